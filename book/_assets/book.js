@@ -1,0 +1,178 @@
+// Brings predictions and explorers on the page to life. What they show was computed when the
+// outputs were stored (helpers/explore.py); nothing is fetched and nothing leaves the page.
+"use strict";
+
+// --- explorers: stored frames under native range inputs
+
+async function unpack(base64) {
+  const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return JSON.parse(await new Response(stream).text());
+}
+
+function liven(explorer) {
+  const picture = explorer.querySelector("img");
+  const says = explorer.querySelector(".explore-says");
+  const inputs = [...explorer.querySelectorAll("input[type=range]")];
+  const packed = explorer.querySelector(".explore-frames");
+  if (!packed || typeof DecompressionStream === "undefined") return;
+  let unpacked = null;
+  const ready = () => (unpacked ??= unpack(packed.textContent.trim()));
+
+  const name = (input) => JSON.parse(input.dataset.labels)[input.value];
+  async function show() {
+    for (const input of inputs) {
+      input.setAttribute("aria-valuetext", name(input));
+      input.nextElementSibling.textContent = name(input);
+    }
+    const { pieces, frames, sentences } = await ready();
+    const at = inputs.reduce((sum, i) => sum * (Number(i.max) + 1) + Number(i.value), 0);
+    const svg = frames[at].map((piece) => pieces[piece]).join("");
+    picture.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(svg);
+    says.innerHTML = sentences[at];
+    explorer.dataset.at = at;
+  }
+  for (const input of inputs) {
+    input.addEventListener("input", show);
+    input.addEventListener("pointerenter", ready, { once: true });
+    input.addEventListener("keydown", (event) => event.stopPropagation());
+  }
+  explorer.querySelector(".explore-controls").hidden = false;
+}
+
+// --- predictions: lock a guess, then uncover the result
+
+const near = (guess, number, close) => Math.abs(guess - number) <= close * Math.abs(number);
+
+function answered(form) {
+  if (form.dataset.kind === "choice") return new FormData(form).get(form.dataset.key);
+  if (form.dataset.kind === "number") return form.querySelector("input").valueAsNumber;
+  const lines = [];
+  for (const input of form.querySelectorAll("input[type=range]")) {
+    (lines[input.dataset.line] ??= []).push(input.valueAsNumber);
+  }
+  return lines;
+}
+
+function verdict(kind, guess, told) {
+  if (kind === "curve") return "Dashed: your sketch. Solid: what was computed.";
+  const number = kind === "number";
+  const right = number ? near(guess, told.answer, told.close) : guess === told.answer;
+  const known = Object.entries(told.replies).find(([key]) =>
+    number ? near(guess, Number(key), told.close) : key === guess);
+  return `You guessed ${escaped(String(guess))}. ` +
+    (right ? "That is right." : known ? known[1] : "That is not it.");
+}
+
+function escaped(words) {
+  const holder = document.createElement("span");
+  holder.textContent = words;
+  return holder.innerHTML.replace(/`([^`]*)`/g, "<code>$1</code>");
+}
+
+const EDGE = 44;  // as in helpers/explore.py
+
+function placeSketch(svg, lines) {
+  const { width, height } = svg.viewBox.baseVal;
+  const [low, high] = [Number(svg.dataset.low), Number(svg.dataset.high)];
+  lines.forEach((values, line) => {
+    const points = values.map((value, at) => [
+      EDGE + (at * (width - 2 * EDGE)) / (values.length - 1),
+      height - EDGE - ((value - low) / (high - low)) * (height - 64),
+    ]);
+    svg.querySelector(`.guess[data-line="${line}"]`)?.setAttribute("points", points.join(" "));
+  });
+}
+
+function placeNumber(svg, guess) {
+  const [low, high] = [Number(svg.dataset.low), Number(svg.dataset.high)];
+  const share = Math.min(Math.max((guess - low) / (high - low), 0), 1);
+  const mark = svg.querySelector(".guess");
+  mark.setAttribute("x", EDGE + share * (svg.viewBox.baseVal.width - 2 * EDGE));
+  mark.setAttribute("visibility", "visible");
+}
+
+function sketching(form) {
+  const svg = form.querySelector("svg.sketch");
+  const inputs = [...form.querySelectorAll("input[type=range]")];
+  const redraw = () => placeSketch(svg, answered(form));
+  form.addEventListener("input", redraw);
+  // Drag in the plot: the pointer moves the nearest point of the line that is nearest to it.
+  let line = null;
+  function drag(event) {
+    const box = svg.getBoundingClientRect();
+    const { width, height } = svg.viewBox.baseVal;
+    const x = ((event.clientX - box.left) / box.width) * width;
+    const y = ((event.clientY - box.top) / box.height) * height;
+    const lines = answered(form);
+    const count = lines[0].length;
+    const at = Math.round(((x - EDGE) / (width - 2 * EDGE)) * (count - 1));
+    if (at < 0 || at >= count) return;
+    const [low, high] = [Number(svg.dataset.low), Number(svg.dataset.high)];
+    const value = low + ((height - EDGE - y) / (height - 64)) * (high - low);
+    if (line === null) {
+      const away = lines.map((values) => Math.abs(values[at] - value));
+      line = away.indexOf(Math.min(...away));
+    }
+    const input = inputs.find((i) => Number(i.dataset.line) === line && Number(i.dataset.at) === at);
+    input.value = value;
+    redraw();
+  }
+  svg.addEventListener("pointerdown", (event) => {
+    if (form.dataset.locked) return;
+    line = null;
+    svg.setPointerCapture(event.pointerId);
+    drag(event);
+  });
+  svg.addEventListener("pointermove", (event) => {
+    if (svg.hasPointerCapture(event.pointerId) && !form.dataset.locked) drag(event);
+  });
+  redraw();
+}
+
+function ask(form) {
+  const reveal = document.querySelector(`details.reveal[data-key="${form.dataset.key}"]`);
+  if (form.dataset.kind === "curve") sketching(form);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (form.dataset.locked) return;
+    const guess = answered(form);
+    form.dataset.locked = "yes";
+    form.querySelector("fieldset").disabled = true;
+    form.querySelector("button").disabled = true;
+    form.querySelector(".predict-locked").innerHTML = reveal
+      ? `Locked. <a href="#${form.dataset.key}">See the result</a>.` : "Locked.";
+    if (!reveal) return;
+    const told = JSON.parse(reveal.dataset.told);
+    reveal.querySelector(".reveal-guess").innerHTML = verdict(form.dataset.kind, guess, told);
+    if (form.dataset.kind === "number") placeNumber(reveal.querySelector("svg"), guess);
+    if (form.dataset.kind === "curve") placeSketch(reveal.querySelector("svg"), guess);
+    reveal.open = true;
+  });
+  if (reveal) veil(form, reveal);
+  form.classList.add("alive");
+}
+
+// What follows a prediction, up to the next paragraph of the text, waits until the result is open.
+function veil(form, reveal) {
+  reveal.id = form.dataset.key;
+  const waiting = [];
+  let cell = form.closest(".cell")?.nextElementSibling;
+  for (; cell?.matches(".cell, details"); cell = cell.nextElementSibling) {
+    const parts = cell.contains(reveal)
+      ? [...cell.children].flatMap((part) => (part.contains(reveal) ? [...part.children] : [part]))
+      : [cell];
+    waiting.push(...parts.filter((part) => !part.contains(reveal)));
+  }
+  waiting.forEach((part) => part.classList.add("veiled"));
+  reveal.addEventListener("toggle", () => {
+    if (reveal.open) waiting.forEach((part) => part.classList.remove("veiled"));
+  });
+}
+
+function start() {
+  document.querySelectorAll("figure.explore").forEach(liven);
+  document.querySelectorAll("form.predict").forEach(ask);
+}
+if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
+else start();

@@ -1,0 +1,128 @@
+"""Scaled dot-product attention that shows its working, and what may read what.
+
+Axes: T_q queries and T_k keys (token positions), D the width of a query and of a key, D_v the
+width of a value. Any leading batch and head axes ride along.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttentionSteps:
+    """Every intermediate of one attention computation.
+
+    Shapes:
+        scores, scaled, weights: (..., T_q, T_k), a row a query, a column a key.
+        output: (..., T_q, D_v).
+    """
+
+    scores: Float[Tensor, "*batch Tq Tk"]
+    scaled: Float[Tensor, "*batch Tq Tk"]
+    weights: Float[Tensor, "*batch Tq Tk"]
+    output: Float[Tensor, "*batch Tq Dv"]
+
+
+def attention_steps(
+    q: Float[Tensor, "*#batch Tq D"],
+    k: Float[Tensor, "*#batch Tk D"],
+    v: Float[Tensor, "*#batch Tk Dv"],
+    *,
+    allowed: Bool[Tensor, "*#mask Tq Tk"] | None = None,
+) -> AttentionSteps:
+    """softmax(q kᵀ / √D) v, with each step kept.
+
+    Shapes: q (..., T_q, D), k (..., T_k, D), v (..., T_k, D_v); ``allowed`` (..., T_q, T_k) is
+    True where a query may read a key, and None where every query may read every key.
+    Range: each row of ``weights`` sums to 1, and is 0 where reading is not allowed.
+    Raises: ValueError when shapes do not fit, or when a query may read no key at all.
+    Source: Vaswani et al. 2017, equation 1.
+    """
+    _check_shapes(q, k, v)
+    scores = q @ k.transpose(-2, -1)
+    scaled = scores / q.shape[-1] ** 0.5
+    masked = scaled if allowed is None else _masked(scaled, allowed)
+    weights = torch.softmax(masked, dim=-1)
+    return AttentionSteps(scores=scores, scaled=scaled, weights=weights, output=weights @ v)
+
+
+def causal_mask(length: int, *, device: torch.device | None = None) -> Bool[Tensor, "T T"]:
+    """True where token t (row) may read token s (column): s ≤ t.
+
+    Shapes: returns (T, T).
+    Raises: ValueError when ``length`` is not positive.
+    """
+    if length < 1:
+        raise ValueError(f"length must be at least 1, got {length}")
+    return torch.ones(length, length, dtype=torch.bool, device=device).tril()
+
+
+def depends_on(
+    function: Callable[[Tensor], Tensor], x: Float[Tensor, "T C"]
+) -> Bool[Tensor, "To Co T C"]:
+    """Which inputs each output of ``function`` depends on, from the Jacobian at ``x``.
+
+    Shapes: x (T, C); the result (T_out, C_out, T, C) is True where the derivative of an output
+    entry with respect to an input entry is not zero.
+    Raises: ValueError when x or the function's output does not have two axes.
+    """
+    if x.ndim != 2:
+        raise ValueError(f"x must have shape (T, C), got {tuple(x.shape)}")
+    jacobian = torch.autograd.functional.jacobian(function, x)
+    if jacobian.ndim != 4:
+        shape = tuple(jacobian.shape[: jacobian.ndim - 2])
+        raise ValueError(f"function must return shape (T_out, C_out), it returned {shape}")
+    return jacobian != 0
+
+
+def _check_shapes(q: Tensor, k: Tensor, v: Tensor) -> None:
+    for name, tensor in (("q", q), ("k", k), ("v", v)):
+        if tensor.ndim < 2:
+            raise ValueError(f"{name} must have at least two axes (T, D), got {_shape(tensor)}")
+    if q.shape[-1] != k.shape[-1]:
+        raise ValueError(
+            f"q and k must have the same width D to be compared: q is {_shape(q)}, k is {_shape(k)}"
+        )
+    if k.shape[-2] != v.shape[-2]:
+        raise ValueError(
+            f"k and v must hold one row per key each: k is {_shape(k)}, v is {_shape(v)}"
+        )
+    if 0 in q.shape or 0 in k.shape or 0 in v.shape:
+        raise ValueError(
+            f"q, k and v must not be empty, got {_shape(q)}, {_shape(k)} and {_shape(v)}"
+        )
+    try:
+        torch.broadcast_shapes(q.shape[:-2], k.shape[:-2], v.shape[:-2])
+    except RuntimeError:
+        raise ValueError(
+            "the leading (batch and head) axes of q, k and v must fit one another, "
+            f"got {_shape(q)}, {_shape(k)} and {_shape(v)}"
+        ) from None
+
+
+def _masked(scaled: Tensor, allowed: Tensor) -> Tensor:
+    if allowed.dtype != torch.bool:
+        raise ValueError(f"allowed must be boolean, True where reading is allowed: {allowed.dtype}")
+    try:
+        allowed = allowed.expand(torch.broadcast_shapes(allowed.shape, scaled.shape))
+    except RuntimeError:
+        allowed = None
+    if allowed is None or allowed.shape != scaled.shape:
+        raise ValueError(
+            f"allowed must fit the scores' shape {_shape(scaled)}, one entry per query and key"
+        )
+    if not allowed.any(dim=-1).all():
+        row = (~allowed.any(dim=-1)).nonzero()[0].tolist()
+        raise ValueError(
+            f"allowed lets query {row} read no key; softmax over nothing has no answer, "
+            "so leave each query at least one key (itself, say)"
+        )
+    return scaled.masked_fill(~allowed, float("-inf"))
+
+
+def _shape(tensor: Tensor) -> tuple[int, ...]:
+    return tuple(tensor.shape)

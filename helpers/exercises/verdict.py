@@ -1,0 +1,136 @@
+"""What a check says: not yet, not right because of something, or right."""
+
+import html
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+CHECKS: dict[str, Callable] = {}
+
+
+class NotYet(Exception):
+    """There is no answer to judge yet."""
+
+
+class Wrong(Exception):
+    """The answer is not right; the message says what is wrong without giving the answer."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The outcome of a check: ``state`` is "Not yet", "Not right" or "Right"."""
+
+    state: str
+    message: str = ""
+
+    def __repr__(self) -> str:
+        return f"{self.state}. {self.message}".strip()
+
+    def _repr_html_(self) -> str:
+        kind = self.state.lower().replace(" ", "-")
+        return (
+            f'<p class="verdict verdict-{kind}"><b>{self.state}.</b> '
+            f"{html.escape(self.message, quote=False)}</p>"
+        )
+
+
+def exercise(name: str) -> Callable:
+    """Register a check under the exercise's name, such as "05.1".
+
+    The check takes the reader's answer, returns nothing when it is right, and raises ``Wrong``
+    or ``NotYet`` otherwise.
+    """
+
+    def register(judge: Callable) -> Callable:
+        CHECKS[name] = judge
+        return judge
+
+    return register
+
+
+def check(name: str, answer) -> Verdict:
+    """Judge an answer to the exercise ``name``; never raises for a wrong or broken answer.
+
+    Raises: ValueError when there is no exercise of that name.
+    """
+    if name not in CHECKS:
+        raise ValueError(f"name must be one of {sorted(CHECKS)}, got {name!r}")
+    try:
+        if _empty(answer):
+            raise NotYet
+        CHECKS[name](answer)
+    except NotYet:
+        return Verdict("Not yet", "Fill in the cell above, then run it and this one again.")
+    except Wrong as wrong:
+        return Verdict("Not right", str(wrong))
+    except Exception as error:
+        return Verdict(
+            "Not right",
+            f"The check could not use this answer ({type(error).__name__}: {error}). "
+            "Does it have the form that the exercise asks for?",
+        )
+    return Verdict("Right")
+
+
+def call(function: Callable, *arguments):
+    """Call the reader's function; nothing returned is "not yet", an error is not right."""
+    if not callable(function):
+        raise Wrong(f"A function is asked for, this is {type(function).__name__}.")
+    try:
+        value = function(*arguments)
+    except NotImplementedError:
+        raise NotYet from None
+    except Exception as error:
+        raise Wrong(f"Your function raised {type(error).__name__}: {error}") from error
+    if _empty(value):
+        raise NotYet
+    return value
+
+
+def array(value, shape: tuple[int, ...], what: str) -> np.ndarray:
+    """The value as float64, after holding it to the shape that is expected."""
+    if isinstance(value, torch.Tensor):
+        value = value.detach().cpu().numpy()
+    found = np.asarray(value, dtype=np.float64)
+    if found.shape != shape:
+        raise Wrong(f"{what} should have shape {shape}, yours has {found.shape}.")
+    if not np.isfinite(found).all():
+        raise Wrong(f"{what} should hold finite numbers only, yours holds nan or inf.")
+    return found
+
+
+def close(value, expected, tolerance: float = 1e-6) -> bool:
+    """Whether every entry is within the tolerance, absolute and relative."""
+    return bool(np.allclose(value, expected, rtol=tolerance, atol=tolerance))
+
+
+def explained(answer, rubric: dict[str, str]) -> None:
+    """Hold a written explanation to a rubric: for each point, words any of which show it.
+
+    A word list can tell that a point is missing, not that the reasoning is sound; the reader
+    compares with the model answer, a teacher grades by hand.
+    """
+    if not isinstance(answer, str):
+        raise Wrong(f"A text is asked for, this is {type(answer).__name__}.")
+    if len(answer.split()) < 8:
+        raise Wrong("Give one or two whole sentences.")
+    for point, words in rubric.items():
+        if not re.search(words, answer, flags=re.IGNORECASE):
+            raise Wrong(f"Your explanation does not say yet {point}.")
+
+
+def _empty(value) -> bool:
+    if value is None or value is Ellipsis:
+        return True
+    if isinstance(value, str):
+        return not value.strip()
+    return isinstance(value, tuple | list | dict) and (
+        len(value) == 0 or any(part is None or part is Ellipsis for part in _parts(value))
+    )
+
+
+def _parts(value):
+    return value.values() if isinstance(value, dict) else value

@@ -1,0 +1,14 @@
+"""The book's drawings: ``draw_*`` functions, one module a chapter, and the style they share."""
+
+from importlib.resources import files
+
+import matplotlib.pyplot as plt
+from matplotlib_inline.backend_inline import set_matplotlib_formats
+
+STYLE = str(files("helpers.figures") / "book.mplstyle")
+
+
+def use_book_style() -> None:
+    """Draw in the book's style from here on, as SVG that is the same on every run."""
+    plt.style.use(STYLE)
+    set_matplotlib_formats("svg", metadata={"Date": None, "Creator": None}, bbox_inches=None)

@@ -1,0 +1,136 @@
+"""Drawings of chapter 05: keys and a query, weights, values, matrices, and who reads whom."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import Polygon
+
+TOKEN_INKS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8c6d00", "#56B4E9")
+
+
+def draw_keys(ax: Axes, keys_TD, query_D, tokens: Sequence[str]) -> Axes:
+    """Draw keys in the plane with a query, and lines of equal score, one unit of q·k/√D apart.
+
+    A query too long for the frame is drawn up to its edge. Shapes: keys (T, 2), query (2,).
+    """
+    keys_TD, query_D = np.asarray(keys_TD), np.asarray(query_D)
+    reach = 1.5 * max(np.abs(keys_TD).max(), 1.0)
+    length = float(np.linalg.norm(query_D))
+    if length > 0:
+        along = query_D / length
+        across = np.array([-along[1], along[0]]) * 3 * reach
+        apart = np.sqrt(2) / length  # one unit of q·k/√D, with D = 2
+        for level in np.arange(-int(1.5 * reach / apart), int(1.5 * reach / apart) + 1):
+            ends = np.stack([along * level * apart - across, along * level * apart + across])
+            ax.plot(*ends.T, color="#c4c4c4", linewidth=0.7, zorder=0)
+        tip = along * min(length, 0.95 * reach)
+        arrow = {
+            "arrowstyle": "-|>",
+            "color": "black",
+            "linewidth": 1.8,
+            "shrinkA": 0,
+            "shrinkB": 0,
+        }
+        ax.annotate("", tip, xytext=(0, 0), arrowprops=arrow)
+    for token, key, ink in zip(tokens, keys_TD, TOKEN_INKS, strict=False):
+        ax.plot(*key, "o", color=ink, markersize=7)
+        ax.annotate(token, key, textcoords="offset points", xytext=(6, 6), color=ink, fontsize=9)
+    ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", title="keys and the query")
+    ax.plot(0, 0, "+", color="#888888")
+    ax.set(xticks=[], yticks=[])
+    return ax
+
+
+def draw_weights(ax: Axes, weights_T, tokens: Sequence[str]) -> Axes:
+    """Draw the attention weights of one query, a bar a token.
+
+    Shapes: weights (T,).
+    """
+    inks = TOKEN_INKS[: len(tokens)]
+    ax.barh(range(len(tokens)), weights_T, color=inks)
+    for row, weight in enumerate(weights_T):
+        ax.text(float(weight) + 0.02, row, f"{weight:.2f}", va="center", fontsize=9)
+    ax.set_yticks(range(len(tokens)), tokens)
+    ax.invert_yaxis()
+    ax.set(xlim=(0, 1.2), xticks=[0, 0.5, 1], title="weights")
+    return ax
+
+
+def draw_values(ax: Axes, values_TD, weights_T, output_D, tokens: Sequence[str]) -> Axes:
+    """Draw the values sized by weight, the output, and the hull that it cannot leave.
+
+    Shapes: values (T, 2), weights (T,), output (2,).
+    """
+    values_TD, weights_T = np.asarray(values_TD), np.asarray(weights_T)
+    ax.add_patch(Polygon(hull(values_TD), closed=True, facecolor="#f0f0f0", edgecolor="#bbbbbb"))
+    for token, value, weight, ink in zip(tokens, values_TD, weights_T, TOKEN_INKS, strict=False):
+        ax.scatter(*value, s=20 + 500 * weight, color=ink, alpha=0.85, linewidths=0)
+        ax.annotate(token, value, textcoords="offset points", xytext=(7, 7), color=ink, fontsize=9)
+    ax.plot(*output_D, marker="*", color="black", markersize=13)
+    reach = 1.4 * max(np.abs(values_TD).max(), 1.0)
+    ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xticks=[], yticks=[])
+    ax.set_title("values and the output (star)")
+    return ax
+
+
+def draw_matrix(
+    ax: Axes, matrix, rows: Sequence[str], columns: Sequence[str], *, title: str = ""
+) -> Axes:
+    """Draw a matrix as shaded cells with its numbers written in them.
+
+    Shapes: matrix (rows, columns).
+    """
+    matrix = np.asarray(matrix, dtype=float)
+    ax.imshow(matrix, cmap="Blues", vmin=min(0.0, matrix.min()), vmax=max(matrix.max(), 1e-9) * 1.3)
+    for (row, column), value in np.ndenumerate(matrix):
+        ax.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=9)
+    ax.set_xticks(range(len(columns)), columns)
+    ax.set_yticks(range(len(rows)), rows)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    ax.set_title(title)
+    return ax
+
+
+def draw_dependence(ax: Axes, depends_TCTC, *, title: str = "") -> Axes:
+    """Draw which input entries each output entry depends on, as one grid of T·C by T·C cells.
+
+    Shapes: depends (T, C, T, C), True where the output (first two axes) depends on the input.
+    """
+    depends_TCTC = np.asarray(depends_TCTC)
+    length, width = depends_TCTC.shape[:2]
+    size = length * width
+    ax.imshow(depends_TCTC.reshape(size, size), cmap="Greys", vmin=0, vmax=1.4)
+    for edge in range(length + 1):
+        ax.axhline(edge * width - 0.5, color="#D55E00", linewidth=0.8)
+        ax.axvline(edge * width - 0.5, color="#D55E00", linewidth=0.8)
+    middles = [token * width + (width - 1) / 2 for token in range(length)]
+    names = [f"token {token}" for token in range(length)]
+    ax.set_xticks(middles, names, fontsize=8)
+    ax.set_yticks(middles, names, fontsize=8, rotation=90, va="center")
+    ax.tick_params(length=0)
+    ax.set_title(title)
+    return ax
+
+
+def hull(points_N2) -> np.ndarray:
+    """Corners of the convex hull of points in the plane, in order around it.
+
+    Shapes: points (N, 2); returns (corners, 2).
+    Source: Andrew 1979, the monotone chain.
+    """
+    points = sorted(map(tuple, np.asarray(points_N2, dtype=float)))
+    chains = []
+    for run in (points, points[::-1]):
+        chain = []
+        for point in run:
+            while len(chain) >= 2 and _turn(chain[-2], chain[-1], point) <= 0:
+                chain.pop()
+            chain.append(point)
+        chains.append(chain[:-1])
+    return np.array(chains[0] + chains[1])
+
+
+def _turn(a, b, c) -> float:
+    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])

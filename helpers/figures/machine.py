@@ -1,0 +1,69 @@
+"""The machine map: the whole Transformer as one small drawing, with the chapter's part lit."""
+
+import itertools
+from collections.abc import Collection
+
+from matplotlib.axes import Axes
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
+
+# name of a part: (x, y, width, words)
+PARTS = {
+    "ids": (0.0, 0.0, 0.9, "token\nids"),
+    "embedding": (1.25, 0.0, 1.15, "embedding"),
+    "position": (1.25, -1.0, 1.15, "position"),
+    "norm 1": (3.05, 0.0, 0.75, "norm"),
+    "attention": (4.1, 0.0, 1.15, "attention"),
+    "add 1": (5.6, 0.0, 0.45, "+"),
+    "norm 2": (6.4, 0.0, 0.75, "norm"),
+    "feed-forward": (7.45, 0.0, 1.15, "feed-\nforward"),
+    "add 2": (8.95, 0.0, 0.45, "+"),
+    "norm 3": (9.95, 0.0, 0.75, "norm"),
+    "output table": (11.05, 0.0, 0.95, "output\ntable"),
+    "probabilities": (12.35, 0.0, 1.2, "next-token\nprobabilities"),
+}
+FLOW = [name for name in PARTS if name != "position"]
+LIT, DIM = "#ffd24d", "#f2f2f2"
+
+
+def draw_machine(ax: Axes, *, lit: Collection[str] = ()) -> Axes:
+    """Draw the whole Transformer, with the parts named in ``lit`` highlighted.
+
+    Raises: ValueError for a part that is not on the map.
+    """
+    unknown = set(lit) - set(PARTS)
+    if unknown:
+        raise ValueError(f"lit must name parts of {sorted(PARTS)}, got {sorted(unknown)}")
+    for name, (x, y, width, words) in PARTS.items():
+        box = FancyBboxPatch(
+            (x, y - 0.32), width, 0.64, boxstyle="round,pad=0.02,rounding_size=0.1",
+            facecolor=LIT if name in lit else DIM, edgecolor="#555555",
+            linewidth=1.6 if name in lit else 0.8,
+        )  # fmt: skip
+        ax.add_patch(box)
+        ax.text(x + width / 2, y, words, ha="center", va="center", fontsize=8)
+    for left, right in itertools.pairwise(FLOW):
+        x, _, width, _ = PARTS[left]
+        _arrow(ax, (x + width, 0), (PARTS[right][0], 0))
+    _arrow(ax, (1.82, -0.66), (1.82, -0.32))
+    for start, end in (("norm 1", "add 1"), ("norm 2", "add 2")):
+        _bypass(ax, PARTS[start][0] - 0.2, PARTS[end][0] + 0.22)
+    ax.add_patch(
+        FancyBboxPatch((2.7, -0.55), 6.85, 1.65, boxstyle="round,pad=0.02", fill=False,
+                       edgecolor="#999999", linestyle=":")
+    )  # fmt: skip
+    ax.text(9.5, -0.85, "L layers", ha="right", fontsize=8, color="#555555")
+    ax.set(xlim=(-0.15, 13.7), ylim=(-1.45, 1.25), aspect="equal")
+    ax.set_axis_off()
+    return ax
+
+
+def _arrow(ax: Axes, start, end) -> None:
+    ax.add_patch(
+        FancyArrowPatch(start, end, arrowstyle="-|>", mutation_scale=7, color="#555555",
+                        linewidth=0.9, shrinkA=1, shrinkB=1)
+    )  # fmt: skip
+
+
+def _bypass(ax: Axes, x_from: float, x_to: float) -> None:
+    ax.plot([x_from, x_from, x_to], [0, 0.8, 0.8], color="#555555", linewidth=0.9)
+    _arrow(ax, (x_to, 0.82), (x_to, 0.32))

@@ -1,0 +1,153 @@
+"""A worked example as data: each step holds its value and how it was reached, as LaTeX.
+
+A chapter builds the steps from the inputs, shows them, and takes the values on from there, so
+that no number is typed twice.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from helpers import numerics
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A number in at most ``digits`` decimals, without trailing zeros."""
+    text = f"{float(value):.{digits}f}".rstrip("0").rstrip(".")
+    return "0" if text in ("-0", "") else text
+
+
+def matrix(values, digits: int = 3) -> str:
+    """A vector (as one row) or a matrix in LaTeX.
+
+    Shapes: values (n,) or (m, n).
+    Raises: ValueError for more than two axes.
+    """
+    rows = np.atleast_2d(np.asarray(values, dtype=np.float64))
+    if rows.ndim != 2:
+        raise ValueError(f"values must have one or two axes, got shape {rows.shape}")
+    body = r" \\ ".join(" & ".join(number(value, digits) for value in row) for row in rows)
+    return rf"\begin{{bmatrix}} {body} \end{{bmatrix}}"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step: what it is called (LaTeX), how it was reached (LaTeX), and its value."""
+
+    name: str
+    working: str
+    value: np.ndarray
+
+    def latex(self) -> str:
+        """The step as one line of LaTeX: name = working."""
+        return f"{self.name} = {self.working}"
+
+    def _repr_markdown_(self) -> str:
+        return f"$$\n{self.latex()}\n$$"
+
+
+@dataclass(frozen=True)
+class Worked:
+    """A worked example: a title and its steps in order; ``example["name"]`` is a step's value."""
+
+    title: str
+    steps: tuple[Step, ...]
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        for step in self.steps:
+            if step.name == name:
+                return step.value
+        raise KeyError(f"no step {name!r}; there are {[step.name for step in self.steps]}")
+
+    def latex(self) -> str:
+        """All steps, one line each."""
+        return "\n".join(step.latex() for step in self.steps)
+
+    def _repr_markdown_(self) -> str:
+        shown = "\n\n".join(step._repr_markdown_() for step in self.steps)
+        return f"**{self.title}**\n\n{shown}"
+
+
+def matrix_product(name: str, left_name: str, left, right_name: str, right) -> Step:
+    """A product of two matrices, both written out."""
+    value = np.asarray(left, dtype=np.float64) @ np.asarray(right, dtype=np.float64)
+    working = f"{left_name}\\,{right_name} = {matrix(left)} {matrix(right)} = {matrix(value)}"
+    return Step(name, working, value)
+
+
+def dot_product(name: str, left, right) -> Step:
+    """A dot product, term by term.
+
+    Raises: ValueError when the vectors differ in length.
+    """
+    left, right = np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)
+    if left.shape != right.shape or left.ndim != 1:
+        raise ValueError(
+            f"left and right must be vectors of one length, got {left.shape} and {right.shape}"
+        )
+    terms = " + ".join(
+        rf"{_factor(a)} \cdot {_factor(b)}" for a, b in zip(left, right, strict=True)
+    )
+    value = np.asarray(left @ right)
+    return Step(name, f"{terms} = {number(value)}", value)
+
+
+def scale(name: str, scores, width: int) -> Step:
+    """Scores divided by the root of the width D."""
+    value = np.asarray(scores, dtype=np.float64) / np.sqrt(width)
+    return Step(name, rf"{matrix(scores)} / \sqrt{{{width}}} = {matrix(value)}", value)
+
+
+def softmax_steps(name: str, scores) -> Step:
+    """The softmax of a few scores: exponentials over their sum.
+
+    Raises: ValueError when the scores are not a vector.
+    """
+    scores = np.asarray(scores, dtype=np.float64)
+    if scores.ndim != 1:
+        raise ValueError(f"scores must be a vector, got shape {scores.shape}")
+    powers = matrix(np.exp(scores))
+    total = " + ".join(number(power) for power in np.exp(scores))
+    value = numerics.softmax(scores)
+    return Step(name, rf"\frac{{{powers}}}{{{total}}} = {matrix(value)}", value)
+
+
+def weighted_sum(name: str, weights, vectors) -> Step:
+    """Vectors, one row each, added up with weights.
+
+    Shapes: weights (T,), vectors (T, D).
+    Raises: ValueError when there is not one weight per vector.
+    """
+    weights = np.asarray(weights, dtype=np.float64)
+    vectors = np.asarray(vectors, dtype=np.float64)
+    if weights.ndim != 1 or vectors.ndim != 2 or len(weights) != len(vectors):
+        raise ValueError(
+            f"one weight per vector is needed, got shapes {weights.shape} and {vectors.shape}"
+        )
+    terms = " + ".join(
+        rf"{number(w)} {matrix(row)}" for w, row in zip(weights, vectors, strict=True)
+    )
+    value = weights @ vectors
+    return Step(name, f"{terms} = {matrix(value)}", value)
+
+
+def attention_of_one_query(query, keys, values, tokens: Sequence[str], *, asks: str) -> Worked:
+    """Attention for one query by hand: scores, scaled scores, weights and output.
+
+    Shapes: query (D,), keys (T, D), values (T, D_v), one token's name per key.
+    """
+    keys = np.asarray(keys, dtype=np.float64)
+    scores = [
+        dot_product(rf"q_{{\text{{{asks}}}}} \cdot k_{{\text{{{token}}}}}", query, key)
+        for token, key in zip(tokens, keys, strict=True)
+    ]
+    scaled = scale("s", [step.value for step in scores], keys.shape[1])
+    weights = softmax_steps("w", scaled.value)
+    output = weighted_sum(r"\text{output}", weights.value, values)
+    return Worked(f"What “{asks}” reads", (*scores, scaled, weights, output))
+
+
+def _factor(value: float) -> str:
+    text = number(value)
+    return f"({text})" if text.startswith("-") else text
