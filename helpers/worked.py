@@ -14,8 +14,9 @@ from helpers import numerics
 
 def number(value: float, digits: int = 3) -> str:
     """A number in at most ``digits`` decimals, without trailing zeros."""
-    text = f"{float(value):.{digits}f}".rstrip("0").rstrip(".")
-    return "0" if text in ("-0", "") else text
+    text = f"{float(value):.{digits}f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text == "-0" else text
 
 
 def matrix(values, digits: int = 3) -> str:
@@ -72,7 +73,9 @@ class Worked:
 def matrix_product(name: str, left_name: str, left, right_name: str, right) -> Step:
     """A product of two matrices, both written out."""
     value = np.asarray(left, dtype=np.float64) @ np.asarray(right, dtype=np.float64)
-    working = f"{left_name}\\,{right_name} = {matrix(left)} {matrix(right)} = {matrix(value)}"
+    factors = rf"{matrix(left)} {matrix(right)}"
+    lines = rf"{left_name}\,{right_name} = {factors} \\ &= {matrix(value)}"
+    working = rf"\begin{{aligned}}[t] & {lines} \end{{aligned}}"
     return Step(name, working, value)
 
 
@@ -90,7 +93,7 @@ def dot_product(name: str, left, right) -> Step:
         rf"{_factor(a)} \cdot {_factor(b)}" for a, b in zip(left, right, strict=True)
     )
     value = np.asarray(left @ right)
-    return Step(name, f"{terms} = {number(value)}", value)
+    return Step(name, f"{terms} = {number(float(value))}", value)
 
 
 def scale(name: str, scores, width: int) -> Step:
@@ -125,11 +128,11 @@ def weighted_sum(name: str, weights, vectors) -> Step:
         raise ValueError(
             f"one weight per vector is needed, got shapes {weights.shape} and {vectors.shape}"
         )
-    terms = " + ".join(
-        rf"{number(w)} {matrix(row)}" for w, row in zip(weights, vectors, strict=True)
-    )
+    terms = [rf"{number(w)} {matrix(row)}" for w, row in zip(weights, vectors, strict=True)]
+    lines = [" + ".join(terms[at : at + 3]) for at in range(0, len(terms), 3)]
     value = weights @ vectors
-    return Step(name, f"{terms} = {matrix(value)}", value)
+    working = r"\\ &\quad + ".join(lines) + rf" \\ &= {matrix(value)}"
+    return Step(name, rf"\begin{{aligned}}[t] & {working} \end{{aligned}}", value)
 
 
 def attention_of_one_query(query, keys, values, tokens: Sequence[str], *, asks: str) -> Worked:
