@@ -1,0 +1,234 @@
+"""The bigram table: counts and what can be known from them, a chain with a known table, and
+the same table as a torch module.
+"""
+
+from bisect import bisect_right
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int, Integer, Num
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from helpers import numerics
+
+ABC_STATES = ("A", "B", "C")
+ABC_TABLE = np.array([[0.1, 0.7, 0.2], [0.5, 0.1, 0.4], [0.2, 0.3, 0.5]])
+ABC_TABLE.setflags(write=False)
+
+Ids = Integer[Tensor, " N"] | Integer[np.ndarray, " N"]  # signed or not
+Table = Num[np.ndarray, "V V"] | Num[Tensor, "V V"]
+
+
+# --------------------------------------------------------------- counts
+
+
+def count_bigrams(ids: Ids, vocab_size: int) -> Int[np.ndarray, "V V"]:
+    """Count how often token j comes right after token i: entry [i, j], int64.
+
+    ids: one row of N tokens, which has N - 1 pairs of neighbours. Raises ValueError where
+    ids is not one row of at least two integers in 0..vocab_size-1.
+    """
+    ids = _numpy(ids)
+    if ids.ndim != 1 or not np.issubdtype(ids.dtype, np.integer) or len(ids) < 2:
+        raise ValueError(
+            f"ids must be one row of at least two integers; got shape {ids.shape}, {ids.dtype}"
+        )
+    outside = np.flatnonzero((ids < 0) | (ids >= vocab_size))
+    if outside.size:
+        raise ValueError(
+            f"ids[{outside[0]}] is {ids[outside[0]]}; with vocab_size={vocab_size} "
+            f"it must lie in 0..{vocab_size - 1}"
+        )
+    pairs = ids[:-1].astype(np.int64) * vocab_size + ids[1:]
+    return np.bincount(pairs, minlength=vocab_size**2).reshape(vocab_size, vocab_size)
+
+
+def conditional_entropy(counts: Table) -> float:
+    """Give the least loss, in nats per transition, that any bigram table has on these counts.
+
+    The entropy of each row, weighted by how often the row occurs; 0 to log V. Raises
+    ValueError for counts that are negative, not square, or all zero.
+    """
+    counts = _counts(counts)
+    seen = counts[counts.sum(axis=1) > 0]
+    rows = seen.sum(axis=1)
+    return float(rows @ numerics.entropy(seen / rows[:, None]) / rows.sum())
+
+
+def smoothed(counts: Table, add: float = 1.0) -> Float[np.ndarray, "V V"]:
+    """Turn counts into P(next = j | current = i), with `add` put on every count first.
+
+    add=1 is Laplace's rule; add=0 is maximum likelihood. Rows sum to 1. A row that was
+    never seen is uniform for every `add`, so for 0 too. Raises ValueError where add is
+    negative or counts are no counts.
+    """
+    counts = _counts(counts)
+    if not 0 <= add < np.inf:
+        raise ValueError(f"add={add} must be at least 0 and finite")
+    added = counts + add
+    totals = added.sum(axis=1, keepdims=True)
+    return np.where(totals > 0, added / np.where(totals > 0, totals, 1.0), 1 / len(counts))
+
+
+def cross_entropy_of(probabilities: Table, counts: Table) -> float:
+    """Loss of a table on data with these counts: mean of -log P over transitions, in nats.
+
+    It is inf where a pair that occurs has probability 0; a pair that does not occur costs
+    nothing. Raises ValueError where the shapes differ or rows do not sum to 1.
+    """
+    probabilities, counts = _stochastic(probabilities, "probabilities"), _counts(counts)
+    if probabilities.shape != counts.shape:
+        raise ValueError(
+            f"probabilities are {probabilities.shape} and counts {counts.shape}; "
+            "they must have one vocabulary"
+        )
+    occurs = counts > 0
+    with np.errstate(divide="ignore"):
+        log_p = np.log(probabilities[occurs])
+    return float(-(counts[occurs] @ log_p) / counts.sum())
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowConstants:
+    """What a table of logits adds to each row of log P, and how far it is from constant."""
+
+    constant_V: Float[np.ndarray, " V"]  # mean of W - log P over the seen pairs of a row
+    spread_V: Float[np.ndarray, " V"]  # largest minus smallest; 0 where it is a constant
+
+
+def row_constants(table: Table, log_probabilities: Table) -> RowConstants:
+    """Measure, row by row, the constant by which logits differ from log-probabilities.
+
+    Only pairs with finite log P count; a row with none has nan in both results. Raises
+    ValueError where the shapes differ.
+    """
+    table = _numpy(table).astype(np.float64)
+    log_p = _numpy(log_probabilities).astype(np.float64)
+    if table.ndim != 2 or table.shape != log_p.shape:
+        raise ValueError(
+            f"table is {table.shape} and log_probabilities {log_p.shape}; both must be (V, V)"
+        )
+    constant_V, spread_V = np.full((2, len(table)), np.nan)
+    for i, seen in enumerate(np.isfinite(log_p)):
+        if seen.any():
+            differences = table[i, seen] - log_p[i, seen]
+            constant_V[i], spread_V[i] = differences.mean(), np.ptp(differences)
+    return RowConstants(constant_V=constant_V, spread_V=spread_V)
+
+
+# ---------------------------------------------------------- known chain
+
+
+class MarkovChain:
+    """A chain whose table is known, so that its data have an entropy known exactly.
+
+    table: (V, V), rows are P(next | current). `table`, `stationary` (V,) and `entropy_rate`
+    (nats per transition) are float64. Raises ValueError where an entry is negative, a row
+    does not sum to 1, or the chain has several ends it can be caught in, and so no single
+    stationary distribution. Shannon 1948, section 7.
+    """
+
+    def __init__(self, table: Table):
+        self.table = _stochastic(table, "table").copy()
+        reaches = (self.table > 0) | np.eye(len(self.table), dtype=bool)
+        for _ in range(len(self.table).bit_length()):
+            reaches = reaches @ reaches  # ways of up to 2, 4, 8, … transitions
+        if not reaches.all(axis=0).any():
+            raise ValueError(
+                "table has several groups of states that are never left, so which one the "
+                "chain settles in is open; some state must be reachable from every state"
+            )
+        # π (P - 1) = 0 and Σπ = 1, as one system of V + 1 equations of rank V.
+        system = np.vstack([self.table.T - np.eye(len(self.table)), np.ones(len(self.table))])
+        wanted = np.append(np.zeros(len(self.table)), 1.0)
+        solution = np.linalg.lstsq(system, wanted, rcond=None)[0].clip(min=0)
+        self.stationary = solution / solution.sum()
+        self.entropy_rate = float(self.stationary @ numerics.entropy(self.table))
+
+    def sample(self, n: int, generator: torch.Generator) -> Int[Tensor, " n"]:
+        """Draw n states in a row, the first from the stationary distribution; int64.
+
+        Raises ValueError for n below 1.
+        """
+        if n < 1:
+            raise ValueError(f"n={n} must be at least 1")
+        uniform = torch.rand(n, dtype=torch.float64, generator=generator, device=generator.device)
+        # Divided by the last so that rounding leaves no gap below 1.
+        ladders = np.cumsum(np.vstack([self.table, self.stationary]), axis=1)
+        ladders = (ladders / ladders[:, -1:]).tolist()
+        states, state = [], -1  # the last ladder is the start
+        for u in uniform.tolist():
+            state = bisect_right(ladders[state], u)
+            states.append(state)
+        return torch.tensor(states, dtype=torch.int64)
+
+
+# ---------------------------------------------------------------- model
+
+
+class BigramLanguageModel(nn.Module):
+    """A table of logits, one row for each token: what may come next given this one token.
+
+    The table starts at zero: every token is then equally likely.
+    """
+
+    def __init__(self, vocab_size: int):
+        super().__init__()
+        self.table = nn.Embedding(vocab_size, vocab_size)
+        nn.init.zeros_(self.table.weight)
+
+    def forward(self, ids_BT: Int[Tensor, "B T"]) -> Float[Tensor, "B T V"]:
+        """Look up each token's row of logits."""
+        return self.table(ids_BT)
+
+    @torch.no_grad()
+    def generate(
+        self, ids_BT: Int[Tensor, "B T"], n: int, generator: torch.Generator
+    ) -> Int[Tensor, "B T_plus_n"]:
+        """Append n tokens to each row, each drawn from the softmax of the last one's logits."""
+        for _ in range(n):
+            p_BV = self(ids_BT)[:, -1].softmax(dim=-1)
+            next_B1 = torch.multinomial(p_BV, 1, generator=generator)
+            ids_BT = torch.cat([ids_BT, next_B1], dim=1)
+        return ids_BT
+
+
+def loss(logits_BTV: Float[Tensor, "B T V"], targets_BT: Int[Tensor, "B T"]) -> Float[Tensor, ""]:
+    """Cross-entropy: mean over all positions of -log P(target), in nats."""
+    return F.cross_entropy(logits_BTV.flatten(0, 1), targets_BT.flatten())
+
+
+# ------------------------------------------------------------- checking
+
+
+def _numpy(x: np.ndarray | Tensor) -> np.ndarray:
+    return x.detach().cpu().numpy() if isinstance(x, Tensor) else np.asarray(x)
+
+
+def _square(x: Table, name: str) -> Float[np.ndarray, "V V"]:
+    x = _numpy(x).astype(np.float64)
+    if x.ndim != 2 or x.shape[0] != x.shape[1]:
+        raise ValueError(f"{name} has shape {x.shape}; a square table (V, V) is needed")
+    return x
+
+
+def _counts(counts: Table) -> Float[np.ndarray, "V V"]:
+    counts = _square(counts, "counts")
+    if not (counts >= 0).all():
+        raise ValueError(f"counts must be at least 0 everywhere; the smallest is {counts.min()}")
+    if not 0 < counts.sum() < np.inf:
+        raise ValueError(f"counts sum to {counts.sum()}; at least one pair must have been seen")
+    return counts
+
+
+def _stochastic(table: Table, name: str) -> Float[np.ndarray, "V V"]:
+    table = _square(table, name)
+    if not (table >= 0).all():
+        raise ValueError(f"{name} must be at least 0 everywhere; the smallest is {table.min()}")
+    totals = table.sum(axis=1)
+    worst = np.abs(totals - 1).argmax()
+    if not abs(totals[worst] - 1) <= numerics.SUM_TOLERANCE:
+        raise ValueError(f"rows of {name} must sum to 1; row {worst} sums to {totals[worst]}")
+    return table
