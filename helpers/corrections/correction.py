@@ -1,0 +1,121 @@
+"""What a correction is: a claim that is met, the computation that answers it, and why."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Num
+
+Result = float | int | str | Num[np.ndarray, "..."]
+
+DOCUMENTS = ("000", "001", "002", "003", "004")
+TYPOGRAPHY = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def number(x: float) -> str:
+    """Write a number as pages show it: whole ones whole, others with four significant digits.
+
+    Returns text such as "8", "−0.3567", "9.306 × 10⁻⁶", "∞" or "nan".
+    """
+    if np.isnan(x):
+        return "nan"
+    if np.isinf(x):
+        return "∞" if x > 0 else "−∞"
+    if float(x).is_integer() and abs(x) < 1e9:
+        return f"{x:.0f}".replace("-", "−")
+    mantissa, _, power = f"{x:.4g}".partition("e")
+    mantissa = mantissa.replace("-", "−")
+    return f"{mantissa} × 10{str(int(power)).translate(TYPOGRAPHY)}" if power else mantissa
+
+
+def shown(value: Result) -> str:
+    """Write what a correction computed, as Markdown.
+
+    value: a number, a text (returned as it is), a vector (a short list) or a matrix (LaTeX).
+    Raises ValueError for an array of three or more axes.
+    """
+    if isinstance(value, str):
+        return value
+    array = np.asarray(value)
+    if array.ndim == 0:
+        return number(array.item())
+    if array.ndim == 1:
+        return "(" + ", ".join(number(x) for x in array.tolist()) + ")"
+    if array.ndim == 2:
+        rows = (" & ".join(f"{x:.4g}" for x in row) for row in array.tolist())
+        return r"$\begin{bmatrix}" + r" \\ ".join(rows) + r"\end{bmatrix}$"
+    raise ValueError(f"value has {array.ndim} axes; a page shows at most a matrix")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Correction:
+    r"""A claim found wrong, with a function that computes what is right.
+
+    chapter: two digits, the chapter that works it out. document, lines: the lecture notes and
+    the lines where it was met; kept in the data, never on a page. claim: what is claimed, in
+    our words. says: what is said or printed. right: computes the right value, or the
+    measurement that refutes the claim, in a fraction of a second and without arguments.
+    why: the reason, in a sentence or two. Raises ValueError where a field is not of this form.
+    """
+
+    chapter: str
+    document: str
+    lines: tuple[int, ...]
+    claim: str
+    says: str
+    right: Callable[[], Result]
+    why: str
+
+    def __post_init__(self):
+        if not re.fullmatch(r"\d\d", self.chapter):
+            raise ValueError(f"chapter must be two digits such as '05', got {self.chapter!r}")
+        if self.document not in DOCUMENTS:
+            raise ValueError(f"document must be one of {DOCUMENTS}, got {self.document!r}")
+        if not self.lines or not all(isinstance(n, int) and n > 0 for n in self.lines):
+            raise ValueError(f"lines must be line numbers from 1, got {self.lines!r}")
+        for name in ("claim", "says", "why"):
+            if not getattr(self, name).strip():
+                raise ValueError(f"{name} must not be empty")
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", getattr(self.right, "__name__", "")):
+            raise ValueError(f"right must be a named function, since its name gives the anchor: "
+                             f"got {self.right!r}")  # fmt: skip
+
+    @property
+    def slug(self) -> str:
+        """The anchor of this correction, from its chapter and the name of `right`."""
+        return f"c{self.chapter}-{self.right.__name__.replace('_', '-')}"
+
+    def shown(self) -> str:
+        """Compute `right()` and write it as Markdown."""
+        return shown(self.right())
+
+
+def corrects(
+    chapter: str, document: str, *lines: int, claim: str, says: str, why: str
+) -> Callable[[Callable[[], Result]], Correction]:
+    """Turn the function below it into a Correction whose `right` it is.
+
+    Arguments as in `Correction`; raises ValueError as that does.
+    """
+
+    def decorate(right: Callable[[], Result]) -> Correction:
+        return Correction(
+            chapter=chapter,
+            document=document,
+            lines=lines,
+            claim=claim,
+            says=says,
+            right=right,
+            why=why,
+        )
+
+    return decorate
+
+
+def collected(namespace: Mapping[str, object]) -> tuple[Correction, ...]:
+    """List the corrections of a module, in the order in which they are written.
+
+    namespace: the module's `vars()`.
+    """
+    return tuple(value for value in namespace.values() if isinstance(value, Correction))
