@@ -1,0 +1,79 @@
+"""The corrections page: common claims that are wrong, with the right value computed at build time.
+
+``{corrections}`` renders ``helpers.corrections.CORRECTIONS``, grouped by chapter. Where a claim was
+met stays in the data. Each entry's anchor is its slug.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from pathlib import Path
+
+from book_chapters import BY_NUMBER, link_to
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+
+def chapter_number(correction) -> int:
+    """Return the number of a correction's chapter, given as 5, "05" or the notebook's stem."""
+    return int(re.match(r"\d+", str(correction.chapter))[0])
+
+
+class Corrections(SphinxDirective):
+    """All corrections, chapter by chapter."""
+
+    def run(self) -> list[nodes.Node]:
+        """Compute each right value and render the list."""
+        corrections = self.load()
+        chapters = sorted({chapter_number(correction) for correction in corrections})
+        return [self.section(n, [c for c in corrections if chapter_number(c) == n])
+                for n in chapters]  # fmt: skip
+
+    def load(self) -> tuple:
+        """Import the data afresh and note its files, so that a change rebuilds the page."""
+        root = Path(self.env.srcdir)
+        for file in sorted((root / "helpers").glob("corrections/**/*.py")):
+            self.env.note_dependency(str(file))
+        if str(root) not in sys.path:
+            sys.path.insert(0, str(root))
+        return importlib.import_module("helpers.corrections").CORRECTIONS
+
+    def section(self, n: int, corrections: list) -> nodes.section:
+        """Render one chapter's corrections."""
+        chapter = BY_NUMBER[n]
+        section = nodes.section(ids=[f"chapter-{n:02d}"], names=[f"chapter {n:02d}"])
+        section += nodes.title("", f"Chapter {n}: {chapter.title}")
+        if chapter.docname in self.env.found_docs:
+            to_chapter = link_to(chapter, "the chapter", self.env.docname)
+            section += nodes.paragraph(
+                "", "", nodes.Text("Worked out in "), to_chapter, nodes.Text(".")
+            )
+        section.extend(self.entry(correction) for correction in corrections)
+        self.state.document.note_explicit_target(section, section)
+        return section
+
+    def entry(self, correction) -> nodes.container:
+        """Render one correction as a card."""
+        card = nodes.container(classes=["correction"], ids=[correction.slug])
+        rows = nodes.definition_list()
+        for label, text in (
+            ("Claim", correction.claim),
+            ("It says", correction.says),
+            ("Computed", correction.shown()),
+            ("Why", correction.why),
+        ):
+            body = nodes.definition()
+            body.extend(self.parse_text_to_nodes(str(text)))
+            kind = nodes.make_id(label.split()[-1])
+            rows += nodes.definition_list_item(
+                "", nodes.term("", label), body, classes=[f"correction-{kind}"]
+            )
+        card += rows
+        return card
+
+
+def setup(app) -> dict:
+    app.add_directive("corrections", Corrections)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

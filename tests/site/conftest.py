@@ -1,0 +1,118 @@
+"""The built site on a local server, and a browser to look at it.
+
+Fixtures: `site_url` (the server), `browser` (one Chromium), `page` (a fresh page), `visit` (opens
+a page of the site and records what goes wrong on it). The tests do not build: `make test` does,
+or `make book` by hand.
+"""
+
+import functools
+import http.server
+import os
+import shutil
+import threading
+from pathlib import Path
+
+import pytest
+
+HTML = Path(__file__).parents[2] / "_build" / "html"
+FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking"]
+
+
+def site_pages() -> list[str]:
+    """Return the paths of all built pages, the redirect at the root excepted."""
+    pages = sorted(file.relative_to(HTML).as_posix() for file in HTML.rglob("*.html"))
+    return [page for page in pages if page != "index.html" and not page.startswith("_")]
+
+
+def pytest_generate_tests(metafunc):
+    if "path" in metafunc.fixturenames:
+        metafunc.parametrize("path", site_pages() or ["(no site)"])
+
+
+@pytest.fixture(scope="session")
+def html_root() -> Path:
+    if not (HTML / "index.html").exists():
+        pytest.fail("there is no built site in _build/html; run `make book` first", pytrace=False)
+    return HTML
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture(scope="session")
+def site_url(html_root):
+    """Serve the built site and give its address, without a slash at the end."""
+    handler = functools.partial(Quiet, directory=str(html_root))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+
+
+def chromium_path(playwright) -> str | None:
+    """Find a Chromium: the one that is named, the system's, or playwright's own."""
+    candidates = [os.environ.get("CHROMIUM", ""), "chromium", "chromium-browser", "google-chrome"]
+    found = [path for path in map(shutil.which, filter(None, candidates)) if path]
+    own = playwright.chromium.executable_path
+    return (found + [own] * Path(own).exists() + [None])[0]
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Start one Chromium for all tests; without one they are left out, on CI they fail."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        path = chromium_path(playwright)
+        if path is None:
+            missing = "no Chromium (set CHROMIUM): the tests of the site in a browser are left out"
+            (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(missing)
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser):
+    """Give a fresh page in a context of its own (no stored guesses, light colours)."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
+    page = context.new_page()
+    page.set_default_timeout(15_000)
+    yield page
+    context.close()
+
+
+@pytest.fixture
+def visit(page, site_url):
+    """Return a function that opens a page and gives a growing list of what went wrong on it."""
+
+    def go(path: str) -> list[str]:
+        problems = []
+        page.on("pageerror", lambda error: problems.append(f"error: {error}"))
+        page.on(
+            "console",
+            lambda message: (
+                problems.append(f"console: {message.text}") if message.type == "error" else None
+            ),
+        )
+        page.on("requestfailed", lambda request: problems.append(f"failed: {request.url}"))
+        page.on(
+            "response",
+            lambda answer: (
+                problems.append(f"{answer.status}: {answer.url}") if answer.status >= 400 else None
+            ),
+        )
+        page.on("request", lambda request: problems.extend(_elsewhere(request.url, site_url)))
+        page.goto(f"{site_url}/{path}", wait_until="load")
+        page.evaluate("() => window.MathJax?.startup?.promise?.then(() => null)")
+        page.wait_for_load_state("networkidle")
+        return problems
+
+    return go
+
+
+def _elsewhere(url: str, site_url: str) -> list[str]:
+    here = url.startswith((f"{site_url}/", "data:", "blob:"))
+    return [] if here else [f"third party: {url}"]

@@ -1,0 +1,142 @@
+"""The Sphinx extensions of book/_ext, piece by piece, and what they leave on the built pages."""
+
+import re
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from docutils import nodes
+
+EXTENSIONS = Path(__file__).parents[2] / "book" / "_ext"
+
+
+@pytest.fixture(autouse=True)
+def extensions_on_the_path(monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path, str(EXTENSIONS)])
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        ("Predict.", "predict"),
+        ("Spot the error.", "spot-the-error"),
+        ("Exercise 3. Which bug is it?", "exercise"),
+        ("Deeper.", "deeper"),
+        ("Somebody.", None),
+        ("Predictably.", None),
+    ],
+)
+def test_callout_is_known_by_its_first_words(words, kind):
+    from book_callouts import kind_of
+
+    bold = nodes.strong("", words)
+    quote = nodes.block_quote("", nodes.paragraph("", "", nodes.Text(""), bold, nodes.Text("…")))
+    assert kind_of(quote) == kind
+
+
+def test_plain_quotation_is_no_callout():
+    from book_callouts import kind_of
+
+    quote = nodes.block_quote("", nodes.paragraph("", "", nodes.Text("Predict. Not bold.")))
+    assert kind_of(quote) is None
+    assert kind_of(nodes.block_quote("")) is None
+
+
+@pytest.mark.parametrize("alt", [None, "", "  ", "plot.svg", "3f2a" * 8 + ".png", "data:image/png"])
+def test_poor_alt_text_is_refused(alt):
+    from book_images import complaint
+
+    assert complaint(alt)
+
+
+def test_good_alt_text_passes():
+    from book_images import complaint
+
+    assert complaint("Three bars; the second is the longest.") is None
+
+
+@pytest.mark.parametrize(
+    ("head", "size"),
+    [
+        ('<svg width="72pt" height="36pt" viewBox="0 0 72 36">', (96, 48)),
+        ('<?xml version="1.0"?>\n<svg height="20" width="30px">', (30, 20)),
+        ('<svg viewBox="0 0 640 360">', (640, 360)),
+        ("<svg>", None),
+        ("no picture", None),
+    ],
+)
+def test_size_of_svg(tmp_path, head, size):
+    from book_images import size_of
+
+    file = tmp_path / "picture.svg"
+    file.write_text(head)
+    assert size_of(file) == size
+
+
+@pytest.mark.parametrize(
+    ("term", "found", "not_found"),
+    [
+        ("query", ["query", "queries", "Query"], ["queried"]),
+        ("softmax", ["softmax", "softmaxes"], ["softmaxed"]),
+        ("cross-entropy", ["cross-entropy", "cross entropy"], ["entropy"]),
+        ("bigram", ["bigrams"], ["bigram-like", "trigram"]),
+    ],
+)
+def test_glossary_finds_plurals_and_nothing_else(term, found, not_found):
+    from book_glossary import pattern_of
+
+    pattern = re.compile(rf"(?<![\w-]){pattern_of(term)}(?![\w-])", re.IGNORECASE)
+    assert all(pattern.search(text) for text in found)
+    assert not any(pattern.search(text) for text in not_found)
+
+
+def test_word_with_an_everyday_meaning_needs_company():
+    from book_glossary import allowed
+
+    assert allowed("value", "Each token has a key and a value.")
+    assert not allowed("value", "The right value is computed.")
+
+
+def test_stamp_says_when_where_and_with_what():
+    from book_stamp import sentence
+
+    stamp = {
+        "computed": "2026-01-31",
+        "versions": {"torch": "2.13.0"},
+        "device": "CPU",
+        "seconds": 12.4,
+        "cells": 9,
+    }
+    assert sentence(stamp) == (
+        "The outputs on this page were computed on 2026-01-31 with torch 2.13.0 on CPU; "
+        "9 cells took 12 s."
+    )
+
+
+def test_only_pages_with_a_new_stamp_are_written_again():
+    from book_stamp import changed_pages
+
+    env = SimpleNamespace(found_docs={"book/index", "notebooks/a", "notebooks/b"})
+    app = SimpleNamespace(book_stamps={"a": {"computed": "1"}, "b": {"computed": "1"}})
+    assert changed_pages(app, env) == ["notebooks/a", "notebooks/b"]
+    app.book_stamps = {"a": {"computed": "2"}, "b": {"computed": "1"}}
+    assert changed_pages(app, env) == ["notebooks/a"]
+
+
+def test_terms_are_linked_once_a_page(html_root, path):
+    text = (html_root / path).read_text("utf-8")
+    terms = re.findall(r'<a class="gloss[^>]*?href="[^"]*#(term-[\w-]+)"', text)
+    assert len(terms) == len(set(terms))
+
+
+def test_callouts_are_dressed(html_root, path):
+    text = (html_root / path).read_text("utf-8")
+    plain = r"<blockquote>\s*<div><p><strong>(Predict|Spot the error|Exercise|Deeper)"
+    assert not re.search(plain, text)
+
+
+def test_corrections_page_hides_where_claims_were_met(html_root):
+    text = (html_root / "book" / "corrections.html").read_text("utf-8")
+    assert 'class="correction' in text
+    assert not re.search(r"\blines? \d+|document\s*0", text, re.IGNORECASE)
