@@ -1,0 +1,75 @@
+"""No result is typed: a decimal in prose stands in an input or an output, or is let in by name."""
+
+import chapters
+import pytest
+from chapters import NOTEBOOKS, ROOT
+
+PAGES = [*sorted((ROOT / "book").glob("*.md")), ROOT / "README.md"]
+
+# (page, number): why it may be typed. Pages under book/ compute nothing; what they need of
+# results comes through data.
+ALLOWED: dict[tuple[str, str], str] = {}
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_chapter_types_no_number(path):
+    assert chapters.no_number_is_typed(chapters.chapter(path)) == []
+
+
+@pytest.mark.parametrize("path", [p for p in PAGES if p.exists()], ids=lambda path: path.name)
+def test_page_types_no_number(path):
+    page = path.relative_to(ROOT).as_posix()
+    found = [n for n in chapters.decimals(path.read_text("utf-8")) if (page, n) not in ALLOWED]
+    assert found == []
+
+
+def test_what_is_allowed_is_there_and_has_a_reason():
+    for (page, number), reason in ALLOWED.items():
+        assert number in chapters.decimals((ROOT / page).read_text("utf-8")), "stale"
+        assert len(reason.split()) >= 5
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_decimal_typed_into_prose_is_caught(path, tmp_path):
+    copy = tmp_path / path.name
+    copy.write_text(path.read_text("utf-8"), "utf-8")
+    chapter = chapters.chapter(copy)
+    cell = next(cell for cell in chapter.cells if cell.cell_type == "markdown")
+    cell.source += "\n\nThe loss falls to 2.71937 nats."
+    assert [f for f in chapters.no_number_is_typed(chapter) if "2.71937" in f]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("It is 0.217, or −0.5.", ["0.217", "0.5"]),
+        ("$w = 0.217$ and `x = 1.5`, $0.5x$, $\\cdot0.25$", ["0.217", "1.5", "0.5", "0.25"]),
+        ("9.306 × 10⁻⁶ and $2.5 \\times 10^{3}$", ["9.306e-6", "2.5e3"]),
+        ("12% of 1,000 in 2017; (3, 4); 5 … 7", []),
+        ("See section 3.4, Exercise 05.2 and equation (2.1) of §4.5.", []),
+        ("CC BY 4.0, Python 3.11, torch ≥ 2.4, v0.1.0 and 3.2.2", []),
+        ("[paper](https://arxiv.org/abs/1706.03762), arXiv:1706.03762v5, doi:10.1000/18.2", []),
+        ("Ends in 1.5.", ["1.5"]),
+        ("chapter 5 says 0.25", ["0.25"]),
+    ],
+)
+def test_decimals_in_prose(text, found):
+    assert chapters.decimals(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "known", "typed"),
+    [
+        ("0.217", "array([0.217, 0.132])", []),
+        ("0.2170", "0.217", []),
+        ("0.217", "0.2171", ["0.217"]),
+        ("0.5", "x = .5", []),
+        ("2.5", "12.5", ["2.5"]),
+        ("0.001", "1e-3", []),
+        ("1.5", "[-1.5]", []),
+        ("9.3 × 10⁻⁶", "9.3 × 10⁻⁶", []),
+        ("0.25", "`0.25`", []),
+    ],
+)
+def test_typed_is_what_nothing_holds(text, known, typed):
+    assert chapters.typed(text, chapters.numbers(known)) == typed
