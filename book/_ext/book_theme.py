@@ -75,6 +75,7 @@ def prune(app, exception) -> None:
     shutil.rmtree(static / "locales", ignore_errors=True)
 
 
+TAGGED = {"solution": "the solution", "answer": "the answer", "deeper": "the computation"}
 FOLDED = {"all": "this cell", "input": "the code", "output": "the output"}
 
 
@@ -83,8 +84,8 @@ def name_folds(app, doctree) -> None:
     for cell in doctree.findall(nodes.container):
         if cell.get("hide_mode"):
             what = FOLDED.get(cell["hide_mode"], "the {type}")
-            for tag in ("solution", "answer"):
-                what = f"the {tag}" if f"tag_{tag}" in cell["classes"] else what
+            for tag, holds in TAGGED.items():
+                what = holds if f"tag_{tag}" in cell["classes"] else what
             cell["prompt_show"], cell["prompt_hide"] = f"Show {what}", f"Hide {what}"
 
 

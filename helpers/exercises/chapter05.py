@@ -1,6 +1,9 @@
 """Checks for chapter 05, attention worked by hand."""
 
+import re
+
 import numpy as np
+import torch
 
 from helpers import numerics
 from helpers.exercises.verdict import Wrong, array, call, close, exercise, explained
@@ -23,41 +26,53 @@ def _example(queries: int, keys: int, width: int, seed: int):
 
 @exercise("05.1")
 def _weights(answer) -> None:
-    q, k, _ = _example(1, 5, 9, seed=1)
-    found = array(call(answer, q[0].copy(), k.copy()), (5,), "The result")
-    scores = k @ q[0]
-    if close(found, numerics.softmax(scores / 3)):
-        return
-    if close(found, scores / 3):
-        raise Wrong("These are the scaled scores. One step is left: making them shares of 1.")
-    if close(found, numerics.softmax(scores)):
-        raise Wrong("The scores were not scaled before softmax.")
-    if close(found, numerics.softmax(scores / 9)):
-        raise Wrong("The scores were divided by D; it should be its root.")
-    if close(found, numerics.softmax(scores / np.sqrt(5))):
-        raise Wrong("You divided by the root of the number of keys, T; D is the length of a key.")
-    if not np.isclose(found.sum(), 1):
-        raise Wrong(f"The weights should sum to 1; yours sum to {found.sum():.3f}.")
-    raise Wrong("The weights sum to 1 but are not those of softmax(q·k / √D).")
+    for keys, width, seed in ((5, 9, 1), (7, 8, 2)):
+        q, k, _ = _example(1, keys, width, seed)
+        found = array(call(answer, q[0].copy(), k.copy()), (keys,), "The result")
+        scores, root = k @ q[0], np.sqrt(width)
+        if close(found, numerics.softmax(scores / root)):
+            continue
+        if close(found, scores / root):
+            raise Wrong("These are the scaled scores. One step is left: making them shares of 1.")
+        if close(found, numerics.softmax(scores)):
+            raise Wrong("The scores were not scaled before softmax.")
+        if close(found, numerics.softmax(scores / width)):
+            raise Wrong("The scores were divided by D; it should be its root.")
+        if close(found, numerics.softmax(scores / np.sqrt(keys))):
+            raise Wrong("You divided by the root of the number of keys; D is the width of a key.")
+        if not np.isclose(found.sum(), 1):
+            raise Wrong(f"The weights should sum to 1; yours sum to {found.sum():.3f}.")
+        if (found < 0).any() or close(found, scores / scores.sum()):
+            raise Wrong("These are scores divided by their sum. Did you take exponentials?")
+        raise Wrong("The weights sum to 1 but are not those of softmax(q·k / √D).")
 
 
 @exercise("05.2")
 def _attention(answer) -> None:
-    q, k, v = _example(4, 6, 9, seed=2)
-    value = call(answer, q.copy(), k.copy(), v.copy())
-    found = array(value, (4, 3), "The output, one row a query,")
-    scores = q @ k.T
-    if close(found, numerics.attention(q, k, v)):
-        return
-    if close(found, numerics.softmax(scores / 3, axis=0) @ v):
-        raise Wrong("Softmax runs down the columns here: the weights of one query do not sum to 1.")
+    for (queries, keys, width), seed in (((4, 6, 9), 2), ((5, 7, 8), 3)):
+        q, k, v = _example(queries, keys, width, seed)
+        value = call(answer, q.copy(), k.copy(), v.copy())
+        found = array(value, (queries, 3), "The output, one row a query,")
+        if not close(found, numerics.attention(q, k, v)):
+            raise Wrong(_attention_fault(found, q, k, v))
+
+
+def _attention_fault(found, q, k, v) -> str:
+    scores, root = q @ k.T, np.sqrt(q.shape[1])
+    powers = np.exp(scores / root)
+    if close(found, numerics.softmax(scores / root, axis=0) @ v):
+        return "Softmax runs down the columns here: the weights of one query do not sum to 1."
+    if close(found, powers / powers.sum() @ v):
+        return "One softmax runs over the whole matrix; each query needs its own."
     if close(found, numerics.softmax(scores) @ v):
-        raise Wrong("The scores were not scaled before softmax.")
-    if close(found, numerics.softmax(scores / 9) @ v):
-        raise Wrong("The scores were divided by D; it should be its root.")
-    if close(found, scores @ v / 3):
-        raise Wrong("The scores were used as weights as they are, without softmax.")
-    raise Wrong("The shape is right, the numbers are not. Compare each step with the four steps.")
+        return "The scores were not scaled before softmax."
+    if close(found, numerics.softmax(scores / q.shape[1]) @ v):
+        return "The scores were divided by D; it should be its root."
+    if any(close(found, numerics.softmax(scores / n**0.5) @ v) for n in (*q.shape, *v.shape)):
+        return "You divided by the root of the wrong number: D is the width of a key."
+    if close(found, scores @ v / root):
+        return "The scores were used as weights as they are, without softmax."
+    return "The shape is right, the numbers are not. Compare each step with the four steps."
 
 
 def which_bug():
@@ -85,9 +100,10 @@ def _which_bug(answer) -> None:
     unknown = sorted({str(bug) for bug in answer.values()} - set(BUGS.values()))
     if unknown:
         raise Wrong(f"{unknown[0]!r} is not one of the four mistakes on the list.")
-    right = sum(answer[student] == bug for student, bug in BUGS.items())
-    if right < len(BUGS):
-        raise Wrong(f"{right} of the 4 are right. Make each mistake on purpose and compare.")
+    right = [student for student, bug in BUGS.items() if answer[student] == bug]
+    if len(right) < len(BUGS):
+        told = f"right so far: {', '.join(right)}" if right else "none is right"
+        raise Wrong(f"Not all of them; {told}. Make each mistake on purpose and compare.")
 
 
 @exercise("05.4")
@@ -97,21 +113,22 @@ def _setting(answer) -> None:
     weights = numerics.softmax(KEYS @ query / np.sqrt(2))
     fox, stream = weights[FOX], weights[STREAM]
     if abs(fox - stream) > 0.02:
-        more = "fox" if fox > stream else "stream"
-        raise Wrong(f"Here {more} is read more: fox {fox:.2f}, stream {stream:.2f}.")
+        apart = f"they are {abs(fox - stream):.3f} apart"
+        raise Wrong(f"Here fox gets {fox:.3f} and stream {stream:.3f}: {apart}.")
     if fox + stream < 0.95:
         raise Wrong(f"They are level, but together they take only {fox + stream:.2f}.")
 
 
 @exercise("05.5")
 def _self_reading(answer) -> None:
-    x = np.asarray(answer, dtype=np.float64)
+    x = _plain(answer)
     if x.ndim != 2 or len(x) < 2:
         raise Wrong(f"Give an array of shape (T, D) with at least two tokens, not {x.shape}.")
     if not np.isfinite(x).all():
         raise Wrong("The embeddings should be finite numbers.")
+    x = x / max(np.abs(x).max(), 1e-300)  # the claim does not depend on the scale
     scores = x @ x.T
-    if (scores.max(axis=1) > np.diag(scores) + 1e-9).any():
+    if (scores.max(axis=1) > np.diag(scores) * (1 + 1e-9) + 1e-12).any():
         return
     if np.allclose(np.linalg.norm(x, axis=1), np.linalg.norm(x[0])):
         raise Wrong("All your vectors are equally long; then the claim holds. What if they differ?")
@@ -120,13 +137,18 @@ def _self_reading(answer) -> None:
 
 @exercise("05.6")
 def _bias_on_keys(answer) -> None:
+    if re.search(r"(gets?|has|have) more weight|student is right|is not wrong", str(answer), re.I):
+        raise Wrong("This seems to agree with the student. Compute an example with and without b.")
     explained(
         answer,
         {
-            "how the added number compares from key to key": r"same|constant|equal|every score",
-            "what softmax does with it": r"cancel|ignor|invariant|unchanged|no effect|not see|"
-            r"unaffected|does not change|leaves",
-            "why not all weights can grow": r"sum|add up|share|total",
+            "how the added number compares from key to key": r"same|constant|equal|identical|alike|"
+            r"(all|every) (of )?(the |its )?(scores?|keys?)|not depend|independent|one number",
+            "what softmax does with it": r"cancel|ignor|invarian|unchanged|no effect|not see|"
+            r"unaffected|not change|n't change|leave|differenc|divid|factor|stay|as they were|"
+            r"nothing (happens|changes)|none of them|drop|no weight changes|shift",
+            "why not all weights can grow": r"\bsums?\b|add up|shares?|total|together|make 1|"
+            r"normali[sz]|whole|distribution|shrink|all .*(grow|larger|rise|increase)",
         },
     )
 
@@ -135,7 +157,7 @@ def _bias_on_keys(answer) -> None:
 def _previous_token(answer) -> None:
     if not isinstance(answer, tuple | list) or len(answer) != 3:
         raise Wrong("Give the three arrays as a tuple (q, k, v).")
-    q, k, v = (np.asarray(part, dtype=np.float64) for part in answer)
+    q, k, v = (_plain(part) for part in answer)
     if q.ndim != 2 or q.shape != k.shape or len(q) != 5:
         raise Wrong(f"q and k should both have shape (5, D); they have {q.shape} and {k.shape}.")
     if not np.array_equal(v, np.eye(5)):
@@ -149,5 +171,11 @@ def _previous_token(answer) -> None:
     if most != token - 1:
         raise Wrong(f"Token {token} reads token {most} most.")
     raise Wrong(
-        f"Token {token} reads the right one, but only with weight {output[token, most]:.4f}."
+        f"Token {token} reads the right one, but only with weight {output[token, most]:.5f}."
     )
+
+
+def _plain(value) -> np.ndarray:
+    if isinstance(value, torch.Tensor):
+        value = value.detach().cpu().numpy()
+    return np.asarray(value, dtype=np.float64)

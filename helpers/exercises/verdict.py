@@ -119,7 +119,10 @@ def explained(answer, rubric: dict[str, str]) -> None:
         raise Wrong("Give one or two whole sentences.")
     for point, words in rubric.items():
         if not re.search(words, answer, flags=re.IGNORECASE):
-            raise Wrong(f"Your explanation does not say yet {point}.")
+            raise Wrong(
+                f"These words do not seem to say yet {point}. If yours do, compare with the "
+                "solution: this check only looks for words."
+            )
 
 
 def _empty(value) -> bool:

@@ -9,10 +9,18 @@ from matplotlib.patches import Polygon
 TOKEN_INKS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8c6d00", "#56B4E9")
 
 
-def draw_keys(ax: Axes, keys_TD, query_D, tokens: Sequence[str]) -> Axes:
+def draw_keys(
+    ax: Axes,
+    keys_TD,
+    query_D,
+    tokens: Sequence[str],
+    *,
+    names: tuple[str, str] = ("", ""),
+    scale: float = 1.0,
+) -> Axes:
     """Draw keys in the plane with a query, and lines of equal score, one unit of q·k/√D apart.
 
-    A query too long for the frame is drawn up to its edge. Shapes: keys (T, 2), query (2,).
+    The query's arrow is drawn at ``scale`` times its length. Shapes: keys (T, 2), query (2,).
     """
     keys_TD, query_D = np.asarray(keys_TD), np.asarray(query_D)
     reach = 1.5 * max(np.abs(keys_TD).max(), 1.0)
@@ -24,7 +32,7 @@ def draw_keys(ax: Axes, keys_TD, query_D, tokens: Sequence[str]) -> Axes:
         for level in np.arange(-int(1.5 * reach / apart), int(1.5 * reach / apart) + 1):
             ends = np.stack([along * level * apart - across, along * level * apart + across])
             ax.plot(*ends.T, color="#c4c4c4", linewidth=0.7, zorder=0)
-        tip = along * min(length, 0.95 * reach)
+        tip = along * length * scale
         arrow = {
             "arrowstyle": "-|>",
             "color": "black",
@@ -38,7 +46,7 @@ def draw_keys(ax: Axes, keys_TD, query_D, tokens: Sequence[str]) -> Axes:
         ax.annotate(token, key, textcoords="offset points", xytext=(6, 6), color=ink, fontsize=9)
     ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", title="keys and the query")
     ax.plot(0, 0, "+", color="#888888")
-    ax.set(xticks=[], yticks=[])
+    ax.set(xticks=[], yticks=[], xlabel=names[0], ylabel=names[1])
     return ax
 
 
@@ -65,26 +73,43 @@ def draw_values(ax: Axes, values_TD, weights_T, output_D, tokens: Sequence[str])
     values_TD, weights_T = np.asarray(values_TD), np.asarray(weights_T)
     ax.add_patch(Polygon(hull(values_TD), closed=True, facecolor="#f0f0f0", edgecolor="#bbbbbb"))
     for token, value, weight, ink in zip(tokens, values_TD, weights_T, TOKEN_INKS, strict=False):
-        ax.scatter(*value, s=20 + 500 * weight, color=ink, alpha=0.85, linewidths=0)
+        ax.plot(*value, "o", color=ink, markersize=5, fillstyle="none")
+        ax.scatter(*value, s=500 * weight, color=ink, alpha=0.85, linewidths=0)
         ax.annotate(token, value, textcoords="offset points", xytext=(7, 7), color=ink, fontsize=9)
     ax.plot(*output_D, marker="*", color="black", markersize=13)
     reach = 1.4 * max(np.abs(values_TD).max(), 1.0)
-    ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xticks=[], yticks=[])
+    ax.set(
+        xlim=(-reach, reach),
+        ylim=(-reach, reach),
+        aspect="equal",
+        xticks=[-1, 0, 1],
+        yticks=[-1, 0, 1],
+    )
     ax.set_title("values and the output (star)")
     return ax
 
 
 def draw_matrix(
-    ax: Axes, matrix, rows: Sequence[str], columns: Sequence[str], *, title: str = ""
+    ax: Axes,
+    matrix,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    title: str = "",
+    limits: tuple[float, float] | None = None,
 ) -> Axes:
     """Draw a matrix as shaded cells with its numbers written in them.
 
+    The shades run from white to dark over ``limits``, or over the matrix's own range.
     Shapes: matrix (rows, columns).
     """
     matrix = np.asarray(matrix, dtype=float)
-    ax.imshow(matrix, cmap="Blues", vmin=min(0.0, matrix.min()), vmax=max(matrix.max(), 1e-9) * 1.3)
+    low, high = limits or (min(0.0, matrix.min()), max(matrix.max(), 1e-9))
+    ax.imshow(matrix, cmap="Blues", vmin=low, vmax=high)
     for (row, column), value in np.ndenumerate(matrix):
-        ax.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=9)
+        dark = (value - low) / (high - low) > 0.55
+        ink = "white" if dark else "black"
+        ax.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=9, color=ink)
     ax.set_xticks(range(len(columns)), columns)
     ax.set_yticks(range(len(rows)), rows)
     ax.tick_params(length=0)
@@ -130,6 +155,17 @@ def hull(points_N2) -> np.ndarray:
             chain.append(point)
         chains.append(chain[:-1])
     return np.array(chains[0] + chains[1])
+
+
+def inside(corners_N2, point_2, tolerance: float = 1e-9) -> bool:
+    """Whether a point lies in the convex region with these corners, given in order around it.
+
+    Shapes: corners (N, 2) as from ``hull``, point (2,).
+    """
+    corners = np.asarray(corners_N2)
+    following = np.roll(corners, -1, axis=0)
+    turns = [_turn(a, b, point_2) for a, b in zip(corners, following, strict=True)]
+    return bool(min(turns) >= -tolerance)
 
 
 def _turn(a, b, c) -> float:
