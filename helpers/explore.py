@@ -331,21 +331,28 @@ class Prediction:
 
     def _sketch(self) -> str:
         low, high = self.curve.y
-        middle, step = (low + high) / 2, (high - low) / 100
+        first = self._first_sketch()
         rows = "".join(
-            f'<div class="predict-sliders" role="group" aria-label="{_attr(name)}">'
-            f"<span>{_text(name)}</span>"
+            f'<div class="predict-sliders" role="group" aria-label="{_attr(name)}" '
+            f'style="accent-color: {_ink(line)}"><span style="color: {_ink(line)}">'
+            f"{_text(name)}</span>"
             + "".join(
                 f'<label><span class="visually-hidden">{_text(name)} at {_value(x)}</span>'
-                f'<input type="range" min="{low:g}" max="{high:g}" step="{step:g}" '
-                f'value="{middle:g}" data-line="{line}" data-at="{at}"></label>'
+                f'<input type="range" min="{low:g}" max="{high:g}" step="{(high - low) / 100:g}" '
+                f'value="{first[name][at]:g}" data-line="{line}" data-at="{at}"></label>'
                 for at, x in enumerate(self.curve.x)
             )
             + "</div>"
             for line, name in enumerate(self.curve.names)
         )
-        flat = {name: [middle] * len(self.curve.x) for name in self.curve.names}
-        return _plot(self.curve, guess=flat) + rows
+        return _plot(self.curve, guess=first) + rows
+
+    def _first_sketch(self) -> dict[str, list[float]]:
+        """Flat lines, one above the other, for the reader to bend."""
+        (low, high), count = self.curve.y, len(self.curve.names)
+        heights = [low + (high - low) * (count - line) / (count + 1) for line in range(count)]
+        flat = zip(self.curve.names, heights, strict=True)
+        return {name: [height] * len(self.curve.x) for name, height in flat}
 
     def _result(self, answer, because: str) -> str:
         told = {"answer": answer, "because": because, "close": CLOSE}
@@ -398,9 +405,10 @@ class Prediction:
             field = ipywidgets.Text(placeholder="a number")
             return [field], lambda: _parsed(field.value)
         low, high = self.curve.y
+        first = self._first_sketch()
         fields = [
             ipywidgets.FloatSlider(
-                min=low, max=high, step=(high - low) / 100, value=(low + high) / 2,
+                min=low, max=high, step=(high - low) / 100, value=first[name][0],
                 description=f"{name}, {_value(x)}", style={"description_width": "8em"},
             )
             for name in self.curve.names
@@ -449,6 +457,10 @@ WIDTH, HEIGHT, EDGE = 440, 220, 44
 INKS = ("var(--book-ink-1)", "var(--book-ink-2)", "var(--book-ink-3)", "var(--book-ink-4)")
 
 
+def _ink(line: int) -> str:
+    return INKS[line % len(INKS)]
+
+
 def _number_line(low: float, high: float, truth: float, guess: float | None) -> str:
     def at(value):
         share = min(max((value - low) / (high - low), 0), 1)
@@ -482,7 +494,7 @@ def _plot(curve: Curve, *, truth: Mapping | None = None, guess: Mapping | None =
 
     lines, labels = [], []
     for line, name in enumerate(curve.names):
-        ink = INKS[line % len(INKS)]
+        ink = _ink(line)
         lines.append(
             f'<polyline class="guess" data-line="{line}" fill="none" stroke="{ink}" '
             f'stroke-dasharray="5 4" points="{points((guess or {}).get(name, []))}"/>'
