@@ -94,31 +94,35 @@ def _abc_from_zeros() -> Matrix:
 @corrects(
     "03",
     "002",
-    *(66, 101, 216, 218, 286, 312, 315, 427),
+    *(78, 101, 216, 218, 312, 315),
     claim="Entry [i, j] of the trained table is the probability that token j follows token i.",
-    says="With P(B | A) = 0.7, the entry in row A, column B is 0.7.",
-    why="The table holds logits. Trained from zeros, the entry is the log-probability minus the "
-    "mean log-probability of its row, and nothing keeps it below 1 or above 0; the softmax of the "
-    "row is what gives the probability.",
+    says="“table[i, j] = p1 means: when current token is i, the probability of the next token "
+    "being j is p1”",
+    why="The table holds logits, which nothing keeps below 1 or above 0; the softmax of a row "
+    "gives the probabilities. Trained from zeros by plain gradient descent, an entry is its "
+    "log-probability minus the mean log-probability of its row.",
 )
-def entry_is_a_logit() -> float:
-    """Entry [A, B] of the A/B/C table trained from zeros."""
-    return float(_abc_from_zeros()[0, 1])
+def entry_is_a_logit() -> str:
+    """Entry [A, B] of the A/B/C table trained from zeros, beside its probability."""
+    return (
+        f"For P(B | A) = {number(ABC_TABLE[0, 1])} the entry [A, B] of a table trained from "
+        f"zeros is {number(_abc_from_zeros()[0, 1])}."
+    )
 
 
 @corrects(
     "03",
     "002",
-    *(216, 346, 396),
-    claim="Each row of the trained table is a probability distribution over the next token, "
-    "so its entries sum to 1.",
-    says="The rows of the table sum to 1, 1 and 1.",
-    why="The softmax of a row sums to 1, the row itself does not. The gradient of a row sums to "
-    "0, so gradient descent keeps each row's sum where it began: at 0 for a table of zeros.",
+    *(216, 218),
+    claim="The entries of each row of the trained table sum to 1.",
+    says="“sum(table[i, j], j = 1 to vocab_size) = 1”",
+    why="The softmax of a row sums to 1, the row itself need not. The gradient of a row sums to 0, "
+    "so plain gradient descent keeps each row's sum where it began; from zeros that is 0.",
 )
-def row_sums() -> Vector:
+def row_sums() -> str:
     """Row sums of the A/B/C table trained from zeros, cleared of float noise."""
-    return np.round(_abc_from_zeros().sum(axis=1), 9) + 0.0
+    sums = np.round(_abc_from_zeros().sum(axis=1), 9) + 0.0
+    return f"Trained from zeros on A/B/C, the rows sum to {', '.join(map(number, sums))}."
 
 
 @corrects(
@@ -126,63 +130,27 @@ def row_sums() -> Vector:
     "002",
     349,
     claim="After training, entry [i, j] is approximately log P(j | i).",
-    says="Entry minus log-probability is about 0 in each row.",
+    says="$W[i, j] \\approx \\log P(j \\mid i)$",
     why="Adding a constant to a row changes no probability, so the loss fixes each row only up to "
-    "such a constant. Which constant it is, the starting values decide.",
+    "such a constant. Which it is depends on the start and on the optimiser; it would have to be "
+    "0 in every row.",
 )
-def log_probability_up_to_a_constant() -> Vector:
+def log_probability_up_to_a_constant() -> str:
     """The constant of each row of the A/B/C table trained from zeros."""
-    return (_abc_from_zeros() - np.log(ABC_TABLE)).mean(axis=1)
-
-
-@corrects(
-    "03",
-    "002",
-    238,
-    claim="The size of entry [i, j] tells how likely token j is to follow token i.",
-    says="A larger entry stands for a likelier pair.",
-    why="Entries can be compared within one row only. Each row carries a constant of its own, and "
-    "from a random start it can make a less likely pair's entry the larger one.",
-)
-def entries_of_different_rows() -> str:
-    """Share of random starts after which two entries of a column stand in the wrong order."""
-    starts = np.random.default_rng(0).standard_normal((200, 3, 3))
-    tables = _descend(starts, ABC_TABLE, THIRDS, rate=3.0, steps=100)
-    entries = tables[:, :, None, :] - tables[:, None, :, :]
-    wrong = entries * (ABC_TABLE[:, None, :] - ABC_TABLE[None, :, :]) < 0
-    share = wrong.any(axis=(1, 2, 3)).mean()
+    constants = (_abc_from_zeros() - np.log(ABC_TABLE)).mean(axis=1)
     return (
-        f"Trained on A/B/C from standard normal values, {number(100 * share)} % of "
-        f"{len(starts)} tables rank two entries of a column against their probabilities."
+        "Trained from zeros, the entries of the rows A, B, C lie "
+        f"{', '.join(map(number, constants))} above the log-probabilities."
     )
 
 
 @corrects(
     "03",
     "002",
-    *(75, 78),
-    claim="The V × V parameters are the matrix of next-token probabilities, number for number.",
-    says="A table of 3 × 3 has 9 numbers to learn.",
-    why="A row of V logits has one direction, that of its constant, which changes no probability. "
-    "V × (V − 1) directions are left, as many as a table of probabilities has.",
-)
-def free_parameters() -> int:
-    """Rank of the derivative of the A/B/C probabilities by the nine logits."""
-    p = ABC_TABLE
-    jacobian = np.zeros((9, 9))
-    for i in range(3):
-        block = slice(3 * i, 3 * i + 3)
-        jacobian[block, block] = np.diag(p[i]) - np.outer(p[i], p[i])
-    return int(np.linalg.matrix_rank(jacobian))
-
-
-@corrects(
-    "03",
-    "002",
     271,
-    claim="In the A/B/C table the heading's arrows say that current tokens run along the top and "
-    "next tokens down the side.",
-    says="current token → next token ↓",
+    claim="In the A/B/C table, as its heading has it, current tokens run along the top and next "
+    "tokens down the side.",
+    says="“current token → next token ↓”",
     why="It is the other way round: a row belongs to the current token. Read along the arrows, "
     "no column is a distribution.",
 )
@@ -198,32 +166,14 @@ def abc_heading() -> str:
 @corrects(
     "03",
     "002",
-    397,
-    claim="Column j of the table says how likely token j is to appear after any given token, "
-    "a distribution as a row is.",
-    says="A column is read as a row is.",
-    why="A column collects entries of V different distributions, which need not sum to 1; each "
-    "logit in it carries another row's constant. How likely j is overall takes the rows' "
-    "frequencies as weights.",
-)
-def column_sums() -> str:
-    """Column sums of the A/B/C table, beside how often each token comes in the long run."""
-    overall = MarkovChain(ABC_TABLE).stationary
-    return (
-        f"The columns A, B, C sum to {', '.join(map(number, ABC_TABLE.sum(axis=0)))}; overall "
-        f"the tokens come with probability {', '.join(map(number, overall))}."
-    )
-
-
-@corrects(
-    "03",
-    "002",
     90,
-    claim="In a GPT the embedding table no longer predicts the next token directly, even where "
-    "the output layer shares its weights.",
-    says="The table only turns ids into vectors.",
+    claim="In a GPT the embedding table no longer has a direct part in predicting the next token, "
+    "even where the output layer shares its weights.",
+    says="“not directly responsible for predicting next tokens anymore”, though the output layer "
+    "is “often tied to the embedding weights”",
     why="With shared weights each logit is the dot product of the last state with a row of that "
-    "very table, so one prediction sends a gradient into each row, as input rows alone would not.",
+    "very table, so one prediction sends a gradient into each row. Untied, it reaches only the "
+    "rows of the tokens in the context.",
 )
 def tied_table_predicts() -> str:
     """Rows of the embedding table that one prediction's gradient reaches, untied and tied."""
@@ -235,7 +185,10 @@ def tied_table_predicts() -> str:
         head = table if tied else torch.randn(size, width, generator=generator)
         F.cross_entropy(head @ table[3], torch.tensor(7)).backward()
         reached[tied] = int((table.grad.abs().sum(dim=1) > 0).sum())
-    return f"One prediction reaches {reached[False]} of {size} rows untied, {reached[True]} tied."
+    return (
+        f"The gradient of one prediction from one token reaches {reached[False]} of {size} rows "
+        f"untied, {reached[True]} tied."
+    )
 
 
 @corrects(
@@ -243,7 +196,7 @@ def tied_table_predicts() -> str:
     "002",
     188,
     claim="An embedding layer is made by naming its two sizes vocab_size and n_embd.",
-    says="`nn.Embedding(vocab_size=5, n_embd=3)`",
+    says="`E = nn.Embedding(vocab_size=5, n_embd=3)`",
     why="PyTorch has other names for the two arguments, so the line stops with an error; passed "
     "by position they work.",
 )
@@ -263,35 +216,13 @@ def embedding_keywords() -> str:
 @corrects(
     "03",
     "002",
-    341,
-    claim="The loss that the training code minimises is the sum of −log P over the positions.",
-    says="$\\mathcal{L} = -\\sum_t \\log P(x_{t+1} \\mid x_t)$",
-    why="The code's cross-entropy is the mean. Both have the same minimum, but the sum and its "
-    "gradient are as many times larger as there are positions, so a learning rate that suits one "
-    "does not suit the other.",
-)
-def sum_or_mean() -> str:
-    """How many times larger the summed loss is than PyTorch's default, on 256 positions."""
-    generator = torch.Generator().manual_seed(0)
-    logits = torch.randn(256, 3, dtype=torch.float64, generator=generator)
-    targets = torch.randint(3, (256,), generator=generator)
-    total = -logits.log_softmax(dim=-1)[torch.arange(256), targets].sum()
-    ratio = float(total / F.cross_entropy(logits, targets))
-    return (
-        f"On {len(logits)} positions the sum is {number(round(ratio, 9))} times what the code "
-        "minimises."
-    )
-
-
-@corrects(
-    "03",
-    "002",
-    *(79, 262),
-    claim="Gradient descent converges to the statistics of the count model, unseen pairs too.",
-    says="After convergence the softmax of each row equals the empirical frequencies.",
-    why="A count of 0 asks for a logit of minus infinity, so a row with an unseen pair never "
-    "converges: the logit falls for ever, by about the same amount each time the number of steps "
-    "is multiplied by ten.",
+    *(346, 349),
+    claim="In training to convergence each entry of the table comes to rest near the log of an "
+    "empirical probability.",
+    says="“At convergence” $W[i, j] \\approx \\log P_{\\text{data}}(j \\mid i)$",
+    why="For a pair that the text lacks this log is minus infinity. The pair's probability goes to "
+    "0, but its logit never comes to rest: by gradient descent at a constant rate it falls by "
+    "about the same amount each time the number of steps is multiplied by ten.",
 )
 def unseen_pairs_sink() -> str:
     """Logit of an unseen pair, against the mean of the seen ones, after ever more steps."""
@@ -303,7 +234,7 @@ def unseen_pairs_sink() -> str:
         gaps.append(logits[0, 2] - logits[0, :2].mean())
     return (
         f"After {', '.join(map(number, steps))} steps at rate 1 the unseen pair's logit lies at "
-        f"{', '.join(map(number, gaps))} against the seen ones."
+        f"{', '.join(map(number, gaps))} against the mean of the seen ones."
     )
 
 
@@ -311,8 +242,9 @@ def unseen_pairs_sink() -> str:
     "03",
     "002",
     363,
-    claim="The losses of a bigram model level off within a few hundred iterations.",
-    says="a few hundred iterations",
+    claim="The losses of a bigram model level off very quickly, often within a few hundred "
+    "iterations.",
+    says="“should plateau very quickly (often within a few hundred iterations)”",
     why="How long it takes is set by the learning rate. Adam moves a weight by at most about its "
     "learning rate a step, so at the usual 0.001 some hundred steps cannot carry logits the "
     "distance of several units that they have to go.",
@@ -340,10 +272,10 @@ def a_few_hundred_iterations() -> str:
     450,
     claim="Starting from zeros works because training soon breaks the symmetry, the rows seeing "
     "different tokens.",
-    says="Different rows break the symmetry.",
-    why="No symmetry stands in the way. One layer has no interchangeable hidden units; each row "
-    "is a convex problem of its own, with the gradient p − y from the first step on. Rows that "
-    "see the same successors stay equal, and still reach the floor.",
+    says="“Works fine—training quickly breaks symmetry because rows see different tokens.”",
+    why="It works, but no symmetry stands in the way. One layer has no interchangeable hidden "
+    "units; each row is a convex problem of its own, with the gradient p − y from the first step "
+    "on. Rows that see the same successors stay equal, and still reach the floor.",
 )
 def zeros_need_no_breaking() -> str:
     """Training from zeros where all rows have the same target."""
@@ -361,12 +293,13 @@ def zeros_need_no_breaking() -> str:
 @corrects(
     "03",
     "002",
-    *(456, 459, 536),
-    claim="The log of add-one counts is the best warm start for a fast convergence.",
-    says="+1 on each count converges fastest.",
-    why="The minimum of the training loss is the log of the counts as they are. Adding 1 to each "
-    "of V × V cells moves the start away from it, the more so the fewer the data; adding a "
-    "thousandth leaves next to nothing to train. Add-one is a guard against unseen pairs.",
+    *(456, 459),
+    claim="The log of add-one counts is the best warm start for the fastest convergence.",
+    says="“Best warm-start (if you want fastest convergence)”: counts from `torch.ones(V, V)`, "
+    "“+1 Laplace”",
+    why="The training loss has its minimum at the log of the frequencies as they are. Adding 1 to "
+    "each of V × V cells moves the start away from it, the more so the fewer the data; a "
+    "thousandth also guards against the log of 0, and starts far closer.",
 )
 def add_one_start() -> str:
     """Training loss above its floor at the start, for three amounts added to the counts."""
@@ -387,31 +320,33 @@ def add_one_start() -> str:
 @corrects(
     "03",
     "002",
-    *(361, 430),
-    claim="A loss that hardly changes from one look to the next has converged.",
-    says="2.31 → 2.30 → 2.30 → 2.31",
+    *(361, 362, 365),
+    claim="A loss that stops decreasing significantly over many iterations has converged.",
+    says="“stops decreasing significantly over many iterations”, as in 2.31 → 2.30 → 2.30 → 2.31",
     why="A small learning rate makes a flat curve anywhere. For a bigram table there is a better "
     "yardstick: the conditional entropy of the counts is the floor, and the gap to it is known.",
 )
 def flat_loss() -> str:
-    """Change of the loss over 50 slow steps, and how far it still is from the floor."""
-    chain, steps = MarkovChain(ABC_TABLE), 50
-    slow = _descend(np.zeros((3, 3)), ABC_TABLE, chain.stationary, rate=0.001, steps=steps)
+    """Change of the loss over 500 slow steps, and how far it still is from the floor."""
+    chain, steps = MarkovChain(ABC_TABLE), 500
+    slow = _descend(np.zeros((3, 3)), ABC_TABLE, chain.stationary, rate=1e-4, steps=steps)
     before, after = (_loss(w, ABC_TABLE, chain.stationary) for w in (np.zeros((3, 3)), slow))
     return (
-        f"On A/B/C at rate 0.001 the loss moves by {number(before - after)} in {steps} steps, "
-        f"{number(after - chain.entropy_rate)} nats above the floor."
+        f"On A/B/C at rate 0.0001 the loss moves by {number(before - after)} in the first {steps} "
+        f"steps, and is then {number(after - chain.entropy_rate)} nats above the floor."
     )
 
 
 @corrects(
     "03",
     "002",
-    *(365, 399),
-    claim="When the loss has levelled off, the distributions in all rows have matched the data.",
-    says="A flat loss means that every row matches.",
-    why="A row counts in the loss, and moves, in proportion to how often its token occurs. A rare "
-    "token's row can be far off while the loss is as good as at its floor.",
+    *(361, 365),
+    claim="When the loss has levelled off, the distributions in all rows have essentially matched "
+    "the data.",
+    says="“the bigram conditional distributions have essentially matched the data statistics”",
+    why="A row counts in the loss in proportion to how often its token occurs, and in plain "
+    "gradient descent it moves in the same proportion. A rare token's row can be far off while "
+    "the loss is as good as at its floor.",
 )
 def a_rare_row_lags() -> str:
     """Gap of the loss, and L1 distance of each row, where one token is rare."""
@@ -420,7 +355,7 @@ def a_rare_row_lags() -> str:
     gap = _loss(logits, ABC_TABLE, rows) - float(rows @ entropy(ABC_TABLE))
     apart = np.abs(_softmax(logits) - ABC_TABLE).sum(axis=1)
     return (
-        f"With tokens of frequency {', '.join(map(number, rows))} the loss ends "
+        f"With the rows of A/B/C read with frequency {', '.join(map(number, rows))} the loss ends "
         f"{number(gap)} nats above its floor, while the rows are off by "
         f"{', '.join(number(round(d, 9)) for d in apart)} (sum of absolute differences)."
     )
@@ -431,9 +366,10 @@ def a_rare_row_lags() -> str:
     "002",
     *(375, 378),
     claim="The row of the character t in the table is found with ord('t').",
-    says="`weight[ord('t')]`",
+    says="`model.token_embedding_table.weight[ord('t')]`",
     why="ord gives a code point, not the row that the tokenizer gave the character. In a table of "
-    "65 characters the index does not exist; in a larger one it silently names another token.",
+    "65 characters the index does not exist; in a larger one it silently names another token, "
+    "unless ids happen to be code points.",
 )
 def row_of_a_character() -> str:
     """Row of t where 65 characters are numbered in sorted order, beside ord('t')."""
@@ -447,12 +383,12 @@ def row_of_a_character() -> str:
 @corrects(
     "03",
     "002",
-    *(369, 384, 431),
+    *(369, 384),
     claim="A row whose distribution moved by less than 1e-4 between two looks has converged.",
-    says="diff < 1e-4: converged",
+    says="“When diff becomes very small (e.g. < 1e-4), the row's learned probabilities have "
+    "stabilized.”",
     why="The difference measures the speed, not the distance to go: with a small learning rate, "
-    "or few steps between the looks, it is small anywhere, and for a row whose token was not in "
-    "the batches it is 0.",
+    "or few steps between the looks, it is small anywhere.",
 )
 def small_difference_far_away() -> str:
     """Movement of row A over ten slow steps from zeros, and its distance from the data."""
@@ -461,17 +397,21 @@ def small_difference_far_away() -> str:
     after = _descend(before, ABC_TABLE, chain.stationary, rate=1e-4, steps=10)
     moved = np.abs(_softmax(after) - _softmax(before))[0].sum()
     distance = np.abs(_softmax(after) - ABC_TABLE)[0].sum()
-    return f"Ten steps at rate 0.0001 move row A by {number(moved)}, with {number(distance)} to go."
+    return (
+        f"From zeros on A/B/C, ten steps at rate 0.0001 move row A by {number(moved)}, with "
+        f"{number(distance)} to go."
+    )
 
 
 @corrects(
     "03",
     "002",
-    *(384, 431),
-    claim="Once a table has converged, the difference between two looks at a row is below 1e-4.",
-    says="converged: diff < 1e-4",
+    *(376, 384),
+    claim="In training on batches one can wait for a row to move by less than 1e-4 from one look "
+    "to the next.",
+    says="“When diff becomes very small (e.g. < 1e-4)”, after N more steps",
     why="Batches are samples, so at a constant learning rate the row goes on jittering about the "
-    "optimum, by an amount that learning rate and batch size set.",
+    "optimum, by an amount that learning rate and batch size set. The wait may never end.",
 )
 def difference_at_the_optimum() -> str:
     """How row A moves in 100 steps of stochastic gradient descent begun at the optimum."""
@@ -482,7 +422,7 @@ def difference_at_the_optimum() -> str:
         logits = logits - 0.1 * (_softmax(logits) - seen)
     moved = np.abs(_softmax(logits) - target).sum(axis=1)
     return (
-        f"Begun at the optimum, 100 steps at rate 0.1 with 32 examples each move the row by "
+        f"Begun at the optimum of A/B/C, 100 steps at rate 0.1 with 32 examples each move row A by "
         f"{number(np.median(moved))} (median of {len(moved)} runs); "
         f"{number(100 * (moved < 1e-4).mean())} % of the runs stay below 0.0001."
     )
@@ -491,10 +431,10 @@ def difference_at_the_optimum() -> str:
 @corrects(
     "03",
     "002",
-    *(386, 388),
-    claim="Training and validation losses that are flat and close together show that the model "
-    "fits about as well as it can.",
-    says="a small gap: as good as possible",
+    *(357, 386),
+    claim="A small gap between training and validation loss is a sign that the table has "
+    "converged.",
+    says="Among the signals of convergence: “Training vs. validation loss gap small”.",
     why="The gap compares two losses with each other and neither with the floor. A table of zeros "
     "has the same loss on any text, so its gap is exactly 0.",
 )
@@ -505,8 +445,8 @@ def no_gap_before_training() -> str:
     samples = [_counts(chain, 1000, seed) for seed in (1, 2)]
     train, validation = (cross_entropy_of(uniform, counts) for counts in samples)
     return (
-        f"Before any training the gap is {number(round(abs(validation - train), 12))}, and both "
-        f"losses are {number(train - chain.entropy_rate)} nats above the entropy rate."
+        f"On A/B/C, before any training, the gap is {number(round(abs(validation - train), 12))}, "
+        f"and both losses are {number(train - chain.entropy_rate)} nats above the entropy rate."
     )
 
 
@@ -516,10 +456,11 @@ def no_gap_before_training() -> str:
     388,
     claim="As long as the validation loss does not diverge, the table fits the training "
     "frequencies about as well as it can.",
-    says="no divergence: the best fit",
-    why="It is the best fit that diverges: it gives probability 0 to each pair that the training "
-    "text lacks, and one such pair in the validation text makes its loss infinite. Training "
-    "approaches just that.",
+    says="If “there's no divergence, the model has fit the empirical bigram frequencies about as "
+    "well as possible”.",
+    why="It can be the best fit that diverges: it gives probability 0 to each pair that the "
+    "training text lacks, and one such pair in the validation text makes its loss infinite. "
+    "Training approaches just that.",
 )
 def best_fit_infinite_loss() -> str:
     """Losses of the count model on its own sample and on a second one."""
@@ -538,12 +479,14 @@ def best_fit_infinite_loss() -> str:
 @corrects(
     "03",
     "002",
-    434,
+    *(432, 434),
     claim="A table equal to the training frequencies has learned all that one token of context "
     "can tell.",
-    says="training frequencies: nothing left to learn",
-    why="The frequencies are those of a sample. A smoothed table is often nearer to what produced "
-    "it, and where a possible pair was not seen the frequencies are infinitely far.",
+    says="Once the table matches the empirical frequencies, “it's learned all it can from the "
+    "1-token context”.",
+    why="The frequencies are those of a sample. With little text a smoothed table is often nearer "
+    "to what produced it, and where a possible pair was not seen the frequencies have an infinite "
+    "true loss.",
 )
 def smoothing_knows_more() -> str:
     """Share of small samples in which add-one has a lower true loss than the frequencies."""
@@ -567,22 +510,24 @@ def smoothing_knows_more() -> str:
     "03",
     "002",
     *(413, 416),
-    claim="Dividing each row of the count matrix by its sum gives the empirical distribution.",
+    claim="Dividing each row of the count matrix by its sum gives an empirical distribution for "
+    "every token.",
     says="`empirical = counts / counts.sum(1, keepdim=True)`",
-    why="A token that is never followed by another, such as one that only ends the text, has a "
-    "row of zeros; 0 / 0 is nan, and one nan makes the mean difference nan.",
+    why="A token that is never followed by another, such as one of the vocabulary that the text "
+    "lacks, has a row of zeros; 0 / 0 is nan, and one nan makes the mean difference nan.",
 )
 def rows_of_nan() -> str:
-    """The comparison as printed, on a text whose last character comes nowhere else."""
-    ids = torch.tensor([0, 1, 0, 1, 2])
+    """The comparison as printed, with three tokens of which the text has two."""
+    ids = torch.tensor([0, 1, 0, 0, 1])
     counts = torch.zeros(3, 3)
     for a, b in pairwise(ids):
         counts[a, b] += 1
     empirical = counts / counts.sum(1, keepdim=True)
     difference = torch.mean(torch.abs(empirical - torch.full((3, 3), 1 / 3)))
     return (
-        f"{int(empirical.isnan().sum())} of {empirical.numel()} entries are nan, and so is the "
-        f"mean difference: {number(difference.item())}."
+        f"With three tokens of which the text has two, {int(empirical.isnan().sum())} of "
+        f"{empirical.numel()} entries are nan, and so is the mean difference: "
+        f"{number(difference.item())}."
     )
 
 
@@ -592,7 +537,8 @@ def rows_of_nan() -> str:
     *(416, 420),
     claim="A small mean absolute difference between trained and counted table shows that they "
     "match.",
-    says="small difference: matched",
+    says="“If diff is small, the learned bigram table has ‘stabilized’ to the true dataset "
+    "statistics.”",
     why="Rows sum to 1, so the mean over V × V entries cannot exceed 2 / V, for whatever two "
     "tables. With 65 tokens even an untrained table looks close.",
 )
@@ -601,19 +547,19 @@ def mean_difference_is_always_small() -> str:
     table = _chain().table
     uniform = np.abs(table - 1 / len(table)).mean()
     return (
-        f"An untrained, uniform table scores {number(uniform)}; two tables of {len(table)} tokens "
-        f"can differ by at most {number(2 / len(table))}."
+        f"An untrained, uniform table is off by {number(uniform)} on average; two tables of "
+        f"{len(table)} tokens can differ by at most {number(2 / len(table))}."
     )
 
 
 @corrects(
     "03",
     "002",
-    *(416, 432),
+    *(416, 420),
     claim="The mean absolute difference over all entries tells how well the table fits the text.",
-    says="one mean over all V × V entries",
+    says="`diff = torch.mean(torch.abs(empirical - trained))`",
     why="It weighs all rows alike, while the text does not: rows of rare tokens, which training "
-    "hardly touches, make up most of the sum. Weighted by how often each row is read it says "
+    "touches least, can make up most of it. Weighted by how often each row is read it says "
     "something else.",
 )
 def rare_rows_rule_the_mean() -> str:

@@ -1,4 +1,4 @@
-"""The inputs of the worked examples that the corrections and chapter 05 compute with.
+"""The inputs of the worked examples that the corrections compute with.
 
 Each example stands here once: what is given, and, under names with PRINTED in them, what one
 finds printed as its result. Nothing that can be computed from the inputs is typed, except in
