@@ -26,7 +26,13 @@ from IPython.display import HTML, display
 from matplotlib.figure import Figure
 
 MOST_FRAMES = 150
-CLOSE = 0.1  # a guessed number within a tenth of the answer counts as right
+CLOSE = 0.1  # a guessed number within a tenth of the answer counts as right (of 1, for a 0)
+SAID = {  # what is said to a guess, here and by the page's script
+    "guessed": "You guessed",
+    "right": "That is right.",
+    "other": "That is not it.",
+    "curve": "Dashed: your sketch. Solid: what was computed.",
+}
 
 
 def static() -> bool:
@@ -99,8 +105,8 @@ class Explorer:
         """The control's label, or its name in words."""
         return self.sliders[name].label or name.replace("_", " ")
 
-    def widget(self) -> ipywidgets.Widget:
-        """The live form: an ipywidgets ``interactive`` under the figure's title."""
+    def widget(self) -> ipywidgets.interactive:
+        """The live form: an ipywidgets ``interactive``, to be displayed by itself."""
         controls = {
             name: ipywidgets.SelectionSlider(
                 options=[(_value(value), value) for value in slider.values],
@@ -118,12 +124,7 @@ class Explorer:
             plt.close(figure)
             display(HTML(f"<p>{_text(self.describe(**at))}</p>"))
 
-        return ipywidgets.VBox(
-            [
-                ipywidgets.HTML(f"<b>{_text(self.title)}</b>"),
-                ipywidgets.interactive(show, **controls),
-            ]
-        )
+        return ipywidgets.interactive(show, **controls)
 
     def html(self) -> str:
         """The static form: the first picture and sentence, and all others packed behind them."""
@@ -168,6 +169,7 @@ class Explorer:
         if static():
             display({"text/html": self.html(), "text/plain": self.text()}, raw=True)
         else:
+            display(HTML(f"<b>{_text(self.title)}</b>"))
             display(self.widget())
 
 
@@ -268,15 +270,15 @@ class Prediction:
     def reply(self, answer) -> str:
         """What to say to the guess that was locked, given the result."""
         if self.kind == "curve":
-            return "Dashed: your sketch. Solid: what was computed."
+            return SAID["curve"]
         if self.kind == "choice":
             right = self.guess == answer
             reply = self.replies.get(self.guess, "")
         else:
             right = _near(self.guess, answer)
             reply = next((r for n, r in self.replies.items() if _near(self.guess, n)), "")
-        said = f"You guessed {self._say(self.guess)}. "
-        return said + ("That is right." if right else reply or "That is not it.")
+        verdict = SAID["right"] if right else reply or SAID["other"]
+        return f"{SAID['guessed']} {self._say(self.guess)}. {verdict}"
 
     def _checked(self, answer):
         if self.kind == "choice":
@@ -286,6 +288,8 @@ class Prediction:
                 raise ValueError(f"the result is {answer!r}, which wrong calls a mistake")
             return answer
         if self.kind == "number":
+            if not math.isfinite(answer):
+                raise ValueError(f"answer must be a finite number, got {answer}")
             return _rounded(float(answer))
         if set(answer) != set(self.curve.names) or any(
             len(answer[name]) != len(self.curve.x) for name in answer
@@ -294,7 +298,10 @@ class Prediction:
                 f"answer must hold {len(self.curve.x)} values for each of "
                 f"{list(self.curve.names)}, got { ({n: len(y) for n, y in answer.items()}) }"
             )
-        return {name: [_rounded(float(y)) for y in answer[name]] for name in self.curve.names}
+        rounded = {name: [_rounded(float(y)) for y in answer[name]] for name in self.curve.names}
+        if not all(map(math.isfinite, itertools.chain(*rounded.values()))):
+            raise ValueError(f"answer must hold finite numbers only, got {rounded}")
+        return rounded
 
     def _say(self, answer) -> str:
         if self.kind == "curve":
@@ -355,14 +362,15 @@ class Prediction:
         return {name: [height] * len(self.curve.x) for name, height in flat}
 
     def _result(self, answer, because: str) -> str:
-        told = {"answer": answer, "because": because, "close": CLOSE}
+        told = {"answer": answer, "close": CLOSE, "said": SAID}
         told["replies"] = {str(key): _text(reply) for key, reply in self.replies.items()}
         said = "" if self.kind == "curve" else f"<p><b>Result:</b> {_text(self._say(answer))}</p>"
         drawn = ""
         if self.kind == "number":
             drawn = self._line(answer)
         elif self.kind == "curve":
-            drawn = _plot(self.curve, truth=answer, guess={})
+            values = f'<p class="visually-hidden">{_text(self._say(answer))}</p>'
+            drawn = _plot(self.curve, truth=answer, guess={}) + values
         why = f"<p>{_text(because)}</p>" if because else ""
         return (
             f'<details class="reveal" data-key="{self.key}" data-kind="{self.kind}" '
@@ -381,7 +389,7 @@ class Prediction:
 
     def _form_widget(self) -> ipywidgets.Widget:
         question = ipywidgets.HTML(f"<b>Predict.</b> {_text(self.question)}")
-        inputs, read = self._inputs()
+        inputs, read, sketch = self._inputs()
         button = ipywidgets.Button(description="Lock my guess", button_style="primary")
 
         def pressed(_):
@@ -393,17 +401,20 @@ class Prediction:
             button.description = "Locked"
 
         button.on_click(pressed)
-        return ipywidgets.VBox([question, *inputs, button])
+        shown = (
+            [question, *inputs, button] if sketch is None else [question, sketch, *inputs, button]
+        )
+        return ipywidgets.VBox(shown)
 
     def _inputs(self):
         if self.kind == "choice":
             field = ipywidgets.RadioButtons(
                 options=self.choices, index=None, layout={"width": "max-content"}
             )
-            return [field], lambda: field.value
+            return [field], lambda: field.value, None
         if self.kind == "number":
             field = ipywidgets.Text(placeholder="a number")
-            return [field], lambda: _parsed(field.value)
+            return [field], lambda: _parsed(field.value), None
         low, high = self.curve.y
         first = self._first_sketch()
         fields = [
@@ -414,7 +425,7 @@ class Prediction:
             for name in self.curve.names
             for x in self.curve.x
         ]  # fmt: skip
-        count = len(self.curve.x)
+        count, sketch = len(self.curve.x), ipywidgets.HTML()
 
         def read():
             values = [field.value for field in fields]
@@ -423,7 +434,13 @@ class Prediction:
                 for line, name in enumerate(self.curve.names)
             }
 
-        return fields, read
+        def redraw(_=None):
+            sketch.value = _plot(self.curve, guess=read())
+
+        for field in fields:
+            field.observe(redraw, "value")
+        redraw()
+        return fields, read, sketch
 
     def _result_widget(self, answer, because: str) -> ipywidgets.Widget:
         shown = ipywidgets.HTML("<i>Lock a guess above, or show the result without one.</i>")
@@ -453,8 +470,9 @@ class Prediction:
 
 # --- small drawings and text, the same in a kernel and on the page ----------------------------
 
-WIDTH, HEIGHT, EDGE = 440, 220, 44
-INKS = ("var(--book-ink-1)", "var(--book-ink-2)", "var(--book-ink-3)", "var(--book-ink-4)")
+WIDTH, HEIGHT, EDGE, TOP = 440, 220, 44, 20
+COLOURS = ("#0072b2", "#b84c00", "#00795a", "#a3487a")  # the page has its own for dark mode
+INKS = tuple(f"var(--book-ink-{line}, {colour})" for line, colour in enumerate(COLOURS, start=1))
 
 
 def _ink(line: int) -> str:
@@ -466,64 +484,71 @@ def _number_line(low: float, high: float, truth: float, guess: float | None) -> 
         share = min(max((value - low) / (high - low), 0), 1)
         return f"{EDGE + share * (WIDTH - 2 * EDGE):.1f}"
 
-    mark = "" if guess is None else f' x="{at(guess)}"'
-    hidden = ' visibility="hidden"' if guess is None else ""
+    place = ' visibility="hidden"' if guess is None else f' x="{at(guess)}"'
+    line = 'stroke="currentColor" class="axis"'
     return (
         f'<svg class="number-line" viewBox="0 0 {WIDTH} 64" width="{WIDTH}" height="64" role="img" '
         f'aria-label="A number line with the result at {_value(truth)}" '
-        f'data-low="{_value(low)}" data-high="{_value(high)}">'
-        f'<line x1="{EDGE}" x2="{WIDTH - EDGE}" y1="34" y2="34" class="axis"/>'
-        f'<line x1="{at(0)}" x2="{at(0)}" y1="30" y2="38" class="axis"/>'
+        f'data-low="{_value(low)}" data-high="{_value(high)}" data-edge="{EDGE}">'
+        f'<line x1="{EDGE}" x2="{WIDTH - EDGE}" y1="34" y2="34" {line}/>'
+        f'<line x1="{at(0)}" x2="{at(0)}" y1="30" y2="38" {line}/>'
         f'<text x="{at(0)}" y="52" text-anchor="middle">0</text>'
-        f'<circle cx="{at(truth)}" cy="34" r="6" class="truth"/>'
+        f'<circle cx="{at(truth)}" cy="34" r="6" fill="{_ink(2)}" class="truth"/>'
         f'<text x="{at(truth)}" y="52" text-anchor="middle">{_value(truth)}</text>'
-        f'<text class="guess" y="22" text-anchor="middle"{mark}{hidden}>▼ your guess</text></svg>'
+        f'<text y="22" fill="{_ink(1)}" text-anchor="middle" class="guess"{place}>'
+        "▼ your guess</text></svg>"
     )
 
 
 def _plot(curve: Curve, *, truth: Mapping | None = None, guess: Mapping | None = None) -> str:
     """An SVG plot of curves over equally spaced positions; the page's script moves the guess."""
-    (low, high), count = curve.y, len(curve.x)
-
-    def points(values):
-        return " ".join(
-            f"{EDGE + at * (WIDTH - 2 * EDGE) / (count - 1):.1f},"
-            f"{HEIGHT - EDGE - (min(max(y, low), high) - low) / (high - low) * (HEIGHT - 64):.1f}"
-            for at, y in enumerate(values)
-        )
-
-    lines, labels = [], []
+    lines = []
     for line, name in enumerate(curve.names):
-        ink = _ink(line)
+        ink = f'fill="none" stroke="{_ink(line)}"'
         lines.append(
-            f'<polyline class="guess" data-line="{line}" fill="none" stroke="{ink}" '
-            f'stroke-dasharray="5 4" points="{points((guess or {}).get(name, []))}"/>'
+            f'<polyline class="guess" data-line="{line}" {ink} stroke-width="2" '
+            f'stroke-dasharray="5 4" points="{_points(curve, (guess or {}).get(name, []))}"/>'
         )
         if truth:
-            lines.append(
-                f'<polyline class="truth" fill="none" stroke="{ink}" '
-                f'points="{points(truth[name])}"/>'
-            )
-        labels.append(
-            f'<text x="{EDGE + 8}" y="{14 + 15 * line}" fill="{ink}">{_text(name)}</text>'
+            points = _points(curve, truth[name])
+            lines.append(f'<polyline class="truth" {ink} stroke-width="2.5" points="{points}"/>')
+        lines.append(
+            f'<text x="{EDGE + 8}" y="{14 + 15 * line}" fill="{_ink(line)}">{_text(name)}</text>'
         )
-    ticks = "".join(
-        f'<text x="{EDGE + at * (WIDTH - 2 * EDGE) / (count - 1):.1f}" y="{HEIGHT - 28}" '
-        f'text-anchor="middle">{_value(x)}</text>'
-        for at, x in enumerate(curve.x)
-    )
+    low, high = curve.y
     said = f"A plot of {', '.join(curve.names)}: {curve.y_label} against {curve.x_label}"
     return (
         f'<svg class="sketch" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
-        f'role="img" aria-label="{_attr(said)}" data-low="{low:g}" data-high="{high:g}">'
-        f'<path d="M{EDGE} 20V{HEIGHT - EDGE}H{WIDTH - EDGE}" fill="none" class="axis"/>'
-        f'<text x="{EDGE - 6}" y="{HEIGHT - EDGE}" text-anchor="end">{low:g}</text>'
-        f'<text x="{EDGE - 6}" y="24" text-anchor="end">{high:g}</text>{ticks}'
-        f'<text x="{WIDTH / 2:g}" y="{HEIGHT - 8}" text-anchor="middle">'
+        f'role="img" aria-label="{_attr(said)}" data-low="{low:g}" data-high="{high:g}" '
+        f'data-edge="{EDGE}" data-top="{TOP}">{_axes(curve)}{"".join(lines)}</svg>'
+    )
+
+
+def _points(curve: Curve, values: Sequence) -> str:
+    (low, high), foot = curve.y, HEIGHT - EDGE
+    step = (WIDTH - 2 * EDGE) / (len(curve.x) - 1)
+    heights = [(min(max(y, low), high) - low) / (high - low) for y in values]
+    return " ".join(
+        f"{EDGE + at * step:.1f},{foot - height * (foot - TOP):.1f}"
+        for at, height in enumerate(heights)
+    )
+
+
+def _axes(curve: Curve) -> str:
+    (low, high), foot, middle = curve.y, HEIGHT - EDGE, HEIGHT // 2
+    step = (WIDTH - 2 * EDGE) / (len(curve.x) - 1)
+    ticks = "".join(
+        f'<text x="{EDGE + at * step:.1f}" y="{foot + 16}" text-anchor="middle">{_value(x)}</text>'
+        for at, x in enumerate(curve.x)
+    )
+    return (
+        f'<path d="M{EDGE} {TOP}V{foot}H{WIDTH - EDGE}" fill="none" stroke="currentColor" '
+        f'class="axis"/><text x="{EDGE - 6}" y="{foot}" text-anchor="end">{low:g}</text>'
+        f'<text x="{EDGE - 6}" y="{TOP + 4}" text-anchor="end">{high:g}</text>{ticks}'
+        f'<text x="{WIDTH // 2}" y="{HEIGHT - 8}" text-anchor="middle">'
         f"{_text(curve.x_label)}</text>"
-        f'<text x="12" y="{HEIGHT / 2:g}" text-anchor="middle" '
-        f'transform="rotate(-90 12 {HEIGHT / 2:g})">{_text(curve.y_label)}</text>'
-        f"{''.join(lines)}{''.join(labels)}</svg>"
+        f'<text x="12" y="{middle}" text-anchor="middle" transform="rotate(-90 12 {middle})">'
+        f"{_text(curve.y_label)}</text>"
     )
 
 
@@ -533,11 +558,13 @@ def _svg(figure: Figure) -> str:
     with mpl.rc_context({"svg.hashsalt": "transformers-worked-out", "svg.fonttype": "none"}):
         figure.savefig(stored, format="svg", metadata={"Date": None, "Creator": None})
     plt.close(figure)
-    text = stored.getvalue()
-    text = text[text.index("<svg") :]
-    text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", text, flags=re.DOTALL)
-    text = re.sub(r'(?<= d=")[^"]*|(?<= [xy]=")[^"]*|translate\([^)]*\)', _shorter, text)
-    return re.sub(r">\s+<", "><", text).strip()
+    return re.sub(r">\s+<", "><", small_svg(stored.getvalue())).strip()
+
+
+def small_svg(svg: str) -> str:
+    """The same picture in fewer bytes: two decimals in coordinates, nothing that is not drawn."""
+    svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg[svg.index("<svg") :], flags=re.S)
+    return re.sub(r'(?<= d=")[^"]*|(?<= [xy]=")[^"]*|translate\([^)]*\)', _shorter, svg)
 
 
 def _shorter(match: re.Match) -> str:
@@ -585,7 +612,7 @@ def _rounded(value: float) -> float:
 
 
 def _near(guess: float, number: float) -> bool:
-    return abs(guess - number) <= CLOSE * abs(number)
+    return abs(guess - number) <= CLOSE * (abs(number) or 1)
 
 
 def _parsed(words: str) -> float | None:

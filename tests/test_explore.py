@@ -163,11 +163,13 @@ def test_svg_is_small_and_still_drawn():
 
 def test_moving_a_slider_draws_and_says_anew(live):
     explorer(height=Slider([1, 2, 5], label="how high", start=2))._ipython_display_()
-    figure, sentence, box = live  # drawn once at the start, into the widget
+    title, *shown = live
+    figure, sentence = (s for s in shown if not isinstance(s, ipywidgets.Widget))
+    (interactive,) = (s for s in shown if isinstance(s, ipywidgets.Widget))
     assert figure.axes[0].get_title() == "height 2"
     assert "It rises by 2.00" in sentence.data
-    title, interactive = box.children
-    assert "Rise &amp; fall" in title.value
+    assert "Rise &amp; fall" in title.data
+    assert isinstance(interactive, ipywidgets.interactive)
     slider = interactive.children[0]
     assert slider.description == "how high"
     assert slider.value == 2
@@ -181,7 +183,7 @@ def test_moving_a_slider_draws_and_says_anew(live):
 
 def test_every_position_can_be_reached_live(live):
     explorer(height=[0.5, 1.5], width=[1, 2])._ipython_display_()
-    sliders = [c for c in live[-1].children[1].children if hasattr(c, "options")]
+    sliders = [c for c in live[-1].children if hasattr(c, "options")]
     assert [[v for _, v in slider.options] for slider in sliders] == [[0.5, 1.5], [1, 2]]
     assert [[label for label, _ in slider.options] for slider in sliders] == [
         ["0.5", "1.5"], ["1", "2"],
@@ -308,6 +310,7 @@ def test_words_of_the_author_are_no_markup(static):
 
 def parts(widget):
     _, *inputs, button = widget.children
+    inputs = [field for field in inputs if not isinstance(field, ipywidgets.HTML)]
     return inputs, button
 
 
@@ -401,9 +404,12 @@ def test_right_choice_is_called_right(live):
 def test_sketch_has_a_slider_for_every_point(live):
     prediction = asks("curve")
     inputs, button = parts(live[0])
+    drawing = live[0].children[1]
+    before = drawing.value
     assert len(inputs) == 6
     assert all(isinstance(field, ipywidgets.FloatSlider) for field in inputs)
     inputs[4].value = 2.5
+    assert drawing.value != before  # the sketch follows the sliders
     button.click()
     assert prediction.guess["÷1"] == pytest.approx([20 / 3] * 3)  # flat lines, evenly spaced
     assert prediction.guess["÷√D"] == pytest.approx([10 / 3, 2.5, 10 / 3])
@@ -458,3 +464,36 @@ def test_unanswered_predictions_stop_nothing(live):
         prediction = asks(kind)
         prediction.reveal(ANSWERS[kind])
         assert prediction.guess is None
+
+
+# ------------------------------------------------------------- drawings stand by themselves
+
+
+@pytest.mark.parametrize("kind", ["number", "curve"])
+def test_a_kernel_without_the_book_s_style_sheet_draws_too(kind, live):
+    prediction = asks(kind)
+    prediction.reveal(ANSWERS[kind])
+    inputs, button = parts(live[0])
+    if kind == "number":
+        inputs[0].value = "8"
+    button.click()
+    drawn = live[1].children[0].value
+    assert "<svg" in drawn
+    assert not re.search(r"var\(--[\w-]+\)", drawn)  # each colour has one to fall back on
+    for tag in re.findall(r"<(?:line|path|polyline)[^>]*>", drawn):
+        assert "stroke=" in tag
+
+
+@pytest.mark.no_shape_check
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_results_must_be_finite(value, static):
+    with pytest.raises(ValueError, match="finite"):
+        asks("number").reveal(value)
+    with pytest.raises(ValueError, match="finite"):
+        asks("curve").reveal({"÷1": [9, 5, value], "÷√D": [9, 8, 8]})
+
+
+def test_near_a_result_of_zero_counts_as_right(live):
+    prediction = predict("What is left?", number=True)
+    prediction.lock(0.05)
+    assert prediction.reply(0.0).endswith("That is right.")

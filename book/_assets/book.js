@@ -42,7 +42,8 @@ function liven(explorer) {
 
 // --- predictions: lock a guess, then uncover the result
 
-const near = (guess, number, close) => Math.abs(guess - number) <= close * Math.abs(number);
+const near = (guess, number, close) =>
+  Math.abs(guess - number) <= close * (Math.abs(number) || 1);
 
 function answered(form) {
   if (form.dataset.kind === "choice") return new FormData(form).get(form.dataset.key);
@@ -54,41 +55,41 @@ function answered(form) {
   return lines;
 }
 
-function verdict(kind, guess, told) {
-  if (kind === "curve") return "Dashed: your sketch. Solid: what was computed.";
+function verdict(form, guess, told) {
+  const { kind } = form.dataset;
+  if (kind === "curve") return told.said.curve;
   const number = kind === "number";
   const right = number ? near(guess, told.answer, told.close) : guess === told.answer;
-  const known = Object.entries(told.replies).find(([key]) =>
-    number ? near(guess, Number(key), told.close) : key === guess);
-  return `You guessed ${escaped(String(guess))}. ` +
-    (right ? "That is right." : known ? known[1] : "That is not it.");
+  const reply = Object.entries(told.replies).find(([key]) =>
+    number ? near(guess, Number(key), told.close) : key === guess)?.[1];
+  const named = number ? guess : form.querySelector("input:checked + span").innerHTML;
+  return `${told.said.guessed} ${named}. ${right ? told.said.right : reply ?? told.said.other}`;
 }
 
-function escaped(words) {
-  const holder = document.createElement("span");
-  holder.textContent = words;
-  return holder.innerHTML.replace(/`([^`]*)`/g, "<code>$1</code>");
+// What a drawing's axes span, in its own units and on the screen (helpers/explore.py wrote it).
+function frame(svg) {
+  const { low, high, edge, top } = svg.dataset;
+  const { width, height } = svg.viewBox.baseVal;
+  return { low: +low, high: +high, edge: +edge, wide: width - 2 * edge, foot: height - edge,
+           tall: height - edge - top };
 }
-
-const EDGE = 44;  // as in helpers/explore.py
 
 function placeSketch(svg, lines) {
-  const { width, height } = svg.viewBox.baseVal;
-  const [low, high] = [Number(svg.dataset.low), Number(svg.dataset.high)];
+  const { low, high, edge, wide, foot, tall } = frame(svg);
   lines.forEach((values, line) => {
     const points = values.map((value, at) => [
-      EDGE + (at * (width - 2 * EDGE)) / (values.length - 1),
-      height - EDGE - ((value - low) / (high - low)) * (height - 64),
+      edge + (at * wide) / (values.length - 1),
+      foot - ((value - low) / (high - low)) * tall,
     ]);
     svg.querySelector(`.guess[data-line="${line}"]`)?.setAttribute("points", points.join(" "));
   });
 }
 
 function placeNumber(svg, guess) {
-  const [low, high] = [Number(svg.dataset.low), Number(svg.dataset.high)];
+  const { low, high, edge, wide } = frame(svg);
   const share = Math.min(Math.max((guess - low) / (high - low), 0), 1);
   const mark = svg.querySelector(".guess");
-  mark.setAttribute("x", EDGE + share * (svg.viewBox.baseVal.width - 2 * EDGE));
+  mark.setAttribute("x", edge + share * wide);
   mark.setAttribute("visibility", "visible");
 }
 
@@ -100,16 +101,14 @@ function sketching(form) {
   // Drag in the plot: the pointer moves the nearest point of the line that is nearest to it.
   let line = null;
   function drag(event) {
+    const { low, high, edge, wide, foot, tall } = frame(svg);
     const box = svg.getBoundingClientRect();
-    const { width, height } = svg.viewBox.baseVal;
-    const x = ((event.clientX - box.left) / box.width) * width;
-    const y = ((event.clientY - box.top) / box.height) * height;
+    const unit = svg.viewBox.baseVal.width / box.width;
     const lines = answered(form);
-    const count = lines[0].length;
-    const at = Math.round(((x - EDGE) / (width - 2 * EDGE)) * (count - 1));
-    if (at < 0 || at >= count) return;
-    const [low, high] = [Number(svg.dataset.low), Number(svg.dataset.high)];
-    const value = low + ((height - EDGE - y) / (height - 64)) * (high - low);
+    const x = (event.clientX - box.left) * unit;
+    const at = Math.round(((x - edge) / wide) * (lines[0].length - 1));
+    if (at < 0 || at >= lines[0].length) return;
+    const value = low + ((foot - (event.clientY - box.top) * unit) / tall) * (high - low);
     if (line === null) {
       const away = lines.map((values) => Math.abs(values[at] - value));
       line = away.indexOf(Math.min(...away));
@@ -144,10 +143,11 @@ function ask(form) {
       ? `Locked. <a href="#${form.dataset.key}">See the result</a>.` : "Locked.";
     if (!reveal) return;
     const told = JSON.parse(reveal.dataset.told);
-    reveal.querySelector(".reveal-guess").innerHTML = verdict(form.dataset.kind, guess, told);
     if (form.dataset.kind === "number") placeNumber(reveal.querySelector("svg"), guess);
     if (form.dataset.kind === "curve") placeSketch(reveal.querySelector("svg"), guess);
     reveal.open = true;
+    reveal.querySelector(".reveal-guess").innerHTML = verdict(form, guess, told);
+    reveal.querySelector("summary").focus({ preventScroll: true });
   });
   if (reveal) veil(form, reveal);
   form.classList.add("alive");
@@ -165,9 +165,18 @@ function veil(form, reveal) {
     waiting.push(...parts.filter((part) => !part.contains(reveal)));
   }
   waiting.forEach((part) => part.classList.add("veiled"));
-  reveal.addEventListener("toggle", () => {
-    if (reveal.open) waiting.forEach((part) => part.classList.remove("veiled"));
-  });
+  const lift = () => waiting.forEach((part) => part.classList.remove("veiled"));
+  reveal.addEventListener("toggle", () => reveal.open && lift());
+  const led = () => {
+    const target = location.hash && document.getElementById(location.hash.slice(1));
+    if (target && waiting.some((part) => part.contains(target))) {
+      reveal.open = true;
+      lift();
+      target.scrollIntoView();
+    }
+  };
+  addEventListener("hashchange", led);
+  led();
 }
 
 function start() {

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 CHECKS: dict[str, Callable] = {}
+FILL_IN = "Fill in the cell above, then run it and this one again."
 
 
 class NotYet(Exception):
@@ -62,8 +63,8 @@ def check(name: str, answer) -> Verdict:
         if _empty(answer):
             raise NotYet
         CHECKS[name](answer)
-    except NotYet:
-        return Verdict("Not yet", "Fill in the cell above, then run it and this one again.")
+    except NotYet as open_question:
+        return Verdict("Not yet", str(open_question) or FILL_IN)
     except Wrong as wrong:
         return Verdict("Not right", str(wrong))
     except Exception as error:
@@ -85,6 +86,8 @@ def call(function: Callable, *arguments):
         raise NotYet from None
     except Exception as error:
         raise Wrong(f"Your function raised {type(error).__name__}: {error}") from error
+    if value is None:
+        raise NotYet("Your function gives nothing back. Does it return its result?")
     if _empty(value):
         raise NotYet
     return value

@@ -1,0 +1,102 @@
+"""The page's script says and draws what helpers/explore.py says and draws in a kernel."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from helpers.explore import Curve, Prediction, _plot
+
+SCRIPT = (Path(__file__).parents[2] / "book/_assets/book.js").read_text("utf-8")
+CURVE = Curve([1, 4, 16], (0, 10), ("÷1", "÷√D"), "D", "keys")
+
+
+@pytest.fixture
+def locked(browser):
+    """Give what the page shows after a guess was locked, and what a kernel would show."""
+    page = browser.new_page()
+
+    def lock(prediction: Prediction, answer, fill):
+        page.set_content(
+            f'<div class="cell">{prediction._form()}</div>'
+            f'<div class="cell">{prediction._result(answer, "Since.")}</div>'
+            f"<script>{SCRIPT}</script>"
+        )
+        fill(page)
+        page.get_by_role("button").click()
+        return page.locator("details.reveal[open]")
+
+    yield lock
+    page.close()
+
+
+@pytest.mark.parametrize("choice", ["two", "three *and* `a`", "four"])
+def test_choices(locked, choice):
+    wrong = {"two": "Too *few*.", "four": "Too `many`."}
+    prediction = Prediction("How many?", ["two", "three *and* `a`", "four"], None, wrong)
+    reveal = locked(prediction, "three *and* `a`", lambda page: page.get_by_label(
+        re.sub(r"[*`]", "", choice)).check())  # fmt: skip
+    prediction.lock(choice)
+    kernel = prediction._verdict("three *and* `a`", "")
+    assert f"<p>{reveal.locator('.reveal-guess').inner_html()}</p>" in kernel
+
+
+@pytest.mark.parametrize(
+    ("answer", "guess"), [(8.0, 8.5), (8.0, 64), (8.0, 4.2), (8.0, -3), (0.0, 0.05), (0.0, 0.2)]
+)
+def test_numbers(locked, answer, guess):
+    prediction = Prediction("How many?", None, None, {64: "Added up.", 4: "One key."})
+    reveal = locked(
+        prediction, answer, lambda page: page.get_by_role("spinbutton").fill(str(guess))
+    )
+    prediction.lock(guess)
+    assert reveal.locator(".reveal-guess").inner_text() == prediction.reply(answer)
+    kernel = re.search(r'class="guess" x="([\d.]+)"', prediction._line(answer, guess))[1]
+    page = float(reveal.locator("svg .guess").get_attribute("x"))
+    assert page == pytest.approx(float(kernel), abs=0.06)
+
+
+def test_curves(locked):
+    prediction = Prediction("How many?", None, CURVE, {})
+    heights = [2.5, 5, 10, 0, 7.5, 1.2]
+
+    def fill(page):
+        for slider, height in zip(page.locator("input[type=range]").all(), heights, strict=True):
+            slider.evaluate(
+                """(slider, height) => {
+                    slider.value = height
+                    slider.dispatchEvent(new Event('input', {bubbles: true}))
+                }""",
+                height,
+            )
+
+    reveal = locked(prediction, {"÷1": [9, 5, 1], "÷√D": [9, 8, 7]}, fill)
+    drawn = [line.get_attribute("points") for line in reveal.locator("polyline.guess").all()]
+    kernel = re.findall(
+        r'class="guess"[^>]*points="([^"]*)"',
+        _plot(CURVE, guess={"÷1": heights[:3], "÷√D": heights[3:]}),
+    )
+    numbers = [[float(x) for x in re.findall(r"[\d.]+", line)] for line in drawn]
+    expected = [[float(x) for x in re.findall(r"[\d.]+", line)] for line in kernel]
+    np.testing.assert_allclose(numbers, expected, atol=0.06)
+
+
+def test_what_follows_waits_until_the_result_is_open(browser):
+    prediction = Prediction("How many?", ["two", "three"], None, {"two": "Too few."})
+    page = browser.new_page()
+    page.set_content(
+        "<style>.veiled { display: none }</style>"
+        f'<div class="cell">{prediction._form()}</div>'
+        f'<div class="cell"><p id="code">code</p><div>{prediction._result("three", "")}</div></div>'
+        '<div class="cell"><p id="figure">a figure</p></div>'
+        '<p id="text">text</p><div class="cell"><p id="later">later</p></div>'
+        f"<script>{SCRIPT}</script>"
+    )
+    seen = {name: page.locator(f"#{name}").is_visible() for name in ("code", "figure", "text")}
+    assert seen == {"code": False, "figure": False, "text": True}
+    assert page.locator("#later").is_visible()
+    page.get_by_text("Show the result").click()
+    assert page.locator("#figure").is_visible()
+    assert page.locator("#code").is_visible()
+    page.close()
