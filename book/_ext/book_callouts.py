@@ -10,23 +10,7 @@ import re
 
 from docutils import nodes
 
-KINDS = (
-    "Predict",
-    "Spot the error",
-    "Exercise",
-    "Hint",
-    "Solution",
-    "Deeper",
-    "Claim",
-    "Find the setting",
-    "Break the claim",
-    "Which bug",
-    "Recall",
-    "Definition",
-    "Note",
-    "Result",
-    "By hand",
-)
+KINDS = ("Predict", "Spot the error", "Exercise", "Deeper")
 OPENING = re.compile(rf"^({'|'.join(map(re.escape, KINDS))})\b", re.IGNORECASE)
 
 

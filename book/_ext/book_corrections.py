@@ -7,7 +7,6 @@ met stays in the data. Each entry's anchor is its slug.
 from __future__ import annotations
 
 import importlib
-import re
 import sys
 from pathlib import Path
 
@@ -16,25 +15,20 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 
-def chapter_number(correction) -> int:
-    """Return the number of a correction's chapter, given as 5, "05" or the notebook's stem."""
-    return int(re.match(r"\d+", str(correction.chapter))[0])
-
-
 class Corrections(SphinxDirective):
     """All corrections, chapter by chapter."""
 
     def run(self) -> list[nodes.Node]:
         """Compute each right value and render the list."""
         corrections = self.load()
-        chapters = sorted({chapter_number(correction) for correction in corrections})
-        return [self.section(n, [c for c in corrections if chapter_number(c) == n])
+        chapters = sorted({int(correction.chapter) for correction in corrections})
+        return [self.section(n, [c for c in corrections if int(c.chapter) == n])
                 for n in chapters]  # fmt: skip
 
     def load(self) -> tuple:
-        """Import the data afresh and note its files, so that a change rebuilds the page."""
+        """Import the corrections; a change to any helper rebuilds the page."""
         root = Path(self.env.srcdir)
-        for file in sorted((root / "helpers").glob("corrections/**/*.py")):
+        for file in sorted((root / "helpers").glob("**/*.py")):
             self.env.note_dependency(str(file))
         if str(root) not in sys.path:
             sys.path.insert(0, str(root))

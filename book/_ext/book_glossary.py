@@ -62,7 +62,7 @@ def collect(app, doctree) -> None:
 def pattern_of(term: str) -> str:
     """Return a regular expression for a term and its plural."""
     words = re.escape(term).replace(r"\ ", r"[\s-]").replace(r"\-", r"[\s-]")
-    if term.endswith("y"):
+    if re.search(r"[^aeiou]y$", term):
         return words[:-1] + "(?:y|ies)"
     if term.endswith(("s", "x")):
         return words + "(?:es)?"

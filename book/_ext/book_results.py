@@ -1,35 +1,146 @@
-"""The results page: runs too long for a notebook, read from ``book/results/*.json``.
+"""The results page: runs too long for a notebook, read from ``helpers/data/results/*.json``.
 
-Each file is one run, written by the script that it names::
+There the chapters read them too, and the wheel takes them along. Each file was written by the
+script in benchmarks/ that it names, in one of two forms. A plain table::
 
-    {"title": "...", "claim": "...", "script": "...", "date": "2026-01-31", "device": "...",
-     "versions": {"torch": "..."}, "columns": ["...", ...], "rows": [["...", ...], ...]}
+    {"title": "...", "claim": "...", "script": "benchmarks/x.py", "date": "2026-01-31",
+     "device": "...", "versions": {"torch": "..."}, "seeds": [0, 1],
+     "columns": ["...", ...], "rows": [["...", ...], ...]}
 
-``{results}`` renders them in the order of the file names.
+Or named parts, each a list of settings that were run once a seed::
+
+    {"short": {"script": ..., "date": ..., "device": ..., "versions": ..., "seeds": ...,
+               "settings": [{"lr": 0.1, ..., "runs": [{"seed": 0, "validation": 2.5, ...}]}]}}
+
+"title", "claim" and "seeds" may be missing; the script's own first sentence then says what it is.
+``{results}`` renders the files in the order of their names.
 """
 
 from __future__ import annotations
 
+import ast
 import json
+import statistics
 from pathlib import Path
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
+STORED = ("helpers", "data", "results")
+UNFOLDED = 12  # rows; a longer table is folded
+
 
 def result_files(env) -> list[Path]:
-    return sorted(Path(env.srcdir, "book", "results").glob("*.json"))
+    return sorted(Path(env.srcdir, *STORED).glob("*.json"))
 
 
-def as_markdown(run: dict) -> str:
-    """Return a run's table and where it comes from, as Markdown."""
-    lines = [run["claim"], ""] if run.get("claim") else []
-    lines.append("| " + " | ".join(run["columns"]) + " |")
-    lines.append("|" + " --- |" * len(run["columns"]))
-    lines += ["| " + " | ".join(map(str, row)) + " |" for row in run["rows"]]
-    versions = ", ".join(f"{name} {version}" for name, version in run["versions"].items())
-    made = f"Computed by `{run['script']}` on {run['date']}, {run['device']}; {versions}."
-    return "\n".join([*lines, "", made])
+def parts_of(stored: dict) -> dict[str, dict]:
+    """Return the parts of a stored file by name; a plain table is one part without a name."""
+    if "script" in stored:
+        return {"": stored}
+    return {name: part for name, part in stored.items()
+            if isinstance(part, dict) and "script" in part}  # fmt: skip
+
+
+def what_it_is(stored: dict, root: Path) -> str:
+    """Return what was measured: the claim, or the first sentence of the script."""
+    if stored.get("claim"):
+        return stored["claim"]
+    for part in parts_of(stored).values():
+        script = root / part["script"]
+        if script.is_file():
+            words = ast.get_docstring(ast.parse(script.read_text("utf-8"))) or ""
+            return " ".join(words.partition("\n\n")[0].split())
+    return ""
+
+
+def provenance(part: dict) -> str:
+    """Return by what, when, where and with what a part was computed."""
+    versions = ", ".join(f"{name} {version}" for name, version in part.get("versions", {}).items())
+    seeds = ", ".join(map(str, part.get("seeds", [])))
+    made = f"Computed by `{part['script']}` on {part['date']}"
+    known = [made, part.get("device"), versions, f"seeds {seeds}" if seeds else ""]
+    return "; ".join(filter(None, known)) + "."
+
+
+# --- tables -------------------------------------------------------------------------------------
+
+
+def shown(value) -> str:
+    """Return one entry of a table as it is written there."""
+    if value is None:
+        return ""
+    text = f"{value:.3g}" if isinstance(value, float) else str(value)
+    return text.replace("|", r"\|")
+
+
+def measured(runs: list[dict]) -> str:
+    """Return mean and standard deviation of what the runs of one setting ended at.
+
+    That is the first entry of a run besides its seed; null is a run that diverged.
+    """
+    key = next((key for key in runs[0] if key != "seed"), None) if runs else None
+    ends = [run.get(key) for run in runs]
+    if key is None or not all(isinstance(end, int | float | None) for end in ends):
+        return ""
+    kept = [end for end in ends if end is not None]
+    if not kept:
+        return "diverged"
+    spread = f" ± {statistics.stdev(kept):.3f}" if len(kept) > 1 else ""
+    lost = f" ({len(ends) - len(kept)} diverged)" if len(kept) < len(ends) else ""
+    return f"{statistics.mean(kept):.3f}{spread}{lost}"
+
+
+def across(settings: list[dict]) -> str | None:
+    """Return the setting that spans the columns: among those that are words, the most varied."""
+    kinds: dict[str, set] = {}
+    for setting in settings:
+        for key, value in setting.items():
+            if isinstance(value, str):
+                kinds.setdefault(key, set()).add(value)
+    varied = [key for key, values in kinds.items() if 1 < len(values) <= 6]
+    return max(varied, key=lambda key: len(kinds[key]), default=None)
+
+
+def table_of(settings: list[dict]) -> tuple[str, list[str], list[list[str]]]:
+    """Return what all settings share, in words, and the columns and rows of a table of the rest."""
+    bare = [{k: v for k, v in s.items() if k != "runs"} for s in settings]
+    keys = list(dict.fromkeys(key for setting in bare for key in setting))
+    same = [key for key in keys if len(bare) > 1 and all(s.get(key) == bare[0].get(key)
+                                                         for s in bare)]  # fmt: skip
+    spans = across(bare)
+    left = [key for key in keys if key not in same and key != spans]
+    heads = list(dict.fromkeys(s[spans] for s in bare if spans in s)) if spans else []
+    rows: dict[tuple, dict] = {}
+    for setting, whole in zip(bare, settings, strict=True):
+        row = rows.setdefault(tuple(setting.get(key) for key in left), {})
+        row[setting.get(spans) if spans else None] = measured(whole["runs"])
+    body = [[*map(shown, row), *(cells.get(head, "") for head in heads or [None])]
+            for row, cells in rows.items()]  # fmt: skip
+    columns = [*left, *(f"{spans} {head}" for head in heads)] if spans else [*left, "measured"]
+    return ", ".join(f"{key} {shown(bare[0].get(key))}" for key in same), columns, body
+
+
+def as_table(columns: list, rows: list[list]) -> str:
+    """Return a table in Markdown."""
+    lines = [columns, ["---"] * len(columns), *([shown(entry) for entry in row] for row in rows)]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+
+
+def table_and_words(part: dict) -> tuple[str, int, str]:
+    """Return a part's table in Markdown, its number of rows, and what to know of it."""
+    if part.get("columns"):
+        return as_table(part["columns"], part["rows"]), len(part["rows"]), ""
+    settings = part.get("settings") or []
+    if not settings or not all(isinstance(s, dict) and s.get("runs") for s in settings):
+        return "", 0, ""
+    same, columns, rows = table_of(settings)
+    key = next((key for key in settings[0]["runs"][0] if key != "seed"), "")
+    words = f"Each entry: mean and standard deviation of `{key}` over the seeds"
+    return as_table(columns, rows), len(rows), f"{words}. {f'Throughout: {same}.' if same else ''}"
+
+
+# --- the page -----------------------------------------------------------------------------------
 
 
 class Results(SphinxDirective):
@@ -45,13 +156,34 @@ class Results(SphinxDirective):
         return sections or [nothing]
 
     def section(self, file: Path) -> nodes.section:
-        """Render one run."""
+        """Render one file."""
+        root = Path(self.env.srcdir)
+        stored = json.loads(file.read_text("utf-8"))
         self.env.note_dependency(str(file))
-        run = json.loads(file.read_text("utf-8"))
+        for part in parts_of(stored).values():
+            self.env.note_dependency(str(root / part["script"]))
         section = nodes.section(ids=[nodes.make_id(file.stem)], names=[file.stem])
-        section += nodes.title("", run["title"])
-        section.extend(self.parse_text_to_nodes(as_markdown(run)))
+        title = stored.get("title") or file.stem.replace("_", " ").capitalize()
+        section += nodes.title("", title)
+        section.extend(self.parse_text_to_nodes(what_it_is(stored, root)))
+        for name, part in parts_of(stored).items():
+            section.extend(self.part(name, part))
         return section
+
+    def part(self, name: str, part: dict) -> list[nodes.Node]:
+        """Render where a part comes from, and its table, folded where it is long."""
+        table, rows, words = table_and_words(part)
+        head = f"**{part.get('title') or name.capitalize()}.** " if name else ""
+        found = self.parse_text_to_nodes("\n\n".join(filter(None, [
+            head + (part.get("claim", "") if name else ""), words, provenance(part)])))  # fmt: skip
+        if not table:
+            return found
+        body = self.parse_text_to_nodes(table)
+        if rows > UNFOLDED:
+            opening = f"<details><summary>The table, {rows} rows</summary>"
+            body = [nodes.raw("", opening, format="html"), *body,
+                    nodes.raw("", "</details>", format="html")]  # fmt: skip
+        return [*found, *body]
 
 
 def read_again(app, env, added, changed, removed) -> list[str]:

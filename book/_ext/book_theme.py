@@ -7,7 +7,8 @@
 - What folds a cell says what it opens, and its name is its text.
 - Captions without a number that would run through all pages.
 - Files that no page loads (source maps, other languages) are taken out of the built site.
-- The repository's address comes from ``_config.yml``: pages write REPOSITORY-URL.
+- The repository's address comes from ``_config.yml``: pages write REPOSITORY-URL, and
+  UNPUBLISHED-NOTE where readers must know that it is still a place-holder.
 - The foot of a chapter shows when its outputs were computed (see ``book_stamp``).
 """
 
@@ -59,10 +60,18 @@ def add_filters(app) -> None:
     filters["with_one_h1"] = with_one_h1
 
 
+UNPUBLISHED = (
+    "**Not published yet.** The address below is a place-holder: Colab and `git clone` will work "
+    "once the book has a home. Until then, unpack the folder that you were given and type "
+    "`make lab`."
+)
+
+
 def fill_in_address(app, docname, source) -> None:
     if docname.startswith("book/"):
         url = app.config.html_theme_options["repository_url"]
-        source[0] = source[0].replace("REPOSITORY-URL", url)
+        note = UNPUBLISHED if "/OWNER/" in url else ""
+        source[0] = source[0].replace("REPOSITORY-URL", url).replace("UNPUBLISHED-NOTE", note)
 
 
 def prune(app, exception) -> None:
