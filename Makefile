@@ -6,10 +6,10 @@ READY  := $(VENV)/.ready
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book test notebooks lint format serve lab requirements clean
+.PHONY: help setup book test bench notebooks lint format serve lab requirements clean
 
 help:            ## list the targets
-	@grep -hE '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-16s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(READY)  ## make .venv and install the exact pins
 
@@ -26,22 +26,25 @@ book: $(READY)   ## build the site from the stored outputs
 test: book       ## run every cell and every test
 	$(BIN)/python tests/run.py
 
+bench: $(READY)  ## run all of benchmarks/ and store the results; takes long, half an hour and more
+	@set -e; for script in benchmarks/*.py; do echo "$$script"; $(BIN)/python "$$script"; done
+
 notebooks: $(READY)  ## run all chapters and store clean outputs
 	BOOK_STATIC=1 $(BIN)/python notebooks/execute.py $(ONLY)
 
 lint: $(READY)   ## check style and format, notebooks too
-	$(BIN)/ruff check
-	$(BIN)/ruff format --check
+	$(BIN)/python -m ruff check
+	$(BIN)/python -m ruff format --check
 
 format: $(READY) ## mend what ruff can mend
-	$(BIN)/ruff check --fix
-	$(BIN)/ruff format
+	$(BIN)/python -m ruff check --fix
+	$(BIN)/python -m ruff format
 
 serve: book      ## build, then serve the site on http://localhost:8000
 	$(BIN)/python -m http.server --directory _build/html --bind 127.0.0.1 8000
 
 lab: $(READY)    ## open the chapters in JupyterLab
-	$(BIN)/jupyter lab notebooks
+	$(BIN)/python -m jupyter lab notebooks
 
 requirements: requirements.in  ## compile requirements.txt anew (needs uv)
 	uv pip compile --universal --python-version 3.11 --no-annotate --upgrade \

@@ -176,8 +176,8 @@ class BigramLanguageModel(nn.Module):
 
     def __init__(self, vocab_size: int):
         super().__init__()
-        self.table = nn.Embedding(vocab_size, vocab_size)
-        nn.init.zeros_(self.table.weight)
+        start = torch.zeros(vocab_size, vocab_size)
+        self.table = nn.Embedding.from_pretrained(start, freeze=False)
 
     def forward(self, ids_BT: Int[Tensor, "B T"]) -> Float[Tensor, "B T V"]:
         """Look up each token's row of logits."""

@@ -11,6 +11,7 @@ import tempfile
 import urllib.request
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,7 +58,7 @@ def load(
     BOOK_DATA_DIR names, then in a cache folder, else downloaded and checked), or the path
     of a UTF-8 file. context: if given, the text must hold one context and the character
     after it. progress: called with (bytes so far, bytes in all or None) during a download;
-    a tqdm bar where that is installed, unless given.
+    a tqdm bar, unless given.
 
     Raises ValueError for an unknown name, an empty or undecodable or too short text and a
     wrong checksum; FileNotFoundError for a path with no file; ConnectionError where the
@@ -131,7 +132,8 @@ def _fetch(source: Source, progress: Progress | None) -> tuple[Path, bytes]:
     path = cache_dir() / source.file
     if path.is_file() and hashlib.sha256(data := path.read_bytes()).hexdigest() == source.sha256:
         return path, data
-    data = _download(source, progress or _bar(source.file))
+    with nullcontext(progress) if progress else _bar(source.file) as report:
+        data = _download(source, report)
     _check_sum(data, source, f"what {source.url} sent")
     _write_whole(path, data)
     return path, data
@@ -185,21 +187,18 @@ def _write_whole(path: Path, data: bytes) -> None:
         Path(temporary).unlink(missing_ok=True)
 
 
-def _bar(label: str) -> Progress:
-    """A tqdm bar as a progress callback; silence where tqdm is not installed."""
-    try:
-        from tqdm.auto import tqdm
-    except ImportError:
-        return lambda done, total: None
-    bar = tqdm(desc=label, unit="B", unit_scale=True)
+@contextmanager
+def _bar(label: str) -> Iterator[Progress]:
+    """A tqdm bar as a progress callback, closed at the end however that comes."""
+    from tqdm.auto import tqdm
 
-    def report(done: int, total: int | None) -> None:
-        bar.total = total
-        bar.update(done - bar.n)
-        if done == total:
-            bar.close()
+    with closing(tqdm(desc=label, unit="B", unit_scale=True)) as bar:
 
-    return report
+        def report(done: int, total: int | None) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
+
+        yield report
 
 
 # ----------------------------------------------------------- tokenizers

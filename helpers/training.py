@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
 Loss = Callable[[Tensor, Tensor], Tensor]  # (what the module gives, target) -> a scalar
@@ -49,9 +50,7 @@ def train(
             if batch is None:
                 raise ValueError(f"batches ended after {step} of steps={steps}")
             x, target = batch
-            value = loss(module(x), target)
-            if value.ndim:
-                raise ValueError(f"loss gave shape {tuple(value.shape)}; one number is needed")
+            value = _one_number(loss(module(x), target))
             optimizer.zero_grad()
             value.backward()
             record = Record(step=step, loss=value.item(), gradient_norm=_gradient_norm(module))
@@ -72,16 +71,23 @@ def evaluate(module: nn.Module, loss: Loss, windows: Pairs) -> float:
 
     loss: a mean over the targets it is given. A window with twice as many targets counts
     twice, so `corpus.windows`, whose last one may be shorter, gives the mean over the
-    split. Modes are restored. Raises ValueError where there are no windows.
+    split. Modes are restored. Raises ValueError where there are no windows or the loss is
+    no scalar.
     """
     total, count = 0.0, 0
     with _mode(module, training=False), torch.no_grad():
         for x, target in windows:
-            total += loss(module(x), target).item() * target.numel()
+            total += _one_number(loss(module(x), target)).item() * target.numel()
             count += target.numel()
     if count == 0:
         raise ValueError("windows are empty: there is nothing to take the mean of")
     return total / count
+
+
+def _one_number(loss: Tensor) -> Float[Tensor, ""]:
+    if loss.ndim:
+        raise ValueError(f"loss gave shape {tuple(loss.shape)}; one number is needed")
+    return loss
 
 
 @contextmanager

@@ -8,8 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Num
 
 from helpers import numerics
+
+LARGEST = 300.0  # a score beyond which exponentials are shown with the largest taken off
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -19,7 +22,7 @@ def number(value: float, digits: int = 3) -> str:
     return "0" if text == "-0" else text
 
 
-def matrix(values, digits: int = 3) -> str:
+def matrix(values: Num[np.ndarray, "..."] | Sequence, digits: int = 3) -> str:
     """A vector (as one row) or a matrix in LaTeX.
 
     Shapes: values (n,) or (m, n).
@@ -38,7 +41,7 @@ class Step:
 
     name: str
     working: str
-    value: np.ndarray
+    value: Num[np.ndarray, "..."]
 
     def latex(self) -> str:
         """The step as one line of LaTeX: name = working."""
@@ -55,7 +58,7 @@ class Worked:
     title: str
     steps: tuple[Step, ...]
 
-    def __getitem__(self, name: str) -> np.ndarray:
+    def __getitem__(self, name: str) -> Num[np.ndarray, "..."]:
         for step in self.steps:
             if step.name == name:
                 return step.value
@@ -70,8 +73,17 @@ class Worked:
         return f"**{self.title}**\n\n{shown}"
 
 
-def matrix_product(name: str, left_name: str, left, right_name: str, right) -> Step:
-    """A product of two matrices, both written out."""
+def matrix_product(
+    name: str,
+    left_name: str,
+    left: Num[np.ndarray, "m n"] | Sequence,
+    right_name: str,
+    right: Num[np.ndarray, "n k"] | Sequence,
+) -> Step:
+    """A product of two matrices, both written out.
+
+    Shapes: left (m, n), right (n, k).
+    """
     value = np.asarray(left, dtype=np.float64) @ np.asarray(right, dtype=np.float64)
     factors = rf"{matrix(left)} {matrix(right)}"
     lines = rf"{left_name}\,{right_name} = {factors} \\ &= {matrix(value)}"
@@ -79,9 +91,12 @@ def matrix_product(name: str, left_name: str, left, right_name: str, right) -> S
     return Step(name, working, value)
 
 
-def dot_product(name: str, left, right) -> Step:
+def dot_product(
+    name: str, left: Num[np.ndarray, " n"] | Sequence, right: Num[np.ndarray, " n"] | Sequence
+) -> Step:
     """A dot product, term by term.
 
+    Shapes: left (n,), right (n,).
     Raises: ValueError when the vectors differ in length.
     """
     left, right = np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)
@@ -96,27 +111,38 @@ def dot_product(name: str, left, right) -> Step:
     return Step(name, f"{terms} = {number(float(value))}", value)
 
 
-def scale(name: str, scores, width: int) -> Step:
-    """Scores divided by the root of the width D."""
+def scale(name: str, scores: Num[np.ndarray, "*Tq Tk"] | Sequence, width: int) -> Step:
+    """Scores divided by the root of the width D.
+
+    Shapes: scores (T,) or (T_q, T_k).
+    """
     value = np.asarray(scores, dtype=np.float64) / np.sqrt(width)
     return Step(name, rf"{matrix(scores)} / \sqrt{{{width}}} = {matrix(value)}", value)
 
 
-def softmax_steps(name: str, scores) -> Step:
+def softmax_steps(name: str, scores: Num[np.ndarray, " T"] | Sequence) -> Step:
     """The softmax of a few scores: exponentials over their sum.
 
+    Where exponentials would overflow, or all vanish, the largest score is taken off each first,
+    and the working says so. Shapes: scores (T,).
     Raises: ValueError when the scores are not a vector.
     """
     scores = np.asarray(scores, dtype=np.float64)
     if scores.ndim != 1:
         raise ValueError(f"scores must be a vector, got shape {scores.shape}")
-    powers = matrix(np.exp(scores))
-    total = " + ".join(number(power) for power in np.exp(scores))
-    value = numerics.softmax(scores)
-    return Step(name, rf"\frac{{{powers}}}{{{total}}} = {matrix(value)}", value)
+    value, largest = numerics.softmax(scores), scores.max()
+    shift = 0.0 if abs(largest) <= LARGEST else largest
+    powers = np.exp(scores - shift)
+    total = " + ".join(number(power) for power in powers)
+    working = rf"\frac{{{matrix(powers)}}}{{{total}}} = {matrix(value)}"
+    if shift:
+        working += rf" \quad (\text{{scores less the largest, }} {number(largest)})"
+    return Step(name, working, value)
 
 
-def weighted_sum(name: str, weights, vectors) -> Step:
+def weighted_sum(
+    name: str, weights: Num[np.ndarray, " T"] | Sequence, vectors: Num[np.ndarray, "T D"] | Sequence
+) -> Step:
     """Vectors, one row each, added up with weights.
 
     Shapes: weights (T,), vectors (T, D).
@@ -135,7 +161,14 @@ def weighted_sum(name: str, weights, vectors) -> Step:
     return Step(name, rf"\begin{{aligned}}[t] & {working} \end{{aligned}}", value)
 
 
-def attention_of_one_query(query, keys, values, tokens: Sequence[str], *, asks: str) -> Worked:
+def attention_of_one_query(
+    query: Num[np.ndarray, " D"] | Sequence,
+    keys: Num[np.ndarray, "T D"] | Sequence,
+    values: Num[np.ndarray, "T Dv"] | Sequence,
+    tokens: Sequence[str],
+    *,
+    asks: str,
+) -> Worked:
     """Attention for one query by hand: scores, scaled scores, weights and output.
 
     Shapes: query (D,), keys (T, D), values (T, D_v), one token's name per key.

@@ -74,7 +74,7 @@ class ThisKernel(AsyncKernelManager):
 
 def execute(path: Path) -> tuple[nbformat.NotebookNode, str, float]:
     """Run a notebook in a fresh kernel; returns it with raw outputs, the device, and seconds."""
-    notebook = nbformat.read(path, as_version=4)
+    notebook = _unrun(nbformat.read(path, as_version=4))
     notebook.cells.append(new_code_cell(DEVICE))
     client = NotebookClient(
         notebook,
@@ -96,6 +96,14 @@ def execute(path: Path) -> tuple[nbformat.NotebookNode, str, float]:
         output.get("text", "") for output in notebook.cells.pop().outputs
     )
     return notebook, device, seconds
+
+
+def _unrun(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """The notebook without what an earlier run left in it, so that counts are of this run."""
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.execution_count, cell.outputs = None, []
+    return notebook
 
 
 def _where(notebook: nbformat.NotebookNode) -> str:
@@ -221,9 +229,8 @@ def _tells(said: str) -> list[str]:
         if len(where.parts) > 2 and str(where) in said:
             found.append(f"the path of your {what}, {where}")
     host, user = socket.gethostname(), _user()
-    if host not in ("", "localhost") and re.search(
-        rf"\b{re.escape(host)}\b", said
-    ):
+    telling = re.search(r"[\d.-]", host)  # "model" or "main" are words
+    if telling and re.search(rf"\b{re.escape(host)}\b", said):
         found.append(f"this machine's name, {host}")
     if user and re.search(rf"\b{re.escape(user)}@", said):
         found.append(f"the user's name, {user}")

@@ -413,8 +413,41 @@ def exercises_have_one_form(chapter: Chapter) -> list[str]:
     return faults
 
 
+ANSWER = re.compile(r"""\bcheck\(\s*["']\d\d\.\d+["'],\s*(\w+)""")
+
+
+@rule
+def solutions_keep_the_reader_s_answer(chapter: Chapter) -> list[str]:
+    """A solution runs after the reader's cell, so it must not take the answer's name."""
+    answers = {m[1] for cell in chapter.tagged("check") if (m := ANSWER.search(cell.source))}
+    return [
+        f"{name(chapter, cell)} defines {answer}, which is the reader's"
+        for cell in chapter.tagged("solution")
+        for answer in sorted(answers)
+        if re.search(rf"^(def )?{answer}\b\s*[=(]", cell.source, re.MULTILINE)
+    ]
+
+
 def _has(cell, tag: str) -> bool:
     return tag in cell.metadata.get("tags", [])
+
+
+DOTS = re.compile(r"=\s*\.\.\.\s*(#.*)?$|raise NotImplementedError", re.MULTILINE)
+
+
+@rule
+def exercise_cells_are_tagged(chapter: Chapter) -> list[str]:
+    """Cells that look like an exercise's are tagged as such, or the other rules pass them by."""
+    faults = [
+        f"{name(chapter, cell)} calls check and is tagged neither check nor solution"
+        for cell in chapter.code
+        if CHECKED.search(cell.source) and not (_has(cell, "check") or _has(cell, "solution"))
+    ]
+    return faults + [
+        f"{name(chapter, cell)} is to be filled in and is not tagged exercise"
+        for cell in chapter.code
+        if DOTS.search(cell.source) and not (_has(cell, "exercise") or _has(cell, "solution"))
+    ]
 
 
 NBGRADER = {

@@ -55,8 +55,11 @@ def run(what: str, command: list[str], **environment: str) -> str:
 
 def main(arguments: list[str]) -> int:
     """Run both; the exit status is 1 unless both passed."""
+    sys.stdout.reconfigure(errors="replace")  # a Windows console lacks signs that test ids hold
     get_browser()
-    one_thread = {"OMP_NUM_THREADS": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
+    one_thread = {
+        "OMP_NUM_THREADS": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1", "PYTHONUTF8": "1",
+    }  # fmt: skip
     ended = [
         run("cells of the notebooks", CELLS, BOOK_STATIC="1", **one_thread),
         run("tests", [*TESTS, *arguments], **one_thread),

@@ -292,7 +292,10 @@ def test_sample_refuses():
 
 
 def test_model_is_a_table_from_zero():
+    before = torch.get_rng_state()
     model = bigram.BigramLanguageModel(5)
+    assert torch.equal(before, torch.get_rng_state())  # nothing is drawn from the shared generator
+    assert all(p.requires_grad for p in model.parameters())
     assert [tuple(p.shape) for p in model.parameters()] == [(5, 5)]
     ids_BT = torch.tensor([[0, 4, 2], [1, 1, 3]])
     assert model(ids_BT).shape == (2, 3, 5)

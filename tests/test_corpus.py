@@ -10,6 +10,7 @@ import types
 from collections import Counter
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 import torch
@@ -95,7 +96,7 @@ def test_empty_file(tmp_path, data):
 
 def test_text_must_hold_a_context_and_the_next_character(tmp_path):
     path = tmp_path / "short.txt"
-    path.write_text("12345678")
+    path.write_text("12345678", "utf-8")
     assert corpus.load(path, context=7) == "12345678"
     with pytest.raises(ValueError, match="8 characters; context=8 needs at least 9"):
         corpus.load(path, context=8)
@@ -133,13 +134,30 @@ class Server:
         self.thread.join()
 
 
+class Bar:
+    """What corpus uses of a tqdm bar."""
+
+    made: ClassVar[list] = []
+
+    def __init__(self, **settings):
+        self.n, self.total, self.closed = 0, None, False
+        self.made.append(self)
+
+    def update(self, n):
+        self.n += n
+
+    def close(self):
+        self.closed = True
+
+
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    """The reader's cache folder, empty; no data folder, no proxy, no tqdm."""
+    """The reader's cache folder, empty; no data folder, no proxy, bars that show nothing."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("BOOK_DATA_DIR", raising=False)
     monkeypatch.setenv("no_proxy", "*")
-    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    monkeypatch.setattr(Bar, "made", [])
+    monkeypatch.setitem(sys.modules, "tqdm.auto", types.SimpleNamespace(tqdm=Bar))
     return tmp_path / "cache" / "transformers-worked-out"
 
 
@@ -175,7 +193,7 @@ def test_download_once_then_from_the_cache(server, cache):
 
 def test_damaged_cache_is_replaced(server, cache):
     cache.mkdir(parents=True)
-    (cache / "tinyshakespeare.txt").write_text("half a fi")
+    (cache / "tinyshakespeare.txt").write_text("half a fi", "utf-8")
     assert corpus.load("tinyshakespeare") == TEXT
     assert (cache / "tinyshakespeare.txt").read_bytes() == TEXT.encode()
 
@@ -199,6 +217,7 @@ def test_truncated_download_keeps_nothing(server, cache):
     with pytest.raises(ConnectionError, match=r"could not download .*tinyshakespeare\.txt"):
         corpus.load("tinyshakespeare")
     assert kept(cache) == []
+    assert [bar.closed for bar in Bar.made] == [True]
 
 
 def test_truncated_download_of_unknown_length_fails_the_checksum(server, cache):
@@ -234,14 +253,14 @@ def test_interrupted_write_leaves_no_half_file(server, cache, monkeypatch):
 
 
 def test_cache_that_cannot_be_written(server, cache):
-    cache.parent.write_text("a file where a folder should be")
+    cache.parent.write_text("a file where a folder should be", "utf-8")
     with pytest.raises(OSError, match="XDG_CACHE_HOME"):
         corpus.load("tinyshakespeare")
 
 
 def test_data_dir_is_looked_in_first(server, tmp_path, monkeypatch):
     monkeypatch.setenv("BOOK_DATA_DIR", str(tmp_path))
-    (tmp_path / "tinyshakespeare.txt").write_text(TEXT)
+    (tmp_path / "tinyshakespeare.txt").write_text(TEXT, "utf-8")
     assert corpus.load("tinyshakespeare") == TEXT
     assert server.requests == 0
 
@@ -255,30 +274,16 @@ def test_data_dir_without_the_file_is_passed_over(server, tmp_path, monkeypatch)
 def test_wrong_file_in_data_dir_is_named_and_left_alone(server, tmp_path, monkeypatch):
     monkeypatch.setenv("BOOK_DATA_DIR", str(tmp_path))
     path = tmp_path / "tinyshakespeare.txt"
-    path.write_text("the wrong play")
+    path.write_text("the wrong play", "utf-8")
     with pytest.raises(ValueError, match="BOOK_DATA_DIR") as error:
         corpus.load("tinyshakespeare")
     assert str(path) in str(error.value)
-    assert path.read_text() == "the wrong play"
+    assert path.read_text("utf-8") == "the wrong play"
 
 
-def test_tqdm_shows_the_progress_where_it_is_installed(server, monkeypatch):
-    bars = []
-
-    class Bar:
-        def __init__(self, **settings):
-            self.n, self.total, self.closed = 0, None, False
-            bars.append(self)
-
-        def update(self, n):
-            self.n += n
-
-        def close(self):
-            self.closed = True
-
-    monkeypatch.setitem(sys.modules, "tqdm.auto", types.SimpleNamespace(tqdm=Bar))
+def test_tqdm_shows_the_progress(server):
     corpus.load("tinyshakespeare")
-    (bar,) = bars
+    (bar,) = Bar.made
     assert (bar.n, bar.total, bar.closed) == (len(TEXT), len(TEXT), True)
 
 

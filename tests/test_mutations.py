@@ -74,10 +74,45 @@ MUTATIONS = [
     Mutation("bigram.py", "rows @ numerics.entropy(seen / rows[:, None]) / rows.sum()",
              "numerics.entropy(seen / rows[:, None]).mean()",
              ("test_bigram.py::test_conditional_entropy_is_the_loops",)),
-    Mutation("bigram.py", "nn.init.zeros_(self.table.weight)", "pass",
+    Mutation("bigram.py", "torch.zeros(vocab_size, vocab_size)",
+             "torch.eye(vocab_size)",
              ("test_bigram.py::test_model_is_a_table_from_zero",)),
     Mutation("bigram.py", "[:, -1].softmax", "[:, 0].softmax",
              ("test_bigram.py::test_generation_follows_the_table",)),
+    Mutation("bigram.py", "table[i, seen] - log_p[i, seen]", "log_p[i, seen] - table[i, seen]",
+             ("test_bigram.py::test_row_constants_are_found_again",)),
+    Mutation("bigram.py", "np.isfinite(log_p)", "np.isfinite(table)",
+             ("test_bigram.py::test_row_constants_are_found_again",)),
+    Mutation("bigram.py", "log_p = np.log(probabilities[occurs])",
+             "log_p = np.log2(probabilities[occurs])",
+             ("test_bigram.py::test_cross_entropy_is_torchs_over_the_text",)),
+    Mutation("bigram.py", "-(counts[occurs] @ log_p) / counts.sum()", "-log_p.mean()",
+             ("test_bigram.py::test_cross_entropy_is_torchs_over_the_text",)),
+    Mutation("bigram.py", "[self.table.T - np.eye", "[self.table - np.eye",
+             ("test_bigram.py::test_abc_chain_is_known_exactly",)),
+    Mutation("bigram.py", "states, state = [], -1", "states, state = [], 0",
+             ("test_bigram.py::test_first_state_is_stationary",)),
+    Mutation("bigram.py", "[self.table, self.stationary]), axis=1", "[self.table, "
+             "self.stationary]), axis=0", ("test_bigram.py::test_samples_follow_the_table",)),
+    Mutation("corpus.py", "return ids[:cut], ids[cut:]", "return ids[:cut], ids[cut + 1:]",
+             ("test_corpus.py::test_split_is_contiguous_and_whole",)),
+    Mutation("corpus.py", "ids[1 : whole * context + 1]", "ids[: whole * context]",
+             ("test_corpus.py::test_windows_hold_each_target_once_in_order",)),
+    Mutation("corpus.py", "ids[whole * context :]", "ids[whole * context + 1 :]",
+             ("test_corpus.py::test_windows_hold_each_target_once_in_order",)),
+    Mutation("corpus.py", "tuple(sorted({token for token, _ in self._tokens(text)}))",
+             "tuple(dict.fromkeys(token for token, _ in self._tokens(text)))",
+             ("test_corpus.py::test_characters_are_sorted_so_ids_are_known",)),
+    Mutation("corpus.py", "if between != _usual_gap(previous, piece, quoted):", "if gap:",
+             ("test_corpus.py::test_tokens_of_words",)),
+    Mutation("exercises/verdict.py", "rtol=tolerance, atol=tolerance", "rtol=1, atol=1",
+             ("test_exercises.py::test_wrong_answer_is_told_what_is_wrong[05.1-2]",)),
+    Mutation("exercises/verdict.py", "return Verdict(\"Not right\", str(wrong))",
+             "return Verdict(\"Not yet\", str(wrong))",
+             ("test_exercises.py::test_wrong_answer_is_told_what_is_wrong[05.1-2]",)),
+    Mutation("exercises/chapter05.py", "scores, root = k @ q[0], np.sqrt(width)",
+             "scores, root = k @ q[0], width",
+             ("test_exercises.py::test_right_answer_is_called_right[05.1]",)),
     Mutation("corpus.py", "yield ids[at_BT], ids[at_BT + 1]", "yield ids[at_BT], ids[at_BT]",
              ("test_corpus.py::test_batches_are_windows_and_their_successors",)),
     Mutation("corpus.py", "len(ids) - context,", "len(ids) - context - 1,",
@@ -97,7 +132,7 @@ MUTATIONS = [
 
 def copy_of_the_house(to: Path) -> Path:
     """What the tests of helpers need, in a folder of its own."""
-    ignored = shutil.ignore_patterns("__pycache__", "site", "wrong_answers")
+    ignored = shutil.ignore_patterns("__pycache__", "site")
     shutil.copytree(ROOT / "helpers", to / "helpers", ignore=ignored)
     shutil.copytree(ROOT / "tests", to / "tests", ignore=ignored)
     for name in ("pyproject.toml", "_config.yml"):

@@ -85,7 +85,7 @@ def exercise_cells(n: int) -> list:
         new_code_cell("answer = ...", metadata={"tags": ["exercise"], "nbgrader": stub}),
         new_code_cell(judged, metadata={"tags": ["check"], "nbgrader": {**check, "points": 2}}),
         new_code_cell(
-            f"### BEGIN SOLUTION\nanswer = {n}\n### END SOLUTION\n{judged}",
+            f"### BEGIN SOLUTION\nmine = {n}\n### END SOLUTION\n{judged.replace('answer', 'mine')}",
             metadata={"tags": ["solution", "hide-cell"]},
         ),
     ]
@@ -194,6 +194,11 @@ FAULTS = [
     ("exercises_have_one_form", swap(-4, "Exercise 6", "Exercise 7")),
     ("exercises_have_one_form", swap(-1, "### END SOLUTION\n", "")),
     ("exercises_have_one_form", swap(-1, "05.6", "05.5")),
+    ("solutions_keep_the_reader_s_answer", swap(-1, "mine", "answer")),
+    ("exercise_cells_are_tagged", tag(-3, "stub")),
+    ("exercise_cells_are_tagged", tag(-2)),
+    ("exercise_cells_are_tagged",
+     lambda cells: cells.append(new_code_cell("def f(x):\n    raise NotImplementedError"))),
     ("nbgrader_is_consistent", lambda cells: cells[-2].metadata.pop("nbgrader")),
     ("nbgrader_is_consistent", put(-2, "points", None)),
     ("nbgrader_is_consistent", put(-2, "locked", False)),
@@ -214,6 +219,23 @@ def test_rule_catches(rule, plant):
 def test_every_rule_is_seen_to_catch_something():
     assert {rule for rule, _ in FAULTS} >= set(RULES) - {"small"}
     assert RULES["small"](Chapter("05_small", small_chapter().notebook, 2_000_000))
+
+
+# --- running and storing ----------------------------------------------------------------------
+
+
+def test_where_a_run_stopped_is_not_read_from_the_run_before():
+    notebook = chapters.execute._unrun(small_chapter().notebook)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert not any(cell.outputs for cell in code)
+    code[1].execution_count = 2
+    assert f"(id {code[1].id})" in chapters.execute._where(notebook)
+
+
+@pytest.mark.parametrize(("host", "told"), [("model", 0), ("", 0), ("node-7", 1), ("pc12", 1)])
+def test_a_machine_whose_name_is_a_word_may_store_it(monkeypatch, host, told):
+    monkeypatch.setattr(chapters.execute.socket, "gethostname", lambda: host)
+    assert len(chapters.execute._tells(f"the {host} says")) == told
 
 
 # --- nbval itself -----------------------------------------------------------------------------

@@ -1,14 +1,10 @@
-"""No result is typed: a decimal in prose stands in an input or an output, or is let in by name."""
+"""No result is typed: a decimal in prose stands in an input or an output of its chapter."""
 
 import chapters
 import pytest
 from chapters import NOTEBOOKS, ROOT
 
 PAGES = [*sorted((ROOT / "book").glob("*.md")), ROOT / "README.md"]
-
-# (page, number): why it may be typed. Pages under book/ compute nothing; what they need of
-# results comes through data.
-ALLOWED: dict[tuple[str, str], str] = {}
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -18,15 +14,8 @@ def test_chapter_types_no_number(path):
 
 @pytest.mark.parametrize("path", [p for p in PAGES if p.exists()], ids=lambda path: path.name)
 def test_page_types_no_number(path):
-    page = path.relative_to(ROOT).as_posix()
-    found = [n for n in chapters.decimals(path.read_text("utf-8")) if (page, n) not in ALLOWED]
-    assert found == []
-
-
-def test_what_is_allowed_is_there_and_has_a_reason():
-    for (page, number), reason in ALLOWED.items():
-        assert number in chapters.decimals((ROOT / page).read_text("utf-8")), "stale"
-        assert len(reason.split()) >= 5
+    """Pages under book/ compute nothing; what they need of results comes through data."""
+    assert chapters.decimals(path.read_text("utf-8")) == []
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -145,8 +145,11 @@ def test_public_thing_says_what_it_does(name):
 
 TENSOR_MODULES = (
     "numerics", "attention", "bigram", "corpus", "embeddings", "positions", "norms", "blocks",
-    "initialise", "gpt",
+    "initialise", "gpt", "training", "worked", "figures", "exercises",
 )  # fmt: skip
+# Still to be annotated; nothing may be added here, and what is annotated goes.
+PLAIN = ("figures.bigram_table", "figures.ladder", "figures.scaling", "exercises.chapter03",
+         "exercises.chapter06")  # fmt: skip
 BARE = ("Tensor", "torch.Tensor", "np.ndarray", "ndarray", torch.Tensor, np.ndarray)
 
 
@@ -155,7 +158,9 @@ BARE = ("Tensor", "torch.Tensor", "np.ndarray", "ndarray", torch.Tensor, np.ndar
     [
         name
         for name, thing in PUBLIC.items()
-        if name.split(".")[1] in TENSOR_MODULES and inspect.isfunction(thing)
+        if name.split(".")[1] in TENSOR_MODULES
+        and inspect.isfunction(thing)
+        and not name.removeprefix("helpers.").startswith(PLAIN)
     ],
 )
 def test_tensors_are_annotated_with_shapes(name):

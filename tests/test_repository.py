@@ -76,7 +76,8 @@ def test_readme_gives_the_two_commands_and_the_licences():
 
 def test_links_of_the_readme_lead_somewhere():
     for name in ("README.md", "CONTRIBUTING.md"):
-        for target in re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", (ROOT / name).read_text()):
+        text = (ROOT / name).read_text("utf-8")
+        for target in re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", text):
             assert (ROOT / target).exists(), f"{name} links to {target}"
 
 
@@ -92,7 +93,7 @@ def test_make_help_lists_every_target():
     if shutil.which("make") is None:
         pytest.skip("no make")
     said = subprocess.run(["make", "-s", "help"], cwd=ROOT, capture_output=True, text=True).stdout
-    for target in ("book", "test", "notebooks", "serve", "lab", "lint", "clean", "help"):
+    for target in ("book", "test", "bench", "notebooks", "serve", "lab", "lint", "clean", "help"):
         assert re.search(rf"^{target}\b", said, re.MULTILINE), target
 
 
@@ -134,6 +135,15 @@ def test_pins_are_exact_and_hold_no_cuda():
         assert [s.operator for s in requirement.specifier] == ["=="], name
         assert not re.match(r"nvidia|cuda|triton", name), name
     assert str(pins()["torch"].specifier) == "==2.13.0"
+
+
+@pytest.mark.parametrize("workflow", ["ci.yml", "pages.yml"])
+def test_workflows_take_the_pin_of_torch_from_requirements(workflow):
+    text = (ROOT / ".github" / "workflows" / workflow).read_text("utf-8")
+    assert f"torch{pins()['torch'].specifier}" not in text
+    (pattern,) = re.findall(r"grep -oE '([^']+)' requirements\.txt", text)
+    found = re.findall(pattern, (ROOT / "requirements.txt").read_text("utf-8"), re.MULTILINE)
+    assert found == [str(pins()["torch"])]
 
 
 def test_what_is_asked_for_by_name_is_pinned():

@@ -111,6 +111,8 @@ def test_loss_must_be_one_number():
     module = line()
     with pytest.raises(ValueError, match=r"loss gave shape \(1, 1\)"):
         training.train(module, lambda a, b: a - b, SAME, steps=1, optimizer=sgd(module))
+    with pytest.raises(ValueError, match=r"loss gave shape \(1, 1\)"):
+        training.evaluate(module, lambda a, b: a - b, [(ONE, ONE)])
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])

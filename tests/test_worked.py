@@ -86,6 +86,15 @@ def test_softmax_steps_are_torchs():
     )
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("large", [1000.0, -1000.0])
+def test_softmax_steps_of_large_scores(large):
+    step = worked.softmax_steps("w", [large, large - np.log(3)])
+    np.testing.assert_allclose(step.value, [0.75, 0.25])
+    assert step.working.startswith(r"\frac{\begin{bmatrix} 1 & 0.333 \end{bmatrix}}{1 + 0.333}")
+    assert worked.number(large) in step.working.partition("scores less the largest")[2]
+
+
 @pytest.mark.no_shape_check
 def test_softmax_steps_need_a_vector():
     with pytest.raises(ValueError, match=r"vector, got shape \(1, 2\)"):

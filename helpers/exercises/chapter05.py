@@ -4,12 +4,14 @@ import re
 
 import numpy as np
 import torch
+from jaxtyping import Float
 
 from helpers import numerics
 from helpers.exercises.verdict import Wrong, array, call, close, exercise, explained
 
 KEYS = np.array([[1.2, 0.2], [-0.9, 0.3], [0.1, 1.2], [-0.5, -0.8], [0.6, -0.6]])
 FOX, STREAM = 0, 2
+Given = Float[np.ndarray, "3 4"]
 BUGS = {
     "Ada": "softmax down the columns",
     "Ben": "no scaling",
@@ -75,7 +77,7 @@ def _attention_fault(found, q, k, v) -> str:
     return "The shape is right, the numbers are not. Compare each step with the four steps."
 
 
-def which_bug():
+def which_bug() -> tuple[Given, Given, Given, dict[str, Given]]:
     """q, k, v of three tokens of width 4, and four students' outputs, each with one mistake.
 
     Returns: q, k, v (3, 4), and a dict from the student's name to an output (3, 4).

@@ -4,9 +4,11 @@ import html
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Float, Num
 
 CHECKS: dict[str, Callable] = {}
 FILL_IN = "Fill in the cell above, then run it and this one again."
@@ -52,7 +54,7 @@ def exercise(name: str) -> Callable:
     return register
 
 
-def check(name: str, answer) -> Verdict:
+def check(name: str, answer: object) -> Verdict:
     """Judge an answer to the exercise ``name``; never raises for a wrong or broken answer.
 
     Raises: ValueError when there is no exercise of that name.
@@ -76,7 +78,7 @@ def check(name: str, answer) -> Verdict:
     return Verdict("Right")
 
 
-def call(function: Callable, *arguments):
+def call(function: object, *arguments: object) -> Any:
     """Call the reader's function; nothing returned is "not yet", an error is not right."""
     if not callable(function):
         raise Wrong(f"A function is asked for, this is {type(function).__name__}.")
@@ -93,7 +95,7 @@ def call(function: Callable, *arguments):
     return value
 
 
-def array(value, shape: tuple[int, ...], what: str) -> np.ndarray:
+def array(value: object, shape: tuple[int, ...], what: str) -> Float[np.ndarray, "..."]:
     """The value as float64, after holding it to the shape that is expected."""
     if isinstance(value, torch.Tensor):
         value = value.detach().cpu().numpy()
@@ -105,12 +107,16 @@ def array(value, shape: tuple[int, ...], what: str) -> np.ndarray:
     return found
 
 
-def close(value, expected, tolerance: float = 1e-6) -> bool:
+def close(
+    value: Num[np.ndarray, "..."] | float,
+    expected: Num[np.ndarray, "..."] | float,
+    tolerance: float = 1e-6,
+) -> bool:
     """Whether every entry is within the tolerance, absolute and relative."""
     return bool(np.allclose(value, expected, rtol=tolerance, atol=tolerance))
 
 
-def explained(answer, rubric: dict[str, str]) -> None:
+def explained(answer: object, rubric: dict[str, str]) -> None:
     """Hold a written explanation to a rubric: for each point, words any of which show it.
 
     A word list can tell that a point is missing, not that the reasoning is sound; the reader

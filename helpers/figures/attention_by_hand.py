@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+from jaxtyping import Bool, Float, Num
 from matplotlib.axes import Axes
 from matplotlib.patches import Polygon
 
@@ -11,8 +12,8 @@ TOKEN_INKS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8c6d00", "#56B4E9")
 
 def draw_keys(
     ax: Axes,
-    keys_TD,
-    query_D,
+    keys_TD: Num[np.ndarray, "T 2"] | Sequence,
+    query_D: Num[np.ndarray, "2"] | Sequence,
     tokens: Sequence[str],
     *,
     names: tuple[str, str] = ("", ""),
@@ -50,7 +51,9 @@ def draw_keys(
     return ax
 
 
-def draw_weights(ax: Axes, weights_T, tokens: Sequence[str]) -> Axes:
+def draw_weights(
+    ax: Axes, weights_T: Num[np.ndarray, " T"] | Sequence, tokens: Sequence[str]
+) -> Axes:
     """Draw the attention weights of one query, a bar a token.
 
     Shapes: weights (T,).
@@ -65,7 +68,13 @@ def draw_weights(ax: Axes, weights_T, tokens: Sequence[str]) -> Axes:
     return ax
 
 
-def draw_values(ax: Axes, values_TD, weights_T, output_D, tokens: Sequence[str]) -> Axes:
+def draw_values(
+    ax: Axes,
+    values_TD: Num[np.ndarray, "T 2"] | Sequence,
+    weights_T: Num[np.ndarray, " T"] | Sequence,
+    output_D: Num[np.ndarray, "2"] | Sequence,
+    tokens: Sequence[str],
+) -> Axes:
     """Draw the values sized by weight, the output, and the hull that it cannot leave.
 
     Shapes: values (T, 2), weights (T,), output (2,).
@@ -91,7 +100,7 @@ def draw_values(ax: Axes, values_TD, weights_T, output_D, tokens: Sequence[str])
 
 def draw_matrix(
     ax: Axes,
-    matrix,
+    matrix: Num[np.ndarray, "rows columns"] | Sequence,
     rows: Sequence[str],
     columns: Sequence[str],
     *,
@@ -118,7 +127,9 @@ def draw_matrix(
     return ax
 
 
-def draw_dependence(ax: Axes, depends_TCTC, *, title: str = "") -> Axes:
+def draw_dependence(
+    ax: Axes, depends_TCTC: Bool[np.ndarray, "T C T C"], *, title: str = ""
+) -> Axes:
     """Draw which input entries each output entry depends on, as one grid of T·C by T·C cells.
 
     Shapes: depends (T, C, T, C), True where the output (first two axes) depends on the input.
@@ -139,7 +150,7 @@ def draw_dependence(ax: Axes, depends_TCTC, *, title: str = "") -> Axes:
     return ax
 
 
-def hull(points_N2) -> np.ndarray:
+def hull(points_N2: Num[np.ndarray, "N 2"] | Sequence) -> Float[np.ndarray, "corners 2"]:
     """Corners of the convex hull of points in the plane, in order around it.
 
     Shapes: points (N, 2); returns (corners, 2).
@@ -157,7 +168,11 @@ def hull(points_N2) -> np.ndarray:
     return np.array(chains[0] + chains[1])
 
 
-def inside(corners_N2, point_2, tolerance: float = 1e-9) -> bool:
+def inside(
+    corners_N2: Num[np.ndarray, "corners 2"] | Sequence,
+    point_2: Num[np.ndarray, "2"] | Sequence,
+    tolerance: float = 1e-9,
+) -> bool:
     """Whether a point lies in the convex region with these corners, given in order around it.
 
     Shapes: corners (N, 2) as from ``hull``, point (2,).

@@ -1,5 +1,6 @@
 """The Sphinx extensions of book/_ext, piece by piece, and what they leave on the built pages."""
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -8,7 +9,9 @@ from types import SimpleNamespace
 import pytest
 from docutils import nodes
 
-EXTENSIONS = Path(__file__).parents[2] / "book" / "_ext"
+ROOT = Path(__file__).parents[2]
+EXTENSIONS = ROOT / "book" / "_ext"
+STORED = sorted((ROOT / "helpers" / "data" / "results").glob("*.json"))
 
 
 @pytest.fixture(autouse=True)
@@ -70,7 +73,7 @@ def test_size_of_svg(tmp_path, head, size):
     from book_images import size_of
 
     file = tmp_path / "picture.svg"
-    file.write_text(head)
+    file.write_text(head, "utf-8")
     assert size_of(file) == size
 
 
@@ -78,6 +81,7 @@ def test_size_of_svg(tmp_path, head, size):
     ("term", "found", "not_found"),
     [
         ("query", ["query", "queries", "Query"], ["queried"]),
+        ("key", ["key", "keys"], ["keies"]),
         ("softmax", ["softmax", "softmaxes"], ["softmaxed"]),
         ("cross-entropy", ["cross-entropy", "cross entropy"], ["entropy"]),
         ("bigram", ["bigrams"], ["bigram-like", "trigram"]),
@@ -122,6 +126,77 @@ def test_only_pages_with_a_new_stamp_are_written_again():
     assert changed_pages(app, env) == ["notebooks/a", "notebooks/b"]
     app.book_stamps = {"a": {"computed": "2"}, "b": {"computed": "1"}}
     assert changed_pages(app, env) == ["notebooks/a"]
+
+
+# --- results ------------------------------------------------------------------------------------
+
+MADE = {
+    "script": "benchmarks/ratios.py", "date": "2026-01-31", "device": "CPU",
+    "versions": {"torch": "2.13.0"}, "seeds": [0, 1],
+}  # fmt: skip
+
+
+def runs(*ends):
+    return [{"seed": seed, "loss": end, "path": [1.0]} for seed, end in enumerate(ends)]
+
+
+def test_plain_table_of_results():
+    import book_results as results
+
+    table = {**MADE, "claim": "It is faster.", "columns": ["a", "b"], "rows": [["x|y", 1.23456]]}
+    assert results.parts_of(table) == {"": table}
+    assert results.what_it_is(table, Path()) == "It is faster."
+    markdown, rows, _ = results.table_and_words(table)
+    assert (markdown, rows) == ("| a | b |\n| --- | --- |\n| x\\|y | 1.23 |", 1)
+    assert results.provenance(table) == (
+        "Computed by `benchmarks/ratios.py` on 2026-01-31; CPU; torch 2.13.0; seeds 0, 1."
+    )
+
+
+def test_parts_of_results_are_pivoted_and_averaged():
+    import book_results as results
+
+    settings = [
+        {"steps": 9, "D": 4, "by": "1", "runs": runs(1.0, 2.0)},
+        {"steps": 9, "D": 4, "by": "D", "runs": runs(3.0, None)},
+        {"steps": 9, "D": 8, "by": "D", "rate": 0.5, "runs": runs(None, None)},
+    ]
+    stored = {"title": "Runs", "one": {**MADE, "settings": settings}, "two": MADE}
+    assert list(results.parts_of(stored)) == ["one", "two"]
+    markdown, rows, words = results.table_and_words(stored["one"])
+    assert rows == 2
+    assert markdown.splitlines() == [
+        "| D | rate | by 1 | by D |",
+        "| --- | --- | --- | --- |",
+        "| 4 |  | 1.500 ± 0.707 | 3.000 (1 diverged) |",
+        "| 8 | 0.5 |  | diverged |",
+    ]
+    assert "`loss`" in words
+    assert "steps 9" in words
+    assert results.table_and_words(stored["two"]) == ("", 0, "")
+
+
+@pytest.mark.parametrize("file", STORED, ids=lambda file: file.stem)
+def test_stored_results_say_where_they_come_from(file):
+    import book_results as results
+
+    stored = json.loads(file.read_text("utf-8"))
+    assert results.parts_of(stored)
+    assert results.what_it_is(stored, ROOT)
+    for part in results.parts_of(stored).values():
+        assert set(part) >= {"script", "date", "device", "versions", "seeds"}
+        assert (ROOT / part["script"]).is_file()
+        assert results.table_and_words(part)[0]
+
+
+@pytest.mark.parametrize("file", STORED, ids=lambda file: file.stem)
+def test_stored_results_are_on_the_page(html_root, file):
+    text = (html_root / "book" / "results.html").read_text("utf-8")
+    assert f'id="{nodes.make_id(file.stem)}"' in text
+    assert "Not measured yet" not in text
+
+
+# --- the built pages ----------------------------------------------------------------------------
 
 
 def test_terms_are_linked_once_a_page(html_root, path):
