@@ -4,6 +4,7 @@ import numpy as np
 from jaxtyping import Float
 
 from helpers.corrections.correction import Correction, collected, corrects, number
+from helpers.numerics import softmax, softmax_jacobian
 
 # ------------------------------------------------------------ what the measurements are made of
 
@@ -160,31 +161,42 @@ def variance_and_magnitude() -> str:
 @corrects(
     "06",
     "003",
-    268,
-    claim="The product of an entry of the query and one of the key has expected value 0 because "
-    "each entry has mean 0.",
-    says="“an expected value of 0 (since the mean is 0)”",
-    why="That needs the two to be uncorrelated as well. For a key equal to its query each product "
-    "is a square with expected value 1, and the dot product does grow as D.",
+    254,
+    claim="Without the division softmax saturates, and the gradient no longer flows.",
+    says="“to prevent large values when d_k is large, which could lead to extremely high softmax "
+    "outputs and thus poor gradient flow during training”",
+    why="That is half of the truth, and depends on D. At D = 64 undivided scores leave a typical "
+    "query more gradient than divided ones do. At D = 1024 most queries get next to nothing, but "
+    "the mean is large, for the few that stand between two keys get far too much.",
 )
-def aligned_vectors_grow_as_d() -> str:
-    """Mean of q·q for D = 64 and D = 1024, entries of mean 0 and variance 1."""
-    small, large = (_of_itself(d).mean() for d in (64, 1024))
-    return (
-        "For a key equal to its query, with entries of mean 0 and variance 1, q·k is "
-        f"{number(small)} on average at D = 64 and {number(large)} at D = 1024."
-    )
+def gradient_without_division() -> str:
+    """Median and mean norm of ∂w/∂q for 400 queries on 16 keys each, undivided and ÷ √D."""
+    parts = []
+    for d in (64, 1024):
+        for divisor, name in ((1.0, "undivided"), (np.sqrt(d), "divided by √D")):
+            norms = _gradients_at_queries(d, divisor)
+            parts.append(f"{number(np.median(norms))} and {number(norms.mean())} at D = {d} {name}")
+    return f"Median and mean of the norm of ∂w/∂q, 16 random keys: {', '.join(parts)}."
+
+
+def _gradients_at_queries(width: int, divisor: float) -> Float[np.ndarray, " N"]:
+    """Norm of the derivatives of a query's 16 weights by the query, for 400 queries."""
+    rng = np.random.default_rng(width)
+    q_ND, k_NKD = rng.standard_normal((400, width)), rng.standard_normal((400, 16, width))
+    w_NK = softmax((k_NKD @ q_ND[:, :, None])[..., 0] / divisor)
+    return np.linalg.norm(softmax_jacobian(w_NK) @ k_NKD, axis=(1, 2)) / divisor
 
 
 @corrects(
     "06",
     "003",
-    *(254, 264, 285),
+    *(264, 268, 285),
     claim="Dividing by √D ensures that the scores stay in a reasonable range.",
     says="“Dividing by √D ensures that the dot product remains in a reasonable range”",
     why="For independent entries of mean 0 and variance 1 it does, as roughly at the start of "
-    "training. Training is free to align queries and keys, and for an aligned pair of such "
-    "vectors the score grows as √D even after the division.",
+    "training. Entries of mean 0 are not enough, the two must be uncorrelated as well. Training is "
+    "free to align queries and keys, and for an aligned pair of such vectors the score grows as √D "
+    "even after the division.",
 )
 def aligned_after_scaling() -> str:
     """Mean of q·q/√D for D = 64 and D = 1024."""
@@ -201,32 +213,14 @@ def aligned_after_scaling() -> str:
 @corrects(
     "06",
     "003",
-    280,
-    claim="That two dice show totals from 2 to 12 is the growth of their variance.",
-    says="“the spread of possible outcomes (the variance) increases: you could roll a 2 (two 1s) "
-    "or a 12 (two 6s)”",
-    why="The range is not the variance. The range of n dice grows as n and the standard deviation "
-    "as √n, and it is the second that the scores grow by.",
-)
-def range_is_not_spread() -> str:
-    """Range and standard deviation of 1, 2 and 100 dice."""
-    parts = []
-    for n in (1, 2, 100):
-        totals, p = _dice(n)
-        deviation = np.sqrt(p @ totals**2 - (p @ totals) ** 2)
-        parts.append(f"{number(np.ptp(totals))} and {number(deviation)} with {n}")
-    return f"Range and standard deviation of the total: {', '.join(parts)} dice."
-
-
-@corrects(
-    "06",
-    "003",
-    281,
+    *(280, 281),
     claim="The more dice, the more likely are extreme totals, very low or very high.",
-    says="“the extremes (very low or very high sums) become more likely”",
-    why="With many dice a total is almost sure to be further from the mean than some given number "
-    "of pips. But one near either end of its range becomes rarer, since nearly all the dice would "
-    "have to be low, or high, together.",
+    says="“the spread of possible outcomes (the variance) increases: you could roll a 2 (two 1s) "
+    "or a 12 (two 6s) … the extremes (very low or very high sums) become more likely”",
+    why="The range is not the variance: the range of n dice grows as n, their standard deviation "
+    "as √n. With many dice a total is almost sure to be further from the mean than some given "
+    "number of pips. But one near either end of its range becomes rarer, since nearly all the "
+    "dice would have to be low, or high, together.",
 )
 def extremes_become_rarer() -> str:
     """Probability of a total in the outer tenth of the range at either end."""
