@@ -44,7 +44,8 @@ serve: book      ## build, then serve the site on http://localhost:8000
 	$(BIN)/python -m http.server --directory _build/html --bind 127.0.0.1 8000
 
 lab: $(READY)    ## open the chapters in JupyterLab
-	$(BIN)/python -m jupyter lab notebooks
+	$(BIN)/python -m jupyter trust notebooks/*.ipynb
+	$(BIN)/python -m jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks
 
 requirements: requirements.in  ## compile requirements.txt anew (needs uv)
 	uv pip compile --universal --python-version 3.11 --no-annotate --upgrade \

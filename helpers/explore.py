@@ -113,7 +113,7 @@ class Explorer:
                 index=slider.first,
                 description=self.label(name),
                 style={"description_width": "initial"},
-                layout={"width": "28em"},
+                layout={"width": "40em"},
             )
             for name, slider in self.sliders.items()
         }
@@ -316,7 +316,7 @@ class Prediction:
     def _form(self) -> str:
         fields = {"choice": self._choices, "number": self._number, "curve": self._sketch}
         return (
-            f'<form class="predict" data-key="{self.key}" data-kind="{self.kind}" '
+            f'<form class="predict" method="dialog" data-key="{self.key}" data-kind="{self.kind}" '
             f'autocomplete="off"><fieldset><legend><b>Predict.</b> {_text(self.question)}</legend>'
             f"{fields[self.kind]()}</fieldset>"
             '<p class="predict-actions"><button type="submit">Lock my guess</button> '
@@ -394,6 +394,7 @@ class Prediction:
 
         def pressed(_):
             if read() is None:
+                button.description = "Answer first"
                 return
             self.lock(read())
             for field in [*inputs, button]:
@@ -420,7 +421,8 @@ class Prediction:
         fields = [
             ipywidgets.FloatSlider(
                 min=low, max=high, step=(high - low) / 100, value=first[name][0],
-                description=f"{name}, {_value(x)}", style={"description_width": "8em"},
+                description=f"{name} at {self.curve.x_label or 'x'} = {_value(x)}",
+                style={"description_width": "12em"}, layout={"width": "30em"},
             )
             for name in self.curve.names
             for x in self.curve.x
@@ -492,9 +494,10 @@ def _number_line(low: float, high: float, truth: float, guess: float | None) -> 
         f'data-low="{_value(low)}" data-high="{_value(high)}" data-edge="{EDGE}">'
         f'<line x1="{EDGE}" x2="{WIDTH - EDGE}" y1="34" y2="34" {line}/>'
         f'<line x1="{at(0)}" x2="{at(0)}" y1="30" y2="38" {line}/>'
-        f'<text x="{at(0)}" y="52" text-anchor="middle">0</text>'
+        f'<text x="{at(0)}" y="52" fill="currentColor" text-anchor="middle">0</text>'
         f'<circle cx="{at(truth)}" cy="34" r="6" fill="{_ink(2)}" class="truth"/>'
-        f'<text x="{at(truth)}" y="52" text-anchor="middle">{_value(truth)}</text>'
+        f'<text x="{at(truth)}" y="52" fill="currentColor" text-anchor="middle">'
+        f"{_value(truth)}</text>"
         f'<text y="22" fill="{_ink(1)}" text-anchor="middle" class="guess"{place}>'
         "▼ your guess</text></svg>"
     )
@@ -537,18 +540,20 @@ def _points(curve: Curve, values: Sequence) -> str:
 def _axes(curve: Curve) -> str:
     (low, high), foot, middle = curve.y, HEIGHT - EDGE, HEIGHT // 2
     step = (WIDTH - 2 * EDGE) / (len(curve.x) - 1)
-    ticks = "".join(
-        f'<text x="{EDGE + at * step:.1f}" y="{foot + 16}" text-anchor="middle">{_value(x)}</text>'
-        for at, x in enumerate(curve.x)
-    )
+
+    def words(x, y, said, anchor="middle", more=""):
+        place = f'x="{x}" y="{y}" text-anchor="{anchor}"{more}'
+        return f'<text {place} fill="currentColor">{_text(said)}</text>'
+
+    ticks = [words(f"{EDGE + at * step:.1f}", foot + 16, _value(x)) for at, x in enumerate(curve.x)]
     return (
         f'<path d="M{EDGE} {TOP}V{foot}H{WIDTH - EDGE}" fill="none" stroke="currentColor" '
-        f'class="axis"/><text x="{EDGE - 6}" y="{foot}" text-anchor="end">{low:g}</text>'
-        f'<text x="{EDGE - 6}" y="{TOP + 4}" text-anchor="end">{high:g}</text>{ticks}'
-        f'<text x="{WIDTH // 2}" y="{HEIGHT - 8}" text-anchor="middle">'
-        f"{_text(curve.x_label)}</text>"
-        f'<text x="12" y="{middle}" text-anchor="middle" transform="rotate(-90 12 {middle})">'
-        f"{_text(curve.y_label)}</text>"
+        'class="axis"/>'
+        + words(EDGE - 6, foot, f"{low:g}", "end")
+        + words(EDGE - 6, TOP + 4, f"{high:g}", "end")
+        + "".join(ticks)
+        + words(WIDTH // 2, HEIGHT - 8, curve.x_label)
+        + words(12, middle, curve.y_label, more=f' transform="rotate(-90 12 {middle})"')
     )
 
 

@@ -54,8 +54,10 @@ def exercise(name: str) -> Callable:
     return register
 
 
-def check(name: str, answer: object) -> Verdict:
+def check(name: str, answer: object, *, solution: bool = False) -> Verdict:
     """Judge an answer to the exercise ``name``; never raises for a wrong or broken answer.
+
+    With ``solution`` the verdict says that it is of the book's solution, not of the reader's.
 
     Raises: ValueError when there is no exercise of that name.
     """
@@ -75,7 +77,7 @@ def check(name: str, answer: object) -> Verdict:
             f"The check could not use this answer ({type(error).__name__}: {error}). "
             "Does it have the form that the exercise asks for?",
         )
-    return Verdict("Right")
+    return Verdict("Right", "This is the book's solution." if solution else "")
 
 
 def call(function: object, *arguments: object) -> Any:
