@@ -67,7 +67,8 @@ def depends_on(
     """Which inputs each output of ``function`` depends on, from the Jacobian at ``x``.
 
     Shapes: x (T, C); the result (T_out, C_out, T, C) is True where the derivative of an output
-    entry with respect to an input entry is not zero.
+    entry with respect to an input entry is not zero. Where a softmax is so sure that its derivative
+    underflows, a dependence is not seen: keep x of ordinary size.
     Raises: ValueError when x or the function's output does not have two axes.
     """
     if x.ndim != 2:

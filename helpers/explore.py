@@ -563,13 +563,14 @@ def _svg(figure: Figure) -> str:
     with mpl.rc_context({"svg.hashsalt": "transformers-worked-out", "svg.fonttype": "none"}):
         figure.savefig(stored, format="svg", metadata={"Date": None, "Creator": None})
     plt.close(figure)
-    return re.sub(r">\s+<", "><", small_svg(stored.getvalue())).strip()
+    return small_svg(stored.getvalue())
 
 
 def small_svg(svg: str) -> str:
     """The same picture in fewer bytes: two decimals in coordinates, nothing that is not drawn."""
     svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg[svg.index("<svg") :], flags=re.S)
-    return re.sub(r'(?<= d=")[^"]*|(?<= [xy]=")[^"]*|translate\([^)]*\)', _shorter, svg)
+    svg = re.sub(r'(?<= d=")[^"]*|(?<= [xy]=")[^"]*|translate\([^)]*\)', _shorter, svg)
+    return re.sub(r">\s+<", "><", svg).strip()
 
 
 def _shorter(match: re.Match) -> str:

@@ -32,6 +32,8 @@ from nbclient.exceptions import (
 )
 from nbformat.v4 import new_code_cell
 
+from helpers.explore import small_svg
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 STAMPS = ROOT / "book" / "outputs.json"
@@ -168,24 +170,6 @@ def _clean_output(
             output.data["image/svg+xml"]
         )
     return output
-
-
-def small_svg(svg: str) -> str:
-    """The same picture in fewer bytes: two decimals in coordinates, nothing that is not drawn."""
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(
-        r"<metadata>.*?</metadata>|<!--.*?-->", "", svg, flags=re.DOTALL
-    )
-    svg = re.sub(
-        r'(?<= d=")[^"]*|(?<= [xy]=")[^"]*|translate\([^)]*\)',
-        _shorter,
-        svg,
-    )
-    return re.sub(r">\s+<", "><", svg).strip()
-
-
-def _shorter(match: re.Match) -> str:
-    return re.sub(r"(\.\d\d)\d+", r"\1", re.sub(r"\s+", " ", match.group()))
 
 
 # --- what must not be stored ----------------------------------------------------------------

@@ -5,7 +5,7 @@ import re
 import numpy as np
 
 from helpers import numerics
-from helpers.exercises.verdict import Wrong, array, call, close, exercise, explained
+from helpers.exercises.verdict import Wrong, array, call, close, diagnosed, exercise, explained
 
 AGREES = (
     r"not less likely|nothing is wrong|not wrong|student is (quite |perfectly |entirely )?right|"
@@ -88,17 +88,12 @@ def which_bug():
 
 @exercise("06.3")
 def _which_bug(answer) -> None:
-    if not isinstance(answer, dict) or set(answer) != set(BUGS):
-        raise Wrong(f"Give a dictionary with an entry for each of {', '.join(BUGS)}.")
-    unknown = sorted({str(bug) for bug in answer.values()} - set(BUGS.values()))
-    if unknown:
-        raise Wrong(f"{unknown[0]!r} is not one of the four mistakes on the list.")
-    right = sum(answer[student] == bug for student, bug in BUGS.items())
-    if right < len(BUGS):
-        raise Wrong(
-            f"{right} of the 4 are right. Work out the divisor that each mistake makes, and "
-            "compare what it gives with the whole array of each student."
-        )
+    diagnosed(
+        answer,
+        BUGS,
+        "Work out the divisor that each mistake makes, and compare what it gives with the "
+        "whole array of each student.",
+    )
 
 
 @exercise("06.4")

@@ -118,6 +118,27 @@ def close(
     return bool(np.allclose(value, expected, rtol=tolerance, atol=tolerance))
 
 
+def diagnosed(answer: object, bugs: dict[str, str], advice: str) -> None:
+    """Hold an assignment of mistakes to students to the right one, a dict from name to mistake.
+
+    Raises: NotYet where nothing is filled in, otherwise Wrong with what is open, unknown or off.
+    """
+    if not isinstance(answer, dict) or set(answer) != set(bugs):
+        raise Wrong(f"Give a dictionary with an entry for each of {', '.join(bugs)}.")
+    still_open = [student for student in bugs if not str(answer[student]).strip()]
+    if len(still_open) == len(bugs):
+        raise NotYet
+    if still_open:
+        raise Wrong(f"Still open: {', '.join(still_open)}.")
+    unknown = sorted({str(bug) for bug in answer.values()} - set(bugs.values()))
+    if unknown:
+        raise Wrong(f"{unknown[0]!r} is not one of the {len(bugs)} mistakes on the list.")
+    right = [student for student, bug in bugs.items() if answer[student] == bug]
+    if len(right) < len(bugs):
+        names = f" ({', '.join(right)})" if right else ""
+        raise Wrong(f"{len(right)} of the {len(bugs)} are right{names}. {advice}")
+
+
 def explained(answer: object, rubric: dict[str, str]) -> None:
     """Hold a written explanation to a rubric: for each point, words any of which show it.
 

@@ -144,7 +144,7 @@ WRONG = {
         (dict(zip(BUGS, reversed(list(BUGS.values())), strict=True)), "0 of the 4 are right"),
         ({**BUGS, "Ada": BUGS["Cleo"], "Cleo": BUGS["Ada"]}, "if you took more steps"),
         ({**BUGS, "Cleo": "", "Dan": " "}, "Still open: Cleo, Dan."),
-        ({**BUGS, "Dan": "wrong sign"}, "'wrong sign' is not one of the four"),
+        ({**BUGS, "Dan": "wrong sign"}, "'wrong sign' is not one of the 4"),
         (list(BUGS.values()), "an entry for each of Ada, Ben, Cleo, Dan"),
     ],
     "03.4": [

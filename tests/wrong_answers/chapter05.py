@@ -76,9 +76,9 @@ WRONG = {
         (lambda q, k, v: at_once(q @ k.T / np.sqrt(q.shape[1])) @ v, "each query needs its own"),
     ],
     "05.3": [
-        (dict.fromkeys(BUGS, "no scaling"), "right so far: Ben"),
-        (dict(zip(BUGS, reversed(list(BUGS.values())), strict=True)), "none is right"),
-        ({**BUGS, "Dan": "wrong sign"}, "'wrong sign' is not one of the four"),
+        (dict.fromkeys(BUGS, "no scaling"), "1 of the 4 are right (Ben)"),
+        (dict(zip(BUGS, reversed(list(BUGS.values())), strict=True)), "0 of the 4 are right"),
+        ({**BUGS, "Dan": "wrong sign"}, "'wrong sign' is not one of the 4"),
         ({"Ada": "no scaling"}, "an entry for each of Ada, Ben, Cleo, Dan"),
         (["no scaling"] * 4, "Give a dictionary"),
     ],

@@ -67,7 +67,7 @@ WRONG = {
     "06.3": [
         (dict.fromkeys(BUGS, "not divided"), "1 of the 4 are right"),
         (dict(zip(BUGS, reversed(list(BUGS.values())), strict=True)), "of the 4 are right"),
-        ({**BUGS, "Dan": "wrong sign"}, "'wrong sign' is not one of the four"),
+        ({**BUGS, "Dan": "wrong sign"}, "'wrong sign' is not one of the 4"),
         (["not divided"] * 4, "Give a dictionary"),
     ],
     "06.4": [
