@@ -26,7 +26,7 @@ book: $(READY)   ## build the site from the stored outputs
 test: book       ## run every cell and every test
 	$(BIN)/python tests/run.py
 
-bench: $(READY)  ## run all of benchmarks/ and store the results; takes long, half an hour and more
+bench: $(READY)  ## run all of benchmarks/ and store the results; takes long
 	@set -e; for script in benchmarks/*.py; do echo "$$script"; $(BIN)/python "$$script"; done
 
 notebooks: $(READY)  ## run all chapters and store clean outputs
