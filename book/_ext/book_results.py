@@ -86,7 +86,7 @@ def measured(runs: list[dict]) -> str:
     kept = [end for end in ends if end is not None]
     if not kept:
         return "diverged"
-    spread = f" ± {statistics.stdev(kept):.3f}" if len(kept) > 1 else ""
+    spread = f"\u00a0±\u00a0{statistics.stdev(kept):.3f}" if len(kept) > 1 else ""
     lost = f" ({len(ends) - len(kept)} diverged)" if len(kept) < len(ends) else ""
     return f"{statistics.mean(kept):.3f}{spread}{lost}"
 

@@ -5,7 +5,6 @@ from functools import cache
 from itertools import pairwise
 
 import numpy as np
-import torch
 
 from helpers import bigram, corpus, numerics
 from helpers.exercises.verdict import (
@@ -16,6 +15,7 @@ from helpers.exercises.verdict import (
     diagnosed,
     exercise,
     explained,
+    numbers,
 )
 
 IDS = [0, 1, 2, 0, 1, 0, 2, 2, 1, 0, 1, 1, 0, 1, 3]  # token 3 only ends the text
@@ -36,7 +36,7 @@ ADDS = np.geomspace(0.005, 1, 60)
 @exercise("03.1")
 def _table(answer) -> None:
     size = len(set(IDS))
-    value = _numbers(call(answer, list(IDS), size))
+    value = numbers(call(answer, list(IDS), size))
     if value.shape == (size, size) and np.isnan(value).any():
         raise Wrong("One row is nan: the token that only ends the text was divided by 0.")
     found = array(value, (size, size), "The table")
@@ -66,7 +66,7 @@ def _table(answer) -> None:
 
 def _other_table(answer) -> None:
     """Hold a function that is right on one text to a second one, and to a V larger than it."""
-    value = _numbers(call(answer, list(OTHER_IDS), OTHER_SIZE))
+    value = numbers(call(answer, list(OTHER_IDS), OTHER_SIZE))
     what = f"Right on one text. But for ids={OTHER_IDS} and V={OTHER_SIZE}"
     if value.shape != (OTHER_SIZE, OTHER_SIZE):
         raise Wrong(f"{what} the table has shape {value.shape}: V is given, not to be found.")
@@ -75,12 +75,6 @@ def _other_table(answer) -> None:
         if not close(row, right):
             seen = "does not come there" if token > 1 else "comes there, with others after it"
             raise Wrong(f"{what} row {token} is off; token {token} {seen}.")
-
-
-def _numbers(value) -> np.ndarray:
-    if isinstance(value, torch.Tensor):
-        value = value.detach().cpu().numpy()
-    return np.asarray(value, dtype=np.float64)
 
 
 @exercise("03.2")
@@ -263,8 +257,6 @@ def _within_reach() -> float:
 
 @exercise("03.7")
 def _little_text(answer) -> None:
-    if isinstance(answer, torch.Tensor):
-        answer = answer.detach().cpu().numpy()
     _, counts, validation = _tales()
     table = array(answer, counts.shape, "The table")
     if table.min() < 0:

@@ -3,11 +3,19 @@
 import re
 
 import numpy as np
-import torch
 from jaxtyping import Float
 
 from helpers import numerics
-from helpers.exercises.verdict import Wrong, array, call, close, diagnosed, exercise, explained
+from helpers.exercises.verdict import (
+    Wrong,
+    array,
+    call,
+    close,
+    diagnosed,
+    exercise,
+    explained,
+    numbers,
+)
 
 KEYS = np.array([[1.2, 0.2], [-0.9, 0.3], [0.1, 1.2], [-0.5, -0.8], [0.6, -0.6]])
 FOX, STREAM = 0, 2
@@ -119,7 +127,7 @@ def _setting(answer) -> None:
 
 @exercise("05.5")
 def _self_reading(answer) -> None:
-    x = _plain(answer)
+    x = numbers(answer)
     if x.ndim != 2 or len(x) < 2:
         raise Wrong(f"Give an array of shape (T, D) with at least two tokens, not {x.shape}.")
     if not np.isfinite(x).all():
@@ -155,7 +163,7 @@ def _bias_on_keys(answer) -> None:
 def _previous_token(answer) -> None:
     if not isinstance(answer, tuple | list) or len(answer) != 3:
         raise Wrong("Give the three arrays as a tuple (q, k, v).")
-    q, k, v = (_plain(part) for part in answer)
+    q, k, v = (numbers(part) for part in answer)
     if q.ndim != 2 or q.shape != k.shape or len(q) != 5:
         raise Wrong(f"q and k should both have shape (5, D); they have {q.shape} and {k.shape}.")
     if not np.array_equal(v, np.eye(5)):
@@ -171,9 +179,3 @@ def _previous_token(answer) -> None:
     raise Wrong(
         f"Token {token} reads the right one, but only with weight {output[token, most]:.5f}."
     )
-
-
-def _plain(value) -> np.ndarray:
-    if isinstance(value, torch.Tensor):
-        value = value.detach().cpu().numpy()
-    return np.asarray(value, dtype=np.float64)

@@ -97,11 +97,16 @@ def call(function: object, *arguments: object) -> Any:
     return value
 
 
-def array(value: object, shape: tuple[int, ...], what: str) -> Float[np.ndarray, "..."]:
-    """The value as float64, after holding it to the shape that is expected."""
+def numbers(value: object) -> Float[np.ndarray, "..."]:
+    """Whatever array, tensor or list the reader gave, as float64 NumPy of the same shape."""
     if isinstance(value, torch.Tensor):
         value = value.detach().cpu().numpy()
-    found = np.asarray(value, dtype=np.float64)
+    return np.asarray(value, dtype=np.float64)
+
+
+def array(value: object, shape: tuple[int, ...], what: str) -> Float[np.ndarray, "..."]:
+    """The value as float64, after holding it to the shape that is expected."""
+    found = numbers(value)
     if found.shape != shape:
         raise Wrong(f"{what} should have shape {shape}, yours has {found.shape}.")
     if not np.isfinite(found).all():

@@ -5,6 +5,7 @@ from importlib.resources import files
 import matplotlib.pyplot as plt
 from matplotlib_inline.backend_inline import set_matplotlib_formats
 
+INKS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8c6d00", "#56B4E9")  # legible on white
 STYLE = str(files("helpers.figures") / "book.mplstyle")
 
 

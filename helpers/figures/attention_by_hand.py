@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float, Num
 from matplotlib.axes import Axes
 from matplotlib.patches import Polygon
 
-TOKEN_INKS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8c6d00", "#56B4E9")
+from helpers.figures import INKS as TOKEN_INKS
 
 
 def draw_keys(

@@ -6,9 +6,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import PowerNorm
 
+from helpers.figures import INKS as ROW_INKS
 from helpers.figures.ladder import spaced
 
-ROW_INKS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8c6d00", "#56B4E9")
 GREY, WARNING = "#b5b5b5", "#D55E00"
 VISIBLE = {" ": "␣", "\n": "↵"}
 SPOKEN = {" ": "space", "\n": "line end", ".": "stop", ",": "comma"}

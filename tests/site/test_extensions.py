@@ -168,7 +168,7 @@ def test_parts_of_results_are_pivoted_and_averaged():
     assert markdown.splitlines() == [
         "| D | rate | by 1 | by D |",
         "| --- | --- | --- | --- |",
-        "| 4 |  | 1.500 ± 0.707 | 3.000 (1 diverged) |",
+        "| 4 |  | 1.500\u00a0±\u00a00.707 | 3.000 (1 diverged) |",
         "| 8 | 0.5 |  | diverged |",
     ]
     assert "`loss`" in words

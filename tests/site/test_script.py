@@ -97,6 +97,6 @@ def test_what_follows_waits_until_the_result_is_open(browser):
     assert seen == {"code": False, "figure": False, "text": True}
     assert page.locator("#later").is_visible()
     page.get_by_text("Show the result").click()
-    assert page.locator("#figure").is_visible()
-    assert page.locator("#code").is_visible()
+    for name in ("figure", "code"):  # a details element tells of its opening a moment later
+        page.locator(f"#{name}").wait_for(state="visible", timeout=5000)
     page.close()
