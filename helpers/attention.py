@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Float
-from torch import Tensor
+from torch import Tensor, nn
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +59,34 @@ def causal_mask(length: int, *, device: torch.device | None = None) -> Bool[Tens
     if length < 1:
         raise ValueError(f"length must be at least 1, got {length}")
     return torch.ones(length, length, dtype=torch.bool, device=device).tril()
+
+
+class SelfAttention(nn.Module):
+    """Tokens of one sequence read one another, in H heads of width D = C / H side by side.
+
+    Shapes: forward (B, T, C) to (B, T, C). With causal=True a token reads itself and what
+    came before it.
+    Raises: ValueError where width is not a multiple of heads.
+    Source: Vaswani et al. 2017, section 3.2.2.
+    """
+
+    def __init__(self, width: int, heads: int = 1, *, causal: bool = True, bias: bool = True):
+        super().__init__()
+        if heads < 1 or width < 1 or width % heads:
+            raise ValueError(f"width={width} must be a positive multiple of heads={heads}")
+        self.heads, self.causal = heads, causal
+        self.qkv = nn.Linear(width, 3 * width, bias=bias)
+        self.out = nn.Linear(width, width, bias=bias)
+
+    def forward(self, x_BTC: Float[Tensor, "B T C"]) -> Float[Tensor, "B T C"]:
+        """Let each token gather from the tokens that it may read."""
+        B, T, C = x_BTC.shape
+        q_BTHD, k_BTHD, v_BTHD = self.qkv(x_BTC).view(B, T, 3, self.heads, -1).unbind(dim=2)
+        allowed = causal_mask(T, device=x_BTC.device) if self.causal else None
+        read_BHTD = attention_steps(
+            q_BTHD.transpose(1, 2), k_BTHD.transpose(1, 2), v_BTHD.transpose(1, 2), allowed=allowed
+        ).output
+        return self.out(read_BHTD.transpose(1, 2).reshape(B, T, C))
 
 
 def depends_on(

@@ -1,0 +1,106 @@
+"""The parts of a Transformer's layer: feed-forward, residual with norm, and the block of both."""
+
+from collections.abc import Callable
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from helpers.attention import SelfAttention
+from helpers.norms import LayerNorm, RMSNorm
+
+NORMS: dict[str, Callable[[int], nn.Module]] = {
+    "layer": LayerNorm,
+    "rms": RMSNorm,
+    "none": lambda width: nn.Identity(),
+}
+ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
+    "gelu": nn.GELU,
+    "relu": nn.ReLU,
+    "none": nn.Identity,
+}
+PLACEMENTS = ("pre", "post")
+
+
+class FeedForward(nn.Module):
+    """Two linear maps with an activation between them, applied to each token by itself.
+
+    Shapes: forward (..., C) to (..., C), through hidden features, 4 C unless given.
+    Raises: ValueError for an activation that is not in ACTIVATIONS.
+    Source: Vaswani et al. 2017, equation 2 (with ReLU); Hendrycks and Gimpel 2016 for GELU.
+    """
+
+    def __init__(self, width: int, hidden: int | None = None, *, activation: str = "gelu"):
+        super().__init__()
+        hidden = 4 * width if hidden is None else hidden
+        self.up = nn.Linear(width, hidden)
+        self.activation = _known(ACTIVATIONS, activation=activation)()
+        self.down = nn.Linear(hidden, width)
+
+    def forward(self, x: Float[Tensor, "*batch C"]) -> Float[Tensor, "*batch C"]:
+        """Widen, bend, and come back, each token by itself."""
+        return self.down(self.activation(self.up(x)))
+
+
+class AddNorm(nn.Module):
+    """A sub-layer with its residual connection and its norm.
+
+    Post-norm (2017): norm(x + f(x)). Pre-norm: x + f(norm(x)). With residual=False the
+    summand x is left out.
+    Shapes: forward (..., C) to (..., C), as the sub-layer's.
+    Raises: ValueError for a placement that is not in PLACEMENTS.
+    Source: Vaswani et al. 2017, section 3.1; Xiong et al. 2020, figure 1.
+    """
+
+    def __init__(self, sublayer: nn.Module, norm: nn.Module, *, placement: str, residual=True):
+        super().__init__()
+        if placement not in PLACEMENTS:
+            raise ValueError(f"placement={placement!r} must be one of {', '.join(PLACEMENTS)}")
+        self.sublayer, self.norm = sublayer, norm
+        self.placement, self.residual = placement, residual
+
+    def forward(self, x: Float[Tensor, "*batch C"]) -> Float[Tensor, "*batch C"]:
+        """Run the sub-layer, its residual and its norm in the order of the placement."""
+        kept = x if self.residual else 0.0
+        if self.placement == "pre":
+            return kept + self.sublayer(self.norm(x))
+        return self.norm(kept + self.sublayer(x))
+
+
+class Block(nn.Module):
+    """One layer of a Transformer: attention between tokens, then a feed-forward on each.
+
+    Shapes: forward (B, T, C) to (B, T, C).
+    Raises: ValueError for a name that is not in NORMS, ACTIVATIONS or PLACEMENTS, and where
+    width is not a multiple of heads.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        heads: int = 1,
+        *,
+        placement: str = "pre",
+        norm: str = "layer",
+        activation: str = "gelu",
+        residual: bool = True,
+        causal: bool = True,
+    ):
+        super().__init__()
+        make_norm = _known(NORMS, norm=norm)
+        options = {"placement": placement, "residual": residual}
+        attention = SelfAttention(width, heads, causal=causal)
+        feed_forward = FeedForward(width, activation=activation)
+        self.attention = AddNorm(attention, make_norm(width), **options)
+        self.feed_forward = AddNorm(feed_forward, make_norm(width), **options)
+
+    def forward(self, x_BTC: Float[Tensor, "B T C"]) -> Float[Tensor, "B T C"]:
+        """Attention, then feed-forward, each with its residual and norm."""
+        return self.feed_forward(self.attention(x_BTC))
+
+
+def _known(table: dict, **choice: str):
+    """The entry of a table by the one keyword given, or an error that lists the names."""
+    [(argument, name)] = choice.items()
+    if name not in table:
+        raise ValueError(f"{argument}={name!r} must be one of {', '.join(table)}")
+    return table[name]
