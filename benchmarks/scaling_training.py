@@ -7,24 +7,18 @@ stored is what a reader sees; the chapter trains a part of the runs again and co
 the parts take about five, eight and one minutes.
 """
 
-import datetime
 import itertools
-import json
-import platform
 import sys
-from importlib.metadata import version
-from pathlib import Path
 
 import torch
 import torch.nn.functional as F
+from common import about, cells_of, store
 
 from helpers import corpus
 from helpers.attention import causal_mask
 from helpers.training import evaluate, train
 
-ROOT = Path(__file__).resolve().parent.parent
-CHAPTER = ROOT / "notebooks" / "06_scaling_by_sqrt_dk.ipynb"
-STORED = ROOT / "helpers" / "data" / "results" / "scaling_training.json"
+CHAPTER = "06_scaling_by_sqrt_dk"
 CELLS = ("the-reader", "the-training", "the-controls")
 SEEDS = range(5)
 BLOCK = 20  # losses are stored as means over so many steps
@@ -68,12 +62,9 @@ PARTS = {
 
 def chapter() -> dict:
     """Run the cells of the chapter that define the model and its training; what they define."""
-    cells = {cell["id"]: cell for cell in json.loads(CHAPTER.read_text("utf-8"))["cells"]}
     names = {"torch": torch, "nn": torch.nn, "F": F, "corpus": corpus, "causal_mask": causal_mask,
              "train": train, "evaluate": evaluate}  # fmt: skip
-    for cell in CELLS:
-        exec("".join(cells[cell]["source"]), names)
-    return names
+    return cells_of(CHAPTER, CELLS, names)
 
 
 def settings(part: str):
@@ -116,41 +107,8 @@ def main(parts: list[str]) -> None:
         for seed in SEEDS:
             for setting, result in zip(settings(part), results, strict=True):
                 result["runs"].append(one_run(names, seed, **setting))
-        store(part, results)
-
-
-def about() -> dict:
-    """Where the results come from."""
-    return {
-        "script": "benchmarks/scaling_training.py",
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "device": "CPU, one thread",
-        "versions": {
-            "python": platform.python_version(),
-            "torch": version("torch").partition("+")[0],
-        },
-        "seeds": list(SEEDS),
-        "block": BLOCK,
-    }
-
-
-def store(part: str, settings: list[dict]) -> None:
-    """Put a part into the stored results; the other parts stay as they were."""
-    parts = json.loads(STORED.read_text("utf-8")) if STORED.exists() else {}
-    write(parts | {part: about() | {"settings": settings}})
-
-
-def write(parts: dict) -> None:
-    """Write all parts, a line a setting."""
-    texts = []
-    for name, stored in sorted(parts.items()):
-        head = json.dumps({k: v for k, v in stored.items() if k != "settings"})
-        lines = ",\n".join(json.dumps(s, ensure_ascii=False) for s in stored["settings"])
-        texts.append(f'"{name}": {head[:-1]}, "settings": [\n{lines}\n]}}')
-    STORED.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = STORED.with_suffix(".tmp")
-    unfinished.write_text("{" + ",\n".join(texts) + "}\n", "utf-8")
-    unfinished.replace(STORED)
+        origin = about(__file__, SEEDS, block=BLOCK)
+        store("scaling_training", part, origin | {"settings": results})
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import json
 import pytest
 from chapters import ROOT, script
 
+RESULTS = ROOT / "helpers" / "data" / "results"
 SCRIPTS = sorted((ROOT / "benchmarks").glob("*.py"))
 
 
@@ -18,7 +19,8 @@ def test_script_says_what_it_measures_and_does_nothing_on_import(path):
 
 def test_cells_of_the_chapter_that_is_measured_are_there():
     scaling = script(ROOT / "benchmarks" / "scaling_training.py")
-    cells = json.loads(scaling.CHAPTER.read_text("utf-8"))["cells"]
+    chapter = ROOT / "notebooks" / f"{scaling.CHAPTER}.ipynb"
+    cells = json.loads(chapter.read_text("utf-8"))["cells"]
     assert set(scaling.CELLS) <= {cell["id"] for cell in cells}
     names = scaling.chapter()
     assert callable(names["trained"])
@@ -26,7 +28,7 @@ def test_cells_of_the_chapter_that_is_measured_are_there():
 
 def test_stored_results_are_those_of_the_script():
     scaling = script(ROOT / "benchmarks" / "scaling_training.py")
-    stored = json.loads(scaling.STORED.read_text("utf-8"))
+    stored = json.loads((RESULTS / "scaling_training.json").read_text("utf-8"))
     assert set(stored) <= set(scaling.PARTS)
     for name, part in stored.items():
         assert part["script"] == "benchmarks/scaling_training.py"

@@ -1,0 +1,53 @@
+"""What the scripts in this folder share: a chapter's own cells, and the form of stored results."""
+
+import datetime
+import json
+import platform
+from importlib.metadata import version
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "helpers" / "data" / "results"
+
+
+def cells_of(notebook: str, ids: tuple[str, ...], names: dict | None = None) -> dict:
+    """Run these cells of a chapter, in this order, on top of `names`; return what they define."""
+    path = ROOT / "notebooks" / f"{notebook}.ipynb"
+    cells = {cell["id"]: cell for cell in json.loads(path.read_text("utf-8"))["cells"]}
+    names = dict(names or {})
+    for ident in ids:
+        exec("".join(cells[ident]["source"]), names)
+    return names
+
+
+def about(script: str, seeds: list[int], **more) -> dict:
+    """Where a part of the results comes from; device and date are those of this moment."""
+    return {
+        "script": f"benchmarks/{Path(script).name}",
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "device": "CPU, one thread",
+        "versions": {
+            "python": platform.python_version(),
+            "torch": version("torch").partition("+")[0],
+        },
+        "seeds": list(seeds),
+        **more,
+    }
+
+
+def store(name: str, part: str, result: dict) -> None:
+    """Put a part, `about` with its "settings", into a stored file; the others stay as they were.
+
+    A line a setting; the file is replaced as a whole.
+    """
+    path = RESULTS / f"{name}.json"
+    parts = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    texts = []
+    for label, stored in sorted((parts | {part: result}).items()):
+        head = json.dumps({k: v for k, v in stored.items() if k != "settings"}, ensure_ascii=False)
+        lines = ",\n".join(json.dumps(s, ensure_ascii=False) for s in stored["settings"])
+        texts.append(f'"{label}": {head[:-1]}, "settings": [\n{lines}\n]}}')
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_suffix(".tmp")
+    unfinished.write_text("{" + ",\n".join(texts) + "}\n", "utf-8")
+    unfinished.replace(path)

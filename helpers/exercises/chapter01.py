@@ -1,0 +1,1 @@
+"""Checks for chapter 01, embeddings as features."""

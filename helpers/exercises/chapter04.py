@@ -1,0 +1,1 @@
+"""Checks for chapter 04, LayerNorm and BatchNorm, axis by axis."""

@@ -1,0 +1,1 @@
+"""Checks for chapter 08, residual, Add & Norm, feed-forward."""
