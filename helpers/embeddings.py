@@ -5,18 +5,21 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 # Words of the tales that belong together by use, so that neighbours can be counted as right.
-WORD_GROUPS: dict[str, tuple[str, ...]] = {
-    "numbers": tuple("two three four five six seven eight nine ten twelve".split()),
-    "pronouns": tuple("I you he she it we they".split()),
-    "forms of to be": tuple("am is are was were".split()),
-    "verbs of saying": tuple("said asked cried called shouted whispered answered told".split()),
-    "modal verbs": tuple("can could will would must might should".split()),
-    "words before a noun": tuple("the a his her my your our their".split()),
-    "words of place": tuple("in on at under into over through behind across from".split()),
-    "times": tuple("morning evening afternoon night day winter spring summer autumn".split()),
-    "colours": tuple("red white green black blue yellow brown".split()),
-    "family": tuple("mother father brother sister grandmother uncle aunt".split()),
-    "names": tuple("Anna Sam Tom Daisy Peter Mary".split()),
+WORD_GROUPS = {
+    name: tuple(words.split())
+    for name, words in {
+        "numbers": "two three four five six seven eight nine ten twelve",
+        "pronouns": "I you he she it we they",
+        "forms of to be": "am is are was were",
+        "verbs of saying": "said asked cried called shouted whispered answered told",
+        "modal verbs": "can could will would must might should",
+        "words before a noun": "the a his her my your their",
+        "words of place": "in on at under into over through behind across from",
+        "times": "morning evening afternoon night day winter spring summer autumn",
+        "colours": "red white green black blue yellow brown",
+        "family": "mother father brother sister grandmother",
+        "names": "Anna Sam Tom Daisy Peter Mary",
+    }.items()
 }
 MEASURES = ("dot", "cosine", "euclid")
 
