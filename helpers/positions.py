@@ -1,0 +1,82 @@
+"""Where a token stands, told in four ways: sinusoidal, learned, rotary (RoPE) and ALiBi."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+BASE = 10_000.0  # the ratio of the longest wavelength to the shortest, in all but the learned way
+
+
+def sinusoidal(length: int, width: int, *, base: float = BASE) -> Float[Tensor, "T C"]:
+    """Sines and cosines of the position, at wavelengths from 2π to nearly base · 2π.
+
+    Shapes: returns (T, C); entries 2k and 2k + 1 are sin and cos of t / base^(2k/C).
+    Raises: ValueError where length is below 1, or width not even and positive.
+    Source: Vaswani et al. 2017, section 3.5.
+    """
+    if length < 1:
+        raise ValueError(f"length={length} must be at least 1")
+    angles_TK = torch.arange(length)[:, None] * _frequencies(width, base)
+    return torch.stack([angles_TK.sin(), angles_TK.cos()], dim=-1).flatten(1)
+
+
+class Rotary(nn.Module):
+    """Turn each pair of entries of a query or key by an angle that grows with its position.
+
+    Shapes: forward (..., T, D) to (..., T, D). Pair k is (entry k, entry k + D/2), and turns
+    by t / base^(2k/D) at position t = start + row. A dot product of two turned vectors
+    depends on their positions through the difference alone.
+    Raises: ValueError where width is not even and positive.
+    Source: Su et al. 2021, equation 15; the pairing in halves is that of later models.
+    """
+
+    frequencies: Tensor
+
+    def __init__(self, width: int, *, base: float = BASE):
+        super().__init__()
+        self.register_buffer("frequencies", _frequencies(width, base), persistent=False)
+
+    def forward(
+        self, x: Float[Tensor, "*batch T D"], start: int = 0
+    ) -> Float[Tensor, "*batch T D"]:
+        """Turn the vectors at positions start, start + 1, …"""
+        positions_T = torch.arange(start, start + x.shape[-2], device=x.device)
+        angles_TK = positions_T[:, None] * self.frequencies
+        cos_TK, sin_TK = angles_TK.cos().to(x.dtype), angles_TK.sin().to(x.dtype)
+        first, second = x.chunk(2, dim=-1)
+        return torch.cat(
+            [first * cos_TK - second * sin_TK, first * sin_TK + second * cos_TK], dim=-1
+        )
+
+
+def alibi_slopes(heads: int) -> Float[Tensor, " H"]:
+    """How steeply each head's scores fall with distance: 2^(-8h/H) for h = 1, …, H.
+
+    Shapes: returns (H,).
+    Raises: ValueError where heads is no power of 2, for which the paper's series is defined.
+    Source: Press, Smith and Lewis 2022, section 3.
+    """
+    if heads < 1 or heads & (heads - 1):
+        raise ValueError(f"heads={heads} must be a power of 2")
+    return 2.0 ** (-8 * torch.arange(1, heads + 1) / heads)
+
+
+def alibi(heads: int, queries: int, keys: int) -> Float[Tensor, "H Tq Tk"]:
+    """What is added to the scaled scores: minus slope times distance back, per head.
+
+    Shapes: returns (H, T_q, T_k); the queries are the last T_q of the T_k positions. Keys that
+    come later than the query, which a causal mask takes away, get 0.
+    Raises: ValueError where there are more queries than keys, and as alibi_slopes.
+    Source: Press, Smith and Lewis 2022, section 3.
+    """
+    if not 1 <= queries <= keys:
+        raise ValueError(f"queries={queries} must be at least 1 and at most keys={keys}")
+    distance = torch.arange(keys - queries, keys)[:, None] - torch.arange(keys)
+    return -alibi_slopes(heads)[:, None, None] * distance.clamp(min=0)
+
+
+def _frequencies(width: int, base: float) -> Float[Tensor, " K"]:
+    """base^(-2k/width) for k = 0, …, width/2 - 1: radians a position."""
+    if width < 2 or width % 2:
+        raise ValueError(f"width={width} must be even and positive: sines and cosines are paired")
+    return base ** (-torch.arange(0, width, 2) / width)
