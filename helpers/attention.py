@@ -4,7 +4,8 @@ Axes: T_q queries and T_k keys (token positions), D the width of a query and of 
 width of a value. Any leading batch and head axes ride along.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -33,11 +34,13 @@ def attention_steps(
     v: Float[Tensor, "*#batch Tk Dv"],
     *,
     allowed: Bool[Tensor, "*#mask Tq Tk"] | None = None,
+    tilt: Float[Tensor, "*#tilt Tq Tk"] | None = None,
 ) -> AttentionSteps:
-    """softmax(q kᵀ / √D) v, with each step kept.
+    """softmax(q kᵀ / √D + tilt) v, with each step kept.
 
     Shapes: q (..., T_q, D), k (..., T_k, D), v (..., T_k, D_v); ``allowed`` (..., T_q, T_k) is
-    True where a query may read a key, and None where every query may read every key.
+    True where a query may read a key, and None where every query may read every key; ``tilt``
+    (..., T_q, T_k), if given, is part of what ``scaled`` holds.
     Range: each row of ``weights`` sums to 1, and is 0 where reading is not allowed.
     Raises: ValueError when shapes do not fit, or when a query may read no key at all.
     Source: Vaswani et al. 2017, equation 1.
@@ -45,6 +48,7 @@ def attention_steps(
     _check_shapes(q, k, v)
     scores = q @ k.transpose(-2, -1)
     scaled = scores / q.shape[-1] ** 0.5
+    scaled = scaled if tilt is None else scaled + tilt
     masked = scaled if allowed is None else _masked(scaled, allowed)
     weights = torch.softmax(masked, dim=-1)
     return AttentionSteps(scores=scores, scaled=scaled, weights=weights, output=weights @ v)
@@ -61,32 +65,84 @@ def causal_mask(length: int, *, device: torch.device | None = None) -> Bool[Tens
     return torch.ones(length, length, dtype=torch.bool, device=device).tril()
 
 
+class Memory:
+    """The keys and values that an attention has met so far: the key/value cache."""
+
+    def __init__(self):
+        self.k = self.v = None
+
+    def __len__(self) -> int:
+        return 0 if self.k is None else self.k.shape[-2]
+
+    def extend(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Put new rows behind those kept, and give them all: (..., T, D) and (..., T, D_v)."""
+        if self.k is not None:
+            k, v = torch.cat([self.k, k], dim=-2), torch.cat([self.v, v], dim=-2)
+        self.k, self.v = k, v
+        return k, v
+
+
 class SelfAttention(nn.Module):
     """Tokens of one sequence read one another, in H heads of width D = C / H side by side.
 
+    turn(x_BHTD, start): what is done to queries and keys, whose first row stands at position
+    start (RoPE, QK-norm). tilt(H, T_q, T_k): what is added to the scaled scores (ALiBi).
     Shapes: forward (B, T, C) to (B, T, C). With causal=True a token reads itself and what
     came before it.
     Raises: ValueError where width is not a multiple of heads.
     Source: Vaswani et al. 2017, section 3.2.2.
     """
 
-    def __init__(self, width: int, heads: int = 1, *, causal: bool = True, bias: bool = True):
+    memory: Memory | None = None  # set by `remembering`
+
+    def __init__(
+        self,
+        width: int,
+        heads: int = 1,
+        *,
+        causal: bool = True,
+        bias: bool = True,
+        turn: Callable[[Tensor, int], Tensor] | None = None,
+        tilt: Callable[[int, int, int], Tensor] | None = None,
+    ):
         super().__init__()
         if heads < 1 or width < 1 or width % heads:
             raise ValueError(f"width={width} must be a positive multiple of heads={heads}")
-        self.heads, self.causal = heads, causal
+        self.heads, self.causal, self.turn, self.tilt = heads, causal, turn, tilt
         self.qkv = nn.Linear(width, 3 * width, bias=bias)
         self.out = nn.Linear(width, width, bias=bias)
 
     def forward(self, x_BTC: Float[Tensor, "B T C"]) -> Float[Tensor, "B T C"]:
         """Let each token gather from the tokens that it may read."""
         B, T, C = x_BTC.shape
-        q_BTHD, k_BTHD, v_BTHD = self.qkv(x_BTC).view(B, T, 3, self.heads, -1).unbind(dim=2)
-        allowed = causal_mask(T, device=x_BTC.device) if self.causal else None
-        read_BHTD = attention_steps(
-            q_BTHD.transpose(1, 2), k_BTHD.transpose(1, 2), v_BTHD.transpose(1, 2), allowed=allowed
-        ).output
-        return self.out(read_BHTD.transpose(1, 2).reshape(B, T, C))
+        qkv_3BHTD = self.qkv(x_BTC).view(B, T, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        q_BHTD, k_BHTD, v_BHTD = qkv_3BHTD
+        start = 0 if self.memory is None else len(self.memory)
+        if self.turn is not None:
+            q_BHTD, k_BHTD = self.turn(q_BHTD, start), self.turn(k_BHTD, start)
+        if self.memory is not None:
+            k_BHTD, v_BHTD = self.memory.extend(k_BHTD, v_BHTD)
+        length, device = start + T, x_BTC.device
+        allowed = causal_mask(length, device=device)[start:] if self.causal else None
+        tilt = None if self.tilt is None else self.tilt(self.heads, T, length).to(x_BTC)
+        steps = attention_steps(q_BHTD, k_BHTD, v_BHTD, allowed=allowed, tilt=tilt)
+        return self.out(steps.output.transpose(1, 2).reshape(B, T, C))
+
+
+@contextmanager
+def remembering(module: nn.Module) -> Iterator[None]:
+    """Let each causal attention in a module remember keys and values, until this ends.
+
+    Inside, a call gives the module the tokens that come next, and none that it had before.
+    """
+    layers = [part for part in module.modules() if isinstance(part, SelfAttention)]
+    for layer in layers:
+        layer.memory = Memory()
+    try:
+        yield
+    finally:
+        for layer in layers:
+            layer.memory = None
 
 
 def depends_on(

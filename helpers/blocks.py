@@ -6,19 +6,31 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from helpers.attention import SelfAttention
-from helpers.norms import LayerNorm, RMSNorm
+from helpers.norms import BatchNorm, GroupNorm, InstanceNorm, LayerNorm, RMSNorm
 
 NORMS: dict[str, Callable[[int], nn.Module]] = {
     "layer": LayerNorm,
     "rms": RMSNorm,
+    "batch": BatchNorm,
+    "instance": InstanceNorm,
+    "group": GroupNorm,
     "none": lambda width: nn.Identity(),
 }
 ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
     "gelu": nn.GELU,
     "relu": nn.ReLU,
+    "relu2": lambda: SquaredReLU(),
     "none": nn.Identity,
 }
 PLACEMENTS = ("pre", "post")
+
+
+class SquaredReLU(nn.Module):
+    """max(x, 0)². Source: So et al. 2021, section 3."""
+
+    def forward(self, x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+        """Entry by entry; shapes stay."""
+        return x.relu().square()
 
 
 class FeedForward(nn.Module):
@@ -45,30 +57,39 @@ class AddNorm(nn.Module):
     """A sub-layer with its residual connection and its norm.
 
     Post-norm (2017): norm(x + f(x)). Pre-norm: x + f(norm(x)). With residual=False the
-    summand x is left out.
+    summand x is left out. dropout: the share of f's output that is dropped in training.
     Shapes: forward (..., C) to (..., C), as the sub-layer's.
     Raises: ValueError for a placement that is not in PLACEMENTS.
     Source: Vaswani et al. 2017, section 3.1; Xiong et al. 2020, figure 1.
     """
 
-    def __init__(self, sublayer: nn.Module, norm: nn.Module, *, placement: str, residual=True):
+    def __init__(
+        self,
+        sublayer: nn.Module,
+        norm: nn.Module,
+        *,
+        placement: str,
+        residual: bool = True,
+        dropout: float = 0.0,
+    ):
         super().__init__()
         if placement not in PLACEMENTS:
             raise ValueError(f"placement={placement!r} must be one of {', '.join(PLACEMENTS)}")
-        self.sublayer, self.norm = sublayer, norm
+        self.sublayer, self.norm, self.dropout = sublayer, norm, nn.Dropout(dropout)
         self.placement, self.residual = placement, residual
 
     def forward(self, x: Float[Tensor, "*batch C"]) -> Float[Tensor, "*batch C"]:
         """Run the sub-layer, its residual and its norm in the order of the placement."""
         kept = x if self.residual else 0.0
         if self.placement == "pre":
-            return kept + self.sublayer(self.norm(x))
-        return self.norm(kept + self.sublayer(x))
+            return kept + self.dropout(self.sublayer(self.norm(x)))
+        return self.norm(kept + self.dropout(self.sublayer(x)))
 
 
 class Block(nn.Module):
     """One layer of a Transformer: attention between tokens, then a feed-forward on each.
 
+    attention: a sub-layer to use in place of plain self-attention.
     Shapes: forward (B, T, C) to (B, T, C).
     Raises: ValueError for a name that is not in NORMS, ACTIVATIONS or PLACEMENTS, and where
     width is not a multiple of heads.
@@ -84,11 +105,13 @@ class Block(nn.Module):
         activation: str = "gelu",
         residual: bool = True,
         causal: bool = True,
+        dropout: float = 0.0,
+        attention: nn.Module | None = None,
     ):
         super().__init__()
         make_norm = _known(NORMS, norm=norm)
-        options = {"placement": placement, "residual": residual}
-        attention = SelfAttention(width, heads, causal=causal)
+        options = {"placement": placement, "residual": residual, "dropout": dropout}
+        attention = attention or SelfAttention(width, heads, causal=causal)
         feed_forward = FeedForward(width, activation=activation)
         self.attention = AddNorm(attention, make_norm(width), **options)
         self.feed_forward = AddNorm(feed_forward, make_norm(width), **options)

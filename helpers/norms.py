@@ -1,9 +1,10 @@
 """Layer, batch, instance, group and RMS norm: one operation, and a choice of axes."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 EPS = 1e-5  # what torch's LayerNorm and BatchNorm add to the variance
@@ -11,7 +12,11 @@ EPS = 1e-5  # what torch's LayerNorm and BatchNorm add to the variance
 
 @dataclass(frozen=True, kw_only=True)
 class Normalised:
-    """Every intermediate of one normalisation; statistics keep their axes, with length 1."""
+    """Every intermediate of one normalisation.
+
+    From `normalise` the statistics keep their axes, with length 1; from `pooled` they are repeated
+    to the shape of the input, so that each number stands beside its own mean and variance.
+    """
 
     mean: Float[Tensor, "..."]
     variance: Float[Tensor, "..."]
@@ -37,6 +42,56 @@ def normalise(
     variance = (x - mean).square().mean(dim=axes, keepdim=True)
     output = (x - mean) / torch.sqrt(variance + eps)
     return Normalised(mean=mean, variance=variance, output=output)
+
+
+# --- a norm as a point in a space of choices ------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """What a norm averages over: some of the axes B and T, and features in so many groups.
+
+    groups=1 averages all features of a token together, groups=None each feature by itself.
+    """
+
+    over: str
+    groups: int | None
+    centred: bool = True
+
+
+POINTS = {
+    "layer": Point(over="", groups=1),
+    "RMS": Point(over="", groups=1, centred=False),
+    "batch": Point(over="BT", groups=None),
+    "instance": Point(over="T", groups=None),
+    "group": Point(over="T", groups=2),
+}
+
+
+def pooled(x_BTC: Float[Tensor, "B T C"], point: Point, *, eps: float = EPS) -> Normalised:
+    """Normalise a block over what `point` names.
+
+    Shapes: x (B, T, C); mean, variance and output have that shape too.
+    Raises: ValueError where `over` has other letters than B and T, or groups do not divide C.
+    Source: Wu and He 2018, section 3, which names the norms by the sets they average over.
+    """
+    B, T, C = x_BTC.shape
+    groups = C if point.groups is None else point.groups
+    if not set(point.over) <= set("BT"):
+        raise ValueError(f"over={point.over!r} may hold the letters B and T only")
+    if groups < 1 or C % groups:
+        raise ValueError(f"groups={groups} must divide the {C} features of x")
+    axes = tuple("BT".index(letter) for letter in point.over)
+    parts_BTGF = x_BTC.view(B, T, groups, C // groups)
+    found = normalise(parts_BTGF, (*axes, 3), eps=eps, centred=point.centred)
+    return Normalised(
+        mean=found.mean.expand_as(parts_BTGF).reshape(B, T, C),
+        variance=found.variance.expand_as(parts_BTGF).reshape(B, T, C),
+        output=found.output.reshape(B, T, C),
+    )
+
+
+# --- modules --------------------------------------------------------------------------------
 
 
 class LayerNorm(nn.Module):
@@ -72,6 +127,152 @@ class RMSNorm(nn.Module):
     def forward(self, x: Float[Tensor, "*batch C"]) -> Float[Tensor, "*batch C"]:
         """Divide each vector by its root mean square, then scale its features."""
         return self.gamma * normalise(x, (-1,), eps=self.eps, centred=False).output
+
+
+class BatchNorm(nn.Module):
+    """Each feature to mean 0 and variance 1 over all tokens of the batch, then gamma and beta.
+
+    In train mode the statistics are the batch's, and running means of them are kept, the variance
+    there with n - 1 in place of n; in eval mode the running ones are used.
+    Shapes: forward (..., C) to (..., C); `real` (...) is False where a token is padding, which is
+    normalised like the others and not counted.
+    Raises: ValueError where width is below 1, or, in train mode, fewer than two tokens count.
+    Source: Ioffe and Szegedy 2015, algorithms 1 and 2; momentum as torch counts it.
+    """
+
+    def __init__(self, width: int, *, eps: float = EPS, momentum: float = 0.1):
+        super().__init__()
+        self.eps, self.momentum = eps, momentum
+        self.gamma = nn.Parameter(torch.ones(_checked(width)))
+        self.beta = nn.Parameter(torch.zeros(width))
+        self.register_buffer("running_mean", torch.zeros(width))
+        self.register_buffer("running_variance", torch.ones(width))
+
+    def forward(
+        self, x: Float[Tensor, "*batch C"], real: Bool[Tensor, "*batch"] | None = None
+    ) -> Float[Tensor, "*batch C"]:
+        """Normalise with the batch's statistics in train mode, with the running ones in eval."""
+        mean_C, variance_C = self.running_mean, self.running_variance
+        if self.training:
+            mean_C, variance_C = masked_statistics(x, real)
+            self._remember(mean_C, variance_C, x[..., 0].numel() if real is None else real.sum())
+        return self.gamma * (x - mean_C) / torch.sqrt(variance_C + self.eps) + self.beta
+
+    def _remember(self, mean_C: Tensor, variance_C: Tensor, counted: int | Tensor) -> None:
+        if counted < 2:
+            raise ValueError(f"{int(counted)} tokens count; in train mode at least 2 are needed")
+        unbiased_C = variance_C.detach() * counted / (counted - 1)
+        self.running_mean.lerp_(mean_C.detach(), self.momentum)
+        self.running_variance.lerp_(unbiased_C, self.momentum)
+
+
+class InstanceNorm(nn.Module):
+    """Each feature to mean 0 and variance 1 over the tokens of its own sequence.
+
+    Shapes: forward (B, T, C) to (B, T, C). Source: Ulyanov, Vedaldi and Lempitsky 2016.
+    Raises: ValueError where width is below 1.
+    """
+
+    def __init__(self, width: int, *, eps: float = EPS):
+        super().__init__()
+        self.eps = eps
+        self.gamma = nn.Parameter(torch.ones(_checked(width)))
+        self.beta = nn.Parameter(torch.zeros(width))
+
+    def forward(self, x_BTC: Float[Tensor, "B T C"]) -> Float[Tensor, "B T C"]:
+        """Normalise each feature along its sequence, then scale and shift it."""
+        return self.gamma * normalise(x_BTC, (1,), eps=self.eps).output + self.beta
+
+
+class GroupNorm(nn.Module):
+    """Groups of features to mean 0 and variance 1 over the tokens of their own sequence.
+
+    Shapes: forward (B, T, C) to (B, T, C). Source: Wu and He 2018, with T in place of the image.
+    Raises: ValueError where width is below 1 or groups do not divide it.
+    """
+
+    def __init__(self, width: int, groups: int = 4, *, eps: float = EPS):
+        super().__init__()
+        if groups < 1 or width % groups:
+            raise ValueError(f"groups={groups} must divide width={width}")
+        self.eps, self.point = eps, Point(over="T", groups=groups)
+        self.gamma = nn.Parameter(torch.ones(_checked(width)))
+        self.beta = nn.Parameter(torch.zeros(width))
+
+    def forward(self, x_BTC: Float[Tensor, "B T C"]) -> Float[Tensor, "B T C"]:
+        """Normalise each group of features along its sequence, then scale and shift features."""
+        return self.gamma * pooled(x_BTC, self.point, eps=self.eps).output + self.beta
+
+
+# --- padding, and who reads whom ------------------------------------------------------------
+
+
+def masked_statistics(
+    x: Float[Tensor, "*batch C"], real: Bool[Tensor, "*batch"] | None = None
+) -> tuple[Float[Tensor, " C"], Float[Tensor, " C"]]:
+    """Mean and biased variance of each feature over the tokens that are real.
+
+    Shapes: x (..., C), real (...), True where a token counts; None counts all.
+    Raises: ValueError where real has another shape, or no token is real.
+    """
+    if real is not None and real.shape != x.shape[:-1]:
+        raise ValueError(
+            f"real of shape {tuple(real.shape)} must have one entry per token of {tuple(x.shape)}"
+        )
+    rows_NC = x.reshape(-1, x.shape[-1]) if real is None else x[real]
+    if len(rows_NC) == 0:
+        raise ValueError("real is False everywhere: there is nothing to take the mean of")
+    mean_C = rows_NC.mean(dim=0)
+    return mean_C, (rows_NC - mean_C).square().mean(dim=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Leaks:
+    """The strongest derivative of a token's output by what it must not see; 0 is no leak.
+
+    future: by a later token of the same sequence. others: by any token of another sequence.
+    """
+
+    future: float
+    others: float
+
+
+def reads(
+    function: Callable[[Tensor], Tensor], x_BTC: Float[Tensor, "B T C"], *, at: tuple[int, int]
+) -> Float[Tensor, "B T"]:
+    """How strongly the output at one token depends on each token of the block.
+
+    Entry (b, t) is the largest size of a derivative of an output feature of token `at` = (sequence,
+    position) by an input feature of token (b, t). A module in train mode is run, so that what it
+    remembers of batches changes.
+    Raises: ValueError where the function changes the first two axes, or `at` is not in the block.
+    """
+    B, T, _ = x_BTC.shape
+    if not (0 <= at[0] < B and 0 <= at[1] < T):
+        raise ValueError(f"at={at} must be a (sequence, position) of a block of {B} by {T}")
+
+    def output_of_one(x: Tensor) -> Tensor:
+        y = function(x)
+        if y.ndim != 3 or y.shape[:2] != x.shape[:2]:
+            raise ValueError(f"function gave shape {tuple(y.shape)} for {tuple(x.shape)}")
+        return y[at]
+
+    jacobian_CBTC = torch.autograd.functional.jacobian(output_of_one, x_BTC)
+    return jacobian_CBTC.abs().amax(dim=(0, 3))
+
+
+def leaks(function: Callable[[Tensor], Tensor], x_BTC: Float[Tensor, "B T C"]) -> Leaks:
+    """Probe whether outputs depend on later tokens, or on other sequences of the batch.
+
+    Shapes: function (B, T, C) to (B, T, any width). Raises: ValueError as `reads` does.
+    """
+    future = others = 0.0
+    for b, t in torch.cartesian_prod(*map(torch.arange, x_BTC.shape[:2])).tolist():
+        found_BT = reads(function, x_BTC, at=(b, t))
+        future = max(future, *found_BT[b, t + 1 :].tolist(), 0.0)
+        found_BT[b] = 0
+        others = max(others, found_BT.max().item())
+    return Leaks(future=future, others=others)
 
 
 def _checked(width: int) -> int:

@@ -20,6 +20,43 @@ def sinusoidal(length: int, width: int, *, base: float = BASE) -> Float[Tensor, 
     return torch.stack([angles_TK.sin(), angles_TK.cos()], dim=-1).flatten(1)
 
 
+class Sinusoidal(nn.Module):
+    """The rows of `sinusoidal` for the positions asked for; nothing is trained.
+
+    Shapes: forward(T, start) gives (T, C).
+    Raises: ValueError where width is not even and positive.
+    """
+
+    def __init__(self, width: int, *, base: float = BASE):
+        super().__init__()
+        self.width, self.base = width, base
+        self.register_buffer("like", sinusoidal(1, width, base=base), persistent=False)
+
+    def forward(self, length: int, start: int = 0) -> Float[Tensor, "T C"]:
+        """The positions start, …, start + length - 1."""
+        return sinusoidal(start + length, self.width, base=self.base)[start:].to(self.like)
+
+
+class Learned(nn.Module):
+    """A trained row for each of `context` positions, and none beyond.
+
+    Shapes: forward(T, start) gives (T, C).
+    Raises: ValueError where a position lies beyond the context.
+    Source: Gehring et al. 2017, section 3.1.
+    """
+
+    def __init__(self, context: int, width: int):
+        super().__init__()
+        self.rows = nn.Embedding(context, width)
+
+    def forward(self, length: int, start: int = 0) -> Float[Tensor, "T C"]:
+        """The rows of the positions start, …, start + length - 1."""
+        context = self.rows.num_embeddings
+        if start + length > context:
+            raise ValueError(f"{start + length} positions asked for; only {context} are learned")
+        return self.rows.weight[start : start + length]
+
+
 class Rotary(nn.Module):
     """Turn each pair of entries of a query or key by an angle that grows with its position.
 

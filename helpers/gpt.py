@@ -1,0 +1,246 @@
+"""A small GPT: its configuration, the model, and what it costs."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from helpers.attention import SelfAttention, remembering
+from helpers.blocks import ACTIVATIONS, NORMS, PLACEMENTS, Block
+from helpers.initialise import GPT2, initialise, residual_factor
+from helpers.norms import normalise
+from helpers.positions import Learned, Rotary, Sinusoidal, alibi
+
+POSITIONS = ("learned", "sinusoidal", "rope", "alibi", "none")
+CHOICES = {
+    "norm": tuple(NORMS),
+    "placement": PLACEMENTS,
+    "positions": POSITIONS,
+    "activation": tuple(ACTIVATIONS),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class GPTConfig:
+    """What a GPT is made of; it checks itself.
+
+    vocab_size V, context T, layers L, heads H, width C. tied: the output reads the rows of the
+    input table. qk_norm: queries and keys have mean square 1 before they meet.
+    Raises: ValueError that names the field, what came and what would be right.
+    """
+
+    vocab_size: int
+    context: int = 64
+    layers: int = 4
+    heads: int = 4
+    width: int = 128
+    norm: str = "layer"
+    placement: str = "pre"
+    positions: str = "learned"
+    activation: str = "gelu"
+    tied: bool = True
+    qk_norm: bool = False
+    dropout: float = 0.0
+
+    def __post_init__(self):
+        for name in ("vocab_size", "context", "layers", "heads", "width"):
+            value = getattr(self, name)
+            if type(value) is not int or value < 1:
+                raise ValueError(f"{name}={value!r} must be a whole number, at least 1")
+        for name, allowed in CHOICES.items():
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name}={getattr(self, name)!r} must be one of {allowed}")
+        if self.width % self.heads:
+            raise ValueError(f"width={self.width} must be a multiple of heads={self.heads}")
+        if self.positions == "rope" and self.width // self.heads % 2:
+            raise ValueError(f"positions='rope' needs an even head: width={self.width}")
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout={self.dropout} must lie in [0, 1)")
+
+
+class GPT(nn.Module):
+    """Read tokens, give logits for the token after each.
+
+    Shapes: forward (B, T) ids to (B, T, V) logits, T at most `context` with learned positions.
+    Source: Radford et al. 2019, with the choices of GPTConfig.
+    """
+
+    def __init__(self, config: GPTConfig, *, generator: torch.Generator):
+        super().__init__()
+        self.config = config
+        self.embedding = nn.Embedding(config.vocab_size, config.width)
+        self.position = _positions(config)
+        self.dropout = nn.Dropout(config.dropout)
+        self.blocks = nn.ModuleList(_block(config) for _ in range(config.layers))
+        self.norm = NORMS[config.norm if config.placement == "pre" else "none"](config.width)
+        self.head = nn.Linear(config.width, config.vocab_size, bias=False)
+        if config.tied:
+            self.head.weight = self.embedding.weight
+        initialise(self, GPT2, generator, embedding=0.02, residual=residual_factor(config.layers))
+
+    def forward(self, ids_BT: Int[Tensor, "B T"], start: int = 0) -> Float[Tensor, "B T V"]:
+        """Logits for what follows each token; the first one stands at position `start`."""
+        x_BTC = self.embedding(ids_BT)
+        if self.position is not None:
+            x_BTC = x_BTC + self.position(ids_BT.shape[1], start)
+        x_BTC = self.dropout(x_BTC)
+        for block in self.blocks:
+            x_BTC = block(x_BTC)
+        return self.head(self.norm(x_BTC))
+
+    @torch.no_grad()
+    def generate(
+        self,
+        ids_BT: Int[Tensor, "B T"],
+        n: int,
+        *,
+        generator: torch.Generator,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        stop: int | None = None,
+        cache: bool = True,
+    ) -> Int[Tensor, "B N"]:
+        """Write n tokens after a prompt, one at a time, and give prompt and all.
+
+        temperature 0 takes the likeliest token. top_k keeps the k likeliest. After `stop` a row
+        goes on with `stop` alone, and when all rows have ended so does the text. A text longer
+        than the context is read through its last `context` tokens. With cache, keys and values
+        are kept from step to step while the text fits the context: the same logits, sooner.
+        Raises: ValueError where the prompt is empty, or n, temperature or top_k make no sense.
+        """
+        _check_sampling(ids_BT, n, temperature, top_k, self.config.vocab_size)
+        context, known = self.config.context, 0
+        ended_B = torch.zeros(len(ids_BT), dtype=torch.bool, device=ids_BT.device)
+        with _evaluating(self), ExitStack() as remembered:
+            if cache:
+                remembered.enter_context(remembering(self))
+            for _ in range(n):
+                if ids_BT.shape[1] > context:  # from here on every token's position changes
+                    remembered.close()
+                    cache = False
+                if not cache:
+                    known = max(0, ids_BT.shape[1] - context)
+                logits_BV = self(ids_BT[:, known:], start=known if cache else 0)[:, -1]
+                known = ids_BT.shape[1]
+                next_B = _draw(logits_BV, generator, temperature, top_k)
+                if stop is not None:
+                    next_B = next_B.where(~ended_B, stop)
+                    ended_B |= next_B == stop
+                ids_BT = torch.cat([ids_BT, next_B[:, None]], dim=1)
+                if ended_B.all():
+                    break
+        return ids_BT
+
+
+def parameter_count(config: GPTConfig) -> int:
+    """How many numbers are trained, a tied table counted once, from the sizes alone.
+
+    Of a block: 12 C² of weights (4 C² in attention, 8 C² in the feed-forward), 9 C of their
+    biases, and what its two norms have.
+    """
+    C, V = config.width, config.vocab_size
+    norm = {"layer": 2 * C, "rms": C, "batch": 2 * C, "instance": 2 * C, "group": 2 * C, "none": 0}
+    block = 12 * C**2 + 9 * C + 2 * norm[config.norm]
+    final = norm[config.norm] if config.placement == "pre" else 0
+    tables = V * C * (1 if config.tied else 2)
+    tables += config.context * C if config.positions == "learned" else 0
+    return config.layers * block + final + tables
+
+
+def flops_per_token(config: GPTConfig) -> int:
+    """Floating-point operations to train on one token of a full context, matrix products alone.
+
+    A product of a vector with an n × m matrix is n·m multiplications and as many additions. A
+    token meets 12 C² weights a block and C·V in the output; in attention its query meets T keys
+    and its weights T values, C numbers each, whether or not a mask takes half of them away. The
+    backward pass makes two products of each one: 3 · 2 · (L (12 C² + 2 T C) + C V) in all.
+    Source: the count of Kaplan et al. 2020, section 2.1, with the attention and output terms.
+    """
+    C, T = config.width, config.context
+    return 6 * (config.layers * (12 * C**2 + 2 * T * C) + C * config.vocab_size)
+
+
+class QueryKey(nn.Module):
+    """What is done to queries and keys before they meet: mean square 1, rotation, or both.
+
+    Shapes: forward (B, H, T, D) to (B, H, T, D), the first row at position start.
+    Source: Henry et al. 2020 for the norm (here without its learned scale); Su et al. 2021.
+    """
+
+    def __init__(self, width: int, *, normed: bool, rotated: bool):
+        super().__init__()
+        self.normed = normed
+        self.rotary = Rotary(width) if rotated else None
+
+    def forward(self, x: Float[Tensor, "B H T D"], start: int) -> Float[Tensor, "B H T D"]:
+        """Normalise, then rotate, as asked for."""
+        if self.normed:
+            x = normalise(x, (-1,), centred=False).output
+        return x if self.rotary is None else self.rotary(x, start)
+
+
+def _block(config: GPTConfig) -> Block:
+    width, rotated = config.width // config.heads, config.positions == "rope"
+    turned = config.qk_norm or rotated
+    attention = SelfAttention(
+        config.width,
+        config.heads,
+        turn=QueryKey(width, normed=config.qk_norm, rotated=rotated) if turned else None,
+        tilt=alibi if config.positions == "alibi" else None,
+    )
+    return Block(
+        config.width,
+        config.heads,
+        placement=config.placement,
+        norm=config.norm,
+        activation=config.activation,
+        dropout=config.dropout,
+        attention=attention,
+    )
+
+
+def _positions(config: GPTConfig) -> nn.Module | None:
+    """What is added to the embeddings, if positions are told in that way."""
+    if config.positions == "learned":
+        return Learned(config.context, config.width)
+    return Sinusoidal(config.width) if config.positions == "sinusoidal" else None
+
+
+def _draw(
+    logits_BV: Tensor, generator: torch.Generator, temperature: float, top_k: int | None
+) -> Int[Tensor, " B"]:
+    if temperature == 0:
+        return logits_BV.argmax(dim=-1)
+    if top_k is not None:
+        least_B1 = logits_BV.topk(top_k).values[:, -1:]
+        logits_BV = logits_BV.masked_fill(logits_BV < least_B1, float("-inf"))
+    p_BV = (logits_BV.float() / temperature).softmax(dim=-1)
+    return torch.multinomial(p_BV.to(generator.device), 1, generator=generator)[:, 0].to(
+        logits_BV.device
+    )
+
+
+def _check_sampling(ids_BT, n, temperature, top_k, vocab_size) -> None:
+    if ids_BT.ndim != 2 or 0 in ids_BT.shape:
+        raise ValueError(f"ids_BT must be (B, T) with a token at least, got {tuple(ids_BT.shape)}")
+    if n < 0:
+        raise ValueError(f"n={n} must not be negative")
+    if not 0 <= temperature < float("inf"):
+        raise ValueError(f"temperature={temperature} must be finite and not negative")
+    if top_k is not None and not 1 <= top_k <= vocab_size:
+        raise ValueError(f"top_k={top_k} must lie in 1..{vocab_size}")
+
+
+@contextmanager
+def _evaluating(module: nn.Module) -> Iterator[None]:
+    """Take dropout out, and put each part back in its own mode afterwards."""
+    before = [(part, part.training) for part in module.modules()]
+    module.eval()
+    try:
+        yield
+    finally:
+        for part, mode in before:
+            part.training = mode

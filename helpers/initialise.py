@@ -1,0 +1,244 @@
+"""How weights are drawn before training: the schemes by their sources, and a start for a model.
+
+A weight has shape (fan_out, fan_in), as in nn.Linear: each of its fan_out outputs is a sum over
+fan_in inputs.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+FAMILIES = ("normal", "uniform", "orthogonal")
+NORMS = (nn.LayerNorm, nn.RMSNorm, nn.GroupNorm, nn.modules.batchnorm._BatchNorm)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scheme:
+    """A way to draw a weight: a family of distributions, and a spread from the two fans.
+
+    std: standard deviation of the entries for (fan_in, fan_out). drawn_bias: whether biases are
+    drawn from ±1/√fan_in as nn.Linear does it; otherwise they start at 0.
+    """
+
+    name: str
+    source: str
+    std: Callable[[int, int], float]
+    family: str = "normal"
+    drawn_bias: bool = False
+
+    def __post_init__(self):
+        if self.family not in FAMILIES:
+            raise ValueError(f"family={self.family!r} must be one of {', '.join(FAMILIES)}")
+
+
+LECUN = Scheme(
+    name="LeCun",
+    source="LeCun, Bottou, Orr and Müller 1998, equation 16",
+    std=lambda fan_in, fan_out: fan_in**-0.5,
+)
+XAVIER = Scheme(
+    name="Xavier",
+    source="Glorot and Bengio 2010, equation 16",
+    std=lambda fan_in, fan_out: (2 / (fan_in + fan_out)) ** 0.5,
+    family="uniform",
+)
+HE = Scheme(
+    name="He",
+    source="He, Zhang, Ren and Sun 2015, equation 10",
+    std=lambda fan_in, fan_out: (2 / fan_in) ** 0.5,
+)
+TORCH = Scheme(
+    name="torch",
+    source="nn.Linear.reset_parameters: kaiming_uniform with a = √5, which is ±1/√fan_in",
+    std=lambda fan_in, fan_out: (3 * fan_in) ** -0.5,
+    family="uniform",
+    drawn_bias=True,
+)
+ORTHOGONAL = Scheme(
+    name="orthogonal",
+    source="Saxe, McClelland and Ganguli 2014, section 3",
+    std=lambda fan_in, fan_out: max(fan_in, fan_out) ** -0.5,
+    family="orthogonal",
+)
+
+
+def fixed(std: float, name: str = "", source: str = "") -> Scheme:
+    """Entries from N(0, std²) whatever the shape.
+
+    Raises: ValueError where std is negative or not finite.
+    """
+    if not 0 <= std < math.inf:
+        raise ValueError(f"std={std} must be finite and not negative")
+    return Scheme(name=name or f"N(0, {std:g}²)", source=source, std=lambda *_: std)
+
+
+GPT2 = fixed(0.02, "0.02", "Radford et al. 2018, section 4.1; kept in the code of GPT-2")
+SCHEMES = (LECUN, XAVIER, HE, TORCH, GPT2, ORTHOGONAL)
+
+
+def draw(
+    scheme: Scheme, fan_out: int, fan_in: int, generator: torch.Generator
+) -> Float[Tensor, "fan_out fan_in"]:
+    """Draw one weight by a scheme, float32, on the generator's device.
+
+    Raises: ValueError where a fan is below 1.
+    """
+    if fan_in < 1 or fan_out < 1:
+        raise ValueError(f"fan_out={fan_out} and fan_in={fan_in} must both be at least 1")
+    std, shape, where = scheme.std(fan_in, fan_out), (fan_out, fan_in), generator.device
+    if scheme.family == "uniform":  # the variance of U(-a, a) is a²/3
+        return (torch.rand(shape, generator=generator, device=where) * 2 - 1) * std * 3**0.5
+    normal = torch.randn(shape, generator=generator, device=where)
+    if scheme.family == "normal":
+        return normal * std
+    return _orthonormal(normal) * std * max(shape) ** 0.5
+
+
+def residual_factor(blocks: int) -> float:
+    """What GPT-2 multiplies the projections by that write into the residual stream: 1/√(2N).
+
+    N blocks write 2N times, once after attention and once after the feed-forward each.
+    Raises: ValueError where blocks is below 1.
+    Source: Radford et al. 2019, section 2.3, where the N under the root counts residual layers.
+    """
+    if blocks < 1:
+        raise ValueError(f"blocks={blocks} must be at least 1")
+    return (2 * blocks) ** -0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Start:
+    """How one parameter of a model was started.
+
+    name: the first name under which the model lists it; also: its other names, if it is tied.
+    role: embedding, weight, residual, bias, gain, shift, or left where it was not touched.
+    std: the spread that its entries were drawn with, 0 where all are set to one value; nan if left.
+    """
+
+    name: str
+    role: str
+    std: float
+    also: tuple[str, ...] = ()
+
+
+def initialise(
+    model: nn.Module,
+    scheme: Scheme,
+    generator: torch.Generator,
+    *,
+    embedding: float,
+    residual: float = 1.0,
+    residual_names: tuple[str, ...] = ("out", "down", "out_proj"),
+    packed: Mapping[str, int] | None = None,
+) -> tuple[Start, ...]:
+    """Start every parameter of a model once, and say how.
+
+    Embeddings are drawn from N(0, embedding²), and a padding row is 0; weights by the scheme; those
+    of linear maps whose own name is in `residual_names` are multiplied by `residual`; gains are 1,
+    shifts 0. A tied table counts as an embedding. `packed` says which linear maps hold several in
+    one, {"qkv": 3} unless given, and so does nn.MultiheadAttention: each part has fans of its own.
+    What it does not know it leaves, and the result says so.
+    Raises: ValueError where embedding or residual is negative or not finite, or a packed weight
+    cannot be cut into its parts.
+    """
+    for name, value in (("embedding", embedding), ("residual", residual)):
+        if not 0 <= value < math.inf:
+            raise ValueError(f"{name}={value} must be finite and not negative")
+    names: dict[int, list[str]] = {}
+    for name, parameter in model.named_parameters(remove_duplicate=False):
+        names.setdefault(id(parameter), []).append(name)
+    started: dict[int, tuple[str, float]] = {}
+    drawer = _Drawer(scheme, generator, embedding, residual, residual_names, packed or {"qkv": 3})
+    modules = sorted(model.named_modules(), key=lambda named: not _is_embedding(named[1]))
+    for path, module in modules:
+        for parameter, role, std, value in drawer.starts(path.rpartition(".")[2], module):
+            if parameter is not None and id(parameter) not in started:
+                with torch.no_grad():
+                    parameter.copy_(value())
+                started[id(parameter)] = role, std
+    return tuple(
+        Start(name=first, also=tuple(also), role=role, std=std)
+        for key, (first, *also) in names.items()
+        for role, std in [started.get(key, ("left", math.nan))]
+    )
+
+
+Step = tuple[nn.Parameter | None, str, float, Callable[[], Tensor]]  # parameter, role, std, value
+
+
+@dataclass(frozen=True)
+class _Drawer:
+    """Knows, for each kind of module, how its own parameters are to start."""
+
+    scheme: Scheme
+    generator: torch.Generator
+    embedding: float
+    residual: float
+    residual_names: tuple[str, ...]
+    packed: Mapping[str, int]
+
+    def starts(self, own_name: str, module: nn.Module) -> Iterator[Step]:
+        if _is_embedding(module):
+            yield module.weight, "embedding", self.embedding, lambda: self._rows(module)
+        elif isinstance(module, nn.Linear):
+            residual = own_name in self.residual_names
+            factor = self.residual if residual else 1.0
+            parts = self.packed.get(own_name, 1)
+            yield self._weight(module.weight, "residual" if residual else "weight", parts, factor)
+            yield self._bias(module.bias, module.in_features)
+        elif isinstance(module, nn.MultiheadAttention):
+            yield self._weight(module.in_proj_weight, "weight", 3)
+            for name in ("q_proj_weight", "k_proj_weight", "v_proj_weight"):
+                yield self._weight(getattr(module, name), "weight")
+            for bias in (module.in_proj_bias, module.bias_k, module.bias_v):
+                yield self._bias(bias, module.embed_dim)
+        else:
+            named = ("gamma", "beta") if hasattr(module, "gamma") else ("weight", "bias")
+            if isinstance(module, NORMS) or named[0] == "gamma":
+                gain, shift = (getattr(module, name, None) for name in named)
+                yield gain, "gain", 0.0, lambda: torch.ones_like(gain)
+                yield shift, "shift", 0.0, lambda: torch.zeros_like(shift)
+
+    def _rows(self, module: nn.Embedding) -> Tensor:
+        table_VC = torch.randn(module.weight.shape, generator=self.generator,
+                               device=self.generator.device) * self.embedding  # fmt: skip
+        if module.padding_idx is not None:
+            table_VC[module.padding_idx] = 0.0
+        return table_VC
+
+    def _weight(self, weight, role: str, parts: int = 1, factor: float = 1.0) -> Step:
+        if weight is None:
+            return None, role, 0.0, torch.empty
+        fan_out, fan_in = weight.shape
+        if fan_out % parts:
+            raise ValueError(f"a weight with {fan_out} outputs cannot be cut into {parts} parts")
+        fan_out //= parts
+
+        def value() -> Tensor:
+            drawn = [draw(self.scheme, fan_out, fan_in, self.generator) for _ in range(parts)]
+            return torch.cat(drawn) * factor
+
+        return weight, role, self.scheme.std(fan_in, fan_out) * factor, value
+
+    def _bias(self, bias, fan_in: int) -> Step:
+        if bias is None or not self.scheme.drawn_bias:
+            return bias, "bias", 0.0, lambda: torch.zeros_like(bias)
+        std, scheme = (3 * fan_in) ** -0.5, TORCH
+        value = lambda: draw(scheme, bias.numel(), fan_in, self.generator)[:, 0].view_as(bias)
+        return bias, "bias", std, value
+
+
+def _is_embedding(module: nn.Module) -> bool:
+    return isinstance(module, nn.Embedding | nn.EmbeddingBag)
+
+
+def _orthonormal(normal: Tensor) -> Tensor:
+    """Orthonormal rows, or columns if there are fewer, uniformly distributed: Q of a QR."""
+    wide = normal.shape[0] < normal.shape[1]
+    q, r = torch.linalg.qr(normal.T if wide else normal)
+    q = q * r.diagonal().sign()  # without the signs it is not uniform
+    return q.T if wide else q
