@@ -1,5 +1,7 @@
 """Tables of vectors: lookup, a small model that trains one, and measures of likeness."""
 
+from collections.abc import Sequence
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -78,6 +80,64 @@ class SurroundingsModel(nn.Module):
         return self.table(ids_BW).mean(dim=1) @ self.output.T
 
 
+def one_hot(ids: Int[Tensor, "*batch"], vocab_size: int) -> Float[Tensor, "*batch V"]:
+    """A row of V numbers for each id: 1 at the id's place, 0 elsewhere.
+
+    Shapes: ids (...) give (..., V). Raises: ValueError where an id lies outside 0..V-1.
+    """
+    if ids.numel() and not 0 <= int(ids.min()) <= int(ids.max()) < vocab_size:
+        raise ValueError(
+            f"ids reach from {ids.min()} to {ids.max()}; with vocab_size={vocab_size} "
+            f"they must lie in 0..{vocab_size - 1}"
+        )
+    places = torch.arange(vocab_size, device=ids.device)
+    return (ids[..., None] == places).to(torch.get_default_dtype())
+
+
+def table_bytes(vocab_size: int, width: int, bits: int) -> int:
+    """How many bytes V rows of C numbers take, at so many bits a number.
+
+    Raises: ValueError where one of them is below 1.
+    """
+    if min(vocab_size, width, bits) < 1:
+        raise ValueError(f"{vocab_size=}, {width=} and {bits=} must all be at least 1")
+    return -(-vocab_size * width * bits // 8)
+
+
+def migrated(
+    rows: Float[Tensor, "V C"],
+    old_words: Sequence[str],
+    new_words: Sequence[str],
+    start: Float[Tensor, " C"],
+) -> Float[Tensor, "V_new C"]:
+    """The rows in the order of a new vocabulary: a known word keeps its row, a new one gets start.
+
+    Raises: ValueError where rows and old words differ in number, or a vocabulary repeats a word.
+    """
+    if len(rows) != len(old_words):
+        raise ValueError(f"rows are {len(rows)}; one is needed for each of {len(old_words)} words")
+    for name, words in (("old_words", old_words), ("new_words", new_words)):
+        if len(set(words)) < len(words):
+            raise ValueError(f"{name} must not name a word twice")
+    place = {word: row for row, word in enumerate(old_words)}
+    return torch.stack([rows[place[word]] if word in place else start for word in new_words])
+
+
+def quantised(
+    table: Float[Tensor, "V C"], bits: int
+) -> tuple[Int[Tensor, "V C"], Float[Tensor, "V 1"]]:
+    """Whole numbers of so many bits, and a scale a row: codes · scale is close to the table.
+
+    The largest number of a row becomes the largest code, 2^(bits-1) - 1, and no number is off by
+    more than half a scale. A row of zeros gets the scale 1. Raises: ValueError unless 2 ≤ bits ≤ 8.
+    """
+    if not 2 <= bits <= 8:
+        raise ValueError(f"bits={bits} must be 2 to 8")
+    largest = table.abs().amax(dim=1, keepdim=True)
+    scale = torch.where(largest > 0, largest / (2 ** (bits - 1) - 1), 1.0)
+    return (table / scale).round().to(torch.int8), scale
+
+
 # --------------------------------------------------------------------------- measures of likeness
 
 
@@ -108,3 +168,93 @@ def neighbours(table: Float[Tensor, "N C"], row: int, k: int, *, measure: str) -
     likeness = similarities(table[row], table, measure=measure).clone()
     likeness[row] = float("-inf")
     return likeness.topk(k).indices.tolist()
+
+
+def similarity_matrix(table: Float[Tensor, "N C"], *, measure: str) -> Float[Tensor, "N N"]:
+    """How alike each row is to each other row, the larger the more, by one of MEASURES.
+
+    Shapes: (N, C) to (N, N). Raises: ValueError for an unknown measure.
+    """
+    if measure == "dot":
+        return table @ table.T
+    if measure == "cosine":
+        units = nn.functional.normalize(table, dim=1)
+        return units @ units.T
+    if measure == "euclid":
+        return -torch.cdist(table, table, compute_mode="donot_use_mm_for_euclid_dist")
+    raise ValueError(f"measure={measure!r} must be one of {', '.join(MEASURES)}")
+
+
+def nearest(table: Float[Tensor, "N C"], *, measure: str) -> Int[Tensor, " N"]:
+    """For each row the most alike of the other rows.
+
+    Shapes: (N, C) to (N,). Raises: ValueError for fewer than two rows or an unknown measure.
+    """
+    if len(table) < 2:
+        raise ValueError(f"table has {len(table)} rows; a neighbour needs at least 2")
+    return similarity_matrix(table, measure=measure).fill_diagonal_(float("-inf")).argmax(dim=1)
+
+
+def centre(table: Float[Tensor, "N C"]) -> Float[Tensor, "N C"]:
+    """Each row less the mean of all rows."""
+    return table - table.mean(dim=0)
+
+
+def principal(table: Float[Tensor, "N C"]) -> tuple[Float[Tensor, " C"], Float[Tensor, "C C"]]:
+    """Variances of the centred rows along their principal directions, and these as columns.
+
+    The variance divides by N; the widest direction comes first; a direction's sign is arbitrary.
+    """
+    centred = centre(table)
+    variances, directions = torch.linalg.eigh(centred.T @ centred / len(table))
+    return variances.flip(0), directions.flip(1)
+
+
+def whiten(table: Float[Tensor, "N C"]) -> Float[Tensor, "N C"]:
+    """Centred rows, stretched along their principal directions until every variance is 1.
+
+    The axes are turned back afterwards, so that nothing but the stretching is changed (ZCA).
+    Raises: ValueError where the rows do not vary in every direction.
+    Source: Bell and Sejnowski 1997.
+    """
+    variances, directions = principal(table)
+    if variances[-1] <= variances[0] * torch.finfo(table.dtype).eps * len(variances):
+        raise ValueError(
+            f"table of shape {tuple(table.shape)} is flat in some direction: whitening needs rows "
+            "that vary in all of them"
+        )
+    return centre(table) @ directions / variances.sqrt() @ directions.T
+
+
+def anisotropy(table: Float[Tensor, "N C"]) -> float:
+    """Mean cosine of two different rows: 0 where directions balance, 1 where all are one.
+
+    Raises: ValueError for fewer than two rows. Source: Ethayarajh 2019.
+    """
+    if len(table) < 2:
+        raise ValueError(f"table has {len(table)} rows; a pair needs at least 2")
+    units, n = nn.functional.normalize(table, dim=1), len(table)
+    squared = units.sum(dim=0).square().sum()  # all pairs, and each row with itself
+    return float((squared - units.square().sum()) / (n * (n - 1)))
+
+
+def rank_correlation(
+    first: Float[Tensor, " N"] | Int[Tensor, " N"], second: Float[Tensor, " N"] | Int[Tensor, " N"]
+) -> float:
+    """Correlation of ranks: 1 where both rise together, 0 where they have nothing in common.
+
+    Equal values share the mean of their ranks. Raises: ValueError where lengths differ, or one
+    of the two is constant. Source: Spearman 1904.
+    """
+    if len(first) != len(second):
+        raise ValueError(f"first has {len(first)} values, second {len(second)}")
+    ranks = torch.stack([_ranks(first), _ranks(second)])
+    if bool((ranks.std(dim=1) == 0).any()):
+        raise ValueError("first and second must not be constant")
+    return float(torch.corrcoef(ranks)[0, 1])
+
+
+def _ranks(values: Float[Tensor, " N"] | Int[Tensor, " N"]) -> Float[Tensor, " N"]:
+    _, place, counts = values.unique(return_inverse=True, return_counts=True)
+    last = counts.cumsum(dim=0).double()
+    return (last - (counts - 1) / 2)[place]

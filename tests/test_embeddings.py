@@ -1,0 +1,188 @@
+"""A table and what trains it: held to torch, to loops, and to what they promise."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.nn import functional as F
+
+from helpers import corpus
+from helpers.embeddings import (
+    WORD_GROUPS,
+    SurroundingsModel,
+    frequent,
+    migrated,
+    one_hot,
+    quantised,
+    surroundings,
+    table_bytes,
+)
+
+IDS = st.lists(st.integers(0, 5), min_size=1, max_size=30).map(torch.tensor)
+
+
+def table_of(*shape, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(shape, generator=generator, dtype=torch.float64)
+
+
+# ------------------------------------------------------------------ fewer words
+
+
+def test_frequent_numbers_anew_and_says_from_what():
+    ids, kept = frequent(torch.tensor([7, 2, 7, 9, 2, 7, 4]), at_least=2)
+    assert ids.tolist() == [1, 0, 1, 2, 0, 1, 2]
+    assert kept.tolist() == [2, 7]
+
+
+@given(IDS, st.integers(1, 3))
+def test_frequent_keeps_what_is_frequent_and_nothing_else(ids, at_least):
+    counts = ids.bincount(minlength=6)
+    if counts.max() < at_least:
+        with pytest.raises(ValueError, match="no id comes at_least"):
+            frequent(ids, at_least=at_least)
+        return
+    new, kept = frequent(ids, at_least=at_least)
+    assert kept.tolist() == [i for i in range(6) if counts[i] >= at_least]
+    back = [int(kept[i]) if i < len(kept) else None for i in new]
+    assert back == [int(i) if counts[i] >= at_least else None for i in ids]
+
+
+def test_frequent_refuses_a_count_below_one():
+    with pytest.raises(ValueError, match="at_least=0 must be at least 1"):
+        frequent(torch.tensor([1, 2]), at_least=0)
+
+
+# ------------------------------------------------------------------ surroundings
+
+
+@given(st.integers(1, 3), st.integers(0, 6))
+def test_surroundings_are_the_tokens_on_both_sides(reach, more):
+    ids = torch.arange(10, 10 + 2 * reach + 1 + more)
+    around, covered = surroundings(ids, reach=reach)
+    assert around.shape == (more + 1, 2 * reach)
+    for row, middle in zip(around.tolist(), covered.tolist(), strict=True):
+        assert row == [middle + step for step in range(-reach, reach + 1) if step]
+
+
+@pytest.mark.parametrize("reach", [0, 3])
+def test_surroundings_refuse_a_reach_that_does_not_fit(reach):
+    with pytest.raises(ValueError, match=f"reach={reach} must be at least 1"):
+        surroundings(torch.arange(6), reach=reach)
+
+
+def test_model_averages_rows_and_compares_them_with_each_output():
+    model = SurroundingsModel(7, 4, generator=torch.Generator().manual_seed(1)).double()
+    with torch.no_grad():
+        model.output.copy_(table_of(7, 4, seed=2))
+    ids = torch.tensor([[3, 6, 6, 0], [1, 2, 5, 1]])
+    rows, output = model.table.weight.detach().numpy(), model.output.detach().numpy()
+    expected = [
+        [sum(rows[i] for i in row) @ output[v] / 4 for v in range(7)] for row in ids.tolist()
+    ]
+    np.testing.assert_allclose(model(ids).detach(), expected, rtol=0, atol=1e-12)
+
+
+def test_model_starts_from_its_generator_and_without_an_opinion():
+    first, again, other = (
+        SurroundingsModel(50, 8, generator=torch.Generator().manual_seed(seed))
+        for seed in (3, 3, 4)
+    )
+    assert torch.equal(first.table.weight, again.table.weight)
+    assert not torch.equal(first.table.weight, other.table.weight)
+    assert (first(torch.tensor([[1, 2]])) == 0).all()
+    assert all(part.requires_grad for part in first.parameters())
+    assert first.table.weight.std().item() == pytest.approx(0.3, rel=0.1)
+
+
+def test_every_grouped_word_is_frequent_in_the_tales_and_in_one_group():
+    text = corpus.load()
+    tokenizer = corpus.WordTokenizer(text)
+    _, kept = frequent(tokenizer.encode(text), at_least=5)
+    words = {tokenizer.vocab[i] for i in kept}
+    grouped = [word for group in WORD_GROUPS.values() for word in group]
+    assert len(set(grouped)) == len(grouped)
+    assert set(grouped) <= words
+
+
+# ------------------------------------------------------------------ one-hot
+
+
+@given(st.lists(st.lists(st.integers(0, 4), min_size=3, max_size=3), min_size=1, max_size=4))
+def test_one_hot_is_torchs(rows):
+    ids = torch.tensor(rows)
+    assert torch.equal(one_hot(ids, 5), F.one_hot(ids, 5).float())
+
+
+def test_one_hot_times_a_table_is_a_lookup_and_so_is_its_gradient():
+    ids, table = torch.tensor([3, 7, 7]), table_of(8, 3).requires_grad_()
+    upstream = table_of(3, 3, seed=5)
+    product, lookup = one_hot(ids, 8).double() @ table, F.embedding(ids, table)
+    assert torch.equal(product, lookup)
+    by_product, by_lookup = (torch.autograd.grad(x, table, upstream)[0] for x in (product, lookup))
+    torch.testing.assert_close(by_product, by_lookup, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("ids", [[0, 5], [-1, 2]])
+def test_one_hot_refuses_ids_outside_the_vocabulary(ids):
+    with pytest.raises(ValueError, match=r"they must lie in 0\.\.4"):
+        one_hot(torch.tensor(ids), 5)
+
+
+# ------------------------------------------------------------------ bytes, migration, rounding
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.int8])
+def test_bytes_are_those_that_torch_allocates(dtype):
+    assert table_bytes(13, 7, 8 * dtype.itemsize) == torch.zeros(13, 7, dtype=dtype).nbytes
+
+
+def test_bytes_of_four_bits_are_rounded_up():
+    assert [table_bytes(1, c, 4) for c in (1, 2, 3)] == [1, 1, 2]
+    assert table_bytes(50_000, 4096, 32) == 819_200_000
+    with pytest.raises(ValueError, match="bits=0"):
+        table_bytes(2, 2, 0)
+
+
+@given(st.permutations("abcde"), st.permutations("acexyz"))
+def test_migration_keeps_the_row_of_each_known_word(old, new):
+    rows, start = table_of(5, 2), torch.full((2,), 9.0, dtype=torch.float64)
+    moved = migrated(rows, old, new, start)
+    for word, row in zip(new, moved, strict=True):
+        assert torch.equal(row, rows[old.index(word)] if word in old else start)
+
+
+def test_migration_there_and_back_changes_nothing():
+    rows, words = table_of(4, 3), ["d", "a", "c", "b"]
+    there = migrated(rows, words, sorted(words), rows[0])
+    assert torch.equal(migrated(there, sorted(words), words, rows[0]), rows)
+
+
+def test_migration_refuses_rows_that_do_not_fit_and_words_named_twice():
+    rows = table_of(2, 2)
+    with pytest.raises(ValueError, match="rows are 2; one is needed for each of 3 words"):
+        migrated(rows, ["a", "b", "c"], ["a"], rows[0])
+    with pytest.raises(ValueError, match="new_words must not name a word twice"):
+        migrated(rows, ["a", "b"], ["a", "a"], rows[0])
+
+
+@given(st.integers(2, 8), st.integers(0, 1000))
+def test_rounding_is_within_half_a_scale_and_uses_the_whole_range(bits, seed):
+    table = table_of(4, 6, seed=seed) * torch.tensor([[0.01], [1.0], [3.0], [100.0]])
+    codes, scale = quantised(table, bits)
+    assert codes.dtype == torch.int8
+    assert scale.shape == (4, 1)
+    largest = 2 ** (bits - 1) - 1
+    assert codes.abs().amax(dim=1).tolist() == [largest] * 4
+    assert ((codes * scale - table).abs() <= scale / 2 * (1 + 1e-12)).all()
+    torch.testing.assert_close(codes.double(), (table / scale).round())
+
+
+def test_rounding_leaves_zeros_alone_and_refuses_other_numbers_of_bits():
+    codes, scale = quantised(torch.zeros(2, 3, dtype=torch.float64), 4)
+    assert (codes == 0).all()
+    assert (scale == 1).all()
+    for bits in (1, 9):
+        with pytest.raises(ValueError, match=f"bits={bits} must be 2 to 8"):
+            quantised(torch.ones(1, 1), bits)
