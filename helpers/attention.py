@@ -74,7 +74,9 @@ class Memory:
     def __len__(self) -> int:
         return 0 if self.k is None else self.k.shape[-2]
 
-    def extend(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    def extend(
+        self, k: Float[Tensor, "*batch Tnew D"], v: Float[Tensor, "*batch Tnew Dv"]
+    ) -> tuple[Float[Tensor, "*batch T D"], Float[Tensor, "*batch T Dv"]]:
         """Put new rows behind those kept, and give them all: (..., T, D) and (..., T, D_v)."""
         if self.k is not None:
             k, v = torch.cat([self.k, k], dim=-2), torch.cat([self.v, v], dim=-2)

@@ -19,7 +19,13 @@ from mutations.mutation import Mutation
 
 AT_ONCE = 2
 PRELOADED = ["torch", "numpy", "pytest", "hypothesis.extra.numpy", "beartype", "jaxtyping"]
-PRELOADED += ["matplotlib.pyplot", "ipywidgets", "IPython.display"]
+PRELOADED += [
+    "matplotlib.pyplot",
+    "ipywidgets",
+    "IPython.display",
+    "torch._dynamo",
+    "torch._inductor",
+]
 
 MUTATIONS = tuple(
     mutation

@@ -36,7 +36,7 @@ SIGNATURES = {
     numerics.variance: "x, axis, ddof=0",
     numerics.softmax_jacobian: "p",
     numerics.attention: "q, k, v, allowed=None",
-    attention.attention_steps: "q, k, v, *, allowed=None",
+    attention.attention_steps: "q, k, v, *, allowed=None, tilt=None",
     bigram.count_bigrams: "ids, vocab_size",
     bigram.conditional_entropy: "counts",
     bigram.smoothed: "counts, add=1.0",

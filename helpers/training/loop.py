@@ -44,7 +44,7 @@ def train(
     if steps < 1:
         raise ValueError(f"steps={steps} must be at least 1")
     records, source = [], iter(batches)
-    with _mode(module, training=True):
+    with in_mode(module, training=True):
         for step in range(steps):
             batch = next(source, None)
             if batch is None:
@@ -74,14 +74,20 @@ def evaluate(module: nn.Module, loss: Loss, windows: Pairs) -> float:
     split. Modes are restored. Raises ValueError where there are no windows or the loss is
     no scalar.
     """
-    total, count = 0.0, 0
-    with _mode(module, training=False), torch.no_grad():
-        for x, target in windows:
-            total += _one_number(loss(module(x), target)).item() * target.numel()
-            count += target.numel()
+    total, count = summed_loss(module, loss, windows)
     if count == 0:
         raise ValueError("windows are empty: there is nothing to take the mean of")
     return total / count
+
+
+def summed_loss(module: nn.Module, loss: Loss, windows: Pairs) -> tuple[float, int]:
+    """The loss of each target added up, and how many targets there are; as in `evaluate`."""
+    total, count = 0.0, 0
+    with in_mode(module, training=False), torch.no_grad():
+        for x, target in windows:
+            total += _one_number(loss(module(x), target)).item() * target.numel()
+            count += target.numel()
+    return total, count
 
 
 def _one_number(loss: Tensor) -> Float[Tensor, ""]:
@@ -91,7 +97,7 @@ def _one_number(loss: Tensor) -> Float[Tensor, ""]:
 
 
 @contextmanager
-def _mode(module: nn.Module, *, training: bool) -> Iterator[None]:
+def in_mode(module: nn.Module, *, training: bool) -> Iterator[None]:
     """Put all of `module` in one mode, and each part back in its own afterwards."""
     before = [(part, part.training) for part in module.modules()]
     module.train(training)

@@ -1,0 +1,94 @@
+"""The command that lets a trained GPT write: `python -m helpers.generate --help`."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from helpers.corpus import CharTokenizer
+from helpers.gpt import GPT, GPTConfig
+from helpers.training import CheckpointError, checkpoints
+
+EPILOG = """\
+examples:
+  python -m helpers.generate runs/tales --prompt "The fox"
+  python -m helpers.generate runs/tales --temperature 0.5 --length 1000 --seed 3
+"""
+
+
+def open_model(path: str | Path) -> tuple[GPT, CharTokenizer]:
+    """The model of a checkpoint that helpers.train wrote, on the CPU, and its tokenizer.
+
+    path: a checkpoint, or the folder of a run, whose last one is taken. Raises CheckpointError
+    where it cannot be read, or is of a run of something else.
+    """
+    checkpoint = checkpoints.load(Path(path))
+    shape, vocab = checkpoint.extra.get("model"), checkpoint.extra.get("vocab")
+    if not isinstance(shape, dict) or not isinstance(vocab, list):
+        raise CheckpointError(f"{path} is of no run of helpers.train: it has no model and vocab")
+    try:
+        tokenizer = CharTokenizer("".join(vocab))
+        config = GPTConfig(vocab_size=len(tokenizer), **shape)
+    except (TypeError, ValueError) as error:
+        raise CheckpointError(f"{path} has a model that this book does not know: {error}") from (
+            error
+        )
+    model = GPT(config, generator=torch.Generator().manual_seed(0))
+    checkpoints.restore_model(model, checkpoint.model)
+    return model.eval(), tokenizer
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The options of the command."""
+    parser = argparse.ArgumentParser(
+        prog="python -m helpers.generate",
+        description="Let a GPT that python -m helpers.train has trained continue a prompt.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "checkpoint",
+        metavar="CHECKPOINT",
+        help="the folder of a run (its last checkpoint), or a checkpoint in it",
+    )
+    parser.add_argument("--prompt", default="\n",
+                        help="what the text begins with (default: a new line)")  # fmt: skip
+    parser.add_argument("--length", type=int, default=500, metavar="N",
+                        help="characters to write (default: %(default)s)")  # fmt: skip
+    parser.add_argument("--temperature", type=float, default=0.8, metavar="T",
+                        help="0: always the likeliest; 1: as learnt; more: bolder "
+                        "(default: %(default)s)")  # fmt: skip
+    parser.add_argument("--top-k", type=int, default=None, metavar="K",
+                        help="choose among the K likeliest characters alone")  # fmt: skip
+    parser.add_argument("--seed", type=int, default=0, metavar="N",
+                        help="another one writes another text (default: %(default)s)")  # fmt: skip
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; gives its exit status: 0, or 2 for a mistake."""
+    options = make_parser().parse_args(arguments)
+    try:
+        if not options.prompt:
+            raise ValueError("--prompt: the prompt is empty; one character at least is needed")
+        if options.length < 0:
+            raise ValueError(f"--length {options.length} must not be negative")
+        model, tokenizer = open_model(options.checkpoint)
+        if options.top_k is not None and not 1 <= options.top_k <= len(tokenizer):
+            raise ValueError(f"--top-k {options.top_k} must lie in 1..{len(tokenizer)}")
+        generator = torch.Generator().manual_seed(options.seed)
+        ids_BT = model.generate(
+            tokenizer.encode(options.prompt)[None], options.length, generator=generator,
+            temperature=options.temperature, top_k=options.top_k,
+        )  # fmt: skip
+    except (ValueError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print(tokenizer.decode(ids_BT[0]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

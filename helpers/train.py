@@ -1,0 +1,215 @@
+"""The command that trains a small GPT on a text: `python -m helpers.train --help`."""
+
+import argparse
+import dataclasses
+import hashlib
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from helpers import corpus
+from helpers.gpt import GPT, GPTConfig
+from helpers.training import CheckpointError, TrainingConfig, checkpoints, fit
+from helpers.training.processes import ProcessLostError, Team, team
+
+MODERN = {"norm": "rms", "positions": "rope", "qk_norm": True, "tied": False}
+PRESETS = {
+    "cpu": {
+        "model": {"context": 64, "layers": 4, "heads": 4, "width": 128, **MODERN},
+        "training": {
+            "steps": 600, "batch_size": 12, "lr": 4e-3, "matrix_lr": 0.03, "optimiser": "muon",
+            "warmup": 20, "precision": "bfloat16", "evaluate_every": 200, "checkpoint_every": 200,
+        },
+    },
+    "gpu": {
+        "model": {"context": 256, "layers": 6, "heads": 6, "width": 384, "dropout": 0.2, **MODERN},
+        "training": {
+            "steps": 1500, "batch_size": 64, "lr": 3e-3, "matrix_lr": 0.03, "optimiser": "muon",
+            "warmup": 50, "precision": "bfloat16", "compile": True,
+            "evaluate_every": 250, "checkpoint_every": 250,
+        },
+    },
+}  # fmt: skip
+DESCRIPTION = """\
+Train a small GPT to continue a text, character by character. The last tenth of the
+text is kept apart to measure the loss on. What is written to the folder --out:
+records.jsonl, a line for each step, and the last checkpoint.
+"""
+EPILOG = """\
+examples:
+  python -m helpers.train --text tales --out runs/tales
+      half a minute or so on a laptop, on the tales that come with the book
+  python -m helpers.train --text mine.txt --out runs/mine --steps 2000 --seed 1
+      a text of your own (UTF-8), for longer
+  python -m helpers.train --out runs/mine --resume
+      go on where that run was stopped (by Ctrl-C, or by anything else)
+  torchrun --nproc-per-node 2 -m helpers.train --preset gpu --out runs/two
+      two GPUs: the same training, each with half of every batch
+
+then: python -m helpers.generate runs/tales --prompt "The fox"
+"""
+MODEL = {
+    "layers": "blocks on top of one another",
+    "heads": "attention heads a block",
+    "width": "numbers that a token is made of inside; a multiple of heads",
+    "context": "tokens that the model can look back on",
+    "dropout": "share of numbers left out at random in training, 0 to 1",
+}
+TRAINING = {
+    "steps": "updates of the parameters",
+    "batch_size": "windows of text an update, over all processes",
+    "accumulate": "cut each batch into so many parts, where memory is short",
+    "lr": "learning rate of AdamW at its peak",
+    "matrix_lr": "learning rate of Muon at its peak",
+    "optimiser": "adamw, or muon for the hidden matrices and AdamW for the rest",
+    "warmup": "updates in which the learning rate rises to its peak",
+    "final": "share of the peak that the learning rate falls towards",
+    "weight_decay": "how much matrices shrink, a step, times the learning rate",
+    "clip": "greatest length of the gradient",
+    "precision": "float32, or bfloat16 for the matrix products",
+    "evaluate_every": "updates between two looks at the validation text",
+    "checkpoint_every": "updates between two checkpoints",
+    "seed": "of the first parameters, the batches and dropout",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; gives its exit status: 0, 1 where the run broke, 2 for a mistake."""
+    parser = make_parser()
+    options = parser.parse_args(arguments)
+    try:
+        with team(_device(options)) as us:
+            return _train(options, us)
+    except (FloatingPointError, ProcessLostError) as error:
+        print(f"\nthe run has ended: {error}", file=sys.stderr)
+        if (Path(options.out) / "records.jsonl").exists():
+            print(f"go on from the last checkpoint: {_resume(options)}", file=sys.stderr)
+        return 1
+    except (ValueError, OSError) as error:
+        print(f"\nerror: {error}", file=sys.stderr)
+        return 2
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The options; those of model and training are None where they were not given."""
+    parser = argparse.ArgumentParser(
+        prog="python -m helpers.train",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--text", default=None, help="tales (the default), tinyshakespeare "
+                        "(fetched, 1 MB), or the path of a UTF-8 file")  # fmt: skip
+    parser.add_argument("--out", default="runs/latest", metavar="FOLDER",
+                        help="where the run is kept (default: %(default)s)")  # fmt: skip
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on from the last checkpoint in FOLDER, as it was set up",
+    )
+    parser.add_argument("--preset", choices=list(PRESETS), default="cpu",
+                        help="a model and a way to train it that fit the machine; what is given "
+                        "below changes it (default: %(default)s)")  # fmt: skip
+    parser.add_argument("--device", default=None, metavar="NAME",
+                        help="cpu, cuda or mps (default: as the preset)")  # fmt: skip
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    for title, config, texts in (
+        ("the model", GPTConfig, MODEL),
+        ("the training", TrainingConfig, TRAINING),
+    ):
+        group = parser.add_argument_group(title)
+        kinds = {field.name: field.type for field in dataclasses.fields(config)}
+        for name, text in texts.items():
+            kind = kinds[name] if kinds[name] in (int, str) else float
+            usual = " / ".join(str(_usual(name, preset)) for preset in PRESETS)
+            group.add_argument(
+                f"--{name.replace('_', '-')}", type=kind, metavar=kind.__name__.upper(),
+                help=f"{text} ({' / '.join(PRESETS)}: {usual})",
+            )  # fmt: skip
+    return parser
+
+
+def _usual(name: str, preset: str) -> object:
+    """What a preset has for a field, or the default of its configuration."""
+    for part, config in (("model", GPTConfig), ("training", TrainingConfig)):
+        if name in PRESETS[preset][part]:
+            return PRESETS[preset][part][name]
+        for field in dataclasses.fields(config):
+            if field.name == name and field.default is not dataclasses.MISSING:
+                usual = field.default
+    return usual
+
+
+def _device(options: argparse.Namespace) -> torch.device:
+    try:
+        device = torch.device(options.device or {"cpu": "cpu", "gpu": "cuda"}[options.preset])
+    except RuntimeError as error:
+        raise ValueError(f"--device {options.device}: cpu, cuda and mps are known") from error
+    there = {"cpu": True, "cuda": torch.cuda.is_available(),
+             "mps": torch.backends.mps.is_available()}  # fmt: skip
+    if not there.get(device.type, False):
+        raise ValueError(f"there is no {device.type} here; take --preset cpu, or --device cpu")
+    return device
+
+
+def _train(options: argparse.Namespace, us: Team) -> int:
+    before = checkpoints.load(Path(options.out)) if options.resume else None
+    base = _base(options, before)
+    text = corpus.load(base["text"])
+    sha256 = hashlib.sha256(text.encode("utf-8")).hexdigest()
+    if before is not None and sha256 != before.extra["text_sha256"]:
+        raise CheckpointError(f"the text {base['text']} is not the one that the run began with")
+    tokenizer = corpus.CharTokenizer(text)
+    shape = GPTConfig(vocab_size=len(tokenizer), **base["model"])
+    config = TrainingConfig(context=shape.context, **base["training"])
+    train_ids, validation_ids = corpus.split(tokenizer.encode(text))
+    model = GPT(shape, generator=torch.Generator().manual_seed(config.seed)).to(us.device)
+    extra = base | {"vocab": list(tokenizer.vocab), "text_sha256": sha256}
+    outcome = fit(
+        model, train_ids, validation_ids, config, folder=options.out, resume=options.resume,
+        extra=extra, progress=not options.quiet, team=us,
+    )  # fmt: skip
+    if us.leads:
+        _report(options, outcome, config)
+    return 0
+
+
+def _base(options: argparse.Namespace, before: checkpoints.Checkpoint | None) -> dict:
+    """Text, model and training as plain values: the preset's or the run's, with what was given."""
+    if before is None:
+        base = {"text": options.text or "tales", **PRESETS[options.preset]}
+    else:
+        if missing := {"text", "model", "training", "text_sha256"} - before.extra.keys():
+            raise CheckpointError(f"{options.out} is of no run of this command: no {min(missing)}")
+        base = {name: before.extra[name] for name in ("text", "model", "training")}
+        if options.text not in (None, base["text"]):
+            raise ValueError(f"--text {options.text}: the run in {options.out} has {base['text']}")
+    if Path(base["text"]).is_file():  # a run may be resumed from another folder
+        base["text"] = str(Path(base["text"]).resolve())
+    for part, names in (("model", MODEL), ("training", TRAINING)):
+        given = {name: getattr(options, name) for name in names}
+        base[part] = base[part] | {n: value for n, value in given.items() if value is not None}
+    return base
+
+
+def _report(options: argparse.Namespace, outcome, config: TrainingConfig) -> None:
+    last = outcome.records[-1]
+    if outcome.interrupted:
+        print(f"stopped after {len(outcome.records)} of {config.steps} steps, and saved; "
+              f"go on with: {_resume(options)}")  # fmt: skip
+        return
+    print(f"validation loss {last.validation:.4f} nats a character after {config.steps} steps "
+          f"({last.seconds:.0f} s of training)")  # fmt: skip
+    print(f'next: python -m helpers.generate {options.out} --prompt "The "')
+
+
+def _resume(options: argparse.Namespace) -> str:
+    device = f" --device {options.device}" if options.device else ""
+    preset = f" --preset {options.preset}" if options.preset != "cpu" else ""
+    return f"python -m helpers.train --out {options.out}{preset}{device} --resume"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,85 @@
+"""How a model is trained, as one frozen configuration that checks itself."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+
+from helpers.training import schedule
+
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+OPTIMISERS = ("adamw", "muon")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingConfig:
+    """How a model is trained; it checks itself.
+
+    steps: updates. batch_size: windows an update, over all processes and parts; context: tokens
+    a window. accumulate: into how many parts a batch is cut, one after the other in memory,
+    which changes nothing else. lr: peak learning rate of AdamW; matrix_lr: of Muon, where
+    optimiser is "muon", for the hidden matrices. warmup (updates), final (a share of the peak)
+    and decay: see `schedule.share`. weight_decay: of matrices, a step, times the learning rate.
+    clip: the greatest length of the gradient, None for any. precision: "bfloat16" computes
+    matrix products in it and keeps parameters, optimiser and evaluation in float32. compile:
+    by torch.compile. evaluate_every, checkpoint_every: updates; both happen after the last one
+    too. seed: of the batches and of dropout.
+    Raises: ValueError that names the field, what came and what would be right.
+    """
+
+    steps: int
+    batch_size: int = 16
+    context: int = 64
+    lr: float = 1e-3
+    matrix_lr: float = 0.02
+    optimiser: str = "adamw"
+    betas: tuple[float, float] = (0.9, 0.99)
+    momentum: float = 0.95
+    warmup: int = 0
+    final: float = 0.0
+    decay: str = "linear"
+    weight_decay: float = 0.1
+    clip: float | None = 1.0
+    accumulate: int = 1
+    precision: str = "float32"
+    compile: bool = False
+    evaluate_every: int = 250
+    checkpoint_every: int = 250
+    seed: int = 0
+
+    def __post_init__(self):
+        counts = ("steps", "batch_size", "context", "accumulate", "evaluate_every")
+        for name in (*counts, "checkpoint_every"):
+            _at_least(self, name, 1, whole=True)
+        for name in ("seed", "warmup"):
+            _at_least(self, name, 0, whole=True)
+        for name in ("lr", "matrix_lr", "weight_decay"):
+            _at_least(self, name, 0)
+        if self.clip is not None and not self.clip > 0:
+            raise ValueError(f"clip={self.clip} must be above 0, or None for no clipping")
+        if len(self.betas) != 2 or not all(0 <= beta < 1 for beta in (*self.betas, self.momentum)):
+            raise ValueError(
+                f"betas={self.betas} and momentum={self.momentum} must each lie in [0, 1)"
+            )
+        for name, allowed in (("optimiser", OPTIMISERS), ("precision", tuple(DTYPES))):
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name}={getattr(self, name)!r} must be one of {allowed}")
+        if self.batch_size % self.accumulate:
+            raise ValueError(
+                f"batch_size={self.batch_size} must be a multiple of accumulate={self.accumulate}"
+            )
+        schedule.check(steps=self.steps, warmup=self.warmup, final=self.final, decay=self.decay)
+
+    def share(self, step: int) -> float:
+        """What part of its peak the learning rate has at an update."""
+        return schedule.share(
+            step, steps=self.steps, warmup=self.warmup, final=self.final, decay=self.decay
+        )
+
+
+def _at_least(config: TrainingConfig, name: str, least: int, *, whole: bool = False) -> None:
+    value = getattr(config, name)
+    kinds = (int,) if whole else (int, float)
+    if type(value) not in kinds or not least <= value < math.inf:
+        what = "a whole number" if whole else "a number"
+        raise ValueError(f"{name}={value!r} must be {what}, at least {least}")

@@ -1,0 +1,108 @@
+"""Several processes on one batch: who takes which rows, and how their numbers come together.
+
+Started by `torchrun --nproc-per-node N -m helpers.train …`, every process runs the same code.
+Each draws the same batch and keeps its own rows of it, and DistributedDataParallel averages the
+gradients, so that all take the step which one process would take with the whole batch.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from datetime import timedelta
+
+import torch
+from jaxtyping import Float, Shaped
+from torch import Tensor, distributed, nn
+from torch.nn.parallel import DistributedDataParallel
+
+TIMEOUT_S = 300  # after so long without an answer a process takes the others for dead
+LOST = ("gloo", "nccl", "connection", "timed out", "timeout", "tcpstore")
+
+
+class ProcessLostError(ConnectionError):
+    """Another process of the run has ended or does not answer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Team:
+    """The processes of a run, seen from one of them; a single one unless told.
+
+    rank: the number of this process, 0..size-1. Only rank 0 writes. device: where it computes.
+    """
+
+    rank: int = 0
+    size: int = 1
+    device: torch.device | None = None
+
+    @property
+    def leads(self) -> bool:
+        """Whether this is the process that writes."""
+        return self.rank == 0
+
+    def rows(self, whole: Shaped[Tensor, "B *rest"]) -> Shaped[Tensor, "b *rest"]:
+        """The rows of a batch that are this process's: an equal part, in order."""
+        part = len(whole) // self.size
+        return whole[self.rank * part : (self.rank + 1) * part]
+
+    def wrap(self, model: nn.Module) -> nn.Module:
+        """The model with its gradients averaged over processes; all start from rank 0's."""
+        if self.size == 1:
+            return model
+        device = next(model.parameters()).device
+        return DistributedDataParallel(model, [device] if device.type == "cuda" else None)
+
+    def total(self, numbers: Float[Tensor, " N"]) -> Float[Tensor, " N"]:
+        """The numbers of all processes added up, the same in each."""
+        if self.size == 1:
+            return numbers
+        numbers = numbers.clone()
+        with self.guard():
+            distributed.all_reduce(numbers)
+        return numbers
+
+    @contextmanager
+    def guard(self) -> Iterator[None]:
+        """Turn the errors of a broken connection into a ProcessLostError."""
+        try:
+            yield
+        except RuntimeError as error:
+            said = str(error).lower()
+            if self.size == 1 or not any(word in said for word in LOST):
+                raise
+            raise ProcessLostError(
+                f"process {self.rank} of {self.size} lost another one, so the run has ended; "
+                f"look for what that one said ({str(error).splitlines()[0]})"
+            ) from error
+
+
+def held_back(model: nn.Module) -> AbstractContextManager:
+    """A context in which gradients are gathered here and not yet averaged over processes."""
+    is_wrapped = isinstance(model, DistributedDataParallel)
+    return model.no_sync() if is_wrapped else nullcontext()
+
+
+@contextmanager
+def team(
+    device: torch.device | str | None = None, *, timeout_s: float = TIMEOUT_S
+) -> Iterator[Team]:
+    """The Team that torchrun started this process in, or a team of one where it did not.
+
+    device: "cuda" gives each process the GPU of its number on its machine. Where a process does
+    not answer for timeout_s seconds, the others end with ProcessLostError.
+    Raises ValueError where a machine has fewer GPUs than processes.
+    """
+    device = torch.device(device or "cpu")
+    size, local = int(os.environ.get("WORLD_SIZE", 1)), int(os.environ.get("LOCAL_RANK", 0))
+    if device.type == "cuda" and size > 1:
+        if local >= (there := torch.cuda.device_count()):
+            raise ValueError(f"process {local} of this machine has no GPU: there are {there}")
+        device = torch.device("cuda", local)
+        torch.cuda.set_device(device)
+    if size == 1:
+        yield Team(device=device)
+        return
+    backend = "nccl" if device.type == "cuda" else "gloo"
+    distributed.init_process_group(backend, timeout=timedelta(seconds=timeout_s))
+    yield Team(rank=distributed.get_rank(), size=size, device=device)
+    distributed.destroy_process_group()  # not after an error: it would wait for the lost one
