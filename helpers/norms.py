@@ -160,7 +160,9 @@ class BatchNorm(nn.Module):
 
     def _remember(self, mean_C: Tensor, variance_C: Tensor, counted: int | Tensor) -> None:
         if counted < 2:
-            raise ValueError(f"{int(counted)} tokens count; in train mode at least 2 are needed")
+            raise ValueError(
+                f"tokens that count: {int(counted)}; in train mode at least 2 are needed"
+            )
         unbiased_C = variance_C.detach() * counted / (counted - 1)
         self.running_mean.lerp_(mean_C.detach(), self.momentum)
         self.running_variance.lerp_(unbiased_C, self.momentum)

@@ -1,1 +1,241 @@
 """Checks for chapter 04, LayerNorm and BatchNorm, axis by axis."""
+
+import re
+
+import numpy as np
+from jaxtyping import Float
+
+from helpers import numerics
+from helpers.exercises.verdict import (
+    Wrong,
+    array,
+    call,
+    close,
+    diagnosed,
+    exercise,
+    explained,
+)
+
+BUGS = {
+    "Ada": "mean left on",
+    "Ben": "divided by n - 1",
+    "Cleo": "columns in place of rows",
+    "Dan": "eps outside the root",
+}
+BUG_EPS = 0.5
+AGREES = (
+    r"\bstudent is (quite |perfectly |entirely )?(right|correct)|nothing is wrong|"
+    r"\b(is|are) not (0|zero)|works (well|fine)|better than batch"
+)
+
+
+def _layer_norm(x, *, axis=-1, ddof=0, eps=1e-5, outside=False, centred=True):
+    """The right answer to exercise 1 before γ and β, and what its near misses give."""
+    axis = tuple(range(x.ndim)) if axis == "all" else axis
+    n = np.size(x) if isinstance(axis, tuple) else x.shape[axis]
+    mean = x.mean(axis=axis, keepdims=True) if centred else 0.0
+    variance = ((x - mean) ** 2).sum(axis=axis, keepdims=True) / (n - ddof)
+    return (x - mean) / (np.sqrt(variance) + eps if outside else np.sqrt(variance + eps))
+
+
+@exercise("04.1")
+def _my_layer_norm(answer) -> None:
+    rng = np.random.default_rng(41)
+    gamma, beta = rng.uniform(0.5, 2, 6), rng.normal(size=6)
+    for shape, size in (((6,), 1.0), ((4, 6), 3.0), ((2, 6, 6), 1.0), ((4, 6), 0.01)):
+        x = size * rng.standard_normal(shape) + 1
+        given = (x.copy(), gamma.copy(), beta.copy(), 1e-3)
+        found = array(call(answer, *given), shape, f"For x of shape {shape} the result")
+        if close(found, gamma * _layer_norm(x, eps=1e-3) + beta, 1e-7):
+            continue
+        _why_not_layer_norm(found, x, gamma, beta)
+
+
+def _why_not_layer_norm(found, x, gamma, beta) -> None:
+    """Name the near miss that gave these numbers."""
+    misses = {
+        "You divided by n − 1, as x.std() does in torch.": {"ddof": 1},
+        "ε stands outside the root here; inside is asked for.": {"outside": True},
+        "ε plays no part in your answer.": {"eps": 0.0},
+        "The mean was not taken off.": {"centred": False},
+        "One mean for the whole array: each token has its own.": {"axis": "all"},
+    }
+    if x.ndim > 1:
+        misses["You averaged down the columns, over the tokens."] = {"axis": -2}
+    for words, choice in misses.items():
+        if close(found, gamma * _layer_norm(x, **{"eps": 1e-3, **choice}) + beta, 1e-7):
+            raise Wrong(words)
+    hat = _layer_norm(x, eps=1e-3)
+    if close(found, hat):
+        raise Wrong("Normalised rightly, but γ and β play no part.")
+    if close(found, gamma * (hat + beta)):
+        raise Wrong("γ multiplies β too; the shift comes last.")
+    if close(found, gamma * hat) or close(found, hat + beta):
+        raise Wrong("One of γ and β plays no part.")
+    raise Wrong(f"For x of shape {x.shape} the numbers are not right.")
+
+
+@exercise("04.2")
+def _my_batch_norm(answer) -> None:
+    rng = np.random.default_rng(42)
+    for rows, momentum in ((5, 0.1), (4, 0.25)):
+        x = 3 * rng.standard_normal((rows, 3)) + 2
+        mean, variance = rng.normal(size=3), rng.uniform(0.5, 2, 3)
+        value = call(answer, x.copy(), mean.copy(), variance.copy(), momentum)
+        if not isinstance(value, tuple | list) or len(value) != 3:
+            raise Wrong("Give three things back: output, new running mean, new running variance.")
+        out, new_mean, new_variance = (
+            array(part, shape, what)
+            for part, shape, what in zip(
+                value,
+                (x.shape, (3,), (3,)),
+                ("The output", "The running mean", "The running variance"),
+                strict=True,
+            )
+        )
+        _batch_output(out, x, mean, variance)
+        _moved(new_mean, mean, x.mean(axis=0), momentum, "mean")
+        if close(new_variance, (1 - momentum) * variance + momentum * x.var(axis=0)):
+            raise Wrong("The running variance is moved towards the one divided by n; torch keeps "
+                        "the one divided by n − 1.")  # fmt: skip
+        _moved(new_variance, variance, x.var(axis=0, ddof=1), momentum, "variance")
+
+
+def _batch_output(out, x, mean, variance) -> None:
+    if close(out, _layer_norm(x, axis=0), 1e-7):
+        return
+    if close(out, _layer_norm(x, axis=0, ddof=1), 1e-4):
+        raise Wrong("The output was divided with n − 1; that variance is for the memory only.")
+    if close(out, _layer_norm(x, axis=1), 1e-4):
+        raise Wrong("The output is normalised along the rows. That is layer norm.")
+    if close(out, (x - mean) / np.sqrt(variance + 1e-5), 1e-4):
+        raise Wrong("The output uses the running statistics. In train mode it is the batch's own.")
+    if close(out, _layer_norm(x, axis=0), 1e-3):
+        raise Wrong("The output is nearly right: is ε 0.00001, and inside the root?")
+    raise Wrong("The numbers of the output are not right.")
+
+
+def _moved(found, old, target, momentum, what) -> None:
+    if close(found, (1 - momentum) * old + momentum * target, 1e-7):
+        return
+    if close(found, old):
+        raise Wrong(f"The running {what} has not moved.")
+    if close(found, target):
+        raise Wrong(f"The running {what} has forgotten all earlier batches.")
+    if close(found, momentum * old + (1 - momentum) * target):
+        raise Wrong(f"The running {what} keeps a share of momentum and should keep the rest.")
+    raise Wrong(f"The new running {what} is not right.")
+
+
+def which_bug() -> tuple[Float[np.ndarray, "4 5"], dict[str, Float[np.ndarray, "4 5"]]]:
+    """A table of 4 tokens with 5 features, and four students' layer norms of it, wrong in one way.
+
+    Returns: x (4, 5), and a dict from the student's name to an output (4, 5).
+    """
+    x = np.random.default_rng(43).standard_normal((4, 5)) * 2 + 1
+    made = {
+        "divided by n - 1": {"ddof": 1},
+        "eps outside the root": {"outside": True},
+        "columns in place of rows": {"axis": 0},
+        "mean left on": {"centred": False},
+    }
+    outputs = {bug: _layer_norm(x, **{"eps": BUG_EPS, **choice}) for bug, choice in made.items()}
+    return x, {student: outputs[bug] for student, bug in BUGS.items()}
+
+
+@exercise("04.3")
+def _which_bug(answer) -> None:
+    diagnosed(
+        answer,
+        BUGS,
+        "Which sums along rows and columns must be 0? Where both fit, make each mistake on "
+        "purpose and compare.",
+    )
+
+
+@exercise("04.4")
+def _half(answer) -> None:
+    sigma = float(array(answer, (), "The deviation"))
+    if sigma <= 0:
+        raise Wrong("A deviation is positive.")
+    reached = sigma / np.sqrt(sigma**2 + 1e-5)
+    if abs(reached - 0.5) <= 0.005:
+        return
+    told = f"With this deviation of the input the output has {reached:.3g}."
+    if close(sigma, 1e-5, 1e-3):
+        told += " You solved it for ε outside the root."
+    if close(sigma, 1e-5 / 3, 1e-2):
+        told += " Is this a deviation, or its square?"
+    raise Wrong(told)
+
+
+@exercise("04.5")
+def _far_out(answer) -> None:
+    x = array(answer, (16,), "The vector")
+    if np.ptp(x) == 0:
+        raise Wrong("All numbers are equal: after the norm all are 0.")
+    largest = np.abs(_layer_norm(x)).max()
+    if largest <= 3.5:
+        raise Wrong(f"The largest number after LayerNorm has size {largest:.2f}.")
+
+
+@exercise("04.6")
+def _children(answer) -> None:
+    if isinstance(answer, str) and re.search(AGREES, answer, flags=re.IGNORECASE):
+        raise Wrong(
+            "This reads as if the student were right. If you mean something else, say it in other "
+            "words, and compare with the solution: this check only looks for words."
+        )
+    explained(
+        answer,
+        {
+            "how many numbers are averaged for one child": r"\b(one|single|1|only) (number|feature|"
+            r"value|height|entry|measurement)|\bits own (mean|average)|\bthe height itself|"
+            r"\bonly (its|the|their) (own )?height",
+            "what comes out for a child": r"\b(0|zero|zeros|nought|vanish\w*)\b",
+            "what that does to the differences between the children": r"\b(same|alike|equal|"
+            r"identical|lost|loses?|erase[sd]?|indistinguishable|nothing (is )?left|"
+            r"no (longer|difference)|forg[eo]t\w*|cannot (be )?(tell|told|distinguish\w*)|"
+            r"every|all)\b",
+        },
+    )
+
+
+@exercise("04.7")
+def _causal_norm(answer) -> None:
+    rng = np.random.default_rng(47)
+    for T, C, size in ((5, 3, 2.0), (4, 6, 1.0), (3, 2, 0.01)):
+        x = size * rng.standard_normal((T, C)) + np.arange(T)[:, None] * size
+        found = array(call(answer, x.copy()), (T, C), "The result")
+        poked = x.copy()
+        poked[-1] += 5 * size
+        after = array(call(answer, poked), (T, C), "The result")
+        if not close(after[:-1], found[:-1], 1e-9):
+            raise Wrong("It leaks: when the last token changes, earlier outputs move.")
+        _why_not_causal(found, x)
+
+
+def _why_not_causal(found, x) -> None:
+    """Hold a norm of the past to the right one, or name the near miss."""
+
+    def past(**choice):
+        parts = [_layer_norm(x[: t + 1], axis="all", **choice)[t] for t in range(len(x))]
+        return np.stack(parts)
+
+    if close(found, past(), 1e-7):
+        return
+    if close(found, _layer_norm(x), 1e-4):
+        raise Wrong("This is layer norm: each token by itself. The tokens before it count too.")
+    if close(found, past(outside=True), 1e-7):
+        raise Wrong("ε stands outside the root; inside is asked for.")
+    if close(found, past(eps=0.0), 1e-7):
+        raise Wrong("ε plays no part in your answer.")
+    if close(found, past(ddof=1), 1e-4):
+        raise Wrong("You divided by n − 1.")
+    by_feature = [_layer_norm(x[: t + 1], axis=0)[t] for t in range(len(x))]
+    if close(found, np.stack(by_feature), 1e-4):
+        raise Wrong("Each feature was averaged by itself. All features of those tokens count.")
+    own = [(x[t] - numerics.mean(x[: t + 1], (0, 1))) for t in range(len(x))]
+    if close(found, np.stack(own), 1e-4):
+        raise Wrong("The mean is off, the division is missing.")
+    raise Wrong("It does not leak, but the numbers are not right. Does a token count itself?")
