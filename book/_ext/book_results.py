@@ -70,25 +70,39 @@ def shown(value) -> str:
     """Return one entry of a table as it is written there."""
     if value is None:
         return ""
+    if isinstance(value, list | tuple):
+        return ", ".join(map(shown, value))
     text = f"{value:.3g}" if isinstance(value, float) else str(value)
     return text.replace("|", r"\|")
 
 
-def measured(runs: list[dict]) -> str:
-    """Return mean and standard deviation of what the runs of one setting ended at.
+def what_is_measured(runs: list[dict]) -> str:
+    """Return the entry of the runs that a table shows: the validation loss, or the first one."""
+    keys = [key for key in (runs[0] if runs else {}) if key != "seed"]
+    return "validation" if "validation" in keys else next(iter(keys), "")
 
-    That is the first entry of a run besides its seed; null is a run that diverged.
+
+def measured(runs: list[dict]) -> str:
+    """Return mean and standard deviation, over the runs of one setting, of what is measured.
+
+    null is a run that diverged; a short row of numbers is shown number by number.
     """
-    key = next((key for key in runs[0] if key != "seed"), None) if runs else None
-    ends = [run.get(key) for run in runs]
-    if key is None or not all(isinstance(end, int | float | None) for end in ends):
+    ends = [run.get(what_is_measured(runs)) for run in runs]
+    if ends and all(isinstance(end, list) and len(end) == len(ends[0]) <= 6 for end in ends):
+        return "; ".join(spread(list(column)) for column in zip(*ends, strict=True))
+    return spread(ends)
+
+
+def spread(ends: list) -> str:
+    """Return mean and standard deviation of numbers; nothing where they are no numbers."""
+    if not all(isinstance(end, int | float | None) for end in ends):
         return ""
     kept = [end for end in ends if end is not None]
     if not kept:
-        return "diverged"
-    spread = f"\u00a0±\u00a0{statistics.stdev(kept):.3f}" if len(kept) > 1 else ""
+        return "diverged" if ends else ""
+    wide = f"\u00a0±\u00a0{statistics.stdev(kept):.3f}" if len(kept) > 1 else ""
     lost = f" ({len(ends) - len(kept)} diverged)" if len(kept) < len(ends) else ""
-    return f"{statistics.mean(kept):.3f}{spread}{lost}"
+    return f"{statistics.mean(kept):.3f}{wide}{lost}"
 
 
 def across(settings: list[dict]) -> str | None:
@@ -104,7 +118,8 @@ def across(settings: list[dict]) -> str | None:
 
 def table_of(settings: list[dict]) -> tuple[str, list[str], list[list[str]]]:
     """Return what all settings share, in words, and the columns and rows of a table of the rest."""
-    bare = [{k: v for k, v in s.items() if k != "runs"} for s in settings]
+    bare = [{k: tuple(v) if isinstance(v, list) else v for k, v in s.items() if k != "runs"}
+            for s in settings]  # fmt: skip
     keys = list(dict.fromkeys(key for setting in bare for key in setting))
     same = [key for key in keys if len(bare) > 1 and all(s.get(key) == bare[0].get(key)
                                                          for s in bare)]  # fmt: skip
@@ -135,7 +150,7 @@ def table_and_words(part: dict) -> tuple[str, int, str]:
     if not settings or not all(isinstance(s, dict) and s.get("runs") for s in settings):
         return "", 0, ""
     same, columns, rows = table_of(settings)
-    key = next((key for key in settings[0]["runs"][0] if key != "seed"), "")
+    key = what_is_measured(settings[0]["runs"])
     words = f"Each entry: mean and standard deviation of `{key}` over the seeds"
     return as_table(columns, rows), len(rows), f"{words}. {f'Throughout: {same}.' if same else ''}"
 
