@@ -12,8 +12,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import pytest
 
-from helpers import explore as module
-from helpers.explore import Curve, Slider, explore, predict
+from helpers.explore import Curve, Slider, explore, page, predict, predictions, sliders
 
 WRONG = {"two": "One short: `len` counts from 1.", "four": "One too many."}
 
@@ -22,7 +21,8 @@ WRONG = {"two": "One short: `len` counts from 1.", "four": "One too many."}
 def shown(monkeypatch):
     """What is displayed, in order: widgets, or dictionaries of forms by mime type."""
     displayed = []
-    monkeypatch.setattr(module, "display", lambda what, **_: displayed.append(what))
+    for module in (predictions, sliders):
+        monkeypatch.setattr(module, "display", lambda what, **_: displayed.append(what))
     return displayed
 
 
@@ -94,9 +94,9 @@ def frames(text):
 def test_frames_are_what_draw_makes():
     pictures, sentences = frames(explorer(height=[1, 2, 5], width=[1, 2]).html())
     positions = [(h, w) for h in (1, 2, 5) for w in (1, 2)]  # the last control runs fastest
-    assert pictures == [module._svg(draw(h, w)) for h, w in positions]
+    assert pictures == [page.svg_of(draw(h, w)) for h, w in positions]
     assert len(set(pictures)) == 6
-    assert sentences == [module._text(describe(h, w)) for h, w in positions]
+    assert sentences == [page.text(describe(h, w)) for h, w in positions]
 
 
 def test_page_has_picture_words_and_labelled_controls():
@@ -107,7 +107,7 @@ def test_page_has_picture_words_and_labelled_controls():
     (image,) = tags.all("img")
     assert image["alt"] == "Rise & fall"
     uri = image["src"].removeprefix("data:image/svg+xml;base64,")
-    assert base64.b64decode(uri).decode() == module._svg(draw(2, 1))  # where the sliders start
+    assert base64.b64decode(uri).decode() == page.svg_of(draw(2, 1))  # where the sliders start
     assert int(image["width"]) == pytest.approx(2 * 96, abs=1)
     assert int(image["height"]) == pytest.approx(96, abs=1)
     first, second = tags.all("input")
@@ -150,7 +150,7 @@ def test_drawing_leaves_no_figure_and_no_setting_behind():
 
 
 def test_svg_is_small_and_still_drawn():
-    svg = module._svg(draw(1))
+    svg = page.svg_of(draw(1))
     assert svg.startswith("<svg")
     assert svg.endswith("</svg>")
     assert not re.search(r"<metadata|<!--|<\?xml|>\s+<", svg)
@@ -259,7 +259,7 @@ def test_result_on_the_page(kind, static):
     assert result["text/plain"].endswith("Since `x` < 1.")
     if kind == "choice":
         assert told["answer"] == "three"
-        assert told["replies"] == {k: module._text(v) for k, v in WRONG.items()}
+        assert told["replies"] == {k: page.text(v) for k, v in WRONG.items()}
         assert "Result: three" in tags.words
         assert result["text/plain"] == "Result: three. Since `x` < 1."
     if kind == "number":

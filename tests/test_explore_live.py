@@ -4,6 +4,7 @@ import matplotlib.pyplot as plt
 import pytest
 
 from helpers import explore
+from helpers.explore import runs
 
 
 class Handle:
@@ -23,7 +24,7 @@ def shown(monkeypatch):
         first.append((figure.axes[0].get_title(), display_id))
         return Handle(updates)
 
-    monkeypatch.setattr(explore, "display", display)
+    monkeypatch.setattr(runs, "display", display)
     monkeypatch.delenv("BOOK_STATIC", raising=False)
     return first, updates
 

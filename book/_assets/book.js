@@ -1,5 +1,5 @@
 // Brings predictions and explorers on the page to life. What they show was computed when the
-// outputs were stored (helpers/explore.py); nothing is fetched and nothing leaves the page.
+// outputs were stored (helpers/explore/); nothing is fetched and nothing leaves the page.
 "use strict";
 
 // --- explorers: stored frames under native range inputs
@@ -66,7 +66,7 @@ function verdict(form, guess, told) {
   return `${told.said.guessed} ${named}. ${right ? told.said.right : reply ?? told.said.other}`;
 }
 
-// What a drawing's axes span, in its own units and on the screen (helpers/explore.py wrote it).
+// What a drawing's axes span, in its own units and on the screen (helpers/explore/ wrote it).
 function frame(svg) {
   const { low, high, edge, top } = svg.dataset;
   const { width, height } = svg.viewBox.baseVal;

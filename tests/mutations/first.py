@@ -93,7 +93,7 @@ MUTATIONS = [
              ("test_training.py::test_evaluate_weighs_by_targets_and_restores_modes",)),
     Mutation("worked.py", "/ np.sqrt(width)", "/ width",
              ("test_worked.py::test_scale_divides_by_the_root",)),
-    Mutation("explore.py", "frames, \"sentences\"", "frames[::-1], \"sentences\"",
+    Mutation("explore/page.py", "frames, \"sentences\"", "frames[::-1], \"sentences\"",
              ("test_explore.py::test_frames_are_what_draw_makes",)),
     Mutation("figures/attention_by_hand.py", "apart = np.sqrt(2) / length",
              "apart = 2 / length", ("test_figures.py::test_lines_join_equal_scores_one_apart",)),

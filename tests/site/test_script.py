@@ -1,4 +1,4 @@
-"""The page's script says and draws what helpers/explore.py says and draws in a kernel."""
+"""The page's script says and draws what helpers/explore says and draws in a kernel."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers.explore import Curve, Prediction, _plot
+from helpers.explore import Curve, Prediction
+from helpers.explore.sketches import plot_of
 
 SCRIPT = (Path(__file__).parents[2] / "book/_assets/book.js").read_text("utf-8")
 CURVE = Curve([1, 4, 16], (0, 10), ("÷1", "÷√D"), "D", "keys")
@@ -75,7 +76,7 @@ def test_curves(locked):
     drawn = [line.get_attribute("points") for line in reveal.locator("polyline.guess").all()]
     kernel = re.findall(
         r'class="guess"[^>]*points="([^"]*)"',
-        _plot(CURVE, guess={"÷1": heights[:3], "÷√D": heights[3:]}),
+        plot_of(CURVE, guess={"÷1": heights[:3], "÷√D": heights[3:]}),
     )
     numbers = [[float(x) for x in re.findall(r"[\d.]+", line)] for line in drawn]
     expected = [[float(x) for x in re.findall(r"[\d.]+", line)] for line in kernel]

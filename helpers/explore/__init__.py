@@ -1,0 +1,24 @@
+"""Predictions before results, and figures with sliders, live in a kernel and on the static page.
+
+``predict`` asks the reader for a guess (a choice, a number or a sketched curve) and ``reveal``
+shows the result beside it. ``explore`` puts sliders on a figure. In a kernel both are ipywidgets.
+With ``BOOK_STATIC=1`` in the environment (set when outputs are stored for the book) both display
+plain HTML, which book/_assets/book.js brings to life on the page and which reads well without it.
+"""
+
+from helpers.explore.page import small_svg, static
+from helpers.explore.predictions import Curve, Prediction, predict
+from helpers.explore.runs import live
+from helpers.explore.sliders import Explorer, Slider, explore
+
+__all__ = [
+    "Curve",
+    "Explorer",
+    "Prediction",
+    "Slider",
+    "explore",
+    "live",
+    "predict",
+    "small_svg",
+    "static",
+]

@@ -1,0 +1,313 @@
+"""Predictions: a guess is asked for, and the result shown beside it."""
+
+import hashlib
+import itertools
+import json
+import math
+from collections.abc import Mapping, Sequence
+
+import ipywidgets
+from IPython.display import display
+
+from helpers.explore.page import attribute, shown, static, text
+from helpers.explore.sketches import Curve, ink_of, number_line, plot_of
+
+CLOSE = 0.1  # a guessed number within a tenth of the answer counts as right (of 1, for a 0)
+SAID = {  # what is said to a guess, here and by the page's script
+    "guessed": "You guessed",
+    "right": "That is right.",
+    "other": "That is not it.",
+    "curve": "Dashed: your sketch. Solid: what was computed.",
+}
+
+
+def predict(
+    question: str,
+    choices: Sequence[str] | None = None,
+    *,
+    number: bool = False,
+    curve: Curve | None = None,
+    wrong: Mapping | None = None,
+) -> "Prediction":
+    """Ask for a guess before a result is shown: a choice, a number or a sketched curve.
+
+    Args:
+        question: what is asked; `code` in backquotes is set as code.
+        choices: the answers to choose from; exactly one of them has no entry in ``wrong``.
+        number, curve: ask for a number, or for a curve (a ``Curve``), instead.
+        wrong: a reply to each mistaken choice (or number), naming what leads there.
+    Returns: the prediction, displayed; call its ``reveal`` with the computed result.
+    Raises: ValueError when it is not one of the three kinds, or a reply is missing or stray.
+    """
+    if sum((choices is not None, number, curve is not None)) != 1:
+        raise ValueError("give exactly one of choices=[…], number=True and curve=Curve(…)")
+    replies = dict(wrong or {})
+    if choices is not None:
+        unanswered = [choice for choice in choices if choice not in replies]
+        stray = [reply for reply in replies if reply not in choices]
+        if len(unanswered) != 1 or stray:
+            raise ValueError(
+                "wrong must hold a reply to every choice but the right one: "
+                f"without a reply are {unanswered}, not among the choices {stray}"
+            )
+    prediction = Prediction(question, choices, curve, replies)
+    prediction.show()
+    return prediction
+
+
+class Prediction:
+    """A question put to the reader; ``guess`` is None until they lock one."""
+
+    def __init__(self, question, choices, curve: Curve | None, replies: dict):
+        self.question, self.choices, self.curve, self.replies = question, choices, curve, replies
+        self.kind = "choice" if choices is not None else "curve" if curve else "number"
+        self.key = "p" + hashlib.sha256(question.encode()).hexdigest()[:8]
+        self.guess = None
+        self._when_locked = []
+
+    def show(self) -> None:
+        """Display the question and its form."""
+        if static():
+            display({"text/html": self._form(), "text/plain": self._plain()}, raw=True)
+        else:
+            display(self._form_widget())
+
+    def reveal(self, answer, because: str = "") -> None:
+        """Show the computed result, and the reader's guess against it.
+
+        Args:
+            answer: the choice, the number, or for each named curve its values along x.
+            because: a sentence of explanation, shown with the result.
+        Raises: ValueError when the result is a choice that ``wrong`` calls a mistake, or does
+            not have the form that was asked for.
+        """
+        answer = self._checked(answer)
+        if static():
+            plain = f"Result: {self._say(answer)}. {because}".strip()
+            display({"text/html": self._result(answer, because), "text/plain": plain}, raw=True)
+        else:
+            display(self._result_widget(answer, because))
+
+    def lock(self, guess) -> None:
+        """Take the guess; it cannot be changed afterwards."""
+        if self.guess is None:
+            self.guess = guess
+            for tell in self._when_locked:
+                tell()
+
+    def reply(self, answer) -> str:
+        """What to say to the guess that was locked, given the result."""
+        if self.kind == "curve":
+            return SAID["curve"]
+        if self.kind == "choice":
+            right = self.guess == answer
+            reply = self.replies.get(self.guess, "")
+        else:
+            right = _near(self.guess, answer)
+            reply = next((r for n, r in self.replies.items() if _near(self.guess, n)), "")
+        verdict = SAID["right"] if right else reply or SAID["other"]
+        return f"{SAID['guessed']} {self._say(self.guess)}. {verdict}"
+
+    def _checked(self, answer):
+        if self.kind == "choice":
+            if answer not in self.choices:
+                raise ValueError(f"answer must be one of {list(self.choices)}, got {answer!r}")
+            if answer in self.replies:
+                raise ValueError(f"the result is {answer!r}, which wrong calls a mistake")
+            return answer
+        if self.kind == "number":
+            if not math.isfinite(answer):
+                raise ValueError(f"answer must be a finite number, got {answer}")
+            return _rounded(float(answer))
+        if set(answer) != set(self.curve.names) or any(
+            len(answer[name]) != len(self.curve.x) for name in answer
+        ):
+            raise ValueError(
+                f"answer must hold {len(self.curve.x)} values for each of "
+                f"{list(self.curve.names)}, got { ({n: len(y) for n, y in answer.items()}) }"
+            )
+        rounded = {name: [_rounded(float(y)) for y in answer[name]] for name in self.curve.names}
+        if not all(map(math.isfinite, itertools.chain(*rounded.values()))):
+            raise ValueError(f"answer must hold finite numbers only, got {rounded}")
+        return rounded
+
+    def _say(self, answer) -> str:
+        if self.kind == "curve":
+            return "; ".join(f"{name}: {', '.join(map(shown, y))}" for name, y in answer.items())
+        return answer if self.kind == "choice" else shown(answer)
+
+    def _plain(self) -> str:
+        return "\n".join([f"Predict. {self.question}", *(f"- {c}" for c in self.choices or ())])
+
+    # -- on the page
+
+    def _form(self) -> str:
+        fields = {"choice": self._choices, "number": self._number, "curve": self._sketch}
+        return (
+            f'<form class="predict" method="dialog" data-key="{self.key}" data-kind="{self.kind}" '
+            f'autocomplete="off"><fieldset><legend><b>Predict.</b> {text(self.question)}</legend>'
+            f"{fields[self.kind]()}</fieldset>"
+            '<p class="predict-actions"><button type="submit">Lock my guess</button> '
+            '<span class="predict-locked" role="status"></span></p></form>'
+        )
+
+    def _choices(self) -> str:
+        return "".join(
+            f'<label><input type="radio" name="{self.key}" value="{attribute(choice)}" required> '
+            f"<span>{text(choice)}</span></label>"
+            for choice in self.choices
+        )
+
+    def _number(self) -> str:
+        return (
+            '<label><span>Your guess:</span> <input type="number" step="any" '
+            'inputmode="decimal" required></label>'
+        )
+
+    def _sketch(self) -> str:
+        low, high = self.curve.y
+        first = self._first_sketch()
+        rows = "".join(
+            f'<div class="predict-sliders" role="group" aria-label="{attribute(name)}" '
+            f'style="accent-color: {ink_of(line)}"><span style="color: {ink_of(line)}">'
+            f"{text(name)}</span>"
+            + "".join(
+                f'<label><span class="visually-hidden">{text(name)} at {shown(x)}</span>'
+                f'<input type="range" min="{low:g}" max="{high:g}" step="{(high - low) / 100:g}" '
+                f'value="{first[name][at]:g}" data-line="{line}" data-at="{at}"></label>'
+                for at, x in enumerate(self.curve.x)
+            )
+            + "</div>"
+            for line, name in enumerate(self.curve.names)
+        )
+        return plot_of(self.curve, guess=first) + rows
+
+    def _first_sketch(self) -> dict[str, list[float]]:
+        """Flat lines, one above the other, for the reader to bend."""
+        (low, high), count = self.curve.y, len(self.curve.names)
+        heights = [low + (high - low) * (count - line) / (count + 1) for line in range(count)]
+        flat = zip(self.curve.names, heights, strict=True)
+        return {name: [height] * len(self.curve.x) for name, height in flat}
+
+    def _result(self, answer, because: str) -> str:
+        told = {"answer": answer, "close": CLOSE, "said": SAID}
+        told["replies"] = {str(key): text(reply) for key, reply in self.replies.items()}
+        said = "" if self.kind == "curve" else f"<p><b>Result:</b> {text(self._say(answer))}</p>"
+        drawn = ""
+        if self.kind == "number":
+            drawn = self._line(answer)
+        elif self.kind == "curve":
+            values = f'<p class="visually-hidden">{text(self._say(answer))}</p>'
+            drawn = plot_of(self.curve, truth=answer, guess={}) + values
+        why = f"<p>{text(because)}</p>" if because else ""
+        return (
+            f'<details class="reveal" data-key="{self.key}" data-kind="{self.kind}" '
+            f'data-told="{attribute(json.dumps(told, ensure_ascii=False))}">'
+            "<summary>Show the result</summary>"
+            f'<p class="reveal-guess" role="status"></p>{said}{drawn}{why}</details>'
+        )
+
+    def _line(self, answer: float, guess: float | None = None) -> str:
+        numbers = [answer, 0.0, *(float(n) for n in self.replies)]
+        low, high = min(numbers), max(numbers)
+        room = 0.15 * (high - low or 1.0)
+        return number_line(low - room, high + room, answer, guess)
+
+    # -- in a kernel
+
+    def _form_widget(self) -> ipywidgets.Widget:
+        question = ipywidgets.HTML(f"<b>Predict.</b> {text(self.question)}")
+        inputs, read, sketch = self._inputs()
+        button = ipywidgets.Button(description="Lock my guess", button_style="primary")
+
+        def pressed(_):
+            if read() is None:
+                button.description = "Answer first"
+                return
+            self.lock(read())
+            for field in [*inputs, button]:
+                field.disabled = True
+            button.description = "Locked"
+
+        button.on_click(pressed)
+        shown = (
+            [question, *inputs, button] if sketch is None else [question, sketch, *inputs, button]
+        )
+        return ipywidgets.VBox(shown)
+
+    def _inputs(self):
+        if self.kind == "choice":
+            field = ipywidgets.RadioButtons(
+                options=self.choices, index=None, layout={"width": "max-content"}
+            )
+            return [field], lambda: field.value, None
+        if self.kind == "number":
+            field = ipywidgets.Text(placeholder="a number")
+            return [field], lambda: _parsed(field.value), None
+        low, high = self.curve.y
+        first = self._first_sketch()
+        fields = [
+            ipywidgets.FloatSlider(
+                min=low, max=high, step=(high - low) / 100, value=first[name][0],
+                description=f"{name} at {self.curve.x_label or 'x'} = {shown(x)}",
+                style={"description_width": "12em"}, layout={"width": "30em"},
+            )
+            for name in self.curve.names
+            for x in self.curve.x
+        ]  # fmt: skip
+        count, sketch = len(self.curve.x), ipywidgets.HTML()
+
+        def read():
+            values = [field.value for field in fields]
+            return {
+                name: values[line * count : (line + 1) * count]
+                for line, name in enumerate(self.curve.names)
+            }
+
+        def redraw(_=None):
+            sketch.value = plot_of(self.curve, guess=read())
+
+        for field in fields:
+            field.observe(redraw, "value")
+        redraw()
+        return fields, read, sketch
+
+    def _result_widget(self, answer, because: str) -> ipywidgets.Widget:
+        shown = ipywidgets.HTML("<i>Lock a guess above, or show the result without one.</i>")
+        button = ipywidgets.Button(description="Show the result")
+        box = ipywidgets.VBox([shown, button])
+
+        def open_it(_=None):
+            shown.value = self._verdict(answer, because)
+            box.children = [shown]
+
+        button.on_click(open_it)
+        self._when_locked.append(open_it)
+        if self.guess is not None:
+            open_it()
+        return box
+
+    def _verdict(self, answer, because: str) -> str:
+        parts = [] if self.guess is None else [f"<p>{text(self.reply(answer))}</p>"]
+        if self.kind == "curve":
+            parts.append(plot_of(self.curve, truth=answer, guess=self.guess or {}))
+        else:
+            parts.append(f"<p><b>Result:</b> {text(self._say(answer))}</p>")
+        if self.kind == "number":
+            parts.append(self._line(answer, self.guess))
+        return "".join([*parts, f"<p>{text(because)}</p>" if because else ""])
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.3g}")
+
+
+def _near(guess: float, number: float) -> bool:
+    return abs(guess - number) <= CLOSE * (abs(number) or 1)
+
+
+def _parsed(words: str) -> float | None:
+    try:
+        return float(words.replace(",", "."))
+    except ValueError:
+        return None
