@@ -24,6 +24,7 @@ GROWTH_SEEDS = range(5)
 TEXTS = ("the tales", "shuffled")
 STARTS = ("zero", "random", "mean", "as (rare)")
 BITS = (8, 4, 3, 2)
+WATCHED = ("said", "two", "she", "wide", "fox", "king")
 
 
 def chapter() -> dict:
@@ -45,13 +46,24 @@ def rank(names: dict, table, word: str, other: str) -> int:
     return int((cosines > cosines[of]).sum()) + 1
 
 
+def five_nearest(names: dict, table, word: str) -> list[str]:
+    """The five nearest neighbours of a word among all words."""
+    unit = F.normalize(table, dim=1)
+    cosines = unit @ unit[names["words"].index(word)]
+    cosines[names["words"].index(word)] = -2
+    return [names["words"][i] for i in cosines.topk(5).indices]
+
+
 def of_the_tales(names: dict, table) -> dict:
     """What is measured of a table that was trained on the tales."""
     right = [names["share_right"](names["rounded"](table, bits)) for bits in BITS]
+    kept = names["kept_neighbours"]
     return {
         "rank of queen": rank(names, table, "king", "queen"),
         "rank of evening": rank(names, table, "morning", "evening"),
-        "kept": [round(names["kept_neighbours"](table, bits), 4) for bits in BITS],
+        "five nearest": {word: five_nearest(names, table, word) for word in WATCHED},
+        "kept": [round(kept(table, bits), 4) for bits in BITS],
+        "kept among five": [round(kept(table, bits, among=5), 4) for bits in BITS],
         "right": [round(share, 4) for share in right],
     }
 

@@ -69,7 +69,7 @@ def test_shares_show_every_seed_their_mean_and_chance(ax):
     level, mean, dots, other, _ = ax.lines
     np.testing.assert_allclose(level.get_ydata(), [0.08, 0.08])
     np.testing.assert_allclose(mean.get_ydata(), [0.15, 0.7])
-    np.testing.assert_allclose(dots.get_xydata(), [[0, 0.1], [1, 0.8], [0, 0.2], [1, 0.6]])
+    np.testing.assert_allclose(dots.get_xydata(), [[0, 0.1], [400, 0.8], [0, 0.2], [400, 0.6]])
     np.testing.assert_allclose(other.get_ydata(), [0.075, 0.35])
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["0", "400"]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == list(shares)

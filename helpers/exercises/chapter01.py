@@ -87,7 +87,10 @@ def _gradient(answer) -> None:
 
 
 def which_bug() -> dict[str, Callable]:
-    """Four students' boxes, each from (B, T, C) to the same shape, each with one mistake."""
+    """Four students' boxes, each from (B, T, C) to the same shape, each with one mistake.
+
+    They give a tensor for a tensor, and an array for anything else.
+    """
     bugs = {
         "mean over the tokens of the sentence": lambda x: x - x.mean(axis=1, keepdims=True),
         "mean over the sentences of the batch": lambda x: x - x.mean(axis=0, keepdims=True),
@@ -104,10 +107,10 @@ def _mean_before(x):
 
 def _taking_arrays(function: Callable) -> Callable:
     def box(x):
-        x = numbers(x)
-        if x.ndim != 3:
-            raise ValueError(f"x must have the shape (B, T, C), got {x.shape}")
-        return function(x)
+        values = numbers(x)
+        if values.ndim != 3:
+            raise ValueError(f"x must have the shape (B, T, C), got {values.shape}")
+        return torch.tensor(function(values)) if isinstance(x, torch.Tensor) else function(values)
 
     return box
 
@@ -155,39 +158,57 @@ def _optimizer(answer) -> None:
     if torch.equal(second[3], first[3]):
         raise Wrong(
             "With this optimiser row 3 stays where it is in the second step: the claim holds. "
-            "What if it remembered the first?"
+            "What would move a number although its gradient is now 0?"
         )
     if not torch.isfinite(second).all():
         raise Wrong("The table holds nan or inf after two steps.")
 
 
-LOST = (
-    r"(?<!not )(?<!n't )(?<!nothing )(?:must|have to|has to|needs? to|should) (?:be )?"
-    r"(?:re)?-?train|student is right|(?:are|is) (?:indeed |really )?lost\b"
+DENIED = (
+    r"\b(?:not|nothing|never|no|nor|without|instead|wrong|mistake|rather|think\w*|thought|"
+    r"believ\w*|claim\w*|says|said)\b|n['’]t\b"
 )
-DENIED = r"\b(?:not|nothing|never|no need|without|instead of|wrong|mistake)\b|n['’]t\b"
+AGREES = (
+    r"\b(?:must|have to|has to|needs? to|should|and|then) (?:be )?(?:re-?)?train(?:ed)?\b"
+    r"(?! (?:row|vector|embedding|table|number))|student is right|(?:are|is) (?:indeed |really )?"
+    r"lost\b|(?:rows?|vectors?|embeddings?|numbers?|they)\b.{0,30}\b(?:useless|worthless|"
+    r"mean(?:s|ing)? nothing|meaningless)|embeddings? depends? on"
+)
+
+
+def _agrees(told: str) -> bool:
+    """Whether a clause says, and does not deny, that the rows are lost or to be trained again."""
+    spoilt = re.search(r"\bno longer (?:good|valid|useful|any good)", told, flags=re.IGNORECASE)
+    clauses = re.split(r"[.;:,!?]|\bbut\b", told)
+    said = (re.search(AGREES, clause, flags=re.IGNORECASE) for clause in clauses)
+    return bool(spoilt) or any(
+        found and not re.search(DENIED, clause[: found.start() + 1], flags=re.IGNORECASE)
+        for clause, found in zip(clauses, said, strict=True)
+    )
 
 
 @exercise("01.6")
 def _ids_are_places(answer) -> None:
-    told = answer if isinstance(answer, str) else ""
-    agrees = re.search(LOST, told, flags=re.IGNORECASE)
-    if agrees and not re.search(DENIED, told, flags=re.IGNORECASE):
+    if isinstance(answer, str) and _agrees(answer):
         raise Wrong("This seems to agree with the student. Have the numbers in the rows changed?")
     explained(
         answer,
         {
             "what an id finds after the change": r"another|other|wrong|different|someone|mismatch|"
-            r"no longer (match|fit|point)|shuffl|mixed up|scrambl|somebody|not its own|"
+            r"no longer (match|fit|point)|shuffl|mixed|scrambl|somebody|not its own|own row|own "
+            r"vector|relabel|renumber|\border\b|"
             r"(rows?|table|vectors?)\b.{0,40}\bold (order|place|number)|stayed",
-            "what an id is for": r"\brow|\bplace|\bposition|index|look|fetch|point",
-            "that the numbers in the rows are as good as before": r"as good|still (good|there|"
-            r"valid|right|fine|hold)|unchanged|same (numbers|vectors|values|rows)|not (lost|changed"
-            r"|harmed|damaged|gone)|n['’]t (lost|changed|harmed)|nothing (is|was|has been) lost|"
-            r"intact|unharmed|keep|survive|without (re-?)?train|no (re-?)?train|not "
-            r"(need|have) to (be )?(re-?)?train|nothing (needs|has) to",
-            "what to do instead": r"\bmov|permut|reorder|re-order|rearrang|copy|copied|migrat|"
-            r"sort the rows|reindex|swap|old (ids|numbering)|put each|map\b|carr(y|ied)",
+            "what an id is for": r"\brow|\bplace|\bposition|index|look|fetch|point|address|ticket|"
+            r"coat|label|\border\b|\bfind",
+            "that the numbers in the rows are as good as before": r"as good|still|fine\b|are good|"
+            r"unchanged|same (numbers|vectors|values|rows)|(not|n['’]t|never|nothing|none|no "
+            r"(row|vector|number|embedding)s?)\b.{0,20}\b(lost|chang|harm|damag|gone|wrong)|"
+            r"not depend|intact|unharmed|keep|survive|(without|no|not|instead of|rather than)\b"
+            r".{0,20}(re-?)?train|nothing (needs|has) to|only the order|in the wrong order|"
+            r"(just|only|simply)\b.{0,25}(order|place|sort|mov|permut)",
+            "what to do instead": r"\bmov|permut|\bre-?order|rearrang|copy|copied|migrat|"
+            r"\bsort (the|its|their|them|it|row|table)|re-?index|swap|old (ids|numbering)|\bput\b|"
+            r"map\b|carr(y|ied)|\bbuild|\bhang|\bgive (each|every)|appl(y|ied)|go back to",
         },
     )
 

@@ -111,9 +111,9 @@ def draw_shares(
 
     Shapes: for each name (N, S), a row a seed and a column for each of the steps.
     """
-    places = np.arange(len(steps))
+    places = np.asarray(steps, dtype=float)
     ax.axhline(chance, color="#555555", linestyle=":", linewidth=1.2)
-    ax.text(-0.2, chance - 0.055, "chance", fontsize=9, color="#555555")
+    ax.text(0.75 * places[-1], chance - 0.055, "chance", fontsize=9, color="#555555")
     for n, (name, runs) in enumerate(shares.items()):
         runs, ink = np.asarray(runs), INKS[n]
         ax.plot(places, runs.mean(axis=0), color=ink, label=name)

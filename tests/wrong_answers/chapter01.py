@@ -55,8 +55,8 @@ RIGHT = {
     "01.3": dict(BUGS),
     "01.4": torch.tensor([2, 5, 1]),
     "01.5": lambda parameters: torch.optim.AdamW(parameters, lr=0.01, weight_decay=0.1),
-    "01.6": "After the change an id points to a different word's row. The rows are unchanged, so "
-    "permute them into the new order instead of training again.",
+    "01.6": "The student thinks that the rows are lost and must be trained again. But nothing is "
+    "lost: each id now points to the row of a different word, so put the rows in the new order.",
     "01.7": lambda rows, old, new: moved(rows, old, new).astype(np.float32).tolist(),
 }
 
@@ -114,6 +114,16 @@ WRONG = {
     "01.6": [
         ("The ids are new, so the embeddings are lost, and one has to train again.", "agree"),
         ("The student is right: each id now fetches another row, move on and train.", "agree"),
+        (
+            "The rows are at other places, still unchanged, but the model must be trained again.",
+            "agree",
+        ),
+        ("Each id fetches another row; nothing helps but to move the data and retrain.", "agree"),
+        ("Other ids find rows that are no longer good, not even if one moves them.", "agree"),
+        (
+            "It is not possible to move the rows: with other ids the old numbers mean nothing.",
+            "agree",
+        ),
         ("Something went wrong with the table of numbers in this model, I believe.", "what an id"),
         ("The model now sees other words than before, and that is a pity for it.", "what an id is"),
         ("An id fetches a row, and now it fetches the row of another word.", "as good as before"),
