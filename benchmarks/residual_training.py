@@ -72,10 +72,13 @@ def settings(part: str) -> list[dict]:
         runs += [("neither", 8, lr, "torch") for lr in (0.0003, 0.003)]
         runs += [("neither", 8, 0.001, "kept")]
         runs += [(stack, 8, 0.001, "torch") for stack in PARTIAL]
-        return [
+        runs += [(stack, 16, 0.001, "torch") for stack in PARTIAL[2:]]  # as many sub-layers
+        found = [
             {"stack": stack, "L": L, "lr": lr, "start": start, "steps": 300}
             for stack, L, lr, start in runs
         ]
+        patient = {"stack": "norm alone", "L": 8, "lr": 0.0003, "start": "torch", "steps": 3000}
+        return [*found, patient]
     rates = (0.003,) if part == "ladder" else (0.001, 0.01)
     models = MODELS if part == "ladder" else MODELS[:6]
     return [{"model": model, "lr": lr, "steps": 2000} for lr in rates for model in models]

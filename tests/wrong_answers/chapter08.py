@@ -49,11 +49,11 @@ ZERO3, ZERO1 = np.zeros(3), np.zeros(1)
 RIGHT = {
     "08.1": lambda x, y: F.layer_norm(torch.tensor(x + y).float(), x.shape[-1:]),
     "08.2": lambda *given: torch_s(*(torch.tensor(part, dtype=torch.float32) for part in given)),
-    "08.3": dict(BUGS),
+    "08.3": {student: bug.replace("−", "-") for student, bug in BUGS.items()},
     "08.4": torch.tensor(ROOTS),
     "08.5": np.diag([0.0, -1.0, 0.0]),
-    "08.6": "The embedding, attention and output table were trained together with the network and "
-    "rely on it. Compare with a reader trained without it from the start.",
+    "08.6": "The rest of the reader had adapted to its presence, so removing it breaks more than "
+    "the network itself. One should have fitted another reader without it and compared these.",
     "08.7": (W1, ZERO3, W2, ZERO1),
 }
 
@@ -65,6 +65,7 @@ WRONG = {
         (lambda x, y: x + y, "still to be normed"),
         (lambda x, y: normed(x + y, ddof=1), "n − 1"),
         (lambda x, y: normed(x + y, axis=0), "over the tokens"),
+        (lambda x, y: normed(x + y, axis=2), "axis 2 is out of bounds"),
         (eps_outside, "beside the root"),
         (no_eps, "Right but for ε"),
         (by_variance, "not by its root"),
@@ -140,5 +141,10 @@ WRONG = {
             "the smaller",
         ),
         ((W1, np.zeros(2), W2, ZERO1), "should have shape"),
+        (
+            # b + 100 passes the ReLU unbent, unless b is below −100
+            (np.array([[1.0, 0], [-1, 1]]), [0.0, 100.0], np.ones((2, 1)), [-100.0]),
+            "Right for small numbers only",
+        ),
     ],
 }
