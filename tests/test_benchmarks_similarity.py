@@ -13,7 +13,9 @@ def test_cells_of_the_chapter_that_is_measured_are_there():
     cells = json.loads(chapter.read_text("utf-8"))["cells"]
     assert set(similarity.CELLS) <= {cell["id"] for cell in cells}
     names = similarity.chapter()
-    assert all(callable(names[name]) for name in ("looked_at", "correlations", "controls"))
+    assert all(
+        callable(names[name]) for name in ("looked_at", "correlations", "found_by", "controls")
+    )
     assert names["LOOKS"][-1] == similarity.STEPS
 
 

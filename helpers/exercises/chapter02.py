@@ -130,7 +130,10 @@ def _which_bug(answer) -> None:
 def _three_winners(answer) -> None:
     query = array(answer, (2,), "The place (x, y)")
     if np.abs(query).max() > 11.5:
-        raise Wrong("This place is outside the map, which ends at 11.5 to each side.")
+        raise Wrong(
+            "This place is outside the map, which ends at 11.5 to each side. "
+            "(x, y) is asked for, not angle and length."
+        )
     if not np.linalg.norm(query) > 0:
         raise Wrong("The origin has no direction, so cosine cannot name anything there.")
     dots, lengths = POINTS @ query, np.linalg.norm(POINTS, axis=1)
@@ -182,17 +185,25 @@ def _nearest_to_first(rows: Float[np.ndarray, "N C"]) -> int:
 
 @exercise("02.6")
 def _two_species(answer) -> None:
-    agrees = r"there (really )?are two species|student is right|is not wrong|two species,? (so|as)"
+    agrees = (
+        r"there (really )?are two species|student is right|is not wrong|two species,? (so|as)|"
+        r"shows which species|sign of (its|the|each) species|found that there are two"
+    )
     if re.search(agrees, str(answer), re.I):
         raise Wrong("This seems to agree with the student. Try it on random points.")
     explained(
         answer,
         {
-            "what is left of two numbers": r"\bsign\b|which (one )?(of the two )?is (the )?larger|"
-            r"\border\b|larger or smaller|whether|(bigger|greater|larger) than|[+±]\s*1|"
-            r"1, ?[-−]1|[-−]1, ?1",
-            "whether it would happen with other data": r"\bany\b|every|always|random|whatever|"
-            r"all data|other data|regardless|noise|no matter|each plant|one species",
+            "what is left of two numbers": r"\bsign\b|which (one |feature |number )?(of the two "
+            r"(features |numbers |entries )?)?is (the )?(larger|bigger|greater)|order of (the )?"
+            r"two|(bigger|greater|larger|smaller)|[+±]\s*1|plus or minus one|opposite|"
+            r"1, ?[-−]1|[-−]1, ?1|two (outcomes|values|results|possib)|"
+            r"(leaves?|left|keeps?|remains?)\b.{0,40}\b(nothing|zero|difference)",
+            "whether it would happen with other data": r"\bany (\w+ )?(data|points?|two|numbers?|"
+            r"cloud|set|input|sample|plants?|feature)|anything|every (data|point|cloud|set|input|"
+            r"sample|pair|two)|\ball (data|points|pairs|clouds|inputs)|always|random|whatever|"
+            r"(other|same) (data|points)|regardless|noise|no matter|artefact|artifact|arithmetic|"
+            r"(single|one|same) species|even if|must (fall|land)",
         },
     )
 

@@ -123,6 +123,16 @@ WRONG = {
         ),
         ("Only the sign of the difference is left by LayerNorm in two dimensions.", "other data"),
         ("There are two species, since random points would have no sign like that.", "agree"),
+        ("LayerNorm keeps the sign of x - y, which shows which species each plant is of.", "agree"),
+        ("Every plant keeps the sign of its species, so two species have been found.", "agree"),
+        (
+            "He should have used BatchNorm, because it matters whether the features are scaled.",
+            "what is left",
+        ),
+        (
+            "The sample of 500 plants is too small to conclude anything about their species.",
+            "what is left",
+        ),
         ("It keeps the sign.", "one or two whole sentences"),
         (0.5, "A text is asked for"),
     ],
