@@ -1,16 +1,17 @@
 """Train the writer of chapter 04 with each norm, over learning rates, batch sizes and seeds.
 
-``python benchmarks/norm_training.py [norms] [pairs] [batches] [controls]`` writes these parts of
-helpers/data/results/norm_training.json, all of them without arguments. Chapter 04 takes from there
-what would take too long in the chapter. The script runs the chapter's own cells, so what is stored
-is what a reader sees; the chapter trains a part of the runs again and compares. On one core all
-parts together take about six minutes.
+``python benchmarks/norm_training.py [norms] [pairs] [batches] [controls] [probes]`` writes these
+parts of helpers/data/results/norm_training.json, all of them without arguments. Chapter 04 takes
+from there what would take too long in the chapter. The script runs the chapter's own cells, so what
+is stored is what a reader sees; the chapter trains a part of the runs again and compares. On one
+core all parts together take about eight minutes.
 """
 
 import copy
 import itertools
 import sys
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from common import about, cells_of, store
@@ -20,10 +21,11 @@ from helpers.blocks import NORMS, Block
 from helpers.training import evaluate, train
 
 CHAPTER = "04_layernorm_vs_batchnorm"
-CELLS = ("the-model", "the-training")
-SEEDS = {"norms": range(5), "pairs": range(5, 15), "batches": range(5), "controls": range(5)}
+CELLS = ("the-undoing", "the-model", "the-training")
+SEEDS = {"norms": range(5), "pairs": range(5, 15), "batches": range(5), "controls": range(5),
+         "probes": range(5)}  # fmt: skip
 RATES = (0.003, 0.01, 0.03, 0.1)
-KEPT = ("validation", "together", "alone", "own", "borrowed", "drift")
+KEPT = ("validation", "together", "alone", "own", "swapped", "drift")
 
 # norms, learning rates, and what else is set
 PARTS = {
@@ -40,6 +42,11 @@ PARTS = {
         (("layer", "none"), (0.01,), {"shake": 0.1}),
         (("layer", "batch"), (0.01,), {"learn": False}),
     ),
+    "probes": (
+        (("layer", "batch", "instance", "group"), (0.01,), {"probe": True}),
+        (("batch",), (0.01,), {"batch_size": 1, "probe": True}),
+        (("batch",), (0.01,), {"batch_size": 4, "probe": True}),
+    ),
 }
 
 
@@ -47,7 +54,7 @@ def chapter() -> dict:
     """Run the cells of the chapter that define the model and its training; what they define."""
     tokenizer = corpus.CharTokenizer(corpus.load())
     train_ids, validation_ids = corpus.split(tokenizer.encode(corpus.load()))
-    names = {"torch": torch, "nn": torch.nn, "F": F, "copy": copy, "itertools": itertools,
+    names = {"np": np, "torch": torch, "nn": torch.nn, "F": F, "copy": copy, "itertools": itertools,
              "corpus": corpus, "norms": norms, "NORMS": NORMS, "Block": Block, "train": train,
              "evaluate": evaluate, "tokenizer": tokenizer, "train_ids": train_ids,
              "validation_ids": validation_ids}  # fmt: skip
@@ -68,6 +75,8 @@ def one_run(names: dict, seed: int, *, norm: str, **setting) -> dict:
     except FloatingPointError:
         return {"seed": seed, "validation": None}
     kept = {key: round(run[key], 4) for key in KEPT if key in run}
+    if "left" in run:
+        kept["left"] = [round(share, 4) for share in run["left"]]
     gamma = torch.tensor(run["gamma"])
     if len(gamma):
         kept["gamma"] = [round(x.item(), 3) for x in (gamma.mean(), gamma.std(), gamma.min())]

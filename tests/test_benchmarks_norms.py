@@ -13,8 +13,8 @@ def test_cells_of_the_chapter_that_is_measured_are_there():
     cells = json.loads(chapter.read_text("utf-8"))["cells"]
     assert set(module.CELLS) <= {cell["id"] for cell in cells}
     names = module.chapter()
-    run = names["trained"]("batch", seed=0, lr=0.01, steps=101)
-    assert {"validation", "together", "alone", "own", "borrowed"} <= set(run)
+    run = names["trained"]("batch", seed=0, lr=0.01, steps=101, probe=True)
+    assert {"validation", "together", "alone", "own", "swapped"} <= set(run)
 
 
 def test_stored_results_are_those_of_the_script():

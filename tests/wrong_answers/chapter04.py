@@ -109,6 +109,10 @@ WRONG = {
             lambda x, m, v, k: ((x - x.mean(0)) / (x.std(0) + 1e-5), *batch(x, m, v, k)[1:]),
             "inside the root",
         ),
+        (
+            lambda x, m, v, k: ((x - x.mean(0)) / x.std(0), *batch(x, m, v, k)[1:]),
+            "inside the root",
+        ),
     ],
     "04.3": [
         (dict.fromkeys(BUGS, "divided by n - 1"), "1 of the 4 are right"),
@@ -120,6 +124,8 @@ WRONG = {
         (1e-5, "for ε outside the root"),
         (1e-5 / 3, "or its square"),
         (1e-5**0.5, "the output has 0.707"),
+        (0.0018, "within a percent"),
+        (0.00185, "within a percent"),
         (0.5, "the output has 1"),
         (-0.0018, "is positive"),
     ],
