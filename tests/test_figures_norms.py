@@ -51,18 +51,19 @@ def test_reads_are_cells_in_the_colours_of_their_kinds(ax):
     np.testing.assert_allclose(ax.patches[3].get_xy(), (0, 3.5))  # under the gap between sentences
 
 
-def test_stages_are_shown_up_to_one_and_keep_their_proportions():
-    figure, axes = plt.subplots(3, 1)
-    stages = {"x": np.array([8.0, 10, 12]), "y": np.array([-2.0, 0, 2]), "z": np.array([1.0, 1, 1])}
-    draw.draw_stages(axes, stages, upto=1)
-    dots = [ax.lines[2].get_xdata() for ax in axes[:2]]
+def test_a_stage_keeps_its_proportions_and_may_be_named_only():
+    figure, (first, second, hidden) = plt.subplots(3, 1)
+    assert draw.draw_stage(first, "x", np.array([8.0, 10, 12])) is first
+    draw.draw_stage(second, "y", np.array([-2.0, 0, 2]))
+    dots = [ax.lines[2].get_xdata() for ax in (first, second)]
     np.testing.assert_allclose(dots[0], dots[1])
     np.testing.assert_allclose(np.diff(dots[0]), 0.28)
-    bar = axes[0].lines[1].get_xdata()
+    bar = first.lines[1].get_xdata()
     np.testing.assert_allclose(bar[1] - bar[0], 2 * dots[0].std())
-    assert [text.get_text() for text in axes[1].texts] == ["y", "−2", "0", "2"]
-    assert len(axes[2].lines) == 0
-    draw.draw_stages(axes, stages, upto=2)  # equal numbers fall on one dot
+    assert [text.get_text() for text in second.texts] == ["y", "−2", "0", "2"]
+    draw.draw_stage(hidden, "z", np.array([1.0, 1, 1]), shown=False)
+    assert len(hidden.lines) == 0
+    draw.draw_stage(hidden, "z", np.array([1.0, 1, 1]))  # equal numbers fall on one dot
     plt.close(figure)
 
 

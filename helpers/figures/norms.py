@@ -1,6 +1,6 @@
 """Drawings of chapter 04: blocks of numbers, who reads whom, ε, stages of a norm, and losses."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from jaxtyping import Num
@@ -103,18 +103,18 @@ def draw_reads(
     return ax
 
 
-def draw_stages(axes: Iterable[Axes], stages: Mapping, *, upto: int) -> None:
-    """Draw a vector at each stage of a norm on a number line of its own, the first few shown.
+def draw_stage(ax: Axes, name: str, values_C: Num[np.ndarray, " C"], *, shown: bool = True) -> Axes:
+    """Draw a vector at one stage of a norm as dots on a number line, or its name only.
 
-    A thick bar spans one deviation on each side of the mean. Shapes: each stage (C,), one Axes
-    a stage; stages beyond the index ``upto`` are named only.
+    A thick bar spans one deviation on each side of the mean. The line runs from the smallest
+    number to the largest, so that stages drawn one above the other keep their dots in place.
     """
-    for n, (ax, (name, values_C)) in enumerate(zip(axes, stages.items(), strict=True)):
-        ax.set_axis_off()
-        ax.set(xlim=(0, 1), ylim=(-1, 1))
-        ax.text(0.0, 0, name, va="center", fontsize=9, color="black" if n <= upto else "#bbbbbb")
-        if n <= upto:
-            _number_line(ax, np.asarray(values_C, dtype=float))
+    ax.set_axis_off()
+    ax.set(xlim=(0, 1), ylim=(-1, 1))
+    ax.text(0.0, 0, name, va="center", fontsize=9, color="black" if shown else "#bbbbbb")
+    if shown:
+        _number_line(ax, np.asarray(values_C, dtype=float))
+    return ax
 
 
 def _number_line(ax: Axes, values_C: Num[np.ndarray, " C"]) -> None:
