@@ -137,11 +137,11 @@ def initialise(
 ) -> tuple[Start, ...]:
     """Start every parameter of a model once, and say how.
 
-    Embeddings are drawn from N(0, embedding²), and a padding row is 0; weights by the scheme; those
-    of linear maps whose own name is in `residual_names` are multiplied by `residual`; gains are 1,
-    shifts 0. A tied table counts as an embedding. `packed` says which linear maps hold several in
-    one, {"qkv": 3} unless given, and so does nn.MultiheadAttention: each part has fans of its own.
-    What it does not know it leaves, and the result says so.
+    Embeddings are drawn from N(0, embedding²), a padding row is 0; weights by the scheme. Linear
+    maps whose own name is in `residual_names`, weight and bias, are multiplied by `residual`. Gains
+    are 1, shifts 0. A tied table counts as an embedding. `packed` says which linear maps hold
+    several in one, {"qkv": 3} unless given, and so does nn.MultiheadAttention: each part has fans
+    of its own. What it does not know it leaves, and the result says so.
     Raises: ValueError where embedding or residual is negative or not finite, or a packed weight
     cannot be cut into its parts.
     """
@@ -189,7 +189,7 @@ class _Drawer:
             factor = self.residual if residual else 1.0
             parts = self.packed.get(own_name, 1)
             yield self._weight(module.weight, "residual" if residual else "weight", parts, factor)
-            yield self._bias(module.bias, module.in_features)
+            yield self._bias(module.bias, module.in_features, factor)
         elif isinstance(module, nn.MultiheadAttention):
             yield self._weight(module.in_proj_weight, "weight", 3)
             for name in ("q_proj_weight", "k_proj_weight", "v_proj_weight"):
@@ -224,12 +224,15 @@ class _Drawer:
 
         return weight, role, self.scheme.std(fan_in, fan_out) * factor, value
 
-    def _bias(self, bias, fan_in: int) -> Step:
+    def _bias(self, bias, fan_in: int, factor: float = 1.0) -> Step:
         if bias is None or not self.scheme.drawn_bias:
             return bias, "bias", 0.0, lambda: torch.zeros_like(bias)
-        std, scheme = (3 * fan_in) ** -0.5, TORCH
-        value = lambda: draw(scheme, bias.numel(), fan_in, self.generator)[:, 0].view_as(bias)
-        return bias, "bias", std, value
+
+        def value() -> Tensor:
+            drawn = draw(TORCH, bias.numel(), fan_in, self.generator)
+            return drawn[:, 0].view_as(bias) * factor  # as far as a weight of the same layer
+
+        return bias, "bias", TORCH.std(fan_in, 1) * factor, value
 
 
 def _is_embedding(module: nn.Module) -> bool:

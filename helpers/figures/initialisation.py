@@ -1,0 +1,121 @@
+"""Drawings of chapter 10: sizes and gradients by layer, losses of starts, and races."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+
+# Each scheme keeps its colour and dash through the whole chapter.
+INKS = {
+    "LeCun": "#0072B2",
+    "Xavier": "#D55E00",
+    "He": "#009E73",
+    "torch": "#CC79A7",
+    "0.02": "#8c6d00",
+    "Xavier · 1/√(2L)": "#56B4E9",
+    "Xavier, zero start": "#000000",
+}
+DASHES = {"Xavier": (0, (4, 2)), "torch": (0, (1, 1.5)), "Xavier, zero start": (0, (6, 2, 1, 2))}
+RATE_INKS = ("#56B4E9", "#0072B2", "#D55E00")
+GREY, PALE = "#777777", "#c4c4c4"
+
+
+def draw_sizes(
+    ax: Axes, sizes: Mapping[str, Float[np.ndarray, "seeds L"]], *, title: str = ""
+) -> Axes:
+    """Draw how large the numbers are after each layer, a line a scheme, on a log scale.
+
+    A line is the geometric mean over the seeds. Shapes: each (seeds, L), all positive.
+    """
+    for name, sizes_SL in sizes.items():
+        mean_L = np.exp(np.log(sizes_SL).mean(axis=0))
+        layers = np.arange(1, len(mean_L) + 1)
+        ax.plot(layers, mean_L, color=INKS[name], linestyle=DASHES.get(name, "-"), label=name)
+    ax.set_yscale("log")
+    ax.minorticks_off()
+    ax.set(xlabel="layer", ylabel="size", title=title)
+    return ax
+
+
+def draw_by_layer(
+    ax: Axes,
+    values_SL: Float[np.ndarray, "seeds L"],
+    *,
+    name: str,
+    limits: tuple[float, float],
+    title: str = "",
+) -> Axes:
+    """Draw one quantity by layer on a log scale, a thin line a seed and a thick one their mean.
+
+    Values outside the limits are drawn on the nearer edge. The mean is geometric.
+    Shapes: (seeds, L), none negative.
+    """
+    kept_SL = np.clip(values_SL, *limits)
+    layers = np.arange(1, kept_SL.shape[1] + 1)
+    for kept_L in kept_SL:
+        ax.plot(layers, kept_L, color=INKS[name], linewidth=0.6, alpha=0.5)
+    mean_L = np.exp(np.log(kept_SL).mean(axis=0))
+    ax.plot(layers, mean_L, color=INKS[name], linewidth=2)
+    ax.set_yscale("log")
+    ax.minorticks_off()
+    ax.set(xlabel="layer", xlim=(0, 25), xticks=[1, 6, 12, 18, 24], title=title)
+    ax.set_ylim(limits[0] / 2, limits[1] * 2)
+    return ax
+
+
+def draw_starts(
+    ax: Axes,
+    losses: Mapping[str, Mapping[float, Float[np.ndarray, " seeds"]]],
+    *,
+    label: str = "validation loss (nats)",
+    limits: tuple[float, float] | None = None,
+) -> Axes:
+    """Draw final losses of several starts, a row a start, a line of dots a learning rate.
+
+    A seed that diverged (nan), or lies beyond the limits, stands as a triangle at the right edge.
+    """
+    rates = sorted({rate for by_rate in losses.values() for rate in by_rate})
+    inks = dict(zip(rates, RATE_INKS if len(rates) > 1 else RATE_INKS[1:], strict=False))
+    for row, by_rate in enumerate(losses.values()):
+        for place, (rate, found_S) in enumerate(sorted(by_rate.items())):
+            found_S = np.asarray(found_S, dtype=float)
+            height = row + 0.22 * (place - (len(by_rate) - 1) / 2)
+            inside = np.isfinite(found_S) & (limits is None or found_S <= limits[1])
+            ax.plot(found_S[inside], np.full(inside.sum(), height), "o", color=inks[rate],
+                    markersize=3.5, label=f"{rate:g}" if row == 0 else None)  # fmt: skip
+            if not inside.all() and limits is not None:
+                ax.plot(limits[1], height, ">", color=inks[rate], markersize=6, clip_on=False)
+    ax.set_yticks(range(len(losses)), list(losses))
+    ax.set(ylim=(len(losses) - 0.5, -0.5), xlabel=label)
+    if limits is not None:
+        ax.set_xlim(*limits)
+    ax.grid(axis="x", color="#e4e4e4", linewidth=0.6)
+    return ax
+
+
+def draw_race(
+    ax: Axes,
+    steps: Sequence[int],
+    losses: Mapping[str, Float[np.ndarray, "seeds steps"]],
+    *,
+    marks: Mapping[str, float] | None = None,
+) -> Axes:
+    """Draw validation losses at a few steps, a dot a seed and a line through the means.
+
+    Steps stand at equal distances. `marks` are names and heights of grey lines to compare with.
+    """
+    places = np.arange(len(steps))
+    for name, height in (marks or {}).items():
+        ax.plot([0, len(steps) - 1], [height, height], color=PALE, linewidth=1, zorder=0)
+        ax.annotate(name, (len(steps) - 1, height), xytext=(0, 2), textcoords="offset points",
+                    color=GREY, fontsize=7, ha="right")  # fmt: skip
+    styles = zip(("#000000", "#0072B2", "#D55E00", "#009E73"), ("-", "--", "-.", ":"), strict=True)
+    for (name, losses_SK), (ink, dash) in zip(losses.items(), styles, strict=False):
+        ax.plot(places, losses_SK.mean(axis=0), color=ink, linestyle=dash, label=name)
+        across = np.tile(places, len(losses_SK))
+        ax.plot(across, np.ravel(losses_SK), "o", color=ink, markersize=2.5)
+    ax.set_xticks(places, [f"{step}" for step in steps])
+    ax.set(xlabel="steps", ylabel="validation loss (nats)")
+    ax.legend(fontsize=8)
+    return ax
