@@ -96,6 +96,7 @@ class SelfAttention(nn.Module):
     """
 
     memory: Memory | None = None  # set by `remembering`
+    maps: list[Tensor] | None = None  # set by `watching`
 
     def __init__(
         self,
@@ -124,11 +125,19 @@ class SelfAttention(nn.Module):
             q_BHTD, k_BHTD = self.turn(q_BHTD, start), self.turn(k_BHTD, start)
         if self.memory is not None:
             k_BHTD, v_BHTD = self.memory.extend(k_BHTD, v_BHTD)
-        length, device = start + T, x_BTC.device
-        allowed = causal_mask(length, device=device)[start:] if self.causal else None
-        tilt = None if self.tilt is None else self.tilt(self.heads, T, length).to(x_BTC)
-        steps = attention_steps(q_BHTD, k_BHTD, v_BHTD, allowed=allowed, tilt=tilt)
-        return self.out(steps.output.transpose(1, 2).reshape(B, T, C))
+        D, bias = q_BHTD.shape[-1], self._bias(T, start + T, like=q_BHTD)
+        weights_BHTT = ((q_BHTD / D**0.5) @ k_BHTD.mT + bias).softmax(dim=-1)
+        if self.maps is not None:
+            self.maps.append(weights_BHTT.detach())
+        return self.out((weights_BHTT @ v_BHTD).transpose(1, 2).reshape(B, T, C))
+
+    def _bias(self, queries: int, keys: int, *, like: Tensor) -> Float[Tensor, "*heads Tq Tk"]:
+        """What the scaled scores get: the tilt, and -inf where reading is not allowed."""
+        ahead = keys - queries + 1 if self.causal else keys
+        bias_TT = torch.full((queries, keys), -torch.inf, device=like.device).triu(ahead)
+        if self.tilt is not None:
+            bias_TT = bias_TT + self.tilt(self.heads, queries, keys).to(like.device)
+        return bias_TT.to(like.dtype)
 
 
 @contextmanager
@@ -145,6 +154,23 @@ def remembering(module: nn.Module) -> Iterator[None]:
     finally:
         for layer in layers:
             layer.memory = None
+
+
+@contextmanager
+def watching(module: nn.Module) -> Iterator[list[Float[Tensor, "B H Tq Tk"]]]:
+    """Let each attention in a module note its weights, in the order of the calls, until this ends.
+
+    Gives the list that they are added to: after one call of a model, a map for each layer.
+    """
+    layers = [part for part in module.modules() if isinstance(part, SelfAttention)]
+    maps: list[Tensor] = []
+    for layer in layers:
+        layer.maps = maps
+    try:
+        yield maps
+    finally:
+        for layer in layers:
+            layer.maps = None
 
 
 def depends_on(

@@ -80,6 +80,8 @@ class GPT(nn.Module):
         if config.tied:
             self.head.weight = self.embedding.weight
         initialise(self, GPT2, generator, embedding=0.02, residual=residual_factor(config.layers))
+        if not config.tied:  # then the first loss is log V, and no logit has to be unlearned
+            nn.init.zeros_(self.head.weight)
 
     def forward(self, ids_BT: Int[Tensor, "B T"], start: int = 0) -> Float[Tensor, "B T V"]:
         """Logits for what follows each token; the first one stands at position `start`."""

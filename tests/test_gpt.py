@@ -180,6 +180,12 @@ def test_flops_are_those_that_torch_counts():
     )
 
 
+def test_a_head_of_its_own_starts_at_zero():
+    gpt, x = model(tied=False), ids(2, 12)
+    assert torch.equal(gpt(x), torch.zeros(2, 12, 17))
+    assert model(tied=True)(x).std() > 0
+
+
 def test_it_learns_a_text_by_heart():
     gpt, text = model(positions="rope", layers=2), ids(1, 13)
     optimizer = torch.optim.Adam(gpt.parameters(), lr=0.01)

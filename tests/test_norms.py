@@ -86,6 +86,16 @@ def test_train_and_eval_are_torchs_with_gradients(name, size):
                 torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-10)
 
 
+@pytest.mark.parametrize(("name", "centred"), [("layer", True), ("rms", False)])
+def test_modules_are_normalise_with_gamma_and_beta(name, centred):
+    mine, _ = pair(name)
+    for size, level in ((2.0, 5.0), (0.003, 0.0)):
+        x = block(seed=3, size=size, level=level)
+        shift = mine.beta if centred else 0.0
+        wanted = mine.gamma * normalise(x, (-1,), centred=centred).output + shift
+        torch.testing.assert_close(mine(x), wanted, rtol=1e-9, atol=1e-10)
+
+
 def test_running_statistics_are_torchs():
     mine, theirs = pair("batch")
     for seed in range(3):

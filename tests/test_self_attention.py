@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from helpers.attention import SelfAttention, attention_steps, depends_on
+from helpers.attention import (
+    SelfAttention,
+    attention_steps,
+    causal_mask,
+    depends_on,
+    remembering,
+    watching,
+)
 
 EXACT = {"rtol": 0, "atol": 1e-12}
 
@@ -88,3 +95,26 @@ def test_a_lone_token_is_turned_by_one_matrix():
 def test_width_must_be_a_multiple_of_heads(width, heads):
     with pytest.raises(ValueError, match=f"width={width} must be a positive multiple"):
         SelfAttention(width, heads)
+
+
+def test_watching_notes_the_weights_of_each_layer():
+    first, second = (SelfAttention(8, 2).double() for _ in range(2))
+    x = numbers(3, 5, 8)
+    with watching(nn.Sequential(first, second)) as maps:
+        y = second(first(x))
+    assert [tuple(m.shape) for m in maps] == [(3, 2, 5, 5)] * 2
+    for layer, into, found in ((first, x, maps[0]), (second, first(x), maps[1])):
+        q, k, v = layer.qkv(into).view(3, 5, 3, 2, 4).permute(2, 0, 3, 1, 4)
+        wanted = attention_steps(q, k, v, allowed=causal_mask(5))
+        torch.testing.assert_close(found, wanted.weights, **EXACT)
+        assert not found.requires_grad
+    assert torch.equal(y, second(first(x)))  # nothing is noted any more
+    assert len(maps) == 2
+
+
+def test_watching_while_remembering_sees_all_keys():
+    layer = SelfAttention(4).double()
+    with remembering(layer), watching(layer) as maps:
+        for token in range(3):
+            layer(numbers(1, 3, 4)[:, token : token + 1])
+    assert [tuple(m.shape) for m in maps] == [(1, 1, 1, 1), (1, 1, 1, 2), (1, 1, 1, 3)]
