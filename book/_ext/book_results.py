@@ -159,10 +159,15 @@ def table_and_words(part: dict) -> tuple[str, int, str]:
 
 
 class Results(SphinxDirective):
-    """A section for each stored run."""
+    """A section for each stored run; with names, the tables of these alone, without headings."""
+
+    optional_arguments = 1
+    final_argument_whitespace = True
 
     def run(self) -> list[nodes.Node]:
         """Render the runs, or say that there are none."""
+        if self.arguments:
+            return [node for name in self.arguments[0].split() for node in self.named(name)]
         self.env.book_results = {str(file) for file in result_files(self.env)}
         self.env.book_results_page = self.env.docname
         sections = [self.section(file) for file in result_files(self.env)]
@@ -184,6 +189,15 @@ class Results(SphinxDirective):
         for name, part in parts_of(stored).items():
             section.extend(self.part(name, part))
         return section
+
+    def named(self, name: str) -> list[nodes.Node]:
+        """Render the table of one file and where it comes from, if it has been measured."""
+        file = Path(self.env.srcdir, *STORED, f"{name}.json")
+        self.env.note_dependency(str(file))
+        if not file.exists():
+            return [nodes.paragraph("", "Not measured yet.")]
+        parts = parts_of(json.loads(file.read_text("utf-8")))
+        return [node for label, part in parts.items() for node in self.part(label, part)]
 
     def part(self, name: str, part: dict) -> list[nodes.Node]:
         """Render where a part comes from, and its table, folded where it is long."""

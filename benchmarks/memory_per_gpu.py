@@ -1,0 +1,69 @@
+"""How much memory training takes on each GPU, for sizes up to 100 billion parameters: arithmetic.
+
+Mixed precision with AdamW keeps, for each parameter, 2 bytes of it in bfloat16, 2 of its gradient,
+and in float32 4 of the parameter itself and 8 of AdamW's two means: 16 bytes, before a single
+activation. DistributedDataParallel keeps all of that on every GPU. What is sharded is cut into as
+many pieces as there are GPUs: the optimiser's 12 bytes (ZeRO stage 1), the gradients too (2), or
+everything (3, which is what FSDP does).
+
+Source: Rajbhandari, Rasley, Ruwase and He 2020, section 3 and figure 1, whose numbers are tested.
+"""
+
+import datetime
+import json
+
+from common import RESULTS
+
+WEIGHTS, GRADIENTS, OPTIMISER = 2, 2, 12  # bytes a parameter
+SIZES = {"124 M": 124e6, "1 B": 1e9, "7 B": 7e9, "30 B": 30e9, "100 B": 100e9}
+WAYS = {
+    "one GPU, or DDP on any number": (0, 1),
+    "ZeRO 1 on 8": (1, 8),
+    "ZeRO 2 on 8": (2, 8),
+    "FSDP on 8": (3, 8),
+    "FSDP on 64": (3, 64),
+    "FSDP on 512": (3, 512),
+}
+
+
+def gigabytes_a_gpu(parameters: float, gpus: int, stage: int) -> float:
+    """Memory for parameters, gradients and AdamW on each of `gpus`, in units of 10⁹ bytes.
+
+    stage: 0 nothing sharded, 1 the optimiser, 2 gradients too, 3 the parameters too.
+    Raises ValueError where gpus is below 1 or the stage is none of 0 to 3.
+    """
+    if gpus < 1 or stage not in (0, 1, 2, 3):
+        raise ValueError(f"gpus={gpus} must be at least 1, and stage={stage} one of 0, 1, 2, 3")
+    shards = [gpus if stage >= least else 1 for least in (3, 2, 1)]
+    bytes_each = sum(b / n for b, n in zip((WEIGHTS, GRADIENTS, OPTIMISER), shards, strict=True))
+    return parameters * bytes_each / 1e9
+
+
+def rows() -> list[list]:
+    """A row a size, a column a way of sharding."""
+    return [
+        [size, *(f"{gigabytes_a_gpu(count, gpus, stage):,.2f}" for stage, gpus in WAYS.values())]
+        for size, count in SIZES.items()
+    ]
+
+
+def main() -> None:
+    """Store the table."""
+    result = {
+        "script": "benchmarks/memory_per_gpu.py",
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "device": "arithmetic",
+        "title": "Memory on each GPU",
+        "claim": "GB (10⁹ bytes) on each GPU for parameters, gradients and AdamW in mixed "
+        "precision, without activations",
+        "columns": ["parameters", *WAYS],
+        "rows": rows(),
+    }
+    path = RESULTS / "memory_per_gpu.json"
+    unfinished = path.with_suffix(".tmp")
+    unfinished.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    unfinished.replace(path)
+
+
+if __name__ == "__main__":
+    main()
