@@ -14,6 +14,7 @@ from helpers.exercises.verdict import (
     diagnosed,
     exercise,
     explained,
+    numbers,
 )
 
 BUGS = {
@@ -26,8 +27,27 @@ BUG_EPS = 0.5
 SINGLE = 1e-5  # float32 is good enough; small inputs show ε all the same
 AGREES = (
     r"\bstudent is (quite |perfectly |entirely )?(right|correct)|nothing is wrong|"
-    r"\b(is|are) not (0|zero)|works (well|fine)|better than batch"
+    r"\b(is|are) not (0|zero)|better than batch|\bis (quite |really )?fair\b"
 )
+NO_NUMBER = r"\bnan\b|not a number|\bdivi\w+ by (0|zero)\b"
+KEPT_FROM_IT = r"without|if\b|were it not|would|thanks to|\beps|ε|epsilon"
+CHILDREN = {
+    "how many numbers are averaged for one child": r"\b(one|single|alone|lone|only|just|"
+    r"itself|themsel\w+)\b|\b(size|length|width|C|n) *(is|=|of)? *(1|one)\b|"
+    r"\b1 (number|feature|value|height|entry|measurement)|\bits own (mean|average)|"
+    r"\b(mean|average)('s| is|( of the child)? (is|=|equals)|=| *= *x| equals)|"
+    r"x *[-−–] *(the )?mean|(?P<height>\d+) *[-−–] *(?P=height)|by its own height",
+    "what comes out for a child": r"\b(0|zero|zeros|zeroes|nought|nothing|vanish\w*)\b",
+    "what that does to the differences between the children": r"\b(same|alike|equal|"
+    r"identical\w*|lost|los(es?|ing)|erase[sd]?|destroy\w*|wip\w+|remov\w+|"
+    r"indistinguishable|thrown|invisible|nothing (is )?left|no (longer|difference|matter)|"
+    r"forg[eo]t\w*|(cannot|can't|can no\w*|nobody can|no one can|not|nothing can|"
+    r"impossible to|in)( be| all be)? ?(said|tell|told|compar\w+|distinguish\w*)|"
+    r"no (information|sense|meaning|way|use|comparison|ranking)|survives?|"
+    r"(cannot|can't|can not|could not) be \w+|impossible|meaningless|useless|pointless|gone|"
+    r"disappears?|whatever|differences?|"
+    r"every(body|one)?|all|each)\b",
+}
 
 
 def _layer_norm(x, *, axis=-1, ddof=0, eps=1e-5, outside=False, centred=True):
@@ -146,10 +166,15 @@ def which_bug() -> tuple[Float[np.ndarray, "4 5"], dict[str, Float[np.ndarray, "
     return x, {student: outputs[bug] for student, bug in BUGS.items()}
 
 
+def _as_listed(bug):
+    """A mistake's name as the list has it, whatever its minus, its ε and its capitals."""
+    return " ".join(bug.lower().replace("−", "-").replace("ε", "eps").split()) if bug else bug
+
+
 @exercise("04.3")
 def _which_bug(answer) -> None:
-    if isinstance(answer, dict):  # the minus of the prose is as good as that of the keyboard
-        answer = {who: str(bug).replace("−", "-") if bug else bug for who, bug in answer.items()}
+    if isinstance(answer, dict):  # the signs of the prose are as good as those of the keyboard
+        answer = {who: _as_listed(bug) for who, bug in answer.items()}
     diagnosed(
         answer,
         BUGS,
@@ -160,7 +185,8 @@ def _which_bug(answer) -> None:
 
 @exercise("04.4")
 def _half(answer) -> None:
-    sigma = float(array(answer, (), "The deviation"))
+    found = numbers(answer)
+    sigma = float(array(found.reshape(()) if found.size == 1 else found, (), "The deviation"))
     if sigma <= 0:
         raise Wrong("A deviation is positive.")
     reached = sigma / np.sqrt(sigma**2 + 1e-5)
@@ -183,32 +209,30 @@ def _far_out(answer) -> None:
         raise Wrong("All numbers are equal: after the norm all are 0.")
     largest = np.abs(_layer_norm(x)).max()
     if largest <= 3.5:
-        raise Wrong(f"The largest number after LayerNorm has size {largest:.2f}.")
+        told = f"The largest number after LayerNorm has size {largest:.2f}."
+        if np.abs(_layer_norm(x, eps=0.0)).max() > 3.5:
+            told += " The proportions are right, but the numbers are so small that ε decides."
+        raise Wrong(told)
 
 
 @exercise("04.6")
 def _children(answer) -> None:
-    if isinstance(answer, str) and re.search(AGREES, answer, flags=re.IGNORECASE):
+    text = answer if isinstance(answer, str) else ""
+    if re.search(AGREES, text, flags=re.IGNORECASE):
         raise Wrong(
             "This reads as if the student were right. If you mean something else, say it in other "
             "words, and compare with the solution: this check only looks for words."
         )
-    explained(
-        answer,
-        {
-            "how many numbers are averaged for one child": r"\b(one|single|1|only) (number|feature|"
-            r"value|height|entry|measurement)|\bits own (mean|average)|\bheight itself|"
-            r"\b(only|just) (its|the|their|this|one|a single)\b|\bonly one\b|"
-            r"\b(mean|average) (equals|is|=|of the child is)\b|x *[-−–] *(the )?mean|"
-            r"\b(mean|average) of (one|a single)",
-            "what comes out for a child": r"\b(0|zero|zeros|zeroes|nought|nothing|vanish\w*)\b",
-            "what that does to the differences between the children": r"\b(same|alike|equal|"
-            r"identical|lost|los(es?|ing)|erase[sd]?|indistinguishable|nothing (is )?left|"
-            r"no (longer|difference)|forg[eo]t\w*|(cannot|can't|can no\w*|nobody can|no one can|"
-            r"not|impossible to) (be )?(tell|told|compared?|distinguish\w*)|impossible|"
-            r"meaningless|gone|disappears?|every(body|one)?|all)\b",
-        },
-    )
+    for sentence in re.split(r"[.;]\s", text):
+        if re.search(NO_NUMBER, sentence, flags=re.IGNORECASE) and not re.search(
+            KEPT_FROM_IT, sentence, flags=re.IGNORECASE
+        ):
+            raise Wrong("Nothing is divided by 0 here: ε stands under the root.")
+    if re.search(
+        r"\bmean of (all( the)?|the three|three) (children|heights)\b", text
+    ) and not re.search(r"batch", text, flags=re.IGNORECASE):
+        raise Wrong("The mean over several children is batch norm's. Whose mean is layer norm's?")
+    explained(answer, CHILDREN)
 
 
 @exercise("04.7")
@@ -217,11 +241,12 @@ def _causal_norm(answer) -> None:
     for T, C, size in ((5, 3, 2.0), (4, 6, 1.0), (3, 2, 0.01)):
         x = size * rng.standard_normal((T, C)) + np.arange(T)[:, None] * size
         found = array(call(answer, x.copy()), (T, C), "The result")
-        poked = x.copy()
-        poked[-1] += 5 * size
-        after = array(call(answer, poked), (T, C), "The result")
-        if not close(after[:-1], found[:-1], 1e-9):
-            raise Wrong("It leaks: when the last token changes, earlier outputs move.")
+        for t in range(T - 1):  # as the chapter's leak_test does
+            poked = x.copy()
+            poked[t + 1 :] = size * rng.standard_normal((T - t - 1, C))
+            after = array(call(answer, poked), (T, C), "The result")
+            if not close(after[: t + 1], found[: t + 1], 1e-9):
+                raise Wrong("It leaks: when later tokens change, earlier outputs move.")
         _why_not_causal(found, x)
 
 

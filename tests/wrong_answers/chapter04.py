@@ -65,6 +65,13 @@ def not_divided(x):
     return np.stack([x[t] - x[: t + 1].mean() for t in range(len(x))])
 
 
+def peeking_at_first(x):
+    """Leaks from the second token only: poking the last one alone does not show it."""
+    rows = of_the_past()(x)
+    rows[0] = rows[0] + 0.1 * x[1]
+    return rows
+
+
 spike = np.zeros(16)
 spike[3] = 1.0
 
@@ -134,7 +141,7 @@ WRONG = {
         (np.ones(16), "All numbers are equal"),
         (np.eye(16), "should have shape (16,)"),
         (np.r_[np.zeros(14), 100, 100], "has size 2.65"),
-        (np.r_[np.zeros(15), 1e-3], "has size 0.30"),
+        (np.r_[np.zeros(15), 1e-3], "so small that ε decides"),
         (np.r_[np.zeros(15), np.inf], "finite numbers"),
     ],
     "04.6": [
@@ -145,6 +152,12 @@ WRONG = {
         ("With only one number per child the comparison with other children is not possible.",
          "what comes out"),
         ("It is zero.", "whole sentences"),
+        ("The height has one value per child, so layer norm divides by zero and gives nan for it.",
+         "ε stands under the root"),
+        ("Layer norm takes the mean of the three heights for one feature and so gives 0 for all.",
+         "batch norm's"),
+        ("Layer norm is fair to all the children and zero of them is left behind by only one mean.",
+         "as if the student were right"),
         ("A child has one number, its height, and so what comes out of the norm is 0 for it.",
          "what that does"),
     ],
@@ -152,6 +165,7 @@ WRONG = {
         (lambda x: (x - x.mean()) / np.sqrt(x.var() + 1e-5), "It leaks"),
         (lambda x: (x - x.mean(0)) / np.sqrt(x.var(0) + 1e-5), "It leaks"),
         (of_the_past(until=2), "It leaks"),
+        (peeking_at_first, "It leaks"),
         (lambda x: layer(x, 1.0, 0.0, 1e-5), "This is layer norm"),
         (of_the_past(until=0), "Does a token count itself?"),
         (of_the_past(axis=0), "Each feature was averaged by itself"),
