@@ -104,7 +104,7 @@ def _thousandfold(answer) -> None:
     if std <= 0:
         raise Wrong("A standard deviation is positive.")
     log_times = LAYERS * (math.log(std) + math.log(WIDTH / 2) / 2)
-    if abs(log_times - math.log(TIMES)) < math.log(1.25):
+    if 0.75 <= math.exp(min(log_times, 99.0)) / TIMES <= 1.25:
         return
     if close(log_times, 2 * math.log(TIMES), 0.02):
         raise Wrong("With yours the size grows by the square of what is asked.")
@@ -125,29 +125,56 @@ def _nothing_comes_out(answer) -> None:
     if not np.abs(x).max() > 1e-6:
         raise Wrong("x should not be 0, nor as good as 0.")
     left = np.linalg.norm(W @ x) / np.linalg.norm(x)
-    if left > 1e-9:
-        raise Wrong(f"The output is {left:.2f} times as large as the input; it should vanish.")
+    if left > 1e-6:
+        raise Wrong(f"The output is {left:.2g} times as large as the input; it should vanish.")
+
+
+WHEN = {
+    "W": ("step 1", "Write its gradient as a product of two things. Is either of them 0 at first?"),
+    "first projection": (
+        "step 2",
+        "What reaches it has come back through W. What is W in the first step, and what after it?",
+    ),
+    "embedding": (
+        "step 1",
+        "With W at 0 the network adds nothing to the stream. Does the gradient need the network to "
+        "get to the bottom?",
+    ),
+}
+"""The parts of exercise 6, when each first gets a gradient, and what helps one to see it."""
 
 
 @exercise("10.6")
 def _zero_start(answer) -> None:
-    if re.search(r"student is (quite |entirely )?right", str(answer), re.I):
-        raise Wrong("This seems to agree with the student. Write the gradient of one weight down.")
-    if re.search(r"(times|\band) its (own )?outputs?\b(?!['’]| gradient)", str(answer), re.I):
-        raise Wrong("Is it the output of W that its gradient is made from? Look at the hint again.")
+    names = ["first false step", *WHEN, "why"]
+    if not isinstance(answer, dict) or set(answer) != set(names):
+        raise Wrong(f"Give a dictionary with the entries {', '.join(names)}.")
+    number = re.search(r"\d+", str(answer["first false step"]))
+    step = number.group() if number else ""
+    if step not in ("1", "2", "3", "4", "5"):
+        raise Wrong("The first false step should be one of the numbers 1 to 5.")
+    if step in "12":
+        raise Wrong(f"Step ({step}) is right: W starts at 0, and what it makes is 0.")
+    if step in "45":
+        raise Wrong(f"Before step ({step}) there is one already that does not follow.")
+    for part, (right, advice) in WHEN.items():
+        if _moment(answer[part], part) != right:
+            raise Wrong(f"{part}: it is not so. {advice}")
     explained(
-        answer,
+        answer["why"],
         {
-            "what the gradient of these weights is made from": r"times|product|outer|"
-            r"made (of|from)|depends? on|multipl|input|hidden|activation|what (it|they) reads?|"
-            r"\bg\s*[·*⊗@]?\s*h",
-            "why that is not 0": r"not (0|zero)|non-?zero|n't (0|zero)|(nor|neither|none|no).*zero|"
-            r"differ(s|ent)? from (0|zero)|random|alive",
-            "what becomes of the weights behind them": r"behind|before|earlier|inside|"
-            r"other weights|(first|second|one|next) step|step (one|two)|deeper|quer|rest of|\bup\b|"
-            r"below|until|once|upstream|feed",
+            "what the gradient of W is made from": r"\bh(\^?T|ᵀ)?\b|hidden|activation|input|"
+            r"\b(reads?|receives?|enters?|gets|is fed|is given)\b|(goes|comes?|coming|going) in",
         },
     )
+
+
+def _moment(said: object, part: str) -> str:
+    """Which of "step 1", "step 2" and "never" is meant, from any way to write it."""
+    found = re.findall(r"never|[12](?!\d)|first|second", str(said).lower())
+    if len(found) != 1:
+        raise Wrong(f'{part}: say "step 1", "step 2" or "never".')
+    return {"never": "never", "1": "step 1", "first": "step 1"}.get(found[0], "step 2")
 
 
 # --- exercise 7: the hook, mended -----------------------------------------------------------

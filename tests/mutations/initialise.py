@@ -45,4 +45,7 @@ MUTATIONS = [
     Mutation("exercises/chapter10.py", "(6 / (fan_in + fan_out)) ** 0.5",
              "(6 / fan_in) ** 0.5",
              ("test_exercises.py::test_right_answer_is_called_right[10.1]",)),
+    Mutation("exercises/chapter10.py", '"step 2",\n        "What reaches it',
+             '"step 1",\n        "What reaches it',
+             ("test_exercises.py::test_right_answer_is_called_right[10.6]",)),
 ]  # fmt: skip

@@ -100,6 +100,14 @@ def own_seed(model, generator):
     return hook(model, torch.Generator().manual_seed(0))
 
 
+ZERO = {
+    "first false step": "(3)",
+    "W": 1,
+    "first projection": "in the second step",
+    "embedding": "Step 1",
+    "why": "dL/dW = g hᵀ; neither g nor h is zero. Only what goes back through W is, for one step.",
+}
+
 TWO_ROWS = np.array([[0.5, 0.5, 0.5, 0.5]] * 4)
 
 RIGHT = {
@@ -108,8 +116,7 @@ RIGHT = {
     "10.3": dict(BUGS),
     "10.4": math.sqrt(2 / 100) * 1000 ** (1 / 24),
     "10.5": (torch.tensor(TWO_ROWS), [1.0, -1.0, 0.0, 0.0]),
-    "10.6": "The gradient of an output weight is the gradient from above times the hidden "
-    "activation it reads; neither is zero. The weights behind it get none, for one step.",
+    "10.6": ZERO,
     "10.7": hook,
 }
 
@@ -144,39 +151,36 @@ WRONG = {
         (math.sqrt(2 / 100) * 1000 ** (1 / 12), "square of what is asked"),
         (math.sqrt(2 / 100) * 1000 ** (1 / 48), "The size is its root"),
         (math.sqrt(2 / 100) * 1000, "multiplied by about 10^72.0"),
+        (math.sqrt(2 / 100) * 700 ** (1 / 24), "multiplied by about 10^2.8"),
+        (math.sqrt(2 / 100) * 1300 ** (1 / 24), "multiplied by about 10^3.1"),
         (-0.2, "positive"),
     ],
     "10.5": [
         ((TWO_ROWS, np.zeros(4)), "should not be 0"),
         ((TWO_ROWS, 1e-9 * np.array([1, -1, 0, 0])), "should not be 0"),
         ((np.zeros((4, 4)), np.ones(4)), "Every entry of W"),
-        ((TWO_ROWS, np.ones(4)), "2.00 times as large"),
+        ((TWO_ROWS, np.ones(4)), "is 2 times as large"),
         ((TWO_ROWS / 2, np.array([1.0, -1, 0, 0])), "Every entry of W"),
         ((TWO_ROWS[:2], np.array([1.0, -1, 0, 0])), "should have shape (4, 4)"),
         (TWO_ROWS, "Give W and x"),
     ],
     "10.6": [
+        ({**ZERO, "first false step": 2}, "Step (2) is right"),
+        ({**ZERO, "first false step": 4}, "Before step (4)"),
+        ({**ZERO, "first false step": 5}, "Before step (5)"),
+        ({**ZERO, "first false step": "the third"}, "one of the numbers 1 to 5"),
+        ({**ZERO, "W": "never"}, "W: it is not so"),
+        ({**ZERO, "W": 2}, "W: it is not so"),
+        ({**ZERO, "first projection": "step 1"}, "come back through W"),
+        ({**ZERO, "first projection": "never"}, "and what after it"),
+        ({**ZERO, "embedding": "step 2"}, "Does the gradient need the network"),
+        ({**ZERO, "embedding": "step 1 or 2"}, 'embedding: say "step 1"'),
+        ({**ZERO, "why": "Adam adds noise."}, "whole sentences"),
         (
-            "The student is right: these weights get no gradient at all, so zero start is no good.",
-            "agree with the student",
+            {**ZERO, "why": "Adam divides by the size of the gradient, so it moves even a zero."},
+            "what the gradient of W is made from",
         ),
-        (
-            "The output of the layer is zero and so are all gradients, but Adam adds noise to it.",
-            "what the gradient of these weights is made from",
-        ),
-        (
-            "The gradient is a product of what comes from above and the hidden input of the layer.",
-            "why that is not 0",
-        ),
-        (
-            "The gradient is a product with the hidden input of the layer, which is not zero.",
-            "what becomes of the weights behind them",
-        ),
-        (
-            "The gradient of W is the product of W and its output, which random noise makes "
-            "nonzero, but only in the first step.",
-            "Is it the output of W",
-        ),
+        ("The gradient of W is g times h, and neither of them is zero at first.", "a dictionary"),
     ],
     "10.7": [
         (lambda m, g: hook(m, g, once=False), "a spread of 0.069"),
