@@ -87,8 +87,8 @@ class Memory:
 class SelfAttention(nn.Module):
     """Tokens of one sequence read one another, in H heads of width D = C / H side by side.
 
-    turn(x_BHTD, start): what is done to queries and keys, whose first row stands at position
-    start (RoPE, QK-norm). tilt(H, T_q, T_k): what is added to the scaled scores (ALiBi).
+    turn(x, start): what is done to queries and keys (2, B, H, T, D), whose first row stands at
+    position start (RoPE, QK-norm). tilt(H, T_q, T_k): what is added to the scaled scores (ALiBi).
     Shapes: forward (B, T, C) to (B, T, C). With causal=True a token reads itself and what
     came before it.
     Raises: ValueError where width is not a multiple of heads.
@@ -122,7 +122,7 @@ class SelfAttention(nn.Module):
         q_BHTD, k_BHTD, v_BHTD = qkv_3BHTD
         start = 0 if self.memory is None else len(self.memory)
         if self.turn is not None:
-            q_BHTD, k_BHTD = self.turn(q_BHTD, start), self.turn(k_BHTD, start)
+            q_BHTD, k_BHTD = self.turn(qkv_3BHTD[:2], start)
         if self.memory is not None:
             k_BHTD, v_BHTD = self.memory.extend(k_BHTD, v_BHTD)
         D, bias = q_BHTD.shape[-1], self._bias(T, start + T, like=q_BHTD)

@@ -5,13 +5,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from helpers.attention import SelfAttention, remembering
 from helpers.blocks import ACTIVATIONS, NORMS, PLACEMENTS, Block
 from helpers.initialise import GPT2, initialise, residual_factor
-from helpers.norms import normalise
+from helpers.norms import EPS
 from helpers.positions import Learned, Rotary, Sinusoidal, alibi
 
 POSITIONS = ("learned", "sinusoidal", "rope", "alibi", "none")
@@ -168,7 +169,7 @@ def flops_per_token(config: GPTConfig) -> int:
 class QueryKey(nn.Module):
     """What is done to queries and keys before they meet: mean square 1, rotation, or both.
 
-    Shapes: forward (B, H, T, D) to (B, H, T, D), the first row at position start.
+    Shapes: forward (..., T, D) to (..., T, D), the first row at position start.
     Source: Henry et al. 2020 for the norm (here without its learned scale); Su et al. 2021.
     """
 
@@ -177,10 +178,10 @@ class QueryKey(nn.Module):
         self.normed = normed
         self.rotary = Rotary(width) if rotated else None
 
-    def forward(self, x: Float[Tensor, "B H T D"], start: int) -> Float[Tensor, "B H T D"]:
+    def forward(self, x: Float[Tensor, "*batch T D"], start: int) -> Float[Tensor, "*batch T D"]:
         """Normalise, then rotate, as asked for."""
         if self.normed:
-            x = normalise(x, (-1,), centred=False).output
+            x = F.rms_norm(x, x.shape[-1:], eps=EPS)
         return x if self.rotary is None else self.rotary(x, start)
 
 

@@ -29,15 +29,15 @@ def orthogonalised(
     Source: Jordan et al. 2024, "Muon: An optimizer for hidden layers in neural networks".
     """
     a, b, c = NEWTON_SCHULZ
-    x = matrices.to(dtype)
+    x = matrices.to(dtype).reshape(-1, *matrices.shape[-2:])
     tall = x.shape[-2] > x.shape[-1]
     if tall:  # the smaller of the two products X Xᵀ
         x = x.mT
     x = x / x.norm(dim=(-2, -1), keepdim=True).clamp(min=1e-7)
     for _ in range(rounds):
         gram = x @ x.mT
-        x = a * x + (b * gram + c * gram @ gram) @ x
-    return x.mT if tall else x
+        x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+    return (x.mT if tall else x).reshape(matrices.shape)
 
 
 class Muon(torch.optim.Optimizer):
@@ -46,7 +46,8 @@ class Muon(torch.optim.Optimizer):
     B ← μ B + (1 - μ) G, with Nesterov's look ahead M = μ B + (1 - μ) G; then
     W ← (1 - lr·decay) W - lr·√max(1, rows / columns) · orthogonalised(M).
     For hidden matrices; embeddings, the head, norms and biases belong to AdamW. Matrices of
-    one shape are worked on together. dtype: what the orthogonalisation is computed in.
+    one shape, or of its transpose, are worked on together. dtype: what the orthogonalisation is
+    computed in.
     Raises ValueError where a parameter is no matrix.
     Source: Jordan et al. 2024.
     """
@@ -74,15 +75,15 @@ class Muon(torch.optim.Optimizer):
             alike = defaultdict(list)
             for parameter in group["params"]:
                 if parameter.grad is not None:
-                    alike[parameter.shape, parameter.device].append(parameter)
-            for (shape, _), parameters in alike.items():
-                ahead = torch.stack([self._ahead(p, group["momentum"]) for p in parameters])
-                scale = group["lr"] * max(1, shape[0] / shape[1]) ** 0.5
-                for p, direction in zip(
-                    parameters, orthogonalised(ahead, dtype=self.dtype), strict=True
-                ):
+                    alike[tuple(sorted(parameter.shape)), parameter.device].append(parameter)
+            for parameters in alike.values():
+                ahead = torch.stack([_wide(self._ahead(p, group["momentum"])) for p in parameters])
+                directions = orthogonalised(ahead, dtype=self.dtype)
+                for p, direction in zip(parameters, directions, strict=True):
+                    rows, columns = p.shape
+                    scale = group["lr"] * max(1, rows / columns) ** 0.5
                     p.mul_(1 - group["lr"] * group["weight_decay"])
-                    p.add_(direction.to(p.dtype), alpha=-scale)
+                    p.add_(direction.mT if rows > columns else direction, alpha=-scale)
 
     def _ahead(self, parameter: nn.Parameter, momentum: float) -> Tensor:
         """Move the momentum by the gradient, and look one more step ahead."""
@@ -91,6 +92,11 @@ class Muon(torch.optim.Optimizer):
             state["momentum"] = torch.zeros_like(parameter.grad)
         state["momentum"].lerp_(parameter.grad, 1 - momentum)
         return parameter.grad.lerp(state["momentum"], momentum)
+
+
+def _wide(matrix: Float[Tensor, "R C"]) -> Tensor:
+    """The matrix lying on its longer side, so that maps up and down can be worked on together."""
+    return matrix.mT if matrix.shape[0] > matrix.shape[1] else matrix
 
 
 # ---------------------------------------------------- who gets which optimiser
