@@ -9,10 +9,9 @@ everything (3, which is what FSDP does).
 Source: Rajbhandari, Rasley, Ruwase and He 2020, section 3 and figure 1, whose numbers are tested.
 """
 
-import datetime
 import json
 
-from common import RESULTS
+from common import RESULTS, about
 
 WEIGHTS, GRADIENTS, OPTIMISER = 2, 2, 12  # bytes a parameter
 SIZES = {"124 M": 124e6, "1 B": 1e9, "7 B": 7e9, "30 B": 30e9, "100 B": 100e9}
@@ -49,10 +48,7 @@ def rows() -> list[list]:
 
 def main() -> None:
     """Store the table."""
-    result = {
-        "script": "benchmarks/memory_per_gpu.py",
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "device": "arithmetic",
+    result = about(__file__, [], device="none needed: arithmetic") | {
         "title": "Memory on each GPU",
         "claim": "GB (10⁹ bytes) on each GPU for parameters, gradients and AdamW in mixed "
         "precision, without activations",
