@@ -4,6 +4,7 @@ from helpers.corrections import (
     attention_by_hand,
     bigram_table,
     embeddings_as_features,
+    heads_and_positions,
     initialisation,
     norms,
     residual,
@@ -21,6 +22,7 @@ CORRECTIONS: tuple[Correction, ...] = (
     *norms.CORRECTIONS,
     *attention_by_hand.CORRECTIONS,
     *scaling.CORRECTIONS,
+    *heads_and_positions.CORRECTIONS,
     *residual.CORRECTIONS,
     *initialisation.CORRECTIONS,
 )

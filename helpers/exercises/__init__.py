@@ -7,6 +7,7 @@ from helpers.exercises import (
     chapter04,
     chapter05,
     chapter06,
+    chapter07,
     chapter08,
     chapter10,
 )
@@ -21,6 +22,7 @@ __all__ = [
     "chapter04",
     "chapter05",
     "chapter06",
+    "chapter07",
     "chapter08",
     "chapter10",
     "check",
