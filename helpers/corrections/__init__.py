@@ -7,6 +7,7 @@ from helpers.corrections import (
     heads_and_positions,
     initialisation,
     norms,
+    placement,
     residual,
     scaling,
     similarity,
@@ -24,5 +25,6 @@ CORRECTIONS: tuple[Correction, ...] = (
     *scaling.CORRECTIONS,
     *heads_and_positions.CORRECTIONS,
     *residual.CORRECTIONS,
+    *placement.CORRECTIONS,
     *initialisation.CORRECTIONS,
 )

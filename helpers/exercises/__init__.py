@@ -9,6 +9,7 @@ from helpers.exercises import (
     chapter06,
     chapter07,
     chapter08,
+    chapter09,
     chapter10,
 )
 from helpers.exercises.verdict import CHECKS, Verdict, check
@@ -24,6 +25,7 @@ __all__ = [
     "chapter06",
     "chapter07",
     "chapter08",
+    "chapter09",
     "chapter10",
     "check",
 ]
