@@ -14,19 +14,20 @@ from helpers.gpt import GPT, GPTConfig
 from helpers.training import CheckpointError, TrainingConfig, checkpoints, fit
 from helpers.training.processes import ProcessLostError, Team, team
 
-MODERN = {"norm": "rms", "positions": "rope", "qk_norm": True, "tied": False}
+MODERN = {"positions": "rope", "qk_norm": True, "activation": "relu2", "tied": False}
 PRESETS = {
     "cpu": {
         "model": {"context": 64, "layers": 4, "heads": 4, "width": 128, **MODERN},
         "training": {
-            "steps": 600, "batch_size": 12, "lr": 4e-3, "matrix_lr": 0.03, "optimiser": "muon",
-            "warmup": 20, "precision": "bfloat16", "evaluate_every": 200, "checkpoint_every": 200,
+            "steps": 600, "batch_size": 12, "lr": 0.02, "matrix_lr": 0.02, "momentum": 0.9,
+            "optimiser": "muon", "warmup": 10, "precision": "bfloat16",
+            "evaluate_every": 200, "checkpoint_every": 200,
         },
     },
     "gpu": {
         "model": {"context": 256, "layers": 6, "heads": 6, "width": 384, "dropout": 0.2, **MODERN},
         "training": {
-            "steps": 1500, "batch_size": 64, "lr": 3e-3, "matrix_lr": 0.03, "optimiser": "muon",
+            "steps": 1500, "batch_size": 64, "lr": 0.01, "matrix_lr": 0.02, "optimiser": "muon",
             "warmup": 50, "precision": "bfloat16", "compile": True,
             "evaluate_every": 250, "checkpoint_every": 250,
         },

@@ -161,7 +161,8 @@ def test_mistakes_in_training(tmp_path, text, run, capsys):
     assert run("")[0] == 0
     folder = str(tmp_path / "run")
     refused(capsys, [*SMALL.split(), "--text", str(text), "--out", folder], "is of another run")
-    refused(capsys, ["--out", folder, "--resume", "--lr", "9"], "lr=0.004 there and 9.0 here")
+    usual = train.PRESETS["cpu"]["training"]["lr"]
+    refused(capsys, ["--out", folder, "--resume", "--lr", "9"], f"lr={usual} there and 9.0 here")
     refused(capsys, ["--out", folder, "--resume", "--width", "16"], "does not fit this run")
     refused(capsys, ["--out", folder, "--resume", "--text", "tales"], "--text tales: the run in")
     text.write_text(TEXT + "More.", "utf-8")

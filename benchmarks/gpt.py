@@ -1,0 +1,334 @@
+"""How soon our small GPT reaches nanoGPT's loss on tiny Shakespeare, side by side on one machine.
+
+`python benchmarks/gpt.py --peer PATH` races our recipes against a checkout of nanoGPT at PATH;
+without it, ours run alone. What is raced is the documented CPU recipe of the peer (4 layers, 4
+heads, width 128, context 64, batch 12), whose iterations and decay are raised together to the
+least number that ends at or under TARGET, since the documented 2000 end above it. The peer's own
+train.py runs unchanged, in a copy of the checkout.
+
+The clock counts training alone, on both sides: no imports, no evaluation, no saving; compilation
+would count. The loss is the mean over the whole validation split in windows of the context. All
+sides run in turn, `--rounds` times; medians are stored. `--gpu` races the GPU presets instead.
+`--levers` takes one lever after the other out of the fast recipe.
+"""
+
+import argparse
+import json
+import os
+import pickle
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+from common import RESULTS, about
+
+from helpers import corpus
+from helpers.gpt import GPT, GPTConfig, flops_per_token
+from helpers.train import PRESETS
+from helpers.training import TrainingConfig, fit
+from helpers.training.fit import cross_entropy
+from helpers.training.loop import evaluate
+
+TARGET = 1.88
+SHAPE = {"layers": 4, "heads": 4, "width": 128, "context": 64}
+PEER = {
+    "cpu": [
+        "--device=cpu", "--compile=False", "--eval_iters=20", "--log_interval=1",
+        "--block_size=64", "--batch_size=12", "--n_layer=4", "--n_head=4", "--n_embd=128",
+        "--dropout=0.0",
+    ],
+    "gpu": ["--log_interval=10"],
+}  # fmt: skip
+PEER_ITERATIONS = {"cpu": 2125, "gpu": 5000}
+PLAIN = {  # readable: one optimiser, the usual parts, and a learning rate that fits the size
+    "model": {**SHAPE, "positions": "rope", "tied": False},
+    "training": {
+        "steps": 500, "batch_size": 12, "lr": 4e-3, "warmup": 20, "precision": "bfloat16",
+    },
+}  # fmt: skip
+FAST = PRESETS["cpu"]
+RECIPES = {
+    "plain": (PLAIN, {}),
+    "fast": (FAST, {"steps": 260}),
+    "fast, longer": (FAST, {"steps": 700}),
+    "gpu": (PRESETS["gpu"], {}),
+}
+LEVERS = {  # what is put back, one at a time
+    "nothing": {},
+    "Muon: AdamW for all": {"training": {"optimiser": "adamw"}},
+    "bfloat16: float32": {"training": {"precision": "float32"}},
+    "RoPE: learned positions": {"model": {"positions": "learned"}},
+    "QK-norm: none": {"model": {"qk_norm": not FAST["model"].get("qk_norm", False)}},
+    "ReLU²: GELU": {"model": {"activation": "gelu"}},
+    "own head, started at zero: tied": {"model": {"tied": True}},
+    "layer norm: RMS norm": {"model": {"norm": "rms"}},
+    "learning rates: a third": {"rates": 1 / 3},
+}
+
+
+def text_and_ids() -> tuple[corpus.CharTokenizer, torch.Tensor, torch.Tensor]:
+    """Tiny Shakespeare, as its tokenizer, and the ids of its two parts."""
+    text = corpus.load("tinyshakespeare")
+    tokenizer = corpus.CharTokenizer(text)
+    return tokenizer, *corpus.split(tokenizer.encode(text))
+
+
+# --- our side -------------------------------------------------------------------------------
+
+
+def ours(recipe: dict, changes: dict, *, seed: int, device: str = "cpu") -> dict:
+    """Train by a recipe of model and training; seconds, loss, and what a token took."""
+    tokenizer, train_ids, validation_ids = text_and_ids()
+    shape = GPTConfig(vocab_size=len(tokenizer), **recipe["model"])
+    settings = {**recipe["training"], **changes, "seed": seed}
+    settings |= {"evaluate_every": settings["steps"], "checkpoint_every": settings["steps"]}
+    config = TrainingConfig(context=shape.context, **settings)
+    model = GPT(shape, generator=torch.Generator().manual_seed(seed)).to(device)
+    records = fit(model, train_ids, validation_ids, config, progress=False).records
+    seconds, tokens = records[-1].seconds, config.steps * config.batch_size * config.context
+    return {
+        "iterations": config.steps,
+        "seconds": seconds,
+        "validation": records[-1].validation,
+        "tokens_per_second": tokens / seconds,
+        "flops_per_second": tokens / seconds * flops_per_token(shape),
+        "precision": config.precision,
+    }
+
+
+# --- the peer's side ------------------------------------------------------------------------
+
+
+def peers(peer: Path, kind: str, iterations: int) -> dict:
+    """Run the peer's train.py in a copy of its checkout, and measure the model that it saved."""
+    tokenizer, train_ids, validation_ids = text_and_ids()
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "peer"
+        shutil.copytree(peer, copy, ignore=shutil.ignore_patterns(".git", "*.bin"))
+        data = copy / "data" / "shakespeare_char"
+        data.mkdir(parents=True, exist_ok=True)
+        for name, ids in (("train", train_ids), ("val", validation_ids)):
+            ids.numpy().astype(np.uint16).tofile(data / f"{name}.bin")
+        (data / "meta.pkl").write_bytes(pickle.dumps({"vocab_size": len(tokenizer)}))
+        command = [
+            sys.executable, "train.py", "config/train_shakespeare_char.py", *PEER[kind],
+            f"--max_iters={iterations}", f"--lr_decay_iters={iterations}",
+        ]  # fmt: skip
+        if kind == "cpu":
+            command.append(f"--eval_interval={iterations}")
+        done = subprocess.run(command, cwd=copy, text=True, capture_output=True, env=quiet())
+        if done.returncode:
+            raise SystemExit(f"the peer's train.py failed:\n{done.stderr[-2000:]}")
+        validation, flops = measured(copy, validation_ids, kind)
+    return peer_numbers(done.stdout, kind) | {"validation": validation, "flops_a_token": flops}
+
+
+def peer_numbers(printed: str, kind: str) -> dict:
+    """Iterations and seconds from what the peer's train.py printed.
+
+    Its time of an iteration includes an evaluation made in it: those are given the median.
+    """
+    found = re.findall(r"^iter (\d+): loss [\d.]+, time ([\d.]+)ms", printed, re.MULTILINE)
+    times = {int(number): float(ms) / 1000 for number, ms in found}
+    last = max(times)
+    usual = statistics.median(times.values())
+    evaluated = {int(n) for n in re.findall(r"^step (\d+):", printed, re.MULTILINE)}
+    every = 1 if kind == "cpu" else 10  # the GPU configuration prints each tenth iteration
+    kept = [usual if n in evaluated else t for n, t in times.items() if n < last]
+    return {"iterations": last, "seconds": sum(kept) * every}
+
+
+def measured(copy: Path, validation_ids: torch.Tensor, kind: str) -> tuple[float, int]:
+    """The saved model's loss over the whole split, and its floating-point operations a token."""
+    sys.path.insert(0, str(copy))
+    try:
+        from model import GPT as PeerGPT
+        from model import GPTConfig as PeerConfig
+    finally:
+        sys.path.pop(0)
+        sys.modules.pop("model", None)
+    saved = torch.load(
+        copy / "out-shakespeare-char" / "ckpt.pt", weights_only=True, map_location="cpu"
+    )
+    shape = PeerConfig(**saved["model_args"])
+    model = PeerGPT(shape)
+    model.load_state_dict({k.removeprefix("_orig_mod."): v for k, v in saved["model"].items()})
+
+    class Logits(torch.nn.Module):  # the peer gives the last logits alone, unless it has targets
+        def forward(self, ids_BT):
+            return model(ids_BT, ids_BT)[0]
+
+    model.eval()
+    loss = evaluate(Logits(), cross_entropy, corpus.windows(validation_ids, shape.block_size))
+    C, T = shape.n_embd, shape.block_size
+    return loss, 6 * (shape.n_layer * (12 * C**2 + 2 * T * C) + C * shape.vocab_size)
+
+
+# --- the race -------------------------------------------------------------------------------
+
+
+def quiet() -> dict:
+    """The environment of every side: threads that wait do not keep the other core busy."""
+    return os.environ | {"OMP_WAIT_POLICY": "PASSIVE"}
+
+
+def alone(side: str, seed: int, peer: Path | None, iterations: int, gpu: bool) -> dict:
+    """One run of a side in a process of its own, which tells it as a line of JSON."""
+    command = [sys.executable, __file__, "--side", side, "--seed", str(seed)]
+    if peer is not None:
+        command += ["--peer", str(peer), "--peer-iterations", str(iterations)]
+    if gpu:
+        command.append("--gpu")
+    done = subprocess.run(command, text=True, capture_output=True, env=quiet())
+    if done.returncode:
+        raise SystemExit(f"{side} failed:\n{done.stderr[-2000:]}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def peak(dtype: torch.dtype, device: str = "cpu", size: int = 2048) -> float:
+    """Floating-point operations a second of a large matrix product: the best of several."""
+    a, best = torch.randn(size, size, device=device).to(dtype), float("inf")
+    for _ in range(8):
+        if device == "cuda":
+            torch.cuda.synchronize()
+        began = time.perf_counter()
+        a @ a
+        if device == "cuda":
+            torch.cuda.synchronize()
+        best = min(best, time.perf_counter() - began)
+    return 2 * size**3 / best
+
+
+def race(sides: list[str], rounds: int, *how) -> dict[str, list]:
+    """Runs of all sides in turn, `rounds` times, each in a process; `how` goes to `alone`."""
+    runs: dict[str, list] = {side: [] for side in sides}
+    for number in range(rounds):
+        for side in sides:
+            runs[side].append(alone(side, number, *how))
+            print(side, json.dumps(runs[side][-1]), flush=True)
+    return runs
+
+
+def table(runs: dict[str, list], peaks: dict[str, float]) -> list[list]:
+    """A row a side: iterations, median seconds, loss, ratio, tokens a second, share of peak."""
+    rows = []
+    for side, found in runs.items():
+        seconds = statistics.median(run["seconds"] for run in found)
+        theirs = [run["seconds"] for run in runs.get("nanoGPT", [])]
+        ratios = [a / b["seconds"] for a, b in zip(theirs, found, strict=False)]
+        speed = statistics.median(run["tokens_per_second"] for run in found)
+        flops = statistics.median(run["flops_per_second"] for run in found)
+        rows.append([
+            side, found[0]["iterations"], round(seconds, 2),
+            ", ".join(f"{run['validation']:.3f}" for run in found),
+            round(statistics.median(ratios), 2) if ratios else "not measured yet",
+            round(speed), f"{flops / peaks[found[0]['precision']]:.0%}",
+        ])  # fmt: skip
+    return rows
+
+
+COLUMNS = [
+    "side", "iterations", "seconds of training (median)", "validation loss of each run",
+    "times faster than nanoGPT (median of the rounds)", "tokens a second", "share of matmul peak",
+]  # fmt: skip
+
+
+def write(name: str, title: str, claim: str, columns: list, rows: list, **more) -> None:
+    """Store a table whole; what is there is replaced at once."""
+    result = about(__file__, **more) | {
+        "title": title,
+        "claim": claim,
+        "columns": columns,
+        "rows": rows,
+    }
+    path = RESULTS / f"{name}.json"
+    unfinished = path.with_suffix(".tmp")
+    unfinished.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    unfinished.replace(path)
+
+
+def lever_rows(seeds: range, steps: int) -> list[list]:
+    """For each lever taken out: loss after as many steps, over seeds, and seconds."""
+    rows = []
+    for lever, changes in LEVERS.items():
+        rates = changes.get("rates", 1)
+        training = FAST["training"] | changes.get("training", {}) | {"steps": steps}
+        training |= {name: training[name] * rates for name in ("lr", "matrix_lr")}
+        recipe = {"model": FAST["model"] | changes.get("model", {}), "training": training}
+        runs = [ours(recipe, {}, seed=seed) for seed in seeds]
+        losses = [run["validation"] for run in runs]
+        seconds = statistics.median(run["seconds"] for run in runs)
+        rows.append([lever, f"{statistics.mean(losses):.3f} ± {statistics.stdev(losses):.3f}",
+                     round(1000 * seconds / steps, 1)])  # fmt: skip
+        print(rows[-1], flush=True)
+    return rows
+
+
+def device_words(device: str) -> str:
+    """What this runs on, without a machine's name."""
+    if device == "cuda":
+        return torch.cuda.get_device_name()
+    return f"CPU, {torch.get_num_threads()} threads"
+
+
+def one_side(options: argparse.Namespace) -> dict:
+    """A single run, for a process of its own."""
+    if options.side == "nanoGPT":
+        found = peers(options.peer, "gpu" if options.gpu else "cpu", options.peer_iterations)
+        batch, context = (64, 256) if options.gpu else (12, 64)
+        speed = found["iterations"] * batch * context / found["seconds"]
+        flops = found.pop("flops_a_token")
+        precision = "bfloat16" if options.gpu else "float32"
+        return found | {"tokens_per_second": speed, "flops_per_second": speed * flops,
+                        "precision": precision}  # fmt: skip
+    recipe, changes = RECIPES[options.side]
+    return ours(recipe, changes, seed=options.seed, device="cuda" if options.gpu else "cpu")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Race, or take out levers, and store what was found."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    parser.add_argument("--peer", type=Path, default=None, help="a checkout of nanoGPT")
+    parser.add_argument("--peer-iterations", type=int, default=None)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--gpu", action="store_true", help="the GPU presets, on this GPU")
+    parser.add_argument("--levers", action="store_true", help="take out one lever at a time")
+    parser.add_argument("--side", choices=["nanoGPT", *RECIPES], help=argparse.SUPPRESS)
+    parser.add_argument("--seed", type=int, default=0, help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    if options.side:
+        print(json.dumps(one_side(options)))
+        return
+    device = "cuda" if options.gpu else "cpu"
+    if options.levers:
+        rows = lever_rows(range(3), 250)
+        write("gpt_levers", "What each lever of the fast recipe is worth",
+              "One lever at a time put back, tiny Shakespeare, 250 steps",
+              ["put back", "validation loss, mean ± deviation", "milliseconds a step"], rows,
+              seeds=[0, 1, 2], device=device_words(device))  # fmt: skip
+        return
+    sides = ["gpu"] if options.gpu else ["plain", "fast", "fast, longer"]
+    if options.peer is not None:
+        sides.insert(0, "nanoGPT")
+    iterations = options.peer_iterations or PEER_ITERATIONS["gpu" if options.gpu else "cpu"]
+    runs = race(sides, options.rounds, options.peer, iterations, options.gpu)
+    kinds = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+    peaks = {name: peak(dtype, device) for name, dtype in kinds.items()}
+    rows = table(runs, peaks)
+    for row in rows:
+        print(dict(zip(COLUMNS, row, strict=True)))
+    write("gpt_gpu" if options.gpu else "gpt", "Time to nanoGPT's loss on tiny Shakespeare",
+          f"Seconds of training until the loss over the whole validation split is at most {TARGET}",
+          COLUMNS, rows, seeds=list(range(options.rounds)), device=device_words(device),
+          peak_gflops={name: round(value / 1e9) for name, value in peaks.items()})  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

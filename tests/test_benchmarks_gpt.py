@@ -1,0 +1,126 @@
+"""The race: what it reads off the peer's output, its table, and a run of either side in small."""
+
+import sys
+
+import pytest
+import torch
+from chapters import ROOT, script
+
+from helpers import corpus
+from helpers.gpt import GPTConfig
+from helpers.training import TrainingConfig
+
+race = script(ROOT / "benchmarks" / "gpt.py")
+PRINTED = """\
+step 0: train loss 4.1, val loss 4.2
+iter 0: loss 4.2000, time 900.00ms, mfu -100.00%
+iter 1: loss 4.1000, time 10.00ms, mfu -100.00%
+iter 2: loss 4.0000, time 30.00ms, mfu -100.00%
+iter 3: loss 3.9000, time 20.00ms, mfu -100.00%
+step 4: train loss 3.8, val loss 3.9
+iter 4: loss 3.8000, time 700.00ms, mfu -100.00%
+"""
+PEER_MODEL = '''
+"""Stands in for a peer: letters counted, by a table that is trained."""
+from dataclasses import dataclass
+import torch
+import torch.nn.functional as F
+
+@dataclass
+class GPTConfig:
+    vocab_size: int
+    block_size: int
+    n_layer: int = 1
+    n_embd: int = 8
+
+class GPT(torch.nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.table = torch.nn.Parameter(torch.zeros(config.vocab_size))
+    def forward(self, ids, targets=None):
+        logits = self.table.expand(*ids.shape, -1)
+        return (logits if targets is not None else logits[:, -1:]), None
+'''
+PEER_TRAIN = f'''
+import os, sys, pickle, numpy as np, torch
+assert "--max_iters=4" in sys.argv and "--eval_interval=4" in sys.argv, sys.argv
+ids = np.fromfile("data/shakespeare_char/train.bin", dtype=np.uint16).astype(np.int64)
+V = pickle.load(open("data/shakespeare_char/meta.pkl", "rb"))["vocab_size"]
+table = torch.tensor(np.bincount(ids, minlength=V) + 1.0).log().float()
+os.makedirs("out-shakespeare-char")
+shape = dict(vocab_size=V, block_size=64)
+saved = {{"model": {{"_orig_mod.table": table}}, "model_args": shape}}
+torch.save(saved, "out-shakespeare-char/ckpt.pt")
+print("""{PRINTED}""")
+'''
+
+
+def test_evaluations_are_taken_out_of_the_peers_time():
+    found = race.peer_numbers(PRINTED, "cpu")
+    assert found == {"iterations": 4, "seconds": pytest.approx(0.03 + 0.01 + 0.03 + 0.02)}
+
+
+def test_a_peer_is_run_in_a_copy_and_measured_on_the_whole_split(tmp_path, monkeypatch):
+    text = "the fox and the hare went to the stream. " * 200
+    tokenizer = corpus.CharTokenizer(text)
+    train_ids, validation_ids = corpus.split(tokenizer.encode(text))
+    monkeypatch.setattr(race, "text_and_ids", lambda: (tokenizer, train_ids, validation_ids))
+    peer = tmp_path / "peer"
+    peer.mkdir()
+    (peer / "model.py").write_text(PEER_MODEL)
+    (peer / "train.py").write_text(PEER_TRAIN)
+    found = race.peers(peer, "cpu", 4)
+    assert found["iterations"] == 4
+    counts = torch.bincount(train_ids, minlength=len(tokenizer)) + 1.0
+    p = counts / counts.sum()
+    wanted = -p.log()[validation_ids[1:]].mean().item()
+    assert found["validation"] == pytest.approx(wanted, abs=1e-5)
+    assert sorted(f.name for f in peer.iterdir()) == ["model.py", "train.py"]  # nothing left there
+    assert "model" not in sys.modules
+
+
+def test_our_side_trains_and_counts_tokens(monkeypatch):
+    text = "the fox and the hare went to the stream. " * 200
+    tokenizer = corpus.CharTokenizer(text)
+    ids = corpus.split(tokenizer.encode(text))
+    monkeypatch.setattr(race, "text_and_ids", lambda: (tokenizer, *ids))
+    small = {
+        "model": {"layers": 1, "heads": 1, "width": 8, "context": 8},
+        "training": {"steps": 9, "batch_size": 2, "lr": 0.01},
+    }
+    found = race.ours(small, {"steps": 3}, seed=1)
+    assert found["iterations"] == 3
+    assert found["tokens_per_second"] == pytest.approx(3 * 2 * 8 / found["seconds"])
+    assert 0 < found["validation"] < 4
+
+
+def test_table_has_medians_and_ratios_of_the_same_round():
+    def run(seconds, loss):
+        return {
+            "iterations": 5, "seconds": seconds, "validation": loss, "tokens_per_second": 100.0,
+            "flops_per_second": 2e9, "precision": "float32",
+        }  # fmt: skip
+
+    runs = {"nanoGPT": [run(10, 1.9), run(30, 1.8)], "fast": [run(1, 1.7), run(2, 1.6)]}
+    rows = race.table(runs, {"float32": 8e9})
+    assert rows[1] == ["fast", 5, 1.5, "1.700, 1.600", 12.5, 100, "25%"]
+    del runs["nanoGPT"]
+    assert race.table(runs, {"float32": 8e9})[0][4] == "not measured yet"
+
+
+@pytest.mark.parametrize("lever", race.LEVERS)
+def test_every_lever_is_a_recipe_and_changes_it(lever):
+    changes = race.LEVERS[lever]
+    model = race.FAST["model"] | changes.get("model", {})
+    training = race.FAST["training"] | changes.get("training", {})
+    GPTConfig(vocab_size=65, **model)
+    TrainingConfig(**training)
+    if lever != "nothing":
+        assert (model, training) != (
+            race.FAST["model"],
+            race.FAST["training"],
+        ) or "rates" in changes
+
+
+def test_peak_is_a_speed():
+    assert 1e7 < race.peak(torch.float32, size=64) < 1e15
