@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from helpers.attention import SelfAttention, remembering
 from helpers.blocks import ACTIVATIONS, NORMS, PLACEMENTS, Block
-from helpers.initialise import GPT2, initialise, residual_factor
+from helpers.initialise import GPT2, LECUN, initialise, residual_factor
 from helpers.norms import EPS
 from helpers.positions import Learned, Rotary, Sinusoidal, alibi
 
@@ -21,6 +21,7 @@ CHOICES = {
     "placement": PLACEMENTS,
     "positions": POSITIONS,
     "activation": tuple(ACTIVATIONS),
+    "start": ("gpt2", "fan_in"),
 }
 
 
@@ -29,7 +30,8 @@ class GPTConfig:
     """What a GPT is made of; it checks itself.
 
     vocab_size V, context T, layers L, heads H, width C. tied: the output reads the rows of the
-    input table. qk_norm: queries and keys have mean square 1 before they meet.
+    input table. qk_norm: queries and keys have mean square 1 before they meet. start: "gpt2"
+    draws every table from N(0, 0.02²), "fan_in" those of linear maps from N(0, 1/fan-in).
     Raises: ValueError that names the field, what came and what would be right.
     """
 
@@ -44,6 +46,7 @@ class GPTConfig:
     activation: str = "gelu"
     tied: bool = True
     qk_norm: bool = False
+    start: str = "gpt2"
     dropout: float = 0.0
 
     def __post_init__(self):
@@ -80,9 +83,7 @@ class GPT(nn.Module):
         self.head = nn.Linear(config.width, config.vocab_size, bias=False)
         if config.tied:
             self.head.weight = self.embedding.weight
-        initialise(self, GPT2, generator, embedding=0.02, residual=residual_factor(config.layers))
-        if not config.tied:  # then the first loss is log V, and no logit has to be unlearned
-            nn.init.zeros_(self.head.weight)
+        _start(self, generator)
 
     def forward(self, ids_BT: Int[Tensor, "B T"], start: int = 0) -> Float[Tensor, "B T V"]:
         """Logits for what follows each token; the first one stands at position `start`."""
@@ -183,6 +184,18 @@ class QueryKey(nn.Module):
         if self.normed:
             x = F.rms_norm(x, x.shape[-1:], eps=EPS)
         return x if self.rotary is None else self.rotary(x, start)
+
+
+def _start(gpt: GPT, generator: torch.Generator) -> None:
+    """Draw the weights. A head of its own starts at 0: then the first loss is log V."""
+    config = gpt.config
+    scheme, embedding = GPT2, 0.02
+    if config.start == "fan_in":  # a tied table is a linear map, too
+        scheme, embedding = LECUN, config.width**-0.5 if config.tied else 1.0
+    residual = residual_factor(config.layers)
+    initialise(gpt, scheme, generator, embedding=embedding, residual=residual)
+    if not config.tied:
+        nn.init.zeros_(gpt.head.weight)
 
 
 def _block(config: GPTConfig) -> Block:

@@ -180,6 +180,27 @@ def test_flops_are_those_that_torch_counts():
     )
 
 
+@pytest.mark.parametrize(
+    ("changes", "table", "up"),
+    [
+        ({}, 0.02, 0.02),
+        ({"start": "fan_in"}, 64**-0.5, 64**-0.5),
+        ({"start": "fan_in", "tied": False}, 1.0, 64**-0.5),
+    ],
+    ids=str,
+)
+def test_starts_have_their_sizes(changes, table, up):
+    gpt = model(vocab_size=500, width=64, heads=4, layers=2, **changes)
+    block = gpt.blocks[1]
+    found = {
+        table: gpt.embedding.weight,
+        up: block.feed_forward.sublayer.up.weight,
+        up / 2: block.attention.sublayer.out.weight,  # 1/√(2L) with L = 2
+    }
+    for wanted, weight in found.items():
+        assert weight.std().item() == pytest.approx(wanted, rel=0.04)
+
+
 def test_a_head_of_its_own_starts_at_zero():
     gpt, x = model(tied=False), ids(2, 12)
     assert torch.equal(gpt(x), torch.zeros(2, 12, 17))
