@@ -71,3 +71,15 @@ def test_sinusoids_are_made_as_large_as_in_the_paper(names):
     loud, _ = names["in_training"]("sinusoidal", seed=0, quiet=False)
     torch.testing.assert_close(quiet.position(40, 3), 0.02 * loud.position(40, 3))
     assert torch.equal(quiet.embedding.weight, loud.embedding.weight)
+
+
+def test_reading_near_by_cuts_off_what_stands_further_back(names):
+    """Two layers that read four letters each see seven: the letter itself and six before it."""
+    model, _ = names["in_training"]("rope", seed=0)
+    ids = torch.arange(20)[None]
+    other = torch.cat([torch.tensor([[30]]), ids[:, 1:]], dim=1)
+    near = names["near_only"](model, reach=4)
+    with torch.no_grad():
+        moved = (near(ids) - near(other)).abs().amax(dim=-1)[0]
+    assert (moved[:7] > 0).all()
+    assert (moved[7:] == 0).all()

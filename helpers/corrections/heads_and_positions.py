@@ -137,8 +137,9 @@ def what_else_a_gpt_has() -> str:
     claim="Transformers have no sense of order unless positions are added to the embeddings.",
     says="“Transformers do not have built-in sequence awareness”, so “positional encoding is added "
     "to the word embeddings”",
-    why="That is so in an encoder, in which every token reads every other. A causal mask is a kind "
-    "of order by itself: with two layers a token can tell in which order those before it came.",
+    why="That is so in an encoder, of which the passage speaks: there every token reads every "
+    "other. It is not so of all Transformers. A causal mask is a kind of order by itself: with two "
+    "layers a token can tell in which order those before it came.",
 )
 def order_from_the_mask() -> str:
     """How far the last token's output moves when the first two of six change places."""
@@ -262,7 +263,7 @@ def the_likeliest_runs_in_circles() -> str:
     claim="A person can correct a mistake while speaking, and a GPT cannot, since what it has "
     "written is fixed.",
     says="“Without the ability to revise … it cannot find errors and correct them as people do”, "
-    "with the example “Yesterday I went to the supermarket to buy … oh no, I went to the "
+    "with the example “Yesterday I went to the supermarket and bought … oh no, I went to the "
     "bookshop.” (our translation)",
     why="The person of the example revises nothing either: the correction is appended, and the "
     "words before it stay. A model that only appends can write the same text. Whether it does is "

@@ -1,9 +1,20 @@
 """Checks for chapter 07, heads, masks and positions."""
 
+import re
+
 import numpy as np
 from jaxtyping import Float
 
-from helpers.exercises.verdict import Wrong, array, call, close, diagnosed, exercise, explained
+from helpers.exercises.verdict import (
+    Wrong,
+    array,
+    call,
+    close,
+    diagnosed,
+    exercise,
+    explained,
+    numbers,
+)
 from helpers.numerics import softmax
 
 Tokens = Float[np.ndarray, "T C"]
@@ -18,9 +29,10 @@ BUGS = {
 @exercise("07.1")
 def _mask(answer) -> None:
     for new, total in ((4, 4), (2, 5), (1, 6), (1, 1), (3, 4)):
-        found = array(call(answer, new, total), (new, total), "The mask").astype(float)
-        if not np.isin(found, (0, 1)).all():
+        given = numbers(call(answer, new, total))
+        if given.shape == (new, total) and not np.isin(given, (0, 1)).all():
             raise Wrong("A mask holds True and False (or 1 and 0) only, not scores.")
+        found = array(given, (new, total), "The mask")
         every = np.tri(total)
         if close(found, every[total - new :]):
             continue
@@ -42,6 +54,10 @@ def _heads(x: Tokens, tables, H: int, *, bug: str = "") -> Tokens:
     """Causal attention with H heads in NumPy, right or with one mistake."""
     (T, C), (W_Q, W_K, W_V, W_O) = x.shape, tables
     D = C // H
+    if bug == "every H-th column":
+        W_Q, W_K, W_V = (W.reshape(C, D, H).swapaxes(1, 2).reshape(C, C) for W in (W_Q, W_K, W_V))
+    if bug == "exchanged":
+        W_Q, W_K = W_K, W_Q
     if bug == "axes not moved":
         q, k, v = ((x @ W).reshape(H, T, D) for W in (W_Q, W_K, W_V))
     else:
@@ -55,6 +71,10 @@ def _heads(x: Tokens, tables, H: int, *, bug: str = "") -> Tokens:
     scaled = q @ k.swapaxes(1, 2) / root
     if bug == "mask after softmax":
         weights = softmax(scaled) * may
+    elif bug == "scores of 0":
+        weights = softmax(scaled * may)
+    elif bug == "other axis":
+        weights = softmax(np.where(may, scaled, -np.inf).swapaxes(1, 2)).swapaxes(1, 2)
     else:
         weights = softmax(scaled if bug == "no mask" else np.where(may, scaled, -np.inf))
     out = weights @ v
@@ -73,6 +93,10 @@ MISTAKES = {
     "D, no root": "You divided by D and not by its root.",
     "axes not moved": "The heads are cut the wrong way: each should get numbers of every token.",
     "no output projection": "The heads stand side by side, but W_O is missing.",
+    "scores of 0": "A score of 0 is not a weight of 0: e to the 0 is 1. What has to stand there?",
+    "other axis": "The weights of one query should sum to 1, not the weights on one key.",
+    "exchanged": "Queries and keys are exchanged: W_Q makes the queries, which stand in the rows.",
+    "every H-th column": "Each head should get columns that stand side by side, not every H-th.",
 }
 
 
@@ -127,7 +151,8 @@ def scores_by_distance(query: Float[np.ndarray, " D"]) -> Float[np.ndarray, "32"
 
 @exercise("07.4")
 def _five_back(answer) -> None:
-    query = array(answer, np.shape(answer) if np.shape(answer) == (1, 8) else (8,), "The query")
+    one_line = np.shape(answer) in ((1, 8), (8, 1))
+    query = array(answer, np.shape(answer) if one_line else (8,), "The query")
     scores = scores_by_distance(query.ravel())
     best = int(scores.argmax())
     if scores.max() - np.delete(scores, best).max() <= 1e-6 * np.abs(scores).max():
@@ -159,21 +184,32 @@ def _counterexample(answer) -> None:
         raise Wrong("These numbers are so large that nothing can be told from the result.")
     moved = np.abs(_two_layers(x)[-1] - _two_layers(x[[1, 0, 2]])[-1]).max()
     if moved <= 0.01:
-        raise Wrong(f"Exchanging the first two rows moves the third by {moved:.1g}, not enough.")
+        raise Wrong(
+            f"Exchanging the first two rows moves the third by {moved:.1g}, not enough. How much "
+            "does the third token read of the other two, and how much do those two differ?"
+        )
+
+
+WHO = r"(model|GPT|LLM|it|loop)s? "
+UNSAYS = r"(go|goes) back|change|delete|erase|revise|take (it|them|words|anything) back"
 
 
 @exercise("07.6")
 def _self_correction(answer) -> None:
+    goes_back = WHO + rf"((can|could|may) )?((also|simply|just|easily) )?({UNSAYS})"
+    if isinstance(answer, str) and re.search(r"\b" + goes_back, answer, flags=re.IGNORECASE):
+        raise Wrong("A loop that only appends does not go back to what it has written.")
     explained(
         answer,
         {
-            "that the person's own words stay as they were said": r"append|add(s|ed)?\b|"
-            r"(first|earlier|old|previous|spoken|said) (words?|part|text|sentence)|stay|"
+            "that the person's own words stay as they were said": r"append|add(s|ed)?\b|continu|"
+            r"(first|earlier|old|previous|spoken|said) (words?|part|text|sentence)|stay|remain|"
             r"(not|n't|nothing|never|neither) (\w+ ){0,3}(take|took|taken|delet|eras|unsa|remov|"
             r"change|revis)",
-            "that a model can write the very same correction": r"(model|GPT|it|loop) (\w+ ){0,4}"
-            r"(can|could|may|is able)|\b(same|too|also|as well|likewise|either|equally)\b|"
-            r"word for word",
+            "that a model can write the very same correction": rf"\b{WHO}"
+            r"((?!not |never |cannot )\w+ ){0,4}"
+            r"(can|could|may|is able|writes?|generates?|produces?)\b(?!.?t\b| not)|"
+            r"\b(same|too|also|as well|likewise|either|equally)\b|word for word",
         },
     )
 

@@ -159,7 +159,7 @@ def draw_waves(ax: Axes, rows_TC: Num[np.ndarray, "T C"], *, title: str = "") ->
     Shapes: rows (T, C).
     """
     ax.imshow(rows_TC, cmap="PuOr_r", vmin=-1, vmax=1, aspect="auto", interpolation="none")
-    ax.set(xlabel="number of the row", ylabel="position", title=title)
+    ax.set(xlabel="which of the C numbers", ylabel="place", title=title)
     return ax
 
 

@@ -7,7 +7,10 @@ import torch.nn.functional as F
 from helpers.exercises.chapter07 import BUGS
 
 
-def heads(x, W_Q, W_K, W_V, W_O, H, *, scale=None, may=None, after=False, cut="right", out=True):
+def heads(
+    x, W_Q, W_K, W_V, W_O, H, *,
+    scale=None, may=None, after=False, cut="right", out=True, no_score=-torch.inf, axis=-1,
+):  # fmt: skip
     """Attention with heads in torch, with whatever is to go wrong."""
     x, W_Q, W_K, W_V, W_O = (torch.as_tensor(part) for part in (x, W_Q, W_K, W_V, W_O))
     (T, C), D = x.shape, x.shape[1] // H
@@ -18,7 +21,7 @@ def heads(x, W_Q, W_K, W_V, W_O, H, *, scale=None, may=None, after=False, cut="r
     scaled = q @ k.mT / (D**0.5 if scale is None else scale(C, H, D))
     may = torch.ones(T, T).tril().bool() if may is None else may(T)
     weights = (
-        scaled.softmax(-1) * may if after else scaled.masked_fill(~may, -torch.inf).softmax(-1)
+        scaled.softmax(-1) * may if after else scaled.masked_fill(~may, no_score).softmax(axis)
     )
     mixed = weights @ v
     mixed = mixed.transpose(0, 1).reshape(T, C) if cut == "right" else mixed.reshape(T, C)
@@ -30,6 +33,12 @@ def by_torch(x, W_Q, W_K, W_V, W_O, H):
     q, k, v = ((x @ W).view(len(x), H, -1).transpose(0, 1) for W in (W_Q, W_K, W_V))
     out = F.scaled_dot_product_attention(q, k, v, is_causal=True)
     return out.transpose(0, 1).reshape(x.shape) @ W_O
+
+
+def strided(x, W_Q, W_K, W_V, W_O, H):
+    """Head h gets columns h, h + H, h + 2H, …"""
+    order = np.concatenate([np.arange(h, len(W_O), H) for h in range(H)])
+    return heads(x, *(W[:, order] for W in (W_Q, W_K, W_V)), W_O, H)
 
 
 def bugged(**bug):
@@ -85,6 +94,7 @@ WRONG = {
         (lambda new, total: np.ones((new, total)), "everything may be read"),
         (lambda new, total: np.tri(total), "should have shape"),
         (lambda new, total: np.where(np.tri(total)[total - new :], 0, -9.0), "not scores"),
+        (lambda new, total: np.where(np.tri(total)[total - new :], 0, -np.inf), "not scores"),
     ],
     "07.2": [
         (bugged(may=lambda T: torch.ones(T, T).bool()), "the mask is missing"),
@@ -98,6 +108,10 @@ WRONG = {
         (bugged(cut="wrong"), "cut the wrong way"),
         (bugged(out=False), "W_O is missing"),
         (lambda x, W_Q, W_K, W_V, W_O, H: heads(x, W_Q, W_K, W_V, W_O, 1), "plays no part"),
+        (bugged(no_score=0.0), "A score of 0 is not a weight of 0"),
+        (bugged(axis=-2), "should sum to 1"),
+        (lambda x, W_Q, W_K, W_V, W_O, H: heads(x, W_K, W_Q, W_V, W_O, H), "exchanged"),
+        (strided, "not every H-th"),
         (lambda x, W_Q, W_K, W_V, W_O, H: x @ W_V @ W_O, "the numbers are not right"),
         (lambda x, W_Q, W_K, W_V, W_O, H: x[0], "should have shape"),
     ],
@@ -129,6 +143,14 @@ WRONG = {
         (
             "The person does not take anything back, as spoken words cannot be unsaid.",
             "the very same correction",
+        ),
+        (
+            "The claim holds: a model cannot correct itself because its words stay as they are.",
+            "the very same correction",
+        ),
+        (
+            "It is wrong since a GPT can go back and change its earlier words whenever it likes.",
+            "does not go back",
         ),
         ("It is wrong.", "one or two whole sentences"),
     ],
