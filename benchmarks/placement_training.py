@@ -1,11 +1,11 @@
 """Measure and train the readers of chapter 09, with the norm before or after each sub-layer.
 
-``python benchmarks/placement_training.py [start] [longer] [grid] [others] [rescue]``
+``python benchmarks/placement_training.py [start] [longer] [grid] [others] [rescue] [deep]``
 writes these parts of helpers/data/results/placement_training.json, all of them without arguments:
 gradients before training, 300 steps with a look inside, losses after 100 steps over depth,
-learning rate and warm-up, other starts and placements, and these with warm-up. The
-script runs the chapter's own cells; the chapter computes a part of it again and compares. On one
-core all parts together take about twenty minutes.
+learning rate and warm-up, other starts and placements, these with warm-up, and 32 and 64 blocks
+at one rate. The script runs the chapter's own cells; the chapter computes a part of it again and
+compares. On one core all parts together take about half an hour.
 """
 
 import itertools
@@ -46,7 +46,7 @@ LONGER = (
     ("post, small writes", "Xavier", 0.001, 0),
     ("pre", "Xavier", 0.001, 0),
 )
-PARTS = ("start", "longer", "grid", "others", "rescue")
+PARTS = ("start", "longer", "grid", "others", "rescue", "deep")
 
 
 def chapter() -> dict:
@@ -67,6 +67,11 @@ def settings(part: str) -> list[dict]:
     elif part == "grid":
         keys = ("place", "L", "lr", "warm_up")
         rows = itertools.product(PLACES[:2], DEPTHS[:4], RATES, WARM_UPS)
+    elif part == "deep":
+        keys = ("place", "start", "L", "lr", "warm_up")
+        depths = itertools.product(("post", "pre", "post, small writes"), DEPTHS[4:])
+        rows = [(place, "Xavier", L, RATES[1], 0) for place, L in depths]
+        rows += [("post, small writes", "Xavier", DEPTHS[5], RATES[1], WARM_UPS[1])]
     elif part == "rescue":
         keys = ("place", "start", "L", "lr", "warm_up")
         rows = ((*other, 16, RATES[2], WARM_UPS[1]) for other in OTHERS if other[0] in POSTS)

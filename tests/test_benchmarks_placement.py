@@ -8,7 +8,7 @@ import torch
 from chapters import ROOT, script
 
 RESULTS = ROOT / "helpers" / "data" / "results" / "placement_training.json"
-PARTS = ("start", "longer", "grid", "others", "rescue")
+PARTS = ("start", "longer", "grid", "others", "rescue", "deep")
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +74,17 @@ def test_a_short_run_is_the_start_of_the_stored_one(names):
     losses = names["trained"](seeds=range(2), steps=10, **setting)["losses"]
     assert np.allclose(losses[:, 0], [run["first"] for run in was[:2]], atol=0.01)
     assert np.allclose(losses.mean(dim=1), [run["losses"][0] for run in was[:2]], atol=0.03)
+
+
+def test_the_first_loss_of_a_deep_run_is_the_stored_one(names):
+    setting = {"place": "pre", "start": "Xavier", "L": 32, "lr": 0.001, "warm_up": 0}
+    (was,) = (
+        s["runs"]
+        for s in stored("deep")["settings"]
+        if {k: v for k, v in s.items() if k != "runs"} == setting
+    )
+    losses = names["trained"](seeds=range(2), steps=1, **setting)["losses"]
+    assert np.allclose(losses[:, 0], [run["first"] for run in was[:2]], atol=0.01)
 
 
 def test_seeds_trained_side_by_side_are_the_seeds_trained_alone(names):

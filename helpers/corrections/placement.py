@@ -213,7 +213,9 @@ def a_loud_answer() -> str:
     why="With weights by Xavier's rule neither is the typical case before training, in small "
     "blocks of random weights: the norm divides what comes down, and the sub-layers add to it. "
     "What Xiong and others (2020) found is that the gradients near the output are larger than in "
-    "pre-norm. What does vanish in the deep stack is what tells its tokens apart.",
+    "pre-norm. Others do report gradients that vanish in larger post-norm translators (Takase and "
+    "others, 2022), so the claim is not wrong everywhere; it is not the rule that it is told as. "
+    "What does vanish in the deep stack is what tells its tokens apart.",
 )
 def neither_vanish_nor_explode() -> str:
     """First block's gradient over the last one's, and what differs between tokens at the top."""

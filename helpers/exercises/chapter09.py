@@ -5,7 +5,16 @@ import re
 import numpy as np
 from jaxtyping import Float
 
-from helpers.exercises.verdict import Wrong, array, call, close, diagnosed, exercise, explained
+from helpers.exercises.verdict import (
+    Wrong,
+    array,
+    call,
+    close,
+    diagnosed,
+    exercise,
+    explained,
+    numbers,
+)
 
 Tokens = Float[np.ndarray, "4 3"]  # four tokens of width 3
 BUGS = {
@@ -51,6 +60,7 @@ def _why_not_pre(found, x, norm_1, attention, norm_2, network) -> None:
     half, post = x + attention(norm_1(x)), norm_1(x + attention(x))
     from_copy = norm_1(x) + attention(norm_1(x))
     answered = x + norm_1(attention(x))
+    exchanged, network_first = x + attention(norm_2(x)), x + network(norm_2(x))
     for wrong, message in (
         (norm_2(post + network(post)), "The norms stand on the stream: this is post-norm."),
         (
@@ -80,6 +90,8 @@ def _why_not_pre(found, x, norm_1, attention, norm_2, network) -> None:
             "The network's answer is added to x; what attention wrote is lost.",
         ),
         (x + network(norm_2(attention(norm_1(x)))), "Attention has no residual."),
+        (exchanged + network(norm_1(exchanged)), "The two norms are exchanged."),
+        (network_first + attention(norm_1(network_first)), "Attention comes before the network."),
         (half, "This is the first half: the network is missing."),
     ):
         if close(found, wrong, 1e-5):
@@ -117,18 +129,22 @@ def _rate(answer) -> None:
         found = np.array(
             [float(array(call(answer, step, lr, warm_up), (), "The rate")) for step in steps]
         )
-        if close(found, right, 1e-9):
+        if close(found, right, 1e-7):
             continue
         ramp = np.array(steps) / max(warm_up, 1)
         if warm_up and found[0] == 0:
             raise Wrong("Your first step has rate 0: it changes nothing, and a step is lost.")
-        if close(found, lr * (1 + np.array(steps)) / max(warm_up, 1), 1e-9):
+        if close(found, lr * (1 + np.array(steps)) / max(warm_up, 1), 1e-7):
             raise Wrong("After the warm-up your rate goes on growing.")
-        if close(found[1:], lr * ramp[1:].clip(max=1), 1e-9):
+        if close(found[1:], lr * ramp[1:].clip(max=1), 1e-7):
             raise Wrong("Your ramp is a step late.")
+        if close(found, lr * (ramp + 2 / max(warm_up, 1)).clip(max=1), 1e-7):
+            raise Wrong("Your ramp is a step early.")
+        if close(found, lr * ((1 + np.array(steps)) / (warm_up + 1)).clip(max=1), 1e-7):
+            raise Wrong("The last step of your warm-up has less than the full rate.")
         if close(found, lr):
             raise Wrong("There is no warm-up: the rate is the same at every step.")
-        if close(found[-1], lr, 1e-9):
+        if close(found[-1], lr, 1e-7):
             raise Wrong("It ends at the right rate, but is not the straight ramp that is asked.")
         raise Wrong(f"With lr={lr} and warm_up={warm_up} yours ends at {found[-1]:.4g}.")
 
@@ -170,6 +186,10 @@ def _small_writes(answer) -> None:
         return
     for wrong, message in (
         (
+            (2 * BLOCKS) ** -0.5,
+            f"This is the factor of small writes. With it {left:.0%} is left, more than is asked.",
+        ),
+        (
             ((2 ** (1 / BLOCKS) - 1) / SQUARE) ** 0.5,
             "That would be right for one sub-layer a block. How many answers are added?",
         ),
@@ -191,7 +211,9 @@ def _side(left: float) -> str:
 
 @exercise("09.6")
 def _forgets(answer) -> None:
-    if not isinstance(answer, tuple | list) or len(answer) != 2:
+    if not isinstance(answer, tuple | list):  # one array with two rows is as good
+        answer = list(numbers(answer))
+    if len(answer) != 2:
         raise Wrong("Give the two vectors as a tuple (s, t).")
     s, t = (array(part, (3,), name) for part, name in zip(answer, ("s", "t"), strict=True))
     if min(s.std(), t.std()) < 1e-6:
@@ -207,7 +229,9 @@ def _forgets(answer) -> None:
 @exercise("09.7")
 def _explanation(answer) -> None:
     if isinstance(answer, str) and re.search(
-        r"(nothing is wrong|student is (quite |entirely )?right|explanation is (right|correct))",
+        r"(nothing is wrong|student is (quite |entirely )?right|explanation is (right|correct)|"
+        r"pre-norm[^.;]{0,30}(does not|doesn['’]t|never) grow|"
+        r"(does not|doesn['’]t|never) grow[^.;]{0,20}pre-norm)",
         answer,
         flags=re.IGNORECASE,
     ):
@@ -219,12 +243,13 @@ def _explanation(answer) -> None:
         answer,
         {
             "what really happens to the size of the stream in pre-norm": r"grow|increas|"
-            r"(gets?|becom\w+|is) (ever )?(larger|bigger)|not (kept|held|normed|normalised|"
-            r"normalized|of size)|never (normed|normalised|normalized)|root of|√|builds? up|"
-            r"adds? up|accumulat",
+            r"(gets?|getting|becom\w+|is) (ever )?(larger|bigger)|pil(es?|ing) up|builds? up|"
+            r"not (kept|held|normed|normalised|normalized|of size)|"
+            r"never (normed|normalised|normalized)|root of|√|adds? up|accumulat",
             "what it is that the norm acts on there": r"cop(y|ies)|side road|branch|"
-            r"(what|input).{0,30}(sub-?layer|attention|network|f).{0,20}(reads?|gets?|sees?)|"
-            r"(sub-?layer|attention|network|f)('s|’s)? (reads?|inputs?)|inputs? (of|to) (the|each)|"
-            r"not (on|of) the stream",
+            r"(what|input).{0,30}(sub-?layer|attention|network|\bf\b).{0,20}(reads?|gets?|sees?)|"
+            r"(sub-?layer|attention|network|\bf)('s|’s)? (reads?|inputs?)|"
+            r"inputs? (of|to) (the|each)|not (on|of) the stream|beside the stream|"
+            r"before (each|every|the|a) (sub-?layer|f\b)",
         },
     )

@@ -89,7 +89,9 @@ WRONG = {
         (lambda x, n1, f, n2, g: g(n2(x + f(n1(x)))), "The network has no residual"),
         (lambda x, n1, f, n2, g: right_block(x, n1, f, lambda z: z, g), "without its norm"),
         (lambda x, n1, f, n2, g: x + g(n2(f(n1(x)))), "Attention has no residual"),
-        (lambda x, n1, f, n2, g: right_block(x, n2, f, n1, g), "the numbers are not"),
+        (lambda x, n1, f, n2, g: right_block(x, n2, f, n1, g), "norms are exchanged"),
+        (lambda x, n1, f, n2, g: right_block(x, n2, g, n1, f), "comes before the network"),
+        (lambda x, n1, f, n2, g: right_block(x, n1, f, n2, g) - x, "the numbers are not"),
         (lambda x, n1, f, n2, g: right_block(x, n1, f, n2, g)[0], "should have shape"),
     ],
     "09.2": [
@@ -112,6 +114,8 @@ WRONG = {
             lambda step, lr, warm_up: lr * min(1, max(step, 0.5) / max(warm_up, 1)),
             "a step late",
         ),
+        (lambda step, lr, warm_up: lr * min(1, (step + 2) / max(warm_up, 1)), "a step early"),
+        (lambda step, lr, warm_up: lr * min(1, (step + 1) / (warm_up + 1)), "less than the full"),
         (
             lambda step, lr, warm_up: lr * min(1, (step + 1) / max(warm_up, 1)) ** 2,
             "not the straight ramp",
@@ -134,6 +138,7 @@ WRONG = {
         (HALF * 2**0.5, "one sub-layer a block"),
         (4 * (2 ** (1 / 128) - 1), "by its square"),
         (1 / 128, "need not be as small"),
+        (128**-0.5, "the factor of small writes"),
         (-HALF, "is positive"),
         ([HALF, HALF], "should have shape"),
     ],
@@ -157,6 +162,10 @@ WRONG = {
         ("It is wrong.", "one or two whole sentences"),
         (
             "The student is right that pre-norm trains because of its norms at every sub-layer.",
+            "as if the student were right",
+        ),
+        (
+            "The stream does not grow in pre-norm, since each sub-layer reads a normed copy of it.",
             "as if the student were right",
         ),
     ],
