@@ -11,6 +11,7 @@ from helpers.exercises import (
     chapter08,
     chapter09,
     chapter10,
+    chapter11,
 )
 from helpers.exercises.verdict import CHECKS, Verdict, check
 
@@ -27,5 +28,6 @@ __all__ = [
     "chapter08",
     "chapter09",
     "chapter10",
+    "chapter11",
     "check",
 ]
