@@ -6,6 +6,7 @@ from helpers.corrections import (
     embeddings_as_features,
     heads_and_positions,
     initialisation,
+    inside,
     norms,
     placement,
     residual,
@@ -27,4 +28,5 @@ CORRECTIONS: tuple[Correction, ...] = (
     *residual.CORRECTIONS,
     *placement.CORRECTIONS,
     *initialisation.CORRECTIONS,
+    *inside.CORRECTIONS,
 )

@@ -12,6 +12,7 @@ from helpers.exercises import (
     chapter09,
     chapter10,
     chapter11,
+    chapter12,
 )
 from helpers.exercises.verdict import CHECKS, Verdict, check
 
@@ -29,5 +30,6 @@ __all__ = [
     "chapter09",
     "chapter10",
     "chapter11",
+    "chapter12",
     "check",
 ]
