@@ -192,12 +192,11 @@ def test_flops_are_those_that_torch_counts():
 def test_starts_have_their_sizes(changes, table, up):
     gpt = model(vocab_size=500, width=64, heads=4, layers=2, **changes)
     block = gpt.blocks[1]
-    found = {
-        table: gpt.embedding.weight,
-        up: block.feed_forward.sublayer.up.weight,
-        up / 2: block.attention.sublayer.out.weight,  # 1/√(2L) with L = 2
-    }
-    for wanted, weight in found.items():
+    for wanted, weight in (
+        (table, gpt.embedding.weight),
+        (up, block.feed_forward.sublayer.up.weight),
+        (up / 2, block.attention.sublayer.out.weight),  # 1/√(2L) with L = 2
+    ):
         assert weight.std().item() == pytest.approx(wanted, rel=0.04)
 
 

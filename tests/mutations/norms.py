@@ -20,7 +20,7 @@ MUTATIONS = [
     Mutation("norms.py", "    if not centred:\n", "    if centred:\n", ORACLE),
     Mutation("norms.py", "self.gamma.shape, self.gamma, self.beta, self.eps)",
              "self.gamma.shape, self.beta, self.gamma, self.eps)", (f"{TORCHS}[2.0-layer]",)),
-    Mutation("norms.py", "self.gamma, self.beta, self.eps)", "self.gamma, self.beta)",
+    Mutation("norms.py", "self.gamma, self.beta, self.eps)", "self.gamma, self.beta, 0)",
              ("test_norms.py::test_modules_are_normalise_with_gamma_and_beta",)),
     Mutation("norms.py", "F.rms_norm(x, self.gamma.shape, self.gamma, self.eps)",
              "F.rms_norm(x, self.gamma.shape, self.gamma)",
