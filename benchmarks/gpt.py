@@ -27,7 +27,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from common import RESULTS, about
+from common import about, store_table
 
 from helpers import corpus
 from helpers.gpt import GPT, GPTConfig, flops_per_token
@@ -170,8 +170,9 @@ def measured(copy: Path, validation_ids: torch.Tensor, kind: str) -> tuple[float
 
     model.eval()
     loss = evaluate(Logits(), cross_entropy, corpus.windows(validation_ids, shape.block_size))
-    C, T = shape.n_embd, shape.block_size
-    return loss, 6 * (shape.n_layer * (12 * C**2 + 2 * T * C) + C * shape.vocab_size)
+    sizes = {"layers": shape.n_layer, "heads": shape.n_head, "width": shape.n_embd}
+    ours_alike = GPTConfig(vocab_size=shape.vocab_size, context=shape.block_size, **sizes)
+    return loss, flops_per_token(ours_alike)
 
 
 # --- the race -------------------------------------------------------------------------------
@@ -245,16 +246,8 @@ COLUMNS = [
 
 def write(name: str, title: str, claim: str, columns: list, rows: list, **more) -> None:
     """Store a table whole; what is there is replaced at once."""
-    result = about(__file__, **more) | {
-        "title": title,
-        "claim": claim,
-        "columns": columns,
-        "rows": rows,
-    }
-    path = RESULTS / f"{name}.json"
-    unfinished = path.with_suffix(".tmp")
-    unfinished.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", "utf-8")
-    unfinished.replace(path)
+    said = {"title": title, "claim": claim, "columns": columns, "rows": rows}
+    store_table(name, about(__file__, **more) | said)
 
 
 def lever_rows(seeds: range, steps: int) -> list[list]:

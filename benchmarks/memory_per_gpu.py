@@ -9,9 +9,7 @@ everything (3, which is what FSDP does).
 Source: Rajbhandari, Rasley, Ruwase and He 2020, section 3 and figure 1, whose numbers are tested.
 """
 
-import json
-
-from common import RESULTS, about
+from common import about, store_table
 
 WEIGHTS, GRADIENTS, OPTIMISER = 2, 2, 12  # bytes a parameter
 SIZES = {"124 M": 124e6, "1 B": 1e9, "7 B": 7e9, "30 B": 30e9, "100 B": 100e9}
@@ -55,10 +53,7 @@ def main() -> None:
         "columns": ["parameters", *WAYS],
         "rows": rows(),
     }
-    path = RESULTS / "memory_per_gpu.json"
-    unfinished = path.with_suffix(".tmp")
-    unfinished.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", "utf-8")
-    unfinished.replace(path)
+    store_table("memory_per_gpu", result)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ records.jsonl, a line for each step, and the last checkpoint.
 EPILOG = """\
 examples:
   python -m helpers.train --text tales --out runs/tales
-      half a minute or so on a laptop, on the tales that come with the book
+      about a minute on one core, on the tales that come with the book
   python -m helpers.train --text mine.txt --out runs/mine --steps 2000 --seed 1
       a text of your own (UTF-8), for longer
   python -m helpers.train --out runs/mine --resume

@@ -31,6 +31,7 @@ class GPTConfig:
     vocab_size: int
     block_size: int
     n_layer: int = 1
+    n_head: int = 1
     n_embd: int = 8
 
 class GPT(torch.nn.Module):
@@ -75,6 +76,8 @@ def test_a_peer_is_run_in_a_copy_and_measured_on_the_whole_split(tmp_path, monke
     p = counts / counts.sum()
     wanted = -p.log()[validation_ids[1:]].mean().item()
     assert found["validation"] == pytest.approx(wanted, abs=1e-5)
+    V = len(tokenizer)  # one layer of width 8, context 64
+    assert found["flops_a_token"] == 6 * (12 * 8**2 + 2 * 64 * 8 + 8 * V)
     assert sorted(f.name for f in peer.iterdir()) == ["model.py", "train.py"]  # nothing left there
     assert "model" not in sys.modules
 

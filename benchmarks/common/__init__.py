@@ -47,7 +47,16 @@ def store(name: str, part: str, result: dict) -> None:
         head = json.dumps({k: v for k, v in stored.items() if k != "settings"}, ensure_ascii=False)
         lines = ",\n".join(json.dumps(s, ensure_ascii=False) for s in stored["settings"])
         texts.append(f'"{label}": {head[:-1]}, "settings": [\n{lines}\n]}}')
-    RESULTS.mkdir(parents=True, exist_ok=True)
+    _write_whole(path, "{" + ",\n".join(texts) + "}\n")
+
+
+def store_table(name: str, table: dict) -> None:
+    """Store `about` with "title", "claim", "columns" and "rows" in a file of its own."""
+    _write_whole(RESULTS / f"{name}.json", json.dumps(table, indent=1, ensure_ascii=False) + "\n")
+
+
+def _write_whole(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_suffix(".tmp")
-    unfinished.write_text("{" + ",\n".join(texts) + "}\n", "utf-8")
+    unfinished.write_text(text, "utf-8")
     unfinished.replace(path)
