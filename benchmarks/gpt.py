@@ -30,14 +30,13 @@ import torch
 from common import about, store_table
 
 from helpers import corpus
-from helpers.gpt import GPT, GPTConfig, flops_per_token
+from helpers.gpt import GPT, GPTConfig, flops_per_token, parameter_count
 from helpers.train import PRESETS
 from helpers.training import TrainingConfig, fit
 from helpers.training.fit import cross_entropy
 from helpers.training.loop import evaluate
 
 TARGET = 1.88
-SHAPE = {"layers": 4, "heads": 4, "width": 128, "context": 64}
 PEER = {
     "cpu": [
         "--device=cpu", "--compile=False", "--eval_iters=20", "--log_interval=1",
@@ -47,33 +46,41 @@ PEER = {
     "gpu": ["--log_interval=10"],
 }  # fmt: skip
 PEER_ITERATIONS = {"cpu": 2125, "gpu": 5000}
-PLAIN = {  # one optimiser, and parts that cost nothing to read
-    "model": {
-        **SHAPE, "positions": "rope", "qk_norm": True, "activation": "relu2", "tied": False,
-        "start": "fan_in",
-    },
+FAST = PRESETS["fast"]
+PLAIN = {  # the same model by AdamW alone, in smaller batches
+    "model": FAST["model"],
     "training": {
-        "steps": 1000, "batch_size": 12, "lr": 8e-3, "warmup": 20, "precision": "bfloat16",
+        "steps": 115, "batch_size": 12, "lr": 0.02, "matrix_lr": 0.004, "betas": (0.8, 0.99),
+        "weight_decay": 0.0, "warmup": 10, "precision": "bfloat16",
     },
 }  # fmt: skip
-FAST = PRESETS["cpu"]
 RECIPES = {
     "plain": (PLAIN, {}),
-    "fast": (FAST, {"steps": 280}),
-    "fast, longer": (FAST, {"steps": 700}),
+    "fast": (FAST, {"steps": 60}),
+    "fast, longer": (FAST, {}),
     "gpu": (PRESETS["gpu"], {}),
 }
 LEVERS = {  # what is put back, one at a time
     "nothing": {},
-    "Muon: AdamW for all": {"training": {"optimiser": "adamw"}},
+    "n-grams up to 4: none": {"model": {"ngrams": 1}},
+    "n-grams up to 4: pairs alone": {"model": {"ngrams": 2}},
+    "Muon: AdamW, two rates": {"training": {"optimiser": "adamw", "matrix_lr": 0.004}},
+    "Muon: AdamW, one rate": {
+        "training": {"optimiser": "adamw", "lr": 0.004, "matrix_lr": None},
+    },
     "bfloat16: float32": {"training": {"precision": "float32"}},
-    "RoPE: learned positions": {"model": {"positions": "learned"}},
-    "QK-norm: none": {"model": {"qk_norm": not FAST["model"].get("qk_norm", False)}},
+    "ALiBi: learned positions": {"model": {"positions": "learned"}},
+    "ALiBi: RoPE": {"model": {"positions": "rope"}},
     "ReLU²: GELU": {"model": {"activation": "gelu"}},
     "own head, started at zero: tied": {"model": {"tied": True}},
     "layer norm: RMS norm": {"model": {"norm": "rms"}},
+    "no QK-norm: QK-norm": {"model": {"qk_norm": True}},
+    "2 layers: 4": {"model": {"layers": 4}},
+    "8 heads: 4": {"model": {"heads": 4}},
+    "batches of 24: of 12": {"training": {"batch_size": 12}},
     "learning rates: a third": {"rates": 1 / 3},
-}
+}  # fmt: skip
+LEVER_STEPS = 100
 
 
 def text_and_ids() -> tuple[corpus.CharTokenizer, torch.Tensor, torch.Tensor]:
@@ -97,6 +104,7 @@ def ours(recipe: dict, changes: dict, *, seed: int, device: str = "cpu") -> dict
     records = fit(model, train_ids, validation_ids, config, progress=False).records
     seconds, tokens = records[-1].seconds, config.steps * config.batch_size * config.context
     return {
+        "parameters": parameter_count(shape),
         "iterations": config.steps,
         "seconds": seconds,
         "validation": records[-1].validation,
@@ -129,8 +137,7 @@ def peers(peer: Path, kind: str, iterations: int) -> dict:
         done = subprocess.run(command, cwd=copy, text=True, capture_output=True, env=quiet())
         if done.returncode:
             raise SystemExit(f"the peer's train.py failed:\n{done.stderr[-2000:]}")
-        validation, flops = measured(copy, validation_ids, kind)
-    return peer_numbers(done.stdout, kind) | {"validation": validation, "flops_a_token": flops}
+        return peer_numbers(done.stdout, kind) | measured(copy, validation_ids, kind)
 
 
 def peer_numbers(printed: str, kind: str) -> dict:
@@ -148,8 +155,8 @@ def peer_numbers(printed: str, kind: str) -> dict:
     return {"iterations": last, "seconds": sum(kept) * every}
 
 
-def measured(copy: Path, validation_ids: torch.Tensor, kind: str) -> tuple[float, int]:
-    """The saved model's loss over the whole split, and its floating-point operations a token."""
+def measured(copy: Path, validation_ids: torch.Tensor, kind: str) -> dict:
+    """The saved model's loss over the whole split, its size, and its operations a token."""
     sys.path.insert(0, str(copy))
     try:
         from model import GPT as PeerGPT
@@ -172,7 +179,10 @@ def measured(copy: Path, validation_ids: torch.Tensor, kind: str) -> tuple[float
     loss = evaluate(Logits(), cross_entropy, corpus.windows(validation_ids, shape.block_size))
     sizes = {"layers": shape.n_layer, "heads": shape.n_head, "width": shape.n_embd}
     ours_alike = GPTConfig(vocab_size=shape.vocab_size, context=shape.block_size, **sizes)
-    return loss, flops_per_token(ours_alike)
+    count = sum(p.numel() for p in model.parameters())
+    return {
+        "validation": loss, "parameters": count, "flops_a_token": flops_per_token(ours_alike),
+    }  # fmt: skip
 
 
 # --- the race -------------------------------------------------------------------------------
@@ -221,7 +231,7 @@ def race(sides: list[str], rounds: int, *how) -> dict[str, list]:
 
 
 def table(runs: dict[str, list], peaks: dict[str, float]) -> list[list]:
-    """A row a side: iterations, median seconds, loss, ratio, tokens a second, share of peak."""
+    """A row a side: its size, iterations, median seconds, loss, ratio, tokens, share of peak."""
     rows = []
     for side, found in runs.items():
         seconds = statistics.median(run["seconds"] for run in found)
@@ -230,7 +240,7 @@ def table(runs: dict[str, list], peaks: dict[str, float]) -> list[list]:
         speed = statistics.median(run["tokens_per_second"] for run in found)
         flops = statistics.median(run["flops_per_second"] for run in found)
         rows.append([
-            side, found[0]["iterations"], round(seconds, 2),
+            side, f"{found[0]['parameters'] / 1e6:.2f}", found[0]["iterations"], round(seconds, 2),
             ", ".join(f"{run['validation']:.3f}" for run in found),
             round(statistics.median(ratios), 2) if ratios else "not measured yet",
             round(speed), f"{flops / peaks[found[0]['precision']]:.0%}",
@@ -239,8 +249,9 @@ def table(runs: dict[str, list], peaks: dict[str, float]) -> list[list]:
 
 
 COLUMNS = [
-    "side", "iterations", "seconds of training (median)", "validation loss of each run",
-    "times faster than nanoGPT (median of the rounds)", "tokens a second", "share of matmul peak",
+    "side", "million parameters", "iterations", "seconds of training (median)",
+    "validation loss of each run", "times faster than nanoGPT (median of the rounds)",
+    "tokens a second", "share of matmul peak",
 ]  # fmt: skip
 
 
@@ -256,7 +267,8 @@ def lever_rows(seeds: range, steps: int) -> list[list]:
     for lever, changes in LEVERS.items():
         rates = changes.get("rates", 1)
         training = FAST["training"] | changes.get("training", {}) | {"steps": steps}
-        training |= {name: training[name] * rates for name in ("lr", "matrix_lr")}
+        if rates != 1:
+            training |= {name: training[name] * rates for name in ("lr", "matrix_lr")}
         recipe = {"model": FAST["model"] | changes.get("model", {}), "training": training}
         runs = [ours(recipe, {}, seed=seed) for seed in seeds]
         losses = [run["validation"] for run in runs]
@@ -304,9 +316,9 @@ def main(arguments: list[str] | None = None) -> None:
         return
     device = "cuda" if options.gpu else "cpu"
     if options.levers:
-        rows = lever_rows(range(3), 250)
+        rows = lever_rows(range(3), LEVER_STEPS)
         write("gpt_levers", "What each lever of the fast recipe is worth",
-              "One lever at a time put back, tiny Shakespeare, 250 steps",
+              f"One lever at a time put back, tiny Shakespeare, {LEVER_STEPS} steps",
               ["put back", "validation loss, mean ± deviation", "milliseconds a step"], rows,
               seeds=[0, 1, 2], device=device_words(device))  # fmt: skip
         return

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -24,6 +25,7 @@ WORD_GROUPS = {
     }.items()
 }
 MEASURES = ("dot", "cosine", "euclid")
+NGRAM_ROWS = 8191  # at most, of each table of n-grams: a prime
 
 
 # ------------------------------------------------------------------ a table, and what trains it
@@ -78,6 +80,39 @@ class SurroundingsModel(nn.Module):
     def forward(self, ids_BW: Int[Tensor, "B W"]) -> Float[Tensor, "B V"]:
         """Look up, average, compare with every word's output row."""
         return self.table(ids_BW).mean(dim=1) @ self.output.T
+
+
+class NGrams(nn.Module):
+    """A row for the last n tokens at each place, n = 2, …, longest, added up: more than one token
+    of context from tables alone. Rows start at 0.
+
+    The last n tokens are the digits of a number in base V + 1, with 0 for what lies before the
+    first token, and that number is the row. Where there are more such numbers than NGRAM_ROWS,
+    the remainder by it is the row, and several groups share one.
+    Shapes: forward (..., T) ids below V to (..., T, C).
+    Raises: ValueError where longest is below 2.
+    Source: the hash n-gram embeddings of Pagnoni et al. 2024, section 3.2.1.
+    """
+
+    def __init__(self, vocab_size: int, width: int, *, longest: int):
+        super().__init__()
+        if longest < 2:
+            raise ValueError(f"longest={longest} must be at least 2")
+        self.base = vocab_size + 1
+        rows = (min(self.base**n, NGRAM_ROWS) for n in range(2, longest + 1))
+        self.tables = nn.ModuleList(nn.Embedding(count, width) for count in rows)
+        for table in self.tables:
+            nn.init.zeros_(table.weight)
+
+    def forward(self, ids: Int[Tensor, "*batch T"]) -> Float[Tensor, "*batch T C"]:
+        """Add up the rows of the groups that end at each token."""
+        row, digit, place, total = ids + 1, ids + 1, 1, 0.0
+        for table in self.tables:
+            digit = F.pad(digit[..., :-1], (1, 0))  # one token further back
+            place = place * self.base % NGRAM_ROWS
+            row = (row + digit * place) % NGRAM_ROWS
+            total = total + table(row)
+        return total
 
 
 def one_hot(ids: Int[Tensor, "*batch"], vocab_size: int) -> Float[Tensor, "*batch V"]:

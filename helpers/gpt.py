@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from helpers.attention import SelfAttention, remembering
 from helpers.blocks import ACTIVATIONS, NORMS, PLACEMENTS, Block
+from helpers.embeddings import NGRAM_ROWS, NGrams
 from helpers.initialise import GPT2, LECUN, initialise, residual_factor
 from helpers.norms import EPS
 from helpers.positions import Learned, Rotary, Sinusoidal, alibi
@@ -29,9 +30,10 @@ CHOICES = {
 class GPTConfig:
     """What a GPT is made of; it checks itself.
 
-    vocab_size V, context T, layers L, heads H, width C. tied: the output reads the rows of the
-    input table. qk_norm: queries and keys have mean square 1 before they meet. start: "gpt2"
-    draws every table from N(0, 0.02²), "fan_in" those of linear maps from N(0, 1/fan-in).
+    vocab_size V, context T, layers L, heads H, width C. ngrams: up to how many tokens together
+    have a row in a table of the input, 1 for single tokens alone. tied: the output reads the rows
+    of the input table. qk_norm: queries and keys have mean square 1 before they meet. start:
+    "gpt2" draws every table from N(0, 0.02²), "fan_in" those of linear maps from N(0, 1/fan-in).
     Raises: ValueError that names the field, what came and what would be right.
     """
 
@@ -43,6 +45,7 @@ class GPTConfig:
     norm: str = "layer"
     placement: str = "pre"
     positions: str = "learned"
+    ngrams: int = 1
     activation: str = "gelu"
     tied: bool = True
     qk_norm: bool = False
@@ -50,7 +53,7 @@ class GPTConfig:
     dropout: float = 0.0
 
     def __post_init__(self):
-        for name in ("vocab_size", "context", "layers", "heads", "width"):
+        for name in ("vocab_size", "context", "layers", "heads", "width", "ngrams"):
             value = getattr(self, name)
             if type(value) is not int or value < 1:
                 raise ValueError(f"{name}={value!r} must be a whole number, at least 1")
@@ -76,6 +79,7 @@ class GPT(nn.Module):
         super().__init__()
         self.config = config
         self.embedding = nn.Embedding(config.vocab_size, config.width)
+        self.ngrams = _ngrams(config)
         self.position = _positions(config)
         self.dropout = nn.Dropout(config.dropout)
         self.blocks = nn.ModuleList(_block(config) for _ in range(config.layers))
@@ -85,11 +89,13 @@ class GPT(nn.Module):
             self.head.weight = self.embedding.weight
         _start(self, generator)
 
-    def forward(self, ids_BT: Int[Tensor, "B T"], start: int = 0) -> Float[Tensor, "B T V"]:
-        """Logits for what follows each token; the first one stands at position `start`."""
-        x_BTC = self.embedding(ids_BT)
+    def forward(self, ids_BT: Int[Tensor, "B T"], start: int = 0) -> Float[Tensor, "B Tnew V"]:
+        """Logits for what follows each token from `start` on; the cache knows those before it."""
+        x_BTC = self.embedding(ids_BT[:, start:])
+        if self.ngrams is not None:
+            x_BTC = x_BTC + self.ngrams(ids_BT)[:, start:]
         if self.position is not None:
-            x_BTC = x_BTC + self.position(ids_BT.shape[1], start)
+            x_BTC = x_BTC + self.position(x_BTC.shape[1], start)
         x_BTC = self.dropout(x_BTC)
         for block in self.blocks:
             x_BTC = block(x_BTC)
@@ -125,9 +131,7 @@ class GPT(nn.Module):
                 if ids_BT.shape[1] > context:  # from here on every token's position changes
                     remembered.close()
                     cache = False
-                if not cache:
-                    known = max(0, ids_BT.shape[1] - context)
-                logits_BV = self(ids_BT[:, known:], start=known if cache else 0)[:, -1]
+                logits_BV = self(ids_BT[:, -context:], start=known if cache else 0)[:, -1]
                 known = ids_BT.shape[1]
                 next_B = _draw(logits_BV, generator, temperature, top_k)
                 if stop is not None:
@@ -143,7 +147,7 @@ def parameter_count(config: GPTConfig) -> int:
     """How many numbers are trained, a tied table counted once, from the sizes alone.
 
     Of a block: 12 C² of weights (4 C² in attention, 8 C² in the feed-forward), 9 C of their
-    biases, and what its two norms have.
+    biases, and what its two norms have. Tables of n-grams have at most NGRAM_ROWS rows each.
     """
     C, V = config.width, config.vocab_size
     norm = {"layer": 2 * C, "rms": C, "batch": 2 * C, "instance": 2 * C, "group": 2 * C, "none": 0}
@@ -151,6 +155,7 @@ def parameter_count(config: GPTConfig) -> int:
     final = norm[config.norm] if config.placement == "pre" else 0
     tables = V * C * (1 if config.tied else 2)
     tables += config.context * C if config.positions == "learned" else 0
+    tables += sum(min((V + 1) ** n, NGRAM_ROWS) * C for n in range(2, config.ngrams + 1))
     return config.layers * block + final + tables
 
 
@@ -187,15 +192,18 @@ class QueryKey(nn.Module):
 
 
 def _start(gpt: GPT, generator: torch.Generator) -> None:
-    """Draw the weights. A head of its own starts at 0: then the first loss is log V."""
+    """Draw the weights. Tables of n-grams start at 0, and so does a head of its own: then the
+    first loss is log V.
+    """
     config = gpt.config
     scheme, embedding = GPT2, 0.02
     if config.start == "fan_in":  # a tied table is a linear map, too
         scheme, embedding = LECUN, config.width**-0.5 if config.tied else 1.0
     residual = residual_factor(config.layers)
     initialise(gpt, scheme, generator, embedding=embedding, residual=residual)
-    if not config.tied:
-        nn.init.zeros_(gpt.head.weight)
+    late = [] if gpt.ngrams is None else [table.weight for table in gpt.ngrams.tables]
+    for weight in late if config.tied else [*late, gpt.head.weight]:
+        nn.init.zeros_(weight)
 
 
 def _block(config: GPTConfig) -> Block:
@@ -216,6 +224,12 @@ def _block(config: GPTConfig) -> Block:
         dropout=config.dropout,
         attention=attention,
     )
+
+
+def _ngrams(config: GPTConfig) -> NGrams | None:
+    """What is added for tokens together, if there is anything."""
+    longest = config.ngrams
+    return NGrams(config.vocab_size, config.width, longest=longest) if longest > 1 else None
 
 
 def _positions(config: GPTConfig) -> nn.Module | None:

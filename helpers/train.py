@@ -24,6 +24,17 @@ PRESETS = {
             "evaluate_every": 200, "checkpoint_every": 200,
         },
     },
+    "fast": {
+        "model": {
+            "context": 64, "layers": 2, "heads": 8, "width": 128, "ngrams": 4,
+            "positions": "alibi", "activation": "relu2", "tied": False,
+        },
+        "training": {
+            "steps": 500, "batch_size": 24, "lr": 0.014, "matrix_lr": 0.014, "momentum": 0.9,
+            "optimiser": "muon", "betas": (0.8, 0.99), "weight_decay": 0.0, "warmup": 10,
+            "precision": "bfloat16", "evaluate_every": 250, "checkpoint_every": 250,
+        },
+    },
     "gpu": {
         "model": {"context": 256, "layers": 6, "heads": 6, "width": 384, "dropout": 0.2, **MODERN},
         "training": {
@@ -56,14 +67,15 @@ MODEL = {
     "heads": "attention heads a block",
     "width": "numbers that a token is made of inside; a multiple of heads",
     "context": "tokens that the model can look back on",
+    "ngrams": "up to how many tokens together have rows in tables of the input, 1 for none",
     "dropout": "share of numbers left out at random in training, 0 to 1",
 }
 TRAINING = {
     "steps": "updates of the parameters",
     "batch_size": "windows of text an update, over all processes",
     "accumulate": "cut each batch into so many parts, where memory is short",
-    "lr": "learning rate of AdamW at its peak",
-    "matrix_lr": "learning rate of Muon at its peak",
+    "lr": "learning rate at its peak",
+    "matrix_lr": "learning rate at its peak of the matrices between hidden layers",
     "optimiser": "adamw, or muon for the hidden matrices and AdamW for the rest",
     "warmup": "updates in which the learning rate rises to its peak",
     "final": "share of the peak that the learning rate falls towards",
@@ -145,7 +157,7 @@ def _usual(name: str, preset: str) -> object:
 
 def _device(options: argparse.Namespace) -> torch.device:
     try:
-        device = torch.device(options.device or {"cpu": "cpu", "gpu": "cuda"}[options.preset])
+        device = torch.device(options.device or ("cuda" if options.preset == "gpu" else "cpu"))
     except RuntimeError as error:
         raise ValueError(f"--device {options.device}: cpu, cuda and mps are known") from error
     there = {"cpu": True, "cuda": torch.cuda.is_available(),
@@ -185,6 +197,8 @@ def _base(options: argparse.Namespace, before: checkpoints.Checkpoint | None) ->
         if missing := {"text", "model", "training", "text_sha256"} - before.extra.keys():
             raise CheckpointError(f"{options.out} is of no run of this command: no {min(missing)}")
         base = {name: before.extra[name] for name in ("text", "model", "training")}
+        plain = base["training"].items()  # JSON has lists alone
+        base["training"] = {n: tuple(v) if isinstance(v, list) else v for n, v in plain}
         if options.text not in (None, base["text"]):
             raise ValueError(f"--text {options.text}: the run in {options.out} has {base['text']}")
     if Path(base["text"]).is_file():  # a run may be resumed from another folder

@@ -76,6 +76,7 @@ def test_a_peer_is_run_in_a_copy_and_measured_on_the_whole_split(tmp_path, monke
     p = counts / counts.sum()
     wanted = -p.log()[validation_ids[1:]].mean().item()
     assert found["validation"] == pytest.approx(wanted, abs=1e-5)
+    assert found["parameters"] == len(tokenizer)
     V = len(tokenizer)  # one layer of width 8, context 64
     assert found["flops_a_token"] == 6 * (12 * 8**2 + 2 * 64 * 8 + 8 * V)
     assert sorted(f.name for f in peer.iterdir()) == ["model.py", "train.py"]  # nothing left there
@@ -93,6 +94,8 @@ def test_our_side_trains_and_counts_tokens(monkeypatch):
     }
     found = race.ours(small, {"steps": 3}, seed=1)
     assert found["iterations"] == 3
+    V, C = len(tokenizer), 8
+    assert found["parameters"] == V * C + 8 * C + 12 * C**2 + 9 * C + 6 * C
     assert found["tokens_per_second"] == pytest.approx(3 * 2 * 8 / found["seconds"])
     assert 0 < found["validation"] < 4
 
@@ -101,14 +104,14 @@ def test_table_has_medians_and_ratios_of_the_same_round():
     def run(seconds, loss):
         return {
             "iterations": 5, "seconds": seconds, "validation": loss, "tokens_per_second": 100.0,
-            "flops_per_second": 2e9, "precision": "float32",
+            "flops_per_second": 2e9, "precision": "float32", "parameters": 1_234_000,
         }  # fmt: skip
 
     runs = {"nanoGPT": [run(10, 1.9), run(30, 1.8)], "fast": [run(1, 1.7), run(2, 1.6)]}
     rows = race.table(runs, {"float32": 8e9})
-    assert rows[1] == ["fast", 5, 1.5, "1.700, 1.600", 12.5, 100, "25%"]
+    assert rows[1] == ["fast", "1.23", 5, 1.5, "1.700, 1.600", 12.5, 100, "25%"]
     del runs["nanoGPT"]
-    assert race.table(runs, {"float32": 8e9})[0][4] == "not measured yet"
+    assert race.table(runs, {"float32": 8e9})[0][5] == "not measured yet"
 
 
 @pytest.mark.parametrize("lever", race.LEVERS)

@@ -9,7 +9,9 @@ from torch.nn import functional as F
 
 from helpers import corpus
 from helpers.embeddings import (
+    NGRAM_ROWS,
     WORD_GROUPS,
+    NGrams,
     SurroundingsModel,
     frequent,
     migrated,
@@ -186,3 +188,38 @@ def test_rounding_leaves_zeros_alone_and_refuses_other_numbers_of_bits():
     for bits in (1, 9):
         with pytest.raises(ValueError, match=f"bits={bits} must be 2 to 8"):
             quantised(torch.ones(1, 1), bits)
+
+
+# ------------------------------------------------------------------ n-grams
+
+
+@pytest.mark.parametrize("vocab_size", [4, 30])
+def test_ngrams_add_up_the_rows_of_the_last_tokens(vocab_size):
+    ids = torch.randint(vocab_size, (3, 20), generator=torch.Generator().manual_seed(1))
+    ngrams = NGrams(vocab_size, 6, longest=4)
+    tables = [table_of(*table.weight.shape, seed=n) for n, table in enumerate(ngrams.tables)]
+    for table, values in zip(ngrams.tables, tables, strict=True):
+        table.weight.data = values
+    for b, text in enumerate(ids.tolist()):
+        for t in range(20):
+            wanted = 0
+            for n, table in enumerate(tables, start=2):
+                group = [text[t - k] + 1 if t >= k else 0 for k in range(n)]
+                number = sum(digit * (vocab_size + 1) ** k for k, digit in enumerate(group))
+                wanted = wanted + table[number % 8191]
+            assert torch.allclose(ngrams(ids)[b, t], wanted)
+
+
+def test_ngrams_share_rows_only_where_there_are_too_many():
+    sizes = [len(table.weight) for table in NGrams(30, 6, longest=4).tables]
+    assert sizes == [31**2, NGRAM_ROWS, NGRAM_ROWS]
+    pairs = torch.cartesian_prod(torch.arange(30), torch.arange(30))
+    model = NGrams(30, 1, longest=2)
+    model.tables[0].weight.data = torch.arange(31.0**2)[:, None]
+    assert len(model(pairs)[:, 1].unique()) == 900
+
+
+def test_ngrams_start_at_nothing_and_refuse_single_tokens():
+    assert not NGrams(5, 3, longest=3)(torch.tensor([[1, 2, 4]])).any()
+    with pytest.raises(ValueError, match="longest=1 must be at least 2"):
+        NGrams(5, 3, longest=1)

@@ -95,6 +95,7 @@ def test_logits_and_gradients_are_those_of_torchs_modules(dtype, bound):
 EVERY = [{"positions": p} for p in POSITIONS] + [
     {"norm": "rms"}, {"placement": "post"}, {"activation": "relu2"}, {"qk_norm": True},
     {"positions": "rope", "qk_norm": True, "norm": "rms", "tied": False}, {"dropout": 0.3},
+    {"ngrams": 2}, {"ngrams": 5, "positions": "alibi"},
 ]  # fmt: skip
 
 
@@ -206,6 +207,15 @@ def test_a_head_of_its_own_starts_at_zero():
     assert model(tied=True)(x).std() > 0
 
 
+def test_tables_of_ngrams_start_as_if_they_were_not_there():
+    with_them = model(ngrams=3)
+    alone = model()
+    left = alone.load_state_dict(with_them.state_dict(), strict=False)
+    assert {name.partition(".")[0] for name in left.unexpected_keys} == {"ngrams"}
+    assert torch.equal(with_them(ids(2, 12)), alone(ids(2, 12)))
+    assert with_them(ids(2, 12)).std() > 0
+
+
 def test_it_learns_a_text_by_heart():
     gpt, text = model(positions="rope", layers=2), ids(1, 13)
     optimizer = torch.optim.Adam(gpt.parameters(), lr=0.01)
@@ -223,6 +233,7 @@ def test_it_learns_a_text_by_heart():
     [
         ({"vocab_size": 0}, "vocab_size=0"),
         ({"layers": 1.5}, "layers=1.5"),
+        ({"ngrams": 0}, "ngrams=0"),
         ({"heads": 5}, "width=32 must be a multiple of heads=5"),
         ({"norm": "l2"}, "norm='l2' must be one of"),
         ({"positions": "relative"}, "positions='relative'"),

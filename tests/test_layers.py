@@ -22,7 +22,7 @@ MAY_IMPORT: dict[str, frozenset[str] | set[str]] = {
     **dict.fromkeys(LEAVES, NOTHING),
     **dict.fromkeys(("worked", "bigram", "embeddings"), ORACLE),
     "blocks": {"norms", "attention", "positions"},
-    "gpt": {"blocks", "norms", "attention", "positions", "initialise"},
+    "gpt": {"blocks", "embeddings", "norms", "attention", "positions", "initialise"},
     "training": {"corpus"},
     "figures": NOTHING,
 }

@@ -58,18 +58,20 @@ def planted(mutation: Mutation, to: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory):
-    """For each mutation, and None for no mutation at all, the run of its tests to come."""
+def results(tmp_path_factory, request):
+    """For each mutation chosen, and None for no mutation at all, the run of its tests to come."""
+    calls = [item.callspec.params for item in request.session.items if hasattr(item, "callspec")]
+    chosen = [call["mutation"] for call in calls if "mutation" in call]
     kind = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
     context = multiprocessing.get_context(kind)
     if kind == "forkserver":
         context.set_forkserver_preload(PRELOADED)
-    every = tuple(dict.fromkeys(test for mutation in MUTATIONS for test in mutation.tests))
+    every = tuple(dict.fromkeys(test for mutation in chosen for test in mutation.tests))
     with ProcessPoolExecutor(AT_ONCE, mp_context=context, max_tasks_per_child=1) as pool:
         runs = {}
         plain = copy_of_the_house(tmp_path_factory.mktemp("plain"))
         runs[None] = pool.submit(run_tests, str(plain), every)
-        for mutation in MUTATIONS:
+        for mutation in chosen:
             try:
                 copy = planted(mutation, tmp_path_factory.mktemp("mutant"))
             except AssertionError as stale:

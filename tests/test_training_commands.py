@@ -44,8 +44,9 @@ def refused(capsys, arguments, said, command=train):
     assert out == ""
 
 
-def test_train_then_generate(tmp_path, text, run, capsys):
-    status, said, complaint = run("--seed 3")
+@pytest.mark.parametrize("preset", ["cpu", "fast"])
+def test_train_then_generate(tmp_path, text, run, capsys, preset):
+    status, said, complaint = run(f"--seed 3 --preset {preset}")
     assert (status, complaint) == (0, "")
     checkpoint = checkpoints.load(tmp_path / "run")
     records = (tmp_path / "run" / "records.jsonl").read_text().splitlines()
@@ -80,7 +81,8 @@ def test_opened_model_is_the_trained_one(tmp_path, run):
     assert model(tokenizer.encode("owl")[None]).shape == (1, 3, len(tokenizer))
 
 
-def test_resume_takes_the_settings_of_the_run(tmp_path, run, monkeypatch):
+@pytest.mark.parametrize("preset", ["cpu", "fast"])
+def test_resume_takes_the_settings_of_the_run(tmp_path, run, monkeypatch, preset):
     class Stopped(Exception):
         pass
 
@@ -94,14 +96,14 @@ def test_resume_takes_the_settings_of_the_run(tmp_path, run, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(checkpoints, "save", once)
         with pytest.raises(Stopped):
-            run("--seed 4")
+            run(f"--seed 4 --preset {preset}")
     assert [path.name for path in saves] == ["checkpoint-00000003"]
     assert run("--resume --quiet", small=False)[0] == 0
     resumed = checkpoints.load(tmp_path / "run")
     assert (resumed.step, resumed.config["seed"]) == (6, 4)
     whole = tmp_path / "whole"
     assert train.main([*SMALL.split(), "--text", str(tmp_path / "mine.txt"), "--out", str(whole),
-                       "--seed", "4"]) == 0  # fmt: skip
+                       "--seed", "4", "--preset", preset]) == 0  # fmt: skip
     for name, tensor in checkpoints.load(whole).model.items():
         assert torch.equal(tensor, resumed.model[name])
 

@@ -215,6 +215,24 @@ def test_rates_are_shares_of_each_peak():
         assert rates == [{0.1 * share}, {0.4 * share}]
 
 
+def test_hidden_matrices_have_a_rate_of_their_own_with_adamw():
+    optimiser = make_optimiser(Tiny(), config(lr=0.1, matrix_lr=0.4))
+    rates = {id(p): g["lr"] for part in optimiser.parts
+             for g in part.param_groups for p in g["params"]}  # fmt: skip
+    for name, p in optimiser.named.items():
+        assert rates[id(p)] == (0.4 if name == "hidden.weight" else 0.1)
+    assert len(make_optimiser(Tiny(), config(lr=0.1)).parts) == 1
+
+
+def test_one_rate_for_both_is_one_optimiser():
+    ends = []
+    for matrix_lr in (None, 0.1):
+        model = Tiny()
+        stepped(model, make_optimiser(model, config(lr=0.1, matrix_lr=matrix_lr)), times=3)
+        ends.append(torch.cat([p.detach().flatten() for p in model.parameters()]))
+    assert torch.equal(*ends)
+
+
 def test_zero_grad_drops_them():
     model = Tiny()
     optimiser = make_optimiser(model, config(optimiser="muon"))

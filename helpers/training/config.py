@@ -17,8 +17,9 @@ class TrainingConfig:
 
     steps: updates. batch_size: windows an update, over all processes and parts; context: tokens
     a window. accumulate: into how many parts a batch is cut, one after the other in memory,
-    which changes nothing else. lr: peak learning rate of AdamW; matrix_lr: of Muon, where
-    optimiser is "muon", for the hidden matrices. warmup (updates), final (a share of the peak)
+    which changes nothing else. lr: peak learning rate; matrix_lr: that of the matrices
+    between hidden layers, None for lr with AdamW and 0.02 with Muon, which has these alone, and
+    AdamW the rest. warmup (updates), final (a share of the peak)
     and decay: see `schedule.share`. weight_decay: of matrices, a step, times the learning rate.
     clip: the greatest length of the gradient, None for any. precision: "bfloat16" computes
     matrix products in it and keeps parameters, optimiser and evaluation in float32. compile:
@@ -31,7 +32,7 @@ class TrainingConfig:
     batch_size: int = 16
     context: int = 64
     lr: float = 1e-3
-    matrix_lr: float = 0.02
+    matrix_lr: float | None = None
     optimiser: str = "adamw"
     betas: tuple[float, float] = (0.9, 0.99)
     momentum: float = 0.95
@@ -53,7 +54,7 @@ class TrainingConfig:
             _at_least(self, name, 1, whole=True)
         for name in ("seed", "warmup"):
             _at_least(self, name, 0, whole=True)
-        for name in ("lr", "matrix_lr", "weight_decay"):
+        for name in ("lr", "weight_decay", *(() if self.matrix_lr is None else ("matrix_lr",))):
             _at_least(self, name, 0)
         if self.clip is not None and not self.clip > 0:
             raise ValueError(f"clip={self.clip} must be above 0, or None for no clipping")

@@ -23,7 +23,7 @@ from helpers.training import checkpoints
 from helpers.training.checkpoints import Checkpoint, CheckpointError
 from helpers.training.config import DTYPES, TrainingConfig
 from helpers.training.loop import in_mode, summed_loss
-from helpers.training.optimisers import Muon, Together, adamw, hidden_matrices
+from helpers.training.optimisers import MUON_LR, Muon, Together, adamw, hidden_matrices
 from helpers.training.processes import Team, held_back
 
 RECORDS = "records.jsonl"
@@ -108,21 +108,27 @@ def fit(
 def make_optimiser(model: nn.Module, config: TrainingConfig) -> Together:
     """AdamW for all that is trained, or Muon for the hidden matrices and AdamW for the rest.
 
-    Raises ValueError where optimiser is "muon" and the model has no hidden matrix.
+    Hidden matrices that have a learning rate of their own have an AdamW of their own.
+    Raises ValueError where they are asked for and the model has none.
     """
     named = {name: p for name, p in model.named_parameters() if p.requires_grad}
-    hidden = hidden_matrices(model) & named.keys() if config.optimiser == "muon" else frozenset()
-    if config.optimiser == "muon" and not hidden:
-        raise ValueError("optimiser='muon' needs a model with linear maps between hidden layers")
+    apart = config.optimiser == "muon" or config.matrix_lr is not None
+    hidden = hidden_matrices(model) & named.keys() if apart else frozenset()
+    if apart and not hidden:
+        asked = (
+            "optimiser='muon'" if config.optimiser == "muon" else f"matrix_lr={config.matrix_lr}"
+        )
+        raise ValueError(f"{asked} needs a model with linear maps between hidden layers")
+    matrices = {name: p for name, p in named.items() if name in hidden}
     rest = {name: p for name, p in named.items() if name not in hidden}
-    parts: list[torch.optim.Optimizer] = []
-    if rest:
-        options = {"betas": config.betas, "weight_decay": config.weight_decay}
-        parts.append(adamw(rest, lr=config.lr, **options))
-    if hidden:
-        matrices = [p for name, p in named.items() if name in hidden]
+    options = {"betas": config.betas, "weight_decay": config.weight_decay}
+    parts: list[torch.optim.Optimizer] = [adamw(rest, lr=config.lr, **options)] if rest else []
+    if hidden and config.optimiser == "adamw":
+        parts.append(adamw(matrices, lr=config.matrix_lr, **options))
+    elif hidden:
         options = {"momentum": config.momentum, "weight_decay": config.weight_decay}
-        parts.append(Muon(matrices, lr=config.matrix_lr, dtype=DTYPES[config.precision], **options))
+        lr = MUON_LR if config.matrix_lr is None else config.matrix_lr
+        parts.append(Muon(matrices.values(), lr=lr, dtype=DTYPES[config.precision], **options))
     return Together(named, *parts)
 
 

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 # a, b, c of the polynomial a·s + b·s³ + c·s⁵ that pushes singular values towards 1.
 NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)
+MUON_LR = 0.02
 Named = dict[str, nn.Parameter]
 
 
@@ -56,7 +57,7 @@ class Muon(torch.optim.Optimizer):
         self,
         params: Iterable,
         *,
-        lr: float = 0.02,
+        lr: float = MUON_LR,
         momentum: float = 0.95,
         weight_decay: float = 0.0,
         dtype: torch.dtype = torch.bfloat16,

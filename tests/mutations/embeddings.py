@@ -12,8 +12,15 @@ MODEL = _test("test_model_averages_rows_and_compares_them_with_each_output")
 STARTS = _test("test_model_starts_from_its_generator_and_without_an_opinion")
 ROUNDING = _test("test_rounding_is_within_half_a_scale_and_uses_the_whole_range")
 MIGRATION = _test("test_migration_keeps_the_row_of_each_known_word")
+NGRAMS = _test("test_ngrams_add_up_the_rows_of_the_last_tokens")
 
 MUTATIONS = [
+    Mutation("embeddings.py", "row, digit, place, total = ids + 1, ids + 1, 1, 0.0",
+             "row, digit, place, total = ids, ids, 1, 0.0", NGRAMS),
+    Mutation("embeddings.py", "F.pad(digit[..., :-1], (1, 0))", "F.pad(digit[..., 1:], (0, 1))",
+             NGRAMS),
+    Mutation("embeddings.py", "digit[..., :-1], (1, 0))", "(ids + 1)[..., :-1], (1, 0))", NGRAMS),
+    Mutation("embeddings.py", "total = total + table(row)", "total = table(row)", NGRAMS),
     Mutation("embeddings.py", "counts >= at_least", "counts > at_least", FREQUENT),
     Mutation("embeddings.py", "torch.where(kept[place] == ids, place, len(kept))", "place",
              FREQUENT),
