@@ -54,9 +54,18 @@ PLAIN = {  # the same model by AdamW alone, in smaller batches
         "weight_decay": 0.0, "warmup": 10, "precision": "bfloat16",
     },
 }  # fmt: skip
+PLAIN_ALONE = {  # without the tables of n-grams, as the chapters have it
+    "model": FAST["model"] | {
+        "ngrams": 1, "positions": "rope", "qk_norm": True, "start": "fan_in",
+    },
+    "training": PLAIN["training"] | {"steps": 950, "lr": 0.01, "matrix_lr": 0.005},
+}  # fmt: skip
+FAST_ALONE = {"model": FAST["model"] | {"ngrams": 1}, "training": FAST["training"]}
 RECIPES = {
     "plain": (PLAIN, {}),
+    "plain, no n-grams": (PLAIN_ALONE, {}),
     "fast": (FAST, {"steps": 60}),
+    "fast, no n-grams": (FAST_ALONE, {"steps": 260}),
     "fast, longer": (FAST, {}),
     "gpu": (PRESETS["gpu"], {}),
 }
@@ -322,7 +331,7 @@ def main(arguments: list[str] | None = None) -> None:
               ["put back", "validation loss, mean ± deviation", "milliseconds a step"], rows,
               seeds=[0, 1, 2], device=device_words(device))  # fmt: skip
         return
-    sides = ["gpu"] if options.gpu else ["plain", "fast", "fast, longer"]
+    sides = ["gpu"] if options.gpu else [name for name in RECIPES if name != "gpu"]
     if options.peer is not None:
         sides.insert(0, "nanoGPT")
     iterations = options.peer_iterations or PEER_ITERATIONS["gpu" if options.gpu else "cpu"]

@@ -114,6 +114,27 @@ def test_table_has_medians_and_ratios_of_the_same_round():
     assert race.table(runs, {"float32": 8e9})[0][5] == "not measured yet"
 
 
+@pytest.mark.parametrize("name", race.RECIPES)
+def test_every_recipe_trains_in_small(name, monkeypatch):
+    text = "the fox and the hare went to the stream. " * 200
+    tokenizer = corpus.CharTokenizer(text)
+    ids = corpus.split(tokenizer.encode(text))
+    monkeypatch.setattr(race, "text_and_ids", lambda: (tokenizer, *ids))
+    recipe, changes = race.RECIPES[name]
+    model = recipe["model"] | {"layers": 1, "heads": 2, "width": 16, "context": 16}
+    small = {"model": model, "training": recipe["training"] | {"compile": False}}
+    found = race.ours(small, changes | {"steps": 12, "batch_size": 4, "warmup": 1}, seed=0)
+    assert found["iterations"] == 12
+    assert found["validation"] < torch.tensor(float(len(tokenizer))).log()
+
+
+def test_the_peer_on_a_gpu_prints_every_tenth_iteration():
+    printed = PRINTED.replace("iter 2", "iter 20").replace("iter 1", "iter 10")
+    printed = printed.replace("iter 3", "iter 30").replace("iter 4", "iter 40")
+    found = race.peer_numbers(printed.replace("step 4", "step 40"), "gpu")
+    assert found == {"iterations": 40, "seconds": pytest.approx(10 * (0.03 + 0.01 + 0.03 + 0.02))}
+
+
 @pytest.mark.parametrize("lever", race.LEVERS)
 def test_every_lever_is_a_recipe_and_changes_it(lever):
     changes = race.LEVERS[lever]
