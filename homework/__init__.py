@@ -1,0 +1,1 @@
+"""The teacher's side of the book; readers never load it."""
