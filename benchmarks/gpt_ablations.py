@@ -13,6 +13,7 @@ import sys
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from common import about, cells_of, store
 
 from helpers import corpus
@@ -21,17 +22,17 @@ from helpers.train import PRESETS
 from helpers.training import TrainingConfig, fit
 
 CHAPTER = "11_small_gpt"
-CELLS = ("the-words", "the-counts", "the-levers")
+CELLS = ("the-words", "the-counts", "the-costs", "the-small-model", "the-levers")
 PARTS = ("levers", "whole", "longer")
-SEEDS = {"levers": range(5), "whole": range(2), "longer": range(1)}
+SEEDS = {"levers": range(5), "whole": range(2), "longer": range(3)}
 TIMES = 3  # how many times longer the longer run is
 TEMPERATURES = (0.5, 0.8, 1.0)
 
 
 def chapter() -> dict:
-    """Run the cells of the chapter that define tables, words and levers; what they define."""
+    """Run the cells of the chapter that define what is measured here; what they define."""
     names = {"torch": torch, "np": np, "re": re, "corpus": corpus, "GPT": GPT, "fit": fit}
-    names |= {"GPTConfig": GPTConfig, "TrainingConfig": TrainingConfig}
+    names |= {"GPTConfig": GPTConfig, "TrainingConfig": TrainingConfig, "F": F}
     return cells_of(CHAPTER, CELLS, names)
 
 
@@ -50,7 +51,11 @@ def of_lever(names: dict, seed: int, *, lever: str) -> dict:
 
 
 def of_whole(names: dict, seed: int, *, text: str, steps: int) -> dict:
-    """The validation losses on the way, and how many of the words that it writes are real."""
+    """The validation losses on the way, and how many of the words that it writes are real.
+
+    Windows of the validation text begin with nothing before them, so the loss of their second
+    halves is measured, too.
+    """
     preset, whole = PRESETS["cpu"], corpus.load(text)
     tokenizer = corpus.CharTokenizer(whole)
     train_ids, validation_ids = corpus.split(tokenizer.encode(whole))
@@ -63,9 +68,11 @@ def of_whole(names: dict, seed: int, *, text: str, steps: int) -> dict:
     )  # fmt: skip
     losses = {r.step + 1: round(r.validation, 4) for r in outcome.records if r.validation}
     known = set(names["words_of"](tokenizer.decode(train_ids)))
+    late_NT = names["costs_of"](model, validation_ids)[:, shape.context // 2 :]
     texts = {t: names["written"](model, tokenizer, t, seed=seed) for t in TEMPERATURES}
     return {
         "validation": losses[steps],
+        "second half of windows": round(late_NT.mean().item(), 4),
         "on the way": losses,
         "real words": {str(t): round(names["real"](texts[t], known), 4) for t in TEMPERATURES},
         "sample": texts[0.8][0],

@@ -1,17 +1,19 @@
 """Train what chapter 12 opens: a GPT on the tales, readers of pronouns, and copiers.
 
-``python benchmarks/inside.py [tales] [pronouns] [copying]`` writes these parts of
-helpers/data/results/inside.json, all of them without arguments, and the checkpoints in
+``python benchmarks/inside.py [tales] [pronouns] [copying] [patching] [edges]`` writes these parts
+of helpers/data/results/inside.json, all of them without arguments, and the checkpoints in
 helpers/data/checkpoints: ``tales`` by the command that is stored with it (its run is kept in
 runs/inside, and taken up there if it was stopped), ``asked`` and ``both_ways`` of the readers
-with seed 0. For the rest the script runs the chapter's own cells; the chapter computes a part of
-it again and compares.
+with seed 0. ``patching`` and ``edges`` train readers and copiers again, by the same seeds, and
+test them in further ways. For all but the tales the script runs the chapter's own cells; the
+chapter computes a part of it again and compares.
 """
 
 import sys
 from itertools import product
 from pathlib import Path
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from common import ROOT, about, cells_of, store
@@ -22,8 +24,9 @@ from helpers.gpt import GPT, GPTConfig
 from helpers.training import checkpoints, train
 
 CHAPTER = "12_inside_the_gpt"
-CELLS = ("the-stream", "the-ablation", "the-habits", "the-sentences", "the-readers",
-         "the-measures", "the-repeats")  # fmt: skip
+CELLS = ("the-habits", "the-ablation", "the-hooks", "the-part", "the-lens", "the-stream",
+         "the-sentences", "the-readers", "the-cut", "the-measures", "the-patching", "the-grid",
+         "the-repeats", "the-copiers")  # fmt: skip
 SHIPPED = ROOT / "helpers" / "data" / "checkpoints"
 RUN = ROOT / "runs" / "inside"
 SEEDS = range(5)
@@ -32,12 +35,13 @@ EVERY = 25  # updates between two looks at a copier
 KEPT = {(True, 3): "asked", (False, 4): "both_ways"}
 TALES = {"text": "tales", "steps": 2500, "dropout": 0.15, "seed": 0, "evaluate-every": 250,
          "checkpoint-every": 500}  # fmt: skip
-PARTS = ("tales", "pronouns", "copying")
+PARTS = ("tales", "pronouns", "copying", "patching", "edges")
 
 
 def chapter() -> dict:
     """Run the cells of the chapter that define sentences, models and measures."""
     names = {"torch": torch, "F": F, "product": product, "GPT": GPT, "GPTConfig": GPTConfig}
+    names["np"] = np
     names |= {"SelfAttention": SelfAttention, "watching": watching, "train": train}
     return cells_of(CHAPTER, CELLS, names)
 
@@ -49,6 +53,10 @@ def settings(part: str) -> list[dict]:
         return [{"causal": causal, "L": L} for causal, L in depths]
     if part == "copying":
         return [{"L": L} for L in (1, 2)]
+    if part == "patching":
+        return [{"causal": True, "L": 3}]
+    if part == "edges":
+        return [{"L": 2}]
     return [{"model": "the preset cpu"}]
 
 
@@ -169,11 +177,50 @@ def of_two_heads(last: dict, shown: list) -> dict:
     return {"heads": chosen, "maps": maps}
 
 
+def of_patching(names: dict, seed: int, *, causal: bool, L: int) -> dict:
+    """How far patches move the answer of a reader of words, and what it makes of the verb."""
+    reader = names["reader_of_words"](L, seed=seed, causal=causal)
+    names["teach"](reader, causal=causal, seed=seed, steps=STEPS["pronouns"])
+    shown, place = names["question"](names["asked_ids"], causal)
+    with torch.no_grad(), watching(reader) as maps:
+        logits = reader(shown)
+    run = {
+        "resolved": names["resolved"](logits, names["asked_ids"], place),
+        "moved": names["how_far"](reader, names["of_thing"], names["of_animal"]).tolist(),
+        "adjective": [a[:, :, place, names["HOW"]].mean(0).tolist() for a in maps],
+        "verb passed over": names["verb_passed_over"](reader, causal),
+    }
+    return rounded(run)
+
+
+def of_edges(names: dict, seed: int, *, L: int) -> dict:
+    """What a copier loses without one reading of the head of layer 1 that reads the letter before.
+
+    Without the weights on the letter before, and without all others.
+    """
+    rows, length_B = names["repeats"](128, torch.Generator().manual_seed(99))
+    model = names["copier"](L, seed=seed)
+    names["learn_to_copy"](model, seed=seed, steps=STEPS["copying"])
+    look = names["look_at"](model, rows, length_B)
+    head = (0, int(torch.tensor(look["before"][0]).argmax()))
+    ids, T = rows[:, :-1], rows.shape[1] - 1
+    before_TT = torch.diag(torch.ones(T - 1), -1)
+    losses = [
+        names["loss_when_known"](
+            names["without_part"](model, head, at_TT, ids), rows[:, 1:], length_B
+        ).item()
+        for at_TT in (before_TT, 1 - before_TT)
+    ]
+    run = {"loss": look["loss"], "without before": losses[0], "before alone": losses[1]}
+    return {"head": list(head)} | rounded(run)
+
+
 def main(parts: list[str]) -> None:
     """Train and measure everything in these parts, seed by seed, and store it."""
     torch.set_num_threads(1)
     names = chapter()
-    measure = {"tales": of_tales, "pronouns": of_pronouns, "copying": of_copying}
+    measure = {"tales": of_tales, "pronouns": of_pronouns, "copying": of_copying,
+               "patching": of_patching, "edges": of_edges}  # fmt: skip
     for part in parts or PARTS:
         results = [setting | {"runs": []} for setting in settings(part)]
         for seed in seeds(part):

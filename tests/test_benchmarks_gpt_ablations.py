@@ -1,6 +1,7 @@
 """The long measurement of chapter 11: it runs the chapter's cells; what is stored is its own."""
 
 import json
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -44,6 +45,13 @@ def test_stored_results_are_those_of_the_script(ablations, names, stored, part):
     assert bare == ablations.settings(part, names)
     for setting in stored[part]["settings"]:
         assert [run["seed"] for run in setting["runs"]] == stored[part]["seeds"]
+
+
+def test_adamw_has_a_rate_of_its_own_for_the_matrices_only_where_it_is_named(names):
+    rates = {lever: m["matrix_lr"] for lever, m in names["LEVERS"].items() if "optimiser" in m}
+    assert len(rates) == 5
+    for lever, rate in rates.items():
+        assert rate == (0.01 if "matrices at 0.01" in lever else None), lever
 
 
 @pytest.mark.parametrize("part", ["whole", "longer"])
@@ -91,6 +99,50 @@ def test_counts_agree_with_counting_one_by_one(names):
     for place in (1, 2, 3, 50, 150):
         expected = p(test[place], test[:place], 3)
         assert found[place - 1] == pytest.approx(expected, rel=1e-9)
+
+
+def test_kneser_and_ney_count_as_their_formula_says(names):
+    """Against sets and dictionaries, with one discount; and what may come next sums to 1."""
+    text = corpus.load()[:1500]
+    tokenizer = corpus.CharTokenizer(text)
+    ids, V, D = tokenizer.encode(text).tolist(), len(tokenizer), 0.7
+    train, test = ids[:1300], ids[1300:]
+
+    def p(x, head, *, longest):
+        shorter = p(x, head[1:], longest=False) if head else 1 / V
+        runs = [tuple(train[i : i + len(head) + 1]) for i in range(len(train) - len(head))]
+        if longest:
+            times = Counter(runs)
+        else:
+            further = {
+                tuple(train[i : i + len(head) + 2]) for i in range(len(train) - len(head) - 1)
+            }
+            times = Counter(run[1:] for run in further)
+        counts = {run[-1]: n for run, n in times.items() if run[:-1] == head}
+        if not counts:
+            return shorter
+        spare = D * len(counts) * shorter
+        return (max(counts.get(x, 0) - D, 0) + spare) / sum(counts.values())
+
+    found = np.exp(-names["kneser_ney"](np.array(train), np.array(test), V, 3, [0.5, D])[1])
+    for place in (2, 3, 50, 150):
+        head = tuple(test[place - 2 : place])
+        expected = p(test[place], head, longest=True)
+        assert found[place - 1] == pytest.approx(expected, rel=1e-9)
+        ends = [np.array([*test[:place], x]) for x in range(V)]
+        rows = [names["kneser_ney"](np.array(train), end, V, 3, [D])[0, -1] for end in ends]
+        assert np.exp(-np.array(rows)).sum() == pytest.approx(1, abs=1e-9)
+
+
+def test_costs_are_the_losses_of_whole_windows(names):
+    torch, GPT, GPTConfig = (names[name] for name in ("torch", "GPT", "GPTConfig"))
+    config = GPTConfig(vocab_size=7, context=4, layers=1, heads=1, width=8)
+    model = GPT(config, generator=torch.Generator().manual_seed(0))
+    ids = torch.arange(12) % 7
+    costs_NT = names["costs_of"](model, ids)  # the last three targets fill no window
+    assert costs_NT.shape == (2, 4)
+    p = model(ids[None, 4:8]).softmax(dim=-1)[0, 1, ids[6]]
+    assert costs_NT[1, 1].item() == pytest.approx(-p.log().item(), rel=1e-5)
 
 
 def test_words_are_whole_and_compared_with_the_known_ones(names):

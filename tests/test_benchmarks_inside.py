@@ -37,7 +37,7 @@ def test_cells_of_the_chapter_that_are_run_are_there(inside):
     assert set(inside.CELLS) <= {cell["id"] for cell in cells}
 
 
-@pytest.mark.parametrize("part", ["tales", "pronouns", "copying"])
+@pytest.mark.parametrize("part", ["tales", "pronouns", "copying", "patching", "edges"])
 def test_stored_results_are_those_of_the_script(inside, part):
     found = stored(part)
     assert found["script"] == "benchmarks/inside.py"
@@ -52,7 +52,7 @@ def test_stored_results_are_those_of_the_script(inside, part):
 
 
 def test_five_seeds_but_for_the_one_model_that_ships(inside):
-    assert [len(inside.seeds(part)) for part in inside.PARTS] == [1, 5, 5]
+    assert [len(inside.seeds(part)) for part in inside.PARTS] == [1, 5, 5, 5, 5]
 
 
 # ------------------------------------------------------------------ what ships
@@ -122,15 +122,17 @@ def test_no_pair_that_is_asked_was_learned(names):
 
 
 def test_verb_and_adjective_decide_and_neither_does_alone(names):
-    by_verb, by_adjective, by_both = {}, {}, {}
-    for animal, verb, _, adjective, referent in names["every_case"]:
+    by_verb, by_adjective, by_both, verbs = {}, {}, {}, {}
+    for animal, verb, thing, adjective, referent in names["every_case"]:
         kind = referent == animal
+        verbs.setdefault(thing, set()).add(verb)
         by_verb.setdefault(verb, set()).add(kind)
         by_adjective.setdefault(adjective, set()).add(kind)
         by_both.setdefault((verb, adjective), set()).add(kind)
     assert all(len(kinds) == 1 for kinds in by_both.values())
     assert all(len(kinds) == 2 for kinds in by_verb.values())
     assert {a for a, kinds in by_adjective.items() if len(kinds) == 2} >= {"wide", "small"}
+    assert all(len(of) == 1 for of in verbs.values())  # so the thing can stand for its verb
 
 
 def test_repeats_repeat_with_their_length(names):
@@ -187,3 +189,81 @@ def test_a_cut_is_a_weight_of_nothing_and_goes_away_again(names):
     assert (maps[1][torch.arange(5), :, place, right] == 0).all()
     assert (maps[0][torch.arange(5), :, place, right] > 0).all()
     assert torch.equal(reader(shown), before)
+
+
+def test_a_part_is_all_of_a_head_or_the_difference(names):
+    """All that a head reads is what silencing takes out; two parts sum to the whole in W_O."""
+    model = names["copier"](2, seed=4)
+    ids = torch.randint(32, (3, 9), generator=torch.Generator().manual_seed(4))
+    hooks = names["without_heads"](model, [(1, 5)])
+    silenced = names["with_hooks"](hooks, model, ids)
+    without_part = names["without_part"]
+    torch.testing.assert_close(without_part(model, (1, 5), torch.ones(9, 9), ids), silenced)
+    with torch.no_grad():
+        intact = model(ids)
+    assert torch.equal(without_part(model, (1, 5), torch.zeros(9, 9), ids), intact)
+    some = without_part(model, (1, 5), torch.eye(9), ids)
+    assert not torch.allclose(some, silenced)
+    assert not torch.allclose(some, intact)
+    torch.testing.assert_close(some[:, 0], silenced[:, 0])  # the first reads itself alone
+
+
+def test_parts_of_the_first_layer_add_up(names):
+    """What two parts add to the stream is what the whole head adds; the rest stands twice."""
+    model = names["copier"](1, seed=5)
+    ids = torch.randint(32, (2, 7), generator=torch.Generator().manual_seed(5))
+    added = []
+    hook = model.blocks[0].attention.sublayer.register_forward_hook(
+        lambda module, given, out: added.append(out.detach())
+    )
+    own, results = torch.eye(7), []
+    for at in (torch.zeros(7, 7), own, 1 - own, torch.ones(7, 7)):
+        names["without_part"](model, (0, 2), at, ids)
+        results.append(added[-1])
+    hook.remove()
+    intact, no_own, no_rest, silenced = results
+    torch.testing.assert_close(no_own + no_rest, intact + silenced)
+
+
+def test_patches_find_by_necessity_what_they_must(names):
+    """In a reader that was never trained: all at the adjective below, at the last word above."""
+    reader = names["reader_of_words"](2, seed=7).eval()
+    grid = names["how_far"](reader, names["of_thing"][:6], names["of_animal"][:6])
+    how, ask = names["HOW"], names["ASK"]
+    assert grid.shape == (3, names["ANSWER"])
+    assert grid[0, how] == pytest.approx(1, abs=1e-4)
+    assert grid[-1, ask] == pytest.approx(1, abs=1e-4)
+    assert abs(grid[:, :how]).max() < 1e-4
+    differ = (names["of_thing"] != names["of_animal"])[:, : names["ANSWER"]]
+    assert differ.sum(dim=0).nonzero().flatten().tolist() == [how]
+
+
+def test_further_tests_are_of_the_same_readers_and_copiers():
+    for part, of in (("patching", "pronouns"), ("edges", "copying")):
+        (setting,) = stored(part)["settings"]
+        wanted = {key: value for key, value in setting.items() if key != "runs"}
+        (same,) = (s for s in stored(of)["settings"] if wanted.items() <= s.items())
+        measured = "resolved" if part == "patching" else "loss"
+        for mine, theirs in zip(setting["runs"], same["runs"], strict=True):
+            assert mine[measured] == pytest.approx(theirs[measured], abs=1e-3)
+
+
+@pytest.mark.parametrize("keep", ["verb", "thing"])
+def test_verb_passed_over_tells_who_reads_the_verb(names, keep):
+    """Two readers made by hand: one decides by the verb, one by the thing's usual verb."""
+    story, ids_by_word = names["STORY"], names["word_id"]
+    words = {i: word for word, i in ids_by_word.items()}
+    usual = {thing: verb for verb in story for thing in story[verb][0].split()}
+
+    def reader(ids):
+        logits = torch.zeros(*ids.shape, len(ids_by_word))
+        for row, line in enumerate(ids.tolist()):
+            animal, verb, thing, adjective = (
+                words[line[names[place]]] for place in ("WHO", "VERB", "WHAT", "HOW")
+            )
+            verb = verb if keep == "verb" else usual[thing]
+            answer = thing if adjective in story[verb][1].split() else animal
+            logits[row, :, ids_by_word[answer]] = 1
+        return logits
+
+    assert names["verb_passed_over"](reader, True) == (0 if keep == "verb" else 1)

@@ -35,7 +35,28 @@ def test_numbers_are_those_that_are_stored():
         low, high = (round(100 * f(part)) for f in (min, max))
         wanted += [low] if low == high else [low, high]
         wanted += after
+    deep = [
+        [sum(layer) for layer in run["right"]]
+        for setting in STORED["settings"]
+        for run in setting["runs"]
+        if setting["L"] >= 2
+    ]
+    wanted += [len(deep), sum(right[-1] == max(right) for right in deep)]
     assert said == wanted
+
+
+def test_it_is_no_law_the_other_way_either():
+    """Some readers look hardest in the last layer, and need it: the correction must say so."""
+    (correction,) = module.CORRECTIONS
+    lost = [
+        run["resolved"] - run["cut right"][-1]
+        for setting in STORED["settings"]
+        for run in setting["runs"]
+        if setting["L"] >= 2 and max(map(sum, run["right"])) == sum(run["right"][-1])
+    ]
+    assert len(lost) >= 1
+    assert max(lost) > 0.3
+    assert "depends on the model" in correction.why
 
 
 def test_the_claim_is_refuted_in_every_seed():

@@ -144,15 +144,46 @@ def _counterexample(answer) -> None:
     first, second = (np.abs(w @ v - _left_out(w, v, token)).max() for token in (0, 1))
     if first > 1e-5 * max(size, 1e-12):
         raise Wrong(f"Leaving the first token out changes the output, by {first:.2g}.")
-    if second <= 1e-4 * max(size, 1e-12):
+    if second <= 1e-9 * max(size, 1e-12):
         raise Wrong("Leaving the second token out changes nothing, either.")
+    if second <= 100 * first:
+        raise Wrong(
+            "Leaving the second token out changes the output by too little to be told from "
+            "rounding: make it larger."
+        )
+
+
+AGREES = (
+    r"nothing is wrong|(?<!whether the )(?<!if the )(student|conclusion|reasoning|argument|claim) "
+    r"is (quite |very )?(right|correct|good|sound|valid|fine)\b|no experiment is needed|"
+    r"mask (lets|allows|permits) it (read|see|know) ['\"“‘]?tired"
+)
+NOT_READ = (
+    r"later(?! layer)|not yet|causal|mask|future|precede|invisible|so far|\bahead\b|"
+    r"before ['\"“‘]?(tired|the (adjective|last word|word ['\"“‘]?tired|end))|"
+    r"(has|had|have)(n['’]t| not) (been )?(read|seen)|never (read|seen|reads|sees)|"
+    r"(can|could)( only|not|n['’]t|not have) (\w+ ){0,3}(read|see|seen|look|know|depend|use)|"
+    r"without (access|(having )?(read|seen|know)\w*)|backwards?\b|forwards?\b|earlier|"
+    r"(only|just) (looks?|reads?|sees?|flows?)|to (the|its|their) (left|right)\b|"
+    r"tired['\"”’]?,? (which |that |only |which only )?(comes|stands|follows|is read|is after)|"
+    r"(comes|stands|follows|is) (after|next|behind)\b|follows ['\"“‘]?it\b|"
+    r"(same|identical|equal) (\w+ )?(vector|attention|map|weights?|with|for|if|whether)|"
+    r"(vector|attention|map|weights?) (\w+ ){0,4}(same|identical|equal)"
+)
+EXPERIMENT = (
+    r"ablat|silenc|patch|(take|took|taking|leav\w+|cut\w*|remov\w+) "
+    r"(\w+ ){0,4}(out(?! of the map)|head|away|attention)|"
+    r"exchang|swap|intervene|intervention|knock|delet|disabl|\bmut(e|es|ed|ing)\b|suppress|"
+    r"(switch|turn)\w* (\w+ ){0,4}off|drop\w* (\w+ ){0,3}(head|attention|weight)|"
+    r"zero(s|es|ed|ing)? (\w+ ){0,3}(out|head|attention|weights?)|"
+    r"(head|attention|weights?) (\w+ ){0,3}(to|with) zeros?|"
+    r"replac\w* (\w+ ){0,4}(vectors?|stream|head|output|weights?|activations?|attention)"
+)
 
 
 @exercise("12.6")
 def _explanation(answer) -> None:
-    if isinstance(answer, str) and re.search(
-        r"(nothing is wrong|student is right|is (quite )?(right|correct)\b)", answer, re.IGNORECASE
-    ):
+    if isinstance(answer, str) and re.search(AGREES, answer, re.IGNORECASE):
         raise Wrong(
             "This reads as if the conclusion were right. If you mean something else, say it in "
             "other words, and compare with the solution: this check only looks for words."
@@ -160,12 +191,7 @@ def _explanation(answer) -> None:
     explained(
         answer,
         {
-            "what can have been read at the place of “it”": r"later|after(wards)?|not yet|"
-            r"before (tired|the (adjective|last word))|causal|mask|future|has(n't| not) (been )?"
-            r"(read|seen)|precede|(can|could)(not|n't) (\w+ ){0,3}(read|see|know|depend)|"
-            r"follow(s|ing)?",
-            "which experiment would tell": r"ablat|silenc|patch|(take|took|taking|leav\w+|cut\w*|"
-            r"remov\w+) (\w+ ){0,4}(out|head|away|attention)|exchang|swap|replac|zero|intervene|"
-            r"intervention|knock",
+            "what can have been read at the place of “it”": NOT_READ,
+            "which experiment would tell": EXPERIMENT,
         },
     )

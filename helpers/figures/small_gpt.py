@@ -1,4 +1,4 @@
-"""Drawings of chapter 11: surprise along a text, the next character, copying, and levers."""
+"""Drawings of chapter 11: surprise and its means, the next character, copying, and levers."""
 
 from collections.abc import Mapping, Sequence
 
@@ -71,42 +71,75 @@ def draw_next(
     return ax
 
 
-def draw_copying(
-    ax: Axes, lengths: Sequence[int], shares: Mapping[str, Float[np.ndarray, " N"]]
-) -> Axes:
-    """Draw which share of the runs of so many characters stands in the training text.
+def draw_costs(ax: Axes, nats: Mapping[str, float], *, gap: int) -> Axes:
+    """Draw what the characters of each group cost as a bar, with its number, first group on top.
 
-    shares: for each text the share (N,), 0 to 1, at each of the N lengths.
+    nats: the mean −log p of a group. gap: after how many groups there is a space between bars.
     """
-    for ink, (name, share_N) in zip(INKS, shares.items(), strict=False):
-        dash = (0, (4, 2)) if ink == INKS[0] else "-"
-        ax.plot(lengths, share_N, "o", linestyle=dash, color=ink, markersize=4, label=name)
+    rows = [row + (row >= gap) * 0.6 for row in range(len(nats))]
+    ax.barh(rows, list(nats.values()), color=BAR, height=0.7)
+    for row, mean in zip(rows, nats.values(), strict=True):
+        ax.text(mean, row, f" {mean:.2f}", va="center", fontsize=8, color="#444444")
+    ax.set_yticks(rows, list(nats))
+    ax.tick_params(axis="y", length=0)
+    ax.set(xlim=(0, 1.15 * max(nats.values())), ylim=(rows[-1] + 0.6, -0.6))
+    ax.set(xlabel="nats a character")
+    return ax
+
+
+def draw_copying(
+    ax: Axes,
+    lengths: Sequence[int],
+    read: Mapping[str, Float[np.ndarray, " N"]],
+    unread: Mapping[str, Float[np.ndarray, " N"]],
+) -> Axes:
+    """Draw which share of the runs of so many characters stands in two texts, for each writer.
+
+    read: the share (N,), 0 to 1, found at each of the N lengths in a text that the writer has
+    read, drawn solid. unread: the same for one that it has not, dashed. Shares of 0 are left out.
+    Raises: ValueError where the writers of the two are not the same.
+    """
+    if list(read) != list(unread):
+        raise ValueError(f"read has {list(read)} and unread {list(unread)}: the same writers")
+    for ink, name in zip(INKS, read, strict=False):
+        for shares, line in ((read, "-"), (unread, (0, (3, 2)))):
+            share_N = np.where(shares[name] > 0, shares[name], np.nan)
+            label = name if shares is read else None
+            ax.plot(lengths, share_N, "o", linestyle=line, color=ink, markersize=4, label=label)
     ax.set_xticks(lengths)
-    ax.set(ylim=(-0.03, 1.03), xlabel="characters in a run", ylabel="share found in training text")
+    ax.set(yscale="log", xlabel="characters in a run", ylabel="share found")
     ax.legend(fontsize=8)
     return ax
 
 
-def draw_levers(ax: Axes, less: Mapping[str, Float[np.ndarray, " seeds"]], *, limit: float) -> Axes:
+def draw_levers(
+    ax: Axes,
+    less: Mapping[str, Float[np.ndarray, " seeds"]],
+    *,
+    limit: float,
+    lowest: float | None = None,
+) -> Axes:
     """Draw by how much each change raises (right) or lowers (left) the loss, a dot a seed.
 
-    The first change is on top, its mean a short upright line. What lies beyond the limit is
-    drawn on the edge as a triangle, with the mean in words.
+    The first change is on top, its mean a short upright line. The axis goes from lowest (by
+    itself −limit) to limit; what lies beyond is drawn on the edge as a triangle, with the mean
+    in words.
     """
+    lowest = -limit if lowest is None else lowest
     for row, values in enumerate(less.values()):
-        inside, mean = np.abs(values) <= limit, values.mean()
+        inside, mean = (values >= lowest) & (values <= limit), values.mean()
         ax.plot(values[inside], np.full(inside.sum(), row), "o", color=OTHER, markersize=4)
-        for side, marker in ((1, ">"), (-1, "<")):
-            beyond = (side * values > limit).sum()
-            ax.plot([side * limit] * beyond, [row] * beyond, marker, color=OTHER, markersize=5)
-        if abs(mean) <= limit:
+        for edge, marker, beyond in ((limit, ">", values > limit), (lowest, "<", values < lowest)):
+            times = beyond.sum()
+            ax.plot([edge] * times, [row] * times, marker, color=OTHER, markersize=5)
+        if lowest <= mean <= limit:
             ax.plot([mean, mean], [row - 0.3, row + 0.3], color=BAR, linewidth=2)
         else:
-            place = np.sign(mean) * limit * 0.95
-            side = "right" if mean > 0 else "left"
-            ax.text(place, row, f"{mean:+.2f}", ha=side, va="center", fontsize=8, color=BAR)
+            place, side = (limit, "right") if mean > 0 else (lowest, "left")
+            ax.text(0.95 * place, row, f"{mean:+.2f}", ha=side, va="center", fontsize=8, color=BAR)
     ax.axvline(0, color=GREY, linewidth=0.8)
     ax.set_yticks(np.arange(len(less)), list(less))
-    ax.set(xlim=(-1.08 * limit, 1.08 * limit), ylim=(len(less) - 0.5, -0.5))
+    room = 0.04 * (limit - lowest)
+    ax.set(xlim=(lowest - room, limit + room), ylim=(len(less) - 0.5, -0.5))
     ax.set(xlabel="loss less that of the unchanged model (nats)")
     return ax

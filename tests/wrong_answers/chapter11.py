@@ -57,6 +57,8 @@ def with_tensors(logits_of, ids, n, context):
 
 SURE = [[0.9, 0.1], [0.45, 0.55], [0.45, 0.55]]  # lower loss, right once of three
 UNSURE = [[0.02, 0.98], [0.51, 0.49], [0.51, 0.49]]
+TIED = [[0.5, 0.5], [0.5, 0.5], [0.9, 0.1]]  # a tie is right by argmax
+JUST = [[0.51, 0.49], [0.51, 0.49], [0.01, 0.99]]
 
 RIGHT = {
     "11.1": in_torch,
@@ -102,6 +104,7 @@ WRONG = {
     "11.5": [
         ((UNSURE, SURE, [0, 0, 0]), "p should have the lower loss"),
         ((SURE, [[0.5, 0.5]] * 3, [0, 0, 0]), "q should be right more often"),
+        ((TIED, JUST, [0, 0, 0]), "p is right 3 times and q 2"),
         ((SURE, [[0.5, 0.4]] * 3, [0, 0, 0]), "sum to 1"),
         ((SURE, UNSURE[:2], [0, 0, 0]), "one shape"),
         ((SURE, UNSURE, [0, 0, 2]), "whole numbers from 0 to 1"),
