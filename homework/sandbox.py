@@ -1,0 +1,208 @@
+"""A student's process in a sandbox: what it can reach, how much it may use, and talk with it.
+
+Bubblewrap gives it a file system of its own (Python, the book's helpers and nothing of the course,
+all read-only, and an empty /tmp in memory), no network, and no sight of other processes. Limits of
+the kernel hold what it uses; they do not hold root, so a grader that is root hands over to a user
+that owns nothing.
+"""
+
+import os
+import selectors
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from homework.wire import MOST_BYTES, WireError, decode, encode
+
+ROOT = Path(__file__).resolve().parents[1]
+BOOK = "/book"  # where the sandbox has it
+INSIDE = ("helpers", "homework/__init__.py", "homework/wire.py", "homework/student.py")
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc/fonts")
+NOBODY = 60_000  # and the ids after it own no files and run nothing else
+INSTALL = "install bubblewrap (Debian, Ubuntu: apt-get install bubblewrap)"
+
+
+class SandboxError(RuntimeError):
+    """There is no sandbox, or it cannot be started; says what to do."""
+
+
+class LostError(RuntimeError):
+    """The student's process has ended, or was ended because it took too long or made no sense."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What a process may use.
+
+    memory: of a process, in MiB of address space. files: all it writes, in MiB (they lie in
+    memory, too). processes: at a time, threads counted. cpu: seconds of a process in all. answer:
+    seconds on the clock for one question.
+    """
+
+    memory: int = 6144
+    files: int = 64
+    processes: int = 64
+    cpu: int = 300
+    answer: float = 30.0
+
+
+def command(limits: Limits, program: Sequence[str], *, number: int = 0) -> list[str]:
+    """The command line that runs a program in the sandbox.
+
+    number: each process that runs at the same time has another, for limits are counted by user.
+    Raises: SandboxError where bubblewrap is missing.
+    """
+    bwrap = shutil.which("bwrap")
+    if bwrap is None:
+        raise SandboxError(f"there is no sandbox to run students' code in: {INSTALL}")
+    is_root = os.geteuid() == 0
+    places = {p: p for p in (*SYSTEM, sys.base_prefix, sys.prefix) if Path(p).exists()}
+    places |= {f"{BOOK}/{name}": str(ROOT / name) for name in INSIDE}
+    environment = {
+        "HOME": "/tmp", "PATH": "/usr/bin:/bin", "PYTHONPATH": BOOK, "MPLBACKEND": "agg",
+        "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1", "LANG": "C.UTF-8",
+    }  # fmt: skip
+    options = [
+        bwrap, "--die-with-parent", "--new-session", "--clearenv",
+        *(["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"] if is_root else []),
+        *([] if is_root else ["--unshare-user"]),
+        "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try",
+        *_bound(places), "--proc", "/proc", "--dev", "/dev",
+        "--perms", "1777", "--size", str(limits.files * 2**20), "--tmpfs", "/tmp",
+        "--remount-ro", "/", "--chdir", "/tmp", "--hostname", "sandbox",
+        *(word for name, value in environment.items() for word in ("--setenv", name, value)),
+    ]  # fmt: skip
+    return [*options, "--", *_limited(limits), *_handed_over(is_root, number), *program]
+
+
+def _bound(places: dict[str, str]) -> list[str]:
+    """Options that show each place, read-only, with the folders that lead there."""
+    folders = {str(parent): None for place in places for parent in reversed(Path(place).parents)}
+    options = [
+        word for folder in list(folders)[1:] for word in ("--perms", "0755", "--dir", folder)
+    ]
+    for place, source in places.items():
+        if Path(source).is_symlink():
+            options += ["--symlink", os.readlink(source), place]
+        else:
+            options += ["--ro-bind", source, place]
+    return options
+
+
+def _limited(limits: Limits) -> list[str]:
+    return [
+        "prlimit", f"--as={limits.memory * 2**20}", f"--cpu={limits.cpu}", "--core=0",
+        f"--nproc={limits.processes}", f"--fsize={limits.files * 2**20}", "--nofile=512",
+    ]  # fmt: skip
+
+
+def _handed_over(is_root: bool, number: int) -> list[str]:
+    if not is_root:
+        return ["setpriv", "--no-new-privs"]
+    user = str(NOBODY + number)
+    return [
+        "setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", "--no-new-privs",
+        "--inh-caps=-all", "--bounding-set=-all",
+    ]  # fmt: skip
+
+
+class Talk:
+    """A student's process and questions to it; a context that ends the process when left."""
+
+    def __init__(self, argv: Sequence[str], limits: Limits):
+        self.limits = limits
+        self.given: list[Callable] = []  # functions of ours that it may ask for
+        self.pending = bytearray()
+        self.process = subprocess.Popen(
+            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        os.set_blocking(self.process.stdout.fileno(), False)
+        os.set_blocking(self.process.stdin.fileno(), False)
+
+    def __enter__(self) -> "Talk":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """End the process and all that it started."""
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+    def ask(self, fetch: Callable[[str], object], **question: object) -> dict[str, Any]:
+        """Put a question and give the answer, a dict with "value" or "error".
+
+        fetch: gives what stands here for something that stays there. Raises: LostError where the
+        process ends, sends what is no answer, or takes longer than it may; it has ended then.
+        """
+        if self.process.returncode is not None:
+            raise LostError("the process has ended")
+        deadline = time.monotonic() + self.limits.answer
+        try:
+            self._send(encode(question, self._give), deadline)
+            while True:
+                told = decode(self._line(deadline), fetch)
+                if not isinstance(told, dict):
+                    raise WireError("the answer is no dict")
+                if "ask" not in told:
+                    return told
+                self._send(self._reply(told), deadline)
+        except (WireError, OSError, LookupError, TypeError, ValueError) as error:
+            self.end()
+            raise LostError(f"the process made no sense: {error}") from error
+        except LostError:
+            self.end()
+            raise
+
+    def _give(self, value: object) -> str:
+        if not callable(value):
+            raise WireError(f"{type(value).__name__} is not plain data")
+        self.given.append(value)
+        return f"g{len(self.given) - 1}"
+
+    def _reply(self, told: dict) -> bytes:
+        """Call the function of ours that it asks for."""
+        function = self.given[int(str(told["ask"]).removeprefix("g"))]
+        try:
+            return encode({"value": function(*told["args"], **told["kwargs"])}, self._give)
+        except Exception as error:
+            return encode({"error": f"{type(error).__name__}: {error}"})
+
+    def _wait(self, pipe, event: int, deadline: float) -> None:
+        with selectors.DefaultSelector() as selector:
+            selector.register(pipe, event)
+            if not selector.select(max(0.0, deadline - time.monotonic())):
+                raise LostError(f"no answer in {self.limits.answer:.0f} s")
+
+    def _send(self, line: bytes, deadline: float) -> None:
+        left = memoryview(line)
+        while left:
+            self._wait(self.process.stdin, selectors.EVENT_WRITE, deadline)
+            left = left[os.write(self.process.stdin.fileno(), left) :]
+
+    def _line(self, deadline: float) -> bytes:
+        while (end := self.pending.find(b"\n")) < 0:
+            self._wait(self.process.stdout, selectors.EVENT_READ, deadline)
+            more = os.read(self.process.stdout.fileno(), 2**20)
+            if not more:
+                raise LostError("the process has ended")
+            self.pending += more
+            if len(self.pending) > MOST_BYTES:
+                raise LostError(f"an answer of more than {MOST_BYTES} bytes")
+        line = bytes(self.pending[: end + 1])
+        del self.pending[: end + 1]
+        return line
+
+
+def student(limits: Limits, *, number: int = 0) -> Talk:
+    """Start a student's process in the sandbox."""
+    program = [sys.executable, "-m", "homework.student"]
+    return Talk(command(limits, program, number=number), limits)

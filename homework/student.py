@@ -1,0 +1,120 @@
+"""What runs in a student's process: it runs cells and answers questions about what they made.
+
+    python -m homework.student        talks by lines of `homework.wire` on standard input and output
+
+It is asked, one line at a time, with a dict, and answers each with a dict:
+
+    {"do": "run", "source": …}                  run a cell, as a notebook would
+    {"do": "value", "name": …}                  what a name stands for
+    {"do": "call", "name": …, "args": …, "kwargs": …}   call something kept here
+
+    {"value": …, "said": …}     what came of it, and what was written on the way
+    {"error": …, "text": …}     or the type of what was raised, and its message
+
+What is not plain data stays here and is named by a number; so do functions of the grader that came
+as arguments: they are asked for by {"ask": name, "args": …}, before the answer. Nothing in this
+process is trusted: it holds no test and no right answer.
+"""
+
+import contextlib
+import io
+import os
+import sys
+from collections.abc import Callable
+
+from homework.wire import WireError, decode, encode
+
+MOST_SAID = 20_000  # characters of what a cell writes are passed on
+
+
+class Student:
+    """The cells' namespace, and what of it the grader has been told of by a number."""
+
+    def __init__(self, ask: Callable[[str, tuple, dict], object]):
+        from IPython.core.interactiveshell import InteractiveShell
+
+        self.shell = InteractiveShell()
+        self.shell.history_manager.enabled = False
+        self.kept: list[object] = []
+        self.ask = ask
+
+    def answer(self, question: dict) -> dict:
+        """Do what is asked for; whatever is raised on the way is an answer, too."""
+        said = io.StringIO()
+        try:
+            with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+                value = getattr(self, f"do_{question.pop('do')}")(**question)
+            answered = {"value": value}
+        except BaseException as error:  # SystemExit and KeyboardInterrupt are answers as well
+            answered = {"error": type(error).__name__, "text": _message(error)}
+        return answered | {"said": said.getvalue()[:MOST_SAID]}
+
+    def do_run(self, source: str) -> None:
+        """Run a cell; what it raised is raised here."""
+        result = self.shell.run_cell(source, store_history=False, silent=False)
+        result.raise_error()
+
+    def do_value(self, name: str) -> object:
+        """What a name stands for. Raises: NameError where nothing has that name."""
+        if name not in self.shell.user_ns:
+            raise NameError(f"there is no {name}")
+        return self.shell.user_ns[name]
+
+    def do_call(self, name: str, args: list, kwargs: dict) -> object:
+        """Call something kept here."""
+        return self.kept[int(name)](*args, **kwargs)
+
+    def keep(self, value: object) -> str:
+        """A number for what cannot cross."""
+        self.kept.append(value)
+        return str(len(self.kept) - 1)
+
+    def fetch(self, name: str) -> object:
+        """What stands here for something named: the grader's functions have a name with a g."""
+        if name.startswith("g"):
+            return lambda *args, **kwargs: self.ask(name, args, kwargs)
+        return self.kept[int(name)]
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)[:MOST_SAID]
+    except Exception:  # a message of the student's own making
+        return ""
+
+
+def serve(questions, answers) -> None:
+    """Answer the lines that come until there are no more."""
+
+    def send(message: dict) -> None:
+        try:
+            line = encode(message, student.keep)
+        except WireError as error:
+            line = encode({"error": "WireError", "text": str(error), "said": ""})
+        answers.write(line)
+        answers.flush()
+
+    def ask(name: str, args: tuple, kwargs: dict) -> object:
+        send({"ask": name, "args": list(args), "kwargs": kwargs})
+        told = decode(questions.readline(), student.fetch)
+        if "error" in told:
+            raise RuntimeError(told["error"])
+        return told["value"]
+
+    student = Student(ask)
+    for line in questions:
+        send(student.answer(decode(line, student.fetch)))
+
+
+def main() -> None:
+    """Keep the two ends of the talk for this module; cells find others in their place."""
+    questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(nothing, fd)
+    sys.stdin = io.StringIO()
+    serve(questions, answers)
+
+
+if __name__ == "__main__":
+    main()
