@@ -15,6 +15,11 @@ ROWS = ("test_training_processes.py::test_rows_of_all_are_the_batch",)
 REFUSED = ("test_training_fit.py::test_a_checkpoint_that_does_not_fit_is_refused",)
 
 MUTATIONS = [
+    Mutation("training/fit.py", "(matrices, lr=config.matrix_lr", "(matrices, lr=config.lr",
+             ("test_training_optimisers.py::"
+              "test_hidden_matrices_have_a_rate_of_their_own_with_adamw",)),
+    Mutation("train.py", "tuple(v) if isinstance(v, list) else v", "v",
+             ("test_training_commands.py::test_resume_takes_the_settings_of_the_run",)),
     # the schedule
     Mutation("training/schedule.py", "return (step + 1) / warmup", "return step / warmup", BY_HAND),
     Mutation("training/schedule.py", "if step < warmup:", "if step <= warmup:", BY_HAND),
