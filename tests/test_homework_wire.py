@@ -158,7 +158,7 @@ def packed_list(depth):
         b'["set", ["list"]]', b'["bytes", "%"]', b'["tensor", "object", [1], ""]', b"\xff\xfe",
         b'["array", "|O", [1], "AAAAAAAAAAA="]', b'["array", "<f8", [2], "AAAAAAAAAAA="]',
         b'["array", "<f8", [-1], "AAAAAAAAAAA="]', b'["array", "f8,f8", [0], ""]',
-        b'["tensor", "float32", [1000000000], ""]', b'["kept"]', 
+        b'["tensor", "float32", [1000000000], ""]', b'["kept"]',
         b'["tensor", "float32", ["a"], ""]',
         packed_list(60), packed_list(100_000), b'["float", "0x1p99999"]', b"1" * 5000,
     ],
