@@ -1,0 +1,129 @@
+"""Submissions, honest and not, and the points that each of their answers deserves."""
+
+import re
+import shutil
+import sys
+
+import pytest
+from chapters import NOTEBOOKS
+
+from homework import sandbox
+from homework.assignment import assignment
+from homework.grading import grade
+from homework.sandbox import Limits
+
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is a Linux program"),
+    pytest.mark.no_shape_check,
+]
+CHAPTER = assignment(NOTEBOOKS[4])
+BEYOND = {"01.5", "10.7"}  # tasks whose objects have to be shared: not judged from outside yet
+
+
+@pytest.fixture(scope="module", autouse=True)
+def bubblewrap():
+    assert shutil.which("bwrap"), sandbox.INSTALL
+
+
+def perfect(of) -> dict[str, str]:
+    """The book's solutions, handed in under the names that are asked for."""
+    answers = {}
+    for task in of.tasks:
+        source = task.solution.source.split("### BEGIN SOLUTION")[1].split("### END SOLUTION")[0]
+        asked = re.search(r"exercises\.check\(\s*\"[\d.]+\",\s*(.+?),\s*solution=True",
+                          task.solution.source, re.DOTALL)  # fmt: skip
+        answers[task.name] = f"{source}\n{task.answer} = {asked[1]}"
+    return answers
+
+
+RIGHT = perfect(CHAPTER)
+
+
+def graded(changes, of=CHAPTER, **limits):
+    """The states of all tasks, and the points, with some answers changed."""
+    results = grade(of, perfect(of) | changes, limits=Limits(**{"answer": 20} | limits))
+    assert [result.task for result in results] == [task.name for task in of.tasks]
+    return {result.task: result for result in results}
+
+
+def lost_alone(found, *tasks):
+    """Only these have lost their points."""
+    wrong = {name for name, result in found.items() if result.points < result.most}
+    assert wrong == set(tasks), {name: found[name] for name in wrong}
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem[:2])
+def test_the_books_solutions_have_all_points_and_stubs_none(notebook):
+    of = assignment(notebook)
+    lost_alone(graded({}, of), *(BEYOND & {task.name for task in of.tasks}))
+    untouched = grade(of, {})
+    assert sum(result.points for result in untouched) == 0
+    assert {r.state for r in untouched if r.task not in BEYOND} == {"Not yet"}
+
+
+def test_half_is_half_and_says_why():
+    found = graded({
+        "05.1": "def my_weights(query, keys):\n    e = np.exp(keys @ query / len(query))\n"
+                "    return e / e.sum()",
+        "05.2": "def my_attention(q, k, v): return q @@ k",
+    })  # fmt: skip
+    lost_alone(found, "05.1", "05.2")
+    assert "divided by D" in found["05.1"].message
+    assert found["05.2"].state == "Not yet"  # the cell could not run, so there is no answer
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "while True: pass",
+        "def my_weights(query, keys):\n    while True: pass",
+        "def my_weights(query, keys):\n    while True:\n        try:\n"
+        "            while True: pass\n        except BaseException: pass",
+        "import os; os._exit(0)",
+        "def my_weights(query, keys):\n    os = __import__('os'); os.kill(os.getpid(), 9)",
+    ],
+)
+def test_a_lost_process_costs_its_own_task_alone(source):
+    found = graded({"05.1": source}, answer=4)
+    lost_alone(found, "05.1")
+    assert "was ended" in found["05.1"].message
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "class All:\n    def __eq__(self, other): return True\n    def __array__(self, *a, **k):"
+        " return np.ones(5) / 5\ndef my_weights(query, keys): return All()",
+        "class A(np.ndarray):\n    def __eq__(self, other): return np.ones(self.shape, bool)\n"
+        "def my_weights(query, keys): return np.ones(len(keys)).view(A)",
+        "np.isclose = lambda *a, **k: True\n"
+        "np.testing.assert_allclose = lambda *a, **k: None\n"
+        "def my_weights(query, keys): return np.ones(len(keys))",
+        "exercises.check = lambda *a, **k: exercises.Verdict('Right')\n"
+        "exercises.CHECKS.clear()\nmy_weights = lambda query, keys: keys[:, 0]",
+        "import builtins\nbuiltins.AssertionError = type('Never', (Exception,), {})\n"
+        "import inspect, gc\nmy_weights = lambda query, keys: [1.0] * len(keys)",
+        "import sys\nsys.exit('Right')",
+        "raise SystemExit(0)",
+        "my_weights = exercises.Verdict('Right', 'all points')",
+        "def my_weights(query, keys): raise KeyboardInterrupt",
+        "get_ipython().run_cell = lambda *a, **k: None",
+    ],
+)
+def test_tricks_gain_nothing_and_cost_no_other_task(source):
+    lost_alone(graded({"05.1": source}), "05.1")
+
+
+def test_memory_that_is_not_there_costs_its_own_task():
+    found = graded({"05.1": "def my_weights(query, keys): return np.ones(10**10)"})
+    lost_alone(found, "05.1")
+    assert "MemoryError" in found["05.1"].message or "was ended" in found["05.1"].message
+
+
+def test_who_spoils_numpy_spoils_it_for_themselves():
+    """Their other answers are made by the same NumPy; the judges have another."""
+    found = graded(
+        {"05.1": "np.allclose = lambda *a, **k: True\ndef my_weights(q, k): return k[:, 0]"}
+    )
+    assert found["05.1"].points == 0
+    assert found["05.2"].points == 2  # it does not use it
