@@ -163,7 +163,8 @@ def test_writing_in_pieces_is_the_model_s_own_writing_while_the_context_lasts(na
     assert (written[:, :16] == afresh).all()
 
 
-def test_a_run_computed_again_is_the_stored_one(ablations, names, stored):
-    (lever,) = (s for s in stored["levers"]["settings"] if s["lever"] == "one head")
-    run = ablations.of_lever(names, 1, lever="one head")
-    assert run["validation"] == pytest.approx(lever["runs"][1]["validation"], abs=0.03)
+@pytest.mark.parametrize("lever", ["one head", "AdamW at 0.003"])
+def test_a_run_computed_again_is_the_stored_one(ablations, names, stored, lever):
+    (setting,) = (s for s in stored["levers"]["settings"] if s["lever"] == lever)
+    run = ablations.of_lever(names, 1, lever=lever)
+    assert run["validation"] == pytest.approx(setting["runs"][1]["validation"], abs=0.03)
