@@ -64,7 +64,7 @@ def command(limits: Limits, program: Sequence[str], *, number: int = 0) -> list[
     places = {p: p for p in (*SYSTEM, sys.base_prefix, sys.prefix) if Path(p).exists()}
     places |= {f"{BOOK}/{name}": str(ROOT / name) for name in INSIDE}
     environment = {
-        "HOME": "/tmp", "PATH": "/usr/bin:/bin", "PYTHONPATH": BOOK, "MPLBACKEND": "agg",
+        "HOME": "/tmp", "PATH": os.defpath, "PYTHONPATH": BOOK, "MPLBACKEND": "agg",
         "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1", "LANG": "C.UTF-8",
     }  # fmt: skip
     options = [

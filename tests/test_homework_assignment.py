@@ -1,38 +1,39 @@
 """A problem set stands alone: its few cells run, and its solutions are right, without the rest."""
 
+import sys
+
 import nbformat
 import pytest
 from chapters import NOTEBOOKS, chapter, exercises
-from IPython.core.interactiveshell import InteractiveShell
 
 from homework.assignment import assignment, names
+from homework.sandbox import Limits, Talk
 
 
-@pytest.mark.no_shape_check  # as for a student
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem[:2])
-def test_a_problem_set_stands_alone(notebook, capsys, monkeypatch):
+def test_a_problem_set_stands_alone(notebook, monkeypatch):
     monkeypatch.setenv("BOOK_STATIC", "1")
     found = assignment(notebook)
     assert found.chapter == notebook.stem[:2]
     assert [task.name for task in found.tasks] == list(exercises(chapter(notebook)))
     assert len(found.setup) <= 8
-    shell = InteractiveShell()
+    with Talk([sys.executable, "-m", "homework.student"], Limits(answer=60)) as talk:
 
-    def run(cell):
-        if cell.cell_type != "code":
-            return None
-        result = shell.run_cell(cell.source, store_history=False)
-        assert result.success, (cell.id, result.error_in_exec)
-        return result.result
+        def run(source):
+            told = talk.ask(str, do="run", source=source)
+            assert "error" not in told, told
 
-    for cell in found.setup:
-        run(cell)
-    for task in found.tasks:
-        for cell in task.cells:
-            run(cell)
-        assert task.answer.isidentifier()
-        assert task.points > 0
-        assert run(task.solution).state == "Right", task.name
+        for cell in found.setup:
+            run(cell.source)
+        for task in found.tasks:
+            for cell in task.cells:
+                if cell.cell_type == "code":
+                    run(cell.source)
+            assert task.answer.isidentifier()
+            assert task.points > 0
+            made, check, asked = task.solution.source.rpartition("exercises.check(")
+            run(f"{made}\nstate = {check}{asked}.state")
+            assert talk.ask(str, do="value", name="state")["value"] == "Right", task.name
 
 
 @pytest.mark.parametrize(
