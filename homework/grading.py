@@ -69,27 +69,33 @@ def grade(
     answers: what stands in the stub's cell of each task handed in. number: of the process, where
     several submissions are graded at a time. A cell or an answer that ends the process costs its
     own task; the others are run afresh without it.
-    Raises: SandboxError where there is no sandbox.
+    Raises: SandboxError where there is no sandbox; LostError where a cell of the release itself
+    ends the process.
     """
-    limits, lost, results = limits or Limits(), {}, {}
+    limits, lost, results = limits or Limits(), set(), {}
     while len(results) < len(assignment.tasks):
         with student(limits, number=number) as talk:
+            before: list[Task] = []  # handed in, and run in this process
             for task, ran in _programme(assignment, answers, lost, talk):
                 try:
                     ran()
                     if task is not None and task.name not in results:
                         results[task.name] = _judged(task, talk)
                 except LostError as error:
-                    if task is None:
+                    if task is not None:
+                        results[task.name] = _result(task, "Not right", LOST.format(error))
+                        lost.add(task.name)
+                    elif before:  # they left something behind; they are judged, the rest goes on
+                        lost |= {one.name for one in before}
+                    else:
                         raise
-                    lost[task.name] = str(error)
-                    results[task.name] = _result(task, "Not right", LOST.format(error))
                     break
+                before += [] if task is None else [task]
     return [results[task.name] for task in assignment.tasks]
 
 
 def _programme(
-    assignment: Assignment, answers: dict[str, str], lost: dict[str, str], talk: Talk
+    assignment: Assignment, answers: dict[str, str], lost: set[str], talk: Talk
 ) -> Iterable[tuple[Task | None, Callable[[], object]]]:
     """The cells in order: the release's own as released, the stubs as handed in."""
     fetch = functions(talk)

@@ -84,7 +84,7 @@ def test_half_is_half_and_says_why():
     ],
 )
 def test_a_lost_process_costs_its_own_task_alone(source):
-    found = graded({"05.1": source}, answer=4)
+    found = graded({"05.1": source}, answer=10)  # the imports need a part of it
     lost_alone(found, "05.1")
     assert "was ended" in found["05.1"].message
 
@@ -127,3 +127,8 @@ def test_who_spoils_numpy_spoils_it_for_themselves():
     )
     assert found["05.1"].points == 0
     assert found["05.2"].points == 2  # it does not use it
+
+
+def test_what_goes_off_in_a_given_cell_costs_no_other_task():
+    bomb = "import os\nexercises.chapter05.which_bug = lambda: os._exit(0)"
+    lost_alone(graded({"05.1": bomb}), "05.1")
