@@ -2,11 +2,12 @@
 
 An exercise is the four or more cells from its question to its solution. Which earlier cells they
 need is found by names: a cell is needed if it is the one that gives a name which a needed cell
-reads.
+reads. A teacher's own tasks and tests are added by `homework.private`.
 """
 
 import ast
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,21 +15,60 @@ import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
 from nbformat import NotebookNode
 
+from helpers import exercises
+
+ROOT = Path(__file__).resolve().parents[1]
 QUESTION = re.compile(r"^> \*\*Exercise \d+\.", re.MULTILINE)
 CHECK = re.compile(r"exercises\.check\(\s*\"([\d.]+)\",\s*(.+?)\s*\)\s*$", re.DOTALL)
+SOLUTION = re.compile(
+    r"### BEGIN SOLUTION\n(.*)### END SOLUTION\n"
+    r"exercises\.check\(\s*\"[\d.]+\",\s*(.+?),\s*solution=True",
+    re.DOTALL,
+)
 
 
 @dataclass(frozen=True)
-class Task:
-    """An exercise: its name such as "05.1", its points, what is handed in (an expression in the
-    student's namespace), the cells of its question, in order, up to the stub, and its solution.
+class Test:
+    """What a part of a task's points hangs on: a judge, which returns nothing for a right answer.
+
+    hidden: students do not see it before they hand in, and its messages never; `says` is what
+    their feedback may tell of it.
     """
 
     name: str
     points: float
+    judge: Callable[[object], None]
+    hidden: bool = False
+    says: str = ""
+
+
+@dataclass(frozen=True)
+class Task:
+    """An exercise: its name such as "05.1", what is handed in, its cells, its tests.
+
+    answer: the name that the student gives to what is handed in, "" for a free response. cells: of
+    its question, in order, up to the stub. check: the source of the cell that students run, or "".
+    solution: the source of a right answer, or "". rubric: of a free response, what a person looks
+    for and the points of each.
+    """
+
+    name: str
     answer: str
     cells: tuple[NotebookNode, ...]
-    solution: NotebookNode
+    tests: tuple[Test, ...]
+    check: str = ""
+    solution: str = ""
+    rubric: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def points(self) -> float:
+        """Of all its tests, or of its rubric."""
+        return sum(test.points for test in self.tests) + sum(points for _, points in self.rubric)
+
+    @property
+    def free(self) -> bool:
+        """Whether a person marks it."""
+        return bool(self.rubric)
 
     @property
     def stub(self) -> NotebookNode:
@@ -38,18 +78,40 @@ class Task:
 
 @dataclass(frozen=True)
 class Assignment:
-    """The tasks of a chapter, and the cells that they need, in the notebook's order."""
+    """The tasks of a chapter, and the cells that they need, in the notebook's order.
+
+    install: the chapter's first cell, which gets the helpers where they are missing. secrets: what
+    a student edition may not hold, as texts.
+    """
 
     chapter: str
     title: str
+    install: NotebookNode
     setup: tuple[NotebookNode, ...]
     tasks: tuple[Task, ...]
+    secrets: tuple[str, ...] = ()
+
+    @property
+    def points(self) -> float:
+        """Of all tasks."""
+        return sum(task.points for task in self.tasks)
+
+
+def chapter_file(chapter: str) -> Path:
+    """The notebook of a chapter such as "05". Raises: ValueError where there is none."""
+    found = sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))
+    of = [path for path in found if path.name[:2] == chapter]
+    if not of:
+        there = ", ".join(path.name[:2] for path in found)
+        raise ValueError(f"assignment must be a chapter with two digits ({there}), got {chapter!r}")
+    return of[0]
 
 
 def assignment(notebook: Path) -> Assignment:
     """Read a chapter's problem set. Raises: ValueError where an exercise has not its one form."""
     cells = nbformat.read(notebook, as_version=4).cells
-    title = next(line[2:] for c in cells for line in c.source.splitlines() if line.startswith("# "))
+    text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    title = re.search(r"^# (.+)$", text, re.MULTILINE)[1]
     starts = [at for at, cell in enumerate(cells) if _is_question(cell)]
     tasks = []
     for first, after in zip(starts, [*starts[1:], len(cells)], strict=True):
@@ -57,8 +119,10 @@ def assignment(notebook: Path) -> Assignment:
     return Assignment(
         chapter=notebook.stem[:2],
         title=title,
-        setup=tuple(_needed(cells[: starts[0]], tasks)),
+        install=cells[0],
+        setup=tuple(needed(cells[1 : starts[0]], tasks)),
         tasks=tuple(tasks),
+        secrets=tuple(cell.source for cell in cells if _tagged(cell, "solution")),
     )
 
 
@@ -75,31 +139,37 @@ def _task(cells: list[NotebookNode], where: str) -> Task:
     checks = [cell for cell in cells if _tagged(cell, "check")]
     solutions = [cell for cell in cells if _tagged(cell, "solution")]
     counts = tuple(map(len, (stubs, checks, solutions)))
-    if counts != (1, 1, 1) or not (found := CHECK.search(checks[0].source)):
+    found = CHECK.search(checks[0].source) if checks else None
+    solved = SOLUTION.search(solutions[0].source) if solutions else None
+    if counts != (1, 1, 1) or not found or not solved:
         raise ValueError(
             f"{where}, {QUESTION.search(cells[0].source)[0]!r}: an exercise has a stub, a check of "
             f"one answer and a solution; found {counts}"
         )
+    name, answer = found.groups()
+    points = checks[0].metadata["nbgrader"]["points"]
     return Task(
-        name=found[1],
-        points=checks[0].metadata["nbgrader"]["points"],
-        answer=found[2],
+        name=name,
+        answer=answer,
         cells=tuple(cells[: stubs[0] + 1]),
-        solution=solutions[0],
+        tests=(Test("check", points, exercises.CHECKS[name]),),
+        check=checks[0].source,
+        solution=f"{solved[1]}\n{answer} = {solved[2]}",
     )
 
 
 # ------------------------------------------------------------- which cells are needed
 
 
-def _needed(cells: list[NotebookNode], tasks: list[Task]) -> list[NotebookNode]:
+def needed(cells: list[NotebookNode], tasks: list[Task]) -> list[NotebookNode]:
     """The earlier code cells that give a name which the tasks read, or which such a cell reads.
 
     Of several cells that give a name, the last one before it is read is needed, as it is in the
     notebook when all is run.
     """
     wanted = {"exercises"}
-    for cell in reversed([cell for task in tasks for cell in (*task.cells, task.solution)]):
+    own = [(*task.cells, nbformat.v4.new_code_cell(task.solution)) for task in tasks]
+    for cell in reversed([cell for cells_of in own for cell in cells_of]):
         wanted = (wanted - names(cell)[0]) | names(cell)[1]
     kept = []
     for cell in reversed(cells):

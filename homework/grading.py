@@ -1,29 +1,41 @@
 """Grade one submission: run its cells in the sandbox, and judge from outside what they made.
 
-The judges are those of `helpers/exercises` (and a teacher's own, added to its CHECKS). They run in
-the grader's process and see copies of plain data; a student's function is called in the sandbox,
-once for each time that a judge calls it. So there is no test in the student's process to patch.
+The judges are those of `helpers/exercises` and a teacher's own. They run in the grader's process
+and see copies of plain data; a student's function is called in the sandbox, once for each time that
+a judge calls it. So there is no test in the student's process to patch.
 """
 
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from helpers import exercises
-from homework.assignment import Assignment, Task
+from homework.assignment import Assignment, Task, Test
+from homework.lending import lent, settle
 from homework.sandbox import Limits, LostError, Talk, student
+from homework.wire import WireError
 
-LOST = "The process that ran this was ended: {}. It costs the points of this exercise alone."
+LOST = "The process that ran this was ended: {}. It costs the points of this part alone."
+OVER = "The time for one submission was over before this part."
+QUEUED = "A person marks this."
+BEFORE = ""  # stands for the cells before the first task where a task's name is asked for
 
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a task: points of those there are, the judge's state and what it said."""
+    """What came of a test: points of those there are, the judge's state and what it said.
+
+    raised: what a cell of the task raised, "" if nothing.
+    """
 
     task: str
+    test: str
     points: float
     most: float
     state: str
     message: str
+    hidden: bool = False
+    raised: str = ""
 
 
 class StudentError(Exception):
@@ -38,11 +50,14 @@ class Function:
 
     def __call__(self, *args: object, **kwargs: object) -> object:
         """What it gives. Raises: what it raised, by name; LostError where the process ends."""
-        fetch = functions(self._talk)
-        told = self._talk.ask(fetch, do="call", name=self._name, args=list(args), kwargs=kwargs)
+        fetch, originals = functions(self._talk), []
+        args, kwargs = lent([list(args), kwargs], originals)
+        told = self._talk.ask(fetch, do="call", name=self._name, args=args, kwargs=kwargs)
         if "error" in told:
             raise _raised(str(told["error"]), str(told.get("text", "")))
-        return told.get("value")
+        if not isinstance(told.get("value"), list) or len(told["value"]) != 2:
+            raise WireError("a call gives a value and what was lent")
+        return settle(*told["value"], originals)
 
 
 def functions(talk: Talk) -> Callable[[str], Function]:
@@ -57,73 +72,149 @@ def _raised(kind: str, text: str) -> Exception:
     return type(name, (StudentError,), {})(text)
 
 
-def grade(
-    assignment: Assignment,
-    answers: dict[str, str],
-    *,
-    limits: Limits | None = None,
-    number: int = 0,
-) -> list[Result]:
-    """The result of each task of an assignment.
+class Grading:
+    """One submission on its way: what is known of it so far, and what has to be done again.
 
-    answers: what stands in the stub's cell of each task handed in. number: of the process, where
-    several submissions are graded at a time. A cell or an answer that ends the process costs its
-    own task; the others are run afresh without it.
+    A cell or an answer that ends its process costs its own task or test; the others are run afresh
+    without it.
+    """
+
+    def __init__(
+        self, assignment: Assignment, answers: Mapping[str, Sequence[str]], *,
+        before: Sequence[str] = (), limits: Limits | None = None, number: int = 0,
+        say: Callable[[str], None] = lambda what: None, spoilt: Collection[str] = (),
+    ):  # fmt: skip
+        """See `grade`."""
+        self.assignment, self.answers, self.before = assignment, answers, before
+        self.limits, self.number, self.say = limits or Limits(), number, say
+        self.lost: set[str] = set()  # tasks whose cells are not run any more
+        self.results: dict[tuple[str, str], Result] = {}
+        self.raised: dict[str, str] = {}
+        self.end = time.monotonic() + self.limits.submission
+        for task, test in self._open():
+            if f"{task.name}/{test.name}" in spoilt:
+                self._put(task, test, "Not right", LOST.format("its answer could not be judged"))
+
+    def run(self) -> list[Result]:
+        """All results, in the order of tasks and tests."""
+        for task in self.assignment.tasks:
+            if not task.free and not self.answers.get(task.name):
+                for test in task.tests:
+                    self._put(task, test, "Not yet", exercises.verdict.FILL_IN)
+        while self._open():
+            if time.monotonic() > self.end:
+                for task, test in self._open():
+                    self._put(task, test, "Not right", OVER)
+            else:
+                self._once()
+        tests = [(task.name, test.name) for task in self.assignment.tasks for test in task.tests]
+        return [self.results[key] for key in tests]
+
+    def _open(self) -> list[tuple[Task, Test]]:
+        """Tests that have no result yet."""
+        return [
+            (task, test)
+            for task in self.assignment.tasks
+            for test in task.tests
+            if (task.name, test.name) not in self.results
+        ]
+
+    def _once(self) -> None:
+        """Run the submission in a process until it ends or all is judged."""
+        ran: list[str] = []  # the student's own cells, run in this process
+        with student(self.limits, number=self.number) as talk:
+            for name, step in self._steps(talk):
+                try:
+                    talk.deadline = min(time.monotonic() + self.limits.task, self.end)
+                    step()
+                except LostError as error:
+                    self._blame(name, ran, error)
+                    return
+                if name is not None:
+                    ran.append(name)
+
+    def _steps(self, talk: Talk) -> Iterator[tuple[str | None, Callable[[], None]]]:
+        """What is run, in order, and whose it is: a task's, "before", or the release's own."""
+        for cell in self.assignment.setup:
+            yield None, self._given(talk, cell.source)
+        if BEFORE not in self.lost:
+            yield BEFORE, self._cells(talk, BEFORE, self.before)
+        for task in self.assignment.tasks:
+            for cell in task.cells[:-1]:
+                if cell.cell_type == "code":
+                    yield None, self._given(talk, cell.source)
+            if task.name not in self.lost and not task.free and self.answers.get(task.name):
+                yield task.name, self._cells(talk, task.name, self.answers[task.name])
+                yield task.name, lambda task=task: self._judge_all(task, talk)
+
+    def _given(self, talk: Talk, source: str) -> Callable[[], None]:
+        def run() -> None:
+            talk.deadline = max(talk.deadline, time.monotonic() + self.limits.given)
+            talk.ask(functions(talk), within=self.limits.given, do="run", source=source)
+
+        return run
+
+    def _cells(self, talk: Talk, name: str, sources: Sequence[str]) -> Callable[[], None]:
+        def run() -> None:
+            for source in sources:
+                told = talk.ask(functions(talk), do="run", source=source)
+                if "error" in told:
+                    text = str(told.get("text", "")).strip()
+                    self.raised[name] = f"{told['error']}: {text}" if text else str(told["error"])
+
+        return run
+
+    def _judge_all(self, task: Task, talk: Talk) -> None:
+        for test in task.tests:
+            if (task.name, test.name) not in self.results:
+                self.say(f"{task.name}/{test.name}")
+                try:
+                    self._judge(task, test, talk)
+                except LostError as error:
+                    self._put(task, test, "Not right", LOST.format(error))
+                    raise
+
+    def _judge(self, task: Task, test: Test, talk: Talk) -> None:
+        """Ask for the answer and judge it here."""
+        told = talk.ask(functions(talk), do="value", name=task.answer)
+        if "error" in told:
+            self._put(task, test, "Not yet", f"There is no {task.answer}.")
+            return
+        verdict = exercises.judged(test.judge, told.get("value"))
+        if talk.process.returncode is not None:  # it was lost while the judge called
+            raise LostError("an answer took too long, ended it or made no sense")
+        self._put(task, test, verdict.state, verdict.message)
+
+    def _blame(self, name: str | None, ran: list[str], error: LostError) -> None:
+        """Somebody pays for a lost process, so that the next one gets further."""
+        if name is None and not ran:
+            raise LostError(f"a cell of the release itself: {error}") from error
+        if name is None:  # they left something behind that went off in a cell of the release
+            self.lost |= set(ran)
+        if name == BEFORE or (name and not any(task == name for task in ran)):
+            self.lost.add(name)  # its cells, not its tests
+        for task, test in self._open():
+            if task.name in self.lost:
+                self._put(task, test, "Not right", LOST.format(error))
+
+    def _put(self, task: Task, test: Test, state: str, message: str) -> None:
+        points = test.points if state == "Right" else 0.0
+        self.results[task.name, test.name] = Result(
+            task.name, test.name, points, test.points, state, message, test.hidden,
+            self.raised.get(task.name, ""),
+        )  # fmt: skip
+
+
+def grade(
+    assignment: Assignment, answers: Mapping[str, Sequence[str]], **options: object
+) -> list[Result]:
+    """The result of each test of an assignment, in order; none for free responses.
+
+    answers: the student's cells of each task handed in. Options: `before`, the student's cells
+    before the first task; `limits`; `number`, of the process, where several submissions are graded
+    at a time; `say`, told of each test before it is judged; `spoilt`, tests that are not judged
+    because an earlier try ended the grader's own process, as task/test.
     Raises: SandboxError where there is no sandbox; LostError where a cell of the release itself
     ends the process.
     """
-    limits, lost, results = limits or Limits(), set(), {}
-    while len(results) < len(assignment.tasks):
-        with student(limits, number=number) as talk:
-            before: list[Task] = []  # handed in, and run in this process
-            for task, ran in _programme(assignment, answers, lost, talk):
-                try:
-                    ran()
-                    if task is not None and task.name not in results:
-                        results[task.name] = _judged(task, talk)
-                except LostError as error:
-                    if task is not None:
-                        results[task.name] = _result(task, "Not right", LOST.format(error))
-                        lost.add(task.name)
-                    elif before:  # they left something behind; they are judged, the rest goes on
-                        lost |= {one.name for one in before}
-                    else:
-                        raise
-                    break
-                before += [] if task is None else [task]
-    return [results[task.name] for task in assignment.tasks]
-
-
-def _programme(
-    assignment: Assignment, answers: dict[str, str], lost: set[str], talk: Talk
-) -> Iterable[tuple[Task | None, Callable[[], object]]]:
-    """The cells in order: the release's own as released, the stubs as handed in."""
-    fetch = functions(talk)
-
-    def running(source: str) -> Callable[[], object]:
-        return lambda: talk.ask(fetch, do="run", source=source)
-
-    for cell in assignment.setup:
-        yield None, running(cell.source)
-    for task in assignment.tasks:
-        for cell in task.cells[:-1]:
-            if cell.cell_type == "code":
-                yield None, running(cell.source)
-        if task.name not in lost:
-            yield task, running(answers.get(task.name, task.stub.source))
-
-
-def _judged(task: Task, talk: Talk) -> Result:
-    """Ask for the answer and judge it here."""
-    told = talk.ask(functions(talk), do="value", name=task.answer)
-    if "error" in told:
-        return _result(task, "Not yet", f"There is no {task.answer}.")
-    verdict = exercises.check(task.name, told.get("value"))
-    if talk.process.returncode is not None:  # it was lost while the judge called
-        raise LostError("the process has ended")
-    return _result(task, verdict.state, verdict.message)
-
-
-def _result(task: Task, state: str, message: str) -> Result:
-    points = task.points if state == "Right" else 0.0
-    return Result(task.name, points, task.points, state, message)
+    return Grading(assignment, answers, **options).run()

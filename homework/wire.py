@@ -4,15 +4,17 @@
     decode(line, fetch)   the value; fetch(name) gives what stands for something that was kept
 
 Plain are None, ..., booleans, numbers, text, bytes, lists, tuples, sets and dicts of these, NumPy
-arrays and scalars of numbers or booleans, and torch tensors. Everything is rebuilt from built-in
-types, so that no method of a student's class, such as an `__eq__` that always agrees, comes across.
-There is no pickle, and nothing in a line can name a class or run code.
+arrays and scalars of numbers or booleans, torch tensors, and what stands for a thing that is lent
+(see `homework.lending`). Everything is rebuilt from built-in types, so that no method of a
+student's class, such as an `__eq__` that always agrees, comes across. Nothing is unpickled here,
+and nothing in a line can name a class or run code.
 """
 
 import base64
 import json
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,6 +30,15 @@ TENSOR_TYPES = {
     )
 }  # fmt: skip
 ARRAY_TYPES = "biufc"  # kinds of NumPy types: bool, int, unsigned, float, complex
+
+
+@dataclass(frozen=True)
+class Lent:
+    """Stands for an object of one side on the other: its number, what it is, and plain data."""
+
+    number: int
+    kind: str
+    data: Any = None
 
 
 class WireError(ValueError):
@@ -95,6 +106,8 @@ def _packed(value, keep, depth: int) -> Any:
         return _tensor(value)
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in ARRAY_TYPES:
         return _array(value)
+    if kind is Lent:
+        return ["lent", value.number, value.kind, _packed(value.data, keep, depth + 1)]
     if keep is None:
         raise WireError(f"{kind.__name__} is not plain data")
     return ["kept", keep(value)]
@@ -145,6 +158,11 @@ def _unpacked(packed, fetch, depth: int) -> Any:
         return _to_array(tag, *parts)
     if tag == "tensor":
         return _to_tensor(*parts)
+    if tag == "lent":
+        number, kind, data = parts
+        if type(number) is not int or type(kind) is not str:
+            raise WireError("this is no message: lent")
+        return Lent(number, kind, _unpacked(data, fetch, depth + 1))
     if tag == "kept" and fetch is not None and isinstance(parts[0], str):
         return fetch(parts[0])
     raise WireError(f"this is no message: {str(tag)[:20]!r}")

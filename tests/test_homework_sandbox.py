@@ -12,6 +12,7 @@ import torch
 from homework import sandbox
 from homework.sandbox import Limits, LostError, SandboxError, student
 
+PARTS = ("__init__", "wire", "lending", "student")  # of homework/, that are in the sandbox
 SMALL = Limits(answer=20, files=8, processes=32)
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is a Linux program")
 
@@ -38,7 +39,12 @@ def value(talk, name):
 
 def called(talk, name, *args):
     (_, number) = value(talk, name)
-    return talk.ask(lambda name: ("kept", name), do="call", name=number, args=list(args), kwargs={})
+    question = {"do": "call", "name": number, "args": list(args), "kwargs": {}}
+    found = talk.ask(lambda name: ("kept", name), **question)
+    if "value" in found:
+        found["value"], lent = found["value"]
+        assert lent == []
+    return found
 
 
 def refused(talk, source, *kinds):
@@ -81,7 +87,7 @@ def test_the_books_helpers_are_there(talk):
 def test_nothing_of_the_course_is_in_sight(talk):
     run(talk, "import os\nseen = [os.path.join(a, f) for a, _, b in os.walk('/book') for f in b]")
     seen = set(value(talk, "seen"))
-    assert {f"/book/homework/{name}.py" for name in ("__init__", "wire", "student")} == {
+    assert {f"/book/homework/{name}.py" for name in PARTS} == {
         path for path in seen if path.startswith("/book/homework") and path.endswith(".py")
     }
     run(talk, f"there = os.path.exists({str(sandbox.ROOT / 'tests')!r})")
@@ -146,16 +152,16 @@ def test_what_is_said_is_cut(talk):
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        ("while True: pass", "no answer in 3 s"),
+        ("while True: pass", "longer than it may"),
         ("while True:\n    try:\n        while True: pass\n    except BaseException: pass",
-         "no answer in 3 s"),
+         "longer than it may"),
         ("import os; os._exit(0)", "has ended"),
         ("import ctypes; ctypes.string_at(0)", "has ended"),
         ("import os; os.kill(os.getpid(), 9)", "has ended"),
         ("import os\nfor fd in range(3, 50):\n    try: os.write(fd, b'[\"list\"]\\n')\n"
          "    except OSError: pass", "made no sense"),
         ("import os\nfor fd in range(3, 50):\n    try: os.write(fd, b'x' * 10**8)\n"
-         "    except OSError: pass", "bytes|no answer"),
+         "    except OSError: pass", "bytes|longer"),
         ("import os\nfor fd in range(3, 50):\n    try: os.close(fd)\n    except OSError: pass",
          "has ended"),
     ],

@@ -14,10 +14,11 @@ from helpers.exercises import (
     chapter11,
     chapter12,
 )
-from helpers.exercises.verdict import CHECKS, Verdict, check
+from helpers.exercises.verdict import CHECKS, NotRight, Verdict, check, judged
 
 __all__ = [
     "CHECKS",
+    "NotRight",
     "Verdict",
     "chapter01",
     "chapter02",
@@ -32,4 +33,5 @@ __all__ = [
     "chapter11",
     "chapter12",
     "check",
+    "judged",
 ]

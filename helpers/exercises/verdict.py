@@ -22,6 +22,13 @@ class Wrong(Exception):
     """The answer is not right; the message says what is wrong without giving the answer."""
 
 
+class NotRight(AssertionError):
+    """A check that is held to be right and is not; a notebook shows its message alone."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
+
+
 @dataclass(frozen=True)
 class Verdict:
     """The outcome of a check: ``state`` is "Not yet", "Not right" or "Right"."""
@@ -31,6 +38,15 @@ class Verdict:
 
     def __repr__(self) -> str:
         return f"{self.state}. {self.message}".strip()
+
+    def hold(self) -> "Verdict":
+        """Itself, if it is "Right"; in graded notebooks, where a check that fails has to raise.
+
+        Raises: NotRight (an AssertionError) otherwise, shown in one line.
+        """
+        if self.state != "Right":
+            raise NotRight(repr(self))
+        return self
 
     def _repr_html_(self) -> str:
         kind = self.state.lower().replace(" ", "-")
@@ -63,10 +79,18 @@ def check(name: str, answer: object, *, solution: bool = False) -> Verdict:
     """
     if name not in CHECKS:
         raise ValueError(f"name must be one of {sorted(CHECKS)}, got {name!r}")
+    verdict = judged(CHECKS[name], answer)
+    if solution and verdict.state == "Right":
+        return Verdict("Right", "This is the book's solution.")
+    return verdict
+
+
+def judged(judge: Callable[[object], None], answer: object) -> Verdict:
+    """What a judge says of an answer; whatever it raises on the way is a verdict, too."""
     try:
         if _empty(answer):
             raise NotYet
-        CHECKS[name](answer)
+        judge(answer)
     except NotYet as open_question:
         return Verdict("Not yet", str(open_question) or FILL_IN)
     except Wrong as wrong:
@@ -77,7 +101,7 @@ def check(name: str, answer: object, *, solution: bool = False) -> Verdict:
             f"The check could not use this answer ({type(error).__name__}: {error}). "
             "Does it have the form that the exercise asks for?",
         )
-    return Verdict("Right", "This is the book's solution." if solution else "")
+    return Verdict("Right")
 
 
 def call(function: object, *arguments: object) -> Any:

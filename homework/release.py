@@ -1,0 +1,277 @@
+"""Write the student edition of a problem set, and prove that nothing leaked.
+
+    python -m homework.release --chapter 05 --out course [--seed TEXT] [--private FOLDER]
+
+(`make homework CHAPTER=05 OUT=course` is short for it.) It writes into the folder of the course:
+
+    05.ipynb   the student edition: hand this out
+    05.json    what was released, for the grader: keep it
+
+The edition is made cell by cell from what students may see; then the file itself is searched for
+what they may not. Where there is a sandbox, the solutions are graded, and so is the empty edition.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+from homework.assignment import QUESTION, Assignment, Task, assignment, chapter_file
+from homework.private import with_private
+
+SHORTEST = 12  # characters of a line that tells anything
+KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+CELL_KEYS = {
+    "code": {"id", "cell_type", "metadata", "source", "outputs", "execution_count"},
+    "markdown": {"id", "cell_type", "metadata", "source"},
+}
+METADATA = {"homework", "nbgrader", "tags", "editable", "deletable"}
+ABOUT = """# Problem set {chapter}: {title}
+
+{count} exercises, {points:g} points. Write your answers into the cells that ask for them, and run
+the check below each: it says what is wrong, not what is right. You may add cells wherever you need
+them. Run the cells from the top; a check stops "run all" until its exercise is done.
+
+When you hand in, hand in this notebook as a file that ends in `.ipynb` (in Colab: File, Download).
+It is run again without a network, and the cells that you were given are run as they were given to
+you."""
+STUDENT = 'student = ""  # your name or number, as your course knows you'
+
+
+class LeakError(ValueError):
+    """The student edition holds what students may not see; says what and where."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """How an assignment was released: what the grader has to know to make it again."""
+
+    chapter: str
+    seed: str = ""
+    private: str = ""
+    edition: str = ""
+
+    def assignment(self) -> Assignment:
+        """The problem set, with the private part. Raises: ValueError as `with_private` does."""
+        notebook = chapter_file(self.chapter)
+        found = assignment(notebook)
+        if not self.private:
+            return found
+        cells = nbformat.read(notebook, as_version=4).cells
+        first = next(at for at, cell in enumerate(cells) if QUESTION.search(cell.source))
+        return with_private(found, Path(self.private), self.seed, cells[1:first])
+
+
+# ---------------------------------------------------------------- the edition
+
+
+def edition(of: Assignment) -> NotebookNode:
+    """The student edition of an assignment."""
+    about = ABOUT.format(chapter=of.chapter, title=of.title, count=len(of.tasks), points=of.points)
+    cells = [
+        _cell(of.install, "install", "given", source=of.install.source.partition("\n")[2]),
+        _cell(nbformat.v4.new_markdown_cell(about), "hw-title", "text"),
+        _cell(nbformat.v4.new_code_cell(STUDENT), "hw-student", "student"),
+        *(_cell(cell, cell.id, "given") for cell in of.setup),
+        *(cell for task in of.tasks for cell in _task_cells(task)),
+    ]
+    notebook = nbformat.v4.new_notebook(
+        cells=cells, metadata={"kernelspec": KERNEL, "language_info": {"name": "python"}}
+    )
+    notebook.nbformat_minor = 5
+    told = json.dumps(notebook, sort_keys=True).encode()
+    notebook.metadata["homework"] = {
+        "assignment": of.chapter, "edition": hashlib.sha256(told).hexdigest()[:16],
+    }  # fmt: skip
+    return notebook
+
+
+def _task_cells(task: Task) -> Iterator[NotebookNode]:
+    number = task.name.replace(".", "-")
+    for at, cell in enumerate(task.cells):
+        if cell is task.stub:
+            yield _cell(cell, f"stub-{number}", "stub", task)
+        elif cell.cell_type == "code":
+            yield _cell(cell, cell.id, "given", task)
+        else:
+            source = cell.source if at else _asked(cell.source, task)
+            yield _cell(cell, cell.id, "text", task, source=source)
+    if task.check:
+        check = nbformat.v4.new_code_cell(_held(task.check))
+        yield _cell(check, f"check-{number}", "check", task)
+
+
+def _asked(source: str, task: Task) -> str:
+    """The question without what a chapter says before its first exercise, and with its points."""
+    question, _, rest = source[QUESTION.search(source).start() :].partition("\n\n")
+    hidden = sum(test.points for test in task.tests if test.hidden)
+    told = f"{task.points:g} point{'s' if task.points != 1 else ''}"
+    if task.free:
+        told += ", marked by a person"
+    elif hidden:
+        told += f", {hidden:g} of them for tests that you do not see"
+    return f"{question}\n>\n> ({told})\n\n{rest}".rstrip() + "\n"
+
+
+def _held(check: str) -> str:
+    """A check of the book's form, made to raise where the answer is not right."""
+    source = check.rstrip()
+    book = source.startswith("exercises.check(") and source.endswith(")")
+    return f"{source}.hold()" if book else source
+
+
+def _cell(cell: NotebookNode, name: str, kind: str, task: Task | None = None, source="") -> dict:
+    """A cell made anew: of the one it is made from only type and source are taken."""
+    new = {"code": nbformat.v4.new_code_cell, "markdown": nbformat.v4.new_markdown_cell}
+    made = new[cell.cell_type](source or cell.source, id=name)
+    told = {"kind": kind, "task": task.name if task else None}
+    made.metadata["homework"] = told | {"answer": task.answer if task else None}
+    if cell.cell_type == "code" or kind == "stub":
+        made.metadata["nbgrader"] = _nbgrader(name, kind, task)
+    if kind not in ("stub", "student"):
+        made.metadata.update(editable=kind == "given", deletable=False)
+    tags = {"given": ["given"], "stub": ["exercise"], "check": ["check", "raises-exception"]}
+    made.metadata["tags"] = tags.get(kind, [])
+    return made
+
+
+def _nbgrader(name: str, kind: str, task: Task | None) -> dict:
+    """What nbgrader wants to know of a cell (its schema, version 3)."""
+    by_hand = kind == "stub" and task.free
+    told = {
+        "schema_version": 3, "task": False, "grade_id": name.replace("stub", "exercise"),
+        "locked": kind in ("given", "check"), "solution": kind in ("stub", "student"),
+        "grade": kind == "check" or by_hand,
+    }  # fmt: skip
+    if by_hand:
+        told["points"] = task.points
+    elif kind == "check":
+        told["points"] = sum(test.points for test in task.tests if not test.hidden)
+    return told
+
+
+# ---------------------------------------------------------------- the proof
+
+
+def leaks(notebook: bytes, of: Assignment, released: NotebookNode) -> list[str]:
+    """What a written edition holds and should not, a sentence each; none where all is well.
+
+    Its structure is held to a list of what may be there, its texts to the edition as made, and
+    every text in it, wherever it stands, to the lines of the solutions and of the private file.
+    """
+    found = json.loads(notebook)
+    complaints = [f"the notebook has {key}" for key in _beyond(found, _TOP)]
+    allowed = {"kernelspec", "language_info", "homework"}
+    complaints += [f"its metadata has {key}" for key in _beyond(found["metadata"], allowed)]
+    for cell in found["cells"]:
+        complaints += [f"cell {cell.get('id')}: {fault}" for fault in _structure(cell)]
+    sources = [cell.source for cell in released.cells]
+    if [_joined(cell["source"]) for cell in found["cells"]] != sources:
+        complaints.append("its cells are not those of the edition")
+    secret = _secret_lines(of)
+    for text in _texts(found):
+        lines = {_squeezed(line) for line in text.splitlines()}
+        complaints += [f"a line of a solution or a hidden test: {line}" for line in lines & secret]
+    return complaints
+
+
+_TOP = {"cells", "metadata", "nbformat", "nbformat_minor"}
+
+
+def _beyond(found: dict, allowed: set[str]) -> list[str]:
+    return sorted(set(found) - allowed)
+
+
+def _structure(cell: dict) -> Iterator[str]:
+    for key in _beyond(cell, CELL_KEYS.get(cell["cell_type"], set())):
+        yield f"it has {key}"
+    for key in _beyond(cell["metadata"], METADATA):
+        yield f"its metadata has {key}"
+    if cell.get("outputs") or cell.get("execution_count") is not None:
+        yield "it has an output"
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Every text in a notebook, names of entries too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        if value and all(isinstance(part, str) for part in value):
+            yield "".join(value)
+        yield from (text for part in value for text in _texts(part))
+    elif isinstance(value, dict):
+        yield from (text for pair in value.items() for part in pair for text in _texts(part))
+
+
+def _joined(source: str | list[str]) -> str:
+    return source if isinstance(source, str) else "".join(source)
+
+
+def _squeezed(line: str) -> str:
+    return re.sub(r"\s+", "", line)
+
+
+def _secret_lines(of: Assignment) -> set[str]:
+    """Lines of what is secret that tell anything and do not stand in what students are given."""
+    given = [*of.setup, of.install, *(cell for task in of.tasks for cell in task.cells)]
+    texts = [cell.source for cell in given] + [task.check for task in of.tasks]
+    public = {_squeezed(line) for text in texts for line in text.splitlines()}
+    told = [text for task in of.tasks for text in (task.cells[0].source, task.stub.source)]
+    whole = _squeezed("\n".join(told))
+    secret = {_squeezed(line) for text in of.secrets for line in text.splitlines()}
+    return {line for line in secret - public if len(line) >= SHORTEST and line not in whole}
+
+
+# ---------------------------------------------------------------- the command
+
+
+def release(course: Course, out: Path) -> tuple[Path, Assignment]:
+    """Write the edition and the course's record into a folder. Raises: ValueError, LeakError."""
+    of = course.assignment()
+    made = edition(of)
+    text = nbformat.writes(made) + "\n"
+    if found := leaks(text.encode(), of, made):
+        raise LeakError(f"the student edition of {of.chapter} leaks: " + "; ".join(found))
+    out.mkdir(parents=True, exist_ok=True)
+    record = replace(course, edition=made.metadata["homework"]["edition"])
+    write(out / f"{of.chapter}.json", json.dumps(vars(record), indent=1) + "\n")
+    write(out / f"{of.chapter}.ipynb", text)
+    return out / f"{of.chapter}.ipynb", of
+
+
+def write(path: Path, text: str) -> None:
+    """Write a whole file or none."""
+    new = path.with_name(f".{path.name}.{os.getpid()}.new")
+    new.write_text(text, encoding="utf-8")
+    os.replace(new, path)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; see the head of this module."""
+    shown = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser("homework.release", description=__doc__, formatter_class=shown)
+    parser.add_argument("--chapter", required=True, help="two digits, such as 05")
+    parser.add_argument("--out", required=True, type=Path, help="the folder of the course")
+    parser.add_argument("--seed", default="", help="any text; draws the numbers of this course")
+    parser.add_argument("--private", default="", help="your folder of hidden tests and tasks")
+    told = parser.parse_args(arguments)
+    private = str(Path(told.private).resolve()) if told.private else ""
+    try:
+        path, of = release(Course(told.chapter, told.seed, private), told.out)
+    except ValueError as error:
+        print(f"homework: {error}", file=sys.stderr)
+        return 2
+    print(f"{path}: {len(of.tasks)} exercises, {of.points:g} points; nothing leaked")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
