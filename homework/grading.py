@@ -83,16 +83,20 @@ class Grading:
         self, assignment: Assignment, answers: Mapping[str, Sequence[str]], *,
         before: Sequence[str] = (), limits: Limits | None = None, number: int = 0,
         say: Callable[[str], None] = lambda what: None, spoilt: Collection[str] = (),
+        unsafe: bool = False,
     ):  # fmt: skip
         """See `grade`."""
         self.assignment, self.answers, self.before = assignment, answers, before
-        self.limits, self.number, self.say = limits or Limits(), number, say
+        self.limits, self.say = limits or Limits(), say
+        self.how = {"number": number, "unsafe": unsafe}
         self.lost: set[str] = set()  # tasks whose cells are not run any more
         self.results: dict[tuple[str, str], Result] = {}
         self.raised: dict[str, str] = {}
         self.end = time.monotonic() + self.limits.submission
         for task, test in self._open():
-            if f"{task.name}/{test.name}" in spoilt:
+            if f"{task.name}/" in spoilt:
+                self.lost.add(task.name)
+            if {f"{task.name}/", f"{task.name}/{test.name}"} & set(spoilt):
                 self._put(task, test, "Not right", LOST.format("its answer could not be judged"))
 
     def run(self) -> list[Result]:
@@ -122,9 +126,10 @@ class Grading:
     def _once(self) -> None:
         """Run the submission in a process until it ends or all is judged."""
         ran: list[str] = []  # the student's own cells, run in this process
-        with student(self.limits, number=self.number) as talk:
+        with student(self.limits, **self.how) as talk:
             for name, step in self._steps(talk):
                 try:
+                    self.say(f"{name or BEFORE}/")
                     talk.deadline = min(time.monotonic() + self.limits.task, self.end)
                     step()
                 except LostError as error:
@@ -211,9 +216,10 @@ def grade(
     """The result of each test of an assignment, in order; none for free responses.
 
     answers: the student's cells of each task handed in. Options: `before`, the student's cells
-    before the first task; `limits`; `number`, of the process, where several submissions are graded
-    at a time; `say`, told of each test before it is judged; `spoilt`, tests that are not judged
-    because an earlier try ended the grader's own process, as task/test.
+    before the first task; `limits`; `number`, of the process, where several are graded at a time;
+    `say`, told of each test before it is judged, as task/test, and of each task before
+    its cells are run, as task/; `spoilt`, those of them that are left out because an earlier try
+    ended the grader's own process; `unsafe`, without a sandbox.
     Raises: SandboxError where there is no sandbox; LostError where a cell of the release itself
     ends the process.
     """

@@ -24,6 +24,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from homework import grading, sandbox
 from homework.assignment import QUESTION, Assignment, Task, assignment, chapter_file
 from homework.private import with_private
 
@@ -247,6 +248,31 @@ def release(course: Course, out: Path) -> tuple[Path, Assignment]:
     return out / f"{of.chapter}.ipynb", of
 
 
+def tried(of: Assignment) -> str:
+    """Grade the solutions, and the edition with nothing filled in; says what came of it.
+
+    Raises: ValueError where a solution does not get all points or a stub gets any.
+    """
+    try:
+        sandbox.check()
+    except sandbox.SandboxError as error:
+        return f"its tests were not tried: {error}"
+    solved = {task.name: [task.solution] for task in of.tasks if task.solution}
+    for what, answers, right in (
+        ("solution", solved, lambda r: r.points == r.most or r.task not in solved),
+        ("stub", {task.name: [task.stub.source] for task in of.tasks}, lambda r: r.points == 0),
+    ):
+        for result in grading.grade(of, answers):
+            if not right(result):
+                raise ValueError(
+                    f"the {what} of {result.task} gets {result.points:g} of {result.most:g} points "
+                    f"in the test {result.test}: {result.message or result.state}"
+                )
+    open_ = [task.name for task in of.tasks if not task.solution and not task.free]
+    told = "the solutions get all points, empty stubs none"
+    return told + (f" (no solution given for {', '.join(open_)})" if open_ else "")
+
+
 def write(path: Path, text: str) -> None:
     """Write a whole file or none."""
     new = path.with_name(f".{path.name}.{os.getpid()}.new")
@@ -265,11 +291,14 @@ def main(arguments: list[str] | None = None) -> int:
     told = parser.parse_args(arguments)
     private = str(Path(told.private).resolve()) if told.private else ""
     try:
-        path, of = release(Course(told.chapter, told.seed, private), told.out)
+        course = Course(told.chapter, told.seed, private)
+        said = tried(course.assignment())
+        path, of = release(course, told.out)
     except ValueError as error:
         print(f"homework: {error}", file=sys.stderr)
         return 2
-    print(f"{path}: {len(of.tasks)} exercises, {of.points:g} points; nothing leaked")
+    print(f"{path}: {len(of.tasks)} exercises, {of.points:g} points")
+    print(f"nothing leaked; {said}")
     return 0
 
 

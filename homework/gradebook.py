@@ -1,0 +1,200 @@
+"""What is known of an assignment's grades, on disk: a folder that can be read with any editor.
+
+    course/grading/05/
+        results/ada.json    what came of a submission, one file a student
+        marks.csv           points that a person gave: free responses, appeals
+        grades.csv, feedback/, summary.html, …   made from these two, anew in each run
+
+A file is written whole or not at all. One grader at a time works in the folder; another waits.
+"""
+
+import csv
+import hashlib
+import io
+import json
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+from filelock import FileLock
+
+from homework.assignment import Assignment
+from homework.grading import Result
+from homework.release import write
+
+MARKS = ("student", "task", "points", "of", "automatic", "answer", "remark")
+EARLIER = "an earlier answer had {}"
+
+
+@dataclass(frozen=True)
+class Record:
+    """What came of a submission.
+
+    key: of what was graded and with which tests; the same key need not be graded again. error: why
+    there is nothing to grade, or "". notes, flags: for the teacher; a flag has task, what and line.
+    responses: answers that a person marks. when: the day and time of grading.
+    """
+
+    student: str
+    name: str
+    file: str
+    key: str
+    error: str = ""
+    notes: tuple[str, ...] = ()
+    flags: tuple[dict, ...] = ()
+    results: tuple[Result, ...] = ()
+    responses: dict[str, str] = field(default_factory=dict)
+    when: str = ""
+
+    def points(self) -> dict[str, float]:
+        """Of each task that was judged by its tests."""
+        found: dict[str, float] = {}
+        for result in self.results:
+            found[result.task] = found.get(result.task, 0.0) + result.points
+        return found
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Points that a person gave, or is asked for (None); `answer` is the response's fingerprint."""
+
+    student: str
+    task: str
+    points: float | None
+    of: float
+    automatic: str = ""
+    answer: str = ""
+    remark: str = ""
+
+
+class Gradebook:
+    """The folder of an assignment's grades."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.results = folder / "results"
+        self.results.mkdir(parents=True, exist_ok=True)
+
+    def lock(self, timeout: float = -1) -> AbstractContextManager:
+        """Held by the one grader that works here. Raises: filelock.Timeout after some seconds."""
+        return FileLock(self.folder / ".lock", timeout=timeout)
+
+    def get(self, student: str) -> Record | None:
+        """What is known of a student's submission; None where there is nothing whole."""
+        try:
+            told = json.loads((self.results / f"{student}.json").read_text("utf-8"))
+            results = tuple(Result(**result) for result in told.pop("results"))
+            told |= {name: tuple(told[name]) for name in ("notes", "flags")}
+            return Record(**told, results=results)
+        except (OSError, ValueError, TypeError, KeyError):
+            return None
+
+    def put(self, record: Record) -> None:
+        """Keep what came of a submission, in the place of what was there."""
+        told = json.dumps(asdict(record), indent=1, ensure_ascii=True)
+        write(self.results / f"{record.student}.json", told + "\n")
+
+    def records(self) -> list[Record]:
+        """All that is known, by student."""
+        names = sorted(path.stem for path in self.results.glob("[!.]*.json"))
+        return [record for name in names if (record := self.get(name)) is not None]
+
+    # ------------------------------------------------------------ points that a person gave
+
+    def marks(self) -> dict[tuple[str, str], Mark]:
+        """What stands in marks.csv. Raises: ValueError that names the line that cannot be read."""
+        path = self.folder / "marks.csv"
+        if not path.exists():
+            return {}
+        text = path.read_text("utf-8-sig")
+        between = max(",;\t", key=text.partition("\n")[0].count)  # spreadsheets have their own
+        found = {}
+        for line, row in enumerate(csv.DictReader(io.StringIO(text), delimiter=between), start=2):
+            mark = _mark(row, line, path)
+            found[mark.student, mark.task] = mark
+        return found
+
+    def update_marks(self, records: Iterable[Record], of: Assignment) -> dict:
+        """Ask for the points of each free response, keep what was given, and write marks.csv."""
+        marks = self.marks()
+        _check(marks, of, self.folder / "marks.csv")
+        for record in records:
+            automatic = record.points()
+            for task in of.tasks:
+                key = record.student, task.name
+                if task.free and task.name in record.responses:
+                    marks[key] = _asked(marks.get(key), record, task)
+                elif key in marks:
+                    told = f"{automatic.get(task.name, 0.0):g}"
+                    marks[key] = replace(marks[key], of=task.points, automatic=told)
+        rows = [_row(marks[key]) for key in sorted(marks)]
+        if rows or (self.folder / "marks.csv").exists():
+            write(self.folder / "marks.csv", csv_text(MARKS, rows))
+        return marks
+
+
+def _mark(row: dict, line: int, path: Path) -> Mark:
+    def number(name: str) -> float | None:
+        text = (row.get(name) or "").strip().replace(",", ".")
+        return float(text) if text else None
+
+    try:
+        points, of = number("points"), number("of")
+        if not row["student"] or not row["task"] or (points is not None and not points >= 0):
+            raise ValueError
+    except (ValueError, KeyError, TypeError):
+        raise ValueError(
+            f"{path}, line {line}: a mark has student, task and points from 0 on (or none yet); "
+            f"found {row}"
+        ) from None
+    told = {name: (row.get(name) or "").strip() for name in ("automatic", "answer", "remark")}
+    return Mark(row["student"].strip(), row["task"].strip(), points, of or 0.0, **told)
+
+
+def _check(marks: dict[tuple[str, str], Mark], of: Assignment, path: Path) -> None:
+    most = {task.name: task.points for task in of.tasks}
+    for (student, task), mark in marks.items():
+        if task not in most:
+            raise ValueError(f"{path}: {student} has a mark for {task!r}; tasks are {sorted(most)}")
+        if mark.points is not None and mark.points > most[task]:
+            raise ValueError(f"{path}: {student} has {mark.points:g} of {most[task]:g} for {task}")
+
+
+def _asked(mark: Mark | None, record: Record, task) -> Mark:
+    """The mark of a free response; points for an earlier answer are asked for again."""
+    answer = hashlib.sha256(record.responses[task.name].encode("utf-8", "replace")).hexdigest()[:10]
+    if mark is None:
+        return Mark(record.student, task.name, None, task.points, answer=answer)
+    if mark.answer in ("", answer) or mark.points is None:
+        return replace(mark, of=task.points, answer=answer)
+    told = "; ".join(filter(None, [EARLIER.format(f"{mark.points:g}"), mark.remark]))
+    return replace(mark, points=None, of=task.points, answer=answer, remark=told)
+
+
+def _row(mark: Mark) -> list[str]:
+    points = "" if mark.points is None else f"{mark.points:g}"
+    return [
+        mark.student,
+        mark.task,
+        points,
+        f"{mark.of:g}",
+        mark.automatic,
+        mark.answer,
+        mark.remark,
+    ]
+
+
+def csv_text(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table as CSV. A text that a spreadsheet would take for a formula gets a ' before it."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(head)
+    for row in rows:
+        writer.writerow([_harmless(value) for value in row])
+    return file.getvalue()
+
+
+def _harmless(value: object) -> object:
+    risky = isinstance(value, str) and value.lstrip()[:1] in ("=", "+", "-", "@", "\t", "\r")
+    return f"'{value}" if risky else value

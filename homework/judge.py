@@ -1,0 +1,165 @@
+"""The process in which submissions are read and judged: limited, and replaced when it is lost.
+
+A judge computes with what a student's process sent, so an answer may be made to take the judge's
+memory or time. Then this process is lost and not the grader: another one takes its place, which
+does not judge that answer again.
+"""
+
+import contextlib
+import multiprocessing
+from dataclasses import dataclass
+
+from homework.assignment import Assignment
+from homework.grading import Result, grade
+from homework.release import Course, edition
+from homework.repair import UnreadableError, repaired
+from homework.sandbox import Limits
+from homework.suspicious import flags
+
+MEMORY = 6 * 2**30  # bytes of address space of the judge
+PATIENCE = 30.0  # seconds beyond those of the limits, for what the judge itself computes
+TOO_MUCH = "the file could not be read: it takes too much memory or time"
+
+
+@dataclass(frozen=True)
+class Graded:
+    """What came of a file: an error, or results, notes, flags and free responses."""
+
+    student: str = ""
+    error: str = ""
+    results: tuple[Result, ...] = ()
+    notes: tuple[str, ...] = ()
+    flags: tuple[dict, ...] = ()
+    responses: tuple[tuple[str, str], ...] = ()
+
+
+def graded(raw: bytes, of: Assignment, released, **options: object) -> Graded:
+    """Read a submitted file and grade it; options as `grade` has them."""
+    try:
+        found = repaired(raw, released)
+    except UnreadableError as error:
+        return Graded(error=str(error))
+    results = grade(of, found.answers, before=found.before, **options)
+    free = [task.name for task in of.tasks if task.free and task.name in found.answers]
+    return Graded(
+        student=found.student,
+        results=tuple(results),
+        notes=found.notes,
+        flags=tuple(vars(flag) for flag in flags(found)),
+        responses=tuple((name, "\n\n".join(found.answers[name])) for name in free),
+    )
+
+
+class Judge:
+    """Grades files, one at a time, in a process of its own; a context that ends it when left."""
+
+    def __init__(self, course: Course, limits: Limits, **how: object):
+        """how: as for `grade`, the number of its processes, and whether they are unsafe."""
+        self.course, self.limits, self.how = course, limits, how
+        self.process = None
+
+    def __enter__(self) -> "Judge":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+    def grade(self, raw: bytes) -> Graded:
+        """What comes of a file. Raises: RuntimeError where the judge itself fails."""
+        spoilt: list[str] = []
+        while True:
+            try:
+                if self.process is None:
+                    self._start()
+                kind, told = self._answer(raw, spoilt)
+            except _LostJudge as lost:
+                self._end()
+                if not lost.at or lost.at in spoilt:
+                    return Graded(error=TOO_MUCH)
+                spoilt.append(lost.at)
+                continue
+            if kind == "failed":
+                raise RuntimeError(told)
+            return told
+
+    def _start(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.pipe, other = context.Pipe()
+        told = (other, self.course, self.limits, self.how)
+        self.process = context.Process(target=_serve, args=told, daemon=True)
+        self.process.start()
+        other.close()
+        if self._next("", 300.0)[0] != "ready":
+            raise RuntimeError("the judge does not start")
+
+    def _answer(self, raw: bytes, spoilt: list[str]) -> tuple[str, object]:
+        at, within = "", self.limits.given + self.limits.task + PATIENCE
+        with contextlib.suppress(OSError):  # it is lost; the next line says so
+            self.pipe.send((raw, spoilt))
+        while True:
+            kind, told = self._next(at, within)
+            if kind != "judging":
+                return kind, told
+            at = told
+
+    def _next(self, at: str, within: float) -> tuple[str, object]:
+        try:
+            if self.pipe.poll(within):
+                return self.pipe.recv()
+        except (EOFError, OSError):
+            pass
+        raise _LostJudge(at)
+
+    def _end(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.join()
+            self.pipe.close()
+            self.process = None
+
+
+class _LostJudge(Exception):
+    """The judge's process has ended or is stuck, at a test or (empty) before the first."""
+
+    def __init__(self, at: str):
+        super().__init__(at)
+        self.at = at
+
+
+def _serve(pipe, course: Course, limits: Limits, how: dict) -> None:
+    """Grade the files that come, in the judge's process."""
+
+    def say(what: str) -> None:
+        pipe.send(("judging", what))
+
+    try:
+        of = course.assignment()
+        released = edition(of)
+        _limit()
+    except Exception as error:
+        pipe.send(("failed", f"{type(error).__name__}: {error}"))
+        return
+    pipe.send(("ready", None))
+    while True:
+        try:
+            raw, spoilt = pipe.recv()
+        except EOFError:
+            return
+        try:
+            options = {"limits": limits, "say": say, "spoilt": spoilt, **how}
+            told = graded(raw, of, released, **options)
+            pipe.send(("done", told))
+        except MemoryError:
+            pipe.send(("done", Graded(error=TOO_MUCH)))
+        except Exception as error:
+            pipe.send(("failed", f"{type(error).__name__}: {error}"))
+
+
+def _limit() -> None:
+    """Bound this process's memory, where the system knows how."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
