@@ -87,7 +87,7 @@ class Gradebook:
             results = tuple(Result(**result) for result in told.pop("results"))
             told |= {name: tuple(told[name]) for name in ("notes", "flags")}
             return Record(**told, results=results)
-        except (OSError, ValueError, TypeError, KeyError):
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return None
 
     def put(self, record: Record) -> None:
@@ -107,7 +107,11 @@ class Gradebook:
         path = self.folder / "marks.csv"
         if not path.exists():
             return {}
-        text = path.read_text("utf-8-sig")
+        raw = path.read_bytes()
+        try:
+            text = raw.decode("utf-8-sig")
+        except UnicodeDecodeError:  # as Excel saves it on Windows
+            text = raw.decode("cp1252", "replace")
         between = max(",;\t", key=text.partition("\n")[0].count)  # spreadsheets have their own
         found = {}
         for line, row in enumerate(csv.DictReader(io.StringIO(text), delimiter=between), start=2):
@@ -149,7 +153,7 @@ def _mark(row: dict, line: int, path: Path) -> Mark:
             f"found {row}"
         ) from None
     told = {name: (row.get(name) or "").strip() for name in ("automatic", "answer", "remark")}
-    return Mark(row["student"].strip(), row["task"].strip(), points, of or 0.0, **told)
+    return Mark(row["student"].strip().lstrip("'"), row["task"].strip(), points, of or 0.0, **told)
 
 
 def _check(marks: dict[tuple[str, str], Mark], of: Assignment, path: Path) -> None:
@@ -174,15 +178,21 @@ def _asked(mark: Mark | None, record: Record, task) -> Mark:
 
 def _row(mark: Mark) -> list[str]:
     points = "" if mark.points is None else f"{mark.points:g}"
-    return [
-        mark.student,
-        mark.task,
-        points,
-        f"{mark.of:g}",
-        mark.automatic,
-        mark.answer,
-        mark.remark,
-    ]
+    told = [mark.automatic, mark.answer, mark.remark]
+    return [mark.student, mark.task, points, f"{mark.of:g}", *told]
+
+
+def standing(record: Record, of: Assignment, marks: dict) -> dict[str, float | None]:
+    """Points of each task: a person's where there are any, else the tests'; None waits for one."""
+    automatic = record.points()
+    found: dict[str, float | None] = {}
+    for task in of.tasks:
+        mark = marks.get((record.student, task.name))
+        waits = task.free and task.name in record.responses
+        found[task.name] = None if waits else automatic.get(task.name, 0.0)
+        if mark is not None and mark.points is not None:
+            found[task.name] = mark.points
+    return found
 
 
 def csv_text(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
