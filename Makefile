@@ -3,10 +3,16 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+SOLUTIONS ?= yes
+SITE   := _build/$(if $(filter no,$(SOLUTIONS)),without-solutions,html)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
+ifeq ($(filter yes no,$(SOLUTIONS)),)
+$(error SOLUTIONS should be yes or no, got "$(SOLUTIONS)")
+endif
+
 .DEFAULT_GOAL := help
-.PHONY: help setup book test bench notebooks lint format serve lab requirements clean
+.PHONY: help setup book test bench notebooks lint format homework serve lab requirements clean
 
 help:            ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-16s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,9 +25,13 @@ $(READY): requirements.txt pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-book: $(READY)   ## build the site from the stored outputs
+book: $(READY)   ## build the site from the stored outputs (SOLUTIONS=no: one without solutions)
+ifeq ($(SOLUTIONS),no)
+	$(BIN)/python -m homework.site
+else
 	$(BIN)/jupyter-book build . -W --keep-going
 	@echo "The book: $(CURDIR)/_build/html/index.html"
+endif
 
 test: book       ## run every cell and every test
 	$(BIN)/python tests/run.py
@@ -40,8 +50,12 @@ format: $(READY) ## mend what ruff can mend
 	$(BIN)/python -m ruff check --fix
 	$(BIN)/python -m ruff format
 
+homework: $(READY) ## write a problem set: CHAPTER=05 OUT=course [SEED=] [PRIVATE=] [SITE_URL=]
+	@$(BIN)/python -m homework.release --chapter "$(CHAPTER)" --out "$(OUT)" \
+	    --seed "$(SEED)" --private "$(PRIVATE)" --site "$(SITE_URL)"
+
 serve: book      ## build, then serve the site on http://localhost:8000
-	$(BIN)/python -m http.server --directory _build/html --bind 127.0.0.1 8000
+	$(BIN)/python -m http.server --directory $(SITE) --bind 127.0.0.1 8000
 
 lab: $(READY)    ## open the chapters in JupyterLab
 	$(BIN)/python -m jupyter trust notebooks/*.ipynb

@@ -21,6 +21,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from filelock import Timeout
@@ -55,7 +56,7 @@ def main(arguments: list[str] | None = None, limits: Limits | None = None) -> in
         book = Gradebook(told.course / "grading" / told.assignment)
         with _Alone(book):
             grade_all(book, course, of, told, roster, limits or Limits())
-            return report(book, of, roster)
+            return report(book, course, of, roster)
     except SandboxError as error:
         return _failed(UNSAFE.format(error))
     except (ValueError, OSError, RuntimeError) as error:
@@ -202,7 +203,7 @@ def fingerprint(course: Course, of: Assignment) -> str:
 # ---------------------------------------------------------------- what comes of it
 
 
-def report(book: Gradebook, of: Assignment, roster: Roster | None) -> int:
+def report(book: Gradebook, course: Course, of: Assignment, roster: Roster | None) -> int:
     """Write tables and pages from what is known, and say where they are."""
     records = book.records()
     marks = book.update_marks(records, of)
@@ -211,7 +212,7 @@ def report(book: Gradebook, of: Assignment, roster: Roster | None) -> int:
     folder, title = book.folder, f"Problem set {of.chapter}"
     (folder / "feedback").mkdir(exist_ok=True)
     for record in records:
-        page = feedback.student_page(record, of, marks, section=section)
+        page = feedback.student_page(record, of, marks, section=partial(section, site=course.site))
         write(folder / "feedback" / f"{record.student}.html", page)
     write(folder / "grades.csv", grades(records, of, marks, missing))
     names = [one.name or one.key for one in missing]

@@ -1,6 +1,7 @@
 """Write the student edition of a problem set, and prove that nothing leaked.
 
     python -m homework.release --chapter 05 --out course [--seed TEXT] [--private FOLDER]
+                               [--site URL]
 
 (`make homework CHAPTER=05 OUT=course` is short for it.) It writes into the folder of the course:
 
@@ -59,6 +60,7 @@ class Course:
     seed: str = ""
     private: str = ""
     edition: str = ""
+    site: str = ""
 
     def assignment(self) -> Assignment:
         """The problem set, with the private part. Raises: ValueError as `with_private` does."""
@@ -286,10 +288,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", required=True, type=Path, help="the folder of the course")
     parser.add_argument("--seed", default="", help="any text; draws the numbers of this course")
     parser.add_argument("--private", default="", help="your folder of hidden tests and tasks")
+    parser.add_argument("--site", default="", help="where feedback links to: the book's address")
     told = parser.parse_args(arguments)
     private = str(Path(told.private).resolve()) if told.private else ""
     try:
-        course = Course(told.chapter, told.seed, private)
+        course = Course(told.chapter, told.seed, private, site=told.site)
         said = tried(course.assignment())
         path, of = release(course, told.out)
     except ValueError as error:
