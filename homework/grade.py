@@ -131,7 +131,7 @@ def grade_all(
     roster: Roster | None, limits: Limits,
 ) -> None:  # fmt: skip
     """Grade what is new or changed, and keep each result as soon as it is there."""
-    handed = collected(told.source, roster)
+    handed = collected(told.source, roster, told.assignment)
     if not handed:
         raise ValueError(f"there is nothing to grade in {told.source}")
     version = fingerprint(course, of)
@@ -164,7 +164,7 @@ def _open(
 ) -> Iterator[tuple[Handed, bytes | None, str]]:
     """What has to be graded: the file, its bytes and the key of its result."""
     for at, one in enumerate(handed, start=1):
-        raw = None if one.error else one.read()
+        one, raw = _read(one)
         key = hashlib.sha256(f"{version}/{one.error}/".encode() + (raw or b"")).hexdigest()[:20]
         known = book.get(one.student)
         if known is not None and known.key == key and not again:
@@ -173,6 +173,16 @@ def _open(
             continue
         print(f"[{at}/{len(handed)}] {one.student}", flush=True)
         yield one, raw, key
+
+
+def _read(one: Handed) -> tuple[Handed, bytes | None]:
+    """The file's bytes, or None and why there are none."""
+    if one.error:
+        return one, None
+    try:
+        return one, one.read()
+    except (ValueError, OSError) as error:
+        return replace(one, error=str(error)), None
 
 
 def graded(judge: Judge, one: Handed, raw: bytes | None, key: str) -> Record:
@@ -222,7 +232,9 @@ def report(book: Gradebook, course: Course, of: Assignment, roster: Roster | Non
     if roster:
         done = {r.student: _total(r, of, marks) for r in records if not r.error}
         done = {student: total for student, total in done.items() if total is not None}
-        roster.write(folder / "grades-to-import.csv", title, done, of.points)
+        strangers = roster.write(folder / "grades-to-import.csv", title, done, of.points)
+        if strangers:
+            print(f"not in the roster, so not in grades-to-import.csv: {', '.join(strangers)}")
     waiting = sum(points is None for r in records for points in standing(r, of, marks).values())
     print(_said(folder, records, missing, waiting))
     return 0

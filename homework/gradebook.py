@@ -22,6 +22,7 @@ from filelock import FileLock
 from homework.assignment import Assignment
 from homework.grading import Result
 from homework.release import write
+from homework.roster import harmless
 
 MARKS = ("student", "task", "points", "of", "automatic", "answer", "remark")
 EARLIER = "an earlier answer had {}"
@@ -145,7 +146,7 @@ def _mark(row: dict, line: int, path: Path) -> Mark:
 
     try:
         points, of = number("points"), number("of")
-        if not row["student"] or not row["task"] or (points is not None and not points >= 0):
+        if not row["student"] or not row["task"] or (points is not None and not 0 <= points < 1e6):
             raise ValueError
     except (ValueError, KeyError, TypeError):
         raise ValueError(
@@ -201,10 +202,5 @@ def csv_text(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(head)
     for row in rows:
-        writer.writerow([_harmless(value) for value in row])
+        writer.writerow([harmless(value) if isinstance(value, str) else value for value in row])
     return file.getvalue()
-
-
-def _harmless(value: object) -> object:
-    risky = isinstance(value, str) and value.lstrip()[:1] in ("=", "+", "-", "@", "\t", "\r")
-    return f"'{value}" if risky else value

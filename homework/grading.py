@@ -17,7 +17,6 @@ from homework.wire import WireError
 
 LOST = "The process that ran this was ended: {}. It costs the points of this part alone."
 OVER = "The time for one submission was over before this part."
-QUEUED = "A person marks this."
 BEFORE = ""  # stands for the cells before the first task where a task's name is asked for
 
 
@@ -76,7 +75,8 @@ class Grading:
     """One submission on its way: what is known of it so far, and what has to be done again.
 
     A cell or an answer that ends its process costs its own task or test; the others are run afresh
-    without it.
+    without it. Hidden tests are judged in a second run: what a function saw of them can then not
+    come out in a message that the student is shown.
     """
 
     def __init__(
@@ -105,12 +105,13 @@ class Grading:
             if not task.free and not self.answers.get(task.name):
                 for test in task.tests:
                     self._put(task, test, "Not yet", exercises.verdict.FILL_IN)
-        while self._open():
-            if time.monotonic() > self.end:
-                for task, test in self._open():
-                    self._put(task, test, "Not right", OVER)
-            else:
-                self._once()
+        for hidden in (False, True):
+            while any(test.hidden == hidden for _, test in self._open()):
+                if time.monotonic() > self.end:
+                    for task, test in self._open():
+                        self._put(task, test, "Not right", OVER)
+                else:
+                    self._once(hidden)
         tests = [(task.name, test.name) for task in self.assignment.tasks for test in task.tests]
         return [self.results[key] for key in tests]
 
@@ -123,11 +124,11 @@ class Grading:
             if (task.name, test.name) not in self.results
         ]
 
-    def _once(self) -> None:
-        """Run the submission in a process until it ends or all is judged."""
+    def _once(self, hidden: bool) -> None:
+        """Run the submission in a process until it ends or all tests of a kind are judged."""
         ran: list[str] = []  # the student's own cells, run in this process
         with student(self.limits, **self.how) as talk:
-            for name, step in self._steps(talk):
+            for name, step in self._steps(talk, hidden):
                 try:
                     self.say(f"{name or BEFORE}/")
                     talk.deadline = min(time.monotonic() + self.limits.task, self.end)
@@ -138,7 +139,7 @@ class Grading:
                 if name is not None:
                     ran.append(name)
 
-    def _steps(self, talk: Talk) -> Iterator[tuple[str | None, Callable[[], None]]]:
+    def _steps(self, talk: Talk, hidden: bool) -> Iterator[tuple[str | None, Callable[[], None]]]:
         """What is run, in order, and whose it is: a task's, "before", or the release's own."""
         for cell in self.assignment.setup:
             yield None, self._given(talk, cell.source)
@@ -150,7 +151,7 @@ class Grading:
                     yield None, self._given(talk, cell.source)
             if task.name not in self.lost and not task.free and self.answers.get(task.name):
                 yield task.name, self._cells(talk, task.name, self.answers[task.name])
-                yield task.name, lambda task=task: self._judge_all(task, talk)
+                yield task.name, lambda task=task: self._judge_all(task, talk, hidden)
 
     def _given(self, talk: Talk, source: str) -> Callable[[], None]:
         def run() -> None:
@@ -165,13 +166,14 @@ class Grading:
                 told = talk.ask(functions(talk), do="run", source=source)
                 if "error" in told:
                     text = str(told.get("text", "")).strip()
-                    self.raised[name] = f"{told['error']}: {text}" if text else str(told["error"])
+                    said = f"{told['error']}: {text}" if text else str(told["error"])
+                    self.raised.setdefault(name, said)
 
         return run
 
-    def _judge_all(self, task: Task, talk: Talk) -> None:
+    def _judge_all(self, task: Task, talk: Talk, hidden: bool) -> None:
         for test in task.tests:
-            if (task.name, test.name) not in self.results:
+            if test.hidden == hidden and (task.name, test.name) not in self.results:
                 self.say(f"{task.name}/{test.name}")
                 try:
                     self._judge(task, test, talk)

@@ -119,6 +119,10 @@ def _merged(assignment: Assignment, own: ProblemSet, values: dict, file: Path, c
         tasks[name] = _made(name, made, values, assignment.chapter)
     _known({task for task, _, _ in own.tests}, tasks, file, "hidden")
     for name, told, judge in own.tests:
+        if tasks[name].free:
+            raise ValueError(f"{file}: {name} is marked by a person; it can have no hidden test")
+        if judge.__name__ in {test.name for test in tasks[name].tests}:
+            raise ValueError(f"{file}: {name} has two tests named {judge.__name__}")
         test = Test(judge.__name__, told["points"], _with(judge, values, file), True, told["says"])
         tasks[name] = replace(tasks[name], tests=(*tasks[name].tests, test))
     kept = [tasks[name] for name in sorted(tasks, key=_place) if name not in own.left_out]

@@ -2,12 +2,15 @@
 
 import shutil
 import sys
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from chapters import NOTEBOOKS
 
+from helpers.exercises.verdict import call
 from homework import sandbox
-from homework.assignment import assignment
+from homework.assignment import Test, assignment
 from homework.grading import grade
 from homework.sandbox import Limits
 
@@ -123,3 +126,51 @@ def test_who_spoils_numpy_spoils_it_for_themselves():
 def test_what_goes_off_in_a_given_cell_costs_no_other_task():
     bomb = "import os\nexercises.chapter05.which_bug = lambda: os._exit(0)"
     lost_alone(graded({"05.1": bomb}), "05.1")
+
+
+def hidden(of, judge, task="05.1", name="secret"):
+    """The assignment with a hidden test more."""
+    tests = Test(name, 1, judge, hidden=True)
+    tasks = [replace(t, tests=(*t.tests, tests)) if t.name == task else t for t in of.tasks]
+    return replace(of, tasks=tuple(tasks))
+
+
+def test_points_are_given_by_test_and_a_crash_costs_its_own():
+    def large(answer):
+        assert call(answer, np.ones(2), np.ones((999, 2))).shape == (999,)
+
+    of = hidden(hidden(CHAPTER, large), lambda answer: call(answer, np.ones(2), np.ones((3, 2))),
+                name="other")  # fmt: skip
+    dies = perfect(of)["05.1"][0] + (
+        "\nright = my_weights\ndef my_weights(q, k):\n    import os\n"
+        "    return os._exit(0) if len(k) == 999 else right(q, k)"
+    )
+    results = grade(of, perfect(of) | {"05.1": [dies]}, limits=Limits(answer=20))
+    points = {(r.task, r.test): r.points for r in results}
+    assert points.pop(("05.1", "secret")) == 0
+    assert points["05.1", "check"] == 2
+    assert points["05.1", "other"] == 1
+    assert sum(points.values()) == CHAPTER.points + 1
+
+
+def test_what_a_function_saw_of_a_hidden_test_comes_out_nowhere():
+    secret = 3.14159
+    of = hidden(CHAPTER, lambda answer: call(answer, np.full(2, secret), np.ones((3, 2))))
+    right = perfect(of)["05.1"][0]
+    spy = f"{right}\nright, seen = my_weights, []\ndef my_weights(q, k):\n    seen.append(str(q))\n    return right(q, k)"  # noqa: E501
+    tell = "raise ValueError(f'{seen}')"
+    ask = "def my_attention(q, k, v): raise ValueError(f'{seen}')"
+    results = grade(of, perfect(of) | {"05.1": [spy], "05.2": [ask], "05.3": [tell]})
+    told = {r.test: r for r in results if r.task == "05.1"}
+    assert told["secret"].points == 1
+    shown = " ".join(f"{r.message} {r.raised}" for r in results if not r.hidden)
+    assert "seen" not in shown
+    assert "[" in shown  # the spy did tell of the visible test's
+    assert str(secret) not in shown
+
+
+def test_a_submission_has_its_time_and_the_rest_is_told():
+    slow = {name: ["import time\ntime.sleep(9)"] for name in ("05.1", "05.2", "05.3")}
+    results = grade(CHAPTER, perfect(CHAPTER) | slow, limits=Limits(task=60, submission=8))
+    assert {r.points for r in results} == {0}
+    assert any("time for one submission was over" in r.message for r in results)

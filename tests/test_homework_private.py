@@ -96,6 +96,9 @@ def test_without_a_file_for_the_chapter_nothing_changes(tmp_path):
     [
         ("own = 3", "a ProblemSet named own, it has 3"),
         (HIDDEN, "n is not drawn"),
+        (DRAW + HIDDEN + HIDDEN, "05.1 has two tests named more"),
+        (DRAW + HIDDEN.replace("def more", "def check"), "two tests named check"),
+        (DRAW + FREE_ONE + HIDDEN.replace("05.1", "05.10"), "05.10 is marked by a person"),
         (DRAW + HIDDEN.replace("05.1", "05.77"), r"no task '05.77'; there are \['05.1'"),
         ('own.leave_out("5.1")', "no task '5.1'"),
         ('own.task("06.9", question="", stub="", answer="x")', "a name such as 05.8, not 06.9"),
