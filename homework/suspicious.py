@@ -40,6 +40,7 @@ READERS = frozenset({
     "read_csv", "read_json", "read_pickle", "read_text", "savetxt", "write_bytes", "write_text",
 })  # fmt: skip
 FRAMES = frozenset({"f_back", "f_globals", "f_locals", "gi_frame", "tb_frame", "cr_frame"})
+KEPT = re.compile(r"_\w+|(?!BUG_)[A-Z][A-Z_0-9]*")  # of a chapter's judges; the rest is given out
 DUNDER = re.compile(r"__[a-z_]+__")
 INNER = frozenset({
     "__base__", "__bases__", "__builtins__", "__class__", "__closure__", "__code__",
@@ -218,6 +219,12 @@ def _attributes(nodes: list[ast.AST], modules: set[str]) -> Found:
             yield node, f"reads or writes a file ({node.attr})"
         elif whose == "exercises" and not re.fullmatch(r"check|chapter\d\d", node.attr):
             yield node, f"reaches into the book's judges by exercises.{node.attr}"
+        elif re.fullmatch(r"chapter\d\d", _last(node.value)) and KEPT.fullmatch(node.attr):
+            yield node, f"reads what the book's judges compare with ({node.attr})"
+
+
+def _last(node: ast.AST) -> str:
+    return getattr(node, "attr", getattr(node, "id", ""))
 
 
 def _assigned(nodes: list[ast.AST], modules: set[str]) -> Found:

@@ -69,6 +69,8 @@ PLANTED = [
     ("del torch.relu", "module torch"),
     ("setattr(np, 'a', 3)", "module np (setattr)"),
     ("exercises.CHECKS['05.1'] = print", "exercises.CHECKS"),
+    ("diagnosis = exercises.chapter05.BUGS", "compare with (BUGS)"),
+    ("judges = exercises.chapter05\nx = judges.a\ny = exercises.chapter05._weights", "(_weights)"),
     ("class A:\n    def __eq__(self, other): return True", "__eq__"),
     ("class A:\n    __array__ = None", "__array__"),
     ("class A:\n    def __bool__(self): return True", "__bool__"),
