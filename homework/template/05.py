@@ -28,7 +28,7 @@ def numbers(rng) -> dict:
 
 @own.hidden("05.1", points=1, says="scores of a thousand and more")
 def large_scores(answer) -> None:
-    """The exponential of a score of a thousand is infinite; the share is not."""
+    """The exponential of a large score is infinite; its share is not."""
     keys = 1000.0 * np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.001]])
     found = array(call(answer, np.array([2.0, 1.0]), keys), (3,), "The result")
     if not close(found, numerics.softmax(keys @ [2.0, 1.0] / 2**0.5)):
