@@ -479,9 +479,13 @@ def _members(place: Place) -> list[zipfile.ZipInfo]:
 def _who(entry: Entry) -> Who:
     """What an entry's name says."""
     name = entry.name
-    if found := MOODLE.fullmatch(name):
+    moodle, canvas = MOODLE.fullmatch(name), CANVAS.fullmatch(name)
+    if moodle and canvas:  # the end of a name is the student's own: the first number counts
+        at = canvas.start("anon") if canvas["anon"] else canvas.start("id")
+        moodle = None if at < moodle.start("id") else moodle
+    if found := moodle:
         return Who("moodle", found["id"], found["name"], online=found["kind"] == "onlinetext")
-    if found := CANVAS.fullmatch(name):
+    if found := canvas:
         if found["anon"]:
             return Who("canvas", f"anon_{found['anon']}", "", int(found["anonfile"]))
         number, online = int(found["file"] or 0), bool(found["online"])

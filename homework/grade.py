@@ -30,7 +30,7 @@ from homework import feedback, sandbox
 from homework.assignment import ROOT, Assignment
 from homework.collect import Handed, collected
 from homework.gradebook import Gradebook, Record, csv_text, standing
-from homework.judge import Judge
+from homework.judge import FAILED, Judge
 from homework.release import Course, edition, write
 from homework.roster import Roster
 from homework.roster import read as read_roster
@@ -51,7 +51,9 @@ def main(arguments: list[str] | None = None, limits: Limits | None = None) -> in
         course = _course(told.course, told.assignment)
         of = course.assignment()
         if not told.without_sandbox:
-            sandbox.check()
+            sandbox.check(
+                told.source, told.course, *([Path(course.private)] if course.private else [])
+            )
         roster = read_roster(told.roster) if told.roster else None
         book = Gradebook(told.course / "grading" / told.assignment)
         with _Alone(book):
@@ -192,6 +194,8 @@ def graded(judge: Judge, one: Handed, raw: bytes | None, key: str) -> Record:
     if raw is None:
         return record
     found = judge.grade(raw)
+    if found.error.startswith(FAILED):  # which is no fault of the file's; the next run tries again
+        record = replace(record, key="")
     return replace(
         record, error=found.error, notes=record.notes + found.notes, flags=found.flags,
         results=found.results, responses=dict(found.responses),

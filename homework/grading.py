@@ -17,6 +17,7 @@ from homework.wire import WireError
 
 LOST = "The process that ran this was ended: {}. It costs the points of this part alone."
 OVER = "The time for one submission was over before this part."
+MOST_SAID = 2_000  # characters of a message
 BEFORE = ""  # stands for the cells before the first task where a task's name is asked for
 
 
@@ -144,13 +145,13 @@ class Grading:
         for cell in self.assignment.setup:
             yield None, self._given(talk, cell.source)
         if BEFORE not in self.lost:
-            yield BEFORE, self._cells(talk, BEFORE, self.before)
+            yield BEFORE, self._cells(talk, BEFORE, self.before, hidden)
         for task in self.assignment.tasks:
             for cell in task.cells[:-1]:
                 if cell.cell_type == "code":
                     yield None, self._given(talk, cell.source)
             if task.name not in self.lost and not task.free and self.answers.get(task.name):
-                yield task.name, self._cells(talk, task.name, self.answers[task.name])
+                yield task.name, self._cells(talk, task.name, self.answers[task.name], hidden)
                 yield task.name, lambda task=task: self._judge_all(task, talk, hidden)
 
     def _given(self, talk: Talk, source: str) -> Callable[[], None]:
@@ -160,11 +161,13 @@ class Grading:
 
         return run
 
-    def _cells(self, talk: Talk, name: str, sources: Sequence[str]) -> Callable[[], None]:
+    def _cells(
+        self, talk: Talk, name: str, sources: Sequence[str], hidden: bool
+    ) -> Callable[[], None]:
         def run() -> None:
             for source in sources:
                 told = talk.ask(functions(talk), do="run", source=source)
-                if "error" in told:
+                if "error" in told and not hidden:
                     text = str(told.get("text", "")).strip()
                     said = f"{told['error']}: {text}" if text else str(told["error"])
                     self.raised.setdefault(name, said)
@@ -207,7 +210,7 @@ class Grading:
     def _put(self, task: Task, test: Test, state: str, message: str) -> None:
         points = test.points if state == "Right" else 0.0
         self.results[task.name, test.name] = Result(
-            task.name, test.name, points, test.points, state, message, test.hidden,
+            task.name, test.name, points, test.points, state, message[:MOST_SAID], test.hidden,
             self.raised.get(task.name, ""),
         )  # fmt: skip
 

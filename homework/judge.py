@@ -18,6 +18,9 @@ from homework.suspicious import flags
 
 MEMORY = 6 * 2**30  # bytes of address space of the judge
 PATIENCE = 30.0  # seconds beyond those of the limits, for what the judge itself computes
+MOST_LOST = 3  # judges that one file may cost
+MOST_RESPONSE = 20_000  # characters of a free response
+FAILED = "the grader could not grade this file"
 TOO_MUCH = "the file could not be read: it takes too much memory or time"
 
 
@@ -46,7 +49,7 @@ def graded(raw: bytes, of: Assignment, released, **options: object) -> Graded:
         results=tuple(results),
         notes=found.notes,
         flags=tuple(vars(flag) for flag in flags(found)),
-        responses=tuple((name, "\n\n".join(found.answers[name])) for name in free),
+        responses=tuple((name, "\n\n".join(found.answers[name])[:MOST_RESPONSE]) for name in free),
     )
 
 
@@ -74,7 +77,7 @@ class Judge:
                 kind, told = self._answer(raw, spoilt)
             except _LostJudge as lost:
                 self._end()
-                if not lost.at or lost.at in spoilt:
+                if not lost.at or lost.at in spoilt or len(spoilt) + 1 >= MOST_LOST:
                     return Graded(error=TOO_MUCH)
                 spoilt.append(lost.at)
                 continue
@@ -152,7 +155,8 @@ def _serve(pipe, course: Course, limits: Limits, how: dict) -> None:
         except MemoryError:
             pipe.send(("done", Graded(error=TOO_MUCH)))
         except Exception as error:
-            pipe.send(("failed", f"{type(error).__name__}: {error}"))
+            said = f"{type(error).__name__}: {str(error)[:200]}"
+            pipe.send(("done", Graded(error=f"{FAILED} ({said})")))
 
 
 def _limit() -> None:

@@ -6,6 +6,7 @@ the kernel hold what it uses; they do not hold root, so a grader that is root ha
 that owns nothing.
 """
 
+import itertools
 import os
 import selectors
 import shutil
@@ -26,7 +27,11 @@ INSIDE = (
     *(f"homework/{name}.py" for name in ("__init__", "wire", "lending", "student")),
 )
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc/fonts")
-NOBODY = range(40_000, 60_000)  # ids that own no files and run nothing else
+NOBODY = range(
+    40_000, 60_000
+)  # ids that own no files and run nothing else; each process has its own
+STARTED = itertools.count()
+MOST_TEXT = 2_000  # characters of an error and of its message
 INSTALL = "install bubblewrap (Debian, Ubuntu: apt-get install bubblewrap)"
 
 
@@ -42,14 +47,17 @@ class LostError(RuntimeError):
 class Limits:
     """What a process may use.
 
-    memory: of a process, in MiB of address space. files: all it writes, in MiB (they lie in
-    memory, too). processes: at a time, threads counted. cpu: seconds of a process in all. answer:
-    seconds on the clock for one question.
+    memory: of a process, in MiB of address space. resident: of all processes together, in MiB of
+    what they really hold, looked at twice a second while an answer is waited for. files: all it
+    writes, in MiB (they lie in memory, too). processes: at a time, threads counted. cpu: seconds of
+    a process in all. answer, given: seconds on the clock for one question, and for a cell of the
+    release. task: seconds for all that one task asks. submission: seconds for all.
     """
 
     memory: int = 6144
+    resident: int = 4096
     files: int = 64
-    processes: int = 64
+    processes: int = 32
     cpu: int = 300
     answer: float = 20.0
     given: float = 120.0
@@ -78,7 +86,7 @@ def command(limits: Limits, program: Sequence[str], *, number: int = 0) -> list[
         *(["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"] if is_root else []),
         *([] if is_root else ["--unshare-user"]),
         "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try",
-        *_bound(places), "--proc", "/proc", "--dev", "/dev",
+        *_bound(places), "--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev",
         "--perms", "1777", "--size", str(limits.files * 2**20), "--tmpfs", "/tmp",
         "--remount-ro", "/", "--chdir", "/tmp", "--hostname", "sandbox",
         *(word for name, value in environment.items() for word in ("--setenv", name, value)),
@@ -102,15 +110,16 @@ def _bound(places: dict[str, str]) -> list[str]:
 
 def _limited(limits: Limits) -> list[str]:
     return [
+        "choom", "--adjust", "1000", "--",  # if the machine's memory ends, these end first
         "prlimit", f"--as={limits.memory * 2**20}", f"--cpu={limits.cpu}", "--core=0",
-        f"--nproc={limits.processes}", f"--fsize={limits.files * 2**20}", "--nofile=512",
+        f"--nproc={limits.processes}", f"--fsize={limits.files * 2**20}", "--nofile=64",
     ]  # fmt: skip
 
 
 def _handed_over(is_root: bool, number: int) -> list[str]:
     if not is_root:
         return ["setpriv", "--no-new-privs"]
-    user = str(NOBODY[(8 * os.getpid() + number) % len(NOBODY)])  # other graders have others
+    user = str(NOBODY[(97 * os.getpid() + 13 * next(STARTED) + number) % len(NOBODY)])
     return [
         "setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", "--no-new-privs",
         "--inh-caps=-all", "--bounding-set=-all",
@@ -120,13 +129,16 @@ def _handed_over(is_root: bool, number: int) -> list[str]:
 class Talk:
     """A student's process and questions to it; a context that ends the process when left."""
 
-    def __init__(self, argv: Sequence[str], limits: Limits):
+    def __init__(
+        self, argv: Sequence[str], limits: Limits, environment: dict[str, str] | None = None
+    ):
         self.limits = limits
         self.given: list[Callable] = []  # functions of ours that it may ask for
         self.pending = bytearray()
         self.deadline = float("inf")  # on the monotonic clock, for any question
         self.process = subprocess.Popen(
             argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            env=environment,
         )  # fmt: skip
         os.set_blocking(self.process.stdout.fileno(), False)
         os.set_blocking(self.process.stdin.fileno(), False)
@@ -161,18 +173,17 @@ class Talk:
         try:
             self._send(line, deadline)
             while True:
-                told = decode(self._line(deadline), fetch)
-                if not isinstance(told, dict):
-                    raise WireError("the answer is no dict")
+                told = _checked(decode(self._line(deadline), fetch))
                 if "ask" not in told:
                     return told
                 self._send(self._reply(told), deadline)
-        except (WireError, OSError, LookupError, TypeError, ValueError) as error:
-            self.end()
-            raise LostError(f"the process made no sense: {error}") from error
         except LostError:
             self.end()
             raise
+        except Exception as error:  # whatever an answer was made to raise
+            self.end()
+            said = str(error)[:200] if isinstance(error, WireError) else type(error).__name__
+            raise LostError(f"the process made no sense: {said}") from error
 
     def _give(self, value: object) -> str:
         if not callable(value):
@@ -191,8 +202,12 @@ class Talk:
     def _wait(self, pipe, event: int, deadline: float) -> None:
         with selectors.DefaultSelector() as selector:
             selector.register(pipe, event)
-            if not selector.select(max(0.0, deadline - time.monotonic())):
-                raise LostError("it took longer than it may")
+            while (left := deadline - time.monotonic()) > 0:
+                if selector.select(min(left, 0.5)):
+                    return
+                if resident(self.process.pid) > self.limits.resident * 2**20:
+                    raise LostError("it took more memory than it may")
+        raise LostError("it took longer than it may")
 
     def _send(self, line: bytes, deadline: float) -> None:
         left = memoryview(line)
@@ -214,14 +229,57 @@ class Talk:
         return line
 
 
+def _checked(told: object) -> dict[str, Any]:
+    """A message from there, its texts cut. Raises: WireError where it is none."""
+    if not isinstance(told, dict):
+        raise WireError("the answer is no dict")
+    for name in ("error", "text", "ask"):
+        if not isinstance(told.get(name, ""), str):
+            raise WireError(f"{name} is no text")
+    return told | {name: told[name][:MOST_TEXT] for name in ("error", "text") if name in told}
+
+
+def resident(pid: int) -> int:
+    """The bytes of memory that a process and all that come from it hold; 0 without a /proc."""
+    children: dict[int, list[int]] = {}
+    pages: dict[int, int] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            told = (folder / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+        except OSError:  # it has just ended
+            continue
+        children.setdefault(int(told[1]), []).append(int(folder.name))
+        pages[int(folder.name)] = int(told[21])
+    total, found = 0, [pid]
+    while found:
+        one = found.pop()
+        total += pages.get(one, 0)
+        found += children.get(one, [])
+    return total * os.sysconf("SC_PAGE_SIZE")
+
+
 def student(limits: Limits, *, number: int = 0, unsafe: bool = False) -> Talk:
     """Start a student's process in the sandbox; `unsafe` starts it without one."""
     program = [sys.executable, "-m", "homework.student"]
-    return Talk(program if unsafe else command(limits, program, number=number), limits)
+    if unsafe:
+        return Talk(program, limits)
+    # Bubblewrap's own process, which the student's can look at, knows no more than a path.
+    return Talk(command(limits, program, number=number), limits, {"PATH": os.defpath})
 
 
-def check() -> None:
-    """Start a sandbox and end it. Raises: SandboxError that says what to do where that fails."""
+def check(*private: Path) -> None:
+    """Start a sandbox and end it.
+
+    private: files and folders that it may not show. Raises: SandboxError that says what to do where
+    it cannot be started or shows one of them, since Python itself is installed above it.
+    """
+    for path in private:
+        for place in (*SYSTEM, sys.base_prefix, sys.prefix):
+            if path.resolve().is_relative_to(Path(place).resolve()):
+                raise SandboxError(
+                    f"students' code would see {path}, for it lies in {place}, which it needs to "
+                    "run Python; keep courses and private folders elsewhere"
+                )
     tried = subprocess.run(command(Limits(), ["true"]), capture_output=True, text=True)
     if tried.returncode:
         raise SandboxError(

@@ -17,8 +17,10 @@ process is trusted: it holds no test and no right answer.
 """
 
 import contextlib
+import ctypes
 import io
 import os
+import platform
 import sys
 from collections.abc import Callable
 
@@ -111,12 +113,20 @@ def serve(questions, answers) -> None:
         send(student.answer(decode(line, student.fetch)))
 
 
+def _leave_keyring() -> None:
+    """Join an empty session keyring: the kernel hands that of the grader down, and keeps it."""
+    number = {"x86_64": 250, "aarch64": 219, "riscv64": 219}.get(platform.machine())
+    if sys.platform == "linux" and number is not None:
+        ctypes.CDLL(None).syscall(number, 1, None)  # keyctl(KEYCTL_JOIN_SESSION_KEYRING)
+
+
 def main() -> None:
     """Keep the two ends of the talk for this module; cells find others in their place."""
     questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2):
         os.dup2(nothing, fd)
+    _leave_keyring()
     sys.stdin = io.StringIO()
     serve(questions, answers)
 

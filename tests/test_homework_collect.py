@@ -701,3 +701,10 @@ def test_whatever_is_in_a_zip_the_others_are_there(tmp_path, changed, cut):
     assert (bob.student, bob.read()) == ("bob", B)
     assert eve.student == "eve"
     assert eve.error or eve.read() in (A, B)
+
+
+def test_the_students_own_part_of_a_name_makes_nobody_else_of_them(tmp_path):
+    name = "joneseve_13_346_x_12_assignsubmission_file_05.ipynb"
+    (tmp_path / name).write_text("{}")
+    (one,) = collected(tmp_path)
+    assert one.student == "joneseve_13"

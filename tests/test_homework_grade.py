@@ -126,7 +126,7 @@ def test_without_a_release_the_books_exercises_are_graded(tmp_path, capsys):
 def test_it_refuses_to_run_unsandboxed_unless_told_so(tmp_path, capsys, monkeypatch):
     error = "bwrap: No permissions to create a new namespace"
 
-    def none():
+    def none(*_):
         raise sandbox.SandboxError(error)
 
     monkeypatch.setattr(sandbox, "check", none)
@@ -167,7 +167,7 @@ def test_without_a_sandbox_code_runs_with_the_graders_rights(monkeypatch):
     ],
 )  # fmt: skip
 def test_what_cannot_be_graded_is_told(tmp_path, capsys, monkeypatch, prepare, said):
-    monkeypatch.setattr(sandbox, "check", lambda: None)
+    monkeypatch.setattr(sandbox, "check", lambda *_: None)
     prepare(tmp_path)
     assert run(tmp_path) == 2
     assert re.search(said, capsys.readouterr().err)
@@ -183,7 +183,7 @@ def test_wrong_words_are_told(tmp_path, capsys):
 
 def test_the_grader_stops_where_the_judge_itself_fails(tmp_path, capsys, monkeypatch):
     """A fault of the course's own, such as a private file that went away, is no student's."""
-    monkeypatch.setattr(sandbox, "check", lambda: None)
+    monkeypatch.setattr(sandbox, "check", lambda *_: None)
     (tmp_path / "handed").mkdir()
     (tmp_path / "handed" / "ada.ipynb").write_bytes(filled(Course("05").assignment(), {}))
 

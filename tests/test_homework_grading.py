@@ -158,7 +158,7 @@ def test_what_a_function_saw_of_a_hidden_test_comes_out_nowhere():
     of = hidden(CHAPTER, lambda answer: call(answer, np.full(2, secret), np.ones((3, 2))))
     right = perfect(of)["05.1"][0]
     spy = f"{right}\nright, seen = my_weights, []\ndef my_weights(q, k):\n    seen.append(str(q))\n    return right(q, k)"  # noqa: E501
-    tell = "raise ValueError(f'{seen}')"
+    tell = "raise ValueError(f'{[x for x in seen if len(seen) > 2] or [0]}')"
     ask = "def my_attention(q, k, v): raise ValueError(f'{seen}')"
     results = grade(of, perfect(of) | {"05.1": [spy], "05.2": [ask], "05.3": [tell]})
     told = {r.test: r for r in results if r.task == "05.1"}

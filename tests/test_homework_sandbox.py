@@ -144,6 +144,32 @@ def test_processes_have_an_end(talk):
     assert 0 < value(talk, "started") < 40
 
 
+def test_device_files_take_nothing(talk):
+    for path in ("/dev/shm/x", "/dev/x"):
+        refused(talk, f"open({path!r}, 'wb').write(b'0' * 10**6)", "OSError", "PermissionError")
+    assert "error" not in run(talk, "open('/dev/null', 'w').write('x')")
+
+
+def test_memory_is_counted_over_all_processes():
+    """Each of them keeps below its own limit; together they do not."""
+    hoard = (
+        "import os, time\nfor _ in range(8):\n    if os.fork() == 0:\n"
+        "        x = b'x' * (120 * 2**20)\n        time.sleep(60)\ntime.sleep(60)"
+    )
+    with student(Limits(answer=30, resident=700)) as talk:
+        began = time.monotonic()
+        with pytest.raises(LostError, match="more memory than it may"):
+            run(talk, hoard)
+        assert time.monotonic() - began < 25
+    assert sandbox.resident(talk.process.pid) == 0
+
+
+def test_a_course_within_pythons_own_folder_would_be_seen_and_is_refused(tmp_path):
+    with pytest.raises(SandboxError, match=r"would see .*course, for it lies in"):
+        sandbox.check(Path(sys.prefix) / "course")
+    sandbox.check(tmp_path)
+
+
 def test_what_is_said_is_cut(talk):
     found = run(talk, "print('x' * 10**6)")
     assert len(found["said"]) == 20_000
@@ -196,3 +222,49 @@ def test_without_bubblewrap_it_says_what_to_install(monkeypatch):
     monkeypatch.setattr(sandbox.shutil, "which", lambda name: None)
     with pytest.raises(SandboxError, match="apt-get install bubblewrap"):
         student(SMALL)
+
+
+def test_a_message_that_is_none_ends_the_talk():
+    forged = b'["dict",["error",["tensor","float32",[1],"AAAAAA=="]]]\n'
+    with student(SMALL) as talk:
+        run(talk, "pass")
+        with pytest.raises(LostError, match="made no sense: error is no text"):
+            run(
+                talk,
+                f"import os\nfor fd in range(3, 50):\n    try: os.write(fd, {forged!r})\n"
+                "    except OSError: pass",
+            )
+
+
+def test_what_is_said_of_an_error_is_cut_on_this_side_too(talk):
+    found = run(talk, "raise ValueError('x' * 10**6)")
+    assert len(found["text"]) == sandbox.MOST_TEXT
+
+
+def test_the_graders_environment_is_in_no_process_of_the_sandbox(monkeypatch):
+    monkeypatch.setenv("SECRET_TOKEN", "sesame")
+    with student(SMALL) as talk:
+        assert talk.process.pid > 0
+        told = Path(f"/proc/{talk.process.pid}/environ").read_bytes()
+    assert b"sesame" not in told
+    assert b"PATH" in told
+
+
+KEYS = """
+import ctypes, platform
+call = ctypes.CDLL(None, use_errno=True).syscall
+add, control = {"x86_64": (248, 250)}.get(platform.machine(), (217, 219))
+"""
+
+
+def test_nothing_is_left_in_a_keyring_for_the_next():
+    left = KEYS + "key = call(add, b'user', b'note', b'secret', 6, ctypes.c_long(%d))"
+    look = KEYS + "key = call(control, 10, ctypes.c_long(%d), b'user', b'note', 0)"
+    for ring in (-3, -4):  # of the session, of the user
+        with student(SMALL) as talk:
+            run(talk, left % ring)
+            run(talk, look % ring)
+            assert value(talk, "key") != -1 or ring == -3
+        with student(SMALL) as talk:
+            run(talk, look % ring)
+            assert value(talk, "key") == -1

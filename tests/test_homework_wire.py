@@ -3,6 +3,7 @@
 import contextlib
 import json
 import math
+import time
 
 import numpy as np
 import pytest
@@ -180,3 +181,23 @@ JSON = st.recursive(
 def test_any_json_is_decoded_or_refused(value):
     with contextlib.suppress(WireError):
         decode(json.dumps(value).encode(), lambda name: name)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'["array","f8,(1 2)f8",[1],"AAAAAAAAAAA="]',  # a SyntaxError in NumPy
+        b'["array","(,)f8",[1],"AAAAAAAAAAA="]',
+        b'["array","01f8,01f8",[1],"AAAAAAAAAAA="]',
+        b'["array","O",[1],"AAAAAAAAAAA="]',
+        b'["array",">f8",[1],"AAAAAAAAAAA="]',
+        b'["tensor","float32",[' + b",".join([b"1"] * 5000) + b'],"AAAAAA=="]',
+        b'["set",' + b",".join(b"%d" % (k * (2**61 - 1)) for k in range(20_000)) + b"]",
+        b'["dict",' + b",".join(b"[%d,0]" % (k * (2**61 - 1)) for k in range(20_000)) + b"]",
+    ],
+)
+def test_lines_made_to_trip_the_reader_are_refused_at_once(line):
+    began = time.monotonic()
+    with pytest.raises(WireError):
+        decode(line + b"\n")
+    assert time.monotonic() - began < 5

@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Float, Num
 
 CHECKS: dict[str, Callable] = {}
+LARGEST = 1e50  # of an answer's numbers; products of a few of them are still finite
 FILL_IN = "Fill in the cell above, then run it and this one again."
 
 
@@ -135,6 +136,8 @@ def array(value: object, shape: tuple[int, ...], what: str) -> Float[np.ndarray,
         raise Wrong(f"{what} should have shape {shape}, yours has {found.shape}.")
     if not np.isfinite(found).all():
         raise Wrong(f"{what} should hold finite numbers only, yours holds nan or inf.")
+    if np.abs(found).max(initial=0.0) > LARGEST:
+        raise Wrong(f"{what} holds numbers so large that what is computed from them overflows.")
     return found
 
 

@@ -137,6 +137,7 @@ WRONG = {
         (-0.0018, "is positive"),
     ],
     "04.5": [
+        (np.array([1.7e308] * 15 + [-1.7e308]), "overflows"),
         (np.arange(16.0), "has size 1.63"),
         (np.ones(16), "All numbers are equal"),
         (np.eye(16), "should have shape (16,)"),

@@ -91,6 +91,7 @@ WRONG = {
         (["no residual"] * 4, "Give a dictionary"),
     ],
     "08.4": [
+        (1e8, "too much"),
         (1.0, "too little"),
         (3**0.5, "too little"),
         (6**0.5, "too much"),
@@ -99,6 +100,7 @@ WRONG = {
         ([1.0, 2.0], "should have shape"),
     ],
     "08.5": [
+        (1e20 * np.ones((3, 3)), "rounding"),
         (np.zeros((3, 3)), "nothing is added"),
         (np.eye(3), "can still compute x"),
         (np.diag([1.0, 0.0, 0.0]), "still tells every two inputs apart"),

@@ -143,6 +143,7 @@ WRONG = {
         ([HALF, HALF], "should have shape"),
     ],
     "09.6": [
+        (([1e200, -1e200, 3e200], [1e200, 5e200, -3e200]), "overflows"),
         (([1, 2, 3], [2, 4, 6]), "multiple of the other"),
         (([1, 2, 3], [-1, -2, -3]), "points against the other"),
         (([1, 2, 3], [3, 1, 2]), "Their norms differ"),

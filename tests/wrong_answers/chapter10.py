@@ -156,6 +156,7 @@ WRONG = {
         (-0.2, "positive"),
     ],
     "10.5": [
+        ((0.5 * np.ones((4, 4)), [1e200] * 4), "overflows"),
         ((TWO_ROWS, np.zeros(4)), "should not be 0"),
         ((TWO_ROWS, 1e-9 * np.array([1, -1, 0, 0])), "should not be 0"),
         ((np.zeros((4, 4)), np.ones(4)), "Every entry of W"),
