@@ -1,0 +1,378 @@
+// The widget in which the book's GPT writes: it asks gpt.js for numbers and shows them. The page
+// holds its words and controls (book/_ext/book_gpt.py); the weights come when they are asked for.
+"use strict";
+
+(() => {
+  const PACE = 30; // milliseconds from one character to the next, so that eyes can follow
+  const SHOWN = 8; // characters in the table of what may come next
+  const SPOKEN = 80; // characters that a screen reader is given at a time, a sentence if it is shorter
+  const calm = matchMedia("(prefers-reduced-motion: reduce)");
+  const here = document.currentScript.src;
+  const percent = (share) =>
+    share > 0 && share < 0.0005 ? "< 0.1%" : `${(100 * share).toFixed(1)}%`;
+  const NAMES = { "\n": "new line", " ": "space" };
+  const named = (letter) => NAMES[letter] ?? `“${letter}”`;
+
+  // --- the weights: one script for all widgets of a page
+
+  let coming = null;
+
+  function load(file) {
+    coming ??= new Promise((done, fail) => {
+      const script = document.createElement("script");
+      script.src = new URL(file, here);
+      script.onload = () => (globalThis.bookGPTWeights ? done() : fail());
+      script.onerror = fail;
+      document.head.append(script);
+    }).then(() => bookGPT.unpack(globalThis.bookGPTWeights));
+    coming.catch(() => (coming = null)); // so that one can try again
+    return coming;
+  }
+
+  // --- a text, read by the model
+
+  // As `write` in chapter 11: when all places are full, the last half of them is read afresh.
+  class Reading {
+    constructor(model) {
+      this.model = model;
+      this.ids = [];
+      this.restart(0);
+    }
+
+    restart(start) {
+      this.start = start; // where the part that the model reads begins
+      this.memory = bookGPT.remember(this.model);
+      this.seen = []; // for each character of that part: what the model gave
+    }
+
+    // Read a text, but not again what it has in common with the one before.
+    read(ids) {
+      const { context } = this.model.config, half = context / 2;
+      const start = Math.max(0, Math.ceil((ids.length - context) / half) * half);
+      let same = 0;
+      while (same < ids.length && ids[same] === this.ids[same]) same++;
+      if (start !== this.start) this.restart(start);
+      this.forget(Math.max(0, same - start));
+      this.ids = [...ids];
+      for (const id of ids.slice(start + this.seen.length)) {
+        this.seen.push(bookGPT.read(this.model, this.memory, id));
+      }
+    }
+
+    forget(from) {
+      if (from >= this.seen.length) return;
+      this.seen.length = from;
+      for (const { keys, values } of this.memory.flat()) keys.length = values.length = from;
+    }
+  }
+
+  // --- the widget
+
+  function liven(root) {
+    const find = (name) => root.querySelector(name);
+    const field = (name) => find(`[name="${name}"]`);
+    const form = find("form"), canvas = find("canvas"), place = field("place");
+    let reading = null, prompted = 0, writing = null;
+
+    const letter = (at) => reading.model.vocab[reading.ids[reading.start + at]];
+    const text = (from, to) => reading.ids.slice(from, to).map((id) => reading.model.vocab[id]).join("");
+    const say = (words) => (find(".gpt-said").textContent = words);
+    const head = () => [Number(field("layer").value), Number(field("head").value)];
+    const weights = (at) => head().reduce((maps, i) => maps[i], reading.seen[at].weights_LHT);
+    const inPlace = (at) => `${named(letter(at))} (${reading.start + at + 1})`;
+
+    // --- what the reader has typed: the prompt's ids and the settings, or what is wrong with them
+
+    function prompt() {
+      const { vocab } = reading.model, letters = [...field("prompt").value];
+      const ids = letters.map((letter) => vocab.indexOf(letter));
+      const unknown = letters.flatMap((letter, at) =>
+        ids[at] < 0 ? [`“${letter}” (character ${at + 1})`] : []);
+      if (!ids.length) return { wrong: "The prompt is empty: type one character at least." };
+      if (!unknown.length) return { ids };
+      const some = unknown.slice(0, 5).join(", ") + (unknown.length > 5 ? " and others" : "");
+      return { wrong: `The model has no row for ${some}. It knows the ${vocab.length} characters of `
+        + `the tales: ${vocab.map((letter) => NAMES[letter] ?? letter).join(" ")}` };
+    }
+
+    function settings() {
+      const fields = ["temperature", "top-k", "seed", "length"].map(field);
+      const bad = fields.find((input) => !input.checkValidity());
+      if (bad) return { wrong: `${bad.parentElement.textContent.trim()}: ${bad.validationMessage}` };
+      const [temperature, most, seed, length] = fields.map((input) => input.valueAsNumber);
+      return { temperature, most, seed, length };
+    }
+
+    function trouble(...words) {
+      const told = words.filter(Boolean).join(" ");
+      if (find(".gpt-trouble").textContent !== told) find(".gpt-trouble").textContent = told;
+    }
+
+    // Both, or nothing and a word about what is wrong.
+    function typed() {
+      const [asked, chosen] = [prompt(), settings()];
+      trouble(asked.wrong, chosen.wrong);
+      return asked.wrong || chosen.wrong ? null : { ...asked, ...chosen };
+    }
+
+    function begin() {
+      halt();
+      const { ids } = prompt();
+      find(".gpt-shown").hidden = !ids;
+      if (ids) {
+        prompted = ids.length;
+        reading.read(ids);
+        follow();
+      }
+      show();
+    }
+
+    // --- writing
+
+    function follow() {
+      place.max = reading.seen.length - 1;
+      place.value = place.max;
+    }
+
+    const next = (at, { temperature, most }) =>
+      bookGPT.probabilities(reading.seen[at].logits_V, temperature, most);
+
+    function one(chosen) {
+      const p_V = next(reading.seen.length - 1, chosen);
+      const id = bookGPT.draw(p_V, bookGPT.chance(chosen.seed, reading.ids.length));
+      reading.read([...reading.ids, id]);
+      follow();
+      return { letter: reading.model.vocab[id], share: p_V[id] };
+    }
+
+    async function write() {
+      const chosen = !writing && typed();
+      if (!chosen) return;
+      const run = (writing = {}); // another object, or none, when somebody has pressed Stop
+      let told = reading.ids.length;
+      running(true);
+      for (let n = 0; n < chosen.length && writing === run; n++) {
+        const { letter } = one(chosen), length = reading.ids.length - told;
+        const ended = /[.!?\n]/.test(letter) || (length >= SPOKEN && letter === " ");
+        if (ended) {
+          say(text(told));
+          told = reading.ids.length;
+        }
+        if (!calm.matches || ended) show();
+        await new Promise((done) => setTimeout(done, calm.matches ? 0 : PACE));
+      }
+      if (writing === run) halt();
+      show();
+      if (told < reading.ids.length) say(text(told));
+    }
+
+    function halt() {
+      writing = null;
+      running(false);
+    }
+
+    function running(is) {
+      root.dataset.state = is ? "writing" : "waiting";
+      for (const [name, idle] of [["write", is], ["one", is], ["stop", !is]]) {
+        field(name).setAttribute("aria-disabled", idle);
+      }
+    }
+
+    // --- showing
+
+    function show() {
+      const chosen = typed(), at = Number(place.value);
+      if (find(".gpt-shown").hidden) return;
+      showText(at);
+      showReads(at);
+      showMap(at);
+      if (chosen) showNext(at, chosen);
+    }
+
+    function piece(words, ...classes) {
+      const span = document.createElement("span");
+      span.textContent = words;
+      span.classList.add(...classes);
+      return span;
+    }
+
+    function showText(at) {
+      const weights_T = weights(at), most = Math.max(...weights_T), { start } = reading;
+      find(".gpt-plain").textContent = text(0);
+      find(".gpt-text").replaceChildren(
+        piece(text(0, Math.min(start, prompted)), "pale"),
+        piece(text(Math.min(start, prompted), start), "pale", "written"),
+        ...reading.seen.map((_, s) => {
+          const span = piece(letter(s) === "\n" ? "↵\n" : letter(s), "place");
+          span.dataset.at = s;
+          span.classList.toggle("written", start + s >= prompted);
+          span.classList.toggle("reader", s === at);
+          if (s <= at) span.style.setProperty("--weight", `${(100 * weights_T[s]) / most}%`);
+          return span;
+        }),
+      );
+    }
+
+    function showReads(at) {
+      const weights_T = weights(at);
+      const most = [...weights_T.keys()].sort((a, b) => weights_T[b] - weights_T[a]).slice(0, 3);
+      const [layer, h] = head();
+      const told = most.map((s) => `${percent(weights_T[s])} to ${s === at ? "itself" : inPlace(s)}`);
+      place.setAttribute("aria-valuetext", inPlace(at));
+      find(".gpt-at").textContent = inPlace(at);
+      find(".gpt-reads").textContent =
+        `In layer ${layer + 1}, head ${h + 1}, ${inPlace(at)} gives ${told.join(", ")}.`;
+      if (find("details").open) showTable(at);
+    }
+
+    function showTable(at) {
+      const rows = [...weights(at)].map((weight, s) =>
+        `<tr><th scope="row">${reading.start + s + 1}</th><td></td><td>${percent(weight)}</td></tr>`);
+      find(".gpt-weights").innerHTML = "<table><thead><tr><th scope=col>place</th>"
+        + `<th scope=col>character</th><th scope=col>weight</th></tr></thead><tbody>${rows.join("")}`;
+      root.querySelectorAll(".gpt-weights td:nth-child(2)").forEach((cell, s) => {
+        cell.textContent = named(letter(s));
+      });
+    }
+
+    // The likeliest, and the one that came if it is none of them; always as many rows.
+    function showNext(at, chosen) {
+      const p_V = next(at, chosen), { ids, start, model } = reading;
+      const came = ids[start + at + 1]; // after the last character nothing has come yet
+      const ranked = [...p_V.keys()].sort((a, b) => p_V[b] - p_V[a]), shown = ranked.slice(0, SHOWN);
+      if (came !== undefined && !shown.includes(came)) shown[SHOWN - 1] = came;
+      const rest = ranked.filter((id) => !shown.includes(id));
+      const rows = shown.map((id) => [named(model.vocab[id]), p_V[id], id === came]);
+      rows.push([`${rest.length} others`, rest.reduce((sum, id) => sum + p_V[id], 0), false]);
+      const before = text(Math.max(start, start + at - 15), start + at + 1).replaceAll("\n", "↵");
+      find(".gpt-next caption").textContent = `What follows “${before}”: `
+        + (chosen.temperature === 0 ? "the likeliest" : `temperature ${chosen.temperature}`)
+        + (chosen.most < p_V.length ? `, among the ${chosen.most} likeliest` : "");
+      find(".gpt-next tbody").replaceChildren(...rows.map(([name, share, here]) => {
+        const tr = document.createElement("tr");
+        tr.innerHTML = '<th scope="row"></th><td><span class="gpt-share"><span></span></span></td>';
+        tr.firstChild.textContent = here ? `${name} came` : name;
+        tr.classList.toggle("came", here);
+        tr.querySelector(".gpt-share").append(percent(share));
+        tr.style.setProperty("--share", share);
+        return tr;
+      }));
+    }
+
+    // Where a place stands in the map, in CSS pixels: letters along two edges if there is room.
+    function grid() {
+      const places = reading.seen.length, side = canvas.clientWidth;
+      const edge = (side - 16) / places >= 9 ? 16 : 0;
+      return { places, side, edge, cell: (side - edge) / places };
+    }
+
+    function showMap(at) {
+      const { places, side, edge, cell } = grid(), sharp = devicePixelRatio || 1;
+      const [layer, h] = head(), pen = canvas.getContext("2d");
+      canvas.width = canvas.height = Math.round(side * sharp);
+      pen.scale(sharp, sharp);
+      pen.fillStyle = pen.strokeStyle = getComputedStyle(canvas).color;
+      pen.font = `${Math.min(12, cell)}px monospace`;
+      pen.textAlign = "center";
+      pen.textBaseline = "middle";
+      for (let t = 0; t < places; t++) {
+        const weights_T = weights(t);
+        for (let s = 0; s <= t; s++) {
+          pen.globalAlpha = weights_T[s];
+          pen.fillRect(edge + s * cell, t * cell, cell, cell);
+        }
+        pen.globalAlpha = 1;
+        if (!edge) continue;
+        const sign = letter(t) === "\n" ? "↵" : letter(t);
+        pen.fillText(sign, edge / 2, (t + 0.5) * cell);
+        pen.fillText(sign, edge + (t + 0.5) * cell, side - edge / 2);
+      }
+      pen.strokeRect(edge + 0.5, at * cell + 0.5, (at + 1) * cell - 1, Math.max(cell - 1, 1));
+      canvas.setAttribute("aria-label", `Map of layer ${layer + 1}, head ${h + 1}: a row for each of `
+        + `${places} characters that read, a column for each that is read, the darker the more. `
+        + `Outlined: the row of ${inPlace(at)}.`);
+    }
+
+    // --- what the reader does
+
+    function choose(at) {
+      place.value = at;
+      show();
+      say(find(".gpt-reads").textContent);
+    }
+
+    // The cell of the map under the pointer.
+    function under(event) {
+      const { places, edge, cell } = grid(), box = canvas.getBoundingClientRect();
+      const [s, t] = [event.clientX - box.left - edge, event.clientY - box.top]
+        .map((at) => Math.floor(at / cell));
+      return s >= 0 && t >= 0 && s < places && t < places ? { s, t } : null;
+    }
+
+    function point(event) {
+      const at = reading && !writing && under(event);
+      if (!at) return;
+      find(".gpt-reads").textContent = at.s > at.t
+        ? `${inPlace(at.s)} comes after ${inPlace(at.t)}, which cannot read it.`
+        : `${inPlace(at.t)} gives ${percent(weights(at.t)[at.s])} to ${inPlace(at.s)}.`;
+    }
+
+    const presses = {
+      write,
+      stop: halt,
+      one: () => {
+        const chosen = !writing && typed();
+        if (!chosen) return;
+        const { letter, share } = one(chosen);
+        show();
+        say(`${named(letter)}, ${percent(share)}`);
+      },
+      anew: begin,
+      load: async () => {
+        const button = field("load");
+        if (root.dataset.state === "loading") return;
+        root.dataset.state = "loading";
+        button.setAttribute("aria-disabled", true);
+        trouble("");
+        try {
+          reading = new Reading(await load(root.dataset.weights));
+        } catch {
+          root.dataset.state = "waiting";
+          button.setAttribute("aria-disabled", false);
+          trouble("The weights could not be read. They stand in _static/gpt-weights.js, beside this "
+            + "book's pages: a page that was saved alone does not have them. Else try again.");
+          return;
+        }
+        form.hidden = false;
+        find(".gpt-load").hidden = true;
+        begin();
+        field("write").focus({ preventScroll: true });
+        say("The model is loaded.");
+      },
+    };
+    for (const [name, press] of Object.entries(presses)) field(name).addEventListener("click", press);
+    form.addEventListener("submit", (event) => event.preventDefault());
+    field("prompt").addEventListener("input", begin);
+    place.addEventListener("input", () => choose(place.value));
+    for (const name of ["layer", "head"]) field(name).addEventListener("change", () => choose(place.value));
+    for (const name of ["temperature", "top-k"]) field(name).addEventListener("input", show);
+    find(".gpt-text").addEventListener("click", ({ target }) => {
+      if (target.dataset.at && !writing) choose(target.dataset.at);
+    });
+    canvas.addEventListener("pointermove", point);
+    canvas.addEventListener("pointerleave", () => reading && showReads(Number(place.value)));
+    canvas.addEventListener("click", (event) => {
+      const at = !writing && under(event);
+      if (at) choose(at.t);
+    });
+    find("details").addEventListener("toggle", () => showReads(Number(place.value)));
+    const redraw = () => reading && !find(".gpt-shown").hidden && showMap(Number(place.value));
+    new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    new ResizeObserver(redraw).observe(canvas);
+    find(".gpt-scriptless").remove();
+    find(".gpt-load").hidden = false;
+    root.dataset.state = "waiting";
+  }
+
+  document.querySelectorAll(".gpt").forEach(liven);
+})();

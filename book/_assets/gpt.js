@@ -1,0 +1,181 @@
+// The book's small GPT, from scratch: an id in, logits and attention weights out. It is chapters
+// 05 to 11 once more, in plain JavaScript, for a page that has no Python. It reads one character
+// at a time and keeps keys and values, so that a new one costs the same all the way.
+//
+// Why not a runtime? Because it would hide what this book is about, and weigh more than the model:
+// the smallest WebAssembly file of onnxruntime-web 1.30.0 is 14.2 MB, and transformers.js rests on
+// that package; a page that is opened from a disk may not even fetch it. This file is 8 kB.
+//
+// Names carry their axes, as in helpers/: T places, C width, H heads, D width of a head, V
+// characters, L layers.
+"use strict";
+
+globalThis.bookGPT = (() => {
+  const EPS = 1e-5; // what a norm adds to the mean square
+  const BASE = 10000; // of RoPE's wavelengths
+
+  // --- weights: base64 text to tables (book/_ext/book_gpt.py wrote it)
+
+  // A matrix is whole numbers from -127 to 127 and a scale for each row; a vector is plain floats.
+  function unpack({ config, vocab, tensors, data }) {
+    const letters = atob(data), bytes = new Uint8Array(letters.length);
+    for (let i = 0; i < bytes.length; i++) bytes[i] = letters.charCodeAt(i);
+    const { buffer } = bytes;
+    const weights = {};
+    for (const { name, rows, columns, floats, codes } of tensors) {
+      weights[name] = codes === undefined
+        ? new Float32Array(buffer, floats, rows)
+        : { rows, columns, scales: new Float32Array(buffer, floats, rows),
+            codes: new Int8Array(buffer, codes, rows * columns) };
+    }
+    return { config, vocab, weights };
+  }
+
+  // --- the parts: each takes the vector of one place
+
+  function row({ columns, scales, codes }, at) {
+    const scale = scales[at];
+    return Float64Array.from(codes.subarray(at * columns, (at + 1) * columns), (c) => c * scale);
+  }
+
+  // W x + b. The scale of a row of W stands outside the sum.
+  function linear(x, { rows, columns, scales, codes }, bias) {
+    const y = new Float64Array(rows);
+    for (let i = 0, at = 0; i < rows; i++) {
+      let sum = 0;
+      for (let j = 0; j < columns; j++, at++) sum += codes[at] * x[j];
+      y[i] = sum * scales[i] + (bias ? bias[i] : 0);
+    }
+    return y;
+  }
+
+  // To mean square 1, then times gamma where there is one.
+  function rms(x, gamma) {
+    const square = x.reduce((sum, v) => sum + v * v, 0) / x.length;
+    const by = 1 / Math.sqrt(square + EPS);
+    return x.map((v, i) => v * by * (gamma ? gamma[i] : 1));
+  }
+
+  // RoPE: entries k and k + D/2 are a pair, which turns by an angle that grows with the place t.
+  function turn(x_D, t) {
+    const half = x_D.length / 2, y_D = new Float64Array(x_D.length);
+    for (let k = 0; k < half; k++) {
+      const angle = t / BASE ** (k / half);
+      const cos = Math.cos(angle), sin = Math.sin(angle);
+      y_D[k] = x_D[k] * cos - x_D[k + half] * sin;
+      y_D[k + half] = x_D[k] * sin + x_D[k + half] * cos;
+    }
+    return y_D;
+  }
+
+  function softmax(scores) {
+    const most = Math.max(...scores);
+    const powers = scores.map((s) => Math.exp(s - most));
+    const sum = powers.reduce((a, b) => a + b);
+    return powers.map((p) => p / sum);
+  }
+
+  const dot = (a, b) => a.reduce((sum, v, i) => sum + v * b[i], 0);
+
+  // One head at the newest place: it asks, and gathers from all keys and values met so far, its
+  // own the last of them. Nothing of what comes later is there to be masked.
+  function head(q_D, k_D, v_D, { keys, values }) {
+    keys.push(turn(rms(k_D), keys.length));
+    values.push(v_D);
+    const asked = turn(rms(q_D), keys.length - 1);
+    const weights_T = softmax(keys.map((key) => dot(asked, key) / Math.sqrt(q_D.length)));
+    const out_D = new Float64Array(v_D.length);
+    weights_T.forEach((weight, t) => values[t].forEach((v, d) => (out_D[d] += weight * v)));
+    return { weights_T, out_D };
+  }
+
+  function attention(x_C, memory_H, weights, name) {
+    const C = x_C.length, D = C / memory_H.length, out_C = new Float64Array(C);
+    const qkv = linear(x_C, weights[`${name}.qkv.weight`], weights[`${name}.qkv.bias`]);
+    const weights_HT = memory_H.map((memory, h) => {
+      const [q_D, k_D, v_D] = [0, C, 2 * C].map((at) => qkv.subarray(at + h * D, at + (h + 1) * D));
+      const { weights_T, out_D } = head(q_D, k_D, v_D, memory);
+      out_C.set(out_D, h * D);
+      return weights_T;
+    });
+    const y_C = linear(out_C, weights[`${name}.out.weight`], weights[`${name}.out.bias`]);
+    return { y_C, weights_HT };
+  }
+
+  // Abramowitz and Stegun 1964, 7.1.26: off by no more than 1.5e-7.
+  function erf(x) {
+    const t = 1 / (1 + 0.3275911 * Math.abs(x));
+    const sum = ((((1.061405429 * t - 1.453152027) * t + 1.421413741) * t - 0.284496736) * t
+      + 0.254829592) * t;
+    return Math.sign(x) * (1 - sum * Math.exp(-x * x));
+  }
+
+  const gelu = (x) => (x / 2) * (1 + erf(x / Math.SQRT2));
+
+  function feedForward(x_C, weights, name) {
+    const wide = linear(x_C, weights[`${name}.up.weight`], weights[`${name}.up.bias`]);
+    return linear(wide.map(gelu), weights[`${name}.down.weight`], weights[`${name}.down.bias`]);
+  }
+
+  const plus = (a_C, b_C) => a_C.map((v, i) => v + b_C[i]);
+
+  // --- the whole machine
+
+  // Keys and values of each layer and head, none yet: what the model knows of a text.
+  const remember = ({ config }) => Array.from({ length: config.layers }, () =>
+    Array.from({ length: config.heads }, () => ({ keys: [], values: [] })));
+
+  // Read one more character. Gives the logits for the one after it, and what each head of each
+  // layer read: a weight for every place so far.
+  function read({ config, weights }, memory_LH, id) {
+    if (memory_LH[0][0].keys.length >= config.context) {
+      throw new RangeError(`the model reads ${config.context} characters, no more`);
+    }
+    let x_C = row(weights["embedding.weight"], id);
+    const weights_LHT = memory_LH.map((memory_H, layer) => {
+      const [reads, thinks] = ["attention", "feed_forward"].map((p) => `blocks.${layer}.${p}`);
+      const normed = rms(x_C, weights[`${reads}.norm.gamma`]);
+      const { y_C, weights_HT } = attention(normed, memory_H, weights, `${reads}.sublayer`);
+      x_C = plus(x_C, y_C);
+      const again = rms(x_C, weights[`${thinks}.norm.gamma`]);
+      x_C = plus(x_C, feedForward(again, weights, `${thinks}.sublayer`));
+      return weights_HT;
+    });
+    return { logits_V: linear(rms(x_C, weights["norm.gamma"]), weights["head.weight"]),
+             weights_LHT };
+  }
+
+  // --- from logits to a character
+
+  // Temperature 0: all on the likeliest. Of the others, the `most` likeliest take part.
+  function probabilities(logits_V, temperature, most) {
+    const sorted = Float64Array.from(logits_V).sort().reverse();
+    if (temperature === 0) {
+      const first = logits_V.indexOf(sorted[0]);
+      return logits_V.map((_, i) => Number(i === first));
+    }
+    const least = sorted[Math.min(most, sorted.length) - 1];
+    return softmax(logits_V.map((x) => (x < least ? -Infinity : x / temperature)));
+  }
+
+  // A number from 0 up to 1 for each place of a text, the same whenever it is asked for: seed and
+  // place, mixed by the last steps of MurmurHash3 (Appleby 2011), twice.
+  function chance(seed, place) {
+    let h = (Math.imul(seed, 0x9e3779b1) + place) | 0;
+    for (let round = 0; round < 2; round++) {
+      h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
+      h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
+      h = (h ^ (h >>> 16)) + 1;
+    }
+    return (h >>> 0) / 2 ** 32;
+  }
+
+  // Lay the probabilities end to end from 0 to 1, and see into which one the number falls.
+  function draw(p_V, number) {
+    let sum = 0;
+    for (let i = 0; i < p_V.length; i++) if (number < (sum += p_V[i])) return i;
+    return p_V.reduce((best, p, i) => (p > p_V[best] ? i : best), 0); // rounding left a gap
+  }
+
+  return { unpack, remember, read, probabilities, chance, draw };
+})();

@@ -1,0 +1,640 @@
+"""The GPT that runs in the page: its numbers held to Python's, its widget used as a reader does.
+
+Two references. The exact one is the Python model with the weights that the page has, decoded here
+from the built file by other code: the page's logits are within EXACT of it. The shipped model has
+weights that are not rounded: ROUNDED says how far rounding may take a logit from its own.
+"""
+
+import base64
+import functools
+import json
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from chapters import ROOT
+from test_pages import CONTRAST, WIDE
+
+from helpers import corpus
+from helpers.attention import watching
+from helpers.generate import open_model
+from helpers.gpt import GPT, GPTConfig
+from helpers.train import PRESETS
+
+CHECKPOINT = ROOT / "helpers" / "data" / "checkpoints" / "tales"
+CHAPTERS = ("notebooks/11_small_gpt.html", "notebooks/12_inside_the_gpt.html")
+INSIDE = CHAPTERS[1]
+EXACT, EXACT_WEIGHT = 1e-4, 1e-5  # of a logit, and of an attention weight
+ROUNDED, ROUNDED_MEAN = 0.2, 0.02  # largest and mean difference of a logit from the shipped model's
+LOSS = 1e-3  # nats a character on the validation text
+
+
+@pytest.fixture
+def book_gpt(monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path, str(ROOT / "book" / "_ext")])
+    import book_gpt
+
+    return book_gpt
+
+
+# --- the references -----------------------------------------------------------------------------
+
+
+@functools.cache
+def shipped():
+    model, tokenizer = open_model(CHECKPOINT)
+    return model, tokenizer
+
+
+def tensors_of(script: str) -> tuple[dict, dict[str, np.ndarray], dict[str, tuple]]:
+    """What a weights script holds: all of it, tensors in float64, codes and scales of matrices."""
+    parts = json.loads(script[script.index("{") : script.rindex("}") + 1])
+    data = base64.b64decode(parts["data"])
+    tensors, rounded = {}, {}
+    for t in parts["tensors"]:
+        floats = np.frombuffer(data, "<f4", t["rows"], t["floats"]).astype(np.float64)
+        if "codes" in t:
+            size = t["rows"] * t["columns"]
+            codes = np.frombuffer(data, np.int8, size, t["codes"]).reshape(t["rows"], t["columns"])
+            rounded[t["name"]] = codes, floats
+            floats = codes * floats[:, None]
+        tensors[t["name"]] = floats
+    return {**parts, "data": data}, tensors, rounded
+
+
+@functools.cache
+def built(html_root: Path):
+    return tensors_of((html_root / "_static" / "gpt-weights.js").read_text("utf-8"))
+
+
+@functools.cache
+def rounded_model(html_root: Path) -> GPT:
+    """The Python model with the page's weights, in float64."""
+    model = GPT(shipped()[0].config, generator=torch.Generator().manual_seed(0)).double().eval()
+    tensors = {name: torch.from_numpy(np.array(t)) for name, t in built(html_root)[1].items()}
+    model.load_state_dict(tensors)
+    return model
+
+
+@torch.no_grad()
+def answers(model, ids) -> tuple[np.ndarray, np.ndarray]:
+    """Logits (T, V) and weights (L, H, T, T)."""
+    with watching(model) as maps:
+        logits_BTV = model(torch.tensor(ids)[None])
+    return logits_BTV[0].numpy(), torch.stack(maps)[:, 0].numpy()
+
+
+def validation_ids() -> torch.Tensor:
+    return corpus.split(shipped()[1].encode(corpus.load()))[1]
+
+
+def texts() -> dict[str, list[int]]:
+    """Prompts of one character and of many, and windows that fill the context."""
+    encode, ids = shipped()[1].encode, validation_ids()
+    found = {text: encode(text).tolist() for text in ("\n", "T", "zzz!?", "The fox and the b")}
+    found["sentence"] = encode("The fox did not cross the stream because it was too wide.").tolist()
+    for start in (0, 5000, 20_011):
+        found[f"window {start}"] = ids[start : start + 64].tolist()
+    return found
+
+
+# --- the weights --------------------------------------------------------------------------------
+
+
+def test_weights_are_the_checkpoint_rounded(html_root):
+    """Each row's largest number has the code 127, and no number is off by more than half a step."""
+    parts, tensors, rounded = built(html_root)
+    model, tokenizer = shipped()
+    wanted = {n: t.double().numpy() for n, t in model.state_dict().items()}
+    assert set(tensors) == set(wanted)
+    assert parts["vocab"] == list(tokenizer.vocab)
+    assert len(parts["data"]) <= 1_000_000
+    for name, exact in wanted.items():
+        if name not in rounded:
+            np.testing.assert_array_equal(tensors[name], exact)
+            continue
+        codes, scales = rounded[name]
+        np.testing.assert_allclose(scales, np.abs(exact).max(axis=1) / 127, rtol=1e-6)
+        np.testing.assert_array_equal(np.abs(codes.astype(int)).max(axis=1), 127)
+        off = np.abs(tensors[name] - exact) / scales[:, None]
+        assert off.max() <= 0.5 + 1e-4
+
+
+def test_rounding_hardly_changes_the_loss(html_root):
+    rounded, ids = rounded_model(html_root), validation_ids()
+    batches = list(corpus.windows(ids, 64))[:-1]
+    x_BT, y_BT = (torch.cat(part) for part in zip(*batches, strict=True))
+    x_BT, y_BT = x_BT[::2], y_BT[::2]
+    with torch.no_grad():
+        exact_BTV, rounded_BTV = shipped()[0](x_BT), rounded(x_BT)
+    losses = [F.cross_entropy(l.flatten(0, 1), y_BT.flatten()) for l in (exact_BTV, rounded_BTV)]
+    assert abs(losses[0] - losses[1]) < LOSS
+    apart = (exact_BTV - rounded_BTV).abs()
+    assert apart.max() < ROUNDED
+    assert apart.mean() < ROUNDED_MEAN
+
+
+def test_packed_is_right_for_another_model(book_gpt):
+    """Sizes that have nothing in common with the shipped ones, and a row of zeros."""
+    config = {name: book_gpt.READ[name] for name in book_gpt.READ}
+    sizes = {"vocab_size": 7, "context": 8, "layers": 1, "heads": 2, "width": 12}
+    model = GPT(GPTConfig(**sizes, **config), generator=torch.Generator().manual_seed(3))
+    with torch.no_grad():
+        model.head.weight[2] = 0.0
+        model.norm.gamma += 0.25
+    script = json.dumps(book_gpt.packed(model, tuple("abcdefg")))
+    parts, tensors, rounded = tensors_of(script)
+    assert parts["config"] == {"context": 8, "layers": 1, "heads": 2, "width": 12}
+    for name, tensor in model.state_dict().items():
+        exact = tensor.double().numpy()
+        step = rounded[name][1][:, None] if name in rounded else 1e-12
+        assert (np.abs(tensors[name] - exact) <= step / 2 * 1.001).all()
+    assert not tensors["head.weight"][2].any()
+
+
+@pytest.mark.parametrize(
+    "other", [{"activation": "relu2"}, {"norm": "layer"}, {"tied": True}, {"positions": "alibi"}]
+)
+def test_model_of_another_kind_is_refused(book_gpt, other):
+    config = GPTConfig(vocab_size=7, layers=1, heads=2, width=12, **{**book_gpt.READ, **other})
+    model = GPT(config, generator=torch.Generator().manual_seed(3))
+    ((name, value),) = other.items()
+    with pytest.raises(ValueError, match=f"{name}=.*has {value!r}"):
+        book_gpt.packed(model, tuple("abcdefg"))
+
+
+def test_widget_on_another_page_has_ids_and_a_prompt_of_its_own(book_gpt):
+    html = book_gpt.drawn('a < b & "c"', "book/index", 2)
+    assert 'id="gpt-2"' in html
+    assert 'for="gpt-2-prompt"' in html
+    assert "a &lt; b &amp; &quot;c&quot;</textarea>" in html
+    assert "Here answers the GPT that ships with the book" in html
+
+
+# --- the numbers, in the browser ----------------------------------------------------------------
+
+READ = """ids => {
+    const model = bookGPT.unpack(bookGPTWeights), memory = bookGPT.remember(model);
+    return ids.map(id => {
+        const { logits_V, weights_LHT } = bookGPT.read(model, memory, id);
+        return [[...logits_V], weights_LHT.map(H => H.map(T => [...T]))];
+    });
+}"""
+
+
+def address(where: str, site_url, html_root, page=INSIDE) -> str:
+    return f"{site_url}/{page}" if where == "http" else (html_root / page).as_uri()
+
+
+def load(page, url: str):
+    """Open a page, press the button, and wait for the text; gives the widget."""
+    page.route("**/mathjax/**", lambda route: route.abort())  # a second saved
+    page.goto(url, wait_until="domcontentloaded")
+    page.get_by_role("button", name=re.compile("^Load the model")).click()
+    page.locator(".gpt-text .place").first.wait_for()
+    return page.locator(".gpt")
+
+
+@pytest.fixture(scope="module")
+def script(browser):
+    """Give a page with the model's script and nothing else."""
+    page = browser.new_page()
+    page.add_script_tag(path=ROOT / "book" / "_assets" / "gpt.js")
+    yield page
+    page.close()
+
+
+@pytest.mark.parametrize("where", ["http", "file"])
+def test_logits_and_weights_are_python_s(page, site_url, html_root, where):
+    load(page, address(where, site_url, html_root))
+    for name, ids in texts().items():
+        found = page.evaluate(READ, ids)
+        logits_TV = np.array([logits for logits, _ in found])
+        exact_TV, weights_LHTT = answers(rounded_model(html_root), ids)
+        assert np.abs(logits_TV - exact_TV).max() < EXACT, name
+        assert np.abs(logits_TV - answers(shipped()[0], ids)[0]).max() < ROUNDED, name
+        for t, (_, weights_LHT) in enumerate(found):
+            read = np.array(weights_LHT)
+            assert read.shape == (*weights_LHTT.shape[:2], t + 1), name
+            np.testing.assert_allclose(read.sum(axis=-1), 1, atol=1e-12)
+            assert np.abs(read - weights_LHTT[:, :, t, : t + 1]).max() < EXACT_WEIGHT, name
+
+
+def test_more_than_the_context_is_refused(page, site_url, html_root):
+    load(page, address("http", site_url, html_root))
+    with pytest.raises(Exception, match="reads 64 characters, no more"):
+        page.evaluate(READ, [5] * 65)
+
+
+def probabilities(logits_V, temperature, most) -> np.ndarray:
+    """As helpers.gpt draws: the likeliest `most`, ties included; all on one at temperature 0."""
+    logits = torch.tensor(np.array(logits_V))
+    if temperature == 0:
+        return F.one_hot(logits.argmax(), len(logits)).double().numpy()
+    least = logits.topk(most).values[-1]
+    return (logits.masked_fill(logits < least, -torch.inf) / temperature).softmax(-1).numpy()
+
+
+@pytest.mark.parametrize("temperature", [0, 0.05, 0.8, 1, 3])
+@pytest.mark.parametrize("most", [1, 2, 5, 61])
+def test_probabilities_are_those_that_python_draws_from(script, temperature, most):
+    logits_V = np.random.default_rng(1).normal(size=61) * 4
+    logits_V[7] = logits_V[9] = np.sort(logits_V)[-2]  # a tie near the top
+    found = script.evaluate(
+        "([l, t, m]) => [...bookGPT.probabilities(Float64Array.from(l), t, m)]",
+        [logits_V.tolist(), temperature, most],
+    )
+    assert sum(found) == pytest.approx(1, abs=1e-12)
+    np.testing.assert_allclose(found, probabilities(logits_V, temperature, most), atol=1e-12)
+
+
+def chance(seed: int, place: int) -> float:
+    """The page's number for a place: MurmurHash3's finaliser, in whole numbers of 32 bits."""
+    word = (1 << 32) - 1
+    h = (seed * 0x9E3779B1 + place) & word
+    for _ in range(2):
+        h = ((h ^ (h >> 16)) * 0x85EBCA6B) & word
+        h = ((h ^ (h >> 13)) * 0xC2B2AE35) & word
+        h = ((h ^ (h >> 16)) + 1) & word
+    return h / 2**32
+
+
+def test_chance_is_even_and_repeats(script):
+    places = [(seed, place) for seed in (0, 1, 2, 999_999) for place in range(0, 3000)]
+    found = script.evaluate("all => all.map(([s, p]) => bookGPT.chance(s, p))", places)
+    assert found == [chance(*at) for at in places]
+    numbers = np.array(found)
+    counts = np.histogram(numbers, bins=20, range=(0, 1))[0]
+    even = len(numbers) / 20
+    assert ((counts - even) ** 2 / even).sum() < 45  # 19 degrees of freedom; above 43.8: 1 in 1000
+    assert abs(np.corrcoef(numbers[:-1], numbers[1:])[0, 1]) < 0.04
+
+
+def test_draw_takes_the_piece_into_which_the_number_falls(script):
+    p_V, numbers = [0.0, 0.25, 0.0, 0.5, 0.25], [0.0, 0.2, 0.25, 0.7, 0.75, 0.999]
+    found = script.evaluate("([p, ns]) => ns.map(n => bookGPT.draw(p, n))", [p_V, numbers])
+    assert found == [1, 1, 3, 3, 4, 4]
+    assert script.evaluate("bookGPT.draw([0.2, 0.5, 0.2], 0.95)") == 1  # what rounding left over
+
+
+# --- the widget ---------------------------------------------------------------------------------
+
+
+def text_of(widget) -> str:
+    return widget.locator(".gpt-plain").text_content()
+
+
+def fill(widget, **settings):
+    for name, value in settings.items():
+        widget.locator(f'[name="{name.replace("_", "-")}"]').fill(str(value))
+
+
+def press(widget, name: str):
+    widget.get_by_role("button", name=name, exact=True).click()
+
+
+def wait(widget):
+    widget.locator("xpath=self::*[@data-state='waiting']").wait_for(timeout=60_000)
+
+
+def write(widget, **settings) -> str:
+    """Let it write, and give the text."""
+    fill(widget, **settings)
+    press(widget, "Write")
+    wait(widget)
+    return text_of(widget)
+
+
+@pytest.mark.parametrize("where", ["http", "file"])
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_nothing_is_asked_for_before_the_button_or_from_elsewhere(
+    page, site_url, html_root, where, chapter
+):
+    asked, errors = [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(address(where, site_url, html_root, chapter))
+    page.wait_for_load_state("networkidle")
+    assert not [url for url in asked if "gpt-weights" in url]
+    widget = page.locator(".gpt")
+    before = len(asked)
+    press(widget, widget.get_by_role("button").first.inner_text())
+    page.locator(".gpt-text .place").first.wait_for()
+    write(widget, length=5)
+    scripts = [url for url in asked[before:] if "_images" not in url]  # those wait to be seen
+    assert [Path(url.partition("?")[0]).name for url in scripts] == ["gpt-weights.js"]
+    home = f"{site_url}/" if where == "http" else html_root.as_uri()
+    assert not [url for url in asked if not url.startswith((home, "data:", "blob:"))]
+    assert errors == []
+
+
+def continued(html_root, prompt: str, n: int, *, temperature, most, seed) -> str:
+    """What the widget should write, by the Python model with its weights."""
+    model, (_, tokenizer) = rounded_model(html_root), shipped()
+    ids = tokenizer.encode(prompt).tolist()
+    for _ in range(n):
+        start = 0
+        while len(ids) - start > 64:
+            start += 32
+        p_V = probabilities(answers(model, ids[start:])[0][-1], temperature, most)
+        ids.append(int(np.searchsorted(np.cumsum(p_V), chance(seed, len(ids)), side="right")))
+    return tokenizer.decode(ids)
+
+
+def test_it_writes_what_python_writes(page, site_url, html_root):
+    """Over the end of the context, too; again from the same seed, and otherwise from another."""
+    page.emulate_media(reduced_motion="reduce")  # which is quick
+    widget = load(page, address("http", site_url, html_root))
+    prompt = "The fox did not cross the stream. Anna said, "
+    written = write(widget, prompt=prompt, temperature=0.8, top_k=20, seed=7, length=60)
+    assert written == continued(html_root, prompt, 60, temperature=0.8, most=20, seed=7)
+    press(widget, "Back to the prompt")
+    assert text_of(widget) == prompt
+    assert write(widget) == written
+    press(widget, "Back to the prompt")
+    other = write(widget, seed=8)
+    assert other.startswith(prompt)
+    assert other != written
+
+
+def test_one_character_at_a_time_is_the_same_text(page, site_url, html_root):
+    widget = load(page, address("file", site_url, html_root))
+    whole = write(widget, length=6)
+    press(widget, "Back to the prompt")
+    for _ in range(6):
+        press(widget, "One character")
+    assert text_of(widget) == whole
+    assert re.match(r"(“.”|space|new line), [\d.]+%$", widget.locator(".gpt-said").text_content())
+    assert len(write(widget, length=3)) == len(whole) + 3
+
+
+def test_a_long_prompt_is_read_from_where_it_fits(page, site_url, html_root):
+    widget = load(page, address("http", site_url, html_root))
+    prompt = corpus.load()[-150:]
+    fill(widget, prompt=prompt)
+    assert text_of(widget) == prompt
+    assert widget.locator(".gpt-text .place").count() == 150 - 96
+    assert widget.locator(".gpt-text .pale").first.text_content() == prompt[:96]
+    fill(widget, prompt="The ")
+    assert widget.locator(".gpt-text .place").count() == 4
+    found = write(widget, length=4, temperature=0)
+    assert found == continued(html_root, "The ", 4, temperature=0, most=61, seed=1)
+
+
+def test_what_is_typed_over_is_forgotten(page, site_url, html_root):
+    """Keys and values are kept for what two prompts have in common, and for nothing else."""
+    widget = load(page, address("http", site_url, html_root))
+    for prompt in ("The fox and the crow", "The fox sat", "The fox sat down", "A"):
+        fill(widget, prompt=prompt)
+    found = write(widget, prompt="The hen sat", length=8, temperature=0)
+    assert found == continued(html_root, "The hen sat", 8, temperature=0, most=61, seed=1)
+
+
+UNKNOWN = {
+    "caf\u00e9 12": ["“é” (character 4)", "“1” (character 6)", "“2” (character 7)"],
+    "It’s": ["“’” (character 3)"],
+    "a\U0001d538b": ["“\U0001d538” (character 2)"],
+    "": ["prompt is empty"],
+}
+
+
+def test_unknown_characters_are_told(page, site_url, html_root):
+    widget = load(page, address("http", site_url, html_root))
+    alert = widget.get_by_role("alert")
+    for prompt, told in UNKNOWN.items():
+        fill(widget, prompt=prompt)
+        assert [words for words in told if words not in alert.text_content()] == []
+        press(widget, "Write")
+        press(widget, "One character")
+        assert not widget.locator(".gpt-text").is_visible()
+        fill(widget, prompt="cafe")
+        assert alert.text_content() == ""
+        assert text_of(widget) == "cafe"
+
+
+def test_settings_that_make_no_sense_are_told(page, site_url, html_root):
+    widget = load(page, address("http", site_url, html_root))
+    before, alert = text_of(widget), widget.get_by_role("alert")
+    for name, wrong in {"temperature": "-1", "top-k": "62", "length": "", "seed": "1.5"}.items():
+        field = widget.locator(f'[name="{name}"]')
+        right = field.input_value()
+        field.fill(wrong)
+        press(widget, "Write")
+        assert alert.text_content().startswith(f"{name}: ")
+        field.fill(right)
+        press(widget, "Back to the prompt")
+        assert alert.text_content() == ""
+    assert text_of(widget) == before
+
+
+@pytest.mark.parametrize("broken", ["missing", "empty"])
+def test_missing_weights_are_told_and_can_be_asked_for_again(page, site_url, html_root, broken):
+    refuse = (
+        (lambda route: route.abort())
+        if broken == "missing"
+        else (lambda route: route.fulfill(body=""))
+    )
+    page.route("**/gpt-weights.js*", refuse)
+    page.goto(address("http", site_url, html_root))
+    widget = page.locator(".gpt")
+    widget.get_by_role("button").first.click()
+    widget.get_by_role("alert").get_by_text("could not be read").wait_for()
+    assert not widget.locator("form").is_visible()
+    page.unroute("**/gpt-weights.js*")
+    widget.get_by_role("button").first.click()
+    page.locator(".gpt-text .place").first.wait_for()
+    assert widget.get_by_role("alert").text_content() == ""
+
+
+def test_all_by_the_keyboard(page, site_url, html_root):
+    page.goto(address("http", site_url, html_root))
+    widget, keys = page.locator(".gpt"), page.keyboard
+    widget.get_by_role("button").first.focus()
+    keys.press("Enter")
+    page.locator(".gpt-text .place").first.wait_for()
+    focused = "document.activeElement.name"
+    assert page.evaluate(focused) == "write"
+    before = text_of(widget)
+    keys.press("Enter")
+    keys.press("Tab")
+    assert page.evaluate(focused) == "stop"
+    page.wait_for_function(
+        "n => document.querySelector('.gpt-plain').textContent.length > n + 3", arg=len(before)
+    )
+    keys.press("Enter")
+    wait(widget)
+    stopped = text_of(widget)
+    assert len(before) < len(stopped) < len(before) + 120
+    page.wait_for_timeout(150)
+    assert text_of(widget) == stopped
+    keys.press("Tab")
+    assert page.evaluate(focused) == "one"
+    keys.press("Space")
+    assert len(text_of(widget)) == len(stopped) + 1
+    seen = []
+    for _ in range(5):
+        keys.press("Tab")
+        seen.append(page.evaluate(f"{focused} || document.activeElement.tagName"))
+    assert seen == ["anew", "place", "layer", "head", "SUMMARY"]
+    widget.locator('[name="place"]').focus()
+    keys.press("Home")
+    assert widget.locator('[name="place"]').get_attribute("aria-valuetext").endswith(")")
+    assert "100.0% to itself" in widget.locator(".gpt-reads").text_content()
+    assert widget.locator(".gpt-said").text_content() == widget.locator(".gpt-reads").text_content()
+
+
+def shares(widget) -> dict[str, str]:
+    rows = widget.locator(".gpt-next tbody tr").all()
+    return {row.locator("th").inner_text(): row.locator("td").inner_text().strip() for row in rows}
+
+
+def in_percent(share: float) -> str:
+    return "< 0.1%" if 0 < share < 5e-4 else f"{share:.1%}"
+
+
+def test_what_is_shown_is_what_was_computed(page, site_url, html_root):
+    """Bars, sentence and table at a chosen place, layer, head and temperature."""
+    widget = load(page, address("http", site_url, html_root, CHAPTERS[0]))
+    prompt, at, layer, head = "The fox and the b", 9, 1, 2
+    fill(widget, prompt=prompt, temperature=0.5)
+    widget.locator('[name="place"]').fill(str(at))
+    widget.locator('[name="layer"]').select_option(label=str(layer + 1))
+    widget.locator('[name="head"]').select_option(label=str(head + 1))
+    vocab = shipped()[1].vocab
+    logits_TV, maps_LHTT = answers(rounded_model(html_root), shipped()[1].encode(prompt).tolist())
+    weights_T, p_V = maps_LHTT[layer, head, at, : at + 1], probabilities(logits_TV[at], 0.5, 61)
+    names = {" ": "space", "\n": "new line"}
+    likeliest = np.argsort(-p_V)[:8]
+    expected = {names.get(vocab[i], f"“{vocab[i]}”"): in_percent(p_V[i]) for i in likeliest}
+    found = shares(widget)
+    came = names.get(prompt[at + 1], f"“{prompt[at + 1]}”")
+    assert f"{came} came" in found
+    found = {name.removesuffix(" came"): share for name, share in found.items()}
+    assert {name: found.get(name) for name in list(expected)[:7]} == dict(
+        list(expected.items())[:7]
+    )
+    assert len(found) == 9
+    most = int(weights_T.argmax())
+    assert f"gives {weights_T[most]:.1%}" in widget.locator(".gpt-reads").text_content()
+    widget.locator("summary").click()
+    widget.locator(".gpt-weights tbody tr").first.wait_for()
+    told = [cell.inner_text() for cell in widget.locator(".gpt-weights td:last-child").all()]
+    assert told == [in_percent(weight) for weight in weights_T]
+    label = widget.locator("canvas").get_attribute("aria-label")
+    assert label.startswith(f"Map of layer {layer + 1}, head {head + 1}: a row for each of 17")
+
+
+def test_map_is_drawn_and_answers_the_pointer(page, site_url, html_root):
+    """The darkest of two cells is the one with more weight; a click chooses its row."""
+    widget = load(page, address("http", site_url, html_root, CHAPTERS[0]))
+    canvas, places = widget.locator("canvas"), 17
+    _, maps_LHTT = answers(
+        rounded_model(html_root), shipped()[1].encode("The fox and the b").tolist()
+    )
+    ink_TT = np.array(canvas.evaluate(
+        """(canvas, n) => {
+            const edge = 16 * devicePixelRatio, cell = (canvas.width - edge) / n;
+            const pen = canvas.getContext("2d"), at = i => Math.floor((i + 0.5) * cell);
+            return [...Array(n).keys()].map(t => [...Array(n).keys()].map(
+                s => pen.getImageData(edge + at(s), at(t), 1, 1).data[3] / 255));
+        }""", places))  # fmt: skip
+    np.testing.assert_allclose(ink_TT, maps_LHTT[0, 0], atol=0.01)
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    cell = (box["width"] - 18) / places
+    spot = {"x": 17 + 3.5 * cell, "y": 1 + 8.5 * cell}
+    canvas.hover(position=spot)
+    reads = widget.locator(".gpt-reads")
+    assert reads.text_content() == f"“a” (9) gives {maps_LHTT[0, 0, 8, 3]:.1%} to space (4)."
+    canvas.click(position=spot)
+    assert widget.locator('[name="place"]').input_value() == "8"
+    canvas.hover(position={"x": 17 + 12.5 * cell, "y": 1 + 8.5 * cell})
+    assert "cannot read it" in reads.text_content()
+
+
+COUNT = """name => {
+    window.changes = 0;
+    new MutationObserver(() => window.changes++).observe(
+        document.querySelector(name), { childList: true, characterData: true, subtree: true });
+}"""
+
+
+def test_a_screen_reader_is_told_a_sentence_at_a_time(page, site_url, html_root):
+    widget = load(page, address("http", site_url, html_root))
+    said = widget.get_by_role("status")
+    page.evaluate(COUNT, ".gpt-said")
+    written = write(widget, length=60)
+    page.wait_for_function("document.querySelector('.gpt-said').textContent.length > 0")
+    assert 1 <= page.evaluate("changes") <= 2 + len(re.findall(r"[.!?\n]", written))
+    assert written.endswith(said.text_content())
+
+
+def test_reduced_motion_brings_the_text_in_pieces(page, site_url, html_root):
+    page.emulate_media(reduced_motion="reduce")
+    widget = load(page, address("http", site_url, html_root))
+    page.evaluate(COUNT, ".gpt-text")
+    written = write(widget, length=100)
+    assert page.evaluate("changes") <= 3 + len(re.findall(r"[.!?\n]", written))
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(320, "dark"), (320, "light"), (1280, "dark")])
+def test_widget_fits_and_can_be_read(page, site_url, html_root, width, scheme):
+    page.set_viewport_size({"width": width, "height": 740})
+    page.emulate_media(color_scheme=scheme)
+    widget = load(page, address("http", site_url, html_root))
+    write(widget, length=30)
+    wide, beyond = page.evaluate(WIDE)
+    assert (wide, beyond) == (width, [])
+    words = ".gpt :is(p, label, button, caption, th, td, span, summary)"
+    assert page.evaluate(CONTRAST, words) == []
+
+
+def test_widget_says_what_it_is_where_no_script_runs(browser, site_url):
+    context = browser.new_context(java_script_enabled=False)
+    try:
+        page = context.new_page()
+        page.goto(f"{site_url}/{INSIDE}")
+        widget = page.locator(".gpt")
+        assert "needs JavaScript" in widget.inner_text()
+        assert not widget.get_by_role("button").first.is_visible()
+    finally:
+        context.close()
+
+
+def test_only_pages_with_the_widget_load_its_scripts(html_root):
+    pages = {
+        p.relative_to(html_root).as_posix(): p.read_text("utf-8") for p in html_root.rglob("*.html")
+    }
+    assert {name for name, text in pages.items() if 'class="gpt"' in text} >= set(CHAPTERS)
+    for name, text in pages.items():
+        has = 'class="gpt"' in text
+        assert [part in text for part in ("gpt.js", "gpt-page.js", "gpt.css")] == [has] * 3, name
+
+
+def test_words_about_the_model_are_true(html_root):
+    """Chapter 11 calls it one of the same size, with another activation, trained for longer."""
+    model, _ = shipped()
+    of_chapter = PRESETS["cpu"]["model"]
+    for name in ("layers", "heads", "width", "context", "norm", "positions", "tied"):
+        assert getattr(model.config, name) == of_chapter.get(name, getattr(model.config, name)), (
+            name
+        )
+    assert (of_chapter["activation"], model.config.activation) == ("relu2", "gelu")
+    text = (html_root / CHAPTERS[0]).read_text("utf-8")
+    numbers = sum(p.numel() for p in model.parameters())
+    size = len(built(html_root)[0]["data"]) / 1e6
+    letters = (html_root / "_static" / "gpt-weights.js").stat().st_size / 1e6
+    stored = json.loads((CHECKPOINT.parents[1] / "results" / "gpt_rounding.json").read_text())
+    change = f"differs by {stored['rows'][0][3].lstrip('+-')} nats"
+    assert stored["rows"][0][0] == 8
+    for words in (
+        f"{numbers:,} numbers",
+        f"{size:.2f} MB in all",
+        f"{letters:.2f} MB of text",
+        change,
+    ):
+        assert words in text
