@@ -31,7 +31,9 @@ from homework import release
 from homework.assignment import ROOT, assignment
 
 OUT = ROOT / "_build" / "without-solutions"
-SOURCES = ("_config.yml", "_toc.yml", "book", "notebooks", "helpers", "benchmarks")
+SOURCES = (
+    "_config.yml", "_toc.yml", "book", "notebooks", "helpers", "benchmarks", "homework/template",
+)  # fmt: skip
 CHANGES = Path(__file__).with_suffix(".yml")
 NOTEBOOK_LINK = re.compile(r"\[[^\]]*\]\(https?://[^()\s]+\.ipynb[^()\s]*\)")
 LINK = '<a href="{}" download>Problem set: the exercises, to hand in</a>'
