@@ -5,6 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 SOLUTIONS ?= yes
 SITE   := _build/$(if $(filter no,$(SOLUTIONS)),without-solutions,html)
+FILE   := _build/transformers-worked-out$(if $(filter no,$(SOLUTIONS)),-without-solutions)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 ifeq ($(filter yes no,$(SOLUTIONS)),)
@@ -12,7 +13,7 @@ $(error SOLUTIONS should be yes or no, got "$(SOLUTIONS)")
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book test bench notebooks lint format homework serve lab requirements clean
+.PHONY: help setup book test bench notebooks lint format homework pdf zip serve lab requirements clean
 
 help:            ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-16s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +54,12 @@ format: $(READY) ## mend what ruff can mend
 homework: $(READY) ## write a problem set: CHAPTER=05 OUT=course [SEED=] [PRIVATE=] [SITE_URL=]
 	@$(BIN)/python -m homework.release --chapter "$(CHAPTER)" --out "$(OUT)" \
 	    --seed "$(SEED)" --private "$(PRIVATE)" --site "$(SITE_URL)"
+
+pdf: book        ## print the site as one PDF (needs Chromium; SOLUTIONS=no as above)
+	@$(BIN)/python -m book.paper --site $(SITE) --out $(FILE).pdf
+
+zip: book        ## pack the site, the notebooks and the PDF if it is there, for a stick
+	@$(BIN)/python -m book.archive --site $(SITE) --pdf $(FILE).pdf --out $(FILE).zip
 
 serve: book      ## build, then serve the site on http://localhost:8000
 	$(BIN)/python -m http.server --directory $(SITE) --bind 127.0.0.1 8000

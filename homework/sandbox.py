@@ -54,7 +54,7 @@ class Limits:
     release. task: seconds for all that one task asks. submission: seconds for all.
     """
 
-    memory: int = 6144
+    memory: int = 3072
     resident: int = 4096
     files: int = 64
     processes: int = 32

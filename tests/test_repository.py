@@ -93,7 +93,9 @@ def test_make_help_lists_every_target():
     if shutil.which("make") is None:
         pytest.skip("no make")
     said = subprocess.run(["make", "-s", "help"], cwd=ROOT, capture_output=True, text=True).stdout
-    for target in ("book", "test", "bench", "notebooks", "serve", "lab", "lint", "clean", "help"):
+    for target in (
+        "book", "test", "bench", "notebooks", "pdf", "zip", "serve", "lab", "lint", "clean", "help",
+    ):  # fmt: skip
         assert re.search(rf"^{target}\b", said, re.MULTILINE), target
 
 

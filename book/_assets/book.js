@@ -185,3 +185,9 @@ function start() {
 }
 if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
 else start();
+
+// --- search, where the folder lies on a disk: a browser fetches no page there to quote from
+
+if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "undefined") {
+  DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+}

@@ -1,8 +1,8 @@
 """The stamp at the foot of a chapter: when its outputs were computed, with what and on what.
 
 Reads ``book/outputs.json``, which ``make notebooks`` writes and which changes only when outputs
-do: ``{stem: {computed, versions: {name: version}, device, seconds, cells}}``. A chapter without an
-entry has no stamp.
+do: ``{stem: {computed, versions: {name: version}, device, seconds, cells, outputs, compared,
+assertions}}``. A chapter without an entry has no stamp.
 """
 
 from __future__ import annotations
@@ -43,7 +43,18 @@ def sentence(stamp: dict) -> str:
     words = " ".join(parts)
     if stamp.get("cells") and stamp.get("seconds") is not None:
         words += f"; {stamp['cells']} cells took {stamp['seconds']:.0f} s"
-    return words + "."
+    return f"{words}. {checks(stamp)}".rstrip()
+
+
+def checks(stamp: dict) -> str:
+    """Say how much of a chapter is checked, if the stamp tells."""
+    if not stamp.get("compared"):
+        return ""
+    held = f", and {stamp['assertions']} assertions must hold" if stamp.get("assertions") else ""
+    return (
+        f"On every commit all {stamp['cells']} run again, the outputs of {stamp['compared']} of "
+        f"the {stamp['outputs']} that have one are compared with these{held}."
+    )
 
 
 def add_stamp(app, pagename, templatename, context, doctree) -> None:

@@ -118,6 +118,53 @@ def test_stamp_says_when_where_and_with_what():
     )
 
 
+def test_stamp_says_how_much_is_checked():
+    from book_stamp import checks, sentence
+
+    stamp = {"computed": "2026-01-31", "cells": 9, "outputs": 5, "compared": 4, "assertions": 3}
+    assert sentence(stamp).endswith(f"2026-01-31. {checks(stamp)}")
+    assert checks(stamp) == (
+        "On every commit all 9 run again, the outputs of 4 of the 5 that have one are compared "
+        "with these, and 3 assertions must hold."
+    )
+    assert checks({"cells": 9}) == ""
+
+
+def test_status_sums_up_the_stamps():
+    import book_status as status
+    from book_chapters import CHAPTERS
+
+    counts = {"cells": 9, "outputs": 5, "compared": 4, "assertions": 3, "seconds": 2}
+    made = {"device": "CPU", "versions": {"torch": "2.13.0"}, **counts}
+    one, two = CHAPTERS[0].stem, CHAPTERS[1].stem
+    stamps = {one: {"computed": "2026-01-02", **made}, two: {"computed": "2026-01-01", **made}}
+    rows = status.table(stamps).splitlines()
+    assert rows[2].endswith("| 2026-01-02 | CPU | 9 | 5 | 4 | 3 | 2 |")
+    assert rows[-1] == "| **All** | 2026-01-01 to 2026-01-02 | CPU | 18 | 10 | 8 | 6 | 4 |"
+    assert status.software(stamps) == "All were computed with torch 2.13.0."
+    stamps[two]["versions"] = {"torch": "2.14.0"}
+    assert status.software(stamps) == "- Chapters 1: torch 2.13.0.\n- Chapters 2: torch 2.14.0."
+    entry = {"notebook": two, "cell": "c", "reason": "trains"}
+    assert status.exceptions([entry]) == "- Chapter 2, cell `c`: trains."
+
+
+def test_status_page_shows_every_stamp(html_root):
+    text = re.sub(r"<[^>]+>", " ", (html_root / "book" / "status.html").read_text("utf-8"))
+    stamps = json.loads((ROOT / "book" / "outputs.json").read_text("utf-8"))
+    for stem, stamp in stamps.items():
+        counts = [stamp[name] for name in ("cells", "outputs", "compared", "assertions")]
+        row = r"\s+".join([stamp["computed"], stamp["device"], *map(str, counts)])
+        assert re.search(row, text), stem
+
+
+def test_every_chapter_has_its_stamp(html_root):
+    from book_stamp import sentence
+
+    for stem, stamp in json.loads((ROOT / "book" / "outputs.json").read_text("utf-8")).items():
+        text = (html_root / "notebooks" / f"{stem}.html").read_text("utf-8")
+        assert f'<p class="stamp">{sentence(stamp)}</p>' in text, stem
+
+
 def test_only_pages_with_a_new_stamp_are_written_again():
     from book_stamp import changed_pages
 

@@ -1,0 +1,207 @@
+"""Print the built site as one PDF: ``python -m book.paper [--site FOLDER] [--out FILE]``.
+
+Chromium prints, and has to print twice: on which page something stands is known only when the
+pages are there, and the contents and all "page 123" name it. pypdf reads where each target came to
+stand. (``make pdf`` builds the site first.)
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+from html import escape
+from pathlib import Path
+from urllib.parse import unquote
+
+import yaml
+from pypdf import PdfReader
+
+from book.paper import document
+from book.paper.document import fingerprint
+
+ROOT = Path(__file__).resolve().parents[2]
+SITE = ROOT / "_build" / "html"
+NAME = "transformers-worked-out"
+FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking"]
+MARK = "printed from "  # before the fingerprint of the site, among the keywords
+NO_BROWSER = (
+    "printing needs Chromium, and there is none: install it (on Debian and Ubuntu "
+    "`apt-get install chromium`), name one in the environment variable CHROMIUM, or type "
+    "`.venv/bin/python -m playwright install chromium`"
+)
+READY = """async () => {
+    await window.MathJax?.startup.promise;
+    await Promise.all([...document.images].map(image => image.decode()));
+    await document.fonts.ready;
+}"""
+FILL = """pages => {
+    for (const number of document.querySelectorAll("[data-page-of]")) {
+        number.textContent = pages[number.dataset.pageOf] ?? "?";
+    }
+}"""
+
+
+# ---------------------------------------------------------------- the document
+
+
+def whole(site: Path, root: Path = ROOT) -> str:
+    """Give the document of a built site. Raises: ValueError where the site is not built."""
+    config = yaml.safe_load((root / "_config.yml").read_text("utf-8"))
+    pages = document.read_pages(site, document.load_toc(root), "About this book")
+    return document.join(
+        pages, title=config["title"], front=front(config, root, site), head=head(site)
+    )
+
+
+def head(site: Path) -> str:
+    """What the document loads: the site's colours of code and its MathJax, and our style."""
+    address = site.resolve().as_uri()
+    index = (site / "book" / "index.html").read_text("utf-8")
+    settings = max(
+        re.findall(r"window\.MathJax = (\{.*?\})</script>", any_page_with_maths(site) or index),
+        default="{}", key=len,
+    )  # fmt: skip
+    style = Path(__file__).with_name("paper.css").read_text("utf-8")
+    return (
+        f'<link rel="stylesheet" href="{address}/_static/pygments.css">\n'
+        f"<style>{style}</style>\n<script>window.MathJax = {settings}</script>\n"
+        f'<script src="{address}/_static/mathjax/tex-chtml.js"></script>'
+    )
+
+
+def any_page_with_maths(site: Path) -> str:
+    """Give the first page that sets MathJax up, or nothing."""
+    for page in sorted(site.glob("*/*.html")):
+        if "window.MathJax = " in (text := page.read_text("utf-8")):
+            return text
+    return ""
+
+
+def computed(root: Path) -> list[str]:
+    """The dates on which the outputs in the book were computed, the oldest first."""
+    stamps = json.loads((root / "book" / "outputs.json").read_text("utf-8"))
+    return sorted({stamp["computed"] for stamp in stamps.values()})
+
+
+def front(config: dict, root: Path, site: Path) -> str:
+    """The title page."""
+    dates = computed(root)
+    cover = (site.resolve() / "_static" / "cover.svg").as_uri()
+    return f"""<section class="title-page">
+<p class="book-title">{escape(config["title"])}</p>
+<p class="book-subtitle">An executable textbook on what happens inside a Transformer</p>
+<img src="{cover}" alt="">
+<div class="imprint">
+<p>{escape(config["author"])}</p>
+<p>Edition {escape(config["repository"]["branch"])}, printed from the book’s site. Its outputs were
+computed between {dates[0]} and {dates[-1]}; the foot of each chapter says with what.</p>
+<p>{escape(config["html"]["extra_footer"].strip())}</p>
+<p class="edition">On paper a prediction asks you to write down your guess. Its result, answers and
+hints stand at the end, with whatever else the site folds. Figures with sliders show their first
+position. Code that only draws or prints is left out: it is in the notebooks.</p>
+</div>
+</section>"""
+
+
+# ---------------------------------------------------------------- printing
+
+
+def chromium_path(playwright) -> str | None:
+    """Find a Chromium: the one that is named, the system's, or playwright's own."""
+    names = [os.environ.get("CHROMIUM", ""), "chromium", "chromium-browser", "google-chrome"]
+    found = [path for path in map(shutil.which, filter(None, names)) if path]
+    own = playwright.chromium.executable_path
+    return (found + [own] * Path(own).exists() + [None])[0]
+
+
+def printed(html: str) -> bytes:
+    """Print a document, with its page numbers filled in.
+
+    Raises: ValueError where there is no Chromium, or the numbers do not settle.
+    """
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
+        path = chromium_path(playwright)
+        if path is None:
+            raise ValueError(NO_BROWSER)
+        file = Path(folder, "book.html")
+        file.write_text(html, "utf-8")
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        try:
+            page = browser.new_page()
+            page.set_default_timeout(300_000)
+            page.goto(file.as_uri(), wait_until="load")
+            page.evaluate(READY)
+            before = None
+            for _ in range(4):
+                pdf = page.pdf(
+                    prefer_css_page_size=True, print_background=True, tagged=True, outline=True
+                )
+                pages = page_numbers(PdfReader(io.BytesIO(pdf)))
+                if pages == before:
+                    return pdf
+                before = pages
+                page.evaluate(FILL, pages)
+        finally:
+            browser.close()
+    raise ValueError("the page numbers move each time that they are filled in")
+
+
+def page_numbers(reader: PdfReader) -> dict[str, int]:
+    """Say on which page each target of a link stands, counted from 1."""
+    return {
+        unquote(name.removeprefix("/")): reader.get_destination_page_number(target) + 1
+        for name, target in reader.named_destinations.items()
+    }
+
+
+def signed(pdf: bytes, config: dict, date: str, mark: str) -> bytes:
+    """Write authors, the outputs' date and a mark into a PDF, in place of its printer's name.
+
+    Nothing moves: what is written is made as long as what it replaces. (A PDF whose printer says
+    something else is left as it is.)
+    """
+    day = f"(D:{date.replace('-', '')}000000Z)"
+    said = re.compile(rb"/Creator .*?/CreationDate \(.*?/ModDate \([^)]*\)", re.DOTALL)
+    found = said.search(pdf, 0, 4096)
+    author = config["author"].encode("ascii", "replace").decode()
+    wanted = f"/Author ({author})\n/Keywords ({mark})\n/CreationDate {day}\n/ModDate {day}".encode()
+    if not found or len(wanted) > len(found[0]):
+        return pdf
+    return pdf[: found.start()] + wanted.ljust(len(found[0])) + pdf[found.end() :]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; see the head of this module."""
+    parser = argparse.ArgumentParser(
+        prog="python -m book.paper",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--site", type=Path, default=SITE, help="a built site (_build/html)")
+    parser.add_argument("--out", type=Path, help=f"the file to write (_build/{NAME}.pdf)")
+    chosen = parser.parse_args(arguments)
+    out = chosen.out or ROOT / "_build" / f"{NAME}.pdf"
+    config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
+    try:
+        pdf = signed(
+            printed(whole(chosen.site)), config, computed(ROOT)[-1], MARK + fingerprint(chosen.site)
+        )
+    except (ValueError, OSError) as error:
+        print(f"pdf: {error}", file=sys.stderr)
+        return 2
+    out.write_bytes(pdf)
+    count = len(PdfReader(io.BytesIO(pdf)).pages)
+    print(f"The book on paper: {out} ({count} pages, {len(pdf) / 1e6:.1f} MB)")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
