@@ -143,11 +143,11 @@ def grade_all(
         options = {"number": number, "unsafe": told.without_sandbox}
         with Judge(course, limits, **options) as judge:
             while not failures:
-                with lock:
-                    item = next(queue, None)
-                if item is None:
-                    return
                 try:
+                    with lock:
+                        item = next(queue, None)
+                    if item is None:
+                        return
                     book.put(graded(judge, *item))
                 except Exception as error:
                     failures.append(error)
@@ -222,6 +222,9 @@ def report(book: Gradebook, course: Course, of: Assignment, roster: Roster | Non
     records = book.records()
     marks = book.update_marks(records, of)
     known = {record.student for record in records}
+    for student, task in sorted(marks):
+        if student not in known or task not in {one.name for one in of.tasks}:
+            print(f"marks.csv: {student}, {task} fits no hand-in; this line counts for nothing")
     missing = [one for one in roster.students if one.key not in known] if roster else []
     folder, title = book.folder, f"Problem set {of.chapter}"
     (folder / "feedback").mkdir(exist_ok=True)
@@ -234,7 +237,9 @@ def report(book: Gradebook, course: Course, of: Assignment, roster: Roster | Non
     if any(record.responses for record in records):
         write(folder / "to-mark.html", feedback.marking_page(records, of, marks))
     if roster:
-        done = {r.student: _total(r, of, marks) for r in records if not r.error}
+        by_hand = {student for (student, _), mark in marks.items() if mark.points is not None}
+        able = [r for r in records if not r.error or r.student in by_hand]
+        done = {r.student: _total(r, of, marks) for r in able}
         done = {student: total for student, total in done.items() if total is not None}
         strangers = roster.write(folder / "grades-to-import.csv", title, done, of.points)
         if strangers:

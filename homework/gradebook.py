@@ -98,9 +98,14 @@ class Gradebook:
         write(self.results / f"{record.student}.json", told + "\n")
 
     def records(self) -> list[Record]:
-        """All that is known, by student."""
-        names = sorted(path.stem for path in self.results.glob("[!.]*.json"))
-        return [record for name in names if (record := self.get(name)) is not None]
+        """All that is known, by student. Raises: ValueError that names a file that is damaged."""
+        found = []
+        for path in sorted(self.results.glob("[!.]*.json")):
+            record = self.get(path.stem)
+            if record is None:
+                raise ValueError(f"{path} is damaged; delete it and grade {path.stem} again")
+            found.append(record)
+        return found
 
     # ------------------------------------------------------------ points that a person gave
 
@@ -116,8 +121,9 @@ class Gradebook:
             text = raw.decode("cp1252", "replace")
         between = max(",;\t", key=text.partition("\n")[0].count)  # spreadsheets have their own
         found = {}
-        for line, row in enumerate(csv.DictReader(io.StringIO(text), delimiter=between), start=2):
-            mark = _mark(row, line, path)
+        reader = csv.DictReader(io.StringIO(text), delimiter=between)
+        for row in reader:
+            mark = _mark(row, reader.line_num, path)
             found[mark.student, mark.task] = mark
         return found
 
@@ -169,7 +175,8 @@ def _check(marks: dict[tuple[str, str], Mark], of: Assignment, path: Path) -> No
 
 def _asked(mark: Mark | None, record: Record, task) -> Mark:
     """The mark of a free response; points for an earlier answer are asked for again."""
-    answer = hashlib.sha256(record.responses[task.name].encode("utf-8", "replace")).hexdigest()[:10]
+    digest = hashlib.sha256(record.responses[task.name].encode("utf-8", "replace")).hexdigest()
+    answer = f"r{digest[:10]}"  # with a letter, or a spreadsheet may take it for a number
     if mark is None:
         return Mark(record.student, task.name, None, task.points, answer=answer)
     if mark.answer in ("", answer) or mark.points is None:

@@ -94,6 +94,8 @@ class Grading:
         self.results: dict[tuple[str, str], Result] = {}
         self.raised: dict[str, str] = {}
         self.end = time.monotonic() + self.limits.submission
+        if f"{BEFORE}/" in spoilt:
+            self.lost.add(BEFORE)
         for task, test in self._open():
             if f"{task.name}/" in spoilt:
                 self.lost.add(task.name)
@@ -131,7 +133,8 @@ class Grading:
         with student(self.limits, **self.how) as talk:
             for name, step in self._steps(talk, hidden):
                 try:
-                    self.say(f"{name or BEFORE}/")
+                    if name is not None:
+                        self.say(f"{name}/")
                     talk.deadline = min(time.monotonic() + self.limits.task, self.end)
                     step()
                 except LostError as error:

@@ -7,6 +7,7 @@ does not judge that answer again.
 
 import contextlib
 import multiprocessing
+import signal
 from dataclasses import dataclass
 
 from homework.assignment import Assignment
@@ -68,22 +69,18 @@ class Judge:
         self._end()
 
     def grade(self, raw: bytes) -> Graded:
-        """What comes of a file. Raises: RuntimeError where the judge itself fails."""
+        """What comes of a file. Raises: RuntimeError where the judge cannot start."""
         spoilt: list[str] = []
         while True:
+            if self.process is None:
+                self._start()
             try:
-                if self.process is None:
-                    self._start()
-                kind, told = self._answer(raw, spoilt)
+                return self._answer(raw, spoilt)
             except _LostJudge as lost:
                 self._end()
                 if not lost.at or lost.at in spoilt or len(spoilt) + 1 >= MOST_LOST:
                     return Graded(error=TOO_MUCH)
                 spoilt.append(lost.at)
-                continue
-            if kind == "failed":
-                raise RuntimeError(told)
-            return told
 
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
@@ -92,17 +89,22 @@ class Judge:
         self.process = context.Process(target=_serve, args=told, daemon=True)
         self.process.start()
         other.close()
-        if self._next("", 300.0)[0] != "ready":
-            raise RuntimeError("the judge does not start")
+        try:
+            kind, said = self._next("", 300.0)
+        except _LostJudge:
+            kind, said = "failed", "its process ended"
+        if kind != "ready":
+            self._end()
+            raise RuntimeError(f"the judge does not start: {said}")
 
-    def _answer(self, raw: bytes, spoilt: list[str]) -> tuple[str, object]:
+    def _answer(self, raw: bytes, spoilt: list[str]) -> Graded:
         at, within = "", self.limits.given + self.limits.task + PATIENCE
         with contextlib.suppress(OSError):  # it is lost; the next line says so
             self.pipe.send((raw, spoilt))
         while True:
             kind, told = self._next(at, within)
             if kind != "judging":
-                return kind, told
+                return told
             at = told
 
     def _next(self, at: str, within: float) -> tuple[str, object]:
@@ -131,6 +133,7 @@ class _LostJudge(Exception):
 
 def _serve(pipe, course: Course, limits: Limits, how: dict) -> None:
     """Grade the files that come, in the judge's process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the command, which ends this one
 
     def say(what: str) -> None:
         pipe.send(("judging", what))

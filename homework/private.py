@@ -30,7 +30,7 @@ import jinja2
 import nbformat
 from nbformat import NotebookNode
 
-from homework.assignment import Assignment, Task, Test, needed
+from homework.assignment import Assignment, Task, Test, names, needed
 
 FREE = "*Write your answer here.*"
 
@@ -154,13 +154,24 @@ def _with(judge: Callable, values: dict, file: Path) -> Callable[[object], None]
     for name in wanted:
         if name not in values:
             raise ValueError(f"{file}, {judge.__name__}: {name} is not drawn; {sorted(values)} are")
-    return lambda answer: judge(answer, **{name: values[name] for name in wanted})
+
+    def judged(answer: object) -> None:
+        said = judge(answer, **{name: values[name] for name in wanted})
+        if said is not None:  # such as False, which would count as right
+            raise TypeError(
+                f"{judge.__name__} must raise Wrong or return nothing, it gave {said!r}"
+            )
+
+    return judged
 
 
 def _made(name: str, made: dict, values: dict, chapter: str) -> Task:
     if not re.fullmatch(rf"{chapter}\.\d+", name):
         raise ValueError(f"a task of chapter {chapter} has a name such as {chapter}.8, not {name}")
     texts = {key: filled(text, values) for key, text in made["texts"].items()}
+    stub = nbformat.v4.new_code_cell(texts["stub"])
+    if "rubric" not in made and made["answer"] not in names(stub)[0]:
+        raise ValueError(f"the stub of {name} must define {made['answer']}, got {texts['stub']!r}")
     number, free = name.replace(".", "-"), "rubric" in made
     question = f"> **Exercise {name.partition('.')[2]}.** {texts['question'].strip()}"
     cells = [_cell(nbformat.v4.new_markdown_cell, f"question-{number}", question)]

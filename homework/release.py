@@ -39,8 +39,9 @@ METADATA = {"homework", "nbgrader", "tags", "editable", "deletable"}
 ABOUT = """# Problem set {chapter}: {title}
 
 {count} exercises, {points:g} points. Write your answers into the cells that ask for them, and run
-the check below each: it says what is wrong, not what is right. You may add cells wherever you need
-them. Run the cells from the top; a check stops "run all" until its exercise is done.
+the check below each, where there is one: it says what is wrong, not what is right. You may add
+cells wherever you need them. Run the cells from the top; a check stops "run all" until its exercise
+is done.
 
 When you hand in, hand in this notebook as a file that ends in `.ipynb` (in Colab: File, Download).
 It is run again without a network, and the cells that you were given are run as they were given to
@@ -285,19 +286,24 @@ def main(arguments: list[str] | None = None) -> int:
     shown = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser("homework.release", description=__doc__, formatter_class=shown)
     parser.add_argument("--chapter", required=True, help="two digits, such as 05")
-    parser.add_argument("--out", required=True, type=Path, help="the folder of the course")
+    parser.add_argument("--out", required=True, help="the folder of the course")
     parser.add_argument("--seed", default="", help="any text; draws the numbers of this course")
     parser.add_argument("--private", default="", help="your folder of hidden tests and tasks")
     parser.add_argument("--site", default="", help="where feedback links to: the book's address")
     told = parser.parse_args(arguments)
+    if not told.out:
+        print("homework: --out (OUT=) is missing: the folder of the course", file=sys.stderr)
+        return 2
     private = str(Path(told.private).resolve()) if told.private else ""
     try:
         course = Course(told.chapter, told.seed, private, site=told.site)
         said = tried(course.assignment())
-        path, of = release(course, told.out)
-    except ValueError as error:
+        path, of = release(course, Path(told.out))
+    except (ValueError, OSError, RuntimeError) as error:
         print(f"homework: {error}", file=sys.stderr)
         return 2
+    if private and not (Path(private) / f"{of.chapter}.py").exists():
+        print(f"note: there is no {of.chapter}.py in {private}; nothing of yours is in it")
     print(f"{path}: {len(of.tasks)} exercises, {of.points:g} points")
     print(f"nothing leaked; {said}")
     return 0

@@ -51,7 +51,8 @@ class Limits:
     what they really hold, looked at twice a second while an answer is waited for. files: all it
     writes, in MiB (they lie in memory, too). processes: at a time, threads counted. cpu: seconds of
     a process in all. answer, given: seconds on the clock for one question, and for a cell of the
-    release. task: seconds for all that one task asks. submission: seconds for all.
+    release. task: seconds for a task's cells, and again for its tests, in each of the two runs.
+    submission: seconds after which nothing new is judged.
     """
 
     memory: int = 3072
@@ -136,6 +137,7 @@ class Talk:
         self.given: list[Callable] = []  # functions of ours that it may ask for
         self.pending = bytearray()
         self.deadline = float("inf")  # on the monotonic clock, for any question
+        self.looked = time.monotonic()  # at what memory it holds
         self.process = subprocess.Popen(
             argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             env=environment,
@@ -203,10 +205,13 @@ class Talk:
         with selectors.DefaultSelector() as selector:
             selector.register(pipe, event)
             while (left := deadline - time.monotonic()) > 0:
-                if selector.select(min(left, 0.5)):
+                ready = selector.select(min(left, 0.5))
+                if time.monotonic() - self.looked > 0.5:
+                    self.looked = time.monotonic()
+                    if resident(self.process.pid) > self.limits.resident * 2**20:
+                        raise LostError("it took more memory than it may")
+                if ready:
                     return
-                if resident(self.process.pid) > self.limits.resident * 2**20:
-                    raise LostError("it took more memory than it may")
         raise LostError("it took longer than it may")
 
     def _send(self, line: bytes, deadline: float) -> None:
@@ -233,6 +238,8 @@ def _checked(told: object) -> dict[str, Any]:
     """A message from there, its texts cut. Raises: WireError where it is none."""
     if not isinstance(told, dict):
         raise WireError("the answer is no dict")
+    if not {"value", "error", "ask"} & set(told):
+        raise WireError("the answer says nothing")
     for name in ("error", "text", "ask"):
         if not isinstance(told.get(name, ""), str):
             raise WireError(f"{name} is no text")

@@ -151,7 +151,7 @@ def _unpacked(packed, fetch, depth: int) -> Any:
         (text,) = parts
         return float(text) if text in ("nan", "inf", "-inf") else float.fromhex(text)
     if tag == "complex":
-        return complex(*(_unpacked(part, fetch, depth + 1) for part in parts))
+        return complex(*(_unpacked(part, fetch, depth) for part in parts))
     if tag == "bytes":
         return base64.b64decode(parts[0], validate=True)
     if tag in ("list", "tuple", "set", "frozenset"):

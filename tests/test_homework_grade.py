@@ -196,6 +196,32 @@ def test_the_grader_stops_where_the_judge_itself_fails(tmp_path, capsys, monkeyp
     assert Gradebook(tmp_path / "course/grading/05").records() == []
 
 
+def test_a_judge_that_cannot_start_stops_the_command_and_marks_nobody(tmp_path, capsys):
+    """As where its private file has a fault, or somebody presses Ctrl-C while it starts."""
+    (tmp_path / "private").mkdir()
+    private = tmp_path / "private" / "05.py"
+    private.write_text("from homework.private import ProblemSet\nown = ProblemSet()\n")
+    with Judge(Course("05", private=str(tmp_path / "private")), SMALL) as one:
+        private.write_text("1 / 0")
+        with pytest.raises(RuntimeError, match="does not start: ZeroDivisionError"):
+            one.grade(b"{}")
+        assert one.process is None
+
+
+def test_whatever_fails_on_the_way_is_told_and_not_taken_for_done(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(sandbox, "check", lambda *_: None)
+    (tmp_path / "handed").mkdir()
+    for name in ("ada", "bob"):
+        (tmp_path / "handed" / f"{name}.ipynb").write_text("{}")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Gradebook, "get", full)
+    assert run(tmp_path) == 2
+    assert "No space left" in capsys.readouterr().err
+
+
 def test_the_record_of_a_course_comes_back(tmp_path):
     release(Course("05", "s", site="https://example.org"), tmp_path)
     told = json.loads((tmp_path / "05.json").read_text())

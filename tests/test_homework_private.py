@@ -94,6 +94,10 @@ def test_without_a_file_for_the_chapter_nothing_changes(tmp_path):
 @pytest.mark.parametrize(
     ("source", "said"),
     [
+        (
+            DRAW + TASK.replace('stub="x', 'stub="y'),
+            "the stub of 05.9 must define x, got 'y = ...'",
+        ),
         ("own = 3", "a ProblemSet named own, it has 3"),
         (HIDDEN, "n is not drawn"),
         (DRAW + HIDDEN + HIDDEN, "05.1 has two tests named more"),
@@ -110,3 +114,11 @@ def test_without_a_file_for_the_chapter_nothing_changes(tmp_path):
 def test_what_does_not_fit_is_told(merged, source, said):
     with pytest.raises(ValueError, match=said):
         merged(source)
+
+
+def test_a_hidden_test_that_answers_false_does_not_count_as_right(merged):
+    returns = HIDDEN.replace('    if answer != n: raise Wrong(f"{n}")', "    return answer == n")
+    hidden = merged(DRAW + returns)["05.1"].tests[1]
+    verdict = exercises.judged(hidden.judge, -1)
+    assert verdict.state == "Not right"
+    assert "must raise Wrong or return nothing, it gave False" in verdict.message

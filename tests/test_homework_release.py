@@ -176,12 +176,14 @@ def test_the_command_writes_two_files_and_says_what_it_tried(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("told", "said"),
     [
+        (["--chapter", "05", "--out", ""], "the folder of the course"),
         (["--chapter", "5"], "two digits (01, 02, 03"),
         (["--chapter", "05", "--private", "nowhere"], "private must be a folder"),
     ],
 )
 def test_wrong_words_are_told_and_nothing_is_written(told, said, tmp_path, capsys):
-    assert main([*told, "--out", str(tmp_path / "course")]) == 2
+    out = [] if "--out" in told else ["--out", str(tmp_path / "course")]
+    assert main([*told, *out]) == 2
     assert said in capsys.readouterr().err
     assert not (tmp_path / "course").exists()
 
