@@ -72,14 +72,14 @@ def table(folder):
 @LINUX
 def test_a_judge_that_is_lost_costs_its_own_test_and_is_replaced(course, monkeypatch):
     folder, of = course
-    monkeypatch.setattr(judge, "PATIENCE", 5.0)
+    monkeypatch.setattr(judge, "PATIENCE", -50.0)
     right = {task.name: task.solution for task in of.tasks}
     for rows in (2, 3, 4, 5):
         answer = f"counterexample = np.array([[1.0, 0], [3, 1]] + [[0.0, 0]] * {rows - 2})"
         raw = filled(of, right | {"05.5": answer})
         (folder / "handed" / f"rows{rows}.ipynb").write_bytes(raw)
     told = [str(folder / "handed"), "--assignment", "05", "--course", str(folder / "course")]
-    assert grade.main(told, replace(SMALL, given=10.0, task=8.0)) == 0
+    assert grade.main(told, replace(SMALL, given=60.0, task=20.0)) == 0
     points = {name: row[1] for name, row in table(folder).items() if name != "student"}
     assert points == {"rows2": "5", "rows3": "2", "rows4": "2", "rows5": "2"}
 

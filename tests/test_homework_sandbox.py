@@ -257,7 +257,7 @@ def test_what_is_said_of_an_error_is_cut_on_this_side_too(talk):
 def test_the_graders_environment_is_in_no_process_of_the_sandbox(monkeypatch):
     monkeypatch.setenv("SECRET_TOKEN", "sesame")
     with student(SMALL) as talk:
-        assert talk.process.pid > 0
+        run(talk, "pass")
         told = Path(f"/proc/{talk.process.pid}/environ").read_bytes()
     assert b"sesame" not in told
     assert b"PATH" in told

@@ -130,7 +130,7 @@ def test_the_folder_holds_the_site_and_nothing_of_the_build(built):
     top = {path.name for path in built.iterdir()}
     assert top == {
         "index.html", "search.html", "genindex.html", "searchindex.js", "objects.inv", ".buildinfo",
-        "book", "notebooks", "homework", "_sources", "_images", "_static",
+        "book", "notebooks", "homework", "_sources", "_images", "_static", "_downloads",
     }  # fmt: skip
     assert not [path for path in built.rglob("*") if path.suffix in (".doctree", ".pickle")]
 

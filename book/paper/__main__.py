@@ -15,6 +15,7 @@ import re
 import shutil
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from html import escape
 from pathlib import Path
 from urllib.parse import unquote
@@ -123,8 +124,14 @@ def chromium_path(playwright) -> str | None:
 def printed(html: str) -> bytes:
     """Print a document, with its page numbers filled in.
 
-    Raises: ValueError where there is no Chromium, or the numbers do not settle.
+    Raises: ValueError where there is no Chromium, or the numbers do not settle. A thread of its own
+    prints it, since playwright refuses one in which another playwright is at work.
     """
+    with ThreadPoolExecutor(1) as one:
+        return one.submit(_printed, html).result()
+
+
+def _printed(html: str) -> bytes:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
