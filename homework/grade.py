@@ -29,9 +29,10 @@ from filelock import Timeout
 from homework import feedback, sandbox
 from homework.assignment import ROOT, Assignment
 from homework.collect import Handed, collected
+from homework.files import write
 from homework.gradebook import Gradebook, Record, csv_text, standing
 from homework.judge import FAILED, Judge
-from homework.release import Course, edition, write
+from homework.release import Course, edition
 from homework.roster import Roster
 from homework.roster import read as read_roster
 from homework.sandbox import Limits, SandboxError
@@ -58,7 +59,8 @@ def main(arguments: list[str] | None = None, limits: Limits | None = None) -> in
         book = Gradebook(told.course / "grading" / told.assignment)
         with _Alone(book):
             grade_all(book, course, of, told, roster, limits or Limits())
-            return report(book, course, of, roster)
+            report(book, course, of, roster)
+        return 0
     except SandboxError as error:
         return _failed(UNSAFE.format(error))
     except (ValueError, OSError, RuntimeError) as error:
@@ -75,7 +77,7 @@ def _told(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--course", type=Path, default=Path("course"), help="default: course")
     parser.add_argument("--roster", type=Path, help="a CSV that Canvas or Moodle exports")
     parser.add_argument("--workers", type=int, default=min(4, os.cpu_count() or 1),
-                        help="submissions graded at a time; one for each core")  # fmt: skip
+                        help="submissions graded at a time (default: %(default)s)")  # fmt: skip
     parser.add_argument("--again", action="store_true", help="grade all of them again")
     parser.add_argument("--without-sandbox", action="store_true",
                         help="run students' code with your own rights")  # fmt: skip
@@ -203,7 +205,7 @@ def graded(judge: Judge, one: Handed, raw: bytes | None, key: str) -> Record:
 
 
 def fingerprint(course: Course, of: Assignment) -> str:
-    """Changes with whatever may change a grade: questions, tests, private file."""
+    """Changes with the questions, the chapter's judges, the private file and what it draws."""
     exercises = ROOT / "helpers" / "exercises"
     files = [exercises / "verdict.py", exercises / f"chapter{of.chapter}.py"]
     if course.private:
@@ -217,7 +219,7 @@ def fingerprint(course: Course, of: Assignment) -> str:
 # ---------------------------------------------------------------- what comes of it
 
 
-def report(book: Gradebook, course: Course, of: Assignment, roster: Roster | None) -> int:
+def report(book: Gradebook, course: Course, of: Assignment, roster: Roster | None) -> None:
     """Write tables and pages from what is known, and say where they are."""
     records = book.records()
     marks = book.update_marks(records, of)
@@ -246,7 +248,6 @@ def report(book: Gradebook, course: Course, of: Assignment, roster: Roster | Non
             print(f"not in the roster, so not in grades-to-import.csv: {', '.join(strangers)}")
     waiting = sum(points is None for r in records for points in standing(r, of, marks).values())
     print(_said(folder, records, missing, waiting))
-    return 0
 
 
 def _total(record: Record, of: Assignment, marks: dict) -> float | None:

@@ -21,8 +21,8 @@ from pathlib import Path
 from filelock import FileLock
 
 from homework.assignment import Assignment
+from homework.files import write
 from homework.grading import Result
-from homework.release import write
 from homework.roster import harmless
 
 MARKS = ("student", "task", "points", "of", "automatic", "answer", "remark")

@@ -144,7 +144,7 @@ class Grading:
                     ran.append(name)
 
     def _steps(self, talk: Talk, hidden: bool) -> Iterator[tuple[str | None, Callable[[], None]]]:
-        """What is run, in order, and whose it is: a task's, "before", or the release's own."""
+        """What is run, in order, and whose it is: a task's, BEFORE, or None (the release's)."""
         for cell in self.assignment.setup:
             yield None, self._given(talk, cell.source)
         if BEFORE not in self.lost:

@@ -20,6 +20,8 @@ from string import ascii_uppercase
 import nbformat
 from bs4 import BeautifulSoup, Tag
 
+from homework.files import write
+
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 RUN_FIRST = "run it first: make notebooks"
 STYLE = """
@@ -162,9 +164,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if unknown := [number for number in wanted if number not in notebooks]:
             raise ValueError(f"--chapter {unknown[0]}: there are {', '.join(notebooks)}")
         chapters = [(number, *questions(notebooks[number])) for number in wanted]
-        unfinished = options.out.with_name(options.out.name + ".tmp")
-        unfinished.write_text(page(chapters), "utf-8")
-        unfinished.replace(options.out)
+        write(options.out, page(chapters))
     except (ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -15,7 +15,6 @@ what they may not. Where there is a sandbox, the solutions are graded, and so is
 import argparse
 import hashlib
 import json
-import os
 import re
 import sys
 from collections.abc import Iterator
@@ -27,6 +26,7 @@ from nbformat import NotebookNode
 
 from homework import grading, sandbox
 from homework.assignment import QUESTION, Assignment, Task, assignment, chapter_file
+from homework.files import write
 from homework.private import with_private
 
 SHORTEST = 12  # characters of a line that tells anything
@@ -272,13 +272,6 @@ def tried(of: Assignment) -> str:
     open_ = [task.name for task in of.tasks if not task.solution and not task.free]
     told = "the solutions get all points, empty stubs none"
     return told + (f" (no solution given for {', '.join(open_)})" if open_ else "")
-
-
-def write(path: Path, text: str) -> None:
-    """Write a whole file or none."""
-    new = path.with_name(f".{path.name}.{os.getpid()}.new")
-    new.write_text(text, encoding="utf-8")
-    os.replace(new, path)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -54,7 +54,6 @@ DEFINED = re.compile(
     re.MULTILINE,
 )
 SURROGATES = re.compile("[\ud800-\udfff]")
-BLOCKS = ("body", "orelse", "finalbody")
 
 
 class UnreadableError(ValueError):
@@ -117,7 +116,6 @@ class _Cell:
     is_python: bool = False
     again: bool = False  # that was found before
     gives: set[str] = field(default_factory=set)  # tasks whose answer it defines
-    alters: set[str] = field(default_factory=set)  # tasks whose answer it changes in place
     role: str = ""  # code, prose, untouched (a stub), student; "" is not the student's
     task: str = ""  # where it belongs, "" is before the first
 
@@ -254,20 +252,16 @@ def plain_python(source: str) -> ast.Module | None:
         return None
 
 
-def defined(source: str) -> tuple[set[str], set[str]]:
-    """The global names that a cell defines, and those of things that it changes in place.
-
-    Where the cell does not parse, the first as far as lines begin with them.
-    """
+def defined(source: str) -> set[str]:
+    """The global names that a cell defines; where it is no Python, those that lines begin with."""
     return _defined(source, parsed(source))
 
 
-def _defined(source: str, tree: ast.Module | None) -> tuple[set[str], set[str]]:
+def _defined(source: str, tree: ast.Module | None) -> set[str]:
     if tree is None:
         found = DEFINED.finditer(source)
-        return {name.strip() for m in found for name in (m[1] or m[2]).split(",")}, set()
+        return {name.strip() for m in found for name in (m[1] or m[2]).split(",")}
     gives: set[str] = set()
-    alters: set[str] = set()
     left: list[ast.AST] = list(tree.body)
     while left:
         node = left.pop()
@@ -276,9 +270,9 @@ def _defined(source: str, tree: ast.Module | None) -> tuple[set[str], set[str]]:
         elif isinstance(node, ast.Import | ast.ImportFrom):
             gives |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
         else:
-            _assigned(node, gives, alters)
+            gives |= _assigned(node)
             left += _inside(node)
-    return gives, alters
+    return gives
 
 
 def _inside(node: ast.AST) -> list[ast.AST]:
@@ -290,21 +284,14 @@ def _inside(node: ast.AST) -> list[ast.AST]:
             if not (isinstance(node, loops) and n is node.target)]  # fmt: skip
 
 
-def _assigned(node: ast.AST, gives: set[str], alters: set[str]) -> None:
-    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-        alters.add(node.target.id)
-    elif isinstance(node, ast.Assign | ast.NamedExpr) or (
+def _assigned(node: ast.AST) -> set[str]:
+    if not isinstance(node, ast.Assign | ast.NamedExpr) and not (
         isinstance(node, ast.AnnAssign) and node.value is not None
     ):
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        for target in (n for t in targets for n in ast.walk(t)):
-            if isinstance(target, ast.Name) and isinstance(target.ctx, ast.Store):
-                gives.add(target.id)
-    kept = ast.Subscript | ast.Attribute
-    if isinstance(node, kept) and isinstance(node.ctx, ast.Store):
-        alters |= {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)}
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        alters |= {n.id for n in (node.func.value,) if isinstance(n, ast.Name)}
+        return set()
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    names = (n for t in targets for n in ast.walk(t) if isinstance(n, ast.Name))
+    return {name.id for name in names if isinstance(name.ctx, ast.Store)}
 
 
 # ------------------------------------------------------------- what was released
@@ -418,9 +405,8 @@ class _Repair:
         cell.is_python = tree is not None
         if cell.type != "code" and tree is None:
             return
-        gives, alters = _defined(cell.source, tree)
+        gives = _defined(cell.source, tree)
         cell.gives = {task for task, name in self.release.tasks.items() if name and name in gives}
-        cell.alters = {task for task, name in self.release.tasks.items() if name in alters}
         stubs = [self.release.cell("stub", task) for task in cell.gives]
         candidates = [c for c in (cell.claims, *stubs) if c and self.trees.get(c.id)]
         if candidates and (told := _dump(cell.source)):

@@ -24,15 +24,15 @@ import csv
 import hashlib
 import io
 import math
-import os
 import re
-import tempfile
 import unicodedata
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+
+from homework.files import write
 
 CANVAS, WORKSHEET, TABLE = "Canvas gradebook", "Moodle grading worksheet", "table"
 MOST_BYTES = 64 * 2**20  # of a roster
@@ -119,7 +119,7 @@ class Roster:
             cells = [*self._guarded(row), *[""] * (len(header) - len(row))]
             cells[column] = points(filled[at]) if at in filled else cells[column]
             table.append(cells)
-        _replace(path, self._text(self._canvas(table, column, of)))
+        write(Path(path), self._text(self._canvas(table, column, of)))
         return tuple(sorted(set(marks) - {student.key for student in self.students}))
 
     # -------------------------------------------------------------- finding
@@ -427,19 +427,3 @@ def harmless(text: str) -> str:
 def points(mark: float) -> str:
     """A number without an exponent and without needless zeros, to five places, as Moodle keeps."""
     return f"{round(mark, 5) + 0.0:.5f}".rstrip("0").rstrip(".")
-
-
-def _replace(path: Path, text: str) -> None:
-    """Write a file so that at any time the old or the new one is there, whole; in UTF-8."""
-    path = Path(path)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:50]}-")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
-        raise

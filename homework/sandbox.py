@@ -152,7 +152,7 @@ class Talk:
         self.end()
 
     def end(self) -> None:
-        """End the process and all that it started."""
+        """End the process, and in the sandbox all that it started."""
         self.process.kill()
         self.process.wait()
         self.process.stdin.close()

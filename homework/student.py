@@ -11,9 +11,10 @@ It is asked, one line at a time, with a dict, and answers each with a dict:
     {"value": …, "said": …}     what came of it, and what was written on the way
     {"error": …, "text": …}     or the type of what was raised, and its message
 
-What is not plain data stays here and is named by a number; so do functions of the grader that came
-as arguments: they are asked for by {"ask": name, "args": …}, before the answer. Nothing in this
-process is trusted: it holds no test and no right answer.
+What is not plain data stays here and is named by a number. Functions of the grader that came as
+arguments have a name with a g, and are asked for by {"ask": name, "args": …, "kwargs": …} first.
+The value of a call is [what it gave, the numbers of what was lent]. Nothing in this process is
+trusted: it holds no hidden test.
 """
 
 import contextlib

@@ -18,7 +18,8 @@ from pathlib import Path
 import nbformat
 
 from homework.assignment import ROOT
-from homework.release import Course, edition, write
+from homework.files import write
+from homework.release import Course, edition
 
 STUDENTS = {  # who hands in what, under a name as Canvas makes it
     "Ada Lovelace": "lovelaceada_101_9001_05.ipynb",

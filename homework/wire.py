@@ -5,9 +5,9 @@
 
 Plain are None, ..., booleans, numbers, text, bytes, lists, tuples, sets and dicts of these, NumPy
 arrays and scalars of numbers or booleans, torch tensors, and what stands for a thing that is lent
-(see `homework.lending`). Everything is rebuilt from built-in types, so that no method of a
-student's class, such as an `__eq__` that always agrees, comes across. Nothing is unpickled here,
-and nothing in a line can name a class or run code.
+(see `homework.lending`). Everything is made anew from built-in types, arrays and tensors, so that
+no method of a student's class, such as an `__eq__` that always agrees, comes across. Nothing is
+unpickled here, and nothing in a line can name a class or run code.
 """
 
 import base64

@@ -1,6 +1,7 @@
 """The sandbox: what students' code can reach, use up and break, by trying."""
 
 import shutil
+import socket
 import sys
 import time
 from pathlib import Path
@@ -112,9 +113,11 @@ def test_the_system_is_read_only(talk, path):
 
 def test_there_is_no_network(talk):
     refused(talk, "import socket; socket.create_connection(('1.1.1.1', 53), timeout=2)", "OSError")
-    refused(
-        talk, "socket.create_connection(('127.0.0.1', 22), timeout=2)", "ConnectionRefusedError"
-    )
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        socket.create_connection(("127.0.0.1", port), timeout=2).close()  # from here it is there
+        reach = f"socket.create_connection(('127.0.0.1', {port}), timeout=2)"
+        refused(talk, reach, "ConnectionRefusedError")
 
 
 def test_no_other_process_is_in_sight(talk):
