@@ -40,7 +40,7 @@ STATES = {
     "partial": "some points",
     "waits": "to be marked",
     "none": "no points",
-    "absent": "not handed in",
+    "absent": "no answer",
 }
 UNSEEN = re.compile(  # controls, what turns text round, what has no width, halves of characters
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
@@ -142,7 +142,6 @@ def student_page(
     marks: Marks,
     *,
     section: Callable[[str], Section | None] | None = None,
-    released: str = "",
 ) -> str:
     """A student's feedback as HTML: the total, and for each exercise what failed and what to read.
 
@@ -151,7 +150,6 @@ def student_page(
     `says`; notes, flags and rubrics it has not.
 
     section: of a task's name, the section that it rests on; linked where its address has a host.
-    released: the day of the feedback, as a text.
     """
     points = standing(record, of, marks)
     parts = [_part(task, record, points[task.name], marks, section) for task in of.tasks]
@@ -160,7 +158,7 @@ def student_page(
     graded = not record.error or any(part.marked for part in parts)
     return _page(
         "student.html", record=record, of=of, parts=parts, total=sum(given), waiting=waiting,
-        graded=graded, released=released,
+        graded=graded,
     )  # fmt: skip
 
 
@@ -285,18 +283,17 @@ def summary_page(
     marks: Marks,
     *,
     missing: Iterable[str] = (),
-    title: str = "",
 ) -> str:
     """How an assignment went, as HTML for the teacher: hidden tests have their names and messages.
 
     Totals are of the files that could be read; what a person has yet to mark counts 0 in them.
-    missing: who of the roster has not handed in. title: in the place of the chapter's.
+    missing: who of the roster has not handed in.
     """
     read = [record for record in records if not record.error]
     points = [standing(record, of, marks) for record in read]
     totals = [sum(filter(None, one.values())) for one in points]
     return _page(
-        "summary.html", of=of, title=title or f"Problem set {of.chapter}: {of.title}",
+        "summary.html", of=of,
         records=records, read=read, missing=list(missing), spread=_spread(totals),
         unfinished=sum(None in one.values() for one in points),
         bars=_histogram(totals, of.points),

@@ -27,12 +27,12 @@ from pathlib import Path
 from filelock import Timeout
 
 from homework import feedback, sandbox
-from homework.assignment import ROOT, Assignment
+from homework.assignment import Assignment, chapter_file
 from homework.collect import Handed, collected
 from homework.files import write
 from homework.gradebook import Gradebook, Record, csv_text, standing
-from homework.judge import FAILED, Judge
-from homework.release import Course, edition
+from homework.judge import Judge
+from homework.release import Course, edition, fingerprint, tried
 from homework.roster import Roster
 from homework.roster import read as read_roster
 from homework.sandbox import Limits, SandboxError
@@ -56,10 +56,16 @@ def main(arguments: list[str] | None = None, limits: Limits | None = None) -> in
                 told.source, told.course, *([Path(course.private)] if course.private else [])
             )
         roster = read_roster(told.roster) if told.roster else None
+        if roster:
+            roster.agrees(_title(of), of.points)
         book = Gradebook(told.course / "grading" / told.assignment)
         with _Alone(book):
-            grade_all(book, course, of, told, roster, limits or Limits())
-            report(book, course, of, roster)
+            version = fingerprint(course, of)
+            if version not in (course.tests, book.tried):
+                print(f"the tests have changed since the release: {tried(of)}", flush=True)
+                book.tried = version
+            grade_all(book, course, version, told, roster, limits or Limits())
+            report(book, course, of, version, roster)
         return 0
     except SandboxError as error:
         return _failed(UNSAFE.format(error))
@@ -93,11 +99,15 @@ def _failed(message: str) -> int:
 
 
 def _course(folder: Path, chapter: str) -> Course:
-    """How the assignment was released, or as the book has it where there is no record."""
+    """How the assignment was released. Raises: ValueError where there is no record of it."""
     path = folder / f"{chapter}.json"
     if not path.exists():
-        print(f"no release is recorded in {path}; graded as the book has it, without private tests")
-        return Course(chapter)
+        chapter_file(chapter)  # says so where there is no such chapter
+        raise ValueError(
+            f"there is no {path}, which says how the problem set was released: name the folder "
+            f"of the course by --course, or release it (make homework CHAPTER={chapter} "
+            f"OUT={folder}; without PRIVATE= it has the book's own tests)"
+        )
     try:
         course = Course(**json.loads(path.read_text("utf-8")))
     except (ValueError, TypeError) as error:
@@ -131,14 +141,16 @@ class _Alone:
 
 
 def grade_all(
-    book: Gradebook, course: Course, of: Assignment, told: argparse.Namespace,
+    book: Gradebook, course: Course, version: str, told: argparse.Namespace,
     roster: Roster | None, limits: Limits,
 ) -> None:  # fmt: skip
-    """Grade what is new or changed, and keep each result as soon as it is there."""
+    """Grade what is new or changed, and keep each result as soon as it is there.
+
+    version: the fingerprint of the problem set and its tests.
+    """
     handed = collected(told.source, roster, told.assignment)
     if not handed:
         raise ValueError(f"there is nothing to grade in {told.source}")
-    version = fingerprint(course, of)
     queue, lock, failures = iter(_open(book, handed, version, told.again)), threading.Lock(), []
 
     def work(number: int) -> None:
@@ -150,7 +162,7 @@ def grade_all(
                         item = next(queue, None)
                     if item is None:
                         return
-                    book.put(graded(judge, *item))
+                    book.put(replace(graded(judge, *item), tests=version))
                 except Exception as error:
                     failures.append(error)
 
@@ -161,6 +173,17 @@ def grade_all(
         time.sleep(0.1)  # where Ctrl-C is noticed
     if failures:
         raise RuntimeError(f"the grader failed and stopped: {failures[0]}") from failures[0]
+    _forget_doubles(book, {one.student for one in handed})
+
+
+def _forget_doubles(book: Gradebook, handed: set[str]) -> None:
+    """Drop what stands under another name, as a file does that was graded without a roster."""
+    records = book.records()
+    graded = {(record.key, record.file) for record in records if record.student in handed}
+    for record in records:
+        if record.student not in handed and record.key and (record.key, record.file) in graded:
+            print(f"{record.student} is in the list under another name now")
+            book.forget(record.student)
 
 
 def _open(
@@ -196,30 +219,19 @@ def graded(judge: Judge, one: Handed, raw: bytes | None, key: str) -> Record:
     if raw is None:
         return record
     found = judge.grade(raw)
-    if found.error.startswith(FAILED):  # which is no fault of the file's; the next run tries again
-        record = replace(record, key="")
     return replace(
-        record, error=found.error, notes=record.notes + found.notes, flags=found.flags,
+        record, key="" if found.ours else key, ours=found.ours,  # the next run tries ours again
+        error=found.error, notes=record.notes + found.notes, flags=found.flags,
         results=found.results, responses=dict(found.responses),
     )  # fmt: skip
-
-
-def fingerprint(course: Course, of: Assignment) -> str:
-    """Changes with the questions, the chapter's judges, the private file and what it draws."""
-    exercises = ROOT / "helpers" / "exercises"
-    files = [exercises / "verdict.py", exercises / f"chapter{of.chapter}.py"]
-    if course.private:
-        files.append(Path(course.private) / f"{of.chapter}.py")
-    told = [course.seed, edition(of).metadata["homework"]["edition"], *of.secrets]
-    told += [path.read_text("utf-8") for path in files if path.exists()]
-    told += [f"{task.name}/{test.name}/{test.points}" for task in of.tasks for test in task.tests]
-    return hashlib.sha256("\0".join(told).encode()).hexdigest()
 
 
 # ---------------------------------------------------------------- what comes of it
 
 
-def report(book: Gradebook, course: Course, of: Assignment, roster: Roster | None) -> None:
+def report(
+    book: Gradebook, course: Course, of: Assignment, version: str, roster: Roster | None
+) -> None:
     """Write tables and pages from what is known, and say where they are."""
     records = book.records()
     marks = book.update_marks(records, of)
@@ -228,10 +240,12 @@ def report(book: Gradebook, course: Course, of: Assignment, roster: Roster | Non
         if student not in known or task not in {one.name for one in of.tasks}:
             print(f"marks.csv: {student}, {task} fits no hand-in; this line counts for nothing")
     missing = [one for one in roster.students if one.key not in known] if roster else []
-    folder, title = book.folder, f"Problem set {of.chapter}"
+    folder = book.folder
     (folder / "feedback").mkdir(exist_ok=True)
+    pages = {}
     for record in records:
         page = feedback.student_page(record, of, marks, section=partial(section, site=course.site))
+        pages[record.student] = page
         write(folder / "feedback" / f"{record.student}.html", page)
     write(folder / "grades.csv", grades(records, of, marks, missing))
     names = [one.name or one.key for one in missing]
@@ -243,11 +257,17 @@ def report(book: Gradebook, course: Course, of: Assignment, roster: Roster | Non
         able = [r for r in records if not r.error or r.student in by_hand]
         done = {r.student: _total(r, of, marks) for r in able}
         done = {student: total for student, total in done.items() if total is not None}
-        strangers = roster.write(folder / "grades-to-import.csv", title, done, of.points)
+        strangers = roster.write(folder / "grades-to-import.csv", _title(of), done, of.points)
         if strangers:
             print(f"not in the roster, so not in grades-to-import.csv: {', '.join(strangers)}")
+    if old := [record.student for record in records if record.tests not in ("", version)]:
+        print(f"graded with earlier tests, since their files are not in it: {', '.join(old)}")
     waiting = sum(points is None for r in records for points in standing(r, of, marks).values())
     print(_said(folder, records, missing, waiting))
+
+
+def _title(of: Assignment) -> str:
+    return f"Problem set {of.chapter}"
 
 
 def _total(record: Record, of: Assignment, marks: dict) -> float | None:
@@ -280,7 +300,7 @@ def grades(records: list[Record], of: Assignment, marks: dict, missing: list) ->
 
 def _said(folder: Path, records: list[Record], missing: list, waiting: int) -> str:
     errors = sum(bool(record.error) for record in records)
-    look = sum(bool(record.flags or record.notes) for record in records)
+    look = sum(bool(record.flags or record.notes or record.error) for record in records)
     lines = [f"{len(records)} handed in, {errors} of them not readable, {look} to look at"]
     if missing:
         lines[0] += f", {len(missing)} of the roster not handed in"

@@ -35,7 +35,8 @@ class Record:
 
     key: of what was graded and with which tests; the same key need not be graded again. error: why
     there is nothing to grade, or "". notes, flags: for the teacher; a flag has task, what and line.
-    responses: answers that a person marks. when: the day and time of grading.
+    responses: answers that a person marks. when: the day and time of grading. tests: the
+    fingerprint of those it was judged by. ours: whether an error is the grader's fault.
     """
 
     student: str
@@ -48,6 +49,8 @@ class Record:
     results: tuple[Result, ...] = ()
     responses: dict[str, str] = field(default_factory=dict)
     when: str = ""
+    tests: str = ""
+    ours: bool = False
 
     def points(self) -> dict[str, float]:
         """Of each task that was judged by its tests."""
@@ -96,6 +99,21 @@ class Gradebook:
         """Keep what came of a submission, in the place of what was there."""
         told = json.dumps(asdict(record), indent=1, ensure_ascii=True)
         write(self.results / f"{record.student}.json", told + "\n")
+
+    def forget(self, student: str) -> None:
+        """Drop what is known of a student's submission, and the page of feedback."""
+        (self.results / f"{student}.json").unlink(missing_ok=True)
+        (self.folder / "feedback" / f"{student}.html").unlink(missing_ok=True)
+
+    @property
+    def tried(self) -> str:
+        """The fingerprint of the tests that were last tried on the solutions here, or ""."""
+        path = self.folder / "tried.txt"
+        return path.read_text("utf-8").strip() if path.exists() else ""
+
+    @tried.setter
+    def tried(self, version: str) -> None:
+        write(self.folder / "tried.txt", f"{version}\n")
 
     def records(self) -> list[Record]:
         """All that is known, by student. Raises: ValueError that names a file that is damaged."""

@@ -5,6 +5,7 @@ and see copies of plain data; a student's function is called in the sandbox, onc
 a judge calls it. So there is no test in the student's process to patch.
 """
 
+import contextlib
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from homework.wire import WireError
 
 LOST = "The process that ran this was ended: {}. It costs the points of this part alone."
 OVER = "The time for one submission was over before this part."
+END = 5.0  # seconds that a copy of the process has to end
 MOST_SAID = 2_000  # characters of a message
 BEFORE = ""  # stands for the cells before the first task where a task's name is asked for
 
@@ -77,7 +79,8 @@ class Grading:
 
     A cell or an answer that ends its process costs its own task or test; the others are run afresh
     without it. Hidden tests are judged in a second run: what a function saw of them can then not
-    come out in a message that the student is shown.
+    come out in a message that the student is shown. Both runs are copies of one process that has
+    run the release's first cells, so that starting, most of the time, is paid once.
     """
 
     def __init__(
@@ -94,6 +97,8 @@ class Grading:
         self.results: dict[tuple[str, str], Result] = {}
         self.raised: dict[str, str] = {}
         self.end = time.monotonic() + self.limits.submission
+        self.talk: Talk | None = None  # the process, kept from one run to the next
+        self.forks = False  # whether runs are in copies of it
         if f"{BEFORE}/" in spoilt:
             self.lost.add(BEFORE)
         for task, test in self._open():
@@ -108,13 +113,16 @@ class Grading:
             if not task.free and not self.answers.get(task.name):
                 for test in task.tests:
                     self._put(task, test, "Not yet", exercises.verdict.FILL_IN)
-        for hidden in (False, True):
-            while any(test.hidden == hidden for _, test in self._open()):
-                if time.monotonic() > self.end:
-                    for task, test in self._open():
-                        self._put(task, test, "Not right", OVER)
-                else:
-                    self._once(hidden)
+        try:
+            for hidden in (False, True):
+                while any(test.hidden == hidden for _, test in self._open()):
+                    if time.monotonic() > self.end:
+                        for task, test in self._open():
+                            self._put(task, test, "Not right", OVER)
+                    else:
+                        self._once(hidden)
+        finally:
+            self._leave()
         tests = [(task.name, test.name) for task in self.assignment.tasks for test in task.tests]
         return [self.results[key] for key in tests]
 
@@ -130,23 +138,53 @@ class Grading:
     def _once(self, hidden: bool) -> None:
         """Run the submission in a process until it ends or all tests of a kind are judged."""
         ran: list[str] = []  # the student's own cells, run in this process
-        with student(self.limits, **self.how) as talk:
+        name = None
+        try:
+            talk = self._entered()
             for name, step in self._steps(talk, hidden):
-                try:
-                    if name is not None:
-                        self.say(f"{name}/")
-                    talk.deadline = min(time.monotonic() + self.limits.task, self.end)
-                    step()
-                except LostError as error:
-                    self._blame(name, ran, error)
-                    return
+                if name is not None:
+                    self.say(f"{name}/")
+                talk.deadline = min(time.monotonic() + self.limits.task, self.end)
+                step()
                 if name is not None:
                     ran.append(name)
+        except LostError as error:
+            self._blame(name, ran, error)
+            self._leave()
+            return
+        if self.forks:
+            with contextlib.suppress(LostError):  # then the next run starts a process of its own
+                talk.ask(str, do="end", within=END)
+        else:
+            self._leave()
+
+    def _entered(self) -> Talk:
+        """A process in which the release's first cells were run, and nothing of the student's.
+
+        Where it can, it is a copy: what it leaves behind goes with it.
+        """
+        if self.talk is not None:
+            with contextlib.suppress(LostError):
+                return self._copied()
+            self._leave()
+        self.talk = student(self.limits, **self.how)
+        for cell in self.assignment.setup:
+            self._given(self.talk, cell.source)()
+        return self._copied()
+
+    def _copied(self) -> Talk:
+        self.talk.deadline = float("inf")
+        self.forks = bool(self.talk.ask(str, do="fork").get("value"))
+        return self.talk
+
+    def _leave(self) -> None:
+        """End the process, if there is one."""
+        if self.talk is not None:
+            self.talk.end()
+            self.talk = None
 
     def _steps(self, talk: Talk, hidden: bool) -> Iterator[tuple[str | None, Callable[[], None]]]:
         """What is run, in order, and whose it is: a task's, BEFORE, or None (the release's)."""
-        for cell in self.assignment.setup:
-            yield None, self._given(talk, cell.source)
         if BEFORE not in self.lost:
             yield BEFORE, self._cells(talk, BEFORE, self.before, hidden)
         for task in self.assignment.tasks:
@@ -204,7 +242,7 @@ class Grading:
             raise LostError(f"a cell of the release itself: {error}") from error
         if name is None:  # they left something behind that went off in a cell of the release
             self.lost |= set(ran)
-        if name == BEFORE or (name and not any(task == name for task in ran)):
+        if name is not None and name not in ran:
             self.lost.add(name)  # its cells, not its tests
         for task, test in self._open():
             if task.name in self.lost:

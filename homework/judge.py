@@ -27,10 +27,13 @@ TOO_MUCH = "the file could not be read: it takes too much memory or time"
 
 @dataclass(frozen=True)
 class Graded:
-    """What came of a file: an error, or results, notes, flags and free responses."""
+    """What came of a file: an error, or results, notes, flags and free responses.
 
-    student: str = ""
+    ours: whether the error is a fault of the grader's, not of the file's.
+    """
+
     error: str = ""
+    ours: bool = False
     results: tuple[Result, ...] = ()
     notes: tuple[str, ...] = ()
     flags: tuple[dict, ...] = ()
@@ -46,7 +49,6 @@ def graded(raw: bytes, of: Assignment, released, **options: object) -> Graded:
     results = grade(of, found.answers, before=found.before, **options)
     free = [task.name for task in of.tasks if task.free and task.name in found.answers]
     return Graded(
-        student=found.student,
         results=tuple(results),
         notes=found.notes,
         flags=tuple(vars(flag) for flag in flags(found)),
@@ -159,7 +161,7 @@ def _serve(pipe, course: Course, limits: Limits, how: dict) -> None:
             pipe.send(("done", Graded(error=TOO_MUCH)))
         except Exception as error:
             said = f"{type(error).__name__}: {str(error)[:200]}"
-            pipe.send(("done", Graded(error=f"{FAILED} ({said})")))
+            pipe.send(("done", Graded(error=f"{FAILED} ({said})", ours=True)))
 
 
 def _limit() -> None:

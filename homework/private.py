@@ -18,15 +18,18 @@ A test takes the student's answer and, by name, what was drawn; texts have it as
 
 import hashlib
 import inspect
+import math
 import random
 import re
 import runpy
+import traceback
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import jinja2
+import jinja2.meta
 import nbformat
 from nbformat import NotebookNode
 
@@ -55,6 +58,7 @@ class ProblemSet:
         The test takes an answer and, by name, what was drawn. It returns nothing when the answer
         is right and raises `Wrong` with a word for the teacher when it is not.
         """
+        _count(points, f"hidden({task!r})")
 
         def register(judge: Callable) -> Callable:
             self.tests.append((task, {"points": points, "says": says}, judge))
@@ -77,6 +81,8 @@ class ProblemSet:
 
     def free(self, name: str, *, question: str, rubric: dict[str, float]) -> None:
         """Add a question that a person marks: what they look for, and the points of each."""
+        for points in rubric.values():
+            _count(points, f"the rubric of {name}")
         texts = {"question": question, "given": "", "stub": FREE}
         self.tasks[name] = {"texts": texts, "rubric": tuple(rubric.items())}
 
@@ -85,30 +91,57 @@ class ProblemSet:
         self.left_out |= set(tasks)
 
 
+def _count(points: object, whose: str) -> None:
+    if not isinstance(points, int | float) or not 0 < points < math.inf:
+        raise ValueError(f"{whose}: points must be a number above 0, got {points!r}")
+
+
 def with_private(assignment: Assignment, folder: Path, seed: str, cells=()) -> Assignment:
     """The assignment with what a private folder has for its chapter; itself where that is nothing.
 
     seed: of the course, any text. cells: the chapter's, of which new tasks may need some.
-    Raises: ValueError where the folder or the file does not fit, and what the file itself raises.
+    Raises: ValueError where the folder or the file does not fit, or the file raises something.
     """
     if not folder.is_dir():
         raise ValueError(f"private must be a folder, got {str(folder)!r}")
     file = folder / f"{assignment.chapter}.py"
     if not file.exists():
         return assignment
-    own = runpy.run_path(str(file)).get("own")
+    own = _called(runpy.run_path, str(file), file=file).get("own")
     if not isinstance(own, ProblemSet):
         raise ValueError(f"{file} must have a ProblemSet named own, it has {own!r}")
-    return _merged(assignment, own, drawn(own, seed, assignment.chapter), file, cells)
+    values = _called(drawn, own, seed, assignment.chapter, file=file)
+    return _merged(assignment, own, values, file, cells)
+
+
+def _called(function: Callable, *args: object, file: Path) -> Any:
+    """What a function gives; what a teacher's file raises in it is told with its line."""
+    try:
+        return function(*args)
+    except SyntaxError as error:
+        raise ValueError(f"{file}, line {error.lineno}: {error.msg}") from error
+    except (Exception, SystemExit) as error:
+        lines = [at.lineno for at in traceback.extract_tb(error.__traceback__)
+                 if at.filename == str(file)]  # fmt: skip
+        where = f", line {lines[-1]}" if lines else ""
+        said = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        raise ValueError(f"{file}{where}: {said}") from error
 
 
 def drawn(own: ProblemSet, seed: str, chapter: str) -> dict[str, Any]:
-    """What a problem set draws for a course; the same seed gives the same."""
+    """What a problem set draws for a course; the same seed gives the same.
+
+    Raises: ValueError where a function that draws gives no dict.
+    """
     digest = hashlib.sha256(f"{seed}/{chapter}".encode()).digest()
     rng = random.Random(int.from_bytes(digest[:8]))
     values: dict[str, Any] = {}
     for function in own.draws:
-        values |= function(rng)
+        found = function(rng)
+        if not isinstance(found, dict):
+            name = getattr(function, "__name__", "draw")
+            raise ValueError(f"{name} must return what it draws as a dict by name, got {found!r}")
+        values |= found
     return values
 
 
@@ -129,14 +162,24 @@ def _merged(assignment: Assignment, own: ProblemSet, values: dict, file: Path, c
     for task in kept:
         if not task.points > 0:
             raise ValueError(f"{file}: task {task.name} has no points; give it a hidden test")
-    rubrics = "\n".join(text for task in kept for text, _ in task.rubric)
+    used, rubrics = _used(own), "\n".join(text for task in kept for text, _ in task.rubric)
     solutions = "\n".join(task.solution for task in kept)
     return replace(
         assignment,
         setup=tuple(needed(list(cells), kept)) if cells else assignment.setup,
         tasks=tuple(kept),
         secrets=(*assignment.secrets, file.read_text("utf-8"), rubrics, solutions),
+        drawn=tuple((name, value, name in used) for name, value in values.items()),
     )
+
+
+def _used(own: ProblemSet) -> set[str]:
+    """The names of drawn numbers that stand in a text or are asked for by a test."""
+    used = {name for _, _, judge in own.tests for name in inspect.signature(judge).parameters}
+    for made in own.tasks.values():
+        for text in (*made["texts"].values(), made.get("check", ""), made.get("solution", "")):
+            used |= jinja2.meta.find_undeclared_variables(jinja2.Environment().parse(text))
+    return used
 
 
 def _place(name: str) -> int:
@@ -166,8 +209,11 @@ def _with(judge: Callable, values: dict, file: Path) -> Callable[[object], None]
 
 
 def _made(name: str, made: dict, values: dict, chapter: str) -> Task:
-    if not re.fullmatch(rf"{chapter}\.\d+", name):
-        raise ValueError(f"a task of chapter {chapter} has a name such as {chapter}.8, not {name}")
+    if not re.fullmatch(rf"{chapter}\.\d*[1-9]", name):
+        raise ValueError(
+            f"a task of chapter {chapter} has a name such as {chapter}.8, not {name} (and none "
+            f"ends in 0: a spreadsheet takes {chapter}.10 for {chapter}.1)"
+        )
     texts = {key: filled(text, values) for key, text in made["texts"].items()}
     stub = nbformat.v4.new_code_cell(texts["stub"])
     if "rubric" not in made and made["answer"] not in names(stub)[0]:

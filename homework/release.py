@@ -25,7 +25,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from homework import grading, sandbox
-from homework.assignment import QUESTION, Assignment, Task, assignment, chapter_file
+from homework.assignment import QUESTION, ROOT, Assignment, Task, assignment, chapter_file
 from homework.files import write
 from homework.private import with_private
 
@@ -62,6 +62,7 @@ class Course:
     private: str = ""
     edition: str = ""
     site: str = ""
+    tests: str = ""  # the fingerprint of those that were tried on the solutions
 
     def assignment(self) -> Assignment:
         """The problem set, with the private part. Raises: ValueError as `with_private` does."""
@@ -72,6 +73,18 @@ class Course:
         cells = nbformat.read(notebook, as_version=4).cells
         first = next(at for at, cell in enumerate(cells) if QUESTION.search(cell.source))
         return with_private(found, Path(self.private), self.seed, cells[1:first])
+
+
+def fingerprint(course: Course, of: Assignment) -> str:
+    """Changes with the questions, the chapter's judges, the private file and what it draws."""
+    exercises = ROOT / "helpers" / "exercises"
+    files = [exercises / "verdict.py", exercises / f"chapter{of.chapter}.py"]
+    if course.private:
+        files.append(Path(course.private) / f"{of.chapter}.py")
+    told = [course.seed, edition(of).metadata["homework"]["edition"], *of.secrets]
+    told += [path.read_text("utf-8") for path in files if path.exists()]
+    told += [f"{task.name}/{test.name}/{test.points}" for task in of.tasks for test in task.tests]
+    return hashlib.sha256("\0".join(told).encode()).hexdigest()
 
 
 # ---------------------------------------------------------------- the edition
@@ -121,7 +134,8 @@ def _asked(source: str, task: Task) -> str:
     if task.free:
         told += ", marked by a person"
     elif hidden:
-        told += f", {hidden:g} of them for tests that you do not see"
+        part = "all" if hidden == task.points else f"{hidden:g}"
+        told += f", {part} of them for tests that you do not see"
     return f"{question}\n>\n> ({told})\n\n{rest}".rstrip() + "\n"
 
 
@@ -236,14 +250,18 @@ def _secret_lines(of: Assignment) -> set[str]:
 
 
 def release(course: Course, out: Path) -> tuple[Path, Assignment]:
-    """Write the edition and the course's record into a folder. Raises: ValueError, LeakError."""
+    """Write the edition and the course's record into a folder; the tests were `tried` before.
+
+    Raises: ValueError, LeakError.
+    """
     of = course.assignment()
     made = edition(of)
     text = nbformat.writes(made) + "\n"
     if found := leaks(text.encode(), of, made):
         raise LeakError(f"the student edition of {of.chapter} leaks: " + "; ".join(found))
     out.mkdir(parents=True, exist_ok=True)
-    record = replace(course, edition=made.metadata["homework"]["edition"])
+    told = {"edition": made.metadata["homework"]["edition"], "tests": fingerprint(course, of)}
+    record = replace(course, **told)
     write(out / f"{of.chapter}.json", json.dumps(vars(record), indent=1) + "\n")
     write(out / f"{of.chapter}.ipynb", text)
     return out / f"{of.chapter}.ipynb", of
@@ -298,6 +316,14 @@ def main(arguments: list[str] | None = None) -> int:
     if private and not (Path(private) / f"{of.chapter}.py").exists():
         print(f"note: there is no {of.chapter}.py in {private}; nothing of yours is in it")
     print(f"{path}: {len(of.tasks)} exercises, {of.points:g} points")
+    if of.drawn:
+        unused = {True: "", False: " (in no text and no test)"}
+        told_of = (f"{name} = {value}{unused[used]}" for name, value, used in of.drawn)
+        print("drawn: " + ", ".join(told_of))
+    if of.drawn and not told.seed:
+        print("note: there is no SEED; every course without one has these numbers")
+    if "/OWNER/" in of.install.source:
+        print("note: the book's address in the first cell is a place-holder until it has a home")
     print(f"nothing leaked; {said}")
     return 0
 

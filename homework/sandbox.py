@@ -6,6 +6,7 @@ the kernel hold what it uses; they do not hold root, so a grader that is root ha
 that owns nothing.
 """
 
+import compileall
 import itertools
 import os
 import selectors
@@ -161,7 +162,7 @@ class Talk:
     def ask(
         self, fetch: Callable[[str], object], *, within: float | None = None, **question: object
     ) -> dict[str, Any]:
-        """Put a question and give the answer, a dict with "value" or "error".
+        """Put a question and give the answer, a dict with "value" or "error" ("ended" for the end).
 
         fetch: gives what stands here for something that stays there. within: seconds, in place of
         those of the limits. Raises: WireError where the question cannot cross; LostError where the
@@ -176,6 +177,8 @@ class Talk:
             self._send(line, deadline)
             while True:
                 told = _checked(decode(self._line(deadline), fetch))
+                if "ended" in told and question["do"] != "end":
+                    raise LostError("the process has ended")
                 if "ask" not in told:
                     return told
                 self._send(self._reply(told), deadline)
@@ -238,7 +241,7 @@ def _checked(told: object) -> dict[str, Any]:
     """A message from there, its texts cut. Raises: WireError where it is none."""
     if not isinstance(told, dict):
         raise WireError("the answer is no dict")
-    if not {"value", "error", "ask"} & set(told):
+    if not {"value", "error", "ask", "ended"} & set(told):
         raise WireError("the answer says nothing")
     for name in ("error", "text", "ask"):
         if not isinstance(told.get(name, ""), str):
@@ -275,7 +278,7 @@ def student(limits: Limits, *, number: int = 0, unsafe: bool = False) -> Talk:
 
 
 def check(*private: Path) -> None:
-    """Start a sandbox and end it.
+    """Start a sandbox and end it; compile what runs in it, where nothing can be written.
 
     private: files and folders that it may not show. Raises: SandboxError that says what to do where
     it cannot be started or shows one of them, since Python itself is installed above it.
@@ -287,6 +290,7 @@ def check(*private: Path) -> None:
                     f"students' code would see {path}, for it lies in {place}, which it needs to "
                     "run Python; keep courses and private folders elsewhere"
                 )
+    compileall.compile_dir(ROOT / "helpers", quiet=2)
     tried = subprocess.run(command(Limits(), ["true"]), capture_output=True, text=True)
     if tried.returncode:
         raise SandboxError(

@@ -7,9 +7,12 @@ It is asked, one line at a time, with a dict, and answers each with a dict:
     {"do": "run", "source": …}                  run a cell, as a notebook would
     {"do": "value", "name": …}                  what a name stands for
     {"do": "call", "name": …, "args": …, "kwargs": …}   call something kept here
+    {"do": "fork"}              go on in a copy of this process, which spares the next run its start
+    {"do": "end"}               end the copy; this process goes on as it was
 
     {"value": …, "said": …}     what came of it, and what was written on the way
     {"error": …, "text": …}     or the type of what was raised, and its message
+    {"ended": …}                the copy has ended
 
 What is not plain data stays here and is named by a number. Functions of the grader that came as
 arguments have a name with a g, and are asked for by {"ask": name, "args": …, "kwargs": …} first.
@@ -111,7 +114,25 @@ def serve(questions, answers) -> None:
 
     student = Student(ask)
     for line in questions:
-        send(student.answer(decode(line, student.fetch)))
+        question = decode(line, student.fetch)
+        if question == {"do": "fork"}:
+            send(_forked())
+        elif question == {"do": "end"}:
+            os._exit(0)
+        else:
+            send(student.answer(question))
+
+
+def _forked() -> dict:
+    """Go on in a copy, which says whether there is one; this process waits and says that it ended.
+
+    What cells of the release made is there in both, so that they need not be run twice.
+    """
+    if sys.platform != "linux":
+        return {"value": False}
+    if (copy := os.fork()) == 0:
+        return {"value": True}
+    return {"ended": os.waitpid(copy, 0)[1]}
 
 
 def _leave_keyring() -> None:

@@ -120,7 +120,7 @@ def test_points_and_what_failed():
         ["Exercise", "Points", "of", "Result"],
         ["Exercise 1", "1", "4", "some points"],
         ["Exercise 2", "2", "2", "all points"],
-        ["Exercise 8", "0", "1.5", "not handed in"],
+        ["Exercise 8", "0", "1.5", "no answer"],
         ["Total", "3", "7.5", ""],
     ]
     assert "3 of 7.5 points" in words(page)
@@ -165,12 +165,12 @@ def test_a_task_that_was_not_handed_in():
     empty = [replace(r, points=0.0, state="Not yet", message=FILL_IN) for r in results()]
     for untouched in (empty, [empty[0], *results(0.0, 0.0, 0.0)[1:3], empty[3]]):
         page = feedback.student_page(record(results=tuple(untouched)), OF, {})
-        assert "You handed in nothing" in exercise(page, 1)
+        assert "There is no answer to this exercise" in exercise(page, 1)
         assert "did not see" not in exercise(page, 1)
         assert FILL_IN not in page
     raised = [replace(r, raised="NameError: x") for r in empty]
     page = feedback.student_page(record(results=tuple(raised)), OF, {})
-    assert "You handed in nothing" not in exercise(page, 1)
+    assert "There is no answer to this exercise" not in exercise(page, 1)
     assert "there was no answer to check" in exercise(page, 1)
 
 
@@ -266,7 +266,7 @@ def test_the_numbers_of_the_totals():
     assert said == "1 from 0 to under 1; 2 from 2 to under 3; 1 from 3 to under 4; " \
         "1 from 5 to under 6; 1 from 6 to under 7."  # fmt: skip
     assert table(page, "How many of 6") == [
-        ["Exercise", "all points", "some points", "to be marked", "no points", "not handed in",
+        ["Exercise", "all points", "some points", "to be marked", "no points", "no answer",
          "mean", "of"],
         ["1", "1", "2", "0", "3", "0", "1.17", "4"],  # (0 + 0 + 0 + 1 + 4 + 2) / 6
         ["2", "5", "0", "0", "1", "0", "1.67", "2"],
@@ -419,9 +419,9 @@ def all_pages(text: str) -> dict[str, str]:
     marks = mark(text, "05.2", 1.0, text) | mark(text, text, 1.0, text)
     done = marks | mark(text, "05.8", 1.0, text)
     return {
-        "student": feedback.student_page(one, OF, done, released=text),
+        "student": feedback.student_page(one, OF, done),
         "broken": feedback.student_page(wrong, OF, done),
-        "summary": feedback.summary_page([one, wrong], OF, marks, missing=[text], title=text),
+        "summary": feedback.summary_page([one, wrong], OF, marks, missing=[text]),
         "to mark": feedback.marking_page([one, wrong], OF, marks),
         "marked": feedback.marking_page([one, wrong], OF, done),
     }

@@ -9,7 +9,7 @@ import pytest
 from chapters import NOTEBOOKS
 
 from helpers.exercises.verdict import call
-from homework import sandbox
+from homework import grading, sandbox
 from homework.assignment import Test, assignment
 from homework.grading import grade
 from homework.sandbox import Limits
@@ -167,6 +167,51 @@ def test_what_a_function_saw_of_a_hidden_test_comes_out_nowhere():
     assert "seen" not in shown
     assert "[" in shown  # the spy did tell of the visible test's
     assert str(secret) not in shown
+
+
+ONE_HIDDEN = hidden(CHAPTER, lambda answer: call(answer, np.ones(2), np.ones((3, 2))))
+RIGHT = perfect(CHAPTER)["05.1"][0]
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """How many processes are started."""
+    count = []
+    start = sandbox.student
+    monkeypatch.setattr(grading, "student", lambda *a, **k: count.append(1) or start(*a, **k))
+    return count
+
+
+def test_both_runs_are_copies_of_one_process_and_neither_knows_of_the_other(started):
+    once = f"{RIGHT}\nopen('/tmp/run', 'a').write('x')\nseen = globals().get('seen', 0) + 1"
+    told = "assert seen == 1\ncounterexample = "
+    answers = perfect(CHAPTER) | {"05.1": [once]}
+    answers["05.5"] = [answers["05.5"][0].replace("counterexample = ", told)]
+    results = grade(ONE_HIDDEN, answers)
+    assert sum(r.points for r in results) == CHAPTER.points + 1
+    assert len(started) == 1
+
+
+@pytest.mark.parametrize(
+    ("trick", "processes"),
+    [
+        ("os.fork() or time.sleep(600)", 1),  # it leaves something behind
+        ("os._exit = lambda _: time.sleep(600)", 2),  # it does not end when it is told to
+    ],
+)
+def test_who_spoils_the_way_to_the_second_run_still_has_one(trick, processes, started, monkeypatch):
+    monkeypatch.setattr(grading, "END", 1.0)
+    spoilt = f"{RIGHT}\nimport os, sys, time\n{trick}"
+    results = grade(ONE_HIDDEN, perfect(CHAPTER) | {"05.1": [spoilt]})
+    assert sum(r.points for r in results) == CHAPTER.points + 1
+    assert len(started) == processes
+
+
+def test_who_ends_the_process_behind_the_copy_spoils_no_more_than_its_own_moment():
+    spoilt = f"{RIGHT}\nimport os\nos.kill(os.getppid(), 9)"
+    results = grade(ONE_HIDDEN, perfect(CHAPTER) | {"05.1": [spoilt]})
+    lost = {r.task for r in results if r.points < r.most}
+    assert lost <= {"05.1", "05.2"}  # the end comes a moment later, perhaps in the next cell
 
 
 def test_a_submission_has_its_time_and_the_rest_is_told():

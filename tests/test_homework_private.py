@@ -20,7 +20,7 @@ TASK = (
     ' solution="x = {{ n }}")\n@own.hidden("05.9", points=2)\ndef right(answer, n):\n'
     "    if answer != n: raise Wrong\n"
 )
-FREE_ONE = 'own.free("05.10", question="Why a {{ word }}?", rubric={"because": 1, "so": 2})\n'
+FREE_ONE = 'own.free("05.11", question="Why a {{ word }}?", rubric={"because": 1, "so": 2})\n'
 
 
 @pytest.fixture
@@ -64,8 +64,8 @@ def test_task_and_tests_have_the_same_numbers(merged):
 
 def test_a_free_response_has_a_rubric_and_stands_in_order(merged):
     tasks = merged(DRAW + TASK + FREE_ONE)
-    assert list(tasks)[-2:] == ["05.9", "05.10"]  # 10 after 9, not after 1
-    free = tasks["05.10"]
+    assert list(tasks)[-2:] == ["05.9", "05.11"]  # 11 after 9, not after 1
+    free = tasks["05.11"]
     assert (free.free, free.points, free.answer) == (True, 3, "")
     assert free.stub.cell_type == "markdown"
     assert free.stub.source == FREE
@@ -87,6 +87,13 @@ def test_a_new_task_brings_the_cells_of_the_chapter_that_it_needs(merged, tmp_pa
     assert any("something_alive =" in cell.source for cell in of.setup)
 
 
+def test_what_is_drawn_and_used_nowhere_is_known(tmp_path):
+    """As where { n } was written in place of {{ n }}."""
+    (tmp_path / "05.py").write_text(HEAD + DRAW + FREE_ONE)
+    found = with_private(OF, tmp_path, "s").drawn
+    assert {name: used for name, _, used in found} == {"n": False, "word": "{{ word }}" in FREE_ONE}
+
+
 def test_without_a_file_for_the_chapter_nothing_changes(tmp_path):
     assert with_private(OF, tmp_path, "s") is OF
 
@@ -102,13 +109,23 @@ def test_without_a_file_for_the_chapter_nothing_changes(tmp_path):
         (HIDDEN, "n is not drawn"),
         (DRAW + HIDDEN + HIDDEN, "05.1 has two tests named more"),
         (DRAW + HIDDEN.replace("def more", "def check"), "two tests named check"),
-        (DRAW + FREE_ONE + HIDDEN.replace("05.1", "05.10"), "05.10 is marked by a person"),
+        (DRAW + FREE_ONE + HIDDEN.replace("05.1", "05.11"), "05.11 is marked by a person"),
         (DRAW + HIDDEN.replace("05.1", "05.77"), r"no task '05.77'; there are \['05.1'"),
         ('own.leave_out("5.1")', "no task '5.1'"),
         ('own.task("06.9", question="", stub="", answer="x")', "a name such as 05.8, not 06.9"),
+        ('own.task("05.10", question="", stub="", answer="x")', "none ends in 0"),
         ('own.task("05.9", question="{{ m }}", stub="", answer="x")', "'m' is undefined"),
         ('own.task("05.9", question="{{ ", stub="", answer="x")', "drawn are"),
         ('own.task("05.9", question="?", stub="x = 1", answer="x")', "05.9 has no points"),
+        ("1 / 0", r"05\.py, line \d+: ZeroDivisionError: division by zero"),
+        ("raise SystemExit(1)", "SystemExit: 1"),
+        ("def f(:", r"05\.py, line \d+: "),
+        ('own.hidden("05.1")', "missing 1 required keyword-only argument: 'points'"),
+        ('own.hidden("05.1", points=-1)', "points must be a number above 0, got -1"),
+        ('own.hidden("05.1", points="2")', "points must be a number above 0, got '2'"),
+        ('own.free("05.8", question="?", rubric={"a": 0})', "the rubric of 05.8: points must be"),
+        ("@own.draw\ndef n(rng): pass", "n must return what it draws as a dict by name, got None"),
+        ("@own.draw\ndef n(rng): return {'n': rng.roll()}", "has no attribute 'roll'"),
     ],
 )
 def test_what_does_not_fit_is_told(merged, source, said):

@@ -1,6 +1,7 @@
 """The student edition holds what students need and nothing else; planted canaries are found."""
 
 import json
+import re
 import sys
 
 import nbformat
@@ -165,12 +166,19 @@ def test_the_command_writes_two_files_and_says_what_it_tried(tmp_path, capsys):
     said = capsys.readouterr().out
     assert "8 exercises, 20 points" in said
     assert "the solutions get all points, empty stubs none" in said
+    assert re.search(r"^drawn: word = \w+, place = \d, ratio = \d$", said, re.MULTILINE)
+    assert "there is no SEED" not in said
+    assert "all of them for tests that you do not see" in (
+        tmp_path / "a" / "course" / "05.ipynb"
+    ).read_text("utf-8")
     files = sorted(path.name for path in (tmp_path / "a" / "course").iterdir())
     assert files == ["05.ipynb", "05.json"]
     record = Course(**json.loads((tmp_path / "a" / "course" / "05.json").read_text()))
     assert record.seed == "spring"
     notebook = nbformat.read(tmp_path / "a" / "course" / "05.ipynb", 4)
     assert notebook.metadata.homework.edition == record.edition
+    assert main([*told[:4], "--private", str(TEMPLATE)]) == 0
+    assert "note: there is no SEED" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
