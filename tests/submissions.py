@@ -1086,14 +1086,14 @@ for act in (lambda: os.setuid(0), lambda: os.setgid(0), lambda: os.chroot("/tmp"
             lambda: os.mknod("/tmp/disk", 0o60666, os.makedev(8, 0)), lambda: os.nice(-5),
             lambda: resource.setrlimit(resource.RLIMIT_AS, (-1, -1)),
             lambda: resource.setrlimit(resource.RLIMIT_NPROC, (4096, 4096)),
-            lambda: os.kill(os.getppid() or 1, signal.SIGKILL)):
+            lambda: os.kill(1, signal.SIGKILL)):
     try:
         act()
         won |= os.getuid() == 0 or act.__code__.co_names[:1] != ("os",)
     except (OSError, ValueError):
         pass
 won |= libc.mount(b"none", b"/tmp", b"tmpfs", 0, b"") == 0
-won |= libc.ptrace(16, os.getppid(), 0, 0) == 0
+won |= libc.ptrace(16, 1, 0, 0) == 0
 """,
 )  # fmt: skip
 
