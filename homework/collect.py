@@ -10,10 +10,7 @@ What is found is hostile until shown otherwise (see `homework.archive`): what ca
 said, not raised.
 """
 
-import json
 import re
-import warnings
-from ast import literal_eval
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -24,13 +21,8 @@ from homework.attempts import Candidate, candidates, chosen
 from homework.filenames import PLATFORMS, Who, whose, without_ending
 from homework.layout import of_teacher, students_level, trees
 from homework.roster import Roster, Student, digest, orders, safe, unique
+from homework.studentcell import claimed
 
-MOST_NOTEBOOK = 16 * 2**20  # bytes of a notebook in which a name is looked for
-STUDENT = re.compile(
-    r"""^[ \t]*student[ \t]*=[ \t]*[rRuU]?("{3}.*?"{3}|'{3}.*?'{3}"""
-    r"""|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\d+)""",
-    re.MULTILINE,
-)
 UNKNOWN = "the roster has no such student, or several"
 
 
@@ -89,46 +81,6 @@ def collected(
             groups.setdefault(key, []).extend(candidates(tree, level, entry, who, assignment))
     hands = [_hand(people[key], found, roster) for key, found in groups.items() if found]
     return sorted(_distinct(hands, roster), key=lambda handed: handed.student)
-
-
-def claimed(data: bytes) -> str:
-    """What a notebook's student cell says: the text or number that is assigned to `student`.
-
-    It is read, never run; "" where there is none. The cell is the one of that id or kind, else any.
-    """
-    try:
-        notebook = json.loads(data) if len(data) <= MOST_NOTEBOOK else {}
-        sheets = [notebook, *notebook.get("worksheets", [])]
-        cells = [c for sheet in sheets for c in sheet.get("cells", []) if isinstance(c, dict)]
-    except (ValueError, RecursionError, AttributeError, TypeError):
-        return ""
-    texts = [(not _is_student_cell(cell), _assigned(cell)) for cell in cells]
-    return next((text for _, text in sorted(texts, key=lambda t: t[0]) if text), "")
-
-
-def _is_student_cell(cell: dict) -> bool:
-    metadata = cell.get("metadata")
-    homework = metadata.get("homework") if isinstance(metadata, dict) else None
-    kind = homework.get("kind") if isinstance(homework, dict) else None
-    return cell.get("id") == "hw-student" or kind == "student"
-
-
-def _assigned(cell: dict) -> str:
-    source = cell.get("source", cell.get("input", ""))
-    if isinstance(source, list):
-        source = "".join(line for line in source if isinstance(line, str))
-    if cell.get("cell_type") != "code" or not isinstance(source, str):
-        return ""
-    if not (found := STUDENT.search(source[:10_000])):
-        return ""
-    if found[1].isdigit():  # as it stands, for a number may begin with 0
-        return found[1]
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of \d in a text
-            return " ".join(str(literal_eval(found[1])).split())
-    except (ValueError, SyntaxError, MemoryError):
-        return ""
 
 
 def _hand(who: Who, found: list[Candidate], roster: Roster | None) -> Hand:

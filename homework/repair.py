@@ -8,20 +8,20 @@ itself (ids and metadata, which other programs drop and students can write). Not
 import ast
 import json
 import re
-import warnings
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from nbformat import NotebookNode
 
+from homework.cellcode import defined_in, parsed, source_of
+from homework.studentcell import is_student_cell, student_name
+
 MOST_BYTES = 64 * 2**20  # of a file
 MOST_CELLS = 5000
 MOST_CODE = 2**20  # characters of all code cells together
-LONGEST = 100_000  # characters of a cell; a longer one is searched, not parsed
 LONGEST_WORDS = 20_000  # characters of a cell that is no code and may have been
 ALIKE = 0.8  # share of words that a changed cell has in common with the released one
-LONGEST_NAME = 200  # characters of a student's name or number
 HAND_IN = "hand in the .ipynb file itself (Jupyter: File, Download; Colab: File, Download .ipynb)"
 
 # What a file is that begins so, and holds this in its first bytes.
@@ -42,17 +42,6 @@ OTHER_FILES = (
 SET_OF_ID = re.compile(r"(?:stub|check|exercise|solution)-(\d\d)-\d+")
 SET_OF_TASK = re.compile(r"(\d\d)\.\d+")
 CHECK_CALL = re.compile(r"exercises\.check\([ \t\n]{0,80}[\"'](\d\d)\.(\d+)[\"']")
-STUDENT = re.compile(r"^[ \t]*student[ \t]*=(?!=)[ \t]*(.*)$", re.MULTILINE)
-MAGIC = re.compile(  # IPython's own translation takes the square of a cell's length
-    r"^([ \t]*)(?:[%!?][^\n]*|[\w.]{1,80}\?{1,2}[ \t]*$|([\w \t,]{1,80}=[ \t]*)[%!][^\n]*)",
-    re.MULTILINE,
-)
-CELL_MAGIC = re.compile(r"[ \t\n]*%%")
-RUNS_HERE = re.compile(r"[ \t\n]*%%(?:time|capture|prun)\b[^\n]*")  # the rest is the cell's code
-DEFINED = re.compile(
-    r"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)|^([A-Za-z_][\w \t,]*)(?::[^=\n]*)?=(?!=)",
-    re.MULTILINE,
-)
 SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -194,7 +183,7 @@ def _cells(notebook: dict, notes: list[str]) -> Iterator[_Cell]:
         notes.append(f"damaged cells were left out: {broken}")
     odd = 0
     for at, cell in enumerate(cells):
-        written = _source(cell)
+        written = source_of(cell)
         source = SURROGATES.sub("\ufffd", written.replace("\0", "")).replace("\r\n", "\n")
         odd += "\0" in written or SURROGATES.search(written) is not None
         metadata = cell.get("metadata") if isinstance(cell.get("metadata"), dict) else {}
@@ -204,13 +193,6 @@ def _cells(notebook: dict, notes: list[str]) -> Iterator[_Cell]:
         notes.append(f"cells with impossible characters were cleaned: {odd}")
 
 
-def _source(cell: dict) -> str:
-    source = cell.get("source", cell.get("input"))
-    if isinstance(source, list):
-        return "".join(line for line in source if isinstance(line, str))
-    return source if isinstance(source, str) else ""
-
-
 def _type(cell: dict) -> str:
     kind = cell.get("cell_type")
     if kind in ("code", "markdown", "raw"):
@@ -218,80 +200,6 @@ def _type(cell: dict) -> str:
     if kind in ("heading", "html"):
         return "markdown"
     return "code" if "outputs" in cell or "input" in cell else "raw"
-
-
-# ------------------------------------------------------------- what code defines
-
-
-def parsed(source: str) -> ast.Module | None:
-    """The tree of a cell, lines for IPython translated; None where it is no Python, or too long."""
-    tree = plain_python(source)
-    if tree is not None or len(source) > LONGEST:
-        return tree
-    if body := RUNS_HERE.match(source):
-        return plain_python("\n" * source[: body.end()].count("\n") + source[body.end() :])
-    if CELL_MAGIC.match(source):
-        return ast.Module(body=[], type_ignores=[])
-    return plain_python(MAGIC.sub(_for_magic, source))
-
-
-def _for_magic(line: re.Match) -> str:
-    """What stands for a line of IPython's: nothing, or something assigned to the same name."""
-    return f"{line[1]}pass" if line[2] is None else f"{line[2]}None"
-
-
-def plain_python(source: str) -> ast.Module | None:
-    """The tree of a cell without lines for IPython; None where it is none, or too long."""
-    if len(source) > LONGEST:
-        return None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-
-
-def defined(source: str) -> set[str]:
-    """The global names that a cell defines; where it is no Python, those that lines begin with."""
-    return _defined(source, parsed(source))
-
-
-def _defined(source: str, tree: ast.Module | None) -> set[str]:
-    if tree is None:
-        found = DEFINED.finditer(source)
-        return {name.strip() for m in found for name in (m[1] or m[2]).split(",")}
-    gives: set[str] = set()
-    left: list[ast.AST] = list(tree.body)
-    while left:
-        node = left.pop()
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            gives.add(node.name)
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            gives |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
-        else:
-            gives |= _assigned(node)
-            left += _inside(node)
-    return gives
-
-
-def _inside(node: ast.AST) -> list[ast.AST]:
-    """What is in a node that runs with it: no functions' bodies, and no names of loops."""
-    if isinstance(node, ast.Lambda):
-        return []
-    loops = ast.For | ast.AsyncFor | ast.comprehension
-    return [n for n in ast.iter_child_nodes(node)
-            if not (isinstance(node, loops) and n is node.target)]  # fmt: skip
-
-
-def _assigned(node: ast.AST) -> set[str]:
-    if not isinstance(node, ast.Assign | ast.NamedExpr) and not (
-        isinstance(node, ast.AnnAssign) and node.value is not None
-    ):
-        return set()
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-    names = (n for t in targets for n in ast.walk(t) if isinstance(n, ast.Name))
-    return {name.id for name in names if isinstance(name.ctx, ast.Store)}
 
 
 # ------------------------------------------------------------- what was released
@@ -405,7 +313,7 @@ class _Repair:
         cell.is_python = tree is not None
         if cell.type != "code" and tree is None:
             return
-        gives = _defined(cell.source, tree)
+        gives = defined_in(cell.source, tree)
         cell.gives = {task for task, name in self.release.tasks.items() if name and name in gives}
         stubs = [self.release.cell("stub", task) for task in cell.gives]
         candidates = [c for c in (cell.claims, *stubs) if c and self.trees.get(c.id)]
@@ -476,8 +384,10 @@ class _Repair:
             return "code"
         if cell.gives:
             return "code"
+        if cell.claims is None and is_student_cell(cell.source):
+            return "student"
         if cell.claims is None:
-            return "student" if self._is_student(cell) else "" if _only_checks(cell) else "code"
+            return "" if _only_checks(cell) else "code"
         return self._changed(cell, cell.claims)
 
     def _words_for_code(self, cell: _Cell) -> str:
@@ -505,12 +415,6 @@ class _Repair:
         if released.kind == "given" and not is_copy:
             self.notes.append(f"a given cell {_of(released.task)} was changed ({released.id})")
         return "code"
-
-    def _is_student(self, cell: _Cell) -> bool:
-        if not STUDENT.match(cell.source):
-            return False
-        tree = parsed(cell.source)
-        return tree is None or len(tree.body) == 1
 
     # where it belongs
 
@@ -611,7 +515,7 @@ class _Repair:
 
     def _student(self) -> str:
         """What stands in the cell for the student's name."""
-        found = (_name(c.source) for c in self.cells if c.role == "student")
+        found = (student_name(c.source) for c in self.cells if c.role == "student")
         return next(filter(None, found), "")
 
 
@@ -674,18 +578,3 @@ def _without(placeholder: str, text: str) -> str:
         if line.strip() in (stripped := [one.strip() for one in lines]):
             del lines[stripped.index(line.strip())]
     return "\n".join(lines).strip()
-
-
-def _name(source: str) -> str:
-    """The name or number in a student's cell, also where the quotes were forgotten."""
-    for node in getattr(parsed(source), "body", ()):
-        is_it = isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "student"
-        if is_it and isinstance(node.value, ast.Constant):
-            return _one_line(str(node.value.value or ""))
-    if (found := STUDENT.search(source)) is None:
-        return ""
-    return _one_line(found[1][: 10 * LONGEST_NAME].partition("#")[0].strip(" \t\"'“”‘’„"))
-
-
-def _one_line(text: str) -> str:
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:LONGEST_NAME]

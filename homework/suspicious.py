@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from homework.repair import LONGEST, Submission, parsed, plain_python
+from homework.cellcode import LONGEST, parsed, plain_python
+from homework.repair import Submission
 
 MOST_FLAGS = 100  # of a submission
 LONGEST_LINE = 200  # characters of the line that is shown

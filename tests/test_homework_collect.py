@@ -1,6 +1,5 @@
 """One file a student, whatever the platform called it and whatever a student put there."""
 
-import json
 import os
 
 import pytest
@@ -9,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from homework import collect
-from homework.collect import claimed, collected
+from homework.collect import collected
 from homework.roster import read
 
 
@@ -100,50 +99,6 @@ def test_where_a_name_says_nothing_the_notebook_does(hand_in, kind):
 def test_a_chapters_own_name_is_nobodys(hand_in):
     found = hand_in({"05_attention_by_hand (1).ipynb": notebook("Ada")})
     assert [handed.student for handed in found] == ["ada"]
-
-
-@pytest.mark.parametrize(
-    ("cells", "text"),
-    [
-        (['student = "Ada"'], "Ada"),
-        (["student = 'Ada  Lovelace' # me"], "Ada Lovelace"),
-        (["# who\nstudent='O\\'Brien'\n%matplotlib"], "O'Brien"),
-        (["student = 00123"], "00123"),
-        (['student = """Ada"""'], "Ada"),
-        (['student = r"a\\d"'], "a\\d"),
-        (['student = ""', "x = 1", 'student = "Eve"'], "Eve"),
-        (["student = open('/etc/passwd').read()"], ""),
-        (['student = "\\x"'], ""),
-        (['the_student = "Ada"'], ""),
-        (["((((" * 1000 + 'student = "Ada"'], ""),
-    ],
-)
-def test_the_student_cell_is_read_not_run(cells, text):
-    made = [{"cell_type": "code", "source": source} for source in cells]
-    assert claimed(json.dumps({"cells": made}).encode()) == text
-
-
-def test_the_student_cell_counts_before_others():
-    other = {"cell_type": "code", "source": 'student = "Eve"'}
-    for mark in ({"id": "hw-student"}, {"metadata": {"homework": {"kind": "student"}}}):
-        cells = [other, {"cell_type": "code", "source": ["student = ", '"Ada"'], **mark}]
-        assert claimed(json.dumps({"cells": cells}).encode()) == "Ada"
-
-
-@pytest.mark.parametrize(
-    "data",
-    [b"", b"\xff", b"[]", b"3", b"null", b"[" * 100_000, b'{"cells": 3}', b'{"cells": [3, null]}',
-     b'{"cells": [{"cell_type": "code", "source": 3}]}', b'{"worksheets": null}',
-     b'{"cells": [{"metadata": [], "id": {}, "source": [1, null]}]}'],
-)  # fmt: skip
-def test_what_is_no_notebook_says_nothing(data):
-    assert claimed(data) == ""
-
-
-def test_a_very_large_notebook_is_not_taken_apart(monkeypatch):
-    monkeypatch.setattr(collect, "MOST_NOTEBOOK", 100)
-    assert len(notebook("Ada")) > 100
-    assert claimed(notebook("Ada")) == ""
 
 
 # ------------------------------------------------------- whose it is, by the roster

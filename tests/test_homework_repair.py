@@ -12,7 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from homework import repair
-from homework.repair import UnreadableError, defined, repaired
+from homework.cellcode import defined
+from homework.repair import UnreadableError, repaired
 
 NOTHING = "    # yours\n    raise NotImplementedError"
 STUBS = {
