@@ -3,6 +3,7 @@
     read(path)                            a roster from a CSV export
     roster.match(id, login, name)         the student of these, or None
     roster.find(text)                     the student whom a free text names, or None
+    roster.agrees(title, of)              whether it can be written; raises ValueError if not
     roster.write(path, title, marks, of)  the same table with an assignment's column
 
 Three forms are told apart by their columns:
@@ -32,10 +33,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from homework import tables
 from homework.files import write
+from homework.tables import folded, harmless
 
 CANVAS, WORKSHEET, TABLE = "Canvas gradebook", "Moodle grading worksheet", "table"
-MOST_BYTES = 64 * 2**20  # of a roster
 LONGEST_KEY = 64  # characters
 IDENTIFYING = (
     "student", "lastname", "firstname", "id", "sis user id", "sis login id", "integration id",
@@ -48,11 +50,10 @@ LOGINS = (  # the first that is filled in is the student's key
     "sis login id", "login", "login id", "username", "user name", "email", "email address",
     "e-mail", "sis user id", "id number", "student id", "student number", "integration id", "id",
 )  # fmt: skip
+KNOWN = frozenset({*IDENTIFYING, *NAMES, *FIRST, *LAST, *LOGINS})
 READ_BACK = ("identifier", "grade", "maximum grade", "feedback comments", *IDENTIFYING[3:], *LOGINS)
 ASKED = "a Canvas gradebook, a Moodle grading worksheet, or columns such as student, name, email"
 DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?")  # no file names on Windows
-FORMULA = re.compile(r"(^|[;,|\t\r\n])(?=[\s\ufeff]*[=+\-@＝＋－＠])")
-NUMBER = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)%?|-")
 UNDECOMPOSED = str.maketrans(
     {"ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i", "ħ": "h"}
 )
@@ -104,13 +105,13 @@ class Roster:
 
         title: of the assignment's column, with or without Canvas's number. marks: points by key; a
         student without one keeps the cell as it is, mostly empty. of: points there are. Raises:
-        ValueError for marks outside 0 … of, and where the platform has another maximum.
+        ValueError for marks outside 0 … of, and where it does not agree (see `agrees`).
         """
         for key, mark in marks.items():
             if not (math.isfinite(mark) and -1e-9 <= mark <= of + 1e-9):
                 raise ValueError(f"{key} has {mark} points; a mark is from 0 to {of}")
+        self.agrees(title, of)
         column = self._column(title)
-        self._agree(column, of)
         header = [*self.header, title] if column == len(self.header) else list(self.header)
         filled = {student.row: marks[student.key] for student in self.students
                   if student.key in marks}  # fmt: skip
@@ -121,6 +122,29 @@ class Roster:
             table.append(cells)
         write(Path(path), self._text(self._canvas(table, column, of)))
         return tuple(sorted(set(marks) - {student.key for student in self.students}))
+
+    def agrees(self, title: str, of: float) -> None:
+        """Raise the ValueError that `write` would raise for any marks of this assignment.
+
+        It does where the title names several columns, or one that says who the students are, and
+        where the platform counts another number of points as all.
+        """
+        column = self._column(title)
+        at, rows = column, [row for row in self.rows if _is_points(row)]
+        if self.kind == WORKSHEET and "maximum grade" in folded(self.header):
+            at, rows = folded(self.header).index("maximum grade"), list(self.rows)
+        elif self.kind != CANVAS or column == len(self.header):
+            return
+        for most in {row[at].strip().replace(",", ".") for row in rows} - {""}:
+            with suppress(ValueError):
+                if not math.isclose(float(most), of, abs_tol=0.01):
+                    break
+        else:
+            return
+        raise ValueError(
+            f"the {self.kind} has {most} points for this assignment, the marks are of "
+            f"{points(of)}: give it {points(of)} points on the platform and export again"
+        )
 
     # -------------------------------------------------------------- finding
 
@@ -174,30 +198,11 @@ class Roster:
         return fits[0] if fits else len(self.header)
 
     def _identify(self) -> set[int]:
-        known = {*IDENTIFYING, *NAMES, *FIRST, *LAST, *LOGINS}
-        return {at for at, name in enumerate(_folded(self.header)) if name in known}
-
-    def _agree(self, column: int, of: float) -> None:
-        """Raise ValueError where the platform counts another number of points as all."""
-        at, rows = column, [row for row in self.rows if _is_points(row)]
-        if self.kind == WORKSHEET and "maximum grade" in _folded(self.header):
-            at, rows = _folded(self.header).index("maximum grade"), list(self.rows)
-        elif self.kind != CANVAS or column == len(self.header):
-            return
-        for most in {row[at].strip().replace(",", ".") for row in rows} - {""}:
-            with suppress(ValueError):
-                if not math.isclose(float(most), of, abs_tol=0.01):
-                    break
-        else:
-            return
-        raise ValueError(
-            f"the {self.kind} has {most} points for this assignment, the marks are of "
-            f"{points(of)}: give it {points(of)} points on the platform and export again"
-        )
+        return {at for at, name in enumerate(folded(self.header)) if name in KNOWN}
 
     def _guarded(self, row: tuple[str, ...]) -> list[str]:
         """The cells, with those no platform reads back made harmless to a spreadsheet."""
-        names = _folded(self.header)
+        names = folded(self.header)
         return [
             text if name in READ_BACK else harmless(text)
             for name, text in zip(names, row, strict=True)
@@ -207,7 +212,7 @@ class Roster:
         """Of a Canvas gradebook what an import needs; any other table as it is."""
         if self.kind != CANVAS:
             return table
-        at = [n for n, name in enumerate(_folded(self.header)) if name in IDENTIFYING]
+        at = [n for n, name in enumerate(folded(self.header)) if name in IDENTIFYING]
         possible = [row for row in self.rows if _is_points(row)] or [("    Points Possible",)]
         first = [*possible[0], *[""] * len(table[0])]
         people = [table[student.row + 1] for student in self.students]
@@ -233,52 +238,20 @@ def read(path: Path) -> Roster:
 
     Raises: ValueError where there is no such file, or it is no roster.
     """
-    text = _decoded(Path(path))
-    mark, text = ("\ufeff", text[1:]) if text.startswith("\ufeff") else ("", text)
-    csv.field_size_limit(MOST_BYTES)  # a long answer in a cell is no reason to stop
-    tables = {delimiter: _rows(text, delimiter, path) for delimiter in ",;\t"}
-    delimiter = max(tables, key=lambda d: _recognised(tables[d][:1]))
-    header, *rows = tables[delimiter] or [()]
+    try:
+        table = tables.read(path, KNOWN | {"identifier", "grade"})
+    except ValueError as error:
+        raise ValueError(f"{error}; a roster is {ASKED}") from error
+    header = table.header
     kind = _kind(header)
     if not kind:
         raise ValueError(f"{path} has the columns {[*header][:20]}; a roster is {ASKED}")
-    rows = [_fitted(row, header, path) for row in rows]
-    return Roster(kind, header, tuple(rows), _students(kind, header, rows), delimiter, mark)
-
-
-def _decoded(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
-        if len(data) > MOST_BYTES:
-            raise ValueError(f"{path} is larger than {MOST_BYTES} bytes; a roster is {ASKED}")
-        return data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not UTF-8: save it as “CSV UTF-8”") from error
-    except OSError as error:
-        raise ValueError(
-            f"{path} cannot be read ({error.strerror}); a roster is {ASKED}"
-        ) from error
-
-
-def _rows(text: str, delimiter: str, path: Path) -> list[tuple[str, ...]]:
-    """The rows that are not blank."""
-    try:
-        rows = [
-            tuple(row) for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-        ]
-    except csv.Error as error:
-        raise ValueError(f"{path} is no CSV ({error}); a roster is {ASKED}") from error
-    return [row for row in rows if any(cell.strip() for cell in row)]
-
-
-def _recognised(header: list[tuple[str, ...]]) -> int:
-    known = {*IDENTIFYING, *NAMES, *FIRST, *LAST, *LOGINS, "identifier", "grade"}
-    return sum(name in known for row in header for name in _folded(row))
+    students = _students(kind, header, table.rows)
+    return Roster(kind, header, table.rows, students, table.delimiter, table.mark)
 
 
 def _kind(header: tuple[str, ...]) -> str:
-    names = set(_folded(header))
+    names = set(folded(header))
     if "id" in names and names & {"student", "lastname"} and names & {"section", "sis login id"}:
         return CANVAS
     if "identifier" in names:
@@ -286,23 +259,10 @@ def _kind(header: tuple[str, ...]) -> str:
     return TABLE if names & {*NAMES, *FIRST, *LAST, *LOGINS} else ""
 
 
-def _fitted(row: tuple[str, ...], header: tuple[str, ...], path: Path) -> tuple[str, ...]:
-    """A row as long as the header; programs leave out or add empty cells at the end."""
-    if any(cell.strip() for cell in row[len(header) :]):
-        raise ValueError(
-            f"{path}: the row {row[0]!r} has {len(row)} cells, the header {len(header)}"
-        )
-    return (*row, *[""] * (len(header) - len(row)))[: len(header)]
-
-
-def _folded(header: Iterable[str]) -> list[str]:
-    return [" ".join(name.split()).casefold() for name in header]
-
-
 def _titles(header: Iterable[str]) -> list[str]:
     """Assignments' titles, of "05 (4711)" in Canvas and "Assignment: 05 (Real)" in Moodle."""
     strip = re.compile(r"^assignment:\s*|\s*\((\d+|real)\)$")
-    return [strip.sub("", name) for name in _folded(header)]
+    return [strip.sub("", name) for name in folded(header)]
 
 
 def _is_points(row: tuple[str, ...]) -> bool:
@@ -316,13 +276,13 @@ def _is_person(kind: str, row: tuple[str, ...]) -> bool:
     return kind != CANVAS or not (_is_points(row) or hidden)
 
 
-def _students(kind: str, header: tuple[str, ...], rows: list[tuple[str, ...]]) -> tuple:
+def _students(kind: str, header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> tuple:
     students, taken = [], set()
     for at, row in enumerate(rows):
         if not _is_person(kind, row):
             continue
         cells = {}
-        for name, text in zip(_folded(header), row, strict=True):
+        for name, text in zip(folded(header), row, strict=True):
             cells.setdefault(name, text.strip())
         name, number, logins = _name(cells), _number(kind, cells), _logins(kind, cells)
         key = unique(safe(next(iter([*logins, number, name]), "") or f"{name}_{number}"), taken)
@@ -413,15 +373,6 @@ def unique(key: str, taken: set[str]) -> str:
 
 
 # ---------------------------------------------------------------- cells and files
-
-
-def harmless(text: str) -> str:
-    """A cell that no spreadsheet takes for a formula: before =, +, -, @ stands an apostrophe.
-
-    So it does after what another spreadsheet takes for the end of a cell. Numbers and a lone "-"
-    stay as they are. See owasp.org: CSV Injection.
-    """
-    return text if NUMBER.fullmatch(text.strip()) else FORMULA.sub(r"\1'", text)
 
 
 def points(mark: float) -> str:
