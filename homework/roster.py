@@ -39,6 +39,8 @@ from homework.tables import folded, harmless
 
 CANVAS, WORKSHEET, TABLE = "Canvas gradebook", "Moodle grading worksheet", "table"
 LONGEST_KEY = 64  # characters
+LONGEST_FULL = 50  # characters of a name in a file's name
+UNNAMED = frozenset('_/\\:*?"<>|')  # what no part of a file's name may hold
 IDENTIFYING = (
     "student", "lastname", "firstname", "id", "sis user id", "sis login id", "integration id",
     "root account", "section",
@@ -145,6 +147,19 @@ class Roster:
             f"the {self.kind} has {most} points for this assignment, the marks are of "
             f"{points(of)}: give it {points(of)} points on the platform and export again"
         )
+
+    def feedback_file(self, student: Student, name: str = "feedback.html") -> str:
+        """The name under which Moodle takes a file of feedback for a student.
+
+        Moodle splits it at "_" into a full name, the number that counts, "assignfeedback", "file"
+        and the file's own name. Raises: ValueError where the roster has no such number.
+        """
+        if self.kind != WORKSHEET or not student.id:
+            raise ValueError(f"the {self.kind} has no number by which Moodle knows {student.key}")
+        kept = (" " if c in UNNAMED or unicodedata.category(c)[0] == "C" else c
+                for c in student.name)  # fmt: skip
+        full = " ".join("".join(kept).split()).lstrip(".~ ")[:LONGEST_FULL].strip()
+        return f"{full or 'Participant'}_{student.id}_assignfeedback_file_{name}"
 
     # -------------------------------------------------------------- finding
 
