@@ -33,15 +33,19 @@ MOST_NOTES = 5  # on files of a student that are left out
 
 @dataclass(frozen=True)
 class Candidate:
-    """A file that might count, what ranks it, and "" or why it cannot be read."""
+    """A file that might count, what ranks it, "" or why it cannot be read, and where the file,
+    folder or zip lies that was handed in and in which it is.
+    """
 
     place: Place
     shown: str
     rank: tuple
     problem: str = ""
+    entry: Place | None = None
 
 
-def _is_notebook(candidate: Candidate) -> bool:
+def is_notebook(candidate: Candidate) -> bool:
+    """Whether its name says that it is a notebook."""
     return candidate.rank[0] >= 2
 
 
@@ -49,13 +53,14 @@ def candidates(
     tree: Tree, level: tuple[str, ...], entry: Entry, who: Who, assignment: str | None
 ) -> list[Candidate]:
     """The files that an entry stands for: itself, those in a folder, and those in a zip."""
-    if entry.kind != "folder":
-        return list(_looked_into((entry.name,), entry, who))
     found: list[Candidate] = []
-    for top in _of_assignment(tree, (*level, entry.name), assignment):
-        for parts, inner in files_below(tree, top):
-            found += _looked_into(parts[len(level) :], inner, who)
-    return found
+    if entry.kind != "folder":
+        found += _looked_into((entry.name,), entry, who)
+    else:
+        for top in _of_assignment(tree, (*level, entry.name), assignment):
+            for parts, inner in files_below(tree, top):
+                found += _looked_into(parts[len(level) :], inner, who)
+    return [replace(candidate, entry=entry.place) for candidate in found]
 
 
 def _of_assignment(
@@ -128,14 +133,14 @@ def chosen(found: list[Candidate]) -> tuple[Candidate, str, tuple[str, ...]]:
         return best, "", tuple(n for n in notes if not n.endswith(f": {best.shown}"))
     notes += [f"{c.shown} does not count: {c.problem}" for c in broken]
     others = (
-        [c for c in able[len(broken) + 1 :] if _is_notebook(c)] if _is_notebook(candidate) else []
+        [c for c in able[len(broken) + 1 :] if is_notebook(c)] if is_notebook(candidate) else []
     )
     if len(others) > MOST_TRIED or any(_tried(c)[1] != seen for c in others):
         times = "twice" if len(others) == 1 else f"{len(others) + 1} times"
         names = ", ".join(c.shown for c in others[:3]) + (", …" if len(others) > 3 else "")
         notes.append(f"handed in {times}; the later one counts ({candidate.shown}), not {names}")
     later = [c for c in able if c.rank[0] == 1 and c.rank[1:5] > candidate.rank[1:5]]
-    if _is_notebook(candidate) and later:
+    if is_notebook(candidate) and later:
         why = later[0].problem or "it is no notebook"
         notes.append(f"a later file does not count: {later[0].shown} ({why})")
     return candidate, seen, tuple(notes)

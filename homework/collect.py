@@ -18,7 +18,8 @@ from pathlib import Path
 
 from homework.archive import Place, UnreadableError, chunks, shown
 from homework.attempts import Candidate, candidates, chosen
-from homework.filenames import PLATFORMS, Who, whose, without_ending
+from homework.claims import separated
+from homework.filenames import FOLDERS, PLATFORMS, Who, whose, without_ending
 from homework.layout import of_teacher, students_level, trees
 from homework.roster import Roster, Student, digest, orders, safe, unique
 from homework.studentcell import claimed
@@ -75,12 +76,29 @@ def collected(
             if not level and of_teacher(entry):
                 continue
             who = whose(entry)
+            if who.scheme == "folder" and level[-1:] == ("submitted",):
+                who = replace(who, scheme="nbgrader")
             anonymous = () if who.id else (*entry.place.parts, *entry.place.members)
             key = (who.scheme, who.id, *anonymous)
             people.setdefault(key, who)
             groups.setdefault(key, []).extend(candidates(tree, level, entry, who, assignment))
-    hands = [_hand(people[key], found, roster) for key, found in groups.items() if found]
+    hands = [hand for key, found in groups.items() for hand in _hands(people[key], found, roster)]
     return sorted(_distinct(hands, roster), key=lambda handed: handed.student)
+
+
+def _hands(who: Who, found: list[Candidate], roster: Roster | None) -> list[Hand]:
+    """What counts of what goes by one name: mostly one file, of several students one each."""
+    own, others = separated(who, found, roster)
+    hands = [_hand(who, own, roster)] if own else []
+    hands += [_hand(Who("file", ""), part, roster) for part in others]
+    return [_noted(hand, [h for h in hands if h is not hand]) for hand in hands]
+
+
+def _noted(hand: Hand, others: list[Hand]) -> Hand:
+    if not others:
+        return hand
+    note = f"more than one file goes by this name, and they name different students; {_see(others)}"
+    return replace(hand, handed=replace(hand.handed, notes=(*hand.handed.notes, note)))
 
 
 def _hand(who: Who, found: list[Candidate], roster: Roster | None) -> Hand:
@@ -94,7 +112,7 @@ def _hand(who: Who, found: list[Candidate], roster: Roster | None) -> Hand:
         student = _matched(roster, who) if roster else None
         return Hand(handed, 3, student, seen)
     student = roster.find(who.id) if roster and who.id else None
-    if student or who.scheme == "folder" or (who.id and roster is None):
+    if student or who.scheme in FOLDERS or (who.id and roster is None):
         return Hand(handed, 2, student, seen)
     return _by_cell(handed, who, roster, seen)
 
@@ -163,7 +181,9 @@ def _once(rivals: list[Hand]) -> list[Hand]:
 
 
 def _rivalry(key: str, others: list[Hand]) -> tuple[str, ...]:
-    if not others:
-        return ()
-    files = ", ".join(hand.handed.file for hand in others[:3]) + (", …" if others[3:] else "")
-    return (f"more than one file may be of {key}; see also {files}",)
+    return (f"more than one file may be of {key}; {_see(others)}",) if others else ()
+
+
+def _see(others: list[Hand]) -> str:
+    files = ", ".join(hand.handed.file for hand in others[:3])
+    return f"see also {files}{', …' if others[3:] else ''}"

@@ -14,7 +14,9 @@ from pathlib import Path
 from homework.archive import Entry
 
 ROOT = Path(__file__).resolve().parents[1]
-PLATFORMS = ("canvas", "moodle")  # schemes of names that students cannot choose
+PLATFORMS = ("canvas", "moodle")
+CERTAIN = (*PLATFORMS, "nbgrader")  # schemes of names that students cannot choose
+FOLDERS = ("folder", "nbgrader")
 CANVAS = re.compile(
     r"(?:LATE_)?anon_(?P<anon>[A-Za-z0-9]{5})_(?P<anonfile>\d{1,18})_(?P<anonrest>.+)"
     r"|(?P<name>.+?)_(?:LATE_)?(?P<id>\d{1,18})_(?:(?P<file>\d{1,18})_(?P<rest>.+)"
