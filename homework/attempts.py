@@ -33,14 +33,15 @@ MOST_NOTES = 5  # on files of a student that are left out
 
 @dataclass(frozen=True)
 class Candidate:
-    """A file that might count, what ranks it, "" or why it cannot be read, and where the file,
-    folder or zip lies that was handed in and in which it is.
+    """A file that might count, what ranks it, "" or why it cannot be read, whether it is left out
+    unread, and where the file, folder or zip lies that was handed in and in which it is.
     """
 
     place: Place
     shown: str
     rank: tuple
     problem: str = ""
+    is_left_out: bool = False
     entry: Place | None = None
 
 
@@ -78,9 +79,11 @@ def _of_assignment(
 def _looked_into(parts: tuple[str, ...], entry: Entry, who: Who) -> Iterator[Candidate]:
     """A file, or the files in it where it is a zip."""
     where = shown("/".join(parts))
-    problem = "" if entry.kind == "file" else f"{entry.kind} left out"
-    whole = Candidate(entry.place, where, _rank(entry, who), problem)
-    if problem or not is_zip(entry.name):
+    whole = Candidate(entry.place, where, _rank(entry, who))
+    if entry.kind != "file":
+        yield _left_out(whole, entry.kind)
+        return
+    if not is_zip(entry.name):
         yield whole
         return
     try:
@@ -90,13 +93,16 @@ def _looked_into(parts: tuple[str, ...], entry: Entry, who: Who) -> Iterator[Can
         return
     inner = list(files_below(tree, ()))
     for names, member in inner:
-        problem = "" if member.kind == "file" else f"{member.kind} left out"
-        if is_zip(member.name):
-            problem = "a zip within a zip left out"
         place = f"{where}/{shown('/'.join(names))}"
-        yield Candidate(member.place, place, _rank(member, who, entry.time), problem)
+        part = Candidate(member.place, place, _rank(member, who, entry.time))
+        kind = "a zip within a zip" if is_zip(member.name) else member.kind
+        yield part if kind == "file" else _left_out(part, kind)
     if not inner:
         yield replace(whole, problem="the file is an empty zip")
+
+
+def _left_out(candidate: Candidate, kind: str) -> Candidate:
+    return replace(candidate, problem=f"{kind} left out", is_left_out=True)
 
 
 def _rank(entry: Entry, who: Who, outer: float | None = None) -> tuple:
@@ -117,33 +123,47 @@ def _rank(entry: Entry, who: Who, outer: float | None = None) -> tuple:
 
 def chosen(found: list[Candidate]) -> tuple[Candidate, str, tuple[str, ...]]:
     """The file that counts, a digest of it ("" if it cannot be read), and notes on the others."""
-    left = [c for c in found if c.problem.endswith("left out")]
-    notes = [f"{c.problem}: {c.shown}" for c in left[:MOST_NOTES]]
-    notes += [f"and {len(left) - MOST_NOTES} more left out"] if len(left) > MOST_NOTES else []
-    able = [c for c in found if not c.problem.endswith("left out")]
-    able = sorted(able, key=lambda c: c.rank, reverse=True)
-    broken, seen = [], ""
+    left = [c for c in found if c.is_left_out]
+    able = sorted((c for c in found if not c.is_left_out), key=lambda c: c.rank, reverse=True)
+    broken: list[Candidate] = []
     for candidate in able[:MOST_TRIED]:
         candidate, seen = _tried(candidate)
         if seen:
-            break
+            notes = [*_on_left_out(left), *_on_broken(broken)]
+            notes += _on_others(candidate, seen, able[len(broken) + 1 :])
+            return candidate, seen, (*notes, *_on_later(candidate, able))
         broken.append(candidate)
-    if not seen:
-        best = (broken or found)[0]
-        return best, "", tuple(n for n in notes if not n.endswith(f": {best.shown}"))
-    notes += [f"{c.shown} does not count: {c.problem}" for c in broken]
-    others = (
-        [c for c in able[len(broken) + 1 :] if is_notebook(c)] if is_notebook(candidate) else []
-    )
+    best = (broken or found)[0]
+    return best, "", tuple(_on_left_out([c for c in left if c is not best]))
+
+
+def _on_left_out(left: list[Candidate]) -> Iterator[str]:
+    for candidate in left[:MOST_NOTES]:
+        yield f"{candidate.problem}: {candidate.shown}"
+    if len(left) > MOST_NOTES:
+        yield f"and {len(left) - MOST_NOTES} more left out"
+
+
+def _on_broken(broken: list[Candidate]) -> Iterator[str]:
+    for candidate in broken:
+        yield f"{candidate.shown} does not count: {candidate.problem}"
+
+
+def _on_others(best: Candidate, seen: str, others: list[Candidate]) -> Iterator[str]:
+    """A note where other notebooks differ from the one that counts."""
+    others = [c for c in others if is_notebook(c)] if is_notebook(best) else []
     if len(others) > MOST_TRIED or any(_tried(c)[1] != seen for c in others):
         times = "twice" if len(others) == 1 else f"{len(others) + 1} times"
         names = ", ".join(c.shown for c in others[:3]) + (", …" if len(others) > 3 else "")
-        notes.append(f"handed in {times}; the later one counts ({candidate.shown}), not {names}")
-    later = [c for c in able if c.rank[0] == 1 and c.rank[1:5] > candidate.rank[1:5]]
-    if is_notebook(candidate) and later:
+        yield f"handed in {times}; the later one counts ({best.shown}), not {names}"
+
+
+def _on_later(best: Candidate, able: list[Candidate]) -> Iterator[str]:
+    """A note where something that is no notebook came after the notebook that counts."""
+    later = [c for c in able if c.rank[0] == 1 and c.rank[1:5] > best.rank[1:5]]
+    if is_notebook(best) and later:
         why = later[0].problem or "it is no notebook"
-        notes.append(f"a later file does not count: {later[0].shown} ({why})")
-    return candidate, seen, tuple(notes)
+        yield f"a later file does not count: {later[0].shown} ({why})"
 
 
 def _tried(candidate: Candidate) -> tuple[Candidate, str]:

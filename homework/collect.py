@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from enum import IntEnum
 from pathlib import Path
 
 from homework.archive import Place, UnreadableError, chunks, shown
@@ -25,6 +26,7 @@ from homework.roster import Roster, Student, digest, orders, safe, unique
 from homework.studentcell import claimed
 
 UNKNOWN = "the roster has no such student, or several"
+SEVERAL = ("handed in ", "a later file ", "more than one file ")  # so begin notes on several files
 
 
 @dataclass(frozen=True)
@@ -47,14 +49,23 @@ class Handed:
         return b"".join(chunks(self.place))
 
 
+class Evidence(IntEnum):
+    """What says whose a file is, the stronger the larger."""
+
+    NONE = 0
+    CELL = 1  # in which students write their names
+    NAME = 2  # of a folder or file
+    PLATFORM = 3
+
+
 @dataclass(frozen=True)
 class Hand:
-    """All that one name stands for: what counts, why it is whose (a larger number is stronger
-    evidence), a key of its own, the student of the roster that it claims, and a digest.
+    """All that one name stands for: what counts, under a key of its own, what says whose it is, the
+    student of the roster that it claims, and a digest.
     """
 
     handed: Handed
-    evidence: int
+    evidence: Evidence
     student: Student | None = None
     seen: str = ""
 
@@ -110,10 +121,10 @@ def _hand(who: Who, found: list[Candidate], roster: Roster | None) -> Hand:
                     best.place if seen else None)  # fmt: skip
     if who.scheme in PLATFORMS:
         student = _matched(roster, who) if roster else None
-        return Hand(handed, 3, student, seen)
+        return Hand(handed, Evidence.PLATFORM, student, seen)
     student = roster.find(who.id) if roster and who.id else None
     if student or who.scheme in FOLDERS or (who.id and roster is None):
-        return Hand(handed, 2, student, seen)
+        return Hand(handed, Evidence.NAME, student, seen)
     return _by_cell(handed, who, roster, seen)
 
 
@@ -133,15 +144,15 @@ def _by_cell(handed: Handed, who: Who, roster: Roster | None, seen: str) -> Hand
         text = claimed(handed.read())
     student = roster.find(text) if roster and text else None
     if who.id and not student:
-        return Hand(handed, 2)
+        return Hand(handed, Evidence.NAME)
     if text:
         note = "the file's name does not say whose it is; the notebook's first cells do"
         notes = (*handed.notes, note)
         handed = replace(handed, student=safe(text), name=shown(text), notes=notes)
-        return Hand(handed, 1, student, seen)
+        return Hand(handed, Evidence.CELL, student, seen)
     note = "neither the file's name nor the notebook says whose it is"
     key = f"{safe(without_ending(handed.file.split('/')[-1]))}-{seen[:8] or digest(handed.file)}"
-    return Hand(replace(handed, student=key, notes=(*handed.notes, note)), 0)
+    return Hand(replace(handed, student=key, notes=(*handed.notes, note)), Evidence.NONE)
 
 
 def _distinct(hands: list[Hand], roster: Roster | None) -> Iterable[Handed]:
@@ -175,7 +186,7 @@ def _once(rivals: list[Hand]) -> list[Hand]:
     """
     kept: list[Hand] = []
     for hand in sorted(rivals, key=lambda hand: (-hand.evidence, hand.handed.file)):
-        if hand.evidence != 1 or hand.seen not in {other.seen for other in kept}:
+        if hand.evidence != Evidence.CELL or hand.seen not in {other.seen for other in kept}:
             kept.append(hand)
     return kept
 
