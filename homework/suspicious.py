@@ -9,13 +9,16 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
+from types import ModuleType
 
+from helpers import exercises
 from homework.cellcode import LONGEST, parsed, plain_python
 from homework.repair import Submission
 
 MOST_FLAGS = 100  # of a submission
 LONGEST_LINE = 200  # characters of the line that is shown
 MANY = 4  # comparisons of inputs with literals
+MOST_DOTS = 20  # of an expression such as a.b.c; all of a longer one would take their square
 
 MODULES = frozenset({
     "_thread", "asyncio", "atexit", "builtins", "code", "codeop", "concurrent", "ctypes",
@@ -57,11 +60,12 @@ PRETENDS = frozenset({
     "__instancecheck__", "__ne__", "__reduce__", "__reduce_ex__", "__torch_function__",
 })  # fmt: skip
 GIVEN_ODD = {"importlib", "os", "sys"}  # the release's first cell imports some of them
-# Modules that a problem set has imported before the student's first cell.
-IMPORTED = frozenset({
-    "F", "bigram", "draw", "exercises", "helpers", "math", "nn", "np", "numerics", "plt",
-    "torch",
-})  # fmt: skip
+JUDGES = "helpers.exercises"
+JUDGE = re.compile(r"(?:[\w.]*\.)?(chapter\d\d)(?:\.(\w+))?")  # and what of it
+# What stands for modules that a problem set has imported before the student's first cell.
+IMPORTED = dict.fromkeys((
+    "F", "bigram", "draw", "helpers", "math", "nn", "np", "numerics", "plt", "torch",
+), "") | {"exercises": JUDGES}  # fmt: skip
 OPEN_TO_ALL = ("rcParams", "backends")  # settings, made to be assigned to
 MAGICS = ("capture", "config[ ]InlineBackend", "matplotlib", "precision", "time", "timeit")
 TIMED = re.compile(
@@ -99,13 +103,14 @@ class Flag:
 
 
 Found = Iterator[tuple[ast.AST, str]]  # where, and what
+Modules = dict[str, str]  # names of modules; of the book's judges, what they stand for, else ""
 
 
 def flags(submission: Submission) -> tuple[Flag, ...]:
     """What a person should look at, in order, each once; at most MOST_FLAGS. Never raises."""
     cells = [("", source) for source in submission.before]
     cells += [(task, source) for task, many in submission.answers.items() for source in many]
-    modules = set(IMPORTED)
+    modules = dict(IMPORTED)
     found: dict[Flag, None] = {}
     for task, source in cells:
         try:
@@ -119,8 +124,8 @@ def flags(submission: Submission) -> tuple[Flag, ...]:
     return tuple(found)
 
 
-def _cell(source: str, modules: set[str]) -> Iterator[tuple[str, str]]:
-    """What is odd in a cell, and the line. modules: names of modules; those imported are added."""
+def _cell(source: str, modules: Modules) -> Iterator[tuple[str, str]]:
+    """What is odd in a cell, and the line. modules: those imported are added."""
     if len(source) > LONGEST:
         yield f"the cell has {len(source)} characters", _line(source, 0)
     plain = plain_python(source) is not None
@@ -133,7 +138,8 @@ def _cell(source: str, modules: set[str]) -> Iterator[tuple[str, str]]:
     if tree is None:
         return
     nodes = list(ast.walk(tree))
-    modules |= {name for node in nodes for name in _imported(node)}
+    for find in (_imported, _renamed, _renamed):  # twice, for a new name of a new name
+        modules |= dict(one for node in nodes for one in find(node, modules))
     lines = source.split("\n")
     found = [odd for look in LOOKS for odd in look(nodes, modules)]
     for node, what in sorted(found, key=lambda odd: odd[0].lineno):
@@ -160,13 +166,62 @@ def _short(line: str) -> str:
 # ------------------------------------------------------------- what to look for, in all nodes
 
 
-def _imported(node: ast.AST) -> Iterator[str]:
+def _imported(node: ast.AST, modules: Modules) -> Iterator[tuple[str, str]]:
+    """What an import gives a name to."""
     if isinstance(node, ast.Import | ast.ImportFrom):
+        above = f"{node.module}." if isinstance(node, ast.ImportFrom) and node.module else ""
         for alias in node.names:
-            yield (alias.asname or alias.name).partition(".")[0]
+            is_whole = bool(alias.asname or above)
+            path = above + alias.name if is_whole else ""
+            name = (alias.asname or alias.name).partition(".")[0]
+            yield name, path if _is_of_judges(path) else ""
 
 
-def _imports(nodes: list[ast.AST], modules: set[str]) -> Found:
+def _renamed(node: ast.AST, modules: Modules) -> Iterator[tuple[str, str]]:
+    """The book's judges under a new name, as in c = exercises.chapter05."""
+    for name, value in _given_names(node):
+        if _is_of_judges(path := _path(value, modules)):
+            yield name, path
+
+
+def _given_names(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    """What is assigned to a name, pair by pair."""
+    if not isinstance(node, ast.Assign | ast.NamedExpr | ast.AnnAssign):
+        return
+    left = [(target, node.value) for target in getattr(node, "targets", None) or [node.target]]
+    while left:
+        target, value = left.pop()
+        if isinstance(target, ast.Name) and value is not None:
+            yield target.id, value
+        elif all(isinstance(one, ast.Tuple | ast.List) for one in (target, value)):
+            left += zip(target.elts, value.elts, strict=False)
+
+
+def _path(node: ast.AST, modules: Modules) -> str:
+    """An expression of names and dots as text, with the judges' own names; "" for others."""
+    names: list[str] = []
+    while isinstance(node, ast.Attribute) and len(names) < MOST_DOTS:
+        names.insert(0, node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return ""
+    return ".".join([modules.get(node.id) or node.id, *names])
+
+
+def _is_of_judges(path: str) -> bool:
+    found = JUDGE.fullmatch(path)
+    return path == JUDGES or (found is not None and found[2] is None)
+
+
+def _is_given_out(chapter: str, name: str) -> bool:
+    """Whether it is the chapter's judges' own, and no module or function that they use."""
+    module = getattr(exercises, chapter, None)
+    thing = getattr(module, name, None)
+    is_own = getattr(thing, "__module__", None) == getattr(module, "__name__", "")
+    return is_own or not (isinstance(thing, ModuleType) or callable(thing))
+
+
+def _imports(nodes: list[ast.AST], modules: Modules) -> Found:
     for node in nodes:
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -186,7 +241,7 @@ def _imports(nodes: list[ast.AST], modules: set[str]) -> Found:
                 yield node, f"imports {min(odd)}"
 
 
-def _names(nodes: list[ast.AST], modules: set[str]) -> Found:
+def _names(nodes: list[ast.AST], modules: Modules) -> Found:
     own = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     own |= {n.arg for n in nodes if isinstance(n, ast.arg)}
     for node in nodes:
@@ -201,7 +256,7 @@ def _names(nodes: list[ast.AST], modules: set[str]) -> Found:
             yield node, f"reaches into Python by the name {node.value}"
 
 
-def _attributes(nodes: list[ast.AST], modules: set[str]) -> Found:
+def _attributes(nodes: list[ast.AST], modules: Modules) -> Found:
     printed = {id(n.value) for n in nodes if isinstance(n, ast.Attribute) and n.attr == "__name__"}
     for node in nodes:
         if not isinstance(node, ast.Attribute):
@@ -218,17 +273,29 @@ def _attributes(nodes: list[ast.AST], modules: set[str]) -> Found:
             whose in ("np", "numpy", "torch") and node.attr in ("load", "save")
         ):
             yield node, f"reads or writes a file ({node.attr})"
-        elif whose == "exercises" and not re.fullmatch(r"check|chapter\d\d", node.attr):
-            yield node, f"reaches into the book's judges by exercises.{node.attr}"
-        elif re.fullmatch(r"chapter\d\d", _last(node.value)) and KEPT.fullmatch(node.attr):
-            yield node, f"reads what the book's judges compare with ({node.attr})"
 
 
-def _last(node: ast.AST) -> str:
-    return getattr(node, "attr", getattr(node, "id", ""))
+def _judges(nodes: list[ast.AST], modules: Modules) -> Found:
+    named = [v for n in nodes for _, v in _given_names(n)]
+    plain = {id(n.value) for n in nodes if isinstance(n, ast.Attribute | ast.Expr)}
+    plain |= {id(value) for value in named}  # what is done with the new name is looked at
+    for node in nodes:
+        if not isinstance(node, ast.Name | ast.Attribute) or not (path := _path(node, modules)):
+            continue
+        found = JUDGE.fullmatch(path)
+        if found is None or found[2] is None:
+            is_loaded = isinstance(node.ctx, ast.Load) and id(node) not in plain
+            if is_loaded and path.startswith(JUDGES) and _is_of_judges(path):
+                yield node, f"hands on the book's judges ({path})"
+        elif KEPT.fullmatch(found[2]):
+            yield node, f"reads what the book's judges compare with ({found[2]})"
+        elif not _is_given_out(found[1], found[2]):
+            yield node, f"reaches the book's own code through its judges ({found[1]}.{found[2]})"
+        if re.fullmatch(rf"{JUDGES}\.(?!check$|chapter\d\d$)\w+", path):
+            yield node, f"reaches into the book's judges by {path.removeprefix('helpers.')}"
 
 
-def _assigned(nodes: list[ast.AST], modules: set[str]) -> Found:
+def _assigned(nodes: list[ast.AST], modules: Modules) -> Found:
     for node in nodes:
         if not isinstance(node, ast.Attribute) or isinstance(node.ctx, ast.Load):
             continue
@@ -241,7 +308,7 @@ def _assigned(nodes: list[ast.AST], modules: set[str]) -> Found:
             yield node, f"changes a part of the module {name} ({'.'.join([name, *path])})"
 
 
-def _classes(nodes: list[ast.AST], modules: set[str]) -> Found:
+def _classes(nodes: list[ast.AST], modules: Modules) -> Found:
     for node in nodes:
         for part in node.body if isinstance(node, ast.ClassDef) else ():
             targets = getattr(part, "targets", [getattr(part, "target", None)])
@@ -254,7 +321,7 @@ def _classes(nodes: list[ast.AST], modules: set[str]) -> Found:
 # ------------------------------------------------------------- what to look for, in loops
 
 
-def _loops(nodes: list[ast.AST], modules: set[str]) -> Found:
+def _loops(nodes: list[ast.AST], modules: Modules) -> Found:
     in_loops = {id(n) for loop in nodes if isinstance(loop, LOOPS) for n in ast.walk(loop)}
     for node in nodes:
         if isinstance(node, ast.Try | ast.TryStar):
@@ -284,7 +351,7 @@ def _leaves(loop: ast.While) -> bool:
 # ------------------------------------------------------------- what to look for, in functions
 
 
-def _functions(nodes: list[ast.AST], modules: set[str]) -> Found:
+def _functions(nodes: list[ast.AST], modules: Modules) -> Found:
     methods = {id(part) for n in nodes if isinstance(n, ast.ClassDef) for part in n.body}
     lambdas = {id(n.value) for n in nodes if isinstance(n, ast.Assign)}
     for node in nodes:
@@ -321,10 +388,15 @@ def _returned(function: ast.AST) -> list[ast.AST | None]:
     return found
 
 
-def _fixed(value: ast.AST, modules: set[str]) -> bool:
+def _fixed(value: ast.AST, modules: Modules) -> bool:
     """Whether an expression is made of literals, or is a name from outside."""
     names = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
-    return isinstance(value, ast.Name) or names <= modules | {"float", "int", "list", "tuple"}
+    return isinstance(value, ast.Name) or names <= modules.keys() | {
+        "float",
+        "int",
+        "list",
+        "tuple",
+    }
 
 
 def _is_literal_test(node: ast.AST, parameters: set[str]) -> bool:
@@ -349,4 +421,4 @@ def _is_literal(node: ast.AST) -> bool:
     return bool(constants) and numbers and names <= {"np", "torch"}
 
 
-LOOKS = (_imports, _names, _attributes, _assigned, _classes, _loops, _functions)
+LOOKS = (_imports, _names, _attributes, _judges, _assigned, _classes, _loops, _functions)

@@ -71,6 +71,25 @@ PLANTED = [
     ("exercises.CHECKS['05.1'] = print", "exercises.CHECKS"),
     ("diagnosis = exercises.chapter05.BUGS", "compare with (BUGS)"),
     ("judges = exercises.chapter05\nx = judges.a\ny = exercises.chapter05._weights", "(_weights)"),
+    ("exercises.chapter05.numerics.attention", "through its judges (chapter05.numerics)"),
+    ("numbers = exercises.chapter05.numerics", "through its judges (chapter05.numerics)"),
+    ("w = exercises.chapter08.FeedForward", "its judges (chapter08.FeedForward)"),
+    ("exercises.chapter07.softmax(x)", "through its judges (chapter07.softmax)"),
+    ("exercises.chapter05.np.allclose(x, y)", "through its judges (chapter05.np)"),
+    ("c = exercises.chapter05; c.BUGS", "compare with (BUGS)"),
+    ("c = exercises.chapter05; c.numerics.attention(x)", "its judges (chapter05.numerics)"),
+    ("e = exercises\nc, d = e.chapter05, 1\nc._weights", "compare with (_weights)"),
+    ("if (c := exercises.chapter05): c.KEYS", "compare with (KEYS)"),
+    ("c: object = exercises.chapter05\nc.KEYS", "compare with (KEYS)"),
+    ("from helpers import exercises as e\ne.CHECKS", "judges by exercises.CHECKS"),
+    ("import helpers.exercises as e\ne.chapter05.BUGS", "compare with (BUGS)"),
+    ("import helpers\nhelpers.exercises.verdict", "judges by exercises.verdict"),
+    ("helpers.exercises.chapter05.numerics", "through its judges (chapter05.numerics)"),
+    ("h = helpers\nh.exercises.chapter05.BUGS", "compare with (BUGS)"),
+    ("getattr(exercises.chapter05, 'BUGS')", "hands on the book's judges"),
+    ("vars(exercises)['chapter05']", "hands on the book's judges"),
+    ("for c in [exercises.chapter05]: c.BUGS", "hands on the book's judges"),
+    ("c = exercises.chapter05\nc.which_bug = print", "module c (c.which_bug)"),
     ("class A:\n    def __eq__(self, other): return True", "__eq__"),
     ("class A:\n    __array__ = None", "__array__"),
     ("class A:\n    def __bool__(self): return True", "__bool__"),
@@ -122,6 +141,10 @@ def test_each_kind_is_flagged(source, said):
     "def f(bug):\n    if bug == 'a': return 1\n    if bug == 'b': return 2\n    return bug",
     "def f(input):\n    return input + 1", "model.weight = 3\nx.data[0] = 1", "y = (a\n  %b)",
     "exercises.check('05.1', f)\nexercises.chapter05.which_bug()", "x = 'os'  # import os",
+    "exercises", "judges = exercises.chapter05\njudges.which_bug()", "c = x.T\nc.T, c.chapter",
+    "exercises.chapter03.little_text(), exercises.chapter03.loss_of_add(0.1)",
+    "f = exercises.chapter08.gradient_through\ng, h = f(1), exercises.chapter11.BUG_LOGITS",
+    "help(exercises.chapter05.which_bug)", "a, (b, c) = 1, (2, 3)\n[d, e] = x\nf, *g = h",
     "def f(x):\n    return 1 if x > 0 else 0", "key = lambda x: -x",
     "I did not know how to open it: because of this...", "![a picture](x.png)\nis text",
 ])  # fmt: skip
@@ -150,6 +173,11 @@ def test_modules_are_known_in_later_cells():
     assert not handed_in("n.softmax = 1")
 
 
+def test_a_new_name_of_the_judges_is_known_in_later_cells():
+    assert handed_in("e = exercises", "c = e.chapter05", "c.BUGS")
+    assert not handed_in("c.BUGS")
+
+
 def test_each_flag_once_and_not_too_many():
     assert len(handed_in("import os\nimport os", "import os")) == 1
     many = handed_in("\n".join(f"open('{i}')" for i in range(500)))
@@ -162,6 +190,7 @@ def test_each_flag_once_and_not_too_many():
     "!" * 10**6, "%" * 10**6, "np." * 10**6, "=" * 10**6, "a.b" * 10**5 + "=1", "f'{" * 10**5,
     "# -*- coding: latin-9 -*-\nx = 1", "# coding: rot13\nx", "\ufeffimport os", "\x0c\nimport os",
     "lambda " * 10**4, "\r\nimport os", "\t\x1a", "%%time", "%%", "!", "?", "import os;" * 5000,
+    "x" + ".a" * 10**4, "x" + ".a" * 900, "a = " * 10**4 + "exercises",
     "if 1:\n" * 10**4, "np.a" + " " * 10**6 + "=1", "eval" + " " * 10**6 + "(",
 ], ids=lambda s: s[:8].encode("unicode_escape").decode())  # fmt: skip
 def test_hostile_sources(source):
