@@ -12,6 +12,7 @@ An optimiser of torch.optim comes back as its name and its settings, and is made
 """
 
 import io
+import struct
 from collections.abc import Callable
 
 import torch
@@ -19,6 +20,7 @@ from torch import nn
 
 from homework.wire import Lent, WireError
 
+TWISTER = 624  # numbers that a generator makes at a time
 SHARED = (nn.Module, nn.Parameter, torch.Generator)
 
 
@@ -111,26 +113,41 @@ def settle(value: object, numbers: object, originals: list) -> object:
 
 
 def _put(original: object, new: object) -> None:
+    """Numbers into an original. Raises: WireError, and it stays as it was."""
     old = _numbers(original)
-    fits = isinstance(new, list) and len(new) == 2 and isinstance(new[0], list)
-    if fits and new[1] != _ties(original):
+    if not (type(new) is list and len(new) == 2 and all(type(part) is list for part in new)):
+        raise WireError("what was lent came back as something else")
+    tensors, ties = new
+    if not all(type(place) is int for place in ties) or ties != _ties(original):
         raise WireError("weights that shared their numbers no longer do, or others now do")
-    new = new[0] if fits else []
-    if (
-        not fits
-        or len(new) != len(old)
-        or any(
-            not isinstance(b, torch.Tensor) or (a.shape, a.dtype) != (b.shape, b.dtype)
-            for a, b in zip(old, new, strict=True)
-        )
-    ):
+    if len(tensors) != len(old) or not all(map(_is_like, old, tensors)):
         raise WireError("what was lent came back with other shapes or types")
     if isinstance(original, torch.Generator):
-        original.set_state(new[0])
+        _set_state(original, tensors[0])
         return
     with torch.no_grad():
-        for mine, theirs in zip(old, new, strict=True):
+        for mine, theirs in zip(old, tensors, strict=True):
             mine.copy_(theirs)
+
+
+def _set_state(generator: torch.Generator, state: torch.Tensor) -> None:
+    """Raises: WireError for bytes that are no state of a Mersenne Twister.
+
+    Of its 624 numbers so many are left and so many were given out. PyTorch does not look whether
+    the two agree, and would read behind the last one.
+    """
+    left, given = struct.unpack("=8xi4xQ", bytes(state[:24].tolist()))
+    try:
+        if not (left + given == TWISTER + 1 or (left, given) == (1, 0)):
+            raise WireError(f"of {TWISTER} random numbers {given} were given and {left} are left")
+        generator.set_state(state)
+    except Exception as error:  # other bytes can be wrong, too
+        raise WireError(f"a generator came back in a state that is none: {error}") from error
+
+
+def _is_like(mine: torch.Tensor, theirs: object) -> bool:
+    is_tensor = isinstance(theirs, torch.Tensor)
+    return is_tensor and (mine.shape, mine.dtype) == (theirs.shape, theirs.dtype)
 
 
 def _optimizer(data: object, originals: list) -> torch.optim.Optimizer:
@@ -146,16 +163,11 @@ def _optimizer(data: object, originals: list) -> torch.optim.Optimizer:
             {**group, "params": [originals[number] for number in group["params"]]}
             for group in groups
         ]
-        return made(settings, **_required(made, groups[0]))
+        return made(settings)
     except WireError:
         raise
     except Exception as error:  # settings of all kinds, from a process that nobody trusts
         raise WireError(f"this optimiser cannot be made: {error}") from error
-
-
-def _required(made: type, settings: dict) -> dict:
-    """A rate for those that do not have one by themselves; each group has its own anyway."""
-    return {"lr": settings["lr"]} if made is torch.optim.SGD and "lr" in settings else {}
 
 
 def _walk(value: object, change: Callable[[object], object]) -> object:
