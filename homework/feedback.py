@@ -22,6 +22,7 @@ from markupsafe import Markup
 
 from helpers.exercises.verdict import FILL_IN
 from homework.assignment import QUESTION, Assignment, Task
+from homework.collect import SEVERAL
 from homework.gradebook import Mark, Record, standing
 from homework.grading import LOST, OVER, Result
 from homework.sections import Section
@@ -34,7 +35,6 @@ LONGEST = 700  # characters of a text that is not a response
 LONGEST_RESPONSE = 20_000
 MOST_MESSAGES = 3  # of a test, the most frequent ones
 MOST_BARS = 12  # of the histogram, and one more for full marks
-SEVERAL = ("handed in ", "a later file ", "more than one file ")  # notes of collect begin so
 STATES = {
     "full": "all points",
     "partial": "some points",

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from filelock import Timeout
 
-from homework import feedback, sandbox
+from homework import feedback, moodle, sandbox
 from homework.assignment import Assignment, chapter_file
 from homework.collect import Handed, collected
 from homework.files import write
@@ -260,6 +260,8 @@ def report(
         strangers = roster.write(folder / "grades-to-import.csv", _title(of), done, of.points)
         if strangers:
             print(f"not in the roster, so not in grades-to-import.csv: {', '.join(strangers)}")
+    if roster and moodle.takes_feedback(roster):
+        moodle.write_feedback(folder / "feedback.zip", roster, pages)
     if old := [record.student for record in records if record.tests not in ("", version)]:
         print(f"graded with earlier tests, since their files are not in it: {', '.join(old)}")
     waiting = sum(points is None for r in records for points in standing(r, of, marks).values())

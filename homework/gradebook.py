@@ -20,10 +20,11 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from homework import tables
 from homework.assignment import Assignment
 from homework.files import write
 from homework.grading import Result
-from homework.roster import harmless
+from homework.tables import harmless
 
 MARKS = ("student", "task", "points", "of", "automatic", "answer", "remark")
 EARLIER = "an earlier answer had {}"
@@ -132,16 +133,9 @@ class Gradebook:
         path = self.folder / "marks.csv"
         if not path.exists():
             return {}
-        raw = path.read_bytes()
-        try:
-            text = raw.decode("utf-8-sig")
-        except UnicodeDecodeError:  # as Excel saves it on Windows
-            text = raw.decode("cp1252", "replace")
-        between = max(",;\t", key=text.partition("\n")[0].count)  # spreadsheets have their own
         found = {}
-        reader = csv.DictReader(io.StringIO(text), delimiter=between)
-        for row in reader:
-            mark = _mark(row, reader.line_num, path)
+        for line, row in tables.read(path, MARKS, "cp1252").named():  # as Excel saves on Windows
+            mark = _mark(row, line, path)
             found[mark.student, mark.task] = mark
         return found
 

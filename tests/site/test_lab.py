@@ -33,7 +33,7 @@ def stored() -> dict[tuple[str, str], str]:
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
-    """JupyterLab with the chapter's cells up to its explorer, outputs cleared; gives its address."""
+    """JupyterLab with the chapter's cells up to its explorer, not yet run; gives its address."""
     home = tmp_path_factory.mktemp("lab")
     notebook = nbformat.read(CHAPTER, as_version=4)
     last = next(at for at, cell in enumerate(notebook.cells) if cell.id == EXPLORER)
@@ -110,7 +110,7 @@ def test_the_explorer_is_a_live_control_in_a_kernel(lab, page, stored):
         sliders.nth(slider).locator("[role=slider]").focus()
         page.keyboard.press(key)
         page.wait_for_function(
-            "([s, text]) => document.querySelectorAll('.widget-readout')[s].innerText.trim() == text",
+            "([at, t]) => document.querySelectorAll('.widget-readout')[at].innerText.trim() == t",
             arg=[slider, position[slider]],
         )
         assert shown() == position
