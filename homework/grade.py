@@ -263,7 +263,7 @@ def report(
     if roster and moodle.takes_feedback(roster):
         moodle.write_feedback(folder / "feedback.zip", roster, pages)
     if old := [record.student for record in records if record.tests not in ("", version)]:
-        print(f"graded with earlier tests, since their files are not in it: {', '.join(old)}")
+        print(f"not given this time, so still graded with the earlier tests: {', '.join(old)}")
     waiting = sum(points is None for r in records for points in standing(r, of, marks).values())
     print(_said(folder, records, missing, waiting))
 
