@@ -163,7 +163,8 @@ def _optimizer(data: object, originals: list) -> torch.optim.Optimizer:
             {**group, "params": [originals[number] for number in group["params"]]}
             for group in groups
         ]
-        return made(settings)
+        rate = {"lr": groups[0]["lr"]} if "lr" in groups[0] else {}
+        return made(settings, **rate)  # each group has its own; this one is looked at
     except WireError:
         raise
     except Exception as error:  # settings of all kinds, from a process that nobody trusts

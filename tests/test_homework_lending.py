@@ -131,6 +131,7 @@ def test_other_optimisers_than_torchs_and_other_parameters_do_not_come():
         (Lent(-1, "optimizer", ["lr_scheduler", [{}]]), [[[torch.zeros(2)], [0]]]),
         (Lent(-1, "optimizer", None), [[[torch.zeros(2)], [0]]]),
         (Lent(-1, "optimizer", ["SGD", [{"lr": -1, "params": [0]}]]), [[[torch.zeros(2)], [0]]]),
+        (Lent(-1, "optimizer", ["Adam", [{"lr": -1, "params": [0]}]]), [[[torch.zeros(2)], [0]]]),
         (Lent(-1, "optimizer", ["SGD", [{"lr": 1, "params": [9]}]]), [[[torch.zeros(2)], [0]]]),
     ],
 )
