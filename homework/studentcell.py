@@ -38,7 +38,8 @@ def student_name(source: str, strict: bool = False) -> str:
     places = [found.end() for found in islice(ASSIGNED.finditer(source), MOST_TRIED)]
     if not places:
         return ""
-    told = [*_constants(source), *(_literal(source, at) for at in places)]
+    told = [*_constants(source, str), *(_literal(source, at) for at in places)]
+    told += _constants(source, int, float)  # after those that stand there, perhaps with a 0 before
     told += [] if strict else [_bare(source, at) for at in places]
     return next(filter(None, map(_one_line, told)), "")
 
@@ -77,12 +78,12 @@ def _of_cell(cell: dict) -> str:
     return student_name(source, strict=not (_is_marked(cell) or is_student_cell(source)))
 
 
-def _constants(source: str) -> Iterator[str]:
-    """Texts and numbers, where the cell is Python."""
+def _constants(source: str, *types: type) -> Iterator[str]:
+    """Texts or numbers, where the cell is Python."""
     for node in getattr(parsed(source), "body", ()):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
             is_it = any(getattr(target, "id", "") == "student" for target in node.targets)
-            if is_it and type(node.value.value) in (str, int, float):
+            if is_it and type(node.value.value) in types:
                 with suppress(ValueError):  # a number of thousands of digits
                     yield str(node.value.value)
 

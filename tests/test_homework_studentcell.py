@@ -14,6 +14,7 @@ from homework.studentcell import LONGEST_NAME, claimed, is_student_cell, student
 @pytest.mark.parametrize(("source", "name"), [
     ('student = "Ada"', "Ada"), ("student = 4711  # number", "4711"), ("student", ""),
     ("student = 'Ada  Lovelace' # me", "Ada Lovelace"), ("student = 00123", "00123"),
+    ("student = 000", "000"), ("student = (\n    4711\n)", "4711"), ("student = 12.5", "12.5"),
     ("# who\nstudent='O\\'Brien'\n%matplotlib", "O'Brien"), ('student = r"a\\d"', "a\\d"),
     ('student = """\nAda\n"""', "Ada"), ('(\nstudent = """\nAda\n"""', "Ada"),
     ('student = (\n    "Ada"\n)', "Ada"), ('student = "Ada " "Lovelace"', "Ada Lovelace"),
