@@ -81,6 +81,7 @@ def test_the_explorer_is_a_live_control_in_a_kernel(lab, page, stored):
     page.set_default_timeout(90_000)
     page.goto(lab)
     page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Cell").first.wait_for()
+    page.get_by_text(re.compile(r"\| Idle$")).wait_for()  # else it asks for a kernel
     page.locator(".lm-MenuBar-itemLabel", has_text="Run").click()
     page.locator(".lm-Menu-itemLabel", has_text=re.compile("^Run All Cells$")).click()
     sliders = page.locator(".jupyter-widgets.widget-hslider")
