@@ -84,22 +84,22 @@ def test_the_explorer_is_a_live_control_in_a_kernel(lab, page, stored):
     page.get_by_text(re.compile(r"\| Idle$")).wait_for()  # else it asks for a kernel
     page.locator(".lm-MenuBar-itemLabel", has_text="Run").click()
     page.locator(".lm-Menu-itemLabel", has_text=re.compile("^Run All Cells$")).click()
-    sliders = page.locator(".jupyter-widgets.widget-hslider")
+    sliders = page.locator(".widget-interact [role=slider]")
     sliders.nth(1).wait_for()
     assert sliders.count() == 2
     assert page.locator("figure.explore").count() == 0, "stored frames in a live kernel"
     said = page.locator(".jp-OutputArea-output p", has_text="The query reads")
-    picture = page.locator(".widget-interact img, .jupyter-widgets-output-area img")
+    picture = page.locator(".widget-interact :is(img, .jp-RenderedSVG)")
 
     def shown() -> tuple[str, str]:
-        first, second = (s.locator(".widget-readout").inner_text().strip() for s in sliders.all())
-        return first, second
+        first, second = page.locator(".widget-interact .widget-readout").all_inner_texts()
+        return first.strip(), second.strip()
 
     def check() -> str:
         """The sentence becomes the stored one of this position; gives the picture."""
         page.get_by_text(stored[shown()], exact=True).wait_for()
         assert said.count() == 1
-        return picture.first.get_attribute("src")
+        return picture.last.evaluate("picture => picture.outerHTML")
 
     assert shown() == ("60", "2")
     pictures = [check()]
@@ -108,7 +108,7 @@ def test_the_explorer_is_a_live_control_in_a_kernel(lab, page, stored):
         (1, "ArrowRight", ("75", "4")),
         (0, "ArrowLeft", ("60", "4")),
     ):
-        sliders.nth(slider).locator("[role=slider]").focus()
+        sliders.nth(slider).focus()
         page.keyboard.press(key)
         page.wait_for_function(
             "([at, t]) => document.querySelectorAll('.widget-readout')[at].innerText.trim() == t",
