@@ -51,6 +51,9 @@ def main(arguments: list[str] | None = None, limits: Limits | None = None) -> in
     try:
         course = _course(told.course, told.assignment)
         of = course.assignment()
+        for kept in (told.course, *([Path(course.private)] if course.private else [])):
+            if kept.resolve().is_relative_to(told.source.resolve()):
+                raise ValueError(f"{told.source} holds {kept}: name the folder of hand-ins alone")
         if not told.without_sandbox:
             sandbox.check(
                 told.source, told.course, *([Path(course.private)] if course.private else [])
@@ -110,6 +113,10 @@ def _course(folder: Path, chapter: str) -> Course:
         )
     try:
         course = Course(**json.loads(path.read_text("utf-8")))
+        if not all(isinstance(value, str) for value in vars(course).values()):
+            raise ValueError("all that it holds should be text")
+        if course.chapter != chapter:
+            raise ValueError(f"it says that it is of {course.chapter}")
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path} is no record of a release: {error}") from error
     made = edition(course.assignment()).metadata["homework"]["edition"]

@@ -122,7 +122,10 @@ class Gradebook:
         for path in sorted(self.results.glob("[!.]*.json")):
             record = self.get(path.stem)
             if record is None:
-                raise ValueError(f"{path} is damaged; delete it and grade {path.stem} again")
+                raise ValueError(
+                    f"{path} is damaged, or of a newer version of the grader; delete it and grade "
+                    f"{path.stem} again"
+                )
             found.append(record)
         return found
 
@@ -134,8 +137,16 @@ class Gradebook:
         if not path.exists():
             return {}
         found = {}
-        for line, row in tables.read(path, MARKS, "cp1252").named():  # as Excel saves on Windows
+        table = tables.read(path, MARKS, "cp1252")  # as Excel saves on Windows
+        if missing := {"student", "task", "points"} - set(tables.folded(table.header)):
+            raise ValueError(
+                f"{path} has no column {', '.join(sorted(missing))}; its first line is "
+                f"{','.join(MARKS)} (delete the file to start anew)"
+            )
+        for line, row in table.named():
             mark = _mark(row, line, path)
+            if (mark.student, mark.task) in found:
+                raise ValueError(f"{path}, line {line}: {mark.student} has {mark.task} twice")
             found[mark.student, mark.task] = mark
         return found
 

@@ -79,8 +79,8 @@ class Grading:
 
     A cell or an answer that ends its process costs its own task or test; the others are run afresh
     without it. Hidden tests are judged in a second run: what a function saw of them can then not
-    come out in a message that the student is shown. Both runs are copies of one process that has
-    run the release's first cells, so that starting, most of the time, is paid once.
+    come out in a message that the student is shown. In the sandbox both runs are copies of one
+    process that has run the release's first cells: starting, most of the time, is paid once.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class Grading:
         self.raised: dict[str, str] = {}
         self.end = time.monotonic() + self.limits.submission
         self.talk: Talk | None = None  # the process, kept from one run to the next
-        self.forks = False  # whether runs are in copies of it
+        self.is_copy = False  # whether what answers is a copy of it
         if f"{BEFORE}/" in spoilt:
             self.lost.add(BEFORE)
         for task, test in self._open():
@@ -138,7 +138,7 @@ class Grading:
     def _once(self, hidden: bool) -> None:
         """Run the submission in a process until it ends or all tests of a kind are judged."""
         ran: list[str] = []  # the student's own cells, run in this process
-        name = None
+        name, is_fresh = None, self.talk is None
         try:
             talk = self._entered()
             for name, step in self._steps(talk, hidden):
@@ -149,10 +149,11 @@ class Grading:
                 if name is not None:
                     ran.append(name)
         except LostError as error:
-            self._blame(name, ran, error)
+            if name is not None or is_fresh:  # else what an earlier run left may have done it
+                self._blame(name, ran, error)
             self._leave()
             return
-        if self.forks:
+        if self.is_copy:
             with contextlib.suppress(LostError):  # then the next run starts a process of its own
                 talk.ask(str, do="end", within=END)
         else:
@@ -165,17 +166,20 @@ class Grading:
         """
         if self.talk is not None:
             with contextlib.suppress(LostError):
-                return self._copied()
+                self._copy()
+            if self.is_copy:
+                return self.talk
             self._leave()
         self.talk = student(self.limits, **self.how)
         for cell in self.assignment.setup:
             self._given(self.talk, cell.source)()
-        return self._copied()
-
-    def _copied(self) -> Talk:
-        self.talk.deadline = float("inf")
-        self.forks = bool(self.talk.ask(str, do="fork").get("value"))
+        if not self.how["unsafe"]:  # where nothing would end a copy with its process
+            self._copy()
         return self.talk
+
+    def _copy(self) -> None:
+        self.is_copy, self.talk.deadline = False, float("inf")
+        self.is_copy = self.talk.ask(str, do="fork").get("value") is True
 
     def _leave(self) -> None:
         """End the process, if there is one."""

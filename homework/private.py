@@ -18,7 +18,6 @@ A test takes the student's answer and, by name, what was drawn; texts have it as
 
 import hashlib
 import inspect
-import math
 import random
 import re
 import runpy
@@ -36,6 +35,7 @@ from nbformat import NotebookNode
 from homework.assignment import Assignment, Task, Test, names, needed
 
 FREE = "*Write your answer here.*"
+MOST_POINTS = 1000  # of a test
 
 
 class ProblemSet:
@@ -92,8 +92,10 @@ class ProblemSet:
 
 
 def _count(points: object, whose: str) -> None:
-    if not isinstance(points, int | float) or not 0 < points < math.inf:
-        raise ValueError(f"{whose}: points must be a number above 0, got {points!r}")
+    if type(points) not in (int, float) or not 0 < points <= MOST_POINTS:
+        raise ValueError(
+            f"{whose}: points must be a number above 0, at most {MOST_POINTS}, got {points!r}"
+        )
 
 
 def with_private(assignment: Assignment, folder: Path, seed: str, cells=()) -> Assignment:
@@ -111,7 +113,7 @@ def with_private(assignment: Assignment, folder: Path, seed: str, cells=()) -> A
     if not isinstance(own, ProblemSet):
         raise ValueError(f"{file} must have a ProblemSet named own, it has {own!r}")
     values = _called(drawn, own, seed, assignment.chapter, file=file)
-    return _merged(assignment, own, values, file, cells)
+    return _called(_merged, assignment, own, values, cells, file, file=file)
 
 
 def _called(function: Callable, *args: object, file: Path) -> Any:
@@ -145,23 +147,25 @@ def drawn(own: ProblemSet, seed: str, chapter: str) -> dict[str, Any]:
     return values
 
 
-def _merged(assignment: Assignment, own: ProblemSet, values: dict, file: Path, cells) -> Assignment:
+def _merged(assignment: Assignment, own: ProblemSet, values: dict, cells, file: Path) -> Assignment:
     tasks = {task.name: task for task in assignment.tasks}
-    _known(own.left_out, tasks, file, "leave_out")
+    _known(own.left_out, tasks, "leave_out")
     for name, made in own.tasks.items():
         tasks[name] = _made(name, made, values, assignment.chapter)
-    _known({task for task, _, _ in own.tests}, tasks, file, "hidden")
+    _known({task for task, _, _ in own.tests}, tasks, "hidden")
     for name, told, judge in own.tests:
         if tasks[name].free:
-            raise ValueError(f"{file}: {name} is marked by a person; it can have no hidden test")
+            raise ValueError(f"{name} is marked by a person; it can have no hidden test")
         if judge.__name__ in {test.name for test in tasks[name].tests}:
-            raise ValueError(f"{file}: {name} has two tests named {judge.__name__}")
-        test = Test(judge.__name__, told["points"], _with(judge, values, file), True, told["says"])
+            raise ValueError(f"{name} has two tests named {judge.__name__}")
+        test = Test(judge.__name__, told["points"], _with(judge, values), True, told["says"])
         tasks[name] = replace(tasks[name], tests=(*tasks[name].tests, test))
     kept = [tasks[name] for name in sorted(tasks, key=_place) if name not in own.left_out]
     for task in kept:
         if not task.points > 0:
-            raise ValueError(f"{file}: task {task.name} has no points; give it a hidden test")
+            raise ValueError(f"task {task.name} has no points; give it a hidden test, or a rubric")
+    if not kept:
+        raise ValueError("it leaves out all tasks")
     used, rubrics = _used(own), "\n".join(text for task in kept for text, _ in task.rubric)
     solutions = "\n".join(task.solution for task in kept)
     return replace(
@@ -186,17 +190,17 @@ def _place(name: str) -> int:
     return int(name.partition(".")[2])
 
 
-def _known(names: set[str], tasks: dict, file: Path, where: str) -> None:
+def _known(names: set[str], tasks: dict, where: str) -> None:
     for name in sorted(names - set(tasks)):
-        raise ValueError(f"{file}, {where}: there is no task {name!r}; there are {sorted(tasks)}")
+        raise ValueError(f"{where}: there is no task {name!r}; there are {sorted(tasks)}")
 
 
-def _with(judge: Callable, values: dict, file: Path) -> Callable[[object], None]:
+def _with(judge: Callable, values: dict) -> Callable[[object], None]:
     """The judge with what it asks for of what was drawn."""
     wanted = list(inspect.signature(judge).parameters)[1:]
     for name in wanted:
         if name not in values:
-            raise ValueError(f"{file}, {judge.__name__}: {name} is not drawn; {sorted(values)} are")
+            raise ValueError(f"{judge.__name__}: {name} is not drawn; {sorted(values)} are")
 
     def judged(answer: object) -> None:
         said = judge(answer, **{name: values[name] for name in wanted})
@@ -216,6 +220,11 @@ def _made(name: str, made: dict, values: dict, chapter: str) -> Task:
         )
     texts = {key: filled(text, values) for key, text in made["texts"].items()}
     stub = nbformat.v4.new_code_cell(texts["stub"])
+    if "rubric" not in made:
+        for what in ("stub", "given"):
+            _is_python(texts[what], f"the {what} of {name}")
+        for what in ("check", "solution"):
+            _is_python(filled(made[what], values), f"the {what} of {name}")
     if "rubric" not in made and made["answer"] not in names(stub)[0]:
         raise ValueError(f"the stub of {name} must define {made['answer']}, got {texts['stub']!r}")
     number, free = name.replace(".", "-"), "rubric" in made
@@ -234,6 +243,13 @@ def _made(name: str, made: dict, values: dict, chapter: str) -> Task:
         solution=filled(made.get("solution", ""), values).strip(),
         rubric=made.get("rubric", ()),
     )
+
+
+def _is_python(source: str, whose: str) -> None:
+    try:
+        names(nbformat.v4.new_code_cell(source))
+    except SyntaxError as error:
+        raise ValueError(f"{whose} is no Python: {error.msg}, {error.text or source!r}") from error
 
 
 def _cell(new: Callable, name: str, source: str) -> NotebookNode:

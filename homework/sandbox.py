@@ -49,8 +49,9 @@ class Limits:
     """What a process may use.
 
     memory: of a process, in MiB of address space. resident: of all processes together, in MiB of
-    what they really hold, looked at twice a second while an answer is waited for. files: all it
-    writes, in MiB (they lie in memory, too). processes: at a time, threads counted. cpu: seconds of
+    what they really hold, looked at twice a second while an answer is waited for (what a copy
+    shares with its process counts twice). files: all it writes, in both runs, in MiB (they lie in
+    memory, too). processes: at a time, threads counted. cpu: seconds of
     a process in all. answer, given: seconds on the clock for one question, and for a cell of the
     release. task: seconds for a task's cells, and again for its tests, in each of the two runs.
     submission: seconds after which nothing new is judged.
@@ -177,9 +178,9 @@ class Talk:
             self._send(line, deadline)
             while True:
                 told = _checked(decode(self._line(deadline), fetch))
-                if "ended" in told and question["do"] != "end":
-                    raise LostError("the process has ended")
                 if "ask" not in told:
+                    if ("ended" in told) != (question["do"] == "end"):
+                        raise LostError("the process has ended")
                     return told
                 self._send(self._reply(told), deadline)
         except LostError:

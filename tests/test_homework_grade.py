@@ -234,6 +234,8 @@ def test_without_a_sandbox_code_runs_with_the_graders_rights(monkeypatch):
         (lambda f: (f / "course/05.json").unlink(), "there is no .*05.json, which says how"),
         (lambda f: (f / "course/05.json").write_text("{"), "05.json is no record of a release"),
         (lambda f: (f / "course/05.json").write_text('{"a": 1}'), "is no record of a release"),
+        (lambda f: (f / "course/05.json").write_text('{"chapter": "06"}'), "that it is of 06"),
+        (lambda f: (f / "course/05.json").write_text('{"chapter": 5}'), "should be text"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_graded_is_told(tmp_path, capsys, monkeypatch, prepare, said):
@@ -242,6 +244,15 @@ def test_what_cannot_be_graded_is_told(tmp_path, capsys, monkeypatch, prepare, s
     prepare(tmp_path)
     assert run(tmp_path) == 2
     assert re.search(said, capsys.readouterr().err)
+
+
+def test_the_course_itself_is_not_graded(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(sandbox, "check", lambda *_: None)
+    release(Course("05"), tmp_path / "course")
+    for source in (tmp_path, tmp_path / "course"):
+        told = [str(source), "--assignment", "05", "--course", str(tmp_path / "course")]
+        assert grade.main(told) == 2
+        assert "name the folder of hand-ins alone" in capsys.readouterr().err
 
 
 def test_wrong_words_are_told(tmp_path, capsys):

@@ -1,9 +1,12 @@
 """Submissions, honest and not, and the points that each of their answers deserves."""
 
+import random
 import shutil
 import sys
 from dataclasses import replace
+from pathlib import Path
 
+import nbformat
 import numpy as np
 import pytest
 from chapters import NOTEBOOKS
@@ -183,13 +186,59 @@ def started(monkeypatch):
 
 
 def test_both_runs_are_copies_of_one_process_and_neither_knows_of_the_other(started):
-    once = f"{RIGHT}\nopen('/tmp/run', 'a').write('x')\nseen = globals().get('seen', 0) + 1"
-    told = "assert seen == 1\ncounterexample = "
-    answers = perfect(CHAPTER) | {"05.1": [once]}
-    answers["05.5"] = [answers["05.5"][0].replace("counterexample = ", told)]
-    results = grade(ONE_HIDDEN, answers)
+    once = f"import os\nos.mkdir('figures')\nopen('log.txt', 'x').close()\n{RIGHT}"
+    results = grade(ONE_HIDDEN, perfect(CHAPTER) | {"05.1": [once]})
     assert sum(r.points for r in results) == CHAPTER.points + 1
     assert len(started) == 1
+
+
+def test_a_copy_has_the_random_numbers_of_its_process():
+    seeded = nbformat.v4.new_code_cell("import random\nrandom.seed(7)")
+    of = replace(ONE_HIDDEN, setup=(*ONE_HIDDEN.setup, seeded))
+    drawn = random.Random(7).random()
+    answer = f"{RIGHT}\nassert random.random() == {drawn!r}"
+    assert sum(r.points for r in grade(of, {"05.1": [answer]})) == 3
+    wrong = f"assert random.random() == {drawn + 1!r}\n{RIGHT}"
+    assert sum(r.points for r in grade(of, {"05.1": [wrong]})) == 0
+
+
+def test_where_there_can_be_no_copy_each_run_has_a_process_of_its_own(started):
+    results = grade(ONE_HIDDEN, {"05.1": [RIGHT]}, limits=Limits(processes=1))
+    assert sum(r.points for r in results) == 3
+    assert len(started) == 2
+
+
+def test_without_a_sandbox_nothing_is_left_running():
+    """A copy would outlive the process that is ended."""
+    found = grade(CHAPTER, {"05.1": ["while True: pass"]}, limits=Limits(answer=3), unsafe=True)
+    assert sum(r.points for r in found) == 0
+    left = [p for p in Path("/proc").glob("[0-9]*/stat") if _is_orphan(p)]
+    assert left == []
+
+
+def _is_orphan(stat: Path) -> bool:
+    """Whether a student's process has lost the one that started it."""
+    try:
+        command = (stat.parent / "cmdline").read_bytes()
+        parent = int(stat.read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return False
+    return b"homework.student" in command and parent == 1 and b"bwrap" not in command
+
+
+def test_a_forged_answer_to_the_next_run_costs_no_more_than_its_own():
+    forged = f"""{RIGHT}
+import os, sys, torch
+from homework.wire import encode
+def forge(_):
+    for line in ({{"ended": 0}}, {{"value": torch.ones(2)}}):
+        for fd in range(3, 12):
+            try: os.write(fd, encode(line, str))
+            except OSError: pass
+    import time; time.sleep(600)
+os._exit = forge"""
+    results = grade(ONE_HIDDEN, perfect(CHAPTER) | {"05.1": [forged]})
+    assert {r.task for r in results if r.points < r.most} <= {"05.1"}
 
 
 @pytest.mark.parametrize(

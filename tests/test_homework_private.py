@@ -109,6 +109,17 @@ def test_without_a_file_for_the_chapter_nothing_changes(tmp_path):
         (HIDDEN, "n is not drawn"),
         (DRAW + HIDDEN + HIDDEN, "05.1 has two tests named more"),
         (DRAW + HIDDEN.replace("def more", "def check"), "two tests named check"),
+        (
+            'own.task("05.9", question="?", stub="x = (", answer="x")',
+            "the stub of 05.9 is no Python",
+        ),
+        (
+            TASK.replace("n}}", "n").replace("{{ n }}", "1").replace('x = 1"', 'x = ("'),
+            "solution of",
+        ),
+        ('own.leave_out(*(f"05.{n}" for n in range(1, 8)))', "it leaves out all tasks"),
+        ('own.task(5.8, question="", stub="", answer="x")', "TypeError"),
+        ('own.hidden("05.1", points=True)', "got True"),
         (DRAW + FREE_ONE + HIDDEN.replace("05.1", "05.11"), "05.11 is marked by a person"),
         (DRAW + HIDDEN.replace("05.1", "05.77"), r"no task '05.77'; there are \['05.1'"),
         ('own.leave_out("5.1")', "no task '5.1'"),
