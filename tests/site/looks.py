@@ -1,0 +1,54 @@
+"""What an eye and a finger meet in a figure: contrast over tints and hatching, a swipe."""
+
+CLEAR = """selector => {
+    const parse = text => {
+        const [r, g, b, a = 1] = (text.match(/[\\d.]+/g) || [0, 0, 0, 0]).map(Number);
+        return text.startsWith("color(srgb") ? [255 * r, 255 * g, 255 * b, a] : [r, g, b, a];
+    };
+    const over = (top, ground) =>
+        [0, 1, 2].map(i => top[i] * top[3] + ground[i] * (1 - top[3]));
+    const light = rgb => {
+        const [r, g, b] = rgb.map(v => v / 255)
+            .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    // The colour behind an element, tints laid over one another; then with its hatching.
+    const ground = e => {
+        const behind = e.parentElement ? ground(e.parentElement)[0] : [255, 255, 255];
+        const style = getComputedStyle(e), plain = over(parse(style.backgroundColor), behind);
+        const stripes = style.backgroundImage.match(/(rgba?|color)\\([^)]*\\)/);
+        return stripes ? [plain, over(parse(stripes[0]), plain)] : [plain];
+    };
+    const poor = [];
+    for (const e of document.querySelectorAll(`${selector} *`)) {
+        const own = [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim());
+        if (!own || !e.checkVisibility() || e.closest("script, .visually-hidden")) continue;
+        const style = getComputedStyle(e);
+        const ink = parse(e instanceof SVGElement ? style.fill : style.color);
+        for (const behind of ground(e)) {
+            const [a, b] = [light(over(ink, behind)), light(behind)];
+            const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+            const what = `${e.tagName}.${e.getAttribute("class")} ${ratio.toFixed(2)}`;
+            if (ratio < 4.5) poor.push(`${what}: ${e.textContent.trim().slice(0, 30)}`);
+        }
+    }
+    return poor.slice(0, 8);
+}"""
+
+
+def swipe(page, start, across: float, up: float = 0) -> None:
+    """Put a finger on an element, draw it so many CSS pixels across and up, and lift it."""
+    start.evaluate("start => start.scrollIntoView({ block: 'center', behavior: 'instant' })")
+    box = start.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    finger = page.context.new_cdp_session(page)
+
+    def send(kind: str, *at: tuple[float, float]):
+        points = [{"x": x, "y": y} for x, y in at]
+        finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    send("touchStart", (x, y))
+    for part in (0.25, 0.5, 0.75, 1):
+        send("touchMove", (x + part * across, y - part * up))
+    send("touchEnd")
+    finger.detach()

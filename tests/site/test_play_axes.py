@@ -1,0 +1,583 @@
+"""The axis picker of chapter 04: its numbers held to torch, its figure used as a reader does."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from chapters import ROOT
+from looks import CLEAR, swipe
+from playing import computed, differences, opened, sentence, still_of
+from test_pages import NAMELESS, WIDE
+
+from helpers import norms
+from helpers.norms import POINTS, Point, pooled
+
+PAGE = "notebooks/04_layernorm_vs_batchnorm.html"
+ASSETS = ROOT / "book" / "_assets"
+EPSILONS = (1e-12, 1e-5, 1e-2, 1.0)
+CLOSE = 1e-9
+
+SENTENCES = [["because", "it", "was", "too", word] for word in ("wide", "narrow")]
+FIVE = ["layer norm", "RMS norm", "batch norm", "instance norm", "group norm"]
+
+
+# --- the pure functions ---------------------------------------------------------------------------
+
+
+def as_script(point: Point, width: int) -> dict:
+    return {"over": point.over, "groups": point.groups or width, "centred": point.centred}
+
+
+def blocks(rng) -> list[np.ndarray]:
+    """Blocks of many shapes: ordinary, whole numbers, far from 0, tiny, constant by parts."""
+    found = []
+    for shape in itertools.product((1, 2, 3), (1, 2, 5), (1, 4, 6)):
+        x = rng.normal(size=shape)
+        found += [x, rng.integers(-3, 4, shape).astype(float), x + 1000, 1e-3 * x]
+        found += [np.full(shape, 0.1), np.broadcast_to(x[:, :, :1], shape).copy()]
+    return found
+
+
+def states() -> list[tuple[np.ndarray, Point, float]]:
+    rng, found = np.random.default_rng(0), []
+    for x in blocks(rng):
+        width = x.shape[-1]
+        groups = [g for g in (1, 2, 3, width) if width % g == 0]
+        for over in ("", "B", "T", "BT"):
+            point = Point(over=over, groups=int(rng.choice(groups)), centred=bool(rng.integers(2)))
+            found.append((x, point, float(rng.choice(EPSILONS))))
+    return found
+
+
+@pytest.fixture(scope="module")
+def script(browser):
+    """Give a page with the figure's functions and nothing else."""
+    page = browser.new_page()
+    for name in ("play.js", "play-axes.js"):
+        page.add_script_tag(path=ASSETS / name)
+    yield page
+    page.close()
+
+
+def wrong_at(page) -> list[str]:
+    """The states at which the script's norm is not that of helpers.norms."""
+    all_states = states()
+    sent = [[x.tolist(), as_script(point, x.shape[-1]), eps] for x, point, eps in all_states]
+    found = []
+    for (x, point, eps), got in zip(
+        all_states, computed(page, "axes", "normalised", sent), strict=True
+    ):
+        wanted = pooled(torch.from_numpy(x), point, eps=eps)
+        shape = x.shape
+        statistics = np.prod([n for axis, n in zip("BT", shape[:2], strict=True)
+                              if axis not in point.over]) * point.groups  # fmt: skip
+        parts = ("mean", "variance", "output")
+        same = all(
+            np.allclose(got[part], getattr(wanted, part), rtol=CLOSE, atol=1e-8) for part in parts
+        )
+        if not same or got["statistics"] != statistics:
+            found.append(f"{shape} {point} {eps}")
+    return found
+
+
+def test_norm_is_python_s_at_many_states(script):
+    assert len(states()) >= 600
+    assert wrong_at(script) == []
+
+
+@pytest.mark.parametrize("name", POINTS)
+def test_five_norms_are_torch_s(script, name):
+    """Held to torch's own functions, which know of axes by other words."""
+    x_NBTC = np.random.default_rng(1).normal(size=(20, 2, 5, 4)) * 3 + 1
+
+    def flip(f):  # torch wants features in the middle
+        return lambda x: f(x.mT).mT
+
+    theirs = {
+        "layer": lambda x: F.layer_norm(x, (4,), eps=1e-5),
+        "RMS": lambda x: F.rms_norm(x, (4,), eps=1e-5),
+        "batch": flip(lambda x: F.batch_norm(x, None, None, training=True, eps=1e-5)),
+        "instance": flip(lambda x: F.instance_norm(x, eps=1e-5)),
+        "group": flip(lambda x: F.group_norm(x, 2, eps=1e-5)),
+    }[name]
+    sent = [[x.tolist(), as_script(POINTS[name], 4), 1e-5] for x in x_NBTC]
+    for x, got in zip(x_NBTC, computed(script, "axes", "normalised", sent), strict=True):
+        np.testing.assert_allclose(got["output"], theirs(torch.from_numpy(x)), atol=CLOSE)
+
+
+def test_equal_numbers_come_out_as_zeros(script):
+    point = {"over": "BT", "groups": 1, "centred": True}
+    (found,) = computed(script, "axes", "normalised", [[[[[7, 7]], [[7, 7]]], point, 1e-5]])
+    assert found["output"] == [[[0, 0]], [[0, 0]]]
+    assert found["statistics"] == 1
+
+
+POINTS_OF_4 = [
+    Point(over=over, groups=groups, centred=centred)
+    for over in ("", "B", "T", "BT") for groups in (1, 2, 4) for centred in (True, False)
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("point", POINTS_OF_4, ids=str)
+def test_lit_numbers_are_those_that_the_result_depends_on(script, point):
+    """By derivatives; where a number is its own mean the result is 0 and depends on nothing."""
+    x_BTC = torch.from_numpy(np.random.default_rng(2).normal(size=(2, 3, 4)))
+    alone = point.over == "" and point.groups == 4
+    places = list(itertools.product(range(2), range(3), range(4)))
+
+    def norm(x):
+        return pooled(x, point, eps=0.01).output
+
+    jacobian = torch.autograd.functional.jacobian(norm, x_BTC)
+    sent = [[x_BTC.tolist(), as_script(point, 4), at] for at in places]
+    for (b, t, c), kinds in zip(places, computed(script, "axes", "kinds", sent), strict=True):
+        moves = jacobian[b, t, c] != 0
+        if alone and point.centred:
+            assert not moves.any()
+            moves[b, t, c] = True
+        wanted = {
+            (j, s): "other" if j != b else "itself" if s == t else "earlier" if s < t else "later"
+            for j in range(2) for s in range(3)
+        }  # fmt: skip
+        for (j, s, d), is_read in np.ndenumerate(moves.numpy()):
+            assert kinds[j][s][d] == (wanted[j, s] if is_read else None)
+    (leaks,) = computed(script, "axes", "leaks", [[x_BTC.tolist(), as_script(point, 4)]])
+    found = norms.leaks(norm, x_BTC)
+    assert leaks == {"future": found.future > 0, "others": found.others > 0}
+
+
+def test_a_block_of_one_cannot_leak(script):
+    one = [[[1.0, 2.0, 4.0, 7.0]]]
+    point = {"over": "BT", "groups": 1, "centred": True}
+    assert computed(script, "axes", "leaks", [[one, point]]) == [{"future": False, "others": False}]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_moved_results_are_those_of_the_set(script, seed):
+    rng = np.random.default_rng(seed)
+    x, point = rng.normal(size=(2, 3, 4)), POINTS_OF_4[rng.integers(len(POINTS_OF_4))]
+    other = x.copy()
+    other[tuple(rng.integers(n) for n in x.shape)] += 1.5
+    before, after = (pooled(torch.from_numpy(a), point).output.numpy() for a in (x, other))
+    (found,) = computed(script, "axes", "moved", [[before.tolist(), after.tolist()]])
+    wanted = np.where(np.abs(after - before) > 1e-9, after - before, 0)
+    np.testing.assert_allclose(found, wanted, atol=1e-12)
+
+
+MISTAKES = {  # what stands in the script: what is put there
+    "n − 1": ("values.reduce((sum, value) => sum + value, 0) / values.length",
+              "values.reduce((sum, value) => sum + value, 0) / Math.max(values.length - 1, 1)"),
+    "wrong axis": ('B ? "all" : b, T ? "all" : t', 'T ? "all" : b, B ? "all" : t'),
+    "ε outside the root": ("Math.sqrt(variance + eps)", "(Math.sqrt(variance) + eps)"),
+    "no root": ("Math.sqrt(variance + eps)", "(variance + eps)"),
+    "groups across": ("Math.floor((c * groups) / width)", "c % groups"),
+    "mean always subtracted": ("point.centred ? mean(values) : 0", "mean(values)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_planted_mistake_is_found(browser, mistake):
+    right, wrong = MISTAKES[mistake]
+    text = (ASSETS / "play-axes.js").read_text("utf-8")
+    assert text.count(right) == 1
+    page = browser.new_page()
+    try:
+        page.add_script_tag(path=ASSETS / "play.js")
+        page.add_script_tag(content=text.replace(right, wrong))
+        assert len(wrong_at(page)) > 20
+    finally:
+        page.close()
+
+
+# --- the figure: what it shows, computed again here -----------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def chapter_block() -> np.ndarray:
+    """The block as the chapter's cell has it, run as it stands."""
+    notebook = json.loads((ROOT / "notebooks/04_layernorm_vs_batchnorm.ipynb").read_text("utf-8"))
+    (code,) = ("".join(c["source"]) for c in notebook["cells"] if c["id"] == "code-021")
+    space = {"torch": torch}
+    exec(code, space)
+    assert space["sentences"] == SENTENCES
+    return space["block_BTC"].numpy()
+
+
+def plain(value: float, digits: int = 3) -> str:
+    text = f"{value:.{digits}f}".rstrip("0").rstrip(".") if digits else f"{value:.0f}"
+    return "0" if text == "-0" else text.replace("-", "−")
+
+
+def fixed(value: float) -> str:
+    text = f"{value:.2f}"
+    return text.lstrip("-") if float(text) == 0 else text.replace("-", "−")
+
+
+def place(at) -> str:
+    b, t, c = at
+    return f"number {c + 1} of “{SENTENCES[b][t]}” in sentence {b + 1}"
+
+
+NAMES = {
+    Point(over="", groups=1): "layer norm",
+    Point(over="", groups=1, centred=False): "RMS norm",
+    Point(over="BT", groups=None): "batch norm",
+    Point(over="T", groups=None): "instance norm",
+    Point(over="T", groups=2): "group norm",
+    Point(over="B", groups=None): "batch norm, each position by itself",
+    Point(over="", groups=2): "groups within one token",
+    Point(over="T", groups=1): "nn.LayerNorm((T, C))",
+}
+
+
+def in_words(x, start, point: Point, watched) -> str:
+    """The sentence that should stand below the figure."""
+    groups = point.groups or 4
+    sets = (1 if "B" in point.over else 2) * (1 if "T" in point.over else 5) * groups
+    size = 40 // sets
+
+    def s(n, word):
+        return f"{n} {word}{'' if n == 1 else 's'}"
+
+    name = NAMES.get(point, "no norm with a usual name")
+    taken = f"{s(sets, 'mean')} and {s(sets, 'variance')}"
+    if not point.centred:
+        taken = f"{s(sets, 'mean square')}, with no mean subtracted,"
+    words = [
+        f"This is {name}: {taken} in all, {'' if sets == 1 else 'each '}of {s(size, 'number')}."
+    ]
+    if point.centred and size == 1:
+        words.append("Each number is its own mean, so all results are 0.")
+    others = "no other" if size == 1 else s(size - 1, "other")
+    shared = "mean and variance" if point.centred else "mean square"
+    words.append(f"The watched result, {place(watched)}, shares its {shared} with {others}.")
+    found = norms.leaks(lambda b: pooled(b, point).output, torch.from_numpy(x))
+    read = [w for w, leak in (("later words", found.future), ("the other sentence", found.others))
+            if leak > 0]  # fmt: skip
+    words.append(
+        f"Through this norm a word reads {' and '.join(read) or 'nothing that it must not'}."
+    )
+    changed = [tuple(at) for at in np.argwhere(x != start)]
+    if changed:
+        before, after = (pooled(torch.from_numpy(a), point).output.numpy() for a in (start, x))
+        moves = int((np.abs(after - before) > 1e-9).sum())
+        first = changed[0]
+        what = f"{len(changed)} numbers are changed"
+        if len(changed) == 1:
+            now, then = plain(x[first]), plain(start[first])
+            what = f"Number{place(first)[6:]} is {now} in place of {then}"
+        by = abs(after[watched] - before[watched])
+        seen = f"from {plain(before[watched])} to {plain(after[watched])}"
+        if by < 5e-4:
+            seen = "by less than 0.001, which ε lets through"
+        if by <= 1e-9:
+            seen = f"stays {plain(after[watched])}"
+        words.append(
+            f"{what}: that moves {moves or 'none'} of the 40 results, the watched one {seen}."
+        )
+    return " ".join(words)
+
+
+def working(x, point: Point, watched) -> list[str]:
+    """The three lines in which the watched result is written out."""
+    found = pooled(torch.from_numpy(x), point)
+    b, t, c = watched
+    groups = point.groups or 4
+    part = np.arange(4) * groups // 4 == c * groups // 4
+    rows = np.s_[:] if "B" in point.over else np.s_[b : b + 1]
+    columns = np.s_[:] if "T" in point.over else np.s_[t : t + 1]
+    values = x[rows, columns][:, :, part].ravel()
+    mean, variance, y = (a[watched].item() for a in (found.mean, found.variance, found.output))
+
+    def factor(v):
+        return f"({plain(v)})" if plain(v).startswith("−") else plain(v)
+
+    def total(terms):
+        return " + ".join([*terms[:3], "…", terms[-1]] if len(terms) > 6 else terms)
+
+    squares = f"({total([f'{factor(v - mean)}²' for v in values])}) / {len(values)}"
+    off = f"({plain(x[watched])} − {factor(mean)})" if point.centred else plain(x[watched])
+    return [
+        f"mean = ({total([factor(v) for v in values])}) / {len(values)} = {plain(mean)}"
+        if point.centred else "mean: not subtracted",
+        f"{'variance' if point.centred else 'mean square'} = {squares} = {plain(variance)}",
+        f"result = {off} / √({plain(variance)} + 0.00001) = {plain(y)}",
+    ]  # fmt: skip
+
+
+def shown(figure, side: str) -> list[dict]:
+    return figure.locator(f'[data-side="{side}"] td .axes-cell').evaluate_all(
+        "cells => cells.map(c => ({ ...c.dataset, text: c.innerText.trim(),"
+        " pressed: c.getAttribute('aria-pressed') }))"
+    )
+
+
+def held(figure, x, start, point: Point, watched):
+    """Hold all that the figure shows to Python."""
+    output, before = (pooled(torch.from_numpy(a), point).output.numpy() for a in (x, start))
+    assert [cell["text"] for cell in shown(figure, "x")] == [plain(v) for v in x.ravel()]
+    results = shown(figure, "y")
+    assert [cell["text"] for cell in results] == [fixed(v) for v in output.ravel()]
+    by = (output - before).ravel()
+    assert [cell.get("moved") for cell in results] == [
+        None if abs(v) <= 1e-9 else "up" if v > 0 else "down" for v in by
+    ]
+    at = int(np.ravel_multi_index(watched, x.shape))
+    assert [i for i, cell in enumerate(results) if cell["pressed"] == "true"] == [at]
+    lines = figure.locator(".axes-working p").all_inner_texts()
+    assert lines == working(x, point, watched)
+    assert sentence(figure) == in_words(x, start, point, watched)
+
+
+def cell(figure, side: str, at):
+    return figure.locator(f'[data-side="{side}"] td .axes-cell').nth(
+        int(np.ravel_multi_index(at, (2, 5, 4)))
+    )
+
+
+def press(figure, name: str):
+    figure.get_by_role("button", name=name, exact=True).click()
+
+
+def features(figure, name: str):
+    figure.get_by_role("radio", name=name).check()
+
+
+def begin(page, address: str):
+    """Open the page without its formulas, which take a second."""
+    page.route("**/mathjax/**", lambda route: route.abort())
+    return opened(page, address, "axes")
+
+
+@pytest.fixture
+def figure(page, site_url):
+    return begin(page, f"{site_url}/{PAGE}")
+
+
+def test_script_draws_what_python_has_drawn(figure, html_root):
+    live = figure.evaluate("figure => figure.outerHTML")
+    assert differences(still_of(html_root, PAGE, "axes"), live) == []
+
+
+def test_each_choice_of_axes_is_shown_as_python_has_it(figure, chapter_block):
+    x, watched, over = chapter_block, (0, 2, 3), ""
+    walk = [("sentences (B)", "B"), ("words (T)", "T"), ("sentences (B)", "B"), ("words (T)", "T")]
+    for centred in (True, False):
+        for button, axis in walk:
+            press(figure, button)
+            over = "".join(a for a in "BT" if (a in over) != (a == axis))
+            for said, groups in (("all four", 1), ("two and two", 2), ("each by itself", None)):
+                features(figure, said)
+                held(figure, x, x, Point(over=over, groups=groups, centred=centred), watched)
+        press(figure, "subtract the mean")
+    assert figure.locator(".axes-find li").all_inner_texts() == [f"✓ {name}" for name in FIVE]
+
+
+def test_names_wait_to_be_found(figure):
+    found = figure.locator(".axes-find li[data-found]")
+    assert found.all_inner_texts() == ["✓ layer norm"]
+    press(figure, "words (T)")
+    features(figure, "two and two")
+    assert found.all_inner_texts() == ["✓ layer norm", "✓ group norm"]
+    current = figure.locator(".axes-find li[aria-current=true]")
+    assert current.all_inner_texts() == ["✓ group norm"]
+
+
+def test_mouse_watches_one_result_and_drags_another_s_number(page, figure, chapter_block):
+    x, point = chapter_block.copy(), Point(over="BT", groups=None)
+    press(figure, "sentences (B)")
+    press(figure, "words (T)")
+    features(figure, "each by itself")
+    cell(figure, "y", (0, 1, 2)).click()
+    held(figure, x, chapter_block, point, (0, 1, 2))
+    box = cell(figure, "x", (1, 4, 2)).bounding_box()
+    page.mouse.move(box["x"] + 10, box["y"] + 10)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 30, box["y"] + 12)
+    page.mouse.move(box["x"] + 10 + 5 * 8, box["y"] + 14)
+    page.mouse.up()
+    x[1, 4, 2] += 5
+    held(figure, x, chapter_block, point, (0, 1, 2))
+    page.mouse.move(box["x"] - 40, box["y"] + 14)
+    held(figure, x, chapter_block, point, (0, 1, 2))  # nothing is held any more
+    press(figure, "Back to the chapter’s numbers")
+    held(figure, chapter_block, chapter_block, point, (0, 1, 2))
+
+
+def test_a_number_of_the_other_sentence_moves_batch_norm_and_not_layer_norm(figure, chapter_block):
+    """The question of the chapter, by the slider that stands there from the start."""
+    x, watched = chapter_block.copy(), (0, 2, 3)
+    figure.locator('input[name="value"]').fill("9")
+    x[1, 4, 3] = 9
+    held(figure, x, chapter_block, Point(over="", groups=1), watched)
+    assert "the watched one stays" in sentence(figure)
+    press(figure, "sentences (B)")
+    press(figure, "words (T)")
+    features(figure, "each by itself")
+    held(figure, x, chapter_block, Point(over="BT", groups=None), watched)
+    assert "the watched one from" in sentence(figure)
+
+
+def test_epsilon_lets_through_what_two_numbers_hide(figure, chapter_block):
+    """Of two numbers the results are ±1 but for ε: what moves is too small to be seen."""
+    x = chapter_block.copy()
+    press(figure, "sentences (B)")
+    features(figure, "each by itself")
+    cell(figure, "y", (0, 4, 3)).click()
+    figure.locator('input[name="value"]').fill("5")
+    x[1, 4, 3] = 5
+    held(figure, x, chapter_block, Point(over="B", groups=None), (0, 4, 3))
+    assert "which ε lets through" in sentence(figure)
+
+
+def test_a_mouse_over_a_result_lights_its_numbers_for_the_while(figure, chapter_block):
+
+    def lit():
+        return [i for i, c in enumerate(shown(figure, "x")) if "kind" in c]
+
+    first, said = lit(), sentence(figure)
+    cell(figure, "y", (1, 0, 0)).hover()
+    assert lit() == [20, 21, 22, 23]
+    assert figure.locator(".axes-working p").all_inner_texts() == working(
+        chapter_block, Point(over="", groups=1), (1, 0, 0)
+    )
+    assert sentence(figure) == said
+    figure.locator(".play-title").hover()
+    assert lit() == first == [8, 9, 10, 11]
+
+
+def test_all_by_the_keyboard(page, figure, chapter_block):
+    keys, x = page.keyboard, chapter_block.copy()
+    figure.locator('button[name="B"]').focus()
+    keys.press("Space")
+    keys.press("Tab")
+    keys.press("Enter")  # words (T)
+    keys.press("Tab")
+    keys.press("Enter")  # the mean is not subtracted
+    held(figure, x, x, Point(over="BT", groups=1, centred=False), (0, 2, 3))
+    keys.press("Tab")
+    keys.press("ArrowUp")  # two and two
+    point = Point(over="BT", groups=2, centred=False)
+    keys.press("Tab")
+    for key in ("Home", "ArrowUp", "ArrowUp", "+", "+", "-", "+"):  # from 1.4.3 in sentence 2
+        keys.press(key)
+    x[1, 2, 0] += 2
+    held(figure, x, chapter_block, point, (0, 2, 3))
+    keys.press("Tab")
+    for key in ("Control+End", "ArrowLeft", "ArrowUp"):
+        keys.press(key)
+    held(figure, x, chapter_block, point, (1, 3, 2))
+    keys.press("Tab")
+    assert page.evaluate("document.activeElement.name") == "value"
+    keys.press("Home")
+    x[1, 2, 0] = -12
+    held(figure, x, chapter_block, point, (1, 3, 2))
+    keys.press("Tab")
+    keys.press("Enter")
+    held(figure, chapter_block, chapter_block, point, (1, 3, 2))
+
+
+def test_numbers_stay_within_their_reach(page, figure):
+    cell(figure, "x", (0, 4, 3)).focus()
+    for _ in range(3):
+        page.keyboard.press("+")
+    assert cell(figure, "x", (0, 4, 3)).inner_text() == "12"
+    assert figure.locator('input[name="value"]').get_attribute("max") == "12"
+
+
+def test_touch(browser, site_url, chapter_block):
+    """A tap watches, a swipe sideways changes a number, one up and down is left to the page."""
+    context = browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True)
+    try:
+        page, x = context.new_page(), chapter_block.copy()
+        figure = begin(page, f"{site_url}/{PAGE}")
+        cell(figure, "y", (0, 0, 1)).tap()
+        figure.locator('[data-side="y"] td:nth-child(2) [data-own]').wait_for()
+        figure.get_by_role("button", name="words (T)", exact=True).tap()
+        swipe(page, cell(figure, "x", (0, 3, 1)), across=-33)
+        x[0, 3, 1] -= 4
+        figure.get_by_label("number 2 of “too” in sentence 1: −4, changed from 0").wait_for()
+        point = Point(over="T", groups=1)
+        assert figure.locator(".axes-working p").all_inner_texts() == working(x, point, (0, 0, 1))
+        assert sentence(figure) == in_words(x, chapter_block, point, (0, 0, 1))
+        assert [c["text"] for c in shown(figure, "x")] == [plain(v) for v in x.ravel()]
+    finally:
+        context.close()
+
+
+def test_names_and_values_are_told(figure, page):
+    assert page.evaluate(NAMELESS) == []
+    own = cell(figure, "x", (0, 4, 3))
+    assert own.get_attribute("aria-label") == "number 4 of “wide” in sentence 1: 12"
+    own.focus()
+    page.keyboard.press("-")
+    assert own.get_attribute("aria-label").endswith(": 11, changed from 12")
+    value = figure.locator('input[name="value"]')
+    assert value.get_attribute("aria-valuetext") == "11"
+    result = cell(figure, "y", (0, 4, 3)).get_attribute("aria-label")
+    assert result.startswith("result of number 4 of “wide” in sentence 1: ")
+    assert ", before " in result
+    said = figure.get_by_role("status")
+    page.wait_for_function("s => document.querySelector('[data-play=axes] .play-said').textContent")
+    assert said.text_content() == sentence(figure)
+
+
+# --- everywhere -----------------------------------------------------------------------------------
+
+
+def test_figure_works_from_a_disk(page, html_root, chapter_block):
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    figure = begin(page, (html_root / PAGE).as_uri())
+    press(figure, "words (T)")
+    held(figure, chapter_block, chapter_block, Point(over="T", groups=1), (0, 2, 3))
+    assert not [url for url in asked if not url.startswith((html_root.as_uri(), "data:", "blob:"))]
+
+
+def test_figure_is_whole_where_no_script_runs(browser, site_url, chapter_block):
+    context = browser.new_context(java_script_enabled=False)
+    try:
+        page = context.new_page()
+        page.goto(f"{site_url}/{PAGE}")
+        figure, point = page.locator('[data-play="axes"]'), Point(over="", groups=1)
+        assert sentence(figure) == in_words(chapter_block, chapter_block, point, (0, 2, 3))
+        output = pooled(torch.from_numpy(chapter_block), point).output.numpy()
+        found = figure.locator('[data-side="y"] .axes-fine').all_inner_texts()
+        assert found == [fixed(v) for v in output.ravel()]
+        for control in figure.locator("button, input").all():
+            assert not control.is_visible()
+        assert figure.locator(".play-scriptless").is_visible()
+    finally:
+        context.close()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(320, "light"), (320, "dark"), (1280, "dark"),
+                                               (1280, "light")])  # fmt: skip
+def test_figure_fits_and_can_be_read(page, site_url, width, scheme):
+    """At its worst: all numbers lit, some changed, results moved."""
+    page.set_viewport_size({"width": width, "height": 800})
+    page.emulate_media(color_scheme=scheme)
+    figure = begin(page, f"{site_url}/{PAGE}")
+    for name in ("sentences (B)", "words (T)"):
+        press(figure, name)
+    figure.locator('input[name="value"]').fill("-11")
+    assert page.evaluate(CLEAR, '[data-play="axes"]') == []
+    wide, beyond = page.evaluate(WIDE)
+    assert (wide, beyond) == (width, [])
+    for side in "xy":
+        box = cell(figure, side, (0, 0, 0)).bounding_box()
+        assert min(box["width"], box["height"]) >= 24
+    cut = figure.locator(".axes-cell").evaluate_all(
+        "cells => cells.filter(c => c.scrollWidth > c.clientWidth + 1).map(c => c.innerText)"
+    )
+    assert cut == []
+
+
+def test_nothing_moves_by_itself(page, site_url):
+    page.emulate_media(reduced_motion="reduce")
+    figure = begin(page, f"{site_url}/{PAGE}")
+    press(figure, "words (T)")
+    assert figure.evaluate("f => f.getAnimations({ subtree: true }).length") == 0

@@ -1,0 +1,638 @@
+"""The mask editor of chapter 07: what it says of a mask, held to layers that really attend.
+
+The oracle of "cheats" is no rule about masks: a stack of attention layers in float64 is run, later
+words are changed, and one looks which outputs move.
+"""
+
+import functools
+import itertools
+import re
+
+import numpy as np
+import pytest
+import torch
+from chapters import ROOT
+from looks import CLEAR, swipe
+from playing import computed, differences, opened, sentence, still_of
+from test_pages import NAMELESS, WIDE
+
+from helpers import numerics
+from helpers.attention import attention_steps, depends_on
+
+PAGE = "notebooks/07_heads_masks_positions.html"
+ASSETS = ROOT / "book" / "_assets"
+WORDS = ["The", "fox", "did", "not", "cross", "the", "stream", "because"]
+T = 7
+CAUSAL = np.tril(np.ones((T, T), dtype=bool))
+
+
+def preset_masks() -> dict[str, np.ndarray]:
+    t, s = np.indices((T, T))
+    before = s < t
+    before[0, 0] = True
+    return {
+        "causal": s <= t,
+        "none at all": s >= 0,
+        "one too far": s <= t + 1,
+        "only what came before": before,
+        "the last three": (s <= t) & (s > t - 3),
+        "a prefix of three": (s <= t) | ((s < 3) & (t < 3)),
+        "the first two are padding": (s <= t) & (s >= 2),
+    }
+
+
+PRESETS = preset_masks()
+
+
+# --- the oracles ----------------------------------------------------------------------------------
+
+
+def random_masks(count: int) -> list[tuple[np.ndarray, int, bool]]:
+    """Masks of 1 to 7 words, sparse and dense, with empty rows among them; layers; order."""
+    rng, found = np.random.default_rng(0), []
+    for n in range(count):
+        length = 1 + n % 7
+        mask = rng.random((length, length)) < rng.choice([0.1, 0.25, 0.5, 0.8])
+        if n % 3 == 0:  # a causal mask with a few holes in it
+            mask = np.tril(np.ones_like(mask)) ^ (rng.random(mask.shape) < 0.08)
+        found.append((mask, int(rng.integers(1, 5)), bool(n % 4 == 1)))
+    return found
+
+
+def attend(scaled, mask, values, after: bool):
+    """One layer's attention; a row that may read nothing adds 0."""
+    if after:
+        return torch.softmax(scaled, dim=-1) * mask @ values
+    weights = torch.softmax(scaled.masked_fill(~mask, -torch.inf), dim=-1)
+    return weights.nan_to_num(0.0) @ values
+
+
+@functools.cache
+def tables(width: int = 6) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(5)
+    return torch.randn(4, 3, width, width, generator=generator, dtype=torch.float64) / width**0.5
+
+
+def stack(mask: np.ndarray, layers: int, after: bool):
+    """Layers of attention, each of which adds to its input."""
+    may = torch.from_numpy(mask)
+
+    def run(x):
+        for W_q, W_k, W_v in tables()[:layers]:
+            scaled = (x @ W_q) @ (x @ W_k).mT / 6**0.5
+            x = x + attend(scaled, may, x @ W_v, after)
+        return x
+
+    return run
+
+
+def moved_by(mask: np.ndarray, layers: int, after: bool) -> np.ndarray:
+    """Entry (t, s): does the output at t move when token s is another one?"""
+    length, run = len(mask), stack(mask, layers, after)
+    generator = torch.Generator().manual_seed(len(mask) + layers)
+    x_TC, other_TC = torch.randn(2, length, 6, generator=generator, dtype=torch.float64)
+    changed_STC = x_TC.repeat(length + 1, 1, 1)  # the last one stays as it was
+    changed_STC[range(length), range(length)] = other_TC
+    *changed, same = run(changed_STC)
+    return ((torch.stack(changed) - same).abs() > 1e-12).any(dim=-1).numpy().T
+
+
+def powers(mask: np.ndarray, layers: int, after: bool) -> np.ndarray:
+    """Who reads whom through so many layers, as a power of a matrix of ones and zeros."""
+    sees = np.repeat(mask.any(axis=1, keepdims=True), len(mask), axis=1) if after else mask
+    one = (sees | np.eye(len(mask), dtype=bool)).astype(np.int64)
+    return np.linalg.matrix_power(one, layers) > 0
+
+
+def first_way(mask: np.ndarray, after: bool, t: int, to: int) -> list[int]:
+    """The shortest way from t to a word that it reads; of several the first in order."""
+    sees = powers(mask, 1, after)
+    for hops in range(1, len(mask) + 1):
+        for between in itertools.product(range(len(mask)), repeat=hops - 1):
+            way = [t, *between, to]
+            if all(sees[a, b] for a, b in itertools.pairwise(way)):
+                return way
+    raise AssertionError("no way")
+
+
+def judge(mask: np.ndarray, layers: int, after: bool) -> list[tuple[str, list[int]]]:
+    """The verdict on each loss, and the way by which it cheats."""
+    read, found = powers(mask, layers, after), []
+    for t in range(len(mask)):
+        later = np.flatnonzero(read[t, t + 1 :])
+        if not after and not mask[t].any():
+            found.append(("nothing", []))
+        elif later.size:
+            found.append(("cheats", first_way(mask, after, t, int(t + 1 + later[0]))))
+        else:
+            found.append(("honest", []))
+    return found
+
+
+# --- the pure functions ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def script(browser):
+    """Give a page with the figure's functions and nothing else."""
+    page = browser.new_page()
+    for name in ("play.js", "play-mask.js"):
+        page.add_script_tag(path=ASSETS / name)
+    yield page
+    page.close()
+
+
+def sent(masks, *, layers: bool = True) -> list[list]:
+    return [[mask.tolist(), n, after] if layers else [mask.tolist(), after]
+            for mask, n, after in masks]  # fmt: skip
+
+
+def cheats_wrongly(page, masks) -> list:
+    """The masks for which the script's verdicts are not what changing later words shows."""
+    wrong = []
+    for (mask, layers, after), found in zip(
+        masks, computed(page, "mask", "verdicts", sent(masks)), strict=True
+    ):
+        later = np.triu(moved_by(mask, layers, after), 1)
+        wanted = ["nothing" if not after and not row.any() else "cheats" if later[t].any()
+                  else "honest" for t, row in enumerate(mask)]  # fmt: skip
+        if [verdict["kind"] for verdict in found] != wanted:
+            wrong.append((mask, layers, after))
+    return wrong
+
+
+def reaches_wrongly(page, masks) -> list:
+    """The masks for which the script's reach is not what changing each word shows."""
+    reach = computed(page, "mask", "reach", sent(masks))
+    return [
+        masked for masked, found in zip(masks, reach, strict=True)
+        if not np.array_equal(found, moved_by(*masked))
+    ]  # fmt: skip
+
+
+def test_a_loss_cheats_where_a_later_word_really_moves_it(script):
+    masks = random_masks(420)
+    assert cheats_wrongly(script, masks) == []
+    kinds = {verdict["kind"] for found in computed(script, "mask", "verdicts", sent(masks))
+             for verdict in found}  # fmt: skip
+    assert kinds == {"honest", "cheats", "nothing"}
+
+
+def test_reach_is_what_really_moves_and_a_power_of_the_mask(script):
+    masks = random_masks(420)
+    assert reaches_wrongly(script, masks) == []
+    assert all(np.array_equal(moved_by(*masked), powers(*masked)) for masked in masks)
+
+
+def test_reach_is_what_gradients_show(script):
+    """By the chapter's own probe, which takes derivatives."""
+    masks = [masked for masked in random_masks(60) if len(masked[0]) > 3]
+    for (mask, layers, after), found in zip(
+        masks, computed(script, "mask", "reach", sent(masks)), strict=True
+    ):
+        x_TC = torch.randn(len(mask), 6, generator=torch.Generator().manual_seed(1)).double()
+        probe = depends_on(stack(mask, layers, after), x_TC).any(dim=3).any(dim=1)
+        np.testing.assert_array_equal(found, probe.numpy())
+
+
+def test_weights_are_softmax_under_the_mask(script):
+    rng = np.random.default_rng(3)
+    masks = random_masks(300)
+    scores = [rng.normal(size=mask.shape) * rng.choice([1, 30, 800]) for mask, _, _ in masks]
+    states = [[scaled.tolist(), mask.tolist(), after]
+              for scaled, (mask, _, after) in zip(scores, masks, strict=True)]  # fmt: skip
+    empty = 0
+    for scaled, (mask, _, after), found in zip(
+        scores, masks, computed(script, "mask", "weights", states), strict=True
+    ):
+        for t, row in enumerate(found):
+            if after:
+                wanted = numerics.softmax(scaled[t]) * mask[t]
+            elif not mask[t].any():
+                assert row is None
+                empty += 1
+                with pytest.raises(ValueError, match="-inf all along"):
+                    numerics.softmax(np.where(mask[t], scaled[t], -np.inf))
+                continue
+            else:
+                wanted = numerics.softmax(np.where(mask[t], scaled[t], -np.inf))
+            np.testing.assert_allclose(row, wanted, atol=1e-12)
+    assert empty > 50
+
+
+def test_ways_are_ways_and_no_longer_than_needed(script):
+    asked = []
+    for mask, layers, after in random_masks(210):
+        read = powers(mask, layers, after)
+        asked += [(mask, after, layers, *map(int, at)) for at in np.argwhere(read)]
+    states = [[mask.tolist(), after, t, s] for mask, after, _, t, s in asked]
+    ways = computed(script, "mask", "path", states)
+    for (mask, after, layers, t, s), way in zip(asked, ways, strict=True):
+        sees = powers(mask, 1, after)
+        assert (way[0], way[-1]) == (t, s)
+        assert all(sees[a, b] for a, b in itertools.pairwise(way))
+        assert len(way) - 1 <= layers
+        if len(way) > 2:
+            assert not powers(mask, len(way) - 2, after)[t, s]
+
+
+def test_one_cell_too_many_spoils_three_losses_in_two_layers(script):
+    """What the page asks its reader to try."""
+    mask = CAUSAL.copy()
+    mask[1, 4] = True
+    one, two = computed(script, "mask", "verdicts", [[mask.tolist(), n, False] for n in (1, 2)])
+    assert [t for t, v in enumerate(one) if v["kind"] == "cheats"] == [1]
+    assert [(t, v["path"]) for t, v in enumerate(two) if v["kind"] == "cheats"] == [
+        (1, [1, 4, 2]), (2, [2, 1, 4]), (3, [3, 1, 4]),
+    ]  # fmt: skip
+    assert moved_by(mask, 2, False)[[1, 2, 3], [4, 4, 4]].all()
+
+
+MISTAKES = {  # what stands in the script: what is put there
+    "transposed": ("row.some(Boolean) : Boolean(may)", "row.some(Boolean) : Boolean(mask[s][t])"),
+    "no residual path": ("t === s || (after", "(after"),
+    "one layer always": ("layer < layers; layer++", "layer < 1; layer++"),
+    "one layer too many": ("layer < layers; layer++", "layer <= layers; layer++"),
+    "its own word is later": ("(is, s) => is && s > t", "(is, s) => is && s >= t"),
+    "the answer is not later": ("(is, s) => is && s > t", "(is, s) => is && s > t + 1"),
+    "the sum is forgotten": ("after ? row.some(Boolean) : Boolean(may)", "Boolean(may)"),
+    "empty rows are honest": ("!after && !mask[t].some(Boolean)) return { kind",
+                              "false) return { kind"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_planted_mistake_is_found(browser, mistake):
+    right, wrong = MISTAKES[mistake]
+    text = (ASSETS / "play-mask.js").read_text("utf-8")
+    assert text.count(right) == 1
+    page = browser.new_page()
+    try:
+        page.add_script_tag(path=ASSETS / "play.js")
+        page.add_script_tag(content=text.replace(right, wrong))
+        masks = random_masks(140)
+        assert len(cheats_wrongly(page, masks)) + len(reaches_wrongly(page, masks)) > 10
+    finally:
+        page.close()
+
+
+# --- the figure: what it shows, computed again here -----------------------------------------------
+
+
+def quoted(ts) -> str:
+    words = [f"“{WORDS[t]}”" for t in ts]
+    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
+
+
+def layers_in_words(layers: int) -> str:
+    return f"{layers} layer{'' if layers == 1 else 's'}"
+
+
+def in_words(mask, layers: int, after: bool) -> str:
+    """The sentence that should stand below the figure."""
+
+    def at(n, kind):
+        return [t for t, (k, _) in enumerate(judge(mask, n, after)) if k == kind]
+
+    cheating, alone, empty = at(layers, "cheats"), at(1, "cheats"), at(layers, "nothing")
+    names = [name for name, preset in PRESETS.items() if np.array_equal(preset, mask)]
+    name = f"Mask “{names[0]}”" if names else "A mask of your own"
+    found = (
+        f"{len(cheating)} of 7 losses cheat: at {quoted(cheating)}." if cheating
+        else "no loss cheats." if empty else "all 7 losses are honest."
+    )  # fmt: skip
+    words = [f"{name}, {layers_in_words(layers)}: {found}"]
+    if len(cheating) != len(alone):
+        words.append(f"In one layer {len(alone) or 'none'} of them would.")
+    if after:
+        words.append("After softmax a mask hides the values only: each weight is still a share of "
+                     "a sum in which the scores of all words stand.")  # fmt: skip
+    if empty:
+        rows = ("The row of", "is") if len(empty) == 1 else ("The rows of", "are")
+        words.append(
+            f"{rows[0]} {quoted(empty)} {rows[1]} empty: softmax over nothing has no answer, and "
+            "this book’s code refuses such a mask. The other verdicts are those of a layer in "
+            "which such a row adds 0."
+        )
+    return " ".join(words)
+
+
+def judged(t: int, kind: str, way: list[int]) -> str:
+    if kind == "honest":
+        return f"✓ {WORDS[t + 1]} honest"
+    if kind == "nothing":
+        return f"? {WORDS[t + 1]} no answer: it may read no word"
+    past = "" if way[-1] == t + 1 else ", past it"
+    return f"✗ {WORDS[t + 1]} cheats: {' → '.join(WORDS[s] for s in way)}{past}"
+
+
+@functools.cache
+def scaled_scores() -> torch.Tensor:
+    """The scores of the first layer, drawn as the chapter draws its random tables."""
+    generator = torch.Generator().manual_seed(0)
+    x_TC = torch.randn(T, 16, generator=generator, dtype=torch.float64)
+    W_q, W_k, _ = torch.randn(4, 3, 16, 16, generator=generator, dtype=torch.float64)[0] / 4
+    return (x_TC @ W_q) @ (x_TC @ W_k).T / 4
+
+
+def cells_in_words(mask, layers: int, after: bool) -> list[list[str]]:
+    shares = torch.softmax(scaled_scores(), dim=-1).numpy()
+    if not after:
+        shares = np.exp(scaled_scores().numpy()) * mask
+        shares = shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
+    read = powers(mask, layers, after)
+    return [
+        [f"{shares[t, s]:.2f}" if mask[t, s] else "○" if read[t, s] and t != s else ""
+         for s in range(T)] for t in range(T)
+    ]  # fmt: skip
+
+
+def chosen_in_words(mask, layers: int, after: bool, t: int) -> str:
+    kind, way = judge(mask, layers, after)[t]
+    asked = f"“{WORDS[t]}” has to say “{WORDS[t + 1]}”."
+    if kind == "nothing":
+        return f"{asked} It may read no word, and has no weights."
+    left = ""
+    if after:
+        total = torch.softmax(scaled_scores()[t], dim=-1).numpy()[mask[t]].sum()
+        left = f" Its weights sum to {total:.2f}." if total < 0.9995 else ""
+    if t == T - 1:
+        return f"{asked} That stands beyond the window: no mask can give it away.{left}"
+    if kind == "honest":
+        read = quoted(np.flatnonzero(powers(mask, layers, after)[t]))
+        through = layers_in_words(layers)
+        return f"{asked} Through {through} it has read {read}: nothing that comes later.{left}"
+    hops = []
+    for i, (a, b) in enumerate(itertools.pairwise(way)):
+        does = f"reads “{WORDS[b]}”" if mask[a, b] else f"has “{WORDS[b]}” in its sum"
+        where = f" in layer {layers - i}" if len(way) > 2 else ""
+        hops.append(f"“{WORDS[a]}” {does}{where}")
+    return f"{asked} It cheats: {', where '.join(hops)}.{left}"
+
+
+def texts(figure, selector: str) -> list[str]:
+    found = figure.locator(selector).all_inner_texts()
+    return [re.sub(r"\s+", " ", text).strip() for text in found]
+
+
+def held(figure, mask, layers: int, after: bool = False, chosen: int | None = None):
+    """Hold all that the figure shows to Python."""
+    all_cells = texts(figure, ".mask-cell")
+    wanted = cells_in_words(mask, layers, after)
+    assert all_cells == [text for row in wanted for text in row]
+    pressed = figure.locator(".mask-cell").evaluate_all(
+        "cells => cells.map(c => c.getAttribute('aria-pressed') === 'true')"
+    )
+    assert pressed == mask.ravel().tolist()
+    verdicts = judge(mask, layers, after)
+    told = [judged(t, *verdict) for t, verdict in enumerate(verdicts)]
+    assert texts(figure, "td.mask-verdict") == told
+    kinds = figure.locator(".mask-grid tbody tr").evaluate_all(
+        "rows => rows.map(r => r.dataset.kind)"
+    )
+    assert kinds == [kind for kind, _ in verdicts]
+    assert sentence(figure) == in_words(mask, layers, after)
+    if chosen is not None:
+        assert figure.locator("tr[data-chosen] .mask-word").inner_text() == WORDS[chosen]
+        assert texts(figure, ".mask-chosen") == [chosen_in_words(mask, layers, after, chosen)]
+        held_ways(figure, mask, layers, after, chosen)
+
+
+def held_ways(figure, mask, layers: int, after: bool, chosen: int):
+    """Hold the drawing of layers: which dots are lit, what leads there, which way is taken."""
+    kind, way = judge(mask, layers, after)[chosen]
+    lit = [powers(mask, layers - l, after)[chosen] for l in range(layers + 1)]
+    dots = figure.locator(".mask-dot").evaluate_all("dots => dots.map(d => 'lit' in d.dataset)")
+    assert dots == np.concatenate(lit).tolist()
+    later = figure.locator(".mask-dot[data-later]").count()
+    assert later == sum(row[chosen + 1 :].sum() for row in lit)
+    sees = powers(mask, 1, after)
+    lines = sum(sees[lit[l + 1]].sum() for l in range(layers))
+    assert figure.locator(".mask-way").count() == lines
+    taken = figure.locator(".mask-way[data-taken]")
+    assert taken.count() == (layers if kind == "cheats" else 0)
+    if kind == "cheats":  # from the top: the way, and then straight down
+        places = [*way, *[way[-1]] * (layers + 1 - len(way))]
+        drawn = taken.evaluate_all(
+            "lines => lines.map(l => ['y2', 'x2', 'x1'].map(a => +l.getAttribute(a)))"
+        )
+        assert [(upper, lower) for _, upper, lower in sorted(drawn)] == [
+            (48 * (a + 0.5), 48 * (b + 0.5)) for a, b in itertools.pairwise(places)
+        ]
+    assert figure.locator(".mask-ways .mask-sign").text_content() == {
+        "honest": "✓", "cheats": "✗", "nothing": "?"}[kind]  # fmt: skip
+
+
+def cell(figure, t: int, s: int):
+    return figure.locator(".mask-cell").nth(T * t + s)
+
+
+def preset(figure, name: str):
+    figure.locator(".mask-presets").get_by_role("button", name=name, exact=True).click()
+
+
+def layers_to(figure, layers: int):
+    figure.locator('input[name="layers"]').fill(str(layers))
+
+
+def order(figure, name: str):
+    figure.get_by_role("radio", name=name).check()
+
+
+def begin(page, address: str):
+    """Open the page without its formulas, which take a second."""
+    page.route("**/mathjax/**", lambda route: route.abort())
+    return opened(page, address, "mask")
+
+
+@pytest.fixture
+def figure(page, site_url):
+    return begin(page, f"{site_url}/{PAGE}")
+
+
+def test_script_draws_what_python_has_drawn(figure, html_root):
+    live = figure.evaluate("figure => figure.outerHTML")
+    assert differences(still_of(html_root, PAGE, "mask"), live) == []
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_each_preset_in_each_number_of_layers(figure, name):
+    preset(figure, name)
+    for layers in (1, 2, 4):
+        layers_to(figure, layers)
+        for after in (False, True):
+            order(figure, "after softmax" if after else "before softmax")
+            held(figure, PRESETS[name], layers, after, chosen=3)
+    pressed = figure.locator(".mask-presets button[aria-pressed=true]")
+    assert pressed.all_inner_texts() == [name]
+
+
+def test_a_click_allows_and_forbids(figure):
+    mask = CAUSAL.copy()
+    for t, s in ((1, 4), (5, 5), (0, 6), (1, 4), (6, 0)):
+        cell(figure, t, s).click()
+        mask[t, s] ^= True
+        held(figure, mask, 2, chosen=t)
+    for t in range(T):
+        figure.locator("td.mask-verdict").nth(t).click()
+        held(figure, mask, 2, chosen=t)
+
+
+def test_a_row_without_a_word_has_no_answer(figure):
+    """As helpers.attention refuses it; beside it the others are judged on."""
+    mask = CAUSAL.copy()
+    for s in range(3):
+        cell(figure, 2, s).click()
+        mask[2, s] = False
+    held(figure, mask, 2, chosen=2)
+    assert "The row of “did” is empty" in sentence(figure)
+    q = torch.ones(T, 2)
+    with pytest.raises(ValueError, match=r"lets query \[2\] read no key; softmax over nothing"):
+        attention_steps(q, q, q, allowed=torch.from_numpy(mask))
+    order(figure, "after softmax")
+    held(figure, mask, 2, after=True, chosen=2)
+
+
+def test_drawing_over_cells_makes_them_all_alike(page, figure):
+    mask = CAUSAL.copy()
+    boxes = {at: cell(figure, *at).bounding_box() for at in ((0, 1), (0, 4), (2, 4))}
+    middle = {at: (b["x"] + b["width"] / 2, b["y"] + b["height"] / 2) for at, b in boxes.items()}
+    page.mouse.move(*middle[0, 1])
+    page.mouse.down()
+    page.mouse.move(*middle[0, 4], steps=12)
+    page.mouse.move(*middle[2, 4], steps=8)
+    page.mouse.up()
+    mask[0, 1:5] = mask[1, 4] = mask[2, 4] = True
+    held(figure, mask, 2)
+    page.mouse.move(*middle[0, 4], steps=4)
+    held(figure, mask, 2)  # nothing is drawn any more
+    page.mouse.down()
+    page.mouse.move(*middle[0, 1], steps=12)
+    page.mouse.move(*middle[0, 4], steps=12)
+    page.mouse.up()  # ends where it began: no click that would turn the first one again
+    mask[0, 1:5] = False
+    held(figure, mask, 2)
+    cell(figure, 0, 1).click()
+    mask[0, 1] = True
+    held(figure, mask, 2, chosen=0)
+
+
+def test_all_by_the_keyboard(page, figure):
+    keys, mask = page.keyboard, CAUSAL.copy()
+    figure.locator(".mask-presets button").first.focus()
+    for _ in range(len(PRESETS)):
+        keys.press("Tab")
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')").startswith(
+        "not may read not, weight"
+    )
+    for key in ("ArrowRight", "Space", "ArrowUp", "Enter", "Home", "ArrowRight", "Space"):
+        keys.press(key)
+    mask[3, 4], mask[2, 4], mask[2, 0] = True, True, False
+    held(figure, mask, 2, chosen=2)
+    for key in ("Control+Home", "Space", "ArrowDown"):
+        keys.press(key)
+    held(figure, mask, 2, chosen=1)
+    label = page.evaluate("document.activeElement.getAttribute('aria-label')")
+    assert label == f"fox: {judged(1, *judge(mask, 2, False)[1])[6:]}"
+    keys.press("Tab")
+    assert page.evaluate("document.activeElement.name") == "layers"
+    keys.press("ArrowRight")
+    held(figure, mask, 3, chosen=1)
+    keys.press("Tab")
+    keys.press("ArrowDown")
+    held(figure, mask, 3, after=True, chosen=1)
+
+
+def test_touch(browser, site_url):
+    """A tap turns one cell, a swipe along a row draws over it."""
+    context = browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True)
+    try:
+        page, mask = context.new_page(), CAUSAL.copy()
+        figure = begin(page, f"{site_url}/{PAGE}")
+        cell(figure, 4, 6).tap()
+        mask[4, 6] = True
+        figure.get_by_label("cross may read stream, weight").wait_for()
+        held(figure, mask, 2, chosen=4)
+        start, end = (cell(figure, 1, s).bounding_box()["x"] for s in (2, 5))
+        swipe(page, cell(figure, 1, 2), across=end - start)
+        figure.locator('[aria-label^="fox may read the, weight"]').wait_for()
+        mask[1, 2:6] = True
+        held(figure, mask, 2)
+        figure.get_by_role("button", name="one too far", exact=True).tap()
+        figure.locator(".mask-presets [aria-pressed=true]").wait_for()
+        held(figure, PRESETS["one too far"], 2)
+    finally:
+        context.close()
+
+
+def test_names_and_states_are_told(figure, page):
+    assert page.evaluate(NAMELESS) == []
+    own = cell(figure, 1, 4)
+    assert own.get_attribute("aria-label") == "fox may read cross, not allowed"
+    own.click()
+    assert own.get_attribute("aria-label").startswith("fox may read cross, weight 0.")
+    assert cell(figure, 2, 4).get_attribute("aria-label").endswith("not allowed, but reached ○")
+    assert figure.locator('input[name="layers"]').get_attribute("aria-valuetext") == "2"
+    page.wait_for_function("s => document.querySelector('[data-play=mask] .play-said').textContent")
+    assert figure.get_by_role("status").text_content() == sentence(figure)
+
+
+# --- everywhere -----------------------------------------------------------------------------------
+
+
+def test_figure_works_from_a_disk(page, html_root):
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    figure = begin(page, (html_root / PAGE).as_uri())
+    cell(figure, 0, 1).click()
+    mask = CAUSAL.copy()
+    mask[0, 1] = True
+    held(figure, mask, 2, chosen=0)
+    assert not [url for url in asked if not url.startswith((html_root.as_uri(), "data:", "blob:"))]
+
+
+def test_figure_is_whole_where_no_script_runs(browser, site_url):
+    context = browser.new_context(java_script_enabled=False)
+    try:
+        page = context.new_page()
+        page.goto(f"{site_url}/{PAGE}")
+        figure = page.locator('[data-play="mask"]')
+        assert sentence(figure) == in_words(CAUSAL, 2, False)
+        assert texts(figure, ".mask-cell") == [
+            text for row in cells_in_words(CAUSAL, 2, False) for text in row
+        ]
+        assert texts(figure, ".mask-chosen") == [chosen_in_words(CAUSAL, 2, False, 3)]
+        held_ways(figure, CAUSAL, 2, False, 3)
+        for control in figure.locator("button, input").all():
+            assert not control.is_visible()
+        assert figure.locator(".play-scriptless").is_visible()
+    finally:
+        context.close()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(320, "light"), (320, "dark"), (1280, "dark"),
+                                               (1280, "light")])  # fmt: skip
+def test_figure_fits_and_can_be_read(page, site_url, width, scheme):
+    page.set_viewport_size({"width": width, "height": 800})
+    page.emulate_media(color_scheme=scheme)
+    figure = begin(page, f"{site_url}/{PAGE}")
+    preset(figure, "one too far")
+    layers_to(figure, 4)
+    for s in range(3):
+        cell(figure, 1, s).click()
+    assert page.evaluate(CLEAR, '[data-play="mask"]') == []
+    wide, beyond = page.evaluate(WIDE)
+    assert (wide, beyond) == (width, [])
+    box = cell(figure, 0, 0).bounding_box()
+    assert min(box["width"], box["height"]) >= 24
+    cut = figure.locator(".mask-cell").evaluate_all(
+        "cells => cells.filter(c => c.scrollWidth > c.clientWidth + 1).map(c => c.innerText)"
+    )
+    assert cut == []
+
+
+def test_nothing_moves_by_itself(page, site_url):
+    page.emulate_media(reduced_motion="reduce")
+    figure = begin(page, f"{site_url}/{PAGE}")
+    preset(figure, "none at all")
+    assert figure.evaluate("f => f.getAnimations({ subtree: true }).length") == 0
