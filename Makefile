@@ -37,7 +37,7 @@ endif
 test: book       ## run every cell and every test
 	$(BIN)/python tests/run.py
 
-bench: $(READY)  ## run all of benchmarks/ and store the results; takes long
+bench: book       ## run all of benchmarks/ and store the results; takes long
 	@set -e; for script in benchmarks/*.py; do echo "$$script"; $(BIN)/python "$$script"; done
 
 notebooks: $(READY)  ## run all chapters and store clean outputs
