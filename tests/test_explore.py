@@ -273,6 +273,16 @@ def test_result_on_the_page(kind, static):
         assert "÷√D: 9, 8.5, 8" in result["text/plain"]
 
 
+@pytest.mark.parametrize("kind", ANSWERS)
+def test_html_is_what_a_chapter_stores(kind, static):
+    prediction = asks(kind)
+    prediction.reveal(ANSWERS[kind], because="Since `x` < 1.")
+    stored = [output["text/html"] for output in static]
+    assert prediction.html(ANSWERS[kind], "Since `x` < 1.") == "".join(stored)
+    with pytest.raises(ValueError, match="answer must"):
+        prediction.html({"choice": "five", "number": float("nan"), "curve": {}}[kind])
+
+
 def test_a_choice_with_code_in_it_is_found_again(static):
     predict("Which?", ["`a`", "`b`"], wrong={"`b`": "No: `b`."}).reveal("`a`")
     values = [i["value"] for i in Tags(static[0]["text/html"]).all("input")]

@@ -53,6 +53,7 @@ SIGNATURES = {
     explore.explore: "draw, *, title, describe, **controls",
     explore.predict: "question, choices=None, *, number=False, curve=None, wrong=None",
     explore.Prediction.reveal: "self, answer, because=''",
+    explore.Prediction.html: "self, answer, because=''",
     exercises.check: "name, answer, *, solution=False",
     worked.matrix: "values, digits=3",
     figures_package.use_book_style: "",

@@ -10,14 +10,28 @@ async function unpack(base64) {
   return JSON.parse(await new Response(stream).text());
 }
 
+// What is packed stands in a notebook's output, or in a script beside the page (book_frames.py).
+function stored(packed) {
+  const { source, key } = packed.dataset;
+  if (!source) return Promise.resolve(packed.textContent);
+  return new Promise((done, failed) => {
+    const script = document.createElement("script");
+    script.src = source;
+    script.onload = () => done(globalThis.bookFrames[key]);
+    script.onerror = () => failed(new Error(`${source} could not be loaded`));
+    document.head.append(script);
+  });
+}
+
 function liven(explorer) {
   const picture = explorer.querySelector("img");
   const says = explorer.querySelector(".explore-says");
   const inputs = [...explorer.querySelectorAll("input[type=range]")];
   const packed = explorer.querySelector(".explore-frames");
   if (!packed || typeof DecompressionStream === "undefined") return;
-  let unpacked = null;
-  const ready = () => (unpacked ??= unpack(packed.textContent.trim()));
+  let loaded = null, unpacked = null;
+  const load = () => (loaded ??= stored(packed));
+  const ready = () => (unpacked ??= load().then((text) => unpack(text.trim())));
 
   const name = (input) => JSON.parse(input.dataset.labels)[input.value];
   async function show() {
@@ -38,6 +52,12 @@ function liven(explorer) {
     input.addEventListener("keydown", (event) => event.stopPropagation());
   }
   explorer.querySelector(".explore-controls").hidden = false;
+  const near = new IntersectionObserver((seen) => {
+    if (!seen.some((one) => one.isIntersecting)) return;
+    near.disconnect();
+    load();
+  }, { rootMargin: "800px" });
+  near.observe(explorer);
 }
 
 // --- predictions: lock a guess, then uncover the result
@@ -179,7 +199,25 @@ function veil(form, reveal) {
   led();
 }
 
+// --- what scrolls can be reached by the keyboard
+
+const SCROLLS = "pre, .math, .cell_output, .output, .pst-scrollable-table-container, .gpt-weights";
+
+// Sizes are read when the browser has them anyway: reading them earlier would have it lay out all.
+function reachable() {
+  const sizes = new ResizeObserver((changed) => {
+    const found = changed.map(({ target: e }) =>
+      [e, e.scrollWidth > e.clientWidth + 1 || e.scrollHeight > e.clientHeight + 1]);
+    for (const [e, scrolls] of found) {
+      if (scrolls) e.tabIndex = 0;
+      else e.removeAttribute("tabindex");
+    }
+  });
+  document.querySelectorAll(SCROLLS).forEach((e) => sizes.observe(e));
+}
+
 function start() {
+  reachable();
   document.querySelectorAll("figure.explore").forEach(liven);
   document.querySelectorAll("form.predict").forEach(ask);
 }

@@ -86,7 +86,8 @@ def link_to(chapter: Chapter, text: str, docname: str) -> nodes.Node:
     return link
 
 
-def _remember(env, docname: str) -> None:
+def remember(env, docname: str) -> None:
+    """Have a page read again when a chapter arrives."""
     if not hasattr(env, "book_chapter_pages"):
         env.book_chapter_pages = set()
     env.book_chapter_pages.add(docname)
@@ -97,7 +98,7 @@ class ChapterList(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Render the list."""
-        _remember(self.env, self.env.docname)
+        remember(self.env, self.env.docname)
         items = nodes.bullet_list(classes=["chapter-list"])
         for chapter in CHAPTERS:
             exists = chapter.docname in self.env.found_docs
@@ -120,7 +121,7 @@ class Introduced(SphinxRole):
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Render the link, or nothing."""
-        _remember(self.env, self.env.docname)
+        remember(self.env, self.env.docname)
         chapter = BY_NUMBER[int(self.text)]
         if chapter.docname not in self.env.found_docs:
             return [], []

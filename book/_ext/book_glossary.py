@@ -13,7 +13,9 @@ import re
 from docutils import nodes
 from sphinx import addnodes
 
-QUIET_PAGES = {"book/glossary", "book/bibliography", "book/licences", "book/corrections"}
+QUIET_PAGES = {
+    f"book/{page}" for page in ("glossary", "bibliography", "licences", "corrections", "topics")
+}
 COMPANIONS = {
     "value": r"\b(keys?|quer(y|ies)|value vectors?)\b",
     "key": r"\b(values?|quer(y|ies)|key vectors?)\b",

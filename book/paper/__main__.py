@@ -61,7 +61,7 @@ def whole(site: Path, root: Path = ROOT) -> str:
 
 
 def head(site: Path) -> str:
-    """What the document loads: the site's colours of code and its MathJax, and our style."""
+    """What the document loads: the site's colours of code, figures and formulas, and our style."""
     address = site.resolve().as_uri()
     index = (site / "book" / "index.html").read_text("utf-8")
     settings = max(
@@ -69,10 +69,17 @@ def head(site: Path) -> str:
         default="{}", key=len,
     )  # fmt: skip
     style = Path(__file__).with_name("paper.css").read_text("utf-8")
+    if (site / "_static" / "styles" / "maths.css").is_file():  # its formulas are set already
+        maths = f'<link rel="stylesheet" href="{address}/_static/styles/maths.css">'
+    else:
+        maths = (
+            f"<script>window.MathJax = {settings}</script>\n"
+            f'<script src="{address}/_static/mathjax/tex-chtml.js"></script>'
+        )
+    sheets = ["pygments.css", *sorted(p.name for p in (site / "_static").glob("play*.css"))]
     return (
-        f'<link rel="stylesheet" href="{address}/_static/pygments.css">\n'
-        f"<style>{style}</style>\n<script>window.MathJax = {settings}</script>\n"
-        f'<script src="{address}/_static/mathjax/tex-chtml.js"></script>'
+        "".join(f'<link rel="stylesheet" href="{address}/_static/{name}">\n' for name in sheets)
+        + f"{maths}\n<style>{style}</style>"
     )
 
 

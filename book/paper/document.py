@@ -30,8 +30,8 @@ MARKS = re.compile(
     r'<span class="c1">(?:### (?:BEGIN|END) SOLUTION|# [\w ]+: click to open)</span>\n?'
 )
 LIVE = (  # what is of no use on paper
-    ".headerlink, .explore-controls, script, style, button, input, textarea, select, canvas, "
-    "[role=status], [role=alert]"
+    ".headerlink, .explore-controls, .play-controls, script, style, button, input, textarea, "
+    "select, canvas, [role=status], [role=alert]"
 )
 
 
@@ -117,6 +117,8 @@ class Maker:
             form.decompose()
         for note in self.article.select(".gpt-scriptless"):
             note.string = "On the site it writes here."
+        for note in self.article.select("noscript:has(.play-scriptless)"):
+            note.replace_with(self.new("p", "shown", "On the site it can be moved."))
         self.go_through()
         self.still_explorers()
         for live in self.article.select(LIVE):

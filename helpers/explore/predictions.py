@@ -88,6 +88,13 @@ class Prediction:
         else:
             display(self._result_widget(answer, because))
 
+    def html(self, answer, because: str = "") -> str:
+        """Question and result as the page has them, for a page that is no notebook.
+
+        Arguments and errors as in ``reveal``.
+        """
+        return self._form() + self._result(self._checked(answer), because)
+
     def lock(self, guess) -> None:
         """Take the guess; it cannot be changed afterwards."""
         if self.guess is None:

@@ -9,12 +9,14 @@ import functools
 import http.server
 import os
 import shutil
+import sys
 import threading
 from pathlib import Path
 
 import pytest
 
 HTML = Path(__file__).parents[2] / "_build" / "html"
+sys.path.append(str(HTML.parents[1] / "book" / "_ext"))  # the figures of book_play, to compare with
 FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking"]
 
 

@@ -148,12 +148,12 @@ def test_on_a_desk_in_light(visit, page, path):
 
 
 def test_on_a_telephone_in_the_dark(visit, page, path):
-    page.set_viewport_size({"width": 360, "height": 740})
+    page.set_viewport_size({"width": 320, "height": 640})
     page.emulate_media(color_scheme="dark")
     assert visit(path) == []
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
     width, wide = page.evaluate(WIDE)
-    assert width <= 360, f"{width} px wide; beyond the edge: {wide}"
+    assert width <= 320, f"{width} px wide; beyond the edge: {wide}"
     assert wide == []
     assert page.evaluate(CONTRAST, READ) == [], "text that is hard to read"
 

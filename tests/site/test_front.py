@@ -1,0 +1,341 @@
+"""The first page: what it shows at once, that it is computed, and that it can be used."""
+
+import contextlib
+import io
+import itertools
+import json
+import re
+import shlex
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from chapters import NOTEBOOKS, ROOT
+
+from helpers import corpus, generate
+from helpers.figures import machine
+
+INDEX = "book/index.html"
+EXTENSIONS = ROOT / "book" / "_ext"
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture(autouse=True)
+def extensions_on_the_path(monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path, str(EXTENSIONS)])
+
+
+@pytest.fixture(scope="module")
+def index(html_root) -> str:
+    return (html_root / INDEX).read_text("utf-8")
+
+
+def svg_of(index: str, kind: str) -> ElementTree.Element:
+    found = re.search(rf'<svg class="{kind}".*?</svg>', index, re.DOTALL)[0]
+    return ElementTree.fromstring(
+        found.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ')
+    )
+
+
+# --- the trained GPT, writing ---------------------------------------------------------------------
+
+
+@pytest.mark.no_shape_check
+def test_text_is_what_the_command_on_the_page_prints(index, monkeypatch):
+    words = re.search(r"<code[^>]*>(.*?python.*?)</code>", index, re.DOTALL)[1]
+    command = shlex.split(re.sub(r"<[^>]+>", "", words).replace("&quot;", '"'))
+    assert command[1:3] == ["-m", "helpers.generate"]
+    monkeypatch.chdir(ROOT)
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        assert generate.main(command[3:]) == 0
+    page = re.search(r'class="written-text"><b>(.*?)</b><span>(.*?)</span>', index, re.DOTALL)
+    shown = "".join(page.groups()).replace("&#x27;", "'").replace("&quot;", '"')
+    plain = re.sub(r"\n{2,}", "\n\n", printed.getvalue())
+    assert plain.startswith(shown)
+    assert re.search(r"[.!?]\"?$", shown)
+    assert not re.search(r"[.!?]\s", plain[len(shown) : -1]), "a whole sentence was left out"
+    assert len(shown) > 200
+
+
+def test_text_comes_letter_by_letter_and_can_be_stopped(visit, page):
+    assert visit(INDEX) == []
+    text = page.locator(".written-text")
+    whole = text.text_content()
+    page.wait_for_function("() => Number(document.querySelector('.written').dataset.at) > 5")
+    assert text.text_content() == whole, "all of it stands there for those who listen"
+    assert page.locator(".to-come").text_content() != ""
+    button = page.locator(".written button")
+    assert button.inner_text() == "Stop, show all of it"
+    button.press("Enter")
+    assert page.locator(".to-come").text_content() == ""
+    assert text.text_content() == whole
+    button.click()
+    assert page.locator(".to-come").text_content() != ""
+
+
+def test_nothing_moves_where_motion_is_unwelcome(visit, page):
+    page.emulate_media(reduced_motion="reduce")
+    visit(INDEX)
+    assert page.locator(".to-come").text_content() == ""
+    assert not page.locator(".written button").is_visible()
+
+
+def test_page_shows_without_scripts(browser, site_url):
+    context = browser.new_context(java_script_enabled=False)
+    try:
+        page = context.new_page()
+        page.goto(f"{site_url}/{INDEX}")
+        assert page.locator(".written-text").is_visible()
+        for kind in ("machine-map", "nats-ladder"):
+            assert page.locator(f".{kind} a").first.is_visible()
+    finally:
+        context.close()
+
+
+def test_a_first_visit_asks_for_no_weights(page, site_url):
+    seen = []
+    page.on("request", lambda request: seen.append(request.url))
+    page.goto(f"{site_url}/{INDEX}", wait_until="networkidle")
+    assert any("gpt-page.js" in url for url in seen)
+    assert not [url for url in seen if "gpt-weights" in url]
+
+
+def test_prompt_of_ones_own_is_continued(visit, page):
+    visit(INDEX)
+    page.get_by_text("Let it continue a text of yours").click()
+    page.locator(".gpt [name=load]").click()
+    page.locator(".gpt[data-state] .gpt-live").wait_for(state="visible")
+    page.locator(".gpt [name=prompt]").fill("The king and the ")
+    page.locator(".gpt [name=one]").click()
+    page.wait_for_function(
+        "() => document.querySelector('.gpt .gpt-plain').textContent.length > 17"
+    )
+
+
+# --- the machine map ------------------------------------------------------------------------------
+
+
+def lit_by_chapter() -> dict[int, set[str]]:
+    """The parts that each chapter's own map lights, read from its code."""
+    found = {}
+    for path in NOTEBOOKS:
+        cells = json.loads(path.read_text("utf-8"))["cells"]
+        source = next(
+            "".join(c["source"]) for c in cells if "draw_machine(" in "".join(c["source"])
+        )
+        call = source[source.index("use_book_style()") :].replace("plt.show()", "")
+        call = re.sub(r"fig, ax = .*", "", call)
+        kept = {}
+
+        class Map:
+            PARTS = machine.PARTS
+
+            @staticmethod
+            def draw_machine(ax, *, lit, kept=kept):
+                kept["lit"] = set(lit)
+
+        exec(call, {"use_book_style": lambda: None, "machine": Map, "ax": None})
+        found[int(path.stem[:2])] = kept["lit"]
+    return found
+
+
+def test_map_has_the_parts_of_the_chapters_map():
+    import book_machine
+
+    assert [name for name, _, _ in book_machine.PARTS] == list(machine.PARTS)
+
+
+def test_each_part_leads_to_chapters_that_light_it():
+    import book_machine
+
+    lit = lit_by_chapter()
+    for name, _, chapters in book_machine.PARTS:
+        for chapter in chapters:
+            assert name in lit[book_machine.BY_NAME[chapter].number], (name, chapter)
+
+
+def test_map_leads_to_every_chapter_and_says_so(index):
+    from book_chapters import CHAPTERS
+
+    links = svg_of(index, "machine-map").findall(f".//{SVG}a")
+    assert {link.get("href") for link in links} == {
+        f"../notebooks/{chapter.stem}.html" for chapter in CHAPTERS
+    }
+    told = " ".join("".join(link.itertext()) for link in links)
+    for chapter in CHAPTERS:
+        assert f"{chapter.number} · {chapter.title}"[:15] in told
+    for link in links:
+        number = re.search(r"(\d\d)_", link.get("href"))[1]
+        assert f"chapter {int(number)}, " in link.get("aria-label")
+
+
+FITS = """kind => {
+    const svg = document.querySelector(kind), wide = svg.getBoundingClientRect();
+    const boxes = [...svg.querySelectorAll("text")].map(t => [t.textContent,
+        t.getBoundingClientRect()]);
+    const out = boxes.filter(([, b]) => b.left < wide.left - 1 || b.right > wide.right + 1
+        || b.bottom > wide.bottom + 1).map(([words]) => words);
+    const over = [];
+    boxes.forEach(([a, p], i) => boxes.slice(i + 1).forEach(([b, q]) => {
+        if (p.left < q.right - 1 && q.left < p.right - 1 && p.top < q.bottom - 3
+            && q.top < p.bottom - 3) over.push(`${a} / ${b}`);
+    }));
+    return [out, over, wide.right <= innerWidth];
+}"""
+UNREADABLE = """kind => {
+    const light = text => {
+        const [r, g, b] = text.match(/[\\d.]+/g).slice(0, 3).map(v => v / 255)
+            .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const ground = light(getComputedStyle(document.body).backgroundColor);
+    return [...document.querySelectorAll(`${kind} :is(text, tspan)`)].filter(t => {
+        const part = t.closest("a, g")?.querySelector(".part");
+        const below = part && t.closest(".words")
+            ? light(getComputedStyle(part).fill) : ground;
+        const ink = light(getComputedStyle(t).fill);
+        return (Math.max(ink, below) + 0.05) / (Math.min(ink, below) + 0.05) < 4.5;
+    }).map(t => t.textContent);
+}"""
+
+
+@pytest.mark.parametrize("kind", [".machine-map", ".nats-ladder"])
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark"), (320, "light")])
+def test_drawings_can_be_read_and_pressed(visit, page, kind, width, scheme):
+    page.set_viewport_size({"width": width, "height": 800})
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    visit(INDEX)
+    assert page.evaluate(FITS, kind) == [[], [], True]
+    assert page.evaluate(UNREADABLE, kind) == []
+    if width > 320:
+        reach = page.locator(f"{kind} a > rect.reach").evaluate_all(
+            "all => all.map(e => e.getBoundingClientRect().height)"
+        )
+        assert min(reach) >= 24
+
+
+@pytest.mark.parametrize("kind", ["machine-map", "nats-ladder"])
+def test_drawings_answer_the_keyboard(visit, page, kind):
+    visit(INDEX)
+    links = page.locator(f".{kind} a")
+    links.first.focus()
+    for place in range(links.count()):
+        assert links.nth(place).evaluate("link => link === document.activeElement"), place
+        assert links.nth(place).evaluate(
+            "link => parseFloat(getComputedStyle(link).outlineWidth) >= 2"
+        ), "the focus does not show"
+        page.keyboard.press("Tab")
+    links.last.focus()
+    target = links.last.get_attribute("href").removeprefix("..")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**{target}")
+
+
+# --- the nats ladder ------------------------------------------------------------------------------
+
+
+def rungs(index: str) -> list[dict]:
+    found = []
+    for link in svg_of(index, "nats-ladder").findall(f".//{SVG}a"):
+        words = {t.get("class"): t.text for t in link.iter(f"{SVG}tspan")}
+        line = link.find(f"{SVG}path[@class='rung']").get("d")
+        height = float(re.search(r"M20 ([\d.]+)H", line)[1])
+        found.append({"loss": float(words["loss"]), "y": height, "href": link.get("href"),
+                      "name": words["chapter"], "number": words["number"]})  # fmt: skip
+    return found
+
+
+def losses_by_hand() -> list[float]:
+    """What the rungs should show: counted letter by letter, and read from the stored files."""
+    text = corpus.load()
+    letters, cut = sorted(set(text)), len(corpus.split(corpus.CharTokenizer(text).encode(text))[0])
+    train, held = text[:cut], text[cut:]
+    V, pairs, singles, firsts = len(letters), {}, {}, {}
+    for a, b in itertools.pairwise(train):
+        pairs[a, b] = pairs.get((a, b), 0) + 1
+        firsts[a] = firsts.get(a, 0) + 1
+    for a in train:
+        singles[a] = singles.get(a, 0) + 1
+    to_predict = list(itertools.pairwise(held))
+    unigram = [np.log((singles.get(b, 0) + 1) / (len(train) + V)) for _, b in to_predict]
+    bigram = [np.log((pairs.get(ab, 0) + 1) / (firsts.get(ab[0], 0) + V)) for ab in to_predict]
+    results = ROOT / "helpers" / "data" / "results"
+    stored = {f.stem: json.loads(f.read_text("utf-8")) for f in results.glob("*.json")}
+    parts = {s["model"]: s["runs"] for s in stored["residual_training"]["ladder"]["settings"]}
+    runs = [
+        *(parts[name] for name in ("attention alone", "with its residual", "with feed-forward",
+                                   "with norms")),
+        stored["gpt_ablations"]["whole"]["settings"][0]["runs"],
+        stored["inside"]["tales"]["settings"][0]["runs"],
+    ]  # fmt: skip
+    trained = [float(np.mean([run["validation"] for run in found])) for found in runs]
+    return [float(np.log(V)), -float(np.mean(unigram)), -float(np.mean(bigram)), *trained]
+
+
+def test_rungs_are_losses(index):
+    shown = [rung["loss"] for rung in rungs(index)]
+    np.testing.assert_allclose(shown, losses_by_hand(), atol=0.0051)
+    assert shown == sorted(shown, reverse=True)
+
+
+def test_rungs_stand_as_high_as_their_losses(index):
+    found = rungs(index)
+    y, loss = (np.array([rung[key] for rung in found]) for key in ("y", "loss"))
+    foot = y[0] + (y[-1] - y[0]) * loss[0] / (loss[0] - loss[-1])
+    np.testing.assert_allclose((foot - y) / (foot - y[0]), loss / loss[0], atol=0.004)
+
+
+def test_rungs_lead_to_the_ladders_of_their_chapters(index, html_root):
+    for rung in rungs(index):
+        address, _, anchor = rung["href"].partition("#")
+        number = int(re.search(r"(\d\d)_", address)[1])
+        assert rung["number"] == f"· {number}"
+        page = (html_root / "book" / address).resolve().read_text("utf-8")
+        figure = re.search(rf'<figure[^>]*id="{anchor}".*?</figure>', page, re.DOTALL)[0]
+        assert "nats ladder" in figure
+
+
+# --- the prediction -------------------------------------------------------------------------------
+
+
+def test_prediction_is_about_the_cover():
+    import book_front
+
+    svg = (ROOT / "book" / "_assets" / "cover.svg").read_text("utf-8")
+    circles = np.array(re.findall(r'<circle cx="(\d+)" cy="(\d+)"', svg), dtype=float)[:3]
+    tip = np.array(re.search(r'M120 165 (\d+) (\d+)" stroke="#222"', svg).groups(), dtype=float)
+    origin, unit = np.array([120, 165]), np.array([55, -55])
+    np.testing.assert_allclose((circles - origin) / unit, book_front.KEYS, atol=0.02)
+    np.testing.assert_allclose((tip - origin) / unit, book_front.QUERY, atol=0.04)
+
+
+def test_prediction_says_what_softmax_gives(index):
+    import book_front
+
+    scores = book_front.KEYS @ book_front.QUERY / 2**0.5
+    for times, form in ((1, "{:.0f} %"), (book_front.TIMES, "{:.1f} %")):
+        powers = np.exp(times * scores)
+        wanted = ", ".join(form.format(100 * share) for share in powers / powers.sum())
+        assert wanted in index
+    told = json.loads(re.search(r'data-told="(.*?)"', index)[1].replace("&quot;", '"'))
+    assert told["answer"] == book_front.FIRST
+    assert set(told["replies"]) == {book_front.STAY, book_front.EVEN, book_front.EACH}
+
+
+@pytest.mark.parametrize(
+    ("after", "named"),
+    [([0.61, 0.35, 0.04], "STAY"), ([0.99, 0.01, 0.0], "FIRST"), ([0.4, 0.35, 0.25], "EVEN"),
+     ([6.1, 3.5, 0.4], "FIRST")],
+)  # fmt: skip
+def test_answer_follows_from_the_weights(after, named):
+    import book_front
+
+    before = np.array([0.61, 0.35, 0.04])
+    assert book_front.kind_of_change(before, np.array(after)) == getattr(book_front, named)
+
+
+def test_only_the_first_page_loads_its_style(html_root):
+    pages = [p for p in html_root.rglob("*.html") if "front.css" in p.read_text("utf-8")]
+    assert pages == [html_root / Path(INDEX)]

@@ -1,0 +1,162 @@
+"""Search, and the way from page to page."""
+
+import json
+import re
+
+import pytest
+import yaml
+from chapters import NOTEBOOKS, ROOT
+
+
+@pytest.fixture(scope="module")
+def found(html_root) -> dict:
+    script = (html_root / "searchindex.js").read_text("utf-8")
+    return json.loads(script[script.index("{") : script.rindex("}") + 1])
+
+
+def stemmer():
+    from sphinx.search import languages  # noqa: F401
+    from sphinx.search.en import SearchEnglish
+
+    return SearchEnglish({})
+
+
+def pages_with(found: dict, word: str) -> set[str]:
+    """Pages that the index names for a word, as the search page looks it up."""
+    lang = stemmer()
+    names = set()
+    for kind in ("terms", "titleterms"):
+        where = found[kind].get(lang.stem(word.lower()), [])
+        names |= {found["docnames"][n] for n in ([where] if isinstance(where, int) else where)}
+    return names
+
+
+def captions() -> list[tuple[str, str]]:
+    """The page and the words of each figure's caption."""
+    told = []
+    for path in NOTEBOOKS:
+        for cell in json.loads(path.read_text("utf-8"))["cells"]:
+            figure = cell["metadata"].get("mystnb", {}).get("figure", {})
+            if figure.get("caption"):
+                told.append((f"notebooks/{path.stem}", figure["caption"]))
+    return told
+
+
+def test_every_word_of_every_caption_is_in_the_index(found):
+    lang, missing = stemmer(), []
+    assert len(captions()) > 50
+    for docname, caption in captions():
+        plain = re.sub(r"\[([^]]*)\]\([^)]*\)|[*$`\\]", r"\1", caption)
+        for word in re.findall(r"[A-Za-z]{3,}", plain):
+            if lang.word_filter(lang.stem(word.lower())) and docname not in pages_with(found, word):
+                missing.append((docname, word))
+    assert missing == []
+
+
+def test_titles_and_first_sentences_of_explorers_are_in_the_index(found):
+    lang, missing = stemmer(), []
+    for path in NOTEBOOKS:
+        for cell in json.loads(path.read_text("utf-8"))["cells"]:
+            for output in cell.get("outputs", ()):
+                page = "".join(output.get("data", {}).get("text/html", ""))
+                for words in re.findall(r'class="explore-(?:title|says)"[^>]*>([^<]+)<', page):
+                    missing += [
+                        (path.stem, word)
+                        for word in re.findall(r"[A-Za-z]{4,}", words)
+                        if lang.word_filter(lang.stem(word.lower()))
+                        and f"notebooks/{path.stem}" not in pages_with(found, word)
+                    ]
+    assert missing == []
+
+
+def test_glossary_terms_lead_to_their_entries(found, html_root):
+    page = (html_root / "book" / "glossary.html").read_text("utf-8")
+    terms = set(re.findall(r'<dt id="(term-[^"]+)"', page))
+    assert len(terms) > 100
+    glossary = found["docnames"].index("book/glossary")
+    listed = [place for rows in found["alltitles"].values() for page, place in rows
+              if page == glossary]  # fmt: skip
+    assert terms <= set(listed)
+    assert len(listed) == len(set(listed))
+
+
+def test_topics_lead_to_their_sections(found, html_root):
+    data = yaml.safe_load((ROOT / "book" / "topics.yml").read_text("utf-8"))
+    stems = {int(path.stem[:2]): path.stem for path in NOTEBOOKS}
+    for number, sections in data.items():
+        docname = f"notebooks/{stems[number]}"
+        page = (html_root / f"{docname}.html").read_text("utf-8")
+        place = found["docnames"].index(docname)
+        for entry in sections.values():
+            for topic in entry["topics"]:
+                rows = found["alltitles"][topic.replace("`", "")]
+                (ident,) = {ident for where, ident in rows if where == place}
+                assert f'<section id="{ident}"' in page
+
+
+# --- as a reader does it --------------------------------------------------------------------------
+
+
+def results(page) -> list[str]:
+    page.wait_for_selector("#search-results li a")
+    return page.locator("#search-results li a").evaluate_all("links => links.map(l => l.href)")
+
+
+def lonely_word(found) -> tuple[str, str, str]:
+    """A word of a caption that stands nowhere else in the book: its page, it, its caption."""
+    for docname, caption in captions():
+        for word in re.findall(r"[a-z]{6,}", caption):
+            source = (ROOT / f"{docname}.ipynb").read_text("utf-8").lower()
+            if pages_with(found, word) == {docname} and source.count(word) <= 2:
+                return docname, word, caption
+    raise AssertionError("no caption has a word of its own")
+
+
+def test_search_finds_a_word_of_a_caption(visit, page, found):
+    docname, word, _ = lonely_word(found)
+    assert visit(f"search.html?q={word}") == []
+    links = results(page)
+    assert all(f"{docname}.html" in link for link in links)
+    page.locator("#search-results li a").first.click()
+    page.wait_for_url(f"**/{docname}.html**")
+    assert page.locator(f"figcaption:has-text('{word}')").count() >= 1
+
+
+@pytest.mark.parametrize("term", ["perplexity", "anisotropy", "residual stream", "RoPE"])
+def test_search_leads_to_the_glossary_entry(visit, page, term):
+    assert visit(f"search.html?q={term}") == []
+    anchor = f"book/glossary.html#term-{term.replace(' ', '-')}"
+    assert any(link.endswith(anchor) for link in results(page)[:6])
+
+
+def test_search_leads_to_the_section_on_a_topic(visit, page):
+    visit("search.html?q=induction heads")
+    assert any(link.endswith("#how-does-a-model-learn-to-copy") for link in results(page)[:3])
+
+
+def test_search_goes_by_stems_and_says_when_there_is_nothing(visit, page):
+    visit("search.html?q=normalising")
+    assert any("04_layernorm" in link for link in results(page))
+    visit("search.html?q=zzyzx")
+    page.wait_for_function("() => /did not match/.test(document.body.innerText)")
+
+
+# --- next and previous ----------------------------------------------------------------------------
+
+
+def order() -> list[str]:
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
+    return [toc["root"], *(entry["file"] for part in toc["parts"] for entry in part["chapters"])]
+
+
+def test_each_page_names_its_neighbours(html_root):
+    pages = order()
+    for n, name in enumerate(pages):
+        text = (html_root / f"{name}.html").read_text("utf-8")
+        for kind, other in (("left-prev", n - 1), ("right-next", n + 1)):
+            link = re.search(rf'<a class="{kind}"\s+href="([^"]+)"', text)
+            if not 0 <= other < len(pages):
+                assert link is None
+                continue
+            target = (html_root / f"{name}.html").parent / link[1]
+            assert target.resolve() == (html_root / f"{pages[other]}.html").resolve()
