@@ -132,8 +132,11 @@ def test_without_a_file_for_the_chapter_nothing_changes(tmp_path):
         ("raise SystemExit(1)", "SystemExit: 1"),
         ("def f(:", r"05\.py, line \d+: "),
         ('own.hidden("05.1")', "missing 1 required keyword-only argument: 'points'"),
-        ('own.hidden("05.1", points=-1)', "points must be a number above 0, got -1"),
-        ('own.hidden("05.1", points="2")', "points must be a number above 0, got '2'"),
+        ('own.hidden("05.1", points=-1)', "points must be a number above 0, at most 1000, got -1"),
+        (
+            'own.hidden("05.1", points="2")',
+            "points must be a number above 0, at most 1000, got .2.",
+        ),
         ('own.free("05.8", question="?", rubric={"a": 0})', "the rubric of 05.8: points must be"),
         ("@own.draw\ndef n(rng): pass", "n must return what it draws as a dict by name, got None"),
         ("@own.draw\ndef n(rng): return {'n': rng.roll()}", "has no attribute 'roll'"),
