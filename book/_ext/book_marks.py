@@ -3,6 +3,7 @@
 - A head cell of a table says what it heads (``scope``), and one without words is none.
 - In code, tokens that look like plain text are plain text: half of all elements of a chapter.
 - An explorer is a figure; the role that notebooks give it besides is none that a figure may have.
+- Entries of the bibliography have a role that is no longer one, in a list that then has no items.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ BARE = re.compile(r"<th\b(?![^>]*\bscope=)")
 EMPTY = re.compile(r"<th\b[^>]*>\s*(?:<p>\s*</p>)?\s*</th>")
 PLAIN = ("n", "p", "w", "nn")  # tokens in the colour of all code, in light and dark
 TOKEN = re.compile(rf'<span class="(?:{"|".join(PLAIN)})">([^<]*)</span>')
+BIBLIOGRAPHY = re.compile(r'(<div class="citation" id="[^"]*") role="doc-biblioentry"')
+CITATIONS = '<div role="list" class="citation-list">'
 EXPLORER = re.compile(r'(<figure class="explore") role="group"')
 
 
@@ -28,6 +31,7 @@ def with_scopes(html: str) -> str:
 def mark(app, pagename, templatename, context, doctree) -> None:
     if context.get("body") and app.builder.format == "html":
         body = TOKEN.sub(r"\1", with_scopes(context["body"]))
+        body = BIBLIOGRAPHY.sub(r"\1", body).replace(CITATIONS, '<div class="citation-list">')
         context["body"] = EXPLORER.sub(r"\1", body)
 
 

@@ -213,7 +213,9 @@ def table(numbers: dict) -> str:
     found = measured(numbers["query"], numbers["points"])
     won, columns = winners(found), ("length", *MEASURES)
     heads = ("", "length", *(numbers["spoken"][m] for m in MEASURES))
-    head = tag("tr", *(tag("th" if text else "td", text, scope=text and "col") for text in heads))
+    head = tag(
+        "tr", *(tag("th" if text else "td", text, scope="col" if text else None) for text in heads)
+    )
     body = []
     for n, word in enumerate(WORDS):
         cells = [tag("th", word, scope="row", class_=f"ink-{numbers['inks'][n]}")]
