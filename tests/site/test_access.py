@@ -9,7 +9,7 @@ HEADINGS = """() => [...document.querySelectorAll(
     [Number(e.ariaLevel || e.tagName[1]), e.textContent.trim().slice(0, 40)])"""
 TABLES = """() => [...document.querySelectorAll("table:not([role=presentation])")].filter(table => {
     const heads = [...table.querySelectorAll("th")];
-    return !heads.length || heads.some(head => !["col", "row", "colgroup", "rowgroup"].includes(head.scope));
+    return !heads.length || heads.some(head => !/^(col|row)(group)?$/.test(head.scope));
 }).map(table => table.outerHTML.slice(0, 200))"""
 OPEN = "() => { for (const folded of document.querySelectorAll('details')) folded.open = true }"
 UNSEEN = """() => {
