@@ -7,8 +7,10 @@ that owns nothing.
 """
 
 import compileall
+import contextlib
 import itertools
 import os
+import re
 import selectors
 import shutil
 import subprocess
@@ -49,11 +51,10 @@ class Limits:
     """What a process may use.
 
     memory: of a process, in MiB of address space. resident: of all processes together, in MiB of
-    what they really hold, looked at twice a second while an answer is waited for (what a copy
-    shares with its process counts twice). files: all it writes, in both runs, in MiB (they lie in
-    memory, too). processes: at a time, threads counted. cpu: seconds of
-    a process in all. answer, given: seconds on the clock for one question, and for a cell of the
-    release. task: seconds for a task's cells, and again for its tests, in each of the two runs.
+    what they really hold, looked at twice a second while an answer is waited for. files: all it
+    writes, in both runs, in MiB (they lie in memory, too). processes: at a time, threads counted.
+    cpu: seconds of a process in all. answer, given: seconds on the clock for one question, and for
+    a cell of the release. task: seconds for a task's cells, and again for its tests, in each run.
     submission: seconds after which nothing new is judged.
     """
 
@@ -212,7 +213,8 @@ class Talk:
                 ready = selector.select(min(left, 0.5))
                 if time.monotonic() - self.looked > 0.5:
                     self.looked = time.monotonic()
-                    if resident(self.process.pid) > self.limits.resident * 2**20:
+                    most = self.limits.resident * 2**20
+                    if resident(self.process.pid) > most < resident(self.process.pid, shared=True):
                         raise LostError("it took more memory than it may")
                 if ready:
                     return
@@ -250,8 +252,12 @@ def _checked(told: object) -> dict[str, Any]:
     return told | {name: told[name][:MOST_TEXT] for name in ("error", "text") if name in told}
 
 
-def resident(pid: int) -> int:
-    """The bytes of memory that a process and all that come from it hold; 0 without a /proc."""
+def resident(pid: int, *, shared: bool = False) -> int:
+    """The bytes of memory that a process and all that come from it hold; 0 without a /proc.
+
+    What several hold together counts for each, or, if `shared`, once, where the system tells: that
+    takes longer.
+    """
     children: dict[int, list[int]] = {}
     pages: dict[int, int] = {}
     for folder in Path("/proc").glob("[0-9]*"):
@@ -261,6 +267,11 @@ def resident(pid: int) -> int:
             continue
         children.setdefault(int(told[1]), []).append(int(folder.name))
         pages[int(folder.name)] = int(told[21])
+        if shared:
+            with contextlib.suppress(OSError, TypeError):  # may not be read, or has no such line
+                rollup = (folder / "smaps_rollup").read_text("utf-8")
+                kibibytes = int(re.search(r"^Pss:\s+(\d+) kB$", rollup, re.MULTILINE)[1])
+                pages[int(folder.name)] = kibibytes * 1024 // os.sysconf("SC_PAGE_SIZE")
     total, found = 0, [pid]
     while found:
         one = found.pop()

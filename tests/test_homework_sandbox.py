@@ -167,6 +167,16 @@ def test_memory_is_counted_over_all_processes():
     assert sandbox.resident(talk.process.pid) == 0
 
 
+def test_what_processes_hold_together_counts_once():
+    sleepers = (
+        "import os, time, torch\nchildren = []\nfor _ in range(12):\n    child = os.fork()\n"
+        "    if child == 0: time.sleep(60)\n    children.append(child)\ntime.sleep(2)"
+    )
+    with student(Limits(answer=30, resident=1000)) as talk:
+        assert "error" not in run(talk, sleepers)
+        assert sandbox.resident(talk.process.pid) > 1000 * 2**20
+
+
 def test_who_keeps_talking_is_looked_at_too():
     dribble = (
         "import os, time\nx = b'x' * (300 * 2**20)\nfor _ in range(200):\n"
