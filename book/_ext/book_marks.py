@@ -1,7 +1,7 @@
 """Marks in the text of a page: those that are missing, and those that nobody needs.
 
 - A head cell of a table says what it heads (``scope``), and one without words is none.
-- In code, tokens that look like plain text are plain text: half of all elements of a chapter.
+- In code, tokens that look like plain text are plain text, without an element of their own.
 - An explorer is a figure; the role that notebooks give it besides is none that a figure may have.
 - Entries of the bibliography have a role that is no longer one, in a list that then has no items.
 """

@@ -192,7 +192,6 @@ def address(where: str, site_url, html_root, page=INSIDE) -> str:
 
 def load(page, url: str):
     """Open a page, press the button, and wait for the text; gives the widget."""
-    page.route("**/mathjax/**", lambda route: route.abort())  # a second saved
     page.goto(url, wait_until="domcontentloaded")
     page.get_by_role("button", name=re.compile("^Load the model")).click()
     page.locator(".gpt-text .place").first.wait_for()

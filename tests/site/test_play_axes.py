@@ -346,15 +346,9 @@ def features(figure, name: str):
     figure.get_by_role("radio", name=name).check()
 
 
-def begin(page, address: str):
-    """Open the page without its formulas, which take a second."""
-    page.route("**/mathjax/**", lambda route: route.abort())
-    return opened(page, address, "axes")
-
-
 @pytest.fixture
 def figure(page, site_url):
-    return begin(page, f"{site_url}/{PAGE}")
+    return opened(page, f"{site_url}/{PAGE}", "axes")
 
 
 def test_script_draws_what_python_has_drawn(figure, html_root):
@@ -493,7 +487,7 @@ def test_touch(browser, site_url, chapter_block):
     context = browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True)
     try:
         page, x = context.new_page(), chapter_block.copy()
-        figure = begin(page, f"{site_url}/{PAGE}")
+        figure = opened(page, f"{site_url}/{PAGE}", "axes")
         cell(figure, "y", (0, 0, 1)).tap()
         figure.locator('[data-side="y"] td:nth-child(2) [data-own]').wait_for()
         figure.get_by_role("button", name="words (T)", exact=True).tap()
@@ -531,7 +525,7 @@ def test_names_and_values_are_told(figure, page):
 def test_figure_works_from_a_disk(page, html_root, chapter_block):
     asked = []
     page.on("request", lambda request: asked.append(request.url))
-    figure = begin(page, (html_root / PAGE).as_uri())
+    figure = opened(page, (html_root / PAGE).as_uri(), "axes")
     press(figure, "words (T)")
     held(figure, chapter_block, chapter_block, Point(over="T", groups=1), (0, 2, 3))
     assert not [url for url in asked if not url.startswith((html_root.as_uri(), "data:", "blob:"))]
@@ -560,7 +554,7 @@ def test_figure_fits_and_can_be_read(page, site_url, width, scheme):
     """At its worst: all numbers lit, some changed, results moved."""
     page.set_viewport_size({"width": width, "height": 800})
     page.emulate_media(color_scheme=scheme)
-    figure = begin(page, f"{site_url}/{PAGE}")
+    figure = opened(page, f"{site_url}/{PAGE}", "axes")
     for name in ("sentences (B)", "words (T)"):
         press(figure, name)
     figure.locator('input[name="value"]').fill("-11")
@@ -578,6 +572,6 @@ def test_figure_fits_and_can_be_read(page, site_url, width, scheme):
 
 def test_nothing_moves_by_itself(page, site_url):
     page.emulate_media(reduced_motion="reduce")
-    figure = begin(page, f"{site_url}/{PAGE}")
+    figure = opened(page, f"{site_url}/{PAGE}", "axes")
     press(figure, "words (T)")
     assert figure.evaluate("f => f.getAnimations({ subtree: true }).length") == 0

@@ -439,15 +439,9 @@ def order(figure, name: str):
     figure.get_by_role("radio", name=name).check()
 
 
-def begin(page, address: str):
-    """Open the page without its formulas, which take a second."""
-    page.route("**/mathjax/**", lambda route: route.abort())
-    return opened(page, address, "mask")
-
-
 @pytest.fixture
 def figure(page, site_url):
-    return begin(page, f"{site_url}/{PAGE}")
+    return opened(page, f"{site_url}/{PAGE}", "mask")
 
 
 def test_script_draws_what_python_has_drawn(figure, html_root):
@@ -548,7 +542,7 @@ def test_touch(browser, site_url):
     context = browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True)
     try:
         page, mask = context.new_page(), CAUSAL.copy()
-        figure = begin(page, f"{site_url}/{PAGE}")
+        figure = opened(page, f"{site_url}/{PAGE}", "mask")
         cell(figure, 4, 6).tap()
         mask[4, 6] = True
         figure.get_by_label("cross may read stream, weight").wait_for()
@@ -583,7 +577,7 @@ def test_names_and_states_are_told(figure, page):
 def test_figure_works_from_a_disk(page, html_root):
     asked = []
     page.on("request", lambda request: asked.append(request.url))
-    figure = begin(page, (html_root / PAGE).as_uri())
+    figure = opened(page, (html_root / PAGE).as_uri(), "mask")
     cell(figure, 0, 1).click()
     mask = CAUSAL.copy()
     mask[0, 1] = True
@@ -615,7 +609,7 @@ def test_figure_is_whole_where_no_script_runs(browser, site_url):
 def test_figure_fits_and_can_be_read(page, site_url, width, scheme):
     page.set_viewport_size({"width": width, "height": 800})
     page.emulate_media(color_scheme=scheme)
-    figure = begin(page, f"{site_url}/{PAGE}")
+    figure = opened(page, f"{site_url}/{PAGE}", "mask")
     preset(figure, "one too far")
     layers_to(figure, 4)
     for s in range(3):
@@ -633,6 +627,6 @@ def test_figure_fits_and_can_be_read(page, site_url, width, scheme):
 
 def test_nothing_moves_by_itself(page, site_url):
     page.emulate_media(reduced_motion="reduce")
-    figure = begin(page, f"{site_url}/{PAGE}")
+    figure = opened(page, f"{site_url}/{PAGE}", "mask")
     preset(figure, "none at all")
     assert figure.evaluate("f => f.getAnimations({ subtree: true }).length") == 0
