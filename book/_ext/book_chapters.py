@@ -7,6 +7,7 @@ either are read again when a chapter arrives.
 
 from __future__ import annotations
 
+import html
 from typing import NamedTuple
 
 from docutils import nodes
@@ -70,6 +71,13 @@ CHAPTERS = (
     Chapter(12, "12_inside_the_gpt", "Inside the trained GPT", "What has it learned to read?"),
 )
 BY_NUMBER = {chapter.number: chapter for chapter in CHAPTERS}
+
+
+def svg_link(body: str, where: str | None, name: str) -> str:
+    """Return a part of an SVG as a link of that name, or as a mere group where it leads nowhere."""
+    if where is None:
+        return f"<g>{body}</g>"
+    return f'<a href="{where}" aria-label="{html.escape(name)}">{body}</a>'
 
 
 def link_to(chapter: Chapter, text: str, docname: str) -> nodes.Node:

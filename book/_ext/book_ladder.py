@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from book_chapters import CHAPTERS, remember
+from book_chapters import CHAPTERS, remember, svg_link
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
@@ -127,10 +127,7 @@ def step(rung: Rung, y: float, label: float, where: str | None) -> str:
         f'<tspan class="chapter">{html.escape(rung.name)}</tspan> '
         f'<tspan class="number">· {number}</tspan></text>'
     )
-    if where is None:
-        return f"<g>{body}</g>"
-    name = html.escape(f"{rung.loss:.2f} nats: {rung.name}, chapter {number}")
-    return f'<a href="{where}" aria-label="{name}">{body}</a>'
+    return svg_link(body, where, f"{rung.loss:.2f} nats: {rung.name}, chapter {number}")
 
 
 class Ladder(SphinxDirective):

@@ -13,7 +13,7 @@ import itertools
 import textwrap
 from typing import NamedTuple
 
-from book_chapters import CHAPTERS, Chapter, remember
+from book_chapters import CHAPTERS, Chapter, remember, svg_link
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
@@ -147,11 +147,8 @@ def linked(link: Link, box: str, part: str, where: str | None) -> str:
         f'{box}<rect class="reach" x="{BESIDE - 6}" y="{link.y - high / 2:.0f}" '
         f'width="{WIDE - BESIDE + 4}" height="{high}" rx="3"/><text class="chapter">{words}</text>'
     )
-    if where is None:
-        return f"<g>{body}</g>"
     chapter = link.chapter
-    name = html.escape(f"{part}: chapter {chapter.number}, {chapter.title}")
-    return f'<a href="{where}" aria-label="{name}">{body}</a>'
+    return svg_link(body, where, f"{part}: chapter {chapter.number}, {chapter.title}")
 
 
 class Machine(SphinxDirective):
