@@ -269,8 +269,10 @@ def main(arguments: list[str] | None = None) -> None:
         return
     if not (SITE / "book" / "index.html").exists():
         raise ValueError("there is no built site in _build/html; run `make book` first")
-    script = installed(ROOT / "_build" / "lighthouse")
     ours = {page.removesuffix(".html"): page.removesuffix(".html") for page in told.pages or PAGES}
+    if missing := [page for page in ours if not (SITE / f"{page}.html").exists()]:
+        raise ValueError(f"no such page: {', '.join(missing)}; the site has book/index, for one")
+    script = installed(ROOT / "_build" / "lighthouse")
     rows = measured(ours, SITE, script, browser, told.runs)
     if told.show:
         return

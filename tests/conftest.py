@@ -13,6 +13,7 @@ checks are off, as they are for a reader of the book.
 
 import hypothesis
 import jaxtyping
+import matplotlib as mpl
 import pytest
 
 # The numeric tower lets an int stand for a float, as Python itself does.
@@ -23,6 +24,13 @@ jaxtyping.install_import_hook("helpers", CHECKER)
 # one commit try the same examples.
 hypothesis.settings.register_profile("book", deadline=None, derandomize=True, max_examples=60)
 hypothesis.settings.load_profile("book")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _style_of_figures_stays_in_a_file():
+    """Some tests run cells of the book, which set the style of all figures after them."""
+    with mpl.rc_context():
+        yield
 
 
 @pytest.hookimpl(wrapper=True)

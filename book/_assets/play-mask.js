@@ -229,6 +229,13 @@
     show();
   });
 
+  // The cells on the way from one to another, the last included: a quick hand skips some.
+  function between([t, s], [toT, toS]) {
+    const steps = Math.max(Math.abs(toT - t), Math.abs(toS - s));
+    return Array.from({ length: steps }, (_, i) =>
+      [t + ((toT - t) * (i + 1)) / steps, s + ((toS - s) * (i + 1)) / steps].map(Math.round));
+  }
+
   // Drag over cells: all of them become what a click would have made of the first.
   function paint(grid, cells, get, put) {
     let stroke = null;
@@ -237,14 +244,14 @@
       places.get(document.elementFromPoint(clientX, clientY)?.closest(".mask-cell"));
     grid.addEventListener("pointerdown", (event) => {
       const from = !event.button && under(event);
-      stroke = from ? { from, may: !get(...from), drawn: false } : null;
+      stroke = from ? { last: from, may: !get(...from), drawn: false } : null;
     });
     grid.addEventListener("pointermove", (event) => {
       const at = stroke && event.buttons && under(event);
-      if (!at || (!stroke.drawn && String(at) === String(stroke.from))) return;
-      if (!stroke.drawn) put(...stroke.from, stroke.may);
-      stroke.drawn = true;
-      put(...at, stroke.may);
+      if (!at || (!stroke.drawn && String(at) === String(stroke.last))) return;
+      if (!stroke.drawn) put(...stroke.last, stroke.may);
+      between(stroke.last, at).forEach((place) => put(...place, stroke.may));
+      Object.assign(stroke, { last: at, drawn: true });
     });
     grid.addEventListener("pointercancel", () => (stroke = null));
     grid.addEventListener("pointerup", () => setTimeout(() => (stroke = null))); // after its click

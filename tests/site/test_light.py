@@ -203,6 +203,31 @@ def test_descriptions_end_with_a_sentence_or_a_word():
     assert len(endless) <= book_head.LONGEST
 
 
+def test_code_and_tables_take_no_more_elements_than_they_need():
+    html = (
+        '<pre><span class="n">a</span><span class="o">=</span><span class="sa">f</span>'
+        '<span class="s2">&quot;b</span><span class="si">{</span>c<span class="si">}</span></pre>'
+        "<table><td class='x'><p>one</p>\n</td><td><p>two</p><p>more</p></td></table><p>d</p>"
+    )
+    assert book_marks.with_fewer_elements(html) == (
+        '<pre>a=<span class="s2">f&quot;b{</span>c<span class="s2">}</span></pre>'
+        "<table><td class='x'>one</td><td><p>two</p><p>more</p></td></table><p>d</p>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("selector", "written"),
+    [
+        ("a > :is(p, h1)", "a > p,a > h1"),
+        ("a :is(p, .b)", "a :is(p, .b)"),  # a tag is less specific than the list
+        ("a:is(p, h1)", "a:is(p, h1)"),
+        ("a :is(p, h1) b", "a :is(p, h1) b"),
+    ],
+)
+def test_lists_of_tags_are_written_out(selector, written):
+    assert book_styles.spread(selector) == written
+
+
 def test_heads_of_tables_say_what_they_head():
     head = "<tr><th class='head'><p></p></th><th>a<th scope='row'>b"
     html = f"<table><thead>{head}</thead><tbody><tr><th>c</tbody></table>"

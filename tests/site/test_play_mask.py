@@ -511,6 +511,17 @@ def test_drawing_over_cells_makes_them_all_alike(page, figure):
     held(figure, mask, 2, chosen=0)
 
 
+def test_a_quick_stroke_leaves_no_gap(page, figure):
+    mask = CAUSAL.copy()
+    boxes = [cell(figure, *at).bounding_box() for at in ((0, 1), (0, 6), (3, 6))]
+    for box, act in zip(boxes, (page.mouse.down, None, page.mouse.up), strict=True):
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        if act:
+            act()
+    mask[0, 1:7] = mask[:4, 6] = True
+    held(figure, mask, 2)
+
+
 def test_all_by_the_keyboard(page, figure):
     keys, mask = page.keyboard, CAUSAL.copy()
     figure.locator(".mask-presets button").first.focus()
