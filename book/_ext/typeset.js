@@ -1,5 +1,6 @@
 // Sets formulas with MathJax in Node (book_mathjax.py runs it). Standard input holds JSON with
-// {root, config, formulas: [[tex, display], ...]}; standard output gets {html: [...], css}.
+// {root, config, formulas: [[tex, display], ...]}; standard output gets {html: [...], css}. Formulas
+// on lines of their own say their size, so that a browser can lay them out once they come near.
 "use strict";
 const { root, config, formulas } = JSON.parse(require("fs").readFileSync(0, "utf-8"));
 
@@ -9,10 +10,19 @@ async function main() {
     loader: { load: ["input/tex", "output/chtml", "output/chtml/fonts/tex", "a11y/assistive-mml"] },
     startup: { typeset: false },
   });
-  const { MathJax } = globalThis, { adaptor } = MathJax.startup;
+  const { MathJax } = globalThis, { adaptor, document, output } = MathJax.startup;
+  const size = (tex) => {
+    const formula = new document.options.MathItem(tex, document.inputJax[0], true);
+    formula.setMetrics(16, 8, 1e6, 1e6, 1);
+    formula.compile(document);
+    const { w, h, d } = output.getBBox(formula, document);
+    return `contain-intrinsic-size:${w.toFixed(2)}em ${(h + d).toFixed(2)}em`;
+  };
   const html = [];
   for (const [tex, display] of formulas) {
-    html.push(adaptor.outerHTML(await MathJax.tex2chtmlPromise(tex, { display })));
+    const node = await MathJax.tex2chtmlPromise(tex, { display });
+    if (display) adaptor.setAttribute(adaptor.firstChild(node), "style", size(tex));
+    html.push(adaptor.outerHTML(node));
   }
   const css = adaptor.textContent(MathJax.chtmlStylesheet());
   process.stdout.write(JSON.stringify({ html, css }));
