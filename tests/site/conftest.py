@@ -109,7 +109,7 @@ def visit(page, site_url):
         page.on("request", lambda request: problems.extend(_elsewhere(request.url, site_url)))
         page.goto(f"{site_url}/{path}", wait_until="load")
         page.evaluate("() => window.MathJax?.startup?.promise?.then(() => null)")
-        page.wait_for_load_state("networkidle")
+        page.evaluate("() => document.fonts.ready.then(() => null)")
         return problems
 
     return go

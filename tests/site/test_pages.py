@@ -141,21 +141,24 @@ WIDE = """() => {
 
 
 def test_on_a_desk_in_light(visit, page, path):
-    assert visit(path) == []
+    problems = visit(path)
     assert page.evaluate("document.documentElement.dataset.theme") == "light"
     assert page.evaluate(CONTRAST, READ) == [], "text that is hard to read"
     assert page.evaluate(NAMELESS) == [], "a button whose name is not what it shows"
+    page.wait_for_load_state("networkidle")
+    assert problems == []
 
 
 def test_on_a_telephone_in_the_dark(visit, page, path):
     page.set_viewport_size({"width": 320, "height": 640})
     page.emulate_media(color_scheme="dark")
-    assert visit(path) == []
+    problems = visit(path)
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
     width, wide = page.evaluate(WIDE)
     assert width <= 320, f"{width} px wide; beyond the edge: {wide}"
     assert wide == []
     assert page.evaluate(CONTRAST, READ) == [], "text that is hard to read"
+    assert problems == []
 
 
 def test_search_finds_a_word(visit, page):
