@@ -3,7 +3,8 @@
 ``python benchmarks/lighthouse.py [PAGE ...] [--runs 3] [--show]`` measures pages of the built site
 (``make book`` first), such as ``notebooks/05_attention_by_hand``, and pages of a Jupyter Book with
 its default settings, which it builds on the way: the template that `jupyter-book create` writes,
-and the notebook of chapter 5 as it is. It writes helpers/data/results/lighthouse.json. Lighthouse
+and the notebook of chapter 5 as it is. It writes helpers/data/results/lighthouse.json; where pages
+are named, their rows alone, as after a run in which the machine was busy for a while. Lighthouse
 comes from npm, into _build/lighthouse; without npm and Chromium nothing is done.
 
 A local server sends pages compressed. Lighthouse loads each as a telephone does, on a first visit,
@@ -28,11 +29,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from common import ROOT, about, store_table
+from common import RESULTS, ROOT, about, store_table
 
 LIGHTHOUSE = "12.8.2"
 RUNS = 3
 SITE = ROOT / "_build" / "html"
+STORED = RESULTS / "lighthouse.json"
 CHAPTERS = sorted(path.stem for path in (ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))
 PAGES = [
     *("book/index", *(f"notebooks/{name}" for name in CHAPTERS)),
@@ -276,11 +278,27 @@ def main(arguments: list[str] | None = None) -> None:
     rows = measured(ours, SITE, script, browser, told.runs)
     if told.show:
         return
-    with tempfile.TemporaryDirectory() as folder:
-        rows += measured(STOCK, stock_book(Path(folder)), script, browser, told.runs)
+    if told.pages:
+        rows = replaced(json.loads(STORED.read_text("utf-8"))["rows"], rows)
+    else:
+        rows += stock_rows(script, browser, told.runs)
     made = about(__file__, [], device="a local server; a telephone simulated by Lighthouse")
     made["versions"] = {"lighthouse": LIGHTHOUSE, **versions(browser)}
     store_table("lighthouse", made | table(rows))
+
+
+def replaced(rows: list[list], by: list[list]) -> list[list]:
+    """Stored rows, those of pages that were measured again replaced. Raises: ValueError."""
+    known, fresh = {row[0] for row in rows}, {row[0]: row for row in by}
+    if unknown := sorted(set(fresh) - known):
+        raise ValueError(f"{', '.join(unknown)} has no stored row; name no page to measure all")
+    return [fresh.get(row[0], row) for row in rows]
+
+
+def stock_rows(script: Path, browser: str, runs: int) -> list:
+    """Build and measure the stock book."""
+    with tempfile.TemporaryDirectory() as folder:
+        return measured(STOCK, stock_book(Path(folder)), script, browser, runs)
 
 
 def versions(browser: str) -> dict[str, str]:

@@ -64,6 +64,24 @@ def test_the_claim_takes_the_worst_of_our_pages_and_names_the_stock_ones():
     assert "a stock Jupyter Book, chapter 5: 55 / 100 / 96 / 90 with 957 kB" in told
 
 
+def test_a_page_that_is_measured_again_replaces_its_row():
+    rows = [["a", 1], ["b", 2], ["stock: chapter 5", 3]]
+    assert lighthouse.replaced(rows, [["b", 9]]) == [["a", 1], ["b", 9], ["stock: chapter 5", 3]]
+    with pytest.raises(ValueError, match="c has no stored row"):
+        lighthouse.replaced(rows, [["c", 9]])
+
+
+def test_an_unknown_page_is_named(monkeypatch, tmp_path):
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / "index.html").touch()
+    monkeypatch.setattr(lighthouse, "SITE", tmp_path)
+    monkeypatch.setattr(lighthouse, "chromium", lambda: "x")
+    monkeypatch.setattr(lighthouse.shutil, "which", lambda name: name)
+    monkeypatch.setattr(lighthouse, "installed", None)
+    with pytest.raises(ValueError, match="no such page: book/indx;"):
+        lighthouse.main(["book/indx", "book/index"])
+
+
 def test_the_server_compresses_text_for_those_who_take_it(tmp_path):
     (tmp_path / "a.html").write_text("word " * 1000)
     (tmp_path / "a.png").write_bytes(b"\x89PNG" * 1000)

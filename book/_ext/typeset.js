@@ -1,8 +1,10 @@
 // Sets formulas with MathJax in Node (book_mathjax.py runs it). Standard input holds JSON with
 // {root, config, formulas: [[tex, display], ...]}; standard output gets {html: [...], css}. Formulas
-// on lines of their own say their size, so that a browser can lay them out once they come near.
+// on lines of their own and long ones say their size, so that a browser can lay them out once they
+// come near.
 "use strict";
 const { root, config, formulas } = JSON.parse(require("fs").readFileSync(0, "utf-8"));
+const LONG = 4000; // characters of HTML
 
 async function main() {
   await require(`${root}/node-main.js`).init({
@@ -11,17 +13,20 @@ async function main() {
     startup: { typeset: false },
   });
   const { MathJax } = globalThis, { adaptor, document, output } = MathJax.startup;
-  const size = (tex) => {
-    const formula = new document.options.MathItem(tex, document.inputJax[0], true);
+  const size = (tex, display) => {
+    const formula = new document.options.MathItem(tex, document.inputJax[0], display);
     formula.setMetrics(16, 8, 1e6, 1e6, 1);
     formula.compile(document);
     const { w, h, d } = output.getBBox(formula, document);
-    return `contain-intrinsic-size:${w.toFixed(2)}em ${(h + d).toFixed(2)}em`;
+    const box = `contain-intrinsic-size:${w.toFixed(2)}em ${(h + d).toFixed(2)}em`;
+    return display ? box : `${box};vertical-align:${(-d).toFixed(3)}em`; // a box has no baseline
   };
   const html = [];
   for (const [tex, display] of formulas) {
     const node = await MathJax.tex2chtmlPromise(tex, { display });
-    if (display) adaptor.setAttribute(adaptor.firstChild(node), "style", size(tex));
+    if (display || adaptor.outerHTML(node).length > LONG) {
+      adaptor.setAttribute(adaptor.firstChild(node), "style", size(tex, display));
+    }
     html.push(adaptor.outerHTML(node));
   }
   const css = adaptor.textContent(MathJax.chtmlStylesheet());

@@ -1,5 +1,6 @@
 """What makes pages light: rules and fonts cut down, formulas set beforehand, frames beside."""
 
+import io
 import json
 import re
 import subprocess
@@ -7,6 +8,8 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 from fontTools.ttLib import TTFont
 
@@ -250,3 +253,46 @@ def test_node_runs_what_sets_formulas():
         input='{"root": "/none"}', capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 1
+
+
+# --- formulas that are laid out once they come near -----------------------------------------------
+
+AWAY = """() => {
+    document.querySelectorAll("details").forEach(folded => { folded.open = true });
+    const late = document.querySelectorAll("mjx-math[style*=contain-intrinsic-size]");
+    return [...late].map(formula => {
+        const sizes = ["hidden", "visible"].map(state => {
+            formula.style.contentVisibility = state;
+            const { width, height } = formula.getBoundingClientRect();
+            return [width, height];
+        });
+        formula.style.contentVisibility = "";
+        return sizes;
+    });
+}"""
+
+
+@pytest.mark.parametrize("stem", ["04_layernorm_vs_batchnorm", "07_heads_masks_positions"])
+def test_formulas_take_the_room_that_they_say(visit, page, stem):
+    visit(f"notebooks/{stem}.html")
+    found = page.evaluate(AWAY)
+    assert len(found) > 10
+    for said, taken in found:
+        assert said == pytest.approx(taken, abs=1.5)
+        assert said[1] > 10
+
+
+def inked(picture: bytes) -> np.ndarray:
+    """First and last row and column of a picture in which something is drawn."""
+    dark = plt.imread(io.BytesIO(picture))[..., :3].min(axis=-1) < 0.7
+    return np.array([np.flatnonzero(dark.any(axis=axis))[[0, -1]] for axis in (0, 1)])
+
+
+def test_nothing_of_a_formula_is_cut_off(visit, page):
+    """A box that is laid out late shows nothing past its edges; they leave room enough."""
+    visit("notebooks/04_layernorm_vs_batchnorm.html")
+    for formula in page.locator("div.math mjx-container:visible").all():
+        formula.scroll_into_view_if_needed()
+        cut = inked(formula.screenshot())
+        formula.evaluate("formula => { formula.firstChild.style.contentVisibility = 'visible' }")
+        np.testing.assert_allclose(cut, inked(formula.screenshot()), atol=1)
