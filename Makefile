@@ -13,7 +13,7 @@ $(error SOLUTIONS should be yes or no, got "$(SOLUTIONS)")
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book test bench notebooks lint format homework pdf zip serve lab requirements clean
+.PHONY: help setup book test mutations bench notebooks lint format homework pdf zip serve lab requirements clean
 
 help:            ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-16s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ endif
 
 test: book       ## run every cell and every test
 	$(BIN)/python tests/run.py
+
+mutations: $(READY)  ## plant near misses in helpers, and see that its tests find each
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -p no:cacheprovider tests/test_mutations.py
 
 bench: book       ## run all of benchmarks/ and store the results; takes long
 	@set -e; for script in benchmarks/*.py; do echo "$$script"; $(BIN)/python "$$script"; done

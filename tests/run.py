@@ -4,6 +4,7 @@
 
 First nbval runs the notebooks and compares each cell's output with the stored one; then the
 tests in tests/, with the coverage of helpers measured. Both are run even if the first fails.
+The mutations, which test the tests, are left to `make mutations`.
 """
 
 import os
@@ -22,14 +23,16 @@ CELLS = [
     "-p", "tests.count_cells",
 ]  # fmt: skip
 TESTS = [
-    *PYTEST, "--dist", "loadfile", "-q", "tests", "--cov=helpers",
+    *PYTEST, "--dist", "loadfile", "-q", "tests", "--ignore=tests/test_mutations.py",
+    "--durations=40", "--durations-min=5", "--cov=helpers",
     "--cov-report=term:skip-covered", f"--cov-fail-under={LEAST_COVERED}",
 ]  # fmt: skip
 
 
 def get_browser() -> None:
     """Try to get a Chromium where there is none; tests/site says what is left out without."""
-    names = (os.environ.get("CHROMIUM", ""), "chromium", "chromium-browser", "google-chrome")
+    names = (os.environ.get("CHROMIUM", ""), "chromium-headless-shell", "chromium",
+             "chromium-browser", "google-chrome")  # fmt: skip
     if not any(shutil.which(name) for name in names if name):
         get = [sys.executable, "-m", "playwright", "install", "chromium"]
         done = subprocess.run(get, capture_output=True, text=True)

@@ -55,7 +55,8 @@ def site_url(html_root):
 
 def chromium_path(playwright) -> str | None:
     """Find a Chromium: the one that is named, the system's, or playwright's own."""
-    candidates = [os.environ.get("CHROMIUM", ""), "chromium", "chromium-browser", "google-chrome"]
+    candidates = [os.environ.get("CHROMIUM", ""), "chromium-headless-shell", "chromium",
+                  "chromium-browser", "google-chrome"]  # fmt: skip
     found = [path for path in map(shutil.which, filter(None, candidates)) if path]
     own = playwright.chromium.executable_path
     return (found + [own] * Path(own).exists() + [None])[0]
