@@ -9,6 +9,8 @@ import copy
 import re
 import sys
 import xml.etree.ElementTree as ElementTree
+from functools import cache
+from importlib import import_module
 
 import chapters
 import pytest
@@ -17,6 +19,7 @@ from chapters import NOTEBOOKS, ROOT
 
 sys.path.append(str(ROOT / "book" / "_ext"))
 import book_lecture
+import book_play
 
 DATA = yaml.safe_load((ROOT / "book" / "lecture.yml").read_text("utf-8"))
 CHAPTERS = {int(path.stem[:2]): chapters.chapter(path) for path in NOTEBOOKS}
@@ -143,6 +146,29 @@ def shown_are_explorers(data):
             code(number, section["section"], "explore(")]  # fmt: skip
 
 
+def moved(number: int) -> set[tuple[str, str]]:
+    """Sections and titles of the figures that the chapter's page computes itself."""
+    page = f"notebooks/{CHAPTERS[number].stem}"
+    return {(heading, re.search(r'class="play-title"[^>]*>([^<]*)<', drawn(name))[1])
+            for ident, name in book_play.PLACES.get(page, ())
+            for heading, cells in parts(number).items() if ident in {cell.id for cell in cells}
+            }  # fmt: skip
+
+
+@cache
+def drawn(name: str) -> str:
+    return import_module(f"play.{name}").drawn("x")
+
+
+@rule
+def moved_are_figures_of_the_page(data):
+    """All of them, each in its section."""
+    return [f"chapter {number}: {sorted(told ^ moved(number))}"
+            for number, plan in data["chapters"].items()
+            for told in [{(s["section"], title) for s in plan for title in s.get("move", ())}]
+            if told != moved(number)]  # fmt: skip
+
+
 @rule
 def each_path_has_a_vote_and_an_explorer(data):
     return [f"chapter {number}, path {path}: nothing to {what}"
@@ -155,7 +181,7 @@ def each_path_has_a_vote_and_an_explorer(data):
 def only_what_is_met_is_put_to_the_class(data):
     return [f"chapter {number}, {section['section']} is left to reading"
             for number, plan in data["chapters"].items() for section in plan
-            if "two" not in section and {"vote", "show", "do"} & set(section)]  # fmt: skip
+            if "two" not in section and {"vote", "show", "move", "do"} & set(section)]  # fmt: skip
 
 
 @rule
@@ -199,6 +225,7 @@ def courses_say_only_what_is_left_out(data):
 # --- the rules ------------------------------------------------------------------------------
 
 
+@pytest.mark.no_shape_check  # figures are drawn as the site draws them
 @pytest.mark.parametrize("name", RULES)
 def test_the_data_keep_the_rule(name):
     assert RULES[name](DATA) == []
@@ -214,6 +241,7 @@ FAULTS = {
     "shorter_path_is_part_of_the_longer": lambda d: d["chapters"][7][1].pop("two"),
     "votes_are_predictions": lambda d: d["chapters"][6][1].update(vote="How many dice?"),
     "shown_are_explorers": lambda d: d["chapters"][6][4].update(show="Barcodes"),
+    "moved_are_figures_of_the_page": lambda d: d["chapters"][5][2].pop("move"),
     "each_path_has_a_vote_and_an_explorer": lambda d: d["chapters"][6][4].pop("show"),
     "only_what_is_met_is_put_to_the_class": lambda d: (
         d["chapters"][6][6].update(two=None, do="x") or d["chapters"][6][6].pop("two")
@@ -226,6 +254,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.no_shape_check  # figures are drawn as the site draws them
 @pytest.mark.parametrize("name", RULES)
 def test_a_planted_fault_is_seen(name):
     data = copy.deepcopy(DATA)

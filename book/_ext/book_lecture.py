@@ -125,9 +125,10 @@ def in_class(section: dict) -> str:
         parts.append(f"Vote: “{opening}{section['vote']}”")
     if "show" in section:
         parts.append(f"Show: *{section['show']}*")
+    parts += [f"Move: *{title}*" for title in section.get("move", ())]
     if "do" in section:
         parts.append(f"Do: {section['do']}")
-    return " ".join(part if part.endswith(("?”", ".”")) else f"{part}." for part in parts)
+    return " ".join(part if part.endswith(("?”", ".”", "?*")) else f"{part}." for part in parts)
 
 
 def minutes(plan: list[dict], part: int) -> int:
