@@ -8,6 +8,8 @@ either are read again when a chapter arrives.
 from __future__ import annotations
 
 import html
+import json
+from pathlib import Path
 from typing import NamedTuple
 
 from docutils import nodes
@@ -71,6 +73,7 @@ CHAPTERS = (
     Chapter(12, "12_inside_the_gpt", "Inside the trained GPT", "What has it learned to read?"),
 )
 BY_NUMBER = {chapter.number: chapter for chapter in CHAPTERS}
+BY_NAME = {chapter.stem.partition("_")[2]: chapter for chapter in CHAPTERS}
 
 
 def svg_link(body: str, where: str | None, name: str) -> str:
@@ -82,7 +85,7 @@ def svg_link(body: str, where: str | None, name: str) -> str:
 
 def link_to(chapter: Chapter, text: str, docname: str) -> nodes.Node:
     """Return a reference to a chapter that is in the book."""
-    link = addnodes.pending_xref(
+    return addnodes.pending_xref(
         "",
         nodes.inline("", text),
         refdomain="std",
@@ -91,7 +94,17 @@ def link_to(chapter: Chapter, text: str, docname: str) -> nodes.Node:
         refexplicit=True,
         refdoc=docname,
     )
-    return link
+
+
+def cell_of(app, doctree, ident: str) -> nodes.container:
+    """Return what the page that is read has of a cell, by the cell's id. Raises: ValueError."""
+    file = Path(app.env.doc2path(app.env.docname))
+    ids = [cell.get("id") for cell in json.loads(file.read_text("utf-8"))["cells"]]
+    found = [node for node in doctree.findall(nodes.container)
+             if "cell_index" in node and ids[node["cell_index"]] == ident]  # fmt: skip
+    if len(found) != 1:
+        raise ValueError(f"{file.name} should show one cell {ident!r}, it shows {len(found)}")
+    return found[0]
 
 
 def remember(env, docname: str) -> None:
@@ -130,6 +143,8 @@ class Introduced(SphinxRole):
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Render the link, or nothing."""
         remember(self.env, self.env.docname)
+        if not (self.text.isdigit() and int(self.text) in BY_NUMBER):
+            raise ValueError(f"introduced should name a chapter, 1 to 12, got {self.text!r}")
         chapter = BY_NUMBER[int(self.text)]
         if chapter.docname not in self.env.found_docs:
             return [], []

@@ -6,13 +6,13 @@ met stays in the data. Each entry's anchor is its slug.
 
 from __future__ import annotations
 
-import importlib
-import sys
 from pathlib import Path
 
 from book_chapters import BY_NUMBER, link_to
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
+
+from helpers.corrections import CORRECTIONS
 
 
 class Corrections(SphinxDirective):
@@ -20,19 +20,11 @@ class Corrections(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Compute each right value and render the list."""
-        corrections = self.load()
-        chapters = sorted({int(correction.chapter) for correction in corrections})
-        return [self.section(n, [c for c in corrections if int(c.chapter) == n])
+        for file in sorted(Path(self.env.srcdir, "helpers").glob("**/*.py")):
+            self.env.note_dependency(str(file))  # a change to any helper makes the page anew
+        chapters = sorted({int(correction.chapter) for correction in CORRECTIONS})
+        return [self.section(n, [c for c in CORRECTIONS if int(c.chapter) == n])
                 for n in chapters]  # fmt: skip
-
-    def load(self) -> tuple:
-        """Import the corrections; a change to any helper rebuilds the page."""
-        root = Path(self.env.srcdir)
-        for file in sorted((root / "helpers").glob("**/*.py")):
-            self.env.note_dependency(str(file))
-        if str(root) not in sys.path:
-            sys.path.insert(0, str(root))
-        return importlib.import_module("helpers.corrections").CORRECTIONS
 
     def section(self, n: int, corrections: list) -> nodes.section:
         """Render one chapter's corrections."""

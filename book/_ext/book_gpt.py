@@ -19,6 +19,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
+from book_chapters import cell_of
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
@@ -235,9 +236,7 @@ def put_into_chapter(app, doctree) -> None:
     if docname not in PLACES:
         return
     ident, prompt = PLACES[docname]
-    notebook = json.loads(Path(app.env.doc2path(docname)).read_text("utf-8"))
-    at = [cell.get("id") for cell in notebook["cells"]].index(ident)
-    (cell,) = (n for n in doctree.findall(nodes.container) if n.get("cell_index") == at)
+    cell = cell_of(app, doctree, ident)
     cell.parent.insert(cell.parent.index(cell) + 1, widget(app.env, prompt, 1))
 
 

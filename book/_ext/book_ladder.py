@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from book_chapters import CHAPTERS, remember, svg_link
+from book_chapters import BY_NAME, remember, svg_link
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
@@ -23,7 +23,6 @@ from helpers import bigram, corpus
 from helpers.figures.ladder import spaced
 
 RESULTS = Path(str(files("helpers"))) / "data" / "results"
-BY_NAME = {chapter.stem.partition("_")[2]: chapter for chapter in CHAPTERS}
 STORED = ("residual_training", "gpt_ablations", "inside")
 
 

@@ -268,6 +268,9 @@ def picture(needs: dict) -> str:
 # --- the directive ---------------------------------------------------------------------------
 
 
+PARTS = ("graph", "needs", "chapters", "courses")  # what the directive renders, a method each
+
+
 class Lecture(SphinxDirective):
     """One part of the page: graph, needs, chapters or courses."""
 
@@ -277,7 +280,10 @@ class Lecture(SphinxDirective):
         """Render it; a change to the data or to a notebook makes the page anew."""
         for file in (DATA, Path(__file__), *(notebook(chapter.number) for chapter in CHAPTERS)):
             self.env.note_dependency(str(file))
-        return getattr(self, f"run_{self.arguments[0]}")(lecture())
+        part = self.arguments[0]
+        if part not in PARTS:
+            raise self.error(f"lecture should be one of {', '.join(PARTS)}, got {part!r}")
+        return getattr(self, f"run_{part}")(lecture())
 
     def run_graph(self, data: dict) -> list[nodes.Node]:
         """Draw which chapter needs which."""

@@ -13,7 +13,7 @@ import itertools
 import textwrap
 from typing import NamedTuple
 
-from book_chapters import CHAPTERS, Chapter, remember, svg_link
+from book_chapters import BY_NAME, Chapter, remember, svg_link
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
@@ -33,7 +33,6 @@ PARTS = (  # name as on the chapters' map, words, the chapters that take it to p
     ("probabilities", "next-token probabilities", ["bigram_table"]),
 )  # fmt: skip
 WHOLE = ["initialisation", "small_gpt", "inside_the_gpt"]
-BY_NAME = {chapter.stem.partition("_")[2]: chapter for chapter in CHAPTERS}
 LAYER = ("norm 1", "add 2")  # the first and the last part of what is repeated
 BYPASS = (("norm 1", "add 1"), ("norm 2", "add 2"))
 

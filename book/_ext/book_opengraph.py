@@ -55,12 +55,17 @@ FIGURES = {  # chapter: the cell whose figure stands for it
 
 
 def figure_of(root: Path, stem: str, cell: str) -> tuple[str, str]:
-    """Return the figure that a cell has stored, as SVG, and its words for those who see none."""
+    """Return the figure that a cell has stored, as SVG, and its words for those who see none.
+
+    Raises: ValueError where there is not one.
+    """
     stored = json.loads((root / "notebooks" / f"{stem}.ipynb").read_text("utf-8"))
-    (found,) = (one for one in stored["cells"] if one.get("id") == cell)
-    (svg,) = (o["data"]["image/svg+xml"] for o in found["outputs"]
-              if "image/svg+xml" in o.get("data", {}))  # fmt: skip
-    return "".join(svg), found["metadata"]["mystnb"]["image"]["alt"]
+    found = [one for one in stored["cells"] if one.get("id") == cell]
+    svgs = [o["data"]["image/svg+xml"] for one in found for o in one.get("outputs", ())
+            if "image/svg+xml" in o.get("data", {})]  # fmt: skip
+    if len(svgs) != 1:
+        raise ValueError(f"{stem} should have one SVG in a cell {cell!r}, it has {len(svgs)}")
+    return "".join(svgs[0]), found[0]["metadata"]["mystnb"]["image"]["alt"]
 
 
 def picture(title: str, said: str, svg: str) -> bytes:

@@ -15,11 +15,11 @@ own. What figures share is in ``play/__init__.py``, ``play.js`` and ``play.css``
 
 from __future__ import annotations
 
-import json
 from importlib import import_module
 from pathlib import Path
 
 import play
+from book_chapters import cell_of
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
@@ -53,18 +53,8 @@ class PlayDirective(SphinxDirective):
 
 def put_into_chapter(app, doctree) -> None:
     """Put figures behind the cells that `PLACES` names, in its order."""
-    docname = app.env.docname
-    if docname not in PLACES:
-        return
-    notebook = json.loads(Path(app.env.doc2path(docname)).read_text("utf-8"))
-    ids = [cell.get("id") for cell in notebook["cells"]]
-    cells = {
-        node["cell_index"]: node
-        for node in doctree.findall(nodes.container)
-        if node.get("cell_index") is not None
-    }
-    for number, (ident, name) in enumerate(PLACES[docname], start=1):
-        cell = cells[ids.index(ident)]
+    for number, (ident, name) in enumerate(PLACES.get(app.env.docname, ()), start=1):
+        cell = cell_of(app, doctree, ident)
         at = cell.parent.index(cell) + 1
         cell.parent.insert(at, placed(app.env, name, number))
 

@@ -98,7 +98,10 @@ def parsed(css) -> list:
 
 
 def whole(static: Path, name: str) -> str:
-    """Return a sheet with what it imports, its addresses as ``styles/`` has them."""
+    """Return a sheet with what it imports, its addresses as ``styles/`` has them.
+
+    Raises: ValueError for an import of another form.
+    """
     here = (static / name).parent
 
     def moved(match: re.Match) -> str:
@@ -108,7 +111,10 @@ def whole(static: Path, name: str) -> str:
         return whole(static, os.path.relpath(here / match[1], static))
 
     text = re.sub(r"/\*.*?\*/", "", (static / name).read_text("utf-8"), flags=re.DOTALL)
-    return re.sub(r'@import\s+"([^"]+)";', brought, URL.sub(moved, text))
+    found = re.sub(r'@import\s+"([^"]+)";', brought, URL.sub(moved, text))
+    if "@import" in found:
+        raise ValueError(f"{name} imports a sheet in a form that is not known: it would be lost")
+    return found
 
 
 def with_icons(css: str, static: Path) -> str:

@@ -102,6 +102,26 @@ def test_word_with_an_everyday_meaning_needs_company():
     assert not allowed("value", "The right value is computed.")
 
 
+def test_a_cell_that_a_page_does_not_show_is_named():
+    from book_chapters import cell_of
+    from book_opengraph import figure_of
+
+    stem = "05_attention_by_hand"
+    file = ROOT / "notebooks" / f"{stem}.ipynb"
+    at = next(n for n, cell in enumerate(json.loads(file.read_text("utf-8"))["cells"])
+              if cell["id"] == "code-026")  # fmt: skip
+    env = SimpleNamespace(docname=f"notebooks/{stem}", doc2path=lambda name: file)
+    shown = nodes.container("", cell_index=at)
+    page = nodes.section("", nodes.container(), shown)
+    assert cell_of(SimpleNamespace(env=env), page, "code-026") is shown
+    for ident in ("nowhere", "code-005"):
+        with pytest.raises(ValueError, match=f"{stem}.*'{ident}', it shows 0"):
+            cell_of(SimpleNamespace(env=env), page, ident)
+    assert figure_of(ROOT, stem, "code-026")[0].startswith("<svg")
+    with pytest.raises(ValueError, match=f"{stem}.*'nowhere', it has 0"):
+        figure_of(ROOT, stem, "nowhere")
+
+
 def test_stamp_says_when_where_and_with_what():
     from book_stamp import sentence
 

@@ -66,6 +66,12 @@ def test_addresses_in_a_sheet_that_moves(tmp_path):
     assert found == "i{background:url(../y.png)url(data:z)}p{background:url(../x.png)}"
 
 
+def test_an_import_of_another_form_is_an_error(tmp_path):
+    (tmp_path / "a.css").write_text("@import url(b.css);p{a:b}")
+    with pytest.raises(ValueError, match=r"a\.css imports"):
+        book_styles.whole(tmp_path, "a.css")
+
+
 def test_sheets_that_all_pages_load():
     one = '<link rel="stylesheet" href="../_static/{}?v=1" />'
     pages = ["".join(map(one.format, names)) for names in (["a.css", "b.css"], ["a.css"], [])]
