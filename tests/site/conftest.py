@@ -28,7 +28,8 @@ def site_pages() -> list[str]:
 
 def pytest_generate_tests(metafunc):
     if "path" in metafunc.fixturenames:
-        metafunc.parametrize("path", site_pages() or ["(no site)"])
+        # Of a module, so that all its tests of a page run one after the other and may share it.
+        metafunc.parametrize("path", site_pages() or ["(no site)"], scope="module")
 
 
 @pytest.fixture(scope="session")
@@ -109,7 +110,6 @@ def visit(page, site_url):
         )
         page.on("request", lambda request: problems.extend(_elsewhere(request.url, site_url)))
         page.goto(f"{site_url}/{path}", wait_until="load")
-        page.evaluate("() => window.MathJax?.startup?.promise?.then(() => null)")
         page.evaluate("() => document.fonts.ready.then(() => null)")
         return problems
 

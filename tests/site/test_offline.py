@@ -75,7 +75,6 @@ def open_file(page, stick):
         page.goto(f"{stick.as_uri()}/{name}", wait_until="load")
         if name == "site/index.html":  # leads on at once
             page.wait_for_url("**/book/index.html")
-        page.evaluate("() => window.MathJax?.startup?.promise?.then(() => null)")
         return problems
 
     return go
