@@ -134,14 +134,17 @@ def test_each_position_shows_its_own_sentence_and_picture(visit, page, stem):
         called = figure.locator(".explore-control > span").all_text_contents()
         positions = stored.positions()
         assert len(lines) == len(positions) == len(frames["frames"])
+        heard = set()
         for number in stored.some():
             at = positions[number]
             said, picture, names = figure.evaluate(MOVE, list(at))
+            heard.add(said)
             assert names == [label[n] for label, n in zip(labels, at, strict=True)]
             head = ", ".join(f"{what} {name}" for what, name in zip(called, names, strict=True))
             assert f"{head}: {said}" == words_of(lines[number])
             drawn = "".join(frames["pieces"][piece] for piece in frames["frames"][number])
             assert unquote(picture.partition(",")[2]) == drawn, (stored.cell, at)
+        assert len(heard) > 1, f"{stored.cell} says the same everywhere"
 
 
 # --- the computation says the same ----------------------------------------------------------------

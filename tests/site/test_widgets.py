@@ -24,14 +24,17 @@ def test_every_chapter_has_widgets_on_its_page(html_root):
     assert {f"notebooks/{chapter.stem}.html" for chapter in chapters} <= set(WITH_WIDGETS)
 
 
-def at(page, explorer):
+AT = """explorer => ({
+    picture: explorer.querySelector("img").getAttribute("src"),
+    sentence: explorer.querySelector(".explore-says").innerHTML,
+    says: [...explorer.querySelectorAll("input")].map(i => i.getAttribute("aria-valuetext")),
+    shown: [...explorer.querySelectorAll("output")].map(output => output.innerText),
+})"""
+
+
+def at(explorer) -> dict:
     """What an explorer shows: its picture, its sentence, and what its sliders say."""
-    return {
-        "picture": explorer.locator("img").get_attribute("src"),
-        "sentence": explorer.locator(".explore-says").inner_html(),
-        "says": [i.get_attribute("aria-valuetext") for i in explorer.locator("input").all()],
-        "shown": explorer.locator("output").all_inner_texts(),
-    }
+    return explorer.evaluate(AT)
 
 
 def press(page, explorer, slider, key):
@@ -44,66 +47,40 @@ def press(page, explorer, slider, key):
     explorer.locator("xpath=self::*[@data-at]").wait_for(state="attached")
 
 
-@pytest.mark.parametrize("where", WITH_WIDGETS)
+def answers_the_arrow_keys(page, explorer, slider, others) -> None:
+    """A key leads on, another back; what the page's other explorers show stays."""
+    slider.scroll_into_view_if_needed()
+    assert slider.is_visible()
+    forth, back = "ArrowRight", "ArrowLeft"
+    if slider.input_value() == slider.get_attribute("max"):
+        forth, back = back, forth
+    before, beside = at(explorer), list(map(at, others))
+    press(page, explorer, slider, forth)
+    after = at(explorer)
+    assert after["says"] != before["says"]
+    assert after["shown"] == after["says"]
+    assert after["picture"] != before["picture"], "the picture stays"
+    assert after["picture"].startswith("data:image/svg+xml")
+    assert list(map(at, others)) == beside, "another explorer has moved"
+    press(page, explorer, slider, back)
+    returned = at(explorer)
+    for part in ("sentence", "says", "shown"):
+        assert returned[part] == before[part], "going back does not lead back"
+
+
+@pytest.mark.parametrize("where", [where for where in WITH_WIDGETS if "notebooks/" in where])
 def test_every_explorer_answers_the_arrow_keys(visit, page, where):
     problems = visit(where)
-    for explorer in page.locator(EXPLORER).all():
+    explorers = page.locator(EXPLORER).all()
+    assert explorers
+    for explorer in explorers:
         assert explorer.locator("img").get_attribute("alt")
+        others = [other for other in explorers if other is not explorer]
         for slider in explorer.locator("input[type=range]").all():
-            slider.scroll_into_view_if_needed()
-            assert slider.is_visible()
-            forth, back = "ArrowRight", "ArrowLeft"
-            if slider.input_value() == slider.get_attribute("max"):
-                forth, back = back, forth
-            before = at(page, explorer)
-            press(page, explorer, slider, forth)
-            after = at(page, explorer)
-            assert after["says"] != before["says"]
-            assert after["shown"] == after["says"]
-            assert after["picture"] != before["picture"], "the picture stays"
-            assert after["picture"].startswith("data:image/svg+xml")
-            press(page, explorer, slider, back)
-            returned = at(page, explorer)
-            for part in ("sentence", "says", "shown"):
-                assert returned[part] == before[part], "going back does not lead back"
+            answers_the_arrow_keys(page, explorer, slider, others)
         image = explorer.locator("img")
         assert image.evaluate("image => image.complete && image.naturalWidth > 0")
     assert problems == []
-
-
-@pytest.mark.parametrize("where", WITH_WIDGETS)
-def test_every_explorer_says_something_else_elsewhere(visit, page, where):
-    """From end to middle to end of a slider the sentence changes: it holds what was computed."""
-    visit(where)
-    for explorer in page.locator(EXPLORER).all():
-        said = set()
-        for slider in explorer.locator("input[type=range]").all():
-            for place in (0, 1, 0.5):
-                slider.evaluate("(s, place) => { s.value = Math.round(s.max * place) }", place)
-                explorer.evaluate(
-                    """figure => new Promise(done => {
-                        delete figure.dataset.at
-                        figure.querySelector('input').dispatchEvent(new Event('input'))
-                        const look = () => figure.dataset.at ? done() : setTimeout(look, 5)
-                        look()
-                    })"""
-                )
-                said.add(explorer.locator(".explore-says").inner_text())
-        assert len(said) > 1
-
-
-@pytest.mark.parametrize("where", WITH_WIDGETS)
-def test_explorers_of_a_page_are_independent(visit, page, where):
-    visit(where)
-    explorers = page.locator(EXPLORER).all()
-    if len(explorers) < 2:
-        pytest.skip("one explorer at most")
-    first, *others = explorers
-    before = [at(page, other) for other in others]
-    slider = first.locator("input[type=range]").first
-    full = slider.input_value() == slider.get_attribute("max")
-    press(page, first, slider, "ArrowLeft" if full else "ArrowRight")
-    assert [at(page, other) for other in others] == before
 
 
 def answer(page, form) -> None:
@@ -124,74 +101,69 @@ def is_locked(form) -> bool:
     return form.locator("fieldset").evaluate("fields => fields.disabled")
 
 
-@pytest.mark.parametrize("where", WITH_WIDGETS)
-def test_every_prediction_locks_and_uncovers(visit, page, where):
-    problems = visit(where)
-    forms = page.locator(FORM).all()
-    keys = [form.get_attribute("data-key") for form in forms]
-    assert len(set(keys)) == len(keys), "two questions of a page share a key"
-    for form, key in zip(forms, keys, strict=True):
-        reveal = page.locator(f'details.reveal[data-key="{key}"]')
-        assert reveal.count() == 1
-        assert reveal.get_attribute("open") is None
-        assert reveal.locator(".reveal-guess").inner_text() == ""
-        answer(page, form)
-        form.get_by_role("button").click()
-        assert is_locked(form)
-        assert form.get_by_role("button").is_disabled()
-        assert form.locator(".predict-locked").inner_text().startswith("Locked")
-        assert reveal.get_attribute("open") is not None
-        verdict = reveal.locator(".reveal-guess")
-        assert verdict.is_visible()
-        assert len(verdict.inner_text()) > 10
-        if form.get_attribute("data-kind") != "curve":
-            assert verdict.inner_text().startswith("You guessed")
-        said = verdict.inner_html()
-        form.evaluate("form => form.dispatchEvent(new Event('submit', {cancelable: true}))")
-        assert verdict.inner_html() == said
-    assert problems == []
-
-
-@pytest.mark.parametrize("where", WITH_WIDGETS)
-def test_nothing_is_locked_without_an_answer(visit, page, where):
-    visit(where)
+def nothing_is_locked_without_an_answer(page) -> None:
     for form in page.locator(f"{FORM}:not([data-kind=curve])").all():
         form.get_by_role("button").click()
         assert not is_locked(form)
     assert page.locator("details.reveal[open]").count() == 0
 
 
-def told(reveal) -> dict:
-    return reveal.evaluate("details => JSON.parse(details.dataset.told)")
+def locks_and_uncovers(page, form, reveal) -> None:
+    assert reveal.count() == 1
+    assert reveal.get_attribute("open") is None
+    assert reveal.locator(".reveal-guess").inner_text() == ""
+    answer(page, form)
+    form.get_by_role("button").click()
+    assert is_locked(form)
+    assert form.get_by_role("button").is_disabled()
+    assert form.locator(".predict-locked").inner_text().startswith("Locked")
+    assert reveal.get_attribute("open") is not None
+    verdict = reveal.locator(".reveal-guess")
+    assert verdict.is_visible()
+    assert len(verdict.inner_text()) > 10
+    if form.get_attribute("data-kind") != "curve":
+        assert verdict.inner_text().startswith("You guessed")
+    said = verdict.inner_html()
+    form.evaluate("form => form.dispatchEvent(new Event('submit', {cancelable: true}))")
+    assert verdict.inner_html() == said
+
+
+CHOOSE = """(form, n) => {  // as if it had not been locked
+    delete form.dataset.locked;
+    form.querySelector("fieldset").disabled = false;
+    form.querySelector("button").disabled = false;
+    form.querySelectorAll("input[type=radio]")[n].click();
+    form.querySelector("button").click();
+}"""
+
+
+def every_choice_has_its_reply(form, reveal) -> None:
+    """The right choice is called right; each other one gets the reply that was written for it."""
+    told = reveal.evaluate("details => JSON.parse(details.dataset.told)")
+    verdict = reveal.locator(".reveal-guess")
+    for n, choice in enumerate(form.locator("input[type=radio]").all()):
+        form.evaluate(CHOOSE, n)
+        value = choice.get_attribute("value")
+        if value == told["answer"]:
+            assert verdict.inner_html().endswith("That is right.")
+        else:
+            words = re.sub(r"<[^>]*>", "", told["replies"][value])
+            assert words.split("&")[0].strip()[:40] in verdict.inner_text()
 
 
 @pytest.mark.parametrize("where", WITH_WIDGETS)
-def test_every_choice_has_its_reply(visit, page, where):
-    """The right choice is called right; each other one gets the reply that was written for it."""
-    visit(where)
-    for form in page.locator(f"{FORM}[data-kind=choice]").all():
-        key = form.get_attribute("data-key")
+def test_every_prediction_locks_and_uncovers(visit, page, where):
+    problems = visit(where)
+    forms = page.locator(FORM).all()
+    keys = [form.get_attribute("data-key") for form in forms]
+    assert len(set(keys)) == len(keys), "two questions of a page share a key"
+    nothing_is_locked_without_an_answer(page)
+    for form, key in zip(forms, keys, strict=True):
         reveal = page.locator(f'details.reveal[data-key="{key}"]')
-        known = told(reveal)
-        for at_choice in range(form.locator("input[type=radio]").count()):
-            choice = form.locator("input[type=radio]").nth(at_choice)
-            form.evaluate(
-                """form => {
-                    delete form.dataset.locked
-                    form.querySelector('fieldset').disabled = false
-                    form.querySelector('button').disabled = false
-                }"""
-            )
-            choice.check()
-            form.get_by_role("button").click()
-            verdict = reveal.locator(".reveal-guess").inner_html()
-            value = choice.get_attribute("value")
-            if value == known["answer"]:
-                assert verdict.endswith("That is right.")
-            else:
-                words = re.sub(r"<[^>]*>", "", known["replies"][value])
-                plain = reveal.locator(".reveal-guess").inner_text()
-                assert words.split("&")[0].strip()[:40] in plain
+        locks_and_uncovers(page, form, reveal)
+        if form.get_attribute("data-kind") == "choice":
+            every_choice_has_its_reply(form, reveal)
+    assert problems == []
 
 
 @pytest.mark.parametrize("where", WITH_WIDGETS)
