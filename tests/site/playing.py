@@ -14,11 +14,17 @@ BY_SCRIPT = re.compile("tabindex|role|aria-.*|data-live")  # what only a figure 
 def opened(page, address: str, name: str, nth: int = 0):
     """Open a page and give its figure of a name, once its script has brought it to life."""
     page.goto(address)
-    page.evaluate("() => window.MathJax?.startup?.promise?.then(() => null)")  # what stands above
     figure = page.locator(f'figure.play[data-play="{name}"]').nth(nth)
     figure.and_(page.locator("[data-live]")).wait_for(state="attached")
     figure.scroll_into_view_if_needed()
     return figure
+
+
+def show_in(page, width: int, scheme: str) -> None:
+    """Show an open page in a window so wide, in light or dark; motion should be reduced."""
+    page.set_viewport_size({"width": width, "height": 740})
+    page.emulate_media(color_scheme=scheme)
+    page.wait_for_function("is => document.documentElement.dataset.theme === is", arg=scheme)
 
 
 def computed(page, name: str, function: str, states: list[list]) -> list:
