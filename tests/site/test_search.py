@@ -98,8 +98,9 @@ def test_topics_lead_to_their_sections(found, html_root):
 
 
 def results(page) -> list[str]:
-    page.wait_for_selector("#search-results li a")
-    page.wait_for_load_state("networkidle")  # they come one by one
+    page.get_by_text(
+        re.compile(r"^Search finished, found \d+ page")
+    ).wait_for()  # one by one they come
     return page.locator("#search-results li a").evaluate_all("links => links.map(l => l.href)")
 
 
