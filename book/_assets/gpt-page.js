@@ -365,7 +365,7 @@
       const at = !writing && under(event);
       if (at) choose(at.t);
     });
-    find("details").addEventListener("toggle", () => showReads(Number(place.value)));
+    find("details").addEventListener("toggle", () => reading && showReads(Number(place.value)));
     const redraw = () => reading && !find(".gpt-shown").hidden && showMap(Number(place.value));
     new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
     new ResizeObserver(redraw).observe(canvas);
