@@ -217,13 +217,57 @@ function reachable() {
   document.querySelectorAll(SCROLLS).forEach((e) => sizes.observe(e));
 }
 
+// --- the lists of contents, which open over the page in a narrow window
+
+// The theme gives them no way out that can be seen, leaves them open when a link leads to a place on
+// the page below, and loses the focus when they close.
+function drawer(dialog, toggle) {
+  const shut = document.createElement("button");
+  shut.type = "button";
+  shut.className = "drawer-shut";
+  shut.textContent = "Close";
+  shut.addEventListener("click", () => dialog.close());
+  new MutationObserver(() => dialog.open && dialog.prepend(shut))
+    .observe(dialog, { attributeFilter: ["open"] });
+  let led = false;
+  dialog.addEventListener("click", ({ target }) => {
+    led = Boolean(target.closest('a[href^="#"]:not([href="#"])'));
+    if (led) dialog.close();
+  });
+  dialog.addEventListener("close", () => {
+    shut.remove();
+    if (!led) setTimeout(() => toggle.focus({ preventScroll: true }));
+    led = false;
+  });
+}
+
+function drawers() {
+  for (const which of ["primary", "secondary"]) {
+    const dialog = document.getElementById(`pst-${which}-sidebar-modal`);
+    const toggle = document.querySelector(`.${which}-toggle`);
+    if (dialog && toggle) drawer(dialog, toggle);
+  }
+}
+
 function start() {
   reachable();
+  drawers();
   document.querySelectorAll("figure.explore").forEach(liven);
   document.querySelectorAll("form.predict").forEach(ask);
 }
 if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
 else start();
+
+// --- search quotes the text of a page, not what stands around it; of a glossary entry what it says
+
+if (typeof Search !== "undefined") {
+  Search.htmlToText = (html, anchor) => {
+    const text = new DOMParser().parseFromString(html, "text/html").querySelector("article");
+    text?.querySelectorAll("h1, .headerlink, script, style, summary").forEach((e) => e.remove());
+    const place = anchor ? text?.querySelector(anchor) : null;
+    return (place?.matches("dt") ? place.nextElementSibling : place ?? text)?.textContent ?? "";
+  };
+}
 
 // --- search, where the folder lies on a disk: a browser fetches no page there to quote from
 

@@ -66,11 +66,26 @@ def without_search(html: str) -> str:
     return re.sub(r"\s*<meta name=\"docsearch:[^>]*>", "", SEARCH.sub("", str(html)))
 
 
+NAMES = {  # what the theme leaves without a name, or names in its own terms
+    '<div id="pst-primary-sidebar"': '<div id="pst-primary-sidebar" role="region" '
+    'aria-label="This book"',
+    '<dialog id="pst-primary-sidebar-modal"': '<dialog id="pst-primary-sidebar-modal" '
+    'aria-label="This book"',
+    '<dialog id="pst-secondary-sidebar-modal"': '<dialog id="pst-secondary-sidebar-modal" '
+    'aria-label="On this page"',
+    'title="Toggle primary sidebar"': 'title="Contents of the book"',
+    'title="Toggle secondary sidebar"': 'title="On this page"',
+    '"Color mode"': '"Light or dark"',
+    'class="indextable': 'role="presentation" class="indextable',
+}
+
+
 def with_landmarks(html: str) -> str:
-    """Name the sidebar, so that its parts belong to a region; the index's columns are no table."""
-    bare, columns = '<div id="pst-primary-sidebar"', 'class="indextable'
-    html = str(html).replace(bare, f'{bare} role="region" aria-label="This book"')
-    return html.replace(columns, f'role="presentation" {columns}')
+    """Name the sidebars and their buttons as readers would; the index's columns are no table."""
+    html = str(html)
+    for bare, named in NAMES.items():
+        html = html.replace(bare, named)
+    return html
 
 
 def shortened(words: str) -> str:

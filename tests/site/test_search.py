@@ -164,3 +164,16 @@ def test_each_page_names_its_neighbours(html_root):
                 continue
             target = (html_root / f"{name}.html").parent / link[1]
             assert target.resolve() == (html_root / f"{pages[other]}.html").resolve()
+
+
+def test_search_quotes_the_text_of_a_page(visit, page, html_root):
+    """Not the theme's buttons and the copy of the title for print; of a term, what it means."""
+    assert visit("search.html?q=layer norm") == []
+    results(page)
+    quotes = page.locator("#search-results .context").all_inner_texts()
+    assert len(quotes) > 10
+    assert not [q for q in quotes if ".pdf" in q or "On this page" in q or "Show the code" in q]
+    entry = page.locator("#search-results li:has(a[href$='#term-layer-norm']) .context").first
+    told = (html_root / "book" / "glossary.html").read_text("utf-8").partition("term-layer-norm")[2]
+    meaning = re.search(r"<dd><p>([^<]+)<", told)[1].strip()
+    assert " ".join(entry.inner_text().split()).startswith(meaning[:60])
