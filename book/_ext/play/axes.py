@@ -36,7 +36,9 @@ LEGEND = {
 }
 TITLE = "Which numbers make one result?"
 NOTE = (
-    "Left, the block that goes into a norm; right, what comes out. Choose a result on the right: "
+    "Above you saw what each choice of axes does to the whole block; here follow a single result "
+    "back to the numbers that make it, written out below, and change any of them. Left, the block "
+    "that goes into a norm; right, what comes out. Choose a result on the right: "
     "the numbers that share its mean and variance light up. Drag a number on the left sideways, or "
     "choose it and move the slider: triangles mark the results that move. Guess first: can a "
     "number of the other sentence move the result that you watch?"
