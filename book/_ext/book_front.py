@@ -106,7 +106,7 @@ def shares(query: np.ndarray) -> np.ndarray:
 
 
 def percent(weights: np.ndarray, digits: int = 0) -> str:
-    return ", ".join(f"{100 * weight:.{digits}f} %" for weight in weights)
+    return ", ".join(f"{100 * weight:.{digits}f}\u00a0%" for weight in weights)
 
 
 def kind_of_change(before: np.ndarray, after: np.ndarray) -> str:

@@ -316,7 +316,7 @@ def test_prediction_says_what_softmax_gives(index):
     import book_front
 
     scores = book_front.KEYS @ book_front.QUERY / 2**0.5
-    for times, form in ((1, "{:.0f} %"), (book_front.TIMES, "{:.1f} %")):
+    for times, form in ((1, "{:.0f}\u00a0%"), (book_front.TIMES, "{:.1f}\u00a0%")):
         powers = np.exp(times * scores)
         wanted = ", ".join(form.format(100 * share) for share in powers / powers.sum())
         assert wanted in index

@@ -139,7 +139,8 @@ def table(weights_TT: torch.Tensor, reads_TT: np.ndarray) -> str:
         for t, word in enumerate(words)
     )  # fmt: skip
     return (
-        f'<table class="mask-grid"><colgroup>{"<col>" * (LENGTH + 2)}</colgroup>'
+        '<table class="mask-grid" aria-label="Who may read whom">'
+        f"<colgroup>{'<col>' * (LENGTH + 2)}</colgroup>"
         f"<thead><tr><td></td>{heads}"
         '<th scope="col" class="mask-verdict">has to say</th></tr></thead>'
         f"<tbody>{rows}</tbody></table>"
