@@ -116,6 +116,11 @@ function placeNumber(svg, guess) {
 function sketching(form) {
   const svg = form.querySelector("svg.sketch");
   const inputs = [...form.querySelectorAll("input[type=range]")];
+  const hint = document.createElement("p");
+  hint.className = "predict-hint";
+  hint.textContent = `Drag the dashed ${
+    svg.querySelectorAll(".guess").length > 1 ? "lines" : "line"} up or down, or move the sliders.`;
+  svg.before(hint);
   const redraw = () => placeSketch(svg, answered(form));
   form.addEventListener("input", redraw);
   // Drag in the plot: the pointer moves the nearest point of the line that is nearest to it.
@@ -165,12 +170,21 @@ function ask(form) {
     const told = JSON.parse(reveal.dataset.told);
     if (form.dataset.kind === "number") placeNumber(reveal.querySelector("svg"), guess);
     if (form.dataset.kind === "curve") placeSketch(reveal.querySelector("svg"), guess);
+    const { open } = reveal;
+    if (!open) reveal.addEventListener("toggle", () => lead(form, reveal), { once: true });
     reveal.open = true;
     reveal.querySelector(".reveal-guess").innerHTML = verdict(form, guess, told);
-    reveal.querySelector("summary").focus({ preventScroll: true });
+    if (open) lead(form, reveal);
   });
   if (reveal) veil(form, reveal);
   form.classList.add("alive");
+}
+
+// The focus goes to what can be seen once all is shown: the result, or the link that leads there.
+function lead(form, reveal) {
+  const summary = reveal.querySelector("summary"), { bottom } = summary.getBoundingClientRect();
+  const next = bottom < innerHeight ? summary : form.querySelector(".predict-locked a");
+  next.focus({ preventScroll: true });
 }
 
 // What follows a prediction, up to the next paragraph of the text, waits until the result is open.
