@@ -2,8 +2,9 @@
 
 Unpacked, it is a folder named after the book and its version: ``index.html`` to open by a
 double click, the site, the notebooks that its pages offer for download, and the PDF if there is
-one that was printed from this very site. The same site gives the same archive, byte for byte.
-(``make zip`` builds the site first.)
+one that was printed from this very site. A site without solutions is packed in a folder of a name
+of its own, so that unpacking both mixes nothing. The same site gives the same archive,
+byte for byte. (``make zip`` builds the site first.)
 """
 
 from __future__ import annotations
@@ -56,6 +57,11 @@ def project(root: Path) -> tuple[str, str]:
     return said["name"], said["version"]
 
 
+def has_solutions(site: Path) -> bool:
+    """Whether a site holds solutions: one that was built without them has problem sets instead."""
+    return not (site / "homework").is_dir()
+
+
 def contents(site: Path, pdf: Path | None, root: Path = ROOT) -> dict[str, Path | str]:
     """What the folder holds: names in it, each with the file to take or the text to write.
 
@@ -75,6 +81,11 @@ def contents(site: Path, pdf: Path | None, root: Path = ROOT) -> dict[str, Path 
         '<li>The notebooks are in the folder <a href="notebooks/">notebooks</a>; '
         '<a href="site/book/how-to.html#run-the-chapters-yourself">how to run them</a></li>'
     )
+    if not has_solutions(site):
+        lines.append(
+            "<li>This edition holds no solutions; the problem sets to hand in are in "
+            '<a href="site/homework/">site/homework</a></li>'
+        )
     title = yaml.safe_load((root / "_config.yml").read_text("utf-8"))["title"]
     start = START.format(title=escape(title), version=project(root)[1], lines="\n".join(lines))
     return {"index.html": start, **held}
@@ -123,7 +134,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         printed = current_pdf(pdf, chosen.site)
         held = contents(chosen.site, printed)
-        pack(held, f"{name}-{version}", date, out)
+        edition = "" if has_solutions(chosen.site) else "-without-solutions"
+        pack(held, f"{name}{edition}-{version}", date, out)
     except (ValueError, OSError) as error:
         print(f"zip: {error}", file=sys.stderr)
         return 2

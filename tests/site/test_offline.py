@@ -115,6 +115,24 @@ def test_pdf_is_packed_if_it_was_printed_from_this_site(tmp_path):
     assert archive.current_pdf(pdf, site) is None
 
 
+def test_site_without_solutions_is_packed_apart(tmp_path):
+    site, out = tmp_path / "site", tmp_path / "a.zip"
+    for folder in ("site/book", "site/homework", "site2/book"):
+        (tmp_path / folder).mkdir(parents=True)
+    for name in ("site", "site2"):
+        (tmp_path / name / "book" / "index.html").write_text("book", "utf-8")
+    (site / "homework" / "05.ipynb").write_text("{}", "utf-8")
+    call = ["--site", str(site), "--pdf", str(tmp_path / "no.pdf"), "--out", str(out)]
+    assert archive.main(call) == 0
+    with zipfile.ZipFile(out) as file:
+        folders = {name.split("/")[0] for name in file.namelist()}
+        assert len(folders) == 1
+        assert NAME not in folders
+        start = file.read(f"{folders.pop()}/index.html").decode()
+    assert "holds no solutions" in start
+    assert "holds no solutions" not in archive.contents(tmp_path / "site2", None)["index.html"]
+
+
 def test_archive_of_no_site_is_refused(tmp_path, capsys):
     assert archive.main(["--site", str(tmp_path), "--out", str(tmp_path / "a.zip")]) == 2
     assert "make book" in capsys.readouterr().err
