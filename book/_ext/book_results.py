@@ -45,13 +45,18 @@ def parts_of(stored: dict) -> dict[str, dict]:
 def what_it_is(stored: dict, root: Path) -> str:
     """Return what was measured: the claim, or the first sentence of the script."""
     if stored.get("claim"):
-        return stored["claim"]
+        return stored["claim"].rstrip(".") + "."
     for part in parts_of(stored).values():
         script = root / part["script"]
         if script.is_file():
             words = ast.get_docstring(ast.parse(script.read_text("utf-8"))) or ""
             return " ".join(words.partition("\n\n")[0].split())
     return ""
+
+
+def name_of(stem: str) -> str:
+    """Return the heading of a file without a title."""
+    return stem.replace("_", " ").capitalize().replace("Gpt", "GPT")
 
 
 def provenance(part: dict) -> str:
@@ -183,7 +188,7 @@ class Results(SphinxDirective):
         for part in parts_of(stored).values():
             self.env.note_dependency(str(root / part["script"]))
         section = nodes.section(ids=[nodes.make_id(file.stem)], names=[file.stem])
-        title = stored.get("title") or file.stem.replace("_", " ").capitalize()
+        title = stored.get("title") or name_of(file.stem)
         section += nodes.title("", title)
         section.extend(self.parse_text_to_nodes(what_it_is(stored, root)))
         for name, part in parts_of(stored).items():
@@ -203,8 +208,9 @@ class Results(SphinxDirective):
         """Render where a part comes from, and its table, folded where it is long."""
         table, rows, words = table_and_words(part)
         head = f"**{part.get('title') or name.capitalize()}.** " if name else ""
-        found = self.parse_text_to_nodes("\n\n".join(filter(None, [
-            head + (part.get("claim", "") if name else ""), words, provenance(part)])))  # fmt: skip
+        said = head + " ".join(filter(None, [part.get("claim", "") if name else "", words]))
+        found = self.parse_text_to_nodes("\n\n".join(filter(None, [said, provenance(part)])))
+        found[-1]["classes"].append("provenance")
         if not table:
             return found
         body = self.parse_text_to_nodes(table)

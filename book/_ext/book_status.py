@@ -88,7 +88,9 @@ class Status(SphinxDirective):
         stored = {file.stem: json.loads(self.text(file)) for file in files}
         if stored:
             body.append(measurements(stored))
-        return self.parse_text_to_nodes("\n\n".join(body))
+        found = self.parse_text_to_nodes("\n\n".join(body))
+        found[0]["classes"].append("by-chapter")
+        return found
 
     def text(self, file: str | Path) -> str:
         """Read a file on which the page depends; nothing where it is not there."""

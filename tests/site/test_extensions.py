@@ -213,6 +213,8 @@ def test_plain_table_of_results():
     table = {**MADE, "claim": "It is faster.", "columns": ["a", "b"], "rows": [["x|y", 1.23456]]}
     assert results.parts_of(table) == {"": table}
     assert results.what_it_is(table, Path()) == "It is faster."
+    assert results.what_it_is({**table, "claim": "It is faster"}, Path()) == "It is faster."
+    assert results.name_of("gpt_ablations") == "GPT ablations"
     markdown, rows, _ = results.table_and_words(table)
     assert (markdown, rows) == ("| a | b |\n| --- | --- |\n| x\\|y | 1.23 |", 1)
     assert results.provenance(table) == (
