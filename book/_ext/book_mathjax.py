@@ -9,6 +9,7 @@ and fails the build. Where there is no Node, pages load MathJax and set their fo
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
@@ -30,6 +31,7 @@ FONTS = "output/chtml/fonts/woff-v2"
 STYLE = "styles/maths.css"
 FORMULA = re.compile(r'<(span|div) class="([^"]*\bmath notranslate[^"]*)">([^<]*)</\1>')
 KNOWN = re.compile(r' data-tex="([^"]*)"')
+LATE = re.compile(r' style="contain-intrinsic-size:[^"]*"')
 RUNTIME = re.compile(r"\s*<script>window\.MathJax = [^<]*</script>"
                      r"|\s*<script[^>]*/mathjax/tex-chtml\.js[^>]*></script>")  # fmt: skip
 FACE = re.compile(r"@font-face[^{]*\{[^}]*/(MathJax_[\w-]+\.woff)[^}]*\}\s*")
@@ -85,10 +87,9 @@ def write_style(css: str, static: Path) -> None:
 
     def face(match: re.Match) -> str:
         source, target = mathjax_root() / FONTS / match[1], static / "fonts" / match[1]
-        if match[1] == "MathJax_Zero.woff":  # has no sign; lines take their height from it
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, target)
-            return match[0]
+        if match[1] == "MathJax_Zero.woff":  # has no sign; lines take their height from it, at once
+            data = base64.b64encode(source.read_bytes()).decode()
+            return re.sub(r"url\([^)]*\)", f"url(data:font/woff;base64,{data})", match[0])
         return match[0] if cut_down(source, wanted, target) else ""
 
     style = static / STYLE
@@ -97,14 +98,18 @@ def write_style(css: str, static: Path) -> None:
 
 
 def with_formulas(text: str, html: dict[str, str], style: str) -> str:
-    """Put the set formulas and their style sheet, if it has some, into a page for MathJax."""
+    """Put the set formulas and their style sheet, if it has some, into a page for MathJax.
+
+    The first is laid out at once, so that its fonts are there before the others come near.
+    """
 
     def put(match: re.Match) -> str:
         tag, classes, source = match.groups()
         kept = escape(unescape(source).strip())
         return f'<{tag} class="{classes}" data-tex="{kept}">{html[unescape(kept)]}</{tag}>'
 
-    text = RUNTIME.sub("", FORMULA.sub(put, text))
+    text, put_in = FORMULA.subn(put, RUNTIME.sub("", text))
+    text = LATE.sub("", text, count=1) if put_in else text
     link = f'<link rel="stylesheet" href="{style}" />'
     return text if not style or link in text else text.replace("</head>", f"  {link}\n  </head>", 1)
 
