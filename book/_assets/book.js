@@ -215,8 +215,8 @@ function veil(form, reveal) {
 
 // --- what scrolls can be reached by the keyboard
 
-const SCROLLS =
-  "pre, .math, mjx-container, .cell_output, .output, .pst-scrollable-table-container, .gpt-weights";
+const SCROLLS = "pre, .math, mjx-container, .cell_output, .output, .explore-picture, .gpt-weights, "
+  + ".pst-scrollable-table-container";
 
 // Sizes are read when the browser has them anyway: reading them earlier would have it lay out all.
 function reachable() {

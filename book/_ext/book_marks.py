@@ -5,6 +5,7 @@
   neighbours of one colour are one element: a browser lays out a page of code in half the time.
 - A cell of a table that holds one paragraph holds its words.
 - An explorer is a figure; the role that notebooks give it besides is none that a figure may have.
+  Its picture stands in a window, in which a telephone can move it and need not shrink it.
 - Entries of the bibliography have a role that is no longer one, in a list that then has no items.
 """
 
@@ -27,6 +28,8 @@ PARAGRAPH = re.compile(
 BIBLIOGRAPHY = re.compile(r'(<div class="citation" id="[^"]*") role="doc-biblioentry"')
 CITATIONS = '<div role="list" class="citation-list">'
 EXPLORER = re.compile(r'(<figure class="explore") role="group"')
+PICTURE = re.compile(r'(<p class="explore-title">[^<]*</p>)(<img [^>]*?width="(\d+)"[^>]*>)')
+WINDOW = r'\1<div class="explore-picture" style="--natural: \3px">\2</div>'
 
 
 def with_scopes(html: str) -> str:
@@ -49,7 +52,7 @@ def mark(app, pagename, templatename, context, doctree) -> None:
     if context.get("body") and app.builder.format == "html":
         body = with_fewer_elements(with_scopes(context["body"]))
         body = BIBLIOGRAPHY.sub(r"\1", body).replace(CITATIONS, '<div class="citation-list">')
-        context["body"] = EXPLORER.sub(r"\1", body)
+        context["body"] = PICTURE.sub(WINDOW, EXPLORER.sub(r"\1", body))
 
 
 def setup(app) -> dict:
