@@ -2,7 +2,7 @@
 
 - A head cell of a table says what it heads (``scope``), and one without words is none.
 - In code, tokens that look like plain text are plain text, without an element of their own, and
-  neighbours of one colour are one element: a browser lays out a page of code in half the time.
+  neighbours of one colour are one element: a browser has fewer of them to lay out.
 - A cell of a table that holds one paragraph holds its words.
 - An explorer is a figure; the role that notebooks give it besides is none that a figure may have.
   Its picture stands in a window, in which a telephone can move it and need not shrink it.

@@ -22,11 +22,6 @@ OPEN = """async () => {  // all that folds
         if (kinds.has(kind)) token.replaceWith(...token.childNodes);
         kinds.add(kind);
     }
-    for (const rows of document.querySelectorAll("tbody")) {  // of a long table, its first rows
-        [...rows.rows].slice(6).filter(row => !row.id && !row.querySelector("[id]"))
-            .forEach(row => row.remove());
-    }
-    for (const sign of document.querySelectorAll("mjx-math")) sign.replaceChildren();  // unspoken
 }"""
 RUN = """async colours => {
     const options = { resultTypes: ["violations"] };
