@@ -16,10 +16,13 @@ step 0: train loss 4.1, val loss 4.2
 iter 0: loss 4.2000, time 900.00ms, mfu -100.00%
 iter 1: loss 4.1000, time 10.00ms, mfu -100.00%
 iter 2: loss 4.0000, time 30.00ms, mfu -100.00%
-iter 3: loss 3.9000, time 20.00ms, mfu -100.00%
+step 3: train loss 3.8, val loss 3.9
+saving checkpoint to out
+iter 3: loss 3.9000, time 700.00ms, mfu -100.00%
 step 4: train loss 3.8, val loss 3.9
 iter 4: loss 3.8000, time 700.00ms, mfu -100.00%
-"""
+""".splitlines(keepends=True)
+CAME = [5.0, 7.0, 7.1, 7.4, 9.0, 9.5, 9.7, 12.0, 12.7]  # seconds: 2 for the first, then 0.1 and 0.3
 PEER_MODEL = '''
 """Stands in for a peer: letters counted, by a table that is trained."""
 from dataclasses import dataclass
@@ -50,15 +53,17 @@ V = pickle.load(open("data/shakespeare_char/meta.pkl", "rb"))["vocab_size"]
 table = torch.tensor(np.bincount(ids, minlength=V) + 1.0).log().float()
 os.makedirs("out-shakespeare-char")
 shape = dict(vocab_size=V, block_size=64)
-saved = {{"model": {{"_orig_mod.table": table}}, "model_args": shape}}
+saved = {{"model": {{"_orig_mod.table": table}}, "model_args": shape, "iter_num": 4}}
 torch.save(saved, "out-shakespeare-char/ckpt.pt")
-print("""{PRINTED}""")
+print("""{"".join(PRINTED)}""")
 '''
 
 
 def test_evaluations_are_taken_out_of_the_peers_time():
-    found = race.peer_numbers(PRINTED, "cpu")
-    assert found == {"iterations": 4, "seconds": pytest.approx(0.03 + 0.01 + 0.03 + 0.02)}
+    lines = list(zip(CAME, PRINTED, strict=True))
+    assert race.peer_seconds(lines, 2) == pytest.approx(2 + 0.1)
+    assert race.peer_seconds(lines, 3) == pytest.approx(2 + 0.1 + 0.3)
+    assert race.peer_seconds(lines, 4) == pytest.approx(2 + 0.1 + 0.3 + 0.2)  # the median
 
 
 def test_a_peer_is_run_in_a_copy_and_measured_on_the_whole_split(tmp_path, monkeypatch):
@@ -128,11 +133,20 @@ def test_every_recipe_trains_in_small(name, monkeypatch):
     assert found["validation"] < torch.tensor(float(len(tokenizer))).log()
 
 
-def test_the_peer_on_a_gpu_prints_every_tenth_iteration():
-    printed = PRINTED.replace("iter 2", "iter 20").replace("iter 1", "iter 10")
-    printed = printed.replace("iter 3", "iter 30").replace("iter 4", "iter 40")
-    found = race.peer_numbers(printed.replace("step 4", "step 40"), "gpu")
-    assert found == {"iterations": 40, "seconds": pytest.approx(10 * (0.03 + 0.01 + 0.03 + 0.02))}
+def test_a_peer_that_prints_every_tenth_iteration_is_timed_from_line_to_line():
+    printed = [f"iter {n}: loss 4, time 1.00ms" for n in range(0, 50, 10)]
+    printed = ["step 0: train", *printed[:3], "step 25: train", *printed[3:]]
+    came = [0.0, 30.0, 31.0, 32.0, 40.0, 41.0, 42.5]
+    lines = list(zip(came, printed, strict=True))
+    assert race.peer_seconds(lines, 21) == pytest.approx(30 + 1 + 1)
+    assert race.peer_seconds(lines, 25) == pytest.approx(30 + 1 + 1 + 4 * 0.1)
+    assert race.peer_seconds(lines, 41) == pytest.approx(30 + 1 + 1 + 10 * 0.1 + 1.5)
+
+
+def test_a_peer_that_fails_is_told_with_its_own_words(tmp_path):
+    (tmp_path / "train.py").write_text("print('step 0:'); raise ValueError('no such flag')")
+    with pytest.raises(SystemExit, match=r"train\.py failed:[\s\S]*no such flag"):
+        race.stamped([sys.executable, "train.py"], tmp_path)
 
 
 @pytest.mark.parametrize("lever", race.LEVERS)
