@@ -274,6 +274,8 @@ def main(arguments: list[str] | None = None) -> None:
     ours = {page.removesuffix(".html"): page.removesuffix(".html") for page in told.pages or PAGES}
     if missing := [page for page in ours if not (SITE / f"{page}.html").exists()]:
         raise ValueError(f"no such page: {', '.join(missing)}; the site has book/index, for one")
+    if told.pages and not told.show and not STORED.exists():
+        raise ValueError("no table is stored yet: name no page to measure all, or add --show")
     script = installed(ROOT / "_build" / "lighthouse")
     rows = measured(ours, SITE, script, browser, told.runs)
     if told.show:

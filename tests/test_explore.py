@@ -353,7 +353,7 @@ def test_locking_shows_the_result_beside_the_guess(kind, locked_first, live):
     assert all(field.disabled for field in inputs)
     assert button.disabled
     expected = {
-        "choice": "You guessed two. One short: <code>len</code> counts from 1.",
+        "choice": "You guessed “two”. One short: <code>len</code> counts from 1.",
         "number": "You guessed 64. Added up.",
         "curve": "Dashed: your sketch.",
     }
@@ -408,7 +408,7 @@ def test_a_number_is_right_within_a_tenth(said, reply, live):
 def test_right_choice_is_called_right(live):
     prediction = asks("choice")
     prediction.lock("three")
-    assert prediction.reply("three") == "You guessed three. That is right."
+    assert prediction.reply("three") == "You guessed “three”. That is right."
 
 
 def test_sketch_has_a_slider_for_every_point(live):

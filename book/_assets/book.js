@@ -82,7 +82,7 @@ function verdict(form, guess, told) {
   const right = number ? near(guess, told.answer, told.close) : guess === told.answer;
   const reply = Object.entries(told.replies).find(([key]) =>
     number ? near(guess, Number(key), told.close) : key === guess)?.[1];
-  const named = number ? guess : form.querySelector("input:checked + span").innerHTML;
+  const named = number ? guess : `“${form.querySelector("input:checked + span").innerHTML}”`;
   return `${told.said.guessed} ${named}. ${right ? told.said.right : reply ?? told.said.other}`;
 }
 
@@ -200,7 +200,11 @@ function veil(form, reveal) {
   }
   waiting.forEach((part) => part.classList.add("veiled"));
   const lift = () => waiting.forEach((part) => part.classList.remove("veiled"));
-  reveal.addEventListener("toggle", () => reveal.open && lift());
+  const summary = reveal.querySelector("summary"), closed = summary.textContent;
+  reveal.addEventListener("toggle", () => {
+    summary.textContent = reveal.open ? "The result" : closed;
+    if (reveal.open) lift();
+  });
   const led = () => {
     const target = location.hash && document.getElementById(location.hash.slice(1));
     if (target && waiting.some((part) => part.contains(target))) {

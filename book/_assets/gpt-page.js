@@ -295,10 +295,12 @@
 
     // --- what the reader does
 
-    function choose(at) {
+    // A slider that moves names its character by itself.
+    function choose(at, whole = true) {
       place.value = at;
       show();
-      say(find(".gpt-reads").textContent);
+      const told = find(".gpt-reads").textContent, name = find(".gpt-at").textContent;
+      say(whole ? told : told.replace(`${name} gives`, "it gives"));
     }
 
     // The cell of the map under the pointer.
@@ -353,7 +355,7 @@
     for (const [name, press] of Object.entries(presses)) field(name).addEventListener("click", press);
     form.addEventListener("submit", (event) => event.preventDefault());
     field("prompt").addEventListener("input", begin);
-    place.addEventListener("input", () => choose(place.value));
+    place.addEventListener("input", () => choose(place.value, false));
     for (const name of ["layer", "head"]) field(name).addEventListener("change", () => choose(place.value));
     for (const name of ["temperature", "top-k"]) field(name).addEventListener("input", show);
     find(".gpt-text").addEventListener("click", ({ target }) => {

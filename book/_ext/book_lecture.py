@@ -56,7 +56,10 @@ def cells(number: int) -> list[dict]:
 
 
 def exercises(number: int) -> list[Exercise]:
-    """Return a chapter's exercises with the points of their checks (nbgrader's metadata)."""
+    """Return a chapter's exercises with the points of their checks (nbgrader's metadata).
+
+    Raises: ValueError where one has points and no text.
+    """
     told, points = {}, {}
     for cell in cells(number):
         grade = cell["metadata"].get("nbgrader", {})
@@ -65,6 +68,8 @@ def exercises(number: int) -> list[Exercise]:
                 told[int(found[1])] = name_of(found[2])
         elif grade.get("grade"):
             points[int(grade["grade_id"].rpartition("-")[2])] = grade["points"]
+    if untold := sorted(points.keys() - told.keys()):
+        raise ValueError(f"chapter {number:02} checks exercises {untold} that it does not set")
     return [Exercise(n, told[n], points[n]) for n in sorted(points)]
 
 

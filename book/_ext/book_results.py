@@ -13,7 +13,7 @@ Or named parts, each a list of settings that were run once a seed::
                "settings": [{"lr": 0.1, ..., "runs": [{"seed": 0, "validation": 2.5, ...}]}]}}
 
 "title", "claim" and "seeds" may be missing; the script's own first sentence then says what it is.
-``{results}`` renders the files in the order of their names.
+``{results}`` renders the files in the order of the chapters that read them, then the others.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from __future__ import annotations
 import ast
 import json
 import statistics
+from functools import cache
 from pathlib import Path
 
+from book_chapters import CHAPTERS
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
@@ -31,7 +33,23 @@ UNFOLDED = 12  # rows; a longer table is folded
 
 
 def result_files(env) -> list[Path]:
-    return sorted(Path(env.srcdir, *STORED).glob("*.json"))
+    root = Path(env.srcdir)
+    last = len(CHAPTERS) + 1
+    return sorted(root.joinpath(*STORED).glob("*.json"),
+                  key=lambda file: (chapter_of(file.stem, root) or last, file.stem))  # fmt: skip
+
+
+def chapter_of(stem: str, root: Path) -> int | None:
+    """Return the number of the first chapter that reads a stored file."""
+    reads = (c.number for c in CHAPTERS
+             if f"{stem}.json" in source_of(root / f"{c.docname}.ipynb"))  # fmt: skip
+    return next(reads, None)
+
+
+@cache
+def source_of(notebook: Path) -> str:
+    """Return a notebook's text, nothing where there is none."""
+    return notebook.read_text("utf-8") if notebook.exists() else ""
 
 
 def parts_of(stored: dict) -> dict[str, dict]:
@@ -54,9 +72,10 @@ def what_it_is(stored: dict, root: Path) -> str:
     return ""
 
 
-def name_of(stem: str) -> str:
+def name_of(stem: str, chapter: int | None = None) -> str:
     """Return the heading of a file without a title."""
-    return stem.replace("_", " ").capitalize().replace("Gpt", "GPT")
+    words = stem.replace("_", " ").replace("gpt", "GPT")
+    return f"Chapter {chapter}: {words}" if chapter else words[:1].upper() + words[1:]
 
 
 def provenance(part: dict) -> str:
@@ -188,7 +207,7 @@ class Results(SphinxDirective):
         for part in parts_of(stored).values():
             self.env.note_dependency(str(root / part["script"]))
         section = nodes.section(ids=[nodes.make_id(file.stem)], names=[file.stem])
-        title = stored.get("title") or name_of(file.stem)
+        title = stored.get("title") or name_of(file.stem, chapter_of(file.stem, root))
         section += nodes.title("", title)
         section.extend(self.parse_text_to_nodes(what_it_is(stored, root)))
         for name, part in parts_of(stored).items():

@@ -3,10 +3,13 @@
 Sphinx lists the terms of a glossary only while that page is being written, so after a build that
 left the page as it was they are gone; and headings that are questions do not say what a section is
 about. Here both are entered as titles at every build: *residual stream* leads to its entry, and to
-the section of which ``book/topics.yml`` says that it is about it.
+the section of which ``book/topics.yml`` says that it is about it. ``search-scorer.js`` puts
+chapters and the glossary first.
 """
 
 from __future__ import annotations
+
+from pathlib import Path
 
 from book_chapters import BY_NUMBER
 from book_topics import topics
@@ -39,6 +42,12 @@ def enter(app) -> list:
     return []
 
 
+def order(app, config) -> None:
+    """Tell Sphinx how to order what is found."""
+    config.html_search_scorer = str(Path(__file__).with_name("search-scorer.js"))
+
+
 def setup(app) -> dict:
+    app.connect("config-inited", order)
     app.connect("html-collect-pages", enter)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

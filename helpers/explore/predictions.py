@@ -113,7 +113,8 @@ class Prediction:
             right = _near(self.guess, answer)
             reply = next((r for n, r in self.replies.items() if _near(self.guess, n)), "")
         verdict = SAID["right"] if right else reply or SAID["other"]
-        return f"{SAID['guessed']} {self._say(self.guess)}. {verdict}"
+        guess = f"“{self.guess}”" if self.kind == "choice" else self._say(self.guess)
+        return f"{SAID['guessed']} {guess}. {verdict}"
 
     def _checked(self, answer):
         if self.kind == "choice":

@@ -215,6 +215,9 @@ def test_plain_table_of_results():
     assert results.what_it_is(table, Path()) == "It is faster."
     assert results.what_it_is({**table, "claim": "It is faster"}, Path()) == "It is faster."
     assert results.name_of("gpt_ablations") == "GPT ablations"
+    assert results.name_of("gpt_ablations", 11) == "Chapter 11: GPT ablations"
+    assert results.chapter_of("residual_training", ROOT) == 8  # chapters 11 and 12 read it too
+    assert results.chapter_of("lighthouse", ROOT) is None
     markdown, rows, _ = results.table_and_words(table)
     assert (markdown, rows) == ("| a | b |\n| --- | --- |\n| x\\|y | 1.23 |", 1)
     assert results.provenance(table) == (

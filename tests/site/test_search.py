@@ -138,6 +138,15 @@ def test_search_leads_to_the_section_on_a_topic(visit, page):
     assert any(link.endswith("#how-does-a-model-learn-to-copy") for link in results(page)[:3])
 
 
+@pytest.mark.parametrize("words", ["causal mask", "dropout", "residual stream", "variance"])
+def test_chapters_and_glossary_come_before_pages_about_the_book(visit, page, words):
+    visit(f"search.html?q={words}")
+    told = ["/notebooks/" in link or "/book/glossary" in link for link in results(page)]
+    assert True in told
+    assert False in told
+    assert told == sorted(told, reverse=True)
+
+
 def test_search_goes_by_stems_and_says_when_there_is_nothing(visit, page):
     visit("search.html?q=normalising")
     assert any("04_layernorm" in link for link in results(page))
