@@ -1,10 +1,11 @@
 """What `make test` runs after the book is built: every cell, then every test.
 
-    python tests/run.py [arguments for the second pytest, such as -k attention]
+    python tests/run.py [arguments for pytest, such as -k attention, for the tests alone]
 
-First nbval runs the notebooks and compares each cell's output with the stored one; then the
-tests in tests/, with the coverage of helpers measured. Both are run even if the first fails.
-The mutations, which test the tests, are left to `make mutations`.
+First nbval runs the notebooks and compares each cell's output with the stored one. Then come the
+tests: those of homework and of the site, which are slowed down by nothing, and all others, with the
+coverage of helpers measured. Each is run even if one before it fails. The mutations, which test the
+tests, are left to `make mutations`.
 """
 
 import os
@@ -16,16 +17,19 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 LEAST_COVERED = "95"
+NOTHING_CHOSEN = 5  # pytest's status
 PYTEST = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-n", "2"]
 CELLS = [
     *PYTEST, "--dist", "loadscope", "-q", "--nbval", "notebooks", "--nbval-current-env",
     "--nbval-sanitize-with", "tests/nbval_sanitize.cfg", "--nbval-cell-timeout", "600",
     "-p", "tests.count_cells",
 ]  # fmt: skip
-TESTS = [
-    *PYTEST, "--dist", "loadfile", "-q", "tests", "--ignore=tests/test_mutations.py",
-    "--durations=40", "--durations-min=5", "--cov=helpers",
-    "--cov-report=term:skip-covered", f"--cov-fail-under={LEAST_COVERED}",
+TESTS = [*PYTEST, "--dist", "loadfile", "-q", "--durations=40", "--durations-min=5"]
+AROUND = [*map(str, sorted(Path(__file__).parent.glob("test_homework*.py"))), "tests/site"]
+OF_HELPERS = [
+    "tests", "--ignore=tests/test_mutations.py", "--ignore-glob=*/test_homework*",
+    "--ignore=tests/site", "--cov=helpers", "--cov-report=term:skip-covered",
+    f"--cov-fail-under={LEAST_COVERED}",
 ]  # fmt: skip
 
 
@@ -41,8 +45,11 @@ def get_browser() -> None:
                   "left out (on CI they fail).", flush=True)  # fmt: skip
 
 
-def run(what: str, command: list[str], **environment: str) -> str:
-    """Run one of the two, showing its output; gives a line that says how it ended."""
+def run(what: str, command: list[str], *, chosen: bool = False, **environment: str) -> str:
+    """Run one of them, showing its output; gives a line that says how it ended.
+
+    chosen: whether some tests were chosen, of which there may be none here.
+    """
     began, last = time.monotonic(), ""
     process = subprocess.Popen(
         command, cwd=ROOT, env={**os.environ, **environment}, stdout=subprocess.PIPE,
@@ -53,19 +60,26 @@ def run(what: str, command: list[str], **environment: str) -> str:
         last = line.strip().strip("=").strip() or last
     status = process.wait()
     seconds = time.monotonic() - began
-    return f"{'ok    ' if status == 0 else 'FAILED'} {what}: {last} ({seconds:.0f} s)"
+    fine = status in (0, NOTHING_CHOSEN) if chosen else status == 0
+    return f"{'ok    ' if fine else 'FAILED'} {what}: {last} ({seconds:.0f} s)"
 
 
 def main(arguments: list[str]) -> int:
-    """Run both; the exit status is 1 unless both passed."""
+    """Run all; the exit status is 1 unless each passed."""
     sys.stdout.reconfigure(errors="replace")  # a Windows console lacks signs that test ids hold
     get_browser()
     one_thread = {
         "OMP_NUM_THREADS": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1", "PYTHONUTF8": "1",
     }  # fmt: skip
+    chosen = bool(arguments)
+    if chosen:
+        arguments = [*arguments, "--no-cov"]  # a part of the tests covers a part of helpers
     ended = [
         run("cells of the notebooks", CELLS, BOOK_STATIC="1", **one_thread),
-        run("tests", [*TESTS, *arguments], **one_thread),
+        run(
+            "tests of homework and site", [*TESTS, *AROUND, *arguments], chosen=chosen, **one_thread
+        ),
+        run("tests of helpers", [*TESTS, *OF_HELPERS, *arguments], chosen=chosen, **one_thread),
     ]
     print("\n" + "\n".join(ended), flush=True)
     return int(any(line.startswith("FAILED") for line in ended))

@@ -267,9 +267,27 @@ function drawers() {
   }
 }
 
+// Once its title has gone, the bar of a narrow page says which page this is, and leads to its top.
+function named() {
+  const title = document.querySelector("article h1");
+  const bar = document.querySelector(".header-article-items__start");
+  if (!title || !bar) return;
+  const link = document.createElement("a");
+  link.className = "bar-title";
+  link.href = "#";
+  link.hidden = true;
+  link.innerHTML = '<span class="visually-hidden">To the top of </span>';
+  link.append(title.firstChild.textContent.trim());
+  bar.append(link);
+  new IntersectionObserver(([seen]) => {
+    link.hidden = seen.isIntersecting || seen.boundingClientRect.top > 0;
+  }).observe(title);
+}
+
 function start() {
   reachable();
   drawers();
+  named();
   document.querySelectorAll("figure.explore").forEach(liven);
   document.querySelectorAll("form.predict").forEach(ask);
 }

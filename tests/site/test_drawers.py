@@ -57,3 +57,25 @@ def test_a_link_to_a_place_on_the_page_closes_the_list(opened, page):
                            arg=heading.element_handle())  # fmt: skip
     assert heading.bounding_box()["y"] >= 0
     assert "toggle" not in page.evaluate(WHERE)
+
+
+@pytest.mark.parametrize(("width", "said"), [(390, True), (768, True), (1280, False)])
+def test_a_narrow_bar_names_the_page_once_its_title_has_gone(visit, page, width, said):
+    page.set_viewport_size({"width": width, "height": 800})
+    assert visit("notebooks/07_heads_masks_positions.html") == []
+    name = page.locator(".bar-title")
+    assert not name.is_visible()
+    page.evaluate("scrollTo(0, 3000)")
+    if not said:
+        page.wait_for_function("!document.querySelector('.bar-title').hidden")
+        assert not name.is_visible()  # the list of chapters beside it says it
+        return
+    name.wait_for(state="visible")
+    assert name.text_content() == "To the top of Heads, masks and positions"
+    buttons = page.locator(".article-header-buttons").bounding_box()
+    box = name.bounding_box()
+    assert box["x"] + box["width"] <= buttons["x"]
+    assert box["height"] >= 24
+    name.click()
+    name.wait_for(state="hidden")
+    assert page.evaluate("scrollY") < 50
