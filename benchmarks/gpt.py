@@ -153,12 +153,11 @@ def peers(peer: Path, kind: str, iterations: int) -> dict:
 def stamped(command: list[str], folder: Path) -> list[tuple[float, str]]:
     """Run a command in a folder; the lines that it printed, each with the second it came at."""
     with tempfile.TemporaryFile("w+") as said:
-        process = subprocess.Popen(
-            command, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=said,
-            env=quiet() | {"PYTHONUNBUFFERED": "1"},
-        )  # fmt: skip
-        lines = [(time.perf_counter(), line) for line in process.stdout]
-        if process.wait():
+        options = {"text": True, "stdout": subprocess.PIPE, "stderr": said}
+        environment = quiet() | {"PYTHONUNBUFFERED": "1"}
+        with subprocess.Popen(command, cwd=folder, env=environment, **options) as process:
+            lines = [(time.perf_counter(), line) for line in process.stdout]
+        if process.returncode:
             said.seek(0)
             raise SystemExit(f"the peer's train.py failed:\n{said.read()[-2000:]}")
     return lines
@@ -169,10 +168,11 @@ def peer_seconds(lines: list[tuple[float, str]], iterations: int) -> float:
 
     Its own times are of no use on a GPU, where most iterations return before they are done; but
     before it prints a loss it waits for it. So the time between two such lines counts, and that
-    from the first evaluation to the first loss, which has the compilation in it. Where an
-    evaluation lies between two lines, their iterations are given the median.
+    from the first evaluation to the first loss, which has the compilation of training in it. Where
+    an evaluation lies between two lines, their iterations are given the median.
+    Raises: ValueError where the lines are not those of such a run.
     """
-    began = next(second for second, line in lines if line.startswith("step 0:"))
+    began = next((second for second, line in lines if line.startswith("step 0:")), None)
     losses, evaluated = [], False
     for second, line in lines:
         evaluated |= line.startswith("step ")
@@ -181,7 +181,13 @@ def peer_seconds(lines: list[tuple[float, str]], iterations: int) -> float:
             evaluated = False
     spans = [(b - a, end - begin, evaluated)
              for (a, begin, _), (b, end, evaluated) in itertools.pairwise(losses)]  # fmt: skip
-    usual = statistics.median(seconds / n for n, seconds, evaluated in spans if not evaluated)
+    plain = [seconds / n for n, seconds, evaluated in spans if not evaluated]
+    if began is None or not plain:
+        raise ValueError(
+            "the peer's train.py should print 'step 0:' and then at least two losses with no "
+            f"evaluation between them before iteration {iterations}"
+        )
+    usual = statistics.median(plain)
     trained = sum(usual * n if evaluated else seconds for n, seconds, evaluated in spans)
     unseen = iterations - 1 - losses[-1][0]
     return losses[0][1] - began + trained + usual * unseen
@@ -273,7 +279,8 @@ def table(runs: dict[str, list], peaks: dict[str, float]) -> list[list]:
         speed = statistics.median(run["tokens_per_second"] for run in found)
         flops = statistics.median(run["flops_per_second"] for run in found)
         rows.append([
-            side, f"{found[0]['parameters'] / 1e6:.2f}", found[0]["iterations"], round(seconds, 2),
+            side, f"{found[0]['parameters'] / 1e6:.2f}",
+            ", ".join(dict.fromkeys(str(run["iterations"]) for run in found)), round(seconds, 2),
             ", ".join(f"{run['validation']:.3f}" for run in found),
             round(statistics.median(ratios), 2) if ratios else "not measured yet",
             round(speed), f"{flops / peaks[found[0]['precision']]:.0%}",
@@ -372,9 +379,11 @@ def main(arguments: list[str] | None = None) -> None:
         print(dict(zip(COLUMNS, row, strict=True)))
     claim = (
         "nanoGPT's time to its best loss, ours to the end" if options.gpu else
-        f"Steps are chosen so that a side ends at a loss of at most {TARGET}; the longer goes on"
+        f"Steps are chosen so that a side ends at {TARGET} at most, but for 'fast, longer'"
     ) + HEADS  # fmt: skip
-    write("gpt_gpu" if options.gpu else "gpt", "Time to nanoGPT's loss on tiny Shakespeare",
+    title = "Training on a GPU, beside nanoGPT" if options.gpu else (
+        "Time to nanoGPT's loss on tiny Shakespeare")  # fmt: skip
+    write("gpt_gpu" if options.gpu else "gpt", title,
           claim, COLUMNS, rows, seeds=list(range(options.rounds)), device=device_words(device),
           peak_gflops={name: round(value / 1e9) for name, value in peaks.items()})  # fmt: skip
 

@@ -1,5 +1,6 @@
 """The race: what it reads off the peer's output, its table, and a run of either side in small."""
 
+import json
 import sys
 
 import pytest
@@ -108,13 +109,15 @@ def test_our_side_trains_and_counts_tokens(monkeypatch):
 def test_table_has_medians_and_ratios_of_the_same_round():
     def run(seconds, loss):
         return {
-            "iterations": 5, "seconds": seconds, "validation": loss, "tokens_per_second": 100.0,
-            "flops_per_second": 2e9, "precision": "float32", "parameters": 1_234_000,
+            "iterations": 5 if loss > 1.65 else 7, "seconds": seconds, "validation": loss,
+            "tokens_per_second": 100.0, "flops_per_second": 2e9, "precision": "float32",
+            "parameters": 1_234_000,
         }  # fmt: skip
 
     runs = {"nanoGPT": [run(10, 1.9), run(30, 1.8)], "fast": [run(1, 1.7), run(2, 1.6)]}
     rows = race.table(runs, {"float32": 8e9})
-    assert rows[1] == ["fast", "1.23", 5, 1.5, "1.700, 1.600", 12.5, 100, "25%"]
+    assert rows[0][2] == "5"
+    assert rows[1] == ["fast", "1.23", "5, 7", 1.5, "1.700, 1.600", 12.5, 100, "25%"]
     del runs["nanoGPT"]
     assert race.table(runs, {"float32": 8e9})[0][5] == "not measured yet"
 
@@ -141,6 +144,26 @@ def test_a_peer_that_prints_every_tenth_iteration_is_timed_from_line_to_line():
     assert race.peer_seconds(lines, 21) == pytest.approx(30 + 1 + 1)
     assert race.peer_seconds(lines, 25) == pytest.approx(30 + 1 + 1 + 4 * 0.1)
     assert race.peer_seconds(lines, 41) == pytest.approx(30 + 1 + 1 + 10 * 0.1 + 1.5)
+
+
+def test_lines_are_stamped_when_they_come(tmp_path):
+    (tmp_path / "train.py").write_text("import time; print('a'); time.sleep(0.4); print('b')")
+    (first, a), (second, b) = race.stamped([sys.executable, "train.py"], tmp_path)
+    assert (a, b) == ("a\n", "b\n")
+    assert 0.3 < second - first < 30
+
+
+@pytest.mark.parametrize("lines", [PRINTED[1:], PRINTED[:2], [PRINTED[0], PRINTED[1], PRINTED[4]]])
+def test_what_is_no_run_of_the_peer_is_told(lines):
+    with pytest.raises(ValueError, match=r"train\.py should print 'step 0:'"):
+        race.peer_seconds(list(enumerate(lines)), 4)
+
+
+def test_stored_race_is_in_the_form_of_the_script():
+    stored = json.loads((ROOT / "helpers/data/results/gpt.json").read_text("utf-8"))
+    assert stored["columns"] == race.COLUMNS
+    assert stored["claim"].endswith(race.HEADS)
+    assert {"nanoGPT", "plain", "fast"} <= {row[0] for row in stored["rows"]}
 
 
 def test_a_peer_that_fails_is_told_with_its_own_words(tmp_path):

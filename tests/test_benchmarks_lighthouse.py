@@ -82,6 +82,18 @@ def test_an_unknown_page_is_named(monkeypatch, tmp_path):
         lighthouse.main(["book/indx", "book/index"])
 
 
+def test_a_row_cannot_be_replaced_in_a_table_that_is_not_there(monkeypatch, tmp_path):
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / "index.html").touch()
+    monkeypatch.setattr(lighthouse, "SITE", tmp_path)
+    monkeypatch.setattr(lighthouse, "STORED", tmp_path / "none.json")
+    monkeypatch.setattr(lighthouse, "chromium", lambda: "x")
+    monkeypatch.setattr(lighthouse.shutil, "which", lambda name: name)
+    monkeypatch.setattr(lighthouse, "installed", None)
+    with pytest.raises(ValueError, match="no table is stored yet"):
+        lighthouse.main(["book/index"])
+
+
 def test_the_server_compresses_text_for_those_who_take_it(tmp_path):
     (tmp_path / "a.html").write_text("word " * 1000)
     (tmp_path / "a.png").write_bytes(b"\x89PNG" * 1000)

@@ -357,3 +357,11 @@ def test_page_is_in_the_book():
         assert f"```{{lecture}} {part}\n```" in page
     assert "- file: book/for-the-lecture\n" in (ROOT / "_toc.yml").read_text("utf-8")
     assert "- book_lecture\n" in (ROOT / "_config.yml").read_text("utf-8")
+
+
+def test_an_exercise_that_is_checked_and_not_set_is_named(monkeypatch):
+    grade = {"grade": True, "grade_id": "check-3", "points": 2}
+    check = {"cell_type": "code", "source": "", "metadata": {"nbgrader": grade}}
+    monkeypatch.setattr(book_lecture, "cells", lambda number: [check])
+    with pytest.raises(ValueError, match=r"chapter 05 checks exercises \[3\] that it does not set"):
+        book_lecture.exercises(5)

@@ -201,10 +201,12 @@ function veil(form, reveal) {
   waiting.forEach((part) => part.classList.add("veiled"));
   const lift = () => waiting.forEach((part) => part.classList.remove("veiled"));
   const summary = reveal.querySelector("summary"), closed = summary.textContent;
-  reveal.addEventListener("toggle", () => {
+  const toggled = () => {
     summary.textContent = reveal.open ? "The result" : closed;
     if (reveal.open) lift();
-  });
+  };
+  toggled(); // it may have been opened before this script came
+  reveal.addEventListener("toggle", toggled);
   const led = () => {
     const target = location.hash && document.getElementById(location.hash.slice(1));
     if (target && waiting.some((part) => part.contains(target))) {
@@ -267,6 +269,8 @@ function drawers() {
   }
 }
 
+const BAR = 48; // pixels at the top of a page that its bar covers
+
 // Once its title has gone, the bar of a narrow page says which page this is, and leads to its top.
 function named() {
   const title = document.querySelector("article h1");
@@ -276,12 +280,19 @@ function named() {
   link.className = "bar-title";
   link.href = "#";
   link.hidden = true;
+  title.tabIndex = -1; // takes the focus from the link, which goes as the title comes
+  link.addEventListener("click", (event) => {
+    event.preventDefault();
+    scrollTo(0, 0);
+    title.focus({ preventScroll: true });
+  });
   link.innerHTML = '<span class="visually-hidden">To the top of </span>';
   link.append(title.firstChild.textContent.trim());
   bar.append(link);
-  new IntersectionObserver(([seen]) => {
-    link.hidden = seen.isIntersecting || seen.boundingClientRect.top > 0;
-  }).observe(title);
+  new IntersectionObserver((seen) => {
+    const { isIntersecting, boundingClientRect } = seen.at(-1);
+    link.hidden = isIntersecting || boundingClientRect.top > 0;
+  }, { rootMargin: `-${BAR}px 0px 0px` }).observe(title);
 }
 
 function start() {

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import statistics
 from functools import cache
 from pathlib import Path
@@ -41,15 +42,23 @@ def result_files(env) -> list[Path]:
 
 def chapter_of(stem: str, root: Path) -> int | None:
     """Return the number of the first chapter that reads a stored file."""
-    reads = (c.number for c in CHAPTERS
-             if f"{stem}.json" in source_of(root / f"{c.docname}.ipynb"))  # fmt: skip
-    return next(reads, None)
+    return next((c.number for c in CHAPTERS if stem in read_in(root / f"{c.docname}.ipynb")), None)
+
+
+def read_in(notebook: Path) -> set[str]:
+    """Return the stored files that a notebook names, none where there is no notebook."""
+    return names_in(notebook, notebook.stat().st_mtime_ns) if notebook.exists() else set()
 
 
 @cache
-def source_of(notebook: Path) -> str:
-    """Return a notebook's text, nothing where there is none."""
-    return notebook.read_text("utf-8") if notebook.exists() else ""
+def names_in(notebook: Path, changed: int) -> set[str]:
+    """Return the names of the JSON files in a notebook as it was when it was changed."""
+    return set(re.findall(r"(\w+)\.json", notebook.read_text("utf-8")))
+
+
+def in_order(env) -> list[tuple]:
+    """Return what the page's order and headings come from."""
+    return [(file.stem, chapter_of(file.stem, Path(env.srcdir))) for file in result_files(env)]
 
 
 def parts_of(stored: dict) -> dict[str, dict]:
@@ -192,7 +201,7 @@ class Results(SphinxDirective):
         """Render the runs, or say that there are none."""
         if self.arguments:
             return [node for name in self.arguments[0].split() for node in self.named(name)]
-        self.env.book_results = {str(file) for file in result_files(self.env)}
+        self.env.book_results = in_order(self.env)
         self.env.book_results_page = self.env.docname
         sections = [self.section(file) for file in result_files(self.env)]
         nothing = nodes.paragraph("", "Not measured yet: so far every number in the book is "
@@ -241,9 +250,9 @@ class Results(SphinxDirective):
 
 
 def read_again(app, env, added, changed, removed) -> list[str]:
-    """Read the page again when a run was added or taken away."""
+    """Read the page again when a run was added or taken away, or another chapter reads it."""
     page = getattr(env, "book_results_page", None)
-    same = getattr(env, "book_results", None) == {str(file) for file in result_files(env)}
+    same = getattr(env, "book_results", None) == in_order(env)
     return [page] if page in env.found_docs and not same else []
 
 

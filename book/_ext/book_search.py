@@ -4,7 +4,7 @@ Sphinx lists the terms of a glossary only while that page is being written, so a
 left the page as it was they are gone; and headings that are questions do not say what a section is
 about. Here both are entered as titles at every build: *residual stream* leads to its entry, and to
 the section of which ``book/topics.yml`` says that it is about it. ``search-scorer.js`` puts
-chapters and the glossary first.
+chapters and the glossary first (after a change of it build anew, with ``--all``).
 """
 
 from __future__ import annotations

@@ -79,3 +79,4 @@ def test_a_narrow_bar_names_the_page_once_its_title_has_gone(visit, page, width,
     name.click()
     name.wait_for(state="hidden")
     assert page.evaluate("scrollY") < 50
+    assert page.evaluate("document.activeElement.tagName") == "H1"

@@ -100,4 +100,22 @@ def test_what_follows_waits_until_the_result_is_open(browser):
     page.get_by_text("Show the result").click()
     for name in ("figure", "code"):  # a details element tells of its opening a moment later
         page.locator(f"#{name}").wait_for(state="visible", timeout=5000)
+    summary = page.locator("details.reveal > summary")
+    assert summary.text_content() == "The result"
+    summary.click()
+    page.wait_for_function("document.querySelector('summary').textContent === 'Show the result'")
+    page.close()
+
+
+def test_a_result_that_was_opened_early_hides_nothing(browser):
+    prediction = Prediction("How many?", ["two", "three"], None, {"two": "Too few."})
+    page = browser.new_page()
+    page.set_content(
+        "<style>.veiled { display: none }</style>"
+        f'<div class="cell">{prediction._form()}</div>'
+        f'<div class="cell">{prediction._result("three", "").replace("<details", "<details open")}'
+        f'</div><div class="cell"><p id="figure">a figure</p></div><script>{SCRIPT}</script>'
+    )
+    assert page.locator("#figure").is_visible()
+    assert page.locator("details.reveal > summary").text_content() == "The result"
     page.close()

@@ -147,6 +147,12 @@ def test_chapters_and_glossary_come_before_pages_about_the_book(visit, page, wor
     assert told == sorted(told, reverse=True)
 
 
+@pytest.mark.parametrize("title", ["results", "corrections", "notation", "for the lecture"])
+def test_a_page_whose_title_is_typed_comes_first(visit, page, title):
+    visit(f"search.html?q={title}")
+    assert results(page)[0].endswith(f"book/{title.replace(' ', '-')}.html")
+
+
 def test_search_goes_by_stems_and_says_when_there_is_nothing(visit, page):
     visit("search.html?q=normalising")
     assert any("04_layernorm" in link for link in results(page))
