@@ -147,10 +147,10 @@ def test_a_peer_that_prints_every_tenth_iteration_is_timed_from_line_to_line():
 
 
 def test_lines_are_stamped_when_they_come(tmp_path):
-    (tmp_path / "train.py").write_text("import time; print('a'); time.sleep(0.4); print('b')")
+    (tmp_path / "train.py").write_text("import time; print('a'); time.sleep(2); print('b')")
     (first, a), (second, b) = race.stamped([sys.executable, "train.py"], tmp_path)
     assert (a, b) == ("a\n", "b\n")
-    assert 0.3 < second - first < 30
+    assert second - first > 1  # at the end both would come at once
 
 
 @pytest.mark.parametrize("lines", [PRINTED[1:], PRINTED[:2], [PRINTED[0], PRINTED[1], PRINTED[4]]])

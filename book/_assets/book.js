@@ -269,10 +269,10 @@ function drawers() {
   }
 }
 
-const BAR = 48; // pixels at the top of a page that its bar covers
+const BAR = 48; // pixels at the top of a page that its bar covers, a few more where it is narrow
 
 // Once its title has gone, the bar of a narrow page says which page this is, and leads to its top.
-function named() {
+function nameInBar() {
   const title = document.querySelector("article h1");
   const bar = document.querySelector(".header-article-items__start");
   if (!title || !bar) return;
@@ -298,7 +298,7 @@ function named() {
 function start() {
   reachable();
   drawers();
-  named();
+  nameInBar();
   document.querySelectorAll("figure.explore").forEach(liven);
   document.querySelectorAll("form.predict").forEach(ask);
 }

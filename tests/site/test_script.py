@@ -83,17 +83,24 @@ def test_curves(locked):
     np.testing.assert_allclose(numbers, expected, atol=0.06)
 
 
-def test_what_follows_waits_until_the_result_is_open(browser):
+def with_what_follows(browser, opened: str = ""):
+    """Open a page with a question, its result and what follows, the result `opened` or not."""
     prediction = Prediction("How many?", ["two", "three"], None, {"two": "Too few."})
+    result = prediction._result("three", "").replace("<details", f"<details {opened}")
     page = browser.new_page()
     page.set_content(
         "<style>.veiled { display: none }</style>"
         f'<div class="cell">{prediction._form()}</div>'
-        f'<div class="cell"><p id="code">code</p><div>{prediction._result("three", "")}</div></div>'
+        f'<div class="cell"><p id="code">code</p><div>{result}</div></div>'
         '<div class="cell"><p id="figure">a figure</p></div>'
         '<p id="text">text</p><div class="cell"><p id="later">later</p></div>'
         f"<script>{SCRIPT}</script>"
     )
+    return page
+
+
+def test_what_follows_waits_until_the_result_is_open(browser):
+    page = with_what_follows(browser)
     seen = {name: page.locator(f"#{name}").is_visible() for name in ("code", "figure", "text")}
     assert seen == {"code": False, "figure": False, "text": True}
     assert page.locator("#later").is_visible()
@@ -108,14 +115,7 @@ def test_what_follows_waits_until_the_result_is_open(browser):
 
 
 def test_a_result_that_was_opened_early_hides_nothing(browser):
-    prediction = Prediction("How many?", ["two", "three"], None, {"two": "Too few."})
-    page = browser.new_page()
-    page.set_content(
-        "<style>.veiled { display: none }</style>"
-        f'<div class="cell">{prediction._form()}</div>'
-        f'<div class="cell">{prediction._result("three", "").replace("<details", "<details open")}'
-        f'</div><div class="cell"><p id="figure">a figure</p></div><script>{SCRIPT}</script>'
-    )
+    page = with_what_follows(browser, opened="open")
     assert page.locator("#figure").is_visible()
     assert page.locator("details.reveal > summary").text_content() == "The result"
     page.close()
