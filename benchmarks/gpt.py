@@ -8,9 +8,9 @@ train.py runs unchanged, in a copy of the checkout.
 
 The clock counts training alone, on both sides: no imports, no evaluation, no saving; compilation
 counts. The loss is the mean over the whole validation split in windows of the context. All sides
-run in turn, `--rounds` times; medians are stored. `--gpu` races the GPU presets instead: there the
-peer keeps its best model, and its clock stops where that was. `--levers` takes one lever after the
-other out of the fast recipe.
+run in turn, `--rounds` times; medians are stored. `--no-ngrams` races our recipes without tables of
+n-grams, `--gpu` the GPU presets: there the peer keeps its best model, and its clock stops where
+that was. `--levers` takes one lever after the other out of the fast recipe.
 """
 
 import argparse
@@ -25,6 +25,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -33,8 +35,8 @@ from common import about, store_table
 
 from helpers import corpus
 from helpers.gpt import GPT, GPTConfig, flops_per_token, parameter_count
-from helpers.train import PRESETS
-from helpers.training import TrainingConfig, fit
+from helpers.train import PRESETS, every_field, training_config
+from helpers.training import fit
 from helpers.training.fit import cross_entropy
 from helpers.training.loop import evaluate
 
@@ -62,36 +64,51 @@ PLAIN_ALONE = {  # without the tables of n-grams, as the chapters have it
     },
     "training": PLAIN["training"] | {"steps": 950, "lr": 0.01, "matrix_lr": 0.005},
 }  # fmt: skip
-FAST_ALONE = {"model": FAST["model"] | {"ngrams": 1}, "training": FAST["training"]}
+
+
+def moved(recipe: dict, *, model: Mapping | None = None, rates: float = 1, **training) -> dict:
+    """Each field of a recipe but the seed, with other choices of the model and of the training."""
+    how = recipe["training"] | training
+    how |= {name: how[name] * rates for name in ("lr", "matrix_lr") if rates != 1}
+    how |= {"evaluate_every": how["steps"], "checkpoint_every": how["steps"]}
+    found = every_field(recipe["model"] | (model or {}), how)
+    del found["training"]["seed"]
+    return found
+
+
 RECIPES = {
-    "plain": (PLAIN, {}),
-    "plain, no n-grams": (PLAIN_ALONE, {}),
-    "fast": (FAST, {"steps": 60}),
-    "fast, no n-grams": (FAST_ALONE, {"steps": 260}),
-    "fast, longer": (FAST, {}),
-    "gpu": (PRESETS["gpu"], {}),
+    "plain": moved(PLAIN),
+    "plain, no n-grams": moved(PLAIN_ALONE),
+    "fast": moved(FAST, steps=60),
+    "fast, no n-grams": moved(FAST, model={"ngrams": 1}, steps=260),
+    "fast, longer": moved(FAST),
+    "gpu": moved(PRESETS["gpu"]),
 }
-LEVERS = {  # what is put back, one at a time
-    "nothing": {},
-    "n-grams up to 4: none": {"model": {"ngrams": 1}},
-    "n-grams up to 4: pairs alone": {"model": {"ngrams": 2}},
-    "Muon: AdamW, two rates": {"training": {"optimiser": "adamw", "matrix_lr": 0.004}},
-    "Muon: AdamW, one rate": {
-        "training": {"optimiser": "adamw", "lr": 0.004, "matrix_lr": None},
-    },
-    "bfloat16: float32": {"training": {"precision": "float32"}},
-    "ALiBi: learned positions": {"model": {"positions": "learned"}},
-    "ALiBi: RoPE": {"model": {"positions": "rope"}},
-    "ReLU²: GELU": {"model": {"activation": "gelu"}},
-    "own head, started at zero: tied": {"model": {"tied": True}},
-    "layer norm: RMS norm": {"model": {"norm": "rms"}},
-    "no QK-norm: QK-norm": {"model": {"qk_norm": True}},
-    "2 layers: 4": {"model": {"layers": 4}},
-    "8 heads: 4": {"model": {"heads": 4}},
-    "batches of 24: of 12": {"training": {"batch_size": 12}},
-    "learning rates: a third": {"rates": 1 / 3},
-}  # fmt: skip
+SIDES = {  # of each race that is stored
+    "gpt": ["plain", "fast", "fast, longer"],
+    "gpt_no_ngrams": ["plain, no n-grams", "fast, no n-grams"],
+    "gpt_gpu": ["gpu"],
+}
 LEVER_STEPS = 100
+put_back = partial(moved, FAST, steps=LEVER_STEPS)
+LEVERS = {  # what is put back, one at a time
+    "nothing": put_back(),
+    "n-grams up to 4: none": put_back(model={"ngrams": 1}),
+    "n-grams up to 4: pairs alone": put_back(model={"ngrams": 2}),
+    "Muon: AdamW, two rates": put_back(optimizer="adamw", matrix_lr=0.004),
+    "Muon: AdamW, one rate": put_back(optimizer="adamw", lr=0.004, matrix_lr=None),
+    "bfloat16: float32": put_back(precision="float32"),
+    "ALiBi: learned positions": put_back(model={"positions": "learned"}),
+    "ALiBi: RoPE": put_back(model={"positions": "rope"}),
+    "ReLU²: GELU": put_back(model={"activation": "gelu"}),
+    "own head, started at zero: tied": put_back(model={"tied": True}),
+    "layer norm: RMS norm": put_back(model={"norm": "rms"}),
+    "no QK-norm: QK-norm": put_back(model={"qk_norm": True}),
+    "2 layers: 4": put_back(model={"layers": 4}),
+    "8 heads: 4": put_back(model={"heads": 4}),
+    "batches of 24: of 12": put_back(batch_size=12),
+    "learning rates: a third": put_back(rates=1 / 3),
+}
 
 
 def text_and_ids() -> tuple[corpus.CharTokenizer, torch.Tensor, torch.Tensor]:
@@ -104,13 +121,11 @@ def text_and_ids() -> tuple[corpus.CharTokenizer, torch.Tensor, torch.Tensor]:
 # --- our side -------------------------------------------------------------------------------
 
 
-def ours(recipe: dict, changes: dict, *, seed: int, device: str = "cpu") -> dict:
+def ours(recipe: dict, *, seed: int, device: str = "cpu") -> dict:
     """Train by a recipe of model and training; seconds, loss, and what a token took."""
     tokenizer, train_ids, validation_ids = text_and_ids()
     shape = GPTConfig(vocab_size=len(tokenizer), **recipe["model"])
-    settings = {**recipe["training"], **changes, "seed": seed}
-    settings |= {"evaluate_every": settings["steps"], "checkpoint_every": settings["steps"]}
-    config = TrainingConfig(context=shape.context, **settings)
+    config = training_config(recipe["training"] | {"seed": seed}, context=shape.context)
     model = GPT(shape, generator=torch.Generator().manual_seed(seed)).to(device)
     records = fit(model, train_ids, validation_ids, config, progress=False).records
     seconds, tokens = records[-1].seconds, config.steps * config.batch_size * config.context
@@ -294,32 +309,31 @@ COLUMNS = [
 ]  # fmt: skip
 
 
+LEVER_COLUMNS = ["put back", "validation loss, mean ± deviation", "milliseconds a step"]
+TITLES = {
+    "gpt": "Time to nanoGPT's loss on tiny Shakespeare",
+    "gpt_no_ngrams": "Time to nanoGPT's loss on tiny Shakespeare, without n-grams",
+    "gpt_gpu": "Training on a GPU, beside nanoGPT",
+}
+CLAIMS = {
+    "cpu": f"Steps are chosen so that a side ends at {TARGET} at most, but for 'fast, longer'",
+    "gpu": "nanoGPT's time to its best loss, ours to the end",
+}
 HEADS = (
     ". Loss: over the whole validation split. Seconds: of training, the median of the rounds. "
     "Times faster: than nanoGPT, the median of the rounds' ratios"
 )
 
 
-def write(name: str, title: str, claim: str, columns: list, rows: list, **more) -> None:
-    """Store a table whole; what is there is replaced at once."""
-    said = {"title": title, "claim": claim, "columns": columns, "rows": rows}
-    store_table(name, about(__file__, **more) | said)
-
-
-def lever_rows(seeds: range, steps: int) -> list[list]:
+def lever_rows(seeds: range) -> list[list]:
     """For each lever taken out: loss after as many steps, over seeds, and seconds."""
     rows = []
-    for lever, changes in LEVERS.items():
-        rates = changes.get("rates", 1)
-        training = FAST["training"] | changes.get("training", {}) | {"steps": steps}
-        if rates != 1:
-            training |= {name: training[name] * rates for name in ("lr", "matrix_lr")}
-        recipe = {"model": FAST["model"] | changes.get("model", {}), "training": training}
-        runs = [ours(recipe, {}, seed=seed) for seed in seeds]
+    for lever, recipe in LEVERS.items():
+        runs = [ours(recipe, seed=seed) for seed in seeds]
         losses = [run["validation"] for run in runs]
         seconds = statistics.median(run["seconds"] for run in runs)
         rows.append([lever, f"{statistics.mean(losses):.3f} ± {statistics.stdev(losses):.3f}",
-                     round(1000 * seconds / steps, 1)])  # fmt: skip
+                     round(1000 * seconds / LEVER_STEPS, 1)])  # fmt: skip
         print(rows[-1], flush=True)
     return rows
 
@@ -341,8 +355,8 @@ def one_side(options: argparse.Namespace) -> dict:
         precision = "bfloat16" if options.gpu else "float32"
         return found | {"tokens_per_second": speed, "flops_per_second": speed * flops,
                         "precision": precision}  # fmt: skip
-    recipe, changes = RECIPES[options.side]
-    return ours(recipe, changes, seed=options.seed, device="cuda" if options.gpu else "cpu")
+    device = "cuda" if options.gpu else "cpu"
+    return ours(RECIPES[options.side], seed=options.seed, device=device)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -352,6 +366,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--peer-iterations", type=int, default=None)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--gpu", action="store_true", help="the GPU presets, on this GPU")
+    parser.add_argument("--no-ngrams", action="store_true", help="our recipes without n-grams")
     parser.add_argument("--levers", action="store_true", help="take out one lever at a time")
     parser.add_argument("--side", choices=["nanoGPT", *RECIPES], help=argparse.SUPPRESS)
     parser.add_argument("--seed", type=int, default=0, help=argparse.SUPPRESS)
@@ -361,31 +376,30 @@ def main(arguments: list[str] | None = None) -> None:
         return
     device = "cuda" if options.gpu else "cpu"
     if options.levers:
-        rows = lever_rows(range(3), LEVER_STEPS)
-        write("gpt_levers", "What each lever of the fast recipe is worth",
-              f"One lever at a time put back, tiny Shakespeare, {LEVER_STEPS} steps",
-              ["put back", "validation loss, mean ± deviation", "milliseconds a step"], rows,
-              seeds=[0, 1, 2], device=device_words(device))  # fmt: skip
+        store_table("gpt_levers", about(
+            __file__, [0, 1, 2], device=device_words(device),
+            title="What each lever of the fast recipe is worth",
+            claim=f"One lever at a time put back, tiny Shakespeare, {LEVER_STEPS} steps",
+            columns=LEVER_COLUMNS, rows=lever_rows(range(3)), recipes=LEVERS,
+        ))  # fmt: skip
         return
-    sides = ["gpu"] if options.gpu else [name for name in RECIPES if name != "gpu"]
-    if options.peer is not None:
-        sides.insert(0, "nanoGPT")
-    iterations = options.peer_iterations or PEER_ITERATIONS["gpu" if options.gpu else "cpu"]
+    name = "gpt_gpu" if options.gpu else "gpt_no_ngrams" if options.no_ngrams else "gpt"
+    kind = "gpu" if options.gpu else "cpu"
+    iterations = options.peer_iterations or PEER_ITERATIONS[kind]
+    sides = SIDES[name] if options.peer is None else ["nanoGPT", *SIDES[name]]
     runs = race(sides, options.rounds, options.peer, iterations, options.gpu)
     kinds = {"float32": torch.float32, "bfloat16": torch.bfloat16}
     peaks = {name: peak(dtype, device) for name, dtype in kinds.items()}
     rows = table(runs, peaks)
     for row in rows:
         print(dict(zip(COLUMNS, row, strict=True)))
-    claim = (
-        "nanoGPT's time to its best loss, ours to the end" if options.gpu else
-        f"Steps are chosen so that a side ends at {TARGET} at most, but for 'fast, longer'"
-    ) + HEADS  # fmt: skip
-    title = "Training on a GPU, beside nanoGPT" if options.gpu else (
-        "Time to nanoGPT's loss on tiny Shakespeare")  # fmt: skip
-    write("gpt_gpu" if options.gpu else "gpt", title,
-          claim, COLUMNS, rows, seeds=list(range(options.rounds)), device=device_words(device),
-          peak_gflops={name: round(value / 1e9) for name, value in peaks.items()})  # fmt: skip
+    store_table(name, about(
+        __file__, list(range(options.rounds)), device=device_words(device),
+        peak_gflops={name: round(value / 1e9) for name, value in peaks.items()},
+        title=TITLES[name], claim=CLAIMS[kind] + HEADS, columns=COLUMNS, rows=rows,
+        recipes={side: RECIPES[side] for side in SIDES[name]},
+        peer={"flags": PEER[kind], "iterations": iterations},
+    ))  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ how far the logits are from those of the model that is not rounded. Half a minut
 """
 
 import copy
+import json
 from importlib.resources import files
 from pathlib import Path
 
@@ -69,6 +70,13 @@ def compared(model: GPT, bits: int, x_NT: Tensor, y_NT: Tensor) -> list:
     return [*row, f"{apart.max():.2f}", f"{apart.mean():.4f}"]
 
 
+def checkpoint() -> dict[str, str]:
+    """Which model was rounded: the checkpoint's name, and the sum of its tensors."""
+    (file,) = CHECKPOINT.glob("*/checkpoint.json")
+    tensors = json.loads(file.read_text("utf-8"))["tensors_sha256"]
+    return {"name": CHECKPOINT.name, "tensors_sha256": tensors}
+
+
 def main() -> None:
     """Measure and store."""
     torch.set_num_threads(1)
@@ -76,7 +84,7 @@ def main() -> None:
     x_NT, y_NT = validation()
     rows = [compared(model, bits, x_NT, y_NT) for bits in BITS]
     found = about(__file__, [], title=TITLE, claim=CLAIM, columns=COLUMNS, rows=rows)
-    store_table("gpt_rounding", found)
+    store_table("gpt_rounding", found | {"checkpoint": checkpoint()})
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+import psutil
 from common import ROOT, about, store_table
 
 CHAPTER = "05"
@@ -40,8 +41,8 @@ COLUMNS = ["graded", "seconds since the start", "memory on average, MiB", "at mo
 
 
 def suite() -> ModuleType:
-    """tests/submissions.py: submissions, and what each deserves."""
-    for folder in (ROOT / "tests", ROOT):
+    """tests/homework/submissions.py: submissions, and what each deserves."""
+    for folder in (ROOT / "tests" / "homework", ROOT):
         if str(folder) not in sys.path:
             sys.path.insert(0, str(folder))
     import submissions
@@ -52,7 +53,7 @@ def suite() -> ModuleType:
 def release_into(root: Path, chapter: str) -> tuple[Path, Path]:
     """Release a course with the template's private part; a folder to hand in, and the course's."""
     known = suite()
-    from homework.release import Course, release
+    from homework.release.course import Course, release
 
     private, source, course = root / "private", root / "submissions", root / "course"
     shutil.copytree(known.TEMPLATE, private, ignore=shutil.ignore_patterns("__pycache__"))
@@ -135,25 +136,14 @@ class Look:
     memory: int
 
 
-def processes() -> dict[int, tuple[int, str, int]]:
-    """Of each process on this machine its parent, its name, and the bytes resident in memory."""
-    found, page = {}, os.sysconf("SC_PAGE_SIZE")
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            head, _, rest = (folder / "stat").read_text("utf-8", "replace").rpartition(")")
-        except OSError:  # it has ended
-            continue
-        fields = rest.split()
-        found[int(folder.name)] = (int(fields[1]), head.partition("(")[2], int(fields[21]) * page)
-    return found
-
-
-def resident(root: int, known: Mapping[int, tuple[int, str, int]]) -> int:
+def resident(process: psutil.Process) -> int:
     """Bytes of a process and all that it started, without sandboxes and what runs in them."""
-    if root not in known or known[root][1] == "bwrap":
+    try:
+        if process.name() == "bwrap":
+            return 0
+        return process.memory_info().rss + sum(map(resident, process.children()))
+    except psutil.Error:  # it has ended
         return 0
-    children = (pid for pid, (parent, _, _) in known.items() if parent == root)
-    return known[root][2] + sum(resident(pid, known) for pid in children)
 
 
 def watched(process: subprocess.Popen, results: Path) -> Iterator[Look]:
@@ -174,7 +164,10 @@ def watched(process: subprocess.Popen, results: Path) -> Iterator[Look]:
 
 def _after(seconds: float, pid: int) -> int:
     time.sleep(seconds)
-    return resident(pid, processes())
+    try:
+        return resident(psutil.Process(pid))
+    except psutil.Error:
+        return 0
 
 
 # ---------------------------------------------------------------- what comes of it

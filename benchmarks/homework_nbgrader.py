@@ -1,10 +1,9 @@
 """How many of the hostile and honest submissions of the tests nbgrader's autograde gets right.
 
-``python benchmarks/homework_nbgrader.py --nbgrader ENVIRONMENT [--resume FILE]`` grades the
-submissions of tests/submissions.py by the book's command and by `nbgrader autograde`, and writes
+``python benchmarks/homework_nbgrader.py --nbgrader ENVIRONMENT`` grades the submissions of
+tests/homework/submissions.py by the book's command and by `nbgrader autograde`, and writes
 helpers/data/results/homework_nbgrader.json. ENVIRONMENT is a virtual environment with what
-homework/requirements.txt names; without one nothing is done. FILE keeps what nbgrader gave, for
-the case that the run is broken off.
+homework/requirements.txt names; without one nothing is done.
 
 nbgrader runs students' code with the teacher's rights. Here it is put into the sandbox of this
 book's grader, which is to its advantage: each submission alone, with a copy of the course, as a
@@ -14,7 +13,6 @@ that are right run out of time.
 """
 
 import argparse
-import hashlib
 import json
 import os
 import re
@@ -24,7 +22,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -42,7 +40,7 @@ SIZES = ("hundred-megabytes", "long-cells")  # refused because of a limit that t
 LONGEST = 100_000  # bytes of what it says are kept
 COURSE = "/course"  # where the sandbox has the course
 COMMAND = (
-    "import sys; from homework import grade; from homework.sandbox import Limits; "
+    "import sys; from homework import grade; from homework.run.sandbox import Limits; "
     f"sys.exit(grade.main(sys.argv[1:], Limits(**{LIMITS!r})))"
 )
 MARKS = """import json, sqlite3
@@ -161,7 +159,7 @@ class Nbgrader:
 
     def prepare(self, chapter: str, of) -> None:
         """Make the course of a problem set as a teacher does. Raises: RuntimeError."""
-        from homework.release import edition
+        from homework.release.edition import edition
 
         course = self.courses[chapter] = self.scratch / chapter
         (course / "source" / chapter).mkdir(parents=True)
@@ -225,7 +223,7 @@ def _keep_the_end(pipe: IO[bytes], kept: bytearray) -> None:
 
 def command(environment: Path, course: Path, program: Sequence[str]) -> list[str]:
     """The sandbox's command line, with the environment and a course that can be written to."""
-    from homework.sandbox import Limits, command
+    from homework.run.sandbox import Limits, command
 
     told = (environment / "pyvenv.cfg").read_text("utf-8")
     base = Path(re.search(r"^home\s*=\s*(.+)$", told, re.MULTILINE)[1]).parent
@@ -267,28 +265,15 @@ def marks(told: str, of) -> Outcome:
     return Outcome(points)
 
 
-def theirs(
-    cases: Sequence, nbgrader: Nbgrader, sets: Mapping, resume: Path | None
-) -> dict[str, Outcome]:
-    """What nbgrader gives for each case that is its task; kept as it goes in a file to resume."""
-    known = json.loads(resume.read_text("utf-8")) if resume and resume.exists() else {}
-    from homework.release import edition
-
-    version, found = nbgrader.version(), {}
-    told = {c: edition(of).metadata["homework"]["edition"] for c, of in sets.items()}
+def theirs(cases: Sequence, nbgrader: Nbgrader, sets: Mapping) -> dict[str, Outcome]:
+    """What nbgrader gives for each case that is its task."""
+    found = {}
     for one in cases:
-        raw = notebook_of(one)
-        if raw is None:
+        if (raw := notebook_of(one)) is None:
             continue
         if one.chapter not in nbgrader.courses:
             nbgrader.prepare(one.chapter, sets[one.chapter])
-        how = f"{version}/{told[one.chapter]}/{CONFIG}/{LIMITS}/{FILES}/".encode()
-        key = hashlib.sha256(how + raw).hexdigest()
-        if key not in known:
-            known[key] = asdict(nbgrader.grade(raw, one.chapter, sets[one.chapter]))
-            if resume:
-                resume.write_text(json.dumps(known), "utf-8")
-        found[one.name] = Outcome(**known[key])
+        found[one.name] = nbgrader.grade(raw, one.chapter, sets[one.chapter])
         print(one.name, found[one.name], flush=True)
     return found
 
@@ -354,7 +339,6 @@ def main(arguments: list[str] | None = None) -> None:
     """Grade everything by both and store the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--nbgrader", type=Path, help="a virtual environment that has nbgrader")
-    parser.add_argument("--resume", type=Path, help="a file for what nbgrader gave so far")
     parser.add_argument("--only", nargs="+", metavar="CASE", help="these alone; nothing is stored")
     told = parser.parse_args(arguments)
     if told.nbgrader is None:
@@ -366,7 +350,7 @@ def main(arguments: list[str] | None = None) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         nbgrader = Nbgrader(told.nbgrader, Path(scratch))
         version = nbgrader.version()
-        other = theirs(cases, nbgrader, sets, told.resume)
+        other = theirs(cases, nbgrader, sets)
     own: dict[str, Outcome] = {}
     for chapter, of in sets.items():
         own |= ours([one for one in cases if one.chapter == chapter], chapter, of)

@@ -238,7 +238,7 @@ def stock_book(folder: Path) -> Path:
     subprocess.run([*tool, "build", str(book)], **quiet)
     site = book / "_build" / "html"
     sys.path.insert(0, str(ROOT / "book" / "_ext"))
-    from book_mathjax import mathjax_root
+    from passes.maths import mathjax_root
 
     shutil.copytree(mathjax_root(), site / "_static" / "mathjax")
     return site

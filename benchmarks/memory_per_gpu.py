@@ -11,9 +11,9 @@ Source: Rajbhandari, Rasley, Ruwase and He 2020, section 3 and figure 1, whose n
 
 from common import about, store_table
 
-WEIGHTS, GRADIENTS, OPTIMISER = 2, 2, 12  # bytes a parameter
+BYTES = {"weights": 2, "gradients": 2, "optimizer": 12}  # for each parameter
 SIZES = {"124 M": 124e6, "1 B": 1e9, "7 B": 7e9, "30 B": 30e9, "100 B": 100e9}
-WAYS = {
+WAYS = {  # stage of ZeRO, GPUs
     "one GPU, or DDP on any number": (0, 1),
     "ZeRO 1 on 8": (1, 8),
     "ZeRO 2 on 8": (2, 8),
@@ -32,7 +32,7 @@ def gigabytes_a_gpu(parameters: float, gpus: int, stage: int) -> float:
     if gpus < 1 or stage not in (0, 1, 2, 3):
         raise ValueError(f"gpus={gpus} must be at least 1, and stage={stage} one of 0, 1, 2, 3")
     shards = [gpus if stage >= least else 1 for least in (3, 2, 1)]
-    bytes_each = sum(b / n for b, n in zip((WEIGHTS, GRADIENTS, OPTIMISER), shards, strict=True))
+    bytes_each = sum(b / n for b, n in zip(BYTES.values(), shards, strict=True))
     return parameters * bytes_each / 1e9
 
 
@@ -52,6 +52,9 @@ def main() -> None:
         "precision, without activations",
         "columns": ["parameters", *WAYS],
         "rows": rows(),
+        "bytes": BYTES,
+        "sizes": SIZES,
+        "ways": WAYS,
     }
     store_table("memory_per_gpu", result)
 

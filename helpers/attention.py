@@ -1,4 +1,4 @@
-"""Scaled dot-product attention that shows its working, and what may read what.
+"""Scaled dot-product attention that shows its working, and the mask of what may read what.
 
 Axes: T_q queries and T_k keys (token positions), D the width of a query and of a key, D_v the
 width of a value. Any leading batch and head axes ride along.
@@ -46,30 +46,57 @@ def attention_steps(
     Source: Vaswani et al. 2017, equation 1.
     """
     _check_shapes(q, k, v)
-    scores = q @ k.transpose(-2, -1)
+    if allowed is not None:
+        leading = [part.shape[:-2] for part in (q, k, tilt) if part is not None]
+        _check_mask(allowed, (*torch.broadcast_shapes(*leading), q.shape[-2], k.shape[-2]))
+    return attend(q, k, v, allowed=allowed, tilt=tilt)
+
+
+def attend(
+    q: Float[Tensor, "*#batch Tq D"],
+    k: Float[Tensor, "*#batch Tk D"],
+    v: Float[Tensor, "*#batch Tk Dv"],
+    *,
+    allowed: Bool[Tensor, "*#mask Tq Tk"] | None = None,
+    tilt: Float[Tensor, "*#tilt Tq Tk"] | None = None,
+) -> AttentionSteps:
+    """`attention_steps` without its checks, as every model of the book runs it.
+
+    A query that may read no key gets nan. Shapes: as in `attention_steps`.
+    """
+    scores = q @ k.mT
     scaled = scores / q.shape[-1] ** 0.5
-    scaled = scaled if tilt is None else scaled + tilt
-    masked = scaled if allowed is None else _masked(scaled, allowed)
-    weights = torch.softmax(masked, dim=-1)
+    if tilt is not None:
+        scaled = scaled + tilt
+    masked = scaled
+    if allowed is not None:
+        masked = scaled + torch.where(allowed, 0.0, -torch.inf).to(scaled.dtype)
+    weights = masked.softmax(dim=-1)
     return AttentionSteps(scores=scores, scaled=scaled, weights=weights, output=weights @ v)
 
 
-def causal_mask(length: int, *, device: torch.device | None = None) -> Bool[Tensor, "T T"]:
+def causal_mask(
+    length: int, queries: int | None = None, *, device: torch.device | None = None
+) -> Bool[Tensor, "Tq T"]:
     """True where token t (row) may read token s (column): s ≤ t.
 
-    Shapes: returns (T, T).
-    Raises: ValueError when ``length`` is not positive.
+    Shapes: returns (T, T), or the rows of the last `queries` tokens alone, (T_q, T).
+    Raises: ValueError when ``length`` is not positive, or ``queries`` not in 1..length.
     """
     if length < 1:
         raise ValueError(f"length must be at least 1, got {length}")
-    return torch.ones(length, length, dtype=torch.bool, device=device).tril()
+    queries = length if queries is None else queries
+    if not 1 <= queries <= length:
+        raise ValueError(f"queries must lie in 1..length={length}, got {queries}")
+    return torch.ones(queries, length, dtype=torch.bool, device=device).tril(length - queries)
 
 
 class Memory:
     """The keys and values that an attention has met so far: the key/value cache."""
 
     def __init__(self):
-        self.k = self.v = None
+        self.k: Tensor | None = None
+        self.v: Tensor | None = None
 
     def __len__(self) -> int:
         return 0 if self.k is None else self.k.shape[-2]
@@ -78,7 +105,7 @@ class Memory:
         self, k: Float[Tensor, "*batch Tnew D"], v: Float[Tensor, "*batch Tnew Dv"]
     ) -> tuple[Float[Tensor, "*batch T D"], Float[Tensor, "*batch T Dv"]]:
         """Put new rows behind those kept, and give them all: (..., T, D) and (..., T, D_v)."""
-        if self.k is not None:
+        if self.k is not None and self.v is not None:
             k, v = torch.cat([self.k, k], dim=-2), torch.cat([self.v, v], dim=-2)
         self.k, self.v = k, v
         return k, v
@@ -87,8 +114,8 @@ class Memory:
 class SelfAttention(nn.Module):
     """Tokens of one sequence read one another, in H heads of width D = C / H side by side.
 
-    turn(x, start): what is done to queries and keys (2, B, H, T, D), whose first row stands at
-    position start (RoPE, QK-norm). tilt(H, T_q, T_k): what is added to the scaled scores (ALiBi).
+    turn(x, offset): what is done to queries and keys (2, B, H, T, D), whose first row stands at
+    position offset (RoPE, QK-norm). tilt(H, T_q, T_k): what is added to the scaled scores (ALiBi).
     Shapes: forward (B, T, C) to (B, T, C). With causal=True a token reads itself and what
     came before it.
     Raises: ValueError where width is not a multiple of heads.
@@ -120,24 +147,18 @@ class SelfAttention(nn.Module):
         B, T, C = x_BTC.shape
         qkv_3BHTD = self.qkv(x_BTC).view(B, T, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
         q_BHTD, k_BHTD, v_BHTD = qkv_3BHTD
-        start = 0 if self.memory is None else len(self.memory)
+        offset = 0 if self.memory is None else len(self.memory)
         if self.turn is not None:
-            q_BHTD, k_BHTD = self.turn(qkv_3BHTD[:2], start)
+            q_BHTD, k_BHTD = self.turn(qkv_3BHTD[:2], offset)
         if self.memory is not None:
             k_BHTD, v_BHTD = self.memory.extend(k_BHTD, v_BHTD)
-        D, bias = q_BHTD.shape[-1], self._bias(T, start + T, like=q_BHTD)
-        weights_BHTT = ((q_BHTD / D**0.5) @ k_BHTD.mT + bias).softmax(dim=-1)
+        keys = offset + T
+        allowed_TT = causal_mask(keys, T, device=x_BTC.device) if self.causal else None
+        tilt_HTT = None if self.tilt is None else self.tilt(self.heads, T, keys).to(q_BHTD)
+        steps = attend(q_BHTD, k_BHTD, v_BHTD, allowed=allowed_TT, tilt=tilt_HTT)
         if self.maps is not None:
-            self.maps.append(weights_BHTT.detach())
-        return self.out((weights_BHTT @ v_BHTD).transpose(1, 2).reshape(B, T, C))
-
-    def _bias(self, queries: int, keys: int, *, like: Tensor) -> Float[Tensor, "*heads Tq Tk"]:
-        """What the scaled scores get: the tilt, and -inf where reading is not allowed."""
-        ahead = keys - queries + 1 if self.causal else keys
-        bias_TT = torch.full((queries, keys), -torch.inf, device=like.device).triu(ahead)
-        if self.tilt is not None:
-            bias_TT = bias_TT + self.tilt(self.heads, queries, keys).to(like.device)
-        return bias_TT.to(like.dtype)
+            self.maps.append(steps.weights.detach())
+        return self.out(steps.output.transpose(1, 2).reshape(B, T, C))
 
 
 @contextmanager
@@ -173,69 +194,36 @@ def watching(module: nn.Module) -> Iterator[list[Float[Tensor, "B H Tq Tk"]]]:
             layer.maps = None
 
 
-def depends_on(
-    function: Callable[[Tensor], Tensor], x: Float[Tensor, "T C"]
-) -> Bool[Tensor, "To Co T C"]:
-    """Which inputs each output of ``function`` depends on, from the Jacobian at ``x``.
-
-    Shapes: x (T, C); the result (T_out, C_out, T, C) is True where the derivative of an output
-    entry with respect to an input entry is not zero. Where a softmax is so sure that its derivative
-    underflows, a dependence is not seen: keep x of ordinary size.
-    Raises: ValueError when x or the function's output does not have two axes.
-    """
-    if x.ndim != 2:
-        raise ValueError(f"x must have shape (T, C), got {tuple(x.shape)}")
-    jacobian = torch.autograd.functional.jacobian(function, x)
-    if jacobian.ndim != 4:
-        shape = tuple(jacobian.shape[: jacobian.ndim - 2])
-        raise ValueError(f"function must return shape (T_out, C_out), it returned {shape}")
-    return jacobian != 0
-
-
 def _check_shapes(q: Tensor, k: Tensor, v: Tensor) -> None:
-    for name, tensor in (("q", q), ("k", k), ("v", v)):
-        if tensor.ndim < 2:
-            raise ValueError(f"{name} must have at least two axes (T, D), got {_shape(tensor)}")
+    found = "q is {}, k is {}, v is {}".format(*(tuple(part.shape) for part in (q, k, v)))
+    if min(q.ndim, k.ndim, v.ndim) < 2:
+        raise ValueError(f"q, k and v must have at least two axes (T, D): {found}")
     if q.shape[-1] != k.shape[-1]:
-        raise ValueError(
-            f"q and k must have the same width D to be compared: q is {_shape(q)}, k is {_shape(k)}"
-        )
+        raise ValueError(f"q and k must have the same width D to be compared: {found}")
     if k.shape[-2] != v.shape[-2]:
-        raise ValueError(
-            f"k and v must hold one row per key each: k is {_shape(k)}, v is {_shape(v)}"
-        )
-    if 0 in q.shape or 0 in k.shape or 0 in v.shape:
-        raise ValueError(
-            f"q, k and v must not be empty, got {_shape(q)}, {_shape(k)} and {_shape(v)}"
-        )
+        raise ValueError(f"k and v must hold one row per key each: {found}")
+    if 0 in (*q.shape, *k.shape, *v.shape):
+        raise ValueError(f"q, k and v must not be empty: {found}")
     try:
         torch.broadcast_shapes(q.shape[:-2], k.shape[:-2], v.shape[:-2])
     except RuntimeError:
-        raise ValueError(
-            "the leading (batch and head) axes of q, k and v must fit one another, "
-            f"got {_shape(q)}, {_shape(k)} and {_shape(v)}"
-        ) from None
+        raise ValueError(f"the leading (batch and head) axes must fit one another: {found}") from (
+            None
+        )
 
 
-def _masked(scaled: Tensor, allowed: Tensor) -> Tensor:
+def _check_mask(allowed: Tensor, shape: tuple[int, ...]) -> None:
+    """Raise ValueError unless a mask fits scores of this shape and leaves each query a key."""
     if allowed.dtype != torch.bool:
         raise ValueError(f"allowed must be boolean, True where reading is allowed: {allowed.dtype}")
     try:
-        allowed = allowed.expand(torch.broadcast_shapes(allowed.shape, scaled.shape))
+        alone = (~allowed.broadcast_to(shape).any(dim=-1)).nonzero().tolist()
     except RuntimeError:
-        allowed = None
-    if allowed is None or allowed.shape != scaled.shape:
         raise ValueError(
-            f"allowed must fit the scores' shape {_shape(scaled)}, one entry per query and key"
-        )
-    if not allowed.any(dim=-1).all():
-        row = (~allowed.any(dim=-1)).nonzero()[0].tolist()
+            f"allowed must fit the scores' shape {shape}, one entry per query and key"
+        ) from None
+    if alone:
         raise ValueError(
-            f"allowed lets query {row} read no key; softmax over nothing has no answer, "
+            f"allowed lets query {alone[0]} read no key; softmax over nothing has no answer, "
             "so leave each query at least one key (itself, say)"
         )
-    return scaled.masked_fill(~allowed, float("-inf"))
-
-
-def _shape(tensor: Tensor) -> tuple[int, ...]:
-    return tuple(tensor.shape)

@@ -13,7 +13,6 @@ from torch.nn import functional as F
 
 from helpers import numerics
 
-ABC_STATES = ("A", "B", "C")
 ABC_TABLE = np.array([[0.1, 0.7, 0.2], [0.5, 0.1, 0.4], [0.2, 0.3, 0.5]])
 ABC_TABLE.setflags(write=False)
 

@@ -1,6 +1,7 @@
 """The parts of a Transformer's layer: feed-forward, residual with norm, and the block of both."""
 
 from collections.abc import Callable
+from typing import Any
 
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -110,7 +111,7 @@ class Block(nn.Module):
     ):
         super().__init__()
         make_norm = _known(NORMS, norm=norm)
-        options = {"placement": placement, "residual": residual, "dropout": dropout}
+        options: dict[str, Any] = {"placement": placement, "residual": residual, "dropout": dropout}
         attention = attention or SelfAttention(width, heads, causal=causal)
         feed_forward = FeedForward(width, activation=activation)
         self.attention = AddNorm(attention, make_norm(width), **options)

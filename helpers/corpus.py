@@ -7,7 +7,6 @@ import importlib.resources
 import os
 import re
 import sys
-import tempfile
 import urllib.request
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
@@ -18,6 +17,8 @@ from pathlib import Path
 import torch
 from jaxtyping import Int
 from torch import Tensor
+
+from helpers import files
 
 Progress = Callable[[int, int | None], None]
 Batch = tuple[Int[Tensor, "B T"], Int[Tensor, "B T"]]
@@ -135,7 +136,13 @@ def _fetch(source: Source, progress: Progress | None) -> tuple[Path, bytes]:
     with nullcontext(progress) if progress else _bar(source.file) as report:
         data = _download(source, report)
     _check_sum(data, source, f"what {source.url} sent")
-    _write_whole(path, data)
+    try:
+        files.write_bytes(path, data)
+    except OSError as error:
+        raise OSError(
+            f"cannot write to the cache folder {path.parent}: {error}. Name another in "
+            f"XDG_CACHE_HOME, or put {path.name} into a folder that {DATA_DIR_VARIABLE} names"
+        ) from error
     return path, data
 
 
@@ -165,26 +172,6 @@ def _download(source: Source, progress: Progress) -> bytes:
             f"as {source.file}"
         ) from error
     return bytes(data)
-
-
-def _write_whole(path: Path, data: bytes) -> None:
-    """Write a file that is there as a whole or not at all."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    except OSError as error:
-        raise OSError(
-            f"cannot write to the cache folder {path.parent}: {error}. Name another in "
-            f"XDG_CACHE_HOME, or put {path.name} into a folder that {DATA_DIR_VARIABLE} names"
-        ) from error
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        Path(temporary).unlink(missing_ok=True)
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Tables of vectors: lookup, a small model that trains one, and measures of likeness."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -106,6 +107,7 @@ class NGrams(nn.Module):
 
     def forward(self, ids: Int[Tensor, "*batch T"]) -> Float[Tensor, "*batch T C"]:
         """Add up the rows of the groups that end at each token."""
+        total: Any
         row, digit, place, total = ids + 1, ids + 1, 1, 0.0
         for table in self.tables:
             digit = F.pad(digit[..., :-1], (1, 0))  # one token further back

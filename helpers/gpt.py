@@ -1,7 +1,6 @@
 """A small GPT: its configuration, the model, and what it costs."""
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 import torch
@@ -13,6 +12,7 @@ from helpers.attention import SelfAttention, remembering
 from helpers.blocks import ACTIVATIONS, NORMS, PLACEMENTS, Block
 from helpers.embeddings import NGRAM_ROWS, NGrams
 from helpers.initialise import GPT2, LECUN, initialise, residual_factor
+from helpers.modes import in_mode
 from helpers.norms import EPS
 from helpers.positions import Learned, Rotary, Sinusoidal, alibi
 
@@ -89,13 +89,13 @@ class GPT(nn.Module):
             self.head.weight = self.embedding.weight
         _start(self, generator)
 
-    def forward(self, ids_BT: Int[Tensor, "B T"], start: int = 0) -> Float[Tensor, "B Tnew V"]:
-        """Logits for what follows each token from `start` on; the cache knows those before it."""
-        x_BTC = self.embedding(ids_BT[:, start:])
+    def forward(self, ids_BT: Int[Tensor, "B T"], offset: int = 0) -> Float[Tensor, "B Tnew V"]:
+        """Logits for what follows each token from `offset` on; the cache knows those before it."""
+        x_BTC = self.embedding(ids_BT[:, offset:])
         if self.ngrams is not None:
-            x_BTC = x_BTC + self.ngrams(ids_BT)[:, start:]
+            x_BTC = x_BTC + self.ngrams(ids_BT)[:, offset:]
         if self.position is not None:
-            x_BTC = x_BTC + self.position(x_BTC.shape[1], start)
+            x_BTC = x_BTC + self.position(x_BTC.shape[1], offset)
         x_BTC = self.dropout(x_BTC)
         for block in self.blocks:
             x_BTC = block(x_BTC)
@@ -124,14 +124,14 @@ class GPT(nn.Module):
         _check_sampling(ids_BT, n, temperature, top_k, self.config.vocab_size)
         context, known = self.config.context, 0
         ended_B = torch.zeros(len(ids_BT), dtype=torch.bool, device=ids_BT.device)
-        with _evaluating(self), ExitStack() as remembered:
+        with in_mode(self, training=False), ExitStack() as remembered:
             if cache:
                 remembered.enter_context(remembering(self))
             for _ in range(n):
                 if ids_BT.shape[1] > context:  # from here on every token's position changes
                     remembered.close()
                     cache = False
-                logits_BV = self(ids_BT[:, -context:], start=known if cache else 0)[:, -1]
+                logits_BV = self(ids_BT[:, -context:], offset=known if cache else 0)[:, -1]
                 known = ids_BT.shape[1]
                 next_B = _draw(logits_BV, generator, temperature, top_k)
                 if stop is not None:
@@ -175,7 +175,7 @@ def flops_per_token(config: GPTConfig) -> int:
 class QueryKey(nn.Module):
     """What is done to queries and keys before they meet: mean square 1, rotation, or both.
 
-    Shapes: forward (..., T, D) to (..., T, D), the first row at position start.
+    Shapes: forward (..., T, D) to (..., T, D), the first row at position offset.
     Source: Henry et al. 2020 for the norm (here without its learned scale); Su et al. 2021.
     """
 
@@ -184,11 +184,11 @@ class QueryKey(nn.Module):
         self.normed = normed
         self.rotary = Rotary(width) if rotated else None
 
-    def forward(self, x: Float[Tensor, "*batch T D"], start: int) -> Float[Tensor, "*batch T D"]:
+    def forward(self, x: Float[Tensor, "*batch T D"], offset: int) -> Float[Tensor, "*batch T D"]:
         """Normalise, then rotate, as asked for."""
         if self.normed:
             x = F.rms_norm(x, x.shape[-1:], eps=EPS)
-        return x if self.rotary is None else self.rotary(x, start)
+        return x if self.rotary is None else self.rotary(x, offset)
 
 
 def _start(gpt: GPT, generator: torch.Generator) -> None:
@@ -262,15 +262,3 @@ def _check_sampling(ids_BT, n, temperature, top_k, vocab_size) -> None:
         raise ValueError(f"temperature={temperature} must be finite and not negative")
     if top_k is not None and not 1 <= top_k <= vocab_size:
         raise ValueError(f"top_k={top_k} must lie in 1..{vocab_size}")
-
-
-@contextmanager
-def _evaluating(module: nn.Module) -> Iterator[None]:
-    """Take dropout out, and put each part back in its own mode afterwards."""
-    before = [(part, part.training) for part in module.modules()]
-    module.eval()
-    try:
-        yield
-    finally:
-        for part, mode in before:
-            part.training = mode

@@ -7,6 +7,7 @@ fan_in inputs.
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any, TypeGuard
 
 import torch
 from jaxtyping import Float
@@ -145,12 +146,12 @@ def initialise(
     Raises: ValueError where embedding or residual is negative or not finite, or a packed weight
     cannot be cut into its parts.
     """
-    for name, value in (("embedding", embedding), ("residual", residual)):
-        if not 0 <= value < math.inf:
-            raise ValueError(f"{name}={value} must be finite and not negative")
+    for name, size in (("embedding", embedding), ("residual", residual)):
+        if not 0 <= size < math.inf:
+            raise ValueError(f"{name}={size} must be finite and not negative")
     names: dict[int, list[str]] = {}
-    for name, parameter in model.named_parameters(remove_duplicate=False):
-        names.setdefault(id(parameter), []).append(name)
+    for name, own in model.named_parameters(remove_duplicate=False):
+        names.setdefault(id(own), []).append(name)
     started: dict[int, tuple[str, float]] = {}
     drawer = _Drawer(scheme, generator, embedding, residual, residual_names, packed or {"qkv": 3})
     modules = sorted(model.named_modules(), key=lambda named: not _is_embedding(named[1]))
@@ -167,7 +168,7 @@ def initialise(
     )
 
 
-Step = tuple[nn.Parameter | None, str, float, Callable[[], Tensor]]  # parameter, role, std, value
+Step = tuple[Tensor | None, str, float, Callable[[], Tensor]]  # parameter, role, std, value
 
 
 @dataclass(frozen=True)
@@ -199,11 +200,12 @@ class _Drawer:
         else:
             named = ("gamma", "beta") if hasattr(module, "gamma") else ("weight", "bias")
             if isinstance(module, NORMS) or named[0] == "gamma":
-                gain, shift = (getattr(module, name, None) for name in named)
+                found: list[Any] = [getattr(module, name, None) for name in named]
+                gain, shift = found
                 yield gain, "gain", 0.0, lambda: torch.ones_like(gain)
                 yield shift, "shift", 0.0, lambda: torch.zeros_like(shift)
 
-    def _rows(self, module: nn.Embedding) -> Tensor:
+    def _rows(self, module: nn.Embedding | nn.EmbeddingBag) -> Tensor:
         table_VC = torch.randn(module.weight.shape, generator=self.generator,
                                device=self.generator.device) * self.embedding  # fmt: skip
         if module.padding_idx is not None:
@@ -235,7 +237,7 @@ class _Drawer:
         return bias, "bias", TORCH.std(fan_in, 1) * factor, value
 
 
-def _is_embedding(module: nn.Module) -> bool:
+def _is_embedding(module: nn.Module) -> TypeGuard[nn.Embedding | nn.EmbeddingBag]:
     return isinstance(module, nn.Embedding | nn.EmbeddingBag)
 
 

@@ -1,6 +1,5 @@
 """Layer, batch, instance, group and RMS norm: one operation, and a choice of axes."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -141,6 +140,9 @@ class BatchNorm(nn.Module):
     Source: Ioffe and Szegedy 2015, algorithms 1 and 2; momentum as torch counts it.
     """
 
+    running_mean: Tensor
+    running_variance: Tensor
+
     def __init__(self, width: int, *, eps: float = EPS, momentum: float = 0.1):
         super().__init__()
         self.eps, self.momentum = eps, momentum
@@ -207,7 +209,7 @@ class GroupNorm(nn.Module):
         return self.gamma * pooled(x_BTC, self.point, eps=self.eps).output + self.beta
 
 
-# --- padding, and who reads whom ------------------------------------------------------------
+# --- padding --------------------------------------------------------------------------------
 
 
 def masked_statistics(
@@ -227,55 +229,6 @@ def masked_statistics(
         raise ValueError("real is False everywhere: there is nothing to take the mean of")
     mean_C = rows_NC.mean(dim=0)
     return mean_C, (rows_NC - mean_C).square().mean(dim=0)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Leaks:
-    """The strongest derivative of a token's output by what it must not see; 0 is no leak.
-
-    future: by a later token of the same sequence. others: by any token of another sequence.
-    """
-
-    future: float
-    others: float
-
-
-def reads(
-    function: Callable[[Tensor], Tensor], x_BTC: Float[Tensor, "B T C"], *, at: tuple[int, int]
-) -> Float[Tensor, "B T"]:
-    """How strongly the output at one token depends on each token of the block.
-
-    Entry (b, t) is the largest size of a derivative of an output feature of token `at` = (sequence,
-    position) by an input feature of token (b, t). A module in train mode is run, so that what it
-    remembers of batches changes.
-    Raises: ValueError where the function changes the first two axes, or `at` is not in the block.
-    """
-    B, T, _ = x_BTC.shape
-    if not (0 <= at[0] < B and 0 <= at[1] < T):
-        raise ValueError(f"at={at} must be a (sequence, position) of a block of {B} by {T}")
-
-    def output_of_one(x: Tensor) -> Tensor:
-        y = function(x)
-        if y.ndim != 3 or y.shape[:2] != x.shape[:2]:
-            raise ValueError(f"function gave shape {tuple(y.shape)} for {tuple(x.shape)}")
-        return y[at]
-
-    jacobian_CBTC = torch.autograd.functional.jacobian(output_of_one, x_BTC)
-    return jacobian_CBTC.abs().amax(dim=(0, 3))
-
-
-def leaks(function: Callable[[Tensor], Tensor], x_BTC: Float[Tensor, "B T C"]) -> Leaks:
-    """Probe whether outputs depend on later tokens, or on other sequences of the batch.
-
-    Shapes: function (B, T, C) to (B, T, any width). Raises: ValueError as `reads` does.
-    """
-    future = others = 0.0
-    for b, t in torch.cartesian_prod(*map(torch.arange, x_BTC.shape[:2])).tolist():
-        found_BT = reads(function, x_BTC, at=(b, t))
-        future = max(future, *found_BT[b, t + 1 :].tolist(), 0.0)
-        found_BT[b] = 0
-        others = max(others, found_BT.max().item())
-    return Leaks(future=future, others=others)
 
 
 def _checked(width: int) -> int:

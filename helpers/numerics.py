@@ -183,11 +183,12 @@ def attention_weights(
     if q.ndim < 2 or q.shape[:-2] != k.shape[:-2] or q.shape[-1] != k.shape[-1]:
         raise ValueError(f"q of shape {q.shape} and k of shape {k.shape} differ in more than T")
     weights = np.zeros((*q.shape[:-1], k.shape[-2]))
+    allowed = np.asarray(True if allowed is None else allowed)
     try:
-        allowed = np.broadcast_to(True if allowed is None else allowed, weights.shape)
+        allowed = np.broadcast_to(allowed, weights.shape)
     except ValueError:
         raise ValueError(
-            f"allowed of shape {np.shape(allowed)} does not fit weights of shape {weights.shape}"
+            f"allowed of shape {allowed.shape} does not fit weights of shape {weights.shape}"
         ) from None
     for index in np.ndindex(q.shape[:-1]):
         lead, query = index[:-1], q[index]

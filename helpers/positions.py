@@ -23,7 +23,7 @@ def sinusoidal(length: int, width: int, *, base: float = BASE) -> Float[Tensor, 
 class Sinusoidal(nn.Module):
     """The rows of `sinusoidal` for the positions asked for; nothing is trained.
 
-    Shapes: forward(T, start) gives (T, C).
+    Shapes: forward(T, offset) gives (T, C).
     Raises: ValueError where width is not even and positive.
     """
 
@@ -32,15 +32,15 @@ class Sinusoidal(nn.Module):
         self.width, self.base = width, base
         self.register_buffer("like", sinusoidal(1, width, base=base), persistent=False)
 
-    def forward(self, length: int, start: int = 0) -> Float[Tensor, "T C"]:
-        """The positions start, …, start + length - 1."""
-        return sinusoidal(start + length, self.width, base=self.base)[start:].to(self.like)
+    def forward(self, length: int, offset: int = 0) -> Float[Tensor, "T C"]:
+        """The positions offset, …, offset + length - 1."""
+        return sinusoidal(offset + length, self.width, base=self.base)[offset:].to(self.like)
 
 
 class Learned(nn.Module):
     """A trained row for each of `context` positions, and none beyond.
 
-    Shapes: forward(T, start) gives (T, C).
+    Shapes: forward(T, offset) gives (T, C).
     Raises: ValueError where a position lies beyond the context.
     Source: Gehring et al. 2017, section 3.1.
     """
@@ -49,19 +49,19 @@ class Learned(nn.Module):
         super().__init__()
         self.rows = nn.Embedding(context, width)
 
-    def forward(self, length: int, start: int = 0) -> Float[Tensor, "T C"]:
-        """The rows of the positions start, …, start + length - 1."""
+    def forward(self, length: int, offset: int = 0) -> Float[Tensor, "T C"]:
+        """The rows of the positions offset, …, offset + length - 1."""
         context = self.rows.num_embeddings
-        if start + length > context:
-            raise ValueError(f"{start + length} positions asked for; only {context} are learned")
-        return self.rows.weight[start : start + length]
+        if offset + length > context:
+            raise ValueError(f"{offset + length} positions asked for; only {context} are learned")
+        return self.rows.weight[offset : offset + length]
 
 
 class Rotary(nn.Module):
     """Turn each pair of entries of a query or key by an angle that grows with its position.
 
     Shapes: forward (..., T, D) to (..., T, D). Pair k is (entry k, entry k + D/2), and turns
-    by t / base^(2k/D) at position t = start + row. A dot product of two turned vectors
+    by t / base^(2k/D) at position t = offset + row. A dot product of two turned vectors
     depends on their positions through the difference alone.
     Raises: ValueError where width is not even and positive.
     Source: Su et al. 2021, equation 15; the pairing in halves is that of later models.
@@ -74,10 +74,10 @@ class Rotary(nn.Module):
         self.register_buffer("frequencies", _frequencies(width, base), persistent=False)
 
     def forward(
-        self, x: Float[Tensor, "*batch T D"], start: int = 0
+        self, x: Float[Tensor, "*batch T D"], offset: int = 0
     ) -> Float[Tensor, "*batch T D"]:
-        """Turn the vectors at positions start, start + 1, …"""
-        positions_T = torch.arange(start, start + x.shape[-2], device=x.device)
+        """Turn the vectors at positions offset, offset + 1, …"""
+        positions_T = torch.arange(offset, offset + x.shape[-2], device=x.device)
         angles_TK = positions_T[:, None] * self.frequencies
         cos_TK, sin_TK = angles_TK.cos().to(x.dtype), angles_TK.sin().to(x.dtype)
         first, second = x.chunk(2, dim=-1)

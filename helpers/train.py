@@ -3,9 +3,11 @@
 import argparse
 import dataclasses
 import hashlib
+import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -15,12 +17,12 @@ from helpers.training import CheckpointError, TrainingConfig, checkpoints, fit
 from helpers.training.processes import ProcessLostError, Team, team
 
 MODERN = {"positions": "rope", "qk_norm": True, "activation": "relu2", "tied": False}
-PRESETS = {
+PRESETS: dict[str, dict[str, dict]] = {
     "cpu": {
         "model": {"context": 64, "layers": 4, "heads": 4, "width": 128, **MODERN},
         "training": {
             "steps": 600, "batch_size": 12, "lr": 0.02, "matrix_lr": 0.02, "momentum": 0.9,
-            "optimiser": "muon", "warmup": 10, "precision": "bfloat16",
+            "optimizer": "muon", "warmup": 10, "precision": "bfloat16",
             "evaluate_every": 200, "checkpoint_every": 200,
         },
     },
@@ -31,14 +33,27 @@ PRESETS = {
         },
         "training": {
             "steps": 500, "batch_size": 24, "lr": 0.014, "matrix_lr": 0.014, "momentum": 0.9,
-            "optimiser": "muon", "betas": (0.8, 0.99), "weight_decay": 0.0, "warmup": 10,
+            "optimizer": "muon", "betas": (0.8, 0.99), "weight_decay": 0.0, "warmup": 10,
             "precision": "bfloat16", "evaluate_every": 250, "checkpoint_every": 250,
+        },
+    },
+    "tales": {  # the model that ships; every field, since defaults may change and it does not
+        "model": {
+            "context": 64, "layers": 4, "heads": 4, "width": 128, "norm": "rms",
+            "placement": "pre", "positions": "rope", "ngrams": 1, "activation": "gelu",
+            "tied": False, "qk_norm": True, "start": "gpt2", "dropout": 0.15,
+        },
+        "training": {
+            "steps": 2500, "batch_size": 12, "lr": 0.004, "matrix_lr": 0.03, "optimizer": "muon",
+            "betas": (0.9, 0.99), "momentum": 0.95, "warmup": 20, "final": 0.0, "decay": "linear",
+            "weight_decay": 0.1, "clip": 1.0, "accumulate": 1, "precision": "bfloat16",
+            "compile": False, "evaluate_every": 250, "checkpoint_every": 500, "seed": 0,
         },
     },
     "gpu": {
         "model": {"context": 256, "layers": 6, "heads": 6, "width": 384, "dropout": 0.2, **MODERN},
         "training": {
-            "steps": 1500, "batch_size": 64, "lr": 0.01, "matrix_lr": 0.02, "optimiser": "muon",
+            "steps": 1500, "batch_size": 64, "lr": 0.01, "matrix_lr": 0.02, "optimizer": "muon",
             "warmup": 50, "precision": "bfloat16", "compile": True,
             "evaluate_every": 250, "checkpoint_every": 250,
         },
@@ -76,7 +91,7 @@ TRAINING = {
     "accumulate": "cut each batch into so many parts, where memory is short",
     "lr": "learning rate at its peak",
     "matrix_lr": "learning rate at its peak of the matrices between hidden layers",
-    "optimiser": "adamw, or muon for the hidden matrices and AdamW for the rest",
+    "optimizer": "adamw, or muon for the hidden matrices and AdamW for the rest",
     "warmup": "updates in which the learning rate rises to its peak",
     "final": "share of the peak that the learning rate falls towards",
     "weight_decay": "how much matrices shrink, a step, times the learning rate",
@@ -103,6 +118,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, OSError) as error:
         print(f"\nerror: {error}", file=sys.stderr)
         return 2
+
+
+def every_field(model: Mapping, training: Mapping) -> dict[str, dict]:
+    """Each field of a model and of its training, as JSON has it, so that no default decides.
+
+    vocab_size comes from the text, and the context of the training is the model's.
+    """
+    shape = dataclasses.asdict(GPTConfig(vocab_size=1, **model))
+    how = dataclasses.asdict(training_config(training, context=shape["context"]))
+    del shape["vocab_size"], how["context"]
+    return json.loads(json.dumps({"model": shape, "training": how}))
+
+
+def training_config(training: Mapping, **more) -> TrainingConfig:
+    """The training that fields describe which may come from JSON, where a tuple is a list."""
+    fields: dict[str, Any] = {
+        n: tuple(v) if isinstance(v, list) else v for n, v in {**training, **more}.items()
+    }
+    return TrainingConfig(**fields)
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -135,7 +169,7 @@ def make_parser() -> argparse.ArgumentParser:
         group = parser.add_argument_group(title)
         kinds = {field.name: field.type for field in dataclasses.fields(config)}
         for name, text in texts.items():
-            kind = kinds[name] if kinds[name] in (int, str) else float
+            kind = next((plain for plain in (int, str) if kinds[name] is plain), float)
             usual = " / ".join(str(_usual(name, preset)) for preset in PRESETS)
             group.add_argument(
                 f"--{name.replace('_', '-')}", type=kind, metavar=kind.__name__.upper(),
@@ -176,10 +210,11 @@ def _train(options: argparse.Namespace, us: Team) -> int:
         raise CheckpointError(f"the text {base['text']} is not the one that the run began with")
     tokenizer = corpus.CharTokenizer(text)
     shape = GPTConfig(vocab_size=len(tokenizer), **base["model"])
-    config = TrainingConfig(context=shape.context, **base["training"])
+    config = training_config(base["training"], context=shape.context)
     train_ids, validation_ids = corpus.split(tokenizer.encode(text))
     model = GPT(shape, generator=torch.Generator().manual_seed(config.seed)).to(us.device)
-    extra = base | {"vocab": list(tokenizer.vocab), "text_sha256": sha256}
+    extra = base | every_field(base["model"], base["training"])
+    extra |= {"vocab": list(tokenizer.vocab), "text_sha256": sha256}
     outcome = fit(
         model, train_ids, validation_ids, config, folder=options.out, resume=options.resume,
         extra=extra, progress=not options.quiet, team=us,
@@ -191,14 +226,13 @@ def _train(options: argparse.Namespace, us: Team) -> int:
 
 def _base(options: argparse.Namespace, before: checkpoints.Checkpoint | None) -> dict:
     """Text, model and training as plain values: the preset's or the run's, with what was given."""
+    base: dict[str, Any]
     if before is None:
         base = {"text": options.text or "tales", **PRESETS[options.preset]}
     else:
         if missing := {"text", "model", "training", "text_sha256"} - before.extra.keys():
             raise CheckpointError(f"{options.out} is of no run of this command: no {min(missing)}")
         base = {name: before.extra[name] for name in ("text", "model", "training")}
-        plain = base["training"].items()  # JSON has lists alone
-        base["training"] = {n: tuple(v) if isinstance(v, list) else v for n, v in plain}
         if options.text not in (None, base["text"]):
             raise ValueError(f"--text {options.text}: the run in {options.out} has {base['text']}")
     if Path(base["text"]).is_file():  # a run may be resumed from another folder

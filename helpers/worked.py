@@ -22,6 +22,11 @@ def number(value: float, digits: int = 3) -> str:
     return "0" if text == "-0" else text
 
 
+def superscript(number: int) -> str:
+    """A whole number set high, as in 10⁻⁷."""
+    return str(number).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
 def matrix(values: Num[np.ndarray, "..."] | Sequence, digits: int = 3) -> str:
     """A vector (as one row) or a matrix in LaTeX.
 

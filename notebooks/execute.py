@@ -15,7 +15,6 @@ import platform
 import re
 import socket
 import sys
-import tempfile
 import time
 from importlib.metadata import version
 from pathlib import Path
@@ -33,6 +32,7 @@ from nbclient.exceptions import (
 from nbformat.v4 import new_code_cell
 
 from helpers.explore import small_svg
+from helpers.files import write_text
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -279,20 +279,6 @@ def checked(notebook: nbformat.NotebookNode) -> dict:
     }
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a file that is there as a whole or not at all."""
-    handle, temporary = tempfile.mkstemp(
-        dir=path.parent, prefix=path.name, suffix=".part"
-    )
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    finally:
-        Path(temporary).unlink(missing_ok=True)
-
-
 def store(
     path: Path, notebook: nbformat.NotebookNode, device: str, seconds: float
 ) -> bool:
@@ -309,7 +295,7 @@ def store(
     changed = path.stem not in stamps or results(before) != results(
         notebook
     )
-    write_whole(path, nbformat.writes(notebook).rstrip("\n") + "\n")
+    write_text(path, nbformat.writes(notebook).rstrip("\n") + "\n")
     if changed:
         stamps[path.stem] = stamp(notebook, device, seconds)
     stamps[path.stem] |= checked(notebook)
@@ -321,7 +307,7 @@ def store(
     }
     said = json.dumps(kept, indent=2) + "\n"
     if not STAMPS.exists() or STAMPS.read_text("utf-8") != said:
-        write_whole(STAMPS, said)
+        write_text(STAMPS, said)
     return changed
 
 

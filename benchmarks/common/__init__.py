@@ -1,4 +1,4 @@
-"""What the scripts in this folder share: a chapter's own cells, and the form of stored results."""
+"""What the scripts in this folder share: the form of stored results."""
 
 import datetime
 import json
@@ -6,18 +6,10 @@ import platform
 from importlib.metadata import version
 from pathlib import Path
 
+from helpers.files import write_text
+
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "helpers" / "data" / "results"
-
-
-def cells_of(notebook: str, ids: tuple[str, ...], names: dict | None = None) -> dict:
-    """Run these cells of a chapter, in this order, on top of `names`; return what they define."""
-    path = ROOT / "notebooks" / f"{notebook}.ipynb"
-    cells = {cell["id"]: cell for cell in json.loads(path.read_text("utf-8"))["cells"]}
-    names = dict(names or {})
-    for ident in ids:
-        exec("".join(cells[ident]["source"]), names)
-    return names
 
 
 def about(script: str, seeds: list[int], **more) -> dict:
@@ -47,16 +39,9 @@ def store(name: str, part: str, result: dict) -> None:
         head = json.dumps({k: v for k, v in stored.items() if k != "settings"}, ensure_ascii=False)
         lines = ",\n".join(json.dumps(s, ensure_ascii=False) for s in stored["settings"])
         texts.append(f'"{label}": {head[:-1]}, "settings": [\n{lines}\n]}}')
-    _write_whole(path, "{" + ",\n".join(texts) + "}\n")
+    write_text(path, "{" + ",\n".join(texts) + "}\n")
 
 
 def store_table(name: str, table: dict) -> None:
     """Store `about` with "title", "claim", "columns" and "rows" in a file of its own."""
-    _write_whole(RESULTS / f"{name}.json", json.dumps(table, indent=1, ensure_ascii=False) + "\n")
-
-
-def _write_whole(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_suffix(".tmp")
-    unfinished.write_text(text, "utf-8")
-    unfinished.replace(path)
+    write_text(RESULTS / f"{name}.json", json.dumps(table, indent=1, ensure_ascii=False) + "\n")

@@ -3,30 +3,33 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import SupportsFloat
 
 import numpy as np
 from jaxtyping import Num
 
+from helpers.worked import superscript
+
 Result = float | int | str | Num[np.ndarray, "..."]
 
 DOCUMENTS = ("000", "001", "002", "003", "004")
-TYPOGRAPHY = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def number(x: float) -> str:
+def number(x: SupportsFloat) -> str:
     """Write a number as pages show it: whole ones whole, others with four significant digits.
 
     Returns text such as "8", "−0.3567", "9.306 × 10⁻⁶", "∞" or "nan".
     """
+    x = float(x)
     if np.isnan(x):
         return "nan"
     if np.isinf(x):
         return "∞" if x > 0 else "−∞"
-    if float(x).is_integer() and abs(x) < 1e9:
+    if x.is_integer() and abs(x) < 1e9:
         return f"{x:.0f}".replace("-", "−")
     mantissa, _, power = f"{x:.4g}".partition("e")
     mantissa = mantissa.replace("-", "−")
-    return f"{mantissa} × 10{str(int(power)).translate(TYPOGRAPHY)}" if power else mantissa
+    return f"{mantissa} × 10{superscript(int(power))}" if power else mantissa
 
 
 def shown(value: Result) -> str:

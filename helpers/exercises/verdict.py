@@ -157,7 +157,7 @@ def diagnosed(answer: object, bugs: dict[str, str], advice: str) -> None:
     """
     if not isinstance(answer, dict) or set(answer) != set(bugs):
         raise Wrong(f"Give a dictionary with an entry for each of {', '.join(bugs)}.")
-    still_open = [student for student in bugs if not str(answer[student]).strip()]
+    still_open = [name for name in bugs if not str(answer[name]).strip()]
     if len(still_open) == len(bugs):
         raise NotYet
     if still_open:
@@ -165,7 +165,7 @@ def diagnosed(answer: object, bugs: dict[str, str], advice: str) -> None:
     unknown = sorted({str(bug) for bug in answer.values()} - set(bugs.values()))
     if unknown:
         raise Wrong(f"{unknown[0]!r} is not one of the {len(bugs)} mistakes on the list.")
-    right = [student for student, bug in bugs.items() if answer[student] == bug]
+    right = [name for name, bug in bugs.items() if answer[name] == bug]
     if len(right) < len(bugs):
         names = f" ({', '.join(right)})" if right else ""
         raise Wrong(f"{len(right)} of the {len(bugs)} are right{names}. {advice}")

@@ -10,15 +10,4 @@ from helpers.explore.page import small_svg, static
 from helpers.explore.predictions import Curve, Prediction, predict
 from helpers.explore.runs import live
 from helpers.explore.sliders import Explorer, Slider, explore
-
-__all__ = [
-    "Curve",
-    "Explorer",
-    "Prediction",
-    "Slider",
-    "explore",
-    "live",
-    "predict",
-    "small_svg",
-    "static",
-]
+from helpers.explore.source import source

@@ -40,7 +40,7 @@ def _shorter(match: re.Match) -> str:
 
 def size_of(svg: str) -> tuple[int, int]:
     """Width and height in CSS pixels; matplotlib writes a view box in points."""
-    width, height = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg).groups()
+    [(width, height)] = re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)[:1]
     return round(float(width) * 4 / 3), round(float(height) * 4 / 3)
 
 

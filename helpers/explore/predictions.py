@@ -4,7 +4,8 @@ import hashlib
 import itertools
 import json
 import math
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 
 import ipywidgets
 from IPython.display import display
@@ -42,28 +43,29 @@ def predict(
     if sum((choices is not None, number, curve is not None)) != 1:
         raise ValueError("give exactly one of choices=[…], number=True and curve=Curve(…)")
     replies = dict(wrong or {})
+    prediction: Prediction
     if choices is not None:
-        unanswered = [choice for choice in choices if choice not in replies]
-        stray = [reply for reply in replies if reply not in choices]
-        if len(unanswered) != 1 or stray:
-            raise ValueError(
-                "wrong must hold a reply to every choice but the right one: "
-                f"without a reply are {unanswered}, not among the choices {stray}"
-            )
-    prediction = Prediction(question, choices, curve, replies)
+        prediction = Choice(question, choices, replies)
+    else:
+        prediction = Sketch(question, curve, replies) if curve else Number(question, replies)
     prediction.show()
     return prediction
 
 
-class Prediction:
-    """A question put to the reader; ``guess`` is None until they lock one."""
+class Prediction(ABC):
+    """A question put to the reader; ``guess`` is None until they lock one.
 
-    def __init__(self, question, choices, curve: Curve | None, replies: dict):
-        self.question, self.choices, self.curve, self.replies = question, choices, curve, replies
-        self.kind = "choice" if choices is not None else "curve" if curve else "number"
+    What the three kinds have in common: how they are asked, locked and revealed, on the page and
+    in a kernel. A kind says which inputs it has, how it draws a result, and what answer it takes.
+    """
+
+    kind: str
+
+    def __init__(self, question: str, replies: Mapping | None = None):
+        self.question, self.replies = question, dict(replies or {})
         self.key = "p" + hashlib.sha256(question.encode()).hexdigest()[:8]
         self.guess = None
-        self._when_locked = []
+        self._when_locked: list[Callable[[], None]] = []
 
     def show(self) -> None:
         """Display the question and its form."""
@@ -99,34 +101,199 @@ class Prediction:
         """Take the guess; it cannot be changed afterwards."""
         if self.guess is None:
             self.guess = guess
-            for tell in self._when_locked:
-                tell()
+            for show_result in self._when_locked:
+                show_result()
 
     def reply(self, answer) -> str:
         """What to say to the guess that was locked, given the result."""
-        if self.kind == "curve":
-            return SAID["curve"]
-        if self.kind == "choice":
-            right = self.guess == answer
-            reply = self.replies.get(self.guess, "")
-        else:
-            right = _near(self.guess, answer)
-            reply = next((r for n, r in self.replies.items() if _near(self.guess, n)), "")
-        verdict = SAID["right"] if right else reply or SAID["other"]
-        guess = f"“{self.guess}”" if self.kind == "choice" else self._say(self.guess)
-        return f"{SAID['guessed']} {guess}. {verdict}"
+        replies = (r for mistake, r in self.replies.items() if self._same(self.guess, mistake))
+        verdict = next(replies, "") or SAID["other"]
+        if self._same(self.guess, answer):
+            verdict = SAID["right"]
+        return f"{SAID['guessed']} {self._quoted(self.guess)}. {verdict}"
+
+    # -- what a kind of prediction is
+
+    @abstractmethod
+    def _checked(self, answer):
+        """The answer as it is stored. Raises ValueError where it has not the form asked for."""
+
+    @abstractmethod
+    def _fields(self) -> str:
+        """The inputs of the form on the page."""
+
+    @abstractmethod
+    def _inputs(self) -> tuple[list[ipywidgets.Widget], Callable[[], object], list]:
+        """Inputs in a kernel, what reads them (None where nothing is given), what stands above."""
+
+    def _say(self, answer) -> str:
+        return shown(answer)
+
+    def _quoted(self, guess) -> str:
+        return self._say(guess)
+
+    def _same(self, guess, answer) -> bool:
+        return guess == answer
+
+    def _plain(self) -> str:
+        return f"Predict. {self.question}"
+
+    def _drawn(self, answer, guess=None) -> str:
+        """The result in words or as a drawing, which may have the guess in it."""
+        return f"<p><b>Result:</b> {text(self._say(answer))}</p>"
+
+    def _read_out(self, answer) -> str:
+        """What a screen reader says of a result that is drawn alone."""
+        return ""
+
+    # -- on the page
+
+    def _form(self) -> str:
+        return (
+            f'<form class="predict" method="dialog" data-key="{self.key}" data-kind="{self.kind}" '
+            f'autocomplete="off"><fieldset><legend><b>Predict.</b> {text(self.question)}</legend>'
+            f"{self._fields()}</fieldset>"
+            '<p class="predict-actions"><button type="submit">Lock my guess</button> '
+            '<span class="predict-locked" role="status"></span></p></form>'
+        )
+
+    def _result(self, answer, because: str) -> str:
+        script = {"answer": answer, "close": CLOSE, "said": SAID}
+        script["replies"] = {str(key): text(reply) for key, reply in self.replies.items()}
+        why = f"<p>{text(because)}</p>" if because else ""
+        return (
+            f'<details class="reveal" data-key="{self.key}" data-kind="{self.kind}" '
+            f'data-told="{attribute(json.dumps(script, ensure_ascii=False))}">'
+            '<summary>Show the result</summary><p class="reveal-guess" role="status"></p>'
+            f"{self._drawn(answer)}{self._read_out(answer)}{why}</details>"
+        )
+
+    # -- in a kernel
+
+    def _form_widget(self) -> ipywidgets.Widget:
+        question = ipywidgets.HTML(f"<b>Predict.</b> {text(self.question)}")
+        inputs, read, above = self._inputs()
+        button = ipywidgets.Button(description="Lock my guess", button_style="primary")
+
+        def pressed(_):
+            if read() is None:
+                button.description = "Answer first"
+                return
+            self.lock(read())
+            for field in [*inputs, button]:
+                field.disabled = True
+            button.description = "Locked"
+
+        button.on_click(pressed)
+        return ipywidgets.VBox([question, *above, *inputs, button])
+
+    def _result_widget(self, answer, because: str) -> ipywidgets.Widget:
+        result = ipywidgets.HTML("<i>Lock a guess above, or show the result without one.</i>")
+        button = ipywidgets.Button(description="Show the result")
+        box = ipywidgets.VBox([result, button])
+
+        def open_it(_=None):
+            result.value = self._verdict(answer, because)
+            box.children = [result]
+
+        button.on_click(open_it)
+        self._when_locked.append(open_it)
+        if self.guess is not None:
+            open_it()
+        return box
+
+    def _verdict(self, answer, because: str) -> str:
+        reply = "" if self.guess is None else f"<p>{text(self.reply(answer))}</p>"
+        why = f"<p>{text(because)}</p>" if because else ""
+        return reply + self._drawn(answer, self.guess) + why
+
+
+class Choice(Prediction):
+    """A choice among named answers. Raises ValueError unless all but one have a reply."""
+
+    kind = "choice"
+
+    def __init__(self, question: str, choices: Sequence[str], replies: Mapping | None = None):
+        super().__init__(question, replies)
+        self.choices = choices
+        unanswered = [choice for choice in choices if choice not in self.replies]
+        stray = [reply for reply in self.replies if reply not in choices]
+        if len(unanswered) != 1 or stray:
+            raise ValueError(
+                "wrong must hold a reply to every choice but the right one: "
+                f"without a reply are {unanswered}, not among the choices {stray}"
+            )
 
     def _checked(self, answer):
-        if self.kind == "choice":
-            if answer not in self.choices:
-                raise ValueError(f"answer must be one of {list(self.choices)}, got {answer!r}")
-            if answer in self.replies:
-                raise ValueError(f"the result is {answer!r}, which wrong calls a mistake")
-            return answer
-        if self.kind == "number":
-            if not math.isfinite(answer):
-                raise ValueError(f"answer must be a finite number, got {answer}")
-            return _rounded(float(answer))
+        if answer not in self.choices:
+            raise ValueError(f"answer must be one of {list(self.choices)}, got {answer!r}")
+        if answer in self.replies:
+            raise ValueError(f"the result is {answer!r}, which wrong calls a mistake")
+        return answer
+
+    def _quoted(self, guess) -> str:
+        return f"“{guess}”"
+
+    def _plain(self) -> str:
+        return "\n".join([super()._plain(), *(f"- {choice}" for choice in self.choices)])
+
+    def _fields(self) -> str:
+        return "".join(
+            f'<label><input type="radio" name="{self.key}" value="{attribute(choice)}" required> '
+            f"<span>{text(choice)}</span></label>"
+            for choice in self.choices
+        )
+
+    def _inputs(self):
+        layout = {"width": "max-content"}
+        field = ipywidgets.RadioButtons(options=self.choices, index=None, layout=layout)
+        return [field], lambda: field.value, []
+
+
+class Number(Prediction):
+    """A number, right within a tenth."""
+
+    kind = "number"
+
+    def _checked(self, answer):
+        if not math.isfinite(answer):
+            raise ValueError(f"answer must be a finite number, got {answer}")
+        return _rounded(float(answer))
+
+    def _same(self, guess, answer) -> bool:
+        return abs(guess - answer) <= CLOSE * (abs(answer) or 1)
+
+    def _drawn(self, answer, guess=None) -> str:
+        numbers = [answer, 0.0, *(float(mistake) for mistake in self.replies)]
+        low, high = min(numbers), max(numbers)
+        room = 0.15 * (high - low or 1.0)
+        return super()._drawn(answer) + number_line(low - room, high + room, answer, guess)
+
+    def _fields(self) -> str:
+        return (
+            '<label><span>Your guess:</span> <input type="number" step="any" '
+            'inputmode="decimal" required></label>'
+        )
+
+    def _inputs(self):
+        field = ipywidgets.Text(placeholder="a number")
+        return [field], lambda: _parsed(field.value), []
+
+
+class Sketch(Prediction):
+    """One or more curves, sketched point by point; there is no right and wrong."""
+
+    kind = "curve"
+
+    def __init__(self, question: str, curve: Curve, replies: Mapping | None = None):
+        super().__init__(question, replies)
+        self.curve = curve
+
+    def reply(self, answer) -> str:
+        """What the lines of the drawing are."""
+        return SAID["curve"]
+
+    def _checked(self, answer):
         if set(answer) != set(self.curve.names) or any(
             len(answer[name]) != len(self.curve.x) for name in answer
         ):
@@ -140,39 +307,15 @@ class Prediction:
         return rounded
 
     def _say(self, answer) -> str:
-        if self.kind == "curve":
-            return "; ".join(f"{name}: {', '.join(map(shown, y))}" for name, y in answer.items())
-        return answer if self.kind == "choice" else shown(answer)
+        return "; ".join(f"{name}: {', '.join(map(shown, y))}" for name, y in answer.items())
 
-    def _plain(self) -> str:
-        return "\n".join([f"Predict. {self.question}", *(f"- {c}" for c in self.choices or ())])
+    def _drawn(self, answer, guess=None) -> str:
+        return plot_of(self.curve, truth=answer, guess=guess or {})
 
-    # -- on the page
+    def _read_out(self, answer) -> str:
+        return f'<p class="visually-hidden">{text(self._say(answer))}</p>'
 
-    def _form(self) -> str:
-        fields = {"choice": self._choices, "number": self._number, "curve": self._sketch}
-        return (
-            f'<form class="predict" method="dialog" data-key="{self.key}" data-kind="{self.kind}" '
-            f'autocomplete="off"><fieldset><legend><b>Predict.</b> {text(self.question)}</legend>'
-            f"{fields[self.kind]()}</fieldset>"
-            '<p class="predict-actions"><button type="submit">Lock my guess</button> '
-            '<span class="predict-locked" role="status"></span></p></form>'
-        )
-
-    def _choices(self) -> str:
-        return "".join(
-            f'<label><input type="radio" name="{self.key}" value="{attribute(choice)}" required> '
-            f"<span>{text(choice)}</span></label>"
-            for choice in self.choices
-        )
-
-    def _number(self) -> str:
-        return (
-            '<label><span>Your guess:</span> <input type="number" step="any" '
-            'inputmode="decimal" required></label>'
-        )
-
-    def _sketch(self) -> str:
+    def _fields(self) -> str:
         low, high = self.curve.y
         first = self._first_sketch()
         rows = "".join(
@@ -197,61 +340,7 @@ class Prediction:
         flat = zip(self.curve.names, heights, strict=True)
         return {name: [height] * len(self.curve.x) for name, height in flat}
 
-    def _result(self, answer, because: str) -> str:
-        told = {"answer": answer, "close": CLOSE, "said": SAID}
-        told["replies"] = {str(key): text(reply) for key, reply in self.replies.items()}
-        said = "" if self.kind == "curve" else f"<p><b>Result:</b> {text(self._say(answer))}</p>"
-        drawn = ""
-        if self.kind == "number":
-            drawn = self._line(answer)
-        elif self.kind == "curve":
-            values = f'<p class="visually-hidden">{text(self._say(answer))}</p>'
-            drawn = plot_of(self.curve, truth=answer, guess={}) + values
-        why = f"<p>{text(because)}</p>" if because else ""
-        return (
-            f'<details class="reveal" data-key="{self.key}" data-kind="{self.kind}" '
-            f'data-told="{attribute(json.dumps(told, ensure_ascii=False))}">'
-            "<summary>Show the result</summary>"
-            f'<p class="reveal-guess" role="status"></p>{said}{drawn}{why}</details>'
-        )
-
-    def _line(self, answer: float, guess: float | None = None) -> str:
-        numbers = [answer, 0.0, *(float(n) for n in self.replies)]
-        low, high = min(numbers), max(numbers)
-        room = 0.15 * (high - low or 1.0)
-        return number_line(low - room, high + room, answer, guess)
-
-    # -- in a kernel
-
-    def _form_widget(self) -> ipywidgets.Widget:
-        question = ipywidgets.HTML(f"<b>Predict.</b> {text(self.question)}")
-        inputs, read, sketch = self._inputs()
-        button = ipywidgets.Button(description="Lock my guess", button_style="primary")
-
-        def pressed(_):
-            if read() is None:
-                button.description = "Answer first"
-                return
-            self.lock(read())
-            for field in [*inputs, button]:
-                field.disabled = True
-            button.description = "Locked"
-
-        button.on_click(pressed)
-        shown = (
-            [question, *inputs, button] if sketch is None else [question, sketch, *inputs, button]
-        )
-        return ipywidgets.VBox(shown)
-
     def _inputs(self):
-        if self.kind == "choice":
-            field = ipywidgets.RadioButtons(
-                options=self.choices, index=None, layout={"width": "max-content"}
-            )
-            return [field], lambda: field.value, None
-        if self.kind == "number":
-            field = ipywidgets.Text(placeholder="a number")
-            return [field], lambda: _parsed(field.value), None
         low, high = self.curve.y
         first = self._first_sketch()
         fields = [
@@ -278,40 +367,11 @@ class Prediction:
         for field in fields:
             field.observe(redraw, "value")
         redraw()
-        return fields, read, sketch
-
-    def _result_widget(self, answer, because: str) -> ipywidgets.Widget:
-        shown = ipywidgets.HTML("<i>Lock a guess above, or show the result without one.</i>")
-        button = ipywidgets.Button(description="Show the result")
-        box = ipywidgets.VBox([shown, button])
-
-        def open_it(_=None):
-            shown.value = self._verdict(answer, because)
-            box.children = [shown]
-
-        button.on_click(open_it)
-        self._when_locked.append(open_it)
-        if self.guess is not None:
-            open_it()
-        return box
-
-    def _verdict(self, answer, because: str) -> str:
-        parts = [] if self.guess is None else [f"<p>{text(self.reply(answer))}</p>"]
-        if self.kind == "curve":
-            parts.append(plot_of(self.curve, truth=answer, guess=self.guess or {}))
-        else:
-            parts.append(f"<p><b>Result:</b> {text(self._say(answer))}</p>")
-        if self.kind == "number":
-            parts.append(self._line(answer, self.guess))
-        return "".join([*parts, f"<p>{text(because)}</p>" if because else ""])
+        return fields, read, [sketch]
 
 
 def _rounded(value: float) -> float:
     return float(f"{value:.3g}")
-
-
-def _near(guess: float, number: float) -> bool:
-    return abs(guess - number) <= CLOSE * (abs(number) or 1)
 
 
 def _parsed(words: str) -> float | None:

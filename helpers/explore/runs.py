@@ -19,7 +19,8 @@ def live(draw: Callable[[list], Figure], *, seconds: float = 1.0) -> Iterator[Ca
     ``on_record``), and ``draw(values)`` draws all of them so far, at most once in so many
     seconds, and once more at the end. With ``BOOK_STATIC=1`` it is drawn at the end alone.
     """
-    values, handle, due = [], None, 0.0
+    values: list = []
+    handle, due = None, 0.0
 
     def show() -> None:
         nonlocal handle

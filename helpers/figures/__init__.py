@@ -1,4 +1,4 @@
-"""The book's drawings: ``draw_*`` functions, one module a chapter, and the style they share."""
+"""Drawings that chapters share, and the style of all; a chapter's own stand in its folder."""
 
 from importlib.resources import files
 

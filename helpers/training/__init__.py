@@ -4,7 +4,7 @@
     from helpers.training import TrainingConfig, fit             a model of token ids, with all
                                                                  that a long run needs
 
-`loop` is the first of these; `fit` puts together `config`, `schedule`, `optimisers`,
+`loop` is the first of these; `fit` puts together `config`, `schedule`, `optimizers`,
 `checkpoints` and `processes`.
 """
 
@@ -12,17 +12,3 @@ from helpers.training.checkpoints import Checkpoint, CheckpointError
 from helpers.training.config import TrainingConfig
 from helpers.training.fit import Outcome, StepRecord, fit
 from helpers.training.loop import Loss, Pairs, Record, evaluate, train
-
-__all__ = [
-    "Checkpoint",
-    "CheckpointError",
-    "Loss",
-    "Outcome",
-    "Pairs",
-    "Record",
-    "StepRecord",
-    "TrainingConfig",
-    "evaluate",
-    "fit",
-    "train",
-]

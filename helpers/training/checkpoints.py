@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import safetensors.torch
 import torch
@@ -23,7 +24,7 @@ from torch import Tensor, nn
 FORMAT, VERSION = "transformers-worked-out checkpoint", 1
 TENSORS, REST = "tensors.safetensors", "checkpoint.json"
 NAME, PARTIAL = "checkpoint-", ".partial-"
-TENSOR_PARTS = ("model", "optimiser", "generators")
+TENSOR_PARTS = ("model", "optimizer", "generators")
 JSON_TYPES = {
     "step": int, "config": dict, "records": list, "data_sha256": str, "extra": dict,
 }  # fmt: skip
@@ -37,14 +38,14 @@ class CheckpointError(ValueError):
 class Checkpoint:
     """All that a run needs in order to go on as if it had never stopped.
 
-    step: updates made so far. model, optimiser: tensors by name. generators: the state of each
+    step: updates made so far. model, optimizer: tensors by name. generators: the state of each
     generator of random numbers, uint8. config, records, extra: what JSON can hold; records is
     one dict for each step so far. data_sha256: of the training text.
     """
 
     step: int
     model: dict[str, Tensor]
-    optimiser: dict[str, Tensor] = field(default_factory=dict)
+    optimizer: dict[str, Tensor] = field(default_factory=dict)
     generators: dict[str, Tensor] = field(default_factory=dict)
     config: dict = field(default_factory=dict)
     records: list[dict] = field(default_factory=list)
@@ -94,18 +95,6 @@ def every(folder: Path) -> list[Path]:
     if not Path(folder).is_dir():
         return []
     return sorted(path for path in Path(folder).glob(f"{NAME}[0-9]*") if path.is_dir())
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file that is there as a whole or not at all. Raises OSError."""
-    partial = path.with_name(f"{PARTIAL}{path.name}")
-    try:
-        _write(partial, data)
-        os.replace(partial, path)
-    except OSError:
-        partial.unlink(missing_ok=True)
-        raise
-    _settle(path.parent)
 
 
 def _packed(checkpoint: Checkpoint) -> tuple[bytes, bytes]:
@@ -206,7 +195,7 @@ def load(path: Path) -> Checkpoint:
         tensors = safetensors.torch.load(data)
     except (SafetensorError, ValueError, KeyError) as error:
         raise CheckpointError(f"{path / TENSORS} is no safetensors file: {error}") from error
-    parts = {part: {} for part in TENSOR_PARTS}
+    parts: dict[str, Any] = {part: {} for part in TENSOR_PARTS}
     for name, tensor in tensors.items():
         part, _, rest_of_name = name.partition("/")
         if part not in parts:
@@ -278,7 +267,7 @@ def restore_model(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
             tensor.copy_(tensors[name])
 
 
-def check_config(found: Mapping, config: object) -> None:
+def check_config(found: Mapping, config: Any) -> None:
     """Raise CheckpointError naming each field in which a stored configuration is another one."""
     wanted = json.loads(json.dumps(asdict(config)))
     differ = [

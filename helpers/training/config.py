@@ -8,7 +8,7 @@ import torch
 from helpers.training import schedule
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
-OPTIMISERS = ("adamw", "muon")
+OPTIMIZERS = ("adamw", "muon")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,7 @@ class TrainingConfig:
     context: int = 64
     lr: float = 1e-3
     matrix_lr: float | None = None
-    optimiser: str = "adamw"
+    optimizer: str = "adamw"
     betas: tuple[float, float] = (0.9, 0.99)
     momentum: float = 0.95
     warmup: int = 0
@@ -62,7 +62,7 @@ class TrainingConfig:
             raise ValueError(
                 f"betas={self.betas} and momentum={self.momentum} must each lie in [0, 1)"
             )
-        for name, allowed in (("optimiser", OPTIMISERS), ("precision", tuple(DTYPES))):
+        for name, allowed in (("optimizer", OPTIMIZERS), ("precision", tuple(DTYPES))):
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name}={getattr(self, name)!r} must be one of {allowed}")
         if self.batch_size % self.accumulate:

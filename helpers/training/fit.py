@@ -11,6 +11,7 @@ from contextlib import closing, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -18,12 +19,13 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
-from helpers import corpus
+from helpers import corpus, files
+from helpers.modes import in_mode
 from helpers.training import checkpoints
 from helpers.training.checkpoints import Checkpoint, CheckpointError
 from helpers.training.config import DTYPES, TrainingConfig
-from helpers.training.loop import in_mode, summed_loss
-from helpers.training.optimisers import MUON_LR, Muon, Together, adamw, hidden_matrices
+from helpers.training.loop import summed_loss
+from helpers.training.optimizers import MUON_LR, Muon, Together, adamw, hidden_matrices
 from helpers.training.processes import Team, held_back
 
 RECORDS = "records.jsonl"
@@ -105,29 +107,29 @@ def fit(
     return Outcome(records=tuple(run.records), interrupted=run.step < config.steps)
 
 
-def make_optimiser(model: nn.Module, config: TrainingConfig) -> Together:
+def make_optimizer(model: nn.Module, config: TrainingConfig) -> Together:
     """AdamW for all that is trained, or Muon for the hidden matrices and AdamW for the rest.
 
     Hidden matrices that have a learning rate of their own have an AdamW of their own.
     Raises ValueError where they are asked for and the model has none.
     """
     named = {name: p for name, p in model.named_parameters() if p.requires_grad}
-    apart = config.optimiser == "muon" or config.matrix_lr is not None
+    apart = config.optimizer == "muon" or config.matrix_lr is not None
     hidden = hidden_matrices(model) & named.keys() if apart else frozenset()
     if apart and not hidden:
         asked = (
-            "optimiser='muon'" if config.optimiser == "muon" else f"matrix_lr={config.matrix_lr}"
+            "optimizer='muon'" if config.optimizer == "muon" else f"matrix_lr={config.matrix_lr}"
         )
         raise ValueError(f"{asked} needs a model with linear maps between hidden layers")
     matrices = {name: p for name, p in named.items() if name in hidden}
     rest = {name: p for name, p in named.items() if name not in hidden}
-    options = {"betas": config.betas, "weight_decay": config.weight_decay}
+    options: dict[str, Any] = {"betas": config.betas, "weight_decay": config.weight_decay}
     parts: list[torch.optim.Optimizer] = [adamw(rest, lr=config.lr, **options)] if rest else []
-    if hidden and config.optimiser == "adamw":
-        parts.append(adamw(matrices, lr=config.matrix_lr, **options))
+    lr = MUON_LR if config.matrix_lr is None else config.matrix_lr
+    if hidden and config.optimizer == "adamw":
+        parts.append(adamw(matrices, lr=lr, **options))
     elif hidden:
         options = {"momentum": config.momentum, "weight_decay": config.weight_decay}
-        lr = MUON_LR if config.matrix_lr is None else config.matrix_lr
         parts.append(Muon(matrices.values(), lr=lr, dtype=DTYPES[config.precision], **options))
     return Together(named, *parts)
 
@@ -143,7 +145,7 @@ class _Run:
         self.generator = torch.Generator().manual_seed(config.seed)
         sizes = {"batch_size": config.batch_size, "context": config.context}
         self.batches = corpus.batches(self.train_ids, generator=self.generator, **sizes)
-        self.optimiser = make_optimiser(model, config)
+        self.optimizer = make_optimizer(model, config)
         self.trained = [p for p in model.parameters() if p.requires_grad]
         self.shared = team.wrap(model)
         self.forward = torch.compile(self.shared) if config.compile else self.shared
@@ -162,11 +164,11 @@ class _Run:
             for every in (self.config.evaluate_every, self.config.checkpoint_every)
         )
         read_every = 1 if self.device.type in WATCHED else READ_EVERY
-        self.optimiser.scale(self.config.share(self.step))
+        self.optimizer.scale(self.config.share(self.step))
         with self.team.guard():
             self.unread.append(self.gradients())
         fresh = self.read(stop()) if evaluates or saves or self.is_due(read_every) else []
-        self.optimiser.step()
+        self.optimizer.step()
         self.step += 1
         self.seconds += time.perf_counter() - began
         validation = self.evaluate() if evaluates else None
@@ -183,7 +185,7 @@ class _Run:
         parts = self.config.accumulate
         x_BT, y_BT = (self.team.rows(whole) for whole in next(self.batches))
         pairs = list(zip(x_BT.chunk(parts), y_BT.chunk(parts), strict=True))
-        self.optimiser.zero_grad()
+        self.optimizer.zero_grad()
         loss = torch.zeros((), device=self.device)
         with _seeded(self.config.seed, self.step, self.team.rank, self.device):
             for part, (x, y) in enumerate(pairs, start=1):
@@ -250,10 +252,8 @@ class _Run:
         elif self.team.leads and (found := checkpoints.every(folder)):
             raise ValueError(f"{found[-1]} is of another run: resume it, or take another folder")
         if self.team.leads:
-            with _told(folder):
-                folder.mkdir(parents=True, exist_ok=True)
-                lines = "".join(map(_line, self.records))
-                checkpoints.write_whole(folder / RECORDS, lines.encode())
+            with _named(folder):
+                files.write_text(folder / RECORDS, "".join(map(_line, self.records)))
                 self.lines = open(folder / RECORDS, "a", encoding="utf-8")  # noqa: SIM115
 
     def take_up(self, checkpoint: Checkpoint) -> None:
@@ -264,7 +264,7 @@ class _Run:
         try:
             records = [StepRecord(**record) for record in checkpoint.records]
             self.generator.set_state(checkpoint.generators["batches"])
-            self.optimiser.load_state_dict(checkpoint.optimiser)
+            self.optimizer.load_state_dict(checkpoint.optimizer)
         except (KeyError, TypeError, RuntimeError, ValueError) as error:
             raise CheckpointError(f"the checkpoint does not fit this run: {error}") from error
         if [record.step for record in records] != list(range(checkpoint.step)):
@@ -285,7 +285,7 @@ class _Run:
         checkpoint = Checkpoint(
             step=self.step,
             model=checkpoints.model_tensors(self.model),
-            optimiser=self.optimiser.state_dict(),
+            optimizer=self.optimizer.state_dict(),
             generators={"batches": self.generator.get_state()},
             config=asdict(self.config),
             records=[asdict(record) for record in self.records],
@@ -305,8 +305,8 @@ class _Run:
             of_this_step = validation if record.step == self.step - 1 else None
             whole = replace(record, validation=of_this_step, seconds=self.seconds)
             self.records.append(whole)
-            if self.lines is not None:
-                with _told(self.folder):
+            if self.lines is not None and self.folder is not None:
+                with _named(self.folder):
                     self.lines.write(_line(whole))
                     self.lines.flush()
             if self.on_record is not None and self.team.leads:
@@ -402,7 +402,7 @@ def _interrupts(*, alone: bool) -> Iterator[Callable[[], bool]]:
 
 
 @contextmanager
-def _told(folder: Path) -> Iterator[None]:
+def _named(folder: Path) -> Iterator[None]:
     """Say of an OSError what could not be written."""
     try:
         yield

@@ -1,13 +1,14 @@
 """The plain training loop, for any module and any loss, and the measurement over a whole split."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+
+from helpers.modes import in_mode
 
 Loss = Callable[[Tensor, Tensor], Tensor]  # (what the module gives, target) -> a scalar
 Pairs = Iterable[tuple[Tensor, Tensor]]  # (input, target)
@@ -94,18 +95,6 @@ def _one_number(loss: Tensor) -> Float[Tensor, ""]:
     if loss.ndim:
         raise ValueError(f"loss gave shape {tuple(loss.shape)}; one number is needed")
     return loss
-
-
-@contextmanager
-def in_mode(module: nn.Module, *, training: bool) -> Iterator[None]:
-    """Put all of `module` in one mode, and each part back in its own afterwards."""
-    before = [(part, part.training) for part in module.modules()]
-    module.train(training)
-    try:
-        yield
-    finally:
-        for part, mode in before:
-            part.training = mode
 
 
 def _gradient_norm(module: nn.Module) -> float:

@@ -78,8 +78,7 @@ class Team:
 
 def held_back(model: nn.Module) -> AbstractContextManager:
     """A context in which gradients are gathered here and not yet averaged over processes."""
-    is_wrapped = isinstance(model, DistributedDataParallel)
-    return model.no_sync() if is_wrapped else nullcontext()
+    return model.no_sync() if isinstance(model, DistributedDataParallel) else nullcontext()
 
 
 @contextmanager

@@ -1,0 +1,47 @@
+"""Measure again what a chapter stores: its own ``measure`` with the long settings.
+
+``python benchmarks/chapters.py 09 [part …]`` writes these parts of chapter 9's stored results,
+``helpers/data/results/09_prenorm_vs_postnorm.json``; without parts all of them, without a number
+all chapters. ``PARTS`` in a chapter's ``measure.py`` has a function for each part; it gives its
+``seeds``, its ``settings`` with their runs, and whatever else is worth keeping.
+"""
+
+import argparse
+
+import torch
+from common import about, store
+
+from helpers.chapters import CHAPTERS, Chapter
+
+
+def measured(chapter: Chapter, parts: list[str]) -> None:
+    """Measure these parts of a chapter, or all of them, and store each as soon as it is there."""
+    measure = chapter.module("measure")
+    known = getattr(measure, "PARTS", {})
+    if unknown := set(parts) - set(known):
+        raise SystemExit(f"chapter {chapter.number} measures {', '.join(known)}, "
+                         f"not {', '.join(sorted(unknown))}")  # fmt: skip
+    for part in parts or known:
+        found = known[part]()
+        made = about(__file__, found["seeds"])
+        made["script"] += f" {chapter.stem[:2]} {part}"
+        store(chapter.stem, part, made | found)
+
+
+def main() -> None:
+    """Read the command line and measure."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("chapter", nargs="?", help="two digits, such as 09; all without it")
+    parser.add_argument("parts", nargs="*", help="parts of the chapter; all without any")
+    chosen = parser.parse_args()
+    torch.set_num_threads(1)
+    known = [c for c in CHAPTERS if chosen.chapter in (None, c.stem[:2])]
+    if not known:
+        parser.error(f"chapter must be one of {', '.join(c.stem[:2] for c in CHAPTERS)}, "
+                     f"got {chosen.chapter!r}")  # fmt: skip
+    for chapter in known:
+        measured(chapter, chosen.parts)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,231 @@
+"""Checks for chapter 02, similarity geometry."""
+
+import re
+
+import numpy as np
+from jaxtyping import Float
+
+from helpers.exercises.verdict import (
+    Wrong,
+    array,
+    call,
+    close,
+    diagnosed,
+    exercise,
+    explained,
+    numbers,
+)
+from helpers.exercises.verdict import check as check
+
+NAMES = ("brook", "river", "pond", "lake", "sand")
+POINTS = np.array([[2.0, 1.0], [8.0, 6.0], [4.0, 4.0], [-1.0, 5.0], [-3.0, -4.0]])
+Given = Float[np.ndarray, "3 3"]
+BUGS = {
+    "Ada": "divided by one length only",
+    "Ben": "columns made length 1, not rows",
+    "Cleo": "divided by squared lengths",
+    "Dan": "centred the rows' cloud first",
+}
+
+
+def _unit(x: Float[np.ndarray, "N C"], axis: int = 1) -> Float[np.ndarray, "N C"]:
+    return x / np.linalg.norm(x, axis=axis, keepdims=True)
+
+
+@exercise("02.1")
+def _cosines(answer) -> None:
+    for seed, (n, width) in enumerate(((6, 3), (4, 9))):
+        rng = np.random.default_rng(seed)
+        query, table = 3 * rng.standard_normal(width), rng.standard_normal((n, width))
+        found = array(call(answer, query.copy(), table.copy()), (n,), "The result")
+        dots, lengths, own = table @ query, np.linalg.norm(table, axis=1), np.linalg.norm(query)
+        if close(found, dots / lengths / own):
+            continue
+        raise Wrong(_what_is_wrong_with_cosines(found, dots, lengths, own))
+
+
+def _what_is_wrong_with_cosines(found, dots, lengths, own) -> str:
+    if close(found, dots):
+        return "These are dot products: both lengths are still in them."
+    if close(found, dots / own):
+        return "The lengths of the rows were not divided out."
+    if close(found, dots / lengths):
+        return "The length of the query was not divided out: the order is right, the size is not."
+    if close(found, dots / (lengths * own) ** 2):
+        return "The squares of the lengths were divided by, not the lengths."
+    if close(found, 1 - dots / lengths / own):
+        return "This is one less the cosine: a distance, small where vectors are alike."
+    if close(found, np.arccos(np.clip(dots / lengths / own, -1, 1))):
+        return "These are the angles themselves."
+    if close(found, dots / np.linalg.norm(lengths) / own):
+        return "One length was taken for the whole table; each row has its own. Mind the axis."
+    if np.abs(found).max() > 1 + 1e-9:
+        return f"No cosine is larger than 1 in size; yours goes up to {np.abs(found).max():.2f}."
+    return "The shape is right, the numbers are not."
+
+
+@exercise("02.2")
+def _distances(answer) -> None:
+    table = np.random.default_rng(3).standard_normal((5, 3))
+    more = np.nextafter(2.0, 3.0)  # rounding: a dot product larger than both squares
+    almost = np.array([[2.0, more, 0.0], [more, 2.0, 0.0], [0.0, 0.0, 3.0]])
+    far = np.array([[0.0, 0.0, 5.0], [0.0, 0.0, 5.0], [5.0, 5.0, 0.0]]) ** 0.5
+    exact_of_table = np.linalg.norm(table[:, None] - table[None], axis=-1)
+    for dots, exact in ((table @ table.T, exact_of_table), (almost, far)):
+        n = len(dots)
+        value = numbers(call(answer, dots.copy()))
+        if value.shape == (n, n) and np.isnan(value).any():
+            raise Wrong(
+                "There is a nan: rounding made a square slightly negative for two vectors that "
+                "are almost equal."
+            )
+        found = array(value, (n, n), "The result")
+        if close(found, exact, 2e-3):  # float32 loses half of its digits here
+            continue
+        raise Wrong(_what_is_wrong_with_distances(found, dots, exact))
+
+
+def _what_is_wrong_with_distances(found, dots, exact) -> str:
+    squares = np.diag(dots)
+    if np.allclose(found, exact**2):
+        return "These are squared distances; one step is left."
+    sums = squares[:, None] + squares[None]
+    if np.allclose(found, np.sqrt(np.maximum(sums - dots, 0))):
+        return "Check the identity: how often does the dot product come in it?"
+    if np.allclose(found, np.sqrt(np.maximum(sums + 2 * dots, 0))):
+        return "This is the length of the sum of two vectors. Look at the sign of the middle term."
+    if np.allclose(found, -exact):
+        return "The sign is off: a distance is never negative."
+    roots = np.sqrt(squares)
+    mixed = np.maximum(roots[:, None] + roots[None] - 2 * dots, 0)
+    if np.allclose(found, np.sqrt(mixed)):
+        return "The diagonal holds squared lengths already: no root is to be taken of it."
+    if not np.allclose(np.diag(found), 0, atol=1e-6):
+        return "A vector has distance 0 from itself; your diagonal is not 0."
+    return "The shape is right, the numbers are not."
+
+
+def which_bug() -> tuple[Given, dict[str, Given]]:
+    """Three vectors of width 3, and four students' matrices of cosines, each with one mistake.
+
+    Returns: X (3, 3), and a dict from the student's name to an output (3, 3).
+    """
+    x = np.array([[2.0, 1.0, 0.0], [1.0, -1.0, 3.0], [0.0, 2.0, 1.0]])
+    dots, lengths = x @ x.T, np.linalg.norm(x, axis=1)
+    centred, columns = _unit(x - x.mean(axis=0)), _unit(x, axis=0)
+    outputs = {
+        "centred the rows' cloud first": centred @ centred.T,
+        "columns made length 1, not rows": columns @ columns.T,
+        "divided by squared lengths": dots / np.outer(lengths, lengths) ** 2,
+        "divided by one length only": dots / lengths[:, None],
+    }
+    return x, {student: outputs[bug] for student, bug in BUGS.items()}
+
+
+@exercise("02.3")
+def _which_bug(answer) -> None:
+    diagnosed(answer, BUGS, "Make each mistake on purpose and compare.")
+
+
+@exercise("02.4")
+def _three_winners(answer) -> None:
+    query = array(answer, (2,), "The place (x, y)")
+    if np.abs(query).max() > 11.5:
+        raise Wrong(
+            "This place is outside the map, which ends at 11.5 to each side. "
+            "(x, y) is asked for, not angle and length."
+        )
+    if not np.linalg.norm(query) > 0:
+        raise Wrong("The origin has no direction, so cosine cannot name anything there.")
+    dots, lengths = POINTS @ query, np.linalg.norm(POINTS, axis=1)
+    by_measure = {
+        "dot": dots,
+        "cosine": dots / lengths,
+        "Euclid": dots - lengths**2 / 2,
+    }
+    for measure, likeness in by_measure.items():
+        first, second = np.sort(likeness)[:-3:-1]
+        if first - second < 1e-9 * np.abs(likeness).max():
+            raise Wrong(f"By {measure} two words are level here. Step off the border.")
+    named = {measure: NAMES[int(x.argmax())] for measure, x in by_measure.items()}
+    said = ", ".join(f"{word} by {measure}" for measure, word in named.items())
+    if len(set(named.values())) < 3:
+        raise Wrong(f"Here the measures name {said}: not three different words.")
+    if "pond" in named.values():
+        raise Wrong(f"Three different words, but pond is one of them: {said}.")
+
+
+@exercise("02.5")
+def _push(answer) -> None:
+    if not isinstance(answer, tuple | list) or len(answer) != 2:
+        raise Wrong("Give a tuple of two: the rows, and the vector that is subtracted.")
+    rows, push = (numbers(part) for part in answer)
+    if rows.ndim != 2 or len(rows) < 3:
+        raise Wrong(f"rows should have shape (N, C) with at least three rows, not {rows.shape}.")
+    if push.shape != rows.shape[1:]:
+        raise Wrong(f"c should have shape {rows.shape[1:]}, it has {push.shape}.")
+    if not (np.isfinite(rows).all() and np.isfinite(push).all()):
+        raise Wrong("All numbers should be finite.")
+    if not push.any():
+        raise Wrong("c is zero: nothing is subtracted.")
+    before, after = (_nearest_to_first(x) for x in (rows, rows - push))
+    if before == after:
+        raise Wrong(f"Row {before} is nearest to row 0 before and after. Move the origin closer.")
+
+
+def _nearest_to_first(rows: Float[np.ndarray, "N C"]) -> int:
+    lengths = np.linalg.norm(rows, axis=1)
+    if (lengths <= 1e-9 * lengths.max()).any():
+        raise Wrong("A row of zeros, before or after, has no direction and so no cosine.")
+    cosines = (rows[1:] @ rows[0]) / lengths[1:] / lengths[0]
+    first, second = np.sort(cosines)[:-3:-1]
+    if first - second < 1e-9:
+        raise Wrong("Two rows are equally near to row 0, before or after: no one is nearest.")
+    return int(cosines.argmax()) + 1
+
+
+@exercise("02.6")
+def _two_species(answer) -> None:
+    agrees = (
+        r"there (really )?are two species|student is right|is not wrong|two species,? (so|as)|"
+        r"shows which species|sign of (its|the|each) species|found that there are two"
+    )
+    if re.search(agrees, str(answer), re.I):
+        raise Wrong("This seems to agree with the student. Try it on random points.")
+    explained(
+        answer,
+        {
+            "what is left of two numbers": r"\bsign\b|which (one |feature |number )?(of the two "
+            r"(features |numbers |entries )?)?is (the )?(larger|bigger|greater)|order of (the )?"
+            r"two|(bigger|greater|larger|smaller)|[+±]\s*1|plus or minus one|opposite|"
+            r"1, ?[-−]1|[-−]1, ?1|two (outcomes|values|results|possib)|"
+            r"(leaves?|left|keeps?|remains?)\b.{0,40}\b(nothing|zero|difference)",
+            "whether it would happen with other data": r"\bany (\w+ )?(data|points?|two|numbers?|"
+            r"cloud|set|input|sample|plants?|feature)|anything|every (data|point|cloud|set|input|"
+            r"sample|pair|two)|\ball (data|points|pairs|clouds|inputs)|always|random|whatever|"
+            r"(other|same) (data|points)|regardless|noise|no matter|artefact|artifact|arithmetic|"
+            r"(single|one|same) species|even if|must (fall|land)",
+        },
+    )
+
+
+@exercise("02.7")
+def _right_angle(answer) -> None:
+    pair = array(answer, (2, 4), "The pair")
+    lengths = np.linalg.norm(pair, axis=1)
+    if not lengths.min() > 1e-9 * max(lengths.max(), 1e-300):
+        raise Wrong("A vector of zeros has no angle with anything.")
+    cosine = float(pair[0] @ pair[1] / lengths.prod())
+    if abs(cosine) > 1e-6:
+        raise Wrong(f"Their cosine is {cosine:.3f}, so they do not stand at a right angle.")
+    centred = pair - pair.mean(axis=1, keepdims=True)
+    deviations = np.sqrt((centred**2).mean(axis=1, keepdims=True))
+    if (deviations <= 1e-9 * np.abs(pair).max()).any():
+        raise Wrong("All entries of one vector are equal: its deviation is 0, which cannot divide.")
+    normed = centred / deviations
+    if close(normed[0], normed[1]):
+        return
+    if close(normed[0], -normed[1]):
+        raise Wrong("LayerNorm makes them opposite vectors, not the same one.")
+    apart = np.abs(normed[0] - normed[1]).max()
+    raise Wrong(f"A right angle, but after LayerNorm their entries still differ by {apart:.2f}.")

@@ -1,0 +1,281 @@
+"""Checks for chapter 03, the bigram table."""
+
+import re
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+
+from helpers import bigram, corpus, numerics
+from helpers.exercises.verdict import (
+    Wrong,
+    array,
+    call,
+    close,
+    diagnosed,
+    exercise,
+    explained,
+    numbers,
+)
+from helpers.exercises.verdict import check as check
+
+IDS = [0, 1, 2, 0, 1, 0, 2, 2, 1, 0, 1, 1, 0, 1, 3]  # token 3 only ends the text
+OTHER_IDS, OTHER_SIZE = [1, 0, 1, 0, 1, 1], 4  # tokens 2 and 3 never come
+COUNTS = np.array([[2, 12, 6], [9, 1, 5], [3, 4, 8]])
+BUGS = {
+    "Ada": "probabilities used as logits",
+    "Ben": "rows and columns swapped",
+    "Cleo": "stopped after ten steps",
+    "Dan": "divided by the grand total",
+}
+STEPS, GOAL = 1000, 0.02  # of exercise 4
+FEW = 5000  # letters of exercise 7
+MARGIN = 0.024  # nats; 10,000 letters give more
+ADDS = np.geomspace(0.005, 1, 60)
+
+
+@exercise("03.1")
+def _table(answer) -> None:
+    size = len(set(IDS))
+    value = numbers(call(answer, list(IDS), size))
+    if value.shape == (size, size) and np.isnan(value).any():
+        raise Wrong("One row is nan: the token that only ends the text was divided by 0.")
+    found = array(value, (size, size), "The table")
+    counts = bigram.count_bigrams(np.array(IDS), size)
+    if close(found, bigram.smoothed(counts, 0)):
+        _other_table(answer)
+        return
+    if close(found, counts):
+        raise Wrong("These are the counts. One step is left: making each row shares of 1.")
+    if close(found[:3, :3], bigram.smoothed(counts.T, 0)[:3, :3]):
+        raise Wrong("Rows and columns are swapped: a row belongs to the present token.")
+    if close(found[:3], counts[:3] / counts.sum()):
+        raise Wrong("You divided by all pairs together; each row should sum to 1 by itself.")
+    if close(found, bigram.smoothed(counts, 1)):
+        raise Wrong("Here 1 was added to each count. Wanted are the shares as they were counted.")
+    if close(found[:3], bigram.smoothed(counts, 0)[:3]):
+        raise Wrong(
+            f"Only the row of the token that nothing follows is off: it sums to {found[3].sum():g}."
+        )
+    sums = found.sum(axis=1)
+    if not np.allclose(sums, 1):
+        raise Wrong(
+            f"Each row should sum to 1; yours sum to {', '.join(f'{s:.3g}' for s in sums)}."
+        )
+    raise Wrong("The rows sum to 1, but they are not the counted shares.")
+
+
+def _other_table(answer) -> None:
+    """Hold a function that is right on one text to a second one, and to a V larger than it."""
+    value = numbers(call(answer, list(OTHER_IDS), OTHER_SIZE))
+    what = f"Right on one text. But for ids={OTHER_IDS} and V={OTHER_SIZE}"
+    if value.shape != (OTHER_SIZE, OTHER_SIZE):
+        raise Wrong(f"{what} the table has shape {value.shape}: V is given, not to be found.")
+    counts = bigram.count_bigrams(np.array(OTHER_IDS), OTHER_SIZE)
+    for token, (row, right) in enumerate(zip(value, bigram.smoothed(counts, 0), strict=True)):
+        if not close(row, right):
+            seen = "does not come there" if token > 1 else "comes there, with others after it"
+            raise Wrong(f"{what} row {token} is off; token {token} {seen}.")
+
+
+@exercise("03.2")
+def _gradient(answer) -> None:
+    table = np.random.default_rng(5).standard_normal((4, 4))
+    found = array(call(answer, table.copy(), list(IDS)), (4, 4), "The gradient")
+    counts = bigram.count_bigrams(np.array(IDS), 4)
+    often, p = counts.sum(axis=1, keepdims=True), numerics.softmax(table)
+    right = (often * p - counts) / counts.sum()
+    if close(found, right):
+        return
+    if close(found, -right):
+        raise Wrong("The sign is wrong: this is y − p, the way the logits go, not the gradient.")
+    if close(found, right * counts.sum()):
+        raise Wrong("This is the gradient of the sum of the losses; the mean is asked for.")
+    if close(found, right * counts.sum() / len(IDS)):
+        raise Wrong("You divided by the number of tokens. How many pairs do they make?")
+    if close(found[:3], (p - bigram.smoothed(counts, 0))[:3]):
+        raise Wrong("Each row is right up to a factor: how often it was read has no say here yet.")
+    if close(found, (often * table - counts) / counts.sum()):
+        raise Wrong("The logits stand here in the place of p. What makes probabilities of them?")
+    if any(close(found, _last_pairs_only(p) / over) for over in (1, counts.sum(), len(IDS))):
+        raise Wrong("Each pair overwrites what the pairs before it left in the row: add them up.")
+    if close(found, (often * numerics.softmax(table, axis=0) - counts) / counts.sum()):
+        raise Wrong("Softmax runs down the columns here; the logits of one prediction are a row.")
+    if np.abs(found[3]).max() > 1e-9:
+        raise Wrong("Token 3 has nothing after it, so its row takes no part in the loss.")
+    raise Wrong(
+        "The shape is right, the numbers are not. What does one pair add, and to which row?"
+    )
+
+
+def _last_pairs_only(p):
+    gradient = np.zeros_like(p)
+    for present, following in pairwise(IDS):
+        gradient[present] = p[present] - np.eye(len(p))[following]
+    return gradient
+
+
+def which_bug():
+    """Counts of three letters, and four students' tables of probabilities, each with one mistake.
+
+    Returns: counts (3, 3), and a dict from the student's name to a table (3, 3).
+    """
+    share, often = bigram.smoothed(COUNTS, 0), COUNTS.sum(axis=1, keepdims=True) / COUNTS.sum()
+    logits = np.zeros((3, 3))
+    for _ in range(10):
+        logits = logits - often * (numerics.softmax(logits) - share)
+    tables = {
+        "rows and columns swapped": bigram.smoothed(COUNTS.T, 0),
+        "divided by the grand total": COUNTS / COUNTS.sum(),
+        "probabilities used as logits": numerics.softmax(share),
+        "stopped after ten steps": numerics.softmax(logits),
+    }
+    return COUNTS.copy(), {student: tables[bug] for student, bug in BUGS.items()}
+
+
+@exercise("03.3")
+def _which_bug(answer) -> None:
+    diagnosed(
+        answer,
+        BUGS,
+        "Make each mistake on purpose and compare. Which of the tables would change if "
+        "you took more steps?",
+    )
+
+
+@cache
+def _tales():
+    """Training ids, counts of the training part and of the validation part of the tales."""
+    text = corpus.load()
+    tokenizer = corpus.CharTokenizer(text)
+    size = len(tokenizer)
+    train, validation = corpus.split(tokenizer.encode(text))
+    return train, bigram.count_bigrams(train, size), bigram.count_bigrams(validation, size)
+
+
+@exercise("03.4")
+def _rate(answer) -> None:
+    rate = float(answer)
+    if not 0 < rate < np.inf:
+        raise Wrong(f"A learning rate is positive and finite, not {rate:g}.")
+    _, counts, _ = _tales()
+    pairs, table = counts / counts.sum(), np.zeros(counts.shape)
+    often = pairs.sum(axis=1, keepdims=True)
+    for _ in range(STEPS):
+        powers = np.exp(table - table.max(axis=1, keepdims=True))
+        table = table - rate * (often * powers / powers.sum(axis=1, keepdims=True) - pairs)
+    gap = -(pairs * numerics.log_softmax(table)).sum() - bigram.conditional_entropy(counts)
+    if gap < GOAL:
+        return
+    if rate > _largest_rate(counts):
+        raise Wrong(f"It ends {gap:.3g} nats above the floor, and jumps about: too large a rate.")
+    raise Wrong(f"It ends {gap:.3g} nats above the floor, still falling: too small a rate.")
+
+
+def _largest_rate(counts) -> float:
+    """Beyond this rate steps near the optimum overshoot by more than they correct."""
+    shares, often = bigram.smoothed(counts, 0), counts.sum(axis=1) / counts.sum()
+    bowls = [
+        n * np.linalg.eigvalsh(np.diag(p) - np.outer(p, p))[-1]
+        for n, p in zip(often, shares, strict=True)
+    ]
+    return 2 / max(bowls)
+
+
+@exercise("03.5")
+def _row_constant(answer) -> None:
+    table = array(answer, (3, 3), "The table")
+    p = numerics.softmax(table)
+    if close(table, bigram.ABC_TABLE):
+        raise Wrong("These are the probabilities. The table asked for holds logits.")
+    if not close(p, bigram.ABC_TABLE, 1e-4):
+        row = int(np.abs(p - bigram.ABC_TABLE).max(axis=1).argmax())
+        raise Wrong(
+            f"Softmax of row {'ABC'[row]} gives {', '.join(f'{x:.3f}' for x in p[row])}, "
+            "not the rule of the chain."
+        )
+    if not table[0, 1] < table[1, 1]:
+        raise Wrong(
+            f"The probabilities are right, but W[A, B] = {table[0, 1]:.2f} is not below "
+            f"W[B, B] = {table[1, 1]:.2f}."
+        )
+
+
+NO_BUG = (
+    r"no (bug|mistake)|not (a|the|any) bug|n['’]t (a|the|any) bug|wrong|claim|says|believes|thinks"
+)
+
+
+@exercise("03.6")
+def _infinite(answer) -> None:
+    told = answer if isinstance(answer, str) else ""
+    agrees = re.search(r"student is right|there is a bug|has a bug", told, flags=re.IGNORECASE)
+    if agrees and not re.search(NO_BUG, told, flags=re.IGNORECASE):
+        raise Wrong("Is it the counting? On the training text its loss is exactly as it should be.")
+    explained(
+        answer,
+        {
+            "which pairs make the loss infinite": r"unseen|\bnever\b|\bnew (\w+ )?pair|\bnew to\b|"
+            r"unknown|missing|absent|not (in|been|seen|found|present)\b|"
+            r"(not|n['’]t) (appear|occur|seen|been|in|contain|have|include|exist|show)|"
+            r"count\w*.{0,20}(zero|\b0\b)|zero count",
+            "what probability the table gives them": r"\bzero\b|\b0\b|impossible|"
+            r"\bno (probability|chance)",
+            "why the good fit of all other pairs does not help": r"mean|average|sum|single|enough|"
+            r"alone|however|outweigh|one (\w+ )?pair",
+            "what to do about it": r"smooth|\badd|laplace|back.?off|interpol|pseudo|"
+            r"(each|every) count",
+        },
+    )
+
+
+def little_text():
+    """The first letters of the tales as ids, and the validation loss of the best constant added.
+
+    Returns: ids (5000,), and the loss in nats.
+    """
+    return _tales()[0][:FEW], min(loss_of_add(add) for add in ADDS)
+
+
+def loss_of_add(add: float) -> float:
+    """Validation loss of a table counted on the little text, with a constant on each count."""
+    train, _, validation = _tales()
+    few = bigram.count_bigrams(train[:FEW], len(validation))
+    return bigram.cross_entropy_of(bigram.smoothed(few, add), validation)
+
+
+@cache
+def _within_reach() -> float:
+    """A little below what the 5,000 letters are known to give: less has seen other text."""
+    train, _, validation = _tales()
+    few = bigram.count_bigrams(train[:FEW], len(validation)).astype(np.float64)
+    rows, many = few.sum(axis=1, keepdims=True), (few > 0).sum(axis=0) + 0.3
+    taken = np.minimum(few, 0.5)
+    given = few - taken + taken.sum(axis=1, keepdims=True) * many / many.sum()
+    table = np.where(rows > 0, given / np.maximum(rows, 1), many / many.sum())
+    return bigram.cross_entropy_of(table, validation) - MARGIN
+
+
+@exercise("03.7")
+def _little_text(answer) -> None:
+    _, counts, validation = _tales()
+    table = array(answer, counts.shape, "The table")
+    if table.min() < 0:
+        raise Wrong(f"A probability is negative: the smallest is {table.min():.3g}.")
+    worst = int(np.abs(table.sum(axis=1) - 1).argmax())
+    if abs(table[worst].sum() - 1) > 1e-6:
+        raise Wrong(f"Row {worst} sums to {table[worst].sum():.4f}; each should sum to 1.")
+    loss, best = bigram.cross_entropy_of(table, validation), little_text()[1]
+    if np.isinf(loss):
+        raise Wrong("The loss is infinite: some pair still has probability 0.")
+    if loss < _within_reach():
+        raise Wrong(
+            f"{loss:.4f} nats is better than these letters alone are known to give. "
+            "Use the 5,000 letters only."
+        )
+    if loss >= best - 1e-4:
+        raise Wrong(
+            f"{loss:.4f} nats; the best constant gives {best:.4f}. Giving the rest to letters by "
+            "frequency alone does not suffice: some are common after one letter only (as h is "
+            "after t). Count after how many different letters each was seen."
+        )

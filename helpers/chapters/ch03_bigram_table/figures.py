@@ -1,0 +1,210 @@
+"""Drawings of chapter 03: what follows what, surprise, the pull on logits, and learning curves."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import PowerNorm
+
+from helpers.figures import INKS as ROW_INKS
+from helpers.figures.ladder import spaced
+
+GREY, WARNING = "#b5b5b5", "#D55E00"
+VISIBLE = {" ": "␣", "\n": "↵"}
+SPOKEN = {" ": "space", "\n": "line end", ".": "stop", ",": "comma"}
+
+
+def visible(letters: str) -> str:
+    """The letters with a mark for each space and line end."""
+    return "".join(VISIBLE.get(letter, letter) for letter in letters)
+
+
+def draw_table(ax: Axes, share_VV, letters: Sequence[str]) -> Axes:
+    """Draw which letter follows which: a row for the present one, darker for likelier.
+
+    The shade goes with the root of the share, so that small shares can be told from none.
+
+    Shapes: share (V, V), rows P(next | present); one letter per row.
+    """
+    share_VV = np.asarray(share_VV, dtype=float)
+    names = [visible(letter) for letter in letters]
+    ax.imshow(share_VV, cmap="Blues", norm=PowerNorm(0.5, vmin=0, vmax=1))
+    ax.set_xticks(range(len(names)), names, fontsize=8)
+    ax.set_yticks(range(len(names)), names, fontsize=8)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    ax.set(xlabel="next letter", ylabel="present letter")
+    return ax
+
+
+def draw_surprise(ax: Axes, text: str, surprise, *, mean: float) -> Axes:
+    """Draw the surprise of each letter of a text, given the letter before it, and their mean.
+
+    Shapes: surprise (N - 1,), in nats, for the N letters of the text; the first has none.
+    Raises: ValueError when the numbers do not fit.
+    """
+    surprise = np.asarray(surprise, dtype=float)
+    if surprise.shape != (len(text) - 1,):
+        raise ValueError(
+            f"a text of {len(text)} letters has {len(text) - 1} surprises, got {surprise.shape}"
+        )
+    places = np.arange(1, len(text))
+    ax.bar(places, surprise, width=0.8, color=ROW_INKS[0])
+    ax.plot([0.5, len(text) - 0.5], [mean, mean], color=WARNING, linewidth=1.2)
+    ax.text(len(text) - 0.4, mean, " mean", va="center", color=WARNING)
+    ax.set_xticks(range(len(text)), list(visible(text)), fontsize=8)
+    ax.tick_params(axis="x", length=0)
+    ax.set(xlim=(-0.8, len(text) + 1.5), ylabel="surprise (nats)")
+    return ax
+
+
+def draw_pull(ax: Axes, p, y, names: Sequence[str]) -> Axes:
+    """Draw the probabilities of a row, and for each logit the pull y − p that it feels.
+
+    The arrow goes from p to y; gradient descent moves the logit that way. Shapes: p, y (V,).
+    """
+    p, y = np.asarray(p, dtype=float), np.asarray(y, dtype=float)
+    places = np.arange(len(p))
+    ax.bar(places, p, width=0.5, color=GREY)
+    for place, start, end in zip(places, p, y, strict=True):
+        ink = ROW_INKS[0] if end > start else WARNING
+        if abs(end - start) > 0.02:
+            ax.annotate(
+                "",
+                (place, end),
+                xytext=(place, start),
+                arrowprops={"arrowstyle": "-|>", "color": ink, "lw": 2, "shrinkA": 0, "shrinkB": 0},
+            )
+        pull = round(end - start, 2) + 0.0  # no −0.00
+        ax.text(place + 0.3, (start + end) / 2, f"{pull:+.2f}", va="center", color=ink)
+    ax.set_xticks(places, names)
+    ax.set(xlim=(-0.5, len(p) - 0.2), ylim=(-0.03, 1.06), ylabel="probability")
+    return ax
+
+
+def draw_logits(ax: Axes, log_p_VV, table_VV, letters: Sequence[str], lit: Sequence[str]) -> Axes:
+    """Draw a dot a pair: log of its counted probability, and its logit; some rows coloured.
+
+    Pairs never counted stand in a strip at the left, where a dot is all of a row that have the
+    same logit. Each coloured row has its line: slope 1, at the height of its row constant.
+
+    Shapes: log_p (V, V) with -inf where a pair was not seen, table (V, V).
+    Raises: ValueError when the shapes differ or a row to be lit has no letter.
+    """
+    log_p_VV, table_VV = np.asarray(log_p_VV, dtype=float), np.asarray(table_VV, dtype=float)
+    if log_p_VV.shape != table_VV.shape or len(letters) != len(table_VV):
+        raise ValueError(
+            f"log_p is {log_p_VV.shape}, table {table_VV.shape}, with {len(letters)} letters; "
+            "all must be of one vocabulary"
+        )
+    if unknown := [letter for letter in lit if letter not in letters]:
+        raise ValueError(f"lit must be letters of the table, got {unknown}")
+    seen_VV = np.isfinite(log_p_VV)
+    left = np.floor(log_p_VV[seen_VV].min())
+    inks = dict(zip(lit, ROW_INKS, strict=False))
+    rest = [i for i, letter in enumerate(letters) if letter not in inks]
+    _dots(ax, log_p_VV[rest][seen_VV[rest]], table_VV[rest][seen_VV[rest]], "#cfcfcf", 2.6)
+    constants = []
+    for letter, ink in inks.items():
+        i = list(letters).index(letter)
+        x, w = log_p_VV[i, seen_VV[i]], table_VV[i, seen_VV[i]]
+        constants.append(float(np.exp(x) @ (w - x)))  # mean over what follows, as often as it does
+        ax.plot([left, 0], [left + constants[-1], constants[-1]], color=ink, lw=0.8, alpha=0.6)
+        _dots(ax, x, w, ink, 4)
+    for (letter, ink), height in zip(inks.items(), spaced(constants, 0.7), strict=True):
+        ax.text(0.15, height, SPOKEN.get(letter, letter), color=ink, va="center", clip_on=True)
+    _unseen_strip(ax, table_VV, seen_VV, left, [inks.get(letter, "#cfcfcf") for letter in letters])
+    ax.set(xlim=(left - 2.4, 1.6), xticks=np.arange(left + left % 2, 1, 2))
+    ax.set(xlabel="log of its share of the row", ylabel="logit in the table")
+    return ax
+
+
+def _unseen_strip(ax: Axes, table_VV, seen_VV, left: float, inks: Sequence[str]) -> None:
+    ax.axvspan(left - 2.2, left - 0.5, color="#f1f1f1", linewidth=0)
+    places = left - 2.1 + 1.5 * (np.arange(len(inks)) + 0.5) / len(inks)
+    for ink in dict.fromkeys(inks):
+        points = [
+            (places[i], w)
+            for i in range(len(inks))
+            if inks[i] == ink
+            for w in np.unique(np.round(table_VV[i, ~seen_VV[i]], 2))
+        ]
+        if points:
+            x, y = np.array(points).T
+            _dots(ax, x, y, ink, 2.6)
+    ax.text(left - 1.35, 0.02, "never seen", transform=ax.get_xaxis_transform(),
+            ha="center", va="bottom", fontsize=8, color="#666666")  # fmt: skip
+
+
+def _dots(ax: Axes, x, y, ink: str, size: float) -> None:
+    """All dots as one path of very short strokes with round ends: a small SVG.
+
+    Rounded to less than half a dot, so that many coordinates are alike and frames pack well.
+    """
+    x, y = (
+        np.round(np.asarray(x, dtype=float) * 20) / 20,
+        np.round(np.asarray(y, dtype=float) * 20) / 20,
+    )
+    gap = np.full_like(x, np.nan)
+    ax.plot(
+        np.stack([x, x + 0.01, gap], axis=1).ravel(),
+        np.stack([y, y, gap], axis=1).ravel(),
+        color=ink,
+        linewidth=size,
+        solid_capstyle="round",
+    )
+
+
+def draw_gaps(ax: Axes, steps, gaps: Mapping[str, Sequence[float]], *, few: int) -> Axes:
+    """Draw how far above its floor each run is after so many steps, on log scales.
+
+    Args:
+        steps: (S,) the numbers of steps; gaps: for each run its name and (S,) gaps in nats.
+        few: where the notes' "few hundred" steps end; shaded up to here.
+    """
+    steps = np.asarray(steps, dtype=float)
+    ax.axvspan(steps[0], few, color="#f1f1f1", linewidth=0)
+    for (name, gap), ink in zip(gaps.items(), ROW_INKS, strict=False):
+        ax.plot(steps, gap, color=ink)
+        ax.text(steps[-1] * 1.15, gap[-1], name, color=ink, va="center")
+    ax.set(xscale="log", yscale="log", xlim=(steps[0], steps[-1] * 5))
+    ax.set(xlabel="steps", ylabel="nats above the floor")
+    return ax
+
+
+def draw_test(ax: Axes, steps, moved, distance, *, threshold: float) -> Axes:
+    """Draw how far a row moved between two looks, how far it has to go, and the threshold.
+
+    Shapes: steps, moved, distance (S,); sums of absolute differences of probabilities.
+    """
+    ax.plot(steps, distance, color=ROW_INKS[0])
+    ax.plot(steps, moved, color=WARNING)
+    ax.plot([0, steps[-1]], [threshold, threshold], color="#444444", linestyle=":", linewidth=1)
+    beside: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "va": "center", "fontsize": 9}
+    ax.text(1.02, threshold, "below:\n“converged”", **beside)
+    above: dict[str, Any] = {"transform": ax.transAxes, "va": "bottom"}
+    ax.text(0, 1.02, "still to go", color=ROW_INKS[0], **above)
+    ax.text(0.25, 1.02, "moved since the last look", color=WARNING, **above)
+    ax.set(yscale="log", ylim=(3e-6, 4), xlim=(0, steps[-1]), xlabel="steps")
+    ax.set_ylabel("sum of |differences|")
+    return ax
+
+
+def draw_errors(ax: Axes, sizes, errors_SN, *, label: str) -> Axes:
+    """Draw errors against the amount of data on log scales: a dot a seed, and a line of slope −½.
+
+    The line goes through the mean of the seeds at the first size. Shapes: sizes (N,),
+    errors (seeds, N).
+    """
+    sizes, errors_SN = np.asarray(sizes, dtype=float), np.asarray(errors_SN, dtype=float)
+    mean = errors_SN.mean(axis=0)
+    ends = sizes[[0, -1]]
+    ax.plot(ends, mean[0] * (ends / ends[0]) ** -0.5, color=GREY, linewidth=1.2)
+    ax.text(ends[1] * 1.3, mean[0] * (ends[1] / ends[0]) ** -0.5, "slope −½", color="#777777")
+    for errors in errors_SN:
+        ax.plot(sizes, errors, "o", color=ROW_INKS[0], markersize=3, alpha=0.6)
+    ax.plot(sizes, mean, color=ROW_INKS[0])
+    ax.set(xscale="log", yscale="log", xlabel="letters of data", ylabel=label)
+    ax.set_xlim(sizes[0] / 1.5, sizes[-1] * 6)
+    return ax

@@ -1,0 +1,1 @@
+"""Chapter 4: LayerNorm and BatchNorm, axis by axis."""

@@ -1,0 +1,285 @@
+"""Train the writer of chapter 04 with each norm, over learning rates, batch sizes and seeds.
+
+The parts, eight minutes on one core together: ``norms``, each norm at four learning rates;
+``pairs``, layer and RMS norm with ten more seeds; ``batches``, one and four windows a step;
+``controls``, norms shaken at each step, and γ, β held still; ``probes``, what a norm's leak is
+worth, and what no γ, β would bring back. A run keeps its losses, all letters at once and one at a
+time, the drift of the features, and mean, deviation and least of all γ.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from functools import cache, partial
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from helpers import corpus, norms
+from helpers.bigram import loss
+from helpers.blocks import NORMS, Block
+from helpers.chapters import stored
+from helpers.chapters.common import letters, measured, over_seeds, rounded, runs, seeded
+from helpers.training import evaluate, train
+
+SEEDS = {"norms": range(5), "pairs": range(5, 15), "batches": range(5), "controls": range(5),
+         "probes": range(5)}  # fmt: skip
+RATES = (0.003, 0.01, 0.03, 0.1)
+KEPT = ("validation", "together", "alone", "own", "swapped", "drift")
+NAMES = ("layer", "rms", "batch", "instance", "group", "none")
+C, T = 32, 32  # width and window
+
+# norms, learning rates, and what else is set
+GRIDS: dict[str, tuple] = {
+    "norms": (
+        (("layer", "rms", "batch", "none"), RATES, {}),
+        (("instance", "group"), (0.01,), {}),
+    ),
+    "pairs": ((("layer", "rms"), (0.01,), {}),),
+    "batches": (
+        (("layer", "batch"), (0.01,), {"batch_size": 1}),
+        (("layer", "batch"), (0.01,), {"batch_size": 4}),
+    ),
+    "controls": (
+        (("layer", "none"), (0.01,), {"shake": 0.1}),
+        (("layer", "batch"), (0.01,), {"learn": False}),
+    ),
+    "probes": (
+        (("layer", "batch", "instance", "group"), (0.01,), {"probe": True}),
+        (("batch",), (0.01,), {"batch_size": 1, "probe": True}),
+        (("batch",), (0.01,), {"batch_size": 4, "probe": True}),
+    ),
+}
+
+
+# --- the model ------------------------------------------------------------------------------
+
+
+class Writer(nn.Module):
+    """Letters and positions, two blocks with the norm of this name, output table."""
+
+    def __init__(self, norm):
+        super().__init__()
+        V = len(letters().tokenizer)
+        self.letters = nn.Embedding(V, C)
+        self.positions = nn.Embedding(T, C)
+        self.blocks = nn.Sequential(*(Block(C, 2, norm=norm) for _ in range(2)))
+        self.norm = NORMS[norm](C)
+        self.output = nn.Linear(C, V)
+
+    def forward(self, ids_BT):
+        """The logits of the next letter."""
+        x_BTC = self.letters(ids_BT) + self.positions.weight[: ids_BT.shape[1]]
+        return self.output(self.norm(self.blocks(x_BTC)))
+
+    def norm_parameters(self, name):
+        """All γ ("gamma") or all β ("beta"), end to end."""
+        found: list[Tensor] = [p for n, p in self.named_parameters() if n.endswith("." + name)]
+        return torch.cat(found).detach().clone() if found else torch.zeros(0)
+
+
+class Shaken(nn.Module):
+    """A norm, then in training a random scale and shift per feature."""
+
+    def __init__(self, norm, amount, generator):
+        super().__init__()
+        self.norm, self.amount, self.generator = norm, amount, generator
+
+    def forward(self, x_BTC):
+        """Its output, shaken in training."""
+        y_BTC = self.norm(x_BTC)
+        if self.training:  # drawn anew at each step
+            scale_C, shift_C = self.amount * torch.randn(2, C, generator=self.generator)
+            y_BTC = y_BTC * (1 + scale_C) + shift_C
+        return y_BTC
+
+
+def shake_up(writer: Writer, amount: float, generator: torch.Generator) -> None:
+    """Let each norm within the blocks be followed by such a shake."""
+    for block in writer.blocks:
+        for part in (block.attention, block.feed_forward):
+            part.norm = Shaken(part.norm, amount, generator)
+
+
+# --- what is measured of it -----------------------------------------------------------------
+
+
+@cache
+def some_windows() -> tuple[Tensor, Tensor]:
+    """Sixty-four windows of the validation text, and the letters that follow."""
+    generator = torch.Generator().manual_seed(0)
+    return next(corpus.batches(letters().validation, batch_size=64, context=T, generator=generator))
+
+
+def together(writer: Writer) -> float:
+    """Loss on 64 windows, all letters of a window at once, as usual."""
+    x_BT, y_BT = some_windows()
+    with torch.no_grad():
+        return loss(writer(x_BT), y_BT).item()
+
+
+def alone(writer: Writer) -> float:
+    """The same letters, each from a window that ends before it."""
+    x_BT, y_BT = some_windows()
+    with torch.no_grad():
+        losses = [loss(writer(x_BT[:, : t + 1])[:, -1:], y_BT[:, t : t + 1]) for t in range(T)]
+    return torch.stack(losses).mean().item()
+
+
+def features(writer: Writer) -> tuple[Tensor, Tensor]:
+    """Mean and deviation of what the second block's attention gets."""
+    met, mode = [], writer.training
+    hook = writer.blocks[1].attention.sublayer.register_forward_pre_hook(
+        lambda _, x: met.append(x[0].flatten(0, 1))
+    )
+    together(writer.eval())
+    writer.train(mode)
+    hook.remove()
+    return met[0].mean(dim=0), met[0].std(dim=0)
+
+
+def drift(seen: list[tuple[Tensor, Tensor]]) -> float:
+    """How far a feature's mean moves between looks, in its deviations."""
+    moves = [((m2 - m1).abs() / s1).mean() for (m1, s1), (m2, _) in itertools.pairwise(seen)]
+    return torch.stack(moves).mean().item()
+
+
+def by_window(writer: Writer, batch_size: int, swap: bool = False) -> float:
+    """Loss with the 64 windows dealt out in batches.
+
+    With swap=True each letter is predicted with its own past, but all later letters of the batch
+    are those of the batch after it.
+    """
+    every_x, every_y = some_windows()
+    losses = []
+    with torch.no_grad():
+        for here in torch.arange(len(every_x)).split(batch_size):
+            x, other = every_x[here], every_x[(here + batch_size) % len(every_x)]
+            if swap:
+                mixed = (torch.cat([x[:, : t + 1], other[:, t + 1 :]], dim=1) for t in range(T))
+                logits_BTV = torch.stack([writer(m)[:, t] for t, m in enumerate(mixed)], dim=1)
+            else:
+                logits_BTV = writer(x)
+            losses.append(loss(logits_BTV, every_y[here]))
+    return torch.stack(losses).mean().item()
+
+
+def left_after_undoing(normed_NC: np.ndarray, x_NC: np.ndarray) -> float:
+    """Share of x's variance that no γ, β per feature brings back."""
+    left = 0.0
+    for y_N, x_N in zip(normed_NC.T, x_NC.T, strict=True):
+        columns = np.stack([y_N, np.ones_like(y_N)], axis=1)
+        gamma_beta = np.linalg.lstsq(columns, x_N, rcond=None)[0]
+        left += np.sum((columns @ gamma_beta - x_N) ** 2)
+    return float(left / np.sum((x_NC - x_NC.mean(axis=0)) ** 2))
+
+
+def lost_by_each(writer: Writer) -> list[float]:
+    """For each layer norm, from the first to the last: what no γ, β would bring back."""
+    met = []
+    hooks = [
+        part.register_forward_pre_hook(lambda _, x: met.append(x[0].flatten(0, 1)))
+        for part in writer.modules()
+        if isinstance(part, norms.LayerNorm)
+    ]
+    together(writer)
+    for hook in hooks:
+        hook.remove()
+    return [left_after_undoing(norms.normalise(x, (-1,)).output.numpy(), x.numpy()) for x in met]
+
+
+def probed(writer: Writer, norm: str, batch_size: int) -> dict:
+    """What a norm's leak is worth, and what no γ, β would bring back."""
+    if norm == "batch":  # with the statistics of each test batch, as in training
+        own = copy.deepcopy(writer).train()
+        return {"own": by_window(own, batch_size), "swapped": by_window(own, batch_size, swap=True)}
+    found = {"swapped": by_window(writer, 32, swap=True)}
+    return found | ({"left": lost_by_each(writer)} if norm == "layer" else {})
+
+
+def trained(
+    norm: str, *, seed, lr, batch_size=16, shake=0.0, learn=True, probe=False, steps=300
+) -> dict:
+    """Train one writer; its losses, drift, and how its γ and β moved."""
+    _, train_ids, validation_ids = letters()
+    with seeded(seed):
+        writer = Writer(norm)
+        draws = torch.Generator().set_state(torch.get_rng_state())
+    if shake:
+        shake_up(writer, shake, draws)
+    for name, parameter in writer.named_parameters():
+        if not learn and name.endswith((".gamma", ".beta")):
+            parameter.requires_grad_(False)
+    generator = torch.Generator().manual_seed(seed)
+    batches = corpus.batches(train_ids, batch_size=batch_size, context=T, generator=generator)
+    seen, moved = [], []
+
+    def look(record):
+        if record.step % 50 == 0:
+            seen.append(features(writer))
+        if record.step % 10 == 0:
+            moved.append([writer.norm_parameters(name) for name in ("gamma", "beta")])
+
+    optimizer = torch.optim.Adam(writer.parameters(), lr=lr)
+    train(writer, loss, batches, steps=steps, optimizer=optimizer, on_step=look)
+    writer.eval()
+    run = {
+        "writer": writer,
+        "moved": moved,
+        "validation": evaluate(writer, loss, corpus.windows(validation_ids, T)),
+        "together": together(writer),
+        "alone": alone(writer),
+        "drift": drift(seen[1:]),
+        "gamma": writer.norm_parameters("gamma").tolist(),
+    }
+    return run | (probed(writer, norm, batch_size) if probe else {})
+
+
+# --- the parts ------------------------------------------------------------------------------
+
+
+def settings(part: str) -> list[dict]:
+    """Each combination of a part that is trained."""
+    return [
+        {"norm": norm, "lr": lr, **more}
+        for kinds, rates, more in GRIDS[part]
+        for norm, lr in itertools.product(kinds, rates)
+    ]
+
+
+def one_run(seed: int, *, norm: str, **setting) -> dict:
+    """What is kept of one training; ``validation`` is None where it diverged."""
+    try:
+        run = trained(norm, seed=seed, **setting)
+    except FloatingPointError:
+        return {"validation": None}
+    kept = {key: round(run[key], 4) for key in KEPT if key in run}
+    if "left" in run:
+        kept["left"] = rounded(run["left"])
+    gamma = torch.tensor(run["gamma"])
+    if len(gamma):
+        kept["gamma"] = rounded((gamma.mean(), gamma.std(), gamma.min()), 3)
+    return kept
+
+
+def measure(part: str) -> dict:
+    """Train everything in a part."""
+    return measured(one_run, settings(part), SEEDS[part])
+
+
+PARTS = {part: partial(measure, part) for part in GRIDS}
+
+
+# --- what is stored -------------------------------------------------------------------------
+
+
+def stored_runs(part: str = "norms", lr: float = 0.01, **setting) -> list[dict]:
+    """The stored runs of one setting, a run a seed."""
+    return runs(stored(4)[part], lr=lr, **setting)
+
+
+def over_runs(key: str, **setting) -> np.ndarray:
+    """What the runs of one setting hold under a key, a seed each; nan where training diverged."""
+    return over_seeds(stored_runs(**setting), key)

@@ -1,0 +1,182 @@
+"""Checks for chapter 05, attention worked by hand."""
+
+import re
+
+import numpy as np
+from jaxtyping import Float
+
+from helpers import numerics
+from helpers.exercises.verdict import (
+    Wrong,
+    array,
+    call,
+    close,
+    diagnosed,
+    exercise,
+    explained,
+    numbers,
+)
+from helpers.exercises.verdict import check as check
+
+KEYS = np.array([[1.2, 0.2], [-0.9, 0.3], [0.1, 1.2], [-0.5, -0.8], [0.6, -0.6]])
+FOX, STREAM = 0, 2
+Given = Float[np.ndarray, "3 4"]
+BUGS = {
+    "Ada": "softmax down the columns",
+    "Ben": "no scaling",
+    "Cleo": "keys in place of values",
+    "Dan": "divided by D",
+}
+
+
+def _example(queries: int, keys: int, width: int, seed: int):
+    rng = np.random.default_rng(seed)
+    shapes = ((queries, width), (keys, width), (keys, 3))
+    return tuple(rng.standard_normal(shape) for shape in shapes)
+
+
+@exercise("05.1")
+def _weights(answer) -> None:
+    for keys, width, seed in ((5, 9, 1), (7, 8, 2)):
+        q, k, _ = _example(1, keys, width, seed)
+        found = array(call(answer, q[0].copy(), k.copy()), (keys,), "The result")
+        scores, root = k @ q[0], np.sqrt(width)
+        if close(found, numerics.softmax(scores / root)):
+            continue
+        if close(found, scores / root):
+            raise Wrong("These are the scaled scores. One step is left: making them shares of 1.")
+        if close(found, numerics.softmax(scores)):
+            raise Wrong("The scores were not scaled before softmax.")
+        if close(found, numerics.softmax(scores / width)):
+            raise Wrong("The scores were divided by D; it should be its root.")
+        if close(found, numerics.softmax(scores / np.sqrt(keys))):
+            raise Wrong("You divided by the root of the number of keys; D is the width of a key.")
+        if not np.isclose(found.sum(), 1):
+            raise Wrong(f"The weights should sum to 1; yours sum to {found.sum():.3f}.")
+        if (found < 0).any() or close(found, scores / scores.sum()):
+            raise Wrong("These are scores divided by their sum. Did you take exponentials?")
+        raise Wrong("The weights sum to 1 but are not those of softmax(q·k / √D).")
+
+
+@exercise("05.2")
+def _attention(answer) -> None:
+    for (queries, keys, width), seed in (((4, 6, 9), 2), ((5, 7, 8), 3)):
+        q, k, v = _example(queries, keys, width, seed)
+        value = call(answer, q.copy(), k.copy(), v.copy())
+        found = array(value, (queries, 3), "The output, one row a query,")
+        if not close(found, numerics.attention(q, k, v)):
+            raise Wrong(_attention_fault(found, q, k, v))
+
+
+def _attention_fault(found, q, k, v) -> str:
+    scores, root = q @ k.T, np.sqrt(q.shape[1])
+    powers = np.exp(scores / root)
+    if close(found, numerics.softmax(scores / root, axis=0) @ v):
+        return "Softmax runs down the columns here: the weights of one query do not sum to 1."
+    if close(found, powers / powers.sum() @ v):
+        return "One softmax runs over the whole matrix; each query needs its own."
+    if close(found, numerics.softmax(scores) @ v):
+        return "The scores were not scaled before softmax."
+    if close(found, numerics.softmax(scores / q.shape[1]) @ v):
+        return "The scores were divided by D; it should be its root."
+    if any(close(found, numerics.softmax(scores / n**0.5) @ v) for n in (*q.shape, *v.shape)):
+        return "You divided by the root of the wrong number: D is the width of a key."
+    if close(found, scores @ v / root):
+        return "The scores were used as weights as they are, without softmax."
+    return "The shape is right, the numbers are not. Compare each step with the four steps."
+
+
+def which_bug() -> tuple[Given, Given, Given, dict[str, Given]]:
+    """q, k, v of three tokens of width 4, and four students' outputs, each with one mistake.
+
+    Returns: q, k, v (3, 4), and a dict from the student's name to an output (3, 4).
+    """
+    rng = np.random.default_rng(7)
+    q, k, v = (np.round(rng.normal(size=(3, 4)), 1) for _ in range(3))
+    scores = q @ k.T
+    softmax = numerics.softmax
+    outputs = {
+        "no scaling": softmax(scores) @ v,
+        "divided by D": softmax(scores / 4) @ v,
+        "softmax down the columns": softmax(scores / 2, axis=0) @ v,
+        "keys in place of values": softmax(scores / 2) @ k,
+    }
+    return q, k, v, {student: outputs[bug] for student, bug in BUGS.items()}
+
+
+@exercise("05.3")
+def _which_bug(answer) -> None:
+    diagnosed(
+        answer,
+        BUGS,
+        "Make each mistake on purpose and compare.",
+    )
+
+
+@exercise("05.4")
+def _setting(answer) -> None:
+    angle, length = array(answer, (2,), "The answer (angle, length)")
+    query = length * np.array([np.cos(np.radians(angle)), np.sin(np.radians(angle))])
+    weights = numerics.softmax(KEYS @ query / np.sqrt(2))
+    fox, stream = weights[FOX], weights[STREAM]
+    if abs(fox - stream) > 0.02:
+        apart = f"they are {abs(fox - stream):.3f} apart"
+        raise Wrong(f"Here fox gets {fox:.3f} and stream {stream:.3f}: {apart}.")
+    if fox + stream < 0.95:
+        raise Wrong(f"They are level, but together they take only {fox + stream:.2f}.")
+
+
+@exercise("05.5")
+def _self_reading(answer) -> None:
+    x = numbers(answer)
+    if x.ndim != 2 or len(x) < 2:
+        raise Wrong(f"Give an array of shape (T, D) with at least two tokens, not {x.shape}.")
+    if not np.isfinite(x).all():
+        raise Wrong("The embeddings should be finite numbers.")
+    x = x / max(np.abs(x).max(), 1e-300)  # the claim does not depend on the scale
+    scores = x @ x.T
+    if (scores.max(axis=1) > np.diag(scores) * (1 + 1e-9) + 1e-12).any():
+        return
+    if np.allclose(np.linalg.norm(x, axis=1), np.linalg.norm(x[0])):
+        raise Wrong("All your vectors are equally long; then the claim holds. What if they differ?")
+    raise Wrong("Here every token still reads itself most. Which of them could another outdo?")
+
+
+@exercise("05.6")
+def _bias_on_keys(answer) -> None:
+    if re.search(r"(gets?|has|have) more weight|student is right|is not wrong", str(answer), re.I):
+        raise Wrong("This seems to agree with the student. Compute an example with and without b.")
+    explained(
+        answer,
+        {
+            "how the added number compares from key to key": r"same|constant|equal|identical|alike|"
+            r"(all|every) (of )?(the |its )?(scores?|keys?)|not depend|independent|one number",
+            "what softmax does with it": r"cancel|ignor|invarian|unchanged|no effect|not see|"
+            r"unaffected|not change|n't change|leave|differenc|divid|factor|stay|as they were|"
+            r"nothing (happens|changes)|none of them|drop|no weight changes|shift",
+            "why not all weights can grow": r"\bsums?\b|add up|shares?|total|together|make 1|"
+            r"normali[sz]|whole|distribution|shrink|all .*(grow|larger|rise|increase)",
+        },
+    )
+
+
+@exercise("05.7")
+def _previous_token(answer) -> None:
+    if not isinstance(answer, tuple | list) or len(answer) != 3:
+        raise Wrong("Give the three arrays as a tuple (q, k, v).")
+    q, k, v = (numbers(part) for part in answer)
+    if q.ndim != 2 or q.shape != k.shape or len(q) != 5:
+        raise Wrong(f"q and k should both have shape (5, D); they have {q.shape} and {k.shape}.")
+    if not np.array_equal(v, np.eye(5)):
+        raise Wrong("v should be the 5 by 5 identity matrix.")
+    output = numerics.attention(q, k, v)
+    off = np.abs(output[1:] - v[:-1]).max(axis=1)
+    if (off <= 0.001).all():
+        return
+    token = int(off.argmax()) + 1
+    most = int(output[token].argmax())
+    if most != token - 1:
+        raise Wrong(f"Token {token} reads token {most} most.")
+    raise Wrong(
+        f"Token {token} reads the right one, but only with weight {output[token, most]:.5f}."
+    )

@@ -1,0 +1,189 @@
+"""Drawings of chapter 05: keys and a query, weights, values, matrices, and who reads whom."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Bool, Float, Num
+from matplotlib.axes import Axes
+from matplotlib.patches import Polygon
+
+from helpers.figures import INKS as TOKEN_INKS
+
+
+def draw_keys(
+    ax: Axes,
+    keys_TD: Num[np.ndarray, "T 2"] | Sequence,
+    query_D: Num[np.ndarray, "2"] | Sequence,
+    tokens: Sequence[str],
+    *,
+    names: tuple[str, str] = ("", ""),
+    scale: float = 1.0,
+) -> Axes:
+    """Draw keys in the plane with a query, and lines of equal score, one unit of q·k/√D apart.
+
+    The query's arrow is drawn at ``scale`` times its length. Shapes: keys (T, 2), query (2,).
+    """
+    keys_TD, query_D = np.asarray(keys_TD), np.asarray(query_D)
+    reach = 1.5 * max(np.abs(keys_TD).max(), 1.0)
+    length = float(np.linalg.norm(query_D))
+    if length > 0:
+        along = query_D / length
+        across = np.array([-along[1], along[0]]) * 3 * reach
+        apart = np.sqrt(2) / length  # one unit of q·k/√D, with D = 2
+        for level in np.arange(-int(1.5 * reach / apart), int(1.5 * reach / apart) + 1):
+            ends = np.stack([along * level * apart - across, along * level * apart + across])
+            ax.plot(*ends.T, color="#c4c4c4", linewidth=0.7, zorder=0)
+        tip = along * length * scale
+        arrow = {
+            "arrowstyle": "-|>",
+            "color": "black",
+            "linewidth": 1.8,
+            "shrinkA": 0,
+            "shrinkB": 0,
+        }
+        ax.annotate("", tuple(tip), xytext=(0, 0), arrowprops=arrow)
+    for token, key, ink in zip(tokens, keys_TD, TOKEN_INKS, strict=False):
+        ax.plot(*key, "o", color=ink, markersize=7)
+        ax.annotate(token, key, textcoords="offset points", xytext=(6, 6), color=ink, fontsize=9)
+    ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", title="keys and the query")
+    ax.plot(0, 0, "+", color="#888888")
+    ax.set(xticks=[], yticks=[], xlabel=names[0], ylabel=names[1])
+    return ax
+
+
+def draw_weights(
+    ax: Axes, weights_T: Num[np.ndarray, " T"] | Sequence, tokens: Sequence[str]
+) -> Axes:
+    """Draw the attention weights of one query, a bar a token.
+
+    Shapes: weights (T,).
+    """
+    inks = TOKEN_INKS[: len(tokens)]
+    ax.barh(range(len(tokens)), weights_T, color=inks)
+    for row, weight in enumerate(weights_T):
+        ax.text(float(weight) + 0.02, row, f"{weight:.2f}", va="center", fontsize=9)
+    ax.set_yticks(range(len(tokens)), tokens)
+    ax.invert_yaxis()
+    ax.set(xlim=(0, 1.2), xticks=[0, 0.5, 1], title="weights")
+    return ax
+
+
+def draw_values(
+    ax: Axes,
+    values_TD: Num[np.ndarray, "T 2"] | Sequence,
+    weights_T: Num[np.ndarray, " T"] | Sequence,
+    output_D: Num[np.ndarray, "2"] | Sequence,
+    tokens: Sequence[str],
+) -> Axes:
+    """Draw the values sized by weight, the output, and the hull that it cannot leave.
+
+    Shapes: values (T, 2), weights (T,), output (2,).
+    """
+    values_TD, weights_T = np.asarray(values_TD), np.asarray(weights_T)
+    ax.add_patch(Polygon(hull(values_TD), closed=True, facecolor="#f0f0f0", edgecolor="#bbbbbb"))
+    for token, value, weight, ink in zip(tokens, values_TD, weights_T, TOKEN_INKS, strict=False):
+        ax.plot(*value, "o", color=ink, markersize=5, fillstyle="none")
+        ax.scatter(value[0], value[1], s=500 * weight, color=ink, alpha=0.85, linewidths=0)
+        ax.annotate(
+            token, tuple(value), textcoords="offset points", xytext=(7, 7), color=ink, fontsize=9
+        )
+    ax.plot(*output_D, marker="*", color="black", markersize=13)
+    reach = 1.4 * max(np.abs(values_TD).max(), 1.0)
+    ax.set(
+        xlim=(-reach, reach),
+        ylim=(-reach, reach),
+        aspect="equal",
+        xticks=[-1, 0, 1],
+        yticks=[-1, 0, 1],
+    )
+    ax.set_title("values and the output (star)")
+    return ax
+
+
+def draw_matrix(
+    ax: Axes,
+    matrix: Num[np.ndarray, "rows columns"] | Sequence,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    title: str = "",
+    limits: tuple[float, float] | None = None,
+) -> Axes:
+    """Draw a matrix as shaded cells with its numbers written in them.
+
+    The shades run from white to dark over ``limits``, or over the matrix's own range.
+    Shapes: matrix (rows, columns).
+    """
+    matrix = np.asarray(matrix, dtype=float)
+    low, high = limits or (min(0.0, matrix.min()), max(matrix.max(), 1e-9))
+    ax.imshow(matrix, cmap="Blues", vmin=low, vmax=high)
+    for (row, column), value in np.ndenumerate(matrix):
+        dark = (value - low) / (high - low) > 0.55
+        ink = "white" if dark else "black"
+        ax.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=9, color=ink)
+    ax.set_xticks(range(len(columns)), columns)
+    ax.set_yticks(range(len(rows)), rows)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    ax.set_title(title)
+    return ax
+
+
+def draw_dependence(
+    ax: Axes, depends_TCTC: Bool[np.ndarray, "T C T C"], *, title: str = ""
+) -> Axes:
+    """Draw which input entries each output entry depends on, as one grid of T·C by T·C cells.
+
+    Shapes: depends (T, C, T, C), True where the output (first two axes) depends on the input.
+    """
+    depends_TCTC = np.asarray(depends_TCTC)
+    length, width = depends_TCTC.shape[:2]
+    size = length * width
+    ax.imshow(depends_TCTC.reshape(size, size), cmap="Greys", vmin=0, vmax=1.4)
+    for edge in range(length + 1):
+        ax.axhline(edge * width - 0.5, color="#D55E00", linewidth=0.8)
+        ax.axvline(edge * width - 0.5, color="#D55E00", linewidth=0.8)
+    middles = [token * width + (width - 1) / 2 for token in range(length)]
+    names = [f"token {token}" for token in range(length)]
+    ax.set_xticks(middles, names, fontsize=8)
+    ax.set_yticks(middles, names, fontsize=8, rotation=90, va="center")
+    ax.tick_params(length=0)
+    ax.set_title(title)
+    return ax
+
+
+def hull(points_N2: Num[np.ndarray, "N 2"] | Sequence) -> Float[np.ndarray, "corners 2"]:
+    """Corners of the convex hull of points in the plane, in order around it.
+
+    Shapes: points (N, 2); returns (corners, 2).
+    Source: Andrew 1979, the monotone chain.
+    """
+    points = sorted(map(tuple, np.asarray(points_N2, dtype=float)))
+    chains = []
+    for run in (points, points[::-1]):
+        chain: list[tuple] = []
+        for point in run:
+            while len(chain) >= 2 and _turn(chain[-2], chain[-1], point) <= 0:
+                chain.pop()
+            chain.append(point)
+        chains.append(chain[:-1])
+    return np.array(chains[0] + chains[1])
+
+
+def inside(
+    corners_N2: Num[np.ndarray, "corners 2"] | Sequence,
+    point_2: Num[np.ndarray, "2"] | Sequence,
+    tolerance: float = 1e-9,
+) -> bool:
+    """Whether a point lies in the convex region with these corners, given in order around it.
+
+    Shapes: corners (N, 2) as from ``hull``, point (2,).
+    """
+    corners = np.asarray(corners_N2)
+    following = np.roll(corners, -1, axis=0)
+    turns = [_turn(a, b, point_2) for a, b in zip(corners, following, strict=True)]
+    return bool(min(turns) >= -tolerance)
+
+
+def _turn(a, b, c) -> float:
+    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])

@@ -1,0 +1,255 @@
+"""Checks for chapter 07, heads, masks and positions."""
+
+import re
+
+import numpy as np
+from jaxtyping import Float
+
+from helpers.exercises.verdict import (
+    Wrong,
+    array,
+    call,
+    close,
+    diagnosed,
+    exercise,
+    explained,
+    numbers,
+)
+from helpers.exercises.verdict import check as check
+from helpers.numerics import softmax
+
+Tokens = Float[np.ndarray, "T C"]
+BUGS = {
+    "Ada": "mask after softmax",
+    "Ben": "axes not moved",
+    "Cleo": "no output projection",
+    "Dan": "root of C",
+}
+
+
+@exercise("07.1")
+def _mask(answer) -> None:
+    for new, total in ((4, 4), (2, 5), (1, 6), (1, 1), (3, 4)):
+        given = numbers(call(answer, new, total))
+        if given.shape == (new, total) and not np.isin(given, (0, 1)).all():
+            raise Wrong("A mask holds True and False (or 1 and 0) only, not scores.")
+        found = array(given, (new, total), "The mask")
+        every = np.tri(total)
+        if close(found, every[total - new :]):
+            continue
+        where = f"For new = {new} and total = {total}: "
+        for wrong, message in (
+            (1 - every[total - new :], "true and false are exchanged."),
+            (every[:new], "the first token that asks is taken for the first of the text."),
+            (np.tri(total, k=-1)[total - new :], "a token may read itself, too."),
+            (np.tri(total, k=1)[total - new :], "the next token may be read. That is one too far."),
+            (every.T[total - new :], "what comes later may be read, and not what came before."),
+            (np.ones((new, total)), "everything may be read."),
+        ):
+            if close(found, wrong):
+                raise Wrong(where + message)
+        raise Wrong(where + "the shape is right, the entries are not.")
+
+
+def _heads(x: Tokens, tables, H: int, *, bug: str = "") -> Tokens:
+    """Causal attention with H heads in NumPy, right or with one mistake."""
+    (T, C), (W_Q, W_K, W_V, W_O) = x.shape, tables
+    D = C // H
+    if bug == "every H-th column":
+        W_Q, W_K, W_V = (W.reshape(C, D, H).swapaxes(1, 2).reshape(C, C) for W in (W_Q, W_K, W_V))
+    if bug == "exchanged":
+        W_Q, W_K = W_K, W_Q
+    if bug == "axes not moved":
+        q, k, v = ((x @ W).reshape(H, T, D) for W in (W_Q, W_K, W_V))
+    else:
+        q, k, v = ((x @ W).reshape(T, H, D).swapaxes(0, 1) for W in (W_Q, W_K, W_V))
+    root = {"root of C": C, "root of H": H, "no root": 1}.get(bug, D) ** 0.5
+    if bug == "D, no root":
+        root = D
+    may = np.tri(T, k={"one too far": 1}.get(bug, 0), dtype=bool)
+    if bug == "later only":
+        may = may.T
+    scaled = q @ k.swapaxes(1, 2) / root
+    if bug == "mask after softmax":
+        weights = softmax(scaled) * may
+    elif bug == "scores of 0":
+        weights = softmax(scaled * may)
+    elif bug == "other axis":
+        weights = softmax(np.where(may, scaled, -np.inf).swapaxes(1, 2)).swapaxes(1, 2)
+    else:
+        weights = softmax(scaled if bug == "no mask" else np.where(may, scaled, -np.inf))
+    out = weights @ v
+    joined = out.reshape(T, C) if bug == "axes not moved" else out.swapaxes(0, 1).reshape(T, C)
+    return joined if bug == "no output projection" else joined @ W_O
+
+
+MISTAKES = {
+    "no mask": "Later tokens are read: the mask is missing.",
+    "one too far": "Each token also reads the next one: the mask is one too far.",
+    "later only": "The mask is the wrong way round: tokens read what comes after them.",
+    "mask after softmax": "The mask stands behind the softmax; then the shares do not sum to 1.",
+    "root of C": "You divided by the root of C. How wide is a query of one head?",
+    "root of H": "You divided by the root of the number of heads.",
+    "no root": "The scores are not divided.",
+    "D, no root": "You divided by D and not by its root.",
+    "axes not moved": "The heads are cut the wrong way: each should get numbers of every token.",
+    "no output projection": "The heads stand side by side, but W_O is missing.",
+    "scores of 0": "A score of 0 is not a weight of 0: e to the 0 is 1. What has to stand there?",
+    "other axis": "The weights of one query should sum to 1, not the weights on one key.",
+    "exchanged": "Queries and keys are exchanged: W_Q makes the queries, which stand in the rows.",
+    "every H-th column": "Each head should get columns that stand side by side, not every H-th.",
+}
+
+
+@exercise("07.2")
+def _my_heads(answer) -> None:
+    rng = np.random.default_rng(72)
+    for T, C, H in ((5, 12, 3), (4, 8, 1), (3, 8, 4), (1, 4, 2)):
+        x, tables = rng.standard_normal((T, C)), rng.standard_normal((4, C, C)) / C**0.25
+        given = (x.copy(), *tables.copy(), H)
+        found = array(call(answer, *given), (T, C), "The result")
+        if close(found, _heads(x, tables, H), 1e-5):
+            continue
+        for bug, message in MISTAKES.items():
+            if close(found, _heads(x, tables, H, bug=bug), 1e-5):
+                raise Wrong(message)
+        if close(found, _heads(x, tables, 1), 1e-5):
+            raise Wrong("This is right for one head; the number of heads plays no part in it.")
+        raise Wrong(f"For {T} tokens, C = {C} and {H} heads the numbers are not right.")
+
+
+def which_bug() -> tuple[Tokens, dict[str, Tokens], dict[str, Tokens]]:
+    """Four tokens, the four tables, and what four students took for attention with two heads.
+
+    Returns: x (4, 6), a dict of W_Q, W_K, W_V, W_O (6, 6), and a dict from name to (4, 6).
+    """
+    rng = np.random.default_rng(7)
+    x, tables = rng.standard_normal((4, 6)).round(1), rng.standard_normal((4, 6, 6)).round(1)
+    made = {student: _heads(x, tables, 2, bug=bug) for student, bug in BUGS.items()}
+    return x, dict(zip(("W_Q", "W_K", "W_V", "W_O"), tables, strict=True)), made
+
+
+@exercise("07.3")
+def _which_bug(answer) -> None:
+    diagnosed(
+        answer,
+        BUGS,
+        "Compute the first token's output by hand: it reads only itself, so the divisor is no "
+        "matter there.",
+    )
+
+
+def scores_by_distance(query: Float[np.ndarray, " D"]) -> Float[np.ndarray, "32"]:
+    """Scores under RoPE of a query with a key of ones 0, 1, … 31 places back.
+
+    Shapes: query (D,), with pair k its numbers k and k + D/2.
+    """
+    half = len(query) // 2
+    angles = np.arange(32)[:, None] * 10_000.0 ** (-np.arange(half) / half)
+    q, key = query[:half] + 1j * query[half:], np.full(half, 1 + 1j)
+    return (q * np.conj(key * np.exp(-1j * angles))).real.sum(axis=1)
+
+
+@exercise("07.4")
+def _five_back(answer) -> None:
+    one_line = np.shape(answer) in ((1, 8), (8, 1))
+    query = array(answer, np.shape(answer) if one_line else (8,), "The query")
+    scores = scores_by_distance(query.ravel())
+    best = int(scores.argmax())
+    if scores.max() - np.delete(scores, best).max() <= 1e-6 * np.abs(scores).max():
+        raise Wrong("No single place scores highest with this query.")
+    if scores.argmin() == 5:
+        raise Wrong("This query scores lowest where it should score highest.")
+    if best != 5:
+        raise Wrong(f"With this query the key {best} back scores highest.")
+
+
+def _two_layers(x: Tokens) -> Tokens:
+    """Two causal layers, x + attention, whose queries, keys and values are x itself."""
+    may = np.tri(len(x), dtype=bool)
+    for _ in range(2):
+        weights = softmax(np.where(may, x @ x.T / x.shape[1] ** 0.5, -np.inf))
+        x = x + weights @ x
+    return x
+
+
+@exercise("07.5")
+def _counterexample(answer) -> None:
+    shape = np.shape(answer)
+    if len(shape) != 2 or shape[0] != 3 or shape[1] < 1:
+        raise Wrong(f"x should have shape (3, D), yours has {shape}.")
+    x = array(answer, shape, "x")
+    if close(x[0], x[1]):
+        raise Wrong("The first two rows are alike, so exchanging them changes nothing.")
+    if np.abs(x).max() > 1e3:
+        raise Wrong("These numbers are so large that nothing can be told from the result.")
+    moved = np.abs(_two_layers(x)[-1] - _two_layers(x[[1, 0, 2]])[-1]).max()
+    if moved <= 0.01:
+        raise Wrong(
+            f"Exchanging the first two rows moves the third by {moved:.1g}, not enough. How much "
+            "does the third token read of the other two, and how much do those two differ?"
+        )
+
+
+WHO = r"(model|GPT|LLM|it|loop)s? "
+UNSAYS = r"(go|goes) back|change|delete|erase|revise|take (it|them|words|anything) back"
+
+
+@exercise("07.6")
+def _self_correction(answer) -> None:
+    goes_back = WHO + rf"((can|could|may) )?((also|simply|just|easily) )?({UNSAYS})"
+    if isinstance(answer, str) and re.search(r"\b" + goes_back, answer, flags=re.IGNORECASE):
+        raise Wrong("A loop that only appends does not go back to what it has written.")
+    explained(
+        answer,
+        {
+            "that the person's own words stay as they were said": r"append|add(s|ed)?\b|continu|"
+            r"(first|earlier|old|previous|spoken|said) (words?|part|text|sentence)|stay|remain|"
+            r"(not|n't|nothing|never|neither) (\w+ ){0,3}(take|took|taken|delet|eras|unsa|remov|"
+            r"change|revis)",
+            "that a model can write the very same correction": rf"\b{WHO}"
+            r"((?!not |never |cannot )\w+ ){0,4}"
+            r"(can|could|may|is able|writes?|generates?|produces?)\b(?!.?t\b| not)|"
+            r"\b(same|too|also|as well|likewise|either|equally)\b|word for word",
+        },
+    )
+
+
+@exercise("07.7")
+def _my_step(answer) -> None:
+    rng = np.random.default_rng(77)
+    for before, C, D in ((3, 6, 4), (0, 5, 3), (1, 4, 4)):
+        x, (W_Q, W_K, W_V) = rng.standard_normal((before + 1, C)), rng.standard_normal((3, C, D))
+        old_k, old_v = x[:-1] @ W_K, x[:-1] @ W_V
+        given = (x[-1], old_k, old_v, W_Q, W_K, W_V)
+        answered = call(answer, *(part.copy() for part in given))
+        if not isinstance(answered, tuple | list) or len(answered) != 3:
+            raise Wrong("Return the three things as a tuple (output, keys, values).")
+        _hold_step(answered, x, (W_Q, W_K, W_V))
+
+
+def _hold_step(answered, x: Tokens, tables) -> None:
+    W_Q, W_K, W_V = tables
+    n, D = len(x), W_Q.shape[1]
+    every = {"keys": x @ W_K, "values": x @ W_V}
+    for (what, right), got in zip(every.items(), answered[1:], strict=True):
+        if np.shape(got) == (n - 1, D):
+            raise Wrong(f"The {what} that you return lack the row of the new token.")
+        found = array(got, (n, D), f"The {what}")
+        if not close(found, right, 1e-5):
+            if close(found, np.roll(right, 1, axis=0), 1e-5):
+                raise Wrong(f"The new row of the {what} stands first; it belongs behind the rest.")
+            raise Wrong(f"The {what} that you return are not right.")
+    k, v = every["keys"], every["values"]
+    output = np.reshape(array(answered[0], np.shape(answered[0]), "The output"), -1)
+    output = array(output, (D,), "The output")
+    scores = k @ (x[-1] @ W_Q)
+    if close(output, softmax(scores / D**0.5) @ v, 1e-5):
+        return
+    if n > 1 and close(output, softmax(scores[:-1] / D**0.5) @ v[:-1], 1e-5):
+        raise Wrong("The new token reads those before it, but not itself.")
+    if close(output, softmax(scores) @ v, 1e-5):
+        raise Wrong("The scores are not divided.")
+    if close(output, softmax(scores / x.shape[1] ** 0.5) @ v, 1e-5):
+        raise Wrong("You divided by the root of C; the query has another width.")
+    raise Wrong("Keys and values are right, the output is not.")

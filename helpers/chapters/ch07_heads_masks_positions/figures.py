@@ -1,0 +1,213 @@
+"""Drawings of chapter 07: heads, masks, what leaks, turned vectors, losses by place, writing."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float, Int, Num
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+
+from helpers.figures import INKS as HEAD_INKS
+
+INKS = {
+    "none": "#777777",
+    "learned": "#D55E00",
+    "sinusoidal": "#8c6d00",
+    "rope": "#0072B2",
+    "alibi": "#009E73",
+}
+DASHES = {"none": (0, (1, 1.5)), "learned": (0, (5, 2)), "sinusoidal": (0, (3, 1, 1, 1)),
+          "rope": "-", "alibi": "-"}  # fmt: skip
+SAID = {"rope": "RoPE", "alibi": "ALiBi"}
+NOTHING, PAST, FUTURE = "#ffffff", "#8fb8d8", "#D55E00"
+EMPTY, KEPT, NOW = "#ffffff", "#d9d9d9", "#0072B2"
+
+
+def draw_split(ax: Axes, head_TC: Int[np.ndarray, "T C"] | Sequence, *, title: str = "") -> Axes:
+    """Draw which head each number of the tokens goes to, a colour and a digit a head.
+
+    Shapes: head (T, C), heads counted from 0.
+    """
+    head_TC = np.asarray(head_TC)
+    inks = ListedColormap(HEAD_INKS[: head_TC.max() + 1])
+    ax.imshow(head_TC, cmap=inks, alpha=0.45, aspect="auto", interpolation="none")
+    for (row, column), head in np.ndenumerate(head_TC):
+        ax.text(column, row, str(head), ha="center", va="center", fontsize=8)
+    ax.set_yticks(range(len(head_TC)), [f"token {row}" for row in range(len(head_TC))], fontsize=8)
+    ax.set_xticks([])
+    ax.set(xlabel="the C numbers of a query", title=title)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    return ax
+
+
+def draw_reads(ax: Axes, reads_TT: Bool[np.ndarray, "T T"], *, title: str = "") -> Axes:
+    """Draw which tokens (columns) an output (row) depends on; what comes later stands out.
+
+    Shapes: reads (T, T), True where the output of the row depends on the token of the column.
+    """
+    reads_TT = np.asarray(reads_TT)
+    later = np.triu(np.ones_like(reads_TT, dtype=bool), 1)
+    kind = np.where(reads_TT, np.where(later, 2, 1), 0)
+    cells = ListedColormap([NOTHING, PAST, FUTURE])
+    ax.imshow(kind, cmap=cells, vmin=0, vmax=2, interpolation="none")
+    length = len(reads_TT)
+    for edge in range(length + 1):
+        ax.axhline(edge - 0.5, color="#dddddd", linewidth=0.5)
+        ax.axvline(edge - 0.5, color="#dddddd", linewidth=0.5)
+    ax.set(xticks=[], yticks=[], xlabel="token that is read", ylabel="output", title=title)
+    return ax
+
+
+def draw_promises(
+    ax: Axes,
+    shown: Float[np.ndarray, " seeds"] | Sequence,
+    honest: Float[np.ndarray, " seeds"] | Sequence,
+    *,
+    mark: float,
+    name: str,
+    highest: float,
+) -> Axes:
+    """Draw a loss as it is shown and as it is when the future is absent, a dot a seed.
+
+    Shapes: shown and honest (seeds,). mark, called name: a loss to compare with.
+    """
+    for place, values in enumerate((shown, honest)):
+        values = np.asarray(values, dtype=float)
+        ink = PAST if place == 0 else "black"
+        ax.bar(place, values.mean(), width=0.55, color=ink, alpha=0.45)
+        ax.plot(np.full(len(values), place), values, "o", color="black", markersize=3)
+        ax.text(place, values.max() + highest * 0.03, f"{values.mean():.2f}", ha="center",
+                fontsize=9)  # fmt: skip
+    ax.axhline(mark, color="#777777", linewidth=0.8)
+    ax.annotate(name, (2.1, mark), xytext=(0, 3), textcoords="offset points", ha="right",
+                color="#777777", fontsize=8)  # fmt: skip
+    ax.set_xticks([0, 1], ["whole window\nat once", "future\nabsent"], fontsize=9)
+    ax.set(ylim=(0, highest), xlim=(-0.6, 2.1), ylabel="nats a letter", title="loss")
+    return ax
+
+
+def draw_turned(
+    ax: Axes,
+    query_2: Num[np.ndarray, "2"] | Sequence,
+    key_2: Num[np.ndarray, "2"] | Sequence,
+    angles: tuple[float, float],
+) -> Axes:
+    """Draw a query and a key as they are made (thin) and as they are turned (thick).
+
+    Shapes: query and key (2,). angles: radians by which they are turned.
+    """
+    reach = 1.15 * max(np.linalg.norm(query_2), np.linalg.norm(key_2))
+    for vector, angle, ink, word in zip(
+        (query_2, key_2), angles, ("#D55E00", "#0072B2"), ("q", "k"), strict=True
+    ):
+        vector = np.asarray(vector, dtype=float)
+        cos, sin = np.cos(angle), np.sin(angle)
+        turned = np.array([[cos, -sin], [sin, cos]]) @ vector
+        for tip, style in ((vector, {"linewidth": 0.8, "alpha": 0.5}), (turned, {"linewidth": 2})):
+            arrow = {"arrowstyle": "-|>", "color": ink, "shrinkA": 0, "shrinkB": 0, **style}
+            ax.annotate("", tuple(tip), xytext=(0, 0), arrowprops=arrow)
+        ax.annotate(word, tuple(turned * 1.08), ha="center", va="center", color=ink)
+    ax.plot(0, 0, "+", color="#888888")
+    ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xticks=[], yticks=[])
+    ax.set_title("turned by their places")
+    return ax
+
+
+def draw_by_distance(
+    ax: Axes,
+    distances: Num[np.ndarray, " N"] | Sequence,
+    scores: Mapping[str, Num[np.ndarray, " N"] | Sequence],
+    *,
+    at: float | None = None,
+    title: str = "",
+) -> Axes:
+    """Draw scores against how far back the key stands, with a mark at one distance.
+
+    Shapes: distances (N,), each of ``scores`` (N,).
+    """
+    for (name, values), ink in zip(scores.items(), HEAD_INKS, strict=False):
+        ax.plot(distances, values, color=ink, label=name)
+        if at is not None:
+            ax.plot(at, np.interp(at, distances, values), "o", color=ink)
+    ax.axhline(0, color="#bbbbbb", linewidth=0.8, zorder=0)
+    ax.set(xlabel="how far back the key stands", ylabel="score", title=title)
+    if len(scores) > 1:
+        ax.legend(fontsize=8)
+    return ax
+
+
+def draw_scores(ax: Axes, scores_TT: Num[np.ndarray, "T T"], *, title: str = "") -> Axes:
+    """Draw scores of a causal attention as greys, the darker the larger, each on its own scale.
+
+    Shapes: scores (T, T); what comes later than the row is left white.
+    """
+    scores_TT = np.asarray(scores_TT, dtype=float)
+    past = np.tril(np.ones_like(scores_TT, dtype=bool))
+    low, high = scores_TT[past].min(), scores_TT[past].max()
+    share = (scores_TT - low) / (high - low) if high - low > 1e-9 else np.full_like(scores_TT, 0.3)
+    grey = np.where(past, 0.1 + 0.9 * share, 0.0)
+    ax.imshow(grey, cmap="Greys", vmin=0, vmax=1.1, interpolation="none")
+    ax.set(xticks=[], yticks=[], title=title)
+    ax.title.set_fontsize(9)
+    return ax
+
+
+def draw_waves(ax: Axes, rows_TC: Num[np.ndarray, "T C"], *, title: str = "") -> Axes:
+    """Draw a table of positions, a row a position, from purple (−1) over white to brown (1).
+
+    Shapes: rows (T, C).
+    """
+    ax.imshow(rows_TC, cmap="PuOr_r", vmin=-1, vmax=1, aspect="auto", interpolation="none")
+    ax.set(xlabel="which of the C numbers", ylabel="place", title=title)
+    return ax
+
+
+def draw_places(
+    ax: Axes,
+    losses: Mapping[str, Float[np.ndarray, "seeds T"] | Sequence],
+    *,
+    trained: int,
+    together: int = 8,
+) -> Axes:
+    """Draw the loss at each place of a window, a thin line a seed, a thick one for their mean.
+
+    Shapes: each of ``losses`` (seeds, T); places are taken ``together``. Places below
+    ``trained`` were met in training.
+    """
+    ax.axvspan(0, trained, color="#f1f1f1", zorder=0)
+    for name, losses_ST in losses.items():
+        losses_ST = np.asarray(losses_ST, dtype=float)
+        seeds, length = losses_ST.shape
+        means = losses_ST.reshape(seeds, length // together, together).mean(axis=2)
+        middles = np.arange(length // together) * together + together / 2
+        style: dict[str, Any] = {"color": INKS[name], "linestyle": DASHES[name]}
+        ax.plot(middles, means.T, linewidth=0.5, alpha=0.5, **style)
+        ax.plot(middles, means.mean(axis=0), linewidth=2, label=SAID.get(name, name), **style)
+    ax.set(xlabel="place in the window", ylabel="nats a letter", xlim=(0, None))
+    ax.legend(fontsize=8, loc="upper left", ncols=2)
+    return ax
+
+
+def draw_writing(ax: Axes, prompt: int, steps: int, *, cache: bool, title: str = "") -> Axes:
+    """Draw which tokens go through the layers at each step of writing, and which are kept.
+
+    Raises: ValueError where prompt or steps is below 1.
+    """
+    if prompt < 1 or steps < 1:
+        raise ValueError(f"prompt={prompt} and steps={steps} must be at least 1")
+    length = prompt + steps - 1
+    kind = np.zeros((steps, length), dtype=int)
+    for step in range(steps):
+        kind[step, : prompt + step] = 2
+        if cache and step:
+            kind[step, : prompt + step - 1] = 1
+    cells = ListedColormap([EMPTY, KEPT, NOW])
+    ax.imshow(kind, cmap=cells, vmin=0, vmax=2, aspect="auto", interpolation="none")
+    for edge in range(1, steps):
+        ax.axhline(edge - 0.5, color="white", linewidth=1)
+    for edge in range(1, length):
+        ax.axvline(edge - 0.5, color="white", linewidth=1)
+    ax.set(xticks=[], yticks=[], xlabel="token", ylabel="step", title=title)
+    return ax

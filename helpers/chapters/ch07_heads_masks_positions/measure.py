@@ -1,0 +1,269 @@
+"""Train the readers of chapter 07: through masks, with heads, and with each way to tell positions.
+
+The parts, with five seeds each: ``masks``, what a mask lets a reader learn, and what is left of it
+when the future is truly absent (two minutes on one core); ``heads``, the loss for 1 to 16 heads of
+one total width (six minutes); ``lengths``, the loss at places within and beyond the length of
+training (fifteen minutes); ``near``, the same where each layer of the trained model reads the last
+32 letters alone (six minutes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from helpers import corpus
+from helpers.bigram import loss
+from helpers.chapters.common import letters, measured, rounded, seeded
+from helpers.gpt import GPT, GPTConfig
+from helpers.training import evaluate, train
+
+SEEDS = range(5)
+MASKS = (
+    "causal",
+    "none at all",
+    "one too far",
+    "causal, after softmax",
+    "only what came before",
+    "the last eight",
+)
+HEADS = (1, 2, 4, 8, 16)
+POSITIONS = ("none", "learned", "sinusoidal", "rope", "alibi")
+STEPS = {"masks": 500, "heads": 1000, "lengths": 1000, "near": 1000}
+EARLY = 100  # steps after which the chapter can compare
+
+
+# --- masks ----------------------------------------------------------------------------------
+
+
+def allowed(mask: str, T: int) -> Tensor:
+    """Row t: which tokens token t may read, True or False."""
+    # tril(k) keeps row t up to place t + k, triu(k) from place t + k on
+    if mask == "none at all":
+        return torch.ones(T, T, dtype=torch.bool)
+    if mask == "one too far":
+        return torch.ones(T, T, dtype=torch.bool).tril(1)
+    if mask == "only what came before":
+        before = torch.ones(T, T, dtype=torch.bool).tril(-1)
+        before[0, 0] = True  # softmax over nothing has no answer
+        return before
+    if mask == "the last eight":
+        return torch.ones(T, T, dtype=torch.bool).tril().triu(-7)
+    return torch.ones(T, T, dtype=torch.bool).tril()
+
+
+def masked_weights(scaled_TT: Tensor, mask: str) -> Tensor:
+    """The weights under a mask; one of the six is put on only after softmax."""
+    may_TT = allowed(mask, scaled_TT.shape[-1])
+    if mask == "causal, after softmax":
+        return torch.softmax(scaled_TT, dim=-1) * may_TT
+    return torch.softmax(scaled_TT.masked_fill(~may_TT, float("-inf")), dim=-1)
+
+
+class Reader(nn.Module):
+    """Embedding and positions, one head of attention, output table."""
+
+    def __init__(self, mask, V, C=64, T=32):
+        super().__init__()
+        self.mask = mask
+        self.token, self.place = nn.Embedding(V, C), nn.Embedding(T, C)
+        self.qkv = nn.Linear(C, 3 * C, bias=False)
+        self.output = nn.Linear(C, V)
+
+    def forward(self, ids_BT):
+        """The logits of the next letter."""
+        x_BTC = self.token(ids_BT) + self.place.weight[: ids_BT.shape[1]]
+        q, k, v = self.qkv(x_BTC).chunk(3, dim=-1)
+        scaled_BTT = q @ k.transpose(1, 2) / q.shape[-1] ** 0.5
+        return self.output(masked_weights(scaled_BTT, self.mask) @ v)
+
+
+def read_through(mask: str, *, seed: int, steps: int = STEPS["masks"]) -> Reader:
+    """Train a reader with this mask: 16 windows of 32 a step, Adam."""
+    tokenizer, train_ids, _ = letters()
+    with seeded(seed):
+        reader = Reader(mask, len(tokenizer))
+    generator = torch.Generator().manual_seed(seed)
+    batches = corpus.batches(train_ids, batch_size=16, context=32, generator=generator)
+    adam = torch.optim.Adam(reader.parameters(), lr=0.003)
+    train(reader, loss, batches, steps=steps, optimizer=adam)
+    return reader
+
+
+@torch.no_grad()
+def three_losses(reader: Reader, windows: int = 256) -> tuple[float, float, float]:
+    """On whole windows; without the future; with one from elsewhere."""
+    every_window = list(corpus.windows(letters().validation, 32))[:-1]
+    x, y = (torch.cat(part)[:windows] for part in zip(*every_window, strict=True))
+    shown = loss(reader(x), y).item()
+    absent: list[float] = []
+    other: list[float] = []
+    for t in range(x.shape[1]):
+        past = x[:, : t + 1]
+        elsewhere = torch.cat([past, x.roll(1, dims=0)[:, t + 1 :]], dim=1)
+        for losses, read in ((absent, past), (other, elsewhere)):
+            losses.append(F.cross_entropy(reader(read)[:, t], y[:, t]).item())
+    return shown, sum(absent) / len(absent), sum(other) / len(other)
+
+
+# --- heads and positions --------------------------------------------------------------------
+
+
+class Quieter(nn.Module):
+    """Sinusoids as large beside these embeddings as in the paper."""
+
+    def __init__(self, rows):
+        super().__init__()
+        self.rows = rows
+
+    def forward(self, length, start=0):
+        """The rows, as small as the embeddings start."""
+        return 0.02 * self.rows(length, start)
+
+
+def in_training(
+    positions: str, *, seed: int, context=32, heads=4, layers=2, quiet=True
+) -> tuple[GPT, Callable]:
+    """A small GPT as it starts, and what trains it further.
+
+    A step is 512 letters in windows of `context`, with Adam. A learned table gets 128 rows.
+    """
+    tokenizer, train_ids, _ = letters()
+    generator = torch.Generator().manual_seed(seed)
+    config = GPTConfig(
+        vocab_size=len(tokenizer),
+        context=128,
+        layers=layers,
+        heads=heads,
+        width=64,
+        positions=positions,
+    )
+    model = GPT(config, generator=generator)
+    if positions == "sinusoidal" and quiet:
+        model.position = Quieter(model.position)
+    batches = corpus.batches(
+        train_ids, batch_size=512 // context, context=context, generator=generator
+    )
+    adam = torch.optim.Adam(model.parameters(), lr=0.003)
+    return model, partial(train, model, loss, batches, optimizer=adam)
+
+
+@torch.no_grad()
+def each_target(model: Callable, ids: Tensor, T: int, every: int) -> Tensor:
+    """Windows of T letters, one every so many: the loss at each place."""
+    at = torch.arange(0, len(ids) - T, every)[:, None] + torch.arange(T)
+    return torch.cat(
+        [F.cross_entropy(model(ids[some]).mT, ids[some + 1], reduction="none")
+         for some in at.split(64)]
+    )  # fmt: skip
+
+
+def by_place(model: Callable, letters_read: int = 16_000) -> Tensor:
+    """Mean loss at places 0 … 127.
+
+    The same letters are predicted in each of the four stretches of 32; only what stands before
+    gets longer.
+    """
+    losses_NT = each_target(model, letters().validation[:letters_read], 128, 32)
+    N = len(losses_NT)
+    stretches = (losses_NT[3 - b : N - b, 32 * b : 32 * b + 32].mean(dim=0) for b in range(4))
+    return torch.cat(list(stretches))
+
+
+def sliding(model: Callable, letters_read: int = 16_000) -> float:
+    """The same letters, each read with the last 25 to 32 letters alone."""
+    losses_NT = each_target(model, letters().validation[:letters_read], 32, 8)[:, -8:]
+    N = len(range(0, letters_read - 128, 32))
+    first = (96 - 24) // 8
+    return losses_NT[first : first + 4 * (N - 3)].mean().item()
+
+
+def near_only(model: GPT, reach: int = 32) -> GPT:
+    """From now on each layer of this model reads 32 letters back: no new distance."""
+
+    def too_far(heads, queries, keys):
+        at = torch.arange(keys)
+        back = at[keys - queries :, None] - at
+        return (back >= reach).float().mul(-1e9).expand(heads, -1, -1)
+
+    for block in model.blocks:
+        block.attention.sublayer.tilt = too_far
+    return model
+
+
+# --- the parts ------------------------------------------------------------------------------
+
+
+def settings(part: str) -> list[dict]:
+    """What is measured in a part."""
+    if part == "masks":
+        return [{"mask": mask} for mask in MASKS]
+    if part == "heads":
+        return [{"heads": heads} for heads in HEADS]
+    if part == "near":
+        return [{"positions": way} for way in ("none", "sinusoidal", "rope")]
+    found = [{"positions": way, "context": 32, "quiet": True} for way in POSITIONS]
+    found += [{"positions": "sinusoidal", "context": 32, "quiet": False}]
+    return [*found, {"positions": "rope", "context": 128, "quiet": True}]
+
+
+def of_mask(seed: int, *, mask: str, steps: int = STEPS["masks"]) -> dict:
+    """Loss on whole windows, with the future truly absent, and with one from another window."""
+    found = rounded(three_losses(read_through(mask, seed=seed, steps=steps)))
+    return dict(zip(("shown", "honest", "elsewhere"), found, strict=True))
+
+
+def of_heads(seed: int, *, heads: int) -> dict:
+    """Validation loss of a model of one layer."""
+    model, go_on = in_training("learned", seed=seed, heads=heads, layers=1)
+    go_on(steps=STEPS["heads"])
+    windows = corpus.windows(letters().validation, 32)
+    return {"validation": round(evaluate(model, loss, windows), 4)}
+
+
+def of_lengths(seed: int, **setting) -> dict:
+    """Losses with the last letters alone, at each place and early; sizes of a learned table."""
+    model, go_on = in_training(seed=seed, **setting)
+    go_on(steps=EARLY)
+    early = rounded((part.mean() for part in by_place(model).split(32)), 3)
+    go_on(steps=STEPS["lengths"] - EARLY)
+    run = {"sliding": round(sliding(model), 4), "early": early}
+    if setting["positions"] == "learned":
+        assert model.position is not None
+        rows = model.position.rows.weight.detach().square().mean(dim=1).sqrt()
+        run["sizes of rows"] = rounded((part.mean() for part in rows.split(32)), 3)
+    return with_summary(run, by_place(model))
+
+
+def of_near(seed: int, *, positions: str) -> dict:
+    """Loss at each place of a model that then reads the last letters alone, in each layer."""
+    model, go_on = in_training(positions, seed=seed)
+    go_on(steps=STEPS["near"])
+    return with_summary({}, by_place(near_only(model)))
+
+
+def with_summary(run: dict, places: Tensor) -> dict:
+    """The loss at each place, after the mean at the last 16, which the results page shows."""
+    nats = rounded(places, 3)
+    mean = round(sum(nats[112:]) / 16, 4)
+    return {"places 112 to 127": mean} | run | {"places": nats}
+
+
+RUN: dict[str, Callable[..., dict]] = {
+    "masks": of_mask,
+    "heads": of_heads,
+    "lengths": of_lengths,
+    "near": of_near,
+}
+
+
+def measure(part: str) -> dict:
+    """Measure everything in a part."""
+    return measured(RUN[part], settings(part), SEEDS, steps=STEPS[part])
+
+
+PARTS = {part: partial(measure, part) for part in RUN}

@@ -1,0 +1,1 @@
+"""Chapter 8: Residual, Add & Norm, feed-forward."""

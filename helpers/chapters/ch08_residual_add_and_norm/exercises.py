@@ -1,0 +1,226 @@
+"""Checks for chapter 08, residual, Add & Norm, feed-forward."""
+
+import re
+
+import numpy as np
+import torch
+from jaxtyping import Float
+
+from helpers.blocks import FeedForward
+from helpers.exercises.verdict import Wrong, array, call, close, diagnosed, exercise, explained
+from helpers.exercises.verdict import check as check
+
+EPS = 1e-5
+Students = Float[np.ndarray, "4 3"]  # four tokens of width 3
+BUGS = {
+    "Ada": "norm before the sum",
+    "Ben": "no residual",
+    "Cleo": "variance over n − 1",
+    "Dan": "norm over the tokens",
+}
+
+
+def _normed(x: np.ndarray, *, axis: int = -1, ddof: int = 0, eps: float = EPS) -> np.ndarray:
+    away = x - x.mean(axis=axis, keepdims=True)
+    return away / np.sqrt(x.var(axis=axis, ddof=ddof, keepdims=True) + eps)
+
+
+@exercise("08.1")
+def _add_and_norm(answer) -> None:
+    rng = np.random.default_rng(81)
+    large = rng.standard_normal((2, 5, 4))
+    # Small entries, so that it shows where the ε stands.
+    rows = 3.0 + 2.0 * rng.standard_normal((2, 3, 8))
+    block = rng.standard_normal((2, 2, 3, 4, 6))
+    for x, y in (large, 0.004 * large, rows, block, rows[:, 0]):
+        found = array(call(answer, x.copy(), y.copy()), x.shape, "The result")
+        if not close(found, _normed(x + y), 1e-5):
+            _why_not_normed(found, x, y)
+
+
+def _why_not_normed(found: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:
+    s = x + y
+    away = s - s.mean(axis=-1, keepdims=True)
+    deviation = s.std(axis=-1, keepdims=True)
+    for wrong, message in (
+        (x + _normed(y), "You normed the answer and added x afterwards: the sum is to be normed."),
+        (_normed(x) + y, "You normed x before the sum: the sum is to be normed."),
+        (_normed(y), "The input x plays no part in your result: there is no residual."),
+        (s, "This is the sum. It is still to be normed."),
+        (_normed(s, ddof=1), "Your variance divides by n − 1; that of LayerNorm divides by n."),
+        (_normed(s, axis=0), "You took the mean over the tokens; each token is normed by itself."),
+        (away / (deviation + EPS), "For small vectors it shows: ε stands beside the root."),
+        (away / deviation**2, "You divided by the variance and not by its root."),
+        (s / np.sqrt((s**2).mean(axis=-1, keepdims=True) + EPS), "The mean is not taken away."),
+    ):
+        if close(found, wrong):
+            raise Wrong(message)
+    if close(found, away / deviation, 1e-4):
+        raise Wrong("Right but for ε: without it a token whose entries are all alike gives nan.")
+    raise Wrong("The shape is right, the numbers are not.")
+
+
+@exercise("08.2")
+def _feed_forward(answer) -> None:
+    rng = np.random.default_rng(82)
+    for T, C, N in ((5, 3, 7), (4, 4, 4), (1, 2, 6)):
+        x, W1, W2 = (rng.standard_normal(shape) for shape in ((T, C), (C, N), (N, C)))
+        b1, b2 = rng.standard_normal(N), rng.standard_normal(C)
+        given = (x, W1, b1, W2, b2)
+        found = array(call(answer, *(a.copy() for a in given)), (T, C), "The result")
+        if close(found, np.maximum(x @ W1 + b1, 0) @ W2 + b2, 1e-5):
+            continue
+        for wrong, message in (
+            ((x @ W1 + b1) @ W2 + b2, "There is no bend between the two maps."),
+            (np.maximum((x @ W1 + b1) @ W2 + b2, 0), "The ReLU stands at the end."),
+            (
+                np.maximum(np.maximum(x @ W1 + b1, 0) @ W2 + b2, 0),
+                "There is a second ReLU at the end; only the hidden neurons are bent.",
+            ),
+            (np.maximum(x @ W1, 0) @ W2, "The biases play no part."),
+            (np.maximum(x @ W1, 0) @ W2 + b2, "The bias b1 plays no part."),
+            (np.maximum(x @ W1, 0) + b1, "The second map is missing."),
+            (np.maximum(x @ W1, 0) @ W2 + b1 @ W2 + b2, "b1 is added after the ReLU."),
+            (x + np.maximum(x @ W1 + b1, 0) @ W2 + b2, "The residual is not part of the network."),
+        ):
+            if np.shape(wrong) == found.shape and close(found, wrong):
+                raise Wrong(message)
+        raise Wrong("The shape is right, the numbers are not.")
+
+
+def which_bug() -> tuple[Students, Students, dict[str, Students]]:
+    """A token matrix, a sub-layer's answer, and what four students took for Add & Norm of them.
+
+    Returns: x, y (4, 3), and a dict from the student's name to an array (4, 3).
+    """
+    x, y = np.random.default_rng(8).standard_normal((2, 4, 3)).round(1)
+    made = {
+        "norm before the sum": x + _normed(y),
+        "no residual": _normed(y),
+        "variance over n − 1": _normed(x + y, ddof=1),
+        "norm over the tokens": _normed(x + y, axis=0),
+    }
+    return x, y, {student: made[bug] for student, bug in BUGS.items()}
+
+
+@exercise("08.3")
+def _which_bug(answer) -> None:
+    if isinstance(answer, dict):  # a hyphen typed for the minus sign looks the same
+        answer = {
+            student: bug.replace("-", "−") if isinstance(bug, str) else bug
+            for student, bug in answer.items()
+        }
+    diagnosed(
+        answer,
+        BUGS,
+        "Look at the mean and at the sum of squares of each row and of each column.",
+    )
+
+
+def gradient_through(factor: float) -> float:
+    """The size of the gradient below a stack of 24 feed-forward networks, for size 1 above.
+
+    No residual and no norm; the weights of both maps are torch's times ``factor``, biases 0.
+    Returns: the geometric mean over five stacks with different random numbers.
+    """
+    arrived = np.array([_gradient_through_one(factor, seed) for seed in range(5)])
+    return float(np.exp(np.log(np.maximum(arrived, 1e-300)).mean()))
+
+
+def _gradient_through_one(factor: float, seed: int, layers: int = 24) -> float:
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        nets = [FeedForward(32, activation="relu").double() for _ in range(layers)]
+        x = torch.randn(32, 32, dtype=torch.float64).requires_grad_()
+        upstream = torch.randn(32, 32, dtype=torch.float64)
+    h = x
+    for net in nets:
+        with torch.no_grad():
+            for linear in (net.up, net.down):
+                linear.weight *= factor
+                linear.bias.zero_()
+        h = net(h)
+    (gradient,) = torch.autograd.grad(h, x, upstream)
+    return gradient.square().mean().sqrt().item()
+
+
+@exercise("08.4")
+def _start(answer) -> None:
+    factor = float(array(answer, (), "The factor"))
+    if factor <= 0:
+        raise Wrong("The factor is positive.")
+    arrived = gradient_through(factor)
+    if arrived < 0.5:
+        raise Wrong(f"With this factor {arrived:.2g} of the gradient arrives: too little.")
+    if not arrived <= 2:  # nan is too much, too
+        raise Wrong(f"With this factor the gradient has grown to {arrived:.2g}: too much.")
+
+
+@exercise("08.5")
+def _counterexample(answer) -> None:
+    W = array(answer, (3, 3), "The matrix W")
+    if np.abs(W).max() > 1e6:
+        raise Wrong("Beside numbers of a million and more the 1 of x is lost in rounding.")
+    if close(W, 0):
+        raise Wrong("With W = 0 nothing is added, and the sum is x itself.")
+    smallest = np.linalg.svd(np.eye(3) + W, compute_uv=False)[-1]
+    if smallest > 1e-9:
+        if np.linalg.matrix_rank(W) < 3:
+            raise Wrong(
+                "Your W loses something, but x + xW still tells every two inputs apart: it is the "
+                "sum that has to lose it."
+            )
+        raise Wrong("From x + xW one can still compute x, whatever x is.")
+
+
+@exercise("08.6")
+def _ablation(answer) -> None:
+    if isinstance(answer, str) and re.search(
+        r"(nothing is wrong|student is right|conclusion is (right|correct|sound))",
+        answer,
+        flags=re.IGNORECASE,
+    ):
+        raise Wrong(
+            "This reads as if the conclusion were right. If you mean something else, say it in "
+            "other words, and compare with the solution: this check only looks for words."
+        )
+    explained(
+        answer,
+        {
+            "what the other parts were trained to expect": r"adapt|adjust|rely|relied|expect|"
+            r"depend|used to|trained (together )?with|co-?adapt|never (saw|met|trained)|tuned to|"
+            r"count(ed|s)? on|learn(ed|t) to (work|live) with|built around",
+            "which model it should be compared with": r"retrain|train\w* (\w+ ){0,4}without|"
+            r"without (it|the \S+|one) (from|trained)|from (the start|scratch)|trained anew|"
+            r"(train|fit)\w* (an?|another|a second|a new|a fresh) (\w+ ){0,3}(reader|model|one)|"
+            r"fit\w* (\w+ ){0,4}without|never had (it|the|a|one)",
+        },
+    )
+
+
+@exercise("08.7")
+def _largest(answer) -> None:
+    if not isinstance(answer, tuple | list) or len(answer) != 4:
+        raise Wrong("Give the four arrays as a tuple (W1, b1, W2, b2).")
+    width = np.shape(answer[0])[-1] if np.ndim(answer[0]) == 2 else 0
+    if width > 3:
+        raise Wrong(f"{width} hidden neurons; three are allowed.")
+    shapes = ((2, width), (width,), (width, 1), (1,))
+    names = ("W1", "b1", "W2", "b2")
+    W1, b1, W2, b2 = (
+        array(part, shape, name) for part, shape, name in zip(answer, shapes, names, strict=True)
+    )
+    small = np.random.default_rng(87).uniform(-5, 5, (200, 2))
+    x = np.concatenate([small, 1e6 * small])  # a bias may shift what is small, not every number
+    found = (np.maximum(x @ W1 + b1, 0) @ W2 + b2)[:, 0]
+    off = np.abs(found - x.max(axis=1)) > 1e-6 * np.maximum(1, np.abs(x).max(axis=1))
+    if not off.any():
+        return
+    if close(found, x.min(axis=1)):
+        raise Wrong("This is the smaller of the two.")
+    if not off[: len(small)].any():
+        raise Wrong("Right for small numbers only: try (−1,000,000, −2,000,000).")
+    if close(found, np.maximum(x.max(axis=1), 0)) or not off[(x > 0).all(axis=1)].any():
+        raise Wrong("Right where both are positive. ReLU deletes what is negative: try (−1, −2).")
+    a, b = x[off.argmax()]
+    raise Wrong(f"For ({a:.2f}, {b:.2f}) it gives {found[off.argmax()]:.3f}.")

@@ -1,0 +1,1 @@
+"""Chapter 9: Pre-norm and post-norm at depth."""

@@ -1,0 +1,183 @@
+"""Drawings of chapter 09: the two orders, values by block and by depth, maps, likeness."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Num
+from matplotlib.axes import Axes
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
+
+from helpers.worked import superscript
+
+# The placements keep their colours and dashes through the whole chapter.
+INKS = {
+    "post": "#D55E00",
+    "pre": "#0072B2",
+    "pre, no last norm": "#56B4E9",
+    "post, small writes": "#8c6d00",
+    "post, torch start": "#CC79A7",
+}
+DASHES = {"pre, no last norm": (0, (4, 1.5)), "post, small writes": (0, (6, 1.5, 1, 1.5)),
+          "post, torch start": (0, (1, 1.2))}  # fmt: skip
+GREY, NORM, PLAIN = "#777777", "#ffd24d", "#f2f2f2"
+MOST_POINTS = 17  # of a line; a frame of an explorer is as heavy as its points
+ORDERS = {  # what a token meets: (name, height above the stream), from left to right
+    "post": (("f", 1), ("+", 0), ("norm", 0)),
+    "pre": (("norm", 1), ("f", 1), ("+", 0)),
+}
+PITCH = 4.2  # from one sub-layer to the next
+PLACES = {"post": (1.0, 2.3, 3.2), "pre": (0.9, 2.0, 3.2)}
+
+
+def draw_orders(ax: Axes, order: str, *, sublayers: int = 2) -> Axes:
+    """Draw a few sub-layers in one order: the stream as a thick line, the norms lit.
+
+    Raises: ValueError for an order that is not in ORDERS.
+    """
+    if order not in ORDERS:
+        raise ValueError(f"order={order!r} must be one of {', '.join(ORDERS)}")
+    names = [name for name, _ in ORDERS[order]]
+    for start in np.arange(sublayers) * PITCH:
+        leaves, joins = start + 0.45, start + PLACES[order][names.index("+")]
+        ax.plot([leaves, leaves, joins], [0, 1, 1], color="#555555", linewidth=1, zorder=1)
+        _arrow(ax, (joins, 1), (joins, 0.22), color="#555555", linewidth=1)
+        for (name, height), x in zip(ORDERS[order], PLACES[order], strict=True):
+            _box(ax, start + x, height, name)
+    end = PITCH * sublayers + 0.2
+    _arrow(ax, (-0.3, 0), (end, 0), color=INKS[order], linewidth=3)
+    ax.set(xlim=(-0.5, end + 0.1), ylim=(-0.5, 1.5), aspect="equal")
+    ax.set_axis_off()
+    return ax
+
+
+def _arrow(ax: Axes, start, end, **style) -> None:
+    ax.add_patch(
+        FancyArrowPatch(start, end, arrowstyle="-|>", mutation_scale=9, shrinkA=0, shrinkB=0,
+                        zorder=2, **style)
+    )  # fmt: skip
+
+
+def _box(ax: Axes, x: float, y: float, name: str) -> None:
+    wide = 0.22 if name == "+" else 0.42
+    ax.add_patch(
+        FancyBboxPatch((x - wide, y - 0.26), 2 * wide, 0.52, boxstyle="round,pad=0.02", zorder=3,
+                       linewidth=1, edgecolor="#555555",
+                       facecolor=NORM if name == "norm" else PLAIN)
+    )  # fmt: skip
+    ax.text(x, y, name, ha="center", va="center", fontsize=9, zorder=4)
+
+
+def draw_by_block(
+    ax: Axes,
+    curves: Mapping[str, Num[np.ndarray, "seeds L"] | Sequence],
+    *,
+    limits: tuple[float, float],
+    first: int = 1,
+    title: str = "",
+) -> Axes:
+    """Draw one quantity by block on a log scale, a thin line a seed and a thick one for the mean.
+
+    first: what the first column counts as; 0 where it stands before the first block. Values beyond
+    the limits are drawn on the nearer edge. The mean is geometric. Shapes: each curve (seeds, L).
+    """
+    for name, values_SL in curves.items():
+        logs_SL = np.log10(np.clip(np.asarray(values_SL, dtype=float), *limits))
+        count = logs_SL.shape[1]
+        at = np.unique(np.linspace(0, count - 1, min(count, MOST_POINTS)).round().astype(int))
+        style: dict[str, Any] = {"color": INKS[name], "linestyle": DASHES.get(name, "-")}
+        for logs_L in logs_SL:
+            ax.plot(at + first, logs_L[at], linewidth=0.6, alpha=0.5, **style)
+        ax.plot(at + first, logs_SL.mean(axis=0)[at], linewidth=2, label=name, **style)
+    low, high = (np.log10(limit) for limit in limits)
+    ticks = np.arange(np.ceil(low), np.floor(high) + 1)
+    ax.set_yticks(ticks, [_power(tick) for tick in ticks])
+    ax.set(ylim=(low - 0.1, high + 0.1), xlabel="block" if first else "after block", title=title)
+    return ax
+
+
+def draw_by_depth(
+    ax: Axes,
+    depths: Sequence[int],
+    values: Mapping[str, Num[np.ndarray, "depths seeds"] | Sequence],
+    *,
+    label: str,
+    log: bool = True,
+    along: str = "blocks",
+) -> Axes:
+    """Draw one number a seed against depth, dots for the seeds and a line through their means.
+
+    Depths, or whatever stands `along`, have equal distances; dots of different names stand side by
+    side. The means are geometric on a log scale. Shapes: (depths, seeds).
+    """
+    places = np.arange(len(depths), dtype=float)
+    for order, (name, values_DS) in enumerate(values.items()):
+        values_DS = np.asarray(values_DS, dtype=float)
+        aside = places + 0.08 * (order - (len(values) - 1) / 2)
+        means = np.exp(np.log(values_DS).mean(axis=1)) if log else values_DS.mean(axis=1)
+        ax.plot(aside, means, color=INKS[name], linestyle=DASHES.get(name, "-"), label=name)
+        across = np.repeat(aside, values_DS.shape[1])
+        ax.plot(across, values_DS.ravel(), "o", color=INKS[name], markersize=3)
+    if log:
+        ax.set_yscale("log")
+    ax.set_xticks(places, [str(depth) for depth in depths])
+    ax.set(xlabel=along, ylabel=label)
+    return ax
+
+
+def draw_map(
+    ax: Axes,
+    losses_RW: Float[np.ndarray, "rates warm_ups"],
+    learnt_RW: Num[np.ndarray, "rates warm_ups"],
+    *,
+    rates: Sequence[float],
+    warm_ups: Sequence[int],
+    limits: tuple[float, float],
+    title: str = "",
+) -> Axes:
+    """Draw mean losses over learning rate and warm-up, a cell a setting, the highest rate on top.
+
+    learnt: how many of the seeds learnt something, written under the loss. Dark is a low loss.
+    Raises: ValueError where the arrays do not have a row a rate and a column a warm-up.
+    """
+    wanted = (len(rates), len(warm_ups))
+    for name, array in (("losses_RW", losses_RW), ("learnt_RW", learnt_RW)):
+        if np.shape(array) != wanted:
+            raise ValueError(f"{name} has shape {np.shape(array)}; here it must be {wanted}")
+    ax.imshow(losses_RW, cmap="viridis", vmin=limits[0], vmax=limits[1], aspect="auto",
+              origin="lower")  # fmt: skip
+    middle = sum(limits) / 2
+    for row, column in np.ndindex(*wanted):
+        loss, learnt = losses_RW[row, column], learnt_RW[row, column]
+        ax.text(column, row, f"{loss:.2f}\n{learnt:.0f} of 5", ha="center", va="center", fontsize=7,
+                color="white" if loss < middle else "black")  # fmt: skip
+    ax.set_xticks(range(len(warm_ups)), [str(steps) for steps in warm_ups], fontsize=8)
+    ax.set_yticks(range(len(rates)), [f"{rate:g}" for rate in rates], fontsize=8)
+    ax.tick_params(length=0)
+    ax.set_title(title, fontsize=9)
+    return ax
+
+
+def draw_alike(
+    ax: Axes, cosines_TT: Float[np.ndarray, "T T"], letters: str, *, title: str = ""
+) -> Axes:
+    """Draw how alike each two tokens are: white for a cosine of 0 or less, black for 1.
+
+    Raises: ValueError where the array does not have a row and a column for each letter.
+    """
+    wanted = (len(letters), len(letters))
+    if np.shape(cosines_TT) != wanted:
+        raise ValueError(f"cosines_TT has shape {np.shape(cosines_TT)}; it must be {wanted}")
+    ax.imshow(cosines_TT, cmap="Greys", vmin=0, vmax=1)
+    shown = [{" ": "·", "\n": "↵"}.get(letter, letter) for letter in letters]
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_ticks(range(len(letters)), shown, fontsize=6, family="monospace")
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(True)
+    ax.set_title(title)
+    return ax
+
+
+def _power(exponent: float) -> str:
+    raised = superscript(int(exponent))
+    return {0: "1", 1: "10"}.get(int(exponent), f"10{raised}")

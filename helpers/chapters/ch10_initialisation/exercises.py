@@ -1,0 +1,296 @@
+"""Checks for chapter 10, initialisation."""
+
+import itertools
+import math
+import re
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import nn
+
+from helpers.exercises.verdict import (
+    Wrong,
+    array,
+    call,
+    close,
+    diagnosed,
+    exercise,
+    explained,
+    numbers,
+)
+from helpers.exercises.verdict import check as check
+
+BUGS = {
+    "Ada": "fan-out in place of fan-in",
+    "Ben": "no factor 2 for ReLU",
+    "Cleo": "variance in place of standard deviation",
+    "Dan": "standard deviation used as the bound of a uniform",
+}
+WIDTHS = (100, 400, 100, 400, 100, 400, 100)
+TIMES, LAYERS, WIDTH = 1000, 24, 100
+
+
+@exercise("10.1")
+def _bound(answer) -> None:
+    for fan_in, fan_out in ((64, 256), (300, 300), (10, 2)):
+        found = float(array(call(answer, fan_in, fan_out), (), "The result"))
+        right = (6 / (fan_in + fan_out)) ** 0.5
+        if close(found, right):
+            continue
+        if close(found, right / 3**0.5):
+            raise Wrong("This is the standard deviation. How far does a uniform reach beyond it?")
+        if close(found, right / 3):
+            raise Wrong("Divided by √3; a uniform on ±a has a standard deviation below a.")
+        if close(found, (3 / (fan_in + fan_out)) ** 0.5):
+            raise Wrong("The variance is 1 over the mean of the two fans, not over their sum.")
+        if close(found, (6 / fan_in) ** 0.5) or close(found, (3 / fan_in) ** 0.5):
+            raise Wrong("The fan-out plays no part in yours; it should.")
+        if close(found, right**2):
+            raise Wrong("A root is missing.")
+        raise Wrong(f"For fan_in={fan_in} and fan_out={fan_out} yours is {found:.4g}: not right.")
+
+
+@exercise("10.2")
+def _first_loss(answer) -> None:
+    for V, C, std in ((61, 64, 0.125), (1000, 768, 0.02), (50, 16, 0.1)):
+        found = float(array(call(answer, V, C, std), (), "The result"))
+        right = math.log(V) + C * std**2 / 2
+        if close(found, right):
+            continue
+        if close(found, math.log(V)):
+            raise Wrong("That is the loss of equal probabilities; here the logits scatter.")
+        if close(found, math.log(V) + C * std**2):
+            raise Wrong("The variance of the logits is right. Look at the formula once more.")
+        if close(found, math.log(V) + std**2 / 2):
+            raise Wrong("You took the variance of one weight for that of a logit.")
+        if close(found, math.log(V) + C**0.5 * std / 2):
+            raise Wrong("The formula wants the variance of the logits, not their deviation.")
+        if close(found, math.log2(V) + C * std**2 / 2):
+            raise Wrong("The loss is counted in nats here: take the natural logarithm.")
+        raise Wrong(f"For V={V}, C={C}, std={std} yours is {found:.4g}: not right.")
+
+
+def which_bug() -> dict[str, Float[np.ndarray, " layers"]]:
+    """Sizes after each of six ReLU layers of widths 100, 400, 100, …, of four students.
+
+    Each meant to start with He's rule, so that all sizes were near 1, and made one mistake.
+    """
+    spreads = {
+        "fan-out in place of fan-in": lambda i, o: (2 / o) ** 0.5,
+        "no factor 2 for ReLU": lambda i, o: (1 / i) ** 0.5,
+        "variance in place of standard deviation": lambda i, o: 2 / i,
+        "standard deviation used as the bound of a uniform": lambda i, o: (2 / (3 * i)) ** 0.5,
+    }
+    found = {}
+    for student, bug in BUGS.items():
+        rng = np.random.default_rng(10)
+        x, sizes = rng.standard_normal((400, WIDTHS[0])), []
+        for fan_in, fan_out in itertools.pairwise(WIDTHS):
+            weights = spreads[bug](fan_in, fan_out) * rng.standard_normal((fan_out, fan_in))
+            x = np.maximum(x @ weights.T, 0)
+            sizes.append(np.sqrt(np.mean(x**2)))
+        found[student] = np.array(sizes)
+    return found
+
+
+@exercise("10.3")
+def _which_bug(answer) -> None:
+    diagnosed(answer, BUGS, "Work out by what factor each mistake changes the size in each layer.")
+
+
+@exercise("10.4")
+def _thousandfold(answer) -> None:
+    std = float(array(answer, (), "The standard deviation"))
+    if std <= 0:
+        raise Wrong("A standard deviation is positive.")
+    log_times = LAYERS * (math.log(std) + math.log(WIDTH / 2) / 2)
+    if 0.75 <= math.exp(min(log_times, 99.0)) / TIMES <= 1.25:
+        return
+    if close(log_times, 2 * math.log(TIMES), 0.02):
+        raise Wrong("With yours the size grows by the square of what is asked.")
+    if close(log_times, math.log(TIMES) / 2, 0.02):
+        raise Wrong("With yours the mean square grows so much. The size is its root.")
+    if close(log_times, math.log(TIMES) - LAYERS * math.log(2) / 2, 0.02):
+        raise Wrong("That would be right for layers without an activation. What does ReLU take?")
+    raise Wrong(f"With yours the size is multiplied by about 10^{log_times / math.log(10):.1f}.")
+
+
+@exercise("10.5")
+def _nothing_comes_out(answer) -> None:
+    if not isinstance(answer, tuple | list) or len(answer) != 2:
+        raise Wrong("Give W and x as a tuple (W, x).")
+    W, x = array(answer[0], (4, 4), "W"), array(answer[1], (4,), "x")
+    if not close(np.abs(W), 0.5, 1e-9):
+        raise Wrong("Every entry of W should be +0.5 or -0.5.")
+    if not np.abs(x).max() > 1e-6:
+        raise Wrong("x should not be 0, nor as good as 0.")
+    left = np.linalg.norm(W @ x) / np.linalg.norm(x)
+    if left > 1e-6:
+        raise Wrong(f"The output is {left:.2g} times as large as the input; it should vanish.")
+
+
+WHEN = {
+    "W": ("step 1", "Write its gradient as a product of two things. Is either of them 0 at first?"),
+    "first projection": (
+        "step 2",
+        "What reaches it has come back through W. What is W in the first step, and what after it?",
+    ),
+    "embedding": (
+        "step 1",
+        "With W at 0 the network adds nothing to the stream. Does the gradient need the network to "
+        "get to the bottom?",
+    ),
+}
+"""The parts of exercise 6, when each first gets a gradient, and what helps one to see it."""
+
+
+@exercise("10.6")
+def _zero_start(answer) -> None:
+    names = ["first false step", *WHEN, "why"]
+    if not isinstance(answer, dict) or set(answer) != set(names):
+        raise Wrong(f"Give a dictionary with the entries {', '.join(names)}.")
+    number = re.search(r"\d+", str(answer["first false step"]))
+    step = number.group() if number else ""
+    if step not in ("1", "2", "3", "4", "5"):
+        raise Wrong("The first false step should be one of the numbers 1 to 5.")
+    if step in "12":
+        raise Wrong(f"Step ({step}) is right: W starts at 0, and what it makes is 0.")
+    if step in "45":
+        raise Wrong(f"Before step ({step}) there is one already that does not follow.")
+    for part, (right, advice) in WHEN.items():
+        if _moment(answer[part], part) != right:
+            raise Wrong(f"{part}: it is not so. {advice}")
+    explained(
+        answer["why"],
+        {
+            "what the gradient of W is made from": r"\bh(\^?T|ᵀ)?\b|hidden|activation|input|"
+            r"\b(reads?|receives?|enters?|gets|is fed|is given)\b|(goes|comes?|coming|going) in",
+        },
+    )
+
+
+def _moment(said: object, part: str) -> str:
+    """Which of "step 1", "step 2" and "never" is meant, from any way to write it."""
+    found = re.findall(r"never|[12](?!\d)|first|second", str(said).lower())
+    if len(found) != 1:
+        raise Wrong(f'{part}: say "step 1", "step 2" or "never".')
+    return {"never": "never", "1": "step 1", "first": "step 1"}.get(found[0], "step 2")
+
+
+# --- exercise 7: the hook, mended -----------------------------------------------------------
+
+
+@exercise("10.7")
+def _mended(answer) -> None:
+    _plain(_after(answer, nn.Sequential(nn.Embedding(300, 120), nn.Linear(120, 240))))
+    bare = nn.Sequential(nn.Linear(120, 240, bias=False), nn.LayerNorm(240, bias=False),
+                         nn.LayerNorm(9, elementwise_affine=False))  # fmt: skip
+    try:
+        _after(answer, bare)
+    except Wrong as wrong:
+        if "raised" not in str(wrong):
+            raise
+        raise Wrong(
+            f"It stumbles over a layer without a bias or without a weight. {wrong}"
+        ) from None
+    for head_first in (False, True):
+        _tied(_after(answer, _with_tied_head(head_first)), head_first)
+    for bias in (True, False):
+        attention = nn.MultiheadAttention(120, 2, bias=bias)
+        with torch.no_grad():
+            for parameter in attention.parameters():
+                parameter.fill_(3.0)
+        _packed(_after(answer, attention))
+    _norms(answer)
+    _repeatable(answer)
+
+
+def _after(answer, model: nn.Module, seed: int = 0) -> Any:
+    returned = call(answer, model, torch.Generator().manual_seed(seed))
+    if returned is not model:
+        raise Wrong("The function should change the model it is given, and return it.")
+    return model
+
+
+def _spread(weight) -> float:
+    return float(numbers(weight).std())
+
+
+def _plain(model: nn.Sequential) -> None:
+    embedding, linear = model
+    if not close(_spread(embedding.weight), 0.02, 0.04):
+        raise Wrong(f"The embedding's spread is {_spread(embedding.weight):.3f}.")
+    right = (2 / 360) ** 0.5
+    if not close(_spread(linear.weight) / right, 1.0, 0.04):
+        raise Wrong(f"The linear layer's spread is {_spread(linear.weight):.4f}: not Xavier's.")
+    if np.abs(numbers(linear.weight)).max() > 1.01 * 3**0.5 * right:
+        raise Wrong("The linear layer's weights reach too far: Xavier's are uniform.")
+    if numbers(linear.bias).any():
+        raise Wrong("The linear layer's bias is not 0.")
+
+
+def _with_tied_head(head_first: bool) -> nn.Module:
+    model, parts = nn.Module(), {"token": nn.Embedding(300, 120), "head": nn.Linear(120, 300)}
+    for name in sorted(parts, reverse=not head_first):
+        model.add_module(name, parts[name])
+    model.head.weight = model.token.weight
+    return model
+
+
+def _tied(model: nn.Module, head_first: bool) -> None:
+    if model.head.weight is not model.token.weight:
+        raise Wrong("The head was tied to the embedding; after your function it no longer is.")
+    if not close(_spread(model.token.weight), 0.02, 0.04):
+        order = "before" if head_first else "after"
+        raise Wrong(
+            f"A tied table, its head registered {order} the embedding, ends with a spread of "
+            f"{_spread(model.token.weight):.3f}. It should start as an embedding."
+        )
+    if numbers(model.head.bias).any():
+        raise Wrong("The bias of a tied head is not 0. Its weight is tied, its bias is not.")
+
+
+def _packed(model: nn.MultiheadAttention) -> None:
+    right, found = (2 / 240) ** 0.5, _spread(model.in_proj_weight)
+    if close(found, 0.0):
+        raise Wrong("in_proj_weight of nn.MultiheadAttention was left as it was.")
+    if close(found / right, (2 / 4) ** 0.5, 0.04):
+        raise Wrong(
+            "in_proj_weight of nn.MultiheadAttention holds three square maps, and yours has the "
+            "spread of one map with three times as many outputs."
+        )
+    if not close(found / right, 1.0, 0.04):
+        raise Wrong(f"in_proj_weight of nn.MultiheadAttention ends with a spread of {found:.4f}.")
+    if np.abs(numbers(model.in_proj_weight)).max() > 1.01 * 3**0.5 * right:
+        raise Wrong("in_proj_weight's entries reach too far: Xavier's are uniform.")
+    if not close(_spread(model.out_proj.weight) / right, 1.0, 0.04):
+        raise Wrong("out_proj of nn.MultiheadAttention, a kind of nn.Linear, is not Xavier's.")
+    biases = (model.in_proj_bias, model.out_proj.bias)
+    if any(numbers(bias).any() for bias in biases if bias is not None):
+        raise Wrong("A bias of nn.MultiheadAttention is not 0.")
+
+
+def _norms(answer) -> None:
+    norm = nn.LayerNorm(9)
+    with torch.no_grad():
+        norm.weight.fill_(3.0), norm.bias.fill_(3.0)
+    _after(answer, nn.Sequential(norm))
+    if not (close(numbers(norm.weight), 1.0) and close(numbers(norm.bias), 0.0)):
+        raise Wrong("A LayerNorm that stood at 3 and 3 is not back at 1 and 0.")
+
+
+def _repeatable(answer) -> None:
+    kinds = {
+        "nn.Linear": lambda: nn.Linear(9, 9),
+        "nn.Embedding": lambda: nn.Embedding(9, 9),
+        "nn.MultiheadAttention": lambda: nn.MultiheadAttention(8, 2),
+    }
+    for kind, make in kinds.items():
+        once, again, other = (
+            np.concatenate([numbers(p).ravel() for p in _after(answer, make(), seed).parameters()])
+            for seed in (1, 1, 2)
+        )
+        if not close(once, again) or close(once, other):
+            raise Wrong(f"The weights of {kind} should depend on the generator, on nothing else.")

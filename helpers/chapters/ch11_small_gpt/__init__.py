@@ -1,0 +1,1 @@
+"""Chapter 11: A small GPT, trained."""

@@ -1,0 +1,142 @@
+"""Looking into a GPT: what its heads read, and what changes when a part is taken out or put in."""
+
+import torch
+import torch.nn.functional as F
+
+from helpers.attention import watching
+
+# --- what heads read ------------------------------------------------------------------------
+
+
+def weight_on(maps, at_NTT, where_NT):
+    """Mean weight on some places, by layer and head.
+
+    at_NTT is 1 at these places; where_NT picks the rows that count.
+    """
+    rows = where_NT.float()
+    return torch.stack(
+        [((a * at_NTT[:, None]).sum(-1) * rows[:, None]).sum((0, 2)) / rows.sum() for a in maps]
+    )
+
+
+def habits(maps, x_NT, where_NT=None):
+    """Mean weight by kind of place, layer and head; where_NT picks rows."""
+    N, T = x_NT.shape
+    if where_NT is None:  # all but the first, which reads only itself
+        where_NT = (torch.arange(T) > 0).expand(N, T)
+    same_NTT = (x_NT[:, :, None] == x_NT[:, None, :]).tril(-1)
+    kinds = {
+        "itself": torch.eye(T).expand(N, T, T),
+        "letter before": torch.diag(torch.ones(T - 1), -1).expand(N, T, T),
+        "same letter": same_NTT,
+        "what followed it": F.pad(same_NTT, (1, 0))[..., :-1].tril(),
+    }
+    return {k: weight_on(maps, at, where_NT) for k, at in kinds.items()}
+
+
+# --- taking out and putting in --------------------------------------------------------------
+
+
+def without_heads(model, heads):
+    """Hooks that silence (layer, head) pairs, counted from 0."""
+    D = model.config.width // model.config.heads
+
+    def silencing(head):
+        def hook(module, given):
+            side_by_side = given[0].clone()
+            side_by_side[..., head * D : (head + 1) * D] = 0
+            return (side_by_side,)
+
+        return hook
+
+    tables = [block.attention.sublayer.out for block in model.blocks]
+    return [tables[layer].register_forward_pre_hook(silencing(head)) for layer, head in heads]
+
+
+@torch.no_grad()
+def with_hooks(hooks, model, ids_BT):
+    """Run the model once; then take the hooks off again."""
+    try:
+        return model(ids_BT)
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def without_part(model, head, at_TT, ids_BT):
+    """Logits without what one (layer, head) reads at some places.
+
+    at_TT is 1 there; its other weights stay as they are.
+    """
+    layer, h = head
+    attention, kept = model.blocks[layer].attention.sublayer, []
+    noting = attention.qkv.register_forward_hook(lambda module, given, out: kept.append(out))
+    with watching(model) as maps:
+        with_hooks([noting], model, ids_BT)
+    B, T, _ = kept[0].shape
+    v_BTHD = kept[0].view(B, T, 3, attention.heads, -1)[:, :, 2]
+    part_BTD = (maps[layer][:, h] * at_TT) @ v_BTHD[:, :, h]
+    D = part_BTD.shape[-1]
+
+    def hook(module, given):
+        side_by_side = given[0].clone()
+        side_by_side[..., h * D : (h + 1) * D] -= part_BTD
+        return (side_by_side,)
+
+    hooks = [attention.out.register_forward_pre_hook(hook)]
+    return with_hooks(hooks, model, ids_BT)
+
+
+@torch.no_grad()
+def lens(model, x_BTC):
+    """The logits that the model's end would make of any level."""
+    return model.head(model.norm(x_BTC))
+
+
+def stream_of(model, ids_BT):
+    """The stream before the first layer and after each: L + 1 tensors."""
+    levels = []
+
+    def before(module, given):
+        levels.append(given[0])
+
+    def after(module, given, out):
+        levels.append(out)
+
+    hooks = [model.blocks[0].register_forward_pre_hook(before)]
+    hooks += [block.register_forward_hook(after) for block in model.blocks]
+    with_hooks(hooks, model, ids_BT)
+    return levels
+
+
+@torch.no_grad()
+def with_cut(reader, shown, layer, place, to_N):
+    """Logits when `place` cannot read place to_N (one each) in a layer."""
+    N, T = shown.shape
+    tilt = torch.zeros(N, 1, T, T)
+    tilt[torch.arange(N), 0, place, to_N] = float("-inf")
+    attention = reader.blocks[layer].attention.sublayer
+    attention.tilt = lambda heads, queries, keys: tilt
+    try:
+        return reader(shown)
+    finally:
+        attention.tilt = None
+
+
+def with_patch(reader, shown, level, place, x_NC):
+    """Logits of a run with another vector at one place of one level."""
+
+    def patched(x_NTC):
+        x_NTC = x_NTC.clone()
+        x_NTC[:, place] = x_NC
+        return x_NTC
+
+    if level == 0:
+        hook = reader.blocks[0].register_forward_pre_hook(
+            lambda module, given: (patched(given[0]),)
+        )
+    else:
+        hook = reader.blocks[level - 1].register_forward_hook(
+            lambda module, given, out: patched(out)
+        )
+    return with_hooks([hook], reader, shown)

@@ -1,0 +1,79 @@
+"""Who reads whom: what an output depends on, from the Jacobian of the function that made it.
+
+A probe asks autograd and knows nothing of what it probes: an attention, a norm, a whole model.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+
+def depends_on(
+    function: Callable[[Tensor], Tensor], x: Float[Tensor, "T C"]
+) -> Bool[Tensor, "To Co T C"]:
+    """Which inputs each output of ``function`` depends on, from the Jacobian at ``x``.
+
+    Shapes: x (T, C); the result (T_out, C_out, T, C) is True where the derivative of an output
+    entry with respect to an input entry is not zero. Where a softmax is so sure that its derivative
+    underflows, a dependence is not seen: keep x of ordinary size.
+    Raises: ValueError when x or the function's output does not have two axes.
+    """
+    if x.ndim != 2:
+        raise ValueError(f"x must have shape (T, C), got {tuple(x.shape)}")
+    jacobian = torch.autograd.functional.jacobian(function, x)
+    if jacobian.ndim != 4:
+        shape = tuple(jacobian.shape[: jacobian.ndim - 2])
+        raise ValueError(f"function must return shape (T_out, C_out), it returned {shape}")
+    return jacobian != 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Leaks:
+    """The strongest derivative of a token's output by what it must not see; 0 is no leak.
+
+    future: by a later token of the same sequence. others: by any token of another sequence.
+    """
+
+    future: float
+    others: float
+
+
+def reads(
+    function: Callable[[Tensor], Tensor], x_BTC: Float[Tensor, "B T C"], *, at: tuple[int, int]
+) -> Float[Tensor, "B T"]:
+    """How strongly the output at one token depends on each token of the block.
+
+    Entry (b, t) is the largest size of a derivative of an output feature of token `at` = (sequence,
+    position) by an input feature of token (b, t). A module in train mode is run, so that what it
+    remembers of batches changes.
+    Raises: ValueError where the function changes the first two axes, or `at` is not in the block.
+    """
+    B, T, _ = x_BTC.shape
+    if not (0 <= at[0] < B and 0 <= at[1] < T):
+        raise ValueError(f"at={at} must be a (sequence, position) of a block of {B} by {T}")
+
+    def output_of_one(x: Tensor) -> Tensor:
+        y = function(x)
+        if y.ndim != 3 or y.shape[:2] != x.shape[:2]:
+            raise ValueError(f"function gave shape {tuple(y.shape)} for {tuple(x.shape)}")
+        return y[at]
+
+    jacobian_CBTC = torch.autograd.functional.jacobian(output_of_one, x_BTC)
+    return jacobian_CBTC.abs().amax(dim=(0, 3))
+
+
+def leaks(function: Callable[[Tensor], Tensor], x_BTC: Float[Tensor, "B T C"]) -> Leaks:
+    """Probe whether outputs depend on later tokens, or on other sequences of the batch.
+
+    Shapes: function (B, T, C) to (B, T, any width). Raises: ValueError as `reads` does.
+    """
+    future = others = 0.0
+    for b, t in torch.cartesian_prod(*map(torch.arange, x_BTC.shape[:2])).tolist():
+        found_BT = reads(function, x_BTC, at=(b, t))
+        future = max(future, *found_BT[b, t + 1 :].tolist(), 0.0)
+        found_BT[b] = 0
+        others = max(others, found_BT.max().item())
+    return Leaks(future=future, others=others)

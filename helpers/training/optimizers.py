@@ -1,0 +1,221 @@
+"""AdamW, Muon, and the two of them as one optimiser with a learning rate that moves."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+# a, b, c of the polynomial a·s + b·s³ + c·s⁵ that pushes singular values towards 1.
+NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)
+MUON_LR = 0.02
+Named = dict[str, nn.Parameter]
+
+
+# --------------------------------------------------------------------- Muon
+
+
+def orthogonalised(
+    matrices: Float[Tensor, "*batch R C"], *, rounds: int = 5, dtype: torch.dtype = torch.bfloat16
+) -> Float[Tensor, "*batch R C"]:
+    """Each matrix with its singular vectors kept and its singular values brought near 1.
+
+    M = U S Vᵀ becomes about U Vᵀ. Every round puts each singular value s through
+    a·s + b·s³ + c·s⁵, by matrix products alone: X ← a·X + (b·A + c·A²) X with A = X Xᵀ.
+    Five rounds bring those above 0.01 of the Frobenius norm to between 0.68 and 1.21; the
+    coefficients are chosen for speed from below, and do not converge to 1.
+
+    dtype: what it is computed in; the result has it too.
+    Source: Jordan et al. 2024, "Muon: An optimizer for hidden layers in neural networks".
+    """
+    a, b, c = NEWTON_SCHULZ
+    x = matrices.to(dtype).reshape(-1, *matrices.shape[-2:])
+    tall = x.shape[-2] > x.shape[-1]
+    if tall:  # the smaller of the two products X Xᵀ
+        x = x.mT
+    x = x / x.norm(dim=(-2, -1), keepdim=True).clamp(min=1e-7)
+    for _ in range(rounds):
+        gram = x @ x.mT
+        x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+    return (x.mT if tall else x).reshape(matrices.shape)
+
+
+class Muon(torch.optim.Optimizer):
+    """Momentum whose step is orthogonalised: every direction of a matrix moves equally far.
+
+    B ← μ B + (1 - μ) G, with Nesterov's look ahead M = μ B + (1 - μ) G; then
+    W ← (1 - lr·decay) W - lr·√max(1, rows / columns) · orthogonalised(M).
+    For hidden matrices; embeddings, the head, norms and biases belong to AdamW. Matrices of
+    one shape, or of its transpose, are worked on together. dtype: what the orthogonalisation is
+    computed in.
+    Raises ValueError where a parameter is no matrix.
+    Source: Jordan et al. 2024.
+    """
+
+    def __init__(
+        self,
+        params: Iterable,
+        *,
+        lr: float = MUON_LR,
+        momentum: float = 0.95,
+        weight_decay: float = 0.0,
+        dtype: torch.dtype = torch.bfloat16,
+    ):
+        super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
+        self.dtype = dtype
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.ndim != 2:
+                    raise ValueError(f"Muon takes matrices; got shape {tuple(parameter.shape)}")
+
+    @torch.no_grad()
+    def step(self, closure: None = None) -> None:  # type: ignore[override]  # takes none
+        """Make one update from the gradients that are there."""
+        for group in self.param_groups:
+            alike = defaultdict(list)
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    alike[tuple(sorted(parameter.shape)), parameter.device].append(parameter)
+            for parameters in alike.values():
+                ahead = torch.stack([_wide(self._ahead(p, group["momentum"])) for p in parameters])
+                directions = orthogonalised(ahead, dtype=self.dtype)
+                for p, direction in zip(parameters, directions, strict=True):
+                    rows, columns = p.shape
+                    scale = group["lr"] * max(1, rows / columns) ** 0.5
+                    p.mul_(1 - group["lr"] * group["weight_decay"])
+                    p.add_(direction.mT if rows > columns else direction, alpha=-scale)
+
+    def _ahead(self, parameter: nn.Parameter, momentum: float) -> Tensor:
+        """Move the momentum by the gradient, and look one more step ahead."""
+        state, gradient = self.state[parameter], parameter.grad
+        assert gradient is not None
+        if "momentum" not in state:
+            state["momentum"] = torch.zeros_like(gradient)
+        state["momentum"].lerp_(gradient, 1 - momentum)
+        return gradient.lerp(state["momentum"], momentum)
+
+
+def _wide(matrix: Float[Tensor, "R C"]) -> Tensor:
+    """The matrix lying on its longer side, so that maps up and down can be worked on together."""
+    return matrix.mT if matrix.shape[0] > matrix.shape[1] else matrix
+
+
+# ---------------------------------------------------- who gets which optimiser
+
+
+def hidden_matrices(model: nn.Module) -> frozenset[str]:
+    """Names of the weights that Muon is for: those of linear maps between hidden layers.
+
+    Left out are an embedding's table, what is tied to it, and a linear map called `head`.
+    """
+    named = dict(model.named_parameters())
+    tables = {id(m.weight) for m in model.modules() if isinstance(m, nn.Embedding)}
+    weights = {
+        id(part.weight)
+        for name, part in model.named_modules()
+        if isinstance(part, nn.Linear) and name.rpartition(".")[2] != "head"
+    }
+    return frozenset(name for name, p in named.items() if id(p) in weights - tables)
+
+
+def adamw(
+    named: Mapping[str, nn.Parameter],
+    *,
+    lr: float,
+    betas: tuple[float, float] = (0.9, 0.99),
+    weight_decay: float = 0.1,
+) -> torch.optim.AdamW:
+    """AdamW that lets matrices decay, and no bias, gain or other vector.
+
+    Source: Loshchilov and Hutter 2019, algorithm 2.
+    """
+    matrices = [p for p in named.values() if p.ndim >= 2]
+    vectors = [p for p in named.values() if p.ndim < 2]
+    groups = [
+        {"params": matrices, "weight_decay": weight_decay},
+        {"params": vectors, "weight_decay": 0.0},
+    ]
+    fused = all(p.device.type in ("cpu", "cuda") for p in named.values())
+    filled = [group for group in groups if group["params"]]
+    return torch.optim.AdamW(filled, lr=lr, betas=betas, fused=fused)
+
+
+REMEMBERED = {torch.optim.AdamW: ("exp_avg", "exp_avg_sq", "step"), Muon: ("momentum",)}
+
+
+class Together:
+    """Several optimisers as one, for the named parameters of one model.
+
+    The learning rates that `parts` (AdamW or Muon) were made with are their peaks: `scale` sets
+    all of them to a share of those.
+    Raises ValueError where a parameter that is trained has no optimiser, or two.
+    """
+
+    def __init__(self, named: Mapping[str, nn.Parameter], *parts: torch.optim.Optimizer):
+        self.parts = parts
+        self.named = dict(named)
+        owned = [id(p) for part in parts for group in part.param_groups for p in group["params"]]
+        for name, parameter in self.named.items():
+            if (times := owned.count(id(parameter))) != 1:
+                raise ValueError(f"parameter {name!r} must have one optimiser, has {times}")
+        self._peaks = [[group["lr"] for group in part.param_groups] for part in parts]
+
+    def scale(self, share: float) -> None:
+        """Set each learning rate to a share of its peak."""
+        for part, peaks in zip(self.parts, self._peaks, strict=True):
+            for group, peak in zip(part.param_groups, peaks, strict=True):
+                group["lr"] = peak * share
+
+    def step(self) -> None:
+        """Make one update."""
+        for part in self.parts:
+            part.step()
+
+    def zero_grad(self) -> None:
+        """Drop all gradients."""
+        for part in self.parts:
+            part.zero_grad(set_to_none=True)
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """What the optimisers remember, as tensors named `parameter:what`.
+
+        Learning rates and the like are not in it: they come from the configuration.
+        """
+        return {
+            f"{name}:{what}": value
+            for name, part, _ in self._places()
+            for what, value in sorted(part.state.get(self.named[name], {}).items())
+        }
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        """Take up what `state_dict` gave. Raises ValueError where it does not fit, and takes none.
+
+        Each parameter must have all that its optimiser remembers of it, or nothing.
+        """
+        state = dict(state)
+        loaded = {id(part): part.state_dict() | {"state": {}} for part in self.parts}
+        for name, part, place in self._places():
+            keys = {what: f"{name}:{what}" for what in REMEMBERED[type(part)]}
+            if missing := [key for key in keys.values() if key not in state]:
+                if len(missing) == len(keys):
+                    continue
+                raise ValueError(f"the state of the optimiser lacks {missing[0]!r}")
+            found = {what: state.pop(key).clone() for what, key in keys.items()}
+            for what, value in found.items():
+                wanted = () if what == "step" else tuple(self.named[name].shape)
+                if tuple(value.shape) != wanted:
+                    raise ValueError(f"{keys[what]!r} has {tuple(value.shape)}, should be {wanted}")
+            loaded[id(part)]["state"][place] = found
+        if state:
+            raise ValueError(f"{min(state)!r} is nothing that this optimiser remembers")
+        for part in self.parts:
+            part.load_state_dict(loaded[id(part)])
+
+    def _places(self) -> Iterator[tuple[str, torch.optim.Optimizer, int]]:
+        """(name, its optimiser, its number there) of each parameter."""
+        names = {id(parameter): name for name, parameter in self.named.items()}
+        for part in self.parts:
+            every = [p for group in part.param_groups for p in group["params"]]
+            for place, parameter in enumerate(every):
+                yield names[id(parameter)], part, place
