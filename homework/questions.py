@@ -8,7 +8,6 @@ sheets, with the answer, why it is so, and what to say to each wrong one. All is
 outputs stored in the notebooks, so an answer is the one that was computed.
 """
 
-import argparse
 import html
 import json
 import sys
@@ -20,7 +19,10 @@ from string import ascii_uppercase
 import nbformat
 from bs4 import BeautifulSoup, Tag
 
-from homework.files import write
+from helpers.chapters import CHAPTERS
+from helpers.files import write_text
+from homework.command import command, parser
+from homework.release.assignment import chapter_file
 
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 RUN_FIRST = "run it first: make notebooks"
@@ -147,29 +149,19 @@ def _answer(at: int, one: Question) -> str:
     )
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the page; gives the exit status, 2 for a mistake."""
-    parser = argparse.ArgumentParser(
-        prog="python -m homework.questions",
-        description="Write the predictions of the chapters as one page of questions for a class.",
-    )
-    parser.add_argument("--out", type=Path, default=Path("questions.html"), metavar="FILE",
-                        help="the page to write (default: %(default)s)")  # fmt: skip
-    parser.add_argument("--chapter", action="append", metavar="NN",
-                        help="such as 05; may be given several times (default: all)")  # fmt: skip
-    options = parser.parse_args(arguments)
-    notebooks = {path.stem[:2]: path for path in sorted(NOTEBOOKS.glob("[0-9][0-9]_*.ipynb"))}
-    wanted = options.chapter or list(notebooks)
-    try:
-        if unknown := [number for number in wanted if number not in notebooks]:
-            raise ValueError(f"--chapter {unknown[0]}: there are {', '.join(notebooks)}")
-        chapters = [(number, *questions(notebooks[number])) for number in wanted]
-        write(options.out, page(chapters))
-    except (ValueError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+@command
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write the page."""
+    asked = parser("homework.questions", __doc__)
+    asked.add_argument("--out", type=Path, default=Path("questions.html"), metavar="FILE",
+                       help="the page to write (default: %(default)s)")  # fmt: skip
+    asked.add_argument("--chapter", action="append", metavar="NN",
+                       help="such as 05; may be given several times (default: all)")  # fmt: skip
+    options = asked.parse_args(arguments)
+    wanted = options.chapter or [f"{one.number:02d}" for one in CHAPTERS if one.number]
+    chapters = [(number, *questions(chapter_file(number))) for number in wanted]
+    write_text(options.out, page(chapters))
     print(f"{options.out}: {sum(len(asked) for _, _, asked in chapters)} questions")
-    return 0
 
 
 if __name__ == "__main__":

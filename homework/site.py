@@ -10,7 +10,6 @@ the site as homework/05.ipynb. Then every file of the site is searched for words
 solutions have. The folder holds the site and nothing else of the build.
 """
 
-import argparse
 import base64
 import json
 import re
@@ -27,12 +26,16 @@ import nbformat
 import yaml
 from nbformat import NotebookNode
 
-from homework import release
-from homework.assignment import ROOT, assignment
+from homework.command import command, parser
+from homework.release.assignment import ROOT, assignment
+from homework.release.edition import edition
+from homework.release.leaks import LeakError
+from homework.release.leaks import leaks as leaks_of
 
 OUT = ROOT / "_build" / "without-solutions"
 SOURCES = (
-    "_config.yml", "_toc.yml", "book", "notebooks", "helpers", "benchmarks", "homework/template",
+    "_config.yml", "_toc.yml", "book", "notebooks", "helpers", "benchmarks",
+    "homework/private_example",
 )  # fmt: skip
 CHANGES = Path(__file__).with_suffix(".yml")
 NOTEBOOK_LINK = re.compile(r"\[[^\]]*\]\(https?://[^()\s]+\.ipynb[^()\s]*\)")
@@ -203,7 +206,7 @@ def make(out: Path, root: Path = ROOT) -> None:
         jupyter_book(source, Path(work))
         found = add_problem_sets(root, html / "homework") + leaks(html, secret)
         if found:
-            raise release.LeakError("the site leaks: " + "; ".join(found))
+            raise LeakError("the site leaks: " + "; ".join(found))
         if out.exists():
             shutil.rmtree(out)
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -216,9 +219,9 @@ def add_problem_sets(root: Path, folder: Path) -> list[str]:
     found = []
     for path in _chapters(root):
         of = assignment(path)
-        made = release.edition(of)
+        made = edition(of)
         text = nbformat.writes(made) + "\n"
-        found += [f"{of.chapter}.ipynb: {told}" for told in release.leaks(text.encode(), of, made)]
+        found += [f"{of.chapter}.ipynb: {told}" for told in leaks_of(text.encode(), of, made)]
         (folder / f"{of.chapter}.ipynb").write_text(text, "utf-8")
     return found
 
@@ -232,25 +235,15 @@ def jupyter_book(source: Path, out: Path) -> None:
         raise ValueError(f"the build failed:\n{(done.stdout + done.stderr)[-3000:]}")
 
 
-def main(arguments: list[str] | None = None) -> int:
+@command
+def main(arguments: list[str] | None = None) -> None:
     """The command; see the head of this module."""
-    parser = argparse.ArgumentParser(
-        prog="python -m homework.site",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "--out", type=Path, default=OUT, metavar="FOLDER",
-        help="the site's folder (default: _build/without-solutions)",
-    )  # fmt: skip
-    out = parser.parse_args(arguments).out.resolve()
-    try:
-        make(out)
-    except (ValueError, OSError) as error:
-        print(f"site: {error}", file=sys.stderr)
-        return 2
+    asked = parser("homework.site", __doc__)
+    asked.add_argument("--out", type=Path, default=OUT, metavar="FOLDER",
+                       help="the site's folder (default: _build/without-solutions)")  # fmt: skip
+    out = asked.parse_args(arguments).out.resolve()
+    make(out)
     print(f"The book without solutions: {out / 'index.html'}")
-    return 0
 
 
 if __name__ == "__main__":

@@ -17,9 +17,11 @@ from pathlib import Path
 
 import nbformat
 
-from homework.assignment import ROOT
-from homework.files import write
-from homework.release import Course, edition
+from helpers.files import write_text
+from homework.command import command, parser
+from homework.release.assignment import ROOT
+from homework.release.course import Course
+from homework.release.edition import edition
 
 STUDENTS = {  # who hands in what, under a name as Canvas makes it
     "Ada Lovelace": "lovelaceada_101_9001_05.ipynb",
@@ -60,13 +62,13 @@ class Walk:
     def run(self, name: str, *commands: str) -> None:
         """Run commands of a shell in the folder and keep what they print."""
         lines = []
-        for command in commands:
+        for line in commands:
             tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
             done = subprocess.run(
-                command, shell=True, cwd=self.folder, capture_output=True, text=True,
+                line, shell=True, cwd=self.folder, capture_output=True, text=True,
                 env={**os.environ, "PATH": tools, "PYTHONPATH": str(ROOT), "MAKEFLAGS": ""},
             )  # fmt: skip
-            lines += [f"$ {command}", self._shown(done.stdout + done.stderr)]
+            lines += [f"$ {line}", self._shown(done.stdout + done.stderr)]
         self.told[name] = "\n".join(lines).replace("\n\n$", "\n$").rstrip() + "\n"
 
     def _shown(self, text: str) -> str:
@@ -98,7 +100,7 @@ def class_of_eight(course: Course, folder: Path) -> None:
         for n, (first, last) in enumerate(names, start=101)
     ]
     head = "Student,ID,SIS User ID,SIS Login ID,Section\n    Points Possible,,,,\n"
-    write(folder / "canvas.csv", head + "\n".join(rows) + "\n")
+    write_text(folder / "canvas.csv", head + "\n".join(rows) + "\n")
 
 
 def _login(first: str, last: str) -> str:
@@ -120,7 +122,7 @@ def _notebook(of, answers: dict[str, str]) -> str:
 
 def walk(folder: Path) -> dict[str, str]:
     """Run the whole and give what each step prints, by the name of its file."""
-    shutil.copytree(ROOT / "homework" / "template", folder / "private",
+    shutil.copytree(ROOT / "homework" / "private_example", folder / "private",
                     ignore=shutil.ignore_patterns("__pycache__"))  # fmt: skip
     step = Walk(folder)
     grade = "python -m homework.grade {} --assignment 05 --roster canvas.csv"
@@ -144,19 +146,16 @@ def walk(folder: Path) -> dict[str, str]:
     return step.told
 
 
-def main(arguments: list[str] | None = None) -> int:
+@command
+def main(arguments: list[str] | None = None) -> None:
     """The command; see the head of this module."""
-    arguments = sys.argv[1:] if arguments is None else arguments
-    if len(arguments) != 1:
-        print("python -m homework.walkthrough FOLDER, such as book/walkthrough", file=sys.stderr)
-        return 2
+    asked = parser("homework.walkthrough", __doc__)
+    asked.add_argument("out", type=Path, metavar="FOLDER", help="such as book/walkthrough")
+    out = asked.parse_args(arguments).out
     with tempfile.TemporaryDirectory() as work:
         told = walk(Path(work).resolve())
-    out = Path(arguments[0])
-    out.mkdir(parents=True, exist_ok=True)
     for name, text in told.items():
-        write(out / (name if "." in name else f"{name}.txt"), text)
-    return 0
+        write_text(out / (name if "." in name else f"{name}.txt"), text)
 
 
 if __name__ == "__main__":

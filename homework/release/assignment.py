@@ -1,0 +1,215 @@
+"""A chapter's problem set: its exercises, and of its other cells only those they cannot do without.
+
+An exercise is the four or more cells from its question to its solution. Which earlier cells they
+need is found by names: a cell is needed if it is the one that gives a name which a needed cell
+reads. A teacher's own tasks and tests are added by `homework.release.additions`.
+"""
+
+import dis
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType
+
+import nbformat
+from IPython.core.inputtransformer2 import TransformerManager
+from nbformat import NotebookNode
+
+from helpers.chapters import CHAPTERS, judges
+
+ROOT = Path(__file__).resolve().parents[2]
+QUESTION = re.compile(r"^> \*\*Exercise \d+\.", re.MULTILINE)
+CHECK = re.compile(r"exercises\.check\(\s*\"([\d.]+)\",\s*(.+?)\s*\)\s*$", re.DOTALL)
+SOLUTION = re.compile(
+    r"### BEGIN SOLUTION\n(.*)### END SOLUTION\n"
+    r"exercises\.check\(\s*\"[\d.]+\",\s*(.+?),\s*solution=True",
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True)
+class Test:
+    """What a part of a task's points hangs on: a judge, which returns nothing for a right answer.
+
+    hidden: students do not see it before they hand in, and its messages never; `says` is what
+    their feedback may tell of it.
+    """
+
+    __test__ = False  # whatever its name, it is not one of pytest's
+
+    name: str
+    points: float
+    judge: Callable[[object], None]
+    hidden: bool = False
+    says: str = ""
+
+
+@dataclass(frozen=True)
+class Task:
+    """An exercise: its name such as "05.1", what is handed in, its cells, its tests.
+
+    answer: the name that the student gives to what is handed in, "" for a free response. cells: of
+    its question, in order, up to the stub. check: the source of the cell that students run, or "".
+    solution: the source of a right answer, or "". rubric: of a free response, what a person looks
+    for and the points of each.
+    """
+
+    name: str
+    answer: str
+    cells: tuple[NotebookNode, ...]
+    tests: tuple[Test, ...]
+    check: str = ""
+    solution: str = ""
+    rubric: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def points(self) -> float:
+        """Of all its tests, or of its rubric."""
+        return sum(test.points for test in self.tests) + sum(points for _, points in self.rubric)
+
+    @property
+    def free(self) -> bool:
+        """Whether a person marks it."""
+        return bool(self.rubric)
+
+    @property
+    def stub(self) -> NotebookNode:
+        """The cell that the student fills in."""
+        return self.cells[-1]
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """The tasks of a chapter, and the cells that they need, in the notebook's order.
+
+    install: the chapter's first cell, which gets the helpers where they are missing. secrets: what
+    a student edition may not hold, as texts. drawn: numbers of the course: name, value,
+    and whether a text or a test uses it.
+    """
+
+    chapter: str
+    title: str
+    install: NotebookNode
+    setup: tuple[NotebookNode, ...]
+    tasks: tuple[Task, ...]
+    secrets: tuple[str, ...] = ()
+    drawn: tuple[tuple[str, object, bool], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """As platforms know it."""
+        return f"Problem set {self.chapter}"
+
+    @property
+    def points(self) -> float:
+        """Of all tasks."""
+        return sum(task.points for task in self.tasks)
+
+
+def chapter_file(chapter: str) -> Path:
+    """The notebook of a chapter such as "05". Raises: ValueError where there is none."""
+    known = {f"{one.number:02d}": one.stem for one in CHAPTERS}
+    if chapter not in known:
+        raise ValueError(
+            f"assignment must be a chapter with two digits ({', '.join(known)}), got {chapter!r}"
+        )
+    return ROOT / "notebooks" / f"{known[chapter]}.ipynb"
+
+
+def assignment(notebook: Path) -> Assignment:
+    """Read a chapter's problem set. Raises: ValueError where an exercise has not its one form."""
+    cells = nbformat.read(notebook, as_version=4).cells
+    text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    title = re.findall(r"^# (.+)$", text, re.MULTILINE)[0]
+    starts = [at for at, cell in enumerate(cells) if _is_question(cell)]
+    tasks = []
+    for first, after in zip(starts, [*starts[1:], len(cells)], strict=True):
+        tasks.append(_task(cells[first:after], notebook.name))
+    return Assignment(
+        chapter=notebook.stem[:2],
+        title=title,
+        install=cells[0],
+        setup=tuple(needed(cells[1 : starts[0]], tasks)),
+        tasks=tuple(tasks),
+        secrets=tuple(cell.source for cell in cells if _tagged(cell, "solution")),
+    )
+
+
+def _is_question(cell: NotebookNode) -> bool:
+    return cell.cell_type == "markdown" and QUESTION.search(cell.source) is not None
+
+
+def _tagged(cell: NotebookNode, tag: str) -> bool:
+    return tag in cell.metadata.get("tags", [])
+
+
+def _task(cells: list[NotebookNode], where: str) -> Task:
+    stubs = [at for at, cell in enumerate(cells) if _tagged(cell, "exercise")]
+    checks = [cell for cell in cells if _tagged(cell, "check")]
+    solutions = [cell for cell in cells if _tagged(cell, "solution")]
+    counts = (len(stubs), len(checks), len(solutions))
+    found = CHECK.search(checks[0].source) if checks else None
+    solved = SOLUTION.search(solutions[0].source) if solutions else None
+    if counts != (1, 1, 1) or not found or not solved:
+        [question] = QUESTION.findall(cells[0].source)[:1]
+        raise ValueError(
+            f"{where}, {question!r}: an exercise has a stub, a check of "
+            f"one answer and a solution; found {counts}"
+        )
+    name, answer = found.groups()
+    points = checks[0].metadata["nbgrader"]["points"]
+    return Task(
+        name=name,
+        answer=answer,
+        cells=tuple(cells[: stubs[0] + 1]),
+        tests=(Test("check", points, judges()[name]),),
+        check=checks[0].source,
+        solution=f"{solved[1]}\n{answer} = {solved[2]}",
+    )
+
+
+# ------------------------------------------------------------- which cells are needed
+
+
+def needed(cells: list[NotebookNode], tasks: list[Task]) -> list[NotebookNode]:
+    """The earlier code cells that give a name which the tasks read, or which such a cell reads.
+
+    Of several cells that give a name, the last one before it is read is needed, as it is in the
+    notebook when all is run.
+    """
+    wanted = {"exercises"}
+    own = [(*task.cells, nbformat.v4.new_code_cell(task.solution)) for task in tasks]
+    for cell in reversed([cell for cells_of in own for cell in cells_of]):
+        wanted = (wanted - names(cell)[0]) | names(cell)[1]
+    kept = []
+    for cell in reversed(cells):
+        gives, reads = names(cell)
+        if gives & wanted:
+            wanted = (wanted - gives) | reads
+            kept.append(cell)
+    return kept[::-1]
+
+
+def names(cell: NotebookNode) -> tuple[set[str], set[str]]:
+    """The global names that a code cell gives, and those that it must find there already."""
+    if cell.cell_type != "code":
+        return set(), set()
+    source = TransformerManager().transform_cell(cell.source)
+    return _flow(compile(source, "a cell", "exec"))
+
+
+def _flow(code: CodeType) -> tuple[set[str], set[str]]:
+    """Global names that compiled code gives, and those that it reads before it gives them."""
+    gives: set[str] = set()
+    needs: set[str] = set()
+    for step in dis.get_instructions(code):
+        if isinstance(step.argval, CodeType):  # a function, a class: what it reads from outside
+            needs |= _flow(step.argval)[1] - gives
+        elif step.opname in ("LOAD_NAME", "LOAD_GLOBAL") and step.argval not in gives:
+            needs.add(step.argval)
+        elif step.opname in ("STORE_NAME", "STORE_GLOBAL"):
+            gives.add(step.argval)
+        elif step.opname == "DELETE_NAME":  # such as that of an error, after its handler
+            gives.discard(step.argval)
+    return gives, needs

@@ -1,0 +1,91 @@
+"""A problem set as it is released to a course: its record, its fingerprint, its two files."""
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import nbformat
+
+from helpers.chapters import BY_NUMBER
+from helpers.exercises import verdict
+from helpers.files import write_text
+from homework.release.additions import with_private
+from homework.release.assignment import QUESTION, Assignment, assignment, chapter_file
+from homework.release.edition import edition
+from homework.release.leaks import LeakError, leaks
+
+
+@dataclass(frozen=True)
+class Course:
+    """How an assignment was released: what the grader has to know to make it again."""
+
+    chapter: str
+    seed: str = ""
+    private: str = ""
+    edition: str = ""
+    site: str = ""
+    tests: str = ""  # the fingerprint of those that were tried on the solutions
+
+    def assignment(self) -> Assignment:
+        """The problem set, with the private part. Raises: ValueError as `with_private` does."""
+        notebook = chapter_file(self.chapter)
+        found = assignment(notebook)
+        if not self.private:
+            return found
+        cells = nbformat.read(notebook, as_version=4).cells
+        first = next(at for at, cell in enumerate(cells) if QUESTION.search(cell.source))
+        return with_private(found, Path(self.private), self.seed, cells[1:first])
+
+    @property
+    def private_file(self) -> Path | None:
+        """The teacher's own part, which need not be there; None without a private folder."""
+        return Path(self.private) / f"{self.chapter}.py" if self.private else None
+
+
+def fingerprint(course: Course, of: Assignment) -> str:
+    """Changes with the questions, the chapter's judges, the private file and what it draws."""
+    files = [Path(verdict.__file__), BY_NUMBER[int(of.chapter)].folder / "exercises.py"]
+    files += filter(None, [course.private_file])
+    told = [course.seed, edition(of).metadata["homework"]["edition"], *of.secrets]
+    told += [path.read_text("utf-8") for path in files if path.exists()]
+    told += [f"{task.name}/{test.name}/{test.points}" for task in of.tasks for test in task.tests]
+    return hashlib.sha256("\0".join(told).encode()).hexdigest()
+
+
+def release(course: Course, out: Path) -> tuple[Path, Assignment]:
+    """Write the edition and the course's record into a folder; the tests were tried before.
+
+    Raises: ValueError, LeakError.
+    """
+    of = course.assignment()
+    made = edition(of)
+    text = nbformat.writes(made) + "\n"
+    if found := leaks(text.encode(), of, made):
+        raise LeakError(f"the student edition of {of.chapter} leaks: " + "; ".join(found))
+    told = {"edition": made.metadata["homework"]["edition"], "tests": fingerprint(course, of)}
+    record = replace(course, **told)
+    write_text(out / f"{of.chapter}.json", json.dumps(vars(record), indent=1) + "\n")
+    write_text(out / f"{of.chapter}.ipynb", text)
+    return out / f"{of.chapter}.ipynb", of
+
+
+def released(folder: Path, chapter: str) -> Course:
+    """How the assignment was released. Raises: ValueError where there is no record of it."""
+    path = folder / f"{chapter}.json"
+    if not path.exists():
+        chapter_file(chapter)  # says so where there is no such chapter
+        raise ValueError(
+            f"there is no {path}, which says how the problem set was released: name the folder "
+            f"of the course by --course, or release it (make homework CHAPTER={chapter} "
+            f"OUT={folder}; without PRIVATE= it has the book's own tests)"
+        )
+    try:
+        course = Course(**json.loads(path.read_text("utf-8")))
+        if not all(isinstance(value, str) for value in vars(course).values()):
+            raise ValueError("all that it holds should be text")
+        if course.chapter != chapter:
+            raise ValueError(f"it says that it is of {course.chapter}")
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path} is no record of a release: {error}") from error
+    return course

@@ -1,0 +1,1 @@
+"""What is kept of the grades and shown of them."""

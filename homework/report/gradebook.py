@@ -1,0 +1,223 @@
+"""What is known of an assignment's grades, on disk: a folder that can be read with any editor.
+
+    course/grading/05/
+        results/ada.json    what came of a submission, one file a student
+        marks.csv           points that a person gave: free responses, appeals
+        grades.csv, feedback/, summary.html, …   made from these two, anew in each run
+
+A file is written whole or not at all. One grader at a time works in the folder; another waits.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+from filelock import BaseFileLock, FileLock
+
+from helpers.files import write_text
+from homework.intake import tables
+from homework.release.assignment import Assignment
+from homework.run.judging import Result
+
+MARKS = ("student", "task", "points", "of", "automatic", "answer", "remark")
+EARLIER = "an earlier answer had {}"
+
+
+@dataclass(frozen=True)
+class Record:
+    """What came of a submission.
+
+    key: of what was graded and with which tests; the same key need not be graded again. error: why
+    there is nothing to grade, or "". notes, flags: for the teacher; a flag has task, what and line.
+    responses: answers that a person marks. when: the day and time of grading. tests: the
+    fingerprint of those it was judged by. ours: whether an error is the grader's fault.
+    """
+
+    student: str
+    name: str
+    file: str
+    key: str
+    error: str = ""
+    notes: tuple[str, ...] = ()
+    flags: tuple[dict, ...] = ()
+    results: tuple[Result, ...] = ()
+    responses: dict[str, str] = field(default_factory=dict)
+    when: str = ""
+    tests: str = ""
+    ours: bool = False
+
+    def points(self) -> dict[str, float]:
+        """Of each task that was judged by its tests."""
+        found: dict[str, float] = {}
+        for result in self.results:
+            found[result.task] = found.get(result.task, 0.0) + result.points
+        return found
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Points that a person gave, or is asked for (None); `answer` is the response's fingerprint."""
+
+    student: str
+    task: str
+    points: float | None
+    of: float
+    automatic: str = ""
+    answer: str = ""
+    remark: str = ""
+
+
+class Gradebook:
+    """The folder of an assignment's grades."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.results = folder / "results"
+        self.results.mkdir(parents=True, exist_ok=True)
+
+    def lock(self, timeout: float = -1) -> BaseFileLock:
+        """Held by the one grader that works here. Raises: filelock.Timeout after some seconds."""
+        return FileLock(self.folder / ".lock", timeout=timeout)
+
+    def get(self, student: str) -> Record | None:
+        """What is known of a student's submission; None where there is nothing whole."""
+        try:
+            told = json.loads((self.results / f"{student}.json").read_text("utf-8"))
+            results = tuple(Result(**result) for result in told.pop("results"))
+            told |= {name: tuple(told[name]) for name in ("notes", "flags")}
+            return Record(**told, results=results)
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            return None
+
+    def put(self, record: Record) -> None:
+        """Keep what came of a submission, in the place of what was there."""
+        told = json.dumps(asdict(record), indent=1, ensure_ascii=True)
+        write_text(self.results / f"{record.student}.json", told + "\n")
+
+    def forget(self, student: str) -> None:
+        """Drop what is known of a student's submission, and the page of feedback."""
+        (self.results / f"{student}.json").unlink(missing_ok=True)
+        (self.folder / "feedback" / f"{student}.html").unlink(missing_ok=True)
+
+    @property
+    def tried(self) -> str:
+        """The fingerprint of the tests that were last tried on the solutions here, or ""."""
+        path = self.folder / "tried.txt"
+        return path.read_text("utf-8").strip() if path.exists() else ""
+
+    @tried.setter
+    def tried(self, version: str) -> None:
+        write_text(self.folder / "tried.txt", f"{version}\n")
+
+    def records(self) -> list[Record]:
+        """All that is known, by student. Raises: ValueError that names a file that is damaged."""
+        found = []
+        for path in sorted(self.results.glob("[!.]*.json")):
+            record = self.get(path.stem)
+            if record is None:
+                raise ValueError(
+                    f"{path} is damaged, or of a newer version of the grader; delete it and grade "
+                    f"{path.stem} again"
+                )
+            found.append(record)
+        return found
+
+    # ------------------------------------------------------------ points that a person gave
+
+    def marks(self) -> dict[tuple[str, str], Mark]:
+        """What stands in marks.csv. Raises: ValueError that names the line that cannot be read."""
+        path = self.folder / "marks.csv"
+        if not path.exists():
+            return {}
+        found = {}
+        table = tables.read(path, MARKS, "cp1252")  # as Excel saves on Windows
+        if missing := {"student", "task", "points"} - set(tables.folded(table.header)):
+            raise ValueError(
+                f"{path} has no column {', '.join(sorted(missing))}; its first line is "
+                f"{','.join(MARKS)} (delete the file to start anew)"
+            )
+        for line, row in table.named():
+            mark = _mark(row, line, path)
+            if (mark.student, mark.task) in found:
+                raise ValueError(f"{path}, line {line}: {mark.student} has {mark.task} twice")
+            found[mark.student, mark.task] = mark
+        return found
+
+    def update_marks(self, records: Iterable[Record], of: Assignment) -> dict:
+        """Ask for the points of each free response, keep what was given, and write marks.csv."""
+        marks = self.marks()
+        _check(marks, of, self.folder / "marks.csv")
+        for record in records:
+            automatic = record.points()
+            for task in of.tasks:
+                key = record.student, task.name
+                if task.free and task.name in record.responses:
+                    marks[key] = _asked(marks.get(key), record, task)
+                elif key in marks:
+                    told = f"{automatic.get(task.name, 0.0):g}"
+                    marks[key] = replace(marks[key], of=task.points, automatic=told)
+        rows = [_row(marks[key]) for key in sorted(marks)]
+        if rows or (self.folder / "marks.csv").exists():
+            write_text(self.folder / "marks.csv", tables.text(MARKS, rows))
+        return marks
+
+
+def _mark(row: dict, line: int, path: Path) -> Mark:
+    def number(name: str) -> float | None:
+        text = (row.get(name) or "").strip().replace(",", ".")
+        return float(text) if text else None
+
+    try:
+        points, of = number("points"), number("of")
+        if not row["student"] or not row["task"] or (points is not None and not 0 <= points < 1e6):
+            raise ValueError
+    except (ValueError, KeyError, TypeError):
+        raise ValueError(
+            f"{path}, line {line}: a mark has student, task and points from 0 on (or none yet); "
+            f"found {row}"
+        ) from None
+    told = {name: (row.get(name) or "").strip() for name in ("automatic", "answer", "remark")}
+    task = row["task"].strip()
+    task = f"0{task}" if re.fullmatch(r"\d\.\d+", task) else task  # as a spreadsheet leaves 05.1
+    return Mark(row["student"].strip().lstrip("'"), task, points, of or 0.0, **told)
+
+
+def _check(marks: dict[tuple[str, str], Mark], of: Assignment, path: Path) -> None:
+    most = {task.name: task.points for task in of.tasks}
+    for (student, task), mark in marks.items():
+        if task in most and mark.points is not None and mark.points > most[task]:
+            raise ValueError(f"{path}: {student} has {mark.points:g} of {most[task]:g} for {task}")
+
+
+def _asked(mark: Mark | None, record: Record, task) -> Mark:
+    """The mark of a free response; points for an earlier answer are asked for again."""
+    digest = hashlib.sha256(record.responses[task.name].encode("utf-8", "replace")).hexdigest()
+    answer = f"r{digest[:10]}"  # with a letter, or a spreadsheet may take it for a number
+    if mark is None:
+        return Mark(record.student, task.name, None, task.points, answer=answer)
+    if mark.answer in ("", answer) or mark.points is None:
+        return replace(mark, of=task.points, answer=answer)
+    told = "; ".join(filter(None, [EARLIER.format(f"{mark.points:g}"), mark.remark]))
+    return replace(mark, points=None, of=task.points, answer=answer, remark=told)
+
+
+def _row(mark: Mark) -> list[str]:
+    points = "" if mark.points is None else f"{mark.points:g}"
+    told = [mark.automatic, mark.answer, mark.remark]
+    return [mark.student, mark.task, points, f"{mark.of:g}", *told]
+
+
+def standing(record: Record, of: Assignment, marks: Mapping) -> dict[str, float | None]:
+    """Points of each task: a person's where there are any, else the tests'; None waits for one."""
+    automatic = record.points()
+    found: dict[str, float | None] = {}
+    for task in of.tasks:
+        mark = marks.get((record.student, task.name))
+        waits = task.free and task.name in record.responses
+        found[task.name] = None if waits else automatic.get(task.name, 0.0)
+        if mark is not None and mark.points is not None:
+            found[task.name] = mark.points
+    return found

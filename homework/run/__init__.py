@@ -1,0 +1,1 @@
+"""Submissions run in a sandbox, and judged from outside."""

@@ -1,0 +1,300 @@
+"""Judge one submission: run its cells in the sandbox, and judge from outside what they made.
+
+The judges are the chapters' own (`exercises.py` of each) and a teacher's. They run outside of the
+sandbox, in the worker's process, and see copies of plain data; a student's function is called in
+the sandbox, once for each time that a judge calls it. So there is no test in the sandbox to patch.
+"""
+
+import contextlib
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from helpers import exercises
+from homework.release.assignment import Assignment, Task, Test
+from homework.run import sandbox
+from homework.run.lending import lent, settle
+from homework.run.sandbox import END, Limits, LostError, Talk
+from homework.run.wire import WireError
+
+LOST = "The process that ran this was ended: {}. It costs the points of this part alone."
+OVER = "The time for one submission was over before this part."
+MOST_SAID = 2_000  # characters of a message
+BEFORE = ""  # stands for the cells before the first task where a task's name is asked for
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of a test: points of those there are, the judge's state and what it said.
+
+    raised: what a cell of the task raised, "" if nothing.
+    """
+
+    task: str
+    test: str
+    points: float
+    most: float
+    state: str
+    message: str
+    hidden: bool = False
+    raised: str = ""
+
+
+class StudentError(Exception):
+    """Something that a student's function raised; its own subclass has the name of the original."""
+
+
+class Function:
+    """A function of the student's, seen from the grader: a call is a question to the sandbox."""
+
+    def __init__(self, talk: Talk, name: str):
+        self._talk, self._name = talk, name
+
+    def __call__(self, *args: object, **kwargs: object) -> object:
+        """What it gives. Raises: what it raised, by name; LostError where the process ends."""
+        fetch = functions(self._talk)
+        originals: list = []
+        args, kwargs = lent([list(args), kwargs], originals)
+        told = self._talk.ask(fetch, do="call", name=self._name, args=args, kwargs=kwargs)
+        if "error" in told:
+            raise _raised(str(told["error"]), str(told.get("text", "")))
+        if not isinstance(told.get("value"), list) or len(told["value"]) != 2:
+            raise WireError("a call gives a value and what was lent")
+        value, numbers = told["value"]
+        return settle(value, numbers, originals)
+
+
+def functions(talk: Talk) -> Callable[[str], Function]:
+    """What stands here for things that stay in the sandbox."""
+    return lambda name: Function(talk, name)
+
+
+def _raised(kind: str, text: str) -> Exception:
+    if kind == "NotImplementedError":  # the stub, as it was released
+        return NotImplementedError(text)
+    name = kind if kind.isidentifier() else "Exception"
+    return type(name, (StudentError,), {})(text)
+
+
+class Judging:
+    """One submission on its way: what is known of it so far, and what has to be done again.
+
+    A cell or an answer that ends its process costs its own task or test; the others are run afresh
+    without it. Hidden tests are judged in a second run: what a function saw of them can then not
+    come out in a message that the student is shown. In the sandbox both runs are copies of one
+    process that has run the release's first cells: starting, most of the time, is paid once.
+    """
+
+    def __init__(
+        self, assignment: Assignment, answers: Mapping[str, Sequence[str]], *,
+        before: Sequence[str] = (), limits: Limits | None = None, number: int = 0,
+        say: Callable[[str], None] = lambda what: None, spoilt: Collection[str] = (),
+        unsafe: bool = False,
+    ):  # fmt: skip
+        """See `judge`."""
+        self.assignment, self.answers, self.before = assignment, answers, before
+        self.limits, self.say = limits or Limits(), say
+        self.how: dict[str, Any] = {"number": number, "unsafe": unsafe}
+        self.lost: set[str] = set()  # tasks whose cells are not run any more
+        self.results: dict[tuple[str, str], Result] = {}
+        self.raised: dict[str, str] = {}
+        self.end = time.monotonic() + self.limits.submission
+        self.talk: Talk | None = None  # the process, kept from one run to the next
+        if f"{BEFORE}/" in spoilt:
+            self.lost.add(BEFORE)
+        for task, test in self._open():
+            if f"{task.name}/" in spoilt:
+                self.lost.add(task.name)
+            if {f"{task.name}/", f"{task.name}/{test.name}"} & set(spoilt):
+                self._put(task, test, "Not right", LOST.format("its answer could not be judged"))
+
+    def run(self) -> list[Result]:
+        """All results, in the order of tasks and tests."""
+        for task in self.assignment.tasks:
+            if not task.free and not self.answers.get(task.name):
+                for test in task.tests:
+                    self._put(task, test, "Not yet", exercises.verdict.FILL_IN)
+        try:
+            for hidden in (False, True):
+                while any(test.hidden == hidden for _, test in self._open()):
+                    if time.monotonic() > self.end:
+                        for task, test in self._open():
+                            self._put(task, test, "Not right", OVER)
+                    else:
+                        self._once(hidden)
+        finally:
+            self._leave()
+        tests = [(task.name, test.name) for task in self.assignment.tasks for test in task.tests]
+        return [self.results[key] for key in tests]
+
+    def _open(self) -> list[tuple[Task, Test]]:
+        """Tests that have no result yet."""
+        return [
+            (task, test)
+            for task in self.assignment.tasks
+            for test in task.tests
+            if (task.name, test.name) not in self.results
+        ]
+
+    def _once(self, hidden: bool) -> None:
+        """Run the submission in a process until it ends or all tests of a kind are judged."""
+        ran: list[str] = []  # the student's own cells, run in this process
+        name, is_fresh = None, self.talk is None
+        try:
+            talk = self._entered()
+            for name, step in self._steps(talk, hidden):
+                if name is not None:
+                    self.say(f"{name}/")
+                talk.deadline = min(time.monotonic() + self.limits.task, self.end)
+                step()
+                if name is not None:
+                    ran.append(name)
+        except LostError as error:
+            if name is not None or is_fresh:  # else what an earlier run left may have done it
+                self._blame(name, ran, error)
+            if name is None:
+                self._leave()
+            return
+        if talk.behind is None:
+            self._leave()
+        else:
+            with contextlib.suppress(LostError):
+                talk.ask(str, do="end", within=END)
+
+    def _entered(self) -> Talk:
+        """A process in which the release's first cells were run, and nothing of the student's.
+
+        Where it can, it is a copy: what it leaves behind goes with it.
+        """
+        if self.talk is not None:
+            with contextlib.suppress(LostError):
+                if self.talk.copy():
+                    return self.talk
+            self._leave()
+        self.talk = sandbox.started(self.limits, **self.how)
+        for cell in self.assignment.setup:
+            self._given(self.talk, cell.source)()
+        if not self.how["unsafe"]:  # where nothing would end a copy with its process
+            self.talk.copy()
+        return self.talk
+
+    def _leave(self) -> None:
+        """End the process, if there is one."""
+        if self.talk is not None:
+            self.talk.end()
+            self.talk = None
+
+    def _steps(self, talk: Talk, hidden: bool) -> Iterator[tuple[str | None, Callable[[], None]]]:
+        """What is run, in order, and whose it is: a task's, BEFORE, or None (the release's)."""
+        if BEFORE not in self.lost:
+            yield BEFORE, self._cells(talk, BEFORE, self.before, hidden)
+        for task in self.assignment.tasks:
+            for cell in task.cells[:-1]:
+                if cell.cell_type == "code":
+                    yield None, self._given(talk, cell.source)
+            if task.name not in self.lost and not task.free and self.answers.get(task.name):
+                yield task.name, self._cells(talk, task.name, self.answers[task.name], hidden)
+                yield task.name, partial(self._judge_all, task, talk, hidden)
+
+    def _given(self, talk: Talk, source: str) -> Callable[[], None]:
+        def run() -> None:
+            talk.deadline = max(talk.deadline, time.monotonic() + self.limits.given)
+            talk.ask(functions(talk), within=self.limits.given, do="run", source=source)
+
+        return run
+
+    def _cells(
+        self, talk: Talk, name: str, sources: Sequence[str], hidden: bool
+    ) -> Callable[[], None]:
+        def run() -> None:
+            for source in sources:
+                told = talk.ask(functions(talk), do="run", source=source)
+                if "error" in told and not hidden:
+                    text = str(told.get("text", "")).strip()
+                    said = f"{told['error']}: {text}" if text else str(told["error"])
+                    self.raised.setdefault(name, said)
+
+        return run
+
+    def _judge_all(self, task: Task, talk: Talk, hidden: bool) -> None:
+        for test in task.tests:
+            if test.hidden == hidden and (task.name, test.name) not in self.results:
+                self.say(f"{task.name}/{test.name}")
+                try:
+                    self._judge(task, test, talk)
+                except LostError as error:
+                    self._put(task, test, "Not right", LOST.format(error))
+                    raise
+
+    def _judge(self, task: Task, test: Test, talk: Talk) -> None:
+        """Ask for the answer and judge it here."""
+        told = talk.ask(functions(talk), do="value", name=task.answer)
+        if "error" in told:
+            self._put(task, test, "Not yet", f"There is no {task.answer}.")
+            return
+        verdict = exercises.judged(test.judge, told.get("value"))
+        if talk.lost:  # while the judge called
+            raise LostError("an answer took too long, ended it or made no sense")
+        self._put(task, test, verdict.state, verdict.message)
+
+    def _blame(self, name: str | None, ran: list[str], error: LostError) -> None:
+        """Somebody pays for a lost process, so that the next one gets further."""
+        if name is None and not ran:
+            raise LostError(f"a cell of the release itself: {error}") from error
+        if name is None:  # they left something behind that went off in a cell of the release
+            self.lost |= set(ran)
+        if name is not None and name not in ran:
+            self.lost.add(name)  # its cells, not its tests
+        for task, test in self._open():
+            if task.name in self.lost:
+                self._put(task, test, "Not right", LOST.format(error))
+
+    def _put(self, task: Task, test: Test, state: str, message: str) -> None:
+        points = test.points if state == "Right" else 0.0
+        self.results[task.name, test.name] = Result(
+            task.name, test.name, points, test.points, state, message[:MOST_SAID], test.hidden,
+            self.raised.get(task.name, ""),
+        )  # fmt: skip
+
+
+def judge(
+    assignment: Assignment, answers: Mapping[str, Sequence[str]], **options: Any
+) -> list[Result]:
+    """The result of each test of an assignment, in order; none for free responses.
+
+    answers: the student's cells of each task handed in. Options: `before`, the student's cells
+    before the first task; `limits`; `number`, of the process, where several run at a time;
+    `say`, told of each test before it is judged, as task/test, and of each task before
+    its cells are run, as task/; `spoilt`, those of them that are left out because an earlier try
+    ended the grader's own process; `unsafe`, without a sandbox.
+    Raises: SandboxError where there is no sandbox; LostError where a cell of the release itself
+    ends the process.
+    """
+    return Judging(assignment, answers, **options).run()
+
+
+def tried(of: Assignment) -> str:
+    """Judge the solutions, and the edition with nothing filled in; says what came of it.
+
+    Raises: ValueError where a solution does not get all points or a stub gets any.
+    """
+    try:
+        sandbox.check()
+    except sandbox.SandboxError as error:
+        return f"its tests were not tried: {error}"
+    solved = {task.name: [task.solution] for task in of.tasks if task.solution}
+    for what, answers, right in (
+        ("solution", solved, lambda r: r.points == r.most or r.task not in solved),
+        ("stub", {task.name: [task.stub.source] for task in of.tasks}, lambda r: r.points == 0),
+    ):
+        for result in judge(of, answers):
+            if not right(result):
+                raise ValueError(
+                    f"the {what} of {result.task} gets {result.points:g} of {result.most:g} points "
+                    f"in the test {result.test}: {result.message or result.state}"
+                )
+    open_ = [task.name for task in of.tasks if not task.solution and not task.free]
+    told = "the solutions get all points, empty stubs none"
+    return told + (f" (no solution given for {', '.join(open_)})" if open_ else "")
