@@ -10,7 +10,7 @@ async function unpack(base64) {
   return JSON.parse(await new Response(stream).text());
 }
 
-// What is packed stands in a notebook's output, or in a script beside the page (book_frames.py).
+// What is packed stands in a notebook's output, or in a script beside the page (passes/explorers.py).
 function stored(packed) {
   const { source, key } = packed.dataset;
   if (!source) return Promise.resolve(packed.textContent);

@@ -1,5 +1,5 @@
 // The widget in which the book's GPT writes: it asks gpt.js for numbers and shows them. The page
-// holds its words and controls (book/_ext/book_gpt.py); the weights come when they are asked for.
+// holds its words and controls (book/_ext/play/gpt.py); the weights come when they are asked for.
 "use strict";
 
 (() => {

@@ -4,7 +4,7 @@
 //
 // Why not a runtime? Because it would hide what this book is about, and weigh more than the model:
 // the smallest WebAssembly file of onnxruntime-web 1.30.0 is 14.2 MB, and transformers.js rests on
-// that package; a page that is opened from a disk may not even fetch it. This file is 8 kB.
+// that package; a page that is opened from a disk may not even fetch it. This file is 9 kB.
 //
 // Names carry their axes, as in helpers/: T places, C width, H heads, D width of a head, V
 // characters, L layers.
@@ -14,7 +14,7 @@ globalThis.bookGPT = (() => {
   const EPS = 1e-5; // what a norm adds to the mean square
   const BASE = 10000; // of RoPE's wavelengths
 
-  // --- weights: base64 text to tables (book/_ext/book_gpt.py wrote it)
+  // --- weights: base64 text to tables (book/_ext/play/gpt.py wrote it)
 
   // A matrix is whole numbers from -127 to 127 and a scale for each row; a vector is plain floats.
   function unpack({ config, vocab, tensors, data }) {
@@ -56,6 +56,15 @@ globalThis.bookGPT = (() => {
     return x.map((v, i) => v * by * (gamma ? gamma[i] : 1));
   }
 
+  // Layer norm takes the mean away first, and adds beta at the end; RMS norm does neither.
+  function norm(x, { config, weights }, name) {
+    if (config.norm === "none" || !weights[`${name}.gamma`]) return x;
+    const mean = config.norm === "layer" ? x.reduce((sum, v) => sum + v) / x.length : 0;
+    const y = rms(x.map((v) => v - mean), weights[`${name}.gamma`]);
+    const beta = weights[`${name}.beta`];
+    return beta ? y.map((v, i) => v + beta[i]) : y;
+  }
+
   // RoPE: entries k and k + D/2 are a pair, which turns by an angle that grows with the place t.
   function turn(x_D, t) {
     const half = x_D.length / 2, y_D = new Float64Array(x_D.length);
@@ -78,23 +87,28 @@ globalThis.bookGPT = (() => {
   const dot = (a, b) => a.reduce((sum, v, i) => sum + v * b[i], 0);
 
   // One head at the newest place: it asks, and gathers from all keys and values met so far, its
-  // own the last of them. Nothing of what comes later is there to be masked.
-  function head(q_D, k_D, v_D, { keys, values }) {
-    keys.push(turn(rms(k_D), keys.length));
+  // own the last of them. Nothing of what comes later is there to be masked. ALiBi takes the head's
+  // slope off a score for each place between the two.
+  function head(q_D, k_D, v_D, { keys, values }, { positions, qk_norm }, slope) {
+    const t = keys.length;
+    const [asked, key] = [q_D, k_D].map((x_D) => (qk_norm ? rms(x_D) : x_D))
+      .map((x_D) => (positions === "rope" ? turn(x_D, t) : x_D));
+    keys.push(key);
     values.push(v_D);
-    const asked = turn(rms(q_D), keys.length - 1);
-    const weights_T = softmax(keys.map((key) => dot(asked, key) / Math.sqrt(q_D.length)));
+    const weights_T = softmax(keys.map((key, back) => dot(asked, key) / Math.sqrt(q_D.length)
+      - (positions === "alibi" ? slope * (t - back) : 0)));
     const out_D = new Float64Array(v_D.length);
     weights_T.forEach((weight, t) => values[t].forEach((v, d) => (out_D[d] += weight * v)));
     return { weights_T, out_D };
   }
 
-  function attention(x_C, memory_H, weights, name) {
-    const C = x_C.length, D = C / memory_H.length, out_C = new Float64Array(C);
+  function attention(x_C, memory_H, { config, weights }, name) {
+    const C = x_C.length, H = memory_H.length, D = C / H, out_C = new Float64Array(C);
     const qkv = linear(x_C, weights[`${name}.qkv.weight`], weights[`${name}.qkv.bias`]);
     const weights_HT = memory_H.map((memory, h) => {
       const [q_D, k_D, v_D] = [0, C, 2 * C].map((at) => qkv.subarray(at + h * D, at + (h + 1) * D));
-      const { weights_T, out_D } = head(q_D, k_D, v_D, memory);
+      const slope = 2 ** (-8 * (h + 1) / H);
+      const { weights_T, out_D } = head(q_D, k_D, v_D, memory, config, slope);
       out_C.set(out_D, h * D);
       return weights_T;
     });
@@ -110,11 +124,17 @@ globalThis.bookGPT = (() => {
     return Math.sign(x) * (1 - sum * Math.exp(-x * x));
   }
 
-  const gelu = (x) => (x / 2) * (1 + erf(x / Math.SQRT2));
+  const BENDS = {
+    gelu: (x) => (x / 2) * (1 + erf(x / Math.SQRT2)),
+    relu: (x) => Math.max(x, 0),
+    relu2: (x) => Math.max(x, 0) ** 2,
+    none: (x) => x,
+  };
 
-  function feedForward(x_C, weights, name) {
+  function feedForward(x_C, { config, weights }, name) {
     const wide = linear(x_C, weights[`${name}.up.weight`], weights[`${name}.up.bias`]);
-    return linear(wide.map(gelu), weights[`${name}.down.weight`], weights[`${name}.down.bias`]);
+    const bent = wide.map(BENDS[config.activation]);
+    return linear(bent, weights[`${name}.down.weight`], weights[`${name}.down.bias`]);
   }
 
   const plus = (a_C, b_C) => a_C.map((v, i) => v + b_C[i]);
@@ -127,22 +147,31 @@ globalThis.bookGPT = (() => {
 
   // Read one more character. Gives the logits for the one after it, and what each head of each
   // layer read: a weight for every place so far.
-  function read({ config, weights }, memory_LH, id) {
-    if (memory_LH[0][0].keys.length >= config.context) {
+  function read(model, memory_LH, id) {
+    const { config, weights } = model, t = memory_LH[0][0].keys.length;
+    if (t >= config.context) {
       throw new RangeError(`the model reads ${config.context} characters, no more`);
     }
+    const pre = config.placement === "pre";
+    // Add & Norm: a sub-layer reads the normed stream, or its sum with the stream is normed.
+    const added = (x_C, name, sublayer) => {
+      const y_C = sublayer(pre ? norm(x_C, model, `${name}.norm`) : x_C, `${name}.sublayer`);
+      return pre ? plus(x_C, y_C) : norm(plus(x_C, y_C), model, `${name}.norm`);
+    };
     let x_C = row(weights["embedding.weight"], id);
+    if (config.positions === "learned") x_C = plus(x_C, row(weights["position.rows.weight"], t));
     const weights_LHT = memory_LH.map((memory_H, layer) => {
-      const [reads, thinks] = ["attention", "feed_forward"].map((p) => `blocks.${layer}.${p}`);
-      const normed = rms(x_C, weights[`${reads}.norm.gamma`]);
-      const { y_C, weights_HT } = attention(normed, memory_H, weights, `${reads}.sublayer`);
-      x_C = plus(x_C, y_C);
-      const again = rms(x_C, weights[`${thinks}.norm.gamma`]);
-      x_C = plus(x_C, feedForward(again, weights, `${thinks}.sublayer`));
-      return weights_HT;
+      let read_HT;
+      x_C = added(x_C, `blocks.${layer}.attention`, (look_C, name) => {
+        const { y_C, weights_HT } = attention(look_C, memory_H, model, name);
+        read_HT = weights_HT;
+        return y_C;
+      });
+      x_C = added(x_C, `blocks.${layer}.feed_forward`,
+        (look_C, name) => feedForward(look_C, model, name));
+      return read_HT;
     });
-    return { logits_V: linear(rms(x_C, weights["norm.gamma"]), weights["head.weight"]),
-             weights_LHT };
+    return { logits_V: linear(norm(x_C, model, "norm"), weights["head.weight"]), weights_LHT };
   }
 
   // --- from logits to a character

@@ -1,12 +1,15 @@
-// Chapter 04: pick the axes of a norm, watch one result, change one number. The first state is
-// drawn by book/_ext/play/axes.py.
+// Chapter 04: pick the axes of a norm, watch one result, change one number.
 "use strict";
 
 (() => {
-  const { fixed, number, factor, listed } = Play;
+  const { tag, escaped, fixed, number, factor, listed, many, capital } = Play;
   const STILL = 1e-9; // a result that moves by less has not moved
   const SEEN = 0.0005; // one that moves by less looks as before in three decimals
   const STRIDE = 8; // CSS pixels that a number is dragged for each 1
+  const [LEAST, MOST] = [-12, 12]; // of a number that is changed
+  const TERMS = 6; // so many terms of a sum are written out; of more, the first three and the last
+  const LEGEND = { itself: "its own word", earlier: "earlier words", later: "later words: a leak",
+                   other: "the other sentence: a leak" };
 
   // --- what is computed. A block is x[b][t][c]; a point is { over: axes of "BT", groups, centred }
 
@@ -65,10 +68,10 @@
 
   // --- words
 
-  function working(x, found, all, [b, t, c], { centred }, { eps, terms }) {
+  function working(x, found, all, [b, t, c], { centred }, eps) {
     const at = (part) => found[part][b][t][c], n = all.length;
     const sum = (words) =>
-      (words.length > terms ? [...words.slice(0, 3), "…", words.at(-1)] : words).join(" + ");
+      (words.length > TERMS ? [...words.slice(0, 3), "…", words.at(-1)] : words).join(" + ");
     const squares = sum(all.map((value) => `${factor(value - at("mean"))}²`));
     const off = centred ? `(${number(x[b][t][c])} − ${factor(at("mean"))})` : number(x[b][t][c]);
     return {
@@ -80,8 +83,6 @@
         + number(at("output")),
     };
   }
-
-  const many = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
 
   function norm(name, { statistics }, size, { centred }) {
     const of = `${statistics === 1 ? "" : "each "}of ${many(size, "number")}`;
@@ -100,155 +101,140 @@
   function change(changed, moves, before, after, results) {
     const [first] = changed, by = after - before;
     const what = changed.length > 1 ? `${changed.length} numbers are changed`
-      : `${first.name[0].toUpperCase()}${first.name.slice(1)} is ${number(first.now)} `
-        + `in place of ${number(first.then)}`;
+      : `${capital(first.name)} is ${number(first.now)} in place of ${number(first.then)}`;
     const watched = Math.abs(by) <= STILL ? `the watched one stays ${number(after)}`
       : Math.abs(by) < SEEN ? `the watched one by less than ${number(2 * SEEN)}, which ε lets through`
         : `the watched one from ${number(before)} to ${number(after)}`;
     return `${what}: that moves ${moves || "none"} of the ${results} results, ${watched}.`;
   }
 
-  // --- the figure
+  // --- what is drawn
 
-  Play.figure("axes", (element, data) => {
-    const { sentences, start, eps } = data, [B, T, C] = [sentences.length, sentences[0].length,
-      data.x[0][0].length];
-    const state = { x: structuredClone(data.x), point: { ...start }, watched: data.watched,
-                    chosen: data.chosen, peeked: null };
-    const say = Play.says(element), found = new Set();
-    const [into, out] = ["x", "y"].map((side) => {
-      const cells = [...element.querySelectorAll(`[data-side="${side}"] td .axes-cell`)];
-      return each(data.x, ([b, t, c]) => cells[(b * T + t) * C + c]);
+  const get = (block, [b, t, c]) => block[b][t][c];
+  const same = (one, other) => one.join() === other.join();
+  const key = ({ over, groups, centred }) => [over, groups, centred ? "yes" : "no"].join("|");
+  const place = ({ sentences }, [b, t, c]) =>
+    `number ${c + 1} of “${sentences[b][t]}” in sentence ${b + 1}`;
+
+  // A block, sentence below sentence, a row a word; cell(at) is one number. On the right words are
+  // there for a screen reader only.
+  function table({ sentences, x }, side, caption, cell) {
+    const columns = x[0][0].length + (side === "x"), hidden = { class: "visually-hidden" };
+    const row = (word, b, t) => tag("tr", {},
+      side === "x" ? tag("th", { scope: "row" }, escaped(word)) : "",
+      x[b][t].map((_, c) => tag("td", {}, side === "y" && !c ? tag("span", hidden, escaped(word)) : "",
+                                cell([b, t, c]))));
+    const bodies = sentences.map((words, b) => tag("tbody", {},
+      tag("tr", { class: "axes-sentence" },
+          tag("th", { scope: "rowgroup", colspan: columns }, `sentence ${b + 1}`)),
+      words.map((word, t) => row(word, b, t))));
+    return tag("table", { class: "axes-block", "data-side": side }, tag("caption", {}, caption),
+      tag("colgroup", {}, "<col>".repeat(columns)), bodies);
+  }
+
+  // Both blocks, the set of the watched result lit.
+  function blocks(data, { x, chosen, watched }, [now, before], moves, lit, shown, live) {
+    const role = (at, is, label) => live && { role: "button", "aria-pressed": String(same(at, is)),
+                                              "aria-label": label };
+    const into = table(data, "x", "goes in", (at) => {
+      const [value, was] = [get(x, at), get(data.x, at)], text = number(value);
+      const label = `${place(data, at)}: ${text}`
+        + (value === was ? "" : `, changed from ${number(was)}`);
+      return tag("span", { class: "axes-cell", "data-kind": get(lit, at), "data-own": same(at, shown),
+        "data-changed": value !== was, ...role(at, chosen, label) }, text);
     });
-    const place = ([b, t, c]) => `number ${c + 1} of “${sentences[b][t]}” in sentence ${b + 1}`;
-    const get = (block, [b, t, c]) => block[b][t][c];
-    const same = (one, other) => one.join() === other.join();
+    const out = table(data, "y", "comes out", (at) => {
+      const [y, by] = [get(now.output, at), get(moves, at)];
+      const label = `result of ${place(data, at)}: ${fixed(y)}`
+        + (by ? `, before ${fixed(get(before.output, at))}` : "");
+      return tag("span", { class: "axes-cell", "data-own": same(at, shown),
+        "data-moved": by ? (by > 0 ? "up" : "down") : null, ...role(at, watched, label) },
+      tag("span", { class: "axes-fine" }, fixed(y)), tag("span", { class: "axes-coarse" }, fixed(y, 1)));
+    });
+    return tag("div", { class: "axes-blocks" }, into, out);
+  }
 
-    // --- showing
+  const legend = () => tag("ul", { class: "axes-legend" }, Object.entries(LEGEND).map(([kind, words]) =>
+    tag("li", {}, tag("span", { class: "axes-cell", "data-kind": kind, "aria-hidden": "true" }), words)));
 
-    function showBlocks(now, before, watched) {
-      const lit = kinds(state.x, state.point, watched), moves = moved(before.output, now.output);
-      each(state.x, (at, value) => {
-        const [cell, result] = [get(into, at), get(out, at)], y = get(now.output, at);
-        const was = get(data.x, at), by = get(moves, at), text = number(value);
-        cell.textContent = text;
-        Play.set(cell, {
-          "data-kind": get(lit, at), "data-own": same(at, watched), "data-changed": value !== was,
-          "aria-pressed": String(same(at, state.chosen)),
-          "aria-label": `${place(at)}: ${text}${value === was ? "" : `, changed from ${number(was)}`}`,
-        });
-        result.querySelector(".axes-fine").textContent = fixed(y);
-        result.querySelector(".axes-coarse").textContent = fixed(y, 1);
-        Play.set(result, {
-          "data-own": same(at, watched), "data-moved": by ? (by > 0 ? "up" : "down") : null,
-          "aria-pressed": String(same(at, state.watched)),
-          "aria-label": `result of ${place(at)}: ${fixed(y)}`
-            + (by ? `, before ${fixed(get(before.output, at))}` : ""),
-        });
-      });
-      return { lit, moves: moves.flat(2).filter(Boolean).length };
-    }
+  // The controls for the axes, and the names that wait to be found.
+  function picker({ groups, five, names }, { point, found }, { ident, live }) {
+    const name = key(point), { over } = point;
+    const items = five.map((one) => tag("li", { "data-point": one,
+      "data-found": live && found.includes(one), "aria-current": live && one === name && "true" },
+    (live && found.includes(one) ? "✓ " : "") + escaped(names[one])));
+    return Play.steered(live, "axes-picker",
+      tag("div", { class: "axes-over" }, tag("span", {}, "average over"),
+          Play.buttons({ B: "sentences (B)", T: "words (T)" },
+                       { B: over.includes("B"), T: over.includes("T") })),
+      Play.buttons({ centred: "subtract the mean" }, { centred: point.centred }),
+      Play.choices(ident, "features", "features (C)", ["each by itself", "two and two", "all four"],
+                   groups.indexOf(point.groups)),
+      tag("div", { class: "axes-find" }, tag("span", {}, "find all five:"), tag("ul", {}, items)));
+  }
 
-    function showPicker(name) {
-      const { point } = state;
-      for (const axis of ["B", "T"]) pressed(axis, point.over.includes(axis));
-      pressed("centred", point.centred);
-      showFeatures(data.groups.indexOf(point.groups));
-      if (data.five.includes(name)) found.add(name);
-      for (const item of element.querySelectorAll(".axes-find li")) {
-        const key = item.dataset.point;
-        item.textContent = (found.has(key) ? "✓ " : "") + data.names[key];
-        Play.set(item, { "data-found": found.has(key), "aria-current": key === name && "true" });
-      }
-    }
+  function sentence(data, { x, point, watched }, [now, before], size, moves) {
+    const changed = [];
+    each(x, (at, value) => {
+      const then = get(data.x, at);
+      if (value !== then) changed.push({ name: place(data, at), now: value, then });
+    });
+    const shared = `The watched result, ${place(data, watched)}, shares its `
+      + `${point.centred ? "mean and variance" : "mean square"} with `
+      + `${size === 1 ? "no other" : many(size - 1, "other")}.`;
+    const results = [before, now].map(({ output }) => get(output, watched));
+    return [norm(data.names[key(point)] ?? data.nameless, now, size, point), shared, reading(x, point),
+            changed.length ? change(changed, moves, ...results, x.flat(2).length) : "",
+    ].filter(Boolean).join(" ");
+  }
 
-    const pressed = (name, is) =>
-      element.querySelector(`button[name="${name}"]`).setAttribute("aria-pressed", is);
-
-    function showWorking(now, lit, watched) {
-      const all = [];
-      each(state.x, (at, value) => get(lit, at) && all.push(value));
-      const lines = working(state.x, now, all, watched, state.point, data);
-      for (const [name, words] of Object.entries(lines)) {
-        element.querySelector(`[data-line="${name}"]`).textContent = words;
-      }
-      return all.length;
-    }
-
-    function words(name, now, before, size, moves) {
-      const changed = [];
-      each(state.x, (at, value) => {
-        const then = get(data.x, at);
-        if (value !== then) changed.push({ name: place(at), now: value, then });
-      });
-      const shared = `The watched result, ${place(state.watched)}, shares its `
-        + `${state.point.centred ? "mean and variance" : "mean square"} with `
-        + `${size === 1 ? "no other" : many(size - 1, "other")}.`;
-      const results = [before, now].map(({ output }) => get(output, state.watched));
-      return [
-        norm(data.names[name] ?? data.nameless, now, size, state.point), shared,
-        reading(state.x, state.point),
-        changed.length ? change(changed, moves, ...results, B * T * C) : "",
-      ].filter(Boolean).join(" ");
-    }
-
-    // What a mouse is over is lit in place of what is watched; the sentence stays with the latter.
-    function show() {
-      const { over, groups, centred } = state.point;
-      const name = [over, groups, centred ? "yes" : "no"].join("|");
-      const [now, before] = [state.x, data.x].map((x) => normalised(x, state.point, eps));
-      const watched = state.peeked ?? state.watched;
-      const { lit, moves } = showBlocks(now, before, watched);
-      const size = showWorking(now, lit, watched);
-      showPicker(name);
-      const value = get(state.x, state.chosen);
-      showValue(value, number(value));
-      element.querySelector('input[name="value"]').previousElementSibling.textContent =
-        place(state.chosen);
-      say(words(name, now, before, size, moves));
-    }
-
-    // --- what the reader does
-
-    function put(change) {
-      Object.assign(state, change);
-      show();
-    }
-
-    function setNumber(at, value) {
-      const [low, high] = data.reach;
-      state.x[at[0]][at[1]][at[2]] = Play.clamp(value, low, high);
-      put({ chosen: at });
-    }
-
-    const turn = (axis) => () => {
-      const over = ["B", "T"].filter((one) => state.point.over.includes(one) !== (one === axis));
-      put({ point: { ...state.point, over: over.join("") } });
+  // What a mouse is over is lit in place of what is watched; the sentence stays with the latter.
+  function draw(data, state, frame) {
+    const both = [state.x, data.x].map((x) => normalised(x, state.point, data.eps));
+    const shown = state.peeked ?? state.watched, lit = kinds(state.x, state.point, shown), all = [];
+    each(state.x, (at, value) => get(lit, at) && all.push(value));
+    const moves = moved(both[1].output, both[0].output), value = get(state.x, state.chosen);
+    const lines = Object.entries(working(state.x, both[0], all, shown, state.point, data.eps));
+    return {
+      stage: picker(data, state, frame) + blocks(data, state, both, moves, lit, shown, frame.live)
+        + legend() + tag("div", { class: "axes-working" },
+                         lines.map(([name, words]) => tag("p", { "data-line": name }, words))),
+      controls: Play.slider({ name: "value", label: place(data, state.chosen), value, low: LEAST,
+                              high: MOST, step: 1, words: number(value) })
+        + Play.buttons({ back: "Back to the chapter’s numbers" }),
+      says: sentence(data, state, both, all.length, moves.flat(2).filter(Boolean).length),
     };
+  }
 
-    const showFeatures = Play.choice(element, "features", (i) =>
-      put({ point: { ...state.point, groups: data.groups[i] } }));
-    const showValue = Play.slider(element, "value", (value) => setNumber(state.chosen, value));
-    for (const axis of ["B", "T"]) Play.press(element, axis, turn(axis));
-    Play.press(element, "centred", () =>
-      put({ point: { ...state.point, centred: !state.point.centred } }));
-    Play.press(element, "back", () => put({ x: structuredClone(data.x) }));
+  // --- what the reader does
 
+  function liven({ element, data, state, put }) {
+    const [T, C] = [data.x[0].length, data.x[0][0].length], { chosen, watched } = state;
+    const pick = (change) => {
+      const point = { ...state.point, ...change };
+      put({ point, found: [...state.found, key(point)] });
+    };
+    const turn = (axis) => () => pick({ over: ["B", "T"].filter((one) =>
+      state.point.over.includes(one) !== (one === axis)).join("") });
+    const change = (at, value) => put({ chosen: at, x: each(state.x, (other, old) =>
+      (same(other, at) ? Play.clamp(value, LEAST, MOST) : old)) });
     const whose = (row, c) => [Math.floor(row / T), row % T, c];
-    const go = Play.grid(into.flat(), { reach: (row, c) => put({ chosen: whose(row, c) }) });
-    const goOut = Play.grid(out.flat(), {
+    const rows = (side) => [...element.querySelectorAll(`[data-side="${side}"] tr:has(td)`)]
+      .map((row) => [...row.querySelectorAll("td .axes-cell")]);
+    Play.grid(rows("x"), { reach: (row, c) => put({ chosen: whose(row, c) }) })(
+      chosen[0] * T + chosen[1], chosen[2]);
+    Play.grid(rows("y"), {
       reach: (row, c) => put({ watched: whose(row, c), peeked: null }),
       peek: (row, c) => put({ peeked: row === undefined ? null : whose(row, c) }),
+    })(watched[0] * T + watched[1], watched[2]);
+    rows("x").flat().forEach((cell, i) => {
+      const at = whose(Math.floor(i / C), i % C);
+      scrub(cell, () => get(state.x, at), (value) => change(at, value));
     });
-    go(data.chosen[0] * T + data.chosen[1], data.chosen[2]);
-    goOut(data.watched[0] * T + data.watched[1], data.watched[2]);
-    each(out, (at, cell) => cell.setAttribute("role", "button"));
-    each(into, (at, cell) => {
-      cell.setAttribute("role", "button");
-      scrub(cell, () => get(state.x, at), (value) => setNumber(at, value));
-    });
-    show();
-  });
+    return { B: turn("B"), T: turn("T"), centred: () => pick({ centred: !state.point.centred }),
+             features: (i) => pick({ groups: data.groups[i] }),
+             value: (value) => change(state.chosen, value), back: () => put({ x: data.x }) };
+  }
 
   // A number that is dragged sideways, or counted up and down by + and −.
   function scrub(cell, get, put) {
@@ -271,4 +257,8 @@
       event.stopPropagation();
     });
   }
+
+  const first = ({ x, start, watched, chosen }) =>
+    ({ x, point: start, watched, chosen, peeked: null, found: [key(start)] });
+  Play.figure("axes", { first, draw, liven });
 })();

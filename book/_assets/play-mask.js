@@ -1,10 +1,22 @@
-// Chapter 07: edit a mask, and see which losses cheat. The first state is drawn by
-// book/_ext/play/mask.py.
+// Chapter 07: edit a mask, and see which losses cheat, in one layer or through several.
 "use strict";
 
 (() => {
-  const { fixed, listed, svg } = Play;
+  const { tag, escaped, fixed, listed, many } = Play;
   const SIGNS = { honest: "✓", cheats: "✗", nothing: "?" };
+  const MOST = 4; // layers
+  const [STEP, RISE, TOP, FOOT] = [48, 44, 24, 30]; // of the drawing of layers: SVG units
+  const PRESETS = { // whether word t may read word s
+    causal: (t, s) => s <= t,
+    "none at all": () => true,
+    "one too far": (t, s) => s <= t + 1,
+    "only what came before": (t, s) => s < t || (t === 0 && s === 0),
+    "the last three": (t, s) => s <= t && s > t - 3,
+    "a prefix of three": (t, s) => s <= t || (s < 3 && t < 3),
+    "the first two are padding": (t, s) => s <= t && s > 1,
+  };
+  const CAPTION = "What reaches the loss of the chosen row, from the words at the foot up through the "
+    + "layers, each of which adds what a word reads to what it had. Hollow: what comes later.";
 
   // --- what is computed. mask[t][s]: whether word t may read word s. `after` is true where the mask
   // is put on after softmax, which then runs over all scores.
@@ -60,11 +72,13 @@
     });
   }
 
-  Play.compute.mask = { weights, sees, reach, path, verdicts };
+  const preset = (name, length) => Array.from({ length }, (_, t) =>
+    Array.from({ length }, (_, s) => PRESETS[name](t, s)));
+
+  Play.compute.mask = { weights, sees, reach, path, verdicts, preset };
 
   // --- words
 
-  const many = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
   const quoted = (words) => listed(words.map((word) => `“${word}”`));
 
   function judged(words, t, { kind, path }) {
@@ -119,115 +133,110 @@
     return `It cheats: ${hops.join(", where ")}.`;
   }
 
-  // --- the drawing of layers
+  // --- what is drawn
 
-  function ways(picture, words, mask, after, layers, chosen, verdict, { step, rise, top, foot }) {
-    const one = sees(mask, after), x = (t) => step * (t + 0.5), y = (l) => top + rise * (layers - l);
+  // All ways from words at the foot up to the chosen one's loss, the one that cheats on top.
+  function ways(words, { mask, layers, after, chosen }, verdict) {
+    const one = sees(mask, after), x = (t) => STEP * (t + 0.5), y = (l) => TOP + RISE * (layers - l);
     const lit = [...Array(layers + 1).keys()].map((l) => reach(mask, layers - l, after)[chosen]);
     const { path } = verdict, at = (l) => path[Math.min(layers - l, path.length - 1)];
-    const taken = (l, t, s) => path.length > 0 && at(l + 1) === t && at(l) === s;
-    const lines = [], dots = [];
+    const later = (l, t) => lit[l][t] && t > chosen;
+    const lines = { plain: [], taken: [] }, dots = [];
     for (let l = 0; l < layers; l++) for (const t of one.keys()) for (const s of one.keys()) {
       if (!lit[l + 1][t] || !one[t][s]) continue;
-      const plain = mask[t][s] || (after && t !== s) ? "mask-way" : "mask-way round";
-      lines.push(svg("line", { x1: x(s), y1: y(l), x2: x(t), y2: y(l + 1), class: plain,
-                               "data-taken": taken(l, t, s) }));
+      const taken = path.length > 0 && at(l + 1) === t && at(l) === s;
+      const kind = mask[t][s] || (after && t !== s) ? "mask-way" : "mask-way round";
+      lines[taken ? "taken" : "plain"].push(tag("line", { x1: x(s), y1: y(l), x2: x(t), y2: y(l + 1),
+                                                          class: kind, "data-taken": taken }));
     }
     for (const l of lit.keys()) for (const t of one.keys()) {
-      dots.push(svg("circle", { cx: x(t), cy: y(l), r: lit[l][t] ? 5 : 2.5, class: "mask-dot",
-                                "data-lit": lit[l][t], "data-later": lit[l][t] && t > chosen }));
+      dots.push(tag("circle", { cx: x(t), cy: y(l), r: lit[l][t] ? 5 : 2.5, class: "mask-dot",
+                                "data-lit": lit[l][t], "data-later": later(l, t) }));
     }
-    const feet = one.map((_, t) => svg("text", {
-      x: x(t), y: y(0) + 22, "text-anchor": "middle", "data-lit": lit[0][t],
-      "data-later": lit[0][t] && t > chosen }, words[t]));
-    const sign = svg("text", { x: x(chosen), y: y(layers) - 10, "text-anchor": "middle",
+    const feet = one.map((_, t) => tag("text", { x: x(t), y: y(0) + 22, "text-anchor": "middle",
+      "data-lit": lit[0][t], "data-later": later(0, t) }, escaped(words[t])));
+    const sign = tag("text", { x: x(chosen), y: y(layers) - 10, "text-anchor": "middle",
                                class: "mask-sign" }, SIGNS[verdict.kind]);
-    Play.set(picture, { viewBox: `0 0 ${step * one.length} ${y(0) + foot}`,
-      "aria-label": `What reaches the loss at ${words[chosen]} through the layers` });
-    lines.sort((a, b) => a.hasAttribute("data-taken") - b.hasAttribute("data-taken")); // on top
-    picture.replaceChildren(...lines, ...dots, ...feet, sign);
+    return tag("svg", { viewBox: `0 0 ${STEP * one.length} ${y(0) + FOOT}`, class: "mask-ways",
+      role: "img", "aria-label": `What reaches the loss at ${words[chosen]} through the layers` },
+    lines.plain, lines.taken, dots, feet, sign);
   }
 
-  // --- the figure
+  // Whether word t may read word s, and with which weight it does.
+  function cell(words, t, s, may, weight, reached, live) {
+    const through = !may && reached && s !== t;
+    const label = `${words[t]} may read ${words[s]}` + (may ? `, weight ${fixed(weight)}`
+      : through ? ", not allowed, but reached ○" : ", not allowed");
+    return tag("td", {}, tag("span", { class: "mask-cell", "data-may": may, "data-later": s > t,
+      "data-answer": s === t + 1, "data-through": through, style: `--weight: ${Play.at(weight)}`,
+      ...(live && { role: "button", "aria-pressed": String(may), "aria-label": label }) },
+    may ? fixed(weight) : through ? "○" : ""));
+  }
 
-  Play.figure("mask", (element, data) => {
-    const { words, scaled, presets, start } = data, names = Object.keys(presets);
-    const copy = (mask) => mask.map((row) => row.map(Boolean));
-    const state = { mask: copy(presets[start]), layers: data.layers, after: false,
-                    chosen: data.chosen };
-    const say = Play.says(element), find = (part) => element.querySelector(part);
+  // The mask, a row a word that reads, with a verdict on its loss.
+  function table({ words }, { mask, chosen }, shares, read, all, live) {
+    const rows = mask.map((row, t) => {
+      const told = escaped(judged(words, t, all[t])), word = escaped(words[t]);
+      const role = live && { role: "button", "aria-pressed": String(t === chosen),
+                             "aria-label": `${words[t]}: ${judged(words, t, all[t])}` };
+      return tag("tr", { "data-kind": all[t].kind, "data-chosen": t === chosen },
+        tag("th", { scope: "row" }, tag("span", { class: "mask-word", ...role }, word)),
+        row.map((may, s) =>
+          cell(words, t, s, may, (may && shares[t]?.[s]) || 0, read[t][s], live)),
+        tag("td", { class: "mask-verdict" },
+          tag("span", { class: "mask-sign" }, SIGNS[all[t].kind]), " ",
+          tag("em", {}, escaped(words[t + 1])), " ", tag("span", { class: "mask-told" }, told)));
+    });
+    const heads = mask.map((_, s) => tag("th", { scope: "col" }, tag("span", {}, escaped(words[s]))));
+    return tag("table", { class: "mask-grid", "aria-label": "Who may read whom" },
+      tag("colgroup", {}, "<col>".repeat(mask.length + 2)),
+      tag("thead", {}, tag("tr", {}, tag("td", {}), heads,
+                           tag("th", { scope: "col", class: "mask-verdict" }, "has to say"))),
+      tag("tbody", {}, rows));
+  }
+
+  function draw({ words, scaled }, state, { ident, live }) {
+    const { mask, layers, after, chosen } = state;
+    const shares = weights(scaled, mask, after), read = reach(mask, layers, after);
+    const all = verdicts(mask, layers, after), names = Object.keys(PRESETS);
+    const name = names.find((name) => String(preset(name, mask.length)) === String(mask));
+    const pairs = (of) => Object.fromEntries(names.map((one, i) => [`preset-${i}`, of(one)]));
+    const below = told(words, chosen, all[chosen], mask, read[chosen], layers, shares[chosen]);
+    return {
+      stage: Play.steered(live, "mask-presets",
+        Play.buttons(pairs((one) => one), pairs((one) => one === name)))
+        + table({ words }, state, shares, read, all, live)
+        + Play.steered(live, "", Play.slider({ name: "layers", label: "layers", value: layers, low: 1,
+                                               high: MOST, step: 1, words: String(layers) }),
+          Play.choices(ident, "order", "the mask is put on", ["before softmax", "after softmax"],
+                       Number(after)))
+        + tag("p", { class: "mask-caption" }, CAPTION)
+        + tag("div", { class: "mask-below", "data-kind": all[chosen].kind },
+              ways(words, state, all[chosen]), tag("p", { class: "mask-chosen" }, escaped(below))),
+      says: sentence(words, name, mask, layers, after),
+    };
+  }
+
+  // --- what the reader does
+
+  function liven({ element, data, state, put }) {
+    const allow = (t, s, may) => put({ chosen: t,
+      mask: state.mask.map((row, n) => (n === t ? row.with(s, may) : row)) });
     const rows = [...element.querySelectorAll(".mask-grid tbody tr")];
     const cells = rows.map((row) => [...row.querySelectorAll(".mask-cell")]);
-
-    // --- showing
-
-    function showRow(t, weights, read, verdict) {
-      const row = rows[t], [word, sign, says] = [".mask-word", ".mask-sign", ".mask-told"]
-        .map((part) => row.querySelector(part));
-      Play.set(row, { "data-kind": verdict.kind, "data-chosen": t === state.chosen });
-      sign.textContent = SIGNS[verdict.kind];
-      says.textContent = judged(words, t, verdict);
-      Play.set(word, { "aria-pressed": String(t === state.chosen),
-                       "aria-label": `${words[t]}: ${says.textContent}` });
-      cells[t].forEach((cell, s) => {
-        const may = state.mask[t][s], weight = (may && weights?.[s]) || 0;
-        const through = !may && read[s] && s !== t;
-        cell.textContent = may ? fixed(weight) : through ? "○" : "";
-        cell.style.setProperty("--weight", Play.at(weight));
-        Play.set(cell, {
-          "data-may": may, "data-through": through, "aria-pressed": String(may),
-          "aria-label": `${words[t]} may read ${words[s]}` + (may ? `, weight ${fixed(weight)}`
-            : through ? ", not allowed, but reached ○" : ", not allowed"),
-        });
-      });
-    }
-
-    function show() {
-      const { mask, layers, after, chosen } = state;
-      const [shares, read, all] = [weights(scaled, mask, after), reach(mask, layers, after),
-                                   verdicts(mask, layers, after)];
-      rows.forEach((_, t) => showRow(t, shares[t], read[t], all[t]));
-      ways(find(".mask-ways"), words, mask, after, layers, chosen, all[chosen], data.drawing);
-      find(".mask-below").dataset.kind = all[chosen].kind;
-      find(".mask-chosen").textContent =
-        told(words, chosen, all[chosen], mask, read[chosen], layers, shares[chosen]);
-      const name = names.find((name) => String(copy(presets[name])) === String(mask));
-      names.forEach((one, i) =>
-        find(`[name="preset-${i}"]`).setAttribute("aria-pressed", one === name));
-      showLayers(layers, String(layers));
-      say(sentence(words, name, mask, layers, after));
-    }
-
-    // --- what the reader does
-
-    function put(change) {
-      Object.assign(state, change);
-      show();
-    }
-
-    function allow(t, s, may) {
-      state.mask[t][s] = may;
-      put({ chosen: t });
-    }
-
-    const showLayers = Play.slider(element, "layers", (layers) => put({ layers }));
-    const showOrder = Play.choice(element, "order", (i) => put({ after: i === 1 }));
-    showOrder(0); // a browser may have kept another from an earlier visit
-    names.forEach((name, i) =>
-      Play.press(element, `preset-${i}`, () => put({ mask: copy(presets[name]) })));
     const go = Play.grid(rows.map((row, t) => [row.querySelector(".mask-word"), ...cells[t]]), {
       reach: (t) => put({ chosen: t }),
       press: (t, column) => column && allow(t, column - 1, !state.mask[t][column - 1]),
     });
     go(state.chosen, state.chosen + 1);
-    for (const cell of element.querySelectorAll(".mask-word, .mask-cell")) {
-      cell.setAttribute("role", "button");
-    }
     rows.forEach((row, t) =>
       row.querySelector("td.mask-verdict").addEventListener("click", () => put({ chosen: t })));
-    paint(find(".mask-grid"), cells, (t, s) => state.mask[t][s], allow);
-    show();
-  });
+    paint(element.querySelector(".mask-grid"), cells, (t, s) => state.mask[t][s], allow);
+    const acts = { layers: (layers) => put({ layers }), order: (i) => put({ after: i === 1 }) };
+    Object.keys(PRESETS).forEach((name, i) =>
+      (acts[`preset-${i}`] = () => put({ mask: preset(name, rows.length) })));
+    return acts;
+  }
 
   // The cells on the way from one to another, the last included: a quick hand skips some.
   function between([t, s], [toT, toS]) {
@@ -259,4 +268,8 @@
       if (stroke?.drawn) event.stopPropagation(); // what ends a stroke is no click of its own
     }, { capture: true });
   }
+
+  const first = ({ scaled }) =>
+    ({ mask: preset("causal", scaled.length), layers: 2, after: false, chosen: 3 });
+  Play.figure("mask", { first, draw, liven });
 })();

@@ -1,12 +1,14 @@
-// The similarity plane of chapter 02 (book/_ext/play/plane.py draws its first state).
+// The similarity plane of chapter 02: a query and three words to drag, and three measures. One word
+// at a time is compared with the query in the picture: the angle between the two, the distance
+// between their tips, and the shadow of the query on the word's line, whose length the chapter shows
+// to be the best length of the word by distance.
 "use strict";
 
 Play.compute.plane = (() => {
-  const { dot, fixed, number, listed, clamp, at } = Play;
+  const { dot, fixed, number, listed, clamp, at, capital } = Play;
   const MEASURES = ["dot", "cosine", "euclid"];
   const TIE = 1e-9; // measures this close, for their size, are the same
   const none = (vector) => vector.every((x) => x === 0);
-  const capital = (word) => word[0].toUpperCase() + word.slice(1);
 
   // Each measure for each point, the distance as a distance; without direction no cosine.
   function measured(query, points) {
@@ -105,83 +107,95 @@ Play.compute.plane = (() => {
   return { MEASURES, measured, winners, pair, told, stretched, ofLength, arc, labelAt };
 })();
 
-Play.figure("plane", (element, data) => {
-  const { names, least, most } = data;
+Play.figure("plane", (() => {
+  const { tag, escaped, fixed, number, listed } = Play;
   const { MEASURES, measured, winners, pair, told, stretched, ofLength, arc, labelAt } =
     Play.compute.plane;
-  const part = (name) => Play.part(element, name);
-  const set = (name, attributes) => Play.set(part(name), attributes);
-  const plane = Play.plane(data), picture = element.querySelector("svg");
-  const say = Play.says(element);
-  const start = [data.query, ...data.points];
-  let vectors = start, moved = data.first + 1, compared = data.first;
+  const [LEAST, MOST] = [-5, 9]; // of an entry
+  const ARC = 1.7; // radius of the arc that shows the angle
+  const EVEN = 5; // the length that all can be given
+  const plane = Play.plane({ reach: 7.5, side: 360, middle: 2 }); // most room where the words are
+  const line = (name, a, b) => tag("line", { ...plane.ends(a, b), class: name, "data-part": name });
 
-  function put(vector, n = moved) {
-    const clamped = vector.map((x) => Play.clamp(x, least, most));
-    vectors = vectors.map((old, i) => (i === n ? clamped : old));
-    take(n);
+  // --- what is drawn
+
+  function rule() {
+    const [low, high] = [plane.middle - plane.reach, plane.middle + plane.reach];
+    const places = Array.from({ length: high - low }, (_, i) => Math.ceil(low) + i);
+    const ends = [...places.map((at) => [[at, low], [at, high]]),
+                  ...places.map((at) => [[low, at], [high, at]])];
+    return tag("g", { class: "line" }, ends.map(([a, b]) => tag("line", plane.ends(a, b))));
   }
 
-  // Makes a vector the one that sliders and buttons move; a word is also compared.
-  function take(n) {
-    moved = n;
-    if (n > 0) compared = n - 1;
-    show();
-  }
-
-  function showPair() {
+  function picture({ names, inks }, { vectors, compared }, live) {
     const [query, ...points] = vectors, point = points[compared], { foot } = pair(query, point);
-    set("along", plane.ends(...plane.through(point)));
-    set("drop", plane.ends(query, foot));
-    set("shadow", plane.ends([0, 0], foot));
-    set("apart", plane.ends(query, point));
-    set("arc", { d: arc(plane, query, point, data.arc) });
-    vectors.forEach((vector, n) => {
-      Play.arrow(element, `vector-${n}`, plane, vector);
-      set(`name-${n}`, labelAt(plane, vector));
-      handles[n](vector);
-    });
+    const inked = (draw) => vectors.map((vector, n) => tag("g", { class: inks[n] }, draw(vector, n)));
+    const name = (vector, n) => tag("text", { ...labelAt(plane, vector), "text-anchor": "middle",
+      class: `halo ${inks[n]}`, "data-part": `name-${n}` }, escaped(names[n]));
+    return tag("svg", { viewBox: `0 0 ${plane.side} ${plane.side}`, role: "group",
+                        "aria-label": "The query and the words in the plane" },
+      rule(), Play.origin(plane), line("along", ...plane.through(point)), line("drop", query, foot),
+      line("shadow", [0, 0], foot), line("apart", query, point),
+      inked((vector, n) => Play.arrow(plane, vector, `vector-${n}`)),
+      tag("path", { d: arc(plane, query, point, ARC), class: "arc", "data-part": "arc" }),
+      vectors.map(name),
+      inked((vector, n) => Play.handle(plane, vector, `handle-${n}`, `tip of ${names[n]}`, live)));
   }
 
-  function showTable() {
-    const [query, ...points] = vectors, found = measured(query, points), won = winners(found);
-    for (const column of ["length", ...MEASURES]) {
-      found[column].forEach((value, n) => {
-        const cell = part(`${column}-${n}`);
-        cell.textContent = value === null ? "none" : Play.fixed(value);
-        cell.className = won[column]?.includes(n) ? "won" : "not";
-      });
+  // Lengths and measures, a row a word, the most alike of each column marked.
+  function table({ names: [asks, ...words], inks, spoken }, [query, ...points]) {
+    const found = measured(query, points), won = winners(found);
+    const heads = ["length", ...MEASURES.map((m) => spoken[m])];
+    const rows = words.map((word, n) => tag("tr", {},
+      tag("th", { scope: "row", class: inks[n + 1] }, escaped(word)),
+      ["length", ...MEASURES].map((column) => tag("td",
+        { class: won[column]?.includes(n) ? "won" : "not", "data-part": `${column}-${n}` },
+        found[column][n] === null ? "none" : fixed(found[column][n])))));
+    const best = MEASURES.map((m) => tag("td", { "data-part": `won-${m}` },
+      escaped(listed(won[m].map((n) => words[n])) || "none")));
+    const caption = `${asks} is (${query.map((x) => number(x, 2)).join(", ")}), `
+      + `${fixed(Math.hypot(...query))} long`;
+    return tag("table", { class: "plane-measures" },
+      tag("caption", { "data-part": "caption" }, escaped(caption)),
+      tag("thead", {}, tag("tr", {}, tag("td", {}),
+                           heads.map((head) => tag("th", { scope: "col" }, escaped(head))))),
+      tag("tbody", {}, rows),
+      tag("tfoot", {}, tag("tr", {}, tag("th", { scope: "row" }, "most alike"), tag("td", {}), best)));
+  }
+
+  function draw(data, state, { ident, live }) {
+    const { vectors, moved, compared } = state, [query, ...points] = vectors;
+    const slider = (name, label, value) =>
+      Play.slider({ name, label, value, low: LEAST, high: MOST, step: 0.1 });
+    return {
+      stage: tag("div", { class: "plane-parts" }, picture(data, state, live), table(data, vectors)),
+      controls: Play.choices(ident, "moved", "The sliders move", data.names, moved)
+        + slider("x", "first number", vectors[moved][0])
+        + slider("y", "second number", vectors[moved][1])
+        + Play.buttons({ double: "Twice as long", half: "Half as long",
+                         even: "Give all words one length", anew: "Start again" }),
+      says: told(data, query, points, compared),
+    };
+  }
+
+  // --- what the reader does
+
+  function liven({ element, part, data, state, put }) {
+    // What is taken is what sliders and buttons move; a word is also compared.
+    const take = (n) => put({ moved: n, compared: n ? n - 1 : state.compared });
+    function move(vector, n = state.moved) {
+      state.vectors = state.vectors.with(n, vector.map((x) => Play.clamp(x, LEAST, MOST)));
+      take(n);
     }
-    for (const m of MEASURES) {
-      part(`won-${m}`).textContent = Play.listed(won[m].map((n) => names[n + 1])) || "none";
-    }
-    part("caption").textContent = `${names[0]} is (${query.map((x) => Play.number(x, 2)).join(", ")}), `
-      + `${Play.fixed(Math.hypot(...query))} long`;
+    const entry = (d) => (value) => move(state.vectors[state.moved].with(d, value));
+    const stretch = (times) => () => move(stretched(state.vectors[state.moved], times, LEAST, MOST));
+    const even = () => state.vectors.map((vector, n) => (n ? ofLength(vector, EVEN) : vector));
+    state.vectors.forEach((_, n) => Play.point(element.querySelector("svg"), part(`handle-${n}`), {
+      plane, at: () => state.vectors[n], put: (vector) => move(vector, n),
+    }));
+    return { moved: take, x: entry(0), y: entry(1), double: stretch(2), half: stretch(0.5),
+             even: () => put({ vectors: even() }), anew: () => put({ vectors: data.vectors }) };
   }
 
-  function show() {
-    showPair();
-    showTable();
-    chosen(moved);
-    slid.forEach((slide, d) => slide(vectors[moved][d]));
-    say(told(data, vectors[0], vectors.slice(1), compared));
-  }
-
-  const handles = names.map((name, n) => Play.point(picture, part(`handle-${n}`), {
-    label: `tip of ${name}`, plane, at: () => vectors[n], put: (vector) => put(vector, n),
-  }));
-  const chosen = Play.choice(element, "moved", take);
-  const slid = ["x", "y"].map((name, d) =>
-    Play.slider(element, name, (value) => put(vectors[moved].map((old, i) => (i === d ? value : old)))));
-  Play.press(element, "double", () => put(stretched(vectors[moved], 2, least, most)));
-  Play.press(element, "half", () => put(stretched(vectors[moved], 0.5, least, most)));
-  Play.press(element, "even", () => {
-    vectors = vectors.map((vector, n) => (n ? ofLength(vector, data.even) : vector));
-    show();
-  });
-  Play.press(element, "anew", () => {
-    vectors = start;
-    show();
-  });
-  show();
-});
+  return { first: ({ vectors }) => ({ vectors, moved: 2, compared: 1 }), draw, liven };
+})());

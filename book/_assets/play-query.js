@@ -1,4 +1,6 @@
-// The dragged query of chapter 05 (book/_ext/play/query.py draws its first state and says more).
+// The dragged query of chapter 05. On the left the score of a key is the length of its shadow on the
+// query's line, times the length of the query; on the right the values, shortened to their weights,
+// are put end to end, and end at the output.
 "use strict";
 
 Play.compute.query = (() => {
@@ -70,68 +72,107 @@ Play.compute.query = (() => {
   return { steps, feet, chain, away, stretched, told };
 })();
 
-Play.figure("query", (element, { words, keys, values, query, most, reach, side, outer }) => {
+Play.figure("query", (() => {
   const { steps, feet, chain, away, stretched, told } = Play.compute.query;
-  const { set, at } = Play;
-  const part = (name) => Play.part(element, name);
-  const plane = Play.plane({ reach, side }), arrow = Play.plane({ reach: 2 * reach, side });
-  const beside = Play.plane({ reach: outer, side });
-  const [asking] = element.querySelectorAll("svg");
-  const say = Play.says(element);
-  let q = query;
+  const { tag, escaped, at, fixed } = Play;
+  const MOST = 4; // the largest entry of a query
+  const [REACH, SIDE] = [2.1, 300]; // of the plane of keys; of both pictures
+  const plane = Play.plane({ reach: REACH, side: SIDE });
+  const half = Play.plane({ reach: 2 * REACH, side: SIDE }); // in which the query is drawn
+  const STAR = Array.from({ length: 10 }, (_, n) => {
+    const [r, turn] = [n % 2 ? 3.2 : 8, (Math.PI * n) / 5];
+    return `${at(r * Math.sin(turn))},${at(r * Math.cos(turn))}`;
+  }).join(" ");
 
-  function put(point) {
-    q = point.map((x) => Play.clamp(x, -most, most));
-    show();
-  }
+  // --- what is drawn
 
-  function showAsking() {
-    const shadows = feet(q, keys);
-    set(part("away"), { points: plane.points(away(q, reach)) });
-    set(part("along"), plane.ends(...plane.through(q)));
-    keys.forEach((key, t) => {
-      set(part(`drop-${t}`), plane.ends(key, shadows[t]));
-      set(part(`foot-${t}`), { cx: plane.x(shadows[t][0]), cy: plane.y(shadows[t][1]) });
-    });
-    Play.arrow(element, "query", arrow, q);
-    asking.classList.toggle("still", q.every((value) => value === 0));
-  }
+  const picture = (heading, label, kind, ...inside) => tag("div", {},
+    tag("p", { class: "play-head" }, heading),
+    tag("svg", { viewBox: `0 0 ${SIDE} ${SIDE}`, role: "group", "aria-label": label, class: kind },
+        ...inside));
 
-  function showTable(found) {
-    words.forEach((_, t) => {
-      for (const step of ["scores", "scaled", "weights"]) {
-        part(`${step}-${t}`).textContent = Play.fixed(found[step][t]);
-      }
-      part(`bar-${t}`).style.setProperty("--share", found.weights[t].toFixed(4));
-    });
-  }
-
-  function showAdding({ weights, output }) {
-    const corners = chain(weights, values);
-    words.forEach((_, t) => set(part(`link-${t}`), beside.ends(corners[t], corners[t + 1])));
-    const place = `translate(${at(beside.x(output[0]))} ${at(beside.y(output[1]))})`;
-    set(part("star"), { transform: place });
-  }
-
-  function show() {
-    const found = steps(q, keys, values);
-    showAsking();
-    showTable(found);
-    showAdding(found);
-    handled(q);
-    q.forEach((value, d) => slid[d](value));
-    say(told(words, q, found));
-  }
-
-  const slid = ["x", "y"].map((name, d) => Play.slider(element, name, (value) =>
-    put(q.map((old, i) => (i === d ? value : old)))));
-  const handled = Play.point(asking, part("handle"), {
-    label: "tip of the query", plane: arrow, at: () => q, put,
+  // Words' points with their names beside them.
+  const dots = (plane, points, words, r) => points.map(([a, b], t) => {
+    const [x, y, side] = [plane.x(a), plane.y(b), a >= 0 ? 1 : -1];
+    return tag("g", { class: `ink-${t}` }, tag("circle", { cx: x, cy: y, r, class: "dot" }),
+      tag("text", { x: x + 9 * side, y: y - 8, class: "halo",
+                    "text-anchor": side > 0 ? "start" : "end" }, escaped(words[t])));
   });
-  Play.tap(asking, { plane: arrow, put });
-  for (const [name, times] of [["double", 2], ["half", 0.5], ["turn", -1], ["zero", 0]]) {
-    Play.press(element, name, () => put(stretched(q, times, most)));
+
+  // The keys with their shadows on the query's line, and the query's arrow.
+  function asking({ words, keys }, query, live) {
+    const shadows = feet(query, keys).map((foot, t) => tag("g", { class: `ink-${t}` },
+      tag("line", { ...plane.ends(keys[t], foot), class: "drop", "data-part": `drop-${t}` }),
+      tag("circle", { cx: plane.x(foot[0]), cy: plane.y(foot[1]), r: 3, class: "foot",
+                      "data-part": `foot-${t}` })));
+    const up = `translate(14 ${SIDE - 4}) rotate(-90)`;
+    return picture("score = the key’s shadow × the query’s length",
+      "The keys, their shadows and the query", query.every((x) => x === 0) && "still",
+      tag("polygon", { points: plane.points(away(query, REACH)), class: "away", "data-part": "away" }),
+      tag("line", { ...plane.ends(...plane.through(query)), class: "along", "data-part": "along" }),
+      Play.origin(plane), shadows, dots(plane, keys, words, 6), Play.arrow(half, query, "query"),
+      Play.handle(half, query, "handle", "tip of the query", live),
+      tag("text", { x: SIDE - 4, y: SIDE - 6, "text-anchor": "end", class: "soft" }, "alive →"),
+      tag("text", { transform: up, class: "soft" }, "size →"));
   }
-  Play.press(element, "anew", () => put(query));
-  show();
-});
+
+  // The steps, a row a step and a column a word.
+  function table(words, found) {
+    const row = (kind, heading, cells) =>
+      tag("tr", { class: kind }, tag("th", { scope: "row" }, heading), cells);
+    const step = (name, heading) => row(false, heading, found[name].map((value, t) =>
+      tag("td", { "data-part": `${name}-${t}` }, fixed(value))));
+    const bars = found.weights.map((weight, t) => tag("td", { class: `ink-${t}` },
+      tag("span", { class: "bar", style: `--share: ${weight.toFixed(4)}`, "data-part": `bar-${t}` }),
+      tag("span", { "data-part": `weights-${t}` }, fixed(weight))));
+    const names = words.map((word, t) => tag("th", { scope: "col", class: `ink-${t}` }, escaped(word)));
+    return tag("table", { class: "query-steps", "aria-label": "From scores to weights" },
+      tag("thead", {}, tag("tr", {}, tag("td", {}), names)),
+      tag("tbody", {}, step("scores", "q · k"), step("scaled", "÷ √2"),
+          row("weights", "weight", bars)));
+  }
+
+  // The values put end to end, and the output within their hull.
+  function adding({ words, values, hull }, { weights, output }) {
+    const beside = Play.plane({ reach: 1.4 * Math.max(...values.flat().map(Math.abs), 1), side: SIDE });
+    const corners = chain(weights, values);
+    const links = words.map((_, t) => tag("g", { class: `ink-${t}` }, tag("line",
+      { ...beside.ends(corners[t], corners[t + 1]), class: "link", "data-part": `link-${t}` })));
+    return picture("output ★ = the weighted values, end to end",
+      "The values, weighted and put end to end", false,
+      tag("polygon", { points: beside.points(hull), class: "hull" }), Play.origin(beside),
+      dots(beside, values, words, 4), links,
+      tag("polygon", { points: STAR, class: "star", "data-part": "star",
+                       transform: beside.move(output) }));
+  }
+
+  function draw(data, { query }, { live }) {
+    const found = steps(query, data.keys, data.values);
+    const slider = (name, label, value) =>
+      Play.slider({ name, label, value, low: -MOST, high: MOST, step: 0.1 });
+    return {
+      stage: tag("div", { class: "query-parts" }, asking(data, query, live),
+                 table(data.words, found), adding(data, found)),
+      controls: slider("x", "first number (alive)", query[0])
+        + slider("y", "second number (size)", query[1])
+        + Play.buttons({ double: "Twice as long", half: "Half as long", turn: "Turn it round",
+                         zero: "Ask nothing", anew: "Start again" }),
+      says: told(data.words, query, found),
+    };
+  }
+
+  // --- what the reader does
+
+  function liven({ element, part, data, state, put }) {
+    const move = (point) => put({ query: point.map((x) => Play.clamp(x, -MOST, MOST)) });
+    const entry = (d) => (value) => move(state.query.with(d, value));
+    const stretch = (times) => () => move(stretched(state.query, times, MOST));
+    const svg = element.querySelector("svg");
+    Play.point(svg, part("handle"), { plane: half, at: () => state.query, put: move });
+    Play.tap(svg, { plane: half, put: move });
+    return { x: entry(0), y: entry(1), double: stretch(2), half: stretch(0.5), turn: stretch(-1),
+             zero: stretch(0), anew: () => put({ query: data.query }) };
+  }
+
+  return { first: ({ query }) => ({ query }), draw, liven };
+})());

@@ -1,4 +1,6 @@
-// One score taken apart, in chapter 05 (book/_ext/play/scores.py draws its first state).
+// One score taken apart, in chapter 05: its query, its key, the sum of products, the lines of code.
+// Queries stand to the left of the scores and keys above them, so that each score stands where its row
+// of Q and its column of K-transposed meet.
 "use strict";
 
 Play.compute.scores = (() => {
@@ -38,59 +40,85 @@ Play.compute.scores = (() => {
   return { all, ofScore, ofRow, notes };
 })();
 
-Play.figure("scores", (element, data) => {
-  const { words, queries, keys, start, lines } = data;
+Play.figure("scores", (() => {
+  const { tag, escaped, number, factor } = Play;
   const { all, ofScore, ofRow, notes } = Play.compute.scores;
-  const part = (name) => Play.part(element, name);
-  const light = (name, on) => part(name).classList.toggle("lit", on);
-  const found = all(queries, keys), say = Play.says(element);
-  const table = element.querySelector("table");
-  let [row, column] = start; // what is chosen; the column of a whole row is −1
+  const lit = (kind, is) => (is ? `${kind} lit` : kind);
 
-  // Lights one score (t, s), or with s = −1 the row of t.
-  function show(t, s) {
-    const whole = s < 0;
-    words.forEach((_, n) => {
-      light(`row-${n}`, n === t);
-      light(`column-${n}`, whole || n === s);
-      queries[n].forEach((_, d) => light(`query-${n}-${d}`, n === t));
-      keys[n].forEach((_, d) => light(`key-${n}-${d}`, whole || n === s));
-      words.forEach((_, m) => light(`score-${n}-${m}`, n === t && (whole || m === s)));
+  // --- what is drawn: one score (t, s) lit, or with s = −1 the row of t
+
+  // Q, K-transposed and the scores as one table.
+  function grid({ words, queries, keys, entries }, { scores }, [t, s], chosen, live) {
+    const of = (n) => s < 0 || n === s; // whether a column is lit
+    const word = (scope, name, n, is, more) => tag("th", { scope, class: lit("word", is),
+      "data-part": `${name}-${n}`, ...more }, tag("span", {}, escaped(words[n])));
+    const selected = (row, column) =>
+      live && String([row, column]) === String(chosen) && { "aria-selected": "true" };
+    const over = (kind, ...inside) => tag("th", { colspan: 3, scope: "row", class: kind }, ...inside);
+    const head = [tag("tr", {}, over("name", "K<sup>T</sup>, a key a column"),
+                      words.map((_, n) => word("col", "column", n, of(n))))];
+    entries.forEach((entry, d) => head.push(tag("tr", {}, over("entry", escaped(entry)),
+      keys.map((key, n) => tag("td", { class: lit(`key pair-${d}`, of(n)),
+                                       "data-part": `key-${n}-${d}` }, number(key[d]))))));
+    head.push(tag("tr", {}, tag("th", { scope: "col", class: "name" }, "Q, a query a row"),
+      entries.map((entry) => tag("th", { scope: "col", class: "entry" }, escaped(entry))),
+      tag("th", { colspan: words.length, scope: "colgroup", class: "name" },
+          "scores Q K<sup>T</sup>")));
+    const least = Math.min(...scores.flat()), most = Math.max(...scores.flat());
+    const score = (n, m) => tag("td", { class: lit("score", n === t && of(m)), ...selected(n, m),
+      "data-part": `score-${n}-${m}`,
+      style: `--heat: ${((scores[n][m] - least) / (most - least)).toFixed(3)}` },
+    number(scores[n][m]));
+    const body = words.map((_, n) => tag("tr", {}, word("row", "row", n, n === t, selected(n, -1)),
+      queries[n].map((entry, d) => tag("td", { class: lit(`query pair-${d}`, n === t),
+                                               "data-part": `query-${n}-${d}` }, number(entry))),
+      words.map((_, m) => score(n, m))));
+    return tag("table", { class: "scores-grid", role: live && "grid",
+                          "aria-label": "Queries, keys and their scores" },
+      tag("thead", {}, head), tag("tbody", {}, body));
+  }
+
+  // The score as the sum that it is, each product marked like its two cells.
+  function sum({ words, queries, keys }, { scores }, t, s, whole) {
+    const products = queries[t].map((a, d) => tag("span", { class: `pair-${d}`,
+      "data-part": `product-${d}` }, `${factor(a)} · ${factor(keys[s][d])}`));
+    const name = (letter, n) =>
+      `<i>${letter}</i>${tag("sub", { "data-part": `${letter}-name` }, escaped(words[n]))}`;
+    return tag("p", { class: whole ? "scores-sum whole" : "scores-sum" },
+      `${name("q", t)} · ${name("k", s)} = ${products.join(" + ")} = `,
+      tag("b", { "data-part": "value" }, number(scores[t][s])));
+  }
+
+  // The chapter's code, with notes behind the lines that compute.
+  const listing = ({ code, noted }, lines, said) =>
+    tag("pre", { class: "highlight scores-code" }, code.map((words, n) => tag("span",
+      { class: lit("code-line", lines.includes(n)), "data-part": `line-${n}` },
+      tag("span", { class: "words" }, words),
+      noted[n] ? tag("span", { class: "note", "data-part": `note-${noted[n]}` },
+                     escaped(said[noted[n]])) : "")));
+
+  function draw(data, { chosen, peeked }, { live }) {
+    const found = all(data.queries, data.keys), [t, column] = peeked ?? chosen;
+    const whole = column < 0, s = whole ? data.words.length - 1 : column;
+    return {
+      stage: grid(data, found, [t, column], chosen, live) + sum(data, found, t, s, whole),
+      says: whole ? ofRow(data, found, t) : ofScore(data, found, t, s),
+      more: listing(data, data.lines[whole ? "row" : "score"], notes(data, found, t, s)),
+    };
+  }
+
+  // --- what the reader does
+
+  function liven({ part, data: { words }, state: { chosen }, put }) {
+    const cells = words.map((_, t) =>
+      [part(`row-${t}`), ...words.map((_, s) => part(`score-${t}-${s}`))]);
+    const go = Play.grid(cells, {
+      reach: (t, c) => put({ chosen: [t, c - 1], peeked: null }),
+      peek: (t, c) => put({ peeked: t === undefined ? null : [t, c - 1] }),
     });
-    element.querySelectorAll(".code-line").forEach((line, n) =>
-      line.classList.toggle("lit", lines[whole ? "row" : "score"].includes(n)));
-    element.classList.toggle("whole", whole);
-    write(t, whole ? words.length - 1 : s);
-    say(whole ? ofRow(data, found, t) : ofScore(data, found, t, s));
+    go(chosen[0], chosen[1] + 1);
+    return {};
   }
 
-  // Writes the sum of products, and what stands behind the lines of code.
-  function write(t, s) {
-    part("q-name").textContent = words[t];
-    part("k-name").textContent = words[s];
-    part("value").textContent = Play.number(found.scores[t][s]);
-    queries[t].forEach((a, d) => {
-      part(`product-${d}`).textContent = Play.product([a], [keys[s][d]]);
-    });
-    for (const [name, words] of Object.entries(notes(data, found, t, s))) {
-      part(`note-${name}`).textContent = words;
-    }
-  }
-
-  function choose(t, s) {
-    element.querySelector('[aria-selected="true"]')?.removeAttribute("aria-selected");
-    (s < 0 ? part(`row-${t}`) : part(`score-${t}-${s}`)).setAttribute("aria-selected", "true");
-    [row, column] = [t, s];
-    show(t, s);
-  }
-
-  const cells = words.map((_, t) =>
-    [part(`row-${t}`), ...words.map((_, s) => part(`score-${t}-${s}`))]);
-  const go = Play.grid(cells, {
-    reach: (t, c) => choose(t, c - 1),
-    peek: (t = row, c = column + 1) => show(t, c - 1),
-  });
-  table.setAttribute("role", "grid");
-  go(row, column + 1);
-  choose(row, column);
-});
+  return { first: ({ start }) => ({ chosen: start, peeked: null }), draw, liven };
+})());

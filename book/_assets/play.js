@@ -1,25 +1,27 @@
-// What the figures that a reader moves have in common (book/_ext/book_play.py says what makes one).
-// One global, Play. Its interface, kept stable:
+// What the figures that a reader moves have in common (book/_ext/play/ says what makes one).
+// One global, Play. It runs twice: in Node at the build, which takes each figure's first state from
+// it, and in the page. Its interface, kept stable:
 //
-//   Play.figure(NAME, make)    calls make(element, data) for each figure of that name on the page,
-//                              then shows its controls and marks it with data-live
+//   Play.figure(NAME, { first, draw, liven })   a figure, all that is seen of it drawn from its state:
+//                              first(data) gives the state it opens with; draw(data, state, { ident,
+//                              live }) gives the HTML of its { stage, controls, more } and what it
+//                              says; liven({ element, part, data, state, put }) brings it to life
+//                              and returns what its controls do, by their names. put({…}) changes
+//                              the state and what is seen. `live` is false on paper and without
+//                              scripts, where nothing has the role of what can be pressed
+//   Play.still(NAME, ident, data)   the HTML of a figure as it opens
 //   Play.compute.NAME          where a figure's pure functions go, for tests to call
-//   Play.says(element)         returns say(words): shows the sentence at once, and lets a screen
-//                              reader have it when the reader has paused
-//   Play.part(element, name)   the element with that data-part
-//   Play.set(node, {…}), Play.svg(tag, {…}, …children)   attributes: numbers in two decimals,
-//                              false and null take one away
-//   Play.fixed(x, digits), number(x, digits), factor(x), product(a, b), listed(words), at(x)
-//                              numbers and lists, written as book/_ext/play/__init__.py does
-//   Play.clamp(x, low, high), Play.snap(x, step), Play.dot(a, b), Play.softmax(scores)
+//   Play.tag(kind, {…}, …children), escaped(words)   an element in HTML: numbers in two decimals,
+//                              true is an attribute without a value, false and null are none
+//   Play.slider({…}), choices(…), buttons({…})   native controls in HTML
+//   Play.fixed(x, digits), number(x, digits), factor(x), product(a, b), listed(words), at(x),
+//   many(n, word), capital(word)   numbers and words, numbers as Python writes them
+//   Play.clamp(x, low, high), snap(x, step), dot(a, b), softmax(scores)
 //   Play.plane({reach, side, middle})   x(value), y(value), ends(a, b), through(way), points(corners),
-//                              under(svg, event)
-//   Play.arrow(element, name, plane, end)   puts the arrow of that name where it belongs
-//   Play.point(svg, handle, {label, plane, at, put, step, stride})   a point to drag in a plane;
-//                              returns show(point), which puts the handle there and tells of it
+//                              move(point), under(svg, event)
+//   Play.arrow(plane, end, name), handle(plane, point, name, label, live), origin(plane)
+//   Play.point(svg, handle, {plane, at, put, step, stride})   a handle to drag in a plane
 //   Play.tap(svg, {plane, put, step})   a click or tap beside the handles
-//   Play.slider(element, name, put)    a native range input; returns show(value, words)
-//   Play.choice(element, name, put), Play.press(element, name, act)   radio buttons, a button
 //   Play.grid(rows, {reach, peek, press})   cells with one tab stop, walked by the arrow keys
 "use strict";
 
@@ -40,7 +42,7 @@ globalThis.Play = (() => {
   const short = (text) => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
   const fixed = (x, digits = 2) => signed(x, rounded(x, digits), "−");
   const number = (x, digits = 3) => signed(x, short(rounded(x, digits)), "−");
-  const written = (x) => signed(x, short(rounded(x, 2)), "-"); // as an attribute
+  const at = (x) => signed(x, short(rounded(x, 2)), "-"); // as an attribute
 
   function factor(x) {
     const text = number(x);
@@ -50,6 +52,9 @@ globalThis.Play = (() => {
   const product = (a, b) => a.map((x, i) => `${factor(x)} · ${factor(b[i])}`).join(" + ");
   const listed = (words) =>
     words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+
+  const many = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
+  const capital = (words) => words[0].toUpperCase() + words.slice(1);
 
   // --- arithmetic
 
@@ -67,39 +72,138 @@ globalThis.Play = (() => {
 
   // --- elements
 
-  function set(node, attributes) {
-    for (const [name, value] of Object.entries(attributes)) {
-      if (value === false || value === null) node.removeAttribute(name);
-      else node.setAttribute(name, typeof value === "number" ? written(value) : value === true ? "" : value);
+  const escaped = (words) => String(words).replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+
+  function tag(kind, attributes, ...children) {
+    const written = Object.entries(attributes)
+      .filter(([, value]) => value !== false && value !== null && value !== undefined)
+      .map(([name, value]) => value === true ? ` ${name}`
+        : ` ${name}="${typeof value === "number" ? at(value) : escaped(value)}"`);
+    const end = kind === "input" ? "" : `</${kind}>`;
+    return `<${kind}${written.join("")}>${children.flat().join("")}${end}`;
+  }
+
+  function slider({ name, label, value, low, high, step, words = fixed(value) }) {
+    const input = { type: "range", name, min: low, max: high, step, value: String(value),
+                    "aria-valuetext": words, autocomplete: "off" };
+    return tag("label", { class: "play-slider" }, tag("span", {}, escaped(label)),
+               tag("input", input),
+               tag("output", { "aria-hidden": "true" }, words));
+  }
+
+  // Native radio buttons in a named group; the value of each is its number.
+  function choices(ident, name, label, options, chosen) {
+    const radios = options.map((option, value) => {
+      const input = { type: "radio", name: `${ident}-${name}`, value, autocomplete: "off",
+                      checked: value === chosen };
+      return tag("label", {}, tag("input", input), ` ${escaped(option)}`);
+    });
+    return tag("fieldset", { class: "play-choices" }, tag("legend", {}, escaped(label)), radios);
+  }
+
+  // A row of buttons: { name: label }; those of which `pressed` knows are on or off.
+  const buttons = (labels, pressed = {}) => tag("p", { class: "play-buttons" },
+    Object.entries(labels).map(([name, label]) => tag("button", { type: "button", name,
+      "aria-pressed": name in pressed && String(pressed[name]) }, escaped(label))));
+
+  const steered = (live, kind, ...children) =>
+    tag("div", { class: `play-controls ${kind}`.trim(), hidden: !live }, ...children);
+
+  // --- figures
+
+  const figures = {};
+
+  function view(name, ident, data, state, live) {
+    const { stage, controls, says, more = "" } = figures[name].draw(data, state, { ident, live });
+    const html = tag("div", { class: "play-stage" }, stage)
+      + (controls ? steered(live, "", controls) : "")
+      + tag("p", { class: "play-says" }, escaped(says)) + more;
+    return { html, says };
+  }
+
+  const still = (name, ident, data) =>
+    view(name, ident, data, figures[name].first(data), false).html;
+
+  function figure(name, made) {
+    figures[name] = made;
+    if (!globalThis.document) return;
+    document.querySelectorAll(`figure.play[data-play="${name}"]`).forEach((element) =>
+      begin(name, element, JSON.parse(element.querySelector(".play-data").textContent)));
+  }
+
+  function begin(name, element, data) {
+    const shown = element.querySelector(".play-view"), say = says(element);
+    const state = figures[name].first(data), inputs = shown.getElementsByTagName("input");
+    let last = parsed(shown.innerHTML);
+    function put(change = {}) {
+      Object.assign(state, change);
+      const { html, says } = view(name, element.id, data, state, true), next = parsed(html);
+      morph(shown, last, next);
+      last = next;
+      next.querySelectorAll("input").forEach(({ value, checked }, i) => { // a hand may have moved it
+        if (inputs[i].value !== value) inputs[i].value = value;
+        inputs[i].checked = checked;
+      });
+      say(says);
     }
-    return node;
+    put();
+    const part = (name) => shown.querySelector(`[data-part="${name}"]`);
+    steer(element, figures[name].liven({ element: shown, part, data, state, put }));
+    element.dataset.live = "";
   }
 
-  const part = (element, name) => element.querySelector(`[data-part="${name}"]`);
-
-  function svg(tag, attributes = {}, ...children) {
-    const node = set(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes);
-    node.append(...children);
-    return node;
+  function parsed(html) {
+    const made = document.createElement("template");
+    made.innerHTML = html;
+    return made.content;
   }
 
-  function figure(name, make) {
-    for (const element of document.querySelectorAll(`figure.play[data-play="${name}"]`)) {
-      make(element, JSON.parse(element.querySelector(".play-data").textContent));
-      element.querySelectorAll(".play-controls").forEach((controls) => (controls.hidden = false));
-      element.dataset.live = "";
-    }
+  // Changes in an element what differs between two drawings, the one that it shows and the next. All
+  // else stays the same node: what has the focus, is held by a hand, or has a tab stop.
+  function morph(node, last, next) {
+    const nodes = [...node.childNodes], was = [...last.childNodes], all = [...next.childNodes];
+    all.forEach((wanted, i) => {
+      if (was[i]?.isEqualNode(wanted)) return;
+      if (was[i]?.nodeName !== wanted.nodeName) {
+        const made = wanted.cloneNode(true);
+        return nodes[i] ? nodes[i].replaceWith(made) : node.append(made);
+      }
+      if (wanted.nodeType !== 1) return (nodes[i].data = wanted.data);
+      for (const { name } of was[i].attributes) {
+        if (!wanted.hasAttribute(name)) nodes[i].removeAttribute(name);
+      }
+      for (const { name, value } of wanted.attributes) {
+        if (was[i].getAttribute(name) !== value) nodes[i].setAttribute(name, value);
+      }
+      morph(nodes[i], was[i], wanted);
+    });
+    nodes.slice(all.length).forEach((rest) => rest.remove());
   }
 
+  // The sentence is there at once; a screen reader has it when the reader has paused.
   function says(element) {
-    const [shown, said] = [".play-says", ".play-said"].map((part) => element.querySelector(part));
-    let waiting;
+    const said = element.querySelector(".play-said");
+    let last = element.querySelector(".play-says")?.textContent, waiting;
     return (words) => {
-      if (shown.textContent === words) return;
-      shown.textContent = words;
+      if (words === last) return;
+      last = words;
       clearTimeout(waiting);
       waiting = setTimeout(() => (said.textContent = words), PAUSE);
     };
+  }
+
+  // Lets the native controls do what `acts` has under their names.
+  function steer(element, acts) {
+    element.addEventListener("input", ({ target }) => {
+      if (target.type === "range") acts[target.name](target.valueAsNumber);
+    });
+    element.addEventListener("change", ({ target }) => {
+      if (target.type === "radio") acts[target.name.slice(element.id.length + 1)](Number(target.value));
+    });
+    element.addEventListener("click", ({ target }) => acts[target.closest("button")?.name]?.());
+    element.addEventListener("keydown", (event) => {
+      if (event.target.type === "range") event.stopPropagation(); // JupyterLab takes arrow keys
+    });
   }
 
   // --- the plane
@@ -110,7 +214,8 @@ globalThis.Play = (() => {
     return {
       reach, side, middle, x, y,
       ends: (a, b) => ({ x1: x(a[0]), y1: y(a[1]), x2: x(b[0]), y2: y(b[1]) }),
-      points: (corners) => corners.map(([a, b]) => `${written(x(a))},${written(y(b))}`).join(" "),
+      points: (corners) => corners.map(([a, b]) => `${at(x(a))},${at(y(b))}`).join(" "),
+      move: ([a, b]) => `translate(${at(x(a))} ${at(y(b))})`,
       // The two ends, in the square, of the line through the origin; twice the origin for (0, 0).
       through: (way) => [-1, 1].map((sign) => {
         const room = way.filter((x) => x !== 0).map((x) =>
@@ -127,22 +232,39 @@ globalThis.Play = (() => {
     };
   }
 
-  function arrow(element, name, plane, end) {
-    const turned = (Math.atan2(end[0], end[1]) * 180) / Math.PI;
-    const place = `translate(${written(plane.x(end[0]))} ${written(plane.y(end[1]))})`;
-    set(part(element, `${name}-line`), plane.ends([0, 0], end));
-    set(part(element, `${name}-head`), { transform: `${place} rotate(${written(turned)})` });
-    set(part(element, name), { visibility: end.some((x) => x !== 0) ? null : "hidden" });
+  // An arrow from the origin, its line and head the parts NAME-line and NAME-head.
+  function arrow(plane, end, name) {
+    const turned = `rotate(${at((Math.atan2(end[0], end[1]) * 180) / Math.PI)})`;
+    return tag("g", { class: "arrow", "data-part": name,
+                      visibility: end.some((x) => x !== 0) ? null : "hidden" },
+      tag("line", { ...plane.ends([0, 0], end), "data-part": `${name}-line` }),
+      tag("polygon", { points: "0,-1 5,11 -5,11", "data-part": `${name}-head`,
+                       transform: `${plane.move(end)} ${turned}` }));
+  }
+
+  // What a reader takes hold of at a point.
+  function handle(plane, point, name, label, live) {
+    const told = { tabindex: "0", role: "slider", "aria-label": label,
+                   "aria-roledescription": "point in the plane", "aria-valuenow": point[0],
+                   "aria-valuemin": plane.middle - plane.reach,
+                   "aria-valuemax": plane.middle + plane.reach,
+                   "aria-valuetext": `${number(point[0])} across, ${number(point[1])} up` };
+    return tag("g", { class: "play-handle", "data-part": name, transform: plane.move(point),
+                      ...(live && told) },
+      tag("circle", { r: 20, class: "reach" }), tag("circle", { r: 8, class: "ring" }));
+  }
+
+  function origin(plane) {
+    const [x, y] = [plane.x(0), plane.y(0)];
+    return tag("path", { d: `M${at(x - 6)} ${at(y)}h12M${at(x)} ${at(y - 6)}v12`, class: "origin" });
   }
 
   const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 
   // A handle that is dragged by mouse, pen or finger, and moved by the arrow keys: by `step`, with
   // Shift by `stride`. at() gives the point, put(point) is asked to move it and may refuse or clamp.
-  function point(picture, handle, { label, plane, at, put, step = 0.1, stride = 1 }) {
+  function point(picture, handle, { plane, at, put, step = 0.1, stride = 1 }) {
     let held = null; // from where the handle was taken to the point itself
-    set(handle, { tabindex: "0", role: "slider", "aria-label": label,
-                  "aria-roledescription": "point in the plane" });
     handle.addEventListener("pointerdown", (event) => {
       if (event.button) return;
       const under = plane.under(picture, event);
@@ -167,12 +289,6 @@ globalThis.Play = (() => {
       const far = event.shiftKey ? stride : step;
       put(at().map((value, i) => snap(value + way[i] * far, step)));
     });
-    return ([x, y]) => set(handle, {
-      transform: `translate(${written(plane.x(x))} ${written(plane.y(y))})`,
-      "aria-valuenow": x,
-      "aria-valuemin": plane.middle - plane.reach, "aria-valuemax": plane.middle + plane.reach,
-      "aria-valuetext": `${number(x)} across, ${number(y)} up`,
-    });
   }
 
   function tap(picture, { plane, put, step = 0.1 }) {
@@ -180,29 +296,6 @@ globalThis.Play = (() => {
       if (event.target.closest(".play-handle")) return;
       put(plane.under(picture, event).map((value) => snap(value, step)));
     });
-  }
-
-  // --- native controls
-
-  function slider(element, name, put) {
-    const input = element.querySelector(`input[name="${name}"]`);
-    input.addEventListener("input", () => put(input.valueAsNumber));
-    input.addEventListener("keydown", (event) => event.stopPropagation());
-    return (value, words = fixed(value)) => {
-      if (input.valueAsNumber !== value) input.value = value;
-      input.setAttribute("aria-valuetext", words);
-      input.nextElementSibling.textContent = words;
-    };
-  }
-
-  function choice(element, name, put) {
-    const inputs = [...element.querySelectorAll(`input[name="${element.id}-${name}"]`)];
-    inputs.forEach((input, i) => input.addEventListener("change", () => put(i)));
-    return (i) => (inputs[i].checked = true);
-  }
-
-  function press(element, name, act) {
-    element.querySelector(`button[name="${name}"]`).addEventListener("click", act);
   }
 
   // Cells in rows, of which one can be reached by Tab and the others from there by arrow keys, Home,
@@ -254,7 +347,8 @@ globalThis.Play = (() => {
   }
 
   return {
-    compute: {}, figure, says, part, set, svg, at: written, fixed, number, factor, product, listed, clamp,
-    snap, dot, softmax, plane, arrow, point, tap, slider, choice, press, grid,
+    compute: {}, figure, still, tag, escaped, slider, choices, buttons, steered, fixed, number,
+    factor, product, listed, at, many, capital, clamp, snap, dot, softmax, plane, arrow, handle,
+    origin, point, tap, grid,
   };
 })();

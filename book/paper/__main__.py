@@ -37,7 +37,6 @@ NO_BROWSER = (
     "`.venv/bin/python -m playwright install chromium`"
 )
 READY = """async () => {
-    await window.MathJax?.startup.promise;
     await Promise.all([...document.images].map(image => image.decode()));
     await document.fonts.ready;
 }"""
@@ -63,32 +62,11 @@ def whole(site: Path, root: Path = ROOT) -> str:
 def head(site: Path) -> str:
     """What the document loads: the site's colours of code, figures and formulas, and our style."""
     address = site.resolve().as_uri()
-    index = (site / "book" / "index.html").read_text("utf-8")
-    settings = max(
-        re.findall(r"window\.MathJax = (\{.*?\})</script>", any_page_with_maths(site) or index),
-        default="{}", key=len,
-    )  # fmt: skip
     style = Path(__file__).with_name("paper.css").read_text("utf-8")
-    if (site / "_static" / "styles" / "maths.css").is_file():  # its formulas are set already
-        maths = f'<link rel="stylesheet" href="{address}/_static/styles/maths.css">'
-    else:
-        maths = (
-            f"<script>window.MathJax = {settings}</script>\n"
-            f'<script src="{address}/_static/mathjax/tex-chtml.js"></script>'
-        )
-    sheets = ["pygments.css", *sorted(p.name for p in (site / "_static").glob("play*.css"))]
-    return (
-        "".join(f'<link rel="stylesheet" href="{address}/_static/{name}">\n' for name in sheets)
-        + f"{maths}\n<style>{style}</style>"
-    )
-
-
-def any_page_with_maths(site: Path) -> str:
-    """Give the first page that sets MathJax up, or nothing."""
-    for page in sorted(site.glob("*/*.html")):
-        if "window.MathJax = " in (text := page.read_text("utf-8")):
-            return text
-    return ""
+    play = sorted(file.name for file in (site / "_static").glob("play*.css"))
+    sheets = ["pygments.css", *play, "styles/maths.css"]
+    links = [f'<link rel="stylesheet" href="{address}/_static/{name}">\n' for name in sheets]
+    return "".join(links) + f"<style>{style}</style>"
 
 
 def computed(root: Path) -> list[str]:
@@ -122,7 +100,8 @@ position. Code that only draws or prints is left out: it is in the notebooks.</p
 
 def chromium_path(playwright) -> str | None:
     """Find a Chromium: the one that is named, the system's, or playwright's own."""
-    names = [os.environ.get("CHROMIUM", ""), "chromium", "chromium-browser", "google-chrome"]
+    names = [os.environ.get("CHROMIUM", ""), "chromium-headless-shell", "chromium",
+             "chromium-browser", "google-chrome"]  # fmt: skip
     found = [path for path in map(shutil.which, filter(None, names)) if path]
     own = playwright.chromium.executable_path
     return (found + [own] * Path(own).exists() + [None])[0]
@@ -171,8 +150,9 @@ def _printed(html: str) -> bytes:
 def page_numbers(reader: PdfReader) -> dict[str, int]:
     """Say on which page each target of a link stands, counted from 1."""
     return {
-        unquote(name.removeprefix("/")): reader.get_destination_page_number(target) + 1
+        unquote(name.removeprefix("/")): page + 1
         for name, target in reader.named_destinations.items()
+        if (page := reader.get_destination_page_number(target)) is not None
     }
 
 

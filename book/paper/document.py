@@ -94,7 +94,8 @@ class Maker:
 
     def __init__(self, html: str, entry: Entry, known: Iterable[str], site: str = ""):
         """Read a page; links may lead to the known docnames, site is the site's own address."""
-        self.entry, self.code = entry, []
+        self.entry = entry
+        self.code: list[str] = []
         self.soup = BeautifulSoup(CODE.sub(self.keep, html), "html.parser")
         self.known, self.id = set(known), page_id(entry.docname)
         self.article = self.soup.select_one("article.bd-article").extract()
@@ -276,6 +277,7 @@ class Maker:
     def move_hint(self, details: Tag) -> None:
         """Move a hint to the end."""
         details.summary.decompose()
+        assert self.exercise is not None  # it comes after its question
         label, asked = self.exercise
         item = Item(f"{asked}-hint", asked, label, list(details.contents))
         self.page.hints.append(item)
@@ -291,6 +293,7 @@ class Maker:
         for output in cell.select("div.cell_output"):
             if not output.get_text(strip=True) and not output.select_one("img, svg"):
                 output.decompose()
+        assert self.exercise is not None  # it comes after its question
         label, asked = self.exercise
         item = Item(f"{asked}-solution", asked, label, [cell])
         self.page.solutions.append(item)

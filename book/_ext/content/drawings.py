@@ -1,0 +1,226 @@
+"""The machine map and the nats ladder of the first page: each part and rung leads to its chapter.
+
+``{machine}`` and ``{ladder}`` draw the chapters' own figures (``helpers.figures``), as SVG that has
+colours and type from the page. Which chapters take a part to pieces is what their manifests say; a
+list below the map has all of them. The ladder's counted tables are counted anew at the build; the
+losses of what was trained are the stored results that the chapters show.
+"""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import matplotlib as mpl
+import numpy as np
+from docutils import nodes
+from matplotlib.figure import Figure
+from sphinx.util.docutils import SphinxDirective
+
+from content.chapters import MANIFESTS, depend, remember
+from content.markdown import titled
+from helpers import bigram, corpus
+from helpers.chapters import BY_NUMBER, CHAPTERS, Chapter, stored
+from helpers.figures import ladder, machine
+
+RESULTS = Path(corpus.__file__).parent / "data" / "results"
+RC: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "book",
+    "text.color": "#1d2430",
+    "font.size": 9,
+}
+COLOURS = {  # of the figures: what stands for them on the page
+    "#1d2430": "var(--book-ink)",
+    "#555555": "var(--book-soft)",
+    "#999999": "var(--book-soft)",
+    "#444444": "var(--book-soft)",
+    ladder.OLD: "var(--book-soft)",
+    ladder.RUNG.lower(): "var(--book-ink-1)",
+    machine.DIM: "var(--book-card)",
+}
+WORDS = {"+": "residual sum"}  # for those on the map that say little in a list
+
+
+def as_svg(figure: Figure, kind: str, label: str, links: list[tuple[str, str]]) -> str:
+    """Return a figure as SVG in the page's colours; artists whose url is "n" become the nth link.
+
+    links: addresses, each with the name by which a screen reader calls it.
+    """
+
+    def link(found: re.Match) -> str:
+        address, name = links[int(found[1])]
+        return f'<a href="{address}" aria-label="{html.escape(name)}">'
+
+    drawn = io.StringIO()
+    figure.savefig(drawn, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    svg = drawn.getvalue()
+    svg = re.sub(r"<(metadata|style).*?</\1>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
+    svg = re.sub("|".join(COLOURS), lambda found: COLOURS[found[0]], svg)
+    svg = re.sub(r'\b(id="|url\(#|href="#)', rf"\g<1>{kind}-", svg)
+    svg = re.sub(r'<a xlink:href="(\d+)"[^>]*>', link, svg)
+    return svg.replace(
+        "<svg", f'<svg class="{kind}" role="group" aria-label="{html.escape(label)}"', 1
+    )
+
+
+# --- the map ------------------------------------------------------------------------------------
+
+
+def by_part() -> dict[str, list[Chapter]]:
+    """Return the chapters of each part in the words of the map; last those of the whole."""
+    found: dict[str, list[Chapter]] = {}
+    for name, (*_, words) in machine.PARTS.items():
+        plain = " ".join(words.replace("-\n", "-").split())
+        here = found.setdefault(WORDS.get(plain, plain), [])
+        here += [c for c in CHAPTERS if name in c.parts and c not in here]
+    return found | {"all of it": [chapter for chapter in CHAPTERS if not chapter.parts]}
+
+
+def draw_map(address) -> str:
+    """Return the map as SVG; ``address`` gives a chapter's address, or None where it has none."""
+    links: list = []
+    with mpl.rc_context(RC):
+        figure = Figure(figsize=(8.6, 1.75))
+        ax = machine.draw_machine(figure.add_axes((0, 0, 1, 1)))
+        for name, box in zip(machine.PARTS, ax.patches, strict=False):  # the boxes come first
+            chapter = next((c for c in CHAPTERS if name in c.parts), None)
+            if chapter and (page := address(chapter)):
+                box.set_url(str(len(links)))
+                links.append((page, f"{name}: chapter {chapter.number}, {chapter.title}"))
+        label = "The machine, from token ids on the left to next-token probabilities on the right"
+        return as_svg(figure, "machine-map", label, links)
+
+
+# --- the ladder ---------------------------------------------------------------------------------
+
+
+class Rung(NamedTuple):
+    """A model: what it is called, its loss in nats a letter, and the figure where it is lit."""
+
+    name: str
+    loss: float
+    figure: str
+
+    @property
+    def chapter(self) -> Chapter:
+        """The chapter with that figure, whose number ends the figure's name."""
+        return BY_NUMBER[int(self.figure[-2:])]
+
+
+def counted() -> list[float]:
+    """Losses of the tables that are counted on the training text: uniform, unigram, bigram."""
+    text = corpus.load()
+    tokenizer = corpus.CharTokenizer(text)
+    train_ids, validation_ids = (ids.numpy() for ids in corpus.split(tokenizer.encode(text)))
+    V = len(tokenizer)
+    common = np.bincount(train_ids, minlength=V) + 1
+    tables = (
+        np.full((V, V), 1 / V),
+        np.tile(common / common.sum(), (V, 1)),
+        bigram.smoothed(bigram.count_bigrams(train_ids, V)),
+    )
+    to_predict = bigram.count_bigrams(validation_ids, V)
+    return [bigram.cross_entropy_of(table, to_predict) for table in tables]
+
+
+def trained() -> list[float]:
+    """Stored losses of what was trained, means over the seeds."""
+    parts = {setting["model"]: setting for setting in stored(8)["ladder"]["settings"]}
+    names = ("attention alone", "with its residual", "with feed-forward", "with norms")
+    (whole,) = (s for s in stored(11)["whole"]["settings"] if s["text"] == "tales")
+    (ships,) = stored(12)["tales"]["settings"]
+    return [float(np.mean([run["validation"] for run in setting["runs"]]))
+            for setting in (*(parts[name] for name in names), whole, ships)]  # fmt: skip
+
+
+@cache
+def rungs() -> tuple[Rung, ...]:
+    """Return the rungs from the top. Raises: ValueError unless each is lower than the last."""
+    names = {
+        "knowing nothing": "nats-ladder-03",
+        "how common letters are": "nats-ladder-03",
+        "the letter before": "nats-ladder-03",
+        "attention alone": "ladder-06",
+        "with a residual": "ladder-08",
+        "with feed-forward": "ladder-08",
+        "with norms: a block": "ladder-08",
+        "a GPT, in a minute": "ladder-11",
+        "the GPT above": "ladder-12",
+    }
+    losses = [*counted(), *trained()]
+    if losses != sorted(losses, reverse=True):
+        raise ValueError(f"the rungs should go down, got {losses}")
+    return tuple(map(Rung, names, losses, names.values()))
+
+
+def draw_ladder(address) -> str:
+    """Return the ladder as SVG; ``address`` as for the map."""
+    links: list = []
+    with mpl.rc_context(RC):
+        figure = Figure(figsize=(3.6, 5.2))
+        ax = ladder.draw_ladder(
+            figure.add_axes((0, 0, 1, 1)), {rung.name: rung.loss for rung in rungs()}
+        )
+        ax.set_axis_off()
+        for rung, words in zip(rungs(), ax.texts, strict=True):
+            number = rung.chapter.number
+            words.set_text(f"{rung.loss:.2f}  {rung.name} · {number}")
+            if page := address(rung.chapter):
+                words.set_url(str(len(links)))
+                name = f"{rung.loss:.2f} nats: {rung.name}, chapter {number}"
+                links.append((f"{page}#{rung.figure}", name))
+        label = (
+            f"The nats ladder: {len(rungs())} models from {rungs()[0].loss:.2f} down to "
+            f"{rungs()[-1].loss:.2f} nats a letter; each rung leads to its chapter"
+        )
+        return as_svg(figure, "nats-ladder", label, links)
+
+
+# --- the directives -----------------------------------------------------------------------------
+
+
+class Drawing(SphinxDirective):
+    """A drawing; chapters that the book does not have are not linked."""
+
+    def address(self, chapter: Chapter) -> str | None:
+        """Return the address of a chapter as this page writes it."""
+        if chapter.docname not in self.env.found_docs:
+            return None
+        return self.env.app.builder.get_relative_uri(self.env.docname, chapter.docname)
+
+
+class Machine(Drawing):
+    """The machine map, and a list of its parts with their chapters."""
+
+    def run(self) -> list[nodes.Node]:
+        """Draw it."""
+        remember(self.env)
+        depend(self.env, __file__, machine.__file__, *MANIFESTS)
+        lines = [f"- **{words}**: {', '.join(map(titled, chapters))}"
+                 for words, chapters in by_part().items() if chapters]  # fmt: skip
+        drawn = f'<figure class="machine-window">{draw_map(self.address)}</figure>'
+        return [nodes.raw("", drawn, format="html", front=True),
+                nodes.container("", *self.parse_text_to_nodes("\n".join(lines)),
+                                classes=["machine-parts"])]  # fmt: skip
+
+
+class Ladder(Drawing):
+    """The nats ladder."""
+
+    def run(self) -> list[nodes.Node]:
+        """Draw it; a new result, or another text, makes the page anew."""
+        remember(self.env)
+        results = [RESULTS / f"{BY_NUMBER[number].stem}.json" for number in (8, 11, 12)]
+        depend(self.env, __file__, ladder.__file__, corpus.__file__, bigram.__file__, *results)
+        drawn = f"<figure>{draw_ladder(self.address)}</figure>"
+        return [nodes.raw("", drawn, format="html", front=True)]
+
+
+def setup(app) -> None:
+    app.add_directive("machine", Machine)
+    app.add_directive("ladder", Ladder)

@@ -1,0 +1,160 @@
+"""What the first page shows at once: a text that the book's GPT wrote, and a prediction to try.
+
+``{written}`` has the shipped GPT write when the page is built, from a stated prompt and seed, by
+the very command that a reader may give. ``{try-one}`` asks what attention does when a query is
+stretched; its drawing is the cover, its answer is computed here. Pages that hold either, the map
+or the ladder load ``front.css`` and ``front.js``, and no other page does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import html
+import io
+import json
+import re
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+from helpers import generate, gpt
+from helpers.explore.predictions import Choice
+from helpers.numerics import attention_weights
+from helpers.training import checkpoints
+
+HELPERS = Path(str(files("helpers")))
+CHECKPOINT = HELPERS / "data" / "checkpoints" / "tales"
+OPTIONS = {"prompt": "The fox", "length": 400, "temperature": 0.5, "seed": 0}
+COMMAND = "python -m helpers.generate helpers/data/checkpoints/tales " + " ".join(
+    f"--{name} {json.dumps(value)}" for name, value in OPTIONS.items()
+)
+ENDS = (". ", ".\n", '."', "! ", "? ", '!"', '?"')  # of a sentence, two characters each
+
+
+# --- the trained GPT, writing -------------------------------------------------------------------
+
+
+@cache
+def written() -> str:
+    """Return what the command prints, up to its last full stop; empty lines say nothing here."""
+    arguments = [f"--{name}={value}" for name, value in OPTIONS.items()]
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        if generate.main([str(CHECKPOINT), *arguments]):
+            raise RuntimeError(f"the GPT in {CHECKPOINT} did not write")
+    text = printed.getvalue()
+    whole = text[: max(text.rfind(end) for end in ENDS) + 2]
+    return re.sub(r"\n{2,}", "\n\n", whole.rstrip())
+
+
+class Written(SphinxDirective):
+    """A text by the book's GPT; what stands in the block becomes the words below it."""
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Render the text, and a button that waits for a script."""
+        for file in (__file__, generate.__file__, gpt.__file__, *CHECKPOINT.rglob("*.*")):
+            self.env.note_dependency(str(file))
+        prompt, text = str(OPTIONS["prompt"]), written()
+        opening = (
+            '<figure class="written"><p class="written-text">'
+            f"<b>{html.escape(prompt)}</b><span>{html.escape(text[len(prompt) :])}</span></p>"
+            '<p class="written-actions" hidden><button type="button">Write it again</button></p>'
+            "<figcaption>"
+        )
+        known = {"COMMAND": COMMAND, "SEED": OPTIONS["seed"],
+                 "TEMPERATURE": OPTIONS["temperature"],
+                 "UPDATES": f"{checkpoints.load(CHECKPOINT).step:,}"}  # fmt: skip
+        words = "\n".join(self.content)
+        for name, value in known.items():
+            words = words.replace(name, str(value))
+        return [
+            nodes.raw("", opening, format="html", front=True),
+            *self.parse_text_to_nodes(words),
+            nodes.raw("", "</figcaption></figure>", format="html"),
+        ]
+
+
+# --- a prediction to try ------------------------------------------------------------------------
+
+QUERY = np.array([1.0, 1.2])  # as the cover has them; a test reads them off the drawing
+KEYS = np.array([[1.5, 0.5], [-0.5, 1.5], [-1.0, -0.5]])
+TIMES = 10
+STAY, EVEN, EACH, FIRST = (
+    "They stay as they are",
+    "They become more even",
+    f"Each becomes {TIMES} times as large",
+    "Nearly all of it goes to key 1",
+)
+WRONG = {
+    STAY: "That is what cosine similarity would give, which asks for the direction alone. A score "
+    f"in attention is a dot product: {TIMES} times the query makes {TIMES} times the score.",
+    EVEN: "Dividing the scores would do that. Softmax looks at the *differences* between scores, "
+    "and a longer query makes them larger.",
+    EACH: "The scores do. The weights cannot: softmax divides by their sum, so that they share out "
+    "1 whatever the scores.",
+}
+
+
+def shares(query: np.ndarray) -> np.ndarray:
+    """Weights that a query gives to the three keys of the cover."""
+    return attention_weights(query[None], KEYS)[0]
+
+
+def percent(weights: np.ndarray, digits: int = 0) -> str:
+    return ", ".join(f"{100 * weight:.{digits}f}\u00a0%" for weight in weights)
+
+
+def kind_of_change(before: np.ndarray, after: np.ndarray) -> str:
+    """Say which of the choices holds for weights before and after, by looking at them."""
+    if np.allclose(before, after, atol=0.01):
+        return STAY
+    if after[0] > 0.95:
+        return FIRST
+    return EVEN if np.ptp(after) < np.ptp(before) else EACH
+
+
+def prediction() -> str:
+    """Return the form and the result as the page's script knows them."""
+    before, after = shares(QUERY), shares(TIMES * QUERY)
+    question = (
+        f"In the drawing the three keys get {percent(before)} of the weight. Now the query becomes "
+        f"{TIMES} times as long and keeps its direction. What becomes of the weights?"
+    )
+    scores, root = KEYS @ QUERY, np.sqrt(len(QUERY))
+    lead = (scores[0] - scores[1]) / root
+    because = (
+        f"Computed when this page was built: {percent(after, 1)}. Key 1 led key 2 by {lead:.2f} in "
+        f"scaled score; now it leads by {TIMES * lead:.2f}, and each unit of lead is worth a "
+        "factor of e in weight."
+    )
+    asked = Choice(question, [STAY, EVEN, EACH, FIRST], WRONG)
+    return asked.html(kind_of_change(before, after), because)
+
+
+class TryOne(SphinxDirective):
+    """The prediction of the first page."""
+
+    def run(self) -> list[nodes.Node]:
+        """Render it."""
+        for file in (__file__, HELPERS / "numerics.py", *HELPERS.glob("explore/*.py")):
+            self.env.note_dependency(str(file))
+        return [nodes.raw("", prediction(), format="html", front=True)]
+
+
+def bring_style(app, pagename, templatename, context, doctree) -> None:
+    """Let a page that shows any of this load the style and the script for it."""
+    if doctree is None or not any(node.get("front") for node in doctree.findall(nodes.raw)):
+        return
+    app.add_css_file("front.css")
+    app.add_js_file("front.js", loading_method="defer")
+
+
+def setup(app) -> None:
+    app.add_directive("written", Written)
+    app.add_directive("try-one", TryOne)
+    app.connect("html-page-context", bring_style)

@@ -1,0 +1,44 @@
+"""Marks in the text of a page: those that are missing, and those that nobody needs."""
+
+from __future__ import annotations
+
+import re
+
+PLAIN = ("n", "p", "w", "nn", "o")  # names, signs and space: in the colour of all code
+TOKEN = re.compile(rf'<span class="(?:{"|".join(PLAIN)})">([^<]*)</span>')
+
+
+def plain_code(code: str) -> str:
+    """Drop marks of tokens that look like plain text: most elements of a page, to be laid out."""
+    return TOKEN.sub(r"\1", code)
+
+
+def one_heading(page) -> None:
+    """Turn the copy of the page's title that the theme keeps for printing into a paragraph."""
+    for copy in page.soup.select("#jb-print-docs-body h1"):
+        copy.name, copy["class"] = "p", ["print-title"]
+
+
+def scopes_of_tables(page) -> None:
+    """Say of head cells whether they head a column or a row; one without words is none."""
+    for head in page.soup.find_all("th"):
+        if not head.get_text(strip=True) and not head.select_one("img, svg"):
+            head.name = "td"
+            head.attrs.clear()
+        elif not head.has_attr("scope"):
+            head["scope"] = "col" if head.find_parent("thead") else "row"
+
+
+def cells_without_paragraphs(page) -> None:
+    """Let a cell of a table that holds one paragraph hold its words."""
+    for cell in page.soup.find_all(["td", "th"]):
+        inside = [child for child in cell.children if child.name or child.strip()]
+        if len(inside) == 1 and inside[0].name == "p":
+            inside[0].unwrap()
+
+
+def roles(page) -> None:
+    """Take away roles that are none any more, or that the tag may not have."""
+    for tag in page.soup.find_all(role=("doc-biblioentry", "list", "group")):
+        if tag["role"] != "group" or "explore" in tag.get("class", ()):
+            del tag["role"]

@@ -1,0 +1,64 @@
+"""Head and frame of a page: what it loads, in which order, and what its parts are called."""
+
+from __future__ import annotations
+
+import re
+
+NEEDLESS = re.compile(r"scripts/fontawesome\.js|/mathjax\.js")  # icons (1.5 MB), and see maths.py
+FOR_SEARCH = re.compile(r"/?(searchtools|language_data|searchindex)\.js")
+THEME = re.compile(r"document\.documentElement\.dataset\.theme = localStorage[^;]*;")
+CHOSEN = (
+    'document.documentElement.dataset.theme = (mode => mode !== "auto" ? mode : '
+    'matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")'
+    "(document.documentElement.dataset.mode);"
+)
+SIDEBARS = {
+    "pst-primary-sidebar": {"role": "region", "aria-label": "This book"},
+    "pst-primary-sidebar-modal": {"aria-label": "This book"},
+    "pst-secondary-sidebar-modal": {"aria-label": "On this page"},
+}
+RENAMED = {
+    "Toggle primary sidebar": "Contents of the book",
+    "Toggle secondary sidebar": "On this page",
+    "Color mode": "Light or dark",
+}
+
+
+def scripts_that_wait(page) -> None:
+    """Let scripts wait until the page is read, in their order, and drop those it does not need.
+
+    What only the search page needs is loaded there alone, at once: the index of all words is the
+    largest script of the site.
+    """
+    for_search = page.name == "search.html"
+    for script in page.soup.find_all("script"):
+        source, words = script.get("src", ""), script.string or ""
+        needless = NEEDLESS.search(source) or "window.MathJax = " in words
+        if not for_search:
+            needless = (needless or FOR_SEARCH.search(source)
+                        or words.startswith("DOCUMENTATION_OPTIONS."))  # fmt: skip
+        if needless:
+            script.decompose()
+        elif source and not for_search and not script.has_attr("async"):
+            script["defer"] = "defer"
+    for tag in page.soup.head.select('link[rel="preload"][as="script"], meta[name^="docsearch:"]'):
+        tag.decompose()
+
+
+def light_or_dark_at_once(page) -> None:
+    """Choose light or dark before anything is drawn, so that no page flashes."""
+    for script in page.soup.head.select("script:not([src])"):
+        script.string = THEME.sub(lambda _: CHOSEN, script.string or "")
+
+
+def names_of_landmarks(page) -> None:
+    """Name the sidebars and their buttons as readers would; the index's columns are no table."""
+    for ident, names in SIDEBARS.items():
+        if tag := page.soup.find(id=ident):
+            tag.attrs.update(names)
+    for tag in page.soup.find_all(True):
+        for name in ("title", "aria-label", "data-bs-title"):
+            if tag.get(name) in RENAMED:
+                tag[name] = RENAMED[tag[name]]
+    for table in page.soup.find_all("table", class_="indextable"):
+        table["role"] = "presentation"

@@ -1,0 +1,68 @@
+"""What lies beside the pages: icon fonts of the icons in use, and nothing that no page loads."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from importlib.resources import files
+from pathlib import Path
+
+from sphinx.util import logging
+
+from passes.explorers import FOLDER
+from passes.fonts import cut_down
+
+logger = logging.getLogger(__name__)
+ICONS = "vendor/fontawesome/webfonts"
+FONTS = Path(str(files("pydata_sphinx_theme"))) / "theme/pydata_sphinx_theme/static" / ICONS
+SHEET = "styles/pydata-sphinx-theme.css"
+NAMED = re.compile(r'((?:\.fa-[\w-]+:{1,2}before,?)+)\{content:"\\([ef][0-9a-f]{3})"\}')
+OTHERS = re.compile(r"\\([ef][0-9a-f]{3})\b")
+SOURCE = re.compile(r"url\((\.\./vendor/fontawesome/webfonts/fa-[\w-]+)\.woff2\)[^;}]*")
+STOPS = re.compile(r'\["pre",[^\]]*"\.pst-scrollable-table-container"\]')
+UNUSED = (
+    "**/*.map",
+    "scripts/fontawesome.js*",
+    "vendor/**/*.ttf",
+    "vendor/**/*.woff2",
+    "images/logo_[bdj]*",
+)
+
+
+def cut_icons(app, pages) -> None:
+    """Cut the icon fonts (300 kB) down to the icons that a page, a script or a style shows."""
+    static = Path(app.outdir, "_static")
+    sheet = (static / SHEET).read_text("utf-8")
+    scripts = [
+        file.read_text("utf-8") for file in static.glob("**/*.js") if "gpt-" not in file.name
+    ]
+    named = set(re.findall(r"\bfa-[\w-]+", " ".join([*scripts, *(page.text for page in pages)])))
+    styles = [NAMED.sub("", sheet), *(f.read_text("utf-8") for f in static.glob("*.css"))]
+    wanted = {int(code, 16) for text in styles for code in OTHERS.findall(text)}
+    wanted |= {int(code, 16) for selectors, code in NAMED.findall(sheet)
+               if named & set(re.findall(r"fa-[\w-]+", selectors))}  # fmt: skip
+    for font in FONTS.glob("*.ttf"):
+        cut_down(font, wanted, static / ICONS / f"{font.stem}.woff")
+    (static / SHEET).write_text(SOURCE.sub(r'url(\1.woff) format("woff")', sheet), "utf-8")
+
+
+def leave_out(app, pages) -> None:
+    """Take away what no page loads, and let the theme's script look at no block of code.
+
+    It asks of each block whether it scrolls, and has the browser lay out the page once a block;
+    book.js does so without.
+    """
+    static = Path(app.outdir, "_static")
+    for pattern in UNUSED:
+        for file in static.glob(pattern):
+            file.unlink()
+    shutil.rmtree(static / "locales", ignore_errors=True)
+    texts = "".join(page.text for page in pages)
+    for file in Path(app.outdir, FOLDER).glob("*"):
+        if file.name not in texts:
+            file.unlink()
+    script = static / "scripts" / "pydata-sphinx-theme.js"
+    text, times = STOPS.subn('["pst-none"]', script.read_text("utf-8"))
+    if times != 1 and "pst-none" not in text:
+        logger.warning("the theme's script is another: STOPS in passes/static.py does not fit")
+    script.write_text(text, "utf-8")

@@ -1,0 +1,195 @@
+"""What each figure that plays is called, how to read it, and what it takes from its chapter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+
+import play
+from helpers.chapters.ch05_attention_by_hand.figures import hull
+from helpers.norms import EPS, POINTS, Point
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """A figure's title, a note on how to read it, and what gives the data that its script reads."""
+
+    title: str
+    note: str
+    data: Callable[[], dict]
+
+
+def drawn(name: str, ident: str) -> str:
+    """Give the HTML of the figure of a name, as it opens."""
+    figure = FIGURES[name]
+    return play.framed(name, ident, title=figure.title, note=figure.note, data=figure.data())
+
+
+# --- chapter 02 -----------------------------------------------------------------------------------
+
+
+def plane() -> dict:
+    """Give the query, three words, and the colour that each has in the chapter's figures."""
+    names, points, query, spoken = play.literals(
+        "notebooks/02_similarity_geometry", "names", "points", "stream", "spoken"
+    )
+    places = [names.index(word) for word in ("brook", "pond", "river")]
+    return {
+        "names": ["stream", *(names[place] for place in places)],
+        "vectors": [query, *(points[place] for place in places)],
+        "inks": ["ink", *(f"ink-{place}" for place in places)],
+        "spoken": spoken,
+    }
+
+
+# --- chapter 04 -----------------------------------------------------------------------------------
+
+NORMS = {point: f"{name} norm" for name, point in POINTS.items()} | {  # as the chapter calls them
+    Point(over="B", groups=None): "batch norm, each position by itself",
+    Point(over="", groups=2): "groups within one token",
+    Point(over="T", groups=1): "nn.LayerNorm((T, C))",
+}
+
+
+def axes() -> dict:
+    """Give the chapter's sentences, their numbers (B, T, C), and the names of norms."""
+    docname = "notebooks/04_layernorm_vs_batchnorm"
+    sentences, of_word = play.literals(docname, "sentences", "of_word")
+    x = [[of_word[word] for word in words] for words in sentences]
+    width, start = len(x[0][0]), POINTS["layer"]
+
+    def key(point: Point) -> str:
+        return f"{point.over}|{point.groups or width}|{'yes' if point.centred else 'no'}"
+
+    return {
+        "sentences": sentences,
+        "x": x,
+        "eps": EPS,
+        "start": {"over": start.over, "groups": start.groups or width, "centred": start.centred},
+        "groups": [width, 2, 1],
+        "watched": (0, 2, 3),  # sentence, word, number of the result that is written out at first
+        "chosen": (1, 4, 3),  # the number that the slider changes at first
+        "names": {key(point): name for point, name in NORMS.items()},
+        "nameless": "no norm with a usual name",
+        "five": [key(point) for point in POINTS.values()],
+    }
+
+
+# --- chapter 05 -----------------------------------------------------------------------------------
+
+BY_HAND = "notebooks/05_attention_by_hand"
+# How the lines begin that compute a score, and a row of weights; which of them have a note. In the
+# loops s runs twice: the second time is step four.
+OF_A_SCORE = ("for t in", "sum(q_TD", "for s in", "scaled_TT =")
+OF_A_ROW = ("for t in", "powers =", "weights =", "powers_TT =", "weights_TT =", "axis=1", ")  #")
+PLAIN = re.compile(r'<span class="[npow]">([^<]*)</span>')  # looks like all code
+NOTED = {"for t in": "t", "sum(q_TD": "sum", "for s in": "s", "weights =": "weights"}
+
+
+def query() -> dict:
+    """Give the words, keys and values of the chapter, and the query that the figure starts with."""
+    names = ("words", "keys", "values", "something_with_size")
+    words, keys, values, start = play.literals(BY_HAND, *names)
+    corners = hull(values).tolist()
+    return {"words": words, "keys": keys, "values": values, "query": start, "hull": corners}
+
+
+def scores() -> dict:
+    """Give the chapter's words, keys, queries and code; first of all "it" asks "stream"."""
+    words, queries, keys = play.literals(BY_HAND, "words", "queries", "keys")
+    code = lines()
+    coloured = highlight("\n".join(code), PythonLexer(), HtmlFormatter(nowrap=True))
+    coloured = PLAIN.sub(r"\1", coloured).split("\n")
+    noted = dict(zip(found_in(code, tuple(NOTED)), NOTED.values(), strict=True))
+    return {
+        "words": words,
+        "queries": queries,
+        "keys": keys,
+        "entries": ["alive", "size"],
+        "start": [words.index("it"), words.index("stream")],
+        "code": coloured[: len(code)],
+        "noted": noted,
+        "lines": {"score": found_in(code, OF_A_SCORE), "row": found_in(code, OF_A_ROW)},
+    }
+
+
+def lines() -> list[str]:
+    """Give the two functions that the chapter has just compared, line by line."""
+    loops, matrices = (
+        play.source_of(BY_HAND, f"attention_by_{way}").split("\n") for way in ("loops", "matrices")
+    )
+    return [*loops, "", *matrices]
+
+
+def found_in(code: list[str], beginnings: tuple[str, ...]) -> list[int]:
+    """Give the first line with each beginning. Raises: ValueError where one is missing."""
+    stripped = [line.strip() for line in code]
+    places = []
+    for beginning in beginnings:
+        at = [n for n, line in enumerate(stripped) if line.startswith(beginning)]
+        if not at:
+            raise ValueError(f"no line of the chapter's attention begins with {beginning!r}")
+        places.append(at[0])
+    return places
+
+
+# --- chapter 07 -----------------------------------------------------------------------------------
+
+WINDOW, WIDTH, LAYERS = 7, 16, 4  # words in the window, numbers of each, layers with random tables
+
+
+def mask() -> dict:
+    """Give the chapter's words, and scores of them in a first layer with random tables."""
+    (sentence,) = play.literals("notebooks/07_heads_masks_positions", "sentence")
+    normal = torch.Generator().manual_seed(0)
+    x_TC = torch.randn(WINDOW, WIDTH, generator=normal, dtype=torch.float64)
+    tables = torch.randn(LAYERS, 3, WIDTH, WIDTH, generator=normal, dtype=torch.float64)
+    q_TC, k_TC, _ = x_TC @ (tables[0] / WIDTH**0.5)
+    scaled_TT = q_TC @ k_TC.T / WIDTH**0.5
+    return {"words": sentence.split()[: WINDOW + 1], "scaled": scaled_TT.tolist()}
+
+
+FIGURES = {
+    "plane": Figure(
+        title="Three measures in one plane",
+        note="Drag any tip. For the word that you took last the picture shows its angle to stream "
+        "(arc), its distance (dashed) and the shadow of stream on its line (grey).",
+        data=plane,
+    ),
+    "axes": Figure(
+        title="Which numbers make one result?",
+        note="Above you saw what each choice of axes does to the whole block; here follow a single "
+        "result back to the numbers that make it, written out below, and change any of them. Left, "
+        "the block that goes into a norm; right, what comes out. Choose a result on the right: the "
+        "numbers that share its mean and variance light up. Drag a number on the left sideways, or "
+        "choose it and move the slider: triangles mark the results that move. Guess first: can a "
+        "number of the other sentence move the result that you watch?",
+        data=axes,
+    ),
+    "query": Figure(
+        title="Drag the query: the four steps at once",
+        note="Drag the arrow by its tip (it is drawn at half its length), or use the sliders.",
+        data=query,
+    ),
+    "scores": Figure(
+        title="Where does a score come from?",
+        note="Point at a score, tap it, or walk with the arrow keys. A word at the left stands for "
+        "its whole row.",
+        data=scores,
+    ),
+    "mask": Figure(
+        title="Who may read whom, and which losses cheat?",
+        note="Each row is a word that reads: click cells, or drag over them, to allow or forbid it "
+        "a word. Numbers are weights of the first layer. The dashed cell of a row is what it has "
+        "to say; a ring is a word that it may not read and yet reaches; what comes later is "
+        "hatched. Let “fox” read “cross”: how many losses does this one cell spoil, in one layer "
+        "and in two?",
+        data=mask,
+    ),
+}

@@ -1,0 +1,246 @@
+"""The book's GPT in the page: the widget, and its weights as a script of 8-bit numbers.
+
+``{gpt}`` puts the widget into a page under ``book/``; chapters get it after a cell that their
+manifest names, so that a notebook needs no word about it. The weights are those of the checkpoint
+that chapter 12 opens. They are written at each build to ``_static/gpt-weights.js``, a script that
+gives base64 text to a global name: a page that is opened from a disk may load a script, but may not
+fetch a file. ``gpt.js`` is the model and ``gpt-page.js`` the widget; a page without the widget
+loads neither.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+from dataclasses import asdict
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+from content.chapters import cell_of, depend
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+from helpers.chapters import CHAPTERS
+from helpers.embeddings import quantised
+from helpers.generate import open_model
+from helpers.training import checkpoints
+
+DATA = Path(str(files("helpers"))) / "data"
+CHECKPOINT = DATA / "checkpoints" / "tales"
+ROUNDING = DATA / "results" / "gpt_rounding.json"
+BITS = 8
+READ = {  # what gpt.js can do; tied or not, with QK norm or without, and any size, it can as well
+    "norm": ("layer", "rms", "none"),
+    "placement": ("pre", "post"),
+    "positions": ("learned", "rope", "alibi", "none"),
+    "activation": ("gelu", "relu", "relu2", "none"),
+    "ngrams": (1,),
+}
+WHOSE = "Here answers the GPT that ships with the book and is taken apart in {chapter_12}"
+CHAPTER_12 = '<a href="../notebooks/12_inside_the_gpt.html">chapter 12</a>'
+
+
+# --- weights ------------------------------------------------------------------------------------
+
+
+def packed(model, vocab: tuple[str, ...]) -> dict:
+    """Give what gpt.js unpacks: config, vocab, where each tensor stands, and the bytes in base64.
+
+    All floats (vectors, and a scale for each row of a matrix) come first, little-endian and four
+    bytes each, then the codes of the matrices, a byte each. Raises ValueError for a GPT that
+    gpt.js cannot run.
+    """
+    for name, known in READ.items():
+        if (got := getattr(model.config, name)) not in known:
+            raise ValueError(
+                f"the page's GPT (book/_assets/gpt.js) knows {name} of {known}, the checkpoint in "
+                f"{CHECKPOINT.name} has {got!r}: ship another one, or teach gpt.js this"
+            )
+    floats, codes, tensors = [], [], []
+    for name, tensor in model.state_dict().items():
+        if tensor.ndim == 1:
+            floats.append(tensor.numpy())
+            tensors.append({"name": name, "rows": len(tensor)})
+        else:
+            whole, scales = quantised(tensor, BITS)
+            floats.append(scales.numpy()[:, 0])
+            codes.append(whole.numpy())
+            rows, columns = tensor.shape
+            tensors.append({"name": name, "rows": rows, "columns": columns})
+    at, at_code = 0, 4 * sum(part.size for part in floats)
+    for tensor in tensors:
+        tensor["floats"] = at
+        at += 4 * tensor["rows"]
+        if "columns" in tensor:
+            tensor["codes"] = at_code
+            at_code += tensor["rows"] * tensor["columns"]
+    data = b"".join(part.astype("<f4").tobytes() for part in floats)
+    data += b"".join(part.astype(np.int8).tobytes() for part in codes)
+    return {
+        "config": asdict(model.config),
+        "vocab": list(vocab),
+        "tensors": tensors,
+        "data": base64.b64encode(data).decode(),
+    }
+
+
+@cache
+def shipped() -> tuple[str, dict]:
+    """Give the script with the weights of the shipped GPT, and what the widget says of them."""
+    model, tokenizer = open_model(CHECKPOINT)
+    parts = packed(model, tokenizer.vocab)
+    script = f"globalThis.bookGPTWeights = {json.dumps(parts, ensure_ascii=True)};\n"
+    about = {
+        "layers": model.config.layers,
+        "heads": model.config.heads,
+        "context": model.config.context,
+        "characters": len(tokenizer),
+        "numbers": sum(parameter.numel() for parameter in model.parameters()),
+        "updates": checkpoints.load(CHECKPOINT).step,
+        "bytes": len(base64.b64decode(parts["data"])),
+        "letters": len(script),
+        "change": _change(),
+        "version": hashlib.sha256(script.encode()).hexdigest()[:8],
+    }
+    return script, about
+
+
+def _change() -> str:
+    """Give how far rounding takes the loss on the validation text, as the benchmark found it."""
+    stored = json.loads(ROUNDING.read_text("utf-8"))
+    (row,) = (row for row in stored["rows"] if row[0] == BITS)
+    return f"{abs(float(row[stored['columns'].index('change')])):.5f}"
+
+
+def write_weights(app) -> None:
+    if app.builder.format == "html":
+        target = Path(app.outdir, "_static", "gpt-weights.js")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        script = shipped()[0]
+        if not target.exists() or target.read_text("utf-8") != script:
+            target.write_text(script, "utf-8")
+
+
+# --- the widget ---------------------------------------------------------------------------------
+
+NUMBERS = (  # name, label, value, least, most, step
+    ("temperature", "temperature", 0.8, 0, 3, 0.05),
+    ("top-k", "top-k", None, 1, None, 1),
+    ("seed", "seed", 1, 0, 999_999, 1),
+    ("length", "length", 120, 1, 1000, 1),
+)
+
+
+def widget(env, prompt: str, number: int, whose: str = WHOSE) -> nodes.raw:
+    """Give the widget: words that hold without scripts, and controls that wait for them.
+
+    whose: what it says of the model. A page that has it is read again when the checkpoint changes.
+    """
+    depend(env, __file__, ROUNDING, *CHECKPOINT.rglob("*.*"))
+    return nodes.raw("", drawn(prompt, number, whose), format="html", gpt=True)
+
+
+def drawn(prompt: str, number: int, whose: str = WHOSE) -> str:
+    """Give the widget's HTML."""
+    about, ident = shipped()[1], f"gpt-{number}"
+    size, text = (f"{about[what] / 1e6:.2f} MB" for what in ("bytes", "letters"))
+    whose = whose.format(chapter_12=CHAPTER_12)
+    fields = "".join(
+        f'<label>{label} <input type="number" name="{name}" '
+        f'value="{about["characters"] if value is None else value}" min="{least}" '
+        f'max="{about["characters"] if most is None else most}" step="{step}" required></label>'
+        for name, label, value, least, most, step in NUMBERS
+    )
+    selects = "".join(
+        f'<label>{name} <select name="{name}">'
+        + "".join(f'<option value="{n}">{n + 1}</option>' for n in range(about[f"{name}s"]))
+        + "</select></label>"
+        for name in ("layer", "head")
+    )
+    return f"""
+<div class="gpt" id="{ident}" role="group" aria-labelledby="{ident}-title"
+ data-weights="gpt-weights.js?v={about["version"]}">
+<p class="gpt-title" id="{ident}-title">Let it write, in this page</p>
+<p>{whose}: {about["layers"]} layers of {about["heads"]} heads, {about["numbers"]:,} numbers,
+{about["updates"]:,} updates. For the page, each number of its tables is rounded to one of 255
+values, with a scale for each row: {size} in all, which come as {text} of text when you ask for
+them. The loss on the validation text differs by {about["change"]} nats
+(<a href="../book/results.html#gpt-rounding">measured</a>). What you type stays in this page.</p>
+<p class="gpt-scriptless">(This needs JavaScript, which does not run here.)</p>
+<p class="gpt-load" hidden><button type="button" name="load">Load the model ({text})</button></p>
+<p class="gpt-trouble" role="alert"></p>
+<p class="visually-hidden gpt-said" role="status"></p>
+<form class="gpt-live" hidden>
+<label class="gpt-prompt" for="{ident}-prompt">Your prompt</label>
+<textarea id="{ident}-prompt" name="prompt" rows="2" spellcheck="false" autocapitalize="off"
+ autocomplete="off">{html.escape(prompt)}</textarea>
+<div class="gpt-settings">{fields}</div>
+<p class="gpt-buttons"><button type="button" name="write">Write</button><button type="button"
+ name="stop" aria-disabled="true">Stop</button><button type="button"
+ name="one">One character</button><button type="button" name="anew">Back to the prompt</button></p>
+<div class="gpt-shown">
+<p class="gpt-caption">Underlined: written by the model. Pale: what it no longer reads; when its
+{about["context"]} places are full, it reads the last half of them afresh. Tinted: what the outlined
+character reads, in the head chosen below.</p>
+<div class="gpt-text" aria-hidden="true"></div>
+<p class="visually-hidden gpt-plain"></p>
+<div class="gpt-settings"><label class="gpt-place">character that reads
+<input type="range" name="place" min="0" max="0" value="0">
+<span class="gpt-at" aria-hidden="true"></span></label>{selects}</div>
+<p class="gpt-reads"></p>
+<div class="gpt-halves">
+<div><canvas role="img" width="300" height="300"></canvas>
+<details><summary>This character’s weights as a table</summary>
+<div class="gpt-weights" tabindex="0" role="region" aria-label="Weights"></div></details></div>
+<table class="gpt-next"><caption></caption><thead><tr><th scope="col">next</th>
+<th scope="col">probability</th></tr></thead><tbody></tbody></table>
+</div>
+</div>
+</form>
+</div>
+"""
+
+
+class Gpt(SphinxDirective):
+    """Put the widget here; the argument is the prompt that it starts with."""
+
+    optional_arguments = 1
+    final_argument_whitespace = True
+
+    def run(self) -> list[nodes.Node]:
+        """Give the widget."""
+        prompt = self.arguments[0] if self.arguments else "The "
+        number = self.env.new_serialno("gpt") + 1
+        return [widget(self.env, prompt, number)]
+
+
+def put_into_chapter(app, doctree) -> None:
+    """Put the widget behind the cell that the chapter's manifest names."""
+    for chapter in CHAPTERS:
+        if chapter.docname == app.env.docname:
+            depend(app.env, chapter.folder / "chapter.toml")
+            for here in chapter.widgets:
+                if here["figure"] == "gpt":
+                    cell = cell_of(app, doctree, here["after"])
+                    drawn = widget(app.env, here["prompt"], 1, here.get("says", WHOSE))
+                    cell.parent.insert(cell.parent.index(cell) + 1, drawn)
+
+
+def bring_scripts(app, pagename, templatename, context, doctree) -> None:
+    """Let a page that has the widget load its scripts and its style, and no other page."""
+    if doctree is None or not any(node.get("gpt") for node in doctree.findall(nodes.raw)):
+        return
+    app.add_css_file("gpt.css")
+    for script in ("gpt.js", "gpt-page.js"):
+        app.add_js_file(script, loading_method="defer")
+
+
+def setup(app) -> None:
+    app.add_directive("gpt", Gpt)
+    app.connect("builder-inited", write_weights)
+    app.connect("doctree-read", put_into_chapter, priority=300)
+    app.connect("html-page-context", bring_scripts)
