@@ -1,11 +1,10 @@
-"""What `make test` runs after the book is built: every cell, then every test.
+"""What `make check` and `make test` run.
 
-    python tests/run.py [arguments for pytest, such as -k attention, for the tests alone]
+    python tests/run.py check   style, types, layers, helpers, chapters, prose: before each commit
+    python tests/run.py         all of that, then every cell, the site and the homework
+    python tests/run.py -k …    the tests alone, with these arguments for pytest
 
-First nbval runs the notebooks and compares each cell's output with the stored one. Then come the
-tests: those of homework and of the site, and all others. With the others the coverage of helpers is
-measured, which slows them down, unless there are arguments. Each is run even if one before it
-fails. The mutations, which test the tests, are left to `make mutations`.
+Each part is run even if one before it fails; a last line says how each ended and how long it took.
 """
 
 import os
@@ -16,27 +15,28 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-LEAST_COVERED = "95"
 NOTHING_CHOSEN = 5  # pytest's status
-PYTEST = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-n", "2"]
-CELLS = [
-    *PYTEST, "--dist", "loadscope", "-q", "--nbval", "notebooks", "--nbval-current-env",
-    "--nbval-sanitize-with", "tests/nbval_sanitize.cfg", "--nbval-cell-timeout", "600",
-    "-p", "tests.count_cells",
+PYTHON = [sys.executable, "-m"]
+PYTEST = [*PYTHON, "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "--dist", "loadfile",
+          "--no-loadscope-reorder"]  # fmt: skip
+NEAR = ["tests/core", "tests/chapters", "tests/test_repository.py"]
+LONGEST_FIRST = [  # or one worker waits for the other at the end
+    "tests/homework/test_submissions.py", "tests/site/test_pages.py",
+    "tests/homework/test_walkthrough.py", "tests/homework", "tests/site",
 ]  # fmt: skip
-TESTS = [
-    *PYTEST, "--dist", "loadfile", "--no-loadscope-reorder", "-q", "--durations=40",
-    "--durations-min=5",
-]  # fmt: skip
-LONG = ("submissions", "grading", "grade", "walkthrough", "site")  # first, or one worker waits
-HOMEWORK = {path.stem.removeprefix("test_homework_"): f"tests/{path.name}"
-            for path in sorted(ROOT.glob("tests/test_homework_*.py"))}  # fmt: skip
-AROUND = [*dict.fromkeys([*(HOMEWORK[name] for name in LONG), *HOMEWORK.values()]), "tests/site"]
-OTHERS = [
-    "tests", "--ignore=tests/test_mutations.py", "--ignore-glob=*/test_homework*",
-    "--ignore=tests/site", "--cov=helpers", "--cov-report=term:skip-covered",
-    f"--cov-fail-under={LEAST_COVERED}",
-]  # fmt: skip
+
+STYLE = [
+    ("style", [*PYTHON, "ruff", "check"]),
+    ("format", [*PYTHON, "ruff", "format", "--check"]),
+    ("types", [*PYTHON, "mypy"]),
+]
+NEAR_ALL = ("helpers and chapters", [*PYTEST, *NEAR])
+QUICK = ("helpers and chapters", [*PYTEST, *NEAR, "-m", "not slow"])
+CELLS = ("cells of the notebooks", [
+    *PYTEST, "--nbval", "notebooks", "--nbval-current-env", "--nbval-sanitize-with",
+    "tests/nbval_sanitize.cfg", "--nbval-cell-timeout", "600", "-p", "tests.count_cells",
+])  # fmt: skip
+AROUND = ("homework and site", [*PYTEST, *LONGEST_FIRST, "--durations=20", "--durations-min=5"])
 
 
 def get_browser() -> None:
@@ -44,15 +44,19 @@ def get_browser() -> None:
     names = (os.environ.get("CHROMIUM", ""), "chromium-headless-shell", "chromium",
              "chromium-browser", "google-chrome")  # fmt: skip
     if not any(shutil.which(name) for name in names if name):
-        get = [sys.executable, "-m", "playwright", "install", "chromium"]
-        done = subprocess.run(get, capture_output=True, text=True)
-        if done.returncode:
+        get = [*PYTHON, "playwright", "install", "chromium"]
+        if subprocess.run(get, capture_output=True, text=True).returncode:
             print("No Chromium, and none could be fetched: tests of the site in a browser are "
                   "left out (on CI they fail).", flush=True)  # fmt: skip
 
 
-def run(what: str, command: list[str], **environment: str) -> tuple[int, str]:
-    """Run one of them, showing its output; gives its status and a line that says how it ended."""
+def run(what: str, command: list[str]) -> tuple[int, str]:
+    """Run one part, showing its output; gives its status and a line that says how it ended."""
+    environment = {
+        "OMP_NUM_THREADS": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1", "PYTHONUTF8": "1",
+    }  # fmt: skip
+    if "--nbval" in command:
+        environment["BOOK_STATIC"] = "1"
     began, last = time.monotonic(), ""
     process = subprocess.Popen(
         command, cwd=ROOT, env={**os.environ, **environment}, stdout=subprocess.PIPE,
@@ -62,29 +66,27 @@ def run(what: str, command: list[str], **environment: str) -> tuple[int, str]:
         print(line, end="", flush=True)
         last = line.strip().strip("=").strip() or last
     status = process.wait()
-    seconds = time.monotonic() - began
     ended = {0: "ok    ", NOTHING_CHOSEN: "none  "}.get(status, "FAILED")
-    return status, f"{ended} {what}: {last} ({seconds:.0f} s)"
+    return status, f"{ended} {what}: {last} ({time.monotonic() - began:.0f} s)"
 
 
 def main(arguments: list[str]) -> int:
-    """Run all; the exit status is 1 unless each passed, and some test was run."""
+    """Run what is asked for; the exit status is 1 unless each part passed."""
     sys.stdout.reconfigure(errors="replace")  # a Windows console lacks signs that test ids hold
-    get_browser()
-    one_thread = {
-        "OMP_NUM_THREADS": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1", "PYTHONUTF8": "1",
-    }  # fmt: skip
-    chosen = [*arguments, "--no-cov"] if arguments else []
-    ended = [
-        run("cells of the notebooks", CELLS, BOOK_STATIC="1", **one_thread),
-        run("tests of homework and site", [*TESTS, *AROUND, *chosen], **one_thread),
-        run("all other tests", [*TESTS, *OTHERS, *chosen], **one_thread),
-    ]
+    if arguments == ["check"]:
+        parts = [*STYLE, QUICK]
+    elif arguments:
+        get_browser()
+        parts = [(what, [*command, *arguments]) for what, command in (NEAR_ALL, AROUND)]
+    else:
+        get_browser()
+        parts = [*STYLE, NEAR_ALL, CELLS, AROUND]
+    ended = [run(*part) for part in parts]
     print("\n" + "\n".join(line for _, line in ended), flush=True)
-    cells, *tests = (status for status, _ in ended)
-    if chosen and 0 in tests:  # what was chosen may stand in one of the two alone
-        tests = [status for status in tests if status != NOTHING_CHOSEN]
-    return int(any([cells, *tests]))
+    statuses = [status for status, _ in ended]
+    if arguments and 0 in statuses:  # what was chosen may stand in one of the parts alone
+        statuses = [status for status in statuses if status != NOTHING_CHOSEN]
+    return int(any(statuses))
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""Near misses that people write, a module of MUTATIONS a subject: tests/test_mutations.py."""
+"""Near misses planted in helpers, to see that a test finds each: `make mutations`."""

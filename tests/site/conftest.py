@@ -8,16 +8,16 @@ or `make book` by hand.
 import functools
 import http.server
 import os
-import shutil
 import sys
 import threading
 from pathlib import Path
 
 import pytest
 
+from book.paper.__main__ import FLAGS, chromium_path
+
 HTML = Path(__file__).parents[2] / "_build" / "html"
-sys.path.append(str(HTML.parents[1] / "book" / "_ext"))  # the figures of book_play, to compare with
-FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking"]
+sys.path.append(str(HTML.parents[1] / "book" / "_ext"))  # tests import what makes the pages
 
 
 def site_pages() -> list[str]:
@@ -54,15 +54,6 @@ def site_url(html_root):
     server.shutdown()
 
 
-def chromium_path(playwright) -> str | None:
-    """Find a Chromium: the one that is named, the system's, or playwright's own."""
-    candidates = [os.environ.get("CHROMIUM", ""), "chromium-headless-shell", "chromium",
-                  "chromium-browser", "google-chrome"]  # fmt: skip
-    found = [path for path in map(shutil.which, filter(None, candidates)) if path]
-    own = playwright.chromium.executable_path
-    return (found + [own] * Path(own).exists() + [None])[0]
-
-
 @pytest.fixture(scope="session")
 def browser():
     """Start one Chromium for all tests; without one they are left out, on CI they fail."""
@@ -88,34 +79,38 @@ def page(browser):
     context.close()
 
 
+@pytest.fixture(scope="session")
+def watched():
+    """Return a function that gives a growing list of what goes wrong on a page from now on.
+
+    What begins with one of the places may be asked for, and nothing else.
+    """
+
+    def watch(page, *places: str) -> list[str]:
+        problems = []
+        here = (*places, "data:", "blob:")
+
+        def note(kind: str, found) -> None:
+            problems.append(f"{kind}: {found}")
+
+        page.on("pageerror", lambda error: note("error", error))
+        page.on("requestfailed", lambda request: note("failed", request.url))
+        page.on("console", lambda said: said.type == "error" and note("console", said.text))
+        page.on("response", lambda answer: answer.status >= 400 and note("missing", answer.url))
+        page.on("request", lambda asked: asked.url.startswith(here) or note("left", asked.url))
+        return problems
+
+    return watch
+
+
 @pytest.fixture
-def visit(page, site_url):
+def visit(page, site_url, watched):
     """Return a function that opens a page and gives a growing list of what went wrong on it."""
 
     def go(path: str) -> list[str]:
-        problems = []
-        page.on("pageerror", lambda error: problems.append(f"error: {error}"))
-        page.on(
-            "console",
-            lambda message: (
-                problems.append(f"console: {message.text}") if message.type == "error" else None
-            ),
-        )
-        page.on("requestfailed", lambda request: problems.append(f"failed: {request.url}"))
-        page.on(
-            "response",
-            lambda answer: (
-                problems.append(f"{answer.status}: {answer.url}") if answer.status >= 400 else None
-            ),
-        )
-        page.on("request", lambda request: problems.extend(_elsewhere(request.url, site_url)))
+        problems = watched(page, f"{site_url}/")
         page.goto(f"{site_url}/{path}", wait_until="load")
         page.evaluate("() => document.fonts.ready.then(() => null)")
         return problems
 
     return go
-
-
-def _elsewhere(url: str, site_url: str) -> list[str]:
-    here = url.startswith((f"{site_url}/", "data:", "blob:"))
-    return [] if here else [f"third party: {url}"]

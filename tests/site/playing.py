@@ -1,23 +1,137 @@
-"""What the tests of the figures that a reader moves (book/_ext/book_play.py) have in common."""
+"""What the tests of the figures that a reader moves (book/_ext/play/) have in common.
+
+What a figure computes is tested without a page, in Node (`computed`); what it shows, on a page that
+a module opens once and in which each test finds the figure as it opens (`fixtures`).
+"""
 
 import re
-from pathlib import Path
 
 import numpy as np
-from bs4 import BeautifulSoup, Tag
-from chapters import ROOT
+import play
+import pytest
+from bs4 import BeautifulSoup
+from looks import swipe
+from play import pages
+from support import ROOT
 
-NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?")
-BY_SCRIPT = re.compile("tabindex|role|aria-.*|data-live")  # what only a figure that moves has
+from helpers import worked
+from helpers.chapters import CHAPTERS
+
+FIGURES = {name: f"{c.docname}.html" for c in CHAPTERS for _, name in pages.places(c.docname)}
+DESK = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"}
+WIDE = """() => [document.documentElement.scrollWidth,
+    [...document.querySelectorAll("figure.play *, .gpt *")].filter(e => e.checkVisibility()
+        && !e.closest(".visually-hidden") && e.getBoundingClientRect().right > innerWidth + 1)
+        .map(e => e.outerHTML.slice(0, 80))]"""
+PHONE = {"viewport": {"width": 390, "height": 740}, "has_touch": True}
 
 
-def opened(page, address: str, name: str, nth: int = 0):
+# --- what is computed -----------------------------------------------------------------------------
+
+
+def computed(name: str, function: str, states: list, change: tuple[str, str] = ("", "")) -> list:
+    """What one of a figure's pure functions gives for each list of arguments.
+
+    change: a piece of the figure's script, and what stands there in its place.
+    """
+    script = (ROOT / "book" / "_assets" / f"play-{name}.js").read_text("utf-8")
+    assert not change[0] or script.count(change[0]) >= 1, f"{name} does not hold {change[0]!r}"
+    call = f"states => states.map(s => Play.compute.{name}.{function}(...s))"
+    return play.evaluated(name, call, states, change=change)
+
+
+def points(seed: int, count: int, reach: float, width: int = 2) -> np.ndarray:
+    """Random points, a row each, that are the same on every run."""
+    return np.random.default_rng(seed).uniform(-reach, reach, (count, width))
+
+
+# --- what should be written -----------------------------------------------------------------------
+
+
+def signed(text: str) -> str:
+    """A number in Python's notation with a true minus sign, and none before a zero."""
+    return text.replace("-", "−") if text.strip("-0.") else text.lstrip("-")
+
+
+def fixed(value: float, digits: int = 2) -> str:
+    return signed(f"{float(value):.{digits}f}")
+
+
+def number(value: float, digits: int = 3) -> str:
+    return signed(worked.number(value, digits))
+
+
+def factor(value: float) -> str:
+    return f"({number(value)})" if number(value).startswith("−") else number(value)
+
+
+def product(left, right) -> str:
+    return " + ".join(f"{factor(a)} · {factor(b)}" for a, b in zip(left, right, strict=True))
+
+
+def listed(words) -> str:
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
+def quoted(words) -> str:
+    return listed([f"“{word}”" for word in words])
+
+
+def many(n: int, word: str) -> str:
+    return f"{n} {word}{'' if n == 1 else 's'}"
+
+
+# --- on the page ----------------------------------------------------------------------------------
+
+
+def opened(page, address: str, name: str):
     """Open a page and give its figure of a name, once its script has brought it to life."""
     page.goto(address)
-    figure = page.locator(f'figure.play[data-play="{name}"]').nth(nth)
+    return shown(page, name)
+
+
+def shown(page, name: str):
+    """Give the figure of a name in an open page, once it lives."""
+    figure = page.locator(f'figure.play[data-play="{name}"]')
     figure.and_(page.locator("[data-live]")).wait_for(state="attached")
     figure.scroll_into_view_if_needed()
     return figure
+
+
+def fixtures(name: str):
+    """Give three fixtures: an open page, its figure as it opens, and the figure on a telephone."""
+
+    @pytest.fixture(scope="module")
+    def opened_once(browser, site_url):
+        context = browser.new_context(**DESK)
+        page = context.new_page()
+        opened(page, f"{site_url}/{FIGURES[name]}", name)
+        yield page
+        context.close()
+
+    @pytest.fixture
+    def figure(opened_once, html_root):
+        page, still = opened_once, still_of(html_root, name)
+        page.mouse.move(0, 0)
+        page.locator(f'figure.play[data-play="{name}"]').evaluate(
+            "(figure, html) => (figure.outerHTML = html)", still
+        )
+        page.add_script_tag(path=html_root / "_static" / f"play-{name}.js")
+        return shown(page, name)
+
+    @pytest.fixture
+    def on_phone(browser, site_url):
+        context = browser.new_context(**PHONE)
+        yield opened(context.new_page(), f"{site_url}/{FIGURES[name]}", name)
+        context.close()
+
+    return opened_once, figure, on_phone
+
+
+def still_of(html_root, name: str) -> str:
+    """A page's figure as the build has drawn it."""
+    soup = BeautifulSoup((html_root / FIGURES[name]).read_text("utf-8"), "html.parser")
+    return str(soup.select_one(f'figure.play[data-play="{name}"]'))
 
 
 def show_in(page, width: int, scheme: str) -> None:
@@ -27,19 +141,21 @@ def show_in(page, width: int, scheme: str) -> None:
     page.wait_for_function("is => document.documentElement.dataset.theme === is", arg=scheme)
 
 
-def computed(page, name: str, function: str, states: list[list]) -> list:
-    """What one of a figure's pure functions gives for each list of arguments."""
-    call = "([name, function_, states]) => states.map(s => Play.compute[name][function_](...s))"
-    return page.evaluate(call, [name, function, states])
-
-
 def sentence(figure) -> str:
     return figure.locator(".play-says").inner_text()
 
 
+def press(figure, name: str) -> None:
+    figure.get_by_role("button", name=name, exact=True).click()
+
+
+def check(figure, name: str) -> None:
+    figure.get_by_role("radio", name=name).check()
+
+
 def read(words: str) -> list[float]:
     """The numbers in a text that has true minus signs."""
-    return [float(found.replace("−", "-")) for found in re.findall(r"−?\d+(?:\.\d+)?", words)]
+    return [float(found.replace("−", "-")) for found in re.findall(r"[−-]?\d+(?:\.\d+)?", words)]
 
 
 def rows(figure, selector: str = ".play-stage table") -> list[list[str]]:
@@ -49,82 +165,21 @@ def rows(figure, selector: str = ".play-stage table") -> list[list[str]]:
     )
 
 
-def parts(html: str) -> list[tuple[str, dict[str, str], str]]:
-    """All that is seen of a figure, controls left out: name, attributes and own words of each."""
-    figure = BeautifulSoup(html, "html.parser").select_one("figure.play")
-    for unseen in figure.select(".play-controls, .play-said, noscript, script"):
-        unseen.decompose()
-    return [(tag.name, _attributes(tag), _own_words(tag)) for tag in figure.select("*")]
-
-
-def _attributes(tag: Tag) -> dict[str, str]:
-    written = {name: " ".join(v) if isinstance(v, list) else v for name, v in tag.attrs.items()}
-    return {name: value.strip() for name, value in written.items() if not BY_SCRIPT.fullmatch(name)}
-
-
-def _own_words(tag: Tag) -> str:
-    return " ".join("".join(tag.find_all(string=True, recursive=False)).split())
-
-
-def differences(still: str, live: str, allowed: float = 0.011) -> list[str]:
-    """Where two states of a figure differ; numbers in attributes may by so much."""
-    first, second = parts(still), parts(live)
-    found = [] if len(first) == len(second) else [f"{len(first)} elements, then {len(second)}"]
-    for (kind, was, said), (now_kind, now, says) in zip(first, second, strict=False):
-        if (kind, said) != (now_kind, says):
-            found.append(f"<{kind}> {said!r}, then <{now_kind}> {says!r}")
-        for name in sorted(was.keys() | now.keys()):
-            if not _alike(was.get(name), now.get(name), allowed):
-                found.append(f"<{kind}> {name}: {was.get(name)!r}, then {now.get(name)!r}")
-    return found
-
-
-def _alike(was: str | None, now: str | None, allowed: float) -> bool:
-    if was is None or now is None or NUMBER.sub("#", was) != NUMBER.sub("#", now):
-        return was == now
-    pairs = zip(NUMBER.findall(was), NUMBER.findall(now), strict=True)
-    return all(abs(float(a) - float(b)) <= allowed for a, b in pairs)
-
-
-def still_of(html_root: Path, where: str, name: str) -> str:
-    """A page's figure as Python has drawn it."""
-    soup = BeautifulSoup((html_root / where).read_text("utf-8"), "html.parser")
-    return str(soup.select_one(f'figure.play[data-play="{name}"]'))
-
-
-def drag(page, handle, across: float, up: float) -> None:
+def drag(handle, across: float, up: float) -> None:
     """Drag a handle by the mouse, by so many pixels."""
-    box = handle.locator(".reach").bounding_box()
+    box, mouse = handle.locator(".reach").bounding_box(), handle.page.mouse
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    page.mouse.move(x, y)
-    page.mouse.down()
-    page.mouse.move(x + across / 2, y - up / 2)
-    page.mouse.move(x + across, y - up)
-    page.mouse.up()
+    mouse.move(x, y)
+    mouse.down()
+    mouse.move(x + across / 2, y - up / 2)
+    mouse.move(x + across, y - up)
+    mouse.up()
 
 
-def swipe(page, handle, across: float, up: float) -> None:
-    """Drag a handle by a finger, by so many pixels."""
-    box = handle.locator(".reach").bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    hand = page.context.new_cdp_session(page)
-    for kind, share in (("touchStart", 0), ("touchMove", 0.5), ("touchMove", 1), ("touchEnd", 1)):
-        finger = {"x": x + across * share, "y": y - up * share}
-        points = [] if kind == "touchEnd" else [finger]
-        hand.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-
-
-def points(seed: int, count: int, reach: float, width: int = 2) -> np.ndarray:
-    """Random points, a row each, that are the same on every run."""
-    return np.random.default_rng(seed).uniform(-reach, reach, (count, width))
-
-
-def load(page, name: str = "", change: tuple[str, str] = ("", "")) -> None:
-    """Load a figure's script into an empty page, with one piece of it replaced by another."""
-    page.set_content("<!doctype html><title>no figure</title>")
-    for part in ("play.js", f"play-{name}.js") if name else ("play.js",):
-        script = (ROOT / "book" / "_assets" / part).read_text("utf-8")
-        if change[0] and part != "play.js":
-            assert script.count(change[0]) >= 1, f"{part} does not hold {change[0]!r}"
-            script = script.replace(*change)
-        page.add_script_tag(content=script)
+def drag_by_finger(handle, across: float, up: float) -> None:
+    """Drag a handle by a finger, by so many pixels; the page must not scroll."""
+    start, page = handle.locator(".reach"), handle.page
+    start.evaluate("start => start.scrollIntoView({ block: 'center', behavior: 'instant' })")
+    scrolled = page.evaluate("scrollY")
+    swipe(page, start, across, up)
+    assert page.evaluate("scrollY") == scrolled

@@ -2,21 +2,16 @@
 
 import json
 import re
-import sys
+import struct
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from docutils import nodes
 
+from helpers.chapters import BY_NUMBER, CHAPTERS
+
 ROOT = Path(__file__).parents[2]
-EXTENSIONS = ROOT / "book" / "_ext"
-STORED = sorted((ROOT / "helpers" / "data" / "results").glob("*.json"))
-
-
-@pytest.fixture(autouse=True)
-def extensions_on_the_path(monkeypatch):
-    monkeypatch.setattr(sys, "path", [*sys.path, str(EXTENSIONS)])
 
 
 @pytest.mark.parametrize(
@@ -31,7 +26,7 @@ def extensions_on_the_path(monkeypatch):
     ],
 )
 def test_callout_is_known_by_its_first_words(words, kind):
-    from book_callouts import kind_of
+    from theme.callouts import kind_of
 
     bold = nodes.strong("", words)
     quote = nodes.block_quote("", nodes.paragraph("", "", nodes.Text(""), bold, nodes.Text("…")))
@@ -39,7 +34,7 @@ def test_callout_is_known_by_its_first_words(words, kind):
 
 
 def test_plain_quotation_is_no_callout():
-    from book_callouts import kind_of
+    from theme.callouts import kind_of
 
     quote = nodes.block_quote("", nodes.paragraph("", "", nodes.Text("Predict. Not bold.")))
     assert kind_of(quote) is None
@@ -48,13 +43,13 @@ def test_plain_quotation_is_no_callout():
 
 @pytest.mark.parametrize("alt", [None, "", "  ", "plot.svg", "3f2a" * 8 + ".png", "data:image/png"])
 def test_poor_alt_text_is_refused(alt):
-    from book_images import complaint
+    from theme.images import complaint
 
     assert complaint(alt)
 
 
 def test_good_alt_text_passes():
-    from book_images import complaint
+    from theme.images import complaint
 
     assert complaint("Three bars; the second is the longest.") is None
 
@@ -70,7 +65,7 @@ def test_good_alt_text_passes():
     ],
 )
 def test_size_of_svg(tmp_path, head, size):
-    from book_images import size_of
+    from passes.images import size_of
 
     file = tmp_path / "picture.svg"
     file.write_text(head, "utf-8")
@@ -88,7 +83,7 @@ def test_size_of_svg(tmp_path, head, size):
     ],
 )
 def test_glossary_finds_plurals_and_nothing_else(term, found, not_found):
-    from book_glossary import pattern_of
+    from content.glossary import pattern_of
 
     pattern = re.compile(rf"(?<![\w-]){pattern_of(term)}(?![\w-])", re.IGNORECASE)
     assert all(pattern.search(text) for text in found)
@@ -96,15 +91,15 @@ def test_glossary_finds_plurals_and_nothing_else(term, found, not_found):
 
 
 def test_word_with_an_everyday_meaning_needs_company():
-    from book_glossary import allowed
+    from content.glossary import allowed
 
     assert allowed("value", "Each token has a key and a value.")
     assert not allowed("value", "The right value is computed.")
 
 
 def test_a_cell_that_a_page_does_not_show_is_named():
-    from book_chapters import cell_of
-    from book_opengraph import figure_of
+    from content.cards import figure_of
+    from content.chapters import cell_of
 
     stem = "05_attention_by_hand"
     file = ROOT / "notebooks" / f"{stem}.ipynb"
@@ -117,13 +112,13 @@ def test_a_cell_that_a_page_does_not_show_is_named():
     for ident in ("nowhere", "code-005"):
         with pytest.raises(ValueError, match=f"{stem}.*'{ident}', it shows 0"):
             cell_of(SimpleNamespace(env=env), page, ident)
-    assert figure_of(ROOT, stem, "code-026")[0].startswith("<svg")
+    assert figure_of(BY_NUMBER[5], "code-026")[0].startswith("<svg")
     with pytest.raises(ValueError, match=f"{stem}.*'nowhere', it has 0"):
-        figure_of(ROOT, stem, "nowhere")
+        figure_of(BY_NUMBER[5], "nowhere")
 
 
 def test_stamp_says_when_where_and_with_what():
-    from book_stamp import sentence
+    from content.stamp import sentence
 
     stamp = {
         "computed": "2026-01-31",
@@ -139,7 +134,7 @@ def test_stamp_says_when_where_and_with_what():
 
 
 def test_stamp_says_how_much_is_checked():
-    from book_stamp import checks, sentence
+    from content.stamp import checks, sentence
 
     stamp = {"computed": "2026-01-31", "cells": 9, "outputs": 5, "compared": 4, "assertions": 3}
     assert sentence(stamp).endswith(f"2026-01-31. {checks(stamp)}")
@@ -151,14 +146,13 @@ def test_stamp_says_how_much_is_checked():
 
 
 def test_status_sums_up_the_stamps():
-    import book_status as status
-    from book_chapters import CHAPTERS
+    from content import status
 
     counts = {"cells": 9, "outputs": 5, "compared": 4, "assertions": 3, "seconds": 2}
     made = {"device": "CPU", "versions": {"torch": "2.13.0"}, **counts}
     one, two = CHAPTERS[0].stem, CHAPTERS[1].stem
     stamps = {one: {"computed": "2026-01-02", **made}, two: {"computed": "2026-01-01", **made}}
-    rows = status.table(stamps).splitlines()
+    rows = status.by_chapter(stamps).splitlines()
     assert rows[2].endswith("| 2026-01-02 | CPU | 9 | 5 | 4 | 3 | 2 |")
     assert rows[-1] == "| **All** | 2026-01-01 to 2026-01-02 | CPU | 18 | 10 | 8 | 6 | 4 |"
     assert status.software(stamps) == "All were computed with torch 2.13.0."
@@ -178,7 +172,7 @@ def test_status_page_shows_every_stamp(html_root):
 
 
 def test_every_chapter_has_its_stamp(html_root):
-    from book_stamp import sentence
+    from content.stamp import sentence
 
     for stem, stamp in json.loads((ROOT / "book" / "outputs.json").read_text("utf-8")).items():
         text = (html_root / "notebooks" / f"{stem}.html").read_text("utf-8")
@@ -186,7 +180,7 @@ def test_every_chapter_has_its_stamp(html_root):
 
 
 def test_only_pages_with_a_new_stamp_are_written_again():
-    from book_stamp import changed_pages
+    from content.stamp import changed_pages
 
     env = SimpleNamespace(found_docs={"book/index", "notebooks/a", "notebooks/b"})
     app = SimpleNamespace(book_stamps={"a": {"computed": "1"}, "b": {"computed": "1"}})
@@ -208,16 +202,15 @@ def runs(*ends):
 
 
 def test_plain_table_of_results():
-    import book_results as results
+    from content import results
 
     table = {**MADE, "claim": "It is faster.", "columns": ["a", "b"], "rows": [["x|y", 1.23456]]}
     assert results.parts_of(table) == {"": table}
-    assert results.what_it_is(table, Path()) == "It is faster."
-    assert results.what_it_is({**table, "claim": "It is faster"}, Path()) == "It is faster."
-    assert results.name_of("gpt_ablations") == "GPT ablations"
-    assert results.name_of("gpt_ablations", 11) == "Chapter 11: GPT ablations"
-    assert results.chapter_of("residual_training", ROOT) == 8  # chapters 11 and 12 read it too
-    assert results.chapter_of("lighthouse", ROOT) is None
+    for claim in ("It is faster.", "It is faster"):
+        told = results.what_it_is(Path("a.json"), {**table, "claim": claim}, Path())
+        assert told == "It is faster."
+    assert results.title_of("gpt_ablations") == "GPT ablations"
+    assert results.title_of("11_small_gpt") == "Chapter 11: A small GPT, trained"
     markdown, rows, _ = results.table_and_words(table)
     assert (markdown, rows) == ("| a | b |\n| --- | --- |\n| x\\|y | 1.23 |", 1)
     assert results.provenance(table) == (
@@ -226,7 +219,7 @@ def test_plain_table_of_results():
 
 
 def test_parts_of_results_are_pivoted_and_averaged():
-    import book_results as results
+    from content import results
 
     settings = [
         {"steps": 9, "D": 4, "by": "1", "runs": runs(1.0, 2.0)},
@@ -248,42 +241,74 @@ def test_parts_of_results_are_pivoted_and_averaged():
     assert results.table_and_words(stored["two"]) == ("", 0, "")
 
 
-@pytest.mark.parametrize("file", STORED, ids=lambda file: file.stem)
-def test_stored_results_say_where_they_come_from(file):
-    import book_results as results
+def test_stored_results_say_where_they_come_from_and_are_on_the_page(html_root):
+    from content import results
 
-    stored = json.loads(file.read_text("utf-8"))
-    assert results.parts_of(stored)
-    assert results.what_it_is(stored, ROOT)
-    for part in results.parts_of(stored).values():
-        assert set(part) >= {"script", "date", "device", "versions", "seeds"}
-        assert (ROOT / part["script"]).is_file()
-        assert results.table_and_words(part)[0]
+    page = (html_root / "book" / "results.html").read_text("utf-8")
+    assert "Not measured yet" not in page
+    for file in sorted((ROOT / "helpers" / "data" / "results").glob("*.json")):
+        stored = json.loads(file.read_text("utf-8"))
+        assert results.parts_of(stored), file.name
+        for part in results.parts_of(stored).values():
+            assert set(part) >= {"script", "date", "device", "versions", "seeds"}, file.name
+            assert (ROOT / part["script"].split()[0]).is_file(), file.name
+            assert results.table_and_words(part)[0], file.name
+        assert f'id="{nodes.make_id(file.stem)}"' in page, file.name
 
 
-@pytest.mark.parametrize("file", STORED, ids=lambda file: file.stem)
-def test_stored_results_are_on_the_page(html_root, file):
-    text = (html_root / "book" / "results.html").read_text("utf-8")
-    assert f'id="{nodes.make_id(file.stem)}"' in text
-    assert "Not measured yet" not in text
+def test_results_say_what_they_are(tmp_path):
+    from content import results
+
+    for chapter in CHAPTERS:
+        source = chapter.folder / "measure.py"
+        file, part = Path(f"{chapter.stem}.json"), {"a": {**MADE, "settings": []}}
+        assert results.sources_of(file, part, ROOT) == [source]
+        assert bool(results.what_it_is(file, part, ROOT)) == source.is_file()
+    (tmp_path / "benchmarks").mkdir()
+    (tmp_path / MADE["script"]).write_text('"""Ratios of\ntwo.\n\nMore."""', "utf-8")
+    assert results.what_it_is(Path("ratios.json"), MADE, tmp_path) == "Ratios of two."
 
 
 # --- the built pages ----------------------------------------------------------------------------
-
-
-def test_terms_are_linked_once_a_page(html_root, path):
-    text = (html_root / path).read_text("utf-8")
-    terms = re.findall(r'<a class="gloss[^>]*?href="[^"]*#(term-[\w-]+)"', text)
-    assert len(terms) == len(set(terms))
-
-
-def test_callouts_are_dressed(html_root, path):
-    text = (html_root / path).read_text("utf-8")
-    plain = r"<blockquote>\s*<div><p><strong>(Predict|Spot the error|Exercise|Deeper)"
-    assert not re.search(plain, text)
 
 
 def test_corrections_page_hides_where_claims_were_met(html_root):
     text = (html_root / "book" / "corrections.html").read_text("utf-8")
     assert 'class="correction' in text
     assert not re.search(r"\blines? \d+|document\s*0", text, re.IGNORECASE)
+
+
+# --- cards ----------------------------------------------------------------------------------------
+
+
+def test_addresses_are_whole_once_the_book_has_a_home():
+    from content import cards
+
+    page = "notebooks/05_attention_by_hand"
+
+    def tags(base: str, drawn: dict) -> dict[str, str]:
+        config = SimpleNamespace(html_baseurl=base, root_doc="book/index", project="Book")
+        builder = SimpleNamespace(get_target_uri=lambda name: f"{name}.html")
+        app = SimpleNamespace(config=config, builder=builder, book_cards=drawn)
+        return cards.tags(app, page, "A", "Words.")
+
+    assert tags("", {})["og:title"] == "Attention worked by hand"
+    assert not {"og:url", "og:image"} & set(tags("", {}))
+    for base in ("https://book.example/text", "https://book.example/text/"):
+        known = tags(base, {"05_attention_by_hand": ("", "", "", "Words for it.")})
+        assert known["og:url"] == f"https://book.example/text/{page}.html"
+        assert known["og:image"] == "https://book.example/text/_static/og/05_attention_by_hand.png"
+        assert known["og:image:alt"] == "Words for it."
+        assert "og:image" not in tags(base, {})  # there was no browser
+
+
+def test_each_chapter_has_a_card_with_its_figure(browser):
+    from content import cards
+
+    found = cards.cards("Book")
+    assert set(found) == {chapter.stem for chapter in CHAPTERS} | {"book"}
+    assert all("<svg" in svg and alt for _, _, svg, alt in found.values())
+    title, line, svg, _ = found["05_attention_by_hand"]
+    drawn = [cards.draw(browser, "Book", title, line, one) for one in (svg, "<svg></svg>")]
+    assert struct.unpack(">II", drawn[0][16:24]) == (cards.WIDTH, cards.HEIGHT)
+    assert len(drawn[0]) > 2 * len(drawn[1]), "the figure is not on it"

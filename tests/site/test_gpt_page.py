@@ -9,15 +9,17 @@ import base64
 import functools
 import json
 import re
-import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
+import playing
 import pytest
 import torch
 import torch.nn.functional as F
-from chapters import ROOT
-from test_pages import CONTRAST, WIDE
+from looks import CLEAR
+from play import gpt as book_gpt
+from support import ROOT
 
 from helpers import corpus
 from helpers.attention import watching
@@ -30,15 +32,8 @@ CHAPTERS = ("notebooks/11_small_gpt.html", "notebooks/12_inside_the_gpt.html")
 INSIDE = CHAPTERS[1]
 EXACT, EXACT_WEIGHT = 1e-4, 1e-5  # of a logit, and of an attention weight
 ROUNDED, ROUNDED_MEAN = 0.2, 0.02  # largest and mean difference of a logit from the shipped model's
+PROMPT = "The fox did not cross the stream because it was too "  # which the widget opens with
 LOSS = 1e-3  # nats a character on the validation text
-
-
-@pytest.fixture
-def book_gpt(monkeypatch):
-    monkeypatch.setattr(sys, "path", [*sys.path, str(ROOT / "book" / "_ext")])
-    import book_gpt
-
-    return book_gpt
 
 
 # --- the references -----------------------------------------------------------------------------
@@ -138,17 +133,26 @@ def test_rounding_hardly_changes_the_loss(html_root):
     assert apart.mean() < ROUNDED_MEAN
 
 
-def test_packed_is_right_for_another_model(book_gpt):
+SIZES = {"vocab_size": 7, "context": 8, "layers": 2, "heads": 2, "width": 12}
+
+
+def small_model(**config) -> GPT:
+    """A GPT of other sizes than the one that ships, none of its numbers as training begins."""
+    model = GPT(GPTConfig(**SIZES | config), generator=torch.Generator().manual_seed(3)).eval()
+    generator = torch.Generator().manual_seed(4)
+    with torch.no_grad():
+        for p in model.parameters():
+            p += 0.2 * torch.randn(p.shape, generator=generator)
+    return model
+
+
+def test_packed_is_right_for_another_model():
     """Sizes that have nothing in common with the shipped ones, and a row of zeros."""
-    config = {name: book_gpt.READ[name] for name in book_gpt.READ}
-    sizes = {"vocab_size": 7, "context": 8, "layers": 1, "heads": 2, "width": 12}
-    model = GPT(GPTConfig(**sizes, **config), generator=torch.Generator().manual_seed(3))
+    model = small_model(norm="rms", positions="rope", qk_norm=True, tied=False)
     with torch.no_grad():
         model.head.weight[2] = 0.0
-        model.norm.gamma += 0.25
-    script = json.dumps(book_gpt.packed(model, tuple("abcdefg")))
-    parts, tensors, rounded = tensors_of(script)
-    assert parts["config"] == {"context": 8, "layers": 1, "heads": 2, "width": 12}
+    parts, tensors, rounded = tensors_of(json.dumps(book_gpt.packed(model, tuple("abcdefg"))))
+    assert parts["config"] == asdict(model.config)
     for name, tensor in model.state_dict().items():
         exact = tensor.double().numpy()
         step = rounded[name][1][:, None] if name in rounded else 1e-12
@@ -157,18 +161,15 @@ def test_packed_is_right_for_another_model(book_gpt):
 
 
 @pytest.mark.parametrize(
-    "other", [{"activation": "relu2"}, {"norm": "layer"}, {"tied": True}, {"positions": "alibi"}]
+    ("name", "value"), [("norm", "group"), ("positions", "sinusoidal"), ("ngrams", 2)]
 )
-def test_model_of_another_kind_is_refused(book_gpt, other):
-    config = GPTConfig(vocab_size=7, layers=1, heads=2, width=12, **{**book_gpt.READ, **other})
-    model = GPT(config, generator=torch.Generator().manual_seed(3))
-    ((name, value),) = other.items()
-    with pytest.raises(ValueError, match=f"{name}=.*has {value!r}"):
-        book_gpt.packed(model, tuple("abcdefg"))
+def test_what_the_page_cannot_show_is_named(name, value):
+    with pytest.raises(ValueError, match=rf"knows {name} of .*has {value!r}: ship another one"):
+        book_gpt.packed(small_model(**{name: value}), tuple("abcdefg"))
 
 
-def test_widget_on_another_page_has_ids_and_a_prompt_of_its_own(book_gpt):
-    html = book_gpt.drawn('a < b & "c"', "book/index", 2)
+def test_widget_on_another_page_has_ids_and_a_prompt_of_its_own():
+    html = book_gpt.drawn('a < b & "c"', 2)
     assert 'id="gpt-2"' in html
     assert 'for="gpt-2-prompt"' in html
     assert "a &lt; b &amp; &quot;c&quot;</textarea>" in html
@@ -186,16 +187,29 @@ READ = """ids => {
 }"""
 
 
-def address(where: str, site_url, html_root, page=INSIDE) -> str:
-    return f"{site_url}/{page}" if where == "http" else (html_root / page).as_uri()
-
-
 def load(page, url: str):
     """Open a page, press the button, and wait for the text; gives the widget."""
     page.goto(url, wait_until="domcontentloaded")
     page.get_by_role("button", name=re.compile("^Load the model")).click()
     page.locator(".gpt-text .place").first.wait_for()
     return page.locator(".gpt")
+
+
+@pytest.fixture(scope="module")
+def loaded(browser, site_url):
+    """Give the widget of chapter 12, opened once, where motion is reduced: it writes quickly."""
+    context = browser.new_context(**playing.DESK)
+    yield load(context.new_page(), f"{site_url}/{INSIDE}")
+    context.close()
+
+
+@pytest.fixture
+def widget(loaded):
+    """Give it as it opens."""
+    for name in ("layer", "head"):
+        loaded.locator(f'[name="{name}"]').select_option(index=0)
+    fill(loaded, prompt=PROMPT, temperature=0.8, top_k=61, seed=1, length=120)
+    return loaded
 
 
 @pytest.fixture(scope="module")
@@ -207,9 +221,8 @@ def script(browser):
     page.close()
 
 
-@pytest.mark.parametrize("where", ["http", "file"])
-def test_logits_and_weights_are_python_s(page, site_url, html_root, where):
-    load(page, address(where, site_url, html_root))
+def test_logits_and_weights_are_python_s(loaded, html_root):
+    page = loaded.page
     for name, ids in texts().items():
         found = page.evaluate(READ, ids)
         logits_TV = np.array([logits for logits, _ in found])
@@ -221,12 +234,37 @@ def test_logits_and_weights_are_python_s(page, site_url, html_root, where):
             assert read.shape == (*weights_LHTT.shape[:2], t + 1), name
             np.testing.assert_allclose(read.sum(axis=-1), 1, atol=1e-12)
             assert np.abs(read - weights_LHTT[:, :, t, : t + 1]).max() < EXACT_WEIGHT, name
-
-
-def test_more_than_the_context_is_refused(page, site_url, html_root):
-    load(page, address("http", site_url, html_root))
     with pytest.raises(Exception, match="reads 64 characters, no more"):
         page.evaluate(READ, [5] * 65)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {},  # the defaults of GPTConfig
+        PRESETS["cpu"]["model"],
+        {"norm": "none", "positions": "none", "activation": "relu", "tied": False},
+        {"placement": "post", "positions": "alibi", "activation": "none", "qk_norm": True},
+        {"norm": "rms", "placement": "post", "positions": "rope"},
+    ],
+    ids=lambda config: " ".join(map(str, config.values())) or "defaults",
+)
+def test_another_configuration_is_python_s_too(script, config):
+    """Whatever a checkpoint states, if the build takes it, the page computes it."""
+    sizes = ("context", "layers", "heads", "width")
+    model = small_model(**{name: v for name, v in config.items() if name not in sizes})
+    packed = book_gpt.packed(model, tuple("abcdefg"))
+    tensors = {
+        n: torch.from_numpy(np.array(t)) for n, t in tensors_of(json.dumps(packed))[1].items()
+    }
+    model = model.double()
+    model.load_state_dict(tensors)
+    script.evaluate("packed => { globalThis.bookGPTWeights = packed; }", packed)
+    found = script.evaluate(READ, ids := [3, 0, 6, 6, 1, 2, 5, 4])
+    logits_TV, weights_LHTT = answers(model, ids)
+    assert np.abs(np.array([logits for logits, _ in found]) - logits_TV).max() < EXACT
+    for t, (_, weights_LHT) in enumerate(found):
+        assert np.abs(np.array(weights_LHT) - weights_LHTT[:, :, t, : t + 1]).max() < EXACT_WEIGHT
 
 
 def probabilities(logits_V, temperature, most) -> np.ndarray:
@@ -308,15 +346,16 @@ def write(widget, **settings) -> str:
     return text_of(widget)
 
 
-@pytest.mark.parametrize("where", ["http", "file"])
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_nothing_is_asked_for_before_the_button_or_from_elsewhere(
-    page, site_url, html_root, where, chapter
+    page, site_url, html_root, chapter
 ):
+    """In one chapter from a server, in the other from a disk."""
+    home = f"{site_url}/" if chapter == INSIDE else f"{html_root.as_uri()}/"
     asked, errors = [], []
     page.on("request", lambda request: asked.append(request.url))
     page.on("pageerror", lambda error: errors.append(str(error)))
-    page.goto(address(where, site_url, html_root, chapter))
+    page.goto(home + chapter)
     page.wait_for_load_state("networkidle")
     assert not [url for url in asked if "gpt-weights" in url]
     widget = page.locator(".gpt")
@@ -326,7 +365,6 @@ def test_nothing_is_asked_for_before_the_button_or_from_elsewhere(
     write(widget, length=5)
     scripts = [url for url in asked[before:] if "_images" not in url]  # those wait to be seen
     assert [Path(url.partition("?")[0]).name for url in scripts] == ["gpt-weights.js"]
-    home = f"{site_url}/" if where == "http" else html_root.as_uri()
     assert not [url for url in asked if not url.startswith((home, "data:", "blob:"))]
     assert errors == []
 
@@ -344,10 +382,8 @@ def continued(html_root, prompt: str, n: int, *, temperature, most, seed) -> str
     return tokenizer.decode(ids)
 
 
-def test_it_writes_what_python_writes(page, site_url, html_root):
+def test_it_writes_what_python_writes(widget, html_root):
     """Over the end of the context, too; again from the same seed, and otherwise from another."""
-    page.emulate_media(reduced_motion="reduce")  # which is quick
-    widget = load(page, address("http", site_url, html_root))
     prompt = "The fox did not cross the stream. Anna said, "
     written = write(widget, prompt=prompt, temperature=0.8, top_k=20, seed=7, length=60)
     assert written == continued(html_root, prompt, 60, temperature=0.8, most=20, seed=7)
@@ -360,8 +396,7 @@ def test_it_writes_what_python_writes(page, site_url, html_root):
     assert other != written
 
 
-def test_one_character_at_a_time_is_the_same_text(page, site_url, html_root):
-    widget = load(page, address("file", site_url, html_root))
+def test_one_character_at_a_time_is_the_same_text(widget):
     whole = write(widget, length=6)
     press(widget, "Back to the prompt")
     for _ in range(6):
@@ -371,8 +406,7 @@ def test_one_character_at_a_time_is_the_same_text(page, site_url, html_root):
     assert len(write(widget, length=3)) == len(whole) + 3
 
 
-def test_a_long_prompt_is_read_from_where_it_fits(page, site_url, html_root):
-    widget = load(page, address("http", site_url, html_root))
+def test_a_long_prompt_is_read_from_where_it_fits(widget, html_root):
     prompt = corpus.load()[-150:]
     fill(widget, prompt=prompt)
     assert text_of(widget) == prompt
@@ -384,9 +418,8 @@ def test_a_long_prompt_is_read_from_where_it_fits(page, site_url, html_root):
     assert found == continued(html_root, "The ", 4, temperature=0, most=61, seed=1)
 
 
-def test_what_is_typed_over_is_forgotten(page, site_url, html_root):
+def test_what_is_typed_over_is_forgotten(widget, html_root):
     """Keys and values are kept for what two prompts have in common, and for nothing else."""
-    widget = load(page, address("http", site_url, html_root))
     for prompt in ("The fox and the crow", "The fox sat", "The fox sat down", "A"):
         fill(widget, prompt=prompt)
     found = write(widget, prompt="The hen sat", length=8, temperature=0)
@@ -401,8 +434,7 @@ UNKNOWN = {
 }
 
 
-def test_unknown_characters_are_told(page, site_url, html_root):
-    widget = load(page, address("http", site_url, html_root))
+def test_unknown_characters_are_told(widget):
     alert = widget.get_by_role("alert")
     for prompt, told in UNKNOWN.items():
         fill(widget, prompt=prompt)
@@ -415,8 +447,7 @@ def test_unknown_characters_are_told(page, site_url, html_root):
         assert text_of(widget) == "cafe"
 
 
-def test_settings_that_make_no_sense_are_told(page, site_url, html_root):
-    widget = load(page, address("http", site_url, html_root))
+def test_settings_that_make_no_sense_are_told(widget):
     before, alert = text_of(widget), widget.get_by_role("alert")
     for name, wrong in {"temperature": "-1", "top-k": "62", "length": "", "seed": "1.5"}.items():
         field = widget.locator(f'[name="{name}"]')
@@ -431,14 +462,14 @@ def test_settings_that_make_no_sense_are_told(page, site_url, html_root):
 
 
 @pytest.mark.parametrize("broken", ["missing", "empty"])
-def test_missing_weights_are_told_and_can_be_asked_for_again(page, site_url, html_root, broken):
+def test_missing_weights_are_told_and_can_be_asked_for_again(page, site_url, broken):
     refuse = (
         (lambda route: route.abort())
         if broken == "missing"
         else (lambda route: route.fulfill(body=""))
     )
     page.route("**/gpt-weights.js*", refuse)
-    page.goto(address("http", site_url, html_root))
+    page.goto(f"{site_url}/{INSIDE}")
     widget = page.locator(".gpt")
     widget.get_by_role("button").first.click()
     widget.get_by_role("alert").get_by_text("could not be read").wait_for()
@@ -449,8 +480,8 @@ def test_missing_weights_are_told_and_can_be_asked_for_again(page, site_url, htm
     assert widget.get_by_role("alert").text_content() == ""
 
 
-def test_all_by_the_keyboard(page, site_url, html_root):
-    page.goto(address("http", site_url, html_root))
+def test_all_by_the_keyboard(page, site_url):
+    page.goto(f"{site_url}/{INSIDE}")
     widget, keys = page.locator(".gpt"), page.keyboard
     widget.get_by_role("button").first.focus()
     keys.press("Enter")
@@ -497,9 +528,8 @@ def in_percent(share: float) -> str:
     return "< 0.1%" if 0 < share < 5e-4 else f"{share:.1%}"
 
 
-def test_what_is_shown_is_what_was_computed(page, site_url, html_root):
+def test_what_is_shown_is_what_was_computed(widget, html_root):
     """Bars, sentence and table at a chosen place, layer, head and temperature."""
-    widget = load(page, address("http", site_url, html_root, CHAPTERS[0]))
     prompt, at, layer, head = "The fox and the b", 9, 1, 2
     fill(widget, prompt=prompt, temperature=0.5)
     widget.locator('[name="place"]').fill(str(at))
@@ -529,9 +559,9 @@ def test_what_is_shown_is_what_was_computed(page, site_url, html_root):
     assert label.startswith(f"Map of layer {layer + 1}, head {head + 1}: a row for each of 17")
 
 
-def test_map_is_drawn_and_answers_the_pointer(page, site_url, html_root):
+def test_map_is_drawn_and_answers_the_pointer(widget, html_root):
     """The darkest of two cells is the one with more weight; a click chooses its row."""
-    widget = load(page, address("http", site_url, html_root, CHAPTERS[0]))
+    fill(widget, prompt="The fox and the b")
     canvas, places = widget.locator("canvas"), 17
     _, maps_LHTT = answers(
         rounded_model(html_root), shipped()[1].encode("The fox and the b").tolist()
@@ -559,14 +589,16 @@ def test_map_is_drawn_and_answers_the_pointer(page, site_url, html_root):
 
 COUNT = """name => {
     window.changes = 0;
-    new MutationObserver(() => window.changes++).observe(
-        document.querySelector(name), { childList: true, characterData: true, subtree: true });
+    window.watch?.disconnect();
+    window.watch = new MutationObserver(() => window.changes++);
+    watch.observe(document.querySelector(name),
+                  { childList: true, characterData: true, subtree: true });
 }"""
 
 
-def test_a_screen_reader_is_told_a_sentence_at_a_time(page, site_url, html_root):
-    widget = load(page, address("http", site_url, html_root))
+def test_a_screen_reader_is_told_a_sentence_at_a_time(widget):
     said = widget.get_by_role("status")
+    page = widget.page
     page.evaluate(COUNT, ".gpt-said")
     written = write(widget, length=60)
     page.wait_for_function("document.querySelector('.gpt-said').textContent.length > 0")
@@ -574,24 +606,20 @@ def test_a_screen_reader_is_told_a_sentence_at_a_time(page, site_url, html_root)
     assert written.endswith(said.text_content())
 
 
-def test_reduced_motion_brings_the_text_in_pieces(page, site_url, html_root):
-    page.emulate_media(reduced_motion="reduce")
-    widget = load(page, address("http", site_url, html_root))
-    page.evaluate(COUNT, ".gpt-text")
+def test_reduced_motion_brings_the_text_in_pieces(widget):
+    widget.page.evaluate(COUNT, ".gpt-text")
     written = write(widget, length=100)
-    assert page.evaluate("changes") <= 3 + len(re.findall(r"[.!?\n]", written))
+    assert widget.page.evaluate("changes") <= 3 + len(re.findall(r"[.!?\n]", written))
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(320, "dark"), (320, "light"), (1280, "dark")])
-def test_widget_fits_and_can_be_read(page, site_url, html_root, width, scheme):
-    page.set_viewport_size({"width": width, "height": 740})
-    page.emulate_media(color_scheme=scheme)
-    widget = load(page, address("http", site_url, html_root))
+def test_widget_fits_and_can_be_read(widget):
+    page = widget.page
     write(widget, length=30)
-    wide, beyond = page.evaluate(WIDE)
-    assert (wide, beyond) == (width, [])
-    words = ".gpt :is(p, label, button, caption, th, td, span, summary)"
-    assert page.evaluate(CONTRAST, words) == []
+    widget.locator("details").evaluate("details => (details.open = true)")
+    for width, scheme in ((320, "dark"), (320, "light"), (1280, "dark"), (1280, "light")):
+        playing.show_in(page, width, scheme)
+        assert page.evaluate(playing.WIDE) == [width, []]
+        assert page.evaluate(CLEAR, ".gpt") == []
 
 
 def test_widget_says_what_it_is_where_no_script_runs(browser, site_url):

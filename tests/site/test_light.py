@@ -1,7 +1,6 @@
 """What makes pages light: rules and fonts cut down, formulas set beforehand, frames beside."""
 
 import io
-import json
 import re
 import subprocess
 import sys
@@ -16,79 +15,48 @@ from fontTools.ttLib import TTFont
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "book" / "_ext"))
 
-import book_fonts  # noqa: E402
-import book_frames  # noqa: E402
-import book_head  # noqa: E402
-import book_marks  # noqa: E402
-import book_mathjax  # noqa: E402
-import book_styles  # noqa: E402
-
-# --- styles ---------------------------------------------------------------------------------------
+import passes  # noqa: E402
+from content import cards  # noqa: E402
+from passes import body, explorers, fonts, head, maths  # noqa: E402
 
 
-@pytest.mark.parametrize(
-    ("css", "left"),
-    [
-        (".on{a:b}.off{a:b}", ".on{a:b}"),
-        (".on, .off , p{a:b}", ".on,p{a:b}"),
-        ("#on .off{a:b}", ""),
-        ("p:not(.off){a:b}", "p:not(.off){a:b}"),
-        (".on.off{a:b}", ""),
-        ('.on[x=".off"]{a:b}', '.on[x=".off"]{a:b}'),
-        (".o\\6e{a:b}", ".on{a:b}"),
-        ("@media print{.off{a:b}}", ""),
-        ("@media print{.off{a:b}.on{a:b}}", "@media print{.on{a:b}}"),
-        ("@keyframes off{from{a:b}}", "@keyframes off{from{a:b}}"),
-        (".on{/* why */a:b}", ".on{a:b}"),
-    ],
-)
-def test_rules_go_that_no_page_can_use(css, left):
-    found = book_styles.pruned(book_styles.parsed(css), {"on"})
-    plain = "".join(found.split()), "".join(left.split())
-    assert plain[0] == plain[1]
+def page_of(folder: Path, text: str, name: str = "notebooks/a.html") -> passes.Page:
+    """A page of a site as the passes know it."""
+    file = folder / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, "utf-8")
+    return passes.Page(file, folder)
 
 
-def test_a_sheet_that_cannot_be_read_is_an_error():
-    with pytest.raises(ValueError, match="cannot be read"):
-        book_styles.pruned(book_styles.parsed(".on"), {"on"})
+def after(folder: Path, steps, text: str, name: str = "notebooks/a.html") -> str:
+    """What steps make of a page; what they made they leave as it is."""
+    for _ in range(2):
+        page = page_of(folder, text, name)
+        for step in steps:
+            step(page)
+        page.serialise()
+        assert text == page.text or _ == 0
+        text = page.text
+    return text
 
 
-def test_words_of_pages_and_scripts():
-    used = book_styles.used_words(['<p class="a b" id="c">'], ['x.classList.add("d-e")'])
-    assert used >= {"a", "b", "c", "d-e"}
-
-
-def test_addresses_in_a_sheet_that_moves(tmp_path):
-    (tmp_path / "styles").mkdir()
-    (tmp_path / "a.css").write_text('@import "styles/b.css";p{background:url(x.png)}')
-    (tmp_path / "styles" / "b.css").write_text("i{background:url('../y.png')url(data:z)}")
-    found = book_styles.whole(tmp_path, "a.css")
-    assert found == "i{background:url(../y.png)url(data:z)}p{background:url(../x.png)}"
-
-
-def test_an_import_of_another_form_is_an_error(tmp_path):
-    (tmp_path / "a.css").write_text("@import url(b.css);p{a:b}")
-    with pytest.raises(ValueError, match=r"a\.css imports"):
-        book_styles.whole(tmp_path, "a.css")
-
-
-def test_sheets_that_all_pages_load():
-    one = '<link rel="stylesheet" href="../_static/{}?v=1" />'
-    pages = ["".join(map(one.format, names)) for names in (["a.css", "b.css"], ["a.css"], [])]
-    assert book_styles.common(pages) == ["a.css"]
-    linked = book_styles.with_link(pages[0], ["a.css"], "<link new>")
-    assert re.findall(r"<link[^>]*>", linked) == ["<link new>", one.format("b.css")]
-
-
-def test_every_class_of_the_site_that_the_theme_styles_is_styled(html_root):
-    """Of each sheet that went into the one, the rules for what a page holds are there."""
-    sheet = (html_root / "_static" / book_styles.SHEET).read_text("utf-8")
-    own = (ROOT / "book" / "_assets" / "book.css").read_text("utf-8")
-    pages = [(html_root / "notebooks" / "05_attention_by_hand.html").read_text("utf-8")]
-    used = book_styles.used_words(pages, [])
-    wanted = book_styles.pruned(book_styles.parsed(own), used)
-    for rule in filter(None, wanted.split("\n")):
-        assert rule in sheet
+def test_icons_that_pages_scripts_and_styles_name_are_kept(tmp_path):
+    static = tmp_path / "_static"
+    (static / "styles").mkdir(parents=True)
+    sheet = (
+        '.fa-house:before,.fa-home:before{content:"\\f015"}.fa-bell:before{content:"\\f0f3"}'
+        '.fa-gear:before{content:"\\f013"}.hide:after{content:"\\f107"}'
+        '@font-face{src:url(../vendor/fontawesome/webfonts/fa-solid-900.woff2) format("woff2"),'
+        'url(../vendor/fontawesome/webfonts/fa-solid-900.ttf) format("truetype")}'
+    )
+    (static / passes.static.SHEET).write_text(sheet, "utf-8")
+    (static / "a.js").write_text('button.className = "fa-gear"', "utf-8")
+    page = SimpleNamespace(text='<i class="fa-solid fa-home"></i>')
+    passes.static.cut_icons(SimpleNamespace(outdir=tmp_path), [page])
+    font = TTFont(static / passes.static.ICONS / "fa-solid-900.woff")
+    assert set(font.getBestCmap()) == {0xF015, 0xF013, 0xF107}
+    written = (static / passes.static.SHEET).read_text("utf-8")
+    assert 'src:url(../vendor/fontawesome/webfonts/fa-solid-900.woff) format("woff")}' in written
 
 
 # --- fonts ----------------------------------------------------------------------------------------
@@ -96,36 +64,31 @@ def test_every_class_of_the_site_that_the_theme_styles_is_styled(html_root):
 
 def test_signs_of_a_sheet():
     css = r"""a::before{content:"q"} b{content: "\2211"} c{content:'\28 '} d{content:"\\"}"""
-    assert book_fonts.signs(css) == {ord("q"), 0x2211, ord("("), ord("\\")}
+    assert fonts.signs(css) == {ord("q"), 0x2211, ord("("), ord("\\")}
 
 
 def test_a_font_keeps_the_wanted_glyphs(tmp_path):
-    source = book_mathjax.mathjax_root() / book_mathjax.FONTS / "MathJax_Main-Regular.woff"
+    source = maths.mathjax_root() / maths.FONTS / "MathJax_Main-Regular.woff"
     first, again = tmp_path / "a.woff", tmp_path / "b.woff"
-    assert book_fonts.cut_down(source, {ord("1"), ord("+"), 0x1F600}, first)
-    assert book_fonts.cut_down(source, {ord("1"), ord("+")}, again)
+    assert fonts.cut_down(source, {ord("1"), ord("+"), 0x1F600}, first)
+    assert fonts.cut_down(source, {ord("1"), ord("+")}, again)
     assert first.read_bytes() == again.read_bytes()
     whole, cut = TTFont(source), TTFont(first)
     assert set(cut.getBestCmap()) == {ord("1"), ord("+")}
     assert cut["hmtx"]["one"] == whole["hmtx"]["one"]
     assert first.stat().st_size < source.stat().st_size / 5
-    assert not book_fonts.cut_down(source, {0x1F600}, tmp_path / "none.woff")
+    assert not fonts.cut_down(source, {0x1F600}, tmp_path / "none.woff")
     assert not (tmp_path / "none.woff").exists()
 
 
 # --- formulas -------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def typeset():
-    program = book_mathjax.node()
-    assert program, "the package playwright brings Node"
-    return lambda *sources: book_mathjax.typeset(
-        program, list(sources), {"tex": {"macros": {"softmax": "\\operatorname{softmax}"}}}
-    )
+def typeset(*sources):
+    return maths.typeset(list(sources), {"tex": {"macros": {"softmax": "\\operatorname{softmax}"}}})
 
 
-def test_formulas_are_set(typeset):
+def test_formulas_are_set():
     sources = r"\(\softmax(x)\)", "\\[\n\\sum_i x_i\n\\]", r"\begin{align}a&=b\end{align}"
     html, css = typeset(*sources)
     inline, display, align = html.values()
@@ -134,128 +97,118 @@ def test_formulas_are_set(typeset):
     assert "<mi>softmax</mi>" in inline
     assert "<math" in inline, "what a screen reader reads"
     assert "mjx-mtable" in align
-    assert 0x2211 in book_fonts.signs(css)
+    assert 0x2211 in fonts.signs(css)
     assert not any("data-mjx-error" in one for one in html.values())
 
 
 @pytest.mark.parametrize("wrong", [r"\(\frac{1\)", r"\(\nonesuch\)"])
-def test_a_formula_that_cannot_be_read_is_seen(typeset, wrong):
+def test_a_formula_that_cannot_be_read_is_seen(wrong):
     html, _ = typeset(wrong)
     assert "data-mjx-error" in html[wrong]
 
 
 def test_formulas_of_a_page_are_put_once():
-    page = (
-        '<head></head><span class="math notranslate nohighlight">\\(a&lt;b\\)</span>'
-        "<script>window.MathJax = {}</script>"
-        '<script defer="defer" src="../_static/mathjax/tex-chtml.js?v=1"></script>'
-    )
-    once = book_mathjax.with_formulas(page, {r"\(a<b\)": "<mjx-container>"}, "maths.css")
-    assert 'data-tex="\\(a&lt;b\\)"><mjx-container></span>' in once
-    assert "script" not in once
+    span = '<span class="math notranslate nohighlight"'
+    page = f"<head></head>{span}>\\(a&lt;b\\)</span>"
+    put = {r"\(a<b\)": '<mjx-container class="x">a</mjx-container>'}
+    once = maths.with_formulas(page, put, "maths.css")
+    assert f'{span} data-tex="\\(a&lt;b\\)"><mjx-container' in once
     assert once.count("maths.css") == 1
-    assert book_mathjax.with_formulas(once, {}, "maths.css") == once
+    assert maths.unset(once).endswith(f"{span}>\\(a&lt;b\\)</span>")
+    assert maths.with_formulas(maths.unset(once), put, "maths.css") == once
 
 
-def test_no_page_loads_mathjax_or_shows_a_formulas_source(html_root, path):
-    text = (html_root / path).read_text("utf-8")
-    assert "tex-chtml.js" not in text
-    assert len(book_mathjax.KNOWN.findall(text)) == len(re.findall(r"<mjx-container", text))
-    assert not book_mathjax.FORMULA.search(text)
+def test_every_formula_is_set(html_root):
+    for name in ("04_layernorm_vs_batchnorm", "12_inside_the_gpt"):
+        text = (html_root / "notebooks" / f"{name}.html").read_text("utf-8")
+        assert len(re.findall(r" data-tex=", text)) == len(re.findall(r"<mjx-container", text)) > 8
+        assert not maths.FORMULA.search(text)
 
 
 # --- frames ---------------------------------------------------------------------------------------
 
 
 def test_frames_and_picture_of_an_explorer_lie_beside_the_page(tmp_path):
-    app = SimpleNamespace(outdir=tmp_path)
-    page = tmp_path / "notebooks" / "a.html"
     picture = "data:image/svg+xml;base64," + "QUJD" * 600
-    text = f'<img src="{picture}"><script type="text/plain" class="explore-frames">eJx1</script>'
-    light = book_frames.lightened(text, page, app)
+    text = (
+        f'<figure class="explore"><img src="{picture}" width="30"/>'
+        '<script type="text/plain" class="explore-frames">eJx1</script></figure>'
+    )
+    steps = (explorers.frames_beside_the_page, explorers.pictures_in_windows)
+    light = after(tmp_path, steps, text)
     key, source = re.search(r'data-key="(\w+)" data-source="([^"]+)"', light).groups()
-    script = (page.parent / source).resolve().read_text("utf-8")
+    script = (tmp_path / "notebooks" / source).resolve().read_text("utf-8")
     assert script == f'(globalThis.bookFrames ??= {{}})["{key}"] = "eJx1";\n'
-    drawn = re.search(r'src="([^"]+\.svg)" loading="lazy"', light)[1]
-    assert (page.parent / drawn).resolve().read_bytes() == b"ABC" * 600
-    assert book_frames.lightened(light, page, app) == light
-
-
-def test_frames_on_the_site_are_those_of_the_notebook(html_root):
-    notebook = json.loads((ROOT / "notebooks" / "05_attention_by_hand.ipynb").read_text("utf-8"))
-    outputs = json.dumps([cell.get("outputs", []) for cell in notebook["cells"]])
-    wanted = re.findall(r'explore-frames\\*">([^<]+)<', outputs)
-    page = html_root / "notebooks" / "05_attention_by_hand.html"
-    sources = re.findall(r'data-source="([^"]+)"', page.read_text("utf-8"))
-    found = [(page.parent / source).read_text("utf-8") for source in sources]
-    assert [re.search(r'= "(.*)";', text)[1] for text in found] == wanted
-    assert wanted
+    drawn = re.search(r'src="([^"]+\.svg)"[^>]* loading="lazy"', light)[1]
+    assert (tmp_path / "notebooks" / drawn).resolve().read_bytes() == b"ABC" * 600
+    assert light.count('<div style="--natural: 30px" class="explore-picture">') == 1
 
 
 # --- head and marks -------------------------------------------------------------------------------
 
 
-def test_scripts_wait_but_for_the_search_page():
-    html = '<script src="a.js"></script><script>DOCUMENTATION_OPTIONS.pagename = 1;</script>'
-    assert book_head.deferred(html, "book/index") == '<script defer="defer" src="a.js"></script>'
-    assert book_head.deferred(html, "search") == html
-    done = '<script defer src="a.js"></script><script>let a</script>'
-    assert book_head.deferred(done, "book/index") == done
+def test_scripts_wait_but_for_the_search_page(tmp_path):
+    start = "<head></head>"
+    html = (
+        f'{start}<script src="a.js"></script><script>DOCUMENTATION_OPTIONS.pagename = 1;</script>'
+        '<script src="../searchindex.js"></script><script>window.MathJax = {}</script>'
+        '<script src="../_static/mathjax.js?v=1"></script>'
+        '<script async="async" src="b.js"></script>'
+    )
+    steps = [head.scripts_that_wait]
+    assert after(tmp_path, steps, html) == (
+        f'{start}<script src="a.js" defer="defer"></script>'
+        '<script async="async" src="b.js"></script>'
+    )
+    kept = after(tmp_path, steps, html, "search.html")
+    assert "DOCUMENTATION_OPTIONS" in kept
+    assert "searchindex" in kept
+    assert "defer" not in kept
+
+
+def test_attributes_come_back_as_they_were(tmp_path):
+    written = """<p data-told="{&quot;a&quot;: &#x27;b&#x27;}" id="x" class="c">a &lt; b</p>"""
+    assert after(tmp_path, (), written) == written.replace("&#x27;", "'")
 
 
 def test_descriptions_end_with_a_sentence_or_a_word():
-    assert book_head.shortened("Short  words.") == "Short words."
+    assert cards.shortened("Short  words.") == "Short words."
     first = "One sentence of some length that ends here, and is long enough to stand alone."
-    assert book_head.shortened(f"{first} {'word ' * 40}") == first
-    endless = book_head.shortened("word " * 60)
+    assert cards.shortened(f"{first} {'word ' * 40}") == first
+    endless = cards.shortened("word " * 60)
     assert endless.endswith("word…")
-    assert len(endless) <= book_head.LONGEST
+    assert len(endless) <= cards.LONGEST
 
 
-def test_code_and_tables_take_no_more_elements_than_they_need():
+def test_code_and_tables_take_no_more_elements_than_they_need(tmp_path):
+    code = '<span class="n">a</span><span class="o">=</span><span class="s2">&quot;b</span>'
+    assert body.plain_code(code) == 'a=<span class="s2">&quot;b</span>'
+    html = '<table><td class="x"><p>one</p>\n</td><td><p>two</p><p>more</p></td></table><p>d</p>'
+    assert after(tmp_path, [body.cells_without_paragraphs], html) == (
+        '<table><td class="x">one\n</td><td><p>two</p><p>more</p></td></table><p>d</p>'
+    )
+
+
+def test_heads_of_tables_say_what_they_head(tmp_path):
     html = (
-        '<pre><span class="n">a</span><span class="o">=</span><span class="sa">f</span>'
-        '<span class="s2">&quot;b</span><span class="si">{</span>c<span class="si">}</span></pre>'
-        "<table><td class='x'><p>one</p>\n</td><td><p>two</p><p>more</p></td></table><p>d</p>"
+        '<table><thead><tr><th class="head"><p></p></th><th>a</th><th scope="row">b</th></tr>'
+        "</thead><tbody><tr><th>c</th></tr></tbody></table>"
     )
-    assert book_marks.with_fewer_elements(html) == (
-        '<pre>a=<span class="s2">f&quot;b{</span>c<span class="s2">}</span></pre>'
-        "<table><td class='x'>one</td><td><p>two</p><p>more</p></td></table><p>d</p>"
-    )
-
-
-@pytest.mark.parametrize(
-    ("selector", "written"),
-    [
-        ("a > :is(p, h1)", "a > p,a > h1"),
-        ("a :is(p, .b)", "a :is(p, .b)"),  # a tag is less specific than the list
-        ("a:is(p, h1)", "a:is(p, h1)"),
-        ("a :is(p, h1) b", "a :is(p, h1) b"),
-    ],
-)
-def test_lists_of_tags_are_written_out(selector, written):
-    assert book_styles.spread(selector) == written
-
-
-def test_heads_of_tables_say_what_they_head():
-    head = "<tr><th class='head'><p></p></th><th>a<th scope='row'>b"
-    html = f"<table><thead>{head}</thead><tbody><tr><th>c</tbody></table>"
-    found = book_marks.with_scopes(html)
-    assert '<tr><td></td><th scope="col">a' in found
-    assert "<th scope='row'>b" in found
-    assert '<th scope="row">c' in found
+    found = after(tmp_path, [body.scopes_of_tables], html)
+    assert '<tr><td><p></p></td><th scope="col">a</th><th scope="row">b</th>' in found
+    assert '<th scope="row">c</th>' in found
 
 
 def test_theme_is_chosen_before_anything_is_drawn(html_root):
     """In the theme's own script of the head, which a newer theme may write otherwise."""
     text = (html_root / "book" / "index.html").read_text("utf-8")
-    assert book_head.CHOSEN in text
+    assert head.CHOSEN in text
     assert 'rel="preload"' not in text
 
 
 def test_node_runs_what_sets_formulas():
     done = subprocess.run(
-        [book_mathjax.node(), ROOT / "book" / "_ext" / "typeset.js"],
+        [maths.node(), ROOT / "book" / "_ext" / "passes" / "typeset.js"],
         input='{"root": "/none"}', capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 1

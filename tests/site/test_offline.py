@@ -54,24 +54,11 @@ def stick(packed) -> Path:
 
 
 @pytest.fixture
-def open_file(page, stick):
+def open_file(page, stick, watched):
     """Return a function that opens a file of the folder, and gives what goes wrong on it."""
 
     def go(name: str) -> list[str]:
-        problems = []
-        inside = (f"{stick.as_uri()}/", "data:", "blob:")
-        page.on("pageerror", lambda error: problems.append(f"error: {error}"))
-        page.on("requestfailed", lambda request: problems.append(f"failed: {request.url}"))
-        page.on(
-            "console",
-            lambda said: problems.append(f"console: {said.text}") if said.type == "error" else None,
-        )
-        page.on(
-            "request",
-            lambda request: (
-                None if request.url.startswith(inside) else problems.append(f"left: {request.url}")
-            ),
-        )
+        problems = watched(page, f"{stick.as_uri()}/")
         page.goto(f"{stick.as_uri()}/{name}", wait_until="load")
         if name == "site/index.html":  # leads on at once
             page.wait_for_url("**/book/index.html")

@@ -1,23 +1,21 @@
 """The axis picker of chapter 04: its numbers held to torch, its figure used as a reader does."""
 
 import itertools
-import json
 from functools import cache
 
 import numpy as np
+import playing
 import pytest
 import torch
 import torch.nn.functional as F
-from chapters import ROOT
-from looks import CLEAR, swipe
-from playing import computed, opened, sentence, show_in
-from test_pages import NAMELESS, WIDE
+from looks import swipe
+from play import figures
+from playing import check, computed, factor, fixed, listed, many, number, press, sentence
 
-from helpers import norms
+from helpers import probes
 from helpers.norms import POINTS, Point, pooled
 
-PAGE = "notebooks/04_layernorm_vs_batchnorm.html"
-ASSETS = ROOT / "book" / "_assets"
+opened_once, figure, on_phone = playing.fixtures("axes")
 EPSILONS = (1e-12, 1e-5, 1e-2, 1.0)
 CLOSE = 1e-9
 
@@ -53,16 +51,6 @@ def states() -> list[tuple[np.ndarray, Point, float]]:
     return found
 
 
-@pytest.fixture(scope="module")
-def script(browser):
-    """Give a page with the figure's functions and nothing else."""
-    page = browser.new_page()
-    for name in ("play.js", "play-axes.js"):
-        page.add_script_tag(path=ASSETS / name)
-    yield page
-    page.close()
-
-
 @cache
 def norms_at_states() -> list[tuple]:
     """Each state, and what helpers.norms has there."""
@@ -70,14 +58,13 @@ def norms_at_states() -> list[tuple]:
             for state in states()]  # fmt: skip
 
 
-def wrong_at(page) -> list[str]:
+def wrong_at(change=("", "")) -> list[str]:
     """The states at which the script's norm is not that of helpers.norms."""
     at_states = norms_at_states()
     sent = [[x.tolist(), as_script(point, x.shape[-1]), eps] for x, point, eps, _ in at_states]
     found = []
-    for (x, point, eps, wanted), got in zip(
-        at_states, computed(page, "axes", "normalised", sent), strict=True
-    ):
+    got_at = computed("axes", "normalised", sent, change)
+    for (x, point, eps, wanted), got in zip(at_states, got_at, strict=True):
         shape = x.shape
         statistics = np.prod([n for axis, n in zip("BT", shape[:2], strict=True)
                               if axis not in point.over]) * point.groups  # fmt: skip
@@ -90,13 +77,13 @@ def wrong_at(page) -> list[str]:
     return found
 
 
-def test_norm_is_python_s_at_many_states(script):
+def test_norm_is_python_s_at_many_states():
     assert len(states()) >= 600
-    assert wrong_at(script) == []
+    assert wrong_at() == []
 
 
 @pytest.mark.parametrize("name", POINTS)
-def test_five_norms_are_torch_s(script, name):
+def test_five_norms_are_torch_s(name):
     """Held to torch's own functions, which know of axes by other words."""
     x_NBTC = np.random.default_rng(1).normal(size=(20, 2, 5, 4)) * 3 + 1
 
@@ -111,13 +98,13 @@ def test_five_norms_are_torch_s(script, name):
         "group": flip(lambda x: F.group_norm(x, 2, eps=1e-5)),
     }[name]
     sent = [[x.tolist(), as_script(POINTS[name], 4), 1e-5] for x in x_NBTC]
-    for x, got in zip(x_NBTC, computed(script, "axes", "normalised", sent), strict=True):
+    for x, got in zip(x_NBTC, computed("axes", "normalised", sent), strict=True):
         np.testing.assert_allclose(got["output"], theirs(torch.from_numpy(x)), atol=CLOSE)
 
 
-def test_equal_numbers_come_out_as_zeros(script):
+def test_equal_numbers_come_out_as_zeros():
     point = {"over": "BT", "groups": 1, "centred": True}
-    (found,) = computed(script, "axes", "normalised", [[[[[7, 7]], [[7, 7]]], point, 1e-5]])
+    (found,) = computed("axes", "normalised", [[[[[7, 7]], [[7, 7]]], point, 1e-5]])
     assert found["output"] == [[[0, 0]], [[0, 0]]]
     assert found["statistics"] == 1
 
@@ -129,7 +116,7 @@ POINTS_OF_4 = [
 
 
 @pytest.mark.parametrize("point", POINTS_OF_4, ids=str)
-def test_lit_numbers_are_those_that_the_result_depends_on(script, point):
+def test_lit_numbers_are_those_that_the_result_depends_on(point):
     """By derivatives; where a number is its own mean the result is 0 and depends on nothing."""
     x_BTC = torch.from_numpy(np.random.default_rng(2).normal(size=(2, 3, 4)))
     alone = point.over == "" and point.groups == 4
@@ -140,7 +127,7 @@ def test_lit_numbers_are_those_that_the_result_depends_on(script, point):
 
     jacobian = torch.autograd.functional.jacobian(norm, x_BTC)
     sent = [[x_BTC.tolist(), as_script(point, 4), at] for at in places]
-    for (b, t, c), kinds in zip(places, computed(script, "axes", "kinds", sent), strict=True):
+    for (b, t, c), kinds in zip(places, computed("axes", "kinds", sent), strict=True):
         moves = jacobian[b, t, c] != 0
         if alone and point.centred:
             assert not moves.any()
@@ -151,27 +138,28 @@ def test_lit_numbers_are_those_that_the_result_depends_on(script, point):
         }  # fmt: skip
         for (j, s, d), is_read in np.ndenumerate(moves.numpy()):
             assert kinds[j][s][d] == (wanted[j, s] if is_read else None)
-    (leaks,) = computed(script, "axes", "leaks", [[x_BTC.tolist(), as_script(point, 4)]])
-    found = norms.leaks(norm, x_BTC)
+    (leaks,) = computed("axes", "leaks", [[x_BTC.tolist(), as_script(point, 4)]])
+    found = probes.leaks(norm, x_BTC)
     assert leaks == {"future": found.future > 0, "others": found.others > 0}
 
 
-def test_a_block_of_one_cannot_leak(script):
+def test_a_block_of_one_cannot_leak():
     one = [[[1.0, 2.0, 4.0, 7.0]]]
     point = {"over": "BT", "groups": 1, "centred": True}
-    assert computed(script, "axes", "leaks", [[one, point]]) == [{"future": False, "others": False}]
+    assert computed("axes", "leaks", [[one, point]]) == [{"future": False, "others": False}]
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_moved_results_are_those_of_the_set(script, seed):
-    rng = np.random.default_rng(seed)
-    x, point = rng.normal(size=(2, 3, 4)), POINTS_OF_4[rng.integers(len(POINTS_OF_4))]
-    other = x.copy()
-    other[tuple(rng.integers(n) for n in x.shape)] += 1.5
-    before, after = (pooled(torch.from_numpy(a), point).output.numpy() for a in (x, other))
-    (found,) = computed(script, "axes", "moved", [[before.tolist(), after.tolist()]])
-    wanted = np.where(np.abs(after - before) > 1e-9, after - before, 0)
-    np.testing.assert_allclose(found, wanted, atol=1e-12)
+def test_moved_results_are_those_of_the_set():
+    rng, pairs = np.random.default_rng(0), []
+    for point in POINTS_OF_4:
+        x = rng.normal(size=(2, 3, 4))
+        other = x.copy()
+        other[tuple(rng.integers(n) for n in x.shape)] += 1.5
+        pairs.append([pooled(torch.from_numpy(a), point).output.numpy() for a in (x, other)])
+    found = computed("axes", "moved", [[a.tolist(), b.tolist()] for a, b in pairs])
+    for (before, after), moved in zip(pairs, found, strict=True):
+        wanted = np.where(np.abs(after - before) > 1e-9, after - before, 0)
+        np.testing.assert_allclose(moved, wanted, atol=1e-12)
 
 
 MISTAKES = {  # what stands in the script: what is put there
@@ -186,17 +174,8 @@ MISTAKES = {  # what stands in the script: what is put there
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_planted_mistake_is_found(browser, mistake):
-    right, wrong = MISTAKES[mistake]
-    text = (ASSETS / "play-axes.js").read_text("utf-8")
-    assert text.count(right) == 1
-    page = browser.new_page()
-    try:
-        page.add_script_tag(path=ASSETS / "play.js")
-        page.add_script_tag(content=text.replace(right, wrong))
-        assert len(wrong_at(page)) > 20
-    finally:
-        page.close()
+def test_a_planted_mistake_is_found(mistake):
+    assert len(wrong_at(MISTAKES[mistake])) > 20
 
 
 # --- the figure: what it shows, computed again here -----------------------------------------------
@@ -204,23 +183,9 @@ def test_a_planted_mistake_is_found(browser, mistake):
 
 @pytest.fixture(scope="module")
 def chapter_block() -> np.ndarray:
-    """The block as the chapter's cell has it, run as it stands."""
-    notebook = json.loads((ROOT / "notebooks/04_layernorm_vs_batchnorm.ipynb").read_text("utf-8"))
-    (code,) = ("".join(c["source"]) for c in notebook["cells"] if c["id"] == "code-021")
-    space = {"torch": torch}
-    exec(code, space)
-    assert space["sentences"] == SENTENCES
-    return space["block_BTC"].numpy()
-
-
-def plain(value: float, digits: int = 3) -> str:
-    text = f"{value:.{digits}f}".rstrip("0").rstrip(".") if digits else f"{value:.0f}"
-    return "0" if text == "-0" else text.replace("-", "−")
-
-
-def fixed(value: float) -> str:
-    text = f"{value:.2f}"
-    return text.lstrip("-") if float(text) == 0 else text.replace("-", "−")
+    """The block as the chapter writes it."""
+    assert figures.axes()["sentences"] == SENTENCES
+    return np.array(figures.axes()["x"], dtype=float)
 
 
 def place(at) -> str:
@@ -245,28 +210,22 @@ def in_words(x, start, point: Point, watched) -> str:
     groups = point.groups or 4
     sets = (1 if "B" in point.over else 2) * (1 if "T" in point.over else 5) * groups
     size = 40 // sets
-
-    def s(n, word):
-        return f"{n} {word}{'' if n == 1 else 's'}"
-
     name = NAMES.get(point, "no norm with a usual name")
-    taken = f"{s(sets, 'mean')} and {s(sets, 'variance')}"
+    taken = f"{many(sets, 'mean')} and {many(sets, 'variance')}"
     if not point.centred:
-        taken = f"{s(sets, 'mean square')}, with no mean subtracted,"
+        taken = f"{many(sets, 'mean square')}, with no mean subtracted,"
     words = [
-        f"This is {name}: {taken} in all, {'' if sets == 1 else 'each '}of {s(size, 'number')}."
+        f"This is {name}: {taken} in all, {'' if sets == 1 else 'each '}of {many(size, 'number')}."
     ]
     if point.centred and size == 1:
         words.append("Each number is its own mean, so all results are 0.")
-    others = "no other" if size == 1 else s(size - 1, "other")
+    others = "no other" if size == 1 else many(size - 1, "other")
     shared = "mean and variance" if point.centred else "mean square"
     words.append(f"The watched result, {place(watched)}, shares its {shared} with {others}.")
-    found = norms.leaks(lambda b: pooled(b, point).output, torch.from_numpy(x))
+    found = probes.leaks(lambda b: pooled(b, point).output, torch.from_numpy(x))
     read = [w for w, leak in (("later words", found.future), ("the other sentence", found.others))
             if leak > 0]  # fmt: skip
-    words.append(
-        f"Through this norm a word reads {' and '.join(read) or 'nothing that it must not'}."
-    )
+    words.append(f"Through this norm a word reads {listed(read) or 'nothing that it must not'}.")
     changed = [tuple(at) for at in np.argwhere(x != start)]
     if changed:
         before, after = (pooled(torch.from_numpy(a), point).output.numpy() for a in (start, x))
@@ -274,14 +233,14 @@ def in_words(x, start, point: Point, watched) -> str:
         first = changed[0]
         what = f"{len(changed)} numbers are changed"
         if len(changed) == 1:
-            now, then = plain(x[first]), plain(start[first])
+            now, then = number(x[first]), number(start[first])
             what = f"Number{place(first)[6:]} is {now} in place of {then}"
         by = abs(after[watched] - before[watched])
-        seen = f"from {plain(before[watched])} to {plain(after[watched])}"
+        seen = f"from {number(before[watched])} to {number(after[watched])}"
         if by < 5e-4:
             seen = "by less than 0.001, which ε lets through"
         if by <= 1e-9:
-            seen = f"stays {plain(after[watched])}"
+            seen = f"stays {number(after[watched])}"
         words.append(
             f"{what}: that moves {moves or 'none'} of the 40 results, the watched one {seen}."
         )
@@ -299,19 +258,16 @@ def working(x, point: Point, watched) -> list[str]:
     values = x[rows, columns][:, :, part].ravel()
     mean, variance, y = (a[watched].item() for a in (found.mean, found.variance, found.output))
 
-    def factor(v):
-        return f"({plain(v)})" if plain(v).startswith("−") else plain(v)
-
     def total(terms):
         return " + ".join([*terms[:3], "…", terms[-1]] if len(terms) > 6 else terms)
 
     squares = f"({total([f'{factor(v - mean)}²' for v in values])}) / {len(values)}"
-    off = f"({plain(x[watched])} − {factor(mean)})" if point.centred else plain(x[watched])
+    off = f"({number(x[watched])} − {factor(mean)})" if point.centred else number(x[watched])
     return [
-        f"mean = ({total([factor(v) for v in values])}) / {len(values)} = {plain(mean)}"
+        f"mean = ({total([factor(v) for v in values])}) / {len(values)} = {number(mean)}"
         if point.centred else "mean: not subtracted",
-        f"{'variance' if point.centred else 'mean square'} = {squares} = {plain(variance)}",
-        f"result = {off} / √({plain(variance)} + 0.00001) = {plain(y)}",
+        f"{'variance' if point.centred else 'mean square'} = {squares} = {number(variance)}",
+        f"result = {off} / √({number(variance)} + 0.00001) = {number(y)}",
     ]  # fmt: skip
 
 
@@ -325,7 +281,7 @@ def shown(figure, side: str) -> list[dict]:
 def held(figure, x, start, point: Point, watched):
     """Hold all that the figure shows to Python."""
     output, before = (pooled(torch.from_numpy(a), point).output.numpy() for a in (x, start))
-    assert [cell["text"] for cell in shown(figure, "x")] == [plain(v) for v in x.ravel()]
+    assert [cell["text"] for cell in shown(figure, "x")] == [number(v) for v in x.ravel()]
     results = shown(figure, "y")
     assert [cell["text"] for cell in results] == [fixed(v) for v in output.ravel()]
     by = (output - before).ravel()
@@ -345,19 +301,6 @@ def cell(figure, side: str, at):
     )
 
 
-def press(figure, name: str):
-    figure.get_by_role("button", name=name, exact=True).click()
-
-
-def features(figure, name: str):
-    figure.get_by_role("radio", name=name).check()
-
-
-@pytest.fixture
-def figure(page, site_url):
-    return opened(page, f"{site_url}/{PAGE}", "axes")
-
-
 def test_each_choice_of_axes_is_shown_as_python_has_it(figure, chapter_block):
     x, watched, over = chapter_block, (0, 2, 3), ""
     walk = [("sentences (B)", "B"), ("words (T)", "T"), ("sentences (B)", "B"), ("words (T)", "T")]
@@ -366,7 +309,7 @@ def test_each_choice_of_axes_is_shown_as_python_has_it(figure, chapter_block):
             press(figure, button)
             over = "".join(a for a in "BT" if (a in over) != (a == axis))
             for said, groups in (("all four", 1), ("two and two", 2), ("each by itself", None)):
-                features(figure, said)
+                check(figure, said)
                 held(figure, x, x, Point(over=over, groups=groups, centred=centred), watched)
         press(figure, "subtract the mean")
     assert figure.locator(".axes-find li").all_inner_texts() == [f"✓ {name}" for name in FIVE]
@@ -376,28 +319,28 @@ def test_names_wait_to_be_found(figure):
     found = figure.locator(".axes-find li[data-found]")
     assert found.all_inner_texts() == ["✓ layer norm"]
     press(figure, "words (T)")
-    features(figure, "two and two")
+    check(figure, "two and two")
     assert found.all_inner_texts() == ["✓ layer norm", "✓ group norm"]
     current = figure.locator(".axes-find li[aria-current=true]")
     assert current.all_inner_texts() == ["✓ group norm"]
 
 
-def test_mouse_watches_one_result_and_drags_another_s_number(page, figure, chapter_block):
+def test_mouse_watches_one_result_and_drags_another_s_number(figure, chapter_block):
     x, point = chapter_block.copy(), Point(over="BT", groups=None)
     press(figure, "sentences (B)")
     press(figure, "words (T)")
-    features(figure, "each by itself")
+    check(figure, "each by itself")
     cell(figure, "y", (0, 1, 2)).click()
     held(figure, x, chapter_block, point, (0, 1, 2))
     box = cell(figure, "x", (1, 4, 2)).bounding_box()
-    page.mouse.move(box["x"] + 10, box["y"] + 10)
-    page.mouse.down()
-    page.mouse.move(box["x"] + 30, box["y"] + 12)
-    page.mouse.move(box["x"] + 10 + 5 * 8, box["y"] + 14)
-    page.mouse.up()
+    figure.page.mouse.move(box["x"] + 10, box["y"] + 10)
+    figure.page.mouse.down()
+    figure.page.mouse.move(box["x"] + 30, box["y"] + 12)
+    figure.page.mouse.move(box["x"] + 10 + 5 * 8, box["y"] + 14)
+    figure.page.mouse.up()
     x[1, 4, 2] += 5
     held(figure, x, chapter_block, point, (0, 1, 2))
-    page.mouse.move(box["x"] - 40, box["y"] + 14)
+    figure.page.mouse.move(box["x"] - 40, box["y"] + 14)
     held(figure, x, chapter_block, point, (0, 1, 2))  # nothing is held any more
     press(figure, "Back to the chapter’s numbers")
     held(figure, chapter_block, chapter_block, point, (0, 1, 2))
@@ -412,7 +355,7 @@ def test_a_number_of_the_other_sentence_moves_batch_norm_and_not_layer_norm(figu
     assert "the watched one stays" in sentence(figure)
     press(figure, "sentences (B)")
     press(figure, "words (T)")
-    features(figure, "each by itself")
+    check(figure, "each by itself")
     held(figure, x, chapter_block, Point(over="BT", groups=None), watched)
     assert "the watched one from" in sentence(figure)
 
@@ -421,7 +364,7 @@ def test_epsilon_lets_through_what_two_numbers_hide(figure, chapter_block):
     """Of two numbers the results are ±1 but for ε: what moves is too small to be seen."""
     x = chapter_block.copy()
     press(figure, "sentences (B)")
-    features(figure, "each by itself")
+    check(figure, "each by itself")
     cell(figure, "y", (0, 4, 3)).click()
     figure.locator('input[name="value"]').fill("5")
     x[1, 4, 3] = 5
@@ -445,7 +388,8 @@ def test_a_mouse_over_a_result_lights_its_numbers_for_the_while(figure, chapter_
     assert lit() == first == [8, 9, 10, 11]
 
 
-def test_all_by_the_keyboard(page, figure, chapter_block):
+def test_all_by_the_keyboard(figure, chapter_block):
+    page = figure.page
     keys, x = page.keyboard, chapter_block.copy()
     figure.locator('button[name="B"]').focus()
     keys.press("Space")
@@ -476,100 +420,36 @@ def test_all_by_the_keyboard(page, figure, chapter_block):
     held(figure, chapter_block, chapter_block, point, (1, 3, 2))
 
 
-def test_numbers_stay_within_their_reach(page, figure):
+def test_numbers_stay_within_their_reach(figure):
     cell(figure, "x", (0, 4, 3)).focus()
     for _ in range(3):
-        page.keyboard.press("+")
+        figure.page.keyboard.press("+")
     assert cell(figure, "x", (0, 4, 3)).inner_text() == "12"
     assert figure.locator('input[name="value"]').get_attribute("max") == "12"
 
 
-def test_touch(browser, site_url, chapter_block):
+def test_touch(on_phone, chapter_block):
     """A tap watches, a swipe sideways changes a number, one up and down is left to the page."""
-    context = browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True)
-    try:
-        page, x = context.new_page(), chapter_block.copy()
-        figure = opened(page, f"{site_url}/{PAGE}", "axes")
-        cell(figure, "y", (0, 0, 1)).tap()
-        figure.locator('[data-side="y"] td:nth-child(2) [data-own]').wait_for()
-        figure.get_by_role("button", name="words (T)", exact=True).tap()
-        swipe(page, cell(figure, "x", (0, 3, 1)), across=-33)
-        x[0, 3, 1] -= 4
-        figure.get_by_label("number 2 of “too” in sentence 1: −4, changed from 0").wait_for()
-        point = Point(over="T", groups=1)
-        assert figure.locator(".axes-working p").all_inner_texts() == working(x, point, (0, 0, 1))
-        assert sentence(figure) == in_words(x, chapter_block, point, (0, 0, 1))
-        assert [c["text"] for c in shown(figure, "x")] == [plain(v) for v in x.ravel()]
-    finally:
-        context.close()
+    figure, x, point = on_phone, chapter_block.copy(), Point(over="T", groups=1)
+    cell(figure, "y", (0, 0, 1)).tap()
+    figure.locator('[data-side="y"] td:nth-child(2) [data-own]').wait_for()
+    figure.get_by_role("button", name="words (T)", exact=True).tap()
+    swipe(figure.page, cell(figure, "x", (0, 3, 1)), across=-33)
+    x[0, 3, 1] -= 4
+    figure.get_by_label("number 2 of “too” in sentence 1: −4, changed from 0").wait_for()
+    assert figure.locator(".axes-working p").all_inner_texts() == working(x, point, (0, 0, 1))
+    assert sentence(figure) == in_words(x, chapter_block, point, (0, 0, 1))
+    assert [c["text"] for c in shown(figure, "x")] == [number(v) for v in x.ravel()]
 
 
-def test_names_and_values_are_told(figure, page):
-    assert page.evaluate(NAMELESS) == []
+def test_names_and_values_are_told(figure):
     own = cell(figure, "x", (0, 4, 3))
     assert own.get_attribute("aria-label") == "number 4 of “wide” in sentence 1: 12"
     own.focus()
-    page.keyboard.press("-")
+    figure.page.keyboard.press("-")
     assert own.get_attribute("aria-label").endswith(": 11, changed from 12")
     value = figure.locator('input[name="value"]')
     assert value.get_attribute("aria-valuetext") == "11"
     result = cell(figure, "y", (0, 4, 3)).get_attribute("aria-label")
     assert result.startswith("result of number 4 of “wide” in sentence 1: ")
     assert ", before " in result
-    said = figure.get_by_role("status")
-    page.wait_for_function("s => document.querySelector('[data-play=axes] .play-said').textContent")
-    assert said.text_content() == sentence(figure)
-
-
-# --- everywhere -----------------------------------------------------------------------------------
-
-
-def test_figure_works_from_a_disk(page, html_root, chapter_block):
-    asked = []
-    page.on("request", lambda request: asked.append(request.url))
-    figure = opened(page, (html_root / PAGE).as_uri(), "axes")
-    press(figure, "words (T)")
-    held(figure, chapter_block, chapter_block, Point(over="T", groups=1), (0, 2, 3))
-    assert not [url for url in asked if not url.startswith((html_root.as_uri(), "data:", "blob:"))]
-
-
-def test_figure_is_whole_where_no_script_runs(browser, site_url, chapter_block):
-    context = browser.new_context(java_script_enabled=False)
-    try:
-        page = context.new_page()
-        page.goto(f"{site_url}/{PAGE}")
-        figure, point = page.locator('[data-play="axes"]'), Point(over="", groups=1)
-        assert sentence(figure) == in_words(chapter_block, chapter_block, point, (0, 2, 3))
-        output = pooled(torch.from_numpy(chapter_block), point).output.numpy()
-        found = figure.locator('[data-side="y"] .axes-fine').all_inner_texts()
-        assert found == [fixed(v) for v in output.ravel()]
-        for control in figure.locator("button, input").all():
-            assert not control.is_visible()
-        assert figure.locator(".play-scriptless").is_visible()
-    finally:
-        context.close()
-
-
-def test_figure_fits_and_can_be_read(page, site_url):
-    """At its worst: all numbers lit, some changed, results moved."""
-    page.emulate_media(reduced_motion="reduce")
-    figure = opened(page, f"{site_url}/{PAGE}", "axes")
-    for name in ("sentences (B)", "words (T)"):
-        press(figure, name)
-    figure.locator('input[name="value"]').fill("-11")
-    for width, scheme in ((320, "light"), (320, "dark"), (1280, "dark"), (1280, "light")):
-        show_in(page, width, scheme)
-        fits_and_can_be_read(page, figure, width)
-
-
-def fits_and_can_be_read(page, figure, width: int) -> None:
-    assert page.evaluate(CLEAR, '[data-play="axes"]') == []
-    wide, beyond = page.evaluate(WIDE)
-    assert (wide, beyond) == (width, [])
-    for side in "xy":
-        box = cell(figure, side, (0, 0, 0)).bounding_box()
-        assert min(box["width"], box["height"]) >= 24
-    cut = figure.locator(".axes-cell").evaluate_all(
-        "cells => cells.filter(c => c.scrollWidth > c.clientWidth + 1).map(c => c.innerText)"
-    )
-    assert cut == []

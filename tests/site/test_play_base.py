@@ -8,16 +8,15 @@ import numpy as np
 import play
 import playing
 import pytest
-from book_play import PLACES
 from bs4 import BeautifulSoup
-from chapters import ROOT
-from test_pages import CONTRAST, WIDE
+from looks import CLEAR
+from play import figures
+from playing import FIGURES
 
 from book.paper import document
 from helpers import numerics
 
-FIGURES = [(f"{where}.html", name) for where, places in PLACES.items() for _, name in places]
-EVERY = pytest.mark.parametrize(("where", "name"), FIGURES, scope="module")
+EVERY = pytest.mark.parametrize("name", FIGURES, scope="module")
 
 
 # --- numbers and arithmetic -----------------------------------------------------------------------
@@ -32,94 +31,65 @@ def values() -> list[float]:
     return [*spread.tolist(), *ties, *edges, *map(float, range(-12, 12))]
 
 
-def in_page(page, function: str, states: list[list]) -> list:
-    return page.evaluate("([f, states]) => states.map(s => Play[f](...s))", [function, states])
+def shared(function: str, states: list[list]) -> list:
+    """What one of the functions that all figures have gives for each list of arguments."""
+    return play.evaluated("plane", f"states => states.map(s => Play.{function}(...s))", states)
 
 
-@pytest.mark.parametrize("digits", [0, 1, 2, 3, 4])
-def test_numbers_are_written_as_python_writes_them(page, digits):
-    playing.load(page)
-    states = [[x, digits] for x in values()]
-    assert in_page(page, "fixed", states) == [play.fixed(x, digits) for x, _ in states]
-    assert in_page(page, "number", states) == [play.number(x, digits) for x, _ in states]
-
-
-def test_attributes_and_factors_are_written_as_python_writes_them(page):
-    playing.load(page)
-    for function in ("at", "factor"):
-        found = in_page(page, function, [[x] for x in values()])
-        assert found == [getattr(play, function)(x) for x in values()]
-
-
-@pytest.mark.parametrize(
-    ("value", "written"),
-    [(-1.5, "−1.50"), (0.125, "0.12"), (0.375, "0.38"), (-0.004, "0.00"), (-0.0, "0.00")],
-)
-def test_fixed(value, written):
-    assert play.fixed(value) == written
-
-
-def test_a_product_is_written_as_the_chapter_prints_it(page):
-    playing.load(page)
-    assert play.product([2, 0], [-0.9, 0.3]) == "2 · (−0.9) + 0 · 0.3"
+def test_numbers_and_words_are_written_as_python_writes_them():
+    for digits in range(5):
+        states = [[x, digits] for x in values()]
+        for function in ("fixed", "number"):
+            wanted = [getattr(playing, function)(*state) for state in states]
+            assert shared(function, states) == wanted, (function, digits)
+    singles = [[x] for x in values()]
+    assert shared("factor", singles) == [playing.factor(x) for x in values()]
+    attributes = [playing.number(x, 2).replace("−", "-") for x in values()]
+    assert shared("at", singles) == attributes
     pairs = playing.points(1, 80, 3, 4).round(2).reshape(40, 2, 4).tolist()
-    assert in_page(page, "product", pairs) == [play.product(a, b) for a, b in pairs]
-
-
-def test_words_are_listed(page):
-    playing.load(page)
+    assert shared("product", pairs) == [playing.product(*pair) for pair in pairs]
+    assert shared("product", [[[2, 0], [-0.9, 0.3]]]) == ["2 · (−0.9) + 0 · 0.3"]
     words = {"": [], "a": ["a"], "a and b": ["a", "b"], "a, b and c": ["a", "b", "c"]}
-    assert in_page(page, "listed", [[w] for w in words.values()]) == list(words)
-    assert [play.listed(w) for w in words.values()] == list(words)
+    assert shared("listed", [[w] for w in words.values()]) == list(words)
+    found = shared("fixed", [[-1.5], [0.125], [0.375], [-0.004], [-0.0]])
+    assert found == ["−1.50", "0.12", "0.38", "0.00", "0.00"]
 
 
-def test_softmax_is_the_oracles(page):
-    playing.load(page)
+def test_softmax_is_the_oracles():
     rng = np.random.default_rng(0)
     rows = [(rng.standard_normal(rng.integers(1, 9)) * scale).tolist()
             for scale in (0.1, 1, 10, 1e3) for _ in range(60)]  # fmt: skip
     rows += [[0.0] * 5, [1e300, -1e300], [-745.0, -746.0], [3.0, 3.0, -math.inf]]
-    found = page.evaluate(
-        "rows => rows.map(row => Play.softmax(row.map(x => x ?? -Infinity)))",
-        [[None if x == -math.inf else x for x in row] for row in rows],
-    )
-    for row, weights in zip(rows, found, strict=True):
+    for row, weights in zip(rows, shared("softmax", [[row] for row in rows]), strict=True):
         np.testing.assert_allclose(weights, numerics.softmax(np.array(row)), rtol=0, atol=1e-12)
 
 
-def test_points_snap_and_stay_inside(page):
-    playing.load(page)
-    states = [[0.3000000001, 0.1], [-0.04, 0.1], [1.25, 0.5], [7.0, 1.0]]
-    found = in_page(page, "snap", states)
+def test_points_snap_and_stay_inside():
+    found = shared("snap", [[0.3000000001, 0.1], [-0.04, 0.1], [1.25, 0.5], [7.0, 1.0]])
     assert found == [0.3, 0, 1.5, 7]
-    assert not any(math.copysign(1, x) < 0 for x in found)
-    assert in_page(page, "clamp", [[5, -1, 2], [-5, -1, 2], [1, -1, 2]]) == [2, -1, 1]
+    assert play.evaluated("plane", "() => Object.is(Play.snap(-0.04, 0.1), 0)")
+    assert shared("clamp", [[5, -1, 2], [-5, -1, 2], [1, -1, 2]]) == [2, -1, 1]
 
 
-def test_the_plane_is_one_in_both_languages(page):
-    playing.load(page)
-    for reach, side, middle in ((2.1, 300, 0), (7.5, 360, 2.0)):
-        plane = play.Plane(reach, side, middle)
-        for a, b in playing.points(0, 30, reach).tolist():
-            found = page.evaluate(
-                """([reach, side, middle, a, b]) => {
-                    const plane = Play.plane({ reach, side, middle });
-                    const way = plane.through([a, b]), none = plane.through([0, 0]);
-                    return [plane.x(a), plane.y(b), plane.points([[a, b], [b, a]]), way, none];
-                }""",
-                [reach, side, middle, a, b],
-            )
-            assert found[:2] == pytest.approx([plane.x(a), plane.y(b)], abs=1e-9)
-            assert found[2] == plane.points([(a, b), (b, a)])
-            np.testing.assert_allclose(found[3], plane.through((a, b)), atol=1e-9)
-            assert found[4] == plane.through((0, 0)) == [[0, 0], [0, 0]]
-
-
-@pytest.mark.parametrize("plane", [play.Plane(2.1, 300), play.Plane(7.5, 360, 2.0)])
-def test_a_line_through_the_origin_ends_at_the_edge(plane):
-    low, high = plane.middle - plane.reach, plane.middle + plane.reach
-    for way in [*playing.points(0, 60, 1), (1, 0), (0, -3), (-1e-9, 1)]:
-        ends = np.array(plane.through(way))
+@pytest.mark.parametrize(("reach", "side", "middle"), [(2.1, 300, 0), (7.5, 360, 2.0)])
+def test_the_plane(reach, side, middle):
+    """Its corners and middle stand where they should; lines through the origin end at the edge."""
+    low, high = middle - reach, middle + reach
+    ways = [*playing.points(0, 60, 1).tolist(), [1, 0], [0, -3], [-1e-9, 1], [0, 0]]
+    corners, lines = play.evaluated(
+        "plane",
+        """(given, corners, ways) => {
+            const plane = Play.plane(given);
+            return [plane.points(corners), ways.map(plane.through)];
+        }""",
+        {"reach": reach, "side": side, "middle": middle},
+        [[low, low], [high, high], [middle, high], [middle + reach / 2, middle]],
+        ways,
+    )
+    half = f"{side / 2:g}"
+    assert corners == f"0,{side} {side},0 {half},0 {0.75 * side:g},{half}"
+    assert lines.pop() == [[0, 0], [0, 0]]
+    for way, ends in zip(ways, map(np.array, lines), strict=False):
         assert ends.min() >= low - 1e-9
         assert ends.max() <= high + 1e-9
         assert (np.isclose(ends, low) | np.isclose(ends, high)).any(axis=1).all()
@@ -127,43 +97,47 @@ def test_a_line_through_the_origin_ends_at_the_edge(plane):
         assert ends[0] @ way < 0 < ends[1] @ way
 
 
+def test_an_element_is_written():
+    line = {"x1": 2.5, "y2": -0.001, "class": "a", "data-part": "b", "hidden": True, "x": None}
+    assert shared("tag", [["line", line], ["p", {"title": '"<"'}, ["<b>x</b>"], ""]]) == [
+        '<line x1="2.5" y2="0" class="a" data-part="b" hidden></line>',
+        '<p title="&#34;&#60;&#34;"><b>x</b></p>',
+    ]
+
+
 # --- Python's side --------------------------------------------------------------------------------
 
 
-def test_an_element_is_written():
-    assert play.tag("line", x1=2.5, y2=-0.001, class_="a", data_part="b", hidden=True, x=None) == (
-        '<line x1="2.5" y2="0" class="a" data-part="b" hidden></line>'
-    )
-    assert play.tag("p", "<b>x</b>", title='"<"') == '<p title="&quot;&lt;&quot;"><b>x</b></p>'
-
-
-def test_what_a_cell_assigns_is_read_from_it():
-    words, keys = play.from_cell("notebooks/05_attention_by_hand", "code-005", "words", "keys")
+def test_what_a_chapter_gives_is_read_and_nothing_is_run():
+    chapter = "notebooks/05_attention_by_hand"
+    words, keys = play.literals(chapter, "words", "keys")
     assert words[0] == "fox"
-    assert keys.shape == (5, 2)
-    for cell, name in (("code-005", "nothing"), ("nowhere", "words")):
-        with pytest.raises(KeyError):
-            play.from_cell("notebooks/05_attention_by_hand", cell, name)
+    assert np.shape(keys) == (5, 2)
+    assert play.source_of(chapter, "attention_by_loops").startswith("def attention_by_loops(")
+    with pytest.raises(KeyError):
+        play.literals(chapter, "nothing")
+    with pytest.raises(ValueError, match="malformed"):
+        play.literals(chapter, "by_hand")
 
 
-def test_data_cannot_end_its_script():
-    html = play.figure("x", "i", title="t", stage="", says="s", data={"a": "</script><b>"})
-    script = BeautifulSoup(html, "html.parser").select_one("script.play-data")
-    assert "<" not in script.string
-    assert not BeautifulSoup(html, "html.parser").select("b")
+def test_data_cannot_end_its_script_and_errors_are_told():
+    data = {**figures.query(), "words": ["</script><b>"] * 5}
+    soup = BeautifulSoup(play.framed("query", "i", title="t", note="n", data=data), "html.parser")
+    assert "<" not in soup.select_one("script.play-data").string
+    assert not soup.select(".play-view b")
+    with pytest.raises(RuntimeError, match="failed: "):
+        play.framed("query", "i", title="t", note="n", data={})
 
 
 # --- the pages ------------------------------------------------------------------------------------
 
 
 def test_figures_stand_where_they_are_placed_and_only_their_pages_load_scripts(html_root):
-    assert FIGURES
-    wanted = {where: [name for _, name in places] for where, places in PLACES.items()}
+    assert set(FIGURES) == set(figures.FIGURES)
     for file in html_root.rglob("*.html"):
         where, text = file.relative_to(html_root).as_posix(), file.read_text("utf-8")
         names = re.findall(r'<figure class="play"[^>]*\sdata-play="(\w+)"', text)
-        if where.removesuffix(".html") in wanted:
-            assert names == wanted[where.removesuffix(".html")]
+        assert names == [name for name, page in FIGURES.items() if page == where]
         loaded = [Path(s).name.partition("?")[0]
                   for s in re.findall(r'<script\b[^>]*\ssrc="([^"]+)"', text)]  # fmt: skip
         scripts = [script for script in loaded if script.startswith("play")]
@@ -171,77 +145,29 @@ def test_figures_stand_where_they_are_placed_and_only_their_pages_load_scripts(h
         assert ("/play.css" in text) == bool(names), where
 
 
-@pytest.fixture(scope="module")
-def unmoved(browser, site_url, where, name):
-    """Give a figure whose page is opened once, for tests that do not move it."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
-    yield playing.opened(context.new_page(), f"{site_url}/{where}", name)
-    context.close()
-
-
 @EVERY
-def test_script_draws_at_first_what_python_has_drawn(unmoved, html_root, where, name):
-    live = unmoved.evaluate("figure => figure.outerHTML")
-    assert playing.differences(playing.still_of(html_root, where, name), live) == []
-
-
-@EVERY
-def test_figure_is_a_true_one_where_no_script_runs(browser, site_url, where, name):
-    context = browser.new_context(java_script_enabled=False)
-    try:
+def test_figure_where_no_script_runs_is_what_the_script_opens_with(
+    browser, site_url, html_root, name
+):
+    """Without scripts it is a true figure, and with them not a mark of it changes at first."""
+    live = "figure => { for (const e of figure.querySelectorAll('.play-controls')) e.remove();"
+    live += " return [...figure.querySelectorAll('.play-view *')].map(e => [e.tagName, "
+    live += "e.getAttribute('class'), e.getAttribute('style'), e.getAttribute('d'), "
+    live += "e.getAttribute('transform'), e.children.length ? '' : e.textContent]); }"
+    seen = []
+    for runs in (False, True):
+        context = browser.new_context(java_script_enabled=runs, **playing.DESK)
         page = context.new_page()
-        page.goto(f"{site_url}/{where}")
+        page.goto(f"{site_url}/{FIGURES[name]}")
         figure = page.locator(f'figure.play[data-play="{name}"]')
         assert figure.locator(".play-says").is_visible()
         assert figure.locator(".play-stage").bounding_box()["height"] > 100
-        assert figure.locator(".play-scriptless").is_visible()
-        for control in figure.locator(".play-controls :is(input, button)").all():
-            assert not control.is_visible()
-    finally:
+        assert figure.locator(".play-scriptless").is_visible() != runs
+        controls = figure.locator(".play-controls :is(input, button)").all()
+        assert {control.is_visible() for control in controls} <= {runs}
+        seen.append(figure.evaluate(live))
         context.close()
-
-
-@EVERY
-def test_figure_has_a_name_and_each_control_one(unmoved, where, name):
-    title = unmoved.locator(".play-title").inner_text()
-    assert unmoved.page.get_by_role("group", name=title, exact=True).count() == 1
-    assert unmoved.get_by_role("status").count() == 1
-    for control in unmoved.locator("input, button, select, [role=slider]").all():
-        assert control.evaluate(
-            "c => c.labels?.length || c.textContent.trim() || c.getAttribute('aria-label')"
-        )
-
-
-@EVERY
-def test_figure_works_from_a_disk(page, html_root, where, name):
-    problems = []
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.on("requestfailed", lambda request: problems.append(request.url))
-    figure = playing.opened(page, (html_root / where).as_uri(), name)
-    assert figure.locator(".play-says").is_visible()
-    assert problems == []
-
-
-@EVERY
-@pytest.mark.parametrize(("width", "scheme"), [(320, "dark"), (320, "light"), (1280, "dark")])
-def test_figure_fits_and_can_be_read(unmoved, where, name, width, scheme):
-    playing.show_in(unmoved.page, width, scheme)
-    wide, beyond = unmoved.page.evaluate(WIDE)
-    assert (wide, beyond) == (width, [])
-    words = "figure.play :is(p, label, legend, button, caption, th, td, span, sub, output, text)"
-    assert unmoved.page.evaluate(CONTRAST, words) == []
-
-
-@EVERY
-def test_what_is_pressed_is_large_enough(unmoved, where, name):
-    playing.show_in(unmoved.page, 320, "light")
-    small = unmoved.evaluate(
-        """figure => [...figure.querySelectorAll(
-            "button, input[type=range], label, .play-handle, [role=grid] [tabindex]")]
-            .map(e => [e.outerHTML.slice(0, 80), e.getBoundingClientRect()])
-            .filter(([, box]) => box.width < 24 || box.height < 24).map(([html]) => html)"""
-    )
-    assert small == []
+    assert seen[0] == seen[1]
 
 
 CLICK_ALL = """figure => {
@@ -256,38 +182,134 @@ CLICK_ALL = """figure => {
 
 
 @EVERY
-def test_nothing_moves_by_itself_where_motion_is_reduced(page, site_url, where, name):
-    page.emulate_media(reduced_motion="reduce")
-    figure = playing.opened(page, f"{site_url}/{where}", name)
+def test_figure_works_from_a_disk_and_nothing_moves_by_itself(browser, html_root, name):
+    context = browser.new_context(**playing.DESK)
+    page, problems, asked = context.new_page(), [], []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("requestfailed", lambda request: problems.append(request.url))
+    page.on("request", lambda request: asked.append(request.url))
+    figure = playing.opened(page, (html_root / FIGURES[name]).as_uri(), name)
     moving, sentences = figure.evaluate(CLICK_ALL)
+    context.close()
+    assert problems == []
+    assert not [url for url in asked if not url.startswith((html_root.as_uri(), "data:", "blob:"))]
     assert moving == 0
     assert sentences > 1, "nothing was clicked that does anything"
 
 
+NAMELESS = """figure => [...figure.querySelectorAll("input, button, [role=slider], [role=button]")]
+    .filter(e => {
+        const text = e.textContent.trim(), label = e.getAttribute("aria-label") ?? "";
+        return !(e.labels?.length || label || text) || (label && !label.includes(text)
+            && !e.querySelector(".axes-fine"));
+    }).map(e => e.outerHTML)"""
+SMALL = """figure => [...figure.querySelectorAll("button, input[type=range], label, .play-handle, "
+    + "[role=grid] [tabindex], .axes-blocks .axes-cell, .mask-grid .mask-cell")]
+    .map(e => [e.outerHTML.slice(0, 80), e.getBoundingClientRect()])
+    .filter(([, box]) => box.width < 24 || box.height < 24).map(([html]) => html)"""
+CUT = """figure => [...figure.querySelectorAll(".axes-cell, .mask-cell")]
+    .filter(c => c.scrollWidth > c.clientWidth + 1).map(c => c.innerText)"""
+
+
+def worst_axes(figure) -> None:
+    """All numbers are lit, one is changed, results have moved."""
+    for name in ("sentences (B)", "words (T)"):
+        playing.press(figure, name)
+    figure.locator('input[name="value"]').fill("-11")
+
+
+def worst_mask(figure) -> None:
+    """A row is empty, most losses cheat, and as many layers are drawn as there can be."""
+    playing.press(figure, "one too far")
+    figure.locator('input[name="layers"]').fill("4")
+    for s in range(3):
+        figure.locator(".mask-cell").nth(7 + s).click()
+
+
+WORST = {"axes": worst_axes, "mask": worst_mask}
+
+
 @EVERY
-def test_figure_on_paper(html_root, where, name):
+def test_figure_has_names_fits_and_can_be_read(browser, site_url, name):
+    context = browser.new_context(**playing.DESK)
+    page = context.new_page()
+    figure = playing.opened(page, f"{site_url}/{FIGURES[name]}", name)
+    title = figure.locator(".play-title").inner_text()
+    assert page.get_by_role("group", name=title, exact=True).count() == 1
+    assert figure.get_by_role("status").count() == 1
+    WORST.get(name, lambda figure: None)(figure)
+    assert figure.evaluate(NAMELESS) == []
+    for width, scheme in ((320, "light"), (320, "dark"), (1280, "dark"), (1280, "light")):
+        playing.show_in(page, width, scheme)
+        assert page.evaluate(playing.WIDE) == [width, []]
+        assert page.evaluate(CLEAR, f'[data-play="{name}"]') == []
+        assert figure.evaluate(SMALL) == []
+        assert figure.evaluate(CUT) == []
+    context.close()
+
+
+@EVERY
+def test_figure_on_paper(html_root, name):
     """Its picture and sentence stay; what one would press or drag goes."""
-    entry = document.Entry(where.removesuffix(".html"), "")
-    html = (html_root / where).read_text("utf-8")
+    entry = document.Entry(FIGURES[name].removesuffix(".html"), "")
+    html = (html_root / FIGURES[name]).read_text("utf-8")
     article = document.Maker(html, entry, [entry.docname]).make().article
-    figure = article.select_one(f'figure.play[data-play="{name}"]')
-    still = BeautifulSoup(playing.still_of(html_root, where, name), "html.parser")
+    figure = article.select_one(f'figure[data-play="{name}"]')
+    still = BeautifulSoup(playing.still_of(html_root, name), "html.parser")
     assert figure.select_one(".play-says").text == still.select_one(".play-says").text
     assert len(figure.select("svg *, table *")) == len(still.select("svg *, table *"))
     assert figure.select(".play-controls, script, noscript, [role=status]") == []
     assert "On the site" in figure.select_one(".shown").text
 
 
-def test_two_figures_of_one_name_are_independent(page):
-    """Each has its own ids, groups of radio buttons and state."""
-    from play import plane
+KEYS = {"plane": ("[data-part=handle-1]", "ArrowLeft"), "axes": ('button[name="B"]', "Space"),
+        "query": ("[data-part=handle]", "ArrowRight"), "scores": ('[tabindex="0"]', "ArrowUp"),
+        "mask": ('.mask-cell[tabindex="0"]', "Space")}  # fmt: skip
 
-    playing.load(page)
-    page.evaluate("html => document.body.innerHTML = html", plane.drawn("one") + plane.drawn("two"))
-    page.add_script_tag(content=(ROOT / "book/_assets/play-plane.js").read_text("utf-8"))
-    first, second = page.locator("figure.play").all()
+
+def two_figures(page, name: str):
+    """Bring two figures of one name to life in a page without anything else."""
+    page.set_content(figures.drawn(name, "one") + figures.drawn(name, "two"))
+    for part in ("play.js", f"play-{name}.js"):
+        page.add_script_tag(path=play.ASSETS / part)
+    return page.locator("figure.play").all()
+
+
+@EVERY
+def test_two_figures_of_one_name_are_independent_and_a_screen_reader_waits(page, name):
+    """Each has its own ids, radio buttons, state and sentence, which is told after a pause."""
+    first, second = two_figures(page, name)
     before = second.evaluate("figure => figure.outerHTML")
-    first.get_by_role("radio").first.check()
-    first.get_by_role("button").first.click()
+    selector, key = KEYS[name]
+    first.locator(selector).first.focus()
+    said = first.get_by_role("status")
+    for _ in range(3):
+        page.keyboard.press(key)
+    assert said.text_content() == ""
+    said.get_by_text(playing.sentence(first)).wait_for(state="attached")
+    assert playing.sentence(first) != playing.sentence(second)
+    for control in first.locator("input[type=radio], button").all():
+        control.evaluate("control => control.click()")
     assert second.evaluate("figure => figure.outerHTML") == before
-    assert first.locator(".play-says").inner_text() != second.locator(".play-says").inner_text()
+
+
+def test_what_is_drawn_anew_keeps_its_nodes_and_its_focus(page):
+    """A drawing in which nothing differs changes nothing; a handle that moves is the same node."""
+    first, _ = two_figures(page, "plane")
+    page.evaluate("""() => {
+        window.seen = [];
+        new MutationObserver(all => window.seen.push(...all)).observe(
+            document.querySelector(".play-view"),
+            { subtree: true, childList: true, attributes: true, characterData: true });
+    }""")
+    press = "button[name=anew]"
+    first.locator(press).click()
+    assert page.evaluate("seen.length") == 0
+    handle = first.locator("[data-part=handle-2]")
+    handle.focus()
+    kept = handle.element_handle()
+    page.keyboard.press("ArrowLeft")
+    assert page.evaluate("seen.length") > 0
+    assert page.evaluate("seen.every(change => change.type !== 'childList'"
+                         " || change.target.localName !== 'svg')")  # fmt: skip
+    assert kept.evaluate("node => node === document.activeElement")

@@ -9,18 +9,17 @@ import itertools
 import re
 
 import numpy as np
+import playing
 import pytest
 import torch
-from chapters import ROOT
-from looks import CLEAR, swipe
-from playing import computed, opened, sentence, show_in
-from test_pages import NAMELESS, WIDE
+from looks import swipe
+from playing import check, computed, many, press, sentence
 
 from helpers import numerics
-from helpers.attention import attention_steps, depends_on
+from helpers.attention import attention_steps
+from helpers.chapters.ch07_heads_masks_positions.measure import allowed
 
-PAGE = "notebooks/07_heads_masks_positions.html"
-ASSETS = ROOT / "book" / "_assets"
+opened_once, figure, on_phone = playing.fixtures("mask")
 WORDS = ["The", "fox", "did", "not", "cross", "the", "stream", "because"]
 T = 7
 CAUSAL = np.tril(np.ones((T, T), dtype=bool))
@@ -132,27 +131,16 @@ def judge(mask: np.ndarray, layers: int, after: bool) -> list[tuple[str, list[in
 # --- the pure functions ---------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def script(browser):
-    """Give a page with the figure's functions and nothing else."""
-    page = browser.new_page()
-    for name in ("play.js", "play-mask.js"):
-        page.add_script_tag(path=ASSETS / name)
-    yield page
-    page.close()
-
-
 def sent(masks, *, layers: bool = True) -> list[list]:
     return [[mask.tolist(), n, after] if layers else [mask.tolist(), after]
             for mask, n, after in masks]  # fmt: skip
 
 
-def cheats_wrongly(page, masks) -> list:
+def cheats_wrongly(masks, change=("", "")) -> list:
     """The masks for which the script's verdicts are not what changing later words shows."""
     wrong = []
-    for (mask, layers, after), found in zip(
-        masks, computed(page, "mask", "verdicts", sent(masks)), strict=True
-    ):
+    verdicts = computed("mask", "verdicts", sent(masks), change)
+    for (mask, layers, after), found in zip(masks, verdicts, strict=True):
         later = np.triu(moved_by(mask, layers, after), 1)
         wanted = ["nothing" if not after and not row.any() else "cheats" if later[t].any()
                   else "honest" for t, row in enumerate(mask)]  # fmt: skip
@@ -161,41 +149,30 @@ def cheats_wrongly(page, masks) -> list:
     return wrong
 
 
-def reaches_wrongly(page, masks) -> list:
+def reaches_wrongly(masks, change=("", "")) -> list:
     """The masks for which the script's reach is not what changing each word shows."""
-    reach = computed(page, "mask", "reach", sent(masks))
+    reach = computed("mask", "reach", sent(masks), change)
     return [
         masked for masked, found in zip(masks, reach, strict=True)
         if not np.array_equal(found, moved_by(*masked))
     ]  # fmt: skip
 
 
-def test_a_loss_cheats_where_a_later_word_really_moves_it(script):
+def test_a_loss_cheats_where_a_later_word_really_moves_it():
     masks = random_masks(420)
-    assert cheats_wrongly(script, masks) == []
-    kinds = {verdict["kind"] for found in computed(script, "mask", "verdicts", sent(masks))
+    assert cheats_wrongly(masks) == []
+    kinds = {verdict["kind"] for found in computed("mask", "verdicts", sent(masks))
              for verdict in found}  # fmt: skip
     assert kinds == {"honest", "cheats", "nothing"}
 
 
-def test_reach_is_what_really_moves_and_a_power_of_the_mask(script):
+def test_reach_is_what_really_moves_and_a_power_of_the_mask():
     masks = random_masks(420)
-    assert reaches_wrongly(script, masks) == []
+    assert reaches_wrongly(masks) == []
     assert all(np.array_equal(moved_by(*masked), powers(*masked)) for masked in masks)
 
 
-def test_reach_is_what_gradients_show(script):
-    """By the chapter's own probe, which takes derivatives."""
-    masks = [masked for masked in random_masks(60) if len(masked[0]) > 3]
-    for (mask, layers, after), found in zip(
-        masks, computed(script, "mask", "reach", sent(masks)), strict=True
-    ):
-        x_TC = torch.randn(len(mask), 6, generator=torch.Generator().manual_seed(1)).double()
-        probe = depends_on(stack(mask, layers, after), x_TC).any(dim=3).any(dim=1)
-        np.testing.assert_array_equal(found, probe.numpy())
-
-
-def test_weights_are_softmax_under_the_mask(script):
+def test_weights_are_softmax_under_the_mask():
     rng = np.random.default_rng(3)
     masks = random_masks(300)
     scores = [rng.normal(size=mask.shape) * rng.choice([1, 30, 800]) for mask, _, _ in masks]
@@ -203,7 +180,7 @@ def test_weights_are_softmax_under_the_mask(script):
               for scaled, (mask, _, after) in zip(scores, masks, strict=True)]  # fmt: skip
     empty = 0
     for scaled, (mask, _, after), found in zip(
-        scores, masks, computed(script, "mask", "weights", states), strict=True
+        scores, masks, computed("mask", "weights", states), strict=True
     ):
         for t, row in enumerate(found):
             if after:
@@ -220,13 +197,13 @@ def test_weights_are_softmax_under_the_mask(script):
     assert empty > 50
 
 
-def test_ways_are_ways_and_no_longer_than_needed(script):
+def test_ways_are_ways_and_no_longer_than_needed():
     asked = []
     for mask, layers, after in random_masks(210):
         read = powers(mask, layers, after)
         asked += [(mask, after, layers, *map(int, at)) for at in np.argwhere(read)]
     states = [[mask.tolist(), after, t, s] for mask, after, _, t, s in asked]
-    ways = computed(script, "mask", "path", states)
+    ways = computed("mask", "path", states)
     for (mask, after, layers, t, s), way in zip(asked, ways, strict=True):
         sees = powers(mask, 1, after)
         assert (way[0], way[-1]) == (t, s)
@@ -236,11 +213,11 @@ def test_ways_are_ways_and_no_longer_than_needed(script):
             assert not powers(mask, len(way) - 2, after)[t, s]
 
 
-def test_one_cell_too_many_spoils_three_losses_in_two_layers(script):
+def test_one_cell_too_many_spoils_three_losses_in_two_layers():
     """What the page asks its reader to try."""
     mask = CAUSAL.copy()
     mask[1, 4] = True
-    one, two = computed(script, "mask", "verdicts", [[mask.tolist(), n, False] for n in (1, 2)])
+    one, two = computed("mask", "verdicts", [[mask.tolist(), n, False] for n in (1, 2)])
     assert [t for t, v in enumerate(one) if v["kind"] == "cheats"] == [1]
     assert [(t, v["path"]) for t, v in enumerate(two) if v["kind"] == "cheats"] == [
         (1, [1, 4, 2]), (2, [2, 1, 4]), (3, [3, 1, 4]),
@@ -262,30 +239,27 @@ MISTAKES = {  # what stands in the script: what is put there
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_planted_mistake_is_found(browser, mistake):
-    right, wrong = MISTAKES[mistake]
-    text = (ASSETS / "play-mask.js").read_text("utf-8")
-    assert text.count(right) == 1
-    page = browser.new_page()
-    try:
-        page.add_script_tag(path=ASSETS / "play.js")
-        page.add_script_tag(content=text.replace(right, wrong))
-        masks = random_masks(140)
-        assert len(cheats_wrongly(page, masks)) + len(reaches_wrongly(page, masks)) > 10
-    finally:
-        page.close()
+def test_a_planted_mistake_is_found(mistake):
+    masks, change = random_masks(140), MISTAKES[mistake]
+    assert len(cheats_wrongly(masks, change)) + len(reaches_wrongly(masks, change)) > 10
+
+
+def test_masks_to_start_from_are_the_chapter_s():
+    """Those of its names, by its own function; and all of them as they are called."""
+    found = dict(
+        zip(PRESETS, computed("mask", "preset", [[name, T] for name in PRESETS]), strict=True)
+    )
+    for name, mask in PRESETS.items():
+        np.testing.assert_array_equal(found[name], mask, err_msg=name)
+    for name in ("causal", "none at all", "one too far", "only what came before"):
+        np.testing.assert_array_equal(found[name], allowed(name, T), err_msg=name)
 
 
 # --- the figure: what it shows, computed again here -----------------------------------------------
 
 
 def quoted(ts) -> str:
-    words = [f"“{WORDS[t]}”" for t in ts]
-    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
-
-
-def layers_in_words(layers: int) -> str:
-    return f"{layers} layer{'' if layers == 1 else 's'}"
+    return playing.quoted([WORDS[t] for t in ts])
 
 
 def in_words(mask, layers: int, after: bool) -> str:
@@ -301,7 +275,7 @@ def in_words(mask, layers: int, after: bool) -> str:
         f"{len(cheating)} of 7 losses cheat: at {quoted(cheating)}." if cheating
         else "no loss cheats." if empty else "all 7 losses are honest."
     )  # fmt: skip
-    words = [f"{name}, {layers_in_words(layers)}: {found}"]
+    words = [f"{name}, {many(layers, 'layer')}: {found}"]
     if len(cheating) != len(alone):
         words.append(f"In one layer {len(alone) or 'none'} of them would.")
     if after:
@@ -360,7 +334,7 @@ def chosen_in_words(mask, layers: int, after: bool, t: int) -> str:
         return f"{asked} That stands beyond the window: no mask can give it away.{left}"
     if kind == "honest":
         read = quoted(np.flatnonzero(powers(mask, layers, after)[t]))
-        through = layers_in_words(layers)
+        through = many(layers, "layer")
         return f"{asked} Through {through} it has read {read}: nothing that comes later.{left}"
     hops = []
     for i, (a, b) in enumerate(itertools.pairwise(way)):
@@ -427,30 +401,17 @@ def cell(figure, t: int, s: int):
     return figure.locator(".mask-cell").nth(T * t + s)
 
 
-def preset(figure, name: str):
-    figure.locator(".mask-presets").get_by_role("button", name=name, exact=True).click()
-
-
 def layers_to(figure, layers: int):
     figure.locator('input[name="layers"]').fill(str(layers))
 
 
-def order(figure, name: str):
-    figure.get_by_role("radio", name=name).check()
-
-
-@pytest.fixture
-def figure(page, site_url):
-    return opened(page, f"{site_url}/{PAGE}", "mask")
-
-
 @pytest.mark.parametrize("name", PRESETS)
 def test_each_preset_in_each_number_of_layers(figure, name):
-    preset(figure, name)
+    press(figure, name)
     for layers in (1, 2, 4):
         layers_to(figure, layers)
         for after in (False, True):
-            order(figure, "after softmax" if after else "before softmax")
+            check(figure, "after softmax" if after else "before softmax")
             held(figure, PRESETS[name], layers, after, chosen=3)
     pressed = figure.locator(".mask-presets button[aria-pressed=true]")
     assert pressed.all_inner_texts() == [name]
@@ -478,27 +439,27 @@ def test_a_row_without_a_word_has_no_answer(figure):
     q = torch.ones(T, 2)
     with pytest.raises(ValueError, match=r"lets query \[2\] read no key; softmax over nothing"):
         attention_steps(q, q, q, allowed=torch.from_numpy(mask))
-    order(figure, "after softmax")
+    check(figure, "after softmax")
     held(figure, mask, 2, after=True, chosen=2)
 
 
-def test_drawing_over_cells_makes_them_all_alike(page, figure):
+def test_drawing_over_cells_makes_them_all_alike(figure):
     mask = CAUSAL.copy()
     boxes = {at: cell(figure, *at).bounding_box() for at in ((0, 1), (0, 4), (2, 4))}
     middle = {at: (b["x"] + b["width"] / 2, b["y"] + b["height"] / 2) for at, b in boxes.items()}
-    page.mouse.move(*middle[0, 1])
-    page.mouse.down()
-    page.mouse.move(*middle[0, 4], steps=12)
-    page.mouse.move(*middle[2, 4], steps=8)
-    page.mouse.up()
+    figure.page.mouse.move(*middle[0, 1])
+    figure.page.mouse.down()
+    figure.page.mouse.move(*middle[0, 4], steps=12)
+    figure.page.mouse.move(*middle[2, 4], steps=8)
+    figure.page.mouse.up()
     mask[0, 1:5] = mask[1, 4] = mask[2, 4] = True
     held(figure, mask, 2)
-    page.mouse.move(*middle[0, 4], steps=4)
+    figure.page.mouse.move(*middle[0, 4], steps=4)
     held(figure, mask, 2)  # nothing is drawn any more
-    page.mouse.down()
-    page.mouse.move(*middle[0, 1], steps=12)
-    page.mouse.move(*middle[0, 4], steps=12)
-    page.mouse.up()  # ends where it began: no click that would turn the first one again
+    figure.page.mouse.down()
+    figure.page.mouse.move(*middle[0, 1], steps=12)
+    figure.page.mouse.move(*middle[0, 4], steps=12)
+    figure.page.mouse.up()  # ends where it began: no click that would turn the first one again
     mask[0, 1:5] = False
     held(figure, mask, 2)
     cell(figure, 0, 1).click()
@@ -506,18 +467,19 @@ def test_drawing_over_cells_makes_them_all_alike(page, figure):
     held(figure, mask, 2, chosen=0)
 
 
-def test_a_quick_stroke_leaves_no_gap(page, figure):
+def test_a_quick_stroke_leaves_no_gap(figure):
     mask = CAUSAL.copy()
     boxes = [cell(figure, *at).bounding_box() for at in ((0, 1), (0, 6), (3, 6))]
-    for box, act in zip(boxes, (page.mouse.down, None, page.mouse.up), strict=True):
-        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    for box, act in zip(boxes, (figure.page.mouse.down, None, figure.page.mouse.up), strict=True):
+        figure.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
         if act:
             act()
     mask[0, 1:7] = mask[:4, 6] = True
     held(figure, mask, 2)
 
 
-def test_all_by_the_keyboard(page, figure):
+def test_all_by_the_keyboard(figure):
+    page = figure.page
     keys, mask = page.keyboard, CAUSAL.copy()
     figure.locator(".mask-presets button").first.focus()
     for _ in range(len(PRESETS)):
@@ -543,92 +505,27 @@ def test_all_by_the_keyboard(page, figure):
     held(figure, mask, 3, after=True, chosen=1)
 
 
-def test_touch(browser, site_url):
+def test_touch(on_phone):
     """A tap turns one cell, a swipe along a row draws over it."""
-    context = browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True)
-    try:
-        page, mask = context.new_page(), CAUSAL.copy()
-        figure = opened(page, f"{site_url}/{PAGE}", "mask")
-        cell(figure, 4, 6).tap()
-        mask[4, 6] = True
-        figure.get_by_label("cross may read stream, weight").wait_for()
-        held(figure, mask, 2, chosen=4)
-        start, end = (cell(figure, 1, s).bounding_box()["x"] for s in (2, 5))
-        swipe(page, cell(figure, 1, 2), across=end - start)
-        figure.locator('[aria-label^="fox may read the, weight"]').wait_for()
-        mask[1, 2:6] = True
-        held(figure, mask, 2)
-        figure.get_by_role("button", name="one too far", exact=True).click()  # a button of its own
-        figure.locator(".mask-presets [aria-pressed=true]").wait_for()
-        held(figure, PRESETS["one too far"], 2)
-    finally:
-        context.close()
+    figure, mask = on_phone, CAUSAL.copy()
+    cell(figure, 4, 6).tap()
+    mask[4, 6] = True
+    figure.get_by_label("cross may read stream, weight").wait_for()
+    held(figure, mask, 2, chosen=4)
+    start, end = (cell(figure, 1, s).bounding_box()["x"] for s in (2, 5))
+    swipe(figure.page, cell(figure, 1, 2), across=end - start)
+    figure.locator('[aria-label^="fox may read the, weight"]').wait_for()
+    mask[1, 2:6] = True
+    held(figure, mask, 2)
+    press(figure, "one too far")  # a button of its own
+    figure.locator(".mask-presets [aria-pressed=true]").wait_for()
+    held(figure, PRESETS["one too far"], 2)
 
 
-def test_names_and_states_are_told(figure, page):
-    assert page.evaluate(NAMELESS) == []
+def test_names_and_states_are_told(figure):
     own = cell(figure, 1, 4)
     assert own.get_attribute("aria-label") == "fox may read cross, not allowed"
     own.click()
     assert own.get_attribute("aria-label").startswith("fox may read cross, weight 0.")
     assert cell(figure, 2, 4).get_attribute("aria-label").endswith("not allowed, but reached ○")
     assert figure.locator('input[name="layers"]').get_attribute("aria-valuetext") == "2"
-    page.wait_for_function("s => document.querySelector('[data-play=mask] .play-said').textContent")
-    assert figure.get_by_role("status").text_content() == sentence(figure)
-
-
-# --- everywhere -----------------------------------------------------------------------------------
-
-
-def test_figure_works_from_a_disk(page, html_root):
-    asked = []
-    page.on("request", lambda request: asked.append(request.url))
-    figure = opened(page, (html_root / PAGE).as_uri(), "mask")
-    cell(figure, 0, 1).click()
-    mask = CAUSAL.copy()
-    mask[0, 1] = True
-    held(figure, mask, 2, chosen=0)
-    assert not [url for url in asked if not url.startswith((html_root.as_uri(), "data:", "blob:"))]
-
-
-def test_figure_is_whole_where_no_script_runs(browser, site_url):
-    context = browser.new_context(java_script_enabled=False)
-    try:
-        page = context.new_page()
-        page.goto(f"{site_url}/{PAGE}")
-        figure = page.locator('[data-play="mask"]')
-        assert sentence(figure) == in_words(CAUSAL, 2, False)
-        assert texts(figure, ".mask-cell") == [
-            text for row in cells_in_words(CAUSAL, 2, False) for text in row
-        ]
-        assert texts(figure, ".mask-chosen") == [chosen_in_words(CAUSAL, 2, False, 3)]
-        held_ways(figure, CAUSAL, 2, False, 3)
-        for control in figure.locator("button, input").all():
-            assert not control.is_visible()
-        assert figure.locator(".play-scriptless").is_visible()
-    finally:
-        context.close()
-
-
-def test_figure_fits_and_can_be_read(page, site_url):
-    page.emulate_media(reduced_motion="reduce")
-    figure = opened(page, f"{site_url}/{PAGE}", "mask")
-    preset(figure, "one too far")
-    layers_to(figure, 4)
-    for s in range(3):
-        cell(figure, 1, s).click()
-    for width, scheme in ((320, "light"), (320, "dark"), (1280, "dark"), (1280, "light")):
-        show_in(page, width, scheme)
-        fits_and_can_be_read(page, figure, width)
-
-
-def fits_and_can_be_read(page, figure, width: int) -> None:
-    assert page.evaluate(CLEAR, '[data-play="mask"]') == []
-    wide, beyond = page.evaluate(WIDE)
-    assert (wide, beyond) == (width, [])
-    box = cell(figure, 0, 0).bounding_box()
-    assert min(box["width"], box["height"]) >= 24
-    cut = figure.locator(".mask-cell").evaluate_all(
-        "cells => cells.filter(c => c.scrollWidth > c.clientWidth + 1).map(c => c.innerText)"
-    )
-    assert cut == []

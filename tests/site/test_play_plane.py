@@ -6,17 +6,19 @@ import re
 from fractions import Fraction
 
 import numpy as np
+import play
 import playing
 import pytest
 import torch
-from play import plane as figure_of
+from play import figures
+from playing import check, computed, fixed, listed, number, press, sentence
 
 from helpers.embeddings import MEASURES, similarities
 
-WHERE = "notebooks/02_similarity_geometry.html"
-GIVEN = figure_of.given()
-NAMES = [figure_of.QUERY, *figure_of.WORDS]
-SPOKEN = GIVEN["spoken"]
+GIVEN = figures.plane()
+NAMES, SPOKEN, START = GIVEN["names"], GIVEN["spoken"], np.array(GIVEN["vectors"], dtype=float)
+MOST, REACH, SIDE, MIDDLE = 9, 7.5, 360, 2  # of an entry; of the picture
+opened_once, figure, on_phone = playing.fixtures("plane")
 
 
 def states() -> list[tuple[np.ndarray, np.ndarray]]:
@@ -29,18 +31,17 @@ def states() -> list[tuple[np.ndarray, np.ndarray]]:
     edges = [[[0, 0], [1, 2], [0, 0], [-1, 1]], [[4, 2], [0, 0], [0, 0], [0, 0]],
              [[1e6, 0], [-1e6, 0], [1e6, 1], [0, 1e6]], [[3, 1], [-3, -1], [6, 2], [3, 1]],
              [[0.1, 0], [0.1, 0.1], [-0.1, 0], [1, 0]]]  # fmt: skip
-    chapter = [[GIVEN["query"], *GIVEN["points"]]]
-    every = [*spread, *lattice, *rays, *np.array(edges, dtype=float), *np.array(chapter)]
+    every = [*spread, *lattice, *rays, *np.array(edges, dtype=float), START]
     return [(state[0], state[1:]) for state in every]
 
 
-def arguments(*, function=lambda q, points: [q.tolist(), points.tolist()]) -> list[list]:
-    return [function(q, points) for q, points in states()]
+def arguments() -> list[list]:
+    return [[q.tolist(), points.tolist()] for q, points in states()]
 
 
-def hold(page) -> None:
+def hold(change=("", "")) -> None:
     """Every measure at every state is the helpers'; where there is no direction, no cosine is."""
-    found = playing.computed(page, "plane", "measured", arguments())
+    found = computed("plane", "measured", arguments(), change)
     for (q, points), got in zip(states(), found, strict=True):
         lengths = np.linalg.norm(points, axis=1)
         np.testing.assert_allclose(got["length"], lengths, rtol=1e-12)
@@ -54,9 +55,8 @@ def hold(page) -> None:
                     assert abs(value - wanted) <= 1e-9 * max(1, abs(wanted)), (measure, q, points)
 
 
-def test_measures_are_those_of_the_helpers(page):
-    playing.load(page, "plane")
-    hold(page)
+def test_measures_are_those_of_the_helpers():
+    hold()
 
 
 def exactly(q, points) -> dict[str, list[int]]:
@@ -76,19 +76,15 @@ def exactly(q, points) -> dict[str, list[int]]:
     return won
 
 
-def hold_winners(page) -> None:
-    found = page.evaluate(
-        "states => states.map(([q, points]) =>"
-        " Play.compute.plane.winners(Play.compute.plane.measured(q, points)))",
-        arguments(),
-    )
-    for (q, points), won in zip(states(), found, strict=True):
-        assert won == exactly(q, points), (q, points)
+def hold_winners(change=("", "")) -> None:
+    measured = computed("plane", "measured", arguments(), change)
+    won = computed("plane", "winners", [[found] for found in measured], change)
+    for (q, points), found in zip(states(), won, strict=True):
+        assert found == exactly(q, points), (q, points)
 
 
-def test_winners_are_the_exact_ones_ties_included(page):
-    playing.load(page, "plane")
-    hold_winners(page)
+def test_winners_are_the_exact_ones_ties_included():
+    hold_winners()
     won = [exactly(q, points) for q, points in states()]
     for measure in MEASURES:
         assert sum(len(one[measure]) > 1 for one in won) > 20, "too few ties to tell"
@@ -96,7 +92,7 @@ def test_winners_are_the_exact_ones_ties_included(page):
 
 
 @pytest.mark.parametrize(
-    ("right", "wrong", "check"),
+    ("right", "wrong", "holds"),
     [
         ("dot(unit(query), unit(point))", "dot(query, point)", hold),
         ("dot(unit(query), unit(point))", "dot(unit(query), point)", hold),
@@ -106,17 +102,15 @@ def test_winners_are_the_exact_ones_ties_included(page):
         ("x === null ? -Infinity :", "x === null ? 0 :", hold_winners),
     ],
 )
-def test_mistakes_that_people_make_are_found(page, right, wrong, check):
-    playing.load(page, "plane", (right, wrong))
+def test_mistakes_that_people_make_are_found(right, wrong, holds):
     with pytest.raises(AssertionError):
-        check(page)
+        holds((right, wrong))
 
 
-def test_angle_and_shadow(page):
+def test_angle_and_shadow():
     """Against the phase of complex numbers, and the foot against the chapter's best length."""
-    playing.load(page, "plane")
     pairs = [(q, points[0]) for q, points in states()]
-    found = playing.computed(page, "plane", "pair", [[q.tolist(), p.tolist()] for q, p in pairs])
+    found = computed("plane", "pair", [[q.tolist(), p.tolist()] for q, p in pairs])
     for (q, point), got in zip(pairs, found, strict=True):
         if not q.any() or not point.any():
             assert got["angle"] is None
@@ -128,162 +122,166 @@ def test_angle_and_shadow(page):
         foot = np.array(got["foot"])
         assert abs((q - foot) @ point) <= 1e-9 * size * np.linalg.norm(point)
         assert abs(foot[0] * point[1] - foot[1] * point[0]) <= 1e-9 * size * np.linalg.norm(point)
-        expected = figure_of.pair(q, point)
-        assert got["angle"] == pytest.approx(expected["angle"], abs=1e-9)
-        np.testing.assert_allclose(foot, expected["foot"], atol=1e-9 * size)
 
 
-def test_among_equal_lengths_all_three_agree(page):
-    playing.load(page, "plane")
-    for q, points in states()[:220]:
-        even = playing.computed(page, "plane", "ofLength", [[p.tolist(), 5.0] for p in points])
-        np.testing.assert_allclose(np.linalg.norm(even, axis=1), 5)
-        won = figure_of.winners(figure_of.measured(q, np.array(even)))
+def test_among_equal_lengths_all_three_agree():
+    some = states()[:220]
+    even = computed("plane", "ofLength", [[p.tolist(), 5.0] for _, points in some for p in points])
+    np.testing.assert_allclose(np.linalg.norm(even, axis=1), 5)
+    asked = zip(some, np.array(even).reshape(-1, 3, 2).tolist(), strict=True)
+    found = computed("plane", "measured", [[q.tolist(), points] for (q, _), points in asked])
+    for won in computed("plane", "winners", [[one] for one in found]):
         assert won["dot"] == won["cosine"] == won["euclid"]
-    assert playing.computed(page, "plane", "ofLength", [[[0, 0], 5.0]]) == [[0, 0]]
+    assert computed("plane", "ofLength", [[[0, 0], 5.0]]) == [[0, 0]]
 
 
-def test_sentences_are_pythons(page):
-    playing.load(page, "plane")
+def told(q, points, n: int) -> str:
+    """The sentence that should stand below the figure."""
+    won, (asks, *words) = exactly(q, points), NAMES
+    named = [listed([words[m] for m in won[measure]]) or "none" for measure in MEASURES]
+    by = ", ".join(f"by {SPOKEN[m]} {name}" for m, name in zip(MEASURES, named, strict=True))
+    verdict = ("All three agree", "Two of three agree", "All three disagree")[len(set(named)) - 1]
+    said, word, point = f"Most like {asks}: {by}. {verdict}. ", words[n], points[n]
+    lost = "is (0, 0): it has no direction, so no angle and no cosine."
+    if not point.any() or not q.any():
+        return f"{said}{(asks if point.any() else word).capitalize()} {lost}"
+    turn, length = cmath.phase(complex(*point) / complex(*q)), np.linalg.norm(point)
+    shadow = q @ point / length
+    said += f"Between {asks} and {word} are {number(abs(math.degrees(turn)), 1)}°. "
+    if shadow <= 1e-9:
+        return f"{said}The shadow points away from {word}: the shorter {word}, the nearer."
+    said += f"The shadow of {asks} on the line of {word} is {fixed(shadow)} long, {word} "
+    wanted = f"a {'longer' if length < shadow else 'shorter'} {word}"
+    wanted = "no other length" if abs(length - shadow) < 0.005 else wanted
+    return f"{said}{fixed(length)}: {wanted} would lie nearer."
+
+
+def test_sentences():
     cases = [(q, points, n % 3) for n, (q, points) in enumerate(states())]
-    found = page.evaluate(
-        """([names, spoken, cases]) => cases.map(([q, points, n]) =>
-            Play.compute.plane.told({ names, spoken }, q, points, n))""",
-        [NAMES, SPOKEN, [[q.tolist(), points.tolist(), n] for q, points, n in cases]],
-    )
-    assert found == [figure_of.told(SPOKEN, *case) for case in cases]
-    ends = ("no cosine.", "the nearer.", "a longer", "a shorter", "no other length")
-    for end in ends:
+    given = {"names": NAMES, "spoken": SPOKEN}
+    found = computed("plane", "told", [[given, q.tolist(), p.tolist(), n] for q, p, n in cases])
+    assert found == [told(*case) for case in cases]
+    for end in ("no cosine.", "the nearer.", "a longer", "a shorter", "no other length"):
         assert any(end in words for words in found), end
 
 
-def test_places_in_the_picture_are_pythons(page):
-    playing.load(page, "plane")
-    plane = figure_of.PLANE
-    for q, points in states()[:60]:
-        found = page.evaluate(
-            """([plane_, arc, q, point]) => {
-                const plane = Play.plane(plane_), c = Play.compute.plane;
-                const { x, y } = c.labelAt(plane, q);
-                return [c.arc(plane, q, point, arc), [x, y]];
-            }""",
-            [vars(plane), figure_of.ARC, q.tolist(), points[0].tolist()],
-        )
-        drawn, label = found
-        wanted = figure_of.arc(plane, q, points[0])
-        numbers = [[float(x) for x in re.findall(r"-?[\d.]+", d)] for d in (drawn, wanted)]
-        np.testing.assert_allclose(*numbers, atol=0.011)
-        np.testing.assert_allclose(label, figure_of.label_at(plane, q), atol=1e-9)
+def test_arcs_and_names_in_the_picture():
+    """The arc goes the shorter way between the directions; names stay inside the picture."""
+    call = """(given, pairs) => {
+        const plane = Play.plane(given), { arc, labelAt } = Play.compute.plane;
+        return pairs.map(([q, p]) => [arc(plane, q, p, 1.7), labelAt(plane, q)]);
+    }"""
+    some = [(q, points[0]) for q, points in states()[:60]]
+    found = play.evaluated("plane", call, {"reach": REACH, "side": SIDE, "middle": MIDDLE},
+                           [[q.tolist(), p.tolist()] for q, p in some])  # fmt: skip
+    for (q, point), (arc, label) in zip(some, found, strict=True):
+        *start, radius, other, _, _, sweep, x, y = map(float, re.findall(r"-?[\d.]+", arc))
+        assert radius == other == pytest.approx(1.7 * SIDE / (2 * REACH), abs=0.011)
+        assert sweep == (cmath.phase(complex(*point) / complex(*q)) < 0)
+        for end, way in ((start, q), ((x, y), point)):
+            np.testing.assert_allclose(end, places(1.7 * way / np.linalg.norm(way)), atol=0.011)
+        x, y = places(q)
+        assert 22 <= label["x"] <= SIDE - 22
+        assert 13 <= label["y"] <= SIDE - 4
+        if 60 < x < SIDE - 60 and 60 < y < SIDE - 60:
+            away = [label["x"] - x, label["y"] - 5 - y]
+            np.testing.assert_allclose(away, [30, -22] * q / np.linalg.norm(q), atol=1e-9)
+
+
+def places(point) -> list[float]:
+    """Where a point stands on the SVG."""
+    return [(point[0] - MIDDLE + REACH) * SIDE / 2 / REACH,
+            (MIDDLE + REACH - point[1]) * SIDE / 2 / REACH]  # fmt: skip
 
 
 # --- on the page ----------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def figure(page, site_url):
-    return playing.opened(page, f"{site_url}/{WHERE}", "plane")
-
-
 def vectors(figure) -> np.ndarray:
     """The query and the words, as their handles tell them to a screen reader."""
-    told = [
-        figure.locator(f"[data-part=handle-{n}]").get_attribute("aria-valuetext") for n in range(4)
-    ]
-    return np.array(
-        [[float(x.replace("−", "-")) for x in re.findall(r"−?[\d.]+", t)] for t in told]
+    handles = figure.locator(".play-handle").evaluate_all(
+        "all => all.map(e => e.getAttribute('aria-valuetext'))"
     )
+    return np.array([playing.read(words) for words in handles])
 
 
 def check_shown(figure, compared: int) -> np.ndarray:
     """Sentence, table and picture are those of the vectors that the handles tell."""
     q, *points = found = vectors(figure)
-    assert playing.sentence(figure) == figure_of.told(SPOKEN, q, points, compared)
-    measures = figure_of.measured(q, np.array(points))
-    won = figure_of.winners(measures)
-    shown = playing.rows(figure)
+    assert sentence(figure) == told(q, points, compared)
+    (measures,) = computed("plane", "measured", [[q.tolist(), [p.tolist() for p in points]]])
+    won, table = exactly(q, points), playing.rows(figure)
     for n in range(3):
-        expected = [figure_of.written(measures[m][n]) for m in ("length", *MEASURES)]
-        assert shown[n + 1][1:] == expected
-    named = [figure_of.play.listed([NAMES[n + 1] for n in won[m]]) or "none" for m in MEASURES]
-    assert shown[4][2:] == named
+        values = (measures[m][n] for m in ("length", *MEASURES))
+        assert table[n + 1][1:] == ["none" if v is None else fixed(v) for v in values]
+    assert table[4][2:] == [listed([NAMES[n + 1] for n in won[m]]) or "none" for m in MEASURES]
     marked = figure.evaluate("f => [...f.querySelectorAll('.won')].map(e => e.dataset.part)")
     assert sorted(marked) == sorted(f"{m}-{n}" for m in MEASURES for n in won[m])
     ends = [float(figure.locator("[data-part=apart]").get_attribute(a)) for a in ("x2", "y2")]
-    plane, (x, y) = figure_of.PLANE, points[compared]
-    np.testing.assert_allclose(ends, [plane.x(x), plane.y(y)], atol=0.011)
+    np.testing.assert_allclose(ends, places(points[compared]), atol=0.011)
     return found
 
 
 def unit(figure) -> float:
-    return figure.locator("svg").bounding_box()["width"] / (2 * figure_of.PLANE.reach)
+    return figure.locator("svg").bounding_box()["width"] / (2 * REACH)
 
 
 def test_it_opens_with_the_chapters_words_and_three_answers(figure):
-    found = check_shown(figure, figure_of.FIRST)
-    np.testing.assert_array_equal(found, [GIVEN["query"], *GIVEN["points"]])
-    assert "All three disagree" in playing.sentence(figure)
+    found = check_shown(figure, 1)
+    np.testing.assert_array_equal(found, START)
+    assert "All three disagree" in sentence(figure)
 
 
 @pytest.mark.parametrize("n", range(4))
-def test_every_tip_can_be_dragged_and_the_others_stay(page, figure, n):
+def test_every_tip_can_be_dragged_and_the_others_stay(figure, n):
     before = vectors(figure)
     handle = figure.locator(f"[data-part=handle-{n}]")
     step = unit(figure)
-    playing.drag(page, handle, -1.5 * step, -3 * step)
-    compared = n - 1 if n else figure_of.FIRST
+    playing.drag(handle, -1.5 * step, -3 * step)
+    compared = n - 1 if n else 1
     after = check_shown(figure, compared)
     np.testing.assert_allclose(after[n] - before[n], [-1.5, -3], atol=0.2)
     np.testing.assert_array_equal(np.delete(after, n, 0), np.delete(before, n, 0))
     assert figure.get_by_role("radio", name=NAMES[n]).is_checked()
-    playing.drag(page, handle, 900, 0)
-    assert check_shown(figure, compared)[n][0] == figure_of.MOST
+    playing.drag(handle, 900, 0)
+    assert check_shown(figure, compared)[n][0] == MOST
 
 
-def test_a_finger_drags_a_tip_and_does_not_scroll(browser, site_url):
-    context = browser.new_context(viewport={"width": 390, "height": 740}, has_touch=True)
-    try:
-        page = context.new_page()
-        figure = playing.opened(page, f"{site_url}/{WHERE}", "plane")
-        handle = figure.locator("[data-part=handle-1]")
-        handle.scroll_into_view_if_needed()
-        before, scrolled = vectors(figure), page.evaluate("scrollY")
-        playing.swipe(page, handle, -50, -60)
-        after = check_shown(figure, 0)
-        assert (after[1] < before[1] - 1).all()
-        assert page.evaluate("scrollY") == scrolled
-    finally:
-        context.close()
+def test_a_finger_drags_a_tip(on_phone):
+    before = vectors(on_phone)
+    playing.drag_by_finger(on_phone.locator("[data-part=handle-1]"), -50, -60)
+    assert (check_shown(on_phone, 0)[1] < before[1] - 1).all()
 
 
-def test_arrow_keys_move_a_tip(page, figure):
+def test_arrow_keys_move_a_tip(figure):
     figure.locator("[data-part=handle-3]").focus()
     for key, expected in [
         ("ArrowLeft", [7.9, 6]), ("Shift+ArrowUp", [7.9, 7]), ("ArrowDown", [7.9, 6.9])
     ]:  # fmt: skip
-        page.keyboard.press(key)
+        figure.page.keyboard.press(key)
         np.testing.assert_allclose(check_shown(figure, 2)[3], expected, atol=1e-9)
     for _ in range(5):
-        page.keyboard.press("Shift+ArrowUp")
-    assert check_shown(figure, 2)[3].tolist() == [7.9, figure_of.MOST]
+        figure.page.keyboard.press("Shift+ArrowUp")
+    assert check_shown(figure, 2)[3].tolist() == [7.9, MOST]
 
 
-def test_sliders_move_what_is_chosen(page, figure):
+def test_sliders_move_what_is_chosen(figure):
     for n, name in enumerate(NAMES):
-        figure.get_by_role("radio", name=name).check()
+        check(figure, name)
         slider = figure.locator('input[name="x"]')
         before = vectors(figure)
         assert float(slider.input_value()) == before[n][0]
         slider.focus()
-        page.keyboard.press("ArrowRight")
-        after = check_shown(figure, max(n - 1, 0) if n else figure_of.FIRST)
+        figure.page.keyboard.press("ArrowRight")
+        after = check_shown(figure, max(n - 1, 0) if n else 1)
         np.testing.assert_allclose(after - before, np.eye(4)[n][:, None] * [0.1, 0], atol=1e-9)
-        assert slider.get_attribute("aria-valuetext") == figure_of.play.fixed(after[n][0])
+        assert slider.get_attribute("aria-valuetext") == fixed(after[n][0])
 
 
 def test_length_counts_for_two_of_the_three(figure):
     """Pond twice as long: its dot product doubles, its cosine stays, its distance grows."""
     before = playing.rows(figure)[2]
-    figure.get_by_role("button", name="Twice as long").click()
+    press(figure, "Twice as long")
     check_shown(figure, 1)
     length, dot, cosine, apart = (
         (float(a), float(b)) for a, b in zip(before[1:], playing.rows(figure)[2][1:], strict=True)
@@ -292,22 +290,22 @@ def test_length_counts_for_two_of_the_three(figure):
     assert dot[1] == 2 * dot[0]
     assert cosine[1] == cosine[0]
     assert apart[1] > apart[0]
-    figure.get_by_role("button", name="Half as long").click()
+    press(figure, "Half as long")
     assert playing.rows(figure)[2] == before
 
 
 def test_one_length_makes_them_agree_and_start_again_undoes_it(figure):
-    figure.get_by_role("button", name="Give all words one length").click()
-    assert "All three agree" in playing.sentence(figure)
-    assert {row[1] for row in playing.rows(figure)[1:4]} == {f"{figure_of.EVEN:.2f}"}
-    figure.get_by_role("button", name="Start again").click()
-    np.testing.assert_array_equal(check_shown(figure, 1), [GIVEN["query"], *GIVEN["points"]])
+    press(figure, "Give all words one length")
+    assert "All three agree" in sentence(figure)
+    assert {row[1] for row in playing.rows(figure)[1:4]} == {"5.00"}
+    press(figure, "Start again")
+    np.testing.assert_array_equal(check_shown(figure, 1), START)
 
 
-def test_a_query_of_zero_has_no_cosine(page, figure):
-    figure.get_by_role("radio", name="stream").check()
+def test_a_query_of_zero_has_no_cosine(figure):
+    check(figure, "stream")
     for name in "xy":
         figure.locator(f'input[name="{name}"]').fill("0")
     check_shown(figure, 1)
-    assert "no cosine" in playing.sentence(figure)
+    assert "no cosine" in sentence(figure)
     assert [row[3] for row in playing.rows(figure)[1:4]] == ["none"] * 3

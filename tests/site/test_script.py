@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from helpers.explore import Curve, Prediction
+from helpers.explore.predictions import Choice, Number, Sketch
 from helpers.explore.sketches import plot_of
 
 SCRIPT = (Path(__file__).parents[2] / "book/_assets/book.js").read_text("utf-8")
@@ -35,7 +36,7 @@ def locked(browser):
 @pytest.mark.parametrize("choice", ["two", "three *and* `a`", "four"])
 def test_choices(locked, choice):
     wrong = {"two": "Too *few*.", "four": "Too `many`."}
-    prediction = Prediction("How many?", ["two", "three *and* `a`", "four"], None, wrong)
+    prediction = Choice("How many?", ["two", "three *and* `a`", "four"], wrong)
     reveal = locked(prediction, "three *and* `a`", lambda page: page.get_by_label(
         re.sub(r"[*`]", "", choice)).check())  # fmt: skip
     prediction.lock(choice)
@@ -47,19 +48,19 @@ def test_choices(locked, choice):
     ("answer", "guess"), [(8.0, 8.5), (8.0, 64), (8.0, 4.2), (8.0, -3), (0.0, 0.05), (0.0, 0.2)]
 )
 def test_numbers(locked, answer, guess):
-    prediction = Prediction("How many?", None, None, {64: "Added up.", 4: "One key."})
+    prediction = Number("How many?", {64: "Added up.", 4: "One key."})
     reveal = locked(
         prediction, answer, lambda page: page.get_by_role("spinbutton").fill(str(guess))
     )
     prediction.lock(guess)
     assert reveal.locator(".reveal-guess").inner_text() == prediction.reply(answer)
-    kernel = re.search(r'class="guess" x="([\d.]+)"', prediction._line(answer, guess))[1]
+    kernel = re.search(r'class="guess" x="([\d.]+)"', prediction._drawn(answer, guess))[1]
     page = float(reveal.locator("svg .guess").get_attribute("x"))
     assert page == pytest.approx(float(kernel), abs=0.06)
 
 
 def test_curves(locked):
-    prediction = Prediction("How many?", None, CURVE, {})
+    prediction = Sketch("How many?", CURVE)
     heights = [2.5, 5, 10, 0, 7.5, 1.2]
 
     def fill(page):
@@ -85,7 +86,7 @@ def test_curves(locked):
 
 def with_what_follows(browser, opened: str = ""):
     """Open a page with a question, its result and what follows, the result `opened` or not."""
-    prediction = Prediction("How many?", ["two", "three"], None, {"two": "Too few."})
+    prediction = Choice("How many?", ["two", "three"], {"two": "Too few."})
     result = prediction._result("three", "").replace("<details", f"<details {opened}")
     page = browser.new_page()
     page.set_content(

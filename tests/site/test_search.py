@@ -5,7 +5,9 @@ import re
 
 import pytest
 import yaml
-from chapters import NOTEBOOKS, ROOT
+from support import NOTEBOOKS, ROOT
+
+from helpers.chapters import CHAPTERS
 
 
 @pytest.fixture(scope="module")
@@ -81,17 +83,13 @@ def test_glossary_terms_lead_to_their_entries(found, html_root):
 
 
 def test_topics_lead_to_their_sections(found, html_root):
-    data = yaml.safe_load((ROOT / "book" / "topics.yml").read_text("utf-8"))
-    stems = {int(path.stem[:2]): path.stem for path in NOTEBOOKS}
-    for number, sections in data.items():
-        docname = f"notebooks/{stems[number]}"
-        page = (html_root / f"{docname}.html").read_text("utf-8")
-        place = found["docnames"].index(docname)
-        for entry in sections.values():
-            for topic in entry["topics"]:
-                rows = found["alltitles"][topic.replace("`", "")]
-                (ident,) = {ident for where, ident in rows if where == place}
-                assert f'<section id="{ident}"' in page
+    for chapter in CHAPTERS:
+        page = (html_root / f"{chapter.docname}.html").read_text("utf-8")
+        place = found["docnames"].index(chapter.docname)
+        for topic in (topic for section in chapter.sections for topic in section.topics):
+            rows = found["alltitles"][topic.replace("`", "")]
+            (ident,) = {ident for where, ident in rows if where == place}
+            assert f'<section id="{ident}"' in page
 
 
 # --- as a reader does it --------------------------------------------------------------------------

@@ -25,21 +25,13 @@ WORDS = """() => {
 }"""
 
 
-def test_captions_are_smaller_than_the_text(page, visit):
-    visit("notebooks/03_bigram_table.html")
+@pytest.mark.parametrize("chapter", ["03_bigram_table", "05_attention_by_hand"])
+def test_captions_boxes_and_words_in_figures(page, visit, chapter):
+    """Captions are smaller than text; boxes end where text or code does; words as in tables."""
+    visit(f"notebooks/{chapter}.html")
     caption, text = page.evaluate(SIZES)
     assert 12 <= caption <= 0.85 * text
-
-
-@pytest.mark.parametrize("chapter", ["03_bigram_table", "05_attention_by_hand"])
-def test_boxes_end_where_text_ends_or_where_code_does(page, visit, chapter):
-    page.set_viewport_size({"width": 1280, "height": 900})
-    visit(f"notebooks/{chapter}.html")
     assert page.evaluate(EDGES) == []
-
-
-def test_words_in_figures_are_set_as_in_tables(page, visit):
-    visit("notebooks/05_attention_by_hand.html")
     assert page.evaluate(WORDS) == []
 
 

@@ -1,13 +1,26 @@
 """Explorers and predictions on the built pages, as a reader without a mouse meets them.
 
-Every explorer is moved by the arrow keys, every prediction answered, locked and held to its
-result. Nothing here runs a kernel: the page works from what is stored in it.
+Every explorer is moved, and held to what its notebook stored for that position: the sentence to the
+list that stands beside the frames, the picture to the frames. Every prediction is answered, locked
+and held to its result. Nothing here runs a kernel: the page works from what is stored in it. That
+cells compute these sentences is held where all cells run, at every position.
 """
 
+import base64
+import html
+import itertools
+import json
+import math
 import re
+import zlib
 from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote
 
 import pytest
+from support import NOTEBOOKS, ROOT
+
+from helpers.explore.page import text
 
 HTML = Path(__file__).parents[2] / "_build" / "html"
 
@@ -17,167 +30,233 @@ WITH_WIDGETS = [
     for page in sorted(HTML.rglob("*.html"))
     if re.search(r'class="(?:explore|predict)"', page.read_text("utf-8"))
 ]
+SEVERAL = 7  # positions between an explorer's ends that are looked at
 
 
 def test_every_chapter_has_widgets_on_its_page(html_root):
-    chapters = sorted((html_root.parents[1] / "notebooks").glob("[0-9][0-9]_*.ipynb"))
-    assert {f"notebooks/{chapter.stem}.html" for chapter in chapters} <= set(WITH_WIDGETS)
+    chapters = {f"notebooks/{path.stem}.html" for path in NOTEBOOKS}
+    assert chapters <= set(WITH_WIDGETS)
+    assert all(map(explorers, chapters))
 
 
-AT = """explorer => ({
-    picture: explorer.querySelector("img").getAttribute("src"),
-    sentence: explorer.querySelector(".explore-says").innerHTML,
-    says: [...explorer.querySelectorAll("input")].map(i => i.getAttribute("aria-valuetext")),
-    shown: [...explorer.querySelectorAll("output")].map(output => output.innerText),
-})"""
+# --- explorers ------------------------------------------------------------------------------------
 
 
-def at(explorer) -> dict:
-    """What an explorer shows: its picture, its sentence, and what its sliders say."""
-    return explorer.evaluate(AT)
+class Stored(NamedTuple):
+    """An explorer as its notebook has it: its cell's id, its HTML and its plain text."""
+
+    cell: str
+    page: str
+    plain: str
+
+    @property
+    def sizes(self) -> list[int]:
+        """How many positions each slider has, from the page's own controls."""
+        return [
+            int(most) + 1 for most in re.findall(r'type="range" min="0" max="(\d+)"', self.page)
+        ]
+
+    @property
+    def labels(self) -> list[list[str]]:
+        """What each slider calls its positions."""
+        found = re.findall(r'data-labels="([^"]*)"', self.page)
+        return [json.loads(html.unescape(words)) for words in found]
+
+    def lines(self) -> list[str]:
+        """A line for each position, "label value, label value: sentence"."""
+        return self.plain.splitlines()[1:]
+
+    def frames(self) -> dict:
+        """What the page's script unpacks."""
+        packed = re.search(r'class="explore-frames">([^<]*)<', self.page)[1]
+        return json.loads(zlib.decompress(base64.b64decode(packed)))
+
+    def positions(self) -> list[tuple[int, ...]]:
+        """All positions, the last slider running fastest."""
+        return list(itertools.product(*map(range, self.sizes)))
+
+    def some(self) -> list[int]:
+        """Numbers of several positions: both ends, and places between that fall on all sliders."""
+        count = len(self.positions())
+        return sorted({round(n * (count - 1) / (SEVERAL - 1)) for n in range(SEVERAL)})
 
 
-def press(page, explorer, slider, key):
-    """Press a key on a slider and wait for the explorer to have moved."""
-    slider.focus()
-    value = int(slider.input_value())
-    explorer.evaluate("figure => { delete figure.dataset.at }")
-    page.keyboard.press(key)
-    assert int(slider.input_value()) != value, f"{key} does not move the slider"
-    explorer.locator("xpath=self::*[@data-at]").wait_for(state="attached")
+def explorers(where: str) -> list[Stored]:
+    """The explorers that a page's notebook has stored; none where it is no notebook's page."""
+    notebook = (ROOT / where).with_suffix(".ipynb")
+    cells = json.loads(notebook.read_text("utf-8"))["cells"] if notebook.exists() else []
+    found = []
+    for cell in cells:
+        for output in cell.get("outputs", ()):
+            data = output.get("data", {})
+            page = "".join(data.get("text/html", ""))
+            if 'class="explore"' in page:
+                found.append(Stored(cell["id"], page, "".join(data["text/plain"])))
+    return found
 
 
-def answers_the_arrow_keys(page, explorer, slider, others) -> None:
-    """A key leads on, another back; what the page's other explorers show stays."""
-    slider.scroll_into_view_if_needed()
-    assert slider.is_visible()
-    forth, back = "ArrowRight", "ArrowLeft"
-    if slider.input_value() == slider.get_attribute("max"):
-        forth, back = back, forth
-    before, beside = at(explorer), list(map(at, others))
-    press(page, explorer, slider, forth)
-    after = at(explorer)
-    assert after["says"] != before["says"]
-    assert after["shown"] == after["says"]
-    assert after["picture"] != before["picture"], "the picture stays"
-    assert after["picture"].startswith("data:image/svg+xml")
-    assert list(map(at, others)) == beside, "another explorer has moved"
-    press(page, explorer, slider, back)
-    returned = at(explorer)
-    for part in ("sentence", "says", "shown"):
-        assert returned[part] == before[part], "going back does not lead back"
+def words_of(sentence: str) -> str:
+    """A stored sentence as its page shows it."""
+    return html.unescape(re.sub(r"<[^>]+>", "", text(sentence)))
 
 
-@pytest.mark.parametrize("where", [where for where in WITH_WIDGETS if "notebooks/" in where])
-def test_every_explorer_answers_the_arrow_keys(visit, page, where):
-    problems = visit(where)
-    explorers = page.locator(EXPLORER).all()
-    assert explorers
-    for explorer in explorers:
-        assert explorer.locator("img").get_attribute("alt")
-        others = [other for other in explorers if other is not explorer]
-        for slider in explorer.locator("input[type=range]").all():
-            answers_the_arrow_keys(page, explorer, slider, others)
-        image = explorer.locator("img")
-        assert image.evaluate("image => image.complete && image.naturalWidth > 0")
-    assert problems == []
-
-
-def answer(page, form) -> None:
-    """Give some answer, by the keyboard where that is how one would."""
-    kind = form.get_attribute("data-kind")
-    if kind == "choice":
-        form.locator("input[type=radio]").first.check()
-    elif kind == "number":
-        form.locator("input[type=number]").fill("3.5")
-    else:
-        first = form.locator("input[type=range]").first
-        first.focus()
-        for _ in range(5):
-            page.keyboard.press("ArrowUp")
-
-
-def is_locked(form) -> bool:
-    return form.locator("fieldset").evaluate("fields => fields.disabled")
-
-
-def nothing_is_locked_without_an_answer(page) -> None:
-    for form in page.locator(f"{FORM}:not([data-kind=curve])").all():
-        form.get_by_role("button").click()
-        assert not is_locked(form)
-    assert page.locator("details.reveal[open]").count() == 0
-
-
-def locks_and_uncovers(page, form, reveal) -> None:
-    assert reveal.count() == 1
-    assert reveal.get_attribute("open") is None
-    assert reveal.locator(".reveal-guess").inner_text() == ""
-    answer(page, form)
-    form.get_by_role("button").click()
-    assert is_locked(form)
-    assert form.get_by_role("button").is_disabled()
-    assert form.locator(".predict-locked").inner_text().startswith("Locked")
-    assert reveal.get_attribute("open") is not None
-    verdict = reveal.locator(".reveal-guess")
-    assert verdict.is_visible()
-    assert len(verdict.inner_text()) > 10
-    if form.get_attribute("data-kind") != "curve":
-        assert verdict.inner_text().startswith("You guessed")
-    said = verdict.inner_html()
-    form.evaluate("form => form.dispatchEvent(new Event('submit', {cancelable: true}))")
-    assert verdict.inner_html() == said
-
-
-CHOOSE = """(form, n) => {  // as if it had not been locked
-    delete form.dataset.locked;
-    form.querySelector("fieldset").disabled = false;
-    form.querySelector("button").disabled = false;
-    form.querySelectorAll("input[type=radio]")[n].click();
-    form.querySelector("button").click();
+SHOWN = """async (explorer, positions) => {  // what is shown at each, sliders moved one by one
+    const sliders = [...explorer.querySelectorAll("input[type=range]")];
+    const others = () => [...document.querySelectorAll("figure.explore")]
+        .filter(e => e !== explorer).map(e => e.querySelector(".explore-says").innerHTML).join();
+    const found = [], beside = others();
+    for (const at of positions) {
+        for (const [i, slider] of sliders.entries()) {
+            if (Number(slider.value) === at[i]) continue;
+            delete explorer.dataset.at;
+            slider.value = at[i];
+            slider.dispatchEvent(new Event("input", { bubbles: true }));
+            for (let n = 0; n < 3000 && !explorer.dataset.at; n++) {
+                await new Promise(done => setTimeout(done, 5));
+            }
+        }
+        const image = explorer.querySelector("img");
+        await image.decode();
+        found.push({
+            said: explorer.querySelector(".explore-says").textContent,
+            picture: image.src,
+            names: sliders.map(slider => slider.getAttribute("aria-valuetext")),
+            outputs: [...explorer.querySelectorAll("output")].map(output => output.textContent),
+            whole: Boolean(image.alt && image.complete && image.naturalWidth),
+            alone: others() === beside,
+        });
+    }
+    return found;
 }"""
 
 
-def every_choice_has_its_reply(form, reveal) -> None:
-    """The right choice is called right; each other one gets the reply that was written for it."""
-    told = reveal.evaluate("details => JSON.parse(details.dataset.told)")
-    verdict = reveal.locator(".reveal-guess")
-    for n, choice in enumerate(form.locator("input[type=radio]").all()):
-        form.evaluate(CHOOSE, n)
-        value = choice.get_attribute("value")
-        if value == told["answer"]:
-            assert verdict.inner_html().endswith("That is right.")
-        else:
-            words = re.sub(r"<[^>]*>", "", told["replies"][value])
-            assert words.split("&")[0].strip()[:40] in verdict.inner_text()
+def answers_the_arrow_keys(page, explorer) -> None:
+    slider = explorer.locator("input[type=range]").first
+    key = "ArrowLeft" if slider.input_value() == slider.get_attribute("max") else "ArrowRight"
+    says = slider.get_attribute("aria-valuetext")
+    slider.focus()
+    page.keyboard.press(key)
+    explorer.locator("xpath=self::*[@data-at]").wait_for(state="attached")
+    assert slider.get_attribute("aria-valuetext") != says
+
+
+def shows_what_is_stored(explorer, stored: Stored) -> None:
+    """Each slider forth from where it stands, and back; then positions from end to end."""
+    frames, lines, labels = stored.frames(), stored.lines(), stored.labels
+    positions = stored.positions()
+    called = explorer.locator(".explore-control > span").all_text_contents()
+    assert len(lines) == len(positions) == len(frames["frames"])
+    start = [int(slider.input_value()) for slider in explorer.locator("input[type=range]").all()]
+    steps = []
+    for n, most in enumerate(stored.sizes):
+        beside = start[n] + (1 if start[n] + 1 < most else -1)
+        steps += [[*start[:n], beside, *start[n + 1 :]], start]
+    asked = [*steps, *(list(positions[number]) for number in stored.some()), start]
+    found = explorer.evaluate(SHOWN, asked)
+    for at, shown in zip(asked, found, strict=True):
+        number = positions.index(tuple(at))
+        names = [label[n] for label, n in zip(labels, at, strict=True)]
+        assert shown["names"] == shown["outputs"] == names
+        head = ", ".join(f"{what} {name}" for what, name in zip(called, names, strict=True))
+        assert f"{head}: {shown['said']}" == words_of(lines[number])
+        drawn = "".join(frames["pieces"][piece] for piece in frames["frames"][number])
+        assert shown["picture"].startswith("data:image/svg+xml")
+        assert unquote(shown["picture"].partition(",")[2]) == drawn, (stored.cell, at)
+        assert shown["whole"]
+        assert shown["alone"], "another explorer has moved"
+    for moved, back in zip(found[: len(steps) : 2], found[1 : len(steps) : 2], strict=True):
+        assert moved["picture"] != back["picture"], "the picture stays"
+        assert moved["names"] != back["names"]
+    assert len({shown["said"] for shown in found}) > 1, f"{stored.cell} says the same everywhere"
+
+
+def test_sentences_that_no_run_compares_agree_with_themselves():
+    """Training makes them differ between processors; their two numbers still go together."""
+    (stored,) = (
+        s for s in explorers("notebooks/11_small_gpt.html") if s.cell == "explore-sentence"
+    )
+    for line in stored.lines():
+        p, nats = map(float, re.search(r"probability ([\d.]+) and costs ([\d.]+)", line).groups())
+        assert abs(math.exp(-nats) - p) <= 0.005 + 0.005 * p + 1e-9, line
+
+
+# --- predictions ----------------------------------------------------------------------------------
+
+ASK = """form => {  // lock some answer, then each choice; gives what is wrong
+    const wrong = [], button = form.querySelector("button");
+    const fields = form.querySelector("fieldset"), kind = form.dataset.kind;
+    const found = document.querySelectorAll(`details.reveal[data-key="${form.dataset.key}"]`);
+    const [reveal] = found, verdict = reveal?.querySelector(".reveal-guess");
+    const want = (holds, what) => holds || wrong.push(what);
+    want(found.length === 1, `${found.length} results`);
+    if (kind !== "curve") {
+        button.click();
+        want(!fields.disabled && !reveal.open, "locks without an answer");
+    }
+    want(!reveal.open && verdict.textContent === "", "tells before it is asked");
+    const lock = () => {
+        delete form.dataset.locked;
+        fields.disabled = button.disabled = false;
+        button.click();
+    };
+    if (kind === "choice") form.querySelector("input[type=radio]").click();
+    else for (const input of form.querySelectorAll("input")) {
+        input.value = kind === "number" ? "3.5" : Number(input.value) + Number(input.step || 1);
+        input.dispatchEvent(new Event("input", { bubbles: true }));
+    }
+    button.click();
+    want(fields.disabled && button.disabled && reveal.open, "does not lock and uncover");
+    want(form.querySelector(".predict-locked").textContent.startsWith("Locked"), "says nothing");
+    want(verdict.checkVisibility() && verdict.innerText.length > 10, "has no verdict");
+    want(kind === "curve" || verdict.innerText.startsWith("You guessed"), "forgets the guess");
+    const said = verdict.innerHTML;
+    form.dispatchEvent(new Event("submit", { cancelable: true }));
+    want(verdict.innerHTML === said, "can be locked twice");
+    const { answer, replies } = JSON.parse(reveal.dataset.told);
+    if (kind === "choice") for (const choice of form.querySelectorAll("input[type=radio]")) {
+        fields.disabled = false;
+        choice.click();
+        lock();
+        const plain = document.createElement("p");
+        plain.innerHTML = replies[choice.value] ?? "";
+        want(choice.value === answer ? verdict.innerHTML.endsWith("That is right.")
+            : plain.textContent.length > 10 && verdict.textContent.includes(plain.textContent),
+            `answers ${choice.value} with ${verdict.textContent}`);
+    }
+    return wrong;
+}"""
 
 
 @pytest.mark.parametrize("where", WITH_WIDGETS)
-def test_every_prediction_locks_and_uncovers(visit, page, where):
+def test_every_explorer_and_prediction_answers(visit, page, where):
+    """Each is moved and answered by its own events; the first explorer by the keyboard, too."""
     problems = visit(where)
+    on_page = page.locator(EXPLORER).all()
+    for number, (explorer, stored) in enumerate(zip(on_page, explorers(where), strict=True)):
+        explorer.scroll_into_view_if_needed()
+        if number == 0:
+            answers_the_arrow_keys(page, explorer)
+        shows_what_is_stored(explorer, stored)
     forms = page.locator(FORM).all()
     keys = [form.get_attribute("data-key") for form in forms]
     assert len(set(keys)) == len(keys), "two questions of a page share a key"
-    nothing_is_locked_without_an_answer(page)
-    for form, key in zip(forms, keys, strict=True):
-        reveal = page.locator(f'details.reveal[data-key="{key}"]')
-        locks_and_uncovers(page, form, reveal)
-        if form.get_attribute("data-kind") == "choice":
-            every_choice_has_its_reply(form, reveal)
+    for key, form in zip(keys, forms, strict=True):
+        assert form.evaluate(ASK) == [], key
     assert problems == []
 
 
-@pytest.mark.parametrize("where", WITH_WIDGETS)
+@pytest.mark.parametrize("where", ["book/index.html", "notebooks/05_attention_by_hand.html"])
 def test_page_reads_without_scripts(browser, site_url, where):
     """With no script the first picture, its sentence and the folded results are still there."""
     context = browser.new_context(java_script_enabled=False)
-    try:
-        page = context.new_page()
-        page.goto(f"{site_url}/{where}")
-        for explorer in page.locator(EXPLORER).all():
-            assert explorer.locator("img").is_visible()
-            assert explorer.locator(".explore-says").inner_text()
-            assert not explorer.locator(".explore-controls").is_visible()
-        for reveal in page.locator("details.reveal").all():
-            assert reveal.locator("summary").is_visible()
-    finally:
-        context.close()
+    page = context.new_page()
+    page.goto(f"{site_url}/{where}")
+    for explorer in page.locator(EXPLORER).all():
+        assert explorer.locator("img").is_visible()
+        assert explorer.locator(".explore-says").inner_text()
+        assert not explorer.locator(".explore-controls").is_visible()
+    for reveal in page.locator("details.reveal").all():
+        assert reveal.locator("summary").is_visible()
+    for kind in page.locator(".written-text, .machine-map a, .nats-ladder a").all():
+        assert kind.is_visible()
+    context.close()

@@ -1,0 +1,41 @@
+"""The measurements of chapter 01: a slice of each stored part, recomputed; neighbours."""
+
+import pytest
+import torch
+
+from helpers.chapters import stored
+from helpers.chapters.ch01_embeddings_as_features import measure
+from helpers.chapters.common import furthest, runs
+from helpers.embeddings import nearest
+
+# Another processor changes the last digit, and a word on the edge between two neighbours.
+TOLERANCE = 0.03
+
+
+@pytest.mark.slow
+def test_a_training_is_the_stored_one():
+    made, then = (
+        measure.one_training(0, text="the tales"),
+        runs(stored(1)["neighbours"], text="the tales")[0],
+    )
+    for key in ("shares", "kept", "kept among five", "right"):
+        assert furthest(made[key], then[key]) < TOLERANCE, key
+    for key in ("rank of queen", "rank of evening"):
+        assert made[key] == pytest.approx(then[key], rel=0.1, abs=2)
+    for word, five in then["five nearest"].items():
+        assert len(set(five) & set(made["five nearest"][word])) >= 4, word
+
+
+@pytest.mark.slow
+def test_growth_is_the_stored_one():
+    then = runs(stored(1)["growth"], start="zero")[0]
+    made = {"seed": 0} | measure.one_growth(0, start="zero")
+    assert furthest(made, then) < TOLERANCE
+
+
+def test_rank_counts_the_neighbours_that_are_nearer():
+    table = torch.randn(len(measure.tales().names), 32, generator=torch.Generator().manual_seed(0))
+    five = measure.five_nearest(table, "king")
+    names = measure.tales().names
+    assert five[0] == names[nearest(table, measure="cosine")[names.index("king")]]
+    assert [measure.rank(table, "king", word) for word in five] == [1, 2, 3, 4, 5]

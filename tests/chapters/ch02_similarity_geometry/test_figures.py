@@ -1,0 +1,123 @@
+"""Figures of chapter 02: the data behind what is drawn."""
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgb
+
+from helpers.chapters.ch02_similarity_geometry import figures as draw
+from helpers.figures import INKS
+
+
+def texts(ax) -> list[str]:
+    return [text.get_text() for text in ax.texts]
+
+
+def test_plane_glows_where_measures_disagree(ax):
+    points, winners = np.array([[1.0, 2.0], [-1.0, -1.0]]), np.array([[0, 1], [1, 1]])
+    agree = np.array([[True, True], [False, True]])
+    query = np.array([0.5, 0.5])
+    assert draw.draw_plane(ax, points, ["a", "b"], winners, agree, query, 1, reach=3.0) is ax
+    image = ax.images[0]
+    assert image.get_extent() == [-3, 3, -3, 3]
+    assert image.origin == "lower", "the first row of winners is the bottom of the picture"
+    white_less = 1 - np.asarray(image.get_array())
+    hue = [1 - np.array(to_rgb(ink)) for ink in INKS[:2]]
+    np.testing.assert_allclose(white_less[0, 0] / hue[0], 0.16, rtol=1e-6)
+    np.testing.assert_allclose(white_less[1, 0] / hue[1], 0.62, rtol=1e-6)
+    link = ax.lines[-2].get_xydata()
+    np.testing.assert_allclose(link, [query, points[1]])
+    assert texts(ax) == ["a", "b"]
+
+
+def test_lengths_show_words_and_means_between_edges(ax):
+    means = np.array([[1.0, 2.0], [1.5, 2.5]])
+    assert draw.draw_lengths(ax, np.array([5, 50]), np.array([1.0, 3.0]), [4, 16, 64], means) is ax
+    dots, first, second = (line.get_xydata() for line in ax.lines)
+    np.testing.assert_allclose(dots, [[5, 1], [50, 3]])
+    np.testing.assert_allclose(first, [[8, 1], [32, 2]])
+    np.testing.assert_allclose(second[:, 1], means[1])
+    assert ax.get_xscale() == "log"
+    assert ax.get_ylim()[0] == 0
+
+
+def test_correlations_are_a_line_a_seed_in_the_ink_of_the_table(ax):
+    found = {"input rows": np.array([[0.5, -0.3], [0.6, -0.4]]), "output rows": -np.ones((1, 2))}
+    assert draw.draw_correlations(ax, [25, 1200], found) is ax
+    first, second, other = ax.lines[1:]
+    np.testing.assert_allclose(first.get_xydata(), [[25, 0.5], [1200, -0.3]])
+    np.testing.assert_allclose(second.get_ydata(), [0.6, -0.4])
+    assert (first.get_color(), other.get_color()) == (INKS[0], INKS[1])
+    assert ax.get_ylim() == (-1, 1)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == list(found)
+
+
+def test_controls_start_at_the_grey_line(ax):
+    counts, lengths = {"copies": np.array([[5, 50]])}, {"copies": np.array([[2.0, 3.0]])}
+    assert draw.draw_controls(ax, counts, lengths, start=1.7) is ax
+    assert set(ax.lines[0].get_ydata()) == {1.7}
+    np.testing.assert_allclose(ax.lines[1].get_xydata(), [[5, 2], [50, 3]])
+
+
+def test_cosines_are_densities_with_a_tick_at_the_mean(ax):
+    values = np.array([0.01, 0.02, 0.51, 0.99])
+    assert draw.draw_cosines(ax, {"as trained": values}) is ax
+    heights, edges, _ = ax.patches[0].get_data()
+    assert (heights * np.diff(edges)).sum() == pytest.approx(1)
+    assert heights[30] == pytest.approx(0.5 * 30)  # two of four, in the bin from 0 to 1/30
+    assert ax.lines[0].get_xdata()[0] == pytest.approx(values.mean())
+
+
+def test_words_are_linked_and_only_some_are_written(ax):
+    points = np.array([[0.0, 0.0], [1.0, 2.0], [3.0, 1.0]])
+    links = [(0, 2)]
+    words, groups = ["one", "two", "red"], ["numbers", "numbers", "colours"]
+    assert draw.draw_words(ax, points, words, groups, shown=["numbers"], links=links) is ax
+    assert texts(ax) == ["one", "two"]
+    np.testing.assert_allclose(ax.lines[0].get_xydata(), points[[0, 2]])
+    np.testing.assert_allclose(ax.lines[1].get_xydata(), points[[2]])
+    assert ax.get_xlim() == pytest.approx((-0.18, 3.18))
+
+
+def test_kept_is_a_line_a_seed(ax):
+    kept = np.array([[0.1, 1.0], [0.2, 1.0]])
+    assert draw.draw_kept(ax, [2, 32], kept) is ax
+    np.testing.assert_allclose([line.get_ydata() for line in ax.lines], kept)
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["2", "32"]
+
+
+def test_contrast_marks_other_tables_at_their_width(ax):
+    marks = {"trained": (32, np.array([3.0, 3.1]))}
+    assert draw.draw_contrast(ax, [2, 32], np.array([[100.0, 2.0]] * 2), marks) is ax
+    np.testing.assert_allclose(ax.lines[0].get_xydata(), [[2, 100], [32, 2]])
+    np.testing.assert_allclose(ax.lines[2].get_xydata(), [[32, 3], [32, 3.1]])
+
+
+def test_clusters_each_have_a_mark(ax):
+    points, cluster = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 0.0]]), np.array([0, 1, 0])
+    assert draw.draw_clusters(ax, points, cluster, ["near", "far"], reach=2.5, title="x") is ax
+    near, far = ax.lines[-2:]
+    np.testing.assert_allclose(near.get_xydata(), points[[0, 2]])
+    np.testing.assert_allclose(far.get_xydata(), points[[1]])
+    assert near.get_markersize() > far.get_markersize(), "or one would hide the other"
+
+
+@pytest.mark.parametrize("turn", [0, 40, 270])
+def test_seen_turns_about_the_diagonal(turn):
+    above = draw.seen(np.array([[1.0, 1.0, 1.0]]), turn)
+    np.testing.assert_allclose(above, [[0, 3**0.5 * np.cos(np.radians(35))]], atol=1e-12)
+    flat = np.array([[1.0, -1.0, 0.0], [1.0, 1.0, -2.0]])
+    x, y = draw.seen(flat, turn).T
+    y = y / np.sin(np.radians(35))  # seen obliquely, the plane is foreshortened
+    np.testing.assert_allclose(np.hypot(x, y), np.linalg.norm(flat, axis=1))
+    assert (x @ np.array([1, 0]) != pytest.approx(2**0.5)) == (turn != 0)
+
+
+def test_sphere_draws_the_circle_of_layer_norm(ax):
+    points, cluster = np.array([[1.0, 2.0, 3.0], [0.0, 0.0, 1.0]]), np.array([0, 1])
+    assert draw.draw_sphere(ax, points, cluster, ["a", "b"], turn=90, reach=3.0) is ax
+    normed = (points - points.mean(axis=1, keepdims=True)) / points.std(axis=1, keepdims=True)
+    circle = ax.lines[3].get_xydata()
+    for point in draw.seen(normed, 90):
+        assert np.linalg.norm(circle - point, axis=1).min() < 0.08, "on the circle"
+    np.testing.assert_allclose(ax.lines[4].get_xydata(), draw.seen(points[:1], 90))
+    assert texts(ax) == ["x", "y", "z"]

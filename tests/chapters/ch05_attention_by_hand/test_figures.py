@@ -1,0 +1,137 @@
+"""Figures of chapter 05: the data behind what is drawn."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from matplotlib.patches import Polygon
+
+from helpers.chapters.ch05_attention_by_hand import figures as draw
+
+TOKENS = ["fox", "cross", "stream"]
+KEYS = np.array([[1.2, 0.2], [-0.9, 0.3], [0.1, 1.2]])
+WEIGHTS = np.array([0.5, 0.2, 0.3])
+
+
+def test_bars_are_as_long_as_the_weights(ax):
+    assert draw.draw_weights(ax, WEIGHTS, TOKENS) is ax
+    np.testing.assert_allclose([bar.get_width() for bar in ax.patches], WEIGHTS)
+    assert [text.get_text() for text in ax.texts] == ["0.50", "0.20", "0.30"]
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == TOKENS
+    assert ax.yaxis_inverted()  # the first token stands on top
+
+
+def lines_of_equal_score(ax):
+    return [line for line in ax.lines if len(line.get_xdata()) == 2]
+
+
+@pytest.mark.parametrize("query", [[2.0, 0.0], [0.3, -1.4], [-3.0, 4.0]])
+def test_lines_join_equal_scores_one_apart(ax, query):
+    assert draw.draw_keys(ax, KEYS, query, TOKENS) is ax
+    levels = []
+    for line in lines_of_equal_score(ax):
+        scores = line.get_xydata() @ np.array(query) / np.sqrt(2)
+        assert scores[0] == pytest.approx(scores[1], abs=1e-9)
+        levels.append(scores[0])
+    np.testing.assert_allclose(np.diff(sorted(levels)), 1, atol=1e-9)
+    assert min(abs(level) for level in levels) < 1e-9  # one of them is at score 0
+
+
+def test_keys_stand_where_they_are_and_the_query_points_its_way(ax):
+    draw.draw_keys(ax, KEYS, [1.0, 0.5], TOKENS)
+    dots = [line for line in ax.lines if line.get_marker() == "o"]
+    np.testing.assert_allclose([dot.get_xydata()[0] for dot in dots], KEYS)
+    (arrow,) = [text for text in ax.texts if text.arrow_patch is not None]
+    np.testing.assert_allclose(arrow.xy, [1.0, 0.5])
+
+
+def test_the_arrow_can_be_scaled_and_a_zero_query_is_drawn(ax):
+    draw.draw_keys(ax, KEYS, [3.0, 4.0], TOKENS, scale=0.25, names=("alive", "size"))
+    (arrow,) = [text for text in ax.texts if text.arrow_patch is not None]
+    np.testing.assert_allclose(arrow.xy, [0.75, 1.0])
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("alive", "size")
+    draw.draw_keys(ax, KEYS, [0.0, 0.0], TOKENS)  # no direction, so no lines and no arrow
+    assert len([text for text in ax.texts if text.arrow_patch is not None]) == 1
+
+
+def test_values_are_sized_by_weight_around_the_output(ax):
+    output = WEIGHTS @ KEYS
+    assert draw.draw_values(ax, KEYS, WEIGHTS, output, TOKENS) is ax
+    sizes = np.array([dot.get_sizes()[0] for dot in ax.collections])
+    np.testing.assert_allclose(np.diff(sizes) / np.diff(WEIGHTS), 500)
+    np.testing.assert_allclose([dot.get_offsets()[0] for dot in ax.collections], KEYS)
+    (star,) = [line for line in ax.lines if line.get_marker() == "*"]
+    np.testing.assert_allclose(star.get_xydata()[0], output)
+    (shape,) = [patch for patch in ax.patches if isinstance(patch, Polygon)]
+    assert {tuple(corner) for corner in shape.get_xy()} == {tuple(key) for key in KEYS}
+
+
+def test_matrix_is_written_as_it_is(ax):
+    matrix = np.array([[0.1, -0.25, 1], [2, 0, 3.456]])
+    assert draw.draw_matrix(ax, matrix, ["r", "s"], TOKENS, title="scores") is ax
+    np.testing.assert_array_equal(ax.images[0].get_array(), matrix)
+    written = {tuple(map(int, text.get_position())): text.get_text() for text in ax.texts}
+    assert written[(2, 1)] == "3.46"  # column 2, row 1
+    assert written[(1, 0)] == "-0.25"
+    low, high = ax.images[0].get_clim()
+    assert (low, high) == (-0.25, 3.456)
+    assert "scores" in (ax.get_title(), ax.get_title(loc="left"))
+
+
+def test_matrix_is_shaded_over_the_limits_that_are_given(ax):
+    draw.draw_matrix(ax, [[0.2, 0.9]], ["r"], ["a", "b"], limits=(0, 1))
+    assert ax.images[0].get_clim() == (0, 1)
+    light, dark = (text.get_color() for text in ax.texts)
+    assert light != dark  # what stands on dark ink is written in a light one
+
+
+def test_dependence_is_rows_out_columns_in(ax):
+    depends = np.zeros((2, 3, 2, 3), dtype=bool)
+    depends[1, 0, 0, 2] = True  # entry 0 of token 1 reads entry 2 of token 0
+    assert draw.draw_dependence(ax, depends) is ax
+    assert np.argwhere(np.asarray(ax.images[0].get_array())).tolist() == [[3, 2]]
+
+
+# ------------------------------------------------------------- the hull
+
+corners = arrays(
+    np.float64,
+    st.tuples(st.integers(3, 8), st.just(2)),
+    elements=st.integers(-5, 5).map(float),
+    unique=False,
+)
+
+
+def within(point, points):
+    """Whether a point is among others: along no direction does it lie beyond all of them."""
+    angles = np.linspace(0, 2 * np.pi, 720) + 1e-4
+    directions = np.stack([np.cos(angles), np.sin(angles)])
+    return bool((point @ directions <= (points @ directions).max(axis=0) + 1e-9).all())
+
+
+def brute_force(points):
+    """The points that are strictly farthest along some direction: the corners of the hull."""
+    angles = np.linspace(0, 2 * np.pi, 3601) + 1e-4
+    along = points @ np.stack([np.cos(angles), np.sin(angles)])
+    return {tuple(points[row]) for row in along.argmax(axis=0)}
+
+
+@given(corners)
+def test_hull_is_what_is_farthest_in_some_direction(points):
+    found = draw.hull(points)
+    if np.linalg.matrix_rank(points - points[0]) < 2:
+        assert {tuple(corner) for corner in found} <= {tuple(point) for point in points}
+        return
+    assert {tuple(corner) for corner in found} == brute_force(points)
+    assert len(found) == len({tuple(corner) for corner in found})
+    assert all(draw.inside(found, point) for point in points)
+    for point in np.stack(np.meshgrid([-4.6, -1.3, 0.4, 2.7], [-3.1, -0.2, 1.8]), -1).reshape(
+        -1, 2
+    ):
+        assert draw.inside(found, point) == within(point, points)
+
+
+def test_hull_of_a_square_with_a_point_within():
+    square = [[0, 0], [2, 0], [2, 2], [0, 2], [1, 1], [1, 0]]
+    assert draw.hull(square).tolist() == [[0, 0], [2, 0], [2, 2], [0, 2]]

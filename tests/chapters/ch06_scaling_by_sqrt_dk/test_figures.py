@@ -1,0 +1,83 @@
+"""Figures of chapter 06: the data behind what is drawn."""
+
+import numpy as np
+import pytest
+
+from helpers.chapters.ch06_scaling_by_sqrt_dk import figures as draw
+
+
+def test_growth_shows_every_seed_and_both_powers(ax):
+    widths, sizes = [1, 4, 16], np.array([[1.0, 1.2], [2.0, 2.1], [4.0, 4.4]])
+    assert draw.draw_growth(ax, widths, {"a": sizes}) is ax
+    linear, root, mean, dots = (line.get_xydata() for line in ax.lines)
+    np.testing.assert_allclose(linear, [[1, 1], [16, 16]])
+    np.testing.assert_allclose(root, [[1, 1], [16, 4]])
+    np.testing.assert_allclose(mean, np.c_[widths, sizes.mean(axis=1)])
+    np.testing.assert_allclose(dots, np.c_[np.repeat(widths, 2), sizes.ravel()])
+
+
+def test_shape_is_a_density_beside_the_bell(ax):
+    values = np.array([0.05, 0.05, -1.01, 9.0])  # the last lies beyond the edge
+    assert draw.draw_shape(ax, values, title="D = 1") is ax
+    x, bell = ax.lines[0].get_data()
+    assert bell.max() == pytest.approx(1 / np.sqrt(2 * np.pi), rel=0.01)
+    heights = ax.collections[0].get_paths()[0].vertices[:, 1]
+    assert heights.max() == pytest.approx(0.5 / (x[1] - x[0]))  # two values of four in one bin
+
+
+def test_dice_fill_their_range_and_mark_one_deviation(ax):
+    totals, chances = np.arange(2, 13), np.array([1, 2, 3, 4, 5, 6, 5, 4, 3, 2, 1]) / 36
+    assert draw.draw_dice(ax, totals, chances, mean=7.0, deviation=2.4) is ax
+    np.testing.assert_allclose(ax.lines[0].get_xdata(), [4.6, 9.4])
+    assert ax.get_xlim() == (1.5, 12.5)
+    assert list(ax.get_xticks()) == [2, 7, 12]
+
+
+def test_barcode_is_the_weights_from_white_to_black(ax):
+    weights = np.array([[0.25, 0.75], [1.0, 0.0]])
+    assert draw.draw_barcode(ax, weights, title="÷ 1") is ax
+    image = ax.images[0]
+    np.testing.assert_array_equal(image.get_array(), weights)
+    assert image.get_clim() == (0, 0.5)
+
+
+def test_gradients_mark_the_width_and_stay_on_the_page(ax):
+    norms = {"1": np.array([0.2, 1e-9]), "√D": np.array([0.3, 0.3])}
+    assert draw.draw_gradients(ax, [1, 4], norms, at=4) is ax
+    first, dot = ax.lines[:2]
+    np.testing.assert_allclose(first.get_ydata(), [0.2, 1e-6])
+    assert (dot.get_xdata()[0], dot.get_ydata()[0]) == (4, 1e-6)
+    assert first.get_color() == draw.INKS["1"]
+
+
+def test_shares_are_one_bar_a_word(ax):
+    assert draw.draw_shares(ax, [0.2, 0.8], ["it", "was"], title="÷ D", ink="#000000") is ax
+    assert [bar.get_width() for bar in ax.patches] == [0.2, 0.8]
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["it", "was"]
+
+
+def test_losses_show_each_seed_and_their_mean(ax):
+    runs = np.array([[4.0, 3.0], [4.2, 2.8]])
+    assert draw.draw_losses(ax, [5, 15], {"√D": runs, "measured": runs + 1}) is ax
+    np.testing.assert_allclose(ax.lines[2].get_ydata(), [4.1, 2.9])
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["÷ √D", "measured"]
+
+
+def test_rates_leave_out_where_a_seed_diverged_and_say_so(ax):
+    losses = {"1": [[2.0, 2.2], [2.5, np.nan]], "D": [[1.0, 1.2], [3.0, 3.4]]}
+    marks = {"bigram": 2.3}
+    assert draw.draw_rates(ax, [0.1, 1.0], losses, title="Adam", marks=marks) is ax
+    mark, broken, seeds, cross, whole, _, none = ax.lines
+    np.testing.assert_allclose(mark.get_xydata(), [[0.1, 2.3], [1.0, 2.3]])
+    np.testing.assert_allclose(broken.get_xydata(), [[0.1, 2.1]])
+    np.testing.assert_allclose(seeds.get_ydata(), [2.0, 2.2, 2.5, np.nan])
+    np.testing.assert_allclose(cross.get_xdata(), [1.0])
+    np.testing.assert_allclose(whole.get_xydata(), [[0.1, 1.1], [1.0, 3.2]])
+    assert len(none.get_xdata()) == 0
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["0.1", "1"]
+
+
+def test_reading_names_every_character(ax):
+    assert draw.draw_reading(ax, np.eye(3), "a b", title="÷ 1") is ax
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["a", "·", "b"]
+    np.testing.assert_array_equal(ax.images[0].get_array(), np.eye(3))

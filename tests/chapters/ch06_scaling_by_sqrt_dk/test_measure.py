@@ -1,0 +1,30 @@
+"""The measurements of chapter 06: a slice of each stored part, recomputed."""
+
+import pytest
+
+from helpers.chapters import stored
+from helpers.chapters.ch06_scaling_by_sqrt_dk import measure
+from helpers.chapters.common import furthest, runs
+
+TOLERANCE = 0.01  # of losses in nats and of spreads, at small rates, for another processor
+SMALL_RATE = {"steps": 200, "optimizer": "Adam", "divisor": "√D", "lr": 0.001}
+SLICES = {
+    "short": SMALL_RATE | {"D": 16, "start": measure.UNIT},
+    "controls": {"steps": 200, "optimizer": "Adam", "D": 64, "start": measure.UNIT,
+                 "divisor": "D", "lr": 0.01, "qk_rate": 0},
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", SLICES)
+def test_a_run_is_the_stored_one(part):
+    made = {"seed": 0} | measure.one_run(0, **SLICES[part])
+    assert furthest(made, runs(stored(6)[part], **SLICES[part])[0]) < TOLERANCE
+
+
+@pytest.mark.slow
+def test_a_long_run_begins_as_the_stored_one():
+    setting = SMALL_RATE | {"D": 64, "start": measure.SMALL}
+    made = measure.one_run(0, **setting)["losses"]
+    then = runs(stored(6)["long"], **setting | {"steps": 2000})[0]["losses"]
+    assert furthest(made, then[: len(made)]) < TOLERANCE

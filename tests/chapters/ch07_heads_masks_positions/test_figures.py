@@ -1,0 +1,103 @@
+"""Figures of chapter 07: the data behind what is drawn."""
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgb
+
+from helpers.chapters.ch07_heads_masks_positions import figures as draw
+
+
+def cells(ax):
+    """The colours of the cells of a picture's only image."""
+    image = ax.images[0]
+    return image.cmap(image.norm(image.get_array()))[..., :3]
+
+
+def test_split_writes_the_head_into_each_cell(ax):
+    heads = np.array([[0, 0, 1, 1], [0, 0, 1, 1]])
+    assert draw.draw_split(ax, heads, title="right") is ax
+    written = {text.get_position(): text.get_text() for text in ax.texts}
+    assert [written[(column, 1)] for column in range(4)] == ["0", "0", "1", "1"]
+    colours = cells(ax)
+    np.testing.assert_allclose(colours[0, 0], colours[1, 1])
+    assert not np.allclose(colours[0, 0], colours[0, 2])
+
+
+def test_what_comes_later_stands_out(ax):
+    reads = np.array([[1, 1, 0], [1, 1, 0], [1, 0, 1]], dtype=bool)
+    assert draw.draw_reads(ax, reads) is ax
+    colours = cells(ax)
+    np.testing.assert_allclose(colours[0, 1], to_rgb(draw.FUTURE))
+    for at in ((0, 0), (1, 0), (2, 2)):
+        np.testing.assert_allclose(colours[at], to_rgb(draw.PAST))
+    for at in ((0, 2), (1, 2), (2, 1)):
+        np.testing.assert_allclose(colours[at], to_rgb(draw.NOTHING))
+
+
+def test_promises_are_means_with_a_dot_a_seed(ax):
+    assert draw.draw_promises(ax, [1.0, 2.0], [3.0, 5.0], mark=2.5, name="bigram", highest=6) is ax
+    assert [bar.get_height() for bar in ax.patches] == [1.5, 4.0]
+    dots = [line.get_ydata().tolist() for line in ax.lines if line.get_marker() == "o"]
+    assert dots == [[1.0, 2.0], [3.0, 5.0]]
+    assert {"1.50", "4.00", "bigram"} <= {text.get_text() for text in ax.texts}
+
+
+def test_turned_arrows_point_where_the_angle_says(ax):
+    assert draw.draw_turned(ax, [1.0, 0.0], [0.0, 2.0], (np.pi / 2, np.pi)) is ax
+    tips = [text.xy for text in ax.texts if text.arrow_patch is not None]
+    np.testing.assert_allclose(tips, [[1, 0], [0, 1], [0, 2], [0, -2]], atol=1e-12)
+
+
+def test_by_distance_marks_the_score_at_a_distance(ax):
+    assert draw.draw_by_distance(ax, [0, 1, 2], {"a": [4.0, 3.0, 1.0]}, at=1) is ax
+    dot = next(line for line in ax.lines if line.get_marker() == "o")
+    assert (dot.get_xdata()[0], dot.get_ydata()[0]) == (1, 3.0)
+    assert ax.get_legend() is None
+
+
+def test_by_distance_names_several(ax):
+    draw.draw_by_distance(ax, [0, 1], {"a": [1, 2], "b": [2, 1]})
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]
+
+
+def test_scores_are_on_their_own_scale_and_white_above(ax):
+    scores = np.array([[2.0, 9.0], [-2.0, 0.0]])
+    assert draw.draw_scores(ax, scores) is ax
+    np.testing.assert_allclose(ax.images[0].get_array(), [[1.0, 0.0], [0.1, 0.55]])
+
+
+def test_equal_scores_are_one_grey(ax):
+    draw.draw_scores(ax, np.full((3, 3), 7.0))
+    shown = np.asarray(ax.images[0].get_array())
+    np.testing.assert_allclose(shown[np.tril_indices(3)], 0.37)
+
+
+def test_waves_are_drawn_as_they_are(ax):
+    rows = np.array([[0.0, 1.0], [-1.0, 0.5]])
+    assert draw.draw_waves(ax, rows) is ax
+    np.testing.assert_array_equal(ax.images[0].get_array(), rows)
+    assert ax.images[0].get_clim() == (-1, 1)
+
+
+def test_places_are_taken_together_and_averaged_over_seeds(ax):
+    losses = np.stack([np.arange(8.0), np.arange(8.0) + 2])
+    assert draw.draw_places(ax, {"rope": losses}, trained=4, together=4) is ax
+    first, second, mean = (line.get_xydata() for line in ax.lines)
+    np.testing.assert_allclose(first, [[2, 1.5], [6, 5.5]])
+    np.testing.assert_allclose(second, [[2, 3.5], [6, 7.5]])
+    np.testing.assert_allclose(mean, [[2, 2.5], [6, 6.5]])
+
+
+@pytest.mark.parametrize(("cache", "now"), [(False, [3, 4, 5]), (True, [3, 1, 1])])
+def test_writing_counts_what_goes_through_the_layers(ax, cache, now):
+    assert draw.draw_writing(ax, 3, 3, cache=cache) is ax
+    kind = np.asarray(ax.images[0].get_array())
+    assert (kind == 2).sum(axis=1).tolist() == now
+    assert (kind > 0).sum(axis=1).tolist() == [3, 4, 5]
+    assert kind.shape == (3, 5)
+
+
+@pytest.mark.no_shape_check
+def test_writing_needs_a_prompt(ax):
+    with pytest.raises(ValueError, match="prompt=0"):
+        draw.draw_writing(ax, 0, 3, cache=True)

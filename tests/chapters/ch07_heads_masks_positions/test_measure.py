@@ -1,0 +1,83 @@
+"""The measurements of chapter 07: a slice of each stored part, recomputed; what they measure."""
+
+import pytest
+import torch
+
+from helpers.chapters import stored
+from helpers.chapters.ch07_heads_masks_positions import measure
+from helpers.chapters.common import furthest, letters, runs
+
+TOLERANCE = 0.03  # nats, for another processor
+
+
+def stored_run(part, **setting):
+    return runs(stored(7)[part], **setting)[0]
+
+
+@pytest.mark.slow
+def test_a_masked_reader_is_the_stored_one():
+    made = {"seed": 0} | measure.of_mask(0, mask="causal")
+    assert furthest(made, stored_run("masks", mask="causal")) < TOLERANCE
+
+
+@pytest.mark.slow
+def test_a_model_with_heads_is_the_stored_one():
+    made = {"seed": 0} | measure.of_heads(0, heads=1)
+    assert furthest(made, stored_run("heads", heads=1)) < TOLERANCE
+
+
+@pytest.mark.slow
+def test_lengths_and_what_is_near_are_the_stored_ones():
+    """One training has both: the model of "near" is that of "lengths", read otherwise."""
+    model, go_on = measure.in_training("none", seed=0)
+    go_on(steps=measure.EARLY)
+    early = [part.mean().item() for part in measure.by_place(model).split(32)]
+    then = stored_run("lengths", positions="none", context=32, quiet=True)
+    assert furthest(early, then["early"]) < TOLERANCE
+    go_on(steps=measure.STEPS["lengths"] - measure.EARLY)
+    made = measure.with_summary({}, measure.by_place(model))
+    assert furthest(made["places"], then["places"]) < 3 * TOLERANCE
+    near = measure.with_summary({"seed": 0}, measure.by_place(measure.near_only(model)))
+    assert furthest(near, stored_run("near", positions="none")) < 3 * TOLERANCE
+
+
+def test_the_same_letters_are_predicted_in_each_stretch():
+    """A model that knows only the letter itself has one loss in all four stretches."""
+    table = torch.randn(61, 61, generator=torch.Generator().manual_seed(0))
+    places = measure.by_place(lambda ids: table[ids], 4000)
+    first, *others = places.split(32)
+    for stretch in others:
+        torch.testing.assert_close(stretch, first, rtol=0, atol=1e-5)
+    assert measure.sliding(lambda ids: table[ids], 4000) == pytest.approx(
+        first.mean().item(), abs=1e-5
+    )
+
+
+def test_an_honest_loss_is_the_shown_one_where_nothing_leaks():
+    torch.manual_seed(0)
+    for mask in measure.MASKS:
+        reader = measure.Reader(mask, len(letters().tokenizer))
+        shown, honest, elsewhere = measure.three_losses(reader, windows=8)
+        leaks = mask in ("none at all", "one too far", "causal, after softmax")
+        assert (abs(shown - honest) > 1e-5) == leaks
+        assert (abs(shown - elsewhere) > 1e-5) == leaks
+
+
+def test_sinusoids_are_made_as_large_as_in_the_paper():
+    """There the embeddings have variance 1, here 0.02²; the rows keep their ratio to them."""
+    quiet, _ = measure.in_training("sinusoidal", seed=0)
+    loud, _ = measure.in_training("sinusoidal", seed=0, quiet=False)
+    torch.testing.assert_close(quiet.position(40, 3), 0.02 * loud.position(40, 3))
+    assert torch.equal(quiet.embedding.weight, loud.embedding.weight)
+
+
+def test_reading_near_by_cuts_off_what_stands_further_back():
+    """Two layers that read four letters each see seven: the letter itself and six before it."""
+    model, _ = measure.in_training("rope", seed=0)
+    ids = torch.arange(20)[None]
+    other = torch.cat([torch.tensor([[30]]), ids[:, 1:]], dim=1)
+    near = measure.near_only(model, reach=4)
+    with torch.no_grad():
+        moved = (near(ids) - near(other)).abs().amax(dim=-1)[0]
+    assert (moved[:7] > 0).all()
+    assert (moved[7:] == 0).all()

@@ -1,0 +1,61 @@
+"""Figures of chapter 10: the data behind what is drawn."""
+
+import numpy as np
+import pytest
+
+from helpers.chapters.ch10_initialisation import figures as draw
+
+
+def test_sizes_are_geometric_means_by_scheme(ax):
+    sizes = {"He": np.array([[1.0, 2.0], [4.0, 8.0]]), "torch": np.ones((2, 2))}
+    assert draw.draw_sizes(ax, sizes, title="t") is ax
+    he, torchs = ax.lines
+    np.testing.assert_allclose(he.get_xydata(), [[1, 2], [2, 4]])
+    np.testing.assert_allclose(torchs.get_ydata(), [1, 1])
+    assert (he.get_color(), he.get_label()) == (draw.INKS["He"], "He")
+    assert ax.get_yscale() == "log"
+
+
+def test_by_layer_shows_every_seed_and_keeps_to_the_page(ax):
+    values = np.array([[1.0, 1e-9, 100.0], [4.0, 1e-9, 0.0]])
+    assert draw.draw_by_layer(ax, values, name="LeCun", limits=(1e-3, 10.0)) is ax
+    *seeds, mean = (line.get_ydata() for line in ax.lines)
+    np.testing.assert_allclose(seeds, [[1, 1e-3, 10], [4, 1e-3, 1e-3]])
+    np.testing.assert_allclose(mean, [2, 1e-3, 0.1])
+    np.testing.assert_allclose(ax.get_ylim(), (5e-4, 20))
+
+
+def test_starts_have_a_row_each_and_a_line_of_dots_a_rate(ax):
+    losses = {
+        "a": {0.01: np.array([2.0, 2.2]), 0.001: np.array([2.1, np.nan])},
+        "b": {0.01: np.array([9.0, 2.5]), 0.001: np.array([2.4, 2.3])},
+    }
+    assert draw.draw_starts(ax, losses, limits=(2.0, 3.0)) is ax
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "b"]
+    dots = [line for line in ax.lines if line.get_marker() == "o"]
+    np.testing.assert_allclose([d.get_xdata().tolist() for d in dots[1::2][:1]], [[2.0, 2.2]])
+    assert [d.get_ydata()[0] for d in dots] == pytest.approx([-0.11, 0.11, 0.89, 1.11])
+    assert [d.get_xdata().tolist() for d in dots] == [[2.1], [2.0, 2.2], [2.4, 2.3], [2.5]]
+    beyond = [line.get_xydata().tolist() for line in ax.lines if line.get_marker() == ">"]
+    np.testing.assert_allclose(beyond, [[[3.0, -0.11]], [[3.0, 1.11]]])
+    assert ax.get_ylim() == (1.5, -0.5)  # the first row on top
+
+
+def test_a_single_rate_needs_no_offset(ax):
+    draw.draw_starts(ax, {"a": {0.003: np.array([2.0])}})
+    assert ax.lines[0].get_ydata()[0] == 0
+
+
+def test_race_shows_means_dots_and_marks(ax):
+    losses = {
+        "cold": np.array([[4.0, 2.0], [4.2, 2.4]]),
+        "warm": np.array([[2.3, 2.1], [2.3, 2.3]]),
+    }
+    assert draw.draw_race(ax, (0, 300), losses, marks={"bigram": 2.29}) is ax
+    mark, cold, cold_dots, warm, _ = (line.get_xydata() for line in ax.lines)
+    np.testing.assert_allclose(mark, [[0, 2.29], [1, 2.29]])
+    np.testing.assert_allclose(cold, [[0, 4.1], [1, 2.2]])
+    np.testing.assert_allclose(warm[:, 1], [2.3, 2.2])
+    np.testing.assert_allclose(cold_dots, [[0, 4.0], [1, 2.0], [0, 4.2], [1, 2.4]])
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["0", "300"]
+    assert ax.lines[1].get_linestyle() != ax.lines[3].get_linestyle()

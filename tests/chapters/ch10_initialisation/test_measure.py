@@ -1,0 +1,52 @@
+"""The measurements of chapter 10: a slice of each stored part is what its code makes now."""
+
+import pytest
+import torch
+
+from helpers.chapters import stored
+from helpers.chapters.ch10_initialisation import measure
+
+pytestmark = pytest.mark.no_shape_check  # which every step of training would wait for
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", measure.PARTS)
+def test_short_runs_are_the_start_of_the_stored_ones(part):
+    """The last setting of each part, ten steps, in which losses fall by half a nat."""
+    setting = measure.settings(part)[-1]
+    kept = stored(10)[part]["settings"][-1]["runs"][0]
+    looks = [step for step in setting.get("when", ()) if step <= measure.BLOCK]
+    run = measure.trained(**setting | {"seeds": [0], "steps": measure.BLOCK, "when": looks})
+    assert run["losses"][0, 0].item() == pytest.approx(kept["first"], abs=0.01)
+    assert run["losses"].mean().item() == pytest.approx(kept["losses"][0], abs=0.03)
+    for step in looks:
+        assert run["validation"][step][0].item() == pytest.approx(
+            kept["looks"][str(step)], abs=0.03
+        )
+
+
+def test_what_is_kept_of_a_run_has_the_stored_form(monkeypatch):
+    losses = torch.tensor([[4.0, 2.0] * 150, [4.0, torch.nan] * 150])
+    looks = {0: torch.tensor([4.1, 4.2]), 300: torch.tensor([2.0, torch.nan])}
+    monkeypatch.setattr(measure, "trained", lambda **_: {"losses": losses, "validation": looks})
+    good, diverged = measure.all_seeds([0, 1], when=(0, 300))
+    assert good == {"first": 4.0, "validation": 2.0, "losses": [3.0] * 30,
+                    "looks": {"0": pytest.approx(4.1), "300": 2.0}}  # fmt: skip
+    assert diverged["validation"] is None
+    assert diverged["losses"] == [None] * 30
+    (kept,) = (s["runs"][0] for s in stored(10)["warm"]["settings"][:1])
+    assert good.keys() | {"seed"} == kept.keys()
+
+
+def test_what_a_setting_does_not_say_is_as_in_the_reference():
+    (plain,) = (s["runs"] for s in stored(10)["schemes"]["settings"][1:2])
+    assert measure.stored_runs("schemes") == plain
+    scaled = measure.stored_runs("embedding", embedding=measure.ROOT, scales=(8.0, 1.0))
+    assert scaled == stored(10)["embedding"]["settings"][7]["runs"]
+
+
+def test_seeds_trained_side_by_side_are_the_seeds_trained_alone():
+    together = measure.trained(seeds=range(2), steps=4, when=(2,), tied=True)
+    alone = measure.trained(seeds=[1], steps=4, when=(2,), tied=True)
+    assert torch.allclose(together["losses"][1], alone["losses"][0], atol=1e-3)
+    assert torch.allclose(together["validation"][2][1], alone["validation"][2][0], atol=1e-3)

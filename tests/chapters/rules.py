@@ -1,0 +1,480 @@
+"""The rules that notebooks keep.
+
+A rule takes a `Chapter` and returns complaints, none where all is well. test_notebooks.py holds
+every chapter to every rule, and each rule to a fault planted in a small chapter.
+"""
+
+import ast
+import io
+import re
+import tokenize
+import tomllib
+from collections import Counter
+
+from support import CHECKED, ROOT, Chapter, execute, exercises, release, repository
+
+REGISTRY = ROOT / "tests" / "exceptions.toml"
+IGNORED, SKIPPED = "nbval-ignore-output", "nbval-skip"
+LARGEST_BYTES = 1_500_000
+PICTURES = ("image/svg+xml", "image/png", "image/jpeg")
+
+RULES = {}
+
+
+def exceptions() -> list[dict]:
+    """The cells whose outputs are not compared, or that are not run, each with its reason."""
+    return tomllib.loads(REGISTRY.read_text("utf-8")).get("exception", [])
+
+
+def rule(complain):
+    RULES[complain.__name__] = complain
+    return complain
+
+
+def name(chapter: Chapter, cell) -> str:
+    return f"{chapter.stem}, cell {chapter.cells.index(cell) + 1} (id {cell.id})"
+
+
+def said(output) -> str:
+    """The text of an output, without pictures and what only a script reads."""
+    data = output.get("data", {})
+    texts = [output.get("text", ""), *output.get("traceback", [])]
+    texts += [str(data[mime]) for mime in data if mime.startswith("text/")]
+    return execute.BLOB.sub("", "\n".join(texts))
+
+
+def outputs(chapter: Chapter) -> list[tuple]:
+    return [(cell, output) for cell in chapter.code for output in cell.outputs]
+
+
+# --- stored outputs -------------------------------------------------------------------------
+
+
+@rule
+def run_in_order(chapter: Chapter) -> list[str]:
+    counts = [cell.execution_count for cell in chapter.code]
+    return [] if counts == list(range(1, len(counts) + 1)) else [f"cells were run as {counts}"]
+
+
+@rule
+def no_errors(chapter: Chapter) -> list[str]:
+    return [
+        f"{name(chapter, cell)} holds an error: {output.ename}"
+        for cell, output in outputs(chapter)
+        if output.output_type == "error"
+    ]
+
+
+@rule
+def nothing_of_this_machine(chapter: Chapter) -> list[str]:
+    return execute.leaks(chapter.notebook)
+
+
+@rule
+def no_volatile_metadata(chapter: Chapter) -> list[str]:
+    faults = []
+    if chapter.notebook.metadata != execute.KERNEL:
+        faults.append(f"metadata are {dict(chapter.notebook.metadata)}")
+    faults += [
+        f"{name(chapter, cell)} holds times of its run"
+        for cell in chapter.code
+        if "execution" in cell.metadata
+    ]
+    return faults
+
+
+@rule
+def no_widgets(chapter: Chapter) -> list[str]:
+    faults = ["widget state is stored"] * ("widgets" in chapter.notebook.metadata)
+    return faults + [
+        f"{name(chapter, cell)} stores a live widget"
+        for cell, output in outputs(chapter)
+        if any("widget" in mime for mime in output.get("data", {}))
+    ]
+
+
+@rule
+def small(chapter: Chapter) -> list[str]:
+    return [f"{chapter.size} bytes"] if chapter.size >= LARGEST_BYTES else []
+
+
+@rule
+def ids_are_unique(chapter: Chapter) -> list[str]:
+    ids = Counter(cell.id for cell in chapter.cells)
+    return [f"id {ident!r} stands {n} times" for ident, n in ids.items() if n > 1]
+
+
+@rule
+def nothing_is_silenced(chapter: Chapter) -> list[str]:
+    return [
+        f"{name(chapter, cell)} ends in a semicolon, which hides its value from some front ends "
+        "only: assign it to _ instead"
+        for cell in chapter.code
+        if cell.source.rstrip().endswith(";")
+    ]
+
+
+@rule
+def exceptions_are_registered(chapter: Chapter) -> list[str]:
+    known = {(entry["notebook"], entry["cell"]): entry["tag"] for entry in exceptions()}
+    found = {(chapter.stem, cell.id): tag for cell in chapter.code for tag in _untested(cell)}
+    mine = {where: tag for where, tag in known.items() if where[0] == chapter.stem}
+    faults = [
+        f"cell {where[1]} is marked {tag}: not registered in tests/exceptions.toml"
+        for where, tag in found.items()
+        if mine.get(where) != tag
+    ]
+    return faults + [
+        f"the exception for cell {where[1]} is stale" for where in mine if where not in found
+    ]
+
+
+def _untested(cell) -> list[str]:
+    """The marks, as tags or as comments, by which nbval would leave something out."""
+    marks = (IGNORED, SKIPPED, "nbval-raises-exception", "raises-exception")
+    comments = re.findall(r"^\s*#\s*((?:NBVAL|PYTEST_VALIDATE)_\w+)\s*$", cell.source, re.MULTILINE)
+    found = [tag for tag in cell.metadata.get("tags", []) if tag in marks]
+    return found + [comment.lower().replace("_", "-") for comment in comments]
+
+
+# --- what stands in every chapter -----------------------------------------------------------
+
+
+@rule
+def first_cell_is_for_colab(chapter: Chapter) -> list[str]:
+    """The first cell of code installs helpers in Colab; only the title may stand before it."""
+    cell, before = chapter.code[0], chapter.cells.index(chapter.code[0])
+    faults = []
+    if before > 1 or (before and not chapter.cells[0].source.startswith("# ")):
+        faults.append("more than the title stands before the first cell of code")
+    if f"git+{repository()}@{release()}" not in cell.source:
+        faults.append(f"the first cell does not install git+{repository()}@{release()}")
+    if re.search(r"\b(torch|numpy)\b", cell.source):
+        faults.append("the first cell touches torch or NumPy")
+    if cell.outputs:
+        faults.append("the first cell says something")
+    return faults
+
+
+@rule
+def badge_opens_this_chapter(chapter: Chapter) -> list[str]:
+    home = repository().removeprefix("https://github.com/")
+    target = f"https://colab.research.google.com/github/{home}/blob/{release()}"
+    wanted = f"{target}/notebooks/{chapter.stem}.ipynb"
+    links = re.findall(r"https://colab\.research\.google\.com/github/[^\s)\"']+", chapter.prose)
+    if not links:
+        return [f"no Colab badge; it should lead to {wanted}"]
+    return [f"a badge leads to {link} and not to {wanted}" for link in links if link != wanted]
+
+
+@rule
+def figures_have_words(chapter: Chapter) -> list[str]:
+    faults = []
+    for cell, output in outputs(chapter):
+        if not any(mime in output.get("data", {}) for mime in PICTURES):
+            continue
+        words = cell.metadata.get("mystnb", {})
+        alt = words.get("image", {}).get("alt", "")
+        caption = words.get("figure", {}).get("caption", "")
+        if len(alt) < 20 or re.fullmatch(r"\S+\.(svg|png|jpe?g)|[0-9a-f]{16,}\S*", alt):
+            faults.append(f"{name(chapter, cell)}: the figure's alt text is {alt!r}")
+        if len(caption) < 20:
+            faults.append(f"{name(chapter, cell)}: the figure's caption is {caption!r}")
+        if not words.get("figure", {}).get("name"):
+            faults.append(f"{name(chapter, cell)}: the figure has no name to link to")
+    return faults
+
+
+@rule
+def figure_names_are_unique(chapter: Chapter) -> list[str]:
+    names = Counter(
+        cell.metadata.get("mystnb", {}).get("figure", {}).get("name") for cell in chapter.code
+    )
+    return [f"{n} figures are named {label!r}" for label, n in names.items() if label and n > 1]
+
+
+# Directives (```{name} or :::{name}) and roles ({name}`text`), outside of TeX.
+MYST = re.compile(r"^\s*(?:`{3,}|:{3,})\{|(?<![\\^_$}\w])\{[a-z][\w:+-]*\}`", re.MULTILINE)
+
+
+@rule
+def markdown_is_plain(chapter: Chapter) -> list[str]:
+    return [
+        f"{name(chapter, cell)} holds the directive or role {match.group().strip()!r}"
+        for cell in chapter.cells
+        if cell.cell_type == "markdown"
+        for match in [MYST.search(cell.source)]
+        if match
+    ]
+
+
+# The pictographs, and the marks that turn a sign into one. ▼, √, · and → are signs.
+EMOJI = re.compile(
+    "[\U0001f000-\U0001faff\u2705\u274c\u274e\u2728\u2b50\u2b55\u2753-\u2757\u26a0\u2714\u2716"
+    "\u23e9-\u23f3\u231a\u231b\u2600-\u2604\u2614\u2615\u26a1\u26bd\u270a-\u270d\ufe0f\u20e3]"
+)
+
+
+@rule
+def no_emoji(chapter: Chapter) -> list[str]:
+    return [
+        f"{name(chapter, cell)} holds {match.group()!r}"
+        for cell in chapter.cells
+        for text in (cell.source, *(said(output) for output in cell.get("outputs", [])))
+        if (match := EMOJI.search(text))
+    ]
+
+
+# --- predictions, explorers, boxes ----------------------------------------------------------
+
+
+def _parsed(chapter: Chapter) -> list[ast.Module]:
+    """The cells of code, commands for the shell and for IPython left out."""
+    plain = r"^(\s*)[%!].*$", r"\1pass"
+    return [ast.parse(re.sub(*plain, cell.source, flags=re.MULTILINE)) for cell in chapter.code]
+
+
+def _calls(chapter: Chapter, function: str) -> list[ast.Call]:
+    """The calls of a function, by whatever module it is reached."""
+    return [
+        node
+        for tree in _parsed(chapter)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and getattr(node.func, "attr", getattr(node.func, "id", "")) == function
+    ]
+
+
+def _asked_and_told(chapter: Chapter) -> list[tuple[str, str]]:
+    """("predict" or "reveal", name of the prediction), in the order in which they are met."""
+    met = []
+    for tree in _parsed(chapter):
+        for node in sorted(ast.walk(tree), key=lambda n: getattr(n, "lineno", 0)):
+            call = node.value if isinstance(node, ast.Assign | ast.Expr) else None
+            if not isinstance(call, ast.Call):
+                continue
+            if isinstance(node, ast.Assign) and getattr(call.func, "id", "") == "predict":
+                met.append(("predict", ast.unparse(node.targets[0])))
+            if getattr(call.func, "attr", "") == "reveal":
+                met.append(("reveal", ast.unparse(call.func.value)))
+    return met
+
+
+@rule
+def predictions_are_revealed(chapter: Chapter) -> list[str]:
+    """Each prediction is kept under a name, and revealed once before that name is used again."""
+    met = _asked_and_told(chapter)
+    asked = [label for kind, label in met if kind == "predict"]
+    calls = len(_calls(chapter, "predict"))
+    faults = [] if calls else ["there is no prediction"]
+    if calls != len(asked):
+        faults.append(f"{calls} calls of predict, {len(asked)} kept under a name")
+    for label in sorted({label for _, label in met}):
+        turns = [kind for kind, other in met if other == label]
+        if turns != ["predict", "reveal"] * (len(turns) // 2):
+            faults.append(f"{label} should be predicted and revealed in turn: {turns}")
+    return faults
+
+
+@rule
+def there_is_an_explorer(chapter: Chapter) -> list[str]:
+    return [] if _calls(chapter, "explore") else ["there is no explorer"]
+
+
+@rule
+def explorers_are_seen(chapter: Chapter) -> list[str]:
+    """An explorer shows itself as the last value of its cell, once for every call."""
+    shown = sum(said(output).count('<figure class="explore"') for _, output in outputs(chapter))
+    calls = len(_calls(chapter, "explore"))
+    return [] if shown >= calls else [f"{calls} calls of explore, {shown} explorers shown"]
+
+
+@rule
+def errors_to_spot(chapter: Chapter) -> list[str]:
+    boxes = len(re.findall(r"^>\s*\*\*Spot the error\.\*\*", chapter.prose, re.MULTILINE))
+    return [] if 2 <= boxes <= 3 else [f"{boxes} 'Spot the error' boxes; two or three are wanted"]
+
+
+# --- exercises ------------------------------------------------------------------------------
+
+FEWEST_EXERCISES = 6
+SOLUTION = re.compile(r"^### BEGIN SOLUTION$.*^### END SOLUTION$(?P<after>.*)", re.M | re.S)
+
+
+@rule
+def exercises_are_enough(chapter: Chapter) -> list[str]:
+    found = exercises(chapter)
+    wanted = [f"{chapter.number}.{n}" for n in range(1, len(found) + 1)]
+    faults = [] if len(found) >= FEWEST_EXERCISES else [f"only {len(found)} exercises"]
+    return faults + ([] if found == wanted else [f"exercises are {found}, not {wanted}"])
+
+
+@rule
+def exercises_have_one_form(chapter: Chapter) -> list[str]:
+    """Words and hint, stub, check, solution that ends in the same check; in this order."""
+    faults, since, count = [], 0, 0
+    for at, cell in enumerate(chapter.cells):
+        if "check" not in cell.metadata.get("tags", []):
+            continue
+        count += 1
+        here, before = chapter.cells[since:at], name(chapter, cell)
+        starts = [n for n, c in enumerate(here) if "**Exercise " in c.source]
+        here = here[starts[-1] :] if starts else here
+        after = chapter.cells[at + 1] if at + 1 < len(chapter.cells) else None
+        words = "\n".join(c.source for c in here if c.cell_type == "markdown")
+        exercise = CHECKED.search(cell.source)
+        faults += [f"{before}: no stub"] * (sum(_has(c, "exercise") for c in here) != 1)
+        faults += [f"{before}: no heading **Exercise {count}.**"] * (
+            not re.search(rf"\*\*Exercise {count}\.", words)
+        )
+        faults += [f"{before}: no hint in <details>"] * ("<details>" not in words)
+        faults += [f"{before}: no call of check"] * (exercise is None)
+        if after is None or not _has(after, "solution"):
+            faults.append(f"{before}: no cell tagged solution after it")
+        elif exercise:
+            solution = SOLUTION.search(after.source)
+            again = CHECKED.search(solution["after"]) if solution else None
+            faults += [f"{before}: its solution lacks the BEGIN and END lines"] * (not solution)
+            faults += [f"{before}: its solution does not end in the same check"] * (
+                again is None or again.group(1) != exercise.group(1)
+            )
+        since = at + 2
+    return faults
+
+
+ANSWER = re.compile(r"""\bcheck\(\s*["']\d\d\.\d+["'],\s*(\w+)""")
+
+
+@rule
+def solutions_keep_the_reader_s_answer(chapter: Chapter) -> list[str]:
+    """A solution runs after the reader's cell, so it must not take the answer's name."""
+    answers = {m[1] for cell in chapter.tagged("check") if (m := ANSWER.search(cell.source))}
+    return [
+        f"{name(chapter, cell)} defines {answer}, which is the reader's"
+        for cell in chapter.tagged("solution")
+        for answer in sorted(answers)
+        if re.search(rf"^(def )?{answer}\b\s*[=(]", cell.source, re.MULTILINE)
+    ]
+
+
+def _has(cell, tag: str) -> bool:
+    return tag in cell.metadata.get("tags", [])
+
+
+DOTS = re.compile(r"=\s*\.\.\.\s*(#.*)?$|raise NotImplementedError", re.MULTILINE)
+
+
+@rule
+def exercise_cells_are_tagged(chapter: Chapter) -> list[str]:
+    """Cells that look like an exercise's are tagged as such, or the other rules pass them by."""
+    faults = [
+        f"{name(chapter, cell)} calls check and is tagged neither check nor solution"
+        for cell in chapter.code
+        if CHECKED.search(cell.source) and not (_has(cell, "check") or _has(cell, "solution"))
+    ]
+    return faults + [
+        f"{name(chapter, cell)} is to be filled in and is not tagged exercise"
+        for cell in chapter.code
+        if DOTS.search(cell.source) and not (_has(cell, "exercise") or _has(cell, "solution"))
+    ]
+
+
+NBGRADER = {
+    "exercise": {"grade": False, "solution": True, "locked": False, "task": False},
+    "check": {"grade": True, "solution": False, "locked": True, "task": False},
+}
+
+
+@rule
+def nbgrader_is_consistent(chapter: Chapter) -> list[str]:
+    faults, seen = [], Counter()
+    for cell in chapter.cells:
+        graded = cell.metadata.get("nbgrader")
+        kind = next((tag for tag in NBGRADER if _has(cell, tag)), None)
+        if kind is None or graded is None:
+            if kind or graded:
+                faults.append(f"{name(chapter, cell)}: tag {kind}, nbgrader {graded}")
+            continue
+        seen[graded.get("grade_id")] += 1
+        wrong = {key: graded.get(key) for key, v in NBGRADER[kind].items() if graded.get(key) != v}
+        faults += [f"{name(chapter, cell)}: nbgrader has {wrong}"] * bool(wrong)
+        if graded.get("schema_version") != 3 or not graded.get("grade_id"):
+            faults.append(f"{name(chapter, cell)}: no schema 3 or no grade_id")
+        points = graded.get("points")
+        if (points is None) == (kind == "check") or (points is not None and not points > 0):
+            faults.append(f"{name(chapter, cell)}: points are {points}")
+    return faults + [f"grade_id {ident!r} stands {n} times" for ident, n in seen.items() if n > 1]
+
+
+# --- prose ----------------------------------------------------------------------------------
+
+# What looks like a decimal and is none: addresses, links' targets, file and package versions,
+# DOIs and arXiv numbers, numbers of sections, exercises and figures, and code fences of inputs.
+NO_NUMBERS = re.compile(
+    r"https?://\S+|\]\([^)]*\)|\bdoi:\S+|\b10\.\d{4,}/\S+"
+    r"|\barXiv:?\s*\d{4}\.\d{4,5}(?:v\d+)?"
+    r"|\b(?:[Ss]ections?|[Ee]xercises?|[Ee]quations?|[Ff]igures?|[Tt]ables?|[Cc]hapters?"
+    r"|[Vv]ersions?|Python|torch|PyTorch|NumPy|BY|SA|OFL"
+    r"|Attribution|Licen[cs]e)\s*(?:≥|>=|==)?\s*\(?\d+(?:\.\d+)+\)?"
+    r"|\bpy -\d\.\d+|§\s*\d+(?:\.\d+)+|\bv?\d+\.\d+\.\d+(?:\.\d+)*"
+)
+DECIMAL = re.compile(
+    r"(?<![\d.])(\d+\.\d+)(?:\s*(?:\\times|\\cdot|[×·])\s*10\^?\{?([-−⁻]?[\d⁰¹²³⁴⁵⁶⁷⁸⁹]+)\}?)?"
+)
+NUMBER = re.compile(r"(?<![\d.])(\d*\.?\d+(?:[eE][-+]?\d+)?)")
+RAISED = str.maketrans("⁻−⁰¹²³⁴⁵⁶⁷⁸⁹", "--0123456789")
+
+
+def decimals(text: str) -> list[str]:
+    """The decimal numbers that stand in prose, as they are written (a sign left out)."""
+    found = []
+    for match in DECIMAL.finditer(NO_NUMBERS.sub(" ", text)):
+        power = (match.group(2) or "").translate(RAISED)
+        found.append(match.group(1) + (f"e{power}" if power else ""))
+    return found
+
+
+def numbers(text: str) -> set[float]:
+    """Every number that code or an output holds, as a value without its sign."""
+    plain = {float(match) for match in NUMBER.findall(text)}
+    return plain | {float(match) for match in decimals(text)}
+
+
+def held(chapter: Chapter) -> set[float]:
+    """The numbers that the chapter's inputs and text outputs hold."""
+    texts = [_uncommented(cell.source) for cell in chapter.code]
+    texts += [said(output) for _, output in outputs(chapter)]
+    return numbers("\n".join(texts))
+
+
+def _uncommented(source: str) -> str:
+    """Code without its comments: a number in a comment is typed too."""
+    lines = io.StringIO(source).readline
+    try:
+        tokens = list(tokenize.generate_tokens(lines))
+    except (tokenize.TokenError, IndentationError):  # a line for the shell
+        return source
+    return " ".join(token.string for token in tokens if token.type != tokenize.COMMENT)
+
+
+def typed(text: str, known: set[float]) -> list[str]:
+    """The decimals in prose that nothing computed or stated holds."""
+    return [number for number in decimals(text) if float(number) not in known]
+
+
+def _judge(chapter: Chapter) -> str:
+    """The code that judges the chapter's exercises."""
+    path = ROOT / "helpers" / "chapters" / f"ch{chapter.stem}" / "exercises.py"
+    return _uncommented(path.read_text("utf-8")) if path.exists() else ""
+
+
+@rule
+def no_number_is_typed(chapter: Chapter) -> list[str]:
+    known = held(chapter)
+    asked = known | numbers(_judge(chapter))  # what an exercise asks for, its check holds
+    return [
+        f"{name(chapter, cell)} says {number}, which no input or output of the chapter holds"
+        for cell in chapter.cells
+        if cell.cell_type == "markdown"
+        for number in typed(cell.source, asked if "**Exercise " in cell.source else known)
+    ]

@@ -1,0 +1,218 @@
+"""The exercises: a stub is told "Not yet", a solution "Right", a wrong answer what is wrong.
+
+Plausible wrong answers stand in a chapter's wrong_answers.py, in two dictionaries by the
+exercise's name: RIGHT[name] is an answer, WRONG[name] a list of (answer, fragment), at least
+three, where the fragment is what the message must say to be of help.
+"""
+
+import importlib
+import inspect
+import re
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from support import NOTEBOOKS, chapter, exercises
+
+from helpers.chapters import CHAPTERS, judges
+from helpers.exercises import Verdict, check
+from helpers.exercises import verdict as verdicts
+
+pytestmark = pytest.mark.no_shape_check  # as for a reader, who is told by the check alone
+
+FEWEST = 3
+CHECKS = judges()
+ANSWERS = [
+    importlib.import_module(f"chapters.{chapter.folder.name}.wrong_answers") for chapter in CHAPTERS
+]
+RIGHT = {name: answer for module in ANSWERS for name, answer in module.RIGHT.items()}
+WRONG = {name: answers for module in ANSWERS for name, answers in module.WRONG.items()}
+# An answer that is a plain word cannot be kept out of every sentence about it.
+SHORTEST_THAT_GIVES_AWAY = 4
+
+
+# ------------------------------------------------------------- all are covered
+
+
+def test_every_exercise_has_right_and_wrong_answers():
+    assert sorted(RIGHT) == sorted(CHECKS)
+    assert sorted(WRONG) == sorted(CHECKS)
+
+
+def test_exercises_of_a_chapter_are_those_of_its_notebook():
+    asked = {name for path in NOTEBOOKS for name in exercises(chapter(path))}
+    here = {path.stem[:2] for path in NOTEBOOKS}
+    known = {name for name in CHECKS if name[:2] in here}
+    assert known - asked == set(), "no cell tagged check asks for these"
+    assert asked - known == set(), "no judge knows these"
+
+
+def test_at_least_three_answers_are_rejected():
+    assert {name: len(WRONG[name]) for name in CHECKS if len(WRONG[name]) < FEWEST} == {}
+
+
+# ------------------------------------------------------------- answers
+
+
+@pytest.mark.parametrize("name", sorted(RIGHT))
+def test_right_answer_is_called_right(name):
+    verdict = check(name, RIGHT[name])
+    assert verdict.state == "Right", verdict.message
+
+
+@pytest.mark.parametrize(
+    ("name", "at"), [(name, at) for name in sorted(WRONG) for at in range(len(WRONG[name]))]
+)
+def test_wrong_answer_is_told_what_is_wrong(name, at):
+    answer, fragment = WRONG[name][at]
+    verdict = check(name, answer)
+    assert verdict.state == "Not right"
+    assert fragment in verdict.message
+    assert len(fragment) >= 4, "a fragment that says something"
+    assert not gives_away(verdict.message, RIGHT.get(name)), verdict.message
+
+
+def gives_away(message: str, answer) -> bool:
+    """Whether the message holds the answer: its words, its number, or a line of its code."""
+    if callable(answer):
+        try:
+            lines = [line.strip() for line in inspect.getsource(answer).splitlines()]
+        except (OSError, TypeError):
+            return False
+        return any(len(line) > 12 and line in message for line in lines if "def " not in line)
+    if isinstance(answer, bool | None):
+        return False
+    if isinstance(answer, int | float | np.number):
+        forms = {f"{answer:.{digits}g}" for digits in (3, 4, 6)} | {repr(answer)}
+        return any(len(form) >= SHORTEST_THAT_GIVES_AWAY and holds(message, form) for form in forms)
+    if isinstance(answer, str):
+        return len(answer) >= SHORTEST_THAT_GIVES_AWAY and holds(message, answer)
+    return len(repr(answer)) > 12 and repr(answer) in message
+
+
+def holds(message: str, words: str) -> bool:
+    return re.search(rf"(?<![\w.]){re.escape(words)}(?![\w]|\.\d)", message) is not None
+
+
+@pytest.mark.parametrize(
+    ("message", "answer", "given_away"),
+    [
+        ("It should be 2.302.", 2.302, True),
+        ("Yours is 12.302.", 2.302, False),
+        ("Say `cannot be known`.", "cannot be known", True),
+        ("Use k @ q / np.sqrt(5).", {"a": 1}, False),
+        ("return 3 * x + 17", lambda x: 3 * x + 17, False),
+    ],
+)
+def test_what_gives_an_answer_away(message, answer, given_away):
+    assert gives_away(message, answer) == given_away
+
+
+# ------------------------------------------------------------- in the notebooks
+
+
+def verdict_of(cell) -> str:
+    """What a check cell displays, as text; nbval holds it to what the cell says on each run."""
+    shown = [o.data.get("text/plain", "") for o in cell.outputs if "data" in o]
+    return shown[-1] if shown else ""
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_untouched_stubs_are_told_not_yet_and_solutions_right(path):
+    for tag, state in (("check", "Not yet"), ("solution", "Right")):
+        said = {cell.id: verdict_of(cell) for cell in chapter(path).tagged(tag)}
+        assert said
+        assert {cell: words for cell, words in said.items() if not words.startswith(state)} == {}
+
+
+# ------------------------------------------------------------- whatever is typed
+
+numbers = st.one_of(st.floats(), st.integers(-5, 5), st.complex_numbers(), st.booleans())
+things = st.recursive(
+    st.one_of(
+        st.none(), st.just(...), numbers, st.text(max_size=60), st.binary(max_size=5),
+        st.builds(lambda n: np.ones(n), st.lists(st.integers(0, 3), max_size=3)),
+        st.builds(lambda n: torch.ones(n), st.lists(st.integers(0, 3), max_size=3)),
+        st.just(np.array(["a", None], dtype=object)), st.just(object()),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=5),
+        st.tuples(inner, inner),
+        st.tuples(inner, inner, inner),
+        st.dictionaries(st.text(max_size=5), inner, max_size=4),
+        inner.map(lambda value: lambda *_, **__: value),
+    ),
+    max_leaves=6,
+)  # fmt: skip
+
+
+def raising(error):
+    def answer(*_, **__):
+        raise error
+
+    return answer
+
+
+@pytest.mark.parametrize("name", sorted(CHECKS))
+@given(answer=things)
+def test_check_never_raises(name, answer):
+    verdict = check(name, answer)
+    assert isinstance(verdict, Verdict)
+    assert verdict.state in ("Not yet", "Not right", "Right")
+    assert verdict.state == "Right" or verdict.message
+    assert f"<b>{verdict.state}.</b>" in verdict._repr_html_()
+    assert repr(verdict).startswith(verdict.state)
+
+
+@pytest.mark.parametrize(
+    "error", [NotImplementedError(), ZeroDivisionError("division by zero"), KeyError("x")]
+)
+def test_functions_that_fail_are_told_so_or_not_yet(error):
+    assert [name for name in CHECKS if check(name, raising(error)).state == "Right"] == []
+
+
+@pytest.mark.parametrize("nothing", [None, ..., "", "  ", (), [], {}, (..., 1), {"a": None}])
+def test_nothing_is_not_yet(nothing):
+    assert {check(name, nothing).state for name in CHECKS} <= {"Not yet"}
+
+
+# ------------------------------------------------------------- verdicts
+
+
+def test_an_unknown_exercise_is_named():
+    with pytest.raises(ValueError, match=r"'99\.9'"):
+        check("99.9", 1)
+
+
+def test_message_is_no_markup():
+    shown = Verdict("Not right", "<b> & 'x'")._repr_html_()
+    assert "&lt;b&gt; &amp; 'x'" in shown
+    assert 'class="verdict verdict-not-right"' in shown
+    assert repr(Verdict("Right")) == "Right."
+
+
+@pytest.mark.parametrize("value", [torch.ones(2, requires_grad=True), [1, 1], (1.0, 1.0)])
+def test_array_takes_what_holds_numbers(value):
+    assert verdicts.array(value, (2,), "It").tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("value", "says"), [([1, 2, 3], r"\(2,\), yours has \(3,\)"), ([1, np.inf], "finite")]
+)
+def test_array_says_what_is_wrong(value, says):
+    with pytest.raises(verdicts.Wrong, match=says):
+        verdicts.array(value, (2,), "It")
+
+
+def test_call_tells_apart():
+    assert verdicts.call(lambda x: x + 1, 1) == 2
+    with pytest.raises(verdicts.NotYet):
+        verdicts.call(lambda: None)
+    with pytest.raises(verdicts.NotYet):
+        verdicts.call(raising(NotImplementedError()))
+    with pytest.raises(verdicts.Wrong, match="ZeroDivisionError: by zero"):
+        verdicts.call(raising(ZeroDivisionError("by zero")))
+    with pytest.raises(verdicts.Wrong, match="A function is asked for, this is int"):
+        verdicts.call(3)

@@ -1,0 +1,63 @@
+"""No result is typed: a decimal in prose stands in an input or an output of its chapter.
+
+That chapters keep this rule holds test_notebooks.py, with all others.
+"""
+
+import copy
+
+import pytest
+from support import NOTEBOOKS, ROOT, chapter
+
+from chapters import rules
+
+PAGES = [*sorted((ROOT / "book").glob("*.md")), ROOT / "README.md"]
+
+
+def test_pages_type_no_number():
+    """Pages under book/ compute nothing; what they need of results comes through data."""
+    typed = {path.name: rules.decimals(path.read_text("utf-8")) for path in PAGES}
+    assert {name: found for name, found in typed.items() if found} == {}
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_decimal_typed_into_prose_is_caught(path):
+    planted = copy.deepcopy(chapter(path))
+    cell = next(cell for cell in planted.cells if cell.cell_type == "markdown")
+    cell.source += "\n\nThe loss falls to 2.71937 nats."
+    assert ["2.71937" in complaint for complaint in rules.no_number_is_typed(planted)] == [True]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("It is 0.217, or −0.5.", ["0.217", "0.5"]),
+        ("$w = 0.217$ and `x = 1.5`, $0.5x$, $\\cdot0.25$", ["0.217", "1.5", "0.5", "0.25"]),
+        ("9.306 × 10⁻⁶ and $2.5 \\times 10^{3}$", ["9.306e-6", "2.5e3"]),
+        ("12% of 1,000 in 2017; (3, 4); 5 … 7", []),
+        ("See section 3.4, Exercise 05.2 and equation (2.1) of §4.5.", []),
+        ("CC BY 4.0, Python 3.11, torch ≥ 2.4, v0.1.0 and 3.2.2", []),
+        ("[paper](https://arxiv.org/abs/1706.03762), arXiv:1706.03762v5, doi:10.1000/18.2", []),
+        ("Ends in 1.5.", ["1.5"]),
+        ("chapter 5 says 0.25", ["0.25"]),
+    ],
+)
+def test_decimals_in_prose(text, found):
+    assert rules.decimals(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "known", "typed"),
+    [
+        ("0.217", "array([0.217, 0.132])", []),
+        ("0.2170", "0.217", []),
+        ("0.217", "0.2171", ["0.217"]),
+        ("0.5", "x = .5", []),
+        ("2.5", "12.5", ["2.5"]),
+        ("0.001", "1e-3", []),
+        ("1.5", "[-1.5]", []),
+        ("9.3 × 10⁻⁶", "9.3 × 10⁻⁶", []),
+        ("0.25", "`0.25`", []),
+    ],
+)
+def test_typed_is_what_nothing_holds(text, known, typed):
+    assert rules.typed(text, rules.numbers(known)) == typed

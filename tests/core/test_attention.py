@@ -1,0 +1,349 @@
+"""attention against torch and the oracle in float64, its properties, and its refusals."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from tiny import numbers, seeded
+from torch import nn
+from torch.nn import functional as F
+
+from helpers import numerics
+from helpers.attention import (
+    AttentionSteps,
+    SelfAttention,
+    attention_steps,
+    causal_mask,
+    remembering,
+    watching,
+)
+from helpers.probes import depends_on
+
+TIGHT = {"rtol": 0, "atol": 1e-12}
+FEW = st.integers(1, 5)
+
+
+def attention(q, k, v, *, allowed=None):
+    return attention_steps(q, k, v, allowed=allowed).output
+
+
+def example(*lead, Tq=4, Tk=6, D=5, Dv=3, seed=0):
+    """q, k, v in float64; the scores are spread enough that a wrong scale shows."""
+    shapes = ((*lead, Tq, D), (*lead, Tk, D), (*lead, Tk, Dv))
+    return tuple(2 * numbers(*shape, seed=3 * seed + n) for n, shape in enumerate(shapes))
+
+
+def some_mask(*shape, seed=1):
+    """About half of the keys allowed, and at least one for each query."""
+    allowed = torch.rand(shape, generator=seeded(seed)) < 0.5
+    allowed[..., 0] |= ~allowed.any(dim=-1)
+    return allowed
+
+
+@st.composite
+def examples(draw):
+    sizes = {"Tq": draw(FEW), "Tk": draw(FEW), "D": draw(FEW), "Dv": draw(FEW)}
+    return example(seed=draw(st.integers(0, 10_000)), **sizes)
+
+
+# ------------------------------------------------------------- the same as torch
+
+
+@pytest.mark.parametrize("lead", [(), (2,), (2, 3)], ids=["", "B", "BH"])
+@pytest.mark.parametrize("masked", [False, True])
+def test_output_and_gradients_are_torchs(lead, masked):
+    inputs = [part.requires_grad_() for part in example(*lead)]
+    allowed = some_mask(*lead, 4, 6) if masked else None
+    ours = attention_steps(*inputs, allowed=allowed).output
+    torchs = F.scaled_dot_product_attention(*inputs, attn_mask=allowed)
+    torch.testing.assert_close(ours, torchs, **TIGHT)
+    upstream = torch.randn(ours.shape, dtype=torch.float64, generator=torch.Generator())
+    for mine, theirs in zip(
+        torch.autograd.grad(ours, inputs, upstream),
+        torch.autograd.grad(torchs, inputs, upstream),
+        strict=True,
+    ):
+        torch.testing.assert_close(mine, theirs, **TIGHT)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_output_and_weights_are_the_loops(masked):
+    q, k, v = example(2, 2, Tq=3, Tk=4)
+    allowed = some_mask(2, 2, 3, 4) if masked else None
+    steps = attention_steps(q, k, v, allowed=allowed)
+    arrays = (q.numpy(), k.numpy(), v.numpy())
+    mask = None if allowed is None else allowed.numpy()
+    np.testing.assert_allclose(steps.output, numerics.attention(*arrays, mask), **TIGHT)
+    loops = numerics.attention_weights(*arrays[:2], mask)
+    np.testing.assert_allclose(steps.weights, loops, **TIGHT)
+
+
+def test_by_hand():
+    # Scores 0, √4·log 3, 0 and 0 of width 4: weights 1, 3, 1, 1 in sixths.
+    q = torch.tensor([[2.0, 0, 0, 0]], dtype=torch.float64)
+    k = torch.zeros(4, 4, dtype=torch.float64)
+    k[1, 0] = np.log(3.0)
+    steps = attention_steps(q, k, torch.eye(4, dtype=torch.float64))
+    torch.testing.assert_close(steps.scores[0, 1].item(), 2 * np.log(3.0))
+    torch.testing.assert_close(steps.scaled[0, 1].item(), np.log(3.0))
+    torch.testing.assert_close(steps.weights, torch.tensor([[1, 3, 1, 1]], dtype=torch.float64) / 6)
+    torch.testing.assert_close(steps.output, steps.weights)
+
+
+@given(examples())
+def test_each_step_follows_from_the_one_before(inputs):
+    q, k, v = inputs
+    steps = attention_steps(q, k, v)
+    torch.testing.assert_close(steps.scores, torch.einsum("td,sd->ts", q, k))
+    torch.testing.assert_close(steps.scaled, steps.scores / q.shape[1] ** 0.5)
+    torch.testing.assert_close(steps.weights, F.softmax(steps.scaled, dim=1))
+    torch.testing.assert_close(steps.output, torch.einsum("ts,sd->td", steps.weights, v))
+
+
+def test_scaled_holds_no_mask():
+    q, k, v = example(Tq=3, Tk=3)
+    steps = attention_steps(q, k, v, allowed=causal_mask(3))
+    torch.testing.assert_close(steps.scaled, attention_steps(q, k, v).scaled)
+
+
+# ------------------------------------------------------------- axes
+
+
+def test_leading_axes_broadcast():
+    q, k, v = example(2, 3)
+    one_key_head = attention(q, k[:, :1], v[:, :1])  # all heads share one key and value
+    torch.testing.assert_close(one_key_head, attention(q, k[:, :1].expand_as(k), v[:, :1]), **TIGHT)
+    whole, row = some_mask(4, 6), some_mask(2, 3, 1, 6)
+    expanded = attention(q, k, v, allowed=whole.expand(2, 3, 4, 6))
+    torch.testing.assert_close(attention(q, k, v, allowed=whole), expanded, **TIGHT)
+    padded = attention(q, k, v, allowed=row.expand(2, 3, 4, 6))
+    with_ones = attention_steps(q, k, v, allowed=row.expand(2, 3, 4, 6).contiguous()).output
+    torch.testing.assert_close(padded, with_ones, **TIGHT)
+
+
+def test_inputs_are_left_alone_and_dtype_kept():
+    q, k, v = (part.float() for part in example())
+    before = [part.clone() for part in (q, k, v)]
+    allowed = some_mask(4, 6)
+    kept = allowed.clone()
+    steps = attention_steps(q, k, v, allowed=allowed)
+    assert {field.dtype for field in vars(steps).values()} == {torch.float32}
+    assert all(torch.equal(a, b) for a, b in zip((q, k, v), before, strict=True))
+    assert torch.equal(allowed, kept)
+
+
+def test_steps_are_frozen_and_named():
+    assert [f.name for f in dataclasses.fields(AttentionSteps)] == [
+        "scores", "scaled", "weights", "output",
+    ]  # fmt: skip
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        attention_steps(*example()).output = None
+
+
+# ------------------------------------------------------------- masks
+
+
+@pytest.mark.parametrize("length", [1, 2, 5])
+def test_causal_mask_is_what_it_says(length):
+    mask = causal_mask(length)
+    assert mask.shape == (length, length)
+    assert mask.dtype == torch.bool
+    for t in range(length):
+        for s in range(length):
+            assert mask[t, s] == (s <= t), f"token {t} reading token {s}"
+    for queries in range(1, length + 1):
+        assert torch.equal(causal_mask(length, queries), mask[-queries:])
+
+
+@given(examples(), st.integers(0, 10_000))
+def test_what_is_not_allowed_has_no_weight_and_no_influence(inputs, seed):
+    q, k, v = inputs
+    allowed = some_mask(len(q), len(k), seed=seed)
+    steps = attention_steps(q, k, v, allowed=allowed)
+    assert (steps.weights[~allowed] == 0).all()
+    assert (steps.weights[allowed] > 0).all()
+    for t in range(len(q)):  # the same as if the other keys were not there
+        alone = attention(q[t : t + 1], k[allowed[t]], v[allowed[t]])
+        torch.testing.assert_close(steps.output[t : t + 1], alone)
+
+
+# ------------------------------------------------------------- properties
+
+
+@given(examples(), st.floats(-3, 3))
+def test_a_constant_on_keys_changes_nothing_and_on_values_comes_through(inputs, c):
+    q, k, v = inputs
+    base = attention_steps(q, k, v)
+    keys = attention_steps(q, k + c * torch.arange(1.0, k.shape[1] + 1), v)
+    torch.testing.assert_close(keys.weights, base.weights)
+    values = attention_steps(q, k, v + c)
+    torch.testing.assert_close(values.weights, base.weights, **TIGHT)
+    torch.testing.assert_close(values.output, base.output + c)
+
+
+@given(examples())
+def test_output_stays_between_the_values(inputs):
+    q, k, v = inputs
+    output = attention(q, k, v)
+    assert (output <= v.max(dim=0).values + 1e-12).all()
+    assert (output >= v.min(dim=0).values - 1e-12).all()
+    # Along every direction, not only along the axes: that is the convex hull.
+    directions = torch.randn(v.shape[1], 20, generator=torch.Generator(), dtype=torch.float64)
+    along = v @ directions
+    assert (output @ directions <= along.max(dim=0).values + 1e-9).all()
+
+
+def test_no_overflow_for_large_scores():
+    q, k, v = example()
+    assert attention(1e150 * q, 1e150 * k, v).isfinite().all()
+
+
+# ------------------------------------------------------------- refusals
+
+
+@pytest.mark.no_shape_check
+@pytest.mark.parametrize(
+    ("q", "k", "v", "says"),
+    [
+        ((4, 5), (6, 4), (6, 3), r"same width D.*q is \(4, 5\), k is \(6, 4\)"),
+        ((4, 5), (6, 5), (5, 3), r"one row per key.*k is \(6, 5\), v is \(5, 3\)"),
+        ((5,), (6, 5), (6, 3), r"at least two axes.*q is \(5,\)"),
+        ((4, 5), (5,), (6, 3), r"at least two axes.*k is \(5,\)"),
+        ((4, 5), (6, 5), (6,), r"at least two axes.*v is \(6,\)"),
+        ((4, 5), (0, 5), (0, 3), r"must not be empty"),
+        ((4, 0), (6, 0), (6, 3), r"must not be empty"),
+        ((2, 4, 5), (3, 6, 5), (3, 6, 3), r"leading.*must fit.*\(2, 4, 5\).*\(3, 6, 5\)"),
+    ],
+)
+def test_shapes_that_do_not_fit(q, k, v, says):
+    with pytest.raises(ValueError, match=says):
+        attention_steps(torch.ones(q), torch.ones(k), torch.ones(v))
+
+
+@pytest.mark.no_shape_check
+@pytest.mark.parametrize(
+    ("allowed", "says"),
+    [
+        (torch.ones(6, 4, dtype=torch.bool), r"must fit the scores' shape \(4, 6\)"),
+        (torch.ones(2, 4, 6, dtype=torch.bool), r"must fit the scores' shape \(4, 6\)"),
+        (torch.ones(4, 6), "must be boolean.*float32"),
+        (torch.ones(4, 6, dtype=torch.bool).tril(-1), r"query \[0\] read no key"),
+    ],
+)
+def test_masks_that_do_not_fit(allowed, says):
+    with pytest.raises(ValueError, match=says):
+        attention_steps(*example(), allowed=allowed)
+
+
+@pytest.mark.no_shape_check
+@pytest.mark.parametrize(
+    ("lengths", "says"),
+    [((0,), "at least 1, got 0"), ((-1,), "at least 1, got -1"),
+     ((3, 0), "queries must lie in 1..length=3, got 0"), ((3, 4), "got 4")],
+)  # fmt: skip
+def test_causal_mask_needs_lengths(lengths, says):
+    with pytest.raises(ValueError, match=says):
+        causal_mask(*lengths)
+
+
+# ------------------------------------------------------------- the layer
+
+
+def pair(width, heads, *, causal, bias=True):
+    """Ours and PyTorch's with the same random weights, biases that are not 0 included."""
+    ours = SelfAttention(width, heads, causal=causal, bias=bias).double()
+    theirs = nn.MultiheadAttention(width, heads, bias=bias, batch_first=True).double()
+    with torch.no_grad():
+        for seed, parameter in enumerate(ours.parameters()):
+            parameter.copy_(numbers(*parameter.shape, seed=seed) / width**0.5)
+        theirs.in_proj_weight.copy_(ours.qkv.weight)
+        theirs.out_proj.load_state_dict(ours.out.state_dict())
+        if bias:
+            theirs.in_proj_bias.copy_(ours.qkv.bias)
+    return ours, theirs
+
+
+@pytest.mark.parametrize(("width", "heads"), [(6, 1), (12, 3), (8, 8)])
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("bias", [True, False])
+def test_layer_and_its_gradients_are_torchs(width, heads, causal, bias):
+    ours, theirs = pair(width, heads, causal=causal, bias=bias)
+    x = numbers(2, 5, width, seed=9).requires_grad_()
+    upstream = numbers(2, 5, width, seed=10)
+    hidden = torch.ones(5, 5, dtype=torch.bool).triu(1) if causal else None
+    wanted, _ = theirs(x, x, x, attn_mask=hidden, need_weights=False)
+    found = ours(x)
+    torch.testing.assert_close(found, wanted, **TIGHT)
+    mine = torch.autograd.grad(found, [x, *ours.parameters()], upstream)
+    by_name = dict(theirs.named_parameters())
+    order = ["in_proj_weight", "in_proj_bias", "out_proj.weight", "out_proj.bias"]
+    same = [by_name[name] for name in order if by_name.get(name) is not None]
+    torchs = torch.autograd.grad(wanted, [x, *same], upstream)
+    for a, b in zip(mine, torchs, strict=True):
+        torch.testing.assert_close(a, b, **TIGHT)
+
+
+def test_one_head_is_attention_between_its_projections():
+    layer = SelfAttention(4, causal=False).double()
+    x = numbers(1, 3, 4)
+    q, k, v = layer.qkv(x).split(4, dim=-1)
+    torch.testing.assert_close(layer(x), layer.out(attention_steps(q, k, v).output), **TIGHT)
+
+
+@given(length=st.integers(1, 6), heads=st.sampled_from([1, 2, 4]))
+def test_causal_reads_itself_and_what_came_before(length, heads):
+    layer, _ = pair(4, heads, causal=True)
+    reads = depends_on(lambda x: layer(x[None])[0], numbers(length, 4, seed=3))
+    between = reads.any(dim=3).any(dim=1)
+    assert torch.equal(between, torch.ones(length, length, dtype=torch.bool).tril())
+
+
+def test_without_a_mask_everybody_reads_everybody():
+    layer, _ = pair(4, 2, causal=False)
+    assert depends_on(lambda x: layer(x[None])[0], numbers(4, 4, seed=3)).any(dim=(1, 3)).all()
+
+
+def test_sequences_of_a_batch_do_not_read_each_other():
+    layer, _ = pair(4, 2, causal=False)
+    x = numbers(3, 5, 4)
+    torch.testing.assert_close(layer(x)[1], layer(x[1:2])[0], **TIGHT)
+
+
+def test_a_lone_token_is_turned_by_one_matrix():
+    layer, _ = pair(6, 2, causal=True, bias=False)
+    x = numbers(1, 1, 6)
+    matrix = layer.qkv.weight[12:].T @ layer.out.weight.T
+    torch.testing.assert_close(layer(x)[0], x[0] @ matrix, **TIGHT)
+
+
+@pytest.mark.no_shape_check
+@pytest.mark.parametrize(("width", "heads"), [(5, 2), (4, 0), (0, 1), (4, -2)])
+def test_width_must_be_a_multiple_of_heads(width, heads):
+    with pytest.raises(ValueError, match=f"width={width} must be a positive multiple"):
+        SelfAttention(width, heads)
+
+
+def test_watching_notes_the_weights_of_each_layer():
+    first, second = (SelfAttention(8, 2).double() for _ in range(2))
+    x = numbers(3, 5, 8)
+    with watching(nn.Sequential(first, second)) as maps:
+        y = second(first(x))
+    assert [tuple(m.shape) for m in maps] == [(3, 2, 5, 5)] * 2
+    for layer, into, found in ((first, x, maps[0]), (second, first(x), maps[1])):
+        q, k, v = layer.qkv(into).view(3, 5, 3, 2, 4).permute(2, 0, 3, 1, 4)
+        wanted = attention_steps(q, k, v, allowed=causal_mask(5))
+        torch.testing.assert_close(found, wanted.weights, **TIGHT)
+        assert not found.requires_grad
+    assert torch.equal(y, second(first(x)))  # nothing is noted any more
+    assert len(maps) == 2
+
+
+def test_watching_while_remembering_sees_all_keys():
+    layer = SelfAttention(4).double()
+    with remembering(layer), watching(layer) as maps:
+        for token in range(3):
+            layer(numbers(1, 3, 4)[:, token : token + 1])
+    assert [tuple(m.shape) for m in maps] == [(1, 1, 1, 1), (1, 1, 1, 2), (1, 1, 1, 3)]

@@ -1,0 +1,322 @@
+"""bigram: counts by loops, the exact optimum, the known chain, and the table in torch."""
+
+import itertools
+import math
+import os
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from tiny import seeded
+from torch.nn import functional as F
+
+from helpers import bigram, corpus
+
+V = 4
+rows_of_ids = st.lists(st.integers(0, V - 1), min_size=2, max_size=60)
+some_counts = arrays(np.int64, (V, V), elements=st.integers(0, 9)).filter(np.any)
+
+
+def floor_by_loops(counts):
+    """-Σ n(i, j) log(n(i, j) / n(i)) / Σ n, one pair at a time."""
+    total = 0.0
+    for row in counts:
+        for n in row:
+            if n:
+                total -= n * math.log(n / sum(row))
+    return total / sum(map(sum, counts))
+
+
+# --------------------------------------------------------------- counts
+
+
+@given(rows_of_ids)
+def test_counts_are_those_of_a_loop(ids):
+    pairs = Counter(itertools.pairwise(ids))
+    expected = [[pairs[i, j] for j in range(V)] for i in range(V)]
+    for given_ids in (torch.tensor(ids), np.array(ids), np.array(ids, dtype=np.uint8)):
+        counts = bigram.count_bigrams(given_ids, V)
+        assert counts.tolist() == expected
+        assert counts.dtype == np.int64
+    assert counts.sum() == len(ids) - 1
+
+
+def test_small_integers_do_not_overflow():
+    counts = bigram.count_bigrams(np.array([200, 100], dtype=np.uint8), 256)
+    assert counts[200, 100] == 1
+    assert counts.sum() == 1
+
+
+# ---------------------------------------------------- what counts tell
+
+
+@given(some_counts)
+def test_conditional_entropy_is_the_loops(counts):
+    floor = bigram.conditional_entropy(counts)
+    assert floor == pytest.approx(floor_by_loops(counts.tolist()), abs=1e-12)
+    assert 0 <= floor <= math.log(V) + 1e-12
+    assert bigram.conditional_entropy(torch.from_numpy(counts)) == floor
+
+
+@given(some_counts, arrays(np.float64, (V, V), elements=st.floats(0.05, 1)))
+def test_no_table_is_better_than_the_floor(counts, table):
+    table = table / table.sum(axis=1, keepdims=True)
+    floor = bigram.conditional_entropy(counts)
+    assert bigram.cross_entropy_of(table, counts) >= floor - 1e-12
+    most_likely = bigram.smoothed(counts, add=0)
+    assert bigram.cross_entropy_of(most_likely, counts) == pytest.approx(floor, abs=1e-12)
+
+
+@given(some_counts, st.sampled_from([0, 0.01, 1, 5.5]))
+def test_smoothed_is_the_loops(counts, add):
+    got = bigram.smoothed(counts, add)
+    np.testing.assert_allclose(got.sum(axis=1), 1)
+    for i in range(V):
+        for j in range(V):
+            total = counts[i].sum() + add * V
+            expected = (counts[i, j] + add) / total if total else 1 / V
+            assert got[i, j] == pytest.approx(expected, abs=1e-15)
+
+
+@given(rows_of_ids, arrays(np.float64, (V, V), elements=st.floats(0.05, 1)))
+def test_cross_entropy_is_torchs_over_the_text(ids, table):
+    table = table / table.sum(axis=1, keepdims=True)
+    ids = torch.tensor(ids)
+    expected = F.nll_loss(torch.from_numpy(table).log()[ids[:-1]], ids[1:])
+    got = bigram.cross_entropy_of(table, bigram.count_bigrams(ids, V))
+    assert got == pytest.approx(expected.item(), abs=1e-12)
+
+
+def test_unseen_pair_costs_infinity_only_if_it_occurs():
+    certain = np.eye(2)
+    assert bigram.cross_entropy_of(certain, np.array([[3, 0], [0, 1]])) == 0
+    assert bigram.cross_entropy_of(certain, np.array([[3, 1], [0, 1]])) == math.inf
+
+
+# -------------------------------------------------------- row constants
+
+
+def test_row_constants_are_found_again():
+    with np.errstate(divide="ignore"):
+        log_p = np.log(np.array([[0.1, 0.7, 0.2], [0.5, 0.5, 0.0], [0.2, 0.3, 0.5]]))
+    logits = log_p + np.array([[3.0], [-1.0], [0.5]])
+    logits[1, 2] = -40.0  # an unseen pair, somewhere on its way down
+    logits[2, 0] += 0.3
+    found = bigram.row_constants(logits, log_p)
+    np.testing.assert_allclose(found.constant_V, [3.0, -1.0, 0.6])
+    np.testing.assert_allclose(found.spread_V, [0.0, 0.0, 0.3], atol=1e-14)
+
+
+def test_row_constants_of_a_model_and_of_a_row_without_pairs():
+    model = bigram.BigramLanguageModel(2)
+    found = bigram.row_constants(model.table.weight, np.array([[0.0, -np.inf], [-np.inf] * 2]))
+    assert found.constant_V[0] == found.spread_V[0] == 0
+    assert np.isnan(found.constant_V[1])
+    assert np.isnan(found.spread_V[1])
+
+
+# ---------------------------------------------------------- known chain
+
+
+def test_abc_chain_is_known_exactly():
+    chain = bigram.MarkovChain(bigram.ABC_TABLE)
+    # The solution of πP = π, Σπ = 1 by hand: cofactors of I - P, 0.33, 0.41 and 0.46.
+    cofactors = [0.9 * 0.5 - 0.4 * 0.3, 0.9 * 0.5 - 0.2 * 0.2, 0.9 * 0.9 - 0.7 * 0.5]
+    np.testing.assert_allclose(chain.stationary, np.array(cofactors) / sum(cofactors), atol=1e-15)
+    rate = sum(
+        -pi * p * math.log(p)
+        for pi, row in zip(chain.stationary, chain.table, strict=True)
+        for p in row
+    )
+    assert chain.entropy_rate == pytest.approx(rate, abs=1e-15)
+    with pytest.raises(ValueError, match="read-only"):
+        bigram.ABC_TABLE[0, 0] = 1
+
+
+@given(arrays(np.float64, (V, V), elements=st.floats(0, 1)).map(lambda t: t + np.eye(V)[::-1]))
+def test_stationary_is_the_limit_of_many_steps(table):
+    table = 0.05 / V + 0.95 * table / table.sum(axis=1, keepdims=True)
+    chain = bigram.MarkovChain(table)
+    np.testing.assert_allclose(np.linalg.matrix_power(table, 2000)[0], chain.stationary, atol=1e-9)
+    np.testing.assert_allclose(chain.stationary @ table, chain.stationary, atol=1e-12)
+    assert 0 <= chain.entropy_rate <= math.log(V) + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("table", "stationary"),
+    [
+        ([[0.0, 1.0], [1.0, 0.0]], [0.5, 0.5]),  # never settles, and yet has its one distribution
+        ([[0.5, 0.5], [0.0, 1.0]], [0.0, 1.0]),  # A is left for good
+        ([[1.0]], [1.0]),
+        (np.roll(np.eye(9), 1, axis=1), [1 / 9] * 9),  # nine transitions from end to end
+    ],
+)
+def test_chains_with_zeros(table, stationary):
+    chain = bigram.MarkovChain(np.array(table))
+    np.testing.assert_allclose(chain.stationary, stationary, atol=1e-14)
+
+
+def test_table_is_copied():
+    table = np.full((2, 2), 0.5)
+    chain = bigram.MarkovChain(table)
+    table[:] = 9
+    assert chain.table.max() == 0.5
+
+
+def test_samples_follow_the_table():
+    chain = bigram.MarkovChain(bigram.ABC_TABLE)
+    states = chain.sample(60_000, seeded())
+    assert states.dtype == torch.int64
+    counts = bigram.count_bigrams(states, 3)
+    # The deviation of an entry is at most sqrt(0.25 / 17000), below 0.004.
+    np.testing.assert_allclose(bigram.smoothed(counts, add=0), chain.table, atol=0.016)
+    np.testing.assert_allclose(counts.sum(axis=1) / counts.sum(), chain.stationary, atol=0.016)
+    assert bigram.conditional_entropy(counts) == pytest.approx(chain.entropy_rate, abs=0.01)
+
+
+def test_first_state_is_stationary():
+    chain = bigram.MarkovChain(np.array([[0.5, 0.5], [0.0, 1.0]]))
+    assert all(chain.sample(1, seeded(seed)).tolist() == [1] for seed in range(30))
+
+
+def test_samples_never_take_an_impossible_step():
+    cycle = bigram.MarkovChain(np.roll(np.eye(3), 1, axis=1))
+    states = cycle.sample(50, seeded())
+    assert torch.equal(states[1:], (states[:-1] + 1) % 3)
+
+
+def test_same_seed_same_states():
+    chain = bigram.MarkovChain(bigram.ABC_TABLE)
+    assert torch.equal(chain.sample(50, seeded(1)), chain.sample(50, seeded(1)))
+    assert not torch.equal(chain.sample(50, seeded(1)), chain.sample(50, seeded(2)))
+    assert len(chain.sample(1, seeded())) == 1
+
+
+# ---------------------------------------------------------------- model
+
+
+def test_model_is_a_table_from_zero():
+    before = torch.get_rng_state()
+    model = bigram.BigramLanguageModel(5)
+    assert torch.equal(before, torch.get_rng_state())  # nothing is drawn from the shared generator
+    assert all(p.requires_grad for p in model.parameters())
+    assert [tuple(p.shape) for p in model.parameters()] == [(5, 5)]
+    ids_BT = torch.tensor([[0, 4, 2], [1, 1, 3]])
+    assert model(ids_BT).shape == (2, 3, 5)
+    assert bigram.loss(model(ids_BT), ids_BT).item() == pytest.approx(math.log(5))
+
+
+def filled_model():
+    model = bigram.BigramLanguageModel(V).double()
+    torch.nn.init.normal_(model.table.weight, generator=seeded())
+    return model
+
+
+def test_lookup_is_one_hot_times_table():
+    model, ids_BT = filled_model(), torch.tensor([[0, 3, 2], [1, 1, 3]])
+    one_hot_BTV = F.one_hot(ids_BT, V).double()
+    torch.testing.assert_close(model(ids_BT), one_hot_BTV @ model.table.weight)
+
+
+def test_loss_of_the_model_is_the_cross_entropy_of_its_counts():
+    model = filled_model()
+    ids = torch.randint(V, (200,), generator=seeded(3))
+    expected = bigram.cross_entropy_of(
+        model.table.weight.softmax(dim=-1).detach(), bigram.count_bigrams(ids, V)
+    )
+    assert bigram.loss(model(ids[None, :-1]), ids[None, 1:]).item() == pytest.approx(expected)
+
+
+def test_gradient_is_p_minus_y_and_touches_only_rows_in_the_batch():
+    model = filled_model()
+    x_BT, y_BT = torch.tensor([[0, 2], [2, 0]]), torch.tensor([[1, 3], [3, 3]])
+    bigram.loss(model(x_BT), y_BT).backward()
+    p = model.table.weight.detach().softmax(dim=-1)
+    expected = torch.zeros(V, V, dtype=torch.float64)
+    for x, y in zip(x_BT.flatten().tolist(), y_BT.flatten().tolist(), strict=True):
+        expected[x] += (p[x] - F.one_hot(torch.tensor(y), V)) / 4
+    torch.testing.assert_close(model.table.weight.grad, expected)
+    assert not model.table.weight.grad[[1, 3]].any()
+    torch.testing.assert_close(expected.sum(dim=-1), torch.zeros(V, dtype=torch.float64))
+
+
+def test_generation_follows_the_table():
+    model = bigram.BigramLanguageModel(3)
+    with torch.no_grad():
+        model.table.weight.copy_(torch.tensor(bigram.ABC_TABLE).log())
+    ids_BT = model.generate(torch.tensor([[0], [1]] * 20), 500, seeded())
+    assert ids_BT.shape == (40, 501)
+    assert ids_BT[:2, 0].tolist() == [0, 1]
+    counts = sum(bigram.count_bigrams(row, 3) for row in ids_BT)
+    np.testing.assert_allclose(bigram.smoothed(counts, add=0), bigram.ABC_TABLE, atol=0.03)
+
+
+def test_generation_keeps_its_prompt_and_its_seed():
+    model, prompt = filled_model(), torch.tensor([[1, 0, 2]])
+    assert model.generate(prompt, 0, seeded()).tolist() == [[1, 0, 2]]
+    first = model.generate(prompt, 30, seeded(1))
+    assert first[0, :3].tolist() == [1, 0, 2]
+    assert torch.equal(first, model.generate(prompt, 30, seeded(1)))
+    assert not torch.equal(first, model.generate(prompt, 30, seeded(2)))
+    assert prompt.shape == (1, 3)
+
+
+# -------------------------------------------------------------- refusals
+
+ONES, EYE = np.ones((2, 2)), np.eye(2)
+
+
+@pytest.mark.no_shape_check
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: bigram.count_bigrams(torch.tensor([0, 3, 1]), 3),
+         r"ids\[1\] is 3; with vocab_size=3 it must lie in 0\.\.2"),
+        (lambda: bigram.count_bigrams(torch.tensor([0, 1, -1]), 3), r"ids\[2\] is -1"),
+        (lambda: bigram.count_bigrams(torch.tensor([0]), 3), "at least two"),
+        (lambda: bigram.count_bigrams(torch.zeros(2, 2, dtype=int), 3), r"shape \(2, 2\)"),
+        (lambda: bigram.count_bigrams(torch.zeros(3), 3), "float32"),
+        (lambda: bigram.conditional_entropy(np.ones((2, 3))), r"counts has shape \(2, 3\)"),
+        (lambda: bigram.conditional_entropy([[1, -1], [0, 1]]), "smallest is -1"),
+        (lambda: bigram.conditional_entropy(np.zeros((2, 2))), "at least one pair"),
+        (lambda: bigram.smoothed(ONES, add=-1), "add=-1 must be at least 0"),
+        (lambda: bigram.smoothed(ONES, add=math.nan), "add=nan"),
+        (lambda: bigram.cross_entropy_of(EYE, np.ones((3, 3))), "one vocabulary"),
+        (lambda: bigram.cross_entropy_of([[0.7, 0.2], [0, 1]], EYE), "row 0 sums to 0.8999"),
+        (lambda: bigram.cross_entropy_of([[1, 0], [-1, 2]], EYE), "smallest is -1"),
+        (lambda: bigram.row_constants(ONES, np.ones((3, 3))),
+         r"table is \(2, 2\) and log_probabilities \(3, 3\)"),
+        (lambda: bigram.MarkovChain(bigram.ABC_TABLE.T), r"row 0 sums to 0\.8"),
+        (lambda: bigram.MarkovChain([[1.5, -0.5], [0.5, 0.5]]), "smallest is -0.5"),
+        (lambda: bigram.MarkovChain(np.ones((2, 3)) / 3), "square"),
+        (lambda: bigram.MarkovChain([[math.nan, 1.0], [0.5, 0.5]]), "at least 0"),
+        (lambda: bigram.MarkovChain(EYE), "several groups of states that are never left"),
+        (lambda: bigram.MarkovChain([[0.2, 0.4, 0.4], [0, 1, 0], [0, 0, 1]]), "several groups"),
+        (lambda: bigram.MarkovChain(bigram.ABC_TABLE).sample(0, seeded()), "n=0 must be at least"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_refused(call, says):
+    with pytest.raises(ValueError, match=says):
+        call()
+
+
+# ---------------------------------------------------- published figures
+
+
+def test_published_figures_of_tiny_shakespeare():
+    folder = os.environ.get("BOOK_DATA_DIR")
+    if not folder or not (Path(folder) / "tinyshakespeare.txt").is_file():
+        pytest.skip("tinyshakespeare.txt is not at hand (BOOK_DATA_DIR)")
+    text = corpus.load("tinyshakespeare")
+    tokenizer = corpus.CharTokenizer(text)  # the vocabulary of the whole text: 65
+    train, validation = corpus.split(tokenizer.encode(text))
+    counts = bigram.count_bigrams(train, len(tokenizer))
+    unseen_by_training = bigram.count_bigrams(validation, len(tokenizer))
+    assert round(bigram.conditional_entropy(counts), 4) == 2.4519
+    assert round(bigram.cross_entropy_of(bigram.smoothed(counts), unseen_by_training), 4) == 2.4819
+    assert bigram.cross_entropy_of(bigram.smoothed(counts, 0), unseen_by_training) == math.inf

@@ -1,0 +1,521 @@
+"""corpus: texts from every source, tokenizers that lose nothing, windows that miss nothing."""
+
+import builtins
+import hashlib
+import importlib.resources
+import os
+import sys
+import threading
+import types
+from collections import Counter
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from tiny import seeded
+
+from helpers import corpus
+
+TEXT = "Speak, speak.\nFirst Citizen:\n" * 9000  # several blocks of a download
+SHA = hashlib.sha256(TEXT.encode()).hexdigest()
+PROSE = 'Fern saw Ben\'s mill. "Was it shut?" she asked, and did not wait.\n\nIt was.\n'
+
+
+# ------------------------------------------------------ a text of one's own
+
+
+def test_tales_come_from_the_package():
+    where = importlib.resources.files("helpers") / "data" / "tales.txt"
+    text = corpus.load()
+    assert text == corpus.load("tales") == where.read_text(encoding="utf-8")
+
+
+def test_words_of_the_tales_are_short_work():
+    text = corpus.load()[:50_000]
+    words = corpus.WordTokenizer(text)
+    ids = words.encode(text)
+    assert words.decode(ids) == text
+    assert len(ids) < 0.28 * len(text)
+    # Spaces are implied: hardly a token is spent on one.
+    assert sum(words.vocab[i] in ("", " ") for i in ids) < 0.001 * len(ids)
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_own_file(tmp_path, kind):
+    path = tmp_path / "mine.txt"
+    path.write_bytes("Grüße,\r\nan €\rend\n".encode())
+    assert corpus.load(kind(path)) == "Grüße,\nan €\nend\n"
+
+
+def test_own_file_without_suffix_and_with_byte_order_mark(tmp_path, monkeypatch):
+    (tmp_path / "mine").write_bytes(b"\xef\xbb\xbfhello")
+    monkeypatch.chdir(tmp_path)
+    assert corpus.load("mine") == "hello"
+
+
+def test_unknown_name_lists_the_known():
+    with pytest.raises(ValueError, match=r"'shakespeare'.*tales, tinyshakespeare.*path"):
+        corpus.load("shakespeare")
+
+
+@pytest.mark.parametrize("name", ["missing.txt", "folder/missing", Path("missing")])
+def test_missing_file(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"no file at .*missing"):
+        corpus.load(name)
+
+
+def test_folder_is_no_text(tmp_path):
+    with pytest.raises(ValueError, match="is a folder"):
+        corpus.load(tmp_path)
+
+
+@pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"])
+def test_undecodable_file_names_the_byte(tmp_path, start):
+    path = tmp_path / "latin.txt"
+    data = start + b"caf\xe9 au lait"
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match=rf"latin.txt.*0xe9 at offset {data.index(0xE9)}"):
+        corpus.load(path)
+
+
+@pytest.mark.parametrize("data", [b"", b"\xef\xbb\xbf", b" \n\n"])
+def test_empty_file(tmp_path, data):
+    path = tmp_path / "empty.txt"
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match=r"empty.txt is empty"):
+        corpus.load(path)
+
+
+def test_text_must_hold_a_context_and_the_next_character(tmp_path):
+    path = tmp_path / "short.txt"
+    path.write_text("12345678", "utf-8")
+    assert corpus.load(path, context=7) == "12345678"
+    with pytest.raises(ValueError, match="8 characters; context=8 needs at least 9"):
+        corpus.load(path, context=8)
+
+
+# --------------------------------------------------------------- download
+
+
+class Server:
+    """A web server on this machine that sends `body`, and claims `length` bytes of it."""
+
+    def __init__(self):
+        self.body, self.length, self.status, self.requests = TEXT.encode(), None, 200, 0
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(handler):
+                self.requests += 1
+                handler.send_response(self.status)
+                if self.length != 0:
+                    handler.send_header("Content-Length", str(self.length or len(self.body)))
+                handler.end_headers()
+                handler.wfile.write(self.body)
+
+            def log_message(handler, *args):
+                pass
+
+        self.http = HTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.http.server_port}/input.txt"
+        self.thread = threading.Thread(target=self.http.serve_forever, args=(0.01,), daemon=True)
+        self.thread.start()
+
+    def stop(self):
+        self.http.shutdown()
+        self.http.server_close()
+        self.thread.join()
+
+
+class Bar:
+    """What corpus uses of a tqdm bar."""
+
+    made: ClassVar[list] = []
+
+    def __init__(self, **settings):
+        self.n, self.total, self.closed = 0, None, False
+        self.made.append(self)
+
+    def update(self, n):
+        self.n += n
+
+    def close(self):
+        self.closed = True
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """The reader's cache folder, empty; no data folder, no proxy, bars that show nothing."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("BOOK_DATA_DIR", raising=False)
+    monkeypatch.setenv("no_proxy", "*")
+    monkeypatch.setattr(Bar, "made", [])
+    monkeypatch.setitem(sys.modules, "tqdm.auto", types.SimpleNamespace(tqdm=Bar))
+    return tmp_path / "cache" / "transformers-worked-out"
+
+
+@pytest.fixture
+def server(cache, monkeypatch):
+    server = Server()
+    source = corpus.Source(file="tinyshakespeare.txt", url=server.url, sha256=SHA)
+    monkeypatch.setattr(corpus, "TINY_SHAKESPEARE", source)
+    yield server
+    server.stop()
+
+
+def kept(cache):
+    return sorted(path.name for path in cache.glob("*")) if cache.exists() else []
+
+
+def test_the_source_is_the_published_one():
+    assert corpus.TINY_SHAKESPEARE.url.startswith("https://")
+    assert corpus.TINY_SHAKESPEARE.sha256.startswith("86c4e6aa9db7c042")
+
+
+def test_download_once_then_from_the_cache(server, cache):
+    calls = []
+    text = corpus.load("tinyshakespeare", progress=lambda done, total: calls.append((done, total)))
+    assert text == TEXT
+    assert calls[-1] == (len(TEXT), len(TEXT))
+    assert len(calls) > 1
+    assert [done for done, _ in calls] == sorted(done for done, _ in calls)
+    assert kept(cache) == ["tinyshakespeare.txt"]
+    assert corpus.load("tinyshakespeare") == TEXT
+    assert server.requests == 1
+
+
+def test_damaged_cache_is_replaced(server, cache):
+    cache.mkdir(parents=True)
+    (cache / "tinyshakespeare.txt").write_text("half a fi", "utf-8")
+    assert corpus.load("tinyshakespeare") == TEXT
+    assert (cache / "tinyshakespeare.txt").read_bytes() == TEXT.encode()
+
+
+def test_download_of_unknown_length(server):
+    server.length = 0
+    totals = []
+    corpus.load("tinyshakespeare", progress=lambda done, total: totals.append(total))
+    assert set(totals) == {None}
+
+
+HALF = TEXT.encode()[:1000]
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "says"),
+    [
+        ({"body": TEXT.replace("Speak", "Spoke").encode()}, ValueError,
+         f"sent is not.*expected {SHA}.*nothing was kept"),
+        ({"body": HALF, "length": len(TEXT)}, ConnectionError,
+         r"could not download .*tinyshakespeare\.txt"),
+        ({"body": HALF, "length": 0}, ValueError, "SHA-256"),  # of unknown length
+        ({"status": 404}, ConnectionError, "404"),
+    ],
+    ids=["other bytes", "cut short", "cut short, length unknown", "no such page"],
+)  # fmt: skip
+def test_a_bad_download_keeps_nothing(server, cache, changes, error, says):
+    vars(server).update(changes)
+    with pytest.raises(error, match=says):
+        corpus.load("tinyshakespeare")
+    assert kept(cache) == []
+    assert all(bar.closed for bar in Bar.made)
+
+
+def test_no_network_says_where_to_put_the_file(server, cache):
+    server.http.server_close()  # the port is now refused
+    with pytest.raises(ConnectionError, match="could not download") as error:
+        corpus.load("tinyshakespeare")
+    assert str(cache / "tinyshakespeare.txt") in str(error.value)
+    assert "BOOK_DATA_DIR" in str(error.value)
+
+
+def test_interrupted_write_leaves_no_half_file(server, cache, monkeypatch):
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        corpus.load("tinyshakespeare")
+    assert kept(cache) == []
+
+
+def test_cache_that_cannot_be_written(server, cache):
+    cache.parent.write_text("a file where a folder should be", "utf-8")
+    with pytest.raises(OSError, match="XDG_CACHE_HOME"):
+        corpus.load("tinyshakespeare")
+
+
+def test_data_dir_is_looked_in_first(server, tmp_path, monkeypatch):
+    monkeypatch.setenv("BOOK_DATA_DIR", str(tmp_path))
+    (tmp_path / "tinyshakespeare.txt").write_text(TEXT, "utf-8")
+    assert corpus.load("tinyshakespeare") == TEXT
+    assert server.requests == 0
+
+
+def test_data_dir_without_the_file_is_passed_over(server, tmp_path, monkeypatch):
+    monkeypatch.setenv("BOOK_DATA_DIR", str(tmp_path))
+    assert corpus.load("tinyshakespeare") == TEXT
+    assert server.requests == 1
+
+
+def test_wrong_file_in_data_dir_is_named_and_left_alone(server, tmp_path, monkeypatch):
+    monkeypatch.setenv("BOOK_DATA_DIR", str(tmp_path))
+    path = tmp_path / "tinyshakespeare.txt"
+    path.write_text("the wrong play", "utf-8")
+    with pytest.raises(ValueError, match="BOOK_DATA_DIR") as error:
+        corpus.load("tinyshakespeare")
+    assert str(path) in str(error.value)
+    assert path.read_text("utf-8") == "the wrong play"
+
+
+def test_tqdm_shows_the_progress(server):
+    corpus.load("tinyshakespeare")
+    (bar,) = Bar.made
+    assert (bar.n, bar.total, bar.closed) == (len(TEXT), len(TEXT), True)
+
+
+@pytest.mark.parametrize(
+    ("platform", "ends"),
+    [
+        ("linux", ".cache/transformers-worked-out"),
+        ("darwin", "Library/Caches/transformers-worked-out"),
+        ("win32", "AppData/Local/transformers-worked-out"),
+    ],
+)
+def test_cache_folder_of_each_platform(monkeypatch, platform, ends):
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.delenv("LOCALAPPDATA", raising=False)
+    monkeypatch.setattr(sys, "platform", platform)
+    assert corpus.cache_dir() == Path.home() / ends
+
+
+def test_loading_prints_nothing_and_needs_no_ids(server, capsys, monkeypatch):
+    monkeypatch.setattr(builtins, "print", None)
+    corpus.load("tinyshakespeare")
+    assert capsys.readouterr() == ("", "")
+
+
+# ------------------------------------------------------------- tokenizers
+
+
+@pytest.mark.parametrize("kind", [corpus.CharTokenizer, corpus.WordTokenizer])
+class TestBothTokenizers:
+    def test_round_trip_of_prose(self, kind):
+        tokenizer = kind(PROSE)
+        ids = tokenizer.encode(PROSE)
+        assert ids.dtype == torch.int64
+        assert ids.ndim == 1
+        assert tokenizer.decode(ids) == tokenizer.decode(ids.tolist()) == PROSE
+        assert set(ids.tolist()) == set(range(len(tokenizer)))
+
+    @given(
+        text=st.text(min_size=1) | st.text("aB'’s\"“”.,!()- \n\t1é\u0301", min_size=1, max_size=40)
+    )
+    def test_round_trip_of_anything(self, kind, text):
+        tokenizer = kind(text)
+        assert tokenizer.decode(tokenizer.encode(text)) == text
+
+    @given(data=st.data())
+    def test_any_ids_decode(self, kind, data):
+        tokenizer = kind(PROSE)
+        ids = data.draw(st.lists(st.integers(0, len(tokenizer) - 1), max_size=30))
+        assert isinstance(tokenizer.decode(ids), str)
+
+    def test_vocab_is_sorted_unique_and_a_tuple(self, kind):
+        vocab = kind(PROSE).vocab
+        assert isinstance(vocab, tuple)
+        assert list(vocab) == sorted(set(vocab))
+        assert len(kind(PROSE)) == len(vocab)
+
+    def test_nothing(self, kind):
+        tokenizer = kind(PROSE)
+        assert tokenizer.encode("").tolist() == []
+        assert tokenizer.encode("").dtype == torch.int64
+        assert tokenizer.decode([]) == tokenizer.decode(torch.tensor([], dtype=torch.int64)) == ""
+        with pytest.raises(ValueError, match="text is empty"):
+            kind("")
+
+    @pytest.mark.no_shape_check
+    @pytest.mark.parametrize("ids", [torch.zeros(1, 2, dtype=torch.int64), [0.5], torch.ones(2)])
+    def test_decode_refuses_what_is_no_row_of_ids(self, kind, ids):
+        with pytest.raises(ValueError, match="one row of integers"):
+            kind(PROSE).decode(ids)
+
+    @pytest.mark.parametrize("bad", [-1, 10_000])
+    def test_decode_names_an_id_out_of_range(self, kind, bad):
+        tokenizer = kind(PROSE)
+        with pytest.raises(ValueError, match=rf"ids\[1\] is {bad}.*0\.\.{len(tokenizer) - 1}"):
+            tokenizer.decode([0, bad])
+
+    def test_repr_says_the_size(self, kind):
+        assert repr(kind("a b")).startswith(f"{kind.__name__}({len(kind('a b'))} ")
+
+
+def test_characters_are_sorted_so_ids_are_known():
+    assert corpus.CharTokenizer("cab").encode("abc").tolist() == [0, 1, 2]
+
+
+def test_unknown_character_is_named():
+    with pytest.raises(ValueError, match=r"character 'x' at position 2.*3 characters"):
+        corpus.CharTokenizer("abc").encode("abxc")
+
+
+def test_unknown_word_is_named():
+    with pytest.raises(ValueError, match=r"word 'bear' at position 4.*2 words"):
+        corpus.WordTokenizer("the fox").encode("the bear")
+
+
+def words(text):
+    tokenizer = corpus.WordTokenizer(text)
+    return [tokenizer.vocab[i] for i in tokenizer.encode(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("The fox's den, said Anna.", ["The", "fox", "'s", "den", ",", "said", "Anna", "."]),
+        ('"Go," he said. "Now!"', ['"', "Go", ",", '"', "he", "said", ".", '"', "Now", "!", '"']),
+        ("It isn't well-worn.", ["It", "isn't", "well-worn", "."]),
+        ("rain - then sun", ["rain", "-", "then", "sun"]),
+        # An opening ' is taken for an apostrophe: exact all the same, by two spacing tokens.
+        ("(in 1623) 'so", ["(", "in", "1623", ")", " ", "'", "", "so"]),
+        ("one\n\ntwo", ["one", "\n\n", "two"]),
+        ("a  b", ["a", " ", " ", "b"]),
+        ("1st", ["1", "", "st"]),
+        (" a ", [" ", "a", " "]),
+        ('"a\n"b"', ['"', "a", "\n", '"', "b", '"']),  # a quote left open ends with its line
+    ],
+)
+def test_tokens_of_words(text, tokens):
+    assert words(text) == tokens
+    tokenizer = corpus.WordTokenizer(text)
+    assert tokenizer.decode(tokenizer.encode(text)) == text
+
+
+def test_a_word_is_one_token_wherever_it_stands():
+    assert Counter(words('fox fox, "fox" (fox) fox\nfox'))["fox"] == 6
+
+
+# ------------------------------------------------------ splits and batches
+
+
+@given(st.integers(2, 500), st.floats(0.01, 0.99))
+def test_split_is_contiguous_and_whole(n, fraction):
+    ids = torch.arange(n)
+    if not 1 <= int(round(fraction * n, 6)) < n:
+        with pytest.raises(ValueError, match="both parts"):
+            corpus.split(ids, fraction)
+        return
+    train, validation = corpus.split(ids, fraction)
+    assert torch.equal(torch.cat([train, validation]), ids)
+    assert abs(len(train) - fraction * n) <= 1
+
+
+def test_split_sizes():
+    assert [len(part) for part in corpus.split(torch.arange(1_115_394))] == [1_003_854, 111_540]
+    assert len(corpus.split(torch.arange(100), 0.29)[0]) == 29  # int(0.29 * 100) is 28
+
+
+@pytest.mark.no_shape_check
+@pytest.mark.parametrize("fraction", [0, 1, -0.5, 1.5, float("nan")])
+def test_split_refuses_a_fraction(fraction):
+    with pytest.raises(ValueError, match=f"fraction={fraction} must lie"):
+        corpus.split(torch.arange(10), fraction)
+
+
+@pytest.mark.no_shape_check
+@pytest.mark.parametrize("ids", [torch.zeros(2, 3, dtype=torch.int64), torch.zeros(9)])
+def test_ids_must_be_a_row_of_integers(ids):
+    for call in (
+        lambda: corpus.split(ids),
+        lambda: corpus.batches(ids, batch_size=1, context=1, generator=seeded()),
+        lambda: corpus.windows(ids, 1),
+    ):
+        with pytest.raises(ValueError, match="one row of integers; got shape"):
+            call()
+
+
+@given(st.integers(2, 40), st.data())
+def test_batches_are_windows_and_their_successors(n, data):
+    context = data.draw(st.integers(1, n - 1))
+    batch_size = data.draw(st.integers(1, 5))
+    stream = corpus.batches(
+        torch.arange(n), batch_size=batch_size, context=context, generator=seeded()
+    )
+    for _, (x_BT, y_BT) in zip(range(5), stream, strict=False):
+        assert x_BT.shape == y_BT.shape == (batch_size, context)
+        assert torch.equal(y_BT, x_BT + 1)  # ids count upward, so one step ahead is one more
+        assert torch.equal(x_BT - x_BT[:, :1], torch.arange(context).expand_as(x_BT))
+
+
+def test_every_window_is_drawn_equally_often_and_no_other():
+    ids = torch.arange(12)
+    stream = corpus.batches(ids, batch_size=9000, context=3, generator=seeded())
+    x_BT, y_BT = next(stream)
+    counts = torch.bincount(x_BT[:, 0], minlength=9)
+    assert len(counts) == 9  # starts 0..8: the last target is the last id
+    assert y_BT.max() == 11
+    # Each of 9 starts is expected 1000 times, deviation 30.
+    assert (counts - 1000).abs().max() < 150
+
+
+def test_one_window_only():
+    x_BT, y_BT = next(corpus.batches(torch.arange(4), batch_size=2, context=3, generator=seeded()))
+    assert x_BT.tolist() == [[0, 1, 2]] * 2
+    assert y_BT.tolist() == [[1, 2, 3]] * 2
+
+
+def test_same_seed_same_batches_and_no_global_randomness():
+    def draw(seed):
+        stream = corpus.batches(torch.arange(999), batch_size=4, context=8, generator=seeded(seed))
+        return torch.stack([next(stream)[0] for _ in range(3)])
+
+    before = torch.random.get_rng_state()
+    assert torch.equal(draw(1), draw(1))
+    assert not torch.equal(draw(1), draw(2))
+    assert not torch.equal(draw(1)[0], draw(1)[1])
+    assert torch.equal(torch.random.get_rng_state(), before)
+
+
+@given(st.integers(2, 60), st.data())
+def test_windows_hold_each_target_once_in_order(n, data):
+    context = data.draw(st.integers(1, n - 1))
+    batch_size = data.draw(st.integers(1, 4))
+    seen = list(corpus.windows(torch.arange(n), context, batch_size=batch_size))
+    assert torch.cat([x.flatten() for x, _ in seen]).tolist() == list(range(n - 1))
+    assert torch.cat([y.flatten() for _, y in seen]).tolist() == list(range(1, n))
+    assert all(x.shape == y.shape and x.shape[1] <= context for x, y in seen)
+    assert all(len(x) <= batch_size for x, _ in seen)
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"context": 10}, "10 tokens; context=10 needs at least 11"),
+        ({"context": 0}, "context=0 must be at least 1"),
+        ({"batch_size": 0}, "batch_size=0 must be at least 1"),
+    ],
+)
+def test_batches_and_windows_refuse_at_once(settings, says):
+    settings = {"batch_size": 2, "context": 3} | settings
+    ids = torch.arange(10)
+    with pytest.raises(ValueError, match=says):
+        corpus.batches(ids, **settings, generator=seeded())
+    with pytest.raises(ValueError, match=says):
+        corpus.windows(ids, **settings)
+
+
+def test_the_trial_text_is_the_published_one():
+    folder = os.environ.get("BOOK_DATA_DIR")
+    if not folder or not (Path(folder) / "tinyshakespeare.txt").is_file():
+        pytest.skip("tinyshakespeare.txt is not at hand (BOOK_DATA_DIR)")
+    text = corpus.load("tinyshakespeare")
+    assert len(text) == 1_115_394
+    assert len(corpus.CharTokenizer(text)) == 65
+    some = text[:50_000]
+    words = corpus.WordTokenizer(some)
+    assert words.decode(words.encode(some)) == some

@@ -1,0 +1,212 @@
+"""A table and what trains it: held to torch, to loops, and to what they promise."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from tiny import numbers, seeded
+from torch.nn import functional as F
+
+from helpers import corpus
+from helpers.embeddings import (
+    NGRAM_ROWS,
+    WORD_GROUPS,
+    NGrams,
+    SurroundingsModel,
+    frequent,
+    migrated,
+    one_hot,
+    quantised,
+    surroundings,
+    table_bytes,
+)
+
+IDS = st.lists(st.integers(0, 5), min_size=1, max_size=30).map(torch.tensor)
+
+
+# ------------------------------------------------------------------ fewer words
+
+
+def test_frequent_numbers_anew_and_says_from_what():
+    ids, kept = frequent(torch.tensor([7, 2, 7, 9, 2, 7, 4]), at_least=2)
+    assert ids.tolist() == [1, 0, 1, 2, 0, 1, 2]
+    assert kept.tolist() == [2, 7]
+
+
+@given(IDS, st.integers(1, 3))
+def test_frequent_keeps_what_is_frequent_and_nothing_else(ids, at_least):
+    counts = ids.bincount(minlength=6)
+    if counts.max() < at_least:
+        with pytest.raises(ValueError, match="no id comes at_least"):
+            frequent(ids, at_least=at_least)
+        return
+    new, kept = frequent(ids, at_least=at_least)
+    assert kept.tolist() == [i for i in range(6) if counts[i] >= at_least]
+    back = [int(kept[i]) if i < len(kept) else None for i in new]
+    assert back == [int(i) if counts[i] >= at_least else None for i in ids]
+
+
+# ------------------------------------------------------------------ surroundings
+
+
+@given(st.integers(1, 3), st.integers(0, 6))
+def test_surroundings_are_the_tokens_on_both_sides(reach, more):
+    ids = torch.arange(10, 10 + 2 * reach + 1 + more)
+    around, covered = surroundings(ids, reach=reach)
+    assert around.shape == (more + 1, 2 * reach)
+    for row, middle in zip(around.tolist(), covered.tolist(), strict=True):
+        assert row == [middle + step for step in range(-reach, reach + 1) if step]
+
+
+def test_model_averages_rows_and_compares_them_with_each_output():
+    model = SurroundingsModel(7, 4, generator=seeded(1)).double()
+    with torch.no_grad():
+        model.output.copy_(numbers(7, 4, seed=2))
+    ids = torch.tensor([[3, 6, 6, 0], [1, 2, 5, 1]])
+    rows, output = model.table.weight.detach().numpy(), model.output.detach().numpy()
+    expected = [
+        [sum(rows[i] for i in row) @ output[v] / 4 for v in range(7)] for row in ids.tolist()
+    ]
+    np.testing.assert_allclose(model(ids).detach(), expected, rtol=0, atol=1e-12)
+
+
+def test_model_starts_from_its_generator_and_without_an_opinion():
+    first, again, other = (SurroundingsModel(50, 8, generator=seeded(seed)) for seed in (3, 3, 4))
+    assert torch.equal(first.table.weight, again.table.weight)
+    assert not torch.equal(first.table.weight, other.table.weight)
+    assert (first(torch.tensor([[1, 2]])) == 0).all()
+    assert all(part.requires_grad for part in first.parameters())
+    assert first.table.weight.std().item() == pytest.approx(0.3, rel=0.1)
+
+
+def test_every_grouped_word_is_frequent_in_the_tales_and_in_one_group():
+    text = corpus.load()
+    tokenizer = corpus.WordTokenizer(text)
+    _, kept = frequent(tokenizer.encode(text), at_least=5)
+    words = {tokenizer.vocab[i] for i in kept}
+    grouped = [word for group in WORD_GROUPS.values() for word in group]
+    assert len(set(grouped)) == len(grouped)
+    assert set(grouped) <= words
+
+
+# ------------------------------------------------------------------ one-hot
+
+
+@given(st.lists(st.lists(st.integers(0, 4), min_size=3, max_size=3), min_size=1, max_size=4))
+def test_one_hot_is_torchs(rows):
+    ids = torch.tensor(rows)
+    assert torch.equal(one_hot(ids, 5), F.one_hot(ids, 5).float())
+
+
+def test_one_hot_times_a_table_is_a_lookup_and_so_is_its_gradient():
+    ids, table = torch.tensor([3, 7, 7]), numbers(8, 3).requires_grad_()
+    upstream = numbers(3, 3, seed=5)
+    product, lookup = one_hot(ids, 8).double() @ table, F.embedding(ids, table)
+    assert torch.equal(product, lookup)
+    by_product, by_lookup = (torch.autograd.grad(x, table, upstream)[0] for x in (product, lookup))
+    torch.testing.assert_close(by_product, by_lookup, rtol=0, atol=1e-12)
+
+
+# ------------------------------------------------------------------ bytes, migration, rounding
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.int8])
+def test_bytes_are_those_that_torch_allocates(dtype):
+    assert table_bytes(13, 7, 8 * dtype.itemsize) == torch.zeros(13, 7, dtype=dtype).nbytes
+
+
+def test_bytes_of_four_bits_are_rounded_up():
+    assert [table_bytes(1, c, 4) for c in (1, 2, 3)] == [1, 1, 2]
+    assert table_bytes(50_000, 4096, 32) == 819_200_000
+
+
+@given(st.permutations("abcde"), st.permutations("acexyz"))
+def test_migration_keeps_the_row_of_each_known_word(old, new):
+    rows, start = numbers(5, 2), torch.full((2,), 9.0, dtype=torch.float64)
+    moved = migrated(rows, old, new, start)
+    for word, row in zip(new, moved, strict=True):
+        assert torch.equal(row, rows[old.index(word)] if word in old else start)
+
+
+def test_migration_there_and_back_changes_nothing():
+    rows, words = numbers(4, 3), ["d", "a", "c", "b"]
+    there = migrated(rows, words, sorted(words), rows[0])
+    assert torch.equal(migrated(there, sorted(words), words, rows[0]), rows)
+
+
+@given(st.integers(2, 8), st.integers(0, 1000))
+def test_rounding_is_within_half_a_scale_and_uses_the_whole_range(bits, seed):
+    table = numbers(4, 6, seed=seed) * torch.tensor([[0.01], [1.0], [3.0], [100.0]])
+    codes, scale = quantised(table, bits)
+    assert codes.dtype == torch.int8
+    assert scale.shape == (4, 1)
+    largest = 2 ** (bits - 1) - 1
+    assert codes.abs().amax(dim=1).tolist() == [largest] * 4
+    assert ((codes * scale - table).abs() <= scale / 2 * (1 + 1e-12)).all()
+    torch.testing.assert_close(codes.double(), (table / scale).round())
+
+
+def test_rounding_leaves_zeros_alone():
+    codes, scale = quantised(torch.zeros(2, 3, dtype=torch.float64), 4)
+    assert (codes == 0).all()
+    assert (scale == 1).all()
+
+
+# ------------------------------------------------------------------ n-grams
+
+
+@pytest.mark.parametrize("vocab_size", [4, 30])
+def test_ngrams_add_up_the_rows_of_the_last_tokens(vocab_size):
+    ids = torch.randint(vocab_size, (3, 20), generator=seeded(1))
+    ngrams = NGrams(vocab_size, 6, longest=4)
+    tables = [numbers(*table.weight.shape, seed=n) for n, table in enumerate(ngrams.tables)]
+    for table, values in zip(ngrams.tables, tables, strict=True):
+        table.weight.data = values
+    for b, text in enumerate(ids.tolist()):
+        for t in range(20):
+            wanted = 0
+            for n, table in enumerate(tables, start=2):
+                group = [text[t - k] + 1 if t >= k else 0 for k in range(n)]
+                number = sum(digit * (vocab_size + 1) ** k for k, digit in enumerate(group))
+                wanted = wanted + table[number % 8191]
+            assert torch.allclose(ngrams(ids)[b, t], wanted)
+
+
+def test_ngrams_share_rows_only_where_there_are_too_many():
+    sizes = [len(table.weight) for table in NGrams(30, 6, longest=4).tables]
+    assert sizes == [31**2, NGRAM_ROWS, NGRAM_ROWS]
+    pairs = torch.cartesian_prod(torch.arange(30), torch.arange(30))
+    model = NGrams(30, 1, longest=2)
+    model.tables[0].weight.data = torch.arange(31.0**2)[:, None]
+    assert len(model(pairs)[:, 1].unique()) == 900
+
+
+def test_ngrams_start_at_nothing():
+    assert not NGrams(5, 3, longest=3)(torch.tensor([[1, 2, 4]])).any()
+
+
+# ------------------------------------------------------------------ refusals
+
+IDS_6, ROWS = torch.arange(6), numbers(2, 2)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: frequent(IDS_6, at_least=0), "at_least=0 must be at least 1"),
+        (lambda: surroundings(IDS_6, reach=0), "reach=0 must be at least 1"),
+        (lambda: surroundings(IDS_6, reach=3), "reach=3 must be at least 1"),
+        (lambda: one_hot(torch.tensor([0, 5]), 5), r"they must lie in 0\.\.4"),
+        (lambda: one_hot(torch.tensor([-1, 2]), 5), r"they must lie in 0\.\.4"),
+        (lambda: table_bytes(2, 2, 0), "bits=0"),
+        (lambda: migrated(ROWS, ["a", "b", "c"], ["a"], ROWS[0]), "rows are 2; one is needed for "),
+        (lambda: migrated(ROWS, ["a", "b"], ["a", "a"], ROWS[0]), "new_words must not name a word"),
+        (lambda: quantised(torch.ones(1, 1), 1), "bits=1 must be 2 to 8"),
+        (lambda: quantised(torch.ones(1, 1), 9), "bits=9 must be 2 to 8"),
+        (lambda: NGrams(5, 3, longest=1), "longest=1 must be at least 2"),
+    ],
+)
+def test_bad_input_is_refused(call, says):
+    with pytest.raises(ValueError, match=says):
+        call()

@@ -1,0 +1,47 @@
+"""Files written whole: old or new is there, whatever happens on the way."""
+
+import os
+import stat
+
+import pytest
+
+from helpers import files
+
+
+def test_text_stands_as_it_was_given(tmp_path):
+    path = tmp_path / "made" / "on the way" / "note.txt"
+    for text in ("é\r\nß\n", "shorter"):
+        files.write_text(path, text)
+        assert path.read_bytes() == text.encode("utf-8")
+    assert [entry.name for entry in path.parent.iterdir()] == ["note.txt"]
+
+
+@pytest.mark.parametrize("stage", ["fsync", "replace"])
+def test_a_break_leaves_the_old_file_alone(stage, tmp_path, monkeypatch):
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    path = tmp_path / "note.txt"
+    path.write_text("old")
+    monkeypatch.setattr(os, stage, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        files.write_bytes(path, b"new")
+    assert [(entry.name, entry.read_text()) for entry in tmp_path.iterdir()] == [
+        ("note.txt", "old")
+    ]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes are POSIX's")
+def test_others_may_read_what_the_umask_lets_them(tmp_path):
+    before = os.umask(0o027)
+    try:
+        files.write_bytes(tmp_path / "note", b"")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "note").stat().st_mode) == 0o640
+
+
+def test_a_file_in_place_of_the_folder_is_an_os_error(tmp_path):
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(OSError, match="taken"):
+        files.write_text(tmp_path / "taken" / "note", "")

@@ -1,0 +1,269 @@
+"""The small GPT, held to one assembled from torch's own modules, and to what it promises."""
+
+import dataclasses
+
+import pytest
+import torch
+from tiny import seeded
+from torch import nn
+from torch.nn import functional as F
+
+from helpers.gpt import GPT, POSITIONS, GPTConfig, flops_per_token, parameter_count
+
+PLAIN = GPTConfig(vocab_size=17, context=12, layers=3, heads=4, width=32)
+
+
+def model(seed=0, **changes):
+    config = dataclasses.replace(PLAIN, **changes)
+    return GPT(config, generator=seeded(seed)).eval()
+
+
+def ids(*shape, seed=1):
+    return torch.randint(17, shape, generator=seeded(seed))
+
+
+def enlarged(gpt):
+    """Weights of a size at which errors would show."""
+    generator = seeded(5)
+    with torch.no_grad():
+        for parameter in gpt.parameters():
+            parameter += 0.2 * torch.randn(parameter.shape, generator=generator)
+    return gpt
+
+
+class Reference(nn.Module):
+    """GPT-2's arrangement from torch's own modules; loads the weights of ours."""
+
+    def __init__(self, gpt):
+        super().__init__()
+        config, state = gpt.config, gpt.state_dict()
+        C, V, T = config.width, config.vocab_size, config.context
+        self.tokens, self.places = nn.Embedding(V, C), nn.Embedding(T, C)
+        self.layers = nn.ModuleList(
+            nn.TransformerEncoderLayer(
+                C, config.heads, 4 * C, dropout=0.0, activation=F.gelu, batch_first=True,
+                norm_first=True,
+            )
+            for _ in range(config.layers)
+        )  # fmt: skip
+        self.norm = nn.LayerNorm(C)
+        self.load_state_dict(dict(self.renamed(state)))
+
+    def renamed(self, state):
+        names = {
+            "embedding.weight": "tokens.weight", "position.rows.weight": "places.weight",
+            "norm.gamma": "norm.weight", "norm.beta": "norm.bias",
+        }  # fmt: skip
+        inside = {
+            "attention.sublayer.qkv.": "self_attn.in_proj_",
+            "attention.sublayer.out.": "self_attn.out_proj.",
+            "feed_forward.sublayer.up.": "linear1.", "feed_forward.sublayer.down.": "linear2.",
+            "attention.norm.gamma": "norm1.weight", "attention.norm.beta": "norm1.bias",
+            "feed_forward.norm.gamma": "norm2.weight", "feed_forward.norm.beta": "norm2.bias",
+        }  # fmt: skip
+        for name, value in state.items():
+            if name in names:
+                yield names[name], value
+            elif name != "head.weight":
+                _, layer, rest = name.split(".", 2)
+                [(ours, torchs)] = [(a, b) for a, b in inside.items() if rest.startswith(a)]
+                yield f"layers.{layer}.{rest.replace(ours, torchs)}", value
+
+    def forward(self, ids_BT):
+        T = ids_BT.shape[1]
+        x = self.tokens(ids_BT) + self.places(torch.arange(T))
+        mask = nn.Transformer.generate_square_subsequent_mask(T, dtype=x.dtype)
+        for layer in self.layers:
+            x = layer(x, src_mask=mask)
+        return self.norm(x) @ self.tokens.weight.T
+
+
+@pytest.mark.parametrize(("dtype", "bound"), [(torch.float32, 1e-5), (torch.float64, 1e-10)])
+def test_logits_and_gradients_are_those_of_torchs_modules(dtype, bound):
+    ours = enlarged(model()).to(dtype).train()
+    theirs = Reference(ours).to(dtype).train()
+    x, y = ids(2, 12), ids(2, 12, seed=2)
+    logits, wanted = ours(x), theirs(x)
+    torch.testing.assert_close(logits, wanted, atol=bound * wanted.abs().max().item(), rtol=0)
+    for out in (logits, wanted):
+        F.cross_entropy(out.flatten(0, 1), y.flatten()).backward()
+    gradients = dict(theirs.renamed({n: p.grad for n, p in ours.named_parameters()}))
+    for name, parameter in theirs.named_parameters():
+        scale = parameter.grad.abs().max().item()
+        torch.testing.assert_close(gradients[name], parameter.grad, atol=bound * scale, rtol=0)
+
+
+EVERY = [{"positions": p} for p in POSITIONS] + [
+    {"norm": "rms"}, {"placement": "post"}, {"activation": "relu2"}, {"qk_norm": True},
+    {"positions": "rope", "qk_norm": True, "norm": "rms", "tied": False}, {"dropout": 0.3},
+    {"ngrams": 2}, {"ngrams": 5, "positions": "alibi"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("changes", EVERY, ids=str)
+def test_parameters_are_counted_from_the_sizes(changes):
+    gpt = model(**changes)
+    assert parameter_count(gpt.config) == sum(p.numel() for p in gpt.parameters())
+
+
+@pytest.mark.parametrize("changes", EVERY, ids=str)
+def test_no_logit_knows_a_later_token(changes):
+    gpt, x = enlarged(model(**changes)), ids(1, 12)
+    other = x.clone()
+    other[0, 7:] = (other[0, 7:] + 1) % 17
+    before, after = gpt(x), gpt(other)
+    assert torch.equal(before[:, :7], after[:, :7])
+    assert not torch.allclose(before[:, 7:], after[:, 7:])
+
+
+@pytest.mark.parametrize("changes", EVERY, ids=str)
+def test_the_cache_changes_nothing(changes):
+    gpt, prompt = enlarged(model(**changes)), ids(3, 4)
+    texts = [gpt.generate(prompt, 15, generator=seeded(3), cache=cache) for cache in (True, False)]
+    assert torch.equal(*texts)
+    assert texts[0].shape == (3, 19)
+    assert torch.equal(texts[0][:, :4], prompt)
+
+
+def test_generation_leaves_the_model_as_it_was():
+    gpt = model(dropout=0.5).train()
+    gpt.blocks[0].eval()
+    gpt.generate(ids(1, 3), 4, generator=torch.Generator())
+    assert gpt.training
+    assert not gpt.blocks[0].training
+    assert all(block.attention.sublayer.memory is None for block in gpt.blocks)
+
+
+def test_generation_reads_the_last_context():
+    gpt, long = enlarged(model()), ids(1, 30)
+    drawn = [gpt.generate(t, 5, generator=torch.Generator(), temperature=0)[0, -5:]
+             for t in (long, long[:, -12:])]  # fmt: skip
+    assert torch.equal(*drawn)
+
+
+def test_temperature_0_and_top_1_take_the_likeliest():
+    gpt, prompt = enlarged(model()), ids(2, 5)
+    likeliest = gpt(prompt)[:, -1].argmax(dim=-1)
+    for settings in ({"temperature": 0}, {"top_k": 1}, {"temperature": 1e-4}):
+        drawn = gpt.generate(prompt, 1, generator=torch.Generator(), **settings)
+        assert torch.equal(drawn[:, -1], likeliest)
+
+
+def test_samples_follow_the_softmax_at_its_temperature():
+    gpt, prompt = enlarged(model()), ids(1, 2)
+    wanted = (gpt(prompt)[0, -1] / 2.0).softmax(dim=-1)
+    drawn = gpt.generate(prompt.expand(20_000, -1), 1, temperature=2.0,
+                         generator=seeded(0))  # fmt: skip
+    share = drawn[:, -1].bincount(minlength=17) / 20_000
+    assert (share - wanted).abs().max() < 0.012
+
+
+def test_a_row_that_stopped_stays_stopped():
+    gpt = enlarged(model())
+    text = gpt.generate(ids(6, 2), 40, generator=seeded(0), stop=3)
+    for row in text[:, 2:]:
+        at = (row == 3).nonzero()
+        if len(at):
+            assert (row[at[0, 0] :] == 3).all()
+    assert ((text[:, 2:] == 3).any(dim=1)).any()
+
+
+def test_flops_are_those_that_torch_counts():
+    from torch.utils.flop_counter import FlopCounterMode
+
+    gpt, x = model(tied=False), ids(2, 12)
+    with FlopCounterMode(display=False) as counter:
+        gpt(x).sum().backward()
+    assert flops_per_token(gpt.config) * x.numel() == pytest.approx(
+        counter.get_total_flops(), rel=0.02
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "table", "up"),
+    [
+        ({}, 0.02, 0.02),
+        ({"start": "fan_in"}, 64**-0.5, 64**-0.5),
+        ({"start": "fan_in", "tied": False}, 1.0, 64**-0.5),
+    ],
+    ids=str,
+)
+def test_starts_have_their_sizes(changes, table, up):
+    gpt = model(vocab_size=500, width=64, heads=4, layers=2, **changes)
+    block = gpt.blocks[1]
+    for wanted, weight in (
+        (table, gpt.embedding.weight),
+        (up, block.feed_forward.sublayer.up.weight),
+        (up / 2, block.attention.sublayer.out.weight),  # 1/√(2L) with L = 2
+    ):
+        assert weight.std().item() == pytest.approx(wanted, rel=0.04)
+
+
+def test_a_head_of_its_own_starts_at_zero():
+    gpt, x = model(tied=False), ids(2, 12)
+    assert torch.equal(gpt(x), torch.zeros(2, 12, 17))
+    assert model(tied=True)(x).std() > 0
+
+
+def test_tables_of_ngrams_start_as_if_they_were_not_there():
+    with_them = model(ngrams=3)
+    alone = model()
+    left = alone.load_state_dict(with_them.state_dict(), strict=False)
+    assert {name.partition(".")[0] for name in left.unexpected_keys} == {"ngrams"}
+    assert torch.equal(with_them(ids(2, 12)), alone(ids(2, 12)))
+    assert with_them(ids(2, 12)).std() > 0
+
+
+def test_it_learns_a_text_by_heart():
+    gpt, text = model(positions="rope", layers=2), ids(1, 13)
+    optimizer = torch.optim.Adam(gpt.parameters(), lr=0.01)
+    for _ in range(120):
+        loss = F.cross_entropy(gpt(text[:, :-1]).flatten(0, 1), text[0, 1:])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    assert loss < 0.1
+
+
+@pytest.mark.no_shape_check
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"vocab_size": 0}, "vocab_size=0"),
+        ({"layers": 1.5}, "layers=1.5"),
+        ({"ngrams": 0}, "ngrams=0"),
+        ({"heads": 5}, "width=32 must be a multiple of heads=5"),
+        ({"norm": "l2"}, "norm='l2' must be one of"),
+        ({"positions": "relative"}, "positions='relative'"),
+        ({"placement": "mid"}, "placement='mid'"),
+        ({"dropout": 1.0}, "dropout=1.0"),
+        ({"heads": 32, "positions": "rope"}, "even head"),
+    ],
+)
+def test_config_errors(changes, said):
+    with pytest.raises(ValueError, match=said):
+        dataclasses.replace(PLAIN, **changes)
+
+
+@pytest.mark.no_shape_check
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"n": -1}, "n=-1"),
+        ({"temperature": -1.0}, "temperature=-1.0"),
+        ({"temperature": float("nan")}, "temperature=nan"),
+        ({"top_k": 0}, "top_k=0"),
+        ({"top_k": 18}, "top_k=18 must lie in 1..17"),
+        ({"ids_BT": torch.zeros(1, 0, dtype=torch.int64)}, "ids_BT"),
+    ],
+)
+def test_sampling_errors(settings, said):
+    given = {"ids_BT": ids(1, 3), "n": 2, "generator": torch.Generator()} | settings
+    with pytest.raises(ValueError, match=said):
+        model().generate(**given)
+
+
+def test_too_long_for_learned_positions():
+    with pytest.raises(ValueError, match="13 positions"):
+        model()(ids(1, 13))
+    assert model(positions="rope")(ids(1, 13)).shape == (1, 13, 17)

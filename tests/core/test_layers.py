@@ -1,0 +1,225 @@
+"""Who may import whom, as ARCHITECTURE.md draws it, and what no module of helpers does: print, or
+draw at random from anywhere but a Generator.
+"""
+
+import ast
+import itertools
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support import ROOT
+
+HELPERS = ROOT / "helpers"
+FILES = sorted(HELPERS.rglob("*.py"))
+PAGE = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+LIGHT = {"figures", "exercises", "corrections"}  # what they are called in a chapter, too
+HEAVY = {"training", "explore", "gpt"}
+
+
+def drawing(page: str) -> tuple[dict[str, set[str]], list[tuple[str, str]]]:
+    """The modules by the name of their group (or their own), and the arrows (from, to)."""
+    groups, arrows, group = {}, [], None
+    for line in re.search(r"```mermaid\nflowchart TD\n(.*?)```", page, re.S)[1].splitlines():
+        words = re.sub(r"\[.*?\]", "", line).split()
+        if words[0] == "subgraph":
+            group = words[1]
+        elif words[0] == "end":
+            group = None
+        elif "-->" in words:
+            at = words.index("-->")
+            arrows += itertools.product(words[:at:2], words[at + 1 :: 2])  # & between them
+        else:
+            groups.setdefault(group or words[0], set()).add(words[0])
+    return groups, arrows
+
+
+GROUPS, ARROWS = drawing(PAGE)
+MODULES = set.union(*GROUPS.values())
+MAY_IMPORT = {module: {module} for module in MODULES}
+for start, end in ARROWS:
+    for module in GROUPS.get(start, {start}):
+        MAY_IMPORT[module] |= GROUPS.get(end, {end})
+
+
+def module_of(path: Path) -> str:
+    """The module of the drawing that a file of helpers belongs to."""
+    return path.parts[0].removesuffix(".py")
+
+
+def imports(path: Path, source: str) -> list[tuple[int, str]]:
+    """(line, dotted name) of everything that a file imports, wherever in it that happens."""
+    found = []
+    package = ["helpers", *path.parent.parts]
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found += [(node.lineno, alias.name) for alias in node.names]
+        if isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            start = ".".join([*base, *filter(None, [node.module])])
+            found += [(node.lineno, f"{start}.{alias.name}") for alias in node.names]
+    return found
+
+
+def breaches(path: Path, source: str) -> list[str]:
+    """The imports that the drawing, or the sentence below it, does not allow."""
+    module = module_of(path)
+    if module not in {*MODULES, "__init__"}:
+        return [f"{module} is not in the drawing of ARCHITECTURE.md"]
+    found = []
+    for line, name in imports(path, source):
+        top, _, rest = name.partition(".")
+        ours = rest.split(".")[0] if top == "helpers" else ""
+        part = path.stem if module == "chapters" else module
+        forbidden = {
+            f"{module} must not import {ours}": ours and ours not in MAY_IMPORT.get(module, ()),
+            "only explore imports ipywidgets": top == "ipywidgets" and module != "explore",
+            "what draws needs no torch": top == "torch" and part == "figures",
+            f"{part} must be light, without {ours}": part in LIGHT and ours in HEAVY,
+        }
+        found += [f"{path}:{line}: {why}" for why, is_so in forbidden.items() if is_so]
+    return found
+
+
+def oracle_in_torch_modules(source: str) -> list[str]:
+    """The torch modules that reach for the oracle they are judged by."""
+    return [
+        f"{inner.lineno}: {node.name} uses numerics"
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.ClassDef) and any("Module" in ast.unparse(b) for b in node.bases)
+        for inner in ast.walk(node)
+        if isinstance(inner, ast.Name) and inner.id == "numerics"
+    ]
+
+
+DRAWS = {"rand", "randn", "randint", "randperm", "multinomial", "bernoulli", "normal"}
+SEEDED = {"default_rng", "Generator", "SeedSequence", "PCG64"}
+
+
+def global_randomness(source: str) -> list[str]:
+    """Calls that draw from, or seed, a generator which the whole process shares."""
+    found, tree = [], ast.parse(source)
+    forked = {
+        inner
+        for node in ast.walk(tree)
+        if isinstance(node, ast.With) and "fork_rng" in ast.unparse(node.items[0])
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        if node in forked:  # what is drawn in here leaves the shared generator as it was
+            continue
+        called = ast.unparse(node.func)
+        has_generator = any(keyword.arg == "generator" for keyword in node.keywords)
+        whose = ast.unparse(node.func.value)
+        shared = whose in ("np.random", "numpy.random") and node.func.attr not in SEEDED
+        shared |= called in ("torch.manual_seed", "torch.seed", "random.seed")
+        shared |= whose == "torch" and node.func.attr in DRAWS and not has_generator
+        if shared:
+            found.append(f"{node.lineno}: {called} draws without a Generator")
+    return found
+
+
+def prints(source: str) -> list[str]:
+    return [
+        f"{node.lineno}: print"
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "print"
+    ]
+
+
+def test_imports_are_as_drawn():
+    found = {path.relative_to(HELPERS): path.read_text("utf-8") for path in FILES}
+    assert [complaint for item in found.items() for complaint in breaches(*item)] == []
+    used = {
+        (module_of(path), name.split(".")[1])
+        for path, source in found.items()
+        for _, name in imports(path, source)
+        if name.startswith("helpers.")
+    }
+    between_modules = {arrow for arrow in ARROWS if set(arrow) <= MODULES}
+    assert between_modules - used == set(), "an arrow that nothing uses"
+    assert {module_of(path) for path in found} - {"__init__"} == MODULES
+
+
+def test_files_keep_quiet():
+    complaints = []
+    for path in FILES:
+        checks = [oracle_in_torch_modules]
+        if path.name != "measure.py":  # which repeats a notebook's runs, seeds and all
+            checks.append(global_randomness)
+        if module_of(path.relative_to(HELPERS)) not in GROUPS["commands"]:
+            checks.append(prints)
+        source = path.read_text("utf-8")
+        complaints += [f"{path}:{words}" for check in checks for words in check(source)]
+    assert complaints == []
+
+
+@pytest.mark.parametrize(
+    ("where", "planted"),
+    {
+        "numerics.py": "from helpers import bigram",
+        "attention.py": "import helpers.numerics",
+        "files.py": "from helpers import modes",
+        "corpus.py": "from .training import train",
+        "worked.py": "from helpers.attention import attention_steps",
+        "gpt.py": "from helpers.chapters import CHAPTERS",
+        "figures/machine.py": "from helpers import attention",
+        "figures/__init__.py": "def draw():\n    import torch.nn as nn",
+        "exercises/verdict.py": "from ..explore import predict",
+        "corrections/__init__.py": "from .. import training",
+        "bigram.py": "import ipywidgets",
+        "training/loop.py": "def late():\n    from helpers.explore import explore",
+        "__init__.py": "from helpers import numerics",
+        "unheard_of.py": "x = 1",
+        "chapters/ch05_attention_by_hand/figures.py": "import torch",
+        "chapters/ch11_small_gpt/exercises.py": "from helpers import gpt",
+    }.items(),
+)
+def test_an_import_that_is_not_drawn_is_caught(where, planted):
+    assert breaches(Path(where), planted)
+
+
+@pytest.mark.parametrize(
+    ("check", "planted"),
+    [
+        (oracle_in_torch_modules, "class A(nn.Module):\n    def f(x): return numerics.softmax(x)"),
+        (global_randomness, "x = torch.randn(3)"),
+        (global_randomness, "x = np.random.normal(size=3)"),
+        (global_randomness, "torch.manual_seed(0)"),
+        (prints, "print('done')"),
+    ],
+)
+def test_what_is_not_done_is_caught(check, planted):
+    assert check(planted)
+
+
+IMPORT_ALL = """
+import contextlib, importlib, io, pathlib, pkgutil, random
+import matplotlib as mpl, numpy as np, torch
+import helpers
+
+def state():
+    return (torch.get_rng_state().tolist(), str(np.random.get_state()), random.getstate(),
+            dict(mpl.rcParams), torch.get_default_dtype(), torch.get_num_threads())
+
+before, said = state(), io.StringIO()
+with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+    for module in pkgutil.walk_packages(helpers.__path__, "helpers."):
+        importlib.import_module(module.name)
+assert said.getvalue() == "", said.getvalue()
+assert [a == b for a, b in zip(before, state())] == [True] * 6
+"""
+
+
+@pytest.mark.slow
+def test_importing_does_nothing():
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORT_ALL], cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr

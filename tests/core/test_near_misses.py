@@ -1,0 +1,173 @@
+"""What mutations showed that no other test would have seen: one pointed question each."""
+
+import dataclasses
+import math
+
+import pytest
+import torch
+from tiny import seeded
+
+from helpers import embeddings, initialise, training
+from helpers.attention import attention_steps, watching
+from helpers.bigram import BigramLanguageModel
+from helpers.gpt import GPT, POSITIONS, GPTConfig
+from helpers.norms import BatchNorm, GroupNorm
+from helpers.positions import Learned, Rotary, Sinusoidal
+from helpers.training.fit import cross_entropy
+
+TINY = GPTConfig(vocab_size=7, context=12, layers=1, heads=2, width=8)
+
+
+def model(**changes):
+    gpt = GPT(dataclasses.replace(TINY, **changes), generator=seeded(0)).eval()
+    generator = seeded(1)
+    with torch.no_grad():
+        for parameter in gpt.parameters():
+            parameter += 0.5 * torch.randn(parameter.shape, generator=generator)
+    return gpt
+
+
+@pytest.mark.parametrize("k", [2, 3, 7])
+def test_top_k_draws_from_the_k_likeliest_by_their_shares(k):
+    gpt, prompt = model(), torch.tensor([[3, 1, 4]])
+    p_V = gpt(prompt)[0, -1].double().softmax(dim=-1)
+    kept = p_V.argsort(descending=True)[:k]
+    wanted = torch.zeros_like(p_V)
+    wanted[kept] = p_V[kept] / p_V[kept].sum()
+    rows = 4000
+    drawn = gpt.generate(prompt.expand(rows, -1), 1, generator=seeded(2), top_k=k)[:, -1]
+    shares = drawn.bincount(minlength=TINY.vocab_size) / rows
+    torch.testing.assert_close(shares.double(), wanted, rtol=0, atol=5 * 0.5 / rows**0.5)
+    assert not shares[wanted == 0].any()
+
+
+def test_a_text_goes_on_after_stop_in_the_rows_that_have_not_met_it():
+    gpt, prompt, stop = model(), torch.tensor([[3]] * 6), 5
+    free = gpt.generate(prompt, 9, generator=seeded(4))
+    ended = gpt.generate(prompt, 9, generator=seeded(4), stop=stop)
+    met = [row.index(stop) if stop in row else 9 for row in free[:, 1:].tolist()]
+    assert len(set(met)) > 2
+    assert ended.shape[1] == min(max(met) + 2, 10)
+    for row, before, place in zip(ended[:, 1:].tolist(), free[:, 1:].tolist(), met, strict=True):
+        assert row[:place] == before[:place][: len(row)]
+        assert set(row[place:]) <= {stop}
+
+
+def test_all_rows_ended_end_the_text():
+    gpt, prompt = model(), torch.tensor([[3], [2]])
+    with torch.no_grad():  # 5 is the likeliest after anything
+        gpt.norm.gamma.zero_()
+        gpt.norm.beta.copy_(gpt.head.weight[5])
+        gpt.head.weight[5] *= 5
+    written = gpt.generate(prompt, 8, generator=seeded(0), stop=5, temperature=0)
+    assert written.tolist() == [[3, 5], [2, 5]]
+
+
+def test_alibi_of_a_model_is_in_its_maps():
+    gpt = model(positions="alibi")
+    with torch.no_grad():  # queries are 0, so that distance alone decides
+        gpt.blocks[0].attention.sublayer.qkv.weight[: TINY.width] = 0
+        gpt.blocks[0].attention.sublayer.qkv.bias[: TINY.width] = 0
+    with watching(gpt) as maps:
+        gpt(torch.tensor([[1, 2, 3, 4]]))
+    for head, slope in enumerate((2**-4, 2**-8)):
+        for t in range(4):
+            powers = [math.exp(-slope * (t - s)) for s in range(t + 1)] + [0.0] * (3 - t)
+            wanted = torch.tensor(powers) / sum(powers)
+            torch.testing.assert_close(maps[0][0, head, t], wanted, rtol=1e-5, atol=1e-7)
+
+
+def test_tilt_is_added_to_the_scaled_scores():
+    q, k, v = torch.randn(3, 5, 4, generator=seeded(3)).double()
+    tilt = torch.randn(5, 5, generator=seeded(4)).double()
+    steps = attention_steps(q, k, v, tilt=tilt)
+    torch.testing.assert_close(steps.scaled, q @ k.T / 2 + tilt)
+    torch.testing.assert_close(steps.weights, (q @ k.T / 2 + tilt).softmax(dim=-1))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_loss_of_half_logits_is_computed_in_float32(dtype):
+    logits = (3 * torch.randn(4, 8, 50, generator=seeded(5))).to(dtype).requires_grad_()
+    targets = torch.randint(50, (4, 8), generator=seeded(6))
+    loss = cross_entropy(logits, targets)
+    wanted = -logits.detach().double().log_softmax(-1).gather(-1, targets[..., None]).mean()
+    assert loss.dtype == torch.float32
+    assert loss.item() == pytest.approx(wanted.item(), rel=1e-6)
+    loss.backward()
+    assert logits.grad.dtype == dtype
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+def test_a_model_in_half_stays_in_half(positions):
+    gpt, ids = model(positions=positions, qk_norm=True), torch.tensor([[1, 2, 3, 4, 5]])
+    whole = gpt(ids)
+    half = gpt.to(torch.bfloat16)(ids)
+    assert half.dtype == torch.bfloat16
+    torch.testing.assert_close(half.float(), whole, rtol=0.1, atol=0.25)
+    text = gpt.generate(ids, 3, generator=seeded(1))
+    assert text.shape == (1, 8)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
+def test_positions_have_the_type_of_what_they_are_for(dtype):
+    x = torch.randn(2, 5, 8, generator=seeded(7)).to(dtype)
+    assert Rotary(8)(x).dtype == dtype
+    assert Sinusoidal(8).to(dtype)(5).dtype == dtype
+
+
+def test_running_statistics_keep_no_graph():
+    norm = BatchNorm(4)
+    x_BTC = torch.randn(2, 3, 4, generator=seeded(8), requires_grad=True)
+    for _ in range(2):
+        norm(x_BTC).square().sum().backward()  # a second time, through a new graph alone
+    assert not norm.running_mean.requires_grad
+    assert not norm.running_variance.requires_grad
+
+
+def test_one_group_of_all_features():
+    x_BTC = torch.randn(2, 3, 4, generator=seeded(9))
+    theirs = torch.nn.GroupNorm(1, 4)(x_BTC.mT).mT
+    torch.testing.assert_close(GroupNorm(4, 1)(x_BTC), theirs, rtol=1e-5, atol=1e-5)
+
+
+def test_dropout_of_a_config_is_in_every_part():
+    gpt = model(layers=2, dropout=0.25)
+    shares = [part.p for part in gpt.modules() if isinstance(part, torch.nn.Dropout)]
+    assert shares == [0.25] * 5  # of the input, and of two sub-layers a block
+
+
+@pytest.mark.parametrize("made", [model, lambda: BigramLanguageModel(7)])
+def test_writing_keeps_no_graph(made):
+    writer, graphs = made(), []
+    writer.register_forward_hook(lambda *_: graphs.append(torch.is_grad_enabled()))
+    writer.generate(torch.tensor([[1]]), 2, generator=seeded(0))
+    assert graphs == [False, False]
+
+
+def test_distances_of_close_rows_far_from_0():
+    table = torch.tensor([[1e4, 0.0], [1e4, 0.01]]).repeat(20, 1)
+    likeness = embeddings.similarity_matrix(table, measure="euclid")
+    torch.testing.assert_close(likeness[0, :2], torch.tensor([0.0, -0.01]))
+
+
+@pytest.mark.parametrize("scheme", initialise.SCHEMES)
+def test_the_least_weight_has_one_entry(scheme):
+    assert initialise.draw(scheme, 1, 1, seeded(0)).shape == (1, 1)
+    for fans in ((0, 1), (1, 0)):
+        with pytest.raises(ValueError, match="at least 1"):
+            initialise.draw(scheme, *fans, seeded(0))
+
+
+def test_no_momentum_at_all_may_be_asked_for():
+    training.TrainingConfig(steps=1, betas=(0.0, 0.0), momentum=0.0)
+
+
+def test_learned_positions_end_with_the_context_wherever_they_begin():
+    assert Learned(6, 4)(2, 4).shape == (2, 4)
+    with pytest.raises(ValueError, match="only 6 are learned"):
+        Learned(6, 4)(2, 5)
+
+
+def test_a_table_of_one_row_again_and_again_is_flat():
+    with pytest.raises(ValueError, match="flat in some direction"):
+        embeddings.whiten(torch.ones(5, 3))

@@ -1,0 +1,240 @@
+"""The norms against torch's modules and the oracle in float64, their properties, their refusals."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from tiny import numbers, seeded
+from torch import nn
+
+from helpers import norms, numerics
+from helpers.norms import POINTS, Point, masked_statistics, normalise, pooled
+
+TIGHT = {"rtol": 0, "atol": 1e-12}
+B, T, C = 3, 5, 6
+SHAPES = st.tuples(st.integers(2, 4), st.integers(2, 4), st.sampled_from([2, 4, 6]))
+
+
+def block(*shape, seed=0, size=2.0, level=1.0):
+    return numbers(*(shape or (B, T, C)), seed=seed) * size + level
+
+
+class FeaturesInTheMiddle(nn.Module):
+    """A module of torch's for (B, C, T), called with (B, T, C)."""
+
+    def __init__(self, module):
+        super().__init__()
+        self.module = module
+
+    def forward(self, x_BTC):
+        return self.module(x_BTC.transpose(1, 2)).transpose(1, 2)
+
+
+# ours, torch's, and where torch's keeps its γ and β
+PAIRS = {
+    "layer": (norms.LayerNorm, nn.LayerNorm),
+    "rms": (norms.RMSNorm, lambda width: nn.RMSNorm(width, eps=1e-5)),
+    "batch": (norms.BatchNorm, lambda width: FeaturesInTheMiddle(nn.BatchNorm1d(width))),
+    "instance": (
+        norms.InstanceNorm,
+        lambda width: FeaturesInTheMiddle(nn.InstanceNorm1d(width, affine=True)),
+    ),
+    "group": (
+        lambda width: norms.GroupNorm(width, 2),
+        lambda width: FeaturesInTheMiddle(nn.GroupNorm(2, width)),
+    ),
+}
+
+
+def pair(name):
+    """Ours and torch's, with the same γ and β, neither 1 nor 0."""
+    mine, theirs = (make(C).double() for make in PAIRS[name])
+    theirs_inside = getattr(theirs, "module", theirs)
+    with torch.no_grad():
+        mine.gamma.copy_(block(C, seed=1, size=0.5))
+        theirs_inside.weight.copy_(mine.gamma)
+        if name != "rms":
+            mine.beta.copy_(block(C, seed=2))
+            theirs_inside.bias.copy_(mine.beta)
+    return mine, theirs
+
+
+def output_and_gradients(module, x):
+    x = x.clone().requires_grad_()
+    y = module(x)
+    parameters = sorted(module.parameters(), key=lambda p: p.sum().item())
+    return y.detach(), *torch.autograd.grad(y, [x, *parameters], block(seed=9))
+
+
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("size", [2.0, 0.003])  # ε counts in the second
+def test_train_and_eval_are_torchs_with_gradients(name, size):
+    mine, theirs = pair(name)
+    for mode, seeds in ((True, (3, 4)), (False, (5,)), (True, (6,)), (False, (7,))):
+        mine.train(mode), theirs.train(mode)
+        for seed in seeds:
+            x = block(seed=seed, size=size, level=seed)
+            for a, b in zip(
+                output_and_gradients(mine, x), output_and_gradients(theirs, x), strict=True
+            ):
+                torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-10)
+
+
+def test_running_statistics_are_torchs():
+    mine, theirs = pair("batch")
+    for seed in range(3):
+        mine(block(seed=seed)), theirs(block(seed=seed))
+    torch.testing.assert_close(mine.running_mean, theirs.module.running_mean, **TIGHT)
+    torch.testing.assert_close(mine.running_variance, theirs.module.running_var, **TIGHT)
+    before = mine.running_mean.clone()
+    mine.eval()(block(seed=5))
+    assert torch.equal(before, mine.running_mean)
+
+
+def test_momentum_is_the_share_of_the_new():
+    norm = norms.BatchNorm(2, momentum=0.25).double()
+    x = torch.tensor([[[0.0, 2.0], [4.0, 2.0]]]).double()
+    norm(x)
+    torch.testing.assert_close(norm.running_mean, torch.tensor([0.5, 0.5]).double(), **TIGHT)
+    torch.testing.assert_close(norm.running_variance, torch.tensor([2.75, 0.75]).double(), **TIGHT)
+
+
+@given(SHAPES, st.sampled_from([(0,), (1,), (2,), (0, 1), (1, 2), (0, 1, 2), (-1,)]), st.booleans())
+def test_normalise_is_the_oracles(shape, axes, centred):
+    x = block(*shape, seed=sum(shape))
+    found = normalise(x, axes, eps=1e-3, centred=centred)
+    mean = numerics.mean(x.numpy(), axes) if centred else np.zeros(())
+    kept = [1 if i in {a % 3 for a in axes} else n for i, n in enumerate(shape)]
+    mean = np.broadcast_to(mean, found.mean.squeeze().shape).reshape(kept)
+    variance = numerics.mean((x.numpy() - mean) ** 2, axes).reshape(kept)
+    if centred:
+        np.testing.assert_allclose(variance.ravel(), np.ravel(numerics.variance(x.numpy(), axes)))
+    np.testing.assert_allclose(found.mean, mean, atol=1e-12)
+    np.testing.assert_allclose(found.variance, variance, atol=1e-12)
+    np.testing.assert_allclose(found.output, (x.numpy() - mean) / np.sqrt(variance + 1e-3))
+
+
+def test_eps_stands_inside_the_root():
+    x = torch.tensor([-1e-3, 1e-3], dtype=torch.float64)
+    out = normalise(x, (0,), eps=1e-5).output
+    assert out[1].item() == pytest.approx(1e-3 / (1e-6 + 1e-5) ** 0.5)
+
+
+@given(st.floats(0.1, 10), st.floats(-5, 5))
+def test_layer_norm_forgets_scale_and_shift_and_rms_norm_the_scale(scale, shift):
+    x = block()
+    for changed, centred in ((scale * x + shift, True), (scale * x, False)):
+        before, after = (normalise(v, (-1,), eps=0.0, centred=centred) for v in (x, changed))
+        torch.testing.assert_close(after.output, before.output, rtol=0, atol=1e-9)
+
+
+def by_loops(x, point):
+    """What `pooled` should give, one number at a time."""
+    x = x.numpy()
+    groups = x.shape[2] if point.groups is None else point.groups
+    size = x.shape[2] // groups
+    out = np.zeros_like(x)
+    for b, t, c in np.ndindex(x.shape):
+        first = c // size * size
+        rows = slice(None) if "B" in point.over else slice(b, b + 1)
+        columns = slice(None) if "T" in point.over else slice(t, t + 1)
+        numbers = x[rows, columns, first : first + size].ravel()
+        mean = numbers.sum() / len(numbers) if point.centred else 0.0
+        variance = ((numbers - mean) ** 2).sum() / len(numbers)
+        out[b, t, c] = (x[b, t, c] - mean) / np.sqrt(variance + norms.EPS)
+    return out
+
+
+EVERY_POINT = [
+    Point(over=over, groups=groups, centred=centred)
+    for over in ("", "B", "T", "BT")
+    for groups in (None, 3, 1)
+    for centred in (True, False)
+]
+
+
+@pytest.mark.parametrize("point", EVERY_POINT, ids=str)
+def test_each_point_is_what_the_loops_give(point):
+    x = block()
+    found = pooled(x, point)
+    np.testing.assert_allclose(found.output, by_loops(x, point), atol=1e-12)
+    assert found.mean.shape == found.variance.shape == x.shape
+    again = (x - found.mean) / torch.sqrt(found.variance + norms.EPS)
+    torch.testing.assert_close(found.output, again, **TIGHT)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_each_named_point_is_its_module(name):
+    x = block()
+    point = POINTS[{"rms": "RMS"}.get(name, name)]
+    torch.testing.assert_close(pooled(x, point).output, PAIRS[name][0](C).double()(x), **TIGHT)
+
+
+# --- padding --------------------------------------------------------------------------------
+
+
+def test_masked_statistics_are_those_of_the_real_tokens():
+    x = block()
+    real = torch.rand(B, T, generator=seeded(1)) < 0.6
+    mean, variance = masked_statistics(x, real)
+    np.testing.assert_allclose(mean, numerics.mean(x[real].numpy(), 0))
+    np.testing.assert_allclose(variance, numerics.variance(x[real].numpy(), 0))
+    everywhere = torch.ones(B, T, dtype=torch.bool)
+    for a, b in zip(masked_statistics(x), masked_statistics(x, everywhere), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_padding_does_not_count_where_it_is_masked():
+    x, padding = block(), 7 * torch.ones(B, 4, C, dtype=torch.float64)
+    longer = torch.cat([x, padding], dim=1)
+    real = torch.arange(T + 4).expand(B, -1) < T
+    short, long = norms.BatchNorm(C).double(), norms.BatchNorm(C).double()
+    torch.testing.assert_close(long(longer, real)[:, :T], short(x), **TIGHT)
+    torch.testing.assert_close(long.running_mean, short.running_mean, **TIGHT)
+    torch.testing.assert_close(long.running_variance, short.running_variance, **TIGHT)
+    assert (norms.BatchNorm(C).double()(longer)[:, :T] - short(x)).abs().max() > 0.1
+
+
+# --- refusals -------------------------------------------------------------------------------
+
+
+@pytest.mark.no_shape_check
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        (lambda: normalise(block(), ()), r"axes=\(\) must be one or more different axes"),
+        (lambda: normalise(block(), (0, -3)), r"axes=\(0, -3\) must be"),
+        (lambda: normalise(block(), (3,)), r"axes=\(3,\) must be"),
+        (lambda: normalise(block(), (0,), eps=-1.0), "eps=-1.0 must not be negative"),
+        (lambda: pooled(block(), Point(over="C", groups=1)), "over='C' may hold the letters B and"),
+        (lambda: pooled(block(), Point(over="", groups=4)), "groups=4 must divide the 6 features"),
+        (lambda: pooled(block(), Point(over="", groups=0)), "groups=0 must divide"),
+        (lambda: norms.LayerNorm(0), "width=0 must be at least 1"),
+        (lambda: norms.RMSNorm(0), "width=0 must be at least 1"),
+        (lambda: norms.BatchNorm(-1), "width=-1 must be at least 1"),
+        (lambda: norms.InstanceNorm(0), "width=0 must be at least 1"),
+        (lambda: norms.GroupNorm(0, 2), "width=0 must be at least 1"),
+        (lambda: norms.GroupNorm(6, 4), "groups=4 must divide width=6"),
+        (
+            lambda: norms.BatchNorm(C)(torch.zeros(1, 1, C)),
+            "tokens that count: 1; in train mode at least 2",
+        ),
+        (
+            lambda: norms.BatchNorm(C)(torch.zeros(1, 2, C), torch.tensor([[True, False]])),
+            "tokens that count: 1",
+        ),
+        (lambda: masked_statistics(block(), torch.ones(B, dtype=bool)), "one entry per token"),
+        (lambda: masked_statistics(block(), torch.zeros(B, T, dtype=bool)), "False everywhere"),
+    ],
+)
+def test_bad_input_is_refused(bad, words):
+    with pytest.raises(ValueError, match=words):
+        bad()
+
+
+def test_a_refused_batch_leaves_the_memory_alone():
+    norm = norms.BatchNorm(C)
+    with pytest.raises(ValueError, match="tokens that count"):
+        norm(torch.ones(1, 1, C))
+    assert (norm.running_mean == 0).all()

@@ -1,0 +1,239 @@
+"""numerics against torch in float64, plain loops, and the near misses of each formula."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+from jaxtyping import TypeCheckError
+from torch.nn import functional as F
+
+from helpers import numerics
+
+finite = st.floats(-50, 50)
+tables = arrays(np.float64, array_shapes(min_dims=2, max_dims=3, max_side=5), elements=finite)
+
+
+def example(*shape, seed=0):
+    return np.random.default_rng(seed).normal(size=shape)
+
+
+def test_shape_checks_are_on_here():
+    with pytest.raises(TypeCheckError):
+        numerics.softmax_jacobian("not an array")
+    with pytest.raises(TypeCheckError):
+        numerics.attention_weights(example(2, 3), example(2, 4))  # D differs
+
+
+@pytest.mark.no_shape_check
+def test_shape_checks_can_be_switched_off():
+    assert numerics.softmax([0.0, 0.0]).tolist() == [0.5, 0.5]  # a list, which the checks refuse
+
+
+# ---------------------------------------------------------------- softmax
+
+
+@given(tables, st.sampled_from([0, 1, -1, -2]))
+def test_softmax_family_is_torchs(scores, axis):
+    t = torch.from_numpy(scores)
+    np.testing.assert_allclose(numerics.softmax(scores, axis), t.softmax(axis), atol=1e-14)
+    np.testing.assert_allclose(numerics.log_softmax(scores, axis), t.log_softmax(axis), atol=1e-12)
+    np.testing.assert_allclose(numerics.logsumexp(scores, axis), t.logsumexp(axis), atol=1e-12)
+
+
+@given(tables, st.floats(-1e6, 1e6))
+def test_softmax_ignores_a_constant(scores, constant):
+    np.testing.assert_allclose(
+        numerics.softmax(scores + constant), numerics.softmax(scores), atol=1e-8
+    )
+
+
+def test_log_softmax_survives_where_softmax_underflows():
+    np.testing.assert_array_equal(numerics.log_softmax(np.array([0.0, -1e4])), [0.0, -1e4])
+
+
+def test_softmax_of_huge_scores_and_integers():
+    np.testing.assert_array_equal(numerics.softmax(np.array([1e308, 0.0])), [1.0, 0.0])
+    assert numerics.softmax(np.array([1, 1], dtype=np.int8)).tolist() == [0.5, 0.5]
+    assert numerics.logsumexp(np.array([1000.0, 1000.0])) == pytest.approx(1000 + math.log(2))
+
+
+def test_minus_infinity_gets_no_weight():
+    scores = np.array([0.0, -np.inf, 0.0])
+    assert numerics.softmax(scores).tolist() == [0.5, 0.0, 0.5]
+    assert numerics.log_softmax(scores)[1] == -np.inf
+    assert numerics.logsumexp(np.full(3, -np.inf)) == -np.inf
+
+
+def test_reductions_of_one_row_are_floats():
+    assert isinstance(numerics.logsumexp(np.zeros(2)), float)
+    assert isinstance(numerics.entropy(np.array([0.5, 0.5])), float)
+    assert isinstance(numerics.mean(np.zeros(2), 0), float)
+
+
+@pytest.mark.no_shape_check
+@pytest.mark.parametrize(
+    ("scores", "axis", "says"),
+    [
+        ([0.0, np.nan], -1, "nan or"),
+        ([0.0, np.inf], -1, r"\+inf"),
+        ([[-np.inf, -np.inf], [0.0, 0.0]], -1, "one must be finite"),
+        ([[0.0, 1.0]], 2, "axis=2"),
+        (np.zeros((2, 0)), 1, "nothing along axis 1"),
+        (3.0, -1, "axis=-1"),
+    ],
+)
+def test_softmax_refuses(scores, axis, says):
+    with pytest.raises(ValueError, match=says):
+        numerics.softmax(scores, axis)
+    with pytest.raises(ValueError, match=says):
+        numerics.log_softmax(scores, axis)
+
+
+# --------------------------------------------------------------- Jacobian
+
+
+def test_softmax_jacobian_is_autograds():
+    scores = torch.from_numpy(example(5))
+    expected = torch.autograd.functional.jacobian(lambda s: s.softmax(-1), scores)
+    got = numerics.softmax_jacobian(scores.softmax(-1).numpy())
+    np.testing.assert_allclose(got, expected, atol=1e-15)
+
+
+def test_softmax_jacobian_takes_leading_axes():
+    p = numerics.softmax(example(2, 3, 4))
+    whole = numerics.softmax_jacobian(p)
+    assert whole.shape == (2, 3, 4, 4)
+    np.testing.assert_array_equal(whole[1, 2], numerics.softmax_jacobian(p[1, 2]))
+    np.testing.assert_allclose(whole.sum(-1), 0, atol=1e-15)
+
+
+# ---------------------------------------------------------------- entropy
+
+
+@given(tables)
+def test_entropy_is_torchs(scores):
+    p = numerics.softmax(scores)
+    expected = torch.distributions.Categorical(logits=torch.from_numpy(scores)).entropy()
+    got = numerics.entropy(p)
+    np.testing.assert_allclose(got, expected, atol=1e-9)
+    assert np.all(got >= 0)
+    assert np.all(got <= math.log(p.shape[-1]) + 1e-12)
+
+
+def test_entropy_is_in_nats_and_takes_an_axis():
+    assert numerics.entropy(np.full(8, 1 / 8)) == pytest.approx(math.log(8))  # not 3 bits
+    p = np.array([[1.0, 0.5], [0.0, 0.5]])
+    np.testing.assert_allclose(numerics.entropy(p, axis=0), [0.0, math.log(2)])
+    assert math.copysign(1, numerics.entropy(np.array([1, 0]))) == 1  # 0, not -0
+
+
+# ---------------------------------------------------------- cross-entropy
+
+
+@given(tables, st.data())
+def test_cross_entropy_is_torchs(logits, data):
+    V = logits.shape[-1]
+    targets = data.draw(arrays(np.int64, logits.shape[:-1], elements=st.integers(0, V - 1)))
+    expected = F.cross_entropy(
+        torch.from_numpy(logits).reshape(-1, V), torch.from_numpy(targets).reshape(-1)
+    )
+    assert numerics.cross_entropy(logits, targets) == pytest.approx(expected.item(), abs=1e-10)
+
+
+def test_cross_entropy_of_one_position():
+    assert numerics.cross_entropy(np.zeros(7), 3) == pytest.approx(math.log(7))
+
+
+# ------------------------------------------------------ mean and variance
+
+
+@given(tables, st.sampled_from([0, 1, -1, (0, 1)]))
+def test_mean_and_variance_are_torchs(x, axis):
+    t = torch.from_numpy(x)
+    np.testing.assert_allclose(numerics.mean(x, axis), t.mean(axis), atol=1e-12)
+    np.testing.assert_allclose(
+        numerics.variance(x, axis), t.var(axis, correction=0), atol=1e-9, rtol=1e-9
+    )
+
+
+def test_variance_divides_by_n_unless_told():
+    x = np.array([2, 4, 4, 4, 5, 5, 7, 9])
+    assert numerics.variance(x, 0) == 4.0
+    assert numerics.variance(x, 0, ddof=1) == 32 / 7
+
+
+def test_variance_of_numbers_far_from_zero():
+    # E[x²] - E[x]² loses all digits here.
+    assert numerics.variance(1e9 + np.array([0.0, 1.0, 2.0]), 0) == pytest.approx(2 / 3)
+
+
+# -------------------------------------------------------------- attention
+
+
+@pytest.mark.parametrize("lead", [(), (2,), (2, 3)])
+@pytest.mark.parametrize("masked", [False, True])
+def test_attention_is_torchs(lead, masked):
+    q, k, v = example(*lead, 4, 6), example(*lead, 5, 6, seed=1), example(*lead, 5, 2, seed=2)
+    allowed = np.tril(np.ones((4, 5), dtype=bool)) if masked else None
+    expected = F.scaled_dot_product_attention(
+        *map(torch.from_numpy, (q, k, v)),
+        attn_mask=None if allowed is None else torch.from_numpy(allowed),
+    )
+    np.testing.assert_allclose(numerics.attention(q, k, v, allowed), expected, atol=1e-14)
+
+
+def test_attention_weights_take_a_mask_of_their_own_lead():
+    q, k = example(2, 1, 3), example(2, 2, 3, seed=1)
+    allowed = np.array([[[True, False]], [[False, True]]])
+    np.testing.assert_array_equal(numerics.attention_weights(q, k, allowed), allowed)
+
+
+# --------------------------------------------------------------- refusals
+
+
+@pytest.mark.no_shape_check
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: numerics.entropy([0.5, 0.4]), "sum to 1 along axis -1; one sum is 0.9"),
+        (lambda: numerics.entropy([1.5, -0.5]), "smallest entry is -0.5"),
+        (lambda: numerics.entropy([np.nan, 1.0]), "at least 0"),
+        (lambda: numerics.entropy([[0.5, 0.5], [0.2, 0.8]], 0), "sum to 1 along axis 0; one sum"),
+        (lambda: numerics.entropy([1.0], 1), "axis=1"),
+        (lambda: numerics.cross_entropy(np.zeros((2, 3)), [0]), "one target for each position"),
+        (lambda: numerics.cross_entropy(np.zeros((2, 3)), [0, 3]), r"0\.\.2"),
+        (lambda: numerics.cross_entropy(np.zeros((2, 3)), [0, -1]), "from -1"),
+        (
+            lambda: numerics.cross_entropy(np.zeros((0, 3)), np.zeros(0, int)),
+            "nothing to take the mean of",
+        ),
+        (lambda: numerics.mean(np.zeros((0, 2)), 0), "0 entries along axis=0"),
+        (lambda: numerics.variance([1.0], 0, ddof=1), "1 entries along axis=0; more than 1"),
+        (lambda: numerics.mean([1.0], 1), "axis=1"),
+        (lambda: numerics.attention_weights(np.ones((2, 3)), np.ones((2, 4))), "differ in more"),
+        (lambda: numerics.attention_weights(np.ones(3), np.ones(3)), "differ in more"),
+        (
+            lambda: numerics.attention_weights(
+                np.ones((2, 3)), np.ones((2, 3)), np.array([[True, True], [False, False]])
+            ),
+            r"query at \(1,\) read no key",
+        ),
+        (
+            lambda: numerics.attention_weights(
+                np.ones((1, 3)), np.ones((2, 3)), np.ones((3, 2), bool)
+            ),
+            "does not fit",
+        ),
+        (
+            lambda: numerics.attention(np.ones((2, 3)), np.ones((2, 3)), np.ones((3, 3))),
+            "one row for each key",
+        ),
+    ],
+)
+def test_bad_input_is_refused(call, says):
+    with pytest.raises(ValueError, match=says):
+        call()

@@ -1,0 +1,99 @@
+"""Positions: the formulas by loops in float64, the properties that they were made for."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from tiny import seeded
+
+from helpers.positions import BASE, Rotary, alibi, alibi_slopes, sinusoidal
+
+
+@pytest.fixture
+def rng():
+    return seeded(0)
+
+
+def test_sinusoidal_is_the_formula_entry_by_entry():
+    table = sinusoidal(50, 12)
+    assert table.shape == (50, 12)
+    for t in (0, 1, 7, 49):
+        for k in range(6):
+            angle = t / BASE ** (2 * k / 12)
+            assert table[t, 2 * k].item() == pytest.approx(math.sin(angle), abs=1e-5)
+            assert table[t, 2 * k + 1].item() == pytest.approx(math.cos(angle), abs=1e-5)
+
+
+def test_moving_on_is_the_same_rotation_from_everywhere():
+    table = sinusoidal(40, 8, base=50.0).double().numpy()  # no wave too long for 40 positions
+    moved, _, rank, _ = np.linalg.lstsq(table[:30], table[7:37], rcond=None)
+    assert rank == 8
+    np.testing.assert_allclose(table[:30] @ moved, table[7:37], atol=1e-5)
+    np.testing.assert_allclose(moved @ moved.T, np.eye(8), atol=1e-4)
+
+
+def test_rotary_turns_each_pair_by_its_angle(rng):
+    x = torch.randn(2, 3, 5, 6, generator=rng)
+    turned = Rotary(6)(x, offset=4)
+    for t in range(5):
+        for k in range(3):
+            angle = (4 + t) / BASE ** (2 * k / 6)
+            as_complex = (x[..., t, k] + 1j * x[..., t, k + 3]) * np.exp(1j * angle)
+            torch.testing.assert_close(turned[..., t, k], as_complex.real.float())
+            torch.testing.assert_close(turned[..., t, k + 3], as_complex.imag.float())
+
+
+def test_rotary_scores_know_only_the_distance(rng):
+    q, k = torch.randn(2, 1, 8, generator=rng, dtype=torch.float64)
+    rotary = Rotary(8).double()
+    scores = [(rotary(q, offset=s + 3) @ rotary(k, offset=s).T).item() for s in (0, 1, 10, 50)]
+    assert scores == pytest.approx([scores[0]] * 4, rel=1e-5)
+    assert (rotary(q, offset=4) @ rotary(k, offset=0).T).item() != pytest.approx(
+        scores[0], rel=1e-2
+    )
+
+
+def test_rotary_keeps_lengths_and_leaves_position_0(rng):
+    x = torch.randn(9, 10, generator=rng)
+    turned = Rotary(10)(x)
+    torch.testing.assert_close(turned[0], x[0])
+    torch.testing.assert_close(turned.norm(dim=-1), x.norm(dim=-1))
+
+
+def test_rotary_has_nothing_to_train_or_to_store():
+    assert list(Rotary(8).parameters()) == []
+    assert Rotary(8).state_dict() == {}
+
+
+def test_alibi_slopes_are_those_of_the_paper():
+    assert alibi_slopes(8).tolist() == [2.0**-h for h in range(1, 9)]
+    assert alibi_slopes(4).tolist() == [2.0 ** (-2 * h) for h in range(1, 5)]
+
+
+def test_alibi_falls_with_distance():
+    bias = alibi(2, 3, 5)
+    assert bias.shape == (2, 3, 5)
+    slopes = alibi_slopes(2)
+    for h in range(2):
+        for row, t in enumerate((2, 3, 4)):
+            for s in range(5):
+                wanted = -slopes[h].item() * (t - s) if s <= t else 0
+                assert bias[h, row, s].item() == pytest.approx(wanted)
+
+
+@pytest.mark.no_shape_check
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: sinusoidal(0, 4), "length=0"),
+        (lambda: sinusoidal(4, 5), "width=5 must be even"),
+        (lambda: Rotary(3), "width=3 must be even"),
+        (lambda: Rotary(0), "width=0"),
+        (lambda: alibi_slopes(6), "heads=6 must be a power of 2"),
+        (lambda: alibi(2, 4, 3), "queries=4"),
+    ],
+)
+def test_errors_name_the_argument(call, said):
+    with pytest.raises(ValueError, match=said):
+        call()

@@ -1,0 +1,218 @@
+"""Measures of likeness: each against torch's or a plain loop, and what must hold of any vectors."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from tiny import numbers, seeded
+
+from helpers.embeddings import (
+    MEASURES,
+    anisotropy,
+    centre,
+    nearest,
+    neighbours,
+    principal,
+    rank_correlation,
+    similarities,
+    similarity_matrix,
+    whiten,
+)
+
+seeds = st.integers(0, 10_000)
+
+
+def rows(seed: int, n: int = 12, width: int = 4, *, shift: float = 1.0) -> torch.Tensor:
+    """Random rows of different lengths that do not lie around the origin."""
+    lengths = 0.5 + torch.rand(n, 1, generator=seeded(seed), dtype=torch.float64)
+    return (numbers(n, width, seed=seed + 1) + shift) * lengths
+
+
+# ------------------------------------------------------------- one vector against a table
+
+
+@given(seeds)
+def test_similarities_are_torchs(seed):
+    table = rows(seed)
+    query = rows(seed + 1, 1)[0]
+    cosine = torch.nn.functional.cosine_similarity(table, query[None], dim=1)
+    distance = torch.nn.functional.pairwise_distance(table, query[None], eps=0)
+    expected = {"dot": (table * query).sum(dim=1), "cosine": cosine, "euclid": -distance}
+    for measure in MEASURES:
+        found = similarities(query, table, measure=measure)
+        torch.testing.assert_close(found, expected[measure], rtol=0, atol=1e-12)
+
+
+def test_three_measures_can_name_three_rows():
+    stream = torch.tensor([4.0, 2.0])
+    table = torch.tensor([[2.0, 1.0], [4.0, 4.0], [8.0, 6.0]])  # brook, pond, river
+    best = {m: int(similarities(stream, table, measure=m).argmax()) for m in MEASURES}
+    assert best == {"dot": 2, "cosine": 0, "euclid": 1}
+
+
+@pytest.mark.no_shape_check
+def test_an_unknown_measure_is_named():
+    says = "measure='angle' must be one of dot, cosine, euclid"
+    with pytest.raises(ValueError, match=says):
+        similarities(torch.ones(3), torch.eye(3), measure="angle")
+    with pytest.raises(ValueError, match=says):
+        nearest(torch.eye(3), measure="angle")
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_neighbours_are_the_sorted_others(measure):
+    table = rows(3)
+    likeness = similarities(table[5], table, measure=measure)
+    order = [i for i in likeness.argsort(descending=True).tolist() if i != 5]
+    assert neighbours(table, 5, 4, measure=measure) == order[:4]
+
+
+@pytest.mark.parametrize(("row", "k"), [(12, 1), (-1, 1), (0, 0), (0, 12)])
+@pytest.mark.no_shape_check
+def test_neighbours_that_do_not_fit(row, k):
+    with pytest.raises(ValueError, match=f"row={row} and k={k} must fit a table of 12 rows"):
+        neighbours(rows(0), row, k, measure="dot")
+
+
+# ------------------------------------------------------------- all against all
+
+
+@given(seeds)
+def test_matrix_is_torchs(seed):
+    table = rows(seed)
+    torch.testing.assert_close(similarity_matrix(table, measure="dot"), table @ table.T)
+    far = (table[:, None] - table[None]).square().sum(dim=-1).sqrt()
+    torch.testing.assert_close(similarity_matrix(table, measure="euclid"), -far)
+    cosines = torch.nn.functional.cosine_similarity(table[:, None], table[None], dim=-1)
+    torch.testing.assert_close(similarity_matrix(table, measure="cosine"), cosines)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_a_row_of_the_matrix_is_one_vector_against_the_table(measure):
+    table = rows(2)
+    found = similarity_matrix(table, measure=measure)
+    for row in range(12):
+        expected = similarities(table[row], table, measure=measure)
+        torch.testing.assert_close(found[row], expected)
+
+
+@given(seeds)
+def test_distance_follows_from_dot_products(seed):
+    table = rows(seed)
+    dot = similarity_matrix(table, measure="dot")
+    squared = dot.diag()[:, None] + dot.diag()[None] - 2 * dot
+    far = similarity_matrix(table, measure="euclid")
+    torch.testing.assert_close(far.square(), squared, rtol=0, atol=1e-9)
+
+
+@given(seeds)
+def test_unit_rows_have_one_ranking(seed):
+    units = torch.nn.functional.normalize(rows(seed), dim=1)
+    orders = [similarity_matrix(units, measure=m)[0].argsort().tolist() for m in MEASURES]
+    assert orders[0] == orders[1] == orders[2]
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_nearest_is_the_first_neighbour_and_never_itself(measure):
+    table = rows(7, 20)
+    found = nearest(table, measure=measure)
+    assert found.tolist() == [neighbours(table, i, 1, measure=measure)[0] for i in range(20)]
+
+
+@pytest.mark.parametrize("function", [anisotropy, lambda t: nearest(t, measure="dot")])
+@pytest.mark.no_shape_check
+def test_one_row_has_no_pair(function):
+    with pytest.raises(ValueError, match="table has 1 rows"):
+        function(torch.ones(1, 3))
+
+
+# ------------------------------------------------------------- the cloud
+
+
+def test_centre_takes_the_mean_of_the_rows():
+    table = torch.tensor([[1.0, 10.0], [3.0, 10.0]])
+    assert centre(table).tolist() == [[-1.0, 0.0], [1.0, 0.0]]
+    assert table.tolist() == [[1.0, 10.0], [3.0, 10.0]], "the argument is as it was"
+
+
+@given(seeds)
+def test_centring_keeps_distances(seed):
+    table = rows(seed)
+    before, after = (similarity_matrix(t, measure="euclid") for t in (table, centre(table)))
+    torch.testing.assert_close(before, after)
+
+
+@given(seeds)
+def test_principal_is_numpys(seed):
+    table = rows(seed, 30)
+    variances, directions = principal(table)
+    singular = np.linalg.svd(table.numpy() - table.numpy().mean(axis=0), compute_uv=False)
+    np.testing.assert_allclose(variances, singular**2 / 30, rtol=1e-9)
+    torch.testing.assert_close(directions.T @ directions, torch.eye(4, dtype=torch.float64))
+    along = (centre(table) @ directions).var(dim=0, correction=0)
+    torch.testing.assert_close(along, variances)
+
+
+@given(seeds)
+def test_whitened_rows_have_the_identity_as_covariance(seed):
+    white = whiten(rows(seed, 30))
+    covariance = torch.cov(white.T, correction=0)
+    torch.testing.assert_close(covariance, torch.eye(4, dtype=torch.float64))
+    torch.testing.assert_close(white.mean(dim=0), torch.zeros(4, dtype=torch.float64))
+
+
+def test_whitening_what_is_white_changes_nothing():
+    white = whiten(rows(1, 30))
+    torch.testing.assert_close(whiten(white), white)
+
+
+def test_whitening_stretches_each_axis_by_itself_where_axes_are_principal():
+    table = torch.tensor([[2.0, 0.0], [-2.0, 0.0], [0.0, 4.0], [0.0, -4.0]], dtype=torch.float64)
+    expected = torch.tensor([[1, 0], [-1, 0], [0, 1], [0, -1]], dtype=torch.float64) * 2**0.5
+    torch.testing.assert_close(whiten(table), expected)
+
+
+@pytest.mark.parametrize("n", [3, 4])
+@pytest.mark.no_shape_check
+def test_a_flat_cloud_cannot_be_whitened(n):
+    with pytest.raises(ValueError, match=rf"table of shape \({n}, 4\) is flat"):
+        whiten(rows(0, n))
+
+
+@given(seeds)
+def test_anisotropy_is_the_mean_over_pairs(seed):
+    table = rows(seed, 6)
+    cosines = similarity_matrix(table, measure="cosine")
+    pairs = [cosines[i, j] for i in range(6) for j in range(6) if i != j]
+    assert anisotropy(table) == pytest.approx(float(sum(pairs)) / 30, abs=1e-12)
+
+
+def test_anisotropy_at_its_ends():
+    assert anisotropy(torch.ones(5, 3)) == pytest.approx(1)
+    assert anisotropy(torch.tensor([[1.0, 0.0], [-3.0, 0.0]])) == pytest.approx(-1)
+
+
+# ------------------------------------------------------------- ranks
+
+
+def test_rank_correlation_by_hand():
+    # Ranks 1, 2.5, 2.5, 4 against 1, 3, 2, 4: the covariance is 4.5, the sums of squares 4.5 and 5.
+    first, second = torch.tensor([1, 5, 5, 9]), torch.tensor([0.1, 0.4, 0.3, 7.0])
+    assert rank_correlation(first, second) == pytest.approx(4.5 / (4.5 * 5) ** 0.5)
+
+
+@given(seeds)
+def test_rank_correlation_minds_order_alone(seed):
+    x, y = rows(seed, 15, 2).T
+    assert rank_correlation(x, x.exp()) == pytest.approx(1)
+    assert rank_correlation(x, -x) == pytest.approx(-1)
+    assert rank_correlation(x, y) == pytest.approx(rank_correlation(x.exp(), y**3))
+
+
+@pytest.mark.no_shape_check
+def test_rank_correlation_of_what_does_not_fit():
+    with pytest.raises(ValueError, match="first has 3 values, second 2"):
+        rank_correlation(torch.arange(3), torch.arange(2))
+    with pytest.raises(ValueError, match="constant"):
+        rank_correlation(torch.arange(3), torch.ones(3))

@@ -1,0 +1,23 @@
+"""The source of what a chapter imports: folded or open, and refused where there is none."""
+
+import pytest
+
+from helpers.explore import source
+
+
+def doubled(x):
+    return 2 * x
+
+
+def test_code_is_shown_as_it_stands_folded_or_open():
+    code = "```python\ndef doubled(x):\n    return 2 * x\n```"
+    assert source(doubled, folded=False).data == code
+    folded = source(doubled).data
+    assert folded.startswith("<details><summary>The code of <code>doubled</code></summary>\n\n")
+    assert folded.removesuffix("\n\n</details>").endswith(code)
+
+
+@pytest.mark.parametrize(("things", "error"), [((), ValueError), ((3,), TypeError)])
+def test_what_has_no_source_is_refused(things, error):
+    with pytest.raises(error):
+        source(*things)

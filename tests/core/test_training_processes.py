@@ -1,0 +1,225 @@
+"""training.processes: two processes make the run of one, and a lost one ends it clearly.
+
+The two are real ones, started by torchrun and talking through gloo.
+"""
+
+import json
+import os
+import signal
+import socket
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import torch
+from tiny import TRAIN, VALIDATION, Tiny, config, plain, python
+from torch import distributed
+from torch.nn.parallel import DistributedDataParallel
+
+from helpers import training
+from helpers.training import checkpoints, processes
+from helpers.training.processes import ProcessLostError, Team, held_back, team
+
+SETTINGS = {"batch_size": 8, "accumulate": 2, "optimizer": "muon", "clip": 0.3}
+
+# Two ranks with a Tiny; what each of them says on standard output is a line of JSON.
+SCRIPT = """
+import os, signal, sys
+from pathlib import Path
+from tiny import TRAIN, VALIDATION, Tiny, config
+from helpers.training import fit
+from helpers.training.processes import ProcessLostError, team
+
+folder, settings, kill, resume = Path(sys.argv[1]), eval(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+
+class Mortal(Tiny):
+    calls = 0
+
+    def forward(self, ids_BT):
+        self.calls += self.training
+        if kill and self.calls > kill and os.environ["RANK"] == "1":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().forward(ids_BT)
+
+with team(timeout_s=30) as us:
+    (folder / f"rank-{us.rank}-of-{us.size}").touch()
+    try:
+        out = fit(Mortal(), TRAIN, VALIDATION, config(**settings), folder=folder / "run", team=us,
+                  progress=False, resume=bool(resume),
+                  on_record=lambda r: (folder / f"seen-by-{us.rank}").touch())
+    except ProcessLostError as lost:
+        sys.exit(f"lost: {lost}")
+"""
+
+
+def two(folder, settings, *, resume=False):
+    script = folder / "script.py"
+    script.write_text(SCRIPT)
+    return python(
+        "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", script,
+        folder, settings, 0, "yes" if resume else "",
+    )  # fmt: skip
+
+
+def two_and_a_killed_one(folder, settings, *, kill):
+    """The same without torchrun, which may end the other process before it has said why it ends."""
+    script = folder / "script.py"
+    script.write_text(SCRIPT)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
+
+    def start(rank):
+        own = {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2"}
+        return python(script, folder, settings, kill, "", environment=place | own)
+
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(start, range(2)))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not distributed.is_available(), reason="this torch has no processes")
+def test_two_processes_make_the_run_of_one_and_one_may_be_killed(tmp_path):
+    one = Tiny()
+    wanted = training.fit(one, TRAIN, VALIDATION, config(**SETTINGS), progress=False).records
+    # The second process is killed in the tenth step; the last checkpoint is of the eighth.
+    began = time.monotonic()
+    first, second = two_and_a_killed_one(tmp_path, SETTINGS, kill=2 * 9)
+    assert time.monotonic() - began < 100
+    assert second.returncode == -signal.SIGKILL
+    assert first.returncode == 1
+    assert "lost: process 0 of 2 lost another one, so the run has ended" in first.stderr
+    assert checkpoints.load(tmp_path / "run").step == 8
+    # It goes on from there, again in two.
+    done = two(tmp_path, SETTINGS, resume=True)
+    assert done.returncode == 0, done.stderr
+    made = {path.name for path in tmp_path.iterdir()}
+    assert {"rank-0-of-2", "rank-1-of-2", "seen-by-0"} <= made
+    assert "seen-by-1" not in made  # the first alone writes
+    lines = (tmp_path / "run" / "records.jsonl").read_text().splitlines()
+    found = [json.loads(line) for line in lines]
+    assert [line["step"] for line in found] == list(range(12))
+    for line, record in zip(found, plain(wanted), strict=True):
+        assert (line["validation"] is None) == (record["validation"] is None)
+        for name, value in record.items():
+            if value is not None:
+                assert line[name] == pytest.approx(value, rel=1e-4), (line["step"], name)
+    other = Tiny()
+    checkpoints.restore_model(other, checkpoints.load(tmp_path / "run").model)
+    for a, b in zip(one.parameters(), other.parameters(), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-3, atol=1e-4)
+    # Seven of eight steps of a checkpoint made by two are good for one as well.
+    finished = training.fit(Tiny(), TRAIN, VALIDATION, config(**SETTINGS), folder=tmp_path / "run",
+                            resume=True, progress=False)  # fmt: skip
+    assert len(finished.records) == 12
+
+
+# ------------------------------------------------- what one process can show
+
+
+def test_rows_of_all_are_the_batch():
+    batch = torch.arange(24).view(12, 2)
+    parts = [Team(rank=rank, size=3).rows(batch) for rank in range(3)]
+    assert torch.equal(torch.cat(parts), batch)
+    assert {len(part) for part in parts} == {4}
+    assert torch.equal(Team().rows(batch), batch)
+
+
+def test_a_process_alone_is_a_team_of_one():
+    with team() as us:
+        assert (us.rank, us.size, us.leads, us.device) == (0, 1, True, torch.device("cpu"))
+        model = Tiny()
+        assert us.wrap(model) is model
+        numbers = torch.ones(2)
+        assert us.total(numbers) is numbers
+    with held_back(model):
+        pass
+    assert not distributed.is_initialized()
+
+
+@pytest.mark.no_shape_check
+def test_batch_must_be_shared_evenly():
+    with pytest.raises(ValueError, match=r"batch_size=4 must be a multiple .* = 2 × 4"):
+        training.fit(Tiny(), TRAIN, VALIDATION, config(accumulate=2), team=Team(size=4))
+
+
+@pytest.fixture
+def group(monkeypatch):
+    """A true group, of this process alone, that takes itself for one of two."""
+    distributed.init_process_group("gloo", store=distributed.HashStore(), rank=0, world_size=1)
+    yield Team(rank=0, size=2)
+    if distributed.is_initialized():
+        distributed.destroy_process_group()
+
+
+def test_sums_go_through_the_group_and_leave_what_came(group):
+    numbers = torch.ones(2)
+    found = group.total(numbers)
+    assert torch.equal(found, torch.ones(2))
+    assert found is not numbers
+
+
+def test_gradients_are_held_back_until_the_last_part(group):
+    model = group.wrap(Tiny())
+    assert isinstance(model, DistributedDataParallel)
+    assert model.require_backward_grad_sync
+    with held_back(model):
+        assert not model.require_backward_grad_sync
+    assert model.require_backward_grad_sync
+
+
+def test_a_run_goes_through_the_group(group, tmp_path):
+    model = Tiny()
+    outcome = training.fit(
+        model, TRAIN, VALIDATION, config(batch_size=8), team=group, folder=tmp_path, progress=False
+    )
+    assert len(outcome.records) == 12
+    assert checkpoints.load(tmp_path).step == 12
+    assert set(checkpoints.load(tmp_path).model) == set(model.state_dict())  # no name of a wrapper
+
+
+def test_a_group_is_joined_and_left(monkeypatch):
+    for name, value in {"RANK": "0", "WORLD_SIZE": "2", "LOCAL_RANK": "0"}.items():
+        monkeypatch.setenv(name, value)
+    said = []
+    monkeypatch.setattr(distributed, "init_process_group", lambda *a, **k: said.append((a, k)))
+    monkeypatch.setattr(distributed, "get_rank", lambda: 0)
+    monkeypatch.setattr(distributed, "destroy_process_group", lambda: said.append("left"))
+    with team(timeout_s=7) as us:
+        assert (us.rank, us.size) == (0, 2)
+    assert said[0][0] == ("gloo",)
+    assert said[0][1]["timeout"].total_seconds() == 7
+    assert said[1] == "left"
+    with pytest.raises(ProcessLostError), team():  # it would wait for the lost one
+        raise ProcessLostError
+    assert len(said) == 3
+    if not torch.cuda.is_available():
+        with pytest.raises(ValueError, match="process 0 of this machine has no GPU: there are 0"):
+            team("cuda").__enter__()
+
+
+def test_a_broken_connection_is_told_apart_from_other_errors():
+    us = Team(rank=1, size=2)
+    with pytest.raises(ProcessLostError, match="process 1 of 2 lost another one"), us.guard():
+        raise RuntimeError("[../gloo/transport/tcp/pair.cc:547] Connection closed by peer")
+    with pytest.raises(RuntimeError, match="shapes") as caught, us.guard():
+        raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
+    assert not isinstance(caught.value, ProcessLostError)
+    with pytest.raises(RuntimeError, match="gloo"), Team().guard():
+        raise RuntimeError("gloo")
+    assert processes.TIMEOUT_S < 601
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_of_several_none_breaks_away_at_a_second_ctrl_c(group, tmp_path):
+    def press(record):
+        if record.step == 2:
+            for _ in range(3):
+                signal.raise_signal(signal.SIGINT)
+
+    outcome = training.fit(
+        Tiny(), TRAIN, VALIDATION, config(), team=group, folder=tmp_path, progress=False,
+        on_record=press,
+    )  # fmt: skip
+    assert outcome.interrupted
+    assert checkpoints.load(tmp_path).step == 4

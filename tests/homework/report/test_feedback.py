@@ -1,0 +1,513 @@
+"""The pages of feedback: right numbers, nothing hidden for students, nothing alive from them."""
+
+import re
+from dataclasses import replace
+from itertools import pairwise
+
+import nbformat
+import pytest
+from bs4 import BeautifulSoup
+
+from helpers.exercises.verdict import FILL_IN
+from homework.release.assignment import Assignment, Task
+from homework.release.assignment import Test as Part
+from homework.report import feedback
+from homework.report.gradebook import Mark, Record
+from homework.report.sections import Section
+from homework.run.judging import LOST, OVER, Result
+
+HIDDEN = ("CANARY-NAME", "CANARY-MESSAGE", "CANARY-SOURCE", "CANARY-RUBRIC", "CANARY-FLAG",
+          "CANARY-LINE", "CANARY-NOTE", "CANARY-SOLUTION", "CANARY-SECRET")  # fmt: skip
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "</title></style></pre><img src=x onerror=alert(1)>",
+    '"><svg onload=alert(1)>',
+    "' onmouseover='alert(1)",
+    "javascript:alert(1)",
+    "{{ 7 * 7 }}{% raw %}",
+    "&lt;b&gt; &#60;script&#62;",
+    "<!-- ]]> -->",
+    "a\x00b\x07c\x1b[31md\x7fe\x85f",
+    "\u202egnp.exe\u2066\u200f",
+    "half \ud83d and \udc80",
+    "\u0300" * 500,
+    "../../../etc/passwd",
+    "word" * 20_000,
+)
+INVISIBLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def judge(answer):
+    """CANARY-SOURCE: the source of a test."""
+
+
+def question(number: int, text="What is it?", stub="…"):
+    cell = nbformat.v4.new_markdown_cell
+    return cell(f"> **Exercise {number}.** {text}\n> And why?"), cell(stub)
+
+
+SEEN = Part("check", 2.0, judge)
+UNSEEN = Part("CANARY-NAME", 1.0, judge, hidden=True, says="keys of another width")
+SILENT = Part("CANARY-NAME-2", 1.0, judge, hidden=True)
+RUBRIC = (("CANARY-RUBRIC, a mixture", 1.0), ("an example", 0.5))
+OF = Assignment(
+    chapter="05",
+    title="Attention worked by hand",
+    install=nbformat.v4.new_code_cell(""),
+    setup=(),
+    tasks=(
+        Task("05.1", "f", question(1), (SEEN, UNSEEN, SILENT), solution="CANARY-SOLUTION"),
+        Task("05.2", "g", question(2), (SEEN,)),
+        Task("05.8", "", question(8), (), rubric=RUBRIC),
+    ),
+    secrets=("CANARY-SECRET",),
+)
+
+
+def results(seen=2.0, unseen=1.0, silent=1.0, second=2.0, message="It is divided by D.", raised=""):
+    """Results of the two tasks with tests, with so many points."""
+    told = [("05.1", SEEN, seen), ("05.1", UNSEEN, unseen), ("05.1", SILENT, silent),
+            ("05.2", SEEN, second)]  # fmt: skip
+    return tuple(
+        Result(
+            task, test.name, points, test.points,
+            "Right" if points == test.points else "Not right",
+            "" if points == test.points else "CANARY-MESSAGE 7" if test.hidden else message,
+            test.hidden, raised if task == "05.1" else "",
+        )
+        for task, test, points in told
+    )  # fmt: skip
+
+
+def record(student="ada", **told) -> Record:
+    name = told.pop("name", student.title())
+    return Record(student, name, f"{student}.ipynb", "k", **({"results": results()} | told))
+
+
+def mark(student, task, points, remark="", of=2.0):
+    return {(student, task): Mark(student, task, points, of, remark=remark)}
+
+
+def soup(page: str) -> BeautifulSoup:
+    return BeautifulSoup(page, "html.parser")
+
+
+def words(page: str) -> str:
+    """What a page shows, spaces joined."""
+    return " ".join(soup(page).main.get_text(" ").split())
+
+
+def exercise(page: str, number: int) -> str:
+    """What a student's page says of the exercise that stands at this place."""
+    return " ".join(soup(page).select(".exercise")[number - 1].get_text(" ").split())
+
+
+def table(page: str, caption: str) -> list[list[str]]:
+    """The rows of the table whose caption begins so, its head first."""
+    found = [t for t in soup(page).select("table") if t.caption.get_text().startswith(caption)]
+    return [[cell.get_text(" ").strip() for cell in row.select("th, td")]
+            for row in found[0].select("tr")]  # fmt: skip
+
+
+# ---------------------------------------------------------------- a student's page
+
+
+def test_points_and_what_failed():
+    page = feedback.student_page(record(results=results(seen=0.0, unseen=0.0)), OF, {})
+    assert table(page, "Your exercises") == [
+        ["Exercise", "Points", "of", "Result"],
+        ["Exercise 1", "1", "4", "some points"],
+        ["Exercise 2", "2", "2", "all points"],
+        ["Exercise 8", "0", "1.5", "no answer"],
+        ["Total", "3", "7.5", ""],
+    ]
+    assert "3 of 7.5 points" in words(page)
+    first = exercise(page, 1)
+    assert "(0 of 2 points): It is divided by D." in first
+    assert "did not see (keys of another width): not passed." in first
+    assert "did not see: passed." in first
+    assert "All is right." in exercise(page, 2)
+    assert "problem set 05" in words(page)
+    assert "write to your teacher" in words(page)
+
+
+def test_a_link_leads_to_the_section_where_it_has_an_address_for_all():
+    def section(task):
+        return {"05.1": Section("Scores & more?", "https://book.example/05.html#scores")}.get(task)
+
+    lost = record(results=results(seen=0.0, second=0.0))
+    page = feedback.student_page(lost, OF, {}, section=section)
+    links = [a for a in soup(page).select("a") if not a["href"].startswith("#")]
+    assert [(a["href"], a.get_text()) for a in links] == [
+        ("https://book.example/05.html#scores", "Scores & more?")
+    ]
+    assert "read again" not in exercise(page, 2)
+    for url in ("notebooks/05.html#scores", "javascript:alert(1)", "//x", ""):
+        page = feedback.student_page(lost, OF, {}, section=lambda t, u=url: Section("Scores", u))
+        assert all(a["href"].startswith("#exercise-") for a in soup(page).select("a"))
+        assert "read again, in chapter 05: Scores" in exercise(page, 1)
+    right = feedback.student_page(record(), OF, {}, section=section)
+    assert "read again" not in words(right)
+
+
+def test_what_a_cell_raised_is_told():
+    told = results(0.0, 0.0, 0.0, message="There is no f.", raised="NameError: no sofmax")
+    page = feedback.student_page(record(results=told), OF, {})
+    assert "raised NameError: no sofmax" in exercise(page, 1)
+    assert "There is no f." in exercise(page, 1)
+    assert "raised" not in exercise(page, 2)
+
+
+def test_a_task_that_was_not_handed_in():
+    """A stub as it was given is nothing, whatever a hidden test says of it."""
+    empty = [replace(r, points=0.0, state="Not yet", message=FILL_IN) for r in results()]
+    for untouched in (empty, [empty[0], *results(0.0, 0.0, 0.0)[1:3], empty[3]]):
+        page = feedback.student_page(record(results=tuple(untouched)), OF, {})
+        assert "There is no answer to this exercise" in exercise(page, 1)
+        assert "did not see" not in exercise(page, 1)
+        assert FILL_IN not in page
+    raised = [replace(r, raised="NameError: x") for r in empty]
+    page = feedback.student_page(record(results=tuple(raised)), OF, {})
+    assert "There is no answer to this exercise" not in exercise(page, 1)
+    assert "there was no answer to check" in exercise(page, 1)
+
+
+def test_a_free_response_waits_and_is_marked():
+    written = record(responses={"05.8": "All are mixed."})
+    asked = mark("ada", "05.8", None, "an earlier answer had 1")
+    for marks in ({}, asked):
+        page = feedback.student_page(written, OF, marks)
+        assert "is being marked" in exercise(page, 3)
+        assert "earlier" not in page
+        assert "6 of 7.5 points so far" in words(page)
+        assert "1.5 points are still to come" in words(page)
+    page = feedback.student_page(written, OF, mark("ada", "05.8", 1.25, "Well said."))
+    assert "1.25 of 1.5 points" in exercise(page, 3)
+    assert "Well said." in exercise(page, 3)
+    assert "7.25 of 7.5 points" in words(page)
+    assert "so far" not in words(page)
+
+
+def test_a_persons_points_count_in_the_place_of_the_tests():
+    lost = record(results=results(second=0.0))
+    marks = mark("ada", "05.2", 1.5, "After your appeal.") | mark("bob", "05.1", 0.0, "not ada")
+    page = feedback.student_page(lost, OF, marks)
+    assert table(page, "Your exercises")[2] == ["Exercise 2", "1.5", "2", "some points"]
+    assert "given by a person" in exercise(page, 2)
+    assert "After your appeal." in exercise(page, 2)
+    assert "5.5 of 7.5 points" in words(page)
+    assert "not ada" not in page
+    page = feedback.student_page(record(), OF, mark("ada", "05.2", 0.0))
+    assert "4 of 7.5 points" in words(page)
+    page = feedback.student_page(record(), OF, mark("ada", "05.2", None, "A word."))
+    assert "6 of 7.5 points" in words(page)  # a remark alone changes no points
+    assert "A word." in exercise(page, 2)
+
+
+def test_a_file_that_could_not_be_read():
+    broken = record(results=(), error="this is a PDF, not a notebook")
+    page = feedback.student_page(broken, OF, {})
+    assert "This is a PDF, not a notebook" in words(page)
+    assert "hand in once more" in words(page)
+    assert ".ipynb" in words(page)
+    assert not soup(page).select("table, .exercise")
+    page = feedback.student_page(broken, OF, mark("ada", "05.2", 2.0))  # seen by a person
+    assert "2 of 7.5 points" in words(page)
+
+
+@pytest.mark.parametrize("points", [0.0, 1.0])
+@pytest.mark.parametrize("flagged", [True, False])
+def test_nothing_hidden_shows_in_a_students_page(points, flagged):
+    """Nor whether a test is hidden is forgotten, where only the result or only the test says so."""
+    told = results(0.0, points, points, 0.0, raised="KeyError: 'x'")
+    told = tuple(replace(r, hidden=r.hidden and flagged) for r in told)
+    flag = {"task": "05.1", "what": "CANARY-FLAG", "line": "CANARY-LINE"}
+    one = record(results=told, flags=(flag,), notes=("CANARY-NOTE",), responses={"05.8": "words"})
+    renamed = replace(OF, tasks=(replace(OF.tasks[0], tests=(SEEN,)), *OF.tasks[1:]))
+    for marks in ({}, mark("ada", "05.8", 1.0), mark("ada", "05.1", 1.0)):
+        for of in (OF, renamed) if flagged else (OF,):
+            page = feedback.student_page(one, of, marks)
+            assert [canary for canary in HIDDEN if canary in page] == []
+    summary = feedback.summary_page([one], OF, {})
+    assert "CANARY-FLAG" in summary  # the canaries sing where they may
+    assert "CANARY-NOTE" in summary
+    assert "CANARY-RUBRIC" in feedback.marking_page([one], OF, {})
+
+
+# ---------------------------------------------------------------- the summary
+
+
+def group(*totals):
+    """Students whose tests gave 0 to 6 points: first of the second task, then of the first."""
+    parts = {0: (0, 0, 0, 0), 2: (0, 0, 0, 2), 3: (0, 0, 1, 2), 4: (2, 0, 0, 2), 6: (2, 1, 1, 2)}
+    return [
+        record(f"s{at}", results=results(*map(float, parts[total])))
+        for at, total in enumerate(totals)
+    ]
+
+
+def test_the_numbers_of_the_totals():
+    """Totals 0, 2, 2, 3, 6 and 4 + 1.5 by a person; quartiles lie between the neighbours."""
+    marks = mark("s0", "05.1", 0.0) | mark("s5", "05.8", 1.5)
+    records = group(0, 2, 2, 3, 6, 4)
+    page = feedback.summary_page(records, OF, marks)
+    assert table(page, "Of 6 students") == [
+        ["Total", "of 7.5 points"],
+        ["mean", "3.08"],  # 18.5 / 6
+        ["lowest", "0"],
+        ["lower quartile", "2"],  # at 1.25 of 0, 2, 2, 3, 5.5, 6
+        ["median", "2.5"],
+        ["upper quartile", "4.88"],  # 3 + 0.75 · 2.5
+        ["highest", "6"],
+    ]
+    said = soup(page).find("desc").get_text()
+    assert said == "1 from 0 to under 1; 2 from 2 to under 3; 1 from 3 to under 4; " \
+        "1 from 5 to under 6; 1 from 6 to under 7."  # fmt: skip
+    assert table(page, "How many of 6") == [
+        ["Exercise", "all points", "some points", "to be marked", "no points", "no answer",
+         "mean", "of"],
+        ["1", "1", "2", "0", "3", "0", "1.17", "4"],  # (0 + 0 + 0 + 1 + 4 + 2) / 6
+        ["2", "5", "0", "0", "1", "0", "1.67", "2"],
+        ["8", "1", "0", "0", "0", "5", "0.25", "1.5"],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("totals", "most", "bars"),
+    [
+        ([0, 1, 12, 12], 12, {0: 1, 1: 1, 12: 2}),  # full marks stand alone
+        ([0.5, 1.99, 16, 17, 20], 17, {0: 2, 16: 3}),  # more than there are: the last
+        ([10, 20], 20, {10: 1, 20: 1}),
+        ([0.1 * 3 * 10], 3, {3: 1}),
+        ([float("inf")], 7.5, {7: 1}),
+        ([], 100, {}),
+        ([1], 0.5, {0: 1}),
+    ],
+)
+def test_the_bars_of_the_histogram(totals, most, bars):
+    found = feedback._histogram(totals, most)
+    assert {low: count for low, _, count in found if count} == bars
+    assert len(found) <= feedback.MOST_BARS + 1
+    assert all(high == following[0] for (_, high, _), following in pairwise(found))
+
+
+def test_what_waits_and_what_cannot_be_read_is_said():
+    records = [
+        record("ada", responses={"05.8": "mixed"}),
+        record("bob", responses={"05.8": "mixed"}),
+        record("eve", results=(), error="this is a PDF"),
+    ]
+    page = feedback.summary_page(records, OF, mark("bob", "05.8", 1.5), missing=["Mara", "Noor"])
+    facts = [li.get_text() for li in soup(page).select(".facts li")]
+    assert facts == ["3handed in", "1could not be read", "2of the roster missing"]
+    assert "Mara" in words(page)
+    assert "1 of these totals is not final" in words(page)
+    assert table(page, "How many of 2")[3] == ["8", "1", "0", "1", "0", "0", "1.5", "1.5"]
+    assert table(page, "Of 2 students")[1] == ["mean", "6.75"]
+    assert "Exercise 8: 1 to mark ada" in words(page)
+    assert "eve : this is a PDF" in words(page)
+
+
+def test_which_test_loses_most_with_its_words():
+    """The hidden one takes 1 point from three, the check 2 points from one."""
+    records = group(6, 3, 4)
+    records += [record("x", results=results(unseen=0.0, message="other"))]
+    page = feedback.summary_page(records, OF, {})
+    loss = feedback._loss(OF.tasks[0], records)
+    assert (loss.test, loss.points, loss.students) == ("CANARY-NAME", 3.0, 3)
+    assert loss.messages == (("CANARY-MESSAGE 7", 3),)
+    assert "hidden test CANARY-NAME (keys of another width) took most: 3 points from 3" in words(
+        page
+    )
+    assert "3 × CANARY-MESSAGE 7" in words(page)
+    assert "No test took points" in words(page)
+    many = [record(f"m{i}", results=results(second=0.0, message=f"no {i % 5}")) for i in range(12)]
+    loss = feedback._loss(OF.tasks[1], many)
+    assert loss.messages == (("no 0", 3), ("no 1", 3), ("no 2", 2))
+    assert loss.others == 4
+    assert feedback._loss(OF.tasks[2], many) is None
+
+
+def test_the_list_of_what_to_look_at():
+    ended = [replace(r, message=LOST.format("it took too long"), state="Not right", points=0.0)
+             for r in results()[:3]] + [replace(results()[3], message=OVER)]  # fmt: skip
+    records = [
+        record("ada", flags=({"task": "05.2", "what": "it reads a file", "line": "open('x')"},)),
+        record("bob", results=tuple(ended)),
+        record("eve", notes=("handed in twice; the later one counts", "the check was changed")),
+    ]
+    marks = mark("ada", "5.1", 2.0) | mark("nobody", "05.1", 2.0) | mark("ada", "05.2", 2.0)
+    page = feedback.summary_page(records, OF, marks)
+    looks = {h.get_text(): [" ".join(li.get_text(" ").split()) for li in h.find_next("ul")("li")]
+             for h in soup(page).select("h2 ~ h3") if "(" in h.get_text()}  # fmt: skip
+    assert looks == {
+        "Code (1)": ["ada , exercise 2: it reads a file open('x')"],
+        "Processes that were ended (2)": [
+            f"bob , exercise 1: {LOST.format('it took too long')}", f"bob , exercise 2: {OVER}",
+        ],
+        "Several files (1)": ["eve : handed in twice; the later one counts"],
+        "Other notes on files (1)": ["eve : the check was changed"],
+        "Rows of marks.csv that count nowhere (2)": [
+            "ada : 2 points for '5.1', which is no task; tasks are 05.1, 05.2, 05.8",
+            "nobody , exercise 1: 2 points for a student who handed in nothing",
+        ],
+    }  # fmt: skip
+    links = {a.get_text(): a["href"] for a in soup(page).select("a")}
+    assert links == {name: f"feedback/{name}.html" for name in ("ada", "bob", "eve")}
+    assert "Nothing asks" in words(feedback.summary_page([record()], OF, {}))
+
+
+def test_a_summary_of_nobody_and_of_one():
+    assert "There is no file yet" in words(feedback.summary_page([], OF, {}, missing=["Mara"]))
+    assert table(feedback.summary_page([record()], OF, {}), "Of 1 student")[3] == \
+        ["lower quartile", "6"]  # fmt: skip
+
+
+# ---------------------------------------------------------------- the page for marking
+
+
+def test_responses_by_question_in_an_order_that_is_no_names():
+    names = [f"student-{at:02d}" for at in range(20)]
+    two = replace(OF, tasks=(*OF.tasks, replace(OF.tasks[2], name="05.9", cells=question(9))))
+    records = [record(n, responses={"05.8": f"of {n}", "05.9": "x"}) for n in names]
+    marks = mark("student-03", "05.8", 1.0, "Good.") | mark("student-04", "05.8", None)
+    page = feedback.marking_page(records, two, marks)
+    assert page == feedback.marking_page(records[::-1], two, marks)
+    found = soup(page)
+    assert [h.get_text() for h in found("h2")] == ["Exercise 8", "Exercise 9"]
+    assert [h.get_text() for h in found("h3")] == ["19 to mark", "1 marked", "20 to mark"]
+    shown = [b.get_text() for b in found.select("h4 b")]
+    first, second = shown[:19], shown[20:]
+    assert shown[19] == "student-03"
+    assert sorted(first) == [name for name in names if name != "student-03"]
+    assert first != sorted(first)
+    assert [name for name in second if name != "student-03"] != first
+    folded = found.select_one("details")
+    assert not folded.has_attr("open")
+    assert "of student-03" in folded.get_text()
+    assert "Good." in folded.get_text()
+    assert table(page, "What to look for, 05.8") == [
+        ["It says that", "Points"], ["CANARY-RUBRIC, a mixture", "1"], ["an example", "0.5"],
+        ["All", "1.5"],
+    ]  # fmt: skip
+    assert found.pre.get_text() == "What is it?\nAnd why?"
+    assert "No exercise" in words(feedback.marking_page([], replace(OF, tasks=OF.tasks[:2]), {}))
+
+
+def test_a_response_is_shown_as_it_was_written():
+    written = "One.\n\n    x = <b>2</b>\n*not* $x$"
+    page = feedback.marking_page([record(responses={"05.8": written})], OF, {})
+    assert soup(page).select(".response pre")[0].get_text() == written
+    long = feedback.marking_page([record(responses={"05.8": "y" * 30_000})], OF, {})
+    assert "(10000 more characters)" in long
+    assert "The whole response" in long
+
+
+# ---------------------------------------------------------------- all pages
+
+
+def all_pages(text: str) -> dict[str, str]:
+    """The three pages where everything that a student can write, and what marks hold, is a text."""
+    told = tuple(replace(r, raised=text) for r in results(0.0, 0.0, 0.0, 0.0, message=text))
+    one = Record(
+        text, text, text, "k", notes=(text, f"handed in {text}"), results=told,
+        flags=({"task": text, "what": text, "line": text},), responses={"05.8": text}, when=text,
+    )  # fmt: skip
+    wrong = replace(one, student=f"{text}2", error=text, results=(), responses={})
+    marks = mark(text, "05.2", 1.0, text) | mark(text, text, 1.0, text)
+    done = marks | mark(text, "05.8", 1.0, text)
+    return {
+        "student": feedback.student_page(one, OF, done),
+        "broken": feedback.student_page(wrong, OF, done),
+        "summary": feedback.summary_page([one, wrong], OF, marks, missing=[text]),
+        "to mark": feedback.marking_page([one, wrong], OF, marks),
+        "marked": feedback.marking_page([one, wrong], OF, done),
+    }
+
+
+def shape(page: str) -> list[tuple]:
+    """The elements of a page, with all attributes that are not addresses."""
+    return [
+        (tag.name, sorted((k, str(v)) for k, v in tag.attrs.items() if k != "href"))
+        for tag in soup(page).find_all(True)
+    ]
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_what_students_write_stays_text(text):
+    """A page has the same elements and attributes as with harmless letters in the same places."""
+    plain = all_pages("w" * len(text))
+    for name, page in all_pages(text).items():
+        assert shape(page) == shape(plain[name]), name
+        assert not INVISIBLE.search(page), name
+        page.encode("utf-8")
+        assert len(page) < 150_000, name
+        for link in soup(page).select("a"):
+            assert re.fullmatch(r"#exercise-\d+|to-mark\.html|feedback/[\w.%~-]+\.html",
+                                link["href"], re.ASCII), link  # fmt: skip
+
+
+def test_harmless_leaves_what_people_write():
+    for text in ("Zoë Müller", "محمد", "किशोर", "นิสิต", "مى‌خواهم", "👩‍🎓 Ω√", "a\tb\nc", "e\u0301"):
+        assert feedback.harmless(text) == text
+    assert feedback.harmless("a\r\nb\rc") == "a\nb\nc"
+    assert feedback.harmless("x" + "\u0301" * 9) == "x" + "\u0301" * 4
+    assert feedback.harmless("a\u202eb\x00\ud800") == "a\ufffdb\ufffd\ufffd"
+    assert feedback.clip("abc", 3) == "abc"
+    assert feedback.clip("abcd", 3) == "abc … (1 more characters)"
+
+
+@pytest.mark.parametrize(
+    ("points", "told"), [(0.0, "0"), (2.0, "2"), (100.0, "100"), (1.5, "1.5"), (1 / 3, "0.33")]
+)
+def test_points_are_read_easily(points, told):
+    assert feedback.number(points) == told
+
+
+@pytest.mark.parametrize("name", ["student", "broken", "summary", "to mark", "marked"])
+def test_a_page_stands_alone_and_in_order(name):
+    page = all_pages("word")[name]
+    found = soup(page)
+    assert page.startswith("<!DOCTYPE html>")
+    assert found.html["lang"] == "en-GB"
+    assert found.title.get_text().strip()
+    policy = found.find("meta", attrs={"http-equiv": "Content-Security-Policy"})["content"]
+    assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'")
+    assert not found.select("script, link, iframe, img, object, embed, form, base, [src], [style]")
+    assert not re.search(r"url\((?!#)|@import|@font-face", page)
+    assert len(found("h1")) == 1
+    levels = [int(h.name[1]) for h in found(re.compile("^h[1-6]$"))]
+    assert levels[0] == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+    for one in found("table"):
+        assert one.caption.get_text().strip()
+        assert one.thead.select("th[scope=col]")
+        assert all(row.th["scope"] == "row" for row in one.select("tbody tr"))
+    for svg in found("svg"):
+        assert svg.get("aria-hidden") == "true" or svg["role"] == "img"
+    ids = [tag["id"] for tag in found.select("[id]")]
+    assert len(ids) == len(set(ids))
+    inside = {a["href"][1:] for a in found.select('a[href^="#"]')}
+    assert inside <= set(ids)
+    assert set(re.findall(r"url\(#(\w+)\)", page)) <= set(ids) or name != "summary"
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_colours_can_be_read(scheme):
+    """Contrast of at least 4.5 on the page and on a card, for all that is text (WCAG 2, AA)."""
+    css = (feedback.TEMPLATES / "pages.css").read_text("utf-8")
+    block = re.findall(r":root \{(.*?)\}", css, re.DOTALL)[scheme]
+    colours = dict(re.findall(r"--(\w+): (#\w+);", block))
+
+    def light(colour: str) -> float:
+        digits = colour[1:] if len(colour) == 7 else "".join(c * 2 for c in colour[1:])
+        parts = [int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4)]
+        parts = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in parts]
+        return sum(w * v for w, v in zip((0.2126, 0.7152, 0.0722), parts, strict=True))
+
+    for ground in ("ground", "card"):
+        for text in ("ink", "soft", "link", "hover", "good", "bad", "wait"):
+            low, high = sorted((light(colours[ground]), light(colours[text])))
+            assert (high + 0.05) / (low + 0.05) >= 4.5, (text, ground)

@@ -1,0 +1,71 @@
+"""Every exercise has a section to read again, and its address leads to that heading."""
+
+import html
+import re
+from urllib.parse import urldefrag
+
+import pytest
+import yaml
+from support import NOTEBOOKS, ROOT, chapter, exercises
+
+from homework.report import sections
+from homework.report.sections import Section, section
+
+HTML = ROOT / "_build" / "html"
+HEADING = re.compile(r'<section[^>]*? id="([^"]*)"[^>]*>\s*<h\d>(.*?)<a class="headerlink"')
+
+
+@pytest.fixture(scope="module")
+def headings():
+    """The headings of a built page by their anchors, as a function of its path."""
+    if not (HTML / "index.html").exists():
+        pytest.fail("there is no built site in _build/html; run `make book` first", pytrace=False)
+
+    def of(page: str) -> dict[str, str]:
+        found = HEADING.findall((HTML / page).read_text("utf-8"))
+        return {anchor: html.unescape(re.sub("<[^>]*>", "", title)) for anchor, title in found}
+
+    return of
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem[:2])
+def test_each_task_leads_to_a_heading_of_the_built_page(notebook, headings):
+    there = headings(f"notebooks/{notebook.stem}.html")
+    tasks = exercises(chapter(notebook))
+    assert len(tasks) >= 6
+    for task in tasks:
+        found = section(task)
+        page, anchor = urldefrag(found.url)
+        assert page == f"notebooks/{notebook.stem}.html"
+        assert there.get(anchor) == found.title, task
+        assert anchor not in ("exercises", "what-we-showed")
+
+
+def test_the_section_stands_before_the_exercises():
+    for notebook in NOTEBOOKS:
+        titles = re.findall(r"^## (.*)$", chapter(notebook).prose, re.MULTILINE)
+        taught = titles[: titles.index("Exercises")]
+        assert {section(task).title for task in exercises(chapter(notebook))} <= set(taught)
+
+
+def test_a_task_of_the_teachers_own_has_none():
+    assert section("05.99") is None
+    assert section("05.memory") is None
+    assert section("99.1") is None
+
+
+def test_the_address_of_the_site_comes_first(tmp_path, monkeypatch):
+    page = "notebooks/05_attention_by_hand.html#what-does-a-word-ask-of-the-others"
+    title = "What does a word ask of the others?"
+    assert section("05.4", "https://book.example/") == Section(
+        title, f"https://book.example/{page}"
+    )
+    (tmp_path / "_config.yml").write_text(
+        yaml.safe_dump({"html": {"baseurl": "https://b.example"}})
+    )
+    sections._baseurl.cache_clear()
+    monkeypatch.setattr(sections, "ROOT", tmp_path)
+    try:
+        assert section("05.4").url == f"https://b.example/{page}"
+    finally:
+        sections._baseurl.cache_clear()

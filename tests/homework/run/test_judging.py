@@ -1,0 +1,229 @@
+"""Submissions, honest and not, and the points that each of their answers deserves."""
+
+import random
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+import torch
+from handins import warm
+from support import NOTEBOOKS, chapter, exercises
+
+from helpers.exercises import call, judged
+from homework.release.assignment import Test, assignment
+from homework.run import judging, sandbox
+from homework.run.judging import judge
+from homework.run.sandbox import Limits
+
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is a Linux program"),
+    pytest.mark.no_shape_check,
+]
+WHOLE = assignment(NOTEBOOKS[4])
+CHAPTER = replace(  # which starts quickly
+    WHOLE, setup=(nbformat.v4.new_code_cell("import numpy as np"),), tasks=WHOLE.tasks[:2]
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def bubblewrap():
+    assert shutil.which("bwrap"), sandbox.INSTALL
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """How many processes are started."""
+    count = []
+    start = sandbox.started
+    monkeypatch.setattr(sandbox, "started", lambda *a, **k: count.append(1) or start(*a, **k))
+    return count
+
+
+def perfect(of) -> dict[str, list[str]]:
+    """The book's solutions, handed in under the names that are asked for."""
+    return {task.name: [task.solution] for task in of.tasks}
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem[:2])
+def test_the_books_solutions_have_all_points(notebook):
+    """With the few cells that they need; and the check there agrees."""
+    of = assignment(notebook)
+    names = [task.name for task in of.tasks]
+    assert names == list(exercises(chapter(notebook)))
+    assert of.chapter == notebook.stem[:2]
+    assert len(of.setup) <= 8
+    checked = {t.name: [t.solution, f"assert {t.check.strip()}.state == 'Right'"] for t in of.tasks}
+    with warm():
+        results = judge(of, checked)
+    assert [result.task for result in results] == names
+    assert [result for result in results if result.points < result.most or result.raised] == []
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem[:2])
+def test_stubs_have_no_points(notebook):
+    of = assignment(notebook)
+    for task in of.tasks:
+        names = {"np": np, "torch": torch}
+        exec(task.stub.source, names)
+        for test in task.tests:
+            assert judged(test.judge, names[task.answer]).state == "Not yet", task.name
+
+
+def test_what_is_not_handed_in_needs_no_process(started):
+    found = judge(CHAPTER, {})
+    assert {(result.points, result.state) for result in found} == {(0, "Not yet")}
+    assert [result.task for result in found] == [task.name for task in CHAPTER.tasks]
+    assert started == []
+
+
+def hidden(of, judge, task="05.1", name="secret"):
+    """The assignment with a hidden test more."""
+    tests = Test(name, 1, judge, hidden=True)
+    tasks = [replace(t, tests=(*t.tests, tests)) if t.name == task else t for t in of.tasks]
+    return replace(of, tasks=tuple(tasks))
+
+
+def test_points_are_given_by_test_and_a_crash_costs_its_own():
+    def large(answer):
+        assert call(answer, np.ones(2), np.ones((999, 2))).shape == (999,)
+
+    of = hidden(hidden(CHAPTER, large), lambda answer: call(answer, np.ones(2), np.ones((3, 2))),
+                name="other")  # fmt: skip
+    dies = perfect(of)["05.1"][0] + (
+        "\nright = my_weights\ndef my_weights(q, k):\n    import os\n"
+        "    return os._exit(0) if len(k) == 999 else right(q, k)"
+    )
+    results = judge(of, perfect(of) | {"05.1": [dies]}, limits=Limits(answer=20))
+    points = {(r.task, r.test): r.points for r in results}
+    assert points.pop(("05.1", "secret")) == 0
+    assert points["05.1", "check"] == 2
+    assert points["05.1", "other"] == 1
+    assert sum(points.values()) == CHAPTER.points + 1
+
+
+def test_what_goes_off_in_a_given_cell_costs_no_other_task():
+    bomb = "import os\nexercises.which_bug = lambda: os._exit(0)"
+    results = judge(WHOLE, perfect(WHOLE) | {"05.1": [bomb]})
+    assert {result.task for result in results if result.points < result.most} == {"05.1"}
+
+
+def test_what_a_function_saw_of_a_hidden_test_comes_out_nowhere():
+    secret = 3.14159
+    of = hidden(WHOLE, lambda answer: call(answer, np.full(2, secret), np.ones((3, 2))))
+    right = perfect(of)["05.1"][0]
+    spy = f"{right}\nright, seen = my_weights, []\ndef my_weights(q, k):\n    seen.append(str(q))\n    return right(q, k)"  # noqa: E501
+    tell = "raise ValueError(f'{[x for x in seen if len(seen) > 2] or [0]}')"
+    ask = "def my_attention(q, k, v): raise ValueError(f'{seen}')"
+    results = judge(of, perfect(of) | {"05.1": [spy], "05.2": [ask], "05.3": [tell]})
+    told = {r.test: r for r in results if r.task == "05.1"}
+    assert told["secret"].points == 1
+    shown = " ".join(f"{r.message} {r.raised}" for r in results if not r.hidden)
+    assert "seen" not in shown
+    assert "[" in shown  # the spy did tell of the visible test's
+    assert str(secret) not in shown
+
+
+ONE_HIDDEN = hidden(CHAPTER, lambda answer: call(answer, np.ones(2), np.ones((3, 2))))
+RIGHT = perfect(CHAPTER)["05.1"][0]
+
+
+def test_both_runs_are_copies_of_one_process_and_neither_knows_of_the_other(started):
+    once = f"import os\nos.mkdir('figures')\nopen('log.txt', 'x').close()\n{RIGHT}"
+    results = judge(ONE_HIDDEN, perfect(CHAPTER) | {"05.1": [once]})
+    assert sum(r.points for r in results) == CHAPTER.points + 1
+    assert len(started) == 1
+
+
+def test_a_copy_has_the_random_numbers_of_its_process():
+    seeded = nbformat.v4.new_code_cell("import random\nrandom.seed(7)")
+    of = replace(ONE_HIDDEN, setup=(*ONE_HIDDEN.setup, seeded))
+    drawn = random.Random(7).random()
+    answer = f"{RIGHT}\nassert random.random() == {drawn!r}"
+    assert sum(r.points for r in judge(of, {"05.1": [answer]})) == 3
+    wrong = f"assert random.random() == {drawn + 1!r}\n{RIGHT}"
+    assert sum(r.points for r in judge(of, {"05.1": [wrong]})) == 0
+
+
+def test_where_there_can_be_no_copy_each_run_has_a_process_of_its_own(started):
+    results = judge(ONE_HIDDEN, {"05.1": [RIGHT]}, limits=Limits(processes=1))
+    assert sum(r.points for r in results) == 3
+    assert len(started) == 2
+
+
+def test_without_a_sandbox_nothing_is_left_running():
+    """A copy would outlive the process that is ended."""
+    found = judge(CHAPTER, {"05.1": ["while True: pass"]}, limits=Limits(answer=2), unsafe=True)
+    assert sum(r.points for r in found) == 0
+    left = [p for p in Path("/proc").glob("[0-9]*/stat") if _is_orphan(p)]
+    assert left == []
+
+
+def _is_orphan(stat: Path) -> bool:
+    """Whether a student's process has lost the one that started it."""
+    try:
+        command = (stat.parent / "cmdline").read_bytes()
+        parent = int(stat.read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return False
+    return b"homework.run.inside" in command and parent == 1 and b"bwrap" not in command
+
+
+def test_a_forged_answer_to_the_next_run_costs_no_more_than_its_own():
+    forged = f"""{RIGHT}
+import os, sys, torch
+from homework.run.wire import encode
+def forge(_):
+    for line in ({{"ended": 0}}, {{"value": torch.ones(2)}}):
+        for fd in range(3, 12):
+            try: os.write(fd, encode(line, str))
+            except OSError: pass
+    import time; time.sleep(600)
+os._exit = forge"""
+    results = judge(ONE_HIDDEN, perfect(CHAPTER) | {"05.1": [forged]})
+    assert {r.task for r in results if r.points < r.most} <= {"05.1"}
+
+
+@pytest.mark.parametrize("trick", [
+    "os.fork() or time.sleep(600)",  # it leaves something behind
+    "os._exit = lambda _: time.sleep(600)",  # it does not end when it is told to
+])  # fmt: skip
+def test_who_spoils_the_way_to_the_second_run_still_has_one(trick, started, monkeypatch):
+    monkeypatch.setattr(judging, "END", 1.0)
+    spoilt = f"{RIGHT}\nimport os, sys, time\n{trick}"
+    results = judge(ONE_HIDDEN, perfect(CHAPTER) | {"05.1": [spoilt]})
+    assert sum(r.points for r in results) == CHAPTER.points + 1
+    assert len(started) == 1
+
+
+LEFT = "if os.fork() == 0:\n    os.setsid()\n    time.sleep(600)\n"
+
+
+@pytest.mark.parametrize(("cell", "processes"), [
+    ("os._exit(0)", 1), ("while True: pass", 1), ("time.sleep(600)", 1),
+    ("for fd in range(3, 40):\n    try: os.write(fd, b'x{\\n')\n    except OSError: pass", 1),
+    (f"{LEFT}os._exit(0)", 2), (f"{LEFT}time.sleep(600)", 2),
+    ("os.kill(os.getppid(), 19)\nos._exit(0)", 2),
+])  # fmt: skip
+def test_a_lost_copy_costs_a_new_process_only_where_something_is_left(cell, processes, started):
+    spoilt = {"05.1": [f"import os, time\n{cell}"]}
+    results = judge(CHAPTER, perfect(CHAPTER) | spoilt, limits=Limits(answer=1))
+    assert [r.task for r in results if r.points < r.most] == ["05.1"]
+    assert len(started) == processes
+
+
+def test_who_ends_the_process_behind_the_copy_spoils_no_more_than_its_own_moment():
+    spoilt = f"{RIGHT}\nimport os\nos.kill(os.getppid(), 9)"
+    results = judge(ONE_HIDDEN, perfect(CHAPTER) | {"05.1": [spoilt]})
+    lost = {r.task for r in results if r.points < r.most}
+    assert lost <= {"05.1", "05.2"}  # the end comes a moment later, perhaps in the next cell
+
+
+def test_a_submission_has_its_time_and_the_rest_is_told():
+    slow = {name: ["import time\ntime.sleep(5)"] for name in ("05.1", "05.2", "05.3")}
+    results = judge(CHAPTER, perfect(CHAPTER) | slow, limits=Limits(task=60, submission=4))
+    assert {r.points for r in results} == {0}
+    assert any("time for one submission was over" in r.message for r in results)

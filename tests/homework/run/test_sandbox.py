@@ -1,0 +1,287 @@
+"""The sandbox: what students' code can reach, use up and break, by trying."""
+
+import shutil
+import socket
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from homework.run import sandbox
+from homework.run.sandbox import Limits, LostError, SandboxError, started
+
+PARTS = ("__init__", "wire", "lending", "inside")  # of homework/run/, that are in the sandbox
+SMALL = Limits(answer=20, files=8, processes=32)
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is a Linux program")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def bubblewrap():
+    assert shutil.which("bwrap"), sandbox.INSTALL
+
+
+@pytest.fixture(scope="module")
+def talk():
+    """One process for all tests that leave it alive."""
+    with started(SMALL) as talk:
+        yield talk
+
+
+def run(talk, source):
+    return talk.ask(lambda name: ("kept", name), do="run", source=source)
+
+
+def value(talk, name):
+    return talk.ask(lambda name: ("kept", name), do="value", name=name)["value"]
+
+
+def called(talk, name, *args):
+    (_, number) = value(talk, name)
+    question = {"do": "call", "name": number, "args": list(args), "kwargs": {}}
+    found = talk.ask(lambda name: ("kept", name), **question)
+    if "value" in found:
+        found["value"], lent = found["value"]
+        assert lent == []
+    return found
+
+
+def refused(talk, source, *kinds):
+    found = run(talk, source)
+    assert found.get("error") in kinds, found
+
+
+# ------------------------------------------------------------- what it is for
+
+
+def test_cells_run_as_in_a_notebook(talk):
+    found = run(talk, "import numpy as np\nprint('hello')\nx = [np.ones(2), (1, ...)]\n%pwd")
+    assert found["value"] is None
+    assert found["said"].startswith("hello\n")
+    assert value(talk, "x")[1] == (1, ...)
+    assert run(talk, "1 / 0")["error"] == "ZeroDivisionError"
+    assert run(talk, "1 /")["error"] == "SyntaxError"
+    assert run(talk, "import sys; sys.exit(3)")["error"] == "SystemExit"
+    assert run(talk, "input()")["error"] == "EOFError"
+    assert value(talk, "x")[1] == (1, ...)  # all is still there
+
+
+def test_functions_are_called_and_call_back(talk):
+    run(talk, "def twice(x, f=None):\n    return x * 2 if f is None else f(x) + f(1)")
+    assert np.array_equal(called(talk, "twice", np.arange(3.0))["value"], [0, 2, 4])
+    assert torch.equal(called(talk, "twice", torch.ones(2))["value"], torch.full((2,), 2.0))
+    assert called(talk, "twice", 3, lambda x: 10 * x)["value"] == 40
+    failed = called(talk, "twice", 3, lambda x: x / 0)
+    assert (failed["error"], "ZeroDivisionError" in failed["text"]) == ("RuntimeError", True)
+    assert called(talk, "twice", None)["error"] == "TypeError"
+
+
+def test_the_books_helpers_are_there(talk):
+    assert run(talk, "from helpers import exercises, numerics").get("error") is None
+
+
+# ------------------------------------------------------------- what it cannot reach
+
+
+def test_nothing_of_the_course_is_in_sight(talk):
+    run(talk, "import os\nseen = [os.path.join(a, f) for a, _, b in os.walk('/book') for f in b]")
+    seen = set(value(talk, "seen"))
+    assert {"/book/homework/__init__.py", *(f"/book/homework/run/{name}.py" for name in PARTS)} == {
+        path for path in seen if path.startswith("/book/homework") and path.endswith(".py")
+    }
+    run(talk, f"there = os.path.exists({str(sandbox.ROOT / 'tests')!r})")
+    assert value(talk, "there") is False
+    for path in ("/etc/shadow", "/etc/passwd", "/home", "/var", str(Path.home() / ".ssh")):
+        run(talk, f"there = os.path.exists({path!r})")
+        assert value(talk, "there") is False, path
+    run(talk, "env = dict(os.environ)")
+    assert value(talk, "env").keys() <= {
+        "HOME", "PATH", "PYTHONPATH", "MPLBACKEND", "PYTHONDONTWRITEBYTECODE", "OMP_NUM_THREADS",
+        "LANG", "PWD", "LC_CTYPE", "TORCHINDUCTOR_CACHE_DIR", "KMP_DUPLICATE_LIB_OK", "COLUMNS",
+        "LINES", "KMP_INIT_AT_FORK", "PYTHONHASHSEED",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "path", ["/book/helpers/x", f"{sys.prefix}/x", "/x", "/proc/sys/kernel/hostname"]
+)
+def test_the_system_is_read_only(talk, path):
+    refused(talk, f"open({path!r}, 'w')", "OSError", "PermissionError")
+
+
+def test_there_is_no_network(talk):
+    refused(talk, "import socket; socket.create_connection(('1.1.1.1', 53), timeout=2)", "OSError")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        socket.create_connection(("127.0.0.1", port), timeout=2).close()  # from here it is there
+        reach = f"socket.create_connection(('127.0.0.1', {port}), timeout=2)"
+        refused(talk, reach, "ConnectionRefusedError")
+
+
+def test_no_other_process_is_in_sight(talk):
+    run(talk, "import os, signal\npids = [int(p) for p in os.listdir('/proc') if p.isdigit()]")
+    assert len(value(talk, "pids")) <= 4
+    assert run(talk, "me = os.getuid()")["value"] is None
+    assert value(talk, "me") != 0
+    refused(talk, "os.setuid(0)", "PermissionError")
+
+
+# ------------------------------------------------------------- what it cannot use up
+
+
+def test_memory_and_files_have_an_end(talk):
+    refused(talk, "import numpy as np; x = np.ones(10**10)", "MemoryError")
+    refused(talk, "open('/tmp/big', 'wb').write(b'0' * 10**8)", "OSError")
+    assert value(talk, "np") is not None
+
+
+def test_processes_have_an_end(talk):
+    run(
+        talk,
+        "import subprocess\nmany = []\n"
+        "try:\n    for _ in range(100): many.append(subprocess.Popen(['sleep', '60']))\n"
+        "except OSError: pass\nstarted = len(many)\nfor one in many: one.kill(); one.wait()",
+    )
+    assert 0 < value(talk, "started") < 40
+
+
+def test_device_files_take_nothing(talk):
+    for path in ("/dev/shm/x", "/dev/x"):
+        refused(talk, f"open({path!r}, 'wb').write(b'0' * 10**6)", "OSError", "PermissionError")
+    assert "error" not in run(talk, "open('/dev/null', 'w').write('x')")
+
+
+def test_memory_is_counted_over_all_processes():
+    """Each of them keeps below its own limit; together they do not."""
+    hoard = (
+        "import os, time\nfor _ in range(8):\n    if os.fork() == 0:\n"
+        "        x = b'x' * (120 * 2**20)\n        time.sleep(60)\ntime.sleep(60)"
+    )
+    with started(Limits(answer=30, resident=700)) as talk:
+        began = time.monotonic()
+        with pytest.raises(LostError, match="more memory than it may"):
+            run(talk, hoard)
+        assert time.monotonic() - began < 25
+    assert sandbox.resident(talk.process.pid) == 0
+
+
+def test_what_processes_hold_together_counts_once():
+    sleepers = (
+        "import os, time, torch\nchildren = []\nfor _ in range(12):\n    child = os.fork()\n"
+        "    if child == 0: time.sleep(60)\n    children.append(child)\ntime.sleep(2)"
+    )
+    with started(Limits(answer=30, resident=1000)) as talk:
+        assert "error" not in run(talk, sleepers)
+        assert sandbox.resident(talk.process.pid) > 1000 * 2**20
+
+
+def test_who_keeps_talking_is_looked_at_too():
+    dribble = (
+        "import os, time\nx = b'x' * (300 * 2**20)\nfor _ in range(200):\n"
+        "    for fd in range(3, 50):\n        try: os.write(fd, b' ')\n"
+        "        except OSError: pass\n    time.sleep(0.1)"
+    )
+    with started(Limits(answer=30, resident=250)) as talk:
+        began = time.monotonic()
+        with pytest.raises(LostError, match="more memory than it may"):
+            run(talk, dribble)
+        assert time.monotonic() - began < 15
+
+
+def test_a_course_within_pythons_own_folder_would_be_seen_and_is_refused(tmp_path):
+    with pytest.raises(SandboxError, match=r"would see .*course, for it lies in"):
+        sandbox.check(Path(sys.prefix) / "course")
+    sandbox.check(tmp_path)
+
+
+def test_what_is_said_is_cut(talk):
+    found = run(talk, "print('x' * 10**6)")
+    assert len(found["said"]) == 20_000
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("while True: pass", "longer than it may"),
+        ("while True:\n    try:\n        while True: pass\n    except BaseException: pass",
+         "longer than it may"),
+        ("import os; os._exit(0)", "has ended"),
+        ("import ctypes; ctypes.string_at(0)", "has ended"),
+        ("import os; os.kill(os.getpid(), 9)", "has ended"),
+        ("import os\nfor fd in range(3, 50):\n    try: os.write(fd, b'[\"list\"]\\n')\n"
+         "    except OSError: pass", "made no sense"),
+        ("import os\nfor fd in range(3, 50):\n    try: os.write(fd, b'x' * 10**8)\n"
+         "    except OSError: pass", "bytes|longer"),
+        ("import os\nfor fd in range(3, 50):\n    try: os.write(fd, b'[\"dict\",[\"error\","
+         "[\"tensor\",\"float32\",[1],\"AAAAAA==\"]]]\\n')\n    except OSError: pass",
+         "made no sense: error is no text"),
+        ("import os\nfor fd in range(3, 50):\n    try: os.close(fd)\n    except OSError: pass",
+         "has ended"),
+    ],
+)  # fmt: skip
+def test_a_process_that_is_lost_is_ended_and_told(source, said):
+    began = time.monotonic()
+    with started(SMALL) as talk:
+        run(talk, "pass")
+        talk.limits = Limits(answer=2)
+        with pytest.raises(LostError, match=said):  # noqa: PT012 - at once, or when asked again
+            run(talk, source)
+            run(talk, "pass")
+        assert talk.process.returncode is not None
+        with pytest.raises(LostError, match="has ended"):
+            run(talk, "pass")
+    assert time.monotonic() - began < 40
+
+
+def test_a_forged_answer_is_an_answer_and_no_more():
+    """Who writes an answer by hand gives a value, as any function could have."""
+    with started(SMALL) as talk:
+        run(
+            talk,
+            "import os\ndef f(x):\n    for fd in range(3, 9):\n"
+            "        try: os.write(fd, b'{}')\n        except OSError: pass\n    return 1",
+        )
+        with pytest.raises(LostError, match="made no sense"):
+            called(talk, "f", 1)
+
+
+def test_without_bubblewrap_it_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(sandbox.shutil, "which", lambda name: None)
+    with pytest.raises(SandboxError, match="apt-get install bubblewrap"):
+        started(SMALL)
+
+
+def test_what_is_said_of_an_error_is_cut_on_this_side_too(talk):
+    found = run(talk, "raise ValueError('x' * 10**6)")
+    assert len(found["text"]) == sandbox.MOST_TEXT
+
+
+def test_the_graders_environment_is_in_no_process_of_the_sandbox(monkeypatch):
+    monkeypatch.setenv("SECRET_TOKEN", "sesame")
+    with started(SMALL) as talk:
+        run(talk, "pass")
+        told = Path(f"/proc/{talk.process.pid}/environ").read_bytes()
+    assert b"sesame" not in told
+    assert b"PATH" in told
+
+
+KEYS = """
+import ctypes, platform
+call = ctypes.CDLL(None, use_errno=True).syscall
+add, control = {"x86_64": (248, 250)}.get(platform.machine(), (217, 219))
+"""
+
+
+def test_nothing_is_left_in_a_keyring_for_the_next():
+    left = KEYS + "key = call(add, b'user', b'note', b'secret', 6, ctypes.c_long(%d))"
+    look = KEYS + "key = call(control, 10, ctypes.c_long(%d), b'user', b'note', 0)"
+    for ring in (-3, -4):  # of the session, of the user
+        with started(SMALL) as talk:
+            run(talk, left % ring)
+            run(talk, look % ring)
+            assert value(talk, "key") != -1  # one's own are there
+        with started(SMALL) as talk:
+            run(talk, look % ring)
+            assert value(talk, "key") == -1

@@ -1,0 +1,203 @@
+"""Plain data crosses unchanged; nothing else does, and no line can do harm."""
+
+import contextlib
+import json
+import math
+import time
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from homework.run import wire
+from homework.run.wire import WireError, decode, encode
+
+NUMBERS = st.integers() | st.floats() | st.complex_numbers()
+KEYS = st.none() | st.booleans() | st.integers() | st.text() | st.binary()
+PLAIN = st.recursive(
+    KEYS | NUMBERS | st.just(...),
+    lambda parts: st.lists(parts) | st.tuples(parts, parts) | st.dictionaries(KEYS, parts),
+    max_leaves=20,
+)
+TYPES = (
+    arrays.boolean_dtypes()
+    | arrays.integer_dtypes(endianness="<")
+    | arrays.floating_dtypes(endianness="<", sizes=(16, 32, 64))
+    | arrays.complex_number_dtypes(endianness="<", sizes=(64, 128))
+)
+
+
+def same(a, b) -> bool:
+    """Equal in type and to the last bit, nan to nan."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, float):
+        return a.hex() == b.hex() if math.isfinite(a) else repr(a) == repr(b)
+    if isinstance(a, complex):
+        return same(a.real, b.real) and same(a.imag, b.imag)
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, dict):
+        return len(a) == len(b) and all(
+            same(x, y) for x, y in zip(a.items(), b.items(), strict=True)
+        )
+    return a == b
+
+
+@given(PLAIN)
+def test_plain_data_crosses_unchanged(value):
+    line = encode(value)
+    assert line.count(b"\n") == 1
+    assert line.endswith(b"\n")
+    assert same(decode(line), value)
+
+
+@given(arrays.arrays(TYPES, arrays.array_shapes(min_dims=0, min_side=0, max_dims=3)))
+def test_arrays_cross_unchanged(value):
+    found = decode(encode(value))
+    assert found.dtype == value.dtype
+    assert found.shape == value.shape
+    assert found.tobytes() == value.tobytes()
+    found[...] = 0  # it may be written to
+
+
+@pytest.mark.parametrize("name", sorted(wire.TENSOR_TYPES))
+@pytest.mark.parametrize("shape", [(), (0, 3), (2, 3)])
+def test_tensors_cross_unchanged(name, shape):
+    generator = torch.Generator().manual_seed(0)
+    value = (3 * torch.randn(shape, generator=generator)).to(wire.TENSOR_TYPES[name])
+    found = decode(encode(value))
+    assert (found.dtype, found.shape) == (value.dtype, value.shape)
+    assert torch.equal(found, value)
+
+
+def test_views_scalars_and_parameters_cross():
+    strided = np.arange(12.0).reshape(3, 4)[::2, ::-1].T
+    assert np.array_equal(decode(encode(strided)), strided)
+    assert np.array_equal(decode(encode(strided.astype(">f4"))), strided)
+    scalar = decode(encode(np.float32(0.1)))
+    assert (type(scalar), scalar) == (np.float32, np.float32(0.1))
+    parameter = torch.nn.Parameter(torch.ones(2, 2).T)
+    found = decode(encode(parameter))
+    assert (type(found), found.requires_grad) == (torch.Tensor, False)
+
+
+class AgreesWithAll:
+    def __eq__(self, other):
+        return True
+
+    __hash__ = None
+
+
+class AgreeableArray(np.ndarray):
+    def __eq__(self, other):
+        return np.ones(self.shape, dtype=bool)
+
+
+class AgreeableTensor(torch.Tensor):
+    def __eq__(self, other):
+        return torch.ones(self.shape, dtype=bool)
+
+
+def test_no_method_of_a_students_class_crosses():
+    assert type(decode(encode(np.zeros(3).view(AgreeableArray)))) is np.ndarray
+    assert type(decode(encode(torch.zeros(3).as_subclass(AgreeableTensor)))) is torch.Tensor
+    for value in (AgreesWithAll(), type("Mine", (float,), {})(1), type("L", (list,), {})([1])):
+        with pytest.raises(WireError, match="is not plain data"):
+            encode([value])
+
+
+def test_what_is_kept_has_a_name():
+    kept = []
+
+    def keep(value):
+        kept.append(value)
+        return str(len(kept) - 1)
+
+    value = {"f": len, "x": [1, AgreesWithAll]}
+    line = encode(value, keep)
+    assert decode(line, lambda name: kept[int(name)]) == value
+    with pytest.raises(WireError, match="no message: 'kept'"):
+        decode(line)
+
+
+def nested(depth):
+    value = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def test_too_deep_and_too_long(monkeypatch):
+    circle = []
+    circle.append(circle)
+    for value in (circle, nested(60)):
+        with pytest.raises(WireError, match="more than 50 deep"):
+            encode(value)
+    with pytest.raises(WireError, match="digits"):
+        encode(10**5000)
+    monkeypatch.setattr(wire, "MOST_BYTES", 1000)
+    with pytest.raises(WireError, match="bytes; at most 1000 cross"):
+        encode("x" * 1000)
+    with pytest.raises(WireError, match="at most 1000 are read"):
+        decode(b'"' + b"x" * 1000 + b'"\n')
+
+
+def packed_list(depth):
+    return b'["list",' * depth + b"1" + b"]" * depth
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"", b"\n", b"{}", b"[]", b"1.5", b"NaN", b"[1", b'["unknown"]', b"[[]]", b'["kept", "a"]',
+        b'["float"]', b'["float", 3]', b'["float", "x"]', b'["dict", 1]',
+        b'["dict", [["list"], 1]]',
+        b'["set", ["list"]]', b'["bytes", "%"]', b'["tensor", "object", [1], ""]', b"\xff\xfe",
+        b'["array", "|O", [1], "AAAAAAAAAAA="]', b'["array", "<f8", [2], "AAAAAAAAAAA="]',
+        b'["array", "<f8", [-1], "AAAAAAAAAAA="]', b'["array", "f8,f8", [0], ""]',
+        b'["tensor", "float32", [1000000000], ""]', b'["kept"]',
+        b'["tensor", "float32", ["a"], ""]',
+        packed_list(60), packed_list(100_000), b'["float", "0x1p99999"]', b"1" * 5000,
+    ],
+    ids=lambda line: line[:40],
+)  # fmt: skip
+def test_a_line_that_is_no_message_raises_and_does_nothing_else(line):
+    with pytest.raises(WireError):
+        decode(line)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8)
+    | st.sampled_from(["list", "dict", "array", "tensor", "float", "scalar", "kept", "<f8"]),
+    lambda parts: st.lists(parts, max_size=4), max_leaves=20,
+)  # fmt: skip
+
+
+@given(JSON)
+def test_any_json_is_decoded_or_refused(value):
+    with contextlib.suppress(WireError):
+        decode(json.dumps(value).encode(), lambda name: name)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'["array","f8,(1 2)f8",[1],"AAAAAAAAAAA="]',  # a SyntaxError in NumPy
+        b'["array","(,)f8",[1],"AAAAAAAAAAA="]',
+        b'["array","01f8,01f8",[1],"AAAAAAAAAAA="]',
+        b'["array","O",[1],"AAAAAAAAAAA="]',
+        b'["array",">f8",[1],"AAAAAAAAAAA="]',
+        b'["tensor","float32",[' + b",".join([b"1"] * 5000) + b'],"AAAAAA=="]',
+        b'["set",' + b",".join(b"%d" % (k * (2**61 - 1)) for k in range(20_000)) + b"]",
+        b'["dict",' + b",".join(b"[%d,0]" % (k * (2**61 - 1)) for k in range(20_000)) + b"]",
+    ],
+)
+def test_lines_made_to_trip_the_reader_are_refused_at_once(line):
+    began = time.monotonic()
+    with pytest.raises(WireError):
+        decode(line + b"\n")
+    assert time.monotonic() - began < 5

@@ -1,0 +1,435 @@
+"""A hundred submissions, honest and hostile: each gets what it deserves, and none touches others.
+
+All of `submissions.py` is graded once by the command, as a folder (chapter 05), a zip of Canvas
+(04) and a folder of Moodle (07); the tests look at what came of it.
+"""
+
+import csv
+import html
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import zipfile
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass, replace
+from io import StringIO
+from pathlib import Path
+
+import nbformat
+import pytest
+from handins import warm
+from submissions import FULL, HONEST, SEED, SUBMISSIONS, TEMPLATE, Submission, course, written
+
+from homework import grade
+from homework.intake.archive import UnreadableError
+from homework.intake.collect import Handed
+from homework.intake.repair import repaired
+from homework.release.assignment import ROOT
+from homework.release.course import Course, release
+from homework.release.edition import edition
+from homework.report.gradebook import Gradebook, Record
+from homework.run import sandbox, worker
+from homework.run.sandbox import Limits
+from homework.run.worker import Worker
+
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is a Linux program"),
+    pytest.mark.no_shape_check,
+]
+LIMITS = {"answer": 3, "task": 6, "cpu": 20, "given": 20, "submission": 120}
+PATIENCE = -6.0  # seconds beyond given and task until a judge is taken to be stuck
+BY_NAME = {one.name: one for one in SUBMISSIONS}
+READABLE = [one for one in SUBMISSIONS if not one.error and one.points]
+PAIR = ("half", "patched-asserts")
+
+
+GENTLE = {one.student for one in HONEST}  # and whatever is handed in for another chapter
+
+
+class Warm:
+    """A worker for files that mean no harm: in this process, over copies of one sandbox.
+
+    What has the same cells as an earlier file is run only once; its notes are its own.
+    """
+
+    known: dict = {}  # noqa: RUF012
+
+    def __init__(self, chapter: str):
+        self.of = course(chapter)
+        self.released = nbformat.from_dict(edition(self.of))
+
+    def grade(self, raw: bytes) -> worker.Graded:
+        try:
+            found = repaired(raw, self.released)
+        except UnreadableError as error:
+            return worker.Graded(error=str(error))
+        key = self.of.chapter, found.before, tuple(found.answers.items())
+        if key not in self.known:
+            with warm():
+                self.known[key] = worker.graded(raw, self.of, self.released, limits=Limits())
+        return replace(self.known[key], notes=found.notes)
+
+
+def graded(by: Worker, one: Handed, raw: bytes | None, key: str, real=grade.graded) -> Record:
+    """As the command has it, by a warm worker where that does no harm."""
+    chapter = by.course.chapter
+    gentle = chapter != "05" or one.student in GENTLE
+    return real(Warm(chapter) if gentle else by, one, raw, key)
+
+
+@dataclass(frozen=True)
+class Graded:
+    """A batch that was graded: where, and what is known of each of its submissions."""
+
+    root: Path
+    chapter: str
+    source: Path
+    planted: dict[str, tuple]
+    said: str
+
+    @property
+    def book(self) -> Gradebook:
+        return Gradebook(self.root / "course" / "grading" / self.chapter)
+
+    def record(self, one: Submission) -> Record:
+        found = self.book.get(one.student)
+        assert found is not None, sorted(r.student for r in self.book.records())
+        return found
+
+
+def released(root: Path, chapter: str) -> Path:
+    """A course with its private folder, and what a student may look for beside it."""
+    private = root / "private"
+    shutil.copytree(TEMPLATE, private, ignore=shutil.ignore_patterns("__pycache__"))
+    release(Course(chapter, SEED, str(private)), root / "course")
+    (root / "planted.txt").write_text("COURSE")
+    (root / "submissions").mkdir()
+    return root / "submissions"
+
+
+def run(root: Path, source: Path, chapter: str, workers: int = 1) -> str:
+    """Grade by the command; what it said."""
+    said = StringIO()
+    arguments = [str(source), "--assignment", chapter, "--course", str(root / "course")]
+    with redirect_stdout(said), redirect_stderr(said):
+        status = grade.main([*arguments, "--workers", str(workers)], Limits(**LIMITS))
+    assert status == 0, said.getvalue()
+    return said.getvalue()
+
+
+def contents(root: Path, without: Path) -> dict[str, tuple]:
+    """All that lies in a folder but in one of its folders: kinds, sizes, times, links."""
+    found = {}
+    for folder, inside, files in os.walk(root):
+        inside[:] = [name for name in inside if Path(folder, name) != without]
+        for path in (Path(folder, name) for name in (*inside, *files)):
+            about = path.lstat()
+            target = os.readlink(path) if path.is_symlink() else ""
+            changes = () if path.is_dir() else (about.st_size, about.st_mtime_ns)
+            found[str(path)] = (about.st_mode, target, *changes)
+    return found
+
+
+@pytest.fixture(scope="module")
+def server():
+    """A server on this machine that counts who calls."""
+    calls = []
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def count() -> None:
+            while True:
+                try:
+                    calls.append(listening.accept())
+                except OSError:
+                    return
+
+        threading.Thread(target=count, daemon=True).start()
+        yield listening.getsockname()[1], calls
+
+
+@pytest.fixture(scope="module")
+def batches(tmp_path_factory, server) -> dict[str, Graded]:
+    """All submissions, graded once."""
+    assert shutil.which("bwrap"), sandbox.INSTALL
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(worker, "PATIENCE", PATIENCE)
+        patch.setattr(grade, "graded", graded)
+        return {
+            chapter: _batch(tmp_path_factory.mktemp(f"batch-{chapter}"), chapter, server[0])
+            for chapter in FULL
+        }
+
+
+def _batch(root: Path, chapter: str, port: int) -> Graded:
+    source = released(root, chapter)
+    places = [str(path) for path in (root, root / "course", root / "private", source)]
+    places += [str(root / "course" / "grading" / chapter / name) for name in ("", "results")]
+    places += [
+        str(ROOT / name) for name in ("notebooks", "tests", "homework/private_example", ".git")
+    ]
+    places += [f"{path}/{name}" for path, name in zip(
+        places, ("planted.txt", f"{chapter}.json", f"{chapter}.py", "perfect.ipynb"), strict=False
+    )]  # fmt: skip
+    for one in SUBMISSIONS:
+        if one.chapter == chapter:
+            one.plant(source, PLACES=repr(places), PORT=str(port))
+    if chapter == "04":
+        source = as_zip(source)
+    grading = root / "course" / "grading"
+    planted = contents(root, grading)
+    return Graded(
+        root, chapter, source, planted, run(root, source, chapter, 2 if chapter == "05" else 1)
+    )
+
+
+def as_zip(folder: Path) -> Path:
+    """The zip that a platform makes of a folder, with names in it that lead out of it."""
+    with zipfile.ZipFile(folder.with_suffix(".zip"), "w") as archive:
+        for path in sorted(folder.iterdir()):
+            archive.write(path, path.name)
+        link = zipfile.ZipInfo("link_998_99800_04.ipynb")
+        link.create_system, link.external_attr = 3, 0o120777 << 16
+        archive.writestr(link, "/etc/passwd")
+        archive.writestr("../../../../outside_999_99900_04.ipynb", "{}")
+    shutil.rmtree(folder)
+    return folder.with_suffix(".zip")
+
+
+# ------------------------------------------------------------- what each deserves
+
+
+def faults(one: Submission, record: Record) -> list[str]:
+    """Where a record is not what a submission deserves."""
+    found = []
+    if one.error or not one.points:
+        if not record.error or one.error not in record.error:
+            found.append(f"error {record.error!r}, not {one.error!r}")
+        return found + [f"points {record.points()}"] * bool(record.results)
+    if record.error:
+        return [f"error {record.error!r}"]
+    said = [(r.task, r.points, r.message, r.raised) for r in record.results]
+    for task, points in one.points.items():
+        if record.points().get(task) != points:
+            got = [told for told in said if told[0] == task]
+            found.append(f"{task}: {points:g} points deserved, not {got}")
+    for task, words in one.says.items():
+        if not any(name == task and words in message for name, _, message, _ in said):
+            found.append(f"{task}: no test said {words!r}")
+    return found
+
+
+@pytest.mark.parametrize("one", SUBMISSIONS, ids=lambda one: one.name)
+def test_a_submission_gets_what_it_deserves(one, batches):
+    assert faults(one, batches[one.chapter].record(one)) == [], one.why
+
+
+@pytest.mark.parametrize("one", READABLE, ids=lambda one: one.name)
+def test_a_teacher_is_told_what_is_odd(one, batches):
+    record = batches[one.chapter].record(one)
+    for words in one.notes:
+        assert any(words in note for note in record.notes), record.notes
+    if one.quiet:
+        assert all(any(words in note for words in one.notes) for note in record.notes), record.notes
+    if one.flagged is not None:
+        assert bool(record.flags) == one.flagged, record.flags
+
+
+def test_there_are_enough_and_the_full_grades_are_those_of_the_sets():
+    assert len(SUBMISSIONS) >= 60
+    assert len({(one.chapter, one.student) for one in SUBMISSIONS}) == len(SUBMISSIONS)
+    for chapter, points in FULL.items():
+        assert points == {t.name: t.points for t in course(chapter).tasks if not t.free}
+    assert FULL["05"] == BY_NAME["perfect"].points
+
+
+def test_nobody_else_is_in_the_gradebook(batches):
+    for chapter, batch in batches.items():
+        ours = {one.student for one in SUBMISSIONS if one.chapter == chapter}
+        others = {record.student: record for record in batch.book.records()}
+        for student in ours & set(others):
+            del others[student]
+        outside = {"04": {"link_998", "outside_999"}}.get(chapter, set())
+        assert set(others) == outside
+        assert all(record.error for record in others.values())
+
+
+# ------------------------------------------------------------- and nothing else happens
+
+
+def test_nothing_but_the_gradebook_was_touched(batches, server):
+    for batch in batches.values():
+        assert contents(batch.root, batch.root / "course" / "grading") == batch.planted
+    assert server[1] == []  # nobody has called
+    assert not list(Path("/tmp").glob("full-*")) + list(Path("/dev/shm").glob("full-*"))
+
+
+def test_tables_and_pages_agree_and_run_nothing(batches):
+    for chapter, batch in batches.items():
+        with (batch.book.folder / "grades.csv").open(encoding="utf-8", newline="") as file:
+            rows = {row["student"]: row for row in csv.DictReader(file)}
+        for record in batch.book.records():
+            row = rows.pop(record.student)
+            told = {task: float(row[task] or 0) for task in FULL[chapter]}
+            assert told == ({t: record.points().get(t, 0.0) for t in told})
+            assert (row["state"] == "not readable") == bool(record.error)
+            assert not any(value.startswith(("=", "+", "@")) for value in row.values())
+        assert not rows
+        for page in batch.book.folder.rglob("*.html"):
+            assert "<script>alert" not in page.read_text("utf-8"), page
+
+
+def test_feedback_says_nothing_of_hidden_tests(batches):
+    batch = batches["05"]
+    secret = [line.strip() for line in (TEMPLATE / "05.py").read_text("utf-8").splitlines()]
+    secret = [line for line in secret if "raise Wrong" in line or "rng.standard" in line]
+    for one in READABLE:
+        if one.chapter == "05":
+            page = (batch.book.folder / "feedback" / f"{one.student}.html").read_text("utf-8")
+            hidden = [r.message for r in batch.record(one).results if r.hidden and r.message]
+            told = html.unescape(page)
+            assert not any(line in told for line in secret)
+            assert not any(text in told for text in hidden if "ratio" in text), one.name
+
+
+def test_a_second_run_grades_nothing(batches):
+    for chapter, batch in batches.items():
+        before = results(batch.book)
+        said = run(batch.root, batch.source, chapter)
+        assert "[" not in said  # no line such as [1/9] ada
+        assert results(batch.book) == before
+
+
+def results(book: Gradebook) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in book.results.iterdir()}
+
+
+# ------------------------------------------------------------- graded with others, or alone
+
+
+def few(root: Path, *names: str) -> tuple[Path, Gradebook]:
+    """A course with a few of the submissions."""
+    source = released(root, "05")
+    for name in names:
+        BY_NAME[name].plant(source, PLACES="[]", PORT="9")
+    return source, Gradebook(root / "course" / "grading" / "05")
+
+
+def grades(book: Gradebook, *names: str) -> dict[str, tuple]:
+    """All that matters of some results."""
+    told = {name: book.get(BY_NAME[name].student) for name in names}
+    return {name: record and (record.results, record.notes, record.flags, record.responses)
+            for name, record in told.items()}  # fmt: skip
+
+
+def test_a_file_that_changes_is_graded_again_and_no_other(batches, tmp_path):
+    """And alone it has the grade that it has among others."""
+    names = ("half", "pdf")
+    source, book = few(tmp_path, *names)
+    run(tmp_path, source, "05")
+    assert grades(book, *names) == grades(batches["05"].book, *names)
+    before = results(book)
+    changed = json.loads((source / "half.ipynb").read_bytes())
+    changed["cells"][1]["source"] += "\n"
+    (source / "half.ipynb").write_bytes(written(changed))
+    said = run(tmp_path, source, "05")
+    assert [line for line in said.splitlines() if line.startswith("[")] == ["[1/2] half"]
+    assert results(book)["pdf.json"] == before["pdf.json"]
+    assert results(book)["half.json"] != before["half.json"]
+    assert grades(book, *names) == grades(batches["05"].book, *names)
+
+
+COMMAND = "import sys; from homework import grade; from homework.run.sandbox import Limits; " \
+          f"sys.exit(grade.main(sys.argv[1:], Limits(**{LIMITS!r})))"  # fmt: skip
+
+
+def started(root: Path, source: Path, workers: int) -> subprocess.Popen:
+    """The command, in a process of its own."""
+    arguments = [str(source), "--assignment", "05", "--course", str(root / "course")]
+    return subprocess.Popen(
+        [sys.executable, "-c", COMMAND, *arguments, "--workers", str(workers)],
+        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+
+
+def test_who_kills_the_grader_loses_no_grade(batches, tmp_path):
+    source, book = few(tmp_path, *PAIR)
+    process = started(tmp_path, source, 1)
+    deadline = time.monotonic() + 120
+    while not list(book.results.glob("[!.]*.json")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(0.5)  # into the next one
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    kept = results(book)
+    assert 1 <= len(kept) < len(PAIR)
+    said = run(tmp_path, source, "05")
+    assert said.count("[") == len(PAIR) - len(kept)
+    assert grades(book, *PAIR) == grades(batches["05"].book, *PAIR)
+    assert kept.items() <= results(book).items()
+
+
+def test_two_graders_in_one_folder_wait_for_each_other(batches, tmp_path):
+    names = ("cut-off", "pdf")
+    source, book = few(tmp_path, *names)
+    processes = [started(tmp_path, source, 1) for _ in range(2)]
+    said = [process.communicate(timeout=300)[0] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], said
+    assert sum(text.count("[") for text in said) == len(names)  # each was graded once
+    assert sum("another grader is at work" in text for text in said) == 1
+    assert grades(book, *names) == grades(batches["05"].book, *names)
+
+
+# ------------------------------------------------------------- would the suite notice?
+
+IN_THEIR_PROCESS = """
+import json, sys
+from IPython.core.interactiveshell import InteractiveShell
+from submissions import course, released
+from helpers import exercises
+from homework.intake.repair import repaired
+import nbformat
+of = course("05")
+judged = exercises.judged
+edition = nbformat.reads(json.dumps(released()), as_version=4)
+found = repaired(sys.stdin.buffer.read(), edition)
+shell = InteractiveShell()
+for cell in of.setup:
+    shell.run_cell(cell.source, silent=True)
+points, out = {}, sys.stdout
+for task in of.tasks:
+    for cell in task.cells[:-1]:
+        if cell.cell_type == "code":
+            shell.run_cell(cell.source, silent=True)
+    for source in found.answers.get(task.name, ()):
+        shell.run_cell(source, silent=True)
+    for test in task.tests:
+        right = judged(test.judge, shell.user_ns.get(task.answer)).state == "Right"
+        points[task.name] = points.get(task.name, 0.0) + right * test.points
+print("\\n" + json.dumps(points), file=out)
+"""
+
+
+def test_judges_in_the_students_process_would_be_noticed(batches):
+    """Who patches the judges' module or NumPy has points there that they do not have here."""
+    one = BY_NAME["patched-asserts"]
+    (raw,) = one.files().values()
+    paths = os.pathsep.join((str(ROOT), str(ROOT / "tests" / "homework")))
+    told = subprocess.run(
+        [sys.executable, "-c", IN_THEIR_PROCESS], input=raw, capture_output=True, check=True,
+        cwd=ROOT, env={**os.environ, "PYTHONPATH": paths},
+    )  # fmt: skip
+    points = json.loads(told.stdout.decode().splitlines()[-1])
+    record = batches["05"].record(one)
+    assert points["05.1"] >= 2
+    assert points["05.2"] >= 2
+    other = Record(one.student, "", "", "", results=tuple(
+        r.__class__(r.task, r.test, points[r.task] / 2, r.most, r.state, "") for r in record.results
+    ))  # fmt: skip
+    assert faults(one, record) == []
+    assert len(faults(one, other)) >= 2

@@ -1,0 +1,347 @@
+"""The book on paper: the pages joined, and a PDF of two chapters printed and read again."""
+
+import io
+import os
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import yaml
+from bs4 import BeautifulSoup
+from pypdf import PdfReader
+
+from book.paper import __main__ as paper
+from book.paper import document
+
+ROOT = Path(__file__).parents[2]
+SITE = ROOT / "_build" / "html"
+CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
+PAGE = """<html><body><main><article class="bd-article"><section id="top">
+<h1>Title<a class="headerlink" href="#top">#</a></h1>
+<p><a href="https://colab.research.google.com/x">Open in Colab</a></p>
+<details><summary>How many?</summary><p>RECALLED</p></details>
+<section id="one"><h2>A <em>section</em><a class="headerlink" href="#one">#</a></h2>
+<p id="here"><a href="../book/other.html#there">there</a> <a href="#one">up</a>
+<a href="../search.html">lost</a> <a href="../book/other.html#gone">gone</a></p>
+<img src="../_images/a b.svg" alt="x" loading="lazy">
+<div class="cell tag_hide-input"><details class="hide above-input"><summary>Show</summary>
+<div class="cell_input"><div class="highlight"><pre><span></span>FOLDED
+</pre></div></div></details><div class="cell_output"><p>shown</p></div></div>
+<div class="cell tag_remove-input"><div class="cell_output">
+<form class="predict" data-key="k" data-kind="choice"><fieldset>
+<legend><b>Predict.</b> Which?</legend>
+<label><input type="radio"><span>this</span></label>
+<label><input type="radio"><span>that</span></label>
+</fieldset><p class="predict-actions"><button>Lock</button></p></form></div></div>
+<div class="cell"><div class="cell_input"><div class="highlight"><pre><span></span>CODE
+</pre></div></div><div class="cell_output"><details class="reveal" data-key="k"
+data-told='{"replies": {"that": "REPLY"}}'><summary>Show the result</summary><p>RESULT</p></details>
+</div></div>
+<figure class="explore"><img src="data:," alt="y"><div class="explore-controls">
+<label class="explore-control"><span>angle</span><input type="range">
+<output>60</output></label></div>
+<figcaption class="explore-says">It says.</figcaption>
+<script class="explore-frames">eNr</script></figure>
+<details><summary>Deeper. More</summary><p>OPENED</p></details>
+<blockquote class="callout callout-exercise"><div>
+<p><strong>Exercise 1.</strong> Do.</p></div></blockquote>
+<details><summary>Hint</summary><p>HINTED</p></details>
+<div class="cell tag_exercise"><div class="cell_input"><div class="highlight"><pre><span></span>STUB
+</pre></div></div></div>
+<div class="cell tag_check"><div class="cell_output"><p class="verdict">Not yet.</p></div></div>
+<div class="cell tag_solution tag_hide-cell">
+<details class="hide above-input"><summary>Show</summary>
+<div class="cell_input"><div class="highlight">
+<pre><span></span><span class="c1"># The solution: click to open</span>
+<span class="c1">### BEGIN SOLUTION</span>
+SOLVED
+<span class="c1">### END SOLUTION</span>
+</pre></div></div><div class="cell_output"><p class="verdict">Right.</p></div></details></div>
+</section></section></article></main><p class="stamp">Computed.</p></body></html>"""
+OTHER = """<article class="bd-article"><section id="other"><h1>Other</h1>
+<p id="there">T</p></section></article>"""
+
+
+@pytest.fixture(scope="module")
+def joined() -> BeautifulSoup:
+    """A book of two pages, one of them a chapter with one of everything."""
+    entries = [
+        document.Entry("notebooks/07_x", "7 · X", "Chapters"),
+        document.Entry("book/other", ""),
+    ]
+    known = [entry.docname for entry in entries]
+    pages = [
+        document.Maker(html, entry, known, "file:///site/").make()
+        for html, entry in zip((PAGE, OTHER), entries, strict=True)
+    ]
+    html = document.join(pages, title='A "book"', front="", head="")
+    return BeautifulSoup(html, "html.parser")
+
+
+def parts(joined) -> dict[str, BeautifulSoup]:
+    return {part.h1["id"]: part for part in joined.select("article.part")}
+
+
+# ---------------------------------------------------------------- pages joined
+
+
+def test_order_is_that_of_the_contents():
+    entries = document.entries(document.load_toc(ROOT), "First")
+    assert entries[0] == document.Entry("book/index", "First")
+    assert [e.part for e in entries if e.part] == ["Before you start", "Chapters", "Appendices"]
+    assert len({entry.docname for entry in entries}) == len(entries)
+
+
+def test_parts_stand_in_order(joined):
+    assert list(parts(joined)) == ["notebooks-07_x", "book-other", "answers", "solutions"]
+    listed = [a["href"] for a in joined.select("nav.contents a")]
+    assert listed == [
+        "#notebooks-07_x", "#notebooks-07_x--one", "#book-other", "#answers",
+        "#answers-notebooks-07_x", "#solutions", "#solutions-notebooks-07_x",
+    ]  # fmt: skip
+    words = [title.get_text() for title in joined.select("nav.contents .title")]
+    assert words[:3] == ["7 · X", "A section", "Other"]
+
+
+def test_links_lead_inside_and_ids_are_unique(joined):
+    ids = [tag["id"] for tag in joined.find_all(id=True)]
+    assert len(ids) == len(set(ids))
+    links = {a.get_text(): a["href"] for a in joined.select("#notebooks-07_x--here a")}
+    assert links == {
+        "there": "#book-other--there",
+        "up": "#notebooks-07_x--one",
+        "gone": "#book-other",
+    }
+    for link in joined.select("a[href]"):
+        assert link["href"].removeprefix("#") in ids, link
+    for number in joined.select("[data-page-of]"):
+        assert number["data-page-of"] in ids
+
+
+def test_chapter_asks_and_does_not_answer(joined):
+    chapter = parts(joined)["notebooks-07_x"]
+    text = chapter.get_text()
+    for kept in (
+        "How many?",
+        "Which?",
+        "this",
+        "that",
+        "CODE",
+        "STUB",
+        "shown",
+        "OPENED",
+        "It says.",
+    ):
+        assert kept in text, kept
+    for moved in ("RECALLED", "RESULT", "REPLY", "HINTED", "SOLVED"):
+        assert moved not in text, moved
+    for gone in ("FOLDED", "Not yet", "Open in Colab", "eNr", "Lock"):
+        assert gone not in joined.get_text(), gone
+    assert "Shown: angle: 60" in text
+    assert text.rstrip().endswith("Computed.")
+    assert not joined.select("form, input, button, details, script.explore-frames, [loading]")
+    assert chapter.select_one("img[alt=x]")["src"] == "file:///site/_images/a%20b.svg"
+
+
+def test_what_was_moved_is_at_the_end_with_a_way_there_and_back(joined):
+    answers, solutions = parts(joined)["answers"], parts(joined)["solutions"]
+    items = {item["id"]: item for item in answers.select(".item")}
+    said = [item.get_text(" ", strip=True) for item in items.values()]
+    assert "RECALLED" in said[0]
+    assert said[0].startswith("Answer 7.1 (page ")
+    assert "RESULT" in said[1]
+    assert "that : REPLY" in said[1]
+    assert "HINTED" in said[2]
+    solution = solutions.select_one(".item")
+    assert solution.pre.get_text() == "SOLVED\n"
+    assert "Right." not in solution.get_text()
+    chapter = parts(joined)["notebooks-07_x"]
+    for item in (*items.values(), solution):
+        assert chapter.select_one(f'a[href="#{item["id"]}"]')
+        assert chapter.find(id=item.select_one(".item-title a")["href"][1:])
+
+
+def test_running_heads_are_quoted():
+    part = document.Part("page-a", 'Say "a\\b"', "", "")
+    rule = document.running_heads("T", [part]).splitlines()[-1]
+    assert '@page page-a { @top-left { content: "T"; }' in rule
+    assert r'content: "Say \"a\\b\""' in rule
+
+
+def test_site_that_is_not_built_is_refused(tmp_path, capsys):
+    assert paper.main(["--site", str(tmp_path), "--out", str(tmp_path / "a.pdf")]) == 2
+    assert "should hold every page" in capsys.readouterr().err
+    assert not (tmp_path / "a.pdf").exists()
+
+
+def test_without_a_browser_it_says_what_to_do(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(paper, "chromium_path", lambda playwright: None)
+    monkeypatch.setattr(paper, "whole", lambda site: "<p>x</p>")
+    assert paper.main(["--out", str(tmp_path / "a.pdf")]) == 2
+    assert "install it" in capsys.readouterr().err
+
+
+def test_signature_moves_nothing():
+    said = (
+        b"%PDF-1.4\n<</Title (T)\n/Creator ("
+        + b"x" * 120
+        + b")\n/CreationDate (D:1)\n/ModDate (D:2)>>"
+    )
+    pdf = paper.signed(said + b"rest", {"author": "A"}, "2026-01-31", "M")
+    assert len(pdf) == len(said) + 4
+    assert b"/Author (A)\n/Keywords (M)\n/CreationDate (D:20260131000000Z)" in pdf
+    assert paper.signed(b"%PDF", {"author": "A"}, "2026-01-31", "M") == b"%PDF"
+
+
+# ---------------------------------------------------------------- the whole book, not yet printed
+
+
+@pytest.fixture(scope="module")
+def book() -> str:
+    if not (SITE / "index.html").exists():
+        pytest.fail("there is no built site in _build/html; run `make book` first", pytrace=False)
+    return paper.whole(SITE)
+
+
+def test_whole_book_is_consistent(book):
+    ids = re.findall(r'\bid="([^"]+)"', book)
+    assert [ident for ident, times in Counter(ids).items() if times > 1] == []
+    assert set(re.findall(r'\bhref="#([^"]+)"', book)) <= set(ids)
+    assert set(re.findall(r'data-page-of="([^"]+)"', book)) <= set(ids)
+    assert not re.search(r"<(?:form|input|button|details|iframe|canvas)\b", book)
+    assert "\ue000" not in book
+    assert not re.search(r"""\b(?:src|href)=["']https?:[^"']*\.(?:js|css|svg|png)""", book)
+
+
+def test_solutions_stand_only_at_the_end(book):
+    before, after = book.split('<h1 id="solutions">')
+    for path in sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb")):
+        assert f'id="solutions-notebooks-{path.stem}"' in after, path.stem
+    assert after.count('class="item"') == len(re.findall(r'class="item"[^>]*-solution"', after))
+    assert "solution=True" not in re.sub("<[^>]+>", "", before)
+    assert "BEGIN SOLUTION" not in book
+
+
+# ---------------------------------------------------------------- two chapters, printed
+
+
+@pytest.fixture(scope="module")
+def pdf() -> PdfReader:
+    """Print two chapters and an appendix, as the command prints the whole."""
+    if not (SITE / "index.html").exists():
+        pytest.fail("there is no built site in _build/html; run `make book` first", pytrace=False)
+    toc = {
+        "root": "book/notation",
+        "parts": [{"caption": "Chapters", "chapters": [
+            {"file": "notebooks/05_attention_by_hand", "title": "5 · Attention worked by hand"},
+            {"file": "notebooks/06_scaling_by_sqrt_dk", "title": "6 · Why divide by √dₖ"},
+        ]}],
+    }  # fmt: skip
+    pages = document.read_pages(SITE, toc, "Notation")
+    front = paper.front(CONFIG, ROOT, SITE)
+    html = document.join(pages, title=CONFIG["title"], front=front, head=paper.head(SITE))
+    try:
+        made = paper.printed(html)
+    except ValueError as error:
+        missing = str(error) == paper.NO_BROWSER
+        on_ci = os.environ.get("CI") == "true"
+        (pytest.skip if missing and not on_ci else pytest.fail)(str(error))
+    return PdfReader(io.BytesIO(paper.signed(made, CONFIG, "2026-01-31", "a mark")))
+
+
+@pytest.fixture(scope="module")
+def texts(pdf) -> list[str]:
+    """The words of each page."""
+    return [page.extract_text() for page in pdf.pages]
+
+
+def outline(pdf) -> list[tuple[int, str, int]]:
+    """The bookmarks of a PDF: depth, words, page counted from 1."""
+    found = []
+
+    def walk(items, depth):
+        for item in items:
+            if isinstance(item, list):
+                walk(item, depth + 1)
+            else:
+                found.append((depth, item.title, pdf.get_destination_page_number(item) + 1))
+
+    walk(pdf.outline, 0)
+    return found
+
+
+def test_pdf_says_what_it_is(pdf):
+    assert len(pdf.pages) > 20
+    assert pdf.metadata.title == CONFIG["title"]
+    assert pdf.metadata.author == CONFIG["author"]
+    assert pdf.metadata.keywords == "a mark"
+    assert pdf.metadata.creation_date.isoformat().startswith("2026-01-31")
+    catalog = pdf.trailer["/Root"]
+    assert catalog["/Lang"] == "en"
+    assert catalog["/MarkInfo"]["/Marked"]
+    width, height = pdf.pages[0].mediabox.width, pdf.pages[0].mediabox.height
+    assert (round(width), round(height)) == (595, 842)
+
+
+def test_links_inside_the_pdf_lead_somewhere(pdf):
+    known, inside = set(pdf.named_destinations), 0
+    for page in pdf.pages:
+        for note in page.get("/Annots", ()):
+            note = note.get_object()
+            if note.get("/Subtype") != "/Link":
+                continue
+            if "/Dest" in note:
+                inside += 1
+                assert note["/Dest"] in known
+            else:
+                assert note["/A"]["/URI"].startswith(("https:", "http:", "mailto:"))
+    assert inside > 100
+
+
+def test_contents_name_the_pages(pdf, texts):
+    marks = [mark for mark in outline(pdf) if mark[1] != "Contents"]
+    tops = [words for depth, words, _ in marks if depth == min(m[0] for m in marks)]
+    for title in ("Notation", "5 · Attention worked by hand", "Answers and hints", "Solutions"):
+        assert title in tops
+    told = " ".join(texts[1].split())
+    for depth, words, number in marks:
+        if words not in tops:
+            continue
+        assert re.search(rf"{re.escape(words)}\s*{number}\b", told), (depth, words, number)
+        page = " ".join(texts[number - 1].split())
+        assert words in page
+        assert re.search(rf"\b{number}\b", page)
+
+
+def test_answers_and_solutions_come_last(pdf, texts):
+    at = {words: number for _, words, number in outline(pdf)}
+    first, texts = at["Solutions"], [" ".join(text.split()) for text in texts]
+    assert at["Answers and hints"] < first
+    assert any("solution=True" in text for text in texts[first - 1 :])
+    assert not any("solution=True" in text for text in texts[: first - 1])
+    results = [n for n, text in enumerate(texts, start=1) if re.search(r"\bResult: ", text)]
+    assert results
+    assert min(results) >= at["Answers and hints"]
+
+
+def test_fonts_are_embedded(pdf):
+    seen = 0
+    for page in pdf.pages:
+        for font in page["/Resources"].get("/Font", {}).values():
+            font = font.get_object()
+            seen += 1
+            if font["/Subtype"] == "/Type3":
+                continue  # its glyphs are drawings in the file
+            below = font.get("/DescendantFonts", [font])[0].get_object()
+            described = below["/FontDescriptor"]
+            assert {"/FontFile", "/FontFile2", "/FontFile3"} & set(described), font["/BaseFont"]
+    assert seen
+
+
+def test_running_heads_name_the_chapter(pdf, texts):
+    title = "5 · Attention worked by hand"
+    first = min(number for _, words, number in outline(pdf) if words == title)
+    for text in texts[first : first + 5]:  # from the one after
+        assert title in text
+        assert CONFIG["title"] in text

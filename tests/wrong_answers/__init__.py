@@ -1,1 +1,0 @@
-"""Plausible wrong answers to the exercises, one module a chapter; see tests/test_exercises.py."""
