@@ -13,7 +13,7 @@ $(error SOLUTIONS should be yes or no, got "$(SOLUTIONS)")
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book test mutations bench notebooks lint format homework pdf zip serve lab requirements clean
+.PHONY: help setup book check test coverage mutations bench notebooks lint types format homework pdf zip serve lab requirements clean
 
 help:            ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-16s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,11 +34,18 @@ else
 	@echo "The book: $(CURDIR)/_build/html/index.html"
 endif
 
-test: book       ## run every cell and every test
+check: $(READY)  ## style, types, helpers, chapters, prose: before each commit
+	$(BIN)/python tests/run.py check
+
+test: book       ## check, then every cell, the site and the homework
 	$(BIN)/python tests/run.py
 
-mutations: $(READY)  ## plant near misses in helpers, and see that its tests find each
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -p no:cacheprovider tests/test_mutations.py
+coverage: $(READY)  ## how much of helpers its tests meet: 95 % at least
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 tests/core tests/chapters --cov=helpers \
+	    --cov-report=term:skip-covered --cov-fail-under=95
+
+mutations: $(READY)  ## plant near misses in helpers, see that tests find them: [SEED=] [MINUTES=]
+	$(BIN)/python tests/mutations/run.py --seed $(or $(SEED),0) --minutes $(or $(MINUTES),28)
 
 bench: book       ## run all of benchmarks/ and store the results; takes long
 	@set -e; for script in benchmarks/*.py; do echo "$$script"; $(BIN)/python "$$script"; done
@@ -49,6 +56,9 @@ notebooks: $(READY)  ## run all chapters and store clean outputs
 lint: $(READY)   ## check style and format, notebooks too
 	$(BIN)/python -m ruff check
 	$(BIN)/python -m ruff format --check
+
+types: $(READY)  ## check the types of helpers, homework and book
+	$(BIN)/python -m mypy
 
 format: $(READY) ## mend what ruff can mend
 	$(BIN)/python -m ruff check --fix
@@ -77,4 +87,4 @@ requirements: requirements.in  ## compile requirements.txt anew (needs uv)
 	  | grep --invert-match --extended-regexp '^(cuda|nvidia|triton)' > requirements.txt
 
 clean:           ## remove what was built (not .venv)
-	rm -rf _build build dist *.egg-info .pytest_cache .ruff_cache .hypothesis .coverage*
+	rm -rf _build build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis .coverage*
