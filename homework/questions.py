@@ -71,8 +71,8 @@ def questions(notebook: Path) -> tuple[str, list[Question]]:
             for line in cell.source.splitlines():
                 if line.startswith("# "):
                     title = title or line.removeprefix("# ")
-                elif line.startswith("## "):
-                    section = line.removeprefix("## ")
+                elif line.startswith(("## ", "### ")):
+                    section = line.lstrip("# ")
         shown = [o.get("data", {}).get("text/html", "") for o in cell.get("outputs", [])]
         found = BeautifulSoup("".join(shown), "html.parser")
         asked |= {form["data-key"]: (section, form) for form in found.select("form.predict")}

@@ -22,7 +22,14 @@ from helpers.chapters import CHAPTERS, Chapter, corrections
 
 BOOKS = {chapter.number: support.chapter(ROOT / f"{chapter.docname}.ipynb") for chapter in CHAPTERS}
 COURSES = lecture.courses()
-NO_TOPICS = ("opening", "Exercises", "What we showed")
+NO_TOPICS = (
+    "opening",
+    "Exercises",
+    "What we showed",
+    "What we saw",
+    "Laboratory",
+    "What was measured",
+)
 MINUTES = 50
 RULES = {}
 
@@ -43,8 +50,8 @@ def parts(number: int) -> dict[str, list]:
     for cell in BOOKS[number].cells:
         if cell.cell_type == "markdown":
             for line in cell.source.splitlines():
-                if line.startswith("## "):
-                    here = line[3:].strip()
+                if line.startswith(("## ", "### ")):
+                    here = line.lstrip("#").strip()
                     found[here] = []
         found[here].append(cell)
     return found
@@ -390,7 +397,7 @@ def test_the_page_of_topics_has_all_of_them(html_root):
                                  rf"(?:<[^>]+>)*{said}", page)  # fmt: skip
                 assert ids, section.heading
                 for ident in set(ids):
-                    assert re.search(rf'<section id="{re.escape(ident)}">\s*<h2>', built), ident
+                    assert re.search(rf'<section id="{re.escape(ident)}">\s*<h[23]>', built), ident
 
 
 def test_wrong_guesses_are_read_from_the_chapters():

@@ -84,7 +84,8 @@ def guesses(chapter: Chapter) -> list[Guess]:
     for cell in cells(chapter):
         if cell["cell_type"] == "markdown":
             for line in cell["source"].splitlines():
-                heading = line[3:].strip() if line.startswith("## ") else heading
+                if line.startswith(("## ", "### ")):
+                    heading = line.lstrip("#").strip()
         for output in cell.get("outputs", ()):
             page = "".join(output.get("data", {}).get("text/html", ""))
             for form in re.finditer(
