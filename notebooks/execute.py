@@ -34,6 +34,9 @@ from nbformat.v4 import new_code_cell
 from helpers.explore import small_svg
 from helpers.files import write_text
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import readings
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 STAMPS = ROOT / "book" / "outputs.json"
@@ -349,7 +352,9 @@ def main(names: list[str]) -> int:
     for path in chapters:
         try:
             notebook, device, seconds = execute(path)
-            changed = store(path, clean(notebook), device, seconds)
+            clean(notebook)
+            readings.tell(notebook.cells)
+            changed = store(path, notebook, device, seconds)
         except Failed as error:
             failed = 1
             print(

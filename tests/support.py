@@ -56,6 +56,7 @@ def script(path: Path):
     return module
 
 
+readings = script(ROOT / "notebooks" / "readings.py")
 execute = script(ROOT / "notebooks" / "execute.py")
 
 

@@ -10,8 +10,9 @@ import re
 import tokenize
 import tomllib
 from collections import Counter
+from statistics import median
 
-from support import CHECKED, ROOT, Chapter, execute, exercises, release, repository
+from support import CHECKED, ROOT, Chapter, execute, exercises, readings, release, repository
 
 REGISTRY = ROOT / "tests" / "exceptions.toml"
 IGNORED, SKIPPED = "nbval-ignore-output", "nbval-skip"
@@ -291,8 +292,68 @@ def explorers_are_seen(chapter: Chapter) -> list[str]:
 
 @rule
 def errors_to_spot(chapter: Chapter) -> list[str]:
-    boxes = len(re.findall(r"^>\s*\*\*Spot the error\.\*\*", chapter.prose, re.MULTILINE))
-    return [] if 2 <= boxes <= 3 else [f"{boxes} 'Spot the error' boxes; two or three are wanted"]
+    """One that the reader would make, in the first reading; others stand in the laboratory."""
+    found = readings.parts(chapter.cells)
+    boxes = {
+        part: len(re.findall(r"^>\s*\*\*Spot the error\.\*\*", prose(found[part]), re.MULTILINE))
+        for part in ("first", "laboratory")
+    }
+    if not found["laboratory"]:  # a chapter that is not in two readings yet
+        return [] if 2 <= boxes["first"] <= 3 else [f"{boxes['first']} 'Spot the error' boxes"]
+    return [] if boxes["first"] == 1 else [f"{boxes['first']} 'Spot the error', one is wanted"]
+
+
+# --- two readings ---------------------------------------------------------------------------
+
+
+def prose(cells) -> str:
+    return "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+
+
+@rule
+def readings_can_be_held(chapter: Chapter) -> list[str]:
+    """Neither reading is longer than a reader can hold, and a cell shows an idea."""
+    found = readings.parts(chapter.cells)
+    if not found["laboratory"]:
+        return []
+    first, laboratory = (readings.count(found[part]) for part in ("first", "laboratory"))
+    longest = 40 if chapter.number == "11" else 15  # the model on one screen
+    folded = len(first.folded + laboratory.folded)
+    shown = first.open + laboratory.open
+    return [
+        f"{what}: {count}, at most {most} are wanted"
+        for what, count, most in (
+            ("words of the first reading", first.words, 2800),
+            ("words of the laboratory", laboratory.words, 2500),
+            ("experiments", laboratory.experiments, 8),
+            ("lines of the longest cell shown", max(shown), longest),
+            ("lines of half of the cells shown", median(shown), 10),
+            ("folded cells", folded, 25),
+        )
+        if count > most
+    ]
+
+
+@rule
+def head_says_the_minutes(chapter: Chapter) -> list[str]:
+    """As they are computed; `make notebooks` writes them."""
+    if not readings.parts(chapter.cells)["laboratory"]:
+        return []
+    wanted = readings.head(chapter.cells)
+    return [] if wanted in prose(chapter.cells[:3]) else [f"the head should say {wanted!r}"]
+
+
+@rule
+def exercises_say_what_they_need(chapter: Chapter) -> list[str]:
+    found = readings.parts(chapter.cells)
+    if not found["laboratory"]:
+        return []
+    known = readings.exercises(found["exercises"])
+    return [
+        f"exercise {n} does not begin **Exercise {n}.** (first reading · ● · 10 min)"
+        for n in range(1, len(exercises(chapter)) + 1)
+        if n not in known
+    ]
 
 
 # --- exercises ------------------------------------------------------------------------------

@@ -10,11 +10,12 @@ import sys
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
-from support import NOTEBOOKS, ROOT, Chapter, execute, release, repository
+from support import NOTEBOOKS, ROOT, Chapter, execute, readings, release, repository
 from support import chapter as read
 
 from chapters import rules
 from chapters.rules import RULES
+from helpers.chapters import BY_NUMBER
 
 LEAST_COMPARED = 0.85
 
@@ -44,6 +45,14 @@ def test_every_cell_is_run_and_nearly_all_output_compared(chapter):
 
 def test_first_cells_are_one_and_the_same():
     assert len({read(path).code[0].source for path in NOTEBOOKS}) <= 1
+
+
+def test_exercises_take_the_minutes_that_the_manifest_says(chapter):
+    found = readings.parts(chapter.cells)
+    if found["laboratory"]:
+        minutes = {n: long for n, (_, _, long) in readings.exercises(found["exercises"]).items()}
+        sections = BY_NUMBER[int(chapter.number)].sections
+        assert minutes == {n: long for s in sections for n, long in s.exercises.items()}
 
 
 def test_every_exception_names_a_chapter_and_says_why():
@@ -84,7 +93,8 @@ def exercise_cells(n: int) -> list:
     judged = f'check("05.{n}", answer)'
     return [
         new_markdown_cell(
-            f"**Exercise {n}.** What?\n\n<details><summary>Hint</summary>…</details>"
+            f"## Exercises\n\n**Exercise {n}.** (first reading · ● · 5 min) What?\n\n"
+            "<details><summary>Hint</summary>…</details>"
         ),
         new_code_cell("answer = ...", metadata={"tags": ["exercise"], "nbgrader": stub}),
         new_code_cell(judged, metadata={"tags": ["check"], "nbgrader": {**check, "points": 2}}),
@@ -107,13 +117,16 @@ def small_chapter() -> Chapter:
     explorer = new_output("display_data", {"text/html": '<figure class="explore"></figure>'})
     cells = [
         new_code_cell(f'source = "git+{home}@{release()}"'),
-        new_markdown_cell(f"# Small\n\n[badge]({badge}/blob/{release()}/notebooks/{stem}.ipynb)"),
+        new_markdown_cell(
+            f"# Small\n\n[badge]({badge}/blob/{release()}/notebooks/{stem}.ipynb)\n\n"
+            "First reading: about 5 minutes. Laboratory: about 5 more. Exercises: about 30."
+        ),
         new_code_cell('guess = predict("How large?", number=True)'),
         new_code_cell("guess.reveal(0.217)"),
         new_code_cell("bars()", outputs=[picture], metadata={"mystnb": words}),
         new_code_cell("explore(bars)", outputs=[explorer]),
         new_markdown_cell("> **Spot the error.** A claim.\n\nIt is 0.217, see section 3.4."),
-        new_markdown_cell("> **Spot the error.** Another."),
+        new_markdown_cell("## Laboratory\n\n> **Spot the error.** Another."),
         *[cell for n in range(1, 7) for cell in exercise_cells(n)],
     ]
     for number, cell in enumerate(cells):
@@ -186,7 +199,14 @@ FAULTS = [
     ("predictions_are_revealed", lambda cells: cells.insert(3, copy.deepcopy(cells[3]))),
     ("there_is_an_explorer", swap(5, "explore(", "plot(")),
     ("explorers_are_seen", lambda cells: cells[5].update(outputs=[])),
-    ("errors_to_spot", swap(7, "Spot the error", "Note")),
+    ("errors_to_spot", swap(6, "Spot the error", "Note")),
+    ("readings_can_be_held", swap(6, "A claim.", "word " * 2800)),
+    ("readings_can_be_held", swap(7, "Another.", "word " * 2500)),
+    ("readings_can_be_held", swap(7, "Another.", "What?\n\n" + "### A question\n\n" * 9)),
+    ("readings_can_be_held", swap(4, "bars()", "bars()\n" * 16)),
+    ("head_says_the_minutes", swap(1, "about 5 more", "about 10 more")),
+    ("head_says_the_minutes", swap(6, "A claim.", "word " * 1500)),
+    ("exercises_say_what_they_need", swap(8, "first reading · ●", "first reading")),
     ("exercises_are_enough", tag(-2, "chec")),
     ("exercises_are_enough", swap(-2, "05.6", "05.7")),
     ("exercises_have_one_form", tag(-3, "stub")),

@@ -1,0 +1,214 @@
+"""Count what a reader meets in a chapter: ``python notebooks/readings.py [05 …]``.
+
+A chapter has a first reading (all before its Laboratory) and a laboratory (from there to its
+Exercises). Words are all prose that the page shows: Markdown, captions, sentences made by cells,
+questions and their options; not code, not replies to guesses, not exercises. The minutes in a
+chapter's head are computed here, and written there whenever the chapter is run.
+"""
+
+import json
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+FOLDED = {"hide-input", "hide-cell"}
+UNSEEN = {"remove-input", "remove-cell"}
+ANSWERS = {"exercise", "check", "solution"}
+WORDS_A_MINUTE = 150
+LINES_A_MINUTE = 4  # of open code, read with care
+MINUTES_A_GUESS = 1
+MINUTES_A_FORMULA = 0.5  # displayed: a step of hand work
+HEAD = re.compile(
+    r"First reading: about \d+ minutes\. "
+    r"(Laboratory: about \d+ more\. )?Exercises: about \d+\."
+)
+EXERCISE = re.compile(
+    r"\*\*Exercise \d+\.\*\* "
+    r"\((first reading|laboratory) · (●{1,3}) · (\d+) min\)"
+)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One reading of a chapter, counted.
+
+    open: lines of each cell whose code is shown; folded: of each that is folded. sources: listings
+    of imported code, folded as well. formulas: those displayed, worked steps among them.
+    """
+
+    words: int
+    open: tuple[int, ...]
+    folded: tuple[int, ...]
+    sources: int
+    guesses: int
+    formulas: int
+    experiments: int
+
+    @property
+    def minutes(self) -> int:
+        """Minutes that it takes, to the next five."""
+        exact = (
+            self.words / WORDS_A_MINUTE
+            + sum(self.open) / LINES_A_MINUTE
+            + self.guesses * MINUTES_A_GUESS
+            + self.formulas * MINUTES_A_FORMULA
+        )
+        return 5 * max(1, round(exact / 5))
+
+    @property
+    def longest(self) -> int:
+        """Lines of the longest cell that is shown."""
+        return max(self.open, default=0)
+
+
+def parts(cells: list) -> dict[str, list]:
+    """The cells of "first", "laboratory" and "exercises"; what follows exercises is in none."""
+    found: dict[str, list] = {
+        "first": [],
+        "laboratory": [],
+        "exercises": [],
+    }
+    here = "first"
+    for cell in cells:
+        if cell["cell_type"] == "markdown":
+            heads = re.findall(r"^## (.+)$", text(cell), re.MULTILINE)
+            if "Laboratory" in heads:
+                here = "laboratory"
+            elif "Exercises" in heads:
+                here = "exercises"
+            elif heads and here == "exercises":
+                here = "after"
+        found.setdefault(here, []).append(cell)
+    return found
+
+
+def text(cell: dict) -> str:
+    """A cell's source as one string."""
+    return "".join(cell["source"])
+
+
+def words(prose: str) -> int:
+    """The words of Markdown or HTML; a formula is one, what only a script reads is none."""
+    prose = re.sub(
+        r"```.*?```|<(script|style)\b.*?</\1>", " ", prose, flags=re.S
+    )
+    prose = re.sub(r"\$\$.*?\$\$|\$[^$\n]+\$", " x ", prose, flags=re.S)
+    prose = re.sub(r"<[^>]*>|\]\([^)]*\)", " ", prose)
+    return sum(any(map(str.isalnum, word)) for word in prose.split())
+
+
+def prose(cell: dict) -> list[str]:
+    """All prose that the page shows of a cell."""
+    if cell["cell_type"] == "markdown":
+        return [text(cell)]
+    if "remove-cell" in tags(cell):
+        return []
+    said = []
+    for output in cell.get("outputs", []):
+        data = {
+            kind: "".join(value)
+            for kind, value in output.get("data", {}).items()
+        }
+        if any(kind.startswith("image/") for kind in data):
+            figure = cell["metadata"].get("mystnb", {}).get("figure", {})
+            said.append(figure.get("caption", ""))
+        elif "text/markdown" in data:
+            said.append(data["text/markdown"])
+        elif 'class="source"' not in data.get("text/html", ""):
+            said.append(data.get("text/html", ""))
+    return said
+
+
+def tags(cell: dict) -> set[str]:
+    """A cell's tags."""
+    return set(cell["metadata"].get("tags", []))
+
+
+def count(cells: list) -> Reading:
+    """What a reader meets in these cells."""
+    shown = [said for cell in cells for said in prose(cell)]
+    everything = "\n".join(shown)
+    code = [
+        (
+            tags(cell),
+            sum(map(bool, map(str.strip, text(cell).splitlines()))),
+        )
+        for cell in cells
+        if cell["cell_type"] == "code" and not tags(cell) & ANSWERS
+    ]
+    return Reading(
+        words=sum(map(words, shown)),
+        open=tuple(n for tags, n in code if not tags & (FOLDED | UNSEEN)),
+        folded=tuple(n for tags, n in code if tags & FOLDED),
+        sources=sum(
+            "source(" in text(c) for c in cells if c["cell_type"] == "code"
+        ),
+        guesses=everything.count('<form class="predict"'),
+        formulas=everything.count("$$") // 2,
+        experiments=len(re.findall(r"^### ", everything, re.MULTILINE)),
+    )
+
+
+def exercises(cells: list) -> dict[int, tuple[str, int, int]]:
+    """Of each exercise by its number: the reading it needs, its marks and its minutes."""
+    heads = [
+        EXERCISE.search(text(cell))
+        for cell in cells
+        if cell["cell_type"] == "markdown" and "**Exercise " in text(cell)
+    ]
+    return {
+        n: (head[1], len(head[2]), int(head[3]))
+        for n, head in enumerate(heads, 1)
+        if head
+    }
+
+
+def head(cells: list) -> str:
+    """The sentence about minutes in a chapter's head, computed."""
+    found = parts(cells)
+    first, laboratory = count(found["first"]), count(found["laboratory"])
+    more = (
+        f"Laboratory: about {laboratory.minutes} more. "
+        if found["laboratory"]
+        else ""
+    )
+    long = sum(m for _, _, m in exercises(found["exercises"]).values())
+    return f"First reading: about {first.minutes} minutes. {more}Exercises: about {long}."
+
+
+def tell(cells: list) -> None:
+    """Write the minutes into the head of a chapter that has the sentence: in place."""
+    for cell in cells[:3]:
+        if cell["cell_type"] == "markdown":
+            cell["source"] = HEAD.sub(head(cells), text(cell))
+
+
+def main(names: list[str]) -> int:
+    """Print a table of the chapters in the current folder's ``notebooks``."""
+    print(
+        "    first reading          | laboratory              | code lines"
+    )
+    print(
+        "    words min open longest | words min experiments   | open median folded cells sources"
+    )
+    for path in sorted(Path("notebooks").glob("[0-9][0-9]_*.ipynb")):
+        if names and path.stem[:2] not in names:
+            continue
+        cells = json.loads(path.read_text("utf-8"))["cells"]
+        found = parts(cells)
+        first, lab = count(found["first"]), count(found["laboratory"])
+        shown = (*first.open, *lab.open)
+        hidden = (*first.folded, *lab.folded)
+        print(
+            f"{path.stem[:2]}  {first.words:5} {first.minutes:3} {sum(first.open):4} "
+            f"{max(shown):7} | {lab.words:5} {lab.minutes:3} {lab.experiments:11}   | "
+            f"{sum(shown):4} {median(shown):6.0f} {sum(hidden):6} {len(hidden):5} "
+            f"{first.sources + lab.sources:7}"
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
