@@ -60,7 +60,8 @@ function liven(explorer) {
   near.observe(explorer);
 }
 
-// --- predictions: lock a guess, then uncover the result
+// --- predictions: lock a guess, then uncover the result; what waits for it stands in its fold
+// (passes/predictions.py)
 
 const near = (guess, number, close) =>
   Math.abs(guess - number) <= close * (Math.abs(number) || 1);
@@ -149,74 +150,76 @@ function sketching(form) {
     drag(event);
   });
   svg.addEventListener("pointermove", (event) => {
-    if (svg.hasPointerCapture(event.pointerId) && !form.dataset.locked) drag(event);
+    if (svg.hasPointerCapture(event.pointerId)) drag(event);
   });
   redraw();
 }
 
+// The verdict stands where the guess was made, and has the focus, so that it is read out.
 function ask(form) {
   const reveal = document.querySelector(`details.reveal[data-key="${form.dataset.key}"]`);
+  const fields = form.querySelector("fieldset"), button = form.querySelector("button");
+  const note = form.querySelector(".predict-locked"); // a status: what it is given is read out
+  const said = reveal?.querySelector(".reveal-guess");
+  const again = document.createElement("button");
+  again.type = "button";
+  again.textContent = "Guess again";
+  button.after(again);
+  const lock = (locked) => {
+    if (locked) form.dataset.locked = "yes";
+    else delete form.dataset.locked;
+    fields.disabled = button.hidden = locked;
+    again.hidden = !locked;
+    note.textContent = locked && !reveal ? "Locked." : "";
+  };
+  lock(false);
   if (form.dataset.kind === "curve") sketching(form);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    if (form.dataset.locked) return;
+    if (fields.disabled) return;
     const guess = answered(form);
-    form.dataset.locked = "yes";
-    form.querySelector("fieldset").disabled = true;
-    form.querySelector("button").disabled = true;
-    form.querySelector(".predict-locked").innerHTML = reveal
-      ? `Locked. <a href="#${form.dataset.key}">See the result</a>.` : "Locked.";
+    lock(true);
     if (!reveal) return;
-    const told = JSON.parse(reveal.dataset.told);
     if (form.dataset.kind === "number") placeNumber(reveal.querySelector("svg"), guess);
     if (form.dataset.kind === "curve") placeSketch(reveal.querySelector("svg"), guess);
-    const { open } = reveal;
-    if (!open) reveal.addEventListener("toggle", () => lead(form, reveal), { once: true });
+    (form.querySelector("label:has(input:checked, [type=number])") ?? fields.lastChild).after(said);
+    said.innerHTML = verdict(form, guess, JSON.parse(reveal.dataset.told));
+    said.removeAttribute("role");
+    said.tabIndex = -1;
+    said.focus();
     reveal.open = true;
-    reveal.querySelector(".reveal-guess").innerHTML = verdict(form, guess, told);
-    if (open) lead(form, reveal);
   });
-  if (reveal) veil(form, reveal);
+  again.addEventListener("click", ({ detail }) => {
+    if (detail > 1) return; // the second of two quick clicks was meant for the button before it
+    form.reset();
+    lock(false);
+    form.dispatchEvent(new Event("input")); // lets a sketch be drawn anew
+    if (reveal) {
+      reveal.open = false;
+      said.replaceChildren();
+      reveal.querySelector("svg.number-line .guess")?.setAttribute("visibility", "hidden");
+    }
+    form.querySelector("input").focus();
+    note.textContent = "Your guess is taken back.";
+  });
+  if (reveal) nameFold(reveal);
   form.classList.add("alive");
 }
 
-// The focus goes to what can be seen once all is shown: the result, or the link that leads there.
-function lead(form, reveal) {
-  const summary = reveal.querySelector("summary"), { bottom } = summary.getBoundingClientRect();
-  const next = bottom < innerHeight ? summary : form.querySelector(".predict-locked a");
-  next.focus({ preventScroll: true });
+function nameFold(reveal) {
+  const summary = reveal.querySelector("summary"), closed = summary.textContent;
+  const name = () => { summary.textContent = reveal.open ? "The result" : closed; };
+  name(); // it may have been opened before this script came
+  reveal.addEventListener("toggle", name);
 }
 
-// What follows a prediction, up to the next paragraph of the text, waits until the result is open.
-function veil(form, reveal) {
-  reveal.id = form.dataset.key;
-  const waiting = [];
-  let cell = form.closest(".cell")?.nextElementSibling;
-  for (; cell?.matches(".cell, details"); cell = cell.nextElementSibling) {
-    const parts = cell.contains(reveal)
-      ? [...cell.children].flatMap((part) => (part.contains(reveal) ? [...part.children] : [part]))
-      : [cell];
-    waiting.push(...parts.filter((part) => !part.contains(reveal)));
-  }
-  waiting.forEach((part) => part.classList.add("veiled"));
-  const lift = () => waiting.forEach((part) => part.classList.remove("veiled"));
-  const summary = reveal.querySelector("summary"), closed = summary.textContent;
-  const toggled = () => {
-    summary.textContent = reveal.open ? "The result" : closed;
-    if (reveal.open) lift();
-  };
-  toggled(); // it may have been opened before this script came
-  reveal.addEventListener("toggle", toggled);
-  const led = () => {
-    const target = location.hash && document.getElementById(location.hash.slice(1));
-    if (target && waiting.some((part) => part.contains(target))) {
-      reveal.open = true;
-      lift();
-      target.scrollIntoView();
-    }
-  };
-  addEventListener("hashchange", led);
-  led();
+// A link may lead into what is folded; not every browser opens the fold.
+function led() {
+  const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  let folded = target && target.parentElement.closest("details:not([open])");
+  if (!folded) return;
+  for (; folded; folded = folded.parentElement.closest("details:not([open])")) folded.open = true;
+  target.scrollIntoView();
 }
 
 // --- what scrolls can be reached by the keyboard
@@ -301,6 +304,8 @@ function start() {
   nameInBar();
   document.querySelectorAll("figure.explore").forEach(liven);
   document.querySelectorAll("form.predict").forEach(ask);
+  addEventListener("hashchange", led);
+  led();
 }
 if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
 else start();

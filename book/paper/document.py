@@ -120,7 +120,7 @@ class Maker:
             note.string = "On the site it writes here."
         for note in self.article.select("noscript:has(.play-scriptless)"):
             note.replace_with(self.new("p", "shown", "On the site it can be moved."))
-        self.go_through()
+        self.go_through(self.article)
         self.still_explorers()
         for live in self.article.select(LIVE):
             live.decompose()
@@ -198,26 +198,33 @@ class Maker:
         form.replace_with(box)
         reveal = self.article.select_one(f'details.reveal[data-key="{form["data-key"]}"]')
         if reveal is not None:
-            self.move_result(box, reveal.extract())
+            self.move_result(box, reveal)
 
     def move_result(self, box: Tag, reveal: Tag) -> None:
-        """Move a prediction's result, with what is said to each wrong choice, to the end."""
+        """Move a prediction's result to the end, with what is said to each wrong choice.
+
+        On the page all that tells the answer is folded into it (``passes/predictions.py``): what
+        cells show, and their code.
+        """
+        self.go_through(reveal)
+        reveal.extract()
         for part in reveal.select("summary, .reveal-guess, .guess"):
             part.decompose()
         replies = json.loads(reveal["data-told"]).get("replies", {})
+        first = reveal.select_one("div.cell")
         if replies:
             listed = "".join(f"<li><i>{escape(k)}</i>: {v}</li>" for k, v in replies.items())
             said = BeautifulSoup(f'<ul class="replies">{listed}</ul>', "html.parser")
-            reveal.append(said)
+            first.insert_before(said) if first else reveal.append(said)
         self.move(box, self.page.answers, "Answer", list(reveal.contents),
                   "Guess, then read on. {label}: page {page}.", inside=True)  # fmt: skip
 
     # --- what the site folds
 
-    def go_through(self) -> None:
-        """Decide on each question and fold: open it, leave it out, or move what it holds."""
-        wanted = "form.predict, blockquote.callout-exercise, details, div.cell"
-        for part in self.article.select(wanted):
+    def go_through(self, place: Tag) -> None:
+        """Decide on each question and fold in a place: open it, leave it out, or move it."""
+        wanted = "form.predict, blockquote.callout-exercise, details:not(.reveal), div.cell"
+        for part in place.select(wanted):
             if part.decomposed or part.find_parent("article") is not self.article:
                 continue  # was moved or left out with what it stood in
             if part.name == "form":
@@ -266,8 +273,10 @@ class Maker:
         elif "tag_deeper" in tags:
             self.unfold(cell)
         elif "tag_hide-input" in tags:
-            for code in cell.select("details.hide"):
+            for code in cell.select("div.cell_input"):
                 code.decompose()
+            for fold in cell.select("details.hide"):
+                fold.decompose()
         elif "tag_hide-cell" in tags:  # what it shows, without its code
             self.unfold(cell)
             cell.select_one("div.cell_input").decompose()

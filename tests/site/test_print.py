@@ -34,10 +34,17 @@ PAGE = """<html><body><main><article class="bd-article"><section id="top">
 <label><input type="radio"><span>this</span></label>
 <label><input type="radio"><span>that</span></label>
 </fieldset><p class="predict-actions"><button>Lock</button></p></form></div></div>
+<details class="reveal" data-key="k"
+data-told='{"replies": {"that": "REPLY"}}'><summary>Show the result</summary><p>RESULT</p>
+<div class="cell tag_hide-input"><div class="cell_output"><p>WAITED</p></div></div>
+<div class="cell"><details class="hide above-input"><summary>Show the code</summary>
+<div class="cell"><div class="cell_input"><div class="highlight"><pre><span></span>TELLS
+</pre></div></div></div>
+<div class="cell tag_hide-input"><div class="cell_input"><div class="highlight">
+<pre><span></span>FOLDED
+</pre></div></div></div></details></div></details>
 <div class="cell"><div class="cell_input"><div class="highlight"><pre><span></span>CODE
-</pre></div></div><div class="cell_output"><details class="reveal" data-key="k"
-data-told='{"replies": {"that": "REPLY"}}'><summary>Show the result</summary><p>RESULT</p></details>
-</div></div>
+</pre></div></div></div>
 <figure class="explore"><img src="data:," alt="y"><div class="explore-controls">
 <label class="explore-control"><span>angle</span><input type="range">
 <output>60</output></label></div>
@@ -134,7 +141,7 @@ def test_chapter_asks_and_does_not_answer(joined):
         "It says.",
     ):
         assert kept in text, kept
-    for moved in ("RECALLED", "RESULT", "REPLY", "HINTED", "SOLVED"):
+    for moved in ("RECALLED", "RESULT", "REPLY", "WAITED", "TELLS", "HINTED", "SOLVED"):
         assert moved not in text, moved
     for gone in ("FOLDED", "Not yet", "Open in Colab", "eNr", "Lock"):
         assert gone not in joined.get_text(), gone
@@ -151,7 +158,7 @@ def test_what_was_moved_is_at_the_end_with_a_way_there_and_back(joined):
     assert "RECALLED" in said[0]
     assert said[0].startswith("Answer 7.1 (page ")
     assert "RESULT" in said[1]
-    assert "that : REPLY" in said[1]
+    assert "that : REPLY WAITED TELLS" in said[1]
     assert "HINTED" in said[2]
     solution = solutions.select_one(".item")
     assert solution.pre.get_text() == "SOLVED\n"
@@ -212,6 +219,15 @@ def test_whole_book_is_consistent(book):
     assert not re.search(r"<(?:form|input|button|details|iframe|canvas)\b", book)
     assert "\ue000" not in book
     assert not re.search(r"""\b(?:src|href)=["']https?:[^"']*\.(?:js|css|svg|png)""", book)
+
+
+def test_no_answer_stands_under_its_question(book):
+    """Neither the result nor the code that computes and names it."""
+    before, after = (re.sub("<[^>]+>", "", half) for half in book.split('<h1 id="answers">'))
+    assert ".reveal(" not in before
+    assert ".reveal(" in after
+    assert "Result:" not in before
+    assert after.count("Result:") > 50
 
 
 def test_solutions_stand_only_at_the_end(book):

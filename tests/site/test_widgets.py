@@ -187,6 +187,7 @@ ASK = """form => {  // lock some answer, then each choice; gives what is wrong
     const fields = form.querySelector("fieldset"), kind = form.dataset.kind;
     const found = document.querySelectorAll(`details.reveal[data-key="${form.dataset.key}"]`);
     const [reveal] = found, verdict = reveal?.querySelector(".reveal-guess");
+    const again = [...form.querySelectorAll("button")].at(-1);
     const want = (holds, what) => holds || wrong.push(what);
     want(found.length === 1, `${found.length} results`);
     if (kind !== "curve") {
@@ -194,19 +195,13 @@ ASK = """form => {  // lock some answer, then each choice; gives what is wrong
         want(!fields.disabled && !reveal.open, "locks without an answer");
     }
     want(!reveal.open && verdict.textContent === "", "tells before it is asked");
-    const lock = () => {
-        delete form.dataset.locked;
-        fields.disabled = button.disabled = false;
-        button.click();
-    };
     if (kind === "choice") form.querySelector("input[type=radio]").click();
     else for (const input of form.querySelectorAll("input")) {
         input.value = kind === "number" ? "3.5" : Number(input.value) + Number(input.step || 1);
         input.dispatchEvent(new Event("input", { bubbles: true }));
     }
     button.click();
-    want(fields.disabled && button.disabled && reveal.open, "does not lock and uncover");
-    want(form.querySelector(".predict-locked").textContent.startsWith("Locked"), "says nothing");
+    want(fields.disabled && button.hidden && reveal.open, "does not lock and uncover");
     want(verdict.checkVisibility() && verdict.innerText.length > 10, "has no verdict");
     want(kind === "curve" || verdict.innerText.startsWith("You guessed"), "forgets the guess");
     const said = verdict.innerHTML;
@@ -214,9 +209,10 @@ ASK = """form => {  // lock some answer, then each choice; gives what is wrong
     want(verdict.innerHTML === said, "can be locked twice");
     const { answer, replies } = JSON.parse(reveal.dataset.told);
     if (kind === "choice") for (const choice of form.querySelectorAll("input[type=radio]")) {
-        fields.disabled = false;
+        again.click();
+        want(!fields.disabled && !reveal.open && !verdict.textContent, "is not taken back");
         choice.click();
-        lock();
+        button.click();
         const plain = document.createElement("p");
         plain.innerHTML = replies[choice.value] ?? "";
         want(choice.value === answer ? verdict.innerHTML.endsWith("That is right.")

@@ -18,7 +18,7 @@ from bs4 import BeautifulSoup
 from bs4.dammit import EntitySubstitution
 from bs4.formatter import HTMLFormatter
 
-from passes import body, explorers, head, images, maths, static
+from passes import body, explorers, head, images, maths, predictions, static
 
 STEPS = (  # each gets a page and changes its soup
     head.scripts_that_wait,
@@ -28,6 +28,7 @@ STEPS = (  # each gets a page and changes its soup
     body.scopes_of_tables,
     body.cells_without_paragraphs,
     body.roles,
+    predictions.results_at_guesses,
     explorers.frames_beside_the_page,
     explorers.pictures_in_windows,
     images.room_for_images,
