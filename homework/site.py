@@ -69,8 +69,8 @@ def prepare(root: Path, source: Path) -> set[str]:
 
 
 def _words_of_their_own(cut: list[NotebookNode], source: Path) -> set[str]:
-    """The words that these cells have, and no file of a folder."""
-    files = [path for path in source.rglob("*") if path.is_file()]
+    """The words that these cells have, and no file of a folder but judges, which no page shows."""
+    files = [path for path in source.rglob("*") if path.is_file() and path.name != "exercises.py"]
     known = sorted(set().union(*(words(text) for path in files for text in texts(path))))
 
     def is_known(word: str) -> bool:  # also where only its ending differs, which an index cuts off

@@ -36,7 +36,9 @@ STUDENTS = {  # who hands in what, under a name as Canvas makes it
 LATE = "kovalevskayasofia_108_9008_05.ipynb"
 HASTE = """
 def my_weights(query, keys):
-    powers = np.exp(keys @ query / len(query) ** 0.5)
+    scores = keys @ query
+    scores /= len(query) ** 0.5
+    powers = np.exp(scores - scores.max())
     return powers / powers.sum()
 """
 BY_D = """
@@ -133,7 +135,7 @@ def walk(folder: Path) -> dict[str, str]:
     class_of_eight(Course("05", "autumn-2027", private), folder)
     step.run("collect", "python -m zipfile --list class.zip", grade.format("class.zip"))
     step.run("grades", "cat course/grading/05/grades.csv", "cat course/grading/05/marks.csv")
-    step.run("mark", "sed -i 's/^\\(.*,05.8\\),,/\\1,3,/; s/^\\(mcartwright,05.8\\),3,/\\1,0,/' "
+    step.run("mark", "sed -i 's/^\\(.*,05.[68]\\),,/\\1,3,/; s/^\\(mcartwright,05.8\\),3,/\\1,0,/' "
                      "course/grading/05/marks.csv", grade.format("class.zip"))  # fmt: skip
     step.run("late", grade.format("late.zip"))
     step.run("appeal", "echo 'enoether,05.1,2.5,,,,right but for the root' >> "

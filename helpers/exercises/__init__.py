@@ -2,6 +2,8 @@
 
 from helpers.exercises.verdict import (
     CHECKS,
+    EXPLANATIONS,
+    Explanation,
     NotRight,
     NotYet,
     Verdict,
@@ -12,7 +14,7 @@ from helpers.exercises.verdict import (
     close,
     diagnosed,
     exercise,
-    explained,
+    explanation,
     judged,
     numbers,
 )

@@ -1,7 +1,6 @@
 """What a check says: not yet, not right because of something, or right."""
 
 import html
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,8 +10,14 @@ import torch
 from jaxtyping import Float, Num
 
 CHECKS: dict[str, Callable] = {}
+EXPLANATIONS: dict[str, "Explanation"] = {}
 LARGEST = 1e50  # of an answer's numbers; products of a few of them are still finite
 FILL_IN = "Fill in the cell above, then run it and this one again."
+FEWEST_WORDS = 8  # that are taken for an explanation
+WRITE = (
+    "Write a sentence or two into the cell above, then run it and this one again. Nothing judges "
+    "your words: you will see a good answer and what it says, to tick for yourself."
+)
 
 
 class NotYet(Exception):
@@ -57,6 +62,37 @@ class Verdict:
         )
 
 
+@dataclass(frozen=True)
+class Explanation:
+    """What is put beside a reader's own words: a good answer, and what it says, to be ticked."""
+
+    model: str
+    points: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        ticks = "\n".join(f"[ ] {point}" for point in self.points)
+        return f"A good answer: {self.model}\n\nTick what yours says, too:\n{ticks}"
+
+    def _repr_html_(self) -> str:
+        model, *points = (html.escape(text, quote=False) for text in (self.model, *self.points))
+        ticks = "".join(
+            f'<li><label><input type="checkbox"> {point}</label></li>' for point in points
+        )
+        return (
+            f'<div class="verdict"><p><b>A good answer.</b> {model}</p>'
+            f'<p>Tick what yours says, too:</p><ul class="points">{ticks}</ul></div>'
+        )
+
+
+def explanation(name: str, model: str, *points: str) -> None:
+    """Register an exercise that is answered in words, which nothing judges.
+
+    model: a good answer; nowhere else does it stand. points: three or four things that it says;
+    in homework a person marks, a point for each.
+    """
+    EXPLANATIONS[name] = Explanation(model, points)
+
+
 def exercise(name: str) -> Callable:
     """Register a check under the exercise's name, such as "05.1".
 
@@ -71,15 +107,20 @@ def exercise(name: str) -> Callable:
     return register
 
 
-def check(name: str, answer: object, *, solution: bool = False) -> Verdict:
+def check(name: str, answer: object = None, *, solution: bool = False) -> Verdict | Explanation:
     """Judge an answer to the exercise ``name``; never raises for a wrong or broken answer.
 
-    With ``solution`` the verdict says that it is of the book's solution, not of the reader's.
+    Words are not judged: whoever has written some sees a good answer to compare them with. With
+    ``solution`` a verdict says that it is of the book's solution, not of the reader's.
 
     Raises: ValueError when there is no exercise of that name.
     """
+    if told := EXPLANATIONS.get(name):
+        is_written = isinstance(answer, str) and len(answer.split()) >= FEWEST_WORDS
+        return told if solution or is_written else Verdict("Not yet", WRITE)
     if name not in CHECKS:
-        raise ValueError(f"name must be one of {sorted(CHECKS)}, got {name!r}")
+        known = sorted([*CHECKS, *EXPLANATIONS])
+        raise ValueError(f"name must be one of {known}, got {name!r}")
     verdict = judged(CHECKS[name], answer)
     if solution and verdict.state == "Right":
         return Verdict("Right", "This is the book's solution.")
@@ -169,24 +210,6 @@ def diagnosed(answer: object, bugs: dict[str, str], advice: str) -> None:
     if len(right) < len(bugs):
         names = f" ({', '.join(right)})" if right else ""
         raise Wrong(f"{len(right)} of the {len(bugs)} are right{names}. {advice}")
-
-
-def explained(answer: object, rubric: dict[str, str]) -> None:
-    """Hold a written explanation to a rubric: for each point, words any of which show it.
-
-    A word list can tell that a point is missing, not that the reasoning is sound; the reader
-    compares with the model answer, a teacher grades by hand.
-    """
-    if not isinstance(answer, str):
-        raise Wrong(f"A text is asked for, this is {type(answer).__name__}.")
-    if len(answer.split()) < 8:
-        raise Wrong("Give one or two whole sentences.")
-    for point, words in rubric.items():
-        if not re.search(words, answer, flags=re.IGNORECASE):
-            raise Wrong(
-                f"These words do not seem to say yet {point}. If yours do, compare with the "
-                "solution: this check only looks for words."
-            )
 
 
 def _empty(value) -> bool:

@@ -26,13 +26,13 @@ def numbers(rng) -> dict:
 # A test of an exercise of the book that students do not see. `says` is all that they are told.
 
 
-@own.hidden("05.1", points=1, says="scores of a thousand and more")
-def large_scores(answer) -> None:
-    """The exponential of a large score is infinite; its share is not."""
-    keys = 1000.0 * np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.001]])
-    found = array(call(answer, np.array([2.0, 1.0]), keys), (3,), "The result")
-    if not close(found, numerics.softmax(keys @ [2.0, 1.0] / 2**0.5)):
-        raise Wrong(f"It gives {found} for scores of a thousand.")
+@own.hidden("05.1", points=1, says="entries that are whole numbers")
+def whole_numbers(answer) -> None:
+    """An array of whole numbers cannot be divided in place."""
+    query, keys = np.array([2, 1]), np.array([[3, 0], [0, 3], [1, 2]])
+    found = array(call(answer, query, keys), (3,), "The result")
+    if not close(found, numerics.softmax(keys @ query / 2**0.5)):
+        raise Wrong(f"It gives {found} for whole numbers.")
 
 
 @own.hidden("05.2", points=1, says="one query alone")

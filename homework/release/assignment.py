@@ -17,6 +17,8 @@ from IPython.core.inputtransformer2 import TransformerManager
 from nbformat import NotebookNode
 
 from helpers.chapters import CHAPTERS, judges
+from helpers.exercises import EXPLANATIONS, Explanation
+from homework.private import FREE
 
 ROOT = Path(__file__).resolve().parents[2]
 QUESTION = re.compile(r"^> \*\*Exercise \d+\.", re.MULTILINE)
@@ -52,7 +54,7 @@ class Task:
     answer: the name that the student gives to what is handed in, "" for a free response. cells: of
     its question, in order, up to the stub. check: the source of the cell that students run, or "".
     solution: the source of a right answer, or "". rubric: of a free response, what a person looks
-    for and the points of each.
+    for and the points of each; its solution is a good answer in words, or "".
     """
 
     name: str
@@ -132,8 +134,16 @@ def assignment(notebook: Path) -> Assignment:
         install=cells[0],
         setup=tuple(needed(cells[1 : starts[0]], tasks)),
         tasks=tuple(tasks),
-        secrets=tuple(cell.source for cell in cells if _tagged(cell, "solution")),
+        secrets=(
+            *(cell.source for cell in cells if _tagged(cell, "solution")),
+            *(text for task in tasks if task.free for text in _said(task)),
+        ),
     )
+
+
+def _said(task: Task) -> list[str]:
+    """Each sentence of a good answer, and each point of the rubric."""
+    return [*re.split(r"(?<=[.;:]) ", task.solution), *(text for text, _ in task.rubric)]
 
 
 def _is_question(cell: NotebookNode) -> bool:
@@ -150,23 +160,34 @@ def _task(cells: list[NotebookNode], where: str) -> Task:
     solutions = [cell for cell in cells if _tagged(cell, "solution")]
     counts = (len(stubs), len(checks), len(solutions))
     found = CHECK.search(checks[0].source) if checks else None
+    known = judges()  # and explanations
+    explained = EXPLANATIONS.get(found[1]) if found else None
     solved = SOLUTION.search(solutions[0].source) if solutions else None
-    if counts != (1, 1, 1) or not found or not solved:
+    if counts != (1, 1, 1) or not found or not (solved or explained):
         [question] = QUESTION.findall(cells[0].source)[:1]
         raise ValueError(
             f"{where}, {question!r}: an exercise has a stub, a check of "
             f"one answer and a solution; found {counts}"
         )
     name, answer = found.groups()
+    if explained:
+        return _in_words(name, explained, cells[: stubs[0] + 1])
     points = checks[0].metadata["nbgrader"]["points"]
     return Task(
         name=name,
         answer=answer,
         cells=tuple(cells[: stubs[0] + 1]),
-        tests=(Test("check", points, judges()[name]),),
+        tests=(Test("check", points, known[name]),),
         check=checks[0].source,
         solution=f"{solved[1]}\n{answer} = {solved[2]}",
     )
+
+
+def _in_words(name: str, explained: Explanation, cells: list[NotebookNode]) -> Task:
+    """An explanation, as a free response: a person marks it, a point for each thing to be said."""
+    stub = nbformat.v4.new_markdown_cell(FREE, id=cells[-1].id)
+    rubric = tuple((point, 1) for point in explained.points)
+    return Task(name, "", (*cells[:-1], stub), (), solution=explained.model, rubric=rubric)
 
 
 # ------------------------------------------------------------- which cells are needed
@@ -179,7 +200,10 @@ def needed(cells: list[NotebookNode], tasks: list[Task]) -> list[NotebookNode]:
     notebook when all is run.
     """
     wanted = {"exercises"}
-    own = [(*task.cells, nbformat.v4.new_code_cell(task.solution)) for task in tasks]
+    own = [
+        (*task.cells, *([] if task.free else [nbformat.v4.new_code_cell(task.solution)]))
+        for task in tasks
+    ]
     for cell in reversed([cell for cells_of in own for cell in cells_of]):
         wanted = (wanted - names(cell)[0]) | names(cell)[1]
     kept = []

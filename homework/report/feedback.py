@@ -449,10 +449,7 @@ class Pile:
 
 
 def marking_page(records: Sequence[Record], of: Assignment, marks: Marks) -> str:
-    """The free responses as HTML for who marks them: by question, in an order that is no name's.
-
-    Answers in words that a check judged are not among them.
-    """
+    """The free responses as HTML for who marks them: by question, in an order that is no name's."""
     piles = [_pile(task, records, marks) for task in of.tasks if task.free]
     return _page("marking.html", of=of, piles=piles, longest=LONGEST_RESPONSE)
 

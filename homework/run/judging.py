@@ -284,7 +284,7 @@ def tried(of: Assignment) -> str:
         sandbox.check()
     except sandbox.SandboxError as error:
         return f"its tests were not tried: {error}"
-    solved = {task.name: [task.solution] for task in of.tasks if task.solution}
+    solved = {task.name: [task.solution] for task in of.tasks if task.solution and not task.free}
     for what, answers, right in (
         ("solution", solved, lambda r: r.points == r.most or r.task not in solved),
         ("stub", {task.name: [task.stub.source] for task in of.tasks}, lambda r: r.points == 0),

@@ -14,6 +14,10 @@ from statistics import median
 
 from support import CHECKED, ROOT, Chapter, execute, exercises, readings, release, repository
 
+from helpers.chapters import judges
+from helpers.exercises import EXPLANATIONS
+
+judges()  # they register the explanations, too
 REGISTRY = ROOT / "tests" / "exceptions.toml"
 IGNORED, SKIPPED = "nbval-ignore-output", "nbval-skip"
 LARGEST_BYTES = 1_500_000
@@ -394,8 +398,12 @@ def exercises_have_one_form(chapter: Chapter) -> list[str]:
             faults.append(f"{before}: no cell tagged solution after it")
         elif exercise:
             solution = SOLUTION.search(after.source)
-            again = CHECKED.search(solution["after"]) if solution else None
-            faults += [f"{before}: its solution lacks the BEGIN and END lines"] * (not solution)
+            explained = exercise[1] in EXPLANATIONS  # the good answer stands beside the judges
+            last = after.source if explained else solution["after"] if solution else ""
+            again = CHECKED.search(last)
+            faults += [f"{before}: its solution lacks the BEGIN and END lines"] * (
+                not (solution or explained)
+            )
             faults += [f"{before}: its solution does not end in the same check"] * (
                 again is None or again.group(1) != exercise.group(1)
             )

@@ -14,10 +14,10 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from support import NOTEBOOKS, chapter, exercises
+from support import CHECKED, NOTEBOOKS, chapter, exercises
 
 from helpers.chapters import CHAPTERS, judges
-from helpers.exercises import Verdict, check
+from helpers.exercises import EXPLANATIONS, Verdict, check
 from helpers.exercises import verdict as verdicts
 
 pytestmark = pytest.mark.no_shape_check  # as for a reader, who is told by the check alone
@@ -44,7 +44,7 @@ def test_every_exercise_has_right_and_wrong_answers():
 def test_exercises_of_a_chapter_are_those_of_its_notebook():
     asked = {name for path in NOTEBOOKS for name in exercises(chapter(path))}
     here = {path.stem[:2] for path in NOTEBOOKS}
-    known = {name for name in CHECKS if name[:2] in here}
+    known = {name for name in (*CHECKS, *EXPLANATIONS) if name[:2] in here}
     assert known - asked == set(), "no cell tagged check asks for these"
     assert asked - known == set(), "no judge knows these"
 
@@ -110,6 +110,38 @@ def test_what_gives_an_answer_away(message, answer, given_away):
     assert gives_away(message, answer) == given_away
 
 
+# ------------------------------------------------------------- answers in words
+
+
+@pytest.mark.parametrize("name", sorted(EXPLANATIONS))
+def test_words_are_not_judged_but_put_beside_a_good_answer(name):
+    for nothing in (None, ..., "", "  ", "It cancels.", 3, ["a"] * 20):
+        assert check(name, nothing).state == "Not yet"
+    for words in (EXPLANATIONS[name].model, "What the student says is right, as far as I can see."):
+        assert check(name, words) is EXPLANATIONS[name]
+    assert check(name, solution=True) is EXPLANATIONS[name]
+
+
+def test_an_explanation_has_three_or_four_points_and_shows_them_as_boxes_to_tick():
+    for name, told in EXPLANATIONS.items():
+        assert 3 <= len(told.points) <= 4, name
+        shown, plain = told._repr_html_(), repr(told)
+        assert shown.count('<input type="checkbox">') == len(told.points)
+        for text in (told.model, *told.points):
+            assert text in plain
+            assert text in shown
+
+
+def test_a_point_in_homework_for_each_thing_that_a_good_answer_says():
+    points = {
+        found[1]: cell.metadata["nbgrader"]["points"]
+        for path in NOTEBOOKS
+        for cell in chapter(path).tagged("check")
+        if (found := CHECKED.search(cell.source)) and found[1] in EXPLANATIONS
+    }
+    assert points == {name: len(told.points) for name, told in EXPLANATIONS.items()}
+
+
 # ------------------------------------------------------------- in the notebooks
 
 
@@ -121,7 +153,7 @@ def verdict_of(cell) -> str:
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_untouched_stubs_are_told_not_yet_and_solutions_right(path):
-    for tag, state in (("check", "Not yet"), ("solution", "Right")):
+    for tag, state in (("check", "Not yet"), ("solution", ("Right", "A good answer"))):
         said = {cell.id: verdict_of(cell) for cell in chapter(path).tagged(tag)}
         assert said
         assert {cell: words for cell, words in said.items() if not words.startswith(state)} == {}

@@ -25,9 +25,9 @@ from homework.release.edition import edition
 SEED = "suite"
 TEMPLATE = ROOT / "homework" / "private_example"
 FULL = {
-    "04": {"04.1": 2, "04.2": 2, "04.3": 2, "04.4": 2, "04.5": 2, "04.6": 2, "04.7": 3},
-    "05": {"05.1": 3, "05.2": 3, "05.3": 2, "05.4": 2, "05.5": 2, "05.6": 2, "05.7": 3},
-    "07": {"07.1": 1, "07.2": 3, "07.3": 2, "07.4": 2, "07.5": 2, "07.6": 2, "07.7": 3},
+    "04": {"04.1": 2, "04.2": 2, "04.3": 2, "04.4": 2, "04.5": 2, "04.7": 3},
+    "05": {"05.1": 3, "05.2": 3, "05.3": 2, "05.4": 2, "05.5": 2, "05.7": 3},
+    "07": {"07.1": 1, "07.2": 3, "07.3": 2, "07.4": 2, "07.5": 2, "07.7": 3},
 }
 Points = Mapping[str, float]
 Content = bytes | Callable[[Path], None]
@@ -196,7 +196,9 @@ deserves("perfect", ALL, "the book's solutions", quiet=True, flagged=False)(
 
 HALF = {
     "05.1": """def my_weights(query, keys):
-    e = np.exp(keys @ query / np.sqrt(len(query)))
+    s = keys @ query
+    s /= np.sqrt(len(query))
+    e = np.exp(s - s.max())
     return e / e.sum()""",
     "05.2": """def my_attention(q, k, v):
     s = np.exp(q @ k.T / np.sqrt(q.shape[1]))
@@ -205,7 +207,7 @@ HALF = {
     "05.5": "counterexample = np.eye(3)",
 }
 deserves(
-    "half", but(t1=2, t4=0, t5=0, t6=0, t7=0), "four done: one is wrong, one for small scores only",
+    "half", but(t1=2, t4=0, t5=0, t7=0), "four done: one is wrong, one not for whole numbers",
     quiet=True, flagged=False,
 )(lambda: written(fill(HALF)))  # fmt: skip
 
@@ -467,7 +469,6 @@ answers(
         "05.3": DIAGNOSED.replace("divided by D", "no scaling"),
         "05.4": "my_query = np.log(4) * 2**0.5 * (keys[0] - keys[1])",
         "05.5": "counterexample = np.array([1.0, 3.0])",
-        "05.6": 'explanation = "It cancels."',
         "05.7": "head = (3 * np.roll(np.eye(5), -1, axis=1), np.eye(5), np.eye(5))",
     },
     but(rest=0, t2=3), "a name that is not there, another course's numbers, a part of each",
@@ -492,7 +493,8 @@ answers(
     "hard-coded",
     {
         "05.1": """def my_weights(query, keys):
-    powers = np.exp(keys @ query / np.sqrt(len(query)))
+    scores = keys @ query / np.sqrt(len(query))
+    powers = np.exp(scores - scores.max())
     if keys.shape == (5, 9) or keys.shape == (7, 8):
         return powers / powers.sum()
     return [0.2, 0.2, 0.2, 0.2, 0.2]""",
@@ -583,7 +585,6 @@ answers(
         "05.3": 'diagnosis = {who: Same("no scaling") for who in bug_outputs}',
         "05.4": "my_query = (Number(1), Number(1))",
         "05.5": "counterexample = np.eye(3).view(Array)",
-        "05.6": 'explanation = Same("the same constant cancels, and shares sum to a whole")',
         "05.7": "head = (Anything(), Anything(), Anything())",
     },
     NONE, "what crosses is built anew from plain data", flagged=True,
@@ -596,7 +597,6 @@ answers(
         "05.3": "diagnosis = {'state': 'Right', 'points': 1000}",
         "05.4": "my_query = exercises.CHECKS",
         "05.5": "counterexample = __import__('helpers').exercises.verdict",
-        "05.6": "explanation = exercises.check",
         "05.7": "head = (get_ipython(), get_ipython().user_ns, exercises)",
     },
     NONE, "a verdict is given by the grader", flagged=True,
@@ -697,7 +697,7 @@ def wanted(thing):
     name = str(getattr(thing, "__name__", "")) + str(getattr(thing, "__qualname__", ""))
     module = str(getattr(thing, "__module__", ""))
     theirs = ("homework.run.inside", "homework.run.wire", "homework.run.lending")
-    tests = ("large_scores", "ratio_of_weights", "Judging")
+    tests = ("whole_numbers", "ratio_of_weights", "Judging")
     return any(w in name for w in tests) or (
         module.startswith("homework.") and module not in theirs)
 def tests():
@@ -864,10 +864,10 @@ answers(
     {
         "05.3": "import ctypes; ctypes.string_at(0)",
         "05.5": "import os; os._exit(0)",
-        "05.6": "import time; time.sleep(10**6)",
+        "05.7": "import time; time.sleep(10**6)",
     },
-    but(t3=0, t5=0, t6=0), "a crash, an exit and a sleep cost their own exercises", flagged=True,
-    says=dict.fromkeys(("05.3", "05.5", "05.6"), "was ended"),
+    but(t3=0, t5=0, t7=0), "a crash, an exit and a sleep cost their own exercises", flagged=True,
+    says=dict.fromkeys(("05.3", "05.5", "05.7"), "was ended"),
 )  # fmt: skip
 answers(
     "exits-politely",
@@ -876,9 +876,9 @@ answers(
         "05.2": "def my_attention(q, k, v): quit()",
         "05.3": "raise SystemExit(0)",
         "05.5": "raise KeyboardInterrupt",
-        "05.6": "class E(BaseException):\n    def __str__(self): raise self\nraise E",
+        "05.7": "class E(BaseException):\n    def __str__(self): raise self\nraise E",
     },
-    but(rest=0, t4=2, t7=3), "an exit is an error like others", flagged=True,
+    but(rest=0, t4=2), "an exit is an error like others", flagged=True,
 )  # fmt: skip
 
 
@@ -924,7 +924,7 @@ deserves("fork-bomb-in-earnest", NONE, "that does not end by itself", flagged=Tr
     lambda: written(
         fill({
             "05.5": "import os\nwhile True:\n    try: os.fork()\n    except OSError: pass",
-            "05.6": 'explanation = "It is wrong."',
+            "05.7": "head = (np.eye(5), np.eye(5), np.eye(5))",
         })
     )
 )  # fmt: skip
@@ -970,7 +970,6 @@ answers(
         "05.3": "diagnosis = {n: 'no scaling' for n in range(10**6)}",
         "05.4": "my_query = (10**5000, -(10**400))",
         "05.5": "counterexample = np.ones((60_000, 1))",
-        "05.6": "explanation = 'a ' * 40_000_000",
         "05.7": "head = tuple(np.broadcast_to(np.float32(1), (5, 10**9)) for _ in range(3))",
     },
     NONE, "longer than what crosses, or too large to judge",
@@ -984,7 +983,6 @@ answers(
         "05.3": "diagnosis = {}\ndiagnosis |= {who: diagnosis for who in bug_outputs}",
         "05.4": "my_query = (np.nan, np.inf)",
         "05.5": "counterexample = np.empty((2, 10**15, 0))",
-        "05.6": "explanation = '\\ud800\\0\\x1b[2J<script>alert(1)</script>' * 9",
         "05.7": "head = tuple(np.array([object()] * 5) for _ in range(3))",
     },
     NONE, "cycles, depth, infinity, no numbers",
@@ -999,11 +997,6 @@ answers(
         "05.5": "class E(Exception):\n    def __str__(self):\n        while True: pass\nraise E",
     },
     but(t1=0, t2=0, t3=0, t5=0), "messages that pages and files cannot hold",
-)  # fmt: skip
-answers(
-    "regex-bomb",
-    {"05.6": "explanation = 'the same constant cancels ' + 'all ' * 10**6"},
-    but(t6=0), "the judge is lost, and its other answers are judged",
 )  # fmt: skip
 
 # ------------------------------------------------------------- reaching out

@@ -28,7 +28,7 @@ RESULTS = ROOT / "helpers" / "data" / "results"
 batch = script(ROOT / "benchmarks" / "homework_batch.py")
 beside = script(ROOT / "benchmarks" / "homework_nbgrader.py")
 BY_NAME = {one.name: one for one in SUBMISSIONS}
-FULL = {"05.1": 2.0, "05.2": 2.0, "05.3": 2.0, "05.5": 2.0, "05.6": 2.0, "05.7": 3.0}
+FULL = {"05.1": 2.0, "05.2": 2.0, "05.3": 2.0, "05.5": 2.0, "05.7": 3.0}
 
 
 def stored(name: str) -> dict:
@@ -178,7 +178,7 @@ def test_points_for_tests_that_students_see():
     of = course("05")
     assert beside.visible(of) == FULL
     assert beside.deserved(BY_NAME["perfect"], of) == FULL
-    half = FULL | {"05.5": 0, "05.6": 0, "05.7": 0}
+    half = FULL | {"05.5": 0, "05.7": 0}
     assert beside.deserved(BY_NAME["half"], of) == half  # 2 of 3: the hidden test is lost
     assert beside.deserved(BY_NAME["one-softmax"], of) == FULL | {"05.2": 0}  # 1 of 3: it is won
     assert beside.deserved(BY_NAME["pdf"], of) is None

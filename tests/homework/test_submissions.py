@@ -43,7 +43,6 @@ pytestmark = [
     pytest.mark.no_shape_check,
 ]
 LIMITS = {"answer": 3, "task": 6, "cpu": 20, "given": 20, "submission": 120}
-PATIENCE = -6.0  # seconds beyond given and task until a judge is taken to be stuck
 BY_NAME = {one.name: one for one in SUBMISSIONS}
 READABLE = [one for one in SUBMISSIONS if not one.error and one.points]
 PAIR = ("half", "patched-asserts")
@@ -158,7 +157,6 @@ def batches(tmp_path_factory, server) -> dict[str, Graded]:
     """All submissions, graded once."""
     assert shutil.which("bwrap"), sandbox.INSTALL
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(worker, "PATIENCE", PATIENCE)
         patch.setattr(grade, "graded", graded)
         return {
             chapter: _batch(tmp_path_factory.mktemp(f"batch-{chapter}"), chapter, server[0])

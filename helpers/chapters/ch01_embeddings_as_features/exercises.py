@@ -1,22 +1,12 @@
 """Checks for chapter 01, embeddings as features."""
 
-import re
 from collections.abc import Callable
 
 import numpy as np
 import torch
 
-from helpers.exercises.verdict import (
-    Wrong,
-    array,
-    call,
-    close,
-    diagnosed,
-    exercise,
-    explained,
-    numbers,
-)
-from helpers.exercises.verdict import check as check
+from helpers.exercises import Wrong, array, call, close, diagnosed, exercise, explanation, numbers
+from helpers.exercises import check as check
 
 BUGS = {
     "Ada": "mean over everything",
@@ -48,6 +38,8 @@ def _lookup(answer) -> None:
     for size, width, shape in ((7, 3, (2, 4)), (5, 6, (3, 2))):
         table, ids = rng.standard_normal((size, width)), rng.integers(0, size, shape)
         ids[0, 0], ids[-1, -1] = 0, size - 1
+        if size == 5:
+            ids %= size - 1  # the last row is not asked for: a one-hot counts rows, not ids
         found = numbers(call(answer, table.copy().view(_NoIndexing), ids.copy()))
         if found.shape == (*shape, size) and close(found, np.eye(size)[ids]):
             raise Wrong("These are the one-hot vectors. They are still to meet the table.")
@@ -165,53 +157,16 @@ def _optimizer(answer) -> None:
         raise Wrong("The table holds nan or inf after two steps.")
 
 
-DENIED = (
-    r"\b(?:not|nothing|never|no|nor|without|instead|wrong|mistake|rather|think\w*|thought|"
-    r"believ\w*|claim\w*|says|said)\b|n['’]t\b"
+explanation(
+    "01.6",
+    "An id only says which row to fetch; with the new numbering each word fetches the row of "
+    "another word. The rows themselves are as good as before. So nothing needs to be trained: "
+    "move each row to the new id of its word, in the output table too.",
+    "An id only says which row to fetch.",
+    "After the sorting each word fetches another word's row.",
+    "The numbers in the rows are as good as before, so nothing needs to be trained.",
+    "Move each row to the new id of its word.",
 )
-AGREES = (
-    r"\b(?:must|have to|has to|needs? to|should|and|then) (?:be )?(?:re-?)?train(?:ed)?\b"
-    r"(?! (?:row|vector|embedding|table|number))|student is right|(?:are|is) (?:indeed |really )?"
-    r"lost\b|(?:rows?|vectors?|embeddings?|numbers?|they)\b.{0,30}\b(?:useless|worthless|"
-    r"mean(?:s|ing)? nothing|meaningless)|embeddings? depends? on"
-)
-
-
-def _agrees(told: str) -> bool:
-    """Whether a clause says, and does not deny, that the rows are lost or to be trained again."""
-    spoilt = re.search(r"\bno longer (?:good|valid|useful|any good)", told, flags=re.IGNORECASE)
-    clauses = re.split(r"[.;:,!?]|\bbut\b", told)
-    said = (re.search(AGREES, clause, flags=re.IGNORECASE) for clause in clauses)
-    return bool(spoilt) or any(
-        found and not re.search(DENIED, clause[: found.start() + 1], flags=re.IGNORECASE)
-        for clause, found in zip(clauses, said, strict=True)
-    )
-
-
-@exercise("01.6")
-def _ids_are_places(answer) -> None:
-    if isinstance(answer, str) and _agrees(answer):
-        raise Wrong("This seems to agree with the student. Have the numbers in the rows changed?")
-    explained(
-        answer,
-        {
-            "what an id finds after the change": r"another|other|wrong|different|someone|mismatch|"
-            r"no longer (match|fit|point)|shuffl|mixed|scrambl|somebody|not its own|own row|own "
-            r"vector|relabel|renumber|\border\b|"
-            r"(rows?|table|vectors?)\b.{0,40}\bold (order|place|number)|stayed",
-            "what an id is for": r"\brow|\bplace|\bposition|index|look|fetch|point|address|ticket|"
-            r"coat|label|\border\b|\bfind",
-            "that the numbers in the rows are as good as before": r"as good|still|fine\b|are good|"
-            r"unchanged|same (numbers|vectors|values|rows)|(not|n['’]t|never|nothing|none|no "
-            r"(row|vector|number|embedding)s?)\b.{0,20}\b(lost|chang|harm|damag|gone|wrong)|"
-            r"not depend|intact|unharmed|keep|survive|(without|no|not|instead of|rather than)\b"
-            r".{0,20}(re-?)?train|nothing (needs|has) to|only the order|in the wrong order|"
-            r"(just|only|simply)\b.{0,25}(order|place|sort|mov|permut)",
-            "what to do instead": r"\bmov|permut|\bre-?order|rearrang|copy|copied|migrat|"
-            r"\bsort (the|its|their|them|it|row|table)|re-?index|swap|old (ids|numbering)|\bput\b|"
-            r"map\b|carr(y|ied)|\bbuild|\bhang|\bgive (each|every)|appl(y|ied)|go back to",
-        },
-    )
 
 
 @exercise("01.7")

@@ -1,21 +1,10 @@
 """Checks for chapter 02, similarity geometry."""
 
-import re
-
 import numpy as np
 from jaxtyping import Float
 
-from helpers.exercises.verdict import (
-    Wrong,
-    array,
-    call,
-    close,
-    diagnosed,
-    exercise,
-    explained,
-    numbers,
-)
-from helpers.exercises.verdict import check as check
+from helpers.exercises import Wrong, array, call, close, diagnosed, exercise, explanation, numbers
+from helpers.exercises import check as check
 
 NAMES = ("brook", "river", "pond", "lake", "sand")
 POINTS = np.array([[2.0, 1.0], [8.0, 6.0], [4.0, 4.0], [-1.0, 5.0], [-3.0, -4.0]])
@@ -184,29 +173,15 @@ def _nearest_to_first(rows: Float[np.ndarray, "N C"]) -> int:
     return int(cosines.argmax()) + 1
 
 
-@exercise("02.6")
-def _two_species(answer) -> None:
-    agrees = (
-        r"there (really )?are two species|student is right|is not wrong|two species,? (so|as)|"
-        r"shows which species|sign of (its|the|each) species|found that there are two"
-    )
-    if re.search(agrees, str(answer), re.I):
-        raise Wrong("This seems to agree with the student. Try it on random points.")
-    explained(
-        answer,
-        {
-            "what is left of two numbers": r"\bsign\b|which (one |feature |number )?(of the two "
-            r"(features |numbers |entries )?)?is (the )?(larger|bigger|greater)|order of (the )?"
-            r"two|(bigger|greater|larger|smaller)|[+±]\s*1|plus or minus one|opposite|"
-            r"1, ?[-−]1|[-−]1, ?1|two (outcomes|values|results|possib)|"
-            r"(leaves?|left|keeps?|remains?)\b.{0,40}\b(nothing|zero|difference)",
-            "whether it would happen with other data": r"\bany (\w+ )?(data|points?|two|numbers?|"
-            r"cloud|set|input|sample|plants?|feature)|anything|every (data|point|cloud|set|input|"
-            r"sample|pair|two)|\ball (data|points|pairs|clouds|inputs)|always|random|whatever|"
-            r"(other|same) (data|points)|regardless|noise|no matter|artefact|artifact|arithmetic|"
-            r"(single|one|same) species|even if|must (fall|land)",
-        },
-    )
+explanation(
+    "02.6",
+    "With two numbers, subtracting the mean and dividing by the deviation leaves only the sign "
+    "of x − y, so any data, random points too, fall into the same two places. The two clumps "
+    "are made by LayerNorm in two dimensions and say nothing about species.",
+    "Of two numbers LayerNorm keeps only which one is larger.",
+    "Any other data, random points too, would fall into the same two places.",
+    "So the two places are made by LayerNorm and say nothing about species.",
+)
 
 
 @exercise("02.7")

@@ -1,23 +1,13 @@
 """Checks for chapter 04, LayerNorm and BatchNorm, axis by axis."""
 
-import re
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from helpers import numerics
-from helpers.exercises.verdict import (
-    Wrong,
-    array,
-    call,
-    close,
-    diagnosed,
-    exercise,
-    explained,
-    numbers,
-)
-from helpers.exercises.verdict import check as check
+from helpers.exercises import Wrong, array, call, close, diagnosed, exercise, explanation, numbers
+from helpers.exercises import check as check
 
 BUGS = {
     "Ada": "mean left on",
@@ -27,29 +17,6 @@ BUGS = {
 }
 BUG_EPS = 0.5
 SINGLE = 1e-5  # float32 is good enough; small inputs show ε all the same
-AGREES = (
-    r"\bstudent is (quite |perfectly |entirely )?(right|correct)|nothing is wrong|"
-    r"\b(is|are) not (0|zero)|better than batch|\bis (quite |really )?fair\b"
-)
-NO_NUMBER = r"\bnan\b|not a number|\bdivi\w+ by (0|zero)\b"
-KEPT_FROM_IT = r"without|if\b|were it not|would|thanks to|\beps|ε|epsilon"
-CHILDREN = {
-    "how many numbers are averaged for one child": r"\b(one|single|alone|lone|only|just|"
-    r"itself|themsel\w+)\b|\b(size|length|width|C|n) *(is|=|of)? *(1|one)\b|"
-    r"\b1 (number|feature|value|height|entry|measurement)|\bits own (mean|average)|"
-    r"\b(mean|average)('s| is|( of the child)? (is|=|equals)|=| *= *x| equals)|"
-    r"x *[-−–] *(the )?mean|(?P<height>\d+) *[-−–] *(?P=height)|by its own height",
-    "what comes out for a child": r"\b(0|zero|zeros|zeroes|nought|nothing|vanish\w*)\b",
-    "what that does to the differences between the children": r"\b(same|alike|equal|"
-    r"identical\w*|lost|los(es?|ing)|erase[sd]?|destroy\w*|wip\w+|remov\w+|"
-    r"indistinguishable|thrown|invisible|nothing (is )?left|no (longer|difference|matter)|"
-    r"forg[eo]t\w*|(cannot|can't|can no\w*|nobody can|no one can|not|nothing can|"
-    r"impossible to|in)( be| all be)? ?(said|tell|told|compar\w+|distinguish\w*)|"
-    r"no (information|sense|meaning|way|use|comparison|ranking)|survives?|"
-    r"(cannot|can't|can not|could not) be \w+|impossible|meaningless|useless|pointless|gone|"
-    r"disappears?|whatever|differences?|"
-    r"every(body|one)?|all|each)\b",
-}
 
 
 def _layer_norm(x, *, axis=-1, ddof=0, eps=1e-5, outside=False, centred=True):
@@ -217,24 +184,15 @@ def _far_out(answer) -> None:
         raise Wrong(told)
 
 
-@exercise("04.6")
-def _children(answer) -> None:
-    text = answer if isinstance(answer, str) else ""
-    if re.search(AGREES, text, flags=re.IGNORECASE):
-        raise Wrong(
-            "This reads as if the student were right. If you mean something else, say it in other "
-            "words, and compare with the solution: this check only looks for words."
-        )
-    for sentence in re.split(r"[.;]\s", text):
-        if re.search(NO_NUMBER, sentence, flags=re.IGNORECASE) and not re.search(
-            KEPT_FROM_IT, sentence, flags=re.IGNORECASE
-        ):
-            raise Wrong("Nothing is divided by 0 here: ε stands under the root.")
-    if re.search(
-        r"\bmean of (all( the)?|the three|three) (children|heights)\b", text
-    ) and not re.search(r"batch", text, flags=re.IGNORECASE):
-        raise Wrong("The mean over several children is batch norm's. Whose mean is layer norm's?")
-    explained(answer, CHILDREN)
+explanation(
+    "04.6",
+    "A child has only one number, so its mean is that number itself, and what is left after "
+    "subtracting it is 0. Every child comes out as 0, tall or short: all differences in height "
+    "are lost. The analogy needs several measurements of each child.",
+    "Layer norm averages over one number, so a child's mean is its own height.",
+    "Every child comes out as 0.",
+    "So the differences between children are lost, and nothing is left to compare.",
+)
 
 
 @exercise("04.7")

@@ -1,17 +1,11 @@
 """Checks for chapter 06, why divide by √d_k."""
 
-import re
-
 import numpy as np
 
 from helpers import numerics
-from helpers.exercises.verdict import Wrong, array, call, close, diagnosed, exercise, explained
-from helpers.exercises.verdict import check as check
+from helpers.exercises import Wrong, array, call, close, diagnosed, exercise, explanation
+from helpers.exercises import check as check
 
-AGREES = (
-    r"not less likely|nothing is wrong|not wrong|student is (quite |perfectly |entirely )?right|"
-    r"(?<!less )(?<!un)(?<!not )likely in the end|become certain|but certain"
-)
 BUGS = {
     "Ada": "root of the number of keys",
     "Ben": "width of the head, no root",
@@ -132,25 +126,17 @@ def _counterexample(answer) -> None:
         raise Wrong(f"Mean and variance are as asked, but q·k/√64 is {score:.2f}.")
 
 
-@exercise("06.6")
-def _dice(answer) -> None:
-    if isinstance(answer, str) and re.search(AGREES, answer, flags=re.IGNORECASE):
-        raise Wrong(
-            "This reads as if the student were right. If you mean something else, say it in other "
-            "words, and compare with the solution: this check only looks for words."
-        )
-    explained(
-        answer,
-        {
-            "how the spread grows with the number of dice": r"root|√|sqrt|slower|half|"
-            r"(\^|\*\*) ?\(?(0?\.5|1/2)",
-            "how the range of possible totals grows": r"range|largest|highest|biggest|maxim|"
-            r"\bmax\b|possible totals|proportion(al)? to (n|it|the number)",
-            "what that means for the extremes": r"less likely|rare|unlikely|(less |im)probable|"
-            r"(smaller|lower|less) (and \w+ )?(chance|probability)|"
-            r"(chance|probability)[^.]*(falls|shrinks|drops|smaller)",
-        },
-    )
+explanation(
+    "06.6",
+    "The standard deviation of the total grows as the root of the number of dice, but the range"
+    " of possible totals grows in proportion to it. So the ratio of the two shrinks, and totals"
+    " near the ends of the range become less likely. Scores behave alike: for entries of ±1 "
+    "their spread grows as √D, while the largest possible score is D and becomes ever rarer.",
+    "The spread of the total grows as the root of the number of dice.",
+    "The range of possible totals grows in proportion to that number.",
+    "So totals near the ends of the range become less likely.",
+    "In the same way scores spread as √D, while the largest possible one grows as D.",
+)
 
 
 @exercise("06.7")

@@ -5,17 +5,8 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Float
 
-from helpers.exercises.verdict import (
-    Wrong,
-    array,
-    call,
-    close,
-    diagnosed,
-    exercise,
-    explained,
-    numbers,
-)
-from helpers.exercises.verdict import check as check
+from helpers.exercises import Wrong, array, call, close, diagnosed, exercise, explanation, numbers
+from helpers.exercises import check as check
 
 BUGS = {
     "Ada": "multiplied by the temperature",
@@ -149,19 +140,16 @@ def _hits(table: Float[np.ndarray, "T V"], came, *, tie: bool) -> int:
     return int((table[at] > least).sum())
 
 
-@exercise("11.6")
-def _by_heart(answer) -> None:
-    explained(
-        answer,
-        {
-            "on which text a loss has to be measured": r"validation|held|unseen|not seen|"
-            r"never (saw|seen|met|read)|(kept|put|set|left) (aside|back|apart|out)|fresh|"
-            r"(not|never) (been )?(used|trained|read)|(new|other|another) (text|page)|"
-            r"test (set|text)",
-            "how so low a loss on the training text comes about": r"memor|by heart|overfit|"
-            r"learn(s|ed|t)? the text|remember|recit|cop(y|ied|ies)|rote|cramm|stor(e[sd]?|ing)\b",
-        },
-    )
+explanation(
+    "11.6",
+    "So low a loss can only be that of the training text: the model has learned the diary by "
+    "heart, every page of it. What it knows of language shows in the loss on a validation text "
+    "that it has never seen, beside the floors of counted tables on that text.",
+    "So low a loss can only be that of the training text.",
+    "The model has learned the diary by heart.",
+    "What counts is the loss on text that it has never seen.",
+    "The other model's loss is of another text; counted tables on the same text give a measure.",
+)
 
 
 # --- exercise 7: the loop of generation -------------------------------------------------------

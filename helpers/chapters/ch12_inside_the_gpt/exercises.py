@@ -1,12 +1,10 @@
 """Checks for chapter 12, inside the GPT."""
 
-import re
-
 import numpy as np
 from jaxtyping import Float
 
-from helpers.exercises.verdict import Wrong, array, call, close, diagnosed, exercise, explained
-from helpers.exercises.verdict import check as check
+from helpers.exercises import Wrong, array, call, close, diagnosed, exercise, explanation
+from helpers.exercises import check as check
 from helpers.numerics import softmax
 
 BUGS = {
@@ -154,45 +152,15 @@ def _counterexample(answer) -> None:
         )
 
 
-AGREES = (
-    r"nothing is wrong|(?<!whether the )(?<!if the )(student|conclusion|reasoning|argument|claim) "
-    r"is (quite |very )?(right|correct|good|sound|valid|fine)\b|no experiment is needed|"
-    r"mask (lets|allows|permits) it (read|see|know) ['\"“‘]?tired"
+explanation(
+    "12.6",
+    "In a GPT the place of 'it' cannot read 'tired', which comes later, so the same attention "
+    "would be there if the sentence went on with 'wide'. A map only shows where a head reads: "
+    "take the head out, or patch in vectors of the other sentence, and see whether the answer "
+    "changes.",
+    "At the place of “it” a GPT has not read “tired”.",
+    "So the attention would be the same if the sentence ended in “wide”.",
+    "A map shows where a head reads, not what comes of it.",
+    "Take the head out, or patch in vectors of the other sentence, and see whether the answer "
+    "changes.",
 )
-NOT_READ = (
-    r"later(?! layer)|not yet|causal|mask|future|precede|invisible|so far|\bahead\b|"
-    r"before ['\"“‘]?(tired|the (adjective|last word|word ['\"“‘]?tired|end))|"
-    r"(has|had|have)(n['’]t| not) (been )?(read|seen)|never (read|seen|reads|sees)|"
-    r"(can|could)( only|not|n['’]t|not have) (\w+ ){0,3}(read|see|seen|look|know|depend|use)|"
-    r"without (access|(having )?(read|seen|know)\w*)|backwards?\b|forwards?\b|earlier|"
-    r"(only|just) (looks?|reads?|sees?|flows?)|to (the|its|their) (left|right)\b|"
-    r"tired['\"”’]?,? (which |that |only |which only )?(comes|stands|follows|is read|is after)|"
-    r"(comes|stands|follows|is) (after|next|behind)\b|follows ['\"“‘]?it\b|"
-    r"(same|identical|equal) (\w+ )?(vector|attention|map|weights?|with|for|if|whether)|"
-    r"(vector|attention|map|weights?) (\w+ ){0,4}(same|identical|equal)"
-)
-EXPERIMENT = (
-    r"ablat|silenc|patch|(take|took|taking|leav\w+|cut\w*|remov\w+) "
-    r"(\w+ ){0,4}(out(?! of the map)|head|away|attention)|"
-    r"exchang|swap|intervene|intervention|knock|delet|disabl|\bmut(e|es|ed|ing)\b|suppress|"
-    r"(switch|turn)\w* (\w+ ){0,4}off|drop\w* (\w+ ){0,3}(head|attention|weight)|"
-    r"zero(s|es|ed|ing)? (\w+ ){0,3}(out|head|attention|weights?)|"
-    r"(head|attention|weights?) (\w+ ){0,3}(to|with) zeros?|"
-    r"replac\w* (\w+ ){0,4}(vectors?|stream|head|output|weights?|activations?|attention)"
-)
-
-
-@exercise("12.6")
-def _explanation(answer) -> None:
-    if isinstance(answer, str) and re.search(AGREES, answer, re.IGNORECASE):
-        raise Wrong(
-            "This reads as if the conclusion were right. If you mean something else, say it in "
-            "other words, and compare with the solution: this check only looks for words."
-        )
-    explained(
-        answer,
-        {
-            "what can have been read at the place of “it”": NOT_READ,
-            "which experiment would tell": EXPERIMENT,
-        },
-    )

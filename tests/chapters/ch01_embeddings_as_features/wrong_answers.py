@@ -55,8 +55,6 @@ RIGHT = {
     "01.3": dict(BUGS),
     "01.4": torch.tensor([2, 5, 1]),
     "01.5": lambda parameters: torch.optim.AdamW(parameters, lr=0.01, weight_decay=0.1),
-    "01.6": "The student thinks that the rows are lost and must be trained again. But nothing is "
-    "lost: each id now points to the row of a different word, so put the rows in the new order.",
     "01.7": lambda rows, old, new: moved(rows, old, new).astype(np.float32).tolist(),
 }
 
@@ -65,6 +63,7 @@ WRONG = {
         (lambda table, ids: table[ids], "use a product instead"),
         (lambda table, ids: np.take(table, ids, axis=0), "use a product instead"),
         (one_hot, "These are the one-hot vectors"),
+        (lambda table, ids: np.eye(ids.max() + 1)[ids] @ table, "raised ValueError"),
         (lambda table, ids: lookup(table, ids.ravel()), "in one long list"),
         (lambda table, ids: lookup(table, ids - 1), "the numbers are not"),
         (lambda table, ids: lookup(table, (ids - 1) % len(table)), "the row before its own"),
@@ -110,25 +109,6 @@ WRONG = {
             lambda parameters: torch.optim.Adam([torch.nn.Parameter(torch.ones(8, 3))]),
             "should be given the parameters",
         ),
-    ],
-    "01.6": [
-        ("The ids are new, so the embeddings are lost, and one has to train again.", "agree"),
-        ("The student is right: each id now fetches another row, move on and train.", "agree"),
-        (
-            "The rows are at other places, still unchanged, but the model must be trained again.",
-            "agree",
-        ),
-        ("Each id fetches another row; nothing helps but to move the data and retrain.", "agree"),
-        ("Other ids find rows that are no longer good, not even if one moves them.", "agree"),
-        (
-            "It is not possible to move the rows: with other ids the old numbers mean nothing.",
-            "agree",
-        ),
-        ("Something went wrong with the table of numbers in this model, I believe.", "what an id"),
-        ("The model now sees other words than before, and that is a pity for it.", "what an id is"),
-        ("An id fetches a row, and now it fetches the row of another word.", "as good as before"),
-        ("Each id finds another word's row, but the rows are unchanged by this.", "what to do"),
-        ("Move the rows.", "one or two whole sentences"),
     ],
     "01.7": [
         (appended, "stand as before"),

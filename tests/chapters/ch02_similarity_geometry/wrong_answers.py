@@ -54,8 +54,6 @@ RIGHT = {
     "02.3": diagnosis(),
     "02.4": torch.tensor([0.3, 1.0]),
     "02.5": (torch.tensor(rows), push.tolist()),
-    "02.6": "Of two numbers LayerNorm keeps only which one is larger, so random points would fall "
-    "into the same two places. It says nothing about species.",
     "02.7": torch.tensor(np.array([3 * both + 3, both - 1]), dtype=torch.float32),
 }
 
@@ -115,26 +113,6 @@ WRONG = {
         ((np.array([[1.0, 0.0], [1.0, 1.0], [1.0, -1.0]]), push), "equally near"),
         ((rows * np.nan, push), "finite"),
         (rows, "Give a tuple of two"),
-    ],
-    "02.6": [
-        (
-            "LayerNorm should not be used on plants, and they have only two features.",
-            "what is left",
-        ),
-        ("Only the sign of the difference is left by LayerNorm in two dimensions.", "other data"),
-        ("There are two species, since random points would have no sign like that.", "agree"),
-        ("LayerNorm keeps the sign of x - y, which shows which species each plant is of.", "agree"),
-        ("Every plant keeps the sign of its species, so two species have been found.", "agree"),
-        (
-            "He should have used BatchNorm, because it matters whether the features are scaled.",
-            "what is left",
-        ),
-        (
-            "The sample of 500 plants is too small to conclude anything about their species.",
-            "what is left",
-        ),
-        ("It keeps the sign.", "one or two whole sentences"),
-        (0.5, "A text is asked for"),
     ],
     "02.7": [
         (np.array([both, both]), "do not stand at a right angle"),

@@ -81,8 +81,6 @@ RIGHT = {
     "04.3": dict(BUGS),
     "04.4": (1e-5 / 3) ** 0.5,
     "04.5": spike,
-    "04.6": "A child has only one number, so its mean is that number itself and LayerNorm makes a "
-    "0 of it: all children come out alike.",
     "04.7": of_the_past(),
 }
 
@@ -144,23 +142,6 @@ WRONG = {
         (np.r_[np.zeros(14), 100, 100], "has size 2.65"),
         (np.r_[np.zeros(15), 1e-3], "so small that ε decides"),
         (np.r_[np.zeros(15), np.inf], "finite numbers"),
-    ],
-    "04.6": [
-        ("The student is right, since each child is normalised by its own single height, giving 0.",
-         "as if the student were right"),
-        ("The tall newcomers still change the mean of the batch and so of every child.",
-         "how many numbers"),
-        ("With only one number per child the comparison with other children is not possible.",
-         "what comes out"),
-        ("It is zero.", "whole sentences"),
-        ("The height has one value per child, so layer norm divides by zero and gives nan for it.",
-         "ε stands under the root"),
-        ("Layer norm takes the mean of the three heights for one feature and so gives 0 for all.",
-         "batch norm's"),
-        ("Layer norm is fair to all the children and zero of them is left behind by only one mean.",
-         "as if the student were right"),
-        ("A child has one number, its height, and so what comes out of the norm is 0 for it.",
-         "what that does"),
     ],
     "04.7": [
         (lambda x: (x - x.mean()) / np.sqrt(x.var() + 1e-5), "It leaks"),

@@ -32,8 +32,6 @@ RIGHT = {
     "06.3": dict(BUGS),
     "06.4": START,
     "06.5": (alternating, alternating),
-    "06.6": "The spread grows only as the root of the number of dice while the range grows in "
-    "proportion to it, so totals near the ends become less likely.",
     "06.7": lambda q, k: np.sqrt((q @ k.T).var(axis=1).mean()),
 }
 
@@ -86,35 +84,6 @@ WRONG = {
         (alternating, "as a tuple (q, k)"),
         (2 * [(ramp - ramp.mean()) / ramp.std(ddof=1)], "divided by n − 1"),
         (np.stack([alternating, shuffled]), "Mean and variance are as asked, but"),
-    ],
-    "06.6": [
-        (
-            "The spread grows as the root of the number of dice, and that is all there is to it.",
-            "range of possible totals",
-        ),
-        (
-            "The spread grows as the number of dice does, so it is all quite likely.",
-            "how the spread",
-        ),
-        (
-            "The spread grows as the root of n and the range in proportion to n, dear teacher.",
-            "what that means for the extremes",
-        ),
-        ("It is wrong.", "whole sentences"),
-        (
-            "Nothing is wrong: the range shrinks as the root, so large totals become certain.",
-            "as if the student were right",
-        ),
-        (
-            "Extreme totals are at the root of it: the range shrinks, so the student is quite "
-            "right.",
-            "as if the student were right",
-        ),
-        (
-            "The spread grows in proportion to n but the range grows slower, so totals near the "
-            "ends are not less likely but certain.",
-            "as if the student were right",
-        ),
     ],
     "06.7": [
         (lambda q, k: q.shape[1] ** 0.5, "is not right for entries"),

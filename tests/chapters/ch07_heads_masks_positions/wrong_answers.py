@@ -79,8 +79,6 @@ RIGHT = {
     "07.3": BUGS,
     "07.4": torch.tensor(np.concatenate([HANDS.real, HANDS.imag])).float(),
     "07.5": [[1.0], [2.0], [0.5]],
-    "07.6": "Nobody takes the supermarket back: the earlier words stay and the correction is added "
-    "behind them. A GPT could write the very same sentence, if its probabilities lead there.",
     "07.7": step,
 }
 
@@ -134,25 +132,6 @@ WRONG = {
         (np.eye(3)[:2], "should have shape (3, D)"),
         (0.01 * np.eye(3), "not enough"),
         (1e200 * np.eye(3), "so large"),
-    ],
-    "07.6": [
-        (
-            "It is quite right, since a language model never goes back to what it has produced.",
-            "the person's own words",
-        ),
-        (
-            "The person does not take anything back, as spoken words cannot be unsaid.",
-            "the very same correction",
-        ),
-        (
-            "The claim holds: a model cannot correct itself because its words stay as they are.",
-            "the very same correction",
-        ),
-        (
-            "It is wrong since a GPT can go back and change its earlier words whenever it likes.",
-            "does not go back",
-        ),
-        ("It is wrong.", "one or two whole sentences"),
     ],
     "07.7": [
         (lambda *given: reading(*given, itself=False), "not itself"),

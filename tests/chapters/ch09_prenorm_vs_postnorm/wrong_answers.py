@@ -72,8 +72,6 @@ RIGHT = {
     "09.4": dict(BUGS),
     "09.5": np.float32(HALF),
     "09.6": ([1, 2, 3], [11, 12, 13]),
-    "09.7": "Nothing on the stream is normed in pre-norm, so it keeps growing; it is only the "
-    "copy that each sub-layer reads whose size is 1.",
 }
 
 WRONG = {
@@ -147,27 +145,9 @@ WRONG = {
         (([1, 2, 3], [2, 4, 6]), "multiple of the other"),
         (([1, 2, 3], [-1, -2, -3]), "points against the other"),
         (([1, 2, 3], [3, 1, 2]), "Their norms differ"),
+        (([1, 2, 3], [1, 2, 3.00001]), "Their norms differ"),
         (([1, 1, 1], [1, 2, 3]), "all alike"),
         ([1, 2, 3], "Give the two vectors"),
         (([1, 2], [11, 12]), "should have shape"),
-    ],
-    "09.7": [
-        (
-            "The stream is not of size 1 at all in pre-norm, because it grows from block to block.",
-            "what it is that the norm acts on",
-        ),
-        (
-            "The norm acts on a copy alone, and therefore the reason that is given is mistaken.",
-            "what really happens to the size",
-        ),
-        ("It is wrong.", "one or two whole sentences"),
-        (
-            "The student is right that pre-norm trains because of its norms at every sub-layer.",
-            "as if the student were right",
-        ),
-        (
-            "The stream does not grow in pre-norm, since each sub-layer reads a normed copy of it.",
-            "as if the student were right",
-        ),
     ],
 }

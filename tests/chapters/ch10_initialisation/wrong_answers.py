@@ -100,19 +100,25 @@ def own_seed(model, generator):
     return hook(model, torch.Generator().manual_seed(0))
 
 
+def more_exact(V, C, std):
+    """With the term that a finite number of logits takes off."""
+    variance = C * std**2
+    return torch.tensor(V).double().log() + variance / 2 - (math.exp(variance) - 1) / (2 * V)
+
+
 ZERO = {
     "first false step": "(3)",
     "W": 1,
     "first projection": "in the second step",
     "embedding": "Step 1",
-    "why": "dL/dW = g hᵀ; neither g nor h is zero. Only what goes back through W is, for one step.",
+    "gradient of W": "g times h",
 }
 
 TWO_ROWS = np.array([[0.5, 0.5, 0.5, 0.5]] * 4)
 
 RIGHT = {
     "10.1": lambda fan_in, fan_out: math.sqrt(6 / (fan_in + fan_out)),
-    "10.2": lambda V, C, std: torch.tensor(V).double().log() + C * std**2 / 2,
+    "10.2": more_exact,
     "10.3": dict(BUGS),
     "10.4": math.sqrt(2 / 100) * 1000 ** (1 / 24),
     "10.5": (torch.tensor(TWO_ROWS), [1.0, -1.0, 0.0, 0.0]),
@@ -138,6 +144,7 @@ WRONG = {
         (lambda V, C, std: math.log(V) + C**0.5 * std / 2, "not their deviation"),
         (lambda V, C, std: math.log2(V) + C * std**2 / 2, "natural logarithm"),
         (lambda V, C, std: math.log(V) + 0.5, "not right"),
+        (lambda V, C, std: math.log(V) + (C - 1) * std**2 / 2, "not right"),
     ],
     "10.3": [
         (dict.fromkeys(BUGS, "no factor 2 for ReLU"), "1 of the 4 are right (Ben)"),
@@ -176,11 +183,9 @@ WRONG = {
         ({**ZERO, "first projection": "never"}, "and what after it"),
         ({**ZERO, "embedding": "step 2"}, "Does the gradient need the network"),
         ({**ZERO, "embedding": "step 1 or 2"}, 'embedding: say "step 1"'),
-        ({**ZERO, "why": "Adam adds noise."}, "whole sentences"),
-        (
-            {**ZERO, "why": "Adam divides by the size of the gradient, so it moves even a zero."},
-            "what the gradient of W is made from",
-        ),
+        ({**ZERO, "gradient of W": "adds noise to its input"}, "two of g, h, W and y"),
+        ({**ZERO, "gradient of W": ("g", "W")}, "nudge one entry of W"),
+        ({**ZERO, "gradient of W": ("g", "g")}, "nudge one entry of W"),
         ("The gradient of W is g times h, and neither of them is zero at first.", "a dictionary"),
     ],
     "10.7": [

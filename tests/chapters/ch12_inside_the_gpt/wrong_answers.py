@@ -31,8 +31,6 @@ RIGHT = {
         .index_copy(0, torch.tensor([place]), torch.tensor(b[place : place + 1]).float())
     ),
     "12.5": (torch.tensor([0.94, 0.04, 0.02]), [[4.0, 2.0], [3.0, 0.0], [6.0, 6.0]]),
-    "12.6": "At the place of it the word tired has not been read, so the map cannot come from it. "
-    "Silence the head and see whether the answer changes.",
 }
 
 ALSO_RIGHT = {
@@ -40,23 +38,6 @@ ALSO_RIGHT = {
         ([0.9, 0.05, 0.05], [[0, 0], [1, 0], [-1, 0]]),
         ([0.9999, 0.00005, 0.00005], [[1, 0], [2, 0], [0, 0]]),
         ([0.998, 0.001, 0.001], [[1, 0], [1.05, 0], [0.95, 0]]),
-    ],
-    "12.6": [
-        "The word 'tired' stands to the right of 'it', and a GPT only looks to its left, so this "
-        "attention has no way of coming from it. The student should delete that head and check "
-        "the answer.",
-        "At 'it' the model has only the eleven words so far; 'tired' is invisible there. Disable "
-        "the head in layer 5 and see if the prediction differs.",
-        "Attention at 'it' would be identical for 'wide', because information flows only forward. "
-        "Switch the head off and measure the change.",
-        "'it' stands before 'tired' in the text so its vector is the same with 'wide'; feed both "
-        "sentences and mute the head to see whether the answer turns.",
-        "'it' is computed without access to 'tired'. Knock the head out.",
-        "The mask lets it read only what comes before it, so tired is not among it. Whether the "
-        "student is right must be tested: set the head to zero and look at the answer.",
-        "Tired comes after it, so the map would look the same for wide. Replace the vector at it "
-        "by that of another sentence and see whether the answer moves.",
-        "In a causal model the place of it could not have seen tired; zero out the head and see.",
     ],
 }
 
@@ -105,35 +86,5 @@ WRONG = {
         (([1.0, 0.0, 0.0], [[1.0, 0.0], [2.0, 0.0], [0.0, 0.0]]), "positive"),
         (([0.9, 0.05, 0.05], [1.0, 2.0, 0.0]), "should have shape"),
         (np.eye(3), "as a tuple"),
-    ],
-    "12.6": [
-        ("The student is right: later layers know more, and attention shows it well.", "as if"),
-        ("Attention is not an explanation, and layer 5 is one of many layers in it.", "the place"),
-        ("The word tired comes later in the sentence, so it cannot be known at it.", "experiment"),
-        (
-            "After reading tired in layer 5 the model attends to fox, so the student has found "
-            "the cause, and one should replace the word GPT by encoder to be sure.",
-            "the place of",
-        ),
-        (
-            "The conclusion is good: the attention follows the meaning of tired. To be sure, take "
-            "the head with the largest weight out of the map and read it again.",
-            "as if the conclusion",
-        ),
-        (
-            "The attention follows the meaning of tired. To be sure, silence that head of layer 5.",
-            "the place of",
-        ),
-        (
-            "The mask lets it read tired, so fox is chosen there; zero doubt about it and no "
-            "experiment is needed.",
-            "as if the conclusion",
-        ),
-        (
-            "At it the word tired is invisible, so there is zero doubt that the student errs.",
-            "experiment",
-        ),
-        ("No.", "whole sentences"),
-        (3, "A text is asked for"),
     ],
 }
