@@ -14,10 +14,6 @@ from statistics import median
 
 from support import CHECKED, ROOT, Chapter, execute, exercises, readings, release, repository
 
-from helpers.chapters import judges
-from helpers.exercises import EXPLANATIONS
-
-judges()  # they register the explanations, too
 REGISTRY = ROOT / "tests" / "exceptions.toml"
 IGNORED, SKIPPED = "nbval-ignore-output", "nbval-skip"
 LARGEST_BYTES = 1_500_000
@@ -364,6 +360,7 @@ def exercises_say_what_they_need(chapter: Chapter) -> list[str]:
 
 FEWEST_EXERCISES = 6
 SOLUTION = re.compile(r"^### BEGIN SOLUTION$.*^### END SOLUTION$(?P<after>.*)", re.M | re.S)
+EXPLAINED = re.compile(r"^(?P<after>exercises\.check\(\S+, solution=True\))$", re.M)
 
 
 @rule
@@ -397,13 +394,9 @@ def exercises_have_one_form(chapter: Chapter) -> list[str]:
         if after is None or not _has(after, "solution"):
             faults.append(f"{before}: no cell tagged solution after it")
         elif exercise:
-            solution = SOLUTION.search(after.source)
-            explained = exercise[1] in EXPLANATIONS  # the good answer stands beside the judges
-            last = after.source if explained else solution["after"] if solution else ""
-            again = CHECKED.search(last)
-            faults += [f"{before}: its solution lacks the BEGIN and END lines"] * (
-                not (solution or explained)
-            )
+            solution = SOLUTION.search(after.source) or EXPLAINED.search(after.source)
+            again = CHECKED.search(solution["after"]) if solution else None
+            faults += [f"{before}: its solution lacks the BEGIN and END lines"] * (not solution)
             faults += [f"{before}: its solution does not end in the same check"] * (
                 again is None or again.group(1) != exercise.group(1)
             )
