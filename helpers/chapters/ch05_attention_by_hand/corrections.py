@@ -558,7 +558,10 @@ def the_cat_sat_by_step() -> str:
     scores, raw = qkv @ qkv[0], THE_CAT_SAT_PRINTED_SCORES
     weights, total = softmax(scores / 2), THE_CAT_SAT_PRINTED_WEIGHTS @ keys
     rows = [
-        ("query of *The*", shown(keys[0]), shown(qkv[0]), shown(qkv[0])),
+        *(
+            (f"row of *{token}*", shown(row), shown(right), shown(right))
+            for token, row, right in zip(THE_CAT_SAT_TOKENS, keys, qkv, strict=True)
+        ),
         ("scores", shown(raw), shown(keys @ keys[0]), shown(scores)),
         ("divided by √4", "missing", shown(raw / 2), shown(scores / 2)),
         (

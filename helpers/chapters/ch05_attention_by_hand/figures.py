@@ -169,7 +169,7 @@ def turning(
         return (
             f"The query reads {tokens[best]} most, with weight {weights[best]:.2f}; "
             f"the output is ({x:.2f}, {y:.2f})."
-        )
+        ).replace("-", "−")
 
     return picture, in_words
 
