@@ -43,7 +43,7 @@ def test_each_task_leads_to_a_heading_of_the_built_page(notebook, headings):
 
 def test_the_section_stands_before_the_exercises():
     for notebook in NOTEBOOKS:
-        titles = re.findall(r"^## (.*)$", chapter(notebook).prose, re.MULTILINE)
+        titles = re.findall(r"^###? (.*)$", chapter(notebook).prose, re.MULTILINE)
         taught = titles[: titles.index("Exercises")]
         assert {section(task).title for task in exercises(chapter(notebook))} <= set(taught)
 
