@@ -103,7 +103,7 @@ BEFORE = {  # title: key, limits, and what its first column counts as
 }
 
 
-def draw_before(axes: np.ndarray, found: Mapping[str, Mapping]) -> np.ndarray:
+def panels_before(axes: np.ndarray, found: Mapping[str, Mapping]) -> np.ndarray:
     """Draw what untrained readers are like by block, a panel a quantity of BEFORE."""
     for ax, (title, (key, limits, first)) in zip(axes, BEFORE.items(), strict=True):
         curves = {name: of[key] for name, of in found.items()}
@@ -112,7 +112,7 @@ def draw_before(axes: np.ndarray, found: Mapping[str, Mapping]) -> np.ndarray:
     return axes
 
 
-def draw_race(
+def panels_race(
     axes: np.ndarray, seen: Mapping[str, Num[np.ndarray, "steps 2"]], level: float
 ) -> np.ndarray:
     """Draw a run by step: loss, with a level to compare with, and a ratio of gradients."""
@@ -189,7 +189,7 @@ def draw_map(
     return ax
 
 
-def draw_maps(
+def panels_of_maps(
     axes: np.ndarray,
     grid: Mapping[tuple[str, int], Float[np.ndarray, "rates warm_ups seeds"]],
     rates: Sequence[float],

@@ -357,6 +357,12 @@ def before_training(place: str, L: int, start="Xavier", **more) -> dict[str, np.
     return {key: np.array([run[key] for run in found]) for key in found[0] if key != "seed"}
 
 
+def power_of_depth(place: str, key: str) -> float:
+    """The power of the depth that fits the typical value at the top best."""
+    values = [np.log(typical(before_training(place, L)[key][:, -1])) for L in DEPTHS]
+    return np.polyfit(np.log(DEPTHS), values, 1)[0]
+
+
 def on_the_way(place: str, start="Xavier") -> dict[str, np.ndarray]:
     """What the race saw at each of its looks, (looks, seeds)."""
     seen = [run["looks"] for run in runs("race", place=place, start=start)]
