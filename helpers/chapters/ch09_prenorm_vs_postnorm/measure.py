@@ -481,11 +481,10 @@ def gradients_table() -> str:
             extent(found["W_Q, W_K"][:, -1] / blocks[:, -1]),
             extent(found["differing"][:, -2]),
             extent(blocks[:, 0] / blocks[:, -1]),
-            extent(found["last map"][:, 0]),
         ])  # fmt: skip
     return table(
         "order, start|blocks|W_Q and W_K ÷ all of the last block|not common to all tokens below it"
-        "|first block ÷ last block|last map",
+        "|first block ÷ last block",
         rows,
     )
 
@@ -499,12 +498,12 @@ def race_table() -> str:
         rows.append([
             f"{place}, {start}",
             *(extent(found["first block over last"][at]) for at in steps),
-            *(extent(found["W_Q, W_K of the last block"][at]) for at in steps[:2]),
+            extent(found["W_Q, W_K of the last block"][steps[1]]),
             told(final("race", place=place, start=start)),
         ])  # fmt: skip
     return table(
         "order, start|first block ÷ last, step 0|step 10|step 100"
-        "|W_Q and W_K ÷ last block, step 0|step 10|loss after 100 steps (runs that learn)",
+        "|W_Q and W_K ÷ last block, step 10|loss after 100 steps (runs that learn)",
         rows,
     )
 
