@@ -12,7 +12,17 @@ import tomllib
 from collections import Counter
 from statistics import median
 
-from support import CHECKED, ROOT, Chapter, execute, exercises, readings, release, repository
+from support import (
+    CHECKED,
+    OVERVIEWS,
+    ROOT,
+    Chapter,
+    execute,
+    exercises,
+    readings,
+    release,
+    repository,
+)
 
 REGISTRY = ROOT / "tests" / "exceptions.toml"
 IGNORED, SKIPPED = "nbval-ignore-output", "nbval-skip"
@@ -279,7 +289,8 @@ def predictions_are_revealed(chapter: Chapter) -> list[str]:
 
 @rule
 def there_is_an_explorer(chapter: Chapter) -> list[str]:
-    return [] if _calls(chapter, "explore") else ["there is no explorer"]
+    wanted = chapter.stem not in OVERVIEWS
+    return ["there is no explorer"] if wanted and not _calls(chapter, "explore") else []
 
 
 @rule
@@ -298,6 +309,8 @@ def errors_to_spot(chapter: Chapter) -> list[str]:
         part: len(re.findall(r"^>\s*\*\*Spot the error\.\*\*", prose(found[part]), re.MULTILINE))
         for part in ("first", "laboratory")
     }
+    if chapter.stem in OVERVIEWS:
+        return []
     if not found["laboratory"]:  # a chapter that is not in two readings yet
         return [] if 2 <= boxes["first"] <= 3 else [f"{boxes['first']} 'Spot the error' boxes"]
     return [] if boxes["first"] == 1 else [f"{boxes['first']} 'Spot the error', one is wanted"]
@@ -335,9 +348,28 @@ def readings_can_be_held(chapter: Chapter) -> list[str]:
 
 
 @rule
+def overview_is_short(chapter: Chapter) -> list[str]:
+    """It leads to the chapters, so nobody should stay in it for long."""
+    if chapter.stem not in OVERVIEWS:
+        return []
+    found = readings.parts(chapter.cells)
+    first = readings.count(found["first"])
+    faults = [f"an overview has no {part}" for part in ("laboratory", "exercises") if found[part]]
+    return faults + [
+        f"{what}: {count}, at most {most} are wanted"
+        for what, count, most in (
+            ("words", first.words, 1300),
+            ("lines of the longest cell shown", first.longest, 15),
+            ("lines of half of the cells shown", median(first.open), 8),
+        )
+        if count > most
+    ]
+
+
+@rule
 def head_says_the_minutes(chapter: Chapter) -> list[str]:
     """As they are computed; `make notebooks` writes them."""
-    if not readings.parts(chapter.cells)["laboratory"]:
+    if not readings.parts(chapter.cells)["laboratory"] and chapter.stem not in OVERVIEWS:
         return []
     wanted = readings.head(chapter.cells)
     return [] if wanted in prose(chapter.cells[:3]) else [f"the head should say {wanted!r}"]
@@ -366,8 +398,9 @@ EXPLAINED = re.compile(r"^(?P<after>exercises\.check\(\S+, solution=True\))$", r
 @rule
 def exercises_are_enough(chapter: Chapter) -> list[str]:
     found = exercises(chapter)
+    fewest = 0 if chapter.stem in OVERVIEWS else FEWEST_EXERCISES
     wanted = [f"{chapter.number}.{n}" for n in range(1, len(found) + 1)]
-    faults = [] if len(found) >= FEWEST_EXERCISES else [f"only {len(found)} exercises"]
+    faults = [] if len(found) >= fewest else [f"only {len(found)} exercises"]
     return faults + ([] if found == wanted else [f"exercises are {found}, not {wanted}"])
 
 

@@ -4,15 +4,15 @@ import re
 
 import nbformat
 import pytest
-from support import NOTEBOOKS
+from support import TAUGHT
 
 from helpers import exercises
 from homework.private import FREE
 from homework.release.additions import with_private
 from homework.release.assignment import assignment
 
-OF = assignment(NOTEBOOKS[4])
-CELLS = nbformat.read(NOTEBOOKS[4], as_version=4).cells
+OF = assignment(TAUGHT[4])
+CELLS = nbformat.read(TAUGHT[4], as_version=4).cells
 HEAD = "from helpers.exercises.verdict import Wrong\nfrom homework.private import ProblemSet\nown = ProblemSet()\n"  # noqa: E501
 DRAW = '@own.draw\ndef numbers(rng): return {"n": rng.randrange(10**6), "word": "fox"}\n'
 HIDDEN = '@own.hidden("05.1", points=1.5, says="more")\ndef more(answer, n):\n    if answer != n: raise Wrong(f"{n}")\n'  # noqa: E501

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from handins import warm
-from support import NOTEBOOKS, chapter, exercises
+from support import TAUGHT, chapter, exercises
 
 from helpers.exercises import call, judged
 from homework.release.assignment import Test, assignment
@@ -23,7 +23,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is a Linux program"),
     pytest.mark.no_shape_check,
 ]
-WHOLE = assignment(NOTEBOOKS[4])
+WHOLE = assignment(TAUGHT[4])
 CHAPTER = replace(  # which starts quickly
     WHOLE, setup=(nbformat.v4.new_code_cell("import numpy as np"),), tasks=WHOLE.tasks[:2]
 )
@@ -48,7 +48,7 @@ def perfect(of) -> dict[str, list[str]]:
     return {task.name: [task.solution] for task in of.tasks if not task.free}
 
 
-@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem[:2])
+@pytest.mark.parametrize("notebook", TAUGHT, ids=lambda path: path.stem[:2])
 def test_the_books_solutions_have_all_points(notebook):
     """With the few cells that they need; and the check there agrees."""
     of = assignment(notebook)
@@ -63,7 +63,7 @@ def test_the_books_solutions_have_all_points(notebook):
     assert [result for result in results if result.points < result.most or result.raised] == []
 
 
-@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem[:2])
+@pytest.mark.parametrize("notebook", TAUGHT, ids=lambda path: path.stem[:2])
 def test_stubs_have_no_points(notebook):
     of = assignment(notebook)
     for task in (task for task in of.tasks if not task.free):
