@@ -23,12 +23,42 @@ function stored(packed) {
   });
 }
 
+const NARROW = matchMedia("(max-width: 600px)");
+const address = (svg) => "data:image/svg+xml;charset=utf-8," + encodeURIComponent(svg);
+
+// The part of a picture that a panel shows.
+function cut(svg, panel) {
+  const [width, height] = ["width", "height"].map((side) => panel.getAttribute(side));
+  const size = `viewBox="${panel.dataset.box}" width="${width}" height="${height}"`;
+  return svg.replace(/<svg\b[^>]*>/, (tag) =>
+    tag.replace(/ (?:viewBox|width|height)="[^"]*"/g, "").replace("<svg", `<svg ${size}`));
+}
+
+// Where the page is narrow, panels that stand side by side stand one below the other.
+function stacked(picture) {
+  if (!picture.dataset.panels) return [];
+  const stack = document.createElement("div");
+  stack.className = "explore-panels";
+  const panels = picture.dataset.panels.split(",").map((box, at) => {
+    const panel = document.createElement("img"), [, , width, height] = box.split(" ");
+    panel.alt = at ? "" : picture.alt;
+    panel.className = "themed";
+    panel.dataset.box = box;
+    [panel.width, panel.height] = [width, height].map((points) => Math.round(points * 4 / 3));
+    return panel;
+  });
+  stack.append(...panels);
+  picture.before(stack);
+  return panels;
+}
+
 function liven(explorer) {
-  const picture = explorer.querySelector("img");
+  const picture = explorer.querySelector(":scope > img");
   const says = explorer.querySelector(".explore-says");
   const inputs = [...explorer.querySelectorAll("input[type=range]")];
   const packed = explorer.querySelector(".explore-frames");
   if (!packed || typeof DecompressionStream === "undefined") return;
+  const panels = stacked(picture);
   let loaded = null, unpacked = null;
   const load = () => (loaded ??= stored(packed));
   const ready = () => (unpacked ??= load().then((text) => unpack(text.trim())));
@@ -42,7 +72,8 @@ function liven(explorer) {
     const { pieces, frames, sentences } = await ready();
     const at = inputs.reduce((sum, i) => sum * (Number(i.max) + 1) + Number(i.value), 0);
     const svg = frames[at].map((piece) => pieces[piece]).join("");
-    picture.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(svg);
+    picture.src = address(svg);
+    if (NARROW.matches) panels.forEach((panel) => { panel.src = address(cut(svg, panel)); });
     says.innerHTML = sentences[at];
     explorer.dataset.at = at;
   }
@@ -52,10 +83,12 @@ function liven(explorer) {
     input.addEventListener("keydown", (event) => event.stopPropagation());
   }
   explorer.querySelector(".explore-controls").hidden = false;
+  NARROW.addEventListener("change", () => panels.length && show());
   const near = new IntersectionObserver((seen) => {
     if (!seen.some((one) => one.isIntersecting)) return;
     near.disconnect();
-    load();
+    if (panels.length && NARROW.matches) show();
+    else load();
   }, { rootMargin: "800px" });
   near.observe(explorer);
 }
@@ -222,9 +255,42 @@ function led() {
   target.scrollIntoView();
 }
 
+// --- figures, large: where the page is narrow, a link below a picture leads to it
+
+function enlarging() {
+  const links = document.querySelectorAll("a.enlarge");
+  if (!links.length) return;
+  const dialog = document.createElement("dialog");
+  dialog.className = "enlarged";
+  dialog.setAttribute("aria-label", "The figure, large");
+  dialog.innerHTML = '<button type="button">Close</button>'
+    + '<div tabindex="0" role="group" aria-label="The figure; scroll to move it"></div>';
+  const [shut, box] = dialog.children;
+  let from = null;
+  shut.addEventListener("click", () => dialog.close());
+  dialog.addEventListener("close", () => from.focus({ preventScroll: true }));
+  document.body.append(dialog);
+  for (const link of links) {
+    const picture = link.previousElementSibling;
+    const open = (event) => {
+      if (!link.checkVisibility()) return;
+      event.preventDefault();
+      const copy = picture.cloneNode();
+      copy.loading = "eager";
+      copy.style.setProperty("--natural", `${copy.getAttribute("width")}px`);
+      box.replaceChildren(copy);
+      from = link;
+      dialog.showModal();
+      box.scrollTo(0, 0);
+    };
+    link.addEventListener("click", open);
+    picture.addEventListener("click", open);
+  }
+}
+
 // --- what scrolls can be reached by the keyboard
 
-const SCROLLS = "pre, .math, mjx-container, .cell_output, .output, .explore-picture, .gpt-weights, "
+const SCROLLS = "pre, .math, mjx-container, .cell_output, .output, .gpt-weights, "
   + ".pst-scrollable-table-container";
 
 // Sizes are read when the browser has them anyway: reading them earlier would have it lay out all.
@@ -302,6 +368,7 @@ function start() {
   reachable();
   drawers();
   nameInBar();
+  enlarging();
   document.querySelectorAll("figure.explore").forEach(liven);
   document.querySelectorAll("form.predict").forEach(ask);
   addEventListener("hashchange", led);

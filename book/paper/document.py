@@ -30,8 +30,8 @@ MARKS = re.compile(
     r'<span class="c1">(?:### (?:BEGIN|END) SOLUTION|# [\w ]+: click to open)</span>\n?'
 )
 LIVE = (  # what is of no use on paper
-    ".headerlink, .explore-controls, .play-controls, script, style, button, input, textarea, "
-    "select, canvas, [role=status], [role=alert]"
+    ".headerlink, .enlarge, .explore-controls, .play-controls, script, style, button, input, "
+    "textarea, select, canvas, [role=status], [role=alert]"
 )
 
 

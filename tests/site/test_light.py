@@ -1,9 +1,12 @@
 """What makes pages light: rules and fonts cut down, formulas set beforehand, frames beside."""
 
+import base64
 import io
+import json
 import re
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,6 +14,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from fontTools.ttLib import TTFont
+
+from helpers.explore.page import data_uri, packed
 
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "book" / "_ext"))
@@ -129,19 +134,24 @@ def test_every_formula_is_set(html_root):
 
 
 def test_frames_and_picture_of_an_explorer_lie_beside_the_page(tmp_path):
-    picture = "data:image/svg+xml;base64," + "QUJD" * 600
+    line = '<path d="M 0 0 L 1 1" style="stroke: #0072b2"/>'
+    svg = f'<svg viewBox="0 0 90 90">{line}{" " * 2000}</svg>'
+    stored = packed([svg, svg.replace("L 1 1", "L 2 2")], ["one", "two"])
     text = (
-        f'<figure class="explore"><img src="{picture}" width="30"/>'
-        '<script type="text/plain" class="explore-frames">eJx1</script></figure>'
+        f'<figure class="explore"><img src="{data_uri(svg)}" width="30"/>'
+        f'<script type="text/plain" class="explore-frames">{stored}</script></figure>'
     )
-    steps = (explorers.frames_beside_the_page, explorers.pictures_in_windows)
-    light = after(tmp_path, steps, text)
+    light = after(tmp_path, [explorers.frames_beside_the_page], text)
     key, source = re.search(r'data-key="(\w+)" data-source="([^"]+)"', light).groups()
     script = (tmp_path / "notebooks" / source).resolve().read_text("utf-8")
-    assert script == f'(globalThis.bookFrames ??= {{}})["{key}"] = "eJx1";\n'
+    frames = explorers.in_both_modes(stored)
+    assert script == f'(globalThis.bookFrames ??= {{}})["{key}"] = "{frames}";\n'
+    held = json.loads(zlib.decompress(base64.b64decode(frames)))
+    pictures = ["".join(held["pieces"][at] for at in frame) for frame in held["frames"]]
+    assert [picture.count("var(--c0072b2)") for picture in pictures] == [1, 1]
+    assert held["sentences"] == ["one", "two"]
     drawn = re.search(r'src="([^"]+\.svg)"[^>]* loading="lazy"', light)[1]
-    assert (tmp_path / "notebooks" / drawn).resolve().read_bytes() == b"ABC" * 600
-    assert light.count('<div style="--natural: 30px" class="explore-picture">') == 1
+    assert (tmp_path / "notebooks" / drawn).resolve().read_text("utf-8") == svg
 
 
 # --- head and marks -------------------------------------------------------------------------------

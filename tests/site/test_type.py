@@ -47,26 +47,3 @@ def test_tables_start_where_text_starts_and_have_no_upright_rules(page, visit):
             .length;
     }""")
     assert found == 0
-
-
-LEGIBLE = """() => [...document.querySelectorAll("figure.explore")].filter(e => e.checkVisibility())
-    .map(e => e.querySelector(".explore-picture")).map(window => {
-        const picture = window.querySelector("img");
-        const moves = window.scrollWidth > window.clientWidth + 1;
-        return [picture.clientWidth / Number(picture.getAttribute("width")),
-                moves === (window.tabIndex === 0)];
-    })"""
-
-
-@pytest.mark.parametrize("chapter", ["02_similarity_geometry", "04_layernorm_vs_batchnorm"])
-def test_explorers_are_not_shrunk_until_nobody_can_read_them(page, visit, chapter):
-    """On a telephone wide ones are moved sideways, by a finger or the arrow keys."""
-    page.set_viewport_size({"width": 390, "height": 800})
-    visit(f"notebooks/{chapter}.html")
-    page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 100)))")
-    found = page.evaluate(LEGIBLE)
-    assert len(found) > 1
-    for share, reachable in found:
-        assert share > 0.7
-        assert reachable
-    assert page.evaluate("document.documentElement.scrollWidth") == 390

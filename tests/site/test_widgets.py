@@ -18,6 +18,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 import pytest
+from passes import figures
 from support import ROOT, TAUGHT
 
 from helpers.explore.page import text
@@ -66,10 +67,12 @@ class Stored(NamedTuple):
         """A line for each position, "label value, label value: sentence"."""
         return self.plain.splitlines()[1:]
 
-    def frames(self) -> dict:
-        """What the page's script unpacks."""
+    def pictures(self) -> list[str]:
+        """What the page shows, a picture for each position: as stored, and in both modes."""
         packed = re.search(r'class="explore-frames">([^<]*)<', self.page)[1]
-        return json.loads(zlib.decompress(base64.b64decode(packed)))
+        held = json.loads(zlib.decompress(base64.b64decode(packed)))
+        frames = ["".join(held["pieces"][piece] for piece in frame) for frame in held["frames"]]
+        return figures.in_both_modes(frames)
 
     def positions(self) -> list[tuple[int, ...]]:
         """All positions, the last slider running fastest."""
@@ -142,10 +145,11 @@ def answers_the_arrow_keys(page, explorer) -> None:
 
 def shows_what_is_stored(explorer, stored: Stored) -> None:
     """Each slider forth from where it stands, and back; then positions from end to end."""
-    frames, lines, labels = stored.frames(), stored.lines(), stored.labels
+    lines, labels = stored.lines(), stored.labels
+    pictures = stored.pictures()
     positions = stored.positions()
     called = explorer.locator(".explore-control > span").all_text_contents()
-    assert len(lines) == len(positions) == len(frames["frames"])
+    assert len(lines) == len(positions) == len(pictures)
     start = [int(slider.input_value()) for slider in explorer.locator("input[type=range]").all()]
     steps = []
     for n, most in enumerate(stored.sizes):
@@ -159,7 +163,7 @@ def shows_what_is_stored(explorer, stored: Stored) -> None:
         assert shown["names"] == shown["outputs"] == names
         head = ", ".join(f"{what} {name}" for what, name in zip(called, names, strict=True))
         assert f"{head}: {shown['said']}" == words_of(lines[number])
-        drawn = "".join(frames["pieces"][piece] for piece in frames["frames"][number])
+        drawn = pictures[number]
         assert shown["picture"].startswith("data:image/svg+xml")
         assert unquote(shown["picture"].partition(",")[2]) == drawn, (stored.cell, at)
         assert shown["whole"]

@@ -18,7 +18,7 @@ from bs4 import BeautifulSoup
 from bs4.dammit import EntitySubstitution
 from bs4.formatter import HTMLFormatter
 
-from passes import body, explorers, head, images, maths, predictions, static
+from passes import body, explorers, figures, head, images, maths, predictions, static
 
 STEPS = (  # each gets a page and changes its soup
     head.scripts_that_wait,
@@ -30,8 +30,9 @@ STEPS = (  # each gets a page and changes its soup
     body.roles,
     predictions.results_at_guesses,
     explorers.frames_beside_the_page,
-    explorers.pictures_in_windows,
+    figures.follow_the_page,
     images.room_for_images,
+    images.ways_to_enlarge,
 )
 SITE = (maths.set_formulas, static.cut_icons, static.leave_out)  # each gets all pages
 ASIDE = "\ue000"  # around the number of what was put aside; no page has this sign

@@ -1,19 +1,32 @@
-"""Explorers: their frames and first pictures lie beside the page, and a telephone can move them.
+"""Explorers: their frames and first pictures lie beside the page.
 
 A notebook holds an explorer whole, so that it shows something true wherever it is opened. On the
 site its frames become a script that book.js loads when the explorer comes near (a page that is
 opened from a disk may load a script, but may not fetch a file), and its first picture a file that
-is there without any script. Both lie in ``_images``, beside the other figures.
+is there without any script. Both lie in ``_images``, beside the other figures. A picture whose
+panels stand side by side says where it can be cut: on a telephone book.js stacks them.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import json
+import re
+import zlib
+from itertools import pairwise
+
+from helpers.explore.page import packed
+from passes import figures
+from passes.figures import NUMBER
 
 FOLDER = "_images/explore"
 EMBEDDED = "data:image/svg+xml;base64,"
 LARGE = 2000  # letters; a smaller picture stays in the page
+WIDE = 300  # points: panels are stacked where together they are wider
+READABLE = 400  # points: a narrower picture can be read on a telephone as it is
+AXES = re.compile(r'<g id="axes_\d+"><g id="patch_\d+"><path d="([^"]*)"')
+BOX = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
 
 
 def key_of(data: bytes) -> str:
@@ -30,23 +43,44 @@ def stored(page, data: bytes, ending: str) -> str:
     return page.way_to(name)
 
 
+def in_both_modes(stored: str) -> str:
+    """Give frames, as they are packed, their colours in light and dark."""
+    held = json.loads(zlib.decompress(base64.b64decode(stored)))
+    pictures = ["".join(held["pieces"][piece] for piece in frame) for frame in held["frames"]]
+    return packed(figures.in_both_modes(pictures), held["sentences"])
+
+
+def panels_of(svg: str) -> list[str]:
+    """Give the view boxes of a picture's panels that stand side by side, one or more in each.
+
+    A panel's labels stand to its left: a cut is made a little right of the panel before.
+    """
+    width, height = map(float, BOX.search(svg).groups())
+    across = [[float(one) for one in NUMBER.findall(path)][::2] for path in AXES.findall(svg)]
+    spans = sorted((min(xs), max(xs)) for xs in across)
+    cuts = [right + min(0.3 * (left - right), 12)
+            for (_, right), (left, _) in pairwise(spans)
+            if left > right and all(b <= right or a >= left for a, b in spans)]  # fmt: skip
+    kept = [0.0]
+    for cut, after in pairwise([*cuts, width]):
+        if after - kept[-1] > WIDE:
+            kept.append(cut)
+    if width < READABLE or len(kept) == 1:
+        return []
+    return [f"{a:g} 0 {b - a:g} {height:g}" for a, b in pairwise([*kept, width])]
+
+
 def frames_beside_the_page(page) -> None:
     """Put what explorers hold into files that the page names."""
     for script in page.soup.select("script.explore-frames:not([data-source])"):
-        packed = script.string.strip()
-        key = key_of(packed.encode())
-        body = f'(globalThis.bookFrames ??= {{}})["{key}"] = "{packed}";\n'
+        frames = in_both_modes(script.string.strip())
+        key = key_of(frames.encode())
+        body = f'(globalThis.bookFrames ??= {{}})["{key}"] = "{frames}";\n'
         script.attrs.update({"data-key": key, "data-source": stored(page, body.encode(), "js")})
         script.clear()
     for image in page.soup.select(f'img[src^="{EMBEDDED}"]'):
         if len(image["src"]) > LARGE:
             data = base64.b64decode(image["src"].removeprefix(EMBEDDED))
+            if panels := panels_of(data.decode()):
+                image["data-panels"] = ",".join(panels)
             image.attrs.update(src=stored(page, data, "svg"), loading="lazy", decoding="async")
-
-
-def pictures_in_windows(page) -> None:
-    """Let an explorer's picture stand in a window, in which one can move it and need not shrink."""
-    for image in page.soup.select("figure.explore > img[width]"):
-        window = page.soup.new_tag("div", style=f"--natural: {image['width']}px")
-        window["class"] = ["explore-picture"]
-        image.wrap(window)

@@ -1,4 +1,4 @@
-"""Room that is kept for images before they arrive, so that nothing on a page moves."""
+"""Room that is kept for images before they arrive, and a way to see them large on a telephone."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from urllib.parse import unquote
 from bs4 import BeautifulSoup
 
 LENGTH = re.compile(r"^([\d.]+)(pt|px|in)?$")
+NARROW = 340  # CSS pixels: what a telephone shows in full
 TO_PX = {"pt": 4 / 3, "px": 1.0, None: 1.0, "in": 96.0}
 
 
@@ -40,3 +41,15 @@ def room_for_images(page) -> None:
         if size is not None:
             image.attrs.update(width=str(size[0]), height=str(size[1]), loading="lazy",
                                decoding="async")  # fmt: skip
+
+
+def ways_to_enlarge(page) -> None:
+    """Let a link to a picture's file stand below it: book.js opens it over the page."""
+    for image in page.soup.select("article img[width]"):
+        if int(image["width"]) <= NARROW or image.find_parent("a"):
+            continue
+        after = image.find_next_sibling()
+        if after is None or "enlarge" not in after.get("class", ()):
+            link = page.soup.new_tag("a", href=image["src"])
+            link["class"], link.string = ["enlarge"], "Enlarge the figure"
+            image.insert_after(link)

@@ -1,0 +1,231 @@
+"""Figures in light and dark, on a telephone, and large."""
+
+import re
+from pathlib import Path
+
+import pytest
+from passes import explorers, figures
+
+from helpers.figures import INKS
+
+HTML = Path(__file__).parents[2] / "_build" / "html"
+SVG = (
+    '<svg width="9pt" height="9pt" viewBox="0 0 90 90"><defs></defs>'
+    '<path d="M 0 90 L 90 90 L 90 0 L 0 0 z " style="fill: #ffffff"/>{}</svg>'
+)
+
+
+def light_of(colour: str) -> float:
+    ones = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in ones)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((light_of(one), light_of(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+# --- light and dark -------------------------------------------------------------------------------
+
+
+def test_the_palette_is_known():
+    assert {ink.lower() for ink in INKS} <= set(figures.INKS)
+    assert figures.in_both("#FFF") == figures.GROUND
+    assert figures.in_both("#000000") == figures.INK
+    assert figures.in_both("#ffd24d") is None
+
+
+def drawn(html_root) -> list[Path]:
+    found = {
+        (page.parent / source).resolve()
+        for page in html_root.glob("notebooks/*.html")
+        for source in re.findall(r'<img\b[^>]*src="([^"]*\.svg)"', page.read_text("utf-8"))
+    }
+    assert len(found) > 40
+    return sorted(found)
+
+
+@pytest.mark.parametrize("mode", [0, 1])
+def test_text_and_lines_can_be_read_in_both_modes(html_root, mode):
+    """Of every colour that a picture has from the page; what is fainter only guides the eye."""
+    for file in drawn(html_root):
+        svg = file.read_text("utf-8")
+        assert svg.count(figures.MARK) == 1, file
+        tables = re.findall(r":root\{([^}]*)\}", svg)
+        inks = dict(re.findall(r"--c(\w{6}):(#\w{6})", tables[mode]))
+        ground = figures.GROUND[mode]
+        texts = set(re.findall(r"<(?:g|text)\b[^>]*fill: ?var\(--c(\w{6})\)", svg)) | {"000000"}
+        for name in texts - {"ffffff"}:
+            assert contrast(inks[name], ground) >= 4.5, (file.name, name)
+        for name in set(re.findall(r"stroke: ?var\(--c(\w{6})\)", svg)):
+            guide = light_of(f"#{name}") > light_of("#969696") and f"#{name}" not in figures.INKS
+            assert guide or contrast(inks[name], ground) >= 3, (file.name, name)
+
+
+def test_data_and_the_text_on_it_keep_their_colours():
+    svg = SVG.format(
+        '<path d="M 10 50 L 50 50 L 50 10 L 10 10 z " style="fill: #ffd24d"/>'
+        '<image width="2" height="2" transform="matrix(10 0 0 10 60 60)"/>'
+        '<g transform="translate(20 30) scale(0.1 -0.1)"></g>'
+        '<g style="fill: #ffffff" transform="translate(65 70) scale(0.1 -0.1)"></g>'
+        '<text style="font-size: 8px" x="70" y="72">on an image</text>'
+        '<g transform="translate(20 80) scale(0.1 -0.1)"></g>'
+        '<path d="M 0 0 L 9 9" style="fill: none; stroke: #D55E00"/>'
+    )
+    [changed] = figures.in_both_modes([svg])
+    assert [changed] == figures.in_both_modes([changed]), "once is enough"
+    assert "fill: #ffd24d" in changed
+    assert '<g fill="#000000" transform="translate(20 30)' in changed
+    assert '<g style="fill: #ffffff" transform="translate(65 70)' in changed
+    assert '<text fill="#000000" style="font-size: 8px" x="70"' in changed
+    assert '<g transform="translate(20 80)' in changed, "this one follows the page"
+    assert "stroke: var(--cd55e00)" in changed
+    assert "--cd55e00:#b84c00" in changed
+    assert "--cd55e00:#f0975a" in changed
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_picture_stands_on_the_page_s_own_ground(visit, page, scheme):
+    """Also where the reader has chosen what their system has not."""
+    page.emulate_media(color_scheme="dark" if scheme == "light" else "light")
+    visit("notebooks/08_residual_add_and_norm.html")
+    page.evaluate("scheme => { document.documentElement.dataset.theme = scheme }", scheme)
+    picture = page.locator("article img.themed").first
+    picture.scroll_into_view_if_needed()
+    picture.evaluate("image => image.decode()")
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    ones = "".join(f"{int(one):02x}" for one in re.findall(r"\d+", ground)[:3])
+    assert f"#{ones}" == figures.GROUND[scheme == "dark"]
+    corner = page.evaluate(
+        """async image => {
+            const canvas = Object.assign(document.createElement("canvas"), {width: 1, height: 1});
+            canvas.getContext("2d").drawImage(image, 0, 0);
+            return [...canvas.getContext("2d").getImageData(0, 0, 1, 1).data].slice(0, 3);
+        }""",
+        picture.element_handle(),
+    )
+    assert corner is not None
+    box = picture.bounding_box()
+    shot = page.screenshot(clip={"x": box["x"], "y": box["y"], "width": 4, "height": 4})
+    assert pixel(shot) == tuple(int(ones[at : at + 2], 16) for at in (0, 2, 4))
+
+
+def pixel(png: bytes) -> tuple[int, ...]:
+    import io
+
+    import matplotlib.pyplot as plt
+
+    return tuple(round(255 * float(one)) for one in plt.imread(io.BytesIO(png))[2, 2, :3])
+
+
+# --- on a telephone -------------------------------------------------------------------------------
+
+
+def panels(*spans: tuple[float, float], width: float) -> list[str]:
+    axes = "".join(
+        f'<g id="axes_{n}"><g id="patch_{n}"><path d="M {a} 90 L {b} 90 L {b} 10 L {a} 10 z "/></g>'
+        for n, (a, b) in enumerate(spans, start=1)
+    )
+    return explorers.panels_of(f'<svg viewBox="0 0 {width} 100">{axes}</svg>')
+
+
+def test_panels_that_stand_side_by_side_are_cut_apart():
+    assert panels((20, 240), (280, 500), width=520) == ["0 0 252 100", "252 0 268 100"]
+    grouped = panels((10, 140), (150, 280), (290, 420), (430, 560), width=570)
+    assert [float(box.split()[2]) for box in grouped] == [283, 287], "two and two"
+    assert panels((20, 240), (280, 380), width=390) == [], "narrow enough"
+    assert panels((20, 500), width=520) == []
+    assert panels((20, 240), (20, 500), (280, 500), width=520) == [], "one lies below both"
+
+
+SMALLEST = 8  # pixels
+SMALL = """least => {  // figures whose smallest text is less, and that do not open large
+    const poor = [];
+    for (const e of document.querySelectorAll("article svg text")) {
+        if (!e.checkVisibility() || !e.textContent.trim() || e.closest(".gpt")) continue;
+        const size = parseFloat(getComputedStyle(e).fontSize) * Math.hypot(e.getScreenCTM().a,
+            e.getScreenCTM().b);
+        if (size < least - 0.05) poor.push(`${size.toFixed(1)}: ${e.textContent}`);
+    }
+    for (const e of document.querySelectorAll("article img")) {
+        if (!e.checkVisibility() || e.closest(".explore-panels, a")) continue;
+        const shrunk = e.clientWidth / Number(e.getAttribute("width")) < 0.95;
+        if (shrunk && !e.nextElementSibling?.matches("a.enlarge")) poor.push(e.src.slice(-40));
+    }
+    return poor;
+}"""
+
+
+@pytest.fixture
+def telephone(page):
+    page.set_viewport_size({"width": 390, "height": 844})
+    return page
+
+
+def test_figures_can_be_read_on_a_telephone(visit, telephone, path):
+    visit(path)
+    telephone.evaluate("document.querySelectorAll('details').forEach(e => { e.open = true })")
+    assert telephone.evaluate(SMALL, SMALLEST) == []
+
+
+@pytest.mark.parametrize("by", ["tap", "key"])
+def test_a_figure_opens_large_and_gives_the_focus_back(visit, telephone, by):
+    problems = visit("notebooks/08_residual_add_and_norm.html")
+    link = telephone.locator("figure a.enlarge:visible").first
+    picture = link.locator("xpath=preceding-sibling::img")
+    if by == "key":
+        link.press("Enter")
+    else:
+        picture.click()
+    dialog = telephone.get_by_role("dialog", name="The figure, large")
+    assert dialog.is_visible()
+    shown = dialog.locator("img")
+    assert shown.get_attribute("alt") == picture.get_attribute("alt")
+    assert shown.bounding_box()["width"] >= 1.4 * float(picture.get_attribute("width"))
+    assert dialog.locator("div").evaluate("e => e.scrollWidth > e.clientWidth")
+    assert dialog.get_by_role("button").evaluate("e => e === document.activeElement")
+    if by == "key":
+        telephone.keyboard.press("Escape")
+    else:
+        dialog.get_by_role("button", name="Close").click()
+    assert not dialog.is_visible()
+    assert link.evaluate("e => e === document.activeElement")
+    assert problems == []
+
+
+def test_panels_are_stacked_with_the_slider_on_the_screen(visit, telephone):
+    """Chapter 5's star, in the last panel, is seen as the slider moves; so is the first panel."""
+    problems = visit("notebooks/05_attention_by_hand.html")
+    explorer = telephone.locator("figure.explore:has(.explore-panels)").first
+    explorer.scroll_into_view_if_needed()
+    pictures = explorer.locator(".explore-panels img")
+    slider = explorer.locator("input").first
+    explorer.locator("xpath=self::*[@data-at]").wait_for(state="attached")
+    before = [picture.get_attribute("src") for picture in pictures.all()]
+    assert len(before) > 1
+    assert len(set(before)) == len(before)
+    for picture in (pictures.first, pictures.last):
+        picture.evaluate("e => e.scrollIntoView({ block: 'start', behavior: 'instant' })")
+        telephone.evaluate("scrollBy({ top: -60, behavior: 'instant' })")
+        box, control = picture.bounding_box(), slider.bounding_box()
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= control["y"]
+        assert control["y"] + control["height"] <= 844
+        assert box["width"] <= 390
+        share = box["width"] / float(picture.get_attribute("width"))
+        assert share > 0.75, "8 points are 8 pixels and more"
+    slider.focus()
+    telephone.keyboard.press("ArrowRight")
+    telephone.wait_for_function(
+        "([e, before]) => e.src !== before", arg=[pictures.last.element_handle(), before[-1]]
+    )
+    assert problems == []
+
+
+def test_on_a_wide_page_panels_stand_side_by_side(visit, page):
+    visit("notebooks/05_attention_by_hand.html")
+    explorer = page.locator("figure.explore").first
+    assert explorer.locator(":scope > img").is_visible()
+    assert not explorer.locator(".explore-panels").is_visible()
+    assert not page.locator("a.enlarge").first.is_visible()
