@@ -10,6 +10,7 @@
   const actions = figure.querySelector(".written-actions");
   const button = actions.querySelector("button");
   const whole = shown.textContent;
+  const pause = Math.max(28, 2400 / whole.length); // ms a letter
   const waiting = document.createElement("span");
   waiting.className = "to-come";
   shown.after(waiting);
@@ -32,7 +33,7 @@
     let count = 0;
     show(count);
     button.textContent = "Stop, show all of it";
-    timer = setInterval(() => (++count < whole.length ? show(count) : stop()), 28);
+    timer = setInterval(() => (++count < whole.length ? show(count) : stop()), pause);
   }
 
   function settle() {

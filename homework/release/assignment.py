@@ -110,7 +110,7 @@ class Assignment:
 
 
 def chapter_file(chapter: str) -> Path:
-    """The notebook of a chapter with exercises, such as "05". Raises: ValueError where there is none."""
+    """The notebook of a chapter such as "05". Raises: ValueError where none has exercises."""
     known = {f"{one.number:02d}": one.stem for one in TAUGHT}
     if chapter not in known:
         raise ValueError(

@@ -164,7 +164,8 @@ def moved_are_figures_of_the_page(chapters, courses):
 def each_path_has_a_vote_and_an_explorer(chapters, courses):
     return [f"chapter {chapter.number}, path {path}: nothing to {what}"
             for chapter in chapters for path in ("one", "two") for what in ("vote", "show")
-            if not chapter.overview and not any(getattr(s, path) and getattr(s, what) for s in chapter.sections)
+            if not chapter.overview
+            and not any(getattr(s, path) and getattr(s, what) for s in chapter.sections)
             ]  # fmt: skip
 
 

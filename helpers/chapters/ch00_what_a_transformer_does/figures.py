@@ -1,9 +1,9 @@
-"""Drawings of chapter 0: bars of letters, a text shifted by one, and a sentence letter by letter."""
+"""Drawings of chapter 0: bars of letters, a text shifted by one, a sentence letter by letter."""
 
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from matplotlib.axes import Axes
 
 from helpers.figures import INKS
@@ -16,12 +16,10 @@ def shown(text: str) -> list[str]:
     return [SPACE if letter == " " else letter for letter in text]
 
 
-def starts_of_words(text: str) -> list[bool]:
+def starts_of_words(text: str) -> Bool[np.ndarray, " T"]:
     """Of each character: whether a word begins with it."""
-    return [
-        letter.isalpha() and not before.isalpha()
-        for before, letter in zip(" " + text, text, strict=False)
-    ]
+    pairs = zip(" " + text, text, strict=False)
+    return np.array([letter.isalpha() and not before.isalpha() for before, letter in pairs])
 
 
 def draw_likeliest(ax: Axes, letters: str, shares: Sequence[float]) -> Axes:
@@ -53,7 +51,7 @@ def draw_shifted(ax: Axes, text: str) -> Axes:
 
 
 def draw_found(
-    ax: Axes, text: str, shares: Float[np.ndarray, " T"], starts: Sequence[bool]
+    ax: Axes, text: str, shares: Float[np.ndarray, " T"], starts: Bool[np.ndarray, " T"]
 ) -> Axes:
     """Draw, above each letter of a text, the probability that it was given; nan draws no bar.
 
