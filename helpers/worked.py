@@ -159,7 +159,7 @@ def weighted_sum(
         raise ValueError(
             f"one weight per vector is needed, got shapes {weights.shape} and {vectors.shape}"
         )
-    terms = [rf"{number(w)} {matrix(row)}" for w, row in zip(weights, vectors, strict=True)]
+    terms = [rf"{_factor(w)} {matrix(row)}" for w, row in zip(weights, vectors, strict=True)]
     lines = [" + ".join(terms[at : at + 3]) for at in range(0, len(terms), 3)]
     value = weights @ vectors
     working = r"\\ &\quad + ".join(lines) + rf" \\ &= {matrix(value)}"

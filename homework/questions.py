@@ -19,7 +19,7 @@ from string import ascii_uppercase
 import nbformat
 from bs4 import BeautifulSoup, Tag
 
-from helpers.chapters import CHAPTERS
+from helpers.chapters import TAUGHT
 from helpers.files import write_text
 from homework.command import command, parser
 from homework.release.assignment import chapter_file
@@ -158,7 +158,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     asked.add_argument("--chapter", action="append", metavar="NN",
                        help="such as 05; may be given several times (default: all)")  # fmt: skip
     options = asked.parse_args(arguments)
-    wanted = options.chapter or [f"{one.number:02d}" for one in CHAPTERS if one.number]
+    wanted = options.chapter or [f"{one.number:02d}" for one in TAUGHT]
     chapters = [(number, *questions(chapter_file(number))) for number in wanted]
     write_text(options.out, page(chapters))
     print(f"{options.out}: {sum(len(asked) for _, _, asked in chapters)} questions")

@@ -26,6 +26,7 @@ import nbformat
 import yaml
 from nbformat import NotebookNode
 
+from helpers.chapters import TAUGHT
 from homework.command import command, parser
 from homework.release.assignment import ROOT, assignment
 from homework.release.edition import edition
@@ -88,23 +89,28 @@ def _chapters(root: Path) -> list[Path]:
     return sorted((root / "notebooks").glob("[0-9][0-9]_*.ipynb"))
 
 
+def _has_problem_set(path: Path) -> bool:
+    return path.stem in {chapter.stem for chapter in TAUGHT}
+
+
 def _files(source: Path, pattern: str) -> list[Path]:
     found = sorted(source.glob(pattern))
     if not found:
         raise ValueError(f"{CHANGES.name}: files should be a pattern of some file, got {pattern!r}")
-    return found
+    return [path for path in found if path.suffix != ".ipynb" or _has_problem_set(path)]
 
 
 def _cut_out(path: Path, config: dict) -> list[NotebookNode]:
     """Take the solutions out of a notebook file, and links to other editions; gives the cells."""
     whole = nbformat.read(path, as_version=4)
+    instead = LINK.format(_problem_set(path, config)) if _has_problem_set(path) else ""
     cut = [cell for cell in whole.cells if "solution" in cell.metadata.get("tags", [])]
     whole.cells = [cell for cell in whole.cells if cell not in cut]
     for cell in whole.cells:
         if "BEGIN SOLUTION" in cell.source:
             raise ValueError(f"{path.name}: cell {cell.id} has a solution and not the tag solution")
         if cell.cell_type == "markdown":
-            cell.source = NOTEBOOK_LINK.sub(LINK.format(_problem_set(path, config)), cell.source)
+            cell.source = NOTEBOOK_LINK.sub(instead, cell.source)
     kept = ("kernelspec", "language_info")  # and no state of widgets
     whole.metadata = {key: whole.metadata[key] for key in kept if key in whole.metadata}
     nbformat.write(whole, path)
@@ -217,7 +223,7 @@ def add_problem_sets(root: Path, folder: Path) -> list[str]:
     """Write the student edition of each chapter; gives what they hold and should not."""
     folder.mkdir()
     found = []
-    for path in _chapters(root):
+    for path in filter(_has_problem_set, _chapters(root)):
         of = assignment(path)
         made = edition(of)
         text = nbformat.writes(made) + "\n"

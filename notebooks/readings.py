@@ -21,8 +21,8 @@ LINES_A_MINUTE = 4  # of open code, read with care
 MINUTES_A_GUESS = 1
 MINUTES_A_FORMULA = 0.5  # displayed: a step of hand work
 HEAD = re.compile(
-    r"First reading: about \d+ minutes\. "
-    r"(Laboratory: about \d+ more\. )?Exercises: about \d+\."
+    r"First reading: about \d+ minutes\."
+    r"( Laboratory: about \d+ more\.)?( Exercises: about \d+\.)?"
 )
 EXERCISE = re.compile(
     r"\*\*Exercise \d+\.\*\* "
@@ -169,13 +169,13 @@ def head(cells: list) -> str:
     """The sentence about minutes in a chapter's head, computed."""
     found = parts(cells)
     first, laboratory = count(found["first"]), count(found["laboratory"])
-    more = (
-        f"Laboratory: about {laboratory.minutes} more. "
-        if found["laboratory"]
-        else ""
-    )
-    long = sum(m for _, _, m in exercises(found["exercises"]).values())
-    return f"First reading: about {first.minutes} minutes. {more}Exercises: about {long}."
+    said = f"First reading: about {first.minutes} minutes."
+    if found["laboratory"]:
+        said += f" Laboratory: about {laboratory.minutes} more."
+    if found["exercises"]:
+        long = sum(m for _, _, m in exercises(found["exercises"]).values())
+        said += f" Exercises: about {long}."
+    return said
 
 
 def tell(cells: list) -> None:

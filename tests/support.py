@@ -10,8 +10,12 @@ from pathlib import Path
 import nbformat
 import yaml
 
+from helpers import chapters
+
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))
+OVERVIEWS = {one.stem for one in chapters.CHAPTERS if one.overview}
+TAUGHT = [path for path in NOTEBOOKS if path.stem not in OVERVIEWS]  # those with exercises
 CHECKED = re.compile(r"""\bcheck\(\s*["'](\d\d\.\d+)["']""")
 
 

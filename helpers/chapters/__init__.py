@@ -55,7 +55,8 @@ class Chapter:
     figure stands for the chapter where its address is posted. needs: the numbers of earlier
     chapters it builds on, each with what for. parts: of the machine map, those that lead to this
     chapter on the first page. widgets: figures that play in the page, each with the id of the cell
-    that it follows.
+    that it follows. overview: it shows the whole before the chapters take it to pieces; it has no
+    exercises, no laboratory, and no plan for a lecture.
     """
 
     folder: Path
@@ -67,6 +68,7 @@ class Chapter:
     needs: Mapping[int, str] = field(default_factory=dict)
     parts: tuple[str, ...] = ()
     widgets: tuple[Mapping[str, str], ...] = ()
+    overview: bool = False
     sections: tuple[Section, ...] = ()
 
     @property
@@ -111,6 +113,7 @@ def read(folder: Path) -> Chapter:
 
 CHAPTERS = tuple(read(file.parent) for file in sorted(FOLDER.glob("ch*/chapter.toml")))
 BY_NUMBER = {chapter.number: chapter for chapter in CHAPTERS}
+TAUGHT = tuple(chapter for chapter in CHAPTERS if not chapter.overview)  # with exercises and plans
 
 
 @cache

@@ -66,6 +66,7 @@ class Verdict:
 class Explanation:
     """What is put beside a reader's own words: a good answer, and what it says, to be ticked."""
 
+    name: str
     model: str
     points: tuple[str, ...]
 
@@ -79,7 +80,8 @@ class Explanation:
             f'<li><label><input type="checkbox"> {point}</label></li>' for point in points
         )
         return (
-            f'<div class="verdict"><p><b>A good answer.</b> {model}</p>'
+            f'<div class="verdict model_{self.name.replace(".", "_")}">'
+            f"<p><b>A good answer.</b> {model}</p>"
             f'<p>Tick what yours says, too:</p><ul class="points">{ticks}</ul></div>'
         )
 
@@ -90,7 +92,7 @@ def explanation(name: str, model: str, *points: str) -> None:
     model: a good answer; nowhere else does it stand. points: three or four things that it says;
     in homework a person marks, a point for each.
     """
-    EXPLANATIONS[name] = Explanation(model, points)
+    EXPLANATIONS[name] = Explanation(name, model, points)
 
 
 def exercise(name: str) -> Callable:

@@ -16,7 +16,7 @@ import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
 from nbformat import NotebookNode
 
-from helpers.chapters import CHAPTERS, judges
+from helpers.chapters import TAUGHT, judges
 from helpers.exercises import EXPLANATIONS, Explanation
 from homework.private import FREE
 
@@ -110,8 +110,8 @@ class Assignment:
 
 
 def chapter_file(chapter: str) -> Path:
-    """The notebook of a chapter such as "05". Raises: ValueError where there is none."""
-    known = {f"{one.number:02d}": one.stem for one in CHAPTERS}
+    """The notebook of a chapter with exercises, such as "05". Raises: ValueError where there is none."""
+    known = {f"{one.number:02d}": one.stem for one in TAUGHT}
     if chapter not in known:
         raise ValueError(
             f"assignment must be a chapter with two digits ({', '.join(known)}), got {chapter!r}"

@@ -12,12 +12,18 @@ import tomllib
 from collections import Counter
 from statistics import median
 
-from support import CHECKED, ROOT, Chapter, execute, exercises, readings, release, repository
+from support import (
+    CHECKED,
+    OVERVIEWS,
+    ROOT,
+    Chapter,
+    execute,
+    exercises,
+    readings,
+    release,
+    repository,
+)
 
-from helpers.chapters import judges
-from helpers.exercises import EXPLANATIONS
-
-judges()  # they register the explanations, too
 REGISTRY = ROOT / "tests" / "exceptions.toml"
 IGNORED, SKIPPED = "nbval-ignore-output", "nbval-skip"
 LARGEST_BYTES = 1_500_000
@@ -283,7 +289,8 @@ def predictions_are_revealed(chapter: Chapter) -> list[str]:
 
 @rule
 def there_is_an_explorer(chapter: Chapter) -> list[str]:
-    return [] if _calls(chapter, "explore") else ["there is no explorer"]
+    wanted = chapter.stem not in OVERVIEWS
+    return ["there is no explorer"] if wanted and not _calls(chapter, "explore") else []
 
 
 @rule
@@ -302,6 +309,8 @@ def errors_to_spot(chapter: Chapter) -> list[str]:
         part: len(re.findall(r"^>\s*\*\*Spot the error\.\*\*", prose(found[part]), re.MULTILINE))
         for part in ("first", "laboratory")
     }
+    if chapter.stem in OVERVIEWS:
+        return []
     if not found["laboratory"]:  # a chapter that is not in two readings yet
         return [] if 2 <= boxes["first"] <= 3 else [f"{boxes['first']} 'Spot the error' boxes"]
     return [] if boxes["first"] == 1 else [f"{boxes['first']} 'Spot the error', one is wanted"]
@@ -339,9 +348,28 @@ def readings_can_be_held(chapter: Chapter) -> list[str]:
 
 
 @rule
+def overview_is_short(chapter: Chapter) -> list[str]:
+    """It leads to the chapters, so nobody should stay in it for long."""
+    if chapter.stem not in OVERVIEWS:
+        return []
+    found = readings.parts(chapter.cells)
+    first = readings.count(found["first"])
+    faults = [f"an overview has no {part}" for part in ("laboratory", "exercises") if found[part]]
+    return faults + [
+        f"{what}: {count}, at most {most} are wanted"
+        for what, count, most in (
+            ("words", first.words, 1300),
+            ("lines of the longest cell shown", first.longest, 15),
+            ("lines of half of the cells shown", median(first.open), 8),
+        )
+        if count > most
+    ]
+
+
+@rule
 def head_says_the_minutes(chapter: Chapter) -> list[str]:
     """As they are computed; `make notebooks` writes them."""
-    if not readings.parts(chapter.cells)["laboratory"]:
+    if not readings.parts(chapter.cells)["laboratory"] and chapter.stem not in OVERVIEWS:
         return []
     wanted = readings.head(chapter.cells)
     return [] if wanted in prose(chapter.cells[:3]) else [f"the head should say {wanted!r}"]
@@ -364,13 +392,15 @@ def exercises_say_what_they_need(chapter: Chapter) -> list[str]:
 
 FEWEST_EXERCISES = 6
 SOLUTION = re.compile(r"^### BEGIN SOLUTION$.*^### END SOLUTION$(?P<after>.*)", re.M | re.S)
+EXPLAINED = re.compile(r"^(?P<after>exercises\.check\(\S+, solution=True\))$", re.M)
 
 
 @rule
 def exercises_are_enough(chapter: Chapter) -> list[str]:
     found = exercises(chapter)
+    fewest = 0 if chapter.stem in OVERVIEWS else FEWEST_EXERCISES
     wanted = [f"{chapter.number}.{n}" for n in range(1, len(found) + 1)]
-    faults = [] if len(found) >= FEWEST_EXERCISES else [f"only {len(found)} exercises"]
+    faults = [] if len(found) >= fewest else [f"only {len(found)} exercises"]
     return faults + ([] if found == wanted else [f"exercises are {found}, not {wanted}"])
 
 
@@ -397,13 +427,9 @@ def exercises_have_one_form(chapter: Chapter) -> list[str]:
         if after is None or not _has(after, "solution"):
             faults.append(f"{before}: no cell tagged solution after it")
         elif exercise:
-            solution = SOLUTION.search(after.source)
-            explained = exercise[1] in EXPLANATIONS  # the good answer stands beside the judges
-            last = after.source if explained else solution["after"] if solution else ""
-            again = CHECKED.search(last)
-            faults += [f"{before}: its solution lacks the BEGIN and END lines"] * (
-                not (solution or explained)
-            )
+            solution = SOLUTION.search(after.source) or EXPLAINED.search(after.source)
+            again = CHECKED.search(solution["after"]) if solution else None
+            faults += [f"{before}: its solution lacks the BEGIN and END lines"] * (not solution)
             faults += [f"{before}: its solution does not end in the same check"] * (
                 again is None or again.group(1) != exercise.group(1)
             )

@@ -14,9 +14,10 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from support import CHECKED, NOTEBOOKS, chapter, exercises
+from support import CHECKED, NOTEBOOKS, TAUGHT, chapter, exercises
 
-from helpers.chapters import CHAPTERS, judges
+from helpers import chapters as manifests
+from helpers.chapters import judges
 from helpers.exercises import EXPLANATIONS, Verdict, check
 from helpers.exercises import verdict as verdicts
 
@@ -25,7 +26,8 @@ pytestmark = pytest.mark.no_shape_check  # as for a reader, who is told by the c
 FEWEST = 3
 CHECKS = judges()
 ANSWERS = [
-    importlib.import_module(f"chapters.{chapter.folder.name}.wrong_answers") for chapter in CHAPTERS
+    importlib.import_module(f"chapters.{chapter.folder.name}.wrong_answers")
+    for chapter in manifests.TAUGHT
 ]
 RIGHT = {name: answer for module in ANSWERS for name, answer in module.RIGHT.items()}
 WRONG = {name: answers for module in ANSWERS for name, answers in module.WRONG.items()}
@@ -151,7 +153,7 @@ def verdict_of(cell) -> str:
     return shown[-1] if shown else ""
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", TAUGHT, ids=lambda path: path.stem)
 def test_untouched_stubs_are_told_not_yet_and_solutions_right(path):
     for tag, state in (("check", "Not yet"), ("solution", ("Right", "A good answer"))):
         said = {cell.id: verdict_of(cell) for cell in chapter(path).tagged(tag)}

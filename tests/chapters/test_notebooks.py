@@ -237,8 +237,25 @@ def test_rule_catches(rule, plant):
     assert RULES[rule](chapter)
 
 
+def test_an_overview_is_held_to_its_own_length(monkeypatch):
+    whole = small_chapter()
+    head = ["First reading: about 5 minutes."]
+    cells = [new_markdown_cell(*head), *[c for c in whole.cells if c.cell_type == "code"][1:5]]
+    monkeypatch.setattr(rules, "OVERVIEWS", {whole.stem})
+
+    def complaints(*cells):
+        return broken(Chapter(whole.stem, execute.clean(new_notebook(cells=list(cells))), 1000))
+
+    mine = {"overview_is_short", "head_says_the_minutes", "exercises_are_enough"}
+    assert not mine & set(complaints(*cells))
+    assert "head_says_the_minutes" in complaints(new_markdown_cell("About an hour."), *cells[1:])
+    for long in (new_markdown_cell("word " * 1300), new_code_cell("x = 1\n" * 16),
+                 new_markdown_cell("## Laboratory"), new_markdown_cell("## Exercises")):  # fmt: skip
+        assert "overview_is_short" in complaints(*cells, long)
+
+
 def test_every_rule_is_seen_to_catch_something():
-    assert {rule for rule, _ in FAULTS} >= set(RULES) - {"small"}
+    assert {rule for rule, _ in FAULTS} >= set(RULES) - {"small", "overview_is_short"}
     assert RULES["small"](Chapter("05_small", small_chapter().notebook, 2_000_000))
 
 

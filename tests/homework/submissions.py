@@ -359,7 +359,7 @@ def _no_checks() -> bytes:
 @deserves("given-changed", ALL, "a given cell with a line more", notes=("a given cell",))
 def _given() -> bytes:
     notebook = perfect()
-    notebook["cells"][at(notebook, "code-005")]["source"] += "\nprint(keys.shape, values.shape)"
+    notebook["cells"][at(notebook, "tables")]["source"] += "\nprint(keys.shape, values.shape)"
     return written(notebook)
 
 

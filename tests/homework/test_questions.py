@@ -5,7 +5,7 @@ import ast
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
-from support import NOTEBOOKS
+from support import TAUGHT
 
 from homework import questions
 
@@ -23,7 +23,7 @@ def asked_in(notebook):
     return found
 
 
-@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem[:2])
+@pytest.mark.parametrize("notebook", TAUGHT, ids=lambda path: path.stem[:2])
 def test_every_prediction_is_a_question_with_its_answer(notebook):
     title, found = questions.questions(notebook)
     assert title
@@ -36,7 +36,7 @@ def test_every_prediction_is_a_question_with_its_answer(notebook):
 
 
 def test_sheets_give_nothing_away_and_the_teacher_has_all():
-    notebook = NOTEBOOKS[4]
+    notebook = TAUGHT[4]
     title, found = questions.questions(notebook)
     page = BeautifulSoup(questions.page([("05", title, found)]), "html.parser")
     sheets = page.select("section.question")
@@ -57,7 +57,7 @@ def test_sheets_give_nothing_away_and_the_teacher_has_all():
 
 
 def test_a_sketch_shows_its_axes_and_no_curve():
-    _, found = questions.questions(NOTEBOOKS[5])
+    _, found = questions.questions(TAUGHT[5])
     pictures = [one.picture for one in found if one.picture]
     assert pictures
     assert all("axis" in picture and "polyline" not in picture for picture in pictures)
@@ -79,7 +79,7 @@ def test_command_writes_whole_or_not_at_all(tmp_path, capsys):
 
 @pytest.mark.parametrize(("word", "said"), [("predict(", "no output"), (".reveal(", "0 answers")])
 def test_a_notebook_that_was_not_run_is_told(tmp_path, word, said):
-    notebook = nbformat.read(NOTEBOOKS[4], 4)
+    notebook = nbformat.read(TAUGHT[4], 4)
     for cell in notebook.cells:
         if cell.cell_type == "code" and word in cell.source:
             cell.outputs = []

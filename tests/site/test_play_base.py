@@ -110,9 +110,9 @@ def test_an_element_is_written():
 
 def test_what_a_chapter_gives_is_read_and_nothing_is_run():
     chapter = "notebooks/05_attention_by_hand"
-    words, keys = play.literals(chapter, "words", "keys")
+    words, vectors = play.literals(chapter, "words", "X")
     assert words[0] == "fox"
-    assert np.shape(keys) == (5, 2)
+    assert np.shape(vectors) == (5, 3)
     assert play.source_of(chapter, "attention_by_loops").startswith("def attention_by_loops(")
     with pytest.raises(KeyError):
         play.literals(chapter, "nothing")

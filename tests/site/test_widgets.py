@@ -18,7 +18,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 import pytest
-from support import NOTEBOOKS, ROOT
+from support import ROOT, TAUGHT
 
 from helpers.explore.page import text
 
@@ -34,7 +34,7 @@ SEVERAL = 7  # positions between an explorer's ends that are looked at
 
 
 def test_every_chapter_has_widgets_on_its_page(html_root):
-    chapters = {f"notebooks/{path.stem}.html" for path in NOTEBOOKS}
+    chapters = {f"notebooks/{path.stem}.html" for path in TAUGHT}
     assert chapters <= set(WITH_WIDGETS)
     assert all(map(explorers, chapters))
 

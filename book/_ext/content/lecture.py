@@ -21,7 +21,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from content.chapters import MANIFESTS, NOTEBOOKS, ROOT, cells, depend
 from content.markdown import link, numbered, table, titled
-from helpers.chapters import BY_NUMBER, CHAPTERS, Chapter, Section
+from helpers.chapters import BY_NUMBER, TAUGHT, Chapter, Section
 
 COURSES = ROOT / "book" / "courses.toml"
 
@@ -80,7 +80,7 @@ def looks_back(chapter: Chapter) -> list[Chapter]:
 def needs_table() -> str:
     """Return what needs what, and for what, as a table."""
     rows = []
-    for chapter in CHAPTERS:
+    for chapter in TAUGHT:
         reasons = [f"{numbered([BY_NUMBER[n]])} for {why}" for n, why in chapter.needs.items()]
         also = numbered(c for c in looks_back(chapter) if c.number not in chapter.needs)
         rows.append([titled(chapter), "; ".join(reasons) or "nothing before it", also])
@@ -154,7 +154,7 @@ WIDE, HIGH, STEP, PAGE = 108, 42, 78, 348  # a box, from row to row, the whole (
 
 
 def needs_of_all() -> Needs:
-    return {chapter.number: chapter.needs for chapter in CHAPTERS}
+    return {chapter.number: chapter.needs for chapter in TAUGHT}
 
 
 def arrows(needs: Needs) -> list[tuple[int, int]]:
@@ -245,7 +245,7 @@ class Lecture(SphinxDirective):
         if part == "needs":
             return self.parse_text_to_nodes(needs_table())
         if part == "chapters":
-            return [self.chapter(chapter) for chapter in CHAPTERS]
+            return [self.chapter(chapter) for chapter in TAUGHT]
         if part == "courses":
             body = (f"**{name}.**\n\n{course_table(course)}" for name, course in courses().items())
             return self.parse_text_to_nodes("\n\n".join(body))

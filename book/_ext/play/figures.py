@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
@@ -92,17 +93,22 @@ PLAIN = re.compile(r'<span class="[npow]">([^<]*)</span>')  # looks like all cod
 NOTED = {"for t in": "t", "sum(q_TD": "sum", "for s in": "s", "weights =": "weights"}
 
 
+def projected(*tables: str) -> list:
+    """Give the chapter's five words, and their vectors times each of the tables named."""
+    words, x, *weights = play.literals(BY_HAND, "words", "X", *tables)
+    return [words, *((np.array(x) @ table).round(9).tolist() for table in weights)]
+
+
 def query() -> dict:
-    """Give the words, keys and values of the chapter, and the query that the figure starts with."""
-    names = ("words", "keys", "values", "something_with_size")
-    words, keys, values, start = play.literals(BY_HAND, *names)
-    corners = hull(values).tolist()
+    """Give the words, keys and values of the chapter; the figure starts with the query of "it"."""
+    words, queries, keys, values = projected("W_Q", "W_K", "W_V")
+    start, corners = queries[words.index("it")], hull(values).tolist()
     return {"words": words, "keys": keys, "values": values, "query": start, "hull": corners}
 
 
 def scores() -> dict:
     """Give the chapter's words, keys, queries and code; first of all "it" asks "stream"."""
-    words, queries, keys = play.literals(BY_HAND, "words", "queries", "keys")
+    words, queries, keys = projected("W_Q", "W_K")
     code = lines()
     coloured = highlight("\n".join(code), PythonLexer(), HtmlFormatter(nowrap=True))
     coloured = PLAIN.sub(r"\1", coloured).split("\n")

@@ -190,22 +190,6 @@ def rows_are_tokens() -> str:
     )
 
 
-@corrects(
-    "05",
-    "003",
-    8,
-    claim="The projections take the input to queries, keys and values of a lower dimension.",
-    says="“project X into lower-dimensional spaces”",
-    why="The width of queries and keys is a choice, and it can equal the embedding's. Where "
-    "several heads are narrower, they usually have the embedding's width again once they are put "
-    "side by side.",
-)
-def width_of_the_projections() -> str:
-    """Width before and after the projection in the 3-token example."""
-    before, after = THE_CAT_SAT_X.shape[1], _the_cat_sat().shape[1]
-    return f"In the 3-token example: {before} before, {after} after."
-
-
 # ------------------------------------------------- three tokens of width 4: "The cat sat"
 
 
@@ -467,8 +451,10 @@ def same_word_other_position() -> str:
     claim="Self-attention is a linear operation on its input.",
     says="“Self-attention is a linear operation”, which combines its input in a simple, additive "
     "way.",
-    why="It is linear in the values alone, for fixed weights. The weights are a softmax of "
-    "products of the input with itself, so a larger input changes them too.",
+    why="Its steps are linear one by one, but for softmax: the scores in the queries with the keys "
+    "held still, or the other way round, and the sum in the values with the weights held still. As "
+    "a function of its input it is not: the weights are a softmax of products of the input with "
+    "itself, so a larger input changes them too.",
 )
 def attention_is_not_linear() -> str:
     """Relative deviation of attention to 2X from twice attention to X, on the cat embeddings."""
@@ -561,6 +547,57 @@ def whose_weights_a_query_sets() -> str:
         f"of the other {len(others)}; another key changes how much {by_key[others, word].sum()} of "
         f"them read it."
     )
+
+
+# ------------------------------------------------------------- tables that the chapter shows
+
+
+def the_cat_sat_by_step() -> str:
+    """What is printed for The in the 3-token example, and what is right, as a Markdown table."""
+    qkv, keys = _the_cat_sat(), THE_CAT_SAT_PRINTED_QKV
+    scores, raw = qkv @ qkv[0], THE_CAT_SAT_PRINTED_SCORES
+    weights, total = softmax(scores / 2), THE_CAT_SAT_PRINTED_WEIGHTS @ keys
+    rows = [
+        *(
+            (f"row of *{token}*", shown(row), shown(right), shown(right))
+            for token, row, right in zip(THE_CAT_SAT_TOKENS, keys, qkv, strict=True)
+        ),
+        ("scores", shown(raw), shown(keys @ keys[0]), shown(scores)),
+        ("divided by √4", "missing", shown(raw / 2), shown(scores / 2)),
+        (
+            "weights",
+            shown(THE_CAT_SAT_PRINTED_WEIGHTS),
+            f"{shown(softmax(raw))} without the division, {shown(softmax(raw / 2))} with it",
+            shown(weights),
+        ),
+        ("output", shown(THE_CAT_SAT_PRINTED_OUTPUT), shown(total), shown(weights @ qkv)),
+    ]
+    right = int(np.isclose(keys, qkv).sum())
+    head = "step | printed | what follows from the line before | right from the start"
+    return _table(head, rows) + (
+        f"\n\nOf the twelve numbers printed for the rows, {right} agrees with what X·W gives. The "
+        f"output is too round to be true: with the printed weights and rows its third number is "
+        f"{number(total[2])}."
+    )
+
+
+def cat_by_step() -> str:
+    """Weights and output printed for cat, and what softmax gives, as a Markdown table."""
+    scores = CAT_KEYS @ CAT_QUERY
+    unscaled, scaled = softmax(scores), softmax(scores / np.sqrt(3))
+    rows = [("scores", *map(number, scores), "", "")]
+    for name, weights, output in (
+        ("weights, printed", CAT_PRINTED_WEIGHTS, CAT_PRINTED_OUTPUT),
+        ("weights, unscaled", unscaled, unscaled @ CAT_VALUES),
+        ("weights, scores divided by √3", scaled, scaled @ CAT_VALUES),
+    ):
+        rows.append((name, *map(number, weights), number(weights.sum()), shown(output)))
+    return _table(f"for *cat* | {' | '.join(CAT_TOKENS)} | sum | output", rows)
+
+
+def _table(head: str, rows: list[tuple[str, ...]]) -> str:
+    lines = [head, "|".join(["---"] * len(rows[0])), *map(" | ".join, rows)]
+    return "\n".join(f"| {line} |" for line in lines)
 
 
 CORRECTIONS: tuple[Correction, ...] = collected(vars())

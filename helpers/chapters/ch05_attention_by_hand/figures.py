@@ -1,12 +1,15 @@
-"""Drawings of chapter 05: keys and a query, weights, values, matrices, and who reads whom."""
+"""Drawings of chapter 05: keys and a query, values, matrices, who reads whom; its explorers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+import matplotlib.pyplot as plt
 import numpy as np
 from jaxtyping import Bool, Float, Num
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 
+from helpers import numerics
 from helpers.figures import INKS as TOKEN_INKS
 
 
@@ -48,23 +51,6 @@ def draw_keys(
     ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", title="keys and the query")
     ax.plot(0, 0, "+", color="#888888")
     ax.set(xticks=[], yticks=[], xlabel=names[0], ylabel=names[1])
-    return ax
-
-
-def draw_weights(
-    ax: Axes, weights_T: Num[np.ndarray, " T"] | Sequence, tokens: Sequence[str]
-) -> Axes:
-    """Draw the attention weights of one query, a bar a token.
-
-    Shapes: weights (T,).
-    """
-    inks = TOKEN_INKS[: len(tokens)]
-    ax.barh(range(len(tokens)), weights_T, color=inks)
-    for row, weight in enumerate(weights_T):
-        ax.text(float(weight) + 0.02, row, f"{weight:.2f}", va="center", fontsize=9)
-    ax.set_yticks(range(len(tokens)), tokens)
-    ax.invert_yaxis()
-    ax.set(xlim=(0, 1.2), xticks=[0, 0.5, 1], title="weights")
     return ax
 
 
@@ -150,6 +136,69 @@ def draw_dependence(
     ax.tick_params(length=0)
     ax.set_title(title)
     return ax
+
+
+def query_at(angle: float, length: float) -> Float[np.ndarray, "2"]:
+    """The query of a length that points to an angle in degrees: 0 right, 90 up."""
+    turned = np.radians(angle)
+    return length * np.array([np.cos(turned), np.sin(turned)])
+
+
+def turning(
+    keys_TD: Num[np.ndarray, "T 2"], values_TD: Num[np.ndarray, "T 2"], tokens: Sequence[str]
+) -> tuple[Callable[[float, float], Figure], Callable[[float, float], str]]:
+    """The picture of a query at an angle and length over keys and values, and what to say of it.
+
+    Shapes: keys and values (T, 2).
+    """
+
+    def picture(angle: float, length: float) -> Figure:
+        query = query_at(angle, length)
+        (weights,) = numerics.attention_weights(query[None], keys_TD)
+        fig, (left, right) = plt.subplots(1, 2, figsize=(6.4, 3.2))
+        names = ("alive →", "size →")
+        draw_keys(left, keys_TD, query, tokens, names=names, scale=0.2)
+        labels = [f"{t} {w:.2f}" for t, w in zip(tokens, weights, strict=True)]
+        draw_values(right, values_TD, weights, weights @ values_TD, labels)
+        return fig
+
+    def in_words(angle: float, length: float) -> str:
+        (weights,) = numerics.attention_weights(query_at(angle, length)[None], keys_TD)
+        x, y = weights @ values_TD
+        best = int(weights.argmax())
+        return (
+            f"The query reads {tokens[best]} most, with weight {weights[best]:.2f}; "
+            f"the output is ({x:.2f}, {y:.2f})."
+        ).replace("-", "−")
+
+    return picture, in_words
+
+
+def heating(
+    queries_TD: Num[np.ndarray, "T D"], keys_TD: Num[np.ndarray, "T D"], tokens: Sequence[str]
+) -> tuple[Callable[[float], Figure], Callable[[float], str]]:
+    """The picture of all weights at a temperature, and what to say of it.
+
+    Shapes: queries and keys (T, D).
+    """
+
+    def picture(temperature: float) -> Figure:
+        weights = numerics.attention_weights(queries_TD / temperature, keys_TD)
+        fig, ax = plt.subplots(figsize=(4.8, 3.4))
+        title = "a row: what one word reads"
+        draw_matrix(ax, weights, tokens, tokens, title=title, limits=(0, 1))
+        return fig
+
+    def in_words(temperature: float) -> str:
+        weights = numerics.attention_weights(queries_TD / temperature, keys_TD)
+        columns = ", ".join(f"{total:.2f}" for total in weights.sum(axis=0))
+        return (
+            f"At temperature {temperature} the largest weight of a row is "
+            f"{weights.max(axis=1).mean():.2f} on average. "
+            f"Each row sums to 1; the columns sum to {columns}."
+        )
+
+    return picture, in_words
 
 
 def hull(points_N2: Num[np.ndarray, "N 2"] | Sequence) -> Float[np.ndarray, "corners 2"]:

@@ -191,41 +191,6 @@ def a_loud_answer() -> str:
 @corrects(
     "09",
     "003",
-    *(637, 642, 652),
-    claim="In post-norm models of 24 layers and more the gradients explode or vanish on their way "
-    "down.",
-    says="“problems like gradient explosion or vanishing, especially when the model has many "
-    "layers (e.g., 24 or more)”",
-    why="With weights by Xavier's rule neither is the typical case before training, in small "
-    "blocks of random weights: the norm divides what comes down, and the sub-layers add to it. "
-    "What Xiong and others (2020) found is that the gradients near the output are larger than in "
-    "pre-norm. Others do report gradients that vanish in larger post-norm translators (Takase and "
-    "others, 2022), so the claim is not wrong everywhere; it is not the rule that it is told as. "
-    "What does vanish in the deep stack is what tells its tokens apart.",
-)
-def neither_vanish_nor_explode() -> str:
-    """First block's gradient over the last one's, and what differs between tokens at the top."""
-    ratios, apart = [], []
-    for seed in range(5):
-        first, last = _gradients("post", DEEP, seed, last_norm=False)
-        ratios.append(first / last)
-        x, generator = _drawn(seed)
-        with torch.no_grad():
-            for block in _stack("post", DEEP, generator):
-                x = block(x)
-        apart.append(float((x - x.mean(dim=1, keepdim=True)).square().sum() / x.square().sum()))
-    middle, least = (float(f"{np.median(values):.2g}") for values in (ratios, apart))
-    return (
-        f"Over five draws of {DEEP} blocks the gradient of the first block's weights is "
-        f"{_between(ratios)} times as long as that of the last block's, {number(middle)} times in "
-        f"the median. Of the stream at the top a share of {number(least)} is not common to all "
-        "tokens, in the median."
-    )
-
-
-@corrects(
-    "09",
-    "003",
     *(631, 643, 644),
     claim="Because each sub-layer of pre-norm reads numbers of mean 0 and standard deviation 1, "
     "the gradients become neither too large nor too small.",

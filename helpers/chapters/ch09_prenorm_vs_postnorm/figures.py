@@ -1,6 +1,6 @@
 """Drawings of chapter 09: the two orders, values by block and by depth, maps, likeness."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ ORDERS = {  # what a token meets: (name, height above the stream), from left to 
     "pre": (("norm", 1), ("f", 1), ("+", 0)),
 }
 PITCH = 4.2  # from one sub-layer to the next
-PLACES = {"post": (1.0, 2.3, 3.2), "pre": (0.9, 2.0, 3.2)}
+ACROSS = {"post": (1.0, 2.3, 3.2), "pre": (0.9, 2.0, 3.2)}
 
 
 def draw_orders(ax: Axes, order: str, *, sublayers: int = 2) -> Axes:
@@ -39,10 +39,10 @@ def draw_orders(ax: Axes, order: str, *, sublayers: int = 2) -> Axes:
         raise ValueError(f"order={order!r} must be one of {', '.join(ORDERS)}")
     names = [name for name, _ in ORDERS[order]]
     for start in np.arange(sublayers) * PITCH:
-        leaves, joins = start + 0.45, start + PLACES[order][names.index("+")]
+        leaves, joins = start + 0.45, start + ACROSS[order][names.index("+")]
         ax.plot([leaves, leaves, joins], [0, 1, 1], color="#555555", linewidth=1, zorder=1)
         _arrow(ax, (joins, 1), (joins, 0.22), color="#555555", linewidth=1)
-        for (name, height), x in zip(ORDERS[order], PLACES[order], strict=True):
+        for (name, height), x in zip(ORDERS[order], ACROSS[order], strict=True):
             _box(ax, start + x, height, name)
     end = PITCH * sublayers + 0.2
     _arrow(ax, (-0.3, 0), (end, 0), color=INKS[order], linewidth=3)
@@ -94,6 +94,37 @@ def draw_by_block(
     ax.set_yticks(ticks, [_power(tick) for tick in ticks])
     ax.set(ylim=(low - 0.1, high + 0.1), xlabel="block" if first else "after block", title=title)
     return ax
+
+
+BEFORE = {  # title: key, limits, and what its first column counts as
+    "size of the stream": ("sizes", (0.3, 30), 0),
+    "not common to all tokens": ("differing", (1e-10, 1), 0),
+    "gradient of W_Q and W_K": ("W_Q, W_K", (1e-10, 1), 1),
+}
+
+
+def panels_before(axes: np.ndarray, found: Mapping[str, Mapping]) -> np.ndarray:
+    """Draw what untrained readers are like by block, a panel a quantity of BEFORE."""
+    for ax, (title, (key, limits, first)) in zip(axes, BEFORE.items(), strict=True):
+        curves = {name: of[key] for name, of in found.items()}
+        draw_by_block(ax, curves, limits=limits, first=first, title=title)
+    axes[0].legend(fontsize=7)
+    return axes
+
+
+def panels_race(
+    axes: np.ndarray, seen: Mapping[str, Num[np.ndarray, "steps 2"]], level: float
+) -> np.ndarray:
+    """Draw a run by step: loss, with a level to compare with, and a ratio of gradients."""
+    axes[0].axhline(level, color="#999999", linewidth=1)
+    for name, values in seen.items():
+        for ax, column in zip(axes, np.asarray(values).T, strict=True):
+            ax.plot(column, color=INKS[name], label=f"{name}-norm")
+    axes[1].set_yscale("log")
+    for ax, title in zip(axes, ("loss (nats)", "gradient, first block ÷ last"), strict=True):
+        ax.set(xlabel="step", title=title)
+    axes[0].legend(fontsize=8)
+    return axes
 
 
 def draw_by_depth(
@@ -156,6 +187,25 @@ def draw_map(
     ax.tick_params(length=0)
     ax.set_title(title, fontsize=9)
     return ax
+
+
+def panels_of_maps(
+    axes: np.ndarray,
+    grid: Mapping[tuple[str, int], Float[np.ndarray, "rates warm_ups seeds"]],
+    rates: Sequence[float],
+    warm_ups: Sequence[int],
+    count: Callable[[np.ndarray], int],
+) -> np.ndarray:
+    """Draw a map for each order and depth; count: how many of a cell's losses are of a learner."""
+    for ax, ((order, L), losses_RWS) in zip(axes.flat, grid.items(), strict=True):
+        learnt_RW = np.apply_along_axis(count, 2, losses_RWS)
+        draw_map(ax, losses_RWS.mean(axis=2), learnt_RW, rates=rates, warm_ups=warm_ups,
+                 limits=(2.4, 3.2), title=f"{order}-norm, {L} blocks")  # fmt: skip
+    for ax in axes[:, 0]:
+        ax.set_ylabel("learning rate")
+    for ax in axes[-1]:
+        ax.set_xlabel("warm-up")
+    return axes
 
 
 def draw_alike(

@@ -1,48 +1,55 @@
 """Readers of the tales with the norm before or after each sub-layer, untrained and trained.
 
-The parts: ``start``, stream and gradients before training (a minute on one core); ``longer``, 300
-steps of 16 blocks with a look inside (six minutes); ``grid``, 100 steps over depth, learning rate
-and warm-up (eleven minutes); ``others`` and ``rescue``, other starts and placements, without and
-with warm-up (three minutes and one); ``deep``, 32 and 64 blocks at one rate (eight minutes). A run
-keeps its validation loss, its training losses as means over ``BLOCK`` steps, and the stream at the
-end.
+The parts: ``start``, stream and gradients before training (two minutes on one core, in double
+precision); ``race``, 100 steps of 16 blocks at one rate with eight seeds, and the gradients on the
+way (four minutes); ``longer``, 300 steps of 16 blocks with a look inside (six minutes); ``grid``,
+100 steps over depth, learning rate and warm-up (eleven minutes); ``others`` and ``rescue``, other
+starts at a larger rate, without and with warm-up (two minutes and one); ``deep``, 32 and 64 blocks
+at one rate (eight minutes). A run keeps its validation loss, its training losses as means over
+``BLOCK`` steps, and the stream at the end.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache, partial
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from helpers import corpus, initialise
+from helpers import bigram, corpus, initialise
 from helpers.bigram import loss
 from helpers.blocks import Block
 from helpers.chapters import common, stored
 from helpers.chapters.common import (
     differing,
+    extent,
     letters,
     measured,
     measured_together,
     over_seeds,
+    power,
     rounded,
     significant,
     size,
+    spread,
     stored_losses,
     trained_together,
 )
 from helpers.norms import LayerNorm
+from helpers.worked import Step, Worked, matrix, number
 
-SEEDS = range(5)
+FIVE, EIGHT = range(5), range(8)
 PLACES = ("post", "pre", "pre, no last norm", "post, small writes")
-STARTS = ("Xavier", "torch", "0.02")
+STARTS = ("Xavier", "torch")
 DEPTHS = (2, 4, 8, 16, 32, 64)
 RATES = (0.0003, 0.001, 0.003, 0.01)
 WARM_UPS = (0, 50)
 LOOKS = (0, 10, 30, 100, 300)
+RACE_LOOKS = (0, 2, 5, 10, 20, 50, 100)
+WIDE = 128  # a second width, for what is measured before training
 BLOCK = 10  # losses are stored as means over so many steps
 
 
@@ -65,7 +72,7 @@ class Reader(nn.Module):
     def __init__(self, V, L, place, *, C=32, T=32, heads=2):
         super().__init__()
         order, last_norm, _ = placement(place)
-        self.token, self.place = nn.Embedding(V, C), nn.Embedding(T, C)
+        self.token, self.position = nn.Embedding(V, C), nn.Embedding(T, C)
         self.blocks = nn.ModuleList(
             Block(C, heads, placement=order, activation="relu") for _ in range(L)
         )
@@ -74,8 +81,8 @@ class Reader(nn.Module):
 
     def stream(self, ids_BT):
         """The stream before block 1 and after each: L + 1 tensors."""
-        places_TC = self.place.weight[: ids_BT.shape[1]]
-        levels = [self.token(ids_BT) + places_TC]
+        positions_TC = self.position.weight[: ids_BT.shape[1]]
+        levels = [self.token(ids_BT) + positions_TC]
         for block in self.blocks:
             levels.append(block(levels[-1]))
         return levels
@@ -85,10 +92,10 @@ class Reader(nn.Module):
         return self.output(self.norm(self.stream(ids_BT)[-1]))
 
 
-def started(L: int, place: str, *, start="Xavier", seed=0) -> Reader:
+def started(L: int, place: str, *, start="Xavier", seed=0, C=32) -> Reader:
     """An untrained reader; small writes: maps times 1/√(2L)."""
-    reader = Reader(len(letters().tokenizer), L, place)
-    schemes = {"Xavier": initialise.XAVIER, "torch": initialise.TORCH, "0.02": initialise.GPT2}
+    reader = Reader(len(letters().tokenizer), L, place, C=C)
+    schemes = {"Xavier": initialise.XAVIER, "torch": initialise.TORCH}
     _, _, small_writes = placement(place)
     initialise.initialise(
         reader,
@@ -114,32 +121,54 @@ def length(tensors: Iterable[Tensor]) -> float:
     return torch.cat([t.flatten() for t in tensors]).norm().item()
 
 
-def at_the_start(L: int, place: str, *, start="Xavier", seed=0) -> dict:
-    """Stream and gradients of an untrained reader, level by level."""
-    reader = started(L, place, start=start, seed=seed)
-    ids_BT, targets_BT = one_batch(seed)
+def inside(reader: Reader, ids_BT: Tensor, targets_BT: Tensor) -> dict:
+    """Stream by level; by block, gradients of all matrices and of W_Q and W_K alone."""
+    reader.zero_grad()
     levels = reader.stream(ids_BT)
     logits_BTV = reader.output(reader.norm(levels[-1]))
     loss(logits_BTV, targets_BT).backward()
+    matrices = [[w.grad for w in block.parameters() if w.ndim == 2] for block in reader.blocks]
     last_map = reader.blocks[-1].feed_forward.sublayer.down.weight
     return {
         "sizes": [size(x_BTC) for x_BTC in levels],
         "differing": [differing(x_BTC) for x_BTC in levels],
-        "gradients": [
-            length([w.grad for w in block.parameters() if w.ndim == 2 and w.grad is not None])
-            for block in reader.blocks
-        ],
-        "last map": last_map.grad.norm().item(),
+        "gradients": [length(grads) for grads in matrices],
+        "W_Q, W_K": [length(of_queries_and_keys(block)) for block in reader.blocks],
+        "last map": [last_map.grad.norm().item()],
     }
+
+
+def of_queries_and_keys(block: Block) -> list[Tensor]:
+    """Gradients of W_Q and W_K, which lie with W_V in one matrix."""
+    W_Q, W_K, _ = block.attention.sublayer.qkv.weight.grad.chunk(3)
+    return [W_Q, W_K]
+
+
+def at_the_start(L: int, place: str, *, start="Xavier", seed=0, C=32) -> dict:
+    """Stream and gradients of an untrained reader, in double precision."""
+    return inside(started(L, place, start=start, seed=seed, C=C).double(), *one_batch(seed))
 
 
 # --- training -------------------------------------------------------------------------------
 
 
 def trained(
-    L: int, place: str, *, lr: float, warm_up=0, start="Xavier", steps=100, seeds=SEEDS, looks=()
+    L: int,
+    place: str,
+    *,
+    lr: float,
+    warm_up=0,
+    start="Xavier",
+    steps=100,
+    seeds=FIVE,
+    looks=(),
+    look=None,
 ) -> dict:
-    """Train seeds side by side with Adam: losses, and what they became."""
+    """Train seeds side by side with Adam: losses, what they became, and how they looked on the way.
+
+    look: called with a reader and its seed; `looked_at` unless given.
+    """
+    look = look or (lambda reader, seed: looked_at(reader))
     models = [started(L, place, start=start, seed=seed) for seed in seeds]
     run = trained_together(
         models,
@@ -148,7 +177,7 @@ def trained(
         steps=steps,
         warm_up=warm_up,
         looks=looks,
-        look=lambda weights, _: [looked_at(reader) for reader in readers(models, weights)],
+        look=lambda weights, _: list(map(look, readers(models, weights), seeds)),
     )
     return run | {"readers": readers(models, run["weights"])}
 
@@ -171,6 +200,14 @@ def looked_at(reader: Reader) -> dict:
     """Size of the stream, and what differs between tokens, by level."""
     levels = reader.stream(some_windows()[0][0])
     return {"sizes": list(map(size, levels)), "differing": list(map(differing, levels))}
+
+
+def ends(reader: Reader, seed: int) -> dict:
+    """Gradients of the first and of the last block, and what differs between tokens at the top."""
+    found = inside(reader, *one_batch(seed))
+    reader.zero_grad()
+    kept = {key: [found[key][0], found[key][-1]] for key in ("gradients", "W_Q, W_K")}
+    return kept | {"differing": found["differing"][-1:]}
 
 
 @torch.no_grad()
@@ -198,6 +235,7 @@ OTHERS = (
     ("post, small writes", "Xavier"),
     ("pre, no last norm", "Xavier"),
 )
+RACE = (("post", "Xavier"), ("pre", "Xavier"), *OTHERS)
 LONGER = (
     ("post", "Xavier", 0.001, 0),
     ("post", "Xavier", 0.001, 100),
@@ -210,44 +248,51 @@ LONGER = (
 
 def settings(part: str) -> list[dict]:
     """What is measured in a part."""
-    keys: tuple[str, ...]
-    rows: Iterable[tuple]
-    if part == "start":
-        keys, rows = ("place", "start", "L"), itertools.product(PLACES, STARTS, DEPTHS)
-    elif part == "longer":
-        keys = ("place", "start", "lr", "warm_up", "L", "steps")
-        rows = ((*setting, 16, max(LOOKS)) for setting in LONGER)
-    elif part == "grid":
-        keys = ("place", "L", "lr", "warm_up")
-        rows = itertools.product(PLACES[:2], DEPTHS[:4], RATES, WARM_UPS)
-    elif part == "deep":
-        keys = ("place", "start", "L", "lr", "warm_up")
-        depths = itertools.product(("post", "pre", "post, small writes"), DEPTHS[4:])
-        rows = [(place, "Xavier", L, RATES[1], 0) for place, L in depths]
-        rows = [*rows, ("post, small writes", "Xavier", DEPTHS[5], RATES[1], WARM_UPS[1])]
-    elif part == "rescue":
-        keys = ("place", "start", "L", "lr", "warm_up")
-        rows = (
-            (*other, 16, RATES[2], WARM_UPS[1]) for other in OTHERS if other[0].startswith("post")
-        )
-    elif part == "others":
-        keys = ("place", "start", "L", "lr")
-        rows = ((*other, 16, lr) for other in OTHERS for lr in RATES[1:3])
-    else:
-        raise ValueError(f"part={part!r} must be one of {', '.join(PARTS)}")
-    return [dict(zip(keys, row, strict=True)) for row in rows]
+    return [dict(row) for row in SETTINGS[part]]
+
+
+def rows(keys: str, values: Iterable[tuple]) -> list[dict]:
+    """Settings, their keys in one string."""
+    return [dict(zip(keys.split(), row, strict=True)) for row in values]
+
+
+SETTINGS = {
+    "start": [
+        *rows("place start L", itertools.product(PLACES, STARTS, DEPTHS)),
+        *rows("place start L C", itertools.product(PLACES[:2], STARTS[:1], DEPTHS[3:5], [WIDE])),
+    ],
+    "race": rows("place start L lr", ((*case, 16, RATES[1]) for case in RACE)),
+    "longer": rows(
+        "place start lr warm_up L steps", ((*setting, 16, max(LOOKS)) for setting in LONGER)
+    ),
+    "grid": rows(
+        "place L lr warm_up", itertools.product(PLACES[:2], DEPTHS[:4], RATES, WARM_UPS)
+    ),
+    "others": rows("place start L lr", ((*other, 16, RATES[2]) for other in OTHERS)),
+    "rescue": rows(
+        "place start L lr warm_up",
+        ((*other, 16, RATES[2], WARM_UPS[1]) for other in OTHERS if other[0].startswith("post")),
+    ),
+    "deep": rows(
+        "place start L lr warm_up",
+        [
+            *((place, "Xavier", L, RATES[1], 0)
+              for place in ("post", "pre", "post, small writes") for L in DEPTHS[4:]),
+            ("post, small writes", "Xavier", DEPTHS[5], RATES[1], WARM_UPS[1]),
+        ],
+    ),
+}  # fmt: skip
+SEEDS = {part: EIGHT if part in ("start", "race") else FIVE for part in SETTINGS}
 
 
 def one_start(seed: int, **setting) -> dict:
     """Stream and gradients before training."""
-    found = at_the_start(seed=seed, **setting)
-    (last_map,) = significant([found.pop("last map")])
-    return {"last map": last_map} | {key: significant(values) for key, values in found.items()}
+    return {key: significant(values) for key, values in at_the_start(seed=seed, **setting).items()}
 
 
-def all_seeds(seeds: list[int], looks=(), **setting) -> list[dict]:
+def all_seeds(seeds: list[int], looks=(), look=None, **setting) -> list[dict]:
     """What is kept of the trainings of one setting; ``validation`` is None where one diverged."""
-    found, runs = trained(seeds=seeds, looks=looks, **setting), []
+    found, runs = trained(seeds=seeds, looks=looks, look=look, **setting), []
     for at, reader in enumerate(found["readers"]):
         finite = bool(found["losses"][at].isfinite().all())
         kept = stored_losses(found["losses"][at], BLOCK)
@@ -264,6 +309,7 @@ def all_seeds(seeds: list[int], looks=(), **setting) -> list[dict]:
                 str(step): {key: significant(values) for key, values in seen[at].items()}
                 for step, seen in found["looks"].items()
             }
+        if looks == LOOKS:
             run["without"] = rounded(without_each(reader))
         runs.append(run)
     return runs
@@ -272,38 +318,21 @@ def all_seeds(seeds: list[int], looks=(), **setting) -> list[dict]:
 def measure(part: str) -> dict:
     """Measure everything in a part."""
     if part == "start":
-        return measured(one_start, settings(part), SEEDS, block=BLOCK)
-    run = partial(all_seeds, looks=LOOKS) if part == "longer" else all_seeds
-    return measured_together(run, settings(part), SEEDS, block=BLOCK)
+        return measured(one_start, settings(part), SEEDS[part], block=BLOCK)
+    watched = {"longer": {"looks": LOOKS}, "race": {"looks": RACE_LOOKS, "look": ends}}
+    run = partial(all_seeds, **watched.get(part, {}))
+    return measured_together(run, settings(part), SEEDS[part], block=BLOCK)
 
 
-PARTS = {
-    part: partial(measure, part) for part in ("start", "longer", "grid", "others", "rescue", "deep")
-}
+PARTS = {part: partial(measure, part) for part in SETTINGS}
 
 
 # --- what is stored -------------------------------------------------------------------------
 
 
 def runs(part: str, **wanted) -> list[dict]:
-    """The five stored runs of one setting of a part."""
+    """The stored runs of one setting of a part, one a seed."""
     return common.runs(stored(9)[part], **wanted)
-
-
-def before_training(place: str, L: int, start="Xavier") -> list[dict]:
-    """What is stored of untrained readers, a run a seed."""
-    return runs("start", place=place, start=start, L=L)
-
-
-def top(key: str, place: str, L: int, start="Xavier") -> np.ndarray:
-    """One number a seed: what was measured after the last block."""
-    return np.array([run[key][-1] for run in before_training(place, L, start)])
-
-
-def first_to_last(place: str, L: int, start="Xavier") -> np.ndarray:
-    """First block's gradient over the last block's, one a seed."""
-    found = before_training(place, L, start)
-    return np.array([run["gradients"][0] / run["gradients"][-1] for run in found])
 
 
 def final(part: str, **wanted) -> np.ndarray:
@@ -317,6 +346,217 @@ def by_depth(place: str, L: int, lr=0.001, warm_up=0) -> np.ndarray:
     return final(part, place=place, L=L, lr=lr, warm_up=warm_up)
 
 
-def typical(values) -> float:
+def over_rates(place: str, L: int) -> np.ndarray:
+    """Validation losses of the grid, (rates, warm-ups, seeds)."""
+    return np.array([[by_depth(place, L, lr, steps) for steps in WARM_UPS] for lr in RATES])
+
+
+def before_training(place: str, L: int, start="Xavier", **more) -> dict[str, np.ndarray]:
+    """What is stored of untrained readers: by name, a row a seed and a column a level or block."""
+    found = runs("start", place=place, start=start, L=L, **more)
+    return {key: np.array([run[key] for run in found]) for key in found[0] if key != "seed"}
+
+
+def power_of_depth(place: str, key: str) -> float:
+    """The power of the depth that fits the typical value at the top best."""
+    values = [np.log(typical(before_training(place, L)[key][:, -1])) for L in DEPTHS]
+    return np.polyfit(np.log(DEPTHS), values, 1)[0]
+
+
+def on_the_way(place: str, start="Xavier") -> dict[str, np.ndarray]:
+    """What the race saw at each of its looks, (looks, seeds)."""
+    seen = [run["looks"] for run in runs("race", place=place, start=start)]
+    found = {
+        key: np.array([[look[str(step)][key] for look in seen] for step in RACE_LOOKS])
+        for key in seen[0]["0"]
+    }
+    return {
+        "first block over last": found["gradients"][..., 0] / found["gradients"][..., 1],
+        "W_Q, W_K of the last block": found["W_Q, W_K"][..., 1] / found["gradients"][..., 1],
+        "an entry of W_Q, W_K": found["W_Q, W_K"][..., 1] / (2 * 32 * 32) ** 0.5,
+        "differing": found["differing"][..., 0],
+    }
+
+
+def typical(values, axis=None) -> np.ndarray:
     """Geometric mean."""
-    return np.exp(np.log(values).mean())
+    return np.exp(np.log(values).mean(axis=axis))
+
+
+# --- what the chapter shows -----------------------------------------------------------------
+
+
+def by_hand(x: np.ndarray, y_post: np.ndarray, y_pre: np.ndarray) -> tuple[Worked, Worked]:
+    """One sub-layer in both orders, step by step; y_post and y_pre are its answers."""
+
+    def normed(name: str, of: str, s: np.ndarray) -> Step:
+        away = s - s.mean()
+        working = rf"\frac{{{matrix(away)}}}{{\sqrt{{{number(s.var())}}}}}"
+        value = away / s.std()
+        return Step(name, rf"\text{{norm}}({of}) = {working} = {matrix(value)}", value)
+
+    def added(name: str, y: np.ndarray) -> Step:
+        return Step(name, f"{matrix(x)} + {matrix(y)} = {matrix(x + y)}", x + y)
+
+    post = added("x + y", y_post), normed(r"\text{handed on}", "x + y", x + y_post)
+    pre = normed(r"f\text{ reads}", "x", x), added(r"\text{handed on} = x + y", y_pre)
+    return (
+        Worked("Post-norm: f reads x itself; handed on is the norm of the sum", post),
+        Worked("Pre-norm: f reads the norm of x; handed on is the sum", pre),
+    )
+
+
+@torch.no_grad()
+def sizes_read(order: str, seed: int, *, L=16, C=32, T=16) -> np.ndarray:
+    """Size of what each sub-layer reads, where tokens of size 3 come in."""
+    with common.seeded(seed):
+        blocks = [Block(C, 2, placement=order) for _ in range(L)]
+        x_BTC, read = 3 * torch.randn(2, T, C), []
+    for block in blocks:
+        for part in (block.attention, block.feed_forward):
+            read.append(size(part.norm(x_BTC) if order == "pre" else x_BTC))
+            x_BTC = part(x_BTC)
+    return np.array(read)
+
+
+@cache
+def rungs() -> dict[str, float]:
+    """Two losses to compare with, in nats: of the letter frequencies and of the bigram table."""
+    tokenizer, train_ids, validation_ids = letters()
+    V = len(tokenizer)
+    counted = np.bincount(train_ids, minlength=V) + 1
+    tables = {
+        "letter frequencies": np.tile(counted / counted.sum(), (V, 1)),
+        "bigram table": bigram.smoothed(bigram.count_bigrams(train_ids, V)),
+    }
+    pairs_VV = bigram.count_bigrams(validation_ids, V)
+    return {name: bigram.cross_entropy_of(table, pairs_VV) for name, table in tables.items()}
+
+
+def in_words(found: Mapping[str, Mapping[str, np.ndarray]]) -> str:
+    """What untrained readers of both orders are like at the top."""
+    (slow, apart, _), (fast, kept, grown) = (
+        [power(typical(of[key][:, -1])) for key in ("W_Q, W_K", "differing", "sizes")]
+        for of in (found["post"], found["pre"])
+    )
+    return (
+        f"at the top {apart} of the stream is not common to all tokens in post-norm, {kept} in "
+        f"pre-norm; the last block's gradient of W_Q and W_K is {slow} and {fast}; the stream of "
+        f"pre-norm has size {grown}."
+    )
+
+
+CLEARLY = 0.05  # nats below the letter frequencies: a run that learns
+
+
+def learnt(losses: np.ndarray) -> int:
+    """How many of the seeds end clearly below the letter frequencies."""
+    return int((losses < rungs()["letter frequencies"] - CLEARLY).sum())
+
+
+def told(losses: np.ndarray) -> str:
+    """Mean and spread of losses, and how many of the runs learn."""
+    return f"{spread(losses)} ({learnt(losses)} of {len(losses)})"
+
+
+def table(columns: str, rows: Iterable[Iterable[str]]) -> str:
+    """A table in Markdown; its columns in one string, with bars between them."""
+    lines = [columns.split("|"), ["---"] * (columns.count("|") + 1), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def gradients_table() -> str:
+    """Before training: gradients of the last block's W_Q and W_K, and of whole blocks."""
+    cases = [(place, "Xavier", L, {}) for place in PLACES[:2] for L in DEPTHS[3:]]
+    cases += [(place, "Xavier", L, {"C": WIDE}) for place in PLACES[:2] for L in DEPTHS[3:5]]
+    cases += [(place, "torch", DEPTHS[-1], {}) for place in PLACES[:2]]
+    cases += [("post, small writes", "Xavier", DEPTHS[-1], {})]
+    rows = []
+    for place, start, L, more in cases:
+        found = before_training(place, L, start, **more)
+        blocks = found["gradients"]
+        rows.append([
+            f"{place}, {start}" + (f", width {WIDE}" if more else ""),
+            str(L),
+            extent(found["W_Q, W_K"][:, -1] / blocks[:, -1]),
+            extent(found["differing"][:, -2]),
+            extent(blocks[:, 0] / blocks[:, -1]),
+        ])  # fmt: skip
+    return table(
+        "order, start|blocks|W_Q and W_K ÷ all of the last block|not common to all tokens below it"
+        "|first block ÷ last block",
+        rows,
+    )
+
+
+def race_table() -> str:
+    """During training: gradients at three steps of the race, and where it ended."""
+    rows = []
+    for place, start in RACE[:-1]:
+        found = on_the_way(place, start)
+        steps = [RACE_LOOKS.index(step) for step in (0, 10, 100)]
+        rows.append([
+            f"{place}, {start}",
+            *(extent(found["first block over last"][at]) for at in steps),
+            extent(found["W_Q, W_K of the last block"][steps[1]]),
+            told(final("race", place=place, start=start)),
+        ])  # fmt: skip
+    return table(
+        "order, start|first block ÷ last, step 0|step 10|step 100"
+        "|W_Q and W_K ÷ last block, step 10|loss after 100 steps (runs that learn)",
+        rows,
+    )
+
+
+def differing_on_the_way(**setting) -> np.ndarray:
+    """What differs between tokens at the top in the longer runs, (looks, seeds)."""
+    seen = [run["looks"] for run in runs("longer", **setting)]
+    return np.array([[look[str(step)]["differing"][-1] for look in seen] for step in LOOKS])
+
+
+def longer_table() -> str:
+    """Six ways through 300 steps: what the tokens lost and whether it came back."""
+    rows = []
+    for place, start, lr, warm_up in LONGER:
+        kept = differing_on_the_way(place=place, start=start, lr=lr, warm_up=warm_up)
+        name = f"{place}, {start}" + (f", rate {lr}" if lr < 0.001 else "")
+        rows.append([
+            name + (f", warm-up {warm_up}" if warm_up else ""),
+            extent(before_training(place, 16, start)["last map"][:, 0]),
+            *(extent(kept[at]) for at in (0, 1, -1)),
+            told(final("longer", place=place, start=start, lr=lr, warm_up=warm_up)),
+        ])  # fmt: skip
+    return table(
+        "order, start|last map, step 0|not common to all tokens, step 0|step 10|step 300"
+        "|loss after 300 steps (runs that learn)",
+        rows,
+    )
+
+
+def last_norm_table() -> str:
+    """Pre-norm with its last norm and without."""
+    both = ("pre", "pre, no last norm")
+    first = {(place, L): before_training(place, L)["gradients"][:, 0] for place in both
+             for L in (4, 64)}  # fmt: skip
+    begun = [np.array([r["first"] for r in runs("race", place=p, start="Xavier")]) for p in both]
+    ended = [final("race", place=place, start="Xavier") for place in both]
+    return table(
+        "pre-norm, Xavier's start, eight seeds|with the last norm|without",
+        [
+            *([f"gradient of the first of {L} blocks", *(extent(first[place, L]) for place in both)]
+              for L in (4, 64)),
+            ["first loss, 16 blocks", *map(spread, begun)],
+            ["loss after 100 steps, rate 0.001", *map(spread, ended)],
+        ],
+    )  # fmt: skip
+
+
+def rises_table() -> str:
+    """By how much the loss rises without a block, 16 blocks after 300 steps."""
+    parts = {"the first": [0], "2 to 8": range(1, 8), "9 to 15": range(8, 15), "the last": [15]}
+    rows = []
+    for place in ("pre", "post, small writes"):
+        found = runs("longer", place=place, start="Xavier", lr=0.001)
+        rise = np.array([np.array(run["without"]) - run["validation"] for run in found])
+        rows.append([place, *(spread(rise[:, list(p)].mean(axis=1), 3) for p in parts.values())])
+    return table("loss rises without, each|" + "|".join(parts), rows)

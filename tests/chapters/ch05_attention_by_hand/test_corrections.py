@@ -92,10 +92,6 @@ def rows_are_tokens():
     assert separate == 0
 
 
-def width_of_the_projections():
-    assert numbers("c05-width-of-the-projections")[1:] == [X.shape[1], QKV.shape[1]] == [4, 4]
-
-
 def the_scaling_left_out():
     found = np.reshape(numbers("c05-the-scaling-left-out")[:6], (2, 3))
     of_cat = np.reshape(numbers("c05-the-scaling-left-out")[6:], (2, 6))

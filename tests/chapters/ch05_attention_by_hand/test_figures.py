@@ -14,14 +14,6 @@ KEYS = np.array([[1.2, 0.2], [-0.9, 0.3], [0.1, 1.2]])
 WEIGHTS = np.array([0.5, 0.2, 0.3])
 
 
-def test_bars_are_as_long_as_the_weights(ax):
-    assert draw.draw_weights(ax, WEIGHTS, TOKENS) is ax
-    np.testing.assert_allclose([bar.get_width() for bar in ax.patches], WEIGHTS)
-    assert [text.get_text() for text in ax.texts] == ["0.50", "0.20", "0.30"]
-    assert [tick.get_text() for tick in ax.get_yticklabels()] == TOKENS
-    assert ax.yaxis_inverted()  # the first token stands on top
-
-
 def lines_of_equal_score(ax):
     return [line for line in ax.lines if len(line.get_xdata()) == 2]
 

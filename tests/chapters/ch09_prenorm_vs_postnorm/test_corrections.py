@@ -133,26 +133,6 @@ def a_loud_answer():
 # -------------------------------------------------------------------------------------- gradients
 
 
-def neither_vanish_nor_explode():
-    blocks, low, high, middle, apart = numbers("c09-neither-vanish-nor-explode")
-    assert blocks == module.DEEP == 24
-    assert 0.02 < low < middle < high < 50
-    ratios, differing = [], []
-    for seed in range(10, 15):
-        first, last = first_gradient("post", 24, seed, last_norm=False)
-        ratios.append(first / last)
-        x, layers = torch_stack("post", 24, seed)
-        with torch.no_grad():
-            for layer in layers:
-                x = causal(layer, x)
-        common = x.mean(dim=1, keepdim=True)
-        differing.append(((x - common).square().sum() / x.square().sum()).item())
-    assert 0.1 < median(ratios) < 10
-    assert 0.1 < middle < 10
-    assert median(differing) < 0.02
-    assert apart < 0.02
-
-
 def the_last_norm_divides():
     shallow, blocks, low, high, least, most = numbers("c09-the-last-norm-divides")
     assert (shallow, blocks) == (2, 24)

@@ -57,6 +57,29 @@ def test_by_block_counts_from_what_is_given_and_thins_long_lines(ax):
     assert ax.get_xlabel() == "after block"
 
 
+def test_before_has_a_panel_a_quantity():
+    fig, axes = plt.subplots(1, 3)
+    kept = {key: np.full((2, 3), 0.1) for key, _, _ in draw.BEFORE.values()}
+    draw.panels_before(axes, {"post": kept, "pre": kept})
+    assert [ax.get_title() for ax in axes] == list(draw.BEFORE)
+    assert [ax.get_xlabel() for ax in axes] == ["after block", "after block", "block"]
+    assert all(len(ax.lines) == 2 * 3 for ax in axes)
+    assert [text.get_text() for text in axes[0].get_legend().get_texts()] == ["post", "pre"]
+    plt.close(fig)
+
+
+def test_race_has_losses_and_ratios_by_step():
+    fig, axes = plt.subplots(1, 2)
+    draw.panels_race(axes, {"post": np.array([[3.5, 1.0], [3.0, 0.1]])}, 3.02)
+    level, losses = axes[0].lines
+    assert set(level.get_ydata()) == {3.02}
+    np.testing.assert_allclose(losses.get_ydata(), [3.5, 3.0])
+    (ratios,) = axes[1].lines
+    np.testing.assert_allclose(ratios.get_ydata(), [1.0, 0.1])
+    assert [ax.get_yscale() for ax in axes] == ["linear", "log"]
+    plt.close(fig)
+
+
 def test_by_depth_draws_dots_and_means(ax):
     values = {"post": [[1.0, 4.0], [10.0, 10.0]], "pre": [[2.0, 2.0], [1.0, 9.0]]}
     assert draw.draw_by_depth(ax, (2, 64), values, label="l") is ax
@@ -96,6 +119,19 @@ def test_map_needs_a_cell_a_setting(ax):
         draw.draw_map(
             ax, np.ones((2, 2)), np.ones((1, 2)), rates=(1, 2), warm_ups=(0, 5), limits=(0, 1)
         )
+
+
+def test_maps_stand_by_order_and_depth():
+    fig, axes = plt.subplots(2, 1)
+    losses = np.array([[[3.0, 3.0], [2.0, 3.0]]])  # one rate, two warm-ups, two seeds
+    grid = {("post", 2): losses, ("pre", 2): losses - 1}
+    draw.panels_of_maps(
+        axes[:, None], grid, (0.1,), (0, 5), lambda values: int((values < 2.9).sum())
+    )
+    assert [ax.get_title() for ax in axes] == ["post-norm, 2 blocks", "pre-norm, 2 blocks"]
+    assert [t.get_text() for t in axes[0].texts] == ["3.00\n0 of 5", "2.50\n1 of 5"]
+    assert axes[1].get_xlabel() == "warm-up"
+    plt.close(fig)
 
 
 def test_alike_is_the_cosines_under_their_letters(ax):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from helpers.bigram import loss
 from helpers.chapters.ch09_prenorm_vs_postnorm import measure
 
 pytestmark = pytest.mark.no_shape_check  # which every step of training would wait for
@@ -19,22 +20,76 @@ def test_starts_are_what_is_stored(place):
             assert run[key] == pytest.approx(stored[key], rel=0.02)
 
 
+def test_alike_tokens_leave_no_gradient_to_queries_and_keys():
+    """Of one token repeated, W_Q and W_K of every block have none, whatever the order."""
+    for order in ("post", "pre"):
+        reader = measure.started(2, order).double()
+        torch.nn.init.zeros_(reader.position.weight)
+        ids_BT = torch.full((1, 6), 3)
+        found = measure.inside(reader, ids_BT, ids_BT.roll(1) + torch.arange(6))
+        assert max(found["W_Q, W_K"]) < 1e-12 < 0.01 < min(found["gradients"])
+        assert max(found["differing"]) < 1e-12
+
+
+def test_gradients_are_those_of_the_loss():
+    """A step against the gradient of W_Q and W_K lowers the loss by its length times the step."""
+    reader, batch = measure.started(2, "post").double(), measure.one_batch(0)
+    found = measure.inside(reader, *batch)
+    weight = reader.blocks[-1].attention.sublayer.qkv.weight
+    direction = weight.grad.clone()
+    direction[-weight.shape[1] :] = 0  # W_V stays
+    losses = []
+    for step in (1e-4, -1e-4):
+        with torch.no_grad():
+            weight += step * direction / direction.norm()
+            losses.append(loss(reader(batch[0]), batch[1]).item())
+            weight -= step * direction / direction.norm()
+    slope = (losses[0] - losses[1]) / 2e-4
+    assert slope == pytest.approx(found["W_Q, W_K"][-1], rel=1e-4)
+
+
+@pytest.mark.parametrize("order", ["post", "pre"])
+def test_all_but_the_first_sub_layer_read_size_1(order):
+    sizes = measure.sizes_read(order, seed=1, L=3)
+    assert len(sizes) == 6
+    assert sizes[1:] == pytest.approx([1] * 5, abs=1e-2)
+    assert sizes[0] == pytest.approx(3 if order == "post" else 1, rel=0.1)
+
+
+def test_a_run_learns_where_it_ends_clearly_below_the_letter_frequencies():
+    level = measure.rungs()["letter frequencies"]
+    assert level > measure.rungs()["bigram table"]
+    assert measure.learnt(level + np.array([-0.1, -0.04, 0.1, np.nan])) == 1
+
+
+def test_by_hand_both_orders_add_and_norm_in_their_order():
+    post, pre = measure.by_hand(*np.array([[1.0, 2, -1], [0, 0, 3], [1, 1, 1]]))
+    np.testing.assert_allclose(post["x + y"], [1, 2, 2])
+    handed_on = post[r"\text{handed on}"]
+    np.testing.assert_allclose([handed_on.mean(), handed_on.var()], [0, 1], atol=1e-12)
+    assert pre[r"f\text{ reads}"] == pytest.approx(np.array([1, 4, -5]) / 14**0.5)
+    np.testing.assert_allclose(pre[r"\text{handed on} = x + y"], [2, 3, 0])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("part", "at"), [("longer", -1), ("others", 0), ("rescue", 1), ("deep", 2), ("deep", -1)]
+    ("part", "at"),
+    [("race", 4), ("longer", -1), ("others", 0), ("rescue", 1), ("deep", 2), ("deep", -1)],
 )
 def test_short_runs_are_the_start_of_the_stored_ones(part, at):
     """The deep ones for a step, the others for ten, in which their losses fall by half a nat."""
     setting = measure.settings(part)[at]
     steps = 1 if part == "deep" else measure.BLOCK
     stored = measure.runs(part, **setting)[0]
-    run = measure.trained(seeds=[0], looks=(0,), **setting | {"steps": steps})
+    look = measure.ends if part == "race" else None
+    run = measure.trained(seeds=[0], looks=(0,), look=look, **setting | {"steps": steps})
     assert run["losses"][0, 0].item() == pytest.approx(stored["first"], abs=0.01)
     if part != "deep":
         assert run["losses"].mean().item() == pytest.approx(stored["losses"][0], abs=0.03)
-    if part == "longer":
+    if part in ("longer", "race"):
         for key, values in run["looks"][0][0].items():
             assert values == pytest.approx(stored["looks"]["0"][key], rel=0.02)
+    if part == "longer":
         assert len(measure.without_each(run["readers"][0])) == len(stored["without"])
 
 

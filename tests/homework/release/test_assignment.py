@@ -2,7 +2,7 @@
 
 import nbformat
 import pytest
-from support import NOTEBOOKS
+from support import TAUGHT
 
 from homework.release.assignment import assignment, names
 
@@ -34,7 +34,7 @@ def test_names_that_a_cell_gives_and_needs(source, gives, needs):
 
 
 def test_an_exercise_out_of_form_is_told(tmp_path):
-    notebook = nbformat.read(NOTEBOOKS[4], 4)
+    notebook = nbformat.read(TAUGHT[4], 4)
     notebook.cells = [c for c in notebook.cells if "check" not in c.metadata.get("tags", [])]
     path = tmp_path / "05_x.ipynb"
     nbformat.write(notebook, path)

@@ -4,15 +4,15 @@ import re
 
 import nbformat
 import pytest
-from support import NOTEBOOKS
+from support import TAUGHT
 
 from helpers import exercises
 from homework.private import FREE
 from homework.release.additions import with_private
 from homework.release.assignment import assignment
 
-OF = assignment(NOTEBOOKS[4])
-CELLS = nbformat.read(NOTEBOOKS[4], as_version=4).cells
+OF = assignment(TAUGHT[4])
+CELLS = nbformat.read(TAUGHT[4], as_version=4).cells
 HEAD = "from helpers.exercises.verdict import Wrong\nfrom homework.private import ProblemSet\nown = ProblemSet()\n"  # noqa: E501
 DRAW = '@own.draw\ndef numbers(rng): return {"n": rng.randrange(10**6), "word": "fox"}\n'
 HIDDEN = '@own.hidden("05.1", points=1.5, says="more")\ndef more(answer, n):\n    if answer != n: raise Wrong(f"{n}")\n'  # noqa: E501
@@ -81,11 +81,11 @@ def test_the_books_tasks_can_be_replaced_and_left_out(merged):
 
 
 def test_a_new_task_brings_the_cells_of_the_chapter_that_it_needs(merged, tmp_path):
-    reads = TASK.replace("fig = {{ n }}", "print(something_alive)")
+    reads = TASK.replace("fig = {{ n }}", "print(W_Q)")
     (tmp_path / "05.py").write_text(HEAD + DRAW + reads)
     first = next(at for at, cell in enumerate(CELLS) if "**Exercise 1.**" in cell.source)
     of = with_private(OF, tmp_path, "s", CELLS[1:first])
-    assert any("something_alive =" in cell.source for cell in of.setup)
+    assert any("W_Q =" in cell.source for cell in of.setup)
 
 
 def test_what_is_drawn_and_used_nowhere_is_known(tmp_path):

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 from filelock import Timeout
-from support import NOTEBOOKS
+from support import TAUGHT
 
 from homework.release.additions import with_private
 from homework.release.assignment import assignment
@@ -27,7 +27,7 @@ def book(tmp_path):
 def of(tmp_path_factory):
     folder = tmp_path_factory.mktemp("private")
     (folder / "05.py").write_text(FREE_ONE)
-    return with_private(assignment(NOTEBOOKS[4]), folder, "s")
+    return with_private(assignment(TAUGHT[4]), folder, "s")
 
 
 def record(student="ada", text="Because.", points=2.0, **more):

@@ -6,7 +6,7 @@ from urllib.parse import urldefrag
 
 import pytest
 import yaml
-from support import NOTEBOOKS, ROOT, chapter, exercises
+from support import ROOT, TAUGHT, chapter, exercises
 
 from homework.report import sections
 from homework.report.sections import Section, section
@@ -28,7 +28,7 @@ def headings():
     return of
 
 
-@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem[:2])
+@pytest.mark.parametrize("notebook", TAUGHT, ids=lambda path: path.stem[:2])
 def test_each_task_leads_to_a_heading_of_the_built_page(notebook, headings):
     there = headings(f"notebooks/{notebook.stem}.html")
     tasks = exercises(chapter(notebook))
@@ -42,8 +42,8 @@ def test_each_task_leads_to_a_heading_of_the_built_page(notebook, headings):
 
 
 def test_the_section_stands_before_the_exercises():
-    for notebook in NOTEBOOKS:
-        titles = re.findall(r"^## (.*)$", chapter(notebook).prose, re.MULTILINE)
+    for notebook in TAUGHT:
+        titles = re.findall(r"^###? (.*)$", chapter(notebook).prose, re.MULTILINE)
         taught = titles[: titles.index("Exercises")]
         assert {section(task).title for task in exercises(chapter(notebook))} <= set(taught)
 
