@@ -11,15 +11,14 @@ from jaxtyping import Float, Int
 from torch import nn
 from torch.nn import functional as F
 
-from helpers import corpus
 from helpers.bigram import (
     ABC_TABLE,
     MarkovChain,
     conditional_entropy,
-    count_bigrams,
     cross_entropy_of,
     smoothed,
 )
+from helpers.chapters.ch03_bigram_table.measure import adam, descend, loss_of, softmax, tales
 from helpers.corrections.arrays import given
 from helpers.corrections.correction import Correction, collected, corrects, number
 from helpers.numerics import entropy
@@ -30,46 +29,6 @@ Vector = Float[np.ndarray, " V"]
 THIRDS = given([1 / 3] * 3)
 
 # ------------------------------------------------------------ what the measurements are made of
-
-
-def _softmax(logits: Float[np.ndarray, "*lead V"]) -> Float[np.ndarray, "*lead V"]:
-    """Softmax along the last axis; without checks, for the inside of a training loop."""
-    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return powers / powers.sum(axis=-1, keepdims=True)
-
-
-def _descend(
-    logits: Float[np.ndarray, "*lead R V"],
-    target: Float[np.ndarray, "R V"],
-    rows: Float[np.ndarray, " R"],
-    rate: float,
-    steps: int,
-) -> Float[np.ndarray, "*lead R V"]:
-    """Train tables by plain gradient descent on the exact expected loss.
-
-    target: rows P(next | current); rows: how often each row is read. The gradient of the loss
-    in row i is rows[i] times (softmax of the row - target row).
-    """
-    for _ in range(steps):
-        logits = logits - rate * rows[:, None] * (_softmax(logits) - target)
-    return logits
-
-
-def _adam(logits: Matrix, target: Matrix, rows: Vector, rate: float, steps: int) -> Matrix:
-    """Train a table by Adam on the exact expected loss (Kingma and Ba 2015, algorithm 1)."""
-    mean, square = np.zeros((2, *logits.shape))
-    for step in range(1, steps + 1):
-        gradient = rows[:, None] * (_softmax(logits) - target)
-        mean = 0.9 * mean + 0.1 * gradient
-        square = 0.999 * square + 0.001 * gradient**2
-        scale = np.sqrt(square / (1 - 0.999**step)) + 1e-8
-        logits = logits - rate * mean / (1 - 0.9**step) / scale
-    return logits
-
-
-def _loss(logits: Matrix, target: Matrix, rows: Vector) -> float:
-    """Expected loss in nats per transition of a table on a chain."""
-    return -float((rows[:, None] * target * np.log(_softmax(logits))).sum())
 
 
 def _chain(size: int = 65) -> MarkovChain:
@@ -87,17 +46,9 @@ def _counts(chain: MarkovChain, n: int, seed: int) -> Int[np.ndarray, "V V"]:
     return draws.reshape(pairs.shape)
 
 
-def _tales() -> tuple[Int[np.ndarray, "V V"], Int[np.ndarray, "V V"]]:
-    """Counts of letters in the training part and in the validation part of the tales."""
-    text = corpus.load()
-    tokenizer = corpus.CharTokenizer(text)
-    train, validation = corpus.split(tokenizer.encode(text))
-    return count_bigrams(train, len(tokenizer)), count_bigrams(validation, len(tokenizer))
-
-
 def _abc_from_zeros() -> Matrix:
     """The A/B/C table's logits after training from zeros, to convergence."""
-    return _descend(np.zeros((3, 3)), ABC_TABLE, THIRDS, rate=3.0, steps=1000)
+    return descend(np.zeros((3, 3)), ABC_TABLE, THIRDS, rate=3.0, steps=1000)
 
 
 # ------------------------------------------------------------------------- what an entry means
@@ -245,7 +196,7 @@ def unseen_pairs_sink() -> str:
     logits, done, gaps = np.zeros((1, 3)), 0, []
     steps = (10, 100, 1000)
     for until in steps:
-        logits, done = _descend(logits, target, one, 1.0, until - done), until
+        logits, done = descend(logits, target, one, 1.0, until - done), until
         gaps.append(logits[0, 2] - logits[0, :2].mean())
     return (
         f"After {', '.join(map(number, steps))} steps at rate 1 the unseen pair's logit lies at "
@@ -270,9 +221,9 @@ def a_few_hundred_iterations() -> str:
     start = np.random.default_rng(0).standard_normal(chain.table.shape)
     gaps = {}
     for rate in (0.001, 0.01, 0.1):
-        trained = _adam(start, chain.table, chain.stationary, rate, steps)
-        gaps[rate] = _loss(trained, chain.table, chain.stationary) - chain.entropy_rate
-    before = _loss(start, chain.table, chain.stationary) - chain.entropy_rate
+        trained = adam(start, chain.table, chain.stationary, rate, steps)
+        gaps[rate] = loss_of(trained, chain.table, chain.stationary) - chain.entropy_rate
+    before = loss_of(start, chain.table, chain.stationary) - chain.entropy_rate
     return (
         f"On a known chain of {len(start)} tokens the start lies {number(before)} nats above the "
         f"floor; {steps} steps of Adam leave "
@@ -295,9 +246,9 @@ def a_few_hundred_iterations() -> str:
 def zeros_need_no_breaking() -> str:
     """Training from zeros where all rows have the same target."""
     target = np.tile(ABC_TABLE[0], (3, 1))
-    trained = _descend(np.zeros((3, 3)), target, THIRDS, rate=3.0, steps=1000)
+    trained = descend(np.zeros((3, 3)), target, THIRDS, rate=3.0, steps=1000)
     floor = float(entropy(ABC_TABLE[0]))
-    gap = max(_loss(trained, target, THIRDS) - floor, 0.0)
+    gap = max(loss_of(trained, target, THIRDS) - floor, 0.0)
     apart = np.ptp(trained, axis=0).max()
     return (
         f"With the same target for all three rows they differ by {number(apart)} after "
@@ -344,8 +295,8 @@ def add_one_start() -> str:
 def flat_loss() -> str:
     """Change of the loss over 500 slow steps, and how far it still is from the floor."""
     chain, steps = MarkovChain(ABC_TABLE), 500
-    slow = _descend(np.zeros((3, 3)), ABC_TABLE, chain.stationary, rate=1e-4, steps=steps)
-    before, after = (_loss(w, ABC_TABLE, chain.stationary) for w in (np.zeros((3, 3)), slow))
+    slow = descend(np.zeros((3, 3)), ABC_TABLE, chain.stationary, rate=1e-4, steps=steps)
+    before, after = (loss_of(w, ABC_TABLE, chain.stationary) for w in (np.zeros((3, 3)), slow))
     return (
         f"On A/B/C at rate 0.0001 the loss moves by {number(before - after)} in the first {steps} "
         f"steps, and is then {number(after - chain.entropy_rate)} nats above the floor."
@@ -366,9 +317,9 @@ def flat_loss() -> str:
 def a_rare_row_lags() -> str:
     """Gap of the loss, and L1 distance of each row, where one token is rare."""
     rows = np.array([0.6, 0.399, 0.001])
-    logits = _descend(np.zeros((3, 3)), ABC_TABLE, rows, rate=1.0, steps=1000)
-    gap = _loss(logits, ABC_TABLE, rows) - float(rows @ entropy(ABC_TABLE))
-    apart = np.abs(_softmax(logits) - ABC_TABLE).sum(axis=1)
+    logits = descend(np.zeros((3, 3)), ABC_TABLE, rows, rate=1.0, steps=1000)
+    gap = loss_of(logits, ABC_TABLE, rows) - float(rows @ entropy(ABC_TABLE))
+    apart = np.abs(softmax(logits) - ABC_TABLE).sum(axis=1)
     return (
         f"With the rows of A/B/C read with frequency {', '.join(map(number, rows))} the loss ends "
         f"{number(gap)} nats above its floor, while the rows are off by "
@@ -409,9 +360,9 @@ def small_difference_far_away() -> str:
     """Movement of row A over ten slow steps from zeros, and its distance from the data."""
     chain = MarkovChain(ABC_TABLE)
     before = np.zeros((3, 3))
-    after = _descend(before, ABC_TABLE, chain.stationary, rate=1e-4, steps=10)
-    moved = np.abs(_softmax(after) - _softmax(before))[0].sum()
-    distance = np.abs(_softmax(after) - ABC_TABLE)[0].sum()
+    after = descend(before, ABC_TABLE, chain.stationary, rate=1e-4, steps=10)
+    moved = np.abs(softmax(after) - softmax(before))[0].sum()
+    distance = np.abs(softmax(after) - ABC_TABLE)[0].sum()
     return (
         f"From zeros on A/B/C, ten steps at rate 0.0001 move row A by {number(moved)}, with "
         f"{number(distance)} to go."
@@ -434,8 +385,8 @@ def difference_at_the_optimum() -> str:
     logits = np.tile(np.log(target), (200, 1))  # 200 runs at once
     for _ in range(100):
         seen = rng.multinomial(32, target, size=len(logits)) / 32
-        logits = logits - 0.1 * (_softmax(logits) - seen)
-    moved = np.abs(_softmax(logits) - target).sum(axis=1)
+        logits = logits - 0.1 * (softmax(logits) - seen)
+    moved = np.abs(softmax(logits) - target).sum(axis=1)
     return (
         f"Begun at the optimum of A/B/C, 100 steps at rate 0.1 with 32 examples each move row A by "
         f"{number(np.median(moved))} (median of {len(moved)} runs); "
@@ -457,11 +408,11 @@ def difference_at_the_optimum() -> str:
 )
 def flat_close_and_far() -> str:
     """Change of the loss, gap, and distance from the floor after a few slow steps on the tales."""
-    train, validation = _tales()
+    train, validation = tales().counts, tales().validation
     rows, zeros = train.sum(axis=1) / train.sum(), np.zeros(train.shape)
     steps = 50
-    slow = _softmax(_descend(zeros, smoothed(train, 0), rows, rate=0.001, steps=steps))
-    before = cross_entropy_of(_softmax(zeros), train)
+    slow = softmax(descend(zeros, smoothed(train, 0), rows, rate=0.001, steps=steps))
+    before = cross_entropy_of(softmax(zeros), train)
     after, unseen = (cross_entropy_of(slow, counts) for counts in (train, validation))
     return (
         f"On the letters of the tales, {steps} steps from zeros at rate 0.001 move the training "
@@ -586,7 +537,7 @@ def rare_rows_rule_the_mean() -> str:
     """Share of the rarer half of the rows in the text and in the mean difference."""
     counts = _counts(_chain(), 20_000, seed=1)
     empirical, rows = smoothed(counts, 0), counts.sum(axis=1) / counts.sum()
-    trained = _softmax(_descend(np.zeros(counts.shape), empirical, rows, rate=10.0, steps=300))
+    trained = softmax(descend(np.zeros(counts.shape), empirical, rows, rate=10.0, steps=300))
     apart = np.abs(trained - empirical).sum(axis=1)
     rare = np.argsort(rows)[: len(rows) // 2]
     return (

@@ -5,7 +5,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from helpers import bigram, corpus, numerics
+from helpers import bigram, numerics
+from helpers.chapters.common import letters
 from helpers.exercises import Wrong, array, call, close, diagnosed, exercise, explanation, numbers
 from helpers.exercises import check as check
 
@@ -142,11 +143,8 @@ def _which_bug(answer) -> None:
 @cache
 def _tales():
     """Training ids, counts of the training part and of the validation part of the tales."""
-    text = corpus.load()
-    tokenizer = corpus.CharTokenizer(text)
-    size = len(tokenizer)
-    train, validation = corpus.split(tokenizer.encode(text))
-    return train, bigram.count_bigrams(train, size), bigram.count_bigrams(validation, size)
+    tokenizer, *parts = letters()
+    return parts[0], *(bigram.count_bigrams(part, len(tokenizer)) for part in parts)
 
 
 @exercise("03.4")

@@ -1,11 +1,13 @@
 """Drawings of chapter 03: what follows what, surprise, the pull on logits, and learning curves."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import PowerNorm
+from matplotlib.figure import Figure
 
 from helpers.figures import INKS as ROW_INKS
 from helpers.figures.ladder import spaced
@@ -18,6 +20,35 @@ SPOKEN = {" ": "space", "\n": "line end", ".": "stop", ",": "comma"}
 def visible(letters: str) -> str:
     """The letters with a mark for each space and line end."""
     return "".join(VISIBLE.get(letter, letter) for letter in letters)
+
+
+def signed(value: float) -> str:
+    """A number with its sign and two decimals; a zero has a plus."""
+    return f"{round(value, 2) + 0.0:+.2f}".replace("-", "−")
+
+
+def draw_targets(ax: Axes, text: str) -> Axes:
+    """Draw a text twice: what is read above, and below it, one place on, what is to be said.
+
+    Raises: ValueError for a text of fewer than two letters.
+    """
+    if len(text) < 2:
+        raise ValueError(f"text={text!r} must have at least two letters")
+    for row, letters, ink in ((1, text[:-1], "#444444"), (0, text[1:], ROW_INKS[0])):
+        for place, letter in enumerate(visible(letters)):
+            ax.add_patch(plt.Rectangle((place - 0.4, row - 0.26), 0.8, 0.52, fill=False, ec=ink))
+            ax.text(place, row, letter, ha="center", va="center", color=ink, fontsize=12)
+    for place in range(len(text) - 1):
+        arrow = {"arrowstyle": "-|>", "color": GREY, "shrinkA": 0, "shrinkB": 0}
+        ax.annotate("", (place, 0.28), xytext=(place, 0.72), arrowprops=arrow)
+        if place:  # the same letter in both rows
+            slant = {"arrowstyle": "-", "color": GREY, "linestyle": ":", "shrinkA": 0, "shrinkB": 0}
+            ax.annotate("", (place - 0.6, 0.2), xytext=(place - 0.4, 0.74), arrowprops=slant)
+    ax.text(-0.7, 1, "read", ha="right", va="center", color="#444444")
+    ax.text(-0.7, 0, "target", ha="right", va="center", color=ROW_INKS[0])
+    ax.set(xlim=(-2.2, len(text) - 1.4), ylim=(-0.4, 1.4))
+    ax.axis("off")
+    return ax
 
 
 def draw_table(ax: Axes, share_VV, letters: Sequence[str]) -> Axes:
@@ -77,7 +108,7 @@ def draw_pull(ax: Axes, p, y, names: Sequence[str]) -> Axes:
                 arrowprops={"arrowstyle": "-|>", "color": ink, "lw": 2, "shrinkA": 0, "shrinkB": 0},
             )
         pull = round(end - start, 2) + 0.0  # no −0.00
-        ax.text(place + 0.3, (start + end) / 2, f"{pull:+.2f}", va="center", color=ink)
+        ax.text(place + 0.3, (start + end) / 2, signed(pull), va="center", color=ink)
     ax.set_xticks(places, names)
     ax.set(xlim=(-0.5, len(p) - 0.2), ylim=(-0.03, 1.06), ylabel="probability")
     return ax
@@ -208,3 +239,79 @@ def draw_errors(ax: Axes, sizes, errors_SN, *, label: str) -> Axes:
     ax.set(xscale="log", yscale="log", xlabel="letters of data", ylabel=label)
     ax.set_xlim(sizes[0] / 1.5, sizes[-1] * 6)
     return ax
+
+
+# ------------------------------------------------------------- what readers move: picture and words
+
+Moved = tuple[Callable[..., Figure], Callable[..., str]]
+
+
+def pulling(logits: Sequence[float], names: str) -> Moved:
+    """The pull on each logit of a row of which the last one is chosen, and what to say of it."""
+
+    def p_and_y(logit: float, came: str):
+        powers = np.exp([*logits[:-1], logit])
+        return powers / powers.sum(), np.eye(len(names))[names.index(came)]
+
+    def picture(logit: float, came: str) -> Figure:
+        fig, ax = plt.subplots(figsize=(4.6, 2.8))
+        draw_pull(ax, *p_and_y(logit, came), names)
+        return fig
+
+    def in_words(logit: float, came: str) -> str:
+        p, y = p_and_y(logit, came)
+        pulls = ", ".join(f"{n} {signed(pull)}" for n, pull in zip(names, y - p, strict=True))
+        total = signed((y - p).sum()).removeprefix("+").removesuffix(".00")
+        surprise = f"The surprise is {-np.log(p @ y):.2f} nats; "
+        return f"{surprise}the pulls are {pulls}. Their sum is {total}."
+
+    return picture, in_words
+
+
+def slope(log_p_V, table_V) -> float:
+    """By how much the logits of a row rise with the logs of its shares, over the pairs seen."""
+    seen = np.isfinite(log_p_V)
+    return np.polyfit(log_p_V[seen], table_V[seen], 1)[0]
+
+
+def learning(tables: Mapping[int, Any], gaps: Mapping[int, float], log_p_VV, letters: str) -> Moved:
+    """All pairs' logits after so many steps, and what to say of them."""
+    e = letters.index("e")
+    never = np.flatnonzero(~np.isfinite(log_p_VV[e]))[-1]
+
+    def picture(step: int) -> Figure:
+        fig, ax = plt.subplots(figsize=(6.4, 5))
+        draw_logits(ax, log_p_VV, tables[step], letters, [" ", "e", "t", ".", "x", "z"])
+        ax.set_ylim(-6, 12.5)
+        return fig
+
+    def in_words(step: int) -> str:
+        rows = {c: letters.index(c) for c in "exz"}
+        slopes = [f"{slope(log_p_VV[i], tables[step][i]):.2f} for {c}" for c, i in rows.items()]
+        unseen = round(tables[step][e, never], 1) + 0.0
+        return (
+            f"Step {step:,}: the loss is {gaps[step]:.3f} nats above the floor. "
+            f"The dots of a row rise with slope {', '.join(slopes)}. "
+            f"A pair never seen after e has logit {unseen:.1f}."
+        ).replace("-", "−")
+
+    return picture, in_words
+
+
+def testing(watched: Mapping[tuple, Any], threshold: float) -> Moved:
+    """A test of convergence that looks every few steps, and what it says."""
+
+    def picture(rate: float, batch: int | str) -> Figure:
+        fig, ax = plt.subplots(figsize=(6.4, 3.2))
+        draw_test(ax, *watched[rate, batch], threshold=threshold)
+        return fig
+
+    def in_words(rate: float, batch: int | str) -> str:
+        steps, moved, distance = watched[rate, batch]
+        passed = np.flatnonzero(moved < threshold)
+        at = passed[0] if passed.size else -1
+        says = "says “converged”" if passed.size else "never says “converged”"
+        left = f"at step {steps[at]:.0f} the row is {distance[at]:.2f} from the counts"
+        return f"The test {says}; {left}."
+
+    return picture, in_words

@@ -70,7 +70,7 @@ def test_arrows_go_from_what_was_said_to_what_happened(ax):
     np.testing.assert_allclose([arrow.xyann[1] for arrow in arrows], p)
     np.testing.assert_allclose([arrow.xy[1] for arrow in arrows], y)
     written = [text.get_text() for text in ax.texts if text.get_text()]
-    assert written == ["-0.20", "-0.70", "+0.90"]
+    assert written == ["−0.20", "−0.70", "+0.90"]
 
 
 def test_no_pull_is_written_without_a_sign_that_misleads(ax):

@@ -1,0 +1,321 @@
+"""What chapter 03 measures: tables of logits trained in several ways, and how far they still are.
+
+Where a table is trained on counts, ``target`` are the rows P(next | present) and ``rows`` says how
+often each row is read; both together are the whole text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch.nn import functional as F
+
+from helpers import bigram, corpus
+from helpers.chapters.common import letters, spread
+from helpers.worked import matrix
+
+SEEDS = range(8)
+RATE = 20  # of gradient descent on the tales, where nothing else is said
+MARKS = (0, 1, 3, 10, 30, 100, 300, 1000, 2000, 5000, 10000, 20000)
+
+
+def table(head: str, rows: Iterable[Sequence[object]]) -> str:
+    """A table in Markdown: its head with bars between the columns, and its rows."""
+    lines = [f"| {head} |", "|---" * (head.count("|") + 1) + "|"]
+    return "\n".join([*lines, *(f"| {' | '.join(map(str, row))} |" for row in rows)])
+
+
+# ------------------------------------------------------------- training on the whole text at once
+
+
+def softmax(logits: np.ndarray) -> np.ndarray:
+    """Softmax along the last axis; without checks, for the inside of a training loop."""
+    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def descend(logits, target, rows, rate: float, steps: int) -> np.ndarray:
+    """Train tables by plain gradient descent on the exact expected loss.
+
+    The gradient of the loss in row i is rows[i] times (softmax of the row - target row).
+    """
+    for _ in range(steps):
+        logits = logits - rate * rows[:, None] * (softmax(logits) - target)
+    return logits
+
+
+def adam(logits, target, rows, rate: float, steps: int) -> np.ndarray:
+    """Train a table by Adam on the exact expected loss (Kingma and Ba 2015, algorithm 1)."""
+    mean, square = np.zeros((2, *logits.shape))
+    for step in range(1, steps + 1):
+        gradient = rows[:, None] * (softmax(logits) - target)
+        mean = 0.9 * mean + 0.1 * gradient
+        square = 0.999 * square + 0.001 * gradient**2
+        scale = np.sqrt(square / (1 - 0.999**step)) + 1e-8
+        logits = logits - rate * mean / (1 - 0.9**step) / scale
+    return logits
+
+
+def loss_of(logits, target, rows) -> float:
+    """Expected loss in nats per letter of a table."""
+    high = logits.max(axis=1, keepdims=True)
+    logits = logits - high - np.log(np.exp(logits - high).sum(axis=1, keepdims=True))
+    return -float((rows[:, None] * target * logits).sum())
+
+
+# ------------------------------------------------------------------------------------- the tales
+
+
+class Tales(NamedTuple):
+    """The tales as counts (V, V) of both parts; shares and weights of rows of the first part."""
+
+    counts: np.ndarray
+    validation: np.ndarray
+    share: np.ndarray
+    rows: np.ndarray
+    floor: float
+
+    @property
+    def zeros(self) -> np.ndarray:
+        """The table in which all letters are alike."""
+        return np.zeros(self.counts.shape)
+
+    def descend(self, table, *, rate: float, steps: int) -> np.ndarray:
+        """Train a table on the whole training part at each step."""
+        return descend(table, self.share, self.rows, rate, steps)
+
+    def gap(self, table) -> float:
+        """Loss of a table of logits on the training part, above the floor."""
+        return loss_of(table, self.share, self.rows) - self.floor
+
+    def unseen(self, table) -> float:
+        """Loss of a table of logits on the validation part."""
+        return bigram.cross_entropy_of(softmax(table), self.validation)
+
+
+@cache
+def tales() -> Tales:
+    """The tales, counted once."""
+    tokenizer, train_ids, validation_ids = letters()
+    counts = bigram.count_bigrams(train_ids, len(tokenizer))
+    return Tales(
+        counts,
+        bigram.count_bigrams(validation_ids, len(tokenizer)),
+        bigram.smoothed(counts, 0),
+        counts.sum(axis=1) / counts.sum(),
+        bigram.conditional_entropy(counts),
+    )
+
+
+def other_tables(n: int = 1000) -> np.ndarray:
+    """Losses above the floor of n tables near and far from the shares."""
+    text, rng = tales(), np.random.default_rng(0)
+    gaps = []
+    for _ in range(n):
+        noise = 10 ** rng.uniform(-6, 0) * rng.random(text.share.shape)
+        other = text.share ** rng.uniform(0.5, 1.5) + noise
+        other /= other.sum(axis=1, keepdims=True)
+        gaps.append(bigram.cross_entropy_of(other, text.counts) - text.floor)
+    return np.array(gaps)
+
+
+@cache
+def learned() -> dict[int, np.ndarray]:
+    """Tables trained from zeros by plain gradient descent, after so many steps."""
+    tables = {0: tales().zeros}
+    for before, after in pairwise(MARKS):
+        tables[after] = tales().descend(tables[before], rate=RATE, steps=after - before)
+    return tables
+
+
+def gaps_along(rate: float, marks: Sequence[int]) -> list[float]:
+    """How far above the floor plain gradient descent is after so many steps, each mark in turn."""
+    table, gaps = tales().zeros, []
+    for before, after in pairwise([0, *marks]):
+        table = tales().descend(table, rate=rate, steps=after - before)
+        gaps.append(tales().gap(table))
+    return gaps
+
+
+def some_pairs(n: int, rng: np.random.Generator) -> np.ndarray:
+    """Counts of n pairs drawn at random from the tales."""
+    counts = tales().counts
+    cumulated = np.cumsum(counts.ravel()) / counts.sum()
+    drawn = np.searchsorted(cumulated, rng.random(n))
+    return np.bincount(drawn, minlength=counts.size).reshape(counts.shape)
+
+
+class Run(NamedTuple):
+    """After training: nats above the floor, the largest mean of a row, how far an entry moves."""
+
+    gap: float
+    drift: float
+    moves: tuple[float, ...]  # mean size of an entry's step over the rate, at each step
+
+
+def run(method: type, rate: float, *, steps: int = 300, batch: int = 0, seed: int = 0) -> Run:
+    """Train a table from zeros with an optimiser of torch, on the whole text or on some pairs."""
+    text, rng = tales(), np.random.default_rng(seed)
+    table = torch.tensor(text.zeros, requires_grad=True)
+    optimizer, moves = method([table], lr=rate), []
+    for _ in range(steps):
+        drawn = some_pairs(batch, rng) if batch else text.counts
+        before = table.detach().clone()
+        optimizer.zero_grad()
+        (-(torch.tensor(drawn / drawn.sum()) * table.log_softmax(dim=1)).sum()).backward()
+        optimizer.step()
+        moves.append((table.detach() - before).abs().mean().item() / rate)
+    found = table.detach().numpy()
+    return Run(text.gap(found), float(np.abs(found.mean(axis=1)).max()), tuple(moves))
+
+
+def after_300() -> dict[str, list[Run]]:
+    """Runs of 300 steps: gradient descent and Adam on the whole text, Adam on few pairs."""
+    found = {}
+    for method, name, rates in (
+        (torch.optim.SGD, "gradient descent", (1, 10, 50)),
+        (torch.optim.Adam, "Adam", (0.001, 0.01, 0.1)),
+    ):
+        found |= {f"{name}, rate {rate}": [run(method, rate)] for rate in rates}
+    found["Adam, rate 0.1, but 256 pairs a step"] = [
+        run(torch.optim.Adam, 0.1, batch=256, seed=seed) for seed in SEEDS
+    ]
+    return found
+
+
+def starts() -> str:
+    """A table: how far from the floor each start is, and after 300 and 1000 steps."""
+    text = tales()
+    rngs = [np.random.default_rng(seed) for seed in SEEDS]
+    found = {
+        "zeros": [text.zeros],
+        "normal, deviation 0.01": [rng.normal(0, 0.01, text.zeros.shape) for rng in rngs],
+        "normal, deviation 1 (PyTorch's default)": [
+            rng.normal(0, 1, text.zeros.shape) for rng in rngs
+        ],
+        "log of the counts + 1": [np.log(bigram.smoothed(text.counts, 1))],
+        "log of the counts + 0.001": [np.log(bigram.smoothed(text.counts, 0.001))],
+    }
+    lines = []
+    for name, tables in found.items():
+        early = [text.descend(t, rate=RATE, steps=300) for t in tables]
+        late = [text.descend(t, rate=RATE, steps=700) for t in early]
+        gaps = [[text.gap(t) for t in stage] for stage in (tables, early, late)]
+        said = [spread(gap, 4) if len(gap) > 1 else f"{gap[0]:.4f}" for gap in gaps]
+        lines.append((name, *said))
+    return table("start | step 0 | 300 steps | 1000 steps", lines)
+
+
+def largest_rate() -> tuple[float, str]:
+    """Beyond which rate steps near the optimum overshoot by too much, and whose row decides."""
+    text = tales()
+    curvature = [
+        n * np.linalg.eigvalsh(np.diag(s) - np.outer(s, s))[-1]
+        for n, s in zip(text.rows, text.share, strict=True)
+    ]
+    return 2 / max(curvature), letters().tokenizer.vocab[int(np.argmax(curvature))]
+
+
+def looks(row: int, rate: float, batch: int, *, table=None, steps: int = 2000, seed: int = 0):
+    """Every 20 steps: the step, how far a row moved since the last look, and how far it has to go.
+
+    batch: pairs at each step, 0 for the whole text. Both distances are sums of |differences|.
+    """
+    text, rng = tales(), np.random.default_rng(seed)
+    table = text.zeros if table is None else table
+    before, seen = softmax(table)[row], []
+    for step in range(1, steps + 1):
+        drawn = some_pairs(batch, rng) if batch else text.counts
+        n = drawn.sum(axis=1, keepdims=True)
+        table = table - rate * (n * softmax(table) - drawn) / drawn.sum()
+        if step % 20 == 0:
+            now = softmax(table)[row]
+            moved, to_go = np.abs(now - before), np.abs(now - text.share[row])
+            seen.append((step, moved.sum(), to_go.sum()))
+            before = now
+    return np.array(seen).T
+
+
+def smoothing(adds: Sequence[float]) -> dict[float, tuple[float, float]]:
+    """For what is added to each count: training loss above the floor, and validation loss."""
+    text = tales()
+    tables = {add: bigram.smoothed(text.counts, add) for add in adds}
+    return {
+        add: (
+            bigram.cross_entropy_of(table, text.counts) - text.floor,
+            bigram.cross_entropy_of(table, text.validation),
+        )
+        for add, table in tables.items()
+    }
+
+
+# -------------------------------------------------------------------------------- a known chain
+
+
+def guises(rate: float = 8, steps: int = 300) -> dict[str, np.ndarray]:
+    """One model made in five ways from a thousand letters of the chain: tables of logits."""
+    ids = bigram.MarkovChain(bigram.ABC_TABLE).sample(1000, torch.Generator().manual_seed(0))
+    x, y = ids[:-1], ids[1:]
+
+    def by_autograd(logits_of, weight) -> np.ndarray:
+        optimizer = torch.optim.SGD([weight], lr=rate)
+        for _ in range(steps):
+            optimizer.zero_grad()
+            F.cross_entropy(logits_of(x), y).backward()
+            optimizer.step()
+        return weight.detach().numpy()
+
+    def multiplied(x):
+        return F.one_hot(x, 3).double() @ by_product
+
+    by_row, by_product = (torch.zeros(3, 3, dtype=float, requires_grad=True) for _ in range(2))
+    module = bigram.BigramLanguageModel(3).double()
+    counts = bigram.count_bigrams(ids, 3)
+    share, rows = bigram.smoothed(counts, 0), counts.sum(axis=1) / counts.sum()
+    return {
+        "counted: log of the shares": np.log(share),
+        "p − y on the counts": descend(np.zeros((3, 3)), share, rows, rate, steps),
+        "rows looked up, `W[x]`": by_autograd(lambda x: by_row[x], by_row),
+        "one-hot vectors times W": by_autograd(multiplied, by_product),
+        "`nn.Embedding(V, V)`": by_autograd(module, module.table.weight),
+    }
+
+
+def in_columns(tables: dict[str, np.ndarray]) -> str:
+    """A table in Markdown: each guise with its W and the softmax of its rows."""
+    rows = ((name, f"${matrix(W)}$", f"${matrix(softmax(W))}$") for name, W in tables.items())
+    return table("made by | table W | softmax of its rows", rows)
+
+
+def sizes(width: int = 768) -> str:
+    """A table in Markdown: the numbers that a V × V table and a V × C table hold."""
+    tokens = {
+        "letters of the tales": len(letters().tokenizer),
+        "words of the tales": len(corpus.WordTokenizer(corpus.load())),
+        "GPT-2's tokens": 50257,
+    }
+    rows = ((name, f"{V:,}", f"{V * V:,}", f"{V * width:,}") for name, V in tokens.items())
+    return table(f"tokens | V | V × V | V × {width}", rows)
+
+
+def samples(lengths: Sequence[int], seeds: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Tables trained on samples of the chain: mean error of an entry, loss above the entropy rate.
+
+    Both have shape (seeds, lengths).
+    """
+    chain = bigram.MarkovChain(bigram.ABC_TABLE)
+    errors, excess = np.zeros((2, len(seeds), len(lengths)))
+    for a, seed in enumerate(seeds):
+        ids = chain.sample(max(lengths), torch.Generator().manual_seed(seed))
+        for b, length in enumerate(lengths):
+            counts = bigram.count_bigrams(ids[:length], 3)
+            rows = counts.sum(axis=1) / counts.sum()
+            table = descend(np.zeros((3, 3)), bigram.smoothed(counts, 0), rows, 8, 500)
+            errors[a, b] = np.abs(softmax(table) - chain.table).mean()
+            excess[a, b] = loss_of(table, chain.table, chain.stationary) - chain.entropy_rate
+    return errors, excess
