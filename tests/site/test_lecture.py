@@ -261,7 +261,7 @@ FAULTS = {
     "minutes_add_up": lambda: with_section(7, 1, one=30),
     "shorter_path_is_part_of_the_longer": lambda: with_section(7, 1, two=None),
     "votes_are_predictions_and_shown_are_explorers": lambda: with_section(6, 4, show="Barcodes"),
-    "moved_are_figures_of_the_page": lambda: with_section(5, 2, move=()),
+    "moved_are_figures_of_the_page": lambda: with_section(5, 9, move=()),
     "each_path_has_a_vote_and_an_explorer": lambda: with_section(6, 4, show=""),
     "only_what_is_met_is_put_to_the_class": lambda: with_section(6, 6, two=None, do="x"),
     "exercises_are_listed_once": lambda: with_section(8, 1, exercises={1: 10, 99: 1}),
