@@ -48,7 +48,7 @@ function stacked(picture) {
     return panel;
   });
   stack.append(...panels);
-  picture.before(stack);
+  picture.after(stack);
   return panels;
 }
 

@@ -256,7 +256,7 @@ def test_page_reads_without_scripts(browser, site_url, where):
         assert explorer.locator(".explore-says").inner_text()
         assert not explorer.locator(".explore-controls").is_visible()
     for reveal in page.locator("details.reveal").all():
-        assert reveal.locator("summary").is_visible()
+        assert reveal.locator("> summary").is_visible()
     for kind in page.locator(".written-text, .machine-map a, .nats-ladder a").all():
         assert kind.is_visible()
     context.close()
