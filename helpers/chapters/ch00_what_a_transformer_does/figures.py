@@ -25,7 +25,8 @@ def starts_of_words(text: str) -> Bool[np.ndarray, " T"]:
 def draw_likeliest(ax: Axes, letters: str, shares: Sequence[float]) -> Axes:
     """Draw a bar for the probability of each letter, with its per cent above."""
     bars = ax.bar(range(len(letters)), shares, color=INKS[0], width=0.7)
-    ax.bar_label(bars, [f"{100 * share:.0f} %" for share in shares], padding=2)
+    words = [f"{100 * share:.0f} %" if share >= 0.01 else "< 1 %" for share in shares]
+    ax.bar_label(bars, words, padding=2)
     ax.set_xticks(range(len(letters)), shown(letters), family="monospace", fontsize=12)
     ax.tick_params(axis="x", length=0)
     ax.set(yticks=[], ylim=(0, 1.2 * max(shares)))

@@ -22,10 +22,10 @@ def test_target_is_the_letter_that_follows(ax):
 
 
 def test_bars_are_as_high_as_their_shares(ax):
-    draw.draw_likeliest(ax, "e ", [0.75, 0.25])
-    assert [bar.get_height() for bar in ax.patches] == [0.75, 0.25]
-    assert words_in(ax) == ["75 %", "25 %"]
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["e", "␣"]
+    draw.draw_likeliest(ax, "e q", [0.75, 0.249, 0.001])
+    assert [bar.get_height() for bar in ax.patches] == [0.75, 0.249, 0.001]
+    assert words_in(ax) == ["75 %", "25 %", "< 1 %"]
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["e", "␣", "q"]
 
 
 def test_beginnings_of_words_have_a_colour_of_their_own(ax):
