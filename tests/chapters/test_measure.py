@@ -13,7 +13,7 @@ from support import ROOT, script
 from helpers.chapters import CHAPTERS, stored
 from helpers.chapters.common import furthest, measured, over_seeds, percent, runs, spread
 
-MEASURED = [chapter for chapter in CHAPTERS if chapter.module("measure")]
+MEASURED = [chapter for chapter in CHAPTERS if hasattr(chapter.module("measure"), "PARTS")]
 
 
 KEPT = {"runs", "counted"}  # what is measured of a setting: its runs, and tables beside them

@@ -27,30 +27,6 @@ def signed(value: float) -> str:
     return f"{round(value, 2) + 0.0:+.2f}".replace("-", "−")
 
 
-def draw_targets(ax: Axes, text: str) -> Axes:
-    """Draw a text twice: what is read above, and below it, one place on, what is to be said.
-
-    Raises: ValueError for a text of fewer than two letters.
-    """
-    if len(text) < 2:
-        raise ValueError(f"text={text!r} must have at least two letters")
-    for row, letters, ink in ((1, text[:-1], "#444444"), (0, text[1:], ROW_INKS[0])):
-        for place, letter in enumerate(visible(letters)):
-            ax.add_patch(plt.Rectangle((place - 0.4, row - 0.26), 0.8, 0.52, fill=False, ec=ink))
-            ax.text(place, row, letter, ha="center", va="center", color=ink, fontsize=12)
-    for place in range(len(text) - 1):
-        arrow = {"arrowstyle": "-|>", "color": GREY, "shrinkA": 0, "shrinkB": 0}
-        ax.annotate("", (place, 0.28), xytext=(place, 0.72), arrowprops=arrow)
-        if place:  # the same letter in both rows
-            slant = {"arrowstyle": "-", "color": GREY, "linestyle": ":", "shrinkA": 0, "shrinkB": 0}
-            ax.annotate("", (place - 0.6, 0.2), xytext=(place - 0.4, 0.74), arrowprops=slant)
-    ax.text(-0.7, 1, "read", ha="right", va="center", color="#444444")
-    ax.text(-0.7, 0, "target", ha="right", va="center", color=ROW_INKS[0])
-    ax.set(xlim=(-2.2, len(text) - 1.4), ylim=(-0.4, 1.4))
-    ax.axis("off")
-    return ax
-
-
 def draw_table(ax: Axes, share_VV, letters: Sequence[str]) -> Axes:
     """Draw which letter follows which: a row for the present one, darker for likelier.
 

@@ -15,12 +15,11 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
-from helpers import bigram, corpus
-from helpers.chapters.common import letters, spread
+from helpers import bigram
+from helpers.chapters.common import letters
 from helpers.worked import matrix
 
 SEEDS = range(8)
-RATE = 20  # of gradient descent on the tales, where nothing else is said
 MARKS = (0, 1, 3, 10, 30, 100, 300, 1000, 2000, 5000, 10000, 20000)
 
 
@@ -85,10 +84,6 @@ class Tales(NamedTuple):
         """The table in which all letters are alike."""
         return np.zeros(self.counts.shape)
 
-    def descend(self, table, *, rate: float, steps: int) -> np.ndarray:
-        """Train a table on the whole training part at each step."""
-        return descend(table, self.share, self.rows, rate, steps)
-
     def gap(self, table) -> float:
         """Loss of a table of logits on the training part, above the floor."""
         return loss_of(table, self.share, self.rows) - self.floor
@@ -124,22 +119,13 @@ def other_tables(n: int = 1000) -> np.ndarray:
     return np.array(gaps)
 
 
-@cache
-def learned() -> dict[int, np.ndarray]:
+def along(rate: float, marks: Sequence[int]) -> dict[int, np.ndarray]:
     """Tables trained from zeros by plain gradient descent, after so many steps."""
     tables = {0: tales().zeros}
-    for before, after in pairwise(MARKS):
-        tables[after] = tales().descend(tables[before], rate=RATE, steps=after - before)
-    return tables
-
-
-def gaps_along(rate: float, marks: Sequence[int]) -> list[float]:
-    """How far above the floor plain gradient descent is after so many steps, each mark in turn."""
-    table, gaps = tales().zeros, []
     for before, after in pairwise([0, *marks]):
-        table = tales().descend(table, rate=rate, steps=after - before)
-        gaps.append(tales().gap(table))
-    return gaps
+        steps = after - before
+        tables[after] = descend(tables[before], tales().share, tales().rows, rate, steps)
+    return tables
 
 
 def some_pairs(n: int, rng: np.random.Generator) -> np.ndarray:
@@ -188,29 +174,6 @@ def after_300() -> dict[str, list[Run]]:
     return found
 
 
-def starts() -> str:
-    """A table: how far from the floor each start is, and after 300 and 1000 steps."""
-    text = tales()
-    rngs = [np.random.default_rng(seed) for seed in SEEDS]
-    found = {
-        "zeros": [text.zeros],
-        "normal, deviation 0.01": [rng.normal(0, 0.01, text.zeros.shape) for rng in rngs],
-        "normal, deviation 1 (PyTorch's default)": [
-            rng.normal(0, 1, text.zeros.shape) for rng in rngs
-        ],
-        "log of the counts + 1": [np.log(bigram.smoothed(text.counts, 1))],
-        "log of the counts + 0.001": [np.log(bigram.smoothed(text.counts, 0.001))],
-    }
-    lines = []
-    for name, tables in found.items():
-        early = [text.descend(t, rate=RATE, steps=300) for t in tables]
-        late = [text.descend(t, rate=RATE, steps=700) for t in early]
-        gaps = [[text.gap(t) for t in stage] for stage in (tables, early, late)]
-        said = [spread(gap, 4) if len(gap) > 1 else f"{gap[0]:.4f}" for gap in gaps]
-        lines.append((name, *said))
-    return table("start | step 0 | 300 steps | 1000 steps", lines)
-
-
 def largest_rate() -> tuple[float, str]:
     """Beyond which rate steps near the optimum overshoot by too much, and whose row decides."""
     text = tales()
@@ -221,24 +184,50 @@ def largest_rate() -> tuple[float, str]:
     return 2 / max(curvature), letters().tokenizer.vocab[int(np.argmax(curvature))]
 
 
-def looks(row: int, rate: float, batch: int, *, table=None, steps: int = 2000, seed: int = 0):
+def told_of_runs(runs: dict[str, list[Run]]) -> str:
+    """A table of the runs of 300 steps, and how far Adam moved an entry."""
+    gaps = {name: np.array([run.gap for run in found]) for name, found in runs.items()}
+    shown = [
+        (
+            name,
+            f"{g.mean():.2g}" + (f" ± {g.std(ddof=1):.1g} ({len(g)} seeds)" if g.size > 1 else ""),
+        )
+        for name, g in gaps.items()
+    ]
+    _, drift, moves = runs["Adam, rate 0.1"][0]
+    return table("300 steps | nats above the floor", shown) + (
+        "\n\nAdam at rate 0.1 on the whole text moved an entry on average by "
+        f"{moves[0]:.2f} learning rates in the first step, {moves[29]:.2f} in the thirtieth, "
+        f"{moves[99]:.2f} in the hundredth; "
+        f"the mean of a row drifted by up to {drift:.1f}."
+    )
+
+
+def looks(row: int, rate: float, batch: int, *, start=None, steps: int = 2000, seed: int = 0):
     """Every 20 steps: the step, how far a row moved since the last look, and how far it has to go.
 
     batch: pairs at each step, 0 for the whole text. Both distances are sums of |differences|.
     """
     text, rng = tales(), np.random.default_rng(seed)
-    table = text.zeros if table is None else table
-    before, seen = softmax(table)[row], []
+    logits = text.zeros if start is None else start
+    before, seen = softmax(logits)[row], []
     for step in range(1, steps + 1):
         drawn = some_pairs(batch, rng) if batch else text.counts
         n = drawn.sum(axis=1, keepdims=True)
-        table = table - rate * (n * softmax(table) - drawn) / drawn.sum()
+        logits = logits - rate * (n * softmax(logits) - drawn) / drawn.sum()
         if step % 20 == 0:
-            now = softmax(table)[row]
+            now = softmax(logits)[row]
             moved, to_go = np.abs(now - before), np.abs(now - text.share[row])
             seen.append((step, moved.sum(), to_go.sum()))
             before = now
     return np.array(seen).T
+
+
+def jitter(row: int) -> np.ndarray:
+    """How far a row that began at the optimum moves between two looks: rate 1, 1024 pairs."""
+    goal = np.log(np.maximum(tales().share, 1e-9))
+    found = [looks(row, 1, 1024, start=goal, steps=400, seed=seed)[1] for seed in SEEDS]
+    return np.concatenate(found)
 
 
 def smoothing(adds: Sequence[float]) -> dict[float, tuple[float, float]]:
@@ -292,17 +281,6 @@ def in_columns(tables: dict[str, np.ndarray]) -> str:
     return table("made by | table W | softmax of its rows", rows)
 
 
-def sizes(width: int = 768) -> str:
-    """A table in Markdown: the numbers that a V × V table and a V × C table hold."""
-    tokens = {
-        "letters of the tales": len(letters().tokenizer),
-        "words of the tales": len(corpus.WordTokenizer(corpus.load())),
-        "GPT-2's tokens": 50257,
-    }
-    rows = ((name, f"{V:,}", f"{V * V:,}", f"{V * width:,}") for name, V in tokens.items())
-    return table(f"tokens | V | V × V | V × {width}", rows)
-
-
 def samples(lengths: Sequence[int], seeds: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
     """Tables trained on samples of the chain: mean error of an entry, loss above the entropy rate.
 
@@ -319,3 +297,19 @@ def samples(lengths: Sequence[int], seeds: Sequence[int]) -> tuple[np.ndarray, n
             errors[a, b] = np.abs(softmax(table) - chain.table).mean()
             excess[a, b] = loss_of(table, chain.table, chain.stationary) - chain.entropy_rate
     return errors, excess
+
+
+def told_of_samples(lengths: Sequence[int], errors, excess) -> str:
+    """The chain, a table of both errors by the length of the sample, and their slopes."""
+    chain = bigram.MarkovChain(bigram.ABC_TABLE)
+    rows = [
+        (f"{n:,}", *(f"{v.mean():.2g} ± {v.std(ddof=1):.1g}" for v in both))
+        for n, *both in zip(lengths, errors.T, excess.T, strict=True)
+    ]
+    slopes = [np.polyfit(np.log(lengths), np.log(x).T, 1)[0].mean() for x in (errors, excess)]
+    return (
+        f"The chain's table: ${matrix(chain.table)}$. "
+        f"Entropy rate {chain.entropy_rate:.4f} nats.\n\n"
+        + table("letters | mean error of an entry | loss above the entropy rate", rows)
+        + f"\n\nSlope of the error {slopes[0]:.2f}, of the loss {slopes[1]:.2f}.".replace("-", "−")
+    )
