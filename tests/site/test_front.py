@@ -49,6 +49,32 @@ def test_text_is_what_the_command_on_the_page_prints(index, monkeypatch):
     assert len(shown) > len(page[1]) + 20
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_first_screen_leads_to_the_overview_and_asks_for_no_command(visit, page, width):
+    page.set_viewport_size({"width": width, "height": 800})
+    visit(INDEX)
+    seen = page.evaluate(SEEN)
+    (overview,) = (chapter for chapter in CHAPTERS if chapter.overview)
+    assert f"../{overview.docname}.html" in seen["links"]
+    assert "Transformer" in seen["words"]
+    assert "python" not in seen["words"].lower()
+    assert "make " not in seen["words"]
+
+
+SEEN = """() => {
+    const within = element => {
+        const box = element.getBoundingClientRect();
+        return element.checkVisibility() && box.height > 0 && box.top < innerHeight;
+    };
+    const article = document.querySelector("article");
+    return {
+        links: [...article.querySelectorAll("a")].filter(within).map(a => a.getAttribute("href")),
+        words: [...article.querySelectorAll("p, li, figcaption, summary")].filter(within)
+            .map(element => element.innerText).join(" "),
+    };
+}"""
+
+
 def test_text_comes_letter_by_letter_and_can_be_stopped(visit, page):
     problems = visit(INDEX)
     text = page.locator(".written-text")
@@ -104,7 +130,8 @@ def lit_by_chapter() -> dict[int, set[str]]:
         source = next(
             "".join(c["source"]) for c in cells if "draw_machine(" in "".join(c["source"])
         )
-        call = source[source.index("machine.draw_machine(") :].replace("plt.show()", "")
+        call = (source.partition("use_book_style()")[2] or source).replace("plt.show()", "")
+        call = re.sub(r"fig, ax = .*", "", call)
         kept = {}
 
         class Map:
