@@ -216,7 +216,7 @@ def attention(
     Arguments and errors are those of `attention_weights`; v has one row for each key.
     Vaswani et al. 2017, equation 1.
     """
-    weights, v = attention_weights(q, k, allowed), np.asarray(v, dtype=np.float64)
+    weights, v = attention_weights(q, k, allowed), np.asarray(v)
     if v.ndim != weights.ndim or v.shape[:-1] != (*weights.shape[:-2], weights.shape[-1]):
         raise ValueError(f"v of shape {v.shape} needs one row for each key of k, {np.shape(k)}")
     output = np.zeros((*weights.shape[:-1], v.shape[-1]))

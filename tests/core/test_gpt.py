@@ -125,6 +125,12 @@ def test_the_cache_changes_nothing(changes):
     assert torch.equal(texts[0][:, :4], prompt)
 
 
+def test_embeddings_are_dropped_too():
+    gpt, x = model(dropout=0.5).train(), ids(1, 5)
+    gpt.blocks.eval()
+    assert not torch.equal(gpt(x), gpt(x))
+
+
 def test_generation_leaves_the_model_as_it_was():
     gpt = model(dropout=0.5).train()
     gpt.blocks[0].eval()

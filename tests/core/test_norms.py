@@ -100,7 +100,11 @@ def test_momentum_is_the_share_of_the_new():
     torch.testing.assert_close(norm.running_variance, torch.tensor([2.75, 0.75]).double(), **TIGHT)
 
 
-@given(SHAPES, st.sampled_from([(0,), (1,), (2,), (0, 1), (1, 2), (0, 1, 2), (-1,)]), st.booleans())
+@given(
+    SHAPES,
+    st.sampled_from([(0,), (1,), (2,), (0, 1), (1, 2), (0, 1, 2), (-1,), (-3,)]),
+    st.booleans(),
+)
 def test_normalise_is_the_oracles(shape, axes, centred):
     x = block(*shape, seed=sum(shape))
     found = normalise(x, axes, eps=1e-3, centred=centred)

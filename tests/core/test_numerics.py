@@ -57,6 +57,8 @@ def test_log_softmax_survives_where_softmax_underflows():
 
 def test_softmax_of_huge_scores_and_integers():
     np.testing.assert_array_equal(numerics.softmax(np.array([1e308, 0.0])), [1.0, 0.0])
+    assert (numerics.softmax(np.array([[0.0, 0.0], [1e4, 1e4]])) == 0.5).all()  # each row's own max
+    assert (numerics.attention_weights(np.full((1, 2), 1e3), np.full((2, 2), 1e3)) == 0.5).all()
     assert numerics.softmax(np.array([1, 1], dtype=np.int8)).tolist() == [0.5, 0.5]
     assert numerics.logsumexp(np.array([1000.0, 1000.0])) == pytest.approx(1000 + math.log(2))
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from tiny import seeded
 
-from helpers.positions import BASE, Rotary, alibi, alibi_slopes, sinusoidal
+from helpers.positions import BASE, Rotary, Sinusoidal, alibi, alibi_slopes, sinusoidal
 
 
 @pytest.fixture
@@ -23,6 +23,11 @@ def test_sinusoidal_is_the_formula_entry_by_entry():
             angle = t / BASE ** (2 * k / 12)
             assert table[t, 2 * k].item() == pytest.approx(math.sin(angle), abs=1e-5)
             assert table[t, 2 * k + 1].item() == pytest.approx(math.cos(angle), abs=1e-5)
+
+
+def test_the_module_gives_its_rows_from_the_first_on_unless_told():
+    assert torch.equal(Sinusoidal(12)(5), sinusoidal(5, 12))
+    assert torch.equal(Sinusoidal(12)(5, 3), sinusoidal(8, 12)[3:])
 
 
 def test_moving_on_is_the_same_rotation_from_everywhere():
@@ -92,6 +97,7 @@ def test_alibi_falls_with_distance():
         (lambda: Rotary(0), "width=0"),
         (lambda: alibi_slopes(6), "heads=6 must be a power of 2"),
         (lambda: alibi(2, 4, 3), "queries=4"),
+        (lambda: alibi(2, 0, 3), "queries=0"),
     ],
 )
 def test_errors_name_the_argument(call, said):
