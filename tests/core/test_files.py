@@ -31,6 +31,13 @@ def test_a_break_leaves_the_old_file_alone(stage, tmp_path, monkeypatch):
     ]
 
 
+def test_all_of_it_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
+    sizes = []
+    monkeypatch.setattr(os, "fsync", lambda file: sizes.append(os.fstat(file).st_size))
+    files.write_bytes(tmp_path / "note", b"four")
+    assert sizes == [4]
+
+
 @pytest.mark.skipif(os.name == "nt", reason="modes are POSIX's")
 def test_others_may_read_what_the_umask_lets_them(tmp_path):
     before = os.umask(0o027)

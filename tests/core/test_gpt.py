@@ -134,7 +134,10 @@ def test_embeddings_are_dropped_too():
 def test_generation_leaves_the_model_as_it_was():
     gpt = model(dropout=0.5).train()
     gpt.blocks[0].eval()
+    graphs = []
+    gpt.register_forward_hook(lambda model, given, out: graphs.append(out.requires_grad))
     gpt.generate(ids(1, 3), 4, generator=torch.Generator())
+    assert graphs == [False] * 4
     assert gpt.training
     assert not gpt.blocks[0].training
     assert all(block.attention.sublayer.memory is None for block in gpt.blocks)
@@ -162,6 +165,13 @@ def test_samples_follow_the_softmax_at_its_temperature():
                          generator=seeded(0))  # fmt: skip
     share = drawn[:, -1].bincount(minlength=17) / 20_000
     assert (share - wanted).abs().max() < 0.012
+
+
+def test_none_and_all_are_numbers_too():
+    gpt, prompt = enlarged(model()), ids(1, 5)
+    assert torch.equal(gpt.generate(prompt, 0, generator=seeded(0)), prompt)
+    drawn = [gpt.generate(prompt, 9, generator=seeded(0), top_k=top_k) for top_k in (None, 17)]
+    assert torch.equal(*drawn)
 
 
 def test_a_row_that_stopped_stays_stopped():
@@ -231,6 +241,14 @@ def test_it_learns_a_text_by_heart():
     assert loss < 0.1
 
 
+def test_what_a_gpt_is_unless_told():
+    assert dataclasses.asdict(GPTConfig(vocab_size=9)) == {
+        "vocab_size": 9, "context": 64, "layers": 4, "heads": 4, "width": 128, "norm": "layer",
+        "placement": "pre", "positions": "learned", "ngrams": 1, "activation": "gelu",
+        "tied": True, "qk_norm": False, "start": "gpt2", "dropout": 0.0,
+    }  # fmt: skip
+
+
 @pytest.mark.no_shape_check
 @pytest.mark.parametrize(
     ("changes", "said"),
@@ -243,6 +261,7 @@ def test_it_learns_a_text_by_heart():
         ({"positions": "relative"}, "positions='relative'"),
         ({"placement": "mid"}, "placement='mid'"),
         ({"dropout": 1.0}, "dropout=1.0"),
+        ({"dropout": -0.1}, "dropout=-0.1"),
         ({"heads": 32, "positions": "rope"}, "even head"),
     ],
 )
@@ -258,9 +277,11 @@ def test_config_errors(changes, said):
         ({"n": -1}, "n=-1"),
         ({"temperature": -1.0}, "temperature=-1.0"),
         ({"temperature": float("nan")}, "temperature=nan"),
+        ({"temperature": float("inf")}, "temperature=inf"),
         ({"top_k": 0}, "top_k=0"),
         ({"top_k": 18}, "top_k=18 must lie in 1..17"),
         ({"ids_BT": torch.zeros(1, 0, dtype=torch.int64)}, "ids_BT"),
+        ({"ids_BT": torch.zeros(3, dtype=torch.int64)}, "ids_BT"),
     ],
 )
 def test_sampling_errors(settings, said):

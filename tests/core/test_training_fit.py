@@ -504,6 +504,8 @@ def test_model_and_text_must_fit():
         ({"clip": 0.0}, "clip=0.0 must be above 0"),
         ({"clip": math.nan}, "clip=nan must be above 0"),
         ({"betas": (0.9, 1.0)}, r"betas=\(0.9, 1.0\)"),
+        ({"betas": (-0.1, 0.9)}, r"betas=\(-0.1, 0.9\)"),
+        ({"betas": (0.9,)}, r"betas=\(0.9,\)"),
         ({"momentum": 1.0}, "momentum=1.0 must each lie in"),
         ({"final": 2.0}, "final=2.0 is a share"),
         ({"decay": "steps"}, "decay='steps' must be one of"),
@@ -518,6 +520,7 @@ def test_config_checks_itself(changes, said):
 
 
 def test_config_is_frozen_and_every_field_but_steps_has_a_default():
+    config(betas=(0.0, 0.0), momentum=0.0, lr=0, clip=0.1)
     settings = TrainingConfig(steps=3)
     with pytest.raises(AttributeError):
         settings.steps = 4

@@ -87,7 +87,7 @@ def test_softmax_steps_are_torchs():
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("large", [1000.0, -1000.0])
+@pytest.mark.parametrize("large", [1000.0, -1000.0, 301.0])
 def test_softmax_steps_of_large_scores(large):
     step = worked.softmax_steps("w", [large, large - np.log(3)])
     np.testing.assert_allclose(step.value, [0.75, 0.25])
@@ -109,7 +109,9 @@ def test_weighted_sum():
 
 
 @pytest.mark.no_shape_check
-@pytest.mark.parametrize(("weights", "vectors"), [([1], [[1], [2]]), ([1, 2], [1, 2])])
+@pytest.mark.parametrize(
+    ("weights", "vectors"), [([1], [[1], [2]]), ([1, 2], [1, 2]), ([[1]], [[1]])]
+)
 def test_weighted_sum_needs_a_weight_each(weights, vectors):
     with pytest.raises(ValueError, match="one weight per vector"):
         worked.weighted_sum("o", weights, vectors)

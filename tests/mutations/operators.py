@@ -216,14 +216,15 @@ def _with(node: ast.AST, **fields: object) -> ast.AST:
 
 
 def _in_any_order(row: ast.Tuple | ast.List, tree: Tree) -> bool:
-    """Whether the order in it says nothing: errors to catch, names to look up or to check."""
+    """Whether the order in it says nothing: errors to catch, axes to reduce, names to look up."""
     parent = tree.parent.get(row)
     names = all(isinstance(e, ast.Starred) or isinstance(getattr(e, "value", None), str)
                 for e in row.elts)  # fmt: skip
     kept = isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name)
     checks = tree.function(row).endswith("__post_init__")
     looked_up = names and (kept or checks or isinstance(parent, ast.Compare | ast.arguments))
-    return looked_up or isinstance(parent, ast.ExceptHandler | ast.Subscript)
+    axes = getattr(parent, "arg", None) in ("dim", "axis")
+    return looked_up or axes or isinstance(parent, ast.ExceptHandler | ast.Subscript)
 
 
 def _is_number(node: ast.AST) -> bool:
@@ -376,7 +377,8 @@ def argument(node, tree):
     for place, keyword in enumerate(node.keywords):
         if keyword.arg not in LEFT_IN:
             yield _with(node, keywords=node.keywords[:place] + node.keywords[place + 1 :])
-    for place in range(len(node.args) - 1):
+    swapped = [] if getattr(node.func, "id", "") in ("max", "min") else node.args
+    for place in range(len(swapped) - 1):
         first, second, *rest = node.args[place:]
         yield _with(node, args=[*node.args[:place], second, first, *rest])
     if len(node.args) > 1:
