@@ -179,7 +179,7 @@ def attention_weights(
     ValueError for shapes that do not fit and for a query that may read no key.
     Vaswani et al. 2017, equation 1.
     """
-    q, k = np.asarray(q, dtype=np.float64), np.asarray(k, dtype=np.float64)
+    q, k = np.asarray(q, dtype=np.float64), np.asarray(k)
     if q.ndim < 2 or q.shape[:-2] != k.shape[:-2] or q.shape[-1] != k.shape[-1]:
         raise ValueError(f"q of shape {q.shape} and k of shape {k.shape} differ in more than T")
     weights = np.zeros((*q.shape[:-1], k.shape[-2]))

@@ -97,6 +97,7 @@ def test_every_grouped_word_is_frequent_in_the_tales_and_in_one_group():
 def test_one_hot_is_torchs(rows):
     ids = torch.tensor(rows)
     assert torch.equal(one_hot(ids, 5), F.one_hot(ids, 5).float())
+    assert one_hot(ids[:0], 5).shape == (0, 3, 5)
 
 
 def test_one_hot_times_a_table_is_a_lookup_and_so_is_its_gradient():

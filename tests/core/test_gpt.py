@@ -8,6 +8,7 @@ from tiny import seeded
 from torch import nn
 from torch.nn import functional as F
 
+from helpers.blocks import NORMS
 from helpers.gpt import GPT, POSITIONS, GPTConfig, flops_per_token, parameter_count
 
 PLAIN = GPTConfig(vocab_size=17, context=12, layers=3, heads=4, width=32)
@@ -100,7 +101,7 @@ EVERY = [{"positions": p} for p in POSITIONS] + [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("changes", EVERY, ids=str)
+@pytest.mark.parametrize("changes", EVERY + [{"norm": norm} for norm in NORMS], ids=str)
 def test_parameters_are_counted_from_the_sizes(changes):
     gpt = model(**changes)
     assert parameter_count(gpt.config) == sum(p.numel() for p in gpt.parameters())
@@ -182,6 +183,13 @@ def test_a_row_that_stopped_stays_stopped():
         if len(at):
             assert (row[at[0, 0] :] == 3).all()
     assert ((text[:, 2:] == 3).any(dim=1)).any()
+
+
+def test_the_text_ends_when_all_rows_have():
+    gpt, prompt = enlarged(model()), ids(1, 2)
+    first = int(gpt(prompt)[0, -1].argmax())
+    text = gpt.generate(prompt, 9, generator=torch.Generator(), temperature=0, stop=first)
+    assert text.tolist() == [[*prompt[0].tolist(), first]]
 
 
 def test_flops_are_those_that_torch_counts():

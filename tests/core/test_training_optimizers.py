@@ -223,6 +223,8 @@ def test_rates_are_shares_of_each_peak():
         optimizer.scale(share)
         rates = [{g["lr"] for g in part.param_groups} for part in optimizer.parts]
         assert rates == [{0.1 * share}, {0.4 * share}]
+    usual = make_optimizer(Tiny(), config(optimizer="muon", lr=0.1))
+    assert [part.defaults["lr"] for part in usual.parts] == [0.1, 0.02]
 
 
 def test_hidden_matrices_have_a_rate_of_their_own_with_adamw():

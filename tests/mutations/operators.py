@@ -47,6 +47,7 @@ SMALL = 16  # whole numbers above are sizes and times, where one more or less is
 # Arguments that are not left out: the same on a CPU, or, like an assert, a refusal that no result
 # hangs on.
 LEFT_IN = {"device", "help", "metavar", "prog", "stacklevel", "strict", "frozen", "kw_only"}
+SYMMETRIC = {"max", "min", "transpose", "broadcast_shapes"}  # in what they are called with
 
 
 @dataclass(frozen=True)
@@ -222,7 +223,8 @@ def _in_any_order(row: ast.Tuple | ast.List, tree: Tree) -> bool:
                 for e in row.elts)  # fmt: skip
     kept = isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name)
     checks = tree.function(row).endswith("__post_init__")
-    looked_up = names and (kept or checks or isinstance(parent, ast.Compare | ast.arguments))
+    lists = ast.Compare | ast.arguments | ast.Dict
+    looked_up = names and (kept or checks or isinstance(parent, lists))
     axes = getattr(parent, "arg", None) in ("dim", "axis")
     return looked_up or axes or isinstance(parent, ast.ExceptHandler | ast.Subscript)
 
@@ -377,7 +379,7 @@ def argument(node, tree):
     for place, keyword in enumerate(node.keywords):
         if keyword.arg not in LEFT_IN:
             yield _with(node, keywords=node.keywords[:place] + node.keywords[place + 1 :])
-    swapped = [] if getattr(node.func, "id", "") in ("max", "min") else node.args
+    swapped = [] if _name(node.func) in SYMMETRIC else node.args
     for place in range(len(swapped) - 1):
         first, second, *rest = node.args[place:]
         yield _with(node, args=[*node.args[:place], second, first, *rest])
