@@ -68,7 +68,7 @@ def smoothed(counts: Table, add: float = 1.0) -> Float[np.ndarray, "V V"]:
         raise ValueError(f"add={add} must be at least 0 and finite")
     added = counts + add
     totals = added.sum(axis=1, keepdims=True)
-    return np.where(totals > 0, added / np.where(totals > 0, totals, 1.0), 1 / len(counts))
+    return np.divide(added, totals, out=np.full_like(added, 1 / len(added)), where=totals > 0)
 
 
 def cross_entropy_of(probabilities: Table, counts: Table) -> float:

@@ -160,7 +160,7 @@ def _download(source: Source, progress: Progress) -> bytes:
     try:
         with urllib.request.urlopen(source.url, timeout=TIMEOUT_S) as response:
             total = int(response.headers.get("Content-Length") or 0) or None
-            while block := response.read(1 << 16):
+            while block := response.read(65_536):
                 data += block
                 progress(len(data), total)
         if total is not None and len(data) != total:

@@ -122,7 +122,7 @@ def one_hot(ids: Int[Tensor, "*batch"], vocab_size: int) -> Float[Tensor, "*batc
 
     Shapes: ids (...) give (..., V). Raises: ValueError where an id lies outside 0..V-1.
     """
-    if ids.numel() and not 0 <= int(ids.min()) <= int(ids.max()) < vocab_size:
+    if ids.numel() and not 0 <= ids.min() <= ids.max() < vocab_size:
         raise ValueError(
             f"ids reach from {ids.min()} to {ids.max()}; with vocab_size={vocab_size} "
             f"they must lie in 0..{vocab_size - 1}"

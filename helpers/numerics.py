@@ -179,7 +179,7 @@ def attention_weights(
     ValueError for shapes that do not fit and for a query that may read no key.
     Vaswani et al. 2017, equation 1.
     """
-    q, k = np.asarray(q, dtype=np.float64), np.asarray(k, dtype=np.float64)
+    q, k = np.asarray(q, dtype=np.float64), np.asarray(k)
     if q.ndim < 2 or q.shape[:-2] != k.shape[:-2] or q.shape[-1] != k.shape[-1]:
         raise ValueError(f"q of shape {q.shape} and k of shape {k.shape} differ in more than T")
     weights = np.zeros((*q.shape[:-1], k.shape[-2]))
@@ -216,7 +216,7 @@ def attention(
     Arguments and errors are those of `attention_weights`; v has one row for each key.
     Vaswani et al. 2017, equation 1.
     """
-    weights, v = attention_weights(q, k, allowed), np.asarray(v, dtype=np.float64)
+    weights, v = attention_weights(q, k, allowed), np.asarray(v)
     if v.ndim != weights.ndim or v.shape[:-1] != (*weights.shape[:-2], weights.shape[-1]):
         raise ValueError(f"v of shape {v.shape} needs one row for each key of k, {np.shape(k)}")
     output = np.zeros((*weights.shape[:-1], v.shape[-1]))

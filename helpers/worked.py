@@ -89,7 +89,7 @@ def matrix_product(
 
     Shapes: left (m, n), right (n, k).
     """
-    value = np.asarray(left, dtype=np.float64) @ np.asarray(right, dtype=np.float64)
+    value = np.asarray(left, dtype=np.float64) @ np.asarray(right)
     factors = rf"{matrix(left)} {matrix(right)}"
     lines = rf"{left_name}\,{right_name} = {factors} \\ &= {matrix(value)}"
     working = rf"\begin{{aligned}}[t] & {lines} \end{{aligned}}"
@@ -121,7 +121,7 @@ def scale(name: str, scores: Num[np.ndarray, "*Tq Tk"] | Sequence, width: int) -
 
     Shapes: scores (T,) or (T_q, T_k).
     """
-    value = np.asarray(scores, dtype=np.float64) / np.sqrt(width)
+    value = np.asarray(scores) / np.sqrt(width)
     return Step(name, rf"{matrix(scores)} / \sqrt{{{width}}} = {matrix(value)}", value)
 
 
@@ -154,7 +154,7 @@ def weighted_sum(
     Raises: ValueError when there is not one weight per vector.
     """
     weights = np.asarray(weights, dtype=np.float64)
-    vectors = np.asarray(vectors, dtype=np.float64)
+    vectors = np.asarray(vectors)
     if weights.ndim != 1 or vectors.ndim != 2 or len(weights) != len(vectors):
         raise ValueError(
             f"one weight per vector is needed, got shapes {weights.shape} and {vectors.shape}"
@@ -178,7 +178,7 @@ def attention_of_one_query(
 
     Shapes: query (D,), keys (T, D), values (T, D_v), one token's name per key.
     """
-    keys = np.asarray(keys, dtype=np.float64)
+    keys = np.asarray(keys)
     scores = [
         dot_product(rf"q_{{\text{{{asks}}}}} \cdot k_{{\text{{{token}}}}}", query, key)
         for token, key in zip(tokens, keys, strict=True)

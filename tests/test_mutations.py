@@ -28,7 +28,7 @@ MADE = [
     ("dropped_call", None, "sqrt(x.var(dim, correction=0)) + eps"),
     ("arithmetic", "x.var(dim, correction=0) + eps", "x.var(dim, correction=0)"),
     ("branch", None, "where(mean == 0, self.norm(y), x.tril())"), ("order", "self.norm(y)", "y"),
-    ("argument", "x.tril()", "x.tril(-1)"), ("removed", "masked.append(mean)", "pass"),
+    ("argument", "x.tril()", "x.tril(0 - 1)"), ("removed", "masked.append(mean)", "pass"),
     ("argument", "x.mean(dim=dim, keepdim=True)", "x.mean(dim=dim)"),
     ("bound", "x[1:, -1]", "x[:, -1]"), ("twin", "x", "y"),
     ("exponent", None, "sqrt(x.var(dim, correction=0) + eps) ** 2"),

@@ -363,7 +363,7 @@ def _check(model, train_ids, validation_ids, config, team) -> torch.device:
     size = getattr(getattr(model, "config", None), "vocab_size", None)
     for name, ids in (("train_ids", train_ids), ("validation_ids", validation_ids)):
         corpus.windows(ids, config.context)  # raises where there is no window
-        if size is not None and not 0 <= int(ids.min()) <= int(ids.max()) < size:
+        if size is not None and not 0 <= ids.min() <= ids.max() < size:
             raise ValueError(f"{name} must lie in 0..{size - 1}, the model's vocabulary")
     return device
 

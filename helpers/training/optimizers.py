@@ -175,7 +175,7 @@ class Together:
     def zero_grad(self) -> None:
         """Drop all gradients."""
         for part in self.parts:
-            part.zero_grad(set_to_none=True)
+            part.zero_grad()
 
     def state_dict(self) -> dict[str, Tensor]:
         """What the optimisers remember, as tensors named `parameter:what`.

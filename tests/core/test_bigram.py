@@ -179,6 +179,15 @@ def test_samples_follow_the_table():
     assert bigram.conditional_entropy(counts) == pytest.approx(chain.entropy_rate, abs=0.01)
 
 
+def test_states_are_where_uniform_numbers_fall_in_their_rows():
+    chain = bigram.MarkovChain(bigram.ABC_TABLE)
+    wanted, row = [], chain.stationary
+    for u in torch.rand(50, generator=seeded(), dtype=torch.float64).tolist():
+        wanted.append(int((row.cumsum() <= u).sum()))
+        row = chain.table[wanted[-1]]
+    assert chain.sample(50, seeded()).tolist() == wanted
+
+
 def test_first_state_is_stationary():
     chain = bigram.MarkovChain(np.array([[0.5, 0.5], [0.0, 1.0]]))
     assert all(chain.sample(1, seeded(seed)).tolist() == [1] for seed in range(30))
@@ -257,13 +266,15 @@ def test_generation_follows_the_table():
 
 
 def test_generation_keeps_its_prompt_and_its_seed():
-    model, prompt = filled_model(), torch.tensor([[1, 0, 2]])
+    model, prompt, graphs = filled_model(), torch.tensor([[1, 0, 2]]), []
+    model.register_forward_hook(lambda model, given, out: graphs.append(out.requires_grad))
     assert model.generate(prompt, 0, seeded()).tolist() == [[1, 0, 2]]
     first = model.generate(prompt, 30, seeded(1))
     assert first[0, :3].tolist() == [1, 0, 2]
     assert torch.equal(first, model.generate(prompt, 30, seeded(1)))
     assert not torch.equal(first, model.generate(prompt, 30, seeded(2)))
     assert prompt.shape == (1, 3)
+    assert not any(graphs)
 
 
 # -------------------------------------------------------------- refusals
@@ -284,8 +295,11 @@ ONES, EYE = np.ones((2, 2)), np.eye(2)
         (lambda: bigram.conditional_entropy(np.ones((2, 3))), r"counts has shape \(2, 3\)"),
         (lambda: bigram.conditional_entropy([[1, -1], [0, 1]]), "smallest is -1"),
         (lambda: bigram.conditional_entropy(np.zeros((2, 2))), "at least one pair"),
+        (lambda: bigram.conditional_entropy(np.full((2, 2), math.inf)), "at least one pair"),
+        (lambda: bigram.conditional_entropy(np.ones(2)), r"counts has shape \(2,\)"),
         (lambda: bigram.smoothed(ONES, add=-1), "add=-1 must be at least 0"),
         (lambda: bigram.smoothed(ONES, add=math.nan), "add=nan"),
+        (lambda: bigram.smoothed(ONES, add=math.inf), "add=inf"),
         (lambda: bigram.cross_entropy_of(EYE, np.ones((3, 3))), "one vocabulary"),
         (lambda: bigram.cross_entropy_of([[0.7, 0.2], [0, 1]], EYE), "row 0 sums to 0.8999"),
         (lambda: bigram.cross_entropy_of([[1, 0], [-1, 2]], EYE), "smallest is -1"),

@@ -417,6 +417,7 @@ def test_split_is_contiguous_and_whole(n, fraction):
 
 def test_split_sizes():
     assert [len(part) for part in corpus.split(torch.arange(1_115_394))] == [1_003_854, 111_540]
+    assert [len(part) for part in corpus.split(torch.arange(2), 0.5)] == [1, 1]
     assert len(corpus.split(torch.arange(100), 0.29)[0]) == 29  # int(0.29 * 100) is 28
 
 

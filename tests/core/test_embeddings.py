@@ -97,6 +97,7 @@ def test_every_grouped_word_is_frequent_in_the_tales_and_in_one_group():
 def test_one_hot_is_torchs(rows):
     ids = torch.tensor(rows)
     assert torch.equal(one_hot(ids, 5), F.one_hot(ids, 5).float())
+    assert one_hot(ids[:0], 5).shape == (0, 3, 5)
 
 
 def test_one_hot_times_a_table_is_a_lookup_and_so_is_its_gradient():
@@ -202,6 +203,7 @@ IDS_6, ROWS = torch.arange(6), numbers(2, 2)
         (lambda: table_bytes(2, 2, 0), "bits=0"),
         (lambda: migrated(ROWS, ["a", "b", "c"], ["a"], ROWS[0]), "rows are 2; one is needed for "),
         (lambda: migrated(ROWS, ["a", "b"], ["a", "a"], ROWS[0]), "new_words must not name a word"),
+        (lambda: migrated(ROWS, ["a", "a"], ["a"], ROWS[0]), "old_words must not name a word"),
         (lambda: quantised(torch.ones(1, 1), 1), "bits=1 must be 2 to 8"),
         (lambda: quantised(torch.ones(1, 1), 9), "bits=9 must be 2 to 8"),
         (lambda: NGrams(5, 3, longest=1), "longest=1 must be at least 2"),

@@ -16,19 +16,26 @@ def test_text_stands_as_it_was_given(tmp_path):
     assert [entry.name for entry in path.parent.iterdir()] == ["note.txt"]
 
 
-@pytest.mark.parametrize("stage", ["fsync", "replace"])
+@pytest.mark.parametrize("stage", ["builtins.open", "os.fsync", "os.replace"])
 def test_a_break_leaves_the_old_file_alone(stage, tmp_path, monkeypatch):
     def interrupted(*args):
         raise KeyboardInterrupt
 
     path = tmp_path / "note.txt"
     path.write_text("old")
-    monkeypatch.setattr(os, stage, interrupted)
+    monkeypatch.setattr(stage, interrupted)
     with pytest.raises(KeyboardInterrupt):
         files.write_bytes(path, b"new")
     assert [(entry.name, entry.read_text()) for entry in tmp_path.iterdir()] == [
         ("note.txt", "old")
     ]
+
+
+def test_all_of_it_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
+    sizes = []
+    monkeypatch.setattr(os, "fsync", lambda file: sizes.append(os.fstat(file).st_size))
+    files.write_bytes(tmp_path / "note", b"four")
+    assert sizes == [4]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="modes are POSIX's")

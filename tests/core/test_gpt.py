@@ -8,6 +8,7 @@ from tiny import seeded
 from torch import nn
 from torch.nn import functional as F
 
+from helpers.blocks import NORMS
 from helpers.gpt import GPT, POSITIONS, GPTConfig, flops_per_token, parameter_count
 
 PLAIN = GPTConfig(vocab_size=17, context=12, layers=3, heads=4, width=32)
@@ -100,7 +101,7 @@ EVERY = [{"positions": p} for p in POSITIONS] + [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("changes", EVERY, ids=str)
+@pytest.mark.parametrize("changes", EVERY + [{"norm": norm} for norm in NORMS], ids=str)
 def test_parameters_are_counted_from_the_sizes(changes):
     gpt = model(**changes)
     assert parameter_count(gpt.config) == sum(p.numel() for p in gpt.parameters())
@@ -125,10 +126,19 @@ def test_the_cache_changes_nothing(changes):
     assert torch.equal(texts[0][:, :4], prompt)
 
 
+def test_embeddings_are_dropped_too():
+    gpt, x = model(dropout=0.5).train(), ids(1, 5)
+    gpt.blocks.eval()
+    assert not torch.equal(gpt(x), gpt(x))
+
+
 def test_generation_leaves_the_model_as_it_was():
     gpt = model(dropout=0.5).train()
     gpt.blocks[0].eval()
+    graphs = []
+    gpt.register_forward_hook(lambda model, given, out: graphs.append(out.requires_grad))
     gpt.generate(ids(1, 3), 4, generator=torch.Generator())
+    assert graphs == [False] * 4
     assert gpt.training
     assert not gpt.blocks[0].training
     assert all(block.attention.sublayer.memory is None for block in gpt.blocks)
@@ -158,6 +168,13 @@ def test_samples_follow_the_softmax_at_its_temperature():
     assert (share - wanted).abs().max() < 0.012
 
 
+def test_none_and_all_are_numbers_too():
+    gpt, prompt = enlarged(model()), ids(1, 5)
+    assert torch.equal(gpt.generate(prompt, 0, generator=seeded(0)), prompt)
+    drawn = [gpt.generate(prompt, 9, generator=seeded(0), top_k=top_k) for top_k in (None, 17)]
+    assert torch.equal(*drawn)
+
+
 def test_a_row_that_stopped_stays_stopped():
     gpt = enlarged(model())
     text = gpt.generate(ids(6, 2), 40, generator=seeded(0), stop=3)
@@ -166,6 +183,13 @@ def test_a_row_that_stopped_stays_stopped():
         if len(at):
             assert (row[at[0, 0] :] == 3).all()
     assert ((text[:, 2:] == 3).any(dim=1)).any()
+
+
+def test_the_text_ends_when_all_rows_have():
+    gpt, prompt = enlarged(model()), ids(1, 2)
+    first = int(gpt(prompt)[0, -1].argmax())
+    text = gpt.generate(prompt, 9, generator=torch.Generator(), temperature=0, stop=first)
+    assert text.tolist() == [[*prompt[0].tolist(), first]]
 
 
 def test_flops_are_those_that_torch_counts():
@@ -225,6 +249,14 @@ def test_it_learns_a_text_by_heart():
     assert loss < 0.1
 
 
+def test_what_a_gpt_is_unless_told():
+    assert dataclasses.asdict(GPTConfig(vocab_size=9)) == {
+        "vocab_size": 9, "context": 64, "layers": 4, "heads": 4, "width": 128, "norm": "layer",
+        "placement": "pre", "positions": "learned", "ngrams": 1, "activation": "gelu",
+        "tied": True, "qk_norm": False, "start": "gpt2", "dropout": 0.0,
+    }  # fmt: skip
+
+
 @pytest.mark.no_shape_check
 @pytest.mark.parametrize(
     ("changes", "said"),
@@ -237,6 +269,7 @@ def test_it_learns_a_text_by_heart():
         ({"positions": "relative"}, "positions='relative'"),
         ({"placement": "mid"}, "placement='mid'"),
         ({"dropout": 1.0}, "dropout=1.0"),
+        ({"dropout": -0.1}, "dropout=-0.1"),
         ({"heads": 32, "positions": "rope"}, "even head"),
     ],
 )
@@ -252,9 +285,11 @@ def test_config_errors(changes, said):
         ({"n": -1}, "n=-1"),
         ({"temperature": -1.0}, "temperature=-1.0"),
         ({"temperature": float("nan")}, "temperature=nan"),
+        ({"temperature": float("inf")}, "temperature=inf"),
         ({"top_k": 0}, "top_k=0"),
         ({"top_k": 18}, "top_k=18 must lie in 1..17"),
         ({"ids_BT": torch.zeros(1, 0, dtype=torch.int64)}, "ids_BT"),
+        ({"ids_BT": torch.zeros(3, dtype=torch.int64)}, "ids_BT"),
     ],
 )
 def test_sampling_errors(settings, said):

@@ -95,6 +95,7 @@ def test_same_generator_same_weight_and_global_randomness_is_left_alone():
 
 
 def test_residual_factor_counts_two_writes_a_block():
+    assert initialise.residual_factor(1) == 2**-0.5
     assert initialise.residual_factor(2) == 0.5
     assert initialise.residual_factor(24) == pytest.approx(1 / math.sqrt(48))
 
@@ -103,14 +104,19 @@ def test_residual_factor_counts_two_writes_a_block():
 def test_bad_input_is_named():
     with pytest.raises(ValueError, match="std=-1"):
         initialise.fixed(-1.0)
+    with pytest.raises(ValueError, match="std=inf"):
+        initialise.fixed(math.inf)
     with pytest.raises(ValueError, match="family='laplace'"):
         initialise.Scheme(name="x", source="", std=lambda *_: 1.0, family="laplace")
     with pytest.raises(ValueError, match="fan_in=0"):
         initialise.draw(HE, 3, 0, seeded())
+    with pytest.raises(ValueError, match="fan_out=0"):
+        initialise.draw(HE, 0, 3, seeded())
     with pytest.raises(ValueError, match="blocks=0"):
         initialise.residual_factor(0)
-    with pytest.raises(ValueError, match="embedding=nan"):
-        initialise.initialise(nn.Linear(2, 2), HE, seeded(), embedding=math.nan)
+    for size in (math.nan, math.inf):
+        with pytest.raises(ValueError, match=f"embedding={size}"):
+            initialise.initialise(nn.Linear(2, 2), HE, seeded(), embedding=size)
     with pytest.raises(ValueError, match="residual=-1"):
         initialise.initialise(nn.Linear(2, 2), HE, seeded(), embedding=1.0, residual=-1)
     odd = nn.ModuleDict({"qkv": nn.Linear(4, 10)})

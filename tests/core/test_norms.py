@@ -93,6 +93,7 @@ def test_running_statistics_are_torchs():
 
 
 def test_momentum_is_the_share_of_the_new():
+    assert norms.BatchNorm(1).momentum == 0.1
     norm = norms.BatchNorm(2, momentum=0.25).double()
     x = torch.tensor([[[0.0, 2.0], [4.0, 2.0]]]).double()
     norm(x)
@@ -100,7 +101,11 @@ def test_momentum_is_the_share_of_the_new():
     torch.testing.assert_close(norm.running_variance, torch.tensor([2.75, 0.75]).double(), **TIGHT)
 
 
-@given(SHAPES, st.sampled_from([(0,), (1,), (2,), (0, 1), (1, 2), (0, 1, 2), (-1,)]), st.booleans())
+@given(
+    SHAPES,
+    st.sampled_from([(0,), (1,), (2,), (0, 1), (1, 2), (0, 1, 2), (-1,), (-3,)]),
+    st.booleans(),
+)
 def test_normalise_is_the_oracles(shape, axes, centred):
     x = block(*shape, seed=sum(shape))
     found = normalise(x, axes, eps=1e-3, centred=centred)
@@ -216,6 +221,7 @@ def test_padding_does_not_count_where_it_is_masked():
         (lambda: norms.InstanceNorm(0), "width=0 must be at least 1"),
         (lambda: norms.GroupNorm(0, 2), "width=0 must be at least 1"),
         (lambda: norms.GroupNorm(6, 4), "groups=4 must divide width=6"),
+        (lambda: norms.GroupNorm(6, 0), "groups=0 must divide width=6"),
         (
             lambda: norms.BatchNorm(C)(torch.zeros(1, 1, C)),
             "tokens that count: 1; in train mode at least 2",

@@ -57,6 +57,8 @@ def test_log_softmax_survives_where_softmax_underflows():
 
 def test_softmax_of_huge_scores_and_integers():
     np.testing.assert_array_equal(numerics.softmax(np.array([1e308, 0.0])), [1.0, 0.0])
+    assert (numerics.softmax(np.array([[0.0, 0.0], [1e4, 1e4]])) == 0.5).all()  # each row's own max
+    assert (numerics.attention_weights(np.full((1, 2), 1e3), np.full((2, 2), 1e3)) == 0.5).all()
     assert numerics.softmax(np.array([1, 1], dtype=np.int8)).tolist() == [0.5, 0.5]
     assert numerics.logsumexp(np.array([1000.0, 1000.0])) == pytest.approx(1000 + math.log(2))
 
@@ -82,6 +84,7 @@ def test_reductions_of_one_row_are_floats():
         ([0.0, np.inf], -1, r"\+inf"),
         ([[-np.inf, -np.inf], [0.0, 0.0]], -1, "one must be finite"),
         ([[0.0, 1.0]], 2, "axis=2"),
+        ([[0.0, 1.0]], -3, "axis=-3"),
         (np.zeros((2, 0)), 1, "nothing along axis 1"),
         (3.0, -1, "axis=-1"),
     ],
@@ -192,6 +195,17 @@ def test_attention_weights_take_a_mask_of_their_own_lead():
     np.testing.assert_array_equal(numerics.attention_weights(q, k, allowed), allowed)
 
 
+def test_whatever_comes_is_computed_in_float64():
+    x, p = example(2, 3).astype(np.float32), np.array([0.1, 0.9], dtype=np.float32)
+    for function, given_x in (
+        (numerics.softmax, x), (numerics.log_softmax, x), (numerics.logsumexp, x),
+        (numerics.entropy, p), (lambda x: numerics.mean(x, 0), x),
+        (lambda x: numerics.variance(x, 0), x), (lambda x: numerics.attention_weights(x, x), x),
+        (lambda x: numerics.cross_entropy(x, np.array([0, 2])), x),
+    ):  # fmt: skip
+        np.testing.assert_array_equal(function(given_x), function(given_x.astype(np.float64)))
+
+
 # --------------------------------------------------------------- refusals
 
 
@@ -204,6 +218,8 @@ def test_attention_weights_take_a_mask_of_their_own_lead():
         (lambda: numerics.entropy([np.nan, 1.0]), "at least 0"),
         (lambda: numerics.entropy([[0.5, 0.5], [0.2, 0.8]], 0), "sum to 1 along axis 0; one sum"),
         (lambda: numerics.entropy([1.0], 1), "axis=1"),
+        (lambda: numerics.entropy([1.0], -2), "axis=-2"),
+        (lambda: numerics.cross_entropy(3.0, 0), "one target for each position"),
         (lambda: numerics.cross_entropy(np.zeros((2, 3)), [0]), "one target for each position"),
         (lambda: numerics.cross_entropy(np.zeros((2, 3)), [0, 3]), r"0\.\.2"),
         (lambda: numerics.cross_entropy(np.zeros((2, 3)), [0, -1]), "from -1"),
@@ -214,6 +230,8 @@ def test_attention_weights_take_a_mask_of_their_own_lead():
         (lambda: numerics.mean(np.zeros((0, 2)), 0), "0 entries along axis=0"),
         (lambda: numerics.variance([1.0], 0, ddof=1), "1 entries along axis=0; more than 1"),
         (lambda: numerics.mean([1.0], 1), "axis=1"),
+        (lambda: numerics.mean([1.0], (0, -2)), "axis="),
+        (lambda: numerics.attention_weights(np.ones((2, 2, 3)), np.ones((1, 2, 3))), "differ in"),
         (lambda: numerics.attention_weights(np.ones((2, 3)), np.ones((2, 4))), "differ in more"),
         (lambda: numerics.attention_weights(np.ones(3), np.ones(3)), "differ in more"),
         (

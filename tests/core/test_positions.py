@@ -7,7 +7,7 @@ import pytest
 import torch
 from tiny import seeded
 
-from helpers.positions import BASE, Rotary, alibi, alibi_slopes, sinusoidal
+from helpers.positions import Learned, Rotary, Sinusoidal, alibi, alibi_slopes, sinusoidal
 
 
 @pytest.fixture
@@ -20,9 +20,17 @@ def test_sinusoidal_is_the_formula_entry_by_entry():
     assert table.shape == (50, 12)
     for t in (0, 1, 7, 49):
         for k in range(6):
-            angle = t / BASE ** (2 * k / 12)
+            angle = t / 10_000 ** (2 * k / 12)
             assert table[t, 2 * k].item() == pytest.approx(math.sin(angle), abs=1e-5)
             assert table[t, 2 * k + 1].item() == pytest.approx(math.cos(angle), abs=1e-5)
+
+
+def test_the_module_gives_its_rows_from_the_first_on_unless_told():
+    module, learned = Sinusoidal(12, base=50.0), Learned(5, 4)
+    assert torch.equal(module(5), sinusoidal(5, 12, base=50.0))
+    assert torch.equal(module(5, 3), sinusoidal(8, 12, base=50.0)[3:])
+    assert module.double()(1).dtype == torch.float64
+    assert torch.equal(learned(3), learned.rows.weight[:3])
 
 
 def test_moving_on_is_the_same_rotation_from_everywhere():
@@ -38,7 +46,7 @@ def test_rotary_turns_each_pair_by_its_angle(rng):
     turned = Rotary(6)(x, offset=4)
     for t in range(5):
         for k in range(3):
-            angle = (4 + t) / BASE ** (2 * k / 6)
+            angle = (4 + t) / 10_000 ** (2 * k / 6)
             as_complex = (x[..., t, k] + 1j * x[..., t, k + 3]) * np.exp(1j * angle)
             torch.testing.assert_close(turned[..., t, k], as_complex.real.float())
             torch.testing.assert_close(turned[..., t, k + 3], as_complex.imag.float())
@@ -61,13 +69,15 @@ def test_rotary_keeps_lengths_and_leaves_position_0(rng):
     torch.testing.assert_close(turned.norm(dim=-1), x.norm(dim=-1))
 
 
-def test_rotary_has_nothing_to_train_or_to_store():
-    assert list(Rotary(8).parameters()) == []
-    assert Rotary(8).state_dict() == {}
+@pytest.mark.parametrize("kind", [Sinusoidal, Rotary])
+def test_there_is_nothing_to_train_or_to_store(kind):
+    assert list(kind(2).parameters()) == []
+    assert kind(2).state_dict() == {}
 
 
 def test_alibi_slopes_are_those_of_the_paper():
     assert alibi_slopes(8).tolist() == [2.0**-h for h in range(1, 9)]
+    assert alibi_slopes(1).tolist() == [2.0**-8]
     assert alibi_slopes(4).tolist() == [2.0 ** (-2 * h) for h in range(1, 5)]
 
 
@@ -91,7 +101,9 @@ def test_alibi_falls_with_distance():
         (lambda: Rotary(3), "width=3 must be even"),
         (lambda: Rotary(0), "width=0"),
         (lambda: alibi_slopes(6), "heads=6 must be a power of 2"),
+        (lambda: alibi_slopes(0), "heads=0 must be a power of 2"),
         (lambda: alibi(2, 4, 3), "queries=4"),
+        (lambda: alibi(2, 0, 3), "queries=0"),
     ],
 )
 def test_errors_name_the_argument(call, said):

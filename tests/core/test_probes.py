@@ -101,6 +101,7 @@ def test_reads_is_what_poking_finds(point):
         (lambda x: x.cumsum(dim=1), False, False),
         (lambda x: x.flip(1).cumsum(dim=1).flip(1), True, False),
         (lambda x: x.roll(1, dims=0), False, True),
+        (lambda x: torch.cat([x[:1] + x[1:2], x[1:]]), False, True),
         (lambda x: torch.cat([x[:, :-2], x[:, -1:], x[:, -1:]], dim=1), True, False),
         (SelfAttention(C).double(), False, False),
         (SelfAttention(C, causal=False).double(), True, False),
@@ -122,7 +123,12 @@ def test_strength_is_the_largest_derivative():
     ("function", "at", "words"),
     [
         (lambda x: x, (0, T), r"at=\(0, 5\) must be"),
+        (lambda x: x, (B, 0), r"at=\(3, 0\) must be"),
+        (lambda x: x, (-1, 0), r"at=\(-1, 0\) must be"),
+        (lambda x: x, (0, -1), r"at=\(0, -1\) must be"),
         (lambda x: x[0], (0, 0), "function gave shape"),
+        (lambda x: x[:, 1:], (0, 0), "function gave shape"),
+        (lambda x: x.sum(dim=2), (0, 0), "function gave shape"),
     ],
 )
 def test_reads_refuses(function, at, words):

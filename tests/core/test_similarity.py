@@ -215,4 +215,4 @@ def test_rank_correlation_of_what_does_not_fit():
     with pytest.raises(ValueError, match="first has 3 values, second 2"):
         rank_correlation(torch.arange(3), torch.arange(2))
     with pytest.raises(ValueError, match="constant"):
-        rank_correlation(torch.arange(3), torch.ones(3))
+        rank_correlation(torch.arange(4), torch.ones(4))

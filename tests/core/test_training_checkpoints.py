@@ -164,7 +164,8 @@ def test_files_are_on_the_disk_before_they_have_names(tmp_path, monkeypatch):
     events, fsync, rename = [], os.fsync, os.rename
 
     def sync(handle):
-        events.append("folder" if stat.S_ISDIR(os.fstat(handle).st_mode) else "file")
+        found = os.fstat(handle)
+        events.append("folder" if stat.S_ISDIR(found.st_mode) else "file" if found.st_size else "")
         fsync(handle)
 
     monkeypatch.setattr(os, "fsync", sync)

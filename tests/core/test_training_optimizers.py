@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny import TRAIN, Tiny, config, seeded
 from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
 
 from helpers.gpt import GPT, GPTConfig
 from helpers.training.fit import cross_entropy, make_optimizer
@@ -57,6 +58,15 @@ def test_many_at_once_are_each_alone():
         torch.testing.assert_close(found, orthogonalised(matrix, dtype=torch.float32))
     assert orthogonalised(matrices).dtype == torch.bfloat16
     assert not orthogonalised(torch.zeros(2, 3)).any()
+
+
+def test_a_tall_matrix_costs_what_a_wide_one_does():
+    costs = []
+    for shape in ((2, 9, 3), (2, 3, 9)):
+        with FlopCounterMode(display=False) as counter:
+            orthogonalised(torch.ones(shape))
+        costs.append(counter.get_total_flops())
+    assert costs[0] == costs[1] > 0
 
 
 # ---------------------------------------------------------------------- Muon
@@ -213,6 +223,8 @@ def test_rates_are_shares_of_each_peak():
         optimizer.scale(share)
         rates = [{g["lr"] for g in part.param_groups} for part in optimizer.parts]
         assert rates == [{0.1 * share}, {0.4 * share}]
+    usual = make_optimizer(Tiny(), config(optimizer="muon", lr=0.1))
+    assert [part.defaults["lr"] for part in usual.parts] == [0.1, 0.02]
 
 
 def test_hidden_matrices_have_a_rate_of_their_own_with_adamw():

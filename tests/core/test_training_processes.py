@@ -152,11 +152,18 @@ def group(monkeypatch):
         distributed.destroy_process_group()
 
 
-def test_sums_go_through_the_group_and_leave_what_came(group):
+def test_sums_go_through_the_group_and_leave_what_came(group, monkeypatch):
     numbers = torch.ones(2)
-    found = group.total(numbers)
-    assert torch.equal(found, torch.ones(2))
-    assert found is not numbers
+    monkeypatch.setattr(distributed, "all_reduce", lambda x: x.mul_(2))  # another has as much
+    assert group.total(numbers).tolist() == [2, 2]
+    assert numbers.tolist() == [1, 1]
+
+    def broken(x):
+        raise RuntimeError("Connection closed by peer")
+
+    monkeypatch.setattr(distributed, "all_reduce", broken)
+    with pytest.raises(ProcessLostError):
+        group.total(numbers)
 
 
 def test_gradients_are_held_back_until_the_last_part(group):
@@ -168,12 +175,14 @@ def test_gradients_are_held_back_until_the_last_part(group):
     assert model.require_backward_grad_sync
 
 
-def test_a_run_goes_through_the_group(group, tmp_path):
-    model = Tiny()
+def test_a_run_goes_through_the_group(group, tmp_path, monkeypatch):
+    model, summed = Tiny(), set()
+    monkeypatch.setattr(distributed, "all_reduce", lambda numbers: summed.add(numbers.dtype))
     outcome = training.fit(
         model, TRAIN, VALIDATION, config(batch_size=8), team=group, folder=tmp_path, progress=False
     )
     assert len(outcome.records) == 12
+    assert summed == {torch.float32, torch.float64}  # training's numbers and validation's
     assert checkpoints.load(tmp_path).step == 12
     assert set(checkpoints.load(tmp_path).model) == set(model.state_dict())  # no name of a wrapper
 

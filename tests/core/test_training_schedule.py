@@ -76,6 +76,7 @@ def test_it_rises_to_1_once_and_falls_to_final(steps, warm, final, decay):
         ({"warmup": -1}, "warmup=-1 must lie in"),
         ({"warmup": 11}, "warmup=11 must lie in"),
         ({"final": 1.5}, "final=1.5 is a share"),
+        ({"final": -0.5}, "final=-0.5 is a share"),
         ({"decay": "step"}, "decay='step' must be one of linear, cosine"),
     ],
 )

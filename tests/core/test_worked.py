@@ -76,6 +76,15 @@ def test_scale_divides_by_the_root():
     assert r"\sqrt{9}" in step.working
 
 
+def test_values_are_in_float64():
+    x = np.array([[1, 2], [3, 4]], dtype=np.float32)
+    for step in (
+        worked.matrix_product("P", "A", x, "B", x), worked.dot_product("s", x[0], x[1]),
+        worked.scale("z", x, 2), worked.softmax_steps("w", x[0]), worked.weighted_sum("o", x[0], x),
+    ):  # fmt: skip
+        assert step.value.dtype == np.float64
+
+
 def test_softmax_steps_are_torchs():
     step = worked.softmax_steps("w", [0.0, np.log(3), -np.inf])
     np.testing.assert_allclose(step.value, [0.25, 0.75, 0])
@@ -87,7 +96,7 @@ def test_softmax_steps_are_torchs():
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("large", [1000.0, -1000.0])
+@pytest.mark.parametrize("large", [1000.0, -1000.0, 301.0])
 def test_softmax_steps_of_large_scores(large):
     step = worked.softmax_steps("w", [large, large - np.log(3)])
     np.testing.assert_allclose(step.value, [0.75, 0.25])
@@ -109,7 +118,9 @@ def test_weighted_sum():
 
 
 @pytest.mark.no_shape_check
-@pytest.mark.parametrize(("weights", "vectors"), [([1], [[1], [2]]), ([1, 2], [1, 2])])
+@pytest.mark.parametrize(
+    ("weights", "vectors"), [([1], [[1], [2]]), ([1, 2], [1, 2]), ([[1]], [[1]])]
+)
 def test_weighted_sum_needs_a_weight_each(weights, vectors):
     with pytest.raises(ValueError, match="one weight per vector"):
         worked.weighted_sum("o", weights, vectors)

@@ -44,7 +44,10 @@ DROPPED_FUNCTIONS = {  # f(x) becomes x
     "int", "round", "reversed", "normalize", "dropout", "softmax", "stack", "replace", "clip",
 }  # fmt: skip
 SMALL = 16  # whole numbers above are sizes and times, where one more or less is no mistake
-SAME_ON_A_CPU = {"device", "help", "metavar", "prog", "stacklevel"}  # arguments not to be left out
+# Arguments that are not left out: the same on a CPU, or, like an assert, a refusal that no result
+# hangs on.
+LEFT_IN = {"device", "help", "metavar", "prog", "stacklevel", "strict", "frozen", "kw_only"}
+SYMMETRIC = {"max", "min", "transpose", "broadcast_shapes"}  # in what they are called with
 
 
 @dataclass(frozen=True)
@@ -213,6 +216,19 @@ def _with(node: ast.AST, **fields: object) -> ast.AST:
     return ast.copy_location(type(node)(**deepcopy(kept | fields)), node)
 
 
+def _in_any_order(row: ast.Tuple | ast.List, tree: Tree) -> bool:
+    """Whether the order in it says nothing: errors to catch, axes to reduce, names to look up."""
+    parent = tree.parent.get(row)
+    names = all(isinstance(e, ast.Starred) or isinstance(getattr(e, "value", None), str)
+                for e in row.elts)  # fmt: skip
+    kept = isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name)
+    checks = tree.function(row).endswith("__post_init__")
+    lists = ast.Compare | ast.arguments | ast.Dict
+    looked_up = names and (kept or checks or isinstance(parent, lists))
+    axes = getattr(parent, "arg", None) in ("dim", "axis")
+    return looked_up or axes or isinstance(parent, ast.ExceptHandler | ast.Subscript)
+
+
 def _is_number(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and type(node.value) in (int, float)
 
@@ -272,9 +288,10 @@ def number(node, tree):
 @operator
 def truth(node, tree):
     """True and False the other way round; a condition that always or never holds."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, bool):
-        yield ast.Constant(not node.value)
     parent = tree.parent.get(node)
+    is_truth = isinstance(node, ast.Constant) and isinstance(node.value, bool)
+    if is_truth and getattr(parent, "arg", None) not in LEFT_IN:
+        yield ast.Constant(not node.value)
     if isinstance(parent, ast.If | ast.While) and node is parent.test:
         yield ast.Constant(False)
         if isinstance(parent, ast.If) and not isinstance(parent.body[0], ast.Raise):
@@ -336,8 +353,8 @@ def dropped_call(node, tree):
 @operator
 def order(node, tree):
     """f(g(x)) is g(f(x)), x.f().g() is x.g().f(), self.f(x) is x, neighbours in a row swapped."""
-    indices = isinstance(tree.parent.get(node), ast.Subscript)
-    if isinstance(node, ast.Tuple | ast.List) and isinstance(node.ctx, ast.Load) and not indices:
+    row = isinstance(node, ast.Tuple | ast.List) and isinstance(node.ctx, ast.Load)
+    if row and not _in_any_order(node, tree):
         for place in range(len(node.elts) - 1):
             first, second, *rest = node.elts[place:]
             yield _with(node, elts=[*node.elts[:place], second, first, *rest])
@@ -360,15 +377,20 @@ def argument(node, tree):
     if not isinstance(node, ast.Call) or _name(node.func) in ("isinstance", "getattr"):
         return
     for place, keyword in enumerate(node.keywords):
-        if keyword.arg not in SAME_ON_A_CPU:
+        if keyword.arg not in LEFT_IN:
             yield _with(node, keywords=node.keywords[:place] + node.keywords[place + 1 :])
-    for place in range(len(node.args) - 1):
+    swapped = [] if _name(node.func) in SYMMETRIC else node.args
+    for place in range(len(swapped) - 1):
         first, second, *rest = node.args[place:]
         yield _with(node, args=[*node.args[:place], second, first, *rest])
     if len(node.args) > 1:
         yield _with(node, args=node.args[:-1])
-    if _name(node.func) in ("tril", "triu") and not node.args:
-        yield from (_with(node, args=[ast.Constant(value)]) for value in (-1, 1))
+    if _name(node.func) in ("tril", "triu"):
+        given = node.args[0] if node.args else ast.Constant(0)
+        for sign_ in (ast.Sub(), ast.Add()):
+            yield _with(node, args=[ast.BinOp(given, sign_, ast.Constant(1))])
+        if node.args:
+            yield _with(node, args=[])
 
 
 @operator

@@ -171,7 +171,8 @@ class Watcher:
         import coverage
 
         os.environ["COVERAGE_CORE"] = "ctrace"
-        self.folder, self.seconds, self.failed = folder, defaultdict(float), set()
+        self.folder, self.seconds = folder, defaultdict(float)
+        self.failed, self.skipped = set(), set()
         self.coverage = coverage.Coverage(
             data_file=None, config_file=False, include=[f"{folder}/helpers/*"]
         )
@@ -200,7 +201,7 @@ class Watcher:
     def pytest_runtest_logreport(self, report):
         self.seconds[report.nodeid] += report.duration
         if report.failed or report.skipped:
-            self.failed.add(report.nodeid)
+            (self.failed if report.failed else self.skipped).add(report.nodeid)
 
     def pytest_collectreport(self, report):
         if report.failed:
@@ -211,8 +212,9 @@ class Watcher:
         for file in data.measured_files():
             path = Path(file).relative_to(self.folder / "helpers").as_posix()
             lines[path] = data.contexts_by_lineno(file)
+        run = {name: s for name, s in self.seconds.items() if name not in self.skipped}
         to.write_text(json.dumps(
-            {"seconds": self.seconds, "failed": sorted(self.failed), "lines": lines}
+            {"seconds": run, "failed": sorted(self.failed), "lines": lines}
         ))  # fmt: skip
 
 
