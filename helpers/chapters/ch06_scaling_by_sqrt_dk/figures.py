@@ -79,7 +79,7 @@ def draw_gradients(ax: Axes, widths, norms: Mapping[str, np.ndarray], *, at: flo
 
 
 def saturation(
-    weights: Mapping[str, np.ndarray], widths, norms: Mapping[str, np.ndarray], *, at: float
+    weights: Mapping[str, np.ndarray], widths, norms: Mapping[str, Sequence], *, at: float
 ) -> Figure:
     """Draw barcodes of the weights of each divisor at one D, and below them all gradient norms."""
     fig, axes = plt.subplot_mosaic(
@@ -87,6 +87,7 @@ def saturation(
     )
     for name, weights_QK in weights.items():
         draw_barcode(axes[name], weights_QK, title=f"÷ {name}", ink=INKS[name])
+    norms = {name: np.array(norms_W) for name, norms_W in norms.items()}
     draw_gradients(axes["below"], widths, norms, at=at)
     return fig
 

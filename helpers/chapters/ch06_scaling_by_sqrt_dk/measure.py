@@ -3,7 +3,7 @@
 What is trained is attention alone, 200 or 2000 steps on the tales. The parts: ``short``, 200 steps
 over the whole grid (five minutes on one core); ``long``, 2000 steps at width 64 (eight minutes);
 ``controls``, tables of queries and keys that learn at a rate of their own, or not at all (one
-minute); ``more`` and ``more_long``, further seeds where means lie close together (three minutes).
+minute); ``more``, eight further seeds where means lie close together (three minutes).
 A run keeps its validation loss, its training losses as means over ``BLOCK`` steps, before and
 after training the spread of its scores and the keys effectively read, and in ``more`` what single
 steps did to W_Q, W_K and the scores.
@@ -45,7 +45,7 @@ PLAIN = ("1", "√D", "D")
 ALL = (*PLAIN, "measured", "QK-norm")
 
 LOOKS = (0, 9, 49, 198)  # updates that are looked at, the first of them number 0
-SEEDS_OF = {"more": range(5, 13), "more_long": range(5, 8)}
+SEEDS_OF = {"more": range(5, 13)}
 
 # steps, optimiser, widths D, start, divisors, learning rates, and, where it is not 1, by what the
 # learning rate of the tables of queries and keys is multiplied
@@ -86,11 +86,6 @@ GRIDS = {
         *((200, "Adam", (D,), SMALL, ("1",), (0.01,), D**-0.5) for D in (64, 256)),
         (200, "SGD", (64,), SMALL, ("1",), (1.0,)),
         (200, "SGD", (64,), SMALL, ("√D",), (1.5,)),
-    ),
-    "more_long": (
-        (2000, "Adam", (64,), UNIT, PLAIN[1:], (0.003,)),
-        (2000, "Adam", (64,), SMALL, PLAIN[1:], (0.003,)),
-        (2000, "Adam", (64,), SMALL, ("1",), (0.001,)),
     ),
 }
 
@@ -283,24 +278,10 @@ def final(**setting) -> np.ndarray:
 
 def best(rates: Sequence[float], **setting) -> tuple[np.ndarray, float]:
     """The losses at the rate with the lowest mean, of those at which no seed diverged, and it."""
-    through = {lr: final(lr=lr, **setting) for lr in rates}
-    through = {lr: losses for lr, losses in through.items() if np.isfinite(losses).all()}
+    every = {lr: final(lr=lr, **setting) for lr in rates}
+    through = {lr: losses for lr, losses in every.items() if np.isfinite(losses).all()}
     lr = min(through, key=lambda lr: through[lr].mean())
     return through[lr], lr
-
-
-def best_table(rows: Mapping[str, dict], rates: Sequence[float] = ADAM) -> tuple[dict, str]:
-    """The best losses of each divisor for some settings: (title, divisor) to losses; as a table."""
-    found, lines = {}, [HEAD.format("best rate in brackets, seeds behind it")]
-    for title, setting in rows.items():
-        chosen = {name: best(rates, divisor=name, **setting) for name in PLAIN}
-        found |= {(title, name): losses for name, (losses, _) in chosen.items()}
-        cells = (f"{spread(x)} ({lr:g}), {len(x)}" for x, lr in chosen.values())
-        lines.append(f"| {title} | {' | '.join(cells)} |")
-    return found, "\n".join(lines)
-
-
-HEAD = "| {} | ÷ 1 | ÷ √D | ÷ D |\n|---|---|---|---|"
 
 
 def loss_table(head: str, rows: Mapping[str, Sequence[np.ndarray]]) -> str:
