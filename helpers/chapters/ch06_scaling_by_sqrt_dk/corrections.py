@@ -5,7 +5,7 @@ from jaxtyping import Float
 
 from helpers.corrections.arrays import rms
 from helpers.corrections.correction import Correction, collected, corrects, number
-from helpers.numerics import softmax, softmax_jacobian
+from helpers.numerics import softmax
 
 # ------------------------------------------------------------ what the measurements are made of
 
@@ -161,26 +161,28 @@ def variance_and_magnitude() -> str:
     claim="Without the division softmax saturates, and the gradient no longer flows.",
     says="“to prevent large values when d_k is large, which could lead to extremely high softmax "
     "outputs and thus poor gradient flow during training”",
-    why="That is half of the truth, and depends on D. At D = 64 undivided scores leave a typical "
-    "query more gradient than divided ones do. At D = 1024 most queries get next to nothing, but "
-    "the mean is large, for the few that stand between two keys get far too much.",
+    why="That depends on two numbers, D and how many keys there are. At D = 64 undivided scores "
+    "leave a typical untrained query more gradient than divided ones do, with 16 keys and with "
+    "1024. At D = 1024 most queries get next to nothing if there are 16 keys; with 1024 keys the "
+    "typical query still gets more than with √D.",
 )
 def gradient_without_division() -> str:
-    """Median and mean norm of ∂w/∂q for 400 queries on 16 keys each, undivided and ÷ √D."""
+    """Median norm of ∂w/∂q over 400 queries, undivided and ÷ √D, for two widths and key counts."""
     parts = []
-    for d in (64, 1024):
-        for divisor, name in ((1.0, "undivided"), (np.sqrt(d), "divided by √D")):
-            norms = _gradients_at_queries(d, divisor)
-            parts.append(f"{number(np.median(norms))} and {number(norms.mean())} at D = {d} {name}")
-    return f"Median and mean of the norm of ∂w/∂q, 16 random keys: {', '.join(parts)}."
+    for d, keys in ((64, 16), (64, 1024), (1024, 16), (1024, 1024)):
+        medians = (number(_typical_gradient(d, keys, s)) for s in (1.0, np.sqrt(d)))
+        parts.append(f"{' and '.join(medians)} at D = {d} with {keys} keys")
+    return f"Median norm of ∂w/∂q, undivided and divided by √D: {', '.join(parts)}."
 
 
-def _gradients_at_queries(width: int, divisor: float) -> Float[np.ndarray, " N"]:
-    """Norm of the derivatives of a query's 16 weights by the query, for 400 queries."""
-    rng = np.random.default_rng(width)
-    q_ND, k_NKD = rng.standard_normal((400, width)), rng.standard_normal((400, 16, width))
-    w_NK = softmax((k_NKD @ q_ND[:, :, None])[..., 0] / divisor)
-    return np.linalg.norm(softmax_jacobian(w_NK) @ k_NKD, axis=(1, 2)) / divisor
+def _typical_gradient(width: int, keys: int, divisor: float) -> float:
+    """Median over 400 queries, on the same random keys, of the norm of a query's ∂w/∂q."""
+    rng = np.random.default_rng([width, keys])
+    q_ND, k_KD = rng.standard_normal((400, width)), rng.standard_normal((keys, width))
+    w_NK = softmax(q_ND @ k_KD.T / divisor)
+    mean_ND = w_NK @ k_KD  # row i of ∂w/∂q is w_i (k_i - mean)/s
+    away_NK = (k_KD**2).sum(1) - 2 * mean_ND @ k_KD.T + (mean_ND**2).sum(1)[:, None]
+    return float(np.median(np.sqrt(np.maximum((w_NK**2 * away_NK).sum(1), 0)) / divisor))
 
 
 @corrects(

@@ -1,9 +1,11 @@
-"""Drawings of chapter 06: spreads, shapes, dice, barcodes of weights, gradients and losses."""
+"""Drawings of chapter 06: sizes of scores, weights and barcodes of weights, gradients, losses."""
 
 from collections.abc import Mapping, Sequence
 
+import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 # The divisors keep their colours and dashes through the whole chapter.
 INKS = {
@@ -44,45 +46,13 @@ def draw_growth(ax: Axes, widths, sizes: Mapping[str, np.ndarray]) -> Axes:
     return ax
 
 
-def draw_shape(ax: Axes, values, *, title: str = "", reach: float = 4.0) -> Axes:
-    """Draw how values are spread, as a stepped density, with the normal bell of variance 1.
-
-    Shapes: values (N,).
-    """
-    edges = np.linspace(-reach, reach, 81)
-    counts, _ = np.histogram(values, edges)
-    density = counts / np.size(values) / np.diff(edges)
-    middles = (edges[:-1] + edges[1:]) / 2
-    ax.fill_between(middles, density, step="mid", color="#0072B2", alpha=0.35, linewidth=0)
-    ax.plot(middles, np.exp(-(middles**2) / 2) / np.sqrt(2 * np.pi), color="black", linewidth=1)
-    ax.set(xlim=(-reach, reach), ylim=(0, 1.3), yticks=[], xlabel="q·k / √D", title=title)
-    return ax
-
-
-def draw_dice(ax: Axes, totals, chances, *, mean: float, deviation: float) -> Axes:
-    """Draw the chance of each total of some dice over its whole range, and one deviation.
-
-    Shapes: totals, chances (S,).
-    """
-    chances = np.asarray(chances, dtype=float)
-    ax.fill_between(totals, chances / chances.max(), step="mid", color="#0072B2", alpha=0.35,
-                    linewidth=0)  # fmt: skip
-    ax.plot([mean - deviation, mean + deviation], [0.5, 0.5], color="black", linewidth=3)
-    ax.annotate("mean ± one deviation", (mean, 0.5), xytext=(0, 5), textcoords="offset points",
-                ha="center", fontsize=8)  # fmt: skip
-    ax.set(xlim=(totals[0] - 0.5, totals[-1] + 0.5), ylim=(0, 1.1), yticks=[])
-    ticks = [totals[0], mean, totals[-1]]
-    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    ax.set_xlabel("total, from the smallest possible to the largest")
-    return ax
-
-
 def draw_barcode(ax: Axes, weights_QK, *, title: str = "", ink: str = "black") -> Axes:
     """Draw attention weights as a barcode: a row a query, a column a key, ink the weight.
 
-    From a weight of one half on it is black. Shapes: weights (queries, keys).
+    From eight times an equal share on it is black. Shapes: weights (queries, keys).
     """
-    ax.imshow(weights_QK, cmap="Greys", vmin=0, vmax=0.5, aspect="auto", interpolation="none")
+    black = 8 / np.shape(weights_QK)[1]
+    ax.imshow(weights_QK, cmap="Greys", vmin=0, vmax=black, aspect="auto", interpolation="none")
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(True)
     ax.set_title(title, color=ink)
@@ -106,6 +76,20 @@ def draw_gradients(ax: Axes, widths, norms: Mapping[str, np.ndarray], *, at: flo
     ax.set(ylim=(5e-7, 10), xlabel="D", ylabel="norm of ∂w/∂q")
     ax.minorticks_off()
     return ax
+
+
+def saturation(
+    weights: Mapping[str, np.ndarray], widths, norms: Mapping[str, Sequence], *, at: float
+) -> Figure:
+    """Draw barcodes of the weights of each divisor at one D, and below them all gradient norms."""
+    fig, axes = plt.subplot_mosaic(
+        [list(weights), ["below"] * len(weights)], figsize=(7.6, 4.2), height_ratios=[2, 2.2]
+    )
+    for name, weights_QK in weights.items():
+        draw_barcode(axes[name], weights_QK, title=f"÷ {name}", ink=INKS[name])
+    norms = {name: np.array(norms_W) for name, norms_W in norms.items()}
+    draw_gradients(axes["below"], widths, norms, at=at)
+    return fig
 
 
 def draw_shares(ax: Axes, shares_T, tokens: Sequence[str], *, title: str, ink: str) -> Axes:
@@ -176,19 +160,4 @@ def draw_rates(
     ax.set_xticks(at_R, [f"{rate:g}" for rate in at_R], fontsize=8)
     ax.minorticks_off()
     ax.set(xlabel="learning rate", ylabel="validation loss (nats)", title=title)
-    return ax
-
-
-def draw_reading(ax: Axes, weights_TT, text: str, *, title: str, ink: str = "black") -> Axes:
-    """Draw the weights of every character of a text on those before it, as shaded cells.
-
-    Shapes: weights (T, T), with T the length of the text.
-    """
-    letters = [letter if letter.strip() else "·" for letter in text]
-    ax.imshow(weights_TT, cmap="Greys", vmin=0, vmax=1, interpolation="none")
-    ax.set_xticks(range(len(letters)), letters, fontsize=8, family="monospace")
-    ax.set_yticks(range(len(letters)), letters, fontsize=8, family="monospace")
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
-    ax.set_title(title, color=ink)
     return ax

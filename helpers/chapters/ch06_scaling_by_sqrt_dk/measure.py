@@ -3,14 +3,16 @@
 What is trained is attention alone, 200 or 2000 steps on the tales. The parts: ``short``, 200 steps
 over the whole grid (five minutes on one core); ``long``, 2000 steps at width 64 (eight minutes);
 ``controls``, tables of queries and keys that learn at a rate of their own, or not at all (one
-minute). A run keeps its validation loss, its training losses as means over ``BLOCK`` steps, and,
-before and after training, the spread of its scores and the keys effectively read.
+minute); ``more``, eight further seeds where means lie close together (three minutes).
+A run keeps its validation loss, its training losses as means over ``BLOCK`` steps, before and
+after training the spread of its scores and the keys effectively read, and in ``more`` what single
+steps did to W_Q, W_K and the scores.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 
 import numpy as np
@@ -18,11 +20,20 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from helpers import corpus
+from helpers import bigram, corpus, numerics
 from helpers.attention import causal_mask
 from helpers.bigram import loss
 from helpers.chapters import stored
-from helpers.chapters.common import letters, measured, over_seeds, rounded, seeded
+from helpers.chapters.common import (
+    letters,
+    measured,
+    over_seeds,
+    rounded,
+    seeded,
+    significant,
+    spread,
+)
+from helpers.corrections.arrays import rms
 from helpers.training import evaluate, train
 
 SEEDS = range(5)
@@ -32,6 +43,9 @@ ADAM, SGD = (0.001, 0.003, 0.01, 0.03), (0.3, 1.0, 2.0, 4.0)
 LONG = (0.0003, *ADAM[:3])
 PLAIN = ("1", "√D", "D")
 ALL = (*PLAIN, "measured", "QK-norm")
+
+LOOKS = (0, 9, 49, 198)  # updates that are looked at, the first of them number 0
+SEEDS_OF = {"more": range(5, 13)}
 
 # steps, optimiser, widths D, start, divisors, learning rates, and, where it is not 1, by what the
 # learning rate of the tables of queries and keys is multiplied
@@ -61,6 +75,17 @@ GRIDS = {
         (200, "SGD", (64,), SMALL, PLAIN, (1.5,), 1),
         (200, "SGD", (64,), UNIT, ("D",), (1.0,), 8),
         (200, "SGD", (64,), UNIT, ("1",), (1.0,), 1 / 8),
+    ),
+    "more": (
+        (200, "Adam", (16, 64, 256), UNIT, PLAIN, (0.01,)),
+        (200, "Adam", (256,), UNIT, PLAIN[1:], (0.006,)),
+        (200, "Adam", (64,), SMALL, PLAIN[1:], (0.01,)),
+        (200, "Adam", (64, 256), UNIT, ("√D",), (0.01,), 0),
+        *((200, "Adam", (D,), UNIT, ("√D",), (0.01,), D**-0.25) for D in (64, 256)),
+        *((200, "Adam", (D,), UNIT * D**-0.25, ("√D",), (0.01,), 1) for D in (64, 256)),
+        *((200, "Adam", (D,), SMALL, ("1",), (0.01,), D**-0.5) for D in (64, 256)),
+        (200, "SGD", (64,), SMALL, ("1",), (1.0,)),
+        (200, "SGD", (64,), SMALL, ("√D",), (1.5,)),
     ),
 }
 
@@ -123,26 +148,54 @@ def scores_and_keys(reader: Reader) -> tuple[float, float]:
     return spread, entropy_BT.exp().mean().item()
 
 
+class Steps:
+    """Watch single updates: how far W_Q and W_K move, in learning rates, and q·k, undivided."""
+
+    def __init__(self, reader: Reader, lr: float):
+        self.reader, self.lr, self.step, self.moved = reader, lr, [], []
+
+    @torch.no_grad()
+    def now(self) -> tuple[Tensor, Tensor]:
+        """Both tables, and the undivided scores."""
+        tables = torch.stack([self.reader.query.weight, self.reader.key.weight]).clone()
+        return tables, self.reader.divisor * self.reader.look(some_windows())[0]
+
+    def __call__(self, record) -> None:
+        """Look before and after the updates of ``LOOKS``; ``train`` calls it before each update."""
+        if record.step - 1 in LOOKS:
+            after = self.now()
+            tables, scores = (new - old for new, old in zip(after, self.before, strict=True))
+            self.step.append((tables.abs().mean() / self.lr).item())
+            self.moved.append(scores[:, causal_mask(32)].std().item())
+        if record.step in LOOKS:
+            self.before = self.now()
+
+
+def begun(divisor: str, *, D: int, start: float, seed: int) -> tuple[Reader, Iterator]:
+    """An untrained reader, and its batches: 16 windows of 32 letters."""
+    with seeded(seed):
+        reader = Reader(len(letters().tokenizer), D=D, start=start, divisor=divisor)
+    if divisor == "measured":  # makes the spread 1 before training
+        reader.divisor = scores_and_keys(reader)[0]
+    generator = torch.Generator().manual_seed(seed)
+    return reader, corpus.batches(letters().train, batch_size=16, context=32, generator=generator)
+
+
 def trained(
     divisor: str, *, D=64, start=UNIT, lr=0.01, seed=0, steps=200, optimizer=torch.optim.Adam
 ) -> dict:
-    """Train one reader on windows of 32 letters, 16 a step, and look at it before and after."""
-    tokenizer, train_ids, validation_ids = letters()
-    with seeded(seed):
-        reader = Reader(len(tokenizer), D=D, start=start, divisor=divisor)
-    if divisor == "measured":  # makes the spread 1 before training
-        reader.divisor = scores_and_keys(reader)[0]
-    before = scores_and_keys(reader)
-    generator = torch.Generator().manual_seed(seed)
-    batches = corpus.batches(train_ids, batch_size=16, context=32, generator=generator)
+    """Train one reader, and look at it before, on the way and after."""
+    reader, batches = begun(divisor, D=D, start=start, seed=seed)
+    before, watched = scores_and_keys(reader), Steps(reader, lr)
     update = optimizer(reader.parameters(), lr=lr)
-    records = train(reader, loss, batches, steps=steps, optimizer=update)
+    records = train(reader, loss, batches, steps=steps, optimizer=update, on_step=watched)
     return {
-        "reader": reader,
         "losses": [record.loss for record in records],
-        "validation": evaluate(reader, loss, corpus.windows(validation_ids, 32)),
+        "validation": evaluate(reader, loss, corpus.windows(letters().validation, 32)),
         "before": before,
         "after": scores_and_keys(reader),
+        "step": watched.step,
+        "moved": watched.moved,
     }
 
 
@@ -171,7 +224,9 @@ def settings(part: str) -> list[dict]:
     return found
 
 
-def one_run(seed: int, *, optimizer: str, divisor: str, qk_rate: float = 1, **setting) -> dict:
+def one_run(
+    seed: int, *, optimizer: str, divisor: str, qk_rate: float = 1, steps_too=False, **setting
+) -> dict:
     """What is kept of one training; ``validation`` is None where it diverged."""
     kind = getattr(torch.optim, optimizer)
     if qk_rate != 1:
@@ -185,12 +240,13 @@ def one_run(seed: int, *, optimizer: str, divisor: str, qk_rate: float = 1, **se
         "losses": rounded(torch.tensor(run["losses"]).view(-1, BLOCK).mean(dim=1)),
         "before": rounded(run["before"]),
         "after": rounded(run["after"]),
-    }
+    } | ({key: significant(run[key]) for key in ("step", "moved")} if steps_too else {})
 
 
 def measure(part: str) -> dict:
     """Train everything in a part."""
-    return measured(one_run, settings(part), SEEDS, block=BLOCK)
+    run = partial(one_run, steps_too=part == "more")
+    return measured(run, settings(part), SEEDS_OF.get(part, SEEDS), block=BLOCK)
 
 
 PARTS = {part: partial(measure, part) for part in GRIDS}
@@ -202,19 +258,215 @@ PARTS = {part: partial(measure, part) for part in GRIDS}
 def stored_runs(
     *, divisor, steps=200, optimizer="Adam", D=64, start=UNIT, lr=0.01, qk_rate=1
 ) -> list[dict]:
-    """The five stored runs of one setting, in whichever part it is."""
+    """All stored runs of one setting, in whichever parts they are."""
     wanted = {"steps": steps, "optimizer": optimizer, "D": D, "divisor": divisor, "lr": lr}
-    (found,) = (
-        setting["runs"]
+    return [
+        run
         for part in stored(6).values()
         for setting in part["settings"]
         if all(setting[key] == value for key, value in wanted.items())
         and np.isclose(setting["start"], start, atol=1e-9)
         and np.isclose(setting.get("qk_rate", 1), qk_rate)
-    )
-    return found
+        for run in setting["runs"]
+    ]
 
 
 def final(**setting) -> np.ndarray:
     """Validation losses of a stored setting, one a seed; nan where training diverged."""
     return over_seeds(stored_runs(**setting))
+
+
+def best(rates: Sequence[float], **setting) -> tuple[np.ndarray, float]:
+    """The losses at the rate with the lowest mean, of those at which no seed diverged, and it."""
+    every = {lr: final(lr=lr, **setting) for lr in rates}
+    through = {lr: losses for lr, losses in every.items() if np.isfinite(losses).all()}
+    lr = min(through, key=lambda lr: through[lr].mean())
+    return through[lr], lr
+
+
+def loss_table(head: str, rows: Mapping[str, Sequence[np.ndarray]]) -> str:
+    """A table of losses, mean and spread, with this head and a row a name."""
+    lines = [head, "|---" * head.count(" | ") + "|---|"]
+    lines += [f"| {name} | {' | '.join(map(spread, row))} |" for name, row in rows.items()]
+    return "\n".join(lines)
+
+
+def long_table(start: float) -> str:
+    """Losses after 2000 steps, a row a rate."""
+    rows = {
+        f"rate {lr:g}": [final(steps=2000, start=start, lr=lr, divisor=name) for name in PLAIN]
+        for lr in LONG
+    }
+    return loss_table("| Adam, D = 64, 2000 steps | ÷ 1 | ÷ √D | ÷ D |", rows)
+
+
+# --- random queries and keys ----------------------------------------------------------------
+
+
+def scores_of_pairs(D: int, seed: int, pairs=500) -> np.ndarray:
+    """Dot products of random pairs: independent normal entries of mean 0 and variance 1."""
+    q_ND, k_ND = np.random.default_rng([D, seed]).standard_normal((2, pairs, D), dtype=np.float32)
+    return (q_ND * k_ND).sum(axis=1)
+
+
+def shape_table(widths=(1, 4, 16, 64, 256, 1024, 4096)) -> tuple[dict, str]:
+    """Variance over D and kurtosis, each with its theory, over 20 seeds: numbers and a table."""
+    found, rows = (
+        {},
+        ["| D | variance ÷ D | ± in theory | kurtosis | 3 + 6/D |\n|---|---|---|---|---|"],
+    )
+    for D in widths:
+        scores_SN = np.stack([scores_of_pairs(D, seed) for seed in range(20)])
+        relative_S = scores_SN.var(axis=1) / D
+        kurtosis = np.mean(scores_SN**4) / np.mean(scores_SN**2) ** 2
+        found[D] = relative_S, kurtosis
+        theory = np.sqrt((2 + 6 / D) / 500)
+        cells = spread(relative_S), f"{theory:.2f}", f"{kurtosis:.1f}", f"{3 + 6 / D:.1f}"
+        rows.append(f"| {D} | {' | '.join(cells)} |")
+    return found, "\n".join(rows)
+
+
+def families(D: int, seed: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Four kinds of pairs, each entry of variance 1."""
+    q_ND, other_ND = np.random.default_rng([D, seed]).standard_normal((2, 200, D))
+    common_ND = 0.1 * q_ND + 0.99**0.5 * other_ND  # variance 0.01 + 0.99
+    return {
+        "independent, mean 0": (q_ND, other_ND),
+        "independent, mean 1": (q_ND + 1, other_ND + 1),
+        "a tenth in common": (q_ND, common_ND),
+        "the key is the query": (q_ND, q_ND),
+    }
+
+
+def typical_sizes(widths: Sequence[int]) -> dict[str, np.ndarray]:
+    """Root mean square of q·k of each family, (widths, 8 seeds)."""
+    drawn = [[families(D, seed) for seed in range(8)] for D in widths]
+    return {
+        name: np.array(
+            [[rms((of[name][0] * of[name][1]).sum(axis=1)) for of in row] for row in drawn]
+        )
+        for name in drawn[0][0]
+    }
+
+
+def apart_in_a_row(D: int, mean: float, seed: int) -> tuple[float, float]:
+    """Typical size of q·k, and how far the scores of one query lie apart, 100 by 100."""
+    q_QD, k_KD = mean + np.random.default_rng([D, seed]).standard_normal((2, 100, D))
+    scores_QK = q_QD @ k_KD.T
+    return rms(scores_QK), scores_QK.std(axis=1).mean()
+
+
+@cache
+def weights_and_gradients(
+    D: int, keys: int, divisor: str, seeds=range(5)
+) -> tuple[np.ndarray, np.ndarray]:
+    """Weights of 100 random queries a seed on random keys, and the norm of ∂w/∂q of each query.
+
+    Row i of ∂w/∂q is w_i (k_i − k̄)/s, with k̄ the weighted mean of the keys.
+    """
+    s = {"1": 1.0, "√D": D**0.5, "D": float(D)}[divisor]
+    weights, norms = [], []
+    for seed in seeds:
+        rng = np.random.default_rng([D, keys, seed])
+        q_QD, k_KD = rng.standard_normal((100, D)), rng.standard_normal((keys, D))
+        w_QK = numerics.softmax(q_QD @ k_KD.T / s)
+        mean_QD = w_QK @ k_KD
+        away_QK = (k_KD**2).sum(1) - 2 * mean_QD @ k_KD.T + (mean_QD**2).sum(1)[:, None]
+        weights.append(w_QK)
+        norms.append(np.sqrt(np.maximum((w_QK**2 * away_QK).sum(1), 0)) / s)
+    return np.stack(weights), np.stack(norms)
+
+
+def vanishing_table(widths=(16, 64, 256, 1024), counts=(2, 16, 128, 1024)) -> tuple[dict, str]:
+    """Norms of ∂w/∂q undivided, as multiples of the median with √D: (median, share that is lost).
+
+    Lost are queries with less than a hundredth of that median.
+    """
+    found, rows = {}, ["| | " + " | ".join(f"{n:,} keys" for n in counts) + " |"]
+    rows.append("|---" * (len(counts) + 1) + "|")
+    for D in widths:
+        for n in counts:
+            of_S = weights_and_gradients(D, n, "1")[1]
+            of_S = of_S / np.median(weights_and_gradients(D, n, "√D")[1])
+            found[D, n] = np.median(of_S), (of_S < 0.01).mean(axis=1)
+        cells = [f"{found[D, n][0]:.2g}; {spread(100 * found[D, n][1], 0)} %" for n in counts]
+        rows.append(f"| D = {D} | {' | '.join(cells)} |")
+    return found, "\n".join(rows)
+
+
+# --- single steps ---------------------------------------------------------------------------
+
+
+def first_steps(divisor: str) -> np.ndarray:
+    """How far one step of SGD moves q·k, undivided, from the small start: (widths, 8 seeds)."""
+
+    def moved(D, seed):
+        reader, batches = begun(divisor, D=D, start=SMALL, seed=seed)
+        sgd, watched = torch.optim.SGD(reader.parameters(), lr=1.0), Steps(reader, 1.0)
+        train(reader, loss, batches, steps=2, optimizer=sgd, on_step=watched)
+        return watched.moved[0]
+
+    return np.array([[moved(D, seed) for seed in range(8)] for D in (16, 64, 256)])
+
+
+def growth(moved_DS: np.ndarray) -> np.ndarray:
+    """The power of D by which something grows from D = 16 to 256, one a seed."""
+    return np.log(moved_DS[-1] / moved_DS[0]) / np.log(16)
+
+
+def on_the_way(key: str, divisor: str) -> np.ndarray:
+    """What single steps did in stored runs with Adam at 0.01: (three widths, seeds, LOOKS)."""
+    found = (stored_runs(D=D, divisor=divisor) for D in (16, 64, 256))
+    return np.array([[run[key] for run in runs if key in run] for runs in found])
+
+
+def steps_table() -> str:
+    """Adam's steps of W_Q and W_K, and what they do to q·k, at four moments of training."""
+    names = [f"step {look + 1}" for look in LOOKS]
+    lines = ["| Adam, rate 0.01 | " + " | ".join(names) + " |", "|---" * 5 + "|"]
+    for name in PLAIN:
+        step_DSK = on_the_way("step", name)
+        for D, step_SK in zip((16, 64, 256), step_DSK, strict=True):
+            lines.append(
+                f"| ÷ {name}, D = {D}: mean move ÷ rate | "
+                + " | ".join(map(spread, step_SK.T))
+                + " |"
+            )
+        power_SK = growth(on_the_way("moved", name))
+        lines.append(
+            f"| ÷ {name}: q·k moves as D to the power | "
+            + " | ".join(map(spread, power_SK.T))
+            + " |"
+        )
+    return "\n".join(lines)
+
+
+def twins(kind: str, lr: float, slower: float) -> np.ndarray:
+    """How far the losses of two readers lie apart, 20 steps: ÷ √D, and an undivided twin.
+
+    The twin's W_Q and W_K start smaller by the root of √64 and learn ``slower`` times as slowly.
+    """
+    histories = []
+    for divisor, start, factor in (("√D", UNIT, 1.0), ("1", UNIT / 64**0.25, 1 / slower)):
+        reader, batches = begun(divisor, D=64, start=start, seed=0)
+        reader = reader.double()
+        update = own_rate_for_qk(factor, getattr(torch.optim, kind))(reader.parameters(), lr=lr)
+        records = train(reader, loss, batches, steps=20, optimizer=update)
+        histories.append([record.loss for record in records])
+    return np.abs(np.subtract(*histories))
+
+
+def rungs() -> dict[str, float]:
+    """Losses of the tables that count, and of the reader divided by √D after 2000 steps."""
+    tokenizer, train_ids, validation_ids = letters()
+    V = len(tokenizer)
+    counted, to_predict = (bigram.count_bigrams(ids, V) for ids in (train_ids, validation_ids))
+    common = np.bincount(train_ids, minlength=V) + 1
+    tables = {
+        "uniform: knows nothing": np.full((V, V), 1 / V),
+        "unigram: how common each letter is": np.tile(common / common.sum(), (V, 1)),
+        "bigram: the letter before": bigram.smoothed(counted),
+    }
+    found = {name: bigram.cross_entropy_of(table, to_predict) for name, table in tables.items()}
+    attention = final(steps=2000, lr=0.003, divisor="√D").mean()
+    return found | {"attention alone: up to 32 letters": attention}

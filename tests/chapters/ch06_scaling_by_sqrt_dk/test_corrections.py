@@ -6,6 +6,7 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
+import torch
 from corrected import by_another_route, numbers
 
 from helpers.chapters.ch06_scaling_by_sqrt_dk import corrections as module
@@ -25,20 +26,27 @@ def power_of_growth():
 
 
 def gradient_without_division():
-    found = np.reshape(numbers("c06-gradient-without-division")[1:], (4, 3))
-    assert found[:, 2].tolist() == [64, 64, 1024, 1024]
-    (median, mean, _), (median_root, mean_root, _) = found[:2]
-    assert median > 2 * median_root
-    assert mean > 4 * mean_root
-    (median, mean, _), (median_root, mean_root, _) = found[2:]
-    assert median < median_root / 100
-    assert mean > 3 * mean_root
-    # ÷ √D, a query's weights answer alike at every width: the Jacobian at 16 scores of spread 1,
-    # times keys of length √D, over √D.
-    w = np.exp(np.random.default_rng(0).standard_normal((4000, 16)))
-    w /= w.sum(axis=1, keepdims=True)
-    squares = (w**2).sum(axis=1) - 2 * (w**3).sum(axis=1) + (w**2).sum(axis=1) ** 2
-    assert [mean_root, found[1, 1]] == pytest.approx([np.sqrt(squares).mean()] * 2, rel=0.05)
+    found = np.reshape(numbers("c06-gradient-without-division"), (4, 4))
+    assert found[:, 2:].tolist() == [[64, 16], [64, 1024], [1024, 16], [1024, 1024]]
+    narrow_few, narrow_many, wide_few, wide_many = found[:, 0] / found[:, 1]
+    assert narrow_few > 2
+    assert narrow_many > 20
+    assert wide_few < 0.01
+    assert wide_many > 1.5
+    # by autograd, one query at a time, on other keys
+    again = []
+    for d, keys in ((64, 16), (1024, 1024)):
+        generator = torch.Generator().manual_seed(d)
+        k, q = (torch.randn(n, d, generator=generator).double() for n in (keys, 40))
+        for s in (1, d**0.5):
+            norms = [
+                torch.func.jacrev(lambda q, k=k, s=s: torch.softmax(k @ q / s, 0))(one).norm()
+                for one in q
+            ]
+            again.append(float(torch.stack(norms).median()))
+    assert found[0, :2] == pytest.approx(again[:2], rel=0.5)
+    assert found[3, 1] == pytest.approx(again[3], rel=0.1)
+    assert again[2] > again[3]
 
 
 def aligned_after_scaling():

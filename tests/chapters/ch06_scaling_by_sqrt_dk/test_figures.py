@@ -1,7 +1,7 @@
 """Figures of chapter 06: the data behind what is drawn."""
 
+import matplotlib.pyplot as plt
 import numpy as np
-import pytest
 
 from helpers.chapters.ch06_scaling_by_sqrt_dk import figures as draw
 
@@ -16,29 +16,24 @@ def test_growth_shows_every_seed_and_both_powers(ax):
     np.testing.assert_allclose(dots, np.c_[np.repeat(widths, 2), sizes.ravel()])
 
 
-def test_shape_is_a_density_beside_the_bell(ax):
-    values = np.array([0.05, 0.05, -1.01, 9.0])  # the last lies beyond the edge
-    assert draw.draw_shape(ax, values, title="D = 1") is ax
-    x, bell = ax.lines[0].get_data()
-    assert bell.max() == pytest.approx(1 / np.sqrt(2 * np.pi), rel=0.01)
-    heights = ax.collections[0].get_paths()[0].vertices[:, 1]
-    assert heights.max() == pytest.approx(0.5 / (x[1] - x[0]))  # two values of four in one bin
-
-
-def test_dice_fill_their_range_and_mark_one_deviation(ax):
-    totals, chances = np.arange(2, 13), np.array([1, 2, 3, 4, 5, 6, 5, 4, 3, 2, 1]) / 36
-    assert draw.draw_dice(ax, totals, chances, mean=7.0, deviation=2.4) is ax
-    np.testing.assert_allclose(ax.lines[0].get_xdata(), [4.6, 9.4])
-    assert ax.get_xlim() == (1.5, 12.5)
-    assert list(ax.get_xticks()) == [2, 7, 12]
-
-
 def test_barcode_is_the_weights_from_white_to_black(ax):
     weights = np.array([[0.25, 0.75], [1.0, 0.0]])
     assert draw.draw_barcode(ax, weights, title="÷ 1") is ax
     image = ax.images[0]
     np.testing.assert_array_equal(image.get_array(), weights)
-    assert image.get_clim() == (0, 0.5)
+    assert image.get_clim() == (0, 4)  # eight times an equal share of two
+
+
+def test_saturation_has_a_barcode_a_divisor_above_all_gradients():
+    weights = {"1": np.eye(2), "√D": np.full((2, 2), 0.5)}
+    norms = {"1": [1.0, 0.1], "√D": [0.3, 0.3]}
+    fig = draw.saturation(weights, [4, 16], norms, at=16)
+    *barcodes, below = fig.axes
+    for ax, (name, drawn) in zip(barcodes, weights.items(), strict=True):
+        assert ax.get_title() == f"÷ {name}"
+        np.testing.assert_array_equal(ax.images[0].get_array(), drawn)
+    np.testing.assert_allclose(below.lines[0].get_ydata(), norms["1"])
+    plt.close(fig)
 
 
 def test_gradients_mark_the_width_and_stay_on_the_page(ax):
@@ -75,9 +70,3 @@ def test_rates_leave_out_where_a_seed_diverged_and_say_so(ax):
     np.testing.assert_allclose(whole.get_xydata(), [[0.1, 1.1], [1.0, 3.2]])
     assert len(none.get_xdata()) == 0
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["0.1", "1"]
-
-
-def test_reading_names_every_character(ax):
-    assert draw.draw_reading(ax, np.eye(3), "a b", title="÷ 1") is ax
-    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["a", "·", "b"]
-    np.testing.assert_array_equal(ax.images[0].get_array(), np.eye(3))
