@@ -28,6 +28,7 @@ from helpers.chapters.common import (
     letters,
     measured,
     over_seeds,
+    percent,
     rounded,
     seeded,
     significant,
@@ -257,9 +258,9 @@ PARTS = {part: partial(measure, part) for part in GRIDS}
 def stored_runs(
     *, divisor, steps=200, optimizer="Adam", D=64, start=UNIT, lr=0.01, qk_rate=1
 ) -> list[dict]:
-    """All stored runs of one setting, in whichever parts they are."""
+    """All stored runs of one setting, in whichever parts they are, by seed."""
     wanted = {"steps": steps, "optimizer": optimizer, "D": D, "divisor": divisor, "lr": lr}
-    return [
+    found = [
         run
         for part in stored(6).values()
         for setting in part["settings"]
@@ -268,6 +269,7 @@ def stored_runs(
         and np.isclose(setting.get("qk_rate", 1), qk_rate)
         for run in setting["runs"]
     ]
+    return sorted(found, key=lambda run: run["seed"])
 
 
 def final(**setting) -> np.ndarray:
@@ -388,7 +390,11 @@ def vanishing_table(widths=(16, 64, 256, 1024), counts=(2, 16, 128, 1024)) -> tu
             of_S = weights_and_gradients(D, n, "1")[1]
             of_S = of_S / np.median(weights_and_gradients(D, n, "√D")[1])
             found[D, n] = np.median(of_S), (of_S < 0.01).mean(axis=1)
-        cells = [f"{found[D, n][0]:.2g}; {spread(100 * found[D, n][1], 0)} %" for n in counts]
+        cells = []
+        for n in counts:
+            median, lost_S = found[D, n]
+            said = f"{median:.2g}" if median > 0.001 else "below 0.001"
+            cells.append(f"{said}; {percent(lost_S)}")
         rows.append(f"| D = {D} | {' | '.join(cells)} |")
     return found, "\n".join(rows)
 
