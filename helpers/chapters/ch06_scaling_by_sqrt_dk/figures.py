@@ -83,7 +83,7 @@ def saturation(
 ) -> Figure:
     """Draw barcodes of the weights of each divisor at one D, and below them all gradient norms."""
     fig, axes = plt.subplot_mosaic(
-        [list(weights), ["below"] * len(weights)], figsize=(7.6, 4.2), height_ratios=[2, 2.2]
+        [list(weights), ["below"] * len(weights)], figsize=(5.2, 4.2), height_ratios=[2, 2.2]
     )
     for name, weights_QK in weights.items():
         draw_barcode(axes[name], weights_QK, title=f"÷ {name}", ink=INKS[name])

@@ -28,6 +28,7 @@ from helpers.chapters.common import (
     letters,
     measured,
     over_seeds,
+    percent,
     rounded,
     seeded,
     significant,
@@ -36,7 +37,7 @@ from helpers.chapters.common import (
 from helpers.corrections.arrays import rms
 from helpers.training import evaluate, train
 
-SEEDS = range(5)
+SEEDS = dict.fromkeys(("short", "long", "controls"), range(5)) | {"more": range(5, 13)}
 BLOCK = 20  # losses are stored as means over so many steps
 UNIT, DEFAULT, SMALL = 1 / 8, 1 / 192**0.5, 0.02  # with C = 64: scores of variance D; torch; GPT-2
 ADAM, SGD = (0.001, 0.003, 0.01, 0.03), (0.3, 1.0, 2.0, 4.0)
@@ -45,7 +46,6 @@ PLAIN = ("1", "√D", "D")
 ALL = (*PLAIN, "measured", "QK-norm")
 
 LOOKS = (0, 9, 49, 198)  # updates that are looked at, the first of them number 0
-SEEDS_OF = {"more": range(5, 13)}
 
 # steps, optimiser, widths D, start, divisors, learning rates, and, where it is not 1, by what the
 # learning rate of the tables of queries and keys is multiplied
@@ -246,7 +246,7 @@ def one_run(
 def measure(part: str) -> dict:
     """Train everything in a part."""
     run = partial(one_run, steps_too=part == "more")
-    return measured(run, settings(part), SEEDS_OF.get(part, SEEDS), block=BLOCK)
+    return measured(run, settings(part), SEEDS[part], block=BLOCK)
 
 
 PARTS = {part: partial(measure, part) for part in GRIDS}
@@ -258,9 +258,9 @@ PARTS = {part: partial(measure, part) for part in GRIDS}
 def stored_runs(
     *, divisor, steps=200, optimizer="Adam", D=64, start=UNIT, lr=0.01, qk_rate=1
 ) -> list[dict]:
-    """All stored runs of one setting, in whichever parts they are."""
+    """All stored runs of one setting, in whichever parts they are, by seed."""
     wanted = {"steps": steps, "optimizer": optimizer, "D": D, "divisor": divisor, "lr": lr}
-    return [
+    found = [
         run
         for part in stored(6).values()
         for setting in part["settings"]
@@ -269,6 +269,7 @@ def stored_runs(
         and np.isclose(setting.get("qk_rate", 1), qk_rate)
         for run in setting["runs"]
     ]
+    return sorted(found, key=lambda run: run["seed"])
 
 
 def final(**setting) -> np.ndarray:
@@ -389,7 +390,11 @@ def vanishing_table(widths=(16, 64, 256, 1024), counts=(2, 16, 128, 1024)) -> tu
             of_S = weights_and_gradients(D, n, "1")[1]
             of_S = of_S / np.median(weights_and_gradients(D, n, "√D")[1])
             found[D, n] = np.median(of_S), (of_S < 0.01).mean(axis=1)
-        cells = [f"{found[D, n][0]:.2g}; {spread(100 * found[D, n][1], 0)} %" for n in counts]
+        cells = []
+        for n in counts:
+            median, lost_S = found[D, n]
+            said = f"{median:.2g}" if median > 0.001 else "below 0.001"
+            cells.append(f"{said}; {percent(lost_S)}")
         rows.append(f"| D = {D} | {' | '.join(cells)} |")
     return found, "\n".join(rows)
 
@@ -425,19 +430,12 @@ def steps_table() -> str:
     names = [f"step {look + 1}" for look in LOOKS]
     lines = ["| Adam, rate 0.01 | " + " | ".join(names) + " |", "|---" * 5 + "|"]
     for name in PLAIN:
-        step_DSK = on_the_way("step", name)
-        for D, step_SK in zip((16, 64, 256), step_DSK, strict=True):
-            lines.append(
-                f"| ÷ {name}, D = {D}: mean move ÷ rate | "
-                + " | ".join(map(spread, step_SK.T))
-                + " |"
-            )
-        power_SK = growth(on_the_way("moved", name))
-        lines.append(
-            f"| ÷ {name}: q·k moves as D to the power | "
-            + " | ".join(map(spread, power_SK.T))
-            + " |"
-        )
+        found = {
+            "mean move ÷ rate": np.concatenate(on_the_way("step", name)),
+            "q·k moves as D to the power": growth(on_the_way("moved", name)),
+        }
+        for what, by_look in found.items():
+            lines.append(f"| ÷ {name}: {what} | {' | '.join(map(spread, by_look.T))} |")
     return "\n".join(lines)
 
 
