@@ -315,8 +315,8 @@ def test_a_table_has_both_and_counts_what_each_was_asked():
     other = {"perfect": beside.Outcome(None, "timed out"), "half": own["half"]}
     found = beside.table(cases, sets, own, other)
     assert [row[0] for row in found["rows"]] == ["perfect", "half", "zip-slip"]
-    assert found["rows"][0][2:] == ["2 2 2 2 2 3", "2 2 2 2 2 3", "✗ timed out"]
-    assert [row[4] for row in found["rows"][1:]] == ["2 2 2 0 0 0", "not its task"]
+    assert found["rows"][0][2:] == ["2 2 2 2 3", "2 2 2 2 3", "✗ timed out"]
+    assert [row[4] for row in found["rows"][1:]] == ["2 2 2 0 0", "not its task"]
     assert "Of 3 submissions" in found["claim"]
     assert "gives 3 what they deserve. 2 of them" in found["claim"]
     assert "autograde gets 1 right and this book's grader 2." in found["claim"]
