@@ -10,6 +10,7 @@ import pytest
 import yaml
 from bs4 import BeautifulSoup
 from pypdf import PdfReader
+from support import TAUGHT
 
 from book.paper import __main__ as paper
 from book.paper import document
