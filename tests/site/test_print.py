@@ -10,6 +10,7 @@ import pytest
 import yaml
 from bs4 import BeautifulSoup
 from pypdf import PdfReader
+from support import TAUGHT
 
 from book.paper import __main__ as paper
 from book.paper import document
@@ -232,7 +233,7 @@ def test_no_answer_stands_under_its_question(book):
 
 def test_solutions_stand_only_at_the_end(book):
     before, after = book.split('<h1 id="solutions">')
-    for path in sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb")):
+    for path in TAUGHT:
         assert f'id="solutions-notebooks-{path.stem}"' in after, path.stem
     assert after.count('class="item"') == len(re.findall(r'class="item"[^>]*-solution"', after))
     assert "solution=True" not in re.sub("<[^>]+>", "", before)
