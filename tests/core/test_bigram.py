@@ -303,6 +303,7 @@ ONES, EYE = np.ones((2, 2)), np.eye(2)
         (lambda: bigram.cross_entropy_of(EYE, np.ones((3, 3))), "one vocabulary"),
         (lambda: bigram.cross_entropy_of([[0.7, 0.2], [0, 1]], EYE), "row 0 sums to 0.8999"),
         (lambda: bigram.cross_entropy_of([[1, 0], [-1, 2]], EYE), "smallest is -1"),
+        (lambda: bigram.cross_entropy_of([[1, 0], [1, 0.5]], EYE), r"row 1 sums to 1\.5"),
         (lambda: bigram.row_constants(ONES, np.ones((3, 3))),
          r"table is \(2, 2\) and log_probabilities \(3, 3\)"),
         (lambda: bigram.MarkovChain(bigram.ABC_TABLE.T), r"row 0 sums to 0\.8"),

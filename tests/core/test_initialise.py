@@ -72,6 +72,12 @@ def test_orthogonal_rows_or_columns_stand_at_right_angles(fan_out, fan_in):
     assert torch.allclose(gram, torch.eye(len(gram), dtype=torch.float64), atol=1e-5)
 
 
+def test_rows_of_the_others_stand_at_any_angle():
+    for scheme in (LECUN, TORCH):
+        one, other = initialise.draw(scheme, 2, 2, seeded())
+        assert abs(one @ other) > 0.01 * one.norm() * other.norm()
+
+
 def test_orthogonal_weights_favour_no_direction():
     ones = [initialise.draw(ORTHOGONAL, 1, 1, seeded(seed)).item() for seed in range(200)]
     assert 70 < sum(one > 0 for one in ones) < 130

@@ -46,7 +46,8 @@ DROPPED_FUNCTIONS = {  # f(x) becomes x
 SMALL = 16  # whole numbers above are sizes and times, where one more or less is no mistake
 # Arguments that are not left out: the same on a CPU, or, like an assert, a refusal that no result
 # hangs on.
-LEFT_IN = {"device", "help", "metavar", "prog", "stacklevel", "strict", "frozen", "kw_only"}
+LEFT_IN = {"device", "encoding", "help", "metavar", "prog", "stacklevel", "strict", "frozen",
+           "kw_only"}  # fmt: skip
 SYMMETRIC = {"max", "min", "transpose", "broadcast_shapes"}  # in what they are called with
 
 
@@ -149,7 +150,11 @@ class Tree:
                 return False
             if child in getattr(parent, "decorator_list", ()) and child is not node:
                 return False
-            if isinstance(parent, ast.Call) and _name(parent.func) in ("print", "add_argument"):
+            if isinstance(parent, ast.Call) and _name(parent.func) in (
+                "print",
+                "add_argument",
+                "tqdm",
+            ):
                 return False
         return True
 
@@ -253,7 +258,9 @@ def arithmetic(node, tree):
         yield node.left
         if isinstance(node.op, ast.Add | ast.Mult | ast.MatMult):
             yield node.right
-        symmetric = ast.unparse(tree.parent[node]).startswith(("abs(", "np.abs(", "torch.abs("))
+        around = ast.unparse(tree.parent[node])
+        symmetric = around.startswith(("abs(", "np.abs(", "torch.abs("))
+        symmetric |= around.startswith("(") and around.endswith((") ** 2", ").square"))
         if not isinstance(node.op, ast.Add | ast.Mult | ast.BitAnd | ast.BitOr) and not symmetric:
             yield _with(node, left=node.right, right=node.left)
 
@@ -366,7 +373,11 @@ def order(node, tree):
             yield _with(node, func=inner.func, args=[_with(inner, func=node.func)])
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         inner = node.func.value
-        if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute):
+        commute = {node.func.attr, getattr(getattr(inner, "func", None), "attr", "")} == {
+            "detach",
+            "cpu",
+        }
+        if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute) and not commute:
             begun = _with(node, func=_with(node.func, value=inner.func.value))
             yield _with(inner, func=_with(inner.func, value=begun))
 
