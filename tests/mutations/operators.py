@@ -48,6 +48,7 @@ SMALL = 16  # whole numbers above are sizes and times, where one more or less is
 # hangs on.
 LEFT_IN = {"device", "encoding", "help", "metavar", "prog", "stacklevel", "strict", "frozen",
            "kw_only"}  # fmt: skip
+SHOWN = {"print", "add_argument", "tqdm"}  # what they are given is for a reader's eyes
 SYMMETRIC = {"max", "min", "transpose", "broadcast_shapes"}  # in what they are called with
 
 
@@ -150,11 +151,7 @@ class Tree:
                 return False
             if child in getattr(parent, "decorator_list", ()) and child is not node:
                 return False
-            if isinstance(parent, ast.Call) and _name(parent.func) in (
-                "print",
-                "add_argument",
-                "tqdm",
-            ):
+            if isinstance(parent, ast.Call) and _name(parent.func) in SHOWN:
                 return False
         return True
 
@@ -373,11 +370,8 @@ def order(node, tree):
             yield _with(node, func=inner.func, args=[_with(inner, func=node.func)])
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         inner = node.func.value
-        commute = {node.func.attr, getattr(getattr(inner, "func", None), "attr", "")} == {
-            "detach",
-            "cpu",
-        }
-        if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute) and not commute:
+        chained = isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute)
+        if chained and {node.func.attr, inner.func.attr} != {"detach", "cpu"}:
             begun = _with(node, func=_with(node.func, value=inner.func.value))
             yield _with(inner, func=_with(inner.func, value=begun))
 
