@@ -399,11 +399,12 @@ def test_a_full_disk_stops_it_and_costs_nothing(tmp_path, monkeypatch):
     assert same(model, whole)
 
 
-def test_records_that_cannot_be_written(tmp_path, monkeypatch):
-    def full(path, data):
+@pytest.mark.parametrize(("module", "name"), [(files, "write_text"), (fit_module, "_line")])
+def test_records_that_cannot_be_written(tmp_path, monkeypatch, module, name):
+    def full(*arguments):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(files, "write_text", full)
+    monkeypatch.setattr(module, name, full)
     with pytest.raises(OSError, match=r"cannot write the records of the run to .*No space left"):
         fit(Tiny(), config(), folder=tmp_path)
 
