@@ -379,7 +379,7 @@ def order(node, tree):
 @operator
 def argument(node, tree):
     """One left out, two neighbours swapped, a triangle with another diagonal."""
-    if not isinstance(node, ast.Call) or _name(node.func) in ("isinstance", "getattr"):
+    if not isinstance(node, ast.Call) or _name(node.func) in {"isinstance", "getattr", *SHOWN}:
         return
     for place, keyword in enumerate(node.keywords):
         if keyword.arg not in LEFT_IN:
