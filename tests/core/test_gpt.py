@@ -123,6 +123,15 @@ def test_queries_and_keys_have_mean_square_1():
     torch.testing.assert_close(QueryKey(4, normed=True, rotated=False)(x, 0), wanted)
 
 
+@pytest.mark.parametrize("changes", [{"qk_norm": True}, {"positions": "rope"}], ids=str)
+def test_queries_and_keys_are_changed_in_a_model(changes):
+    changed, without = model(**changes), model(positions=changes.get("positions", "learned"))
+    without.load_state_dict(enlarged(changed).state_dict())
+    for block in without.blocks:
+        block.attention.sublayer.turn = None
+    assert not torch.allclose(changed(ids(1, 9)), without(ids(1, 9)))
+
+
 @pytest.mark.parametrize("changes", EVERY, ids=str)
 def test_the_cache_changes_nothing(changes):
     gpt, prompt = enlarged(model(**changes)), ids(3, 4)

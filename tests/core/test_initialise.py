@@ -94,9 +94,10 @@ def test_he_keeps_the_size_through_relu_and_lecun_halves_its_square():
 def test_same_generator_same_weight_and_global_randomness_is_left_alone():
     torch.manual_seed(5)
     before = torch.get_rng_state()
-    first = initialise.draw(HE, 3, 4, seeded(6))
-    assert torch.equal(first, initialise.draw(HE, 3, 4, seeded(6)))
-    assert not torch.equal(first, initialise.draw(HE, 3, 4, seeded(7)))
+    for scheme in (HE, TORCH):
+        first = initialise.draw(scheme, 3, 4, seeded(6))
+        assert torch.equal(first, initialise.draw(scheme, 3, 4, seeded(6)))
+        assert not torch.equal(first, initialise.draw(scheme, 3, 4, seeded(7)))
     assert torch.equal(before, torch.get_rng_state())
 
 
@@ -163,6 +164,7 @@ def test_every_parameter_is_started_once_and_told():
         if start.role in ("embedding", "weight", "residual"):
             assert parameter.std().item() == pytest.approx(start.std, rel=0.02)
         elif start.role != "left":
+            assert start.std == 0
             assert parameter.unique().tolist() == [1.0 if start.role == "gain" else 0.0]
 
 

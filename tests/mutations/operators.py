@@ -249,6 +249,8 @@ def comparison(node, tree):
 @operator
 def arithmetic(node, tree):
     """Another sign, one side alone, the sides the other way round."""
+    if isinstance(getattr(node, "right", None), ast.Constant) and node.right.value is None:
+        return  # int | None, a type
     if isinstance(node, ast.BinOp | ast.AugAssign) and type(node.op) in ARITHMETIC:
         yield _with(node, op=ARITHMETIC[type(node.op)]())
     if isinstance(node, ast.BinOp):
