@@ -47,8 +47,8 @@ def attention_steps(
     """
     _check_shapes(q, k, v)
     if allowed is not None:
-        leading = [part.shape[:-2] for part in (q, k, tilt) if part is not None]
-        _check_mask(allowed, (*torch.broadcast_shapes(*leading), q.shape[-2], k.shape[-2]))
+        leading = torch.broadcast_shapes(q.shape[:-2], k.shape[:-2])
+        _check_mask(allowed, (*leading, q.shape[-2], k.shape[-2]))
     return attend(q, k, v, allowed=allowed, tilt=tilt)
 
 

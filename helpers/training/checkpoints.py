@@ -66,7 +66,6 @@ def save(folder: Path, checkpoint: Checkpoint, *, keep: int | None = 1) -> Path:
     """
     if keep is not None and keep < 1:
         raise ValueError(f"keep={keep} must be at least 1, or None for all")
-    folder = Path(folder)
     final = folder / f"{NAME}{checkpoint.step:08d}"
     partial = folder / f"{PARTIAL}{final.name}"
     tensors, rest = _packed(checkpoint)
@@ -281,5 +280,5 @@ def check_config(found: Mapping, config: Any) -> None:
 
 def sha256_of(ids: Int[Tensor, " N"]) -> str:
     """SHA-256 of token ids as 64-bit integers, little end first."""
-    numbers = ids.detach().cpu().to(torch.int64).numpy().astype("<i8")
+    numbers = ids.cpu().numpy().astype("<i8")
     return hashlib.sha256(numbers.tobytes()).hexdigest()

@@ -124,6 +124,11 @@ def test_leading_axes_broadcast():
     torch.testing.assert_close(padded, with_ones, **TIGHT)
 
 
+def test_a_mask_may_have_the_lead_of_keys_alone():
+    q, k, v = example()
+    assert attention(q, torch.stack([k, k]), v, allowed=some_mask(2, 4, 6)).shape == (2, 4, 3)
+
+
 def test_inputs_are_left_alone_and_dtype_kept():
     q, k, v = (part.float() for part in example())
     before = [part.clone() for part in (q, k, v)]

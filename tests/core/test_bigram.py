@@ -61,6 +61,7 @@ def test_conditional_entropy_is_the_loops(counts):
     assert floor == pytest.approx(floor_by_loops(counts.tolist()), abs=1e-12)
     assert 0 <= floor <= math.log(V) + 1e-12
     assert bigram.conditional_entropy(torch.from_numpy(counts)) == floor
+    assert type(floor) is float  # and not NumPy's, which is shown otherwise
 
 
 @given(some_counts, arrays(np.float64, (V, V), elements=st.floats(0.05, 1)))
@@ -90,6 +91,7 @@ def test_cross_entropy_is_torchs_over_the_text(ids, table):
     expected = F.nll_loss(torch.from_numpy(table).log()[ids[:-1]], ids[1:])
     got = bigram.cross_entropy_of(table, bigram.count_bigrams(ids, V))
     assert got == pytest.approx(expected.item(), abs=1e-12)
+    assert type(got) is float
 
 
 def test_unseen_pair_costs_infinity_only_if_it_occurs():
@@ -303,6 +305,7 @@ ONES, EYE = np.ones((2, 2)), np.eye(2)
         (lambda: bigram.cross_entropy_of(EYE, np.ones((3, 3))), "one vocabulary"),
         (lambda: bigram.cross_entropy_of([[0.7, 0.2], [0, 1]], EYE), "row 0 sums to 0.8999"),
         (lambda: bigram.cross_entropy_of([[1, 0], [-1, 2]], EYE), "smallest is -1"),
+        (lambda: bigram.cross_entropy_of([[1, 0], [1, 0.5]], EYE), r"row 1 sums to 1\.5"),
         (lambda: bigram.row_constants(ONES, np.ones((3, 3))),
          r"table is \(2, 2\) and log_probabilities \(3, 3\)"),
         (lambda: bigram.MarkovChain(bigram.ABC_TABLE.T), r"row 0 sums to 0\.8"),

@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from helpers.blocks import NORMS
-from helpers.gpt import GPT, POSITIONS, GPTConfig, flops_per_token, parameter_count
+from helpers.gpt import GPT, POSITIONS, GPTConfig, QueryKey, flops_per_token, parameter_count
 
 PLAIN = GPTConfig(vocab_size=17, context=12, layers=3, heads=4, width=32)
 
@@ -115,6 +115,21 @@ def test_no_logit_knows_a_later_token(changes):
     before, after = gpt(x), gpt(other)
     assert torch.equal(before[:, :7], after[:, :7])
     assert not torch.allclose(before[:, 7:], after[:, 7:])
+
+
+def test_queries_and_keys_have_mean_square_1():
+    x = 0.01 * torch.randn(2, 5, 4, generator=seeded(0))
+    wanted = x / (x.square().mean(dim=-1, keepdim=True) + 1e-5).sqrt()
+    torch.testing.assert_close(QueryKey(4, normed=True, rotated=False)(x, 0), wanted)
+
+
+@pytest.mark.parametrize("changes", [{"qk_norm": True}, {"positions": "rope"}], ids=str)
+def test_queries_and_keys_are_changed_in_a_model(changes):
+    changed, without = model(**changes), model(positions=changes.get("positions", "learned"))
+    without.load_state_dict(enlarged(changed).state_dict())
+    for block in without.blocks:
+        block.attention.sublayer.turn = None
+    assert not torch.allclose(changed(ids(1, 9)), without(ids(1, 9)))
 
 
 @pytest.mark.parametrize("changes", EVERY, ids=str)

@@ -72,6 +72,12 @@ def test_orthogonal_rows_or_columns_stand_at_right_angles(fan_out, fan_in):
     assert torch.allclose(gram, torch.eye(len(gram), dtype=torch.float64), atol=1e-5)
 
 
+def test_rows_of_the_others_stand_at_any_angle():
+    for scheme in (LECUN, TORCH):
+        one, other = initialise.draw(scheme, 2, 2, seeded())
+        assert abs(one @ other) > 0.01 * one.norm() * other.norm()
+
+
 def test_orthogonal_weights_favour_no_direction():
     ones = [initialise.draw(ORTHOGONAL, 1, 1, seeded(seed)).item() for seed in range(200)]
     assert 70 < sum(one > 0 for one in ones) < 130
@@ -88,9 +94,10 @@ def test_he_keeps_the_size_through_relu_and_lecun_halves_its_square():
 def test_same_generator_same_weight_and_global_randomness_is_left_alone():
     torch.manual_seed(5)
     before = torch.get_rng_state()
-    first = initialise.draw(HE, 3, 4, seeded(6))
-    assert torch.equal(first, initialise.draw(HE, 3, 4, seeded(6)))
-    assert not torch.equal(first, initialise.draw(HE, 3, 4, seeded(7)))
+    for scheme in (HE, TORCH):
+        first = initialise.draw(scheme, 3, 4, seeded(6))
+        assert torch.equal(first, initialise.draw(scheme, 3, 4, seeded(6)))
+        assert not torch.equal(first, initialise.draw(scheme, 3, 4, seeded(7)))
     assert torch.equal(before, torch.get_rng_state())
 
 
@@ -157,6 +164,7 @@ def test_every_parameter_is_started_once_and_told():
         if start.role in ("embedding", "weight", "residual"):
             assert parameter.std().item() == pytest.approx(start.std, rel=0.02)
         elif start.role != "left":
+            assert start.std == 0
             assert parameter.unique().tolist() == [1.0 if start.role == "gain" else 0.0]
 
 

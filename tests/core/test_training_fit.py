@@ -8,6 +8,7 @@ import math
 import os
 import signal
 import threading
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 
 import pytest
@@ -85,6 +86,13 @@ def test_it_is_the_loop_by_hand(accumulate):
     assert not outcome.interrupted
 
 
+def test_gradients_are_held_back_for_all_parts_but_the_last(monkeypatch):
+    held = []
+    monkeypatch.setattr(fit_module, "held_back", lambda model: held.append(1) or nullcontext())
+    fit(Tiny(), config(steps=3, accumulate=4))
+    assert len(held) == 3 * 3
+
+
 def test_it_learns_to_the_floor():
     model = Tiny()
     outcome = fit(model, config(steps=250, lr=0.05, evaluate_every=50, weight_decay=0.0))
@@ -123,6 +131,8 @@ def test_bfloat16_computes_in_it_and_evaluates_in_float32():
     fit(model, config(steps=4, precision="bfloat16", optimizer="muon"))
     assert model.seen == {(True, torch.bfloat16), (False, torch.float32)}
     assert {p.dtype for p in model.parameters()} == {torch.float32}
+    low = torch.zeros(1, 2, 3, dtype=torch.bfloat16)
+    assert fit_module.cross_entropy(low, torch.tensor([[0, 2]])).dtype == torch.float32
 
 
 def test_config_compiles(monkeypatch):
@@ -389,11 +399,12 @@ def test_a_full_disk_stops_it_and_costs_nothing(tmp_path, monkeypatch):
     assert same(model, whole)
 
 
-def test_records_that_cannot_be_written(tmp_path, monkeypatch):
-    def full(path, data):
+@pytest.mark.parametrize(("module", "name"), [(files, "write_text"), (fit_module, "_line")])
+def test_records_that_cannot_be_written(tmp_path, monkeypatch, module, name):
+    def full(*arguments):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(files, "write_text", full)
+    monkeypatch.setattr(module, name, full)
     with pytest.raises(OSError, match=r"cannot write the records of the run to .*No space left"):
         fit(Tiny(), config(), folder=tmp_path)
 

@@ -192,10 +192,10 @@ def test_a_group_is_joined_and_left(monkeypatch):
         monkeypatch.setenv(name, value)
     said = []
     monkeypatch.setattr(distributed, "init_process_group", lambda *a, **k: said.append((a, k)))
-    monkeypatch.setattr(distributed, "get_rank", lambda: 0)
+    monkeypatch.setattr(distributed, "get_rank", lambda: 1)
     monkeypatch.setattr(distributed, "destroy_process_group", lambda: said.append("left"))
     with team(timeout_s=7) as us:
-        assert (us.rank, us.size) == (0, 2)
+        assert (us.rank, us.size) == (1, 2)
     assert said[0][0] == ("gloo",)
     assert said[0][1]["timeout"].total_seconds() == 7
     assert said[1] == "left"

@@ -46,7 +46,9 @@ DROPPED_FUNCTIONS = {  # f(x) becomes x
 SMALL = 16  # whole numbers above are sizes and times, where one more or less is no mistake
 # Arguments that are not left out: the same on a CPU, or, like an assert, a refusal that no result
 # hangs on.
-LEFT_IN = {"device", "help", "metavar", "prog", "stacklevel", "strict", "frozen", "kw_only"}
+LEFT_IN = {"device", "encoding", "help", "metavar", "prog", "stacklevel", "strict", "frozen",
+           "kw_only"}  # fmt: skip
+SHOWN = {"print", "add_argument", "tqdm"}  # what they are given is for a reader's eyes
 SYMMETRIC = {"max", "min", "transpose", "broadcast_shapes"}  # in what they are called with
 
 
@@ -149,7 +151,7 @@ class Tree:
                 return False
             if child in getattr(parent, "decorator_list", ()) and child is not node:
                 return False
-            if isinstance(parent, ast.Call) and _name(parent.func) in ("print", "add_argument"):
+            if isinstance(parent, ast.Call) and _name(parent.func) in SHOWN:
                 return False
         return True
 
@@ -247,13 +249,17 @@ def comparison(node, tree):
 @operator
 def arithmetic(node, tree):
     """Another sign, one side alone, the sides the other way round."""
+    if isinstance(getattr(node, "right", None), ast.Constant) and node.right.value is None:
+        return  # int | None, a type
     if isinstance(node, ast.BinOp | ast.AugAssign) and type(node.op) in ARITHMETIC:
         yield _with(node, op=ARITHMETIC[type(node.op)]())
     if isinstance(node, ast.BinOp):
         yield node.left
         if isinstance(node.op, ast.Add | ast.Mult | ast.MatMult):
             yield node.right
-        symmetric = ast.unparse(tree.parent[node]).startswith(("abs(", "np.abs(", "torch.abs("))
+        around = ast.unparse(tree.parent[node])
+        symmetric = around.startswith(("abs(", "np.abs(", "torch.abs("))
+        symmetric |= around.startswith("(") and around.endswith((") ** 2", ").square"))
         if not isinstance(node.op, ast.Add | ast.Mult | ast.BitAnd | ast.BitOr) and not symmetric:
             yield _with(node, left=node.right, right=node.left)
 
@@ -366,7 +372,8 @@ def order(node, tree):
             yield _with(node, func=inner.func, args=[_with(inner, func=node.func)])
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         inner = node.func.value
-        if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute):
+        chained = isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute)
+        if chained and {node.func.attr, inner.func.attr} != {"detach", "cpu"}:
             begun = _with(node, func=_with(node.func, value=inner.func.value))
             yield _with(inner, func=_with(inner.func, value=begun))
 
@@ -374,7 +381,7 @@ def order(node, tree):
 @operator
 def argument(node, tree):
     """One left out, two neighbours swapped, a triangle with another diagonal."""
-    if not isinstance(node, ast.Call) or _name(node.func) in ("isinstance", "getattr"):
+    if not isinstance(node, ast.Call) or _name(node.func) in {"isinstance", "getattr", *SHOWN}:
         return
     for place, keyword in enumerate(node.keywords):
         if keyword.arg not in LEFT_IN:
