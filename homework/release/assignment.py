@@ -172,6 +172,7 @@ def _task(cells: list[NotebookNode], where: str) -> Task:
     name, answer = found.groups()
     if explained:
         return _in_words(name, explained, cells[: stubs[0] + 1])
+    assert solved is not None
     points = checks[0].metadata["nbgrader"]["points"]
     return Task(
         name=name,

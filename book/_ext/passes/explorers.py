@@ -55,7 +55,9 @@ def panels_of(svg: str) -> list[str]:
 
     A panel's labels stand to its left: a cut is made a little right of the panel before.
     """
-    width, height = map(float, BOX.search(svg).groups())
+    if (box := BOX.search(svg)) is None:
+        raise ValueError(f"svg should have a viewBox, it begins {svg[:80]!r}")
+    width, height = map(float, box.groups())
     across = [[float(one) for one in NUMBER.findall(path)][::2] for path in AXES.findall(svg)]
     spans = sorted((min(xs), max(xs)) for xs in across)
     cuts = [right + min(0.3 * (left - right), 12)

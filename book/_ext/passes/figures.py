@@ -101,10 +101,10 @@ def patch_of(tag: str) -> Patch | None:
     if not (drawn and fill):
         return None
     ones = [float(one) for one in NUMBER.findall(drawn[1])]
-    across, down = ones[::2], ones[1::2]
     if len(ones) < 6 or re.search("[HVhvAa]", drawn[1]):
         return None
-    return Patch(min(across), min(down), max(across), max(down), whole(fill[1]))
+    xs, ys = ones[::2], ones[1::2]
+    return Patch(min(xs), min(ys), max(xs), max(ys), whole(fill[1]))
 
 
 def place_of(tag: str) -> tuple[float, float] | None:
@@ -152,8 +152,9 @@ def in_both_modes(pictures: list[str]) -> list[str]:
         return pictures
     used = {INK[0]}
     changed = [with_variables(svg, used) for svg in pictures]
+    both = {colour: modes for colour in sorted(used) if (modes := in_both(colour))}
     light, dark = (
-        ";".join(f"--c{colour[1:]}:{in_both(colour)[mode]}" for colour in sorted(used))
+        ";".join(f"--c{colour[1:]}:{modes[mode]}" for colour, modes in both.items())
         for mode in (0, 1)
     )
     style = (

@@ -231,7 +231,8 @@ def pulling(logits: Sequence[float], names: str) -> Moved:
 
     def picture(logit: float, came: str) -> Figure:
         fig, ax = plt.subplots(figsize=(4.6, 2.8))
-        draw_pull(ax, *p_and_y(logit, came), names)
+        p, y = p_and_y(logit, came)
+        draw_pull(ax, p, y, names)
         return fig
 
     def in_words(logit: float, came: str) -> str:

@@ -162,7 +162,7 @@ def run(method: type, rate: float, *, steps: int = 300, batch: int = 0, seed: in
 
 def after_300() -> dict[str, list[Run]]:
     """Runs of 300 steps: gradient descent and Adam on the whole text, Adam on few pairs."""
-    found = {}
+    found: dict[str, list[Run]] = {}
     for method, name, rates in (
         (torch.optim.SGD, "gradient descent", (1, 10, 50)),
         (torch.optim.Adam, "Adam", (0.001, 0.01, 0.1)),
@@ -262,7 +262,9 @@ def guises(rate: float = 8, steps: int = 300) -> dict[str, np.ndarray]:
     def multiplied(x):
         return F.one_hot(x, 3).double() @ by_product
 
-    by_row, by_product = (torch.zeros(3, 3, dtype=float, requires_grad=True) for _ in range(2))
+    by_row, by_product = (
+        torch.zeros(3, 3, dtype=torch.float64, requires_grad=True) for _ in range(2)
+    )
     module = bigram.BigramLanguageModel(3).double()
     counts = bigram.count_bigrams(ids, 3)
     share, rows = bigram.smoothed(counts, 0), counts.sum(axis=1) / counts.sum()

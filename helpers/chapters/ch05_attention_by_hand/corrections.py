@@ -1,5 +1,7 @@
 """Corrections for chapter 05: the worked examples of attention, and what is said about it."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from jaxtyping import Float
@@ -595,7 +597,7 @@ def cat_by_step() -> str:
     return _table(f"for *cat* | {' | '.join(CAT_TOKENS)} | sum | output", rows)
 
 
-def _table(head: str, rows: list[tuple[str, ...]]) -> str:
+def _table(head: str, rows: Sequence[tuple[str, ...]]) -> str:
     lines = [head, "|".join(["---"] * len(rows[0])), *map(" | ".join, rows)]
     return "\n".join(f"| {line} |" for line in lines)
 

@@ -87,8 +87,8 @@ def saturation(
     )
     for name, weights_QK in weights.items():
         draw_barcode(axes[name], weights_QK, title=f"÷ {name}", ink=INKS[name])
-    norms = {name: np.array(norms_W) for name, norms_W in norms.items()}
-    draw_gradients(axes["below"], widths, norms, at=at)
+    as_arrays = {name: np.array(norms_W) for name, norms_W in norms.items()}
+    draw_gradients(axes["below"], widths, as_arrays, at=at)
     return fig
 
 

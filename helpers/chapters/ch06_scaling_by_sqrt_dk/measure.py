@@ -14,6 +14,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -49,7 +50,7 @@ LOOKS = (0, 9, 49, 198)  # updates that are looked at, the first of them number 
 
 # steps, optimiser, widths D, start, divisors, learning rates, and, where it is not 1, by what the
 # learning rate of the tables of queries and keys is multiplied
-GRIDS = {
+GRIDS: dict[str, tuple[tuple[Any, ...], ...]] = {
     "short": (
         (200, "Adam", (64, 256), UNIT, ALL, ADAM),
         (200, "Adam", (16,), UNIT, PLAIN, ADAM),
@@ -151,8 +152,12 @@ def scores_and_keys(reader: Reader) -> tuple[float, float]:
 class Steps:
     """Watch single updates: how far W_Q and W_K move, in learning rates, and q·k, undivided."""
 
+    before: tuple[Tensor, Tensor]
+
     def __init__(self, reader: Reader, lr: float):
-        self.reader, self.lr, self.step, self.moved = reader, lr, [], []
+        self.reader, self.lr = reader, lr
+        self.step: list[float] = []
+        self.moved: list[float] = []
 
     @torch.no_grad()
     def now(self) -> tuple[Tensor, Tensor]:
@@ -451,7 +456,7 @@ def twins(kind: str, lr: float, slower: float) -> np.ndarray:
         update = own_rate_for_qk(factor, getattr(torch.optim, kind))(reader.parameters(), lr=lr)
         records = train(reader, loss, batches, steps=20, optimizer=update)
         histories.append([record.loss for record in records])
-    return np.abs(np.subtract(*histories))
+    return np.abs(np.subtract(histories[0], histories[1]))
 
 
 def rungs() -> dict[str, float]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Num
+from jaxtyping import Float, Num, Shaped
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
@@ -103,7 +103,9 @@ BEFORE = {  # title: key, limits, and what its first column counts as
 }
 
 
-def panels_before(axes: np.ndarray, found: Mapping[str, Mapping]) -> np.ndarray:
+def panels_before(
+    axes: Shaped[np.ndarray, " panels"], found: Mapping[str, Mapping]
+) -> Shaped[np.ndarray, " panels"]:
     """Draw what untrained readers are like by block, a panel a quantity of BEFORE."""
     for ax, (title, (key, limits, first)) in zip(axes, BEFORE.items(), strict=True):
         curves = {name: of[key] for name, of in found.items()}
@@ -113,8 +115,10 @@ def panels_before(axes: np.ndarray, found: Mapping[str, Mapping]) -> np.ndarray:
 
 
 def panels_race(
-    axes: np.ndarray, seen: Mapping[str, Num[np.ndarray, "steps 2"]], level: float
-) -> np.ndarray:
+    axes: Shaped[np.ndarray, " panels"],
+    seen: Mapping[str, Num[np.ndarray, "steps 2"]],
+    level: float,
+) -> Shaped[np.ndarray, " panels"]:
     """Draw a run by step: loss, with a level to compare with, and a ratio of gradients."""
     axes[0].axhline(level, color="#999999", linewidth=1)
     for name, values in seen.items():
@@ -190,12 +194,12 @@ def draw_map(
 
 
 def panels_of_maps(
-    axes: np.ndarray,
+    axes: Shaped[np.ndarray, "orders depths"],
     grid: Mapping[tuple[str, int], Float[np.ndarray, "rates warm_ups seeds"]],
     rates: Sequence[float],
     warm_ups: Sequence[int],
     count: Callable[[np.ndarray], int],
-) -> np.ndarray:
+) -> Shaped[np.ndarray, "orders depths"]:
     """Draw a map for each order and depth; count: how many of a cell's losses are of a learner."""
     for ax, ((order, L), losses_RWS) in zip(axes.flat, grid.items(), strict=True):
         learnt_RW = np.apply_along_axis(count, 2, losses_RWS)

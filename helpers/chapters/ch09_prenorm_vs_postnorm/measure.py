@@ -14,6 +14,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -116,7 +117,7 @@ def one_batch(seed: int) -> tuple[Tensor, Tensor]:
     return next(corpus.batches(letters().train, batch_size=8, context=32, generator=generator))
 
 
-def length(tensors: Iterable[Tensor]) -> float:
+def length(tensors: Iterable) -> float:
     """Length of all numbers together, taken as one long vector."""
     return torch.cat([t.flatten() for t in tensors]).norm().item()
 
@@ -138,7 +139,7 @@ def inside(reader: Reader, ids_BT: Tensor, targets_BT: Tensor) -> dict:
     }
 
 
-def of_queries_and_keys(block: Block) -> list[Tensor]:
+def of_queries_and_keys(block: Any) -> list[Tensor]:
     """Gradients of W_Q and W_K, which lie with W_V in one matrix."""
     W_Q, W_K, _ = block.attention.sublayer.qkv.weight.grad.chunk(3)
     return [W_Q, W_K]
@@ -319,7 +320,10 @@ def measure(part: str) -> dict:
     """Measure everything in a part."""
     if part == "start":
         return measured(one_start, settings(part), SEEDS[part], block=BLOCK)
-    watched = {"longer": {"looks": LOOKS}, "race": {"looks": RACE_LOOKS, "look": ends}}
+    watched: dict[str, dict] = {
+        "longer": {"looks": LOOKS},
+        "race": {"looks": RACE_LOOKS, "look": ends},
+    }
     run = partial(all_seeds, **watched.get(part, {}))
     return measured_together(run, settings(part), SEEDS[part], block=BLOCK)
 
@@ -436,7 +440,7 @@ def rungs() -> dict[str, float]:
 def in_words(found: Mapping[str, Mapping[str, np.ndarray]]) -> str:
     """What untrained readers of both orders are like at the top."""
     (slow, apart, _), (fast, kept, grown) = (
-        [power(typical(of[key][:, -1])) for key in ("W_Q, W_K", "differing", "sizes")]
+        [power(float(typical(of[key][:, -1]))) for key in ("W_Q, W_K", "differing", "sizes")]
         for of in (found["post"], found["pre"])
     )
     return (
@@ -467,7 +471,7 @@ def table(columns: str, rows: Iterable[Iterable[str]]) -> str:
 
 def gradients_table() -> str:
     """Before training: gradients of the last block's W_Q and W_K, and of whole blocks."""
-    cases = [(place, "Xavier", L, {}) for place in PLACES[:2] for L in DEPTHS[3:]]
+    cases: list = [(place, "Xavier", L, {}) for place in PLACES[:2] for L in DEPTHS[3:]]
     cases += [(place, "Xavier", L, {"C": WIDE}) for place in PLACES[:2] for L in DEPTHS[3:5]]
     cases += [(place, "torch", DEPTHS[-1], {}) for place in PLACES[:2]]
     cases += [("post, small writes", "Xavier", DEPTHS[-1], {})]
