@@ -322,6 +322,10 @@ def test_a_table_has_both_and_counts_what_each_was_asked():
     assert "autograde gets 1 right and this book's grader 2." in found["claim"]
 
 
+@pytest.mark.skipif(
+    not (RESULTS / "homework_nbgrader.json").exists(),
+    reason="not measured yet since explanations are marked by a person",
+)
 def test_stored_table_is_that_of_the_script_and_of_these_submissions():
     found = stored("homework_nbgrader")
     assert found["script"] == "benchmarks/homework_nbgrader.py"
