@@ -67,7 +67,7 @@ def test_a_sketch_shows_its_axes_and_no_curve():
 def test_command_writes_whole_or_not_at_all(tmp_path, capsys):
     out = tmp_path / "q.html"
     assert questions.main(["--out", str(out), "--chapter", "05", "--chapter", "06"]) == 0
-    assert "12 questions" in capsys.readouterr().out
+    assert "13 questions" in capsys.readouterr().out
     before = out.read_text("utf-8")
     assert before.count("for the teacher") == 2
     assert questions.main(["--out", str(out), "--chapter", "13"]) == 2
