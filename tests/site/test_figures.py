@@ -151,7 +151,7 @@ SMALL = """least => {  // figures whose smallest text is less, and that do not o
     for (const e of document.querySelectorAll("article img")) {
         if (!e.checkVisibility() || e.closest(".explore-panels, a")) continue;
         const shrunk = e.clientWidth / Number(e.getAttribute("width")) < 0.95;
-        const link = e.parentElement.querySelector(":scope > a.enlarge");  // panels may come before it
+        const link = e.parentElement.querySelector(":scope > a.enlarge");  // panels may lie between
         if (shrunk && !link) poor.push(e.src.slice(-40));
     }
     return poor;
