@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from matplotlib.axes import Axes
 
 # Each scheme keeps its colour and dash through the whole chapter.
@@ -61,6 +61,38 @@ def draw_by_layer(
     ax.minorticks_off()
     ax.set(xlabel="layer", xlim=(0, 25), xticks=[1, 6, 12, 18, 24], title=title)
     ax.set_ylim(limits[0] / 2, limits[1] * 2)
+    return ax
+
+
+LIMITS = {
+    "plain layers, ReLU": ((1e-24, 1e2), (1e-24, 1e2)),
+    "blocks without norm": ((1e-1, 1e16), (1e-3, 1e16)),
+    "pre-norm blocks": ((0.5, 20), (0.001, 1)),
+}
+
+
+def panels_by_layer(
+    axes: Shaped[np.ndarray, " panels"],
+    values: Float[np.ndarray, "seeds 2 L"],
+    *,
+    net: str,
+    name: str,
+) -> Shaped[np.ndarray, " panels"]:
+    """Draw sizes and gradients of a net of LIMITS by layer, a panel each."""
+    titles = "size after the layer", "gradient of the layer's weights"
+    for at, (ax, title) in enumerate(zip(axes, titles, strict=True)):
+        draw_by_layer(ax, values[:, at], name=name, limits=LIMITS[net][at], title=title)
+    return axes
+
+
+def draw_losses(ax: Axes, losses: Mapping[str, Sequence[float]]) -> Axes:
+    """Draw losses of training runs step by step on a log scale, each named at its end."""
+    for (name, values), ink in zip(losses.items(), ("#8c6d00", "#009E73", "#D55E00"), strict=True):
+        ax.plot(values, color=ink)
+        ax.annotate(name, (len(values) - 1, values[-1]), xytext=(4, -3),
+                    textcoords="offset points", color=ink)  # fmt: skip
+    ax.set_yscale("log")
+    ax.set(xlabel="step", ylabel="loss (nats)", xlim=(0, len(values) * 1.15))
     return ax
 
 
