@@ -12,7 +12,7 @@ loss and its training losses as means over ``BLOCK`` steps.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache, partial
 
 import numpy as np
@@ -110,6 +110,9 @@ TRAINED: dict[str, tuple] = {
             {"tied": True},
             {"tied": True, "embedding": 0.02},
             {"start": "bigram", "residual": "0"},
+            {"scheme": "Xavier", **DEEP},
+            {"scheme": "Xavier", "residual": "1/√(2L)", **DEEP},
+            {"scheme": "Xavier", "residual": "0", **DEEP},
         )
     ),
     "wide": tuple(
@@ -375,7 +378,7 @@ def all_seeds(
 def measure(part: str) -> dict:
     """Measure everything in a part."""
     if part in UNTRAINED:
-        run = {"layers": learns, "stacks": one_stack}[part]
+        run: Callable[..., dict] = learns if part == "layers" else one_stack
         return measured(run, settings(part), SEEDS[part])
     return measured_together(all_seeds, settings(part), SEEDS[part], block=BLOCK)
 
@@ -499,8 +502,26 @@ def sides_table() -> str:
 @cache
 def sides(activation: str, name: str, C: int) -> np.ndarray:
     """(seeds, 2): size at the end of 24 plain layers, and gradient of the first over the last."""
-    runs = (plain(KNOWN[name], activation, seed, C=C) for seed in EIGHT)
+    runs = (plain(KNOWN[name], activation, seed, C=C) for seed in THREE)
     return np.array([(sizes[-1], up[0] / up[-1]) for sizes, up in runs])
+
+
+def layers_ends() -> dict[str, dict[float, np.ndarray]]:
+    """Mean of the last ten losses of plain layers, by start and rate, one a seed."""
+    part = stored(10)["layers"]
+    return {
+        name: {
+            lr: over_seeds(common.runs(part, sigma=sigma, lr=lr), "last ten")
+            for lr in (0.0003, 0.001, 0.003)
+        }
+        for name, sigma in SIGMAS.items()
+    }
+
+
+def layers_table() -> str:
+    """The same as a table."""
+    rows = [[name, *map(extent, ends.values())] for name, ends in layers_ends().items()]
+    return table("σ of 24 plain layers, last ten of 60 losses|rate 0.0003|0.001|0.003", rows)
 
 
 def stream_table() -> str:
@@ -532,7 +553,7 @@ FIRST: dict[str, dict] = {
 @torch.no_grad()
 def first_looks(name: str) -> np.ndarray:
     """(seeds, 3): first loss, what the formula says, probability of the present letter again."""
-    x_BT, y_BT = every_window()[0]
+    x_BT, y_BT = (part[:16] for part in every_window()[0])
     looks = []
     for seed in EIGHT:
         model = started(seed, **FIRST[name])
@@ -610,16 +631,16 @@ def by_rate(name: str, part="schemes", **more) -> dict[float, np.ndarray]:
 
 
 def cost(part: str, **start) -> np.ndarray:
-    """Final loss less that of torch's start of the same width and length, seed by seed."""
+    """Final loss less that of torch's start with the same seeds, width and length."""
     same = {key: start[key] for key in ("C", "steps") if key in start}
-    return final(part, **start) - final(part if same else "schemes", **same)
+    return final(part, **start) - final(part if same or part == "eight" else "schemes", **same)
 
 
 def elsewhere_table() -> str:
     """Two changes at the rate 0.003, at another width, and after more steps."""
     changes = (
-        ("0.02 for the linear layers", "schemes", {"scheme": "0.02"}),
-        ("0.02 for the embeddings", "embedding", {"embedding": 0.02}),
+        ("linear layers from N(0, 0.02²)", "schemes", {"scheme": "0.02"}),
+        ("embeddings from N(0, 0.02²)", "embedding", {"embedding": 0.02}),
     )
     rows = []
     for name, part, start in changes:
@@ -687,11 +708,22 @@ def gains(residual: str) -> list[np.ndarray]:
     return found
 
 
+def writes(residual: str, **sizes) -> np.ndarray:
+    """The same at the rate 0.003, with eight seeds."""
+    small, plainly = (
+        final("eight", scheme="Xavier", residual=of, **sizes) for of in (residual, "1")
+    )
+    return small - plainly
+
+
 def residual_table() -> str:
     """What 1/√(2L) and a zero start change in training."""
     columns = "writes, less Xavier's|4 blocks, rate 0.001|0.003|0.01|12 blocks, rate 0.001|0.003"
-    factors = {"× 1/√(2L)": "1/√(2L)", "zero start": "0"}
-    return table(columns, [[name, *map(signed, gains(of))] for name, of in factors.items()])
+    columns += "|eight seeds, 0.003: 4 blocks|12 blocks"
+    rows = []
+    for name, of in {"× 1/√(2L)": "1/√(2L)", "zero start": "0"}.items():
+        rows.append([name, *map(signed, (*gains(of), writes(of), writes(of, **DEEP)))])
+    return table(columns, rows)
 
 
 def rounded_away(std: float) -> np.ndarray:
