@@ -12,6 +12,7 @@ loss and its training losses as means over ``BLOCK`` steps.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
 from functools import cache, partial
 
@@ -290,6 +291,15 @@ def warm(model: TinyGPT, start: str, generator: torch.Generator) -> None:
 
 
 @cache
+def some_batches(steps=60) -> list[tuple[Tensor, Tensor]]:
+    """Batches of 8 windows of 32 letters, the same ones each time."""
+    generator = torch.Generator().manual_seed(0)
+    text = letters().train
+    batches = corpus.batches(text, batch_size=8, context=32, generator=generator)
+    return list(itertools.islice(batches, steps))
+
+
+@cache
 def every_window() -> list[tuple[Tensor, Tensor]]:
     """The validation text in windows of 32 letters, 66 at a time."""
     return list(corpus.windows(letters().validation, 32, batch_size=66))[:15]
@@ -484,7 +494,7 @@ def rules_table() -> str:
 
 def sides_table() -> str:
     """Gradient of the first of 24 plain layers over that of the last, by activation and rule."""
-    names = "LeCun", "He", "0.02"
+    names = "LeCun", "0.02"
     columns = "activation|" + "|".join(
         f"{name}: size at the end|first ÷ last, width 64|width 256" for name in names
     )
@@ -526,14 +536,13 @@ def layers_table() -> str:
 
 def stream_table() -> str:
     """Size of the stream of untrained blocks, and how their gradients lie."""
-    columns = "start|pre-norm, 6 blocks|24 blocks|no norm, 24 blocks"
-    columns += "|gradient, first block ÷ last, pre-norm|no norm"
+    columns = "size of the stream|pre-norm, 6 blocks|24 blocks|no norm, 24 blocks"
+    columns += "|gradient, first block ÷ last, pre-norm"
     rows = []
     for start in STARTS:
         sizes = (spread(at_the_top(start, depth)) for depth in DEPTHS)
         bare = power(typical(at_the_top(start, 24, "blocks without norm")))
-        ratios = (extent(first_over_last(net, start)) for net in reversed(list(NETS)[1:]))
-        rows.append([start, *sizes, bare, *ratios])
+        rows.append([start, *sizes, bare, extent(first_over_last("pre-norm blocks", start))])
     return table(columns, rows)
 
 
@@ -718,11 +727,12 @@ def writes(residual: str, **sizes) -> np.ndarray:
 
 def residual_table() -> str:
     """What 1/√(2L) and a zero start change in training."""
-    columns = "writes, less Xavier's|4 blocks, rate 0.001|0.003|0.01|12 blocks, rate 0.001|0.003"
-    columns += "|eight seeds, 0.003: 4 blocks|12 blocks"
+    columns = "less Xavier's|4 blocks, rate 0.001|0.003 (eight seeds)|0.01"
+    columns += "|12 blocks, rate 0.001|0.003 (eight seeds)"
     rows = []
     for name, of in {"× 1/√(2L)": "1/√(2L)", "zero start": "0"}.items():
-        rows.append([name, *map(signed, (*gains(of), writes(of), writes(of, **DEEP)))])
+        low, _, high, deep, _ = gains(of)
+        rows.append([name, *map(signed, (low, writes(of), high, deep, writes(of, **DEEP)))])
     return table(columns, rows)
 
 
