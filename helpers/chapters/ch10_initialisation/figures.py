@@ -18,7 +18,6 @@ INKS = {
 }
 DASHES = {"Xavier": (0, (4, 2)), "torch": (0, (1, 1.5)), "Xavier, zero start": (0, (6, 2, 1, 2))}
 RATE_INKS = ("#56B4E9", "#0072B2", "#D55E00")
-GREY, PALE = "#777777", "#c4c4c4"
 
 
 def draw_sizes(
@@ -130,18 +129,12 @@ def draw_race(
     ax: Axes,
     steps: Sequence[int],
     losses: Mapping[str, Float[np.ndarray, "seeds steps"]],
-    *,
-    marks: Mapping[str, float] | None = None,
 ) -> Axes:
     """Draw validation losses at a few steps, a dot a seed and a line through the means.
 
-    Steps stand at equal distances. `marks` are names and heights of grey lines to compare with.
+    Steps stand at equal distances.
     """
     places = np.arange(len(steps))
-    for name, height in (marks or {}).items():
-        ax.plot([0, len(steps) - 1], [height, height], color=PALE, linewidth=1, zorder=0)
-        ax.annotate(name, (len(steps) - 1, height), xytext=(0, 2), textcoords="offset points",
-                    color=GREY, fontsize=7, ha="right")  # fmt: skip
     styles = zip(("#000000", "#0072B2", "#D55E00", "#009E73"), ("-", "--", "-.", ":"), strict=True)
     for (name, losses_SK), (ink, dash) in zip(losses.items(), styles, strict=False):
         ax.plot(places, losses_SK.mean(axis=0), color=ink, linestyle=dash, label=name)

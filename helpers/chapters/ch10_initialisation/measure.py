@@ -736,16 +736,6 @@ def residual_table() -> str:
     return table(columns, rows)
 
 
-def rounded_away(std: float) -> np.ndarray:
-    """Share of a bfloat16 table that a step of 0.001 leaves as it was, one a seed."""
-    shares = []
-    for seed in EIGHT:
-        drawn = torch.randn(61, 64, generator=torch.Generator().manual_seed(seed))
-        low = (std * drawn).bfloat16()
-        shares.append((low + 0.001 == low).float().mean().item())
-    return np.array(shares)
-
-
 def table(columns: str, rows: Iterable[Iterable[str]]) -> str:
     """A table in Markdown; its columns in one string, with bars between them."""
     lines = [columns.split("|"), ["---"] * (columns.count("|") + 1), *rows]

@@ -67,16 +67,15 @@ def test_a_single_rate_needs_no_offset(ax):
     assert ax.lines[0].get_ydata()[0] == 0
 
 
-def test_race_shows_means_dots_and_marks(ax):
+def test_race_shows_means_and_dots(ax):
     losses = {
         "cold": np.array([[4.0, 2.0], [4.2, 2.4]]),
         "warm": np.array([[2.3, 2.1], [2.3, 2.3]]),
     }
-    assert draw.draw_race(ax, (0, 300), losses, marks={"bigram": 2.29}) is ax
-    mark, cold, cold_dots, warm, _ = (line.get_xydata() for line in ax.lines)
-    np.testing.assert_allclose(mark, [[0, 2.29], [1, 2.29]])
+    assert draw.draw_race(ax, (0, 300), losses) is ax
+    cold, cold_dots, warm, _ = (line.get_xydata() for line in ax.lines)
     np.testing.assert_allclose(cold, [[0, 4.1], [1, 2.2]])
     np.testing.assert_allclose(warm[:, 1], [2.3, 2.2])
     np.testing.assert_allclose(cold_dots, [[0, 4.0], [1, 2.0], [0, 4.2], [1, 2.4]])
     assert [label.get_text() for label in ax.get_xticklabels()] == ["0", "300"]
-    assert ax.lines[1].get_linestyle() != ax.lines[3].get_linestyle()
+    assert ax.lines[0].get_linestyle() != ax.lines[2].get_linestyle()
