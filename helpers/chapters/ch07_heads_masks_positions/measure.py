@@ -414,3 +414,10 @@ def vectors_sent(*, cache: bool) -> tuple[Tensor, int]:
         cache=cache,
     )
     return text, sum(sent)
+
+
+def words_of_the_tales() -> list[str]:
+    """All words and signs of the tales in order; a new paragraph is ¶."""
+    text = corpus.load()
+    tokenizer = corpus.WordTokenizer(text)
+    return [tokenizer.vocab[i].strip() or "¶" for i in tokenizer.encode(text).tolist()]
