@@ -250,7 +250,7 @@ def pair_score(
 ) -> Float[np.ndarray, "..."]:
     """The dot product of a pair of numbers under RoPE when the key is so far back."""
     q, k = complex(*query_2), complex(*key_2)
-    return (q * np.exp(1j * speed * np.asarray(distance)) * np.conj(k)).real
+    return np.asarray((q * np.exp(1j * speed * np.asarray(distance)) * np.conj(k)).real)
 
 
 def turning_by_place(

@@ -110,7 +110,7 @@ def test_a_pair_scores_as_it_does_when_both_vectors_are_turned():
     rotary = positions.Rotary(2)
     for query, distance in ((24, 0), (27, 3), (36, 12)):
         q, k = (rotary(x, at)[0] for x, at in zip(pair, (query, query - distance), strict=True))
-        found = draw.pair_score([1.0, 0.3], [0.8, -0.5], distance)
+        found = draw.pair_score([1.0, 0.3], [0.8, -0.5], distance).item()
         assert (q @ k).item() == pytest.approx(found, abs=1e-5)
 
 
