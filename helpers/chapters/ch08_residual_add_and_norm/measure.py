@@ -241,8 +241,10 @@ class FixedMixer(nn.Module):
 
     def forward(self, x_BTC):
         """The values that the heads read, side by side; then the map behind the heads."""
+        T = x_BTC.shape[1]
         v_BTHD = self.value(x_BTC).unflatten(2, (self.heads, -1))
-        return self.out(torch.einsum("hts,bshd->bthd", self.weights, v_BTHD).flatten(2))
+        mixed_BTHD = torch.einsum("hts,bshd->bthd", self.weights[:, :T, :T], v_BTHD)
+        return self.out(mixed_BTHD.flatten(2))
 
 
 def layers_of(model: str, C=64) -> list[nn.Module]:
@@ -474,7 +476,7 @@ def mixed(seeds: range, *, model: str, C: int, steps: int) -> list[dict]:
 
 
 def one_copy(seed: int, **setting) -> dict:
-    """The share of letters said again rightly."""
+    """The share of letters said again correctly."""
     return {"right": round(copied(seed=seed, **setting)["right"], 4)}
 
 
@@ -539,7 +541,7 @@ def at_level(key: str, scheme: str, L: int, start="torch") -> list[float]:
 
 
 def said_again(stack: str, L: int, lr=0.001, start="torch", steps=300) -> np.ndarray:
-    """The stored shares of letters said again rightly, one a seed."""
+    """The stored shares of letters said again correctly, one a seed."""
     found = runs("copying", stack=stack, L=L, lr=lr, start=start, steps=steps)
     return over_seeds(found, "right")
 
@@ -760,10 +762,9 @@ def with_places(factor: float, seed: int) -> float:
     return told_by_letter(looked_into(reader, windows)[2], windows).median().item()
 
 
-@torch.no_grad()
 def own_weight(seed: int) -> float:
     """The mean weight that tokens 2 to 8 of one trained layer without a sum give themselves."""
-    reader = copied("norm alone", L=1, seed=seed)["reader"]
+    reader = copied("norm alone", L=1, seed=seed)["reader"].requires_grad_(False)
     ids_BT = torch.randint(16, (64, 8), generator=torch.Generator().manual_seed(50 + seed))
     x_BTC = reader.token(ids_BT) + reader.place.weight
     q, k, _ = reader.layers[0].sublayer.qkv(x_BTC).view(64, 8, 3, 4, 8).permute(2, 0, 3, 1, 4)
