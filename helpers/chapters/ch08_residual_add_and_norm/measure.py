@@ -12,7 +12,7 @@ from __future__ import annotations
 import copy
 import itertools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -609,22 +609,24 @@ def table(columns: str, rows: Iterable[Iterable[str]]) -> str:
 PRINTED_X2, PRINTED_OUT = np.array([0.15, 1.06, -1.19]), np.array([0.26, 1.25, -1.50])
 
 
-def printed_table() -> str:
+def printed_table(y_2: Sequence[float]) -> str:
     """The printed Add & Norm beside what follows from its own lines, and from the start."""
 
     def listed(values) -> str:
         return f"[{', '.join(number(n) for n in values)}]".replace("-", "−")
 
-    y_2 = np.array([0.25, 0.80, -1.0])
     s_1, printed_2 = np.array([1.5, 3.5, -1.5]), PRINTED_X2 + y_2
     x_2 = (s_1 - s_1.mean()) / s_1.std()
     s_2 = x_2 + y_2
     rows = [
         ("its mean", "1.17", number(s_1.mean()), number(s_1.mean())),
         ("its variance", "4.89", number(s_1.var()), number(s_1.var())),
+        ("its root", "2.21", number(4.89**0.5), number(s_1.std())),
         ("x₂", listed(PRINTED_X2), listed((s_1 - 1.17) / 2.21), listed(x_2)),
         ("x₂ + y₂", "[0.40, 1.86, −2.19]", listed(printed_2), listed(s_2)),
+        ("its mean", "0.023", number(printed_2.mean()), number(s_2.mean())),
         ("its variance", "2.15", number(printed_2.var()), number(s_2.var())),
+        ("its root", "1.47", number(2.15**0.5), number(s_2.std())),
         ("output", listed(PRINTED_OUT), listed((printed_2 - 0.023) / 1.47),
          listed((s_2 - s_2.mean()) / s_2.std())),
     ]  # fmt: skip
