@@ -627,7 +627,7 @@ def printed_table(y_2: Sequence[float]) -> str:
         ("its mean", "0.023", number(printed_2.mean()), number(s_2.mean())),
         ("its variance", "2.15", number(printed_2.var()), number(s_2.var())),
         ("its root", "1.47", number(2.15**0.5), number(s_2.std())),
-        ("output", listed(PRINTED_OUT), listed((printed_2 - 0.023) / 1.47),
+        ("output", "[0.26, 1.25, −1.50]", listed((printed_2 - 0.023) / 1.47),
          listed((s_2 - s_2.mean()) / s_2.std())),
     ]  # fmt: skip
     return table("step|printed|from the printed line before|right from the start", rows)
