@@ -21,11 +21,20 @@ from helpers import corpus, norms
 from helpers.bigram import loss
 from helpers.blocks import NORMS, Block
 from helpers.chapters import stored
-from helpers.chapters.common import letters, measured, over_seeds, rounded, runs, seeded
+from helpers.chapters.common import (
+    letters,
+    measured,
+    measured_together,
+    over_seeds,
+    rounded,
+    runs,
+    seeded,
+    trained_together,
+)
 from helpers.training import evaluate, train
 
 SEEDS = {"norms": range(5), "pairs": range(5, 15), "batches": range(5), "controls": range(5),
-         "probes": range(5)}  # fmt: skip
+         "probes": range(5), "drift": range(5), "longer": range(8)}  # fmt: skip
 RATES = (0.003, 0.01, 0.03, 0.1)
 KEPT = ("validation", "together", "alone", "own", "swapped", "drift")
 NAMES = ("layer", "rms", "batch", "instance", "group", "none")
@@ -51,7 +60,10 @@ GRIDS: dict[str, tuple] = {
         (("batch",), (0.01,), {"batch_size": 1, "probe": True}),
         (("batch",), (0.01,), {"batch_size": 4, "probe": True}),
     ),
+    "drift": ((("batch",), RATES[:3], {"drift_in_training": True}),),
+    "longer": ((("layer", "none"), RATES[:2], {}),),
 }
+LOOKS = (300, 600, 1000, 1500)  # steps of the longer runs at which they are looked at
 
 
 # --- the model ------------------------------------------------------------------------------
@@ -128,15 +140,13 @@ def alone(writer: Writer) -> float:
     return torch.stack(losses).mean().item()
 
 
-def features(writer: Writer) -> tuple[Tensor, Tensor]:
-    """Mean and deviation of what the second block's attention gets."""
-    met, mode = [], writer.training
-    hook = writer.blocks[1].attention.sublayer.register_forward_pre_hook(
+def features(writer: Writer, training: bool = False) -> tuple[Tensor, Tensor]:
+    """Mean and deviation of what the second block's attention gets, in eval or in train mode."""
+    met, looked_at = [], copy.deepcopy(writer).train(training)  # so that no memory moves
+    looked_at.blocks[1].attention.sublayer.register_forward_pre_hook(
         lambda _, x: met.append(x[0].flatten(0, 1))
     )
-    together(writer.eval())
-    writer.train(mode)
-    hook.remove()
+    together(looked_at)
     return met[0].mean(dim=0), met[0].std(dim=0)
 
 
@@ -200,7 +210,16 @@ def probed(writer: Writer, norm: str, batch_size: int) -> dict:
 
 
 def trained(
-    norm: str, *, seed, lr, batch_size=16, shake=0.0, learn=True, probe=False, steps=300
+    norm: str,
+    *,
+    seed,
+    lr,
+    batch_size=16,
+    shake=0.0,
+    learn=True,
+    probe=False,
+    drift_in_training=False,
+    steps=300,
 ) -> dict:
     """Train one writer; its losses, drift, and how its γ and β moved."""
     _, train_ids, validation_ids = letters()
@@ -218,7 +237,7 @@ def trained(
 
     def look(record):
         if record.step % 50 == 0:
-            seen.append(features(writer))
+            seen.append(features(writer, drift_in_training))
         if record.step % 10 == 0:
             moved.append([writer.norm_parameters(name) for name in ("gamma", "beta")])
 
@@ -264,8 +283,30 @@ def one_run(seed: int, *, norm: str, **setting) -> dict:
     return kept
 
 
+def longer(seeds, norm: str, lr: float) -> list[dict]:
+    """Validation losses on the way through a longer training, eight windows a step."""
+    models = []
+    for seed in seeds:
+        with seeded(seed):
+            models.append(Writer(norm))
+    windows = list(corpus.windows(letters().validation, T))
+
+    def look(weights, one_loss):
+        found = []
+        for seed, model in enumerate(models):
+            model.load_state_dict({name: w[seed].detach() for name, w in weights.items()})
+            found.append(evaluate(model, loss, windows))
+        return found
+
+    steps = LOOKS[-1]
+    run = trained_together(models, seeds, lr=lr, steps=steps, looks=LOOKS, look=look)
+    return [{"validation": rounded(way)} for way in zip(*run["looks"].values(), strict=True)]
+
+
 def measure(part: str) -> dict:
     """Train everything in a part."""
+    if part == "longer":
+        return measured_together(longer, settings(part), SEEDS[part], steps=LOOKS)
     return measured(one_run, settings(part), SEEDS[part])
 
 
