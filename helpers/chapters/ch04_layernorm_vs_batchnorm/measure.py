@@ -486,7 +486,7 @@ def claims(padding: dict[bool, float]) -> str:
          f"at 0.01: none {drift_at['none']}, layer {drift_at['layer']}, batch in training "
          f"{drift_at['batch, train mode']}", "batch norm does, at two of three rates"),
         ("Without a norm a Transformer does not train",
-         f"two blocks, best rates: behind by {first} after {LOOKS[0]} steps, {last} after {LOOKS[-1]}",
-         "these do, and fall behind"),
+         f"two blocks, best rates: {first} behind after {LOOKS[0]} steps, "
+         f"{last} after {LOOKS[-1]}", "these do, and fall behind"),
     ]  # fmt: skip
     return table("it is said | measured here | so", rows)
