@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 NOTHING_CHOSEN = 5  # pytest's status
 PYTHON = [sys.executable, "-m"]
 PYTEST = [*PYTHON, "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "--dist", "loadfile",
-          "--no-loadscope-reorder"]  # fmt: skip
+          "--no-loadscope-reorder", "--max-worker-restart", "0"]  # fmt: skip
 NEAR = ["tests/core", "tests/chapters", "tests/test_repository.py"]
 LONGEST_FIRST = [  # or one worker waits for the other at the end
     "tests/homework/test_submissions.py", "tests/site/test_pages.py",

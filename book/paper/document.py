@@ -116,6 +116,8 @@ class Maker:
             badge.find_parent("p").decompose()
         for form in self.article.select("form:not(.predict)"):
             form.decompose()
+        for image in self.article.select("img"):  # before any goes to the answers
+            del image["loading"], image["decoding"]
         for note in self.article.select(".gpt-scriptless"):
             note.string = "On the site it writes here."
         for note in self.article.select("noscript:has(.play-scriptless)"):
@@ -124,8 +126,6 @@ class Maker:
         self.still_explorers()
         for live in self.article.select(LIVE):
             live.decompose()
-        for image in self.article.select("img"):
-            del image["loading"], image["decoding"]
         for cell in self.article.select("div.cell"):
             if not cell.get_text(strip=True) and not cell.select_one("img, svg"):
                 cell.decompose()

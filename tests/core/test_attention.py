@@ -219,6 +219,7 @@ def test_no_overflow_for_large_scores():
         ((4, 5), (5,), (6, 3), r"at least two axes.*k is \(5,\)"),
         ((4, 5), (6, 5), (6,), r"at least two axes.*v is \(6,\)"),
         ((4, 5), (0, 5), (0, 3), r"must not be empty"),
+        ((0, 5), (6, 5), (6, 3), r"must not be empty"),
         ((4, 0), (6, 0), (6, 3), r"must not be empty"),
         ((2, 4, 5), (3, 6, 5), (3, 6, 3), r"leading.*must fit.*\(2, 4, 5\).*\(3, 6, 5\)"),
     ],

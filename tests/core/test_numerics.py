@@ -132,6 +132,9 @@ def test_entropy_is_in_nats_and_takes_an_axis():
     p = np.array([[1.0, 0.5], [0.0, 0.5]])
     np.testing.assert_allclose(numerics.entropy(p, axis=0), [0.0, math.log(2)])
     assert math.copysign(1, numerics.entropy(np.array([1, 0]))) == 1  # 0, not -0
+    numerics.entropy(np.array([0.5, 0.5 + 0.9e-6]))
+    with pytest.raises(ValueError, match="must sum to 1"):
+        numerics.entropy(np.array([0.5, 0.5 + 1.1e-6]))
 
 
 # ---------------------------------------------------------- cross-entropy

@@ -478,6 +478,9 @@ def test_model_and_text_must_fit():
     model.config = type("Config", (), {"vocab_size": 5})()
     with pytest.raises(ValueError, match=r"train_ids must lie in 0\.\.4, the model's vocabulary"):
         fit(model, config())
+    one_token = torch.full((50,), V - 1)
+    model.config.vocab_size = V
+    training.fit(model, one_token, one_token, config(steps=1), progress=False)
     with pytest.raises(ValueError, match="ids hold 400 tokens; context=400 needs at least 401"):
         fit(Tiny(), config(context=400))
     with pytest.raises(ValueError, match="ids hold 101 tokens"):

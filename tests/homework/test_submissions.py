@@ -358,7 +358,7 @@ def started(root: Path, source: Path, workers: int) -> subprocess.Popen:
 def test_who_kills_the_grader_loses_no_grade(batches, tmp_path):
     source, book = few(tmp_path, *PAIR)
     process = started(tmp_path, source, 1)
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 300
     while not list(book.results.glob("[!.]*.json")) and time.monotonic() < deadline:
         time.sleep(0.05)
     time.sleep(0.5)  # into the next one

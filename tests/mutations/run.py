@@ -4,7 +4,8 @@
 
 First the tests run once on a plain copy, which says how long each takes and which lines it meets.
 Then each mutant has a process of its own, forked from this one, which has torch and pytest loaded,
-and runs the tests that meet its lines, and those of its module, until one fails. Those that people
+and runs the tests that meet its lines, and those of its module, until one fails; what survives
+these meets the slow tests of its module at the end. Those that people
 write and no operator makes (near_misses.toml) come first, and must all be caught; then a sample of
 the rest, in an order that the seed gives, until the time is over. A mutant that means the same as
 the original (equivalent.toml) does not count.
@@ -25,7 +26,7 @@ import time
 import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -156,6 +157,18 @@ class Chosen:
     def pytest_collection_modifyitems(self, items):
         items[:] = sorted((item for item in items if item.nodeid in self.place),
                           key=lambda item: self.place[item.nodeid])  # fmt: skip
+
+
+def dies_slowly(mutant: Mutant, house: House) -> bool:
+    """Whether a slow test of its module, or of the package that it is in, finds it."""
+    room = Path(mutant.path).parts[0].removesuffix(".py")
+    files = [path.relative_to(ROOT).as_posix() for path in (ROOT / CORE).glob(f"test_{room}*.py")
+             if "mark.slow" in path.read_text("utf-8")]  # fmt: skip
+    if not files:
+        return False
+    with house.with_(mutant):
+        pid = house.start(lambda: run_tests(house.folder, ["-x", "-m", "slow", *files]))
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == pytest.ExitCode.TESTS_FAILED
 
 
 # ------------------------------------------------------------------- which test meets which line
@@ -393,6 +406,12 @@ def main(arguments: list[str] | None = None) -> int:
         for what, queue in (("near misses", missed), ("sample", sample)):
             for outcome in trials(iter(queue), houses, tests, began + 60 * options.minutes):
                 ended[what].append(outcome)
+        for what, outcomes in ended.items():
+            ended[what] = [
+                replace(o, how="killed") if o.how == "survived" and dies_slowly(o.mutant, houses[0])
+                else o for o in outcomes
+            ]  # fmt: skip
+            for outcome in ended[what]:
                 if outcome.how in ("survived", "untested"):
                     print(
                         f"{outcome.how}: {outcome.mutant.id}\n    {outcome.mutant.change}",
