@@ -1,28 +1,24 @@
 """Train the word table of chapter 01 over seeds, on the tales and shuffled; let its words grow.
 
-The parts, five minutes on one core together: ``neighbours``, ten seeds on the tales and on the
-shuffled tales, with the share of grouped words whose nearest neighbour is of their group, during
-training, and what rounding the table changes; ``growth``, twelve new words in a trained table,
-with four starts for their rows, five seeds.
+The parts, some eight minutes on one core together: ``neighbours``, ten seeds on the tales and on
+the shuffled tales, with the share of grouped words whose nearest neighbour is of their group,
+during training, and what rounding the table changes; ``growth``, twelve new words in a trained
+table, with four starts for their rows; ``nudges``, whether words of a group are nudged alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from helpers import corpus
-from helpers.chapters.common import measured, rounded
-from helpers.embeddings import WORD_GROUPS, SurroundingsModel, frequent, quantised, surroundings
-from helpers.training import train
+from helpers.chapters.common import measured, rounded, train_words, words
+from helpers.embeddings import WORD_GROUPS, SurroundingsModel, quantised, surroundings
 
-SEEDS = {"neighbours": range(10), "growth": range(5)}
+SEEDS = {"neighbours": range(10), "growth": range(8), "nudges": range(8)}
 MOMENTS = (0, 25, 50, 100, 200, 400)  # steps after which the table is kept
 TEXTS = ("the tales", "shuffled")
 STARTS = ("zero", "random", "mean", "as (rare)")
@@ -36,21 +32,10 @@ GROUP_OF = {word: name for name, group in WORD_GROUPS.items() for word in group}
 # --- the words ------------------------------------------------------------------------------
 
 
-class Words(NamedTuple):
-    """The tales as words: their ids, words by id (the last is "(rare)"), ids of those in groups."""
-
-    ids: Tensor
-    names: list[str]
-    grouped: Tensor
-
-
 @cache
-def tales() -> Words:
-    """The tales, words that occur fewer than five times as one."""
-    tokenizer = corpus.WordTokenizer(corpus.load())
-    ids, kept = frequent(tokenizer.encode(corpus.load()), at_least=5)
-    names = [tokenizer.vocab[i] for i in kept] + ["(rare)"]
-    return Words(ids, names, torch.tensor([names.index(word) for word in GROUPED]))
+def grouped() -> Tensor:
+    """The ids of the words in groups."""
+    return torch.tensor([words().names.index(word) for word in GROUPED])
 
 
 def shuffled(ids: Tensor, seed: int) -> Tensor:
@@ -71,7 +56,7 @@ def cosines(table_VC: Tensor) -> Tensor:
 
 def nearest_grouped(table_VC: Tensor) -> list[str]:
     """For each grouped word, the grouped word nearest to it."""
-    return [GROUPED[n] for n in cosines(table_VC[tales().grouped]).argmax(dim=1)]
+    return [GROUPED[n] for n in cosines(table_VC[grouped()]).argmax(dim=1)]
 
 
 def share_right(table_VC: Tensor) -> float:
@@ -82,14 +67,14 @@ def share_right(table_VC: Tensor) -> float:
 
 def rank(table_VC: Tensor, word: str, other: str) -> int:
     """Which neighbour of a word another is: 1 for the nearest of all words."""
-    at, of = (tales().names.index(name) for name in (word, other))
+    at, of = (words().names.index(name) for name in (word, other))
     cosines_V = cosines(table_VC)[at]
     return int((cosines_V > cosines_V[of]).sum()) + 1
 
 
 def five_nearest(table_VC: Tensor, word: str) -> list[str]:
     """The five nearest neighbours of a word among all words."""
-    names = tales().names
+    names = words().names
     return [names[i] for i in cosines(table_VC)[names.index(word)].topk(5).indices]
 
 
@@ -107,37 +92,6 @@ def kept_neighbours(table_VC: Tensor, bits: int, among: int = 1) -> float:
 
 
 # --- training -------------------------------------------------------------------------------
-
-
-def train_words(
-    ids: Tensor,
-    seed: int,
-    *,
-    steps: int = 400,
-    model: SurroundingsModel | None = None,
-    on_step: Callable | None = None,
-) -> SurroundingsModel:
-    """Train a model on a text of ids, from a random start or from model."""
-    generator = torch.Generator().manual_seed(seed)
-    if model is None:
-        model = SurroundingsModel(len(tales().names), 32, generator=generator)
-    model = model.double()
-    around, covered = surroundings(ids, reach=2)
-
-    def batches():
-        while True:
-            n = torch.randint(len(covered), (512,), generator=generator)
-            yield around[n], covered[n]
-
-    train(
-        model,
-        F.cross_entropy,  # how bad the guesses were
-        batches(),
-        steps=steps,
-        optimizer=torch.optim.Adam(model.parameters(), lr=0.02),
-        on_step=on_step and (lambda record: on_step(record.step, model)),
-    )
-    return model
 
 
 def train_and_keep(
@@ -166,7 +120,7 @@ def badness(model: SurroundingsModel, ids: Tensor) -> float:
 
 def seen_and_unseen(model: SurroundingsModel, seed: int) -> list[float]:
     """On the shuffled text of train_words(shuffled(…)), and on another."""
-    return [badness(model, shuffled(tales().ids, of)) for of in (seed, 1000 + seed)]
+    return [badness(model, shuffled(words().ids, of)) for of in (seed, 1000 + seed)]
 
 
 # --- new words ------------------------------------------------------------------------------
@@ -175,7 +129,7 @@ def seen_and_unseen(model: SurroundingsModel, seed: int) -> list[float]:
 @cache
 def newcomers() -> tuple[Tensor, Tensor, Tensor]:
     """The ids of the twelve words, whether a word is one, and the text with all of them rare."""
-    ids, names, _ = tales()
+    ids, names = words()
     new = torch.tensor([names.index(word) for word in NEWCOMERS.split()])
     is_new = torch.isin(torch.arange(len(names)), new)
     return new, is_new, torch.where(is_new[ids], len(names) - 1, ids)
@@ -202,7 +156,7 @@ def started(base: SurroundingsModel, kind: str, seed: int) -> SurroundingsModel:
 
 def old_and_new(model: SurroundingsModel, seen_as: Tensor | None = None) -> list[float]:
     """How bad the guesses of old words and of newcomers are."""
-    ids, is_new = tales().ids, newcomers()[1]
+    ids, is_new = words().ids, newcomers()[1]
     around = surroundings(ids if seen_as is None else seen_as, reach=2)[0][::8]
     covered = surroundings(ids, reach=2)[1][::8]
     with torch.no_grad():
@@ -215,7 +169,7 @@ def grow(base: SurroundingsModel, kind: str, seed: int) -> list[list[float]]:
     grown, badnesses = started(base, kind, seed), []
     for steps in (0, 20, 80):
         if steps:
-            train_words(tales().ids, seed, steps=steps, model=grown)
+            train_words(words().ids, seed, steps=steps, model=grown)
         badnesses.append(old_and_new(grown))
     return badnesses
 
@@ -227,6 +181,8 @@ def settings(part: str) -> list[dict]:
     """What is measured in a part."""
     if part == "neighbours":
         return [{"text": text} for text in TEXTS]
+    if part == "nudges":
+        return [{"text": text, "steps": steps} for text in TEXTS for steps in (50, 200)]
     return [{"start": start} for start in STARTS]
 
 
@@ -244,7 +200,7 @@ def of_the_tales(table_VC: Tensor) -> dict:
 
 def one_training(seed: int, *, text: str) -> dict:
     """Shares right over training, and what is measured in the end."""
-    ids = tales().ids
+    ids = words().ids
     if text == "shuffled":
         ids = shuffled(ids, seed)
     model, tables = train_and_keep(ids, seed)
@@ -259,6 +215,20 @@ def one_growth(seed: int, *, start: str) -> dict:
     base, before = without_newcomers(seed)
     badness = [rounded(both) for both in grow(base, start, seed)]
     return {"old before": round(before, 4), "badness": badness}
+
+
+def one_nudging(seed: int, *, text: str, steps: int) -> dict:
+    """Mean cosine of the gradients of two rows, for two words of a group and of two groups."""
+    ids = words().ids if text != "shuffled" else shuffled(words().ids, seed)
+    young = train_words(ids, seed, steps=steps)
+    around, covered = (part[::8] for part in surroundings(ids, reach=2))
+    loss = F.cross_entropy(young(around), covered)
+    (nudges_VC,) = torch.autograd.grad(loss, young.table.weight)
+    alike = cosines(nudges_VC[grouped()])
+    group = np.array([GROUP_OF[word] for word in GROUPED])
+    same = torch.tensor(group[:, None] == group)
+    pairs = (same.clone().fill_diagonal_(False), ~same)
+    return dict(zip(("inside", "outside"), rounded(alike[of].mean() for of in pairs), strict=True))
 
 
 @cache
@@ -279,4 +249,9 @@ def growth() -> dict:
     return measured(one_growth, settings("growth"), SEEDS["growth"])
 
 
-PARTS = {"neighbours": neighbours, "growth": growth}
+def nudges() -> dict:
+    """Both texts, early and later in training."""
+    return measured(one_nudging, settings("nudges"), SEEDS["nudges"])
+
+
+PARTS = {"neighbours": neighbours, "growth": growth, "nudges": nudges}

@@ -34,8 +34,8 @@ def test_growth_is_the_stored_one():
 
 
 def test_rank_counts_the_neighbours_that_are_nearer():
-    table = torch.randn(len(measure.tales().names), 32, generator=torch.Generator().manual_seed(0))
+    table = torch.randn(len(measure.words().names), 32, generator=torch.Generator().manual_seed(0))
     five = measure.five_nearest(table, "king")
-    names = measure.tales().names
+    names = measure.words().names
     assert five[0] == names[nearest(table, measure="cosine")[names.index("king")]]
     assert [measure.rank(table, "king", word) for word in five] == [1, 2, 3, 4, 5]
