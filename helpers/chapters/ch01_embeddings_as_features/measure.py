@@ -8,6 +8,8 @@ table, with four starts for their rows; ``nudges``, whether words of a group are
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from functools import cache
 
 import numpy as np
@@ -15,8 +17,24 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from helpers.chapters.common import measured, rounded, train_words, words
-from helpers.embeddings import WORD_GROUPS, SurroundingsModel, quantised, surroundings
+from helpers import corpus
+from helpers.chapters.common import (
+    measured,
+    over_seeds,
+    percent,
+    rounded,
+    spread,
+    train_words,
+    words,
+)
+from helpers.embeddings import (
+    WORD_GROUPS,
+    SurroundingsModel,
+    quantised,
+    surroundings,
+    table_bytes,
+)
+from helpers.gpt import GPT, GPTConfig
 
 SEEDS = {"neighbours": range(10), "growth": range(8), "nudges": range(8)}
 MOMENTS = (0, 25, 50, 100, 200, 400)  # steps after which the table is kept
@@ -72,10 +90,24 @@ def rank(table_VC: Tensor, word: str, other: str) -> int:
     return int((cosines_V > cosines_V[of]).sum()) + 1
 
 
-def five_nearest(table_VC: Tensor, word: str) -> list[str]:
-    """The five nearest neighbours of a word among all words."""
+def five_nearest(table_VC: Tensor, word: str) -> tuple[list[str], list[float]]:
+    """The five nearest neighbours of a word among all words, and their cosines."""
     names = words().names
-    return [names[i] for i in cosines(table_VC)[names.index(word)].topk(5).indices]
+    best = cosines(table_VC)[names.index(word)].topk(5)
+    return [names[i] for i in best.indices], best.values.tolist()
+
+
+def chance() -> float:
+    """The share of grouped words whose nearest would be of their group by luck alone."""
+    sizes = [len(WORD_GROUPS[GROUP_OF[word]]) for word in GROUPED]
+    return float(np.mean([(size - 1) / (len(GROUPED) - 1) for size in sizes]))
+
+
+def random_shares(tables: int = 100) -> np.ndarray:
+    """Shares right in so many random tables."""
+    draws = [torch.Generator().manual_seed(seed) for seed in range(tables)]
+    made = (torch.randn(len(words().names), 32, generator=draw) for draw in draws)
+    return np.array([share_right(table_VC) for table_VC in made])
 
 
 def to_bits(table_VC: Tensor, bits: int) -> Tensor:
@@ -174,6 +206,100 @@ def grow(base: SurroundingsModel, kind: str, seed: int) -> list[list[float]]:
     return badnesses
 
 
+# --- which rows learn -----------------------------------------------------------------------
+
+
+def rows_that_learn(tied: bool, optimizer: str, looks: tuple = (5, 50)) -> list[list[float]]:
+    """Shares of a GPT's rows in steps 5 and 50: looked up, with a gradient, moved; and how much
+    of the squared gradient lies in the rows that were looked up.
+    """
+    ids, names = words()
+    draws = torch.Generator().manual_seed(0)
+    size = GPTConfig(vocab_size=len(names), context=32, layers=1, width=32, tied=tied)
+    gpt = GPT(size, generator=draws)
+    table, found = gpt.embedding.weight, []
+    make = {"SGD": torch.optim.SGD, "Adam": torch.optim.Adam}[optimizer]
+    made = make(gpt.parameters(), lr=0.003)
+    batches = corpus.batches(ids, batch_size=8, context=32, generator=draws)
+    for step in range(1, looks[-1] + 1):
+        x_BT, y_BT = next(batches)
+        before = table.detach().clone()
+        made.zero_grad()
+        F.cross_entropy(gpt(x_BT).flatten(0, 1), y_BT.flatten()).backward()
+        made.step()
+        if step in looks:
+            squared_V = table.grad.square().sum(dim=1)
+            read = torch.isin(torch.arange(len(names)), x_BT)
+            some = (read, (table.grad != 0).any(dim=1), (table != before).any(dim=1))
+            inside = squared_V[read].sum() / squared_V.sum()
+            found.append([rows.double().mean().item() for rows in some] + [inside.item()])
+    return found
+
+
+# --- what the chapter says of them ----------------------------------------------------------
+
+
+def table(head: str, rows: list[list]) -> str:
+    """A table in Markdown; head: the names of its columns, between bars."""
+    lines = [head, "|".join(["---"] * (head.count("|") + 1))]
+    lines += [" | ".join(map(str, row)) for row in rows]
+    return "\n".join(f"| {line} |" for line in lines)
+
+
+def told_of_learning() -> str:
+    """Which rows learn, with two tables or one, by two optimisers, in two steps."""
+    rows = [
+        [where, optimizer, step, *(f"{share:.0%}" for share in shares)]
+        for where, tied in (("lookup alone", False), ("tied", True))
+        for optimizer in ("SGD", "Adam")
+        for step, shares in zip((5, 50), rows_that_learn(tied, optimizer), strict=True)
+    ]
+    return table(
+        "the table is used for | optimiser | step | rows looked up | with a gradient | "
+        "that move | of the squared gradient, in rows looked up",
+        rows,
+    )
+
+
+def told_of_starts(found: list[dict]) -> str:
+    """Who is among a word's five nearest, and in how many starts."""
+    rows = []
+    for word in WATCHED:
+        counted = Counter(name for run in found for name in run["five nearest"][word])
+        rows.append([word, ", ".join(f"{name} ({n})" for name, n in counted.most_common(5))])
+    return table(
+        f"word | most often among its five nearest (in how many of {len(found)} starts)", rows
+    )
+
+
+def told_of_growth(starts: Mapping[str, np.ndarray], before: np.ndarray) -> str:
+    """What four starts cost: badness (seeds, three moments, old and new words) by start."""
+    rows = [
+        [kind, spread(b[:, 0, 0] - before), *(spread(b[:, n, 1]) for n in range(3))]
+        for kind, b in starts.items()
+    ]
+    return table(
+        "start | old words get worse at once by | new words: at once | after 20 steps | after 100",
+        rows,
+    )
+
+
+def told_of_bits(found: list[dict]) -> str:
+    """What rounding changes."""
+    keys = ("kept", "kept among five", "right")
+    by_key = [percent(over_seeds(found, key)[:, n]) for n in range(len(BITS)) for key in keys]
+    sizes = [table_bytes(50_000, 4096, bits) / 1e6 for bits in BITS]
+    rows = [
+        [bits, f"{size:,.0f} MB", *by_key[3 * n : 3 * n + 3]]
+        for n, (bits, size) in enumerate(zip(BITS, sizes, strict=True))
+    ]
+    return table(
+        "bits | 50,000 × 4096 numbers | the nearest of all words is the same | "
+        "is still among the nearest five | of the 81 words right",
+        rows,
+    )
+
+
 # --- the parts ------------------------------------------------------------------------------
 
 
@@ -191,7 +317,7 @@ def of_the_tales(table_VC: Tensor) -> dict:
     return {
         "rank of queen": rank(table_VC, "king", "queen"),
         "rank of evening": rank(table_VC, "morning", "evening"),
-        "five nearest": {word: five_nearest(table_VC, word) for word in WATCHED},
+        "five nearest": {word: five_nearest(table_VC, word)[0] for word in WATCHED},
         "kept": rounded(kept_neighbours(table_VC, bits) for bits in BITS),
         "kept among five": rounded(kept_neighbours(table_VC, bits, among=5) for bits in BITS),
         "right": rounded(share_right(to_bits(table_VC, bits)) for bits in BITS),

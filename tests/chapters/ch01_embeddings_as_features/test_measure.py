@@ -35,7 +35,29 @@ def test_growth_is_the_stored_one():
 
 def test_rank_counts_the_neighbours_that_are_nearer():
     table = torch.randn(len(measure.words().names), 32, generator=torch.Generator().manual_seed(0))
-    five = measure.five_nearest(table, "king")
+    five, cosines = measure.five_nearest(table, "king")
+    assert cosines == sorted(cosines, reverse=True)
     names = measure.words().names
     assert five[0] == names[nearest(table, measure="cosine")[names.index("king")]]
     assert [measure.rank(table, "king", word) for word in five] == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.slow
+def test_nudges_are_the_stored_ones():
+    then = runs(stored(1)["nudges"], text="shuffled", steps=50)[0]
+    made = {"seed": 0} | measure.one_nudging(0, text="shuffled", steps=50)
+    assert furthest(made, then) < TOLERANCE
+
+
+def test_rows_that_learn_are_told_apart():
+    """Plain gradient descent moves what has a gradient; a tied table has one everywhere."""
+    for shares in measure.rows_that_learn(False, "SGD", looks=(2, 3)):
+        read, with_gradient, moved, inside = shares
+        assert read == with_gradient == moved < 0.2
+        assert inside == pytest.approx(1)
+    for read, with_gradient, _, inside in measure.rows_that_learn(True, "SGD", looks=(2, 3)):
+        assert read < with_gradient == 1
+        assert inside < 1
+    first, second = measure.rows_that_learn(False, "Adam", looks=(2, 3))
+    assert first[1] == first[2]
+    assert second[1] < second[2] < 1
