@@ -1,6 +1,7 @@
 """Drawings of chapter 01: a lookup, blocks, a word's neighbours, shares; its explorers."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -135,7 +136,7 @@ def draw_shares(
 
 
 def poking(
-    boxes: Mapping[str, Callable], x_BTC, poke: Callable
+    boxes: Mapping[str, Callable], x_BTC: Any, poke: Callable
 ) -> tuple[Callable[..., Figure], Callable[..., str]]:
     """The picture of a poke (which outputs of a box move, and which way), and what to say of it.
 

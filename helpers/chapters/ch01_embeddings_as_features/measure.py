@@ -287,7 +287,9 @@ def told_of_growth(starts: Mapping[str, np.ndarray], before: np.ndarray) -> str:
 def told_of_bits(found: list[dict]) -> str:
     """What rounding changes."""
     keys = ("kept", "kept among five", "right")
-    by_key = [percent(over_seeds(found, key)[:, n]) for n in range(len(BITS)) for key in keys]
+    by_key = [
+        percent(over_seeds(found, key)[:, n], unit="%") for n in range(len(BITS)) for key in keys
+    ]
     sizes = [table_bytes(50_000, 4096, bits) / 1e6 for bits in BITS]
     rows = [
         [bits, f"{size:,.0f} MB", *by_key[3 * n : 3 * n + 3]]
