@@ -70,6 +70,8 @@ def train_words(
     steps: int = 400,
     model: SurroundingsModel | None = None,
     dtype: torch.dtype = torch.float64,
+    optimizer: type[torch.optim.Optimizer] = torch.optim.Adam,
+    rate: float = 0.02,
     on_step: Callable | None = None,
 ) -> SurroundingsModel:
     """Train a model on a text of ids, from a random start or from ``model``.
@@ -92,7 +94,7 @@ def train_words(
         F.cross_entropy,  # how bad the guesses were
         batches(),
         steps=steps,
-        optimizer=torch.optim.Adam(model.parameters(), lr=0.02),
+        optimizer=optimizer(model.parameters(), lr=rate),  # type: ignore[call-arg]
         on_step=on_step and (lambda record: on_step(record.step, model)),
     )
     return model

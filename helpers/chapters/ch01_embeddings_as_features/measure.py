@@ -1,9 +1,9 @@
 """Train the word table of chapter 01 over seeds, on the tales and shuffled; let its words grow.
 
-The parts, some eight minutes on one core together: ``neighbours``, ten seeds on the tales and on
-the shuffled tales, with the share of grouped words whose nearest neighbour is of their group,
-during training, and what rounding the table changes; ``growth``, twelve new words in a trained
-table, with four starts for their rows; ``nudges``, whether words of a group are nudged alike.
+The parts, some six minutes on one core together: ``neighbours``, ten seeds on the tales and on the
+shuffled tales, with the share of grouped words whose nearest neighbour is of their group, during
+training, and what rounding the table changes; ``growth``, twelve new words in a trained table,
+with four starts for their rows, eight seeds.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from helpers.embeddings import (
 )
 from helpers.gpt import GPT, GPTConfig
 
-SEEDS = {"neighbours": range(10), "growth": range(8), "nudges": range(8)}
+SEEDS = {"neighbours": range(10), "growth": range(8)}
 MOMENTS = (0, 25, 50, 100, 200, 400)  # steps after which the table is kept
 TEXTS = ("the tales", "shuffled")
 STARTS = ("zero", "random", "mean", "as (rare)")
@@ -246,30 +246,35 @@ def table(head: str, rows: list[list]) -> str:
     return "\n".join(f"| {line} |" for line in lines)
 
 
-def told_of_learning() -> str:
+def told_of_learning(learned: Mapping[tuple[bool, str], list]) -> str:
     """Which rows learn, with two tables or one, by two optimisers, in two steps."""
     rows = [
-        [where, optimizer, step, *(f"{share:.0%}" for share in shares)]
-        for where, tied in (("lookup alone", False), ("tied", True))
-        for optimizer in ("SGD", "Adam")
-        for step, shares in zip((5, 50), rows_that_learn(tied, optimizer), strict=True)
+        ["both ends" if tied else "lookup", optimizer, step, *(f"{share:.0%}" for share in shares)]
+        for (tied, optimizer), looks in learned.items()
+        for step, shares in zip((5, 50), looks, strict=True)
     ]
     return table(
-        "the table is used for | optimiser | step | rows looked up | with a gradient | "
+        "the table serves | optimiser | step | rows looked up | with a gradient | "
         "that move | of the squared gradient, in rows looked up",
         rows,
     )
 
 
-def told_of_starts(found: list[dict]) -> str:
+def in_the_starts(found: list[dict]) -> dict[str, Counter]:
     """Who is among a word's five nearest, and in how many starts."""
-    rows = []
-    for word in WATCHED:
-        counted = Counter(name for run in found for name in run["five nearest"][word])
-        rows.append([word, ", ".join(f"{name} ({n})" for name, n in counted.most_common(5))])
-    return table(
-        f"word | most often among its five nearest (in how many of {len(found)} starts)", rows
-    )
+    return {
+        word: Counter(name for run in found for name in run["five nearest"][word])
+        for word in WATCHED
+    }
+
+
+def told_of_starts(found: Mapping[str, Counter], starts: int) -> str:
+    """The same as a table."""
+    rows = [
+        [word, ", ".join(f"{name} ({n})" for name, n in counted.most_common(5))]
+        for word, counted in found.items()
+    ]
+    return table(f"word | most often among its five nearest (in how many of {starts} starts)", rows)
 
 
 def told_of_growth(starts: Mapping[str, np.ndarray], before: np.ndarray) -> str:
@@ -309,8 +314,6 @@ def settings(part: str) -> list[dict]:
     """What is measured in a part."""
     if part == "neighbours":
         return [{"text": text} for text in TEXTS]
-    if part == "nudges":
-        return [{"text": text, "steps": steps} for text in TEXTS for steps in (50, 200)]
     return [{"start": start} for start in STARTS]
 
 
@@ -345,20 +348,6 @@ def one_growth(seed: int, *, start: str) -> dict:
     return {"old before": round(before, 4), "badness": badness}
 
 
-def one_nudging(seed: int, *, text: str, steps: int) -> dict:
-    """Mean cosine of the gradients of two rows, for two words of a group and of two groups."""
-    ids = words().ids if text != "shuffled" else shuffled(words().ids, seed)
-    young = train_words(ids, seed, steps=steps)
-    around, covered = (part[::8] for part in surroundings(ids, reach=2))
-    loss = F.cross_entropy(young(around), covered)
-    (nudges_VC,) = torch.autograd.grad(loss, young.table.weight)
-    alike = cosines(nudges_VC[grouped()])
-    group = np.array([GROUP_OF[word] for word in GROUPED])
-    same = torch.tensor(group[:, None] == group)
-    pairs = (same.clone().fill_diagonal_(False), ~same)
-    return dict(zip(("inside", "outside"), rounded(alike[of].mean() for of in pairs), strict=True))
-
-
 @cache
 def without_newcomers(seed: int) -> tuple[SurroundingsModel, float]:
     """A model trained while the twelve words were rare; how badly it guesses the others."""
@@ -377,9 +366,4 @@ def growth() -> dict:
     return measured(one_growth, settings("growth"), SEEDS["growth"])
 
 
-def nudges() -> dict:
-    """Both texts, early and later in training."""
-    return measured(one_nudging, settings("nudges"), SEEDS["nudges"])
-
-
-PARTS = {"neighbours": neighbours, "growth": growth, "nudges": nudges}
+PARTS = {"neighbours": neighbours, "growth": growth}

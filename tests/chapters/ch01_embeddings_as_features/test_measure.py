@@ -42,13 +42,6 @@ def test_rank_counts_the_neighbours_that_are_nearer():
     assert [measure.rank(table, "king", word) for word in five] == [1, 2, 3, 4, 5]
 
 
-@pytest.mark.slow
-def test_nudges_are_the_stored_ones():
-    then = runs(stored(1)["nudges"], text="shuffled", steps=50)[0]
-    made = {"seed": 0} | measure.one_nudging(0, text="shuffled", steps=50)
-    assert furthest(made, then) < TOLERANCE
-
-
 def test_rows_that_learn_are_told_apart():
     """Plain gradient descent moves what has a gradient; a tied table has one everywhere."""
     for shares in measure.rows_that_learn(False, "SGD", looks=(2, 3)):
