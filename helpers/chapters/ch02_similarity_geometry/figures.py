@@ -218,7 +218,7 @@ def who_wins(
         best = winners(at(angle, length))
         for ax, (m, said) in zip(axes, spoken.items(), strict=True):
             title = f"{said}: {names[best[m]]}"
-            draw_plane(ax, points_N2, names, maps[m], agree_YX, at(angle, length), best[m],
+            draw_plane(ax, points_N2, names, maps[m], agree_YX, at(angle, length), int(best[m]),
                        reach=REACH, title=title)  # fmt: skip
         return fig
 
