@@ -59,8 +59,8 @@ def _row(
             Rectangle((x + column, y - 0.42), 1, 0.84, facecolor="white", edgecolor=ink,
                       linewidth=1.6 if bold else 0.6)
         )  # fmt: skip
-        ax.text(x + column + 0.5, y, f"{value:.1f}".replace("-", "−"), ha="center", va="center", color=ink,
-                fontsize=9)  # fmt: skip
+        said = f"{value:.1f}".replace("-", "−")
+        ax.text(x + column + 0.5, y, said, ha="center", va="center", color=ink, fontsize=9)
 
 
 def draw_block(
