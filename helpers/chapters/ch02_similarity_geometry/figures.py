@@ -89,6 +89,7 @@ def draw_controls(
             ax.plot(x, y, "-o", color=ink, linewidth=1, markersize=3, label=label)
     ax.set_xscale("log")
     ax.set(xlabel="occurrences of the token", ylabel="length of its row")
+    ax.autoscale(axis="y")  # a panel beside it, of the same axis, may have ended that
     ax.set_ylim(bottom=0)
     ax.legend(fontsize=8)
     return ax
