@@ -228,9 +228,10 @@ def rows_that_learn(tied: bool, optimizer: str, looks: tuple = (5, 50)) -> list[
         F.cross_entropy(gpt(x_BT).flatten(0, 1), y_BT.flatten()).backward()
         made.step()
         if step in looks:
-            squared_V = table.grad.square().sum(dim=1)
+            gradient_VC = torch.zeros_like(table) if table.grad is None else table.grad
+            squared_V = gradient_VC.square().sum(dim=1)
             read = torch.isin(torch.arange(len(names)), x_BT)
-            some = (read, (table.grad != 0).any(dim=1), (table != before).any(dim=1))
+            some = (read, gradient_VC.ne(0).any(dim=1), table.ne(before).any(dim=1))
             inside = squared_V[read].sum() / squared_V.sum()
             found.append([rows.double().mean().item() for rows in some] + [inside.item()])
     return found

@@ -263,7 +263,7 @@ def turning_by_place(
     distances = np.arange(farthest + 1)
     speeds = 10_000.0 ** (-np.arange(4) / 4)
     one = pair_score(query_2, key_2, distances)
-    four = sum(pair_score(query_2, key_2, distances, speed) for speed in speeds)
+    four = np.sum([pair_score(query_2, key_2, distances, s) for s in speeds], axis=0)
 
     def picture(query: int, distance: int) -> Figure:
         fig, (left, right) = plt.subplots(1, 2, figsize=(7.6, 2.9), width_ratios=[1, 1.7])
