@@ -32,7 +32,7 @@ class Section:
     question, and an explorer, by its title. do: what the class does by hand. move: figures that the
     page computes itself, by their titles. exercises: number to minutes, of those that rest on this
     section. topics, corrections: what the section is about, and the slugs of corrections that rest
-    on it.
+    on it. terms: the field's usual names, by which search leads to this section first.
     """
 
     heading: str
@@ -44,6 +44,7 @@ class Section:
     move: tuple[str, ...] = ()
     exercises: Mapping[int, int] = field(default_factory=dict)
     topics: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()
     corrections: tuple[str, ...] = ()
 
 

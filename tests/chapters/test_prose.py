@@ -19,6 +19,25 @@ def test_pages_type_no_number():
     assert {name: found for name, found in typed.items() if found} == {}
 
 
+def test_pages_and_chapters_code_avoid_what_no_native_writer_says():
+    """What notebooks say themselves is a rule's."""
+    told = {path: path.read_text("utf-8") for path in PAGES}
+    for folder in (ROOT / "helpers" / "chapters").glob("ch*"):
+        told |= {path: rules.sentences(path.read_text("utf-8")) for path in folder.glob("*.py")}
+        told[folder] = (folder / "chapter.toml").read_text("utf-8")
+    found = {str(path): rules.unidiomatic(text) for path, text in told.items()}
+    for path in PAGES:
+        found[str(path)] += rules.misformed(told[path])
+    assert {path: turns for path, turns in found.items() if turns} == {}
+
+
+def test_turns_are_found_as_whole_words_across_lines_and_outside_code():
+    assert rules.unidiomatic("They fetch\nback what you know.") == ["fetch back what you know"]
+    assert rules.unidiomatic("`fetch back what you know`") == []
+    assert rules.misformed("`x[-1]`, $x - 1$, [a](b-1.ipynb), bit-1, 2017-12") == []
+    assert rules.misformed("Chapter 3 says so. [Chapter 4](x) too; chapters 5 and 6.") == []
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_decimal_typed_into_prose_is_caught(path):
     planted = copy.deepcopy(chapter(path))

@@ -5,9 +5,10 @@ import re
 
 import pytest
 import yaml
+from docutils import nodes
 from support import NOTEBOOKS, ROOT
 
-from helpers.chapters import CHAPTERS
+from helpers.chapters import BY_NUMBER, CHAPTERS
 
 
 @pytest.fixture(scope="module")
@@ -134,6 +135,31 @@ def test_search_leads_to_the_glossary_entry(visit, page, term):
 def test_search_leads_to_the_section_on_a_topic(visit, page):
     visit("search.html?q=induction heads")
     assert any(link.endswith("#how-does-a-model-learn-to-copy") for link in results(page)[:3])
+
+
+USUAL = {  # what readers type, and the chapter whose section is to come first
+    "embedding": 1, "word2vec": 1, "one-hot": 1, "weight tying": 1, "cosine similarity": 2,
+    "RMSNorm": 4, "bigram": 3, "cross-entropy": 3, "perplexity": 3, "Adam": 3,
+    "gradient descent": 3, "softmax": 3, "layer normalization": 4, "batch normalization": 4,
+    "self-attention": 5, "query, key, value": 5, "scaled dot-product attention": 6,
+    "multi-head attention": 7, "causal mask": 7, "padding mask": 7, "positional encoding": 7,
+    "RoPE": 7, "residual connection": 8, "skip connection": 8, "feed-forward network": 8,
+    "vanishing gradient": 8, "pre-norm": 9, "post-norm": 9, "Xavier initialization": 10,
+    "He initialization": 10, "learning rate warm-up": 9, "temperature": 11, "Muon": 11,
+    "training loop": 11, "logit lens": 12, "induction head": 12, "next-token prediction": 0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("term", USUAL)
+def test_a_usual_term_leads_to_its_section_first(visit, page, term):
+    chapter = BY_NUMBER[USUAL[term]]
+    headings = [s.heading for s in chapter.sections if term in s.terms]
+    assert len(headings) == 1, "one section of the manifest names it"
+    problems = visit(f"search.html?q={term}")
+    results(page)
+    first = page.locator("#search-results li a").first.get_attribute("href")
+    assert f"{chapter.docname}.html#{nodes.make_id(headings[0])}" in first
+    assert problems == []
 
 
 @pytest.mark.parametrize("words", ["causal mask", "dropout", "residual stream", "variance"])

@@ -3,8 +3,8 @@
 ``{topics}`` turns the sections of the manifests round: topics from A to Z with their sections.
 ``{misconceptions}`` lists the corrections with the sections on which they rest, ``{guesses}`` the
 wrong answers to predictions, read from the stored outputs of the chapters. Search gets each topic
-as a title of its section, since headings that are questions do not say what a section is about, and
-each term of the glossary: *residual stream* leads to both.
+and usual term as a title of its section, since headings that are questions do not say what a
+section is about, and each term of the glossary: *residual stream* leads to both.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def entries(env, titles: dict[str, list]) -> list[tuple[str, str, str]]:
         places = {title: ident for title, ident in titles.get(chapter.docname, ()) if ident}
         found += [(chapter.docname, topic.replace("`", ""), places[section.heading])
                   for section in chapter.sections if section.heading in places
-                  for topic in section.topics]  # fmt: skip
+                  for topic in (*section.terms, *section.topics)]  # fmt: skip
     return found
 
 

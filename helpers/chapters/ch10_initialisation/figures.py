@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from matplotlib.axes import Axes
 
 # Each scheme keeps its colour and dash through the whole chapter.
@@ -18,7 +18,6 @@ INKS = {
 }
 DASHES = {"Xavier": (0, (4, 2)), "torch": (0, (1, 1.5)), "Xavier, zero start": (0, (6, 2, 1, 2))}
 RATE_INKS = ("#56B4E9", "#0072B2", "#D55E00")
-GREY, PALE = "#777777", "#c4c4c4"
 
 
 def draw_sizes(
@@ -64,6 +63,38 @@ def draw_by_layer(
     return ax
 
 
+LIMITS = {
+    "plain layers, ReLU": ((1e-24, 1e2), (1e-24, 1e2)),
+    "blocks without norm": ((1e-1, 1e16), (1e-3, 1e16)),
+    "pre-norm blocks": ((0.5, 20), (0.001, 1)),
+}
+
+
+def panels_by_layer(
+    axes: Shaped[np.ndarray, " panels"],
+    values: Float[np.ndarray, "seeds 2 L"],
+    *,
+    net: str,
+    name: str,
+) -> Shaped[np.ndarray, " panels"]:
+    """Draw sizes and gradients of a net of LIMITS by layer, a panel each."""
+    titles = "size after the layer", "gradient of the layer's weights"
+    for at, (ax, title) in enumerate(zip(axes, titles, strict=True)):
+        draw_by_layer(ax, values[:, at], name=name, limits=LIMITS[net][at], title=title)
+    return axes
+
+
+def draw_losses(ax: Axes, losses: Mapping[str, Sequence[float]]) -> Axes:
+    """Draw losses of training runs step by step on a log scale, each named at its end."""
+    for (name, values), ink in zip(losses.items(), ("#8c6d00", "#009E73", "#D55E00"), strict=True):
+        ax.plot(values, color=ink)
+        ax.annotate(name, (len(values) - 1, values[-1]), xytext=(4, -3),
+                    textcoords="offset points", color=ink)  # fmt: skip
+    ax.set_yscale("log")
+    ax.set(xlabel="step", ylabel="loss (nats)", xlim=(0, len(values) * 1.15))
+    return ax
+
+
 def draw_starts(
     ax: Axes,
     losses: Mapping[str, Mapping[float, Float[np.ndarray, " seeds"]]],
@@ -98,18 +129,12 @@ def draw_race(
     ax: Axes,
     steps: Sequence[int],
     losses: Mapping[str, Float[np.ndarray, "seeds steps"]],
-    *,
-    marks: Mapping[str, float] | None = None,
 ) -> Axes:
     """Draw validation losses at a few steps, a dot a seed and a line through the means.
 
-    Steps stand at equal distances. `marks` are names and heights of grey lines to compare with.
+    Steps stand at equal distances.
     """
     places = np.arange(len(steps))
-    for name, height in (marks or {}).items():
-        ax.plot([0, len(steps) - 1], [height, height], color=PALE, linewidth=1, zorder=0)
-        ax.annotate(name, (len(steps) - 1, height), xytext=(0, 2), textcoords="offset points",
-                    color=GREY, fontsize=7, ha="right")  # fmt: skip
     styles = zip(("#000000", "#0072B2", "#D55E00", "#009E73"), ("-", "--", "-.", ":"), strict=True)
     for (name, losses_SK), (ink, dash) in zip(losses.items(), styles, strict=False):
         ax.plot(places, losses_SK.mean(axis=0), color=ink, linestyle=dash, label=name)

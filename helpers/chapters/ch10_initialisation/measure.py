@@ -1,16 +1,19 @@
-"""Stacks and small GPTs by how they are started, untrained and after 300 steps on the tales.
+"""Stacks and small GPTs by how they are started, untrained and after some hundred steps.
 
-The parts are trainings over starts and learning rates, five seeds each: ``schemes``, rules for all
-weights (seven minutes on one core); ``residual``, what writes into the stream made smaller, in 4
-and in 12 blocks (seven minutes); ``no norm``, the schemes without any norm (two minutes);
-``embedding`` and ``both tables scaled``, the size of the tables, tied and not (three minutes and
-one); ``warm``, starts that hold what counting knows (three minutes). A run keeps its validation
+The parts: ``layers``, plain layers trained for 60 steps; ``stacks``, sizes and gradients of
+untrained blocks (each a minute or two on one core). The others are trainings of a small GPT on the
+tales over starts and learning rates, half a minute a setting: ``schemes``, rules for all weights;
+``residual``, what writes into the stream made smaller, in 4 and in 12 blocks; ``no norm``, the
+schemes without any norm; ``embedding`` and ``both tables scaled``, the size of the tables, tied and
+not; ``eight``, starts that end close together, with eight seeds; ``wide``, twice the width;
+``long``, 1000 steps; ``warm``, starts that hold what counting knows. A run keeps its validation
 loss and its training losses as means over ``BLOCK`` steps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Callable, Iterable
 from functools import cache, partial
 
 import numpy as np
@@ -19,17 +22,23 @@ from torch import Tensor, nn
 from torch.func import vmap
 
 from helpers import bigram, corpus, initialise
+from helpers.bigram import loss
 from helpers.blocks import NORMS, Block
 from helpers.chapters import common, stored
 from helpers.chapters.common import (
+    extent,
     letters,
+    measured,
     measured_together,
     over_seeds,
+    power,
+    significant,
+    spread,
     stored_losses,
     trained_together,
 )
 
-SEEDS = range(5)
+FIVE, EIGHT, THREE = range(5), range(8), range(3)
 STEPS = 300
 BLOCK = 10  # losses are stored as means over so many steps
 RATES = (0.001, 0.003, 0.01)
@@ -37,8 +46,15 @@ MIDDLE = (0.003,)
 DEEP = {"L": 12, "C": 32, "heads": 2}
 ROOT = 1 / 8  # 1/√C
 LOOKS = (0, 10, 30, 100, 300)
+DEPTHS = (6, 24)
+NETS = {"plain layers, ReLU": "", "blocks without norm": "none", "pre-norm blocks": "layer"}
 KNOWN = {scheme.name: scheme for scheme in initialise.SCHEMES}
-ACTIVATIONS = {"none": lambda x: x, "ReLU": torch.relu, "tanh": torch.tanh}
+ACTIVATIONS = {
+    "none": lambda x: x,
+    "ReLU": torch.relu,
+    "tanh": torch.tanh,
+    "sigmoid": torch.sigmoid,
+}
 STARTS = {name: (name, "1") for name in ("LeCun", "Xavier", "He", "torch", "0.02")}
 STARTS |= {"Xavier · 1/√(2L)": ("Xavier", "1/√(2L)"), "Xavier, zero start": ("Xavier", "0")}
 
@@ -52,14 +68,12 @@ TRAINED: dict[str, tuple] = {
         ({"scheme": "Xavier", "embedding": 0.02}, RATES),
         ({"scheme": "0.02", "embedding": 0.02, "residual": "1/√(2L)"}, RATES),
         ({"scheme": "LeCun"}, MIDDLE),
-        ({"scheme": "orthogonal"}, MIDDLE),
         ({"scheme": 0.002}, MIDDLE),
         ({"scheme": 0.2}, MIDDLE),
     ),
     "residual": (
         ({"scheme": "Xavier", "residual": "1/√(2L)"}, RATES),
         ({"scheme": "Xavier", "residual": "0"}, RATES),
-        ({"scheme": "0.02", "embedding": 0.02}, RATES),
         *(
             ({"scheme": "Xavier", "residual": residual, **DEEP}, RATES[:2])
             for residual in ("1", "1/√(2L)", "0")
@@ -73,8 +87,6 @@ TRAINED: dict[str, tuple] = {
         ({"embedding": 0.02}, MIDDLE),
         ({"embedding": 0.02, "scales": (50.0, 50.0)}, MIDDLE),
         ({"embedding": 0.02, "table_rate": 0.02}, MIDDLE),
-        ({"embedding": 0.02, "residual": "0"}, MIDDLE),
-        ({"embedding": 3.0}, MIDDLE),
         ({"table_rate": 0.0}, MIDDLE),
         ({"embedding": ROOT}, MIDDLE),
         ({"embedding": ROOT, "scales": (8.0, 1.0)}, MIDDLE),
@@ -86,6 +98,35 @@ TRAINED: dict[str, tuple] = {
     "both tables scaled": (
         ({"embedding": ROOT, "scales": (8.0, 8.0)}, MIDDLE),
         ({"tied": True, "embedding": ROOT, "scales": (8.0, 8.0)}, MIDDLE),
+    ),
+    "eight": tuple(
+        (start, MIDDLE)
+        for start in (
+            {"scheme": "torch"},
+            {"scheme": "Xavier"},
+            {"scheme": "LeCun"},
+            {"scheme": "torch", "norm": "none"},
+            {"scheme": "Xavier", "residual": "1/√(2L)"},
+            {"scheme": "Xavier", "residual": "0"},
+            {"tied": True},
+            {"tied": True, "embedding": 0.02},
+            {"start": "bigram", "residual": "0"},
+            {"scheme": "Xavier", **DEEP},
+            {"scheme": "Xavier", "residual": "1/√(2L)", **DEEP},
+            {"scheme": "Xavier", "residual": "0", **DEEP},
+        )
+    ),
+    "wide": tuple(
+        (start | {"C": 128}, MIDDLE) for start in ({}, {"embedding": 0.02}, {"scheme": "0.02"})
+    ),
+    "long": tuple(
+        (start | {"steps": 1000}, MIDDLE)
+        for start in (
+            {},
+            {"embedding": 0.02},
+            {"start": "bigram, no positions", "residual": "0"},
+            {"scheme": "0.02"},
+        )
     ),
     "warm": (
         ({"start": "cold", "when": LOOKS}, RATES[:2]),
@@ -144,6 +185,34 @@ def transformer(
         for block in blocks
     ]
     return sizes, [torch.cat(table).square().mean().sqrt().item() for table in tables]
+
+
+def learns(seed: int, sigma: float, lr: float, steps=60, depth=24, C=64) -> dict:
+    """Train plain ReLU layers between a table and a head, each letter to predict the next."""
+    generator = torch.Generator().manual_seed(seed)
+    shapes = [(len(letters().tokenizer), C), *[(C, C)] * depth]
+    table_VC, *layers = (torch.randn(shape, generator=generator) for shape in shapes)
+    head_VC = torch.randn(table_VC.shape, generator=generator) / C**0.5
+    weights = [table_VC, *(sigma * W for W in layers), head_VC]
+    adam = torch.optim.Adam([w.requires_grad_() for w in weights], lr=lr)
+    batches = corpus.batches(letters().train, batch_size=8, context=32, generator=generator)
+    losses = torch.zeros(steps)
+    for step, (ids_BT, targets_BT) in zip(range(steps), batches, strict=False):
+        x_BTC = table_VC[ids_BT]
+        for W in weights[1:-1]:
+            x_BTC = torch.relu(x_BTC @ W.T)
+        value = loss(x_BTC @ head_VC.T, targets_BT)
+        adam.zero_grad()
+        value.backward()
+        adam.step()
+        losses[step] = value.detach()
+    return {"first": round(losses[0].item(), 3), "last ten": round(losses[-10:].mean().item(), 3)}
+
+
+def one_stack(seed: int, net: str, start: str, depth: int) -> dict:
+    """Sizes and gradients by block, as they are stored."""
+    sizes, gradients = transformer(start, NETS[net], seed, depth)
+    return {"sizes": significant(sizes), "gradients": significant(gradients)}
 
 
 # --- a small GPT ----------------------------------------------------------------------------
@@ -222,6 +291,15 @@ def warm(model: TinyGPT, start: str, generator: torch.Generator) -> None:
 
 
 @cache
+def some_batches(steps=60) -> list[tuple[Tensor, Tensor]]:
+    """Batches of 8 windows of 32 letters, the same ones each time."""
+    generator = torch.Generator().manual_seed(0)
+    text = letters().train
+    batches = corpus.batches(text, batch_size=8, context=32, generator=generator)
+    return list(itertools.islice(batches, steps))
+
+
+@cache
 def every_window() -> list[tuple[Tensor, Tensor]]:
     """The validation text in windows of 32 letters, 66 at a time."""
     return list(corpus.windows(letters().validation, 32, batch_size=66))[:15]
@@ -230,7 +308,7 @@ def every_window() -> list[tuple[Tensor, Tensor]]:
 def trained(
     *,
     lr=0.003,
-    seeds: Iterable[int] = SEEDS,
+    seeds: Iterable[int] = FIVE,
     steps=STEPS,
     table_rate=1.0,
     when: Iterable[int] = (),
@@ -270,18 +348,36 @@ def trained(
 # --- the parts ------------------------------------------------------------------------------
 
 
+SIGMAS = {"0.02": 0.02, "LeCun": 1 / 8, "He": 2**0.5 / 8, "0.3": 0.3}  # at width 64
+UNTRAINED: dict[str, list[dict]] = {
+    "layers": [{"sigma": s, "lr": lr} for s in SIGMAS.values() for lr in (0.0003, 0.001, 0.003)],
+    "stacks": [
+        {"net": net, "start": start, "depth": depth}
+        for net in list(NETS)[1:]
+        for start in STARTS
+        for depth in DEPTHS
+    ],
+}
+SEEDS = dict.fromkeys(TRAINED, FIVE) | {"eight": EIGHT, "stacks": EIGHT}
+SEEDS |= dict.fromkeys(["layers", "wide", "long"], THREE)
+
+
 def settings(part: str) -> list[dict]:
-    """Each combination of a part that is trained."""
+    """Each combination that a part measures."""
+    if part in UNTRAINED:
+        return [dict(setting) for setting in UNTRAINED[part]]
     return [setting | {"lr": lr} for setting, rates in TRAINED[part] for lr in rates]
 
 
-def all_seeds(seeds: list[int], when: Iterable[int] = (STEPS,), **setting) -> list[dict]:
+def all_seeds(
+    seeds: list[int], when: Iterable[int] = (), steps: int = STEPS, **setting
+) -> list[dict]:
     """What is kept of the trainings of one setting; ``validation`` is None where one diverged."""
-    run, runs = trained(seeds=seeds, when=when, **setting), []
+    run, runs = trained(seeds=seeds, steps=steps, when=(*when, steps), **setting), []
     for at, losses_K in enumerate(run["losses"]):
         looks = {str(step): found_S[at].item() for step, found_S in run["validation"].items()}
         kept = stored_losses(losses_K, BLOCK)
-        end = None if None in kept["losses"] else round(looks[str(STEPS)], 4)
+        end = None if None in kept["losses"] else round(looks[str(steps)], 4)
         result = {"first": kept["first"], "validation": end, "losses": kept["losses"]}
         if len(looks) > 1:
             result["looks"] = {step: round(x, 4) for step, x in looks.items()}
@@ -290,11 +386,14 @@ def all_seeds(seeds: list[int], when: Iterable[int] = (STEPS,), **setting) -> li
 
 
 def measure(part: str) -> dict:
-    """Train everything in a part."""
-    return measured_together(all_seeds, settings(part), SEEDS, block=BLOCK)
+    """Measure everything in a part."""
+    if part in UNTRAINED:
+        run: Callable[..., dict] = learns if part == "layers" else one_stack
+        return measured(run, settings(part), SEEDS[part])
+    return measured_together(all_seeds, settings(part), SEEDS[part], block=BLOCK)
 
 
-PARTS = {part: partial(measure, part) for part in TRAINED}
+PARTS = {part: partial(measure, part) for part in SEEDS}
 
 
 # --- what is stored -------------------------------------------------------------------------
@@ -308,12 +407,14 @@ REFERENCE = {
     "start": "cold",
     "norm": "layer",
     "L": 4,
+    "C": 64,
+    "steps": STEPS,
     "table_rate": 1.0,
 }
 
 
 def stored_runs(part: str, lr=0.003, **wanted) -> list[dict]:
-    """The five stored runs of one setting; what neither it nor the stored one says is REFERENCE."""
+    """The stored runs of one setting; what neither it nor the stored one says is REFERENCE."""
     filled = {"settings": [REFERENCE | setting for setting in stored(10)[part]["settings"]]}
     return common.runs(filled, **REFERENCE | wanted, lr=lr)
 
@@ -321,3 +422,321 @@ def stored_runs(part: str, lr=0.003, **wanted) -> list[dict]:
 def final(part: str, **wanted: object) -> np.ndarray:
     """Validation losses after 300 steps, one a seed; nan where training diverged."""
     return over_seeds(stored_runs(part, **wanted))
+
+
+@cache
+def stacks(net: str, start: str, depth: int) -> np.ndarray:
+    """Sizes and gradients by layer, (seeds, 2, layers); plain layers are run, blocks are stored."""
+    if not NETS[net]:
+        scheme = KNOWN[STARTS[start][0]]
+        return np.array([plain(scheme, "ReLU", seed, depth) for seed in EIGHT])
+    found = common.runs(stored(10)["stacks"], net=net, start=start, depth=depth)
+    return np.array([[run["sizes"], run["gradients"]] for run in found])
+
+
+def at_the_top(start: str, depth: int, net="pre-norm blocks") -> np.ndarray:
+    """Size of the stream after the last block, one a seed."""
+    return stacks(net, start, depth)[:, 0, -1]
+
+
+def first_over_last(net: str, start: str) -> np.ndarray:
+    """Gradient of the first of 24 blocks over that of the last, one a seed."""
+    gradients_SL = stacks(net, start, 24)[:, 1]
+    return gradients_SL[:, 0] / gradients_SL[:, -1]
+
+
+def typical(values) -> float:
+    """Geometric mean."""
+    return float(np.exp(np.log(values).mean()))
+
+
+# --- what the chapter shows -----------------------------------------------------------------
+
+
+def signed(values) -> str:
+    """Mean ± standard deviation over the seeds, with its sign."""
+    return spread(values, signed=True)
+
+
+def in_words(net: str, depth: int, start: str) -> str:
+    """A frame of the explorer as a sentence."""
+    sizes_SL, gradients_SL = stacks(net, start, depth).transpose(1, 0, 2)
+    first, last = (power(typical(gradients_SL[:, at])) for at in (0, -1))
+    same = not NETS[net] and STARTS[start][1] != "1"
+    return (
+        f"{net}, {depth} deep, {start}: size {power(typical(sizes_SL[:, -1]))} at the end; "
+        f"gradient {first} in the first layer, {last} in the last."
+        + " There are no residual projections here, so this is Xavier."
+        * same
+    )
+
+
+SOURCES = {
+    "LeCun": "LeCun and others 1998 | 1/√fan-in",
+    "Xavier": "Glorot and Bengio 2010 | √(2/(fan-in + fan-out))",
+    "He": "He and others 2015 | √(2/fan-in)",
+    "torch": "`nn.Linear`, if you say nothing | 1/√(3·fan-in)",
+    "0.02": "GPT 2018, BERT 2018 | 0.02",
+}
+
+
+def rules_table() -> str:
+    """The rules by their sources, and what a square layer of width 64 makes of the size."""
+    columns = "rule|source|σ|64 → 64|64 → 256|768 → 768|× size, 64 → 64|with ReLU"
+    rows = []
+    for name, source in SOURCES.items():
+        square, wide, large = (KNOWN[name].std(*fans) for fans in ((64, 64), (64, 256), (768, 768)))
+        factors = 8 * square, 8 * square / 2**0.5
+        numbers = *(f"{s:.3f}" for s in (square, wide, large)), *(f"{f:.2f}" for f in factors)
+        rows.append([name, *source.split(" | "), *numbers])
+    return table(columns, rows)
+
+
+def sides_table() -> str:
+    """Gradient of the first of 24 plain layers over that of the last, by activation and rule."""
+    names = "LeCun", "0.02"
+    columns = "activation|" + "|".join(
+        f"{name}: size at the end|first ÷ last, width 64|width 256" for name in names
+    )
+    rows = []
+    for activation in ACTIVATIONS:
+        row = [activation]
+        for name in names:
+            narrow, wide = (sides(activation, name, C) for C in (64, 256))
+            row += [power(typical(narrow[:, 0])), power(typical(narrow[:, 1]))]
+            row += [power(typical(wide[:, 1]))]
+        rows.append(row)
+    return table(columns, rows)
+
+
+@cache
+def sides(activation: str, name: str, C: int) -> np.ndarray:
+    """(seeds, 2): size at the end of 24 plain layers, and gradient of the first over the last."""
+    runs = (plain(KNOWN[name], activation, seed, C=C) for seed in THREE)
+    return np.array([(sizes[-1], up[0] / up[-1]) for sizes, up in runs])
+
+
+def layers_ends() -> dict[str, dict[float, np.ndarray]]:
+    """Mean of the last ten losses of plain layers, by start and rate, one a seed."""
+    part = stored(10)["layers"]
+    return {
+        name: {
+            lr: over_seeds(common.runs(part, sigma=sigma, lr=lr), "last ten")
+            for lr in (0.0003, 0.001, 0.003)
+        }
+        for name, sigma in SIGMAS.items()
+    }
+
+
+def layers_table() -> str:
+    """The same as a table."""
+    rows = [[name, *map(extent, ends.values())] for name, ends in layers_ends().items()]
+    return table("σ of 24 plain layers, last ten of 60 losses|rate 0.0003|0.001|0.003", rows)
+
+
+def stream_table() -> str:
+    """Size of the stream of untrained blocks, and how their gradients lie."""
+    columns = "size of the stream|pre-norm, 6 blocks|24 blocks|no norm, 24 blocks"
+    columns += "|gradient, first block ÷ last, pre-norm"
+    rows = []
+    for start in STARTS:
+        sizes = (spread(at_the_top(start, depth)) for depth in DEPTHS)
+        bare = power(typical(at_the_top(start, 24, "blocks without norm")))
+        rows.append([start, *sizes, bare, extent(first_over_last("pre-norm blocks", start))])
+    return table(columns, rows)
+
+
+FIRST: dict[str, dict] = {
+    "torch": {},
+    "Xavier": {"scheme": "Xavier"},
+    "He": {"scheme": "He"},
+    "0.02": {"scheme": "0.02"},
+    "tied, tables N(0, 1)": {"tied": True},
+    "tied, tables N(0, 1/C)": {"tied": True, "embedding": ROOT},
+    "the same, × √C on the way in": {"tied": True, "embedding": ROOT, "scales": (8.0, 1.0)},
+    "tied, tables N(0, 0.02²)": {"tied": True, "embedding": 0.02},
+}
+
+
+@cache
+@torch.no_grad()
+def first_looks(name: str) -> np.ndarray:
+    """(seeds, 3): first loss, what the formula says, probability of the present letter again."""
+    x_BT, y_BT = (part[:16] for part in every_window()[0])
+    looks = []
+    for seed in EIGHT:
+        model = started(seed, **FIRST[name])
+        logits_BTV = model(x_BT)
+        V, C = model.head.weight.shape
+        again = logits_BTV.softmax(dim=-1).gather(-1, x_BT[..., None]).mean().item()
+        formula = np.log(V) + C * model.head.weight.var().item() / 2
+        looks.append((loss(logits_BTV, y_BT).item(), formula, again))
+    return np.array(looks)
+
+
+def first_table() -> str:
+    """First losses by start, beside the formula."""
+    columns = "start|first loss|log V + C·σ²/2|probability of the present letter once more"
+    rows = []
+    for name in FIRST:
+        found_S, formula_S, again_S = first_looks(name).T
+        digits = 2 if found_S.mean() < 10 else 0
+        formula = f"{formula_S.mean():.{digits}f}"
+        rows.append([name, spread(found_S, digits), formula, spread(again_S)])
+    return table(columns, rows)
+
+
+def formula_fails(variance: float, V: int) -> np.ndarray:
+    """First losses less the formula, one a seed, where logits know nothing and vary so much."""
+    drawn = (np.random.default_rng(seed).standard_normal((400, V)) for seed in EIGHT)
+    found = (np.log(np.exp(variance**0.5 * z).sum(axis=1)).mean() for z in drawn)
+    return np.array(list(found)) - np.log(V) - variance / 2
+
+
+RACE: dict[str, dict] = {
+    "cold": {},
+    "letter frequencies": {"start": "unigram"},
+    "bigram table": {"start": "bigram, no positions", "residual": "0"},
+    "bigram table, positions kept": {"start": "bigram", "residual": "0"},
+}
+
+
+def race(name: str) -> np.ndarray:
+    """Validation losses at LOOKS, (seeds, looks), from one of the starts of RACE."""
+    runs = stored_runs("warm", **RACE[name])
+    return np.array([[run["looks"][str(step)] for step in LOOKS] for run in runs])
+
+
+def behind_cold(name: str, lr: float) -> np.ndarray:
+    """Loss after 300 steps less that of the cold start, one a seed."""
+    return final("warm", lr=lr, **RACE[name]) - final("warm", lr=lr)
+
+
+def race_table() -> str:
+    """What a head start is worth at the end."""
+    columns = "after 300 steps, less the cold start|rate 0.001|rate 0.003"
+    rows = [[name, *(signed(behind_cold(name, lr)) for lr in RATES[:2])] for name in list(RACE)[1:]]
+    control = final("warm", residual="0") - final("warm")
+    return table(columns, [*rows, ["control: cold, but a zero start", "", signed(control)]])
+
+
+ROWS: dict[str, dict] = {
+    "torch": {},
+    "Xavier": {"scheme": "Xavier"},
+    "He": {"scheme": "He"},
+    "0.02": {"scheme": "0.02"},
+    "Xavier,\nembeddings 0.02": {"scheme": "Xavier", "embedding": 0.02},
+    "GPT-2: 0.02, 1/√(2L),\nembeddings 0.02": {
+        "scheme": "0.02",
+        "embedding": 0.02,
+        "residual": "1/√(2L)",
+    },
+}
+
+
+def by_rate(name: str, part="schemes", **more) -> dict[float, np.ndarray]:
+    """Losses after 300 steps from one of the starts of ROWS, by learning rate."""
+    return {lr: final(part, lr=lr, **ROWS[name], **more) for lr in RATES}
+
+
+def cost(part: str, **start) -> np.ndarray:
+    """Final loss less that of torch's start with the same seeds, width and length."""
+    same = {key: start[key] for key in ("C", "steps") if key in start}
+    return final(part, **start) - final(part if same or part == "eight" else "schemes", **same)
+
+
+def elsewhere_table() -> str:
+    """Two changes at the rate 0.003, at another width, and after more steps."""
+    changes = (
+        ("linear layers from N(0, 0.02²)", "schemes", {"scheme": "0.02"}),
+        ("embeddings from N(0, 0.02²)", "embedding", {"embedding": 0.02}),
+    )
+    rows = []
+    for name, part, start in changes:
+        wide, long = cost("wide", C=128, **start), cost("long", steps=1000, **start)
+        rows.append([name, *map(signed, (cost(part, **start), wide, long))])
+    columns = "change to torch's start|width 64, 300 steps|width 128, 300 steps"
+    return table(columns + "|width 64, 1000 steps", rows)
+
+
+SMALL: dict[str, dict] = {
+    "0.02": {},
+    "0.02, but × 50 on the way in": {"scales": (50.0, 50.0)},
+    "0.02, tables learn 50 times more slowly": {"table_rate": 0.02},
+}
+SCALED: dict[str, dict] = {
+    "N(0, 1/C)": {},
+    "N(0, 1/C), letters × √C": {"scales": (8.0, 1.0)},
+    "N(0, 1/C), letters and places × √C": {"scales": (8.0, 8.0)},
+}
+
+
+def scaled(name: str, tied: bool) -> np.ndarray:
+    """Final losses with tables of N(0, 1/C) and a factor on the way in."""
+    part = "both tables scaled" if "places" in name else "embedding"
+    return final(part, embedding=ROOT, tied=tied, **SCALED[name])
+
+
+def tables_table() -> str:
+    """Final losses by size of the two embedding tables."""
+    rows = [["N(0, 1)", spread(final("schemes")), spread(final("embedding", tied=True))]]
+    for name, start in SMALL.items():
+        tied = spread(final("embedding", embedding=0.02, tied=True)) if not start else ""
+        rows.append([name, spread(final("embedding", embedding=0.02, **start)), tied])
+    rows += [[name, *(spread(scaled(name, tied)) for tied in (False, True))] for name in SCALED]
+    never = spread(final("embedding", table_rate=0.0))
+    rows.append(["N(0, 1), tables never learn", never, ""])
+    return table("letters and places from|head of its own|tied head", rows)
+
+
+def bare(name: str, lr: float) -> np.ndarray:
+    """Final losses of the GPT without any norm."""
+    return final("no norm", lr=lr, norm="none", scheme=name)
+
+
+def bare_table() -> str:
+    """With and without norms."""
+    columns = "start|first loss, no norm|no norm, rate 0.001|0.003|with norms, rate 0.001|0.003"
+    rows = []
+    for name in ("torch", "Xavier", "He", "0.02"):
+        first = np.mean([run["first"] for run in stored_runs("no norm", norm="none", scheme=name)])
+        losses = [bare(name, lr) for lr in RATES[:2]]
+        losses += [final("schemes", lr=lr, scheme=name) for lr in RATES[:2]]
+        told = (spread(found, 0 if found.mean() > 10 else 2) for found in losses)
+        rows.append([name, power(first), *told])
+    return table(columns, rows)
+
+
+def gains(residual: str) -> list[np.ndarray]:
+    """What small writes change, seed by seed: 4 blocks at three rates, 12 blocks at two."""
+    found = []
+    for sizes, rates, part in (({}, RATES, "schemes"), (DEEP, RATES[:2], "residual")):
+        for lr in rates:
+            small = final("residual", lr=lr, scheme="Xavier", residual=residual, **sizes)
+            found.append(small - final(part, lr=lr, scheme="Xavier", **sizes))
+    return found
+
+
+def writes(residual: str, **sizes) -> np.ndarray:
+    """The same at the rate 0.003, with eight seeds."""
+    small, plainly = (
+        final("eight", scheme="Xavier", residual=of, **sizes) for of in (residual, "1")
+    )
+    return small - plainly
+
+
+def residual_table() -> str:
+    """What 1/√(2L) and a zero start change in training."""
+    columns = "less Xavier's|4 blocks, rate 0.001|0.003 (eight seeds)|0.01"
+    columns += "|12 blocks, rate 0.001|0.003 (eight seeds)"
+    rows = []
+    for name, of in {"× 1/√(2L)": "1/√(2L)", "zero start": "0"}.items():
+        low, _, high, deep, _ = gains(of)
+        rows.append([name, *map(signed, (low, writes(of), high, deep, writes(of, **DEEP)))])
+    return table(columns, rows)
+
+
+def table(columns: str, rows: Iterable[Iterable[str]]) -> str:
+    """A table in Markdown; its columns in one string, with bars between them."""
+    lines = [columns.split("|"), ["---"] * (columns.count("|") + 1), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,5 +1,6 @@
 """Figures of chapter 10: the data behind what is drawn."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -25,6 +26,26 @@ def test_by_layer_shows_every_seed_and_keeps_to_the_page(ax):
     np.testing.assert_allclose(ax.get_ylim(), (5e-4, 20))
 
 
+def test_panels_hold_sizes_and_gradients():
+    values = np.array([[[1.0, 2.0], [0.1, 0.2]], [[4.0, 8.0], [0.4, 0.8]]])
+    _, axes = plt.subplots(1, 2)
+    assert draw.panels_by_layer(axes, values, net="pre-norm blocks", name="He") is axes
+    np.testing.assert_allclose([ax.lines[-1].get_ydata() for ax in axes], [[2, 4], [0.2, 0.4]])
+    assert [ax.get_ylim()[1] for ax in axes] == [40, 2]
+
+
+def test_losses_are_named_at_their_ends(ax):
+    runs = {"a": [4.0, 4.0], "b": [4.0, 2.0], "c": [1e5, 1e3]}
+    assert draw.draw_losses(ax, runs) is ax
+    assert [line.get_ydata().tolist() for line in ax.lines] == list(runs.values())
+    assert [(t.get_text(), t.xy) for t in ax.texts] == [
+        ("a", (1, 4)),
+        ("b", (1, 2)),
+        ("c", (1, 1e3)),
+    ]
+    assert ax.get_yscale() == "log"
+
+
 def test_starts_have_a_row_each_and_a_line_of_dots_a_rate(ax):
     losses = {
         "a": {0.01: np.array([2.0, 2.2]), 0.001: np.array([2.1, np.nan])},
@@ -46,16 +67,15 @@ def test_a_single_rate_needs_no_offset(ax):
     assert ax.lines[0].get_ydata()[0] == 0
 
 
-def test_race_shows_means_dots_and_marks(ax):
+def test_race_shows_means_and_dots(ax):
     losses = {
         "cold": np.array([[4.0, 2.0], [4.2, 2.4]]),
         "warm": np.array([[2.3, 2.1], [2.3, 2.3]]),
     }
-    assert draw.draw_race(ax, (0, 300), losses, marks={"bigram": 2.29}) is ax
-    mark, cold, cold_dots, warm, _ = (line.get_xydata() for line in ax.lines)
-    np.testing.assert_allclose(mark, [[0, 2.29], [1, 2.29]])
+    assert draw.draw_race(ax, (0, 300), losses) is ax
+    cold, cold_dots, warm, _ = (line.get_xydata() for line in ax.lines)
     np.testing.assert_allclose(cold, [[0, 4.1], [1, 2.2]])
     np.testing.assert_allclose(warm[:, 1], [2.3, 2.2])
     np.testing.assert_allclose(cold_dots, [[0, 4.0], [1, 2.0], [0, 4.2], [1, 2.4]])
     assert [label.get_text() for label in ax.get_xticklabels()] == ["0", "300"]
-    assert ax.lines[1].get_linestyle() != ax.lines[3].get_linestyle()
+    assert ax.lines[0].get_linestyle() != ax.lines[2].get_linestyle()

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.no_shape_check  # which every step of training would wa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", measure.PARTS)
+@pytest.mark.parametrize("part", measure.TRAINED)
 def test_short_runs_are_the_start_of_the_stored_ones(part):
     """The last setting of each part, ten steps, in which losses fall by half a nat."""
     setting = measure.settings(part)[-1]
@@ -23,6 +23,45 @@ def test_short_runs_are_the_start_of_the_stored_ones(part):
         assert run["validation"][step][0].item() == pytest.approx(
             kept["looks"][str(step)], abs=0.03
         )
+
+
+def test_plain_layers_learn_as_they_did():
+    setting = measure.settings("layers")[7]
+    kept = stored(10)["layers"]["settings"][7]["runs"][1]
+    run = {"seed": 1} | measure.learns(1, **setting)
+    assert run.keys() == kept.keys()
+    assert run["first"] == pytest.approx(kept["first"], abs=0.01)
+    assert run["last ten"] == pytest.approx(kept["last ten"], abs=0.05)
+
+
+@pytest.mark.parametrize("at", [0, -2])
+def test_untrained_stacks_are_those_stored(at):
+    setting = measure.settings("stacks")[at]
+    kept = stored(10)["stacks"]["settings"][at]["runs"][3]
+    run = measure.one_stack(3, **setting)
+    assert run["sizes"] == pytest.approx(kept["sizes"], rel=0.02)
+    assert run["gradients"] == pytest.approx(kept["gradients"], rel=0.02)
+
+
+def test_stacks_are_sizes_and_gradients_of_each_seed():
+    assert measure.stacks("plain layers, ReLU", "He", 6).shape == (8, 2, 6)
+    blocks = measure.stacks("pre-norm blocks", "He", 6)
+    assert blocks.shape == (8, 2, 6)
+    assert measure.at_the_top("He", 6) == pytest.approx(blocks[:, 0, -1])
+    assert "5.3 at the end" in measure.in_words("pre-norm blocks", 6, "He")
+    assert "so this is Xavier" in measure.in_words("plain layers, ReLU", 6, "Xavier, zero start")
+
+
+def test_the_formula_of_the_first_loss_overshoots_where_logits_vary_much():
+    assert abs(measure.formula_fails(0.5, 61).mean()) < 0.02
+    assert measure.formula_fails(32.0, 61).mean() < -3
+
+
+def test_a_cost_is_counted_from_the_same_width_and_length():
+    wide = measure.final("wide", C=128, embedding=0.02) - measure.final("wide", C=128)
+    assert measure.cost("wide", C=128, embedding=0.02) == pytest.approx(wide)
+    plain = measure.final("embedding", embedding=0.02) - measure.final("schemes")
+    assert measure.cost("embedding", embedding=0.02) == pytest.approx(plain)
 
 
 def test_what_is_kept_of_a_run_has_the_stored_form(monkeypatch):
@@ -42,7 +81,7 @@ def test_what_a_setting_does_not_say_is_as_in_the_reference():
     (plain,) = (s["runs"] for s in stored(10)["schemes"]["settings"][1:2])
     assert measure.stored_runs("schemes") == plain
     scaled = measure.stored_runs("embedding", embedding=measure.ROOT, scales=(8.0, 1.0))
-    assert scaled == stored(10)["embedding"]["settings"][7]["runs"]
+    assert scaled == stored(10)["embedding"]["settings"][5]["runs"]
 
 
 def test_seeds_trained_side_by_side_are_the_seeds_trained_alone():
