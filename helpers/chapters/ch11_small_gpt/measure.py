@@ -318,7 +318,7 @@ LEVERS: dict[str, dict] = {
     "start at 1/√fan-in": START,
 } | {OTHER + name: START | moved for name, moved in CHANGES.items()}
 RATES = {"adamw": (0.003, 0.01, 0.03), "muon": (0.01, 0.02, 0.04)}  # of the matrices
-GRID = [
+GRID: list[dict] = [
     {"optimizer": optimizer, "start": start, "lr": lr, "matrix_lr": matrix_lr}
     for optimizer, rates in RATES.items()
     for start in ("gpt2", "fan_in")
@@ -504,7 +504,7 @@ def starts_table() -> str:
 
 
 def best(optimizer: str, start: str) -> dict:
-    """The stored setting of an optimiser with the lowest loss on the grid of rates, and its loss."""
+    """The setting of an optimiser with the lowest stored loss on the grid, and that loss."""
     tried = [s for s in GRID if (s["optimizer"], s["start"]) == (optimizer, start)]
     ended = [float(ends("rates", **setting).mean()) for setting in tried]
     return tried[int(np.argmin(ended))] | {"loss": min(ended)}

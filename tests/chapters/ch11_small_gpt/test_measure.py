@@ -9,7 +9,7 @@ import torch
 from helpers import corpus
 from helpers.chapters import stored
 from helpers.chapters.ch11_small_gpt import measure
-from helpers.chapters.common import over_seeds, runs
+from helpers.chapters.common import runs
 from helpers.gpt import GPT, GPTConfig
 from helpers.train import PRESETS, every_field
 
@@ -62,7 +62,8 @@ def test_the_best_of_the_grid_is_below_all_of_its_kind():
                 for setting in RESULTS["rates"]["settings"]
                 if (setting["optimizer"], setting["start"]) == (optimizer, start)
             ]
-            assert len(tried) == 12 and best["loss"] == min(tried)
+            assert len(tried) == 12
+            assert best["loss"] == min(tried)
 
 
 @pytest.mark.parametrize("part", ["whole", "longer", "plain"])
