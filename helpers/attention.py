@@ -42,13 +42,15 @@ def attention_steps(
     True where a query may read a key, and None where every query may read every key; ``tilt``
     (..., T_q, T_k), if given, is part of what ``scaled`` holds.
     Range: each row of ``weights`` sums to 1, and is 0 where reading is not allowed.
-    Raises: ValueError when shapes do not fit, or when a query may read no key at all.
+    Raises: ValueError when shapes do not fit, or when mask and tilt leave a query no key at all.
     Source: Vaswani et al. 2017, equation 1.
     """
     _check_shapes(q, k, v)
+    shape = (*torch.broadcast_shapes(q.shape[:-2], k.shape[:-2]), q.shape[-2], k.shape[-2])
     if allowed is not None:
-        leading = torch.broadcast_shapes(q.shape[:-2], k.shape[:-2])
-        _check_mask(allowed, (*leading, q.shape[-2], k.shape[-2]))
+        _check_mask(allowed, shape)
+    if tilt is not None:
+        _check_tilt(tilt, allowed, shape)
     return attend(q, k, v, allowed=allowed, tilt=tilt)
 
 
@@ -166,8 +168,11 @@ def remembering(module: nn.Module) -> Iterator[None]:
     """Let each causal attention in a module remember keys and values, until this ends.
 
     Inside, a call gives the module the tokens that come next, and none that it had before.
+    Raises: ValueError where an attention is not causal: later tokens would change what is kept.
     """
-    layers = [part for part in module.modules() if isinstance(part, SelfAttention)]
+    layers = _attentions(module)
+    if not all(layer.causal for layer in layers):
+        raise ValueError("each attention of module must be causal for its keys to be kept")
     for layer in layers:
         layer.memory = Memory()
     try:
@@ -177,13 +182,22 @@ def remembering(module: nn.Module) -> Iterator[None]:
             layer.memory = None
 
 
+def remembered(module: nn.Module) -> int:
+    """How many tokens the attentions in a module remember; 0 where nothing is kept."""
+    return max((len(layer.memory or ()) for layer in _attentions(module)), default=0)
+
+
+def _attentions(module: nn.Module) -> list[SelfAttention]:
+    return [part for part in module.modules() if isinstance(part, SelfAttention)]
+
+
 @contextmanager
 def watching(module: nn.Module) -> Iterator[list[Float[Tensor, "B H Tq Tk"]]]:
     """Let each attention in a module note its weights, in the order of the calls, until this ends.
 
     Gives the list that they are added to: after one call of a model, a map for each layer.
     """
-    layers = [part for part in module.modules() if isinstance(part, SelfAttention)]
+    layers = _attentions(module)
     maps: list[Tensor] = []
     for layer in layers:
         layer.maps = maps
@@ -227,3 +241,16 @@ def _check_mask(allowed: Tensor, shape: tuple[int, ...]) -> None:
             f"allowed lets query {alone[0]} read no key; softmax over nothing has no answer, "
             "so leave each query at least one key (itself, say)"
         )
+
+
+def _check_tilt(tilt: Tensor, allowed: Tensor | None, shape: tuple[int, ...]) -> None:
+    """Raise ValueError unless a tilt fits scores of this shape and leaves each query a key."""
+    try:
+        open_to = (tilt > float("-inf")).broadcast_to(shape)
+    except RuntimeError:
+        raise ValueError(
+            f"tilt of shape {tuple(tilt.shape)} must fit the scores' shape {shape}"
+        ) from None
+    alone = (~(open_to if allowed is None else open_to & allowed).any(dim=-1)).nonzero().tolist()
+    if alone:
+        raise ValueError(f"tilt leaves query {alone[0]} no key: a score of it must not be -inf")

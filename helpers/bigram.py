@@ -139,11 +139,9 @@ class MarkovChain:
                 "table has several groups of states that are never left, so which one the "
                 "chain settles in is open; some state must be reachable from every state"
             )
-        # π (P - 1) = 0 and Σπ = 1, as one system of V + 1 equations of rank V.
-        system = np.vstack([self.table.T - np.eye(len(self.table)), np.ones(len(self.table))])
-        wanted = np.append(np.zeros(len(self.table)), 1.0)
-        solution = np.linalg.lstsq(system, wanted, rcond=None)[0].clip(min=0)
-        self.stationary = solution / solution.sum()
+        self.stationary = np.zeros(len(self.table))
+        lasting = reaches.all(axis=0)  # states that are come back to; the others are left for good
+        self.stationary[lasting] = _stationary(self.table[np.ix_(lasting, lasting)])
         self.entropy_rate = float(self.stationary @ numerics.entropy(self.table))
 
     def sample(self, n: int, generator: torch.Generator) -> Int[Tensor, " n"]:
@@ -162,6 +160,22 @@ class MarkovChain:
             state = bisect_right(ladders[state], u)
             states.append(state)
         return torch.tensor(states, dtype=torch.int64)
+
+
+def _stationary(table: Float[np.ndarray, "V V"]) -> Float[np.ndarray, " V"]:
+    """The distribution π = π P of a chain in which each state reaches each other.
+
+    State after state is taken out, the way through it added to the ways round it, then put back:
+    no subtraction, so that tiny probabilities count. Source: Grassmann, Taksar and Heyman 1985.
+    """
+    ways, n = table.copy(), len(table)
+    for last in range(n - 1, 0, -1):
+        ways[:last, last] /= ways[last, :last].sum()
+        ways[:last, :last] += np.outer(ways[:last, last], ways[last, :last])
+    share = np.ones(n)
+    for state in range(1, n):
+        share[state] = share[:state] @ ways[:state, state]
+    return share / share.sum()
 
 
 # ---------------------------------------------------------------- model
@@ -195,7 +209,15 @@ class BigramLanguageModel(nn.Module):
 
 
 def loss(logits_BTV: Float[Tensor, "B T V"], targets_BT: Int[Tensor, "B T"]) -> Float[Tensor, ""]:
-    """Cross-entropy: mean over all positions of -log P(target), in nats."""
+    """Cross-entropy: mean over all positions of -log P(target), in nats.
+
+    Raises ValueError where there is not one target for each row of logits, in their order.
+    """
+    if logits_BTV.shape[:2] != targets_BT.shape:
+        raise ValueError(
+            f"targets have shape {tuple(targets_BT.shape)}; logits of shape "
+            f"{tuple(logits_BTV.shape)} need {tuple(logits_BTV.shape[:2])}"
+        )
     return F.cross_entropy(logits_BTV.flatten(0, 1), targets_BT.flatten())
 
 

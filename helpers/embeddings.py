@@ -91,7 +91,7 @@ class NGrams(nn.Module):
     first token, and that number is the row. Where there are more such numbers than NGRAM_ROWS,
     the remainder by it is the row, and several groups share one.
     Shapes: forward (..., T) ids below V to (..., T, C).
-    Raises: ValueError where longest is below 2.
+    Raises: ValueError where longest is below 2, or an id lies outside 0..V-1.
     Source: the hash n-gram embeddings of Pagnoni et al. 2024, section 3.2.1.
     """
 
@@ -108,6 +108,7 @@ class NGrams(nn.Module):
     def forward(self, ids: Int[Tensor, "*batch T"]) -> Float[Tensor, "*batch T C"]:
         """Add up the rows of the groups that end at each token."""
         total: Any
+        _check_ids(ids, self.base - 1)
         row, digit, place, total = ids + 1, ids + 1, 1, 0.0
         for table in self.tables:
             digit = F.pad(digit[..., :-1], (1, 0))  # one token further back
@@ -117,16 +118,27 @@ class NGrams(nn.Module):
         return total
 
 
-def one_hot(ids: Int[Tensor, "*batch"], vocab_size: int) -> Float[Tensor, "*batch V"]:
-    """A row of V numbers for each id: 1 at the id's place, 0 elsewhere.
-
-    Shapes: ids (...) give (..., V). Raises: ValueError where an id lies outside 0..V-1.
-    """
+def _check_ids(ids: Tensor, vocab_size: int) -> None:
     if ids.numel() and not 0 <= ids.min() <= ids.max() < vocab_size:
         raise ValueError(
             f"ids reach from {ids.min()} to {ids.max()}; with vocab_size={vocab_size} "
             f"they must lie in 0..{vocab_size - 1}"
         )
+
+
+def _check_finite(**tables: Tensor) -> None:
+    """NaN is like nothing, and comparisons with it go wrong in silence."""
+    for name, table in tables.items():
+        if not torch.isfinite(table).all():
+            raise ValueError(f"{name} must hold finite numbers; some are nan or infinite")
+
+
+def one_hot(ids: Int[Tensor, "*batch"], vocab_size: int) -> Float[Tensor, "*batch V"]:
+    """A row of V numbers for each id: 1 at the id's place, 0 elsewhere.
+
+    Shapes: ids (...) give (..., V). Raises: ValueError where an id lies outside 0..V-1.
+    """
+    _check_ids(ids, vocab_size)
     places = torch.arange(vocab_size, device=ids.device)
     return (ids[..., None] == places).to(torch.get_default_dtype())
 
@@ -166,10 +178,12 @@ def quantised(
     """Whole numbers of so many bits, and a scale a row: codes · scale is close to the table.
 
     The largest number of a row becomes the largest code, 2^(bits-1) - 1, and no number is off by
-    more than half a scale. A row of zeros gets the scale 1. Raises: ValueError unless 2 ≤ bits ≤ 8.
+    more than half a scale. A row of zeros gets the scale 1. Raises: ValueError unless 2 ≤ bits ≤ 8,
+    and where a number is not finite.
     """
     if not 2 <= bits <= 8:
         raise ValueError(f"bits={bits} must be 2 to 8")
+    _check_finite(table=table)
     largest = table.abs().amax(dim=1, keepdim=True)
     scale = torch.where(largest > 0, largest / (2 ** (bits - 1) - 1), 1.0)
     return (table / scale).round().to(torch.int8), scale
@@ -198,10 +212,12 @@ def similarities(
 def neighbours(table: Float[Tensor, "N C"], row: int, k: int, *, measure: str) -> list[int]:
     """The k rows most alike to one row of the table, itself left out, the nearest first.
 
-    Raises: ValueError where k or row does not fit the table, and for an unknown measure.
+    Raises: ValueError where k or row does not fit the table, a number is not finite, and for an
+    unknown measure.
     """
     if not 0 < k < len(table) or not 0 <= row < len(table):
         raise ValueError(f"row={row} and k={k} must fit a table of {len(table)} rows")
+    _check_finite(table=table)
     likeness = similarities(table[row], table, measure=measure).clone()
     likeness[row] = float("-inf")
     return likeness.topk(k).indices.tolist()
@@ -225,10 +241,12 @@ def similarity_matrix(table: Float[Tensor, "N C"], *, measure: str) -> Float[Ten
 def nearest(table: Float[Tensor, "N C"], *, measure: str) -> Int[Tensor, " N"]:
     """For each row the most alike of the other rows.
 
-    Shapes: (N, C) to (N,). Raises: ValueError for fewer than two rows or an unknown measure.
+    Shapes: (N, C) to (N,). Raises: ValueError for fewer than two rows, numbers that are not
+    finite, or an unknown measure.
     """
     if len(table) < 2:
         raise ValueError(f"table has {len(table)} rows; a neighbour needs at least 2")
+    _check_finite(table=table)
     return similarity_matrix(table, measure=measure).fill_diagonal_(float("-inf")).argmax(dim=1)
 
 
@@ -280,11 +298,12 @@ def rank_correlation(
 ) -> float:
     """Correlation of ranks: 1 where both rise together, 0 where they have nothing in common.
 
-    Equal values share the mean of their ranks. Raises: ValueError where lengths differ, or one
-    of the two is constant. Source: Spearman 1904.
+    Equal values share the mean of their ranks. Raises: ValueError where lengths differ, one of the
+    two is constant, or a value is not finite. Source: Spearman 1904.
     """
     if len(first) != len(second):
         raise ValueError(f"first has {len(first)} values, second {len(second)}")
+    _check_finite(first=first, second=second)
     ranks = torch.stack([_ranks(first), _ranks(second)])
     if bool((ranks.std(dim=1) == 0).any()):
         raise ValueError("first and second must not be constant")

@@ -53,8 +53,9 @@ def make_parser() -> argparse.ArgumentParser:
         metavar="CHECKPOINT",
         help="the folder of a run (its last checkpoint), or a checkpoint in it",
     )
-    parser.add_argument("--prompt", default="\n",
-                        help="what the text begins with (default: a new line)")  # fmt: skip
+    parser.add_argument("--prompt", default=None,
+                        help="what the text begins with (default: a new line, or the first "
+                        "character that the model knows)")  # fmt: skip
     parser.add_argument("--length", type=int, default=500, metavar="N",
                         help="characters to write (default: %(default)s)")  # fmt: skip
     parser.add_argument("--temperature", type=float, default=0.8, metavar="T",
@@ -62,6 +63,9 @@ def make_parser() -> argparse.ArgumentParser:
                         "(default: %(default)s)")  # fmt: skip
     parser.add_argument("--top-k", type=int, default=None, metavar="K",
                         help="choose among the K likeliest characters alone")  # fmt: skip
+    parser.add_argument("--top-p", type=float, default=1.0, metavar="P",
+                        help="choose among the fewest characters whose probabilities come to P "
+                        "(default: %(default)s, all)")  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, metavar="N",
                         help="another one writes another text (default: %(default)s)")  # fmt: skip
     return parser
@@ -71,17 +75,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; gives its exit status: 0, or 2 for a mistake."""
     options = make_parser().parse_args(arguments)
     try:
-        if not options.prompt:
+        if options.prompt == "":
             raise ValueError("--prompt: the prompt is empty; one character at least is needed")
         if options.length < 0:
             raise ValueError(f"--length {options.length} must not be negative")
         model, tokenizer = open_model(options.checkpoint)
         if options.top_k is not None and not 1 <= options.top_k <= len(tokenizer):
             raise ValueError(f"--top-k {options.top_k} must lie in 1..{len(tokenizer)}")
+        if not 0 < options.top_p <= 1:
+            raise ValueError(f"--top-p {options.top_p} must lie in (0, 1]")
+        known = tokenizer.vocab
+        prompt = options.prompt or ("\n" if "\n" in known else known[0])
         generator = torch.Generator().manual_seed(options.seed)
         ids_BT = model.generate(
-            tokenizer.encode(options.prompt)[None], options.length, generator=generator,
-            temperature=options.temperature, top_k=options.top_k,
+            tokenizer.encode(prompt)[None], options.length, generator=generator,
+            temperature=options.temperature, top_k=options.top_k, top_p=options.top_p,
         )  # fmt: skip
     except (ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)

@@ -8,15 +8,16 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from helpers.attention import SelfAttention, remembering
+from helpers.attention import SelfAttention, remembered, remembering
 from helpers.blocks import ACTIVATIONS, NORMS, PLACEMENTS, Block
 from helpers.embeddings import NGRAM_ROWS, NGrams
 from helpers.initialise import GPT2, LECUN, initialise, residual_factor
 from helpers.modes import in_mode
-from helpers.norms import EPS
+from helpers.norms import EPS, GROUPS
 from helpers.positions import Learned, Rotary, Sinusoidal, alibi
 
 POSITIONS = ("learned", "sinusoidal", "rope", "alibi", "none")
+OVER_POSITIONS = ("instance", "group")  # norms by which a later token changes those before it
 CHOICES = {
     "norm": tuple(NORMS),
     "placement": PLACEMENTS,
@@ -64,6 +65,10 @@ class GPTConfig:
             raise ValueError(f"width={self.width} must be a multiple of heads={self.heads}")
         if self.positions == "rope" and self.width // self.heads % 2:
             raise ValueError(f"positions='rope' needs an even head: width={self.width}")
+        if self.positions == "sinusoidal" and self.width % 2:
+            raise ValueError(f"positions='sinusoidal' needs an even width, not width={self.width}")
+        if self.norm == "group" and self.width % GROUPS:
+            raise ValueError(f"norm='group' needs a multiple of {GROUPS}, not width={self.width}")
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout={self.dropout} must lie in [0, 1)")
 
@@ -72,6 +77,7 @@ class GPT(nn.Module):
     """Read tokens, give logits for the token after each.
 
     Shapes: forward (B, T) ids to (B, T, V) logits, T at most `context` with learned positions.
+    With `remembering` a call has the whole text so far, and gives logits from `offset` on.
     Source: Radford et al. 2019, with the choices of GPTConfig.
     """
 
@@ -90,7 +96,12 @@ class GPT(nn.Module):
         _start(self, generator)
 
     def forward(self, ids_BT: Int[Tensor, "B T"], offset: int = 0) -> Float[Tensor, "B Tnew V"]:
-        """Logits for what follows each token from `offset` on; the cache knows those before it."""
+        """Logits for what follows each token from `offset` on; the cache knows those before it.
+
+        Raises: ValueError where it does not: offset must be the number of tokens remembered.
+        """
+        if offset != (known := remembered(self)):
+            raise ValueError(f"offset={offset} must be {known}, the number of tokens remembered")
         x_BTC = self.embedding(ids_BT[:, offset:])
         if self.ngrams is not None:
             x_BTC = x_BTC + self.ngrams(ids_BT)[:, offset:]
@@ -110,18 +121,23 @@ class GPT(nn.Module):
         generator: torch.Generator,
         temperature: float = 1.0,
         top_k: int | None = None,
+        top_p: float = 1.0,
         stop: int | None = None,
         cache: bool = True,
     ) -> Int[Tensor, "B N"]:
         """Write n tokens after a prompt, one at a time, and give prompt and all.
 
-        temperature 0 takes the likeliest token. top_k keeps the k likeliest. After `stop` a row
-        goes on with `stop` alone, and when all rows have ended so does the text. A text longer
-        than the context is read through its last `context` tokens. With cache, keys and values
-        are kept from step to step while the text fits the context: the same logits, sooner.
-        Raises: ValueError where the prompt is empty, or n, temperature or top_k make no sense.
+        temperature 0 takes the likeliest token. top_k keeps the k likeliest, top_p of these the
+        fewest whose probabilities come to top_p. After `stop` a row goes on with `stop` alone, and
+        when all rows have ended so does the text. A text longer than the context is read through
+        its last `context` tokens. With cache, keys and values are kept from step to step while the
+        text fits the context: the same logits, sooner. (Not with norms over positions, by which
+        each new token changes those before it.)
+        Raises: ValueError where the prompt is empty, or n, temperature, top_k or top_p make no
+        sense. Source of top_p: Holtzman et al. 2020, section 3.1.
         """
-        _check_sampling(ids_BT, n, temperature, top_k, self.config.vocab_size)
+        _check_sampling(ids_BT, n, temperature, top_k, top_p, self.config.vocab_size)
+        cache = cache and self.config.norm not in OVER_POSITIONS
         context, known = self.config.context, 0
         ended_B = torch.zeros(len(ids_BT), dtype=torch.bool, device=ids_BT.device)
         with in_mode(self, training=False), ExitStack() as remembered:
@@ -133,7 +149,7 @@ class GPT(nn.Module):
                     cache = False
                 logits_BV = self(ids_BT[:, -context:], offset=known if cache else 0)[:, -1]
                 known = ids_BT.shape[1]
-                next_B = _draw(logits_BV, generator, temperature, top_k)
+                next_B = _draw(logits_BV, generator, temperature, top_k, top_p)
                 if stop is not None:
                     next_B = next_B.where(~ended_B, stop)
                     ended_B |= next_B == stop
@@ -240,7 +256,11 @@ def _positions(config: GPTConfig) -> nn.Module | None:
 
 
 def _draw(
-    logits_BV: Tensor, generator: torch.Generator, temperature: float, top_k: int | None
+    logits_BV: Tensor,
+    generator: torch.Generator,
+    temperature: float,
+    top_k: int | None,
+    top_p: float,
 ) -> Int[Tensor, " B"]:
     if temperature == 0:
         return logits_BV.argmax(dim=-1)
@@ -248,12 +268,16 @@ def _draw(
         least_B1 = logits_BV.topk(top_k).values[:, -1:]
         logits_BV = logits_BV.masked_fill(logits_BV < least_B1, float("-inf"))
     p_BV = (logits_BV.float() / temperature).softmax(dim=-1)
+    if top_p < 1:
+        falling_BV, order_BV = p_BV.sort(dim=-1, descending=True)
+        beyond_BV = falling_BV.cumsum(dim=-1) - falling_BV >= top_p  # enough without it
+        p_BV = p_BV.masked_fill(beyond_BV.gather(-1, order_BV.argsort(dim=-1)), 0.0)
     return torch.multinomial(p_BV.to(generator.device), 1, generator=generator)[:, 0].to(
         logits_BV.device
     )
 
 
-def _check_sampling(ids_BT, n, temperature, top_k, vocab_size) -> None:
+def _check_sampling(ids_BT, n, temperature, top_k, top_p, vocab_size) -> None:
     if ids_BT.ndim != 2 or 0 in ids_BT.shape:
         raise ValueError(f"ids_BT must be (B, T) with a token at least, got {tuple(ids_BT.shape)}")
     if n < 0:
@@ -262,3 +286,5 @@ def _check_sampling(ids_BT, n, temperature, top_k, vocab_size) -> None:
         raise ValueError(f"temperature={temperature} must be finite and not negative")
     if top_k is not None and not 1 <= top_k <= vocab_size:
         raise ValueError(f"top_k={top_k} must lie in 1..{vocab_size}")
+    if not 0 < top_p <= 1:
+        raise ValueError(f"top_p={top_p} must lie in (0, 1]")

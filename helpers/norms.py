@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 EPS = 1e-5  # what torch's LayerNorm and BatchNorm add to the variance
+GROUPS = 4  # of GroupNorm, unless others are given
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,18 +31,19 @@ def normalise(
 
     Shapes: x any; mean and variance have x's shape with the given axes of length 1.
     With centred=False the mean counts as 0, so that the variance is the mean square: RMS norm.
+    Of 16-bit numbers the statistics are in float32: their squares pass float16's largest number.
     Raises: ValueError where axes are none, repeated or not axes of x, or eps is negative.
     Source: Ba, Kiros and Hinton 2016, equation 3; Ioffe and Szegedy 2015, algorithm 1.
     """
     _check_axes(x, axes)
-    if not eps >= 0:
-        raise ValueError(f"eps={eps} must not be negative")
-    mean = x.mean(dim=axes, keepdim=True)
+    _check_eps(eps)
+    wide = _wide(x)
+    mean = wide.mean(dim=axes, keepdim=True)
     if not centred:
         mean = torch.zeros_like(mean)
-    variance = (x - mean).square().mean(dim=axes, keepdim=True)
-    output = (x - mean) / torch.sqrt(variance + eps)
-    return Normalised(mean=mean, variance=variance, output=output)
+    variance = (wide - mean).square().mean(dim=axes, keepdim=True)
+    output = (wide - mean) / torch.sqrt(variance + eps)
+    return Normalised(mean=mean, variance=variance, output=output.to(x.dtype))
 
 
 # --- a norm as a point in a space of choices ------------------------------------------------
@@ -98,12 +100,12 @@ class LayerNorm(nn.Module):
     """Each token's vector to mean 0 and variance 1, then times gamma plus beta, per feature.
 
     Shapes: forward (..., C) to (..., C). Source: Ba, Kiros and Hinton 2016.
-    Raises: ValueError where width is below 1.
+    Raises: ValueError where width is below 1 or eps negative.
     """
 
     def __init__(self, width: int, *, eps: float = EPS):
         super().__init__()
-        self.eps = eps
+        self.eps = _check_eps(eps)
         self.gamma = nn.Parameter(torch.ones(_checked(width)))
         self.beta = nn.Parameter(torch.zeros(width))
 
@@ -116,12 +118,12 @@ class RMSNorm(nn.Module):
     """Each token's vector to mean square 1, then times gamma, per feature; no mean, no beta.
 
     Shapes: forward (..., C) to (..., C). Source: Zhang and Sennrich 2019, equation 4.
-    Raises: ValueError where width is below 1.
+    Raises: ValueError where width is below 1 or eps negative.
     """
 
     def __init__(self, width: int, *, eps: float = EPS):
         super().__init__()
-        self.eps = eps
+        self.eps = _check_eps(eps)
         self.gamma = nn.Parameter(torch.ones(_checked(width)))
 
     def forward(self, x: Float[Tensor, "*batch C"]) -> Float[Tensor, "*batch C"]:
@@ -136,7 +138,8 @@ class BatchNorm(nn.Module):
     there with n - 1 in place of n; in eval mode the running ones are used.
     Shapes: forward (..., C) to (..., C); `real` (...) is False where a token is padding, which is
     normalised like the others and not counted.
-    Raises: ValueError where width is below 1, or, in train mode, fewer than two tokens count.
+    Raises: ValueError where width is below 1, eps negative, or, in train mode, fewer than two
+    tokens count.
     Source: Ioffe and Szegedy 2015, algorithms 1 and 2; momentum as torch counts it.
     """
 
@@ -145,7 +148,7 @@ class BatchNorm(nn.Module):
 
     def __init__(self, width: int, *, eps: float = EPS, momentum: float = 0.1):
         super().__init__()
-        self.eps, self.momentum = eps, momentum
+        self.eps, self.momentum = _check_eps(eps), momentum
         self.gamma = nn.Parameter(torch.ones(_checked(width)))
         self.beta = nn.Parameter(torch.zeros(width))
         self.register_buffer("running_mean", torch.zeros(width))
@@ -159,7 +162,8 @@ class BatchNorm(nn.Module):
         if self.training:
             mean_C, variance_C = masked_statistics(x, real)
             self._remember(mean_C, variance_C, x[..., 0].numel() if real is None else real.sum())
-        return self.gamma * (x - mean_C) / torch.sqrt(variance_C + self.eps) + self.beta
+        output = (x - mean_C) / torch.sqrt(variance_C + self.eps)
+        return self.gamma * output.to(x.dtype) + self.beta
 
     def _remember(self, mean_C: Tensor, variance_C: Tensor, counted: int | Tensor) -> None:
         if counted < 2:
@@ -167,20 +171,20 @@ class BatchNorm(nn.Module):
                 f"tokens that count: {int(counted)}; in train mode at least 2 are needed"
             )
         unbiased_C = variance_C.detach() * counted / (counted - 1)
-        self.running_mean.lerp_(mean_C.detach(), self.momentum)
-        self.running_variance.lerp_(unbiased_C, self.momentum)
+        self.running_mean.lerp_(mean_C.detach().to(self.running_mean), self.momentum)
+        self.running_variance.lerp_(unbiased_C.to(self.running_variance), self.momentum)
 
 
 class InstanceNorm(nn.Module):
     """Each feature to mean 0 and variance 1 over the tokens of its own sequence.
 
     Shapes: forward (B, T, C) to (B, T, C). Source: Ulyanov, Vedaldi and Lempitsky 2016.
-    Raises: ValueError where width is below 1.
+    Raises: ValueError where width is below 1 or eps negative.
     """
 
     def __init__(self, width: int, *, eps: float = EPS):
         super().__init__()
-        self.eps = eps
+        self.eps = _check_eps(eps)
         self.gamma = nn.Parameter(torch.ones(_checked(width)))
         self.beta = nn.Parameter(torch.zeros(width))
 
@@ -193,14 +197,14 @@ class GroupNorm(nn.Module):
     """Groups of features to mean 0 and variance 1 over the tokens of their own sequence.
 
     Shapes: forward (B, T, C) to (B, T, C). Source: Wu and He 2018, with T in place of the image.
-    Raises: ValueError where width is below 1 or groups do not divide it.
+    Raises: ValueError where width is below 1, groups do not divide it, or eps is negative.
     """
 
-    def __init__(self, width: int, groups: int = 4, *, eps: float = EPS):
+    def __init__(self, width: int, groups: int = GROUPS, *, eps: float = EPS):
         super().__init__()
         if groups < 1 or width % groups:
             raise ValueError(f"groups={groups} must divide width={width}")
-        self.eps, self.point = eps, Point(over="T", groups=groups)
+        self.eps, self.point = _check_eps(eps), Point(over="T", groups=groups)
         self.gamma = nn.Parameter(torch.ones(_checked(width)))
         self.beta = nn.Parameter(torch.zeros(width))
 
@@ -218,13 +222,15 @@ def masked_statistics(
     """Mean and biased variance of each feature over the tokens that are real.
 
     Shapes: x (..., C), real (...), True where a token counts; None counts all.
-    Raises: ValueError where real has another shape, or no token is real.
+    Raises: ValueError where real is not boolean or has another shape, or no token is real.
     """
+    if real is not None and real.dtype != torch.bool:
+        raise ValueError(f"real must be boolean, True where a token counts, not {real.dtype}")
     if real is not None and real.shape != x.shape[:-1]:
         raise ValueError(
             f"real of shape {tuple(real.shape)} must have one entry per token of {tuple(x.shape)}"
         )
-    rows_NC = x.reshape(-1, x.shape[-1]) if real is None else x[real]
+    rows_NC = _wide(x.reshape(-1, x.shape[-1]) if real is None else x[real])
     if len(rows_NC) == 0:
         raise ValueError("real is False everywhere: there is nothing to take the mean of")
     mean_C = rows_NC.mean(dim=0)
@@ -235,6 +241,17 @@ def _checked(width: int) -> int:
     if width < 1:
         raise ValueError(f"width={width} must be at least 1")
     return width
+
+
+def _check_eps(eps: float) -> float:
+    if not 0 <= eps < float("inf"):
+        raise ValueError(f"eps={eps} must be finite and not negative")
+    return eps
+
+
+def _wide(x: Tensor) -> Tensor:
+    """The same numbers in at least 32 bits."""
+    return x.float() if x.dtype.itemsize < 4 else x
 
 
 def _check_axes(x: Tensor, axes: tuple[int, ...]) -> None:

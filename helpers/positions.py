@@ -11,7 +11,7 @@ def sinusoidal(length: int, width: int, *, base: float = BASE) -> Float[Tensor, 
     """Sines and cosines of the position, at wavelengths from 2π to nearly base · 2π.
 
     Shapes: returns (T, C); entries 2k and 2k + 1 are sin and cos of t / base^(2k/C).
-    Raises: ValueError where length is below 1, or width not even and positive.
+    Raises: ValueError where length is below 1, width not even and positive, or base not positive.
     Source: Vaswani et al. 2017, section 3.5.
     """
     if length < 1:
@@ -24,7 +24,7 @@ class Sinusoidal(nn.Module):
     """The rows of `sinusoidal` for the positions asked for; nothing is trained.
 
     Shapes: forward(T, offset) gives (T, C).
-    Raises: ValueError where width is not even and positive.
+    Raises: ValueError where width is not even and positive, or offset is negative.
     """
 
     def __init__(self, width: int, *, base: float = BASE):
@@ -34,6 +34,7 @@ class Sinusoidal(nn.Module):
 
     def forward(self, length: int, offset: int = 0) -> Float[Tensor, "T C"]:
         """The positions offset, …, offset + length - 1."""
+        _check_offset(offset)
         return sinusoidal(offset + length, self.width, base=self.base)[offset:].to(self.like)
 
 
@@ -41,7 +42,7 @@ class Learned(nn.Module):
     """A trained row for each of `context` positions, and none beyond.
 
     Shapes: forward(T, offset) gives (T, C).
-    Raises: ValueError where a position lies beyond the context.
+    Raises: ValueError where a position lies beyond the context or before the first.
     Source: Gehring et al. 2017, section 3.1.
     """
 
@@ -51,6 +52,7 @@ class Learned(nn.Module):
 
     def forward(self, length: int, offset: int = 0) -> Float[Tensor, "T C"]:
         """The rows of the positions offset, …, offset + length - 1."""
+        _check_offset(offset)
         context = self.rows.num_embeddings
         if offset + length > context:
             raise ValueError(f"{offset + length} positions asked for; only {context} are learned")
@@ -89,13 +91,16 @@ class Rotary(nn.Module):
 def alibi_slopes(heads: int) -> Float[Tensor, " H"]:
     """How steeply each head's scores fall with distance: 2^(-8h/H) for h = 1, …, H.
 
-    Shapes: returns (H,).
-    Raises: ValueError where heads is no power of 2, for which the paper's series is defined.
-    Source: Press, Smith and Lewis 2022, section 3.
+    Where H is no power of 2, the slopes are those of the next power below, and then every other
+    one of the next power above. Shapes: returns (H,). Raises: ValueError where heads is below 1.
+    Source: Press, Smith and Lewis 2022, section 3, and the code of the paper for other H.
     """
-    if heads < 1 or heads & (heads - 1):
-        raise ValueError(f"heads={heads} must be a power of 2")
-    return 2.0 ** (-8 * torch.arange(1, heads + 1) / heads)
+    if heads < 1:
+        raise ValueError(f"heads={heads} must be at least 1")
+    below = 2 ** (heads.bit_length() - 1)
+    slopes = 2.0 ** (-8 * torch.arange(1, below + 1) / below)
+    between = 2.0 ** (-8 * torch.arange(1, 2 * below, 2) / (2 * below))
+    return torch.cat([slopes, between[: heads - below]])
 
 
 def alibi(heads: int, queries: int, keys: int) -> Float[Tensor, "H Tq Tk"]:
@@ -112,8 +117,15 @@ def alibi(heads: int, queries: int, keys: int) -> Float[Tensor, "H Tq Tk"]:
     return -alibi_slopes(heads)[:, None, None] * distance.clamp(min=0)
 
 
+def _check_offset(offset: int) -> None:
+    if offset < 0:
+        raise ValueError(f"offset={offset} must not be negative")
+
+
 def _frequencies(width: int, base: float) -> Float[Tensor, " K"]:
     """base^(-2k/width) for k = 0, …, width/2 - 1: radians a position."""
     if width < 2 or width % 2:
         raise ValueError(f"width={width} must be even and positive: sines and cosines are paired")
+    if not 0 < base < float("inf"):
+        raise ValueError(f"base={base} must be positive and finite")
     return base ** (-torch.arange(0, width, 2) / width)

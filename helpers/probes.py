@@ -19,7 +19,8 @@ def depends_on(
     Shapes: x (T, C); the result (T_out, C_out, T, C) is True where the derivative of an output
     entry with respect to an input entry is not zero. Where a softmax is so sure that its derivative
     underflows, a dependence is not seen: keep x of ordinary size.
-    Raises: ValueError when x or the function's output does not have two axes.
+    Raises: ValueError when x or the function's output does not have two axes, or a derivative is
+    not a number.
     """
     if x.ndim != 2:
         raise ValueError(f"x must have shape (T, C), got {tuple(x.shape)}")
@@ -27,6 +28,7 @@ def depends_on(
     if jacobian.ndim != 4:
         shape = tuple(jacobian.shape[: jacobian.ndim - 2])
         raise ValueError(f"function must return shape (T_out, C_out), it returned {shape}")
+    _check_numbers(jacobian)
     return jacobian != 0
 
 
@@ -49,7 +51,8 @@ def reads(
     Entry (b, t) is the largest size of a derivative of an output feature of token `at` = (sequence,
     position) by an input feature of token (b, t). A module in train mode is run, so that what it
     remembers of batches changes.
-    Raises: ValueError where the function changes the first two axes, or `at` is not in the block.
+    Raises: ValueError where the function changes the first two axes, `at` is not in the block, or a
+    derivative is not a number, of which nobody can say whether it is 0.
     """
     B, T, _ = x_BTC.shape
     if not (0 <= at[0] < B and 0 <= at[1] < T):
@@ -62,6 +65,7 @@ def reads(
         return y[at]
 
     jacobian_CBTC = torch.autograd.functional.jacobian(output_of_one, x_BTC)
+    _check_numbers(jacobian_CBTC)
     return jacobian_CBTC.abs().amax(dim=(0, 3))
 
 
@@ -77,3 +81,8 @@ def leaks(function: Callable[[Tensor], Tensor], x_BTC: Float[Tensor, "B T C"]) -
         found_BT[b] = 0
         others = max(others, found_BT.max().item())
     return Leaks(future=future, others=others)
+
+
+def _check_numbers(jacobian: Tensor) -> None:
+    if jacobian.isnan().any():
+        raise ValueError("function has derivatives that are not numbers (nan) at this x")

@@ -4,6 +4,7 @@ import argparse
 import dataclasses
 import hashlib
 import json
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -77,6 +78,7 @@ examples:
 
 then: python -m helpers.generate runs/tales --prompt "The fox"
 """
+STOPPED = 130  # what a shell says of a command that Ctrl-C ended
 MODEL = {
     "layers": "blocks on top of one another",
     "heads": "attention heads a block",
@@ -104,7 +106,9 @@ TRAINING = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; gives its exit status: 0, 1 where the run broke, 2 for a mistake."""
+    """Run the command; gives its exit status: 0, 1 where the run broke, 2 for a mistake, 130 after
+    Ctrl-C.
+    """
     parser = make_parser()
     options = parser.parse_args(arguments)
     try:
@@ -112,12 +116,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _train(options, us)
     except (FloatingPointError, ProcessLostError) as error:
         print(f"\nthe run has ended: {error}", file=sys.stderr)
-        if (Path(options.out) / "records.jsonl").exists():
+        if checkpoints.every(Path(options.out)):
             print(f"go on from the last checkpoint: {_resume(options)}", file=sys.stderr)
         return 1
-    except (ValueError, OSError) as error:
+    except OSError as error:
+        print(f"\nerror: {error.strerror or error}", file=sys.stderr)
+        return 2
+    except ValueError as error:
         print(f"\nerror: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("\nstopped; what was saved before is still there", file=sys.stderr)
+        return STOPPED
 
 
 def every_field(model: Mapping, training: Mapping) -> dict[str, dict]:
@@ -220,8 +230,8 @@ def _train(options: argparse.Namespace, us: Team) -> int:
         extra=extra, progress=not options.quiet, team=us,
     )  # fmt: skip
     if us.leads:
-        _report(options, outcome, config)
-    return 0
+        _report(options, outcome, config, text)
+    return STOPPED if outcome.interrupted else 0
 
 
 def _base(options: argparse.Namespace, before: checkpoints.Checkpoint | None) -> dict:
@@ -240,10 +250,16 @@ def _base(options: argparse.Namespace, before: checkpoints.Checkpoint | None) ->
     for part, names in (("model", MODEL), ("training", TRAINING)):
         given = {name: getattr(options, name) for name in names}
         base[part] = base[part] | {n: value for n, value in given.items() if value is not None}
+    if options.warmup is None:  # the preset's may be longer than the steps asked for
+        base["training"]["warmup"] = min(_warmup(base["training"]), base["training"]["steps"])
     return base
 
 
-def _report(options: argparse.Namespace, outcome, config: TrainingConfig) -> None:
+def _warmup(training: Mapping) -> int:
+    return training.get("warmup", TrainingConfig.__dataclass_fields__["warmup"].default)
+
+
+def _report(options: argparse.Namespace, outcome, config: TrainingConfig, text: str) -> None:
     last = outcome.records[-1]
     if outcome.interrupted:
         print(f"stopped after {len(outcome.records)} of {config.steps} steps, and saved; "
@@ -251,13 +267,16 @@ def _report(options: argparse.Namespace, outcome, config: TrainingConfig) -> Non
         return
     print(f"validation loss {last.validation:.4f} nats a character after {config.steps} steps "
           f"({last.seconds:.0f} s of training)")  # fmt: skip
-    print(f'next: python -m helpers.generate {options.out} --prompt "The "')
+    prompt = "The " if "The " in text else text.split()[0]
+    out = shlex.quote(str(options.out))
+    print(f"next: python -m helpers.generate {out} --prompt {shlex.quote(prompt)}")
 
 
 def _resume(options: argparse.Namespace) -> str:
     device = f" --device {options.device}" if options.device else ""
     preset = f" --preset {options.preset}" if options.preset != "cpu" else ""
-    return f"python -m helpers.train --out {options.out}{preset}{device} --resume"
+    out = shlex.quote(str(options.out))
+    return f"python -m helpers.train --out {out}{preset}{device} --resume"
 
 
 if __name__ == "__main__":

@@ -11,11 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import nn
 from torch.func import functional_call, stack_module_state, vmap
 
 from helpers import corpus
 from helpers.bigram import loss
+from helpers.embeddings import SurroundingsModel, frequent, surroundings
+from helpers.training import train
 from helpers.worked import superscript
 
 
@@ -40,6 +43,61 @@ def seeded(seed: int) -> Iterator[None]:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         yield
+
+
+# --- the game of chapters 1 and 2: guess a word from the two before it and the two after it ---
+
+
+class Words(NamedTuple):
+    """The tales as words: their ids, and the words by id, the last of which is "(rare)"."""
+
+    ids: torch.Tensor
+    names: list[str]
+
+
+@cache
+def words() -> Words:
+    """The tales, words that occur fewer than five times as one."""
+    tokenizer = corpus.WordTokenizer(corpus.load())
+    ids, kept = frequent(tokenizer.encode(corpus.load()), at_least=5)
+    return Words(ids, [tokenizer.vocab[i] for i in kept] + ["(rare)"])
+
+
+def train_words(
+    ids: torch.Tensor,
+    seed: int,
+    *,
+    steps: int = 400,
+    model: SurroundingsModel | None = None,
+    dtype: torch.dtype = torch.float64,
+    optimizer: type[torch.optim.Optimizer] = torch.optim.Adam,
+    rate: float = 0.02,
+    on_step: Callable | None = None,
+) -> SurroundingsModel:
+    """Train a model on a text of ids, from a random start or from ``model``.
+
+    on_step: called before each step with its number and the model.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    if model is None:
+        model = SurroundingsModel(int(ids.max()) + 1, 32, generator=generator)
+    model = model.to(dtype)
+    around, covered = surroundings(ids, reach=2)
+
+    def batches():
+        while True:
+            n = torch.randint(len(covered), (512,), generator=generator)
+            yield around[n], covered[n]
+
+    train(
+        model,
+        F.cross_entropy,  # how bad the guesses were
+        batches(),
+        steps=steps,
+        optimizer=optimizer(model.parameters(), lr=rate),  # type: ignore[call-arg]
+        on_step=on_step and (lambda record: on_step(record.step, model)),
+    )
+    return model
 
 
 # --- the stream of a stack ------------------------------------------------------------------

@@ -72,7 +72,8 @@ def save(folder: Path, checkpoint: Checkpoint, *, keep: int | None = 1) -> Path:
     if not _whole(final):
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            _clear(partial)
+            for begun in folder.glob(f"{PARTIAL}*"):  # and not finished, by a run that was ended
+                shutil.rmtree(begun, ignore_errors=True)
             partial.mkdir()
             _write(partial / TENSORS, tensors)
             _write(partial / REST, rest)

@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
+from filelock import FileLock, Timeout
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from tqdm.auto import tqdm
@@ -28,7 +29,7 @@ from helpers.training.loop import summed_loss
 from helpers.training.optimizers import MUON_LR, Muon, Together, adamw, hidden_matrices
 from helpers.training.processes import Team, held_back
 
-RECORDS = "records.jsonl"
+RECORDS, LOCK = "records.jsonl", ".lock"
 WATCHED = ("cpu",)  # devices whose numbers are read at every step; others would have to wait
 READ_EVERY = 20  # steps between two looks at the numbers of the others
 
@@ -82,28 +83,29 @@ def fit(
     progress: a tqdm bar. team: from `processes.team`, where there are several processes.
 
     Ctrl-C ends the run after the step that is under way and saves it.
-    Raises ValueError where config, model and ids do not fit, or a folder has a run already that
-    is not to be resumed; CheckpointError where the checkpoint cannot be taken up; OSError where
-    one cannot be written; FloatingPointError, naming the step, where loss or gradient is nan or
-    infinite; ProcessLostError where another process has ended. Checkpoints that are there stay.
+    Raises ValueError where config, model and ids do not fit, a folder has a run already that is not
+    to be resumed, or another run is at work in it; CheckpointError where the checkpoint cannot be
+    taken up; OSError where one cannot be written; FloatingPointError, naming the step, where loss
+    or gradient is nan or infinite; ProcessLostError where another process has ended. Checkpoints
+    that are there stay.
     """
     run = _Run(model, train_ids, validation_ids, config, team or Team(), on_record)
-    if folder is not None:
-        run.open(Path(folder), resume=resume, keep=keep, extra=dict(extra or {}))
-    elif resume:
+    if resume and folder is None:
         raise ValueError("resume=True needs the folder of the run that is to go on")
     shown = progress and run.team.leads
-    bar = tqdm(total=config.steps, initial=run.step, disable=not shown, unit="step")
     with (
         closing(run),
-        bar,
         in_mode(model, training=True),
         _interrupts(alone=run.team.size == 1) as stop,
     ):
-        while run.step < config.steps and not run.interrupted:
-            run.one_step(stop)
-            if shown:
-                run.show(bar)
+        if folder is not None:
+            run.open(Path(folder), resume=resume, keep=keep, extra=dict(extra or {}))
+        bar = tqdm(total=config.steps, initial=run.step, disable=not shown, unit="step")
+        with bar:
+            while run.step < config.steps and not run.interrupted:
+                run.one_step(stop)
+                if shown:
+                    run.show(bar)
     return Outcome(records=tuple(run.records), interrupted=run.step < config.steps)
 
 
@@ -153,6 +155,7 @@ class _Run:
         self.records: list[StepRecord] = []
         self.unread: list[Tensor] = []  # (loss, length of gradient) of steps not looked at yet
         self.folder = self.lines = None
+        self.lock: FileLock | None = None
 
     # ------------------------------------------------------------- a step
 
@@ -247,6 +250,8 @@ class _Run:
         json.dumps(extra)  # raises now, and not at the first checkpoint, what JSON cannot hold
         self.folder, self.keep, self.extra = folder, keep, extra
         self.sha256 = checkpoints.sha256_of(self.train_ids)
+        if self.team.leads:
+            self.hold(folder)
         if resume:
             self.take_up(checkpoints.load(folder))
         elif self.team.leads and (found := checkpoints.every(folder)):
@@ -255,6 +260,18 @@ class _Run:
             with _named(folder):
                 files.write_text(folder / RECORDS, "".join(map(_line, self.records)))
                 self.lines = open(folder / RECORDS, "a", encoding="utf-8")  # noqa: SIM115
+
+    def hold(self, folder: Path) -> None:
+        """Keep other runs out of a folder until this one is closed."""
+        with _named(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            try:
+                self.lock = FileLock(folder / LOCK)
+                self.lock.acquire(timeout=0)
+            except Timeout:
+                raise ValueError(
+                    f"another run is at work in {folder}: wait for it, or take another folder"
+                ) from None
 
     def take_up(self, checkpoint: Checkpoint) -> None:
         """Put everything back as it was. Raises CheckpointError where something does not fit."""
@@ -324,9 +341,11 @@ class _Run:
             bar.set_postfix(losses, refresh=False)
 
     def close(self) -> None:
-        """Close the file of records."""
+        """Close the file of records, and let others into the folder."""
         if self.lines is not None:
             self.lines.close()
+        if self.lock is not None:
+            self.lock.release()
 
 
 def cross_entropy(

@@ -95,8 +95,8 @@ def command(limits: Limits, program: Sequence[str], *, number: int = 0) -> list[
         *(["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"] if is_root else []),
         *([] if is_root else ["--unshare-user"]),
         "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try",
-        *_bound(places), "--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev",
         "--perms", "1777", "--size", str(limits.files * 2**20), "--tmpfs", "/tmp",
+        *_bound(places), "--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev",
         "--remount-ro", "/", "--chdir", "/tmp", "--hostname", "sandbox",
         *(word for name, value in environment.items() for word in ("--setenv", name, value)),
     ]  # fmt: skip
@@ -348,7 +348,7 @@ def started(limits: Limits, *, number: int = 0, unsafe: bool = False) -> Talk:
 
 
 def check(*private: Path) -> None:
-    """Start a sandbox and end it; compile what runs in it, where nothing can be written.
+    """Start Python with the helpers in a sandbox; compile beforehand what runs there.
 
     private: files and folders that it may not show. Raises: SandboxError that says what to do where
     it cannot be started or shows one of them, since Python itself is installed above it.
@@ -366,4 +366,13 @@ def check(*private: Path) -> None:
         raise SandboxError(
             f"bubblewrap is there but cannot start a sandbox ({tried.stderr.strip()[:200]}); the "
             "system has to allow user namespaces, and the tools setpriv and prlimit (util-linux)"
+        )
+    python = [sys.executable, "-c", "import helpers.exercises, homework.run.inside"]
+    tried = subprocess.run(command(Limits(), python), capture_output=True, text=True)
+    if tried.returncode:
+        said = (tried.stderr.strip().splitlines() or [f"status {tried.returncode}"])[-1][:200]
+        raise SandboxError(
+            f"the sandbox starts, but {sys.executable} cannot run the book's helpers in it "
+            f"({said}): it shows {', '.join(dict.fromkeys(PYTHON))} and {ROOT / 'helpers'}, and "
+            "Python and all that is installed for it must lie there, where every user may read them"
         )

@@ -228,7 +228,7 @@ FAULTS = [
     ("words_are_a_native_writer_s", swap(6, "A claim.", "So it is\ntold.")),
     ("words_are_a_native_writer_s", swap(6, "A claim.", "It adds -1, as in [Chapter 3](a).")),
     ("words_are_a_native_writer_s", swap(2, "How large?", "How large, so it is told?")),
-    ("words_are_a_native_writer_s", say(3, "display_data", data={"text/markdown": "Hand on."})),
+    ("words_are_a_native_writer_s", say(3, "display_data", data={"text/markdown": "Note that."})),
     ("no_number_is_typed", swap(6, "0.217", "0.218")),
     ("no_number_is_typed", swap(3, "guess.reveal(0.217)", "guess.reveal(x)  # 0.217")),
 ]  # fmt: skip

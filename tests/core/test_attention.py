@@ -353,3 +353,23 @@ def test_watching_while_remembering_sees_all_keys():
         for token in range(3):
             layer(numbers(1, 3, 4)[:, token : token + 1])
     assert [tuple(m.shape) for m in maps] == [(1, 1, 1, 1), (1, 1, 1, 2), (1, 1, 1, 3)]
+
+
+@pytest.mark.no_shape_check
+def test_a_tilt_leaves_each_query_a_key():
+    q = k = v = torch.zeros(2, 3)
+    closed = torch.tensor([[0.0, float("-inf")], [float("-inf"), float("-inf")]])
+    with pytest.raises(ValueError, match=r"tilt leaves query \[1\] no key"):
+        attention_steps(q, k, v, tilt=closed)
+    half, other = torch.tensor([[0.0, float("-inf")]]), torch.tensor([[False, True]])
+    with pytest.raises(ValueError, match=r"tilt leaves query \[0\] no key"):
+        attention_steps(q, k, v, tilt=half, allowed=other)
+    with pytest.raises(ValueError, match=r"tilt of shape \(2, 3\) must fit"):
+        attention_steps(q, k, v, tilt=torch.zeros(2, 3))
+    assert attention_steps(q, k, v, tilt=half).weights.tolist() == [[1, 0], [1, 0]]
+
+
+def test_only_causal_attentions_remember():
+    layer = SelfAttention(4, causal=False)
+    with pytest.raises(ValueError, match="must be causal"), remembering(layer):
+        pass

@@ -339,3 +339,18 @@ def test_published_figures_of_tiny_shakespeare():
     assert round(bigram.conditional_entropy(counts), 4) == 2.4519
     assert round(bigram.cross_entropy_of(bigram.smoothed(counts), unseen_by_training), 4) == 2.4819
     assert bigram.cross_entropy_of(bigram.smoothed(counts, 0), unseen_by_training) == math.inf
+
+
+@pytest.mark.parametrize("tiny", [1e-9, 1e-17, 1e-200])
+def test_stationary_counts_probabilities_however_small(tiny):
+    """π₁ · tiny = π₂ · 3 tiny, by hand: three quarters and one, at any size."""
+    chain = bigram.MarkovChain(np.array([[1 - tiny, tiny], [3 * tiny, 1 - 3 * tiny]]))
+    np.testing.assert_allclose(chain.stationary, [0.75, 0.25], rtol=1e-12)
+
+
+@pytest.mark.no_shape_check
+def test_targets_must_stand_as_the_logits_do():
+    logits, targets = torch.zeros(2, 3, 4), torch.zeros(3, 2, dtype=torch.int64)
+    with pytest.raises(ValueError, match=r"\(3, 2\); logits of shape \(2, 3, 4\) need \(2, 3\)"):
+        bigram.loss(logits, targets)
+    assert bigram.loss(logits, targets.mT).item() == pytest.approx(math.log(4))

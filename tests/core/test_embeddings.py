@@ -24,6 +24,8 @@ from helpers.embeddings import (
 
 IDS = st.lists(st.integers(0, 5), min_size=1, max_size=30).map(torch.tensor)
 
+HOLED = torch.tensor([[1.0, float("nan")], [2.0, 1.0], [3.0, 4.0]])
+
 
 # ------------------------------------------------------------------ fewer words
 
@@ -207,6 +209,9 @@ IDS_6, ROWS = torch.arange(6), numbers(2, 2)
         (lambda: quantised(torch.ones(1, 1), 1), "bits=1 must be 2 to 8"),
         (lambda: quantised(torch.ones(1, 1), 9), "bits=9 must be 2 to 8"),
         (lambda: NGrams(5, 3, longest=1), "longest=1 must be at least 2"),
+        (lambda: NGrams(5, 3, longest=2)(torch.tensor([0, -1])), "ids reach from -1 to 0"),
+        (lambda: NGrams(5, 3, longest=2)(torch.tensor([5])), "ids reach from 5 to 5"),
+        (lambda: quantised(HOLED, 8), "table must hold finite"),
     ],
 )
 def test_bad_input_is_refused(call, says):

@@ -8,6 +8,7 @@ from tiny import seeded
 from torch import nn
 from torch.nn import functional as F
 
+from helpers.attention import remembering
 from helpers.blocks import NORMS
 from helpers.gpt import GPT, POSITIONS, GPTConfig, QueryKey, flops_per_token, parameter_count
 
@@ -276,6 +277,8 @@ def test_what_a_gpt_is_unless_told():
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
+        ({"positions": "sinusoidal", "width": 33, "heads": 3}, "even width, not width=33"),
+        ({"norm": "group", "width": 30, "heads": 3}, "multiple of 4, not width=30"),
         ({"vocab_size": 0}, "vocab_size=0"),
         ({"layers": 1.5}, "layers=1.5"),
         ({"ngrams": 0}, "ngrams=0"),
@@ -303,6 +306,8 @@ def test_config_errors(changes, said):
         ({"temperature": float("inf")}, "temperature=inf"),
         ({"top_k": 0}, "top_k=0"),
         ({"top_k": 18}, "top_k=18 must lie in 1..17"),
+        ({"top_p": 0.0}, r"top_p=0\.0 must lie in \(0, 1\]"),
+        ({"top_p": 1.5}, r"top_p=1\.5 must lie"),
         ({"ids_BT": torch.zeros(1, 0, dtype=torch.int64)}, "ids_BT"),
         ({"ids_BT": torch.zeros(3, dtype=torch.int64)}, "ids_BT"),
     ],
@@ -317,3 +322,80 @@ def test_too_long_for_learned_positions():
     with pytest.raises(ValueError, match="13 positions"):
         model()(ids(1, 13))
     assert model(positions="rope")(ids(1, 13)).shape == (1, 13, 17)
+
+
+def test_nothing_is_kept_under_norms_over_positions():
+    """Each new token changes those before it, so every step reads them all anew."""
+    for norm in ("instance", "group"):
+        gpt, prompt = enlarged(model(norm=norm)), ids(2, 3)
+        texts = [
+            gpt.generate(prompt, 8, generator=seeded(3), cache=cache) for cache in (True, False)
+        ]
+        assert torch.equal(*texts)
+
+
+def test_the_offset_is_what_is_remembered():
+    gpt, text = model(), ids(1, 6)
+    with pytest.raises(ValueError, match="offset=3 must be 0"):
+        gpt(text, offset=3)
+    with remembering(gpt):
+        gpt(text[:, :4])
+        with pytest.raises(ValueError, match="offset=0 must be 4"):
+            gpt(text)
+        later = gpt(text, offset=4)
+    torch.testing.assert_close(later, gpt(text)[:, 4:])
+
+
+def shares(gpt, prompt, **settings):
+    drawn = gpt.generate(prompt.expand(20_000, -1), 1, generator=seeded(0), **settings)
+    return drawn[:, -1].bincount(minlength=17) / 20_000
+
+
+def kept(p, tokens):
+    """The distribution with these tokens alone."""
+    left = torch.zeros_like(p).index_copy(0, tokens, p[tokens])
+    return left / left.sum()
+
+
+@pytest.mark.parametrize("k", [2, 5])
+def test_top_k_keeps_the_k_likeliest_and_their_proportions(k):
+    gpt, prompt = enlarged(model()), ids(1, 2)
+    p = gpt(prompt)[0, -1].softmax(dim=-1)
+    wanted = kept(p, p.argsort(descending=True)[:k])
+    assert (shares(gpt, prompt, top_k=k) - wanted).abs().max() < 0.015
+
+
+@pytest.mark.parametrize("top_p", [1e-9, 0.3, 0.7, 0.95])
+def test_top_p_keeps_the_fewest_that_come_to_p(top_p):
+    gpt, prompt = enlarged(model()), ids(1, 2)
+    p = gpt(prompt)[0, -1].softmax(dim=-1)
+    fewest, total = [], 0.0
+    for token in p.argsort(descending=True).tolist():  # one by one, as the paper says it
+        if total < top_p:
+            fewest.append(token)
+            total += p[token].item()
+    wanted = kept(p, torch.tensor(fewest))
+    found = shares(gpt, prompt, top_p=top_p)
+    assert (found > 0).nonzero().flatten().tolist() == sorted(fewest)
+    assert (found - wanted).abs().max() < 0.015
+
+
+def test_top_p_is_taken_of_what_top_k_left_at_the_temperature():
+    gpt, prompt = enlarged(model()), ids(1, 2)
+    p = (gpt(prompt)[0, -1] / 2).softmax(dim=-1)
+    order = p.argsort(descending=True)
+    left = kept(p, order[:6])
+    fewest = int((left[order].cumsum(0) < 0.8).sum()) + 1
+    found = shares(gpt, prompt, top_k=6, top_p=0.8, temperature=2.0)
+    assert (found > 0).nonzero().flatten().tolist() == sorted(order[:fewest].tolist())
+
+
+@pytest.mark.parametrize("positions", ["alibi", "rope", "learned", "sinusoidal"])
+def test_a_model_knows_the_order_of_its_tokens_by_its_positions(positions):
+    """With none of them the last logits are the same for any order of the tokens before."""
+    text = ids(1, 8)
+    swapped = text[:, [1, 0, 2, 3, 4, 5, 6, 7]]
+    gpt = enlarged(model(positions=positions, layers=1))
+    assert not torch.allclose(gpt(text)[:, -1], gpt(swapped)[:, -1], atol=1e-4)
+    without = enlarged(model(positions="none", layers=1))
+    torch.testing.assert_close(without(text)[:, -1], without(swapped)[:, -1])

@@ -7,9 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny import numbers, seeded
 from torch import nn
+from torch.nn import functional as F
 
 from helpers import norms, numerics
-from helpers.norms import POINTS, Point, masked_statistics, normalise, pooled
+from helpers.norms import (
+    POINTS,
+    BatchNorm,
+    GroupNorm,
+    InstanceNorm,
+    LayerNorm,
+    Point,
+    RMSNorm,
+    masked_statistics,
+    normalise,
+    pooled,
+)
 
 TIGHT = {"rtol": 0, "atol": 1e-12}
 B, T, C = 3, 5, 6
@@ -211,7 +223,7 @@ def test_padding_does_not_count_where_it_is_masked():
         (lambda: normalise(block(), ()), r"axes=\(\) must be one or more different axes"),
         (lambda: normalise(block(), (0, -3)), r"axes=\(0, -3\) must be"),
         (lambda: normalise(block(), (3,)), r"axes=\(3,\) must be"),
-        (lambda: normalise(block(), (0,), eps=-1.0), "eps=-1.0 must not be negative"),
+        (lambda: normalise(block(), (0,), eps=-1.0), "eps=-1.0 must be finite and not negative"),
         (lambda: pooled(block(), Point(over="C", groups=1)), "over='C' may hold the letters B and"),
         (lambda: pooled(block(), Point(over="", groups=4)), "groups=4 must divide the 6 features"),
         (lambda: pooled(block(), Point(over="", groups=0)), "groups=0 must divide"),
@@ -244,3 +256,38 @@ def test_a_refused_batch_leaves_the_memory_alone():
     with pytest.raises(ValueError, match="tokens that count"):
         norm(torch.ones(1, 1, C))
     assert (norm.running_mean == 0).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize(
+    ("ours", "torchs"),
+    [
+        (lambda x: GroupNorm(6, 2).to(x.dtype)(x), lambda x: F.group_norm(x.mT, 2).mT),
+        (lambda x: InstanceNorm(6).to(x.dtype)(x), lambda x: F.instance_norm(x.mT).mT),
+        (lambda x: normalise(x, (-1,)).output, lambda x: F.layer_norm(x, (6,))),
+        (
+            lambda x: BatchNorm(6).to(x.dtype)(x),
+            lambda x: F.batch_norm(x.flatten(0, 1), None, None, training=True).view_as(x),
+        ),
+    ],
+    ids=["group", "instance", "layer", "batch"],
+)
+def test_squares_of_16_bit_numbers_do_not_overflow(dtype, ours, torchs):
+    x = (1000 * torch.randn(2, 5, 6, generator=seeded(0))).to(dtype)  # squares pass 65,504
+    found = ours(x)
+    assert found.dtype == dtype
+    wanted = torchs(x.double())
+    torch.testing.assert_close(found.double(), wanted, atol=0.02, rtol=0)
+
+
+@pytest.mark.parametrize("eps", [-1e-5, float("nan")])
+@pytest.mark.parametrize("norm", [LayerNorm, RMSNorm, BatchNorm, InstanceNorm, GroupNorm])
+def test_modules_refuse_an_eps_that_is_none(norm, eps):
+    with pytest.raises(ValueError, match="must be finite and not negative"):
+        norm(4, eps=eps)
+
+
+@pytest.mark.no_shape_check
+def test_a_mask_of_0_and_1_picks_no_rows():
+    with pytest.raises(ValueError, match=r"real must be boolean.*torch\.int64"):
+        masked_statistics(torch.zeros(2, 3), torch.tensor([0, 1]))

@@ -100,8 +100,11 @@ def test_alibi_falls_with_distance():
         (lambda: sinusoidal(4, 5), "width=5 must be even"),
         (lambda: Rotary(3), "width=3 must be even"),
         (lambda: Rotary(0), "width=0"),
-        (lambda: alibi_slopes(6), "heads=6 must be a power of 2"),
-        (lambda: alibi_slopes(0), "heads=0 must be a power of 2"),
+        (lambda: sinusoidal(4, 4, base=0.0), "base=0.0 must be positive"),
+        (lambda: Rotary(4, base=float("nan")), "base=nan must be positive"),
+        (lambda: Learned(8, 4)(2, -1), "offset=-1 must not be negative"),
+        (lambda: Sinusoidal(4)(2, -1), "offset=-1 must not be negative"),
+        (lambda: alibi_slopes(0), "heads=0 must be at least 1"),
         (lambda: alibi(2, 4, 3), "queries=4"),
         (lambda: alibi(2, 0, 3), "queries=0"),
     ],
@@ -109,3 +112,14 @@ def test_alibi_falls_with_distance():
 def test_errors_name_the_argument(call, said):
     with pytest.raises(ValueError, match=said):
         call()
+
+
+@pytest.mark.parametrize(
+    ("heads", "powers"),
+    [(1, [8]), (3, [4, 8, 2]), (6, [2, 4, 6, 8, 1, 3]),
+     (12, [1, 2, 3, 4, 5, 6, 7, 8, 0.5, 1.5, 2.5, 3.5])],
+)  # fmt: skip
+def test_slopes_of_other_numbers_of_heads_lie_between_those_of_powers_of_2(heads, powers):
+    """Worked out by hand from the rule: the next power below, then every other one above."""
+    wanted = torch.tensor([0.5**power for power in powers])
+    torch.testing.assert_close(alibi_slopes(heads), wanted)

@@ -134,3 +134,13 @@ def test_strength_is_the_largest_derivative():
 def test_reads_refuses(function, at, words):
     with pytest.raises(ValueError, match=words):
         reads(function, block(), at=at)
+
+
+def test_derivatives_that_are_no_numbers_are_no_answer():
+    """At 0 the root's slope is infinite, and 0 times infinity is no number."""
+    broken = lambda x: (0 * x).sqrt()  # noqa: E731
+    for probe in (leaks, lambda f, x: reads(f, x, at=(0, 0))):
+        with pytest.raises(ValueError, match="not numbers"):
+            probe(broken, torch.zeros(1, 2, 3))
+    with pytest.raises(ValueError, match="not numbers"):
+        depends_on(broken, torch.zeros(2, 3))

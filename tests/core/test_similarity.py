@@ -216,3 +216,16 @@ def test_rank_correlation_of_what_does_not_fit():
         rank_correlation(torch.arange(3), torch.arange(2))
     with pytest.raises(ValueError, match="constant"):
         rank_correlation(torch.arange(4), torch.ones(4))
+
+
+@pytest.mark.parametrize("hole", [float("nan"), float("inf")])
+def test_nothing_is_like_what_is_no_number(hole):
+    table = torch.tensor([[1.0, hole], [2.0, 1.0], [3.0, 4.0]])
+    for call, said in (
+        (lambda: nearest(table, measure="dot"), "table must hold finite"),
+        (lambda: neighbours(table, 1, 1, measure="dot"), "table must hold finite"),
+        (lambda: rank_correlation(table[0], table[1]), "first must hold finite"),
+        (lambda: rank_correlation(table[1], table[0]), "second must hold finite"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            call()

@@ -120,7 +120,7 @@ def test_ctrl_c_says_how_to_go_on(tmp_path, run, monkeypatch):
 
     monkeypatch.setattr(train, "fit", pressed)
     status, said, _ = run("")
-    assert status == 0
+    assert status == 130
     assert "stopped after 2 of 6 steps, and saved; go on with: python -m helpers.train" in said
     assert said.strip().endswith("run --resume")
 

@@ -544,3 +544,27 @@ def test_config_is_frozen_and_every_field_but_steps_has_a_default():
         "decay": "linear", "weight_decay": 0.1, "clip": 1.0, "accumulate": 1, "compile": False,
         "precision": "float32", "evaluate_every": 250, "checkpoint_every": 250, "seed": 0,
     }  # fmt: skip
+
+
+def test_a_folder_holds_one_run_at_a_time(tmp_path):
+    """A second trainer is told, and writes nothing; afterwards the folder is free again."""
+    refused = []
+
+    def begin_another(record):
+        if record.step == 5:
+            with pytest.raises(ValueError, match="another run is at work in") as error:
+                fit(Tiny(), config(), folder=tmp_path, resume=True)
+            refused.append(error)
+
+    fit(Tiny(), config(), folder=tmp_path, on_record=begin_another)
+    assert len(refused) == 1
+    assert [line["step"] for line in lines(tmp_path)] == list(range(12))
+    fit(Tiny(), config(), folder=tmp_path, resume=True)
+
+
+def test_what_an_ended_run_had_begun_is_cleared_away(tmp_path):
+    for name in (".partial-checkpoint-00000003", ".partial-going-checkpoint-00000001"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "tensors.safetensors").touch()
+    fit(Tiny(), config(), folder=tmp_path)
+    assert list(tmp_path.glob(".partial-*")) == []

@@ -1,10 +1,13 @@
-"""Drawings of chapter 01: a lookup, blocks, the neighbours of a word, shares over training."""
+"""Drawings of chapter 01: a lookup, blocks, a word's neighbours, shares; its explorers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 from jaxtyping import Float, Int, Num
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from helpers.figures import INKS
@@ -14,27 +17,35 @@ PLAIN = "#777777"
 
 
 def draw_lookup(
-    ax: Axes, table_VC: Num[np.ndarray, "V C"] | Sequence, ids_T: Sequence[int]
+    ax: Axes,
+    table_VC: Num[np.ndarray, "V C"] | Sequence,
+    ids_T: Sequence[int],
+    tokens: Sequence[str] = (),
 ) -> Axes:
     """Draw a table, ids, and the rows that they fetch, joined by lines; a row in use has an ink.
 
-    Shapes: table (V, C), ids (T,).
+    tokens: the vocabulary, if its words are to stand beside the rows. Shapes: table (V, C),
+    ids (T,).
     """
     table = np.asarray(table_VC)
     size, width = table.shape
     used = {row: INKS[n % len(INKS)] for n, row in enumerate(dict.fromkeys(ids_T))}
     for row, numbers in enumerate(table):
         _row(ax, 0, -row, numbers, used.get(row, PLAIN), row in used)
-        ax.text(-0.35, -row, str(row), ha="right", va="center", color=used.get(row, PLAIN))
+        name = f"{tokens[row]}  {row}" if tokens else str(row)
+        ax.text(-0.35, -row, name, ha="right", va="center", color=used.get(row, PLAIN))
     right, top = width + 3.2, -(size - len(ids_T)) / 2
     for t, row in enumerate(ids_T):
         ax.plot([width + 0.05, right - 0.75], [-row, top - t], color=used[row], linewidth=1.2)
         _row(ax, right, top - t, table[row], used[row], True)
         ax.text(right - 0.4, top - t, str(row), ha="center", va="center", color=used[row])
+        if tokens:
+            ax.text(right + width + 0.3, top - t, tokens[row], va="center", color=used[row])
     ax.text(width / 2, 0.9, "the table", ha="center")
     ax.text(right + width / 2, top + 0.9, "what comes out", ha="center")
     ax.text(right - 0.4, top + 0.9, "id", ha="center")
-    ax.set(xlim=(-1, right + width + 0.2), ylim=(-size + 0.3, 1.4))
+    beside = 2.2 if tokens else 0
+    ax.set(xlim=(-1 - beside, right + width + 0.2 + beside), ylim=(-size + 0.3, 1.4))
     ax.set_axis_off()
     return ax
 
@@ -48,8 +59,8 @@ def _row(
             Rectangle((x + column, y - 0.42), 1, 0.84, facecolor="white", edgecolor=ink,
                       linewidth=1.6 if bold else 0.6)
         )  # fmt: skip
-        ax.text(x + column + 0.5, y, f"{value:.1f}", ha="center", va="center", color=ink,
-                fontsize=9)  # fmt: skip
+        said = f"{value:.1f}".replace("-", "−")
+        ax.text(x + column + 0.5, y, said, ha="center", va="center", color=ink, fontsize=9)
 
 
 def draw_block(
@@ -122,3 +133,58 @@ def draw_shares(
     ax.set(ylim=(0, 1), xlabel="steps of training", ylabel="share in the right group")
     ax.legend(loc="upper left")
     return ax
+
+
+def poking(
+    boxes: Mapping[str, Callable], x_BTC: Any, poke: Callable
+) -> tuple[Callable[..., Figure], Callable[..., str]]:
+    """The picture of a poke (which outputs of a box move, and which way), and what to say of it.
+
+    poke: called with a box, the block and a place in it; gives how each output moves.
+    """
+
+    def moved(box: str, *at: int) -> np.ndarray:
+        by = np.asarray(poke(boxes[box], x_BTC, *at))
+        return (np.sign(by) * (np.abs(by) > 1e-9)).astype(int)
+
+    def picture(box: str, sentence: int, token: int, number: int) -> Figure:
+        fig, (left, right) = plt.subplots(1, 2, figsize=(4.6, 3.4))
+        at, nothing = (sentence, token, number), np.zeros(tuple(x_BTC.shape), dtype=int)
+        draw_block(left, nothing, at=at, title="input")
+        draw_block(right, moved(box, *at), title=f"output of box {box}", labels=False)
+        return fig
+
+    def in_words(box: str, sentence: int, token: int, number: int) -> str:
+        marks = moved(box, sentence, token, number) != 0
+        tokens, columns = marks.any(axis=2).sum(), marks.any(axis=(0, 1)).sum()
+        sentences = marks.any(axis=(1, 2)).sum()
+        B, T, C = marks.shape
+        return (
+            f"Box {box}: {marks.sum()} of {marks.size} outputs move. They lie in {tokens} of "
+            f"{B * T} tokens, {columns} of {C} columns, {sentences} of {B} sentences."
+        )
+
+    return picture, in_words
+
+
+def finding(
+    nearest: Callable[[str, int], tuple[Sequence[str], Sequence[float]]], others: int
+) -> tuple[Callable[[str, int], Figure], Callable[[str, int], str]]:
+    """The picture of a word's neighbours after so many steps, and what to say of it.
+
+    nearest: gives neighbours and their cosines, the nearest first. others: words to choose from.
+    """
+
+    def picture(word: str, step: int) -> Figure:
+        fig, ax = plt.subplots(figsize=(4.6, 2.4))
+        draw_neighbours(ax, *nearest(word, step), title=f"nearest to {word} after {step} steps")
+        return fig
+
+    def in_words(word: str, step: int) -> str:
+        names, found = nearest(word, step)
+        return (
+            f"After {step} steps the nearest of {others:,} words to {word} are "
+            f"{', '.join(names)}; the cosine of the first is {found[0]:.2f}."
+        )
+
+    return picture, in_words

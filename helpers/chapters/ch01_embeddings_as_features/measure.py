@@ -1,16 +1,16 @@
 """Train the word table of chapter 01 over seeds, on the tales and shuffled; let its words grow.
 
-The parts, five minutes on one core together: ``neighbours``, ten seeds on the tales and on the
+The parts, some six minutes on one core together: ``neighbours``, ten seeds on the tales and on the
 shuffled tales, with the share of grouped words whose nearest neighbour is of their group, during
 training, and what rounding the table changes; ``growth``, twelve new words in a trained table,
-with four starts for their rows, five seeds.
+with four starts for their rows, eight seeds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Mapping
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -18,11 +18,25 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from helpers import corpus
-from helpers.chapters.common import measured, rounded
-from helpers.embeddings import WORD_GROUPS, SurroundingsModel, frequent, quantised, surroundings
-from helpers.training import train
+from helpers.chapters.common import (
+    measured,
+    over_seeds,
+    percent,
+    rounded,
+    spread,
+    train_words,
+    words,
+)
+from helpers.embeddings import (
+    WORD_GROUPS,
+    SurroundingsModel,
+    quantised,
+    surroundings,
+    table_bytes,
+)
+from helpers.gpt import GPT, GPTConfig
 
-SEEDS = {"neighbours": range(10), "growth": range(5)}
+SEEDS = {"neighbours": range(10), "growth": range(8)}
 MOMENTS = (0, 25, 50, 100, 200, 400)  # steps after which the table is kept
 TEXTS = ("the tales", "shuffled")
 STARTS = ("zero", "random", "mean", "as (rare)")
@@ -36,21 +50,10 @@ GROUP_OF = {word: name for name, group in WORD_GROUPS.items() for word in group}
 # --- the words ------------------------------------------------------------------------------
 
 
-class Words(NamedTuple):
-    """The tales as words: their ids, words by id (the last is "(rare)"), ids of those in groups."""
-
-    ids: Tensor
-    names: list[str]
-    grouped: Tensor
-
-
 @cache
-def tales() -> Words:
-    """The tales, words that occur fewer than five times as one."""
-    tokenizer = corpus.WordTokenizer(corpus.load())
-    ids, kept = frequent(tokenizer.encode(corpus.load()), at_least=5)
-    names = [tokenizer.vocab[i] for i in kept] + ["(rare)"]
-    return Words(ids, names, torch.tensor([names.index(word) for word in GROUPED]))
+def grouped() -> Tensor:
+    """The ids of the words in groups."""
+    return torch.tensor([words().names.index(word) for word in GROUPED])
 
 
 def shuffled(ids: Tensor, seed: int) -> Tensor:
@@ -71,7 +74,7 @@ def cosines(table_VC: Tensor) -> Tensor:
 
 def nearest_grouped(table_VC: Tensor) -> list[str]:
     """For each grouped word, the grouped word nearest to it."""
-    return [GROUPED[n] for n in cosines(table_VC[tales().grouped]).argmax(dim=1)]
+    return [GROUPED[n] for n in cosines(table_VC[grouped()]).argmax(dim=1)]
 
 
 def share_right(table_VC: Tensor) -> float:
@@ -82,15 +85,29 @@ def share_right(table_VC: Tensor) -> float:
 
 def rank(table_VC: Tensor, word: str, other: str) -> int:
     """Which neighbour of a word another is: 1 for the nearest of all words."""
-    at, of = (tales().names.index(name) for name in (word, other))
+    at, of = (words().names.index(name) for name in (word, other))
     cosines_V = cosines(table_VC)[at]
     return int((cosines_V > cosines_V[of]).sum()) + 1
 
 
-def five_nearest(table_VC: Tensor, word: str) -> list[str]:
-    """The five nearest neighbours of a word among all words."""
-    names = tales().names
-    return [names[i] for i in cosines(table_VC)[names.index(word)].topk(5).indices]
+def five_nearest(table_VC: Tensor, word: str) -> tuple[list[str], list[float]]:
+    """The five nearest neighbours of a word among all words, and their cosines."""
+    names = words().names
+    best = cosines(table_VC)[names.index(word)].topk(5)
+    return [names[i] for i in best.indices], best.values.tolist()
+
+
+def chance() -> float:
+    """The share of grouped words whose nearest would be of their group by luck alone."""
+    sizes = [len(WORD_GROUPS[GROUP_OF[word]]) for word in GROUPED]
+    return float(np.mean([(size - 1) / (len(GROUPED) - 1) for size in sizes]))
+
+
+def random_shares(tables: int = 100) -> np.ndarray:
+    """Shares right in so many random tables."""
+    draws = [torch.Generator().manual_seed(seed) for seed in range(tables)]
+    made = (torch.randn(len(words().names), 32, generator=draw) for draw in draws)
+    return np.array([share_right(table_VC) for table_VC in made])
 
 
 def to_bits(table_VC: Tensor, bits: int) -> Tensor:
@@ -107,37 +124,6 @@ def kept_neighbours(table_VC: Tensor, bits: int, among: int = 1) -> float:
 
 
 # --- training -------------------------------------------------------------------------------
-
-
-def train_words(
-    ids: Tensor,
-    seed: int,
-    *,
-    steps: int = 400,
-    model: SurroundingsModel | None = None,
-    on_step: Callable | None = None,
-) -> SurroundingsModel:
-    """Train a model on a text of ids, from a random start or from model."""
-    generator = torch.Generator().manual_seed(seed)
-    if model is None:
-        model = SurroundingsModel(len(tales().names), 32, generator=generator)
-    model = model.double()
-    around, covered = surroundings(ids, reach=2)
-
-    def batches():
-        while True:
-            n = torch.randint(len(covered), (512,), generator=generator)
-            yield around[n], covered[n]
-
-    train(
-        model,
-        F.cross_entropy,  # how bad the guesses were
-        batches(),
-        steps=steps,
-        optimizer=torch.optim.Adam(model.parameters(), lr=0.02),
-        on_step=on_step and (lambda record: on_step(record.step, model)),
-    )
-    return model
 
 
 def train_and_keep(
@@ -166,7 +152,7 @@ def badness(model: SurroundingsModel, ids: Tensor) -> float:
 
 def seen_and_unseen(model: SurroundingsModel, seed: int) -> list[float]:
     """On the shuffled text of train_words(shuffled(…)), and on another."""
-    return [badness(model, shuffled(tales().ids, of)) for of in (seed, 1000 + seed)]
+    return [badness(model, shuffled(words().ids, of)) for of in (seed, 1000 + seed)]
 
 
 # --- new words ------------------------------------------------------------------------------
@@ -175,7 +161,7 @@ def seen_and_unseen(model: SurroundingsModel, seed: int) -> list[float]:
 @cache
 def newcomers() -> tuple[Tensor, Tensor, Tensor]:
     """The ids of the twelve words, whether a word is one, and the text with all of them rare."""
-    ids, names, _ = tales()
+    ids, names = words()
     new = torch.tensor([names.index(word) for word in NEWCOMERS.split()])
     is_new = torch.isin(torch.arange(len(names)), new)
     return new, is_new, torch.where(is_new[ids], len(names) - 1, ids)
@@ -202,7 +188,7 @@ def started(base: SurroundingsModel, kind: str, seed: int) -> SurroundingsModel:
 
 def old_and_new(model: SurroundingsModel, seen_as: Tensor | None = None) -> list[float]:
     """How bad the guesses of old words and of newcomers are."""
-    ids, is_new = tales().ids, newcomers()[1]
+    ids, is_new = words().ids, newcomers()[1]
     around = surroundings(ids if seen_as is None else seen_as, reach=2)[0][::8]
     covered = surroundings(ids, reach=2)[1][::8]
     with torch.no_grad():
@@ -215,9 +201,110 @@ def grow(base: SurroundingsModel, kind: str, seed: int) -> list[list[float]]:
     grown, badnesses = started(base, kind, seed), []
     for steps in (0, 20, 80):
         if steps:
-            train_words(tales().ids, seed, steps=steps, model=grown)
+            train_words(words().ids, seed, steps=steps, model=grown)
         badnesses.append(old_and_new(grown))
     return badnesses
+
+
+# --- which rows learn -----------------------------------------------------------------------
+
+
+def rows_that_learn(tied: bool, optimizer: str, looks: tuple = (5, 50)) -> list[list[float]]:
+    """Shares of a GPT's rows in steps 5 and 50: looked up, with a gradient, moved; and how much
+    of the squared gradient lies in the rows that were looked up.
+    """
+    ids, names = words()
+    draws = torch.Generator().manual_seed(0)
+    size = GPTConfig(vocab_size=len(names), context=32, layers=1, width=32, tied=tied)
+    gpt = GPT(size, generator=draws)
+    table, found = gpt.embedding.weight, []
+    make = {"SGD": torch.optim.SGD, "Adam": torch.optim.Adam}[optimizer]
+    made = make(gpt.parameters(), lr=0.003)
+    batches = corpus.batches(ids, batch_size=8, context=32, generator=draws)
+    for step in range(1, looks[-1] + 1):
+        x_BT, y_BT = next(batches)
+        before = table.detach().clone()
+        made.zero_grad()
+        F.cross_entropy(gpt(x_BT).flatten(0, 1), y_BT.flatten()).backward()
+        made.step()
+        if step in looks:
+            squared_V = table.grad.square().sum(dim=1)
+            read = torch.isin(torch.arange(len(names)), x_BT)
+            some = (read, (table.grad != 0).any(dim=1), (table != before).any(dim=1))
+            inside = squared_V[read].sum() / squared_V.sum()
+            found.append([rows.double().mean().item() for rows in some] + [inside.item()])
+    return found
+
+
+# --- what the chapter says of them ----------------------------------------------------------
+
+
+def table(head: str, rows: list[list]) -> str:
+    """A table in Markdown; head: the names of its columns, between bars."""
+    lines = [head, "|".join(["---"] * (head.count("|") + 1))]
+    lines += [" | ".join(map(str, row)) for row in rows]
+    return "\n".join(f"| {line} |" for line in lines)
+
+
+def told_of_learning(learned: Mapping[tuple[bool, str], list]) -> str:
+    """Which rows learn, with two tables or one, by two optimisers, in two steps."""
+    rows = [
+        ["both ends" if tied else "lookup", optimizer, step, *(f"{share:.0%}" for share in shares)]
+        for (tied, optimizer), looks in learned.items()
+        for step, shares in zip((5, 50), looks, strict=True)
+    ]
+    return table(
+        "the table serves | optimiser | step | rows looked up | with a gradient | "
+        "that move | of the squared gradient, in rows looked up",
+        rows,
+    )
+
+
+def in_the_starts(found: list[dict]) -> dict[str, Counter]:
+    """Who is among a word's five nearest, and in how many starts."""
+    return {
+        word: Counter(name for run in found for name in run["five nearest"][word])
+        for word in WATCHED
+    }
+
+
+def told_of_starts(found: Mapping[str, Counter], starts: int) -> str:
+    """The same as a table."""
+    rows = [
+        [word, ", ".join(f"{name} ({n})" for name, n in counted.most_common(5))]
+        for word, counted in found.items()
+    ]
+    return table(f"word | most often among its five nearest (in how many of {starts} starts)", rows)
+
+
+def told_of_growth(starts: Mapping[str, np.ndarray], before: np.ndarray) -> str:
+    """What four starts cost: badness (seeds, three moments, old and new words) by start."""
+    rows = [
+        [kind, spread(b[:, 0, 0] - before), *(spread(b[:, n, 1]) for n in range(3))]
+        for kind, b in starts.items()
+    ]
+    return table(
+        "start | old words get worse at once by | new words: at once | after 20 steps | after 100",
+        rows,
+    )
+
+
+def told_of_bits(found: list[dict]) -> str:
+    """What rounding changes."""
+    keys = ("kept", "kept among five", "right")
+    by_key = [
+        percent(over_seeds(found, key)[:, n], unit="%") for n in range(len(BITS)) for key in keys
+    ]
+    sizes = [table_bytes(50_000, 4096, bits) / 1e6 for bits in BITS]
+    rows = [
+        [bits, f"{size:,.0f} MB", *by_key[3 * n : 3 * n + 3]]
+        for n, (bits, size) in enumerate(zip(BITS, sizes, strict=True))
+    ]
+    return table(
+        "bits | 50,000 × 4096 numbers | the nearest of all words is the same | "
+        "is still among the nearest five | of the 81 words right",
+        rows,
+    )
 
 
 # --- the parts ------------------------------------------------------------------------------
@@ -235,7 +322,7 @@ def of_the_tales(table_VC: Tensor) -> dict:
     return {
         "rank of queen": rank(table_VC, "king", "queen"),
         "rank of evening": rank(table_VC, "morning", "evening"),
-        "five nearest": {word: five_nearest(table_VC, word) for word in WATCHED},
+        "five nearest": {word: five_nearest(table_VC, word)[0] for word in WATCHED},
         "kept": rounded(kept_neighbours(table_VC, bits) for bits in BITS),
         "kept among five": rounded(kept_neighbours(table_VC, bits, among=5) for bits in BITS),
         "right": rounded(share_right(to_bits(table_VC, bits)) for bits in BITS),
@@ -244,7 +331,7 @@ def of_the_tales(table_VC: Tensor) -> dict:
 
 def one_training(seed: int, *, text: str) -> dict:
     """Shares right over training, and what is measured in the end."""
-    ids = tales().ids
+    ids = words().ids
     if text == "shuffled":
         ids = shuffled(ids, seed)
     model, tables = train_and_keep(ids, seed)

@@ -1,16 +1,19 @@
-"""Drawings of chapter 02: who wins where, lengths, clouds, distances, and where LayerNorm leads."""
+"""Drawings of chapter 02: who wins where, lengths, clouds, and where norms lead."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+import matplotlib.pyplot as plt
 import numpy as np
 from jaxtyping import Bool, Float, Int, Num
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
 
 from helpers.figures import INKS
 
 GREY = "#777777"
-MARKS = (("o", 8), ("s", 5), ("D", 4), ("^", 3))
+MARKS = (("o", 10), ("s", 8), ("D", 6), ("^", 5), ("v", 4), ("o", 2))
+REACH = 11.5  # of the plane of queries
 LINES = {"input rows": INKS[0], "output rows": INKS[1]}  # the two tables keep their colours
 
 
@@ -45,30 +48,6 @@ def draw_plane(
     ax.plot(*np.stack([query_2, points_N2[winner]]).T, color="black", linewidth=1.4)
     ax.plot(*query_2, "o", color="black", markersize=6, markeredgecolor="white")
     ax.set(xlim=(-reach, reach), ylim=(-reach, reach), xticks=[], yticks=[], title=title)
-    return ax
-
-
-def draw_lengths(
-    ax: Axes,
-    counts_V: Num[np.ndarray, " V"],
-    norms_V: Num[np.ndarray, " V"],
-    edges: Sequence[float],
-    means_SE: Num[np.ndarray, "S E"],
-    *,
-    title: str = "",
-    ink: str = INKS[0],
-) -> Axes:
-    """Draw a word's length against its count, a dot a word, and means between edges, a line a seed.
-
-    Shapes: counts and norms (V,) of one seed, edges E + 1 counts, means (seeds, E).
-    """
-    ax.plot(counts_V, norms_V, ".", color="#bbbbbb", markersize=2)
-    middles = np.sqrt(np.asarray(edges[:-1], dtype=float) * np.asarray(edges[1:], dtype=float))
-    for means in means_SE:
-        ax.plot(middles, means, "-o", color=ink, linewidth=1, markersize=3)
-    ax.set_xscale("log")
-    ax.set(xlabel="occurrences of the word", ylabel="length of its row", title=title)
-    ax.set_ylim(bottom=0)
     return ax
 
 
@@ -115,18 +94,6 @@ def draw_controls(
     return ax
 
 
-def draw_cosines(ax: Axes, cosines: Mapping[str, Num[np.ndarray, " N"]]) -> Axes:
-    """Draw how the cosines of pairs are spread, an outline each, with a tick at each mean."""
-    edges = np.linspace(-1, 1, 61)
-    for (name, values), ink in zip(cosines.items(), INKS, strict=False):
-        heights, _ = np.histogram(values, edges, density=True)
-        ax.stairs(heights, edges, color=ink, linewidth=1.4, label=name)
-        ax.plot(np.mean(values), 0, "|", color=ink, markersize=14, markeredgewidth=2)
-    ax.set(xlim=(-1, 1), yticks=[], xlabel="cosine of a pair of words")
-    ax.legend(fontsize=8)
-    return ax
-
-
 def draw_words(
     ax: Axes,
     points_N2: Num[np.ndarray, "N 2"],
@@ -168,84 +135,6 @@ def draw_kept(ax: Axes, directions: Sequence[int], kept_SK: Num[np.ndarray, "S K
     return ax
 
 
-def draw_contrast(
-    ax: Axes,
-    widths: Sequence[int],
-    random_SW: Num[np.ndarray, "S W"],
-    marks: Mapping[str, tuple[float, Num[np.ndarray, " S"]]],
-) -> Axes:
-    """Draw how much farther the farthest row is than the nearest, against the width.
-
-    Shapes: random (seeds, W); ``marks`` gives other tables, as a width and a value a seed.
-    """
-    for seed, values in enumerate(np.asarray(random_SW)):
-        label = "random rows" if seed == 0 else None
-        ax.plot(widths, values, "-o", color=INKS[0], linewidth=1, markersize=3, label=label)
-    for (name, (width, values)), ink in zip(marks.items(), INKS[1:], strict=False):
-        ax.plot([width] * len(values), values, "D", color=ink, markersize=4, label=name)
-    ax.axhline(1, color=GREY, linewidth=0.8)
-    ax.set_xscale("log", base=2)
-    ax.set_yscale("log")
-    ax.set_xticks(widths, [str(width) for width in widths])
-    ax.set_yticks([1, 2, 5, 10, 100], ["1", "2", "5", "10", "100"])
-    ax.minorticks_off()
-    ax.set(xlabel="width C", ylabel="farthest / nearest")
-    ax.legend(fontsize=8)
-    return ax
-
-
-def draw_clusters(
-    ax: Axes,
-    points_N2: Num[np.ndarray, "N 2"],
-    cluster_N: Int[np.ndarray, " N"],
-    names: Sequence[str],
-    *,
-    reach: float,
-    title: str = "",
-) -> Axes:
-    """Draw clusters in the plane, a colour and a marker each, with the origin.
-
-    Shapes: points (N, 2), cluster (N,).
-    """
-    ax.plot([-reach, reach], [0, 0], color="#dddddd", linewidth=0.8, zorder=0)
-    ax.plot([0, 0], [-reach, reach], color="#dddddd", linewidth=0.8, zorder=0)
-    _marks(ax, points_N2, cluster_N, names)
-    ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xticks=[], yticks=[])
-    ax.set_title(title)
-    return ax
-
-
-def draw_sphere(
-    ax: Axes,
-    points_N3: Num[np.ndarray, "N 3"],
-    cluster_N: Int[np.ndarray, " N"],
-    names: Sequence[str],
-    *,
-    turn: float,
-    reach: float,
-    title: str = "",
-) -> Axes:
-    """Draw clusters in space, seen from a side, with the plane x + y + z = 0 and its circle.
-
-    The axes are the thin lines, the circle has radius √3. ``turn`` is the angle, in degrees,
-    through which the viewer has walked round the direction (1, 1, 1), which points up.
-    Shapes: points (N, 3), cluster (N,).
-    """
-    round_about = np.radians(np.linspace(0, 360, 73))
-    for axis in np.eye(3):
-        ends = seen(np.stack([0 * axis, 3.6 * axis]), turn)
-        ax.plot(*ends.T, color="#999999", linewidth=0.9, zorder=0)
-        ax.annotate("xyz"[int(axis.argmax())], ends[1], fontsize=9, color="#666666")
-    first, second = np.array([1, -1, 0]) / np.sqrt(2), np.array([1, 1, -2]) / np.sqrt(6)
-    circle = np.outer(np.cos(round_about), first) + np.outer(np.sin(round_about), second)
-    ax.fill(*seen(3.3 * circle, turn).T, color="#f1f1f1", zorder=-1)
-    ax.plot(*seen(np.sqrt(3) * circle, turn).T, color="black", linewidth=0.9, zorder=0)
-    _marks(ax, seen(points_N3, turn), cluster_N, names)
-    ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", title=title)
-    ax.set_axis_off()
-    return ax
-
-
 def seen(points_N3: Num[np.ndarray, "N 3"], turn: float) -> Float[np.ndarray, "N 2"]:
     """Where points in space stand in the picture: (1, 1, 1) points up, leaning to the viewer.
 
@@ -259,7 +148,110 @@ def seen(points_N3: Num[np.ndarray, "N 3"], turn: float) -> Float[np.ndarray, "N
     return np.stack([points_N3 @ right, points_N3 @ (np.cos(lean) * up + np.sin(lean) * away)], 1)
 
 
-def _marks(ax: Axes, points_N2, cluster_N, names: Sequence[str]) -> None:
-    """Draw a kind of mark for each cluster, each smaller than the last, so that none is hidden."""
+def draw_clusters(
+    ax: Axes,
+    points_ND: Num[np.ndarray, "N D"],
+    cluster_N: Int[np.ndarray, " N"],
+    names: Sequence[str],
+    *,
+    reach: float,
+    turn: float = 0,
+    title: str = "",
+) -> Axes:
+    """Draw clusters in the plane or in space, a colour and a mark each, smaller and smaller.
+
+    In the plane the thin lines are the axes. In space they are too, seen from a side: (1, 1, 1)
+    points up, the viewer has walked round it by ``turn`` degrees, and the disc is the plane of
+    vectors whose entries sum to 0, with its circle of radius √3. Shapes: points (N, 2) or (N, 3).
+    """
+    if points_ND.shape[1] == 3:
+        _space(ax, turn)
+        points_ND = seen(points_ND, turn)
+    else:
+        ax.plot([-reach, reach], [0, 0], color="#dddddd", linewidth=0.8, zorder=0)
+        ax.plot([0, 0], [-reach, reach], color="#dddddd", linewidth=0.8, zorder=0)
     for at, (name, (marker, size)) in enumerate(zip(names, MARKS, strict=False)):
-        ax.plot(*points_N2[cluster_N == at].T, marker, color=INKS[at], markersize=size, label=name)
+        ax.plot(*points_ND[cluster_N == at].T, marker, color=INKS[at], markersize=size, label=name)
+    ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xticks=[], yticks=[])
+    ax.set_title(title)
+    return ax
+
+
+def _space(ax: Axes, turn: float) -> None:
+    """Draw the axes, and the plane of vectors whose entries sum to 0 with its circle."""
+    round_about = np.radians(np.linspace(0, 360, 73))
+    for axis in np.eye(3):
+        ends = seen(np.stack([0 * axis, 3.6 * axis]), turn)
+        ax.plot(*ends.T, color="#999999", linewidth=0.9, zorder=0)
+        ax.annotate("xyz"[int(axis.argmax())], ends[1], fontsize=9, color="#666666")
+    first, second = np.array([1, -1, 0]) / np.sqrt(2), np.array([1, 1, -2]) / np.sqrt(6)
+    circle = np.outer(np.cos(round_about), first) + np.outer(np.sin(round_about), second)
+    ax.fill(*seen(3.3 * circle, turn).T, color="#f1f1f1", zorder=-1)
+    ax.plot(*seen(np.sqrt(3) * circle, turn).T, color="black", linewidth=0.9, zorder=0)
+    ax.set_axis_off()
+
+
+# --- explorers ------------------------------------------------------------------------------
+
+
+def who_wins(
+    points_N2: Num[np.ndarray, "N 2"], names: Sequence[str], spoken: Mapping[str, str]
+) -> tuple[Callable[..., Figure], Callable[..., str]]:
+    """The picture and the sentence of an explorer: a query by angle and length, three measures."""
+    sizes_N = np.linalg.norm(points_N2, axis=1)
+
+    def winners(query):
+        dots = query @ points_N2.T
+        left = (dots, dots / sizes_N, dots - sizes_N**2 / 2)
+        return {m: x.argmax(axis=-1) for m, x in zip(spoken, left, strict=True)}
+
+    across = (np.arange(114) + 0.5) / 114 * 2 * REACH - REACH
+    maps = winners(np.stack(np.meshgrid(across, across), axis=-1))
+    agree_YX = np.all([won == maps["dot"] for won in maps.values()], axis=0)
+
+    def at(angle, length):
+        return length * np.array([np.cos(np.radians(angle)), np.sin(np.radians(angle))])
+
+    def picture(angle, length):
+        fig, axes = plt.subplots(1, 3, figsize=(8.4, 3.0), layout="none")
+        fig.subplots_adjust(left=0.01, right=0.99, bottom=0.02, top=0.91, wspace=0.04)
+        best = winners(at(angle, length))
+        for ax, (m, said) in zip(axes, spoken.items(), strict=True):
+            title = f"{said}: {names[best[m]]}"
+            draw_plane(ax, points_N2, names, maps[m], agree_YX, at(angle, length), int(best[m]),
+                       reach=REACH, title=title)  # fmt: skip
+        return fig
+
+    def in_words(angle, length):
+        best = [names[won] for won in winners(at(angle, length)).values()]
+        verdict = ("All three agree", "Two of three agree", "All three disagree")[
+            len(set(best)) - 1
+        ]
+        return f"By dot product {best[0]}, by cosine {best[1]}, by distance {best[2]}. {verdict}."
+
+    return picture, in_words
+
+
+def through_norms(
+    steps: Mapping[str, Num[np.ndarray, "N 3"]],
+    cluster_N: Int[np.ndarray, " N"],
+    names: Sequence[str],
+) -> tuple[Callable[..., Figure], Callable[..., str]]:
+    """The picture and the sentence of an explorer: clusters in space after each step of a norm."""
+
+    def picture(step, turn):
+        fig, ax = plt.subplots(figsize=(5.2, 4.0), layout="none")
+        fig.subplots_adjust(left=0.01, right=0.99, bottom=0.02, top=0.92)
+        draw_clusters(ax, steps[step], cluster_N, names, turn=turn, reach=3.7, title=step)
+        ax.legend(fontsize=8, loc="lower left")
+        return fig
+
+    def in_words(step, turn):
+        lengths = np.linalg.norm(steps[step], axis=1)
+        sums = np.abs(steps[step].sum(axis=1))
+        return (
+            f"{step[0].upper() + step[1:]}: lengths from {lengths.min():.2f} to "
+            f"{lengths.max():.2f}, sums of the entries up to {sums.max():.2f} in size."
+        )
+
+    return picture, in_words

@@ -1,14 +1,14 @@
-"""Neighbours and lengths of rows over training, for chapter 02, and lengths with controls.
+"""Neighbours, clouds and lengths of trained rows for chapter 02, over seeds, steps, optimisers.
 
-The parts, about a minute each on one core: ``lengths``, how a row's length goes with the count of
-its word, after 25 to 1200 steps; ``neighbours``, the share of listed words whose nearest is of
-their list, by each measure and after centring and whitening; ``controls``, lengths of copies that
-share one word's use unevenly, and of tokens that are strewn at random.
+The parts, some two minutes each on one core: ``lengths``, how a row's length goes with the count
+of its word, after 25 to 1200 steps; ``neighbours``, the share of listed words whose nearest is of
+their list, by each measure and after centring and whitening; ``cloud``, how the rows lie;
+``controls``, lengths of copies that share one word's use unevenly, and of tokens strewn at random.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from itertools import product
 from typing import NamedTuple
@@ -19,27 +19,35 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from helpers import corpus
-from helpers.chapters.common import rounded
+from helpers.chapters import stored
+from helpers.chapters.common import measured, over_seeds, percent, rounded, runs, spread
 from helpers.embeddings import (
     MEASURES,
     WORD_GROUPS,
     SurroundingsModel,
+    anisotropy,
     centre,
     frequent,
+    nearest,
+    principal,
     rank_correlation,
     similarities,
+    similarity_matrix,
     surroundings,
     whiten,
 )
 from helpers.training import train
 
-SEEDS = range(5)
+SEEDS = range(8)
 STEPS = 1200
-LOOKS = (0, 25, 100, 400, 1200)  # the steps at which lengths are looked at
+LOOKS = (0, 25, 100, 400, 1200)  # the steps at which tables are looked at
 TABLES = ("input rows", "output rows")
+RATES = {"Adam": 0.02, "SGD": 20.0}
 TOKENS = ("copies", "strewn")
 WAYS = (*MEASURES, "centred", "whitened")
 FOUND_AT = (400, 1200)  # the steps at which neighbours are counted
+DIRECTIONS = (2, 4, 8, 16, 24, 32)
+SEARCHES = ((4, 50), (8, 50), (16, 20), (16, 50))  # directions, length of the shortlist
 
 
 # --- the words and their training -----------------------------------------------------------
@@ -61,50 +69,41 @@ def tales() -> Words:
     return Words(ids, [tokenizer.vocab[i] for i in kept], torch.bincount(ids)[:-1])
 
 
-def trained(
-    seed: int, ids: Tensor | None = None, steps: int = 400, watch: Callable | None = None
-) -> SurroundingsModel:
-    """Train a model to guess each word from the two before it and the two after it."""
-    ids = tales().ids if ids is None else ids
+@cache
+def looked_at(
+    seed: int, steps: int = STEPS, optimiser: str = "Adam", controls: bool = False
+) -> dict[int, dict[str, Tensor]]:
+    """Train a model to guess each word from two before and two after; its tables at each look."""
+    ids = with_controls(seed)[0] if controls else tales().ids
     around, middle = surroundings(ids, reach=2)
     generator = torch.Generator().manual_seed(seed)
     model = SurroundingsModel(len(ids.unique()), 32, generator=generator)
+    seen = {}
 
     def batches():
         while True:
             at = torch.randint(len(middle), (512,), generator=generator)
             yield around[at], middle[at]
 
+    def look(step):
+        both = (model.table.weight, model.output)
+        seen[step] = {name: t.detach().double() for name, t in zip(TABLES, both, strict=True)}
+
     train(
         model,
         F.cross_entropy,
         batches(),
         steps=steps,
-        optimizer=torch.optim.Adam(model.parameters(), lr=0.02),
-        on_step=watch and (lambda record: watch(record.step, model)),
+        optimizer=getattr(torch.optim, optimiser)(model.parameters(), lr=RATES[optimiser]),
+        on_step=lambda record: look(record.step) if record.step in LOOKS else None,
     )
-    return model
+    look(steps)
+    if not controls:  # without the row of the rare
+        seen = {at: {name: t[:-1] for name, t in look.items()} for at, look in seen.items()}
+    return seen
 
 
-def rows_of(model: SurroundingsModel) -> list[Tensor]:
-    """Both tables without the row of the rare, in float64."""
-    V = len(tales().names)
-    return [t.detach()[:V].double().clone() for t in (model.table.weight, model.output)]
-
-
-def looked_at(seed: int, steps: int) -> tuple[SurroundingsModel, list[list[Tensor]]]:
-    """A trained model, and both tables at each of LOOKS up to the last step."""
-    seen = []
-
-    def watch(step, model):
-        if step in LOOKS:
-            seen.append(rows_of(model))
-
-    model = trained(seed, steps=steps, watch=watch)
-    return model, [*seen, rows_of(model)]
-
-
-# --- neighbours -----------------------------------------------------------------------------
+# --- neighbours and clouds ------------------------------------------------------------------
 
 
 def share(hits: Tensor) -> float:
@@ -133,22 +132,68 @@ def found_right(table: Tensor, measure: str) -> list[float]:
     return [share(member[near] == member[asked]) for near in (among_listed, among_all)]
 
 
-def found_by(table: Tensor) -> dict[str, list[float]]:
-    """What each measure finds, and cosine in the centred and in the whitened table."""
-    found = {measure: found_right(table, measure) for measure in MEASURES}
-    treated = {"centred": centre(table), "whitened": whiten(table)}
-    return found | {how: found_right(t, "cosine") for how, t in treated.items()}
+def by_way(table: Tensor, way: str) -> list[float]:
+    """What a measure finds, or cosine in the centred or the whitened table."""
+    treated = {"centred": centre, "whitened": whiten}
+    return found_right(treated[way](table), "cosine") if way in treated else found_right(table, way)
+
+
+def ten_nearest(table: Tensor) -> Tensor:
+    """The ten nearest of each row by distance."""
+    likeness = similarity_matrix(table, measure="euclid")
+    return likeness.fill_diagonal_(float("-inf")).topk(10).indices
+
+
+def kept_of(table: Tensor) -> list[float]:
+    """Shares of the ten nearest that are left with so many of the widest directions."""
+    truth, along = ten_nearest(table), centre(table) @ principal(table)[1]
+    left = [ten_nearest(along[:, :k]) for k in DIRECTIONS]
+    return [share((truth[:, :, None] == s[:, None]).any(dim=2)) for s in left]
+
+
+def on_the_shortlist(table: Tensor, directions: int, length: int) -> float:
+    """How often the nearest by cosine is among so many that are near in the widest directions."""
+    units = F.normalize(table, dim=1)
+    short = units @ principal(units)[1][:, :directions]
+    likeness = similarity_matrix(short, measure="euclid").fill_diagonal_(float("-inf"))
+    truth = nearest(units, measure="dot")
+    return share((likeness.topk(length).indices == truth[:, None]).any(dim=1))
+
+
+def contrast(table: Tensor) -> float:
+    """Farthest over nearest: the median over the first 200 rows."""
+    distance = torch.cdist(table[:200], table)
+    far = distance.max(dim=1).values
+    return (far / distance.fill_diagonal_(float("inf")).min(dim=1).values).median().item()
+
+
+def cloud(rows: Tensor) -> dict[str, list[float]]:
+    """How rows lie: who names whom, where they lean, what few directions hold."""
+    named = {m: nearest(rows, measure=m) for m in MEASURES}
+    lengths, variances = rows.norm(dim=1), principal(rows)[0]
+    same = named["cosine"] == named["euclid"]
+    along = centre(rows) @ principal(rows)[1]
+    found = {
+        "all three, cosine and Euclid": [
+            share(same & (named["dot"] == named["cosine"])),
+            share(same),
+        ],
+        "length of the named": [lengths[n].mean() / lengths.mean() for n in named.values()],
+        "named most often": [n.bincount().max() for n in named.values()],
+        "longest over shortest": [lengths.max() / lengths.min()],
+        "mean cosine": [anisotropy(rows), anisotropy(centre(rows)), anisotropy(whiten(rows))],
+        "right by widest and narrowest half": [
+            found_right(half, "cosine")[0] for half in (along[:, :16], along[:, 16:])
+        ],
+        "variance in two directions": [variances[:2].sum() / variances.sum()],
+        "kept": kept_of(rows),
+        "recall": [on_the_shortlist(rows, *search) for search in SEARCHES],
+        "contrast": [contrast(rows)],
+    }
+    return {name: rounded(values) for name, values in found.items()}
 
 
 # --- lengths --------------------------------------------------------------------------------
-
-
-def correlations(looks: list[list[Tensor]]) -> np.ndarray:
-    """Of count and length at each look but the first, for input and output rows."""
-    counts = tales().counts
-    return np.array(
-        [[rank_correlation(counts, rows.norm(dim=1)) for rows in look] for look in looks[1:]]
-    ).T
 
 
 def with_controls(seed: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -173,80 +218,138 @@ def with_controls(seed: int) -> tuple[Tensor, Tensor, Tensor]:
     return new, torch.tensor(copies), torch.tensor(strewn)
 
 
-def controls(seed: int, steps: int) -> dict[str, tuple[Tensor, Tensor]]:
-    """Occurrences of copies (means over words) and of strewn tokens; lengths of their input rows.
+# --- keys -----------------------------------------------------------------------------------
 
-    The lengths are those at each of LOOKS but the first, up to the last step.
+
+def other_best(C: int, D: int, N: int, seed: int, qk_norm: bool = False) -> tuple[float, float]:
+    """N inputs through LayerNorm and random tables of width D: a query asks all keys.
+
+    Gives the share of queries whose key of the largest score is not that of the largest cosine,
+    and how many times as long a long key (of 95 in 100) is as a short one (of 5 in 100).
     """
-    new, copies, strewn = with_controls(seed)
-    seen = []
+    generator = torch.Generator().manual_seed(seed)
+    x = F.layer_norm(torch.randn(N, C, generator=generator), (C,))
+    q, k = x @ torch.randn(2, C, D, generator=generator) / C**0.5
+    if qk_norm:
+        q, k = F.normalize(q, dim=1), F.normalize(k, dim=1)
+    short, long = k.norm(dim=1).quantile(torch.tensor([0.05, 0.95]))
+    by_score, by_cosine = ((q @ keys.T).argmax(dim=1) for keys in (k, F.normalize(k, dim=1)))
+    return share(by_score != by_cosine), (long / short).item()
 
-    def watch(step, model):
-        if step in LOOKS[1:]:
-            seen.append(model.table.weight.detach().norm(dim=1))
 
-    model = trained(seed, ids=new, steps=steps, watch=watch)
-    seen.append(model.table.weight.detach().norm(dim=1))
-    times = torch.bincount(new).double()
-    of_copies = torch.stack([x[copies].mean(dim=0) for x in seen])
-    return {
-        "copies": (times[copies].mean(dim=0), of_copies),
-        "strewn": (times[strewn], torch.stack([x[strewn] for x in seen])),
-    }
+# --- telling --------------------------------------------------------------------------------
+
+
+def kept(part: str, key: str, **wanted) -> np.ndarray:
+    """What is stored under a key, a row a seed."""
+    return over_seeds(runs(stored(2)[part], **wanted), key)
+
+
+def table(head: str, rows: Iterable[Iterable]) -> str:
+    """A table in Markdown; head: the names of its columns with | between them."""
+    lines = [head, "---|" * head.count("|") + "---"]
+    return "\n".join(f"| {line} |" for line in [*lines, *(" | ".join(map(str, r)) for r in rows)])
+
+
+def right(table: str, by: str, steps: int) -> np.ndarray:
+    """Shares of listed words found by a measure: (seeds, 2), among the listed and among all."""
+    return kept("neighbours", "right", table=table, by=by, steps=steps)
+
+
+def neighbours_table(ways: Sequence[str], less: str = "") -> str:
+    """What is found in both tables at both looks, or how much more than by the measure ``less``."""
+
+    def cells(name, way):
+        for column, steps in product((0, 1), FOUND_AT):
+            found = right(name, way, steps) - (right(name, less, steps) if less else 0)
+            yield percent(found[:, column], unit="")
+
+    return table(
+        "rows | | listed, 400 steps | listed, 1200 | all, 400 steps | all, 1200",
+        ((name, way, *cells(name, way)) for name in TABLES for way in ways),
+    )
+
+
+def of_copies(optimiser: str) -> np.ndarray:
+    """Length of the rarest copies over that of the most frequent: (seeds, looks)."""
+    lengths = kept("controls", "lengths", tokens="copies", optimiser=optimiser)
+    return lengths[:, :, 3:].mean(axis=2) / lengths[:, :, 0]
+
+
+def of_strewn(optimiser: str) -> np.ndarray:
+    """Lengths of the tokens strewn 5 to 1280 times: (seeds, looks, tokens)."""
+    return kept("controls", "lengths", tokens="strewn", optimiser=optimiser)
+
+
+def controls_at(optimiser: str, look: int) -> tuple[dict, dict]:
+    """Occurrences and lengths of copies and strewn tokens at a look: a row a seed, for each."""
+    said = {"copies of a word": "copies", "strewn tokens": "strewn"}
+    runs_of = {name: {"tokens": t, "optimiser": optimiser} for name, t in said.items()}
+    counts = {name: kept("controls", "occurrences", **of) for name, of in runs_of.items()}
+    lengths = {name: kept("controls", "lengths", **of)[:, look] for name, of in runs_of.items()}
+    return counts, lengths
+
+
+def keys_table(shapes: Iterable[tuple[int, int]], numbers: Sequence[int]) -> str:
+    """Of eight draws each: how often another key is best, and how unequal keys are."""
+    rows = []
+    for C, D in shapes:
+        found = [np.array([other_best(C, D, N, seed) for seed in SEEDS]) for N in numbers]
+        rows.append((C, D, *(percent(f[:, 0]) for f in found), spread(found[-1][:, 1])))
+    asked = " | ".join(f"another best of {N} keys" for N in numbers)
+    return table(f"width | head | {asked} | long ÷ short key", rows)
 
 
 # --- the parts ------------------------------------------------------------------------------
 
 
+def one_length(seed: int, *, table: str, optimiser: str, steps: int = STEPS) -> dict:
+    """Rank correlations of count and length at each look but the first."""
+    looks = list(looked_at(seed, steps, optimiser).values())[1:]
+    found = (rank_correlation(tales().counts, look[table].norm(dim=1)) for look in looks)
+    return {"correlations": rounded(found)}
+
+
+def one_search(seed: int, *, table: str, by: str, steps: int, until: int = STEPS) -> dict:
+    """Shares of listed words whose nearest is of their list."""
+    return {"right": rounded(by_way(looked_at(seed, until)[steps][table], by))}
+
+
+def one_cloud(seed: int, *, table: str, steps: int, until: int = STEPS) -> dict:
+    """How a table's rows lie."""
+    return cloud(looked_at(seed, until)[steps][table])
+
+
+def one_control(seed: int, *, tokens: str, optimiser: str, steps: int = STEPS) -> dict:
+    """Occurrences of copies (means over words) or strewn tokens, and lengths of their input rows.
+
+    The lengths are those at each look but the first.
+    """
+    new, *both = with_controls(seed)
+    ids = both[TOKENS.index(tokens)].view(-1, 5)
+    looks = list(looked_at(seed, steps, optimiser, controls=True).values())[1:]
+    lengths = (look["input rows"].norm(dim=1)[ids].mean(dim=0) for look in looks)
+    times = torch.bincount(new)[ids].double().mean(dim=0)
+    return {"occurrences": rounded(times, 2), "lengths": [rounded(x) for x in lengths]}
+
+
+KINDS: dict[str, tuple[Callable[..., dict], dict[str, Iterable]]] = {
+    "lengths": (one_length, {"table": TABLES, "optimiser": RATES}),
+    "neighbours": (one_search, {"steps": FOUND_AT, "table": TABLES, "by": WAYS}),
+    "cloud": (one_cloud, {"table": TABLES, "steps": [400]}),
+    "controls": (one_control, {"tokens": TOKENS, "optimiser": RATES}),
+}
+
+
 def settings(part: str) -> list[dict]:
     """What is measured in a part."""
-    if part == "lengths":
-        return [{"table": table, "steps": STEPS} for table in TABLES]
-    if part == "neighbours":
-        return [
-            {"table": table, "steps": steps, "by": way}
-            for steps, table, way in product(FOUND_AT, TABLES, WAYS)
-        ]
-    return [{"tokens": tokens, "steps": STEPS} for tokens in TOKENS]
-
-
-def of_looks(part: str, looks: list[list[Tensor]]) -> list[dict]:
-    """What is kept of one training, for each setting of the part that its looks reach."""
-    if part == "lengths":
-        return [{"correlations": rounded(found)} for found in correlations(looks)]
-    at = dict(zip(LOOKS, looks, strict=False))
-    return [
-        {"right": rounded(found[way])}
-        for step in FOUND_AT
-        if step in at
-        for found in map(found_by, at[step])
-        for way in WAYS
-    ]
-
-
-def of_controls(seed: int, steps: int = STEPS) -> list[dict]:
-    """Occurrences and lengths of copies, and of strewn tokens."""
-    return [
-        {"occurrences": rounded(occurrences, 2), "lengths": [rounded(x) for x in lengths]}
-        for occurrences, lengths in controls(seed, steps=steps).values()
-    ]
-
-
-def one_seed(part: str, seed: int) -> list[dict]:
-    """The measurements of one seed, one for each setting of the part."""
-    if part == "controls":
-        return of_controls(seed)
-    return of_looks(part, looked_at(seed, steps=STEPS)[1])
+    varied = KINDS[part][1]
+    return [dict(zip(varied, values, strict=True)) for values in product(*varied.values())]
 
 
 def measure(part: str) -> dict:
-    """Measure everything in a part, one training a seed."""
-    found = [setting | {"runs": []} for setting in settings(part)]
-    for seed in SEEDS:
-        for setting, run in zip(found, one_seed(part, seed), strict=True):
-            setting["runs"].append({"seed": seed} | run)
-    looks = {} if part == "neighbours" else {"looks": list(LOOKS[1:])}
-    return {"seeds": list(SEEDS), **looks, "settings": found}
+    """Measure everything in a part."""
+    return measured(KINDS[part][0], settings(part), SEEDS, steps=STEPS, looks=list(LOOKS[1:]))
 
 
-PARTS = {part: partial(measure, part) for part in ("lengths", "neighbours", "controls")}
+PARTS = {part: partial(measure, part) for part in KINDS}

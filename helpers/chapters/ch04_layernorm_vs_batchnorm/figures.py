@@ -1,13 +1,17 @@
-"""Drawings of chapter 04: blocks of numbers, who reads whom, ε, stages of a norm, and losses."""
+"""Drawings of chapter 04: blocks of numbers, who reads whom, losses; its explorer."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+import matplotlib.pyplot as plt
 import numpy as np
-from jaxtyping import Num
+from jaxtyping import Float, Num
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from torch import Tensor
 
-from helpers.worked import superscript
+from helpers.norms import POINTS, Point, pooled
+from helpers.probes import leaks, reads
 
 # The norms keep their colours and signs through the whole chapter.
 INKS = {
@@ -37,17 +41,23 @@ def draw_block(
     title: str = "",
     reach: float = 1.0,
     framed: tuple[int, int] | None = None,
+    shade_BTC: Num[np.ndarray, "B T C"] | None = None,
 ) -> Axes:
     """Draw a block of numbers as shaded cells, sentence below sentence, a row a word.
 
-    Blue is below 0 and orange above, full at ``reach``. ``framed`` is a (sentence, word) with a
-    frame. Shapes: values (B, T, C), words B lists of T.
+    Blue is below 0 and orange above, full at ``reach``; ``shade_BTC`` has other numbers to shade
+    by. ``framed`` is a (sentence, word) with a frame. Shapes: values (B, T, C), words B lists of T.
     """
     values_BTC = np.asarray(values_BTC, dtype=float)
     B, T, C = values_BTC.shape
-    gap = np.full((B, 1, C), np.nan)
-    rows = np.concatenate([values_BTC, gap], axis=1).reshape(-1, C)[:-1]
-    ax.imshow(rows, cmap="PuOr_r", vmin=-1.6 * reach, vmax=1.6 * reach, aspect="auto",
+
+    def stacked(block_BTC: Num[np.ndarray, "B T C"]) -> Num[np.ndarray, "rows C"]:
+        gap = np.full((B, 1, C), np.nan)
+        return np.concatenate([block_BTC, gap], axis=1).reshape(-1, C)[:-1]
+
+    rows = stacked(values_BTC)
+    shades = rows if shade_BTC is None else stacked(shade_BTC)
+    ax.imshow(shades, cmap="PuOr_r", vmin=-1.6 * reach, vmax=1.6 * reach, aspect="auto",
               interpolation="none")  # fmt: skip
     for (y, x), value in np.ndenumerate(rows):
         if np.isfinite(value):
@@ -105,78 +115,43 @@ def draw_reads(
     return ax
 
 
-def draw_stage(ax: Axes, name: str, values_C: Num[np.ndarray, " C"], *, shown: bool = True) -> Axes:
-    """Draw a vector at one stage of a norm as dots on a number line, or its name only.
-
-    A thick bar spans one deviation on each side of the mean. The line runs from the smallest
-    number to the largest, so that stages drawn one above the other keep their dots in place.
-    """
-    ax.set_axis_off()
-    ax.set(xlim=(0, 1), ylim=(-1, 1))
-    ax.text(0.0, 0, name, va="center", fontsize=9, color="black" if shown else "#bbbbbb")
-    if shown:
-        _number_line(ax, np.asarray(values_C, dtype=float))
-    return ax
+Block = Float[Tensor, "B T C"]
+TOGETHER = {"each by itself": None, "two and two": 2, "all four": 1}
 
 
-def _number_line(ax: Axes, values_C: Num[np.ndarray, " C"]) -> None:
-    """Dots between 0.34 and 0.9 of the width, the smallest number on the left."""
-    low, span = values_C.min(), np.ptp(values_C) or 1.0
-    places_C = 0.34 + 0.56 * (values_C - low) / span
-    middle, reach = places_C.mean(), places_C.std()
-    ax.plot([0.3, 0.94], [-0.35, -0.35], color="#c4c4c4", linewidth=1)
-    ax.plot([middle - reach, middle + reach], [-0.35, -0.35], color="#D55E00", linewidth=3,
-            alpha=0.6)  # fmt: skip
-    ax.plot(places_C, np.full(len(values_C), -0.35), "o", color="#0072B2", markersize=5)
-    for value, place in dict(zip(values_C.round(6), places_C, strict=True)).items():
-        ax.text(place, 0.15, short(value), ha="center", va="bottom", fontsize=8)
+def picking(
+    block_BTC: Block, sentences: Sequence[Sequence[str]], at: tuple[int, int]
+) -> tuple[Callable[..., Figure], Callable[..., str]]:
+    """Give the picture and the words of the explorer that picks what is averaged."""
+    of_point = {point: f"{name} norm" for name, point in POINTS.items()}
 
+    def point_of(sentences_too: str, words_too: str, features: str, mean_off: str) -> Point:
+        over = "B" * (sentences_too == "yes") + "T" * (words_too == "yes")
+        return Point(over=over, groups=TOGETHER[features], centred=mean_off == "yes")
 
-def draw_eps(
-    ax: Axes,
-    scales: Num[np.ndarray, " S"] | Sequence,
-    curves: Mapping,
-    *,
-    at: int,
-    ylabel: str,
-    log: bool = False,
-) -> Axes:
-    """Draw one quantity against the scale of the input, for ε inside and outside the root.
+    def picture(**choice: str) -> Figure:
+        point = point_of(**choice)
+        found = pooled(block_BTC, point)
+        read_BT = reads(lambda x: pooled(x, point).output, block_BTC, at=at).numpy()
+        fig, axes = plt.subplots(1, 5, figsize=(8.4, 3.5), width_ratios=[1.25, 1, 1, 1, 0.8])
+        draw_block(axes[0], block_BTC.numpy(), sentences, title="block", reach=12, framed=at)
+        draw_block(axes[1], found.mean.numpy(), None, title="mean", reach=12)
+        deviation = found.variance.sqrt().numpy()
+        draw_block(axes[2], deviation, None, title="deviation", reach=12)
+        draw_block(axes[3], found.output.numpy(), None, title="result", reach=2, framed=at)
+        draw_reads(axes[4], read_BT, at=at, title=f"“{sentences[at[0]][at[1]]}” reads")
+        return fig
 
-    A dot stands on each curve at the index ``at``. The scale runs by powers of ten, and so does
-    the quantity with ``log``. Shapes: scales (S,), each curve (S,).
-    """
-    powers = np.log10(np.asarray(scales, dtype=float))
-    inks, dashes = ("#0072B2", "#D55E00"), ("-", (0, (4, 2)))
-    for (name, curve_S), ink, dash in zip(curves.items(), inks, dashes, strict=True):
-        heights = np.log10(curve_S) if log else np.asarray(curve_S, dtype=float)
-        ax.plot(powers, heights, color=ink, linestyle=dash, label=name)
-        ax.plot(powers[at], heights[at], "o", color=ink, markersize=6)
-    ticks = np.arange(np.ceil(powers.min()), powers.max() + 0.5, 2)
-    ax.set_xticks(ticks, [power_of_ten(tick) for tick in ticks])
-    if log:
-        ticks = np.arange(-3.0, 10, 3)
-        ax.set_yticks(ticks, [power_of_ten(tick) for tick in ticks])
-    ax.set(xlabel="σ of the input", ylabel=ylabel)
-    return ax
+    def in_words(**choice: str) -> str:
+        point = point_of(**choice)
+        found = leaks(lambda x: pooled(x, point).output, block_BTC)
+        read = ["later words"] * (found.future > 0) + ["the other sentence"] * (found.others > 0)
+        return (
+            f"This is {of_point.get(point, 'no norm with a usual name')}. "
+            f"Through it a word reads {' and '.join(read) or 'nothing that it must not'}."
+        )
 
-
-def draw_histogram(
-    ax: Axes, values_N: Num[np.ndarray, " N"], *, title: str = "", bins: int = 40
-) -> Axes:
-    """Draw how the numbers of a vector are spread, and mark their mean and one deviation.
-
-    Shapes: values (N,).
-    """
-    values_N = np.asarray(values_N, dtype=float)
-    counts, edges = np.histogram(values_N, bins)
-    ax.stairs(counts, edges, fill=True, color="#0072B2", alpha=0.4)
-    mean, deviation = values_N.mean(), values_N.std()
-    height = 0.5 * counts.max()
-    ax.plot([mean - deviation, mean + deviation], [height, height], color="#D55E00", linewidth=3)
-    ax.plot(mean, height, "o", color="#D55E00")
-    ax.set(yticks=[], title=title)
-    return ax
+    return picture, in_words
 
 
 def draw_rates(
@@ -222,27 +197,6 @@ def draw_gaps(ax: Axes, pairs: Mapping) -> Axes:
     return ax
 
 
-def draw_evolution(
-    ax: Axes,
-    steps: Num[np.ndarray, " N"] | Sequence,
-    values_NC: Num[np.ndarray, "N C"],
-    *,
-    start: float,
-    title: str = "",
-) -> Axes:
-    """Draw how each entry of a parameter vector moves in training, from its start.
-
-    Shapes: steps (N,), values (N, C).
-    """
-    values_NC = np.asarray(values_NC, dtype=float)
-    ax.plot([steps[0], steps[-1]], [start, start], color="#c4c4c4", linewidth=3, zorder=0)
-    for values_N in values_NC.T:
-        ax.plot(steps, values_N, color="#0072B2", linewidth=0.6, alpha=0.7)
-    ax.plot(steps, values_NC.mean(axis=1), color="#D55E00", linewidth=1.8)
-    ax.set(xlabel="steps", title=title)
-    return ax
-
-
 def short(value: float) -> str:
     """A number in at most three digits and two decimals, with a true minus sign."""
     value = round(float(value), 9)  # so that 0.175 is shown alike however it was computed
@@ -250,10 +204,3 @@ def short(value: float) -> str:
     text = text or f"{value:.2f}"
     text = text.rstrip("0").rstrip(".") if "." in text else text
     return "0" if text == "-0" else text.replace("-", "−")
-
-
-def power_of_ten(exponent: float) -> str:
-    """10 to a whole number in words of at most four signs: 0.01, 1, 10⁻⁷."""
-    if -3 <= exponent <= 3:
-        return f"{10.0**exponent:g}"
-    return "10" + superscript(int(exponent))

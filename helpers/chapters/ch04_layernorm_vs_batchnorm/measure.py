@@ -1,16 +1,19 @@
 """Train the writer of chapter 04 with each norm, over learning rates, batch sizes and seeds.
 
-The parts, eight minutes on one core together: ``norms``, each norm at four learning rates;
+The parts, twenty minutes on one core together: ``norms``, each norm at three learning rates;
 ``pairs``, layer and RMS norm with ten more seeds; ``batches``, one and four windows a step;
-``controls``, norms shaken at each step, and γ, β held still; ``probes``, what a norm's leak is
-worth, and what no γ, β would bring back. A run keeps its losses, all letters at once and one at a
-time, the drift of the features, and mean, deviation and least of all γ.
+``controls``, norms shaken at each step, and γ, β held still, beside runs without; ``probes``, what
+a norm's leak is worth, and what no γ, β would bring back; ``drift``, that of batch norm in train
+mode; ``longer``, five times as many steps. A run keeps its losses, all letters at once and one at a
+time, the drift of the features, and mean, deviation and least of all γ. The tables of the chapter's
+laboratory stand at the end.
 """
 
 from __future__ import annotations
 
 import copy
 import itertools
+from collections.abc import Iterable
 from functools import cache, partial
 
 import numpy as np
@@ -21,12 +24,22 @@ from helpers import corpus, norms
 from helpers.bigram import loss
 from helpers.blocks import NORMS, Block
 from helpers.chapters import stored
-from helpers.chapters.common import letters, measured, over_seeds, rounded, runs, seeded
+from helpers.chapters.common import (
+    letters,
+    measured,
+    measured_together,
+    over_seeds,
+    rounded,
+    runs,
+    seeded,
+    spread,
+    trained_together,
+)
 from helpers.training import evaluate, train
 
-SEEDS = {"norms": range(5), "pairs": range(5, 15), "batches": range(5), "controls": range(5),
-         "probes": range(5)}  # fmt: skip
-RATES = (0.003, 0.01, 0.03, 0.1)
+SEEDS = {"norms": range(5), "pairs": range(5, 15), "batches": range(5), "controls": range(8),
+         "probes": range(5), "drift": range(5), "longer": range(8)}  # fmt: skip
+RATES = (0.003, 0.01, 0.03)
 KEPT = ("validation", "together", "alone", "own", "swapped", "drift")
 NAMES = ("layer", "rms", "batch", "instance", "group", "none")
 C, T = 32, 32  # width and window
@@ -43,6 +56,7 @@ GRIDS: dict[str, tuple] = {
         (("layer", "batch"), (0.01,), {"batch_size": 4}),
     ),
     "controls": (
+        (("layer", "batch", "none"), (0.01,), {}),
         (("layer", "none"), (0.01,), {"shake": 0.1}),
         (("layer", "batch"), (0.01,), {"learn": False}),
     ),
@@ -51,7 +65,10 @@ GRIDS: dict[str, tuple] = {
         (("batch",), (0.01,), {"batch_size": 1, "probe": True}),
         (("batch",), (0.01,), {"batch_size": 4, "probe": True}),
     ),
+    "drift": ((("batch",), RATES, {"drift_in_training": True}),),
+    "longer": ((("layer", "none"), RATES[:2], {}),),
 }
+LOOKS = (300, 600, 1000, 1500)  # steps of the longer runs at which they are looked at
 
 
 # --- the model ------------------------------------------------------------------------------
@@ -74,10 +91,10 @@ class Writer(nn.Module):
         x_BTC = self.letters(ids_BT) + self.positions.weight[: ids_BT.shape[1]]
         return self.output(self.norm(self.blocks(x_BTC)))
 
-    def norm_parameters(self, name):
-        """All γ ("gamma") or all β ("beta"), end to end."""
-        found: list[Tensor] = [p for n, p in self.named_parameters() if n.endswith("." + name)]
-        return torch.cat(found).detach().clone() if found else torch.zeros(0)
+    def gammas(self):
+        """All γ, end to end."""
+        found = [p.detach() for name, p in self.named_parameters() if name.endswith(".gamma")]
+        return torch.cat(found) if found else torch.zeros(0)
 
 
 class Shaken(nn.Module):
@@ -128,15 +145,13 @@ def alone(writer: Writer) -> float:
     return torch.stack(losses).mean().item()
 
 
-def features(writer: Writer) -> tuple[Tensor, Tensor]:
-    """Mean and deviation of what the second block's attention gets."""
-    met, mode = [], writer.training
-    hook = writer.blocks[1].attention.sublayer.register_forward_pre_hook(
+def features(writer: Writer, training: bool = False) -> tuple[Tensor, Tensor]:
+    """Mean and deviation of what the second block's attention gets, in eval or in train mode."""
+    met, looked_at = [], copy.deepcopy(writer).train(training)  # so that no memory moves
+    looked_at.blocks[1].attention.sublayer.register_forward_pre_hook(
         lambda _, x: met.append(x[0].flatten(0, 1))
     )
-    together(writer.eval())
-    writer.train(mode)
-    hook.remove()
+    together(looked_at)
     return met[0].mean(dim=0), met[0].std(dim=0)
 
 
@@ -200,9 +215,18 @@ def probed(writer: Writer, norm: str, batch_size: int) -> dict:
 
 
 def trained(
-    norm: str, *, seed, lr, batch_size=16, shake=0.0, learn=True, probe=False, steps=300
+    norm: str,
+    *,
+    seed,
+    lr,
+    batch_size=16,
+    shake=0.0,
+    learn=True,
+    probe=False,
+    drift_in_training=False,
+    steps=300,
 ) -> dict:
-    """Train one writer; its losses, drift, and how its γ and β moved."""
+    """Train one writer; its losses, its drift, and its γ."""
     _, train_ids, validation_ids = letters()
     with seeded(seed):
         writer = Writer(norm)
@@ -214,25 +238,22 @@ def trained(
             parameter.requires_grad_(False)
     generator = torch.Generator().manual_seed(seed)
     batches = corpus.batches(train_ids, batch_size=batch_size, context=T, generator=generator)
-    seen, moved = [], []
+    seen = []
 
     def look(record):
         if record.step % 50 == 0:
-            seen.append(features(writer))
-        if record.step % 10 == 0:
-            moved.append([writer.norm_parameters(name) for name in ("gamma", "beta")])
+            seen.append(features(writer, drift_in_training))
 
     optimizer = torch.optim.Adam(writer.parameters(), lr=lr)
     train(writer, loss, batches, steps=steps, optimizer=optimizer, on_step=look)
     writer.eval()
     run = {
         "writer": writer,
-        "moved": moved,
         "validation": evaluate(writer, loss, corpus.windows(validation_ids, T)),
         "together": together(writer),
         "alone": alone(writer),
         "drift": drift(seen[1:]),
-        "gamma": writer.norm_parameters("gamma").tolist(),
+        "gamma": writer.gammas().tolist(),
     }
     return run | (probed(writer, norm, batch_size) if probe else {})
 
@@ -264,8 +285,30 @@ def one_run(seed: int, *, norm: str, **setting) -> dict:
     return kept
 
 
+def longer(seeds, norm: str, lr: float) -> list[dict]:
+    """Validation losses on the way through a longer training, eight windows a step."""
+    models = []
+    for seed in seeds:
+        with seeded(seed):
+            models.append(Writer(norm))
+    windows = list(corpus.windows(letters().validation, T))
+
+    def look(weights, one_loss):
+        found = []
+        for seed, model in enumerate(models):
+            model.load_state_dict({name: w[seed].detach() for name, w in weights.items()})
+            found.append(evaluate(model, loss, windows))
+        return found
+
+    steps = LOOKS[-1]
+    run = trained_together(models, seeds, lr=lr, steps=steps, looks=LOOKS, look=look)
+    return [{"validation": rounded(way)} for way in zip(*run["looks"].values(), strict=True)]
+
+
 def measure(part: str) -> dict:
     """Train everything in a part."""
+    if part == "longer":
+        return measured_together(longer, settings(part), SEEDS[part], steps=LOOKS)
     return measured(one_run, settings(part), SEEDS[part])
 
 
@@ -283,3 +326,167 @@ def stored_runs(part: str = "norms", lr: float = 0.01, **setting) -> list[dict]:
 def over_runs(key: str, **setting) -> np.ndarray:
     """What the runs of one setting hold under a key, a seed each; nan where training diverged."""
     return over_seeds(stored_runs(**setting), key)
+
+
+# --- the laboratory's tables ----------------------------------------------------------------
+
+
+def table(head: str, rows: Iterable[Iterable]) -> str:
+    """A table in Markdown; head: its titles, with bars between them."""
+    lines = ["| " + " | ".join(map(str, row)) + " |" for row in rows]
+    return "\n".join([f"| {head} |", "|" + "---|" * (head.count("|") + 1), *lines])
+
+
+def examples() -> str:
+    """Worked examples as they are printed in lecture notes, and what each divisor gives."""
+    printed = {
+        (100, 110, 90): (0, 1, -1),
+        (8, 10, 12): (-1, 0, 1),
+        (3, 5, 2): (0.2, 1.2, -1.4),
+        (2, 4, 3): (-1, 1, 0),
+        (4.1, 3.7, 4.2): (0.5, -1.5, 1),
+    }
+    rows = []
+    for x, said in printed.items():
+        off, square = np.subtract(x, np.mean(x)), np.mean(np.square(said))
+        divided = [_listed(off / np.std(x, ddof=ddof)) for ddof in (0, 1)]
+        sizes = f"{np.std(x):.3f} and {np.std(x, ddof=1):.3f}"
+        rows.append([_listed(x), _listed(off), sizes, *divided, _listed(said), f"{square:.2f}"])
+    head = "x | x − μ | σ by n, by n − 1 | divided by n | by n − 1 | printed | its mean square"
+    return table(head, rows)
+
+
+def _listed(values: Iterable[float]) -> str:
+    return ", ".join(f"{round(float(v), 2):g}" for v in values).replace("-", "−")
+
+
+def variance_errors(seeds=range(5)) -> str:
+    """Largest relative error of the variance of 512 numbers in float32, around growing means."""
+
+    def one_pass(x):
+        return (x * x).mean() - x.mean() ** 2
+
+    def welford(x):
+        mean = squares = np.float32(0)
+        for n, value in enumerate(x, start=1):
+            off = value - mean
+            mean += off / np.float32(n)
+            squares += off * (value - mean)
+        return squares / np.float32(len(x))
+
+    ways = {
+        "mean of squares less square of mean": one_pass,
+        "two passes": lambda x: ((x - x.mean()) ** 2).mean(),
+        "first number off, then one pass": lambda x: one_pass(x - x[0]),
+        "Welford": welford,
+    }
+    means = (0, 100, 1000, 10_000, 100_000)
+
+    def worst(way, mean):
+        drawn = (np.random.default_rng(s).standard_normal(512) + mean for s in seeds)
+        found = [(way(x), np.var(x, dtype=float)) for x in (d.astype(np.float32) for d in drawn)]
+        error = max(abs(got / right - 1) for got, right in found)
+        return "more than 1" if error > 1 else "0.003 to 1" if error > 0.003 else "below 0.003"
+
+    rows = [[name, *(worst(way, mean) for mean in means)] for name, way in ways.items()]
+    return table("mean of the numbers | " + " | ".join(f"{mean:,}" for mean in means), rows)
+
+
+def train_and_eval_apart(batches_met: int, seed: int) -> float:
+    """Mean distance of batch norm's outputs in its two modes, after some batches."""
+    generator = torch.Generator().manual_seed(seed)
+    norm = norms.BatchNorm(16)
+
+    def batch():
+        return 3 * torch.randn(16, 32, 16, generator=generator) + 5
+
+    for _ in range(batches_met):
+        norm(batch())
+    x = batch()
+    with torch.no_grad():
+        remembered = norm.eval()(x)
+        return (norm.train()(x) - remembered).abs().mean().item()
+
+
+def by_rate(norm: str) -> np.ndarray:
+    """Validation losses (rates, seeds); nan where worse than guessing."""
+    losses = np.array([over_runs("validation", norm=norm, lr=lr) for lr in RATES])
+    return np.where(losses < np.log(len(letters().tokenizer)), losses, np.nan)
+
+
+def over_steps(norm: str, lr: float) -> np.ndarray:
+    """Validation losses of the longer runs (seeds, looks)."""
+    return np.array([run["validation"] for run in stored_runs("longer", norm=norm, lr=lr)])
+
+
+def ahead() -> np.ndarray:
+    """By how much layer norm leads in the longer runs, best rates at each look (seeds, looks)."""
+    none, layer = (
+        np.array([over_steps(norm, lr) for lr in RATES[:2]]).transpose(2, 0, 1)  # (looks, rates, …)
+        for norm in ("none", "layer")
+    )
+    looks = [a[a.mean(axis=1).argmin()] - b[b.mean(axis=1).argmin()]
+             for a, b in zip(none, layer, strict=True)]  # fmt: skip
+    return np.stack(looks, axis=1)
+
+
+def longer_table() -> str:
+    """The losses of the longer runs on the way."""
+    rows = [
+        [f"{norm}, rate {lr:g}", *(spread(losses, 3) for losses in over_steps(norm, lr).T)]
+        for norm, lr in itertools.product(("layer", "none"), RATES[:2])
+    ]
+    rows.append(["none − layer, best rates", *(spread(gap, 3, signed=True) for gap in ahead().T)])
+    return table("loss after | " + " | ".join(f"{steps} steps" for steps in LOOKS), rows)
+
+
+def drifts() -> dict[str, list[np.ndarray]]:
+    """The drift of features at each rate."""
+    found = {
+        norm: [over_runs("drift", norm=norm, lr=lr) for lr in RATES]
+        for norm in ("none", "layer", "batch")
+    }
+    in_training = [over_runs("drift", part="drift", norm="batch", lr=lr) for lr in RATES]
+    return found | {"batch, train mode": in_training}
+
+
+def claims(padding: dict[bool, float]) -> str:
+    """What is said of norms, and what was measured; padding: what it moves, by whether masked."""
+
+    def at_one(key: str, norm: str = "batch", part: str = "probes") -> np.ndarray:
+        more = {"probe": True} if part == "probes" else {}
+        return over_runs(key, part=part, norm=norm, batch_size=1, **more)
+
+    behind = at_one("together", part="batches") - at_one("together", "layer", "batches")
+    peeked = at_one("swapped") - at_one("own")
+    writing = [
+        spread(over_runs("alone", norm=norm) - over_runs("alone", norm="layer"))
+        for norm in ("instance", "group")
+    ]
+    lost = over_runs("left", part="probes", norm="layer", probe=True).mean(axis=0)
+    drift_at = {name: spread(rows[1]) for name, rows in drifts().items()}
+    first, *_, last = (spread(gap, 3) for gap in ahead().T)
+    rows = [
+        ("Batch norm needs more than one sample",
+         f"one window of 32 letters a step: {spread(behind, 3, signed=True)} against layer norm",
+         "one will do, a little behind"),
+        ("Padding spoils batch norm",
+         f"it moves a word by {padding[False]:.2f}, masked by {padding[True]:.0f}",
+         "until it is masked"),
+        ("Layer norm ignores padding", "it makes a small padding vector as long as a word",
+         "masks do, the norm does not"),
+        ("Batch norm shows a model the future",
+         f"one window a step: {spread(peeked, 3)} gained; in use nothing", "in training"),
+        ("Instance and group norm are cousins of layer norm",
+         f"in writing they are behind by {writing[0]} and {writing[1]}", "not along a text"),
+        ("γ and β let the model undo the norm",
+         f"{min(lost):.0%} to {max(lost):.0%} of the variance stays behind a layer norm",
+         "batch norm; past layer norm leads the residual path"),
+        ("Norms reduce internal covariate shift",
+         f"at 0.01: none {drift_at['none']}, layer {drift_at['layer']}, batch in training "
+         f"{drift_at['batch, train mode']}", "batch norm does, at two of three rates"),
+        ("Without a norm a Transformer does not train",
+         f"two blocks, best rates: {first} behind after {LOOKS[0]} steps, "
+         f"{last} after {LOOKS[-1]}", "these do, and fall behind"),
+    ]  # fmt: skip
+    return table("it is said | measured here | so", rows)

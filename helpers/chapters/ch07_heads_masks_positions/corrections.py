@@ -238,7 +238,7 @@ def formulas_in_the_wrong_place() -> str:
     claim="A GPT writes by predicting the most likely next token at each step.",
     says="“takes the prompt as input and predicts the most likely next token”",
     why="It gives a probability for every token. To take the likeliest is one way to choose, and "
-    "it tends to run in circles; usually the next token is drawn by the probabilities. That the "
+    "it tends to run in circles; usually the next token is sampled. That the "
     "text is appended to and read again is right.",
 )
 def the_likeliest_runs_in_circles() -> str:

@@ -1,13 +1,16 @@
 """Drawings of chapter 07: heads, masks, what leaks, turned vectors, losses by place, writing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 from jaxtyping import Bool, Float, Int, Num
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
 
+from helpers.chapters.common import spread
 from helpers.figures import INKS as HEAD_INKS
 
 INKS = {
@@ -211,3 +214,68 @@ def draw_writing(ax: Axes, prompt: int, steps: int, *, cache: bool, title: str =
         ax.axvline(edge - 0.5, color="white", linewidth=1)
     ax.set(xticks=[], yticks=[], xlabel="token", ylabel="step", title=title)
     return ax
+
+
+# --- what is moved --------------------------------------------------------------------------
+
+
+def masks_and_losses(
+    reads: Mapping[str, Bool[np.ndarray, "T T"]],
+    promised: Mapping[str, Mapping[str, Float[np.ndarray, " seeds"]]],
+    bigram: float,
+) -> tuple[Callable[[str], Figure], Callable[[str], str]]:
+    """The picture of a mask, who reads whom and at which loss, and what to say of it."""
+
+    def picture(mask: str) -> Figure:
+        fig, (left, right) = plt.subplots(1, 2, figsize=(7, 3), width_ratios=[1, 1.1])
+        draw_reads(left, reads[mask], title="who reads whom")
+        losses = promised[mask]["shown"], promised[mask]["honest"]
+        draw_promises(right, *losses, mark=bigram, name="bigram table", highest=6.5)
+        return fig
+
+    def in_words(mask: str) -> str:
+        later = np.triu_indices(len(reads[mask]), 1)
+        shown, honest = promised[mask]["shown"], promised[mask]["honest"]
+        return (
+            f"{mask}: {reads[mask][later].sum()} of {len(later[0])} pairs in which a letter reads "
+            f"a later one. Loss on whole windows {spread(shown)}, with the future absent "
+            f"{spread(honest)} nats."
+        )
+
+    return picture, in_words
+
+
+def pair_score(
+    query_2: Sequence[float], key_2: Sequence[float], distance, speed: float = 1.0
+) -> Float[np.ndarray, "..."]:
+    """The dot product of a pair of numbers under RoPE when the key is so far back."""
+    q, k = complex(*query_2), complex(*key_2)
+    return np.asarray((q * np.exp(1j * speed * np.asarray(distance)) * np.conj(k)).real)
+
+
+def turning_by_place(
+    query_2: Sequence[float], key_2: Sequence[float], farthest: int = 24
+) -> tuple[Callable[[int, int], Figure], Callable[[int, int], str]]:
+    """The picture of a pair turned by its places and its score by distance, and what to say.
+
+    Beside the pair stands a head of four such pairs with slower and slower hands.
+    """
+    distances = np.arange(farthest + 1)
+    speeds = 10_000.0 ** (-np.arange(4) / 4)
+    one = pair_score(query_2, key_2, distances)
+    four = sum(pair_score(query_2, key_2, distances, speed) for speed in speeds)
+
+    def picture(query: int, distance: int) -> Figure:
+        fig, (left, right) = plt.subplots(1, 2, figsize=(7.6, 2.9), width_ratios=[1, 1.7])
+        draw_turned(left, query_2, key_2, (float(query), float(query - distance)))
+        scores = {"one pair": one, "four pairs": four}
+        draw_by_distance(right, distances, scores, at=distance, title="score by distance")
+        return fig
+
+    def in_words(query: int, distance: int) -> str:
+        return (
+            f"Query at place {query}, key {distance} back: the pair has the score "
+            f"{one[distance]:.2f}, the four pairs {four[distance]:.2f}."
+        ).replace("-", "−")
+
+    return picture, in_words

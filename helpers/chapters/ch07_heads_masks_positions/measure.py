@@ -1,28 +1,32 @@
 """Train the readers of chapter 07: through masks, with heads, and with each way to tell positions.
 
-The parts, with five seeds each: ``masks``, what a mask lets a reader learn, and what is left of it
-when the future is truly absent (two minutes on one core); ``heads``, the loss for 1 to 16 heads of
-one total width (six minutes); ``lengths``, the loss at places within and beyond the length of
-training (fifteen minutes); ``near``, the same where each layer of the trained model reads the last
-32 letters alone (six minutes).
+The parts: ``masks``, what a mask lets a reader learn, and what is left of it when the future is
+truly absent (eight seeds, three minutes on one core); ``heads``, the loss for 1 to 16 heads of one
+total width (eight seeds, ten minutes); ``lengths``, the loss at places within and beyond the length
+of training (five seeds, fifteen minutes); ``near``, the same where each layer of the trained model
+reads the last 32 letters alone (five seeds, six minutes). Then what the chapter makes of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from helpers import corpus
+from helpers import bigram, corpus
+from helpers import positions as told
 from helpers.bigram import loss
-from helpers.chapters.common import letters, measured, rounded, seeded
+from helpers.chapters import stored
+from helpers.chapters.common import letters, measured, over_seeds, rounded, runs, seeded, spread
 from helpers.gpt import GPT, GPTConfig
 from helpers.training import evaluate, train
+from helpers.worked import Step, Worked, dot_product, matrix
 
-SEEDS = range(5)
+SEEDS = {"masks": range(8), "heads": range(8), "lengths": range(5), "near": range(5)}
 MASKS = (
     "causal",
     "none at all",
@@ -263,7 +267,157 @@ RUN: dict[str, Callable[..., dict]] = {
 
 def measure(part: str) -> dict:
     """Measure everything in a part."""
-    return measured(RUN[part], settings(part), SEEDS, steps=STEPS[part])
+    return measured(RUN[part], settings(part), SEEDS[part], steps=STEPS[part])
 
 
 PARTS = {part: partial(measure, part) for part in RUN}
+
+
+# --- what is stored -------------------------------------------------------------------------
+
+SAID = {"none": "no positions", "rope": "RoPE", "alibi": "ALiBi"}
+IN_TRANSLATION = {
+    1: (512, 5.29, 24.9),
+    4: (128, 5.00, 25.5),
+    8: (64, 4.92, 25.8),
+    16: (32, 4.91, 25.8),
+    32: (16, 5.01, 25.4),
+}
+"""Heads: their width, perplexity, BLEU. Source: Vaswani et al. 2017, table 3, base and rows (A)."""
+
+
+def found(part: str, key: str, **setting) -> np.ndarray:
+    """What the stored runs of one setting hold under a key, one entry a seed."""
+    return over_seeds(runs(stored(7)[part], **setting), key)
+
+
+def at_places(positions: str, *, context=32, quiet=True) -> np.ndarray:
+    """The loss at each place of a window of 128, a row a seed."""
+    return found("lengths", "places", positions=positions, context=context, quiet=quiet)
+
+
+def home(losses_ST: np.ndarray) -> np.ndarray:
+    """The mean loss in the second half of the first stretch: no letter is short of a past."""
+    return losses_ST[:, 16:32].mean(axis=1)
+
+
+def far(losses_ST: np.ndarray) -> np.ndarray:
+    """The mean loss of the same letters where they stand in the last stretch."""
+    return losses_ST[:, 112:].mean(axis=1)
+
+
+def promised() -> dict[str, dict[str, np.ndarray]]:
+    """The three losses under each mask."""
+    kinds = ("shown", "honest", "elsewhere")
+    return {mask: {kind: found("masks", kind, mask=mask) for kind in kinds} for mask in MASKS}
+
+
+@cache
+def bigram_loss() -> float:
+    """The validation loss of a table of bigrams."""
+    tokenizer, train_ids, validation_ids = letters()
+    V = len(tokenizer)
+    table = bigram.smoothed(bigram.count_bigrams(train_ids, V))
+    return bigram.cross_entropy_of(table, bigram.count_bigrams(validation_ids, V))
+
+
+def heads_table() -> str:
+    """Our losses by number of heads, then those of the Transformer of 2017."""
+    with_heads = {n: found("heads", "validation", heads=n) for n in HEADS}
+    ours = [
+        f"| {n} | {64 // n} | {spread(losses, 3)} | "
+        f"{'' if n == 1 else spread(losses - with_heads[1], 3)} |"
+        for n, losses in with_heads.items()
+    ]
+    theirs = [
+        f"| {n} | {width} | {perplexity:.2f} | {bleu} |"
+        for n, (width, perplexity, bleu) in IN_TRANSLATION.items()
+    ]
+    return "\n".join([
+        "| heads, ours | width of a head | validation loss, nats | less that of one head |",
+        "|---|---|---|---|", *ours, "",
+        "| heads, translation (2017) | width of a head | perplexity | BLEU |",
+        "|---|---|---|---|", *theirs,
+    ])  # fmt: skip
+
+
+def lengths_table() -> str:
+    """The loss of the same letters early and late, for each way to tell positions."""
+    settings = [(SAID.get(way, way), at_places(way)) for way in POSITIONS]
+    settings.append(("RoPE, trained on 128", at_places("rope", context=128)))
+    rows = [
+        f"| {name} | {spread(home(losses))} | {spread(far(losses))} | "
+        f"{spread(far(losses) - home(losses))} |"
+        for name, losses in settings
+    ]
+    head = "| nats a letter | places 16 … 31 | the same at places 112 … 127 | difference |"
+    return "\n".join([head, "|---|---|---|---|", *rows])
+
+
+# --- positions, heads and writing without training ------------------------------------------
+
+
+def turned_by_hand(name: str, vector: list[float], degrees: int) -> Step:
+    """A vector of two numbers, turned by an angle."""
+    cos, sin = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
+    result = np.array([[cos, -sin], [sin, cos]]) @ vector
+    working = rf"\text{{turn }} {matrix(vector)} \text{{ by }} {degrees}° = {matrix(result)}"
+    return Step(name, working, result)
+
+
+def rope_by_hand() -> Worked:
+    """The query (1, 0) at place 5 and the key (1, 0) at places 3 and 4, at 30° a place."""
+    one = [1.0, 0.0]
+    q5, k3, k4 = (
+        turned_by_hand(name, one, 30 * place)
+        for name, place in (("q_5", 5), ("k_3", 3), ("k_4", 4))
+    )
+    two_back = dot_product(r"q_5 \cdot k_3", q5.value, k3.value)
+    one_back = dot_product(r"q_5 \cdot k_4", q5.value, k4.value)
+    return Worked("A key two places back, and one place back", (q5, k3, two_back, k4, one_back))
+
+
+def scores_of(way: str, T=24, C=32, seed=0) -> Tensor:
+    """Scaled scores of a head with random tables where all T tokens are the same."""
+    normal = partial(torch.randn, generator=torch.Generator().manual_seed(seed))
+    token, W_Q, W_K, table = normal(1, C), normal(C, C), normal(C, C), normal(T, C)
+    rows = {"learned": table, "sinusoidal": 2**0.5 * told.sinusoidal(T, C)}  # as large as the token
+    x = token.expand(T, C) + rows.get(way, 0)
+    q, k = (x @ W / C**0.5 for W in (W_Q, W_K))
+    if way == "rope":
+        q, k = told.Rotary(C)(q), told.Rotary(C)(k)
+    return q @ k.T / C**0.5 + (told.alibi(4, T, T)[0] if way == "alibi" else 0)
+
+
+def knows_distance(scores_TT: Tensor) -> float:
+    """The share of the variance of scores that distance alone explains."""
+    back, at = np.tril_indices(len(scores_TT))
+    past = scores_TT.double().numpy()[back, at]
+    means = np.array([past[back - at == d].mean() for d in range(len(scores_TT))])
+    return 1 - (past - means[back - at]).var() / past.var()
+
+
+def vectors_sent(*, cache: bool) -> tuple[Tensor, int]:
+    """A text of 12 + 100 letters by an untrained GPT, and how many vectors went through a layer."""
+    tokenizer = letters().tokenizer
+    config = GPTConfig(
+        vocab_size=len(tokenizer), context=128, layers=2, heads=4, width=64, positions="rope"
+    )
+    model = GPT(config, generator=torch.Generator().manual_seed(0))
+    sent: list[int] = []
+    model.blocks[0].register_forward_pre_hook(lambda _, given: sent.append(given[0].shape[1]))
+    text = model.generate(
+        tokenizer.encode("The fox did n")[None, :12],
+        100,
+        generator=torch.Generator().manual_seed(0),
+        temperature=0,
+        cache=cache,
+    )
+    return text, sum(sent)
+
+
+def words_of_the_tales() -> list[str]:
+    """All words and signs of the tales in order; a new paragraph is ¶."""
+    text = corpus.load()
+    tokenizer = corpus.WordTokenizer(text)
+    return [tokenizer.vocab[i].strip() or "¶" for i in tokenizer.encode(text).tolist()]

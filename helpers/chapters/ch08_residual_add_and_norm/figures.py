@@ -1,9 +1,10 @@
-"""Drawings of chapter 08: signal and gradient by level, copying, surprise by part, neurons."""
+"""Drawings of chapter 08: one block, signal and gradient by level, copying."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
-from jaxtyping import Num
+from jaxtyping import Num, Shaped
 from matplotlib.axes import Axes
 
 from helpers.worked import superscript
@@ -23,8 +24,28 @@ DASHES = {
     "residual and norm": "-",
     "norm first": "-",
 }
-GREY = "#777777"
+GREY, LIT = "#777777", "#ffd24d"
 MOST_POINTS = 25  # of a line; a frame of an explorer is as heavy as its points
+
+
+def draw_block(ax: Axes) -> Axes:
+    """One block of 2017: the stream as a thick line, two sub-layers, each with sum and norm."""
+    road: dict[str, Any] = {"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0, "color": "#555555"}
+    for at, name in ((0.5, "attention"), (5.0, "feed-forward")):
+        joins = at + 2.9
+        ax.plot([at, at, joins], [0, 1, 1], color="#555555", linewidth=1)
+        ax.annotate("", (joins, 0.2), (joins, 1), arrowprops=road)
+        ax.text(joins + 0.1, 0.62, "f(x)", fontsize=8, color="#555555")
+        ax.text(at + 1.4, 0.13, "x passes by", ha="center", fontsize=8, color="#555555")
+        boxes = ((at + 1.4, 1, name), (joins, 0, "+"), (joins + 0.95, 0, "norm"))
+        for x, y, words in boxes:
+            style = {"boxstyle": "round", "facecolor": LIT, "edgecolor": "#555555"}
+            ax.text(x, y, words, ha="center", va="center", fontsize=9, bbox=style, zorder=4)
+    stream = road | {"linewidth": 3, "color": INKS["residual and norm"]}
+    ax.annotate("", (10.1, 0), (-0.3, 0), arrowprops=stream)
+    ax.set(xlim=(-0.4, 10.2), ylim=(-0.5, 1.5))
+    ax.set_axis_off()
+    return ax
 
 
 def draw_levels(
@@ -53,6 +74,17 @@ def draw_levels(
     ax.set(ylim=(low - 0.03 * (high - low), high + 0.03 * (high - low)), xlabel="after block")
     ax.set_title(title)
     return ax
+
+
+def panels_of_levels(
+    axes: Shaped[np.ndarray, " panels"],
+    scheme: str,
+    found: Mapping[str, Num[np.ndarray, "seeds levels"]],
+) -> Shaped[np.ndarray, " panels"]:
+    """Draw what was measured of one scheme, a panel a quantity."""
+    for ax, (title, values_SL) in zip(axes, found.items(), strict=True):
+        draw_levels(ax, {scheme: values_SL}, title=title)
+    return axes
 
 
 def _edge(tick: float, low: float, high: float) -> str:
@@ -87,36 +119,6 @@ def draw_copying(
     ax.annotate("guessing", (places[0], chance), xytext=(0, 3), textcoords="offset points",
                 color=GREY, fontsize=8)  # fmt: skip
     ax.set_xticks(places, [str(depth) for depth in depths])
-    ax.set(xlabel="blocks", ylabel="said again rightly", ylim=(0, 1.05))
+    ax.set(xlabel="blocks", ylabel="said again correctly", ylim=(0, 1.05))
     ax.legend(fontsize=8, loc="center left")
-    return ax
-
-
-def draw_by_letter(
-    ax: Axes,
-    values_RT: Num[np.ndarray, "rows T"] | Sequence,
-    text: str,
-    names: Sequence[str],
-    *,
-    highest: float | None = None,
-    label: str = "",
-) -> Axes:
-    """Draw a value for each row and letter as a grey, the darker the larger; a space is a dot.
-
-    Shapes: values (rows, T), a letter of ``text`` for each column, a name for each row.
-    Raises: ValueError where text or names do not fit the values.
-    """
-    values_RT = np.asarray(values_RT, dtype=float)
-    if values_RT.shape != (len(names), len(text)):
-        raise ValueError(
-            f"values have shape {values_RT.shape}; with {len(names)} names and {len(text)} letters "
-            f"it must be {(len(names), len(text))}"
-        )
-    ax.imshow(values_RT, cmap="Greys", vmin=0, vmax=highest, aspect="auto", interpolation="none")
-    shown = [{" ": "·", "\n": "↵"}.get(letter, letter) for letter in text]
-    ax.set_xticks(range(len(text)), shown, fontsize=8, family="monospace")
-    ax.set_yticks(range(len(names)), names, fontsize=8)
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(True)
-    ax.set_title(label)
     return ax

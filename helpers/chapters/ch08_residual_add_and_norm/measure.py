@@ -12,7 +12,7 @@ from __future__ import annotations
 import copy
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -21,8 +21,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from helpers import corpus
-from helpers.attention import SelfAttention
+from helpers import bigram, corpus
+from helpers.attention import SelfAttention, attention_steps
 from helpers.bigram import loss
 from helpers.blocks import AddNorm, Block, FeedForward
 from helpers.chapters import common, stored
@@ -31,18 +31,25 @@ from helpers.chapters.common import (
     extent,
     letters,
     measured,
+    measured_together,
     over_seeds,
+    power,
     significant,
     size,
+    spread,
+    trained_together,
 )
 from helpers.norms import LayerNorm
 from helpers.training import evaluate, train
+from helpers.worked import Step, matrix, number
 
 SEEDS = {
     "depth": range(5),
     "copying": range(5),
+    "gradients": range(8),
     "ladder": range(5),
     "rates": range(2),  # only whether another learning rate does better
+    "mixers": range(8),
 }
 DEPTHS = (1, 2, 4, 8, 12, 24, 48, 96)
 SCHEMES = ("neither", "norm alone", "residual alone", "residual and norm", "norm first")
@@ -65,6 +72,15 @@ MODELS = (
     "feed-forward, no residuals",
     "feed-forward, no attention",
 )
+ON_THE_WAY = (
+    ("residual and norm", 8),
+    ("norm alone", 4),
+    ("norm alone", 8),
+    ("neither", 8),
+)
+LOOKS = (0, 10, 30, 100, 300)
+WIDTHS = (64, 32)
+MIXED = (*MODELS[1:3], "two more attentions instead", "four fixed mixers instead")
 
 
 # --- stacks before training -----------------------------------------------------------------
@@ -164,29 +180,71 @@ def layers_that_copy(stack: str, L: int, *, C=32, heads=4) -> list[nn.Module]:
     ]
 
 
-def copied(stack: str, *, L: int, lr=0.001, start="torch", seed=0, steps=300) -> dict:
-    """Share of letters said again rightly after some training."""
-    V, C, T = 16, 32, 8
+def copier(stack: str, *, L: int, lr=0.001, start="torch", seed=0) -> tuple:
+    """A reader that is to say its letters again, some letters, and what trains it further."""
     torch.manual_seed(seed)
-    reader = Reader(V, layers_that_copy(stack, L), C=C, T=T)
+    reader = Reader(16, layers_that_copy(stack, L), C=32, T=8)
     if start == "kept":
         keep_sizes(reader.layers)
     generator = torch.Generator().manual_seed(seed)
 
-    def some_letters(B):
-        ids_BT = torch.randint(V, (B, T), generator=generator)
+    def some_letters(B=16):
+        ids_BT = torch.randint(16, (B, 8), generator=generator)
         return ids_BT, ids_BT  # the answer is the question
 
-    batches = (some_letters(16) for _ in range(steps))
     adam = torch.optim.Adam(reader.parameters(), lr=lr)
-    records = train(reader, loss, batches, steps=steps, optimizer=adam)
+    batches = iter(some_letters, None)
+    return reader, some_letters, partial(train, reader, loss, batches, optimizer=adam)
+
+
+def copied(stack: str, *, steps=300, **setting) -> dict:
+    """Share of letters said again correctly after some training."""
+    reader, some_letters, go_on = copier(stack, **setting)
+    go_on(steps=steps)
     ids_BT, _ = some_letters(256)
     with torch.no_grad():
         right = (reader(ids_BT).argmax(dim=-1) == ids_BT).float().mean()
-    return {"right": right.item(), "losses": [r.loss for r in records], "reader": reader}
+    return {"right": right.item(), "reader": reader}
+
+
+def at_the_top(reader: Reader, ids_BT: Tensor) -> dict:
+    """What tokens differ in below the last attention, and gradients of single matrices."""
+    reader = copy.deepcopy(reader).double()
+    x_BTC = reader.token(ids_BT) + reader.place.weight
+    *below, attention, network = reader.layers
+    read_BTC = nn.Sequential(*below)(x_BTC)
+    logits_BTV = reader.output(network(attention(read_BTC)))
+    loss(logits_BTV, ids_BT).backward()
+    Q, K, V = attention.sublayer.qkv.weight.grad.chunk(3)
+    first, last = (one.sublayer.up.weight.grad for one in (reader.layers[1], network))
+    return {
+        "not common": differing(read_BTC),
+        "W_Q, W_K over W_V": (torch.cat([Q, K]).norm() / V.norm()).item(),
+        "first over last": (first.norm() / last.norm()).item(),
+    }
 
 
 # --- readers of the tales -------------------------------------------------------------------
+
+
+class FixedMixer(nn.Module):
+    """Attention whose weights are fixed: head h reads the letter h back (the first, if none is).
+
+    There are no scores, no softmax and no bend: the map from the tokens is linear.
+    """
+
+    def __init__(self, C: int, *, T=32, heads=4):
+        super().__init__()
+        self.value, self.out, self.heads = nn.Linear(C, C), nn.Linear(C, C), heads
+        read_HT = torch.arange(T) - torch.arange(1, heads + 1)[:, None]
+        self.register_buffer("weights", F.one_hot(read_HT.clamp(min=0), T).float())
+
+    def forward(self, x_BTC):
+        """The values that the heads read, side by side; then the map behind the heads."""
+        T = x_BTC.shape[1]
+        v_BTHD = self.value(x_BTC).unflatten(2, (self.heads, -1))
+        mixed_BTHD = torch.einsum("hts,bshd->bthd", self.weights[:, :T, :T], v_BTHD)
+        return self.out(mixed_BTHD.flatten(2))
 
 
 def layers_of(model: str, C=64) -> list[nn.Module]:
@@ -218,6 +276,10 @@ def layers_of(model: str, C=64) -> list[nn.Module]:
         "two more attentions instead": lambda: [kept(attention()) for _ in range(3)],
         "feed-forward, no residuals": lambda: [attention(), feed_forward()],
         "feed-forward, no attention": lambda: [kept(feed_forward())],
+        "four fixed mixers instead": lambda: [
+            kept(attention()),
+            *(kept(FixedMixer(C)) for _ in range(4)),
+        ],
     }[model]()
 
 
@@ -309,6 +371,52 @@ def of_neurons(reader: Reader) -> dict[str, float]:
     }
 
 
+# --- by hand, and in torch ------------------------------------------------------------------
+
+
+def add_norm_steps(x, y, k: int, out: str) -> list[Step]:
+    """The steps of norm(x + y), for the k-th sub-layer."""
+    s = np.asarray(x) + np.asarray(y)
+    away, variance = s - s.mean(), s.var()
+    squares = " + ".join(number(square) for square in away**2)
+    total = " + ".join(f"({number(n)})" if n < 0 else number(n) for n in s)
+    normed = away / variance**0.5
+    return [
+        Step(f"x_{k} + y_{k}", f"{matrix(x)} + {matrix(y)} = {matrix(s)}", s),
+        Step(rf"\mu_{k}", rf"\frac{{{total}}}{{{len(s)}}} = {number(s.mean())}", s.mean()),
+        Step(rf"\sigma_{k}^2", rf"\frac{{{squares}}}{{{len(s)}}} = {number(variance)}", variance),
+        Step(out, rf"\frac{{{matrix(away)}}}{{\sqrt{{{number(variance)}}}}} = {matrix(normed)}",
+             normed),
+    ]  # fmt: skip
+
+
+def network_steps(x, W_1, W_2, out: str) -> list[Step]:
+    """The steps of a feed-forward network without biases."""
+    first = np.asarray(x) @ W_1
+    hidden = np.maximum(first, 0)
+    working = rf"{matrix(hidden)} {matrix(W_2)} = {matrix(hidden @ W_2)}"
+    return [
+        Step("x_2 W_1", rf"{matrix(x)} {matrix(W_1)} = {matrix(first)}", first),
+        Step("h", rf"\text{{ReLU}}\,{matrix(first)} = {matrix(hidden)}", hidden),
+        Step(out, working, hidden @ W_2),
+    ]
+
+
+def in_torch(block: Block) -> nn.TransformerEncoderLayer:
+    """Torch's own block with the same numbers as weights."""
+    a, f = block.attention.sublayer, block.feed_forward.sublayer
+    theirs = nn.TransformerEncoderLayer(
+        f.up.in_features, 2, f.up.out_features, dropout=0.0, batch_first=True
+    ).double()
+    with torch.no_grad():
+        theirs.self_attn.in_proj_weight.copy_(a.qkv.weight)
+        theirs.self_attn.in_proj_bias.copy_(a.qkv.bias)
+        theirs.self_attn.out_proj.load_state_dict(a.out.state_dict())
+        theirs.linear1.load_state_dict(f.up.state_dict())
+        theirs.linear2.load_state_dict(f.down.state_dict())
+    return theirs
+
+
 # --- the parts ------------------------------------------------------------------------------
 
 
@@ -333,6 +441,10 @@ def settings(part: str) -> list[dict]:
         ]
         patient = {"stack": "norm alone", "L": 8, "lr": 0.0003, "start": "torch", "steps": 3000}
         return [*found, patient]
+    if part == "mixers":
+        return [{"model": m, "C": C, "steps": 600} for C in WIDTHS for m in MIXED]
+    if part == "gradients":
+        return [{"stack": stack, "L": L} for stack, L in ON_THE_WAY]
     rates = (0.003,) if part == "ladder" else (0.001, 0.01)
     models = MODELS if part == "ladder" else MODELS[:6]
     return [{"model": model, "lr": lr, "steps": 2000} for lr in rates for model in models]
@@ -349,9 +461,39 @@ def one_stack(seed: int, *, start: str, scheme: str, L: int) -> dict:
     return run
 
 
+def mixed(seeds: range, *, model: str, C: int, steps: int) -> list[dict]:
+    """The validation loss of readers of one shape, trained side by side."""
+    tokenizer, readers = letters().tokenizer, []
+    for seed in seeds:
+        torch.manual_seed(seed)
+        readers.append(Reader(len(tokenizer), layers_of(model, C), C=C, T=32))
+    weights = trained_together(readers, seeds, lr=0.003, steps=steps)["weights"]
+    found = []
+    for at, reader in enumerate(readers):
+        reader.load_state_dict({k: w[at].detach() for k, w in weights.items()}, strict=False)
+        found.append({"validation": round(on_validation(reader), 4)})
+    return found
+
+
 def one_copy(seed: int, **setting) -> dict:
-    """The share of letters said again rightly."""
+    """The share of letters said again correctly."""
     return {"right": round(copied(seed=seed, **setting)["right"], 4)}
+
+
+def one_way(seed: int, *, stack: str, L: int) -> dict:
+    """The same on letters that stay the same, at some steps of the training, a list each."""
+    reader, _, go_on = copier(stack, L=L, seed=seed)
+    ids_BT = torch.randint(16, (64, 8), generator=torch.Generator().manual_seed(1000 + seed))
+    looks = []
+    for before, step in itertools.pairwise((0, *LOOKS)):
+        if step:
+            go_on(steps=step - before)
+        looks.append(at_the_top(reader, ids_BT))
+    with torch.no_grad():
+        right = (reader(ids_BT).argmax(dim=-1) == ids_BT).float().mean().item()
+    return {"right": round(right, 4)} | {
+        key: significant(look[key] for look in looks) for key in looks[0]
+    }
 
 
 def one_reader(seed: int, *, model: str, lr: float, steps: int) -> dict:
@@ -372,10 +514,12 @@ def one_reader(seed: int, *, model: str, lr: float, steps: int) -> dict:
 ONE: dict[str, Callable[..., dict]] = {
     "depth": one_stack,
     "copying": one_copy,
+    "gradients": one_way,
     "ladder": one_reader,
     "rates": one_reader,
 }
 PARTS = {part: partial(measured, one, settings(part), SEEDS[part]) for part, one in ONE.items()}
+PARTS["mixers"] = partial(measured_together, mixed, settings("mixers"), SEEDS["mixers"])
 
 
 # --- what is stored -------------------------------------------------------------------------
@@ -397,7 +541,7 @@ def at_level(key: str, scheme: str, L: int, start="torch") -> list[float]:
 
 
 def said_again(stack: str, L: int, lr=0.001, start="torch", steps=300) -> np.ndarray:
-    """The stored shares of letters said again rightly, one a seed."""
+    """The stored shares of letters said again correctly, one a seed."""
     found = runs("copying", stack=stack, L=L, lr=lr, start=start, steps=steps)
     return over_seeds(found, "right")
 
@@ -412,6 +556,37 @@ def rung_of_chapter_06() -> np.ndarray:
     return over_seeds(common.runs(stored(6)["long"], divisor="√D", lr=0.003, start=0.125))
 
 
+def levels(scheme: str, start: str, L: int) -> dict[str, np.ndarray]:
+    """The stored stream and gradients of L blocks from the bottom to the top, a row a seed."""
+    deepest = runs("depth", start=start, scheme=scheme, L=96)  # L blocks are its beginning
+    mine = runs("depth", start=start, scheme=scheme, L=L)
+    return {
+        "size of the stream": np.array([run["sizes"] for run in deepest])[:, : L + 1],
+        "gradient": np.array([run["gradients"] for run in mine]),
+        "not common to all tokens": np.array([run["differing"] for run in deepest])[:, : L + 1],
+    }
+
+
+def in_words(found: dict[str, np.ndarray]) -> str:
+    """The ends of the three, medians over the seeds."""
+    sizes, gradients, apart = found.values()
+    return (
+        f"Medians of five seeds: the stream ends with size {power(typical(sizes[:, -1]))}, the "
+        f"gradient at the bottom is {power(typical(gradients[:, 0]))}; "
+        f"{shares([typical(apart[:, -1])])} of the stream is not common to all tokens."
+    )
+
+
+def tame(scheme: str) -> bool:
+    """Whether stream and gradient stay within a factor of 1000 of 1 in all that is stored."""
+    ends = [
+        end
+        for start, L in itertools.product(("torch", "kept"), DEPTHS)
+        for end in at_bottom(scheme, L, start) + at_level("sizes", scheme, L, start)
+    ]
+    return min(ends) > 1e-3 and max(ends) < 1e3
+
+
 def shares(values) -> str:
     """As `extent`; what float64 cannot tell from 0 is not shown as a number."""
     return "less than 10⁻²⁰" if max(values) < 1e-20 else extent(values)
@@ -420,3 +595,196 @@ def shares(values) -> str:
 def per_cent(values: np.ndarray) -> str:
     """Mean, smallest and largest of some shares."""
     return f"{values.mean():.0%} ({values.min():.0%} … {values.max():.0%})"
+
+
+# --- tables ---------------------------------------------------------------------------------
+
+
+def table(columns: str, rows: Iterable[Iterable[str]]) -> str:
+    """A table in Markdown; its columns in one string, with bars between them."""
+    lines = [columns.split("|"), ["---"] * (columns.count("|") + 1), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+PRINTED_X2, PRINTED_OUT = np.array([0.15, 1.06, -1.19]), np.array([0.26, 1.25, -1.50])
+
+
+def printed_table(y_2: Sequence[float]) -> str:
+    """The printed Add & Norm beside what follows from its own lines, and from the start."""
+
+    def listed(values) -> str:
+        return f"[{', '.join(number(n) for n in values)}]".replace("-", "−")
+
+    s_1, printed_2 = np.array([1.5, 3.5, -1.5]), PRINTED_X2 + y_2
+    x_2 = (s_1 - s_1.mean()) / s_1.std()
+    s_2 = x_2 + y_2
+    rows = [
+        ("its mean", "1.17", number(s_1.mean()), number(s_1.mean())),
+        ("its variance", "4.89", number(s_1.var()), number(s_1.var())),
+        ("its root", "2.21", number(4.89**0.5), number(s_1.std())),
+        ("x₂", listed(PRINTED_X2), listed((s_1 - 1.17) / 2.21), listed(x_2)),
+        ("x₂ + y₂", "[0.40, 1.86, −2.19]", listed(printed_2), listed(s_2)),
+        ("its mean", "0.023", number(printed_2.mean()), number(s_2.mean())),
+        ("its variance", "2.15", number(printed_2.var()), number(s_2.var())),
+        ("its root", "1.47", number(2.15**0.5), number(s_2.std())),
+        ("output", "[0.26, 1.25, −1.50]", listed((printed_2 - 0.023) / 1.47),
+         listed((s_2 - s_2.mean()) / s_2.std())),
+    ]  # fmt: skip
+    return table("step|printed|from the printed line before|right from the start", rows)
+
+
+def part_only(part: str, seed: int, L=24) -> list[nn.Module]:
+    """A stack of sub-layers of one kind, each with a norm and without a sum."""
+    torch.manual_seed(seed)
+    make = {
+        "attention": lambda: SelfAttention(32, 4),
+        "feed-forward": lambda: FeedForward(32, activation="relu"),
+    }[part]
+    return [
+        AddNorm(make(), LayerNorm(32), placement="post", residual=False).double() for _ in range(L)
+    ]
+
+
+def without_sums() -> dict[str, tuple[list[float], list[float]]]:
+    """24 sub-layers without a sum: the gradient at the bottom, and what is not common at the top.
+
+    The blocks are those that are stored; stacks of one kind are measured here.
+    """
+    found = {
+        "norm, 12 attentions and 12 networks in turn": ("norm alone", "torch"),
+        "no norm, in turn": ("neither", "torch"),
+        "no norm, in turn, larger start": ("neither", "kept"),
+    }
+    measured_here = {}
+    for part, named in (("attention", "attentions"), ("feed-forward", "networks")):
+        streams = [through(part_only(part, seed), seed=seed) for seed in SEEDS["depth"]]
+        measured_here[f"norm, 24 {named}"] = (
+            [size(backward(s, seed=seed)[0]) for seed, s in enumerate(streams)],
+            [differing(s[-1]) for s in streams],
+        )
+    return measured_here | {
+        said: (at_bottom(scheme, 12, start), at_level("differing", scheme, 12, start))
+        for said, (scheme, start) in found.items()
+    }
+
+
+BARE = {  # what is said: stack, layers, attentions and networks that stand without a sum
+    "8 layers, sum round both": ("residual and norm", 8, 0, 0),
+    "8 layers, sum round attention only": (PARTIAL[0], 8, 0, 8),
+    "8 networks and nothing else": (PARTIAL[2], 8, 0, 8),
+    "4 layers, no sum": ("norm alone", 4, 4, 4),
+    "8 attentions and nothing else": (PARTIAL[3], 8, 8, 0),
+    "8 layers, sum round networks only": (PARTIAL[1], 8, 8, 0),
+    "16 networks and nothing else": (PARTIAL[2], 16, 0, 16),
+    "8 layers, no sum": ("norm alone", 8, 8, 8),
+    "16 attentions and nothing else": (PARTIAL[3], 16, 16, 0),
+}
+
+
+def copying_table() -> str:
+    """The letters said again correctly, by what stands without a sum."""
+    rows = [
+        (said, str(attentions), str(networks), per_cent(said_again(stack, L)))
+        for said, (stack, L, attentions, networks) in BARE.items()
+    ]
+    return table("norm everywhere, 300 steps, five seeds|attentions without a sum|"
+                 "networks without a sum|letters said again correctly", rows)  # fmt: skip
+
+
+def on_the_way(stack: str, L: int, key: str) -> np.ndarray:
+    """What is stored of stacks that learn to copy, by step of LOOKS and seed."""
+    return np.array([run[key] for run in runs("gradients", stack=stack, L=L)]).T
+
+
+def typical(values) -> float:
+    """The median over the seeds."""
+    return float(np.median(values))
+
+
+def gradients_table() -> str:
+    """Before training, after ten steps and at the end: gradients of single matrices."""
+    rows = []
+    for stack, L in ON_THE_WAY:
+        cells = [f"{L} layers, {stack}"]
+        for key in ("not common", "W_Q, W_K over W_V", "first over last"):
+            levels = on_the_way(stack, L, key)
+            cells.append(", ".join(power(typical(levels[at])) for at in (0, 1, -1)))
+        cells.append(per_cent(over_seeds(runs("gradients", stack=stack, L=L), "right")))
+        rows.append(cells)
+    return table("medians at steps 0, 10, 300|not common, below the last attention|W_Q, W_K ÷ W_V, "
+                 "last attention|first network ÷ last|letters said again", rows)  # fmt: skip
+
+
+def less(model: str, other: str) -> np.ndarray:
+    """Stored losses of a model less those of another, seed by seed."""
+    return final(model) - final(other)
+
+
+def parameters(model: str) -> int:
+    """How many parameters a reader has."""
+    return sum(p.numel() for p in in_training(model)[0].parameters())
+
+
+def ladder_table() -> str:
+    """Each model's parameters and its loss, at 0.003 and at the other rates."""
+    rows = []
+    for model in MODELS:
+        others = [
+            f"{final(model, lr, 'rates').mean():.2f}" if model in MODELS[:6] else ""
+            for lr in (0.001, 0.01)
+        ]
+        behind = "" if model == MODELS[1] else spread(less(model, MODELS[1]), 3, signed=True)
+        rows.append((model, f"{parameters(model):,}", spread(final(model), 3), behind, *others))
+    return table("model|parameters|validation loss|less “with its residual”|rate 0.001|rate 0.01",
+                 rows)  # fmt: skip
+
+
+def of_width(C: int) -> dict[str, np.ndarray]:
+    """The losses of the readers with mixers, one a seed."""
+    return {model: over_seeds(runs("mixers", model=model, C=C)) for model in MIXED}
+
+
+def mixers_table() -> str:
+    """Readers with fixed mixers beside their rivals, by width."""
+    rows = [[model, *(spread(of_width(C)[model], 3) for C in WIDTHS)] for model in MIXED]
+    return table("600 steps, eight seeds|" + "|".join(f"width {C}" for C in WIDTHS), rows)
+
+
+def of_seeds(state: str, key: str) -> np.ndarray:
+    """A median over the neurons, for each of the stored readers, before training or after."""
+    return np.array([run[state][key] for run in runs("ladder", model="with feed-forward")])
+
+
+def with_places(factor: float, seed: int) -> float:
+    """What the letter explains of untrained neurons if places start larger or smaller."""
+    reader, _ = in_training("with feed-forward", seed=seed)
+    with torch.no_grad():
+        reader.place.weight.mul_(factor)
+    windows, _ = some_windows()
+    return told_by_letter(looked_into(reader, windows)[2], windows).median().item()
+
+
+def own_weight(seed: int) -> float:
+    """The mean weight that tokens 2 to 8 of one trained layer without a sum give themselves."""
+    reader = copied("norm alone", L=1, seed=seed)["reader"].requires_grad_(False)
+    ids_BT = torch.randint(16, (64, 8), generator=torch.Generator().manual_seed(50 + seed))
+    x_BTC = reader.token(ids_BT) + reader.place.weight
+    q, k, _ = reader.layers[0].sublayer.qkv(x_BTC).view(64, 8, 3, 4, 8).permute(2, 0, 3, 1, 4)
+    weights = attention_steps(q, k, q, allowed=torch.ones(8, 8).tril().bool()).weights
+    return weights.diagonal(dim1=-2, dim2=-1)[..., 1:].mean().item()
+
+
+def rungs() -> dict[str, float]:
+    """The ladder so far: tables of letters and of pairs, then readers."""
+    tokenizer, train_ids, validation_ids = letters()
+    V = len(tokenizer)
+    common_V = np.bincount(train_ids, minlength=V) + 1
+    tables = {
+        "uniform": np.full((V, V), 1 / V),
+        "unigram": np.tile(common_V / common_V.sum(), (V, 1)),
+        "bigram": bigram.smoothed(bigram.count_bigrams(train_ids, V)),
+    }
+    to_predict = bigram.count_bigrams(validation_ids, V)
+    found = {name: bigram.cross_entropy_of(t, to_predict) for name, t in tables.items()}
+    names = ("attention alone", "attention with its residual", *MODELS[2:4])
+    return found | {n: final(m).mean() for n, m in zip(names, MODELS, strict=False)}

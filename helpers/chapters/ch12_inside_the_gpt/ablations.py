@@ -37,14 +37,15 @@ def habits(maps, x_NT, where_NT=None):
 # --- taking out and putting in --------------------------------------------------------------
 
 
-def without_heads(model, heads):
+def without_heads(model, heads, instead=torch.zeros_like):
     """Hooks that silence (layer, head) pairs, counted from 0."""
     D = model.config.width // model.config.heads
 
     def silencing(head):
         def hook(module, given):
             side_by_side = given[0].clone()
-            side_by_side[..., head * D : (head + 1) * D] = 0
+            read = side_by_side[..., head * D : (head + 1) * D]
+            side_by_side[..., head * D : (head + 1) * D] = instead(read)
             return (side_by_side,)
 
         return hook
@@ -85,6 +86,15 @@ def without_part(model, head, at_TT, ids_BT):
 
     hooks = [attention.out.register_forward_pre_hook(hook)]
     return with_hooks(hooks, model, ids_BT)
+
+
+def scores_of(model, layer, ids_BT):
+    """The scores of a layer's heads, (B, H, T, T), before the mask."""
+    block = model.blocks[layer].attention
+    qkv = block.sublayer.qkv(block.norm(stream_of(model, ids_BT)[layer]))
+    q, k, _ = qkv.view(*ids_BT.shape, 3, block.sublayer.heads, -1).permute(2, 0, 3, 1, 4)
+    q, k = (block.sublayer.turn(a, 0) for a in (q, k))  # normed, and turned by their place
+    return (q @ k.mT / q.shape[-1] ** 0.5).detach()
 
 
 @torch.no_grad()

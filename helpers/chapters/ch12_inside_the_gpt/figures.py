@@ -1,7 +1,8 @@
 """Drawings of chapter 12: maps, heads, what is read out on the way up, patches, and learning."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+import matplotlib.pyplot as plt
 import numpy as np
 from jaxtyping import Float, Num
 from matplotlib.axes import Axes
@@ -66,29 +67,6 @@ def draw_heads(
     return ax
 
 
-def draw_cost(
-    ax: Axes,
-    shares: Num[np.ndarray, " N"] | Sequence,
-    costs_SN: Num[np.ndarray, "S N"] | Sequence,
-    names: Sequence[str],
-    *,
-    xlabel: str = "",
-) -> Axes:
-    """Draw what taking a head out costs against what its map shows, with the range over texts.
-
-    Shapes: shares (N,), costs (S, N): a row for each piece of text; names N of them.
-    """
-    costs_SN = np.asarray(costs_SN, dtype=float)
-    means = costs_SN.mean(axis=0)
-    ax.axhline(0, color="#bbbbbb", linewidth=0.8, zorder=0)
-    ax.vlines(shares, costs_SN.min(axis=0), costs_SN.max(axis=0), color=INKS[0], linewidth=1)
-    ax.plot(shares, means, "o", color=INKS[0], markersize=4)
-    for share, cost, name in zip(shares, means, names, strict=True):
-        ax.annotate(name, (share, cost), xytext=(4, 2), textcoords="offset points", fontsize=7)
-    ax.set(xlabel=xlabel, ylabel="loss rises by, nats")
-    return ax
-
-
 def draw_lens(
     ax: Axes,
     guesses: Sequence[Sequence[str]],
@@ -110,32 +88,6 @@ def draw_lens(
     ax.set_yticks(range(len(p_RT)), names, fontsize=8)
     ax.tick_params(length=0)
     ax.set(xlabel="letter that was read last")
-    return ax
-
-
-def draw_by_level(
-    ax: Axes,
-    lines: Mapping[str, Num[np.ndarray, "S R"] | Sequence],
-    *,
-    first: int = 0,
-    ylabel: str = "",
-    mark: float | None = None,
-) -> Axes:
-    """Draw numbers against the level of a model, a thin line a seed, a thick one their mean.
-
-    Shapes: each of ``lines`` (S, R), levels ``first`` to first + R - 1. mark: a line across.
-    """
-    if mark is not None:
-        ax.axhline(mark, color="#999999", linewidth=0.8, linestyle=":")
-    for (name, values_SR), ink in zip(lines.items(), INKS, strict=False):
-        values_SR = np.atleast_2d(np.asarray(values_SR, dtype=float))
-        levels = np.arange(first, first + values_SR.shape[1])
-        if len(values_SR) > 1:
-            ax.plot(levels, values_SR.T, color=ink, linewidth=0.6, alpha=0.6)
-        ax.plot(levels, values_SR.mean(axis=0), "o-", color=ink, linewidth=2, label=name)
-    ax.set_xticks(levels)
-    ax.set(xlabel="layer", ylabel=ylabel)
-    ax.legend(fontsize=8)
     return ax
 
 
@@ -161,25 +113,88 @@ def draw_patches(
     return ax
 
 
-def draw_learning(
+def draw_lines(
     ax: Axes,
-    steps: Sequence[int],
+    along: Sequence[int],
     lines: Mapping[str, Num[np.ndarray, "S N"] | Sequence],
     *,
     at: int | None = None,
+    across: float | None = None,
+    xlabel: str = "layer",
     ylabel: str = "",
 ) -> Axes:
-    """Draw what is measured in the course of training, a thin line a seed, a thick one the mean.
+    """Draw numbers by layer or by update, a thin line a seed, a thick one their mean.
 
-    Shapes: steps (N,), each of ``lines`` (S, N). at: a step that is marked.
+    Shapes: along (N,), each of ``lines`` (S, N) or (N,). at, across: what a grey line marks.
     """
     if at is not None:
         ax.axvline(at, color="#999999", linewidth=1)
+    if across is not None:
+        ax.axhline(across, color="#999999", linewidth=0.8, linestyle=":")
+    dots = "o-" if len(along) < 10 else "-"
     for (name, values_SN), ink in zip(lines.items(), INKS, strict=False):
         values_SN = np.atleast_2d(np.asarray(values_SN, dtype=float))
         if len(values_SN) > 1:
-            ax.plot(steps, values_SN.T, color=ink, linewidth=0.6, alpha=0.6)
-        ax.plot(steps, values_SN.mean(axis=0), color=ink, linewidth=2, label=name)
-    ax.set(xlabel="updates", ylabel=ylabel)
+            ax.plot(along, values_SN.T, color=ink, linewidth=0.6, alpha=0.6)
+        ax.plot(along, values_SN.mean(axis=0), dots, color=ink, linewidth=2, label=name)
+    if len(along) < 10:
+        ax.set_xticks(along)
+    ax.set(xlabel=xlabel, ylabel=ylabel)
     ax.legend(fontsize=8)
     return ax
+
+
+# --- explorers ------------------------------------------------------------------------------
+
+
+def of_heads(maps: Sequence, tokens: Sequence[str]) -> tuple[Callable, Callable]:
+    """The map of a head, chosen by layer and head, counted from 1, and a sentence about it."""
+
+    def picture(layer, head):
+        fig, ax = plt.subplots(figsize=(6.6, 6.4))
+        draw_map(ax, maps[layer - 1][0, head - 1], tokens, title=f"layer {layer}, head {head}")
+        return fig
+
+    def in_words(layer, head):
+        weights_TT = np.asarray(maps[layer - 1][0, head - 1])
+        shares = [weights_TT.diagonal(-back).mean() for back in range(min(8, len(tokens)))]
+        names = ["itself", "the letter before", *(f"{back} back" for back in range(2, 8))]
+        most = int(np.argmax(shares))
+        return (
+            f"Layer {layer}, head {head}: of the places 0 to 7 back, the most goes to "
+            f"{names[most]}, {shares[most]:.0%} on average; {shares[1]:.0%} goes to the letter "
+            "before."
+        )
+
+    return picture, in_words
+
+
+def of_copying(
+    found: Mapping, looks: Sequence[int], row: Sequence[int]
+) -> tuple[Callable, Callable]:
+    """What becomes of copiers, of all seeds and in the maps of one, and a sentence about it."""
+    letters = [chr(ord("A") + i + 6 * (i > 25)) for i in row]
+    curves = {
+        "loss / log 32": found["losses"] / np.log(32),
+        "weight on what followed": found["followed"],
+    }
+
+    def picture(updates):
+        fig, (left, right) = plt.subplots(1, 2, figsize=(8, 3.7), width_ratios=[1.1, 1])
+        draw_lines(left, looks, curves, at=updates, xlabel="updates")
+        left.set(ylim=(0, 1.05))
+        map_TT = np.array(found["maps"][looks.index(updates)][1]) / 100
+        draw_map(right, map_TT, letters, title=f"layer 2, head {found['heads'][1] + 1}")
+        return fig
+
+    def in_words(updates):
+        loss, followed, before = (
+            found[kind][0, looks.index(updates)] for kind in ("losses", "followed", "before")
+        )
+        return (
+            f"After {updates} updates: loss {loss:.2f} nats; the best head of layer 2 gives "
+            f"{followed:.0%} to what followed, the best of layer 1 {before:.0%} to the letter "
+            "before."
+        )
+
+    return picture, in_words

@@ -115,6 +115,29 @@ def couples() -> tuple[Tensor, Tensor]:
     return ids_of(of_thing), ids_of(of_animal)
 
 
+OWN = """
+The fox did not cross the stream because it was too wide|stream|fox
+The fox did not cross the stream because it was too tired|fox|stream
+The sack would not go through the door because it was too wide|sack|door
+The donkey could not turn round on the plank because it was too narrow|plank|donkey
+The cake would not go into the oven because it was too wide|cake|oven
+The pumpkin would not go through the gate because it was too wide|pumpkin|gate
+The goat could not reach the new map because it was too high|map|goat
+The owl did not trust the water because it was too deep|water|owl
+The cat could not get into the cheese because it was too hard|cheese|cat
+The horse could not move the log because it was too heavy|log|horse
+The boat could not turn round in the stream because it was too narrow|stream|boat
+The owl could not sleep through the noise because it was too sharp|noise|owl
+The rabbit could not run from the fox because it was lame|rabbit|fox
+The saw would not cut into the tree because it was too hard|tree|saw
+The wind could not snap the stalk because it was too tough|stalk|wind
+The otter could not reach the light because it was too quick|light|otter
+The giant could not sit on the barn because it was too weak|barn|giant
+The hedgehog could not push the apple through his door because it was too big|apple|door
+The donkey would not pull the cart up the hill because it was too steep|hill|cart
+The fawn could not creep into the mouse's house because it was too narrow|house|mouse
+"""  # sentences of the tales, each with the right candidate and the wrong one
+
 # --- readers --------------------------------------------------------------------------------
 
 

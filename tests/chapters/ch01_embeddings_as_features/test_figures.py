@@ -1,5 +1,6 @@
 """Figures of chapter 01: the data behind what is drawn."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
@@ -19,6 +20,15 @@ def test_lookup_joins_each_id_to_its_row(ax):
     assert written.count("0.3") == 2
     assert written.count("0.0") == 1
     assert len(ax.patches) == (5 + 3) * 3
+
+
+def test_lookup_names_the_rows_of_a_vocabulary(ax):
+    draw.draw_lookup(ax, np.zeros((3, 2)), [2, 0], ["a", "fox", "the"])
+    written = [text.get_text() for text in ax.texts]
+    assert [name for name in written if name[-1].isdigit() and len(name) > 3] == [
+        "a  0", "fox  1", "the  2",
+    ]  # fmt: skip
+    assert (written.count("the"), written.count("a"), written.count("fox")) == (1, 1, 0)
 
 
 def test_block_fills_each_cell_by_its_mark(ax):
@@ -65,3 +75,39 @@ def test_shares_show_every_seed_their_mean_and_chance(ax):
     np.testing.assert_allclose(other.get_ydata(), [0.075, 0.35])
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["0", "400"]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == list(shares)
+
+
+def test_poking_shows_what_moves_and_says_where():
+    x = np.zeros((2, 3, 4))
+
+    def poke(box, x, b, t, c):
+        poked = x.copy()
+        poked[b, t, c] += 1
+        return box(poked) - box(x)
+
+    boxes = {
+        "row": lambda x: x - x.sum(axis=2, keepdims=True),
+        "column": lambda x: x + x.sum(axis=(0, 1)),
+    }
+    picture, in_words = draw.poking(boxes, x, poke)
+    assert in_words("row", 0, 1, 2) == (
+        "Box row: 3 of 24 outputs move. They lie in 1 of 6 tokens, 3 of 4 columns, "
+        "1 of 2 sentences."
+    )
+    assert "6 of 24 outputs move. They lie in 6 of 6 tokens, 1 of 4" in in_words("column", 0, 1, 2)
+    left, right = picture("row", 0, 1, 2).axes
+    inks = [to_hex(cell.get_facecolor()) for cell in right.patches]
+    assert (inks.count(draw.MARKS[-1]), inks.count(draw.MARKS[1])) == (3, 0)
+    assert len(left.patches) == 24 + 1  # the poked number is outlined
+    plt.close("all")
+
+
+def test_finding_draws_and_tells_the_neighbours():
+    picture, in_words = draw.finding(lambda word, step: (["cried", "asked"], [0.9, 0.5]), 1419)
+    assert in_words("said", 25) == (
+        "After 25 steps the nearest of 1,419 words to said are cried, asked; the cosine of the "
+        "first is 0.90."
+    )
+    (ax,) = picture("said", 25).axes
+    assert [bar.get_width() for bar in ax.patches] == [0.9, 0.5]
+    plt.close("all")

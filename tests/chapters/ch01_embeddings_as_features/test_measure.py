@@ -34,8 +34,24 @@ def test_growth_is_the_stored_one():
 
 
 def test_rank_counts_the_neighbours_that_are_nearer():
-    table = torch.randn(len(measure.tales().names), 32, generator=torch.Generator().manual_seed(0))
-    five = measure.five_nearest(table, "king")
-    names = measure.tales().names
+    table = torch.randn(len(measure.words().names), 32, generator=torch.Generator().manual_seed(0))
+    five, cosines = measure.five_nearest(table, "king")
+    assert cosines == sorted(cosines, reverse=True)
+    names = measure.words().names
     assert five[0] == names[nearest(table, measure="cosine")[names.index("king")]]
     assert [measure.rank(table, "king", word) for word in five] == [1, 2, 3, 4, 5]
+
+
+def test_rows_that_learn_are_told_apart():
+    """Plain gradient descent moves what has a gradient; a tied table has one everywhere."""
+    for shares in measure.rows_that_learn(False, "SGD", looks=(2, 3)):
+        read, with_gradient, moved, inside = shares
+        assert read == with_gradient < 0.2
+        assert with_gradient - 2 / 1420 < moved <= with_gradient  # float32 may lose a tiny step
+        assert inside == pytest.approx(1)
+    for read, with_gradient, _, inside in measure.rows_that_learn(True, "SGD", looks=(2, 3)):
+        assert read < with_gradient == 1
+        assert inside < 1
+    first, second = measure.rows_that_learn(False, "Adam", looks=(2, 3))
+    assert first[1] == first[2]
+    assert second[1] < second[2] < 1

@@ -1,5 +1,6 @@
 """Figures of chapter 02: the data behind what is drawn."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
@@ -29,17 +30,6 @@ def test_plane_glows_where_measures_disagree(ax):
     assert texts(ax) == ["a", "b"]
 
 
-def test_lengths_show_words_and_means_between_edges(ax):
-    means = np.array([[1.0, 2.0], [1.5, 2.5]])
-    assert draw.draw_lengths(ax, np.array([5, 50]), np.array([1.0, 3.0]), [4, 16, 64], means) is ax
-    dots, first, second = (line.get_xydata() for line in ax.lines)
-    np.testing.assert_allclose(dots, [[5, 1], [50, 3]])
-    np.testing.assert_allclose(first, [[8, 1], [32, 2]])
-    np.testing.assert_allclose(second[:, 1], means[1])
-    assert ax.get_xscale() == "log"
-    assert ax.get_ylim()[0] == 0
-
-
 def test_correlations_are_a_line_a_seed_in_the_ink_of_the_table(ax):
     found = {"input rows": np.array([[0.5, -0.3], [0.6, -0.4]]), "output rows": -np.ones((1, 2))}
     assert draw.draw_correlations(ax, [25, 1200], found) is ax
@@ -58,15 +48,6 @@ def test_controls_start_at_the_grey_line(ax):
     np.testing.assert_allclose(ax.lines[1].get_xydata(), [[5, 2], [50, 3]])
 
 
-def test_cosines_are_densities_with_a_tick_at_the_mean(ax):
-    values = np.array([0.01, 0.02, 0.51, 0.99])
-    assert draw.draw_cosines(ax, {"as trained": values}) is ax
-    heights, edges, _ = ax.patches[0].get_data()
-    assert (heights * np.diff(edges)).sum() == pytest.approx(1)
-    assert heights[30] == pytest.approx(0.5 * 30)  # two of four, in the bin from 0 to 1/30
-    assert ax.lines[0].get_xdata()[0] == pytest.approx(values.mean())
-
-
 def test_words_are_linked_and_only_some_are_written(ax):
     points = np.array([[0.0, 0.0], [1.0, 2.0], [3.0, 1.0]])
     links = [(0, 2)]
@@ -83,13 +64,6 @@ def test_kept_is_a_line_a_seed(ax):
     assert draw.draw_kept(ax, [2, 32], kept) is ax
     np.testing.assert_allclose([line.get_ydata() for line in ax.lines], kept)
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["2", "32"]
-
-
-def test_contrast_marks_other_tables_at_their_width(ax):
-    marks = {"trained": (32, np.array([3.0, 3.1]))}
-    assert draw.draw_contrast(ax, [2, 32], np.array([[100.0, 2.0]] * 2), marks) is ax
-    np.testing.assert_allclose(ax.lines[0].get_xydata(), [[2, 100], [32, 2]])
-    np.testing.assert_allclose(ax.lines[2].get_xydata(), [[32, 3], [32, 3.1]])
 
 
 def test_clusters_each_have_a_mark(ax):
@@ -114,10 +88,31 @@ def test_seen_turns_about_the_diagonal(turn):
 
 def test_sphere_draws_the_circle_of_layer_norm(ax):
     points, cluster = np.array([[1.0, 2.0, 3.0], [0.0, 0.0, 1.0]]), np.array([0, 1])
-    assert draw.draw_sphere(ax, points, cluster, ["a", "b"], turn=90, reach=3.0) is ax
+    assert draw.draw_clusters(ax, points, cluster, ["a", "b"], turn=90, reach=3.0) is ax
     normed = (points - points.mean(axis=1, keepdims=True)) / points.std(axis=1, keepdims=True)
     circle = ax.lines[3].get_xydata()
     for point in draw.seen(normed, 90):
         assert np.linalg.norm(circle - point, axis=1).min() < 0.08, "on the circle"
     np.testing.assert_allclose(ax.lines[4].get_xydata(), draw.seen(points[:1], 90))
     assert texts(ax) == ["x", "y", "z"]
+
+
+def test_who_wins_is_what_the_three_measures_say():
+    points, names = np.array([[2.0, 1.0], [8.0, 6.0], [4.0, 4.0]]), ["brook", "river", "pond"]
+    spoken = {"dot": "dot product", "cosine": "cosine", "euclid": "Euclid"}
+    picture, in_words = draw.who_wins(points, names, spoken)
+    angle, length = np.degrees(np.arctan2(2, 4)), 20**0.5
+    said = "By dot product river, by cosine brook, by distance pond. All three disagree."
+    assert in_words(angle, length) == said
+    titles = [ax.get_title() for ax in picture(angle, length).axes]
+    assert titles == ["dot product: river", "cosine: brook", "Euclid: pond"]
+    plt.close("all")
+
+
+def test_through_norms_tells_lengths_and_sums():
+    steps = {"as they are": np.array([[3.0, 4.0, 0.0], [0.0, 0.0, 1.0]])}
+    picture, in_words = draw.through_norms(steps, np.array([0, 1]), ["a", "b"])
+    said = "As they are: lengths from 1.00 to 5.00, sums of the entries up to 7.00 in size."
+    assert in_words("as they are", 0) == said
+    assert picture("as they are", 0).axes[0].get_title() == "as they are"
+    plt.close("all")

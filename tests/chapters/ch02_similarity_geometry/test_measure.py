@@ -1,43 +1,71 @@
 """The measurements of chapter 02: a slice of each stored part, recomputed; texts with controls."""
 
 import pytest
+import torch
 
 from helpers.chapters import stored
 from helpers.chapters.ch02_similarity_geometry import measure
-from helpers.chapters.common import furthest
+from helpers.chapters.common import furthest, runs
 
 TOLERANCE = 0.02  # of correlations and shares, for another processor
 
 
-def first_runs(part):
-    return [setting["runs"][0] for setting in stored(2)[part]["settings"]]
-
-
-@pytest.fixture(scope="module")
-def looks():
-    """Both tables of the run of seed 0, up to step 400."""
-    return measure.looked_at(0, steps=400)[1]
+def first_run(part, **wanted):
+    return runs(stored(2)[part], **wanted)[0]
 
 
 @pytest.mark.slow
-def test_lengths_are_the_stored_ones(looks):
-    for made, then in zip(measure.of_looks("lengths", looks), first_runs("lengths"), strict=True):
+@pytest.mark.parametrize("optimiser", measure.RATES)
+def test_lengths_are_the_stored_ones(optimiser):
+    for table in measure.TABLES:
+        made = measure.one_length(0, table=table, optimiser=optimiser, steps=400)
+        then = first_run("lengths", table=table, optimiser=optimiser)
         assert furthest(made["correlations"], then["correlations"][:3]) < TOLERANCE
 
 
 @pytest.mark.slow
-def test_neighbours_are_the_stored_ones(looks):
-    made = measure.of_looks("neighbours", looks)
-    assert len(made) == len(measure.TABLES) * len(measure.WAYS)
-    for now, then in zip(made, first_runs("neighbours"), strict=False):
-        assert furthest(now["right"], then["right"]) < TOLERANCE
+@pytest.mark.parametrize("table", measure.TABLES)
+def test_neighbours_and_cloud_are_the_stored_ones(table):
+    for way in measure.WAYS:
+        made = measure.one_search(0, table=table, by=way, steps=400, until=400)
+        then = first_run("neighbours", table=table, by=way, steps=400)
+        assert furthest(made["right"], then["right"]) < 2 * TOLERANCE
+    made, then = (
+        measure.one_cloud(0, table=table, steps=400, until=400),
+        first_run("cloud", table=table, steps=400),
+    )
+    for name in ("mean cosine", "kept", "recall", "all three, cosine and Euclid"):
+        assert furthest(made[name], then[name]) < TOLERANCE
 
 
 @pytest.mark.slow
-def test_controls_are_the_stored_ones():
-    for made, then in zip(measure.of_controls(0, steps=25), first_runs("controls"), strict=True):
-        assert made["occurrences"] == then["occurrences"]
-        assert furthest(made["lengths"][0], then["lengths"][0]) < TOLERANCE
+@pytest.mark.parametrize("optimiser", measure.RATES)
+@pytest.mark.parametrize("tokens", measure.TOKENS)
+def test_controls_are_the_stored_ones(optimiser, tokens):
+    made = measure.one_control(0, tokens=tokens, optimiser=optimiser, steps=25)
+    then = first_run("controls", tokens=tokens, optimiser=optimiser)
+    assert made["occurrences"] == then["occurrences"]
+    assert furthest(made["lengths"][0], then["lengths"][0]) < TOLERANCE
+
+
+def test_cloud_of_rows_that_are_known():
+    corners = torch.tensor([[1.0, 0.0], [1.1, 0.0], [0.0, 1.0], [0.0, 1.3]]).double()
+    assert measure.contrast(corners) == pytest.approx((1.3**2 + 1) ** 0.5 / 0.2, rel=0.5)
+    rows = torch.randn(300, 32, generator=torch.Generator().manual_seed(0)).double()
+    assert measure.kept_of(rows)[-1] == 1
+    assert measure.on_the_shortlist(rows, 32, 50) == 1
+    assert measure.on_the_shortlist(rows, 4, 50) < 1
+
+
+def test_keys_of_equal_length_have_one_order():
+    assert measure.other_best(64, 16, 32, 0, qk_norm=True) == pytest.approx((0, 1))
+    other, ratio = measure.other_best(64, 4, 64, 0)
+    assert other > 0.3
+    assert ratio > 1.5
+
+
+def test_a_table_has_a_line_for_each_row():
+    assert measure.table("a | b", [(1, 2)]) == "| a | b |\n| ---|--- |\n| 1 | 2 |"
 
 
 def test_text_with_controls_differs_from_the_text_only_where_it_should():

@@ -1,5 +1,6 @@
 """The measurements of chapter 04: a slice of each stored part, recomputed."""
 
+import numpy as np
 import pytest
 
 from helpers.chapters import stored
@@ -11,6 +12,7 @@ SLICES = {
     "batches": (0, {"norm": "batch", "lr": 0.01, "batch_size": 1}),
     "controls": (0, {"norm": "layer", "lr": 0.01, "learn": False}),
     "probes": (0, {"norm": "layer", "lr": 0.01, "probe": True}),  # and without the probe of "norms"
+    "drift": (0, {"norm": "batch", "lr": 0.01, "drift_in_training": True}),
 }
 TOLERANCE = 0.02  # of losses in nats, for another processor
 
@@ -24,3 +26,25 @@ def test_a_run_is_the_stored_one(part):
     if part == "probes":
         then = runs(stored(4)["norms"], norm="layer", lr=0.01)[0]
         assert furthest({key: made[key] for key in then}, then) < TOLERANCE
+
+
+@pytest.mark.slow
+def test_a_longer_run_begins_as_it_is_stored(monkeypatch):
+    monkeypatch.setattr(measure, "LOOKS", measure.LOOKS[:1])
+    (made,) = measure.longer([0], "none", 0.01)
+    then = runs(stored(4)["longer"], norm="none", lr=0.01)[0]["validation"][:1]
+    assert furthest(made["validation"], then) < TOLERANCE
+
+
+@pytest.mark.parametrize("table", [measure.examples, measure.longer_table])
+def test_rows_of_a_table_are_as_wide_as_its_head(table):
+    head, line, *rows = table().splitlines()
+    assert rows
+    assert {row.count("|") for row in (line, *rows)} == {head.count("|")}
+
+
+def test_a_norm_undone_leaves_nothing_and_a_lost_row_all():
+    x = np.array([[1.0, 2], [2, 3], [3, 4]])
+    columns, rows = (x - x.mean(axis=0)), (x - x.mean(axis=1, keepdims=True))
+    assert measure.left_after_undoing(columns, x) == pytest.approx(0)
+    assert measure.left_after_undoing(rows, x) == pytest.approx(1)

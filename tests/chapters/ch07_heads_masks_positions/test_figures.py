@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import torch
 from matplotlib.colors import to_rgb
 
+from helpers import positions
 from helpers.chapters.ch07_heads_masks_positions import figures as draw
 
 
@@ -101,3 +103,22 @@ def test_writing_counts_what_goes_through_the_layers(ax, cache, now):
 def test_writing_needs_a_prompt(ax):
     with pytest.raises(ValueError, match="prompt=0"):
         draw.draw_writing(ax, 0, 3, cache=True)
+
+
+def test_a_pair_scores_as_it_does_when_both_vectors_are_turned():
+    pair = torch.tensor([[1.0, 0.3]]), torch.tensor([[0.8, -0.5]])
+    rotary = positions.Rotary(2)
+    for query, distance in ((24, 0), (27, 3), (36, 12)):
+        q, k = (rotary(x, at)[0] for x, at in zip(pair, (query, query - distance), strict=True))
+        found = draw.pair_score([1.0, 0.3], [0.8, -0.5], distance).item()
+        assert (q @ k).item() == pytest.approx(found, abs=1e-5)
+
+
+def test_what_is_said_of_a_turned_pair_and_of_a_mask():
+    _, in_words = draw.turning_by_place([1.0, 0.0], [1.0, 0.0])
+    assert in_words(24, 0).endswith("the pair has the score 1.00, the four pairs 4.00.")
+    losses = {"shown": np.array([1.0, 2.0]), "honest": np.array([3.0, 3.0])}
+    reads = {"leaky": np.array([[True, True], [True, True]])}
+    _, in_words = draw.masks_and_losses(reads, {"leaky": losses}, 2.0)
+    assert in_words("leaky").startswith("leaky: 1 of 1 pairs")
+    assert "future absent 3.00 ± 0.00" in in_words("leaky")

@@ -81,3 +81,29 @@ def test_reading_near_by_cuts_off_what_stands_further_back():
         moved = (near(ids) - near(other)).abs().amax(dim=-1)[0]
     assert (moved[:7] > 0).all()
     assert (moved[7:] == 0).all()
+
+
+def test_distance_explains_what_depends_on_distance_alone():
+    at = torch.arange(12.0)
+    assert measure.knows_distance(at[:, None] - at) == pytest.approx(1)
+    assert measure.knows_distance((at**2).expand(12, 12)) < 0.9
+    for way, least in (("rope", 0.999), ("alibi", 0.999), ("learned", 0)):
+        assert least <= measure.knows_distance(measure.scores_of(way)) <= 1
+
+
+def test_a_cache_sends_each_token_once():
+    text, sent = measure.vectors_sent(cache=True)
+    assert (text.shape[-1], sent) == (112, 111)
+
+
+def test_rope_by_hand_gives_the_cosines_of_the_angles():
+    by_hand = measure.rope_by_hand()
+    assert by_hand[r"q_5 \cdot k_3"] == pytest.approx(0.5)
+    assert by_hand[r"q_5 \cdot k_4"] == pytest.approx(0.75**0.5)
+
+
+def test_the_words_of_the_tales_begin_with_the_fox():
+    words = measure.words_of_the_tales()
+    assert "¶" in words
+    assert "fox" in words[:40]
+    assert all(word.strip() == word for word in words)

@@ -1,7 +1,7 @@
 """Figures of chapter 08: the data behind what is drawn."""
 
+import matplotlib.pyplot as plt
 import numpy as np
-import pytest
 
 from helpers.chapters.ch08_residual_add_and_norm import figures as draw
 
@@ -36,15 +36,20 @@ def test_copying_shows_every_seed_beside_the_mean(ax):
     assert [label.get_text() for label in ax.get_xticklabels()] == ["1", "8"]
 
 
-def test_by_letter_is_the_values_under_their_letters(ax):
-    values = np.array([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]])
-    assert draw.draw_by_letter(ax, values, "a \n", ["x", "y"], highest=4, label="b") is ax
-    image = ax.images[0]
-    np.testing.assert_array_equal(image.get_array(), values)
-    assert image.get_clim() == (0, 4)
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["a", "·", "↵"]
+def test_block_has_sum_and_norm_on_the_stream_behind_each_sub_layer(ax):
+    assert draw.draw_block(ax) is ax
+    boxes = sorted((*text.get_position(), text.get_text()) for text in ax.texts
+                   if text.get_bbox_patch())  # fmt: skip
+    assert [words for *_, words in boxes] == ["attention", "+", "norm", "feed-forward", "+", "norm"]
+    assert [height for _, height, _ in boxes] == [1, 0, 0, 1, 0, 0]
+    stream = ax.texts[-1]
+    assert stream.xy[0] > boxes[-1][0] > boxes[0][0] > stream.get_position()[0]
 
 
-def test_by_letter_needs_a_column_a_letter(ax):
-    with pytest.raises(ValueError, match=r"2 names and 2 letters it must be \(2, 2\)"):
-        draw.draw_by_letter(ax, np.zeros((2, 3)), "ab", ["x", "y"])
+def test_levels_have_a_panel_a_quantity():
+    _, axes = plt.subplots(1, 2)
+    found = {"size": np.ones((2, 5)), "gradient": np.full((2, 5), 0.1)}
+    assert draw.panels_of_levels(axes, "norm alone", found) is axes
+    assert [ax.get_title() for ax in axes] == ["size", "gradient"]
+    assert {line.get_color() for line in axes[1].lines} == {draw.INKS["norm alone"]}
+    np.testing.assert_allclose(axes[1].lines[0].get_ydata(), -1)

@@ -1,6 +1,8 @@
 """The measurements of chapter 08: a slice of each stored part is what its code makes now."""
 
+import numpy as np
 import pytest
+import torch
 
 from helpers.chapters.ch08_residual_add_and_norm import measure
 
@@ -52,3 +54,32 @@ def test_taken_out_leaves_the_reader_as_it_was():
     assert measure.taken_out(reader) != before
     assert len(reader.layers) == 2
     assert measure.on_validation(reader) == before
+
+
+def test_gradients_before_training_are_what_is_stored():
+    reader, _, _ = measure.copier("norm alone", L=4, seed=3)
+    ids_BT = torch.randint(16, (64, 8), generator=torch.Generator().manual_seed(1003))
+    stored = measure.runs("gradients", stack="norm alone", L=4)[3]
+    for key, value in measure.at_the_top(reader, ids_BT).items():
+        assert value == pytest.approx(stored[key][0], rel=0.02)
+
+
+def test_a_fixed_mixer_reads_back_and_is_linear():
+    mixer = measure.FixedMixer(8, T=6, heads=2)
+    assert mixer.weights.argmax(dim=2).tolist() == [[0, 0, 1, 2, 3, 4], [0, 0, 0, 1, 2, 3]]
+    x_SBTC = torch.randn(2, 1, 6, 8, generator=torch.Generator().manual_seed(0))
+    at_0 = mixer(torch.zeros(1, 6, 8))
+    both = mixer(x_SBTC.sum(dim=0)) - at_0
+    assert torch.allclose(both, sum(mixer(x_BTC) - at_0 for x_BTC in x_SBTC), atol=1e-5)
+    attention, mixers = (measure.parameters(m) for m in measure.MIXED[2:])
+    assert attention == mixers
+
+
+def test_steps_by_hand_are_torch_s_layers():
+    x, y = np.array([1.0, 2.0, -1.0]), np.array([0.5, 1.5, -0.5])
+    *_, normed = measure.add_norm_steps(x, y, 1, "x_2")
+    right = torch.nn.functional.layer_norm(torch.tensor(x + y), (3,), eps=0.0)
+    np.testing.assert_allclose(normed.value, right)
+    W_1, W_2 = np.array([[-1, 1], [1, -1], [0, 0]]), np.array([[0, 0, 1], [0, 0, 1]])
+    *_, answer = measure.network_steps(x, W_1, W_2, "y_2")
+    np.testing.assert_allclose(answer.value, [0, 0, 1])

@@ -53,18 +53,6 @@ def test_heads_can_share_a_scale(ax):
     assert written(ax)[(0, 0)] == "0.1"
 
 
-def test_cost_is_a_mean_with_its_range(ax):
-    costs = np.array([[1.0, 0.0], [3.0, 0.2]])
-    assert draw.draw_cost(ax, [0.3, 0.7], costs, ["L1 H1", ""], xlabel="share") is ax
-    (dots,) = [line for line in ax.lines if line.get_marker() == "o"]
-    np.testing.assert_allclose(dots.get_xydata(), [[0.3, 2.0], [0.7, 0.1]])
-    (ranges,) = ax.collections
-    np.testing.assert_allclose(
-        ranges.get_segments(), [[[0.3, 1], [0.3, 3]], [[0.7, 0], [0.7, 0.2]]]
-    )
-    assert [text.get_text() for text in ax.texts] == ["L1 H1", ""]
-
-
 def test_lens_writes_guesses_and_shades_by_the_right_one(ax):
     p = np.array([[0.1, 0.2], [0.9, 0.0]])
     assert draw.draw_lens(ax, [["a", " "], ["\n", "b"]], p, "xy") is ax
@@ -72,17 +60,6 @@ def test_lens_writes_guesses_and_shades_by_the_right_one(ax):
     assert written(ax) == {(0, 0): "a", (1, 0): draw.SPACE, (0, 1): draw.LINE_END, (1, 1): "b"}
     assert [label.get_text() for label in ax.get_yticklabels()] == ["embedding", "layer 1"]
     assert not ax.yaxis_inverted()
-
-
-def test_by_level_draws_seeds_and_their_mean(ax):
-    values = np.array([[0.0, 1.0], [1.0, 2.0]])
-    draw.draw_by_level(ax, {"right": values, "one": [5.0, 6.0]}, first=1, mark=0.5, ylabel="y")
-    drawn = [line.get_xydata().tolist() for line in ax.lines if len(line.get_xdata()) == 2]
-    assert [[1, 0.5], [2, 1.5]] in drawn
-    assert [[1, 0.0], [2, 1.0]] in drawn
-    assert [[1, 5.0], [2, 6.0]] in drawn
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["right", "one"]
-    assert any(line.get_ydata() == [0.5, 0.5] for line in ax.lines if line.get_linestyle() == ":")
 
 
 def test_patches_leave_what_is_small_unwritten(ax):
@@ -94,15 +71,40 @@ def test_patches_leave_what_is_small_unwritten(ax):
     assert not ax.yaxis_inverted()
 
 
-def test_learning_marks_a_step(ax):
+def test_lines_are_seeds_and_their_mean_and_marks_are_drawn(ax):
     runs = np.array([[3.0, 1.0], [5.0, 3.0]])
-    assert draw.draw_learning(ax, [0, 50], {"loss": runs}, at=50, ylabel="nats") is ax
-    mark, *seeds, mean = ax.lines
+    drawn = draw.draw_lines(ax, [0, 50], {"loss": runs}, at=50, across=0.5, ylabel="nats")
+    assert drawn is ax
+    mark, level, *seeds, mean = ax.lines
     assert list(mark.get_xdata()) == [50, 50]
+    assert list(level.get_ydata()) == [0.5, 0.5]
     np.testing.assert_array_equal([seed.get_ydata() for seed in seeds], runs)
     np.testing.assert_array_equal(mean.get_ydata(), [4.0, 2.0])
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["loss"]
 
 
-def test_learning_of_one_run(ax):
-    draw.draw_learning(ax, [0, 1], {"loss": [3.0, 1.0]})
+def test_one_run_is_one_line(ax):
+    draw.draw_lines(ax, [0, 1], {"loss": [3.0, 1.0]})
     assert len(ax.lines) == 1
+
+
+def test_explorer_of_heads_says_where_most_goes():
+    maps = [np.stack([np.eye(3), np.eye(3, k=-1)])[None]] * 2
+    picture, in_words = draw.of_heads(maps, "abc")
+    assert "most goes to itself, 100%" in in_words(2, 1)
+    assert "most goes to the letter before, 100%" in in_words(1, 2)
+    figure = picture(2, 2)
+    assert figure.axes[0].get_title() == "layer 2, head 2"
+    plt.close(figure)
+
+
+def test_explorer_of_copying_reads_the_update_that_is_chosen():
+    curves = np.array([[3.0, 1.0], [9.0, 9.0]])
+    found = {"losses": curves, "followed": curves / 10, "before": curves / 20,
+             "maps": [[np.eye(2)] * 2] * 2, "heads": [0, 4]}  # fmt: skip
+    picture, in_words = draw.of_copying(found, [0, 25], [0, 27])
+    assert "loss 1.00 nats; the best head of layer 2 gives 10%" in in_words(25)
+    figure = picture(25)
+    assert figure.axes[1].get_title() == "layer 2, head 5"
+    assert [label.get_text() for label in figure.axes[1].get_xticklabels()] == ["A", "b"]
+    plt.close(figure)

@@ -2,6 +2,7 @@
 
 import shutil
 import socket
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -285,3 +286,22 @@ def test_nothing_is_left_in_a_keyring_for_the_next():
         with started(SMALL) as talk:
             run(talk, look % ring)
             assert value(talk, "key") == -1
+
+
+def test_python_below_the_temporary_folder_is_in_sight(tmp_path, monkeypatch):
+    """A checkout may lie there, as the Docker recipe of For teachers puts it."""
+    assert tmp_path.is_relative_to("/tmp")
+    tmp_path.chmod(0o755)
+    (tmp_path / "part").write_text("seen")
+    monkeypatch.setattr(sandbox, "PYTHON", (*sandbox.PYTHON, str(tmp_path)))
+    read = ["sh", "-c", f"cat {tmp_path}/part && ! touch {tmp_path}/new 2>&1 && touch /tmp/mine"]
+    done = subprocess.run(sandbox.command(Limits(), read), capture_output=True, text=True)
+    assert done.stdout.startswith("seen")
+    assert "ead-only" in done.stdout
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_python_that_cannot_run_there_is_told_before_anybody_is_graded(monkeypatch):
+    monkeypatch.setattr(sandbox, "PYTHON", (sys.base_prefix,))  # what is installed is out of sight
+    with pytest.raises(SandboxError, match=r"cannot run the book's helpers in it \(.+\): it shows"):
+        sandbox.check()
