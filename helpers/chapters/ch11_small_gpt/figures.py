@@ -72,7 +72,7 @@ def draw_next(
     return ax
 
 
-def draw_along(
+def along_frame(
     place: int,
     text: str,
     nats: Mapping[str, Float[np.ndarray, " T"]],

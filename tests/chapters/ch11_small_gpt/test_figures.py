@@ -63,7 +63,7 @@ def test_next_needs_a_probability_a_character(ax):
 
 def test_a_sentence_is_drawn_above_what_may_come_next():
     nats = {"GPT": np.array([0.5, 2.0])}
-    figure = draw.draw_along(1, "a ", nats, np.array([[0.1, 0.9], [0.7, 0.3]]), ["a", " "])
+    figure = draw.along_frame(1, "a ", nats, np.array([[0.1, 0.9], [0.7, 0.3]]), ["a", " "])
     upper, lower = figure.axes
     assert [label.get_text() for label in upper.get_xticklabels()] == ["a", "␣"]
     assert heights(lower.containers[0]) == [0.7, 0.3]
