@@ -1,12 +1,13 @@
-"""Drawings of chapter 11: surprise and its means, the next character, copying, and levers."""
+"""Drawings of chapter 11: surprise, the next character, and levers."""
 
 from collections.abc import Mapping, Sequence
 
+import matplotlib.pyplot as plt
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-INKS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000")
 BAR, OTHER, WARM, GREY = "#0072B2", "#9cc3de", "#D55E00", "#777777"
 SHOWN = {" ": "␣", "\n": "⏎"}
 
@@ -71,45 +72,20 @@ def draw_next(
     return ax
 
 
-def draw_costs(ax: Axes, nats: Mapping[str, float], *, gap: int) -> Axes:
-    """Draw what the characters of each group cost as a bar, with its number, first group on top.
-
-    nats: the mean −log p of a group. gap: after how many groups there is a space between bars.
-    """
-    rows = [row + (row >= gap) * 0.6 for row in range(len(nats))]
-    ax.barh(rows, list(nats.values()), color=BAR, height=0.7)
-    for row, mean in zip(rows, nats.values(), strict=True):
-        ax.text(mean, row, f" {mean:.2f}", va="center", fontsize=8, color="#444444")
-    ax.set_yticks(rows, list(nats))
-    ax.tick_params(axis="y", length=0)
-    ax.set(xlim=(0, 1.15 * max(nats.values())), ylim=(rows[-1] + 0.6, -0.6))
-    ax.set(xlabel="nats a character")
-    return ax
-
-
-def draw_copying(
-    ax: Axes,
-    lengths: Sequence[int],
-    read: Mapping[str, Float[np.ndarray, " N"]],
-    unread: Mapping[str, Float[np.ndarray, " N"]],
-) -> Axes:
-    """Draw which share of the runs of so many characters stands in two texts, for each writer.
-
-    read: the share (N,), 0 to 1, found at each of the N lengths in a text that the writer has
-    read, drawn solid. unread: the same for one that it has not, dashed. Shares of 0 are left out.
-    Raises: ValueError where the writers of the two are not the same.
-    """
-    if list(read) != list(unread):
-        raise ValueError(f"read has {list(read)} and unread {list(unread)}: the same writers")
-    for ink, name in zip(INKS, read, strict=False):
-        for shares, line in ((read, "-"), (unread, (0, (3, 2)))):
-            share_N = np.where(shares[name] > 0, shares[name], np.nan)
-            label = name if shares is read else None
-            ax.plot(lengths, share_N, "o", linestyle=line, color=ink, markersize=4, label=label)
-    ax.set_xticks(lengths)
-    ax.set(yscale="log", xlabel="characters in a run", ylabel="share found")
-    ax.legend(fontsize=8)
-    return ax
+def along_frame(
+    place: int,
+    text: str,
+    nats: Mapping[str, Float[np.ndarray, " T"]],
+    p_TV: Float[np.ndarray, "T V"],
+    vocab: Sequence[str],
+) -> Figure:
+    """Draw what each character of a text costs, and below what may come at the marked place."""
+    fig, (upper, lower) = plt.subplots(2, 1, figsize=(7, 4.2), layout="none")
+    fig.subplots_adjust(0.08, 0.07, 0.98, 0.97, hspace=0.4)
+    draw_surprise(upper, text, nats, top=6.0, at=place)
+    title = f"before {visible(text[place])[0]}, place {place}"
+    draw_next(lower, p_TV[place], vocab, came=text[place], title=title)
+    return fig
 
 
 def draw_levers(

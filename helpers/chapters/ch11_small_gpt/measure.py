@@ -1,29 +1,38 @@
-"""Chapter 11's measurements: counted tables, the run of a minute, and one lever moved at a time.
+"""Chapter 11's measurements: counted tables, what a trained model writes, and stored runs.
 
-The parts: ``levers``, a smaller model with one choice changed, 240 steps (ten minutes on one core);
-``whole``, the run of the preset "cpu" on the tales and on tiny Shakespeare (four minutes);
-``longer``, the same on the tales with three times the steps (six minutes). Tiny Shakespeare is
-looked for in the folder that BOOK_DATA_DIR names, else downloaded.
+The parts: ``plain``, the training that the page shows (two minutes on one core); ``levers``, a
+smaller model with one choice changed, 240 steps; ``rates``, the same at a grid of learning rates,
+one seed; ``whole``, the run of the preset "cpu" on the tales and on tiny Shakespeare; ``longer``,
+the same on the tales with three times the steps.
+Tiny Shakespeare is looked for in the folder that BOOK_DATA_DIR names, else downloaded.
 """
 
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
+from math import gamma
+from typing import NamedTuple
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 
 from helpers import corpus
-from helpers.chapters.common import measured, rounded
+from helpers.chapters import stored
+from helpers.chapters.common import measured, over_seeds, percent, rounded, seeded, spread
+from helpers.chapters.common import runs as runs_of
 from helpers.gpt import GPT, GPTConfig
 from helpers.train import PRESETS, every_field, training_config
 from helpers.training import fit
 
-SEEDS = {"levers": range(5), "whole": range(2), "longer": range(3)}
+SEEDS = {
+    "levers": range(8), "rates": [8],
+    "whole": range(2), "longer": range(3), "plain": range(3),
+}  # fmt: skip
 TIMES = 3  # how many times longer the longer run is
 TEMPERATURES = (0.5, 0.8, 1.0)
+NAMES = ("unigram", "bigram", "trigram", "4-gram", "5-gram", "6-gram", "7-gram")
 BEGIN = 10  # first losses of a run that are stored
 
 
@@ -85,21 +94,79 @@ def kneser_ney(train_ids, ids, V, orders, discounts):
     return -np.log(p)
 
 
+class Counted(NamedTuple):
+    """Counted tables of 1, 2, … characters: their losses on a text, their k, and the counts."""
+
+    losses: list[float]
+    ks: list[int]
+    tallies: list
+
+
 def count_losses(train_ids, ids, V, orders=7):
-    """The loss of counted tables of 1, 2, … characters, and the k of each."""
-    cut = int(0.9 * len(train_ids))  # k is chosen on training text alone
+    """Tables of 1, 2, … characters, and their losses on a text; k is chosen in training text."""
+    cut = int(0.9 * len(train_ids))
     fit_ids, held_ids = train_ids[:cut], train_ids[cut:]
     p_held = np.full(len(held_ids) - 1, 1 / V)
-    p, losses, chosen = np.full(len(ids) - 1, 1 / V), [], []
+    p, found = np.full(len(ids) - 1, 1 / V), Counted([], [], [])
     for n in range(1, orders + 1):
         counts = tally(fit_ids, n, V)
         tried = {k: along(p_held, counts, held_ids, n, V, k) for k in (1, 2, 5, 10, 20, 50)}
         k = min(tried, key=lambda k: -np.log(tried[k]).mean())
-        p_held = tried[k]
-        p = along(p, tally(train_ids, n, V), ids, n, V, k)
-        losses.append(float(-np.log(p).mean()))
-        chosen.append(k)
-    return losses, chosen
+        p_held, whole = tried[k], tally(train_ids, n, V)
+        p = along(p, whole, ids, n, V, k)
+        found.losses.append(float(-np.log(p).mean()))
+        found.ks.append(k)
+        found.tallies.append(whole)
+    return found
+
+
+def by_table(counted, ids, V):
+    """−log p of each character but the first by the longest of the counted tables."""
+    p = np.full(len(ids) - 1, 1 / V)
+    for n, (counts, k) in enumerate(zip(counted.tallies, counted.ks, strict=True), start=1):
+        p = along(p, counts, ids, n, V, k)
+    return -np.log(p)
+
+
+def cleverer(train_ids, ids, V):
+    """−log p after Kneser and Ney, seven characters; the discount is chosen in training text."""
+    cut, discounts = int(0.9 * len(train_ids)), (0.6, 0.7, 0.8, 0.9)
+    on_held = kneser_ney(train_ids[:cut], train_ids[cut:], V, 7, discounts).mean(axis=1)
+    return kneser_ney(train_ids, ids, V, 7, [discounts[on_held.argmin()]])[0]
+
+
+def tables_along(counted, x_BT, V, first=8):
+    """What each counted table gives every character at the places from `first` on: (B, T, V)."""
+    B, T = x_BT.shape
+    p_BTV, found = np.full((B, T - first, V), 1 / V), {}
+    for n, name in enumerate(NAMES, start=1):
+        heads_BT = np.zeros((B, T - first), dtype=np.int64)
+        for back in range(n - 1):
+            heads_BT += x_BT[:, first - back : T - back] * V**back
+        codes_BTV = heads_BT[..., None] * V + np.arange(V)
+        p_BTV = longer(p_BTV, counted.tallies[n - 1], codes_BTV, V, counted.ks[n - 1])
+        found[name] = p_BTV
+    return found
+
+
+def resemblance(gpts, ids, counted):
+    """How much probability lies elsewhere in a model than in each table; and a control.
+
+    The control, under "flattened", is the 7-gram table, made less sure of itself in the way that
+    brings it nearest to the bigram table.
+    """
+    x_BT, _ = next(corpus.windows(ids, 64, batch_size=32))
+    V = next(iter(gpts.values())).config.vocab_size
+    tables = tables_along(counted, x_BT.numpy(), V)
+
+    def apart(p_BTV):
+        return {n: np.abs(p_BTV - q_BTV).sum(-1).mean() / 2 for n, q_BTV in tables.items()}
+
+    with torch.no_grad():
+        found = {s: apart(gpt(x_BT)[:, 8:].softmax(-1).numpy()) for s, gpt in gpts.items()}
+    powers = (tables["7-gram"] ** power for power in np.linspace(0, 1, 21))
+    flat = (apart(p_BTV / p_BTV.sum(-1, keepdims=True)) for p_BTV in powers)
+    return found | {"flattened": min(flat, key=lambda distances: distances["bigram"])}
 
 
 # --- what a model costs and writes ----------------------------------------------------------
@@ -154,6 +221,71 @@ def written(model, tokenizer, temperature, *, seed, texts=16, n=240):
     return [tokenizer.decode(ids_T[1:]) for ids_T in ids_BT.cpu()]
 
 
+def written_by_counts(counted, orders, V, start, *, seed, texts=16, n=240):
+    """As many texts (ids) drawn from a counted table that looks at so many characters."""
+    rng = np.random.default_rng(seed)
+    ids_BT = np.full((texts, 1), start)
+    for _ in range(n):
+        p_BV = np.full((texts, V), 1 / V)
+        for order in range(1, min(orders, ids_BT.shape[1] + 1) + 1):
+            before_BT = ids_BT[:, ids_BT.shape[1] - order + 1 :]
+            heads_B = before_BT @ (V ** np.arange(order - 1)[::-1])
+            codes_BV = heads_B[:, None] * V + np.arange(V)
+            counts, k = counted.tallies[order - 1], counted.ks[order - 1]
+            p_BV = longer(p_BV, counts, codes_BV, V, k)
+        heights_B1 = rng.random((texts, 1)) * p_BV.sum(axis=1, keepdims=True)
+        ids_BT = np.c_[ids_BT, (p_BV.cumsum(axis=1) < heights_B1).sum(axis=1)]
+    return ids_BT[:, 1:]
+
+
+def repeats(text, n=20):
+    """The share of a text's runs of n characters that stand in it earlier on."""
+    every = [text[i : i + n] for i in range(len(text) - n + 1)]
+    return 1 - len(set(every)) / len(every)
+
+
+def found_in(texts, other, n):
+    """The share of the texts' runs of n characters that stand in another text."""
+    there = {other[i : i + n] for i in range(len(other) - n + 1)}
+    return np.mean([one[i : i + n] in there for one in texts for i in range(len(one) - n + 1)])
+
+
+def writings(sources, train_text, unread):
+    """Of each writer's texts: words that are real, and runs that stand in what it has read.
+
+    read, unread: the share of runs of 8 characters in pieces of the training text, on average,
+    and in a text as long as a piece that the writer has not read.
+    """
+    known, size = set(words_of(train_text)), len(unread)
+    pieces = [train_text[i : i + size] for i in range(0, len(train_text) - size, size)]
+    return {
+        name: {
+            "real": np.array([real([one], known) for one in texts]),
+            "read": np.mean([found_in(texts, piece, 8) for piece in pieces]),
+            "unread": found_in(texts, unread, 8),
+            "long": found_in(texts, train_text, 24),
+        }
+        for name, texts in sources.items()
+    }
+
+
+def by_place(costs_NT, ids, vocab):
+    """What a character costs on average, by its place in the word and in the window."""
+    letters_V = np.array([c.isalpha() for c in vocab])
+    after_NT = letters_V[ids[: costs_NT.size]].reshape(costs_NT.shape)
+    now_NT = letters_V[ids[1 : costs_NT.size + 1]].reshape(costs_NT.shape)
+    groups = {
+        "the first letter of a word": costs_NT[~after_NT & now_NT],
+        "a later letter": costs_NT[after_NT & now_NT],
+        "what follows a word": costs_NT[after_NT & ~now_NT],
+        "places 2 to 5 of a window": costs_NT[:, :4],
+        "places 6 to 9": costs_NT[:, 4:8],
+        "places 10 to 33": costs_NT[:, 8:32],
+        "places 34 to 65": costs_NT[:, 32:],
+    }
+    return {name: float(costs.mean()) for name, costs in groups.items()}
+
+
 # --- the parts ------------------------------------------------------------------------------
 
 SMALL = {
@@ -165,67 +297,77 @@ SHORT = {
     "steps": 240, "batch_size": 12, "optimizer": "muon", "matrix_lr": 0.02, "lr": 0.01,
     "warmup": 10, "final": 0.0,
 }  # fmt: skip
-ADAMW = {"optimizer": "adamw", "matrix_lr": None}  # one rate for all
-TWO_RATES = {"optimizer": "adamw", "lr": 0.04, "matrix_lr": 0.01}
-START = {"start": "fan_in"}
+CHANGES: dict[str, dict] = {  # measured from both starts
+    "positions: none": {"positions": "none"},
+    "norm: none": {"norm": "none"},
+    "activation: none": {"activation": "none"},
+}
+START, OTHER = {"start": "fan_in"}, "1/√fan-in; "
 LEVERS: dict[str, dict] = {
     "nothing": {},
+    **CHANGES,
     "positions: learned": {"positions": "learned"},
-    "positions: none": {"positions": "none"},
     "norm: LayerNorm": {"norm": "layer"},
-    "norm: none": {"norm": "none"},
     "norm after the sum": {"placement": "post"},
     "no QK norm": {"qk_norm": False},
     "output tied to the embedding": {"tied": True},
     "activation: squared ReLU": {"activation": "relu2"},
-    "activation: none": {"activation": "none"},
     "one head": {"heads": 1},
     "context 16": {"context": 16, "batch_size": 48},
     "rate held, not let fall": {"final": 1.0},
-    "Muon at 0.005": {"matrix_lr": 0.005},
-    "Muon at 0.08": {"matrix_lr": 0.08},
-    "AdamW at 0.001": ADAMW | {"lr": 0.001},
-    "AdamW at 0.003": ADAMW | {"lr": 0.003},
-    "AdamW at 0.01": ADAMW | {"lr": 0.01},
-    "AdamW at 0.04, matrices at 0.01": TWO_RATES,
     "start at 1/√fan-in": START,
-}
-FROM_START: dict[str, dict] = {  # once more, from the other start
-    "positions: none": {"positions": "none"},
-    "norm: none": {"norm": "none"},
-    "activation: none": {"activation": "none"},
-    "AdamW at 0.04, matrices at 0.01": TWO_RATES,
-}
-LEVERS |= {f"1/√fan-in; {name}": START | moved for name, moved in FROM_START.items()}
+} | {OTHER + name: START | moved for name, moved in CHANGES.items()}
+RATES = {"adamw": (0.003, 0.01, 0.03), "muon": (0.01, 0.02, 0.04)}  # of the matrices
+GRID: list[dict] = [
+    {"optimizer": optimizer, "start": start, "lr": lr, "matrix_lr": matrix_lr}
+    for optimizer, rates in RATES.items()
+    for start in ("gpt2", "fan_in")
+    for lr in (0.01, 0.02, 0.04, 0.08)  # of the tables and vectors
+    for matrix_lr in rates
+]
+PLAIN = {
+    "context": 64, "layers": 2, "heads": 4, "width": 128, "activation": "relu", "tied": False,
+}  # fmt: skip
+PLAINLY = {
+    "steps": 1000, "batch_size": 12, "lr": 0.006, "betas": (0.9, 0.999), "weight_decay": 0.1,
+    "warmup": 20, "clip": None,
+}  # fmt: skip
 
 
 class Halt(Exception):
     """A run is to end before its last step."""
 
 
-def recipe(part: str, lever: str = "nothing") -> dict[str, dict]:
-    """Each field of the model and of the training of a part, with one lever moved; no seed."""
-    model, how, looks = PRESETS["cpu"]["model"], PRESETS["cpu"]["training"], 4
-    if part == "levers":
-        model, how = (
-            {name: LEVERS[lever].get(name, usual) for name, usual in of.items()}
-            for of in (SMALL, SHORT)
-        )
-        looks = 1
+def recipe(part: str, **moved) -> dict[str, dict]:
+    """Each field of the model and of the training of a part, with some moved; no seed."""
+    model, how = PRESETS["cpu"]["model"], PRESETS["cpu"]["training"]
+    looks = 1 if part in ("levers", "rates") else 4
+    if part == "plain":
+        model, how = PLAIN, PLAINLY
+    elif looks == 1:
+        model, how = SMALL, SHORT
+    model, how = ({name: moved.get(name, v) for name, v in of.items()} for of in (model, how))
     steps = how["steps"] * (TIMES if part == "longer" else 1)
-    how = how | {"steps": steps, "evaluate_every": steps // looks}
-    found = every_field(model, how)
+    found = every_field(model, how | {"steps": steps, "evaluate_every": steps // looks})
     del found["training"]["seed"]
     return found
 
 
-def trained(recipe: Mapping, text: str, seed: int, *, halt: int | None = None):
-    """Train a GPT on a text by a recipe, to its end or so many steps: model, tokenizer, records."""
+def trained(recipe: Mapping, text: str, seed: int, *, halt: int | None = None, plain: bool = False):
+    """Train a GPT on a text by a recipe, to its end or so many steps: model, tokenizer, records.
+
+    plain: begin with the numbers that PyTorch's own layers draw, as the model on the page does.
+    """
     tokenizer = corpus.CharTokenizer(corpus.load(text))
     train_ids, validation_ids = corpus.split(tokenizer.encode(corpus.load(text)))
     shape = GPTConfig(vocab_size=len(tokenizer), **recipe["model"])
     config = training_config(recipe["training"] | {"seed": seed}, context=shape.context)
     model = GPT(shape, generator=torch.Generator().manual_seed(seed))
+    if plain:
+        with seeded(seed):
+            for part in model.modules():
+                if isinstance(part, torch.nn.Embedding | torch.nn.Linear):
+                    part.reset_parameters()
     records = []
 
     def keep(record):
@@ -238,19 +380,20 @@ def trained(recipe: Mapping, text: str, seed: int, *, halt: int | None = None):
     return model.eval(), tokenizer, records
 
 
-def with_lever(lever: str, seed: int) -> float:
-    """Validation loss of a smaller model, trained for a short while with one lever moved."""
-    return trained(recipe("levers", lever), "tales", seed)[2][-1].validation
+def short(seed: int, *, lever: str = "nothing", **moved) -> dict:
+    """Validation loss of a smaller model, trained for a short while with some fields moved."""
+    records = trained(recipe("levers", **LEVERS[lever] | moved), "tales", seed)[2]
+    return {"validation": round(records[-1].validation, 4)}
 
 
-def of_whole(seed: int, *, text: str, steps: int) -> dict:
+def of_whole(seed: int, *, text: str, steps: int, part: str = "") -> dict:
     """The validation losses on the way, and how many of the words that it writes are real.
 
     Windows of the validation text begin with nothing before them, so the loss of their second
     halves is measured, too.
     """
-    part = next(part for part in ("whole", "longer") if recipe(part)["training"]["steps"] == steps)
-    model, tokenizer, records = trained(recipe(part), text, seed)
+    part = part or ("whole" if recipe("whole")["training"]["steps"] == steps else "longer")
+    model, tokenizer, records = trained(recipe(part), text, seed, plain=part == "plain")
     train_ids, validation_ids = corpus.split(tokenizer.encode(corpus.load(text)))
     losses = {r.step + 1: round(r.validation, 4) for r in records if r.validation}
     known = set(words_of(tokenizer.decode(train_ids)))
@@ -262,6 +405,7 @@ def of_whole(seed: int, *, text: str, steps: int) -> dict:
         "on the way": losses,
         "first losses": rounded(record.loss for record in records[:BEGIN]),
         "real words": {str(t): round(real(texts[t], known), 4) for t in TEMPERATURES},
+        "seconds": round(records[-1].seconds),
         "sample": texts[0.8][0],
     }
 
@@ -270,24 +414,24 @@ def counted(text: str) -> list[float]:
     """The losses of counted tables of 1, 2, … characters on a text, in nats."""
     tokenizer = corpus.CharTokenizer(corpus.load(text))
     train_ids, ids = (ids.numpy() for ids in corpus.split(tokenizer.encode(corpus.load(text))))
-    return rounded(count_losses(train_ids, ids, len(tokenizer))[0])
+    return rounded(count_losses(train_ids, ids, len(tokenizer)).losses)
 
 
 def settings(part: str) -> list[dict]:
     """What is measured in a part, each setting with every seed of the part."""
+    if part == "rates":
+        return GRID
     if part == "levers":
         return [{"lever": lever} for lever in LEVERS]
     steps = recipe(part)["training"]["steps"]
     texts = ("tales", "tinyshakespeare") if part == "whole" else ("tales",)
-    return [{"text": text, "steps": steps} for text in texts]
+    more = {"part": part} if part == "plain" else {}
+    return [{"text": text, "steps": steps, **more} for text in texts]
 
 
-def levers() -> dict:
-    """Every lever; what each of them moves is stored with the losses."""
-    return measured(
-        lambda seed, lever: {"validation": round(with_lever(lever, seed), 4)},
-        settings("levers"), SEEDS["levers"], **recipe("levers"), moved=LEVERS,
-    )  # fmt: skip
+def many_short(part: str, **more) -> dict:
+    """Short runs of the smaller model, in every setting of a part."""
+    return measured(short, settings(part), SEEDS[part], **recipe(part), **more)
 
 
 def whole(part: str) -> dict:
@@ -299,7 +443,158 @@ def whole(part: str) -> dict:
 
 
 PARTS: dict[str, Callable[[], dict]] = {
-    "levers": levers,
+    "levers": partial(many_short, "levers", moved=LEVERS),
+    "rates": partial(many_short, "rates"),
     "whole": partial(whole, "whole"),
     "longer": partial(whole, "longer"),
+    "plain": partial(whole, "plain"),
 }
+
+
+# --- tables of what is stored ---------------------------------------------------------------
+
+
+def table(head: str, rows: list) -> str:
+    """A table in Markdown; the names in its head stand between bars."""
+    lines = [head, "|".join(["---"] * (head.count("|") + 1))]
+    lines += ["|".join(map(str, row)) for row in rows]
+    return "\n".join(f"|{line}|" for line in lines)
+
+
+def ends(part: str, what: str = "validation", **setting) -> np.ndarray:
+    """A number of each stored run of a setting."""
+    return over_seeds(runs_of(stored(11)[part], **setting), what)
+
+
+def moved(lever: str, start: str = "") -> np.ndarray:
+    """By how much a change raises the stored loss, seed by seed, from one of the two starts."""
+    from_there = "start at 1/√fan-in" if start else "nothing"
+    return ends("levers", lever=start + lever) - ends("levers", lever=from_there)
+
+
+def levers_moved() -> dict[str, np.ndarray]:
+    """The same for every change from the first start, the smallest first."""
+    found = {name: moved(name) for name in LEVERS if name != "nothing" and ";" not in name}
+    return dict(sorted(found.items(), key=lambda item: item[1].mean()))
+
+
+def needed(seeds: int, looks: int) -> float:
+    """Standard errors from 0 that chance passes, in any of so many looks, one time in twenty."""
+    t, df = np.linspace(0, 60, 200_001), seeds - 1
+    scale = gamma((df + 1) / 2) / (gamma(df / 2) * np.sqrt(np.pi * df))
+    density = scale * (1 + t**2 / df) ** (-(df + 1) / 2)
+    return float(t[np.searchsorted(density.cumsum() * t[1], (1 - 0.05 / looks) / 2)])
+
+
+def clear(values: np.ndarray, looks: int) -> bool:
+    """Whether a mean over seeds can be told from 0."""
+    error = values.std(ddof=1) / len(values) ** 0.5
+    return bool(abs(values.mean()) > needed(len(values), looks) * error)
+
+
+def starts_table() -> str:
+    """The changes that were measured from both starts."""
+    both = ["nothing", "start at 1/√fan-in"]
+    rows = [["none: the loss itself", *(spread(ends("levers", lever=name)) for name in both)]]
+    rows += [
+        [name, *(spread(moved(name, start), signed=True) for start in ("", OTHER))]
+        for name in CHANGES
+    ]
+    return table("change|from 0.02|from 1/√fan-in", rows)
+
+
+def best(optimizer: str, start: str) -> dict:
+    """The setting of an optimiser with the lowest stored loss on the grid, and that loss."""
+    tried = [s for s in GRID if (s["optimizer"], s["start"]) == (optimizer, start)]
+    ended = [float(ends("rates", **setting).mean()) for setting in tried]
+    return tried[int(np.argmin(ended))] | {"loss": min(ended)}
+
+
+def best_table() -> str:
+    """Both optimisers at the best of their rates, from both starts."""
+    said = {"adamw": "AdamW", "muon": "Muon", "gpt2": "0.02", "fan_in": "1/√fan-in"}
+    found = [best(optimizer, start) for start in ("gpt2", "fan_in") for optimizer in RATES]
+    rows = [
+        [said[b["start"]], said[b["optimizer"]], b["lr"], b["matrix_lr"], f"{b['loss']:.2f}"]
+        for b in found
+    ]
+    return table("start|optimiser|rate of tables|rate of matrices|validation loss", rows)
+
+
+def texts_table() -> str:
+    """The stored runs on both texts beside the counted tables of each."""
+    rows = []
+    for setting in stored(11)["whole"]["settings"]:
+        counts = dict(zip(NAMES, setting["counted"], strict=True))
+        words = [np.mean([run["real words"][t] for run in setting["runs"]]) for t in ("0.5", "1.0")]
+        losses = over_seeds(setting["runs"])
+        shown = [counts["bigram"], counts["trigram"], min(counts.values()), *losses]
+        rows.append([setting["text"], *(f"{x:.2f}" for x in shown), *(f"{w:.0%}" for w in words)])
+    head = "text|bigram|trigram|best counted|GPT, seed 0|seed 1|real words at 0.5|at 1.0"
+    return table(head, rows)
+
+
+def words_table(found: Mapping[str, Mapping]) -> str:
+    """What `writings` found of each writer."""
+    rows = [
+        [name, percent(f["real"]), *(f"{f[w]:.1%}" for w in ("read", "unread", "long"))]
+        for name, f in found.items()
+    ]
+    return table("written by|real words|8: read|8: unread|24: read", rows)
+
+
+def resemblance_table(found: Mapping[object, Mapping[str, float]]) -> str:
+    """What `resemblance` found, the nearest table in bold."""
+    rows = []
+    for label, apart in found.items():
+        least = min(apart.values())
+        rows.append(
+            [label, *(f"**{d:.2f}**" if d == least else f"{d:.2f}" for d in apart.values())]
+        )
+    return table("after steps|" + "|".join(NAMES), rows)
+
+
+LATE = "second half of windows"
+
+
+def expected_table(small: int, large: int) -> str:
+    """What training either size may be expected to come to, as far as it is stored."""
+    part = stored(11)["plain"]
+    seconds = ends("plain", "seconds", text="tales")
+    steps, larger = part["training"]["steps"], PRESETS["gpu"]["training"]["steps"]
+    took = f"{seconds.min():.0f} to {seconds.max():.0f}"
+    loss = f"{spread(ends('plain', text='tales'))} ({len(seconds)} seeds)"
+    rows = [
+        ["small", f"{small:,}", f"{steps:,}", part["device"], took, loss],
+        ["small", f"{small:,}", f"{steps:,}", "GPU", *["not measured yet"] * 2],
+        ["larger", f"{large:,}", f"{larger:,}", "GPU", *["not measured yet"] * 2],
+    ]
+    return table("size|parameters|steps|device|seconds|validation loss", rows)
+
+
+def newer_table(of_tables: Mapping[str, np.ndarray]) -> str:
+    """Stored runs beside −log p by tables: over every character, and on equal terms."""
+    rows = [[n, f"{c.mean():.3f}", f"{late_half(c).mean():.3f}"] for n, c in of_tables.items()]
+    for part, said in (("plain", "the GPT of this page"), ("whole", "newer"), ("longer", "newer")):
+        steps, seeds = recipe(part)["training"]["steps"], len(SEEDS[part])
+        both = (spread(ends(part, what, text="tales"), 3) for what in ("validation", LATE))
+        rows.append([f"{said}, {steps:,} steps, {seeds} seeds", *both])
+    return table("validation loss|every character|second half of each window", rows)
+
+
+def late_half(costs: np.ndarray, context: int = 64) -> np.ndarray:
+    """Of costs along a text those in the second half of each whole window."""
+    whole = len(costs) // context * context
+    return costs[:whole].reshape(-1, context)[:, context // 2 :]
+
+
+def rungs(floors: Mapping[str, float]) -> dict[str, float]:
+    """The nats ladder, highest loss first: floors, chapter 8's readers, and this chapter's."""
+    of_8 = stored(8)["ladder"]
+    earlier = {f"{name} (chapter 8)": over_seeds(runs_of(of_8, model=model)).mean()
+               for name, model in (("attention alone", "attention alone"),
+                                   ("one block", "with norms"))}  # fmt: skip
+    own = {"small GPT": "plain", "newer recipe": "whole", "newer, three times the steps": "longer"}
+    found = {name: floors[name] for name in floors if name not in ("5-gram", "6-gram")} | earlier
+    found = dict(sorted(found.items(), key=lambda rung: -rung[1]))
+    return found | {name: ends(part, text="tales").mean() for name, part in own.items()}

@@ -61,34 +61,14 @@ def test_next_needs_a_probability_a_character(ax):
         draw.draw_next(ax, np.array([1.0]), ["a", "b"], came="a")
 
 
-def test_costs_are_a_bar_a_group_the_first_on_top_with_their_numbers(ax):
-    assert draw.draw_costs(ax, {"first": 2.0, "second": 0.5, "third": 1.0}, gap=2) is ax
-    (bars,) = ax.containers
-    assert [bar.get_width() for bar in bars] == [2.0, 0.5, 1.0]
-    first, second, third = (bar.get_y() for bar in bars)
-    assert third - second > second - first > 0
-    assert ax.get_ylim()[0] > ax.get_ylim()[1]
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["first", "second", "third"]
-    assert [text.get_text().strip() for text in ax.texts] == ["2.00", "0.50", "1.00"]
-
-
-def test_copying_is_two_lines_a_writer_of_one_colour(ax):
-    read = {"GPT": np.array([0.6, 0.1]), "table": np.array([0.7, 0.2])}
-    unread = {"GPT": np.array([0.5, 0.1]), "table": np.array([0.4, 0.0])}
-    assert draw.draw_copying(ax, (8, 16), read, unread) is ax
-    assert ax.get_yscale() == "log"
-    gpt, gpt_unread, table, table_unread = ax.lines
-    np.testing.assert_allclose(gpt.get_xydata(), [[8, 0.6], [16, 0.1]])
-    np.testing.assert_allclose(gpt_unread.get_ydata(), [0.5, 0.1])
-    np.testing.assert_allclose(table_unread.get_ydata(), [0.4, np.nan])
-    assert gpt.get_color() == gpt_unread.get_color() != table.get_color()
-    assert gpt.get_linestyle() == table.get_linestyle() == "-" != gpt_unread.get_linestyle()
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["GPT", "table"]
-
-
-def test_copying_needs_the_same_writers(ax):
-    with pytest.raises(ValueError, match=r"read has \['GPT'\] and unread \['table'\]"):
-        draw.draw_copying(ax, (8,), {"GPT": np.array([0.6])}, {"table": np.array([0.6])})
+def test_a_sentence_is_drawn_above_what_may_come_next():
+    nats = {"GPT": np.array([0.5, 2.0])}
+    figure = draw.along_frame(1, "a ", nats, np.array([[0.1, 0.9], [0.7, 0.3]]), ["a", " "])
+    upper, lower = figure.axes
+    assert [label.get_text() for label in upper.get_xticklabels()] == ["a", "␣"]
+    assert heights(lower.containers[0]) == [0.7, 0.3]
+    assert lower.get_title() == "before ␣, place 1"
+    plt.close(figure)
 
 
 def test_levers_have_a_row_each_a_dot_a_seed_and_their_mean(ax):

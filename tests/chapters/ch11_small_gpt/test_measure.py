@@ -34,27 +34,48 @@ def test_stored_levers_are_what_they_move():
     assert RESULTS["levers"]["moved"] == measure.LEVERS
 
 
-@pytest.mark.parametrize("lever", ["one head", "AdamW at 0.003"])
-def test_a_run_computed_again_is_the_stored_one(lever):
-    recipe, moved = RESULTS["levers"], RESULTS["levers"]["moved"][lever]
-    recipe = {  # the stored settings, with the stored change
-        part: {name: moved.get(name, usual) for name, usual in recipe[part].items()}
-        for part in ("model", "training")
+def as_stored(part: str, moved: dict) -> dict:
+    """The stored settings of a part, with a stored change."""
+    return {
+        of: {name: moved.get(name, usual) for name, usual in RESULTS[part][of].items()}
+        for of in ("model", "training")
     }
-    found = measure.trained(recipe, "tales", 1)[2][-1].validation
-    run = runs(RESULTS["levers"], lever=lever)[1]
+
+
+@pytest.mark.parametrize(
+    ("part", "setting"),
+    [("levers", {"lever": "one head"}), ("rates", measure.GRID[0])],
+)
+def test_a_run_computed_again_is_the_stored_one(part, setting):
+    moved = RESULTS["levers"]["moved"].get(setting.get("lever"), setting)
+    run = runs(RESULTS[part], **setting)[-1]
+    found = measure.trained(as_stored(part, moved), "tales", run["seed"])[2][-1].validation
     assert found == pytest.approx(run["validation"], abs=0.03)
 
 
-@pytest.mark.parametrize("part", ["whole", "longer"])
+def test_the_best_of_the_grid_is_below_all_of_its_kind():
+    for optimizer in measure.RATES:
+        for start in ("gpt2", "fan_in"):
+            best = measure.best(optimizer, start)
+            tried = [
+                setting["runs"][0]["validation"]
+                for setting in RESULTS["rates"]["settings"]
+                if (setting["optimizer"], setting["start"]) == (optimizer, start)
+            ]
+            assert len(tried) == 12
+            assert best["loss"] == min(tried)
+
+
+@pytest.mark.parametrize("part", ["whole", "longer", "plain"])
 def test_a_long_run_begins_again_as_the_stored_one(part):
     found = RESULTS[part]
     wanted = runs(found, text="tales")[1]["first losses"]
-    records = measure.trained(found, "tales", 1, halt=len(wanted))[2]
+    how = {"halt": len(wanted), "plain": part == "plain"}
+    records = measure.trained(found, "tales", 1, **how)[2]
     assert [record.loss for record in records] == pytest.approx(wanted, abs=0.01)
 
 
-@pytest.mark.parametrize("part", ["whole", "longer"])
+@pytest.mark.parametrize("part", ["whole", "longer", "plain"])
 def test_counted_losses_on_the_tales_are_the_stored_ones(part, tales_counted):
     (setting,) = (s for s in RESULTS[part]["settings"] if s["text"] == "tales")
     assert tales_counted == pytest.approx(setting["counted"], abs=2e-4)
@@ -68,13 +89,6 @@ def tales_counted():
 # --- levers ---------------------------------------------------------------------------------
 
 
-def test_adamw_has_a_rate_of_its_own_for_the_matrices_only_where_it_is_named():
-    rates = {lever: m["matrix_lr"] for lever, m in measure.LEVERS.items() if "optimizer" in m}
-    assert len(rates) == 5
-    for lever, rate in rates.items():
-        assert rate == (0.01 if "matrices at 0.01" in lever else None), lever
-
-
 def test_each_lever_moves_something_that_there_is():
     usual = measure.SMALL | measure.SHORT
     for lever, moved in measure.LEVERS.items():
@@ -83,7 +97,7 @@ def test_each_lever_moves_something_that_there_is():
 
 
 def test_recipe_has_every_field_and_the_lever_in_it():
-    recipe = measure.recipe("levers", "context 16")
+    recipe = measure.recipe("levers", **measure.LEVERS["context 16"])
     assert recipe["model"] | {"context": 64} == measure.recipe("levers")["model"]
     assert (recipe["model"]["context"], recipe["training"]["batch_size"]) == (16, 48)
     how = PRESETS["cpu"]["training"] | {"steps": 1800, "evaluate_every": 450}
@@ -154,6 +168,38 @@ def test_kneser_and_ney_count_as_their_formula_says():
         assert np.exp(-np.array(rows)).sum() == pytest.approx(1, abs=1e-9)
 
 
+def test_the_longest_table_is_the_last_of_the_losses():
+    ids = letters_of(3000)
+    counted = measure.count_losses(ids[:2500], ids[2500:], 61, orders=3)
+    found = measure.by_table(counted, ids[2500:], 61)
+    assert found.mean() == pytest.approx(counted.losses[-1], rel=1e-9)
+
+
+def test_tables_along_a_window_are_those_along_the_text():
+    ids = letters_of(3000)
+    counted = measure.count_losses(ids[:2500], ids[2500:], 61)
+    x_BT = ids[2500:2564][None]
+    p_BTV = measure.tables_along(counted, x_BT, 61)["7-gram"]
+    assert p_BTV.shape == (1, 56, 61)
+    assert p_BTV.sum(axis=-1) == pytest.approx(1, abs=1e-9)
+    along = np.exp(-measure.by_table(counted, ids[2500:2565], 61))
+    assert p_BTV[0, range(56), ids[2509:2565]] == pytest.approx(along[8:], rel=1e-9)
+
+
+def letters_of(n: int) -> np.ndarray:
+    text = corpus.load()
+    return corpus.CharTokenizer(text).encode(text)[:n].numpy()
+
+
+def test_counts_write_texts_of_what_they_counted():
+    ids = letters_of(3000)
+    counted = measure.count_losses(ids[:2500], ids[2500:], 61)
+    found = measure.written_by_counts(counted, 1, 61, 0, seed=0, texts=8, n=200)
+    assert found.shape == (8, 200)
+    shares = np.bincount(ids[:2500], minlength=61) / 2500
+    assert np.abs(np.bincount(found.ravel(), minlength=61) / 1600 - shares).max() < 0.04
+
+
 # --- what a model costs and writes ----------------------------------------------------------
 
 
@@ -177,3 +223,42 @@ def test_writing_in_pieces_is_the_model_s_own_writing_while_the_context_lasts():
     assert written.shape == (2, 32)
     assert (written[:, :8] == model.generate(prompts_BT, 6, **how)).all()
     assert (written[:, :16] == model.generate(written[:, 0:8], 8, **how)).all()
+
+
+def test_repeats_and_what_stands_elsewhere():
+    assert measure.repeats("abcdefgh" * 2, n=8) == pytest.approx(1 / 9)
+    assert measure.repeats("abcdefgh", n=4) == 0
+    assert measure.found_in(["abcx"], "zabcz", 3) == pytest.approx(1 / 2)
+
+
+def test_writings_are_told_from_what_was_read():
+    read, unread = "the fox sat down and slept. " * 4, "a stream ran past the old mill."
+    found = measure.writings({"copier": ["the fox sat down xq."]}, read, unread)["copier"]
+    assert found["real"] == pytest.approx([4 / 5])
+    assert found["read"] > 0.5 > found["unread"] == 0
+
+
+def test_places_are_sorted_by_the_letter_before():
+    costs_NT = np.arange(64.0)[None]
+    ids = np.array([0, 1, 1, 0] * 16 + [0])  # a space, two letters, a space
+    found = measure.by_place(costs_NT, ids, [" ", "a"])
+    assert found["the first letter of a word"] == pytest.approx(np.arange(0, 64, 4).mean())
+    assert found["a later letter"] == pytest.approx(np.arange(1, 64, 4).mean())
+    assert found["places 34 to 65"] == pytest.approx(np.arange(32, 64).mean())
+
+
+# --- tables ---------------------------------------------------------------------------------
+
+
+def test_a_mean_is_clear_beyond_what_chance_gives():
+    assert measure.needed(8, 1) == pytest.approx(2.365, abs=0.002)  # Student's t, seven degrees
+    assert measure.needed(5, 19) > measure.needed(8, 19) > measure.needed(8, 1)
+    values = np.array([0.9, 1.1] * 4)
+    assert measure.clear(values, 1)
+    assert not measure.clear(values - 1, 1)
+
+
+def test_tables_in_markdown_have_as_many_bars_as_columns():
+    tables = (measure.starts_table(), measure.best_table(), measure.texts_table())
+    for table in tables:
+        assert len({line.count("|") for line in table.splitlines()}) == 1
