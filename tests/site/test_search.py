@@ -138,7 +138,7 @@ def test_search_leads_to_the_section_on_a_topic(visit, page):
 
 
 USUAL = {  # what readers type, and the chapter whose section is to come first
-    "embedding": 1, "word2vec": 1, "one-hot": 1, "weight tying": 1, "cosine similarity": 2,
+    "embedding": 1, "word2vec": 1, "one-hot": 1, "cosine similarity": 2,
     "RMSNorm": 4, "bigram": 3, "cross-entropy": 3, "perplexity": 3, "Adam": 3,
     "gradient descent": 3, "softmax": 3, "layer normalization": 4, "batch normalization": 4,
     "self-attention": 5, "query, key, value": 5, "scaled dot-product attention": 6,
