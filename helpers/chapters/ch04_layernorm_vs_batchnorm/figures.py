@@ -1,6 +1,7 @@
 """Drawings of chapter 04: blocks of numbers, who reads whom, losses; its explorer."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -8,7 +9,6 @@ from jaxtyping import Float, Num
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from torch import Tensor
 
 from helpers.norms import POINTS, Point, pooled
 from helpers.probes import leaks, reads
@@ -115,7 +115,7 @@ def draw_reads(
     return ax
 
 
-Block = Float[Tensor, "B T C"]
+Block = Float[Any, "B T C"]
 TOGETHER = {"each by itself": None, "two and two": 2, "all four": 1}
 
 
