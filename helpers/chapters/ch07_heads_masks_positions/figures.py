@@ -246,7 +246,10 @@ def masks_and_losses(
 
 
 def pair_score(
-    query_2: Sequence[float], key_2: Sequence[float], distance, speed: float = 1.0
+    query_2: Sequence[float],
+    key_2: Sequence[float],
+    distance: Num[np.ndarray, "..."] | float,
+    speed: float = 1.0,
 ) -> Float[np.ndarray, "..."]:
     """The dot product of a pair of numbers under RoPE when the key is so far back."""
     q, k = complex(*query_2), complex(*key_2)
