@@ -179,9 +179,14 @@ def entries(env, titles: dict[str, list]) -> list[tuple[str, str, str]]:
 
 
 def enter(app) -> list:
-    """Enter it at every build, each title once: Sphinx forgets terms of a page left unwritten."""
+    """Enter it at every build, each title once: Sphinx forgets terms of a page left unwritten.
+
+    Its own entries of the glossary's terms go: they would stand before the sections, in a first
+    build alone.
+    """
     indexer = getattr(app.builder, "indexer", None)
     if indexer is not None:
+        indexer._index_entries.clear()
         titles = indexer._all_titles
         for docname, title, ident in entries(app.env, titles):
             if (title, ident) not in titles.get(docname, [(title, ident)]):
