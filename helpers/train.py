@@ -119,11 +119,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if checkpoints.every(Path(options.out)):
             print(f"go on from the last checkpoint: {_resume(options)}", file=sys.stderr)
         return 1
-    except OSError as error:
-        print(f"\nerror: {error.strerror or error}", file=sys.stderr)
-        return 2
-    except ValueError as error:
-        print(f"\nerror: {error}", file=sys.stderr)
+    except (OSError, ValueError) as error:
+        told = error if getattr(error, "filename", None) else getattr(error, "strerror", None)
+        print(f"\nerror: {told or error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("\nstopped; what was saved before is still there", file=sys.stderr)
@@ -251,12 +249,8 @@ def _base(options: argparse.Namespace, before: checkpoints.Checkpoint | None) ->
         given = {name: getattr(options, name) for name in names}
         base[part] = base[part] | {n: value for n, value in given.items() if value is not None}
     if options.warmup is None:  # the preset's may be longer than the steps asked for
-        base["training"]["warmup"] = min(_warmup(base["training"]), base["training"]["steps"])
+        base["training"]["warmup"] = min(base["training"]["warmup"], base["training"]["steps"])
     return base
-
-
-def _warmup(training: Mapping) -> int:
-    return training.get("warmup", TrainingConfig.__dataclass_fields__["warmup"].default)
 
 
 def _report(options: argparse.Namespace, outcome, config: TrainingConfig, text: str) -> None:
@@ -267,7 +261,7 @@ def _report(options: argparse.Namespace, outcome, config: TrainingConfig, text: 
         return
     print(f"validation loss {last.validation:.4f} nats a character after {config.steps} steps "
           f"({last.seconds:.0f} s of training)")  # fmt: skip
-    prompt = "The " if "The " in text else text.split()[0]
+    prompt = "The " if "The " in text else text[:1]
     out = shlex.quote(str(options.out))
     print(f"next: python -m helpers.generate {out} --prompt {shlex.quote(prompt)}")
 

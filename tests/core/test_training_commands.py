@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import shlex
 import signal
 
 import pytest
@@ -69,6 +70,21 @@ def test_train_then_generate(tmp_path, text, run, capsys, preset):
     assert write() == written
     assert write("--seed", "1") != written
     assert write("--temperature", "0", "--seed", "1") == write("--top-k", "1")
+
+
+def test_a_run_shorter_than_its_presets_warm_up_warms_up_all_along(tmp_path, text, run):
+    small = SMALL.replace("--warmup 2 ", "")
+    assert run(f"{small} --text {text}", small=False)[0] == 0
+    assert checkpoints.load(tmp_path / "run").config["warmup"] == 6  # steps; the preset's 10
+
+
+def test_the_next_command_can_be_pasted(tmp_path, capsys):
+    text = tmp_path / "mine.txt"
+    text.write_text("'Tis the cat's mat; " * 20, "utf-8")
+    out = tmp_path / "two words"
+    assert train.main([*SMALL.split(), "--text", str(text), "--out", str(out)]) == 0
+    command = capsys.readouterr().out.rpartition("next: ")[2]
+    assert shlex.split(command)[3:] == [str(out), "--prompt", "'"]
 
 
 def test_opened_model_is_the_trained_one(tmp_path, run):
