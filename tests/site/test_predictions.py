@@ -75,7 +75,7 @@ READS = {  # words that lead to what is hidden, by what it is
 def words_of(part: Tag) -> str:
     """The words of a part as one line; folds, code and the choices of a question left out."""
     copied = BeautifulSoup(str(part), "html.parser")
-    for closed in copied.select("details, pre, label, .predict-actions, form svg, .play, script"):
+    for closed in copied.select("details, pre, label, .predict-actions, form svg, script"):
         closed.decompose()
     return " ".join(copied.get_text(" ").split()).lower()
 
