@@ -4,8 +4,13 @@ That chapters keep this rule holds test_notebooks.py, with all others.
 """
 
 import copy
+import json
+import re
+import unicodedata
 
 import pytest
+from pybtex.database import parse_file
+from pybtex.richtext import Text
 from support import NOTEBOOKS, ROOT, chapter
 
 from chapters import rules
@@ -80,3 +85,32 @@ def test_decimals_in_prose(text, found):
 )
 def test_typed_is_what_nothing_holds(text, known, typed):
     assert rules.typed(text, rules.numbers(known)) == typed
+
+
+# --- the bibliography -----------------------------------------------------------------------------
+
+
+def plain(text: str) -> str:
+    """Letters and figures alone, in lower case, each accent taken off."""
+    letters = unicodedata.normalize("NFKD", text.replace("ł", "l"))
+    return " ".join(re.findall(r"[a-z0-9]+", "".join(c for c in letters if c.isascii()).lower()))
+
+
+def is_cited(entry, text: str) -> bool:
+    """Whether a first author stands a little before the title or the year of the paper."""
+    name = plain(str(Text.from_latex(entry.persons["author"][0].last_names[-1])))
+    title = plain(str(Text.from_latex(entry.fields["title"])).partition(":")[0])
+    year = re.search(r"\d{4}", entry.key)[0]  # of the first edition
+    return bool(re.search(rf"\b{name}\b.{{0,250}}\b(?:{title}|{year})\b", text))
+
+
+def test_every_paper_of_the_bibliography_is_cited():
+    pages = [path.read_text("utf-8") for path in (ROOT / "book").glob("*.md")]
+    for path in NOTEBOOKS:
+        cells = json.loads(path.read_text("utf-8"))["cells"]
+        pages.append(" ".join("".join(cell["source"]) for cell in cells))
+    text, keys = " ".join(plain(page) for page in pages), " ".join(pages)
+    papers = parse_file(str(ROOT / "book" / "references.bib")).entries
+    assert len(papers) > 80
+    cited = {key for key, paper in papers.items() if f"`{key}`" in keys or is_cited(paper, text)}
+    assert papers.keys() - cited == set()
