@@ -291,3 +291,10 @@ def spread(values: Iterable, digits: int = 2, *, signed: bool = False) -> str:
 def percent(values: Iterable, digits: int = 0, unit: str = " %") -> str:
     """The same of shares, in per cent, such as "85 ± 3 %"."""
     return spread(100 * np.asarray(values), digits) + unit
+
+
+def table(head: str, rows: Iterable[Iterable]) -> str:
+    """A table in Markdown; ``head``: the titles of its columns, with bars between them."""
+    titles = [title.strip() for title in head.split("|")]
+    lines = [titles, ["---"] * len(titles), *rows]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)

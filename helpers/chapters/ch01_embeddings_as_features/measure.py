@@ -24,6 +24,7 @@ from helpers.chapters.common import (
     percent,
     rounded,
     spread,
+    table,
     train_words,
     words,
 )
@@ -238,13 +239,6 @@ def rows_that_learn(tied: bool, optimizer: str, looks: tuple = (5, 50)) -> list[
 
 
 # --- what the chapter says of them ----------------------------------------------------------
-
-
-def table(head: str, rows: list[list]) -> str:
-    """A table in Markdown; head: the names of its columns, between bars."""
-    lines = [head, "|".join(["---"] * (head.count("|") + 1))]
-    lines += [" | ".join(map(str, row)) for row in rows]
-    return "\n".join(f"| {line} |" for line in lines)
 
 
 def told_of_learning(learned: Mapping[tuple[bool, str], list]) -> str:

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from helpers import corpus
 from helpers.chapters import stored
-from helpers.chapters.common import measured, over_seeds, percent, rounded, runs, spread
+from helpers.chapters.common import measured, over_seeds, percent, rounded, runs, spread, table
 from helpers.embeddings import (
     MEASURES,
     WORD_GROUPS,
@@ -243,12 +243,6 @@ def other_best(C: int, D: int, N: int, seed: int, qk_norm: bool = False) -> tupl
 def kept(part: str, key: str, **wanted) -> np.ndarray:
     """What is stored under a key, a row a seed."""
     return over_seeds(runs(stored(2)[part], **wanted), key)
-
-
-def table(head: str, rows: Iterable[Iterable]) -> str:
-    """A table in Markdown; head: the names of its columns with | between them."""
-    lines = [head, "---|" * head.count("|") + "---"]
-    return "\n".join(f"| {line} |" for line in [*lines, *(" | ".join(map(str, r)) for r in rows)])
 
 
 def right(table: str, by: str, steps: int) -> np.ndarray:

@@ -6,7 +6,7 @@ often each row is read; both together are the whole text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -16,17 +16,11 @@ import torch
 from torch.nn import functional as F
 
 from helpers import bigram
-from helpers.chapters.common import letters
+from helpers.chapters.common import letters, table
 from helpers.worked import matrix
 
 SEEDS = range(8)
 MARKS = (0, 1, 3, 10, 30, 100, 300, 1000, 2000, 5000, 10000, 20000)
-
-
-def table(head: str, rows: Iterable[Sequence[object]]) -> str:
-    """A table in Markdown: its head with bars between the columns, and its rows."""
-    lines = [f"| {head} |", "|---" * (head.count("|") + 1) + "|"]
-    return "\n".join([*lines, *(f"| {' | '.join(map(str, row))} |" for row in rows)])
 
 
 # ------------------------------------------------------------- training on the whole text at once

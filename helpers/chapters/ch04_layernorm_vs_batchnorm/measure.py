@@ -33,6 +33,7 @@ from helpers.chapters.common import (
     runs,
     seeded,
     spread,
+    table,
     trained_together,
 )
 from helpers.training import evaluate, train
@@ -329,12 +330,6 @@ def over_runs(key: str, **setting) -> np.ndarray:
 
 
 # --- the laboratory's tables ----------------------------------------------------------------
-
-
-def table(head: str, rows: Iterable[Iterable]) -> str:
-    """A table in Markdown; head: its titles, with bars between them."""
-    lines = ["| " + " | ".join(map(str, row)) + " |" for row in rows]
-    return "\n".join([f"| {head} |", "|" + "---|" * (head.count("|") + 1), *lines])
 
 
 def examples() -> str:

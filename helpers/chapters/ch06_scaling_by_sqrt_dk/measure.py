@@ -34,6 +34,7 @@ from helpers.chapters.common import (
     seeded,
     significant,
     spread,
+    table,
 )
 from helpers.corrections.arrays import rms
 from helpers.training import evaluate, train
@@ -104,8 +105,8 @@ class Reader(nn.Module):
         self.key = nn.Linear(C, D, bias=False)
         self.value = nn.Linear(C, C, bias=False)
         self.output = nn.Linear(C, V)
-        for table in (self.token, self.place):  # their sum has variance 1
-            nn.init.normal_(table.weight, std=0.5**0.5)
+        for rows in (self.token, self.place):  # their sum has variance 1
+            nn.init.normal_(rows.weight, std=0.5**0.5)
         for linear in (self.query, self.key):
             nn.init.normal_(linear.weight, std=start)
         known = {"1": 1.0, "√D": D**0.5, "D": float(D), "QK-norm": D**0.5}
@@ -292,9 +293,7 @@ def best(rates: Sequence[float], **setting) -> tuple[np.ndarray, float]:
 
 def loss_table(head: str, rows: Mapping[str, Sequence[np.ndarray]]) -> str:
     """A table of losses, mean and spread, with this head and a row a name."""
-    lines = [head, "|---" * head.count(" | ") + "|---|"]
-    lines += [f"| {name} | {' | '.join(map(spread, row))} |" for name, row in rows.items()]
-    return "\n".join(lines)
+    return table(head, ([name, *map(spread, row)] for name, row in rows.items()))
 
 
 def long_table(start: float) -> str:
@@ -303,7 +302,7 @@ def long_table(start: float) -> str:
         f"rate {lr:g}": [final(steps=2000, start=start, lr=lr, divisor=name) for name in PLAIN]
         for lr in LONG
     }
-    return loss_table("| Adam, D = 64, 2000 steps | ÷ 1 | ÷ √D | ÷ D |", rows)
+    return loss_table("Adam, D = 64, 2000 steps | ÷ 1 | ÷ √D | ÷ D", rows)
 
 
 # --- random queries and keys ----------------------------------------------------------------
@@ -317,10 +316,7 @@ def scores_of_pairs(D: int, seed: int, pairs=500) -> np.ndarray:
 
 def shape_table(widths=(1, 4, 16, 64, 256, 1024, 4096)) -> tuple[dict, str]:
     """Variance over D and kurtosis, each with its theory, over 20 seeds: numbers and a table."""
-    found, rows = (
-        {},
-        ["| D | variance ÷ D | ± in theory | kurtosis | 3 + 6/D |\n|---|---|---|---|---|"],
-    )
+    found, rows = {}, []
     for D in widths:
         scores_SN = np.stack([scores_of_pairs(D, seed) for seed in range(20)])
         relative_S = scores_SN.var(axis=1) / D
@@ -328,8 +324,8 @@ def shape_table(widths=(1, 4, 16, 64, 256, 1024, 4096)) -> tuple[dict, str]:
         found[D] = relative_S, kurtosis
         theory = np.sqrt((2 + 6 / D) / 500)
         cells = spread(relative_S), f"{theory:.2f}", f"{kurtosis:.1f}", f"{3 + 6 / D:.1f}"
-        rows.append(f"| {D} | {' | '.join(cells)} |")
-    return found, "\n".join(rows)
+        rows.append([D, *cells])
+    return found, table("D | variance ÷ D | ± in theory | kurtosis | 3 + 6/D", rows)
 
 
 def families(D: int, seed: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -388,8 +384,7 @@ def vanishing_table(widths=(16, 64, 256, 1024), counts=(2, 16, 128, 1024)) -> tu
 
     Lost are queries with less than a hundredth of that median.
     """
-    found, rows = {}, ["| | " + " | ".join(f"{n:,} keys" for n in counts) + " |"]
-    rows.append("|---" * (len(counts) + 1) + "|")
+    found, rows = {}, []
     for D in widths:
         for n in counts:
             of_S = weights_and_gradients(D, n, "1")[1]
@@ -400,8 +395,8 @@ def vanishing_table(widths=(16, 64, 256, 1024), counts=(2, 16, 128, 1024)) -> tu
             median, lost_S = found[D, n]
             said = f"{median:.2g}" if median > 0.001 else "below 0.001"
             cells.append(f"{said}; {percent(lost_S)}")
-        rows.append(f"| D = {D} | {' | '.join(cells)} |")
-    return found, "\n".join(rows)
+        rows.append([f"D = {D}", *cells])
+    return found, table(" | ".join(["", *(f"{n:,} keys" for n in counts)]), rows)
 
 
 # --- single steps ---------------------------------------------------------------------------
@@ -432,16 +427,15 @@ def on_the_way(key: str, divisor: str) -> np.ndarray:
 
 def steps_table() -> str:
     """Adam's steps of W_Q and W_K, and what they do to q·k, at four moments of training."""
-    names = [f"step {look + 1}" for look in LOOKS]
-    lines = ["| Adam, rate 0.01 | " + " | ".join(names) + " |", "|---" * 5 + "|"]
+    rows = []
     for name in PLAIN:
         found = {
             "mean move ÷ rate": np.concatenate(on_the_way("step", name)),
             "q·k moves as D to the power": growth(on_the_way("moved", name)),
         }
         for what, by_look in found.items():
-            lines.append(f"| ÷ {name}: {what} | {' | '.join(map(spread, by_look.T))} |")
-    return "\n".join(lines)
+            rows.append([f"÷ {name}: {what}", *map(spread, by_look.T)])
+    return table(" | ".join(["Adam, rate 0.01", *(f"step {look + 1}" for look in LOOKS)]), rows)
 
 
 def twins(kind: str, lr: float, slower: float) -> np.ndarray:

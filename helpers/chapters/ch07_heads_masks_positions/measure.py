@@ -21,7 +21,16 @@ from helpers import bigram, corpus
 from helpers import positions as told
 from helpers.bigram import loss
 from helpers.chapters import stored
-from helpers.chapters.common import letters, measured, over_seeds, rounded, runs, seeded, spread
+from helpers.chapters.common import (
+    letters,
+    measured,
+    over_seeds,
+    rounded,
+    runs,
+    seeded,
+    spread,
+    table,
+)
 from helpers.gpt import GPT, GPTConfig
 from helpers.training import evaluate, train
 from helpers.worked import Step, Worked, dot_product, matrix
@@ -325,20 +334,16 @@ def heads_table() -> str:
     """Our losses by number of heads, then those of the Transformer of 2017."""
     with_heads = {n: found("heads", "validation", heads=n) for n in HEADS}
     ours = [
-        f"| {n} | {64 // n} | {spread(losses, 3)} | "
-        f"{'' if n == 1 else spread(losses - with_heads[1], 3)} |"
+        (n, 64 // n, spread(losses, 3), "" if n == 1 else spread(losses - with_heads[1], 3))
         for n, losses in with_heads.items()
     ]
     theirs = [
-        f"| {n} | {width} | {perplexity:.2f} | {bleu} |"
+        (n, width, f"{perplexity:.2f}", bleu)
         for n, (width, perplexity, bleu) in IN_TRANSLATION.items()
     ]
-    return "\n".join([
-        "| heads, ours | width of a head | validation loss, nats | less that of one head |",
-        "|---|---|---|---|", *ours, "",
-        "| heads, translation (2017) | width of a head | perplexity | BLEU |",
-        "|---|---|---|---|", *theirs,
-    ])  # fmt: skip
+    head = "heads, ours | width of a head | validation loss, nats | minus that of one head"
+    other = "heads, translation (2017) | width of a head | perplexity | BLEU"
+    return f"{table(head, ours)}\n\n{table(other, theirs)}"
 
 
 def lengths_table() -> str:
@@ -346,12 +351,11 @@ def lengths_table() -> str:
     settings = [(SAID.get(way, way), at_places(way)) for way in POSITIONS]
     settings.append(("RoPE, trained on 128", at_places("rope", context=128)))
     rows = [
-        f"| {name} | {spread(home(losses))} | {spread(far(losses))} | "
-        f"{spread(far(losses) - home(losses))} |"
+        (name, *map(spread, (home(losses), far(losses), far(losses) - home(losses))))
         for name, losses in settings
     ]
-    head = "| nats a letter | places 16 … 31 | the same at places 112 … 127 | difference |"
-    return "\n".join([head, "|---|---|---|---|", *rows])
+    head = "nats a letter | places 16 … 31 | the same letters at places 112 … 127 | difference"
+    return table(head, rows)
 
 
 # --- positions, heads and writing without training ------------------------------------------

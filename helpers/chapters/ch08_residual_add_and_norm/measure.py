@@ -12,7 +12,7 @@ from __future__ import annotations
 import copy
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -37,6 +37,7 @@ from helpers.chapters.common import (
     significant,
     size,
     spread,
+    table,
     trained_together,
 )
 from helpers.norms import LayerNorm
@@ -139,8 +140,8 @@ class Reader(nn.Module):
     def __init__(self, V, layers, *, C, T):
         super().__init__()
         self.token, self.place = nn.Embedding(V, C), nn.Embedding(T, C)
-        for table in (self.token, self.place):  # their sum has variance 1
-            nn.init.normal_(table.weight, std=0.5**0.5)
+        for rows in (self.token, self.place):  # their sum has variance 1
+            nn.init.normal_(rows.weight, std=0.5**0.5)
         self.layers = nn.Sequential(*layers)
         self.output = nn.Linear(C, V)
 
@@ -598,12 +599,6 @@ def per_cent(values: np.ndarray) -> str:
 
 
 # --- tables ---------------------------------------------------------------------------------
-
-
-def table(columns: str, rows: Iterable[Iterable[str]]) -> str:
-    """A table in Markdown; its columns in one string, with bars between them."""
-    lines = [columns.split("|"), ["---"] * (columns.count("|") + 1), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 PRINTED_X2, PRINTED_OUT = np.array([0.15, 1.06, -1.19]), np.array([0.26, 1.25, -1.50])

@@ -37,6 +37,7 @@ from helpers.chapters.common import (
     size,
     spread,
     stored_losses,
+    table,
     trained_together,
 )
 from helpers.norms import LayerNorm
@@ -461,12 +462,6 @@ def learnt(losses: np.ndarray) -> int:
 def told(losses: np.ndarray) -> str:
     """Mean and spread of losses, and how many of the runs learn."""
     return f"{spread(losses)} ({learnt(losses)} of {len(losses)})"
-
-
-def table(columns: str, rows: Iterable[Iterable[str]]) -> str:
-    """A table in Markdown; its columns in one string, with bars between them."""
-    lines = [columns.split("|"), ["---"] * (columns.count("|") + 1), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def gradients_table() -> str:

@@ -35,6 +35,7 @@ from helpers.chapters.common import (
     significant,
     spread,
     stored_losses,
+    table,
     trained_together,
 )
 
@@ -734,9 +735,3 @@ def residual_table() -> str:
         low, _, high, deep, _ = gains(of)
         rows.append([name, *map(signed, (low, writes(of), high, deep, writes(of, **DEEP)))])
     return table(columns, rows)
-
-
-def table(columns: str, rows: Iterable[Iterable[str]]) -> str:
-    """A table in Markdown; its columns in one string, with bars between them."""
-    lines = [columns.split("|"), ["---"] * (columns.count("|") + 1), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -20,7 +20,15 @@ import torch.nn.functional as F
 
 from helpers import corpus
 from helpers.chapters import stored
-from helpers.chapters.common import measured, over_seeds, percent, rounded, seeded, spread
+from helpers.chapters.common import (
+    measured,
+    over_seeds,
+    percent,
+    rounded,
+    seeded,
+    spread,
+    table,
+)
 from helpers.chapters.common import runs as runs_of
 from helpers.gpt import GPT, GPTConfig
 from helpers.train import PRESETS, every_field, training_config
@@ -452,13 +460,6 @@ PARTS: dict[str, Callable[[], dict]] = {
 
 
 # --- tables of what is stored ---------------------------------------------------------------
-
-
-def table(head: str, rows: list) -> str:
-    """A table in Markdown; the names in its head stand between bars."""
-    lines = [head, "|".join(["---"] * (head.count("|") + 1))]
-    lines += ["|".join(map(str, row)) for row in rows]
-    return "\n".join(f"|{line}|" for line in lines)
 
 
 def ends(part: str, what: str = "validation", **setting) -> np.ndarray:

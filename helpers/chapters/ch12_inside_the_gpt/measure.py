@@ -258,12 +258,6 @@ def span(values, kind: str = ".0%") -> str:
     return low if low == high else f"{low} … {high}"
 
 
-def table(head: str, rows) -> str:
-    """A table in Markdown."""
-    lines = [head.split("|"), ["---"] * (head.count("|") + 1), *rows]
-    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
-
-
 def kept(part: str, key: str, **setting) -> np.ndarray:
     """What all seeds of a setting hold under a key."""
     return np.array([run[key] for run in runs(stored(12)[part], **setting)])

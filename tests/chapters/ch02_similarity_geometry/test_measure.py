@@ -65,7 +65,7 @@ def test_keys_of_equal_length_have_one_order():
 
 
 def test_a_table_has_a_line_for_each_row():
-    assert measure.table("a | b", [(1, 2)]) == "| a | b |\n| ---|--- |\n| 1 | 2 |"
+    assert measure.table("a | b", [(1, 2)]) == "| a | b |\n| --- | --- |\n| 1 | 2 |"
 
 
 def test_text_with_controls_differs_from_the_text_only_where_it_should():
