@@ -45,8 +45,9 @@ def _span(values: Float[np.ndarray, " N"]) -> str:
     "in layer 3, much higher in layer 4, the strongest in layer 5.",
     says="The deeper the layer, the more the attention of “it” settles on the referent.",
     why="The stream can keep what has been found, so late layers need not look again; whether they "
-    "do depends on the model. In small readers trained on such sentences the answer at “it” does "
-    "get clearer from layer to layer, while attention to the referent is mostly strongest early. "
+    "do depends on the model. In small readers trained on such sentences the answer at “it” is "
+    "clearer after the last layer than after the first, while attention to the referent is mostly "
+    "strongest early. "
     "A map of a late layer is, by itself, no evidence that anything is decided there.",
 )
 def attention_of_it_by_layer() -> str:

@@ -70,7 +70,7 @@ def _induction_score(answer) -> None:
 def which_bug() -> tuple[
     Float[np.ndarray, "3 6"], Float[np.ndarray, "6 6"], dict[str, Float[np.ndarray, "3 6"]]
 ]:
-    """Outputs of three heads side by side, an output table, and what four students made of them.
+    """Outputs of three heads side by side, an output projection, and what four students made.
 
     Returns: heads_out (3, 6), table (6, 6), and a dict from the student's name to (3, 6).
     """

@@ -6,10 +6,13 @@ import matplotlib.pyplot as plt
 import numpy as np
 from jaxtyping import Float, Num
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
 
 from helpers.figures import INKS
 
 SPACE, LINE_END = "␣", "¶"
+# From nothing to ink, so that what is not read takes the page's own colour, light or dark.
+SHADE = LinearSegmentedColormap.from_list("shade", [(0.0, 0.35, 0.6, 0.0), (0.0, 0.35, 0.6, 1.0)])
 
 
 def shown(token: str) -> str:
@@ -26,11 +29,12 @@ def draw_map(
 ) -> Axes:
     """Draw attention weights, a row for each token that reads, darker where it reads more.
 
-    Shapes: weights (T, T), tokens T of them. The shading goes from 0 (white) to 1.
+    Shapes: weights (T, T), tokens T of them; a token "" has no label. The shading goes from 0
+    (nothing is drawn) to 1.
     """
-    ax.imshow(weights_TT, cmap="Blues", vmin=0, vmax=1, interpolation="none")
+    ax.imshow(weights_TT, cmap=SHADE, vmin=0, vmax=1, interpolation="none")
     labels = [shown(token) for token in tokens]
-    size = 8 if len(tokens) <= 20 else 5.5
+    size = 8 if sum(map(bool, labels)) <= 20 else 5.5
     turned = 90 if max(map(len, labels)) > 1 else 0
     ax.set_xticks(range(len(labels)), labels, fontsize=size, rotation=turned)
     ax.set_yticks(range(len(labels)), labels, fontsize=size)
@@ -99,7 +103,9 @@ def draw_patches(
     Shapes: moved (R, T), 0 for no effect and 1 for the other answer; the last level on top.
     """
     moved_RT = np.asarray(moved_RT, dtype=float)
-    ax.imshow(moved_RT, cmap="PuOr_r", vmin=-1, vmax=1, origin="lower", aspect="auto")
+    large_RT = np.ma.masked_less(np.abs(moved_RT), 0.05)
+    told_RT = np.ma.masked_where(large_RT.mask, moved_RT)  # what is small is left empty
+    ax.imshow(told_RT, cmap="PuOr_r", vmin=-1, vmax=1, origin="lower", aspect="auto")
     for (level, place), value in np.ndenumerate(moved_RT):
         if abs(value) >= 0.05:
             ink = "white" if abs(value) > 0.6 else "black"
@@ -148,11 +154,14 @@ def draw_lines(
 
 
 def of_heads(maps: Sequence, tokens: Sequence[str]) -> tuple[Callable, Callable]:
-    """The map of a head, chosen by layer and head, counted from 1, and a sentence about it."""
+    """The map of a head, by layer and head, counted from 1, a label a word; a sentence about it."""
+    words = iter("".join(tokens).split())
+    before = [" ", *tokens]
+    labels = [next(words) if last == " " else "" for last in before[: len(tokens)]]
 
     def picture(layer, head):
-        fig, ax = plt.subplots(figsize=(6.6, 6.4))
-        draw_map(ax, maps[layer - 1][0, head - 1], tokens, title=f"layer {layer}, head {head}")
+        fig, ax = plt.subplots(figsize=(5.2, 5.1))
+        draw_map(ax, maps[layer - 1][0, head - 1], labels, title=f"layer {layer}, head {head}")
         return fig
 
     def in_words(layer, head):
@@ -160,11 +169,11 @@ def of_heads(maps: Sequence, tokens: Sequence[str]) -> tuple[Callable, Callable]
         shares = [weights_TT.diagonal(-back).mean() for back in range(min(8, len(tokens)))]
         names = ["itself", "the letter before", *(f"{back} back" for back in range(2, 8))]
         most = int(np.argmax(shares))
-        return (
+        said = (
             f"Layer {layer}, head {head}: of the places 0 to 7 back, the most goes to "
-            f"{names[most]}, {shares[most]:.0%} on average; {shares[1]:.0%} goes to the letter "
-            "before."
+            f"{names[most]}, {shares[most]:.0%} on average"
         )
+        return said + ("." if most == 1 else f"; {shares[1]:.0%} goes to the letter before.")
 
     return picture, in_words
 

@@ -312,12 +312,6 @@ def costs(model, x_NT, y_NT, instead=torch.zeros_like, pieces: int = 5) -> np.nd
     return np.stack([of_pieces([head]) - intact for head in every], axis=1)
 
 
-def rank_correlation(a, b) -> float:
-    """1 where two lists have the same order."""
-    ranks = [np.argsort(np.argsort(np.ravel(of))) for of in (a, b)]
-    return np.asarray(np.corrcoef(ranks))[0, 1].item()
-
-
 def neighbours(levels: list[Tensor], x_NT: Tensor, y_NT: Tensor) -> dict:
     """Of four random places a window: what their nearest neighbour shares with them, by level.
 
@@ -382,7 +376,7 @@ def at_least(k: int, p: float, n: int = 20) -> float:
 
 
 def by_adjective() -> tuple[float, list[str]]:
-    """How many answers the adjective alone would give, and the adjectives that speak of both."""
+    """How many answers the adjective alone would give, and the adjectives that fit both."""
     speaks: dict[str, list[bool]] = {}
     for animal, _, thing, adjective, referent in sentences().every_case:
         if (animal, thing) not in sentences().held_out:

@@ -23,6 +23,8 @@ def test_map_has_readers_as_rows_and_shows_spaces(ax):
     assert draw.draw_map(ax, weights, "a b", title="layer 1") is ax
     np.testing.assert_array_equal(ax.images[0].get_array(), weights)
     assert ax.images[0].get_clim() == (0, 1)
+    shades = ax.images[0].to_rgba(ax.images[0].get_array())
+    np.testing.assert_allclose(shades[..., 3], weights, atol=0.01)  # what is not read is not drawn
     for labels in (ax.get_xticklabels(), ax.get_yticklabels()):
         assert [label.get_text() for label in labels] == ["a", draw.SPACE, "b"]
     assert ax.yaxis_inverted()  # the first token on top
@@ -67,6 +69,7 @@ def test_patches_leave_what_is_small_unwritten(ax):
     assert draw.draw_patches(ax, moved, ["it", "wide"], title="t") is ax
     assert written(ax) == {(1, 0): "1.0", (0, 1): "−0.3"}
     assert ax.images[0].get_clim() == (-1, 1)
+    np.testing.assert_array_equal(ax.images[0].get_array().mask, [[True, False], [False, True]])
     assert [label.get_text() for label in ax.get_yticklabels()] == ["embedding", "after layer 1"]
     assert not ax.yaxis_inverted()
 
@@ -91,10 +94,17 @@ def test_one_run_is_one_line(ax):
 def test_explorer_of_heads_says_where_most_goes():
     maps = [np.stack([np.eye(3), np.eye(3, k=-1)])[None]] * 2
     picture, in_words = draw.of_heads(maps, "abc")
-    assert "most goes to itself, 100%" in in_words(2, 1)
-    assert "most goes to the letter before, 100%" in in_words(1, 2)
+    assert in_words(2, 1).endswith("itself, 100% on average; 0% goes to the letter before.")
+    assert in_words(1, 2).endswith("most goes to the letter before, 100% on average.")
     figure = picture(2, 2)
     assert figure.axes[0].get_title() == "layer 2, head 2"
+    plt.close(figure)
+
+
+def test_explorer_of_heads_names_words_where_they_begin():
+    figure = draw.of_heads([np.eye(4)[None, None]], "ab c")[0](1, 1)
+    for labels in (figure.axes[0].get_xticklabels(), figure.axes[0].get_yticklabels()):
+        assert [label.get_text() for label in labels] == ["ab", "", "", "c"]
     plt.close(figure)
 
 
