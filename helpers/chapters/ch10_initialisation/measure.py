@@ -517,6 +517,22 @@ def sides(activation: str, name: str, C: int) -> np.ndarray:
     return np.array([(sizes[-1], up[0] / up[-1]) for sizes, up in runs])
 
 
+def biased(C: int, depth=24, samples=64) -> list[float]:
+    """Gradient of the first of plain `nn.Linear` layers over that of the last, one a seed."""
+    found = []
+    for seed in THREE:
+        torch.manual_seed(seed)
+        layers = [nn.Linear(C, C).double() for _ in range(depth)]
+        x_NC, upstream_NC = torch.randn(2, samples, C).double()
+        for layer in layers:
+            x_NC = torch.relu(layer(x_NC))
+        first, last = torch.autograd.grad(
+            (x_NC * upstream_NC).sum(), [layers[0].weight, layers[-1].weight]
+        )
+        found.append((first.norm() / last.norm()).item())
+    return found
+
+
 def layers_ends() -> dict[str, dict[float, np.ndarray]]:
     """Mean of the last ten losses of plain layers, by start and rate, one a seed."""
     part = stored(10)["layers"]
@@ -553,6 +569,7 @@ FIRST: dict[str, dict] = {
     "He": {"scheme": "He"},
     "0.02": {"scheme": "0.02"},
     "tied, tables N(0, 1)": {"tied": True},
+    "tied, tables N(0, 1), He": {"tied": True, "scheme": "He"},
     "tied, tables N(0, 1/C)": {"tied": True, "embedding": ROOT},
     "the same, × √C on the way in": {"tied": True, "embedding": ROOT, "scales": (8.0, 1.0)},
     "tied, tables N(0, 0.02²)": {"tied": True, "embedding": 0.02},
