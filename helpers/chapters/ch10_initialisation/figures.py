@@ -91,7 +91,7 @@ def panels_by_layer(
 
 def draw_losses(ax: Axes, losses: Mapping[str, Sequence[float]]) -> Axes:
     """Draw losses of training runs step by step on a log scale, each named at its end."""
-    ends = np.log10([values[-1] for values in losses.values()])
+    ends = np.log10([values[-1] for values in losses.values()]).tolist()
     apart = 0.07 * np.ptp(np.log10(np.concatenate(list(losses.values()))))
     inks = "#8c6d00", "#009E73", "#D55E00"
     for (name, values), ink, height in zip(losses.items(), inks, spaced(ends, apart), strict=True):
