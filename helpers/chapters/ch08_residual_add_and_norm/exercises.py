@@ -169,6 +169,8 @@ def _counterexample(answer) -> None:
                 "sum that has to lose it."
             )
         raise Wrong("From x + xW one can still compute x, whatever x is.")
+    if not W.all():
+        raise Wrong("The sum loses something. But there is a 0 in your W: find one without.")
 
 
 explanation(

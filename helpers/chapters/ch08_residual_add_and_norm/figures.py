@@ -119,6 +119,6 @@ def draw_copying(
     ax.annotate("guessing", (places[0], chance), xytext=(0, 3), textcoords="offset points",
                 color=GREY, fontsize=8)  # fmt: skip
     ax.set_xticks(places, [str(depth) for depth in depths])
-    ax.set(xlabel="blocks", ylabel="said again correctly", ylim=(0, 1.05))
+    ax.set(xlabel="blocks", ylabel="copied correctly", ylim=(0, 1.05))
     ax.legend(fontsize=8, loc="center left")
     return ax

@@ -1,7 +1,7 @@
 """Stacks with and without residual and norm, before training and trained; readers of the tales.
 
 The parts: ``depth``, stream and gradient through up to 96 untrained blocks (a minute on one core);
-``copying``, the share of letters that stacks learn to say again (a quarter of an hour); ``ladder``,
+``copying``, the share of letters that stacks learn to copy (a quarter of an hour); ``ladder``,
 readers of the tales with and without residual, feed-forward and norm, 2000 steps, and what their
 hidden neurons tell (seven minutes); ``rates``, two seeds of the same at other learning rates (four
 minutes). Chapters 11 and 12 read rungs from ``ladder``.
@@ -182,7 +182,7 @@ def layers_that_copy(stack: str, L: int, *, C=32, heads=4) -> list[nn.Module]:
 
 
 def copier(stack: str, *, L: int, lr=0.001, start="torch", seed=0) -> tuple:
-    """A reader that is to say its letters again, some letters, and what trains it further."""
+    """A reader that is to copy its letters, some letters, and what trains it further."""
     torch.manual_seed(seed)
     reader = Reader(16, layers_that_copy(stack, L), C=32, T=8)
     if start == "kept":
@@ -199,7 +199,7 @@ def copier(stack: str, *, L: int, lr=0.001, start="torch", seed=0) -> tuple:
 
 
 def copied(stack: str, *, steps=300, **setting) -> dict:
-    """Share of letters said again correctly after some training."""
+    """Share of letters copied correctly after some training."""
     reader, some_letters, go_on = copier(stack, **setting)
     go_on(steps=steps)
     ids_BT, _ = some_letters(256)
@@ -375,6 +375,11 @@ def of_neurons(reader: Reader) -> dict[str, float]:
 # --- by hand, and in torch ------------------------------------------------------------------
 
 
+def in_two_lines(working: str, result: str) -> str:
+    """A step's working, and its result on a line of its own: both fit on a telephone."""
+    return rf"\begin{{aligned}}[t] & {working} \\ &= {result} \end{{aligned}}"
+
+
 def add_norm_steps(x, y, k: int, out: str) -> list[Step]:
     """The steps of norm(x + y), for the k-th sub-layer."""
     s = np.asarray(x) + np.asarray(y)
@@ -382,12 +387,12 @@ def add_norm_steps(x, y, k: int, out: str) -> list[Step]:
     squares = " + ".join(number(square) for square in away**2)
     total = " + ".join(f"({number(n)})" if n < 0 else number(n) for n in s)
     normed = away / variance**0.5
+    over_root = rf"\frac{{{matrix(away)}}}{{\sqrt{{{number(variance)}}}}}"
     return [
-        Step(f"x_{k} + y_{k}", f"{matrix(x)} + {matrix(y)} = {matrix(s)}", s),
+        Step(f"x_{k} + y_{k}", in_two_lines(f"{matrix(x)} + {matrix(y)}", matrix(s)), s),
         Step(rf"\mu_{k}", rf"\frac{{{total}}}{{{len(s)}}} = {number(s.mean())}", s.mean()),
         Step(rf"\sigma_{k}^2", rf"\frac{{{squares}}}{{{len(s)}}} = {number(variance)}", variance),
-        Step(out, rf"\frac{{{matrix(away)}}}{{\sqrt{{{number(variance)}}}}} = {matrix(normed)}",
-             normed),
+        Step(out, in_two_lines(over_root, matrix(normed)), normed),
     ]  # fmt: skip
 
 
@@ -395,11 +400,10 @@ def network_steps(x, W_1, W_2, out: str) -> list[Step]:
     """The steps of a feed-forward network without biases."""
     first = np.asarray(x) @ W_1
     hidden = np.maximum(first, 0)
-    working = rf"{matrix(hidden)} {matrix(W_2)} = {matrix(hidden @ W_2)}"
     return [
-        Step("x_2 W_1", rf"{matrix(x)} {matrix(W_1)} = {matrix(first)}", first),
+        Step("x_2 W_1", in_two_lines(matrix(x) + matrix(W_1), matrix(first)), first),
         Step("h", rf"\text{{ReLU}}\,{matrix(first)} = {matrix(hidden)}", hidden),
-        Step(out, working, hidden @ W_2),
+        Step(out, in_two_lines(matrix(hidden) + matrix(W_2), matrix(hidden @ W_2)), hidden @ W_2),
     ]
 
 
@@ -477,7 +481,7 @@ def mixed(seeds: range, *, model: str, C: int, steps: int) -> list[dict]:
 
 
 def one_copy(seed: int, **setting) -> dict:
-    """The share of letters said again correctly."""
+    """The share of letters copied correctly."""
     return {"right": round(copied(seed=seed, **setting)["right"], 4)}
 
 
@@ -542,7 +546,7 @@ def at_level(key: str, scheme: str, L: int, start="torch") -> list[float]:
 
 
 def said_again(stack: str, L: int, lr=0.001, start="torch", steps=300) -> np.ndarray:
-    """The stored shares of letters said again correctly, one a seed."""
+    """The stored shares of letters copied correctly, one a seed."""
     found = runs("copying", stack=stack, L=L, lr=lr, start=start, steps=steps)
     return over_seeds(found, "right")
 
@@ -677,13 +681,13 @@ BARE = {  # what is said: stack, layers, attentions and networks that stand with
 
 
 def copying_table() -> str:
-    """The letters said again correctly, by what stands without a sum."""
+    """The letters copied correctly, by what stands without a sum."""
     rows = [
         (said, str(attentions), str(networks), per_cent(said_again(stack, L)))
         for said, (stack, L, attentions, networks) in BARE.items()
     ]
     return table("norm everywhere, 300 steps, five seeds|attentions without a sum|"
-                 "networks without a sum|letters said again correctly", rows)  # fmt: skip
+                 "networks without a sum|letters copied correctly", rows)  # fmt: skip
 
 
 def on_the_way(stack: str, L: int, key: str) -> np.ndarray:
@@ -706,8 +710,9 @@ def gradients_table() -> str:
             cells.append(", ".join(power(typical(levels[at])) for at in (0, 1, -1)))
         cells.append(per_cent(over_seeds(runs("gradients", stack=stack, L=L), "right")))
         rows.append(cells)
-    return table("medians at steps 0, 10, 300|not common, below the last attention|W_Q, W_K ÷ W_V, "
-                 "last attention|first network ÷ last|letters said again", rows)  # fmt: skip
+    columns = "medians at steps 0, 10, 300|not common, below the last attention|"
+    columns += "$W_Q$, $W_K$ ÷ $W_V$, last attention|first network ÷ last|letters copied correctly"
+    return table(columns, rows)
 
 
 def less(model: str, other: str) -> np.ndarray:
@@ -728,10 +733,10 @@ def ladder_table() -> str:
             f"{final(model, lr, 'rates').mean():.2f}" if model in MODELS[:6] else ""
             for lr in (0.001, 0.01)
         ]
-        behind = "" if model == MODELS[1] else spread(less(model, MODELS[1]), 3, signed=True)
+        behind = "0" if model == MODELS[1] else spread(less(model, MODELS[1]), 3, signed=True)
         rows.append((model, f"{parameters(model):,}", spread(final(model), 3), behind, *others))
-    return table("model|parameters|validation loss|less “with its residual”|rate 0.001|rate 0.01",
-                 rows)  # fmt: skip
+    return table("model|parameters|validation loss|difference from “with its residual”|rate 0.001|"
+                 "rate 0.01", rows)  # fmt: skip
 
 
 def of_width(C: int) -> dict[str, np.ndarray]:

@@ -6,6 +6,8 @@ import numpy as np
 from jaxtyping import Float, Shaped
 from matplotlib.axes import Axes
 
+from helpers.figures.ladder import spaced
+
 # Each scheme keeps its colour and dash through the whole chapter.
 INKS = {
     "LeCun": "#0072B2",
@@ -17,7 +19,7 @@ INKS = {
     "Xavier, zero start": "#000000",
 }
 DASHES = {"Xavier": (0, (4, 2)), "torch": (0, (1, 1.5)), "Xavier, zero start": (0, (6, 2, 1, 2))}
-RATE_INKS = ("#56B4E9", "#0072B2", "#D55E00")
+RATES = (("#8c6d00", "o"), ("#0072B2", "s"), ("#D55E00", "^"))  # colour and shape
 
 
 def draw_sizes(
@@ -44,6 +46,7 @@ def draw_by_layer(
     name: str,
     limits: tuple[float, float],
     title: str = "",
+    layer: str = "layer",
 ) -> Axes:
     """Draw one quantity by layer on a log scale, a thin line a seed and a thick one their mean.
 
@@ -58,7 +61,7 @@ def draw_by_layer(
     ax.plot(layers, mean_L, color=INKS[name], linewidth=2)
     ax.set_yscale("log")
     ax.minorticks_off()
-    ax.set(xlabel="layer", xlim=(0, 25), xticks=[1, 6, 12, 18, 24], title=title)
+    ax.set(xlabel=layer, xlim=(0, 25), xticks=[1, 6, 12, 18, 24], title=title)
     ax.set_ylim(limits[0] / 2, limits[1] * 2)
     return ax
 
@@ -78,18 +81,23 @@ def panels_by_layer(
     name: str,
 ) -> Shaped[np.ndarray, " panels"]:
     """Draw sizes and gradients of a net of LIMITS by layer, a panel each."""
-    titles = "size after the layer", "gradient of the layer's weights"
+    layer = "block" if "blocks" in net else "layer"
+    titles = f"size after the {layer}", f"gradient of the {layer}'s weights"
     for at, (ax, title) in enumerate(zip(axes, titles, strict=True)):
-        draw_by_layer(ax, values[:, at], name=name, limits=LIMITS[net][at], title=title)
+        limits = LIMITS[net][at]
+        draw_by_layer(ax, values[:, at], name=name, limits=limits, title=title, layer=layer)
     return axes
 
 
 def draw_losses(ax: Axes, losses: Mapping[str, Sequence[float]]) -> Axes:
     """Draw losses of training runs step by step on a log scale, each named at its end."""
-    for (name, values), ink in zip(losses.items(), ("#8c6d00", "#009E73", "#D55E00"), strict=True):
+    ends = np.log10([values[-1] for values in losses.values()]).tolist()
+    apart = 0.07 * np.ptp(np.log10(np.concatenate(list(losses.values()))))
+    inks = "#8c6d00", "#009E73", "#D55E00"
+    for (name, values), ink, height in zip(losses.items(), inks, spaced(ends, apart), strict=True):
         ax.plot(values, color=ink)
-        ax.annotate(name, (len(values) - 1, values[-1]), xytext=(4, -3),
-                    textcoords="offset points", color=ink)  # fmt: skip
+        ax.annotate(name, (len(values) - 1, values[-1]), xytext=(4, 10**height), va="center",
+                    textcoords=("offset points", "data"), color=ink)  # fmt: skip
     ax.set_yscale("log")
     ax.set(xlabel="step", ylabel="loss (nats)", xlim=(0, len(values) * 1.15))
     return ax
@@ -102,21 +110,22 @@ def draw_starts(
     label: str = "validation loss (nats)",
     limits: tuple[float, float] | None = None,
 ) -> Axes:
-    """Draw final losses of several starts, a row a start, a line of dots a learning rate.
+    """Draw final losses of several starts, a row a start, a colour and a shape a learning rate.
 
     A seed that diverged (nan), or lies beyond the limits, stands as a triangle at the right edge.
     """
     rates = sorted({rate for by_rate in losses.values() for rate in by_rate})
-    inks = dict(zip(rates, RATE_INKS if len(rates) > 1 else RATE_INKS[1:], strict=False))
+    looks = dict(zip(rates, RATES if len(rates) > 1 else RATES[1:], strict=False))
     for row, by_rate in enumerate(losses.values()):
         for place, (rate, found_S) in enumerate(sorted(by_rate.items())):
             found_S = np.asarray(found_S, dtype=float)
+            ink, shape = looks[rate]
             height = row + 0.22 * (place - (len(by_rate) - 1) / 2)
             inside = np.isfinite(found_S) & (limits is None or found_S <= limits[1])
-            ax.plot(found_S[inside], np.full(inside.sum(), height), "o", color=inks[rate],
+            ax.plot(found_S[inside], np.full(inside.sum(), height), shape, color=ink,
                     markersize=3.5, label=f"{rate:g}" if row == 0 else None)  # fmt: skip
             if not inside.all() and limits is not None:
-                ax.plot(limits[1], height, ">", color=inks[rate], markersize=6, clip_on=False)
+                ax.plot(limits[1], height, ">", color=ink, markersize=6, clip_on=False)
     ax.set_yticks(range(len(losses)), list(losses))
     ax.set(ylim=(len(losses) - 0.5, -0.5), xlabel=label)
     if limits is not None:

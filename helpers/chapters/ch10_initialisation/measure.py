@@ -464,32 +464,32 @@ def in_words(net: str, depth: int, start: str) -> str:
     sizes_SL, gradients_SL = stacks(net, start, depth).transpose(1, 0, 2)
     first, last = (power(typical(gradients_SL[:, at])) for at in (0, -1))
     same = not NETS[net] and STARTS[start][1] != "1"
+    layer = "block" if NETS[net] else "layer"
     return (
-        f"{net}, {depth} deep, {start}: size {power(typical(sizes_SL[:, -1]))} at the end; "
-        f"gradient {first} in the first layer, {last} in the last."
-        + " There are no residual projections here, so this is Xavier."
-        * same
+        f"{net}, {depth} deep, {start}: the {'stream' if NETS[net] else 'vector'} ends with size "
+        f"{power(typical(sizes_SL[:, -1]))}; gradient {first} in the first {layer}, {last} in the "
+        "last." + " There are no residual projections here, so this is Xavier." * same
     )
 
 
-SOURCES = {
-    "LeCun": "LeCun and others 1998 | 1/√fan-in",
-    "Xavier": "Glorot and Bengio 2010 | √(2/(fan-in + fan-out))",
-    "He": "He and others 2015 | √(2/fan-in)",
-    "torch": "`nn.Linear`, if you say nothing | 1/√(3·fan-in)",
-    "0.02": "GPT 2018, BERT 2018 | 0.02",
+FORMULAS = {
+    "LeCun": "1/√fan-in",
+    "Xavier": "√(2/(fan-in + fan-out))",
+    "He": "√(2/fan-in)",
+    "torch": "1/√(3·fan-in)",
+    "0.02": "0.02",
 }
 
 
 def rules_table() -> str:
-    """The rules by their sources, and what a square layer of width 64 makes of the size."""
-    columns = "rule|source|σ|64 → 64|64 → 256|768 → 768|× size, 64 → 64|with ReLU"
+    """The rules, and what a square layer of width 64 makes of the size."""
+    columns = "rule|σ|σ, 64 → 64|σ, 64 → 256|σ, 768 → 768|size multiplied by (64 → 64)|… with ReLU"
     rows = []
-    for name, source in SOURCES.items():
+    for name, formula in FORMULAS.items():
         square, wide, large = (KNOWN[name].std(*fans) for fans in ((64, 64), (64, 256), (768, 768)))
         factors = 8 * square, 8 * square / 2**0.5
         numbers = *(f"{s:.3f}" for s in (square, wide, large)), *(f"{f:.2f}" for f in factors)
-        rows.append([name, *source.split(" | "), *numbers])
+        rows.append([name, formula, *numbers])
     return table(columns, rows)
 
 
@@ -515,6 +515,22 @@ def sides(activation: str, name: str, C: int) -> np.ndarray:
     """(seeds, 2): size at the end of 24 plain layers, and gradient of the first over the last."""
     runs = (plain(KNOWN[name], activation, seed, C=C) for seed in THREE)
     return np.array([(sizes[-1], up[0] / up[-1]) for sizes, up in runs])
+
+
+def biased(C: int, depth=24, samples=64) -> list[float]:
+    """Gradient of the first of plain `nn.Linear` layers over that of the last, one a seed."""
+    found = []
+    for seed in THREE:
+        torch.manual_seed(seed)
+        layers = [nn.Linear(C, C).double() for _ in range(depth)]
+        x_NC, upstream_NC = torch.randn(2, samples, C).double()
+        for layer in layers:
+            x_NC = torch.relu(layer(x_NC))
+        first, last = torch.autograd.grad(
+            (x_NC * upstream_NC).sum(), [layers[0].weight, layers[-1].weight]
+        )
+        found.append((first.norm() / last.norm()).item())
+    return found
 
 
 def layers_ends() -> dict[str, dict[float, np.ndarray]]:
@@ -553,6 +569,7 @@ FIRST: dict[str, dict] = {
     "He": {"scheme": "He"},
     "0.02": {"scheme": "0.02"},
     "tied, tables N(0, 1)": {"tied": True},
+    "tied, tables N(0, 1), He": {"tied": True, "scheme": "He"},
     "tied, tables N(0, 1/C)": {"tied": True, "embedding": ROOT},
     "the same, × √C on the way in": {"tied": True, "embedding": ROOT, "scales": (8.0, 1.0)},
     "tied, tables N(0, 0.02²)": {"tied": True, "embedding": 0.02},
@@ -615,7 +632,7 @@ def behind_cold(name: str, lr: float) -> np.ndarray:
 
 def race_table() -> str:
     """What a head start is worth at the end."""
-    columns = "after 300 steps, less the cold start|rate 0.001|rate 0.003"
+    columns = "after 300 steps, difference from the cold start|rate 0.001|rate 0.003"
     rows = [[name, *(signed(behind_cold(name, lr)) for lr in RATES[:2])] for name in list(RACE)[1:]]
     control = final("warm", residual="0") - final("warm")
     return table(columns, [*rows, ["control: cold, but a zero start", "", signed(control)]])
@@ -728,7 +745,7 @@ def writes(residual: str, **sizes) -> np.ndarray:
 
 def residual_table() -> str:
     """What 1/√(2L) and a zero start change in training."""
-    columns = "less Xavier's|4 blocks, rate 0.001|0.003 (eight seeds)|0.01"
+    columns = "difference from Xavier's|4 blocks, rate 0.001|0.003 (eight seeds)|0.01"
     columns += "|12 blocks, rate 0.001|0.003 (eight seeds)"
     rows = []
     for name, of in {"× 1/√(2L)": "1/√(2L)", "zero start": "0"}.items():

@@ -51,7 +51,7 @@ RIGHT = {
     "08.2": lambda *given: torch_s(*(torch.tensor(part, dtype=torch.float32) for part in given)),
     "08.3": {student: bug.replace("−", "-") for student, bug in BUGS.items()},
     "08.4": torch.tensor(ROOTS),
-    "08.5": np.diag([0.0, -1.0, 0.0]),
+    "08.5": np.full((3, 3), -1 / 3),
     "08.7": (W1, ZERO3, W2, ZERO1),
 }
 
@@ -104,6 +104,7 @@ WRONG = {
         (np.diag([1e-10 - 1, 1.0, 1.0]), "can still compute x"),
         (np.diag([1.0, 0.0, 0.0]), "still tells every two inputs apart"),
         (np.ones((3, 3)), "still tells every two inputs apart"),
+        (np.diag([0.0, -1.0, 0.0]), "find one without"),
         (-np.ones(3), "should have shape"),
     ],
     "08.7": [

@@ -53,7 +53,8 @@ def test_starts_have_a_row_each_and_a_line_of_dots_a_rate(ax):
     }
     assert draw.draw_starts(ax, losses, limits=(2.0, 3.0)) is ax
     assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "b"]
-    dots = [line for line in ax.lines if line.get_marker() == "o"]
+    dots = [line for line in ax.lines if line.get_marker() != ">"]
+    assert [d.get_marker() for d in dots] == ["o", "s", "o", "s"]
     np.testing.assert_allclose([d.get_xdata().tolist() for d in dots[1::2][:1]], [[2.0, 2.2]])
     assert [d.get_ydata()[0] for d in dots] == pytest.approx([-0.11, 0.11, 0.89, 1.11])
     assert [d.get_xdata().tolist() for d in dots] == [[2.1], [2.0, 2.2], [2.4, 2.3], [2.5]]

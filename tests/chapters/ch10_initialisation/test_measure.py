@@ -48,7 +48,7 @@ def test_stacks_are_sizes_and_gradients_of_each_seed():
     blocks = measure.stacks("pre-norm blocks", "He", 6)
     assert blocks.shape == (8, 2, 6)
     assert measure.at_the_top("He", 6) == pytest.approx(blocks[:, 0, -1])
-    assert "5.3 at the end" in measure.in_words("pre-norm blocks", 6, "He")
+    assert "the stream ends with size 5.3; gradient" in measure.in_words("pre-norm blocks", 6, "He")
     assert "so this is Xavier" in measure.in_words("plain layers, ReLU", 6, "Xavier, zero start")
 
 
