@@ -4,9 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
-from jaxtyping import Bool, Float, Int, Num
+from jaxtyping import Float, Int, Num
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from helpers.figures import INKS
@@ -21,8 +20,8 @@ def draw_plane(
     ax: Axes,
     points_N2: Num[np.ndarray, "N 2"],
     names: Sequence[str],
-    winners_YX: Int[np.ndarray, "Y X"],
-    agree_YX: Bool[np.ndarray, "Y X"],
+    leads_NYX: Float[np.ndarray, "N Y X"],
+    by_all_NYX: Float[np.ndarray, "N Y X"],
     query_2: Num[np.ndarray, " 2"],
     winner: int,
     *,
@@ -31,15 +30,17 @@ def draw_plane(
 ) -> Axes:
     """Draw the plane of queries, each place in the colour of the point that wins there.
 
-    Where all measures agree the colour is pale, where they do not it glows. The query is the
-    black dot, joined to its winner. Shapes: points (N, 2), winners and agree (Y, X) over the
-    square from −reach to reach, bottom row first, query (2,).
+    A point wins where its lead over the best of the others is above 0: ``leads`` by this measure,
+    ``by_all`` the smallest by any. Where it wins by all the colour is pale. The query is the black
+    dot, joined to its winner. Shapes: points (N, 2), leads and by_all (N, Y, X) over the square
+    from −reach to reach, bottom row first, query (2,).
     """
-    inks = np.array([to_rgb(ink) for ink in INKS[: len(names)]])
-    strength = np.where(agree_YX, 0.16, 0.62)[..., None]
-    image = 1 - strength * (1 - inks[winners_YX])
-    square = (-reach, reach, -reach, reach)
-    ax.imshow(image, extent=square, origin="lower", interpolation="nearest")
+    across = np.linspace(-reach, reach, leads_NYX.shape[1])
+    for ink, lead_YX, by_all_YX in zip(INKS, leads_NYX, by_all_NYX, strict=False):
+        for won_YX, strength in ((by_all_YX, 0.12), (np.minimum(lead_YX, -by_all_YX), 0.48)):
+            if (won_YX > 0).any():  # the page's ground shows through, light or dark
+                ax.contourf(across, across, won_YX, levels=[0, won_YX.max() + 1], colors=[ink],
+                            alpha=strength, antialiased=True)  # fmt: skip
     for point, name, ink in zip(points_N2, names, INKS, strict=False):
         ax.plot(*point, "o", color=ink, markersize=6, markeredgecolor="white")
         above = (0, 6) if point[1] >= 2 else (12, -13)
@@ -48,6 +49,7 @@ def draw_plane(
     ax.plot(*np.stack([query_2, points_N2[winner]]).T, color="black", linewidth=1.4)
     ax.plot(*query_2, "o", color="black", markersize=6, markeredgecolor="white")
     ax.set(xlim=(-reach, reach), ylim=(-reach, reach), xticks=[], yticks=[], title=title)
+    ax.set_aspect("equal")
     return ax
 
 
@@ -178,6 +180,21 @@ def draw_clusters(
     return ax
 
 
+def write_names(ax: Axes, points_N2: Num[np.ndarray, "N 2"], names: Sequence[str]) -> Axes:
+    """Write names above marks in the plane, those of marks that coincide together.
+
+    Where they lie to the right they end a little right of their mark. Shapes: points (N, 2).
+    """
+    together: dict[tuple, list[str]] = {}
+    for point, name in zip(np.round(points_N2, 1).tolist(), names, strict=True):
+        together.setdefault(tuple(point), []).append(name)
+    for (x, y), found in together.items():
+        lines = [", ".join(found[n : n + 2]) for n in range(0, len(found), 2)]
+        ax.annotate(",\n".join(lines), (x, y), xytext=(0, 6), textcoords="offset points",
+                    ha="center", fontsize=9)  # fmt: skip
+    return ax
+
+
 def _space(ax: Axes, turn: float) -> None:
     """Draw the axes, and the plane of vectors whose entries sum to 0 with its circle."""
     round_about = np.radians(np.linspace(0, 360, 73))
@@ -201,34 +218,39 @@ def who_wins(
     """The picture and the sentence of an explorer: a query by angle and length, three measures."""
     sizes_N = np.linalg.norm(points_N2, axis=1)
 
-    def winners(query):
+    def scores(query):
         dots = query @ points_N2.T
         left = (dots, dots / sizes_N, dots - sizes_N**2 / 2)
-        return {m: x.argmax(axis=-1) for m, x in zip(spoken, left, strict=True)}
+        return dict(zip(spoken, left, strict=True))
 
-    across = (np.arange(114) + 0.5) / 114 * 2 * REACH - REACH
-    maps = winners(np.stack(np.meshgrid(across, across), axis=-1))
-    agree_YX = np.all([won == maps["dot"] for won in maps.values()], axis=0)
+    def lead(scores_YXN):
+        others = [np.delete(scores_YXN, n, axis=-1).max(axis=-1) for n in range(len(names))]
+        return np.moveaxis(scores_YXN, -1, 0) - np.stack(others)
+
+    across = np.linspace(-REACH, REACH, 181)
+    everywhere = np.stack(np.meshgrid(across, across), axis=-1)
+    leads = {m: lead(x) for m, x in scores(everywhere).items()}
+    by_all = np.min(list(leads.values()), axis=0)
 
     def at(angle, length):
         return length * np.array([np.cos(np.radians(angle)), np.sin(np.radians(angle))])
 
+    def best(angle, length):
+        return {m: int(x.argmax()) for m, x in scores(at(angle, length)).items()}
+
     def picture(angle, length):
         fig, axes = plt.subplots(1, 3, figsize=(8.4, 3.0), layout="none")
         fig.subplots_adjust(left=0.01, right=0.99, bottom=0.02, top=0.91, wspace=0.04)
-        best = winners(at(angle, length))
-        for ax, (m, said) in zip(axes, spoken.items(), strict=True):
-            title = f"{said}: {names[best[m]]}"
-            draw_plane(ax, points_N2, names, maps[m], agree_YX, at(angle, length), int(best[m]),
-                       reach=REACH, title=title)  # fmt: skip
+        for ax, (m, won) in zip(axes, best(angle, length).items(), strict=True):
+            draw_plane(ax, points_N2, names, leads[m], by_all, at(angle, length), won,
+                       reach=REACH, title=f"{spoken[m]}: {names[won]}")  # fmt: skip
         return fig
 
     def in_words(angle, length):
-        best = [names[won] for won in winners(at(angle, length)).values()]
-        verdict = ("All three agree", "Two of three agree", "All three disagree")[
-            len(set(best)) - 1
-        ]
-        return f"By dot product {best[0]}, by cosine {best[1]}, by distance {best[2]}. {verdict}."
+        won = [names[n] for n in best(angle, length).values()]
+        verdict = ("All three agree", "Two of three agree", "All three disagree")[len(set(won)) - 1]
+        said = ", ".join(f"by {s} {name}" for s, name in zip(spoken.values(), won, strict=True))
+        return f"B{said[1:]}. {verdict}."
 
     return picture, in_words
 
