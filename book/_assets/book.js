@@ -116,7 +116,7 @@ function verdict(form, guess, told) {
   const right = number ? near(guess, told.answer, told.close) : guess === told.answer;
   const reply = Object.entries(told.replies).find(([key]) =>
     number ? near(guess, Number(key), told.close) : key === guess)?.[1];
-  const named = number ? guess : `“${form.querySelector("input:checked + span").innerHTML}”`;
+  const named = number ? String(guess).replace("-", "−") : `“${form.querySelector("input:checked + span").innerHTML}”`;
   return `${told.said.guessed} ${named}. ${right ? told.said.right : reply ?? told.said.other}`;
 }
 
@@ -143,7 +143,7 @@ function placeNumber(svg, guess) {
   const { low, high, edge, wide } = frame(svg);
   const share = Math.min(Math.max((guess - low) / (high - low), 0), 1);
   const mark = svg.querySelector(".guess");
-  mark.setAttribute("x", edge + share * wide);
+  mark.setAttribute("transform", `translate(${edge + share * wide})`);
   mark.setAttribute("visibility", "visible");
 }
 

@@ -73,5 +73,7 @@ def attribute(words: str) -> str:
 
 
 def shown(value) -> str:
-    """A control's or an answer's value in words: a float with three digits."""
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+    """A control's or an answer's value in words: a float with three digits, and a minus sign."""
+    if isinstance(value, str):
+        return value
+    return (f"{value:.3g}" if isinstance(value, float) else str(value)).replace("-", "−")

@@ -39,20 +39,20 @@ def number_line(low: float, high: float, truth: float, guess: float | None) -> s
         share = min(max((value - low) / (high - low), 0), 1)
         return f"{EDGE + share * (WIDTH - 2 * EDGE):.1f}"
 
-    place = ' visibility="hidden"' if guess is None else f' x="{at(guess)}"'
+    place = ' visibility="hidden"' if guess is None else f' transform="translate({at(guess)})"'
     line = 'stroke="currentColor" class="axis"'
     return (
         f'<svg class="number-line" viewBox="0 0 {WIDTH} 64" width="{WIDTH}" height="64" role="img" '
         f'aria-label="A number line with the result at {shown(truth)}" '
-        f'data-low="{shown(low)}" data-high="{shown(high)}" data-edge="{EDGE}">'
+        f'data-low="{low:g}" data-high="{high:g}" data-edge="{EDGE}">'
         f'<line x1="{EDGE}" x2="{WIDTH - EDGE}" y1="34" y2="34" {line}/>'
         f'<line x1="{at(0)}" x2="{at(0)}" y1="30" y2="38" {line}/>'
         f'<text x="{at(0)}" y="52" fill="currentColor" text-anchor="middle">0</text>'
         f'<circle cx="{at(truth)}" cy="34" r="6" fill="{ink_of(2)}" class="truth"/>'
         f'<text x="{at(truth)}" y="52" fill="currentColor" text-anchor="middle">'
         f"{shown(truth)}</text>"
-        f'<text y="22" fill="{ink_of(1)}" text-anchor="middle" class="guess"{place}>'
-        "▼ your guess</text></svg>"
+        f'<g fill="{ink_of(1)}" text-anchor="middle" class="guess"{place}>'
+        '<text y="11">your guess</text><text y="26">▼</text></g></svg>'
     )
 
 

@@ -365,7 +365,9 @@ def check(*private: Path) -> None:
     if tried.returncode:
         raise SandboxError(
             f"bubblewrap is there but cannot start a sandbox ({tried.stderr.strip()[:200]}); the "
-            "system has to allow user namespaces, and the tools setpriv and prlimit (util-linux)"
+            "system has to allow user namespaces (Ubuntu since 24.04: sudo sysctl -w "
+            "kernel.apparmor_restrict_unprivileged_userns=0), and the tools setpriv and prlimit "
+            "(util-linux)"
         )
     python = [sys.executable, "-c", "import helpers.exercises, homework.run.inside"]
     tried = subprocess.run(command(Limits(), python), capture_output=True, text=True)

@@ -210,6 +210,7 @@ def test_panels_are_stacked_with_the_slider_on_the_screen(visit, telephone):
     before = [picture.get_attribute("src") for picture in pictures.all()]
     assert len(before) > 1
     assert len(set(before)) == len(before)
+    assert not explorer.locator(":scope > img").is_visible(), "they stand in its place"
     for picture in (pictures.first, pictures.last):
         picture.evaluate("e => e.scrollIntoView({ block: 'start', behavior: 'instant' })")
         telephone.evaluate("scrollBy({ top: -60, behavior: 'instant' })")

@@ -53,8 +53,9 @@ def test_numbers(locked, answer, guess):
     shown = locked(prediction, answer, lambda page: page.get_by_role("spinbutton").fill(str(guess)))
     prediction.lock(guess)
     assert shown.locator(".reveal-guess").inner_text() == prediction.reply(answer)
-    kernel = re.search(r'class="guess" x="([\d.]+)"', prediction._drawn(answer, guess))[1]
-    page = float(shown.locator(".reveal svg .guess").get_attribute("x"))
+    kernel = re.search(r"translate\(([\d.]+)\)", prediction._drawn(answer, guess))[1]
+    page = shown.locator(".reveal svg .guess").get_attribute("transform")
+    page = float(page.removeprefix("translate(").removesuffix(")"))
     assert page == pytest.approx(float(kernel), abs=0.06)
 
 
