@@ -12,6 +12,12 @@ from helpers.figures import INKS
 
 GREY = "#777777"
 MARKS = (("o", 10), ("s", 8), ("D", 6), ("^", 5), ("v", 4), ("o", 2))
+BESIDE = {  # where a name stands that does not stand below its mark
+    "stream": (6, -7, "center", "top"),
+    "river": (6, -2, "left", "baseline"),
+    "pond": (2, 5, "right", "baseline"),
+    "lake": (0, 5, "center", "baseline"),
+}
 REACH = 11.5  # of the plane of queries
 LINES = {"input rows": INKS[0], "output rows": INKS[1]}  # the two tables keep their colours
 
@@ -181,17 +187,18 @@ def draw_clusters(
 
 
 def write_names(ax: Axes, points_N2: Num[np.ndarray, "N 2"], names: Sequence[str]) -> Axes:
-    """Write names above marks in the plane, those of marks that coincide together.
+    """Write names beside marks in the plane, those of marks that coincide together.
 
-    Where they lie to the right they end a little right of their mark. Shapes: points (N, 2).
+    Shapes: points (N, 2).
     """
     together: dict[tuple, list[str]] = {}
     for point, name in zip(np.round(points_N2, 1).tolist(), names, strict=True):
         together.setdefault(tuple(point), []).append(name)
-    for (x, y), found in together.items():
+    for place, found in together.items():
+        x, y, side, edge = BESIDE.get(found[0], (0, -7, "center", "top"))
         lines = [", ".join(found[n : n + 2]) for n in range(0, len(found), 2)]
-        ax.annotate(",\n".join(lines), (x, y), xytext=(0, 6), textcoords="offset points",
-                    ha="center", fontsize=9)  # fmt: skip
+        ax.annotate(",\n".join(lines), place, xytext=(x, y), textcoords="offset points",
+                    ha=side, va=edge, fontsize=9)  # fmt: skip
     return ax
 
 

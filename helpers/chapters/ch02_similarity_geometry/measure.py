@@ -48,6 +48,7 @@ LOOKS = (0, 25, 100, 400, 1200)  # the steps at which tables are looked at
 TABLES = ("input rows", "output rows")
 RATES = {"Adam": 0.02, "SGD": 20.0}
 TOKENS = ("copies", "strewn")
+SPOKEN = {"dot": "dot product", "euclid": "Euclid"}
 WAYS = (*MEASURES, "centred", "whitened")
 FOUND_AT = (400, 1200)  # the steps at which neighbours are counted
 DIRECTIONS = (2, 4, 8, 16, 24, 32)
@@ -246,7 +247,7 @@ def neighbours_table(ways: Sequence[str], less: str = "") -> str:
 
     return table(
         "rows | | listed, 400 steps | listed, 1200 | all, 400 steps | all, 1200",
-        ((name, way, *cells(name, way)) for name in TABLES for way in ways),
+        ((name, SPOKEN.get(way, way), *cells(name, way)) for name in TABLES for way in ways),
     )
 
 
@@ -276,7 +277,7 @@ def keys_table(shapes: Iterable[tuple[int, int]], numbers: Sequence[int]) -> str
     for C, D in shapes:
         found = [np.array([other_best(C, D, N, seed) for seed in SEEDS]) for N in numbers]
         rows.append((C, D, *(percent(f[:, 0]) for f in found), spread(found[-1][:, 1])))
-    asked = " | ".join(f"another best of {N} keys" for N in numbers)
+    asked = " | ".join(f"different winner among {N} keys" for N in numbers)
     return table(f"width | head | {asked} | long ÷ short key", rows)
 
 

@@ -14,20 +14,32 @@ def texts(ax) -> list[str]:
 
 
 def test_plane_glows_where_measures_disagree(ax):
-    points, winners = np.array([[1.0, 2.0], [-1.0, -1.0]]), np.array([[0, 1], [1, 1]])
-    agree = np.array([[True, True], [False, True]])
+    points = np.array([[1.0, 2.0], [-1.0, -1.0]])
+    rising = np.broadcast_to(np.linspace(-3, 3, 7), (7, 7))  # from left to right
+    leads, by_all = np.stack([rising, -rising]), np.stack([rising - 1.5, -rising - 1.5])
     query = np.array([0.5, 0.5])
-    assert draw.draw_plane(ax, points, ["a", "b"], winners, agree, query, 1, reach=3.0) is ax
-    image = ax.images[0]
-    assert image.get_extent() == [-3, 3, -3, 3]
-    assert image.origin == "lower", "the first row of winners is the bottom of the picture"
-    white_less = 1 - np.asarray(image.get_array())
-    hue = [1 - np.array(to_rgb(ink)) for ink in INKS[:2]]
-    np.testing.assert_allclose(white_less[0, 0] / hue[0], 0.16, rtol=1e-6)
-    np.testing.assert_allclose(white_less[1, 0] / hue[1], 0.62, rtol=1e-6)
+    assert draw.draw_plane(ax, points, ["a", "b"], leads, by_all, query, 1, reach=3.0) is ax
+    spans = [patch.get_paths()[0].get_extents().intervalx.tolist() for patch in ax.collections]
+    assert spans == [[1.5, 3], [0, 1.5], [-3, -1.5], [-1.5, 0]]
+    pale, glowing, *_ = [patch.get_facecolor()[0] for patch in ax.collections]
+    assert tuple(pale[:3]) == tuple(glowing[:3]) == to_rgb(INKS[0])
+    assert pale[3] < 0.2 < glowing[3] < 0.5, "or words on it would not follow the page's ink"
     link = ax.lines[-2].get_xydata()
     np.testing.assert_allclose(link, [query, points[1]])
     assert texts(ax) == ["a", "b"]
+
+
+def test_a_point_that_never_wins_has_no_place(ax):
+    points, nowhere = np.array([[1.0, 2.0]]), -np.ones((1, 3, 3))
+    draw.draw_plane(ax, points, ["a"], nowhere, nowhere, points[0], 0, reach=3.0)
+    assert not ax.collections
+
+
+def test_names_of_marks_that_coincide_stand_together(ax):
+    points = np.array([[1.0, 2.0], [1.01, 2.0], [1.0, 2.0], [0.0, 0.0]])
+    assert draw.write_names(ax, points, ["stream", "brook", "sand", "pond"]) is ax
+    assert texts(ax) == ["stream, brook,\nsand", "pond"]
+    assert [text.xy for text in ax.texts] == [(1.0, 2.0), (0.0, 0.0)]
 
 
 def test_correlations_are_a_line_a_seed_in_the_ink_of_the_table(ax):
@@ -102,7 +114,7 @@ def test_who_wins_is_what_the_three_measures_say():
     spoken = {"dot": "dot product", "cosine": "cosine", "euclid": "Euclid"}
     picture, in_words = draw.who_wins(points, names, spoken)
     angle, length = np.degrees(np.arctan2(2, 4)), 20**0.5
-    said = "By dot product river, by cosine brook, by distance pond. All three disagree."
+    said = "By dot product river, by cosine brook, by Euclid pond. All three disagree."
     assert in_words(angle, length) == said
     titles = [ax.get_title() for ax in picture(angle, length).axes]
     assert titles == ["dot product: river", "cosine: brook", "Euclid: pond"]
