@@ -67,7 +67,7 @@ def shuffled(ids: Tensor, seed: int) -> Tensor:
 
 
 def cosines(table_VC: Tensor) -> Tensor:
-    """Of each row with each; with itself −2, since nobody is their own neighbour."""
+    """Of each row with each; with itself −2, since no row is its own neighbour."""
     # each row divided by its length, so that dot products are cosines
     unit = F.normalize(table_VC, dim=1)
     return (unit @ unit.T).fill_diagonal_(-2)
@@ -249,8 +249,8 @@ def told_of_learning(learned: Mapping[tuple[bool, str], list]) -> str:
         for step, shares in zip((5, 50), looks, strict=True)
     ]
     return table(
-        "the table serves | optimiser | step | rows looked up | with a gradient | "
-        "that move | of the squared gradient, in rows looked up",
+        "table used for | optimiser | step | rows looked up | with a gradient | "
+        "that move | share of the squared gradient in rows looked up",
         rows,
     )
 

@@ -1,12 +1,15 @@
 """Drawings of chapter 02: who wins where, lengths, clouds, and where norms lead."""
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 
 import matplotlib.pyplot as plt
 import numpy as np
 from jaxtyping import Float, Int, Num
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
 
 from helpers.figures import INKS
 
@@ -26,8 +29,8 @@ def draw_plane(
     ax: Axes,
     points_N2: Num[np.ndarray, "N 2"],
     names: Sequence[str],
-    leads_NYX: Float[np.ndarray, "N Y X"],
-    by_all_NYX: Float[np.ndarray, "N Y X"],
+    lands: Sequence[Float[np.ndarray, "_ 2"]],
+    shared: Sequence[Float[np.ndarray, "_ 2"]],
     query_2: Num[np.ndarray, " 2"],
     winner: int,
     *,
@@ -36,17 +39,17 @@ def draw_plane(
 ) -> Axes:
     """Draw the plane of queries, each place in the colour of the point that wins there.
 
-    A point wins where its lead over the best of the others is above 0: ``leads`` by this measure,
-    ``by_all`` the smallest by any. Where it wins by all the colour is pale. The query is the black
-    dot, joined to its winner. Shapes: points (N, 2), leads and by_all (N, Y, X) over the square
-    from −reach to reach, bottom row first, query (2,).
+    lands: for each point the corners of where it wins by this measure, in order; shared: of where
+    it wins by all, in which the colour is pale. The query is the black dot, joined to its winner.
+    Shapes: points (N, 2), lands and shared N times (corners, 2), query (2,).
     """
-    across = np.linspace(-reach, reach, leads_NYX.shape[1])
-    for ink, lead_YX, by_all_YX in zip(INKS, leads_NYX, by_all_NYX, strict=False):
-        for won_YX, strength in ((by_all_YX, 0.12), (np.minimum(lead_YX, -by_all_YX), 0.48)):
-            if (won_YX > 0).any():  # the page's ground shows through, light or dark
-                ax.contourf(across, across, won_YX, levels=[0, won_YX.max() + 1], colors=[ink],
-                            alpha=strength, antialiased=True)  # fmt: skip
+    for ink, land, by_all in zip(INKS, lands, shared, strict=False):
+        corners = [loop for loop in (land, by_all[::-1]) if len(loop) > 2]  # the second is a hole
+        rest = [Path(np.concatenate([loop, loop[:1]]), closed=True) for loop in corners]
+        for paths, strength in ((rest[1:], 0.12), (rest, 0.48)):
+            if paths:  # the page's ground shows through, light or dark
+                whole = Path.make_compound_path(*paths)
+                ax.add_patch(PathPatch(whole, facecolor=ink, edgecolor="none", alpha=strength))
     for point, name, ink in zip(points_N2, names, INKS, strict=False):
         ax.plot(*point, "o", color=ink, markersize=6, markeredgecolor="white")
         above = (0, 6) if point[1] >= 2 else (12, -13)
@@ -219,6 +222,20 @@ def _space(ax: Axes, turn: float) -> None:
 # --- explorers ------------------------------------------------------------------------------
 
 
+def _where(
+    lead_K: Float[np.ndarray, " K"], corners_K2: Float[np.ndarray, "K 2"]
+) -> Float[np.ndarray, "L 2"]:
+    """The part of a polygon in which a lead, linear in the place, is not below 0."""
+    kept = []
+    following = np.roll(corners_K2, -1, axis=0), np.roll(lead_K, -1)
+    for here, a, there, b in zip(corners_K2, lead_K, *following, strict=True):
+        if a >= 0:
+            kept.append(here)
+        if a * b < 0:
+            kept.append(here + a / (a - b) * (there - here))
+    return np.array(kept).reshape(-1, 2)
+
+
 def who_wins(
     points_N2: Num[np.ndarray, "N 2"], names: Sequence[str], spoken: Mapping[str, str]
 ) -> tuple[Callable[..., Figure], Callable[..., str]]:
@@ -230,14 +247,15 @@ def who_wins(
         left = (dots, dots / sizes_N, dots - sizes_N**2 / 2)
         return dict(zip(spoken, left, strict=True))
 
-    def lead(scores_YXN):
-        others = [np.delete(scores_YXN, n, axis=-1).max(axis=-1) for n in range(len(names))]
-        return np.moveaxis(scores_YXN, -1, 0) - np.stack(others)
+    def land(n, measures):
+        corners = REACH * np.array([[-1.0, -1], [1, -1], [1, 1], [-1, 1]])
+        for m, other in product(measures, range(len(names))):
+            left_KN = scores(corners)[m]
+            corners = _where(left_KN[:, n] - left_KN[:, other], corners)
+        return corners
 
-    across = np.linspace(-REACH, REACH, 181)
-    everywhere = np.stack(np.meshgrid(across, across), axis=-1)
-    leads = {m: lead(x) for m, x in scores(everywhere).items()}
-    by_all = np.min(list(leads.values()), axis=0)
+    lands = {m: [land(n, [m]) for n in range(len(names))] for m in spoken}
+    shared = [land(n, spoken) for n in range(len(names))]
 
     def at(angle, length):
         return length * np.array([np.cos(np.radians(angle)), np.sin(np.radians(angle))])
@@ -249,7 +267,7 @@ def who_wins(
         fig, axes = plt.subplots(1, 3, figsize=(8.4, 3.0), layout="none")
         fig.subplots_adjust(left=0.01, right=0.99, bottom=0.02, top=0.91, wspace=0.04)
         for ax, (m, won) in zip(axes, best(angle, length).items(), strict=True):
-            draw_plane(ax, points_N2, names, leads[m], by_all, at(angle, length), won,
+            draw_plane(ax, points_N2, names, lands[m], shared, at(angle, length), won,
                        reach=REACH, title=f"{spoken[m]}: {names[won]}")  # fmt: skip
         return fig
 

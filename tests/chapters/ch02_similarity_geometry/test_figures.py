@@ -4,6 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
+from matplotlib.path import Path
 
 from helpers.chapters.ch02_similarity_geometry import figures as draw
 from helpers.figures import INKS
@@ -13,26 +14,30 @@ def texts(ax) -> list[str]:
     return [text.get_text() for text in ax.texts]
 
 
+def covered(patch, places) -> np.ndarray:
+    """Which places a patch covers: those in its first loop and not in its second, a hole."""
+    first, *hole = (Path(loop).contains_points(places) for loop in patch.get_path().to_polygons())
+    return first & ~hole[0] if hole else first
+
+
+def box(left: float, right: float) -> np.ndarray:
+    return np.array([[left, -3.0], [right, -3.0], [right, 3.0], [left, 3.0]])
+
+
 def test_plane_glows_where_measures_disagree(ax):
-    points = np.array([[1.0, 2.0], [-1.0, -1.0]])
-    rising = np.broadcast_to(np.linspace(-3, 3, 7), (7, 7))  # from left to right
-    leads, by_all = np.stack([rising, -rising]), np.stack([rising - 1.5, -rising - 1.5])
-    query = np.array([0.5, 0.5])
-    assert draw.draw_plane(ax, points, ["a", "b"], leads, by_all, query, 1, reach=3.0) is ax
-    spans = [patch.get_paths()[0].get_extents().intervalx.tolist() for patch in ax.collections]
-    assert spans == [[1.5, 3], [0, 1.5], [-3, -1.5], [-1.5, 0]]
-    pale, glowing, *_ = [patch.get_facecolor()[0] for patch in ax.collections]
-    assert tuple(pale[:3]) == tuple(glowing[:3]) == to_rgb(INKS[0])
-    assert pale[3] < 0.2 < glowing[3] < 0.5, "or words on it would not follow the page's ink"
+    points, nowhere = np.array([[1.0, 2.0], [-1.0, -1.0], [0.0, 0.0]]), np.empty((0, 2))
+    lands, shared = [box(0, 3), box(-3, 0), nowhere], [box(1, 3), nowhere, nowhere]
+    query, names = np.array([0.5, 0.5]), ["a", "b", "c"]
+    assert draw.draw_plane(ax, points, names, lands, shared, query, 1, reach=3.0) is ax
+    pale, glowing, other = ax.patches
+    inks = [patch.get_facecolor() for patch in ax.patches]
+    assert [ink[:3] for ink in inks] == [to_rgb(INKS[n]) for n in (0, 0, 1)]
+    assert inks[0][3] < 0.2 < inks[1][3] < 0.5, "or words on it would not follow the page's ink"
+    for patch, of in ((pale, [0, 0, 1]), (glowing, [0, 1, 0]), (other, [1, 0, 0])):
+        np.testing.assert_array_equal(covered(patch, [[-1.5, 0], [0.5, 0], [2, 0]]), of)
     link = ax.lines[-2].get_xydata()
     np.testing.assert_allclose(link, [query, points[1]])
-    assert texts(ax) == ["a", "b"]
-
-
-def test_a_point_that_never_wins_has_no_place(ax):
-    points, nowhere = np.array([[1.0, 2.0]]), -np.ones((1, 3, 3))
-    draw.draw_plane(ax, points, ["a"], nowhere, nowhere, points[0], 0, reach=3.0)
-    assert not ax.collections
+    assert texts(ax) == names
 
 
 def test_names_of_marks_that_coincide_stand_together(ax):
@@ -118,6 +123,25 @@ def test_who_wins_is_what_the_three_measures_say():
     assert in_words(angle, length) == said
     titles = [ax.get_title() for ax in picture(angle, length).axes]
     assert titles == ["dot product: river", "cosine: brook", "Euclid: pond"]
+    plt.close("all")
+
+
+def test_lands_are_where_each_word_wins():
+    points = np.array([[2, 1], [8, 6], [4, 4], [-1, 5], [-3, -4]], dtype=float)
+    names = ["brook", "river", "pond", "lake", "sand"]
+    picture, _ = draw.who_wins(points, names, {"dot": "dot", "cosine": "cos", "e": "e"})
+    axes, sizes = picture(30, 3).axes, np.linalg.norm(points, axis=1)
+    queries = np.random.default_rng(0).uniform(-11, 11, (200, 2))
+    dots = queries @ points.T
+    left = (dots, dots / sizes, -np.linalg.norm(queries[:, None] - points, axis=2))
+    won = np.array([x.argmax(axis=1) for x in left])
+    agree = (won == won[0]).all(axis=0)
+    for ax, winners in zip(axes, won, strict=True):
+        for patch in ax.patches:
+            ink, pale = patch.get_facecolor()[:3], patch.get_alpha() < 0.2
+            [word] = [n for n in range(5) if to_rgb(INKS[n]) == ink]
+            there = (winners == word) & (agree == pale)
+            np.testing.assert_array_equal(covered(patch, queries), there)
     plt.close("all")
 
 
