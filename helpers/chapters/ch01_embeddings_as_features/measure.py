@@ -124,6 +124,17 @@ def kept_neighbours(table_VC: Tensor, bits: int, among: int = 1) -> float:
     return (after == best[:, None]).any(dim=1).double().mean().item()
 
 
+def after_a_determiner() -> dict[str, bool]:
+    """Of each word, whether it stands after a word such as "the" more often than not."""
+    ids, names = words()
+    before = (*WORD_GROUPS["words before a noun"], "an", "its", "our", "this", "that", "no")
+    at = torch.tensor([at for at, name in enumerate(names) if name.lower() in before])
+    follows = torch.isin(ids[:-1], at).double()
+    often = torch.bincount(ids[1:], minlength=len(names))
+    after = torch.bincount(ids[1:], weights=follows, minlength=len(names))
+    return dict(zip(names, (after > often / 2).tolist(), strict=True))
+
+
 # --- training -------------------------------------------------------------------------------
 
 
