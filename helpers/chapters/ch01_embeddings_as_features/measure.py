@@ -67,7 +67,7 @@ def shuffled(ids: Tensor, seed: int) -> Tensor:
 
 
 def cosines(table_VC: Tensor) -> Tensor:
-    """Of each row with each; with itself −2, since nobody is their own neighbour."""
+    """Of each row with each; with itself −2, since no row is its own neighbour."""
     # each row divided by its length, so that dot products are cosines
     unit = F.normalize(table_VC, dim=1)
     return (unit @ unit.T).fill_diagonal_(-2)
@@ -122,6 +122,17 @@ def kept_neighbours(table_VC: Tensor, bits: int, among: int = 1) -> float:
     best = cosines(table_VC).argmax(dim=1)
     after = cosines(to_bits(table_VC, bits)).topk(among).indices
     return (after == best[:, None]).any(dim=1).double().mean().item()
+
+
+def after_a_determiner() -> dict[str, bool]:
+    """Of each word, whether it stands after a word such as "the" more often than not."""
+    ids, names = words()
+    before = (*WORD_GROUPS["words before a noun"], "an", "its", "our", "this", "that", "no")
+    at = torch.tensor([at for at, name in enumerate(names) if name.lower() in before])
+    follows = torch.isin(ids[:-1], at).double()
+    often = torch.bincount(ids[1:], minlength=len(names))
+    after = torch.bincount(ids[1:], weights=follows, minlength=len(names))
+    return dict(zip(names, (after > often / 2).tolist(), strict=True))
 
 
 # --- training -------------------------------------------------------------------------------
@@ -249,8 +260,8 @@ def told_of_learning(learned: Mapping[tuple[bool, str], list]) -> str:
         for step, shares in zip((5, 50), looks, strict=True)
     ]
     return table(
-        "the table serves | optimiser | step | rows looked up | with a gradient | "
-        "that move | of the squared gradient, in rows looked up",
+        "table used for | optimiser | step | rows looked up | with a gradient | "
+        "that move | share of the squared gradient in rows looked up",
         rows,
     )
 

@@ -1,18 +1,26 @@
 """Drawings of chapter 02: who wins where, lengths, clouds, and where norms lead."""
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 
 import matplotlib.pyplot as plt
 import numpy as np
-from jaxtyping import Bool, Float, Int, Num
+from jaxtyping import Float, Int, Num
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
 
 from helpers.figures import INKS
 
 GREY = "#777777"
 MARKS = (("o", 10), ("s", 8), ("D", 6), ("^", 5), ("v", 4), ("o", 2))
+BESIDE = {  # where a name stands that does not stand below its mark
+    "stream": (6, -7, "center", "top"),
+    "river": (6, -2, "left", "baseline"),
+    "pond": (2, 5, "right", "baseline"),
+    "lake": (0, 5, "center", "baseline"),
+}
 REACH = 11.5  # of the plane of queries
 LINES = {"input rows": INKS[0], "output rows": INKS[1]}  # the two tables keep their colours
 
@@ -21,8 +29,8 @@ def draw_plane(
     ax: Axes,
     points_N2: Num[np.ndarray, "N 2"],
     names: Sequence[str],
-    winners_YX: Int[np.ndarray, "Y X"],
-    agree_YX: Bool[np.ndarray, "Y X"],
+    lands: Sequence[Float[np.ndarray, "_ 2"]],
+    shared: Sequence[Float[np.ndarray, "_ 2"]],
     query_2: Num[np.ndarray, " 2"],
     winner: int,
     *,
@@ -31,15 +39,17 @@ def draw_plane(
 ) -> Axes:
     """Draw the plane of queries, each place in the colour of the point that wins there.
 
-    Where all measures agree the colour is pale, where they do not it glows. The query is the
-    black dot, joined to its winner. Shapes: points (N, 2), winners and agree (Y, X) over the
-    square from −reach to reach, bottom row first, query (2,).
+    lands: for each point the corners of where it wins by this measure, in order; shared: of where
+    it wins by all, in which the colour is pale. The query is the black dot, joined to its winner.
+    Shapes: points (N, 2), lands and shared N times (corners, 2), query (2,).
     """
-    inks = np.array([to_rgb(ink) for ink in INKS[: len(names)]])
-    strength = np.where(agree_YX, 0.16, 0.62)[..., None]
-    image = 1 - strength * (1 - inks[winners_YX])
-    square = (-reach, reach, -reach, reach)
-    ax.imshow(image, extent=square, origin="lower", interpolation="nearest")
+    for ink, land, by_all in zip(INKS, lands, shared, strict=False):
+        corners = [loop for loop in (land, by_all[::-1]) if len(loop) > 2]  # the second is a hole
+        rest = [Path(np.concatenate([loop, loop[:1]]), closed=True) for loop in corners]
+        for paths, strength in ((rest[1:], 0.12), (rest, 0.48)):
+            if paths:  # the page's ground shows through, light or dark
+                whole = Path.make_compound_path(*paths)
+                ax.add_patch(PathPatch(whole, facecolor=ink, edgecolor="none", alpha=strength))
     for point, name, ink in zip(points_N2, names, INKS, strict=False):
         ax.plot(*point, "o", color=ink, markersize=6, markeredgecolor="white")
         above = (0, 6) if point[1] >= 2 else (12, -13)
@@ -48,6 +58,7 @@ def draw_plane(
     ax.plot(*np.stack([query_2, points_N2[winner]]).T, color="black", linewidth=1.4)
     ax.plot(*query_2, "o", color="black", markersize=6, markeredgecolor="white")
     ax.set(xlim=(-reach, reach), ylim=(-reach, reach), xticks=[], yticks=[], title=title)
+    ax.set_aspect("equal")
     return ax
 
 
@@ -178,6 +189,22 @@ def draw_clusters(
     return ax
 
 
+def write_names(ax: Axes, points_N2: Num[np.ndarray, "N 2"], names: Sequence[str]) -> Axes:
+    """Write names beside marks in the plane, those of marks that coincide together.
+
+    Shapes: points (N, 2).
+    """
+    together: dict[tuple, list[str]] = {}
+    for point, name in zip(np.round(points_N2, 1).tolist(), names, strict=True):
+        together.setdefault(tuple(point), []).append(name)
+    for place, found in together.items():
+        x, y, side, edge = BESIDE.get(found[0], (0, -7, "center", "top"))
+        lines = [", ".join(found[n : n + 2]) for n in range(0, len(found), 2)]
+        ax.annotate(",\n".join(lines), place, xytext=(x, y), textcoords="offset points",
+                    ha=side, va=edge, fontsize=9)  # fmt: skip
+    return ax
+
+
 def _space(ax: Axes, turn: float) -> None:
     """Draw the axes, and the plane of vectors whose entries sum to 0 with its circle."""
     round_about = np.radians(np.linspace(0, 360, 73))
@@ -195,40 +222,60 @@ def _space(ax: Axes, turn: float) -> None:
 # --- explorers ------------------------------------------------------------------------------
 
 
+def _where(
+    lead_K: Float[np.ndarray, " K"], corners_K2: Float[np.ndarray, "K 2"]
+) -> Float[np.ndarray, "L 2"]:
+    """The part of a polygon in which a lead, linear in the place, is not below 0."""
+    kept = []
+    following = np.roll(corners_K2, -1, axis=0), np.roll(lead_K, -1)
+    for here, a, there, b in zip(corners_K2, lead_K, *following, strict=True):
+        if a >= 0:
+            kept.append(here)
+        if a * b < 0:
+            kept.append(here + a / (a - b) * (there - here))
+    return np.array(kept).reshape(-1, 2)
+
+
 def who_wins(
     points_N2: Num[np.ndarray, "N 2"], names: Sequence[str], spoken: Mapping[str, str]
 ) -> tuple[Callable[..., Figure], Callable[..., str]]:
     """The picture and the sentence of an explorer: a query by angle and length, three measures."""
     sizes_N = np.linalg.norm(points_N2, axis=1)
 
-    def winners(query):
+    def scores(query):
         dots = query @ points_N2.T
         left = (dots, dots / sizes_N, dots - sizes_N**2 / 2)
-        return {m: x.argmax(axis=-1) for m, x in zip(spoken, left, strict=True)}
+        return dict(zip(spoken, left, strict=True))
 
-    across = (np.arange(114) + 0.5) / 114 * 2 * REACH - REACH
-    maps = winners(np.stack(np.meshgrid(across, across), axis=-1))
-    agree_YX = np.all([won == maps["dot"] for won in maps.values()], axis=0)
+    def land(n, measures):
+        corners = REACH * np.array([[-1.0, -1], [1, -1], [1, 1], [-1, 1]])
+        for m, other in product(measures, range(len(names))):
+            left_KN = scores(corners)[m]
+            corners = _where(left_KN[:, n] - left_KN[:, other], corners)
+        return corners
+
+    lands = {m: [land(n, [m]) for n in range(len(names))] for m in spoken}
+    shared = [land(n, spoken) for n in range(len(names))]
 
     def at(angle, length):
         return length * np.array([np.cos(np.radians(angle)), np.sin(np.radians(angle))])
 
+    def best(angle, length):
+        return {m: int(x.argmax()) for m, x in scores(at(angle, length)).items()}
+
     def picture(angle, length):
         fig, axes = plt.subplots(1, 3, figsize=(8.4, 3.0), layout="none")
         fig.subplots_adjust(left=0.01, right=0.99, bottom=0.02, top=0.91, wspace=0.04)
-        best = winners(at(angle, length))
-        for ax, (m, said) in zip(axes, spoken.items(), strict=True):
-            title = f"{said}: {names[best[m]]}"
-            draw_plane(ax, points_N2, names, maps[m], agree_YX, at(angle, length), int(best[m]),
-                       reach=REACH, title=title)  # fmt: skip
+        for ax, (m, won) in zip(axes, best(angle, length).items(), strict=True):
+            draw_plane(ax, points_N2, names, lands[m], shared, at(angle, length), won,
+                       reach=REACH, title=f"{spoken[m]}: {names[won]}")  # fmt: skip
         return fig
 
     def in_words(angle, length):
-        best = [names[won] for won in winners(at(angle, length)).values()]
-        verdict = ("All three agree", "Two of three agree", "All three disagree")[
-            len(set(best)) - 1
-        ]
-        return f"By dot product {best[0]}, by cosine {best[1]}, by distance {best[2]}. {verdict}."
+        won = [names[n] for n in best(angle, length).values()]
+        verdict = ("All three agree", "Two of three agree", "All three disagree")[len(set(won)) - 1]
+        said = ", ".join(f"by {s} {name}" for s, name in zip(spoken.values(), won, strict=True))
+        return f"B{said[1:]}. {verdict}."
 
     return picture, in_words
 

@@ -11,32 +11,36 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from itertools import product
-from typing import NamedTuple
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from helpers import corpus
 from helpers.chapters import stored
-from helpers.chapters.common import measured, over_seeds, percent, rounded, runs, spread, table
+from helpers.chapters.common import (
+    measured,
+    over_seeds,
+    percent,
+    rounded,
+    runs,
+    spread,
+    table,
+    train_words,
+    words,
+)
 from helpers.embeddings import (
     MEASURES,
     WORD_GROUPS,
-    SurroundingsModel,
     anisotropy,
     centre,
-    frequent,
     nearest,
     principal,
     rank_correlation,
     similarities,
     similarity_matrix,
-    surroundings,
     whiten,
 )
-from helpers.training import train
 
 SEEDS = range(8)
 STEPS = 1200
@@ -44,6 +48,7 @@ LOOKS = (0, 25, 100, 400, 1200)  # the steps at which tables are looked at
 TABLES = ("input rows", "output rows")
 RATES = {"Adam": 0.02, "SGD": 20.0}
 TOKENS = ("copies", "strewn")
+SPOKEN = {"dot": "dot product", "euclid": "Euclid"}
 WAYS = (*MEASURES, "centred", "whitened")
 FOUND_AT = (400, 1200)  # the steps at which neighbours are counted
 DIRECTIONS = (2, 4, 8, 16, 24, 32)
@@ -53,20 +58,9 @@ SEARCHES = ((4, 50), (8, 50), (16, 20), (16, 50))  # directions, length of the s
 # --- the words and their training -----------------------------------------------------------
 
 
-class Words(NamedTuple):
-    """The tales as ids, the last of which stands for all rare words; the others, and how often."""
-
-    ids: Tensor
-    names: list[str]
-    counts: Tensor
-
-
-@cache
-def tales() -> Words:
-    """The tales, words that occur fewer than five times as one."""
-    tokenizer = corpus.WordTokenizer(corpus.load())
-    ids, kept = frequent(tokenizer.encode(corpus.load()), at_least=5)
-    return Words(ids, [tokenizer.vocab[i] for i in kept], torch.bincount(ids)[:-1])
+def counts() -> Tensor:
+    """How often each word occurs, the rare left out."""
+    return torch.bincount(words().ids)[:-1]
 
 
 @cache
@@ -74,30 +68,23 @@ def looked_at(
     seed: int, steps: int = STEPS, optimiser: str = "Adam", controls: bool = False
 ) -> dict[int, dict[str, Tensor]]:
     """Train a model to guess each word from two before and two after; its tables at each look."""
-    ids = with_controls(seed)[0] if controls else tales().ids
-    around, middle = surroundings(ids, reach=2)
-    generator = torch.Generator().manual_seed(seed)
-    model = SurroundingsModel(len(ids.unique()), 32, generator=generator)
     seen = {}
 
-    def batches():
-        while True:
-            at = torch.randint(len(middle), (512,), generator=generator)
-            yield around[at], middle[at]
+    def look(step, model):
+        if step in LOOKS:
+            both = (model.table.weight, model.output)
+            seen[step] = {n: t.detach().double() for n, t in zip(TABLES, both, strict=True)}
 
-    def look(step):
-        both = (model.table.weight, model.output)
-        seen[step] = {name: t.detach().double() for name, t in zip(TABLES, both, strict=True)}
-
-    train(
-        model,
-        F.cross_entropy,
-        batches(),
+    model = train_words(
+        with_controls(seed)[0] if controls else words().ids,
+        seed,
         steps=steps,
-        optimizer=getattr(torch.optim, optimiser)(model.parameters(), lr=RATES[optimiser]),
-        on_step=lambda record: look(record.step) if record.step in LOOKS else None,
+        dtype=torch.float32,
+        optimizer=getattr(torch.optim, optimiser),
+        rate=RATES[optimiser],
+        on_step=look,
     )
-    look(steps)
+    look(steps, model)
     if not controls:  # without the row of the rare
         seen = {at: {name: t[:-1] for name, t in look.items()} for at, look in seen.items()}
     return seen
@@ -114,7 +101,7 @@ def share(hits: Tensor) -> float:
 @cache
 def listed() -> tuple[Tensor, Tensor]:
     """The list of each word, −1 for most, and the words that are in one."""
-    names = tales().names
+    names = words().names[:-1]
     member = torch.full((len(names),), -1)
     for label, group in enumerate(WORD_GROUPS.values()):
         for word in group:
@@ -198,12 +185,12 @@ def cloud(rows: Tensor) -> dict[str, list[float]]:
 
 def with_controls(seed: int) -> tuple[Tensor, Tensor, Tensor]:
     """The ids with copies and strewn tokens; the copies' ids (W, 5), the strewn ids (5,)."""
-    ids, words, counts = tales()
+    ids, names = words()
     generator = torch.Generator().manual_seed(1000 + seed)
-    order = counts.argsort(descending=True, stable=True).tolist()
-    common = [i for i in order if words[i].isalpha()][:20]
+    order = torch.bincount(ids).argsort(descending=True, stable=True).tolist()
+    common = [i for i in order if names[i].isalpha()][:20]
     shares = torch.tensor([8.0, 4.0, 2.0, 1.0, 1.0])
-    new, next_id, copies = ids.clone(), len(words) + 1, []
+    new, next_id, copies = ids.clone(), len(names), []
     for word in common:
         places = (ids == word).nonzero()[:, 0]
         lot = torch.multinomial(shares, len(places), replacement=True, generator=generator)
@@ -260,7 +247,7 @@ def neighbours_table(ways: Sequence[str], less: str = "") -> str:
 
     return table(
         "rows | | listed, 400 steps | listed, 1200 | all, 400 steps | all, 1200",
-        ((name, way, *cells(name, way)) for name in TABLES for way in ways),
+        ((name, SPOKEN.get(way, way), *cells(name, way)) for name in TABLES for way in ways),
     )
 
 
@@ -290,7 +277,7 @@ def keys_table(shapes: Iterable[tuple[int, int]], numbers: Sequence[int]) -> str
     for C, D in shapes:
         found = [np.array([other_best(C, D, N, seed) for seed in SEEDS]) for N in numbers]
         rows.append((C, D, *(percent(f[:, 0]) for f in found), spread(found[-1][:, 1])))
-    asked = " | ".join(f"another best of {N} keys" for N in numbers)
+    asked = " | ".join(f"different winner among {N} keys" for N in numbers)
     return table(f"width | head | {asked} | long ÷ short key", rows)
 
 
@@ -300,7 +287,7 @@ def keys_table(shapes: Iterable[tuple[int, int]], numbers: Sequence[int]) -> str
 def one_length(seed: int, *, table: str, optimiser: str, steps: int = STEPS) -> dict:
     """Rank correlations of count and length at each look but the first."""
     looks = list(looked_at(seed, steps, optimiser).values())[1:]
-    found = (rank_correlation(tales().counts, look[table].norm(dim=1)) for look in looks)
+    found = (rank_correlation(counts(), look[table].norm(dim=1)) for look in looks)
     return {"correlations": rounded(found)}
 
 

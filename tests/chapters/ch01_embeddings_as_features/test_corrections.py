@@ -90,12 +90,13 @@ def recited_by_torch(ids: torch.Tensor) -> float:
 
 def used_alike_and_far_apart():
     found = numbers("c01-used-alike-and-far-apart")
-    assert found[:2] == [6, 5]
-    spans = np.reshape(found[2:14], (3, 4))
-    assert spans[:, 2:].tolist() == [[64, 1], [64, 0.02], [4, 1]]
-    assert found[14] == 64
-    assert found[15] < 1e-3
-    assert spans[0, :2].max() < 0.5 < 0.95 < spans[1:, :2].min()
+    assert found[:2] == [6, 8]
+    spans = np.reshape(found[2:18], (4, 4))
+    assert spans[:, 2:].tolist() == [[64, 1], [64, 0.02], [10, 1], [4, 1]]
+    assert found[18] == 64
+    assert found[19] < 1e-3
+    assert spans[0, :2].max() < 0.5 < 0.9 < spans[[1, 3], :2].min()
+    assert spans[0, 1] < spans[2, 1] < spans[1, 0], "nearly as many features as tokens: in between"
     apart_wide, excess = by_descent(64, 1.0, steps=500)
     assert apart_wide < 0.5
     assert excess < 1e-3

@@ -5,7 +5,7 @@ import torch
 
 from helpers.chapters import stored
 from helpers.chapters.ch02_similarity_geometry import measure
-from helpers.chapters.common import furthest, runs
+from helpers.chapters.common import furthest, runs, words
 
 TOLERANCE = 0.02  # of correlations and shares, for another processor
 
@@ -69,13 +69,13 @@ def test_a_table_has_a_line_for_each_row():
 
 
 def test_text_with_controls_differs_from_the_text_only_where_it_should():
-    ids, words, _ = measure.tales()
+    ids, names = words()
     new, copies, strewn = measure.with_controls(0)
     assert measure.with_controls(0)[0].equal(new), "a seed is a text"
     times = new.bincount()
     assert times[strewn].tolist() == [5, 20, 80, 320, 1280]
     assert copies.shape == (20, 5)
-    kept = (new < len(words) + 1) & ~(copies[:, :1] == new).any(dim=0)
+    kept = (new < len(names)) & ~(copies[:, :1] == new).any(dim=0)
     assert new[kept].equal(ids[kept])
     shares = times[copies].sum(dim=0) / times[copies].sum()
     assert shares[0] > 0.45
