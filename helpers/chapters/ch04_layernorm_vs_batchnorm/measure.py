@@ -372,7 +372,7 @@ def variance_errors(seeds=range(5)) -> str:
     ways = {
         "mean of squares less square of mean": one_pass,
         "two passes": lambda x: ((x - x.mean()) ** 2).mean(),
-        "first number off, then one pass": lambda x: one_pass(x - x[0]),
+        "first number subtracted, then one pass": lambda x: one_pass(x - x[0]),
         "Welford": welford,
     }
     means = (0, 100, 1000, 10_000, 100_000)
@@ -467,21 +467,24 @@ def claims(padding: dict[bool, float]) -> str:
          "one will do, a little behind"),
         ("Padding spoils batch norm",
          f"it moves a word by {padding[False]:.2f}, masked by {padding[True]:.0f}",
-         "until it is masked"),
+         "yes, until it is masked"),
         ("Layer norm ignores padding", "it makes a small padding vector as long as a word",
-         "masks do, the norm does not"),
+         "no: only a mask does"),
         ("Batch norm shows a model the future",
-         f"one window a step: {spread(peeked, 3)} gained; in use nothing", "in training"),
+         f"one window a step: {spread(peeked, 3)} gained; in use nothing",
+         "yes, in training only"),
         ("Instance and group norm are cousins of layer norm",
-         f"in writing they are behind by {writing[0]} and {writing[1]}", "not along a text"),
+         f"in writing they are behind by {writing[0]} and {writing[1]}",
+         "not for text that is being written"),
         ("γ and β let the model undo the norm",
          f"{min(lost):.0%} to {max(lost):.0%} of the variance stays behind a layer norm",
-         "batch norm; past layer norm leads the residual path"),
+         "after batch norm yes; after layer norm no, but the residual path carries the numbers "
+         "past it"),
         ("Norms reduce internal covariate shift",
          f"at 0.01: none {drift_at['none']}, layer {drift_at['layer']}, batch in training "
          f"{drift_at['batch, train mode']}", "batch norm does, at two of three rates"),
         ("Without a norm a Transformer does not train",
          f"two blocks, best rates: {first} behind after {LOOKS[0]} steps, "
-         f"{last} after {LOOKS[-1]}", "these do, and fall behind"),
+         f"{last} after {LOOKS[-1]}", "these do, but fall behind later"),
     ]  # fmt: skip
     return table("it is said | measured here | so", rows)
