@@ -152,7 +152,7 @@ def draw_scores(ax: Axes, scores_TT: Num[np.ndarray, "T T"], *, title: str = "")
     low, high = scores_TT[past].min(), scores_TT[past].max()
     share = (scores_TT - low) / (high - low) if high - low > 1e-9 else np.full_like(scores_TT, 0.3)
     grey = np.ma.masked_where(~past, 0.1 + 0.9 * share)
-    ax.imshow(grey, cmap="Greys", vmin=0, vmax=1.1, interpolation="none")
+    ax.imshow(grey, cmap="Greys", vmin=0, vmax=1.25, interpolation="none")
     ax.set(xticks=[], yticks=[], title=title)
     ax.title.set_fontsize(9)
     return ax
