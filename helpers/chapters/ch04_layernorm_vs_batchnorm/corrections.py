@@ -222,8 +222,9 @@ def eps_outside_the_root() -> str:
         for norm in (own, torchs)
     ]
     return (
-        f"With ε = 10⁻⁵, 8 entries of ±0.0001 become ±{sizes[0]} with one's own and ±{sizes[1]} "
-        f"with PyTorch's; at 8 zeros the largest derivative is {steepest[0]} and {steepest[1]}."
+        f"With ε = 10⁻⁵, 8 entries of ±0.0001 become ±{sizes[0]} with the home-made norm and "
+        f"±{sizes[1]} with PyTorch's; at 8 zeros the largest derivative is {steepest[0]} and "
+        f"{steepest[1]}."
     )
 
 

@@ -10,7 +10,7 @@ from helpers.exercises import Wrong, array, call, close, diagnosed, exercise, ex
 from helpers.exercises import check as check
 
 BUGS = {
-    "Ada": "mean left on",
+    "Ada": "mean not subtracted",
     "Ben": "divided by n - 1",
     "Cleo": "columns in place of rows",
     "Dan": "eps outside the root",
@@ -47,7 +47,7 @@ def _why_not_layer_norm(found, x, gamma, beta) -> None:
         "You divided by n − 1, as x.std() does in torch.": {"ddof": 1},
         "ε stands outside the root here; inside is asked for.": {"outside": True},
         "ε plays no part in your answer.": {"eps": 0.0},
-        "The mean was not taken off.": {"centred": False},
+        "The mean was not subtracted.": {"centred": False},
         "One mean for the whole array: each token has its own.": {"axis": "all"},
     }
     if x.ndim > 1:
@@ -129,7 +129,7 @@ def which_bug() -> tuple[Float[np.ndarray, "4 5"], dict[str, Float[np.ndarray, "
         "divided by n - 1": {"ddof": 1},
         "eps outside the root": {"outside": True},
         "columns in place of rows": {"axis": 0},
-        "mean left on": {"centred": False},
+        "mean not subtracted": {"centred": False},
     }
     outputs = {bug: _layer_norm(x, **{"eps": BUG_EPS, **choice}) for bug, choice in made.items()}
     return x, {student: outputs[bug] for student, bug in BUGS.items()}
@@ -232,5 +232,5 @@ def _why_not_causal(found, x) -> None:
         raise Wrong("Each feature was averaged by itself. All features of those tokens count.")
     own = [(x[t] - numerics.mean(x[: t + 1], (0, 1))) for t in range(len(x))]
     if close(found, np.stack(own), 1e-4):
-        raise Wrong("The mean is off, the division is missing.")
+        raise Wrong("You subtracted the mean but did not divide.")
     raise Wrong("It does not leak, but the numbers are not right. Does a token count itself?")

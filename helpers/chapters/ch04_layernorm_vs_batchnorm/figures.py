@@ -5,7 +5,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from jaxtyping import Float, Num
+from jaxtyping import Bool, Float, Num
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -31,6 +31,7 @@ READ = {
     "not read": "#ffffff",
 }
 GREY = "#777777"
+FILLED = "#f0b27a"
 
 
 def draw_block(
@@ -41,24 +42,27 @@ def draw_block(
     title: str = "",
     reach: float = 1.0,
     framed: tuple[int, int] | None = None,
-    shade_BTC: Num[np.ndarray, "B T C"] | None = None,
+    shade_BTC: Bool[np.ndarray, "B T C"] | None = None,
 ) -> Axes:
     """Draw a block of numbers as shaded cells, sentence below sentence, a row a word.
 
-    Blue is below 0 and orange above, full at ``reach``; ``shade_BTC`` has other numbers to shade
-    by. ``framed`` is a (sentence, word) with a frame. Shapes: values (B, T, C), words B lists of T.
+    Blue is below 0 and orange above, full at ``reach``; with ``shade_BTC`` some cells are filled
+    and the others clear. ``framed`` is a (sentence, word) with a frame.
+    Shapes: values (B, T, C), words B lists of T.
     """
     values_BTC = np.asarray(values_BTC, dtype=float)
     B, T, C = values_BTC.shape
 
-    def stacked(block_BTC: Num[np.ndarray, "B T C"]) -> Num[np.ndarray, "rows C"]:
-        gap = np.full((B, 1, C), np.nan)
-        return np.concatenate([block_BTC, gap], axis=1).reshape(-1, C)[:-1]
-
-    rows = stacked(values_BTC)
-    shades = rows if shade_BTC is None else stacked(shade_BTC)
-    ax.imshow(shades, cmap="PuOr_r", vmin=-1.6 * reach, vmax=1.6 * reach, aspect="auto",
-              interpolation="none")  # fmt: skip
+    gap = np.full((B, 1, C), np.nan)
+    rows = np.concatenate([values_BTC, gap], axis=1).reshape(-1, C)[:-1]
+    if shade_BTC is None:
+        ax.imshow(rows, cmap="PuOr_r", vmin=-1.6 * reach, vmax=1.6 * reach, aspect="auto",
+                  interpolation="none")  # fmt: skip
+    else:
+        for (b, t, c), filled in np.ndenumerate(np.asarray(shade_BTC)):
+            at, face = (c - 0.5, b * (T + 1) + t - 0.5), FILLED if filled else "none"
+            ax.add_patch(Rectangle(at, 1, 1, facecolor=face, edgecolor="#bbbbbb", linewidth=0.5))
+        ax.set(xlim=(-0.55, C - 0.45), ylim=(len(rows) - 0.45, -0.55))
     for (y, x), value in np.ndenumerate(rows):
         if np.isfinite(value):
             ax.text(x, y, short(value), ha="center", va="center", fontsize=7)

@@ -1,12 +1,13 @@
 """Train the writer of chapter 04 with each norm, over learning rates, batch sizes and seeds.
 
-The parts, twenty minutes on one core together: ``norms``, each norm at three learning rates;
+The parts, half an hour on one core together: ``norms``, each norm at three learning rates;
 ``pairs``, layer and RMS norm with ten more seeds; ``batches``, one and four windows a step;
 ``controls``, norms shaken at each step, and γ, β held still, beside runs without; ``probes``, what
 a norm's leak is worth, and what no γ, β would bring back; ``drift``, that of batch norm in train
-mode; ``longer``, five times as many steps. A run keeps its losses, all letters at once and one at a
-time, the drift of the features, and mean, deviation and least of all γ. The tables of the chapter's
-laboratory stand at the end.
+mode; ``places``, that of what each half of a block and the table read; ``longer``, five times as
+many steps. A run keeps its losses, all letters at once and one at a time, the drift of the
+features, and mean, deviation and least of all γ. The tables of the chapter's laboratory stand at
+the end.
 """
 
 from __future__ import annotations
@@ -39,9 +40,18 @@ from helpers.chapters.common import (
 from helpers.training import evaluate, train
 
 SEEDS = {"norms": range(5), "pairs": range(5, 15), "batches": range(5), "controls": range(8),
-         "probes": range(5), "drift": range(5), "longer": range(8)}  # fmt: skip
+         "probes": range(5), "drift": range(5), "places": range(8), "longer": range(8)}  # fmt: skip
 RATES = (0.003, 0.01, 0.03)
-KEPT = ("validation", "together", "alone", "own", "swapped", "drift")
+KEPT = (
+    "validation",
+    "together",
+    "alone",
+    "own",
+    "swapped",
+    "own at one",
+    "swapped at one",
+    "drift",
+)
 NAMES = ("layer", "rms", "batch", "instance", "group", "none")
 C, T = 32, 32  # width and window
 
@@ -67,6 +77,7 @@ GRIDS: dict[str, tuple] = {
         (("batch",), (0.01,), {"batch_size": 4, "probe": True}),
     ),
     "drift": ((("batch",), RATES, {"drift_in_training": True}),),
+    "places": ((("layer", "none"), RATES, {"places": True}),),
     "longer": ((("layer", "none"), RATES[:2], {}),),
 }
 LOOKS = (300, 600, 1000, 1500)  # steps of the longer runs at which they are looked at
@@ -146,14 +157,14 @@ def alone(writer: Writer) -> float:
     return torch.stack(losses).mean().item()
 
 
-def features(writer: Writer, training: bool = False) -> tuple[Tensor, Tensor]:
-    """Mean and deviation of what the second block's attention gets, in eval or in train mode."""
+def features(writer: Writer, training: bool = False) -> list[tuple[Tensor, Tensor]]:
+    """Mean and deviation of what each half of a block and the table get, in eval or train mode."""
     met, looked_at = [], copy.deepcopy(writer).train(training)  # so that no memory moves
-    looked_at.blocks[1].attention.sublayer.register_forward_pre_hook(
-        lambda _, x: met.append(x[0].flatten(0, 1))
-    )
+    parts = [part for block in looked_at.blocks for part in (block.attention, block.feed_forward)]
+    for reader in (*(part.sublayer for part in parts), looked_at.output):
+        reader.register_forward_pre_hook(lambda _, x: met.append(x[0].flatten(0, 1)))
     together(looked_at)
-    return met[0].mean(dim=0), met[0].std(dim=0)
+    return [(x.mean(dim=0), x.std(dim=0)) for x in met]
 
 
 def drift(seen: list[tuple[Tensor, Tensor]]) -> float:
@@ -210,7 +221,10 @@ def probed(writer: Writer, norm: str, batch_size: int) -> dict:
     """What a norm's leak is worth, and what no γ, β would bring back."""
     if norm == "batch":  # with the statistics of each test batch, as in training
         own = copy.deepcopy(writer).train()
-        return {"own": by_window(own, batch_size), "swapped": by_window(own, batch_size, swap=True)}
+        sizes = {"": batch_size} | ({" at one": 1} if batch_size > 1 else {})
+        ways = {"own": False, "swapped": True}
+        return {way + at: by_window(own, size, swap=swap)
+                for at, size in sizes.items() for way, swap in ways.items()}  # fmt: skip
     found = {"swapped": by_window(writer, 32, swap=True)}
     return found | ({"left": lost_by_each(writer)} if norm == "layer" else {})
 
@@ -225,6 +239,7 @@ def trained(
     learn=True,
     probe=False,
     drift_in_training=False,
+    places=False,
     steps=300,
 ) -> dict:
     """Train one writer; its losses, its drift, and its γ."""
@@ -248,14 +263,16 @@ def trained(
     optimizer = torch.optim.Adam(writer.parameters(), lr=lr)
     train(writer, loss, batches, steps=steps, optimizer=optimizer, on_step=look)
     writer.eval()
+    by_place = [drift(list(looks)) for looks in zip(*seen[1:], strict=True)]
     run = {
         "writer": writer,
         "validation": evaluate(writer, loss, corpus.windows(validation_ids, T)),
         "together": together(writer),
         "alone": alone(writer),
-        "drift": drift(seen[1:]),
+        "drift": by_place[2],  # of what the second block's attention reads
         "gamma": writer.gammas().tolist(),
     }
+    run |= {"drifts": by_place} if places else {}
     return run | (probed(writer, norm, batch_size) if probe else {})
 
 
@@ -278,8 +295,7 @@ def one_run(seed: int, *, norm: str, **setting) -> dict:
     except FloatingPointError:
         return {"validation": None}
     kept = {key: round(run[key], 4) for key in KEPT if key in run}
-    if "left" in run:
-        kept["left"] = rounded(run["left"])
+    kept |= {key: rounded(run[key]) for key in ("left", "drifts") if key in run}
     gamma = torch.tensor(run["gamma"])
     if len(gamma):
         kept["gamma"] = rounded((gamma.mean(), gamma.std(), gamma.min()), 3)
@@ -372,7 +388,7 @@ def variance_errors(seeds=range(5)) -> str:
     ways = {
         "mean of squares less square of mean": one_pass,
         "two passes": lambda x: ((x - x.mean()) ** 2).mean(),
-        "first number off, then one pass": lambda x: one_pass(x - x[0]),
+        "first number subtracted, then one pass": lambda x: one_pass(x - x[0]),
         "Welford": welford,
     }
     means = (0, 100, 1000, 10_000, 100_000)
@@ -445,8 +461,25 @@ def drifts() -> dict[str, list[np.ndarray]]:
     return found | {"batch, train mode": in_training}
 
 
-def claims(padding: dict[bool, float]) -> str:
-    """What is said of norms, and what was measured; padding: what it moves, by whether masked."""
+def drift_by_place(norm: str) -> np.ndarray:
+    """The drift of what is read at each of the five places (rates, seeds, places)."""
+    found = (stored_runs("places", norm=norm, lr=lr, places=True) for lr in RATES)
+    return np.array([[run["drifts"] for run in at_rate] for at_rate in found])
+
+
+def drift_table() -> str:
+    """By how much layer norm's drift is larger than that without a norm, at each place and rate."""
+    places = [f"{half} {n}" for n in (1, 2) for half in ("attention", "feed-forward")]
+    more = drift_by_place("layer") - drift_by_place("none")
+    rows = [
+        [f"rate {lr:g}", *(spread(seeds, signed=True) for seeds in at_rate.T)]
+        for lr, at_rate in zip(RATES, more, strict=True)
+    ]
+    return table(" | ".join(["read by", *places, "table"]), rows)
+
+
+def claims() -> str:
+    """What is said of norms, and what was measured."""
 
     def at_one(key: str, norm: str = "batch", part: str = "probes") -> np.ndarray:
         more = {"probe": True} if part == "probes" else {}
@@ -460,28 +493,23 @@ def claims(padding: dict[bool, float]) -> str:
     ]
     lost = over_runs("left", part="probes", norm="layer", probe=True).mean(axis=0)
     drift_at = {name: spread(rows[1]) for name, rows in drifts().items()}
-    first, *_, last = (spread(gap, 3) for gap in ahead().T)
     rows = [
         ("Batch norm needs more than one sample",
          f"one window of 32 letters a step: {spread(behind, 3, signed=True)} against layer norm",
          "one will do, a little behind"),
-        ("Padding spoils batch norm",
-         f"it moves a word by {padding[False]:.2f}, masked by {padding[True]:.0f}",
-         "until it is masked"),
-        ("Layer norm ignores padding", "it makes a small padding vector as long as a word",
-         "masks do, the norm does not"),
         ("Batch norm shows a model the future",
-         f"one window a step: {spread(peeked, 3)} gained; in use nothing", "in training"),
+         f"one window a step: {spread(peeked, 3)} lost when the later letters are swapped",
+         "yes, in training only"),
         ("Instance and group norm are cousins of layer norm",
-         f"in writing they are behind by {writing[0]} and {writing[1]}", "not along a text"),
+         f"in writing they are behind by {writing[0]} and {writing[1]}",
+         "not for text that is being written"),
         ("γ and β let the model undo the norm",
          f"{min(lost):.0%} to {max(lost):.0%} of the variance stays behind a layer norm",
-         "batch norm; past layer norm leads the residual path"),
+         "after batch norm yes; past a pre-norm leads the residual path, past the last norm "
+         "nothing"),
         ("Norms reduce internal covariate shift",
          f"at 0.01: none {drift_at['none']}, layer {drift_at['layer']}, batch in training "
-         f"{drift_at['batch, train mode']}", "batch norm does, at two of three rates"),
-        ("Without a norm a Transformer does not train",
-         f"two blocks, best rates: {first} behind after {LOOKS[0]} steps, "
-         f"{last} after {LOOKS[-1]}", "these do, and fall behind"),
+         f"{drift_at['batch, train mode']}",
+         "batch norm does at one place, at two of three rates; layer norm depends on the place"),
     ]  # fmt: skip
     return table("it is said | measured here | so", rows)

@@ -45,13 +45,6 @@ def _sinusoids(length: int, width: int) -> Tokens:
     return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(length, width)
 
 
-def _missed(rows: Tokens, offset: int) -> float:
-    """What the best matrix from each row to the one ``offset`` later misses, as a share."""
-    now, later = rows[:-offset], rows[offset:]
-    best = np.linalg.pinv(now) @ later
-    return float(((now @ best - later) ** 2).sum() / (later**2).sum())
-
-
 # --------------------------------------------------------------------------------- heads
 
 
@@ -157,28 +150,6 @@ def order_from_the_mask() -> str:
         f"last token's output moves by {number(moved[False, 2])} where there is no mask; with a "
         f"causal mask by {number(moved[True, 1])} after one layer and "
         f"{number(moved[True, 2])} after two."
-    )
-
-
-@corrects(
-    "07",
-    "003",
-    84,
-    claim="Since each position has a vector of its own, the model can tell relative positions.",
-    says="“adds a unique vector to each token's embedding based on its position … This allows the "
-    "model to understand the relative positions of words.”",
-    why="A vector of one's own tells where, not how far from whom. With sines and cosines one "
-    "matrix leads from each row to the one three places on. Unique rows in general have no such "
-    "matrix, and a learned table starts as such rows.",
-)
-def unique_is_not_relative() -> str:
-    """What the best matrix for a shift by three misses: sinusoids, and random rows."""
-    random = np.random.default_rng(0).standard_normal((64, 32))
-    waves = np.round(100 * _missed(_sinusoids(64, 32), 3), 6)
-    return (
-        "From each of 64 rows of width 32 to the row three places on, the best matrix misses "
-        f"{number(waves)} per cent of the sinusoids and {number(round(100 * _missed(random, 3)))} "
-        "per cent of random rows."
     )
 
 

@@ -23,8 +23,9 @@ INKS = {
 DASHES = {"none": (0, (1, 1.5)), "learned": (0, (5, 2)), "sinusoidal": (0, (3, 1, 1, 1)),
           "rope": "-", "alibi": "-"}  # fmt: skip
 SAID = {"rope": "RoPE", "alibi": "ALiBi"}
-NOTHING, PAST, FUTURE = "#ffffff", "#8fb8d8", "#D55E00"
-EMPTY, KEPT, NOW = "#ffffff", "#d9d9d9", "#0072B2"
+GREY = "#444444"
+NOTHING, PAST, FUTURE = "none", "#8fb8d8", "#D55E00"
+EMPTY, KEPT, NOW = "none", "#d9d9d9", "#0072B2"
 
 
 def draw_split(ax: Axes, head_TC: Int[np.ndarray, "T C"] | Sequence, *, title: str = "") -> Axes:
@@ -126,14 +127,14 @@ def draw_by_distance(
     at: float | None = None,
     title: str = "",
 ) -> Axes:
-    """Draw scores against how far back the key stands, with a mark at one distance.
+    """Draw scores against how far back the key stands, grey lines with a mark at one distance.
 
     Shapes: distances (N,), each of ``scores`` (N,).
     """
-    for (name, values), ink in zip(scores.items(), HEAD_INKS, strict=False):
-        ax.plot(distances, values, color=ink, label=name)
+    for (name, values), line in zip(scores.items(), ("-", "--"), strict=False):
+        ax.plot(distances, values, line, color=GREY, label=name)
         if at is not None:
-            ax.plot(at, np.interp(at, distances, values), "o", color=ink)
+            ax.plot(at, np.interp(at, distances, values), "o", color=GREY)
     ax.axhline(0, color="#bbbbbb", linewidth=0.8, zorder=0)
     ax.set(xlabel="how far back the key stands", ylabel="score", title=title)
     if len(scores) > 1:
@@ -144,14 +145,14 @@ def draw_by_distance(
 def draw_scores(ax: Axes, scores_TT: Num[np.ndarray, "T T"], *, title: str = "") -> Axes:
     """Draw scores of a causal attention as greys, the darker the larger, each on its own scale.
 
-    Shapes: scores (T, T); what comes later than the row is left white.
+    Shapes: scores (T, T); what comes later than the row is left clear.
     """
     scores_TT = np.asarray(scores_TT, dtype=float)
     past = np.tril(np.ones_like(scores_TT, dtype=bool))
     low, high = scores_TT[past].min(), scores_TT[past].max()
     share = (scores_TT - low) / (high - low) if high - low > 1e-9 else np.full_like(scores_TT, 0.3)
-    grey = np.where(past, 0.1 + 0.9 * share, 0.0)
-    ax.imshow(grey, cmap="Greys", vmin=0, vmax=1.1, interpolation="none")
+    grey = np.ma.masked_where(~past, 0.1 + 0.9 * share)
+    ax.imshow(grey, cmap="Greys", vmin=0, vmax=1.25, interpolation="none")
     ax.set(xticks=[], yticks=[], title=title)
     ax.title.set_fontsize(9)
     return ax

@@ -127,19 +127,19 @@ def three_losses(reader: Reader, windows: int = 256) -> tuple[float, float, floa
 
 
 class Quieter(nn.Module):
-    """Sinusoids as large beside these embeddings as in the paper."""
+    """Sinusoids times a scale; at 0.02 they are as small as the embeddings start."""
 
-    def __init__(self, rows):
+    def __init__(self, rows, scale):
         super().__init__()
-        self.rows = rows
+        self.rows, self.scale = rows, scale
 
     def forward(self, length, start=0):
-        """The rows, as small as the embeddings start."""
-        return 0.02 * self.rows(length, start)
+        """The rows, scaled."""
+        return self.scale * self.rows(length, start)
 
 
 def in_training(
-    positions: str, *, seed: int, context=32, heads=4, layers=2, quiet=True
+    positions: str, *, seed: int, context=32, heads=4, layers=2, quiet=True, scale=0.02
 ) -> tuple[GPT, Callable]:
     """A small GPT as it starts, and what trains it further.
 
@@ -157,7 +157,7 @@ def in_training(
     )
     model = GPT(config, generator=generator)
     if positions == "sinusoidal" and quiet:
-        model.position = Quieter(model.position)
+        model.position = Quieter(model.position, scale)
     batches = corpus.batches(
         train_ids, batch_size=512 // context, context=context, generator=generator
     )
@@ -221,6 +221,7 @@ def settings(part: str) -> list[dict]:
         return [{"positions": way} for way in ("none", "sinusoidal", "rope")]
     found = [{"positions": way, "context": 32, "quiet": True} for way in POSITIONS]
     found += [{"positions": "sinusoidal", "context": 32, "quiet": False}]
+    found += [{"positions": "sinusoidal", "context": 32, "quiet": True, "scale": 0.1}]
     return [*found, {"positions": "rope", "context": 128, "quiet": True}]
 
 
@@ -300,9 +301,10 @@ def found(part: str, key: str, **setting) -> np.ndarray:
     return over_seeds(runs(stored(7)[part], **setting), key)
 
 
-def at_places(positions: str, *, context=32, quiet=True) -> np.ndarray:
+def at_places(positions: str, *, context=32, quiet=True, **more) -> np.ndarray:
     """The loss at each place of a window of 128, a row a seed."""
-    return found("lengths", "places", positions=positions, context=context, quiet=quiet)
+    setting = {"positions": positions, "context": context, "quiet": quiet, **more}
+    return found("lengths", "places", **setting)
 
 
 def home(losses_ST: np.ndarray) -> np.ndarray:
@@ -349,6 +351,7 @@ def heads_table() -> str:
 def lengths_table() -> str:
     """The loss of the same letters early and late, for each way to tell positions."""
     settings = [(SAID.get(way, way), at_places(way)) for way in POSITIONS]
+    settings.append(("sinusoidal, five times as large", at_places("sinusoidal", scale=0.1)))
     settings.append(("RoPE, trained on 128", at_places("rope", context=128)))
     rows = [
         (name, *map(spread, (home(losses), far(losses), far(losses) - home(losses))))

@@ -20,8 +20,16 @@ def test_block_has_sentence_below_sentence_and_every_number(ax):
     assert [tick.get_text() for tick in ax.get_yticklabels()] == list("abcdef")
     np.testing.assert_array_equal(ax.get_yticks(), [0, 1, 2, 4, 5, 6])
     assert ax.patches[0].get_xy() == (-0.5, 3.5)
-    draw.draw_block(ax, values, None, shade_BTC=np.ones((2, 3, 2)))
-    assert np.nanmax(np.asarray(ax.images[1].get_array(), dtype=float)) == 1
+
+
+def test_block_fills_cells_and_leaves_the_others_clear(ax):
+    shade = np.zeros((2, 3, 2), dtype=bool)
+    shade[1, 0, 1] = True
+    draw.draw_block(ax, np.zeros((2, 3, 2)), None, shade_BTC=shade)
+    assert not ax.images
+    [filled] = [cell.get_xy() for cell in ax.patches if cell.get_facecolor()[3]]
+    assert filled == (0.5, 3.5)
+    assert len(ax.patches) == 12
 
 
 def test_kinds_of_reading_tell_earlier_later_and_others():

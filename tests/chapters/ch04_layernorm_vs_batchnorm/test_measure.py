@@ -13,6 +13,7 @@ SLICES = {
     "controls": (0, {"norm": "layer", "lr": 0.01, "learn": False}),
     "probes": (0, {"norm": "layer", "lr": 0.01, "probe": True}),  # and without the probe of "norms"
     "drift": (0, {"norm": "batch", "lr": 0.01, "drift_in_training": True}),
+    "places": (0, {"norm": "none", "lr": 0.01, "places": True}),
 }
 TOLERANCE = 0.02  # of losses in nats, for another processor
 

@@ -89,7 +89,7 @@ WRONG = {
         (unbiased, "divided by n − 1"),
         (with_std, "outside the root"),
         (lambda x, g, b, e: layer(x, g, b, 0.0), "ε plays no part"),
-        (rms, "mean was not taken off"),
+        (rms, "mean was not subtracted"),
         (over(None), "One mean for the whole array"),
         (lambda x, g, b, e: over(-2 if x.ndim > 1 else -1)(x, g, b, e), "down the columns"),
         (lambda x, g, b, e: layer(x, 1.0, 0.0, e), "γ and β play no part"),
@@ -123,7 +123,7 @@ WRONG = {
         (dict.fromkeys(BUGS, "divided by n - 1"), "1 of the 4 are right"),
         (dict(zip(BUGS, reversed(list(BUGS.values())), strict=True)), "of the 4 are right"),
         ({**BUGS, "Dan": "wrong sign"}, "'wrong sign' is not one of the 4"),
-        (["mean left on"] * 4, "Give a dictionary"),
+        (["mean not subtracted"] * 4, "Give a dictionary"),
     ],
     "04.4": [
         (1e-5, "for ε outside the root"),
@@ -155,6 +155,6 @@ WRONG = {
         (of_the_past(eps=0.0), "ε plays no part"),
         (of_the_past(ddof=1), "divided by n − 1"),
         (lambda x: x[:, :1], "should have shape"),
-        (not_divided, "division is missing"),
+        (not_divided, "did not divide"),
     ],
 }  # fmt: skip

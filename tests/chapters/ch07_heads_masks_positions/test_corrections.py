@@ -99,20 +99,6 @@ def order_from_the_mask():
     assert twice > 0.01
 
 
-def unique_is_not_relative():
-    _, width, waves, random = numbers("c07-unique-is-not-relative")
-    rows = positions.sinusoidal(64, int(width)).double()
-    speeds = 10_000.0 ** (-torch.arange(0, 32, 2, dtype=torch.float64) / 32)
-    turn = torch.block_diag(
-        *(torch.tensor([[math.cos(3 * w), -math.sin(3 * w)], [math.sin(3 * w), math.cos(3 * w)]])
-          for w in speeds.tolist())
-    ).double()  # fmt: skip
-    assert (rows[:-3] @ turn - rows[3:]).abs().max() < 1e-4  # the angle sum formulas
-    assert waves == 0
-    # 61 rows of 32 numbers that have nothing to do with one another: 29 of 61 directions are missed
-    assert random == pytest.approx(100 * 29 / 61, abs=4)
-
-
 def numbers_a_position_has():
     width, heads, sinusoidal, angles, slopes = numbers("c07-numbers-a-position-has")
     assert positions.sinusoidal(1, int(width)).shape[1] == sinusoidal == 64

@@ -9,10 +9,10 @@ from helpers import positions
 from helpers.chapters.ch07_heads_masks_positions import figures as draw
 
 
-def cells(ax):
-    """The colours of the cells of a picture's only image."""
+def cells(ax, numbers=3):
+    """The colours of the cells of a picture's only image; with 4 numbers, how solid they are."""
     image = ax.images[0]
-    return image.cmap(image.norm(image.get_array()))[..., :3]
+    return image.cmap(image.norm(image.get_array()))[..., :numbers]
 
 
 def test_split_writes_the_head_into_each_cell(ax):
@@ -33,7 +33,7 @@ def test_what_comes_later_stands_out(ax):
     for at in ((0, 0), (1, 0), (2, 2)):
         np.testing.assert_allclose(colours[at], to_rgb(draw.PAST))
     for at in ((0, 2), (1, 2), (2, 1)):
-        np.testing.assert_allclose(colours[at], to_rgb(draw.NOTHING))
+        assert cells(ax, 4)[at][3] == 0, "what is not read is clear"
 
 
 def test_promises_are_means_with_a_dot_a_seed(ax):
@@ -62,10 +62,11 @@ def test_by_distance_names_several(ax):
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]
 
 
-def test_scores_are_on_their_own_scale_and_white_above(ax):
+def test_scores_are_on_their_own_scale_and_clear_above(ax):
     scores = np.array([[2.0, 9.0], [-2.0, 0.0]])
     assert draw.draw_scores(ax, scores) is ax
-    np.testing.assert_allclose(ax.images[0].get_array(), [[1.0, 0.0], [0.1, 0.55]])
+    np.testing.assert_allclose(ax.images[0].get_array().filled(0), [[1.0, 0.0], [0.1, 0.55]])
+    assert cells(ax, 4)[..., 3].tolist() == [[1, 0], [1, 1]]
 
 
 def test_equal_scores_are_one_grey(ax):
