@@ -60,8 +60,10 @@ def draw_block(
                   interpolation="none")  # fmt: skip
     else:
         for (b, t, c), filled in np.ndenumerate(np.asarray(shade_BTC)):
-            at, face = (c - 0.5, b * (T + 1) + t - 0.5), FILLED if filled else "none"
-            ax.add_patch(Rectangle(at, 1, 1, facecolor=face, edgecolor="#bbbbbb", linewidth=0.5))
+            corner, face = (c - 0.5, b * (T + 1) + t - 0.5), FILLED if filled else "none"
+            ax.add_patch(
+                Rectangle(corner, 1, 1, facecolor=face, edgecolor="#bbbbbb", linewidth=0.5)
+            )
         ax.set(xlim=(-0.55, C - 0.45), ylim=(len(rows) - 0.45, -0.55))
     for (y, x), value in np.ndenumerate(rows):
         if np.isfinite(value):
