@@ -62,7 +62,7 @@ PLAIN_ALONE = {  # without the tables of n-grams, as the chapters have it
     "model": FAST["model"] | {
         "ngrams": 1, "positions": "rope", "qk_norm": True, "start": "fan_in",
     },
-    "training": PLAIN["training"] | {"steps": 950, "lr": 0.01, "matrix_lr": 0.005},
+    "training": PLAIN["training"] | {"steps": 860, "lr": 0.01, "matrix_lr": 0.005},
 }  # fmt: skip
 
 
@@ -80,7 +80,7 @@ RECIPES = {
     "plain": moved(PLAIN),
     "plain, no n-grams": moved(PLAIN_ALONE),
     "fast": moved(FAST, steps=60),
-    "fast, no n-grams": moved(FAST, model={"ngrams": 1}, steps=260),
+    "fast, no n-grams": moved(FAST, model={"ngrams": 1}, steps=240),
     "fast, longer": moved(FAST),
     "gpu": moved(PRESETS["gpu"]),
 }
