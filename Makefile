@@ -37,7 +37,7 @@ endif
 check: $(READY)  ## style, types, helpers, chapters, prose: before each commit
 	$(BIN)/python tests/run.py check
 
-test: book       ## check, then every cell, the site and the homework
+test: $(READY)   ## check, the book, then every cell, the site and the homework
 	$(BIN)/python tests/run.py
 
 coverage: $(READY)  ## how much of helpers its tests meet: 95 % at least
