@@ -90,9 +90,9 @@ def power_of_growth() -> str:
     claim="The dot product grows in proportion to D, yet dividing it by D would make it too small.",
     says="“the dot product grows proportionally to D … But dividing by D itself would "
     "overcompensate, making the values too small”",
-    why="Both cannot hold. What grows in proportion to D is brought to one size by dividing by D, "
-    "as with entries of mean 1. Where ÷ D is too much, as with entries of mean 0, the growth was "
-    "as √D.",
+    why="What grows in proportion to D is brought to one size at every width by dividing by D: "
+    "with entries of mean 1, to about 1, which is not too small. Where ÷ D makes the scores "
+    "smaller and smaller as D grows, as with entries of mean 0, the growth was as √D.",
 )
 def dividing_by_d() -> str:
     """Typical q·k/D for D = 64 and 1024, with entries of mean 1 and of mean 0."""
@@ -191,10 +191,10 @@ def _typical_gradient(width: int, keys: int, divisor: float) -> float:
     *(264, 268, 285),
     claim="Dividing by √D ensures that the scores stay in a reasonable range.",
     says="“Dividing by √D ensures that the dot product remains in a reasonable range”",
-    why="For independent entries of mean 0 and variance 1 it does, as roughly at the start of "
-    "training. Entries of mean 0 are not enough, the two must be uncorrelated as well. Training is "
-    "free to align queries and keys, and for an aligned pair of such vectors the score grows as √D "
-    "even after the division.",
+    why="For independent entries of mean 0 and variance 1 it does. Training may start like that, "
+    "but it is free to align queries and keys; mean 0 is not enough, since the two must be "
+    "uncorrelated as well. For an aligned pair of such vectors the score grows as √D even after "
+    "the division.",
 )
 def aligned_after_scaling() -> str:
     """Mean of q·q/√D for D = 64 and D = 1024."""
