@@ -3,7 +3,6 @@ the same table as a torch module.
 """
 
 from bisect import bisect_right
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -87,34 +86,6 @@ def cross_entropy_of(probabilities: Table, counts: Table) -> float:
     with np.errstate(divide="ignore"):
         log_p = np.log(probabilities[occurs])
     return float(-(counts[occurs] @ log_p) / counts.sum())
-
-
-@dataclass(frozen=True, kw_only=True)
-class RowConstants:
-    """What a table of logits adds to each row of log P, and how far it is from constant."""
-
-    constant_V: Float[np.ndarray, " V"]  # mean of W - log P over the seen pairs of a row
-    spread_V: Float[np.ndarray, " V"]  # largest minus smallest; 0 where it is a constant
-
-
-def row_constants(table: Table, log_probabilities: Table) -> RowConstants:
-    """Measure, row by row, the constant by which logits differ from log-probabilities.
-
-    Only pairs with finite log P count; a row with none has nan in both results. Raises
-    ValueError where the shapes differ.
-    """
-    table = _numpy(table).astype(np.float64)
-    log_p = _numpy(log_probabilities).astype(np.float64)
-    if table.ndim != 2 or table.shape != log_p.shape:
-        raise ValueError(
-            f"table is {table.shape} and log_probabilities {log_p.shape}; both must be (V, V)"
-        )
-    constant_V, spread_V = np.full((2, len(table)), np.nan)
-    for i, seen in enumerate(np.isfinite(log_p)):
-        if seen.any():
-            differences = table[i, seen] - log_p[i, seen]
-            constant_V[i], spread_V[i] = differences.mean(), np.ptp(differences)
-    return RowConstants(constant_V=constant_V, spread_V=spread_V)
 
 
 # ---------------------------------------------------------- known chain

@@ -102,28 +102,6 @@ def test_unseen_pair_costs_infinity_only_if_it_occurs():
         assert bigram.cross_entropy_of(certain, np.array([[3, 1], [0, 1]])) == math.inf
 
 
-# -------------------------------------------------------- row constants
-
-
-def test_row_constants_are_found_again():
-    with np.errstate(divide="ignore"):
-        log_p = np.log(np.array([[0.1, 0.7, 0.2], [0.5, 0.5, 0.0], [0.2, 0.3, 0.5]]))
-    logits = log_p + np.array([[3.0], [-1.0], [0.5]])
-    logits[1, 2] = -40.0  # an unseen pair, somewhere on its way down
-    logits[2, 0] += 0.3
-    found = bigram.row_constants(logits, log_p)
-    np.testing.assert_allclose(found.constant_V, [3.0, -1.0, 0.6])
-    np.testing.assert_allclose(found.spread_V, [0.0, 0.0, 0.3], atol=1e-14)
-
-
-def test_row_constants_of_a_model_and_of_a_row_without_pairs():
-    model = bigram.BigramLanguageModel(2)
-    found = bigram.row_constants(model.table.weight, np.array([[0.0, -np.inf], [-np.inf] * 2]))
-    assert found.constant_V[0] == found.spread_V[0] == 0
-    assert np.isnan(found.constant_V[1])
-    assert np.isnan(found.spread_V[1])
-
-
 # ---------------------------------------------------------- known chain
 
 
@@ -308,8 +286,6 @@ ONES, EYE = np.ones((2, 2)), np.eye(2)
         (lambda: bigram.cross_entropy_of([[0.7, 0.2], [0, 1]], EYE), "row 0 sums to 0.8999"),
         (lambda: bigram.cross_entropy_of([[1, 0], [-1, 2]], EYE), "smallest is -1"),
         (lambda: bigram.cross_entropy_of([[1, 0], [1, 0.5]], EYE), r"row 1 sums to 1\.5"),
-        (lambda: bigram.row_constants(ONES, np.ones((3, 3))),
-         r"table is \(2, 2\) and log_probabilities \(3, 3\)"),
         (lambda: bigram.MarkovChain(bigram.ABC_TABLE.T), r"row 0 sums to 0\.8"),
         (lambda: bigram.MarkovChain([[1.5, -0.5], [0.5, 0.5]]), "smallest is -0.5"),
         (lambda: bigram.MarkovChain(np.ones((2, 3)) / 3), "square"),

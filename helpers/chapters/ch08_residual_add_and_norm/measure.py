@@ -556,11 +556,6 @@ def final(model: str, lr=0.003, part="ladder") -> np.ndarray:
     return over_seeds(runs(part, model=model, lr=lr))
 
 
-def rung_of_chapter_06() -> np.ndarray:
-    """The stored losses of attention alone as chapter 06 trained it, one a seed."""
-    return over_seeds(common.runs(stored(6)["long"], divisor="√D", lr=0.003, start=0.125))
-
-
 def levels(scheme: str, start: str, L: int) -> dict[str, np.ndarray]:
     """The stored stream and gradients of L blocks from the bottom to the top, a row a seed."""
     deepest = runs("depth", start=start, scheme=scheme, L=96)  # L blocks are its beginning
