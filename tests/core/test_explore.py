@@ -143,9 +143,9 @@ def test_static_display_is_html_and_text_and_the_same_twice(static):
 
 
 def test_drawing_leaves_no_figure_and_no_setting_behind():
-    before = dict(mpl.rcParams)
+    before, figures = dict(mpl.rcParams), plt.get_fignums()
     explorer().html()
-    assert plt.get_fignums() == []
+    assert plt.get_fignums() == figures
     assert dict(mpl.rcParams) == before
 
 
