@@ -262,6 +262,8 @@ def test_nothing_of_a_formula_is_cut_off(visit, page):
     visit("notebooks/04_layernorm_vs_batchnorm.html")
     for formula in page.locator("div.math mjx-container:visible").all():
         formula.scroll_into_view_if_needed()
+        formula.screenshot()  # its fonts are asked for when it is painted
+        page.evaluate("() => document.fonts.ready")
         cut = inked(formula.screenshot())
         formula.evaluate("formula => { formula.firstChild.style.contentVisibility = 'visible' }")
         np.testing.assert_allclose(cut, inked(formula.screenshot()), atol=1)

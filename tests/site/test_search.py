@@ -209,7 +209,10 @@ def test_each_page_names_its_neighbours(html_root):
 def test_search_quotes_the_text_of_a_page(visit, page, html_root):
     """Not the theme's buttons and the copy of the title for print; of a term, what it means."""
     assert visit("search.html?q=layer norm") == []
-    results(page)
+    found = results(page)
+    page.wait_for_function(  # each comes with its page
+        "n => document.querySelectorAll('#search-results .context').length === n", arg=len(found)
+    )
     quotes = page.locator("#search-results .context").all_inner_texts()
     assert len(quotes) > 10
     assert not [q for q in quotes if ".pdf" in q or "On this page" in q or "Show the code" in q]
