@@ -1,4 +1,4 @@
-"""The book on paper: the pages joined, and a PDF of two chapters printed and read again."""
+"""The book on paper: the pages joined, and a PDF of a chapter printed and read again."""
 
 import io
 import os
@@ -241,19 +241,18 @@ def test_solutions_stand_only_at_the_end(book):
     assert "BEGIN SOLUTION" not in book
 
 
-# ---------------------------------------------------------------- two chapters, printed
+# ---------------------------------------------------------------- a chapter, printed
 
 
 @pytest.fixture(scope="module")
 def pdf() -> PdfReader:
-    """Print two chapters and an appendix, as the command prints the whole."""
+    """Print a chapter and an appendix, as the command prints the whole."""
     if not (SITE / "index.html").exists():
         pytest.fail("there is no built site in _build/html; run `make book` first", pytrace=False)
     toc = {
         "root": "book/notation",
         "parts": [{"caption": "Chapters", "chapters": [
             {"file": "notebooks/05_attention_by_hand", "title": "5 · Attention worked by hand"},
-            {"file": "notebooks/06_scaling_by_sqrt_dk", "title": "6 · Why divide by √dₖ"},
         ]}],
     }  # fmt: skip
     pages = document.read_pages(SITE, toc, "Notation")
