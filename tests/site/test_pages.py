@@ -24,8 +24,7 @@ from helpers.chapters import CHAPTERS
 lighthouse = script(ROOT / "benchmarks" / "lighthouse.py")
 MOST, MOST_WITH_MATHS = 450_000, 750_000  # bytes of a first visit
 KINDS = {f"{name}.html" for name in (
-    "book/index", "book/for-the-lecture", "book/glossary", "book/results", "book/topics",
-    "notebooks/05_attention_by_hand", "notebooks/12_inside_the_gpt", "search",
+    "book/index", "book/glossary", "book/notation", "notebooks/05_attention_by_hand", "search",
 )}  # fmt: skip
 
 # --- the file -------------------------------------------------------------------------------------
