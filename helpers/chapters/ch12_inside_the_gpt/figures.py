@@ -156,14 +156,11 @@ def of_heads(maps: Sequence, tokens: Sequence[str]) -> tuple[Callable, Callable]
 
     def in_words(layer, head):
         weights_TT = np.asarray(maps[layer - 1][0, head - 1])
-        shares = [weights_TT.diagonal(-back).mean() for back in range(min(8, len(tokens)))]
-        names = ["itself", "the letter before", *(f"{back} back" for back in range(2, 8))]
-        most = int(np.argmax(shares))
-        said = (
-            f"Layer {layer}, head {head}: of the places 0 to 7 back, the most goes to "
-            f"{names[most]}, {shares[most]:.0%} on average"
+        itself, before = (weights_TT.diagonal(-back).mean() for back in (0, 1))
+        return (
+            f"Layer {layer}, head {head}: on average {itself:.0%} of the weight goes to the letter "
+            f"itself, {before:.0%} to the letter before."
         )
-        return said + ("." if most == 1 else f"; {shares[1]:.0%} goes to the letter before.")
 
     return picture, in_words
 
@@ -186,13 +183,10 @@ def of_copying(
         return fig
 
     def in_words(updates):
-        loss, followed, before = (
-            found[kind][0, looks.index(updates)] for kind in ("losses", "followed", "before")
-        )
+        loss, followed = (found[kind][0, looks.index(updates)] for kind in ("losses", "followed"))
         return (
             f"After {updates} updates: loss {loss:.2f} nats; the best head of layer 2 gives "
-            f"{followed:.0%} to what followed, the best of layer 1 {before:.0%} to the letter "
-            "before."
+            f"{followed:.0%} to what followed."
         )
 
     return picture, in_words

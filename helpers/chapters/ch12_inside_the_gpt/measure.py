@@ -18,7 +18,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from helpers import bigram, corpus
+from helpers import corpus
 from helpers import train as command
 from helpers.attention import watching
 from helpers.chapters import stored
@@ -52,7 +52,7 @@ COMMAND = f"--preset tales --out {RUN}"
 SETTINGS: dict[str, list[dict]] = {
     "tales": [{"preset": "tales"}],
     "pronouns": [
-        *({"causal": True, "L": L} for L in (1, 2, 3)),
+        *({"causal": True, "L": L} for L in (2, 3)),
         *({"causal": False, "L": L} for L in (1, 2, 3, 4)),
     ],
     "copying": [{"L": L} for L in (1, 2)],
@@ -200,19 +200,10 @@ def windows(every: int = 5) -> tuple[Tensor, Tensor]:
     return x_NT[::every][:many], y_NT[::every][:many]
 
 
-def bigram_loss() -> float:
-    """What the bigram table loses on the validation text."""
-    V = len(letters().tokenizer)
-    of_train, of_validation = (
-        bigram.count_bigrams(ids, V) for ids in (letters().train, letters().validation)
-    )
-    return bigram.cross_entropy_of(bigram.smoothed(of_train), of_validation)
-
-
-def shipped_reader(causal: bool, L: int) -> nn.Module:
-    """A reader of words that ships, of seed 0."""
-    reader = reader_of_words(L, seed=0, causal=causal)
-    checkpoints.restore_model(reader, checkpoints.load(SHIPPED / KEPT[causal, L]).model)
+def shipped_reader() -> nn.Module:
+    """The causal reader of words that ships, of three layers and seed 0."""
+    reader = reader_of_words(3, seed=0)
+    checkpoints.restore_model(reader, checkpoints.load(SHIPPED / KEPT[True, 3]).model)
     return reader.eval()
 
 
@@ -275,20 +266,19 @@ def by_adjective() -> tuple[float, list[str]]:
     return np.mean(right).item(), sorted(a for a, of in speaks.items() if len(set(of)) > 1)
 
 
-def looks_by_depth() -> dict[str, np.ndarray]:
+def look_last() -> np.ndarray:
     """Readers of two layers and more that look hardest at the referent in the last layer.
 
-    What a cut there loses, a number for each such seed.
+    What a cut there loses, a number each.
     """
-    found = {}
+    lost = []
     for setting in (of for of in SETTINGS["pronouns"] if of["L"] > 1):
         right, cut, whole = (
             kept("pronouns", key, **setting) for key in ("right", "cut right", "resolved")
         )
         last = right.mean(axis=2).argmax(axis=1) == setting["L"] - 1
-        kind = "causal" if setting["causal"] else "both ways"
-        found[f"{kind}, {setting['L']} layers"] = (whole - cut[:, -1])[last]
-    return found
+        lost += list((whole - cut[:, -1])[last])
+    return np.array(lost)
 
 
 def copied() -> dict:
