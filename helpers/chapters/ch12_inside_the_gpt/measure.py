@@ -226,9 +226,10 @@ def costs(model, x_NT, y_NT, instead=torch.zeros_like) -> np.ndarray:
 
 
 def neighbours(levels: list[Tensor], x_NT: Tensor) -> dict:
-    """Of four random places a window: do their nearest neighbours hold the same letter, by level?
+    """Of four random places a window: how often the nearest neighbour holds the same letter.
 
-    "without row": the last level, less the first. "cosine": of places with the same letter.
+    By level, each (N, T, C). "cosine": of places with the same letter. "without row": the last
+    level, less the first. "random": of two places.
     """
     shuffled = torch.rand(len(x_NT), 48, generator=torch.Generator().manual_seed(0))
     at_N4 = 16 + shuffled.argsort(dim=1)[:, :4]
