@@ -8,17 +8,6 @@ from helpers.attention import watching
 # --- what heads read ------------------------------------------------------------------------
 
 
-def weight_on(maps, at_NTT, where_NT):
-    """Mean weight on some places, by layer and head.
-
-    at_NTT is 1 at these places; where_NT picks the rows that count.
-    """
-    rows = where_NT.float()
-    return torch.stack(
-        [((a * at_NTT[:, None]).sum(-1) * rows[:, None]).sum((0, 2)) / rows.sum() for a in maps]
-    )
-
-
 def habits(maps, x_NT, where_NT=None):
     """Mean weight by kind of place, layer and head; where_NT picks rows."""
     N, T = x_NT.shape
@@ -31,7 +20,13 @@ def habits(maps, x_NT, where_NT=None):
         "same letter": same_NTT,
         "what followed it": F.pad(same_NTT, (1, 0))[..., :-1].tril(),
     }
-    return {k: weight_on(maps, at, where_NT) for k, at in kinds.items()}
+    rows = where_NT.float()
+
+    def weight_on(at_NTT):  # a mean over the rows that count
+        weights = [(a * at_NTT[:, None]).sum(-1) * rows[:, None] for a in maps]
+        return torch.stack([w.sum((0, 2)) / rows.sum() for w in weights])
+
+    return {kind: weight_on(at_NTT) for kind, at_NTT in kinds.items()}
 
 
 # --- taking out and putting in --------------------------------------------------------------
@@ -97,25 +92,15 @@ def scores_of(model, layer, ids_BT):
     return (q @ k.mT / q.shape[-1] ** 0.5).detach()
 
 
-@torch.no_grad()
-def lens(model, x_BTC):
-    """The logits that the model's end would make of any level."""
-    return model.head(model.norm(x_BTC))
-
-
 def stream_of(model, ids_BT):
     """The stream before the first layer and after each: L + 1 tensors."""
     levels = []
 
-    def before(module, given):
+    def note(module, given):
         levels.append(given[0])
 
-    def after(module, given, out):
-        levels.append(out)
-
-    hooks = [model.blocks[0].register_forward_pre_hook(before)]
-    hooks += [block.register_forward_hook(after) for block in model.blocks]
-    with_hooks(hooks, model, ids_BT)
+    read_by = [*model.blocks, model.norm]  # who reads each level
+    with_hooks([part.register_forward_pre_hook(note) for part in read_by], model, ids_BT)
     return levels
 
 
@@ -136,17 +121,10 @@ def with_cut(reader, shown, layer, place, to_N):
 def with_patch(reader, shown, level, place, x_NC):
     """Logits of a run with another vector at one place of one level."""
 
-    def patched(x_NTC):
-        x_NTC = x_NTC.clone()
+    def hook(module, given):
+        x_NTC = given[0].clone()
         x_NTC[:, place] = x_NC
-        return x_NTC
+        return (x_NTC,)
 
-    if level == 0:
-        hook = reader.blocks[0].register_forward_pre_hook(
-            lambda module, given: (patched(given[0]),)
-        )
-    else:
-        hook = reader.blocks[level - 1].register_forward_hook(
-            lambda module, given, out: patched(out)
-        )
-    return with_hooks([hook], reader, shown)
+    read_by = [*reader.blocks, reader.norm][level]
+    return with_hooks([read_by.register_forward_pre_hook(hook)], reader, shown)

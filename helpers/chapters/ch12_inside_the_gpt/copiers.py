@@ -49,15 +49,15 @@ def look_at(model, rows, length_B):
     }
 
 
-def learn_to_copy(model, *, seed, steps=COPY["steps"], on_step=None):
+def learn_to_copy(model, *, seed, on_step=None):
     """Train with Adam on new rows at each update; on_step comes before each."""
     generator = torch.Generator().manual_seed(seed)
     how = {name: COPY[name] for name in ("lr", "weight_decay")}
     adam = torch.optim.AdamW(model.parameters(), **how)
-    for step in range(steps + 1):
+    for step in range(COPY["steps"] + 1):
         if on_step is not None:
             on_step(step, model)
-        if step == steps:
+        if step == COPY["steps"]:
             return model
         rows, length_B = repeats(COPY["batch_size"], generator)
         loss = loss_when_known(model(rows[:, :-1]), rows[:, 1:], length_B)

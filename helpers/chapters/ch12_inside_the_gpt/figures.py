@@ -48,7 +48,6 @@ def draw_heads(
     values_LH: Num[np.ndarray, "L H"] | Sequence,
     *,
     title: str = "",
-    digits: int = 2,
     highest: float | None = None,
 ) -> Axes:
     """Draw a number for each head as a table, shaded from 0 to ``highest`` (else the largest).
@@ -60,7 +59,7 @@ def draw_heads(
     ax.imshow(values_LH, cmap="Blues", vmin=0, vmax=top, origin="lower", aspect="auto")
     for (layer, head), value in np.ndenumerate(values_LH):
         ink = "white" if value > 0.6 * top else "black"
-        said = f"{value:.{digits}f}".replace("-", "−")
+        said = f"{value:.2f}".replace("-", "−")
         ax.text(head, layer, said, ha="center", va="center", fontsize=8, color=ink)
     layers, heads = values_LH.shape
     ax.set_yticks(range(layers), [str(layer + 1) for layer in range(layers)])
@@ -96,26 +95,23 @@ def draw_lens(
 
 
 def draw_patches(
-    ax: Axes, moved_RT: Num[np.ndarray, "R T"] | Sequence, words: Sequence[str], *, title: str = ""
+    ax: Axes, moved_RT: Num[np.ndarray, "R T"] | Sequence, words: Sequence[str]
 ) -> Axes:
     """Draw how far the answer moves when one place of one level is exchanged.
 
     Shapes: moved (R, T), 0 for no effect and 1 for the other answer; the last level on top.
     """
     moved_RT = np.asarray(moved_RT, dtype=float)
-    large_RT = np.ma.masked_less(np.abs(moved_RT), 0.05)
-    told_RT = np.ma.masked_where(large_RT.mask, moved_RT)  # what is small is left empty
+    told_RT = np.ma.masked_inside(moved_RT, -0.05, 0.05)  # what is small is left empty
     ax.imshow(told_RT, cmap="PuOr_r", vmin=-1, vmax=1, origin="lower", aspect="auto")
-    for (level, place), value in np.ndenumerate(moved_RT):
-        if abs(value) >= 0.05:
-            ink = "white" if abs(value) > 0.6 else "black"
-            said = f"{value:.1f}".replace("-", "−")
-            ax.text(place, level, said, ha="center", va="center", fontsize=7, color=ink)
+    for (level, place), value in np.ma.ndenumerate(told_RT):
+        ink = "white" if abs(value) > 0.6 else "black"
+        said = f"{value:.1f}".replace("-", "−")
+        ax.text(place, level, said, ha="center", va="center", fontsize=7, color=ink)
     ax.set_xticks(range(len(words)), words, fontsize=8, rotation=60, ha="right")
     names = ["embedding", *(f"after layer {level}" for level in range(1, len(moved_RT)))]
     ax.set_yticks(range(len(moved_RT)), names, fontsize=8)
     ax.tick_params(length=0)
-    ax.set_title(title, fontsize=9)
     return ax
 
 
@@ -125,27 +121,21 @@ def draw_lines(
     lines: Mapping[str, Num[np.ndarray, "S N"] | Sequence],
     *,
     at: int | None = None,
-    across: float | None = None,
     xlabel: str = "layer",
-    ylabel: str = "",
 ) -> Axes:
     """Draw numbers by layer or by update, a thin line a seed, a thick one their mean.
 
-    Shapes: along (N,), each of ``lines`` (S, N) or (N,). at, across: what a grey line marks.
+    Shapes: along (N,), each of ``lines`` (S, N). at: what a grey line marks.
     """
     if at is not None:
         ax.axvline(at, color="#999999", linewidth=1)
-    if across is not None:
-        ax.axhline(across, color="#999999", linewidth=0.8, linestyle=":")
-    dots = "o-" if len(along) < 10 else "-"
     for (name, values_SN), ink in zip(lines.items(), INKS, strict=False):
-        values_SN = np.atleast_2d(np.asarray(values_SN, dtype=float))
-        if len(values_SN) > 1:
-            ax.plot(along, values_SN.T, color=ink, linewidth=0.6, alpha=0.6)
-        ax.plot(along, values_SN.mean(axis=0), dots, color=ink, linewidth=2, label=name)
+        values_SN = np.asarray(values_SN, dtype=float)
+        ax.plot(along, values_SN.T, color=ink, linewidth=0.6, alpha=0.6)
+        ax.plot(along, values_SN.mean(axis=0), color=ink, linewidth=2, label=name)
     if len(along) < 10:
         ax.set_xticks(along)
-    ax.set(xlabel=xlabel, ylabel=ylabel)
+    ax.set(xlabel=xlabel, ylim=(0, 1.05))
     ax.legend(fontsize=8)
     return ax
 
@@ -166,14 +156,11 @@ def of_heads(maps: Sequence, tokens: Sequence[str]) -> tuple[Callable, Callable]
 
     def in_words(layer, head):
         weights_TT = np.asarray(maps[layer - 1][0, head - 1])
-        shares = [weights_TT.diagonal(-back).mean() for back in range(min(8, len(tokens)))]
-        names = ["itself", "the letter before", *(f"{back} back" for back in range(2, 8))]
-        most = int(np.argmax(shares))
-        said = (
-            f"Layer {layer}, head {head}: of the places 0 to 7 back, the most goes to "
-            f"{names[most]}, {shares[most]:.0%} on average"
+        itself, before = (weights_TT.diagonal(-back).mean() for back in (0, 1))
+        return (
+            f"Layer {layer}, head {head}: on average {itself:.0%} of the weight goes to the letter "
+            f"itself, {before:.0%} to the letter before."
         )
-        return said + ("." if most == 1 else f"; {shares[1]:.0%} goes to the letter before.")
 
     return picture, in_words
 
@@ -191,19 +178,15 @@ def of_copying(
     def picture(updates):
         fig, (left, right) = plt.subplots(1, 2, figsize=(8, 3.7), width_ratios=[1.1, 1])
         draw_lines(left, looks, curves, at=updates, xlabel="updates")
-        left.set(ylim=(0, 1.05))
-        map_TT = np.array(found["maps"][looks.index(updates)][1]) / 100
-        draw_map(right, map_TT, letters, title=f"layer 2, head {found['heads'][1] + 1}")
+        map_TT = np.array(found["maps"][looks.index(updates)]) / 100
+        draw_map(right, map_TT, letters, title=f"layer 2, head {found['head'] + 1}")
         return fig
 
     def in_words(updates):
-        loss, followed, before = (
-            found[kind][0, looks.index(updates)] for kind in ("losses", "followed", "before")
-        )
+        loss, followed = (found[kind][0, looks.index(updates)] for kind in ("losses", "followed"))
         return (
             f"After {updates} updates: loss {loss:.2f} nats; the best head of layer 2 gives "
-            f"{followed:.0%} to what followed, the best of layer 1 {before:.0%} to the letter "
-            "before."
+            f"{followed:.0%} to what followed."
         )
 
     return picture, in_words

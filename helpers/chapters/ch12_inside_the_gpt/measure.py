@@ -3,9 +3,7 @@
 The parts: ``tales``, the model that ships, by the command that is stored with it (five minutes on
 one core; the run is kept in runs/inside, and taken up there if it was stopped); ``pronouns``,
 readers of made sentences, two of which ship (three minutes); ``copying``, models that learn to
-repeat a word (three minutes); ``patching`` and ``edges``, the same readers and copiers trained
-again, by the same seeds, and tested in further ways (two minutes). What ships is written to
-helpers/data/checkpoints.
+repeat a word (three minutes). What ships is written to helpers/data/checkpoints.
 """
 
 from collections.abc import Callable
@@ -13,7 +11,6 @@ from dataclasses import asdict
 from functools import partial
 from importlib.resources import files
 from itertools import product
-from math import comb
 from pathlib import Path
 
 import numpy as np
@@ -21,11 +18,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from helpers import bigram, corpus
+from helpers import corpus
 from helpers import train as command
 from helpers.attention import watching
 from helpers.chapters import stored
-from helpers.chapters.ch12_inside_the_gpt.ablations import with_hooks, without_heads, without_part
+from helpers.chapters.ch12_inside_the_gpt.ablations import with_hooks, without_heads
 from helpers.chapters.ch12_inside_the_gpt.copiers import (
     COPY,
     copier,
@@ -35,18 +32,13 @@ from helpers.chapters.ch12_inside_the_gpt.copiers import (
     repeats,
 )
 from helpers.chapters.ch12_inside_the_gpt.readers import (
-    HOW,
-    OWN,
     TEACH,
     couples,
     how_far,
     measures,
-    question,
     reader_of_words,
-    resolved,
     sentences,
     teach,
-    verb_passed_over,
 )
 from helpers.chapters.common import letters, measured, runs
 from helpers.training import checkpoints
@@ -60,12 +52,10 @@ COMMAND = f"--preset tales --out {RUN}"
 SETTINGS: dict[str, list[dict]] = {
     "tales": [{"preset": "tales"}],
     "pronouns": [
-        *({"causal": True, "L": L} for L in (1, 2, 3)),
+        *({"causal": True, "L": L} for L in (2, 3)),
         *({"causal": False, "L": L} for L in (1, 2, 3, 4)),
     ],
     "copying": [{"L": L} for L in (1, 2)],
-    "patching": [{"causal": True, "L": 3}],
-    "edges": [{"L": 2}],
 }
 SEEDS = {part: range(1 if part == "tales" else 8) for part in SETTINGS}
 
@@ -136,117 +126,56 @@ def of_reader(seed: int, *, causal: bool, L: int) -> dict:
     """What a trained reader of words does with sentences that it never saw; some of them ship."""
     reader = teach(reader_of_words(L, seed=seed, causal=causal), causal=causal, seed=seed)
     if seed == 0 and (causal, L) in KEPT:
-        ship_reader(KEPT[causal, L], reader, seed, causal)
-    return rounded(measures(reader, causal, sentences().asked_ids))
+        config = TEACH | {"seed": seed, "causal": causal}
+        extra = {"vocab": sentences().vocabulary, "model": asdict(reader.config)}
+        tensors = checkpoints.model_tensors(reader)
+        ship(KEPT[causal, L], TEACH["steps"], tensors, config, [], extra)
+    return answers(reader, causal)
 
 
-def ship_reader(name: str, reader: nn.Module, seed: int, causal: bool) -> None:
-    """Put a reader into the package, with all that it was made of and by."""
-    config = TEACH | {"seed": seed, "causal": causal}
-    extra = {"vocab": sentences().vocabulary, "model": asdict(reader.config)}
-    ship(name, TEACH["steps"], checkpoints.model_tensors(reader), config, [], extra)
-
-
-def of_patched(seed: int, *, causal: bool, L: int) -> dict:
-    """What patches do to a reader of words."""
-    reader = teach(reader_of_words(L, seed=seed, causal=causal), causal=causal, seed=seed)
-    return patches(reader, causal)
-
-
-def patches(reader: nn.Module, causal: bool) -> dict:
-    """How far patches move the answer of a reader of words, and what it makes of the verb."""
-    shown, place = question(sentences().asked_ids, causal)
-    with torch.no_grad(), watching(reader) as maps:
-        logits = reader(shown)
-    run = {
-        "resolved": resolved(logits, sentences().asked_ids, place),
-        "moved": how_far(reader, *couples()).tolist(),
-        "adjective": [a[:, :, place, HOW].mean(0).tolist() for a in maps],
-        "verb passed over": verb_passed_over(reader, causal),
-    }
-    return rounded(run)
+def answers(reader: nn.Module, causal: bool) -> dict:
+    """What a reader of words answers; of causal ones of three layers also what patches change."""
+    found = measures(reader, causal, sentences().asked_ids)
+    if causal and reader.config.layers == 3:
+        found["moved"] = how_far(reader, *couples()).tolist()
+    return rounded(found)
 
 
 # --- copiers --------------------------------------------------------------------------------
 
 
 def of_copier(seed: int, *, L: int) -> dict:
-    """The loss and the heads' habits of a copier in the course of its training."""
+    """The loss and the heads' habits of a copier in the course of its training.
+
+    Of one of two layers also the maps, in whole percent and on one row, of the head of layer 2
+    that ends up reading most what followed.
+    """
     rows, length_B = repeats(128, torch.Generator().manual_seed(99))
-    looks, shown = [], []
+    looks, maps = [], []
 
     def look(step, model):
-        if step % EVERY:
-            return
-        looks.append(look_at(model, rows, length_B))
-        if seed == 0 and L == 2:
-            with watching(model) as maps:
+        if step % EVERY == 0:
+            looks.append(look_at(model, rows, length_B))
+            with watching(model) as seen:
                 model(rows[:1, :32])
-            shown.append(maps)
+            maps.append(seen[-1][0])
+
+    def loss_without(layer, head):
+        logits = with_hooks(without_heads(model, [(layer, head)]), model, rows[:, :-1])
+        return loss_when_known(logits, rows[:, 1:], length_B).item()
 
     model = learn_to_copy(copier(L, seed=seed), seed=seed, on_step=look)
-    without = [
-        [loss_without(model, rows, length_B, (layer, head)) for head in range(8)]
-        for layer in range(L)
-    ]
-    longer, longer_B = repeats(128, torch.Generator().manual_seed(98), low=17, high=24)
-    with torch.no_grad():
-        logits = model(longer[:, :-1])
     run = {
         "loss": looks[-1]["loss"],
-        "longer": loss_when_known(logits, longer[:, 1:], longer_B).item(),
-        "without": without,
+        "without": [[loss_without(layer, head) for head in range(8)] for layer in range(L)],
         "losses": [look["loss"] for look in looks],
         "before": [look["before"] for look in looks],
         "followed": [look["followed"] for look in looks],
     }
-    return rounded(run) | (of_two_heads(looks[-1], shown) if shown else {})
-
-
-def loss_without(model, rows, length_B, head: tuple[int, int]) -> float:
-    """What a copier loses with one head, (layer, head) counted from 0, silenced."""
-    logits = with_hooks(without_heads(model, [head]), model, rows[:, :-1])
-    return loss_when_known(logits, rows[:, 1:], length_B).item()
-
-
-def of_two_heads(last: dict, shown: list) -> dict:
-    """Maps on one row, in whole percent, of two heads, and which heads they are.
-
-    In the first layer the one that ends up reading the letter before most, in the second the one
-    that ends up reading most what followed.
-    """
-    chosen = [
-        int(torch.tensor(last[habit][layer]).argmax())
-        for layer, habit in enumerate(("before", "followed"))
-    ]
-    maps = [
-        [(100 * a[0, head]).round().int().tolist() for a, head in zip(look, chosen, strict=True)]
-        for look in shown
-    ]
-    return {"heads": chosen, "maps": maps}
-
-
-def of_edge(seed: int, *, L: int) -> dict:
-    """What a copier loses without one reading of its first layer."""
-    return edges(learn_to_copy(copier(L, seed=seed), seed=seed))
-
-
-def edges(model: nn.Module) -> dict:
-    """What a copier loses without one reading of the head of layer 1 that reads the letter before.
-
-    Without the weights on the letter before, and without all others.
-    """
-    rows, length_B = repeats(128, torch.Generator().manual_seed(99))
-    look = look_at(model, rows, length_B)
-    head = (0, int(torch.tensor(look["before"][0]).argmax()))
-    ids, T = rows[:, :-1], rows.shape[1] - 1
-    before_TT = torch.diag(torch.ones(T - 1), -1)
-    losses = [
-        loss_when_known(without_part(model, head, at_TT, ids), rows[:, 1:], length_B).item()
-        for at_TT in (before_TT, 1 - before_TT)
-    ]
-    run = {"loss": look["loss"], "without before": losses[0], "before alone": losses[1]}
-    return {"head": list(head)} | rounded(run)
+    if seed > 0 or L == 1:
+        return rounded(run)
+    head = int(np.argmax(looks[-1]["followed"][1]))
+    return rounded(run) | {"maps": [(100 * a[head]).round().int().tolist() for a in maps]}
 
 
 # --- what the chapter shows -----------------------------------------------------------------
@@ -271,19 +200,10 @@ def windows(every: int = 5) -> tuple[Tensor, Tensor]:
     return x_NT[::every][:many], y_NT[::every][:many]
 
 
-def bigram_loss() -> float:
-    """What the bigram table loses on the validation text."""
-    V = len(letters().tokenizer)
-    of_train, of_validation = (
-        bigram.count_bigrams(ids, V) for ids in (letters().train, letters().validation)
-    )
-    return bigram.cross_entropy_of(bigram.smoothed(of_train), of_validation)
-
-
-def shipped_reader(causal: bool, L: int) -> nn.Module:
-    """A reader of words that ships, of seed 0."""
-    reader = reader_of_words(L, seed=0, causal=causal)
-    checkpoints.restore_model(reader, checkpoints.load(SHIPPED / KEPT[causal, L]).model)
+def shipped_reader() -> nn.Module:
+    """The causal reader of words that ships, of three layers and seed 0."""
+    reader = reader_of_words(3, seed=0)
+    checkpoints.restore_model(reader, checkpoints.load(SHIPPED / KEPT[True, 3]).model)
     return reader.eval()
 
 
@@ -292,87 +212,46 @@ def even_map(T: int) -> Tensor:
     return torch.ones(1, 1, T, T).tril() / torch.arange(1, T + 1)[:, None]
 
 
-def this_word(x_NT: Tensor) -> Tensor:
-    """1 where a letter reads the word that is being spelt, or the space before it: (N, T, T)."""
-    opens = torch.tensor([not c.isalpha() for c in letters().tokenizer.vocab])
-    word_NT = opens[x_NT].cumsum(dim=1)
-    return (word_NT[:, :, None] == word_NT[:, None, :]).tril()
-
-
-def costs(model, x_NT, y_NT, instead=torch.zeros_like, pieces: int = 5) -> np.ndarray:
-    """How much the loss of each piece of text rises without each head: (pieces, heads)."""
+def costs(model, x_NT, y_NT, instead=torch.zeros_like) -> np.ndarray:
+    """How much the loss of each of five pieces of text rises without each head: (5, heads)."""
 
     def of_pieces(heads):
         logits = with_hooks(without_heads(model, heads, instead), model, x_NT)
         nats_NT = F.cross_entropy(logits.mT, y_NT, reduction="none")
-        return nats_NT.view(pieces, -1).mean(dim=1).numpy()
+        return nats_NT.view(5, -1).mean(dim=1).numpy()
 
     intact = of_pieces([])
     every = product(range(model.config.layers), range(model.config.heads))
     return np.stack([of_pieces([head]) - intact for head in every], axis=1)
 
 
-def neighbours(levels: list[Tensor], x_NT: Tensor, y_NT: Tensor) -> dict:
-    """Of four random places a window: what their nearest neighbour shares with them, by level.
+def neighbours(levels: list[Tensor], x_NT: Tensor) -> dict:
+    """Of four random places a window: how often the nearest neighbour holds the same letter.
 
-    "sharing": how often two places agree in the next letter that share one letter, two, and so on.
+    By level, each (N, T, C). "cosine": of places with the same letter. "without row": the last
+    level, less the first. "random": of two places.
     """
     shuffled = torch.rand(len(x_NT), 48, generator=torch.Generator().manual_seed(0))
     at_N4 = 16 + shuffled.argsort(dim=1)[:, :4]
-    this, following = (of.gather(1, at_N4).flatten() for of in (x_NT, y_NT))
-    other_PP = ~torch.eye(len(this), dtype=torch.bool)
-    same_PP = (this[:, None] == this) & other_PP
-    agree_PP = (following[:, None] == following).double()
-
-    def agreeing(which_PP):
-        marked = which_PP.sum(dim=1)
-        return ((which_PP * agree_PP).sum(dim=1) / marked)[marked > 0].mean().item()
+    letter_P = x_NT.gather(1, at_N4).flatten()
+    itself_PP = torch.eye(len(letter_P), dtype=torch.bool)
+    same_PP = (letter_P[:, None] == letter_P) & ~itself_PP
 
     def of_level(x_NTC):
         v_PC = x_NTC.gather(1, at_N4[..., None].expand(-1, -1, x_NTC.shape[-1])).flatten(0, 1)
         v_PC = F.normalize(v_PC - v_PC.mean(dim=0), dim=1)
         cosine_PP = v_PC @ v_PC.T
-        nearest = cosine_PP.masked_fill(~other_PP, -2).argmax(dim=1)
-        same = [(of[nearest] == of).double().mean().item() for of in (this, following)]
-        return *same, cosine_PP[same_PP].mean().item()
+        nearest_P = cosine_PP.masked_fill(itself_PP, -2).argmax(dim=1)
+        same = (letter_P[nearest_P] == letter_P).double().mean()
+        return same.item(), cosine_PP[same_PP].mean().item()
 
-    shared_PP, sharing = same_PP, [agreeing(same_PP)]
-    for back in (1, 2, 3):
-        there = x_NT.gather(1, at_N4 - back).flatten()
-        shared_PP = shared_PP & (there[:, None] == there)
-        sharing.append(agreeing(shared_PP))
-    same_letter, same_next, cosine = map(list, zip(*map(of_level, levels), strict=True))
-    same_next[0] = sharing[0]  # one letter, one vector: all of them are equally near
+    same, cosine = zip(*map(of_level, levels), strict=True)
     return {
-        "neighbour has the same letter": same_letter,
-        "neighbour has the same next letter": same_next,
-        "cosine, same letter, other context": cosine,
-        "sharing": sharing,
-        "random": (torch.bincount(x_NT.flatten()) / x_NT.numel()).square().sum().item(),
-        "row": (levels[0].norm(dim=-1) / levels[-1].norm(dim=-1)).mean().item(),
+        "same letter": same,
+        "cosine": cosine,
         "without row": of_level(levels[-1] - levels[0])[0],
+        "random": (torch.bincount(x_NT.flatten()) / x_NT.numel()).square().sum().item(),
     }
-
-
-def own_pronouns(model) -> np.ndarray:
-    """How much a GPT of letters prefers the right candidate in OWN: with the reason, without."""
-
-    @torch.no_grad()
-    def log_p(before, word):
-        ids = letters().tokenizer.encode(f"{before}. The {word} ")[None]
-        nats = F.cross_entropy(model(ids[:, :-1]).mT, ids[:, 1:], reduction="none")[0]
-        return -nats[-len(word) - 1 :].sum().item()
-
-    def preferences(said, right, wrong):
-        befores = (said, said.split(" because")[0])
-        return [log_p(before, right) - log_p(before, wrong) for before in befores]
-
-    return np.array([preferences(*line.split("|")) for line in OWN.strip().splitlines()])
-
-
-def at_least(k: int, p: float, n: int = 20) -> float:
-    """The chance of k or more hits in n trials."""
-    return sum(comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(k, n + 1))
 
 
 def by_adjective() -> tuple[float, list[str]]:
@@ -388,63 +267,44 @@ def by_adjective() -> tuple[float, list[str]]:
     return np.mean(right).item(), sorted(a for a, of in speaks.items() if len(set(of)) > 1)
 
 
-def looks_and_costs() -> dict[str, np.ndarray]:
-    """How each head of causal readers of three layers looks, and its cost: a row a seed."""
-    of = {"causal": True, "L": 3}
-    right, wrong, without = (
-        kept("pronouns", key, **of).reshape(len(SEEDS["pronouns"]), -1)
-        for key in ("right", "wrong", "without")
-    )
-    return {
-        "prefers": right - wrong,
-        "nouns": right + wrong,
-        "adjective": kept("patching", "adjective").reshape(right.shape),
-        "cost": kept("pronouns", "resolved", **of)[:, None] - without,
-    }
+def look_last() -> np.ndarray:
+    """Readers of two layers and more that look hardest at the referent in the last layer.
 
-
-def looks_by_depth() -> tuple[list, list]:
-    """For readers of two layers and more: rows of a table, and what a last cut loses by reader."""
-    rows: list[tuple] = []
-    readers: list[tuple] = []
-    for setting in SETTINGS["pronouns"]:
-        if setting["L"] == 1:
-            continue
-        last = kept("pronouns", "right", **setting).mean(axis=2).argmax(axis=1) == setting["L"] - 1
-        cut = kept("pronouns", "cut right", **setting)[:, -1]
-        lost = kept("pronouns", "resolved", **setting) - cut
-        kind = "causal" if setting["causal"] else "both ways"
-        said = span(lost[last]) if last.any() else "−"
-        rows.append((f"{kind}, {setting['L']} layers", f"{last.sum()} of {len(last)}", said))
-        readers += zip(last, lost, strict=True)
-    return rows, readers
+    What a cut there loses, a number each.
+    """
+    lost = []
+    for setting in (of for of in SETTINGS["pronouns"] if of["L"] > 1):
+        right, cut, whole = (
+            kept("pronouns", key, **setting) for key in ("right", "cut right", "resolved")
+        )
+        last = right.mean(axis=2).argmax(axis=1) == setting["L"] - 1
+        lost += list((whole - cut[:, -1])[last])
+    return np.array(lost)
 
 
 def copied() -> dict:
     """Copiers of two layers, a row a seed: in training, and what they lose without a head.
 
-    "stripe" and "previous" are the heads that end up reading most what followed, in layer 2, and
-    the letter before, in layer 1.
+    "stripe" is the head of layer 2 that ends up reading most what followed, "previous" the one of
+    layer 1 that reads the letter before; "other" are the costliest of the rest.
     """
     followed, before, losses, without = (
         kept("copying", key, L=2) for key in ("followed", "before", "losses", "without")
     )
     last, cost_SLH = followed[:, -1, 1], without - losses[:, -1, None, None]
     seeds, stripe, previous = range(len(last)), last.argmax(axis=1), before[:, -1, 0].argmax(axis=1)
-    cut, alone = (
-        kept("edges", key) - kept("edges", "loss") for key in ("without before", "before alone")
-    )
+    others = np.arange(8) != previous[:, None]
     return {
         "losses": losses,
         "followed": followed[:, :, 1].max(axis=2),
         "before": before[:, :, 0].max(axis=2),
         "stripe cost": cost_SLH[seeds, 1, stripe],
-        "previous cost": cost_SLH[seeds, 0, previous],
-        "other cost": [cost[at < 0.6].max() for cost, at in zip(cost_SLH[:, 1], last, strict=True)],
+        "other stripe cost": np.where(last < 0.6, cost_SLH[:, 1], 0).max(axis=1),
         "stripes": (last > 0.6).sum(axis=1),
-        "before cut": cut,
-        "all but before cut": alone,
-        **{key: runs(stored(12)["copying"], L=2)[0][key] for key in ("maps", "heads")},
+        "previous cost": cost_SLH[seeds, 0, previous],
+        "other previous cost": np.where(others, cost_SLH[:, 0], 0).max(axis=1),
+        "head": stripe[0],
+        "maps": runs(stored(12)["copying"], L=2)[0]["maps"],
     }
 
 
@@ -481,17 +341,12 @@ def letters_known(length_B: Tensor, T: int = 48) -> float:
 
 # --- the parts ------------------------------------------------------------------------------
 
-RUNS: dict[str, Callable[..., dict]] = {
-    "pronouns": of_reader,
-    "patching": of_patched,
-    "copying": of_copier,
-    "edges": of_edge,
-}
+RUNS: dict[str, Callable[..., dict]] = {"pronouns": of_reader, "copying": of_copier}
 
 
 def made(part: str) -> dict[str, dict]:
     """Of what and how the models of a part are made."""
-    if part in ("pronouns", "patching"):
+    if part == "pronouns":
         return {"model": shape_of(reader_of_words(1, seed=0)), "training": TEACH}
     return {"model": shape_of(copier(1, seed=0)), "training": COPY}
 

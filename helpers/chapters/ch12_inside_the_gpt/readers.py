@@ -12,12 +12,9 @@ from torch import Tensor
 
 from helpers.attention import SelfAttention, watching
 from helpers.chapters.ch12_inside_the_gpt.ablations import (
-    lens,
     stream_of,
     with_cut,
-    with_hooks,
     with_patch,
-    without_heads,
 )
 from helpers.gpt import GPT, GPTConfig
 from helpers.training import train
@@ -37,7 +34,7 @@ STORY = {  # verb: things, adjectives that speak of the thing, of the animal
     "lift": ("sack stone log bucket basket", "heavy big wide", "weak tired small"),
     "reach": ("apple nest shelf branch map", "high far deep", "short small old"),
 }  # fmt: skip
-WHO, VERB, WHAT, IT, HOW, ASK, ANSWER = 1, 4, 6, 8, 11, 13, 14  # places in a sentence
+WHO, WHAT, IT, HOW, ASK, ANSWER = 1, 6, 8, 11, 13, 14  # places in a sentence
 
 
 Case = tuple[str, str, str, str, str]
@@ -51,7 +48,6 @@ class Sentences(NamedTuple):
     """
 
     every_case: list[Case]
-    every_pair: list[tuple[str, str]]
     held_out: set[tuple[str, str]]
     vocabulary: list[str]
     learned_ids: Tensor
@@ -84,7 +80,7 @@ def sentences() -> Sentences:
     learned = [case for case in cases if (case[0], case[2]) not in held_out]
     asked = [case for case in cases if (case[0], case[2]) in held_out]
     ids = (_ids(part, vocabulary) for part in (learned, asked))
-    return Sentences(cases, pairs, held_out, vocabulary, next(ids), asked, next(ids))
+    return Sentences(cases, held_out, vocabulary, next(ids), asked, next(ids))
 
 
 def ids_of(cases) -> Tensor:
@@ -101,42 +97,9 @@ def couples() -> tuple[Tensor, Tensor]:
     """Cases that were held out, two by two alike but for the adjective, which speaks of the thing
     in the first part and of the animal in the second.
     """
-    found = [
-        [
-            (animal, verb, thing, STORY[verb][of].split()[k], (thing, animal)[of - 1])
-            for of in (1, 2)
-        ]
-        for animal, thing in sorted(sentences().held_out)
-        for verb in STORY
-        if thing in STORY[verb][0].split()
-        for k in range(3)
-    ]
-    of_thing, of_animal = zip(*found, strict=True)
-    return ids_of(of_thing), ids_of(of_animal)
+    by_pair = sentences().asked_ids.unflatten(0, (-1, 2, 3))  # three adjectives of each kind
+    return by_pair[:, 0].flatten(0, 1), by_pair[:, 1].flatten(0, 1)
 
-
-OWN = """
-The fox did not cross the stream because it was too wide|stream|fox
-The fox did not cross the stream because it was too tired|fox|stream
-The sack would not go through the door because it was too wide|sack|door
-The donkey could not turn round on the plank because it was too narrow|plank|donkey
-The cake would not go into the oven because it was too wide|cake|oven
-The pumpkin would not go through the gate because it was too wide|pumpkin|gate
-The goat could not reach the new map because it was too high|map|goat
-The owl did not trust the water because it was too deep|water|owl
-The cat could not get into the cheese because it was too hard|cheese|cat
-The horse could not move the log because it was too heavy|log|horse
-The boat could not turn round in the stream because it was too narrow|stream|boat
-The owl could not sleep through the noise because it was too sharp|noise|owl
-The rabbit could not run from the fox because it was lame|rabbit|fox
-The saw would not cut into the tree because it was too hard|tree|saw
-The wind could not snap the stalk because it was too tough|stalk|wind
-The otter could not reach the light because it was too quick|light|otter
-The giant could not sit on the barn because it was too weak|barn|giant
-The hedgehog could not push the apple through his door because it was too big|apple|door
-The donkey would not pull the cart up the hill because it was too steep|hill|cart
-The fawn could not creep into the mouse's house because it was too narrow|house|mouse
-"""  # sentences of the tales, each with the right candidate and the wrong one
 
 # --- readers --------------------------------------------------------------------------------
 
@@ -169,7 +132,7 @@ def batches_of_sentences(causal, seed) -> Iterator[tuple[Tensor, Tensor]]:
             yield question(ids, causal)[0], ids[:, ANSWER : ANSWER + 1]
 
 
-def teach(reader, *, causal, seed, steps=TEACH["steps"]):
+def teach(reader, *, causal, seed):
     """Train a reader on the sentences that are not held out."""
     place = ASK if causal else IT
 
@@ -179,74 +142,40 @@ def teach(reader, *, causal, seed, steps=TEACH["steps"]):
 
     how = {name: TEACH[name] for name in ("lr", "weight_decay")}
     adam = torch.optim.AdamW(reader.parameters(), **how)
-    train(reader, loss, batches_of_sentences(causal, seed), steps=steps, optimizer=adam)
+    batches = batches_of_sentences(causal, seed)
+    train(reader, loss, batches, steps=TEACH["steps"], optimizer=adam)
     return reader.eval()
 
 
 # --- what is measured of them ---------------------------------------------------------------
 
 
-def candidates(ids_NT):
-    """Places of the right and the wrong candidate, and the wrong one's id."""
-    is_animal = ids_NT[:, ANSWER] == ids_NT[:, WHO]
-    right = torch.where(is_animal, WHO, WHAT)
-    wrong = torch.where(is_animal, WHAT, WHO)
-    return right, wrong, ids_NT.gather(1, wrong[:, None])[:, 0]
-
-
-@torch.no_grad()
-def resolved(logits_NTV, ids_NT, place):
-    """Share of sentences in which the right word is the likeliest."""
-    hits = logits_NTV[:, place].argmax(dim=-1) == ids_NT[:, ANSWER]
-    return hits.float().mean().item()
+def referents(ids_NT):
+    """Places of the right candidates."""
+    return torch.where(ids_NT[:, ANSWER] == ids_NT[:, WHO], WHO, WHAT)
 
 
 def measures(reader, causal, ids_NT):
     """All that is measured of a reader, on these sentences."""
     shown, place = question(ids_NT, causal)
-    right, wrong, _ = candidates(ids_NT)
+    right_N = referents(ids_NT)
     with torch.no_grad(), watching(reader) as maps:
         logits = reader(shown)
-    from_place = [a[:, :, place].transpose(1, 2) for a in maps]  # (N, T, H)
-    N = torch.arange(len(ids_NT))
-    layers, heads = range(len(maps)), range(maps[0].shape[1])
 
-    def share(logits):
-        return resolved(logits, ids_NT, place)
+    def share(logits_NTV):  # of sentences in which the right word is the likeliest
+        hits_N = logits_NTV[:, place].argmax(dim=-1) == ids_NT[:, ANSWER]
+        return hits_N.float().mean().item()
 
-    def cut(to_N):
-        return [share(with_cut(reader, shown, layer, place, to_N)) for layer in layers]
+    def without(layer):
+        return share(with_cut(reader, shown, layer, place, right_N))
 
-    def silenced(layer, head):
-        return share(with_hooks(without_heads(reader, [(layer, head)]), reader, shown))
-
+    towards = [a[:, :, place].transpose(1, 2) for a in maps]  # (N, T, H)
     return {
         "resolved": share(logits),
-        "right": [a[N, right].mean(0).tolist() for a in from_place],
-        "wrong": [a[N, wrong].mean(0).tolist() for a in from_place],
-        "lens": [share(lens(reader, x)) for x in stream_of(reader, shown)],
-        "cut right": cut(right),
-        "cut wrong": cut(wrong),
-        "without": [[silenced(layer, head) for head in heads] for layer in layers],
+        "right": [a[torch.arange(len(a)), right_N].mean(0).tolist() for a in towards],
+        "lens": [share(reader.head(reader.norm(x))) for x in stream_of(reader, shown)],
+        "cut right": [without(layer) for layer in range(len(maps))],
     }
-
-
-@torch.no_grad()
-def verb_passed_over(reader, causal):
-    """Share of answers that stay when another verb should turn them."""
-    vocabulary, asked_ids = sentences().vocabulary, sentences().asked_ids
-    turned = [
-        (row, verb)
-        for row, (animal, _, _, adjective, referent) in enumerate(sentences().asked_cases)
-        for verb in STORY
-        if adjective in STORY[verb][1 if referent == animal else 2].split()
-    ]
-    rows, verbs = zip(*turned, strict=True)
-    shown, place = question(asked_ids[list(rows)], causal)
-    other = shown.clone()
-    other[:, VERB] = torch.tensor([vocabulary.index(verb) for verb in verbs])
-    stays = [reader(ids)[:, place].argmax(dim=-1) for ids in (shown, other)]
-    return (stays[0] == stays[1]).float().mean().item()
 
 
 def how_far(reader, here, there):

@@ -50,9 +50,9 @@ def test_heads_are_counted_from_one_with_the_last_layer_on_top(ax):
 
 
 def test_heads_can_share_a_scale(ax):
-    draw.draw_heads(ax, [[0.1, 0.2]], highest=0.6, digits=1)
+    draw.draw_heads(ax, [[0.1, 0.2]], highest=0.6)
     assert ax.images[0].get_clim() == (0, 0.6)
-    assert written(ax)[(0, 0)] == "0.1"
+    assert written(ax)[(0, 0)] == "0.10"
 
 
 def test_lens_writes_guesses_and_shades_by_the_right_one(ax):
@@ -66,7 +66,7 @@ def test_lens_writes_guesses_and_shades_by_the_right_one(ax):
 
 def test_patches_leave_what_is_small_unwritten(ax):
     moved = np.array([[0.0, 1.0], [-0.3, 0.02]])
-    assert draw.draw_patches(ax, moved, ["it", "wide"], title="t") is ax
+    assert draw.draw_patches(ax, moved, ["it", "wide"]) is ax
     assert written(ax) == {(1, 0): "1.0", (0, 1): "−0.3"}
     assert ax.images[0].get_clim() == (-1, 1)
     np.testing.assert_array_equal(ax.images[0].get_array().mask, [[True, False], [False, True]])
@@ -76,26 +76,21 @@ def test_patches_leave_what_is_small_unwritten(ax):
 
 def test_lines_are_seeds_and_their_mean_and_marks_are_drawn(ax):
     runs = np.array([[3.0, 1.0], [5.0, 3.0]])
-    drawn = draw.draw_lines(ax, [0, 50], {"loss": runs}, at=50, across=0.5, ylabel="nats")
+    drawn = draw.draw_lines(ax, [0, 50], {"loss": runs}, at=50, xlabel="updates")
     assert drawn is ax
-    mark, level, *seeds, mean = ax.lines
+    mark, *seeds, mean = ax.lines
     assert list(mark.get_xdata()) == [50, 50]
-    assert list(level.get_ydata()) == [0.5, 0.5]
     np.testing.assert_array_equal([seed.get_ydata() for seed in seeds], runs)
     np.testing.assert_array_equal(mean.get_ydata(), [4.0, 2.0])
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["loss"]
+    assert ax.get_xlabel() == "updates"
 
 
-def test_one_run_is_one_line(ax):
-    draw.draw_lines(ax, [0, 1], {"loss": [3.0, 1.0]})
-    assert len(ax.lines) == 1
-
-
-def test_explorer_of_heads_says_where_most_goes():
+def test_explorer_of_heads_says_what_goes_to_itself_and_before():
     maps = [np.stack([np.eye(3), np.eye(3, k=-1)])[None]] * 2
     picture, in_words = draw.of_heads(maps, "abc")
-    assert in_words(2, 1).endswith("itself, 100% on average; 0% goes to the letter before.")
-    assert in_words(1, 2).endswith("most goes to the letter before, 100% on average.")
+    assert "100% of the weight goes to the letter itself, 0% to the letter before" in in_words(2, 1)
+    assert "0% of the weight goes to the letter itself, 100% to the letter before" in in_words(1, 2)
     figure = picture(2, 2)
     assert figure.axes[0].get_title() == "layer 2, head 2"
     plt.close(figure)
@@ -110,8 +105,7 @@ def test_explorer_of_heads_names_words_where_they_begin():
 
 def test_explorer_of_copying_reads_the_update_that_is_chosen():
     curves = np.array([[3.0, 1.0], [9.0, 9.0]])
-    found = {"losses": curves, "followed": curves / 10, "before": curves / 20,
-             "maps": [[np.eye(2)] * 2] * 2, "heads": [0, 4]}  # fmt: skip
+    found = {"losses": curves, "followed": curves / 10, "maps": [np.eye(2)] * 2, "head": 4}
     picture, in_words = draw.of_copying(found, [0, 25], [0, 27])
     assert "loss 1.00 nats; the best head of layer 2 gives 10%" in in_words(25)
     figure = picture(25)
