@@ -12,6 +12,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from helpers.checks import checked
+
 
 @dataclass(frozen=True, kw_only=True)
 class AttentionSteps:
@@ -28,6 +30,7 @@ class AttentionSteps:
     output: Float[Tensor, "*batch Tq Dv"]
 
 
+@checked
 def attention_steps(
     q: Float[Tensor, "*#batch Tq D"],
     k: Float[Tensor, "*#batch Tk D"],
@@ -77,6 +80,7 @@ def attend(
     return AttentionSteps(scores=scores, scaled=scaled, weights=weights, output=weights @ v)
 
 
+@checked
 def causal_mask(
     length: int, queries: int | None = None, *, device: torch.device | None = None
 ) -> Bool[Tensor, "Tq T"]:
@@ -113,6 +117,7 @@ class Memory:
         return k, v
 
 
+@checked
 class SelfAttention(nn.Module):
     """Tokens of one sequence read one another, in H heads of width D = C / H side by side.
 

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from helpers import numerics
+from helpers.checks import checked
 
 ABC_TABLE = np.array([[0.1, 0.7, 0.2], [0.5, 0.1, 0.4], [0.2, 0.3, 0.5]])
 ABC_TABLE.setflags(write=False)
@@ -22,6 +23,7 @@ Table = Num[np.ndarray, "V V"] | Num[Tensor, "V V"]
 # --------------------------------------------------------------- counts
 
 
+@checked
 def count_bigrams(ids: Ids, vocab_size: int) -> Int[np.ndarray, "V V"]:
     """Count how often token j comes right after token i: entry [i, j], int64.
 
@@ -43,6 +45,7 @@ def count_bigrams(ids: Ids, vocab_size: int) -> Int[np.ndarray, "V V"]:
     return np.bincount(pairs, minlength=vocab_size**2).reshape(vocab_size, vocab_size)
 
 
+@checked
 def conditional_entropy(counts: Table) -> float:
     """Give the least loss, in nats per transition, that any bigram table has on these counts.
 
@@ -55,6 +58,7 @@ def conditional_entropy(counts: Table) -> float:
     return float(rows @ numerics.entropy(seen / rows[:, None]) / rows.sum())
 
 
+@checked
 def smoothed(counts: Table, add: float = 1.0) -> Float[np.ndarray, "V V"]:
     """Turn counts into P(next = j | current = i), with `add` put on every count first.
 
@@ -70,6 +74,7 @@ def smoothed(counts: Table, add: float = 1.0) -> Float[np.ndarray, "V V"]:
     return np.divide(added, totals, out=np.full_like(added, 1 / len(added)), where=totals > 0)
 
 
+@checked
 def cross_entropy_of(probabilities: Table, counts: Table) -> float:
     """Loss of a table on data with these counts: mean of -log P over transitions, in nats.
 
@@ -91,6 +96,7 @@ def cross_entropy_of(probabilities: Table, counts: Table) -> float:
 # ---------------------------------------------------------- known chain
 
 
+@checked
 class MarkovChain:
     """A chain whose table is known, so that its data have an entropy known exactly.
 
@@ -115,6 +121,7 @@ class MarkovChain:
         self.stationary[lasting] = _stationary(self.table[np.ix_(lasting, lasting)])
         self.entropy_rate = float(self.stationary @ numerics.entropy(self.table))
 
+    @checked
     def sample(self, n: int, generator: torch.Generator) -> Int[Tensor, " n"]:
         """Draw n states in a row, the first from the stationary distribution; int64.
 
@@ -152,6 +159,7 @@ def _stationary(table: Float[np.ndarray, "V V"]) -> Float[np.ndarray, " V"]:
 # ---------------------------------------------------------------- model
 
 
+@checked
 class BigramLanguageModel(nn.Module):
     """A table of logits, one row for each token: what may come next given this one token.
 
@@ -168,6 +176,7 @@ class BigramLanguageModel(nn.Module):
         return self.table(ids_BT)
 
     @torch.no_grad()
+    @checked
     def generate(
         self, ids_BT: Int[Tensor, "B T"], n: int, generator: torch.Generator
     ) -> Int[Tensor, "B T_plus_n"]:
@@ -179,6 +188,7 @@ class BigramLanguageModel(nn.Module):
         return ids_BT
 
 
+@checked
 def loss(logits_BTV: Float[Tensor, "B T V"], targets_BT: Int[Tensor, "B T"]) -> Float[Tensor, ""]:
     """Cross-entropy: mean over all positions of -log P(target), in nats.
 

@@ -19,6 +19,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from helpers import files
+from helpers.checks import checked
 
 Progress = Callable[[int, int | None], None]
 Batch = tuple[Int[Tensor, "B T"], Int[Tensor, "B T"]]
@@ -209,6 +210,7 @@ class _Tokenizer(ABC):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self)} {self.unit}s)"
 
+    @checked
     def encode(self, text: str) -> Int[Tensor, " N"]:
         """Turn text into token ids, int64, each in 0..V-1.
 
@@ -224,6 +226,7 @@ class _Tokenizer(ABC):
             ids.append(self._id[token])
         return torch.tensor(ids, dtype=torch.int64)
 
+    @checked
     def decode(self, ids: Int[Tensor, " N"] | list[int]) -> str:
         """Turn token ids back into the text that they came from, exactly.
 
@@ -333,6 +336,7 @@ class WordTokenizer(_Tokenizer):
 # --------------------------------------------------- splits and batches
 
 
+@checked
 def split(
     ids: Int[Tensor, " N"], fraction: float = 0.9
 ) -> tuple[Int[Tensor, " N_train"], Int[Tensor, " N_validation"]]:
@@ -353,6 +357,7 @@ def split(
     return ids[:cut], ids[cut:]
 
 
+@checked
 def batches(
     ids: Int[Tensor, " N"], *, batch_size: int, context: int, generator: torch.Generator
 ) -> Iterator[Batch]:
@@ -379,6 +384,7 @@ def batches(
     return draw()
 
 
+@checked
 def windows(ids: Int[Tensor, " N"], context: int, *, batch_size: int = 64) -> Iterator[Batch]:
     """Go through ids once, in order: (x_BT, y_BT) in which each of the N - 1 targets is once.
 

@@ -8,6 +8,8 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from helpers.checks import checked
+
 # Words of the tales that belong together by use, so that neighbours can be counted as right.
 WORD_GROUPS = {
     name: tuple(words.split())
@@ -32,6 +34,7 @@ NGRAM_ROWS = 8191  # at most, of each table of n-grams: a prime
 # ------------------------------------------------------------------ a table, and what trains it
 
 
+@checked
 def frequent(
     ids: Int[Tensor, " N"], *, at_least: int
 ) -> tuple[Int[Tensor, " N"], Int[Tensor, " V"]]:
@@ -50,6 +53,7 @@ def frequent(
     return torch.where(kept[place] == ids, place, len(kept)), kept
 
 
+@checked
 def surroundings(
     ids: Int[Tensor, " N"], *, reach: int
 ) -> tuple[Int[Tensor, "M W"], Int[Tensor, " M"]]:
@@ -65,6 +69,7 @@ def surroundings(
     return ids[at[:, None] + steps], ids[at]
 
 
+@checked
 class SurroundingsModel(nn.Module):
     """Guess a word from the mean of the vectors of the words around it.
 
@@ -83,6 +88,7 @@ class SurroundingsModel(nn.Module):
         return self.table(ids_BW).mean(dim=1) @ self.output.T
 
 
+@checked
 class NGrams(nn.Module):
     """A row for the last n tokens at each place, n = 2, …, longest, added up: more than one token
     of context from tables alone. Rows start at 0.
@@ -134,6 +140,7 @@ def _check_finite(**tables: Tensor) -> None:
             raise ValueError(f"{name} must hold finite numbers; some are nan or infinite")
 
 
+@checked
 def one_hot(ids: Int[Tensor, "*batch"], vocab_size: int) -> Float[Tensor, "*batch V"]:
     """A row of V numbers for each id: 1 at the id's place, 0 elsewhere.
 
@@ -144,6 +151,7 @@ def one_hot(ids: Int[Tensor, "*batch"], vocab_size: int) -> Float[Tensor, "*batc
     return (ids[..., None] == places).to(torch.get_default_dtype())
 
 
+@checked
 def table_bytes(vocab_size: int, width: int, bits: int) -> int:
     """How many bytes V rows of C numbers take, at so many bits a number.
 
@@ -154,6 +162,7 @@ def table_bytes(vocab_size: int, width: int, bits: int) -> int:
     return -(-vocab_size * width * bits // 8)
 
 
+@checked
 def migrated(
     rows: Float[Tensor, "V C"],
     old_words: Sequence[str],
@@ -173,6 +182,7 @@ def migrated(
     return torch.stack([rows[place[word]] if word in place else start for word in new_words])
 
 
+@checked
 def quantised(
     table: Float[Tensor, "V C"], bits: int
 ) -> tuple[Int[Tensor, "V C"], Float[Tensor, "V 1"]]:
@@ -193,6 +203,7 @@ def quantised(
 # --------------------------------------------------------------------------- measures of likeness
 
 
+@checked
 def similarities(
     query: Float[Tensor, " C"], table: Float[Tensor, "N C"], *, measure: str
 ) -> Float[Tensor, " N"]:
@@ -210,6 +221,7 @@ def similarities(
     raise ValueError(f"measure={measure!r} must be one of {', '.join(MEASURES)}")
 
 
+@checked
 def neighbours(table: Float[Tensor, "N C"], row: int, k: int, *, measure: str) -> list[int]:
     """The k rows most alike to one row of the table, itself left out, the nearest first.
 
@@ -224,6 +236,7 @@ def neighbours(table: Float[Tensor, "N C"], row: int, k: int, *, measure: str) -
     return likeness.topk(k).indices.tolist()
 
 
+@checked
 def similarity_matrix(table: Float[Tensor, "N C"], *, measure: str) -> Float[Tensor, "N N"]:
     """How alike each row is to each other row, the larger the more, by one of MEASURES.
 
@@ -239,6 +252,7 @@ def similarity_matrix(table: Float[Tensor, "N C"], *, measure: str) -> Float[Ten
     raise ValueError(f"measure={measure!r} must be one of {', '.join(MEASURES)}")
 
 
+@checked
 def nearest(table: Float[Tensor, "N C"], *, measure: str) -> Int[Tensor, " N"]:
     """For each row the most alike of the other rows.
 
@@ -251,11 +265,13 @@ def nearest(table: Float[Tensor, "N C"], *, measure: str) -> Int[Tensor, " N"]:
     return similarity_matrix(table, measure=measure).fill_diagonal_(float("-inf")).argmax(dim=1)
 
 
+@checked
 def centre(table: Float[Tensor, "N C"]) -> Float[Tensor, "N C"]:
     """Each row less the mean of all rows."""
     return table - table.mean(dim=0)
 
 
+@checked
 def principal(table: Float[Tensor, "N C"]) -> tuple[Float[Tensor, " C"], Float[Tensor, "C C"]]:
     """Variances of the centred rows along their principal directions, and these as columns.
 
@@ -266,6 +282,7 @@ def principal(table: Float[Tensor, "N C"]) -> tuple[Float[Tensor, " C"], Float[T
     return variances.flip(0), directions.flip(1)
 
 
+@checked
 def whiten(table: Float[Tensor, "N C"]) -> Float[Tensor, "N C"]:
     """Centred rows, stretched along their principal directions until every variance is 1.
 
@@ -282,6 +299,7 @@ def whiten(table: Float[Tensor, "N C"]) -> Float[Tensor, "N C"]:
     return centre(table) @ directions / variances.sqrt() @ directions.T
 
 
+@checked
 def anisotropy(table: Float[Tensor, "N C"]) -> float:
     """Mean cosine of two different rows: 0 where directions balance, 1 where all are one.
 
@@ -294,6 +312,7 @@ def anisotropy(table: Float[Tensor, "N C"]) -> float:
     return float((squared - units.square().sum()) / (n * (n - 1)))
 
 
+@checked
 def rank_correlation(
     first: Float[Tensor, " N"] | Int[Tensor, " N"], second: Float[Tensor, " N"] | Int[Tensor, " N"]
 ) -> float:

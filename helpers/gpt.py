@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from helpers.attention import SelfAttention, remembered, remembering
 from helpers.blocks import ACTIVATIONS, NORMS, PLACEMENTS, Block
+from helpers.checks import checked
 from helpers.embeddings import NGRAM_ROWS, NGrams
 from helpers.initialise import GPT2, LECUN, initialise, residual_factor
 from helpers.modes import in_mode
@@ -27,6 +28,7 @@ CHOICES = {
 }
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class GPTConfig:
     """What a GPT is made of; it checks itself.
@@ -73,6 +75,7 @@ class GPTConfig:
             raise ValueError(f"dropout={self.dropout} must lie in [0, 1)")
 
 
+@checked
 class GPT(nn.Module):
     """Read tokens, give logits for the token after each.
 
@@ -113,6 +116,7 @@ class GPT(nn.Module):
         return self.head(self.norm(x_BTC))
 
     @torch.no_grad()
+    @checked
     def generate(
         self,
         ids_BT: Int[Tensor, "B T"],

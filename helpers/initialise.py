@@ -13,6 +13,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from helpers.checks import checked
+
 FAMILIES = ("normal", "uniform", "orthogonal")
 NORMS = (nn.LayerNorm, nn.RMSNorm, nn.GroupNorm, nn.modules.batchnorm._BatchNorm)
 
@@ -67,6 +69,7 @@ ORTHOGONAL = Scheme(
 )
 
 
+@checked
 def fixed(std: float, name: str = "", source: str = "") -> Scheme:
     """Entries from N(0, std²) whatever the shape.
 
@@ -81,6 +84,7 @@ GPT2 = fixed(0.02, "0.02", "Radford et al. 2018, section 4.1; kept in the code o
 SCHEMES = (LECUN, XAVIER, HE, TORCH, GPT2, ORTHOGONAL)
 
 
+@checked
 def draw(
     scheme: Scheme, fan_out: int, fan_in: int, generator: torch.Generator
 ) -> Float[Tensor, "fan_out fan_in"]:
@@ -99,6 +103,7 @@ def draw(
     return _orthonormal(normal) * std * max(shape) ** 0.5
 
 
+@checked
 def residual_factor(blocks: int) -> float:
     """What GPT-2 multiplies the projections by that write into the residual stream: 1/√(2N).
 
@@ -126,6 +131,7 @@ class Start:
     also: tuple[str, ...] = ()
 
 
+@checked
 def initialise(
     model: nn.Module,
     scheme: Scheme,

@@ -7,6 +7,8 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from helpers.checks import checked
+
 EPS = 1e-5  # what torch's LayerNorm and BatchNorm add to the variance
 GROUPS = 4  # of GroupNorm, unless others are given
 
@@ -24,6 +26,7 @@ class Normalised:
     output: Float[Tensor, "..."]
 
 
+@checked
 def normalise(
     x: Float[Tensor, "..."], axes: tuple[int, ...], *, eps: float = EPS, centred: bool = True
 ) -> Normalised:
@@ -70,6 +73,7 @@ POINTS = {
 }
 
 
+@checked
 def pooled(x_BTC: Float[Tensor, "B T C"], point: Point, *, eps: float = EPS) -> Normalised:
     """Normalise a block over what `point` names.
 
@@ -96,6 +100,7 @@ def pooled(x_BTC: Float[Tensor, "B T C"], point: Point, *, eps: float = EPS) -> 
 # --- modules --------------------------------------------------------------------------------
 
 
+@checked
 class LayerNorm(nn.Module):
     """Each token's vector to mean 0 and variance 1, then times gamma plus beta, per feature.
 
@@ -114,6 +119,7 @@ class LayerNorm(nn.Module):
         return F.layer_norm(x, self.gamma.shape, self.gamma, self.beta, self.eps)
 
 
+@checked
 class RMSNorm(nn.Module):
     """Each token's vector to mean square 1, then times gamma, per feature; no mean, no beta.
 
@@ -131,6 +137,7 @@ class RMSNorm(nn.Module):
         return F.rms_norm(x, self.gamma.shape, self.gamma, self.eps)
 
 
+@checked
 class BatchNorm(nn.Module):
     """Each feature to mean 0 and variance 1 over all tokens of the batch, then gamma and beta.
 
@@ -175,6 +182,7 @@ class BatchNorm(nn.Module):
         self.running_variance.lerp_(unbiased_C.to(self.running_variance), self.momentum)
 
 
+@checked
 class InstanceNorm(nn.Module):
     """Each feature to mean 0 and variance 1 over the tokens of its own sequence.
 
@@ -193,6 +201,7 @@ class InstanceNorm(nn.Module):
         return self.gamma * normalise(x_BTC, (1,), eps=self.eps).output + self.beta
 
 
+@checked
 class GroupNorm(nn.Module):
     """Groups of features to mean 0 and variance 1 over the tokens of their own sequence.
 
@@ -216,6 +225,7 @@ class GroupNorm(nn.Module):
 # --- padding --------------------------------------------------------------------------------
 
 
+@checked
 def masked_statistics(
     x: Float[Tensor, "*batch C"], real: Bool[Tensor, "*batch"] | None = None
 ) -> tuple[Float[Tensor, " C"], Float[Tensor, " C"]]:

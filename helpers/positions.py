@@ -4,9 +4,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from helpers.checks import checked
+
 BASE = 10_000.0  # the ratio of the longest wavelength to the shortest, in all but the learned way
 
 
+@checked
 def sinusoidal(length: int, width: int, *, base: float = BASE) -> Float[Tensor, "T C"]:
     """Sines and cosines of the position, at wavelengths from 2π to nearly base · 2π.
 
@@ -20,6 +23,7 @@ def sinusoidal(length: int, width: int, *, base: float = BASE) -> Float[Tensor, 
     return torch.stack([angles_TK.sin(), angles_TK.cos()], dim=-1).flatten(1)
 
 
+@checked
 class Sinusoidal(nn.Module):
     """The rows of `sinusoidal` for the positions asked for; nothing is trained.
 
@@ -38,6 +42,7 @@ class Sinusoidal(nn.Module):
         return sinusoidal(offset + length, self.width, base=self.base)[offset:].to(self.like)
 
 
+@checked
 class Learned(nn.Module):
     """A trained row for each of `context` positions, and none beyond.
 
@@ -59,6 +64,7 @@ class Learned(nn.Module):
         return self.rows.weight[offset : offset + length]
 
 
+@checked
 class Rotary(nn.Module):
     """Turn each pair of entries of a query or key by an angle that grows with its position.
 
@@ -88,6 +94,7 @@ class Rotary(nn.Module):
         )
 
 
+@checked
 def alibi_slopes(heads: int) -> Float[Tensor, " H"]:
     """How steeply each head's scores fall with distance: 2^(-8h/H) for h = 1, …, H.
 
@@ -103,6 +110,7 @@ def alibi_slopes(heads: int) -> Float[Tensor, " H"]:
     return torch.cat([slopes, between[: heads - below]])
 
 
+@checked
 def alibi(heads: int, queries: int, keys: int) -> Float[Tensor, "H Tq Tk"]:
     """What is added to the scaled scores: minus slope times distance back, per head.
 

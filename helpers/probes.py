@@ -10,7 +10,10 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from helpers.checks import checked
 
+
+@checked
 def depends_on(
     function: Callable[[Tensor], Tensor], x: Float[Tensor, "T C"]
 ) -> Bool[Tensor, "To Co T C"]:
@@ -43,6 +46,7 @@ class Leaks:
     others: float
 
 
+@checked
 def reads(
     function: Callable[[Tensor], Tensor], x_BTC: Float[Tensor, "B T C"], *, at: tuple[int, int]
 ) -> Float[Tensor, "B T"]:
@@ -69,6 +73,7 @@ def reads(
     return jacobian_CBTC.abs().amax(dim=(0, 3))
 
 
+@checked
 def leaks(function: Callable[[Tensor], Tensor], x_BTC: Float[Tensor, "B T C"]) -> Leaks:
     """Probe whether outputs depend on later tokens, or on other sequences of the batch.
 
