@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from helpers import numerics
-from helpers.checks import checked
+from helpers.checks import at_least, checked, within
 
 ABC_TABLE = np.array([[0.1, 0.7, 0.2], [0.5, 0.1, 0.4], [0.2, 0.3, 0.5]])
 ABC_TABLE.setflags(write=False)
@@ -127,8 +127,7 @@ class MarkovChain:
 
         Raises ValueError for n below 1.
         """
-        if n < 1:
-            raise ValueError(f"n={n} must be at least 1")
+        at_least(1, n=n)
         uniform = torch.rand(n, dtype=torch.float64, generator=generator, device=generator.device)
         # Divided by the last so that rounding leaves no gap below 1.
         ladders = np.cumsum(np.vstack([self.table, self.stationary]), axis=1)
@@ -168,6 +167,7 @@ class BigramLanguageModel(nn.Module):
 
     def __init__(self, vocab_size: int):
         super().__init__()
+        at_least(1, vocab_size=vocab_size)
         start = torch.zeros(vocab_size, vocab_size)
         self.table = nn.Embedding.from_pretrained(start, freeze=False)
 
@@ -181,6 +181,8 @@ class BigramLanguageModel(nn.Module):
         self, ids_BT: Int[Tensor, "B T"], n: int, generator: torch.Generator
     ) -> Int[Tensor, "B T_plus_n"]:
         """Append n tokens to each row, each drawn from the softmax of the last one's logits."""
+        at_least(0, n=n)
+        within(self.table.num_embeddings, ids_BT=ids_BT)
         for _ in range(n):
             p_BV = self(ids_BT)[:, -1].softmax(dim=-1)
             next_B1 = torch.multinomial(p_BV, 1, generator=generator)
@@ -196,9 +198,10 @@ def loss(logits_BTV: Float[Tensor, "B T V"], targets_BT: Int[Tensor, "B T"]) -> 
     """
     if logits_BTV.shape[:2] != targets_BT.shape:
         raise ValueError(
-            f"targets have shape {tuple(targets_BT.shape)}; logits of shape "
+            f"targets_BT have shape {tuple(targets_BT.shape)}; logits of shape "
             f"{tuple(logits_BTV.shape)} need {tuple(logits_BTV.shape[:2])}"
         )
+    within(logits_BTV.shape[-1], targets_BT=targets_BT)
     return F.cross_entropy(logits_BTV.flatten(0, 1), targets_BT.flatten())
 
 
@@ -209,15 +212,8 @@ def _numpy(x: np.ndarray | Tensor) -> np.ndarray:
     return x.detach().cpu().numpy() if isinstance(x, Tensor) else np.asarray(x)
 
 
-def _square(x: Table, name: str) -> Float[np.ndarray, "V V"]:
-    x = _numpy(x).astype(np.float64)
-    if x.ndim != 2 or x.shape[0] != x.shape[1]:
-        raise ValueError(f"{name} has shape {x.shape}; a square table (V, V) is needed")
-    return x
-
-
 def _counts(counts: Table) -> Float[np.ndarray, "V V"]:
-    counts = _square(counts, "counts")
+    counts = _numpy(counts).astype(np.float64)
     if not (counts >= 0).all():
         raise ValueError(f"counts must be at least 0 everywhere; the smallest is {counts.min()}")
     if not 0 < counts.sum() < np.inf:
@@ -226,7 +222,7 @@ def _counts(counts: Table) -> Float[np.ndarray, "V V"]:
 
 
 def _stochastic(table: Table, name: str) -> Float[np.ndarray, "V V"]:
-    table = _square(table, name)
+    table = _numpy(table).astype(np.float64)
     if not (table >= 0).all():
         raise ValueError(f"{name} must be at least 0 everywhere; the smallest is {table.min()}")
     totals = table.sum(axis=1)

@@ -19,7 +19,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from helpers import files
-from helpers.checks import checked
+from helpers.checks import at_least, checked
 
 Progress = Callable[[int, int | None], None]
 Batch = tuple[Int[Tensor, "B T"], Int[Tensor, "B T"]]
@@ -198,6 +198,7 @@ class _Tokenizer(ABC):
     vocab: tuple[str, ...]
     unit: str
 
+    @checked
     def __init__(self, text: str):
         if not text:
             raise ValueError("text is empty: a vocabulary needs at least one token")
@@ -345,7 +346,6 @@ def split(
     Both are contiguous views; no pair of neighbours spans the cut. Raises ValueError
     unless 0 < fraction < 1 and both parts hold at least one id.
     """
-    _check_row(ids)
     if not 0 < fraction < 1:
         raise ValueError(f"fraction={fraction} must lie strictly between 0 and 1")
     cut = int(round(fraction * len(ids), 6))  # rounded first: 0.29 · 100 is 28.999999999999996
@@ -405,18 +405,8 @@ def windows(ids: Int[Tensor, " N"], context: int, *, batch_size: int = 64) -> It
     return walk()
 
 
-def _check_row(ids: Int[Tensor, " N"]) -> None:
-    if ids.ndim != 1 or ids.is_floating_point():
-        raise ValueError(
-            f"ids must be one row of integers; got shape {tuple(ids.shape)}, {ids.dtype}"
-        )
-
-
 def _check_window(ids: Int[Tensor, " N"], context: int, batch_size: int) -> None:
-    _check_row(ids)
-    for name, value in (("context", context), ("batch_size", batch_size)):
-        if value < 1:
-            raise ValueError(f"{name}={value} must be at least 1")
+    at_least(1, context=context, batch_size=batch_size)
     if len(ids) < context + 1:
         raise ValueError(
             f"ids hold {len(ids)} tokens; context={context} needs at least {context + 1}"

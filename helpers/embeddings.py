@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from helpers.checks import checked
+from helpers.checks import alike, at_least, checked, measurable, within
 
 # Words of the tales that belong together by use, so that neighbours can be counted as right.
 WORD_GROUPS = {
@@ -45,6 +45,8 @@ def frequent(
     """
     if at_least < 1:
         raise ValueError(f"at_least={at_least} must be at least 1")
+    if not len(ids):
+        raise ValueError("ids are empty")
     old, counts = ids.unique(return_counts=True)
     kept = old[counts >= at_least]
     if not len(kept):
@@ -79,6 +81,7 @@ class SurroundingsModel(nn.Module):
 
     def __init__(self, vocab_size: int, width: int, *, generator: torch.Generator):
         super().__init__()
+        at_least(1, vocab_size=vocab_size, width=width)
         rows = 0.3 * torch.randn(vocab_size, width, generator=generator)
         self.table = nn.Embedding.from_pretrained(rows, freeze=False)
         self.output = nn.Parameter(torch.zeros(vocab_size, width))
@@ -103,8 +106,8 @@ class NGrams(nn.Module):
 
     def __init__(self, vocab_size: int, width: int, *, longest: int):
         super().__init__()
-        if longest < 2:
-            raise ValueError(f"longest={longest} must be at least 2")
+        at_least(1, vocab_size=vocab_size, width=width)
+        at_least(2, longest=longest)
         self.base = vocab_size + 1
         rows = (min(self.base**n, NGRAM_ROWS) for n in range(2, longest + 1))
         self.tables = nn.ModuleList(nn.Embedding(count, width) for count in rows)
@@ -114,8 +117,7 @@ class NGrams(nn.Module):
     def forward(self, ids: Int[Tensor, "*batch T"]) -> Float[Tensor, "*batch T C"]:
         """Add up the rows of the groups that end at each token."""
         total: Any
-        if ids.device.type == "cpu":  # elsewhere a look at the numbers would wait for the device
-            _check_ids(ids, self.base - 1)
+        within(self.base - 1, ids=ids)
         row, digit, place, total = ids + 1, ids + 1, 1, 0.0
         for table in self.tables:
             digit = F.pad(digit[..., :-1], (1, 0))  # one token further back
@@ -125,28 +127,13 @@ class NGrams(nn.Module):
         return total
 
 
-def _check_ids(ids: Tensor, vocab_size: int) -> None:
-    if ids.numel() and not 0 <= ids.min() <= ids.max() < vocab_size:
-        raise ValueError(
-            f"ids reach from {ids.min()} to {ids.max()}; with vocab_size={vocab_size} "
-            f"they must lie in 0..{vocab_size - 1}"
-        )
-
-
-def _check_finite(**tables: Tensor) -> None:
-    """NaN is like nothing, and comparisons with it go wrong in silence."""
-    for name, table in tables.items():
-        if not torch.isfinite(table).all():
-            raise ValueError(f"{name} must hold finite numbers; some are nan or infinite")
-
-
 @checked
 def one_hot(ids: Int[Tensor, "*batch"], vocab_size: int) -> Float[Tensor, "*batch V"]:
     """A row of V numbers for each id: 1 at the id's place, 0 elsewhere.
 
     Shapes: ids (...) give (..., V). Raises: ValueError where an id lies outside 0..V-1.
     """
-    _check_ids(ids, vocab_size)
+    within(vocab_size, ids=ids)
     places = torch.arange(vocab_size, device=ids.device)
     return (ids[..., None] == places).to(torch.get_default_dtype())
 
@@ -157,8 +144,7 @@ def table_bytes(vocab_size: int, width: int, bits: int) -> int:
 
     Raises: ValueError where one of them is below 1.
     """
-    if min(vocab_size, width, bits) < 1:
-        raise ValueError(f"{vocab_size=}, {width=} and {bits=} must all be at least 1")
+    at_least(1, vocab_size=vocab_size, width=width, bits=bits)
     return -(-vocab_size * width * bits // 8)
 
 
@@ -178,6 +164,9 @@ def migrated(
     for name, words in (("old_words", old_words), ("new_words", new_words)):
         if len(set(words)) < len(words):
             raise ValueError(f"{name} must not name a word twice")
+    alike(rows=rows, start=start)
+    if start.shape != rows.shape[1:]:
+        raise ValueError(f"start has {len(start)} numbers; rows have {rows.shape[1]}")
     place = {word: row for row, word in enumerate(old_words)}
     return torch.stack([rows[place[word]] if word in place else start for word in new_words])
 
@@ -194,7 +183,7 @@ def quantised(
     """
     if not 2 <= bits <= 8:
         raise ValueError(f"bits={bits} must be 2 to 8")
-    _check_finite(table=table)
+    measurable(table=table)
     largest = table.abs().amax(dim=1, keepdim=True)
     scale = torch.where(largest > 0, largest / (2 ** (bits - 1) - 1), 1.0)
     return (table / scale).round().to(torch.int8), scale
@@ -212,6 +201,10 @@ def similarities(
     "euclid" is minus the distance. Shapes: query (C,), table (N, C) give (N,).
     Raises: ValueError for another measure.
     """
+    measurable(query=query, table=table)
+    alike(query=query, table=table)
+    if query.shape != table.shape[1:]:
+        raise ValueError(f"query has {len(query)} numbers; a row of table has {table.shape[1]}")
     if measure == "dot":
         return table @ query
     if measure == "cosine":
@@ -230,7 +223,7 @@ def neighbours(table: Float[Tensor, "N C"], row: int, k: int, *, measure: str) -
     """
     if not 0 < k < len(table) or not 0 <= row < len(table):
         raise ValueError(f"row={row} and k={k} must fit a table of {len(table)} rows")
-    _check_finite(table=table)
+    measurable(table=table)
     likeness = similarities(table[row], table, measure=measure).clone()
     likeness[row] = float("-inf")
     return likeness.topk(k).indices.tolist()
@@ -242,6 +235,7 @@ def similarity_matrix(table: Float[Tensor, "N C"], *, measure: str) -> Float[Ten
 
     Shapes: (N, C) to (N, N). Raises: ValueError for an unknown measure.
     """
+    measurable(table=table)
     if measure == "dot":
         return table @ table.T
     if measure == "cosine":
@@ -261,13 +255,16 @@ def nearest(table: Float[Tensor, "N C"], *, measure: str) -> Int[Tensor, " N"]:
     """
     if len(table) < 2:
         raise ValueError(f"table has {len(table)} rows; a neighbour needs at least 2")
-    _check_finite(table=table)
     return similarity_matrix(table, measure=measure).fill_diagonal_(float("-inf")).argmax(dim=1)
 
 
 @checked
 def centre(table: Float[Tensor, "N C"]) -> Float[Tensor, "N C"]:
-    """Each row less the mean of all rows."""
+    """Each row less the mean of all rows.
+
+    Raises: ValueError where table is empty or a number is not finite, as what follows does too.
+    """
+    measurable(table=table)
     return table - table.mean(dim=0)
 
 
@@ -278,7 +275,10 @@ def principal(table: Float[Tensor, "N C"]) -> tuple[Float[Tensor, " C"], Float[T
     The variance divides by N; the widest direction comes first; a direction's sign is arbitrary.
     """
     centred = centre(table)
-    variances, directions = torch.linalg.eigh(centred.T @ centred / len(table))
+    covariance_CC = centred.T @ centred / len(table)
+    if not torch.isfinite(covariance_CC).all():
+        raise ValueError("table holds numbers too large to be squared")
+    variances, directions = torch.linalg.eigh(covariance_CC)
     return variances.flip(0), directions.flip(1)
 
 
@@ -307,6 +307,7 @@ def anisotropy(table: Float[Tensor, "N C"]) -> float:
     """
     if len(table) < 2:
         raise ValueError(f"table has {len(table)} rows; a pair needs at least 2")
+    measurable(table=table)
     units, n = nn.functional.normalize(table, dim=1), len(table)
     squared = units.sum(dim=0).square().sum()  # all pairs, and each row with itself
     return float((squared - units.square().sum()) / (n * (n - 1)))
@@ -323,7 +324,7 @@ def rank_correlation(
     """
     if len(first) != len(second):
         raise ValueError(f"first has {len(first)} values, second {len(second)}")
-    _check_finite(first=first, second=second)
+    measurable(first=first, second=second)
     ranks = torch.stack([_ranks(first), _ranks(second)])
     if bool((ranks.std(dim=1) == 0).any()):
         raise ValueError("first and second must not be constant")

