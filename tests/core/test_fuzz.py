@@ -32,7 +32,7 @@ from helpers import (
 )
 from helpers.training import optimizers, schedule
 
-pytestmark = pytest.mark.no_shape_check
+pytestmark = [pytest.mark.no_shape_check, pytest.mark.slow]
 
 TEXT = "the fox saw the moon and the moon saw the fox"
 
@@ -237,7 +237,7 @@ def tame(value) -> bool:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", CALLS)
-@settings(max_examples=40)
+@settings(max_examples=35)
 @given(data=st.data())
 def test_it_is_right_or_says_what_is_wrong(name, data):
     function, valid = CALLS[name]
