@@ -12,6 +12,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from helpers.checks import alike, at_least, checked
+
 
 @dataclass(frozen=True, kw_only=True)
 class AttentionSteps:
@@ -28,6 +30,7 @@ class AttentionSteps:
     output: Float[Tensor, "*batch Tq Dv"]
 
 
+@checked
 def attention_steps(
     q: Float[Tensor, "*#batch Tq D"],
     k: Float[Tensor, "*#batch Tk D"],
@@ -77,6 +80,7 @@ def attend(
     return AttentionSteps(scores=scores, scaled=scaled, weights=weights, output=weights @ v)
 
 
+@checked
 def causal_mask(
     length: int, queries: int | None = None, *, device: torch.device | None = None
 ) -> Bool[Tensor, "Tq T"]:
@@ -85,8 +89,7 @@ def causal_mask(
     Shapes: returns (T, T), or the rows of the last `queries` tokens alone, (T_q, T).
     Raises: ValueError when ``length`` is not positive, or ``queries`` not in 1..length.
     """
-    if length < 1:
-        raise ValueError(f"length must be at least 1, got {length}")
+    at_least(1, length=length)
     queries = length if queries is None else queries
     if not 1 <= queries <= length:
         raise ValueError(f"queries must lie in 1..length={length}, got {queries}")
@@ -113,6 +116,7 @@ class Memory:
         return k, v
 
 
+@checked
 class SelfAttention(nn.Module):
     """Tokens of one sequence read one another, in H heads of width D = C / H side by side.
 
@@ -210,8 +214,7 @@ def watching(module: nn.Module) -> Iterator[list[Float[Tensor, "B H Tq Tk"]]]:
 
 def _check_shapes(q: Tensor, k: Tensor, v: Tensor) -> None:
     found = "q is {}, k is {}, v is {}".format(*(tuple(part.shape) for part in (q, k, v)))
-    if min(q.ndim, k.ndim, v.ndim) < 2:
-        raise ValueError(f"q, k and v must have at least two axes (T, D): {found}")
+    alike(q=q, k=k, v=v)
     if q.shape[-1] != k.shape[-1]:
         raise ValueError(f"q and k must have the same width D to be compared: {found}")
     if k.shape[-2] != v.shape[-2]:
@@ -228,8 +231,6 @@ def _check_shapes(q: Tensor, k: Tensor, v: Tensor) -> None:
 
 def _check_mask(allowed: Tensor, shape: tuple[int, ...]) -> None:
     """Raise ValueError unless a mask fits scores of this shape and leaves each query a key."""
-    if allowed.dtype != torch.bool:
-        raise ValueError(f"allowed must be boolean, True where reading is allowed: {allowed.dtype}")
     try:
         alone = (~allowed.broadcast_to(shape).any(dim=-1)).nonzero().tolist()
     except RuntimeError:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from helpers import numerics
+from helpers.checks import at_least, checked, within
 
 ABC_TABLE = np.array([[0.1, 0.7, 0.2], [0.5, 0.1, 0.4], [0.2, 0.3, 0.5]])
 ABC_TABLE.setflags(write=False)
@@ -22,6 +23,7 @@ Table = Num[np.ndarray, "V V"] | Num[Tensor, "V V"]
 # --------------------------------------------------------------- counts
 
 
+@checked
 def count_bigrams(ids: Ids, vocab_size: int) -> Int[np.ndarray, "V V"]:
     """Count how often token j comes right after token i: entry [i, j], int64.
 
@@ -43,6 +45,7 @@ def count_bigrams(ids: Ids, vocab_size: int) -> Int[np.ndarray, "V V"]:
     return np.bincount(pairs, minlength=vocab_size**2).reshape(vocab_size, vocab_size)
 
 
+@checked
 def conditional_entropy(counts: Table) -> float:
     """Give the least loss, in nats per transition, that any bigram table has on these counts.
 
@@ -55,6 +58,7 @@ def conditional_entropy(counts: Table) -> float:
     return float(rows @ numerics.entropy(seen / rows[:, None]) / rows.sum())
 
 
+@checked
 def smoothed(counts: Table, add: float = 1.0) -> Float[np.ndarray, "V V"]:
     """Turn counts into P(next = j | current = i), with `add` put on every count first.
 
@@ -70,6 +74,7 @@ def smoothed(counts: Table, add: float = 1.0) -> Float[np.ndarray, "V V"]:
     return np.divide(added, totals, out=np.full_like(added, 1 / len(added)), where=totals > 0)
 
 
+@checked
 def cross_entropy_of(probabilities: Table, counts: Table) -> float:
     """Loss of a table on data with these counts: mean of -log P over transitions, in nats.
 
@@ -91,6 +96,7 @@ def cross_entropy_of(probabilities: Table, counts: Table) -> float:
 # ---------------------------------------------------------- known chain
 
 
+@checked
 class MarkovChain:
     """A chain whose table is known, so that its data have an entropy known exactly.
 
@@ -115,13 +121,13 @@ class MarkovChain:
         self.stationary[lasting] = _stationary(self.table[np.ix_(lasting, lasting)])
         self.entropy_rate = float(self.stationary @ numerics.entropy(self.table))
 
+    @checked
     def sample(self, n: int, generator: torch.Generator) -> Int[Tensor, " n"]:
         """Draw n states in a row, the first from the stationary distribution; int64.
 
         Raises ValueError for n below 1.
         """
-        if n < 1:
-            raise ValueError(f"n={n} must be at least 1")
+        at_least(1, n=n)
         uniform = torch.rand(n, dtype=torch.float64, generator=generator, device=generator.device)
         # Divided by the last so that rounding leaves no gap below 1.
         ladders = np.cumsum(np.vstack([self.table, self.stationary]), axis=1)
@@ -152,6 +158,7 @@ def _stationary(table: Float[np.ndarray, "V V"]) -> Float[np.ndarray, " V"]:
 # ---------------------------------------------------------------- model
 
 
+@checked
 class BigramLanguageModel(nn.Module):
     """A table of logits, one row for each token: what may come next given this one token.
 
@@ -160,6 +167,7 @@ class BigramLanguageModel(nn.Module):
 
     def __init__(self, vocab_size: int):
         super().__init__()
+        at_least(1, vocab_size=vocab_size)
         start = torch.zeros(vocab_size, vocab_size)
         self.table = nn.Embedding.from_pretrained(start, freeze=False)
 
@@ -168,10 +176,13 @@ class BigramLanguageModel(nn.Module):
         return self.table(ids_BT)
 
     @torch.no_grad()
+    @checked
     def generate(
         self, ids_BT: Int[Tensor, "B T"], n: int, generator: torch.Generator
     ) -> Int[Tensor, "B T_plus_n"]:
         """Append n tokens to each row, each drawn from the softmax of the last one's logits."""
+        at_least(0, n=n)
+        within(self.table.num_embeddings, ids_BT=ids_BT)
         for _ in range(n):
             p_BV = self(ids_BT)[:, -1].softmax(dim=-1)
             next_B1 = torch.multinomial(p_BV, 1, generator=generator)
@@ -179,6 +190,7 @@ class BigramLanguageModel(nn.Module):
         return ids_BT
 
 
+@checked
 def loss(logits_BTV: Float[Tensor, "B T V"], targets_BT: Int[Tensor, "B T"]) -> Float[Tensor, ""]:
     """Cross-entropy: mean over all positions of -log P(target), in nats.
 
@@ -186,9 +198,10 @@ def loss(logits_BTV: Float[Tensor, "B T V"], targets_BT: Int[Tensor, "B T"]) -> 
     """
     if logits_BTV.shape[:2] != targets_BT.shape:
         raise ValueError(
-            f"targets have shape {tuple(targets_BT.shape)}; logits of shape "
+            f"targets_BT have shape {tuple(targets_BT.shape)}; logits of shape "
             f"{tuple(logits_BTV.shape)} need {tuple(logits_BTV.shape[:2])}"
         )
+    within(logits_BTV.shape[-1], targets_BT=targets_BT)
     return F.cross_entropy(logits_BTV.flatten(0, 1), targets_BT.flatten())
 
 
@@ -199,15 +212,8 @@ def _numpy(x: np.ndarray | Tensor) -> np.ndarray:
     return x.detach().cpu().numpy() if isinstance(x, Tensor) else np.asarray(x)
 
 
-def _square(x: Table, name: str) -> Float[np.ndarray, "V V"]:
-    x = _numpy(x).astype(np.float64)
-    if x.ndim != 2 or x.shape[0] != x.shape[1]:
-        raise ValueError(f"{name} has shape {x.shape}; a square table (V, V) is needed")
-    return x
-
-
 def _counts(counts: Table) -> Float[np.ndarray, "V V"]:
-    counts = _square(counts, "counts")
+    counts = _numpy(counts).astype(np.float64)
     if not (counts >= 0).all():
         raise ValueError(f"counts must be at least 0 everywhere; the smallest is {counts.min()}")
     if not 0 < counts.sum() < np.inf:
@@ -216,7 +222,7 @@ def _counts(counts: Table) -> Float[np.ndarray, "V V"]:
 
 
 def _stochastic(table: Table, name: str) -> Float[np.ndarray, "V V"]:
-    table = _square(table, name)
+    table = _numpy(table).astype(np.float64)
     if not (table >= 0).all():
         raise ValueError(f"{name} must be at least 0 everywhere; the smallest is {table.min()}")
     totals = table.sum(axis=1)

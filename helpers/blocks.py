@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from helpers.attention import SelfAttention
+from helpers.checks import at_least, checked
 from helpers.norms import BatchNorm, GroupNorm, InstanceNorm, LayerNorm, RMSNorm
 
 NORMS: dict[str, Callable[[int], nn.Module]] = {
@@ -34,6 +35,7 @@ class SquaredReLU(nn.Module):
         return x.relu().square()
 
 
+@checked
 class FeedForward(nn.Module):
     """Two linear maps with an activation between them, applied to each token by itself.
 
@@ -45,6 +47,7 @@ class FeedForward(nn.Module):
     def __init__(self, width: int, hidden: int | None = None, *, activation: str = "gelu"):
         super().__init__()
         hidden = 4 * width if hidden is None else hidden
+        at_least(1, width=width, hidden=hidden)
         self.up = nn.Linear(width, hidden)
         self.activation = _known(ACTIVATIONS, activation=activation)()
         self.down = nn.Linear(hidden, width)
@@ -87,6 +90,7 @@ class AddNorm(nn.Module):
         return self.norm(kept + self.dropout(self.sublayer(x)))
 
 
+@checked
 class Block(nn.Module):
     """One layer of a Transformer: attention between tokens, then a feed-forward on each.
 

@@ -19,6 +19,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from helpers import files
+from helpers.checks import at_least, checked
 
 Progress = Callable[[int, int | None], None]
 Batch = tuple[Int[Tensor, "B T"], Int[Tensor, "B T"]]
@@ -197,6 +198,7 @@ class _Tokenizer(ABC):
     vocab: tuple[str, ...]
     unit: str
 
+    @checked
     def __init__(self, text: str):
         if not text:
             raise ValueError("text is empty: a vocabulary needs at least one token")
@@ -209,6 +211,7 @@ class _Tokenizer(ABC):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self)} {self.unit}s)"
 
+    @checked
     def encode(self, text: str) -> Int[Tensor, " N"]:
         """Turn text into token ids, int64, each in 0..V-1.
 
@@ -224,6 +227,7 @@ class _Tokenizer(ABC):
             ids.append(self._id[token])
         return torch.tensor(ids, dtype=torch.int64)
 
+    @checked
     def decode(self, ids: Int[Tensor, " N"] | list[int]) -> str:
         """Turn token ids back into the text that they came from, exactly.
 
@@ -333,6 +337,7 @@ class WordTokenizer(_Tokenizer):
 # --------------------------------------------------- splits and batches
 
 
+@checked
 def split(
     ids: Int[Tensor, " N"], fraction: float = 0.9
 ) -> tuple[Int[Tensor, " N_train"], Int[Tensor, " N_validation"]]:
@@ -341,7 +346,6 @@ def split(
     Both are contiguous views; no pair of neighbours spans the cut. Raises ValueError
     unless 0 < fraction < 1 and both parts hold at least one id.
     """
-    _check_row(ids)
     if not 0 < fraction < 1:
         raise ValueError(f"fraction={fraction} must lie strictly between 0 and 1")
     cut = int(round(fraction * len(ids), 6))  # rounded first: 0.29 · 100 is 28.999999999999996
@@ -353,6 +357,7 @@ def split(
     return ids[:cut], ids[cut:]
 
 
+@checked
 def batches(
     ids: Int[Tensor, " N"], *, batch_size: int, context: int, generator: torch.Generator
 ) -> Iterator[Batch]:
@@ -379,6 +384,7 @@ def batches(
     return draw()
 
 
+@checked
 def windows(ids: Int[Tensor, " N"], context: int, *, batch_size: int = 64) -> Iterator[Batch]:
     """Go through ids once, in order: (x_BT, y_BT) in which each of the N - 1 targets is once.
 
@@ -399,18 +405,8 @@ def windows(ids: Int[Tensor, " N"], context: int, *, batch_size: int = 64) -> It
     return walk()
 
 
-def _check_row(ids: Int[Tensor, " N"]) -> None:
-    if ids.ndim != 1 or ids.is_floating_point():
-        raise ValueError(
-            f"ids must be one row of integers; got shape {tuple(ids.shape)}, {ids.dtype}"
-        )
-
-
 def _check_window(ids: Int[Tensor, " N"], context: int, batch_size: int) -> None:
-    _check_row(ids)
-    for name, value in (("context", context), ("batch_size", batch_size)):
-        if value < 1:
-            raise ValueError(f"{name}={value} must be at least 1")
+    at_least(1, context=context, batch_size=batch_size)
     if len(ids) < context + 1:
         raise ValueError(
             f"ids hold {len(ids)} tokens; context={context} needs at least {context + 1}"

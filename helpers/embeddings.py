@@ -8,6 +8,8 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from helpers.checks import alike, at_least, checked, measurable, within
+
 # Words of the tales that belong together by use, so that neighbours can be counted as right.
 WORD_GROUPS = {
     name: tuple(words.split())
@@ -32,6 +34,7 @@ NGRAM_ROWS = 8191  # at most, of each table of n-grams: a prime
 # ------------------------------------------------------------------ a table, and what trains it
 
 
+@checked
 def frequent(
     ids: Int[Tensor, " N"], *, at_least: int
 ) -> tuple[Int[Tensor, " N"], Int[Tensor, " V"]]:
@@ -42,6 +45,8 @@ def frequent(
     """
     if at_least < 1:
         raise ValueError(f"at_least={at_least} must be at least 1")
+    if not len(ids):
+        raise ValueError("ids are empty")
     old, counts = ids.unique(return_counts=True)
     kept = old[counts >= at_least]
     if not len(kept):
@@ -50,6 +55,7 @@ def frequent(
     return torch.where(kept[place] == ids, place, len(kept)), kept
 
 
+@checked
 def surroundings(
     ids: Int[Tensor, " N"], *, reach: int
 ) -> tuple[Int[Tensor, "M W"], Int[Tensor, " M"]]:
@@ -65,6 +71,7 @@ def surroundings(
     return ids[at[:, None] + steps], ids[at]
 
 
+@checked
 class SurroundingsModel(nn.Module):
     """Guess a word from the mean of the vectors of the words around it.
 
@@ -74,6 +81,7 @@ class SurroundingsModel(nn.Module):
 
     def __init__(self, vocab_size: int, width: int, *, generator: torch.Generator):
         super().__init__()
+        at_least(1, vocab_size=vocab_size, width=width)
         rows = 0.3 * torch.randn(vocab_size, width, generator=generator)
         self.table = nn.Embedding.from_pretrained(rows, freeze=False)
         self.output = nn.Parameter(torch.zeros(vocab_size, width))
@@ -83,6 +91,7 @@ class SurroundingsModel(nn.Module):
         return self.table(ids_BW).mean(dim=1) @ self.output.T
 
 
+@checked
 class NGrams(nn.Module):
     """A row for the last n tokens at each place, n = 2, …, longest, added up: more than one token
     of context from tables alone. Rows start at 0.
@@ -97,8 +106,8 @@ class NGrams(nn.Module):
 
     def __init__(self, vocab_size: int, width: int, *, longest: int):
         super().__init__()
-        if longest < 2:
-            raise ValueError(f"longest={longest} must be at least 2")
+        at_least(1, vocab_size=vocab_size, width=width)
+        at_least(2, longest=longest)
         self.base = vocab_size + 1
         rows = (min(self.base**n, NGRAM_ROWS) for n in range(2, longest + 1))
         self.tables = nn.ModuleList(nn.Embedding(count, width) for count in rows)
@@ -108,8 +117,7 @@ class NGrams(nn.Module):
     def forward(self, ids: Int[Tensor, "*batch T"]) -> Float[Tensor, "*batch T C"]:
         """Add up the rows of the groups that end at each token."""
         total: Any
-        if ids.device.type == "cpu":  # elsewhere a look at the numbers would wait for the device
-            _check_ids(ids, self.base - 1)
+        within(self.base - 1, ids=ids)
         row, digit, place, total = ids + 1, ids + 1, 1, 0.0
         for table in self.tables:
             digit = F.pad(digit[..., :-1], (1, 0))  # one token further back
@@ -119,41 +127,28 @@ class NGrams(nn.Module):
         return total
 
 
-def _check_ids(ids: Tensor, vocab_size: int) -> None:
-    if ids.numel() and not 0 <= ids.min() <= ids.max() < vocab_size:
-        raise ValueError(
-            f"ids reach from {ids.min()} to {ids.max()}; with vocab_size={vocab_size} "
-            f"they must lie in 0..{vocab_size - 1}"
-        )
-
-
-def _check_finite(**tables: Tensor) -> None:
-    """NaN is like nothing, and comparisons with it go wrong in silence."""
-    for name, table in tables.items():
-        if not torch.isfinite(table).all():
-            raise ValueError(f"{name} must hold finite numbers; some are nan or infinite")
-
-
+@checked
 def one_hot(ids: Int[Tensor, "*batch"], vocab_size: int) -> Float[Tensor, "*batch V"]:
     """A row of V numbers for each id: 1 at the id's place, 0 elsewhere.
 
     Shapes: ids (...) give (..., V). Raises: ValueError where an id lies outside 0..V-1.
     """
-    _check_ids(ids, vocab_size)
+    within(vocab_size, ids=ids)
     places = torch.arange(vocab_size, device=ids.device)
     return (ids[..., None] == places).to(torch.get_default_dtype())
 
 
+@checked
 def table_bytes(vocab_size: int, width: int, bits: int) -> int:
     """How many bytes V rows of C numbers take, at so many bits a number.
 
     Raises: ValueError where one of them is below 1.
     """
-    if min(vocab_size, width, bits) < 1:
-        raise ValueError(f"{vocab_size=}, {width=} and {bits=} must all be at least 1")
+    at_least(1, vocab_size=vocab_size, width=width, bits=bits)
     return -(-vocab_size * width * bits // 8)
 
 
+@checked
 def migrated(
     rows: Float[Tensor, "V C"],
     old_words: Sequence[str],
@@ -169,10 +164,14 @@ def migrated(
     for name, words in (("old_words", old_words), ("new_words", new_words)):
         if len(set(words)) < len(words):
             raise ValueError(f"{name} must not name a word twice")
+    alike(rows=rows, start=start)
+    if start.shape != rows.shape[1:]:
+        raise ValueError(f"start has {len(start)} numbers; rows have {rows.shape[1]}")
     place = {word: row for row, word in enumerate(old_words)}
     return torch.stack([rows[place[word]] if word in place else start for word in new_words])
 
 
+@checked
 def quantised(
     table: Float[Tensor, "V C"], bits: int
 ) -> tuple[Int[Tensor, "V C"], Float[Tensor, "V 1"]]:
@@ -184,7 +183,7 @@ def quantised(
     """
     if not 2 <= bits <= 8:
         raise ValueError(f"bits={bits} must be 2 to 8")
-    _check_finite(table=table)
+    measurable(table=table)
     largest = table.abs().amax(dim=1, keepdim=True)
     scale = torch.where(largest > 0, largest / (2 ** (bits - 1) - 1), 1.0)
     return (table / scale).round().to(torch.int8), scale
@@ -193,6 +192,7 @@ def quantised(
 # --------------------------------------------------------------------------- measures of likeness
 
 
+@checked
 def similarities(
     query: Float[Tensor, " C"], table: Float[Tensor, "N C"], *, measure: str
 ) -> Float[Tensor, " N"]:
@@ -201,6 +201,10 @@ def similarities(
     "euclid" is minus the distance. Shapes: query (C,), table (N, C) give (N,).
     Raises: ValueError for another measure.
     """
+    measurable(query=query, table=table)
+    alike(query=query, table=table)
+    if query.shape != table.shape[1:]:
+        raise ValueError(f"query has {len(query)} numbers; a row of table has {table.shape[1]}")
     if measure == "dot":
         return table @ query
     if measure == "cosine":
@@ -210,6 +214,7 @@ def similarities(
     raise ValueError(f"measure={measure!r} must be one of {', '.join(MEASURES)}")
 
 
+@checked
 def neighbours(table: Float[Tensor, "N C"], row: int, k: int, *, measure: str) -> list[int]:
     """The k rows most alike to one row of the table, itself left out, the nearest first.
 
@@ -218,17 +223,19 @@ def neighbours(table: Float[Tensor, "N C"], row: int, k: int, *, measure: str) -
     """
     if not 0 < k < len(table) or not 0 <= row < len(table):
         raise ValueError(f"row={row} and k={k} must fit a table of {len(table)} rows")
-    _check_finite(table=table)
+    measurable(table=table)
     likeness = similarities(table[row], table, measure=measure).clone()
     likeness[row] = float("-inf")
     return likeness.topk(k).indices.tolist()
 
 
+@checked
 def similarity_matrix(table: Float[Tensor, "N C"], *, measure: str) -> Float[Tensor, "N N"]:
     """How alike each row is to each other row, the larger the more, by one of MEASURES.
 
     Shapes: (N, C) to (N, N). Raises: ValueError for an unknown measure.
     """
+    measurable(table=table)
     if measure == "dot":
         return table @ table.T
     if measure == "cosine":
@@ -239,6 +246,7 @@ def similarity_matrix(table: Float[Tensor, "N C"], *, measure: str) -> Float[Ten
     raise ValueError(f"measure={measure!r} must be one of {', '.join(MEASURES)}")
 
 
+@checked
 def nearest(table: Float[Tensor, "N C"], *, measure: str) -> Int[Tensor, " N"]:
     """For each row the most alike of the other rows.
 
@@ -247,25 +255,34 @@ def nearest(table: Float[Tensor, "N C"], *, measure: str) -> Int[Tensor, " N"]:
     """
     if len(table) < 2:
         raise ValueError(f"table has {len(table)} rows; a neighbour needs at least 2")
-    _check_finite(table=table)
     return similarity_matrix(table, measure=measure).fill_diagonal_(float("-inf")).argmax(dim=1)
 
 
+@checked
 def centre(table: Float[Tensor, "N C"]) -> Float[Tensor, "N C"]:
-    """Each row less the mean of all rows."""
+    """Each row less the mean of all rows.
+
+    Raises: ValueError where table is empty or a number is not finite, as what follows does too.
+    """
+    measurable(table=table)
     return table - table.mean(dim=0)
 
 
+@checked
 def principal(table: Float[Tensor, "N C"]) -> tuple[Float[Tensor, " C"], Float[Tensor, "C C"]]:
     """Variances of the centred rows along their principal directions, and these as columns.
 
     The variance divides by N; the widest direction comes first; a direction's sign is arbitrary.
     """
     centred = centre(table)
-    variances, directions = torch.linalg.eigh(centred.T @ centred / len(table))
+    covariance_CC = centred.T @ centred / len(table)
+    if not torch.isfinite(covariance_CC).all():
+        raise ValueError("table holds numbers too large to be squared")
+    variances, directions = torch.linalg.eigh(covariance_CC)
     return variances.flip(0), directions.flip(1)
 
 
+@checked
 def whiten(table: Float[Tensor, "N C"]) -> Float[Tensor, "N C"]:
     """Centred rows, stretched along their principal directions until every variance is 1.
 
@@ -282,6 +299,7 @@ def whiten(table: Float[Tensor, "N C"]) -> Float[Tensor, "N C"]:
     return centre(table) @ directions / variances.sqrt() @ directions.T
 
 
+@checked
 def anisotropy(table: Float[Tensor, "N C"]) -> float:
     """Mean cosine of two different rows: 0 where directions balance, 1 where all are one.
 
@@ -289,11 +307,13 @@ def anisotropy(table: Float[Tensor, "N C"]) -> float:
     """
     if len(table) < 2:
         raise ValueError(f"table has {len(table)} rows; a pair needs at least 2")
+    measurable(table=table)
     units, n = nn.functional.normalize(table, dim=1), len(table)
     squared = units.sum(dim=0).square().sum()  # all pairs, and each row with itself
     return float((squared - units.square().sum()) / (n * (n - 1)))
 
 
+@checked
 def rank_correlation(
     first: Float[Tensor, " N"] | Int[Tensor, " N"], second: Float[Tensor, " N"] | Int[Tensor, " N"]
 ) -> float:
@@ -304,7 +324,7 @@ def rank_correlation(
     """
     if len(first) != len(second):
         raise ValueError(f"first has {len(first)} values, second {len(second)}")
-    _check_finite(first=first, second=second)
+    measurable(first=first, second=second)
     ranks = torch.stack([_ranks(first), _ranks(second)])
     if bool((ranks.std(dim=1) == 0).any()):
         raise ValueError("first and second must not be constant")

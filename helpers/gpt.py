@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from helpers.attention import SelfAttention, remembered, remembering
 from helpers.blocks import ACTIVATIONS, NORMS, PLACEMENTS, Block
+from helpers.checks import checked, within
 from helpers.embeddings import NGRAM_ROWS, NGrams
 from helpers.initialise import GPT2, LECUN, initialise, residual_factor
 from helpers.modes import in_mode
@@ -58,6 +59,9 @@ class GPTConfig:
             value = getattr(self, name)
             if type(value) is not int or value < 1:
                 raise ValueError(f"{name}={value!r} must be a whole number, at least 1")
+        for name in ("tied", "qk_norm"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name}={getattr(self, name)!r} must be true or false")
         for name, allowed in CHOICES.items():
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name}={getattr(self, name)!r} must be one of {allowed}")
@@ -69,10 +73,11 @@ class GPTConfig:
             raise ValueError(f"positions='sinusoidal' needs an even width, not width={self.width}")
         if self.norm == "group" and self.width % GROUPS:
             raise ValueError(f"norm='group' needs a multiple of {GROUPS}, not width={self.width}")
-        if not 0 <= self.dropout < 1:
+        if not isinstance(self.dropout, int | float) or not 0 <= self.dropout < 1:
             raise ValueError(f"dropout={self.dropout} must lie in [0, 1)")
 
 
+@checked
 class GPT(nn.Module):
     """Read tokens, give logits for the token after each.
 
@@ -95,11 +100,14 @@ class GPT(nn.Module):
             self.head.weight = self.embedding.weight
         _start(self, generator)
 
+    @checked
     def forward(self, ids_BT: Int[Tensor, "B T"], offset: int = 0) -> Float[Tensor, "B Tnew V"]:
         """Logits for what follows each token from `offset` on; the cache knows those before it.
 
         Raises: ValueError where it does not: offset must be the number of tokens remembered.
+        On a CPU also where an id lies outside 0..V-1.
         """
+        within(self.config.vocab_size, ids_BT=ids_BT)
         if offset != (known := remembered(self)):
             raise ValueError(f"offset={offset} must be {known}, the number of tokens remembered")
         x_BTC = self.embedding(ids_BT[:, offset:])
@@ -113,6 +121,7 @@ class GPT(nn.Module):
         return self.head(self.norm(x_BTC))
 
     @torch.no_grad()
+    @checked
     def generate(
         self,
         ids_BT: Int[Tensor, "B T"],

@@ -13,6 +13,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from helpers.checks import at_least, checked
+
 FAMILIES = ("normal", "uniform", "orthogonal")
 NORMS = (nn.LayerNorm, nn.RMSNorm, nn.GroupNorm, nn.modules.batchnorm._BatchNorm)
 
@@ -67,6 +69,7 @@ ORTHOGONAL = Scheme(
 )
 
 
+@checked
 def fixed(std: float, name: str = "", source: str = "") -> Scheme:
     """Entries from N(0, std²) whatever the shape.
 
@@ -81,6 +84,7 @@ GPT2 = fixed(0.02, "0.02", "Radford et al. 2018, section 4.1; kept in the code o
 SCHEMES = (LECUN, XAVIER, HE, TORCH, GPT2, ORTHOGONAL)
 
 
+@checked
 def draw(
     scheme: Scheme, fan_out: int, fan_in: int, generator: torch.Generator
 ) -> Float[Tensor, "fan_out fan_in"]:
@@ -88,8 +92,7 @@ def draw(
 
     Raises: ValueError where a fan is below 1.
     """
-    if fan_in < 1 or fan_out < 1:
-        raise ValueError(f"fan_out={fan_out} and fan_in={fan_in} must both be at least 1")
+    at_least(1, fan_out=fan_out, fan_in=fan_in)
     std, shape, where = scheme.std(fan_in, fan_out), (fan_out, fan_in), generator.device
     if scheme.family == "uniform":  # the variance of U(-a, a) is a²/3
         return (torch.rand(shape, generator=generator, device=where) * 2 - 1) * std * 3**0.5
@@ -99,6 +102,7 @@ def draw(
     return _orthonormal(normal) * std * max(shape) ** 0.5
 
 
+@checked
 def residual_factor(blocks: int) -> float:
     """What GPT-2 multiplies the projections by that write into the residual stream: 1/√(2N).
 
@@ -106,8 +110,7 @@ def residual_factor(blocks: int) -> float:
     Raises: ValueError where blocks is below 1.
     Source: Radford et al. 2019, section 2.3, where the N under the root counts residual layers.
     """
-    if blocks < 1:
-        raise ValueError(f"blocks={blocks} must be at least 1")
+    at_least(1, blocks=blocks)
     return (2 * blocks) ** -0.5
 
 
@@ -126,6 +129,7 @@ class Start:
     also: tuple[str, ...] = ()
 
 
+@checked
 def initialise(
     model: nn.Module,
     scheme: Scheme,

@@ -7,6 +7,8 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from helpers.checks import checked
+
 EPS = 1e-5  # what torch's LayerNorm and BatchNorm add to the variance
 GROUPS = 4  # of GroupNorm, unless others are given
 
@@ -24,6 +26,7 @@ class Normalised:
     output: Float[Tensor, "..."]
 
 
+@checked
 def normalise(
     x: Float[Tensor, "..."], axes: tuple[int, ...], *, eps: float = EPS, centred: bool = True
 ) -> Normalised:
@@ -70,6 +73,7 @@ POINTS = {
 }
 
 
+@checked
 def pooled(x_BTC: Float[Tensor, "B T C"], point: Point, *, eps: float = EPS) -> Normalised:
     """Normalise a block over what `point` names.
 
@@ -96,6 +100,7 @@ def pooled(x_BTC: Float[Tensor, "B T C"], point: Point, *, eps: float = EPS) -> 
 # --- modules --------------------------------------------------------------------------------
 
 
+@checked
 class LayerNorm(nn.Module):
     """Each token's vector to mean 0 and variance 1, then times gamma plus beta, per feature.
 
@@ -106,7 +111,7 @@ class LayerNorm(nn.Module):
     def __init__(self, width: int, *, eps: float = EPS):
         super().__init__()
         self.eps = _check_eps(eps)
-        self.gamma = nn.Parameter(torch.ones(_checked(width)))
+        self.gamma = nn.Parameter(torch.ones(_positive(width)))
         self.beta = nn.Parameter(torch.zeros(width))
 
     def forward(self, x: Float[Tensor, "*batch C"]) -> Float[Tensor, "*batch C"]:
@@ -114,6 +119,7 @@ class LayerNorm(nn.Module):
         return F.layer_norm(x, self.gamma.shape, self.gamma, self.beta, self.eps)
 
 
+@checked
 class RMSNorm(nn.Module):
     """Each token's vector to mean square 1, then times gamma, per feature; no mean, no beta.
 
@@ -124,13 +130,14 @@ class RMSNorm(nn.Module):
     def __init__(self, width: int, *, eps: float = EPS):
         super().__init__()
         self.eps = _check_eps(eps)
-        self.gamma = nn.Parameter(torch.ones(_checked(width)))
+        self.gamma = nn.Parameter(torch.ones(_positive(width)))
 
     def forward(self, x: Float[Tensor, "*batch C"]) -> Float[Tensor, "*batch C"]:
         """Give gamma · normalise(x, (-1,), centred=False).output, by torch's one kernel for it."""
         return F.rms_norm(x, self.gamma.shape, self.gamma, self.eps)
 
 
+@checked
 class BatchNorm(nn.Module):
     """Each feature to mean 0 and variance 1 over all tokens of the batch, then gamma and beta.
 
@@ -149,7 +156,7 @@ class BatchNorm(nn.Module):
     def __init__(self, width: int, *, eps: float = EPS, momentum: float = 0.1):
         super().__init__()
         self.eps, self.momentum = _check_eps(eps), momentum
-        self.gamma = nn.Parameter(torch.ones(_checked(width)))
+        self.gamma = nn.Parameter(torch.ones(_positive(width)))
         self.beta = nn.Parameter(torch.zeros(width))
         self.register_buffer("running_mean", torch.zeros(width))
         self.register_buffer("running_variance", torch.ones(width))
@@ -175,6 +182,7 @@ class BatchNorm(nn.Module):
         self.running_variance.lerp_(unbiased_C.to(self.running_variance), self.momentum)
 
 
+@checked
 class InstanceNorm(nn.Module):
     """Each feature to mean 0 and variance 1 over the tokens of its own sequence.
 
@@ -185,7 +193,7 @@ class InstanceNorm(nn.Module):
     def __init__(self, width: int, *, eps: float = EPS):
         super().__init__()
         self.eps = _check_eps(eps)
-        self.gamma = nn.Parameter(torch.ones(_checked(width)))
+        self.gamma = nn.Parameter(torch.ones(_positive(width)))
         self.beta = nn.Parameter(torch.zeros(width))
 
     def forward(self, x_BTC: Float[Tensor, "B T C"]) -> Float[Tensor, "B T C"]:
@@ -193,6 +201,7 @@ class InstanceNorm(nn.Module):
         return self.gamma * normalise(x_BTC, (1,), eps=self.eps).output + self.beta
 
 
+@checked
 class GroupNorm(nn.Module):
     """Groups of features to mean 0 and variance 1 over the tokens of their own sequence.
 
@@ -205,7 +214,7 @@ class GroupNorm(nn.Module):
         if groups < 1 or width % groups:
             raise ValueError(f"groups={groups} must divide width={width}")
         self.eps, self.point = _check_eps(eps), Point(over="T", groups=groups)
-        self.gamma = nn.Parameter(torch.ones(_checked(width)))
+        self.gamma = nn.Parameter(torch.ones(_positive(width)))
         self.beta = nn.Parameter(torch.zeros(width))
 
     def forward(self, x_BTC: Float[Tensor, "B T C"]) -> Float[Tensor, "B T C"]:
@@ -216,6 +225,7 @@ class GroupNorm(nn.Module):
 # --- padding --------------------------------------------------------------------------------
 
 
+@checked
 def masked_statistics(
     x: Float[Tensor, "*batch C"], real: Bool[Tensor, "*batch"] | None = None
 ) -> tuple[Float[Tensor, " C"], Float[Tensor, " C"]]:
@@ -224,8 +234,6 @@ def masked_statistics(
     Shapes: x (..., C), real (...), True where a token counts; None counts all.
     Raises: ValueError where real is not boolean or has another shape, or no token is real.
     """
-    if real is not None and real.dtype != torch.bool:
-        raise ValueError(f"real must be boolean, True where a token counts, not {real.dtype}")
     if real is not None and real.shape != x.shape[:-1]:
         raise ValueError(
             f"real of shape {tuple(real.shape)} must have one entry per token of {tuple(x.shape)}"
@@ -237,7 +245,7 @@ def masked_statistics(
     return mean_C, (rows_NC - mean_C).square().mean(dim=0)
 
 
-def _checked(width: int) -> int:
+def _positive(width: int) -> int:
     if width < 1:
         raise ValueError(f"width={width} must be at least 1")
     return width

@@ -7,7 +7,9 @@ for plainness: one formula each, no torch, no speed.
 import math
 
 import numpy as np
-from jaxtyping import Bool, Float, Int, Num
+from jaxtyping import Bool, Float, Int, Real
+
+from helpers.checks import checked
 
 # What a reduction returns: an array, or NumPy's own float where nothing is left to index.
 Reduced = Float[np.ndarray, "..."] | float
@@ -15,7 +17,7 @@ Reduced = Float[np.ndarray, "..."] | float
 SUM_TOLERANCE = 1e-6  # how far the sum of a distribution may lie from 1
 
 
-def _scores(scores: Num[np.ndarray, "..."], axis: int) -> Float[np.ndarray, "..."]:
+def _scores(scores: Real[np.ndarray, "..."], axis: int) -> Float[np.ndarray, "..."]:
     """Give `scores` in float64, or say what makes a softmax over `axis` impossible."""
     scores = np.asarray(scores, dtype=np.float64)
     if not -scores.ndim <= axis < scores.ndim:
@@ -41,7 +43,8 @@ def _total(powers: np.ndarray, axis: int) -> np.ndarray:
     return total
 
 
-def logsumexp(scores: Num[np.ndarray, "..."], axis: int = -1) -> Reduced:
+@checked
+def logsumexp(scores: Real[np.ndarray, "..."], axis: int = -1) -> Reduced:
     """Log of the sum of exponentials along `axis`, computed without overflow.
 
     scores: any shape; -inf entries count as zeros. The result lacks `axis`; it is -inf
@@ -52,7 +55,8 @@ def logsumexp(scores: Num[np.ndarray, "..."], axis: int = -1) -> Reduced:
         return np.log(powers.sum(axis=axis)) + largest.squeeze(axis)
 
 
-def softmax(scores: Num[np.ndarray, "*shape"], axis: int = -1) -> Float[np.ndarray, "*shape"]:
+@checked
+def softmax(scores: Real[np.ndarray, "*shape"], axis: int = -1) -> Float[np.ndarray, "*shape"]:
     """Exponentials of the scores, divided by their sum along `axis`.
 
     Same shape, entries in [0, 1] that sum to 1 along `axis`. Raises ValueError as
@@ -63,7 +67,8 @@ def softmax(scores: Num[np.ndarray, "*shape"], axis: int = -1) -> Float[np.ndarr
     return powers / _total(powers, axis)
 
 
-def log_softmax(scores: Num[np.ndarray, "*shape"], axis: int = -1) -> Float[np.ndarray, "*shape"]:
+@checked
+def log_softmax(scores: Real[np.ndarray, "*shape"], axis: int = -1) -> Float[np.ndarray, "*shape"]:
     """Scores minus the log of the sum of their exponentials: log-probabilities in nats.
 
     Same shape, entries in [-inf, 0], exact where softmax itself underflows to 0. Raises
@@ -74,7 +79,8 @@ def log_softmax(scores: Num[np.ndarray, "*shape"], axis: int = -1) -> Float[np.n
     return (scores - largest) - np.log(_total(powers, axis))
 
 
-def softmax_jacobian(p: Num[np.ndarray, "*lead V"]) -> Float[np.ndarray, "*lead V V"]:
+@checked
+def softmax_jacobian(p: Real[np.ndarray, "*lead V"]) -> Float[np.ndarray, "*lead V V"]:
     """Derivative of a softmax with respect to its scores: diag(p) - p pᵀ.
 
     p: probabilities along the last axis. Entry [..., i, j] is ∂p_i/∂score_j; rows and
@@ -84,7 +90,7 @@ def softmax_jacobian(p: Num[np.ndarray, "*lead V"]) -> Float[np.ndarray, "*lead 
     return p[..., :, None] * np.eye(p.shape[-1]) - p[..., :, None] * p[..., None, :]
 
 
-def _probabilities(p: Num[np.ndarray, "..."], axis: int) -> Float[np.ndarray, "..."]:
+def _probabilities(p: Real[np.ndarray, "..."], axis: int) -> Float[np.ndarray, "..."]:
     """Give `p` in float64, or say why it is not a distribution along `axis`."""
     p = np.asarray(p, dtype=np.float64)
     if not -p.ndim <= axis < p.ndim:
@@ -98,7 +104,8 @@ def _probabilities(p: Num[np.ndarray, "..."], axis: int) -> Float[np.ndarray, ".
     return p
 
 
-def entropy(p: Num[np.ndarray, "..."], axis: int = -1) -> Reduced:
+@checked
+def entropy(p: Real[np.ndarray, "..."], axis: int = -1) -> Reduced:
     """Mean surprise of the distribution `p` in nats: minus the sum of p log p, 0 log 0 being 0.
 
     p: probabilities along `axis`; the result lacks that axis and lies in [0, log V].
@@ -109,8 +116,9 @@ def entropy(p: Num[np.ndarray, "..."], axis: int = -1) -> Reduced:
     return -(p * np.log(np.where(p > 0, p, 1.0))).sum(axis=axis) + 0.0
 
 
+@checked
 def cross_entropy(
-    logits: Num[np.ndarray, "*lead V"], targets: Int[np.ndarray, "*lead"] | int
+    logits: Real[np.ndarray, "*lead V"], targets: Int[np.ndarray, "*lead"] | int
 ) -> float:
     """Mean over all positions of -log softmax(logits)[target], in nats.
 
@@ -135,7 +143,8 @@ def cross_entropy(
     return float(-chosen.mean())
 
 
-def mean(x: Num[np.ndarray, "..."], axis: int | tuple[int, ...]) -> Reduced:
+@checked
+def mean(x: Real[np.ndarray, "..."], axis: int | tuple[int, ...]) -> Reduced:
     """Sum over `axis` (one or several), divided by the number of entries summed.
 
     The result lacks those axes. Raises ValueError where there is nothing to average.
@@ -145,7 +154,8 @@ def mean(x: Num[np.ndarray, "..."], axis: int | tuple[int, ...]) -> Reduced:
     return x.sum(axis=axis) / count
 
 
-def variance(x: Num[np.ndarray, "..."], axis: int | tuple[int, ...], ddof: int = 0) -> Reduced:
+@checked
+def variance(x: Real[np.ndarray, "..."], axis: int | tuple[int, ...], ddof: int = 0) -> Reduced:
     """Sum of squared distances from the mean over `axis`, divided by n - ddof.
 
     ddof=0 divides by n, as normalisation layers do; ddof=1 divides by n - 1, which makes
@@ -160,7 +170,7 @@ def variance(x: Num[np.ndarray, "..."], axis: int | tuple[int, ...], ddof: int =
 def _count(x: Float[np.ndarray, "..."], axis: int | tuple[int, ...], ddof: int) -> int:
     """How many entries a reduction over `axis` sums, less `ddof`."""
     axes = axis if isinstance(axis, tuple) else (axis,)
-    if any(not -x.ndim <= one < x.ndim for one in axes):
+    if any(one not in range(-x.ndim, x.ndim) for one in axes):
         raise ValueError(f"axis={axis} is not an axis of x of shape {x.shape}")
     n = math.prod(x.shape[one] for one in axes)
     if n - ddof <= 0:
@@ -168,9 +178,10 @@ def _count(x: Float[np.ndarray, "..."], axis: int | tuple[int, ...], ddof: int) 
     return n - ddof
 
 
+@checked
 def attention_weights(
-    q: Num[np.ndarray, "*lead Tq D"],
-    k: Num[np.ndarray, "*lead Tk D"],
+    q: Real[np.ndarray, "*lead Tq D"],
+    k: Real[np.ndarray, "*lead Tk D"],
     allowed: Bool[np.ndarray, "..."] | None = None,
 ) -> Float[np.ndarray, "*lead Tq Tk"]:
     """Softmax over the keys of q·k/√D, one query and one key at a time.
@@ -205,10 +216,11 @@ def attention_weights(
     return weights
 
 
+@checked
 def attention(
-    q: Num[np.ndarray, "*lead Tq D"],
-    k: Num[np.ndarray, "*lead Tk D"],
-    v: Num[np.ndarray, "*lead Tk Dv"],
+    q: Real[np.ndarray, "*lead Tq D"],
+    k: Real[np.ndarray, "*lead Tk D"],
+    v: Real[np.ndarray, "*lead Tk Dv"],
     allowed: Bool[np.ndarray, "..."] | None = None,
 ) -> Float[np.ndarray, "*lead Tq Dv"]:
     """Scaled dot-product attention by loops: each query's weighted sum of the values.

@@ -4,9 +4,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from helpers.checks import at_least, checked
+
 BASE = 10_000.0  # the ratio of the longest wavelength to the shortest, in all but the learned way
 
 
+@checked
 def sinusoidal(length: int, width: int, *, base: float = BASE) -> Float[Tensor, "T C"]:
     """Sines and cosines of the position, at wavelengths from 2π to nearly base · 2π.
 
@@ -14,12 +17,12 @@ def sinusoidal(length: int, width: int, *, base: float = BASE) -> Float[Tensor, 
     Raises: ValueError where length is below 1, width not even and positive, or base not positive.
     Source: Vaswani et al. 2017, section 3.5.
     """
-    if length < 1:
-        raise ValueError(f"length={length} must be at least 1")
+    at_least(1, length=length)
     angles_TK = torch.arange(length)[:, None] * _frequencies(width, base)
     return torch.stack([angles_TK.sin(), angles_TK.cos()], dim=-1).flatten(1)
 
 
+@checked
 class Sinusoidal(nn.Module):
     """The rows of `sinusoidal` for the positions asked for; nothing is trained.
 
@@ -32,12 +35,14 @@ class Sinusoidal(nn.Module):
         self.width, self.base = width, base
         self.register_buffer("like", sinusoidal(1, width, base=base), persistent=False)
 
+    @checked
     def forward(self, length: int, offset: int = 0) -> Float[Tensor, "T C"]:
         """The positions offset, …, offset + length - 1."""
-        _check_offset(offset)
+        at_least(0, length=length, offset=offset)
         return sinusoidal(offset + length, self.width, base=self.base)[offset:].to(self.like)
 
 
+@checked
 class Learned(nn.Module):
     """A trained row for each of `context` positions, and none beyond.
 
@@ -48,17 +53,20 @@ class Learned(nn.Module):
 
     def __init__(self, context: int, width: int):
         super().__init__()
+        at_least(1, context=context, width=width)
         self.rows = nn.Embedding(context, width)
 
+    @checked
     def forward(self, length: int, offset: int = 0) -> Float[Tensor, "T C"]:
         """The rows of the positions offset, …, offset + length - 1."""
-        _check_offset(offset)
+        at_least(0, length=length, offset=offset)
         context = self.rows.num_embeddings
         if offset + length > context:
             raise ValueError(f"{offset + length} positions asked for; only {context} are learned")
         return self.rows.weight[offset : offset + length]
 
 
+@checked
 class Rotary(nn.Module):
     """Turn each pair of entries of a query or key by an angle that grows with its position.
 
@@ -88,6 +96,7 @@ class Rotary(nn.Module):
         )
 
 
+@checked
 def alibi_slopes(heads: int) -> Float[Tensor, " H"]:
     """How steeply each head's scores fall with distance: 2^(-8h/H) for h = 1, …, H.
 
@@ -95,14 +104,14 @@ def alibi_slopes(heads: int) -> Float[Tensor, " H"]:
     one of the next power above. Shapes: returns (H,). Raises: ValueError where heads is below 1.
     Source: Press, Smith and Lewis 2022, section 3, and the code of the paper for other H.
     """
-    if heads < 1:
-        raise ValueError(f"heads={heads} must be at least 1")
+    at_least(1, heads=heads)
     below = 2 ** (heads.bit_length() - 1)
     slopes = 2.0 ** (-8 * torch.arange(1, below + 1) / below)
     between = 2.0 ** (-8 * torch.arange(1, 2 * below, 2) / (2 * below))
     return torch.cat([slopes, between[: heads - below]])
 
 
+@checked
 def alibi(heads: int, queries: int, keys: int) -> Float[Tensor, "H Tq Tk"]:
     """What is added to the scaled scores: minus slope times distance back, per head.
 
@@ -115,11 +124,6 @@ def alibi(heads: int, queries: int, keys: int) -> Float[Tensor, "H Tq Tk"]:
         raise ValueError(f"queries={queries} must be at least 1 and at most keys={keys}")
     distance = torch.arange(keys - queries, keys)[:, None] - torch.arange(keys)
     return -alibi_slopes(heads)[:, None, None] * distance.clamp(min=0)
-
-
-def _check_offset(offset: int) -> None:
-    if offset < 0:
-        raise ValueError(f"offset={offset} must not be negative")
 
 
 def _frequencies(width: int, base: float) -> Float[Tensor, " K"]:

@@ -10,7 +10,10 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from helpers.checks import checked, measurable
 
+
+@checked
 def depends_on(
     function: Callable[[Tensor], Tensor], x: Float[Tensor, "T C"]
 ) -> Bool[Tensor, "To Co T C"]:
@@ -22,8 +25,7 @@ def depends_on(
     Raises: ValueError when x or the function's output does not have two axes, or a derivative is
     not a number.
     """
-    if x.ndim != 2:
-        raise ValueError(f"x must have shape (T, C), got {tuple(x.shape)}")
+    measurable(x=x)
     jacobian = torch.autograd.functional.jacobian(function, x)
     if jacobian.ndim != 4:
         shape = tuple(jacobian.shape[: jacobian.ndim - 2])
@@ -43,6 +45,7 @@ class Leaks:
     others: float
 
 
+@checked
 def reads(
     function: Callable[[Tensor], Tensor], x_BTC: Float[Tensor, "B T C"], *, at: tuple[int, int]
 ) -> Float[Tensor, "B T"]:
@@ -54,8 +57,9 @@ def reads(
     Raises: ValueError where the function changes the first two axes, `at` is not in the block, or a
     derivative is not a number, of which nobody can say whether it is 0.
     """
+    measurable(x_BTC=x_BTC)
     B, T, _ = x_BTC.shape
-    if not (0 <= at[0] < B and 0 <= at[1] < T):
+    if len(at) != 2 or not (at[0] in range(B) and at[1] in range(T)):
         raise ValueError(f"at={at} must be a (sequence, position) of a block of {B} by {T}")
 
     def output_of_one(x: Tensor) -> Tensor:
@@ -69,11 +73,13 @@ def reads(
     return jacobian_CBTC.abs().amax(dim=(0, 3))
 
 
+@checked
 def leaks(function: Callable[[Tensor], Tensor], x_BTC: Float[Tensor, "B T C"]) -> Leaks:
     """Probe whether outputs depend on later tokens, or on other sequences of the batch.
 
     Shapes: function (B, T, C) to (B, T, any width). Raises: ValueError as `reads` does.
     """
+    measurable(x_BTC=x_BTC)
     future = others = 0.0
     for b, t in torch.cartesian_prod(*map(torch.arange, x_BTC.shape[:2])).tolist():
         found_BT = reads(function, x_BTC, at=(b, t))

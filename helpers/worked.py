@@ -8,32 +8,37 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Num
+from jaxtyping import Real
 
 from helpers import numerics
+from helpers.checks import at_least, checked
 
 LARGEST = 300.0  # a score beyond which exponentials are shown with the largest taken off
 
 
+@checked
 def number(value: float, digits: int = 3) -> str:
     """A number in at most ``digits`` decimals, without trailing zeros."""
+    at_least(0, digits=digits)
     text = f"{float(value):.{digits}f}"
     text = text.rstrip("0").rstrip(".") if "." in text else text
     return "0" if text == "-0" else text
 
 
+@checked
 def superscript(number: int) -> str:
     """A whole number set high, as in 10⁻⁷."""
     return str(number).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
-def matrix(values: Num[np.ndarray, "..."] | Sequence, digits: int = 3) -> str:
+@checked
+def matrix(values: Real[np.ndarray, "..."] | list, digits: int = 3) -> str:
     """A vector (as one row) or a matrix in LaTeX.
 
     Shapes: values (n,) or (m, n).
     Raises: ValueError for more than two axes.
     """
-    rows = np.atleast_2d(np.asarray(values, dtype=np.float64))
+    rows = np.atleast_2d(values)
     if rows.ndim != 2:
         raise ValueError(f"values must have one or two axes, got shape {rows.shape}")
     body = r" \\ ".join(" & ".join(number(value, digits) for value in row) for row in rows)
@@ -46,7 +51,7 @@ class Step:
 
     name: str
     working: str
-    value: Num[np.ndarray, "..."]
+    value: Real[np.ndarray, "..."]
 
     def latex(self) -> str:
         """The step as one line of LaTeX: name = working."""
@@ -63,7 +68,7 @@ class Worked:
     title: str
     steps: tuple[Step, ...]
 
-    def __getitem__(self, name: str) -> Num[np.ndarray, "..."]:
+    def __getitem__(self, name: str) -> Real[np.ndarray, "..."]:
         for step in self.steps:
             if step.name == name:
                 return step.value
@@ -78,26 +83,31 @@ class Worked:
         return f"**{self.title}**\n\n{shown}"
 
 
+@checked
 def matrix_product(
     name: str,
     left_name: str,
-    left: Num[np.ndarray, "m n"] | Sequence,
+    left: Real[np.ndarray, "m n"] | list,
     right_name: str,
-    right: Num[np.ndarray, "n k"] | Sequence,
+    right: Real[np.ndarray, "n k"] | list,
 ) -> Step:
     """A product of two matrices, both written out.
 
     Shapes: left (m, n), right (n, k).
     """
-    value = np.asarray(left, dtype=np.float64) @ np.asarray(right)
+    left, right = np.asarray(left), np.asarray(right)
+    if (left.ndim, right.ndim) != (2, 2) or left.shape[1] != right.shape[0]:
+        raise ValueError(f"left {left.shape} and right {right.shape} must be (m, n) and (n, k)")
+    value = left.astype(np.float64) @ right
     factors = rf"{matrix(left)} {matrix(right)}"
     lines = rf"{left_name}\,{right_name} = {factors} \\ &= {matrix(value)}"
     working = rf"\begin{{aligned}}[t] & {lines} \end{{aligned}}"
     return Step(name, working, value)
 
 
+@checked
 def dot_product(
-    name: str, left: Num[np.ndarray, " n"] | Sequence, right: Num[np.ndarray, " n"] | Sequence
+    name: str, left: Real[np.ndarray, " n"] | list, right: Real[np.ndarray, " n"] | list
 ) -> Step:
     """A dot product, term by term.
 
@@ -105,7 +115,7 @@ def dot_product(
     Raises: ValueError when the vectors differ in length.
     """
     left, right = np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)
-    if left.shape != right.shape or left.ndim != 1:
+    if left.shape != right.shape:
         raise ValueError(
             f"left and right must be vectors of one length, got {left.shape} and {right.shape}"
         )
@@ -116,25 +126,25 @@ def dot_product(
     return Step(name, f"{terms} = {number(float(value))}", value)
 
 
-def scale(name: str, scores: Num[np.ndarray, "*Tq Tk"] | Sequence, width: int) -> Step:
+@checked
+def scale(name: str, scores: Real[np.ndarray, "*Tq Tk"] | list, width: int) -> Step:
     """Scores divided by the root of the width D.
 
     Shapes: scores (T,) or (T_q, T_k).
     """
+    at_least(1, width=width)
     value = np.asarray(scores) / np.sqrt(width)
     return Step(name, rf"{matrix(scores)} / \sqrt{{{width}}} = {matrix(value)}", value)
 
 
-def softmax_steps(name: str, scores: Num[np.ndarray, " T"] | Sequence) -> Step:
+@checked
+def softmax_steps(name: str, scores: Real[np.ndarray, " T"] | list) -> Step:
     """The softmax of a few scores: exponentials over their sum.
 
     Where exponentials would overflow, or all vanish, the largest score is taken off each first,
     and the working says so. Shapes: scores (T,).
-    Raises: ValueError when the scores are not a vector.
     """
     scores = np.asarray(scores, dtype=np.float64)
-    if scores.ndim != 1:
-        raise ValueError(f"scores must be a vector, got shape {scores.shape}")
     value, largest = numerics.softmax(scores), scores.max()
     shift = 0.0 if abs(largest) <= LARGEST else largest
     powers = np.exp(scores - shift)
@@ -145,8 +155,11 @@ def softmax_steps(name: str, scores: Num[np.ndarray, " T"] | Sequence) -> Step:
     return Step(name, working, value)
 
 
+@checked
 def weighted_sum(
-    name: str, weights: Num[np.ndarray, " T"] | Sequence, vectors: Num[np.ndarray, "T D"] | Sequence
+    name: str,
+    weights: Real[np.ndarray, " T"] | list,
+    vectors: Real[np.ndarray, "T D"] | list,
 ) -> Step:
     """Vectors, one row each, added up with weights.
 
@@ -155,7 +168,7 @@ def weighted_sum(
     """
     weights = np.asarray(weights, dtype=np.float64)
     vectors = np.asarray(vectors)
-    if weights.ndim != 1 or vectors.ndim != 2 or len(weights) != len(vectors):
+    if len(weights) != len(vectors):
         raise ValueError(
             f"one weight per vector is needed, got shapes {weights.shape} and {vectors.shape}"
         )
@@ -166,10 +179,11 @@ def weighted_sum(
     return Step(name, rf"\begin{{aligned}}[t] & {working} \end{{aligned}}", value)
 
 
+@checked
 def attention_of_one_query(
-    query: Num[np.ndarray, " D"] | Sequence,
-    keys: Num[np.ndarray, "T D"] | Sequence,
-    values: Num[np.ndarray, "T Dv"] | Sequence,
+    query: Real[np.ndarray, " D"] | list,
+    keys: Real[np.ndarray, "T D"] | list,
+    values: Real[np.ndarray, "T Dv"] | list,
     tokens: Sequence[str],
     *,
     asks: str,
@@ -179,6 +193,10 @@ def attention_of_one_query(
     Shapes: query (D,), keys (T, D), values (T, D_v), one token's name per key.
     """
     keys = np.asarray(keys)
+    if len(tokens) != len(keys):
+        raise ValueError(f"tokens are {len(tokens)}; one is needed for each of {len(keys)} keys")
+    if np.shape(query) != keys.shape[1:]:
+        raise ValueError(f"query must be as wide as a key: {np.shape(query)} and {keys.shape[1:]}")
     scores = [
         dot_product(rf"q_{{\text{{{asks}}}}} \cdot k_{{\text{{{token}}}}}", query, key)
         for token, key in zip(tokens, keys, strict=True)

@@ -7,6 +7,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from helpers.checks import checked
+
 # a, b, c of the polynomial a·s + b·s³ + c·s⁵ that pushes singular values towards 1.
 NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)
 MUON_LR = 0.02
@@ -16,6 +18,7 @@ Named = dict[str, nn.Parameter]
 # --------------------------------------------------------------------- Muon
 
 
+@checked
 def orthogonalised(
     matrices: Float[Tensor, "*batch R C"], *, rounds: int = 5, dtype: torch.dtype = torch.bfloat16
 ) -> Float[Tensor, "*batch R C"]:

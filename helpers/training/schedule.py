@@ -2,9 +2,12 @@
 
 import math
 
+from helpers.checks import checked
+
 DECAYS = ("linear", "cosine")
 
 
+@checked
 def share(
     step: int, *, steps: int, warmup: int = 0, final: float = 0.0, decay: str = "linear"
 ) -> float:

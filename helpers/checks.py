@@ -1,0 +1,115 @@
+"""Arguments held to their annotations at a function's door, so that no error comes from its depths.
+
+An annotation says what kind an argument is: `int`, `Float[Tensor, "B T C"]`, `Tensor | None`. How
+arguments fit one another, and which values make sense, the function says itself.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable
+from types import NoneType, UnionType
+from typing import Any, TypeVar, get_args, get_origin
+
+import numpy as np
+import torch
+from torch import Tensor
+
+Checked = TypeVar("Checked", bound=Callable)
+WORDS = {NoneType: "None", int: "a whole number", float: "a number"}
+
+
+def checked(door: Checked) -> Checked:
+    """Let a function, or a class when it is made, refuse by name what its annotations do not allow.
+
+    NumPy's numbers go in as Python's, and a list as an array where the annotation names one.
+    Raises: TypeError for another type, ValueError for an array of another dtype or number of axes.
+    """
+    if isinstance(door, type):
+        door.__init__ = checked(door.__init__)  # type: ignore[misc]
+        return door
+    signature = inspect.signature(door)
+    wanted = {name: _kinds(p.annotation) for name, p in signature.parameters.items()}
+
+    @functools.wraps(door)
+    def at_the_door(*args, **kwargs):
+        if torch.compiler.is_compiling():
+            return door(*args, **kwargs)
+        given = signature.bind(*args, **kwargs)
+        for name, value in given.arguments.items():
+            given.arguments[name] = _allowed(name, value, wanted[name])
+        return door(*given.args, **given.kwargs)
+
+    return at_the_door  # type: ignore[return-value]
+
+
+def at_least(least: int, **sizes: int) -> None:
+    """Raise ValueError for the first size that is below the least."""
+    for name, size in sizes.items():
+        if size < least:
+            raise ValueError(f"{name}={size} must be at least {least}")
+
+
+def within(vocab_size: int, **ids: Tensor) -> None:
+    """Raise ValueError where an id lies outside 0..V-1; on a device a look would wait for it."""
+    for name, found in ids.items():
+        if found.numel() == 0 or found.device.type != "cpu" or torch.compiler.is_compiling():
+            continue
+        if not 0 <= found.min() <= found.max() < vocab_size:
+            raise ValueError(
+                f"{name} reach from {found.min()} to {found.max()}; with vocab_size={vocab_size} "
+                f"they must lie in 0..{vocab_size - 1}"
+            )
+
+
+def alike(**tensors: Tensor) -> None:
+    """Raise ValueError unless all are of one dtype: torch multiplies no others."""
+    if len({tensor.dtype for tensor in tensors.values()}) > 1:
+        found = ", ".join(f"{name} is {tensor.dtype}" for name, tensor in tensors.items())
+        raise ValueError(f"{' and '.join(tensors)} must be of one dtype: {found}")
+
+
+def measurable(**tensors: Tensor) -> None:
+    """Raise ValueError unless all are finite and of 32 bits or more.
+
+    For what measures: nan is like nothing, and comparisons with it go wrong in silence.
+    """
+    for name, tensor in tensors.items():
+        if tensor.numel() == 0 or (tensor.is_floating_point() and tensor.dtype.itemsize < 4):
+            found = f"{tensor.dtype} of shape {tuple(tensor.shape)}"
+            raise ValueError(f"{name} must hold numbers of at least 32 bits, not {found}")
+        if not torch.isfinite(tensor).all():
+            raise ValueError(f"{name} must hold finite numbers; some are nan or infinite")
+
+
+def _kinds(annotation: Any) -> tuple[type, ...]:
+    """The classes that an annotation allows: all, where it says nothing that can be asked."""
+    if isinstance(annotation, UnionType):
+        return sum((_kinds(part) for part in get_args(annotation)), ())
+    kind = NoneType if annotation is None else get_origin(annotation) or annotation
+    asked = isinstance(kind, type) and kind is not inspect.Parameter.empty
+    return (kind,) if asked else (object,)
+
+
+def _allowed(name: str, value: object, kinds: tuple[type, ...]) -> object:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, list) and any(_is_of_numpy(kind) for kind in kinds):
+        value = np.asarray(value)
+    numbers = (int, float) if float in kinds else ()
+    flag = isinstance(value, bool) and bool not in kinds and object not in kinds
+    if flag or not isinstance(value, (*kinds, *numbers)):
+        refusal = ValueError if isinstance(value, Tensor | np.ndarray) else TypeError
+        allowed = " or ".join(WORDS.get(kind, kind.__name__) for kind in kinds)
+        raise refusal(f"{name} must be {allowed}, not {_words(value)}")
+    return value
+
+
+def _is_of_numpy(kind: type) -> bool:
+    return getattr(kind, "array_type", None) is np.ndarray
+
+
+def _words(value: object) -> str:
+    if isinstance(value, Tensor | np.ndarray):
+        return f"{value.dtype} of shape {tuple(value.shape)}"
+    plain = value is None or isinstance(value, str | int | float | complex)
+    return f"{value!r:.60}" if plain else f"of type {type(value).__name__}"
