@@ -118,23 +118,19 @@ def draw_waves(ax: Axes, rows_TC: Num[np.ndarray, "T C"]) -> Axes:
 
 
 def draw_places(
-    ax: Axes,
-    losses: Mapping[str, Float[np.ndarray, "seeds T"] | Sequence],
-    *,
-    trained: int,
-    together: int = 8,
+    ax: Axes, losses: Mapping[str, Float[np.ndarray, "seeds T"] | Sequence], *, trained: int
 ) -> Axes:
     """Draw the loss at each place of a window, a thin line a seed, a thick one for their mean.
 
-    Shapes: each of ``losses`` (seeds, T); places are taken ``together``. Places below
+    Shapes: each of ``losses`` (seeds, T); eight places are taken together. Places below
     ``trained`` were met in training.
     """
     ax.axvspan(0, trained, color="#f1f1f1", zorder=0)
     for name, losses_ST in losses.items():
         losses_ST = np.asarray(losses_ST, dtype=float)
         seeds, length = losses_ST.shape
-        means = losses_ST.reshape(seeds, length // together, together).mean(axis=2)
-        middles = np.arange(length // together) * together + together / 2
+        means = losses_ST.reshape(seeds, length // 8, 8).mean(axis=2)
+        middles = np.arange(length // 8) * 8 + 4
         style: dict[str, Any] = {"color": INKS[name], "linestyle": DASHES[name]}
         ax.plot(middles, means.T, linewidth=0.5, alpha=0.5, **style)
         ax.plot(middles, means.mean(axis=0), linewidth=2, label=SAID.get(name, name), **style)

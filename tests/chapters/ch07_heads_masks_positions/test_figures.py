@@ -59,12 +59,12 @@ def test_waves_are_drawn_as_they_are(ax):
 
 
 def test_places_are_taken_together_and_averaged_over_seeds(ax):
-    losses = np.stack([np.arange(8.0), np.arange(8.0) + 2])
-    assert draw.draw_places(ax, {"rope": losses}, trained=4, together=4) is ax
+    losses = np.stack([np.arange(16.0), np.arange(16.0) + 2])
+    assert draw.draw_places(ax, {"rope": losses}, trained=8) is ax
     first, second, mean = (line.get_xydata() for line in ax.lines)
-    np.testing.assert_allclose(first, [[2, 1.5], [6, 5.5]])
-    np.testing.assert_allclose(second, [[2, 3.5], [6, 7.5]])
-    np.testing.assert_allclose(mean, [[2, 2.5], [6, 6.5]])
+    np.testing.assert_allclose(first, [[4, 3.5], [12, 11.5]])
+    np.testing.assert_allclose(second, [[4, 5.5], [12, 13.5]])
+    np.testing.assert_allclose(mean, [[4, 4.5], [12, 12.5]])
 
 
 @pytest.mark.parametrize(("cache", "now"), [(False, [3, 4, 5]), (True, [3, 1, 1])])
