@@ -1,16 +1,15 @@
-"""Drawings of chapter 07: heads, masks, what leaks, turned vectors, losses by place, writing."""
+"""Drawings of chapter 07: heads, turned vectors, positions, losses by place, writing."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from jaxtyping import Bool, Float, Int, Num
+from jaxtyping import Float, Int, Num
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
-from helpers.chapters.common import spread
 from helpers.figures import INKS as HEAD_INKS
 
 INKS = {
@@ -24,7 +23,6 @@ DASHES = {"none": (0, (1, 1.5)), "learned": (0, (5, 2)), "sinusoidal": (0, (3, 1
           "rope": "-", "alibi": "-"}  # fmt: skip
 SAID = {"rope": "RoPE", "alibi": "ALiBi"}
 GREY = "#444444"
-NOTHING, PAST, FUTURE = "none", "#8fb8d8", "#D55E00"
 EMPTY, KEPT, NOW = "none", "#d9d9d9", "#0072B2"
 
 
@@ -43,52 +41,6 @@ def draw_split(ax: Axes, head_TC: Int[np.ndarray, "T C"] | Sequence, *, title: s
     ax.set(xlabel="the C numbers of a query", title=title)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    return ax
-
-
-def draw_reads(ax: Axes, reads_TT: Bool[np.ndarray, "T T"], *, title: str = "") -> Axes:
-    """Draw which tokens (columns) an output (row) depends on; what comes later stands out.
-
-    Shapes: reads (T, T), True where the output of the row depends on the token of the column.
-    """
-    reads_TT = np.asarray(reads_TT)
-    later = np.triu(np.ones_like(reads_TT, dtype=bool), 1)
-    kind = np.where(reads_TT, np.where(later, 2, 1), 0)
-    cells = ListedColormap([NOTHING, PAST, FUTURE])
-    ax.imshow(kind, cmap=cells, vmin=0, vmax=2, interpolation="none")
-    length = len(reads_TT)
-    for edge in range(length + 1):
-        ax.axhline(edge - 0.5, color="#dddddd", linewidth=0.5)
-        ax.axvline(edge - 0.5, color="#dddddd", linewidth=0.5)
-    ax.set(xticks=[], yticks=[], xlabel="token that is read", ylabel="output", title=title)
-    return ax
-
-
-def draw_promises(
-    ax: Axes,
-    shown: Float[np.ndarray, " seeds"] | Sequence,
-    honest: Float[np.ndarray, " seeds"] | Sequence,
-    *,
-    mark: float,
-    name: str,
-    highest: float,
-) -> Axes:
-    """Draw a loss as it is shown and as it is when the future is absent, a dot a seed.
-
-    Shapes: shown and honest (seeds,). mark, called name: a loss to compare with.
-    """
-    for place, values in enumerate((shown, honest)):
-        values = np.asarray(values, dtype=float)
-        ink = PAST if place == 0 else "black"
-        ax.bar(place, values.mean(), width=0.55, color=ink, alpha=0.45)
-        ax.plot(np.full(len(values), place), values, "o", color="black", markersize=3)
-        ax.text(place, values.max() + highest * 0.03, f"{values.mean():.2f}", ha="center",
-                fontsize=9)  # fmt: skip
-    ax.axhline(mark, color="#777777", linewidth=0.8)
-    ax.annotate(name, (2.1, mark), xytext=(0, 3), textcoords="offset points", ha="right",
-                color="#777777", fontsize=8)  # fmt: skip
-    ax.set_xticks([0, 1], ["whole window\nat once", "future\nabsent"], fontsize=9)
-    ax.set(ylim=(0, highest), xlim=(-0.6, 2.1), ylabel="nats a letter", title="loss")
     return ax
 
 
@@ -124,8 +76,7 @@ def draw_by_distance(
     distances: Num[np.ndarray, " N"] | Sequence,
     scores: Mapping[str, Num[np.ndarray, " N"] | Sequence],
     *,
-    at: float | None = None,
-    title: str = "",
+    at: float,
 ) -> Axes:
     """Draw scores against how far back the key stands, grey lines with a mark at one distance.
 
@@ -133,12 +84,10 @@ def draw_by_distance(
     """
     for (name, values), line in zip(scores.items(), ("-", "--"), strict=False):
         ax.plot(distances, values, line, color=GREY, label=name)
-        if at is not None:
-            ax.plot(at, np.interp(at, distances, values), "o", color=GREY)
+        ax.plot(at, np.interp(at, distances, values), "o", color=GREY)
     ax.axhline(0, color="#bbbbbb", linewidth=0.8, zorder=0)
-    ax.set(xlabel="how far back the key stands", ylabel="score", title=title)
-    if len(scores) > 1:
-        ax.legend(fontsize=8)
+    ax.set(xlabel="how far back the key stands", ylabel="score", title="score by distance")
+    ax.legend(fontsize=8)
     return ax
 
 
@@ -158,34 +107,30 @@ def draw_scores(ax: Axes, scores_TT: Num[np.ndarray, "T T"], *, title: str = "")
     return ax
 
 
-def draw_waves(ax: Axes, rows_TC: Num[np.ndarray, "T C"], *, title: str = "") -> Axes:
+def draw_waves(ax: Axes, rows_TC: Num[np.ndarray, "T C"]) -> Axes:
     """Draw a table of positions, a row a position, from purple (−1) over white to brown (1).
 
     Shapes: rows (T, C).
     """
     ax.imshow(rows_TC, cmap="PuOr_r", vmin=-1, vmax=1, aspect="auto", interpolation="none")
-    ax.set(xlabel="which of the C numbers", ylabel="place", title=title)
+    ax.set(xlabel="which of the C numbers", ylabel="place")
     return ax
 
 
 def draw_places(
-    ax: Axes,
-    losses: Mapping[str, Float[np.ndarray, "seeds T"] | Sequence],
-    *,
-    trained: int,
-    together: int = 8,
+    ax: Axes, losses: Mapping[str, Float[np.ndarray, "seeds T"] | Sequence], *, trained: int
 ) -> Axes:
     """Draw the loss at each place of a window, a thin line a seed, a thick one for their mean.
 
-    Shapes: each of ``losses`` (seeds, T); places are taken ``together``. Places below
+    Shapes: each of ``losses`` (seeds, T); eight places are taken together. Places below
     ``trained`` were met in training.
     """
     ax.axvspan(0, trained, color="#f1f1f1", zorder=0)
     for name, losses_ST in losses.items():
         losses_ST = np.asarray(losses_ST, dtype=float)
         seeds, length = losses_ST.shape
-        means = losses_ST.reshape(seeds, length // together, together).mean(axis=2)
-        middles = np.arange(length // together) * together + together / 2
+        means = losses_ST.reshape(seeds, length // 8, 8).mean(axis=2)
+        middles = np.arange(length // 8) * 8 + 4
         style: dict[str, Any] = {"color": INKS[name], "linestyle": DASHES[name]}
         ax.plot(middles, means.T, linewidth=0.5, alpha=0.5, **style)
         ax.plot(middles, means.mean(axis=0), linewidth=2, label=SAID.get(name, name), **style)
@@ -195,12 +140,7 @@ def draw_places(
 
 
 def draw_writing(ax: Axes, prompt: int, steps: int, *, cache: bool, title: str = "") -> Axes:
-    """Draw which tokens go through the layers at each step of writing, and which are kept.
-
-    Raises: ValueError where prompt or steps is below 1.
-    """
-    if prompt < 1 or steps < 1:
-        raise ValueError(f"prompt={prompt} and steps={steps} must be at least 1")
+    """Draw which tokens go through the layers at each step of writing, and which are kept."""
     length = prompt + steps - 1
     kind = np.zeros((steps, length), dtype=int)
     for step in range(steps):
@@ -220,32 +160,6 @@ def draw_writing(ax: Axes, prompt: int, steps: int, *, cache: bool, title: str =
 # --- what is moved --------------------------------------------------------------------------
 
 
-def masks_and_losses(
-    reads: Mapping[str, Bool[np.ndarray, "T T"]],
-    promised: Mapping[str, Mapping[str, Float[np.ndarray, " seeds"]]],
-    bigram: float,
-) -> tuple[Callable[[str], Figure], Callable[[str], str]]:
-    """The picture of a mask, who reads whom and at which loss, and what to say of it."""
-
-    def picture(mask: str) -> Figure:
-        fig, (left, right) = plt.subplots(1, 2, figsize=(7, 3), width_ratios=[1, 1.1])
-        draw_reads(left, reads[mask], title="who reads whom")
-        losses = promised[mask]["shown"], promised[mask]["honest"]
-        draw_promises(right, *losses, mark=bigram, name="bigram table", highest=6.5)
-        return fig
-
-    def in_words(mask: str) -> str:
-        later = np.triu_indices(len(reads[mask]), 1)
-        shown, honest = promised[mask]["shown"], promised[mask]["honest"]
-        return (
-            f"{mask}: {reads[mask][later].sum()} of {len(later[0])} pairs in which a letter reads "
-            f"a later one. Loss on whole windows {spread(shown)}, with the future absent "
-            f"{spread(honest)} nats."
-        )
-
-    return picture, in_words
-
-
 def pair_score(
     query_2: Sequence[float],
     key_2: Sequence[float],
@@ -258,13 +172,13 @@ def pair_score(
 
 
 def turning_by_place(
-    query_2: Sequence[float], key_2: Sequence[float], farthest: int = 24
+    query_2: Sequence[float], key_2: Sequence[float]
 ) -> tuple[Callable[[int, int], Figure], Callable[[int, int], str]]:
     """The picture of a pair turned by its places and its score by distance, and what to say.
 
     Beside the pair stands a head of four such pairs with slower and slower hands.
     """
-    distances = np.arange(farthest + 1)
+    distances = np.arange(25)
     speeds = 10_000.0 ** (-np.arange(4) / 4)
     one = pair_score(query_2, key_2, distances)
     four = np.sum([pair_score(query_2, key_2, distances, s) for s in speeds], axis=0)
@@ -273,7 +187,7 @@ def turning_by_place(
         fig, (left, right) = plt.subplots(1, 2, figsize=(7.6, 2.9), width_ratios=[1, 1.7])
         draw_turned(left, query_2, key_2, (float(query), float(query - distance)))
         scores = {"one pair": one, "four pairs": four}
-        draw_by_distance(right, distances, scores, at=distance, title="score by distance")
+        draw_by_distance(right, distances, scores, at=distance)
         return fig
 
     def in_words(query: int, distance: int) -> str:

@@ -1,16 +1,17 @@
 """Train the readers of chapter 07: through masks, with heads, and with each way to tell positions.
 
 The parts: ``masks``, what a mask lets a reader learn, and what is left of it when the future is
-truly absent (eight seeds, three minutes on one core); ``heads``, the loss for 1 to 16 heads of one
+truly absent (eight seeds, two minutes on one core); ``heads``, the loss for 1 to 16 heads of one
 total width (eight seeds, ten minutes); ``lengths``, the loss at places within and beyond the length
-of training (five seeds, fifteen minutes); ``near``, the same where each layer of the trained model
+of training (five seeds, thirteen minutes); ``near``, the same where each layer of the trained model
 reads the last 32 letters alone (five seeds, six minutes). Then what the chapter makes of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache, partial
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from functools import partial
 
 import numpy as np
 import torch
@@ -42,12 +43,11 @@ MASKS = (
     "one too far",
     "causal, after softmax",
     "only what came before",
-    "the last eight",
 )
 HEADS = (1, 2, 4, 8, 16)
 POSITIONS = ("none", "learned", "sinusoidal", "rope", "alibi")
 STEPS = {"masks": 500, "heads": 1000, "lengths": 1000, "near": 1000}
-EARLY = 100  # steps after which the chapter can compare
+EARLY = 100  # steps after which a test can compare
 
 
 # --- masks ----------------------------------------------------------------------------------
@@ -55,7 +55,7 @@ EARLY = 100  # steps after which the chapter can compare
 
 def allowed(mask: str, T: int) -> Tensor:
     """Row t: which tokens token t may read, True or False."""
-    # tril(k) keeps row t up to place t + k, triu(k) from place t + k on
+    # tril(k) keeps row t up to place t + k
     if mask == "none at all":
         return torch.ones(T, T, dtype=torch.bool)
     if mask == "one too far":
@@ -64,13 +64,11 @@ def allowed(mask: str, T: int) -> Tensor:
         before = torch.ones(T, T, dtype=torch.bool).tril(-1)
         before[0, 0] = True  # softmax over nothing has no answer
         return before
-    if mask == "the last eight":
-        return torch.ones(T, T, dtype=torch.bool).tril().triu(-7)
     return torch.ones(T, T, dtype=torch.bool).tril()
 
 
 def masked_weights(scaled_TT: Tensor, mask: str) -> Tensor:
-    """The weights under a mask; one of the six is put on only after softmax."""
+    """The weights under a mask; one of the five is put on only after softmax."""
     may_TT = allowed(mask, scaled_TT.shape[-1])
     if mask == "causal, after softmax":
         return torch.softmax(scaled_TT, dim=-1) * may_TT
@@ -95,7 +93,7 @@ class Reader(nn.Module):
         return self.output(masked_weights(scaled_BTT, self.mask) @ v)
 
 
-def read_through(mask: str, *, seed: int, steps: int = STEPS["masks"]) -> Reader:
+def read_through(mask: str, *, seed: int) -> Reader:
     """Train a reader with this mask: 16 windows of 32 a step, Adam."""
     tokenizer, train_ids, _ = letters()
     with seeded(seed):
@@ -103,47 +101,31 @@ def read_through(mask: str, *, seed: int, steps: int = STEPS["masks"]) -> Reader
     generator = torch.Generator().manual_seed(seed)
     batches = corpus.batches(train_ids, batch_size=16, context=32, generator=generator)
     adam = torch.optim.Adam(reader.parameters(), lr=0.003)
-    train(reader, loss, batches, steps=steps, optimizer=adam)
+    train(reader, loss, batches, steps=STEPS["masks"], optimizer=adam)
     return reader
 
 
 @torch.no_grad()
-def three_losses(reader: Reader, windows: int = 256) -> tuple[float, float, float]:
-    """On whole windows; without the future; with one from elsewhere."""
+def shown_and_honest(reader: Reader, windows: int = 256) -> tuple[float, float]:
+    """The loss on whole windows, and letter by letter, with what comes after cut off."""
     every_window = list(corpus.windows(letters().validation, 32))[:-1]
     x, y = (torch.cat(part)[:windows] for part in zip(*every_window, strict=True))
-    shown = loss(reader(x), y).item()
-    absent: list[float] = []
-    other: list[float] = []
-    for t in range(x.shape[1]):
-        past = x[:, : t + 1]
-        elsewhere = torch.cat([past, x.roll(1, dims=0)[:, t + 1 :]], dim=1)
-        for losses, read in ((absent, past), (other, elsewhere)):
-            losses.append(F.cross_entropy(reader(read)[:, t], y[:, t]).item())
-    return shown, sum(absent) / len(absent), sum(other) / len(other)
+    honest = [
+        F.cross_entropy(reader(x[:, : t + 1])[:, t], y[:, t]).item() for t in range(x.shape[1])
+    ]
+    return loss(reader(x), y).item(), sum(honest) / len(honest)
 
 
 # --- heads and positions --------------------------------------------------------------------
 
 
-class Quieter(nn.Module):
-    """Sinusoids times a scale; at 0.02 they are as small as the embeddings start."""
-
-    def __init__(self, rows, scale):
-        super().__init__()
-        self.rows, self.scale = rows, scale
-
-    def forward(self, length, start=0):
-        """The rows, scaled."""
-        return self.scale * self.rows(length, start)
-
-
 def in_training(
-    positions: str, *, seed: int, context=32, heads=4, layers=2, quiet=True, scale=0.02
+    positions: str, *, seed: int, context=32, heads=4, layers=2, scale=0.02
 ) -> tuple[GPT, Callable]:
     """A small GPT as it starts, and what trains it further.
 
     A step is 512 letters in windows of `context`, with Adam. A learned table gets 128 rows.
+    Sinusoids are multiplied by `scale`; at 0.02 they are as small as the embeddings start.
     """
     tokenizer, train_ids, _ = letters()
     generator = torch.Generator().manual_seed(seed)
@@ -156,8 +138,8 @@ def in_training(
         positions=positions,
     )
     model = GPT(config, generator=generator)
-    if positions == "sinusoidal" and quiet:
-        model.position = Quieter(model.position, scale)
+    if isinstance(model.position, told.Sinusoidal):
+        model.position.register_forward_hook(lambda module, given, rows: scale * rows)
     batches = corpus.batches(
         train_ids, batch_size=512 // context, context=context, generator=generator
     )
@@ -166,33 +148,26 @@ def in_training(
 
 
 @torch.no_grad()
-def each_target(model: Callable, ids: Tensor, T: int, every: int) -> Tensor:
-    """Windows of T letters, one every so many: the loss at each place."""
-    at = torch.arange(0, len(ids) - T, every)[:, None] + torch.arange(T)
-    return torch.cat(
-        [F.cross_entropy(model(ids[some]).mT, ids[some + 1], reduction="none")
-         for some in at.split(64)]
-    )  # fmt: skip
-
-
 def by_place(model: Callable, letters_read: int = 16_000) -> Tensor:
-    """Mean loss at places 0 … 127.
+    """Mean loss at places 0 … 127 of windows that start 32 letters apart.
 
     The same letters are predicted in each of the four stretches of 32; only what stands before
     gets longer.
     """
-    losses_NT = each_target(model, letters().validation[:letters_read], 128, 32)
+    ids = letters().validation[:letters_read]
+    at = torch.arange(0, len(ids) - 128, 32)[:, None] + torch.arange(128)
+    losses_NT = torch.cat(
+        [F.cross_entropy(model(ids[some]).mT, ids[some + 1], reduction="none")
+         for some in at.split(64)]
+    )  # fmt: skip
     N = len(losses_NT)
     stretches = (losses_NT[3 - b : N - b, 32 * b : 32 * b + 32].mean(dim=0) for b in range(4))
     return torch.cat(list(stretches))
 
 
-def sliding(model: Callable, letters_read: int = 16_000) -> float:
-    """The same letters, each read with the last 25 to 32 letters alone."""
-    losses_NT = each_target(model, letters().validation[:letters_read], 32, 8)[:, -8:]
-    N = len(range(0, letters_read - 128, 32))
-    first = (96 - 24) // 8
-    return losses_NT[first : first + 4 * (N - 3)].mean().item()
+def by_stretch(model: Callable) -> list[float]:
+    """The mean in each of the four stretches."""
+    return rounded((part.mean() for part in by_place(model).split(32)), 3)
 
 
 def near_only(model: GPT, reach: int = 32) -> GPT:
@@ -219,45 +194,44 @@ def settings(part: str) -> list[dict]:
         return [{"heads": heads} for heads in HEADS]
     if part == "near":
         return [{"positions": way} for way in ("none", "sinusoidal", "rope")]
-    found = [{"positions": way, "context": 32, "quiet": True} for way in POSITIONS]
-    found += [{"positions": "sinusoidal", "context": 32, "quiet": False}]
-    found += [{"positions": "sinusoidal", "context": 32, "quiet": True, "scale": 0.1}]
-    return [*found, {"positions": "rope", "context": 128, "quiet": True}]
+    found: list[dict] = [{"positions": way, "context": 32} for way in POSITIONS]
+    found += [{"positions": "sinusoidal", "context": 32, "scale": 0.1}]
+    return [*found, {"positions": "rope", "context": 128}]
 
 
-def of_mask(seed: int, *, mask: str, steps: int = STEPS["masks"]) -> dict:
-    """Loss on whole windows, with the future truly absent, and with one from another window."""
-    found = rounded(three_losses(read_through(mask, seed=seed, steps=steps)))
-    return dict(zip(("shown", "honest", "elsewhere"), found, strict=True))
+def of_mask(seed: int, *, mask: str) -> dict:
+    """Loss on whole windows, and with the future truly absent."""
+    shown, honest = rounded(shown_and_honest(read_through(mask, seed=seed)))
+    return {"shown": shown, "honest": honest}
 
 
 def of_heads(seed: int, *, heads: int) -> dict:
-    """Validation loss of a model of one layer."""
+    """Validation loss of a model of one layer, early and at the end."""
     model, go_on = in_training("learned", seed=seed, heads=heads, layers=1)
-    go_on(steps=STEPS["heads"])
-    windows = corpus.windows(letters().validation, 32)
-    return {"validation": round(evaluate(model, loss, windows), 4)}
+    run = {}
+    for name, steps in (("early", EARLY), ("validation", STEPS["heads"] - EARLY)):
+        go_on(steps=steps)
+        windows = corpus.windows(letters().validation, 32)
+        run[name] = round(evaluate(model, loss, windows), 4)
+    return run
 
 
 def of_lengths(seed: int, **setting) -> dict:
-    """Losses with the last letters alone, at each place and early; sizes of a learned table."""
+    """Losses early, in each stretch, and at the end, at each place."""
     model, go_on = in_training(seed=seed, **setting)
     go_on(steps=EARLY)
-    early = rounded((part.mean() for part in by_place(model).split(32)), 3)
+    early = by_stretch(model)
     go_on(steps=STEPS["lengths"] - EARLY)
-    run = {"sliding": round(sliding(model), 4), "early": early}
-    if setting["positions"] == "learned":
-        assert model.position is not None
-        rows = model.position.rows.weight.detach().square().mean(dim=1).sqrt()
-        run["sizes of rows"] = rounded((part.mean() for part in rows.split(32)), 3)
-    return with_summary(run, by_place(model))
+    return with_summary({"early": early}, by_place(model))
 
 
 def of_near(seed: int, *, positions: str) -> dict:
-    """Loss at each place of a model that then reads the last letters alone, in each layer."""
+    """Losses of a model that then reads the last letters alone, in each layer."""
     model, go_on = in_training(positions, seed=seed)
-    go_on(steps=STEPS["near"])
-    return with_summary({}, by_place(near_only(model)))
+    go_on(steps=EARLY)
+    early = by_stretch(near_only(deepcopy(model)))
+    go_on(steps=STEPS["near"] - EARLY)
+    return with_summary({"early": early}, by_place(near_only(model)))
 
 
 def with_summary(run: dict, places: Tensor) -> dict:
@@ -273,14 +247,10 @@ RUN: dict[str, Callable[..., dict]] = {
     "lengths": of_lengths,
     "near": of_near,
 }
-
-
-def measure(part: str) -> dict:
-    """Measure everything in a part."""
-    return measured(RUN[part], settings(part), SEEDS[part], steps=STEPS[part])
-
-
-PARTS = {part: partial(measure, part) for part in RUN}
+PARTS = {
+    part: partial(measured, run, settings(part), SEEDS[part], steps=STEPS[part])
+    for part, run in RUN.items()
+}
 
 
 # --- what is stored -------------------------------------------------------------------------
@@ -301,10 +271,9 @@ def found(part: str, key: str, **setting) -> np.ndarray:
     return over_seeds(runs(stored(7)[part], **setting), key)
 
 
-def at_places(positions: str, *, context=32, quiet=True, **more) -> np.ndarray:
+def at_places(positions: str, *, context=32, **more) -> np.ndarray:
     """The loss at each place of a window of 128, a row a seed."""
-    setting = {"positions": positions, "context": context, "quiet": quiet, **more}
-    return found("lengths", "places", **setting)
+    return found("lengths", "places", positions=positions, context=context, **more)
 
 
 def home(losses_ST: np.ndarray) -> np.ndarray:
@@ -317,33 +286,35 @@ def far(losses_ST: np.ndarray) -> np.ndarray:
     return losses_ST[:, 112:].mean(axis=1)
 
 
-def promised() -> dict[str, dict[str, np.ndarray]]:
-    """The three losses under each mask."""
-    kinds = ("shown", "honest", "elsewhere")
-    return {mask: {kind: found("masks", kind, mask=mask) for kind in kinds} for mask in MASKS}
-
-
-@cache
 def bigram_loss() -> float:
     """The validation loss of a table of bigrams."""
     tokenizer, train_ids, validation_ids = letters()
     V = len(tokenizer)
-    table = bigram.smoothed(bigram.count_bigrams(train_ids, V))
-    return bigram.cross_entropy_of(table, bigram.count_bigrams(validation_ids, V))
+    counted = bigram.smoothed(bigram.count_bigrams(train_ids, V))
+    return bigram.cross_entropy_of(counted, bigram.count_bigrams(validation_ids, V))
+
+
+def masks_table(reads: Mapping[str, np.ndarray]) -> str:
+    """How many later words each mask lets be read, as `reads` (T, T) found, and the two losses."""
+    rows = [
+        (
+            mask,
+            np.triu(reads[mask], 1).sum(),
+            *(spread(found("masks", kind, mask=mask)) for kind in ("shown", "honest")),
+        )
+        for mask in MASKS
+    ]
+    return table("mask | later words read | loss on whole windows | future cut off", rows)
 
 
 def heads_table() -> str:
     """Our losses by number of heads, then those of the Transformer of 2017."""
-    with_heads = {n: found("heads", "validation", heads=n) for n in HEADS}
-    ours = [
-        (n, 64 // n, spread(losses, 3), "" if n == 1 else spread(losses - with_heads[1], 3))
-        for n, losses in with_heads.items()
-    ]
+    ours = [(n, 64 // n, spread(found("heads", "validation", heads=n), 3)) for n in HEADS]
     theirs = [
         (n, width, f"{perplexity:.2f}", bleu)
         for n, (width, perplexity, bleu) in IN_TRANSLATION.items()
     ]
-    head = "heads, ours | width of a head | validation loss, nats | minus that of one head"
+    head = "heads, ours | width of a head | validation loss, nats"
     other = "heads, translation (2017) | width of a head | perplexity | BLEU"
     return f"{table(head, ours)}\n\n{table(other, theirs)}"
 
@@ -384,9 +355,10 @@ def rope_by_hand() -> Worked:
     return Worked("A key two places back, and one place back", (q5, k3, two_back, k4, one_back))
 
 
-def scores_of(way: str, T=24, C=32, seed=0) -> Tensor:
-    """Scaled scores of a head with random tables where all T tokens are the same."""
-    normal = partial(torch.randn, generator=torch.Generator().manual_seed(seed))
+def scores_of(way: str) -> Tensor:
+    """Scaled scores of a head with random tables where all 24 tokens are the same."""
+    T, C = 24, 32
+    normal = partial(torch.randn, generator=torch.Generator().manual_seed(0))
     token, W_Q, W_K, table = normal(1, C), normal(C, C), normal(C, C), normal(T, C)
     rows = {"learned": table, "sinusoidal": 2**0.5 * told.sinusoidal(T, C)}  # as large as the token
     x = token.expand(T, C) + rows.get(way, 0)
@@ -394,14 +366,6 @@ def scores_of(way: str, T=24, C=32, seed=0) -> Tensor:
     if way == "rope":
         q, k = told.Rotary(C)(q), told.Rotary(C)(k)
     return q @ k.T / C**0.5 + (told.alibi(4, T, T)[0] if way == "alibi" else 0)
-
-
-def knows_distance(scores_TT: Tensor) -> float:
-    """The share of the variance of scores that distance alone explains."""
-    back, at = np.tril_indices(len(scores_TT))
-    past = scores_TT.double().numpy()[back, at]
-    means = np.array([past[back - at == d].mean() for d in range(len(scores_TT))])
-    return 1 - (past - means[back - at]).var() / past.var()
 
 
 def vectors_sent(*, cache: bool) -> tuple[Tensor, int]:

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from matplotlib.colors import to_rgb
 
 from helpers import positions
 from helpers.chapters.ch07_heads_masks_positions import figures as draw
@@ -25,40 +24,17 @@ def test_split_writes_the_head_into_each_cell(ax):
     assert not np.allclose(colours[0, 0], colours[0, 2])
 
 
-def test_what_comes_later_stands_out(ax):
-    reads = np.array([[1, 1, 0], [1, 1, 0], [1, 0, 1]], dtype=bool)
-    assert draw.draw_reads(ax, reads) is ax
-    colours = cells(ax)
-    np.testing.assert_allclose(colours[0, 1], to_rgb(draw.FUTURE))
-    for at in ((0, 0), (1, 0), (2, 2)):
-        np.testing.assert_allclose(colours[at], to_rgb(draw.PAST))
-    for at in ((0, 2), (1, 2), (2, 1)):
-        assert cells(ax, 4)[at][3] == 0, "what is not read is clear"
-
-
-def test_promises_are_means_with_a_dot_a_seed(ax):
-    assert draw.draw_promises(ax, [1.0, 2.0], [3.0, 5.0], mark=2.5, name="bigram", highest=6) is ax
-    assert [bar.get_height() for bar in ax.patches] == [1.5, 4.0]
-    dots = [line.get_ydata().tolist() for line in ax.lines if line.get_marker() == "o"]
-    assert dots == [[1.0, 2.0], [3.0, 5.0]]
-    assert {"1.50", "4.00", "bigram"} <= {text.get_text() for text in ax.texts}
-
-
 def test_turned_arrows_point_where_the_angle_says(ax):
     assert draw.draw_turned(ax, [1.0, 0.0], [0.0, 2.0], (np.pi / 2, np.pi)) is ax
     tips = [text.xy for text in ax.texts if text.arrow_patch is not None]
     np.testing.assert_allclose(tips, [[1, 0], [0, 1], [0, 2], [0, -2]], atol=1e-12)
 
 
-def test_by_distance_marks_the_score_at_a_distance(ax):
-    assert draw.draw_by_distance(ax, [0, 1, 2], {"a": [4.0, 3.0, 1.0]}, at=1) is ax
-    dot = next(line for line in ax.lines if line.get_marker() == "o")
-    assert (dot.get_xdata()[0], dot.get_ydata()[0]) == (1, 3.0)
-    assert ax.get_legend() is None
-
-
-def test_by_distance_names_several(ax):
-    draw.draw_by_distance(ax, [0, 1], {"a": [1, 2], "b": [2, 1]})
+def test_by_distance_marks_the_score_at_a_distance_and_names_the_lines(ax):
+    scores = {"a": [4.0, 3.0, 1.0], "b": [2.0, 1.0, 0.0]}
+    assert draw.draw_by_distance(ax, [0, 1, 2], scores, at=1) is ax
+    dots = [line.get_xydata().tolist() for line in ax.lines if line.get_marker() == "o"]
+    assert dots == [[[1, 3.0]], [[1, 1.0]]]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]
 
 
@@ -83,12 +59,12 @@ def test_waves_are_drawn_as_they_are(ax):
 
 
 def test_places_are_taken_together_and_averaged_over_seeds(ax):
-    losses = np.stack([np.arange(8.0), np.arange(8.0) + 2])
-    assert draw.draw_places(ax, {"rope": losses}, trained=4, together=4) is ax
+    losses = np.stack([np.arange(16.0), np.arange(16.0) + 2])
+    assert draw.draw_places(ax, {"rope": losses}, trained=8) is ax
     first, second, mean = (line.get_xydata() for line in ax.lines)
-    np.testing.assert_allclose(first, [[2, 1.5], [6, 5.5]])
-    np.testing.assert_allclose(second, [[2, 3.5], [6, 7.5]])
-    np.testing.assert_allclose(mean, [[2, 2.5], [6, 6.5]])
+    np.testing.assert_allclose(first, [[4, 3.5], [12, 11.5]])
+    np.testing.assert_allclose(second, [[4, 5.5], [12, 13.5]])
+    np.testing.assert_allclose(mean, [[4, 4.5], [12, 12.5]])
 
 
 @pytest.mark.parametrize(("cache", "now"), [(False, [3, 4, 5]), (True, [3, 1, 1])])
@@ -100,12 +76,6 @@ def test_writing_counts_what_goes_through_the_layers(ax, cache, now):
     assert kind.shape == (3, 5)
 
 
-@pytest.mark.no_shape_check
-def test_writing_needs_a_prompt(ax):
-    with pytest.raises(ValueError, match="prompt=0"):
-        draw.draw_writing(ax, 0, 3, cache=True)
-
-
 def test_a_pair_scores_as_it_does_when_both_vectors_are_turned():
     pair = torch.tensor([[1.0, 0.3]]), torch.tensor([[0.8, -0.5]])
     rotary = positions.Rotary(2)
@@ -115,11 +85,6 @@ def test_a_pair_scores_as_it_does_when_both_vectors_are_turned():
         assert (q @ k).item() == pytest.approx(found, abs=1e-5)
 
 
-def test_what_is_said_of_a_turned_pair_and_of_a_mask():
+def test_what_is_said_of_a_turned_pair():
     _, in_words = draw.turning_by_place([1.0, 0.0], [1.0, 0.0])
     assert in_words(24, 0).endswith("the pair has the score 1.00, the four pairs 4.00.")
-    losses = {"shown": np.array([1.0, 2.0]), "honest": np.array([3.0, 3.0])}
-    reads = {"leaky": np.array([[True, True], [True, True]])}
-    _, in_words = draw.masks_and_losses(reads, {"leaky": losses}, 2.0)
-    assert in_words("leaky").startswith("leaky: 1 of 1 pairs")
-    assert "future absent 3.00 ± 0.00" in in_words("leaky")

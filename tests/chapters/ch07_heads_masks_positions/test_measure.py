@@ -3,9 +3,12 @@
 import pytest
 import torch
 
+from helpers import corpus
+from helpers.bigram import loss
 from helpers.chapters import stored
 from helpers.chapters.ch07_heads_masks_positions import measure
 from helpers.chapters.common import furthest, letters, runs
+from helpers.training import evaluate
 
 TOLERANCE = 0.03  # nats, for another processor
 
@@ -21,24 +24,23 @@ def test_a_masked_reader_is_the_stored_one():
 
 
 @pytest.mark.slow
-def test_a_model_with_heads_is_the_stored_one():
-    made = {"seed": 0} | measure.of_heads(0, heads=1)
-    assert furthest(made, stored_run("heads", heads=1)) < TOLERANCE
+def test_a_model_with_heads_begins_as_the_stored_one():
+    model, go_on = measure.in_training("learned", seed=0, heads=1, layers=1)
+    go_on(steps=measure.EARLY)
+    windows = corpus.windows(letters().validation, 32)
+    then = stored_run("heads", heads=1)["early"]
+    assert evaluate(model, loss, windows) == pytest.approx(then, abs=TOLERANCE)
 
 
 @pytest.mark.slow
-def test_lengths_and_what_is_near_are_the_stored_ones():
+def test_lengths_and_what_is_near_begin_as_the_stored_ones():
     """One training has both: the model of "near" is that of "lengths", read otherwise."""
     model, go_on = measure.in_training("none", seed=0)
     go_on(steps=measure.EARLY)
-    early = [part.mean().item() for part in measure.by_place(model).split(32)]
-    then = stored_run("lengths", positions="none", context=32, quiet=True)
-    assert furthest(early, then["early"]) < TOLERANCE
-    go_on(steps=measure.STEPS["lengths"] - measure.EARLY)
-    made = measure.with_summary({}, measure.by_place(model))
-    assert furthest(made["places"], then["places"]) < 3 * TOLERANCE
-    near = measure.with_summary({"seed": 0}, measure.by_place(measure.near_only(model)))
-    assert furthest(near, stored_run("near", positions="none")) < 3 * TOLERANCE
+    then = stored_run("lengths", positions="none", context=32)["early"]
+    assert furthest(measure.by_stretch(model), then) < TOLERANCE
+    near = stored_run("near", positions="none")["early"]
+    assert furthest(measure.by_stretch(measure.near_only(model)), near) < TOLERANCE
 
 
 def test_the_same_letters_are_predicted_in_each_stretch():
@@ -48,25 +50,21 @@ def test_the_same_letters_are_predicted_in_each_stretch():
     first, *others = places.split(32)
     for stretch in others:
         torch.testing.assert_close(stretch, first, rtol=0, atol=1e-5)
-    assert measure.sliding(lambda ids: table[ids], 4000) == pytest.approx(
-        first.mean().item(), abs=1e-5
-    )
 
 
 def test_an_honest_loss_is_the_shown_one_where_nothing_leaks():
     torch.manual_seed(0)
     for mask in measure.MASKS:
         reader = measure.Reader(mask, len(letters().tokenizer))
-        shown, honest, elsewhere = measure.three_losses(reader, windows=8)
+        shown, honest = measure.shown_and_honest(reader, windows=8)
         leaks = mask in ("none at all", "one too far", "causal, after softmax")
         assert (abs(shown - honest) > 1e-5) == leaks
-        assert (abs(shown - elsewhere) > 1e-5) == leaks
 
 
 def test_sinusoids_are_made_as_large_as_in_the_paper():
     """There the embeddings have variance 1, here 0.02²; the rows keep their ratio to them."""
     quiet, _ = measure.in_training("sinusoidal", seed=0)
-    loud, _ = measure.in_training("sinusoidal", seed=0, quiet=False)
+    loud, _ = measure.in_training("sinusoidal", seed=0, scale=1)
     torch.testing.assert_close(quiet.position(40, 3), 0.02 * loud.position(40, 3))
     assert torch.equal(quiet.embedding.weight, loud.embedding.weight)
 
@@ -83,12 +81,12 @@ def test_reading_near_by_cuts_off_what_stands_further_back():
     assert (moved[7:] == 0).all()
 
 
-def test_distance_explains_what_depends_on_distance_alone():
-    at = torch.arange(12.0)
-    assert measure.knows_distance(at[:, None] - at) == pytest.approx(1)
-    assert measure.knows_distance((at**2).expand(12, 12)) < 0.9
-    for way, least in (("rope", 0.999), ("alibi", 0.999), ("learned", 0)):
-        assert least <= measure.knows_distance(measure.scores_of(way)) <= 1
+def test_scores_of_equal_tokens_know_distance_alone_under_rope_and_alibi():
+    later, earlier = (slice(1, None),) * 2, (slice(-1),) * 2  # along the diagonals
+    for way in measure.POSITIONS:
+        scores = measure.scores_of(way).tril()
+        alone = torch.allclose(scores[later].tril(), scores[earlier].tril(), atol=1e-4)
+        assert alone == (way in ("none", "rope", "alibi"))
 
 
 def test_a_cache_sends_each_token_once():
