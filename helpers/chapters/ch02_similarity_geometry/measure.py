@@ -284,12 +284,12 @@ def one_length(seed: int, *, table: str, optimiser: str, steps: int = STEPS) -> 
 
 def one_search(seed: int, *, table: str, by: str, steps: int, until: int = STEPS) -> dict:
     """Shares of listed words whose nearest is of their list."""
-    return {"right": rounded(by_way(looked_at(seed, until)[steps][table], by))}
+    return {"right": rounded(by_way(looked_at(seed, until, "Adam")[steps][table], by))}
 
 
 def one_cloud(seed: int, *, table: str, steps: int, until: int = STEPS) -> dict:
     """How a table's rows lie."""
-    return cloud(looked_at(seed, until)[steps][table])
+    return cloud(looked_at(seed, until, "Adam")[steps][table])
 
 
 def one_control(seed: int, *, tokens: str, optimiser: str, steps: int = STEPS) -> dict:
