@@ -180,7 +180,8 @@ def rows_that_learn(tied: bool, optimizer: str, steps: int = 50) -> list[float]:
         F.cross_entropy(gpt(x_BT).flatten(0, 1), y_BT.flatten()).backward()
         made.step()
     read = torch.isin(torch.arange(len(names)), x_BT)
-    some = (read, table.grad.ne(0).any(dim=1), table.ne(before).any(dim=1))
+    with_gradient = table.grad.ne(0).any(dim=1)  # type: ignore[union-attr]
+    some = (read, with_gradient, table.ne(before).any(dim=1))
     return [rows.double().mean().item() for rows in some]
 
 
