@@ -68,20 +68,17 @@ def train_words(
     seed: int,
     *,
     steps: int = 400,
-    model: SurroundingsModel | None = None,
     dtype: torch.dtype = torch.float64,
     optimizer: type[torch.optim.Optimizer] = torch.optim.Adam,
     rate: float = 0.02,
     on_step: Callable | None = None,
 ) -> SurroundingsModel:
-    """Train a model on a text of ids, from a random start or from ``model``.
+    """Train a model on a text of ids, from a random start.
 
     on_step: called before each step with its number and the model.
     """
     generator = torch.Generator().manual_seed(seed)
-    if model is None:
-        model = SurroundingsModel(int(ids.max()) + 1, 32, generator=generator)
-    model = model.to(dtype)
+    model = SurroundingsModel(int(ids.max()) + 1, 32, generator=generator).to(dtype)
     around, covered = surroundings(ids, reach=2)
 
     def batches():

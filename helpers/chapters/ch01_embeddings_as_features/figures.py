@@ -20,32 +20,29 @@ def draw_lookup(
     ax: Axes,
     table_VC: Num[np.ndarray, "V C"] | Sequence,
     ids_T: Sequence[int],
-    tokens: Sequence[str] = (),
+    tokens: Sequence[str],
 ) -> Axes:
     """Draw a table, ids, and the rows that they fetch, joined by lines; a row in use has an ink.
 
-    tokens: the vocabulary, if its words are to stand beside the rows. Shapes: table (V, C),
-    ids (T,).
+    tokens: the vocabulary. Shapes: table (V, C), ids (T,).
     """
     table = np.asarray(table_VC)
     size, width = table.shape
     used = {row: INKS[n % len(INKS)] for n, row in enumerate(dict.fromkeys(ids_T))}
     for row, numbers in enumerate(table):
         _row(ax, 0, -row, numbers, used.get(row, PLAIN), row in used)
-        name = f"{tokens[row]}  {row}" if tokens else str(row)
+        name = f"{tokens[row]}  {row}"
         ax.text(-0.35, -row, name, ha="right", va="center", color=used.get(row, PLAIN))
     right, top = width + 3.2, -(size - len(ids_T)) / 2
     for t, row in enumerate(ids_T):
         ax.plot([width + 0.05, right - 0.75], [-row, top - t], color=used[row], linewidth=1.2)
         _row(ax, right, top - t, table[row], used[row], True)
         ax.text(right - 0.4, top - t, str(row), ha="center", va="center", color=used[row])
-        if tokens:
-            ax.text(right + width + 0.3, top - t, tokens[row], va="center", color=used[row])
+        ax.text(right + width + 0.3, top - t, tokens[row], va="center", color=used[row])
     ax.text(width / 2, 0.9, "the table", ha="center")
     ax.text(right + width / 2, top + 0.9, "what comes out", ha="center")
     ax.text(right - 0.4, top + 0.9, "id", ha="center")
-    beside = 2.2 if tokens else 0
-    ax.set(xlim=(-1 - beside, right + width + 0.2 + beside), ylim=(-size + 0.3, 1.4))
+    ax.set(xlim=(-3.2, right + width + 2.4), ylim=(-size + 0.3, 1.4))
     ax.set_axis_off()
     return ax
 

@@ -1,9 +1,8 @@
-"""Train the word table of chapter 01 over seeds, on the tales and shuffled; let its words grow.
+"""Train the word table of chapter 01 over seeds, on the tales and on the shuffled tales.
 
-The parts, some six minutes on one core together: ``neighbours``, ten seeds on the tales and on the
-shuffled tales, with the share of grouped words whose nearest neighbour is of their group, during
-training, and what rounding the table changes; ``growth``, twelve new words in a trained table,
-with four starts for their rows, eight seeds.
+The one part, ``neighbours``, some four minutes on one core: ten seeds on either text, with the
+share of grouped words whose nearest neighbour is of their group, during training, and what
+rounding the table changes.
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ from helpers.chapters.common import (
     over_seeds,
     percent,
     rounded,
-    spread,
     table,
     train_words,
     words,
@@ -37,13 +35,11 @@ from helpers.embeddings import (
 )
 from helpers.gpt import GPT, GPTConfig
 
-SEEDS = {"neighbours": range(10), "growth": range(8)}
+SEEDS = range(10)
 MOMENTS = (0, 25, 50, 100, 200, 400)  # steps after which the table is kept
 TEXTS = ("the tales", "shuffled")
-STARTS = ("zero", "random", "mean", "as (rare)")
 BITS = (8, 4, 3, 2)
 WATCHED = ("said", "two", "she", "wide", "fox", "king")
-NEWCOMERS = "seven nine said whispered would she morning green Tom father over their"
 GROUPED = tuple(word for group in WORD_GROUPS.values() for word in group)
 GROUP_OF = {word: name for name, group in WORD_GROUPS.items() for word in group}
 
@@ -117,11 +113,10 @@ def to_bits(table_VC: Tensor, bits: int) -> Tensor:
     return codes * scale
 
 
-def kept_neighbours(table_VC: Tensor, bits: int, among: int = 1) -> float:
-    """The share of all words whose nearest stays among the nearest so many."""
-    best = cosines(table_VC).argmax(dim=1)
-    after = cosines(to_bits(table_VC, bits)).topk(among).indices
-    return (after == best[:, None]).any(dim=1).double().mean().item()
+def kept_neighbours(table_VC: Tensor, bits: int) -> float:
+    """The share of all words whose nearest stays the nearest."""
+    best, after = (cosines(rows).argmax(dim=1) for rows in (table_VC, to_bits(table_VC, bits)))
+    return (after == best).double().mean().item()
 
 
 def after_a_determiner() -> dict[str, bool]:
@@ -167,103 +162,30 @@ def seen_and_unseen(model: SurroundingsModel, seed: int) -> list[float]:
     return [badness(model, shuffled(words().ids, of)) for of in (seed, 1000 + seed)]
 
 
-# --- new words ------------------------------------------------------------------------------
-
-
-@cache
-def newcomers() -> tuple[Tensor, Tensor, Tensor]:
-    """The ids of the twelve words, whether a word is one, and the text with all of them rare."""
-    ids, names = words()
-    new = torch.tensor([names.index(word) for word in NEWCOMERS.split()])
-    is_new = torch.isin(torch.arange(len(names)), new)
-    return new, is_new, torch.where(is_new[ids], len(names) - 1, ids)
-
-
-def started(base: SurroundingsModel, kind: str, seed: int) -> SurroundingsModel:
-    """A copy of a model, the newcomers' rows in both tables begun anew."""
-    new, is_new, _ = newcomers()
-    draws = torch.Generator().manual_seed(seed)
-    grown = SurroundingsModel(len(is_new), 32, generator=draws).double()
-    with torch.no_grad():
-        for copy, rows in zip(grown.parameters(), base.parameters(), strict=True):
-            noise = torch.randn(len(new), 32, generator=draws, dtype=rows.dtype)
-            starts = {
-                "zero": torch.zeros(32, dtype=rows.dtype),
-                "random": rows[~is_new].std(dim=0) * noise,
-                "mean": rows[~is_new].mean(dim=0),
-                "as (rare)": rows[-1],
-            }
-            copy.copy_(rows)
-            copy[new] = starts[kind]
-    return grown
-
-
-def old_and_new(model: SurroundingsModel, seen_as: Tensor | None = None) -> list[float]:
-    """How bad the guesses of old words and of newcomers are."""
-    ids, is_new = words().ids, newcomers()[1]
-    around = surroundings(ids if seen_as is None else seen_as, reach=2)[0][::8]
-    covered = surroundings(ids, reach=2)[1][::8]
-    with torch.no_grad():
-        each = F.cross_entropy(model(around), covered, reduction="none")
-    return [each[chosen[covered]].mean().item() for chosen in (~is_new, is_new)]
-
-
-def grow(base: SurroundingsModel, kind: str, seed: int) -> list[list[float]]:
-    """At the start, after 20 and after 100 steps: badness for old and new."""
-    grown, badnesses = started(base, kind, seed), []
-    for steps in (0, 20, 80):
-        if steps:
-            train_words(words().ids, seed, steps=steps, model=grown)
-        badnesses.append(old_and_new(grown))
-    return badnesses
-
-
 # --- which rows learn -----------------------------------------------------------------------
 
 
-def rows_that_learn(tied: bool, optimizer: str, looks: tuple = (5, 50)) -> list[list[float]]:
-    """Shares of a GPT's rows in steps 5 and 50: looked up, with a gradient, moved; and how much
-    of the squared gradient lies in the rows that were looked up.
-    """
+def rows_that_learn(tied: bool, optimizer: str, steps: int = 50) -> list[float]:
+    """Shares of a GPT's rows in the last of some steps: looked up, with a gradient, moved."""
     ids, names = words()
     draws = torch.Generator().manual_seed(0)
     size = GPTConfig(vocab_size=len(names), context=32, layers=1, width=32, tied=tied)
     gpt = GPT(size, generator=draws)
-    table, found = gpt.embedding.weight, []
-    make = {"SGD": torch.optim.SGD, "Adam": torch.optim.Adam}[optimizer]
-    made = make(gpt.parameters(), lr=0.003)
+    table, made = gpt.embedding.weight, getattr(torch.optim, optimizer)(gpt.parameters(), lr=0.003)
     batches = corpus.batches(ids, batch_size=8, context=32, generator=draws)
-    for step in range(1, looks[-1] + 1):
+    for _ in range(steps):
         x_BT, y_BT = next(batches)
         before = table.detach().clone()
         made.zero_grad()
         F.cross_entropy(gpt(x_BT).flatten(0, 1), y_BT.flatten()).backward()
         made.step()
-        if step in looks:
-            gradient_VC = torch.zeros_like(table) if table.grad is None else table.grad
-            squared_V = gradient_VC.square().sum(dim=1)
-            read = torch.isin(torch.arange(len(names)), x_BT)
-            some = (read, gradient_VC.ne(0).any(dim=1), table.ne(before).any(dim=1))
-            inside = squared_V[read].sum() / squared_V.sum()
-            found.append([rows.double().mean().item() for rows in some] + [inside.item()])
-    return found
+    read = torch.isin(torch.arange(len(names)), x_BT)
+    with_gradient = table.grad.ne(0).any(dim=1)  # type: ignore[union-attr]
+    some = (read, with_gradient, table.ne(before).any(dim=1))
+    return [rows.double().mean().item() for rows in some]
 
 
 # --- what the chapter says of them ----------------------------------------------------------
-
-
-def told_of_learning(learned: Mapping[tuple[bool, str], list]) -> str:
-    """Which rows learn, with two tables or one, by two optimisers, in two steps."""
-    rows = [
-        ["both ends" if tied else "lookup", optimizer, step, *(f"{share:.0%}" for share in shares)]
-        for (tied, optimizer), looks in learned.items()
-        for step, shares in zip((5, 50), looks, strict=True)
-    ]
-    return table(
-        "table used for | optimiser | step | rows looked up | with a gradient | "
-        "that move | share of the squared gradient in rows looked up",
-        rows,
-    )
 
 
 def in_the_starts(found: list[dict]) -> dict[str, Counter]:
@@ -283,44 +205,22 @@ def told_of_starts(found: Mapping[str, Counter], starts: int) -> str:
     return table(f"word | most often among its five nearest (in how many of {starts} starts)", rows)
 
 
-def told_of_growth(starts: Mapping[str, np.ndarray], before: np.ndarray) -> str:
-    """What four starts cost: badness (seeds, three moments, old and new words) by start."""
-    rows = [
-        [kind, spread(b[:, 0, 0] - before), *(spread(b[:, n, 1]) for n in range(3))]
-        for kind, b in starts.items()
-    ]
-    return table(
-        "start | old words get worse at once by | new words: at once | after 20 steps | after 100",
-        rows,
-    )
-
-
 def told_of_bits(found: list[dict]) -> str:
     """What rounding changes."""
-    keys = ("kept", "kept among five", "right")
-    by_key = [
-        percent(over_seeds(found, key)[:, n], unit="%") for n in range(len(BITS)) for key in keys
-    ]
-    sizes = [table_bytes(50_000, 4096, bits) / 1e6 for bits in BITS]
+    shares = [over_seeds(found, key).T for key in ("kept", "right")]
     rows = [
-        [bits, f"{size:,.0f} MB", *by_key[3 * n : 3 * n + 3]]
-        for n, (bits, size) in enumerate(zip(BITS, sizes, strict=True))
+        [bits, f"{table_bytes(50_000, 4096, bits) / 1e6:,.0f} MB"]
+        + [percent(share, unit="%") for share in both]
+        for bits, *both in zip(BITS, *shares, strict=True)
     ]
     return table(
         "bits | 50,000 × 4096 numbers | the nearest of all words is the same | "
-        "is still among the nearest five | of the 81 words right",
+        "of the 81 words right",
         rows,
     )
 
 
 # --- the parts ------------------------------------------------------------------------------
-
-
-def settings(part: str) -> list[dict]:
-    """What is measured in a part."""
-    if part == "neighbours":
-        return [{"text": text} for text in TEXTS]
-    return [{"start": start} for start in STARTS]
 
 
 def of_the_tales(table_VC: Tensor) -> dict:
@@ -330,7 +230,6 @@ def of_the_tales(table_VC: Tensor) -> dict:
         "rank of evening": rank(table_VC, "morning", "evening"),
         "five nearest": {word: five_nearest(table_VC, word)[0] for word in WATCHED},
         "kept": rounded(kept_neighbours(table_VC, bits) for bits in BITS),
-        "kept among five": rounded(kept_neighbours(table_VC, bits, among=5) for bits in BITS),
         "right": rounded(share_right(to_bits(table_VC, bits)) for bits in BITS),
     }
 
@@ -347,29 +246,14 @@ def one_training(seed: int, *, text: str) -> dict:
     return run | of_the_tales(tables[MOMENTS[-1]])
 
 
-def one_growth(seed: int, *, start: str) -> dict:
-    """What the old words cost before, and what both cost once the new ones are there."""
-    base, before = without_newcomers(seed)
-    badness = [rounded(both) for both in grow(base, start, seed)]
-    return {"old before": round(before, 4), "badness": badness}
-
-
-@cache
-def without_newcomers(seed: int) -> tuple[SurroundingsModel, float]:
-    """A model trained while the twelve words were rare; how badly it guesses the others."""
-    seen_as = newcomers()[2]
-    base = train_words(seen_as, seed, steps=200)
-    return base, old_and_new(base, seen_as)[0]
+def settings(part: str) -> list[dict]:
+    """What is measured in the part."""
+    return [{"text": text} for text in TEXTS]
 
 
 def neighbours() -> dict:
     """Both texts, every seed."""
-    return measured(one_training, settings("neighbours"), SEEDS["neighbours"])
+    return measured(one_training, settings("neighbours"), SEEDS)
 
 
-def growth() -> dict:
-    """Every start of the new rows, from one trained table a seed."""
-    return measured(one_growth, settings("growth"), SEEDS["growth"])
-
-
-PARTS = {"neighbours": neighbours, "growth": growth}
+PARTS = {"neighbours": neighbours}

@@ -1,11 +1,11 @@
-"""Drawings of chapter 02: who wins where, lengths, clouds, and where norms lead."""
+"""Drawings of chapter 02: who wins where, lengths, words, and where norms lead."""
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 
 import matplotlib.pyplot as plt
 import numpy as np
-from jaxtyping import Float, Int, Num
+from jaxtyping import Float, Num
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
@@ -113,7 +113,7 @@ def draw_words(
     groups: Sequence[str],
     *,
     shown: Sequence[str],
-    links: Sequence[tuple[int, int]] = (),
+    links: Sequence[tuple[int, int]],
 ) -> Axes:
     """Draw words at their places in a plane, with links between pairs.
 
@@ -135,88 +135,27 @@ def draw_words(
     return ax
 
 
-def draw_kept(ax: Axes, directions: Sequence[int], kept_SK: Num[np.ndarray, "S K"]) -> Axes:
-    """Draw which share of neighbours is kept when only so many directions are, a line a seed.
-
-    Shapes: kept (seeds, K).
-    """
-    for kept in np.asarray(kept_SK):
-        ax.plot(directions, kept, "-o", color=INKS[0], linewidth=1, markersize=3)
-    ax.set_xticks(directions, [str(k) for k in directions])
-    ax.set(ylim=(0, 1.03), xlabel="directions kept", title="share of the ten nearest that is kept")
-    return ax
-
-
-def seen(points_N3: Num[np.ndarray, "N 3"], turn: float) -> Float[np.ndarray, "N 2"]:
-    """Where points in space stand in the picture: (1, 1, 1) points up, leaning to the viewer.
-
-    Shapes: (N, 3) to (N, 2).
-    """
-    up = np.ones(3) / np.sqrt(3)
-    first, second = np.array([1, -1, 0]) / np.sqrt(2), np.array([1, 1, -2]) / np.sqrt(6)
-    angle, lean = np.radians(turn), np.radians(35)
-    right = np.cos(angle) * first + np.sin(angle) * second
-    away = -np.sin(angle) * first + np.cos(angle) * second
-    return np.stack([points_N3 @ right, points_N3 @ (np.cos(lean) * up + np.sin(lean) * away)], 1)
-
-
-def draw_clusters(
-    ax: Axes,
-    points_ND: Num[np.ndarray, "N D"],
-    cluster_N: Int[np.ndarray, " N"],
-    names: Sequence[str],
-    *,
-    reach: float,
-    turn: float = 0,
-    title: str = "",
+def draw_marks(
+    ax: Axes, points_N2: Num[np.ndarray, "N 2"], names: Sequence[str], *, reach: float, title: str
 ) -> Axes:
-    """Draw clusters in the plane or in space, a colour and a mark each, smaller and smaller.
+    """Draw points of the plane, a colour and a mark each, smaller and smaller, with their names.
 
-    In the plane the thin lines are the axes. In space they are too, seen from a side: (1, 1, 1)
-    points up, the viewer has walked round it by ``turn`` degrees, and the disc is the plane of
-    vectors whose entries sum to 0, with its circle of radius √3. Shapes: points (N, 2) or (N, 3).
+    Names of marks that coincide stand together. Shapes: points (N, 2).
     """
-    if points_ND.shape[1] == 3:
-        _space(ax, turn)
-        points_ND = seen(points_ND, turn)
-    else:
-        ax.plot([-reach, reach], [0, 0], color="#dddddd", linewidth=0.8, zorder=0)
-        ax.plot([0, 0], [-reach, reach], color="#dddddd", linewidth=0.8, zorder=0)
-    for at, (name, (marker, size)) in enumerate(zip(names, MARKS, strict=False)):
-        ax.plot(*points_ND[cluster_N == at].T, marker, color=INKS[at], markersize=size, label=name)
-    ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xticks=[], yticks=[])
-    ax.set_title(title)
-    return ax
-
-
-def write_names(ax: Axes, points_N2: Num[np.ndarray, "N 2"], names: Sequence[str]) -> Axes:
-    """Write names beside marks in the plane, those of marks that coincide together.
-
-    Shapes: points (N, 2).
-    """
+    ax.plot([-reach, reach], [0, 0], color="#dddddd", linewidth=0.8, zorder=0)
+    ax.plot([0, 0], [-reach, reach], color="#dddddd", linewidth=0.8, zorder=0)
     together: dict[tuple, list[str]] = {}
-    for point, name in zip(np.round(points_N2, 1).tolist(), names, strict=True):
-        together.setdefault(tuple(point), []).append(name)
+    for point, name, ink, (marker, size) in zip(points_N2, names, INKS, MARKS, strict=False):
+        ax.plot(*point, marker, color=ink, markersize=size)
+        together.setdefault(tuple(np.round(point, 1).tolist()), []).append(name)
     for place, found in together.items():
         x, y, side, edge = BESIDE.get(found[0], (0, -7, "center", "top"))
         lines = [", ".join(found[n : n + 2]) for n in range(0, len(found), 2)]
         ax.annotate(",\n".join(lines), place, xytext=(x, y), textcoords="offset points",
                     ha=side, va=edge, fontsize=9)  # fmt: skip
+    ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xticks=[], yticks=[])
+    ax.set_title(title)
     return ax
-
-
-def _space(ax: Axes, turn: float) -> None:
-    """Draw the axes, and the plane of vectors whose entries sum to 0 with its circle."""
-    round_about = np.radians(np.linspace(0, 360, 73))
-    for axis in np.eye(3):
-        ends = seen(np.stack([0 * axis, 3.6 * axis]), turn)
-        ax.plot(*ends.T, color="#999999", linewidth=0.9, zorder=0)
-        ax.annotate("xyz"[int(axis.argmax())], ends[1], fontsize=9, color="#666666")
-    first, second = np.array([1, -1, 0]) / np.sqrt(2), np.array([1, 1, -2]) / np.sqrt(6)
-    circle = np.outer(np.cos(round_about), first) + np.outer(np.sin(round_about), second)
-    ax.fill(*seen(3.3 * circle, turn).T, color="#f1f1f1", zorder=-1)
-    ax.plot(*seen(np.sqrt(3) * circle, turn).T, color="black", linewidth=0.9, zorder=0)
-    ax.set_axis_off()
 
 
 # --- explorers ------------------------------------------------------------------------------
@@ -276,30 +215,5 @@ def who_wins(
         verdict = ("All three agree", "Two of three agree", "All three disagree")[len(set(won)) - 1]
         said = ", ".join(f"by {s} {name}" for s, name in zip(spoken.values(), won, strict=True))
         return f"B{said[1:]}. {verdict}."
-
-    return picture, in_words
-
-
-def through_norms(
-    steps: Mapping[str, Num[np.ndarray, "N 3"]],
-    cluster_N: Int[np.ndarray, " N"],
-    names: Sequence[str],
-) -> tuple[Callable[..., Figure], Callable[..., str]]:
-    """The picture and the sentence of an explorer: clusters in space after each step of a norm."""
-
-    def picture(step, turn):
-        fig, ax = plt.subplots(figsize=(5.2, 4.0), layout="none")
-        fig.subplots_adjust(left=0.01, right=0.99, bottom=0.02, top=0.92)
-        draw_clusters(ax, steps[step], cluster_N, names, turn=turn, reach=3.7, title=step)
-        ax.legend(fontsize=8, loc="lower left")
-        return fig
-
-    def in_words(step, turn):
-        lengths = np.linalg.norm(steps[step], axis=1)
-        sums = np.abs(steps[step].sum(axis=1))
-        return (
-            f"{step[0].upper() + step[1:]}: lengths from {lengths.min():.2f} to "
-            f"{lengths.max():.2f}, sums of the entries up to {sums.max():.2f} in size."
-        )
 
     return picture, in_words

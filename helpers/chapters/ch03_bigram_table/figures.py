@@ -1,4 +1,4 @@
-"""Drawings of chapter 03: what follows what, surprise, the pull on logits, and learning curves."""
+"""Drawings of chapter 03: what follows what, surprise, the pull on logits, and where logits go."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -49,13 +49,7 @@ def draw_surprise(ax: Axes, text: str, surprise, *, mean: float) -> Axes:
     """Draw the surprise of each letter of a text, given the letter before it, and their mean.
 
     Shapes: surprise (N - 1,), in nats, for the N letters of the text; the first has none.
-    Raises: ValueError when the numbers do not fit.
     """
-    surprise = np.asarray(surprise, dtype=float)
-    if surprise.shape != (len(text) - 1,):
-        raise ValueError(
-            f"a text of {len(text)} letters has {len(text) - 1} surprises, got {surprise.shape}"
-        )
     places = np.arange(1, len(text))
     ax.bar(places, surprise, width=0.8, color=ROW_INKS[0])
     ax.plot([0.5, len(text) - 0.5], [mean, mean], color=WARNING, linewidth=1.2)
@@ -97,16 +91,7 @@ def draw_logits(ax: Axes, log_p_VV, table_VV, letters: Sequence[str], lit: Seque
     same logit. Each coloured row has its line: slope 1, at the height of its row constant.
 
     Shapes: log_p (V, V) with -inf where a pair was not seen, table (V, V).
-    Raises: ValueError when the shapes differ or a row to be lit has no letter.
     """
-    log_p_VV, table_VV = np.asarray(log_p_VV, dtype=float), np.asarray(table_VV, dtype=float)
-    if log_p_VV.shape != table_VV.shape or len(letters) != len(table_VV):
-        raise ValueError(
-            f"log_p is {log_p_VV.shape}, table {table_VV.shape}, with {len(letters)} letters; "
-            "all must be of one vocabulary"
-        )
-    if unknown := [letter for letter in lit if letter not in letters]:
-        raise ValueError(f"lit must be letters of the table, got {unknown}")
     seen_VV = np.isfinite(log_p_VV)
     left = np.floor(log_p_VV[seen_VV].min())
     inks = dict(zip(lit, ROW_INKS, strict=False))
@@ -163,60 +148,6 @@ def _dots(ax: Axes, x, y, ink: str, size: float) -> None:
     )
 
 
-def draw_gaps(ax: Axes, steps, gaps: Mapping[str, Sequence[float]], *, few: int) -> Axes:
-    """Draw how far above its floor each run is after so many steps, on log scales.
-
-    Args:
-        steps: (S,) the numbers of steps; gaps: for each run its name and (S,) gaps in nats.
-        few: where the notes' "few hundred" steps end; shaded up to here.
-    """
-    steps = np.asarray(steps, dtype=float)
-    ax.axvspan(steps[0], few, color="#f1f1f1", linewidth=0)
-    for (name, gap), ink in zip(gaps.items(), ROW_INKS, strict=False):
-        ax.plot(steps, gap, color=ink)
-        ax.text(steps[-1] * 1.15, gap[-1], name, color=ink, va="center")
-    ax.set(xscale="log", yscale="log", xlim=(steps[0], steps[-1] * 5))
-    ax.set(xlabel="steps", ylabel="nats above the floor")
-    return ax
-
-
-def draw_test(ax: Axes, steps, moved, distance, *, threshold: float) -> Axes:
-    """Draw how far a row moved between two looks, how far it has to go, and the threshold.
-
-    Shapes: steps, moved, distance (S,); sums of absolute differences of probabilities.
-    """
-    ax.plot(steps, distance, color=ROW_INKS[0])
-    ax.plot(steps, moved, color=WARNING)
-    ax.plot([0, steps[-1]], [threshold, threshold], color="#444444", linestyle=":", linewidth=1)
-    beside: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "va": "center", "fontsize": 9}
-    ax.text(1.02, threshold, "below:\n“converged”", **beside)
-    above: dict[str, Any] = {"transform": ax.transAxes, "va": "bottom"}
-    ax.text(0, 1.02, "still to go", color=ROW_INKS[0], **above)
-    ax.text(0.25, 1.02, "moved since the last look", color=WARNING, **above)
-    ax.set(yscale="log", ylim=(3e-6, 4), xlim=(0, steps[-1]), xlabel="steps")
-    ax.set_ylabel("sum of |differences|")
-    return ax
-
-
-def draw_errors(ax: Axes, sizes, errors_SN, *, label: str) -> Axes:
-    """Draw errors against the amount of data on log scales: a dot a seed, and a line of slope −½.
-
-    The line goes through the mean of the seeds at the first size. Shapes: sizes (N,),
-    errors (seeds, N).
-    """
-    sizes, errors_SN = np.asarray(sizes, dtype=float), np.asarray(errors_SN, dtype=float)
-    mean = errors_SN.mean(axis=0)
-    ends = sizes[[0, -1]]
-    ax.plot(ends, mean[0] * (ends / ends[0]) ** -0.5, color=GREY, linewidth=1.2)
-    ax.text(ends[1] * 1.3, mean[0] * (ends[1] / ends[0]) ** -0.5, "slope −½", color="#777777")
-    for errors in errors_SN:
-        ax.plot(sizes, errors, "o", color=ROW_INKS[0], markersize=3, alpha=0.6)
-    ax.plot(sizes, mean, color=ROW_INKS[0])
-    ax.set(xscale="log", yscale="log", xlabel="letters of data", ylabel=label)
-    ax.set_xlim(sizes[0] / 1.5, sizes[-1] * 6)
-    return ax
-
-
 # ------------------------------------------------------------- what readers move: picture and words
 
 Moved = tuple[Callable[..., Figure], Callable[..., str]]
@@ -271,24 +202,5 @@ def learning(tables: Mapping[int, Any], gaps: Mapping[int, float], log_p_VV, let
             f"The dots of a row rise with slope {', '.join(slopes)}. "
             f"A pair never seen after e has logit {unseen:.1f}."
         ).replace("-", "−")
-
-    return picture, in_words
-
-
-def testing(watched: Mapping[tuple, Any], threshold: float) -> Moved:
-    """A test of convergence that looks every few steps, and what it says."""
-
-    def picture(rate: float, batch: int | str) -> Figure:
-        fig, ax = plt.subplots(figsize=(6.4, 3.2))
-        draw_test(ax, *watched[rate, batch], threshold=threshold)
-        return fig
-
-    def in_words(rate: float, batch: int | str) -> str:
-        steps, moved, distance = watched[rate, batch]
-        passed = np.flatnonzero(moved < threshold)
-        at = passed[0] if passed.size else -1
-        says = "says “converged”" if passed.size else "never says “converged”"
-        left = f"at step {steps[at]:.0f} the row is {distance[at]:.2f} from the counts"
-        return f"The test {says}; {left}."
 
     return picture, in_words

@@ -197,33 +197,6 @@ def told_of_runs(runs: dict[str, list[Run]]) -> str:
     )
 
 
-def looks(row: int, rate: float, batch: int, *, start=None, steps: int = 2000, seed: int = 0):
-    """Every 20 steps: the step, how far a row moved since the last look, and how far it has to go.
-
-    batch: pairs at each step, 0 for the whole text. Both distances are sums of |differences|.
-    """
-    text, rng = tales(), np.random.default_rng(seed)
-    logits = text.zeros if start is None else start
-    before, seen = softmax(logits)[row], []
-    for step in range(1, steps + 1):
-        drawn = some_pairs(batch, rng) if batch else text.counts
-        n = drawn.sum(axis=1, keepdims=True)
-        logits = logits - rate * (n * softmax(logits) - drawn) / drawn.sum()
-        if step % 20 == 0:
-            now = softmax(logits)[row]
-            moved, to_go = np.abs(now - before), np.abs(now - text.share[row])
-            seen.append((step, moved.sum(), to_go.sum()))
-            before = now
-    return np.array(seen).T
-
-
-def jitter(row: int) -> np.ndarray:
-    """How far a row that began at the optimum moves between two looks: rate 1, 1024 pairs."""
-    goal = np.log(np.maximum(tales().share, 1e-9))
-    found = [looks(row, 1, 1024, start=goal, steps=400, seed=seed)[1] for seed in SEEDS]
-    return np.concatenate(found)
-
-
 def smoothing(adds: Sequence[float]) -> dict[float, tuple[float, float]]:
     """For what is added to each count: training loss above the floor, and validation loss."""
     text = tales()

@@ -11,7 +11,7 @@ from helpers.figures import INKS
 
 def test_lookup_joins_each_id_to_its_row(ax):
     table = np.arange(15.0).reshape(5, 3) / 10
-    assert draw.draw_lookup(ax, table, [1, 4, 4]) is ax
+    assert draw.draw_lookup(ax, table, [1, 4, 4], "vwxyz") is ax
     starts = [line.get_ydata()[0] for line in ax.lines]
     assert starts == [-1, -4, -4]
     assert [line.get_color() for line in ax.lines] == [INKS[0], INKS[1], INKS[1]]

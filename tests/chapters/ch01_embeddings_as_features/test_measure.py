@@ -18,19 +18,12 @@ def test_a_training_is_the_stored_one():
         measure.one_training(0, text="the tales"),
         runs(stored(1)["neighbours"], text="the tales")[0],
     )
-    for key in ("shares", "kept", "kept among five", "right"):
+    for key in ("shares", "kept", "right"):
         assert furthest(made[key], then[key]) < TOLERANCE, key
     for key in ("rank of queen", "rank of evening"):
         assert made[key] == pytest.approx(then[key], rel=0.1, abs=2)
     for word, five in then["five nearest"].items():
         assert len(set(five) & set(made["five nearest"][word])) >= 4, word
-
-
-@pytest.mark.slow
-def test_growth_is_the_stored_one():
-    then = runs(stored(1)["growth"], start="zero")[0]
-    made = {"seed": 0} | measure.one_growth(0, start="zero")
-    assert furthest(made, then) < TOLERANCE
 
 
 def test_rank_counts_the_neighbours_that_are_nearer():
@@ -44,14 +37,12 @@ def test_rank_counts_the_neighbours_that_are_nearer():
 
 def test_rows_that_learn_are_told_apart():
     """Plain gradient descent moves what has a gradient; a tied table has one everywhere."""
-    for shares in measure.rows_that_learn(False, "SGD", looks=(2, 3)):
-        read, with_gradient, moved, inside = shares
-        assert read == with_gradient < 0.2
-        assert with_gradient - 2 / 1420 < moved <= with_gradient  # float32 may lose a tiny step
-        assert inside == pytest.approx(1)
-    for read, with_gradient, _, inside in measure.rows_that_learn(True, "SGD", looks=(2, 3)):
-        assert read < with_gradient == 1
-        assert inside < 1
-    first, second = measure.rows_that_learn(False, "Adam", looks=(2, 3))
-    assert first[1] == first[2]
-    assert second[1] < second[2] < 1
+    read, with_gradient, moved = measure.rows_that_learn(False, "SGD", steps=3)
+    assert read == with_gradient < 0.2
+    assert with_gradient - 2 / 1420 < moved <= with_gradient  # float32 may lose a tiny step
+    read, with_gradient, _ = measure.rows_that_learn(True, "SGD", steps=3)
+    assert read < with_gradient == 1
+    _, with_gradient, moved = measure.rows_that_learn(False, "Adam", steps=1)
+    assert with_gradient == moved
+    _, with_gradient, moved = measure.rows_that_learn(False, "Adam", steps=3)
+    assert with_gradient < moved < 1

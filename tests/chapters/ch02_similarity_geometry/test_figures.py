@@ -42,7 +42,12 @@ def test_plane_glows_where_measures_disagree(ax):
 
 def test_names_of_marks_that_coincide_stand_together(ax):
     points = np.array([[1.0, 2.0], [1.01, 2.0], [1.0, 2.0], [0.0, 0.0]])
-    assert draw.write_names(ax, points, ["stream", "brook", "sand", "pond"]) is ax
+    named = ["stream", "brook", "sand", "pond"]
+    assert draw.draw_marks(ax, points, named, reach=2.5, title="x") is ax
+    marks = ax.lines[2:]
+    np.testing.assert_allclose([mark.get_xydata()[0] for mark in marks], points)
+    sizes = [mark.get_markersize() for mark in marks]
+    assert sizes == sorted(sizes, reverse=True), "or one would hide the other"
     assert texts(ax) == ["stream, brook,\nsand", "pond"]
     assert [text.xy for text in ax.texts] == [(1.0, 2.0), (0.0, 0.0)]
 
@@ -76,44 +81,6 @@ def test_words_are_linked_and_only_some_are_written(ax):
     assert ax.get_xlim() == pytest.approx((-0.18, 3.18))
 
 
-def test_kept_is_a_line_a_seed(ax):
-    kept = np.array([[0.1, 1.0], [0.2, 1.0]])
-    assert draw.draw_kept(ax, [2, 32], kept) is ax
-    np.testing.assert_allclose([line.get_ydata() for line in ax.lines], kept)
-    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["2", "32"]
-
-
-def test_clusters_each_have_a_mark(ax):
-    points, cluster = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 0.0]]), np.array([0, 1, 0])
-    assert draw.draw_clusters(ax, points, cluster, ["near", "far"], reach=2.5, title="x") is ax
-    near, far = ax.lines[-2:]
-    np.testing.assert_allclose(near.get_xydata(), points[[0, 2]])
-    np.testing.assert_allclose(far.get_xydata(), points[[1]])
-    assert near.get_markersize() > far.get_markersize(), "or one would hide the other"
-
-
-@pytest.mark.parametrize("turn", [0, 40, 270])
-def test_seen_turns_about_the_diagonal(turn):
-    above = draw.seen(np.array([[1.0, 1.0, 1.0]]), turn)
-    np.testing.assert_allclose(above, [[0, 3**0.5 * np.cos(np.radians(35))]], atol=1e-12)
-    flat = np.array([[1.0, -1.0, 0.0], [1.0, 1.0, -2.0]])
-    x, y = draw.seen(flat, turn).T
-    y = y / np.sin(np.radians(35))  # seen obliquely, the plane is foreshortened
-    np.testing.assert_allclose(np.hypot(x, y), np.linalg.norm(flat, axis=1))
-    assert (x @ np.array([1, 0]) != pytest.approx(2**0.5)) == (turn != 0)
-
-
-def test_sphere_draws_the_circle_of_layer_norm(ax):
-    points, cluster = np.array([[1.0, 2.0, 3.0], [0.0, 0.0, 1.0]]), np.array([0, 1])
-    assert draw.draw_clusters(ax, points, cluster, ["a", "b"], turn=90, reach=3.0) is ax
-    normed = (points - points.mean(axis=1, keepdims=True)) / points.std(axis=1, keepdims=True)
-    circle = ax.lines[3].get_xydata()
-    for point in draw.seen(normed, 90):
-        assert np.linalg.norm(circle - point, axis=1).min() < 0.08, "on the circle"
-    np.testing.assert_allclose(ax.lines[4].get_xydata(), draw.seen(points[:1], 90))
-    assert texts(ax) == ["x", "y", "z"]
-
-
 def test_who_wins_is_what_the_three_measures_say():
     points, names = np.array([[2.0, 1.0], [8.0, 6.0], [4.0, 4.0]]), ["brook", "river", "pond"]
     spoken = {"dot": "dot product", "cosine": "cosine", "euclid": "Euclid"}
@@ -142,13 +109,4 @@ def test_lands_are_where_each_word_wins():
             [word] = [n for n in range(5) if to_rgb(INKS[n]) == ink]
             there = (winners == word) & (agree == pale)
             np.testing.assert_array_equal(covered(patch, queries), there)
-    plt.close("all")
-
-
-def test_through_norms_tells_lengths_and_sums():
-    steps = {"as they are": np.array([[3.0, 4.0, 0.0], [0.0, 0.0, 1.0]])}
-    picture, in_words = draw.through_norms(steps, np.array([0, 1]), ["a", "b"])
-    said = "As they are: lengths from 1.00 to 5.00, sums of the entries up to 7.00 in size."
-    assert in_words("as they are", 0) == said
-    assert picture("as they are", 0).axes[0].get_title() == "as they are"
     plt.close("all")

@@ -54,12 +54,6 @@ def test_surprise_stands_over_the_letter_that_surprised(ax):
     assert set(ax.lines[0].get_ydata()) == {2.5}
 
 
-@pytest.mark.no_shape_check
-def test_surprise_needs_one_number_for_each_letter_but_the_first(ax):
-    with pytest.raises(ValueError, match="a text of 3 letters has 2 surprises"):
-        draw.draw_surprise(ax, "fox", [1.0, 2.0, 3.0], mean=2.0)
-
-
 # ------------------------------------------------------------- the pull
 
 
@@ -112,42 +106,6 @@ def test_unseen_pairs_stand_in_the_strip_left_of_all_others(ax):
     ]
     # Two unseen pairs of the space with one logit are one dot; the stop has one.
     assert sorted(y for _, y in strip) == [-2.0, -1.0]
-
-
-@pytest.mark.no_shape_check
-def test_logits_of_another_vocabulary_are_refused(ax):
-    with pytest.raises(ValueError, match="one vocabulary"):
-        draw.draw_logits(ax, LOG, TABLE, ["a"], lit=[])
-    with pytest.raises(ValueError, match=r"got \['q'\]"):
-        draw.draw_logits(ax, LOG, TABLE, LETTERS, lit=["a", "q"])
-
-
-# ------------------------------------------------------------- curves
-
-
-def test_gaps_are_curves_on_log_scales(ax):
-    gaps = {"rate 1": [2.0, 1.0, 0.5], "rate 10": [1.0, 0.2, 0.1]}
-    assert draw.draw_gaps(ax, [1, 10, 100], gaps, few=30) is ax
-    assert [list(line.get_ydata()) for line in ax.lines] == list(gaps.values())
-    assert {text.get_text() for text in ax.texts} == set(gaps)
-    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
-    shade = ax.patches[0]
-    assert shade.get_x() + shade.get_width() == 30
-
-
-def test_test_shows_what_it_sees_and_what_it_should(ax):
-    assert draw.draw_test(ax, [20, 40], [1e-3, 1e-4], [1.0, 0.9], threshold=1e-4) is ax
-    assert [list(line.get_ydata()) for line in ax.lines] == [[1.0, 0.9], [1e-3, 1e-4], [1e-4] * 2]
-    assert ax.get_xlim() == (0, 40)  # the axis ends where the data do
-
-
-def test_errors_are_dots_about_a_line_of_slope_minus_a_half(ax):
-    errors = np.array([[0.1, 0.02], [0.3, 0.02]])
-    assert draw.draw_errors(ax, [100, 10_000], errors, label="error") is ax
-    reference, *seeds, mean = ax.lines
-    np.testing.assert_allclose(reference.get_ydata(), [0.2, 0.02])
-    np.testing.assert_allclose([seed.get_ydata() for seed in seeds], errors)
-    np.testing.assert_allclose(mean.get_ydata(), [0.2, 0.02])
 
 
 # ------------------------------------------------------------- the ladder
