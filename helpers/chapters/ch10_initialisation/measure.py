@@ -345,7 +345,7 @@ PARTS = {part: partial(measure, part) for part in SEEDS}
 
 
 def final(part: str, key="validation", lr=0.003, **wanted) -> np.ndarray:
-    """Validation losses after training, one a seed; nan where it diverged. ``key``: or "first"."""
+    """Validation losses after training, or what else a run keeps, one a seed; nan for None."""
     return over_seeds(common.runs(stored(10)[part], lr=lr, **wanted), key)
 
 
