@@ -534,10 +534,9 @@ def by_rate() -> dict[str, dict[float, np.ndarray]]:
 
 def cost(part: str, **start) -> np.ndarray:
     """Final loss less that of torch's start with the same seeds, width and length."""
-    same = {key: start[key] for key in ("C", "steps") if key in start} or {"scheme": "torch"}
-    return final(part, **start) - final(
-        part if part in ("elsewhere", "eight") else "schemes", **same
-    )
+    same: dict = {key: start[key] for key in ("C", "steps") if key in start}
+    part_of_torch = part if same or part == "eight" else "schemes"
+    return final(part, **start) - final(part_of_torch, **same or {"scheme": "torch"})
 
 
 def elsewhere_table() -> str:
