@@ -44,7 +44,7 @@ LIMITS = {
 }
 
 
-def draw_by_layer(
+def panels_by_layer(
     axes: Shaped[np.ndarray, " panels"],
     values: Float[np.ndarray, "seeds 2 L"],
     *,
