@@ -1,12 +1,10 @@
-"""Drawings of chapter 10: sizes and gradients by layer, losses of starts, and races."""
+"""Drawings of chapter 10: sizes and gradients by layer, and losses of starts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from jaxtyping import Float, Shaped
 from matplotlib.axes import Axes
-
-from helpers.figures.ladder import spaced
 
 # Each scheme keeps its colour and dash through the whole chapter.
 INKS = {
@@ -39,33 +37,6 @@ def draw_sizes(
     return ax
 
 
-def draw_by_layer(
-    ax: Axes,
-    values_SL: Float[np.ndarray, "seeds L"],
-    *,
-    name: str,
-    limits: tuple[float, float],
-    title: str = "",
-    layer: str = "layer",
-) -> Axes:
-    """Draw one quantity by layer on a log scale, a thin line a seed and a thick one their mean.
-
-    Values outside the limits are drawn on the nearer edge. The mean is geometric.
-    Shapes: (seeds, L), none negative.
-    """
-    kept_SL = np.clip(values_SL, *limits)
-    layers = np.arange(1, kept_SL.shape[1] + 1)
-    for kept_L in kept_SL:
-        ax.plot(layers, kept_L, color=INKS[name], linewidth=0.6, alpha=0.5)
-    mean_L = np.exp(np.log(kept_SL).mean(axis=0))
-    ax.plot(layers, mean_L, color=INKS[name], linewidth=2)
-    ax.set_yscale("log")
-    ax.minorticks_off()
-    ax.set(xlabel=layer, xlim=(0, 25), xticks=[1, 6, 12, 18, 24], title=title)
-    ax.set_ylim(limits[0] / 2, limits[1] * 2)
-    return ax
-
-
 LIMITS = {
     "plain layers, ReLU": ((1e-24, 1e2), (1e-24, 1e2)),
     "blocks without norm": ((1e-1, 1e16), (1e-3, 1e16)),
@@ -80,76 +51,47 @@ def panels_by_layer(
     net: str,
     name: str,
 ) -> Shaped[np.ndarray, " panels"]:
-    """Draw sizes and gradients of a net of LIMITS by layer, a panel each."""
+    """Draw sizes and gradients by layer on log scales, a thin line a seed, a thick one their mean.
+
+    Values outside the net's LIMITS are drawn on the nearer edge. The mean is geometric.
+    Shapes: (seeds, 2, L), none negative.
+    """
     layer = "block" if "blocks" in net else "layer"
     titles = f"size after the {layer}", f"gradient of the {layer}'s weights"
     for at, (ax, title) in enumerate(zip(axes, titles, strict=True)):
-        limits = LIMITS[net][at]
-        draw_by_layer(ax, values[:, at], name=name, limits=limits, title=title, layer=layer)
+        low, high = LIMITS[net][at]
+        kept_SL = np.clip(values[:, at], low, high)
+        layers = np.arange(1, kept_SL.shape[1] + 1)
+        ax.plot(layers, kept_SL.T, color=INKS[name], linewidth=0.6, alpha=0.5)
+        mean_L = np.exp(np.log(kept_SL).mean(axis=0))
+        ax.plot(layers, mean_L, color=INKS[name], linewidth=2)
+        ax.set_yscale("log")
+        ax.minorticks_off()
+        ax.set(xlabel=layer, xlim=(0, 25), xticks=[1, 6, 12, 18, 24], title=title)
+        ax.set_ylim(low / 2, high * 2)
     return axes
-
-
-def draw_losses(ax: Axes, losses: Mapping[str, Sequence[float]]) -> Axes:
-    """Draw losses of training runs step by step on a log scale, each named at its end."""
-    ends = np.log10([values[-1] for values in losses.values()]).tolist()
-    apart = 0.07 * np.ptp(np.log10(np.concatenate(list(losses.values()))))
-    inks = "#8c6d00", "#009E73", "#D55E00"
-    for (name, values), ink, height in zip(losses.items(), inks, spaced(ends, apart), strict=True):
-        ax.plot(values, color=ink)
-        ax.annotate(name, (len(values) - 1, values[-1]), xytext=(4, 10**height), va="center",
-                    textcoords=("offset points", "data"), color=ink)  # fmt: skip
-    ax.set_yscale("log")
-    ax.set(xlabel="step", ylabel="loss (nats)", xlim=(0, len(values) * 1.15))
-    return ax
 
 
 def draw_starts(
     ax: Axes,
     losses: Mapping[str, Mapping[float, Float[np.ndarray, " seeds"]]],
     *,
-    label: str = "validation loss (nats)",
-    limits: tuple[float, float] | None = None,
+    limits: tuple[float, float],
 ) -> Axes:
     """Draw final losses of several starts, a row a start, a colour and a shape a learning rate.
 
     A seed that diverged (nan), or lies beyond the limits, stands as a triangle at the right edge.
     """
-    rates = sorted({rate for by_rate in losses.values() for rate in by_rate})
-    looks = dict(zip(rates, RATES if len(rates) > 1 else RATES[1:], strict=False))
     for row, by_rate in enumerate(losses.values()):
-        for place, (rate, found_S) in enumerate(sorted(by_rate.items())):
-            found_S = np.asarray(found_S, dtype=float)
-            ink, shape = looks[rate]
+        marks = zip(sorted(by_rate.items()), RATES, strict=False)
+        for place, ((rate, found_S), (ink, shape)) in enumerate(marks):
             height = row + 0.22 * (place - (len(by_rate) - 1) / 2)
-            inside = np.isfinite(found_S) & (limits is None or found_S <= limits[1])
+            inside = found_S <= limits[1]
             ax.plot(found_S[inside], np.full(inside.sum(), height), shape, color=ink,
                     markersize=3.5, label=f"{rate:g}" if row == 0 else None)  # fmt: skip
-            if not inside.all() and limits is not None:
+            if not inside.all():
                 ax.plot(limits[1], height, ">", color=ink, markersize=6, clip_on=False)
     ax.set_yticks(range(len(losses)), list(losses))
-    ax.set(ylim=(len(losses) - 0.5, -0.5), xlabel=label)
-    if limits is not None:
-        ax.set_xlim(*limits)
+    ax.set(ylim=(len(losses) - 0.5, -0.5), xlim=limits, xlabel="validation loss (nats)")
     ax.grid(axis="x", color="#e4e4e4", linewidth=0.6)
-    return ax
-
-
-def draw_race(
-    ax: Axes,
-    steps: Sequence[int],
-    losses: Mapping[str, Float[np.ndarray, "seeds steps"]],
-) -> Axes:
-    """Draw validation losses at a few steps, a dot a seed and a line through the means.
-
-    Steps stand at equal distances.
-    """
-    places = np.arange(len(steps))
-    styles = zip(("#000000", "#0072B2", "#D55E00", "#009E73"), ("-", "--", "-.", ":"), strict=True)
-    for (name, losses_SK), (ink, dash) in zip(losses.items(), styles, strict=False):
-        ax.plot(places, losses_SK.mean(axis=0), color=ink, linestyle=dash, label=name)
-        across = np.tile(places, len(losses_SK))
-        ax.plot(across, np.ravel(losses_SK), "o", color=ink, markersize=2.5)
-    ax.set_xticks(places, [f"{step}" for step in steps])
-    ax.set(xlabel="steps", ylabel="validation loss (nats)")
-    ax.legend(fontsize=8)
     return ax

@@ -3,11 +3,10 @@
 The parts: ``layers``, plain layers trained for 60 steps; ``stacks``, sizes and gradients of
 untrained blocks (each a minute or two on one core). The others are trainings of a small GPT on the
 tales over starts and learning rates, half a minute a setting: ``schemes``, rules for all weights;
-``residual``, what writes into the stream made smaller, in 4 and in 12 blocks; ``no norm``, the
-schemes without any norm; ``embedding`` and ``both tables scaled``, the size of the tables, tied and
-not; ``eight``, starts that end close together, with eight seeds; ``wide``, twice the width;
-``long``, 1000 steps; ``warm``, starts that hold what counting knows. A run keeps its validation
-loss and its training losses as means over ``BLOCK`` steps.
+``no norm``, the same without any norm; ``embedding``, the size of the tables, tied and not;
+``eight``, starts that end close together, with eight seeds, in 4 and in 12 blocks; ``elsewhere``,
+twice the width, and 1000 steps; ``warm``, a start that holds what counting knows. A run keeps its
+validation loss and its training losses as means over ``BLOCK`` steps.
 """
 
 from __future__ import annotations
@@ -46,16 +45,10 @@ RATES = (0.001, 0.003, 0.01)
 MIDDLE = (0.003,)
 DEEP = {"L": 12, "C": 32, "heads": 2}
 ROOT = 1 / 8  # 1/√C
-LOOKS = (0, 10, 30, 100, 300)
 DEPTHS = (6, 24)
 NETS = {"plain layers, ReLU": "", "blocks without norm": "none", "pre-norm blocks": "layer"}
 KNOWN = {scheme.name: scheme for scheme in initialise.SCHEMES}
-ACTIVATIONS = {
-    "none": lambda x: x,
-    "ReLU": torch.relu,
-    "tanh": torch.tanh,
-    "sigmoid": torch.sigmoid,
-}
+ACTIVATIONS = {"ReLU": torch.relu, "sigmoid": torch.sigmoid}
 STARTS = {name: (name, "1") for name in ("LeCun", "Xavier", "He", "torch", "0.02")}
 STARTS |= {"Xavier · 1/√(2L)": ("Xavier", "1/√(2L)"), "Xavier, zero start": ("Xavier", "0")}
 
@@ -68,17 +61,6 @@ TRAINED: dict[str, tuple] = {
         ({"scheme": "0.02"}, RATES),
         ({"scheme": "Xavier", "embedding": 0.02}, RATES),
         ({"scheme": "0.02", "embedding": 0.02, "residual": "1/√(2L)"}, RATES),
-        ({"scheme": "LeCun"}, MIDDLE),
-        ({"scheme": 0.002}, MIDDLE),
-        ({"scheme": 0.2}, MIDDLE),
-    ),
-    "residual": (
-        ({"scheme": "Xavier", "residual": "1/√(2L)"}, RATES),
-        ({"scheme": "Xavier", "residual": "0"}, RATES),
-        *(
-            ({"scheme": "Xavier", "residual": residual, **DEEP}, RATES[:2])
-            for residual in ("1", "1/√(2L)", "0")
-        ),
     ),
     "no norm": tuple(
         ({"scheme": scheme, "norm": "none"}, RATES[:2])
@@ -88,16 +70,11 @@ TRAINED: dict[str, tuple] = {
         ({"embedding": 0.02}, MIDDLE),
         ({"embedding": 0.02, "scales": (50.0, 50.0)}, MIDDLE),
         ({"embedding": 0.02, "table_rate": 0.02}, MIDDLE),
-        ({"table_rate": 0.0}, MIDDLE),
         ({"embedding": ROOT}, MIDDLE),
         ({"embedding": ROOT, "scales": (8.0, 1.0)}, MIDDLE),
-        ({"tied": True}, MIDDLE),
+        ({"embedding": ROOT, "scales": (8.0, 8.0)}, MIDDLE),
         ({"tied": True, "embedding": ROOT}, MIDDLE),
         ({"tied": True, "embedding": ROOT, "scales": (8.0, 1.0)}, MIDDLE),
-        ({"tied": True, "embedding": 0.02}, MIDDLE),
-    ),
-    "both tables scaled": (
-        ({"embedding": ROOT, "scales": (8.0, 8.0)}, MIDDLE),
         ({"tied": True, "embedding": ROOT, "scales": (8.0, 8.0)}, MIDDLE),
     ),
     "eight": tuple(
@@ -105,37 +82,20 @@ TRAINED: dict[str, tuple] = {
         for start in (
             {"scheme": "torch"},
             {"scheme": "Xavier"},
-            {"scheme": "LeCun"},
             {"scheme": "torch", "norm": "none"},
             {"scheme": "Xavier", "residual": "1/√(2L)"},
             {"scheme": "Xavier", "residual": "0"},
-            {"tied": True},
-            {"tied": True, "embedding": 0.02},
-            {"start": "bigram", "residual": "0"},
             {"scheme": "Xavier", **DEEP},
             {"scheme": "Xavier", "residual": "1/√(2L)", **DEEP},
             {"scheme": "Xavier", "residual": "0", **DEEP},
         )
     ),
-    "wide": tuple(
-        (start | {"C": 128}, MIDDLE) for start in ({}, {"embedding": 0.02}, {"scheme": "0.02"})
+    "elsewhere": tuple(
+        (start | other, MIDDLE)
+        for other in ({"C": 128}, {"steps": 1000})
+        for start in ({}, {"embedding": 0.02}, {"scheme": "0.02"})
     ),
-    "long": tuple(
-        (start | {"steps": 1000}, MIDDLE)
-        for start in (
-            {},
-            {"embedding": 0.02},
-            {"start": "bigram, no positions", "residual": "0"},
-            {"scheme": "0.02"},
-        )
-    ),
-    "warm": (
-        ({"start": "cold", "when": LOOKS}, RATES[:2]),
-        ({"start": "unigram", "when": LOOKS}, RATES[:2]),
-        ({"start": "bigram", "residual": "0", "when": LOOKS}, RATES[:2]),
-        ({"start": "bigram, no positions", "residual": "0", "when": LOOKS}, RATES[:2]),
-        ({"start": "cold", "residual": "0", "when": LOOKS}, MIDDLE),
-    ),
+    "warm": (({"start": "bigram", "residual": "0"}, RATES[:2]),),
 }
 
 
@@ -148,19 +108,20 @@ def factor(residual: str, L: int) -> float:
 
 
 def plain(
-    scheme: initialise.Scheme, activation: str, seed: int, depth=24, C=64, samples=64
+    scheme: initialise.Scheme, activation: str, seed: int, depth=24, C=64, bias=False
 ) -> tuple[list[float], list[float]]:
-    """Sizes after each layer, and of each layer's gradient of weights."""
+    """Sizes after each layer, and of each layer's gradient of weights; bias: as torch draws it."""
     generator = torch.Generator().manual_seed(seed)
-    x_NC, upstream_NC = torch.randn(2, samples, C, generator=generator).double()
+    x_NC, upstream_NC = torch.randn(2, 64, C, generator=generator).double()
     weights = [
         initialise.draw(scheme, C, C, generator).double().requires_grad_() for _ in range(depth)
     ]
+    shifts = [bias * initialise.draw(initialise.TORCH, C, C, generator)[:, 0] for _ in weights]
     sizes = []
-    for W in weights:
-        x_NC = ACTIVATIONS[activation](x_NC @ W.T)
+    for W, shift_C in zip(weights, shifts, strict=True):
+        x_NC = ACTIVATIONS[activation](x_NC @ W.T + shift_C)
         sizes.append(x_NC.detach().square().mean().sqrt().item())
-    made_up_loss = (x_NC * upstream_NC).sum() / samples**0.5
+    made_up_loss = (x_NC * upstream_NC).sum() / 8
     gradients = torch.autograd.grad(made_up_loss, weights)
     return sizes, [g.square().mean().sqrt().item() for g in gradients]
 
@@ -241,7 +202,7 @@ class TinyGPT(nn.Module):
 def started(
     seed: int,
     *,
-    scheme: str | float = "torch",
+    scheme="torch",
     embedding=1.0,
     residual="1",
     tied=False,
@@ -249,55 +210,47 @@ def started(
     start="cold",
     **sizes,
 ) -> TinyGPT:
-    """A small GPT of one seed; scheme is a name or a standard deviation for every weight."""
+    """A small GPT of one seed."""
     model = TinyGPT(len(letters().tokenizer), **sizes)
     model.scales = tuple(scales)
     if tied:
         model.head.weight = model.token.weight
-    rule = KNOWN[scheme] if isinstance(scheme, str) else initialise.fixed(scheme)
     generator = torch.Generator().manual_seed(seed)
     smaller = factor(residual, len(model.blocks))
-    initialise.initialise(model, rule, generator, embedding=embedding, residual=smaller)
-    if start != "cold":
-        warm(model, start, generator)
+    initialise.initialise(model, KNOWN[scheme], generator, embedding=embedding, residual=smaller)
+    if start == "bigram":
+        warm(model, generator)
     return model
 
 
 @cache
-def counted() -> tuple[Tensor, Tensor]:
-    """How often each letter occurs, and the smoothed bigram table, counted in the training text."""
+def counted() -> Tensor:
+    """The smoothed bigram table, counted in the training text."""
     tokenizer, train_ids, _ = letters()
-    V = len(tokenizer)
-    unigram_V = (torch.bincount(train_ids, minlength=V) + 1.0) / (len(train_ids) + V)
-    counts_VV = bigram.count_bigrams(train_ids, V)
-    return unigram_V, torch.tensor(bigram.smoothed(counts_VV)).float()
+    counts_VV = bigram.count_bigrams(train_ids, len(tokenizer))
+    return torch.tensor(bigram.smoothed(counts_VV)).float()
 
 
 @torch.no_grad()
-def warm(model: TinyGPT, start: str, generator: torch.Generator) -> None:
-    """Put what counting knows into a model: "unigram", "bigram", or "bigram, no positions"."""
-    unigram_V, bigram_VV = counted()
-    model.head.weight.zero_()
-    model.head.bias.copy_(unigram_V.log())
-    if start == "unigram":
-        return
-    model.head.bias.zero_()
+def warm(model: TinyGPT, generator: torch.Generator) -> None:
+    """Make a model whose blocks add nothing the bigram table."""
     V, C = model.token.weight.shape
     rows_CV = torch.randn(C, V, generator=generator)
     rows_CV = rows_CV - rows_CV.mean(dim=0)  # mean 0, as the norm wants it
     rows_VC = torch.linalg.qr(rows_CV)[0].T * C**0.5  # at right angles, entries of size 1
     model.token.weight.copy_(rows_VC)
-    model.head.weight.copy_(bigram_VV.log().T @ rows_VC / C)
-    model.place.weight.mul_(0.0 if start == "bigram, no positions" else 0.3)
+    model.place.weight.zero_()
+    model.head.weight.copy_(counted().log().T @ rows_VC / C)
+    model.head.bias.zero_()
 
 
 @cache
-def some_batches(steps=60) -> list[tuple[Tensor, Tensor]]:
-    """Batches of 8 windows of 32 letters, the same ones each time."""
+def some_batches() -> list[tuple[Tensor, Tensor]]:
+    """Sixty batches of 8 windows of 32 letters, the same ones each time."""
     generator = torch.Generator().manual_seed(0)
     text = letters().train
     batches = corpus.batches(text, batch_size=8, context=32, generator=generator)
-    return list(itertools.islice(batches, steps))
+    return list(itertools.islice(batches, 60))
 
 
 @cache
@@ -309,13 +262,12 @@ def every_window() -> list[tuple[Tensor, Tensor]]:
 def trained(
     *,
     lr=0.003,
-    seeds: Iterable[int] = FIVE,
+    seeds: Iterable[int],
     steps=STEPS,
     table_rate=1.0,
-    when: Iterable[int] = (),
     **start,
-) -> dict:
-    """Several seeds side by side: losses of every step, and validation losses at some steps."""
+) -> tuple[Tensor, Tensor]:
+    """Several seeds side by side: losses of every step, and validation losses at the end."""
     models = [started(seed, **start) for seed in seeds]
     tied = models[0].head.weight is models[0].token.weight
 
@@ -337,21 +289,19 @@ def trained(
         steps=steps,
         tied={"head.weight": "token.weight"} if tied else {},
         groups=groups,
-        looks=when,
+        looks=(steps,),
         look=validation,
     )
-    ends = [
-        {name: w[at].detach() for name, w in run["weights"].items()} for at in range(len(models))
-    ]
-    return {"losses": run["losses"], "validation": run["looks"], "weights": ends}
+    return run["losses"], run["looks"][steps]
 
 
 # --- the parts ------------------------------------------------------------------------------
 
 
-SIGMAS = {"0.02": 0.02, "LeCun": 1 / 8, "He": 2**0.5 / 8, "0.3": 0.3}  # at width 64
+SIGMAS = {"0.02": 0.02, "He": 2**0.5 / 8, "0.3": 0.3}  # at width 64
+PLAIN_RATES = (0.0003, 0.001, 0.003)
 UNTRAINED: dict[str, list[dict]] = {
-    "layers": [{"sigma": s, "lr": lr} for s in SIGMAS.values() for lr in (0.0003, 0.001, 0.003)],
+    "layers": [{"sigma": s, "lr": lr} for s in SIGMAS.values() for lr in PLAIN_RATES],
     "stacks": [
         {"net": net, "start": start, "depth": depth}
         for net in list(NETS)[1:]
@@ -360,29 +310,23 @@ UNTRAINED: dict[str, list[dict]] = {
     ],
 }
 SEEDS = dict.fromkeys(TRAINED, FIVE) | {"eight": EIGHT, "stacks": EIGHT}
-SEEDS |= dict.fromkeys(["layers", "wide", "long"], THREE)
+SEEDS |= {"layers": THREE, "elsewhere": THREE}
 
 
 def settings(part: str) -> list[dict]:
     """Each combination that a part measures."""
     if part in UNTRAINED:
-        return [dict(setting) for setting in UNTRAINED[part]]
+        return UNTRAINED[part]
     return [setting | {"lr": lr} for setting, rates in TRAINED[part] for lr in rates]
 
 
-def all_seeds(
-    seeds: list[int], when: Iterable[int] = (), steps: int = STEPS, **setting
-) -> list[dict]:
+def all_seeds(seeds: list[int], **setting) -> list[dict]:
     """What is kept of the trainings of one setting; ``validation`` is None where one diverged."""
-    run, runs = trained(seeds=seeds, steps=steps, when=(*when, steps), **setting), []
-    for at, losses_K in enumerate(run["losses"]):
-        looks = {str(step): found_S[at].item() for step, found_S in run["validation"].items()}
+    runs = []
+    for losses_K, validation in zip(*trained(seeds=seeds, **setting), strict=True):
         kept = stored_losses(losses_K, BLOCK)
-        end = None if None in kept["losses"] else round(looks[str(steps)], 4)
-        result = {"first": kept["first"], "validation": end, "losses": kept["losses"]}
-        if len(looks) > 1:
-            result["looks"] = {step: round(x, 4) for step, x in looks.items()}
-        runs.append(result)
+        end = None if None in kept["losses"] else round(validation.item(), 4)
+        runs.append(kept | {"validation": end})
     return runs
 
 
@@ -399,30 +343,10 @@ PARTS = {part: partial(measure, part) for part in SEEDS}
 
 # --- what is stored -------------------------------------------------------------------------
 
-REFERENCE = {
-    "scheme": "torch",
-    "embedding": 1.0,
-    "residual": "1",
-    "tied": False,
-    "scales": [1.0, 1.0],
-    "start": "cold",
-    "norm": "layer",
-    "L": 4,
-    "C": 64,
-    "steps": STEPS,
-    "table_rate": 1.0,
-}
 
-
-def stored_runs(part: str, lr=0.003, **wanted) -> list[dict]:
-    """The stored runs of one setting; what neither it nor the stored one says is REFERENCE."""
-    filled = {"settings": [REFERENCE | setting for setting in stored(10)[part]["settings"]]}
-    return common.runs(filled, **REFERENCE | wanted, lr=lr)
-
-
-def final(part: str, **wanted: object) -> np.ndarray:
-    """Validation losses after 300 steps, one a seed; nan where training diverged."""
-    return over_seeds(stored_runs(part, **wanted))
+def final(part: str, key="validation", lr=0.003, **wanted) -> np.ndarray:
+    """Validation losses after training, or what else a run keeps, one a seed; nan for None."""
+    return over_seeds(common.runs(stored(10)[part], lr=lr, **wanted), key)
 
 
 @cache
@@ -493,61 +417,37 @@ def rules_table() -> str:
     return table(columns, rows)
 
 
-def sides_table() -> str:
-    """Gradient of the first of 24 plain layers over that of the last, by activation and rule."""
-    names = "LeCun", "0.02"
-    columns = "activation|" + "|".join(
-        f"{name}: size at the end|first ÷ last, width 64|width 256" for name in names
-    )
-    rows = []
-    for activation in ACTIVATIONS:
-        row = [activation]
-        for name in names:
-            narrow, wide = (sides(activation, name, C) for C in (64, 256))
-            row += [power(typical(narrow[:, 0])), power(typical(narrow[:, 1]))]
-            row += [power(typical(wide[:, 1]))]
-        rows.append(row)
-    return table(columns, rows)
+SIDES = {
+    "ReLU, LeCun": ("LeCun", "ReLU"),
+    "ReLU, 0.02": ("0.02", "ReLU"),
+    "sigmoid, LeCun": ("LeCun", "sigmoid"),
+    "sigmoid, 0.02": ("0.02", "sigmoid"),
+    "ReLU, torch with its biases": ("torch", "ReLU"),
+}
 
 
 @cache
-def sides(activation: str, name: str, C: int) -> np.ndarray:
-    """(seeds, 2): size at the end of 24 plain layers, and gradient of the first over the last."""
-    runs = (plain(KNOWN[name], activation, seed, C=C) for seed in THREE)
-    return np.array([(sizes[-1], up[0] / up[-1]) for sizes, up in runs])
+def sides(name: str, C: int) -> np.ndarray:
+    """Gradient of the first of 24 plain layers over that of the last, one a seed."""
+    rule, activation = SIDES[name]
+    runs = (plain(KNOWN[rule], activation, seed, C=C, bias=rule == "torch") for seed in THREE)
+    return np.array([up[0] / up[-1] for _, up in runs])
 
 
-def biased(C: int, depth=24, samples=64) -> list[float]:
-    """Gradient of the first of plain `nn.Linear` layers over that of the last, one a seed."""
-    found = []
-    for seed in THREE:
-        torch.manual_seed(seed)
-        layers = [nn.Linear(C, C).double() for _ in range(depth)]
-        x_NC, upstream_NC = torch.randn(2, samples, C).double()
-        for layer in layers:
-            x_NC = torch.relu(layer(x_NC))
-        first, last = torch.autograd.grad(
-            (x_NC * upstream_NC).sum(), [layers[0].weight, layers[-1].weight]
-        )
-        found.append((first.norm() / last.norm()).item())
-    return found
+def sides_table() -> str:
+    """The same as a table, by activation and rule, at two widths."""
+    rows = [[name, *(power(typical(sides(name, C))) for C in (64, 256))] for name in SIDES]
+    return table("gradient of the first layer ÷ that of the last|width 64|width 256", rows)
 
 
-def layers_ends() -> dict[str, dict[float, np.ndarray]]:
-    """Mean of the last ten losses of plain layers, by start and rate, one a seed."""
-    part = stored(10)["layers"]
-    return {
-        name: {
-            lr: over_seeds(common.runs(part, sigma=sigma, lr=lr), "last ten")
-            for lr in (0.0003, 0.001, 0.003)
-        }
-        for name, sigma in SIGMAS.items()
-    }
+def layers_ends(name: str) -> list[np.ndarray]:
+    """Means of the last ten losses of plain layers from one of SIGMAS, by rate, one a seed."""
+    return [final("layers", "last ten", lr, sigma=SIGMAS[name]) for lr in PLAIN_RATES]
 
 
 def layers_table() -> str:
     """The same as a table."""
-    rows = [[name, *map(extent, ends.values())] for name, ends in layers_ends().items()]
+    rows = [[name, *map(extent, layers_ends(name))] for name in SIGMAS]
     return table("σ of 24 plain layers, last ten of 60 losses|rate 0.0003|0.001|0.003", rows)
 
 
@@ -611,35 +511,8 @@ def formula_fails(variance: float, V: int) -> np.ndarray:
     return np.array(list(found)) - np.log(V) - variance / 2
 
 
-RACE: dict[str, dict] = {
-    "cold": {},
-    "letter frequencies": {"start": "unigram"},
-    "bigram table": {"start": "bigram, no positions", "residual": "0"},
-    "bigram table, positions kept": {"start": "bigram", "residual": "0"},
-}
-
-
-def race(name: str) -> np.ndarray:
-    """Validation losses at LOOKS, (seeds, looks), from one of the starts of RACE."""
-    runs = stored_runs("warm", **RACE[name])
-    return np.array([[run["looks"][str(step)] for step in LOOKS] for run in runs])
-
-
-def behind_cold(name: str, lr: float) -> np.ndarray:
-    """Loss after 300 steps less that of the cold start, one a seed."""
-    return final("warm", lr=lr, **RACE[name]) - final("warm", lr=lr)
-
-
-def race_table() -> str:
-    """What a head start is worth at the end."""
-    columns = "after 300 steps, difference from the cold start|rate 0.001|rate 0.003"
-    rows = [[name, *(signed(behind_cold(name, lr)) for lr in RATES[:2])] for name in list(RACE)[1:]]
-    control = final("warm", residual="0") - final("warm")
-    return table(columns, [*rows, ["control: cold, but a zero start", "", signed(control)]])
-
-
 ROWS: dict[str, dict] = {
-    "torch": {},
+    "torch": {"scheme": "torch"},
     "Xavier": {"scheme": "Xavier"},
     "He": {"scheme": "He"},
     "0.02": {"scheme": "0.02"},
@@ -652,15 +525,18 @@ ROWS: dict[str, dict] = {
 }
 
 
-def by_rate(name: str, part="schemes", **more) -> dict[float, np.ndarray]:
-    """Losses after 300 steps from one of the starts of ROWS, by learning rate."""
-    return {lr: final(part, lr=lr, **ROWS[name], **more) for lr in RATES}
+def by_rate() -> dict[str, dict[float, np.ndarray]]:
+    """Losses after 300 steps from each of the starts of ROWS, by learning rate."""
+    return {
+        name: {lr: final("schemes", lr=lr, **start) for lr in RATES} for name, start in ROWS.items()
+    }
 
 
 def cost(part: str, **start) -> np.ndarray:
     """Final loss less that of torch's start with the same seeds, width and length."""
-    same = {key: start[key] for key in ("C", "steps") if key in start}
-    return final(part, **start) - final(part if same or part == "eight" else "schemes", **same)
+    same: dict = {key: start[key] for key in ("C", "steps") if key in start}
+    part_of_torch = part if same or part == "eight" else "schemes"
+    return final(part, **start) - final(part_of_torch, **same or {"scheme": "torch"})
 
 
 def elsewhere_table() -> str:
@@ -671,45 +547,28 @@ def elsewhere_table() -> str:
     )
     rows = []
     for name, part, start in changes:
-        wide, long = cost("wide", C=128, **start), cost("long", steps=1000, **start)
+        wide, long = (cost("elsewhere", **start | other) for other in ({"C": 128}, {"steps": 1000}))
         rows.append([name, *map(signed, (cost(part, **start), wide, long))])
     columns = "change to torch's start|width 64, 300 steps|width 128, 300 steps"
     return table(columns + "|width 64, 1000 steps", rows)
 
 
-SMALL: dict[str, dict] = {
-    "0.02": {},
-    "0.02, but × 50 on the way in": {"scales": (50.0, 50.0)},
-    "0.02, tables learn 50 times more slowly": {"table_rate": 0.02},
-}
 SCALED: dict[str, dict] = {
-    "N(0, 1/C)": {},
-    "N(0, 1/C), letters × √C": {"scales": (8.0, 1.0)},
-    "N(0, 1/C), letters and places × √C": {"scales": (8.0, 8.0)},
+    "N(0, 1/C)": {"embedding": ROOT},
+    "N(0, 1/C), letters × √C": {"embedding": ROOT, "scales": (8.0, 1.0)},
+    "N(0, 1/C), letters and places × √C": {"embedding": ROOT, "scales": (8.0, 8.0)},
 }
 
 
 def scaled(name: str, tied: bool) -> np.ndarray:
     """Final losses with tables of N(0, 1/C) and a factor on the way in."""
-    part = "both tables scaled" if "places" in name else "embedding"
-    return final(part, embedding=ROOT, tied=tied, **SCALED[name])
+    return final("embedding", **SCALED[name] | ({"tied": True} if tied else {}))
 
 
-def tables_table() -> str:
-    """Final losses by size of the two embedding tables."""
-    rows = [["N(0, 1)", spread(final("schemes")), spread(final("embedding", tied=True))]]
-    for name, start in SMALL.items():
-        tied = spread(final("embedding", embedding=0.02, tied=True)) if not start else ""
-        rows.append([name, spread(final("embedding", embedding=0.02, **start)), tied])
-    rows += [[name, *(spread(scaled(name, tied)) for tied in (False, True))] for name in SCALED]
-    never = spread(final("embedding", table_rate=0.0))
-    rows.append(["N(0, 1), tables never learn", never, ""])
+def scaled_table() -> str:
+    """The same as a table."""
+    rows = [[name, *(spread(scaled(name, tied)) for tied in (False, True))] for name in SCALED]
     return table("letters and places from|head of its own|tied head", rows)
-
-
-def bare(name: str, lr: float) -> np.ndarray:
-    """Final losses of the GPT without any norm."""
-    return final("no norm", lr=lr, norm="none", scheme=name)
 
 
 def bare_table() -> str:
@@ -717,38 +576,22 @@ def bare_table() -> str:
     columns = "start|first loss, no norm|no norm, rate 0.001|0.003|with norms, rate 0.001|0.003"
     rows = []
     for name in ("torch", "Xavier", "He", "0.02"):
-        first = np.mean([run["first"] for run in stored_runs("no norm", norm="none", scheme=name)])
-        losses = [bare(name, lr) for lr in RATES[:2]]
-        losses += [final("schemes", lr=lr, scheme=name) for lr in RATES[:2]]
+        first = final("no norm", "first", scheme=name).mean()
+        losses = [final(p, lr=lr, scheme=name) for p in ("no norm", "schemes") for lr in RATES[:2]]
         told = (spread(found, 0 if found.mean() > 10 else 2) for found in losses)
         rows.append([name, power(first), *told])
     return table(columns, rows)
 
 
-def gains(residual: str) -> list[np.ndarray]:
-    """What small writes change, seed by seed: 4 blocks at three rates, 12 blocks at two."""
-    found = []
-    for sizes, rates, part in (({}, RATES, "schemes"), (DEEP, RATES[:2], "residual")):
-        for lr in rates:
-            small = final("residual", lr=lr, scheme="Xavier", residual=residual, **sizes)
-            found.append(small - final(part, lr=lr, scheme="Xavier", **sizes))
-    return found
-
-
 def writes(residual: str, **sizes) -> np.ndarray:
-    """The same at the rate 0.003, with eight seeds."""
-    small, plainly = (
-        final("eight", scheme="Xavier", residual=of, **sizes) for of in (residual, "1")
-    )
-    return small - plainly
+    """What small writes change in the loss after 300 steps, one a seed."""
+    small = final("eight", scheme="Xavier", residual=residual, **sizes)
+    return small - final("eight", scheme="Xavier", **sizes)
 
 
 def residual_table() -> str:
     """What 1/√(2L) and a zero start change in training."""
-    columns = "difference from Xavier's|4 blocks, rate 0.001|0.003 (eight seeds)|0.01"
-    columns += "|12 blocks, rate 0.001|0.003 (eight seeds)"
-    rows = []
-    for name, of in {"× 1/√(2L)": "1/√(2L)", "zero start": "0"}.items():
-        low, _, high, deep, _ = gains(of)
-        rows.append([name, *map(signed, (low, writes(of), high, deep, writes(of, **DEEP)))])
+    columns = "difference from Xavier's|4 blocks|12 blocks"
+    names = {"× 1/√(2L)": "1/√(2L)", "zero start": "0"}
+    rows = [[name, signed(writes(of)), signed(writes(of, **DEEP))] for name, of in names.items()]
     return table(columns, rows)

@@ -17,33 +17,17 @@ def test_sizes_are_geometric_means_by_scheme(ax):
     assert ax.get_yscale() == "log"
 
 
-def test_by_layer_shows_every_seed_and_keeps_to_the_page(ax):
-    values = np.array([[1.0, 1e-9, 100.0], [4.0, 1e-9, 0.0]])
-    assert draw.draw_by_layer(ax, values, name="LeCun", limits=(1e-3, 10.0)) is ax
-    *seeds, mean = (line.get_ydata() for line in ax.lines)
-    np.testing.assert_allclose(seeds, [[1, 1e-3, 10], [4, 1e-3, 1e-3]])
-    np.testing.assert_allclose(mean, [2, 1e-3, 0.1])
-    np.testing.assert_allclose(ax.get_ylim(), (5e-4, 20))
-
-
-def test_panels_hold_sizes_and_gradients():
-    values = np.array([[[1.0, 2.0], [0.1, 0.2]], [[4.0, 8.0], [0.4, 0.8]]])
+def test_by_layer_shows_sizes_and_gradients_of_every_seed_and_keeps_to_the_page():
+    values = np.array([[[1.0, 2.0, 0.1], [0.1, 1e-9, 2.0]], [[4.0, 8.0, 30.0], [0.4, 1e-9, 0.0]]])
     _, axes = plt.subplots(1, 2)
     assert draw.panels_by_layer(axes, values, net="pre-norm blocks", name="He") is axes
-    np.testing.assert_allclose([ax.lines[-1].get_ydata() for ax in axes], [[2, 4], [0.2, 0.4]])
-    assert [ax.get_ylim()[1] for ax in axes] == [40, 2]
-
-
-def test_losses_are_named_at_their_ends(ax):
-    runs = {"a": [4.0, 4.0], "b": [4.0, 2.0], "c": [1e5, 1e3]}
-    assert draw.draw_losses(ax, runs) is ax
-    assert [line.get_ydata().tolist() for line in ax.lines] == list(runs.values())
-    assert [(t.get_text(), t.xy) for t in ax.texts] == [
-        ("a", (1, 4)),
-        ("b", (1, 2)),
-        ("c", (1, 1e3)),
-    ]
-    assert ax.get_yscale() == "log"
+    kept = [[line.get_ydata().tolist() for line in ax.lines] for ax in axes]
+    sizes, gradients = np.array(kept)
+    np.testing.assert_allclose(sizes, [[1, 2, 0.5], [4, 8, 20], [2, 4, 10**0.5]])
+    np.testing.assert_allclose(
+        gradients, [[0.1, 1e-3, 1], [0.4, 1e-3, 1e-3], [0.2, 1e-3, 1e-3**0.5]]
+    )
+    np.testing.assert_allclose([ax.get_ylim() for ax in axes], [(0.25, 40), (5e-4, 2)])
 
 
 def test_starts_have_a_row_each_and_a_line_of_dots_a_rate(ax):
@@ -61,22 +45,3 @@ def test_starts_have_a_row_each_and_a_line_of_dots_a_rate(ax):
     beyond = [line.get_xydata().tolist() for line in ax.lines if line.get_marker() == ">"]
     np.testing.assert_allclose(beyond, [[[3.0, -0.11]], [[3.0, 1.11]]])
     assert ax.get_ylim() == (1.5, -0.5)  # the first row on top
-
-
-def test_a_single_rate_needs_no_offset(ax):
-    draw.draw_starts(ax, {"a": {0.003: np.array([2.0])}})
-    assert ax.lines[0].get_ydata()[0] == 0
-
-
-def test_race_shows_means_and_dots(ax):
-    losses = {
-        "cold": np.array([[4.0, 2.0], [4.2, 2.4]]),
-        "warm": np.array([[2.3, 2.1], [2.3, 2.3]]),
-    }
-    assert draw.draw_race(ax, (0, 300), losses) is ax
-    cold, cold_dots, warm, _ = (line.get_xydata() for line in ax.lines)
-    np.testing.assert_allclose(cold, [[0, 4.1], [1, 2.2]])
-    np.testing.assert_allclose(warm[:, 1], [2.3, 2.2])
-    np.testing.assert_allclose(cold_dots, [[0, 4.0], [1, 2.0], [0, 4.2], [1, 2.4]])
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["0", "300"]
-    assert ax.lines[0].get_linestyle() != ax.lines[2].get_linestyle()
