@@ -1,4 +1,7 @@
-"""What a check says: not yet, not right because of something, or right."""
+"""What a check says: not yet, not right because of something, or right.
+
+The judges themselves stand in the chapters, each in its folder's ``exercises.py``.
+"""
 
 import html
 from collections.abc import Callable
