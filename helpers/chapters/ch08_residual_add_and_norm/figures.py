@@ -1,6 +1,6 @@
 """Drawings of chapter 08: one block, signal and gradient by level."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -47,13 +47,13 @@ def draw_block(ax: Axes) -> Axes:
 
 
 def draw_levels(
-    ax: Axes, scheme: str, values_SL: Num[np.ndarray, "seeds levels"] | Sequence, *, title: str = ""
+    ax: Axes, scheme: str, values_SL: Num[np.ndarray, "seeds levels"], *, title: str = ""
 ) -> Axes:
     """Draw what was measured before the first block and after each, on a log scale, a line a seed.
 
     Shapes: values_SL (seeds, levels).
     """
-    values_SL = np.clip(np.asarray(values_SL, dtype=float), *EDGES)
+    values_SL = np.clip(values_SL, *EDGES)
     last = values_SL.shape[1] - 1
     at = np.unique(np.linspace(0, last, min(last + 1, MOST_POINTS)).round().astype(int))
     for values_L in values_SL:

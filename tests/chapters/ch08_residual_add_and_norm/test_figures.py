@@ -8,7 +8,7 @@ from helpers.chapters.ch08_residual_add_and_norm import figures as draw
 
 def test_levels_lie_on_the_page_and_keep_their_ends(ax):
     values = np.geomspace(1, 1e-20, 97)
-    assert draw.draw_levels(ax, "neither", [values, values**0], title="a") is ax
+    assert draw.draw_levels(ax, "neither", np.array([values, values**0]), title="a") is ax
     falling, flat = ax.lines
     x, y = falling.get_data()
     assert (x[0], x[-1]) == (0, 96)
@@ -21,7 +21,7 @@ def test_levels_lie_on_the_page_and_keep_their_ends(ax):
 
 
 def test_few_levels_are_all_drawn(ax):
-    draw.draw_levels(ax, "norm alone", [[1.0, 10.0, 100.0]])
+    draw.draw_levels(ax, "norm alone", np.array([[1.0, 10.0, 100.0]]))
     np.testing.assert_allclose(ax.lines[0].get_xydata(), [[0, 0], [1, 1], [2, 2]])
 
 
