@@ -1,19 +1,19 @@
 """Stacks with and without residual and norm, before training and trained; readers of the tales.
 
 The parts: ``depth``, stream and gradient through up to 96 untrained blocks (a minute on one core);
-``copying``, the share of letters that stacks learn to copy (a quarter of an hour); ``ladder``,
-readers of the tales with and without residual, feed-forward and norm, 2000 steps, and what their
-hidden neurons tell (seven minutes); ``rates``, two seeds of the same at other learning rates (four
-minutes). Chapters 11 and 12 read rungs from ``ladder``.
+``copying``, the share of letters that stacks learn to copy (ten minutes); ``ladder``, readers of
+the tales with and without residual, feed-forward and norm, 2000 steps, and what their hidden
+neurons tell (six minutes); ``rates``, two seeds of the same at other learning rates (four minutes);
+``mixers``, more attentions and mixers with fixed weights in the network's place. Chapter 11 and the
+front page read rungs from ``ladder``.
 """
 
 from __future__ import annotations
 
 import copy
 import itertools
-import math
-from collections.abc import Callable, Sequence
-from functools import cache, partial
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from helpers import bigram, corpus
-from helpers.attention import SelfAttention, attention_steps
+from helpers.attention import SelfAttention
 from helpers.bigram import loss
 from helpers.blocks import AddNorm, Block, FeedForward
 from helpers.chapters import common, stored
@@ -47,7 +47,6 @@ from helpers.worked import Step, matrix, number
 SEEDS = {
     "depth": range(5),
     "copying": range(5),
-    "gradients": range(8),
     "ladder": range(5),
     "rates": range(2),  # only whether another learning rate does better
     "mixers": range(8),
@@ -55,13 +54,6 @@ SEEDS = {
 DEPTHS = (1, 2, 4, 8, 12, 24, 48, 96)
 SCHEMES = ("neither", "norm alone", "residual alone", "residual and norm", "norm first")
 FOUR = SCHEMES[:4]
-WHOLE = ("residual and norm", "residual alone", "norm alone", "neither")
-PARTIAL = (
-    "residual round attention only",
-    "residual round feed-forward only",
-    "norm alone, no attention",
-    "norm alone, no feed-forward",
-)
 MODELS = (
     "attention alone",
     "with its residual",
@@ -70,16 +62,18 @@ MODELS = (
     # controls
     "feed-forward without a bend",
     "two more attentions instead",
-    "feed-forward, no residuals",
-    "feed-forward, no attention",
 )
-ON_THE_WAY = (
-    ("residual and norm", 8),
-    ("norm alone", 4),
-    ("norm alone", 8),
-    ("neither", 8),
-)
-LOOKS = (0, 10, 30, 100, 300)
+BARE = {  # what is said: stack, layers, attentions and networks that stand without a sum
+    "8 layers, sum round both": ("residual and norm", 8, 0, 0),
+    "8 layers, sum round attention only": ("residual round attention only", 8, 0, 8),
+    "8 networks and nothing else": ("norm alone, no attention", 8, 0, 8),
+    "4 layers, no sum": ("norm alone", 4, 4, 4),
+    "8 attentions and nothing else": ("norm alone, no feed-forward", 8, 8, 0),
+    "8 layers, sum round networks only": ("residual round feed-forward only", 8, 8, 0),
+    "16 networks and nothing else": ("norm alone, no attention", 16, 0, 16),
+    "8 layers, no sum": ("norm alone", 8, 8, 8),
+    "16 attentions and nothing else": ("norm alone, no feed-forward", 16, 16, 0),
+}
 WIDTHS = (64, 32)
 MIXED = (*MODELS[1:3], "two more attentions instead", "four fixed mixers instead")
 
@@ -87,7 +81,7 @@ MIXED = (*MODELS[1:3], "two more attentions instead", "four fixed mixers instead
 # --- stacks before training -----------------------------------------------------------------
 
 
-def stack(L: int, scheme: str, *, seed: int, start="torch", C=32, heads=4) -> list[nn.Module]:
+def stack(L: int, scheme: str, *, seed: int, start="torch") -> list[nn.Module]:
     """L blocks as torch starts them; "kept": maps scaled to keep sizes."""
     kind = {
         "neither": {"residual": False, "norm": "none"},
@@ -98,7 +92,7 @@ def stack(L: int, scheme: str, *, seed: int, start="torch", C=32, heads=4) -> li
     }[scheme]
     settings: dict[str, Any] = {"placement": "post", "activation": "relu", **kind}
     torch.manual_seed(seed)
-    blocks: list[nn.Module] = [Block(C, heads, **settings).double() for _ in range(L)]
+    blocks: list[nn.Module] = [Block(32, 4, **settings).double() for _ in range(L)]
     if start == "kept":
         for block in blocks:
             keep_sizes(block)
@@ -113,10 +107,10 @@ def keep_sizes(block: nn.Module) -> None:
             part.weight *= 6**0.5 if name.endswith("down") else 3**0.5
 
 
-def through(blocks: list[nn.Module], *, seed: int, C=32, T=16) -> list[Tensor]:
+def through(blocks: list[nn.Module], *, seed: int) -> list[Tensor]:
     """The stream before the first block and after each: L + 1 tensors."""
     generator = torch.Generator().manual_seed(seed)
-    x = torch.randn(2, T, C, generator=generator, dtype=torch.float64)
+    x = torch.randn(2, 16, 32, generator=generator, dtype=torch.float64)
     stream = [x.requires_grad_()]
     for block in blocks:
         stream.append(block(stream[-1]))
@@ -152,41 +146,32 @@ class Reader(nn.Module):
         return self.output(self.layers(x_BTC))
 
 
-def layers_that_copy(stack: str, L: int, *, C=32, heads=4) -> list[nn.Module]:
-    """The sub-layers of L layers; `around` names those that get a residual."""
+def layers_that_copy(stack: str, L: int) -> list[nn.Module]:
+    """The sub-layers of L layers with norms; `around` names those that get a residual."""
     both = ("attention", "feed-forward")
-    norm, around, parts = {
-        "residual and norm": (True, both, both),
-        "residual alone": (False, both, both),
-        "norm alone": (True, (), both),
-        "neither": (False, (), both),
-        "residual round attention only": (True, both[:1], both),
-        "residual round feed-forward only": (True, both[1:], both),
-        "norm alone, no attention": (True, (), both[1:]),
-        "norm alone, no feed-forward": (True, (), both[:1]),
+    around, parts = {
+        "residual and norm": (both, both),
+        "residual round attention only": (both[:1], both),
+        "residual round feed-forward only": (both[1:], both),
+        "norm alone": ((), both),
+        "norm alone, no attention": ((), both[1:]),
+        "norm alone, no feed-forward": ((), both[:1]),
     }[stack]
     made = {
-        "attention": lambda: SelfAttention(C, heads),
-        "feed-forward": lambda: FeedForward(C, activation="relu"),
+        "attention": lambda: SelfAttention(32, 4),
+        "feed-forward": lambda: FeedForward(32, activation="relu"),
     }
     return [
-        AddNorm(
-            made[part](),
-            LayerNorm(C) if norm else nn.Identity(),
-            placement="post",
-            residual=part in around,
-        )
+        AddNorm(made[part](), LayerNorm(32), placement="post", residual=part in around)
         for _ in range(L)
         for part in parts
     ]
 
 
-def copier(stack: str, *, L: int, lr=0.001, start="torch", seed=0) -> tuple:
-    """A reader that is to copy its letters, some letters, and what trains it further."""
+def copied(seed: int, *, stack: str, L: int, lr: float, steps: int) -> dict:
+    """Share of letters copied correctly by a reader that was trained to copy its letters."""
     torch.manual_seed(seed)
     reader = Reader(16, layers_that_copy(stack, L), C=32, T=8)
-    if start == "kept":
-        keep_sizes(reader.layers)
     generator = torch.Generator().manual_seed(seed)
 
     def some_letters(B=16):
@@ -194,35 +179,11 @@ def copier(stack: str, *, L: int, lr=0.001, start="torch", seed=0) -> tuple:
         return ids_BT, ids_BT  # the answer is the question
 
     adam = torch.optim.Adam(reader.parameters(), lr=lr)
-    batches = iter(some_letters, None)
-    return reader, some_letters, partial(train, reader, loss, batches, optimizer=adam)
-
-
-def copied(stack: str, *, steps=300, **setting) -> dict:
-    """Share of letters copied correctly after some training."""
-    reader, some_letters, go_on = copier(stack, **setting)
-    go_on(steps=steps)
+    train(reader, loss, iter(some_letters, None), steps=steps, optimizer=adam)
     ids_BT, _ = some_letters(256)
     with torch.no_grad():
-        right = (reader(ids_BT).argmax(dim=-1) == ids_BT).float().mean()
-    return {"right": right.item(), "reader": reader}
-
-
-def at_the_top(reader: Reader, ids_BT: Tensor) -> dict:
-    """What tokens differ in below the last attention, and gradients of single matrices."""
-    reader = copy.deepcopy(reader).double()
-    x_BTC = reader.token(ids_BT) + reader.place.weight
-    *below, attention, network = reader.layers
-    read_BTC = nn.Sequential(*below)(x_BTC)
-    logits_BTV = reader.output(network(attention(read_BTC)))
-    loss(logits_BTV, ids_BT).backward()
-    Q, K, V = attention.sublayer.qkv.weight.grad.chunk(3)
-    first, last = (one.sublayer.up.weight.grad for one in (reader.layers[1], network))
-    return {
-        "not common": differing(read_BTC),
-        "W_Q, W_K over W_V": (torch.cat([Q, K]).norm() / V.norm()).item(),
-        "first over last": (first.norm() / last.norm()).item(),
-    }
+        right = (reader(ids_BT).argmax(dim=-1) == ids_BT).float().mean().item()
+    return {"right": round(right, 4)}
 
 
 # --- readers of the tales -------------------------------------------------------------------
@@ -275,8 +236,6 @@ def layers_of(model: str, C=64) -> list[nn.Module]:
             kept(feed_forward(activation="none")),
         ],
         "two more attentions instead": lambda: [kept(attention()) for _ in range(3)],
-        "feed-forward, no residuals": lambda: [attention(), feed_forward()],
-        "feed-forward, no attention": lambda: [kept(feed_forward())],
         "four fixed mixers instead": lambda: [
             kept(attention()),
             *(kept(FixedMixer(C)) for _ in range(4)),
@@ -284,16 +243,14 @@ def layers_of(model: str, C=64) -> list[nn.Module]:
     }[model]()
 
 
-def in_training(
-    model: str, *, lr=0.003, seed=0, dtype: torch.dtype = torch.float32
-) -> tuple[Reader, Callable]:
+def in_training(model: str, *, lr=0.003, seed=0) -> tuple[Reader, Callable]:
     """A reader as it starts, and what trains it further, with Adam.
 
     As in chapter 06, a step takes 16 windows of 32 letters.
     """
     tokenizer, train_ids, _ = letters()
     torch.manual_seed(seed)
-    reader = Reader(len(tokenizer), layers_of(model), C=64, T=32).to(dtype)
+    reader = Reader(len(tokenizer), layers_of(model), C=64, T=32)
     generator = torch.Generator().manual_seed(seed)
     batches = corpus.batches(train_ids, batch_size=16, context=32, generator=generator)
     adam = torch.optim.Adam(reader.parameters(), lr=lr)
@@ -308,22 +265,6 @@ def on_validation(reader: nn.Module) -> float:
 # --- their hidden neurons -------------------------------------------------------------------
 
 
-@cache
-def some_windows() -> tuple[Tensor, Tensor]:
-    """200 windows of the validation text, 32 letters each, and the letter after each letter."""
-    ids, many = letters().validation, 200 * 32
-    return ids[:many].view(200, 32), ids[1 : many + 1].view(200, 32)
-
-
-@torch.no_grad()
-def looked_into(reader: Reader, ids_BT: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The stream before attention and after it, and what each hidden neuron gives."""
-    x_BTC = reader.token(ids_BT) + reader.place.weight[: ids_BT.shape[1]]
-    read_BTC = reader.layers[0](x_BTC)
-    net = reader.layers[1].sublayer
-    return x_BTC, read_BTC, net.activation(net.up(read_BTC))
-
-
 def taken_out(reader: Reader) -> float:
     """Validation loss when the feed-forward is left out after training."""
     without = copy.deepcopy(reader)
@@ -331,7 +272,6 @@ def taken_out(reader: Reader) -> float:
     return on_validation(without)
 
 
-@torch.no_grad()
 def told_by_letter(fired_BTN: Tensor, ids_BT: Tensor) -> Tensor:
     """Per neuron, the share of its variance that the letter under it explains."""
     fired, ids = fired_BTN.flatten(0, 1), ids_BT.flatten()
@@ -342,7 +282,6 @@ def told_by_letter(fired_BTN: Tensor, ids_BT: Tensor) -> Tensor:
     return 1 - within / total
 
 
-@torch.no_grad()
 def promised_and_came(
     reader: Reader, fired_BTN: Tensor, targets_BT: Tensor
 ) -> tuple[Tensor, Tensor]:
@@ -360,13 +299,17 @@ def correlated(a_NV: Tensor, b_NV: Tensor) -> Tensor:
     return F.cosine_similarity(a, b, dim=1)
 
 
+@torch.no_grad()
 def of_neurons(reader: Reader) -> dict[str, float]:
-    """Medians over the neurons of one reader."""
-    windows, what_came = some_windows()
-    fired = looked_into(reader, windows)[2]
-    promised, came = promised_and_came(reader, fired, what_came)
+    """Medians over the neurons of one reader, on 200 windows of the validation text."""
+    ids, many = letters().validation, 200 * 32
+    ids_BT, targets_BT = ids[:many].view(200, 32), ids[1 : many + 1].view(200, 32)
+    read_BTC = reader.layers[0](reader.token(ids_BT) + reader.place.weight)
+    net = reader.layers[1].sublayer
+    fired_BTN = net.activation(net.up(read_BTC))
+    promised, came = promised_and_came(reader, fired_BTN, targets_BT)
     return {
-        "told by letter": told_by_letter(fired, windows).median().item(),
+        "told by letter": told_by_letter(fired_BTN, ids_BT).median().item(),
         "promise kept": correlated(promised, came).median().item(),
         "of a neighbour": correlated(promised.roll(1, 0), came).median().item(),
     }
@@ -434,32 +377,20 @@ def settings(part: str) -> list[dict]:
             for (start, scheme), L in itertools.product(starts, DEPTHS)
         ]
     if part == "copying":
-        runs = [(stack, L, 0.001, "torch") for stack, L in itertools.product(WHOLE, (1, 2, 4, 8))]
-        runs += [("norm alone", L, lr, "torch") for L in (4, 8) for lr in (0.0003, 0.003)]
-        runs += [("neither", 8, lr, "torch") for lr in (0.0003, 0.003)]
-        runs += [("neither", 8, 0.001, "kept")]
-        runs += [(stack, 8, 0.001, "torch") for stack in PARTIAL]
-        runs += [(stack, 16, 0.001, "torch") for stack in PARTIAL[2:]]  # as many sub-layers
-        found = [
-            {"stack": stack, "L": L, "lr": lr, "start": start, "steps": 300}
-            for stack, L, lr, start in runs
-        ]
-        patient = {"stack": "norm alone", "L": 8, "lr": 0.0003, "start": "torch", "steps": 3000}
-        return [*found, patient]
+        stacks = [(stack, L, 0.001, 300) for stack, L, *_ in BARE.values()]
+        stacks += [("norm alone", 4, lr, 300) for lr in (0.0003, 0.003)]
+        stacks += [("norm alone", 8, 0.0003, 3000)]
+        return [{"stack": s, "L": L, "lr": lr, "steps": steps} for s, L, lr, steps in stacks]
     if part == "mixers":
         return [{"model": m, "C": C, "steps": 600} for C in WIDTHS for m in MIXED]
-    if part == "gradients":
-        return [{"stack": stack, "L": L} for stack, L in ON_THE_WAY]
     rates = (0.003,) if part == "ladder" else (0.001, 0.01)
-    models = MODELS if part == "ladder" else MODELS[:6]
-    return [{"model": model, "lr": lr, "steps": 2000} for lr in rates for model in models]
+    return [{"model": model, "lr": lr, "steps": 2000} for lr in rates for model in MODELS]
 
 
 def one_stack(seed: int, *, start: str, scheme: str, L: int) -> dict:
-    """The gradient that reaches the input, as a power of ten; then all, level by level."""
+    """The gradient at each level; of the deepest stack also the stream."""
     stream = through(stack(L, scheme, seed=seed, start=start), seed=seed)
-    gradients = significant(map(size, backward(stream, seed=seed)))
-    run = {"log10 gradient": round(math.log10(gradients[0]), 2), "gradients": gradients}
+    run = {"gradients": significant(map(size, backward(stream, seed=seed)))}
     if max(DEPTHS) == L:  # shallower stacks are the beginning of this one
         run["sizes"] = significant(map(size, stream))
         run["differing"] = significant(map(differing, stream))
@@ -480,27 +411,6 @@ def mixed(seeds: range, *, model: str, C: int, steps: int) -> list[dict]:
     return found
 
 
-def one_copy(seed: int, **setting) -> dict:
-    """The share of letters copied correctly."""
-    return {"right": round(copied(seed=seed, **setting)["right"], 4)}
-
-
-def one_way(seed: int, *, stack: str, L: int) -> dict:
-    """The same on letters that stay the same, at some steps of the training, a list each."""
-    reader, _, go_on = copier(stack, L=L, seed=seed)
-    ids_BT = torch.randint(16, (64, 8), generator=torch.Generator().manual_seed(1000 + seed))
-    looks = []
-    for before, step in itertools.pairwise((0, *LOOKS)):
-        if step:
-            go_on(steps=step - before)
-        looks.append(at_the_top(reader, ids_BT))
-    with torch.no_grad():
-        right = (reader(ids_BT).argmax(dim=-1) == ids_BT).float().mean().item()
-    return {"right": round(right, 4)} | {
-        key: significant(look[key] for look in looks) for key in looks[0]
-    }
-
-
 def one_reader(seed: int, *, model: str, lr: float, steps: int) -> dict:
     """Validation loss at the end and half way, and what else a feed-forward tells."""
     reader, go_on = in_training(model, lr=lr, seed=seed)
@@ -518,8 +428,7 @@ def one_reader(seed: int, *, model: str, lr: float, steps: int) -> dict:
 
 ONE: dict[str, Callable[..., dict]] = {
     "depth": one_stack,
-    "copying": one_copy,
-    "gradients": one_way,
+    "copying": copied,
     "ladder": one_reader,
     "rates": one_reader,
 }
@@ -545,10 +454,9 @@ def at_level(key: str, scheme: str, L: int, start="torch") -> list[float]:
     return [run[key][L] for run in runs("depth", start=start, scheme=scheme, L=96)]
 
 
-def said_again(stack: str, L: int, lr=0.001, start="torch", steps=300) -> np.ndarray:
+def said_again(stack: str, L: int, lr=0.001, steps=300) -> np.ndarray:
     """The stored shares of letters copied correctly, one a seed."""
-    found = runs("copying", stack=stack, L=L, lr=lr, start=start, steps=steps)
-    return over_seeds(found, "right")
+    return over_seeds(runs("copying", stack=stack, L=L, lr=lr, steps=steps), "right")
 
 
 def final(model: str, lr=0.003, part="ladder") -> np.ndarray:
@@ -600,79 +508,29 @@ def per_cent(values: np.ndarray) -> str:
 # --- tables ---------------------------------------------------------------------------------
 
 
-PRINTED_X2, PRINTED_OUT = np.array([0.15, 1.06, -1.19]), np.array([0.26, 1.25, -1.50])
-
-
-def printed_table(y_2: Sequence[float]) -> str:
-    """The printed Add & Norm beside what follows from its own lines, and from the start."""
-
-    def listed(values) -> str:
-        return f"[{', '.join(number(n) for n in values)}]".replace("-", "−")
-
-    s_1, printed_2 = np.array([1.5, 3.5, -1.5]), PRINTED_X2 + y_2
-    x_2 = (s_1 - s_1.mean()) / s_1.std()
-    s_2 = x_2 + y_2
-    rows = [
-        ("its mean", "1.17", number(s_1.mean()), number(s_1.mean())),
-        ("its variance", "4.89", number(s_1.var()), number(s_1.var())),
-        ("its root", "2.21", number(4.89**0.5), number(s_1.std())),
-        ("x₂", listed(PRINTED_X2), listed((s_1 - 1.17) / 2.21), listed(x_2)),
-        ("x₂ + y₂", "[0.40, 1.86, −2.19]", listed(printed_2), listed(s_2)),
-        ("its mean", "0.023", number(printed_2.mean()), number(s_2.mean())),
-        ("its variance", "2.15", number(printed_2.var()), number(s_2.var())),
-        ("its root", "1.47", number(2.15**0.5), number(s_2.std())),
-        ("output", "[0.26, 1.25, −1.50]", listed((printed_2 - 0.023) / 1.47),
-         listed((s_2 - s_2.mean()) / s_2.std())),
-    ]  # fmt: skip
-    return table("step|printed|from the printed line before|right from the start", rows)
-
-
-def part_only(part: str, seed: int, L=24) -> list[nn.Module]:
-    """A stack of sub-layers of one kind, each with a norm and without a sum."""
-    torch.manual_seed(seed)
-    make = {
-        "attention": lambda: SelfAttention(32, 4),
-        "feed-forward": lambda: FeedForward(32, activation="relu"),
-    }[part]
-    return [
-        AddNorm(make(), LayerNorm(32), placement="post", residual=False).double() for _ in range(L)
-    ]
-
-
 def without_sums() -> dict[str, tuple[list[float], list[float]]]:
     """24 sub-layers without a sum: the gradient at the bottom, and what is not common at the top.
 
     The blocks are those that are stored; stacks of one kind are measured here.
     """
-    found = {
-        "norm, 12 attentions and 12 networks in turn": ("norm alone", "torch"),
-        "no norm, in turn": ("neither", "torch"),
-        "no norm, in turn, larger start": ("neither", "kept"),
-    }
-    measured_here = {}
-    for part, named in (("attention", "attentions"), ("feed-forward", "networks")):
-        streams = [through(part_only(part, seed), seed=seed) for seed in SEEDS["depth"]]
-        measured_here[f"norm, 24 {named}"] = (
+    found = {}
+    for named, other in (("attentions", "feed-forward"), ("networks", "attention")):
+        streams = []
+        for seed in SEEDS["depth"]:
+            torch.manual_seed(seed)
+            layers = layers_that_copy(f"norm alone, no {other}", 24)
+            streams.append(through([layer.double() for layer in layers], seed=seed))
+        found[f"norm, 24 {named}"] = (
             [size(backward(s, seed=seed)[0]) for seed, s in enumerate(streams)],
             [differing(s[-1]) for s in streams],
         )
-    return measured_here | {
-        said: (at_bottom(scheme, 12, start), at_level("differing", scheme, 12, start))
-        for said, (scheme, start) in found.items()
-    }
-
-
-BARE = {  # what is said: stack, layers, attentions and networks that stand without a sum
-    "8 layers, sum round both": ("residual and norm", 8, 0, 0),
-    "8 layers, sum round attention only": (PARTIAL[0], 8, 0, 8),
-    "8 networks and nothing else": (PARTIAL[2], 8, 0, 8),
-    "4 layers, no sum": ("norm alone", 4, 4, 4),
-    "8 attentions and nothing else": (PARTIAL[3], 8, 8, 0),
-    "8 layers, sum round networks only": (PARTIAL[1], 8, 8, 0),
-    "16 networks and nothing else": (PARTIAL[2], 16, 0, 16),
-    "8 layers, no sum": ("norm alone", 8, 8, 8),
-    "16 attentions and nothing else": (PARTIAL[3], 16, 16, 0),
-}
+    for said, scheme, start in (
+        ("norm, 12 attentions and 12 networks in turn", "norm alone", "torch"),
+        ("no norm, in turn", "neither", "torch"),
+        ("no norm, in turn, larger start", "neither", "kept"),
+    ):
+        found[said] = at_bottom(scheme, 12, start), at_level("differing", scheme, 12, start)
+    return found
 
 
 def copying_table() -> str:
@@ -685,29 +543,9 @@ def copying_table() -> str:
                  "networks without a sum|letters copied correctly", rows)  # fmt: skip
 
 
-def on_the_way(stack: str, L: int, key: str) -> np.ndarray:
-    """What is stored of stacks that learn to copy, by step of LOOKS and seed."""
-    return np.array([run[key] for run in runs("gradients", stack=stack, L=L)]).T
-
-
 def typical(values) -> float:
     """The median over the seeds."""
     return float(np.median(values))
-
-
-def gradients_table() -> str:
-    """Before training, after ten steps and at the end: gradients of single matrices."""
-    rows = []
-    for stack, L in ON_THE_WAY:
-        cells = [f"{L} layers, {stack}"]
-        for key in ("not common", "W_Q, W_K over W_V", "first over last"):
-            levels = on_the_way(stack, L, key)
-            cells.append(", ".join(power(typical(levels[at])) for at in (0, 1, -1)))
-        cells.append(per_cent(over_seeds(runs("gradients", stack=stack, L=L), "right")))
-        rows.append(cells)
-    columns = "medians at steps 0, 10, 300|not common, below the last attention|"
-    columns += "$W_Q$, $W_K$ ÷ $W_V$, last attention|first network ÷ last|letters copied correctly"
-    return table(columns, rows)
 
 
 def less(model: str, other: str) -> np.ndarray:
@@ -724,10 +562,7 @@ def ladder_table() -> str:
     """Each model's parameters and its loss, at 0.003 and at the other rates."""
     rows = []
     for model in MODELS:
-        others = [
-            f"{final(model, lr, 'rates').mean():.2f}" if model in MODELS[:6] else ""
-            for lr in (0.001, 0.01)
-        ]
+        others = [f"{final(model, lr, 'rates').mean():.2f}" for lr in (0.001, 0.01)]
         behind = "0" if model == MODELS[1] else spread(less(model, MODELS[1]), 3, signed=True)
         rows.append((model, f"{parameters(model):,}", spread(final(model), 3), behind, *others))
     return table("model|parameters|validation loss|difference from “with its residual”|rate 0.001|"
@@ -755,18 +590,7 @@ def with_places(factor: float, seed: int) -> float:
     reader, _ = in_training("with feed-forward", seed=seed)
     with torch.no_grad():
         reader.place.weight.mul_(factor)
-    windows, _ = some_windows()
-    return told_by_letter(looked_into(reader, windows)[2], windows).median().item()
-
-
-def own_weight(seed: int) -> float:
-    """The mean weight that tokens 2 to 8 of one trained layer without a sum give themselves."""
-    reader = copied("norm alone", L=1, seed=seed)["reader"].requires_grad_(False)
-    ids_BT = torch.randint(16, (64, 8), generator=torch.Generator().manual_seed(50 + seed))
-    x_BTC = reader.token(ids_BT) + reader.place.weight
-    q, k, _ = reader.layers[0].sublayer.qkv(x_BTC).view(64, 8, 3, 4, 8).permute(2, 0, 3, 1, 4)
-    weights = attention_steps(q, k, q, allowed=torch.ones(8, 8).tril().bool()).weights
-    return weights.diagonal(dim1=-2, dim2=-1)[..., 1:].mean().item()
+    return of_neurons(reader)["told by letter"]
 
 
 def rungs() -> dict[str, float]:
