@@ -31,7 +31,6 @@ from helpers.chapters.common import (
     measured_together,
     over_seeds,
     power,
-    rounded,
     significant,
     size,
     spread,
@@ -211,17 +210,6 @@ def on_validation(reader: Reader) -> float:
     return sum(loss(reader(x), y).item() for x, y in some_windows()) / len(some_windows())
 
 
-def without_each(reader: Reader) -> list[float]:
-    """Validation loss with one block taken out, for each block."""
-    blocks = list(reader.blocks)
-    found = []
-    for at in range(len(blocks)):
-        reader.blocks = nn.ModuleList(blocks[:at] + blocks[at + 1 :])
-        found.append(on_validation(reader))
-    reader.blocks = nn.ModuleList(blocks)
-    return found
-
-
 # --- the parts ------------------------------------------------------------------------------
 
 RACE = (
@@ -292,8 +280,6 @@ def all_seeds(seeds: list[int], looks=(), look=None, **setting) -> list[dict]:
                 str(step): {key: significant(values) for key, values in seen[at].items()}
                 for step, seen in found["looks"].items()
             }
-        if looks == LOOKS:
-            run["without"] = rounded(without_each(reader))
         runs.append(run)
     return runs
 
@@ -501,19 +487,3 @@ def longer_table() -> str:
         "|loss after 300 steps (runs that learn)",
         rows,
     )
-
-
-def rises(place: str) -> np.ndarray:
-    """By how much the loss rises without each of 16 blocks, after 300 steps, (seeds, blocks)."""
-    found = runs("longer", place=place, start="Xavier", lr=0.001, warm_up=0)
-    return np.array([np.array(run["without"]) - run["validation"] for run in found])
-
-
-def rises_table() -> str:
-    """By how much the loss rises without a block, 16 blocks after 300 steps."""
-    parts = {"the first": [0], "2 to 8": range(1, 8), "9 to 15": range(8, 15), "the last": [15]}
-    rows = []
-    for place in ("pre", "post, small writes"):
-        rise = rises(place)
-        rows.append([place, *(spread(rise[:, list(p)].mean(axis=1), 3) for p in parts.values())])
-    return table("loss rises without, each|" + "|".join(parts), rows)
