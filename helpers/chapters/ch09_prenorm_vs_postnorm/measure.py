@@ -148,6 +148,25 @@ def at_the_start(L: int, place: str, *, start="Xavier", seed=0, C=32) -> dict:
 # --- training -------------------------------------------------------------------------------
 
 
+@cache
+def some_windows() -> list[tuple[Tensor, Tensor]]:
+    """A part of the validation text, in windows of 32 letters."""
+    return list(corpus.windows(letters().validation, 32, batch_size=66))[:4]
+
+
+@torch.no_grad()
+def looked_at(reader: Reader, seed: int) -> dict:
+    """What differs between tokens at the top."""
+    return {"differing": [differing(reader.stream(some_windows()[0][0])[-1])]}
+
+
+def ends(reader: Reader, seed: int) -> dict:
+    """Gradients of the first block and of the last."""
+    found = inside(reader, *one_batch(seed))
+    reader.zero_grad()
+    return {key: [found[key][0], found[key][-1]] for key in ("gradients", "W_Q, W_K")}
+
+
 def trained(
     L: int,
     place: str,
@@ -158,13 +177,12 @@ def trained(
     steps=100,
     seeds=FIVE,
     looks=(),
-    look=None,
+    look=looked_at,
 ) -> dict:
     """Train seeds side by side with Adam: losses, what they became, and how they looked on the way.
 
-    look: called with a reader and its seed; `looked_at` unless given.
+    look: called with a reader and its seed.
     """
-    look = look or (lambda reader, seed: looked_at(reader))
     models = [started(L, place, start=start, seed=seed) for seed in seeds]
     run = trained_together(
         models,
@@ -183,25 +201,6 @@ def readers(models: list[Reader], weights: dict[str, Tensor]) -> list[Reader]:
     for at, model in enumerate(models):
         model.load_state_dict({name: w[at] for name, w in weights.items()})
     return models
-
-
-@cache
-def some_windows() -> list[tuple[Tensor, Tensor]]:
-    """A part of the validation text, in windows of 32 letters."""
-    return list(corpus.windows(letters().validation, 32, batch_size=66))[:4]
-
-
-@torch.no_grad()
-def looked_at(reader: Reader) -> dict:
-    """What differs between tokens at the top."""
-    return {"differing": [differing(reader.stream(some_windows()[0][0])[-1])]}
-
-
-def ends(reader: Reader, seed: int) -> dict:
-    """Gradients of the first block and of the last."""
-    found = inside(reader, *one_batch(seed))
-    reader.zero_grad()
-    return {key: [found[key][0], found[key][-1]] for key in ("gradients", "W_Q, W_K")}
 
 
 @torch.no_grad()
@@ -269,13 +268,13 @@ def one_start(seed: int, **setting) -> dict:
     return {key: significant(values) for key, values in at_the_start(seed=seed, **setting).items()}
 
 
-def all_seeds(seeds: list[int], looks=(), look=None, **setting) -> list[dict]:
+def all_seeds(seeds: list[int], **setting) -> list[dict]:
     """What is kept of the trainings of one setting."""
-    found, runs = trained(seeds=seeds, looks=looks, look=look, **setting), []
+    found, runs = trained(seeds=seeds, **setting), []
     for at, reader in enumerate(found["readers"]):
-        run = {"validation": round(on_validation(reader), 4)}
+        run: dict = {"validation": round(on_validation(reader), 4)}
         run |= stored_losses(found["losses"][at], BLOCK)
-        if looks:
+        if found["looks"]:
             run["looks"] = {
                 str(step): {key: significant(values) for key, values in seen[at].items()}
                 for step, seen in found["looks"].items()

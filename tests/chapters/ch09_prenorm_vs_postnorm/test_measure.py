@@ -86,7 +86,7 @@ def test_short_runs_are_the_start_of_the_stored_ones(part, at):
     setting = measure.settings(part)[at]
     steps = 1 if part == "deep" else measure.BLOCK
     stored = measure.runs(part, **setting)[0]
-    look = measure.ends if part == "race" else None
+    look = measure.ends if part == "race" else measure.looked_at
     run = measure.trained(seeds=[0], looks=(0,), look=look, **setting | {"steps": steps})
     assert run["losses"][0, 0].item() == pytest.approx(stored["first"], abs=0.01)
     if part != "deep":
