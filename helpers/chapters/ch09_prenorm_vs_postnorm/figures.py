@@ -1,7 +1,6 @@
-"""Drawings of chapter 09: the two orders, values by block and by depth, maps, likeness."""
+"""Drawings of chapter 09: the two orders, values by block and by step, likeness."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from jaxtyping import Float, Num, Shaped
@@ -10,17 +9,9 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
 from helpers.worked import superscript
 
-# The placements keep their colours and dashes through the whole chapter.
-INKS = {
-    "post": "#D55E00",
-    "pre": "#0072B2",
-    "pre, no last norm": "#56B4E9",
-    "post, small writes": "#8c6d00",
-    "post, torch start": "#CC79A7",
-}
-DASHES = {"pre, no last norm": (0, (4, 1.5)), "post, small writes": (0, (6, 1.5, 1, 1.5)),
-          "post, torch start": (0, (1, 1.2))}  # fmt: skip
-GREY, NORM, PLAIN = "#777777", "#ffd24d", "#f2f2f2"
+# The orders keep their colours through the whole chapter.
+INKS = {"post": "#D55E00", "pre": "#0072B2"}
+NORM, PLAIN = "#ffd24d", "#f2f2f2"
 MOST_POINTS = 17  # of a line; a frame of an explorer is as heavy as its points
 ORDERS = {  # what a token meets: (name, height above the stream), from left to right
     "post": (("f", 1), ("+", 0), ("norm", 0)),
@@ -85,10 +76,9 @@ def draw_by_block(
         logs_SL = np.log10(np.clip(np.asarray(values_SL, dtype=float), *limits))
         count = logs_SL.shape[1]
         at = np.unique(np.linspace(0, count - 1, min(count, MOST_POINTS)).round().astype(int))
-        style: dict[str, Any] = {"color": INKS[name], "linestyle": DASHES.get(name, "-")}
         for logs_L in logs_SL:
-            ax.plot(at + first, logs_L[at], linewidth=0.6, alpha=0.5, **style)
-        ax.plot(at + first, logs_SL.mean(axis=0)[at], linewidth=2, label=name, **style)
+            ax.plot(at + first, logs_L[at], color=INKS[name], linewidth=0.6, alpha=0.5)
+        ax.plot(at + first, logs_SL.mean(axis=0)[at], color=INKS[name], linewidth=2, label=name)
     low, high = (np.log10(limit) for limit in limits)
     ticks = np.arange(np.ceil(low), np.floor(high) + 1)
     ax.set_yticks(ticks, [_power(tick) for tick in ticks])
@@ -128,87 +118,6 @@ def panels_race(
     for ax, title in zip(axes, ("loss (nats)", "gradient, first block ÷ last"), strict=True):
         ax.set(xlabel="step", title=title)
     axes[0].legend(fontsize=8)
-    return axes
-
-
-def draw_by_depth(
-    ax: Axes,
-    depths: Sequence[int],
-    values: Mapping[str, Num[np.ndarray, "depths seeds"] | Sequence],
-    *,
-    label: str,
-    log: bool = True,
-    along: str = "blocks",
-) -> Axes:
-    """Draw one number a seed against depth, dots for the seeds and a line through their means.
-
-    Depths, or whatever stands `along`, have equal distances; dots of different names stand side by
-    side. The means are geometric on a log scale. Shapes: (depths, seeds).
-    """
-    places = np.arange(len(depths), dtype=float)
-    for order, (name, values_DS) in enumerate(values.items()):
-        values_DS = np.asarray(values_DS, dtype=float)
-        aside = places + 0.08 * (order - (len(values) - 1) / 2)
-        means = np.exp(np.log(values_DS).mean(axis=1)) if log else values_DS.mean(axis=1)
-        ax.plot(aside, means, color=INKS[name], linestyle=DASHES.get(name, "-"), label=name)
-        across = np.repeat(aside, values_DS.shape[1])
-        ax.plot(across, values_DS.ravel(), "o", color=INKS[name], markersize=3)
-    if log:
-        ax.set_yscale("log")
-    ax.set_xticks(places, [str(depth) for depth in depths])
-    ax.set(xlabel=along, ylabel=label)
-    return ax
-
-
-def draw_map(
-    ax: Axes,
-    losses_RW: Float[np.ndarray, "rates warm_ups"],
-    learnt_RW: Num[np.ndarray, "rates warm_ups"],
-    *,
-    rates: Sequence[float],
-    warm_ups: Sequence[int],
-    limits: tuple[float, float],
-    title: str = "",
-) -> Axes:
-    """Draw mean losses over learning rate and warm-up, a cell a setting, the highest rate on top.
-
-    learnt: how many of the seeds learnt something, written under the loss. Dark is a low loss.
-    Raises: ValueError where the arrays do not have a row a rate and a column a warm-up.
-    """
-    wanted = (len(rates), len(warm_ups))
-    for name, array in (("losses_RW", losses_RW), ("learnt_RW", learnt_RW)):
-        if np.shape(array) != wanted:
-            raise ValueError(f"{name} has shape {np.shape(array)}; here it must be {wanted}")
-    ax.imshow(losses_RW, cmap="viridis", vmin=limits[0], vmax=limits[1], aspect="auto",
-              origin="lower")  # fmt: skip
-    middle = sum(limits) / 2
-    for row, column in np.ndindex(*wanted):
-        loss, learnt = losses_RW[row, column], learnt_RW[row, column]
-        ax.text(column, row, f"{loss:.2f}\n{learnt:.0f} of 5", ha="center", va="center", fontsize=7,
-                color="white" if loss < middle else "black")  # fmt: skip
-    ax.set_xticks(range(len(warm_ups)), [str(steps) for steps in warm_ups], fontsize=8)
-    ax.set_yticks(range(len(rates)), [f"{rate:g}" for rate in rates], fontsize=8)
-    ax.tick_params(length=0)
-    ax.set_title(title, fontsize=9)
-    return ax
-
-
-def panels_of_maps(
-    axes: Shaped[np.ndarray, "orders depths"],
-    grid: Mapping[tuple[str, int], Float[np.ndarray, "rates warm_ups seeds"]],
-    rates: Sequence[float],
-    warm_ups: Sequence[int],
-    count: Callable[[np.ndarray], int],
-) -> Shaped[np.ndarray, "orders depths"]:
-    """Draw a map for each order and depth; count: how many of a cell's losses are of a learner."""
-    for ax, ((order, L), losses_RWS) in zip(axes.flat, grid.items(), strict=True):
-        learnt_RW = np.apply_along_axis(count, 2, losses_RWS)
-        draw_map(ax, losses_RWS.mean(axis=2), learnt_RW, rates=rates, warm_ups=warm_ups,
-                 limits=(2.4, 3.2), title=f"{order}-norm, {L} blocks")  # fmt: skip
-    for ax in axes[:, 0]:
-        ax.set_ylabel("learning rate")
-    for ax in axes[-1]:
-        ax.set_xlabel("warm-up")
     return axes
 
 

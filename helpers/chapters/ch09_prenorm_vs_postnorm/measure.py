@@ -3,10 +3,9 @@
 The parts: ``start``, stream and gradients before training (two minutes on one core, in double
 precision); ``race``, 100 steps of 16 blocks at one rate with eight seeds, and the gradients on the
 way (four minutes); ``longer``, 300 steps of 16 blocks with a look inside (six minutes); ``grid``,
-100 steps over depth, learning rate and warm-up (eleven minutes); ``others`` and ``rescue``, other
-starts at a larger rate, without and with warm-up (two minutes and one); ``deep``, 32 and 64 blocks
-at one rate (eight minutes). A run keeps its validation loss, its training losses as means over
-``BLOCK`` steps, and the stream at the end.
+100 steps over depth, learning rate and warm-up (eleven minutes); ``deep``, 32 and 64 blocks at one
+rate (eight minutes). A run keeps its validation loss and its training losses as means over
+``BLOCK`` steps.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from helpers import bigram, corpus, initialise
+from helpers import corpus, initialise
 from helpers.bigram import loss
 from helpers.blocks import Block
 from helpers.chapters import common, stored
@@ -32,7 +31,6 @@ from helpers.chapters.common import (
     measured_together,
     over_seeds,
     power,
-    rounded,
     significant,
     size,
     spread,
@@ -44,12 +42,18 @@ from helpers.norms import LayerNorm
 from helpers.worked import Step, Worked, matrix, number
 
 FIVE, EIGHT = range(5), range(8)
-PLACES = ("post", "pre", "pre, no last norm", "post, small writes")
+PLACES = {  # order in the blocks, whether there is a last norm, and small writes at the start
+    "post": ("post", False, False),
+    "pre": ("pre", True, False),
+    "pre, no last norm": ("pre", False, False),
+    "post, small writes": ("post", False, True),
+}
+ORDERS = ("post", "pre")
 STARTS = ("Xavier", "torch")
 DEPTHS = (2, 4, 8, 16, 32, 64)
 RATES = (0.0003, 0.001, 0.003, 0.01)
 WARM_UPS = (0, 50)
-LOOKS = (0, 10, 30, 100, 300)
+LOOKS = (0, 10, 300)
 RACE_LOOKS = (0, 2, 5, 10, 20, 50, 100)
 WIDE = 128  # a second width, for what is measured before training
 BLOCK = 10  # losses are stored as means over so many steps
@@ -58,22 +62,12 @@ BLOCK = 10  # losses are stored as means over so many steps
 # --- the reader -----------------------------------------------------------------------------
 
 
-def placement(place: str) -> tuple[str, bool, bool]:
-    """Order in the blocks, whether there is a last norm, and small writes at the start."""
-    return {
-        "post": ("post", False, False),
-        "pre": ("pre", True, False),
-        "pre, no last norm": ("pre", False, False),
-        "post, small writes": ("post", False, True),
-    }[place]
-
-
 class Reader(nn.Module):
     """Letters and positions, L blocks in either order, output table."""
 
     def __init__(self, V, L, place, *, C=32, T=32, heads=2):
         super().__init__()
-        order, last_norm, _ = placement(place)
+        order, last_norm, _ = PLACES[place]
         self.token, self.position = nn.Embedding(V, C), nn.Embedding(T, C)
         self.blocks = nn.ModuleList(
             Block(C, heads, placement=order, activation="relu") for _ in range(L)
@@ -98,7 +92,7 @@ def started(L: int, place: str, *, start="Xavier", seed=0, C=32) -> Reader:
     """An untrained reader; small writes: maps times 1/√(2L)."""
     reader = Reader(len(letters().tokenizer), L, place, C=C)
     schemes = {"Xavier": initialise.XAVIER, "torch": initialise.TORCH}
-    _, _, small_writes = placement(place)
+    _, _, small_writes = PLACES[place]
     initialise.initialise(
         reader,
         schemes[start],
@@ -154,6 +148,25 @@ def at_the_start(L: int, place: str, *, start="Xavier", seed=0, C=32) -> dict:
 # --- training -------------------------------------------------------------------------------
 
 
+@cache
+def some_windows() -> list[tuple[Tensor, Tensor]]:
+    """A part of the validation text, in windows of 32 letters."""
+    return list(corpus.windows(letters().validation, 32, batch_size=66))[:4]
+
+
+@torch.no_grad()
+def looked_at(reader: Reader, seed: int) -> dict:
+    """What differs between tokens at the top."""
+    return {"differing": [differing(reader.stream(some_windows()[0][0])[-1])]}
+
+
+def ends(reader: Reader, seed: int) -> dict:
+    """Gradients of the first block and of the last."""
+    found = inside(reader, *one_batch(seed))
+    reader.zero_grad()
+    return {key: [found[key][0], found[key][-1]] for key in ("gradients", "W_Q, W_K")}
+
+
 def trained(
     L: int,
     place: str,
@@ -164,13 +177,12 @@ def trained(
     steps=100,
     seeds=FIVE,
     looks=(),
-    look=None,
+    look=looked_at,
 ) -> dict:
     """Train seeds side by side with Adam: losses, what they became, and how they looked on the way.
 
-    look: called with a reader and its seed; `looked_at` unless given.
+    look: called with a reader and its seed.
     """
-    look = look or (lambda reader, seed: looked_at(reader))
     models = [started(L, place, start=start, seed=seed) for seed in seeds]
     run = trained_together(
         models,
@@ -191,53 +203,22 @@ def readers(models: list[Reader], weights: dict[str, Tensor]) -> list[Reader]:
     return models
 
 
-@cache
-def some_windows() -> list[tuple[Tensor, Tensor]]:
-    """A part of the validation text, in windows of 32 letters."""
-    return list(corpus.windows(letters().validation, 32, batch_size=66))[:4]
-
-
-@torch.no_grad()
-def looked_at(reader: Reader) -> dict:
-    """Size of the stream, and what differs between tokens, by level."""
-    levels = reader.stream(some_windows()[0][0])
-    return {"sizes": list(map(size, levels)), "differing": list(map(differing, levels))}
-
-
-def ends(reader: Reader, seed: int) -> dict:
-    """Gradients of the first and of the last block, and what differs between tokens at the top."""
-    found = inside(reader, *one_batch(seed))
-    reader.zero_grad()
-    kept = {key: [found[key][0], found[key][-1]] for key in ("gradients", "W_Q, W_K")}
-    return kept | {"differing": found["differing"][-1:]}
-
-
 @torch.no_grad()
 def on_validation(reader: Reader) -> float:
     """Mean loss on some of the validation text."""
     return sum(loss(reader(x), y).item() for x, y in some_windows()) / len(some_windows())
 
 
-def without_each(reader: Reader) -> list[float]:
-    """Validation loss with one block taken out, for each block."""
-    blocks = list(reader.blocks)
-    found = []
-    for at in range(len(blocks)):
-        reader.blocks = nn.ModuleList(blocks[:at] + blocks[at + 1 :])
-        found.append(on_validation(reader))
-    reader.blocks = nn.ModuleList(blocks)
-    return found
-
-
 # --- the parts ------------------------------------------------------------------------------
 
-OTHERS = (
+RACE = (
+    ("post", "Xavier"),
+    ("pre", "Xavier"),
     ("post", "torch"),
     ("pre", "torch"),
     ("post, small writes", "Xavier"),
     ("pre, no last norm", "Xavier"),
 )
-RACE = (("post", "Xavier"), ("pre", "Xavier"), *OTHERS)
 LONGER = (
     ("post", "Xavier", 0.001, 0),
     ("post", "Xavier", 0.001, 100),
@@ -261,25 +242,20 @@ def rows(keys: str, values: Iterable[tuple]) -> list[dict]:
 SETTINGS = {
     "start": [
         *rows("place start L", itertools.product(PLACES, STARTS, DEPTHS)),
-        *rows("place start L C", itertools.product(PLACES[:2], STARTS[:1], DEPTHS[3:5], [WIDE])),
+        *rows("place start L C", itertools.product(ORDERS, STARTS[:1], DEPTHS[3:5], [WIDE])),
     ],
     "race": rows("place start L lr", ((*case, 16, RATES[1]) for case in RACE)),
     "longer": rows(
         "place start lr warm_up L steps", ((*setting, 16, max(LOOKS)) for setting in LONGER)
     ),
     "grid": rows(
-        "place L lr warm_up", itertools.product(PLACES[:2], DEPTHS[:4], RATES, WARM_UPS)
-    ),
-    "others": rows("place start L lr", ((*other, 16, RATES[2]) for other in OTHERS)),
-    "rescue": rows(
-        "place start L lr warm_up",
-        ((*other, 16, RATES[2], WARM_UPS[1]) for other in OTHERS if other[0].startswith("post")),
+        "place L lr warm_up", itertools.product(ORDERS, DEPTHS[:4], RATES, WARM_UPS)
     ),
     "deep": rows(
         "place start L lr warm_up",
         [
             *((place, "Xavier", L, RATES[1], 0)
-              for place in ("post", "pre", "post, small writes") for L in DEPTHS[4:]),
+              for place in (*ORDERS, "post, small writes") for L in DEPTHS[4:]),
             ("post, small writes", "Xavier", DEPTHS[5], RATES[1], WARM_UPS[1]),
         ],
     ),
@@ -292,27 +268,17 @@ def one_start(seed: int, **setting) -> dict:
     return {key: significant(values) for key, values in at_the_start(seed=seed, **setting).items()}
 
 
-def all_seeds(seeds: list[int], looks=(), look=None, **setting) -> list[dict]:
-    """What is kept of the trainings of one setting; ``validation`` is None where one diverged."""
-    found, runs = trained(seeds=seeds, looks=looks, look=look, **setting), []
+def all_seeds(seeds: list[int], **setting) -> list[dict]:
+    """What is kept of the trainings of one setting."""
+    found, runs = trained(seeds=seeds, **setting), []
     for at, reader in enumerate(found["readers"]):
-        finite = bool(found["losses"][at].isfinite().all())
-        kept = stored_losses(found["losses"][at], BLOCK)
-        end = looked_at(reader)
-        run = {
-            "first": kept["first"],
-            "validation": round(on_validation(reader), 4) if finite else None,
-            "losses": kept["losses"],
-            "size": significant(end["sizes"])[-1] if finite else None,
-            "differing": significant(end["differing"])[-1] if finite else None,
-        }
-        if looks:
+        run: dict = {"validation": round(on_validation(reader), 4)}
+        run |= stored_losses(found["losses"][at], BLOCK)
+        if found["looks"]:
             run["looks"] = {
                 str(step): {key: significant(values) for key, values in seen[at].items()}
                 for step, seen in found["looks"].items()
             }
-        if looks == LOOKS:
-            run["without"] = rounded(without_each(reader))
         runs.append(run)
     return runs
 
@@ -341,19 +307,16 @@ def runs(part: str, **wanted) -> list[dict]:
 
 
 def final(part: str, **wanted) -> np.ndarray:
-    """Validation losses at the end, one a seed; nan: it diverged."""
+    """Validation losses at the end, one a seed."""
     return over_seeds(runs(part, **wanted))
-
-
-def by_depth(place: str, L: int, lr=0.001, warm_up=0) -> np.ndarray:
-    """Validation losses after 100 steps; beyond 16 blocks they are stored for one rate only."""
-    part = "deep" if L > 16 else "grid"
-    return final(part, place=place, L=L, lr=lr, warm_up=warm_up)
 
 
 def over_rates(place: str, L: int) -> np.ndarray:
     """Validation losses of the grid, (rates, warm-ups, seeds)."""
-    return np.array([[by_depth(place, L, lr, steps) for steps in WARM_UPS] for lr in RATES])
+    return np.array([
+        [final("grid", place=place, L=L, lr=lr, warm_up=steps) for steps in WARM_UPS]
+        for lr in RATES
+    ])  # fmt: skip
 
 
 def before_training(place: str, L: int, start="Xavier", **more) -> dict[str, np.ndarray]:
@@ -379,7 +342,6 @@ def on_the_way(place: str, start="Xavier") -> dict[str, np.ndarray]:
         "first block over last": found["gradients"][..., 0] / found["gradients"][..., 1],
         "W_Q, W_K of the last block": found["W_Q, W_K"][..., 1] / found["gradients"][..., 1],
         "an entry of W_Q, W_K": found["W_Q, W_K"][..., 1] / (2 * 32 * 32) ** 0.5,
-        "differing": found["differing"][..., 0],
     }
 
 
@@ -425,17 +387,11 @@ def sizes_read(order: str, seed: int, *, L=16, C=32, T=16) -> np.ndarray:
 
 
 @cache
-def rungs() -> dict[str, float]:
-    """Two losses to compare with, in nats: of the letter frequencies and of the bigram table."""
+def letter_frequencies() -> float:
+    """Loss on the validation text, in nats, of who knows how frequent each letter is."""
     tokenizer, train_ids, validation_ids = letters()
-    V = len(tokenizer)
-    counted = np.bincount(train_ids, minlength=V) + 1
-    tables = {
-        "letter frequencies": np.tile(counted / counted.sum(), (V, 1)),
-        "bigram table": bigram.smoothed(bigram.count_bigrams(train_ids, V)),
-    }
-    pairs_VV = bigram.count_bigrams(validation_ids, V)
-    return {name: bigram.cross_entropy_of(table, pairs_VV) for name, table in tables.items()}
+    counted = np.bincount(train_ids, minlength=len(tokenizer)) + 1
+    return -np.log(counted / counted.sum())[validation_ids[1:]].mean()
 
 
 def in_words(found: Mapping[str, Mapping[str, np.ndarray]]) -> str:
@@ -456,7 +412,7 @@ CLEARLY = 0.05  # nats below the letter frequencies: a run that learns
 
 def learnt(losses: np.ndarray) -> int:
     """How many of the seeds end clearly below the letter frequencies."""
-    return int((losses < rungs()["letter frequencies"] - CLEARLY).sum())
+    return int((losses < letter_frequencies() - CLEARLY).sum())
 
 
 def told(losses: np.ndarray) -> str:
@@ -466,9 +422,9 @@ def told(losses: np.ndarray) -> str:
 
 def gradients_table() -> str:
     """Before training: gradients of the last block's W_Q and W_K, and of whole blocks."""
-    cases: list = [(place, "Xavier", L, {}) for place in PLACES[:2] for L in DEPTHS[3:]]
-    cases += [(place, "Xavier", L, {"C": WIDE}) for place in PLACES[:2] for L in DEPTHS[3:5]]
-    cases += [(place, "torch", DEPTHS[-1], {}) for place in PLACES[:2]]
+    cases: list = [(place, "Xavier", L, {}) for place in ORDERS for L in DEPTHS[3:]]
+    cases += [(place, "Xavier", L, {"C": WIDE}) for place in ORDERS for L in DEPTHS[3:5]]
+    cases += [(place, "torch", DEPTHS[-1], {}) for place in ORDERS]
     cases += [("post, small writes", "Xavier", DEPTHS[-1], {})]
     rows = []
     for place, start, L, more in cases:
@@ -530,37 +486,3 @@ def longer_table() -> str:
         "|loss after 300 steps (runs that learn)",
         rows,
     )
-
-
-def last_norm_table() -> str:
-    """Pre-norm with its last norm and without."""
-    both = ("pre", "pre, no last norm")
-    first = {(place, L): before_training(place, L)["gradients"][:, 0] for place in both
-             for L in (4, 64)}  # fmt: skip
-    begun = [np.array([r["first"] for r in runs("race", place=p, start="Xavier")]) for p in both]
-    ended = [final("race", place=place, start="Xavier") for place in both]
-    return table(
-        "pre-norm, Xavier's start, eight seeds|with the last norm|without",
-        [
-            *([f"gradient of the first of {L} blocks", *(extent(first[place, L]) for place in both)]
-              for L in (4, 64)),
-            ["first loss, 16 blocks", *map(spread, begun)],
-            ["loss after 100 steps, rate 0.001", *map(spread, ended)],
-        ],
-    )  # fmt: skip
-
-
-def rises(place: str) -> np.ndarray:
-    """By how much the loss rises without each of 16 blocks, after 300 steps, (seeds, blocks)."""
-    found = runs("longer", place=place, start="Xavier", lr=0.001, warm_up=0)
-    return np.array([np.array(run["without"]) - run["validation"] for run in found])
-
-
-def rises_table() -> str:
-    """By how much the loss rises without a block, 16 blocks after 300 steps."""
-    parts = {"the first": [0], "2 to 8": range(1, 8), "9 to 15": range(8, 15), "the last": [15]}
-    rows = []
-    for place in ("pre", "post, small writes"):
-        rise = rises(place)
-        rows.append([place, *(spread(rise[:, list(p)].mean(axis=1), 3) for p in parts.values())])
-    return table("loss rises without, each|" + "|".join(parts), rows)

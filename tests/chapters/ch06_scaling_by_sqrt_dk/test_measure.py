@@ -7,11 +7,11 @@ from helpers.chapters.ch06_scaling_by_sqrt_dk import measure
 from helpers.chapters.common import furthest, runs
 
 TOLERANCE = 0.01  # of losses in nats and of spreads, at small rates, for another processor
-SMALL_RATE = {"steps": 200, "optimizer": "Adam", "divisor": "√D", "lr": 0.001}
+SMALL_RATE = {"steps": 200, "divisor": "√D", "lr": 0.001}
 SLICES = {
     "short": SMALL_RATE | {"D": 16, "start": measure.UNIT},
-    "controls": {"steps": 200, "optimizer": "Adam", "D": 64, "start": measure.UNIT,
-                 "divisor": "D", "lr": 0.01, "qk_rate": 0},
+    "controls": {"steps": 200, "D": 64, "start": measure.UNIT, "divisor": "√D", "lr": 0.01,
+                 "qk_rate": 0},
 }  # fmt: skip
 
 

@@ -80,60 +80,6 @@ def test_race_has_losses_and_ratios_by_step():
     plt.close(fig)
 
 
-def test_by_depth_draws_dots_and_means(ax):
-    values = {"post": [[1.0, 4.0], [10.0, 10.0]], "pre": [[2.0, 2.0], [1.0, 9.0]]}
-    assert draw.draw_by_depth(ax, (2, 64), values, label="l") is ax
-    post, dots, pre, _ = ax.lines
-    np.testing.assert_allclose(post.get_ydata(), [2, 10])  # geometric
-    np.testing.assert_allclose(pre.get_ydata(), [2, 3])
-    np.testing.assert_allclose(dots.get_ydata(), [1, 4, 10, 10])
-    assert post.get_xdata()[0] < pre.get_xdata()[0]
-    assert ax.get_yscale() == "log"
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["2", "64"]
-
-
-def test_by_depth_without_logs_has_plain_means(ax):
-    draw.draw_by_depth(ax, (2,), {"post": [[1.0, 4.0]]}, label="l", log=False, along="step")
-    assert ax.get_xlabel() == "step"
-    np.testing.assert_allclose(ax.lines[0].get_ydata(), [2.5])
-    assert ax.get_yscale() == "linear"
-
-
-def test_map_has_the_highest_rate_on_top_and_says_what_it_shows(ax):
-    losses, learnt = np.array([[3.0, 2.9], [2.5, 2.4]]), np.array([[0, 1], [4, 5]])
-    axes = draw.draw_map(
-        ax, losses, learnt, rates=(0.001, 0.01), warm_ups=(0, 50), limits=(2.4, 3.2), title="t"
-    )
-    assert axes is ax
-    assert ax.get_ylim()[0] < ax.get_ylim()[1]
-    np.testing.assert_array_equal(ax.images[0].get_array(), losses)
-    assert [t.get_text() for t in ax.texts] == [
-        "3.00\n0 of 5", "2.90\n1 of 5", "2.50\n4 of 5", "2.40\n5 of 5"
-    ]  # fmt: skip
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["0.001", "0.01"]
-
-
-@pytest.mark.no_shape_check
-def test_map_needs_a_cell_a_setting(ax):
-    with pytest.raises(ValueError, match=r"learnt_RW has shape \(1, 2\); here it must be \(2, 2\)"):
-        draw.draw_map(
-            ax, np.ones((2, 2)), np.ones((1, 2)), rates=(1, 2), warm_ups=(0, 5), limits=(0, 1)
-        )
-
-
-def test_maps_stand_by_order_and_depth():
-    fig, axes = plt.subplots(2, 1)
-    losses = np.array([[[3.0, 3.0], [2.0, 3.0]]])  # one rate, two warm-ups, two seeds
-    grid = {("post", 2): losses, ("pre", 2): losses - 1}
-    draw.panels_of_maps(
-        axes[:, None], grid, (0.1,), (0, 5), lambda values: int((values < 2.9).sum())
-    )
-    assert [ax.get_title() for ax in axes] == ["post-norm, 2 blocks", "pre-norm, 2 blocks"]
-    assert [t.get_text() for t in axes[0].texts] == ["3.00\n0 of 5", "2.50\n1 of 5"]
-    assert axes[1].get_xlabel() == "warm-up"
-    plt.close(fig)
-
-
 def test_alike_is_the_cosines_under_their_letters(ax):
     cosines = np.array([[1.0, 0.5], [0.5, 1.0]])
     assert draw.draw_alike(ax, cosines, "a ", title="t") is ax
