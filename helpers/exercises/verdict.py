@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from jaxtyping import Float, Num
 
 CHECKS: dict[str, Callable] = {}
@@ -167,7 +166,7 @@ def call(function: object, *arguments: object) -> Any:
 
 def numbers(value: object) -> Float[np.ndarray, "..."]:
     """Whatever array, tensor or list the reader gave, as float64 NumPy of the same shape."""
-    if isinstance(value, torch.Tensor):
+    if hasattr(value, "detach"):  # a tensor of PyTorch, which need not be loaded for this
         value = value.detach().cpu().numpy()
     return np.asarray(value, dtype=np.float64)
 

@@ -16,8 +16,8 @@ import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
 from nbformat import NotebookNode
 
-from helpers.chapters import TAUGHT, judges
-from helpers.exercises import EXPLANATIONS, Explanation
+from helpers.chapters import BY_NUMBER, TAUGHT
+from helpers.exercises import CHECKS, EXPLANATIONS, Explanation
 from homework.private import FREE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -121,6 +121,7 @@ def chapter_file(chapter: str) -> Path:
 
 def assignment(notebook: Path) -> Assignment:
     """Read a chapter's problem set. Raises: ValueError where an exercise has not its one form."""
+    BY_NUMBER[int(notebook.stem[:2])].module("exercises")  # its judges and explanations
     cells = nbformat.read(notebook, as_version=4).cells
     text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
     title = re.findall(r"^# (.+)$", text, re.MULTILINE)[0]
@@ -160,7 +161,6 @@ def _task(cells: list[NotebookNode], where: str) -> Task:
     solutions = [cell for cell in cells if _tagged(cell, "solution")]
     counts = (len(stubs), len(checks), len(solutions))
     found = CHECK.search(checks[0].source) if checks else None
-    known = judges()  # and explanations
     explained = EXPLANATIONS.get(found[1]) if found else None
     solved = SOLUTION.search(solutions[0].source) if solutions else None
     if counts != (1, 1, 1) or not found or not (solved or explained):
@@ -178,7 +178,7 @@ def _task(cells: list[NotebookNode], where: str) -> Task:
         name=name,
         answer=answer,
         cells=tuple(cells[: stubs[0] + 1]),
-        tests=(Test("check", points, known[name]),),
+        tests=(Test("check", points, CHECKS[name]),),
         check=checks[0].source,
         solution=f"{solved[1]}\n{answer} = {solved[2]}",
     )

@@ -24,7 +24,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from handins import warm
-from submissions import FULL, HONEST, SEED, SUBMISSIONS, TEMPLATE, Submission, course, written
+from submissions import FULL, SEED, SHUT_IN, SUBMISSIONS, TEMPLATE, Submission, course, written
 
 from homework import grade
 from homework.intake.archive import UnreadableError
@@ -48,11 +48,11 @@ READABLE = [one for one in SUBMISSIONS if not one.error and one.points]
 PAIR = ("half", "patched-asserts")
 
 
-GENTLE = {one.student for one in HONEST}  # and whatever is handed in for another chapter
+GENTLE = {one.student for one in SHUT_IN}  # and whatever is handed in for another chapter
 
 
 class Warm:
-    """A worker for files that mean no harm: in this process, over copies of one sandbox.
+    """A worker for files that do no harm outside of a copy: in this process, over one sandbox.
 
     What has the same cells as an earlier file is run only once; its notes are its own.
     """
