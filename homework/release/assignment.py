@@ -9,6 +9,7 @@ import dis
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from types import CodeType
 
@@ -119,10 +120,21 @@ def chapter_file(chapter: str) -> Path:
     return ROOT / "notebooks" / f"{known[chapter]}.ipynb"
 
 
+def cells_of(notebook: Path) -> list[NotebookNode]:
+    """The cells of a notebook file, which is read again only where it has changed; to be read."""
+    about = notebook.stat()
+    return _cells(notebook, about.st_mtime_ns, about.st_size)
+
+
+@lru_cache(64)
+def _cells(notebook: Path, *_: int) -> list[NotebookNode]:
+    return nbformat.read(notebook, as_version=4).cells
+
+
 def assignment(notebook: Path) -> Assignment:
     """Read a chapter's problem set. Raises: ValueError where an exercise has not its one form."""
     BY_NUMBER[int(notebook.stem[:2])].module("exercises")  # its judges and explanations
-    cells = nbformat.read(notebook, as_version=4).cells
+    cells = cells_of(notebook)
     text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
     title = re.findall(r"^# (.+)$", text, re.MULTILINE)[0]
     starts = [at for at, cell in enumerate(cells) if _is_question(cell)]
@@ -218,10 +230,13 @@ def needed(cells: list[NotebookNode], tasks: list[Task]) -> list[NotebookNode]:
 
 def names(cell: NotebookNode) -> tuple[set[str], set[str]]:
     """The global names that a code cell gives, and those that it must find there already."""
-    if cell.cell_type != "code":
-        return set(), set()
-    source = TransformerManager().transform_cell(cell.source)
-    return _flow(compile(source, "a cell", "exec"))
+    gives, needs = _names(cell.source) if cell.cell_type == "code" else ((), ())
+    return set(gives), set(needs)
+
+
+@lru_cache(1024)
+def _names(source: str) -> tuple[set[str], set[str]]:
+    return _flow(compile(TransformerManager().transform_cell(source), "a cell", "exec"))
 
 
 def _flow(code: CodeType) -> tuple[set[str], set[str]]:

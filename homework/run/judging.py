@@ -291,12 +291,19 @@ def tried(of: Assignment) -> str:
     """
     try:
         sandbox.check()
-        files = sandbox.check_python()
+        try:
+            return _tried(of)
+        except (ValueError, LostError):
+            sandbox.check_python()  # perhaps it was that
+            raise
     except sandbox.SandboxError as error:
         return f"its tests were not tried: {error}"
+
+
+def _tried(of: Assignment) -> str:
     solved = {task.name: [task.solution] for task in of.tasks if task.solution and not task.free}
     stubs = {task.name: [task.stub.source] for task in of.tasks}
-    with Judging(of, {}, files=files) as judging:
+    with Judging(of, {}) as judging:
         for what, answers, right in (
             ("solution", solved, lambda r: r.points == r.most or r.task not in solved),
             ("stub", stubs, lambda r: r.points == 0),
