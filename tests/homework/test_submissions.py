@@ -43,7 +43,9 @@ LIMITS = {"answer": 3, "task": 6, "cpu": 20, "given": 20, "submission": 120}
 BY_NAME = {one.name: one for one in SUBMISSIONS}
 READABLE = [one for one in SUBMISSIONS if not one.error and one.points]
 PAIR = ("half", "patched-asserts")
-GENTLE = {one.student for one in SHUT_IN}  # and whatever is handed in for another chapter
+GENTLE = {one.student for one in SHUT_IN} | {
+    "claims-to-be-perfect", "exits-politely", "reads-the-source", "zip-slip",
+}  # and whatever is handed in for another chapter # fmt: skip
 gentle = cache(Warm)
 
 
