@@ -17,11 +17,13 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from filelock import Timeout
 
@@ -57,11 +59,7 @@ def main(arguments: list[str] | None = None, limits: Limits | None = None) -> No
     for folder in kept:
         if folder.resolve().is_relative_to(told.source.resolve()):
             raise ValueError(f"{told.source} holds {folder}: name the folder of hand-ins alone")
-    if not told.without_sandbox:
-        try:
-            sandbox.check(told.source, *kept)
-        except SandboxError as error:
-            raise SandboxError(UNSAFE.format(error)) from error
+    _checked(told, sandbox.check, told.source, *kept)
     roster = read_roster(told.roster) if told.roster else None
     if roster:
         roster.agrees(of.name, of.points)
@@ -73,6 +71,14 @@ def main(arguments: list[str] | None = None, limits: Limits | None = None) -> No
             book.tried = version
         grade_all(book, course, version, told, roster, limits or Limits())
         sheets.write(book, course, of, version, roster)
+
+
+def _checked(told: argparse.Namespace, check: Callable, *paths: Path) -> Any:
+    """What a check of the sandbox gives, None if there is to be none. Raises: SandboxError."""
+    try:
+        return None if told.without_sandbox else check(*paths)
+    except SandboxError as error:
+        raise SandboxError(UNSAFE.format(error)) from error
 
 
 def _told(arguments: list[str] | None) -> argparse.Namespace:
@@ -118,12 +124,15 @@ def grade_all(
     handed = collected(told.source, roster, told.assignment)
     if not handed:
         raise ValueError(f"there is nothing to grade in {told.source}")
-    queue, lock = iter(_open(book, handed, version, told.again)), threading.Lock()
+    queue, lock = _open(book, handed, version, told.again), threading.Lock()
     failures: list = []
+    options: dict = {"unsafe": told.without_sandbox}
+    if (first := next(queue, None)) is not None:
+        options["files"] = _checked(told, sandbox.check_python)  # longer, so only where it matters
+        queue = chain([first], queue)
 
     def work(number: int) -> None:
-        options = {"number": number, "unsafe": told.without_sandbox}
-        with Worker(course, limits, **options) as worker:
+        with Worker(course, limits, number=number, **options) as worker:
             while not failures:
                 try:
                     with lock:

@@ -42,7 +42,10 @@ CHANGES = Path(__file__).with_suffix(".yml")
 NOTEBOOK_LINK = re.compile(r"\[[^\]]*\]\(https?://[^()\s]+\.ipynb[^()\s]*\)")
 LINK = '<a href="{}" download>Problem set: the exercises, to hand in</a>'
 ELSEWHERE = re.compile(r"https?://(?![^\s\"'<>)]+/homework/\d\d\.ipynb)[^\s\"'<>)]+\.ipynb")
-BUILD = "from jupyter_book.cli.main import main; main()"
+# Hardly anything of pages in the making is garbage: it is looked for less often than Python would.
+BUILD = (
+    "import gc; gc.set_threshold(100_000, 20, 100); from jupyter_book.cli.main import main; main()"
+)
 
 
 # ---------------------------------------------------------------- the sources

@@ -65,13 +65,17 @@ class Walk:
         """Run commands of a shell in the folder and keep what they print."""
         lines = []
         for line in commands:
-            tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-            done = subprocess.run(
-                line, shell=True, cwd=self.folder, capture_output=True, text=True,
-                env={**os.environ, "PATH": tools, "PYTHONPATH": str(ROOT), "MAKEFLAGS": ""},
-            )  # fmt: skip
-            lines += [f"$ {line}", self._shown(done.stdout + done.stderr)]
+            lines += [f"$ {line}", self._shown(self.printed(line))]
         self.told[name] = "\n".join(lines).replace("\n\n$", "\n$").rstrip() + "\n"
+
+    def printed(self, line: str) -> str:
+        """Run a command; what it prints."""
+        tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        done = subprocess.run(
+            line, shell=True, cwd=self.folder, capture_output=True, text=True,
+            env={**os.environ, "PATH": tools, "PYTHONPATH": str(ROOT), "MAKEFLAGS": ""},
+        )  # fmt: skip
+        return done.stdout + done.stderr
 
     def _shown(self, text: str) -> str:
         return text.replace(f"{self.folder}{os.sep}", "").replace(str(self.folder), ".")

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from jaxtyping import Float, Num
 
 CHECKS: dict[str, Callable] = {}
@@ -170,7 +169,7 @@ def call(function: object, *arguments: object) -> Any:
 
 def numbers(value: object) -> Float[np.ndarray, "..."]:
     """Whatever array, tensor or list the reader gave, as float64 NumPy of the same shape."""
-    if isinstance(value, torch.Tensor):
+    if hasattr(value, "detach"):  # a tensor of PyTorch, which need not be loaded for this
         value = value.detach().cpu().numpy()
     return np.asarray(value, dtype=np.float64)
 

@@ -9,6 +9,7 @@ import dis
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from types import CodeType
 
@@ -16,8 +17,8 @@ import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
 from nbformat import NotebookNode
 
-from helpers.chapters import TAUGHT, judges
-from helpers.exercises import EXPLANATIONS, Explanation
+from helpers.chapters import BY_NUMBER, TAUGHT
+from helpers.exercises import CHECKS, EXPLANATIONS, Explanation
 from homework.private import FREE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -119,9 +120,21 @@ def chapter_file(chapter: str) -> Path:
     return ROOT / "notebooks" / f"{known[chapter]}.ipynb"
 
 
+def cells_of(notebook: Path) -> list[NotebookNode]:
+    """The cells of a notebook file, which is read again only where it has changed; to be read."""
+    about = notebook.stat()
+    return _cells(notebook, about.st_mtime_ns, about.st_size)
+
+
+@lru_cache(64)
+def _cells(notebook: Path, *_: int) -> list[NotebookNode]:
+    return nbformat.read(notebook, as_version=4).cells
+
+
 def assignment(notebook: Path) -> Assignment:
     """Read a chapter's problem set. Raises: ValueError where an exercise has not its one form."""
-    cells = nbformat.read(notebook, as_version=4).cells
+    BY_NUMBER[int(notebook.stem[:2])].module("exercises")  # its judges and explanations
+    cells = cells_of(notebook)
     text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
     title = re.findall(r"^# (.+)$", text, re.MULTILINE)[0]
     starts = [at for at, cell in enumerate(cells) if _is_question(cell)]
@@ -160,7 +173,6 @@ def _task(cells: list[NotebookNode], where: str) -> Task:
     solutions = [cell for cell in cells if _tagged(cell, "solution")]
     counts = (len(stubs), len(checks), len(solutions))
     found = CHECK.search(checks[0].source) if checks else None
-    known = judges()  # and explanations
     explained = EXPLANATIONS.get(found[1]) if found else None
     solved = SOLUTION.search(solutions[0].source) if solutions else None
     if counts != (1, 1, 1) or not found or not (solved or explained):
@@ -178,7 +190,7 @@ def _task(cells: list[NotebookNode], where: str) -> Task:
         name=name,
         answer=answer,
         cells=tuple(cells[: stubs[0] + 1]),
-        tests=(Test("check", points, known[name]),),
+        tests=(Test("check", points, CHECKS[name]),),
         check=checks[0].source,
         solution=f"{solved[1]}\n{answer} = {solved[2]}",
     )
@@ -218,10 +230,13 @@ def needed(cells: list[NotebookNode], tasks: list[Task]) -> list[NotebookNode]:
 
 def names(cell: NotebookNode) -> tuple[set[str], set[str]]:
     """The global names that a code cell gives, and those that it must find there already."""
-    if cell.cell_type != "code":
-        return set(), set()
-    source = TransformerManager().transform_cell(cell.source)
-    return _flow(compile(source, "a cell", "exec"))
+    gives, needs = _names(cell.source) if cell.cell_type == "code" else ((), ())
+    return set(gives), set(needs)
+
+
+@lru_cache(1024)
+def _names(source: str) -> tuple[set[str], set[str]]:
+    return _flow(compile(TransformerManager().transform_cell(source), "a cell", "exec"))
 
 
 def _flow(code: CodeType) -> tuple[set[str], set[str]]:

@@ -11,7 +11,7 @@ from helpers.chapters import BY_NUMBER
 from helpers.exercises import verdict
 from helpers.files import write_text
 from homework.release.additions import with_private
-from homework.release.assignment import QUESTION, Assignment, assignment, chapter_file
+from homework.release.assignment import QUESTION, Assignment, assignment, cells_of, chapter_file
 from homework.release.edition import edition
 from homework.release.leaks import LeakError, leaks
 
@@ -33,7 +33,7 @@ class Course:
         found = assignment(notebook)
         if not self.private:
             return found
-        cells = nbformat.read(notebook, as_version=4).cells
+        cells = cells_of(notebook)
         first = next(at for at, cell in enumerate(cells) if QUESTION.search(cell.source))
         return with_private(found, Path(self.private), self.seed, cells[1:first])
 

@@ -5,6 +5,7 @@
 It is asked, one line at a time, with a dict, and answers each with a dict:
 
     {"do": "run", "source": …}                  run a cell, as a notebook would
+    {"do": "write", "name": …, "text": …}   write a file
     {"do": "value", "name": …}                  what a name stands for
     {"do": "call", "name": …, "args": …, "kwargs": …}   call something kept here
     {"do": "fork"}              go on in a copy of this process, which spares the next run its start
@@ -23,6 +24,7 @@ trusted: it holds no hidden test.
 
 import contextlib
 import ctypes
+import gc
 import io
 import os
 import platform
@@ -32,11 +34,13 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from homework.run.lending import borrow, returned
 from homework.run.wire import WireError, decode, encode
 
+COLLECTED = (700, 10, 10)  # as often as Python does
 MOST_SAID = 20_000  # characters of what a cell writes are passed on
 
 
@@ -68,6 +72,12 @@ class Cells:
         """Run a cell; what it raised is raised here."""
         result = self.run_cell(source, store_history=False, silent=False)
         result.raise_error()
+
+    def do_write(self, name: str, text: str) -> None:
+        """Write a file in the folder in which this runs."""
+        path = Path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
 
     def do_value(self, name: str) -> object:
         """What a name stands for. Raises: NameError where nothing has that name."""
@@ -152,6 +162,7 @@ def _forked() -> dict:
         return {"value": False}
     if copy == 0:
         os.chdir(folder)
+        gc.set_threshold(*COLLECTED)
         random.setstate(state)  # Python gives a copy another
         return {"value": True}
     status = os.waitpid(copy, 0)[1]

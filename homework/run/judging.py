@@ -91,17 +91,14 @@ class Judging:
         self, assignment: Assignment, answers: Mapping[str, Sequence[str]], *,
         before: Sequence[str] = (), limits: Limits | None = None, number: int = 0,
         say: Callable[[str], None] = lambda what: None, spoilt: Collection[str] = (),
-        unsafe: bool = False,
+        unsafe: bool = False, files: dict[str, str] | None = None,
     ):  # fmt: skip
-        """See `judge`."""
-        self.assignment, self.answers, self.before = assignment, answers, before
+        """See `judge`. A context that ends the process when left."""
+        self.assignment, self.before = assignment, before
         self.limits, self.say = limits or Limits(), say
-        self.how: dict[str, Any] = {"number": number, "unsafe": unsafe}
-        self.lost: set[str] = set()  # tasks whose cells are not run any more
-        self.results: dict[tuple[str, str], Result] = {}
-        self.raised: dict[str, str] = {}
-        self.end = time.monotonic() + self.limits.submission
+        self.how: dict[str, Any] = {"number": number, "unsafe": unsafe, "files": files}
         self.talk: Talk | None = None  # the process, kept from one run to the next
+        self.begin(answers)
         if f"{BEFORE}/" in spoilt:
             self.lost.add(BEFORE)
         for task, test in self._open():
@@ -110,22 +107,33 @@ class Judging:
             if {f"{task.name}/", f"{task.name}/{test.name}"} & set(spoilt):
                 self._put(task, test, "Not right", LOST.format("its answer could not be judged"))
 
+    def begin(self, answers: Mapping[str, Sequence[str]]) -> None:
+        """Begin, or begin anew in the same process with other answers of whoever's these were."""
+        self.answers = answers
+        self.lost: set[str] = set()  # tasks whose cells are not run any more
+        self.results: dict[tuple[str, str], Result] = {}
+        self.raised: dict[str, str] = {}
+        self.end = time.monotonic() + self.limits.submission
+
+    def __enter__(self) -> "Judging":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._leave()
+
     def run(self) -> list[Result]:
         """All results, in the order of tasks and tests."""
         for task in self.assignment.tasks:
             if not task.free and not self.answers.get(task.name):
                 for test in task.tests:
                     self._put(task, test, "Not yet", exercises.verdict.FILL_IN)
-        try:
-            for hidden in (False, True):
-                while any(test.hidden == hidden for _, test in self._open()):
-                    if time.monotonic() > self.end:
-                        for task, test in self._open():
-                            self._put(task, test, "Not right", OVER)
-                    else:
-                        self._once(hidden)
-        finally:
-            self._leave()
+        for hidden in (False, True):
+            while any(test.hidden == hidden for _, test in self._open()):
+                if time.monotonic() > self.end:
+                    for task, test in self._open():
+                        self._put(task, test, "Not right", OVER)
+                else:
+                    self._once(hidden)
         tests = [(task.name, test.name) for task in self.assignment.tasks for test in task.tests]
         return [self.results[key] for key in tests]
 
@@ -268,11 +276,12 @@ def judge(
     before the first task; `limits`; `number`, of the process, where several run at a time;
     `say`, told of each test before it is judged, as task/test, and of each task before
     its cells are run, as task/; `spoilt`, those of them that are left out because an earlier try
-    ended the grader's own process; `unsafe`, without a sandbox.
+    ended the grader's own process; `unsafe`, without a sandbox; `files`, which that begins with.
     Raises: SandboxError where there is no sandbox; LostError where a cell of the release itself
     ends the process.
     """
-    return Judging(assignment, answers, **options).run()
+    with Judging(assignment, answers, **options) as judging:
+        return judging.run()
 
 
 def tried(of: Assignment) -> str:
@@ -282,19 +291,30 @@ def tried(of: Assignment) -> str:
     """
     try:
         sandbox.check()
+        try:
+            return _tried(of)
+        except (ValueError, LostError):
+            sandbox.check_python()  # perhaps it was that
+            raise
     except sandbox.SandboxError as error:
         return f"its tests were not tried: {error}"
+
+
+def _tried(of: Assignment) -> str:
     solved = {task.name: [task.solution] for task in of.tasks if task.solution and not task.free}
-    for what, answers, right in (
-        ("solution", solved, lambda r: r.points == r.most or r.task not in solved),
-        ("stub", {task.name: [task.stub.source] for task in of.tasks}, lambda r: r.points == 0),
-    ):
-        for result in judge(of, answers):
-            if not right(result):
-                raise ValueError(
-                    f"the {what} of {result.task} gets {result.points:g} of {result.most:g} points "
-                    f"in the test {result.test}: {result.message or result.state}"
-                )
+    stubs = {task.name: [task.stub.source] for task in of.tasks}
+    with Judging(of, {}) as judging:
+        for what, answers, right in (
+            ("solution", solved, lambda r: r.points == r.most or r.task not in solved),
+            ("stub", stubs, lambda r: r.points == 0),
+        ):
+            judging.begin(answers)
+            for result in judging.run():
+                if not right(result):
+                    raise ValueError(
+                        f"the {what} of {result.task} gets {result.points:g} of {result.most:g} "
+                        f"points in the test {result.test}: {result.message or result.state}"
+                    )
     open_ = [task.name for task in of.tasks if not task.solution and not task.free]
     told = "the solutions get all points, empty stubs none"
     return told + (f" (no solution given for {', '.join(open_)})" if open_ else "")

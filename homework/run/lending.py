@@ -11,25 +11,30 @@ judge works with its own objects, and nothing comes back but numbers:
 An optimiser of torch.optim comes back as its name and its settings, and is made anew here.
 """
 
+from __future__ import annotations
+
 import io
 import struct
+import sys
 from collections.abc import Callable
-from typing import Any
-
-import torch
-from torch import nn
+from typing import TYPE_CHECKING, Any
 
 from homework.run.wire import Lent, WireError
 
+if TYPE_CHECKING:
+    import torch  # else only where something is lent, as in `wire`
+
 TWISTER = 624  # numbers that a generator makes at a time
-SHARED = (nn.Module, nn.Parameter, torch.Generator)
 
 
 def lent(args: object, originals: list) -> Any:
     """Arguments with `Lent` in the place of each object that is shared; these go to originals."""
+    if (torch := sys.modules.get("torch")) is None:
+        return args  # there can be no such object
+    shared = (torch.nn.Module, torch.nn.Parameter, torch.Generator)
 
     def lend(value):
-        if not isinstance(value, SHARED):
+        if not isinstance(value, shared):
             return value
         originals.append(value)
         return _described(len(originals) - 1, value)
@@ -38,7 +43,9 @@ def lent(args: object, originals: list) -> Any:
 
 
 def _described(number: int, value: object) -> Lent:
-    if isinstance(value, nn.Parameter):
+    import torch
+
+    if isinstance(value, torch.nn.Parameter):
         return Lent(number, "parameter", value.detach())
     if isinstance(value, torch.Generator):
         return Lent(number, "generator", value.get_state())
@@ -56,8 +63,10 @@ def borrow(args: object, copies: list) -> Any:
     def take(value):
         if not isinstance(value, Lent):
             return value
+        import torch
+
         if value.kind == "parameter":
-            copies.append(nn.Parameter(value.data))
+            copies.append(torch.nn.Parameter(value.data))
         elif value.kind == "generator":
             copies.append(torch.Generator().set_state(value.data))
         else:
@@ -84,9 +93,11 @@ def _settings(group: dict, at: dict[int, int]) -> dict:
 
 
 def _numbers(thing: Any) -> list[torch.Tensor]:
+    import torch
+
     if isinstance(thing, torch.Generator):
         return [thing.get_state()]
-    return [thing] if isinstance(thing, nn.Parameter) else list(thing.state_dict().values())
+    return [thing] if isinstance(thing, torch.nn.Parameter) else list(thing.state_dict().values())
 
 
 def _ties(thing: object) -> list[int]:
@@ -115,6 +126,8 @@ def settle(value: object, numbers: object, originals: list) -> object:
 
 def _put(original: object, new: Any) -> None:
     """Numbers into an original. Raises: WireError, and it stays as it was."""
+    import torch
+
     old = _numbers(original)
     if not (type(new) is list and len(new) == 2 and all(type(part) is list for part in new)):
         raise WireError("what was lent came back as something else")
@@ -147,12 +160,16 @@ def _set_state(generator: torch.Generator, state: torch.Tensor) -> None:
 
 
 def _is_like(mine: torch.Tensor, theirs: object) -> bool:
+    import torch
+
     same = isinstance(theirs, torch.Tensor) and (theirs.shape, theirs.dtype)
     return same == (mine.shape, mine.dtype)
 
 
 def _optimizer(data: Any, originals: list) -> torch.optim.Optimizer:
     """One of torch's own, made anew with the settings that came."""
+    import torch
+
     try:
         name, groups = data
         made = getattr(torch.optim, name)

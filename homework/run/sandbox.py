@@ -20,6 +20,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,11 @@ PYTHON = (sys.base_prefix, sys.prefix, os.path.realpath(sys.prefix))  # it may b
 NOBODY = range(40_000, 60_000)  # ids that own no files; each process has its own
 STARTED = itertools.count()
 MOST_TEXT = 2_000  # characters of an error and of its message
+HELPERS = """
+import pathlib, torch, helpers.exercises, homework.run.inside, matplotlib.font_manager
+for path in pathlib.Path(matplotlib.get_cachedir()).glob("fontlist-*.json"):
+    print(path.relative_to("/tmp"), path.read_text(), sep="\\n")
+"""
 END = 2.0  # seconds that a copy of a process has to end
 INSTALL = "install bubblewrap (Debian, Ubuntu: apt-get install bubblewrap)"
 
@@ -338,17 +344,25 @@ def _held(process: psutil.Process, shared: bool) -> int:
     return process.memory_info().rss
 
 
-def started(limits: Limits, *, number: int = 0, unsafe: bool = False) -> Talk:
-    """Start a process for a submission's cells in the sandbox; `unsafe` starts it without one."""
+def started(
+    limits: Limits, *, number: int = 0, unsafe: bool = False, files: dict[str, str] | None = None
+) -> Talk:
+    """Start a process for a submission's cells in the sandbox; `unsafe` starts it without one.
+
+    files: texts to begin with, by their paths in the sandbox's /tmp.
+    """
     program = [sys.executable, "-m", "homework.run.inside"]
     if unsafe:
         return Talk(program, limits)
     # Bubblewrap's own process, which students' code can look at, knows no more than a path.
-    return Talk(command(limits, program, number=number), limits, {"PATH": os.defpath})
+    talk = Talk(command(limits, program, number=number), limits, {"PATH": os.defpath})
+    for name, text in (files or {}).items():
+        talk.ask(str, within=limits.given, do="write", name=name, text=text)
+    return talk
 
 
 def check(*private: Path) -> None:
-    """Start Python with the helpers in a sandbox; compile beforehand what runs there.
+    """Start a sandbox, without Python; compile beforehand what runs there.
 
     private: files and folders that it may not show. Raises: SandboxError that says what to do where
     it cannot be started or shows one of them, since Python itself is installed above it.
@@ -369,12 +383,31 @@ def check(*private: Path) -> None:
             "kernel.apparmor_restrict_unprivileged_userns=0), and the tools setpriv and prlimit "
             "(util-linux)"
         )
-    python = [sys.executable, "-c", "import helpers.exercises, homework.run.inside"]
-    tried = subprocess.run(command(Limits(), python), capture_output=True, text=True)
-    if tried.returncode:
-        said = (tried.stderr.strip().splitlines() or [f"status {tried.returncode}"])[-1][:200]
+
+
+def check_python() -> dict[str, str]:
+    """Start Python with the helpers in a sandbox; gives files that spare others a part of that.
+
+    They are what Matplotlib writes, a list of the fonts that are there, by where it looks for it.
+    Raises: SandboxError where Python does not run.
+    """
+    said, files = _python(PYTHON)
+    if said:
         raise SandboxError(
             f"the sandbox starts, but {sys.executable} cannot run the book's helpers in it "
             f"({said}): it shows {', '.join(dict.fromkeys(PYTHON))} and {ROOT / 'helpers'}, and "
             "Python and all that is installed for it must lie there, where every user may read them"
         )
+    return files
+
+
+@cache
+def _python(places: tuple[str, ...]) -> tuple[str, dict[str, str]]:
+    """Why Python does not run where it sees itself at these places, or "" and its files."""
+    python = [sys.executable, "-c", HELPERS]
+    tried = subprocess.run(command(Limits(), python), capture_output=True, text=True)
+    if tried.returncode:
+        said = tried.stderr.strip().splitlines() or [f"status {tried.returncode}"]
+        return said[-1][:200], {}
+    name, _, text = tried.stdout.partition("\n")
+    return "", {name: text} if name else {}

@@ -10,26 +10,28 @@ no method of a student's class, such as an `__eq__` that always agrees, comes ac
 unpickled here, and nothing in a line can name a class or run code.
 """
 
+from __future__ import annotations
+
 import base64
 import json
 import math
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
+
+if TYPE_CHECKING:
+    import torch  # else only where a tensor crosses: most commands need none, and it loads slowly
 
 MOST_BYTES = 64 * 2**20  # of a line
 DEEPEST = 50  # lists within lists
-TENSOR_TYPES = {
-    str(dtype).removeprefix("torch."): dtype
-    for dtype in (
-        torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int32,
-        torch.int16, torch.int8, torch.uint8, torch.bool, torch.complex64, torch.complex128,
-    )
-}  # fmt: skip
+TENSOR_TYPES = (
+    "float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool",
+    "complex64", "complex128",
+)  # fmt: skip
 ARRAY_TYPES = re.compile(r"[<|][biufc]\d{1,2}")  # NumPy's names of bool, int, float, complex …
 MOST_AXES = 64
 MOST_ENTRIES = 10_000  # of a set or a dict, whose entries may be made to be slow to tell apart
@@ -105,7 +107,7 @@ def _packed(value, keep, depth: int) -> Any:
         return [kind.__name__, *(_packed(part, keep, depth + 1) for part in value)]
     if kind is dict:
         return ["dict", *([_packed(x, keep, depth + 1) for x in pair] for pair in value.items())]
-    if isinstance(value, torch.Tensor):
+    if (torch := sys.modules.get("torch")) is not None and isinstance(value, torch.Tensor):
         return _tensor(value)
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufc":
         return _array(value)
@@ -125,6 +127,8 @@ def _array(value) -> list:
 
 
 def _tensor(value: torch.Tensor) -> list:
+    import torch
+
     plain = value.detach().cpu()
     if plain.layout is not torch.strided or (name := str(plain.dtype)[6:]) not in TENSOR_TYPES:
         raise WireError(f"tensors of {plain.dtype} and {plain.layout} do not cross")
@@ -182,8 +186,12 @@ def _to_array(tag: str, code: str, shape: list, data: str):
 
 
 def _to_tensor(name: str, shape: list, data: str) -> torch.Tensor:
+    import torch
+
     raw = bytearray(base64.b64decode(data, validate=True))
-    dtype = TENSOR_TYPES[name]
+    if name not in TENSOR_TYPES:
+        raise WireError(f"no type of tensors: {str(name)[:20]!r}")
+    dtype = getattr(torch, name)
     flat = torch.frombuffer(raw, dtype=dtype) if raw else torch.empty(0, dtype=dtype)
     return flat.reshape(_checked(shape))
 

@@ -8,7 +8,9 @@ judge that answer again.
 import contextlib
 import multiprocessing
 import signal
+import sys
 from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
 from typing import Any
 
 from homework.intake.archive import UnreadableError
@@ -63,9 +65,9 @@ class Worker:
     """Grades files, one at a time, in a process of its own; a context that ends it when left."""
 
     def __init__(self, course: Course, limits: Limits, **how: object):
-        """how: as for `judge`, the number of its processes, and whether they are unsafe."""
+        """how: as for `judge`, its processes: their number, files, and whether they are unsafe."""
         self.course, self.limits, self.how = course, limits, how
-        self.process: SpawnProcess | None = None
+        self.process: BaseProcess | None = None
 
     def __enter__(self) -> "Worker":
         return self
@@ -88,7 +90,7 @@ class Worker:
                 spoilt.append(lost.at)
 
     def _start(self) -> None:
-        context = multiprocessing.get_context("spawn")
+        context = _context()
         self.pipe, other = context.Pipe()
         told = (other, self.course, self.limits, self.how)
         self.process = context.Process(target=_serve, args=told, daemon=True)
@@ -134,6 +136,18 @@ class _Lost(Exception):
     def __init__(self, at: str):
         super().__init__(at)
         self.at = at
+
+
+def _context():
+    """How a process is started: on Linux as a copy of one that has loaded what it needs.
+
+    Elsewhere what torch uses may not be copied.
+    """
+    if sys.platform != "linux":
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["torch", __name__])
+    return context
 
 
 def _serve(pipe, course: Course, limits: Limits, how: dict) -> None:

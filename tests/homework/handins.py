@@ -6,11 +6,17 @@ import json
 import os
 import threading
 import zipfile
+from dataclasses import replace
 
+import nbformat
 import pytest
 
+from homework.intake.archive import UnreadableError
 from homework.intake.collect import collected
-from homework.run import sandbox
+from homework.intake.repair import repaired
+from homework.release.course import Course, fingerprint
+from homework.release.edition import edition
+from homework.run import sandbox, worker
 from homework.run.judging import Judging, functions
 from homework.run.sandbox import Limits, LostError, Talk
 
@@ -90,3 +96,34 @@ def started() -> Talk:
     talk = sandbox.started(Limits())
     assert "error" not in talk.ask(str, do="run", source=IMPORTS, within=60)
     return talk
+
+
+class Warm:
+    """A worker for files that do no harm outside of a copy: in this process, over one sandbox.
+
+    What has the same cells as an earlier file is run only once; its notes are its own.
+    """
+
+    known: dict = {}  # noqa: RUF012
+
+    def __init__(self, course: Course, *_: object, **__: object):
+        self.of = course.assignment()
+        self.released = nbformat.from_dict(edition(self.of))
+        self.version = fingerprint(course, self.of)
+
+    def __enter__(self) -> "Warm":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def grade(self, raw: bytes) -> worker.Graded:
+        try:
+            found = repaired(raw, self.released)
+        except UnreadableError as error:
+            return worker.Graded(error=str(error))
+        key = self.version, found.before, tuple(found.answers.items())
+        if key not in self.known:
+            with warm():
+                self.known[key] = worker.graded(raw, self.of, self.released, limits=Limits())
+        return replace(self.known[key], notes=found.notes)

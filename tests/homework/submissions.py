@@ -485,8 +485,6 @@ answers(
     flagged=False,
 )  # fmt: skip
 
-HONEST = tuple(SUBMISSIONS)
-
 # ------------------------------------------------------------- hard-coded, tests touched
 
 answers(
@@ -684,6 +682,8 @@ def my_weights(query, keys): return np.ones(len(keys))""",
         })
     )
 )  # fmt: skip
+
+SHUT_IN = tuple(SUBMISSIONS)  # who reach no further than the memory of the process that runs them
 
 WALKS = """import gc, sys
 from helpers.exercises.verdict import Wrong

@@ -77,6 +77,7 @@ def quick(course, monkeypatch):
     monkeypatch.setattr(grade, "Worker", Fake)
     monkeypatch.setattr(grade, "tried", lambda of: "all is well")
     monkeypatch.setattr(sandbox, "check", lambda *_: None)
+    monkeypatch.setattr(sandbox, "check_python", lambda: None)
     return course[0]
 
 
@@ -278,6 +279,20 @@ def test_it_refuses_to_run_unsandboxed_unless_told_so(quick, capsys, monkeypatch
         assert words in told
     assert not (quick / "course" / "grading").exists()
     assert run(quick, "--without-sandbox") == 0
+
+
+def test_a_python_that_does_not_run_there_is_told_before_anybody_is_graded(
+    quick, capsys, monkeypatch
+):
+    def fails():
+        raise sandbox.SandboxError("python cannot run the book's helpers in it")
+
+    hand_in(quick, "ada")
+    monkeypatch.setattr(sandbox, "check_python", fails)
+    assert run(quick) == 2
+    assert "cannot run the book's helpers" in capsys.readouterr().err
+    assert Gradebook(quick / "course/grading/05").records() == []
+    assert run(quick, "--without-sandbox") == run(quick) == 0  # nothing is left to be run
 
 
 def test_a_sandbox_that_cannot_start_says_why(monkeypatch):

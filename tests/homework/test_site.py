@@ -269,10 +269,14 @@ def test_a_link_to_a_notebook_elsewhere_is_told(tmp_path, link, fault):
 
 @pytest.fixture
 def book(tmp_path):
-    """A copy of the book's sources, and an empty folder for the site's."""
+    """A copy of the book's sources with one chapter, and an empty folder for the site's."""
     (tmp_path / "source").mkdir()
     (tmp_path / "book").mkdir()
-    return sources(tmp_path / "book"), tmp_path / "source"
+    root = sources(tmp_path / "book")
+    for path in root.glob("notebooks/*.ipynb"):
+        if path.name != TAUGHT[4].name:
+            path.unlink()
+    return root, tmp_path / "source"
 
 
 def change(path, do):

@@ -17,24 +17,21 @@ import threading
 import time
 import zipfile
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cache
 from io import StringIO
 from pathlib import Path
 
-import nbformat
 import pytest
-from handins import warm
-from submissions import FULL, HONEST, SEED, SUBMISSIONS, TEMPLATE, Submission, course, written
+from handins import Warm
+from submissions import FULL, SEED, SHUT_IN, SUBMISSIONS, TEMPLATE, Submission, course, written
 
 from homework import grade
-from homework.intake.archive import UnreadableError
 from homework.intake.collect import Handed
-from homework.intake.repair import repaired
 from homework.release.assignment import ROOT
 from homework.release.course import Course, release
-from homework.release.edition import edition
 from homework.report.gradebook import Gradebook, Record
-from homework.run import sandbox, worker
+from homework.run import sandbox
 from homework.run.sandbox import Limits
 from homework.run.worker import Worker
 
@@ -46,40 +43,16 @@ LIMITS = {"answer": 3, "task": 6, "cpu": 20, "given": 20, "submission": 120}
 BY_NAME = {one.name: one for one in SUBMISSIONS}
 READABLE = [one for one in SUBMISSIONS if not one.error and one.points]
 PAIR = ("half", "patched-asserts")
-
-
-GENTLE = {one.student for one in HONEST}  # and whatever is handed in for another chapter
-
-
-class Warm:
-    """A worker for files that mean no harm: in this process, over copies of one sandbox.
-
-    What has the same cells as an earlier file is run only once; its notes are its own.
-    """
-
-    known: dict = {}  # noqa: RUF012
-
-    def __init__(self, chapter: str):
-        self.of = course(chapter)
-        self.released = nbformat.from_dict(edition(self.of))
-
-    def grade(self, raw: bytes) -> worker.Graded:
-        try:
-            found = repaired(raw, self.released)
-        except UnreadableError as error:
-            return worker.Graded(error=str(error))
-        key = self.of.chapter, found.before, tuple(found.answers.items())
-        if key not in self.known:
-            with warm():
-                self.known[key] = worker.graded(raw, self.of, self.released, limits=Limits())
-        return replace(self.known[key], notes=found.notes)
+GENTLE = {one.student for one in SHUT_IN} | {
+    "claims-to-be-perfect", "exits-politely", "reads-the-source", "zip-slip",
+}  # and whatever is handed in for another chapter # fmt: skip
+gentle = cache(Warm)
 
 
 def graded(by: Worker, one: Handed, raw: bytes | None, key: str, real=grade.graded) -> Record:
     """As the command has it, by a warm worker where that does no harm."""
-    chapter = by.course.chapter
-    gentle = chapter != "05" or one.student in GENTLE
-    return real(Warm(chapter) if gentle else by, one, raw, key)
+    is_gentle = by.course.chapter != "05" or one.student in GENTLE
+    return real(gentle(by.course) if is_gentle else by, one, raw, key)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache, lru_cache
 
 INKS = {  # as figures have them (helpers/figures): on the light page, and on the dark
     "#0072b2": ("#0072b2", "#6cb8ea"),
@@ -42,12 +43,14 @@ PLACE = re.compile(r'transform="translate\((-?[\d.]+)[ ,]+(-?[\d.]+)\) (?:rotate
 MARK = "prefers-color-scheme"
 
 
+@cache
 def whole(colour: str) -> str:
     """Write a colour with six digits."""
     digits = colour.lower().lstrip("#")
     return "#" + ("".join(2 * digit for digit in digits) if len(digits) == 3 else digits)
 
 
+@cache
 def in_both(colour: str) -> tuple[str, str] | None:
     """Give a colour on the light and on the dark page; None where it is one of data."""
     colour = whole(colour)
@@ -83,6 +86,7 @@ class Patch:
     colour: str | None
 
 
+@lru_cache(4096)  # the frames of an explorer have most tags in common
 def patch_of(tag: str) -> Patch | None:
     """Give the box of an image or of a filled path."""
     solid = OPACITY.search(tag)
@@ -107,6 +111,7 @@ def patch_of(tag: str) -> Patch | None:
     return Patch(min(xs), min(ys), max(xs), max(ys), whole(fill[1]))
 
 
+@lru_cache(4096)
 def place_of(tag: str) -> tuple[float, float] | None:
     """Say where a tag writes, if it is text: a little in from its lower left corner."""
     if tag.startswith("<text"):

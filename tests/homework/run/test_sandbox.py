@@ -304,4 +304,4 @@ def test_python_below_the_temporary_folder_is_in_sight(tmp_path, monkeypatch):
 def test_a_python_that_cannot_run_there_is_told_before_anybody_is_graded(monkeypatch):
     monkeypatch.setattr(sandbox, "PYTHON", (sys.base_prefix,))  # what is installed is out of sight
     with pytest.raises(SandboxError, match=r"cannot run the book's helpers in it \(.+\): it shows"):
-        sandbox.check()
+        sandbox.check_python()
