@@ -180,11 +180,10 @@ def write(model, prompts_BT, n, *, temperature, generator):
 
 def written(model, tokenizer, temperature, *, seed, texts=16, n=240):
     """So many texts by a model, each begun from the end of a line."""
-    device = next(model.parameters()).device
-    start_BT = tokenizer.encode("\n").to(device).repeat(texts, 1)
+    start_BT = tokenizer.encode("\n").repeat(texts, 1)
     generator = torch.Generator().manual_seed(seed)
     ids_BT = write(model, start_BT, n, temperature=temperature, generator=generator)
-    return [tokenizer.decode(ids_T[1:]) for ids_T in ids_BT.cpu()]
+    return [tokenizer.decode(ids_T[1:]) for ids_T in ids_BT]
 
 
 def repeats(text, n=20):

@@ -185,7 +185,7 @@ def test_repeats_and_what_stands_elsewhere():
 
 def test_runs_are_told_from_what_was_read():
     read, unread = "the fox sat down and slept. " * 4, "a stream ran past the old mill."
-    found = measure.copied(["the fox sat down xq."], read, unread)
+    found = measure.copied(["the fox sat down and xq."], read, unread)
     assert found["read"] > 0.5 > found["unread"] == 0
 
 
