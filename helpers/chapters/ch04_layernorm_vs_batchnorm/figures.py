@@ -22,7 +22,6 @@ INKS = {
     "group": "#8c6d00",
     "none": "#444444",
 }
-MARKS = {"layer": "o", "rms": "s", "batch": "^", "instance": "D", "group": "v", "none": "P"}
 READ = {
     "itself": "#0072B2",
     "earlier": "#8fc3e6",
@@ -158,33 +157,6 @@ def picking(
         )
 
     return picture, in_words
-
-
-def draw_rates(
-    ax: Axes, rates: Num[np.ndarray, " R"] | Sequence, losses: Mapping, *, title: str = ""
-) -> Axes:
-    """Draw losses against the learning rate, a dot a seed and a line through the means.
-
-    Where a loss is nan a seed diverged: the line leaves that rate out and a cross stands at the
-    upper edge. Shapes: rates (R,), each of ``losses`` (R, seeds).
-    """
-    rates = np.asarray(rates, dtype=float)
-    for row, (name, losses_RS) in enumerate(losses.items()):
-        losses_RS = np.asarray(losses_RS, dtype=float)
-        whole_R = np.isfinite(losses_RS).all(axis=1)
-        beside = rates * 1.04 ** (row - (len(losses) - 1) / 2)  # so that dots do not hide dots
-        ax.plot(beside[whole_R], losses_RS[whole_R].mean(axis=1), color=INKS[name], label=name,
-                linestyle="--" if name == "none" else "-", linewidth=1)  # fmt: skip
-        across = np.repeat(beside, losses_RS.shape[1])
-        ax.plot(across, losses_RS.ravel(), MARKS[name], color=INKS[name], markersize=3)
-        broken = beside[~whole_R]
-        ax.plot(broken, np.full(len(broken), 0.98), "x", color=INKS[name], markersize=9,
-                transform=ax.get_xaxis_transform())  # fmt: skip
-    ax.set_xscale("log")
-    ax.set_xticks(rates, [f"{rate:g}" for rate in rates])
-    ax.minorticks_off()
-    ax.set(xlabel="learning rate", ylabel="validation loss (nats)", title=title)
-    return ax
 
 
 def draw_gaps(ax: Axes, pairs: Mapping) -> Axes:

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 BAR, OTHER, WARM, GREY = "#0072B2", "#9cc3de", "#D55E00", "#777777"
+TOP = 6.0  # nats, where the axis of surprise ends
 SHOWN = {" ": "␣", "\n": "⏎"}
 
 
@@ -22,48 +23,34 @@ def draw_surprise(
     characters: Sequence[str],
     surprise: Mapping[str, Float[np.ndarray, " T"]],
     *,
-    top: float,
-    at: int | None = None,
+    at: int,
 ) -> Axes:
     """Draw −log p of each character of a text, a bar for each model, the first one in front.
 
-    surprise: for each model the nats (T,) of the T characters. top: where the axis ends; what
-    is higher is cut off there. at: the character that is marked.
-    Raises: ValueError where there are not as many numbers as characters.
+    surprise: for each model the nats (T,) of the T characters; what is above 6 is cut off. at:
+    the character that is marked.
     """
     places = np.arange(len(characters))
     for order, (name, nats_T) in enumerate(surprise.items()):
-        if len(nats_T) != len(characters):
-            raise ValueError(f"surprise[{name!r}] has {len(nats_T)} of {len(characters)} numbers")
         ink, width = ((BAR, 6), (OTHER, 13))[order % 2]
-        heights = np.minimum(nats_T, top)
+        heights = np.minimum(nats_T, TOP)
         ax.vlines(places, 0, heights, color=ink, linewidth=width, label=name, zorder=3 - order)
-    if at is not None:
-        ax.axvspan(at - 0.5, at + 0.5, color="#ffd24d", alpha=0.5, linewidth=0, zorder=0)
+    ax.axvspan(at - 0.5, at + 0.5, color="#ffd24d", alpha=0.5, linewidth=0, zorder=0)
     ax.set_xticks(places, visible(characters), fontsize=9)
     ax.tick_params(axis="x", length=0)
-    ax.set(xlim=(-0.7, len(characters) - 0.3), ylim=(0, top), ylabel="nats")
+    ax.set(xlim=(-0.7, len(characters) - 0.3), ylim=(0, TOP), ylabel="nats")
     ax.legend(fontsize=8, loc="upper right", ncols=2)
     return ax
 
 
 def draw_next(
-    ax: Axes,
-    p_V: Float[np.ndarray, " V"],
-    vocab: Sequence[str],
-    *,
-    came: str,
-    title: str = "",
-    most: int = 8,
+    ax: Axes, p_V: Float[np.ndarray, " V"], vocab: Sequence[str], *, came: str, title: str
 ) -> Axes:
-    """Draw the likeliest next characters as bars, the one that came in another colour.
+    """Draw the eight likeliest next characters as bars, the one that came in another colour.
 
     Shapes: p_V (V,), the probabilities of the characters of vocab.
-    Raises: ValueError where p_V and vocab do not go together.
     """
-    if len(p_V) != len(vocab):
-        raise ValueError(f"p_V has {len(p_V)} numbers and vocab {len(vocab)} characters: one each")
-    likeliest = np.argsort(-np.asarray(p_V), kind="stable")[:most]
+    likeliest = np.argsort(-np.asarray(p_V), kind="stable")[:8]
     inks = [WARM if vocab[i] == came else BAR for i in likeliest]
     ax.bar(np.arange(len(likeliest)), p_V[likeliest], color=inks, width=0.7)
     ax.set_xticks(np.arange(len(likeliest)), visible([vocab[i] for i in likeliest]))
@@ -82,40 +69,22 @@ def along_frame(
     """Draw what each character of a text costs, and below what may come at the marked place."""
     fig, (upper, lower) = plt.subplots(2, 1, figsize=(7, 4.2), layout="none")
     fig.subplots_adjust(0.08, 0.07, 0.98, 0.97, hspace=0.4)
-    draw_surprise(upper, text, nats, top=6.0, at=place)
+    draw_surprise(upper, text, nats, at=place)
     title = f"before {visible(text[place])[0]}, place {place}"
     draw_next(lower, p_TV[place], vocab, came=text[place], title=title)
     return fig
 
 
-def draw_levers(
-    ax: Axes,
-    less: Mapping[str, Float[np.ndarray, " seeds"]],
-    *,
-    limit: float,
-    lowest: float | None = None,
-) -> Axes:
+def draw_levers(ax: Axes, less: Mapping[str, Float[np.ndarray, " seeds"]]) -> Axes:
     """Draw by how much each change raises (right) or lowers (left) the loss, a dot a seed.
 
-    The first change is on top, its mean a short upright line. The axis goes from lowest (by
-    itself −limit) to limit; what lies beyond is drawn on the edge as a triangle, with the mean
-    in words.
+    The first change is on top; a short upright line is the mean.
     """
-    lowest = -limit if lowest is None else lowest
     for row, values in enumerate(less.values()):
-        inside, mean = (values >= lowest) & (values <= limit), values.mean()
-        ax.plot(values[inside], np.full(inside.sum(), row), "o", color=OTHER, markersize=4)
-        for edge, marker, beyond in ((limit, ">", values > limit), (lowest, "<", values < lowest)):
-            times = beyond.sum()
-            ax.plot([edge] * times, [row] * times, marker, color=OTHER, markersize=5)
-        if lowest <= mean <= limit:
-            ax.plot([mean, mean], [row - 0.3, row + 0.3], color=BAR, linewidth=2)
-        else:
-            place, side = (limit, "right") if mean > 0 else (lowest, "left")
-            ax.text(0.95 * place, row, f"{mean:+.2f}", ha=side, va="center", fontsize=8, color=BAR)
+        mean = values.mean()
+        ax.plot(values, np.full(len(values), row), "o", color=OTHER, markersize=4)
+        ax.plot([mean, mean], [row - 0.3, row + 0.3], color=BAR, linewidth=2)
     ax.axvline(0, color=GREY, linewidth=0.8)
     ax.set_yticks(np.arange(len(less)), list(less))
-    room = 0.04 * (limit - lowest)
-    ax.set(xlim=(lowest - room, limit + room), ylim=(len(less) - 0.5, -0.5))
-    ax.set(xlabel="loss less that of the unchanged model (nats)")
+    ax.set(ylim=(len(less) - 0.5, -0.5), xlabel="loss less that of the unchanged model (nats)")
     return ax

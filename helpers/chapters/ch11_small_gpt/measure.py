@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from math import gamma
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +22,6 @@ from helpers.chapters import stored
 from helpers.chapters.common import (
     measured,
     over_seeds,
-    percent,
     rounded,
     seeded,
     spread,
@@ -39,7 +37,6 @@ SEEDS = {
     "whole": range(2), "longer": range(3), "plain": range(3),
 }  # fmt: skip
 TIMES = 3  # how many times longer the longer run is
-TEMPERATURES = (0.5, 0.8, 1.0)
 NAMES = ("unigram", "bigram", "trigram", "4-gram", "5-gram", "6-gram", "7-gram")
 BEGIN = 10  # first losses of a run that are stored
 
@@ -79,29 +76,6 @@ def along(p, counts, ids, n, V, k):
     return better
 
 
-def kneser_ney(train_ids, ids, V, orders, discounts):
-    """−log p of each character but the first, a row for each discount, after Kneser and Ney."""
-    D = np.array(discounts)[:, None]
-    p = np.full((len(discounts), len(ids) - 1), 1 / V)
-    for n in range(1, orders + 1):
-        if n == orders:
-            runs, times = tally(train_ids, n, V)[0]
-        else:  # not how often a run occurs, but after how many characters
-            further = tally(train_ids, n + 1, V)[0][0]
-            runs, times = np.unique(further % V**n, return_counts=True)
-        heads, first = np.unique(runs // V, return_index=True)
-        total = np.add.reduceat(times, first)
-        kinds = np.diff([*first, len(runs)])  # how many may come next
-        codes = tally(ids, n, V)[2][1 if n == 1 else 0 :]
-        seen = look_up((heads, total), codes // V)
-        left = look_up((runs, times), codes) - D
-        spare = D * look_up((heads, kinds), codes // V)
-        shorter = p[:, -len(codes) :]
-        better = left.clip(min=0) + spare * shorter
-        p[:, -len(codes) :] = np.where(seen > 0, better / seen.clip(min=1), shorter)
-    return -np.log(p)
-
-
 class Counted(NamedTuple):
     """Counted tables of 1, 2, … characters: their losses on a text, their k, and the counts."""
 
@@ -126,21 +100,6 @@ def count_losses(train_ids, ids, V, orders=7):
         found.ks.append(k)
         found.tallies.append(whole)
     return found
-
-
-def by_table(counted, ids, V):
-    """−log p of each character but the first by the longest of the counted tables."""
-    p = np.full(len(ids) - 1, 1 / V)
-    for n, (counts, k) in enumerate(zip(counted.tallies, counted.ks, strict=True), start=1):
-        p = along(p, counts, ids, n, V, k)
-    return -np.log(p)
-
-
-def cleverer(train_ids, ids, V):
-    """−log p after Kneser and Ney, seven characters; the discount is chosen in training text."""
-    cut, discounts = int(0.9 * len(train_ids)), (0.6, 0.7, 0.8, 0.9)
-    on_held = kneser_ney(train_ids[:cut], train_ids[cut:], V, 7, discounts).mean(axis=1)
-    return kneser_ney(train_ids, ids, V, 7, [discounts[on_held.argmin()]])[0]
 
 
 def tables_along(counted, x_BT, V, first=8):
@@ -204,7 +163,7 @@ def real(texts, known):
     return float(np.mean(found)) if found else 0.0
 
 
-def write(model, prompts_BT, n, *, temperature, generator, top_k=None):
+def write(model, prompts_BT, n, *, temperature, generator):
     """Write n characters after each prompt; a full context is read afresh from its last half."""
     half, ids_BT = model.config.context // 2, prompts_BT
     while (missing := prompts_BT.shape[1] + n - ids_BT.shape[1]) > 0:
@@ -213,7 +172,6 @@ def write(model, prompts_BT, n, *, temperature, generator, top_k=None):
             read_BT,
             min(half, missing),
             temperature=temperature,
-            top_k=top_k,
             generator=generator,
         )
         ids_BT = torch.cat([ids_BT, longer_BT[:, read_BT.shape[1] :]], 1)
@@ -222,28 +180,10 @@ def write(model, prompts_BT, n, *, temperature, generator, top_k=None):
 
 def written(model, tokenizer, temperature, *, seed, texts=16, n=240):
     """So many texts by a model, each begun from the end of a line."""
-    device = next(model.parameters()).device
-    start_BT = tokenizer.encode("\n").to(device).repeat(texts, 1)
+    start_BT = tokenizer.encode("\n").repeat(texts, 1)
     generator = torch.Generator().manual_seed(seed)
     ids_BT = write(model, start_BT, n, temperature=temperature, generator=generator)
-    return [tokenizer.decode(ids_T[1:]) for ids_T in ids_BT.cpu()]
-
-
-def written_by_counts(counted, orders, V, start, *, seed, texts=16, n=240):
-    """As many texts (ids) drawn from a counted table that looks at so many characters."""
-    rng = np.random.default_rng(seed)
-    ids_BT = np.full((texts, 1), start)
-    for _ in range(n):
-        p_BV = np.full((texts, V), 1 / V)
-        for order in range(1, min(orders, ids_BT.shape[1] + 1) + 1):
-            before_BT = ids_BT[:, ids_BT.shape[1] - order + 1 :]
-            heads_B = before_BT @ (V ** np.arange(order - 1)[::-1])
-            codes_BV = heads_B[:, None] * V + np.arange(V)
-            counts, k = counted.tallies[order - 1], counted.ks[order - 1]
-            p_BV = longer(p_BV, counts, codes_BV, V, k)
-        heights_B1 = rng.random((texts, 1)) * p_BV.sum(axis=1, keepdims=True)
-        ids_BT = np.c_[ids_BT, (p_BV.cumsum(axis=1) < heights_B1).sum(axis=1)]
-    return ids_BT[:, 1:]
+    return [tokenizer.decode(ids_T[1:]) for ids_T in ids_BT]
 
 
 def repeats(text, n=20):
@@ -258,22 +198,18 @@ def found_in(texts, other, n):
     return np.mean([one[i : i + n] in there for one in texts for i in range(len(one) - n + 1)])
 
 
-def writings(sources, train_text, unread):
-    """Of each writer's texts: words that are real, and runs that stand in what it has read.
+def copied(texts, train_text, unread):
+    """The shares of a writer's runs of characters that stand in texts.
 
-    read, unread: the share of runs of 8 characters in pieces of the training text, on average,
-    and in a text as long as a piece that the writer has not read.
+    Of its runs of 8 in pieces of the training text, on average, and in a text as long as a piece
+    that it has not read; of its runs of 24 in the whole training text.
     """
-    known, size = set(words_of(train_text)), len(unread)
+    size = len(unread)
     pieces = [train_text[i : i + size] for i in range(0, len(train_text) - size, size)]
     return {
-        name: {
-            "real": np.array([real([one], known) for one in texts]),
-            "read": np.mean([found_in(texts, piece, 8) for piece in pieces]),
-            "unread": found_in(texts, unread, 8),
-            "long": found_in(texts, train_text, 24),
-        }
-        for name, texts in sources.items()
+        "read": np.mean([found_in(texts, piece, 8) for piece in pieces]),
+        "unread": found_in(texts, unread, 8),
+        "long": found_in(texts, train_text, 24),
     }
 
 
@@ -395,26 +331,14 @@ def short(seed: int, *, lever: str = "nothing", **moved) -> dict:
 
 
 def of_whole(seed: int, *, text: str, steps: int, part: str = "") -> dict:
-    """The validation losses on the way, and how many of the words that it writes are real.
-
-    Windows of the validation text begin with nothing before them, so the loss of their second
-    halves is measured, too.
-    """
+    """The validation loss at the end, the first losses, and a text that the model writes."""
     part = part or ("whole" if recipe("whole")["training"]["steps"] == steps else "longer")
     model, tokenizer, records = trained(recipe(part), text, seed, plain=part == "plain")
-    train_ids, validation_ids = corpus.split(tokenizer.encode(corpus.load(text)))
-    losses = {r.step + 1: round(r.validation, 4) for r in records if r.validation}
-    known = set(words_of(tokenizer.decode(train_ids)))
-    late_NT = costs_of(model, validation_ids)[:, model.config.context // 2 :]
-    texts = {t: written(model, tokenizer, t, seed=seed) for t in TEMPERATURES}
     return {
-        "validation": losses[steps],
-        "second half of windows": round(late_NT.mean().item(), 4),
-        "on the way": losses,
+        "validation": round(records[-1].validation, 4),
         "first losses": rounded(record.loss for record in records[:BEGIN]),
-        "real words": {str(t): round(real(texts[t], known), 4) for t in TEMPERATURES},
         "seconds": round(records[-1].seconds),
-        "sample": texts[0.8][0],
+        "sample": written(model, tokenizer, 0.8, seed=seed)[0],
     }
 
 
@@ -479,20 +403,6 @@ def levers_moved() -> dict[str, np.ndarray]:
     return dict(sorted(found.items(), key=lambda item: item[1].mean()))
 
 
-def needed(seeds: int, looks: int) -> float:
-    """Standard errors from 0 that chance passes, in any of so many looks, one time in twenty."""
-    t, df = np.linspace(0, 60, 200_001), seeds - 1
-    scale = gamma((df + 1) / 2) / (gamma(df / 2) * np.sqrt(np.pi * df))
-    density = scale * (1 + t**2 / df) ** (-(df + 1) / 2)
-    return float(t[np.searchsorted(density.cumsum() * t[1], (1 - 0.05 / looks) / 2)])
-
-
-def clear(values: np.ndarray, looks: int) -> bool:
-    """Whether a mean over seeds can be told from 0."""
-    error = values.std(ddof=1) / len(values) ** 0.5
-    return bool(abs(values.mean()) > needed(len(values), looks) * error)
-
-
 def starts_table() -> str:
     """The changes that were measured from both starts."""
     both = ["nothing", "start at 1/√fan-in"]
@@ -527,22 +437,11 @@ def texts_table() -> str:
     rows = []
     for setting in stored(11)["whole"]["settings"]:
         counts = dict(zip(NAMES, setting["counted"], strict=True))
-        words = [np.mean([run["real words"][t] for run in setting["runs"]]) for t in ("0.5", "1.0")]
         losses = over_seeds(setting["runs"])
         shown = [counts["bigram"], counts["trigram"], min(counts.values()), *losses]
         name = {"tinyshakespeare": "tiny Shakespeare"}.get(setting["text"], setting["text"])
-        rows.append([name, *(f"{x:.2f}" for x in shown), *(f"{w:.0%}" for w in words)])
-    head = "text|bigram|trigram|best counted|GPT, seed 0|seed 1|real words at 0.5|at 1.0"
-    return table(head, rows)
-
-
-def words_table(found: Mapping[str, Mapping]) -> str:
-    """What `writings` found of each writer."""
-    rows = [
-        [name, percent(f["real"]), *(f"{f[w]:.1%}" for w in ("read", "unread", "long"))]
-        for name, f in found.items()
-    ]
-    return table("written by|real words|8: read|8: unread|24: read", rows)
+        rows.append([name, *(f"{x:.2f}" for x in shown)])
+    return table("text|bigram|trigram|best counted|GPT, seed 0|seed 1", rows)
 
 
 def resemblance_table(found: Mapping[object, Mapping[str, float]]) -> str:
@@ -554,35 +453,6 @@ def resemblance_table(found: Mapping[object, Mapping[str, float]]) -> str:
             [label, *(f"**{d:.2f}**" if d == least else f"{d:.2f}" for d in apart.values())]
         )
     return table("after steps|" + "|".join(NAMES), rows)
-
-
-LATE = "second half of windows"
-
-
-def expected_table() -> str:
-    """What training the small size may be expected to come to, as it is stored."""
-    part = stored(11)["plain"]
-    seconds = ends("plain", "seconds", text="tales")
-    loss = f"{spread(ends('plain', text='tales'), 3)} ({len(seconds)} seeds)"
-    took = f"{seconds.min():.0f} to {seconds.max():.0f}"
-    row = [f"{part['training']['steps']:,}", part["device"], loss, took]
-    return table("steps|device|validation loss|seconds", [row])
-
-
-def newer_table(of_tables: Mapping[str, np.ndarray]) -> str:
-    """Stored runs beside −log p by tables: over every character, and on equal terms."""
-    rows = [[n, f"{c.mean():.3f}", f"{late_half(c).mean():.3f}"] for n, c in of_tables.items()]
-    for part, said in (("plain", "the GPT of this page"), ("whole", "newer"), ("longer", "newer")):
-        steps, seeds = recipe(part)["training"]["steps"], len(SEEDS[part])
-        both = (spread(ends(part, what, text="tales"), 3) for what in ("validation", LATE))
-        rows.append([f"{said}, {steps:,} steps, {seeds} seeds", *both])
-    return table("validation loss|every character|second half of each window", rows)
-
-
-def late_half(costs: np.ndarray, context: int = 64) -> np.ndarray:
-    """Of costs along a text those in the second half of each whole window."""
-    whole = len(costs) // context * context
-    return costs[:whole].reshape(-1, context)[:, context // 2 :]
 
 
 def rungs(floors: Mapping[str, float]) -> dict[str, float]:

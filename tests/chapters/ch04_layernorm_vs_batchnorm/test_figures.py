@@ -55,18 +55,6 @@ def test_reads_are_cells_in_the_colours_of_their_kinds(ax):
     np.testing.assert_allclose(ax.patches[3].get_xy(), (0, 3.5))  # under the gap between sentences
 
 
-def test_rates_leave_out_where_a_seed_failed_and_say_so(ax):
-    losses = {"layer": [[2.0, 2.2], [2.4, 2.6]], "none": [[2.1, 2.1], [2.0, np.nan]]}
-    assert draw.draw_rates(ax, [0.01, 0.1], losses) is ax
-    whole, _, nothing, broken, seeds, cross = ax.lines
-    np.testing.assert_allclose(whole.get_ydata(), [2.1, 2.5])
-    np.testing.assert_allclose(broken.get_ydata(), [2.1])
-    np.testing.assert_allclose(seeds.get_ydata(), [2.1, 2.1, 2.0, np.nan])
-    assert len(nothing.get_xdata()) == 0
-    assert len(cross.get_xdata()) == 1
-    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["0.01", "0.1"]
-
-
 def test_gaps_show_both_losses_of_each_seed(ax):
     pairs = {"layer": (np.array([2.0, 2.1]), np.array([2.0, 2.1])), "group": ([1.9], [2.2])}
     assert draw.draw_gaps(ax, pairs) is ax

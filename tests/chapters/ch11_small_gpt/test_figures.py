@@ -24,41 +24,26 @@ def test_signs_for_what_cannot_be_seen():
 
 def test_surprise_is_a_bar_a_character_cut_off_at_the_top(ax):
     nats = {"GPT": np.array([0.5, 2.0]), "bigram": np.array([1.0, 9.0])}
-    assert draw.draw_surprise(ax, "a ", nats, top=5.0, at=1) is ax
+    assert draw.draw_surprise(ax, "a ", nats, at=1) is ax
     front, behind = ax.collections
     np.testing.assert_allclose([line[:, 1] for line in front.get_segments()], [[0, 0.5], [0, 2]])
-    np.testing.assert_allclose([line[:, 1] for line in behind.get_segments()], [[0, 1], [0, 5]])
+    np.testing.assert_allclose([line[:, 1] for line in behind.get_segments()], [[0, 1], [0, 6]])
     assert front.get_zorder() > behind.get_zorder()
     assert front.get_linewidth()[0] < behind.get_linewidth()[0]
     assert [label.get_text() for label in ax.get_xticklabels()] == ["a", "␣"]
     marked = next(patch for patch in ax.patches if patch.get_zorder() == 0)
     np.testing.assert_allclose(marked.get_x() + marked.get_width() / 2, 1)
-    assert ax.get_ylim() == (0, 5)
-
-
-def test_nothing_is_marked_unless_asked(ax):
-    draw.draw_surprise(ax, "ab", {"GPT": np.array([0.5, 2.0])}, top=5.0)
-    assert not [patch for patch in ax.patches if patch.get_zorder() == 0]
-
-
-def test_surprise_needs_a_number_a_character(ax):
-    with pytest.raises(ValueError, match=r"surprise\['GPT'\] has 1 of 2"):
-        draw.draw_surprise(ax, "ab", {"GPT": np.array([0.5])}, top=5.0)
+    assert ax.get_ylim() == (0, 6)
 
 
 def test_next_shows_the_likeliest_first_and_marks_what_came(ax):
     p_V = np.array([0.1, 0.5, 0.3, 0.1])
-    assert draw.draw_next(ax, p_V, ["a", "b", " ", "d"], came=" ", most=3, title="t") is ax
+    assert draw.draw_next(ax, p_V, ["a", "b", " ", "d"], came=" ", title="t") is ax
     (bars,) = ax.containers
-    assert heights(bars) == [0.5, 0.3, 0.1]
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["b", "␣", "a"]
+    assert heights(bars) == [0.5, 0.3, 0.1, 0.1]
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["b", "␣", "a", "d"]
     inks = [bar.get_facecolor() for bar in bars]
-    assert inks[0] == inks[2] != inks[1]
-
-
-def test_next_needs_a_probability_a_character(ax):
-    with pytest.raises(ValueError, match="p_V has 1 numbers and vocab 2"):
-        draw.draw_next(ax, np.array([1.0]), ["a", "b"], came="a")
+    assert inks[0] == inks[2] == inks[3] != inks[1]
 
 
 def test_a_sentence_is_drawn_above_what_may_come_next():
@@ -73,7 +58,7 @@ def test_a_sentence_is_drawn_above_what_may_come_next():
 
 def test_levers_have_a_row_each_a_dot_a_seed_and_their_mean(ax):
     less = {"one": np.array([0.1, 0.3]), "two": np.array([-0.2, 0.0])}
-    assert draw.draw_levers(ax, less, limit=0.5) is ax
+    assert draw.draw_levers(ax, less) is ax
     assert [label.get_text() for label in ax.get_yticklabels()] == ["one", "two"]
     dots = [line for line in ax.lines if line.get_marker() == "o"]
     np.testing.assert_allclose(dots[0].get_xydata(), [[0.1, 0], [0.3, 0]])
@@ -81,22 +66,3 @@ def test_levers_have_a_row_each_a_dot_a_seed_and_their_mean(ax):
     means = [line.get_xdata()[0] for line in ax.lines if line.get_linewidth() == 2]
     np.testing.assert_allclose(means, [0.2, -0.1])
     assert ax.get_ylim() == (1.5, -0.5)
-
-
-def test_what_lies_beyond_the_limit_stands_on_the_edge_with_its_mean(ax):
-    draw.draw_levers(ax, {"far": np.array([0.9, 1.1]), "near": np.array([0.1, 0.1])}, limit=0.5)
-    (edge,) = (line for line in ax.lines if line.get_marker() == ">" and len(line.get_xdata()))
-    np.testing.assert_allclose(edge.get_xydata(), [[0.5, 0], [0.5, 0]])
-    (words,) = ax.texts
-    assert (words.get_text(), words.get_ha()) == ("+1.00", "right")
-
-
-def test_the_axis_of_levers_may_begin_elsewhere(ax):
-    draw.draw_levers(ax, {"low": np.array([-0.3, -0.1])}, limit=0.5, lowest=-0.15)
-    (edge,) = (line for line in ax.lines if line.get_marker() == "<" and len(line.get_xdata()))
-    np.testing.assert_allclose(edge.get_xydata(), [[-0.15, 0]])
-    (words,) = ax.texts
-    assert (words.get_text(), words.get_ha()) == ("-0.20", "left")
-    low, high = ax.get_xlim()
-    assert -0.2 < low < -0.15
-    assert 0.5 < high < 0.55

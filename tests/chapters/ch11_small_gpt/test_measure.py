@@ -1,7 +1,5 @@
 """Chapter 11's measurements: what they are made of, and a slice of each stored part again."""
 
-from collections import Counter
-
 import numpy as np
 import pytest
 import torch
@@ -136,45 +134,6 @@ def test_counts_agree_with_counting_one_by_one():
         assert found[place - 1] == pytest.approx(expected, rel=1e-9)
 
 
-def test_kneser_and_ney_count_as_their_formula_says():
-    """Against sets and dictionaries, with one discount; and what may come next sums to 1."""
-    text = corpus.load()[:1500]
-    tokenizer = corpus.CharTokenizer(text)
-    ids, V, D = tokenizer.encode(text).tolist(), len(tokenizer), 0.7
-    train, test = ids[:1300], ids[1300:]
-
-    def p(x, head, *, longest):
-        shorter = p(x, head[1:], longest=False) if head else 1 / V
-        runs = [tuple(train[i : i + len(head) + 1]) for i in range(len(train) - len(head))]
-        if longest:
-            times = Counter(runs)
-        else:
-            further = {
-                tuple(train[i : i + len(head) + 2]) for i in range(len(train) - len(head) - 1)
-            }
-            times = Counter(run[1:] for run in further)
-        counts = {run[-1]: n for run, n in times.items() if run[:-1] == head}
-        if not counts:
-            return shorter
-        spare = D * len(counts) * shorter
-        return (max(counts.get(x, 0) - D, 0) + spare) / sum(counts.values())
-
-    found = np.exp(-measure.kneser_ney(np.array(train), np.array(test), V, 3, [0.5, D])[1])
-    for place in (2, 3, 50, 150):
-        head = tuple(test[place - 2 : place])
-        assert found[place - 1] == pytest.approx(p(test[place], head, longest=True), rel=1e-9)
-        ends = [np.array([*test[:place], x]) for x in range(V)]
-        rows = [measure.kneser_ney(np.array(train), end, V, 3, [D])[0, -1] for end in ends]
-        assert np.exp(-np.array(rows)).sum() == pytest.approx(1, abs=1e-9)
-
-
-def test_the_longest_table_is_the_last_of_the_losses():
-    ids = letters_of(3000)
-    counted = measure.count_losses(ids[:2500], ids[2500:], 61, orders=3)
-    found = measure.by_table(counted, ids[2500:], 61)
-    assert found.mean() == pytest.approx(counted.losses[-1], rel=1e-9)
-
-
 def test_tables_along_a_window_are_those_along_the_text():
     ids = letters_of(3000)
     counted = measure.count_losses(ids[:2500], ids[2500:], 61)
@@ -182,22 +141,15 @@ def test_tables_along_a_window_are_those_along_the_text():
     p_BTV = measure.tables_along(counted, x_BT, 61)["7-gram"]
     assert p_BTV.shape == (1, 56, 61)
     assert p_BTV.sum(axis=-1) == pytest.approx(1, abs=1e-9)
-    along = np.exp(-measure.by_table(counted, ids[2500:2565], 61))
+    along = np.full(64, 1 / 61)
+    for n, (counts, k) in enumerate(zip(counted.tallies, counted.ks, strict=True), start=1):
+        along = measure.along(along, counts, ids[2500:2565], n, 61, k)
     assert p_BTV[0, range(56), ids[2509:2565]] == pytest.approx(along[8:], rel=1e-9)
 
 
 def letters_of(n: int) -> np.ndarray:
     text = corpus.load()
     return corpus.CharTokenizer(text).encode(text)[:n].numpy()
-
-
-def test_counts_write_texts_of_what_they_counted():
-    ids = letters_of(3000)
-    counted = measure.count_losses(ids[:2500], ids[2500:], 61)
-    found = measure.written_by_counts(counted, 1, 61, 0, seed=0, texts=8, n=200)
-    assert found.shape == (8, 200)
-    shares = np.bincount(ids[:2500], minlength=61) / 2500
-    assert np.abs(np.bincount(found.ravel(), minlength=61) / 1600 - shares).max() < 0.04
 
 
 # --- what a model costs and writes ----------------------------------------------------------
@@ -231,10 +183,9 @@ def test_repeats_and_what_stands_elsewhere():
     assert measure.found_in(["abcx"], "zabcz", 3) == pytest.approx(1 / 2)
 
 
-def test_writings_are_told_from_what_was_read():
+def test_runs_are_told_from_what_was_read():
     read, unread = "the fox sat down and slept. " * 4, "a stream ran past the old mill."
-    found = measure.writings({"copier": ["the fox sat down xq."]}, read, unread)["copier"]
-    assert found["real"] == pytest.approx([4 / 5])
+    found = measure.copied(["the fox sat down and xq."], read, unread)
     assert found["read"] > 0.5 > found["unread"] == 0
 
 
@@ -248,14 +199,6 @@ def test_places_are_sorted_by_the_letter_before():
 
 
 # --- tables ---------------------------------------------------------------------------------
-
-
-def test_a_mean_is_clear_beyond_what_chance_gives():
-    assert measure.needed(8, 1) == pytest.approx(2.365, abs=0.002)  # Student's t, seven degrees
-    assert measure.needed(5, 19) > measure.needed(8, 19) > measure.needed(8, 1)
-    values = np.array([0.9, 1.1] * 4)
-    assert measure.clear(values, 1)
-    assert not measure.clear(values - 1, 1)
 
 
 def test_tables_in_markdown_have_as_many_bars_as_columns():
