@@ -1,0 +1,129 @@
+"""What annotations say is held at the door, and the few checks that many functions share."""
+
+import inspect
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+import torch
+from jaxtyping import Float, Int, Real
+from torch import Tensor
+
+from helpers import checks
+from helpers.checks import checked
+
+pytestmark = pytest.mark.no_shape_check
+
+
+@checked
+def taken(
+    x: Float[Tensor, "*batch C"],
+    n: int = 1,
+    share: float = 0.5,
+    k: int | None = None,
+    *,
+    flag: bool = True,
+    rows: Real[np.ndarray, "T D"] | None = None,
+    words: Sequence[str] = (),
+    anything=None,
+):
+    """Give what came."""
+    return x, n, share, k, flag, rows, words, anything
+
+
+X = torch.ones(2, 3)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "said"),
+    [
+        ({"x": X.int()}, ValueError, r"x must be Float\[Tensor, '\*batch C'\], not torch.int32 of"),
+        ({"x": torch.tensor(1.0)}, ValueError, r"x must be .*, not torch.float32 of shape \(\)"),
+        ({"x": None}, TypeError, "x must be .*, not None$"),
+        ({"x": [[1.0]]}, TypeError, "x must be .*, not of type list"),
+        ({"n": 2.0}, TypeError, "n must be a whole number, not 2.0"),
+        ({"n": True}, TypeError, "n must be a whole number, not True"),
+        ({"n": None}, TypeError, "n must be a whole number, not None"),
+        ({"share": "half"}, TypeError, "share must be a number, not 'half'"),
+        ({"share": False}, TypeError, "share must be a number, not False"),
+        ({"k": 1.5}, TypeError, "k must be a whole number or None, not 1.5"),
+        ({"flag": 1}, TypeError, "flag must be bool, not 1"),
+        ({"rows": np.ones(3)}, ValueError, r"rows must be .* or None, not float64 of shape \(3,\)"),
+        ({"rows": [1, 2]}, ValueError, "rows must be"),
+        ({"rows": [["a"]]}, ValueError, "rows must be"),
+        ({"words": 3}, TypeError, "words must be Sequence, not 3"),
+        ({"word": 3}, TypeError, "unexpected keyword argument 'word'"),
+    ],
+)
+def test_what_an_annotation_does_not_allow_is_refused_by_name(given, error, said):
+    with pytest.raises(error, match=said):
+        taken(**{"x": X} | given)
+
+
+def test_what_it_allows_is_taken():
+    assert taken(X)[1:5] == (1, 0.5, None, True)
+    assert taken(X, 2, 1, 3, flag=False, anything=True)[1:] == (2, 1, 3, False, None, (), True)
+    assert type(taken(X, np.int64(2))[1]) is int
+    assert type(taken(X, share=np.float32(0.5))[2]) is float
+    np.testing.assert_array_equal(taken(X, rows=[[1, 2], [3, 4]])[5], [[1, 2], [3, 4]])
+    assert taken(X, words=["a"])[6] == ["a"]  # a list stays one where no array is meant
+
+
+def test_it_still_looks_like_the_function():
+    assert taken.__doc__ == "Give what came."
+    assert list(inspect.signature(taken).parameters)[:2] == ["x", "n"]
+
+
+def test_a_class_is_held_to_it_when_it_is_made():
+    @checked
+    class Thing:
+        def __init__(self, width: int):
+            self.width = width
+
+    assert Thing(3).width == 3
+    with pytest.raises(TypeError, match="width must be a whole number, not 'wide'"):
+        Thing("wide")
+
+
+def test_sizes_have_a_least():
+    checks.at_least(1, width=1, heads=2)
+    with pytest.raises(ValueError, match="heads=0 must be at least 1"):
+        checks.at_least(1, width=1, heads=0)
+
+
+def test_ids_lie_within_a_vocabulary():
+    checks.within(3, ids=torch.tensor([[0, 2]]), none=torch.tensor([], dtype=torch.int64))
+    for wrong in ([0, 3], [-1, 2]):
+        reach = f"ids reach from {wrong[0]} to {wrong[1]}; with vocab_size=3 .* 0..2"
+        with pytest.raises(ValueError, match=reach):
+            checks.within(3, ids=torch.tensor(wrong))
+
+
+def test_nobody_looks_at_ids_inside_vmap():
+    @checked
+    def doubled(ids: Int[Tensor, " T"]) -> Int[Tensor, " T"]:
+        checks.within(3, ids=ids)
+        return 2 * ids
+
+    assert torch.func.vmap(doubled)(torch.tensor([[0, 7]])).tolist() == [[0, 14]]
+
+
+def test_a_product_wants_one_dtype():
+    checks.alike(q=X, k=X)
+    with pytest.raises(ValueError, match=r"q and k must be of one dtype: q is torch\.float32, k"):
+        checks.alike(q=X, k=X.double())
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        (X.half(), "table must hold numbers of at least 32 bits, not torch.float16"),
+        (torch.ones(0, 3), r"table must hold numbers .* of shape \(0, 3\)"),
+        (torch.tensor([1.0, float("nan")]), "table must hold finite numbers"),
+        (torch.tensor([1.0, float("inf")]), "table must hold finite numbers"),
+    ],
+)
+def test_what_is_measured_is_finite_and_wide(table, said):
+    checks.measurable(other=X, ids=torch.tensor([1], dtype=torch.int8))
+    with pytest.raises(ValueError, match=said):
+        checks.measurable(other=X, table=table)
