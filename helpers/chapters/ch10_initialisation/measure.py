@@ -549,7 +549,9 @@ def elsewhere_table() -> str:
     for name, part, start in changes:
         wide, long = (cost("elsewhere", **start | other) for other in ({"C": 128}, {"steps": 1000}))
         rows.append([name, *map(signed, (cost(part, **start), wide, long))])
-    columns = "change to torch's start|width 64, 300 steps|width 128, 300 steps"
+    columns = (
+        "change to torch's start, and its cost in nats|width 64, 300 steps|width 128, 300 steps"
+    )
     return table(columns + "|width 64, 1000 steps", rows)
 
 
@@ -568,12 +570,13 @@ def scaled(name: str, tied: bool) -> np.ndarray:
 def scaled_table() -> str:
     """The same as a table."""
     rows = [[name, *(spread(scaled(name, tied)) for tied in (False, True))] for name in SCALED]
-    return table("letters and places from|head of its own|tied head", rows)
+    return table("validation loss; letters and places from|head of its own|tied head", rows)
 
 
 def bare_table() -> str:
     """With and without norms."""
-    columns = "start|first loss, no norm|no norm, rate 0.001|0.003|with norms, rate 0.001|0.003"
+    columns = "start|first loss, no norm|final, no norm, rate 0.001|0.003"
+    columns += "|final, with norms, rate 0.001|0.003"
     rows = []
     for name in ("torch", "Xavier", "He", "0.02"):
         first = final("no norm", "first", scheme=name).mean()
@@ -591,7 +594,7 @@ def writes(residual: str, **sizes) -> np.ndarray:
 
 def residual_table() -> str:
     """What 1/√(2L) and a zero start change in training."""
-    columns = "difference from Xavier's|4 blocks|12 blocks"
+    columns = "validation loss, less that of Xavier's start|4 blocks|12 blocks"
     names = {"× 1/√(2L)": "1/√(2L)", "zero start": "0"}
     rows = [[name, signed(writes(of)), signed(writes(of, **DEEP))] for name, of in names.items()]
     return table(columns, rows)
