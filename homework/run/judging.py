@@ -16,7 +16,7 @@ from helpers import exercises
 from homework.release.assignment import Assignment, Task, Test
 from homework.run import sandbox
 from homework.run.lending import lent, settle
-from homework.run.sandbox import END, Limits, LostError, Talk
+from homework.run.sandbox import END, Limits, LostError, Talk, until
 from homework.run.wire import WireError
 
 LOST = "The process that ran this was ended: {}. It costs the points of this part alone."
@@ -113,7 +113,7 @@ class Judging:
         self.lost: set[str] = set()  # tasks whose cells are not run any more
         self.results: dict[tuple[str, str], Result] = {}
         self.raised: dict[str, str] = {}
-        self.end = time.monotonic() + self.limits.submission
+        self.end = until(self.limits.submission)
 
     def __enter__(self) -> "Judging":
         return self
@@ -155,7 +155,7 @@ class Judging:
             for name, step in self._steps(talk, hidden):
                 if name is not None:
                     self.say(f"{name}/")
-                talk.deadline = min(time.monotonic() + self.limits.task, self.end)
+                talk.deadline = min(until(self.limits.task), self.end)
                 step()
                 if name is not None:
                     ran.append(name)
@@ -208,7 +208,7 @@ class Judging:
 
     def _given(self, talk: Talk, source: str) -> Callable[[], None]:
         def run() -> None:
-            talk.deadline = max(talk.deadline, time.monotonic() + self.limits.given)
+            talk.deadline = max(talk.deadline, until(self.limits.given))
             talk.ask(functions(talk), within=self.limits.given, do="run", source=source)
 
         return run

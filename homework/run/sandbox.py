@@ -45,6 +45,7 @@ import pathlib, torch, helpers.exercises, homework.run.inside, matplotlib.font_m
 for path in pathlib.Path(matplotlib.get_cachedir()).glob("fontlist-*.json"):
     print(path.relative_to("/tmp"), path.read_text(), sep="\\n")
 """
+PATIENCE = 4.0  # at most, how many times longer a process may take on a busy machine
 END = 2.0  # seconds that a copy of a process has to end
 INSTALL = "install bubblewrap (Debian, Ubuntu: apt-get install bubblewrap)"
 
@@ -66,7 +67,8 @@ class Limits:
     writes, in both runs, in MiB (they lie in memory, too). processes: at a time, threads counted.
     cpu: seconds of a process in all. answer, given: seconds on the clock for one question, and for
     a cell of the release. task: seconds for a task's cells, and again for its tests, in each run.
-    submission: seconds after which nothing new is judged.
+    submission: seconds after which nothing new is judged. Where others want the processors too,
+    the seconds on the clock are up to `PATIENCE` times as many, see `until`.
     """
 
     memory: int = 3072
@@ -78,6 +80,16 @@ class Limits:
     given: float = 120.0
     task: float = 60.0
     submission: float = 600.0
+
+
+def until(seconds: float) -> float:
+    """When so many seconds are over, on the monotonic clock: later on a machine that is busy.
+
+    What waits for a processor is not charged for it. At most PATIENCE times as many, so that
+    nobody gains much by making it busy.
+    """
+    waiting = os.getloadavg()[0] / (os.cpu_count() or 1) if hasattr(os, "getloadavg") else 1.0
+    return time.monotonic() + seconds * min(max(waiting, 1.0), PATIENCE)
 
 
 def command(limits: Limits, program: Sequence[str], *, number: int = 0) -> list[str]:
@@ -195,7 +207,7 @@ class Talk:
             raise LostError("the process has ended")
         line = encode(question, self._give)
         within = self.limits.answer if within is None else within
-        deadline = min(time.monotonic() + within, self.deadline)
+        deadline = min(until(within), self.deadline)
         try:
             self._send(line, deadline)
             while True:

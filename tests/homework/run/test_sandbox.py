@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from homework.run import sandbox
-from homework.run.sandbox import Limits, LostError, SandboxError, started
+from homework.run.sandbox import Limits, LostError, SandboxError, started, until
 
 PARTS = ("__init__", "wire", "lending", "inside")  # of homework/run/, that are in the sandbox
 SMALL = Limits(answer=20, files=8, processes=32)
@@ -305,3 +305,11 @@ def test_a_python_that_cannot_run_there_is_told_before_anybody_is_graded(monkeyp
     monkeypatch.setattr(sandbox, "PYTHON", (sys.base_prefix,))  # what is installed is out of sight
     with pytest.raises(SandboxError, match=r"cannot run the book's helpers in it \(.+\): it shows"):
         sandbox.check_python()
+
+
+@pytest.mark.parametrize(("load", "times"), [(0.2, 1), (2, 1), (5, 2.5), (100, 4)])
+def test_what_waits_for_a_processor_is_not_charged_for_it(monkeypatch, load, times):
+    monkeypatch.setattr("homework.run.sandbox.time.monotonic", lambda: 1000.0)
+    monkeypatch.setattr("os.getloadavg", lambda: (load, 0, 0))
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    assert until(20) == 1000 + 20 * times
