@@ -41,8 +41,8 @@ CELLS = ("cells of the notebooks", [
     *PYTEST, "--nbval", *NOTEBOOKS, "--nbval-current-env", "--nbval-sanitize-with",
     "tests/nbval_sanitize.cfg", "--nbval-cell-timeout", "600", "-p", "tests.count_cells",
 ])  # fmt: skip
-AROUND = ("homework and site", [
-    *PYTEST, *SITE_AND_HOMEWORK, "--durations=20", "--durations-min=5",
+AROUND = ("homework and site", [  # one more than cores: a browser's waiting is another's time
+    *PYTEST, "-n", "3", *SITE_AND_HOMEWORK, "--durations=20", "--durations-min=5",
 ])  # fmt: skip
 BOOK = ("book", ["make", "--no-print-directory", "book"])
 
