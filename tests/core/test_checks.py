@@ -46,6 +46,8 @@ X = torch.ones(2, 3)
         ({"n": None}, TypeError, "n must be a whole number, not None"),
         ({"share": "half"}, TypeError, "share must be a number, not 'half'"),
         ({"share": False}, TypeError, "share must be a number, not False"),
+        ({"n": torch.tensor(2.0)}, TypeError, "n must be a whole number, not 2.0"),
+        ({"n": torch.tensor([2])}, ValueError, r"n must be a whole number, not torch.int64 of"),
         ({"k": 1.5}, TypeError, "k must be a whole number or None, not 1.5"),
         ({"flag": 1}, TypeError, "flag must be bool, not 1"),
         ({"rows": np.ones(3)}, ValueError, r"rows must be .* or None, not float64 of shape \(3,\)"),
@@ -65,6 +67,7 @@ def test_what_it_allows_is_taken():
     assert taken(X, 2, 1, 3, flag=False, anything=True)[1:] == (2, 1, 3, False, None, (), True)
     assert type(taken(X, np.int64(2))[1]) is int
     assert type(taken(X, share=np.float32(0.5))[2]) is float
+    assert taken(X, torch.tensor(2), torch.tensor(0.5), np.array(3))[1:4] == (2, 0.5, 3)
     np.testing.assert_array_equal(taken(X, rows=[[1, 2], [3, 4]])[5], [[1, 2], [3, 4]])
     assert taken(X, words=["a"])[6] == ["a"]  # a list stays one where no array is meant
 
