@@ -21,7 +21,7 @@ WORDS = {NoneType: "None", int: "a whole number", float: "a number"}
 def checked(door: Checked) -> Checked:
     """Let a function, or a class when it is made, refuse by name what its annotations do not allow.
 
-    One number of NumPy or torch goes in as Python's, and a list as an array where the annotation names one.
+    One number of NumPy or torch goes in as Python's, a list as an array where one is annotated.
     Raises: TypeError for another type, ValueError for an array of another dtype or number of axes.
     """
     if isinstance(door, type):
@@ -97,7 +97,7 @@ def _kinds(annotation: Any) -> tuple[type, ...]:
     return (kind,) if asked else (object,)
 
 
-def _allowed(name: str, value: object, kinds: tuple[type, ...]) -> object:
+def _allowed(name: str, value: Any, kinds: tuple[type, ...]) -> object:
     is_one = isinstance(value, Tensor | np.ndarray) and value.ndim == 0
     if isinstance(value, np.generic) or (is_one and (int in kinds or float in kinds)):
         value = value.item()
