@@ -82,7 +82,7 @@ def attend(
 
 @checked
 def causal_mask(
-    length: int, queries: int | None = None, *, device: torch.device | None = None
+    length: int, queries: int | None = None, *, device: torch.device | str | None = None
 ) -> Bool[Tensor, "Tq T"]:
     """True where token t (row) may read token s (column): s ≤ t.
 

@@ -7,11 +7,13 @@ arguments fit one another, and which values make sense, the function says itself
 import functools
 import inspect
 from collections.abc import Callable
+from contextlib import suppress
 from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_origin
 
 import numpy as np
 import torch
+from jaxtyping import jaxtyped
 from torch import Tensor
 
 Checked = TypeVar("Checked", bound=Callable)
@@ -34,7 +36,10 @@ def checked(door: Checked) -> Checked:
     def at_the_door(*args, **kwargs):
         if torch.compiler.is_compiling():
             return door(*args, **kwargs)
-        given = signature.bind(*args, **kwargs)
+        try:
+            given = signature.bind(*args, **kwargs)
+        except TypeError:
+            return door(*args, **kwargs)  # Python says it better
         for name, value in given.arguments.items():
             given.arguments[name] = _allowed(name, value, wanted[name])
         return door(*given.args, **given.kwargs)
@@ -84,7 +89,11 @@ def measurable(**tensors: Tensor) -> None:
         if tensor.numel() == 0 or (tensor.is_floating_point() and tensor.dtype.itemsize < 4):
             found = f"{tensor.dtype} of shape {tuple(tensor.shape)}"
             raise ValueError(f"{name} must hold numbers of at least 32 bits, not {found}")
-        if not torch.isfinite(tensor).all():
+        try:
+            finite = bool(torch.isfinite(tensor).all())
+        except RuntimeError:  # of vmap, or of a tensor without numbers
+            continue
+        if not finite:
             raise ValueError(f"{name} must hold finite numbers; some are nan or infinite")
 
 
@@ -97,12 +106,16 @@ def _kinds(annotation: Any) -> tuple[type, ...]:
     return (kind,) if asked else (object,)
 
 
+@jaxtyped(typechecker=None)  # an argument by itself, whatever its caller's axes are called
 def _allowed(name: str, value: Any, kinds: tuple[type, ...]) -> object:
-    is_one = isinstance(value, Tensor | np.ndarray) and value.ndim == 0
-    if isinstance(value, np.generic) or (is_one and (int in kinds or float in kinds)):
-        value = value.item()
-    if isinstance(value, list) and any(_is_of_numpy(kind) for kind in kinds):
-        value = np.asarray(value)
+    if int in kinds or float in kinds:
+        if isinstance(value, Tensor) and value.requires_grad and value.ndim == 0:
+            return value
+        is_one = isinstance(value, Tensor | np.ndarray) and value.ndim == 0
+        value = value.item() if is_one or isinstance(value, np.generic) else value
+    if isinstance(value, list | tuple) and any(_is_of_numpy(kind) for kind in kinds):
+        with suppress(ValueError):  # of rows that differ in length
+            value = np.asarray(value)
     numbers = (int, float) if float in kinds else ()
     flag = isinstance(value, bool) and bool not in kinds and object not in kinds
     if flag or not isinstance(value, (*kinds, *numbers)):

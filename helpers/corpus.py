@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Int, Integer
 from torch import Tensor
 
 from helpers import files
@@ -235,7 +235,7 @@ class _Tokenizer(ABC):
         """
         if isinstance(ids, Tensor):
             ids = ids.tolist()
-        if not isinstance(ids, list) or not all(isinstance(i, int) for i in ids):
+        if not all(isinstance(i, int) for i in ids):
             raise ValueError(f"ids must be one row of integers; got {ids!r}")
         for position, i in enumerate(ids):
             if not 0 <= i < len(self):
@@ -339,7 +339,7 @@ class WordTokenizer(_Tokenizer):
 
 @checked
 def split(
-    ids: Int[Tensor, " N"], fraction: float = 0.9
+    ids: Integer[Tensor, " N"], fraction: float = 0.9
 ) -> tuple[Int[Tensor, " N_train"], Int[Tensor, " N_validation"]]:
     """Cut ids in two, the first int(fraction·N) for training, the rest for validation.
 
@@ -359,7 +359,7 @@ def split(
 
 @checked
 def batches(
-    ids: Int[Tensor, " N"], *, batch_size: int, context: int, generator: torch.Generator
+    ids: Integer[Tensor, " N"], *, batch_size: int, context: int, generator: torch.Generator
 ) -> Iterator[Batch]:
     """Draw windows of `context` ids at random, without end: (x_BT, y_BT), y one step ahead.
 
@@ -385,7 +385,7 @@ def batches(
 
 
 @checked
-def windows(ids: Int[Tensor, " N"], context: int, *, batch_size: int = 64) -> Iterator[Batch]:
+def windows(ids: Integer[Tensor, " N"], context: int, *, batch_size: int = 64) -> Iterator[Batch]:
     """Go through ids once, in order: (x_BT, y_BT) in which each of the N - 1 targets is once.
 
     Windows follow one another without overlap, up to `batch_size` at a time; what is left
@@ -405,7 +405,7 @@ def windows(ids: Int[Tensor, " N"], context: int, *, batch_size: int = 64) -> It
     return walk()
 
 
-def _check_window(ids: Int[Tensor, " N"], context: int, batch_size: int) -> None:
+def _check_window(ids: Integer[Tensor, " N"], context: int, batch_size: int) -> None:
     at_least(1, context=context, batch_size=batch_size)
     if len(ids) < context + 1:
         raise ValueError(

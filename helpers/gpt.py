@@ -2,6 +2,7 @@
 
 from contextlib import ExitStack
 from dataclasses import dataclass
+from numbers import Real
 
 import torch
 import torch.nn.functional as F
@@ -73,7 +74,7 @@ class GPTConfig:
             raise ValueError(f"positions='sinusoidal' needs an even width, not width={self.width}")
         if self.norm == "group" and self.width % GROUPS:
             raise ValueError(f"norm='group' needs a multiple of {GROUPS}, not width={self.width}")
-        if not isinstance(self.dropout, int | float) or not 0 <= self.dropout < 1:
+        if not isinstance(self.dropout, Real) or not 0 <= self.dropout < 1:
             raise ValueError(f"dropout={self.dropout} must lie in [0, 1)")
 
 

@@ -144,7 +144,9 @@ def cross_entropy(
 
 
 @checked
-def mean(x: Real[np.ndarray, "..."], axis: int | tuple[int, ...]) -> Reduced:
+def mean(
+    x: Real[np.ndarray, "..."] | Bool[np.ndarray, "..."], axis: int | tuple[int, ...]
+) -> Reduced:
     """Sum over `axis` (one or several), divided by the number of entries summed.
 
     The result lacks those axes. Raises ValueError where there is nothing to average.

@@ -67,6 +67,7 @@ def main(arguments: list[str] | None = None, limits: Limits | None = None) -> No
     with _alone(book):
         version = fingerprint(course, of)
         if version not in (course.tests, book.tried):
+            _checked(told, sandbox.check_python)
             print(f"the tests have changed since the release: {tried(of)}", flush=True)
             book.tried = version
         grade_all(book, course, version, told, roster, limits or Limits())

@@ -68,7 +68,7 @@ class Limits:
     cpu: seconds of a process in all. answer, given: seconds on the clock for one question, and for
     a cell of the release. task: seconds for a task's cells, and again for its tests, in each run.
     submission: seconds after which nothing new is judged. Where others want the processors too,
-    the seconds on the clock are up to `PATIENCE` times as many, see `until`.
+    the seconds on the clock are up to `PATIENCE` times as many, see `patience`.
     """
 
     memory: int = 3072
@@ -82,14 +82,18 @@ class Limits:
     submission: float = 600.0
 
 
-def until(seconds: float) -> float:
-    """When so many seconds are over, on the monotonic clock: later on a machine that is busy.
+def patience() -> float:
+    """How many times longer a process may take on a machine that is busy: 1 to PATIENCE.
 
-    What waits for a processor is not charged for it. At most PATIENCE times as many, so that
-    nobody gains much by making it busy.
+    What waits for a processor is not charged for it, and nobody gains much by making it busy.
     """
     waiting = os.getloadavg()[0] / (os.cpu_count() or 1) if hasattr(os, "getloadavg") else 1.0
-    return time.monotonic() + seconds * min(max(waiting, 1.0), PATIENCE)
+    return min(max(waiting, 1.0), PATIENCE)
+
+
+def until(seconds: float) -> float:
+    """When so many seconds are over, on the monotonic clock, with `patience`."""
+    return time.monotonic() + seconds * patience()
 
 
 def command(limits: Limits, program: Sequence[str], *, number: int = 0) -> list[str]:

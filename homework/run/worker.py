@@ -19,6 +19,7 @@ from homework.intake.suspicious import flags
 from homework.release.assignment import Assignment
 from homework.release.course import Course
 from homework.release.edition import edition
+from homework.run import sandbox
 from homework.run.judging import Result, judge
 from homework.run.sandbox import Limits
 
@@ -105,11 +106,11 @@ class Worker:
             raise RuntimeError(f"the grader's process does not start: {said}")
 
     def _answer(self, raw: bytes, spoilt: list[str]) -> Graded:
-        at, within = "", self.limits.given + self.limits.task + PATIENCE
+        at, longest = "", self.limits.given + self.limits.task
         with contextlib.suppress(OSError):  # it is lost; the next line says so
             self.pipe.send((raw, spoilt))
         while True:
-            kind, told = self._next(at, within)
+            kind, told = self._next(at, longest * sandbox.patience() + PATIENCE)
             if kind != "judging":
                 return told
             at = told

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 import torch
-from jaxtyping import Float, Int, Real
+from jaxtyping import Float, Int, Real, jaxtyped
 from torch import Tensor
 
 from helpers import checks
@@ -54,7 +54,8 @@ X = torch.ones(2, 3)
         ({"rows": [1, 2]}, ValueError, "rows must be"),
         ({"rows": [["a"]]}, ValueError, "rows must be"),
         ({"words": 3}, TypeError, "words must be Sequence, not 3"),
-        ({"word": 3}, TypeError, "unexpected keyword argument 'word'"),
+        ({"rows": [[1], [1, 2]]}, TypeError, "rows must be .*, not of type list"),
+        ({"word": 3}, TypeError, r"taken\(\) got an unexpected keyword argument 'word'"),
     ],
 )
 def test_what_an_annotation_does_not_allow_is_refused_by_name(given, error, said):
@@ -69,7 +70,22 @@ def test_what_it_allows_is_taken():
     assert type(taken(X, share=np.float32(0.5))[2]) is float
     assert taken(X, torch.tensor(2), torch.tensor(0.5), np.array(3))[1:4] == (2, 0.5, 3)
     np.testing.assert_array_equal(taken(X, rows=[[1, 2], [3, 4]])[5], [[1, 2], [3, 4]])
+    assert taken(X, rows=((1, 2), (3, 4)))[5].shape == (2, 2)
     assert taken(X, words=["a"])[6] == ["a"]  # a list stays one where no array is meant
+
+
+def test_a_gradient_goes_through():
+    share = torch.tensor(0.5, requires_grad=True)
+    assert taken(X, share=share)[2] is share
+
+
+def test_axes_are_not_those_of_the_caller():
+    @jaxtyped(typechecker=None)
+    def outer(x: Float[Tensor, "T C"]):
+        assert isinstance(x, Float[Tensor, "T C"])  # from here on T and C are known
+        return taken(x.T)
+
+    assert outer(X)[0].shape == (3, 2)
 
 
 def test_it_still_looks_like_the_function():
@@ -115,6 +131,15 @@ def test_a_product_wants_one_dtype():
     checks.alike(q=X, k=X)
     with pytest.raises(ValueError, match=r"q and k must be of one dtype: q is torch\.float32, k"):
         checks.alike(q=X, k=X.double())
+
+
+def test_what_is_measured_may_be_mapped_and_may_have_no_numbers():
+    def total(x):
+        checks.measurable(x=x)
+        return x.sum()
+
+    assert torch.func.vmap(total)(X).tolist() == [3, 3]
+    assert total(X.to("meta")).shape == ()
 
 
 @pytest.mark.parametrize(
