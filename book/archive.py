@@ -19,7 +19,7 @@ from pathlib import Path
 
 import yaml
 
-from book.paper.__main__ import MARK
+from book.paper.__main__ import MARK, keywords
 from book.paper.document import fingerprint
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -95,9 +95,7 @@ def current_pdf(pdf: Path, site: Path) -> Path | None:
     """The PDF, unless it is not there or was not printed from this very site."""
     if not pdf.is_file():
         return None
-    with pdf.open("rb") as file:
-        said = file.read(4096)
-    return pdf if f"({MARK}{fingerprint(site)})".encode() in said else None
+    return pdf if keywords(pdf.read_bytes()) == MARK + fingerprint(site) else None
 
 
 def pack(held: dict[str, Path | str], folder: str, date: str, out: Path) -> None:

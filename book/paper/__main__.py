@@ -10,8 +10,8 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import logging
 import os
-import re
 import shutil
 import sys
 import tempfile
@@ -21,7 +21,8 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import yaml
-from pypdf import PdfReader
+from pypdf import PdfReader, PdfWriter
+from pypdf.errors import PdfReadError
 
 from book.paper import document
 from book.paper.document import fingerprint
@@ -157,19 +158,25 @@ def page_numbers(reader: PdfReader) -> dict[str, int]:
 
 
 def signed(pdf: bytes, config: dict, date: str, mark: str) -> bytes:
-    """Write authors, the outputs' date and a mark into a PDF, in place of its printer's name.
+    """Write authors, the outputs' date and a mark into a PDF, in place of its printer's name."""
+    logging.getLogger("pypdf").setLevel(logging.ERROR)  # a copy's count of objects is its own
+    writer, made = PdfWriter(clone_from=io.BytesIO(pdf)), io.BytesIO()
+    day = f"D:{date.replace('-', '')}000000Z"
+    writer.metadata = {
+        "/Title": config["title"], "/Author": config["author"], "/Keywords": mark,
+        "/CreationDate": day, "/ModDate": day,
+    }  # fmt: skip
+    writer.write(made)
+    return made.getvalue()
 
-    Nothing moves: what is written is made as long as what it replaces. (A PDF whose printer says
-    something else is left as it is.)
-    """
-    day = f"(D:{date.replace('-', '')}000000Z)"
-    said = re.compile(rb"/Creator .*?/CreationDate \(.*?/ModDate \([^)]*\)", re.DOTALL)
-    found = said.search(pdf, 0, 4096)
-    author = config["author"].encode("ascii", "replace").decode()
-    wanted = f"/Author ({author})\n/Keywords ({mark})\n/CreationDate {day}\n/ModDate {day}".encode()
-    if not found or len(wanted) > len(found[0]):
-        return pdf
-    return pdf[: found.start()] + wanted.ljust(len(found[0])) + pdf[found.end() :]
+
+def keywords(pdf: bytes) -> str | None:
+    """What `signed` left in a PDF, if it is one."""
+    try:
+        found = PdfReader(io.BytesIO(pdf)).metadata
+    except PdfReadError:
+        return None
+    return found.keywords if found else None
 
 
 def main(arguments: list[str] | None = None) -> int:

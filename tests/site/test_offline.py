@@ -7,8 +7,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from pypdf import PdfWriter
 
 from book import archive
+from book.paper import __main__ as paper
 from book.paper.document import fingerprint
 
 ROOT = Path(__file__).parents[2]
@@ -93,7 +95,14 @@ def test_pdf_is_packed_if_it_was_printed_from_this_site(tmp_path):
     (site / "book").mkdir(parents=True)
     (site / "book" / "index.html").write_text("new", "utf-8")
     assert archive.current_pdf(pdf, site) is None
-    pdf.write_bytes(f"%PDF (printed from {fingerprint(site)})".encode())
+    pdf.write_bytes(b"no PDF")
+    assert archive.current_pdf(pdf, site) is None
+    writer, about = PdfWriter(), {"title": "T", "author": "A"}
+    writer.add_blank_page(9, 9)
+    writer.write(pdf)
+    assert archive.current_pdf(pdf, site) is None
+    mark = f"printed from {fingerprint(site)}"
+    pdf.write_bytes(paper.signed(pdf.read_bytes(), about, "2026-01-31", mark))
     assert archive.current_pdf(pdf, site) == pdf
     held = archive.contents(site, pdf)
     assert held["book.pdf"] == pdf
