@@ -2,6 +2,7 @@
 
 import pytest
 
+from helpers import files
 from helpers.explore import source
 
 
@@ -15,6 +16,12 @@ def test_code_is_shown_as_it_stands_folded_or_open():
     folded = source(doubled).data
     assert folded.startswith("<details><summary>The code of <code>doubled</code></summary>\n\n")
     assert folded.removesuffix("\n\n</details>").endswith(code)
+
+
+def test_a_module_goes_by_its_last_name():
+    shown = source(files).data
+    assert shown.startswith("<details><summary>The code of <code>files</code></summary>")
+    assert "\ndef write_text(path" in shown
 
 
 @pytest.mark.parametrize(("things", "error"), [((), ValueError), ((3,), TypeError)])
