@@ -25,6 +25,7 @@ from bs4 import BeautifulSoup, Tag
 ELSEWHERE = ("http:", "https:", "mailto:")
 ASIDE = "\ue000"  # around the name of what was put aside; no page has this sign
 BOX = "\u2610"  # an empty box to tick
+MEASURE = "The code of measure"  # a whole module, too long for paper
 CODE = re.compile(r"(?<=<pre>)<span></span>.*?(?=</pre>)", re.DOTALL)  # as Pygments writes it
 MARKS = re.compile(
     r'<span class="c1">(?:### (?:BEGIN|END) SOLUTION|# [\w ]+: click to open)</span>\n?'
@@ -254,6 +255,10 @@ class Maker:
             details.replace_with(question)
             self.move(question, self.page.answers, "Answer", list(details.contents),
                       "{label}: page {page}.", inside=True)  # fmt: skip
+        elif details.summary.get_text(" ", strip=True) == MEASURE:
+            note = self.new("p", "opened-title")
+            note.string = "On the site, and in the chapter’s folder below helpers/chapters."
+            details.replace_with(note)
         else:
             self.open(details)
 

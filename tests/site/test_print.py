@@ -51,6 +51,8 @@ data-told='{"replies": {"that": "REPLY"}}'><summary>Show the result</summary><p>
 <output>60</output></label></div>
 <figcaption class="explore-says">It says.</figcaption>
 <script class="explore-frames">eNr</script></figure>
+<div class="cell"><div class="cell_output"><details><summary>The code of <code>measure</code>
+</summary><p>MEASURED</p></details></div></div>
 <details><summary>Deeper. More</summary><p>OPENED</p></details>
 <blockquote class="callout callout-exercise"><div>
 <p><strong>Exercise 1.</strong> Do.</p></div></blockquote>
@@ -139,12 +141,13 @@ def test_chapter_asks_and_does_not_answer(joined):
         "STUB",
         "shown",
         "OPENED",
+        "below helpers/chapters",
         "It says.",
     ):
         assert kept in text, kept
     for moved in ("RECALLED", "RESULT", "REPLY", "WAITED", "TELLS", "HINTED", "SOLVED"):
         assert moved not in text, moved
-    for gone in ("FOLDED", "Not yet", "Open in Colab", "eNr", "Lock"):
+    for gone in ("MEASURED", "FOLDED", "Not yet", "Open in Colab", "eNr", "Lock"):
         assert gone not in joined.get_text(), gone
     assert "Shown: angle: 60" in text
     assert text.rstrip().endswith("Computed.")
