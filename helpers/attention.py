@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from helpers.checks import alike, at_least, checked
+from helpers.checks import alike, at_least, checked, suits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,8 +67,11 @@ def attend(
 ) -> AttentionSteps:
     """`attention_steps` without its checks, as every model of the book runs it.
 
-    A query that may read no key gets nan. Shapes: as in `attention_steps`.
+    A query that may read no key gets nan. Of float16 the scores are in float32: a product of long
+    rows passes float16's largest number. Shapes: as in `attention_steps`.
     """
+    if q.dtype == torch.float16:
+        q, k = q.float(), k.float()
     scores = q @ k.mT
     scaled = scores / q.shape[-1] ** 0.5
     if tilt is not None:
@@ -76,7 +79,7 @@ def attend(
     masked = scaled
     if allowed is not None:
         masked = scaled + torch.where(allowed, 0.0, -torch.inf).to(scaled.dtype)
-    weights = masked.softmax(dim=-1)
+    weights = masked.softmax(dim=-1).to(v.dtype)
     return AttentionSteps(scores=scores, scaled=scaled, weights=weights, output=weights @ v)
 
 
@@ -150,8 +153,12 @@ class SelfAttention(nn.Module):
 
     def forward(self, x_BTC: Float[Tensor, "B T C"]) -> Float[Tensor, "B T C"]:
         """Let each token gather from the tokens that it may read."""
+        suits(self.qkv.weight, 3, x_BTC=x_BTC)
         B, T, C = x_BTC.shape
-        qkv_3BHTD = self.qkv(x_BTC).view(B, T, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        if not T:
+            raise ValueError(f"x_BTC of shape {(B, T, C)} must have at least one token")
+        qkv_BT3HD = self.qkv(x_BTC).view(B, T, 3, self.heads, C // self.heads)
+        qkv_3BHTD = qkv_BT3HD.permute(2, 0, 3, 1, 4)
         q_BHTD, k_BHTD, v_BHTD = qkv_3BHTD
         offset = 0 if self.memory is None else len(self.memory)
         if self.turn is not None:
@@ -172,11 +179,17 @@ def remembering(module: nn.Module) -> Iterator[None]:
     """Let each causal attention in a module remember keys and values, until this ends.
 
     Inside, a call gives the module the tokens that come next, and none that it had before.
-    Raises: ValueError where an attention is not causal: later tokens would change what is kept.
+    Raises: ValueError where an attention is not causal, or a norm is over positions: later tokens
+    would change what is kept.
     """
     layers = _attentions(module)
     if not all(layer.causal for layer in layers):
         raise ValueError("each attention of module must be causal for its keys to be kept")
+    if norms := over_positions(module):
+        raise ValueError(
+            f"module has {norms[0]}, by which each new token changes those before it: nothing of "
+            "them can be kept"
+        )
     for layer in layers:
         layer.memory = Memory()
     try:
@@ -189,6 +202,12 @@ def remembering(module: nn.Module) -> Iterator[None]:
 def remembered(module: nn.Module) -> int:
     """How many tokens the attentions in a module remember; 0 where nothing is kept."""
     return max((len(layer.memory or ()) for layer in _attentions(module)), default=0)
+
+
+def over_positions(module: nn.Module) -> list[str]:
+    """The parts of a module, by class, in which a token changes those before it: some norms."""
+    found = (part for part in module.modules() if getattr(part, "over_positions", False))
+    return sorted({type(part).__name__ for part in found})
 
 
 def _attentions(module: nn.Module) -> list[SelfAttention]:
@@ -246,6 +265,8 @@ def _check_mask(allowed: Tensor, shape: tuple[int, ...]) -> None:
 
 def _check_tilt(tilt: Tensor, allowed: Tensor | None, shape: tuple[int, ...]) -> None:
     """Raise ValueError unless a tilt fits scores of this shape and leaves each query a key."""
+    if (tilt.isnan() | tilt.isposinf()).any():
+        raise ValueError("tilt must hold finite numbers, or -inf where a query may not read")
     try:
         open_to = (tilt > float("-inf")).broadcast_to(shape)
     except RuntimeError:

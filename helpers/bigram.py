@@ -169,9 +169,11 @@ class BigramLanguageModel(nn.Module):
         start = torch.zeros(vocab_size, vocab_size)
         self.table = nn.Embedding.from_pretrained(start, freeze=False)
 
+    @checked
     def forward(self, ids_BT: Int[Tensor, "B T"]) -> Float[Tensor, "B T V"]:
         """Look up each token's row of logits."""
-        return self.table(ids_BT)
+        within(self.table.num_embeddings, ids_BT=ids_BT)
+        return self.table(ids_BT.long())
 
     @torch.no_grad()
     @checked
@@ -180,6 +182,8 @@ class BigramLanguageModel(nn.Module):
     ) -> Int[Tensor, "B T_plus_n"]:
         """Append n tokens to each row, each drawn from the softmax of the last one's logits."""
         at_least(0, n=n)
+        if not ids_BT.shape[1]:
+            raise ValueError(f"ids_BT of shape {tuple(ids_BT.shape)} must have a token a row")
         within(self.table.num_embeddings, ids_BT=ids_BT)
         for _ in range(n):
             p_BV = self(ids_BT)[:, -1].softmax(dim=-1)
@@ -192,15 +196,17 @@ class BigramLanguageModel(nn.Module):
 def loss(logits_BTV: Float[Tensor, "B T V"], targets_BT: Int[Tensor, "B T"]) -> Float[Tensor, ""]:
     """Cross-entropy: mean over all positions of -log P(target), in nats.
 
-    Raises ValueError where there is not one target for each row of logits, in their order.
+    Raises ValueError where there is not one target for each row of logits, in their order, or none.
     """
     if logits_BTV.shape[:2] != targets_BT.shape:
         raise ValueError(
             f"targets_BT have shape {tuple(targets_BT.shape)}; logits of shape "
             f"{tuple(logits_BTV.shape)} need {tuple(logits_BTV.shape[:2])}"
         )
+    if not targets_BT.numel():
+        raise ValueError("targets_BT are empty: there is nothing to take the mean of")
     within(logits_BTV.shape[-1], targets_BT=targets_BT)
-    return F.cross_entropy(logits_BTV.flatten(0, 1), targets_BT.flatten())
+    return F.cross_entropy(logits_BTV.flatten(0, 1), targets_BT.flatten().long())
 
 
 # ------------------------------------------------------------- checking

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from helpers.attention import SelfAttention
-from helpers.checks import at_least, checked
+from helpers.checks import at_least, checked, suits
 from helpers.norms import BatchNorm, GroupNorm, InstanceNorm, LayerNorm, RMSNorm
 
 NORMS: dict[str, Callable[[int], nn.Module]] = {
@@ -54,6 +54,7 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Float[Tensor, "*batch C"]) -> Float[Tensor, "*batch C"]:
         """Widen, bend, and come back, each token by itself."""
+        suits(self.up.weight, x=x)
         return self.down(self.activation(self.up(x)))
 
 
@@ -63,7 +64,7 @@ class AddNorm(nn.Module):
     Post-norm (2017): norm(x + f(x)). Pre-norm: x + f(norm(x)). With residual=False the
     summand x is left out. dropout: the share of f's output that is dropped in training.
     Shapes: forward (..., C) to (..., C), as the sub-layer's.
-    Raises: ValueError for a placement that is not in PLACEMENTS.
+    Raises: ValueError for a placement that is not in PLACEMENTS, or a dropout that is no share.
     Source: Vaswani et al. 2017, section 3.1; Xiong et al. 2020, figure 1.
     """
 
@@ -79,6 +80,8 @@ class AddNorm(nn.Module):
         super().__init__()
         if placement not in PLACEMENTS:
             raise ValueError(f"placement={placement!r} must be one of {', '.join(PLACEMENTS)}")
+        if not isinstance(dropout, int | float) or not 0 <= dropout <= 1:
+            raise ValueError(f"dropout={dropout} must lie in 0..1")
         self.sublayer, self.norm, self.dropout = sublayer, norm, nn.Dropout(dropout)
         self.placement, self.residual = placement, residual
 

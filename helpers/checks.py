@@ -17,6 +17,8 @@ from jaxtyping import jaxtyped
 from torch import Tensor
 
 Checked = TypeVar("Checked", bound=Callable)
+HALF = (torch.float16, torch.bfloat16)
+LARGEST = 2**63  # from here on torch has no whole numbers
 WORDS = {NoneType: "None", int: "a whole number", float: "a number"}
 
 
@@ -47,7 +49,7 @@ def checked(door: Checked) -> Checked:
     return at_the_door  # type: ignore[return-value]
 
 
-def at_least(least: int, **sizes: int) -> None:
+def at_least(least: int, /, **sizes: int) -> None:
     """Raise ValueError for the first size that is below the least."""
     for name, size in sizes.items():
         if size < least:
@@ -80,6 +82,28 @@ def alike(**tensors: Tensor) -> None:
         raise ValueError(f"{' and '.join(tensors)} must be of one dtype: {found}")
 
 
+def suits(weight: Tensor, axes: int | None = None, /, **inputs: Tensor) -> None:
+    """Raise ValueError unless inputs are as wide as a weight's rows, of its dtype, and have so many
+    axes: for what a model calls at each step, where `checked` would be felt.
+
+    A norm's input may also be of 16 bits, and autocast mixes dtypes on purpose. Raises: TypeError
+    for what is no tensor.
+    """
+    for name, x in inputs.items():
+        if not isinstance(x, Tensor):
+            raise TypeError(f"{name} must be a tensor, not {_words(x)}")
+        if axes is not None and x.ndim != axes:
+            raise ValueError(f"{name} of shape {tuple(x.shape)} must have {axes} axes")
+        if x.shape[-1:] != weight.shape[-1:]:
+            raise ValueError(
+                f"{name} of shape {tuple(x.shape)} must have {weight.shape[-1]} numbers a row"
+            )
+        if x.dtype == weight.dtype or (weight.ndim == 1 and x.dtype in HALF):
+            continue
+        if not torch.is_autocast_enabled(x.device.type):
+            raise ValueError(f"{name} must be {weight.dtype}, as the weights are, not {x.dtype}")
+
+
 def measurable(**tensors: Tensor) -> None:
     """Raise ValueError unless all are finite and of 32 bits or more.
 
@@ -101,7 +125,7 @@ def _kinds(annotation: Any) -> tuple[type, ...]:
     """The classes that an annotation allows: all, where it says nothing that can be asked."""
     if isinstance(annotation, UnionType):
         return sum((_kinds(part) for part in get_args(annotation)), ())
-    kind = NoneType if annotation is None else get_origin(annotation) or annotation
+    kind = get_origin(annotation) or annotation
     asked = isinstance(kind, type) and kind is not inspect.Parameter.empty
     return (kind,) if asked else (object,)
 
@@ -122,6 +146,10 @@ def _allowed(name: str, value: Any, kinds: tuple[type, ...]) -> object:
         refusal = ValueError if isinstance(value, Tensor | np.ndarray) else TypeError
         allowed = " or ".join(WORDS.get(kind, kind.__name__) for kind in kinds)
         raise refusal(f"{name} must be {allowed}, not {_words(value)}")
+    if isinstance(value, int) and not -LARGEST <= value < LARGEST:
+        raise ValueError(f"{name}={_words(value)} must be a number of 64 bits")
+    if isinstance(value, Tensor) and value.layout != torch.strided:
+        raise ValueError(f"{name} must be dense, not of layout {value.layout}")
     return value
 
 

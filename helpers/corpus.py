@@ -9,6 +9,7 @@ import re
 import sys
 import urllib.request
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -18,13 +19,13 @@ import torch
 from jaxtyping import Int, Integer
 from torch import Tensor
 
-from helpers import files
+from helpers import files, valley
 from helpers.checks import at_least, checked
 
 Progress = Callable[[int, int | None], None]
 Batch = tuple[Int[Tensor, "B T"], Int[Tensor, "B T"]]
 
-KNOWN = ("tales", "tinyshakespeare")
+KNOWN = ("tales", "valley", "tinyshakespeare")
 DATA_DIR_VARIABLE = "BOOK_DATA_DIR"
 TIMEOUT_S = 30
 
@@ -56,11 +57,11 @@ def load(
 ) -> str:
     r"""Give a text as one string, its line ends as "\n".
 
-    name: "tales" (ships with the book), "tinyshakespeare" (looked for in the folder that
-    BOOK_DATA_DIR names, then in a cache folder, else downloaded and checked), or the path
-    of a UTF-8 file. context: if given, the text must hold one context and the character
-    after it. progress: called with (bytes so far, bytes in all or None) during a download;
-    a tqdm bar, unless given.
+    name: "tales" (ships with the book), "valley" (tales that a grammar tells, helpers.valley),
+    "tinyshakespeare" (looked for in the folder that BOOK_DATA_DIR names, then in a cache
+    folder, else downloaded and checked), or the path of a UTF-8 file. context: if given, the
+    text must hold one context and the character after it. progress: called with (bytes so
+    far, bytes in all or None) during a download; a tqdm bar, unless given.
 
     Raises ValueError for an unknown name, an empty or undecodable or too short text and a
     wrong checksum; FileNotFoundError for a path with no file; ConnectionError where the
@@ -69,6 +70,8 @@ def load(
     if name == "tales":
         where = importlib.resources.files("helpers") / "data" / "tales.txt"
         data = where.read_bytes()
+    elif name == "valley":
+        where, data = Path("valley"), valley.text().encode()
     elif name == "tinyshakespeare":
         where, data = _fetch(TINY_SHAKESPEARE, progress)
     else:
@@ -202,7 +205,10 @@ class _Tokenizer(ABC):
     def __init__(self, text: str):
         if not text:
             raise ValueError("text is empty: a vocabulary needs at least one token")
-        self.vocab = tuple(sorted({token for token, _ in self._tokens(text)}))
+        self._know({token for token, _ in self._tokens(text)})
+
+    def _know(self, tokens: Iterable[str]) -> None:
+        self.vocab = tuple(sorted(tokens))
         self._id = {token: i for i, token in enumerate(self.vocab)}
 
     def __len__(self) -> int:
@@ -264,6 +270,46 @@ class CharTokenizer(_Tokenizer):
 
     def _tokens(self, text: str) -> Iterator[tuple[str, int]]:
         return ((character, position) for position, character in enumerate(text))
+
+    def _join(self, tokens: Iterable[str]) -> str:
+        return "".join(tokens)
+
+
+# A word with the space before it, line ends, or any one character besides.
+_SPACED = re.compile(r" ?[^\W\d_]+|\n+|.", re.DOTALL)
+
+
+class PieceTokenizer(_Tokenizer):
+    """One token for each word that the text has often, with the space before it; else letters.
+
+    `vocab` is a tuple of str, sorted: the characters of `text`, and each word (or run of line
+    ends) that stands in it `least` times at least. Another word is spelt, so that every text of
+    these characters can be encoded, and tokens put end to end are the text again. Raises
+    ValueError for no text, and for a least below 1.
+    """
+
+    unit = "token"
+
+    @checked
+    def __init__(self, text: str, least: int = 100):
+        at_least(1, least=least)
+        if not text:
+            raise ValueError("text is empty: a vocabulary needs at least one token")
+        counts = Counter(_SPACED.findall(text))
+        self._know({*text, *(piece for piece, count in counts.items() if count >= least)})
+
+    @classmethod
+    def from_vocab(cls, vocab: Iterable[str]) -> "PieceTokenizer":
+        """The tokenizer that has this vocabulary."""
+        tokenizer = cls.__new__(cls)
+        tokenizer._know(vocab)
+        return tokenizer
+
+    def _tokens(self, text: str) -> Iterator[tuple[str, int]]:
+        for match in _SPACED.finditer(text):
+            known = match.group() in self._id
+            for at, token in enumerate([match.group()] if known else match.group()):
+                yield token, match.start() + at
 
     def _join(self, tokens: Iterable[str]) -> str:
         return "".join(tokens)
@@ -332,6 +378,12 @@ class WordTokenizer(_Tokenizer):
             parts += [between, token]
             previous, gap = token, None
         return "".join(parts) + (gap or "")
+
+
+TOKENIZERS: dict[str, Callable[[str], _Tokenizer]] = {
+    "characters": CharTokenizer,
+    "words": PieceTokenizer,
+}
 
 
 # --------------------------------------------------- splits and batches

@@ -86,9 +86,13 @@ class SurroundingsModel(nn.Module):
         self.table = nn.Embedding.from_pretrained(rows, freeze=False)
         self.output = nn.Parameter(torch.zeros(vocab_size, width))
 
+    @checked
     def forward(self, ids_BW: Int[Tensor, "B W"]) -> Float[Tensor, "B V"]:
         """Look up, average, compare with every word's output row."""
-        return self.table(ids_BW).mean(dim=1) @ self.output.T
+        within(self.table.num_embeddings, ids_BW=ids_BW)
+        if not ids_BW.shape[1]:
+            raise ValueError(f"ids_BW of shape {tuple(ids_BW.shape)} must have a word a row")
+        return self.table(ids_BW.long()).mean(dim=1) @ self.output.T
 
 
 @checked
@@ -114,11 +118,12 @@ class NGrams(nn.Module):
         for table in self.tables:
             nn.init.zeros_(table.weight)
 
+    @checked
     def forward(self, ids: Int[Tensor, "*batch T"]) -> Float[Tensor, "*batch T C"]:
         """Add up the rows of the groups that end at each token."""
         total: Any
         within(self.base - 1, ids=ids)
-        row, digit, place, total = ids + 1, ids + 1, 1, 0.0
+        row, digit, place, total = ids.long() + 1, ids.long() + 1, 1, 0.0
         for table in self.tables:
             digit = F.pad(digit[..., :-1], (1, 0))  # one token further back
             place = place * self.base % NGRAM_ROWS
@@ -157,13 +162,14 @@ def migrated(
 ) -> Float[Tensor, "V_new C"]:
     """The rows in the order of a new vocabulary: a known word keeps its row, a new one gets start.
 
-    Raises: ValueError where rows and old words differ in number, or a vocabulary repeats a word.
+    Raises: ValueError where rows and old words differ in number, or a vocabulary repeats a word or
+    has none.
     """
     if len(rows) != len(old_words):
         raise ValueError(f"rows are {len(rows)}; one is needed for each of {len(old_words)} words")
     for name, words in (("old_words", old_words), ("new_words", new_words)):
-        if len(set(words)) < len(words):
-            raise ValueError(f"{name} must not name a word twice")
+        if not words or len(set(words)) < len(words):
+            raise ValueError(f"{name} must name a word at least, and none twice")
     if start.shape != rows.shape[1:]:
         raise ValueError(f"start has {len(start)} numbers; rows have {rows.shape[1]}")
     place = {word: row for row, word in enumerate(old_words)}
@@ -198,9 +204,9 @@ def similarities(
     """How alike a vector is to each row, the larger the more, by one of MEASURES.
 
     "euclid" is minus the distance. Shapes: query (C,), table (N, C) give (N,).
-    Raises: ValueError for another measure.
+    Raises: ValueError for another measure, and where a number is not finite or too large.
     """
-    measurable(query=query, table=table)
+    _squarable(query=query, table=table)
     alike(query=query, table=table)
     if query.shape != table.shape[1:]:
         raise ValueError(f"query has {len(query)} numbers; a row of table has {table.shape[1]}")
@@ -222,8 +228,8 @@ def neighbours(table: Float[Tensor, "N C"], row: int, k: int, *, measure: str) -
     """
     if not 0 < k < len(table) or not 0 <= row < len(table):
         raise ValueError(f"row={row} and k={k} must fit a table of {len(table)} rows")
-    measurable(table=table)
-    likeness = similarities(table[row], table, measure=measure).clone()
+    _squarable(table=table)
+    likeness = similarities(table[row], table, measure=measure)
     likeness[row] = float("-inf")
     return likeness.topk(k).indices.tolist()
 
@@ -232,9 +238,9 @@ def neighbours(table: Float[Tensor, "N C"], row: int, k: int, *, measure: str) -
 def similarity_matrix(table: Float[Tensor, "N C"], *, measure: str) -> Float[Tensor, "N N"]:
     """How alike each row is to each other row, the larger the more, by one of MEASURES.
 
-    Shapes: (N, C) to (N, N). Raises: ValueError for an unknown measure.
+    Shapes: (N, C) to (N, N). Raises: ValueError as `similarities` does.
     """
-    measurable(table=table)
+    _squarable(table=table)
     if measure == "dot":
         return table @ table.T
     if measure == "cosine":
@@ -273,10 +279,9 @@ def principal(table: Float[Tensor, "N C"]) -> tuple[Float[Tensor, " C"], Float[T
 
     The variance divides by N; the widest direction comes first; a direction's sign is arbitrary.
     """
+    _squarable(table=table)
     centred = centre(table)
     covariance_CC = centred.T @ centred / len(table)
-    if not torch.isfinite(covariance_CC).all():
-        raise ValueError("table holds numbers too large to be squared")
     variances, directions = torch.linalg.eigh(covariance_CC)
     return variances.flip(0), directions.flip(1)
 
@@ -306,7 +311,7 @@ def anisotropy(table: Float[Tensor, "N C"]) -> float:
     """
     if len(table) < 2:
         raise ValueError(f"table has {len(table)} rows; a pair needs at least 2")
-    measurable(table=table)
+    _squarable(table=table)
     units, n = nn.functional.normalize(table, dim=1), len(table)
     squared = units.sum(dim=0).square().sum()  # all pairs, and each row with itself
     return float((squared - units.square().sum()) / (n * (n - 1)))
@@ -328,6 +333,14 @@ def rank_correlation(
     if bool((ranks.std(dim=1) == 0).any()):
         raise ValueError("first and second must not be constant")
     return float(torch.corrcoef(ranks)[0, 1])
+
+
+def _squarable(**tables: Tensor) -> None:
+    """Raise ValueError unless all are measurable, and so are sums of their squares."""
+    measurable(**tables)
+    for name, table in tables.items():
+        if not bool((2 * table).square().sum().isfinite()):
+            raise ValueError(f"{name} holds numbers too large to be squared")
 
 
 def _ranks(values: Float[Tensor, " N"] | Int[Tensor, " N"]) -> Float[Tensor, " N"]:

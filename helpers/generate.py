@@ -1,15 +1,22 @@
 """The command that lets a trained GPT write: `python -m helpers.generate --help`."""
 
-import argparse
+import signal
 import sys
+
+if __name__ == "__main__":  # Ctrl-C while torch is being loaded ends it without a traceback
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
 import torch
 
-from helpers.corpus import CharTokenizer
+from helpers.console import command, say
+from helpers.corpus import CharTokenizer, PieceTokenizer
 from helpers.gpt import GPT, GPTConfig
 from helpers.training import CheckpointError, checkpoints
+from helpers.training.config import SEEDS
 
 EPILOG = """\
 examples:
@@ -18,7 +25,7 @@ examples:
 """
 
 
-def open_model(path: str | Path) -> tuple[GPT, CharTokenizer]:
+def open_model(path: str | Path) -> tuple[GPT, CharTokenizer | PieceTokenizer]:
     """The model of a checkpoint that helpers.train wrote, on the CPU, and its tokenizer.
 
     path: a checkpoint, or the folder of a run, whose last one is taken. Raises CheckpointError
@@ -29,13 +36,16 @@ def open_model(path: str | Path) -> tuple[GPT, CharTokenizer]:
     if not isinstance(shape, dict) or not isinstance(vocab, list):
         raise CheckpointError(f"{path} is of no run of helpers.train: it has no model and vocab")
     try:
-        tokenizer = CharTokenizer("".join(vocab))
+        of_words = any(len(token) > 1 for token in vocab)
+        tokenizer = PieceTokenizer.from_vocab(vocab) if of_words else CharTokenizer("".join(vocab))
+        if list(tokenizer.vocab) != vocab or len(set(vocab)) < len(vocab):
+            raise ValueError("its vocab must be sorted, each token once")
         config = GPTConfig(vocab_size=len(tokenizer), **shape)
-    except (TypeError, ValueError) as error:
+        model = GPT(config, generator=torch.Generator().manual_seed(0))
+    except (TypeError, ValueError, RuntimeError, MemoryError) as error:
         raise CheckpointError(f"{path} has a model that this book does not know: {error}") from (
             error
         )
-    model = GPT(config, generator=torch.Generator().manual_seed(0))
     checkpoints.restore_model(model, checkpoint.model)
     return model.eval(), tokenizer
 
@@ -57,44 +67,44 @@ def make_parser() -> argparse.ArgumentParser:
                         help="what the text begins with (default: a new line, or the first "
                         "character that the model knows)")  # fmt: skip
     parser.add_argument("--length", type=int, default=500, metavar="N",
-                        help="characters to write (default: %(default)s)")  # fmt: skip
+                        help="tokens to write: characters, or words of a model that has "
+                        "read words (default: %(default)s)")  # fmt: skip
     parser.add_argument("--temperature", type=float, default=0.8, metavar="T",
                         help="0: always the likeliest; 1: as learnt; more: bolder "
                         "(default: %(default)s)")  # fmt: skip
     parser.add_argument("--top-k", type=int, default=None, metavar="K",
-                        help="choose among the K likeliest characters alone")  # fmt: skip
+                        help="choose among the K likeliest tokens alone")  # fmt: skip
     parser.add_argument("--top-p", type=float, default=1.0, metavar="P",
-                        help="choose among the fewest characters whose probabilities come to P "
+                        help="choose among the fewest tokens whose probabilities come to P "
                         "(default: %(default)s, all)")  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, metavar="N",
                         help="another one writes another text (default: %(default)s)")  # fmt: skip
     return parser
 
 
+@command
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; gives its exit status: 0, or 2 for a mistake."""
+    """Run the command; gives its exit status: 0, others as `command` has."""
     options = make_parser().parse_args(arguments)
-    try:
-        if options.prompt == "":
-            raise ValueError("--prompt: the prompt is empty; one character at least is needed")
-        if options.length < 0:
-            raise ValueError(f"--length {options.length} must not be negative")
-        model, tokenizer = open_model(options.checkpoint)
-        if options.top_k is not None and not 1 <= options.top_k <= len(tokenizer):
-            raise ValueError(f"--top-k {options.top_k} must lie in 1..{len(tokenizer)}")
-        if not 0 < options.top_p <= 1:
-            raise ValueError(f"--top-p {options.top_p} must lie in (0, 1]")
-        known = tokenizer.vocab
-        prompt = options.prompt or ("\n" if "\n" in known else known[0])
-        generator = torch.Generator().manual_seed(options.seed)
-        ids_BT = model.generate(
-            tokenizer.encode(prompt)[None], options.length, generator=generator,
-            temperature=options.temperature, top_k=options.top_k, top_p=options.top_p,
-        )  # fmt: skip
-    except (ValueError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    print(tokenizer.decode(ids_BT[0]))
+    if options.prompt == "":
+        raise ValueError("--prompt: the prompt is empty; one character at least is needed")
+    if options.length < 0:
+        raise ValueError(f"--length {options.length} must not be negative")
+    model, tokenizer = open_model(options.checkpoint)
+    if not 0 <= options.seed < SEEDS:
+        raise ValueError(f"--seed {options.seed} must lie in 0..2^64 - 1")
+    if options.top_k is not None and not 1 <= options.top_k <= len(tokenizer):
+        raise ValueError(f"--top-k {options.top_k} must lie in 1..{len(tokenizer)}")
+    if not 0 < options.top_p <= 1:
+        raise ValueError(f"--top-p {options.top_p} must lie in (0, 1]")
+    known = tokenizer.vocab
+    prompt = options.prompt or ("\n" if "\n" in known else known[0])
+    generator = torch.Generator().manual_seed(options.seed)
+    ids_BT = model.generate(
+        tokenizer.encode(prompt)[None], options.length, generator=generator,
+        temperature=options.temperature, top_k=options.top_k, top_p=options.top_p,
+    )  # fmt: skip
+    say(tokenizer.decode(ids_BT[0]))
     return 0
 
 

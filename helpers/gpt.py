@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from helpers.attention import SelfAttention, remembered, remembering
+from helpers.attention import SelfAttention, over_positions, remembered, remembering
 from helpers.blocks import ACTIVATIONS, NORMS, PLACEMENTS, Block
 from helpers.checks import checked, within
 from helpers.embeddings import NGRAM_ROWS, NGrams
@@ -19,7 +19,7 @@ from helpers.norms import EPS, GROUPS
 from helpers.positions import Learned, Rotary, Sinusoidal, alibi
 
 POSITIONS = ("learned", "sinusoidal", "rope", "alibi", "none")
-OVER_POSITIONS = ("instance", "group")  # norms by which a later token changes those before it
+COLDEST = 1e-30  # a temperature below it counts as 0: scores divided by less are infinite
 CHOICES = {
     "norm": tuple(NORMS),
     "placement": PLACEMENTS,
@@ -69,7 +69,9 @@ class GPTConfig:
         if self.width % self.heads:
             raise ValueError(f"width={self.width} must be a multiple of heads={self.heads}")
         if self.positions == "rope" and self.width // self.heads % 2:
-            raise ValueError(f"positions='rope' needs an even head: width={self.width}")
+            raise ValueError(
+                f"positions='rope' needs an even head: width={self.width}, heads={self.heads}"
+            )
         if self.positions == "sinusoidal" and self.width % 2:
             raise ValueError(f"positions='sinusoidal' needs an even width, not width={self.width}")
         if self.norm == "group" and self.width % GROUPS:
@@ -105,12 +107,15 @@ class GPT(nn.Module):
     def forward(self, ids_BT: Int[Tensor, "B T"], offset: int = 0) -> Float[Tensor, "B Tnew V"]:
         """Logits for what follows each token from `offset` on; the cache knows those before it.
 
-        Raises: ValueError where it does not: offset must be the number of tokens remembered.
-        On a CPU also where an id lies outside 0..V-1.
+        Raises: ValueError where it does not: offset must be the number of tokens remembered; where
+        there is no token; on a CPU also where an id lies outside 0..V-1.
         """
         within(self.config.vocab_size, ids_BT=ids_BT)
+        ids_BT = ids_BT.long()
         if offset != (known := remembered(self)):
             raise ValueError(f"offset={offset} must be {known}, the number of tokens remembered")
+        if offset == ids_BT.shape[1]:
+            raise ValueError(f"ids_BT of shape {tuple(ids_BT.shape)} must have a token more")
         x_BTC = self.embedding(ids_BT[:, offset:])
         if self.ngrams is not None:
             x_BTC = x_BTC + self.ngrams(ids_BT)[:, offset:]
@@ -143,14 +148,14 @@ class GPT(nn.Module):
         its last `context` tokens. With cache, keys and values are kept from step to step while the
         text fits the context: the same logits, sooner. (Not with norms over positions, by which
         each new token changes those before it.)
-        Raises: ValueError where the prompt is empty, or n, temperature, top_k or top_p make no
-        sense. Source of top_p: Holtzman et al. 2020, section 3.1.
+        Raises: ValueError where the prompt is empty, or n, temperature, top_k, top_p or stop make
+        no sense. Source of top_p: Holtzman et al. 2020, section 3.1.
         """
-        _check_sampling(ids_BT, n, temperature, top_k, top_p, self.config.vocab_size)
-        cache = cache and self.config.norm not in OVER_POSITIONS
+        _check_sampling(ids_BT, n, temperature, top_k, top_p, stop, self.config.vocab_size)
         context, known = self.config.context, 0
         ended_B = torch.zeros(len(ids_BT), dtype=torch.bool, device=ids_BT.device)
         with in_mode(self, training=False), ExitStack() as remembered:
+            cache = cache and not over_positions(self)
             if cache:
                 remembered.enter_context(remembering(self))
             for _ in range(n):
@@ -169,6 +174,7 @@ class GPT(nn.Module):
         return ids_BT
 
 
+@checked
 def parameter_count(config: GPTConfig) -> int:
     """How many numbers are trained, a tied table counted once, from the sizes alone.
 
@@ -185,6 +191,7 @@ def parameter_count(config: GPTConfig) -> int:
     return config.layers * block + final + tables
 
 
+@checked
 def flops_per_token(config: GPTConfig) -> int:
     """Floating-point operations to train on one token of a full context, matrix products alone.
 
@@ -272,7 +279,7 @@ def _draw(
     top_k: int | None,
     top_p: float,
 ) -> Int[Tensor, " B"]:
-    if temperature == 0:
+    if temperature < COLDEST:
         return logits_BV.argmax(dim=-1)
     if top_k is not None:
         least_B1 = logits_BV.topk(top_k).values[:, -1:]
@@ -287,7 +294,7 @@ def _draw(
     )
 
 
-def _check_sampling(ids_BT, n, temperature, top_k, top_p, vocab_size) -> None:
+def _check_sampling(ids_BT, n, temperature, top_k, top_p, stop, vocab_size) -> None:
     if ids_BT.ndim != 2 or 0 in ids_BT.shape:
         raise ValueError(f"ids_BT must be (B, T) with a token at least, got {tuple(ids_BT.shape)}")
     if n < 0:
@@ -298,3 +305,5 @@ def _check_sampling(ids_BT, n, temperature, top_k, top_p, vocab_size) -> None:
         raise ValueError(f"top_k={top_k} must lie in 1..{vocab_size}")
     if not 0 < top_p <= 1:
         raise ValueError(f"top_p={top_p} must lie in (0, 1]")
+    if stop is not None and not 0 <= stop < vocab_size:
+        raise ValueError(f"stop={stop} must lie in 0..{vocab_size - 1}")

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from helpers.checks import checked
+from helpers.checks import checked, suits
 
 EPS = 1e-5  # what torch's LayerNorm and BatchNorm add to the variance
 GROUPS = 4  # of GroupNorm, unless others are given
@@ -116,6 +116,7 @@ class LayerNorm(nn.Module):
 
     def forward(self, x: Float[Tensor, "*batch C"]) -> Float[Tensor, "*batch C"]:
         """Give gamma · normalise(x, (-1,)).output + beta, by torch's one kernel for it."""
+        suits(self.gamma, x=x)
         return F.layer_norm(x, self.gamma.shape, self.gamma, self.beta, self.eps)
 
 
@@ -134,6 +135,7 @@ class RMSNorm(nn.Module):
 
     def forward(self, x: Float[Tensor, "*batch C"]) -> Float[Tensor, "*batch C"]:
         """Give gamma · normalise(x, (-1,), centred=False).output, by torch's one kernel for it."""
+        suits(self.gamma, x=x)
         return F.rms_norm(x, self.gamma.shape, self.gamma, self.eps)
 
 
@@ -145,8 +147,8 @@ class BatchNorm(nn.Module):
     there with n - 1 in place of n; in eval mode the running ones are used.
     Shapes: forward (..., C) to (..., C); `real` (...) is False where a token is padding, which is
     normalised like the others and not counted.
-    Raises: ValueError where width is below 1, eps negative, or, in train mode, fewer than two
-    tokens count.
+    Raises: ValueError where width is below 1, eps negative, momentum not in 0..1, or, in train
+    mode, fewer than two tokens count.
     Source: Ioffe and Szegedy 2015, algorithms 1 and 2; momentum as torch counts it.
     """
 
@@ -155,16 +157,24 @@ class BatchNorm(nn.Module):
 
     def __init__(self, width: int, *, eps: float = EPS, momentum: float = 0.1):
         super().__init__()
+        if not 0 <= momentum <= 1:
+            raise ValueError(f"momentum={momentum} must lie in 0..1")
         self.eps, self.momentum = _check_eps(eps), momentum
         self.gamma = nn.Parameter(torch.ones(_positive(width)))
         self.beta = nn.Parameter(torch.zeros(width))
         self.register_buffer("running_mean", torch.zeros(width))
         self.register_buffer("running_variance", torch.ones(width))
 
+    @property
+    def over_positions(self) -> bool:
+        """Whether a token changes those before it."""
+        return self.training
+
     def forward(
         self, x: Float[Tensor, "*batch C"], real: Bool[Tensor, "*batch"] | None = None
     ) -> Float[Tensor, "*batch C"]:
         """Normalise with the batch's statistics in train mode, with the running ones in eval."""
+        suits(self.gamma, x=x)
         mean_C, variance_C = self.running_mean, self.running_variance
         if self.training:
             mean_C, variance_C = masked_statistics(x, real)
@@ -190,6 +200,8 @@ class InstanceNorm(nn.Module):
     Raises: ValueError where width is below 1 or eps negative.
     """
 
+    over_positions = True
+
     def __init__(self, width: int, *, eps: float = EPS):
         super().__init__()
         self.eps = _check_eps(eps)
@@ -198,6 +210,7 @@ class InstanceNorm(nn.Module):
 
     def forward(self, x_BTC: Float[Tensor, "B T C"]) -> Float[Tensor, "B T C"]:
         """Normalise each feature along its sequence, then scale and shift it."""
+        suits(self.gamma, 3, x_BTC=x_BTC)
         return self.gamma * normalise(x_BTC, (1,), eps=self.eps).output + self.beta
 
 
@@ -209,6 +222,8 @@ class GroupNorm(nn.Module):
     Raises: ValueError where width is below 1, groups do not divide it, or eps is negative.
     """
 
+    over_positions = True
+
     def __init__(self, width: int, groups: int = GROUPS, *, eps: float = EPS):
         super().__init__()
         if groups < 1 or width % groups:
@@ -219,6 +234,7 @@ class GroupNorm(nn.Module):
 
     def forward(self, x_BTC: Float[Tensor, "B T C"]) -> Float[Tensor, "B T C"]:
         """Normalise each group of features along its sequence, then scale and shift features."""
+        suits(self.gamma, 3, x_BTC=x_BTC)
         return self.gamma * pooled(x_BTC, self.point, eps=self.eps).output + self.beta
 
 
@@ -263,8 +279,8 @@ def _wide(x: Tensor) -> Tensor:
 
 
 def _check_axes(x: Tensor, axes: tuple[int, ...]) -> None:
-    counted = {axis % x.ndim for axis in axes if -x.ndim <= axis < x.ndim}
-    if not axes or len(counted) != len(axes):
+    there = range(-x.ndim, x.ndim)
+    if not axes or len({axis % x.ndim for axis in axes if axis in there}) != len(axes):
         raise ValueError(
             f"axes={axes} must be one or more different axes of shape {tuple(x.shape)}"
         )

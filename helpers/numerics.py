@@ -17,7 +17,9 @@ Reduced = Float[np.ndarray, "..."] | float
 SUM_TOLERANCE = 1e-6  # how far the sum of a distribution may lie from 1
 
 
-def _scores(scores: Real[np.ndarray, "..."], axis: int) -> Float[np.ndarray, "..."]:
+def _scores(
+    scores: Real[np.ndarray, "..."], axis: int, name: str = "scores"
+) -> Float[np.ndarray, "..."]:
     """Give `scores` in float64, or say what makes a softmax over `axis` impossible."""
     scores = np.asarray(scores, dtype=np.float64)
     if not -scores.ndim <= axis < scores.ndim:
@@ -25,7 +27,7 @@ def _scores(scores: Real[np.ndarray, "..."], axis: int) -> Float[np.ndarray, "..
     if scores.shape[axis] == 0:
         raise ValueError(f"scores of shape {scores.shape} have nothing along axis {axis}")
     if np.isnan(scores).any() or np.isposinf(scores).any():
-        raise ValueError("scores hold nan or +inf; they must be finite, or -inf for 'not allowed'")
+        raise ValueError(f"{name} hold nan or +inf; they must be finite, or -inf for 'not allowed'")
     return scores
 
 
@@ -126,7 +128,7 @@ def cross_entropy(
     position. Raises ValueError where the shapes differ, a target is outside 0..V-1, or
     there is no position at all.
     """
-    logits, targets = np.asarray(logits, dtype=np.float64), np.asarray(targets)
+    logits, targets = np.asarray(logits), np.asarray(targets)
     if logits.ndim == 0 or targets.shape != logits.shape[:-1]:
         raise ValueError(
             f"targets have shape {targets.shape}; logits of shape {logits.shape} need one target "
@@ -139,6 +141,7 @@ def cross_entropy(
             f"targets run from {targets.min()} to {targets.max()}; "
             f"with {logits.shape[-1]} logits they must lie in 0..{logits.shape[-1] - 1}"
         )
+    logits = _scores(logits, -1, "logits")
     chosen = np.take_along_axis(log_softmax(logits), targets[..., None], axis=-1)
     return float(-chosen.mean())
 
@@ -192,7 +195,7 @@ def attention_weights(
     ValueError for shapes that do not fit and for a query that may read no key.
     Vaswani et al. 2017, equation 1.
     """
-    q, k = np.asarray(q, dtype=np.float64), np.asarray(k)
+    q = np.asarray(q, dtype=np.float64)
     if q.ndim < 2 or q.shape[:-2] != k.shape[:-2] or q.shape[-1] != k.shape[-1]:
         raise ValueError(f"q of shape {q.shape} and k of shape {k.shape} differ in more than T")
     weights = np.zeros((*q.shape[:-1], k.shape[-2]))
@@ -230,7 +233,7 @@ def attention(
     Arguments and errors are those of `attention_weights`; v has one row for each key.
     Vaswani et al. 2017, equation 1.
     """
-    weights, v = attention_weights(q, k, allowed), np.asarray(v)
+    weights = attention_weights(q, k, allowed)
     if v.ndim != weights.ndim or v.shape[:-1] != (*weights.shape[:-2], weights.shape[-1]):
         raise ValueError(f"v of shape {v.shape} needs one row for each key of k, {np.shape(k)}")
     output = np.zeros((*weights.shape[:-1], v.shape[-1]))

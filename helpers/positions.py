@@ -1,5 +1,7 @@
 """Where a token stands, told in four ways: sinusoidal, learned, rotary (RoPE) and ALiBi."""
 
+from typing import Any
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -62,7 +64,10 @@ class Learned(nn.Module):
         at_least(0, length=length, offset=offset)
         context = self.rows.num_embeddings
         if offset + length > context:
-            raise ValueError(f"{offset + length} positions asked for; only {context} are learned")
+            raise ValueError(
+                f"offset={offset} and length={length} ask for {offset + length} positions; "
+                f"only {context} are learned"
+            )
         return self.rows.weight[offset : offset + length]
 
 
@@ -72,23 +77,29 @@ class Rotary(nn.Module):
 
     Shapes: forward (..., T, D) to (..., T, D). Pair k is (entry k, entry k + D/2), and turns
     by t / base^(2k/D) at position t = offset + row. A dot product of two turned vectors
-    depends on their positions through the difference alone.
-    Raises: ValueError where width is not even and positive.
+    depends on their positions through the difference alone. The angles have 32 bits at least,
+    whatever x and the module have.
+    Raises: ValueError where width is not even and positive, or offset negative.
     Source: Su et al. 2021, equation 15; the pairing in halves is that of later models.
     """
 
-    frequencies: Tensor
-
     def __init__(self, width: int, *, base: float = BASE):
         super().__init__()
-        self.register_buffer("frequencies", _frequencies(width, base), persistent=False)
+        self.width, self.base = width, base
+        self.frequencies = _frequencies(width, base)  # no buffer, which a cast would round
 
+    @checked
     def forward(
         self, x: Float[Tensor, "*batch T D"], offset: int = 0
     ) -> Float[Tensor, "*batch T D"]:
         """Turn the vectors at positions offset, offset + 1, …"""
+        at_least(0, offset=offset)
+        if x.shape[-1] != self.width:
+            raise ValueError(f"x of shape {tuple(x.shape)} must be {self.width} wide")
         positions_T = torch.arange(offset, offset + x.shape[-2], device=x.device)
-        angles_TK = positions_T[:, None] * self.frequencies
+        wide = torch.promote_types(x.dtype, torch.float32)
+        frequencies_K = _frequencies(self.width, self.base, device=x.device, dtype=wide)
+        angles_TK = positions_T[:, None] * frequencies_K
         cos_TK, sin_TK = angles_TK.cos().to(x.dtype), angles_TK.sin().to(x.dtype)
         first, second = x.chunk(2, dim=-1)
         return torch.cat(
@@ -126,10 +137,10 @@ def alibi(heads: int, queries: int, keys: int) -> Float[Tensor, "H Tq Tk"]:
     return -alibi_slopes(heads)[:, None, None] * distance.clamp(min=0)
 
 
-def _frequencies(width: int, base: float) -> Float[Tensor, " K"]:
-    """base^(-2k/width) for k = 0, …, width/2 - 1: radians a position."""
+def _frequencies(width: int, base: float, **options: Any) -> Float[Tensor, " K"]:
+    """base^(-2k/width) for k = 0, …, width/2 - 1: radians a position. Options: as torch.arange."""
     if width < 2 or width % 2:
         raise ValueError(f"width={width} must be even and positive: sines and cosines are paired")
     if not 0 < base < float("inf"):
         raise ValueError(f"base={base} must be positive and finite")
-    return base ** (-torch.arange(0, width, 2) / width)
+    return base ** (-torch.arange(0, width, 2, **options) / width)

@@ -1,11 +1,16 @@
 """The command that trains a small GPT on a text: `python -m helpers.train --help`."""
 
+import signal
+import sys
+
+if __name__ == "__main__":  # Ctrl-C while torch is being loaded ends it without a traceback
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
 import argparse
 import dataclasses
 import hashlib
 import json
 import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +18,7 @@ from typing import Any
 import torch
 
 from helpers import corpus
+from helpers.console import STOPPED, command, say
 from helpers.gpt import GPT, GPTConfig
 from helpers.training import CheckpointError, TrainingConfig, checkpoints, fit
 from helpers.training.processes import ProcessLostError, Team, team
@@ -51,6 +57,19 @@ PRESETS: dict[str, dict[str, dict]] = {
             "compile": False, "evaluate_every": 250, "checkpoint_every": 500, "seed": 0,
         },
     },
+    "valley": {  # the model to try on the first page, every field as well
+        "model": {
+            "context": 192, "layers": 4, "heads": 4, "width": 128, "norm": "rms",
+            "placement": "pre", "positions": "rope", "ngrams": 1, "activation": "gelu",
+            "tied": False, "qk_norm": True, "start": "gpt2", "dropout": 0.0,
+        },
+        "training": {
+            "steps": 3000, "batch_size": 8, "lr": 0.01, "matrix_lr": 0.02, "optimizer": "muon",
+            "betas": (0.9, 0.99), "momentum": 0.95, "warmup": 20, "final": 0.0, "decay": "linear",
+            "weight_decay": 0.0, "clip": 1.0, "accumulate": 1, "precision": "float32",
+            "compile": False, "evaluate_every": 750, "checkpoint_every": 500, "seed": 0,
+        },
+    },
     "gpu": {
         "model": {"context": 256, "layers": 6, "heads": 6, "width": 384, "dropout": 0.2, **MODERN},
         "training": {
@@ -61,9 +80,9 @@ PRESETS: dict[str, dict[str, dict]] = {
     },
 }  # fmt: skip
 DESCRIPTION = """\
-Train a small GPT to continue a text, character by character. The last tenth of the
-text is kept apart to measure the loss on. What is written to the folder --out:
-records.jsonl, a line for each step, and the last checkpoint.
+Train a small GPT to continue a text, character by character or word by word. The last
+tenth of the text is kept apart to measure the loss on. What is written to the folder
+--out: records.jsonl, a line for each step, and the last checkpoint.
 """
 EPILOG = """\
 examples:
@@ -78,7 +97,6 @@ examples:
 
 then: python -m helpers.generate runs/tales --prompt "The fox"
 """
-STOPPED = 130  # what a shell says of a command that Ctrl-C ended
 MODEL = {
     "layers": "blocks on top of one another",
     "heads": "attention heads a block",
@@ -105,10 +123,9 @@ TRAINING = {
 }
 
 
+@command
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; gives its exit status: 0, 1 where the run broke, 2 for a mistake, 130 after
-    Ctrl-C.
-    """
+    """Run the command; gives its exit status: 0, 1 where the run broke, others as `command` has."""
     parser = make_parser()
     options = parser.parse_args(arguments)
     try:
@@ -119,13 +136,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if checkpoints.every(Path(options.out)):
             print(f"go on from the last checkpoint: {_resume(options)}", file=sys.stderr)
         return 1
-    except (OSError, ValueError) as error:
-        told = error if getattr(error, "filename", None) else getattr(error, "strerror", None)
-        print(f"\nerror: {told or error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("\nstopped; what was saved before is still there", file=sys.stderr)
-        return STOPPED
 
 
 def every_field(model: Mapping, training: Mapping) -> dict[str, dict]:
@@ -155,8 +165,11 @@ def make_parser() -> argparse.ArgumentParser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--text", default=None, help="tales (the default), tinyshakespeare "
-                        "(fetched, 1 MB), or the path of a UTF-8 file")  # fmt: skip
+    parser.add_argument("--text", default=None, help="tales (the default), valley (told by a "
+                        "grammar), tinyshakespeare (fetched), or the path of a file")  # fmt: skip
+    parser.add_argument("--tokens", choices=list(corpus.TOKENIZERS), default=None,
+                        help="what the text is cut into: characters (the default), or words, "
+                        "the rare ones among them spelt")  # fmt: skip
     parser.add_argument("--out", default="runs/latest", metavar="FOLDER",
                         help="where the run is kept (default: %(default)s)")  # fmt: skip
     parser.add_argument(
@@ -211,59 +224,86 @@ def _device(options: argparse.Namespace) -> torch.device:
 
 def _train(options: argparse.Namespace, us: Team) -> int:
     before = checkpoints.load(Path(options.out)) if options.resume else None
-    base = _base(options, before)
-    text = corpus.load(base["text"])
-    sha256 = hashlib.sha256(text.encode("utf-8")).hexdigest()
-    if before is not None and sha256 != before.extra["text_sha256"]:
-        raise CheckpointError(f"the text {base['text']} is not the one that the run began with")
-    tokenizer = corpus.CharTokenizer(text)
-    shape = GPTConfig(vocab_size=len(tokenizer), **base["model"])
-    config = training_config(base["training"], context=shape.context)
+    try:
+        base = _base(options, before)
+        text, tokenizer, model, config = _made(base, before)
+    except (TypeError, RuntimeError, MemoryError) as error:
+        raise ValueError(f"this model or training cannot be made: {error}") from error
     train_ids, validation_ids = corpus.split(tokenizer.encode(text))
-    model = GPT(shape, generator=torch.Generator().manual_seed(config.seed)).to(us.device)
     extra = base | every_field(base["model"], base["training"])
-    extra |= {"vocab": list(tokenizer.vocab), "text_sha256": sha256}
+    extra |= {"vocab": list(tokenizer.vocab), "text_sha256": _sha256(text)}
     outcome = fit(
-        model, train_ids, validation_ids, config, folder=options.out, resume=options.resume,
-        extra=extra, progress=not options.quiet, team=us,
+        model.to(us.device), train_ids, validation_ids, config, folder=options.out,
+        resume=options.resume, extra=extra, progress=not options.quiet, team=us,
     )  # fmt: skip
     if us.leads:
-        _report(options, outcome, config, text)
+        _report(options, outcome, config, text, tokenizer.unit)
     return STOPPED if outcome.interrupted else 0
+
+
+def _made(base: dict, before: checkpoints.Checkpoint | None):
+    """The text, its tokenizer, a new model and its training, of their fields."""
+    text = corpus.load(base["text"])
+    if before is not None and _sha256(text) != before.extra["text_sha256"]:
+        raise CheckpointError(f"the text {base['text']} is not the one that the run began with")
+    tokenizer = corpus.TOKENIZERS[base["tokens"]](text)
+    shape = GPTConfig(vocab_size=len(tokenizer), **base["model"])
+    config = training_config(base["training"], context=shape.context)
+    model = GPT(shape, generator=torch.Generator().manual_seed(config.seed))
+    return text, tokenizer, model, config
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
 def _base(options: argparse.Namespace, before: checkpoints.Checkpoint | None) -> dict:
     """Text, model and training as plain values: the preset's or the run's, with what was given."""
     base: dict[str, Any]
     if before is None:
-        base = {"text": options.text or "tales", **PRESETS[options.preset]}
+        base = {"text": options.text or "tales", "tokens": options.tokens or "characters",
+                **PRESETS[options.preset]}  # fmt: skip
     else:
         if missing := {"text", "model", "training", "text_sha256"} - before.extra.keys():
             raise CheckpointError(f"{options.out} is of no run of this command: no {min(missing)}")
         base = {name: before.extra[name] for name in ("text", "model", "training")}
-        if options.text not in (None, base["text"]):
-            raise ValueError(f"--text {options.text}: the run in {options.out} has {base['text']}")
-    if Path(base["text"]).is_file():  # a run may be resumed from another folder
-        base["text"] = str(Path(base["text"]).resolve())
+        kinds = zip(base.items(), (str, dict, dict), strict=True)
+        if wrong := [name for (name, value), kind in kinds if not isinstance(value, kind)]:
+            raise CheckpointError(f"{options.out} is of no run of this command: no {wrong[0]}")
+        if (tokens := before.extra.get("tokens", "characters")) not in list(corpus.TOKENIZERS):
+            raise CheckpointError(f"{options.out} has tokens that are not known here: {tokens}")
+        base["tokens"] = tokens
+        was = {**base, **base["model"], **base["training"]}
+        given = vars(options) | {"text": options.text and _place(options.text)}
+        for name in ("text", "tokens", *MODEL, *TRAINING):
+            if given[name] not in (None, was.get(name)):
+                flag = f"--{name.replace('_', '-')} {getattr(options, name)}"
+                raise ValueError(f"{flag}: the run in {options.out} has {was.get(name)}")
+    base["text"] = _place(base["text"])
     for part, names in (("model", MODEL), ("training", TRAINING)):
         given = {name: getattr(options, name) for name in names}
         base[part] = base[part] | {n: value for n, value in given.items() if value is not None}
-    if options.warmup is None:  # the preset's may be longer than the steps asked for
+    if before is None and options.warmup is None:  # the preset's may be too long
         base["training"]["warmup"] = min(base["training"]["warmup"], base["training"]["steps"])
     return base
 
 
-def _report(options: argparse.Namespace, outcome, config: TrainingConfig, text: str) -> None:
+def _place(text: str) -> str:
+    """The text's name, or the whole path of its file: a run may be resumed from another folder."""
+    return str(Path(text).resolve()) if Path(text).is_file() else text
+
+
+def _report(options, outcome, config: TrainingConfig, text: str, unit: str) -> None:
     last = outcome.records[-1]
     if outcome.interrupted:
-        print(f"stopped after {len(outcome.records)} of {config.steps} steps, and saved; "
-              f"go on with: {_resume(options)}")  # fmt: skip
+        say(f"stopped after {len(outcome.records)} of {config.steps} steps, and saved; "
+            f"go on with: {_resume(options)}")  # fmt: skip
         return
-    print(f"validation loss {last.validation:.4f} nats a character after {config.steps} steps "
-          f"({last.seconds:.0f} s of training)")  # fmt: skip
+    say(f"validation loss {last.validation:.4f} nats a {unit} after {config.steps} steps "
+        f"({last.seconds:.0f} s of training)")  # fmt: skip
     prompt = "The " if "The " in text else text[:1]
     out = shlex.quote(str(options.out))
-    print(f"next: python -m helpers.generate {out} --prompt {shlex.quote(prompt)}")
+    say(f"next: python -m helpers.generate {out} --prompt {shlex.quote(prompt)}")
 
 
 def _resume(options: argparse.Namespace) -> str:

@@ -13,11 +13,12 @@ from jaxtyping import Real
 from helpers import numerics
 from helpers.checks import at_least, checked
 
+DIGITS = 3  # decimals shown: float32's sums differ between processors further down
 LARGEST = 300.0  # a score beyond which exponentials are shown with the largest taken off
 
 
 @checked
-def number(value: float, digits: int = 3) -> str:
+def number(value: float, digits: int = DIGITS) -> str:
     """A number in at most ``digits`` decimals, without trailing zeros."""
     at_least(0, digits=digits)
     text = f"{float(value):.{digits}f}"
@@ -32,7 +33,7 @@ def superscript(number: int) -> str:
 
 
 @checked
-def matrix(values: Real[np.ndarray, "..."] | list, digits: int = 3) -> str:
+def matrix(values: Real[np.ndarray, "..."] | list, digits: int = DIGITS) -> str:
     """A vector (as one row) or a matrix in LaTeX.
 
     Shapes: values (n,) or (m, n).
@@ -52,6 +53,10 @@ class Step:
     name: str
     working: str
     value: Real[np.ndarray, "..."]
+
+    def __repr__(self) -> str:
+        shown = (np.round(np.asarray(self.value, np.float64), DIGITS) + 0.0).tolist()  # no -0.0
+        return f"Step(name={self.name!r}, working={self.working!r}, value={shown})"
 
     def latex(self) -> str:
         """The step as one line of LaTeX: name = working."""
@@ -96,7 +101,7 @@ def matrix_product(
     Shapes: left (m, n), right (n, k).
     """
     left, right = np.asarray(left), np.asarray(right)
-    if (left.ndim, right.ndim) != (2, 2) or left.shape[1] != right.shape[0]:
+    if left.shape[1] != right.shape[0]:
         raise ValueError(f"left {left.shape} and right {right.shape} must be (m, n) and (n, k)")
     value = left.astype(np.float64) @ right
     factors = rf"{matrix(left)} {matrix(right)}"
@@ -133,7 +138,7 @@ def scale(name: str, scores: Real[np.ndarray, "*Tq Tk"] | list, width: int) -> S
     Shapes: scores (T,) or (T_q, T_k).
     """
     at_least(1, width=width)
-    value = np.asarray(scores) / np.sqrt(width)
+    value = np.asarray(scores, dtype=np.float64) / np.sqrt(width)
     return Step(name, rf"{matrix(scores)} / \sqrt{{{width}}} = {matrix(value)}", value)
 
 
@@ -170,7 +175,8 @@ def weighted_sum(
     vectors = np.asarray(vectors)
     if len(weights) != len(vectors):
         raise ValueError(
-            f"one weight per vector is needed, got shapes {weights.shape} and {vectors.shape}"
+            f"one weight per vector is needed: weights has shape {weights.shape}, vectors "
+            f"{vectors.shape}"
         )
     terms = [rf"{_factor(w)} {matrix(row)}" for w, row in zip(weights, vectors, strict=True)]
     lines = [" + ".join(terms[at : at + 3]) for at in range(0, len(terms), 3)]
@@ -197,6 +203,8 @@ def attention_of_one_query(
         raise ValueError(f"tokens are {len(tokens)}; one is needed for each of {len(keys)} keys")
     if np.shape(query) != keys.shape[1:]:
         raise ValueError(f"query must be as wide as a key: {np.shape(query)} and {keys.shape[1:]}")
+    if len(values) != len(keys):
+        raise ValueError(f"values are {len(values)}; one is needed for each of {len(keys)} keys")
     scores = [
         dot_product(rf"q_{{\text{{{asks}}}}} \cdot k_{{\text{{{token}}}}}", query, key)
         for token, key in zip(tokens, keys, strict=True)

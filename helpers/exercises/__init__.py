@@ -1,5 +1,6 @@
 """Checks that tell a learner what is wrong without giving the answer; judges stand by chapter."""
 
+from helpers.exercises.answers import Elsewhere, NotPlain, plain
 from helpers.exercises.verdict import (
     CHECKS,
     EXPLANATIONS,
@@ -10,6 +11,7 @@ from helpers.exercises.verdict import (
     Wrong,
     array,
     call,
+    changes,
     check,
     close,
     diagnosed,
@@ -17,4 +19,5 @@ from helpers.exercises.verdict import (
     explanation,
     judged,
     numbers,
+    without_addresses,
 )

@@ -4,6 +4,7 @@ The judges themselves stand in the chapters, each in its folder's ``exercises.py
 """
 
 import html
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,10 +12,13 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Num
 
+from helpers.exercises.answers import NotPlain, plain
+
 CHECKS: dict[str, Callable] = {}
 EXPLANATIONS: dict[str, "Explanation"] = {}
 LARGEST = 1e50  # of an answer's numbers; products of a few of them are still finite
 FILL_IN = "Fill in the cell above, then run it and this one again."
+ADDRESS = re.compile(r" at 0x[0-9a-f]+", re.IGNORECASE)  # of an object, as Python shows it
 FEWEST_WORDS = 8  # that are taken for an explanation
 WRITE = (
     "Write a sentence or two into the cell above, then run it and this one again. Nothing judges "
@@ -119,9 +123,9 @@ def check(name: str, answer: object = None, *, solution: bool = False) -> Verdic
 
     Raises: ValueError when there is no exercise of that name.
     """
-    if told := EXPLANATIONS.get(name):
+    if registered := EXPLANATIONS.get(name):
         is_written = isinstance(answer, str) and len(answer.split()) >= FEWEST_WORDS
-        return told if solution or is_written else Verdict("Not yet", WRITE)
+        return registered if solution or is_written else Verdict("Not yet", WRITE)
     if name not in CHECKS:
         known = sorted([*CHECKS, *EXPLANATIONS])
         raise ValueError(f"name must be one of {known}, got {name!r}")
@@ -132,22 +136,32 @@ def check(name: str, answer: object = None, *, solution: bool = False) -> Verdic
 
 
 def judged(judge: Callable[[object], None], answer: object) -> Verdict:
-    """What a judge says of an answer; whatever it raises on the way is a verdict, too."""
+    """What a judge says of an answer made plain; what it raises on the way is a verdict, too."""
     try:
+        answer = plain(answer)
         if _empty(answer):
             raise NotYet
         judge(answer)
     except NotYet as open_question:
         return Verdict("Not yet", str(open_question) or FILL_IN)
-    except Wrong as wrong:
-        return Verdict("Not right", str(wrong))
+    except (Wrong, NotPlain) as wrong:
+        return Verdict("Not right", without_addresses(str(wrong)))
     except Exception as error:
+        what = without_addresses(f"{type(error).__name__}: {error}")
         return Verdict(
             "Not right",
-            f"The check could not use this answer ({type(error).__name__}: {error}). "
+            f"The check could not use this answer ({what}). "
             "Does it have the form that the exercise asks for?",
         )
     return Verdict("Right")
+
+
+def without_addresses(message: str) -> str:
+    """A message in which no object is shown with its place in memory, which tells nobody a thing.
+
+    It is another in each run, so that a notebook's message and the grader's would differ.
+    """
+    return ADDRESS.sub("", message)
 
 
 def call(function: object, *arguments: object) -> Any:
@@ -158,6 +172,8 @@ def call(function: object, *arguments: object) -> Any:
         value = function(*arguments)
     except NotImplementedError:
         raise NotYet from None
+    except NotPlain:
+        raise
     except Exception as error:
         raise Wrong(f"Your function raised {type(error).__name__}: {error}") from error
     if value is None:
@@ -167,10 +183,18 @@ def call(function: object, *arguments: object) -> Any:
     return value
 
 
+def changes(function: Any, *arguments: object) -> bool:
+    """Whether the reader's function, called once more, changes an array or list that it is given.
+
+    Homework calls it in another process, where a judge sees nothing of its own arguments.
+    """
+    return function.changes(*arguments)
+
+
 def numbers(value: object) -> Float[np.ndarray, "..."]:
     """Whatever array, tensor or list the reader gave, as float64 NumPy of the same shape."""
     if hasattr(value, "detach"):  # a tensor of PyTorch, which need not be loaded for this
-        value = value.detach().cpu().numpy()
+        value = value.detach().cpu().double().numpy()
     return np.asarray(value, dtype=np.float64)
 
 

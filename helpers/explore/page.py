@@ -10,12 +10,35 @@ import zlib
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+from IPython.display import HTML, display
 from matplotlib.figure import Figure
+
+try:
+    import ipywidgets
+except ImportError:  # the form of the page serves, too
+    ipywidgets = None
+
+WITHOUT_WIDGETS = (
+    "<p><i>The package <code>ipywidgets</code> is not installed, so this stands still as on a page "
+    "without scripts: <code>%pip install ipywidgets</code> and a new kernel let it move.</i></p>"
+)
 
 
 def static() -> bool:
     """Whether outputs are being stored for the page (``BOOK_STATIC=1``)."""
     return os.environ.get("BOOK_STATIC", "") == "1"
+
+
+def still() -> bool:
+    """Whether the form of the page is displayed: outputs are stored, or there are no widgets."""
+    return static() or ipywidgets is None
+
+
+def display_still(html: str, plain: str) -> None:
+    """Display the form of the page; plain: what shows where no HTML does."""
+    if not static():
+        display(HTML(WITHOUT_WIDGETS))
+    display({"text/html": html, "text/plain": plain}, raw=True)
 
 
 def svg_of(figure: Figure) -> str:

@@ -7,10 +7,9 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 
-import ipywidgets
 from IPython.display import display
 
-from helpers.explore.page import attribute, shown, static, text
+from helpers.explore.page import attribute, display_still, ipywidgets, shown, still, text
 from helpers.explore.sketches import Curve, ink_of, number_line, plot_of
 
 CLOSE = 0.1  # a guessed number within a tenth of the answer counts as right (of 1, for a 0)
@@ -60,6 +59,7 @@ class Prediction(ABC):
     """
 
     kind: str
+    wanted: str  # what an answer has to be
 
     def __init__(self, question: str, replies: Mapping | None = None):
         self.question, self.replies = question, dict(replies or {})
@@ -69,8 +69,8 @@ class Prediction(ABC):
 
     def show(self) -> None:
         """Display the question and its form."""
-        if static():
-            display({"text/html": self._form(), "text/plain": self._plain()}, raw=True)
+        if still():
+            display_still(self._form(), self._plain())
         else:
             display(self._form_widget())
 
@@ -83,8 +83,8 @@ class Prediction(ABC):
         Raises: ValueError when the result is a choice that ``wrong`` calls a mistake, or does
             not have the form that was asked for.
         """
-        answer = self._checked(answer)
-        if static():
+        answer = self._taken(answer)
+        if still():
             plain = f"Result: {self._say(answer)}. {because}".strip()
             display({"text/html": self._result(answer, because), "text/plain": plain}, raw=True)
         else:
@@ -95,7 +95,7 @@ class Prediction(ABC):
 
         Arguments and errors as in ``reveal``.
         """
-        return self._form() + self._result(self._checked(answer), because)
+        return self._form() + self._result(self._taken(answer), because)
 
     def lock(self, guess) -> None:
         """Take the guess; it cannot be changed afterwards."""
@@ -112,6 +112,19 @@ class Prediction(ABC):
             verdict = SAID["right"]
         return f"{SAID['guessed']} {self._quoted(self.guess)}. {verdict}"
 
+    def _taken(self, answer):
+        """The answer as it is stored. Raises ValueError, which names the question."""
+        try:
+            return self._checked(answer)
+        except (TypeError, AttributeError):
+            message = f"answer must be {self.wanted}, got {answer!r}"
+        except ValueError as error:
+            message = str(error)
+        raise ValueError(
+            f"{message}. The question asked last is “{self.question}”: for another one, run the "
+            "cell that asks it, then this one"
+        )
+
     # -- what a kind of prediction is
 
     @abstractmethod
@@ -123,7 +136,7 @@ class Prediction(ABC):
         """The inputs of the form on the page."""
 
     @abstractmethod
-    def _inputs(self) -> tuple[list[ipywidgets.Widget], Callable[[], object], list]:
+    def _inputs(self) -> "tuple[list[ipywidgets.Widget], Callable[[], object], list]":
         """Inputs in a kernel, what reads them (None where nothing is given), what stands above."""
 
     def _say(self, answer) -> str:
@@ -170,7 +183,7 @@ class Prediction(ABC):
 
     # -- in a kernel
 
-    def _form_widget(self) -> ipywidgets.Widget:
+    def _form_widget(self) -> "ipywidgets.Widget":
         question = ipywidgets.HTML(f"<b>Predict.</b> {text(self.question)}")
         inputs, read, above = self._inputs()
         button = ipywidgets.Button(description="Lock my guess", button_style="primary")
@@ -187,7 +200,7 @@ class Prediction(ABC):
         button.on_click(pressed)
         return ipywidgets.VBox([question, *above, *inputs, button])
 
-    def _result_widget(self, answer, because: str) -> ipywidgets.Widget:
+    def _result_widget(self, answer, because: str) -> "ipywidgets.Widget":
         result = ipywidgets.HTML("<i>Lock a guess above, or show the result without one.</i>")
         button = ipywidgets.Button(description="Show the result")
         box = ipywidgets.VBox([result, button])
@@ -212,6 +225,7 @@ class Choice(Prediction):
     """A choice among named answers. Raises ValueError unless all but one have a reply."""
 
     kind = "choice"
+    wanted = "one of the choices"
 
     def __init__(self, question: str, choices: Sequence[str], replies: Mapping | None = None):
         super().__init__(question, replies)
@@ -254,6 +268,7 @@ class Number(Prediction):
     """A number, right within a tenth."""
 
     kind = "number"
+    wanted = "a number"
 
     def _checked(self, answer):
         if not math.isfinite(answer):
@@ -284,6 +299,7 @@ class Sketch(Prediction):
     """One or more curves, sketched point by point; there is no right and wrong."""
 
     kind = "curve"
+    wanted = "a dictionary with the values of each curve"
 
     def __init__(self, question: str, curve: Curve, replies: Mapping | None = None):
         super().__init__(question, replies)

@@ -6,12 +6,22 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import ipywidgets
 import matplotlib.pyplot as plt
 from IPython.display import HTML, display
 from matplotlib.figure import Figure
 
-from helpers.explore.page import attribute, data_uri, packed, shown, size_of, static, svg_of, text
+from helpers.explore.page import (
+    attribute,
+    data_uri,
+    display_still,
+    ipywidgets,
+    packed,
+    shown,
+    size_of,
+    still,
+    svg_of,
+    text,
+)
 
 MOST_FRAMES = 150
 
@@ -78,7 +88,7 @@ class Explorer:
         """The control's label, or its name in words."""
         return self.sliders[name].label or name.replace("_", " ")
 
-    def widget(self) -> ipywidgets.interactive:
+    def widget(self) -> "ipywidgets.interactive":
         """The live form: an ipywidgets ``interactive``, to be displayed by itself."""
         controls = {
             name: ipywidgets.SelectionSlider(
@@ -140,8 +150,8 @@ class Explorer:
         )
 
     def _ipython_display_(self):
-        if static():
-            display({"text/html": self.html(), "text/plain": self.text()}, raw=True)
+        if still():
+            display_still(self.html(), self.text())
         else:
             display(HTML(f"<b>{text(self.title)}</b>"))
             display(self.widget())

@@ -9,8 +9,8 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 # name of a part: (x, y, width, words)
 PARTS = {
     "ids": (0.0, 0.0, 0.9, "token\nids"),
-    "embedding": (1.25, 0.0, 1.15, "embedding"),
-    "position": (1.25, -1.0, 1.15, "position"),
+    "embedding": (1.2, 0.0, 1.25, "embedding"),
+    "position": (1.2, -1.0, 1.25, "position"),
     "norm 1": (3.05, 0.0, 0.75, "norm"),
     "attention": (4.1, 0.0, 1.15, "attention"),
     "add 1": (5.6, 0.0, 0.45, "+"),
@@ -19,7 +19,7 @@ PARTS = {
     "add 2": (8.95, 0.0, 0.45, "+"),
     "norm 3": (9.95, 0.0, 0.75, "norm"),
     "output table": (11.05, 0.0, 0.95, "output\ntable"),
-    "probabilities": (12.35, 0.0, 1.2, "next-token\nprobabilities"),
+    "probabilities": (12.35, 0.0, 1.45, "next-token\nprobabilities"),
 }
 FLOW = [name for name in PARTS if name != "position"]
 LIT, DIM = "#ffd24d", "#f2f2f2"
@@ -52,7 +52,7 @@ def draw_machine(ax: Axes, *, lit: Collection[str] = ()) -> Axes:
                        edgecolor="#999999", linestyle=":")
     )  # fmt: skip
     ax.text(9.5, -0.85, "L layers", ha="right", fontsize=8, color="#555555")
-    ax.set(xlim=(-0.15, 13.7), ylim=(-1.45, 1.25), aspect="equal")
+    ax.set(xlim=(-0.15, 13.95), ylim=(-1.45, 1.25), aspect="equal")
     ax.set_axis_off()
     return ax
 

@@ -72,8 +72,7 @@ def save(folder: Path, checkpoint: Checkpoint, *, keep: int | None = 1) -> Path:
     if not _whole(final):
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            for begun in folder.glob(f"{PARTIAL}*"):  # and not finished, by a run that was ended
-                shutil.rmtree(begun, ignore_errors=True)
+            tidy(folder)
             partial.mkdir()
             _write(partial / TENSORS, tensors)
             _write(partial / REST, rest)
@@ -88,6 +87,12 @@ def save(folder: Path, checkpoint: Checkpoint, *, keep: int | None = 1) -> Path:
         with suppress(OSError):
             _clear(old)
     return final
+
+
+def tidy(folder: Path) -> None:
+    """Take away what a run that was killed had begun to write, or to take away."""
+    for begun in folder.glob(f"{PARTIAL}*"):
+        shutil.rmtree(begun, ignore_errors=True)
 
 
 def every(folder: Path) -> list[Path]:
@@ -219,7 +224,7 @@ def _read_rest(path: Path) -> dict:
     data = _read(path)
     try:
         rest = json.loads(data)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CheckpointError(f"{path} is damaged: it is not JSON ({error})") from error
     if not isinstance(rest, dict) or rest.get("format") != FORMAT:
         raise CheckpointError(f"{path} is of another kind: its format is not {FORMAT!r}")
@@ -246,11 +251,8 @@ def model_tensors(model: nn.Module) -> dict[str, Tensor]:
     return found
 
 
-def restore_model(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
-    """Copy tensors into a model, or none of them.
-
-    Raises CheckpointError where names or shapes are not those of the model.
-    """
+def check_model(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
+    """Raise CheckpointError where names or shapes are not those of the model."""
     own = model_tensors(model)
     for name in own.keys() | tensors.keys():
         if name not in tensors:
@@ -262,8 +264,13 @@ def restore_model(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
                 f"{name!r} has shape {tuple(tensors[name].shape)} in the checkpoint and "
                 f"{tuple(own[name].shape)} in the model: it was made with another configuration"
             )
+
+
+def restore_model(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
+    """Copy tensors into a model, or none of them. Raises CheckpointError as `check_model` does."""
+    check_model(model, tensors)
     with torch.no_grad():
-        for name, tensor in own.items():
+        for name, tensor in model_tensors(model).items():
             tensor.copy_(tensors[name])
 
 

@@ -9,6 +9,7 @@ from helpers.training import schedule
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 OPTIMIZERS = ("adamw", "muon")
+SEEDS = 2**64  # so many are known to torch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,15 +17,15 @@ class TrainingConfig:
     """How a model is trained; it checks itself.
 
     steps: updates. batch_size: windows an update, over all processes and parts; context: tokens
-    a window. accumulate: into how many parts a batch is cut, one after the other in memory,
-    which changes nothing else. lr: peak learning rate; matrix_lr: that of the matrices
-    between hidden layers, None for lr with AdamW and 0.02 with Muon, which has these alone, and
-    AdamW the rest. warmup (updates), final (a share of the peak)
-    and decay: see `schedule.share`. weight_decay: of matrices, a step, times the learning rate.
-    clip: the greatest length of the gradient, None for any. precision: "bfloat16" computes
-    matrix products in it and keeps parameters, optimiser and evaluation in float32. compile:
-    by torch.compile. evaluate_every, checkpoint_every: updates; both happen after the last one
-    too. seed: of the batches and of dropout.
+    a window. accumulate: into how many parts a batch is cut, one after the other in memory; the
+    update is the same but for what a part draws or averages by itself (dropout, batch norm).
+    lr: peak learning rate; matrix_lr: that of the matrices between hidden layers, None for lr
+    with AdamW and 0.02 with Muon, which has these alone, and AdamW the rest. warmup (updates),
+    final (a share of the peak) and decay: see `schedule.share`. weight_decay: of matrices, a step,
+    times the learning rate. clip: the greatest length of the gradient, None for any. precision:
+    "bfloat16" computes matrix products in it and keeps parameters, optimiser and evaluation in
+    float32. compile: by torch.compile. evaluate_every, checkpoint_every: updates; both happen
+    after the last one too. seed: of the batches and of dropout, below 2^64.
     Raises: ValueError that names the field, what came and what would be right.
     """
 
@@ -54,11 +55,20 @@ class TrainingConfig:
             _at_least(self, name, 1, whole=True)
         for name in ("seed", "warmup"):
             _at_least(self, name, 0, whole=True)
-        for name in ("lr", "weight_decay", *(() if self.matrix_lr is None else ("matrix_lr",))):
+        if self.seed >= SEEDS:
+            raise ValueError(f"seed={self.seed} must be below 2^64")
+        for name in (
+            "lr",
+            "weight_decay",
+            "final",
+            "momentum",
+            *(() if self.matrix_lr is None else ("matrix_lr",)),
+        ):
             _at_least(self, name, 0)
-        if self.clip is not None and not self.clip > 0:
+        if self.clip is not None and not (isinstance(self.clip, int | float) and self.clip > 0):
             raise ValueError(f"clip={self.clip} must be above 0, or None for no clipping")
-        if len(self.betas) != 2 or not all(0 <= beta < 1 for beta in (*self.betas, self.momentum)):
+        pair = self.betas if isinstance(self.betas, tuple) and len(self.betas) == 2 else ("no",)
+        if not all(isinstance(b, int | float) and 0 <= b < 1 for b in (*pair, self.momentum)):
             raise ValueError(
                 f"betas={self.betas} and momentum={self.momentum} must each lie in [0, 1)"
             )

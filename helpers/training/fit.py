@@ -252,6 +252,7 @@ class _Run:
         self.sha256 = checkpoints.sha256_of(self.train_ids)
         if self.team.leads:
             self.hold(folder)
+            checkpoints.tidy(folder)
         if resume:
             self.take_up(checkpoints.load(folder))
         elif self.team.leads and (found := checkpoints.every(folder)):
@@ -276,10 +277,13 @@ class _Run:
     def take_up(self, checkpoint: Checkpoint) -> None:
         """Put everything back as it was. Raises CheckpointError where something does not fit."""
         checkpoints.check_config(checkpoint.config, self.config)
+        checkpoints.check_model(self.model, checkpoint.model)
         if checkpoint.data_sha256 != self.sha256:
             raise CheckpointError("the checkpoint was made with another training text")
         try:
             records = [StepRecord(**record) for record in checkpoint.records]
+            if not all(isinstance(n, int | float) for r in records for n in _numbers(r)):
+                raise ValueError("its records must hold numbers")
             self.generator.set_state(checkpoint.generators["batches"])
             self.optimizer.load_state_dict(checkpoint.optimizer)
         except (KeyError, TypeError, RuntimeError, ValueError) as error:
@@ -342,10 +346,13 @@ class _Run:
 
     def close(self) -> None:
         """Close the file of records, and let others into the folder."""
-        if self.lines is not None:
-            self.lines.close()
-        if self.lock is not None:
-            self.lock.release()
+        try:
+            if self.lines is not None and self.folder is not None:
+                with _named(self.folder):  # what could not be written is tried again
+                    self.lines.close()
+        finally:
+            if self.lock is not None:
+                self.lock.release()
 
 
 def cross_entropy(
@@ -356,6 +363,11 @@ def cross_entropy(
     if logits_NV.dtype in (torch.bfloat16, torch.float16):
         logits_NV = logits_NV.float()
     return F.cross_entropy(logits_NV, targets_BT.flatten())
+
+
+def _numbers(record: StepRecord) -> list:
+    """What a record holds, less a validation that was not measured."""
+    return [n for name, n in asdict(record).items() if (name, n) != ("validation", None)]
 
 
 def _line(record: StepRecord) -> str:

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from helpers.checks import checked
 from helpers.modes import in_mode
 
 Loss = Callable[[Tensor, Tensor], Tensor]  # (what the module gives, target) -> a scalar
@@ -23,6 +24,7 @@ class Record:
     gradient_norm: float
 
 
+@checked
 def train(
     module: nn.Module,
     loss: Loss,
@@ -38,9 +40,9 @@ def train(
     in that very state, with its gradients, just before the next update. Modes (train,
     eval) are as before when it returns. All randomness is in `batches` and the module.
 
-    Raises ValueError where steps is below 1, the loss is no scalar or the batches run
-    out; FloatingPointError, naming the step, where loss or gradient is nan or infinite,
-    which leaves the parameters as they were before that step.
+    Raises ValueError where steps is below 1, the loss is no scalar, or the batches are no
+    pairs or run out; FloatingPointError, naming the step, where loss or gradient is nan or
+    infinite, which leaves the parameters as they were before that step.
     """
     if steps < 1:
         raise ValueError(f"steps={steps} must be at least 1")
@@ -50,7 +52,7 @@ def train(
             batch = next(source, None)
             if batch is None:
                 raise ValueError(f"batches ended after {step} of steps={steps}")
-            x, target = batch
+            x, target = _pair(batch, "batches")
             value = _one_number(loss(module(x), target))
             optimizer.zero_grad()
             value.backward()
@@ -67,13 +69,14 @@ def train(
     return tuple(records)
 
 
+@checked
 def evaluate(module: nn.Module, loss: Loss, windows: Pairs) -> float:
     """Mean loss over all targets of a split, without gradients, in eval mode.
 
     loss: a mean over the targets it is given. A window with twice as many targets counts
     twice, so `corpus.windows`, whose last one may be shorter, gives the mean over the
-    split. Modes are restored. Raises ValueError where there are no windows or the loss is
-    no scalar.
+    split. Modes are restored. Raises ValueError where there are no windows, one is no pair,
+    or the loss is no scalar.
     """
     total, count = summed_loss(module, loss, windows)
     if count == 0:
@@ -85,10 +88,16 @@ def summed_loss(module: nn.Module, loss: Loss, windows: Pairs) -> tuple[float, i
     """The loss of each target added up, and how many targets there are; as in `evaluate`."""
     total, count = 0.0, 0
     with in_mode(module, training=False), torch.no_grad():
-        for x, target in windows:
+        for x, target in (_pair(window, "windows") for window in windows):
             total += _one_number(loss(module(x), target)).item() * target.numel()
             count += target.numel()
     return total, count
+
+
+def _pair(pair: tuple[Tensor, Tensor], name: str) -> tuple[Tensor, Tensor]:
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise ValueError(f"{name} must be pairs of input and target, not {pair!r:.60}")
+    return pair
 
 
 def _one_number(loss: Tensor) -> Float[Tensor, ""]:

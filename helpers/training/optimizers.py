@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from math import inf
 
 import torch
 from jaxtyping import Float
@@ -44,6 +45,7 @@ def orthogonalised(
     return (x.mT if tall else x).reshape(matrices.shape)
 
 
+@checked
 class Muon(torch.optim.Optimizer):
     """Momentum whose step is orthogonalised: every direction of a matrix moves equally far.
 
@@ -52,7 +54,8 @@ class Muon(torch.optim.Optimizer):
     For hidden matrices; embeddings, the head, norms and biases belong to AdamW. Matrices of
     one shape, or of its transpose, are worked on together. dtype: what the orthogonalisation is
     computed in.
-    Raises ValueError where a parameter is no matrix.
+    Raises ValueError where a parameter is no matrix, lr or weight_decay is negative or not finite,
+    or momentum not in [0, 1).
     Source: Jordan et al. 2024.
     """
 
@@ -65,12 +68,16 @@ class Muon(torch.optim.Optimizer):
         weight_decay: float = 0.0,
         dtype: torch.dtype = torch.bfloat16,
     ):
+        for name, share, most in (("lr", lr, inf), ("weight_decay", weight_decay, inf),
+                                  ("momentum", momentum, 1)):  # fmt: skip
+            if not 0 <= share < most:
+                raise ValueError(f"{name}={share} must lie in [0, {most})")
         super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
         self.dtype = dtype
         for group in self.param_groups:
             for parameter in group["params"]:
                 if parameter.ndim != 2:
-                    raise ValueError(f"Muon takes matrices; got shape {tuple(parameter.shape)}")
+                    raise ValueError(f"params must be matrices; one is {tuple(parameter.shape)}")
 
     @torch.no_grad()
     def step(self, closure: None = None) -> None:  # type: ignore[override]  # takes none
@@ -122,6 +129,7 @@ def hidden_matrices(model: nn.Module) -> frozenset[str]:
     return frozenset(name for name, p in named.items() if id(p) in weights - tables)
 
 
+@checked
 def adamw(
     named: Mapping[str, nn.Parameter],
     *,
@@ -131,8 +139,16 @@ def adamw(
 ) -> torch.optim.AdamW:
     """AdamW that lets matrices decay, and no bias, gain or other vector.
 
+    Raises ValueError where nothing is named, or lr, betas or weight_decay make no sense.
     Source: Loshchilov and Hutter 2019, algorithm 2.
     """
+    if not named:
+        raise ValueError("named must hold a parameter at least")
+    if len(betas) != 2 or not all(isinstance(b, int | float) and 0 <= b < 1 for b in betas):
+        raise ValueError(f"betas={betas} must be two numbers in [0, 1)")
+    for name, share in (("lr", lr), ("weight_decay", weight_decay)):
+        if not 0 <= share < inf:
+            raise ValueError(f"{name}={share} must be finite and not negative")
     matrices = [p for p in named.values() if p.ndim >= 2]
     vectors = [p for p in named.values() if p.ndim < 2]
     groups = [
@@ -141,7 +157,8 @@ def adamw(
     ]
     fused = all(p.device.type in ("cpu", "cuda") for p in named.values())
     filled = [group for group in groups if group["params"]]
-    return torch.optim.AdamW(filled, lr=lr, betas=betas, fused=fused)
+    both = (float(betas[0]), float(betas[1]))  # torch wants no whole numbers
+    return torch.optim.AdamW(filled, lr=lr, betas=both, fused=fused)
 
 
 REMEMBERED = {torch.optim.AdamW: ("exp_avg", "exp_avg_sq", "step"), Muon: ("momentum",)}

@@ -14,12 +14,14 @@ from torch.nn import functional as F
 from helpers import numerics
 from helpers.attention import (
     AttentionSteps,
+    Memory,
     SelfAttention,
     attention_steps,
     causal_mask,
     remembering,
     watching,
 )
+from helpers.norms import BatchNorm, GroupNorm, InstanceNorm
 from helpers.probes import depends_on
 
 TIGHT = {"rtol": 0, "atol": 1e-12}
@@ -67,6 +69,16 @@ def test_output_and_gradients_are_torchs(lead, masked):
         strict=True,
     ):
         torch.testing.assert_close(mine, theirs, **TIGHT)
+
+
+def test_a_tilt_is_added_once_the_scores_are_scaled_and_leaves_them_as_they_are():
+    """As torch adds a mask of numbers."""
+    q, k, v = example(2)
+    tilt = numbers(2, 4, 6, seed=9)
+    steps = attention_steps(q, k, v, tilt=tilt)
+    torchs = F.scaled_dot_product_attention(q, k, v, attn_mask=tilt)
+    torch.testing.assert_close(steps.output, torchs, **TIGHT)
+    assert torch.equal(steps.scores, q @ k.mT)
 
 
 @pytest.mark.parametrize("masked", [False, True])
@@ -231,21 +243,6 @@ def test_shapes_that_do_not_fit(q, k, v, says):
 
 @pytest.mark.no_shape_check
 @pytest.mark.parametrize(
-    ("allowed", "says"),
-    [
-        (torch.ones(6, 4, dtype=torch.bool), r"must fit the scores' shape \(4, 6\)"),
-        (torch.ones(2, 4, 6, dtype=torch.bool), r"must fit the scores' shape \(4, 6\)"),
-        (torch.ones(4, 6), "allowed must be Bool.*float32"),
-        (torch.ones(4, 6, dtype=torch.bool).tril(-1), r"query \[0\] read no key"),
-    ],
-)
-def test_masks_that_do_not_fit(allowed, says):
-    with pytest.raises(ValueError, match=says):
-        attention_steps(*example(), allowed=allowed)
-
-
-@pytest.mark.no_shape_check
-@pytest.mark.parametrize(
     ("lengths", "says"),
     [((0,), "length=0 must be at least 1"), ((-1,), "length=-1 must be at least 1"),
      ((3, 0), "queries must lie in 1..length=3, got 0"), ((3, 4), "got 4")],
@@ -325,13 +322,6 @@ def test_a_lone_token_is_turned_by_one_matrix():
     torch.testing.assert_close(layer(x)[0], x[0] @ matrix, **TIGHT)
 
 
-@pytest.mark.no_shape_check
-@pytest.mark.parametrize(("width", "heads"), [(5, 2), (4, 0), (0, 1), (4, -2)])
-def test_width_must_be_a_multiple_of_heads(width, heads):
-    with pytest.raises(ValueError, match=f"width={width} must be a positive multiple"):
-        SelfAttention(width, heads)
-
-
 def test_watching_notes_the_weights_of_each_layer():
     first, second = (SelfAttention(8, 2).double() for _ in range(2))
     x = numbers(3, 5, 8)
@@ -369,7 +359,45 @@ def test_a_tilt_leaves_each_query_a_key():
     assert attention_steps(q, k, v, tilt=half).weights.tolist() == [[1, 0], [1, 0]]
 
 
+@pytest.mark.parametrize("lead", [(), (2,), (2, 3, 2)])
+def test_a_memory_has_any_leading_axes(lead):
+    memory, k, v = Memory(), numbers(*lead, 3, 2), numbers(*lead, 3, 4, seed=1)
+    memory.extend(k[..., :1, :], v[..., :1, :])
+    for found, whole in zip(memory.extend(k[..., 1:, :], v[..., 1:, :]), (k, v), strict=True):
+        assert torch.equal(found, whole)
+    assert len(memory) == 3
+
+
 def test_only_causal_attentions_remember():
     layer = SelfAttention(4, causal=False)
     with pytest.raises(ValueError, match="must be causal"), remembering(layer):
         pass
+
+
+@pytest.mark.parametrize("size", [100, 300])
+def test_scores_of_float16_do_not_overflow_where_torchs_do_not(size):
+    q, k, v = (size * numbers(2, 5, 64, seed=seed) for seed in range(3))
+    q, k, v = q.half(), k.half(), (v / size).half()
+    assert (q @ k.mT).isinf().any()
+    found = attention_steps(q, k, v, allowed=causal_mask(5))
+    wanted = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+    assert found.scores.isfinite().all()
+    assert found.output.dtype == torch.float16
+    torch.testing.assert_close(found.output, wanted)
+
+
+def test_no_sequences_give_none():
+    assert SelfAttention(4, 2)(torch.zeros(0, 3, 4)).shape == (0, 3, 4)
+
+
+@pytest.mark.parametrize("kind", [InstanceNorm, GroupNorm, BatchNorm])
+def test_nothing_is_remembered_before_norms_over_positions(kind):
+    layers = nn.Sequential(SelfAttention(4), kind(4))
+    with pytest.raises(ValueError, match=f"module has {kind.__name__}"), remembering(layers):
+        pass
+
+
+def test_batch_norm_keeps_still_in_eval_mode():
+    layers = nn.Sequential(SelfAttention(4), BatchNorm(4)).eval()
+    with remembering(layers):
+        assert layers(torch.zeros(1, 2, 4)).shape == (1, 2, 4)

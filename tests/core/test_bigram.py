@@ -261,8 +261,6 @@ def test_generation_keeps_its_prompt_and_its_seed():
 
 # -------------------------------------------------------------- refusals
 
-ONES, EYE = np.ones((2, 2)), np.eye(2)
-
 
 @pytest.mark.no_shape_check
 @pytest.mark.parametrize(
@@ -270,29 +268,9 @@ ONES, EYE = np.ones((2, 2)), np.eye(2)
     [
         (lambda: bigram.count_bigrams(torch.tensor([0, 3, 1]), 3),
          r"ids\[1\] is 3; with vocab_size=3 it must lie in 0\.\.2"),
-        (lambda: bigram.count_bigrams(torch.tensor([0, 1, -1]), 3), r"ids\[2\] is -1"),
-        (lambda: bigram.count_bigrams(torch.tensor([0]), 3), "at least two"),
-        (lambda: bigram.count_bigrams(torch.zeros(2, 2, dtype=int), 3), r"shape \(2, 2\)"),
-        (lambda: bigram.count_bigrams(torch.zeros(3), 3), "float32"),
-        (lambda: bigram.conditional_entropy(np.ones((2, 3))), r"counts must be .*\(2, 3\)"),
-        (lambda: bigram.conditional_entropy([[1, -1], [0, 1]]), "smallest is -1"),
-        (lambda: bigram.conditional_entropy(np.zeros((2, 2))), "at least one pair"),
-        (lambda: bigram.conditional_entropy(np.full((2, 2), math.inf)), "at least one pair"),
-        (lambda: bigram.conditional_entropy(np.ones(2)), r"counts must be .* of shape \(2,\)"),
-        (lambda: bigram.smoothed(ONES, add=-1), "add=-1 must be at least 0"),
-        (lambda: bigram.smoothed(ONES, add=math.nan), "add=nan"),
-        (lambda: bigram.smoothed(ONES, add=math.inf), "add=inf"),
-        (lambda: bigram.cross_entropy_of(EYE, np.ones((3, 3))), "one vocabulary"),
-        (lambda: bigram.cross_entropy_of([[0.7, 0.2], [0, 1]], EYE), "row 0 sums to 0.8999"),
-        (lambda: bigram.cross_entropy_of([[1, 0], [-1, 2]], EYE), "smallest is -1"),
-        (lambda: bigram.cross_entropy_of([[1, 0], [1, 0.5]], EYE), r"row 1 sums to 1\.5"),
+        (lambda: bigram.cross_entropy_of(np.eye(2), np.ones((3, 3))), "one vocabulary"),
         (lambda: bigram.MarkovChain(bigram.ABC_TABLE.T), r"row 0 sums to 0\.8"),
-        (lambda: bigram.MarkovChain([[1.5, -0.5], [0.5, 0.5]]), "smallest is -0.5"),
-        (lambda: bigram.MarkovChain(np.ones((2, 3)) / 3), r"table must be .*V V"),
-        (lambda: bigram.MarkovChain([[math.nan, 1.0], [0.5, 0.5]]), "at least 0"),
-        (lambda: bigram.MarkovChain(EYE), "several groups of states that are never left"),
         (lambda: bigram.MarkovChain([[0.2, 0.4, 0.4], [0, 1, 0], [0, 0, 1]]), "several groups"),
-        (lambda: bigram.MarkovChain(bigram.ABC_TABLE).sample(0, seeded()), "n=0 must be at least"),
     ],
 )  # fmt: skip
 def test_bad_input_is_refused(call, says):
@@ -325,8 +303,13 @@ def test_stationary_counts_probabilities_however_small(tiny):
 
 
 @pytest.mark.no_shape_check
-def test_targets_must_stand_as_the_logits_do():
-    logits, targets = torch.zeros(2, 3, 4), torch.zeros(3, 2, dtype=torch.int64)
-    with pytest.raises(ValueError, match=r"\(3, 2\); logits of shape \(2, 3, 4\) need \(2, 3\)"):
-        bigram.loss(logits, targets)
-    assert bigram.loss(logits, targets.mT).item() == pytest.approx(math.log(4))
+def test_a_loss_over_nothing_and_a_prompt_of_nothing_are_refused():
+    with pytest.raises(ValueError, match="targets_BT are empty"):
+        bigram.loss(torch.zeros(0, 3, 5), torch.zeros(0, 3, dtype=torch.int64))
+    with pytest.raises(ValueError, match=r"ids_BT of shape \(2, 0\) must have a token a row"):
+        bigram.BigramLanguageModel(5).generate(torch.zeros(2, 0).long(), 1, seeded())
+
+
+def test_targets_may_be_of_32_bits():
+    logits, targets = torch.eye(3)[None], torch.tensor([[0, 1, 2]])
+    assert bigram.loss(logits, targets.int()) == bigram.loss(logits, targets)

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ def taken(
     rows: Real[np.ndarray, "T D"] | None = None,
     words: Sequence[str] = (),
     anything=None,
+    odd: TypeVar("Odd") = None,  # no class, so nothing can be asked
 ):
     """Give what came."""
     return x, n, share, k, flag, rows, words, anything
@@ -55,6 +57,9 @@ X = torch.ones(2, 3)
         ({"rows": [["a"]]}, ValueError, "rows must be"),
         ({"words": 3}, TypeError, "words must be Sequence, not 3"),
         ({"rows": [[1], [1, 2]]}, TypeError, "rows must be .*, not of type list"),
+        ({"n": 2**63}, ValueError, "n=9223372036854775808 must be a number of 64 bits"),
+        ({"share": -(10**49)}, ValueError, "share=-1000.* must be a number of 64 bits"),
+        ({"x": X.to_sparse()}, ValueError, "x must be dense, not of layout torch.sparse_coo"),
         ({"word": 3}, TypeError, r"taken\(\) got an unexpected keyword argument 'word'"),
     ],
 )
@@ -68,9 +73,11 @@ def test_what_it_allows_is_taken():
     assert taken(X, 2, 1, 3, flag=False, anything=True)[1:] == (2, 1, 3, False, None, (), True)
     assert type(taken(X, np.int64(2))[1]) is int
     assert type(taken(X, share=np.float32(0.5))[2]) is float
+    assert taken(X, -(2**63), 2**63 - 1)[1:3] == (-(2**63), 2**63 - 1)
     assert taken(X, torch.tensor(2), torch.tensor(0.5), np.array(3))[1:4] == (2, 0.5, 3)
     np.testing.assert_array_equal(taken(X, rows=[[1, 2], [3, 4]])[5], [[1, 2], [3, 4]])
     assert taken(X, rows=((1, 2), (3, 4)))[5].shape == (2, 2)
+    taken(X, odd="whatever")
     assert taken(X, words=["a"])[6] == ["a"]  # a list stays one where no array is meant
 
 
@@ -131,6 +138,12 @@ def test_a_product_wants_one_dtype():
     checks.alike(q=X, k=X)
     with pytest.raises(ValueError, match=r"q and k must be of one dtype: q is torch\.float32, k"):
         checks.alike(q=X, k=X.double())
+
+
+def test_what_has_no_numbers_suits_a_weight_without_any():
+    checks.suits(X.to("meta"), 2, x=X.to("meta"))
+    with pytest.raises(ValueError, match="x of shape"):
+        checks.suits(X.to("meta"), 2, x=X.T.to("meta"))
 
 
 def test_what_is_measured_may_be_mapped_and_may_have_no_numbers():

@@ -58,7 +58,7 @@ def test_own_file_without_suffix_and_with_byte_order_mark(tmp_path, monkeypatch)
 
 
 def test_unknown_name_lists_the_known():
-    with pytest.raises(ValueError, match=r"'shakespeare'.*tales, tinyshakespeare.*path"):
+    with pytest.raises(ValueError, match=r"'shakespeare'.*tales, valley, tinyshakespeare.*path"):
         corpus.load("shakespeare")
 
 
@@ -249,8 +249,10 @@ def test_cache_that_cannot_be_written(server, cache):
         corpus.load("tinyshakespeare")
 
 
-def test_data_dir_is_looked_in_first(server, tmp_path, monkeypatch):
-    monkeypatch.setenv("BOOK_DATA_DIR", str(tmp_path))
+@pytest.mark.parametrize("written", ["{}", "~"])
+def test_data_dir_is_looked_in_first(server, tmp_path, monkeypatch, written):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("BOOK_DATA_DIR", written.format(tmp_path))
     (tmp_path / "tinyshakespeare.txt").write_text(TEXT, "utf-8")
     assert corpus.load("tinyshakespeare") == TEXT
     assert server.requests == 0
@@ -302,15 +304,18 @@ def test_loading_prints_nothing_and_needs_no_ids(server, capsys, monkeypatch):
 # ------------------------------------------------------------- tokenizers
 
 
-@pytest.mark.parametrize("kind", [corpus.CharTokenizer, corpus.WordTokenizer])
-class TestBothTokenizers:
+@pytest.mark.parametrize(
+    "kind", [corpus.CharTokenizer, corpus.WordTokenizer, corpus.PieceTokenizer]
+)
+class TestAllTokenizers:
     def test_round_trip_of_prose(self, kind):
         tokenizer = kind(PROSE)
         ids = tokenizer.encode(PROSE)
         assert ids.dtype == torch.int64
         assert ids.ndim == 1
         assert tokenizer.decode(ids) == tokenizer.decode(ids.tolist()) == PROSE
-        assert set(ids.tolist()) == set(range(len(tokenizer)))
+        if kind is not corpus.PieceTokenizer:  # it has letters for words that it has not met
+            assert set(ids.tolist()) == set(range(len(tokenizer)))
 
     @given(
         text=st.text(min_size=1) | st.text("aB'’s\"“”.,!()- \n\t1é\u0301", min_size=1, max_size=40)
@@ -369,6 +374,49 @@ def test_unknown_word_is_named():
         corpus.WordTokenizer("the fox").encode("the bear")
 
 
+def pieces(text, read, least):
+    tokenizer = corpus.PieceTokenizer(read, least)
+    return [tokenizer.vocab[i] for i in tokenizer.encode(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("The fox met the fox.", ["T", "h", "e", " fox", " ", "m", "e", "t", " the", " fox", "."]),
+        ("the fox", ["t", "h", "e", " fox"]),  # no space before it: another token, met once only
+        ("the  fox", ["t", "h", "e", " ", " fox"]),
+        ("fox\n\nfox\nmet", ["f", "o", "x", "\n\n", "f", "o", "x", "\n", "m", "e", "t"]),
+    ],
+)
+def test_a_piece_is_a_word_with_its_space_or_a_letter(text, tokens):
+    read = "The fox met the fox. Then the fox saw the fox.\n\nthe foxes\n\nall."
+    assert pieces(text, read, 2) == tokens
+
+
+def test_a_piece_is_a_word_that_stands_often_enough():
+    read = "a fox, a fox, a hen, a hen, a hen"
+    words = {" fox": 2, " hen": 3, " a": 4}  # how often; the first "a" has no space before it
+    for least in range(1, 6):
+        vocab = corpus.PieceTokenizer(read, least).vocab
+        assert {piece for piece in vocab if len(piece) > 1} == {
+            word for word, count in words.items() if count >= least
+        }
+        assert {*read} <= {*vocab}
+
+
+def test_unknown_character_of_a_piece_is_named_where_it_stands():
+    tokenizer = corpus.PieceTokenizer("the fox and the fox", 2)
+    with pytest.raises(ValueError, match=r"token 'b' at position 4.*tokens"):
+        tokenizer.encode("the bear")
+
+
+def test_pieces_of_a_vocabulary_are_those_of_the_text():
+    known = corpus.PieceTokenizer(PROSE, 2)
+    again = corpus.PieceTokenizer.from_vocab(known.vocab)
+    assert again.vocab == known.vocab
+    assert again.encode(PROSE).tolist() == known.encode(PROSE).tolist()
+
+
 def words(text):
     tokenizer = corpus.WordTokenizer(text)
     return [tokenizer.vocab[i] for i in tokenizer.encode(text)]
@@ -419,13 +467,6 @@ def test_split_sizes():
     assert [len(part) for part in corpus.split(torch.arange(1_115_394))] == [1_003_854, 111_540]
     assert [len(part) for part in corpus.split(torch.arange(2), 0.5)] == [1, 1]
     assert len(corpus.split(torch.arange(100), 0.29)[0]) == 29  # int(0.29 * 100) is 28
-
-
-@pytest.mark.no_shape_check
-@pytest.mark.parametrize("fraction", [0, 1, -0.5, 1.5, float("nan")])
-def test_split_refuses_a_fraction(fraction):
-    with pytest.raises(ValueError, match=f"fraction={fraction} must lie"):
-        corpus.split(torch.arange(10), fraction)
 
 
 @pytest.mark.no_shape_check

@@ -192,28 +192,3 @@ def test_ngrams_start_at_nothing():
 # ------------------------------------------------------------------ refusals
 
 IDS_6, ROWS = torch.arange(6), numbers(2, 2)
-
-
-@pytest.mark.parametrize(
-    ("call", "says"),
-    [
-        (lambda: frequent(IDS_6, at_least=0), "at_least=0 must be at least 1"),
-        (lambda: surroundings(IDS_6, reach=0), "reach=0 must be at least 1"),
-        (lambda: surroundings(IDS_6, reach=3), "reach=3 must be at least 1"),
-        (lambda: one_hot(torch.tensor([0, 5]), 5), r"they must lie in 0\.\.4"),
-        (lambda: one_hot(torch.tensor([-1, 2]), 5), r"they must lie in 0\.\.4"),
-        (lambda: table_bytes(2, 2, 0), "bits=0"),
-        (lambda: migrated(ROWS, ["a", "b", "c"], ["a"], ROWS[0]), "rows are 2; one is needed for "),
-        (lambda: migrated(ROWS, ["a", "b"], ["a", "a"], ROWS[0]), "new_words must not name a word"),
-        (lambda: migrated(ROWS, ["a", "a"], ["a"], ROWS[0]), "old_words must not name a word"),
-        (lambda: quantised(torch.ones(1, 1), 1), "bits=1 must be 2 to 8"),
-        (lambda: quantised(torch.ones(1, 1), 9), "bits=9 must be 2 to 8"),
-        (lambda: NGrams(5, 3, longest=1), "longest=1 must be at least 2"),
-        (lambda: NGrams(5, 3, longest=2)(torch.tensor([0, -1])), "ids reach from -1 to 0"),
-        (lambda: NGrams(5, 3, longest=2)(torch.tensor([5])), "ids reach from 5 to 5"),
-        (lambda: quantised(HOLED, 8), "table must hold finite"),
-    ],
-)
-def test_bad_input_is_refused(call, says):
-    with pytest.raises(ValueError, match=says):
-        call()

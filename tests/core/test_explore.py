@@ -3,7 +3,10 @@
 import base64
 import html
 import json
+import os
 import re
+import subprocess
+import sys
 import zlib
 from html.parser import HTMLParser
 
@@ -21,7 +24,7 @@ WRONG = {"two": "One short: `len` counts from 1.", "four": "One too many."}
 def shown(monkeypatch):
     """What is displayed, in order: widgets, or dictionaries of forms by mime type."""
     displayed = []
-    for module in (predictions, sliders):
+    for module in (page, predictions, sliders):
         monkeypatch.setattr(module, "display", lambda what, **_: displayed.append(what))
     return displayed
 
@@ -452,6 +455,9 @@ def test_prediction_refuses(arguments, says, static):
     [
         ("choice", "five", "answer must be one of .*'five'"),
         ("choice", "two", "the result is 'two', which wrong calls a mistake"),
+        ("choice", "five", r"asked last is “How `many`\?”: for another one, run the cell"),
+        ("number", "five", "answer must be a number, got 'five'. The question asked last is"),
+        ("curve", 0.5, "answer must be a dictionary .*, got 0.5. The question asked last is"),
         ("curve", {"÷1": [1, 2, 3]}, "3 values for each of"),
         ("curve", {"÷1": [1, 2, 3], "÷√D": [1, 2]}, "3 values for each of"),
     ],
@@ -467,6 +473,28 @@ def test_curve_refuses():
         Curve([1], (0, 1))
     with pytest.raises(ValueError, match=r"low < high, got \(1, 1\)"):
         Curve([1, 2], (1, 1))
+
+
+WITHOUT_WIDGETS = """
+import sys
+sys.modules["ipywidgets"] = None  # as where it is not installed
+from matplotlib.figure import Figure
+from helpers.explore import explore, page, predict, predictions
+page.display = predictions.display = lambda what, **_: print(getattr(what, "data", what))
+predict("How long?", ["one", "two"], wrong={"two": "Shorter."}).reveal("one")
+explore(lambda n: Figure(), title="t", describe=lambda n: f"{n}", n=[1, 2])._ipython_display_()
+"""
+
+
+def test_without_ipywidgets_the_form_of_the_page_stands_there_and_says_why():
+    environment = {**os.environ, "BOOK_STATIC": "", "PYTHONUTF8": "1"}
+    done = subprocess.run([sys.executable, "-c", WITHOUT_WIDGETS], env=environment,
+                          capture_output=True, text=True, encoding="utf-8")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    said = done.stdout
+    assert said.count("<code>ipywidgets</code> is not installed") == 2  # not at the result, too
+    assert said.index('<form class="predict"') < said.index('<details class="reveal"')
+    assert '<figure class="explore"' in said
 
 
 def test_unanswered_predictions_stop_nothing(live):

@@ -3,17 +3,20 @@
 import dataclasses
 import math
 
+import numpy as np
 import pytest
 import torch
 from tiny import seeded
 
-from helpers import embeddings, initialise, training
+from helpers import checks, corpus, embeddings, initialise, numerics
 from helpers.attention import attention_steps, watching
-from helpers.bigram import BigramLanguageModel
+from helpers.bigram import BigramLanguageModel, MarkovChain
 from helpers.gpt import GPT, POSITIONS, GPTConfig
 from helpers.norms import BatchNorm, GroupNorm
-from helpers.positions import Learned, Rotary, Sinusoidal
+from helpers.positions import Rotary, Sinusoidal
+from helpers.training import optimizers
 from helpers.training.fit import cross_entropy
+from helpers.training.loop import summed_loss
 
 TINY = GPTConfig(vocab_size=7, context=12, layers=1, heads=2, width=8)
 
@@ -158,16 +161,70 @@ def test_the_least_weight_has_one_entry(scheme):
             initialise.draw(scheme, *fans, seeded(0))
 
 
-def test_no_momentum_at_all_may_be_asked_for():
-    training.TrainingConfig(steps=1, betas=(0.0, 0.0), momentum=0.0)
+def test_defaults_of_adamw():
+    made = optimizers.adamw({"a": torch.nn.Parameter(torch.zeros(2, 2))}, lr=0.1)
+    assert made.defaults["betas"] == (0.9, 0.99)
 
 
-def test_learned_positions_end_with_the_context_wherever_they_begin():
-    assert Learned(6, 4)(2, 4).shape == (2, 4)
-    with pytest.raises(ValueError, match="only 6 are learned"):
-        Learned(6, 4)(2, 5)
+def test_rounding_leaves_no_gap_below_1(monkeypatch):
+    chain = MarkovChain(np.array([[0.5, 0.4999995], [0.5, 0.4999995]]))
+    monkeypatch.setattr(torch, "rand", lambda n, **_: torch.full((n,), 0.9999999).double())
+    assert chain.sample(4, seeded(0)).tolist() == [1, 1, 1, 1]
 
 
-def test_a_table_of_one_row_again_and_again_is_flat():
-    with pytest.raises(ValueError, match="flat in some direction"):
-        embeddings.whiten(torch.ones(5, 3))
+def test_a_way_through_all_states_is_found():
+    chain = MarkovChain(np.vstack([np.eye(7)[1:], np.eye(7)[6:]]))  # each to the next, to the last
+    assert chain.stationary.tolist() == [0, 0, 0, 0, 0, 0, 1]
+
+
+def test_a_loss_counts_targets_and_not_inputs():
+    pairs = [(torch.zeros(4, 3), torch.ones(4)), (torch.zeros(2, 9), torch.zeros(2))]
+    total, count = summed_loss(torch.nn.Identity(), lambda x, y: y.mean(), pairs)
+    assert (total, count) == (4, 6)
+
+
+@pytest.mark.no_shape_check
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: BigramLanguageModel(3).generate(torch.tensor([[3]]), 0, seeded(0)), "ids_BT re"),
+        (lambda: numerics.entropy([[0.2, 0.3], [0.5, 0.5]]), "p must sum to 1"),
+    ],
+)
+def test_what_a_door_must_not_let_through(call, said):
+    with pytest.raises(ValueError, match=said):
+        call()
+
+
+def test_the_last_row_has_neighbours_and_all_others_are():
+    table = torch.eye(4)
+    assert sorted(embeddings.neighbours(table, 3, 3, measure="dot")) == [0, 1, 2]
+
+
+def test_a_path_may_begin_at_home(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    (tmp_path / "mine.txt").write_text("a text", "utf-8")
+    assert corpus.load("~/mine.txt") == "a text"
+
+
+def test_a_download_does_not_wait_for_ever(monkeypatch, tmp_path):
+    waits = []
+
+    def opened(url, timeout=None):
+        waits.append(timeout)
+        raise OSError("no net")
+
+    monkeypatch.setattr(corpus.urllib.request, "urlopen", opened)
+    with pytest.raises(ConnectionError):
+        corpus._download(corpus.TINY_SHAKESPEARE, print)
+    assert waits == [corpus.TIMEOUT_S]
+
+
+def test_what_is_compiled_is_not_held_at_the_door(monkeypatch):
+    @checks.checked
+    def taken(n: int, *, more: int = 0):
+        return n, more
+
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
+    assert taken("no", more="less") == ("no", "less")

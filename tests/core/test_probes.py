@@ -119,21 +119,10 @@ def test_strength_is_the_largest_derivative():
 
 
 @pytest.mark.no_shape_check
-@pytest.mark.parametrize(
-    ("function", "at", "words"),
-    [
-        (lambda x: x, (0, T), r"at=\(0, 5\) must be"),
-        (lambda x: x, (B, 0), r"at=\(3, 0\) must be"),
-        (lambda x: x, (-1, 0), r"at=\(-1, 0\) must be"),
-        (lambda x: x, (0, -1), r"at=\(0, -1\) must be"),
-        (lambda x: x[0], (0, 0), "function gave shape"),
-        (lambda x: x[:, 1:], (0, 0), "function gave shape"),
-        (lambda x: x.sum(dim=2), (0, 0), "function gave shape"),
-    ],
-)
-def test_reads_refuses(function, at, words):
-    with pytest.raises(ValueError, match=words):
-        reads(function, block(), at=at)
+@pytest.mark.parametrize("function", [lambda x: x[0], lambda x: x[:, 1:], lambda x: x.sum(dim=2)])
+def test_a_function_gives_a_row_for_each_token(function):
+    with pytest.raises(ValueError, match="function gave shape"):
+        reads(function, block(), at=(0, 0))
 
 
 def test_derivatives_that_are_no_numbers_are_no_answer():

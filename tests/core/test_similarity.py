@@ -51,28 +51,12 @@ def test_three_measures_can_name_three_rows():
     assert best == {"dot": 2, "cosine": 0, "euclid": 1}
 
 
-@pytest.mark.no_shape_check
-def test_an_unknown_measure_is_named():
-    says = "measure='angle' must be one of dot, cosine, euclid"
-    with pytest.raises(ValueError, match=says):
-        similarities(torch.ones(3), torch.eye(3), measure="angle")
-    with pytest.raises(ValueError, match=says):
-        nearest(torch.eye(3), measure="angle")
-
-
 @pytest.mark.parametrize("measure", MEASURES)
 def test_neighbours_are_the_sorted_others(measure):
     table = rows(3)
     likeness = similarities(table[5], table, measure=measure)
     order = [i for i in likeness.argsort(descending=True).tolist() if i != 5]
     assert neighbours(table, 5, 4, measure=measure) == order[:4]
-
-
-@pytest.mark.parametrize(("row", "k"), [(12, 1), (-1, 1), (0, 0), (0, 12)])
-@pytest.mark.no_shape_check
-def test_neighbours_that_do_not_fit(row, k):
-    with pytest.raises(ValueError, match=f"row={row} and k={k} must fit a table of 12 rows"):
-        neighbours(rows(0), row, k, measure="dot")
 
 
 # ------------------------------------------------------------- all against all
@@ -118,13 +102,6 @@ def test_nearest_is_the_first_neighbour_and_never_itself(measure):
     table = rows(7, 20)
     found = nearest(table, measure=measure)
     assert found.tolist() == [neighbours(table, i, 1, measure=measure)[0] for i in range(20)]
-
-
-@pytest.mark.parametrize("function", [anisotropy, lambda t: nearest(t, measure="dot")])
-@pytest.mark.no_shape_check
-def test_one_row_has_no_pair(function):
-    with pytest.raises(ValueError, match="table has 1 rows"):
-        function(torch.ones(1, 3))
 
 
 # ------------------------------------------------------------- the cloud
@@ -173,13 +150,6 @@ def test_whitening_stretches_each_axis_by_itself_where_axes_are_principal():
     torch.testing.assert_close(whiten(table), expected)
 
 
-@pytest.mark.parametrize("n", [3, 4])
-@pytest.mark.no_shape_check
-def test_a_flat_cloud_cannot_be_whitened(n):
-    with pytest.raises(ValueError, match=rf"table of shape \({n}, 4\) is flat"):
-        whiten(rows(0, n))
-
-
 @given(seeds)
 def test_anisotropy_is_the_mean_over_pairs(seed):
     table = rows(seed, 6)
@@ -199,7 +169,7 @@ def test_anisotropy_at_its_ends():
 def test_rank_correlation_by_hand():
     # Ranks 1, 2.5, 2.5, 4 against 1, 3, 2, 4: the covariance is 4.5, the sums of squares 4.5 and 5.
     first, second = torch.tensor([1, 5, 5, 9]), torch.tensor([0.1, 0.4, 0.3, 7.0])
-    assert rank_correlation(first, second) == pytest.approx(4.5 / (4.5 * 5) ** 0.5)
+    assert rank_correlation(first, second) == pytest.approx(4.5 / (4.5 * 5) ** 0.5, abs=1e-14)
 
 
 @given(seeds)
@@ -208,24 +178,3 @@ def test_rank_correlation_minds_order_alone(seed):
     assert rank_correlation(x, x.exp()) == pytest.approx(1)
     assert rank_correlation(x, -x) == pytest.approx(-1)
     assert rank_correlation(x, y) == pytest.approx(rank_correlation(x.exp(), y**3))
-
-
-@pytest.mark.no_shape_check
-def test_rank_correlation_of_what_does_not_fit():
-    with pytest.raises(ValueError, match="first has 3 values, second 2"):
-        rank_correlation(torch.arange(3), torch.arange(2))
-    with pytest.raises(ValueError, match="constant"):
-        rank_correlation(torch.arange(4), torch.ones(4))
-
-
-@pytest.mark.parametrize("hole", [float("nan"), float("inf")])
-def test_nothing_is_like_what_is_no_number(hole):
-    table = torch.tensor([[1.0, hole], [2.0, 1.0], [3.0, 4.0]])
-    for call, said in (
-        (lambda: nearest(table, measure="dot"), "table must hold finite"),
-        (lambda: neighbours(table, 1, 1, measure="dot"), "table must hold finite"),
-        (lambda: rank_correlation(table[0], table[1]), "first must hold finite"),
-        (lambda: rank_correlation(table[1], table[0]), "second must hold finite"),
-    ):
-        with pytest.raises(ValueError, match=said):
-            call()

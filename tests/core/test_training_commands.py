@@ -1,16 +1,20 @@
 """python -m helpers.train and helpers.generate: run, stop, go on, write; mistakes are told."""
 
+import ast
+import inspect
+import io
 import json
 import math
 import os
 import shlex
 import signal
+import sys
 
 import pytest
 import torch
 from tiny import python
 
-from helpers import generate, train, training
+from helpers import console, generate, train, training
 from helpers.training import checkpoints, processes
 
 SMALL = "--layers 1 --heads 1 --width 8 --context 8 --steps 6 --batch-size 2 --warmup 2 --quiet "
@@ -180,8 +184,12 @@ def test_mistakes_in_training(tmp_path, text, run, capsys):
     folder = str(tmp_path / "run")
     refused(capsys, [*SMALL.split(), "--text", str(text), "--out", folder], "is of another run")
     usual = train.PRESETS["cpu"]["training"]["lr"]
-    refused(capsys, ["--out", folder, "--resume", "--lr", "9"], f"lr={usual} there and 9.0 here")
-    refused(capsys, ["--out", folder, "--resume", "--width", "16"], "does not fit this run")
+    refused(
+        capsys,
+        ["--out", folder, "--resume", "--lr", "9"],
+        f"--lr 9.0: the run in {folder} has {usual}",
+    )
+    refused(capsys, ["--out", folder, "--resume", "--width", "16"], "--width 16: the run in")
     refused(capsys, ["--out", folder, "--resume", "--text", "tales"], "--text tales: the run in")
     text.write_text(TEXT + "More.", "utf-8")
     refused(capsys, ["--out", folder, "--resume"], "is not the one that the run began with")
@@ -240,3 +248,141 @@ def test_it_runs_as_a_command(tmp_path):
     done = python("-m", "helpers.train", "--text", "none-such", "--out", tmp_path / "run")
     assert done.returncode == 2, os.linesep.join([done.stdout, done.stderr])
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("seed", ["-1", str(2**64)])
+def test_seeds_that_torch_does_not_know(tmp_path, run, capsys, seed):
+    assert run("")[0] == 0
+    refused(capsys, [str(tmp_path / "run"), "--seed", seed], f"--seed {seed} must lie", generate)
+    refused(capsys, ["--out", str(tmp_path / "other"), "--seed", seed], f"seed={seed} must be")
+
+
+def edited(folder, change):
+    """Change what a run's checkpoint holds beside its tensors."""
+    (path,) = folder.glob("checkpoint-*/checkpoint.json")
+    rest = json.loads(path.read_text("utf-8"))
+    change(rest)
+    path.write_text(json.dumps(rest), "utf-8")
+
+
+@pytest.mark.parametrize(
+    ("part", "field", "value"),
+    [
+        ("training", "betas", [{}, 0]), ("training", "clip", {}), ("training", "final", None),
+        ("training", "steps", {}), ("training", "wings", 2), ("model", "wings", 2),
+        ("model", "width", 2**70), ("model", "heads", "two"),
+    ],
+)  # fmt: skip
+def test_a_checkpoint_that_somebody_edited_is_told(tmp_path, run, capsys, part, field, value):
+    assert run("")[0] == 0
+    edited(tmp_path / "run", lambda rest: rest["extra"][part].update({field: value}))
+    assert train.main(["--out", str(tmp_path / "run"), "--resume", "--quiet"]) == 2
+    assert generate.main([str(tmp_path / "run")]) == (2 if part == "model" else 0)
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_words_as_tokens(tmp_path, text, run, capsys):
+    text.write_text(10 * TEXT, "utf-8")
+    status, said, _ = run("--tokens words")
+    assert status == 0
+    assert "nats a token after" in said
+    checkpoint = checkpoints.load(tmp_path / "run")
+    assert checkpoint.extra["tokens"] == "words"
+    assert {" fox", " met", " the", " owl", "f", " "} < set(checkpoint.extra["vocab"])
+    model, tokenizer = generate.open_model(tmp_path / "run")
+    assert tokenizer.encode("The fox").numel() == 2  # "The" begins every line
+    assert model.config.vocab_size == len(tokenizer)
+    write = [str(tmp_path / "run"), "--prompt", "The fox", "--length", "8"]
+    assert generate.main(write) == 0
+    written = capsys.readouterr().out.removesuffix("\n")
+    assert written.startswith("The fox")
+    assert tokenizer.encode(written).numel() >= 10  # words that were spelt may have met
+
+    assert run("--resume", small=False)[0] == 0
+    status, _, complaint = run("--resume --tokens characters", small=False)
+    assert status == 2
+    assert "--tokens characters: the run in" in complaint
+    assert "has words" in complaint
+    edited(tmp_path / "run", lambda rest: rest["extra"].update(tokens="syllables"))
+    status, _, complaint = run("--resume", small=False)
+    assert status == 2
+    assert "tokens that are not known here: syllables" in complaint
+
+
+@pytest.mark.no_shape_check
+def test_edited_records_and_letters_are_told(tmp_path, run, capsys):
+    folder = tmp_path / "run"
+    assert run("")[0] == 0
+    edited(folder, lambda rest: rest["extra"]["vocab"].reverse())
+    refused(capsys, [str(folder)], "its vocab must be sorted, each token once", generate)
+    edited(folder, lambda rest: rest["records"][3].update(seconds=[[]]))
+    refused(capsys, ["--out", str(folder), "--resume"], "its records must hold numbers")
+    for field in ("warmup", "steps"):
+        edited(folder, lambda rest, field=field: rest["extra"]["training"].pop(field))
+        refused(capsys, ["--out", str(folder), "--resume"], field)
+    (path,) = folder.glob("checkpoint-*/checkpoint.json")
+    path.write_text("[" * 100_000, "utf-8")
+    refused(capsys, [str(folder)], "is damaged: it is not JSON", generate)
+
+
+def test_a_console_without_the_letters_shows_their_numbers(tmp_path):
+    text = tmp_path / "mine.txt"
+    text.write_text("лиса и волк " * 60, "utf-8")
+    out = tmp_path / "run"
+    assert train.main([*SMALL.split(), "--text", str(text), "--out", str(out)]) == 0
+    narrow = {"PYTHONIOENCODING": "cp1252"}
+    done = python("-m", "helpers.generate", out, "--length", "9", environment=narrow)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\\u04" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "said"),
+    [
+        (BrokenPipeError(), 141, ""),
+        (KeyboardInterrupt(), 130, "\nstopped; what was saved before is still there\n"),
+        (OSError(28, "no room in the folder"), 2, "\nerror: no room in the folder\n"),
+        (ValueError("width=0"), 2, "\nerror: width=0\n"),
+    ],
+)
+def test_how_a_command_ends(monkeypatch, capsys, error, status, said):
+    @console.command
+    def ends(arguments):
+        raise error
+
+    monkeypatch.setattr(sys, "stdout", sys.stdout)  # put back afterwards
+    assert ends([]) == status
+    assert capsys.readouterr().err == said
+
+
+def test_ctrl_c_is_heard_where_it_was_ignored():
+    """As it is by what a shell runs in the background."""
+
+    @console.command
+    def presses(arguments):
+        signal.raise_signal(signal.SIGINT)
+        return 0
+
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        assert presses([]) == 130
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("module", [train, generate])
+def test_nothing_is_loaded_before_ctrl_c_is_provided_for(module):
+    body = ast.parse(inspect.getsource(module)).body
+    guard = next(place for place, line in enumerate(body) if isinstance(line, ast.If))
+    assert [ast.unparse(line) for line in body[1:guard]] == ["import signal", "import sys"]
+    assert "signal.SIG_DFL" in ast.unparse(body[guard])
+
+
+def test_what_cannot_be_said_is_told(monkeypatch):
+    class Full(io.StringIO):
+        def write(self, text):
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(sys, "stdout", Full())
+    with pytest.raises(OSError, match="cannot write to standard output: No space left"):
+        console.say("a line")

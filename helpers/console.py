@@ -1,0 +1,52 @@
+"""What a command says, and how it ends: no traceback reaches its user."""
+
+import functools
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+STOPPED = 130  # what a shell says of a command that Ctrl-C ended
+UNHEARD = 141  # and of one whose reader went away
+Main = Callable[[Sequence[str] | None], int]
+
+
+def command(main: Main) -> Callable[..., int]:
+    """Let a command's main end well: 2 after a mistake, 130 after Ctrl-C, 141 if nobody listens.
+
+    A mistake is a ValueError or an OSError; what it says goes to standard error. A character that
+    the console does not have is shown by its number.
+    """
+
+    @functools.wraps(main)
+    def guarded(arguments: Sequence[str] | None = None) -> int:
+        with suppress(AttributeError):
+            sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            return main(arguments)
+        except BrokenPipeError:
+            sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - Python flushes it at its end
+            return UNHEARD
+        except (OSError, ValueError) as error:
+            reason = error if getattr(error, "filename", None) else getattr(error, "strerror", None)
+            print(f"\nerror: {reason or error}", file=sys.stderr)
+            return 2
+        except KeyboardInterrupt:
+            print("\nstopped; what was saved before is still there", file=sys.stderr)
+            return STOPPED
+
+    return guarded
+
+
+def say(text: str) -> None:
+    """Print a line at once. Raises OSError that says where it could not be written."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OSError(error.errno, f"cannot write to standard output: {error.strerror}") from error

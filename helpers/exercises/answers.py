@@ -1,0 +1,160 @@
+"""What an answer is to whoever judges it: plain data, and functions that give plain data.
+
+A check in a notebook and the grader, which gets answers from another process, both judge what
+`plain` makes of one. So neither takes what the other does not.
+"""
+
+import copy
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NoReturn
+
+import numpy as np
+
+MOST_BYTES = 8 * 2**20  # of an answer, about
+MOST_ENTRIES = 10_000  # of a set or a dictionary
+MOST_BITS = 1024  # of a whole number: no float is larger
+DEEPEST = 40  # lists within lists
+TENSOR_TYPES = (
+    "float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool",
+    "complex64", "complex128",
+)  # fmt: skip
+COLLECTIONS = (list, tuple, set, frozenset)
+CONVERSIONS: dict[type, Callable] = {
+    str: str.__str__,
+    int: int,
+    float: float,
+    complex: complex,
+    bytes: bytes,
+}
+
+
+class Elsewhere:
+    """A function of another process, which says there whether it changes what it is given."""
+
+    def __call__(self, *args: object, **kwargs: object) -> Any:
+        """What it gives."""
+        raise NotImplementedError
+
+    def changes(self, *args: object) -> bool:
+        """Whether it changes an array or a list that it is given."""
+        raise NotImplementedError
+
+
+class NotPlain(ValueError):
+    """An answer that cannot be handed in; the message says what it holds."""
+
+
+def plain(value: object) -> Any:
+    """The value, made of Python's own types, NumPy's arrays of numbers and torch's tensors alone.
+
+    What is of a subclass becomes what it is a kind of; other numbers (fractions, decimals) and
+    what NumPy reads as numbers become floats and arrays of floats; tensors leave their graph and
+    device. A function becomes one whose results are made plain, too. Raises: NotPlain for the rest,
+    such as a generator or a sparse tensor, and for what is too large.
+    """
+    return _Making().made(value, 0)
+
+
+def is_optimizer(value: Any) -> bool:
+    """Whether this is one of torch.optim's own, which a function may give back as it is."""
+    return type(value).__module__.startswith("torch.optim") and hasattr(value, "param_groups")
+
+
+class _Making:
+    """How much of MOST_BYTES is left for the parts of one value."""
+
+    def __init__(self) -> None:
+        self.left = MOST_BYTES
+
+    def made(self, value: Any, depth: int) -> Any:
+        if depth > DEEPEST:
+            raise NotPlain(f"The answer holds lists within lists, more than {DEEPEST} deep.")
+        self._take(32)
+        try:
+            return self._made(value, depth + 1)
+        except NotPlain:
+            raise
+        except Exception:  # whatever its own conversion raises
+            _refuse(type(value).__name__)
+
+    def _made(self, value: Any, deeper: int) -> object:
+        if isinstance(value, dict | set | frozenset) and len(value) > MOST_ENTRIES:
+            raise NotPlain(f"The answer holds a set or dictionary of more than {MOST_ENTRIES:,}.")
+        if isinstance(value, dict):
+            return {self.made(k, deeper): self.made(v, deeper) for k, v in value.items()}
+        for kind in COLLECTIONS:
+            if isinstance(value, kind):
+                return kind(self.made(part, deeper) for part in value)
+        if isinstance(value, np.ndarray | np.generic) and value.dtype.kind not in "biufc":
+            self._take(value.nbytes)
+            return self.made(value.tolist(), deeper)
+        return self._single(value)
+
+    def _single(self, value: Any) -> object:
+        """A value that holds no others."""
+        if value is None or value is Ellipsis or isinstance(value, bool):
+            return value
+        if isinstance(value, np.ndarray | np.generic):
+            self._take(value.nbytes)
+            array = np.asarray(value)
+            return array[()] if isinstance(value, np.generic) else array
+        if (torch := sys.modules.get("torch")) is not None and isinstance(value, torch.Tensor):
+            self._take(value.nelement() * value.element_size())
+            return _tensor(value)
+        for kind, convert in CONVERSIONS.items():
+            if isinstance(value, kind):
+                self._take(4 * len(value) if isinstance(value, str | bytes) else 32)
+                if isinstance(value, int) and value.bit_length() > MOST_BITS:
+                    raise NotPlain("The answer holds a whole number too large for a float.")
+                return convert(value)
+        if callable(value):
+            return _giving_plain(value)
+        array = np.asarray(value, dtype=np.float64)
+        return float(array) if array.ndim == 0 else self._single(array)
+
+    def _take(self, size: int) -> None:
+        self.left -= size
+        if self.left < 0:
+            most = f"{MOST_BYTES // 8:,}"
+            raise NotPlain(f"The answer is too large: it may hold about {most} numbers.")
+
+
+def _tensor(value: Any) -> object:
+    import torch
+
+    name = str(value.dtype).removeprefix("torch.")
+    is_dense = value.layout is torch.strided and not (value.is_nested or value.is_meta)
+    if not is_dense or name not in TENSOR_TYPES:
+        _refuse(f"Tensor ({value.dtype}, {value.layout}, on {value.device})")
+    dense = value.detach().cpu().resolve_conj().resolve_neg()
+    return dense.as_subclass(torch.Tensor)
+
+
+def _giving_plain(function: Callable) -> Callable:
+    """The function, with plain results, and `changes`, which calls it to see what it changes."""
+
+    def answer(*args: object, **kwargs: object) -> object:
+        given = function(*args, **kwargs)
+        if is_optimizer(given) or any(given is one for one in (*args, *kwargs.values())):
+            return given
+        return plain(given)
+
+    is_elsewhere = isinstance(function, Elsewhere)
+    answer.changes = function.changes if is_elsewhere else partial(_changes, function)  # type: ignore[attr-defined]
+    return answer
+
+
+def _changes(function: Callable, *args: Any) -> bool:
+    given = copy.deepcopy(args)
+    function(*given)
+    pairs = zip(args, given, strict=True)
+    return any(isinstance(a, list | np.ndarray) and not np.array_equal(a, b) for a, b in pairs)
+
+
+def _refuse(kind: str) -> NoReturn:
+    raise NotPlain(
+        f"The answer holds something of type {kind[:80]}, which cannot be handed in. Numbers, text,"
+        " arrays, tensors and functions can, and lists, tuples, sets and dictionaries of them."
+    ) from None
