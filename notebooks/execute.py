@@ -343,6 +343,8 @@ def main(names: list[str]) -> int:
     os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = (
         "1"  # or ipykernel warns about frozen modules
     )
+    # Figures are drawn in the notebook, whatever backend somebody likes.
+    os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
     failed = 0
     try:
         chapters = chosen(names)
@@ -355,7 +357,7 @@ def main(names: list[str]) -> int:
             clean(notebook)
             readings.tell(notebook.cells)
             changed = store(path, notebook, device, seconds)
-        except Failed as error:
+        except (Failed, OSError) as error:
             failed = 1
             print(
                 f"{error}\n{path.name} is left as it was.", file=sys.stderr

@@ -1,16 +1,51 @@
 """A plugin of the nbval run: how many cells were executed, and how many outputs compared.
 
 The run fails where a cell was not executed, or where fewer than 85 % of the cells that have
-output were compared with it.
+output were compared with it. Headline numbers are held to their tolerances, also where outputs
+are not compared.
 """
 
+from contextlib import suppress
 from functools import cache
 
 import nbformat
 import pytest
 
+from book.headlines import headlines
+
 LEAST_COMPARED = 0.85
 PASSED, OTHERS = set(), set()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item):
+    """Let a notebook's kernel, which its first cell starts, draw for the page as the stored one."""
+    with pytest.MonkeyPatch.context() as patch:
+        if hasattr(item, "cell"):
+            patch.setenv("BOOK_STATIC", "1")
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    try:
+        done = yield
+    except Exception:
+        with suppress(ValueError):  # a cell that failed may not have come to its number
+            hold_headlines(item)
+        raise
+    hold_headlines(item)
+    return done
+
+
+def hold_headlines(item):
+    """Note a cell's headline numbers; it fails where one is too far from the stored one."""
+    cell = getattr(item, "cell", None)
+    here = (item.path.stem, cell.id) if cell else ()
+    mine = [one for one in headlines() if (one.notebook, one.cell) == here]
+    item.user_properties += [(one.what, one.find(item.test_outputs)) for one in mine]
+    far = [said for one in mine if (said := one.complaint(cell.outputs, item.test_outputs))]
+    assert not far, "; ".join(far)
 
 
 def pytest_runtest_logreport(report):

@@ -24,6 +24,8 @@ from support import (
     repository,
 )
 
+from book import address
+
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 REGISTRY = ROOT / "tests" / "exceptions.toml"
 IGNORED, SKIPPED = "nbval-ignore-output", "nbval-skip"
@@ -159,10 +161,8 @@ def first_cell_is_for_colab(chapter: Chapter) -> list[str]:
     faults = []
     if before > 1 or (before and not chapter.cells[0].source.startswith("# ")):
         faults.append("more than the title stands before the first cell of code")
-    if f"git+{repository()}@{release()}" not in cell.source:
-        faults.append(f"the first cell does not install git+{repository()}@{release()}")
-    if re.search(r"\b(torch|numpy)\b", cell.source):
-        faults.append("the first cell touches torch or NumPy")
+    if cell.source != address.HINT + address.first_cell(repository(), release()):
+        faults.append("the first cell is not that of book/address.py: run `make address`")
     if cell.outputs:
         faults.append("the first cell says something")
     return faults
@@ -170,11 +170,9 @@ def first_cell_is_for_colab(chapter: Chapter) -> list[str]:
 
 @rule
 def badge_opens_this_chapter(chapter: Chapter) -> list[str]:
-    home = repository().removeprefix("https://github.com/")
-    target = f"https://colab.research.google.com/github/{home}/blob/{release()}"
-    wanted = f"{target}/notebooks/{chapter.stem}.ipynb"
+    wanted = address.colab(repository(), release(), chapter.stem)
     links = re.findall(r"https://colab\.research\.google\.com/github/[^\s)\"']+", chapter.prose)
-    if not links:
+    if wanted and not links:
         return [f"no Colab badge; it should lead to {wanted}"]
     return [f"a badge leads to {link} and not to {wanted}" for link in links if link != wanted]
 

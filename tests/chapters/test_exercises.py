@@ -125,11 +125,11 @@ def test_words_are_not_judged_but_put_beside_a_good_answer(name):
 
 
 def test_an_explanation_has_three_or_four_points_and_shows_them_as_boxes_to_tick():
-    for name, told in EXPLANATIONS.items():
-        assert 3 <= len(told.points) <= 4, name
-        shown, plain = told._repr_html_(), repr(told)
-        assert shown.count('<input type="checkbox">') == len(told.points)
-        for text in (told.model, *told.points):
+    for name, explanation in EXPLANATIONS.items():
+        assert 3 <= len(explanation.points) <= 4, name
+        shown, plain = explanation._repr_html_(), repr(explanation)
+        assert shown.count('<input type="checkbox">') == len(explanation.points)
+        for text in (explanation.model, *explanation.points):
             assert text in plain
             assert text in shown
 
@@ -141,7 +141,7 @@ def test_a_point_in_homework_for_each_thing_that_a_good_answer_says():
         for cell in chapter(path).tagged("check")
         if (found := CHECKED.search(cell.source)) and found[1] in EXPLANATIONS
     }
-    assert points == {name: len(told.points) for name, told in EXPLANATIONS.items()}
+    assert points == {name: len(explanation.points) for name, explanation in EXPLANATIONS.items()}
 
 
 # ------------------------------------------------------------- in the notebooks

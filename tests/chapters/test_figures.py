@@ -4,6 +4,7 @@ import importlib
 import inspect
 import itertools
 import pkgutil
+from types import SimpleNamespace
 
 import matplotlib as mpl
 import pytest
@@ -46,6 +47,27 @@ def test_style_is_a_file_and_taken_on_request_only():
     with mpl.rc_context():
         figures.use_book_style()
         assert mpl.rcParams["figure.figsize"] == settings["figure.figsize"]
+
+
+@pytest.mark.parametrize(
+    ("backend", "kernel", "asked"),
+    [
+        ("agg", True, ["matplotlib inline"]),
+        ("agg", False, []),
+        ("module://matplotlib_inline.backend_inline", True, []),
+        ("module://ipympl.backend_nbagg", True, []),
+    ],
+)
+def test_a_kernel_draws_in_the_notebook(monkeypatch, backend, kernel, asked):
+    said = []
+    shell = SimpleNamespace(run_line_magic=lambda *words: said.append(" ".join(words)))
+    if kernel:
+        shell.kernel = None
+    monkeypatch.setattr(figures, "get_ipython", lambda: shell)
+    monkeypatch.setattr(figures.mpl, "get_backend", lambda: backend)
+    monkeypatch.setattr(figures, "set_matplotlib_formats", lambda *_, **__: None)
+    figures.use_book_style()
+    assert said == asked
 
 
 # ------------------------------------------------------------- the machine

@@ -43,7 +43,8 @@ def test_results_of_a_chapter_have_a_module_that_makes_them():
     "path", sorted((ROOT / "benchmarks").glob("*.py")), ids=lambda path: path.stem
 )
 def test_script_says_what_it_measures_and_does_nothing_on_import(path):
-    assert callable(script(path).main)
+    if not path.with_suffix(".txt").exists():  # which lists what another environment holds
+        assert callable(script(path).main)
     assert ast.get_docstring(ast.parse(path.read_text("utf-8")))
 
 

@@ -26,13 +26,13 @@ def test_pages_type_no_number():
 
 def test_pages_and_chapters_code_avoid_what_no_native_writer_says():
     """What notebooks say themselves is a rule's."""
-    told = {path: path.read_text("utf-8") for path in PAGES}
+    texts = {path: path.read_text("utf-8") for path in PAGES}
     for folder in (ROOT / "helpers" / "chapters").glob("ch*"):
-        told |= {path: rules.sentences(path.read_text("utf-8")) for path in folder.glob("*.py")}
-        told[folder] = (folder / "chapter.toml").read_text("utf-8")
-    found = {str(path): rules.unidiomatic(text) for path, text in told.items()}
+        texts |= {path: rules.sentences(path.read_text("utf-8")) for path in folder.glob("*.py")}
+        texts[folder] = (folder / "chapter.toml").read_text("utf-8")
+    found = {str(path): rules.unidiomatic(text) for path, text in texts.items()}
     for path in PAGES:
-        found[str(path)] += rules.misformed(told[path])
+        found[str(path)] += rules.misformed(texts[path])
     assert {path: turns for path, turns in found.items() if turns} == {}
 
 

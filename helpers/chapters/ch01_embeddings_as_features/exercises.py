@@ -5,7 +5,17 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from helpers.exercises import Wrong, array, call, close, diagnosed, exercise, explanation, numbers
+from helpers.exercises import (
+    Wrong,
+    array,
+    call,
+    changes,
+    close,
+    diagnosed,
+    exercise,
+    explanation,
+    numbers,
+)
 from helpers.exercises import check as check
 
 BUGS = {
@@ -125,11 +135,11 @@ def _size(answer) -> None:
         raise Wrong("B, T and C are whole numbers, at least 1.")
     b, t, c = (int(n) for n in size.round())
     a_reads, c_reads, d_reads = c, b * t, t * c
-    told = f"Here an output of A reads {a_reads} numbers, of C {c_reads}, of D {d_reads}"
+    summary = f"Here an output of A reads {a_reads} numbers, of C {c_reads}, of D {d_reads}"
     if d_reads != 5 * a_reads:
-        raise Wrong(f"{told}: D reads {d_reads / a_reads:g} times as many as A.")
+        raise Wrong(f"{summary}: D reads {d_reads / a_reads:g} times as many as A.")
     if c_reads != 2 * d_reads:
-        raise Wrong(f"{told}: C reads {c_reads / d_reads:g} times as many as D.")
+        raise Wrong(f"{summary}: C reads {c_reads / d_reads:g} times as many as D.")
 
 
 @exercise("01.5")
@@ -175,9 +185,8 @@ def _migration(answer) -> None:
     rows = rng.standard_normal((len(OLD), 4))
     kept, place = [n for n, word in enumerate(NEW) if word in OLD], OLD.index
     fresh = [n for n, word in enumerate(NEW) if word not in OLD]
-    given = rows.copy()
-    value = call(answer, given, list(OLD), list(NEW))
-    if not np.array_equal(given, rows):
+    value = call(answer, rows.copy(), list(OLD), list(NEW))
+    if changes(answer, rows.copy(), list(OLD), list(NEW)):
         raise Wrong("Your function changes the table that it is given: work on a copy.")
     found = numbers(value)
     if found.shape == rows.shape:

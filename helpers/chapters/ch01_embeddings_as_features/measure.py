@@ -82,9 +82,9 @@ def share_right(table_VC: Tensor) -> float:
 
 def rank(table_VC: Tensor, word: str, other: str) -> int:
     """Which neighbour of a word another is: 1 for the nearest of all words."""
-    at, of = (words().names.index(name) for name in (word, other))
+    at, neighbour = (words().names.index(name) for name in (word, other))
     cosines_V = cosines(table_VC)[at]
-    return int((cosines_V > cosines_V[of]).sum()) + 1
+    return int((cosines_V > cosines_V[neighbour]).sum()) + 1
 
 
 def five_nearest(table_VC: Tensor, word: str) -> tuple[list[str], list[float]]:
@@ -159,7 +159,7 @@ def badness(model: SurroundingsModel, ids: Tensor) -> float:
 
 def seen_and_unseen(model: SurroundingsModel, seed: int) -> list[float]:
     """On the shuffled text of train_words(shuffled(…)), and on another."""
-    return [badness(model, shuffled(words().ids, of)) for of in (seed, 1000 + seed)]
+    return [badness(model, shuffled(words().ids, by)) for by in (seed, 1000 + seed)]
 
 
 # --- which rows learn -----------------------------------------------------------------------

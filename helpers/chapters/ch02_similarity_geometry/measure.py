@@ -257,8 +257,8 @@ def controls_at(optimiser: str, look: int) -> tuple[dict, dict]:
     """Occurrences and lengths of copies and strewn tokens at a look: a row a seed, for each."""
     said = {"copies of a word": "copies", "strewn tokens": "strewn"}
     runs_of = {name: {"tokens": t, "optimiser": optimiser} for name, t in said.items()}
-    counts = {name: kept("controls", "occurrences", **of) for name, of in runs_of.items()}
-    lengths = {name: kept("controls", "lengths", **of)[:, look] for name, of in runs_of.items()}
+    counts = {name: kept("controls", "occurrences", **run) for name, run in runs_of.items()}
+    lengths = {name: kept("controls", "lengths", **run)[:, look] for name, run in runs_of.items()}
     return counts, lengths
 
 

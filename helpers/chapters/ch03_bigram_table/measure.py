@@ -240,7 +240,7 @@ def guises(rate: float = 8, steps: int = 300) -> dict[str, np.ndarray]:
         "p − y on the counts": descend(np.zeros((3, 3)), share, rows, rate, steps),
         "rows looked up, `W[x]`": by_autograd(lambda x: by_row[x], by_row),
         "one-hot vectors times W": by_autograd(multiplied, by_product),
-        "`nn.Embedding(V, V)`": by_autograd(module, module.table.weight),
+        "`nn.Embedding(V, V)`": by_autograd(lambda x: module(x[None])[0], module.table.weight),
     }
 
 

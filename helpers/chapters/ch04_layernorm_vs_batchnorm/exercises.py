@@ -161,14 +161,14 @@ def _half(answer) -> None:
     reached = sigma / np.sqrt(sigma**2 + 1e-5)
     if abs(reached - 0.5) <= 0.004:  # σ within a percent: reached moves by three quarters of it
         return
-    told = f"With this deviation of the input the output has {reached:.3g}."
+    message = f"With this deviation of the input the output has {reached:.3g}."
     if abs(reached - 0.5) <= 0.05:
-        told += " That is near. It should be within a percent."
+        message += " That is near. It should be within a percent."
     if abs(sigma / 1e-5 - 1) < 0.02:
-        told += " You solved it for ε outside the root."
+        message += " You solved it for ε outside the root."
     if abs(sigma / (1e-5 / 3) - 1) < 0.02:
-        told += " Is this a deviation, or its square?"
-    raise Wrong(told)
+        message += " Is this a deviation, or its square?"
+    raise Wrong(message)
 
 
 @exercise("04.5")
@@ -178,10 +178,10 @@ def _far_out(answer) -> None:
         raise Wrong("All numbers are equal: after the norm all are 0.")
     largest = np.abs(_layer_norm(x)).max()
     if largest <= 3.5:
-        told = f"The largest number after LayerNorm has size {largest:.2f}."
+        message = f"The largest number after LayerNorm has size {largest:.2f}."
         if np.abs(_layer_norm(x, eps=0.0)).max() > 3.5:
-            told += " The proportions are right, but the numbers are so small that ε decides."
-        raise Wrong(told)
+            message += " The proportions are right, but the numbers are so small that ε decides."
+        raise Wrong(message)
 
 
 explanation(

@@ -98,10 +98,10 @@ def _start(answer) -> None:
         raise Wrong("A standard deviation is positive.")
     spread = 64 * start**2 * np.sqrt(256)
     if abs(spread - 1) > 0.05:
-        told = f"With this start the scores have a spread of {spread:.3g}."
+        message = f"With this start the scores have a spread of {spread:.3g}."
         if any(close(start, 2.0**-power) for power in (3, 4, 6, 10)):
-            told += " The start enters twice, once through q and once through k."
-        raise Wrong(told)
+            message += " The start enters twice, once through q and once through k."
+        raise Wrong(message)
 
 
 @exercise("06.5")

@@ -289,7 +289,7 @@ def typical_sizes(widths: Sequence[int]) -> dict[str, np.ndarray]:
     drawn = [[families(D, seed) for seed in range(8)] for D in widths]
     return {
         name: np.array(
-            [[rms((of[name][0] * of[name][1]).sum(axis=1)) for of in row] for row in drawn]
+            [[rms((one[name][0] * one[name][1]).sum(axis=1)) for one in row] for row in drawn]
         )
         for name in drawn[0][0]
     }

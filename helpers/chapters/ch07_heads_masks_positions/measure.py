@@ -19,7 +19,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from helpers import bigram, corpus
-from helpers import positions as told
+from helpers import positions as schemes
 from helpers.bigram import loss
 from helpers.chapters import stored
 from helpers.chapters.common import (
@@ -138,7 +138,7 @@ def in_training(
         positions=positions,
     )
     model = GPT(config, generator=generator)
-    if isinstance(model.position, told.Sinusoidal):
+    if isinstance(model.position, schemes.Sinusoidal):
         model.position.register_forward_hook(lambda module, given, rows: scale * rows)
     batches = corpus.batches(
         train_ids, batch_size=512 // context, context=context, generator=generator
@@ -360,12 +360,12 @@ def scores_of(way: str) -> Tensor:
     T, C = 24, 32
     normal = partial(torch.randn, generator=torch.Generator().manual_seed(0))
     token, W_Q, W_K, table = normal(1, C), normal(C, C), normal(C, C), normal(T, C)
-    rows = {"learned": table, "sinusoidal": 2**0.5 * told.sinusoidal(T, C)}  # as large as the token
+    rows = {"learned": table, "sinusoidal": 2**0.5 * schemes.sinusoidal(T, C)}  # as large as token
     x = token.expand(T, C) + rows.get(way, 0)
     q, k = (x @ W / C**0.5 for W in (W_Q, W_K))
     if way == "rope":
-        q, k = told.Rotary(C)(q), told.Rotary(C)(k)
-    return q @ k.T / C**0.5 + (told.alibi(4, T, T)[0] if way == "alibi" else 0)
+        q, k = schemes.Rotary(C)(q), schemes.Rotary(C)(k)
+    return q @ k.T / C**0.5 + (schemes.alibi(4, T, T)[0] if way == "alibi" else 0)
 
 
 def vectors_sent(*, cache: bool) -> tuple[Tensor, int]:

@@ -98,7 +98,7 @@ def panels_before(
 ) -> Shaped[np.ndarray, " panels"]:
     """Draw what untrained readers are like by block, a panel a quantity of BEFORE."""
     for ax, (title, (key, limits, first)) in zip(axes, BEFORE.items(), strict=True):
-        curves = {name: of[key] for name, of in found.items()}
+        curves = {name: values[key] for name, values in found.items()}
         draw_by_block(ax, curves, limits=limits, first=first, title=title)
     axes[0].legend(fontsize=7)
     return axes

@@ -356,11 +356,11 @@ def typical(values, axis=None) -> np.ndarray:
 def by_hand(x: np.ndarray, y_post: np.ndarray, y_pre: np.ndarray) -> tuple[Worked, Worked]:
     """One sub-layer in both orders, step by step; y_post and y_pre are its answers."""
 
-    def normed(name: str, of: str, s: np.ndarray) -> Step:
+    def normed(name: str, argument: str, s: np.ndarray) -> Step:
         away = s - s.mean()
         working = rf"\frac{{{matrix(away)}}}{{\sqrt{{{number(s.var())}}}}}"
         value = away / s.std()
-        return Step(name, rf"\text{{norm}}({of}) = {working} = {matrix(value)}", value)
+        return Step(name, rf"\text{{norm}}({argument}) = {working} = {matrix(value)}", value)
 
     def added(name: str, y: np.ndarray) -> Step:
         return Step(name, f"{matrix(x)} + {matrix(y)} = {matrix(x + y)}", x + y)
@@ -397,8 +397,8 @@ def letter_frequencies() -> float:
 def in_words(found: Mapping[str, Mapping[str, np.ndarray]]) -> str:
     """What untrained readers of both orders are like at the top."""
     (slow, apart, _), (fast, kept, grown) = (
-        [power(float(typical(of[key][:, -1]))) for key in ("W_Q, W_K", "differing", "sizes")]
-        for of in (found["post"], found["pre"])
+        [power(float(typical(order[key][:, -1]))) for key in ("W_Q, W_K", "differing", "sizes")]
+        for order in (found["post"], found["pre"])
     )
     return (
         f"at the top {apart} of the stream is not common to all tokens in post-norm, {kept} in "
@@ -415,7 +415,7 @@ def learnt(losses: np.ndarray) -> int:
     return int((losses < letter_frequencies() - CLEARLY).sum())
 
 
-def told(losses: np.ndarray) -> str:
+def summary(losses: np.ndarray) -> str:
     """Mean and spread of losses, and how many of the runs learn."""
     return f"{spread(losses)} ({learnt(losses)} of {len(losses)})"
 
@@ -454,7 +454,7 @@ def race_table() -> str:
             f"{place}, {start}",
             *(extent(found["first block over last"][at]) for at in steps),
             extent(found["W_Q, W_K of the last block"][steps[1]]),
-            told(final("race", place=place, start=start)),
+            summary(final("race", place=place, start=start)),
         ])  # fmt: skip
     return table(
         "order, start|first block ÷ last, step 0|step 10|step 100"
@@ -479,7 +479,7 @@ def longer_table() -> str:
             name + (f", warm-up {warm_up}" if warm_up else ""),
             extent(before_training(place, 16, start)["last map"][:, 0]),
             *(extent(kept[at]) for at in (0, 1, -1)),
-            told(final("longer", place=place, start=start, lr=lr, warm_up=warm_up)),
+            summary(final("longer", place=place, start=start, lr=lr, warm_up=warm_up)),
         ])  # fmt: skip
     return table(
         "order, start|last map, step 0|not common to all tokens, step 0|step 10|step 300"

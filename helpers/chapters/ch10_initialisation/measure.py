@@ -581,8 +581,8 @@ def bare_table() -> str:
     for name in ("torch", "Xavier", "He", "0.02"):
         first = final("no norm", "first", scheme=name).mean()
         losses = [final(p, lr=lr, scheme=name) for p in ("no norm", "schemes") for lr in RATES[:2]]
-        told = (spread(found, 0 if found.mean() > 10 else 2) for found in losses)
-        rows.append([name, power(first), *told])
+        ends = (spread(found, 0 if found.mean() > 10 else 2) for found in losses)
+        rows.append([name, power(first), *ends])
     return table(columns, rows)
 
 
@@ -596,5 +596,5 @@ def residual_table() -> str:
     """What 1/√(2L) and a zero start change in training."""
     columns = "validation loss, less that of Xavier's start|4 blocks|12 blocks"
     names = {"× 1/√(2L)": "1/√(2L)", "zero start": "0"}
-    rows = [[name, signed(writes(of)), signed(writes(of, **DEEP))] for name, of in names.items()]
+    rows = [[name, signed(writes(by)), signed(writes(by, **DEEP))] for name, by in names.items()]
     return table(columns, rows)

@@ -5,7 +5,17 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Float
 
-from helpers.exercises import Wrong, array, call, close, diagnosed, exercise, explanation, numbers
+from helpers.exercises import (
+    Wrong,
+    array,
+    call,
+    changes,
+    close,
+    diagnosed,
+    exercise,
+    explanation,
+    numbers,
+)
 from helpers.exercises import check as check
 
 BUGS = {
@@ -172,9 +182,8 @@ def toy_model(V: int, context: int, lengths: list[int]) -> Callable:
 def _generate(answer) -> None:
     for ids, n, context in (([1, 2], 3, 8), ([1, 2, 3], 9, 4), ([5, 1, 1, 4, 2, 6], 2, 3)):
         lengths: list[int] = []
-        given = list(ids)
-        found = numbers(call(answer, toy_model(7, context, lengths), given, n, context))
-        if given != ids:
+        found = numbers(call(answer, toy_model(7, context, lengths), list(ids), n, context))
+        if changes(answer, toy_model(7, context, []), list(ids), n, context):
             raise Wrong("The list of ids that it was given has been changed.")
         right = _continued(ids, n, slice(-context, None))
         if found.shape == (n,) and (found == right[len(ids) :]).all():

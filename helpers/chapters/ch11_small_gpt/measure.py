@@ -290,7 +290,7 @@ def recipe(part: str, **moved) -> dict[str, dict]:
         model, how = PLAIN, PLAINLY
     elif looks == 1:
         model, how = SMALL, SHORT
-    model, how = ({name: moved.get(name, v) for name, v in of.items()} for of in (model, how))
+    model, how = ({name: moved.get(name, v) for name, v in one.items()} for one in (model, how))
     steps = how["steps"] * (TIMES if part == "longer" else 1)
     found = every_field(model, how | {"steps": steps, "evaluate_every": steps // looks})
     del found["training"]["seed"]

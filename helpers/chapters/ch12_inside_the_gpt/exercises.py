@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Float
 
-from helpers.exercises import Wrong, array, call, close, diagnosed, exercise, explanation
+from helpers.exercises import Wrong, array, call, changes, close, diagnosed, exercise, explanation
 from helpers.exercises import check as check
 from helpers.numerics import softmax
 
@@ -105,9 +105,8 @@ def _patched(answer) -> None:
     rng = np.random.default_rng(124)
     for T, C, place in ((4, 3, 2), (5, 2, 0), (3, 4, 2), (1, 2, 0)):
         here, there = rng.standard_normal((2, T, C))
-        mine, theirs = here.copy(), there.copy()
-        found = array(call(answer, mine, theirs, place), (T, C), "The result")
-        if not close(mine, here) or not close(theirs, there):
+        found = array(call(answer, here.copy(), there.copy(), place), (T, C), "The result")
+        if changes(answer, here.copy(), there.copy(), place):
             raise Wrong("An array that was given to your function has changed. Work on a copy.")
         right, after = here.copy(), here.copy()
         right[place], after[place:] = there[place], there[place:]

@@ -264,7 +264,7 @@ def by_adjective() -> tuple[float, list[str]]:
         (np.mean(speaks[adjective]) >= 0.5) == (referent == thing)
         for _, _, thing, adjective, referent in sentences().asked_cases
     ]
-    return np.mean(right).item(), sorted(a for a, of in speaks.items() if len(set(of)) > 1)
+    return np.mean(right).item(), sorted(a for a, said in speaks.items() if len(set(said)) > 1)
 
 
 def look_last() -> np.ndarray:
@@ -273,7 +273,7 @@ def look_last() -> np.ndarray:
     What a cut there loses, a number each.
     """
     lost = []
-    for setting in (of for of in SETTINGS["pronouns"] if of["L"] > 1):
+    for setting in (one for one in SETTINGS["pronouns"] if one["L"] > 1):
         right, cut, whole = (
             kept("pronouns", key, **setting) for key in ("right", "cut right", "resolved")
         )

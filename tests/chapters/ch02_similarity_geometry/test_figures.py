@@ -33,8 +33,8 @@ def test_plane_glows_where_measures_disagree(ax):
     inks = [patch.get_facecolor() for patch in ax.patches]
     assert [ink[:3] for ink in inks] == [to_rgb(INKS[n]) for n in (0, 0, 1)]
     assert inks[0][3] < 0.2 < inks[1][3] < 0.5, "or words on it would not follow the page's ink"
-    for patch, of in ((pale, [0, 0, 1]), (glowing, [0, 1, 0]), (other, [1, 0, 0])):
-        np.testing.assert_array_equal(covered(patch, [[-1.5, 0], [0.5, 0], [2, 0]]), of)
+    for patch, expected in ((pale, [0, 0, 1]), (glowing, [0, 1, 0]), (other, [1, 0, 0])):
+        np.testing.assert_array_equal(covered(patch, [[-1.5, 0], [0.5, 0], [2, 0]]), expected)
     link = ax.lines[-2].get_xydata()
     np.testing.assert_allclose(link, [query, points[1]])
     assert texts(ax) == names

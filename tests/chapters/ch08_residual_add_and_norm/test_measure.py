@@ -6,8 +6,6 @@ import torch
 
 from helpers.chapters.ch08_residual_add_and_norm import measure
 
-pytestmark = pytest.mark.no_shape_check  # which a thousand steps of training would wait for
-
 
 @pytest.mark.parametrize(
     ("start", "scheme", "L"),

@@ -9,8 +9,6 @@ from helpers.bigram import loss
 from helpers.chapters.ch09_prenorm_vs_postnorm import measure
 from helpers.chapters.common import letters
 
-pytestmark = pytest.mark.no_shape_check  # which every step of training would wait for
-
 
 @pytest.mark.parametrize("place", measure.PLACES)
 def test_starts_are_what_is_stored(place):

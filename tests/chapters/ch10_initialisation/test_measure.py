@@ -6,8 +6,6 @@ import torch
 from helpers.chapters import stored
 from helpers.chapters.ch10_initialisation import measure
 
-pytestmark = pytest.mark.no_shape_check  # which every step of training would wait for
-
 
 @pytest.mark.slow
 @pytest.mark.parametrize(

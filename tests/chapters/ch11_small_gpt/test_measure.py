@@ -35,8 +35,8 @@ def test_stored_levers_are_what_they_move():
 def as_stored(part: str, moved: dict) -> dict:
     """The stored settings of a part, with a stored change."""
     return {
-        of: {name: moved.get(name, usual) for name, usual in RESULTS[part][of].items()}
-        for of in ("model", "training")
+        kind: {name: moved.get(name, usual) for name, usual in RESULTS[part][kind].items()}
+        for kind in ("model", "training")
     }
 
 

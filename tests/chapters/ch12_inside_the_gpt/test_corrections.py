@@ -28,10 +28,10 @@ def test_numbers_are_those_that_are_stored():
     (correction,) = module.CORRECTIONS
     said = [float(n) for n in re.findall(r"\d+", correction.shown())]
     right = [[sum(layer) / HEADS for layer in run["right"]] for run in runs()]
-    best = [max(of) for of in right]
-    layers = sorted({of.index(max(of)) + 1 for of in right})
+    best = [max(by_layer) for by_layer in right]
+    layers = sorted({by_layer.index(max(by_layer)) + 1 for by_layer in right})
     most_lost = max(r["resolved"] - r["cut right"][-1] for r in runs())
-    ends = [min(best), max(best)], [of[-1] for of in right], [most_lost] * 2
+    ends = [min(best), max(best)], [by_layer[-1] for by_layer in right], [most_lost] * 2
     wanted = [8, 4, *layers]
     for part, after in zip(ends, ([], [4, 4], []), strict=True):
         low, high = (round(100 * f(part)) for f in (min, max))

@@ -9,7 +9,7 @@ pytestmark = pytest.mark.no_shape_check  # as for a reader, who is told by the c
 
 
 @pytest.mark.parametrize(
-    ("name", "at"), [(name, at) for name, of in ALSO_RIGHT.items() for at in range(len(of))]
+    ("name", "at"), [(name, at) for name, cases in ALSO_RIGHT.items() for at in range(len(cases))]
 )
 def test_other_right_answers_are_called_right(name, at):
     verdict = check(name, ALSO_RIGHT[name][at])

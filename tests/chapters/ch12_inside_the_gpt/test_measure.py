@@ -41,7 +41,7 @@ from helpers.training import TrainingConfig, checkpoints, evaluate
 from helpers.training.fit import cross_entropy
 
 SHIPPED = ROOT / "helpers" / "data" / "checkpoints"
-MOST_BYTES = 4_000_000
+MOST_BYTES = 6_000_000
 RESULTS = stored(12)
 
 
@@ -61,7 +61,8 @@ def test_checkpoints_are_small_and_hold_parameters_alone():
         checkpoint = checkpoints.load(folder)
         assert not checkpoint.optimizer
         assert not checkpoint.generators
-        assert {tensor.dtype for tensor in checkpoint.model.values()} == {torch.float32}
+        dtype = torch.float16 if folder.name == "valley" else torch.float32
+        assert {tensor.dtype for tensor in checkpoint.model.values()} == {dtype}
 
 
 def test_model_of_the_tales_is_the_commands_own():
@@ -133,12 +134,11 @@ def test_a_reader_taught_again_is_the_stored_one(nothing_ships):
     assert furthest(found, runs(RESULTS["pronouns"], causal=False, L=1)[0]) < 0.02
 
 
-@pytest.mark.slow
-def test_a_copier_that_learns_again_begins_as_the_stored_one_and_ends_near_it():
-    """Where it ends is steep: two processors end up some tenths of a nat apart."""
+def test_a_copier_that_learns_again_begins_as_the_stored_one(monkeypatch):
+    """Later its loss falls off a cliff, and two processors reach that some updates apart."""
+    monkeypatch.setitem(measure.COPY, "steps", 4 * measure.EVERY)
     found, then = measure.of_copier(0, L=2), runs(RESULTS["copying"], L=2)[0]
-    assert found["losses"][:2] == pytest.approx(then["losses"][:2], rel=0.02)
-    assert found["loss"] == pytest.approx(then["loss"], abs=0.4)
+    assert found["losses"] == pytest.approx(then["losses"][:5], rel=0.02)
     assert {"seed", *found} == set(then)
 
 
@@ -164,7 +164,7 @@ def test_verb_and_adjective_decide_and_neither_does_alone():
     assert all(len(kinds) == 1 for kinds in by_both.values())
     assert all(len(kinds) == 2 for kinds in by_verb.values())
     assert {a for a, kinds in by_adjective.items() if len(kinds) == 2} >= {"wide", "small"}
-    assert all(len(of) == 1 for of in verbs.values())  # so the thing can stand for its verb
+    assert all(len(seen) == 1 for seen in verbs.values())  # so the thing can stand for its verb
 
 
 def test_repeats_repeat_with_their_length():
