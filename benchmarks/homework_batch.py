@@ -4,7 +4,8 @@
 submission to problem set 05, grades it by the command of the book with two workers on two cores,
 and checks every grade. Memory is that of the command and its judges, without the students'
 processes in their sandboxes. A batch of 200 is stored in helpers/data/results/homework_batch.json,
-any other is shown only. Nothing else should be at work meanwhile. It runs on Linux.
+any other is shown only. Nothing else should be at work meanwhile: the load of the machine before
+and after is shown, too. It runs on Linux.
 """
 
 import ast
@@ -180,7 +181,8 @@ def graded(made: list[Made], root: Path) -> tuple[list[Look], int]:
     """
     source, course = release_into(root, CHAPTER)
     for one in made:
-        (source / f"{one.student}.ipynb").write_bytes(one.raw)
+        (source / one.student).mkdir()
+        (source / one.student / "05.ipynb").write_bytes(one.raw)
     argv = [sys.executable, "-m", "homework.grade", str(source), "--assignment", CHAPTER]
     argv += ["--course", str(course), "--workers", str(WORKERS)]
     folder = course / "grading" / CHAPTER
@@ -194,11 +196,11 @@ def graded(made: list[Made], root: Path) -> tuple[list[Look], int]:
 
 def is_right(one: Made, results: Path) -> bool:
     """Whether each task has the points that it deserves."""
-    told = json.loads((results / f"{one.student}.json").read_text("utf-8"))
+    record = json.loads((results / f"{one.student}.json").read_text("utf-8"))
     points: dict[str, float] = {}
-    for result in told["results"]:
+    for result in record["results"]:
         points[result["task"]] = points.get(result["task"], 0) + result["points"]
-    return not told["error"] and points == dict(one.points)
+    return not record["error"] and points == dict(one.points)
 
 
 def rows(looks: list[Look], count: int) -> list[list]:
@@ -245,10 +247,12 @@ def main(arguments: list[str]) -> None:
     count = int(arguments[0]) if arguments else COUNT
     made = batch(count)
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:WORKERS])  # and all it starts
+    before = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as root:
         looks, right = graded(made, Path(root))
     found = table(rows(looks, count), right)
     print(found["claim"], *found["rows"], sep="\n")
+    print(f"load before and after: {before:.1f}, {os.getloadavg()[0]:.1f}")
     if right != count:
         raise RuntimeError(f"{count - right} of {count} grades are wrong; nothing is stored")
     if count == COUNT:

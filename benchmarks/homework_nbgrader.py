@@ -64,20 +64,21 @@ class Outcome:
 # ---------------------------------------------------------------- the cases
 
 
-def visible(of) -> dict[str, float]:
+def visible(assignment) -> dict[str, float]:
     """Points of each task for tests that students see; tasks without such tests are left out."""
-    found = {t.name: sum(x.points for x in t.tests if not x.hidden) for t in of.tasks}
+    found = {t.name: sum(x.points for x in t.tests if not x.hidden) for t in assignment.tasks}
     return {name: points for name, points in found.items() if points}
 
 
-def deserved(one, of) -> dict[str, float] | None:
+def deserved(one, assignment) -> dict[str, float] | None:
     """Points that a submission deserves for tests that students see; None: it cannot be read.
 
     Raises: ValueError where the points of a task do not say which of its tests were passed.
     """
     if one.error or not one.points:
         return None
-    return {task.name: _seen(task, one) for task in of.tasks if task.name in visible(of)}
+    names = visible(assignment)
+    return {task.name: _seen(task, one) for task in assignment.tasks if task.name in names}
 
 
 def _seen(task, one) -> float:
@@ -108,7 +109,7 @@ def notebook_of(one) -> bytes | None:
 # ---------------------------------------------------------------- this book's grader
 
 
-def ours(cases: Sequence, chapter: str, of) -> dict[str, Outcome]:
+def ours(cases: Sequence, chapter: str, assignment) -> dict[str, Outcome]:
     """Grade the submissions to a problem set by the book's command. Raises: RuntimeError."""
     with tempfile.TemporaryDirectory() as folder:
         source, course = release_into(Path(folder), chapter)
@@ -120,16 +121,16 @@ def ours(cases: Sequence, chapter: str, of) -> dict[str, Outcome]:
         if done.returncode:
             raise RuntimeError(f"the book's grader failed: {(done.stdout + done.stderr)[-2000:]}")
         results = course / "grading" / chapter / "results"
-        return {one.name: our_outcome(results / f"{one.student}.json", of) for one in cases}
+        return {one.name: our_outcome(results / f"{one.student}.json", assignment) for one in cases}
 
 
-def our_outcome(path: Path, of) -> Outcome:
+def our_outcome(path: Path, assignment) -> Outcome:
     """What the gradebook has, for tests that students see."""
-    told = json.loads(path.read_text("utf-8"))
-    if told["error"]:
+    record = json.loads(path.read_text("utf-8"))
+    if record["error"]:
         return Outcome(None, "not readable")
-    points = dict.fromkeys(visible(of), 0.0)
-    for result in told["results"]:
+    points = dict.fromkeys(visible(assignment), 0.0)
+    for result in record["results"]:
         if not result["hidden"]:
             points[result["task"]] += result["points"]
     return Outcome(points)
@@ -150,20 +151,20 @@ class Nbgrader:
         program = "from importlib.metadata import version; print(version('nbgrader'))"
         python = self.environment / "bin" / "python"
         try:
-            told = subprocess.run([python, "-Ic", program], capture_output=True, text=True)
+            done = subprocess.run([python, "-Ic", program], capture_output=True, text=True)
         except OSError as error:
             raise ValueError(f"{self.environment} must be a virtual environment: {error}") from None
-        if told.returncode:
+        if done.returncode:
             raise ValueError(f"there is no nbgrader in {self.environment}")
-        return told.stdout.strip()
+        return done.stdout.strip()
 
-    def prepare(self, chapter: str, of) -> None:
+    def prepare(self, chapter: str, assignment) -> None:
         """Make the course of a problem set as a teacher does. Raises: RuntimeError."""
         from homework.release.edition import edition
 
         course = self.courses[chapter] = self.scratch / chapter
         (course / "source" / chapter).mkdir(parents=True)
-        nbformat.write(edition(of), course / "source" / chapter / f"{chapter}.ipynb")
+        nbformat.write(edition(assignment), course / "source" / chapter / f"{chapter}.ipynb")
         config = (ROOT / "homework" / "nbgrader_config.py").read_text("utf-8") + CONFIG
         (course / "nbgrader_config.py").write_text(config, "utf-8")
         _open(course)
@@ -171,7 +172,7 @@ class Nbgrader:
         if status != 0:
             raise RuntimeError(f"nbgrader generate_assignment failed: {log[-2000:]}")
 
-    def grade(self, raw: bytes, chapter: str, of) -> Outcome:
+    def grade(self, raw: bytes, chapter: str, assignment) -> Outcome:
         """What `nbgrader autograde` gives for a notebook, in a fresh copy of the course."""
         with tempfile.TemporaryDirectory(dir=self.scratch) as folder:
             course = Path(folder) / "course"
@@ -185,7 +186,7 @@ class Nbgrader:
             if status != 0:
                 return Outcome(None, reason(status, log))
             _, log = self._run(course, ["-Ic", MARKS])
-            return marks(log, of)
+            return marks(log, assignment)
 
     def _run(self, course: Path, program: Sequence[str]) -> tuple[int | None, str]:
         """Run its Python in the sandbox; the exit status, None when it took too long, the log."""
@@ -225,8 +226,8 @@ def command(environment: Path, course: Path, program: Sequence[str]) -> list[str
     """The sandbox's command line, with the environment and a course that can be written to."""
     from homework.run.sandbox import Limits, command
 
-    told = (environment / "pyvenv.cfg").read_text("utf-8")
-    base = Path(re.search(r"^home\s*=\s*(.+)$", told, re.MULTILINE)[1]).parent
+    config = (environment / "pyvenv.cfg").read_text("utf-8")
+    base = Path(re.search(r"^home\s*=\s*(.+)$", config, re.MULTILINE)[1]).parent
     argv = command(Limits(**LIMITS, files=FILES), [f"{environment}/bin/python", *program])
     places = []
     for place in {base, environment} - {Path(sys.base_prefix)}:
@@ -252,14 +253,15 @@ def reason(status: int | None, log: str) -> str:
     return f"failed: {found[-1]}" if found else f"failed: status {status}"
 
 
-def marks(told: str, of) -> Outcome:
+def marks(log: str, assignment) -> Outcome:
     """Points by task, from the cells and scores of nbgrader's gradebook; no score is nothing.
 
     A student's code could write to that gradebook, so what comes from it may be anything.
     """
     try:
-        scores = dict(json.loads(told.strip().rpartition("\n")[2]))
-        points = {t: float(scores.get(f"check-{t.replace('.', '-')}") or 0) for t in visible(of)}
+        scores = dict(json.loads(log.strip().rpartition("\n")[2]))
+        tasks = visible(assignment)
+        points = {t: float(scores.get(f"check-{t.replace('.', '-')}") or 0) for t in tasks}
     except (ValueError, TypeError):
         return Outcome(None, "failed: no gradebook")
     return Outcome(points)
@@ -290,8 +292,8 @@ def is_right(wanted: Points | None, got: Outcome) -> bool:
 
 def shown(wanted: Points | None, got: Outcome) -> str:
     """What a grader gave, with a cross where it is not deserved."""
-    told = got.why if got.points is None else as_text(got.points)
-    return told if is_right(wanted, got) else WRONG + told
+    text = got.why if got.points is None else as_text(got.points)
+    return text if is_right(wanted, got) else WRONG + text
 
 
 def as_text(points: Points | None) -> str:
@@ -319,7 +321,7 @@ def claim(rows: list[list[str]]) -> str:
     asked = [row for row in rows if row[4] != NOT_ITS_TASK]
     counted = ((rows, 3), (asked, 3), (asked, 4))
     all_right, right, beside = (
-        sum(not row[at].startswith(WRONG) for row in of) for of, at in counted
+        sum(not row[at].startswith(WRONG) for row in chosen) for chosen, at in counted
     )
     return (
         f"Of {len(rows)} submissions, honest and hostile, this book's grader gives {all_right} "
@@ -340,23 +342,23 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--nbgrader", type=Path, help="a virtual environment that has nbgrader")
     parser.add_argument("--only", nargs="+", metavar="CASE", help="these alone; nothing is stored")
-    told = parser.parse_args(arguments)
-    if told.nbgrader is None:
+    options = parser.parse_args(arguments)
+    if options.nbgrader is None:
         print("nothing is done without --nbgrader and an environment that has it")
         return
     known = suite()
-    cases = [one for one in known.SUBMISSIONS if not told.only or one.name in told.only]
+    cases = [one for one in known.SUBMISSIONS if not options.only or one.name in options.only]
     sets = {chapter: known.course(chapter) for chapter in sorted({o.chapter for o in cases})}
     with tempfile.TemporaryDirectory() as scratch:
-        nbgrader = Nbgrader(told.nbgrader, Path(scratch))
+        nbgrader = Nbgrader(options.nbgrader, Path(scratch))
         version = nbgrader.version()
         other = theirs(cases, nbgrader, sets)
     own: dict[str, Outcome] = {}
-    for chapter, of in sets.items():
-        own |= ours([one for one in cases if one.chapter == chapter], chapter, of)
+    for chapter, assignment in sets.items():
+        own |= ours([one for one in cases if one.chapter == chapter], chapter, assignment)
     found = table(cases, sets, own, other)
     print(found["claim"], *found["rows"], sep="\n")
-    if not told.only:
+    if not options.only:
         made = about(__file__, [], device="CPU")
         made["versions"] |= {"nbgrader": version}
         store_table("homework_nbgrader", made | found)

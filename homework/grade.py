@@ -2,11 +2,11 @@
 
     python -m homework.grade FOLDER_OR_ZIP --assignment 05 [--course course] [--roster FILE.csv]
 
-FOLDER_OR_ZIP is what a learning platform gives (Canvas, Moodle, Google Classroom, nbgrader) or any
-folder of notebooks. Into course/grading/05 go grades.csv, a page of feedback for each student,
-summary.html with what to look at, and, where a person has to mark, to-mark.html and marks.csv: fill
-in points there and run the command again. Given the roster that Canvas or Moodle exports, the same
-table with the grades comes out, to be imported.
+FOLDER_OR_ZIP is the zip that Canvas or Moodle gives, or a folder with a folder for each student, as
+nbgrader has it. Into course/grading/05 go grades.csv, a page of feedback for each student,
+summary.html with what to look at, and, where a person has to mark, to-mark.html: the page on which
+to do that, and to save marks.csv; then run the command again. Given the roster that Canvas or
+Moodle exports, the same table with the grades comes out, to be imported.
 
 What was graded already is not graded again unless the file, the problem set or its tests changed.
 """
@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -29,13 +30,14 @@ from filelock import Timeout
 
 from homework.command import command, parser
 from homework.intake.collect import Handed, collected
+from homework.intake.matching import seems_of
 from homework.intake.roster import Roster
 from homework.intake.roster import read as read_roster
 from homework.release.course import Course, fingerprint, released
 from homework.release.edition import edition
-from homework.report import sheets
-from homework.report.gradebook import Gradebook, Record
-from homework.run import sandbox
+from homework.report import sheets, works
+from homework.report.gradebook import Gradebook, Record, digest
+from homework.run import cgroup, sandbox
 from homework.run.judging import tried
 from homework.run.sandbox import Limits, SandboxError
 from homework.run.worker import Worker
@@ -50,39 +52,39 @@ UNSAFE = (
 @command
 def main(arguments: list[str] | None = None, limits: Limits | None = None) -> None:
     """The command; see the head of this module."""
-    told = _told(arguments)
-    course = released(told.course, told.assignment)
-    of = course.assignment()
-    if edition(of).metadata["homework"]["edition"] != course.edition:
+    options = _options(arguments)
+    course = released(options.course, options.assignment)
+    assignment = course.assignment()
+    if edition(assignment).metadata["homework"]["edition"] != course.edition:
         print("note: the problem set has changed since it was released; graded as it is now")
-    kept = [told.course, *([Path(course.private)] if course.private else [])]
+    kept = [options.course, *([Path(course.private)] if course.private else [])]
     for folder in kept:
-        if folder.resolve().is_relative_to(told.source.resolve()):
-            raise ValueError(f"{told.source} holds {folder}: name the folder of hand-ins alone")
-    _checked(told, sandbox.check, told.source, *kept)
-    roster = read_roster(told.roster) if told.roster else None
+        if folder.resolve().is_relative_to(options.source.resolve()):
+            raise ValueError(f"{options.source} holds {folder}: name the folder of hand-ins alone")
+    _checked(options, sandbox.check, options.source, *kept)
+    roster = read_roster(options.roster) if options.roster else None
     if roster:
-        roster.agrees(of.name, of.points)
-    book = Gradebook(told.course / "grading" / told.assignment)
+        roster.agrees(assignment.name, assignment.points)
+    book = Gradebook(options.course / "grading" / options.assignment)
     with _alone(book):
-        version = fingerprint(course, of)
+        version = fingerprint(course, assignment)
         if version not in (course.tests, book.tried):
-            _checked(told, sandbox.check_python)
-            print(f"the tests have changed since the release: {tried(of)}", flush=True)
+            _checked(options, sandbox.check_python)
+            print(f"the tests have changed since the release: {tried(assignment)}", flush=True)
             book.tried = version
-        grade_all(book, course, version, told, roster, limits or Limits())
-        sheets.write(book, course, of, version, roster)
+        grade_all(book, course, version, options, roster, limits or Limits())
+        sheets.write(book, course, assignment, version, roster)
 
 
-def _checked(told: argparse.Namespace, check: Callable, *paths: Path) -> Any:
+def _checked(options: argparse.Namespace, check: Callable, *paths: Path) -> Any:
     """What a check of the sandbox gives, None if there is to be none. Raises: SandboxError."""
     try:
-        return None if told.without_sandbox else check(*paths)
+        return None if options.without_sandbox else check(*paths)
     except SandboxError as error:
         raise SandboxError(UNSAFE.format(error)) from error
 
 
-def _told(arguments: list[str] | None) -> argparse.Namespace:
+def _options(arguments: list[str] | None) -> argparse.Namespace:
     asked = parser("homework.grade", __doc__)
     asked.add_argument("source", type=Path, help="a folder or a zip of submissions")
     asked.add_argument("--assignment", required=True, help="two digits, such as 05")
@@ -93,10 +95,10 @@ def _told(arguments: list[str] | None) -> argparse.Namespace:
     asked.add_argument("--again", action="store_true", help="grade all of them again")
     asked.add_argument("--without-sandbox", action="store_true",
                        help="run students' code with your own rights")  # fmt: skip
-    told = asked.parse_args(arguments)
-    if told.workers < 1:
-        asked.error(f"--workers must be 1 or more, got {told.workers}")
-    return told
+    options = asked.parse_args(arguments)
+    if options.workers < 1:
+        asked.error(f"--workers must be 1 or more, got {options.workers}")
+    return options
 
 
 @contextmanager
@@ -115,43 +117,77 @@ def _alone(book: Gradebook) -> Iterator[None]:
 
 
 def grade_all(
-    book: Gradebook, course: Course, version: str, told: argparse.Namespace,
+    book: Gradebook, course: Course, version: str, options: argparse.Namespace,
     roster: Roster | None, limits: Limits,
 ) -> None:  # fmt: skip
     """Grade what is new or changed, and keep each result as soon as it is there.
 
     version: the fingerprint of the problem set and its tests.
     """
-    handed = collected(told.source, roster, told.assignment)
+    assignment = course.assignment()
+    answers = [task.answer for task in assignment.tasks]
+    is_wanted = partial(seems_of, chapter=assignment.chapter, answers=answers)
+    handed = collected(options.source, roster, options.assignment, is_wanted)
     if not handed:
-        raise ValueError(f"there is nothing to grade in {told.source}")
-    queue, lock = _open(book, handed, version, told.again), threading.Lock()
+        raise ValueError(f"there is nothing to grade in {options.source}")
+    queue, lock = _open(book, handed, version, options.again), threading.Lock()
+    released_as = edition(assignment)
     failures: list = []
-    options: dict = {"unsafe": told.without_sandbox}
+    lost: list = []
+    how: dict = {"unsafe": options.without_sandbox}
     if (first := next(queue, None)) is not None:
-        options["files"] = _checked(told, sandbox.check_python)  # longer, so only where it matters
+        how["files"] = _checked(options, sandbox.check_python)  # longer, so only where it matters
+        if not options.without_sandbox and (lacking := cgroup.lacking()):
+            print(f"note: {lacking}", flush=True)
         queue = chain([first], queue)
 
+    def keep(record: Record, item: tuple) -> None:
+        record = replace(record, tests=version)
+        book.put(works.keep(book.folder, record, item[1], released_as))
+
     def work(number: int) -> None:
-        with Worker(course, limits, number=number, **options) as worker:
+        with Worker(course, limits, number=number, alone=options.workers == 1, **how) as worker:
             while not failures:
                 try:
                     with lock:
                         item = next(queue, None)
                     if item is None:
                         return
-                    book.put(replace(graded(worker, *item), tests=version))
+                    record = graded(worker, *item)
+                    if record.ours:
+                        lost.append(item)
+                    else:
+                        keep(record, item)
                 except Exception as error:
                     failures.append(error)
 
-    threads = [threading.Thread(target=work, args=(n,), daemon=True) for n in range(told.workers)]
+    numbers = range(options.workers)
+    threads = [threading.Thread(target=work, args=(n,), daemon=True) for n in numbers]
     for thread in threads:
         thread.start()
     while any(thread.is_alive() for thread in threads):
         time.sleep(0.1)  # where Ctrl-C is noticed
     if failures:
         raise RuntimeError(f"the grader failed and stopped: {failures[0]}") from failures[0]
+    if lost:
+        with Worker(course, limits, **how) as worker:
+            _grade_alone(book, worker, lost, keep)
     _forget_doubles(book, {one.student for one in handed})
+
+
+def _grade_alone(
+    book: Gradebook, worker: Worker, lost: list, keep: Callable[[Record, tuple], None]
+) -> None:
+    """Grade those again of whom a fault of ours, or of the machine, kept the grade.
+
+    Raises: RuntimeError where it keeps everybody's, and then nothing of them is stored.
+    """
+    for at, item in enumerate(lost, start=1):
+        print(f"[again, alone: {at}/{len(lost)}] {item[0].student}", flush=True)
+        record = graded(worker, *item)
+        if record.ours and not any(known.results for known in book.records()):
+            raise RuntimeError(f"no hand-in could be graded, for a cause of ours: {record.error}")
+        keep(record, item)
 
 
 def _forget_doubles(book: Gradebook, handed: set[str]) -> None:
@@ -172,12 +208,21 @@ def _open(
         one, raw = _read(one)
         key = hashlib.sha256(f"{version}/{one.error}/".encode() + (raw or b"")).hexdigest()[:20]
         known = book.get(one.student)
+        if known is not None and known.is_later_than(one.order, digest(raw)):
+            print(f"{one.student}: {known.file} was handed in after {one.file} and stays")
+            continue
         if known is not None and known.key == key and not again:
-            if (known.name, known.file) != (one.name, one.file):
-                book.put(replace(known, name=one.name, file=one.file))
+            if (now := replace(known, name=one.name, file=one.file, **_when(one))) != known:
+                book.put(now)
             continue
         print(f"[{at}/{len(handed)}] {one.student}", flush=True)
         yield one, raw, key
+
+
+def _when(one: Handed) -> dict[str, Any]:
+    """What the platform says of when a file was handed in, as a record has it."""
+    time = one.time.isoformat() if one.time else ""
+    return {"order": one.order, "time": time, "late": one.late}
 
 
 def _read(one: Handed) -> tuple[Handed, bytes | None]:
@@ -193,14 +238,15 @@ def _read(one: Handed) -> tuple[Handed, bytes | None]:
 def graded(worker: Worker, one: Handed, raw: bytes | None, key: str) -> Record:
     """What comes of a file."""
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    record = Record(one.student, one.name, one.file, key, one.error, tuple(one.notes), when=now)
+    record = Record(one.student, one.name, one.file, key, one.error, tuple(one.notes), when=now,
+                    **_when(one))  # fmt: skip
     if raw is None:
         return record
     found = worker.grade(raw)
     return replace(
         record, key="" if found.ours else key, ours=found.ours,  # the next run tries ours again
         error=found.error, notes=record.notes + found.notes, flags=found.flags,
-        results=found.results, responses=dict(found.responses),
+        results=found.results, responses=dict(found.responses), seen=(digest(raw),),
     )  # fmt: skip
 
 

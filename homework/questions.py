@@ -65,7 +65,7 @@ def questions(notebook: Path) -> tuple[str, list[Question]]:
     """
     title = section = ""
     asked: dict[str, tuple[str, Tag]] = {}
-    told: dict[str, Tag] = {}
+    reveals: dict[str, Tag] = {}
     for cell in nbformat.read(notebook, as_version=4).cells:
         if cell.cell_type == "markdown":
             for line in cell.source.splitlines():
@@ -76,14 +76,14 @@ def questions(notebook: Path) -> tuple[str, list[Question]]:
         shown = [o.get("data", {}).get("text/html", "") for o in cell.get("outputs", [])]
         found = BeautifulSoup("".join(shown), "html.parser")
         asked |= {form["data-key"]: (section, form) for form in found.select("form.predict")}
-        told |= {result["data-key"]: result for result in found.select("details.reveal")}
+        reveals |= {result["data-key"]: result for result in found.select("details.reveal")}
         if cell.cell_type == "code" and "predict(" in cell.source and not found.select("form"):
             raise ValueError(f"{notebook.name}: cell {cell.id} has no output; {RUN_FIRST}")
-    if asked.keys() != told.keys():
+    if asked.keys() != reveals.keys():
         raise ValueError(
-            f"{notebook.name}: {len(asked)} questions, {len(told)} answers; {RUN_FIRST}"
+            f"{notebook.name}: {len(asked)} questions, {len(reveals)} answers; {RUN_FIRST}"
         )
-    return title, [_question(*asked[key], told[key]) for key in asked]
+    return title, [_question(*asked[key], reveals[key]) for key in asked]
 
 
 def _question(section: str, form: Tag, result: Tag) -> Question:

@@ -14,7 +14,6 @@ import base64
 import json
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import zlib
@@ -26,9 +25,11 @@ import nbformat
 import yaml
 from nbformat import NotebookNode
 
+from book.address import address
+from book.build import jupyter_book
 from helpers.chapters import TAUGHT
 from homework.command import command, parser
-from homework.release.assignment import ROOT, assignment
+from homework.release.assignment import ROOT, read_assignment
 from homework.release.edition import edition
 from homework.release.leaks import LeakError
 from homework.release.leaks import leaks as leaks_of
@@ -42,10 +43,6 @@ CHANGES = Path(__file__).with_suffix(".yml")
 NOTEBOOK_LINK = re.compile(r"\[[^\]]*\]\(https?://[^()\s]+\.ipynb[^()\s]*\)")
 LINK = '<a href="{}" download>Problem set: the exercises, to hand in</a>'
 ELSEWHERE = re.compile(r"https?://(?![^\s\"'<>)]+/homework/\d\d\.ipynb)[^\s\"'<>)]+\.ipynb")
-# Hardly anything of pages in the making is garbage: it is looked for less often than Python would.
-BUILD = (
-    "import gc; gc.set_threshold(100_000, 20, 100); from jupyter_book.cli.main import main; main()"
-)
 
 
 # ---------------------------------------------------------------- the sources
@@ -56,13 +53,14 @@ def prepare(root: Path, source: Path) -> set[str]:
 
     Raises: ValueError where a solution has no tag, or a text of site.yml is not where it should be.
     """
-    ignored = shutil.ignore_patterns("__pycache__", ".*")
+    ignored = shutil.ignore_patterns("__pycache__", ".*", "feedback.html")  # it shows answers
     for name in SOURCES:
         if (root / name).is_dir():
             shutil.copytree(root / name, source / name, ignore=ignored)
         else:
             shutil.copy(root / name, source / name)
     config = yaml.safe_load((source / "_config.yml").read_text("utf-8"))
+    config["repository"]["url"] = address(root) or config["repository"]["url"]
     del config["launch_buttons"]  # they open the notebooks of the public repository
     (source / "_config.yml").write_text(yaml.safe_dump(config, allow_unicode=True), "utf-8")
     cut = [cell for path in _chapters(source) for cell in _cut_out(path, config)]
@@ -81,8 +79,8 @@ def _words_of_their_own(cut: list[NotebookNode], source: Path) -> set[str]:
         at = bisect_left(known, word)
         return at < len(known) and known[at].startswith(word)
 
-    told = [words(json.dumps(cell, ensure_ascii=False)) for cell in cut]
-    own = [{word for word in found if not is_known(word)} for found in told]
+    held = [words(json.dumps(cell, ensure_ascii=False)) for cell in cut]
+    own = [{word for word in found if not is_known(word)} for found in held]
     if not all(own):
         raise ValueError("a solution has no word of its own by which a leak of it could be known")
     return set().union(*own)
@@ -212,7 +210,7 @@ def make(out: Path, root: Path = ROOT) -> None:
         source, html = Path(work, "source"), Path(work, "_build", "html")
         source.mkdir()
         secret = prepare(root, source)
-        jupyter_book(source, Path(work))
+        build(source, Path(work))
         found = add_problem_sets(root, html / "homework") + leaks(html, secret)
         if found:
             raise LeakError("the site leaks: " + "; ".join(found))
@@ -227,19 +225,18 @@ def add_problem_sets(root: Path, folder: Path) -> list[str]:
     folder.mkdir()
     found = []
     for path in filter(_has_problem_set, _chapters(root)):
-        of = assignment(path)
-        made = edition(of)
+        assignment = read_assignment(path)
+        made = edition(assignment)
         text = nbformat.writes(made) + "\n"
-        found += [f"{of.chapter}.ipynb: {told}" for told in leaks_of(text.encode(), of, made)]
-        (folder / f"{of.chapter}.ipynb").write_text(text, "utf-8")
+        path = folder / f"{assignment.chapter}.ipynb"
+        found += [f"{path.name}: {fault}" for fault in leaks_of(text.encode(), assignment, made)]
+        path.write_text(text, "utf-8")
     return found
 
 
-def jupyter_book(source: Path, out: Path) -> None:
+def build(source: Path, out: Path) -> None:
     """Build a book into out/_build/html, a warning being an error. Raises: ValueError."""
-    call = [sys.executable, "-c", BUILD, "build", str(source), "--path-output", str(out)]
-    strict = ["-W", "--keep-going", "--quiet"]
-    done = subprocess.run([*call, *strict], capture_output=True, text=True, check=False)
+    done = jupyter_book(source, out, capture_output=True, text=True, encoding="utf-8")
     if done.returncode:
         raise ValueError(f"the build failed:\n{(done.stdout + done.stderr)[-3000:]}")
 

@@ -59,14 +59,14 @@ class Walk:
 
     def __init__(self, folder: Path):
         self.folder = folder
-        self.told: dict[str, str] = {}
+        self.outputs: dict[str, str] = {}
 
     def run(self, name: str, *commands: str) -> None:
         """Run commands of a shell in the folder and keep what they print."""
         lines = []
         for line in commands:
             lines += [f"$ {line}", self._shown(self.printed(line))]
-        self.told[name] = "\n".join(lines).replace("\n\n$", "\n$").rstrip() + "\n"
+        self.outputs[name] = "\n".join(lines).replace("\n\n$", "\n$").rstrip() + "\n"
 
     def printed(self, line: str) -> str:
         """Run a command; what it prints."""
@@ -78,13 +78,17 @@ class Walk:
         return done.stdout + done.stderr
 
     def _shown(self, text: str) -> str:
+        """What a command printed, without what hangs on where the folder and the book lie."""
+        text = re.sub(r"^note: the book's address .*\n", "", text, flags=re.MULTILINE)
+        text = re.sub(r"(?<=\d\d:\d\d:\d\d) +\d+$| +Size$", "", text, flags=re.MULTILINE)
         return text.replace(f"{self.folder}{os.sep}", "").replace(str(self.folder), ".")
 
 
 def class_of_eight(course: Course, folder: Path) -> None:
     """Write class.zip as Canvas gives it, the gradebook that it exports, and a late notebook."""
-    of = course.assignment()
-    right = {task.name: task.solution for task in of.tasks if task.solution} | {"05.8": REPLY}
+    assignment = course.assignment()
+    right = {task.name: task.solution for task in assignment.tasks if task.solution}
+    right |= {"05.8": REPLY}
     half = {name: right[name] for name in ("05.1", "05.2", "05.3", "05.8")}
     handed = {
         "Ada Lovelace": right,
@@ -96,16 +100,17 @@ def class_of_eight(course: Course, folder: Path) -> None:
     }
     with zipfile.ZipFile(folder / "class.zip", "w") as file:
         for name, answers in handed.items():
-            file.writestr(_entry(STUDENTS[name]), _notebook(of, answers))
+            file.writestr(_entry(STUDENTS[name]), _notebook(assignment, answers))
         file.writestr(_entry(STUDENTS["Grace Hopper"]), b"%PDF-1.7\n")
     with zipfile.ZipFile(folder / "late.zip", "w") as file:
-        file.writestr(_entry(LATE), _notebook(of, half))
+        file.writestr(_entry(LATE), _notebook(assignment, half))
     names = [name.split() for name in STUDENTS]
     rows = [
-        f'"{last}, {first}",{n},{n}00,{_login(first, last)},Lectures'
+        f'"{last}, {first}",{n},{n}00,{_login(first, last)},Lectures,'
         for n, (first, last) in enumerate(names, start=101)
     ]
-    head = "Student,ID,SIS User ID,SIS Login ID,Section\n    Points Possible,,,,\n"
+    head = "Student,ID,SIS User ID,SIS Login ID,Section,Problem set 05 (4711)\n"
+    head += f"    Points Possible,,,,,{assignment.points:g}\n"
     write_text(folder / "canvas.csv", head + "\n".join(rows) + "\n")
 
 
@@ -117,9 +122,9 @@ def _entry(name: str) -> zipfile.ZipInfo:
     return zipfile.ZipInfo(name, (2027, 10, 1, 12, 0, 0))
 
 
-def _notebook(of, answers: dict[str, str]) -> str:
+def _notebook(assignment, answers: dict[str, str]) -> str:
     """A student edition with these answers filled in."""
-    notebook = edition(of)
+    notebook = edition(assignment)
     for cell in notebook.cells:
         if cell.metadata.homework.kind == "stub" and cell.metadata.homework.task in answers:
             cell.source = answers[cell.metadata.homework.task].strip()
@@ -131,25 +136,26 @@ def walk(folder: Path) -> dict[str, str]:
     shutil.copytree(ROOT / "homework" / "private_example", folder / "private",
                     ignore=shutil.ignore_patterns("__pycache__"))  # fmt: skip
     step = Walk(folder)
-    grade = "python -m homework.grade {} --assignment 05 --roster canvas.csv"
+    grade = "python -m homework.grade {} --assignment 05 --roster course/canvas.csv"
     step.run("release", f"make -C {ROOT} homework CHAPTER=05 OUT=$PWD/course SEED=autumn-2027 "
                         "PRIVATE=$PWD/private")  # fmt: skip
-    step.told["release"] = re.sub(r"-C \S+ |\$PWD/|make.*: .*\n", "", step.told["release"])
+    step.outputs["release"] = re.sub(r"-C \S+ |\$PWD/|make.*: .*\n", "", step.outputs["release"])
     private = str(folder / "private")
-    class_of_eight(Course("05", "autumn-2027", private), folder)
-    step.run("collect", "python -m zipfile --list class.zip", grade.format("class.zip"))
+    class_of_eight(Course("05", "autumn-2027", private), folder / "course")
+    step.run("collect", "python -m zipfile --list course/class.zip",
+             grade.format("course/class.zip"))  # fmt: skip
     step.run("grades", "cat course/grading/05/grades.csv", "cat course/grading/05/marks.csv")
     step.run("mark", "sed -i 's/^\\(.*,05.[68]\\),,/\\1,3,/; s/^\\(mcartwright,05.8\\),3,/\\1,0,/' "
-                     "course/grading/05/marks.csv", grade.format("class.zip"))  # fmt: skip
-    step.run("late", grade.format("late.zip"))
+                     "course/grading/05/marks.csv", grade.format("course/class.zip"))  # fmt: skip
+    step.run("late", grade.format("course/late.zip"))
     step.run("appeal", "echo 'enoether,05.1,2.5,,,,right but for the root' >> "
-                       "course/grading/05/marks.csv", grade.format("late.zip"))  # fmt: skip
+                       "course/grading/05/marks.csv", grade.format("course/late.zip"))  # fmt: skip
     step.run("regrade", "sed -i 's/- 1) < 0.01:/- 1) < 0.02:/' private/05.py",
-             grade.format("class.zip"))  # fmt: skip
+             grade.format("course/class.zip"))  # fmt: skip
     step.run("import", "cat course/grading/05/grades-to-import.csv")
     page = (folder / "course/grading/05/feedback/enoether.html").read_text("utf-8")
-    step.told["feedback.html"] = re.sub(r"Graded [-\d]+ [:\d]+ UTC\. ", "", page)
-    return step.told
+    step.outputs["feedback.html"] = re.sub(r"Graded [-\d]+ [:\d]+ UTC\. ", "", page)
+    return step.outputs
 
 
 @command
@@ -159,8 +165,8 @@ def main(arguments: list[str] | None = None) -> None:
     asked.add_argument("out", type=Path, metavar="FOLDER", help="such as book/walkthrough")
     out = asked.parse_args(arguments).out
     with tempfile.TemporaryDirectory() as work:
-        told = walk(Path(work).resolve())
-    for name, text in told.items():
+        outputs = walk(Path(work).resolve())
+    for name, text in outputs.items():
         write_text(out / (name if "." in name else f"{name}.txt"), text)
 
 

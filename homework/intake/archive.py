@@ -1,8 +1,7 @@
 """Folders and zips from people whom nobody knows, read without harm.
 
-    Folder(path), Zipped(place)   names in a folder or zip; children(parts) gives an Entry for each
-    files_below(tree, top)        the files in a folder and in those within
-    chunks(place)                 a file's bytes, a piece at a time
+    in_folder(root), in_zip(place)   the files there, as a File each
+    chunks(place)                    a file's bytes, a piece at a time
 
 No link is followed, nothing but plain files is opened, nothing is written, and a file gives no more
 than it may. What cannot be read raises UnreadableError, whose message is a sentence.
@@ -16,15 +15,18 @@ import struct
 import unicodedata
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import IO, BinaryIO
+from typing import IO, Any, BinaryIO
 
 MOST_BYTES = 64 * 2**20  # of a file
 MOST_DIRECTORY = 4 * 2**20  # bytes of a zip's list of its members
 MOST_FILES = 1000  # of a student are looked at
+MORE = "more than {} files, some of them"
+EMPTY = "an empty folder (or one of hidden files alone)"
 DEEPEST = 8  # folders within folders
 LONGEST_SHOWN = 160  # characters of a name
 CHUNK = 2**20
@@ -49,13 +51,18 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A name in a folder or zip; kind is "file", "folder", or why it is left out."""
+class File:
+    """Names of folders and of a file in the last of them; kind is "file", or why it is left out."""
 
-    name: str
+    parts: tuple[str, ...]
     kind: str
     time: float
     place: Place
+
+    @property
+    def name(self) -> str:
+        """Its own."""
+        return self.parts[-1]
 
 
 def shown(text: str) -> str:
@@ -69,67 +76,64 @@ def shown(text: str) -> str:
 # ---------------------------------------------------------------- folders and zips
 
 
-class Folder:
-    """The names in a folder on disk."""
-
-    def __init__(self, root: str):
-        self.root = root
-
-    def children(self, parts: tuple[str, ...], most: int | None = None) -> list[Entry]:
-        """What lies there, by name, less what programs leave behind; at most that many."""
-        try:
-            with _below(self.root, parts, os.O_DIRECTORY) as fd, os.scandir(fd) as found:
-                entries = [self._entry(parts, entry) for entry in islice(found, most)]
-        except OSError as error:
-            if not parts:
-                raise ValueError(f"{self.root} cannot be read: {error.strerror}") from error
-            place = Place(self.root, parts)
-            return [Entry(parts[-1], f"a folder that may not be read ({error.strerror})", 0, place)]
-        return sorted(
-            (e for e in entries if not _is_skipped(e.name)), key=lambda e: os.fsencode(e.name)
-        )
-
-    def _entry(self, parts: tuple[str, ...], entry: os.DirEntry) -> Entry:
-        try:
-            status = entry.stat(follow_symlinks=False)
-            kind, time = _kind(status.st_mode), status.st_mtime
-        except OSError:
-            kind, time = "a file that is gone", 0.0
-        return Entry(entry.name, kind, time, Place(self.root, (*parts, entry.name)))
+def in_folder(root: str) -> Iterator[File]:
+    """The files in a folder, the upper ones first; of each folder in it at most MOST_FILES."""
+    for top in _entries(root, (), None):
+        found = [top]  # which grows
+        for at, one in enumerate(found):
+            if at > MOST_FILES:
+                yield replace(one, kind=MORE.format(MOST_FILES))
+                break
+            if one.kind != "folder":
+                yield one
+            elif len(one.parts) > DEEPEST:
+                yield replace(one, kind=f"a folder more than {DEEPEST} folders deep")
+            else:
+                found += _entries(root, one.parts, MOST_FILES + 2 - len(found))
+        if all(one.kind == "folder" and len(one.parts) <= DEEPEST for one in found):
+            yield replace(top, kind=EMPTY)
 
 
-class Zipped:
-    """The names in a zip."""
+def _entries(root: str, parts: tuple[str, ...], most: int | None) -> list[File]:
+    """What lies in a folder, by name, less what programs leave behind; at most that many."""
+    try:
+        with _below(root, parts, os.O_DIRECTORY) as fd, os.scandir(fd) as found:
+            entries = [
+                File((*parts, one.name), _kind(about.st_mode), about.st_mtime,
+                     Place(root, (*parts, one.name)))
+                for one in islice(found, most) if (about := one.stat(follow_symlinks=False))
+            ]  # fmt: skip
+    except OSError as error:
+        if not parts:
+            raise ValueError(f"{root} cannot be read: {error.strerror}") from error
+        kind = f"a folder that may not be read ({error.strerror})"
+        return [File(parts, kind, 0.0, Place(root, parts))]
+    return sorted(
+        (one for one in entries if not _is_skipped(one.name)), key=lambda e: os.fsencode(e.name)
+    )
 
-    def __init__(self, place: Place):
-        self.tree: dict[tuple[str, ...], list[Entry]] = {(): []}
-        for number, info in enumerate(_members(place)):
-            *above, name = _parts(info) or ("",)
-            if not name or any(map(_is_skipped, (*above, name))):
-                continue
-            is_folder = info.filename.endswith(("/", "\\"))
-            kind = "folder" if is_folder else _kind(info.external_attr >> 16)
-            if len(above) > DEEPEST:
-                above, kind = above[:DEEPEST], f"a file more than {DEEPEST} folders deep"
-            inside = replace(place, members=(*place.members, number))
-            self._add(tuple(above), Entry(name, kind, _time(info), inside))
-        self.place = place
 
-    def _add(self, above: tuple[str, ...], entry: Entry) -> None:
-        for depth in range(len(above)):
-            if above[: depth + 1] not in self.tree:
-                self.tree[above[: depth + 1]] = []
-                folder = Entry(above[depth], "folder", 0.0, entry.place)
-                self.tree[above[:depth]].append(folder)
-        if entry.kind != "folder":
-            self.tree[above].append(entry)
-        elif (*above, entry.name) not in self.tree:
-            self.tree[*above, entry.name] = []
-            self.tree[above].append(entry)
-
-    def children(self, parts: tuple[str, ...], most: int | None = None) -> list[Entry]:
-        """What lies there, by name; at most that many."""
-        return sorted(self.tree.get(parts, [])[:most], key=lambda e: e.name)
+def in_zip(place: Place, apart: int = 0) -> list[File]:
+    """The files in a zip, the upper ones first; not more than MOST_FILES of those that have so many
+    folders (`apart`) in common.
+    """
+    found, seen = [], Counter[tuple[str, ...]]()
+    for number, info in enumerate(_members(place)):
+        parts, kind = _parts(info), _kind(info.external_attr >> 16)
+        is_folder = kind == "folder" or info.filename.endswith(("/", "\\"))
+        if not parts or is_folder or any(map(_is_skipped, parts)):
+            continue
+        if len(parts) > DEEPEST + 1:
+            parts, kind = parts[: DEEPEST + 1], f"a file more than {DEEPEST} folders deep"
+        inside = replace(place, members=(*place.members, number))
+        found.append(File(parts, kind, _time(info), inside))
+    kept = []
+    for one in sorted(found, key=lambda one: (len(one.parts), one.parts)):
+        seen[one.parts[:apart]] += 1
+        if (count := seen[one.parts[:apart]]) <= MOST_FILES + 1:
+            is_more = count > MOST_FILES
+            kept.append(replace(one, kind=MORE.format(MOST_FILES)) if is_more else one)
+    return kept
 
 
 def _kind(mode: int) -> str:
@@ -161,29 +165,6 @@ def _time(info: zipfile.ZipInfo) -> float:
     return ((((year * 12 + month) * 31 + day) * 24 + hour) * 60 + minute) * 60.0 + second
 
 
-Tree = Folder | Zipped
-
-
-def files_below(tree: Tree, top: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Entry]]:
-    """Files in a folder and in those within, the upper ones first; not more than MOST_FILES."""
-    folders, left = [top], MOST_FILES
-    while folders and left > 0:
-        at = folders.pop(0)
-        for entry in tree.children(at, left + 1):
-            left -= 1
-            parts = (*at, entry.name)
-            if left < 0:
-                kind = f"more than {MOST_FILES} files, some of them"
-                yield parts, replace(entry, kind=kind)
-                return
-            if entry.kind != "folder":
-                yield parts, entry
-            elif len(parts) - len(top) >= DEEPEST:
-                yield parts, replace(entry, kind=f"a folder more than {DEEPEST} folders deep")
-            else:
-                folders.append(parts)
-
-
 # ---------------------------------------------------------------- opening what is there
 
 
@@ -203,47 +184,56 @@ def _below(root: str, parts: tuple[str, ...], flags: int) -> Iterator[int]:
         os.close(fd)
 
 
-def _sparing(read: Callable[[int], bytes], size: int) -> bytes:
-    """Read only so much at a time; a zip's list of members is read at once.
+class _Sparing:
+    """A file of which only so much is read at a time; a zip's list of members is read at once."""
 
-    Raises: BadZipFile where more than MOST_DIRECTORY is asked for.
-    """
-    data = read(size if 0 <= size <= MOST_DIRECTORY else MOST_DIRECTORY + 1)
-    if len(data) > MOST_DIRECTORY or size > MOST_DIRECTORY:
-        raise zipfile.BadZipFile("its list of members is too long")
-    return data
+    def __init__(self, file: BinaryIO):
+        self.file = file
 
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.file, name)
 
-class _File(io.FileIO):
-    """On disk."""
-
-    def read(self, size: int | None = -1) -> bytes:
-        """As asked, sparingly."""
-        return _sparing(super().read, -1 if size is None else size)
-
-
-class _Memory(io.BytesIO):
-    """In memory."""
-
-    def read(self, size: int | None = -1) -> bytes:
-        """As asked, sparingly."""
-        return _sparing(super().read, -1 if size is None else size)
+    def read(self, size: int = -1) -> bytes:
+        """As asked. Raises: BadZipFile where more than MOST_DIRECTORY is asked for."""
+        data = self.file.read(size if 0 <= size <= MOST_DIRECTORY else MOST_DIRECTORY + 1)
+        if len(data) > MOST_DIRECTORY or size > MOST_DIRECTORY:
+            raise zipfile.BadZipFile("its list of members is too long")
+        return data
 
 
 @contextmanager
 def _opened(place: Place) -> Iterator[BinaryIO]:
     """A file on disk, or a member of a zip, which is then in memory. Raises: UnreadableError."""
     if place.members:
-        yield _Memory(read(place))
+        yield io.BytesIO(read(place))
         return
     try:
         with _below(place.folder, place.parts, 0) as fd:
             if not stat.S_ISREG(os.fstat(fd).st_mode):
                 raise UnreadableError("the file is no plain file")
-            with _File(fd, closefd=False) as file:
+            with open(fd, "rb", closefd=False) as file:
                 yield file
     except OSError as error:
         raise UnreadableError(f"the file cannot be read ({error.strerror or 'damaged'})") from error
+
+
+@contextmanager
+def _zip(place: Place, fault: str) -> Iterator[zipfile.ZipFile]:
+    """A zip. Raises: UnreadableError, which tells the fault, also for what is done with it."""
+    with _opened(place) as file:
+        try:
+            with zipfile.ZipFile(_Sparing(file)) as archive:
+                yield archive
+        except UnreadableError:
+            raise
+        except BROKEN as error:
+            raise UnreadableError(f"the file is {fault} ({shown(str(error))})") from error
+
+
+def _members(place: Place) -> list[zipfile.ZipInfo]:
+    """A zip's list of its members. Raises: UnreadableError."""
+    with _zip(place, "no whole zip") as archive:
+        return archive.infolist()
 
 
 def chunks(place: Place) -> Iterator[bytes]:
@@ -253,17 +243,11 @@ def chunks(place: Place) -> Iterator[bytes]:
             yield from _limited(file)
         return
     *outer, number = place.members
-    with _opened(replace(place, members=tuple(outer))) as file:
-        try:
-            with zipfile.ZipFile(file) as archive:
-                info = archive.infolist()[number]
-                _check(info)
-                with archive.open(info) as member:
-                    yield from _limited(member)
-        except UnreadableError:
-            raise
-        except BROKEN as error:
-            raise UnreadableError(f"the file is damaged ({shown(str(error))})") from error
+    with _zip(replace(place, members=tuple(outer)), "damaged") as archive:
+        info = archive.infolist()[number]
+        _check(info)
+        with archive.open(info) as member:
+            yield from _limited(member)
 
 
 def read(place: Place) -> bytes:
@@ -292,13 +276,3 @@ def _limited(file: IO[bytes]) -> Iterator[bytes]:
         if left < 0:
             raise UnreadableError(TOO_BIG)
         yield chunk
-
-
-def _members(place: Place) -> list[zipfile.ZipInfo]:
-    """A zip's list of its members. Raises: UnreadableError."""
-    with _opened(place) as file:
-        try:
-            with zipfile.ZipFile(file) as archive:
-                return archive.infolist()
-        except BROKEN as error:
-            raise UnreadableError(f"the file is no whole zip ({shown(str(error))})") from error

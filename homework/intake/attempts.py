@@ -1,168 +1,129 @@
-"""The files of one student, and which of them counts: a notebook first, then the latest."""
+"""The files of one student, and which of them counts: a notebook of the set, then the latest."""
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from homework.intake.archive import (
-    MOST_FILES,
-    Entry,
-    Place,
-    Tree,
-    UnreadableError,
-    Zipped,
-    chunks,
-    files_below,
-    shown,
-)
-from homework.intake.filenames import (
-    Who,
-    about_whom,
-    is_about_work,
-    is_zip,
-    may_count,
-    number_in,
-    own_name,
-    without_ending,
-)
+from homework.intake.archive import File, Place, UnreadableError, chunks, in_zip, read, shown
+from homework.intake.filenames import Who
 
 MOST_TRIED = 10  # files of a student are read to find one that can be, or to compare
-MOST_NOTES = 5  # on files of a student that are left out
+MOST_NOTES = 5  # on files of a student that do not count
+COPY = re.compile(r"\((\d{1,6})\)\.ipynb$")  # by browsers, of what is saved once more
+STAMP = "timestamp.txt"  # in which nbgrader writes when a folder was handed in
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A file that might count, what ranks it, "" or why it cannot be read, whether it is left out
-    unread, and whether it lies alone, in no student's folder or zip.
-    """
+    """A file that might count: what ranks it, and "" or why it cannot be read."""
 
     place: Place
     shown: str
     rank: tuple
+    who: Who
     problem: str = ""
-    is_left_out: bool = False
-    is_loose: bool = False
 
 
-def is_notebook(candidate: Candidate) -> bool:
-    """Whether its name says that it is a notebook."""
-    return candidate.rank[0] >= 2
+def of_assignment(files: list[File], assignment: str) -> list[File]:
+    """A student's files; where nbgrader made the folder, those in that of the assignment."""
+    inside = [file for file in files if file.parts[1:2] == (assignment,) and file.parts[2:]]
+    is_nbgraders = any(file.parts[2:] == (STAMP,) for file in files)
+    return inside if inside or is_nbgraders else files
 
 
-def candidates(tree: Tree, entry: Entry, who: Who, assignment: str | None) -> list[Candidate]:
-    """The files that an entry stands for: itself, those in a folder, and those in a zip."""
-    if entry.kind != "folder":
-        found = list(_looked_into((entry.name,), entry, who))
-        return [replace(one, is_loose=one.place == entry.place) for one in found]
-    return [
-        candidate
-        for top in _of_assignment(tree, (entry.name,), assignment)
-        for parts, inner in files_below(tree, top)
-        for candidate in _looked_into(parts, inner, who)
-    ]
+def stamp(files: list[File]) -> str:
+    """When nbgrader says that an assignment's files were handed in, as it is written there."""
+    found = [one for one in files if one.parts[2:] == (STAMP,) and one.kind == "file"]
+    try:
+        return read(found[0].place)[:100].decode("utf-8", "replace").strip() if found else ""
+    except UnreadableError:
+        return ""
 
 
-def _of_assignment(
-    tree: Tree, top: tuple[str, ...], assignment: str | None
-) -> list[tuple[str, ...]]:
-    """A student's folder, or in it the one of the assignment, or none where there are others."""
-    inside = tree.children(top, MOST_FILES)
-    works = {e.name: number_in(e.name) for e in inside if e.kind == "folder"}
-    works = {name: n for name, n in works.items() if n is not None and is_about_work(name)}
-    if assignment is None or not works or any(map(may_count, inside)):
-        return [top]
-    return [(*top, name) for name, number in works.items() if number == number_in(assignment)]
-
-
-def _looked_into(parts: tuple[str, ...], entry: Entry, who: Who) -> Iterator[Candidate]:
+def candidates(file: File, who: Who) -> Iterator[Candidate]:
     """A file, or the files in it where it is a zip."""
-    where = shown("/".join(parts))
-    whole = Candidate(entry.place, where, _rank(entry, who))
-    if entry.kind != "file":
-        yield _left_out(whole, entry.kind)
+    where = shown("/".join(file.parts))
+    whole = Candidate(file.place, where, _rank(file, who), who)
+    if file.kind != "file":
+        yield replace(whole, problem=f"{file.kind} left out")
         return
-    if not is_zip(entry.name):
+    if not _is_zip(file.name):
         yield whole
         return
     try:
-        tree = Zipped(entry.place)
+        inner = in_zip(file.place)
     except UnreadableError as error:
         yield replace(whole, problem=str(error))
         return
-    inner = list(files_below(tree, ()))
-    for names, member in inner:
-        place = f"{where}/{shown('/'.join(names))}"
-        part = Candidate(member.place, place, _rank(member, who, entry.time))
-        kind = "a zip within a zip" if is_zip(member.name) else member.kind
-        yield part if kind == "file" else _left_out(part, kind)
+    for member in inner:
+        kind = "a zip within a zip" if _is_zip(member.name) else member.kind
+        yield Candidate(member.place, f"{where}/{shown('/'.join(member.parts))}",
+                        _rank(member, who, file.time), who,
+                        "" if kind == "file" else f"{kind} left out")  # fmt: skip
     if not inner:
         yield replace(whole, problem="the file is an empty zip")
 
 
-def _left_out(candidate: Candidate, kind: str) -> Candidate:
-    return replace(candidate, problem=f"{kind} left out", is_left_out=True)
+def _is_zip(name: str) -> bool:
+    return name.casefold().endswith(".zip")
 
 
-def _rank(entry: Entry, who: Who, outer: float | None = None) -> tuple:
+def _rank(file: File, who: Who, outer: float | None = None) -> tuple:
     """What makes a file count before another: being a notebook, then being later.
 
     outer: the time of the zip it is in.
     """
-    name = entry.name.casefold()
+    name = file.name.casefold()
     kind = 3 if name.endswith(".ipynb") else 2 if name.endswith((".ipynb.txt", ".json")) else 1
-    stem = without_ending(own_name(entry.name))
-    again = re.search(r"-(\d{1,6})$", stem) if who.scheme == "canvas" else None
-    text, copies = about_whom(stem)
-    attempt = int(again[1]) if again else 0
-    time = (entry.time, 0.0) if outer is None else (outer, entry.time)
-    kind = 0 if who.online else kind
-    return (kind, who.number, attempt, time, copies, text == "", entry.place.members)
+    time = (file.time, 0.0) if outer is None else (outer, file.time)
+    copy = int(found[1]) if (found := COPY.search(name)) else 0
+    return (0 if who.online else kind, who.number, time, copy, file.place.members)
 
 
-def chosen(found: list[Candidate]) -> tuple[Candidate, str, tuple[str, ...]]:
-    """The file that counts, a digest of it ("" if it cannot be read), and notes on the others."""
-    left = [c for c in found if c.is_left_out]
-    able = sorted((c for c in found if not c.is_left_out), key=lambda c: c.rank, reverse=True)
-    broken: list[Candidate] = []
-    for candidate in able[:MOST_TRIED]:
-        candidate, seen = _tried(candidate)
-        if seen:
-            notes = [*_on_left_out(left), *_on_broken(broken)]
-            notes += _on_others(candidate, seen, able[len(broken) + 1 :])
-            return candidate, seen, (*notes, *_on_later(candidate, able))
-        broken.append(candidate)
-    best = (broken or found)[0]
-    return best, "", tuple(_on_left_out([c for c in left if c is not best]))
+def chosen(
+    found: list[Candidate], is_wanted: Callable[[bytes], bool] = lambda raw: True
+) -> tuple[Candidate, str, tuple[str, ...]]:
+    """The file that counts, a digest of it ("" if it cannot be read), and notes on the others.
+
+    is_wanted: whether a file's bytes seem to be of the problem set; of several the latest that
+    does counts, and the latest of all where none does.
+    """
+    ranked = sorted(found, key=lambda one: (not one.problem, one.rank), reverse=True)
+    most = MOST_TRIED if len(ranked) > 1 else 1
+    tried = [_tried(candidate) for candidate in ranked[:most]]
+    readable = [one for one in tried if one[1]]
+    if not readable:
+        return tried[0][0], "", tuple(_on_broken(ranked[1:]))
+    wanted = (one for one in readable if not readable[1:] or is_wanted(read(one[0].place)))
+    candidate, seen = next(wanted, readable[0])
+    left = [one for one, _ in tried if one is not candidate] + ranked[most:]
+    return candidate, seen, (*_on_others(candidate, seen, left), *_on_broken(left))
 
 
-def _on_left_out(left: list[Candidate]) -> Iterator[str]:
-    for candidate in left[:MOST_NOTES]:
-        yield f"{candidate.problem}: {candidate.shown}"
-    if len(left) > MOST_NOTES:
-        yield f"and {len(left) - MOST_NOTES} more left out"
+def _on_broken(others: list[Candidate]) -> Iterator[str]:
+    broken = [one for one in others if one.problem]
+    for one in broken[:MOST_NOTES]:
+        yield f"{one.shown} does not count: {one.problem}"
+    if len(broken) > MOST_NOTES:
+        yield f"and {len(broken) - MOST_NOTES} more do not count"
 
 
-def _on_broken(broken: list[Candidate]) -> Iterator[str]:
-    for candidate in broken:
-        yield f"{candidate.shown} does not count: {candidate.problem}"
-
-
-def _on_others(best: Candidate, seen: str, others: list[Candidate]) -> Iterator[str]:
-    """A note where other notebooks differ from the one that counts."""
-    others = [c for c in others if is_notebook(c)] if is_notebook(best) else []
-    if len(others) > MOST_TRIED or any(_tried(c)[1] != seen for c in others):
+def _on_others(best: Candidate, seen: str, left: list[Candidate]) -> Iterator[str]:
+    """Notes where other notebooks differ from the one that counts, or something else came later."""
+    if best.rank[0] < 2:
+        return
+    others = [one for one in left if one.rank[0] >= 2 and not one.problem]
+    if len(others) > MOST_TRIED or any(_tried(one)[1] != seen for one in others):
         times = "twice" if len(others) == 1 else f"{len(others) + 1} times"
-        names = ", ".join(c.shown for c in others[:3]) + (", …" if len(others) > 3 else "")
-        yield f"handed in {times}; the later one counts ({best.shown}), not {names}"
-
-
-def _on_later(best: Candidate, able: list[Candidate]) -> Iterator[str]:
-    """A note where something that is no notebook came after the notebook that counts."""
-    later = [c for c in able if c.rank[0] == 1 and c.rank[1:5] > best.rank[1:5]]
-    if is_notebook(best) and later:
-        why = later[0].problem or "it is no notebook"
-        yield f"a later file does not count: {later[0].shown} ({why})"
+        names = ", ".join(one.shown for one in others[:3]) + (", …" if others[3:] else "")
+        is_last = all(one.rank < best.rank for one in others)
+        why = "the later one counts" if is_last else "the one of this problem set counts"
+        yield f"handed in {times}; {why} ({best.shown}), not {names}"
+    for one in left:
+        if one.rank[0] == 1 and one.rank[1:3] > best.rank[1:3]:
+            yield f"a later file does not count: {one.shown} ({one.problem or 'it is no notebook'})"
+            return
 
 
 def _tried(candidate: Candidate) -> tuple[Candidate, str]:

@@ -9,6 +9,7 @@ MAGIC = re.compile(  # IPython's own translation takes the square of a cell's le
     r"^([ \t]*)(?:[%!?][^\n]*|[\w.]{1,80}\?{1,2}[ \t]*$|([\w \t,]{1,80}=[ \t]*)[%!][^\n]*)",
     re.MULTILINE,
 )
+TIMED = re.compile(r"^([ \t]*)%time[ \t]+(?=\w)", re.MULTILINE)  # the rest is a line of code
 CELL_MAGIC = re.compile(r"[ \t\n]*%%")
 RUNS_HERE = re.compile(r"[ \t\n]*%%(?:time|capture|prun)\b[^\n]*")  # the rest is the cell's code
 DEFINED = re.compile(
@@ -19,7 +20,7 @@ DEFINED = re.compile(
 
 def source_of(cell: dict) -> str:
     """What stands in a cell of a notebook's JSON; "" where it is no text."""
-    source = cell.get("source", cell.get("input"))
+    source = cell.get("source")
     if isinstance(source, list):
         return "".join(line for line in source if isinstance(line, str))
     return source if isinstance(source, str) else ""
@@ -34,7 +35,7 @@ def parsed(source: str) -> ast.Module | None:
         return plain_python("\n" * source[: body.end()].count("\n") + source[body.end() :])
     if CELL_MAGIC.match(source):
         return ast.Module(body=[], type_ignores=[])
-    return plain_python(MAGIC.sub(_for_magic, source))
+    return plain_python(MAGIC.sub(_for_magic, TIMED.sub(r"\1", source)))
 
 
 def _for_magic(line: re.Match) -> str:

@@ -2,36 +2,46 @@
 
     collected(source, roster)   a Handed for each student, sorted by student
 
-Whose a file is, its name says (see `filenames`), or where it lies: a folder for each
-student, as in nbgrader's "submitted". Where a name says nothing, as "Copy of 05
-(1).ipynb", the cell does in which students write their names.
+Whose a file is, the name says that Canvas or Moodle gave it (see `filenames`), or the folder in
+which it lies, one for each student, as in nbgrader's "submitted". Nothing else does.
 
-What is found is hostile until shown otherwise (see `archive`): what cannot be read is
-said, not raised.
+What is found is hostile until shown otherwise (see `archive`): what cannot be read is said, not
+raised.
 """
 
-import re
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from enum import IntEnum
+from datetime import datetime
 from pathlib import Path
 
-from homework.intake.archive import Place, UnreadableError, read, shown
-from homework.intake.attempts import Candidate, candidates, chosen, is_notebook
-from homework.intake.filenames import PLATFORMS, Who, whose, without_ending
-from homework.intake.layout import opened, students
-from homework.intake.namecell import claimed
-from homework.intake.roster import Roster, Student, digest, orders, safe, unique
+from homework.intake.archive import (
+    File,
+    Place,
+    UnreadableError,
+    in_folder,
+    in_zip,
+    read,
+    shown,
+)
+from homework.intake.attempts import STAMP, Candidate, candidates, chosen, of_assignment, stamp
+from homework.intake.filenames import PLATFORMS, Who, whose
+from homework.intake.roster import Roster, safe, unique
+from homework.intake.tables import moment
 
 UNKNOWN = "the roster has no such student, or several"
-SEVERAL = ("handed in ", "a later file ", "more than one file ")  # so begin notes on several files
+SEVERAL = ("handed in ", "a later file ")  # so begin notes on several files
+WANTED = "give the zip that Canvas or Moodle makes, or a folder with a folder for each student"
+BESIDE = (".csv", ".yml")  # files beside the students', such as the roster
 
 
 @dataclass(frozen=True)
 class Handed:
     """What counts of a student: a key that is unique and a safe file name, a name to show or "",
     where the file came from, what to tell the teacher, and "" or why it cannot be read.
+
+    order: by what the platform numbers or dates its files, and that: of two by the same the one
+    with the larger counts. time: when it was handed in, None where the platform does not say so;
+    late: whether it says at least that it was late.
     """
 
     student: str
@@ -40,6 +50,9 @@ class Handed:
     notes: tuple[str, ...] = ()
     error: str = ""
     place: Place | None = field(default=None, repr=False)
+    order: tuple[str, float] = ("", 0.0)
+    time: datetime | None = None
+    late: bool = False
 
     def read(self) -> bytes:
         """The file's bytes, read now. Raises: ValueError where it cannot be read."""
@@ -48,137 +61,99 @@ class Handed:
         return read(self.place)
 
 
-class Evidence(IntEnum):
-    """What says whose a file is, the stronger the larger."""
-
-    NONE = 0
-    CELL = 1  # in which students write their names
-    NAME = 2  # of a folder or file
-    PLATFORM = 3
-
-
-@dataclass(frozen=True)
-class Hand:
-    """All that one name stands for: what counts, under a key of its own, what says whose it is, and
-    the student of the roster that it claims.
-    """
-
-    handed: Handed
-    evidence: Evidence
-    student: Student | None = None
-
-
 def collected(
-    source: Path, roster: Roster | None = None, assignment: str | None = None
-) -> list[Handed]:
+    source: Path, roster: Roster | None = None, assignment: str | None = None,
+    is_wanted: Callable[[bytes], bool] = lambda raw: True,
+) -> list[Handed]:  # fmt: skip
     """One Handed for each student, sorted by student, from a folder or a zip.
 
-    assignment: such as "05"; where a student has folders for several, its folder alone counts.
-    Raises: ValueError where the source is neither, or what students gave lies deeper in it.
+    assignment: such as "05"; where nbgrader has folders for several, its folder alone counts.
+    is_wanted: as for `attempts.chosen`. Raises: ValueError where the source is neither, holds a
+    file of which nothing says whose it is, or students a folder deeper, where two folders have one
+    student's name, and where two names have one student's number: one of them is made up.
     """
-    groups: dict[tuple, list[Candidate]] = {}
-    people: dict[tuple, Who] = {}
-    tree = opened(Path(source))
-    for entry in students(source, tree):
-        who = whose(entry)
-        anonymous = () if who.id else (*entry.place.parts, *entry.place.members)
-        key = (who.scheme, who.id, *anonymous)
-        people.setdefault(key, who)
-        groups.setdefault(key, []).extend(candidates(tree, entry, who, assignment))
-    hands = [
-        _hand(who, own, roster)
-        for key, found in groups.items() if found
-        for who, own in _apart(people[key], found, roster)
-    ]  # fmt: skip
-    return sorted(_distinct(hands, roster), key=lambda handed: handed.student)
+    given, is_zipped = _given(Path(source))
+    groups: dict[tuple[str, str], list[Candidate]] = {}
+    for who, files in _students(source, given, roster, assignment).items():
+        found = groups.setdefault((who.scheme, who.id), [])
+        found += [one for file in files if file.name != STAMP for one in candidates(file, who)]
+    by_key: dict[str, Handed] = {}
+    for found in groups.values():
+        if others := [one for one in found if one.who.name != found[0].who.name]:
+            raise ValueError(
+                f"{source}: {found[0].shown} and {others[0].shown} bear one student's number and "
+                "two names; see whose each is, and give each student one folder"
+            )
+    for one in (_hand(found, roster, is_zipped, is_wanted) for found in groups.values() if found):
+        if (other := by_key.setdefault(one.student, one)) is not one:
+            raise ValueError(
+                f"{source}: {other.file} and {one.file} both seem to be of {one.student}: give "
+                "each student one folder, with a name of its own"
+            )
+    return [by_key[key] for key in sorted(by_key)]
 
 
-def _apart(
-    who: Who, found: list[Candidate], roster: Roster | None
-) -> list[tuple[Who, list[Candidate]]]:
-    """The files of one name; each student's own, where the cells of loose ones name several.
-
-    Many students call their file alike. A name that a platform gives is certain; so is a folder or
-    a zip, in which a student may keep another's file.
+def _given(source: Path) -> tuple[list[File], bool]:
+    """All files of a folder or zip, and whether it is a zip; a link given as the source itself is
+    followed.
     """
-    if who.scheme != "file" or len(found) < 2:
-        return [(who, found)]
-    parts: dict[str, list[Candidate]] = {}
-    for one in found:
-        text = _claimed(one.place) if one.is_loose and is_notebook(one) and not one.problem else ""
-        student = roster.find(text) if roster and text else None
-        claim = student.key if student else min(orders(text), default="")
-        parts.setdefault(claim, []).append(one)
-    if len(parts.keys() - {""}) < 2:
-        return [(who, found)]
-    return [(Who("file", "") if claim else who, part) for claim, part in parts.items()]
+    if not source.exists():
+        raise ValueError(f"there is no {str(source)!r}: {WANTED}")
+    root = source.resolve()
+    if root.is_dir():
+        return list(in_folder(str(root))), False
+    try:
+        return in_zip(Place(str(root.parent), (root.name,)), apart=1), True
+    except UnreadableError as error:
+        raise ValueError(f"{str(source)!r} is no zip ({error}): {WANTED}") from error
 
 
-def _claimed(place: Place) -> str:
-    """Who a notebook says its student is, "" where it cannot be read."""
-    with suppress(UnreadableError):
-        return claimed(read(place))
-    return ""
+def _students(
+    source: Path, given: list[File], roster: Roster | None, assignment: str | None
+) -> dict[Who, list[File]]:
+    """Whose each folder is, or each file that a platform named, and the files that count of it."""
+    tops: dict[str, list[File]] = {}
+    for file in given:
+        tops.setdefault(file.parts[0], []).append(file)
+    found: dict[Who, list[File]] = {}
+    for name, files in tops.items():
+        if who := whose(name, any((one.parts, one.kind) == ((name,), "file") for one in files)):
+            if who.scheme == "folder" and assignment:
+                files = of_assignment(files, assignment)
+                who = replace(who, time=moment(stamp(files)))
+            found.setdefault(who, []).extend(files)
+        elif not name.casefold().endswith(BESIDE):
+            raise ValueError(f"{source}: nothing says whose {shown(name)} is; {WANTED}")
+    for who in found if len(found) == 1 else ():
+        notebooks = [one for one in found[who] if one.name.casefold().endswith(".ipynb")]
+        if who.scheme == "folder" and notebooks[1:] and not (roster and roster.find(who.id)):
+            raise ValueError(
+                f"{source} holds one folder, {shown(who.id)}, with several notebooks: give that "
+                "folder if it is a class's, and leave one notebook in it if it is a student's"
+            )
+    return found
 
 
-def _hand(who: Who, found: list[Candidate], roster: Roster | None) -> Hand:
-    """What counts of what one name stands for, under a key of its own."""
-    best, seen, notes = chosen(found)
-    name = "" if re.fullmatch(r"participant", who.name, re.I) else who.name
-    text = f"{who.name}_{who.id}" if who.scheme in PLATFORMS else who.id
-    handed = Handed(safe(text), shown(name), best.shown, notes, "" if seen else best.problem,
-                    best.place if seen else None)  # fmt: skip
-    if who.scheme in PLATFORMS:
-        student = roster.match(id=who.id, name=who.name) if roster else None
-        return Hand(handed, Evidence.PLATFORM, student)
-    student = roster.find(who.id) if roster and who.id else None
-    if student or who.scheme == "folder" or (who.id and roster is None):
-        return Hand(handed, Evidence.NAME, student)
-    return _by_cell(handed, who, roster, seen)
-
-
-def _by_cell(handed: Handed, who: Who, roster: Roster | None, seen: str) -> Hand:
-    """Whose a file is whose name says nothing, or nothing that the roster knows."""
-    text = _claimed(handed.place) if handed.place else ""
-    student = roster.find(text) if roster and text else None
-    if who.id and not student:
-        return Hand(handed, Evidence.NAME)
-    if text:
-        note = "the file's name does not say whose it is; the notebook's first cells do"
-        notes = (*handed.notes, note)
-        handed = replace(handed, student=safe(text), name=shown(text), notes=notes)
-        return Hand(handed, Evidence.CELL, student)
-    note = "neither the file's name nor the notebook says whose it is"
-    key = f"{safe(without_ending(handed.file.split('/')[-1]))}-{seen[:8] or digest(handed.file)}"
-    return Hand(replace(handed, student=key, notes=(*handed.notes, note)), Evidence.NONE)
-
-
-def _distinct(hands: list[Hand], roster: Roster | None) -> Iterable[Handed]:
-    """All under distinct keys: what the strongest evidence gives to a student is theirs, and what
-    several files claim with the same evidence is nobody's.
-    """
-    taken = {student.key for student in roster.students} if roster else set()
-    claims: dict[tuple[str, bool], list[Hand]] = {}
-    for hand in hands:
-        key = hand.student.key if hand.student else hand.handed.student
-        claims.setdefault((key, bool(hand.student)), []).append(hand)
-    for (key, _), rivals in sorted(claims.items(), key=lambda claim: claim[0]):
-        rivals.sort(key=lambda hand: (-hand.evidence, hand.handed.file))
-        is_clear = len(rivals) == 1 or rivals[0].evidence > rivals[1].evidence
-        for at, hand in enumerate(rivals):
-            notes = [*hand.handed.notes, *_rivalry(key, [r for r in rivals if r is not hand])]
-            notes += [UNKNOWN] if roster and not hand.student else []
-            handed = replace(hand.handed, notes=tuple(notes))
-            if at == 0 and is_clear and (known := hand.student):
-                yield replace(handed, student=key, name=known.name or handed.name)
-            elif at == 0 and is_clear:
-                yield replace(handed, student=unique(key, taken))
-            else:
-                own = f"{handed.student}-{digest(handed.file)}"
-                yield replace(handed, student=unique(own, taken))
-
-
-def _rivalry(key: str, others: list[Hand]) -> tuple[str, ...]:
-    files = ", ".join(hand.handed.file for hand in others[:3])
-    more = ", …" if others[3:] else ""
-    return (f"more than one file may be of {key}; see also {files}{more}",) if others else ()
+def _hand(
+    found: list[Candidate], roster: Roster | None, is_zipped: bool,
+    is_wanted: Callable[[bytes], bool],
+) -> Handed:  # fmt: skip
+    """What counts of all that one student handed in."""
+    best, is_read, notes = chosen(found, is_wanted)
+    who, time = best.who, best.who.time
+    is_platforms = who.scheme in PLATFORMS
+    order = ("", 0.0)
+    if who.number:
+        order = ("number of the file", float(who.number))
+    elif time:
+        order = ("time", time.timestamp())
+    elif is_zipped and who.scheme == "moodle":  # which dates all that is in a zip by the download
+        order = ("download", best.rank[2][0])
+    key = safe(f"{who.name}_{who.id}" if is_platforms and who.name else who.id)
+    name = "" if who.name == "Participant" else shown(who.name)
+    if roster and (known := (roster.match if is_platforms else roster.find)(who.id)):
+        key, name, time = known.key, known.name or name, moment(known.time) or time
+    elif roster:
+        key, notes = unique(key, {one.key for one in roster.students}), (*notes, UNKNOWN)
+    return Handed(key, name, best.shown, notes, "" if is_read else best.problem,
+                  best.place if is_read else None, order, time, who.late)  # fmt: skip

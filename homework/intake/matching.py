@@ -23,6 +23,18 @@ ALIKE = 0.8  # share of words that a changed cell has in common with the release
 SET_OF_ID = re.compile(r"(?:stub|check|exercise|solution)-(\d\d)-\d+")
 SET_OF_TASK = re.compile(r"(\d\d)\.\d+")
 CHECK_CALL = re.compile(r"exercises\.check\([ \t\n]{0,80}[\"'](\d\d)\.(\d+)[\"']")
+SET_IN_FILE = re.compile(
+    rb"(?:stub|check|exercise)-(\d\d)-\d|exercises\.check\([ \t]{0,9}\\?[\"'](\d\d)\."
+)
+
+
+def seems_of(raw: bytes, chapter: str, answers: Iterable[str]) -> bool:
+    """Whether a file seems to be a notebook of a problem set, as a glance at its bytes tells.
+
+    answers: the names of those that are asked for, which tell where nothing names a set.
+    """
+    sets = {(one[1] or one[2]).decode() for one in SET_IN_FILE.finditer(raw)}
+    return chapter in sets or (not sets and any(name.encode() in raw for name in answers if name))
 
 
 @dataclass(frozen=True)
@@ -55,14 +67,14 @@ def release_of(notebook: NotebookNode) -> Release:
     """What there is to know of a student edition."""
     cells, tasks = [], {}
     for cell in notebook.cells:
-        told = cell.metadata["homework"]
-        task = told["task"] or ""
+        homework = cell.metadata["homework"]
+        kind, task = homework["kind"], homework["task"] or ""
         grade_id = cell.metadata.get("nbgrader", {}).get("grade_id", "")
-        cells.append(Released(told["kind"], task, cell.cell_type, cell.source, cell.id, grade_id))
-        if told["kind"] == "stub":
-            tasks[task] = (told["answer"] or "") if cell.cell_type == "code" else ""
-    told = notebook.metadata["homework"]
-    return Release(told["assignment"], tuple(cells), tasks, told.get("edition"))
+        cells.append(Released(kind, task, cell.cell_type, cell.source, cell.id, grade_id))
+        if kind == "stub":
+            tasks[task] = (homework["answer"] or "") if cell.cell_type == "code" else ""
+    homework = notebook.metadata["homework"]
+    return Release(homework["assignment"], tuple(cells), tasks, homework.get("edition"))
 
 
 def _plain(source: str) -> str:
@@ -128,9 +140,9 @@ class Matcher:
             return cell
         names = defined_in(cell.source, tree)
         gives = frozenset(task for task, name in self.release.tasks.items() if name in names)
-        same, told = None, _dump(cell.source)
+        same, dump = None, _dump(cell.source)
         for one in (cell.claims, *(self.release.cell("stub", task) for task in gives)):
-            if told and one and same is None and self.trees.get(one.id) == told:
+            if dump and one and same is None and self.trees.get(one.id) == dump:
                 same = one
         return replace(cell, is_python=tree is not None, gives=gives, same=same)
 
@@ -139,11 +151,11 @@ class Matcher:
         for name in cell.ids:
             if name in self.by_id:
                 return self.by_id[name]
-        nbgrader, told = (_dict(cell.metadata.get(key)) for key in ("nbgrader", "homework"))
+        nbgrader, homework = (_dict(cell.metadata.get(key)) for key in ("nbgrader", "homework"))
         grade_id = nbgrader.get("grade_id")
         if isinstance(grade_id, str) and grade_id in self.by_grade_id:
             return self.by_grade_id[grade_id]
-        kind, task = told.get("kind"), told.get("task")
+        kind, task = homework.get("kind"), homework.get("task")
         if isinstance(kind, str) and isinstance(task, str | None):
             return self.release.cell(kind, task or "")
         return None
@@ -152,8 +164,8 @@ class Matcher:
         """The question or given cell that a cell without a name was made from, by its words."""
         if len(cell.source) > LONGEST_WORDS or len(words := _words(cell.source)) < 8:
             return None
-        shares = {c: len(words & w) / len(words | w) for c, w in self.words.items()
-                  if c.type == cell.type}  # fmt: skip
+        shares = {c: len(words & w) / (len(words | w) if c.type == "code" else max(len(w), 8))
+                  for c, w in self.words.items() if c.type == cell.type}  # fmt: skip
         best = max(shares, key=shares.__getitem__, default=None)
         return best if best and shares[best] >= ALIKE else None
 
@@ -165,9 +177,9 @@ def of_another_set(
 
     Raises: UnreadableError for the notebook of another problem set, or of none.
     """
-    told = _dict(_dict(notebook.get("metadata")).get("homework"))
+    homework = _dict(_dict(notebook.get("metadata")).get("homework"))
     votes = Counter(vote for cell in cells if (vote := _set_of(cell)))
-    if re.fullmatch(r"\d\d", chapter := str(told.get("assignment"))):
+    if re.fullmatch(r"\d\d", chapter := str(homework.get("assignment"))):
         votes[chapter] += 1
     ours = release.chapter
     votes[ours] += sum(1 for c in cells if not _set_of(c) and (c.gives or (c.same and c.same.task)))
@@ -176,7 +188,7 @@ def of_another_set(
         raise UnreadableError(f"this is problem set {most}; {ours} was to be handed in")
     if not votes[ours]:
         raise UnreadableError(f"this notebook has nothing of problem set {ours}: {HAND_IN}")
-    if told.get("edition") not in (None, release.edition):
+    if homework.get("edition") not in (None, release.edition):
         notes.append("the notebook was made from another edition of the problem set")
     if any(name.startswith(f"solution-{ours}-") for c in cells for name in c.ids):
         notes.append("this seems to be the chapter itself; all of its code is run")
@@ -201,10 +213,10 @@ def _dict(value: object) -> dict:
 
 def _set_of(cell: Cell) -> str:
     """The problem set that a cell seems to come from: what it calls, then what it says it is."""
-    nbgrader, told = (_dict(cell.metadata.get(key)) for key in ("nbgrader", "homework"))
+    nbgrader, homework = (_dict(cell.metadata.get(key)) for key in ("nbgrader", "homework"))
     if found := CHECK_CALL.search(cell.source):
         return found[1]
-    if found := SET_OF_TASK.fullmatch(str(told.get("task"))):
+    if found := SET_OF_TASK.fullmatch(str(homework.get("task"))):
         return found[1]
     named = filter(None, map(SET_OF_ID.fullmatch, (*cell.ids, str(nbgrader.get("grade_id")))))
     return next((found[1] for found in named), "")

@@ -1,4 +1,4 @@
-"""From the bytes of a file to the cells of a notebook, of any format and in any encoding."""
+"""From the bytes of a file to the cells of a notebook, in any encoding."""
 
 import ast
 import json
@@ -12,20 +12,13 @@ from homework.intake.cellcode import parsed, source_of
 MOST_CELLS = 5000
 HAND_IN = "hand in the .ipynb file itself (Jupyter: File, Download; Colab: File, Download .ipynb)"
 SURROGATES = re.compile("[\ud800-\udfff]")
-# What a file is that begins so, and holds this in its first bytes.
-OTHER_FILES = (
-    (b"%PDF", b"", "a PDF"),
-    (b"PK\x03\x04", b"word/", "a Word document"),
-    (b"PK\x03\x04", b"xl/", "an Excel sheet"),
-    (b"PK\x03\x04", b"", "a zip archive"),
-    (b"\xd0\xcf\x11\xe0", b"", "an old Word or Excel document"),
-    (b"{\\rtf", b"", "a text document (RTF)"),
-    (b"\x89PNG", b"", "a picture (PNG)"),
-    (b"\xff\xd8\xff", b"", "a picture (JPEG)"),
-    (b"\x1f\x8b", b"", "a gzip archive"),
-    (b"7z\xbc\xaf", b"", "a 7z archive"),
-    (b"Rar!", b"", "a RAR archive"),
-)
+OTHER_FILES = {  # what a file is that begins so
+    (b"%PDF",): "a PDF",
+    (b"PK\x03\x04",): "a zip archive, or a Word or Excel document",
+    (b"\xd0\xcf\x11\xe0",): "an old Word or Excel document",
+    (b"\x89PNG", b"\xff\xd8\xff"): "a picture",
+    (b"\x1f\x8b", b"7z\xbc\xaf", b"Rar!"): "an archive",
+}
 
 
 @dataclass(frozen=True)
@@ -46,8 +39,8 @@ def notebook_of(raw: bytes, notes: list[str]) -> dict:
             f"the file has {len(raw) / 2**20:.0f} MiB; at most {MOST_BYTES / 2**20:.0f} are read: "
             "clear the outputs and hand it in again"
         )
-    for begins, holds, what in OTHER_FILES:
-        if raw.startswith(begins) and holds in raw[:10_000]:
+    for begins, what in OTHER_FILES.items():
+        if raw.startswith(begins):
             raise UnreadableError(f"this is {what}, not a notebook: {HAND_IN}")
     if not raw.strip(b"\xef\xbb\xbf\xfe\xff\0 \t\r\n"):
         raise UnreadableError(f"the file is empty: {HAND_IN}")
@@ -56,10 +49,11 @@ def notebook_of(raw: bytes, notes: list[str]) -> dict:
         notebook = json.loads(text.strip("\ufeff\0 \t\r\n"))
     except ValueError as error:
         raise UnreadableError(f"{_no_json(text, error)}: {HAND_IN}") from None
-    if not isinstance(notebook, dict) or not (
-        isinstance(notebook.get("cells"), list) or isinstance(notebook.get("worksheets"), list)
-    ):
-        raise UnreadableError(f"this is JSON, but no notebook (it has no cells): {HAND_IN}")
+    if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
+        what = "JSON, but no notebook (it has no cells)"
+        if isinstance(notebook, dict) and "worksheets" in notebook:
+            what = "a notebook of the format before 2015; open it in Jupyter and save it"
+        raise UnreadableError(f"this is {what}: {HAND_IN}")
     return notebook
 
 
@@ -99,13 +93,8 @@ def _only_words(tree: ast.Module) -> bool:
 
 
 def cells_of(notebook: dict, notes: list[str]) -> Iterator[Cell]:
-    """The cells of a notebook of any format, outputs dropped, sources as plain text."""
-    raw = notebook.get("cells")
-    if not isinstance(raw, list):
-        sheets = [sheet for sheet in notebook["worksheets"] if isinstance(sheet, dict)]
-        lists = [sheet["cells"] for sheet in sheets if isinstance(sheet.get("cells"), list)]
-        raw = [cell for cells in lists for cell in cells]
-        notes.append("the notebook has the old format 3")
+    """The cells of a notebook, outputs dropped, sources as plain text."""
+    raw = notebook["cells"]
     if len(raw) > MOST_CELLS:
         raise UnreadableError(f"the notebook has {len(raw)} cells; at most {MOST_CELLS} are read")
     cells = [cell for cell in raw if isinstance(cell, dict)]
@@ -128,6 +117,4 @@ def _type(cell: dict) -> str:
     kind = cell.get("cell_type")
     if kind in ("code", "markdown", "raw"):
         return kind
-    if kind in ("heading", "html"):
-        return "markdown"
-    return "code" if "outputs" in cell or "input" in cell else "raw"
+    return "code" if "outputs" in cell else "raw"

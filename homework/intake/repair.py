@@ -5,6 +5,8 @@ each gets a role, then a place, and what stands in a task's place is its answer.
 """
 
 import ast
+import re
+from collections import Counter
 from dataclasses import dataclass, replace
 
 from nbformat import NotebookNode
@@ -21,10 +23,11 @@ from homework.intake.matching import (
     of_another_set,
     release_of,
 )
-from homework.intake.namecell import is_student_cell
 from homework.intake.notebook import HAND_IN, Cell, cells_of, notebook_of
 
 MOST_CODE = 2**20  # characters of all code cells together
+MOST_ALIKE = 2  # cells that may have one id, as a copy has
+STUDENT = re.compile(r"[ \t]*student[ \t]*=(?!=)")  # so begins the cell with a student's name
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ def repaired(raw: bytes, released: NotebookNode) -> Submission:
 
 def _submission(raw: bytes, release: Release, notes: list[str]) -> Submission:
     notebook = notebook_of(raw, notes)
-    cells = list(cells_of(notebook, notes))
+    cells = _told_apart(list(cells_of(notebook, notes)), notes)
     short = (len(c.source) for c in cells if c.type == "code" or len(c.source) <= LONGEST_WORDS)
     if (length := sum(short)) > MOST_CODE:
         raise UnreadableError(
@@ -69,7 +72,7 @@ def _submission(raw: bytes, release: Release, notes: list[str]) -> Submission:
     matcher = Matcher(release)
     seen = [matcher.seen(cell) for cell in cells]
     of_another_set(seen, notebook, release, notes)
-    parts = _placed(_Roles(seen, notes).parts(), release)
+    parts = _placed(_Roles(seen, release, notes).parts(), release)
     before = tuple(p.cell.source for p in parts if not p.task and _is_run(p))
     answers = {}
     for task, name in release.tasks.items():
@@ -80,6 +83,15 @@ def _submission(raw: bytes, release: Release, notes: list[str]) -> Submission:
     if not answers and not before:
         notes.append("nothing was filled in")
     return Submission(before, answers, tuple(dict.fromkeys(notes)))
+
+
+def _told_apart(cells: list[Cell], notes: list[str]) -> list[Cell]:
+    """The cells, without ids that many of them have."""
+    counts = Counter(name for cell in cells for name in set(cell.ids))
+    if not (shared := {name for name, count in counts.items() if count > MOST_ALIKE}):
+        return cells
+    notes.append("many cells have the same id; they were told apart by what they hold")
+    return [replace(cell, ids=tuple(i for i in cell.ids if i not in shared)) for cell in cells]
 
 
 @dataclass(frozen=True)
@@ -101,8 +113,8 @@ class _Part:
 class _Roles:
     """Says of each cell whether it is the student's, and of what kind; notes what was changed."""
 
-    def __init__(self, seen: list[Seen], notes: list[str]):
-        self.seen, self.notes = seen, notes
+    def __init__(self, seen: list[Seen], release: Release, notes: list[str]):
+        self.seen, self.release, self.notes = seen, release, notes
         self.unchanged = {cell.same.id for cell in seen if cell.same}
         codes = [cell for cell in seen if cell.type == "code" and not cell.same]
         self.coded = {task for cell in codes for task in cell.gives}
@@ -128,7 +140,7 @@ class _Roles:
             return "code"
         if cell.gives:
             return "code"
-        if cell.claims is None and is_student_cell(cell.source):
+        if cell.claims is None and _is_student_cell(cell.source):
             return "student"
         if cell.claims is None:
             return "" if _only_checks(cell) else "code"
@@ -140,11 +152,25 @@ class _Roles:
             return "prose"
         if cell.claims.kind == "stub" and cell.claims.type == "code":
             if cell.claims.task not in self.coded:
-                told = f"the cell of {cell.claims.task} is a {cell.type} cell and holds no answer"
-                self.notes.append(told)
+                note = f"the cell of {cell.claims.task} is a {cell.type} cell and holds no answer"
+                self.notes.append(note)
             return ""
-        free = cell.claims.kind == "stub"
-        return "prose" if free or cell.claims.id in self.unchanged else ""
+        if cell.claims.kind == "stub" or cell.claims.id in self.unchanged:
+            return "prose"
+        return self._beside_the_question(cell, cell.claims)
+
+    def _beside_the_question(self, cell: Seen, question: Released) -> str:
+        """The role of a question's cell that was changed: perhaps its answer stands there."""
+        added = re.findall(r"\w+", _without(question.source, cell.source))
+        if not question.task or not added:
+            return ""
+        if self.release.tasks.get(question.task):
+            note = f"something was written into the question of {question.task}, and is not read"
+            self.notes.append(note)
+            return ""
+        note = f"the response to {question.task} stands, in part at least, in the question's cell"
+        self.notes.append(note)
+        return "prose"
 
     def _changed(self, cell: Seen, released: Released) -> str:
         """The role of a code cell that answers nothing and says it is a released one."""
@@ -189,7 +215,7 @@ def _out_of_free_response(part: _Part, release: Release) -> _Part:
     """Code among the text of a free response runs with the task before it."""
     if part.role != "code" or not part.task or release.tasks[part.task]:
         return part
-    if not part.cell.is_python and not part.cell.same and not part.cell.gives:
+    if not part.cell.same and not part.cell.gives and _only_says(part.cell):
         return replace(part, role="prose")
     names = list(release.tasks)
     earlier = [name for name in names[: names.index(part.task)] if release.tasks[name]]
@@ -241,10 +267,16 @@ def _answer(
 def _text(parts: list[_Part], task: str, release: Release) -> tuple[str, ...] | None:
     """The text of a free response, without what the release wrote there."""
     stub = release.cell("stub", task)
-    placeholder = stub.source if stub else ""
-    texts = [_without(placeholder, part.cell.source) for part in parts
-             if part.role == "prose" and part.task == task]  # fmt: skip
+    texts = []
+    for part in parts:
+        if part.role == "prose" and part.task == task:
+            given = [one.source for one in (stub, part.cell.claims) if one and one.type != "code"]
+            text = part.cell.source
+            for source in given:
+                text = _without(source, text)
+            texts.append(text)
     text = "\n\n".join(filter(None, texts))
+    text = re.sub(r"(data:image/\w+)[^\s)\"']{1000,}", r"\1", text)  # of a pasted picture
     return (text,) if text else None
 
 
@@ -279,6 +311,12 @@ def _is_run(part: _Part) -> bool:
     return part.role == "code" or (tree is not None and len(tree.body) > 1)
 
 
+def _is_student_cell(source: str) -> bool:
+    """Whether all that a cell does is to say who the student is, perhaps without quotes."""
+    tree = parsed(source) if STUDENT.match(source) else None
+    return STUDENT.match(source) is not None and (tree is None or len(tree.body) == 1)
+
+
 def _only_checks(cell: Cell) -> bool:
     """Whether all that a cell does is to call the book's checks."""
     if not CHECK_CALL.search(cell.source) or (tree := parsed(cell.source)) is None:
@@ -290,6 +328,23 @@ def _only_checks(cell: Cell) -> bool:
         and s.value.func.attr in ("check", "hold")
         for s in tree.body
     )
+
+
+def _only_says(cell: Seen) -> bool:
+    """Whether a cell is no code, or code of nothing but comments and texts: words in a cell for
+    code.
+    """
+    tree = parsed(cell.source) if cell.is_python else None
+    lines = [one for one in tree.body if not _shows(one)] if tree else []
+    parts = [part for line in lines for part in ast.walk(line)]
+    said = ast.Expr | ast.Assign | ast.Call | ast.Name | ast.Constant | ast.Load | ast.Store
+    is_text = any(isinstance(getattr(node, "value", None), str) for node in parts)
+    return not parts or (is_text and all(isinstance(node, said) for node in parts))
+
+
+def _shows(statement: ast.stmt) -> bool:
+    """Whether a statement imports what shows a text in a notebook."""
+    return isinstance(statement, ast.ImportFrom) and str(statement.module).startswith("IPython")
 
 
 def _without(placeholder: str, text: str) -> str:

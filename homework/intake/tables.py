@@ -3,19 +3,22 @@
 read(path, known)   a Table: its header, its rows, and how it was written
 text(head, rows)    a table as it is written
 harmless(cell)      the cell, such that no spreadsheet takes it for a formula
+moment(text)        a day and time as people and platforms write them
 """
 
 import csv
 import io
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
-MOST_BYTES = 64 * 2**20  # of a file
-DELIMITERS = ",;\t"
+DELIMITERS = ",;"
 FORMULA = re.compile(r"(^|[;,|\t\r\n])(?=[\s\ufeff]*[=+\-@＝＋－＠])")
 NUMBER = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)%?|-")
+MOODLE_TIME = "%A, %d %B %Y, %I:%M %p"  # of its English versions
 
 
 @dataclass(frozen=True)
@@ -37,44 +40,33 @@ class Table:
             yield line, dict(zip(names, row, strict=True))
 
 
-def read(path: Path, known: Collection[str], otherwise: str = "") -> Table:
-    """The table in a CSV file, separated by commas, semicolons or tabs, in UTF-8 or UTF-16.
+def read(path: Path, known: Collection[str], otherwise: str = "utf-8") -> Table:
+    """The table in a CSV file in UTF-8, separated by commas or semicolons.
 
     known: names of columns, in lower case; the delimiter is the one that finds most of them.
     otherwise: the encoding of what is not UTF-8, such as "cp1252", in which Excel saves on Windows.
-    Raises: ValueError where the file cannot be read, is too large or no CSV, and where a row has
-    more cells than the header: a comma in one of them may have shifted the others.
+    Raises: ValueError where the file cannot be read or is no CSV, and where a row has more cells
+    than the header: a comma in one of them may have shifted the others.
     """
-    text = _decoded(Path(path), otherwise)
-    mark, text = ("\ufeff", text[1:]) if text.startswith("\ufeff") else ("", text)
-    csv.field_size_limit(MOST_BYTES)  # a long answer in a cell is no reason to stop
     try:
-        heads = {delimiter: next(_rows(text, delimiter), (1, ())) for delimiter in DELIMITERS}
-        found = {d: sum(name in known for name in folded(head)) for d, (_, head) in heads.items()}
-        delimiter = max(found, key=found.__getitem__)
-        (_, header), *rows = list(_rows(text, delimiter)) or [(1, ())]
-    except csv.Error as error:
-        raise ValueError(f"{path} is no CSV ({error})") from error
-    lines = tuple(line for line, _ in rows)
-    cells = tuple(_fitted(row, len(header), f"{path}, line {line}") for line, row in rows)
-    return Table(header, cells, lines, delimiter, mark)
-
-
-def _decoded(path: Path, otherwise: str) -> str:
-    try:
-        with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
+        data = Path(path).read_bytes()
+        text = data.decode("utf-8")
     except OSError as error:
         raise ValueError(f"{path} cannot be read ({error.strerror})") from error
-    if len(data) > MOST_BYTES:
-        raise ValueError(f"{path} is larger than {MOST_BYTES} bytes")
-    is_wide = data[:2] in (b"\xff\xfe", b"\xfe\xff")
-    try:
-        return data.decode("utf-16" if is_wide else "utf-8")
     except UnicodeDecodeError as error:
-        if otherwise and not is_wide:
-            return data.decode(otherwise, "replace")
-        raise ValueError(f"{path} is not UTF-8: save it as “CSV UTF-8”") from error
+        if otherwise == "utf-8":
+            raise ValueError(f"{path} is not UTF-8: save it as “CSV UTF-8”") from error
+        text = data.decode(otherwise, "replace")
+    mark, text = ("\ufeff", text[1:]) if text.startswith("\ufeff") else ("", text)
+    csv.field_size_limit(2**26)  # a long answer in a cell is no reason to stop
+    try:
+        tables = {delimiter: list(_rows(text, delimiter)) or [(1, ())] for delimiter in DELIMITERS}
+    except csv.Error as error:
+        raise ValueError(f"{path} is no CSV ({error})") from error
+    delimiter = max(tables, key=lambda d: sum(name in known for name in folded(tables[d][0][1])))
+    (_, header), *rows = tables[delimiter]
+    cells = tuple(_fitted(row, len(header), f"{path}, line {line}") for line, row in rows)
+    return Table(header, cells, tuple(line for line, _ in rows), delimiter, mark)
 
 
 def _rows(text: str, delimiter: str) -> Iterator[tuple[int, tuple[str, ...]]]:
@@ -114,3 +106,14 @@ def text(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     for row in rows:
         writer.writerow([harmless(value) if isinstance(value, str) else value for value in row])
     return file.getvalue()
+
+
+def moment(text: str) -> datetime | None:
+    """A day and time such as "2027-10-01 23:59", with "+02:00" or "UTC" or of this machine's time
+    zone, or as Moodle or nbgrader write it; None where it is none.
+    """
+    text = text.strip().removesuffix("UTC").strip() + ("+00:00" if "UTC" in text else "")
+    for parse in (datetime.fromisoformat, lambda value: datetime.strptime(value, MOODLE_TIME)):
+        with suppress(ValueError, OverflowError, OSError):
+            return parse(text).astimezone()
+    return None

@@ -1,7 +1,8 @@
 """Write the student edition of a problem set, and prove that nothing leaked.
 
     python -m homework.release --chapter 05 --out course [--seed TEXT] [--private FOLDER]
-                               [--site URL]
+                               [--site URL] [--book-functions allowed|flagged|refused]
+                               [--gradescope ZIP]
 
 (`make homework CHAPTER=05 OUT=course` is short for it.) It writes into the folder of the course:
 
@@ -15,8 +16,10 @@ what they may not. Where there is a sandbox, the solutions are graded, and so is
 import sys
 from pathlib import Path
 
+from homework import gradescope
 from homework.command import command, parser
 from homework.release.course import Course, release
+from homework.release.edition import BOOK_FUNCTIONS
 from homework.run.judging import tried
 
 
@@ -29,23 +32,30 @@ def main(arguments: list[str] | None = None) -> None:
     asked.add_argument("--seed", default="", help="any text; draws the numbers of this course")
     asked.add_argument("--private", default="", help="your folder of hidden tests and tasks")
     asked.add_argument("--site", default="", help="where feedback links to: the book's address")
-    told = asked.parse_args(arguments)
-    if not told.out:
+    asked.add_argument("--book-functions", choices=list(BOOK_FUNCTIONS), default="flagged",
+                       help="answers made with them (default: %(default)s)")  # fmt: skip
+    asked.add_argument("--gradescope", type=Path, help="write an autograder for Gradescope, too")
+    options = asked.parse_args(arguments)
+    if not options.out:
         raise ValueError("--out (OUT=) is missing: the folder of the course")
-    private = str(Path(told.private).resolve()) if told.private else ""
-    course = Course(told.chapter, told.seed, private, site=told.site)
+    private = str(Path(options.private).resolve()) if options.private else ""
+    course = Course(options.chapter, options.seed, private, site=options.site,
+                    book_functions=options.book_functions)  # fmt: skip
     said = tried(course.assignment())
-    path, of = release(course, Path(told.out))
+    path, assignment = release(course, Path(options.out))
     if course.private_file is not None and not course.private_file.exists():
-        print(f"note: there is no {of.chapter}.py in {private}; nothing of yours is in it")
-    print(f"{path}: {len(of.tasks)} exercises, {of.points:g} points")
-    if of.drawn:
+        print(f"note: there is no {assignment.chapter}.py in {private}; nothing of yours is in it")
+    print(f"{path}: {len(assignment.tasks)} exercises, {assignment.points:g} points")
+    if assignment.drawn:
         unused = {True: "", False: " (in no text and no test)"}
         print("drawn: " + ", ".join(f"{name} = {value}{unused[used]}"
-                                    for name, value, used in of.drawn))  # fmt: skip
-    if of.drawn and not told.seed:
+                                    for name, value, used in assignment.drawn))  # fmt: skip
+    if assignment.drawn and not options.seed:
         print("note: there is no SEED; every course without one has these numbers")
-    if "/OWNER/" in of.install.source:
+    if options.gradescope:
+        gradescope.write(options.gradescope, Path(options.out), course)
+        print(f"{options.gradescope}: the autograder for Gradescope")
+    if "/OWNER/" in assignment.install.source:
         print("note: the book's address in the first cell is a place-holder until it has a home")
     print(f"nothing leaked; {said}")
 

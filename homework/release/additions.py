@@ -76,12 +76,12 @@ def _merged(assignment: Assignment, own: ProblemSet, values: dict, cells, file: 
     for name, made in own.tasks.items():
         tasks[name] = _made(name, made, values, assignment.chapter)
     _known({task for task, _, _ in own.tests}, tasks, "hidden")
-    for name, told, judge in own.tests:
+    for name, about, judge in own.tests:
         if tasks[name].free:
             raise ValueError(f"{name} is marked by a person; it can have no hidden test")
         if judge.__name__ in {test.name for test in tasks[name].tests}:
             raise ValueError(f"{name} has two tests named {judge.__name__}")
-        test = Test(judge.__name__, told["points"], _with(judge, values), True, told["says"])
+        test = Test(judge.__name__, about["points"], _with(judge, values), True, about["says"])
         tasks[name] = replace(tasks[name], tests=(*tasks[name].tests, test))
     in_order = sorted(tasks, key=lambda name: int(name.partition(".")[2]))
     kept = [tasks[name] for name in in_order if name not in own.left_out]
@@ -91,13 +91,13 @@ def _merged(assignment: Assignment, own: ProblemSet, values: dict, cells, file: 
     if not kept:
         raise ValueError("it leaves out all tasks")
     used = _used(own)
-    told_apart = [text for task in kept for text, _ in task.rubric]
-    told_apart += [task.solution for task in kept]
+    answers = [text for task in kept for text, _ in task.rubric]
+    answers += [task.solution for task in kept]
     return replace(
         assignment,
         setup=tuple(needed(list(cells), kept)) if cells else assignment.setup,
         tasks=tuple(kept),
-        secrets=(*assignment.secrets, file.read_text("utf-8"), *told_apart),
+        secrets=(*assignment.secrets, file.read_text("utf-8"), *answers),
         drawn=tuple((name, value, name in used) for name, value in values.items()),
     )
 

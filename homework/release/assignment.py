@@ -88,7 +88,8 @@ class Assignment:
 
     install: the chapter's first cell, which gets the helpers where they are missing. secrets: what
     a student edition may not hold, as texts. drawn: numbers of the course: name, value,
-    and whether a text or a test uses it.
+    and whether a text or a test uses it. book_functions: what the course makes of
+    them in answers, see `homework.release.edition`. site: the address of the book, or "".
     """
 
     chapter: str
@@ -98,6 +99,8 @@ class Assignment:
     tasks: tuple[Task, ...]
     secrets: tuple[str, ...] = ()
     drawn: tuple[tuple[str, object, bool], ...] = ()
+    book_functions: str = "flagged"
+    site: str = ""
 
     @property
     def name(self) -> str:
@@ -131,7 +134,7 @@ def _cells(notebook: Path, *_: int) -> list[NotebookNode]:
     return nbformat.read(notebook, as_version=4).cells
 
 
-def assignment(notebook: Path) -> Assignment:
+def read_assignment(notebook: Path) -> Assignment:
     """Read a chapter's problem set. Raises: ValueError where an exercise has not its one form."""
     BY_NUMBER[int(notebook.stem[:2])].module("exercises")  # its judges and explanations
     cells = cells_of(notebook)

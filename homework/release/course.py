@@ -11,8 +11,14 @@ from helpers.chapters import BY_NUMBER
 from helpers.exercises import verdict
 from helpers.files import write_text
 from homework.release.additions import with_private
-from homework.release.assignment import QUESTION, Assignment, assignment, cells_of, chapter_file
-from homework.release.edition import edition
+from homework.release.assignment import (
+    QUESTION,
+    Assignment,
+    cells_of,
+    chapter_file,
+    read_assignment,
+)
+from homework.release.edition import BOOK_FUNCTIONS, edition
 from homework.release.leaks import LeakError, leaks
 
 
@@ -26,11 +32,26 @@ class Course:
     edition: str = ""
     site: str = ""
     tests: str = ""  # the fingerprint of those that were tried on the solutions
+    own: str = ""  # the private file, where there was one
+    book_functions: str = "flagged"  # in answers: one of BOOK_FUNCTIONS
 
     def assignment(self) -> Assignment:
-        """The problem set, with the private part. Raises: ValueError as `with_private` does."""
+        """The problem set, with the private part.
+
+        Raises: ValueError as `with_private` does, and where the private file is gone.
+        """
+        if self.own and not Path(self.own).exists():
+            raise ValueError(
+                f"{self.own} is missing: the problem set was released with it, and is not graded "
+                "out of fewer points; put it back, or release the problem set again"
+            )
+        if self.book_functions not in BOOK_FUNCTIONS:
+            one_of = ", ".join(BOOK_FUNCTIONS)
+            raise ValueError(f"book_functions must be one of {one_of}, got {self.book_functions!r}")
         notebook = chapter_file(self.chapter)
-        found = assignment(notebook)
+        found = replace(
+            read_assignment(notebook), book_functions=self.book_functions, site=self.site
+        )
         if not self.private:
             return found
         cells = cells_of(notebook)
@@ -43,14 +64,15 @@ class Course:
         return Path(self.private) / f"{self.chapter}.py" if self.private else None
 
 
-def fingerprint(course: Course, of: Assignment) -> str:
+def fingerprint(course: Course, assignment: Assignment) -> str:
     """Changes with the questions, the chapter's judges, the private file and what it draws."""
-    files = [Path(verdict.__file__), BY_NUMBER[int(of.chapter)].folder / "exercises.py"]
+    files = [Path(verdict.__file__), BY_NUMBER[int(assignment.chapter)].folder / "exercises.py"]
     files += filter(None, [course.private_file])
-    told = [course.seed, edition(of).metadata["homework"]["edition"], *of.secrets]
-    told += [path.read_text("utf-8") for path in files if path.exists()]
-    told += [f"{task.name}/{test.name}/{test.points}" for task in of.tasks for test in task.tests]
-    return hashlib.sha256("\0".join(told).encode()).hexdigest()
+    parts = [course.seed, edition(assignment).metadata["homework"]["edition"], *assignment.secrets]
+    parts += [path.read_text("utf-8") for path in files if path.exists()]
+    tests = [(task, test) for task in assignment.tasks for test in task.tests]
+    parts += [f"{task.name}/{test.name}/{test.points}" for task, test in tests]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def release(course: Course, out: Path) -> tuple[Path, Assignment]:
@@ -58,16 +80,17 @@ def release(course: Course, out: Path) -> tuple[Path, Assignment]:
 
     Raises: ValueError, LeakError.
     """
-    of = course.assignment()
-    made = edition(of)
+    assignment = course.assignment()
+    made = edition(assignment)
     text = nbformat.writes(made) + "\n"
-    if found := leaks(text.encode(), of, made):
-        raise LeakError(f"the student edition of {of.chapter} leaks: " + "; ".join(found))
-    told = {"edition": made.metadata["homework"]["edition"], "tests": fingerprint(course, of)}
-    record = replace(course, **told)
-    write_text(out / f"{of.chapter}.json", json.dumps(vars(record), indent=1) + "\n")
-    write_text(out / f"{of.chapter}.ipynb", text)
-    return out / f"{of.chapter}.ipynb", of
+    if found := leaks(text.encode(), assignment, made):
+        raise LeakError(f"the student edition of {assignment.chapter} leaks: " + "; ".join(found))
+    own = str(file) if (file := course.private_file) and file.exists() else ""
+    record = replace(course, edition=made.metadata["homework"]["edition"], own=own,
+                     tests=fingerprint(course, assignment))  # fmt: skip
+    write_text(out / f"{assignment.chapter}.json", json.dumps(vars(record), indent=1) + "\n")
+    write_text(out / f"{assignment.chapter}.ipynb", text)
+    return out / f"{assignment.chapter}.ipynb", assignment
 
 
 def released(folder: Path, chapter: str) -> Course:

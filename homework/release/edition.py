@@ -2,49 +2,112 @@
 
 import hashlib
 import json
+import re
+import tomllib
 from collections.abc import Iterator
 
 import nbformat
 from nbformat import NotebookNode
 
-from homework.release.assignment import QUESTION, Assignment, Task
+from homework.release.assignment import QUESTION, ROOT, Assignment, Task
+from homework.release.sections import section
 
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 ABOUT = """# Problem set {chapter}: {title}
 
 {count} exercises, {points:g} points. Write your answers into the cells that ask for them, and run
 the check below each, where there is one: it says what is wrong, not what is right. You may add
-cells wherever you need them. Run the cells from the top; a check stops "run all" until its exercise
-is done.
+cells wherever you need them. Run the cells one by one from the top (Shift+Enter).
 
 When you hand in, hand in this notebook as a file that ends in `.ipynb` (in Colab: File, Download).
-It is run again without a network, and the cells that you were given are run as they were given to
-you."""
+It is run again without a network and without a graphics processor, and the cells that you were
+given are run as they were given to you. Your answers may use what Python {python} has; they may
+import {packages}; other packages may not be there. A cell or a call of your
+function may take {answer} seconds, the cells of an exercise {task} seconds together.
+
+{book}"""
+BORROWED = (
+    "An answer should do its own work: one made with the book's functions (`helpers`) where "
+    "its exercise does not name them "
+)
+BOOK_FUNCTIONS = {  # what a course may make of them, and what its students are told
+    "allowed": "Your answers may use all of the book's functions (`helpers`).",
+    "flagged": BORROWED + "is shown to your teacher, and costs no points by itself.",
+    "refused": BORROWED + "gets no points.",
+}
+REFUSED = (
+    "This answer is made with functions of the book that the exercise does not name, which this "
+    "problem set does not allow."
+)
+ANSWER, TASK = 20, 60  # seconds; what students are told of the sandbox's limits
+PACKAGES = {"ipython": "IPython", "matplotlib": "Matplotlib", "numpy": "NumPy", "torch": "PyTorch"}
 STUDENT = 'student = ""  # your name or number, as your course knows you'
+INSTALL = '''# Run this cell first. In Colab it installs the book's functions (helpers).
+try:
+    import helpers
+except ImportError:
+    try:
+        import google.colab
+    except ImportError:
+        MISSING = """The book's functions (helpers) are not installed. Run this in a cell:
+    %pip install {source}
+then restart the kernel and run the notebook from the top."""
+
+        class Missing(ImportError):
+            def _render_traceback_(self):
+                return [str(self)]
+
+        class Exercises:
+            def __getattr__(self, name):
+                raise Missing(MISSING)
+
+        exercises = Exercises()
+        raise Missing(MISSING) from None
+    %pip install --quiet {source}'''
 
 
-def edition(of: Assignment) -> NotebookNode:
+def edition(assignment: Assignment) -> NotebookNode:
     """The student edition of an assignment."""
-    about = ABOUT.format(chapter=of.chapter, title=of.title, count=len(of.tasks), points=of.points)
+    about = ABOUT.format(
+        chapter=assignment.chapter, title=assignment.title, count=len(assignment.tasks),
+        points=assignment.points, **_allowed(), answer=ANSWER, task=TASK,
+        book=BOOK_FUNCTIONS[assignment.book_functions],
+    )  # fmt: skip
+    install = INSTALL.format(source=_source(assignment))
     cells = [
-        _cell(of.install, "install", "given", source=of.install.source.partition("\n")[2]),
         _cell(nbformat.v4.new_markdown_cell(about), "hw-title", "text"),
+        _cell(assignment.install, "install", "given", source=install),
         _cell(nbformat.v4.new_code_cell(STUDENT), "hw-student", "student"),
-        *(_cell(cell, cell.id, "given") for cell in of.setup),
-        *(cell for task in of.tasks for cell in _task_cells(task)),
+        *(_cell(cell, cell.id, "given") for cell in assignment.setup),
+        *(cell for task in assignment.tasks for cell in _task_cells(task, assignment.site)),
     ]
     notebook = nbformat.v4.new_notebook(
         cells=cells, metadata={"kernelspec": KERNEL, "language_info": {"name": "python"}}
     )
     notebook.nbformat_minor = 5
-    told = json.dumps(notebook, sort_keys=True).encode()
+    data = json.dumps(notebook, sort_keys=True).encode()
     notebook.metadata["homework"] = {
-        "assignment": of.chapter, "edition": hashlib.sha256(told).hexdigest()[:16],
+        "assignment": assignment.chapter, "edition": hashlib.sha256(data).hexdigest()[:16],
     }  # fmt: skip
     return notebook
 
 
-def _task_cells(task: Task) -> Iterator[NotebookNode]:
+def _allowed() -> dict[str, str]:
+    """The oldest Python that the book runs on, and what an answer can import, in words."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    parts = (re.split("[<>=]", one)[0] for one in project["dependencies"])
+    names = [PACKAGES[name] for name in parts if name in PACKAGES]
+    packages = f"its own library, {', '.join(names[:-1])} and {names[-1]}"
+    return {"python": project["requires-python"].strip(">= "), "packages": packages}
+
+
+def _source(assignment: Assignment) -> str:
+    """Where pip finds the helpers: as the chapter's first cell says."""
+    [source] = re.findall(r"%pip install (?:--quiet )?(\S+)", assignment.install.source)
+    return source
+
+
+def _task_cells(task: Task, site: str) -> Iterator[NotebookNode]:
     number = task.name.replace(".", "-")
     for at, cell in enumerate(task.cells):
         if cell is task.stub:
@@ -52,24 +115,28 @@ def _task_cells(task: Task) -> Iterator[NotebookNode]:
         elif cell.cell_type == "code":
             yield _cell(cell, cell.id, "given", task)
         else:
-            source = cell.source if at else _asked(cell.source, task)
+            source = cell.source if at else _asked(cell.source, task, site)
             yield _cell(cell, cell.id, "text", task, source=source)
     if task.check:
         check = nbformat.v4.new_code_cell(_held(task.check))
         yield _cell(check, f"check-{number}", "check", task)
 
 
-def _asked(source: str, task: Task) -> str:
+def _asked(source: str, task: Task, site: str) -> str:
     """The question without what a chapter says before its first exercise, and with its points."""
     question, _, rest = source[next(QUESTION.finditer(source)).start() :].partition("\n\n")
     hidden = sum(test.points for test in task.tests if test.hidden)
-    told = f"{task.points:g} point{'s' if task.points != 1 else ''}"
+    note = f"{task.points:g} point{'s' if task.points != 1 else ''}"
     if task.free:
-        told += ", marked by a person"
+        note += ", marked by a person"
     elif hidden:
         part = "all" if hidden == task.points else f"{hidden:g}"
-        told += f", {part} of them for tests that you do not see"
-    return f"{question}\n>\n> ({told})\n\n{rest}".rstrip() + "\n"
+        note += f", {part} of them for tests that you do not see"
+    if found := section(task.name, site):
+        is_link = found.url.startswith("http")
+        title = f"[{found.title}]({found.url})" if is_link else f"*{found.title}*"
+        note += f"; the book's section: {title}"
+    return f"{question}\n>\n> ({note})\n\n{rest}".rstrip() + "\n"
 
 
 def _held(check: str) -> str:
@@ -85,8 +152,8 @@ def _cell(
     """A cell made anew: of the one it is made from only type and source are taken."""
     new = {"code": nbformat.v4.new_code_cell, "markdown": nbformat.v4.new_markdown_cell}
     made = new[cell.cell_type](source or cell.source, id=name)
-    told = {"kind": kind, "task": task.name if task else None}
-    made.metadata["homework"] = told | {"answer": task.answer if task else None}
+    homework = {"kind": kind, "task": task.name if task else None}
+    made.metadata["homework"] = homework | {"answer": task.answer if task else None}
     if cell.cell_type == "code" or kind == "stub":
         made.metadata["nbgrader"] = _nbgrader(name, kind, task)
     if kind not in ("stub", "student"):
@@ -99,13 +166,13 @@ def _cell(
 def _nbgrader(name: str, kind: str, task: Task | None) -> dict:
     """What nbgrader wants to know of a cell (its schema, version 3)."""
     by_hand = task is not None and kind == "stub" and task.free
-    told = {
+    nbgrader = {
         "schema_version": 3, "task": False, "grade_id": name.replace("stub", "exercise"),
         "locked": kind in ("given", "check"), "solution": kind in ("stub", "student"),
         "grade": kind == "check" or by_hand,
     }  # fmt: skip
     if task is not None and by_hand:
-        told["points"] = task.points
+        nbgrader["points"] = task.points
     elif task is not None and kind == "check":
-        told["points"] = sum(test.points for test in task.tests if not test.hidden)
-    return told
+        nbgrader["points"] = sum(test.points for test in task.tests if not test.hidden)
+    return nbgrader

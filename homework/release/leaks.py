@@ -21,7 +21,7 @@ class LeakError(ValueError):
     """The student edition holds what students may not see; says what and where."""
 
 
-def leaks(notebook: bytes, of: Assignment, released: NotebookNode) -> list[str]:
+def leaks(notebook: bytes, assignment: Assignment, released: NotebookNode) -> list[str]:
     """What a written edition holds and should not, a sentence each; none where all is well.
 
     Its structure is held to a list of what may be there, its texts to the edition as made, and
@@ -36,7 +36,7 @@ def leaks(notebook: bytes, of: Assignment, released: NotebookNode) -> list[str]:
     sources = [cell.source for cell in released.cells]
     if [_joined(cell["source"]) for cell in found["cells"]] != sources:
         complaints.append("its cells are not those of the edition")
-    secret = _secret_lines(of)
+    secret = _secret_lines(assignment)
     for text in map(_squeezed, _texts(found)):
         held = [line for line in secret if line in text]
         complaints += [f"a line of a solution or a hidden test: {line}" for line in held]
@@ -76,10 +76,11 @@ def _squeezed(text: str) -> str:
     return re.sub(r"\s+", "", text)
 
 
-def _secret_lines(of: Assignment) -> set[str]:
+def _secret_lines(assignment: Assignment) -> set[str]:
     """Lines of what is secret that tell anything and do not stand in what students are given."""
-    given = [*of.setup, of.install, *(cell for task in of.tasks for cell in task.cells)]
-    texts = [cell.source for cell in given] + [task.check for task in of.tasks]
+    given = [*assignment.setup, assignment.install]
+    given += [cell for task in assignment.tasks for cell in task.cells]
+    texts = [cell.source for cell in given] + [task.check for task in assignment.tasks]
     public = _squeezed("\n".join(texts))
-    secret = {_squeezed(line) for text in of.secrets for line in text.splitlines()}
+    secret = {_squeezed(line) for text in assignment.secrets for line in text.splitlines()}
     return {line for line in secret if len(line) >= SHORTEST and line not in public}

@@ -1,38 +1,31 @@
-"""What is read of the grades: three pages, each a file of its own that loads nothing.
+"""What is read of the grades: two pages, each a file of its own that loads nothing.
 
-    student_page(record, of, marks)     for a student: what failed, and what to read again
-    summary_page(records, of, marks)    for the teacher: how it went, and what to look at
-    marking_page(records, of, marks)    for the teacher: the free responses, to be marked
-
-Most of what they show was written by students. The templates in homework/report/pages escape all of
-it; before that, each text loses what is not seen and changes how others are read (`harmless`).
+student_page(record, assignment, marks)     for a student: own answers, what failed, what to read
+summary_page(records, assignment, marks)    for the teacher: how it went, and what to look at
 """
 
-import hashlib
-import re
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
-import jinja2
 from markupsafe import Markup
 
 from helpers.exercises.verdict import FILL_IN
 from homework.intake.collect import SEVERAL
-from homework.release.assignment import QUESTION, Assignment, Task
-from homework.report.gradebook import Mark, Record, standing
-from homework.report.sections import Section
+from homework.release.assignment import Assignment, Task
+from homework.release.sections import Section
+from homework.report.gradebook import Record, standing
+from homework.report.late import Late
+from homework.report.marking import LONGEST_RESPONSE, Marks, asked, ticked
+from homework.report.page import clip, page, points_of
+from homework.report.prose import CODE_STYLE, Prose, code
+from homework.report.similar import Group
+from homework.report.works import Work
 from homework.run.judging import LOST, OVER, Result
 
-Marks = Mapping[tuple[str, str], Mark]
-
-TEMPLATES = Path(__file__).with_name("pages")
 TO_MARK = "to-mark.html"  # where the page for marking lies, beside the summary
-LONGEST = 700  # characters of a text that is not a response
-LONGEST_RESPONSE = 20_000
 MOST_MESSAGES = 3  # of a test, the most frequent ones
 MOST_BARS = 12  # of the histogram, and one more for full marks
 STATES = {
@@ -42,69 +35,6 @@ STATES = {
     "none": "no points",
     "absent": "no answer",
 }
-UNSEEN = re.compile(  # controls, what turns text round, what has no width, halves of characters
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
-    "\ufeff\ufff9-\ufffc\ud800-\udfff\U000e0000-\U000e007f]"
-)
-_ACCENT = "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
-PILES = re.compile(f"({_ACCENT}{{4}}){_ACCENT}+")  # accents that would cover the lines above
-
-
-# ---------------------------------------------------------------- texts
-
-
-def harmless(value: object) -> object:
-    """A text without characters that are not seen or cover others; any other value as it is."""
-    if not isinstance(value, str) or isinstance(value, Markup):
-        return value
-    text = value.replace("\r\n", "\n").replace("\r", "\n")
-    return PILES.sub(r"\1", UNSEEN.sub("\ufffd", text))
-
-
-def clip(text: object, most: int = LONGEST) -> str:
-    """A text of at most so many characters, and how many more there were."""
-    text = str(text)
-    more = len(text) - most
-    return text if more <= 0 else f"{text[:most]} … ({more} more characters)"
-
-
-def number(points: float) -> str:
-    """Points as they are read: 2, 1.5, 0.33."""
-    return f"{points:.2f}".rstrip("0").rstrip(".")
-
-
-def points_of(points: float) -> str:
-    """Points with their word: 1 point, 2.5 points."""
-    return f"{number(points)} point{'' if number(points) == '1' else 's'}"
-
-
-def feedback_file(student: str) -> str:
-    """The address of a student's page, as seen from the summary."""
-    return f"feedback/{quote(str(harmless(student))[:LONGEST], safe='')}.html"
-
-
-def _number_of(task: str) -> str:
-    """The number that students know: "1" of "05.1"."""
-    return task.partition(".")[2] or task
-
-
-def _templates() -> jinja2.Environment:
-    made = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, finalize=harmless,
-        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
-    made.filters |= {
-        "clip": clip, "points": number, "points_of": points_of, "exercise": _number_of,
-        "feedback_file": feedback_file,
-    }  # fmt: skip
-    return made
-
-
-PAGES = _templates()
-
-
-def _page(template: str, **told: object) -> str:
-    return PAGES.get_template(template).render(STATES=STATES, **told)
 
 
 # ---------------------------------------------------------------- one student
@@ -124,9 +54,16 @@ class Said:
 
 @dataclass(frozen=True)
 class Part:
-    """What a student's page has of an exercise; points are None while a person has to mark."""
+    """What a student's page has of an exercise; points are None while a person has to mark.
+
+    question: its cells as their types and HTML. answer: the student's cells as HTML, of code but
+    where the response is free. rubric: what a person ticked, where that is told.
+    """
 
     task: Task
+    question: list[tuple[str, Markup]]
+    answer: list[Markup]
+    rubric: list[tuple[str, float]]
     points: float | None
     state: str
     tests: tuple[Said, ...]
@@ -137,46 +74,65 @@ class Part:
 
 
 def student_page(
-    record: Record,
-    of: Assignment,
-    marks: Marks,
-    *,
-    section: Callable[[str], Section | None] | None = None,
-) -> str:
-    """A student's feedback as HTML: the total, and for each exercise what failed and what to read.
+    record: Record, assignment: Assignment, marks: Marks, *,
+    section: Callable[[str], Section | None] = lambda task: None, work: Work | None = None,
+    prose: Prose | None = None, late: Late = Late(),  # noqa: B008
+) -> str:  # fmt: skip
+    """A student's feedback as HTML: the total, and each exercise with its question, the student's
+    answer, what failed and what to read.
 
     A person's mark counts in the place of the tests' points, and its remark is shown: there are no
     remarks for the teacher alone. Of a hidden test the page has whether it passed and what it
-    `says`; notes, flags and rubrics it has not.
+    `says`; notes and flags it has not, and of a rubric only what a person ticked.
 
     section: of a task's name, the section that it rests on; linked where its address has a host.
+    work: what the student wrote. late: what being late costs, which the total has less.
     """
-    points = standing(record, of, marks)
-    parts = [_part(task, record, points[task.name], marks, section) for task in of.tasks]
+    points, work, prose = standing(record, assignment, marks), work or Work(), prose or Prose()
+    parts = [
+        _part(task, record, points[task.name], marks, section(task.name), work, prose)
+        for task in assignment.tasks
+    ]
     given = [part.points for part in parts if part.points is not None]
     waiting = sum(part.task.points for part in parts if part.points is None)
     graded = not record.error or any(part.marked for part in parts)
-    return _page(
-        "student.html", record=record, of=of, parts=parts, total=sum(given), waiting=waiting,
-        graded=graded,
+    return page(
+        "student.html", record=record, assignment=assignment, parts=parts, waiting=waiting,
+        total=max(sum(given) - late.points, 0.0), graded=graded, late=late, STATES=STATES,
+        style=CODE_STYLE,
+        before=[code(clip(cell, LONGEST_RESPONSE)) for cell in work.before],
     )  # fmt: skip
 
 
 def _part(
-    task: Task, record: Record, points: float | None, marks: Marks, section: Callable | None
-) -> Part:
+    task: Task, record: Record, points: float | None, marks: Marks, reading: Section | None,
+    work: Work, prose: Prose,
+) -> Part:  # fmt: skip
     results = _results(task, record)
-    marked, mark = _marked(task, record, marks), marks.get((record.student, task.name))
+    marked = _marked(task, record, marks)
+    mark = marks.get((record.student, task.name))
+    ticks, remark = ticked(mark, task) if mark and (marked or not task.free) else (None, "")
     return Part(
         task=task,
+        question=asked(task, prose),
+        answer=_answer(task, record, work, prose),
+        rubric=[task.rubric[number - 1] for number in ticks or () if marked],
         points=points,
         state=_state(task, record, points, marks),
         tests=tuple(_said(result, task) for result in results),
         raised=next((result.raised for result in results if result.raised), ""),
         marked=marked,
-        remark=mark.remark if mark is not None and (marked or not task.free) else "",
-        reading=_reading(section(task.name) if section else None),
+        remark=remark,
+        reading=_reading(reading),
     )
+
+
+def _answer(task: Task, record: Record, work: Work, prose: Prose) -> list[Markup]:
+    """A student's cells of a task as HTML; of a free response its text."""
+    if task.free:
+        text = clip(record.responses.get(task.name, ""), LONGEST_RESPONSE)
+        return [prose(text, work.pictures)] if text else []
+    return [code(clip(cell, LONGEST_RESPONSE)) for cell in work.answers.get(task.name, ())]
 
 
 def _results(task: Task, record: Record) -> list[Result]:
@@ -224,8 +180,8 @@ def _reading(found: Section | None) -> Section | None:
     """A section whose address is one that a page can link to from anywhere, or is ""."""
     if found is None:
         return None
-    told = urlsplit(found.url)
-    safe = told.scheme in ("https", "http") and told.netloc
+    address = urlsplit(found.url)
+    safe = address.scheme in ("https", "http") and address.netloc
     return Section(found.title, found.url if safe else "")
 
 
@@ -278,27 +234,31 @@ class Look:
 
 
 def summary_page(
-    records: Sequence[Record],
-    of: Assignment,
-    marks: Marks,
-    *,
-    missing: Iterable[str] = (),
-) -> str:
+    records: Sequence[Record], assignment: Assignment, marks: Marks, *,
+    missing: Sequence[str] | None = None, late: Mapping[str, Late] = {},
+    alike: Sequence[Group] = (),
+) -> str:  # fmt: skip
     """How an assignment went, as HTML for the teacher: hidden tests have their names and messages.
 
     Totals are of the files that could be read; what a person has yet to mark counts 0 in them.
-    missing: who of the roster has not handed in.
+    missing: who of the roster has not handed in; None without a roster. late: by student, what that
+    costs. alike: groups whose answers are nearly the same.
     """
     read = [record for record in records if not record.error]
-    points = [standing(record, of, marks) for record in read]
-    totals = [sum(filter(None, one.values())) for one in points]
-    return _page(
-        "summary.html", of=of,
-        records=records, read=read, missing=list(missing), spread=_spread(totals),
+    points = [standing(record, assignment, marks) for record in read]
+    lost = [late[record.student].points if record.student in late else 0.0 for record in read]
+    totals = [
+        max(sum(filter(None, p.values())) - l, 0.0) for p, l in zip(points, lost, strict=True)
+    ]
+    return page(
+        "summary.html", assignment=assignment,
+        records=records, read=read, missing=missing, spread=_spread(totals),
         unfinished=sum(None in one.values() for one in points),
-        bars=_histogram(totals, of.points),
-        questions=[_question(task, read, points, marks) for task in of.tasks],
-        looks=_looks(records, of, marks), waiting=_waiting(records, of, marks), to_mark=TO_MARK,
+        bars=_histogram(totals, assignment.points),
+        questions=[_question(task, read, points, marks) for task in assignment.tasks],
+        alike=alike, looks=_looks(records, assignment, marks, late),
+        look=to_look_at(records, assignment, marks, late, alike),
+        waiting=_waiting(records, assignment, marks), to_mark=TO_MARK, STATES=STATES, style="",
     )  # fmt: skip
 
 
@@ -326,8 +286,8 @@ def _histogram(totals: Sequence[float], most: float) -> list[tuple[float, float,
 def _question(task: Task, read: Sequence[Record], points: Sequence[dict], marks: Marks) -> Question:
     given = [one[task.name] for one in points]
     pairs = zip(read, given, strict=True)
-    states = Counter(_state(task, record, told, marks) for record, told in pairs)
-    known = [told for told in given if told is not None]
+    states = Counter(_state(task, record, score, marks) for record, score in pairs)
+    known = [score for score in given if score is not None]
     return Question(
         task=task,
         counts={state: states[state] for state in STATES},
@@ -372,7 +332,20 @@ def _message(result: Result) -> str:
 # ---------------------------------------------------------------- what to look at
 
 
-def _looks(records: Sequence[Record], of: Assignment, marks: Marks) -> dict[str, list[Look]]:
+def to_look_at(
+    records: Sequence[Record], assignment: Assignment, marks: Marks, late: Mapping[str, Late],
+    alike: Sequence[Group],
+) -> set[str]:  # fmt: skip
+    """Who of those who handed in stands in the summary's list of what to look at."""
+    looks = _looks(records, assignment, marks, late).values()
+    listed = {look.student for found in looks for look in found}
+    listed.update(student for group in alike for student in group.students)
+    return listed & {record.student for record in records}
+
+
+def _looks(
+    records: Sequence[Record], assignment: Assignment, marks: Marks, late: Mapping[str, Late]
+) -> dict[str, list[Look]]:
     """All that a person should look at, by kind; each kind in the order of the records."""
     notes = [Look(record.student, "", note) for record in records for note in record.notes]
     return {
@@ -381,11 +354,14 @@ def _looks(records: Sequence[Record], of: Assignment, marks: Marks) -> dict[str,
             for record in records
             if record.error
         ],
-        "Code": [_flagged(record, flag) for record in records for flag in record.flags],
+        "Late": [Look(student, "", one.message) for student, one in late.items() if one.message],
+        "Lines of code to read": [
+            _flagged(record, flag) for record in records for flag in record.flags
+        ],
         "Processes that were ended": [look for record in records for look in _ended(record)],
         "Several files": [look for look in notes if look.what.startswith(SEVERAL)],
         "Other notes on files": [look for look in notes if not look.what.startswith(SEVERAL)],
-        "Rows of marks.csv that count nowhere": list(_astray(records, of, marks)),
+        "Rows of marks.csv that count nowhere": list(_astray(records, assignment, marks)),
     }
 
 
@@ -404,9 +380,10 @@ def _ended(record: Record) -> Iterator[Look]:
             yield Look(record.student, result.task, result.message)
 
 
-def _astray(records: Sequence[Record], of: Assignment, marks: Marks) -> Iterator[Look]:
+def _astray(records: Sequence[Record], assignment: Assignment, marks: Marks) -> Iterator[Look]:
     """Marks of nobody, or of no task: a spreadsheet makes 5.1 of 05.1."""
-    students, tasks = {record.student for record in records}, {task.name for task in of.tasks}
+    students = {record.student for record in records}
+    tasks = {task.name for task in assignment.tasks}
     for (student, task), mark in marks.items():
         given = "no points" if mark.points is None else points_of(mark.points)
         if task not in tasks:
@@ -416,69 +393,12 @@ def _astray(records: Sequence[Record], of: Assignment, marks: Marks) -> Iterator
             yield Look(student, task, f"{given} for a student who handed in nothing")
 
 
-def _waiting(records: Sequence[Record], of: Assignment, marks: Marks) -> dict[str, list[str]]:
-    """The students whose free response is still to mark, by task; no task without any."""
-    points = {record.student: standing(record, of, marks) for record in records}
-    found = {
-        task.name: [student for student, one in points.items() if one[task.name] is None]
-        for task in of.tasks
-    }
-    return {task: students for task, students in found.items() if students}
-
-
-# ---------------------------------------------------------------- what a person marks
-
-
-@dataclass(frozen=True)
-class Response:
-    """A free response; its mark is None until it has points."""
-
-    student: str
-    text: str
-    mark: Mark | None
-
-
-@dataclass(frozen=True)
-class Pile:
-    """The responses to a question: those to mark, and those that have their points."""
-
-    task: Task
-    question: str
-    open: tuple[Response, ...]
-    done: tuple[Response, ...]
-
-
-def marking_page(records: Sequence[Record], of: Assignment, marks: Marks) -> str:
-    """The free responses as HTML for who marks them: by question, in an order that is no name's."""
-    piles = [_pile(task, records, marks) for task in of.tasks if task.free]
-    return _page("marking.html", of=of, piles=piles, longest=LONGEST_RESPONSE)
-
-
-def _pile(task: Task, records: Sequence[Record], marks: Marks) -> Pile:
-    def place(record: Record) -> str:
-        told = f"{task.name}/{record.student}".encode("utf-8", "replace")
-        return hashlib.sha256(told).hexdigest()
-
-    found = [
-        Response(
-            record.student,
-            record.responses[task.name],
-            marks[record.student, task.name] if _marked(task, record, marks) else None,
-        )
-        for record in sorted(records, key=place)
-        if task.name in record.responses
-    ]
-    return Pile(
-        task=task,
-        question=_asked(task),
-        open=tuple(one for one in found if one.mark is None),
-        done=tuple(one for one in found if one.mark is not None),
+def _waiting(records: Sequence[Record], assignment: Assignment, marks: Marks) -> dict[str, int]:
+    """How many free responses are still to mark, by task; no task without any."""
+    waits = Counter(
+        task
+        for record in records
+        for task, points in standing(record, assignment, marks).items()
+        if points is None
     )
-
-
-def _asked(task: Task) -> str:
-    """The question as it is written, without its heading and the marks of a quotation."""
-    source = task.cells[0].source
-    found = QUESTION.search(source)
-    told = source[found.end() :] if found else source
-    return re.sub(r"^> ?", "", told.strip(), flags=re.MULTILINE).removeprefix("**").strip()
+    return {task.name: waits[task.name] for task in assignment.tasks if waits[task.name]}

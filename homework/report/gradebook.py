@@ -2,6 +2,7 @@
 
     course/grading/05/
         results/ada.json    what came of a submission, one file a student
+        results/marks.csv   marks.csv as the last run left it
         marks.csv           points that a person gave: free responses, appeals
         grades.csv, feedback/, summary.html, …   made from these two, anew in each run
 
@@ -23,6 +24,7 @@ from homework.release.assignment import Assignment
 from homework.run.judging import Result
 
 MARKS = ("student", "task", "points", "of", "automatic", "answer", "remark")
+MARKED, LEFT = "marks.csv", "results/marks.csv"
 EARLIER = "an earlier answer had {}"
 
 
@@ -33,7 +35,9 @@ class Record:
     key: of what was graded and with which tests; the same key need not be graded again. error: why
     there is nothing to grade, or "". notes, flags: for the teacher; a flag has task, what and line.
     responses: answers that a person marks. when: the day and time of grading. tests: the
-    fingerprint of those it was judged by. ours: whether an error is the grader's fault.
+    fingerprint of those it was judged by. ours: whether an error is the grader's fault. order,
+    time, late: of the file, as `Handed` has them, the time in ISO 8601 or "". seen: digests of the
+    files that were collected, this one last.
     """
 
     student: str
@@ -48,6 +52,18 @@ class Record:
     when: str = ""
     tests: str = ""
     ours: bool = False
+    order: tuple[str, float] = ("", 0.0)
+    time: str = ""
+    late: bool = False
+    seen: tuple[str, ...] = ()
+
+    def is_later_than(self, order: tuple[str, float], content: str) -> bool:
+        """Whether another file came before this one: by what the platform numbers or dates them by,
+        else by having been collected before.
+        """
+        if order[0] and order[0] == self.order[0] and order[1] != self.order[1]:
+            return order[1] < self.order[1]
+        return content != "" and content in self.seen[:-1]
 
     def points(self) -> dict[str, float]:
         """Of each task that was judged by its tests."""
@@ -64,7 +80,7 @@ class Mark:
     student: str
     task: str
     points: float | None
-    of: float
+    possible: float
     automatic: str = ""
     answer: str = ""
     remark: str = ""
@@ -85,17 +101,20 @@ class Gradebook:
     def get(self, student: str) -> Record | None:
         """What is known of a student's submission; None where there is nothing whole."""
         try:
-            told = json.loads((self.results / f"{student}.json").read_text("utf-8"))
-            results = tuple(Result(**result) for result in told.pop("results"))
-            told |= {name: tuple(told[name]) for name in ("notes", "flags")}
-            return Record(**told, results=results)
+            data = json.loads((self.results / f"{student}.json").read_text("utf-8"))
+            results = tuple(Result(**result) for result in data.pop("results"))
+            data |= {n: tuple(data[n]) for n in data.keys() & {"notes", "flags", "order", "seen"}}
+            return Record(**data, results=results)
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return None
 
     def put(self, record: Record) -> None:
-        """Keep what came of a submission, in the place of what was there."""
-        told = json.dumps(asdict(record), indent=1, ensure_ascii=True)
-        write_text(self.results / f"{record.student}.json", told + "\n")
+        """Keep what came of a submission in the place of what was there, and what was seen then."""
+        known = self.get(record.student)
+        earlier = (c for c in (known.seen if known else ()) if c not in record.seen)
+        record = replace(record, seen=(*earlier, *record.seen))
+        text = json.dumps(asdict(record), indent=1, ensure_ascii=True)
+        write_text(self.results / f"{record.student}.json", text + "\n")
 
     def forget(self, student: str) -> None:
         """Drop what is known of a student's submission, and the page of feedback."""
@@ -127,9 +146,9 @@ class Gradebook:
 
     # ------------------------------------------------------------ points that a person gave
 
-    def marks(self) -> dict[tuple[str, str], Mark]:
+    def marks(self, name: str = MARKED) -> dict[tuple[str, str], Mark]:
         """What stands in marks.csv. Raises: ValueError that names the line that cannot be read."""
-        path = self.folder / "marks.csv"
+        path = self.folder / name
         if not path.exists():
             return {}
         found = {}
@@ -146,23 +165,34 @@ class Gradebook:
             found[mark.student, mark.task] = mark
         return found
 
-    def update_marks(self, records: Iterable[Record], of: Assignment) -> dict:
+    def gone(self) -> list[Mark]:
+        """Marks of the last run that have no points in marks.csv now. Raises: as `marks`."""
+        now = {key for key, mark in self.marks().items() if mark.points is not None}
+        return [m for key, m in self.marks(LEFT).items() if m.points is not None and key not in now]
+
+    def update_marks(self, records: Iterable[Record], assignment: Assignment) -> dict:
         """Ask for the points of each free response, keep what was given, and write marks.csv."""
         marks = self.marks()
-        _check(marks, of, self.folder / "marks.csv")
+        _check(marks, assignment, self.folder / MARKED)
         for record in records:
             automatic = record.points()
-            for task in of.tasks:
+            for task in assignment.tasks:
                 key = record.student, task.name
                 if task.free and task.name in record.responses:
                     marks[key] = _asked(marks.get(key), record, task)
                 elif key in marks:
-                    told = f"{automatic.get(task.name, 0.0):g}"
-                    marks[key] = replace(marks[key], of=task.points, automatic=told)
+                    earned = f"{automatic.get(task.name, 0.0):g}"
+                    marks[key] = replace(marks[key], possible=task.points, automatic=earned)
         rows = [_row(marks[key]) for key in sorted(marks)]
-        if rows or (self.folder / "marks.csv").exists():
-            write_text(self.folder / "marks.csv", tables.text(MARKS, rows))
+        for path in (self.folder / MARKED, self.folder / LEFT):
+            if rows or path.exists():
+                write_text(path, tables.text(MARKS, rows))
         return marks
+
+
+def digest(raw: bytes | None) -> str:
+    """What tells the content of a file from others; "" where it could not be read."""
+    return "" if raw is None else hashlib.sha256(raw).hexdigest()[:20]
 
 
 def _mark(row: dict, line: int, path: Path) -> Mark:
@@ -171,7 +201,7 @@ def _mark(row: dict, line: int, path: Path) -> Mark:
         return float(text) if text else None
 
     try:
-        points, of = number("points"), number("of")
+        points, possible = number("points"), number("of")
         if not row["student"] or not row["task"] or (points is not None and not 0 <= points < 1e6):
             raise ValueError
     except (ValueError, KeyError, TypeError):
@@ -179,14 +209,14 @@ def _mark(row: dict, line: int, path: Path) -> Mark:
             f"{path}, line {line}: a mark has student, task and points from 0 on (or none yet); "
             f"found {row}"
         ) from None
-    told = {name: (row.get(name) or "").strip() for name in ("automatic", "answer", "remark")}
+    texts = {name: (row.get(name) or "").strip() for name in ("automatic", "answer", "remark")}
     task = row["task"].strip()
     task = f"0{task}" if re.fullmatch(r"\d\.\d+", task) else task  # as a spreadsheet leaves 05.1
-    return Mark(row["student"].strip().lstrip("'"), task, points, of or 0.0, **told)
+    return Mark(row["student"].strip(), task, points, possible or 0.0, **texts)
 
 
-def _check(marks: dict[tuple[str, str], Mark], of: Assignment, path: Path) -> None:
-    most = {task.name: task.points for task in of.tasks}
+def _check(marks: dict[tuple[str, str], Mark], assignment: Assignment, path: Path) -> None:
+    most = {task.name: task.points for task in assignment.tasks}
     for (student, task), mark in marks.items():
         if task in most and mark.points is not None and mark.points > most[task]:
             raise ValueError(f"{path}: {student} has {mark.points:g} of {most[task]:g} for {task}")
@@ -199,22 +229,22 @@ def _asked(mark: Mark | None, record: Record, task) -> Mark:
     if mark is None:
         return Mark(record.student, task.name, None, task.points, answer=answer)
     if mark.answer in ("", answer) or mark.points is None:
-        return replace(mark, of=task.points, answer=answer)
-    told = "; ".join(filter(None, [EARLIER.format(f"{mark.points:g}"), mark.remark]))
-    return replace(mark, points=None, of=task.points, answer=answer, remark=told)
+        return replace(mark, possible=task.points, answer=answer)
+    remark = "; ".join(filter(None, [EARLIER.format(f"{mark.points:g}"), mark.remark]))
+    return replace(mark, points=None, possible=task.points, answer=answer, remark=remark)
 
 
 def _row(mark: Mark) -> list[str]:
     points = "" if mark.points is None else f"{mark.points:g}"
-    told = [mark.automatic, mark.answer, mark.remark]
-    return [mark.student, mark.task, points, f"{mark.of:g}", *told]
+    texts = [mark.automatic, mark.answer, mark.remark]
+    return [mark.student, mark.task, points, f"{mark.possible:g}", *texts]
 
 
-def standing(record: Record, of: Assignment, marks: Mapping) -> dict[str, float | None]:
+def standing(record: Record, assignment: Assignment, marks: Mapping) -> dict[str, float | None]:
     """Points of each task: a person's where there are any, else the tests'; None waits for one."""
     automatic = record.points()
     found: dict[str, float | None] = {}
-    for task in of.tasks:
+    for task in assignment.tasks:
         mark = marks.get((record.student, task.name))
         waits = task.free and task.name in record.responses
         found[task.name] = None if waits else automatic.get(task.name, 0.0)

@@ -17,6 +17,7 @@ from pathlib import Path
 from helpers.files import write_bytes
 from homework.intake.roster import WORKSHEET, Roster
 
+NAME = "Participant_{}_assignfeedback_file_feedback.html"  # Moodle reads the number alone
 EARLIEST = (1980, 1, 1, 0, 0, 0)  # that a zip can name; one day for all, so that zips compare
 
 
@@ -34,7 +35,7 @@ def write_feedback(path: Path, roster: Roster, pages: Mapping[str, str]) -> tupl
     if not takes_feedback(roster):
         raise ValueError(f"feedback for Moodle needs its grading worksheet, not a {roster.kind}")
     known = {student.key: student for student in roster.students if student.id}
-    files = {roster.feedback_file(known[key]): page for key, page in pages.items() if key in known}
+    files = {NAME.format(known[key].id): page for key, page in pages.items() if key in known}
     with zipfile.ZipFile(made := io.BytesIO(), "w") as zipped:
         for name, page in sorted(files.items()):
             zipped.writestr(_member(name), page.encode("utf-8"))

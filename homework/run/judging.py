@@ -15,8 +15,9 @@ from typing import Any
 from helpers import exercises
 from homework.release.assignment import Assignment, Task, Test
 from homework.run import sandbox
+from homework.run.cgroup import Group
 from homework.run.lending import lent, settle
-from homework.run.sandbox import END, Limits, LostError, Talk, until
+from homework.run.sandbox import Limits, LostError, Talk, until
 from homework.run.wire import WireError
 
 LOST = "The process that ran this was ended: {}. It costs the points of this part alone."
@@ -46,7 +47,7 @@ class StudentError(Exception):
     """Something that a student's function raised; its own subclass has the name of the original."""
 
 
-class Function:
+class Function(exercises.Elsewhere):
     """A function of the student's, seen from the grader: a call is a question to the sandbox."""
 
     def __init__(self, talk: Talk, name: str):
@@ -54,16 +55,23 @@ class Function:
 
     def __call__(self, *args: object, **kwargs: object) -> object:
         """What it gives. Raises: what it raised, by name; LostError where the process ends."""
-        fetch = functions(self._talk)
         originals: list = []
         args, kwargs = lent([list(args), kwargs], originals)
-        told = self._talk.ask(fetch, do="call", name=self._name, args=args, kwargs=kwargs)
-        if "error" in told:
-            raise _raised(str(told["error"]), str(told.get("text", "")))
-        if not isinstance(told.get("value"), list) or len(told["value"]) != 2:
+        returned = self._asked("call", args=args, kwargs=kwargs)
+        if not isinstance(returned, list) or len(returned) != 2:
             raise WireError("a call gives a value and what was lent")
-        value, numbers = told["value"]
+        value, numbers = returned
         return settle(value, numbers, originals)
+
+    def changes(self, *args: object) -> bool:
+        """Whether it changes what it is given. Raises: as a call."""
+        return self._asked("change", args=list(args)) is True
+
+    def _asked(self, do: str, **more: Any) -> object:
+        answer = self._talk.ask(functions(self._talk), do=do, name=self._name, **more)
+        if "error" in answer:
+            raise _raised(str(answer["error"]), str(answer.get("text", "")))
+        return answer.get("value")
 
 
 def functions(talk: Talk) -> Callable[[str], Function]:
@@ -74,6 +82,8 @@ def functions(talk: Talk) -> Callable[[str], Function]:
 def _raised(kind: str, text: str) -> Exception:
     if kind == "NotImplementedError":  # the stub, as it was released
         return NotImplementedError(text)
+    if kind == "NotPlain":
+        return exercises.NotPlain(text)
     name = kind if kind.isidentifier() else "Exception"
     return type(name, (StudentError,), {})(text)
 
@@ -91,12 +101,14 @@ class Judging:
         self, assignment: Assignment, answers: Mapping[str, Sequence[str]], *,
         before: Sequence[str] = (), limits: Limits | None = None, number: int = 0,
         say: Callable[[str], None] = lambda what: None, spoilt: Collection[str] = (),
-        unsafe: bool = False, files: dict[str, str] | None = None,
+        unsafe: bool = False, files: dict[str, str] | None = None, group: Group | None = None,
     ):  # fmt: skip
         """See `judge`. A context that ends the process when left."""
         self.assignment, self.before = assignment, before
         self.limits, self.say = limits or Limits(), say
-        self.how: dict[str, Any] = {"number": number, "unsafe": unsafe, "files": files}
+        self.how: dict[str, Any] = {
+            "number": number, "unsafe": unsafe, "files": files, "group": group,
+        }  # fmt: skip
         self.talk: Talk | None = None  # the process, kept from one run to the next
         self.begin(answers)
         if f"{BEFORE}/" in spoilt:
@@ -160,6 +172,8 @@ class Judging:
                 if name is not None:
                     ran.append(name)
         except LostError as error:
+            if error.outside:
+                raise
             if name is not None or is_fresh:  # else what an earlier run left may have done it
                 self._blame(name, ran, error)
             if name is None:
@@ -169,7 +183,7 @@ class Judging:
             self._leave()
         else:
             with contextlib.suppress(LostError):
-                talk.ask(str, do="end", within=END)
+                talk.end_copy()
 
     def _entered(self) -> Talk:
         """A process in which the release's first cells were run, and nothing of the student's.
@@ -218,11 +232,11 @@ class Judging:
     ) -> Callable[[], None]:
         def run() -> None:
             for source in sources:
-                told = talk.ask(functions(talk), do="run", source=source)
-                if "error" in told and not hidden:
-                    text = str(told.get("text", "")).strip()
-                    said = f"{told['error']}: {text}" if text else str(told["error"])
-                    self.raised.setdefault(name, said)
+                answer = talk.ask(functions(talk), do="run", source=source)
+                if "error" in answer and not hidden:
+                    text = str(answer.get("text", "")).strip()
+                    said = f"{answer['error']}: {text}" if text else str(answer["error"])
+                    self.raised.setdefault(name, exercises.without_addresses(said))
 
         return run
 
@@ -238,13 +252,16 @@ class Judging:
 
     def _judge(self, task: Task, test: Test, talk: Talk) -> None:
         """Ask for the answer and judge it here."""
-        told = talk.ask(functions(talk), do="value", name=task.answer)
-        if "error" in told:
+        answer = talk.ask(functions(talk), do="value", name=task.answer)
+        if answer.get("error") == "NameError":
             self._put(task, test, "Not yet", f"There is no {task.answer}.")
             return
-        verdict = exercises.judged(test.judge, told.get("value"))
+        if "error" in answer:
+            self._put(task, test, "Not right", answer.get("text") or str(answer["error"]))
+            return
+        verdict = exercises.judged(test.judge, answer.get("value"))
         if talk.lost:  # while the judge called
-            raise LostError("an answer took too long, ended it or made no sense")
+            raise talk.lost
         self._put(task, test, verdict.state, verdict.message)
 
     def _blame(self, name: str | None, ran: list[str], error: LostError) -> None:
@@ -276,15 +293,15 @@ def judge(
     before the first task; `limits`; `number`, of the process, where several run at a time;
     `say`, told of each test before it is judged, as task/test, and of each task before
     its cells are run, as task/; `spoilt`, those of them that are left out because an earlier try
-    ended the grader's own process; `unsafe`, without a sandbox; `files`, which that begins with.
-    Raises: SandboxError where there is no sandbox; LostError where a cell of the release itself
-    ends the process.
+    ended the grader's own process; `unsafe`, without a sandbox; `files`, which that begins with;
+    `group`, the cgroup that holds it. Raises: SandboxError where there is no sandbox; LostError
+    where a cell of the release itself or something outside ends the process.
     """
     with Judging(assignment, answers, **options) as judging:
         return judging.run()
 
 
-def tried(of: Assignment) -> str:
+def tried(assignment: Assignment) -> str:
     """Judge the solutions, and the edition with nothing filled in; says what came of it.
 
     Raises: ValueError where a solution does not get all points or a stub gets any.
@@ -292,7 +309,7 @@ def tried(of: Assignment) -> str:
     try:
         sandbox.check()
         try:
-            return _tried(of)
+            return _tried(assignment)
         except (ValueError, LostError):
             sandbox.check_python()  # perhaps it was that
             raise
@@ -300,10 +317,11 @@ def tried(of: Assignment) -> str:
         return f"its tests were not tried: {error}"
 
 
-def _tried(of: Assignment) -> str:
-    solved = {task.name: [task.solution] for task in of.tasks if task.solution and not task.free}
-    stubs = {task.name: [task.stub.source] for task in of.tasks}
-    with Judging(of, {}) as judging:
+def _tried(assignment: Assignment) -> str:
+    tasks = assignment.tasks
+    solved = {task.name: [task.solution] for task in tasks if task.solution and not task.free}
+    stubs = {task.name: [task.stub.source] for task in tasks}
+    with Judging(assignment, {}) as judging:
         for what, answers, right in (
             ("solution", solved, lambda r: r.points == r.most or r.task not in solved),
             ("stub", stubs, lambda r: r.points == 0),
@@ -315,6 +333,6 @@ def _tried(of: Assignment) -> str:
                         f"the {what} of {result.task} gets {result.points:g} of {result.most:g} "
                         f"points in the test {result.test}: {result.message or result.state}"
                     )
-    open_ = [task.name for task in of.tasks if not task.solution and not task.free]
-    told = "the solutions get all points, empty stubs none"
-    return told + (f" (no solution given for {', '.join(open_)})" if open_ else "")
+    open_ = [task.name for task in tasks if not task.solution and not task.free]
+    report = "the solutions get all points, empty stubs none"
+    return report + (f" (no solution given for {', '.join(open_)})" if open_ else "")

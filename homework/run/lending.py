@@ -19,6 +19,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from helpers.exercises.answers import is_optimizer
 from homework.run.wire import Lent, WireError
 
 if TYPE_CHECKING:
@@ -76,13 +77,13 @@ def borrow(args: object, copies: list) -> Any:
     return _walk(args, take)
 
 
-def returned(value: object, copies: list) -> tuple[object, list]:
+def returned(value: Any, copies: list) -> tuple[object, list]:
     """What a call gave, and the numbers of all copies after it; in the sandbox."""
     numbers = [[_numbers(copy), _ties(copy)] for copy in copies]
     at = {id(copy): number for number, copy in enumerate(copies)}
     if id(value) in at:
         return Lent(at[id(value)], "same"), numbers
-    if type(value).__module__.startswith("torch.optim") and hasattr(value, "param_groups"):
+    if is_optimizer(value):
         groups = [_settings(group, at) for group in value.param_groups]
         return Lent(-1, "optimizer", [type(value).__name__, groups]), numbers
     return value, numbers

@@ -1,9 +1,10 @@
 """A process in a sandbox for students' code: what it can reach and use up, and talk with it.
 
 Bubblewrap gives it a file system of its own (Python, the book's helpers and nothing of the course,
-all read-only, and an empty /tmp in memory), no network, and no sight of other processes. Limits of
-the kernel hold what it uses; they do not hold root, so a grader that is root hands over to a user
-that owns nothing.
+all read-only, and an empty /tmp in memory), no network, no sight of other processes, and of the
+kernel's calls only what programs need. Limits of the kernel hold what it uses, of each process and
+of all together; they do not hold root, so a grader that is root hands over to a user that owns
+nothing.
 """
 
 import array
@@ -13,6 +14,7 @@ import itertools
 import os
 import secrets
 import selectors
+import shlex
 import shutil
 import signal
 import subprocess
@@ -26,6 +28,8 @@ from typing import Any
 
 import psutil
 
+from homework.run import cgroup, seccomp
+from homework.run.cgroup import Group
 from homework.run.wire import MOST_BYTES, WireError, decode, encode
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,11 +37,12 @@ BOOK = "/book"  # where the sandbox has it
 INSIDE = (
     "helpers",
     "homework/__init__.py",
-    *(f"homework/run/{name}.py" for name in ("__init__", "wire", "lending", "inside")),
+    *(f"homework/run/{name}.py" for name in ("__init__", "wire", "lending", "seccomp", "inside")),
 )
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc/fonts")
 PYTHON = (sys.base_prefix, sys.prefix, os.path.realpath(sys.prefix))  # it may be a link
 NOBODY = range(40_000, 60_000)  # ids that own no files; each process has its own
+SHARED = 16 * 2**20  # bytes of /dev/shm, in which the locks of several processes lie
 STARTED = itertools.count()
 MOST_TEXT = 2_000  # characters of an error and of its message
 HELPERS = """
@@ -45,8 +50,11 @@ import pathlib, torch, helpers.exercises, homework.run.inside, matplotlib.font_m
 for path in pathlib.Path(matplotlib.get_cachedir()).glob("fontlist-*.json"):
     print(path.relative_to("/tmp"), path.read_text(), sep="\\n")
 """
+BUS = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")  # by which systemd is reached
 PATIENCE = 4.0  # at most, how many times longer a process may take on a busy machine
 END = 2.0  # seconds that a copy of a process has to end
+ENDED = "the process has ended"
+TOO_LONG, TOO_MUCH = "it took longer than it may", "it took more memory than it may"
 INSTALL = "install bubblewrap (Debian, Ubuntu: apt-get install bubblewrap)"
 
 
@@ -55,7 +63,14 @@ class SandboxError(RuntimeError):
 
 
 class LostError(RuntimeError):
-    """A process has ended, or was ended because it took too long or made no sense."""
+    """A process has ended, or was ended because it took too long or made no sense.
+
+    outside: whether the machine did that and not the process: its memory was out, or it was busy.
+    """
+
+    def __init__(self, said: str, *, outside: bool = False):
+        super().__init__(said)
+        self.outside = outside
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +78,8 @@ class Limits:
     """What a process may use.
 
     memory: of a process, in MiB of address space. resident: of all processes together, in MiB of
-    what they really hold, looked at twice a second while an answer is waited for. files: all it
+    what they really hold: by their cgroup or, where there is none, looked at twice a second while
+    an answer is waited for. files: all it
     writes, in both runs, in MiB (they lie in memory, too). processes: at a time, threads counted.
     cpu: seconds of a process in all. answer, given: seconds on the clock for one question, and for
     a cell of the release. task: seconds for a task's cells, and again for its tests, in each run.
@@ -96,11 +112,14 @@ def until(seconds: float) -> float:
     return time.monotonic() + seconds * patience()
 
 
-def command(limits: Limits, program: Sequence[str], *, number: int = 0) -> list[str]:
+def command(
+    limits: Limits, program: Sequence[str], *, number: int = 0, group: Group | None = None
+) -> list[str]:
     """The command line that runs a program in the sandbox.
 
     number: each process that runs at the same time has another, for limits are counted by user.
-    Raises: SandboxError where bubblewrap is missing.
+    group: of processes, to which all of it belongs. Raises: SandboxError where bubblewrap is not
+    there.
     """
     bwrap = shutil.which("bwrap")
     if bwrap is None:
@@ -111,18 +130,50 @@ def command(limits: Limits, program: Sequence[str], *, number: int = 0) -> list[
     environment = {
         "HOME": "/tmp", "PATH": os.defpath, "PYTHONPATH": BOOK, "MPLBACKEND": "agg",
         "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1", "LANG": "C.UTF-8",
+        "TORCHDYNAMO_DISABLE": "1",  # what is compiled runs as it is; a compiler takes too much
     }  # fmt: skip
     options = [
+        *_entering(group),
+        # If memory ends, these end first; said by root out here, that cannot be undone inside.
+        "choom", "--adjust", "1000", "--",
         bwrap, "--die-with-parent", "--new-session", "--clearenv",
+        *(["--seccomp", "9"] if seccomp.is_known() else []),
         *(["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"] if is_root else []),
-        *([] if is_root else ["--unshare-user"]),
+        *([] if is_root else ["--unshare-user", *_no_more_users(bwrap)]),
         "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try",
         "--perms", "1777", "--size", str(limits.files * 2**20), "--tmpfs", "/tmp",
-        *_bound(places), "--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev",
+        *_bound(places), "--proc", "/proc", "--dev", "/dev", "--perms", "1777",
+        "--size", str(SHARED), "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
         "--remount-ro", "/", "--chdir", "/tmp", "--hostname", "sandbox",
         *(word for name, value in environment.items() for word in ("--setenv", name, value)),
     ]  # fmt: skip
     return [*options, "--", *_limited(limits), *_handed_over(is_root, number), *program]
+
+
+def _entering(group: Group | None) -> list[str]:
+    """What joins the group, opens the filter of system calls as file 9, and goes on as the rest."""
+    folders = group.folders if group else ()
+    steps = [
+        f"echo $$ >{shlex.quote(str(folder / 'cgroup.procs'))} || exit; " for folder in folders
+    ]
+    filter_ = f" 9<{_filter()}" if seccomp.is_known() else ""
+    script = f'{"".join(steps)}unset {" ".join(BUS)}; exec "$@"{filter_}'
+    return [*(group.command if group else ()), "sh", "-c", script, "sh"]
+
+
+@cache
+def _filter() -> str:
+    """The path of a file in memory, which lives as long as this process and has the filter."""
+    file = os.memfd_create("filter")
+    os.write(file, seccomp.of_sandbox())
+    return f"/proc/{os.getpid()}/fd/{file}"
+
+
+@cache
+def _no_more_users(bwrap: str) -> list[str]:
+    """The option that forbids a further namespace of users, where bubblewrap has it (since 0.8)."""
+    usage = subprocess.run([bwrap, "--help"], capture_output=True, text=True).stdout
+    return ["--disable-userns"] if "--disable-userns" in usage else []
 
 
 def _bound(places: dict[str, str]) -> list[str]:
@@ -141,8 +192,8 @@ def _bound(places: dict[str, str]) -> list[str]:
 
 def _limited(limits: Limits) -> list[str]:
     return [
-        "choom", "--adjust", "1000", "--",  # if the machine's memory ends, these end first
-        "prlimit", f"--as={limits.memory * 2**20}", f"--cpu={limits.cpu}", "--core=0",
+        "prlimit", f"--as={limits.memory * 2**20}", f"--data={limits.memory * 2**20}",
+        f"--cpu={limits.cpu}", "--core=0",
         f"--nproc={limits.processes}", f"--fsize={limits.files * 2**20}", "--nofile=64",
     ]  # fmt: skip
 
@@ -160,19 +211,21 @@ def _handed_over(is_root: bool, number: int) -> list[str]:
 class Talk:
     """A process that runs cells, and questions to it; a context that ends the process when left.
 
-    behind: while a copy of it answers, the process that waits for the copy's end. lost: whether
-    what answered has ended or was ended; then only `copy` may give something new to ask.
+    behind: while a copy of it answers, the process that waits for the copy's end. lost: why what
+    answered has ended or was ended, or None; then only `copy` may give something new to ask. group:
+    the cgroup that holds all of it.
     """
 
     def __init__(
-        self, argv: Sequence[str], limits: Limits, environment: dict[str, str] | None = None
-    ):
-        self.limits = limits
+        self, argv: Sequence[str], limits: Limits, environment: dict[str, str] | None = None,
+        group: Group | None = None,
+    ):  # fmt: skip
+        self.limits, self.group = limits, group
         self.given: list[Callable] = []  # functions of ours that it may ask for
         self.pending = bytearray()
         self.deadline = float("inf")  # on the monotonic clock, for any question
         self.looked = time.monotonic()  # at what memory it holds
-        self.lost = False
+        self.lost: LostError | None = None
         self.behind: psutil.Process | None = None
         self.process = subprocess.Popen(
             argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -183,6 +236,8 @@ class Talk:
         self.stdin, self.stdout = self.process.stdin, self.process.stdout
         os.set_blocking(self.stdout.fileno(), False)
         os.set_blocking(self.stdin.fileno(), False)
+        self.answering = self.process.pid
+        self.kills = cgroup.kills(group, self.process.pid)
 
     def __enter__(self) -> "Talk":
         return self
@@ -191,7 +246,12 @@ class Talk:
         self.end()
 
     def end(self) -> None:
-        """End the process, and in the sandbox all that it started."""
+        """End the process, and in the sandbox all that it started: with its first process all go.
+
+        Bubblewrap ties that one to this, but to an ordinary user's sandbox it lies open.
+        """
+        with contextlib.suppress(psutil.Error, IndexError):
+            psutil.Process(self.process.pid).children()[0].kill()
         self.process.kill()
         self.process.wait()
         self.stdin.close()
@@ -208,55 +268,109 @@ class Talk:
         with it the process behind it, unless that is as it was before.
         """
         if self.lost or self.process.returncode is not None:
-            raise LostError("the process has ended")
+            raise LostError(ENDED)
         line = encode(question, self._give)
         within = self.limits.answer if within is None else within
-        deadline = min(until(within), self.deadline)
+        deadline, before = min(until(within), self.deadline), ran(self.answering)
         try:
             self._send(line, deadline)
             while True:
-                told = _checked(decode(self._line(deadline), fetch))
-                if "ask" not in told:
-                    if ("ended" in told) != (question["do"] == "end"):
-                        raise LostError("the process has ended")
-                    return told
-                self._send(self._reply(told), deadline)
-        except LostError:
-            self._give_up()
-            raise
+                message = _checked(decode(self._line(deadline), fetch))
+                if "ask" not in message:
+                    if ("ended" in message) != (question["do"] == "end"):
+                        raise LostError(ENDED)
+                    return message
+                self._send(self._reply(message), deadline)
+        except LostError as error:
+            raise self._give_up(self._explained(error, before, within)) from error
         except Exception as error:  # whatever an answer was made to raise
-            self._give_up()
             said = str(error)[:200] if isinstance(error, WireError) else type(error).__name__
-            raise LostError(f"the process made no sense: {said}") from error
+            raise self._give_up(LostError(f"the process made no sense: {said}")) from error
+
+    def _explained(self, error: LostError, before: tuple[float, float], within: float) -> LostError:
+        """Whose doing it was that the process is lost.
+
+        before: as `ran` says, when the question was put that may take so many seconds.
+        """
+        kills = cgroup.kills(self.group, self.process.pid)
+        if kills[0] > self.kills[0]:
+            return LostError(TOO_MUCH)
+        if kills[1] > self.kills[1] and str(error) == ENDED:
+            return LostError("the machine's memory was out", outside=True)
+        computed, waited = (
+            now - then for now, then in zip(ran(self.answering), before, strict=True)
+        )
+        is_starved = waited > within / 4 and computed + self._others() < within
+        if str(error) == TOO_LONG and is_starved:
+            return LostError("the machine was too busy", outside=True)
+        return error
+
+    def _others(self) -> float:
+        """The seconds of a processor that the copy's other processes have had, whoever started them
+        and whether they have ended: what starves among its own was not starved by the machine.
+        """
+        total = 0.0
+        with contextlib.suppress(psutil.Error, IndexError):
+            first = psutil.Process(self.process.pid)
+            known = {self.answering, self.behind and self.behind.pid}
+            if self.behind is not None:
+                first = first.children()[0]  # which outlives, and waits for, all that is orphaned
+                total += sum(first.cpu_times()[2:4])
+            for one in first.children(recursive=True):
+                with contextlib.suppress(psutil.Error):
+                    total += 0.0 if one.pid in known else sum(one.cpu_times()[:4])
+        return total
 
     def copy(self) -> bool:
         """Let a copy of the process answer; whether there is one. Raises: LostError.
 
-        What the copy leaves behind goes with it, when it is asked to end or is lost.
+        What the copy leaves behind goes with it, when it is lost or by `end_copy`.
         """
-        self.lost, self.behind, self.deadline = False, None, float("inf")
+        self.lost, self.behind, self.deadline = None, None, float("inf")
         if self.ask(str, do="fork").get("value") is not True:
             return False
         with contextlib.suppress(psutil.Error, IndexError):
             init = psutil.Process(self.process.pid).children()[0]
             self.behind = init.children()[0]
+            self.answering = self.behind.children()[0].pid
+        self.kills = cgroup.kills(self.group, self.process.pid)
         return True
 
-    def _give_up(self) -> None:
+    def end_copy(self) -> None:
+        """Ask the copy to end, and end all of it where processes of the copy's are left.
+
+        Raises: LostError.
+        """
+        self.ask(str, within=END, do="end")
+        with contextlib.suppress(psutil.Error):
+            if self.behind is not None and self._is_alone(self.behind):
+                return
+        self.end()
+
+    def _give_up(self, why: LostError) -> LostError:
         """End what answered, and all of it unless the process behind it is left, alone."""
-        self.lost = True
+        self.lost = why
         behind, self.behind = self.behind, None
         try:
             if behind is None or not self._is_alone(behind) or not self._is_in_step():
                 self.end()
         except (psutil.Error, LostError, OSError):
             self.end()
+        return why
 
     def _is_alone(self, behind: psutil.Process) -> bool:
-        """End the copy; whether nothing is left in the sandbox but what was there before it."""
+        """End the copy; whether nothing is left in the sandbox but what was there before it.
+
+        Looks twice: a list that is made while the copy ends may lack what the copy leaves.
+        """
         behind.send_signal(signal.SIGUSR1)
         sandbox, until = psutil.Process(self.process.pid), time.monotonic() + END
-        while len(sandbox.children(recursive=True)) != 2:  # its first process, and the one behind
+        seen_alone = 0
+        while seen_alone < 2:
+            two = (
+                len(sandbox.children(recursive=True)) == 2
+            )  # its first process, and the one behind
+            seen_alone = seen_alone + 1 if two else 0
             if time.monotonic() > until:
                 return False
             time.sleep(0.01)
@@ -284,27 +398,27 @@ class Talk:
         self.given.append(value)
         return f"g{len(self.given) - 1}"
 
-    def _reply(self, told: dict) -> bytes:
+    def _reply(self, message: dict) -> bytes:
         """Call the function of ours that it asks for."""
-        function = self.given[int(str(told["ask"]).removeprefix("g"))]
+        function = self.given[int(str(message["ask"]).removeprefix("g"))]
         try:
-            return encode({"value": function(*told["args"], **told["kwargs"])}, self._give)
+            return encode({"value": function(*message["args"], **message["kwargs"])}, self._give)
         except Exception as error:
-            return encode({"error": f"{type(error).__name__}: {error}"})
+            return encode({"error": type(error).__name__, "text": str(error)})
 
     def _wait(self, pipe, event: int, deadline: float) -> None:
         with selectors.DefaultSelector() as selector:
             selector.register(pipe, event)
             while (left := deadline - time.monotonic()) > 0:
                 ready = selector.select(min(left, 0.5))
-                if time.monotonic() - self.looked > 0.5:
+                if self.group is None and time.monotonic() - self.looked > 0.5:
                     self.looked = time.monotonic()
                     most = self.limits.resident * 2**20
                     if resident(self.process.pid) > most < resident(self.process.pid, shared=True):
-                        raise LostError("it took more memory than it may")
+                        raise LostError(TOO_MUCH)
                 if ready:
                     return
-        raise LostError("it took longer than it may")
+        raise LostError(TOO_LONG)
 
     def _send(self, line: bytes, deadline: float) -> None:
         left = memoryview(line)
@@ -317,7 +431,7 @@ class Talk:
             self._wait(self.stdout, selectors.EVENT_READ, deadline)
             more = os.read(self.stdout.fileno(), 2**20)
             if not more:
-                raise LostError("the process has ended")
+                raise LostError(ENDED)
             self.pending += more
             if len(self.pending) > MOST_BYTES:
                 raise LostError(f"an answer of more than {MOST_BYTES} bytes")
@@ -326,16 +440,27 @@ class Talk:
         return line
 
 
-def _checked(told: object) -> dict[str, Any]:
+def _checked(message: object) -> dict[str, Any]:
     """A message from there, its texts cut. Raises: WireError where it is none."""
-    if not isinstance(told, dict):
+    if not isinstance(message, dict):
         raise WireError("the answer is no dict")
-    if not {"value", "error", "ask", "ended"} & set(told):
+    if not {"value", "error", "ask", "ended"} & set(message):
         raise WireError("the answer says nothing")
     for name in ("error", "text", "ask"):
-        if not isinstance(told.get(name, ""), str):
+        if not isinstance(message.get(name, ""), str):
             raise WireError(f"{name} is no text")
-    return told | {name: told[name][:MOST_TEXT] for name in ("error", "text") if name in told}
+    texts = {name: message[name][:MOST_TEXT] for name in ("error", "text") if name in message}
+    return message | texts
+
+
+def ran(pid: int) -> tuple[float, float]:
+    """The seconds of a processor that a process's threads and ended children have had, and those
+    for which its first thread has waited; 0 if not told.
+    """
+    with contextlib.suppress(psutil.Error, OSError, ValueError):
+        _, waited, _ = Path(f"/proc/{pid}/schedstat").read_text(encoding="utf-8").split()
+        return sum(psutil.Process(pid).cpu_times()[:4]), int(waited) / 1e9
+    return 0.0, 0.0
 
 
 def resident(pid: int, *, shared: bool = False) -> int:
@@ -361,17 +486,24 @@ def _held(process: psutil.Process, shared: bool) -> int:
 
 
 def started(
-    limits: Limits, *, number: int = 0, unsafe: bool = False, files: dict[str, str] | None = None
+    limits: Limits,
+    *,
+    number: int = 0,
+    unsafe: bool = False,
+    files: dict[str, str] | None = None,
+    group: Group | None = None,
 ) -> Talk:
     """Start a process for a submission's cells in the sandbox; `unsafe` starts it without one.
 
-    files: texts to begin with, by their paths in the sandbox's /tmp.
+    files: texts to begin with, by their paths in the sandbox's /tmp. group: as for `command`.
     """
     program = [sys.executable, "-m", "homework.run.inside"]
     if unsafe:
         return Talk(program, limits)
     # Bubblewrap's own process, which students' code can look at, knows no more than a path.
-    talk = Talk(command(limits, program, number=number), limits, {"PATH": os.defpath})
+    bus = {name: os.environ[name] for name in BUS if group and name in os.environ}
+    argv = command(limits, program, number=number, group=group)
+    talk = Talk(argv, limits, {"PATH": os.defpath} | bus, group)
     for name, text in (files or {}).items():
         talk.ask(str, within=limits.given, do="write", name=name, text=text)
     return talk

@@ -23,18 +23,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from helpers.exercises.answers import MOST_ENTRIES, TENSOR_TYPES
+
 if TYPE_CHECKING:
     import torch  # else only where a tensor crosses: most commands need none, and it loads slowly
 
 MOST_BYTES = 64 * 2**20  # of a line
 DEEPEST = 50  # lists within lists
-TENSOR_TYPES = (
-    "float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool",
-    "complex64", "complex128",
-)  # fmt: skip
 ARRAY_TYPES = re.compile(r"[<|][biufc]\d{1,2}")  # NumPy's names of bool, int, float, complex …
 MOST_AXES = 64
-MOST_ENTRIES = 10_000  # of a set or a dict, whose entries may be made to be slow to tell apart
+MOST_HASHED = 2 * MOST_ENTRIES  # entries of all sets and dicts of a line
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,7 @@ def decode(line: bytes, fetch: Callable[[str], object] | None = None) -> Any:
     if len(line) > MOST_BYTES:
         raise WireError(f"a line of {len(line)} bytes; at most {MOST_BYTES} are read")
     try:
-        return _unpacked(json.loads(line), fetch, 0)
+        return _unpacked(json.loads(line), fetch, 0, [MOST_HASHED])
     except WireError:
         raise
     except Exception as error:  # a line may be made to raise anything, a SyntaxError in np.dtype
@@ -139,7 +137,10 @@ def _tensor(value: torch.Tensor) -> list:
 # ---------------------------------------------------------------- and back
 
 
-def _unpacked(packed, fetch, depth: int) -> Any:
+def _unpacked(packed, fetch, depth: int, left: list[int]) -> Any:
+    """left: how many entries the line's sets and dicts may still have, for some take long: those
+    that all have one hash.
+    """
     if depth > DEEPEST:
         raise WireError(f"lists within lists, more than {DEEPEST} deep")
     if packed is None or isinstance(packed, bool | str | int):
@@ -147,22 +148,25 @@ def _unpacked(packed, fetch, depth: int) -> Any:
     if not isinstance(packed, list) or not packed:
         raise WireError("this is no message")
     tag, *parts = packed
-    if tag in ("set", "frozenset", "dict") and len(parts) > MOST_ENTRIES:
-        raise WireError(f"a {tag} of more than {MOST_ENTRIES} entries")
+    if tag in ("set", "frozenset", "dict"):
+        left[0] -= len(parts)
+        if len(parts) > MOST_ENTRIES or left[0] < 0:
+            raise WireError(f"a {tag} of more than {MOST_ENTRIES} entries, or several of many")
     if tag == "...":
         return ...
     if tag == "float":
         (text,) = parts
         return float(text) if text in ("nan", "inf", "-inf") else float.fromhex(text)
     if tag == "complex":
-        return complex(*(_unpacked(part, fetch, depth) for part in parts))
+        return complex(*(_unpacked(part, fetch, depth, left) for part in parts))
     if tag == "bytes":
         return base64.b64decode(parts[0], validate=True)
     if tag in ("list", "tuple", "set", "frozenset"):
         kind = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}[tag]
-        return kind(_unpacked(part, fetch, depth + 1) for part in parts)
+        return kind(_unpacked(part, fetch, depth + 1, left) for part in parts)
     if tag == "dict":
-        return {_unpacked(k, fetch, depth + 1): _unpacked(v, fetch, depth + 1) for k, v in parts}
+        pairs = ([_unpacked(part, fetch, depth + 1, left) for part in pair] for pair in parts)
+        return dict(pairs)  # which refuses what is no pair
     if tag in ("array", "scalar"):
         return _to_array(tag, *parts)
     if tag == "tensor":
@@ -171,7 +175,7 @@ def _unpacked(packed, fetch, depth: int) -> Any:
         number, kind, data = parts
         if type(number) is not int or type(kind) is not str:
             raise WireError("this is no message: lent")
-        return Lent(number, kind, _unpacked(data, fetch, depth + 1))
+        return Lent(number, kind, _unpacked(data, fetch, depth + 1, left))
     if tag == "kept" and fetch is not None and isinstance(parts[0], str):
         return fetch(parts[0])
     raise WireError(f"this is no message: {str(tag)[:20]!r}")

@@ -1,16 +1,19 @@
 """The process in which files are read and judged: limited, and replaced when it is lost.
 
 A judge computes with what the sandbox sent, so an answer may be made to take the judge's memory or
-time. Then this process is lost and not the grader: another one takes its place, which does not
-judge that answer again.
+time. Memory has an end there that raises an error, before the machine's; where the process is lost
+all the same, it is not the grader: another one takes its place, which does not judge that answer
+again.
 """
 
 import contextlib
 import multiprocessing
+import os
 import signal
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from typing import Any
 
 from homework.intake.archive import UnreadableError
@@ -18,22 +21,25 @@ from homework.intake.repair import repaired
 from homework.intake.suspicious import flags
 from homework.release.assignment import Assignment
 from homework.release.course import Course
-from homework.release.edition import edition
-from homework.run import sandbox
+from homework.release.edition import REFUSED, edition
+from homework.run import cgroup, sandbox
+from homework.run.cgroup import Group, NoGroupsError
 from homework.run.judging import Result, judge
 from homework.run.sandbox import Limits
 
-MEMORY = 6 * 2**30  # bytes of address space of a worker
+MEMORY = 2**30  # bytes that a judge may take beyond what it has loaded; the machine may have few
+LAST_BUT = "500"  # of 1000, of all that a machine without memory ends: after students' code
 PATIENCE = 30.0  # seconds beyond those of the limits, for what the judge itself computes
 MOST_LOST = 3  # workers that one file may cost
-MOST_RESPONSE = 20_000  # characters of a free response
+MOST_RESPONSE = 20_000  # characters of an answer that are kept
 FAILED = "the grader could not grade this file"
 TOO_MUCH = "the file could not be read: it takes too much memory or time"
+JUDGE_LOST = "the process that judged it was ended"
 
 
 @dataclass(frozen=True)
 class Graded:
-    """What came of a file: an error, or results, notes, flags and free responses.
+    """What came of a file: an error, or results, notes, flags and free responses by task.
 
     ours: whether the error is a fault of the grader's, not of the file's.
     """
@@ -46,35 +52,56 @@ class Graded:
     responses: tuple[tuple[str, str], ...] = ()
 
 
-def graded(raw: bytes, of: Assignment, released, **options: object) -> Graded:
+def graded(raw: bytes, assignment: Assignment, released, **options: object) -> Graded:
     """Read a submitted file and judge it; options as `judge` has them."""
     try:
         found = repaired(raw, released)
     except UnreadableError as error:
         return Graded(error=str(error))
-    results = judge(of, found.answers, before=found.before, **options)
-    free = [task.name for task in of.tasks if task.free and task.name in found.answers]
+    results = judge(assignment, found.answers, before=found.before, **options)
+    odd = flags(found, assignment)
+    if assignment.book_functions == "refused":
+        refused = {flag.task for flag in odd if flag.borrowed}
+        refusal: dict[str, Any] = {"points": 0.0, "state": "Not right", "message": REFUSED}
+        results = [replace(one, **refusal) if one.task in refused else one for one in results]
+    free = [task.name for task in assignment.tasks if task.free and task.name in found.answers]
     return Graded(
         results=tuple(results),
         notes=found.notes,
-        flags=tuple(vars(flag) for flag in flags(found)),
-        responses=tuple((name, "\n\n".join(found.answers[name])[:MOST_RESPONSE]) for name in free),
+        flags=tuple(vars(flag) for flag in odd),
+        responses=tuple((n, "\n\n".join(found.answers[n])[:MOST_RESPONSE]) for n in free),
     )
 
 
 class Worker:
     """Grades files, one at a time, in a process of its own; a context that ends it when left."""
 
-    def __init__(self, course: Course, limits: Limits, **how: object):
-        """how: as for `judge`, its processes: their number, files, and whether they are unsafe."""
-        self.course, self.limits, self.how = course, limits, how
+    def __init__(
+        self, course: Course, limits: Limits, *, number: int = 0, alone: bool = True, **how: object
+    ):
+        """alone: whether no other is at work, so that what is lost was lost to its own file.
+
+        number: another for each that is at work. how: as for `judge`, its processes' files, and
+        whether they are unsafe.
+        """
+        self.course, self.limits, self.alone = course, limits, alone
+        self.how = {"number": number, "group": None, **how}
         self.process: BaseProcess | None = None
+        self.group: Group | None = None
 
     def __enter__(self) -> "Worker":
+        most = self.limits
+        with contextlib.suppress(NoGroupsError):
+            if not self.how.get("unsafe"):
+                number = int(str(self.how["number"]))
+                self.group = cgroup.made(number, most.resident * 2**20, most.processes)
+        self.how["group"] = self.group
         return self
 
     def __exit__(self, *_: object) -> None:
         self._end()
+        if self.group is not None:
+            self.group.close()
 
     def grade(self, raw: bytes) -> Graded:
         """What comes of a file. Raises: RuntimeError where its process cannot start."""
@@ -82,10 +109,13 @@ class Worker:
         while True:
             if self.process is None:
                 self._start()
+            killed = cgroup.kills(self.group, os.getpid())[1]
             try:
                 return self._answer(raw, spoilt)
             except _Lost as lost:
                 self._end()
+                if not self.alone or cgroup.kills(self.group, os.getpid())[1] > killed:
+                    return Graded(error=f"{FAILED} ({JUDGE_LOST})", ours=True)
                 if not lost.at or lost.at in spoilt or len(spoilt) + 1 >= MOST_LOST:
                     return Graded(error=TOO_MUCH)
                 spoilt.append(lost.at)
@@ -93,9 +123,10 @@ class Worker:
     def _start(self) -> None:
         context = _context()
         self.pipe, other = context.Pipe()
-        told = (other, self.course, self.limits, self.how)
-        self.process = context.Process(target=_serve, args=told, daemon=True)
-        self.process.start()
+        arguments = (other, self.course, self.limits, self.how)
+        process = context.Process(target=_serve, args=arguments, daemon=True)
+        process.start()
+        self.process = process
         other.close()
         try:
             kind, said = self._next("", 300.0)
@@ -110,10 +141,10 @@ class Worker:
         with contextlib.suppress(OSError):  # it is lost; the next line says so
             self.pipe.send((raw, spoilt))
         while True:
-            kind, told = self._next(at, longest * sandbox.patience() + PATIENCE)
+            kind, content = self._next(at, longest * sandbox.patience() + PATIENCE)
             if kind != "judging":
-                return told
-            at = told
+                return content
+            at = content
 
     def _next(self, at: str, within: float) -> tuple[str, Any]:
         try:
@@ -159,8 +190,8 @@ def _serve(pipe, course: Course, limits: Limits, how: dict) -> None:
         pipe.send(("judging", what))
 
     try:
-        of = course.assignment()
-        released = edition(of)
+        assignment = course.assignment()
+        released = edition(assignment)
         _limit()
     except Exception as error:
         pipe.send(("failed", f"{type(error).__name__}: {error}"))
@@ -173,8 +204,8 @@ def _serve(pipe, course: Course, limits: Limits, how: dict) -> None:
             return
         try:
             options = {"limits": limits, "say": say, "spoilt": spoilt, **how}
-            told = graded(raw, of, released, **options)
-            pipe.send(("done", told))
+            result = graded(raw, assignment, released, **options)
+            pipe.send(("done", result))
         except MemoryError:
             pipe.send(("done", Graded(error=TOO_MUCH)))
         except Exception as error:
@@ -183,10 +214,17 @@ def _serve(pipe, course: Course, limits: Limits, how: dict) -> None:
 
 
 def _limit() -> None:
-    """Bound this process's memory, where the system knows how."""
+    """Bound this process's memory, where the system knows how.
+
+    Counted is what can be written and is its own, for what is only reserved costs nothing.
+    """
     try:
         import resource
     except ImportError:  # not on Windows
         return
-    with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    with contextlib.suppress(ValueError, OSError, StopIteration):
+        Path("/proc/self/oom_score_adj").write_text(LAST_BUT, encoding="utf-8")
+        lines = map(str.split, Path("/proc/self/status").read_text(encoding="utf-8").splitlines())
+        most = MEMORY + 1024 * next(int(line[1]) for line in lines if line[0] == "VmData:")
+        _, highest = resource.getrlimit(resource.RLIMIT_DATA)  # kept: a sandbox sets its own
+        resource.setrlimit(resource.RLIMIT_DATA, (most, highest))

@@ -21,10 +21,9 @@ from homework.run.judging import Judging, functions
 from homework.run.sandbox import Limits, LostError, Talk
 
 
-def notebook(student: str | None = None, id: str = "hw-student", **more) -> bytes:
-    """A notebook in which a student wrote a name; `more` makes it another one."""
-    source = [f"student = {json.dumps(student)}  # your name"] if student is not None else []
-    cells = [{"cell_type": "code", "id": id, "metadata": {}, "source": source, "outputs": []}]
+def notebook(**more) -> bytes:
+    """A notebook of one empty cell; `more` makes it another one."""
+    cells = [{"cell_type": "code", "id": "x", "metadata": {}, "source": [], "outputs": []}]
     return json.dumps({"cells": cells, "metadata": more, "nbformat": 4}).encode()
 
 
@@ -37,10 +36,21 @@ def zipped(files, **options) -> bytes:
     return out.getvalue()
 
 
+CHOKING = (  # Markdown that is slow to read, or would run, load or paint
+    "> " * 9000 + "x", "[" * 20_000, "![" * 9000 + "](" * 50, "*_" * 9000, "`" * 19_999 + "x",
+    "\n".join("  " * n + "- x" for n in range(90)), "|" * 9000 + "\n" + "|-" * 4500 + "|\n",
+    "$" * 19_999, "$" + "{" * 1999 + "$", "$\\def\\x{\\x\\x}\\x$ $\\href{javascript:1}{x}$",
+    "<!--" * 4000, "&" * 19_000, "\\" * 19_999, "<a href='javascript:alert(9)'>x</a>" * 300,
+    "[x](javascript:alert(9)) <javascript:alert(9)> ![x](attachment:x.svg)", "1. x\n" * 4000,
+    "\\begin{align}" * 900, "~~~\n" * 4000, "http://x" * 2000, "a@b." * 4000,
+    "\0\ufeff\u202e\u2066" * 4000,
+)  # fmt: skip
+
+
 def hand_in_below(tmp_path):
     """A function that gives what is collected of files by name, from a folder or a zip of it."""
 
-    def of(files, roster=None, kind="folder"):
+    def hand_in(files, roster=None, kind="folder"):
         source = tmp_path / "given"
         if kind == "zip":
             source = tmp_path / "given.zip"
@@ -53,37 +63,40 @@ def hand_in_below(tmp_path):
             os.utime(path, (1_700_000_000 + at, 1_700_000_000 + at))
         return collected(source, roster)
 
-    return of
+    return hand_in
 
 
 IMPORTS = "import matplotlib.pyplot, torch, helpers.explore, helpers.figures, helpers.exercises"
-WAITING: list[Talk] = []  # sandboxes in which nothing but this was run
+WAITING: dict[tuple[str, ...], list[Talk]] = {}  # sandboxes in which just this and that was run
 ONE_AT_A_TIME = threading.RLock()  # graders are threads
 
 
 @contextlib.contextmanager
-def warm():
+def warm(ready: tuple[str, ...] = ()):
     """Judge in copies of one process of the sandbox, whatever the problem set: starting it costs
     more than most of what is judged. Not for who may reach what other copies will find.
+
+    ready: the first cells of a problem set, which have been run in that process.
     """
+    waiting = WAITING.setdefault(ready, [])
 
     def entered(self: Judging) -> Talk:
         while True:
-            talk = self.talk or (WAITING.pop() if WAITING else started())
+            talk = self.talk or (waiting.pop() if waiting else started(ready))
             talk.limits, self.talk = self.limits, talk
             with contextlib.suppress(LostError):
                 if talk.copy():
                     break
             talk.end()
             self.talk = None
-        for cell in self.assignment.setup:
-            told = talk.ask(functions(talk), do="run", source=cell.source, within=60)
-            assert "error" not in told, told
+        for cell in self.assignment.setup if not ready else ():
+            answer = talk.ask(functions(talk), do="run", source=cell.source, within=60)
+            assert "error" not in answer, answer
         return talk
 
     def left(self: Judging) -> None:
         if self.talk is not None and self.talk.process.returncode is None:
-            WAITING.append(self.talk)
+            waiting.append(self.talk)
         self.talk = None
 
     with ONE_AT_A_TIME, pytest.MonkeyPatch.context() as patch:
@@ -92,9 +105,10 @@ def warm():
         yield
 
 
-def started() -> Talk:
+def started(ready: tuple[str, ...]) -> Talk:
     talk = sandbox.started(Limits())
-    assert "error" not in talk.ask(str, do="run", source=IMPORTS, within=60)
+    for source in (IMPORTS, *ready):
+        assert "error" not in talk.ask(str, do="run", source=source, within=60)
     return talk
 
 
@@ -106,10 +120,10 @@ class Warm:
 
     known: dict = {}  # noqa: RUF012
 
-    def __init__(self, course: Course, *_: object, **__: object):
-        self.of = course.assignment()
-        self.released = nbformat.from_dict(edition(self.of))
-        self.version = fingerprint(course, self.of)
+    def __init__(self, course: Course, limits: Limits, **_: object):
+        self.assignment, self.limits = course.assignment(), limits
+        self.released = nbformat.from_dict(edition(self.assignment))
+        self.version = fingerprint(course, self.assignment)
 
     def __enter__(self) -> "Warm":
         return self
@@ -124,6 +138,10 @@ class Warm:
             return worker.Graded(error=str(error))
         key = self.version, found.before, tuple(found.answers.items())
         if key not in self.known:
-            with warm():
-                self.known[key] = worker.graded(raw, self.of, self.released, limits=Limits())
+            try:
+                with warm(tuple(cell.source for cell in self.assignment.setup)):
+                    made = worker.graded(raw, self.assignment, self.released, limits=self.limits)
+                    self.known[key] = made
+            except LostError as error:  # to a busy machine: once more, as a worker has it
+                return worker.Graded(error=str(error), ours=True)
         return replace(self.known[key], notes=found.notes)

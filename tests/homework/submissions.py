@@ -41,7 +41,7 @@ class Submission:
     each task that tests judge; none where the file cannot be read, and `error` is a part of what
     is said then. notes: parts of notes for the teacher; quiet: there are no others. flagged:
     whether the code must be shown to the teacher, None where it may be. says: a part of what the
-    tests of a task said. key: in the gradebook.
+    tests of a task said; responses: of the words that a person marks. key: in the gradebook.
     """
 
     name: str
@@ -53,6 +53,7 @@ class Submission:
     quiet: bool = False
     flagged: bool | None = None
     says: Mapping[str, str] = field(default_factory=dict)
+    responses: Mapping[str, str] = field(default_factory=dict)
     key: str = ""
     chapter: str = "05"
 
@@ -61,15 +62,20 @@ class Submission:
         return self.key or self.name
 
     def plant(self, folder: Path, **known: str) -> None:
-        """Write the files, with what is known of the place in the place of its @NAME@."""
-        for name, content in self.files().items():
-            path = folder / name
+        """Write the files, with what is known of the place in the place of its @NAME@; a loose one
+        of chapter 05 into a folder that bears its name.
+        """
+        files = self.files()
+        for name, content in files.items():
+            is_loose = self.chapter == "05" and "/" not in name and "." in name
+            own = next(iter(files)).rpartition(".")[0] if is_loose else ""
+            path = folder / own / name
             path.parent.mkdir(parents=True, exist_ok=True)
             if callable(content):
                 content(path)
                 continue
-            for word, told in known.items():
-                content = content.replace(f"@{word}@".encode(), told.encode())
+            for word, value in known.items():
+                content = content.replace(f"@{word}@".encode(), value.encode())
             path.write_bytes(content)
 
 
@@ -80,7 +86,7 @@ def but(chapter: str = "05", /, **lost: float) -> dict[str, float]:
     """All points but some: t1=0 for the first task, or rest=0 for all that are not named."""
     rest = lost.pop("rest", None)
     points = {task: most if rest is None else rest for task, most in FULL[chapter].items()}
-    return points | {f"{chapter}.{name[1:]}": told for name, told in lost.items()}
+    return points | {f"{chapter}.{name[1:]}": value for name, value in lost.items()}
 
 
 ALL, NONE = but(), but(rest=0)
@@ -91,8 +97,8 @@ def deserves(name: str, points: Points, why: str, **more: object) -> Callable:
 
     def register(made: Callable) -> Callable:
         def files() -> dict[str, Content]:
-            told = made()
-            return told if isinstance(told, dict) else {f"{name}.ipynb": told}
+            made_files = made()
+            return made_files if isinstance(made_files, dict) else {f"{name}.ipynb": made_files}
 
         SUBMISSIONS.append(Submission(name, why, files, points, **more))
         return made
@@ -145,13 +151,12 @@ def fill(answers: Mapping[str, object], *, student: str = "", chapter: str = "05
     notebook = released(chapter)
     cells = []
     for cell in notebook["cells"]:
-        told = cell["metadata"]["homework"]
-        if told["kind"] == "student" and student:
+        homework = cell["metadata"]["homework"]
+        if homework["kind"] == "student" and student:
             cell["source"] = f"student = {student!r}"
-        if told["kind"] == "stub" and told["task"] in answers:
-            *more, cell["source"] = (
-                of if isinstance(of := answers[told["task"]], list | tuple) else [of]
-            )
+        if homework["kind"] == "stub" and homework["task"] in answers:
+            answer = answers[homework["task"]]
+            *more, cell["source"] = answer if isinstance(answer, list | tuple) else [answer]
             cells += [code(source) for source in more]
         cells.append(cell)
     notebook["cells"] = cells
@@ -262,10 +267,10 @@ def _below() -> bytes:
     notebook, answered_ = released(), answered({})
     cells = []
     for cell in notebook["cells"]:
-        told = cell["metadata"]["homework"]
+        homework = cell["metadata"]["homework"]
         cells.append(cell)
-        if told["kind"] == "check":
-            cells += [text("My answer:"), code(answered_[told["task"]])]
+        if homework["kind"] == "check":
+            cells += [text("My answer:"), code(answered_[homework["task"]])]
     return written(notebook | {"cells": cells})
 
 
@@ -303,10 +308,10 @@ def _colab() -> bytes:
     notebook = perfect()
     for number, cell in enumerate(notebook["cells"]):
         cell.pop("id")
-        told = {"id": f"q{number:03d}ZxKcVbNm"}
+        cell_metadata = {"id": f"q{number:03d}ZxKcVbNm"}
         if cell["cell_type"] == "code":
-            told |= {"executionInfo": {"status": "ok", "elapsed": 12}, "outputId": "1f3c"}
-        cell |= {"metadata": told, "source": lines(cell["source"])}
+            cell_metadata |= {"executionInfo": {"status": "ok", "elapsed": 12}, "outputId": "1f3c"}
+        cell |= {"metadata": cell_metadata, "source": lines(cell["source"])}
     metadata = {"colab": {"provenance": []}, "kernelspec": {"name": "python3"}}
     return written(notebook | {"metadata": metadata, "nbformat_minor": 0}, indent=2)
 
@@ -377,17 +382,6 @@ def _stripped() -> bytes:
     return written({"cells": cells})
 
 
-@deserves("format-3", ALL, "as IPython wrote notebooks before 2015", notes=("format 3",))
-def _three() -> bytes:
-    cells = []
-    for cell in perfect()["cells"]:
-        made = {"cell_type": cell["cell_type"], "metadata": {}}
-        name = "input" if cell["cell_type"] == "code" else "source"
-        cells.append(made | {name: lines(cell["source"])})
-    return written({"nbformat": 3, "nbformat_minor": 0, "metadata": {"name": ""},
-                    "worksheets": [{"cells": cells, "metadata": {}}]})  # fmt: skip
-
-
 deserves("utf-16", ALL, "an editor changed the encoding", notes=("UTF-16",))(
     lambda: json.dumps(perfect()).encode("utf-16")
 )
@@ -405,11 +399,6 @@ def _latin() -> bytes:
     changed = {"05.1": f"# für große Zahlen: das Maß\n{solved()['05.1']}", "05.8": "Schlüssel"}
     return json.dumps(fill(answered(changed)), ensure_ascii=False).encode("latin-1", "replace")
 
-
-deserves(
-    "copy", ALL, "a name of Google Drive; the notebook says whose it is", key="kim-nguyen",
-    notes=("the notebook's first cells do",),
-)(lambda: {"Copy of 05 (1).ipynb": written(fill(answered({}), student="Kim Nguyen"))})  # fmt: skip
 
 deserves("twice", ALL, "the later of two files counts", notes=("handed in twice",))(
     lambda: {
@@ -525,8 +514,8 @@ def _edited() -> bytes:
 def _forged() -> bytes:
     notebook = fill(answered({"05.1": "my_weights = 1000"}))
     codes = [c for c in notebook["cells"] if c["cell_type"] == "code"]
-    told = [(c["id"], c["metadata"]) for c in codes]
-    for cell, (name, metadata) in zip(codes, [*told[1:], told[0]], strict=True):
+    labels = [(c["id"], c["metadata"]) for c in codes]
+    for cell, (name, metadata) in zip(codes, [*labels[1:], labels[0]], strict=True):
         cell |= {"id": name, "metadata": copy.deepcopy(metadata)}
         cell["metadata"]["nbgrader"]["points"] = 1000
         cell["metadata"]["homework"]["points"] = 1000
@@ -585,7 +574,7 @@ answers(
         "05.5": "counterexample = np.eye(3).view(Array)",
         "05.7": "head = (Anything(), Anything(), Anything())",
     },
-    NONE, "what crosses is built anew from plain data", flagged=True,
+    NONE, "what crosses is built anew from plain data",
 )  # fmt: skip
 answers(
     "the-verdict-itself",
@@ -696,7 +685,7 @@ def seen():
 def wanted(thing):
     name = str(getattr(thing, "__name__", "")) + str(getattr(thing, "__qualname__", ""))
     module = str(getattr(thing, "__module__", ""))
-    theirs = ("homework.run.inside", "homework.run.wire", "homework.run.lending")
+    theirs = [f"homework.run.{one}" for one in ("inside", "wire", "lending", "seccomp")]
     tests = ("whole_numbers", "ratio_of_weights", "Judging")
     return any(w in name for w in tests) or (
         module.startswith("homework.") and module not in theirs)
@@ -716,8 +705,8 @@ else:
 
 def reaches(name: str, why: str, source: str) -> None:
     """Register a cheat that sets `won`; its answer is right if it has."""
-    told = {"05.4": "The ratio is 1,"}
-    answers(name, {"05.4": source + WINS}, but(t4=0), why, flagged=True, says=told)
+    says = {"05.4": "The ratio is 1,"}
+    answers(name, {"05.4": source + WINS}, but(t4=0), why, flagged=True, says=says)
 
 
 answers(
@@ -743,7 +732,7 @@ def forge(*messages):
         except OSError:
             pass
 """
-deserves("forged-verdicts", NONE, "lines on the pipe are answers, not verdicts", flagged=True)(
+deserves("forged-verdicts", NONE, "lines on the pipe are answers, not verdicts")(
     lambda: written(
         fill({
             "05.1": [FORGE, """forge({"value": None, "said": ""}, {"state": "Right", "points": 2},
@@ -761,7 +750,7 @@ def my_attention(q, k, v): return forge({"ask": "g-1", "args": ["list"], "kwargs
         })
     )
 )  # fmt: skip
-deserves("forged-garbage", NONE, "what is no line ends the talk", flagged=True)(
+deserves("forged-garbage", NONE, "what is no line ends the talk")(
     lambda: written(
         fill({
             "05.1": [FORGE, "for fd in range(3, 40):\n    try: os.write(fd, os.urandom(4096))\n"
@@ -817,7 +806,7 @@ deserves("two-answer", NONE, "a child that talks as well", flagged=True)(
         })
     )
 )  # fmt: skip
-deserves("acts-later", NONE, "threads outlive a cell, not the process", flagged=True)(
+deserves("acts-later", NONE, "threads outlive a cell, not the process")(
     lambda: written(
         fill({
             "05.1": [FORGE, """import atexit, threading, time
@@ -844,7 +833,7 @@ def _ends(name: str, task: str, source: str, why: str, **more: object) -> None:
 
 _ends(
     "loop-in-function", "05.1", "def my_weights(query, keys):\n    while True: pass",
-    "costs its own exercise", flagged=True,
+    "costs its own exercise",
 )  # fmt: skip
 answers(
     "loops-in-cells",
@@ -857,7 +846,7 @@ while True:
         while True: pass
     except BaseException: pass"""},
     but(t5=0, t7=0), "also one that swallows interrupts: they cost their own exercises",
-    flagged=True, says={"05.5": "was ended", "05.7": "was ended"},
+    says={"05.5": "was ended", "05.7": "was ended"},
 )  # fmt: skip
 answers(
     "ends-itself",
@@ -878,7 +867,7 @@ answers(
         "05.5": "raise KeyboardInterrupt",
         "05.7": "class E(BaseException):\n    def __str__(self): raise self\nraise E",
     },
-    but(rest=0, t4=2), "an exit is an error like others", flagged=True,
+    but(rest=0, t4=2), "an exit is an error like others",
 )  # fmt: skip
 
 
@@ -902,7 +891,19 @@ answers(
 )  # fmt: skip
 _ends(
     "memory-bit-by-bit", "05.5", "kept = []\nwhile True: kept.append(np.empty(10**7))",
-    "up to the limit and no further", flagged=True, says={"05.5": "There is no"},
+    "up to the limit and no further", says={"05.5": "There is no"},
+)  # fmt: skip
+answers(
+    "takes-from-neighbours",
+    {
+        "05.1": "import os\nfor _ in range(28):\n    if os.fork() == 0:\n"
+                "        while True: pass\nwhile True: pass",
+        "05.2": "import os\nfile = os.memfd_create('x')\n"
+                "while True: os.write(file, bytes(2**20))",
+        "05.5": "counterexample = np.random.rand(18000, 1)",
+    },
+    but(t1=0, t2=0, t5=0), "the processors, hidden memory and the judge's memory", flagged=True,
+    says={"05.1": "was ended", "05.2": "There is no", "05.5": "at most 1,000"},
 )  # fmt: skip
 reaches(
     "fork-bomb", "not 200 processes",
@@ -957,7 +958,7 @@ answers(
 )  # fmt: skip
 _ends(
     "endless-output", "05.5", "while True: print('Right. 2 points.' * 1000)",
-    "costs its own exercise", flagged=True,
+    "costs its own exercise",
 )  # fmt: skip
 
 # ------------------------------------------------------------- values to choke the judge
@@ -1024,7 +1025,7 @@ for place in @PLACES@ + ["/etc/passwd", "/etc/shadow", "/etc/hostname", "/proc/1
         pass
 for file in glob.glob("/proc/*/cmdline") + glob.glob("/proc/*/environ"):
     try:
-        if b"pytest" in (told := open(file, "rb").read()) or b"grade" in told:
+        if b"pytest" in (text := open(file, "rb").read()) or b"grade" in text:
             won = True
     except OSError:
         pass
@@ -1108,14 +1109,6 @@ deserves(
         "claims-to-be-perfect.ipynb": written(fill({"05.3": DIAGNOSED}, student="perfect")),
     }
 )
-deserves(
-    "name-of-a-path", NONE, "a name that leads out of the folder", key="etc-cron.d-x",
-)(lambda: {"Copy of 05 (7).ipynb": written(fill({}, student="../../../etc/cron.d/x"))})  # fmt: skip
-FORMULA = '=HYPERLINK("http://x")<script>alert(3)</script>'
-deserves(
-    "name-of-a-formula", NONE, "a name that a spreadsheet or a browser would run",
-    key="hyperlink-http-x-script-alert-3-script",
-)(lambda: {"Copy of 05 (8).ipynb": written(fill({}, student=FORMULA))})  # fmt: skip
 
 # ------------------------------------------------------------- files that are no notebooks
 
@@ -1141,6 +1134,9 @@ unreadable("git-conflict", "Git conflict", "merged by hand")(
         written(perfect(), indent=1).replace(b'"cells"', b'<<<<<<< HEAD\n"cells"', 1)
         + b"\n=======\n>>>>>>> main\n"
     )
+)
+unreadable("format-3", "before 2015", "as IPython wrote notebooks once")(
+    lambda: written({"nbformat": 3, "worksheets": [{"cells": [], "metadata": {}}], "metadata": {}})
 )
 unreadable("a-list", "no notebook", "JSON of something else")(lambda: b'[{"state": "Right"}]')
 unreadable("other-chapter", "problem set 04", "another problem set")(
@@ -1214,9 +1210,9 @@ def zip_bomb(claimed: int = 2**30) -> bytes:
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     block = packer.compress(bytes(2**24)) + packer.flush(zlib.Z_FULL_FLUSH)
     packed = block * 64 + packer.flush()
-    name, told = b"05.ipynb", (20, 0, 8, 0, 0, 0, len(packed), claimed, 8, 0)
-    local = struct.pack("<4s5H3L2H", b"PK\3\4", *told) + name
-    central = struct.pack("<4s6H3L5H2L", b"PK\1\2", 20, *told, 0, 0, 0, 0, 0) + name
+    name, fields = b"05.ipynb", (20, 0, 8, 0, 0, 0, len(packed), claimed, 8, 0)
+    local = struct.pack("<4s5H3L2H", b"PK\3\4", *fields) + name
+    central = struct.pack("<4s6H3L5H2L", b"PK\1\2", 20, *fields, 0, 0, 0, 0, 0) + name
     end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 1, 1, len(central), len(local + packed), 0)
     return local + packed + central + end
 
@@ -1233,7 +1229,7 @@ unreadable("link-to-passwd", "link", "a link out of the folder")(
     lambda: {"link-to-passwd.ipynb": link("/etc/passwd")}
 )
 unreadable("link-to-another", "link", "a link to another student's file")(
-    lambda: {"link-to-another/05.ipynb": link("../perfect.ipynb")}
+    lambda: {"link-to-another/05.ipynb": link("../perfect/perfect.ipynb")}
 )
 unreadable("link-to-folder", "link", "a folder that is a link to all the others")(
     lambda: {"link-to-folder": link(".")}

@@ -20,12 +20,12 @@ from submissions import HALF, SUBMISSIONS, answered, course
 from support import ROOT, script
 
 from helpers import exercises
-from homework.intake.namecell import claimed
 from homework.intake.repair import repaired
 from homework.release.edition import edition
 
 RESULTS = ROOT / "helpers" / "data" / "results"
 batch = script(ROOT / "benchmarks" / "homework_batch.py")
+hogs = script(ROOT / "benchmarks" / "homework_hogs.py")
 beside = script(ROOT / "benchmarks" / "homework_nbgrader.py")
 BY_NAME = {one.name: one for one in SUBMISSIONS}
 FULL = {"05.1": 2.0, "05.2": 2.0, "05.3": 2.0, "05.5": 2.0, "05.7": 3.0}
@@ -57,7 +57,6 @@ def test_what_is_filled_in_is_what_has_points():
     released = nbformat.from_dict(edition(course("05")))
     for one in batch.batch(12):
         found = repaired(one.raw, released)
-        assert claimed(one.raw) == one.student
         wrong = {"05.5"}  # of HALF, filled in and without points
         filled = {task for task in found.answers if task != "05.8"} - wrong
         assert filled == {task for task, points in one.points.items() if points} - wrong
@@ -66,11 +65,12 @@ def test_what_is_filled_in_is_what_has_points():
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of answers for small scores only
 @pytest.mark.parametrize("answers", [answered({}), HALF], ids=["perfect", "half"])
 def test_another_spelling_is_the_same_program(answers):
-    of, names, wanted = course("05"), {}, BY_NAME["perfect" if "05.8" in answers else "half"].points
-    for cell in of.setup:
+    assignment, names = course("05"), {}
+    wanted = BY_NAME["perfect" if "05.8" in answers else "half"].points
+    for cell in assignment.setup:
         exec(cell.source, names)
     spellings = set()
-    for task in of.tasks:
+    for task in assignment.tasks:
         for cell in task.cells[:-1]:
             if cell.cell_type == "code":
                 exec(cell.source, names)
@@ -92,6 +92,28 @@ def test_only_names_that_a_function_binds_are_changed():
     for text in renamed:
         assert "y_own = np.sum(x_own)" in text
         assert "for z_own in keys]" in text
+
+
+def test_a_hog_has_right_answers_but_one_and_a_grade_that_differs_is_told():
+    released = nbformat.from_dict(edition(course("05")))
+    made = hogs.hogs()
+    for one in made:
+        found = repaired(one.raw, released)
+        assert [source.strip() for source in found.answers["05.5"]] == [hogs.HOGS[one.student]]
+        assert [task for task, points in one.points.items() if not points] == ["05.5"]
+    result = {"task": "05.1", "test": "check", "points": 2, "state": "Right"}
+    record = {"error": "", "results": [result]}
+    other = {"error": "", "results": [result | {"points": 0}]}
+    assert hogs.grades(record) == hogs.grades(dict(record)) != hogs.grades(other)
+
+
+def test_what_is_stored_of_hogs_is_what_the_script_makes():
+    found = stored("homework_hogs")
+    (_, alone, right, _), (_, beside, also_right, _) = found["rows"]
+    assert alone == beside == right == also_right == hogs.COUNT - len(hogs.HOGS)
+    assert found["differ"] == []
+    made = hogs.table(found["rows"], [], [])
+    assert found["claim"].startswith(made["claim"].partition("none. ")[0] + "none. ")
 
 
 # ------------------------------------------------------------- memory
@@ -150,9 +172,9 @@ def test_a_step_in_which_nobody_looked_has_no_memory():
 
 
 def test_the_claim_has_the_numbers_of_the_rows():
-    told = batch.table(batch.rows(looks(200), 200), 199)["claim"]
+    claim = batch.table(batch.rows(looks(200), 200), 199)["claim"]
     for words in ("200 submissions", "202 s in all, 1.01 s each", "199 of 200", "200 MiB."):
-        assert words in told, told
+        assert words in claim, claim
 
 
 def test_a_grade_is_right_where_all_tasks_are(tmp_path):
@@ -160,8 +182,8 @@ def test_a_grade_is_right_where_all_tasks_are(tmp_path):
     results = [{"task": "05.1", "points": 2}, {"task": "05.1", "points": 1},
                {"task": "05.2", "points": 0}]  # fmt: skip
     for error, points, right in (("", 0, True), ("", 1, False), ("a PDF", 0, False)):
-        told = {"error": error, "results": [*results[:2], results[2] | {"points": points}]}
-        (tmp_path / "ada.json").write_text(json.dumps(told))
+        record = {"error": error, "results": [*results[:2], results[2] | {"points": points}]}
+        (tmp_path / "ada.json").write_text(json.dumps(record))
         assert batch.is_right(one, tmp_path) is right
 
 
@@ -177,13 +199,14 @@ def test_stored_batch_is_that_of_the_script():
 
 
 def test_points_for_tests_that_students_see():
-    of = course("05")
-    assert beside.visible(of) == FULL
-    assert beside.deserved(BY_NAME["perfect"], of) == FULL
+    assignment = course("05")
+    assert beside.visible(assignment) == FULL
+    assert beside.deserved(BY_NAME["perfect"], assignment) == FULL
     half = FULL | {"05.5": 0, "05.7": 0}
-    assert beside.deserved(BY_NAME["half"], of) == half  # 2 of 3: the hidden test is lost
-    assert beside.deserved(BY_NAME["one-softmax"], of) == FULL | {"05.2": 0}  # 1 of 3: it is won
-    assert beside.deserved(BY_NAME["pdf"], of) is None
+    assert beside.deserved(BY_NAME["half"], assignment) == half  # 2 of 3: the hidden test is lost
+    won = FULL | {"05.2": 0}  # 1 of 3: it is won
+    assert beside.deserved(BY_NAME["one-softmax"], assignment) == won
+    assert beside.deserved(BY_NAME["pdf"], assignment) is None
     for one in SUBMISSIONS:
         beside.deserved(one, course(one.chapter))
 
@@ -196,7 +219,7 @@ def test_points_that_leave_open_which_tests_were_passed_are_refused():
 def test_what_is_nbgraders_task_is_a_notebook_of_the_right_name():
     asked = {name for name, one in BY_NAME.items() if beside.notebook_of(one) is not None}
     assert asked >= {"perfect", "perfect-norms", "perfect-heads", "fork-bomb", "pdf", "cut-off"}
-    others = {"zip-slip", "link-to-passwd", "pipe", "twice", "copy", "hundred-megabytes", "word"}
+    others = {"zip-slip", "link-to-passwd", "pipe", "twice", "hundred-megabytes", "word"}
     assert not asked & others
     assert len(asked) >= 60
     assert b"@P" not in beside.notebook_of(BY_NAME["network"])
@@ -211,9 +234,9 @@ def test_cells_and_scores_become_points_by_task():
     assert found == beside.Outcome(dict.fromkeys(FULL, 0.0) | {"05.1": 2.0})
 
 
-@pytest.mark.parametrize("told", ["", "Traceback", "7", "[[1]]", '[["check-05-1", [2]]]'])
-def test_a_gradebook_that_makes_no_sense_gives_nothing(told):
-    assert beside.marks(told, course("05")) == beside.Outcome(None, "failed: no gradebook")
+@pytest.mark.parametrize("log", ["", "Traceback", "7", "[[1]]", '[["check-05-1", [2]]]'])
+def test_a_gradebook_that_makes_no_sense_gives_nothing(log):
+    assert beside.marks(log, course("05")) == beside.Outcome(None, "failed: no gradebook")
 
 
 @pytest.mark.parametrize(
@@ -256,14 +279,14 @@ def test_why_there_are_no_points(status, log, words):
 
 
 def test_points_of_the_gradebook_without_hidden_tests(tmp_path):
-    path, of = tmp_path / "ada.json", course("05")
+    path, assignment = tmp_path / "ada.json", course("05")
     results = [{"task": "05.1", "points": 2, "hidden": False},
                {"task": "05.1", "points": 1, "hidden": True},
                {"task": "05.4", "points": 2, "hidden": True}]  # fmt: skip
     path.write_text(json.dumps({"error": "", "results": results}))
-    assert beside.our_outcome(path, of).points == dict.fromkeys(FULL, 0.0) | {"05.1": 2}
+    assert beside.our_outcome(path, assignment).points == dict.fromkeys(FULL, 0.0) | {"05.1": 2}
     path.write_text(json.dumps({"error": "a PDF", "results": []}))
-    assert beside.our_outcome(path, of).points is None
+    assert beside.our_outcome(path, assignment).points is None
 
 
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is a Linux program")
@@ -273,10 +296,10 @@ def test_the_sandbox_has_the_environment_to_read_and_the_course_to_write(tmp_pat
     (environment / "pyvenv.cfg").write_text("home = /opt/python/bin\nversion = 3.11.7\n")
     argv = beside.command(environment, tmp_path, ["-m", "nbgrader", "--version"])
     sealed = argv.index("--remount-ro")
-    told = " ".join(argv[:sealed])
-    assert f"--ro-bind {environment} {environment}" in told
-    assert "--ro-bind /opt/python /opt/python" in told
-    assert f"--bind {tmp_path} /course" in told
+    command = " ".join(argv[:sealed])
+    assert f"--ro-bind {environment} {environment}" in command
+    assert "--ro-bind /opt/python /opt/python" in command
+    assert f"--bind {tmp_path} /course" in command
     assert "--unshare-net" in argv
     assert any(word.startswith("--nproc=") for word in argv)
     assert "--no-new-privs" in argv

@@ -5,6 +5,8 @@ import re
 import shutil
 import sys
 import zipfile
+from dataclasses import replace
+from itertools import count
 from textwrap import dedent
 
 import nbformat
@@ -14,9 +16,9 @@ from handins import warm
 from homework import grade
 from homework.release.course import Course, fingerprint, release
 from homework.release.edition import edition
-from homework.report.gradebook import Gradebook
+from homework.report.gradebook import Gradebook, digest
 from homework.run import sandbox, worker
-from homework.run.judging import Result, tried
+from homework.run.judging import OVER, Result, tried
 from homework.run.sandbox import Limits
 from homework.run.worker import TOO_MUCH, Graded, Worker
 
@@ -50,6 +52,7 @@ def course(tmp_path):
     (tmp_path / "private" / "05.py").write_text(
         dedent("""
             import os, time
+            import numpy as np
             from helpers.exercises.verdict import Wrong
             from homework.private import ProblemSet
             own = ProblemSet()
@@ -60,9 +63,9 @@ def course(tmp_path):
                 if len(answer) == 3:
                     os._exit(1)  # as the system does when memory is out
                 if len(answer) == 4:
-                    raise MemoryError
-                if len(answer) == 5:
                     time.sleep(600)
+                if len(answer) == 6:
+                    np.ones((60_000, 60_000))
         """)
     )
     made = Course("05", "s", str(tmp_path / "private"))
@@ -75,25 +78,26 @@ def course(tmp_path):
 def quick(course, monkeypatch):
     """The same where nothing is run: neither submissions nor, to try the tests, solutions."""
     monkeypatch.setattr(grade, "Worker", Fake)
-    monkeypatch.setattr(grade, "tried", lambda of: "all is well")
+    monkeypatch.setattr(grade, "tried", lambda assignment: "all is well")
     monkeypatch.setattr(sandbox, "check", lambda *_: None)
     monkeypatch.setattr(sandbox, "check_python", lambda: None)
     return course[0]
 
 
-def hand_in(folder, name, answers=(), of=None):
+def hand_in(folder, name, answers=(), assignment=None):
     """Write a student edition with these answers."""
-    notebook = edition(of or Course("05").assignment())
+    notebook = edition(assignment or Course("05").assignment())
     for cell in notebook.cells:
-        told = cell.metadata.homework
-        if told.kind == "stub" and told.task in answers:
-            cell.source = answers[told.task]
-    (folder / "handed" / f"{name}.ipynb").write_text(nbformat.writes(notebook), "utf-8")
+        homework = cell.metadata.homework
+        if homework.kind == "stub" and homework.task in answers:
+            cell.source = answers[homework.task]
+    (folder / "handed" / name).mkdir(exist_ok=True)
+    (folder / "handed" / name / "05.ipynb").write_text(nbformat.writes(notebook), "utf-8")
 
 
 def run(folder, *more, source="handed"):
-    told = [str(folder / source), "--assignment", "05", "--course", str(folder / "course")]
-    return grade.main([*told, "--workers", "1", *more], SMALL)
+    arguments = [str(folder / source), "--assignment", "05", "--course", str(folder / "course")]
+    return grade.main([*arguments, "--workers", "1", *more], SMALL)
 
 
 def table(folder):
@@ -107,15 +111,15 @@ def table(folder):
 @LINUX
 def test_a_worker_that_is_lost_costs_its_own_test_and_is_replaced(course, monkeypatch):
     assert shutil.which("bwrap"), sandbox.INSTALL
-    folder, of = course
+    folder, assignment = course
     monkeypatch.setattr(worker, "PATIENCE", 0.0)
-    right = {task.name: task.solution for task in of.tasks}
-    for rows in (2, 3, 4, 5):
+    right = {task.name: task.solution for task in assignment.tasks}
+    for rows in (2, 3, 4):
         answer = f"counterexample = np.array([[1.0, 0], [3, 1]] + [[0.0, 0]] * {rows - 2})"
-        hand_in(folder, f"rows{rows}", right | {"05.5": answer}, of)
+        hand_in(folder, f"rows{rows}", right | {"05.5": answer}, assignment)
     assert run(folder) == 0
     points = {name: row[1] for name, row in table(folder).items() if name != "student"}
-    assert points == {"rows2": "5", "rows3": "2", "rows4": "2", "rows5": "2"}
+    assert points == {"rows2": "5", "rows3": "2", "rows4": "2"}
 
 
 def test_a_file_that_ends_the_reader_is_told(monkeypatch):
@@ -151,13 +155,72 @@ def test_the_grader_stops_where_the_worker_itself_fails(quick, capsys, monkeypat
     assert Gradebook(quick / "course/grading/05").records() == []
 
 
-def test_a_fault_of_the_graders_is_told_as_such_and_tried_again(quick, capsys, monkeypatch):
+FAULT = Graded(error="a slip", ours=True)
+
+
+def failing(monkeypatch, *which):
+    """Let the worker fail in its calls of these numbers."""
+    calls, real = count(1), Fake.grade
+    monkeypatch.setattr(
+        Fake, "grade", lambda self, raw: FAULT if next(calls) in which else real(self, raw)
+    )
+
+
+def test_who_is_lost_to_a_fault_of_ours_is_graded_again_at_the_end(quick, capsys, monkeypatch):
     hand_in(quick, "ada")
-    monkeypatch.setattr(Fake, "grade", lambda *_: Graded(error="a slip", ours=True))
+    hand_in(quick, "bob")
+    failing(monkeypatch, 1)
+    assert run(quick) == 0
+    assert "[again, alone: 1/1] ada\n" in capsys.readouterr().out
+    assert table(quick)["ada"] == table(quick)["bob"]
+
+
+def test_a_fault_that_stays_is_told_as_ours_and_tried_again(quick, capsys, monkeypatch):
+    hand_in(quick, "ada")
+    hand_in(quick, "bob")
+    failing(monkeypatch, 1, 3, 4, 5)
     assert run(quick) == run(quick) == 0
-    assert capsys.readouterr().out.count("[1/1] ada") == 2
+    assert capsys.readouterr().out.count("/2] ada") == 2
     page = (quick / "course/grading/05/feedback/ada.html").read_text("utf-8")
     assert "no fault of yours" in page
+
+
+def test_a_fault_of_ours_in_every_file_ends_with_an_error_and_no_grades(quick, capsys, monkeypatch):
+    for name in ("ada", "bob", "cleo"):
+        hand_in(quick, name)
+    failing(monkeypatch, *range(9))
+    assert run(quick) == 2
+    assert "no hand-in could be graded, for a cause of ours: a slip" in capsys.readouterr().err
+    assert Gradebook(quick / "course/grading/05").records() == []
+    assert not (quick / "course/grading/05/grades.csv").exists()
+
+
+@LINUX
+def test_an_answer_that_is_too_large_to_judge_costs_no_more_than_its_points(course):
+    """As for a judge that compares each of its rows with each."""
+    folder, assignment = course
+    right = {task.name: task.solution for task in assignment.tasks}
+    answer = "counterexample = np.array([[1.0], [2.0]] * 3)"
+    hand_in(folder, "large", right | {"05.5": answer}, assignment)
+    with Worker(Course("05", "s", str(folder / "private")), SMALL) as one:
+        graded = one.grade((folder / "handed" / "large" / "05.ipynb").read_bytes())
+        lost = [result for result in graded.results if result.points < result.most]
+        assert [result.test for result in lost] == ["weak"]
+        assert "MemoryError" in lost[0].message
+        assert one.process.is_alive()
+
+
+def test_a_judge_that_is_lost_beside_others_costs_nothing_yet(monkeypatch):
+    def dies(*_, **__):
+        raise worker._Lost("05.1/check")
+
+    for alone, kills, ours in ((False, 0, True), (True, 1, True), (True, 0, False)):
+        looks = iter([(0, 0)] + [(0, kills)] * 9)
+        monkeypatch.setattr(worker.cgroup, "kills", lambda *_, looks=looks: next(looks))
+        with Worker(Course("05"), SMALL, alone=alone) as one:
+            monkeypatch.setattr(one, "_start", lambda: None)
+            monkeypatch.setattr(one, "_answer", dies)
+            assert one.grade(b"{}").ours is ours
 
 
 def test_whatever_fails_on_the_way_is_told_and_not_taken_for_done(quick, capsys, monkeypatch):
@@ -191,12 +254,116 @@ def test_what_is_graded_is_graded_again_where_its_tests_change_or_a_person_asks(
     assert graded("--again")[0] == ["ada", "bob"]
     private = quick / "private" / "05.py"
     private.write_text(private.read_text() + "\n# mended\n")
-    (quick / "handed" / "bob.ipynb").unlink()
+    shutil.rmtree(quick / "handed" / "bob")
     names, said = graded()
     assert names == ["ada"]
     assert "the tests have changed since the release: all is well" in said
     assert "not given this time, so still graded with the earlier tests: bob\n" in said
     assert "the tests have changed" not in graded("--again")[1]
+
+
+@pytest.mark.parametrize(("names", "orders"), [
+    (("ada", "ada"), "010"), (("lovelaceada_7_10_05", "lovelaceada_7_20_05"), "10"),
+])  # fmt: skip
+def test_what_was_handed_in_later_wins_whatever_is_collected_last(quick, capsys, names, orders):
+    """First, late, first again, told apart by content; late, then first, by Canvas's numbers."""
+    made = {}
+    for order in orders:
+        shutil.rmtree(quick / "handed")
+        (quick / "handed").mkdir()
+        hand_in(quick, names[int(order)], {"05.1": f"x = {order}"})
+        (file,) = (quick / "handed").rglob("*.ipynb")
+        made[order] = digest(file.read_bytes())
+        assert run(quick) == 0
+    (known,) = Gradebook(quick / "course/grading/05").records()
+    assert known.seen[-1] == made["1"] != made["0"]
+    said = capsys.readouterr().out
+    assert f"{names[1]}/05.ipynb was handed in after {names[0]}/05.ipynb and stays" in said
+
+
+def test_a_private_file_that_is_missing_stops_the_command(quick, capsys):
+    hand_in(quick, "ada")
+    private = quick / "private" / "05.py"
+    private.rename(quick / "05.py")
+    assert run(quick) == 2
+    assert f"{private} is missing: the problem set was released with it" in capsys.readouterr().err
+    assert not (quick / "course" / "grading").exists()
+    (quick / "05.py").rename(private)
+    assert run(quick) == 0
+
+
+def test_a_mark_that_a_page_left_open_has_undone_is_told_once(quick, capsys):
+    hand_in(quick, "ada")
+    assert run(quick) == 0
+    marks = quick / "course" / "grading" / "05" / "marks.csv"
+    head = "student,task,points,of,automatic,answer,remark\n"
+    for text, points, said in ((f"{head}ada,05.5,1,,,,a sign\n", "1", False), (head, "5", True),
+                               (head, "5", False)):  # fmt: skip
+        marks.write_text(text)
+        assert run(quick) == 0
+        assert table(quick)["ada"][1] == points
+        note = "marks.csv no longer has these points of the last run: ada 05.5 (1)\n"
+        assert (note in capsys.readouterr().out) == said
+
+
+@pytest.mark.parametrize(("column", "title"), [
+    (",problem set 05 (4711)", "problem set 05 (4711)"), ("", "Problem set 05, a new one"),
+])  # fmt: skip
+def test_the_column_of_the_import_and_who_is_late_for_canvas_are_told(quick, capsys, column, title):
+    hand_in(quick, "lovelaceada_LATE_101_9001_05")
+    hand_in(quick, "libo_102_9002_05")
+    cell = "," * bool(column)
+    (quick / "canvas.csv").write_text(
+        f"Student,ID,SIS Login ID,Section{column}\n    Points Possible,,,{cell}\n"
+        f'"Lovelace, Ada",101,ada,L{cell}\n"Li, Bo",102,bo,L{cell}\n'
+    )
+    assert run(quick, "--roster", str(quick / "canvas.csv")) == 0
+    said, path = capsys.readouterr().out, quick / "course/grading/05/grades-to-import.csv"
+    assert f"import: {path}   column: {title}\n" in said
+    assert path.read_text().splitlines()[0].endswith(f",{title.removesuffix(', a new one')}")
+    assert "\nlate, says the platform: ada\n" in said
+
+
+def test_those_to_look_at_are_as_many_everywhere(quick, capsys):
+    names = ("ada", "bo", "eve")
+    for name in names:
+        hand_in(quick, name)
+    assert run(quick) == 0
+    book = Gradebook(quick / "course" / "grading" / "05")
+    ada, bo, _ = map(book.get, names)
+    book.put(replace(ada, flags=({"what": "it reads a file"}, {"what": "it asks the system"})))
+    book.put(replace(bo, results=(replace(bo.results[0], message=OVER), *bo.results[1:])))
+    assert run(quick) == 0
+    assert "\n3 handed in, 0 of them not readable, 2 to look at\n" in capsys.readouterr().out
+    assert [table(quick)[name][-1] for name in names] == ["1", "1", "0"]
+    summary = (book.folder / "summary.html").read_text("utf-8")
+    assert '<b>2</b><a href="#to-look-at">' in summary
+
+
+def test_a_deadline_takes_off_points_everywhere(quick, capsys):
+    hand_in(quick, "Ada Lovelace_77_assignsubmission_file_05")
+    hand_in(quick, "Bo Li_78_assignsubmission_file_05")
+    (quick / "course" / "deadlines.csv").write_text(
+        "assignment,student,deadline,penalty,cap\n05,,2027-10-08 23:59,10,50\n"
+    )
+    (quick / "sheet.csv").write_text(
+        "Identifier,Full name,Grade,Maximum Grade,Last modified (submission)\n"
+        'Participant 77,Ada Lovelace,,7,"Sunday, 10 October 2027, 9:12 AM"\n'
+        "Participant 78,Bo Li,,7,-\n"
+    )
+    assert run(quick, "--roster", str(quick / "sheet.csv")) == 0
+    assert "of 1 it is not known when they were handed in" in capsys.readouterr().out
+    rows, folder = table(quick), quick / "course" / "grading" / "05"
+    assert rows["student"][-6:-3] == ["days late", "taken off", "total"]
+    assert rows["77"][-6:-3] == ["2", "1.4", "5.6"]
+    assert rows["78"][-6:-3] == ["", "0", "7"]
+    assert "Participant 77,Ada Lovelace,5.6,7" in (folder / "grades-to-import.csv").read_text()
+    page = (folder / "feedback" / "77.html").read_text("utf-8")
+    for words in ("<b>5.6</b> of 7 points", "2 days late", "20 % of 7 points taken off", "−1.4"):
+        assert words in page
+    summary = (folder / "summary.html").read_text("utf-8")
+    assert "2 days late" in summary
+    assert ">78</bdi>" not in summary  # of whom no time is known
 
 
 def test_mended_tests_that_fail_on_the_solutions_stop_the_command(quick, capsys, monkeypatch):
@@ -205,7 +372,7 @@ def test_mended_tests_that_fail_on_the_solutions_stop_the_command(quick, capsys,
     first, private = table(quick), quick / "private" / "05.py"
     private.write_text(private.read_text() + "\n# mended\n")
 
-    def fails(of):
+    def fails(assignment):
         raise ValueError("the solution of 05.5 gets 0 of 3 points")
 
     monkeypatch.setattr(grade, "tried", fails)
@@ -249,15 +416,15 @@ def test_moodle_is_asked_for_its_maximum_first_and_gets_a_zip_of_feedback(quick,
     )
     (quick / "sheet.csv").write_text(sheet.format(100))
     assert run(quick, "--roster", str(quick / "sheet.csv")) == 2
-    told = capsys.readouterr()
-    assert "has 100 points for this assignment, the marks are of 7" in told.err
-    assert "[1/1]" not in told.out
+    printed = capsys.readouterr()
+    assert "has 100 points for this assignment, the marks are of 7" in printed.err
+    assert "[1/1]" not in printed.out
     (quick / "sheet.csv").write_text(sheet.format("7"))
     assert run(quick, "--roster", str(quick / "sheet.csv")) == 0
     grading = quick / "course/grading/05"
     with zipfile.ZipFile(grading / "feedback.zip") as made:
         (name,) = made.namelist()
-        assert name.split("_", 4)[:2] == ["Ada Lovelace", "77"]
+        assert name.split("_", 4)[:2] == ["Participant", "77"]
         (page,) = (grading / "feedback").iterdir()
         assert made.read(name).decode() == page.read_text("utf-8")
 
@@ -274,9 +441,9 @@ def test_it_refuses_to_run_unsandboxed_unless_told_so(quick, capsys, monkeypatch
     monkeypatch.setattr(sandbox, "check", none)
     hand_in(quick, "ada")
     assert run(quick) == 2
-    told = capsys.readouterr().err
+    printed = capsys.readouterr().err
     for words in (error, "with your own rights", "WSL2"):
-        assert words in told
+        assert words in printed
     assert not (quick / "course" / "grading").exists()
     assert run(quick, "--without-sandbox") == 0
 
@@ -335,6 +502,7 @@ def test_wrong_words_are_told(tmp_path, capsys):
 
 def test_the_record_of_a_course_comes_back(tmp_path):
     release(Course("05", "s", site="https://example.org"), tmp_path)
-    told = json.loads((tmp_path / "05.json").read_text())
-    assert Course(**told).site == "https://example.org"
-    assert told["tests"] == fingerprint(Course("05", "s"), Course("05", "s").assignment())
+    record = json.loads((tmp_path / "05.json").read_text())
+    again = Course(**record)
+    assert again.site == "https://example.org"
+    assert record["tests"] == fingerprint(again, again.assignment())

@@ -18,11 +18,12 @@ import yaml
 from support import ROOT, TAUGHT
 
 from homework import site
-from homework.release.assignment import assignment
+from homework.release.assignment import read_assignment
 from homework.release.edition import edition
 
 PLACES = ("source", "stream", "plain", "html", "packed", "picture", "metadata", "id", "attachment")
 PIXEL = b"\x89PNG\r\n\x1a\n" + bytes(64)  # the beginning of a picture, no more
+HOME = "https://github.com/ann/book"
 
 
 def canary(place: str, chapter: str = "") -> str:
@@ -77,7 +78,9 @@ def planted(tmp_path_factory):
 def built(planted, tmp_path_factory):
     """The site without solutions that is made from these."""
     out = tmp_path_factory.mktemp("site") / "html"
-    site.make(out, planted)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BOOK_ADDRESS", HOME)  # as in a fork's workflow
+        site.make(out, planted)
     return out
 
 
@@ -130,7 +133,7 @@ def test_the_folder_holds_the_site_and_nothing_of_the_build(built):
     top = {path.name for path in built.iterdir()}
     assert top == {
         "index.html", "search.html", "genindex.html", "searchindex.js", "objects.inv", ".buildinfo",
-        "book", "notebooks", "homework", "_sources", "_images", "_static", "_downloads",
+        "book", "notebooks", "homework", "_sources", "_images", "_static",
     }  # fmt: skip
     assert not [path for path in built.rglob("*") if path.suffix in (".doctree", ".pickle")]
 
@@ -143,7 +146,9 @@ def test_a_chapter_is_whole_but_for_its_solutions(built, notebook):
     assert [cell.id for cell in theirs.cells] == left
     assert set(theirs.metadata) <= {"kernelspec", "language_info"}
     code = {cell.id: cell for cell in ours.cells if cell.cell_type == "code"}
-    assert all(cell == code[cell.id] for cell in theirs.cells if cell.cell_type == "code")
+    found = [cell for cell in theirs.cells if cell.cell_type == "code"]
+    assert f"git+{HOME}@" in found[0].source  # else it is as it was
+    assert all(cell == code[cell.id] for cell in found[1:])
 
 
 @pytest.mark.parametrize("notebook", TAUGHT, ids=lambda path: path.stem[:2])
@@ -159,7 +164,7 @@ def test_links_lead_to_the_student_edition(built, notebook):
     assert "colab.research" not in text
     assert "launch-buttons" not in text
     given = (page.parent / problem_set).resolve()
-    made = edition(assignment(notebook))
+    made = edition(read_assignment(notebook))
     assert json.loads(given.read_text("utf-8")) == json.loads(nbformat.writes(made))
 
 
@@ -212,7 +217,7 @@ def small(tmp_path):
 
 
 def test_a_cell_hidden_by_a_tag_is_found_in_the_download(small, tmp_path):
-    site.jupyter_book(small, tmp_path)
+    site.build(small, tmp_path)
     html = tmp_path / "_build" / "html"
     download = "_sources/page.ipynb"
     secret = {canary(place, "05") for place in PLACES}
@@ -356,10 +361,10 @@ def test_an_older_site_stays_where_the_new_one_fails(tmp_path, monkeypatch, caps
         (work / "_build" / "html" / "page.html").write_text("<b>solution_1</b>", "utf-8")
 
     monkeypatch.setattr(site, "prepare", lambda root, source: {"solution_1"})
-    monkeypatch.setattr(site, "jupyter_book", build)
+    monkeypatch.setattr(site, "build", build)
     assert site.main(["--out", str(out)]) == 2
-    told = capsys.readouterr().err
-    assert ("WARNING: y" if fails == "build" else "page.html holds words") in told
+    printed = capsys.readouterr().err
+    assert ("WARNING: y" if fails == "build" else "page.html holds words") in printed
     assert [path.name for path in out.iterdir()] == ["searchindex.js"]
 
 
@@ -368,4 +373,4 @@ def test_a_warning_fails_the_build(small, tmp_path):
     page.cells[0].source += "\n\n[nowhere](#nowhere)"
     nbformat.write(page, small / "page.ipynb")
     with pytest.raises(ValueError, match=r"the build failed(.|\n)*nowhere"):
-        site.jupyter_book(small, tmp_path)
+        site.build(small, tmp_path)

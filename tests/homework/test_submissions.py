@@ -22,7 +22,9 @@ from functools import cache
 from io import StringIO
 from pathlib import Path
 
+import attackers
 import pytest
+import students
 from handins import Warm
 from submissions import FULL, SEED, SHUT_IN, SUBMISSIONS, TEMPLATE, Submission, course, written
 
@@ -39,20 +41,25 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is a Linux program"),
     pytest.mark.no_shape_check,
 ]
+assert students, "registers its hand-ins"
 LIMITS = {"answer": 3, "task": 6, "cpu": 20, "given": 20, "submission": 120}
 BY_NAME = {one.name: one for one in SUBMISSIONS}
 READABLE = [one for one in SUBMISSIONS if not one.error and one.points]
 PAIR = ("half", "patched-asserts")
-GENTLE = {one.student for one in SHUT_IN} | {
+GENTLE = {one.student for one in (*SHUT_IN, *attackers.MORE, *students.MORE)} - attackers.HARSH | {
     "claims-to-be-perfect", "exits-politely", "reads-the-source", "zip-slip",
 }  # and whatever is handed in for another chapter # fmt: skip
+ENDED = {  # as gentle, once their time is over
+    "loop-in-function", "loops-in-cells", "ends-itself", "exits-before-all", "endless-output",
+}  # fmt: skip
 gentle = cache(Warm)
 
 
 def graded(by: Worker, one: Handed, raw: bytes | None, key: str, real=grade.graded) -> Record:
     """As the command has it, by a warm worker where that does no harm."""
-    is_gentle = by.course.chapter != "05" or one.student in GENTLE
-    return real(gentle(by.course) if is_gentle else by, one, raw, key)
+    is_gentle = by.course.chapter != "05" or one.student in GENTLE | ENDED
+    limits = by.limits if one.student in ENDED else Limits()
+    return real(gentle(by.course, limits) if is_gentle else by, one, raw, key)
 
 
 @dataclass(frozen=True)
@@ -141,11 +148,15 @@ def _batch(root: Path, chapter: str, port: int) -> Graded:
     source = released(root, chapter)
     places = [str(path) for path in (root, root / "course", root / "private", source)]
     places += [str(root / "course" / "grading" / chapter / name) for name in ("", "results")]
+    # An ordinary user's sandbox owns the folders, in memory, that lead to what it shows of /tmp.
+    is_own = os.geteuid() != 0 and ROOT.is_relative_to("/tmp")
     places += [
         str(ROOT / name) for name in ("notebooks", "tests", "homework/private_example", ".git")
-    ]
+        if not is_own
+    ]  # fmt: skip
     places += [f"{path}/{name}" for path, name in zip(
-        places, ("planted.txt", f"{chapter}.json", f"{chapter}.py", "perfect.ipynb"), strict=False
+        places, ("planted.txt", f"{chapter}.json", f"{chapter}.py", "perfect/perfect.ipynb"),
+        strict=False,
     )]  # fmt: skip
     for one in SUBMISSIONS:
         if one.chapter == chapter:
@@ -187,11 +198,14 @@ def faults(one: Submission, record: Record) -> list[str]:
     said = [(r.task, r.points, r.message, r.raised) for r in record.results]
     for task, points in one.points.items():
         if record.points().get(task) != points:
-            got = [told for told in said if told[0] == task]
+            got = [result for result in said if result[0] == task]
             found.append(f"{task}: {points:g} points deserved, not {got}")
     for task, words in one.says.items():
         if not any(name == task and words in message for name, _, message, _ in said):
             found.append(f"{task}: no test said {words!r}")
+    for task, words in one.responses.items():
+        if words not in (kept := record.responses.get(task, "")):
+            found.append(f"{task}: the response {kept!r} has no {words!r}")
     return found
 
 
@@ -246,8 +260,8 @@ def test_tables_and_pages_agree_and_run_nothing(batches):
             rows = {row["student"]: row for row in csv.DictReader(file)}
         for record in batch.book.records():
             row = rows.pop(record.student)
-            told = {task: float(row[task] or 0) for task in FULL[chapter]}
-            assert told == ({t: record.points().get(t, 0.0) for t in told})
+            points = {task: float(row[task] or 0) for task in FULL[chapter]}
+            assert points == ({t: record.points().get(t, 0.0) for t in points})
             assert (row["state"] == "not readable") == bool(record.error)
             assert not any(value.startswith(("=", "+", "@")) for value in row.values())
         assert not rows
@@ -263,9 +277,9 @@ def test_feedback_says_nothing_of_hidden_tests(batches):
         if one.chapter == "05":
             page = (batch.book.folder / "feedback" / f"{one.student}.html").read_text("utf-8")
             hidden = [r.message for r in batch.record(one).results if r.hidden and r.message]
-            told = html.unescape(page)
-            assert not any(line in told for line in secret)
-            assert not any(text in told for text in hidden if "ratio" in text), one.name
+            shown = html.unescape(page)
+            assert not any(line in shown for line in secret)
+            assert not any(text in shown for text in hidden if "ratio" in text), one.name
 
 
 def test_a_second_run_grades_nothing(batches):
@@ -293,9 +307,9 @@ def few(root: Path, *names: str) -> tuple[Path, Gradebook]:
 
 def grades(book: Gradebook, *names: str) -> dict[str, tuple]:
     """All that matters of some results."""
-    told = {name: book.get(BY_NAME[name].student) for name in names}
+    records = {name: book.get(BY_NAME[name].student) for name in names}
     return {name: record and (record.results, record.notes, record.flags, record.responses)
-            for name, record in told.items()}  # fmt: skip
+            for name, record in records.items()}  # fmt: skip
 
 
 def test_a_file_that_changes_is_graded_again_and_no_other(batches, tmp_path):
@@ -305,9 +319,9 @@ def test_a_file_that_changes_is_graded_again_and_no_other(batches, tmp_path):
     run(tmp_path, source, "05")
     assert grades(book, *names) == grades(batches["05"].book, *names)
     before = results(book)
-    changed = json.loads((source / "half.ipynb").read_bytes())
+    changed = json.loads((source / "half" / "half.ipynb").read_bytes())
     changed["cells"][1]["source"] += "\n"
-    (source / "half.ipynb").write_bytes(written(changed))
+    (source / "half" / "half.ipynb").write_bytes(written(changed))
     said = run(tmp_path, source, "05")
     assert [line for line in said.splitlines() if line.startswith("[")] == ["[1/2] half"]
     assert results(book)["pdf.json"] == before["pdf.json"]
@@ -391,11 +405,11 @@ def test_judges_in_the_students_process_would_be_noticed(batches):
     one = BY_NAME["patched-asserts"]
     (raw,) = one.files().values()
     paths = os.pathsep.join((str(ROOT), str(ROOT / "tests" / "homework")))
-    told = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", IN_THEIR_PROCESS], input=raw, capture_output=True, check=True,
         cwd=ROOT, env={**os.environ, "PYTHONPATH": paths},
     )  # fmt: skip
-    points = json.loads(told.stdout.decode().splitlines()[-1])
+    points = json.loads(done.stdout.decode().splitlines()[-1])
     record = batches["05"].record(one)
     assert points["05.1"] >= 2
     assert points["05.2"] >= 2

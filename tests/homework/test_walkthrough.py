@@ -17,15 +17,15 @@ STORED = ROOT / "book" / "walkthrough"
 PAGE = (ROOT / "book" / "for-teachers.md").read_text("utf-8")
 
 
-def tried(of, real=grade.tried) -> str:
+def tried(assignment, real=grade.tried) -> str:
     with warm():
-        return real(of)
+        return real(assignment)
 
 
 def in_this_process(walk: walkthrough.Walk, line: str, real=walkthrough.Walk.printed) -> str:
     """What a command prints: the grader's, once it was run as it stands, over one sandbox here."""
     command = "python -m homework.grade "
-    if not line.startswith(command) or "collect" not in walk.told:
+    if not line.startswith(command) or "collect" not in walk.outputs:
         return real(walk, line)
     said = StringIO()
     with pytest.MonkeyPatch.context() as patch, chdir(walk.folder):

@@ -4,7 +4,7 @@ import nbformat
 import pytest
 from support import TAUGHT
 
-from homework.release.assignment import assignment, names
+from homework.release.assignment import names, read_assignment
 
 
 @pytest.mark.parametrize(
@@ -39,4 +39,4 @@ def test_an_exercise_out_of_form_is_told(tmp_path):
     path = tmp_path / "05_x.ipynb"
     nbformat.write(notebook, path)
     with pytest.raises(ValueError, match=r"05_x.*Exercise 1.*found \(1, 0, 1\)"):
-        assignment(path)
+        read_assignment(path)

@@ -9,9 +9,9 @@ from support import TAUGHT
 from helpers import exercises
 from homework.private import FREE
 from homework.release.additions import with_private
-from homework.release.assignment import assignment
+from homework.release.assignment import read_assignment
 
-OF = assignment(TAUGHT[4])
+OF = read_assignment(TAUGHT[4])
 CELLS = nbformat.read(TAUGHT[4], as_version=4).cells
 HEAD = "from helpers.exercises.verdict import Wrong\nfrom homework.private import ProblemSet\nown = ProblemSet()\n"  # noqa: E501
 DRAW = '@own.draw\ndef numbers(rng): return {"n": rng.randrange(10**6), "word": "fox"}\n'
@@ -84,8 +84,8 @@ def test_a_new_task_brings_the_cells_of_the_chapter_that_it_needs(merged, tmp_pa
     reads = TASK.replace("fig = {{ n }}", "print(W_Q)")
     (tmp_path / "05.py").write_text(HEAD + DRAW + reads)
     first = next(at for at, cell in enumerate(CELLS) if "**Exercise 1.**" in cell.source)
-    of = with_private(OF, tmp_path, "s", CELLS[1:first])
-    assert any("W_Q =" in cell.source for cell in of.setup)
+    assignment = with_private(OF, tmp_path, "s", CELLS[1:first])
+    assert any("W_Q =" in cell.source for cell in assignment.setup)
 
 
 def test_what_is_drawn_and_used_nowhere_is_known(tmp_path):

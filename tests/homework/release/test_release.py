@@ -3,18 +3,23 @@
 import json
 import re
 import sys
+import tomllib
+from types import ModuleType, SimpleNamespace
 
 import nbformat
 import pytest
 from handins import warm
+from IPython.core.inputtransformer2 import TransformerManager
 from support import ROOT, TAUGHT
 
+from homework.release import __main__
 from homework.release import course as release
 from homework.release.__main__ import main
-from homework.release.assignment import assignment, chapter_file
+from homework.release.assignment import chapter_file, read_assignment
 from homework.release.course import Course
-from homework.release.edition import edition
+from homework.release.edition import BOOK_FUNCTIONS, edition
 from homework.release.leaks import LeakError, leaks
+from homework.run.sandbox import Limits
 
 TEMPLATE = ROOT / "homework" / "private_example"
 COURSE = Course("05", "spring", str(TEMPLATE))
@@ -24,8 +29,8 @@ CANARY = "canary_that_sings_in_the_mine = 42"
 @pytest.fixture(scope="module")
 def made():
     """An assignment with a private part, and its edition."""
-    of = COURSE.assignment()
-    return of, edition(of)
+    assignment = COURSE.assignment()
+    return assignment, edition(assignment)
 
 
 def written(notebook) -> dict:
@@ -38,13 +43,13 @@ def complaints(found: dict, made) -> list[str]:
 
 @pytest.mark.parametrize("notebook", TAUGHT, ids=lambda path: path.stem[:2])
 def test_every_chapters_edition_is_valid_whole_and_tight(notebook):
-    of = assignment(notebook)
-    made = edition(of)
+    assignment = read_assignment(notebook)
+    made = edition(assignment)
     nbformat.validate(made, relax_add_props=False)
-    assert leaks(nbformat.writes(made).encode(), of, made) == []
+    assert leaks(nbformat.writes(made).encode(), assignment, made) == []
     kinds = [(cell.metadata.homework.kind, cell.metadata.homework.task) for cell in made.cells]
-    assert kinds[:3] == [("given", None), ("text", None), ("student", None)]
-    for task in of.tasks:
+    assert kinds[:3] == [("text", None), ("given", None), ("student", None)]
+    for task in assignment.tasks:
         own = [kind for kind, name in kinds if name == task.name]
         assert own[0] == "text"
         assert own[-2:] == (["text", "stub"] if task.free else ["stub", "check"])
@@ -53,26 +58,92 @@ def test_every_chapters_edition_is_valid_whole_and_tight(notebook):
     text = nbformat.writes(made)
     assert "solution_1" not in text
     assert "folded" not in text
-    assert made.cells[1].source.startswith(f"# Problem set {of.chapter}: {of.title}\n")
+    title = f"# Problem set {assignment.chapter}: {assignment.title}\n"
+    assert made.cells[0].source.startswith(title)
 
 
-def test_it_opens_in_colab_with_its_first_cell_alone(made):
-    first = made[1].cells[0]
-    assert first.cell_type == "code"
-    assert "google.colab" in first.source
-    assert "pip install" in first.source
-    assert not first.source.startswith("# Run the cells")
+def run(source: str, names: dict) -> None:
+    exec(TransformerManager().transform_cell(source), names)
+
+
+def test_it_opens_in_colab_with_its_first_code_alone(made, monkeypatch):
+    cell = made[1].cells[1]
+    ran: list = []
+    names = {"get_ipython": lambda: SimpleNamespace(run_line_magic=lambda *a: ran.append(a))}
+    run(cell.source, names)
+    assert not ran
+    monkeypatch.setitem(sys.modules, "helpers", None)
+    monkeypatch.setitem(sys.modules, "google", ModuleType("google"))
+    monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
+    run(cell.source, names)
+    [(magic, line)] = ran
+    source = made[0].install.source.split()[-1]
+    assert (magic, line.split()[:3]) == ("pip", ["install", "--quiet", source])
+
+
+def test_without_the_helpers_each_cell_says_how_to_get_them(made, monkeypatch):
+    first, *_ = [cell.source for cell in made[1].cells if cell.cell_type == "code"]
+    checks = [c.source for c in made[1].cells if c.metadata.homework.kind == "check"]
+    monkeypatch.setitem(sys.modules, "helpers", None)
+    names: dict = {"my_weights": None}
+    with pytest.raises(ImportError, match="Run this in a cell:") as raised:
+        run(first, names)
+    said = raised.value._render_traceback_()
+    assert f"%pip install {made[0].install.source.split()[-1]}" in "".join(said)
+    with pytest.raises(ImportError, match="not installed") as raised:
+        run(checks[0], names)
+    assert raised.value._render_traceback_() == said
+
+
+def test_it_says_what_an_answer_may_use(made):
+    notebook = made[1]
+    text = " ".join(notebook.cells[0].source.split())
+    package = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    python = package["requires-python"].removeprefix(">=")
+    assert f"may use what Python {python} has; they may import its own library, IPython" in text
+    assert "IPython, Matplotlib, NumPy and PyTorch; other" in text
+    assert "without a network and without a graphics processor" in text
+    limits = Limits()
+    assert (limits.answer, limits.task) == (20, 60)
+    assert "may take 20 seconds, the cells of an exercise 60 seconds together" in text
+    assert "run all" not in text
+
+
+@pytest.mark.parametrize(("policy", "said"), [
+    ("allowed", "may use all of the book's functions"), ("flagged", "is shown to your teacher"),
+    ("refused", "gets no points"),
+])  # fmt: skip
+def test_it_says_what_comes_of_answers_made_with_the_books_functions(policy, said):
+    text = edition(Course("05", book_functions=policy).assignment()).cells[0].source
+    assert said in text
+    assert len([other for other in BOOK_FUNCTIONS.values() if other in text]) == 1
+
+
+def test_another_word_for_that_is_told():
+    with pytest.raises(ValueError, match="one of allowed, flagged, refused, got 'never'"):
+        Course("05", book_functions="never").assignment()
+
+
+def test_each_exercise_leads_to_its_section(made):
+    notebook = made[1]
+    task = "\n".join(c.source for c in notebook.cells if c.metadata.homework.task == "05.1")
+    assert "; the book's section: *Where do queries, keys and values come from?*)" in task
+    linked = edition(Course("05", site="https://x.org/").assignment())
+    task = "\n".join(c.source for c in linked.cells if c.metadata.homework.task == "05.1")
+    page = "https://x.org/notebooks/05_attention_by_hand.html"
+    assert f"]({page}#where-do-queries-keys-and-values-come-from))" in task
 
 
 def test_nbgrader_finds_its_metadata(made):
     """Its schema, version 3: a cell that is graded has points, names of cells are there once."""
-    told = [cell.metadata.nbgrader for cell in made[1].cells if "nbgrader" in cell.metadata]
-    assert len({one.grade_id for one in told}) == len(told)
-    for one in told:
+    metadata = [cell.metadata.nbgrader for cell in made[1].cells if "nbgrader" in cell.metadata]
+    assert len({one.grade_id for one in metadata}) == len(metadata)
+    for one in metadata:
         assert one.schema_version == 3
         assert ("points" in one) == one.grade
         assert not (one.locked and one.solution)
-    assert sum(one.get("points", 0) for one in told) == made[0].points - 4  # those of hidden tests
+    seen = made[0].points - 4  # without those of hidden tests
+    assert sum(one.get("points", 0) for one in metadata) == seen
 
 
 def test_checks_raise_where_the_answer_is_not_right(made):
@@ -86,8 +157,8 @@ def test_it_changes_with_what_is_asked_and_only_then(made):
     again = edition(COURSE.assignment())
     assert nbformat.writes(again) == nbformat.writes(notebook)
     seeds = [Course("05", f"{n}", str(TEMPLATE)).assignment() for n in range(8)]
-    told = {edition(other).metadata.homework.edition for other in seeds}
-    assert len(told) > 4
+    editions = {edition(other).metadata.homework.edition for other in seeds}
+    assert len(editions) > 4
 
 
 def plant(found: dict, place: str) -> None:
@@ -126,17 +197,17 @@ def plant(found: dict, place: str) -> None:
      "source", "cell", "raw cell"],
 )  # fmt: skip
 def test_a_canary_is_found_wherever_it_sits(made, place):
-    of, notebook = made
-    of = release.replace(of, secrets=(*of.secrets, CANARY))
+    assignment, notebook = made
+    assignment = release.replace(assignment, secrets=(*assignment.secrets, CANARY))
     found = written(notebook)
-    assert complaints(found, (of, notebook)) == []
+    assert complaints(found, (assignment, notebook)) == []
     plant(found, place)
-    assert complaints(found, (of, notebook)) != []
+    assert complaints(found, (assignment, notebook)) != []
 
 
 def test_lines_of_solutions_hidden_tests_and_rubrics_are_found(made):
-    of, notebook = made
-    drawn = next(task for task in of.tasks if task.name == "05.4").solution.splitlines()[0]
+    assignment, notebook = made
+    drawn = next(task for task in assignment.tasks if task.name == "05.4").solution.splitlines()[0]
     assert drawn.startswith("apart = keys[0] - keys[")
     for line in (
         "scaled = keys @ query / len(query) ** 0.5",  # the book's solution
@@ -148,15 +219,15 @@ def test_lines_of_solutions_hidden_tests_and_rubrics_are_found(made):
     ):
         planted = nbformat.reads(nbformat.writes(notebook), 4)
         planted.cells[-1].source += f"\n{line}"
-        found = leaks(nbformat.writes(planted).encode(), of, planted)
+        found = leaks(nbformat.writes(planted).encode(), assignment, planted)
         assert any("a line of a solution" in complaint for complaint in found), line
 
 
 def test_a_leak_stops_the_release(made, tmp_path, monkeypatch):
     leaky = "# your code here\npowers = np.exp(scaled - scaled.max())  # same shares, no overflow"
 
-    def careless(of):
-        notebook = edition(of)
+    def careless(assignment):
+        notebook = edition(assignment)
         notebook.cells[8].source = leaky
         return notebook
 
@@ -167,10 +238,10 @@ def test_a_leak_stops_the_release(made, tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is a Linux program")
-def test_the_command_writes_two_files_and_says_what_it_tried(tmp_path, capsys):
-    told = ["--chapter", "05", "--out", str(tmp_path / "a" / "course"), "--seed", "spring"]
+def test_the_command_writes_two_files_and_says_what_it_tried(tmp_path, capsys, monkeypatch):
+    arguments = ["--chapter", "05", "--out", str(tmp_path / "a" / "course"), "--seed", "spring"]
     with warm():
-        assert main([*told, "--private", str(TEMPLATE)]) == 0
+        assert main([*arguments, "--private", str(TEMPLATE)]) == 0
     said = capsys.readouterr().out
     assert "8 exercises, 21 points" in said
     assert "the solutions get all points, empty stubs none" in said
@@ -185,22 +256,19 @@ def test_the_command_writes_two_files_and_says_what_it_tried(tmp_path, capsys):
     assert record.seed == "spring"
     notebook = nbformat.read(tmp_path / "a" / "course" / "05.ipynb", 4)
     assert notebook.metadata.homework.edition == record.edition
-    with warm():
-        assert main([*told[:4], "--private", str(TEMPLATE)]) == 0
+    monkeypatch.setattr(__main__, "tried", lambda assignment: "")
+    assert main([*arguments[:4], "--private", str(TEMPLATE)]) == 0
     assert "note: there is no SEED" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("told", "said"),
-    [
-        (["--chapter", "05", "--out", ""], "the folder of the course"),
-        (["--chapter", "5"], "two digits (01, 02, 03"),
-        (["--chapter", "05", "--private", "nowhere"], "private must be a folder"),
-    ],
-)
-def test_wrong_words_are_told_and_nothing_is_written(told, said, tmp_path, capsys):
-    out = [] if "--out" in told else ["--out", str(tmp_path / "course")]
-    assert main([*told, *out]) == 2
+@pytest.mark.parametrize(("arguments", "said"), [
+    (["--chapter", "05", "--out", ""], "the folder of the course"),
+    (["--chapter", "5"], "two digits (01, 02, 03"),
+    (["--chapter", "05", "--private", "nowhere"], "private must be a folder"),
+])  # fmt: skip
+def test_wrong_words_are_told_and_nothing_is_written(arguments, said, tmp_path, capsys):
+    out = [] if "--out" in arguments else ["--out", str(tmp_path / "course")]
+    assert main([*arguments, *out]) == 2
     assert said in capsys.readouterr().err
     assert not (tmp_path / "course").exists()
 

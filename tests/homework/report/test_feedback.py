@@ -11,9 +11,12 @@ from bs4 import BeautifulSoup
 from helpers.exercises.verdict import FILL_IN
 from homework.release.assignment import Assignment, Task
 from homework.release.assignment import Test as Part
+from homework.release.sections import Section
 from homework.report import feedback
 from homework.report.gradebook import Mark, Record
-from homework.report.sections import Section
+from homework.report.marking import marking_page
+from homework.report.page import TEMPLATES, clip, harmless, number
+from homework.report.works import Work
 from homework.run.judging import LOST, OVER, Result
 
 HIDDEN = ("CANARY-NAME", "CANARY-MESSAGE", "CANARY-SOURCE", "CANARY-RUBRIC", "CANARY-FLAG",
@@ -68,7 +71,7 @@ OF = Assignment(
 
 def results(seen=2.0, unseen=1.0, silent=1.0, second=2.0, message="It is divided by D.", raised=""):
     """Results of the two tasks with tests, with so many points."""
-    told = [("05.1", SEEN, seen), ("05.1", UNSEEN, unseen), ("05.1", SILENT, silent),
+    given = [("05.1", SEEN, seen), ("05.1", UNSEEN, unseen), ("05.1", SILENT, silent),
             ("05.2", SEEN, second)]  # fmt: skip
     return tuple(
         Result(
@@ -77,17 +80,17 @@ def results(seen=2.0, unseen=1.0, silent=1.0, second=2.0, message="It is divided
             "" if points == test.points else "CANARY-MESSAGE 7" if test.hidden else message,
             test.hidden, raised if task == "05.1" else "",
         )
-        for task, test, points in told
+        for task, test, points in given
     )  # fmt: skip
 
 
-def record(student="ada", **told) -> Record:
-    name = told.pop("name", student.title())
-    return Record(student, name, f"{student}.ipynb", "k", **({"results": results()} | told))
+def record(student="ada", **fields) -> Record:
+    name = fields.pop("name", student.title())
+    return Record(student, name, f"{student}.ipynb", "k", **({"results": results()} | fields))
 
 
-def mark(student, task, points, remark="", of=2.0):
-    return {(student, task): Mark(student, task, points, of, remark=remark)}
+def mark(student, task, points, remark="", possible=2.0):
+    return {(student, task): Mark(student, task, points, possible, remark=remark)}
 
 
 def soup(page: str) -> BeautifulSoup:
@@ -97,6 +100,10 @@ def soup(page: str) -> BeautifulSoup:
 def words(page: str) -> str:
     """What a page shows, spaces joined."""
     return " ".join(soup(page).main.get_text(" ").split())
+
+
+def words_of(tag) -> str:
+    return " ".join(tag.get_text(" ").split())
 
 
 def exercise(page: str, number: int) -> str:
@@ -153,8 +160,8 @@ def test_a_link_leads_to_the_section_where_it_has_an_address_for_all():
 
 
 def test_what_a_cell_raised_is_told():
-    told = results(0.0, 0.0, 0.0, message="There is no f.", raised="NameError: no sofmax")
-    page = feedback.student_page(record(results=told), OF, {})
+    outcomes = results(0.0, 0.0, 0.0, message="There is no f.", raised="NameError: no sofmax")
+    page = feedback.student_page(record(results=outcomes), OF, {})
     assert "raised NameError: no sofmax" in exercise(page, 1)
     assert "There is no f." in exercise(page, 1)
     assert "raised" not in exercise(page, 2)
@@ -221,19 +228,69 @@ def test_a_file_that_could_not_be_read():
 @pytest.mark.parametrize("flagged", [True, False])
 def test_nothing_hidden_shows_in_a_students_page(points, flagged):
     """Nor whether a test is hidden is forgotten, where only the result or only the test says so."""
-    told = results(0.0, points, points, 0.0, raised="KeyError: 'x'")
-    told = tuple(replace(r, hidden=r.hidden and flagged) for r in told)
+    outcomes = results(0.0, points, points, 0.0, raised="KeyError: 'x'")
+    outcomes = tuple(replace(r, hidden=r.hidden and flagged) for r in outcomes)
     flag = {"task": "05.1", "what": "CANARY-FLAG", "line": "CANARY-LINE"}
-    one = record(results=told, flags=(flag,), notes=("CANARY-NOTE",), responses={"05.8": "words"})
+    more = {"notes": ("CANARY-NOTE",), "responses": {"05.8": "words"}}
+    one = record(results=outcomes, flags=(flag,), **more)
     renamed = replace(OF, tasks=(replace(OF.tasks[0], tests=(SEEN,)), *OF.tasks[1:]))
     for marks in ({}, mark("ada", "05.8", 1.0), mark("ada", "05.1", 1.0)):
-        for of in (OF, renamed) if flagged else (OF,):
-            page = feedback.student_page(one, of, marks)
+        for assignment in (OF, renamed) if flagged else (OF,):
+            page = feedback.student_page(one, assignment, marks)
             assert [canary for canary in HIDDEN if canary in page] == []
     summary = feedback.summary_page([one], OF, {})
     assert "CANARY-FLAG" in summary  # the canaries sing where they may
     assert "CANARY-NOTE" in summary
-    assert "CANARY-RUBRIC" in feedback.marking_page([one], OF, {})
+    assert "CANARY-RUBRIC" in marking_page([one], OF, {})
+
+
+# ---------------------------------------------------------------- the student's own work
+
+
+def test_question_answer_and_own_cells_are_shown():
+    work = Work(
+        before=("import os",),
+        answers={
+            "05.1": ("a = '<i>'", "def f():\n    ..."),
+        },
+        pictures={"x": "data:image/png;base64,AAAA"},
+    )
+    written = record(responses={"05.8": "**All** ![p](attachment:x)"})
+    found = soup(feedback.student_page(written, OF, {}, work=work))
+    first, _, last = found.select(".exercise")
+    assert words_of(first.select_one(".question")) == "What is it? And why?"
+    assert [cell.get_text().strip() for cell in first.select("pre.answer")] == [
+        *work.answers["05.1"]
+    ]
+    assert last.select_one(".answer strong").get_text() == "All"
+    assert last.img["src"] == "data:image/png;base64,AAAA"
+    assert "Your answer" not in exercise(str(found), 2)
+    assert "Your cells before the first exercise import os" in words(str(found))
+    old = feedback.student_page(written, OF, {})  # of whom nothing was kept
+    assert soup(old).select(".exercise")[2].select_one(".answer strong").get_text() == "All"
+    assert "picture not shown" in exercise(old, 3)
+    assert "before the first" not in words(old)
+
+
+def test_a_rubric_shows_what_was_ticked_and_only_then():
+    written = record(responses={"05.8": "All are mixed."})
+
+    def last(points, remark):
+        marks = mark("ada", "05.8", points, remark)
+        return exercise(feedback.student_page(written, OF, marks), 3)
+
+    text = last(0.5, "[2] Say more.")
+    assert "CANARY-RUBRIC" not in text
+    assert "You say that: an example (0.5 points)" in text
+    assert "Say more." in text
+    assert "[2]" not in text
+    for points, remark in (
+        (0.0, "[0]"),
+        (1.0, "Well."),
+        (1.0, "[7] no line"),
+        (None, "[1] an earlier one"),
+    ):
+        assert "say that" not in last(points, remark)
 
 
 # ---------------------------------------------------------------- the summary
@@ -301,12 +358,14 @@ def test_what_waits_and_what_cannot_be_read_is_said():
     ]
     page = feedback.summary_page(records, OF, mark("bob", "05.8", 1.5), missing=["Mara", "Noor"])
     facts = [li.get_text() for li in soup(page).select(".facts li")]
-    assert facts == ["3handed in", "1could not be read", "2of the roster missing"]
+    assert facts == ["3handed in", "1could not be read", "2of the roster missing",
+                     "1free responses to mark", "1to look at"]  # fmt: skip
     assert "Mara" in words(page)
     assert "1 of these totals is not final" in words(page)
     assert table(page, "How many of 2")[3] == ["8", "1", "0", "1", "0", "0", "1.5", "1.5"]
     assert table(page, "Of 2 students")[1] == ["mean", "6.75"]
-    assert "Exercise 8: 1 to mark ada" in words(page)
+    assert "Exercise 8: 1." in words(page)
+    assert "of the roster" not in words(feedback.summary_page(records, OF, {}))
     assert "eve : this is a PDF" in words(page)
 
 
@@ -343,7 +402,7 @@ def test_the_list_of_what_to_look_at():
     looks = {h.get_text(): [" ".join(li.get_text(" ").split()) for li in h.find_next("ul")("li")]
              for h in soup(page).select("h2 ~ h3") if "(" in h.get_text()}  # fmt: skip
     assert looks == {
-        "Code (1)": ["ada , exercise 2: it reads a file open('x')"],
+        "Lines of code to read (1)": ["ada , exercise 2: it reads a file open('x')"],
         "Processes that were ended (2)": [
             f"bob , exercise 1: {LOST.format('it took too long')}", f"bob , exercise 2: {OVER}",
         ],
@@ -355,6 +414,7 @@ def test_the_list_of_what_to_look_at():
         ],
     }  # fmt: skip
     links = {a.get_text(): a["href"] for a in soup(page).select("a")}
+    assert links.pop("to look at") == "#to-look-at"
     assert links == {name: f"feedback/{name}.html" for name in ("ada", "bob", "eve")}
     assert "Nothing asks" in words(feedback.summary_page([record()], OF, {}))
 
@@ -365,72 +425,36 @@ def test_a_summary_of_nobody_and_of_one():
         ["lower quartile", "6"]  # fmt: skip
 
 
-# ---------------------------------------------------------------- the page for marking
-
-
-def test_responses_by_question_in_an_order_that_is_no_names():
-    names = [f"student-{at:02d}" for at in range(20)]
-    two = replace(OF, tasks=(*OF.tasks, replace(OF.tasks[2], name="05.9", cells=question(9))))
-    records = [record(n, responses={"05.8": f"of {n}", "05.9": "x"}) for n in names]
-    marks = mark("student-03", "05.8", 1.0, "Good.") | mark("student-04", "05.8", None)
-    page = feedback.marking_page(records, two, marks)
-    assert page == feedback.marking_page(records[::-1], two, marks)
-    found = soup(page)
-    assert [h.get_text() for h in found("h2")] == ["Exercise 8", "Exercise 9"]
-    assert [h.get_text() for h in found("h3")] == ["19 to mark", "1 marked", "20 to mark"]
-    shown = [b.get_text() for b in found.select("h4 b")]
-    first, second = shown[:19], shown[20:]
-    assert shown[19] == "student-03"
-    assert sorted(first) == [name for name in names if name != "student-03"]
-    assert first != sorted(first)
-    assert [name for name in second if name != "student-03"] != first
-    folded = found.select_one("details")
-    assert not folded.has_attr("open")
-    assert "of student-03" in folded.get_text()
-    assert "Good." in folded.get_text()
-    assert table(page, "What to look for, 05.8") == [
-        ["It says that", "Points"], ["CANARY-RUBRIC, a mixture", "1"], ["an example", "0.5"],
-        ["All", "1.5"],
-    ]  # fmt: skip
-    assert found.pre.get_text() == "What is it?\nAnd why?"
-    assert "No exercise" in words(feedback.marking_page([], replace(OF, tasks=OF.tasks[:2]), {}))
-
-
-def test_a_response_is_shown_as_it_was_written():
-    written = "One.\n\n    x = <b>2</b>\n*not* $x$"
-    page = feedback.marking_page([record(responses={"05.8": written})], OF, {})
-    assert soup(page).select(".response pre")[0].get_text() == written
-    long = feedback.marking_page([record(responses={"05.8": "y" * 30_000})], OF, {})
-    assert "(10000 more characters)" in long
-    assert "The whole response" in long
-
-
 # ---------------------------------------------------------------- all pages
 
 
 def all_pages(text: str) -> dict[str, str]:
     """The three pages where everything that a student can write, and what marks hold, is a text."""
-    told = tuple(replace(r, raised=text) for r in results(0.0, 0.0, 0.0, 0.0, message=text))
+    outcomes = tuple(replace(r, raised=text) for r in results(0.0, 0.0, 0.0, 0.0, message=text))
     one = Record(
-        text, text, text, "k", notes=(text, f"handed in {text}"), results=told,
+        text, text, text, "k", notes=(text, f"handed in {text}"), results=outcomes,
         flags=({"task": text, "what": text, "line": text},), responses={"05.8": text}, when=text,
     )  # fmt: skip
     wrong = replace(one, student=f"{text}2", error=text, results=(), responses={})
     marks = mark(text, "05.2", 1.0, text) | mark(text, text, 1.0, text)
     done = marks | mark(text, "05.8", 1.0, text)
+    work = Work((), {"05.8": (text,)}, {text: text})
     return {
-        "student": feedback.student_page(one, OF, done),
+        "student": feedback.student_page(one, OF, done, work=work),
         "broken": feedback.student_page(wrong, OF, done),
         "summary": feedback.summary_page([one, wrong], OF, marks, missing=[text]),
-        "to mark": feedback.marking_page([one, wrong], OF, marks),
-        "marked": feedback.marking_page([one, wrong], OF, done),
+        "to mark": marking_page([one, wrong], OF, marks),
+        "marked": marking_page([one, wrong], OF, done),
     }
 
 
+OWN = ("href", "data-row", "data-id")  # attributes that follow from names
+
+
 def shape(page: str) -> list[tuple]:
-    """The elements of a page, with all attributes that are not addresses."""
+    """The elements of a page, with all attributes but some."""
     return [
-        (tag.name, sorted((k, str(v)) for k, v in tag.attrs.items() if k != "href"))
+        (tag.name, sorted((k, str(v)) for k, v in tag.attrs.items() if k not in OWN))
         for tag in soup(page).find_all(True)
     ]
 
@@ -443,27 +467,27 @@ def test_what_students_write_stays_text(text):
         assert shape(page) == shape(plain[name]), name
         assert not INVISIBLE.search(page), name
         page.encode("utf-8")
-        assert len(page) < 150_000, name
+        assert len(page) < (700_000 if "mark" in name else 150_000), name  # rows of marks.csv
         for link in soup(page).select("a"):
-            assert re.fullmatch(r"#exercise-\d+|to-mark\.html|feedback/[\w.%~-]+\.html",
+            assert re.fullmatch(r"#exercise-\d+|#to-look-at|to-mark\.html|feedback/[\w.%~-]+\.html",
                                 link["href"], re.ASCII), link  # fmt: skip
 
 
 def test_harmless_leaves_what_people_write():
     for text in ("Zoë Müller", "محمد", "किशोर", "นิสิต", "مى‌خواهم", "👩‍🎓 Ω√", "a\tb\nc", "e\u0301"):
-        assert feedback.harmless(text) == text
-    assert feedback.harmless("a\r\nb\rc") == "a\nb\nc"
-    assert feedback.harmless("x" + "\u0301" * 9) == "x" + "\u0301" * 4
-    assert feedback.harmless("a\u202eb\x00\ud800") == "a\ufffdb\ufffd\ufffd"
-    assert feedback.clip("abc", 3) == "abc"
-    assert feedback.clip("abcd", 3) == "abc … (1 more characters)"
+        assert harmless(text) == text
+    assert harmless("a\r\nb\rc") == "a\nb\nc"
+    assert harmless("x" + "\u0301" * 9) == "x" + "\u0301" * 4
+    assert harmless("a\u202eb\x00\ud800") == "a\ufffdb\ufffd\ufffd"
+    assert clip("abc", 3) == "abc"
+    assert clip("abcd", 3) == "abc … (1 more characters)"
 
 
 @pytest.mark.parametrize(
-    ("points", "told"), [(0.0, "0"), (2.0, "2"), (100.0, "100"), (1.5, "1.5"), (1 / 3, "0.33")]
+    ("points", "text"), [(0.0, "0"), (2.0, "2"), (100.0, "100"), (1.5, "1.5"), (1 / 3, "0.33")]
 )
-def test_points_are_read_easily(points, told):
-    assert feedback.number(points) == told
+def test_points_are_read_easily(points, text):
+    assert number(points) == text
 
 
 @pytest.mark.parametrize("name", ["student", "broken", "summary", "to mark", "marked"])
@@ -475,7 +499,9 @@ def test_a_page_stands_alone_and_in_order(name):
     assert found.title.get_text().strip()
     policy = found.find("meta", attrs={"http-equiv": "Content-Security-Policy"})["content"]
     assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'")
-    assert not found.select("script, link, iframe, img, object, embed, form, base, [src], [style]")
+    scripts = [script.get("type") for script in found("script")]
+    assert scripts == (["application/json", None] if "mark" in name else [])
+    assert not found.select("link, iframe, img, object, embed, form, base, [src], [style]")
     assert not re.search(r"url\((?!#)|@import|@font-face", page)
     assert len(found("h1")) == 1
     levels = [int(h.name[1]) for h in found(re.compile("^h[1-6]$"))]
@@ -497,7 +523,7 @@ def test_a_page_stands_alone_and_in_order(name):
 @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
 def test_colours_can_be_read(scheme):
     """Contrast of at least 4.5 on the page and on a card, for all that is text (WCAG 2, AA)."""
-    css = (feedback.TEMPLATES / "pages.css").read_text("utf-8")
+    css = (TEMPLATES / "pages.css").read_text("utf-8")
     block = re.findall(r":root \{(.*?)\}", css, re.DOTALL)[scheme]
     colours = dict(re.findall(r"--(\w+): (#\w+);", block))
 

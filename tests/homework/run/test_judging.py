@@ -8,14 +8,15 @@ from pathlib import Path
 
 import nbformat
 import numpy as np
+import psutil
 import pytest
 import torch
 from handins import warm
 from support import TAUGHT, chapter, exercises
 
 from helpers.exercises import call, judged
-from homework.release.assignment import Test, assignment
-from homework.run import judging, sandbox
+from homework.release.assignment import Test, read_assignment
+from homework.run import sandbox
 from homework.run.judging import judge
 from homework.run.sandbox import Limits
 
@@ -23,7 +24,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is a Linux program"),
     pytest.mark.no_shape_check,
 ]
-WHOLE = assignment(TAUGHT[4])
+WHOLE = read_assignment(TAUGHT[4])
 CHAPTER = replace(  # which starts quickly
     WHOLE, setup=(nbformat.v4.new_code_cell("import numpy as np"),), tasks=WHOLE.tasks[:2]
 )
@@ -43,30 +44,30 @@ def started(monkeypatch):
     return count
 
 
-def perfect(of) -> dict[str, list[str]]:
+def perfect(assignment) -> dict[str, list[str]]:
     """The book's solutions, handed in under the names that are asked for."""
-    return {task.name: [task.solution] for task in of.tasks if not task.free}
+    return {task.name: [task.solution] for task in assignment.tasks if not task.free}
 
 
 @pytest.mark.parametrize("notebook", TAUGHT, ids=lambda path: path.stem[:2])
 def test_the_books_solutions_have_all_points(notebook):
     """With the few cells that they need; and the check there agrees."""
-    of = assignment(notebook)
-    assert [task.name for task in of.tasks] == list(exercises(chapter(notebook)))
-    tasks = [task for task in of.tasks if not task.free]
-    assert of.chapter == notebook.stem[:2]
-    assert len(of.setup) <= 8
+    assignment = read_assignment(notebook)
+    assert [task.name for task in assignment.tasks] == list(exercises(chapter(notebook)))
+    tasks = [task for task in assignment.tasks if not task.free]
+    assert assignment.chapter == notebook.stem[:2]
+    assert len(assignment.setup) <= 8
     checked = {t.name: [t.solution, f"assert {t.check.strip()}.state == 'Right'"] for t in tasks}
     with warm():
-        results = judge(of, checked)
+        results = judge(assignment, checked)
     assert [result.task for result in results] == [task.name for task in tasks]
     assert [result for result in results if result.points < result.most or result.raised] == []
 
 
 @pytest.mark.parametrize("notebook", TAUGHT, ids=lambda path: path.stem[:2])
 def test_stubs_have_no_points(notebook):
-    of = assignment(notebook)
-    for task in (task for task in of.tasks if not task.free):
+    assignment = read_assignment(notebook)
+    for task in (task for task in assignment.tasks if not task.free):
         names = {"np": np, "torch": torch}
         exec(task.stub.source, names)
         for test in task.tests:
@@ -80,24 +81,25 @@ def test_what_is_not_handed_in_needs_no_process(started):
     assert started == []
 
 
-def hidden(of, judge, task="05.1", name="secret"):
+def hidden(assignment, judge, task="05.1", name="secret"):
     """The assignment with a hidden test more."""
     tests = Test(name, 1, judge, hidden=True)
-    tasks = [replace(t, tests=(*t.tests, tests)) if t.name == task else t for t in of.tasks]
-    return replace(of, tasks=tuple(tasks))
+    tasks = [replace(t, tests=(*t.tests, tests)) if t.name == task else t for t in assignment.tasks]
+    return replace(assignment, tasks=tuple(tasks))
 
 
 def test_points_are_given_by_test_and_a_crash_costs_its_own():
     def large(answer):
         assert call(answer, np.ones(2), np.ones((999, 2))).shape == (999,)
 
-    of = hidden(hidden(CHAPTER, large), lambda answer: call(answer, np.ones(2), np.ones((3, 2))),
-                name="other")  # fmt: skip
-    dies = perfect(of)["05.1"][0] + (
+    assignment = hidden(CHAPTER, large)
+    assignment = hidden(assignment, lambda answer: call(answer, np.ones(2), np.ones((3, 2))),
+                        name="other")  # fmt: skip
+    dies = perfect(assignment)["05.1"][0] + (
         "\nright = my_weights\ndef my_weights(q, k):\n    import os\n"
         "    return os._exit(0) if len(k) == 999 else right(q, k)"
     )
-    results = judge(of, perfect(of) | {"05.1": [dies]}, limits=Limits(answer=20))
+    results = judge(assignment, perfect(assignment) | {"05.1": [dies]}, limits=Limits(answer=20))
     points = {(r.task, r.test): r.points for r in results}
     assert points.pop(("05.1", "secret")) == 0
     assert points["05.1", "check"] == 2
@@ -113,14 +115,15 @@ def test_what_goes_off_in_a_given_cell_costs_no_other_task():
 
 def test_what_a_function_saw_of_a_hidden_test_comes_out_nowhere():
     secret = 3.14159
-    of = hidden(WHOLE, lambda answer: call(answer, np.full(2, secret), np.ones((3, 2))))
-    right = perfect(of)["05.1"][0]
+    assignment = hidden(WHOLE, lambda answer: call(answer, np.full(2, secret), np.ones((3, 2))))
+    right = perfect(assignment)["05.1"][0]
     spy = f"{right}\nright, seen = my_weights, []\ndef my_weights(q, k):\n    seen.append(str(q))\n    return right(q, k)"  # noqa: E501
     tell = "raise ValueError(f'{[x for x in seen if len(seen) > 2] or [0]}')"
     ask = "def my_attention(q, k, v): raise ValueError(f'{seen}')"
-    results = judge(of, perfect(of) | {"05.1": [spy], "05.2": [ask], "05.3": [tell]})
-    told = {r.test: r for r in results if r.task == "05.1"}
-    assert told["secret"].points == 1
+    answers = perfect(assignment) | {"05.1": [spy], "05.2": [ask], "05.3": [tell]}
+    results = judge(assignment, answers)
+    by_test = {r.test: r for r in results if r.task == "05.1"}
+    assert by_test["secret"].points == 1
     shown = " ".join(f"{r.message} {r.raised}" for r in results if not r.hidden)
     assert "seen" not in shown
     assert "[" in shown  # the spy did tell of the visible test's
@@ -140,12 +143,12 @@ def test_both_runs_are_copies_of_one_process_and_neither_knows_of_the_other(star
 
 def test_a_copy_has_the_random_numbers_of_its_process():
     seeded = nbformat.v4.new_code_cell("import random\nrandom.seed(7)")
-    of = replace(ONE_HIDDEN, setup=(*ONE_HIDDEN.setup, seeded))
+    assignment = replace(ONE_HIDDEN, setup=(*ONE_HIDDEN.setup, seeded))
     drawn = random.Random(7).random()
     answer = f"{RIGHT}\nassert random.random() == {drawn!r}"
-    assert sum(r.points for r in judge(of, {"05.1": [answer]})) == 3
+    assert sum(r.points for r in judge(assignment, {"05.1": [answer]})) == 3
     wrong = f"assert random.random() == {drawn + 1!r}\n{RIGHT}"
-    assert sum(r.points for r in judge(of, {"05.1": [wrong]})) == 0
+    assert sum(r.points for r in judge(assignment, {"05.1": [wrong]})) == 0
 
 
 def test_where_there_can_be_no_copy_each_run_has_a_process_of_its_own(started):
@@ -154,9 +157,10 @@ def test_where_there_can_be_no_copy_each_run_has_a_process_of_its_own(started):
     assert len(started) == 2
 
 
-def test_without_a_sandbox_nothing_is_left_running():
+def test_without_a_sandbox_nothing_is_left_running(monkeypatch):
     """A copy would outlive the process that is ended."""
-    found = judge(CHAPTER, {"05.1": ["while True: pass"]}, limits=Limits(answer=2), unsafe=True)
+    monkeypatch.setattr(sandbox, "patience", lambda: 4.0)  # other tests are at work beside it
+    found = judge(CHAPTER, {"05.1": ["while True: pass"]}, limits=Limits(answer=1), unsafe=True)
     assert sum(r.points for r in found) == 0
     left = [p for p in Path("/proc").glob("[0-9]*/stat") if _is_orphan(p)]
     assert left == []
@@ -166,7 +170,7 @@ def _is_orphan(stat: Path) -> bool:
     """Whether a student's process has lost the one that started it."""
     try:
         command = (stat.parent / "cmdline").read_bytes()
-        parent = int(stat.read_text().rpartition(")")[2].split()[1])
+        parent = int(stat.read_text("utf-8").rpartition(")")[2].split()[1])
     except OSError:
         return False
     return b"homework.run.inside" in command and parent == 1 and b"bwrap" not in command
@@ -187,16 +191,16 @@ os._exit = forge"""
     assert {r.task for r in results if r.points < r.most} <= {"05.1"}
 
 
-@pytest.mark.parametrize("trick", [
-    "os.fork() or time.sleep(600)",  # it leaves something behind
-    "os._exit = lambda _: time.sleep(600)",  # it does not end when it is told to
+@pytest.mark.parametrize(("trick", "processes"), [
+    ("os.fork() or time.sleep(600)", 2),  # it leaves something behind
+    ("os._exit = lambda _: time.sleep(600)", 1),  # it does not end when it is told to
 ])  # fmt: skip
-def test_who_spoils_the_way_to_the_second_run_still_has_one(trick, started, monkeypatch):
-    monkeypatch.setattr(judging, "END", 1.0)
+def test_who_spoils_the_way_to_the_second_run_still_has_one(trick, processes, started, monkeypatch):
+    monkeypatch.setattr(sandbox, "END", 1.0)
     spoilt = f"{RIGHT}\nimport os, sys, time\n{trick}"
     results = judge(ONE_HIDDEN, perfect(CHAPTER) | {"05.1": [spoilt]})
     assert sum(r.points for r in results) == CHAPTER.points + 1
-    assert len(started) == 1
+    assert len(started) == processes
 
 
 LEFT = "if os.fork() == 0:\n    os.setsid()\n    time.sleep(600)\n"
@@ -206,20 +210,43 @@ LEFT = "if os.fork() == 0:\n    os.setsid()\n    time.sleep(600)\n"
     ("os._exit(0)", 1), ("while True: pass", 1), ("time.sleep(600)", 1),
     ("for fd in range(3, 40):\n    try: os.write(fd, b'x{\\n')\n    except OSError: pass", 1),
     (f"{LEFT}os._exit(0)", 2), (f"{LEFT}time.sleep(600)", 2),
-    ("os.kill(os.getppid(), 19)\nos._exit(0)", 2),
+    ("os.kill(os.getppid(), 19)\nos._exit(0)", 1),
 ])  # fmt: skip
-def test_a_lost_copy_costs_a_new_process_only_where_something_is_left(cell, processes, started):
+def test_a_lost_copy_costs_a_new_process_only_where_something_is_left(
+    cell, processes, started, monkeypatch
+):
+    monkeypatch.setattr(sandbox, "patience", lambda: 4.0)  # other tests are at work beside it
     spoilt = {"05.1": [f"import os, time\n{cell}"]}
     results = judge(CHAPTER, perfect(CHAPTER) | spoilt, limits=Limits(answer=1))
     assert [r.task for r in results if r.points < r.most] == ["05.1"]
     assert len(started) == processes
 
 
-def test_who_ends_the_process_behind_the_copy_spoils_no_more_than_its_own_moment():
-    spoilt = f"{RIGHT}\nimport os\nos.kill(os.getppid(), 9)"
-    results = judge(ONE_HIDDEN, perfect(CHAPTER) | {"05.1": [spoilt]})
-    lost = {r.task for r in results if r.points < r.most}
-    assert lost <= {"05.1", "05.2"}  # the end comes a moment later, perhaps in the next cell
+def test_what_is_left_is_seen_though_a_list_made_while_the_copy_ends_lacks_it(started, monkeypatch):
+    monkeypatch.setattr(sandbox, "patience", lambda: 4.0)
+    children, short = psutil.Process.children, []
+
+    def lacking(process, recursive=False):
+        found = children(process, recursive=recursive)
+        if recursive and len(found) > 2 and not short:
+            short.append(found)
+            return found[:2]
+        return found
+
+    monkeypatch.setattr(psutil.Process, "children", lacking)
+    spoilt = {"05.1": [f"import os, time\n{LEFT}os._exit(0)"]}
+    results = judge(CHAPTER, perfect(CHAPTER) | spoilt, limits=Limits(answer=1))
+    assert [r.task for r in results if r.points < r.most] == ["05.1"]
+    assert short
+    assert len(started) == 2
+
+
+def test_who_would_end_the_process_behind_the_copy_is_told_and_nothing_else_is_lost():
+    results = judge(
+        ONE_HIDDEN, perfect(CHAPTER) | {"05.1": ["import os\nos.kill(os.getppid(), 9)"]}
+    )
+    assert {r.task for r in results if r.points < r.most} == {"05.1"}
+    assert results[0].raised.startswith("PermissionError")
 
 
 def test_a_submission_has_its_time_and_the_rest_is_told():

@@ -1,20 +1,30 @@
 """The sandbox: what students' code can reach, use up and break, by trying."""
 
+import errno
+import os
 import shutil
 import socket
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 import torch
 
-from homework.run import sandbox
-from homework.run.sandbox import Limits, LostError, SandboxError, started, until
+from homework.run import cgroup, sandbox
+from homework.run.sandbox import Limits, LostError, SandboxError, Talk, started, until
 
-PARTS = ("__init__", "wire", "lending", "inside")  # of homework/run/, that are in the sandbox
+PARTS = (
+    "__init__",
+    "wire",
+    "lending",
+    "seccomp",
+    "inside",
+)  # that are in the sandbox
 SMALL = Limits(answer=20, files=8, processes=32)
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is a Linux program")
 
@@ -75,7 +85,7 @@ def test_functions_are_called_and_call_back(talk):
     assert torch.equal(called(talk, "twice", torch.ones(2))["value"], torch.full((2,), 2.0))
     assert called(talk, "twice", 3, lambda x: 10 * x)["value"] == 40
     failed = called(talk, "twice", 3, lambda x: x / 0)
-    assert (failed["error"], "ZeroDivisionError" in failed["text"]) == ("RuntimeError", True)
+    assert (failed["error"], failed["text"]) == ("ZeroDivisionError", "division by zero")
     assert called(talk, "twice", None)["error"] == "TypeError"
 
 
@@ -94,14 +104,19 @@ def test_nothing_of_the_course_is_in_sight(talk):
     }
     run(talk, f"there = os.path.exists({str(sandbox.ROOT / 'tests')!r})")
     assert value(talk, "there") is False
-    for path in ("/etc/shadow", "/etc/passwd", "/home", "/var", str(Path.home() / ".ssh")):
+    for path in ("/etc/shadow", "/etc/passwd", "/var", str(Path.home() / ".ssh")):
         run(talk, f"there = os.path.exists({path!r})")
         assert value(talk, "there") is False, path
+    for folder in {Path("/home"), Path.home().parent, Path.home()} - {Path("/")}:
+        pythons = [Path(one) for one in sandbox.PYTHON if Path(one).is_relative_to(folder)]
+        leads = {one.relative_to(folder).parts[0] for one in pythons}  # where Python lies in a home
+        run(talk, f"there = os.path.exists({str(folder)!r}) and os.listdir({str(folder)!r})")
+        assert set(value(talk, "there") or ()) <= leads, folder
     run(talk, "env = dict(os.environ)")
     assert value(talk, "env").keys() <= {
         "HOME", "PATH", "PYTHONPATH", "MPLBACKEND", "PYTHONDONTWRITEBYTECODE", "OMP_NUM_THREADS",
         "LANG", "PWD", "LC_CTYPE", "TORCHINDUCTOR_CACHE_DIR", "KMP_DUPLICATE_LIB_OK", "COLUMNS",
-        "LINES", "KMP_INIT_AT_FORK", "PYTHONHASHSEED",
+        "LINES", "KMP_INIT_AT_FORK", "PYTHONHASHSEED", "PIP_RETRIES", "TORCHDYNAMO_DISABLE",
     }  # fmt: skip
 
 
@@ -126,7 +141,80 @@ def test_no_other_process_is_in_sight(talk):
     assert len(value(talk, "pids")) <= 4
     assert run(talk, "me = os.getuid()")["value"] is None
     assert value(talk, "me") != 0
-    refused(talk, "os.setuid(0)", "PermissionError")
+    refused(talk, "os.setuid(0)", "PermissionError", "OSError")  # where an ordinary user grades
+    assert run(talk, "assert os.getuid() == me")["value"] is None
+
+
+CALLS = """
+import errno
+import ctypes, fcntl, os, resource, signal, socket
+from homework.run import seccomp
+libc = ctypes.CDLL(None, use_errno=True)
+_, column = seccomp.MACHINES[os.uname().machine]
+def refused(number, *arguments):
+    return (libc.syscall(number, *arguments), ctypes.get_errno())
+def denied(function, *arguments):
+    try:
+        function(*arguments)
+    except PermissionError:
+        return True
+parent, ours, talks = os.getppid(), os.fork(), socket.socketpair()[0]
+if ours == 0:
+    signal.pause()
+"""
+
+
+def test_calls_that_no_program_of_a_student_needs_are_refused(talk):
+    """Each by its number, and a namespace of users by both of the calls that make one."""
+    run(talk, CALLS + "if ours: os.kill(ours, 9), os.wait()")
+    run(talk, "found = {n: refused(c[column], 0, 0, 0, 0, 0) for n, c in seccomp.DENIED.items()}")
+    assert {name for name, result in value(talk, "found").items() if result != (-1, 1)} == set()
+    run(talk, "found = refused(seccomp.CLONE[column], 0x10000000 | 17, 0, 0, 0, 0)")
+    assert value(talk, "found") == (-1, 1)
+    run(talk, "found = refused(seccomp.CLONE3[column], 0, 0)")
+    assert value(talk, "found") == (-1, 38)
+    run(talk, "import subprocess\nfound = subprocess.run(['unshare', '-U', 'true']).returncode")
+    assert value(talk, "found") != 0
+
+
+def test_there_are_sockets_of_the_sandboxs_own_network_and_no_others(talk):
+    """A machine's host answers vsock (40) from any namespace; 17 and 38 are the kernel's depths."""
+    run(talk, CALLS + "if ours: os.kill(ours, 9), os.wait()")
+    run(
+        talk,
+        """def made(family):
+    try:
+        return socket.socket(family, socket.SOCK_DGRAM).close() is None
+    except OSError as error:
+        return error.errno
+found = {family: made(family) for family in range(60)}""",
+    )
+    assert {family for family, result in value(talk, "found").items() if result is True} <= {
+        1, 2, 10, 16,
+    }  # fmt: skip
+    assert [value(talk, "found")[family] for family in (1, 2, 17, 38, 40)] == [
+        True, True, errno.EAFNOSUPPORT, errno.EAFNOSUPPORT, errno.EAFNOSUPPORT,
+    ]  # fmt: skip
+
+
+def test_a_copy_can_end_what_it_started_and_not_the_process_behind_it():
+    ways = (
+        "os.kill, parent, 9", "os.kill, -1, 9", "os.kill, -parent, 9", "os.kill, parent + 1, 9",
+        "signal.pidfd_send_signal, os.pidfd_open(parent), 9", "os.kill, parent, 0",
+        "resource.prlimit, parent, resource.RLIMIT_CPU, (0, 0)",
+        "os.sched_setaffinity, parent, {0}",
+        "fcntl.fcntl, talks, fcntl.F_SETOWN, parent",
+        "fcntl.ioctl, talks, 0x8901, parent.to_bytes(4, 'little')",
+        "open, f'/proc/{parent}/mem', 'r+b'", "os.listdir, f'/proc/{parent}/fd'",
+    )  # fmt: skip
+    with started(SMALL) as talk:
+        assert talk.copy()
+        run(talk, CALLS)
+        run(talk, f"found = [denied(*way) for way in [{', '.join(f'({way})' for way in ways)}]]")
+        assert dict(zip(ways, value(talk, "found"), strict=True)) == dict.fromkeys(ways, True)
+        assert "error" not in run(talk, "os.kill(ours, 9)\nos.wait()\nos.kill(os.getpid(), 0)")
+        assert talk.behind.is_running()
+        assert "error" not in run(talk, "os.listdir('/proc/self/fd')")
 
 
 # ------------------------------------------------------------- what it cannot use up
@@ -135,7 +223,7 @@ def test_no_other_process_is_in_sight(talk):
 def test_memory_and_files_have_an_end(talk):
     refused(talk, "import numpy as np; x = np.ones(10**10)", "MemoryError")
     refused(talk, "open('/tmp/big', 'wb').write(b'0' * 10**8)", "OSError")
-    assert value(talk, "np") is not None
+    assert "error" not in run(talk, "np.ones(1)")
 
 
 def test_processes_have_an_end(talk):
@@ -148,10 +236,11 @@ def test_processes_have_an_end(talk):
     assert 0 < value(talk, "started") < 40
 
 
-def test_device_files_take_nothing(talk):
-    for path in ("/dev/shm/x", "/dev/x"):
-        refused(talk, f"open({path!r}, 'wb').write(b'0' * 10**6)", "OSError", "PermissionError")
-    assert "error" not in run(talk, "open('/dev/null', 'w').write('x')")
+def test_device_files_take_little(talk):
+    refused(talk, "open('/dev/x', 'wb').write(b'0' * 10**6)", "OSError", "PermissionError")
+    fill = "import os\nwith open('/dev/shm/x', 'wb') as file: file.write(b'0' * %d)"
+    refused(talk, fill % (2 * sandbox.SHARED), "OSError")
+    assert "error" not in run(talk, "os.remove('/dev/shm/x'); open('/dev/null', 'w').write('x')")
 
 
 def test_memory_is_counted_over_all_processes():
@@ -236,6 +325,93 @@ def test_a_process_that_is_lost_is_ended_and_told(source, said):
     assert time.monotonic() - began < 40
 
 
+@pytest.mark.parametrize(
+    ("kills", "said", "outside"),
+    [((0, 1), "memory was out", True), ((1, 1), "more memory", False), ((0, 0), "ended", False)],
+)
+def test_a_process_that_the_machine_ended_is_told_from_one_that_had_its_limit(
+    kills, said, outside, monkeypatch
+):
+    """Somebody ends it; what the kernel counts meanwhile tells who that was."""
+    with started(SMALL) as talk:
+        assert talk.copy()
+        monkeypatch.setattr(sandbox.cgroup, "kills", lambda *_: kills)
+        talk.kills = (0, 0)
+        os.kill(talk.answering, 9)
+        with pytest.raises(LostError, match=said) as raised:
+            run(talk, "pass")
+        assert raised.value.outside is outside
+
+
+@pytest.mark.parametrize(
+    ("now", "outside"),
+    [((0.01, 0.15), True), ((0.01, 0.01), False), ((0.25, 0.15), False)],
+    ids=["waits", "sleeps", "computes"],
+)
+def test_who_waits_for_a_processor_is_told_from_who_takes_too_long(now, outside, monkeypatch):
+    looks = iter([(0, 0), now])
+    monkeypatch.setattr(sandbox, "ran", lambda pid: next(looks))
+    with Talk(["sleep", "60"], replace(SMALL, answer=0.2)) as talk:
+        with pytest.raises(LostError) as raised:
+            run(talk, "what is never answered")
+        assert raised.value.outside is outside
+
+
+@pytest.mark.parametrize("started_by", ["threads", "orphans"])
+def test_what_starves_among_its_own_was_not_starved_by_the_machine(started_by):
+    """Nobody escapes a verdict by what it started, whether or not that is still its child's."""
+    sources = {
+        "threads": "import hashlib, threading\ndef spin(): hashlib.pbkdf2_hmac('md5', b'', b'', "
+        "10**9)\nfor _ in range(6): threading.Thread(target=spin, daemon=True).start()\nspin()",
+        "orphans": "import os\nfor _ in range(6):\n    if not os.fork():\n        if os.fork(): "
+        "os._exit(0)\n        while True: pass\nwhile True: pass",
+    }
+    with started(replace(SMALL, answer=1.5)) as talk:
+        assert talk.copy()
+        with pytest.raises(LostError, match=sandbox.TOO_LONG):
+            run(talk, sources[started_by])
+
+
+def test_what_no_longer_ends_with_its_parent_is_ended_too():
+    with Talk(["sh", "-c", "sleep 60 & exec sleep 60"], SMALL) as talk:
+        while not (started_by_it := psutil.Process(talk.process.pid).children()):
+            time.sleep(0.01)
+    for one in started_by_it:
+        assert not one.is_running() or one.status() == psutil.STATUS_ZOMBIE
+
+
+def test_what_a_process_had_of_a_processor_is_told():
+    before = sandbox.ran(os.getpid())
+    while sandbox.ran(os.getpid())[0] < before[0] + 0.1:
+        sum(range(10**5))
+    assert sandbox.ran(os.getpid())[1] >= before[1]
+    assert sandbox.ran(-1) == (0, 0)
+
+
+def test_a_group_holds_all_that_a_sandbox_takes_and_the_next_copy_goes_on():
+    """Memory that is shared and held by nobody for long, in more processes than one."""
+    try:
+        group = cgroup.made(3, 700 * 2**20, processes=32)
+    except cgroup.NoGroupsError as error:
+        pytest.skip(f"no groups here: {error}")
+    hoard = (
+        "import mmap, os\nfor _ in range(9):\n    if os.fork() == 0:\n"
+        "        x = mmap.mmap(-1, 200 * 2**20)\n        x[:] = bytes(200 * 2**20)\n"
+        "        import time; time.sleep(60)\nx = [bytearray(2**28) for _ in range(9)]"
+    )
+    try:
+        with started(SMALL, group=group) as talk:
+            assert talk.copy()
+            with pytest.raises(LostError, match="more memory than it may") as raised:
+                run(talk, hoard)
+            assert not raised.value.outside
+            if talk.process.returncode is None:
+                assert talk.copy()
+                assert "error" not in run(talk, "x = 1")
+    finally:
+        group.close()
+
+
 def test_a_forged_answer_is_an_answer_and_no_more():
     """Who writes an answer by hand gives a value, as any function could have."""
     with started(SMALL) as talk:
@@ -263,29 +439,9 @@ def test_the_graders_environment_is_in_no_process_of_the_sandbox(monkeypatch):
     monkeypatch.setenv("SECRET_TOKEN", "sesame")
     with started(SMALL) as talk:
         run(talk, "pass")
-        told = Path(f"/proc/{talk.process.pid}/environ").read_bytes()
-    assert b"sesame" not in told
-    assert b"PATH" in told
-
-
-KEYS = """
-import ctypes, platform
-call = ctypes.CDLL(None, use_errno=True).syscall
-add, control = {"x86_64": (248, 250)}.get(platform.machine(), (217, 219))
-"""
-
-
-def test_nothing_is_left_in_a_keyring_for_the_next():
-    left = KEYS + "key = call(add, b'user', b'note', b'secret', 6, ctypes.c_long(%d))"
-    look = KEYS + "key = call(control, 10, ctypes.c_long(%d), b'user', b'note', 0)"
-    for ring in (-3, -4):  # of the session, of the user
-        with started(SMALL) as talk:
-            run(talk, left % ring)
-            run(talk, look % ring)
-            assert value(talk, "key") != -1  # one's own are there
-        with started(SMALL) as talk:
-            run(talk, look % ring)
-            assert value(talk, "key") == -1
+        environment = Path(f"/proc/{talk.process.pid}/environ").read_bytes()
+    assert b"sesame" not in environment
+    assert b"PATH" in environment
 
 
 def test_python_below_the_temporary_folder_is_in_sight(tmp_path, monkeypatch):

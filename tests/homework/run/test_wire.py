@@ -201,3 +201,11 @@ def test_lines_made_to_trip_the_reader_are_refused_at_once(line):
     with pytest.raises(WireError):
         decode(line + b"\n")
     assert time.monotonic() - began < 5
+
+
+def test_who_sends_many_large_sets_is_not_waited_for():
+    """Where all entries have one hash, each set takes a second."""
+    one = f'["set",{",".join(map(str, range(wire.MOST_ENTRIES)))}]'
+    assert len(decode(one.encode())) == wire.MOST_ENTRIES
+    with pytest.raises(WireError, match="or several of many"):
+        decode(f'["list",{",".join([one] * 3)}]'.encode())

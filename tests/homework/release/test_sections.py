@@ -8,8 +8,8 @@ import pytest
 import yaml
 from support import ROOT, TAUGHT, chapter, exercises
 
-from homework.report import sections
-from homework.report.sections import Section, section
+from homework.release import sections
+from homework.release.sections import Section, section
 
 HTML = ROOT / "_build" / "html"
 HEADING = re.compile(r'<section[^>]*? id="([^"]*)"[^>]*>\s*<h\d>(.*?)<a class="headerlink"')
@@ -21,11 +21,11 @@ def headings():
     if not (HTML / "index.html").exists():
         pytest.fail("there is no built site in _build/html; run `make book` first", pytrace=False)
 
-    def of(page: str) -> dict[str, str]:
+    def read(page: str) -> dict[str, str]:
         found = HEADING.findall((HTML / page).read_text("utf-8"))
         return {anchor: html.unescape(re.sub("<[^>]*>", "", title)) for anchor, title in found}
 
-    return of
+    return read
 
 
 @pytest.mark.parametrize("notebook", TAUGHT, ids=lambda path: path.stem[:2])
