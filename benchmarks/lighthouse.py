@@ -1,6 +1,6 @@
 """How fast pages are on a slow telephone, and how accessible: Lighthouse, beside a stock book.
 
-``python benchmarks/lighthouse.py [PAGE ...] [--runs 3] [--show]`` measures pages of the built site
+``python benchmarks/lighthouse.py [PAGE ...] [--runs 5] [--show]`` measures pages of the built site
 (``make book`` first), such as ``notebooks/05_attention_by_hand``, and pages of a Jupyter Book with
 its default settings, which it builds on the way: the template that `jupyter-book create` writes,
 and the notebook of chapter 5 as it is. It writes helpers/data/results/lighthouse.json; where pages
@@ -10,7 +10,7 @@ comes from npm, into _build/lighthouse; without npm and Chromium nothing is done
 A local server sends pages compressed. Lighthouse loads each as a telephone does, on a first visit,
 and simulates a slow network and processor; of each number the median of all runs counts. Nothing is
 asked of the network, so the stock book gets MathJax from this server, too. A run takes about
-fifteen seconds, everything about fifteen minutes; on a busy machine pages seem slower.
+ten seconds, everything about twenty minutes; on a busy machine pages seem slower.
 """
 
 import argparse
@@ -31,23 +31,23 @@ from pathlib import Path
 
 from common import RESULTS, ROOT, about, store_table
 
+from book.paper.__main__ import chromium
+
 LIGHTHOUSE = "12.8.2"
-RUNS = 3
+RUNS = 5
 SITE = ROOT / "_build" / "html"
 STORED = RESULTS / "lighthouse.json"
 CHAPTERS = sorted(path.stem for path in (ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))
 PAGES = [
     *("book/index", *(f"notebooks/{name}" for name in CHAPTERS)),
-    *("book/glossary", "book/notation", "book/results"),
+    *("book/number-by-number", "book/glossary", "book/notation", "book/results"),
 ]
 STOCK = {"notebooks": "stock: the template", "chapter": "stock: chapter 5"}
 CATEGORIES = ("performance", "accessibility", "best-practices", "seo")
-KINDS = {"Document": "HTML", "Script": "scripts", "Stylesheet": "styles", "Font": "fonts",
-         "Image": "images"}  # fmt: skip
 MATHS = ("/mathjax/", "/fonts/MathJax_", "/maths.css")
 COLUMNS = [
     *("page", *CATEGORIES, "first paint (s)", "largest paint (s)", "blocked (ms)", "shift"),
-    *("kB", "kB without maths", *(f"{kind} (kB)" for kind in KINDS.values())),
+    *("kB", "kB without maths"),
 ]
 TEXT = {".html", ".css", ".js", ".svg", ".json", ".inv", ".txt", ".ipynb"}
 CONFIG = """title: A stock book
@@ -106,12 +106,6 @@ def served(folder: Path) -> Iterator[str]:
 # ---------------------------------------------------------------- Lighthouse
 
 
-def chromium() -> str | None:
-    """Find Chromium: the one that CHROMIUM names, or the system's."""
-    names = (os.environ.get("CHROMIUM", ""), "chromium", "chromium-browser", "google-chrome")
-    return next(filter(None, map(shutil.which, filter(None, names))), None)
-
-
 def installed(folder: Path) -> Path:
     """Get Lighthouse from npm, unless it is there. Raises: CalledProcessError."""
     script = folder / "node_modules" / "lighthouse" / "cli" / "index.js"
@@ -130,33 +124,26 @@ def report(script: Path, browser: str, url: str) -> dict:
     done = subprocess.run(
         command, env={**os.environ, "CHROME_PATH": browser}, capture_output=True, text=True
     )
-    told = json.loads(done.stdout) if done.returncode == 0 else {"runtimeError": done.stderr}
-    if "runtimeError" in told:
-        raise RuntimeError(f"Lighthouse failed on {url}: {str(told['runtimeError'])[-2000:]}")
-    return told
+    result = json.loads(done.stdout) if done.returncode == 0 else {"runtimeError": done.stderr}
+    if "runtimeError" in result:
+        raise RuntimeError(f"Lighthouse failed on {url}: {str(result['runtimeError'])[-2000:]}")
+    return result
 
 
 # ---------------------------------------------------------------- what a report says
 
 
-def weights(items: Iterable[dict]) -> dict[str, float]:
-    """Kilobytes that came over the wire: of all kinds together, without maths, and by kind."""
-    found = dict.fromkeys(("all", "without maths", *KINDS.values()), 0.0)
-    for item in items:
-        size = item.get("transferSize", 0) / 1000
-        kind = KINDS.get(item.get("resourceType"))
-        maths = any(part in item["url"] for part in MATHS)
-        found["all"] += size
-        found["without maths"] += 0 if maths else size
-        if kind:
-            found[kind] += size
-    return found
+def weights(items: Iterable[dict]) -> list[float]:
+    """Kilobytes that came over the wire: all of them, and those without maths."""
+    sizes = [(item.get("transferSize", 0) / 1000, any(part in item["url"] for part in MATHS))
+             for item in items if not item["url"].startswith("data:")]  # fmt: skip
+    return [sum(size for size, _ in sizes), sum(size for size, maths in sizes if not maths)]
 
 
-def numbers(told: dict) -> list[float]:
+def numbers(result: dict) -> list[float]:
     """One run as a row of numbers, in the order of the columns."""
-    audits = told["audits"]
-    scores = [100 * (told["categories"][name]["score"] or 0) for name in CATEGORIES]
+    audits = result["audits"]
+    scores = [100 * (result["categories"][name]["score"] or 0) for name in CATEGORIES]
     paints = [audits[name]["numericValue"] / 1000
               for name in ("first-contentful-paint", "largest-contentful-paint")]  # fmt: skip
     rest = [audits[name]["numericValue"]
@@ -165,26 +152,26 @@ def numbers(told: dict) -> list[float]:
         *scores,
         *paints,
         *rest,
-        *weights(audits["network-requests"]["details"]["items"]).values(),
+        *weights(audits["network-requests"]["details"]["items"]),
     ]
 
 
-def failed(told: dict) -> list[str]:
+def failed(result: dict) -> list[str]:
     """What a page lost points for, apart from speed."""
     return [
         name
         for category in CATEGORIES[1:]
         for name in (
-            ref["id"] for ref in told["categories"][category]["auditRefs"] if ref["weight"]
+            ref["id"] for ref in result["categories"][category]["auditRefs"] if ref["weight"]
         )
-        if told["audits"][name]["score"] not in (None, 1)
+        if result["audits"][name]["score"] not in (None, 1)
     ]
 
 
 def row(name: str, runs: Sequence[dict]) -> list:
     """A row of the table: the median of each number."""
     middle = [statistics.median(column) for column in zip(*map(numbers, runs), strict=True)]
-    digits = [0, 0, 0, 0, 1, 1, 0, 3, *[0] * (2 + len(KINDS))]
+    digits = [0, 0, 0, 0, 1, 1, 0, 3, 0, 0]
     rounded = [round(value, places) for value, places in zip(middle, digits, strict=True)]
     return [name, *(value if places else int(value)
                     for value, places in zip(rounded, digits, strict=True))]  # fmt: skip
@@ -252,9 +239,9 @@ def measured(pages: dict[str, str], site: Path, script: Path, browser: str, runs
     rows = []
     with served(site) as address:
         for page, name in pages.items():
-            told = [report(script, browser, f"{address}/{page}.html") for _ in range(runs)]
-            rows.append(row(name, told))
-            print(dict(zip(COLUMNS, rows[-1], strict=True)), *failed(told[0]), flush=True)
+            results = [report(script, browser, f"{address}/{page}.html") for _ in range(runs)]
+            rows.append(row(name, results))
+            print(dict(zip(COLUMNS, rows[-1], strict=True)), *failed(results[0]), flush=True)
     return rows
 
 
@@ -264,26 +251,26 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("pages", nargs="*", metavar="PAGE", help="such as book/index; all chapters")
     parser.add_argument("--runs", type=int, default=RUNS, help="of each page (3)")
     parser.add_argument("--show", action="store_true", help="only this site; nothing is stored")
-    told = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     browser = chromium()
     if not (browser and shutil.which("npm") and shutil.which("node")):
         print("nothing is done without npm, Node and Chromium")
         return
     if not (SITE / "book" / "index.html").exists():
         raise ValueError("there is no built site in _build/html; run `make book` first")
-    ours = {page.removesuffix(".html"): page.removesuffix(".html") for page in told.pages or PAGES}
+    ours = {page: page for page in (name.removesuffix(".html") for name in options.pages or PAGES)}
     if missing := [page for page in ours if not (SITE / f"{page}.html").exists()]:
         raise ValueError(f"no such page: {', '.join(missing)}; the site has book/index, for one")
-    if told.pages and not told.show and not STORED.exists():
+    if options.pages and not options.show and not STORED.exists():
         raise ValueError("no table is stored yet: name no page to measure all, or add --show")
     script = installed(ROOT / "_build" / "lighthouse")
-    rows = measured(ours, SITE, script, browser, told.runs)
-    if told.show:
+    rows = measured(ours, SITE, script, browser, options.runs)
+    if options.show:
         return
-    if told.pages:
+    if options.pages:
         rows = replaced(json.loads(STORED.read_text("utf-8"))["rows"], rows)
     else:
-        rows += stock_rows(script, browser, told.runs)
+        rows += stock_rows(script, browser, options.runs)
     made = about(__file__, [], device="a local server; a telephone simulated by Lighthouse")
     made["versions"] = {"lighthouse": LIGHTHOUSE, **versions(browser)}
     store_table("lighthouse", made | table(rows))

@@ -10,17 +10,19 @@ byte for byte. (``make zip`` builds the site first.)
 from __future__ import annotations
 
 import argparse
-import json
+import io
 import sys
 import tomllib
 import zipfile
+from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 
 import yaml
 
-from book.paper.__main__ import MARK, keywords
+from book.paper.__main__ import MARK, computed, keywords
 from book.paper.document import fingerprint
+from helpers.files import write_bytes
 
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "_build" / "html"
@@ -71,14 +73,12 @@ def contents(site: Path, pdf: Path | None, root: Path = ROOT) -> dict[str, Path 
         raise ValueError(f"--site should be a built site (make book), got {site}")
     files = [path for path in site.rglob("*") if path.is_file() and path.name not in LEFT_OUT]
     held = {f"site/{path.relative_to(site).as_posix()}": path for path in files}
-    notebooks = sorted((site / "_sources" / "notebooks").glob("*.ipynb"))
-    held |= {f"notebooks/{path.name}": path for path in notebooks}
     lines = ['<li><a href="site/book/index.html">Read the book</a></li>']
     if pdf is not None:
         held[pdf.name] = pdf
         lines.append(f'<li><a href="{pdf.name}">The book on paper</a> (PDF)</li>')
     lines.append(
-        '<li>The notebooks are in the folder <a href="notebooks/">notebooks</a>; '
+        '<li>The notebooks are in <a href="site/_sources/notebooks/">site/_sources/notebooks</a>; '
         '<a href="site/book/how-to.html#run-the-chapters-yourself">how to run them</a></li>'
     )
     if not has_solutions(site):
@@ -98,19 +98,19 @@ def current_pdf(pdf: Path, site: Path) -> Path | None:
     return pdf if keywords(pdf.read_bytes()) == MARK + fingerprint(site) else None
 
 
-def pack(held: dict[str, Path | str], folder: str, date: str, out: Path) -> None:
-    """Write an archive of a folder: names in order, every file of the same date and mode."""
+def pack(held: Mapping[str, Path | str | bytes], date: str, out: Path) -> None:
+    """Write an archive: names in order, every file of the same date and mode."""
     year, month, day = map(int, date.split("-"))
-    part = out.with_name(out.name + ".part")
-    with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for name in sorted(held):
             what = held[name]
-            entry = zipfile.ZipInfo(f"{folder}/{name}", (year, month, day, 0, 0, 0))
+            entry = zipfile.ZipInfo(name, (year, month, day, 0, 0, 0))
             entry.compress_type, entry.create_system = zipfile.ZIP_DEFLATED, 3
             entry.external_attr = 0o100644 << 16
-            data = what.encode("utf-8") if isinstance(what, str) else what.read_bytes()
+            data = what.read_bytes() if isinstance(what, Path) else what
             archive.writestr(entry, data, compresslevel=9)
-    part.replace(out)
+    write_bytes(out, packed.getvalue())
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -127,13 +127,13 @@ def main(arguments: list[str] | None = None) -> int:
     name, version = project(ROOT)
     out = chosen.out or ROOT / "_build" / f"{name}.zip"
     pdf = chosen.pdf or ROOT / "_build" / f"{name}.pdf"
-    stamps = json.loads((ROOT / "book" / "outputs.json").read_text("utf-8"))
-    date = max(stamp["computed"] for stamp in stamps.values())
     try:
         printed = current_pdf(pdf, chosen.site)
         held = contents(chosen.site, printed)
         edition = "" if has_solutions(chosen.site) else "-without-solutions"
-        pack(held, f"{name}{edition}-{version}", date, out)
+        folder = f"{name}{edition}-{version}"
+        held = {f"{folder}/{inside}": what for inside, what in held.items()}
+        pack(held, computed(ROOT)[-1], out)
     except (ValueError, OSError) as error:
         print(f"zip: {error}", file=sys.stderr)
         return 2

@@ -109,15 +109,15 @@ function answered(form) {
   return lines;
 }
 
-function verdict(form, guess, told) {
+function verdict(form, guess, { answer, close, replies, said }) {
   const { kind } = form.dataset;
-  if (kind === "curve") return told.said.curve;
+  if (kind === "curve") return said.curve;
   const number = kind === "number";
-  const right = number ? near(guess, told.answer, told.close) : guess === told.answer;
-  const reply = Object.entries(told.replies).find(([key]) =>
-    number ? near(guess, Number(key), told.close) : key === guess)?.[1];
+  const right = number ? near(guess, answer, close) : guess === answer;
+  const reply = Object.entries(replies).find(([key]) =>
+    number ? near(guess, Number(key), close) : key === guess)?.[1];
   const named = number ? String(guess).replace("-", "−") : `“${form.querySelector("input:checked + span").innerHTML}”`;
-  return `${told.said.guessed} ${named}. ${right ? told.said.right : reply ?? told.said.other}`;
+  return `${said.guessed} ${named}. ${right ? said.right : reply ?? said.other}`;
 }
 
 // What a drawing's axes span, in its own units and on the screen (helpers/explore/ wrote it).
@@ -288,6 +288,18 @@ function enlarging() {
   }
 }
 
+// --- paper is white
+
+let chosen = null;
+addEventListener("beforeprint", () => {
+  chosen ??= document.documentElement.dataset.theme;
+  document.documentElement.dataset.theme = "light";
+});
+addEventListener("afterprint", () => {
+  document.documentElement.dataset.theme = chosen;
+  chosen = null;
+});
+
 // --- what scrolls can be reached by the keyboard
 
 const SCROLLS = "pre, .math, mjx-container, .cell_output, .output, .gpt-weights, "
@@ -297,7 +309,7 @@ const SCROLLS = "pre, .math, mjx-container, .cell_output, .output, .gpt-weights,
 function reachable() {
   const sizes = new ResizeObserver((changed) => {
     const found = changed.map(({ target: e }) =>
-      [e, e.scrollWidth > e.clientWidth + 1 || e.scrollHeight > e.clientHeight + 1]);
+      [e, e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight + 1]);
     for (const [e, scrolls] of found) {
       if (scrolls) e.tabIndex = 0;
       else e.removeAttribute("tabindex");

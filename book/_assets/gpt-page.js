@@ -3,15 +3,14 @@
 "use strict";
 
 (() => {
-  const PACE = 30; // milliseconds from one character to the next, so that eyes can follow
-  const SHOWN = 8; // characters in the table of what may come next
+  const PACE = 30; // milliseconds from one token to the next, so that eyes can follow
+  const SHOWN = 8; // tokens in the table of what may come next
   const SPOKEN = 80; // characters that a screen reader is given at a time, a sentence if it is shorter
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
   const here = document.currentScript.src;
   const percent = (share) =>
     share > 0 && share < 0.0005 ? "< 0.1%" : `${(100 * share).toFixed(1)}%`;
-  const NAMES = { "\n": "new line", " ": "space" };
-  const named = (letter) => NAMES[letter] ?? `“${letter}”`;
+  const { named, sign } = bookGPT;
 
   // --- the weights: one script for all widgets of a page
 
@@ -42,7 +41,7 @@
     restart(start) {
       this.start = start; // where the part that the model reads begins
       this.memory = bookGPT.remember(this.model);
-      this.seen = []; // for each character of that part: what the model gave
+      this.seen = []; // for each token of that part: what the model gave
     }
 
     // Read a text, but not again what it has in common with the one before.
@@ -71,28 +70,34 @@
   function liven(root) {
     const find = (name) => root.querySelector(name);
     const field = (name) => find(`[name="${name}"]`);
+    const { unit } = root.dataset; // what it calls a token
     const form = find("form"), canvas = find("canvas"), place = field("place");
     let reading = null, prompted = 0, writing = null;
 
-    const letter = (at) => reading.model.vocab[reading.ids[reading.start + at]];
+    const token = (at) => reading.model.vocab[reading.ids[reading.start + at]];
     const text = (from, to) => reading.ids.slice(from, to).map((id) => reading.model.vocab[id]).join("");
     const say = (words) => (find(".gpt-said").textContent = words);
     const head = () => [Number(field("layer").value), Number(field("head").value)];
-    const weights = (at) => head().reduce((maps, i) => maps[i], reading.seen[at].weights_LHT);
-    const inPlace = (at) => `${named(letter(at))} (${reading.start + at + 1})`;
+    const weights = (at) => {
+      const [layer, h] = head();
+      return reading.seen[at].layers[layer].heads[h].weights;
+    };
+    const inPlace = (at) => `${named(token(at))} (${reading.start + at + 1})`;
 
     // --- what the reader has typed: the prompt's ids and the settings, or what is wrong with them
 
     function prompt() {
-      const { vocab } = reading.model, letters = [...field("prompt").value];
-      const ids = letters.map((letter) => vocab.indexOf(letter));
-      const unknown = letters.flatMap((letter, at) =>
-        ids[at] < 0 ? [`“${letter}” (character ${at + 1})`] : []);
+      const { vocab } = reading.model, tokens = bookGPT.tokens(reading.model, field("prompt").value);
+      const ids = tokens.map((token) => vocab.indexOf(token));
+      const before = (at) => [...tokens.slice(0, at).join("")].length;
+      const unknown = tokens.flatMap((token, at) =>
+        ids[at] < 0 ? [`“${token}” (character ${before(at) + 1})`] : []);
       if (!ids.length) return { wrong: "The prompt is empty: type one character at least." };
       if (!unknown.length) return { ids };
       const some = unknown.slice(0, 5).join(", ") + (unknown.length > 5 ? " and others" : "");
-      return { wrong: `The model has no row for ${some}. It knows the ${vocab.length} characters of `
-        + `the tales: ${vocab.map((letter) => NAMES[letter] ?? letter).join(" ")}` };
+      const known = vocab.filter((token) => [...token].length === 1);
+      return { wrong: `The model has no row for ${some}. It knows the ${known.length} characters of `
+        + `the tales: ${known.map((letter) => (letter.trim() ? letter : named(letter))).join(" ")}` };
     }
 
     function settings() {
@@ -104,8 +109,8 @@
     }
 
     function trouble(...words) {
-      const told = words.filter(Boolean).join(" ");
-      if (find(".gpt-trouble").textContent !== told) find(".gpt-trouble").textContent = told;
+      const message = words.filter(Boolean).join(" ");
+      if (find(".gpt-trouble").textContent !== message) find(".gpt-trouble").textContent = message;
     }
 
     // Both, or nothing and a word about what is wrong.
@@ -142,28 +147,28 @@
       const id = bookGPT.draw(p_V, bookGPT.chance(chosen.seed, reading.ids.length));
       reading.read([...reading.ids, id]);
       follow();
-      return { letter: reading.model.vocab[id], share: p_V[id] };
+      return { token: reading.model.vocab[id], share: p_V[id] };
     }
 
     async function write() {
       const chosen = !writing && typed();
       if (!chosen) return;
       const run = (writing = {}); // another object, or none, when somebody has pressed Stop
-      let told = reading.ids.length;
+      let reported = reading.ids.length;
       running(true);
       for (let n = 0; n < chosen.length && writing === run; n++) {
-        const { letter } = one(chosen), length = reading.ids.length - told;
-        const ended = /[.!?\n]/.test(letter) || (length >= SPOKEN && letter === " ");
+        const { token } = one(chosen), { length } = text(reported);
+        const ended = /[.!?\n]/.test(token) || (length >= SPOKEN && token.startsWith(" "));
         if (ended) {
-          say(text(told));
-          told = reading.ids.length;
+          say(text(reported));
+          reported = reading.ids.length;
         }
         if (!calm.matches || ended) show();
         await new Promise((done) => setTimeout(done, calm.matches ? 0 : PACE));
       }
       if (writing === run) halt();
       show();
-      if (told < reading.ids.length) say(text(told));
+      if (reported < reading.ids.length) say(text(reported));
     }
 
     function halt() {
@@ -203,7 +208,7 @@
         piece(text(0, Math.min(start, prompted)), "pale"),
         piece(text(Math.min(start, prompted), start), "pale", "written"),
         ...reading.seen.map((_, s) => {
-          const span = piece(letter(s) === "\n" ? "↵\n" : letter(s), "place");
+          const span = piece(token(s).replaceAll("\n", "↵\n"), "place");
           span.dataset.at = s;
           span.classList.toggle("written", start + s >= prompted);
           span.classList.toggle("reader", s === at);
@@ -217,11 +222,12 @@
       const weights_T = weights(at);
       const most = [...weights_T.keys()].sort((a, b) => weights_T[b] - weights_T[a]).slice(0, 3);
       const [layer, h] = head();
-      const told = most.map((s) => `${percent(weights_T[s])} to ${s === at ? "itself" : inPlace(s)}`);
+      const shares = most.map((s) =>
+        `${percent(weights_T[s])} to ${s === at ? "itself" : inPlace(s)}`);
       place.setAttribute("aria-valuetext", inPlace(at));
       find(".gpt-at").textContent = inPlace(at);
       find(".gpt-reads").textContent =
-        `In layer ${layer + 1}, head ${h + 1}, ${inPlace(at)} gives ${told.join(", ")}.`;
+        `In layer ${layer + 1}, head ${h + 1}, ${inPlace(at)} gives ${shares.join(", ")}.`;
       if (find("details").open) showTable(at);
     }
 
@@ -229,22 +235,22 @@
       const rows = [...weights(at)].map((weight, s) =>
         `<tr><th scope="row">${reading.start + s + 1}</th><td></td><td>${percent(weight)}</td></tr>`);
       find(".gpt-weights").innerHTML = "<table><thead><tr><th scope=col>place</th>"
-        + `<th scope=col>character</th><th scope=col>weight</th></tr></thead><tbody>${rows.join("")}`;
+        + `<th scope=col>${unit}</th><th scope=col>weight</th></tr></thead><tbody>${rows.join("")}`;
       root.querySelectorAll(".gpt-weights td:nth-child(2)").forEach((cell, s) => {
-        cell.textContent = named(letter(s));
+        cell.textContent = named(token(s));
       });
     }
 
     // The likeliest, and the one that came if it is none of them; always as many rows.
     function showNext(at, chosen) {
       const p_V = next(at, chosen), { ids, start, model } = reading;
-      const came = ids[start + at + 1]; // after the last character nothing has come yet
+      const came = ids[start + at + 1]; // after the last one nothing has come yet
       const ranked = [...p_V.keys()].sort((a, b) => p_V[b] - p_V[a]), shown = ranked.slice(0, SHOWN);
       if (came !== undefined && !shown.includes(came)) shown[SHOWN - 1] = came;
       const rest = ranked.filter((id) => !shown.includes(id));
       const rows = shown.map((id) => [named(model.vocab[id]), p_V[id], id === came]);
       rows.push([`${rest.length} others`, rest.reduce((sum, id) => sum + p_V[id], 0), false]);
-      const before = text(Math.max(start, start + at - 15), start + at + 1).replaceAll("\n", "↵");
+      const before = text(start, start + at + 1).slice(-16).replaceAll("\n", "↵");
       find(".gpt-next caption").textContent = `What follows “${before}”: `
         + (chosen.temperature === 0 ? "the likeliest" : `temperature ${chosen.temperature}`)
         + (chosen.most < p_V.length ? `, among the ${chosen.most} likeliest` : "");
@@ -259,10 +265,10 @@
       }));
     }
 
-    // Where a place stands in the map, in CSS pixels: letters along two edges if there is room.
+    // Where a place stands in the map, in CSS pixels: tokens along two edges if there is room.
     function grid() {
-      const places = reading.seen.length, side = canvas.clientWidth;
-      const edge = (side - 16) / places >= 9 ? 16 : 0;
+      const places = reading.seen.length, side = canvas.clientWidth, wide = unit === "token" ? 64 : 16;
+      const edge = (side - wide) / places >= 9 ? wide : 0;
       return { places, side, edge, cell: (side - edge) / places };
     }
 
@@ -283,24 +289,28 @@
         }
         pen.globalAlpha = 1;
         if (!edge) continue;
-        const sign = letter(t) === "\n" ? "↵" : letter(t);
-        pen.fillText(sign, edge / 2, (t + 0.5) * cell);
-        pen.fillText(sign, edge + (t + 0.5) * cell, side - edge / 2);
+        const name = sign(token(t));
+        pen.fillText(name, edge / 2, (t + 0.5) * cell, edge - 4);
+        pen.save();
+        pen.translate(edge + (t + 0.5) * cell, side - edge / 2);
+        if (edge > 16) pen.rotate(-Math.PI / 2); // words stand upright
+        pen.fillText(name, 0, 0, edge - 4);
+        pen.restore();
       }
       pen.strokeRect(edge + 0.5, at * cell + 0.5, (at + 1) * cell - 1, Math.max(cell - 1, 1));
       canvas.setAttribute("aria-label", `Map of layer ${layer + 1}, head ${h + 1}: a row for each of `
-        + `${places} characters that read, a column for each that is read, the darker the more. `
+        + `${places} ${unit}s that read, a column for each that is read, the darker the more. `
         + `Outlined: the row of ${inPlace(at)}.`);
     }
 
     // --- what the reader does
 
-    // A slider that moves names its character by itself.
+    // A slider that moves names its token by itself.
     function choose(at, whole = true) {
       place.value = at;
       show();
-      const told = find(".gpt-reads").textContent, name = find(".gpt-at").textContent;
-      say(whole ? told : told.replace(`${name} gives`, "it gives"));
+      const sentence = find(".gpt-reads").textContent, name = find(".gpt-at").textContent;
+      say(whole ? sentence : sentence.replace(`${name} gives`, "it gives"));
     }
 
     // The cell of the map under the pointer.
@@ -325,9 +335,9 @@
       one: () => {
         const chosen = !writing && typed();
         if (!chosen) return;
-        const { letter, share } = one(chosen);
+        const { token, share } = one(chosen);
         show();
-        say(`${named(letter)}, ${percent(share)}`);
+        say(`${named(token)}, ${percent(share)}`);
       },
       anew: begin,
       load: async () => {
@@ -341,7 +351,7 @@
         } catch {
           root.dataset.state = "waiting";
           button.setAttribute("aria-disabled", false);
-          trouble("The weights could not be read. They stand in _static/gpt-weights.js, beside this "
+          trouble("The weights could not be read. They stand in the folder _static, beside this "
             + "book's pages: a page that was saved alone does not have them. Else try again.");
           return;
         }

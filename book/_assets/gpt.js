@@ -1,5 +1,5 @@
 // The book's small GPT, from scratch: an id in, logits and attention weights out. It is chapters
-// 05 to 11 once more, in plain JavaScript, for a page that has no Python. It reads one character
+// 05 to 11 once more, in plain JavaScript, for a page that has no Python. It reads one token
 // at a time and keeps keys and values, so that a new one costs the same all the way.
 //
 // Why not a runtime? Because it would hide what this book is about, and weigh more than the model:
@@ -7,10 +7,11 @@
 // that package; a page that is opened from a disk may not even fetch it. This file is 9 kB.
 //
 // Names carry their axes, as in helpers/: T places, C width, H heads, D width of a head, V
-// characters, L layers.
+// tokens, L layers.
 "use strict";
 
-globalThis.bookGPT = (() => {
+// A function, so that a worker can be given its text.
+const bookGPTMade = () => {
   const EPS = 1e-5; // what a norm adds to the mean square
   const BASE = 10000; // of RoPE's wavelengths
 
@@ -31,6 +32,23 @@ globalThis.bookGPT = (() => {
     return { config, vocab, weights };
   }
 
+  // --- tokens: characters, or words with the space before them and the rest letter by letter
+
+  // A text cut into what the vocabulary has, as helpers.corpus does; an unknown character as it is.
+  function tokens({ vocab }, text) {
+    const pieces = text.match(/ ?\p{L}+|\n+|./gsu) ?? [];
+    return pieces.flatMap((piece) => (vocab.includes(piece) ? [piece] : [...piece]));
+  }
+
+  // What a token is called in a sentence.
+  function named(token) {
+    if (/^\n+$/.test(token)) return token === "\n" ? "new line" : `${token.length} new lines`;
+    return token === " " ? "space" : `“${token.replace(/^ /, "\u00a0")}”`; // no line breaks there
+  }
+
+  // How it is drawn where there is little room.
+  const sign = (token) => (token === " " ? "␣" : token.replaceAll("\n", "↵").trim());
+
   // --- the parts: each takes the vector of one place
 
   function row({ columns, scales, codes }, at) {
@@ -38,15 +56,25 @@ globalThis.bookGPT = (() => {
     return Float64Array.from(codes.subarray(at * columns, (at + 1) * columns), (c) => c * scale);
   }
 
-  // W x + b. The scale of a row of W stands outside the sum.
+  // W x + b. The scale of a row of W stands outside the sum. Four rows at a time: each number of x
+  // is fetched once for them, and none of the four sums waits for another.
   function linear(x, { rows, columns, scales, codes }, bias) {
     const y = new Float64Array(rows);
-    for (let i = 0, at = 0; i < rows; i++) {
-      let sum = 0;
-      for (let j = 0; j < columns; j++, at++) sum += codes[at] * x[j];
-      y[i] = sum * scales[i] + (bias ? bias[i] : 0);
+    let i = 0;
+    for (; i + 4 <= rows; i += 4) {
+      let a = 0, b = 0, c = 0, d = 0;
+      for (let j = 0, at = i * columns; j < columns; j++, at++) {
+        a += codes[at] * x[j];
+        b += codes[at + columns] * x[j];
+        c += codes[at + 2 * columns] * x[j];
+        d += codes[at + 3 * columns] * x[j];
+      }
+      [y[i], y[i + 1], y[i + 2], y[i + 3]] = [a, b, c, d];
     }
-    return y;
+    for (; i < rows; i++) { // what is left of them
+      for (let j = 0, at = i * columns; j < columns; j++, at++) y[i] += codes[at] * x[j];
+    }
+    return y.map((sum, i) => sum * scales[i] + (bias ? bias[i] : 0));
   }
 
   // To mean square 1, then times gamma where there is one.
@@ -84,36 +112,46 @@ globalThis.bookGPT = (() => {
     return powers.map((p) => p / sum);
   }
 
-  const dot = (a, b) => a.reduce((sum, v, i) => sum + v * b[i], 0);
+  // Loops, not array methods, where a step is taken most often: a fifth of the time goes.
+  function dot(a, b) {
+    let sum = 0;
+    for (let i = 0; i < a.length; i++) sum += a[i] * b[i];
+    return sum;
+  }
 
   // One head at the newest place: it asks, and gathers from all keys and values met so far, its
   // own the last of them. Nothing of what comes later is there to be masked. ALiBi takes the head's
   // slope off a score for each place between the two.
-  function head(q_D, k_D, v_D, { keys, values }, { positions, qk_norm }, slope) {
+  function head(q, k, v, { keys, values }, { positions, qk_norm }, slope) {
     const t = keys.length;
-    const [asked, key] = [q_D, k_D].map((x_D) => (qk_norm ? rms(x_D) : x_D))
+    const [q_normed, k_normed] = [q, k].map((x_D) => (qk_norm ? rms(x_D) : x_D));
+    const [q_turned, k_turned] = [q_normed, k_normed]
       .map((x_D) => (positions === "rope" ? turn(x_D, t) : x_D));
-    keys.push(key);
-    values.push(v_D);
-    const weights_T = softmax(keys.map((key, back) => dot(asked, key) / Math.sqrt(q_D.length)
-      - (positions === "alibi" ? slope * (t - back) : 0)));
-    const out_D = new Float64Array(v_D.length);
-    weights_T.forEach((weight, t) => values[t].forEach((v, d) => (out_D[d] += weight * v)));
-    return { weights_T, out_D };
+    keys.push(k_turned);
+    values.push(v);
+    const scores = keys.map((key) => dot(q_turned, key));
+    const scaled = scores.map((score, back) => score / Math.sqrt(q.length)
+      - (positions === "alibi" ? slope * (t - back) : 0));
+    const weights = softmax(scaled), mixed = new Float64Array(v.length);
+    for (let s = 0; s <= t; s++) {
+      for (let d = 0; d < v.length; d++) mixed[d] += weights[s] * values[s][d];
+    }
+    return { q, k, v, q_normed, k_normed, q_turned, k_turned, scores, scaled, weights, mixed };
   }
 
-  function attention(x_C, memory_H, { config, weights }, name) {
-    const C = x_C.length, H = memory_H.length, D = C / H, out_C = new Float64Array(C);
+  // instead: for a head of this layer, what takes the place of what it has mixed.
+  function attention(x_C, memory_H, { config, weights }, name, instead = {}) {
+    const C = x_C.length, H = memory_H.length, D = C / H, mixed_C = new Float64Array(C);
     const qkv = linear(x_C, weights[`${name}.qkv.weight`], weights[`${name}.qkv.bias`]);
-    const weights_HT = memory_H.map((memory, h) => {
-      const [q_D, k_D, v_D] = [0, C, 2 * C].map((at) => qkv.subarray(at + h * D, at + (h + 1) * D));
-      const slope = 2 ** (-8 * (h + 1) / H);
-      const { weights_T, out_D } = head(q_D, k_D, v_D, memory, config, slope);
-      out_C.set(out_D, h * D);
-      return weights_T;
+    const heads = memory_H.map((memory, h) => {
+      const qkv_D = [0, C, 2 * C].map((at) => qkv.slice(at + h * D, at + (h + 1) * D));
+      const kept = head(...qkv_D, memory, config, 2 ** (-8 * (h + 1) / H));
+      if (instead[h]) kept.mixed = Float64Array.from(instead[h]);
+      mixed_C.set(kept.mixed, h * D);
+      return kept;
     });
-    const y_C = linear(out_C, weights[`${name}.out.weight`], weights[`${name}.out.bias`]);
-    return { y_C, weights_HT };
+    const out = linear(mixed_C, weights[`${name}.out.weight`], weights[`${name}.out.bias`]);
+    return { heads, out };
   }
 
   // Abramowitz and Stegun 1964, 7.1.26: off by no more than 1.5e-7.
@@ -132,9 +170,9 @@ globalThis.bookGPT = (() => {
   };
 
   function feedForward(x_C, { config, weights }, name) {
-    const wide = linear(x_C, weights[`${name}.up.weight`], weights[`${name}.up.bias`]);
-    const bent = wide.map(BENDS[config.activation]);
-    return linear(bent, weights[`${name}.down.weight`], weights[`${name}.down.bias`]);
+    const up = linear(x_C, weights[`${name}.up.weight`], weights[`${name}.up.bias`]);
+    const bent = up.map(BENDS[config.activation]);
+    return { up, bent, down: linear(bent, weights[`${name}.down.weight`], weights[`${name}.down.bias`]) };
   }
 
   const plus = (a_C, b_C) => a_C.map((v, i) => v + b_C[i]);
@@ -145,36 +183,44 @@ globalThis.bookGPT = (() => {
   const remember = ({ config }) => Array.from({ length: config.layers }, () =>
     Array.from({ length: config.heads }, () => ({ keys: [], values: [] })));
 
-  // Read one more character. Gives the logits for the one after it, and what each head of each
-  // layer read: a weight for every place so far.
-  function read(model, memory_LH, id) {
-    const { config, weights } = model, t = memory_LH[0][0].keys.length;
+  // Read one more token, and keep every step under its name: `logits_V` for the one after it,
+  // and for each layer what its two sub-layers made, `heads` with their `weights` among it.
+  // change: without positions, `{ positions: "none" }`; what heads are to have mixed instead, by
+  // layer and head, `{ instead: { 1: { 3: vector } } }`.
+  function read(model, memory_LH, id, { instead = {}, ...change } = {}) {
+    const { weights } = model, t = memory_LH[0][0].keys.length;
+    const config = { ...model.config, ...change }, changed = { ...model, config };
     if (t >= config.context) {
-      throw new RangeError(`the model reads ${config.context} characters, no more`);
+      throw new RangeError(`the model reads ${config.context} tokens, no more`);
     }
     const pre = config.placement === "pre";
     // Add & Norm: a sub-layer reads the normed stream, or its sum with the stream is normed.
-    const added = (x_C, name, sublayer) => {
-      const y_C = sublayer(pre ? norm(x_C, model, `${name}.norm`) : x_C, `${name}.sublayer`);
-      return pre ? plus(x_C, y_C) : norm(plus(x_C, y_C), model, `${name}.norm`);
-    };
-    let x_C = row(weights["embedding.weight"], id);
-    if (config.positions === "learned") x_C = plus(x_C, row(weights["position.rows.weight"], t));
-    const weights_LHT = memory_LH.map((memory_H, layer) => {
-      let read_HT;
-      x_C = added(x_C, `blocks.${layer}.attention`, (look_C, name) => {
-        const { y_C, weights_HT } = attention(look_C, memory_H, model, name);
-        read_HT = weights_HT;
-        return y_C;
-      });
-      x_C = added(x_C, `blocks.${layer}.feed_forward`,
-        (look_C, name) => feedForward(look_C, model, name));
-      return read_HT;
+    const before = (x_C, name) => (pre ? norm(x_C, changed, `${name}.norm`) : x_C);
+    const added = (x_C, y_C, name) =>
+      (pre ? plus(x_C, y_C) : norm(plus(x_C, y_C), changed, `${name}.norm`));
+    const embedding = row(weights["embedding.weight"], id);
+    let stream = config.positions === "learned"
+      ? plus(embedding, row(weights["position.rows.weight"], t)) : embedding;
+    const layers = memory_LH.map((memory_H, layer) => {
+      const [first, second] = ["attention", "feed_forward"].map((part) => `blocks.${layer}.${part}`);
+      const norm1 = before(stream, first);
+      const { heads, out } = attention(norm1, memory_H, changed, `${first}.sublayer`, instead[layer]);
+      const middle = added(stream, out, first);
+      const norm2 = before(middle, second);
+      const { up, bent, down } = feedForward(norm2, changed, `${second}.sublayer`);
+      stream = added(middle, down, second);
+      return { norm1, heads, out, middle, norm2, up, bent, down, stream };
     });
-    return { logits_V: linear(norm(x_C, model, "norm"), weights["head.weight"]), weights_LHT };
+    return { embedding, layers, ...last(changed, stream) };
   }
 
-  // --- from logits to a character
+  // What the last norm and the output head make of a stream: after all layers, or of an earlier one.
+  function last(model, stream) {
+    const normed = norm(stream, model, "norm");
+    return { norm: normed, logits_V: linear(normed, model.weights["head.weight"]) };
+  }
+
+  // --- from logits to a token
 
   // Temperature 0: all on the likeliest. Of the others, the `most` likeliest take part.
   function probabilities(logits_V, temperature, most) {
@@ -206,5 +252,7 @@ globalThis.bookGPT = (() => {
     return p_V.reduce((best, p, i) => (p > p_V[best] ? i : best), 0); // rounding left a gap
   }
 
-  return { unpack, remember, read, probabilities, chance, draw };
-})();
+  return { unpack, tokens, named, sign, remember, read, last, probabilities, chance, draw };
+};
+
+globalThis.bookGPT = bookGPTMade();

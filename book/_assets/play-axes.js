@@ -85,11 +85,11 @@
   }
 
   function norm(name, { statistics }, size, { centred }) {
-    const of = `${statistics === 1 ? "" : "each "}of ${many(size, "number")}`;
+    const extent = `${statistics === 1 ? "" : "each "}of ${many(size, "number")}`;
     const taken = centred ? `${many(statistics, "mean")} and ${many(statistics, "variance")}`
       : `${many(statistics, "mean square")}, with no mean subtracted,`;
     const zero = centred && size === 1 ? " Each number is its own mean, so all results are 0." : "";
-    return `This is ${name}: ${taken} in all, ${of}.${zero}`;
+    return `This is ${name}: ${taken} in all, ${extent}.${zero}`;
   }
 
   function reading(x, point) {
@@ -145,7 +145,7 @@
     });
     const out = table(data, "y", "comes out", (at) => {
       const [y, by] = [get(now.output, at), get(moves, at)];
-      const label = `result of ${place(data, at)}: ${fixed(y)}`
+      const label = `result of ${place(data, at)}: ${fixed(y)} (${fixed(y, 1)})`
         + (by ? `, before ${fixed(get(before.output, at))}` : "");
       return tag("span", { class: "axes-cell", "data-own": same(at, shown),
         "data-moved": by ? (by > 0 ? "up" : "down") : null, ...role(at, watched, label) },

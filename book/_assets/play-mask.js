@@ -111,7 +111,7 @@
             less, late, empty].filter(Boolean).join(" ");
   }
 
-  function told(words, t, verdict, mask, read, layers, weights) {
+  function reason(words, t, verdict, mask, read, layers, weights) {
     const asked = `“${words[t]}” has to say “${words[t + 1]}”.`;
     const through = `Through ${many(layers, "layer")} it has read ${quoted(words.filter((_, s) => read[s]))}`;
     const last = t === read.length - 1;
@@ -176,7 +176,7 @@
   // The mask, a row a word that reads, with a verdict on its loss.
   function table({ words }, { mask, chosen }, shares, read, all, live) {
     const rows = mask.map((row, t) => {
-      const told = escaped(judged(words, t, all[t])), word = escaped(words[t]);
+      const verdict = escaped(judged(words, t, all[t])), word = escaped(words[t]);
       const role = live && { role: "button", "aria-pressed": String(t === chosen),
                              "aria-label": `${words[t]}: ${judged(words, t, all[t])}` };
       return tag("tr", { "data-kind": all[t].kind, "data-chosen": t === chosen },
@@ -185,7 +185,7 @@
           cell(words, t, s, may, (may && shares[t]?.[s]) || 0, read[t][s], live)),
         tag("td", { class: "mask-verdict" },
           tag("span", { class: "mask-sign" }, SIGNS[all[t].kind]), " ",
-          tag("em", {}, escaped(words[t + 1])), " ", tag("span", { class: "mask-told" }, told)));
+          tag("em", {}, escaped(words[t + 1])), " ", tag("span", { class: "mask-told" }, verdict)));
     });
     const heads = mask.map((_, s) => tag("th", { scope: "col" }, tag("span", {}, escaped(words[s]))));
     return tag("table", { class: "mask-grid", "aria-label": "Who may read whom" },
@@ -200,8 +200,8 @@
     const shares = weights(scaled, mask, after), read = reach(mask, layers, after);
     const all = verdicts(mask, layers, after), names = Object.keys(PRESETS);
     const name = names.find((name) => String(preset(name, mask.length)) === String(mask));
-    const pairs = (of) => Object.fromEntries(names.map((one, i) => [`preset-${i}`, of(one)]));
-    const below = told(words, chosen, all[chosen], mask, read[chosen], layers, shares[chosen]);
+    const pairs = (value) => Object.fromEntries(names.map((one, i) => [`preset-${i}`, value(one)]));
+    const below = reason(words, chosen, all[chosen], mask, read[chosen], layers, shares[chosen]);
     return {
       stage: Play.steered(live, "mask-presets",
         Play.buttons(pairs((one) => one), pairs((one) => one === name)))

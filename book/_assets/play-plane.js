@@ -47,7 +47,7 @@ Play.compute.plane = (() => {
     };
   }
 
-  function told({ names: [asks, ...words], spoken }, query, points, compared) {
+  function sentence({ names: [asks, ...words], spoken }, query, points, compared) {
     const won = winners(measured(query, points));
     const named = MEASURES.map((m) => listed(won[m].map((n) => words[n])) || "none");
     const by = MEASURES.map((m, i) => `by ${spoken[m]} ${named[i]}`).join(", ");
@@ -104,12 +104,12 @@ Play.compute.plane = (() => {
     };
   }
 
-  return { MEASURES, measured, winners, pair, told, stretched, ofLength, arc, labelAt };
+  return { MEASURES, measured, winners, pair, sentence, stretched, ofLength, arc, labelAt };
 })();
 
 Play.figure("plane", (() => {
   const { tag, escaped, fixed, number, listed } = Play;
-  const { MEASURES, measured, winners, pair, told, stretched, ofLength, arc, labelAt } =
+  const { MEASURES, measured, winners, pair, sentence, stretched, ofLength, arc, labelAt } =
     Play.compute.plane;
   const [LEAST, MOST] = [-5, 9]; // of an entry
   const ARC = 1.7; // radius of the arc that shows the angle
@@ -174,7 +174,7 @@ Play.figure("plane", (() => {
         + slider("y", "second number", vectors[moved][1])
         + Play.buttons({ double: "Twice as long", half: "Half as long",
                          even: "Give all words one length", anew: "Start again" }),
-      says: told(data, query, points, compared),
+      says: sentence(data, query, points, compared),
     };
   }
 

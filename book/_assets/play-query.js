@@ -53,7 +53,7 @@ Play.compute.query = (() => {
   const share = (weight) => (weight < NEAR ? "less than 0.01" : fixed(weight));
   const pair = (point) => `(${point.map((x) => number(x, 2)).join(", ")})`;
 
-  function told(words, query, { scores, weights, output }) {
+  function sentence(words, query, { scores, weights, output }) {
     if (query.every((x) => x === 0)) {
       return `The query is (0, 0) and asks nothing: every score is 0, every weight ${share(weights[0])}. `
         + `The output is ${pair(output)}, the mean of the values.`;
@@ -69,11 +69,11 @@ Play.compute.query = (() => {
       + `${scores[least] < 0 ? ": its key points away" : ""}). The output is ${pair(output)}.`;
   }
 
-  return { steps, feet, chain, away, stretched, told };
+  return { steps, feet, chain, away, stretched, sentence };
 })();
 
 Play.figure("query", (() => {
-  const { steps, feet, chain, away, stretched, told } = Play.compute.query;
+  const { steps, feet, chain, away, stretched, sentence } = Play.compute.query;
   const { tag, escaped, at, fixed } = Play;
   const MOST = 4; // the largest entry of a query
   const [REACH, SIDE] = [2.1, 300]; // of the plane of keys; of both pictures
@@ -157,7 +157,7 @@ Play.figure("query", (() => {
         + slider("y", "second number (size)", query[1])
         + Play.buttons({ double: "Twice as long", half: "Half as long", turn: "Turn it round",
                          zero: "Ask nothing", anew: "Start again" }),
-      says: told(data.words, query, found),
+      says: sentence(data.words, query, found),
     };
   }
 

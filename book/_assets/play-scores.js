@@ -49,23 +49,23 @@ Play.figure("scores", (() => {
 
   // Q, K-transposed and the scores as one table.
   function grid({ words, queries, keys, entries }, { scores }, [t, s], chosen, live) {
-    const of = (n) => s < 0 || n === s; // whether a column is lit
+    const isLit = (n) => s < 0 || n === s; // whether a column is lit
     const word = (scope, name, n, is, more) => tag("th", { scope, class: lit("word", is),
       "data-part": `${name}-${n}`, ...more }, tag("span", {}, escaped(words[n])));
     const selected = (row, column) =>
       live && String([row, column]) === String(chosen) && { "aria-selected": "true" };
     const over = (kind, ...inside) => tag("th", { colspan: 3, scope: "row", class: kind }, ...inside);
     const head = [tag("tr", {}, over("name", "K<sup>T</sup>, a key a column"),
-                      words.map((_, n) => word("col", "column", n, of(n))))];
+                      words.map((_, n) => word("col", "column", n, isLit(n))))];
     entries.forEach((entry, d) => head.push(tag("tr", {}, over("entry", escaped(entry)),
-      keys.map((key, n) => tag("td", { class: lit(`key pair-${d}`, of(n)),
+      keys.map((key, n) => tag("td", { class: lit(`key pair-${d}`, isLit(n)),
                                        "data-part": `key-${n}-${d}` }, number(key[d]))))));
     head.push(tag("tr", {}, tag("th", { scope: "col", class: "name" }, "Q, a query a row"),
       entries.map((entry) => tag("th", { scope: "col", class: "entry" }, escaped(entry))),
       tag("th", { colspan: words.length, scope: "colgroup", class: "name" },
           "scores Q K<sup>T</sup>")));
     const least = Math.min(...scores.flat()), most = Math.max(...scores.flat());
-    const score = (n, m) => tag("td", { class: lit("score", n === t && of(m)), ...selected(n, m),
+    const score = (n, m) => tag("td", { class: lit("score", n === t && isLit(m)), ...selected(n, m),
       "data-part": `score-${n}-${m}`,
       style: `--heat: ${((scores[n][m] - least) / (most - least)).toFixed(3)}` },
     number(scores[n][m]));

@@ -244,13 +244,13 @@ globalThis.Play = (() => {
 
   // What a reader takes hold of at a point.
   function handle(plane, point, name, label, live) {
-    const told = { tabindex: "0", role: "slider", "aria-label": label,
+    const aria = { tabindex: "0", role: "slider", "aria-label": label,
                    "aria-roledescription": "point in the plane", "aria-valuenow": point[0],
                    "aria-valuemin": plane.middle - plane.reach,
                    "aria-valuemax": plane.middle + plane.reach,
                    "aria-valuetext": `${number(point[0])} across, ${number(point[1])} up` };
     return tag("g", { class: "play-handle", "data-part": name, transform: plane.move(point),
-                      ...(live && told) },
+                      ...(live && aria) },
       tag("circle", { r: 20, class: "reach" }), tag("circle", { r: 8, class: "ring" }));
   }
 

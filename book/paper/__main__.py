@@ -12,6 +12,7 @@ import io
 import json
 import logging
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -26,21 +27,28 @@ from pypdf.errors import PdfReadError
 
 from book.paper import document
 from book.paper.document import fingerprint
+from helpers.files import write_bytes
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
 NAME = "transformers-worked-out"
 FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking"]
+UNHINTED = "--font-render-hinting=none"  # else letters keep to whole pixels, and words fall apart
 MARK = "printed from "  # before the fingerprint of the site, among the keywords
 NO_BROWSER = (
     "printing needs Chromium, and there is none: install it (on Debian and Ubuntu "
     "`apt-get install chromium`), name one in the environment variable CHROMIUM, or type "
     "`.venv/bin/python -m playwright install chromium`"
 )
+NODE = re.compile(rb"\(node\d{8}\)")
 READY = """async () => {
     await Promise.all([...document.images].map(image => image.decode()));
     await document.fonts.ready;
 }"""
+WIDTH = 590  # of the text on paper, in CSS pixels: 210 mm without the margins
+TOO_WIDE = """width => [...document.body.querySelectorAll("*")]
+    .filter(part => part.getBoundingClientRect().right > width + 1)
+    .map(part => part.textContent.trim().slice(0, 40) || part.tagName)"""
 FILL = """pages => {
     for (const number of document.querySelectorAll("[data-page-of]")) {
         number.textContent = pages[number.dataset.pageOf] ?? "?";
@@ -65,7 +73,7 @@ def head(site: Path) -> str:
     address = site.resolve().as_uri()
     style = Path(__file__).with_name("paper.css").read_text("utf-8")
     play = sorted(file.name for file in (site / "_static").glob("play*.css"))
-    sheets = ["pygments.css", *play, "styles/maths.css"]
+    sheets = ["fonts.css", "pygments.css", *play, "styles/maths.css"]
     links = [f'<link rel="stylesheet" href="{address}/_static/{name}">\n' for name in sheets]
     return "".join(links) + f"<style>{style}</style>"
 
@@ -99,19 +107,24 @@ position. Code that only draws or prints is left out: it is in the notebooks.</p
 # ---------------------------------------------------------------- printing
 
 
+def chromium() -> str | None:
+    """Find a Chromium: the one that CHROMIUM names, or the system's."""
+    names = (os.environ.get("CHROMIUM", ""), "chromium-headless-shell", "chromium",
+             "chromium-browser", "google-chrome")  # fmt: skip
+    return next(filter(None, map(shutil.which, filter(None, names))), None)
+
+
 def chromium_path(playwright) -> str | None:
-    """Find a Chromium: the one that is named, the system's, or playwright's own."""
-    names = [os.environ.get("CHROMIUM", ""), "chromium-headless-shell", "chromium",
-             "chromium-browser", "google-chrome"]  # fmt: skip
-    found = [path for path in map(shutil.which, filter(None, names)) if path]
+    """Find a Chromium: one of those, or playwright's own."""
     own = playwright.chromium.executable_path
-    return (found + [own] * Path(own).exists() + [None])[0]
+    return chromium() or (own if Path(own).exists() else None)
 
 
 def printed(html: str) -> bytes:
     """Print a document, with its page numbers filled in.
 
-    Raises: ValueError where there is no Chromium, or the numbers do not settle. A thread of its own
+    Raises: ValueError where there is no Chromium, something is wider than the paper (Chromium would
+    print all pages smaller), or the numbers do not settle. A thread of its own
     prints it, since playwright refuses one in which another playwright is at work.
     """
     with ThreadPoolExecutor(1) as one:
@@ -127,12 +140,15 @@ def _printed(html: str) -> bytes:
             raise ValueError(NO_BROWSER)
         file = Path(folder, "book.html")
         file.write_text(html, "utf-8")
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=path, args=[*FLAGS, UNHINTED])
         try:
-            page = browser.new_page()
+            page = browser.new_page(viewport={"width": WIDTH, "height": 800})
+            page.emulate_media(media="print")
             page.set_default_timeout(300_000)
             page.goto(file.as_uri(), wait_until="load")
             page.evaluate(READY)
+            if wide := page.evaluate(TOO_WIDE, WIDTH):
+                raise ValueError(f"{len(wide)} parts are wider than the paper; first {wide[0]!r}")
             before = None
             for _ in range(4):
                 pdf = page.pdf(
@@ -167,7 +183,13 @@ def signed(pdf: bytes, config: dict, date: str, mark: str) -> bytes:
         "/CreationDate": day, "/ModDate": day,
     }  # fmt: skip
     writer.write(made)
-    return made.getvalue()
+    return renumbered(made.getvalue())
+
+
+def renumbered(pdf: bytes) -> bytes:
+    """Count the nodes that a PDF names from 1: Chromium's count is another on every run."""
+    names = {name: b"(node%08d)" % n for n, name in enumerate(sorted(set(NODE.findall(pdf))), 1)}
+    return NODE.sub(lambda found: names[found[0]], pdf)
 
 
 def keywords(pdf: bytes) -> str | None:
@@ -195,10 +217,10 @@ def main(arguments: list[str] | None = None) -> int:
         pdf = signed(
             printed(whole(chosen.site)), config, computed(ROOT)[-1], MARK + fingerprint(chosen.site)
         )
+        write_bytes(out, pdf)
     except (ValueError, OSError) as error:
         print(f"pdf: {error}", file=sys.stderr)
         return 2
-    out.write_bytes(pdf)
     count = len(PdfReader(io.BytesIO(pdf)).pages)
     print(f"The book on paper: {out} ({count} pages, {len(pdf) / 1e6:.1f} MB)")
     return 0

@@ -31,7 +31,7 @@ MARKS = re.compile(
     r'<span class="c1">(?:### (?:BEGIN|END) SOLUTION|# [\w ]+: click to open)</span>\n?'
 )
 LIVE = (  # what is of no use on paper
-    ".headerlink, .enlarge, .explore-controls, .play-controls, script, style, button, input, "
+    ".headerlink, .explore-controls, .play-controls, script, style, button, input, "
     "textarea, select, canvas, [role=status], [role=alert]"
 )
 
@@ -119,8 +119,8 @@ class Maker:
             form.decompose()
         for image in self.article.select("img"):  # before any goes to the answers
             del image["loading"], image["decoding"]
-        for note in self.article.select(".gpt-scriptless"):
-            note.string = "On the site it writes here."
+        for note in self.article.select(".gpt-scriptless, .machine-scriptless"):
+            note.string = "On the site it runs here."
         for note in self.article.select("noscript:has(.play-scriptless)"):
             note.replace_with(self.new("p", "shown", "On the site it can be moved."))
         self.go_through(self.article)
@@ -153,6 +153,8 @@ class Maker:
         for image in self.article.select("img[src]"):
             if not image["src"].startswith("data:"):
                 image["src"] = f"{self.site}{quote(self.beside(image['src']))}"
+        for link in self.article.select("a.enlarge"):
+            link.decompose()
         for link in self.article.select("a[href]"):
             if not link["href"].startswith(ELSEWHERE):
                 target = self.inside(link["href"])
@@ -172,7 +174,8 @@ class Maker:
         docname = self.beside(address).removesuffix(".html") if address else self.entry.docname
         if docname not in self.known:
             return None
-        return page_id(docname) + (f"--{unquote(anchor)}" if anchor else "")
+        named = anchor and "=" not in anchor  # else it is of the page's script
+        return page_id(docname) + (f"--{unquote(anchor)}" if named else "")
 
     # --- predictions
 
@@ -463,18 +466,18 @@ def back_matter(pages: list[Page]) -> list[Part]:
     ):
         if not chosen:
             continue
-        told, listed = [], []
+        pieces, listed = [], []
         for page in chosen:
             name = f"{ident}-{page.id}"
             lists = [page.answers, page.hints] if ident == "answers" else [page.solutions]
-            told.append(f'<section id="{name}"><h2>{escape(page.entry.title)}</h2>')
+            pieces.append(f'<section id="{name}"><h2>{escape(page.entry.title)}</h2>')
             for items in lists:
                 if items is page.hints and items:
-                    told.append("<h3>Hints</h3>")
-                told += [item_html(soup, item) for item in items]
-            told.append("</section>")
+                    pieces.append("<h3>Hints</h3>")
+                pieces += [item_html(soup, item) for item in items]
+            pieces.append("</section>")
             listed.append((name, escape(page.entry.title)))
-        body = f'<h1 id="{ident}">{title}</h1><p>{words}</p>' + "".join(told)
+        body = f'<h1 id="{ident}">{title}</h1><p>{words}</p>' + "".join(pieces)
         parts.append(Part(ident, title, body, contents_of(soup, ident, title, listed)))
     return parts
 
@@ -596,10 +599,10 @@ def read_pages(site: Path, toc: dict, title: str) -> list[Page]:
 
 def fingerprint(site: Path) -> str:
     """Give sixteen digits that are others when a page of a site is another."""
-    told = hashlib.sha256()
+    digest = hashlib.sha256()
     for page in sorted(site.glob("*/*.html")):
-        told.update(page.relative_to(site).as_posix().encode() + b"\0" + page.read_bytes())
-    return told.hexdigest()[:16]
+        digest.update(page.relative_to(site).as_posix().encode() + b"\0" + page.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def load_toc(root: Path) -> dict:

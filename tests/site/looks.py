@@ -1,4 +1,4 @@
-"""What an eye and a finger meet in a figure: contrast over tints and hatching, a swipe."""
+"""What an eye and a finger meet: contrast over tints and hatching, faces, sizes, a swipe."""
 
 CLEAR = """selector => {
     const parse = text => {
@@ -34,6 +34,46 @@ CLEAR = """selector => {
     }
     return poor.slice(0, 8);
 }"""
+
+
+def faces(page, selector: str) -> set[str]:
+    """The faces in which the letters of an element are drawn."""
+    session = page.context.new_cdp_session(page)
+    for domain in ("DOM", "CSS"):
+        session.send(f"{domain}.enable")
+    within = session.send("DOM.getDocument")["root"]["nodeId"]
+    found = session.send("DOM.querySelector", {"nodeId": within, "selector": selector})
+    fonts = session.send("CSS.getPlatformFontsForNode", {"nodeId": found["nodeId"]})["fonts"]
+    session.detach()
+    return {font["familyName"] for font in fonts}
+
+
+SMALLEST = 8  # pixels
+SMALL = """least => {  // figures whose smallest text is less, and that do not open large
+    const poor = [];
+    for (const e of document.querySelectorAll("article svg text")) {
+        if (!e.checkVisibility() || !e.textContent.trim() || e.closest(".gpt")) continue;
+        const size = parseFloat(getComputedStyle(e).fontSize) * Math.hypot(e.getScreenCTM().a,
+            e.getScreenCTM().b);
+        if (size < least - 0.05) poor.push(`${size.toFixed(1)}: ${e.textContent}`);
+    }
+    for (const e of document.querySelectorAll("article img")) {
+        if (!e.checkVisibility() || e.closest(".explore-panels, a")) continue;
+        const shrunk = e.clientWidth / Number(e.getAttribute("width")) < 0.95;
+        const link = e.parentElement.querySelector(":scope > a.enlarge");  // panels may lie between
+        if (shrunk && !link) poor.push(e.src.slice(-40));
+    }
+    return poor;
+}"""
+
+
+def too_small(page) -> list[str]:
+    """What cannot be read of the figures of an open page, as narrow as a telephone."""
+    for _ in range(100):  # links to enlarge come when a picture is seen to be shrunk
+        if not (poor := page.evaluate(SMALL, SMALLEST)):
+            break
+        page.wait_for_timeout(100)
+    return poor
 
 
 def swipe(page, start, across: float, up: float = 0) -> None:

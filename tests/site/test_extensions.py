@@ -207,8 +207,8 @@ def test_plain_table_of_results():
     table = {**MADE, "claim": "It is faster.", "columns": ["a", "b"], "rows": [["x|y", 1.23456]]}
     assert results.parts_of(table) == {"": table}
     for claim in ("It is faster.", "It is faster"):
-        told = results.what_it_is(Path("a.json"), {**table, "claim": claim}, Path())
-        assert told == "It is faster."
+        description = results.what_it_is(Path("a.json"), {**table, "claim": claim}, Path())
+        assert description == "It is faster."
     assert results.title_of("gpt_ablations") == "GPT ablations"
     assert results.title_of("11_small_gpt") == "Chapter 11: A small GPT, trained"
     markdown, rows, _ = results.table_and_words(table)
@@ -276,6 +276,54 @@ def test_corrections_page_hides_where_claims_were_met(html_root):
     text = (html_root / "book" / "corrections.html").read_text("utf-8")
     assert 'class="correction' in text
     assert not re.search(r"\blines? \d+|document\s*0", text, re.IGNORECASE)
+
+
+# --- the address ----------------------------------------------------------------------------------
+
+
+ANN = "https://github.com/ann/fork"
+
+
+@pytest.mark.parametrize(
+    ("known", "written", "rocket", "clone", "says"),
+    [
+        (ANN, True, True, ANN, ""),
+        (ANN, False, False, ANN, f"`make address URL={ANN}`"),
+        ("https://codeberg.org/ann/fork", True, False, "https://codeberg.org/ann/fork",
+         "Colab opens what is on GitHub"),
+        (None, True, False, "ADDRESS-OF-THE-BOOK", "make address URL=https://github.com/you/"),
+    ],
+)  # fmt: skip
+def test_pages_take_the_address_at_the_build(monkeypatch, known, written, rocket, clone, says):
+    """And have no button for Colab where a stored chapter could not install the helpers."""
+    import theme
+    from sphinx_book_theme.header_buttons import update_context_with_repository_info
+
+    monkeypatch.setattr(theme.address, "address", lambda root: known)
+    place = "https://github.com/ann/book" if written else "https://github.com/OWNER/book"
+    monkeypatch.setattr(theme.address, "stored", lambda root: (place, "v0.1.0"))
+    options = {"launch_buttons": {"colab_url": "…"}}
+    config = SimpleNamespace(html_theme_options=options, html_context={})
+    app = SimpleNamespace(config=config, srcdir=str(ROOT))
+    theme.set_address(app, config)
+    update_context_with_repository_info(app)  # the stock theme refuses a host that it does not know
+    assert ("launch_buttons" in config.html_theme_options) == rocket
+    page = ["UNPUBLISHED-NOTE\ngit clone REPOSITORY-URL"]
+    theme.fill_in_address(app, "book/how-to", page)
+    assert page[0].endswith(f"git clone {clone}")
+    note = page[0].partition("\n")[0]
+    assert (says in note) if says else note == ""
+    name = "notebooks/05_attention_by_hand"
+    stored = (ROOT / f"{name}.ipynb").read_text("utf-8")
+    chapter = [stored]
+    theme.fill_in_address(app, name, chapter)
+    opened = "[Open in Colab](https://colab.research.google.com/github/ann/fork/blob/v"
+    assert (opened in chapter[0]) == rocket == ("Open in Colab" in chapter[0])
+    assert f"git+{known or 'https://github.com/'}" in chapter[0]
+    options["launch_buttons"] = {"colab_url": ""}  # Jupyter Book's, on a site without solutions
+    chapter = [stored]
+    theme.fill_in_address(app, name, chapter)
+    assert "Open in Colab" not in chapter[0]
 
 
 # --- cards ----------------------------------------------------------------------------------------

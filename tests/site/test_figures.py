@@ -139,39 +139,10 @@ def test_panels_that_stand_side_by_side_are_cut_apart():
     assert panels((20, 240), (20, 500), (280, 500), width=520) == [], "one lies below both"
 
 
-SMALLEST = 8  # pixels
-SMALL = """least => {  // figures whose smallest text is less, and that do not open large
-    const poor = [];
-    for (const e of document.querySelectorAll("article svg text")) {
-        if (!e.checkVisibility() || !e.textContent.trim() || e.closest(".gpt")) continue;
-        const size = parseFloat(getComputedStyle(e).fontSize) * Math.hypot(e.getScreenCTM().a,
-            e.getScreenCTM().b);
-        if (size < least - 0.05) poor.push(`${size.toFixed(1)}: ${e.textContent}`);
-    }
-    for (const e of document.querySelectorAll("article img")) {
-        if (!e.checkVisibility() || e.closest(".explore-panels, a")) continue;
-        const shrunk = e.clientWidth / Number(e.getAttribute("width")) < 0.95;
-        const link = e.parentElement.querySelector(":scope > a.enlarge");  // panels may lie between
-        if (shrunk && !link) poor.push(e.src.slice(-40));
-    }
-    return poor;
-}"""
-
-
 @pytest.fixture
 def telephone(page):
     page.set_viewport_size({"width": 390, "height": 844})
     return page
-
-
-def test_figures_can_be_read_on_a_telephone(visit, telephone, path):
-    visit(path)
-    telephone.evaluate("document.querySelectorAll('details').forEach(e => { e.open = true })")
-    for _ in range(100):  # links to enlarge come when a picture is seen to be shrunk
-        if not (poor := telephone.evaluate(SMALL, SMALLEST)):
-            break
-        telephone.wait_for_timeout(100)
-    assert poor == []
 
 
 @pytest.mark.parametrize("by", ["tap", "key"])

@@ -27,7 +27,8 @@ from helpers.generate import open_model
 from helpers.gpt import GPT, GPTConfig
 from helpers.train import PRESETS
 
-CHECKPOINT = ROOT / "helpers" / "data" / "checkpoints" / "tales"
+DATA = ROOT / "helpers" / "data"
+MODELS = ("tales", "valley")  # of chapters 11 and 12, and of the pages under book/
 CHAPTERS = ("notebooks/11_small_gpt.html", "notebooks/12_inside_the_gpt.html")
 INSIDE = CHAPTERS[1]
 EXACT, EXACT_WEIGHT = 1e-4, 1e-5  # of a logit, and of an attention weight
@@ -40,8 +41,8 @@ LOSS = 1e-3  # nats a character on the validation text
 
 
 @functools.cache
-def shipped():
-    model, tokenizer = open_model(CHECKPOINT)
+def shipped(name: str = "tales"):
+    model, tokenizer = open_model(DATA / "checkpoints" / name)
     return model, tokenizer
 
 
@@ -62,15 +63,15 @@ def tensors_of(script: str) -> tuple[dict, dict[str, np.ndarray], dict[str, tupl
 
 
 @functools.cache
-def built(html_root: Path):
-    return tensors_of((html_root / "_static" / "gpt-weights.js").read_text("utf-8"))
+def built(html_root: Path, name: str = "tales"):
+    return tensors_of((html_root / "_static" / f"gpt-weights-{name}.js").read_text("utf-8"))
 
 
 @functools.cache
-def rounded_model(html_root: Path) -> GPT:
+def rounded_model(html_root: Path, name: str = "tales") -> GPT:
     """The Python model with the page's weights, in float64."""
-    model = GPT(shipped()[0].config, generator=torch.Generator().manual_seed(0)).double().eval()
-    tensors = {name: torch.from_numpy(np.array(t)) for name, t in built(html_root)[1].items()}
+    model = GPT(shipped(name)[0].config, generator=torch.Generator().manual_seed(0)).double().eval()
+    tensors = {n: torch.from_numpy(np.array(t)) for n, t in built(html_root, name)[1].items()}
     model.load_state_dict(tensors)
     return model
 
@@ -100,14 +101,15 @@ def texts() -> dict[str, list[int]]:
 # --- the weights --------------------------------------------------------------------------------
 
 
-def test_weights_are_the_checkpoint_rounded(html_root):
+@pytest.mark.parametrize("model_name", MODELS)
+def test_weights_are_the_checkpoint_rounded(html_root, model_name):
     """Each row's largest number has the code 127, and no number is off by more than half a step."""
-    parts, tensors, rounded = built(html_root)
-    model, tokenizer = shipped()
+    parts, tensors, rounded = built(html_root, model_name)
+    model, tokenizer = shipped(model_name)
     wanted = {n: t.double().numpy() for n, t in model.state_dict().items()}
     assert set(tensors) == set(wanted)
     assert parts["vocab"] == list(tokenizer.vocab)
-    assert len(parts["data"]) <= 1_000_000
+    assert len(parts["data"]) <= 1_100_000  # as letters in the script: under 1.5 MB
     for name, exact in wanted.items():
         if name not in rounded:
             np.testing.assert_array_equal(tensors[name], exact)
@@ -169,7 +171,7 @@ def test_what_the_page_cannot_show_is_named(name, value):
 
 
 def test_widget_on_another_page_has_ids_and_a_prompt_of_its_own():
-    html = book_gpt.drawn('a < b & "c"', 2)
+    html = book_gpt.drawn('a < b & "c"', 2, "tales", book_gpt.WHOSE)
     assert 'id="gpt-2"' in html
     assert 'for="gpt-2-prompt"' in html
     assert "a &lt; b &amp; &quot;c&quot;</textarea>" in html
@@ -181,8 +183,8 @@ def test_widget_on_another_page_has_ids_and_a_prompt_of_its_own():
 READ = """ids => {
     const model = bookGPT.unpack(bookGPTWeights), memory = bookGPT.remember(model);
     return ids.map(id => {
-        const { logits_V, weights_LHT } = bookGPT.read(model, memory, id);
-        return [[...logits_V], weights_LHT.map(H => H.map(T => [...T]))];
+        const { logits_V, layers } = bookGPT.read(model, memory, id);
+        return [[...logits_V], layers.map(({ heads }) => heads.map(({ weights }) => [...weights]))];
     });
 }"""
 
@@ -234,8 +236,19 @@ def test_logits_and_weights_are_python_s(loaded, html_root):
             assert read.shape == (*weights_LHTT.shape[:2], t + 1), name
             np.testing.assert_allclose(read.sum(axis=-1), 1, atol=1e-12)
             assert np.abs(read - weights_LHTT[:, :, t, : t + 1]).max() < EXACT_WEIGHT, name
-    with pytest.raises(Exception, match="reads 64 characters, no more"):
+    with pytest.raises(Exception, match="reads 64 tokens, no more"):
         page.evaluate(READ, [5] * 65)
+
+
+def test_numbers_of_the_longer_model_are_python_s_up_to_its_last_place(script, html_root):
+    model, tokenizer = rounded_model(html_root, "valley"), shipped("valley")[1]
+    script.add_script_tag(path=html_root / "_static" / "gpt-weights-valley.js")
+    ids = tokenizer.encode(corpus.load("valley")[-model.config.context :]).tolist()
+    found = script.evaluate(READ, ids)
+    logits_TV, weights_LHTT = answers(model, ids)
+    assert np.abs(np.array([logits for logits, _ in found]) - logits_TV).max() < EXACT
+    assert np.abs(np.array(found[-1][1]) - weights_LHTT[:, :, -1]).max() < EXACT_WEIGHT
+    assert (html_root / "_static" / "gpt-weights-valley.js").stat().st_size <= 1_500_000
 
 
 @pytest.mark.parametrize(
@@ -365,7 +378,7 @@ def test_nothing_is_asked_for_before_the_button_or_from_elsewhere(
     write(widget, length=5)
     late = ("_images", "favicon")  # those wait to be seen
     scripts = [url for url in asked[before:] if not any(name in url for name in late)]
-    assert [Path(url.partition("?")[0]).name for url in scripts] == ["gpt-weights.js"]
+    assert [Path(url.partition("?")[0]).name for url in scripts] == ["gpt-weights-tales.js"]
     assert not [url for url in asked if not url.startswith((home, "data:", "blob:"))]
     assert errors == []
 
@@ -437,9 +450,9 @@ UNKNOWN = {
 
 def test_unknown_characters_are_told(widget):
     alert = widget.get_by_role("alert")
-    for prompt, told in UNKNOWN.items():
+    for prompt, problems in UNKNOWN.items():
         fill(widget, prompt=prompt)
-        assert [words for words in told if words not in alert.text_content()] == []
+        assert [words for words in problems if words not in alert.text_content()] == []
         press(widget, "Write")
         press(widget, "One character")
         assert not widget.locator(".gpt-text").is_visible()
@@ -469,13 +482,13 @@ def test_missing_weights_are_told_and_can_be_asked_for_again(page, site_url, bro
         if broken == "missing"
         else (lambda route: route.fulfill(body=""))
     )
-    page.route("**/gpt-weights.js*", refuse)
+    page.route("**/gpt-weights-tales.js*", refuse)
     page.goto(f"{site_url}/{INSIDE}")
     widget = page.locator(".gpt")
     widget.get_by_role("button").first.click()
     widget.get_by_role("alert").get_by_text("could not be read").wait_for()
     assert not widget.locator("form").is_visible()
-    page.unroute("**/gpt-weights.js*")
+    page.unroute("**/gpt-weights-tales.js*")
     widget.get_by_role("button").first.click()
     page.locator(".gpt-text .place").first.wait_for()
     assert widget.get_by_role("alert").text_content() == ""
@@ -554,8 +567,8 @@ def test_what_is_shown_is_what_was_computed(widget, html_root):
     assert f"gives {weights_T[most]:.1%}" in widget.locator(".gpt-reads").text_content()
     widget.locator("summary").click()
     widget.locator(".gpt-weights tbody tr").first.wait_for()
-    told = [cell.inner_text() for cell in widget.locator(".gpt-weights td:last-child").all()]
-    assert told == [in_percent(weight) for weight in weights_T]
+    listed = [cell.inner_text() for cell in widget.locator(".gpt-weights td:last-child").all()]
+    assert listed == [in_percent(weight) for weight in weights_T]
     label = widget.locator("canvas").get_attribute("aria-label")
     assert label.startswith(f"Map of layer {layer + 1}, head {head + 1}: a row for each of 17")
 
@@ -642,7 +655,10 @@ def test_only_pages_with_the_widget_load_its_scripts(html_root):
     assert {name for name, text in pages.items() if 'class="gpt"' in text} >= set(CHAPTERS)
     for name, text in pages.items():
         has = 'class="gpt"' in text
-        assert [part in text for part in ("gpt.js", "gpt-page.js", "gpt.css")] == [has] * 3, name
+        assert [part in text for part in ("gpt-page.js", "gpt.css")] == [has] * 2, name
+        machine = 'class="machine"' in text
+        assert ("gpt.js" in text) == (has or machine), name
+        assert [part in text for part in ("machine-page.js", "machine.css")] == [machine] * 2, name
 
 
 def test_words_about_the_model_are_true(html_root):
@@ -657,8 +673,8 @@ def test_words_about_the_model_are_true(html_root):
     text = (html_root / CHAPTERS[0]).read_text("utf-8")
     numbers = sum(p.numel() for p in model.parameters())
     size = len(built(html_root)[0]["data"]) / 1e6
-    letters = (html_root / "_static" / "gpt-weights.js").stat().st_size / 1e6
-    stored = json.loads((CHECKPOINT.parents[1] / "results" / "gpt_rounding.json").read_text())
+    letters = (html_root / "_static" / "gpt-weights-tales.js").stat().st_size / 1e6
+    stored = json.loads((DATA / "results" / "gpt_rounding.json").read_text())
     change = f"differs by {stored['rows'][0][3].lstrip('+-')} nats"
     assert stored["rows"][0][0] == 8
     for words in (

@@ -4,6 +4,7 @@ import base64
 import io
 import json
 import re
+import shutil
 import subprocess
 import sys
 import zlib
@@ -50,7 +51,7 @@ def test_icons_that_pages_scripts_and_styles_name_are_kept(tmp_path):
     (static / "styles").mkdir(parents=True)
     sheet = (
         '.fa-house:before,.fa-home:before{content:"\\f015"}.fa-bell:before{content:"\\f0f3"}'
-        '.fa-gear:before{content:"\\f013"}.hide:after{content:"\\f107"}'
+        '.fa-gear:before{content:"\\f013"}.hide:after{content:"\\f107"}:root{--less:"\uf010"}'
         '@font-face{src:url(../vendor/fontawesome/webfonts/fa-solid-900.woff2) format("woff2"),'
         'url(../vendor/fontawesome/webfonts/fa-solid-900.ttf) format("truetype")}'
     )
@@ -59,9 +60,21 @@ def test_icons_that_pages_scripts_and_styles_name_are_kept(tmp_path):
     page = SimpleNamespace(text='<i class="fa-solid fa-home"></i>')
     passes.static.cut_icons(SimpleNamespace(outdir=tmp_path), [page])
     font = TTFont(static / passes.static.ICONS / "fa-solid-900.woff")
-    assert set(font.getBestCmap()) == {0xF015, 0xF013, 0xF107}
+    assert set(font.getBestCmap()) == {0xF015, 0xF013, 0xF107, 0xF010}
     written = (static / passes.static.SHEET).read_text("utf-8")
     assert 'src:url(../vendor/fontawesome/webfonts/fa-solid-900.woff) format("woff")}' in written
+
+
+def test_the_text_face_stands_in_its_sheet(html_root, tmp_path):
+    """A subset of at most 60 kB, its licence beside it."""
+    shutil.copytree(ROOT / "book" / "_assets" / "fonts", tmp_path / "_static" / "fonts")
+    sheet = shutil.copy(ROOT / "book" / "_assets" / "fonts.css", tmp_path / "_static")
+    for _ in range(2):
+        passes.static.face_in_style(SimpleNamespace(outdir=tmp_path), [])
+        assert Path(sheet).read_bytes() == (html_root / "_static" / "fonts.css").read_bytes()
+    assert Path(sheet).stat().st_size <= 60_000
+    assert [file.name for file in (tmp_path / "_static" / "fonts").iterdir()] == ["OFL.txt"]
+    assert (html_root / "_static" / "fonts" / "OFL.txt").exists()
 
 
 # --- fonts ----------------------------------------------------------------------------------------
@@ -119,8 +132,8 @@ def test_formulas_of_a_page_are_put_once():
     once = maths.with_formulas(page, put, "maths.css")
     assert f'{span} data-tex="\\(a&lt;b\\)"><mjx-container' in once
     assert once.count("maths.css") == 1
-    assert maths.unset(once).endswith(f"{span}>\\(a&lt;b\\)</span>")
-    assert maths.with_formulas(maths.unset(once), put, "maths.css") == once
+    assert maths.formulas_of(once) == maths.formulas_of(page) == {r"\(a<b\)"}
+    assert maths.with_formulas(once, put, "maths.css") == once
 
 
 def test_every_formula_is_set(html_root):

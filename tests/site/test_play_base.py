@@ -200,13 +200,16 @@ def test_figure_works_from_a_disk_and_nothing_moves_by_itself(browser, html_root
 NAMELESS = """figure => [...figure.querySelectorAll("input, button, [role=slider], [role=button]")]
     .filter(e => {
         const text = e.textContent.trim(), label = e.getAttribute("aria-label") ?? "";
-        return !(e.labels?.length || label || text) || (label && !label.includes(text)
-            && !e.querySelector(".axes-fine"));
+        const parts = e.querySelector(".axes-fine") ? [...e.children] : [e];
+        return !(e.labels?.length || label || text)
+            || (label && !parts.every(part => label.includes(part.textContent.trim())));
     }).map(e => e.outerHTML)"""
 SMALL = """figure => [...figure.querySelectorAll("button, input[type=range], label, .play-handle, "
     + "[role=grid] [tabindex], .axes-blocks .axes-cell, .mask-grid .mask-cell")]
     .map(e => [e.outerHTML.slice(0, 80), e.getBoundingClientRect()])
     .filter(([, box]) => box.width < 24 || box.height < 24).map(([html]) => html)"""
+GROUNDS = """figure => new Set([...figure.querySelectorAll("table *, .axes-legend *, .code-line")]
+    .map(e => getComputedStyle(e).backgroundColor)).size"""
 CUT = """figure => [...figure.querySelectorAll(".axes-cell, .mask-cell")]
     .filter(c => c.scrollWidth > c.clientWidth + 1).map(c => c.innerText)"""
 
@@ -245,6 +248,9 @@ def test_figure_has_names_fits_and_can_be_read(browser, site_url, name):
         assert page.evaluate(CLEAR, f'[data-play="{name}"]') == []
         assert figure.evaluate(SMALL) == []
         assert figure.evaluate(CUT) == []
+    grounds = figure.evaluate(GROUNDS)
+    page.emulate_media(forced_colors="active")
+    assert figure.evaluate(GROUNDS) == grounds, "what colours tell, where colours are forced"
     context.close()
 
 

@@ -359,8 +359,8 @@ def held(figure, mask, layers: int, after: bool = False, chosen: int | None = No
     )
     assert pressed == mask.ravel().tolist()
     verdicts = judge(mask, layers, after)
-    told = [judged(t, *verdict) for t, verdict in enumerate(verdicts)]
-    assert texts(figure, "td.mask-verdict") == told
+    expected = [judged(t, *verdict) for t, verdict in enumerate(verdicts)]
+    assert texts(figure, "td.mask-verdict") == expected
     kinds = figure.locator(".mask-grid tbody tr").evaluate_all(
         "rows => rows.map(r => r.dataset.kind)"
     )

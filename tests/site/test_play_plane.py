@@ -135,7 +135,7 @@ def test_among_equal_lengths_all_three_agree():
     assert computed("plane", "ofLength", [[[0, 0], 5.0]]) == [[0, 0]]
 
 
-def told(q, points, n: int) -> str:
+def expected_sentence(q, points, n: int) -> str:
     """The sentence that should stand below the figure."""
     won, (asks, *words) = exactly(q, points), NAMES
     named = [listed([words[m] for m in won[measure]]) or "none" for measure in MEASURES]
@@ -159,8 +159,8 @@ def told(q, points, n: int) -> str:
 def test_sentences():
     cases = [(q, points, n % 3) for n, (q, points) in enumerate(states())]
     given = {"names": NAMES, "spoken": SPOKEN}
-    found = computed("plane", "told", [[given, q.tolist(), p.tolist(), n] for q, p, n in cases])
-    assert found == [told(*case) for case in cases]
+    found = computed("plane", "sentence", [[given, q.tolist(), p.tolist(), n] for q, p, n in cases])
+    assert found == [expected_sentence(*case) for case in cases]
     for end in ("no cosine.", "the nearer.", "a longer", "a shorter", "no other length"):
         assert any(end in words for words in found), end
 
@@ -208,7 +208,7 @@ def vectors(figure) -> np.ndarray:
 def check_shown(figure, compared: int) -> np.ndarray:
     """Sentence, table and picture are those of the vectors that the handles tell."""
     q, *points = found = vectors(figure)
-    assert sentence(figure) == told(q, points, compared)
+    assert sentence(figure) == expected_sentence(q, points, compared)
     (measures,) = computed("plane", "measured", [[q.tolist(), [p.tolist() for p in points]]])
     won, table = exactly(q, points), playing.rows(figure)
     for n in range(3):

@@ -114,7 +114,7 @@ def share(weight: float) -> str:
     return "less than 0.01" if weight < 0.005 else fixed(weight)
 
 
-def told(q) -> str:
+def expected_sentence(q) -> str:
     """The sentence that should stand below the figure."""
     q = np.array(q, dtype=float)
     weights = numerics.attention_weights(q[None], KEYS)[0]
@@ -143,8 +143,8 @@ def test_sentences():
     asked = states()
     asked = asked[np.abs(asked).max(axis=1) < 100]
     given = zip(asked.tolist(), steps(asked), strict=True)
-    found = computed("query", "told", [[WORDS, q, got] for q, got in given])
-    assert found == [told(q) for q in asked]
+    found = computed("query", "sentence", [[WORDS, q, got] for q, got in given])
+    assert found == [expected_sentence(q) for q in asked]
     assert len(set(found)) > 200
 
 
@@ -172,7 +172,7 @@ def check_shown(figure) -> list[float]:
     """Sentence, table, sliders and picture are those of the query that the handle tells."""
     q = at(figure)
     (found,) = steps([q])
-    assert sentence(figure) == told(q)
+    assert sentence(figure) == expected_sentence(q)
     names, *shown = [row[1:] for row in playing.rows(figure)]
     assert names == WORDS
     assert shown == [[fixed(value) for value in found[name]]

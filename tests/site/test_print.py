@@ -3,13 +3,15 @@
 import io
 import os
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 import yaml
 from bs4 import BeautifulSoup
 from pypdf import PdfReader, PdfWriter
+from pypdf.generic import NameObject, TextStringObject
 from support import TAUGHT
 
 from book.paper import __main__ as paper
@@ -99,7 +101,9 @@ def parts(joined) -> dict[str, BeautifulSoup]:
 def test_order_is_that_of_the_contents():
     entries = document.entries(document.load_toc(ROOT), "First")
     assert entries[0] == document.Entry("book/index", "First")
-    assert [e.part for e in entries if e.part] == ["Before you start", "Chapters", "Appendices"]
+    assert [e.part for e in entries if e.part] == [
+        "Before you start", "Chapters", "The whole machine", "Appendices",
+    ]  # fmt: skip
     assert len({entry.docname for entry in entries}) == len(entries)
 
 
@@ -194,18 +198,23 @@ def test_without_a_browser_it_says_what_to_do(monkeypatch, tmp_path, capsys):
 
 
 def test_a_signature_is_the_same_whenever_and_by_whatever_it_was_printed():
-    def signed(printer: str, day: str) -> bytes:
+    def signed(printer: str, day: str, first: int) -> bytes:
         writer, made = PdfWriter(), io.BytesIO()
-        writer.add_blank_page(100, 200)
+        page = writer.add_blank_page(100, 200)
+        for key, number in (("/ID", first), ("/Headers", first), ("/Next", first + 6)):
+            page[NameObject(key)] = TextStringObject(f"node{number:08d}")
         writer.metadata = {"/Title": "t", "/Creator": printer, "/CreationDate": day}
         writer.write(made)
         return paper.signed(made.getvalue(), {"title": "T", "author": "A. Ä."}, "2026-01-31", "M")
 
-    made = signed("Chromium", "D:20260101000000Z")
-    assert made == signed("Mozilla/5.0 (X11; Linux x86_64)", "D:20261231000000Z")
-    told = PdfReader(io.BytesIO(made)).metadata
-    assert (told.title, told.author, told.keywords) == ("T", "A. Ä.", "M")
-    assert told.creation_date.isoformat().startswith("2026-01-31T00:00:00")
+    made = signed("Chromium", "D:20260101000000Z", first=9)
+    assert made == signed("Mozilla/5.0 (X11; Linux x86_64)", "D:20261231000000Z", first=12_345)
+    page = PdfReader(io.BytesIO(made)).pages[0]
+    names = [page[key] for key in ("/ID", "/Headers", "/Next")]
+    assert names == ["node00000001", "node00000001", "node00000002"]
+    metadata = PdfReader(io.BytesIO(made)).metadata
+    assert (metadata.title, metadata.author, metadata.keywords) == ("T", "A. Ä.", "M")
+    assert metadata.creation_date.isoformat().startswith("2026-01-31T00:00:00")
 
 
 # ---------------------------------------------------------------- the whole book, not yet printed
@@ -225,8 +234,20 @@ def test_whole_book_is_consistent(book):
     assert set(re.findall(r'data-page-of="([^"]+)"', book)) <= set(ids)
     assert not re.search(r"<(?:form|input|button|details|iframe|canvas)\b", book)
     assert "\ue000" not in book
+    modules = [path for path in TAUGHT if '"source(measure)"' in path.read_text("utf-8")]
+    assert len(modules) > 9
+    assert book.count("below helpers/chapters") == len(modules)  # they are too long for paper
     assert not re.search(r"<img\b[^>]*\bloading=", book)  # a printer would wait for ever
     assert not re.search(r"""\b(?:src|href)=["']https?:[^"']*\.(?:js|css|svg|png)""", book)
+
+
+def test_every_colour_has_a_name_on_paper(book):
+    """What drawings take from the page is set in the style sheets of the paper, too."""
+    sheets = re.findall(r'<link rel="stylesheet" href="file://([^"]+)">', book)
+    known = book + "".join(Path(unquote(sheet)).read_text("utf-8") for sheet in sheets)
+    used = set(re.findall(r"var\((--[\w-]+)\)", known))
+    assert {"--book-ink", "--book-soft"} <= used
+    assert used <= set(re.findall(r"(--[\w-]+)\s*:", known))
 
 
 def test_no_answer_stands_under_its_question(book):
@@ -251,8 +272,8 @@ def test_solutions_stand_only_at_the_end(book):
 
 
 @pytest.fixture(scope="module")
-def pdf() -> PdfReader:
-    """Print a chapter and an appendix, as the command prints the whole."""
+def html() -> str:
+    """A chapter and an appendix, joined as the command joins the whole."""
     if not (SITE / "index.html").exists():
         pytest.fail("there is no built site in _build/html; run `make book` first", pytrace=False)
     toc = {
@@ -263,7 +284,12 @@ def pdf() -> PdfReader:
     }  # fmt: skip
     pages = document.read_pages(SITE, toc, "Notation")
     front = paper.front(CONFIG, ROOT, SITE)
-    html = document.join(pages, title=CONFIG["title"], front=front, head=paper.head(SITE))
+    return document.join(pages, title=CONFIG["title"], front=front, head=paper.head(SITE))
+
+
+@pytest.fixture(scope="module")
+def pdf(html) -> PdfReader:
+    """Print that."""
     try:
         made = paper.printed(html)
     except ValueError as error:
@@ -322,16 +348,18 @@ def test_links_inside_the_pdf_lead_somewhere(pdf):
     assert inside > 100
 
 
-def test_contents_name_the_pages(pdf, texts):
+def test_contents_name_the_pages(html, pdf, texts):
     marks = [mark for mark in outline(pdf) if mark[1] != "Contents"]
+    headings = BeautifulSoup(html, "html.parser").find_all(re.compile("h[1-6]"))
+    assert [words for _, words, _ in outline(pdf)] == [one.get_text() for one in headings]
     tops = [words for depth, words, _ in marks if depth == min(m[0] for m in marks)]
     for title in ("Notation", "5 · Attention worked by hand", "Answers and hints", "Solutions"):
         assert title in tops
-    told = " ".join(texts[1].split())
+    contents = "".join(texts[1].split())
     for depth, words, number in marks:
         if words not in tops:
             continue
-        assert re.search(rf"{re.escape(words)}\s*{number}\b", told), (depth, words, number)
+        assert f"{''.join(words.split())}{number}" in contents, (depth, words, number)
         page = " ".join(texts[number - 1].split())
         assert "".join(words.split()) in page.replace(" ", "")  # other fonts' signs stand apart
         assert re.search(rf"\b{number}\b", page)
@@ -360,6 +388,86 @@ def test_fonts_are_embedded(pdf):
             described = below["/FontDescriptor"]
             assert {"/FontFile", "/FontFile2", "/FontFile3"} & set(described), font["/BaseFont"]
     assert seen
+
+
+def sizes(page) -> Counter:
+    """How many letters a page of a PDF has by kind of type and size in points."""
+    found = Counter()
+
+    def count(words, matrix, text_matrix, font, size):
+        (a, b), (c, d) = text_matrix[:2], (matrix[0], matrix[2])
+        across = abs(a * c + b * d) * size
+        kind = re.search("Mono|Literata", str((font or {}).get("/BaseFont")))
+        found[kind and kind[0], round(across, 1)] += len(words.strip())
+
+    page.extract_text(visitor_text=count)
+    return found
+
+
+def test_text_and_code_are_printed_at_their_size(pdf):
+    """Whatever is wider than the paper makes Chromium print all pages smaller."""
+    found = sum((sizes(page) for page in pdf.pages[2:]), Counter())
+    for kind, size in (("Literata", 9.4), ("Mono", 7.4)):
+        assert max((n, at) for (what, at), n in found.items() if what == kind)[1] == size
+    assert sum(n for (_, size), n in found.items() if size < 6) < 0.01 * found.total()
+
+
+def test_what_is_wider_than_the_paper_is_not_printed():
+    with pytest.raises(ValueError, match="wider than the paper; first 'too wide'"):
+        paper.printed('<p style="width: 300mm">too wide</p>')
+
+
+def broken_lines(page) -> list[str]:
+    """Lines of text after which their paragraph goes on: those that the measure ended."""
+    rows = defaultdict(list)
+
+    def keep(words, matrix, text_matrix, font, size):
+        if "Literata" in str((font or {}).get("/BaseFont")) and words.strip():
+            across = abs(text_matrix[0] * matrix[0]) * size
+            y = text_matrix[5] * matrix[3] + matrix[5]
+            rows[round(y, 1)].append((round(across, 1), words))
+
+    page.extract_text(visitor_text=keep)
+    text = {y: "".join(words for _, words in row).strip() for y, row in rows.items()
+            if max(row)[0] == 9.4}  # fmt: skip
+    return [line for y, line in text.items() if any(abs(y - 1.5 * 9.4 - z) < 0.3 for z in text)]
+
+
+def test_lines_of_text_have_60_to_75_letters(pdf):
+    long = sorted(len(line) for page in pdf.pages[2:] for line in broken_lines(page))
+    assert len(long) > 200
+    assert 60 <= long[len(long) // 2] <= 72
+    assert long[-len(long) // 20] <= 75
+
+
+def test_formulas_are_set(pdf):
+    """No word of TeX stands in the text; in code one may."""
+    kept = []
+
+    def keep(words, _, __, font, ___):
+        if "Mono" not in str((font or {}).get("/BaseFont")):
+            kept.append(words)
+
+    for page in pdf.pages:
+        page.extract_text(visitor_text=keep)
+    assert not re.findall(r"\\[a-z]{3,}|\$\$", "".join(kept))
+
+
+def test_a_chapter_printed_from_the_browser_is_light_and_begins_with_its_title(browser):
+    tab = browser.new_page(color_scheme="dark")
+    tab.goto((SITE / "notebooks" / "05_attention_by_hand.html").as_uri())
+    tab.evaluate("addEventListener('beforeprint', () => { printed = theme() });"
+                 "theme = () => document.documentElement.dataset.theme; null")  # fmt: skip
+    assert tab.evaluate("theme()") == "dark"
+    pages = PdfReader(io.BytesIO(tab.pdf())).pages
+    assert tab.evaluate("[printed, theme()]") == ["light", "dark"]
+    headings = dict.fromkeys(tab.locator("article :is(h1, h2)").all_inner_texts())
+    tab.close()
+    assert pages[0].extract_text().startswith("Attention worked by hand")
+    assert max(size for _, size in sizes(pages[0])) >= 20
+    whole = [" ".join(page.extract_text().split()) for page in pages]
+    for heading in headings:
+        assert any(" ".join(heading.strip("# \n").split()) in text for text in whole), heading
 
 
 def test_running_heads_name_the_chapter(pdf, texts):

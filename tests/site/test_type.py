@@ -1,12 +1,15 @@
 """What look.css promises of type and edges, asked of the browser."""
 
 import pytest
+from looks import faces
 
 SIZES = """() => {
     const size = s => parseFloat(getComputedStyle(document.querySelector(s)).fontSize);
     const caption = ".bd-article figure > figcaption .caption-text";
     return [size(caption), size(".bd-article section section > p")];
 }"""
+FOOT = """() => ["section > p", ".stamp", ".prev-next-area"].map(s =>
+    document.querySelector(`main ${s}`).getBoundingClientRect().left)"""
 EDGES = """() => {
     const shown = s => [...document.querySelectorAll(`.bd-article ${s}`)].filter(e =>
         e.checkVisibility() && !e.parentElement.closest("details, figure, blockquote"));
@@ -27,12 +30,38 @@ WORDS = """() => {
 
 @pytest.mark.parametrize("chapter", ["03_bigram_table", "05_attention_by_hand"])
 def test_captions_boxes_and_words_in_figures(page, visit, chapter):
-    """Captions are smaller than text; boxes end where text or code does; words as in tables."""
+    """Text has its face on the first visit; boxes end where text or code does."""
     visit(f"notebooks/{chapter}.html")
+    for words in ("h1", "p", "p > strong", "p > em"):
+        assert {face.split()[0] for face in faces(page, f"article {words}")} == {"Literata"}, words
     caption, text = page.evaluate(SIZES)
     assert 12 <= caption <= 0.85 * text
     assert page.evaluate(EDGES) == []
     assert page.evaluate(WORDS) == []
+    for width in (1280, 800, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert len(set(page.evaluate(FOOT))) == 1, width
+
+
+def test_what_the_theme_marks_has_the_colours_of_the_book(page, visit):
+    """The way past the menu is yellow; a heading that was jumped to stands on no slab."""
+    visit("notebooks/05_attention_by_hand.html#what-should-a-word-take-from-its-neighbours")
+    look = "(e, what) => getComputedStyle(e)[what]"
+    assert page.locator(".skip-link").evaluate(look, "backgroundColor") == "rgb(255, 210, 77)"
+    heading = page.locator(":target > h2")
+    assert heading.evaluate(look, "backgroundColor") == "rgba(0, 0, 0, 0)"
+    assert heading.evaluate(look, "textDecorationColor") == "rgb(255, 210, 77)"
+
+
+def test_no_title_leaves_a_word_alone(page, visit):
+    visit("notebooks/05_attention_by_hand.html")
+    titles = dict.fromkeys(
+        ("article h1", "article h2", "article h3", ".navbar-brand .title", ".prev-next-title"),
+        "balance",
+    ) | dict.fromkeys(("nav.bd-links a", ".toc-entry a"), "pretty")
+    for title, wrap in titles.items():
+        found = page.locator(title).first.evaluate("e => getComputedStyle(e).textWrap")
+        assert found == wrap, title
 
 
 def test_tables_start_where_text_starts_and_have_no_upright_rules(page, visit):

@@ -32,6 +32,7 @@ WITH_WIDGETS = [
     if re.search(r'class="(?:explore|predict)"', page.read_text("utf-8"))
 ]
 SEVERAL = 7  # positions between an explorer's ends that are looked at
+FARTHEST = 150  # pixels from a guess to its verdict
 
 
 def test_every_chapter_has_widgets_on_its_page(html_root):
@@ -207,6 +208,7 @@ ASK = """form => {  // lock some answer, then each choice; gives what is wrong
     button.click();
     want(fields.disabled && button.hidden && reveal.open, "does not lock and uncover");
     want(verdict.checkVisibility() && verdict.innerText.length > 10, "has no verdict");
+    want(document.activeElement === verdict, "does not give its verdict the focus");
     want(kind === "curve" || verdict.innerText.startsWith("You guessed"), "forgets the guess");
     const said = verdict.innerHTML;
     form.dispatchEvent(new Event("submit", { cancelable: true }));
@@ -223,8 +225,38 @@ ASK = """form => {  // lock some answer, then each choice; gives what is wrong
             : plain.textContent.length > 10 && verdict.textContent.includes(plain.textContent),
             `answers ${choice.value} with ${verdict.textContent}`);
     }
+    if (kind === "choice") {
+        again.click();
+        form.querySelector("input[type=radio]").click();
+        button.click();
+    }
     return wrong;
 }"""
+STANDS = """form => {  // where the verdict on the first answer stands, and the code
+    const fields = [...form.querySelectorAll("input")];
+    const given = form.dataset.kind === "curve" ? fields.at(-1) : fields[0];
+    const verdict = form.querySelector(".reveal-guess");
+    const result = document.querySelector(`details.reveal[data-key="${form.dataset.key}"]`);
+    const code = [...result.querySelectorAll("details.above-input")].at(-1);
+    return {
+        away: verdict.getBoundingClientRect().top - given.getBoundingClientRect().bottom,
+        below: result.getBoundingClientRect().top - form.getBoundingClientRect().bottom,
+        said: verdict.checkVisibility() && verdict.innerText.length > 10,
+        last: !code || (code.closest(".cell") === result.lastElementChild && !code.open),
+    };
+}"""
+
+
+def stands_at_its_guess(form) -> None:
+    found = form.evaluate(STANDS)
+    assert 0 <= found["away"] <= FARTHEST, found
+    assert 0 <= found["below"] <= FARTHEST, found
+    assert found["said"], found
+    assert found["last"], found
+
+
+# Before another takes its place: a request that the page gives up counts as one that has failed.
+LOADED = "e => e.complete || new Promise(done => { e.onload = e.onerror = done; })"
 
 
 @pytest.mark.parametrize("where", WITH_WIDGETS)
@@ -234,6 +266,7 @@ def test_every_explorer_and_prediction_answers(visit, page, where):
     on_page = page.locator(EXPLORER).all()
     for number, (explorer, stored) in enumerate(zip(on_page, explorers(where), strict=True)):
         explorer.scroll_into_view_if_needed()
+        explorer.locator("img").first.evaluate(LOADED)
         if number == 0:
             answers_the_arrow_keys(page, explorer)
         shows_what_is_stored(explorer, stored)
@@ -242,15 +275,23 @@ def test_every_explorer_and_prediction_answers(visit, page, where):
     assert len(set(keys)) == len(keys), "two questions of a page share a key"
     for key, form in zip(keys, forms, strict=True):
         assert form.evaluate(ASK) == [], key
+    for width in (1280, 390) if where.startswith("notebooks/") else ():
+        page.set_viewport_size({"width": width, "height": 900})
+        for form in forms:
+            stands_at_its_guess(form)
     assert problems == []
 
 
 @pytest.mark.parametrize("where", ["book/index.html", "notebooks/05_attention_by_hand.html"])
 def test_page_reads_without_scripts(browser, site_url, where):
     """With no script the first picture, its sentence and the folded results are still there."""
-    context = browser.new_context(java_script_enabled=False)
+    context = browser.new_context(java_script_enabled=False, viewport={"width": 390, "height": 844})
     page = context.new_page()
     page.goto(f"{site_url}/{where}")
+    chapter = page.locator("#pst-primary-sidebar").get_by_text("Similarity geometry")
+    page.get_by_role("link", name="Chapters", exact=True).click()
+    assert 0 < chapter.bounding_box()["y"] < 844, "the link at the top leads down to the list"
+    assert page.locator(".sidebar-toggle:visible").count() == 0, "what needs a script"
     for explorer in page.locator(EXPLORER).all():
         assert explorer.locator("img").is_visible()
         assert explorer.locator(".explore-says").inner_text()

@@ -39,9 +39,10 @@ def cell_of(app, doctree, ident: str) -> nodes.container:
 
 
 def depend(env, *files) -> None:
-    """Have the page that is read made anew when one of these files changes."""
+    """Have the page that is read made anew when one of these files changes, if it is there."""
     for file in files:
-        env.note_dependency(str(file))
+        if Path(file).exists():  # or Sphinx would read the page again at every build
+            env.note_dependency(str(file))
 
 
 def link_to(chapter: Chapter, text: str, docname: str) -> nodes.Node:

@@ -87,6 +87,8 @@ def draw_map(address) -> str:
     with mpl.rc_context(RC):
         figure = Figure(figsize=(8.6, 1.75))
         ax = machine.draw_machine(figure.add_axes((0, 0, 1, 1)))
+        for words in ax.texts:
+            words.set_fontsize(8.6)
         for name, box in zip(machine.PARTS, ax.patches, strict=False):  # the boxes come first
             chapter = next((c for c in CHAPTERS if name in c.parts), None)
             if chapter and (page := address(chapter)):
@@ -168,12 +170,12 @@ def draw_ladder(address) -> str:
         )
         ax.set_axis_off()
         for rung, words in zip(rungs(), ax.texts, strict=True):
-            number = rung.chapter.number
-            words.set_text(f"{rung.loss:.2f}  {rung.name} · {number}")
+            words.set_text(f"{rung.loss:.2f}  {rung.name} · {rung.chapter.number}")
             if page := address(rung.chapter):
                 words.set_url(str(len(links)))
-                name = f"{rung.loss:.2f} nats: {rung.name}, chapter {number}"
-                links.append((f"{page}#{rung.figure}", name))
+                links.append(
+                    (f"{page}#{rung.figure}", f"{words.get_text()}: nats, and the chapter")
+                )
         label = (
             f"The nats ladder: {len(rungs())} models from {rungs()[0].loss:.2f} down to "
             f"{rungs()[-1].loss:.2f} nats a letter; each rung leads to its chapter"

@@ -28,14 +28,14 @@ from helpers.numerics import attention_weights
 from helpers.training import checkpoints
 
 HELPERS = Path(str(files("helpers")))
-CHECKPOINT = HELPERS / "data" / "checkpoints" / "tales"
+CHECKPOINT = HELPERS / "data" / "checkpoints" / "valley"
 OPTIONS = {
-    "prompt": "The fox did not cross the str",
-    "length": 29,
-    "temperature": 0.3,
-    "seed": 10,  # of sixty the one whose sentence reads best, as chapter 0 says
+    "prompt": "The fox did not cross the",
+    "length": 40,
+    "temperature": 0.5,
+    "seed": 0,
 }
-COMMAND = "python -m helpers.generate helpers/data/checkpoints/tales " + " ".join(
+COMMAND = "python -m helpers.generate helpers/data/checkpoints/valley " + " ".join(
     f"--{name} {json.dumps(value)}" for name, value in OPTIONS.items()
 )
 ENDS = (". ", ".\n", '."', "! ", "? ", '!"', '?"')  # of a sentence, two characters each

@@ -187,9 +187,10 @@ class Results(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Render the runs, or say that there are none."""
+        seen = vars(self.env).setdefault("book_results", {})
+        seen[self.env.docname] = names_of(self.env)
         if self.arguments:
             return [node for name in self.arguments[0].split() for node in self.named(name)]
-        vars(self.env)["book_results"] = (self.env.docname, names_of(self.env))
         sections = [self.section(file) for file in result_files(self.env)]
         nothing = nodes.paragraph("", "Not measured yet: so far every number in the book is "
                                       "computed in its own chapter.")  # fmt: skip
@@ -234,9 +235,9 @@ class Results(SphinxDirective):
 
 
 def read_again(app, env, added, changed, removed) -> list[str]:
-    """Read the page again when a stored file was added or taken away."""
-    page, names = getattr(env, "book_results", ("", []))
-    return [page] if page in env.found_docs and names != names_of(env) else []
+    """Read pages with results again when a stored file was added or taken away."""
+    seen = getattr(env, "book_results", {})
+    return [page for page in env.found_docs if seen.get(page, names_of(env)) != names_of(env)]
 
 
 def setup(app) -> None:

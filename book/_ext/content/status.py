@@ -2,7 +2,9 @@
 
 ``{status}`` renders ``book/outputs.json`` (see ``stamp``) as a table with a last row that sums it
 up, then the software, then the cells whose outputs are not compared, each with its reason, from
-``tests/exceptions.toml``, then the stored measurements. Nothing on the page is typed.
+``tests/exceptions.toml``, then the stored measurements. ``{headlines}`` renders the headline
+numbers of ``book/headlines.toml``, with what ``make matrix`` found of each in other environments.
+Nothing on the page is typed.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
+from book.headlines import expected, headlines
 from content.chapters import depend
 from content.markdown import table, titled
 from content.results import parts_of, result_files
@@ -69,6 +72,16 @@ def measurements(stored: list[dict]) -> str:
     )
 
 
+def by_number(root: Path, found: dict[str, dict[str, str]]) -> str:
+    """Return a row for each headline number: what is expected, its tolerance, what was found."""
+    rows = []
+    for one in headlines(root):
+        chapter = int(one.notebook[:2])
+        others = [found[name].get(one.what, "") for name in found]
+        rows.append([chapter, one.what, expected(one, root), f"± {one.tolerance:g}", *others])
+    return table(["Chapter", "Number", "Expected", "Tolerance", *found], rows)
+
+
 class Status(SphinxDirective):
     """What was computed and how much of it is checked."""
 
@@ -76,8 +89,8 @@ class Status(SphinxDirective):
         """Render the page's tables and lists from the data."""
         stamps = json.loads(self.text("book/outputs.json"))
         body = [by_chapter(stamps), software(stamps)]
-        if told := self.text("tests/exceptions.toml"):  # a copy of the sources may lack the tests
-            entries = tomllib.loads(told)["exception"]
+        if text := self.text("tests/exceptions.toml"):  # a copy of the sources may lack the tests
+            entries = tomllib.loads(text)["exception"]
             words = f"The outputs of {len(entries)} cells are not compared, for these reasons:"
             body += [words, exceptions(entries)]
         if stored := [json.loads(self.text(file)) for file in result_files(self.env)]:
@@ -93,5 +106,19 @@ class Status(SphinxDirective):
         return path.read_text("utf-8") if path.exists() else ""
 
 
+class Headlines(Status):
+    """What is expected of each headline number, and what other environments found."""
+
+    def run(self) -> list[nodes.Node]:
+        """Render the table from the data."""
+        root = Path(self.env.srcdir)
+        for one in headlines(root):
+            depend(self.env, root / "notebooks" / f"{one.notebook}.ipynb")
+        self.text("book/headlines.toml")
+        text = self.text("helpers/data/results/matrix.json")
+        return self.parse_text_to_nodes(by_number(root, json.loads(text)["found"] if text else {}))
+
+
 def setup(app) -> None:
     app.add_directive("status", Status)
+    app.add_directive("headlines", Headlines)

@@ -182,11 +182,14 @@ def enter(app) -> list:
     """Enter it at every build, each title once: Sphinx forgets terms of a page left unwritten.
 
     Its own entries of the glossary's terms go: they would stand before the sections, in a first
-    build alone.
+    build alone. So do words that no page has any more.
     """
     indexer = getattr(app.builder, "indexer", None)
     if indexer is not None:
         indexer._index_entries.clear()
+        for words in (indexer._mapping, indexer._title_mapping):
+            for gone in [word for word, pages in words.items() if not pages]:
+                del words[gone]
         titles = indexer._all_titles
         for docname, title, ident in entries(app.env, titles):
             if (title, ident) not in titles.get(docname, [(title, ident)]):

@@ -1,29 +1,35 @@
 """What is done to finished pages: each is read, goes through `STEPS`, and is written, once.
 
-A build may write some pages and leave others as an earlier build made them, and each step must see
-the whole site (a font holds the signs of all pages): so all pages go through all steps, and each
-step leaves a page as it is that has been through it before. In order: formulas are put back as
-they came (`maths.unset`), `STEPS` change the tree, it becomes text (`body.plain_code`), and `SITE`
-has all pages at hand.
+A build may write some pages and leave others as an earlier build made them. Those that it wrote go
+through `STEPS`, which change the tree, and become text (`body.plain_code`); the others are known by
+the hash with which they were left (`DONE`, beside what Sphinx remembers). `SITE` has all pages at
+hand, since a font holds the signs of all. What a site holds, and who may read it, is the same
+whether it was built at once or page by page.
 """
 
 from __future__ import annotations
 
 import html
+import json
 import os
 import re
+from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 
 from bs4 import BeautifulSoup
 from bs4.dammit import EntitySubstitution
 from bs4.formatter import HTMLFormatter
 
+from helpers.files import write_text
 from passes import body, explorers, figures, head, images, maths, predictions, static
 
 STEPS = (  # each gets a page and changes its soup
     head.scripts_that_wait,
     head.light_or_dark_at_once,
+    head.text_face_at_once,
     head.names_of_landmarks,
+    head.ways_without_scripts,
     body.one_heading,
     body.scopes_of_tables,
     body.cells_without_paragraphs,
@@ -34,7 +40,14 @@ STEPS = (  # each gets a page and changes its soup
     images.room_for_images,
     images.ways_to_enlarge,
 )
-SITE = (maths.set_formulas, static.cut_icons, static.leave_out)  # each gets all pages
+SITE = (  # each gets all pages
+    maths.set_formulas,
+    static.cut_icons,
+    static.face_in_style,
+    static.leave_out,
+)
+BOOK = Path(__file__).parents[2]
+DONE = "finished-pages.json"
 ASIDE = "\ue000"  # around the number of what was put aside; no page has this sign
 CODE = re.compile(r"(?<=<pre>)<span></span>.*?(?=</pre>)", re.DOTALL)  # as Pygments writes it
 
@@ -43,14 +56,21 @@ class Page:
     """A page of the built site."""
 
     def __init__(self, file: Path, site: Path):
-        """Read it; highlighted code is put aside, which has most of a page's tags."""
+        """Read it."""
         self.file, self.site = file, site
         self.name = file.relative_to(site).as_posix()
-        self.before = file.read_text("utf-8")
+        self.text = self.before = file.read_text("utf-8")
         self.code: list[str] = []
-        text = maths.unset(CODE.sub(self._keep, self.before))
-        self.soup = BeautifulSoup(text, "html.parser")
-        self.text = ""
+
+    @cached_property
+    def soup(self) -> BeautifulSoup:
+        """Its tree, without highlighted code, which has most of a page's tags."""
+        return BeautifulSoup(CODE.sub(self._keep, self.before), "html.parser")
+
+    @property
+    def hash(self) -> str:
+        """What its text is known by."""
+        return sha256(self.text.encode()).hexdigest()
 
     def _keep(self, found: re.Match) -> str:
         self.code.append(found[0])
@@ -89,22 +109,47 @@ def built_pages(site: Path) -> list[Path]:
 
 
 def finish(app, exception) -> None:
-    """Lead all pages through all steps."""
+    """Lead the pages that this build wrote through all steps."""
     if exception is not None or app.builder.format != "html":
         return
-    site = Path(app.outdir)
+    site, record = Path(app.outdir), Path(app.doctreedir, DONE)
+    done = json.loads(record.read_text("utf-8")) if record.exists() else {}
     pages = [Page(file, site) for file in built_pages(site)]
-    for page in pages:
+    new = [page for page in pages if done.get(page.name) != page.hash]
+    for page in new:
         for step in STEPS:
             step(page)
         page.serialise()
-    for whole in SITE:
-        whole(app, pages)
-    for page in pages:
-        if page.text != page.before:
-            page.file.write_text(page.text, "utf-8")
+    if new:
+        for whole in SITE:
+            whole(app, pages)
+        write_text(record, json.dumps({page.name: page.hash for page in pages}))
+    for page in new:
+        write_text(page.file, page.text)
+    readable(site)
+
+
+def readable(site: Path) -> None:
+    """Let everybody read a site, whoever built it: a server is often another user."""
+    for path in (site, *site.rglob("*")):
+        mode = 0o755 if path.is_dir() else 0o644
+        if path.stat().st_mode & 0o777 != mode:
+            path.chmod(mode)
+
+
+def hashed(*patterns: str) -> str:
+    """Hash the files of the book's folder that match: what they hold, and their names."""
+    files = sorted({file for pattern in patterns for file in BOOK.glob(pattern) if file.is_file()})
+    digest = sha256()
+    for file in files:
+        digest.update(f"{file.name}\n".encode() + file.read_bytes())
+    return digest.hexdigest()
 
 
 def setup(app) -> dict:
+    # Another code reads all pages again, other styles and scripts write them again.
+    code = hashed("_ext/**/*.py", "_ext/**/*.js", "../requirements.txt")
+    app.add_config_value("book_code", code, "env")
+    app.add_config_value("book_looks", hashed("_assets/**/*", "_templates/**/*"), "html")
     app.connect("build-finished", finish, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -14,9 +14,9 @@ def plain_code(code: str) -> str:
 
 
 def one_heading(page) -> None:
-    """Turn the copy of the page's title that the theme keeps for printing into a paragraph."""
-    for copy in page.soup.select("#jb-print-docs-body h1"):
-        copy.name, copy["class"] = "p", ["print-title"]
+    """Drop the copy of the page's title and contents that the theme keeps for printing."""
+    for copy in page.soup.select("#jb-print-docs-body"):
+        copy.decompose()
 
 
 def scopes_of_tables(page) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from bs4 import BeautifulSoup
+
 NEEDLESS = re.compile(r"scripts/fontawesome\.js|/mathjax\.js")  # icons (1.5 MB), and see maths.py
 FOR_SEARCH = re.compile(r"/?(searchtools|language_data|searchindex)\.js")
 THEME = re.compile(r"document\.documentElement\.dataset\.theme = localStorage[^;]*;")
@@ -12,6 +14,7 @@ CHOSEN = (
     'matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")'
     "(document.documentElement.dataset.mode);"
 )
+FACE = 'document.fonts.forEach(face => face.family === "Literata" && face.load())'
 SIDEBARS = {
     "pst-primary-sidebar": {"role": "region", "aria-label": "This book"},
     "pst-primary-sidebar-modal": {"aria-label": "This book"},
@@ -51,6 +54,15 @@ def light_or_dark_at_once(page) -> None:
         script.string = THEME.sub(lambda _: CHOSEN, script.string or "")
 
 
+def text_face_at_once(page) -> None:
+    """Unpack the text face (static.face_in_style) before the first line: else lines would move."""
+    head = page.soup.head
+    if head.find("link", rel="stylesheet") and not head.find("script", string=FACE):
+        script = page.soup.new_tag("script")
+        script.string = FACE
+        head.append(script)
+
+
 def names_of_landmarks(page) -> None:
     """Name the sidebars and their buttons as readers would; the index's columns are no table."""
     for ident, names in SIDEBARS.items():
@@ -62,3 +74,10 @@ def names_of_landmarks(page) -> None:
                 tag[name] = RENAMED[tag[name]]
     for table in page.soup.find_all("table", class_="indextable"):
         table["role"] = "presentation"
+
+
+def ways_without_scripts(page) -> None:
+    """Where no script opens the list of chapters, a link at the top leads down to it."""
+    if button := page.soup.select_one("button.primary-toggle"):
+        link = '<noscript><a href="#pst-primary-sidebar">Chapters</a></noscript>'
+        button.insert_after(BeautifulSoup(link, "html.parser"))

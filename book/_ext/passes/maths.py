@@ -20,16 +20,15 @@ from pathlib import Path
 
 from sphinx.util import logging
 
+from helpers.files import write_text
 from passes.fonts import cut_down, signs
 
 logger = logging.getLogger(__name__)
 FONTS = "output/chtml/fonts/woff-v2"
 STYLE = "styles/maths.css"
+LAST = "formulas.json"  # what was set last, beside what Sphinx remembers
 FORMULA = re.compile(r'<(span|div) class="([^"]*\bmath notranslate[^"]*)">([^<]*)</\1>')
-SET = re.compile(
-    r'(<(span|div) class="[^"]*\bmath notranslate[^"]*") data-tex="([^"]*)">'
-    r"<mjx-container.*?</mjx-container></\2>", re.DOTALL,
-)  # fmt: skip
+SET = re.compile(r'<(?:span|div) class="[^"]*\bmath notranslate[^"]*" data-tex="([^"]*)">')
 LATE = re.compile(r' style="contain-intrinsic-size:[^"]*"')
 FACE = re.compile(r"@font-face[^{]*\{[^}]*/(MathJax_[\w-]+\.woff)[^}]*\}\s*")
 
@@ -94,11 +93,6 @@ def write_style(css: str, static: Path) -> None:
     style.write_text(FACE.sub(face, css), "utf-8")
 
 
-def unset(text: str) -> str:
-    """Give back the source of formulas that an earlier build has set."""
-    return SET.sub(r"\1>\3</\2>", text)
-
-
 def with_formulas(text: str, html: dict[str, str], style: str) -> str:
     """Put set formulas and their style sheet into a page.
 
@@ -115,18 +109,28 @@ def with_formulas(text: str, html: dict[str, str], style: str) -> str:
     return text if link in text else text.replace("</head>", f"  {link}\n  </head>", 1)
 
 
+def formulas_of(text: str) -> set[str]:
+    """Return the sources of a page's formulas, those that an earlier build has set among them."""
+    found = [match[3] for match in FORMULA.finditer(text)] + SET.findall(text)
+    return {unescape(source).strip() for source in found}
+
+
 def set_formulas(app, pages) -> None:
-    """Set the formulas of all pages."""
-    found = {page: [unescape(match[3]).strip() for match in FORMULA.finditer(page.text)]
-             for page in pages}  # fmt: skip
-    sources = sorted({source for formulas in found.values() for source in formulas})
+    """Set the formulas of pages that have some unset: all anew where the site has others now."""
+    sources = sorted(set().union(*(formulas_of(page.text) for page in pages)))
     if not sources:
         return
-    html, css = typeset(sources, app.config.mathjax3_config or {})
-    for source in sources:
-        if "data-mjx-error" in html[source]:
-            logger.warning("MathJax cannot read %s", source, type="book", subtype="maths")
-    write_style(css, Path(app.outdir, "_static"))
-    for page, formulas in found.items():
-        if formulas:
-            page.text = with_formulas(page.text, html, page.way_to(f"_static/{STYLE}"))
+    asked = [sources, app.config.mathjax3_config or {}, app.config.book_code]
+    static, record = Path(app.outdir, "_static"), Path(app.doctreedir, LAST)
+    last = json.loads(record.read_text("utf-8")) if record.exists() else {}
+    if last.get("asked") != asked or not (static / STYLE).exists():
+        html, css = typeset(*asked[:2])
+        for source in sources:
+            if "data-mjx-error" in html[source]:
+                logger.warning("MathJax cannot read %s", source, type="book", subtype="maths")
+        write_style(css, static)
+        last = {"asked": asked, "html": html}
+        write_text(record, json.dumps(last))
+    for page in pages:
+        if FORMULA.search(page.text):
+            page.text = with_formulas(page.text, last["html"], page.way_to(f"_static/{STYLE}"))

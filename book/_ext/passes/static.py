@@ -1,7 +1,8 @@
-"""What lies beside the pages: icon fonts of the icons in use, and nothing that no page loads."""
+"""What lies beside the pages: fonts of what they show, and nothing that no page loads."""
 
 from __future__ import annotations
 
+import base64
 import re
 import shutil
 from importlib.resources import files
@@ -9,7 +10,6 @@ from pathlib import Path
 
 from sphinx.util import logging
 
-from passes.explorers import FOLDER
 from passes.fonts import cut_down
 
 logger = logging.getLogger(__name__)
@@ -17,8 +17,9 @@ ICONS = "vendor/fontawesome/webfonts"
 FONTS = Path(str(files("pydata_sphinx_theme"))) / "theme/pydata_sphinx_theme/static" / ICONS
 SHEET = "styles/pydata-sphinx-theme.css"
 NAMED = re.compile(r'((?:\.fa-[\w-]+:{1,2}before,?)+)\{content:"\\([ef][0-9a-f]{3})"\}')
-OTHERS = re.compile(r"\\([ef][0-9a-f]{3})\b")
+OTHERS = re.compile(r"\\([ef][0-9a-f]{3})\b|([\ue000-\uf8ff])")
 SOURCE = re.compile(r"url\((\.\./vendor/fontawesome/webfonts/fa-[\w-]+)\.woff2\)[^;}]*")
+FACE = re.compile(r"url\((fonts/[\w-]+\.woff2)\)")
 STOPS = re.compile(r'\["pre",[^\]]*"\.pst-scrollable-table-container"\]')
 UNUSED = (
     "**/*.map",
@@ -38,12 +39,26 @@ def cut_icons(app, pages) -> None:
     ]
     named = set(re.findall(r"\bfa-[\w-]+", " ".join([*scripts, *(page.text for page in pages)])))
     styles = [NAMED.sub("", sheet), *(f.read_text("utf-8") for f in static.glob("*.css"))]
-    wanted = {int(code, 16) for text in styles for code in OTHERS.findall(text)}
+    wanted = {int(code, 16) if code else ord(sign)
+              for text in styles for code, sign in OTHERS.findall(text)}  # fmt: skip
     wanted |= {int(code, 16) for selectors, code in NAMED.findall(sheet)
                if named & set(re.findall(r"fa-[\w-]+", selectors))}  # fmt: skip
     for font in FONTS.glob("*.ttf"):
         cut_down(font, wanted, static / ICONS / f"{font.stem}.woff")
     (static / SHEET).write_text(SOURCE.sub(r'url(\1.woff) format("woff")', sheet), "utf-8")
+
+
+def face_in_style(app, pages) -> None:
+    """Put the text face into its style sheet: it is there with the text, on a disk, too."""
+    sheet = Path(app.outdir, "_static", "fonts.css")
+
+    def data(match: re.Match) -> str:
+        file = sheet.parent / match[1]
+        packed = base64.b64encode(file.read_bytes()).decode()
+        file.unlink()
+        return f"url(data:font/woff2;base64,{packed})"
+
+    sheet.write_text(FACE.sub(data, sheet.read_text("utf-8")), "utf-8")
 
 
 def leave_out(app, pages) -> None:
@@ -58,7 +73,7 @@ def leave_out(app, pages) -> None:
             file.unlink()
     shutil.rmtree(static / "locales", ignore_errors=True)
     texts = "".join(page.text for page in pages)
-    for file in Path(app.outdir, FOLDER).glob("*"):
+    for file in Path(app.outdir, "_images").rglob("*.*"):
         if file.name not in texts:
             file.unlink()
     script = static / "scripts" / "pydata-sphinx-theme.js"

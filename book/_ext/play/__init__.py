@@ -99,6 +99,6 @@ def source_of(docname: str, function: str) -> str:
 
 
 def setup(app) -> dict:
-    for name in ("gpt", "pages"):
+    for name in ("gpt", "machine", "pages"):
         import_module(f"{__name__}.{name}").setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

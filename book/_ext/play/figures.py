@@ -158,7 +158,7 @@ def mask() -> dict:
     tables = torch.randn(LAYERS, 3, WIDTH, WIDTH, generator=normal, dtype=torch.float64)
     q_TC, k_TC, _ = x_TC @ (tables[0] / WIDTH**0.5)
     scaled_TT = q_TC @ k_TC.T / WIDTH**0.5
-    return {"words": sentence.split()[: WINDOW + 1], "scaled": scaled_TT.tolist()}
+    return {"words": sentence.split()[: WINDOW + 1], "scaled": scaled_TT.round(decimals=9).tolist()}
 
 
 FIGURES = {

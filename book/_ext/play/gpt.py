@@ -1,9 +1,10 @@
 """The book's GPT in the page: the widget, and its weights as a script of 8-bit numbers.
 
 ``{gpt}`` puts the widget into a page under ``book/``; chapters get it after a cell that their
-manifest names, so that a notebook needs no word about it. The weights are those of the checkpoint
-that chapter 12 opens. They are written at each build to ``_static/gpt-weights.js``, a script that
-gives base64 text to a global name: a page that is opened from a disk may load a script, but may not
+manifest names, so that a notebook needs no word about it. There the weights are those of the
+checkpoint that chapter 12 opens, "tales"; on pages under ``book/`` those of "valley", which was
+trained for them. They are written at each build to ``_static/gpt-weights-NAME.js``, scripts that
+give base64 text to a global name: a page that is opened from a disk may load a script, but may not
 fetch a file. ``gpt.js`` is the model and ``gpt-page.js`` the widget; a page without the widget
 loads neither.
 """
@@ -30,8 +31,10 @@ from helpers.generate import open_model
 from helpers.training import checkpoints
 
 DATA = Path(str(files("helpers"))) / "data"
-CHECKPOINT = DATA / "checkpoints" / "tales"
-ROUNDING = DATA / "results" / "gpt_rounding.json"
+ROUNDING = {  # by model: what rounding does to its loss, and where the results page has it
+    "tales": (DATA / "results" / "gpt_rounding.json", "gpt-rounding"),
+    "valley": (DATA / "results" / "valley.json", "valley"),
+}
 BITS = 8
 READ = {  # what gpt.js can do; tied or not, with QK norm or without, and any size, it can as well
     "norm": ("layer", "rms", "none"),
@@ -41,6 +44,11 @@ READ = {  # what gpt.js can do; tied or not, with QK norm or without, and any si
     "ngrams": (1,),
 }
 WHOSE = "Here answers the GPT that ships with the book and is taken apart in {chapter_12}"
+OF_THE_VALLEY = (
+    "Here answers a GPT built like that of {chapter_12}, with more places, which has read "
+    "tales that a program told. Its tokens are words, each with the space before it; a word that "
+    "it does not know, it spells letter by letter"
+)
 CHAPTER_12 = '<a href="../notebooks/12_inside_the_gpt.html">chapter 12</a>'
 
 
@@ -58,7 +66,7 @@ def packed(model, vocab: tuple[str, ...]) -> dict:
         if (got := getattr(model.config, name)) not in known:
             raise ValueError(
                 f"the page's GPT (book/_assets/gpt.js) knows {name} of {known}, the checkpoint in "
-                f"{CHECKPOINT.name} has {got!r}: ship another one, or teach gpt.js this"
+                f"the book has {got!r}: ship another one, or teach gpt.js this"
             )
     floats, codes, tensors = [], [], []
     for name, tensor in model.state_dict().items():
@@ -88,72 +96,86 @@ def packed(model, vocab: tuple[str, ...]) -> dict:
     }
 
 
+def checkpoint(name: str) -> Path:
+    """Give the folder of a shipped GPT."""
+    return DATA / "checkpoints" / name
+
+
 @cache
-def shipped() -> tuple[str, dict]:
-    """Give the script with the weights of the shipped GPT, and what the widget says of them."""
-    model, tokenizer = open_model(CHECKPOINT)
+def shipped(name: str) -> tuple[str, dict]:
+    """Give the script with the weights of a shipped GPT, and what the widget says of them."""
+    model, tokenizer = open_model(checkpoint(name))
     parts = packed(model, tokenizer.vocab)
     script = f"globalThis.bookGPTWeights = {json.dumps(parts, ensure_ascii=True)};\n"
     about = {
         "layers": model.config.layers,
         "heads": model.config.heads,
         "context": model.config.context,
-        "characters": len(tokenizer),
+        "tokens": len(tokenizer),
+        "unit": tokenizer.unit,
         "numbers": sum(parameter.numel() for parameter in model.parameters()),
-        "updates": checkpoints.load(CHECKPOINT).step,
+        "updates": checkpoints.load(checkpoint(name)).step,
         "bytes": len(base64.b64decode(parts["data"])),
         "letters": len(script),
-        "change": _change(),
-        "version": hashlib.sha256(script.encode()).hexdigest()[:8],
+        "change": _change(name),
+        "file": f"gpt-weights-{name}.js?v={hashlib.sha256(script.encode()).hexdigest()[:8]}",
     }
     return script, about
 
 
-def _change() -> str:
+def _change(name: str) -> str:
     """Give how far rounding takes the loss on the validation text, as the benchmark found it."""
-    stored = json.loads(ROUNDING.read_text("utf-8"))
+    stored = json.loads(ROUNDING[name][0].read_text("utf-8"))
+    stored = stored.get("rounding", stored)
     (row,) = (row for row in stored["rows"] if row[0] == BITS)
     return f"{abs(float(row[stored['columns'].index('change')])):.5f}"
 
 
 def write_weights(app) -> None:
-    if app.builder.format == "html":
-        target = Path(app.outdir, "_static", "gpt-weights.js")
+    if app.builder.format != "html":
+        return
+    for name in ROUNDING:
+        script, about = shipped(name)
+        target = Path(app.outdir, "_static", about["file"].partition("?")[0])
         target.parent.mkdir(parents=True, exist_ok=True)
-        script = shipped()[0]
         if not target.exists() or target.read_text("utf-8") != script:
             target.write_text(script, "utf-8")
 
 
 # --- the widget ---------------------------------------------------------------------------------
 
-NUMBERS = (  # name, label, value, least, most, step
-    ("temperature", "temperature", 0.8, 0, 3, 0.05),
+OPENS = {
+    "tales": {"temperature": 0.8, "length": 120},
+    "valley": {"temperature": 0.5, "length": 60},
+}
+NUMBERS = (  # name, label, value, least, most, step; none: of the model
+    ("temperature", "temperature", None, 0, 3, 0.05),
     ("top-k", "top-k", None, 1, None, 1),
     ("seed", "seed", 1, 0, 999_999, 1),
-    ("length", "length", 120, 1, 1000, 1),
+    ("length", "length", None, 1, 1000, 1),
 )
 
 
-def widget(env, prompt: str, number: int, whose: str = WHOSE) -> nodes.raw:
+def widget(env, prompt: str, number: int, name: str, whose: str) -> nodes.raw:
     """Give the widget: words that hold without scripts, and controls that wait for them.
 
     whose: what it says of the model. A page that has it is read again when the checkpoint changes.
     """
-    depend(env, __file__, ROUNDING, *CHECKPOINT.rglob("*.*"))
-    return nodes.raw("", drawn(prompt, number, whose), format="html", gpt=True)
+    depend(env, __file__, ROUNDING[name][0], *checkpoint(name).rglob("*.*"))
+    return nodes.raw("", drawn(prompt, number, name, whose), format="html", gpt=True)
 
 
-def drawn(prompt: str, number: int, whose: str = WHOSE) -> str:
+def drawn(prompt: str, number: int, name: str, whose: str) -> str:
     """Give the widget's HTML."""
-    about, ident = shipped()[1], f"gpt-{number}"
+    about, ident, measured = shipped(name)[1], f"gpt-{number}", ROUNDING[name][1]
     size, text = (f"{about[what] / 1e6:.2f} MB" for what in ("bytes", "letters"))
-    whose = whose.format(chapter_12=CHAPTER_12)
+    whose, unit = whose.format(chapter_12=CHAPTER_12), about["unit"]
+    opens = OPENS[name] | {"top-k": about["tokens"]}
     fields = "".join(
-        f'<label>{label} <input type="number" name="{name}" '
-        f'value="{about["characters"] if value is None else value}" min="{least}" '
-        f'max="{about["characters"] if most is None else most}" step="{step}" required></label>'
-        for name, label, value, least, most, step in NUMBERS
+        f'<label>{label} <input type="number" name="{field}" '
+        f'value="{opens[field] if value is None else value}" min="{least}" '
+        f'max="{about["tokens"] if most is None else most}" step="{step}" required></label>'
+        for field, label, value, least, most, step in NUMBERS
     )
     selects = "".join(
         f'<label>{name} <select name="{name}">'
@@ -163,13 +185,14 @@ def drawn(prompt: str, number: int, whose: str = WHOSE) -> str:
     )
     return f"""
 <div class="gpt" id="{ident}" role="group" aria-labelledby="{ident}-title"
- data-weights="gpt-weights.js?v={about["version"]}">
+ data-weights="{about["file"]}" data-unit="{unit}">
 <p class="gpt-title" id="{ident}-title">Let it write, in this page</p>
 <p>{whose}: {about["layers"]} layers of {about["heads"]} heads, {about["numbers"]:,} numbers,
 {about["updates"]:,} updates. For the page, each number of its tables is rounded to one of 255
 values, with a scale for each row: {size} in all, which come as {text} of text when you ask for
 them. The loss on the validation text differs by {about["change"]} nats
-(<a href="../book/results.html#gpt-rounding">measured</a>). What you type stays in this page.</p>
+(<a href="../book/results.html#{measured}">measured</a>). What you type stays in this page.
+<a href="../book/number-by-number.html">The whole machine</a> shows what each number is made of.</p>
 <p class="gpt-scriptless">(This needs JavaScript, which does not run here.)</p>
 <p class="gpt-load" hidden><button type="button" name="load">Load the model ({text})</button></p>
 <p class="gpt-trouble" role="alert"></p>
@@ -181,20 +204,20 @@ them. The loss on the validation text differs by {about["change"]} nats
 <div class="gpt-settings">{fields}</div>
 <p class="gpt-buttons"><button type="button" name="write">Write</button><button type="button"
  name="stop" aria-disabled="true">Stop</button><button type="button"
- name="one">One character</button><button type="button" name="anew">Back to the prompt</button></p>
+ name="one">One {unit}</button><button type="button" name="anew">Back to the prompt</button></p>
 <div class="gpt-shown">
 <p class="gpt-caption">Underlined: written by the model. Pale: what it no longer reads; when its
 {about["context"]} places are full, it reads the last half of them afresh. Tinted: what the outlined
-character reads, in the head chosen below.</p>
+{unit} reads, in the head chosen below.</p>
 <div class="gpt-text" aria-hidden="true"></div>
 <p class="visually-hidden gpt-plain"></p>
-<div class="gpt-settings"><label class="gpt-place">character that reads
+<div class="gpt-settings"><label class="gpt-place">{unit} that reads
 <input type="range" name="place" min="0" max="0" value="0">
 <span class="gpt-at" aria-hidden="true"></span></label>{selects}</div>
 <p class="gpt-reads"></p>
 <div class="gpt-halves">
 <div><canvas role="img" width="300" height="300"></canvas>
-<details><summary>This character’s weights as a table</summary>
+<details><summary>This {unit}’s weights as a table</summary>
 <div class="gpt-weights" tabindex="0" role="region" aria-label="Weights"></div></details></div>
 <table class="gpt-next"><caption></caption><thead><tr><th scope="col">next</th>
 <th scope="col">probability</th></tr></thead><tbody></tbody></table>
@@ -215,7 +238,7 @@ class Gpt(SphinxDirective):
         """Give the widget."""
         prompt = self.arguments[0] if self.arguments else "The "
         number = self.env.new_serialno("gpt") + 1
-        return [widget(self.env, prompt, number)]
+        return [widget(self.env, prompt, number, "valley", OF_THE_VALLEY)]
 
 
 def put_into_chapter(app, doctree) -> None:
@@ -226,7 +249,7 @@ def put_into_chapter(app, doctree) -> None:
             for here in chapter.widgets:
                 if here["figure"] == "gpt":
                     cell = cell_of(app, doctree, here["after"])
-                    drawn = widget(app.env, here["prompt"], 1, here.get("says", WHOSE))
+                    drawn = widget(app.env, here["prompt"], 1, "tales", here.get("says", WHOSE))
                     cell.parent.insert(cell.parent.index(cell) + 1, drawn)
 
 

@@ -5,19 +5,24 @@
 - Light or dark as the reader's system has it, until the reader chooses.
 - What folds a cell says what it opens, and its name is its text.
 - Captions without a number that would run through all pages.
-- The repository's address comes from ``_config.yml``: pages write REPOSITORY-URL, and
-  UNPUBLISHED-NOTE where readers must know that it is still a place-holder.
+- The repository's address is found at each build (``book/address.py``). Launch buttons, badges and
+  the notebooks that are offered take it; pages write REPOSITORY-URL, and UNPUBLISHED-NOTE where
+  readers must know that there is none, and so nothing that opens Colab.
 - The foot of a chapter shows when its outputs were computed (see ``content/stamp.py``).
 - Callouts, images and anchors have a module each.
 """
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from docutils import nodes
 from myst_nb.sphinx_ import HideCodeCellNode
+from myst_nb.sphinx_ext import add_global_html_resources
 
+from book import address
+from helpers.files import write_text
 from theme import anchors, callouts, images
 
 
@@ -39,20 +44,70 @@ def set_options(app, config) -> None:
     config.html_search_scorer = str(Path(__file__).with_name("search-scorer.js"))
     config.mathjax_path = "mathjax.js"  # nothing is there: passes/maths.py sets formulas
     config.numfig = False
+    config.html_baseurl = config.html_baseurl or os.environ.get("BOOK_SITE", "")
+    set_address(app, config)
+
+
+def set_address(app, config) -> None:
+    """Find out where the book lives; where Colab cannot open and run it there are no buttons."""
+    root = Path(app.srcdir)
+    config.book_address = address.address(root)
+    opens = bool(address.colab(config.book_address, "", "")) and address.is_written(root)
+    options = config.html_theme_options
+    options["repository_url"] = (
+        config.book_address if opens else ""
+    )  # it refuses hosts that are new
+    if not opens:
+        options.pop("launch_buttons", None)
 
 
 UNPUBLISHED = (
-    "**Not published yet.** The address below is a place-holder: Colab and `git clone` will work "
-    "once the book has a home. Until then, unpack the folder that you were given and type "
-    "`make lab`."
+    "**This copy was built without an address**, so no page of it opens in Colab, which could not "
+    "fetch what it needs: in place of `git clone`, unpack the folder that you were given. Who has "
+    "put the book on GitHub types `make address URL=https://github.com/you/your-book` in it and "
+    "builds it again."
 )
+UNWRITTEN = (
+    "**The chapters of this copy hold no address yet**, which Colab reads where they are stored: "
+    "no page opens there. Who looks after the copy types `make address URL=REPOSITORY-URL` in it, "
+    "commits what that changes, pushes, and builds it again."
+)
+ELSEWHERE = "**Colab opens what is on GitHub**, and this copy is not, so no page of it opens there."
+
+
+def why_not_in_colab(url: str | None, root: Path) -> str:
+    """What a page says where no button opens Colab; nothing where they do."""
+    if not url:
+        return UNPUBLISHED
+    if not address.colab(url, "", ""):
+        return ELSEWHERE
+    return "" if address.is_written(root) else UNWRITTEN
 
 
 def fill_in_address(app, docname, source) -> None:
+    url = app.config.book_address
     if docname.startswith("book/"):
-        url = app.config.html_theme_options["repository_url"]
-        note = UNPUBLISHED if "/OWNER/" in url else ""
-        source[0] = source[0].replace("REPOSITORY-URL", url).replace("UNPUBLISHED-NOTE", note)
+        note = why_not_in_colab(url, Path(app.srcdir))
+        source[0] = source[0].replace("UNPUBLISHED-NOTE", note)
+        source[0] = source[0].replace("REPOSITORY-URL", url or "ADDRESS-OF-THE-BOOK")
+    elif docname.startswith("notebooks/"):
+        source[0] = chapter_addressed(app, docname, source[0])
+
+
+def chapter_addressed(app, docname, text: str) -> str:
+    release = address.stored(Path(app.srcdir))[1]
+    stem = docname.removeprefix("notebooks/")
+    # Jupyter Book has a default of its own, in which no place is named.
+    badge = bool(app.config.html_theme_options.get("launch_buttons", {}).get("colab_url"))
+    return address.addressed(text, stem, app.config.book_address, release, badge=badge)
+
+
+def offer_addressed(app, error) -> None:
+    """Let the notebooks that the site offers install from where the site was built."""
+    for path in Path(app.outdir, "_sources", "notebooks").glob("*.ipynb"):
+        text = path.read_text("utf-8")
+        if (now := chapter_addressed(app, f"notebooks/{path.stem}", text)) != text:
+            write_text(path, now)
 
 
 TAGGED = {"solution": "the solution", "answer": "the answer", "deeper": "the computation"}
@@ -67,6 +122,19 @@ def name_folds(app, doctree) -> None:
             for tag, holds in TAGGED.items():
                 what = holds if f"tag_{tag}" in cell["classes"] else what
             cell["prompt_show"], cell["prompt_hide"] = f"Show {what}", f"Hide {what}"
+
+
+def bring_style_of_cells(app) -> None:
+    """Have myst-nb's style sheet in its place before pages name it with its hash, if it is."""
+    Path(app.outdir, "_static").mkdir(parents=True, exist_ok=True)
+    add_global_html_resources(app, None)
+
+
+def name_neighbours(app, env) -> list[str]:
+    """Write all pages again when a title is another: each names the pages before and after it."""
+    now = {docname: title.astext() for docname, title in env.titles.items()}
+    before, env.book_titles = getattr(env, "book_titles", now), now
+    return sorted(env.found_docs) if now != before else []
 
 
 def open_details(self, node) -> None:
@@ -85,8 +153,12 @@ def close_details(self, node) -> None:
 def setup(app) -> dict:
     app.add_config_value("comments_config", {}, "html")  # Jupyter Book sets it in any case
     app.connect("config-inited", set_options, priority=900)
+    app.add_config_value("book_address", None, "env", (str, type(None)))
     app.connect("source-read", fill_in_address)
+    app.connect("build-finished", offer_addressed)
     app.connect("doctree-read", name_folds)
+    app.connect("env-updated", name_neighbours)
+    app.connect("builder-inited", bring_style_of_cells)
     app.add_node(HideCodeCellNode, override=True, html=(open_details, close_details))
     for module in (callouts, images, anchors):
         module.setup(app)

@@ -1,0 +1,805 @@
+// The page of all numbers: a worker reads the text (gpt.js), machine.js opens numbers, this shows
+// both. The left side follows one token through one layer and one head; the right side has the
+// number that was opened last. The page's own address names the text and that number. What answers
+// is drawn first, what is in view after it, and the rest when it comes near.
+"use strict";
+
+(() => {
+  const MOST_TERMS = 8; // shown at first
+  const LIKELY = 8, FIRST = 5; // tokens in the table of what comes next, and above the stations
+  const STANDS_FOR = { by1: "norm1", by2: "norm2", by: "norm", q_by: "q", k_by: "k", q_normed: "q",
+    k_normed: "k", scores: "maps", scaled: "maps", weights: "maps", share: "maps", share_next: "probabilities",
+    qkv: "q", head: "logits" }; // where on the left a number is that has no picture of its own
+  const here = document.currentScript.src;
+  const { open, value, row, label, byKey } = bookMachine;
+  const { named, sign } = bookGPT;
+  const percent = (share) => (share < 0.0005 ? "< 0.1%" : `${(100 * share).toFixed(1)}%`);
+  const number = (x) => {
+    const size = Math.abs(x); // five digits, so that factors multiply to their product
+    const text = Number.isInteger(x) ? `${x}` : size < 1e-3 || size >= 1e4 ? x.toExponential(4)
+      : size < 1 ? x.toPrecision(5) : x.toFixed(4);
+    return text.replace("-", "−");
+  };
+
+  function make(tag, properties = {}, ...inside) {
+    const element = Object.assign(document.createElement(tag), properties);
+    for (const [name, value] of Object.entries(properties.aria ?? {})) element.setAttribute(`aria-${name}`, value);
+    element.append(...inside);
+    return element;
+  }
+
+  // --- the worker
+
+  // Runs there, with bookGPT beside it: reads a text, but not again what it begins with as before,
+  // once as it is and, if there are changes, once with them: `as` says which.
+  function work() {
+    let model, latest = 0;
+    const readings = {}; // the last one of each kind
+    // All numbers of a token in one buffer, which is handed over and not copied.
+    function handOver(message) {
+      const found = [], walk = (parts) => Object.entries(parts).forEach(([name, x]) =>
+        (typeof x[0] === "number" ? found.push([parts, name, x]) : walk(x)));
+      message.kept.forEach(walk);
+      const all = new Float64Array(found.reduce((sum, [, , x]) => sum + x.length, 0));
+      let at = 0;
+      for (const [parts, name, x] of found) {
+        parts[name] = all.subarray(at, (at += x.length));
+        parts[name].set(x);
+      }
+      postMessage(message, [all.buffer]);
+    }
+    onmessage = async ({ data }) => {
+      if (data.weights) {
+        model = bookGPT.unpack(data.weights);
+        return;
+      }
+      const { run, as } = data, change = JSON.stringify(data.change);
+      latest = run;
+      const reading = (readings[as] ??= { memory: bookGPT.remember(model), ids: [], change });
+      let same = 0;
+      while (change === reading.change && same < reading.ids.length && reading.ids[same] === data.ids[same]) same++;
+      const { memory } = reading, ids = data.ids.slice(0, same);
+      Object.assign(reading, { ids, change });
+      for (const { keys, values } of memory.flat()) keys.length = values.length = same;
+      let from = same, kept = [];
+      for (const id of data.ids.slice(same)) {
+        kept.push(bookGPT.read(model, memory, id, data.change));
+        ids.push(id);
+        if (kept.length < 8 || ids.length === data.ids.length) continue;
+        handOver({ run, as, from, kept });
+        [from, kept] = [ids.length, []];
+        await new Promise((done) => setTimeout(done)); // has the reader typed on?
+        if (latest !== run) return;
+      }
+      handOver({ run, as, from, kept, done: true });
+    };
+  }
+
+  function load(file) {
+    return new Promise((done, fail) => {
+      const script = make("script", { src: new URL(file, here) });
+      script.onload = () => (globalThis.bookGPTWeights ? done(globalThis.bookGPTWeights) : fail());
+      script.onerror = fail;
+      document.head.append(script);
+    });
+  }
+
+  function liven(root) {
+    const find = (name) => root.querySelector(name);
+    const field = (name) => find(`[name="${name}"]`);
+    const { parts: PARTS, means } = JSON.parse(find(".machine-data").textContent);
+    let machine = null, worker = null, run = 0, place = 0, opened = null, visiting = true, every = false;
+    let wanted = null; // a number that the page's address names, until it can be opened
+
+    const head = () => ({ layer: Number(field("layer").value), head: Number(field("head").value) });
+    const say = (words) => (find(".machine-trouble").textContent = words);
+    const text = () => machine.ids.map((id) => machine.model.vocab[id]).join("");
+    const token = (at) => machine.model.vocab[machine.ids[at]];
+    const inPlace = (at) => `${named(token(at))} (${at + 1})`;
+    const there = () => machine && place < machine.ids.length;
+
+    // --- reading
+
+    // The ids of what was typed, cut to the machine's places; what it has no row for is told.
+    function typed() {
+      const { vocab } = machine.model, most = Number(root.dataset.places);
+      const tokens = bookGPT.tokens(machine.model, field("text").value);
+      const unknown = tokens.filter((token) => !vocab.includes(token));
+      const ids = tokens.filter((token) => vocab.includes(token)).map((token) => vocab.indexOf(token));
+      say(unknown.length ? `The model has no row for ${[...new Set(unknown)].map(named).join(", ")}; it reads the rest.`
+        : ids.length ? "" : "Type one word at least.");
+      const over = ids.length - most;
+      find(".machine-cut").textContent = over > 0
+        ? `This page has ${most} places: it reads the first ${most} tokens, and not the last ${over}.` : "";
+      return ids.slice(0, most);
+    }
+
+    const instead = {}; // by layer and head: what takes the place of what it mixes
+
+    function change() {
+      const change = field("places").checked ? { positions: "none" } : {};
+      return Object.keys(instead).length ? { ...change, instead: structuredClone(instead) } : change;
+    }
+
+    function replace(layer, h, how) {
+      instead[layer] ??= {};
+      if (how) instead[layer][h] = means[layer][h].map((x) => (how === "mean" ? x : 0));
+      else delete instead[layer][h];
+      if (!Object.keys(instead[layer]).length) delete instead[layer];
+    }
+
+    // The heads changed in what is shown, as [layer, head], by how they were changed.
+    function changed() {
+      const heads = { silent: [], mean: [], positions: machine.change.positions };
+      for (const [layer, others] of Object.entries(machine.change.instead ?? {})) {
+        for (const [h, other] of Object.entries(others)) {
+          heads[other.some((x) => x) ? "mean" : "silent"].push([Number(layer), Number(h)]);
+        }
+      }
+      return heads;
+    }
+
+    function undo() {
+      for (const layer of Object.keys(instead)) delete instead[layer];
+      field("places").checked = false;
+    }
+
+    function read() {
+      const ids = typed();
+      if (!ids.length) return;
+      asked = { ids, change: change() };
+      missing = Object.keys(asked.change).length ? ["plain", "changed"] : ["plain"];
+      run++;
+      for (const as of missing) worker.postMessage({ run, as, ids, change: as === "plain" ? {} : asked.change });
+    }
+
+    let asked = null, missing = []; // what the worker was asked last, and which answers have not come
+    const arrived = { plain: [], changed: [] }; // what it has read, of older questions too: it goes on from there
+
+    // The page changes at once when the last question is answered; until then it shows the one before.
+    function heard({ data: { run: answered, as, from, kept, done } }) {
+      arrived[as].length = from;
+      arrived[as].push(...kept);
+      if (!done || answered !== run) return;
+      missing = missing.filter((one) => one !== as);
+      if (missing.length) return;
+      const changes = Object.keys(asked.change).length > 0;
+      Object.assign(machine, asked, { seen: [...arrived[changes ? "changed" : "plain"]],
+        plain: changes ? [...arrived.plain] : null }); // plain: the same text without the changes
+      ended();
+    }
+
+    function ended() {
+      place = Math.min(followed ? machine.ids.length - 1 : place, machine.ids.length - 1);
+      if (wanted) {
+        const a = bookMachine.placed(machine, wanted);
+        wanted = null;
+        if (bookMachine.has(machine, a)) return show(a, "stay");
+        say("The address of this page names a number that there is not in this text.");
+      }
+      if (opened && !bookMachine.has(machine, opened)) opened = null;
+      if (visiting && !opened) opened = example("embedding");
+      draw();
+      clearTimeout(written);
+      written = setTimeout(write, 250, "stay"); // not at each keystroke: browsers count
+    }
+    let written = 0;
+    let followed = true; // the last token, until another was chosen
+
+    // --- the opened number, and the page's address
+
+    const address = (a) => `#${bookMachine.write(text(), a, changed())}`;
+
+    function write(how) {
+      clearTimeout(written);
+      const hash = address(visiting ? null : opened);
+      if (hash === location.hash) return;
+      history[how === "stay" ? "replaceState" : "pushState"]({ depth: (history.state?.depth ?? 0) + (how !== "stay") }, "", hash);
+    }
+
+    // how: "on", a step that Back undoes; "walk", one to another token; "stay", none; "visit", one
+    // that the visit makes.
+    function show(a, how = "on") {
+      if (how === "on") {
+        write("stay");
+        leave();
+      }
+      opened = a;
+      every = false;
+      if (a.place !== undefined && how !== "visit") {
+        followed = followed && a.place === place;
+        place = a.place;
+      }
+      for (const name of ["layer", "head"]) {
+        if (a[name] !== undefined && !bookMachine.isReadOut(a)) field(name).value = a[name];
+      }
+      if (byKey(a.part)) field("shown").value = a.part;
+      if (!["visit", "walk"].includes(how)) sought = { a, atOnce: how === "stay" };
+      draw();
+      if (how === "visit") return;
+      write(how);
+      if (how === "on") find(".machine-opened").focus({ preventScroll: true });
+    }
+
+    let sought = null; // a number that is to be brought into view as soon as all is drawn
+
+    // Bring where a number stands into view by the shortest way: itself, or what it belongs to.
+    function reveal({ a, atOnce }) {
+      const own = a.part === "learned" ? a.table.split(".").at(-2) : a.part;
+      const part = bookMachine.isReadOut(a) && a.layer !== undefined ? "lens" : STANDS_FOR[own] ?? own;
+      const still = atOnce || matchMedia("(prefers-reduced-motion: reduce)").matches;
+      const box = find(`[data-part="${part}"]`), marked = box?.querySelector(".machine-mark:not([hidden])");
+      (marked ?? box)?.scrollIntoView({ block: "nearest", inline: "nearest", behavior: still ? "instant" : "smooth" });
+    }
+
+    function arrive() {
+      const { text: given, number: a, change: other } = bookMachine.parse(location.hash);
+      clearTimeout(written);
+      if (given !== null) field("text").value = given;
+      wanted = a;
+      if (a) leave();
+      else [followed, opened] = [true, null];
+      undo();
+      field("places").checked = Boolean(other.positions);
+      for (const how of ["silent", "mean"]) {
+        for (const [layer, h] of other[how]) {
+          if (!means[layer]?.[h]) continue;
+          replace(layer, h, how);
+          if (!a) [field("layer").value, field("head").value] = [layer, h];
+        }
+      }
+      if (machine) read();
+    }
+
+    function heading(a) {
+      const early = bookMachine.isReadOut(a) ? "read after " : "";
+      const where = [a.layer !== undefined && (a.layer < 0 ? "read from the embedding" : `${early}layer ${a.layer + 1}`),
+        a.head !== undefined && `head ${a.head + 1}`];
+      const word = ["embedding.weight", "head.weight"].includes(a.table) ? ` (${named(machine.model.vocab[a.row])})` : "";
+      const which = a.part === "learned" ? `${a.table}, ${a.column === undefined ? "number" : "row"} ${a.row + 1}${word}${a.column === undefined ? "" : `, column ${a.column + 1}`}`
+        : a.key !== undefined ? `${inPlace(a.place)} reads ${inPlace(a.key)}`
+        : ["logits", "probabilities"].includes(a.part) ? `${named(machine.model.vocab[a.entry])} after ${inPlace(a.place)}`
+        : inPlace(a.place) + (a.entry === undefined ? "" : `, entry ${a.entry + 1}`);
+      const about = PARTS[a.part];
+      return [`${about.name[0].toUpperCase()}${about.name.slice(1)}`, [which, ...where].filter(Boolean).join(" · ")];
+    }
+
+    function factor({ value, name, to }) {
+      const shown = [make("span", { className: "machine-name" }, name), ` ${number(value)}`];
+      if (!to) return make("span", { className: "machine-leaf" }, ...shown);
+      return make("button", { type: "button", className: "machine-factor", onclick: () => show(to) }, ...shown);
+    }
+
+    function showOpened() {
+      const panel = find(".machine-opened"), inside = () => [...panel.querySelectorAll("button, a")];
+      const focused = inside().indexOf(document.activeElement);
+      if (!opened || !bookMachine.has(machine, opened)) {
+        panel.replaceChildren(make("p", {}, "Press any number: here it shows what it is made of."),
+          make("button", { type: "button", onclick: visit }, "Visit the seven stations"));
+        return;
+      }
+      const about = PARTS[opened.part], { terms, sum, outer, value } = open(machine, opened), [name, where] = heading(opened);
+      const ranked = [...terms].sort((a, b) => Math.abs(b.product) - Math.abs(a.product));
+      const shown = every ? terms : ranked.slice(0, MOST_TERMS), most = Math.abs(ranked[0].product) || 1;
+      const rest = terms.length - shown.length;
+      const others = sum - shown.reduce((all, { product }) => all + product, 0);
+      const opens = terms.some(({ factors }) => factors.some(({ to }) => to)) ? " Press a factor to open it." : "";
+      const line = (name, product) => make("tr", { className: "machine-sum" }, make("th", { scope: "row" }, name), make("td", {}, number(product)));
+      const body = make("tbody", {}, ...shown.map(({ factors, product }) => {
+        const cell = make("td", { className: product < 0 ? "minus" : "plus" }, number(product));
+        cell.style.setProperty("--share", Math.abs(product) / most);
+        return make("tr", {}, make("td", {}, ...factors.flatMap((f, i) => (i ? [" × ", factor(f)] : [factor(f)]))), cell);
+      }));
+      if (rest) body.append(line(`${rest} other${rest > 1 ? "s" : ""}`, others));
+      if (terms.length > 1) body.append(line("sum", sum));
+      if (outer) body.append(line(outer, value));
+      panel.replaceChildren(steps(),
+        make("h2", {}, `${name} `, make("button", { type: "button", title: "Show where it stands", onclick: () => reveal({ a: opened }) }, where)),
+        make("p", { className: "machine-value" }, number(value)),
+        make("p", {}, about.says, replacedBy(opened)),
+        make("table", {}, make("caption", {}, terms.length > 1
+          ? `The sum of ${terms.length} terms${rest ? `, the ${MOST_TERMS} largest first` : ""}.${opens}`
+          : `What it is made of.${opens}`),
+        make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "factors"), make("th", { scope: "col" }, "term"))), body));
+      if (terms.length > MOST_TERMS) {
+        panel.append(make("button", { type: "button", onclick: () => { every = !every; showOpened(); } },
+          every ? "The largest alone" : `All ${terms.length} terms, in order`));
+      }
+      panel.append(make("p", { className: "machine-where" }, "Explained in ", make("a", { href: about.href, target: "_blank" }, about.where),
+        `. Computed in ${about.file}:`), make("pre", {}, make("code", {}, about.line)));
+      if (focused >= 0) (inside()[focused] ?? panel).focus({ preventScroll: true });
+    }
+
+    // Of a head that does not work as it was trained.
+    function replacedBy({ layer, head: h }) {
+      const other = machine.change.instead?.[layer]?.[h];
+      return !other ? "" : ` This head ${other.some((x) => x) ? "gives its mean" : "is silenced"}: what it mixes goes no further.`;
+    }
+
+    // Above the number: on with the visit; afterwards the way back, the neighbours, and the address.
+    function steps() {
+      const press = (name, onclick, properties) => make("button", { type: "button", onclick, ...properties }, name);
+      if (visiting) {
+        const at = stations.findIndex((one) => one.id === station) + 1;
+        return make("div", { className: "machine-steps" }, make("span", {}, `Step ${at} of ${stations.length}`),
+          press("Previous", () => go(at - 1), { disabled: at === 1 }),
+          press("Next", () => go(at + 1), { disabled: at === stations.length }),
+          press(at < stations.length ? "Skip the visit" : "End the visit", () => { leave(); draw(); }));
+      }
+      const name = ["key", "entry", "column"].find((n) => opened[n] !== undefined);
+      const beside = [-1, 1].map((by) => ({ ...opened, [name]: opened[name] + by }));
+      return make("div", { className: "machine-steps" },
+        press("Back", () => history.back(), { disabled: !history.state?.depth }),
+        ...(name ? beside.map((a, n) => press("‹›"[n], () => show(a),
+          { disabled: !bookMachine.has(machine, a), aria: { label: `${"‹›"[n]} ${["previous", "next"][n]} ${name}` } })) : []),
+        press("Close", () => { opened = null; draw(); write("on"); }),
+        press("Visit", visit),
+        make("a", { href: address(opened), onclick: copy, title: "Copy a link to this number" }, "copy link"));
+    }
+
+    // Where the browser does not let a page copy, the page's own address is the link.
+    async function copy(event) {
+      event.preventDefault();
+      const link = event.currentTarget;
+      write("stay");
+      try {
+        await navigator.clipboard.writeText(link.href);
+        link.textContent = "copied";
+      } catch {
+        link.textContent = "see the address bar";
+      }
+    }
+
+    // --- rows of numbers as strips
+
+    // The two inks and that of lines, as the page has them now.
+    let inks = {};
+    function takeInks() {
+      const style = getComputedStyle(root), [plus, minus, line] = ["-1", "-2", ""].map((n) => style.getPropertyValue(`--book-ink${n}`).trim());
+      inks = { line, ...Object.fromEntries(Object.entries({ plus, minus }).map(([name, hex]) =>
+        [name, hex.match(/[0-9a-f]{2}/gi).reduceRight((all, part) => (all << 8) | parseInt(part, 16), 0)])) };
+    }
+
+    // A pixel for each number, as full as it is large; the style sheet, or who draws it, enlarges it.
+    function pixels(canvas, rows, columns, most) {
+      const image = new ImageData(columns, rows.length), dots = new Uint32Array(image.data.buffer);
+      rows.forEach((row, y) => row.forEach((x, i) => {
+        dots[y * columns + i] = (x < 0 ? inks.minus : inks.plus) | ((255 * Math.abs(x)) / most << 24);
+      }));
+      [canvas.width, canvas.height] = [columns, rows.length];
+      canvas.getContext("2d").putImageData(image, 0, 0);
+    }
+
+    const largest = (all) => all.reduce((most, x) => Math.max(most, Math.abs(x)), 0) || 1;
+
+    // The columns in which a row of so many numbers stands: room for a finger, or at least a mouse.
+    const columnsOf = (length) => (length > 128 && width >= 64 * 7 ? 64 : Math.min(length, 32));
+
+    // A part whose numbers stand in one row for the place, layer and head that are looked at.
+    function strip(box) {
+      const { part } = box.dataset, inLayer = !["embedding", "norm", "logits", "probabilities"].includes(part);
+      const inHead = ["q", "k", "v", "q_turned", "k_turned", "mixed"].includes(part);
+      const said = make("p", { className: "machine-label" }), canvas = make("canvas", { tabIndex: 0 });
+      const mark = make("span", { className: "machine-mark" });
+      const table = make("div", { className: "machine-numbers", tabIndex: 0, role: "region", aria: { label: `${PARTS[part].name}: numbers` } });
+      const details = make("details", {}, make("summary", {}, "as numbers"), table);
+      let at = null, columns = 1;
+      canvas.setAttribute("role", "slider");
+      box.append(said, make("div", { className: "machine-strip" }, canvas, mark), details);
+      const address = (entry) => {
+        const { layer, head: h } = head();
+        return { part, place, ...(inLayer && { layer }), ...(inHead && { head: h }), entry };
+      };
+      const isOpened = () => opened && ["part", "place", "layer", "head"].every((n) => opened[n] === address(0)[n]);
+      const name = (i) => (["logits", "probabilities"].includes(part) ? named(machine.model.vocab[i]) : `entry ${i + 1}`);
+      // The number that is pointed at, or that is open: its outline, and its words.
+      function point() {
+        const all = row(machine, address(0)), range = `${number(Math.min(...all))} to ${number(Math.max(...all))}`;
+        const chosen = at ?? (isOpened() ? opened.entry : null), rows = Math.ceil(all.length / columns);
+        box.classList.toggle("opened", Boolean(isOpened()));
+        mark.hidden = chosen === null;
+        mark.style.cssText = `width: ${100 / columns}%; height: ${100 / rows}%; left: ${100 * (chosen % columns) / columns}%; top: ${100 * Math.floor(chosen / columns) / rows}%`;
+        said.replaceChildren(make("b", {}, PARTS[part].name),
+          ` · ${chosen === null ? `${all.length} numbers, ${range}` : `${name(chosen)}: ${number(all[chosen])}`}`);
+        canvas.setAttribute("aria-label", `${PARTS[part].name}, ${all.length} numbers from ${range}. Arrow keys choose one, Enter opens it.`);
+        for (const [what, v] of [["valuemin", 1], ["valuemax", all.length], ["valuenow", (chosen ?? 0) + 1],
+          ["valuetext", `${name(chosen ?? 0)}: ${number(all[chosen ?? 0])}`]]) canvas.setAttribute(`aria-${what}`, v);
+      }
+      function update() {
+        const all = row(machine, address(0));
+        if (at !== null && at >= all.length) at = null;
+        columns = columnsOf(all.length);
+        const rows = Array.from({ length: Math.ceil(all.length / columns) }, (_, n) => all.slice(n * columns, (n + 1) * columns));
+        pixels(canvas, rows, columns, largest(all));
+        point();
+        if (details.open) list(all);
+      }
+      function list(all) {
+        table.replaceChildren(...Array.from(all, (x, i) => make("button", { type: "button", title: label(machine, address(i)), onclick: () => show(address(i)),
+          aria: { current: Boolean(isOpened() && opened.entry === i) } }, number(x))));
+      }
+      const under = ({ clientX, clientY }) => {
+        const { left, top, width, height } = canvas.getBoundingClientRect(), all = row(machine, address(0));
+        const rows = Math.ceil(all.length / columns);
+        const i = Math.floor(((clientY - top) / height) * rows) * columns + Math.floor(((clientX - left) / width) * columns);
+        return i >= 0 && i < all.length ? i : null;
+      };
+      canvas.addEventListener("pointermove", (event) => { if (there()) { at = under(event); point(); } });
+      canvas.addEventListener("pointerleave", () => { if (there()) { at = null; point(); } });
+      canvas.addEventListener("click", (event) => { if (there() && under(event) !== null) show(address(under(event))); });
+      canvas.addEventListener("keydown", (event) => {
+        const step = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns, ArrowUp: -columns }[event.key];
+        if (!there() || (!step && event.key !== "Enter")) return;
+        event.preventDefault();
+        const { length } = row(machine, address(0));
+        if (event.key === "Enter") return show(address(at ?? 0));
+        at = Math.min(length - 1, Math.max(0, (at ?? -1) + step));
+        point();
+      });
+      details.addEventListener("toggle", () => there() && update());
+      return update;
+    }
+
+    // --- all heads, and one of them large
+
+    function maps(box) {
+      const { layers, heads } = machine.model.config, small = make("div", { className: "machine-heads", role: "group", aria: { label: "All heads" } });
+      small.style.setProperty("--heads", heads);
+      small.append(make("span"), ...Array.from({ length: heads }, (_, h) => make("span", {}, `head ${h + 1}`)));
+      const thumbs = Array.from({ length: layers * heads }, (_, n) => {
+        const layer = Math.floor(n / heads), h = n % heads;
+        const button = make("button", { type: "button", aria: { label: `Layer ${layer + 1}, head ${h + 1}` },
+          onclick: () => { field("layer").value = layer; field("head").value = h; draw(); } }, make("canvas"));
+        small.append(...(h ? [] : [make("span", {}, `layer ${layer + 1}`)]), button);
+        return { layer, head: h, button, canvas: button.firstChild };
+      });
+      const shown = make("select", { name: "shown" }, ...["weights", "scaled", "scores"].map((part) => make("option", { value: part }, `${PARTS[part].name}s`)));
+      const canvas = make("canvas", { tabIndex: 0 }), [said, scale] = [0, 1].map(() => make("p", { className: "machine-label" }));
+      const mark = make("span", { className: "machine-mark" }), pointed = make("span", { className: "machine-pointed" });
+      const bands = [0, 1].map(() => make("span", { className: "machine-band" })); // under the two words of a cell
+      const table = make("div", { className: "machine-numbers", tabIndex: 0, role: "region", aria: { label: "The row of the chosen token" } });
+      const details = make("details", {}, make("summary", {}, "the chosen token’s row as numbers"), table);
+      let at = { t: place, s: 0 }, cell = 12;
+      const EDGE = 72; // room for a word
+      canvas.setAttribute("role", "img");
+      box.append(small, make("label", {}, "shown large: ", shown), said, make("div", { className: "machine-map" }, canvas, ...bands, mark, pointed), scale, details);
+      const address = ({ t, s }) => ({ part: shown.value, place: t, ...head(), key: s });
+
+      const rows = ({ layer, head: h }, part) => machine.seen.map((kept) => kept.layers[layer].heads[h][part]);
+      const enlarged = make("canvas");
+      function sized(canvas, side) {
+        const sharp = devicePixelRatio || 1, pen = canvas.getContext("2d");
+        canvas.width = canvas.height = Math.round(side * sharp);
+        pen.scale(sharp, sharp);
+        return pen;
+      }
+      function update() {
+        const T = machine.seen.length, chosen = head();
+        for (const { layer, head: h, button, canvas } of thumbs) {
+          button.setAttribute("aria-pressed", layer === chosen.layer && h === chosen.head);
+          button.classList.toggle("changed", Boolean(machine.change.instead?.[layer]?.[h]));
+          pixels(canvas, rows({ layer, head: h }, "weights"), T, 1);
+        }
+        cell = Math.max(11, Math.min(32, Math.floor((width - EDGE) / T)));
+        const side = EDGE + cell * T, pen = sized(canvas, side);
+        canvas.style.width = canvas.style.height = `${side}px`;
+        const all = rows(chosen, shown.value);
+        const most = shown.value === "weights" ? 1 : Math.max(...all.map(largest));
+        scale.textContent = `A row for each token that reads, a column for each that is read. The fullest colour is ${number(most)}.`;
+        pixels(enlarged, all, T, most);
+        pen.imageSmoothingEnabled = false;
+        pen.drawImage(enlarged, EDGE, EDGE, cell * T, cell * T);
+        pen.fillStyle = pen.strokeStyle = inks.line;
+        pen.font = `${Math.min(13, cell)}px monospace`;
+        pen.textAlign = "center";
+        pen.textBaseline = "middle";
+        for (let t = 0; t < T; t++) {
+          const name = sign(token(t));
+          pen.fillText(name, EDGE / 2, EDGE + (t + 0.5) * cell, EDGE - 6);
+          pen.save();
+          pen.translate(EDGE + (t + 0.5) * cell, EDGE / 2);
+          pen.rotate(-Math.PI / 2);
+          pen.fillText(name, 0, 0, EDGE - 6);
+          pen.restore();
+        }
+        pen.strokeRect(EDGE + 0.5, EDGE + place * cell + 0.5, (place + 1) * cell - 1, cell - 1);
+        at = { t: Math.min(at.t, T - 1), s: Math.min(at.s, T - 1) };
+        mark.hidden = opened?.key === undefined || opened.layer !== chosen.layer || opened.head !== chosen.head;
+        if (!mark.hidden) frame(mark, EDGE + opened.key * cell, EDGE + opened.place * cell, cell, cell);
+        point({ t: place, s: null });
+        if (details.open) table.replaceChildren(...Array.from(row(machine, address({ t: place, s: 0 })), (x, s) =>
+          make("button", { type: "button", title: inPlace(s), onclick: () => show(address({ t: place, s })) }, `${sign(token(s))} ${number(x)}`)));
+      }
+      const frame = ({ style }, ...sides) => ["left", "top", "width", "height"].forEach((side, n) => { style[side] = `${sides[n]}px`; });
+      // A cell that is pointed at, or a whole row: what it says, its number beside it, its words lit.
+      function point({ t, s }) {
+        for (const one of [pointed, ...bands]) one.hidden = s === null || s > t;
+        if (!pointed.hidden) {
+          const [x, y] = [EDGE + s * cell, EDGE + t * cell];
+          frame(bands[0], 0, y, EDGE, cell);
+          frame(bands[1], x, 0, cell, EDGE);
+          frame(pointed, x, y, cell, cell);
+          pointed.dataset.number = number(row(machine, address({ t, s }))[s]);
+        }
+        const { layer, head: h } = head(), name = PARTS[shown.value].name, whose = `Layer ${layer + 1}, head ${h + 1}`;
+        const all = row(machine, address({ t, s: 0 })), most = [...all.keys()].sort((a, b) => all[b] - all[a]).slice(0, 3);
+        const sentence = s === null ? `${inPlace(t)} reads ${most.map((k) => `${inPlace(k)} ${number(all[k])}`).join(", ")}.`
+          : s > t ? `${inPlace(s)} comes after ${inPlace(t)}: masked.` : `${inPlace(t)} reads ${inPlace(s)}: ${name} ${number(all[s])}.`;
+        said.textContent = `${whose}. ${sentence}`;
+        canvas.setAttribute("aria-label", `${whose}: a row for each token that reads, a column for each that is read. ${sentence} Arrow keys move, Enter opens.`);
+      }
+      const under = ({ clientX, clientY }) => {
+        const { left, top } = canvas.getBoundingClientRect();
+        const [s, t] = [clientX - left - EDGE, clientY - top - EDGE].map((x) => Math.floor(x / cell));
+        return s >= 0 && t >= 0 && s < machine.seen.length && t < machine.seen.length ? { t, s } : null;
+      };
+      canvas.addEventListener("pointermove", (event) => there() && under(event) && point(under(event)));
+      canvas.addEventListener("pointerleave", () => there() && point({ t: place, s: null }));
+      canvas.addEventListener("click", (event) => {
+        const found = there() && under(event);
+        if (found && found.s <= found.t) show(address(found));
+      });
+      canvas.addEventListener("keydown", (event) => {
+        const step = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
+        if (!there() || (!step && event.key !== "Enter")) return;
+        event.preventDefault();
+        if (event.key === "Enter") return at.s <= at.t && show(address(at));
+        const end = machine.seen.length - 1, keep = (x) => Math.min(end, Math.max(0, x));
+        at = { t: keep(at.t + step[0]), s: keep(at.s + step[1]) };
+        point(at);
+        pointed.scrollIntoView({ block: "nearest", inline: "nearest" });
+      });
+      shown.addEventListener("change", () => there() && update());
+      details.addEventListener("toggle", () => there() && update());
+      return update;
+    }
+
+    // --- read early, and what comes next
+
+    // The likeliest tokens as buttons, each with its share; before: the shares without the changes.
+    function chances(p_V, n, a, before = null) {
+      const [first, ...others] = likely(p_V, n), was = before ? likely(before, 1) : []; // that one second, at least
+      return [...new Set([first, ...was, ...others])].slice(0, n).map((entry) => {
+        const opens = make("button", { type: "button", onclick: () => show({ ...a, entry }),
+          aria: { current: Boolean(opened && ["part", "place", "layer"].every((n) => opened[n] === a[n]) && opened.entry === entry) } },
+        `${named(machine.model.vocab[entry])} ${percent(p_V[entry])}`, ...(before ? [` (was ${percent(before[entry])})`] : []));
+        opens.style.setProperty("--share", p_V[entry]);
+        return opens;
+      });
+    }
+
+    // What comes next without the changes, where there are any.
+    const unchanged = () => machine.plain && bookGPT.probabilities(machine.plain[place].logits_V, 1, machine.model.vocab.length);
+
+    const likely = (p_V, n) => [...p_V.keys()].sort((a, b) => p_V[b] - p_V[a]).slice(0, n);
+
+    function lens(box) {
+      const table = make("table", {}, make("caption", {}, "What the last norm and the output table make of the stream, after each layer"));
+      box.append(table);
+      return () => {
+        const levels = machine.model.config.layers + 1;
+        table.replaceChildren(table.caption, make("tbody", {}, ...Array.from({ length: levels }, (_, n) => {
+          const from = { part: "probabilities", place, ...(n < levels - 1 && { layer: n - 1 }) };
+          return make("tr", {}, make("th", { scope: "row" }, n ? `layer ${n}` : "embedding"),
+            make("td", { className: "machine-likely" }, ...chances(row(machine, from), 3, from)));
+        })));
+      };
+    }
+
+    function next(box) {
+      const table = make("table", { className: "machine-next" });
+      box.append(table);
+      return () => {
+        const p_V = row(machine, { part: "probabilities", place });
+        const before = unchanged();
+        const head = ["next", "probability", ...(before ? ["unchanged"] : [])];
+        table.replaceChildren(make("caption", {}, `After ${inPlace(place)}`),
+          make("thead", {}, make("tr", {}, ...head.map((name) => make("th", { scope: "col" }, name)))),
+          make("tbody", {}, ...likely(p_V, LIKELY).map((entry) => {
+            const opens = make("button", { type: "button", onclick: () => show({ part: "probabilities", place, entry }) }, percent(p_V[entry]));
+            opens.style.setProperty("--share", p_V[entry]);
+            return make("tr", {}, make("th", { scope: "row" }, named(machine.model.vocab[entry])), make("td", {}, opens),
+              ...(before ? [make("td", {}, percent(before[entry]))] : []));
+          })));
+      };
+    }
+
+    // --- drawing all
+
+    const idle = (work) => (globalThis.requestIdleCallback ?? setTimeout)(work, { timeout: 200 });
+    let parts = [], waiting = false, whole = true, width = 0;
+
+    // The answer at once, within the frame that shows what was typed; the rest when it stands.
+    function draw() {
+      if (!there()) return;
+      answer();
+      for (const part of parts) part.stale = true;
+      if (!waiting) requestAnimationFrame(() => idle(drawRest));
+      waiting = true;
+    }
+
+    function drawRest() {
+      waiting = false;
+      if (!there()) return;
+      if (whole) takeInks();
+      showChange();
+      showOpened();
+      for (const part of parts.filter(({ stale, near }) => stale && (near || whole))) {
+        part.stale = false;
+        part.update();
+      }
+      whole = false;
+      if (sought) reveal(sought);
+      sought = null;
+    }
+
+    const nearing = new IntersectionObserver((entries) => {
+      for (const { isIntersecting, target } of entries) {
+        const part = parts.find(({ box }) => box === target);
+        part.near = isIntersecting;
+        if (part.near && part.stale) idle(drawRest);
+      }
+    }, { rootMargin: "50% 0px" });
+
+    function redraw() {
+      whole = true;
+      draw();
+    }
+
+    // The tokens, and what comes next: what a reader who types waits for. Only what differs is touched.
+    let drawn = [], pressed = 0;
+
+    function answer() {
+      const tokens = find(".machine-tokens"), { ids } = machine;
+      while (tokens.children.length > ids.length) tokens.lastChild.remove();
+      ids.forEach((id, at) => {
+        const button = tokens.children[at]
+          ?? tokens.appendChild(make("button", { type: "button", ariaPressed: "false", onclick: () => choose(at) }));
+        if (drawn[at] === id && button.textContent) return;
+        button.textContent = sign(token(at));
+        const name = inPlace(at);
+        button.ariaLabel = name.includes(button.textContent) ? name : `${button.textContent} ${name}`;
+      });
+      drawn = [...ids];
+      for (const at of [pressed, place]) tokens.children[at]?.setAttribute("aria-pressed", at === place);
+      pressed = place;
+      const a = { part: "probabilities", place };
+      find(".machine-answer").replaceChildren(make("span", {}, `after ${inPlace(place)}`),
+        ...chances(row(machine, a), FIRST, a, unchanged()));
+    }
+
+    function choose(at) {
+      leave();
+      place = at;
+      followed = at === machine.ids.length - 1;
+      if (opened && opened.place !== undefined && opened.place !== at) {
+        const other = { ...opened, place: at, ...(opened.key > at && { key: at }) };
+        return show(other, "walk");
+      }
+      draw();
+    }
+
+    function showChange() {
+      const { layer, head: h } = head(), other = machine.change.instead?.[layer]?.[h];
+      field("works").value = other ? (other.some((x) => x) ? "mean" : "silent") : "";
+      const { silent, mean, positions } = changed(), names = (heads, does) =>
+        heads.map(([l, h]) => `layer ${l + 1}, head ${h + 1} ${does}`);
+      const changes = [...names(silent, "is silenced"), ...names(mean, "gives its mean"),
+        ...(positions ? ["no positions"] : [])];
+      const p_V = row(machine, { part: "probabilities", place }), [first] = likely(p_V, 1);
+      find(".machine-changed").textContent = `${changes.length ? `Changed: ${changes.join("; ")}. ` : ""}`
+        + `Likeliest after ${inPlace(place)}: ${named(machine.model.vocab[first])}, ${percent(p_V[first])}.`;
+      find(".machine-changed").classList.toggle("visually-hidden", !changes.length);
+      field("undo").hidden = !changes.length;
+    }
+
+    // --- the visit
+
+    const stations = [...root.querySelectorAll(".machine-station")];
+    let station = stations[0].id;
+
+    function leave() {
+      visiting = false;
+    }
+
+    // From where the reader is, or the first time.
+    function visit() {
+      visiting = true;
+      go(Number(station.split("-")[1]));
+      show(example(find(`#${station}`).dataset.opens), "visit");
+    }
+
+    function go(n) {
+      const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+      find(`#station-${n}`).scrollIntoView({ behavior: still ? "instant" : "smooth" });
+    }
+
+    // The number that a station opens while the reader scrolls: the largest of its row.
+    function example(part) {
+      const a = { part, place, ...(["embedding", "probabilities"].includes(part) ? {} : head()), entry: 0 };
+      if (!["q", "mixed", "weights"].includes(part)) delete a.head;
+      const [entry] = likely(row(machine, a).map(Math.abs), 1);
+      return byKey(part) ? { ...a, entry: undefined, key: entry } : { ...a, entry };
+    }
+
+    const watch = new IntersectionObserver((entries) => {
+      for (const { isIntersecting, target } of entries) {
+        if (!isIntersecting) continue;
+        station = target.id;
+        root.querySelectorAll("[data-step]").forEach((link) =>
+          link.setAttribute("aria-current", link.hash === `#${target.id}` ? "step" : "false"));
+        if (visiting && there()) show(example(target.dataset.opens), "visit");
+      }
+    }, { rootMargin: "-40% 0px -55% 0px" });
+
+    // --- what the reader does
+
+    async function begin() {
+      const button = field("load");
+      button.setAttribute("aria-disabled", true);
+      say("");
+      try {
+        const weights = await load(root.dataset.weights);
+        const script = new Blob([`"use strict"; const bookGPT = (${bookGPTMade})(); (${work})();`], { type: "text/javascript" });
+        worker = new Worker(URL.createObjectURL(script));
+        worker.onmessage = heard;
+        worker.postMessage({ weights });
+        machine = { model: bookGPT.unpack(weights), seen: [], plain: null, ids: [], change: {} };
+      } catch {
+        button.setAttribute("aria-disabled", false);
+        say("The model could not be started. Its weights stand in the folder _static, beside this book’s pages; "
+          + "a page that was saved alone does not have them.");
+        return;
+      }
+      find(".machine-start").hidden = true;
+      find(".machine-live").hidden = false;
+      field("text").after(find(".machine-trouble")); // where it moves nothing that is typed in
+      find(".machine-live").scrollIntoView();
+      find(".machine-opened").focus({ preventScroll: true });
+      parts = [...root.querySelectorAll(".machine-part")].map((box) =>
+        ({ box, update: ({ maps, lens, next })[box.dataset.part]?.(box) ?? strip(box) }));
+      parts.forEach(({ box }) => nearing.observe(box));
+      stations.forEach((one) => watch.observe(one));
+      read();
+    }
+
+    field("load").addEventListener("click", () => !machine && begin());
+    find(".machine-live").addEventListener("submit", (event) => event.preventDefault());
+    field("text").addEventListener("input", () => { followed = true; read(); });
+    root.querySelectorAll("[data-step]").forEach((link) => link.addEventListener("click", (event) => {
+      event.preventDefault(); // the page's address is the number's
+      go(link.dataset.step);
+    }));
+    for (const name of ["layer", "head"]) {
+      field(name).addEventListener("change", () => {
+        if (opened?.[name] !== undefined) return show({ ...opened, ...head(), ...(opened.head === undefined && { head: undefined }) });
+        draw();
+      });
+    }
+    field("works").addEventListener("change", ({ target }) => {
+      const { layer, head: h } = head();
+      replace(layer, h, target.value);
+      read();
+    });
+    field("places").addEventListener("change", read);
+    field("undo").addEventListener("click", () => {
+      undo();
+      read();
+    });
+    addEventListener("popstate", arrive);
+    new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    new ResizeObserver(([{ contentRect }]) => {
+      if (contentRect.width !== width) [width] = [contentRect.width, redraw()];
+    }).observe(find(".machine-stations"));
+    new ResizeObserver(([{ target }]) => root.style.setProperty("--machine-bar", `${target.offsetHeight}px`))
+      .observe(find(".machine-bar"));
+    find(".machine-scriptless").remove();
+    find(".machine-load").hidden = false;
+    const asks = bookMachine.parse(location.hash);
+    if (asks.number) field("load").append(" and open the number of this address");
+    find(".machine-still").hidden = asks.text !== null; // it shows another text's answer
+    arrive();
+  }
+
+  document.querySelectorAll(".machine").forEach(liven);
+})();

@@ -1,0 +1,270 @@
+// Any number of the book's GPT, opened: the terms that it is the sum of, and where each comes from.
+//
+// gpt.js reads the text and keeps every step. A number has an address: the part of the machine that
+// it belongs to, and which layer, head, place, key and entry. `open` gives the terms of which it is
+// the sum; each is a product of factors, and a factor that was computed has an address in turn. So
+// one goes from a probability down to the numbers of the tables, which training has set. The sum is
+// a number by itself, or something is done with it (1 / √ for a norm): `outer`.
+"use strict";
+
+globalThis.bookMachine = (() => {
+  const EPS = 1e-5; // what a norm adds to the mean square
+  const BASE = 10000; // of RoPE's wavelengths
+  const OF_HEAD = ["q", "k", "v", "q_normed", "k_normed", "q_turned", "k_turned",
+    "scores", "scaled", "weights", "mixed"];
+  const READ_OUT = ["norm", "by", "logits", "probabilities", "share_next"]; // with a layer: read after it
+  const OF_LAYER = ["norm1", "out", "middle", "norm2", "up", "bent", "down", "stream"];
+
+  // --- where a number stands
+
+  // The whole row to which a number belongs, as gpt.js has kept it; none for one that stands alone.
+  function row({ model, seen }, { part, layer, head, place }) {
+    if (part === "learned") return undefined;
+    const kept = READ_OUT.includes(part) && layer !== undefined
+      ? bookGPT.last(model, row({ seen }, after({ place, layer }))) : seen[place];
+    if (part === "probabilities") return bookGPT.probabilities(kept.logits_V, 1, kept.logits_V.length);
+    if (part === "logits") return kept.logits_V;
+    if (OF_HEAD.includes(part)) return kept.layers[layer].heads[head][part];
+    return OF_LAYER.includes(part) ? kept.layers[layer][part] : kept[part];
+  }
+
+  const byKey = (part) => ["scores", "scaled", "weights"].includes(part);
+
+  function value(machine, a) {
+    const found = row(machine, a);
+    return found ? found[byKey(a.part) ? a.key : a.entry] : open(machine, a).value;
+  }
+
+  // --- factors
+
+  const learned = (machine, table, at, column) => {
+    const tensor = machine.model.weights[table];
+    return tensor.codes
+      ? { value: tensor.codes[at * tensor.columns + column] * tensor.scales[at],
+          name: `${short(table)}[${at + 1}, ${column + 1}]`, to: { part: "learned", table, row: at, column } }
+      : { value: tensor[at], name: `${short(table)}[${at + 1}]`, to: { part: "learned", table, row: at } };
+  };
+  const short = (table) => ({ embedding: "embedding", head: "output" })[table.split(".")[0]]
+    ?? table.split(".").slice(-2).join(".").replace("norm.gamma", "γ").replace("weight", "W").replace("bias", "b");
+  const constant = (value, name) => ({ value, name });
+
+  // Row i of a table times a vector, and its bias.
+  function linear(machine, table, i, from) {
+    const inputs = row(machine, from), bias = machine.model.weights[`${table}.bias`];
+    const terms = Array.from(inputs, (_, j) =>
+      [learned(machine, `${table}.weight`, i, j), computed(machine, { ...from, entry: j })]);
+    return bias ? [...terms, [learned(machine, `${table}.bias`, i)]] : terms;
+  }
+
+  const computed = (machine, a) => ({ value: value(machine, a), name: label(machine, a), to: a });
+
+  // The stream after a layer (-1: the embedding), and the one that a layer reads.
+  const after = ({ place, layer, entry }) =>
+    (layer < 0 ? { part: "embedding", place, entry } : { part: "stream", place, layer, entry });
+  const before = (a) => after({ ...a, layer: a.layer - 1 });
+
+  // 1 / √(mean square + ε) of a row: what a norm multiplies by.
+  function scale(machine, from) {
+    const all = row(machine, from), share = constant(1 / all.length, `1/${all.length}`);
+    const terms = Array.from(all, (_, j) => {
+      const x = computed(machine, { ...from, entry: j });
+      return [x, x, share];
+    });
+    return { terms: [...terms, [constant(EPS, "ε")]], outer: [(sum) => 1 / Math.sqrt(sum), "1 / √sum"] };
+  }
+
+  function normed(machine, a, from, by, gamma) {
+    return { terms: [[computed(machine, from), computed(machine, { ...a, part: by, entry: undefined }),
+      learned(machine, gamma, a.entry)]] };
+  }
+
+  // q and k alike: from one row of the table for all three, normed, turned by their place.
+  function asked(machine, a) {
+    const [letter, step] = a.part.split("_"), { width: C, heads: H, qk_norm } = machine.model.config;
+    const D = C / H, { entry: d } = a;
+    if (!step) {
+      const at = "qkv".indexOf(letter) * C + a.head * D + d;
+      return { terms: linear(machine, `blocks.${a.layer}.attention.sublayer.qkv`, at,
+        { part: "norm1", layer: a.layer, place: a.place }) };
+    }
+    const plain = (entry) => computed(machine, { ...a, part: letter, entry });
+    if (step === "by") return scale(machine, { ...a, part: letter });
+    if (step === "normed") {
+      const by = { ...a, part: `${letter}_by`, entry: undefined };
+      return { terms: [qk_norm ? [plain(d), computed(machine, by)] : [plain(d)]] };
+    }
+    const half = D / 2, angle = `${a.place} · 10000^(−${d % half}/${half})`;
+    const turn = a.place / BASE ** ((d % half) / half);
+    const from = (entry) => computed(machine, { ...a, part: `${letter}_normed`, entry });
+    if (machine.change.positions !== undefined || machine.model.config.positions !== "rope") {
+      return { terms: [[from(d)]] };
+    }
+    const [cos, sin] = [constant(Math.cos(turn), `cos(${angle})`), constant(Math.sin(turn), `sin(${angle})`)];
+    return { terms: d < half
+      ? [[from(d), cos], [from(d + half), { value: -sin.value, name: `−${sin.name}` }]]
+      : [[from(d - half), sin], [from(d), cos]] };
+  }
+
+  // --- a rule for each part
+
+  const exponential = (machine, a) => {
+    const exponent = computed(machine, a);
+    return { ...exponent, value: Math.exp(exponent.value), name: `e^(${exponent.name})` };
+  };
+
+  const RULES = {
+    learned: ({ model: { weights } }, { table, row: at, column }) => {
+      const { codes, scales, columns } = weights[table];
+      if (!codes) return { terms: [[constant(weights[table][at], "as it is")]] };
+      return { terms: [[constant(codes[at * columns + column], "its code, a whole number"),
+        constant(scales[at], "the scale of its row")]] };
+    },
+    embedding: (machine, a) => ({ terms: [[learned(machine, "embedding.weight", machine.ids[a.place], a.entry)]] }),
+    norm1: (machine, a) => normed(machine, a, before(a), "by1", `blocks.${a.layer}.attention.norm.gamma`),
+    by1: (machine, a) => scale(machine, before(a)),
+    scores: (machine, a) => ({ terms: Array.from(row(machine, { ...a, part: "q_turned" }), (_, entry) => [
+      computed(machine, { ...a, part: "q_turned", key: undefined, entry }),
+      computed(machine, { ...a, part: "k_turned", place: a.key, key: undefined, entry })]) }),
+    scaled: (machine, a) => {
+      const D = machine.model.config.width / machine.model.config.heads;
+      return { terms: [[computed(machine, { ...a, part: "scores" }), constant(1 / Math.sqrt(D), `1/√${D}`)]] };
+    },
+    weights: (machine, a) => ({ terms: [[exponential(machine, { ...a, part: "scaled" }),
+      computed(machine, { ...a, part: "share", key: undefined })]] }),
+    share: (machine, a) => ({ outer: [(sum) => 1 / sum, "1 / sum"], terms: Array.from({ length: a.place + 1 },
+      (_, key) => [exponential(machine, { ...a, part: "scaled", key })]) }),
+    mixed: (machine, a) => {
+      const other = machine.change.instead?.[a.layer]?.[a.head];
+      if (other) return { terms: [[constant(other[a.entry], "put in its place")]] };
+      return { terms: Array.from({ length: a.place + 1 }, (_, s) => [
+        computed(machine, { ...a, part: "weights", entry: undefined, key: s }),
+        computed(machine, { ...a, part: "v", place: s })]) };
+    },
+    out: (machine, a) => {
+      const { width: C, heads: H } = machine.model.config, D = C / H, table = `blocks.${a.layer}.attention.sublayer.out`;
+      return { terms: [...Array.from({ length: C }, (_, j) => [learned(machine, `${table}.weight`, a.entry, j),
+        computed(machine, { ...a, part: "mixed", head: Math.floor(j / D), entry: j % D })]),
+        [learned(machine, `${table}.bias`, a.entry)]] };
+    },
+    middle: (machine, a) => ({ terms: [[computed(machine, before(a))], [computed(machine, { ...a, part: "out" })]] }),
+    norm2: (machine, a) =>
+      normed(machine, a, { ...a, part: "middle" }, "by2", `blocks.${a.layer}.feed_forward.norm.gamma`),
+    by2: (machine, a) => scale(machine, { ...a, part: "middle" }),
+    up: (machine, a) => ({ terms: linear(machine, `blocks.${a.layer}.feed_forward.sublayer.up`, a.entry,
+      { ...a, part: "norm2" }) }),
+    bent: (machine, a) => {
+      const up = computed(machine, { ...a, part: "up" });
+      const share = up.value ? value(machine, a) / up.value : 0.5;
+      return { terms: [[up, constant(share, `Φ(${up.name})`)]] };
+    },
+    down: (machine, a) => ({ terms: linear(machine, `blocks.${a.layer}.feed_forward.sublayer.down`, a.entry,
+      { ...a, part: "bent" }) }),
+    stream: (machine, a) => ({ terms: [[computed(machine, { ...a, part: "middle" })],
+      [computed(machine, { ...a, part: "down" })]] }),
+    norm: (machine, a) => normed(machine, a, lastStream(machine, a), "by", "norm.gamma"),
+    by: (machine, a) => scale(machine, lastStream(machine, a)),
+    logits: (machine, a) => ({ terms: linear(machine, "head", a.entry, { ...a, part: "norm" }) }),
+    probabilities: (machine, a) => ({ terms: [[exponential(machine, { ...a, part: "logits" }),
+      computed(machine, { ...a, part: "share_next", entry: undefined })]] }),
+    share_next: (machine, a) => ({ outer: [(sum) => 1 / sum, "1 / sum"], terms: machine.model.vocab.map(
+      (_, entry) => [exponential(machine, { ...a, part: "logits", entry })]) }),
+  };
+  for (const letter of "qkv") {
+    for (const step of ["", "_by", "_normed", "_turned"]) RULES[letter + step] = asked;
+  }
+  const lastStream = ({ model }, a) => after({ ...a, layer: a.layer ?? model.config.layers - 1 });
+
+  // The number at an address: its terms, each with its product, their sum, and what is done with it.
+  function open(machine, a) {
+    const { terms, outer = [(sum) => sum, ""] } = RULES[a.part](machine, a);
+    const products = terms.map((factors) => factors.reduce((product, { value }) => product * value, 1));
+    const sum = products.reduce((all, product) => all + product, 0);
+    return { terms: terms.map((factors, i) => ({ factors, product: products[i] })), sum,
+      outer: outer[1], value: outer[0](sum) };
+  }
+
+  // --- addresses in words, and in the page's own address
+
+  const SYMBOLS = { embedding: "x", stream: "x", middle: "x′", norm1: "x̂", norm2: "x̂′", norm: "x̂", by1: "1/rms",
+    by2: "1/rms", by: "1/rms", scores: "score", scaled: "scaled score", weights: "weight", share: "1/Σ", mixed: "mix",
+    q_by: "1/rms(q)", k_by: "1/rms(k)", q_normed: "q̂", k_normed: "k̂", q_turned: "q↻", k_turned: "k↻", bent: "bent",
+    logits: "logit", probabilities: "p", share_next: "1/Σ" };
+  const token = ({ model, ids }, place) => bookGPT.named(model.vocab[ids[place]]);
+
+  // As it stands in a table of terms: q[5], k[5] of “ fox” (2), score with “ fox” (2), logit of “ a”.
+  function label(machine, { part, head, place, key, entry }) {
+    const symbol = SYMBOLS[part] ?? part;
+    if (["logits", "probabilities"].includes(part)) {
+      return `${symbol} of ${bookGPT.named(machine.model.vocab[entry])}`;
+    }
+    if (key !== undefined) return `${symbol} with ${token(machine, key)} (${key + 1})`;
+    const where = ["v", "k_turned"].includes(part) ? ` of ${token(machine, place)} (${place + 1})`
+      : part === "mixed" ? ` of head ${head + 1}` : "";
+    return symbol + (entry === undefined ? "" : `[${entry + 1}]`) + where;
+  }
+
+  // Tokens count from 1 in words and in addresses, as a reader counts.
+  const WRITTEN = { layer: "layer", head: "head", place: "q", key: "k", entry: "i", row: "row", column: "column" };
+
+  // The address of a number in a text, and of what was changed: heads as [layer, head].
+  function write(text, a, { silent = [], mean = [], positions } = {}) {
+    const query = new URLSearchParams({ text });
+    for (const [name, heads] of Object.entries({ silent, mean })) {
+      if (heads.length) query.set(name, heads.map((head) => head.map((n) => n + 1).join(".")).join(" "));
+    }
+    if (positions) query.set("positions", positions);
+    if (!a) return query.toString();
+    query.set("number", a.part);
+    if (a.table) query.set("table", a.table);
+    for (const [name, short] of Object.entries(WRITTEN)) if (a[name] !== undefined) query.set(short, a[name] + 1);
+    return query.toString();
+  }
+
+  // What an address names: text and number are null where it names none. Somebody who writes one by
+  // hand may give words for places, and leave out that it is a weight: layer=2&head=1&q=it&k=stream.
+  function parse(hash) {
+    const query = new URLSearchParams(hash.replace(/^#/, ""));
+    const heads = (name) => (query.get(name) ?? "").split(/[ ,]+/).filter(Boolean)
+      .map((head) => head.split(".").map((n) => Number(n) - 1));
+    const change = { silent: heads("silent"), mean: heads("mean"), positions: query.get("positions") === "none" ? "none" : undefined };
+    const part = query.get("number") ?? (query.has("k") ? "weights" : null), number = part && { part };
+    if (part && query.has("table")) number.table = query.get("table");
+    for (const [name, short] of Object.entries(part ? WRITTEN : {})) {
+      const given = query.get(short), word = ["q", "k"].includes(short) && /\D/.test(given ?? "");
+      if (given !== null) number[name] = word ? given : Number(given) - 1;
+    }
+    return { text: query.get("text"), number, change };
+  }
+
+  // The number, with places for words: a word stands for the last token that is this word. Of what
+  // comes next the likeliest is meant where none is named.
+  function placed(machine, a) {
+    const words = machine.ids.map((id) => machine.model.vocab[id].trim());
+    const at = (place) => (typeof place === "string" ? words.lastIndexOf(place.trim()) : place);
+    const found = { ...a, ...("place" in a && { place: at(a.place) }), ...("key" in a && { key: at(a.key) }) };
+    if (!["logits", "probabilities"].includes(a.part) || a.entry !== undefined) return found;
+    const all = has(machine, { ...found, entry: 0 }) ? row(machine, found) : [];
+    return { ...found, entry: all.indexOf(Math.max(...all)) };
+  }
+
+  // Whether there is such a number in this text.
+  function has(machine, a) {
+    const { config, weights } = machine.model, { layers, heads } = config, T = machine.seen.length;
+    const between = (at, end) => Number.isInteger(at) && at >= 0 && at < end;
+    if (a.part === "learned") {
+      const tensor = weights[a.table];
+      if (tensor && !tensor.codes) return between(a.row, tensor.length) && a.column === undefined;
+      return Boolean(tensor) && between(a.row, tensor.rows) && between(a.column, tensor.columns);
+    }
+    if (!Object.hasOwn(RULES, a.part) || !between(a.place, T) || a.part.startsWith("v_")) return false;
+    const inLayer = OF_LAYER.includes(a.part) || /^by[12]$/.test(a.part);
+    const inHead = OF_HEAD.includes(a.part) || /^([qk]_by|share)$/.test(a.part);
+    if (READ_OUT.includes(a.part) && a.layer !== undefined && !between(a.layer + 1, layers + 1)) return false;
+    if ((inLayer || inHead) && !between(a.layer, layers)) return false;
+    if (inHead && !between(a.head, heads)) return false;
+    const all = row(machine, a);
+    return !all || between(byKey(a.part) ? a.key : a.entry, all.length);
+  }
+
+  return { row, value, open, label, write, parse, placed, has, byKey, isReadOut: ({ part }) => READ_OUT.includes(part) };
+})();

@@ -1,0 +1,304 @@
+"""The whole machine, number by number: the page on which any number of the book's GPT opens.
+
+``{whole-machine}`` puts it into a page under ``book/``. ``gpt.js`` computes, in a worker;
+``machine.js`` opens a number; ``machine-page.js`` shows both and hears the reader. The words to
+each part stand in ``book/number-by-number.toml``, with the line of code that computes it and the
+section that explains it; the build fails where a line or a section has gone.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+import json
+import tomllib
+from functools import cache
+from urllib.parse import quote_plus
+
+import torch
+import torch.nn.functional as F
+from content.chapters import depend
+from docutils import nodes
+from myst_parser.mdit_to_docutils.base import default_slugify
+from PIL import Image
+from sphinx.util.docutils import SphinxDirective
+
+from helpers import corpus, valley
+from helpers.attention import watching
+from helpers.chapters import BY_NUMBER, CHAPTERS
+from helpers.embeddings import quantised
+from helpers.generate import open_model
+from play import ASSETS, ROOT
+from play.gpt import BITS, checkpoint, shipped
+
+WORDS = ROOT / "book" / "number-by-number.toml"
+SCRIPTS = ("gpt.js", "machine.js", "machine-page.js")
+MODEL = "valley"
+PLACES = 64  # of the model's, so that a telephone keeps up
+NEEDED = {  # what machine.js opens; gpt.js can compute more
+    "norm": "rms", "placement": "pre", "positions": "rope", "activation": "gelu", "ngrams": 1,
+}  # fmt: skip
+LIKELY = 8  # tokens in the table of what comes next
+GAP = 1  # dots between the pictures of heads
+DOT = 8  # pixels of a weight
+WINDOWS = 32  # of the training text, over which a head's mean is taken
+KEYED = ("scores", "scaled", "weights")
+WITHOUT_LAYER = ("embedding", "norm", "by", "logits", "probabilities", "share_next")
+PAGE = "../book/number-by-number.html"
+WHERE = f'<a href="{PAGE}">The whole machine</a> has all of it at work on a sentence of yours'
+EXPERIMENTS = """<div class="machine-choices">
+<label>The chosen head <select name="works"><option value="">works</option>
+<option value="silent">is silenced</option>
+<option value="mean">gives its mean</option></select></label>
+<label><input type="checkbox" name="places"> no positions, in any head</label></div>"""
+TEXT = "The fox did not cross the stream because it was too"
+
+
+def described() -> dict[str, dict[str, str]]:
+    """What the page says of each part. Raises: ValueError for a line or a section that has gone."""
+    found = {}
+    for part, about in tomllib.loads(WORDS.read_text("utf-8"))["parts"].items():
+        chapter, heading = BY_NUMBER[about["chapter"]], about["heading"]
+        if about["line"] not in (ROOT / about["file"]).read_text("utf-8"):
+            raise ValueError(f"{about['file']} has no line {about['line']!r}, which {part} shows")
+        if heading not in {section.heading for section in chapter.sections}:
+            raise ValueError(f"{chapter.docname} has no section {heading!r}, which {part} names")
+        found[part] = {
+            **{key: about[key] for key in ("name", "says", "file", "line")},
+            "where": f"{chapter.number} · {heading}",
+            "href": f"../{chapter.docname}.html#{default_slugify(heading)}",
+        }
+    return found
+
+
+@cache
+def means() -> list[list[list[float]]]:
+    """What each head mixes on average (L, H, D), over windows of the text that it was trained on.
+
+    Raises: ValueError for a GPT that machine.js cannot open.
+    """
+    model, tokenizer = open_model(checkpoint(MODEL))
+    for name, needed in NEEDED.items():
+        if (got := getattr(model.config, name)) != needed:
+            raise ValueError(f"the page of all numbers (book/_assets/machine.js) opens {name}="
+                             f"{needed!r}, the checkpoint has {got!r}: teach it this")  # fmt: skip
+    ids = tokenizer.encode(corpus.load(MODEL)[: 8 * WINDOWS * PLACES])  # a word is shorter
+    x_BT = ids[: WINDOWS * PLACES].view(WINDOWS, PLACES)
+    mixed: list[torch.Tensor] = []
+    outs = [block.attention.sublayer.out for block in model.blocks]
+    hooks = [
+        out.register_forward_pre_hook(lambda _, x: mixed.append(x[0].mean((0, 1)))) for out in outs
+    ]
+    with torch.no_grad():
+        model(x_BT)
+    for hook in hooks:
+        hook.remove()
+    heads = torch.stack(mixed).view(len(outs), model.config.heads, -1)
+    return [[[round(x, 4) for x in head] for head in layer] for layer in heads.tolist()]
+
+
+@torch.no_grad()
+def still() -> str:
+    """Give what the page opens with, as a picture and a table: all heads, and what comes next."""
+    model, tokenizer = open_model(checkpoint(MODEL))
+    for table in filter(lambda tensor: tensor.ndim == 2, model.state_dict().values()):
+        codes, scales = quantised(table, BITS)
+        table.copy_(codes * scales)
+    read = tokenizer.encode(TEXT)
+    with watching(model) as maps:
+        p_V = model(read[None])[0, -1].softmax(-1)
+    shares, ids = p_V.topk(LIKELY)
+    rows = "".join(
+        f'<tr><th scope="row">“{tokenizer.vocab[i].replace(" ", "&nbsp;")}”</th>'
+        f'<td style="--share: {share:.4f}">{_percent(share)}</td></tr>'
+        for i, share in zip(ids.tolist(), shares.tolist(), strict=True)
+    )
+    side = DOT * maps[0].shape[1] * (len(read) + GAP)
+    return f"""<figure class="machine-still">
+<img class="themed" src="{picture(torch.cat(maps))}" width="{side}" height="{side}"
+ alt="The attention weights of all heads, a row of pictures for each layer: most lie near the
+ diagonal.">
+<table><caption>The likeliest words after “{TEXT}”; the picture shows where each of the
+heads looks</caption><thead><tr><th scope="col">next</th><th scope="col">probability</th>
+</tr></thead><tbody>{rows}</tbody></table></figure>"""
+
+
+@torch.no_grad()
+def needed_most() -> tuple[int, int]:
+    """The head, as (layer, head), without which the likeliest word after the text loses most."""
+    model, tokenizer = open_model(checkpoint(MODEL))
+    read = tokenizer.encode(TEXT)[None]
+    likeliest = model(read)[0, -1].argmax()
+    D, left = model.config.width // model.config.heads, {}
+    for layer, block in enumerate(model.blocks):
+        table = block.attention.sublayer.out.weight
+        for head in range(model.config.heads):
+            kept = table[:, head * D : (head + 1) * D].clone()
+            table[:, head * D : (head + 1) * D] = 0
+            left[layer, head] = model(read)[0, -1].softmax(-1)[likeliest].item()
+            table[:, head * D : (head + 1) * D] = kept
+    return min(left, key=left.__getitem__)
+
+
+def tries() -> str:
+    """What a reader may try at once, as links."""
+    layer, head = (str(n + 1) for n in needed_most())
+    words = WORDS.read_text("utf-8").replace("LAYER", layer).replace("HEAD", head)
+    return "; ".join(
+        f'<a href="#{html.escape(one["address"])}">{one["says"]}</a>'
+        for one in tomllib.loads(words.replace("TEXT", quote_plus(TEXT)))["tries"]
+    )
+
+
+def _percent(share: float) -> str:
+    """As machine-page.js writes it."""
+    return "&lt; 0.1%" if share < 0.0005 else f"{100 * share:.1f}%"
+
+
+def picture(weights_LHTT: torch.Tensor) -> str:
+    """Draw the weights of all heads (L, H, T, T) side by side; gives the address of a PNG."""
+    framed = F.pad(weights_LHTT, (0, GAP, 0, GAP))
+    side = framed.shape[0] * framed.shape[2], framed.shape[1] * framed.shape[3]
+    alpha = (255 * framed.permute(0, 2, 1, 3).reshape(side)).byte().numpy()
+    image = Image.new("RGBA", side[::-1], "#0072b2")
+    image.putalpha(Image.fromarray(alpha))
+    file = io.BytesIO()
+    image.save(file, "PNG", optimize=True)
+    return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
+
+
+def drawn() -> str:
+    """Give the page's HTML: words, controls that wait for the model, and places for pictures."""
+    about = shipped(MODEL)[1]
+    size = f"{about['letters'] / 1e6:.2f} MB"
+    data = json.dumps({"parts": described(), "means": means()}, ensure_ascii=False)
+    listed = list(enumerate(tomllib.loads(WORDS.read_text("utf-8"))["stations"], start=1))
+    stations = "".join(_station(n, station) for n, station in listed)
+    steps = "".join(
+        f'<li><a href="#station-{n}" data-step="{n}" title="{station["heading"]}">{n}'
+        f'<span class="visually-hidden">: {station["heading"]}</span></a></li>'
+        for n, station in listed
+    )
+    choices = "".join(
+        f'<select name="{name}" aria-label="{name}">'
+        + "".join(f'<option value="{n}">{name} {n + 1}</option>' for n in range(about[f"{name}s"]))
+        + "</select>"
+        for name in ("layer", "head")
+    )
+    return f"""
+<div class="machine" data-weights="{about["file"]}" data-places="{PLACES}">
+<div class="machine-start">
+<p class="machine-load" hidden>
+<button type="button" name="load">Load the model ({size})</button></p>
+<p class="machine-scriptless">Numbers open with JavaScript, which does not run here. This is what
+the page begins with.</p>
+{still()}
+</div>
+<p class="machine-trouble" role="alert"></p>
+<form class="machine-live" hidden>
+<label class="machine-prompt" for="machine-text">Type here, up to {PLACES} tokens</label>
+<input id="machine-text" name="text" value="{html.escape(TEXT)}" spellcheck="false"
+ autocapitalize="off" autocomplete="off">
+<p class="machine-cut" role="status"></p>
+<p class="machine-label" id="machine-said">A token is a word with the space before it, a mark, or,
+where the model does not know the word, a letter. It knows {about["tokens"]}, from
+{valley.COUNT:,} tales that a program tells. Press one to follow it. Or try: {tries()}.</p>
+<div class="machine-tokens" role="group"
+ aria-label="Tokens: the chosen one is followed below"></div>
+<div class="machine-bar">
+<nav class="machine-visit" aria-label="The seven stations"><ol>{steps}</ol></nav>
+<div class="machine-choices">{choices}</div>
+<div class="machine-answer" role="group" aria-label="Likeliest next tokens"></div>
+<p class="machine-changed" role="status"></p>
+<button type="button" name="undo" aria-label="Undo all changes" hidden>Undo</button>
+</div>
+<div class="machine-halves">
+<div class="machine-stations">{stations}</div>
+<section class="machine-opened" aria-label="The opened number" tabindex="-1"></section>
+</div>
+</form>
+<script type="application/json" class="machine-data">{data.replace("<", chr(92) + "u003c")}</script>
+</div>
+"""
+
+
+def _station(number: int, station: dict) -> str:
+    parts = "".join(
+        f'<div class="machine-part" data-part="{part}"></div>' for part in station["parts"]
+    )
+    return (
+        f'<section class="machine-station" id="station-{number}" data-opens="{station["opens"]}">'
+        f"<h2>{number} · {station['heading']}</h2><p>{station['says']}</p>"
+        f"{parts}{EXPERIMENTS if 'maps' in station['parts'] else ''}</section>"
+    )
+
+
+class WholeMachine(SphinxDirective):
+    """Put the machine here."""
+
+    def run(self) -> list[nodes.Node]:
+        """Give it."""
+        shown = {ROOT / about["file"] for about in described().values()}
+        scripts = (ASSETS / script for script in SCRIPTS)
+        depend(self.env, __file__, WORDS, *checkpoint(MODEL).rglob("*.*"), *scripts, *sorted(shown))
+        return [nodes.raw("", drawn(), format="html", machine=True)]
+
+
+def experiments() -> list[dict]:
+    """Give the experiments that lead here. Raises: ValueError for a section that has gone."""
+    found = tomllib.loads(WORDS.read_text("utf-8"))["experiments"]
+    for one in found:
+        chapter = BY_NUMBER[one["chapter"]]
+        if one["heading"] not in {section.heading for section in chapter.sections}:
+            raise ValueError(f"{chapter.docname} has no section {one['heading']!r}, which "
+                             f"{one['says']!r} names")  # fmt: skip
+    return found
+
+
+def lead_from_chapter(app, doctree) -> None:
+    """End a chapter's first reading, and its experiments, with a way to the machine."""
+    for chapter in CHAPTERS:
+        if chapter.docname != app.env.docname:
+            continue
+        depend(app.env, WORDS)
+        links = [
+            f'<a href="{PAGE}#{address(part)}">{about["name"]}</a>'
+            for part, about in described().items()
+            if about["where"].startswith(f"{chapter.number} ")
+        ]
+        of = f" This chapter’s numbers: {', '.join(dict.fromkeys(links))}." if links else ""
+        ends = {"What we saw": f"{WHERE}.{of}"} | {
+            one["heading"]: f'<a href="{PAGE}#{html.escape(one["address"])}">{one["says"]}</a>, '
+            "in the whole machine."
+            for one in experiments()
+            if one["chapter"] == chapter.number
+        }
+        for section in list(doctree.findall(nodes.section)):
+            if words := ends.get(section[0].astext()):
+                inner = (n for n, part in enumerate(section) if isinstance(part, nodes.section))
+                way = nodes.raw("", f'<p class="to-the-machine">{words}</p>', format="html")
+                section.insert(next(inner, len(section)), way)
+
+
+def address(part: str) -> str:
+    """Give the address of an example of a part, in the text that the page opens with."""
+    if part == "learned":
+        return "number=learned&amp;table=head.weight&amp;row=1&amp;column=1"
+    inside = "&amp;layer=1&amp;head=1&amp;q=9" if part not in WITHOUT_LAYER else "&amp;q=9"
+    return f"number={part}{inside}&amp;{'k=7' if part in KEYED else 'i=1'}"
+
+
+def bring_scripts(app, pagename, templatename, context, doctree) -> None:
+    """Let the page load its scripts and its style, and no other page."""
+    if doctree is None or not any(node.get("machine") for node in doctree.findall(nodes.raw)):
+        return
+    app.add_css_file("machine.css")
+    for script in SCRIPTS:
+        app.add_js_file(script, loading_method="defer")
+
+
+def setup(app) -> None:
+    app.add_directive("whole-machine", WholeMachine)
+    app.connect("doctree-read", lead_from_chapter, priority=320)
+    app.connect("html-page-context", bring_scripts)

@@ -1,0 +1,84 @@
+"""Build the site into ``_build/html``: ``python -m book.build``.
+
+Sphinx makes anew what depends on what has changed, and where nothing has it is not started. A
+warning is an error, and what failed is built from the beginning next time: Sphinx would not warn
+twice. (``make book`` sets up first.)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from book.address import address
+from helpers.files import write_text
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = (
+    "_config.yml", "_toc.yml", "requirements.txt", "book", "notebooks", "helpers", "benchmarks",
+    "homework/private_example", "tests/exceptions.toml",
+)  # fmt: skip
+RECORD = "built-from.txt"  # beside what Sphinx remembers
+# Hardly anything of pages in the making is garbage: it is looked for less often than Python would.
+BUILD = (
+    "import gc; gc.set_threshold(100_000, 20, 100); from jupyter_book.cli.main import main; main()"
+)
+
+
+def state(root: Path) -> str:
+    """Hash what a site is made from: its sources and their names, and where it is to live."""
+    digest = hashlib.sha256(repr([address(root), os.environ.get("BOOK_SITE")]).encode())
+    for source in SOURCES:
+        for file in sorted([root / source, *(root / source).rglob("*")]):
+            inside = file.relative_to(root)
+            beside = any(part.startswith((".", "__pycache__")) for part in inside.parts)
+            if file.is_file() and not beside:
+                digest.update(f"{inside.as_posix()}\0".encode() + file.read_bytes())
+    return digest.hexdigest()
+
+
+def jupyter_book(source: Path, out: Path, **how) -> subprocess.CompletedProcess:
+    """Build a book into out/_build/html with its own helpers, whatever others are installed."""
+    call = [sys.executable, "-c", BUILD, "build", str(source), "--path-output", str(out)]
+    paths = os.pathsep.join(filter(None, [str(source), os.environ.get("PYTHONPATH")]))
+    # Figures are drawn into files, whatever backend somebody likes.
+    # One thread: what is computed is small, and two wait for each other on a busy machine.
+    environment = {
+        **os.environ, "PYTHONPATH": paths, "PYTHONUTF8": "1", "MPLBACKEND": "agg",
+        "OMP_NUM_THREADS": "1",
+    }  # fmt: skip
+    return subprocess.run([*call, "-W", "--keep-going"], cwd=source, env=environment, **how)
+
+
+def main(root: Path = ROOT) -> int:
+    """The command; see the head of this module."""
+    out, start = root / "_build", root / "_build" / "html" / "index.html"
+    record = out / ".doctrees" / RECORD
+    try:
+        out.mkdir(exist_ok=True)
+        tempfile.TemporaryFile(dir=out).close()
+        now = state(root)
+        if not start.exists() or not record.exists() or record.read_text("utf-8") != now:
+            if status := jupyter_book(root, root).returncode:
+                shutil.rmtree(record.parent, ignore_errors=True)
+                return status
+            write_text(record, now)
+    except ValueError as error:  # of an address that is none
+        print(f"book: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        place = error.filename or out
+        print(f"book: {place} cannot be read or written ({error.strerror}): copy the book to a "
+              "folder that is yours, and build it there", file=sys.stderr)  # fmt: skip
+        return 2
+    print(f"The book: {start}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

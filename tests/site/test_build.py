@@ -1,0 +1,156 @@
+"""One commit, the same bytes: the book is built a second time, elsewhere and otherwise.
+
+In a folder with a space, an accent and Chinese in its name, without git and without a home, with
+another umask, locale, time zone and hash seed; and in two steps, the first with a chapter that is
+another, so that what is built page by page is held to what was built at once.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+from support import ROOT
+
+from book import build, wheel
+from book.address import address
+
+CHAPTER = "notebooks/05_attention_by_hand"
+OTHERWISE = {
+    "HOME": "/nonexistent", "LC_ALL": "C", "MPLBACKEND": "nonsense", "PYTHONCOERCECLOCALE": "0",
+    "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "7", "TZ": "Asia/Kathmandu",
+}  # fmt: skip
+
+
+def run(module: str, folder, *arguments: str) -> str:
+    """Run a module in a folder, in another environment; what it printed."""
+    at = {"BOOK_ADDRESS": address(ROOT) or "", "PYTHONPATH": str(folder)}  # there is no git there
+    environment = {**os.environ, **OTHERWISE, **at}
+    done = subprocess.run(
+        [sys.executable, "-m", module, *arguments], cwd=folder, env=environment, umask=0o077,
+        capture_output=True, text=True, encoding="utf-8",
+    )  # fmt: skip
+    assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
+    return done.stdout
+
+
+def copied(folder):
+    """The sources of the site and of the wheel."""
+    for name in (*build.SOURCES, *wheel.SOURCES):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / name).is_dir():
+            ignored = shutil.ignore_patterns("__pycache__", ".*")
+            shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+        else:
+            shutil.copy(ROOT / name, folder / name)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory, html_root):
+    """A second build: its folder, what the step after a change printed, and the step after none."""
+    record = html_root.parent / ".doctrees" / build.RECORD
+    if not record.exists() or record.read_text("utf-8") != build.state(ROOT):
+        pytest.fail("the site in _build/html is older than its sources; run `make book` first",
+                    pytrace=False)  # fmt: skip
+    folder = copied(tmp_path_factory.mktemp("elsewhere") / "é 中 x")
+    chapter = folder / f"{CHAPTER}.ipynb"
+    text = chapter.read_text("utf-8")
+    chapter.write_text(text.replace("**The question.**", "**The question.** Zebras?"), "utf-8")
+    assert chapter.read_text("utf-8") != text
+    run("book.build", folder)
+    chapter.write_text(text, "utf-8")
+    return SimpleNamespace(
+        folder=folder, changed=run("book.build", folder), same=run("book.build", folder)
+    )
+
+
+def files_of(site) -> dict[str, tuple[int, bytes]]:
+    """Each file of a site: its mode and what it holds."""
+    found = sorted(path for path in site.rglob("*") if path.is_file())
+    return {p.relative_to(site).as_posix(): (p.stat().st_mode & 0o777, p.read_bytes())
+            for p in found}  # fmt: skip
+
+
+def test_two_builds_give_the_same_site(elsewhere, html_root):
+    here, there = files_of(html_root), files_of(elsewhere.folder / "_build" / "html")
+    assert len(here) > 100
+    assert here.keys() == there.keys()
+    assert [name for name in here if here[name] != there[name]] == []
+    assert {mode for mode, _ in here.values()} == {0o644}
+
+
+def test_a_change_of_a_chapter_builds_what_depends_on_it(elsewhere):
+    written = set(re.findall(r"writing output\.\.\. .*?((?:book|notebooks)/[\w-]+)",
+                             elsewhere.changed))  # fmt: skip
+    assert written == {CHAPTER, "book/for-the-lecture", "book/index", "book/status", "book/topics"}
+
+
+def test_nothing_is_built_where_nothing_has_changed(elsewhere):
+    start = elsewhere.folder / "_build" / "html" / "index.html"
+    assert elsewhere.same == f"The book: {start}\n"
+
+
+def test_two_wheels_are_the_same(elsewhere, tmp_path):
+    here = wheel.build(tmp_path / "here")
+    run("book.wheel", elsewhere.folder, "--out", str(tmp_path / "there"))
+    assert here.read_bytes() == (tmp_path / "there" / here.name).read_bytes()
+
+
+def test_search_forgets_words_that_no_page_has_any_more():
+    from content.topics import enter
+
+    indexer = SimpleNamespace(
+        _index_entries={}, _all_titles={}, _mapping={"zebra": set(), "fox": {"a"}},
+        _title_mapping={"stripes": set()},
+    )  # fmt: skip
+    enter(SimpleNamespace(builder=SimpleNamespace(indexer=indexer), env=None))
+    assert (indexer._mapping, indexer._title_mapping) == ({"fox": {"a"}}, {})
+
+
+def test_what_a_site_is_made_from_is_its_files_and_its_address(tmp_path, monkeypatch):
+    monkeypatch.setenv("BOOK_ADDRESS", "https://github.com/me/book")
+    (tmp_path / "book").mkdir()
+    file = tmp_path / "book" / "a.md"
+    file.write_text("a", "utf-8")
+    states = [build.state(tmp_path)]
+    os.utime(file, (1, 1))
+    (tmp_path / "book" / ".a.md.swp").write_text("an editor's", "utf-8")
+    assert build.state(tmp_path) == states[0]
+    file.write_text("b", "utf-8")
+    states.append(build.state(tmp_path))
+    file.rename(tmp_path / "book" / "c.md")
+    states.append(build.state(tmp_path))
+    monkeypatch.setenv("BOOK_ADDRESS", "https://github.com/somebody/book")
+    states.append(build.state(tmp_path))
+    assert len(set(states)) == 4
+
+
+def test_a_build_that_fails_is_begun_anew(tmp_path, monkeypatch):
+    """Or Sphinx, which does not warn twice, would let the next one pass."""
+    (tmp_path / "_build" / ".doctrees").mkdir(parents=True)
+    monkeypatch.setenv("BOOK_ADDRESS", "https://github.com/me/book")
+    failed = SimpleNamespace(returncode=3)
+    monkeypatch.setattr(build, "jupyter_book", lambda *_: failed)
+    assert build.main(tmp_path) == 3
+    assert not (tmp_path / "_build" / ".doctrees").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_told_in_a_sentence(tmp_path, capsys):
+    (tmp_path / "_build").write_text("a file, where a folder should be", "utf-8")
+    assert build.main(tmp_path) == 2
+    message = capsys.readouterr().err
+    assert "_build cannot be read or written" in message
+    assert "copy the book to a folder that is yours" in message
+    assert message.count("\n") == 1
+
+
+def test_an_address_that_is_none_is_told_in_a_sentence(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("BOOK_ADDRESS", "my book")
+    assert build.main(tmp_path) == 2
+    message = capsys.readouterr().err
+    assert "should be like https://github.com/you/your-book, got 'my book'" in message
+    assert message.count("\n") == 1
