@@ -2,36 +2,33 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-READY  := $(VENV)/.ready
+READY  := setup
 SOLUTIONS ?= yes
 SITE   := _build/$(if $(filter no,$(SOLUTIONS)),without-solutions,html)
 FILE   := _build/transformers-worked-out$(if $(filter no,$(SOLUTIONS)),-without-solutions)
+ORACLES := _build/oracles
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Whatever the locale: paths and what is printed are in UTF-8.
+export PYTHONUTF8 := 1
 
 ifeq ($(filter yes no,$(SOLUTIONS)),)
 $(error SOLUTIONS should be yes or no, got "$(SOLUTIONS)")
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book check test coverage mutations bench notebooks lint types format homework pdf zip serve lab requirements clean
+.PHONY: help setup book wheel check test coverage mutations oracles matrix bench notebooks address lint types format homework pdf zip serve lab requirements clean
 
 help:            ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-16s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(READY)  ## make .venv and install the exact pins
-
-$(READY): requirements.txt pyproject.toml
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --requirement requirements.txt
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
-	@touch $@
+setup:           ## make .venv and install the exact pins: [TORCH=cpu|gpu]
+	@$(PYTHON) book/environment.py --torch "$(TORCH)"
 
 book: $(READY)   ## build the site from the stored outputs (SOLUTIONS=no: one without solutions)
 ifeq ($(SOLUTIONS),no)
 	$(BIN)/python -m homework.site
 else
-	$(BIN)/jupyter-book build . -W --keep-going
-	@echo "The book: $(CURDIR)/_build/html/index.html"
+	@$(BIN)/python -m book.build
 endif
 
 check: $(READY)  ## style, types, helpers, chapters, prose: before each commit
@@ -47,11 +44,24 @@ coverage: $(READY)  ## how much of helpers its tests meet: 95 % at least
 mutations: $(READY)  ## plant near misses in helpers, see that tests find them: [SEED=] [MINUTES=]
 	$(BIN)/python tests/mutations/run.py --seed $(or $(SEED),0) --minutes $(or $(MINUTES),28)
 
+oracles: $(READY) ## hold the GPT against Hugging Face's models, in an environment of its own
+	@test -x $(ORACLES)/bin/python || $(BIN)/python -m venv --without-pip $(ORACLES)
+	@where='import site; print(site.getsitepackages()[0])'; $(BIN)/python -c "$$where" \
+	    > "$$($(ORACLES)/bin/python -c "$$where")/book.pth"
+	$(ORACLES)/bin/python -m pip install --quiet --no-deps --requirement benchmarks/oracles.txt
+	PYTHONPATH=$(CURDIR) OMP_NUM_THREADS=1 $(ORACLES)/bin/python benchmarks/oracles.py
+
+matrix: $(READY) ## helpers' tests and all chapters beside other packages: [ONLY=] [WITH=python]
+	OMP_NUM_THREADS=1 PYTHONPATH=$(CURDIR) $(BIN)/python benchmarks/matrix.py $(ONLY) $(and $(WITH),--python "$(WITH)")
+
 bench: book       ## run all of benchmarks/ and store the results; takes long
-	@set -e; for script in benchmarks/*.py; do echo "$$script"; $(BIN)/python "$$script"; done
+	@set -e; export PYTHONPATH=$(CURDIR); for script in $(filter-out benchmarks/oracles.py benchmarks/matrix.py,$(wildcard benchmarks/*.py)); do echo "$$script"; $(BIN)/python "$$script"; done
 
 notebooks: $(READY)  ## run all chapters and store clean outputs
 	BOOK_STATIC=1 $(BIN)/python notebooks/execute.py $(ONLY)
+
+address: $(READY) ## write the repository's address into the stored files, running none: [URL=]
+	@$(BIN)/python -m book.address "$(URL)"
 
 lint: $(READY)   ## check style and format, notebooks too
 	$(BIN)/python -m ruff check
@@ -64,14 +74,18 @@ format: $(READY) ## mend what ruff can mend
 	$(BIN)/python -m ruff check --fix
 	$(BIN)/python -m ruff format
 
-homework: $(READY) ## write a problem set: CHAPTER=05 OUT=course [SEED=] [PRIVATE=] [SITE_URL=]
+homework: $(READY) ## write a problem set: CHAPTER=05 OUT=course [SEED=] [PRIVATE=] [SITE_URL=] [BOOK_FUNCTIONS=]
 	@$(BIN)/python -m homework.release --chapter "$(CHAPTER)" --out "$(OUT)" \
-	    --seed "$(SEED)" --private "$(PRIVATE)" --site "$(SITE_URL)"
+	    --seed "$(SEED)" --private "$(PRIVATE)" --site "$(SITE_URL)" \
+	    --book-functions "$(or $(BOOK_FUNCTIONS),flagged)"
 
 pdf: book        ## print the site as one PDF (needs Chromium; SOLUTIONS=no as above)
 	@$(BIN)/python -m book.paper --site $(SITE) --out $(FILE).pdf
 
-zip: book        ## pack the site, the notebooks and the PDF if it is there, for a stick
+wheel: $(READY)  ## build the package helpers as a wheel in dist
+	@$(BIN)/python -m book.wheel
+
+zip: book $(filter pdf,$(MAKECMDGOALS))  ## pack the site, the notebooks and the PDF if it is there, for a stick
 	@$(BIN)/python -m book.archive --site $(SITE) --pdf $(FILE).pdf --out $(FILE).zip
 
 serve: book      ## build, then serve the site on http://localhost:8000
@@ -85,6 +99,9 @@ requirements: requirements.in  ## compile requirements.txt anew (needs uv)
 	uv pip compile --universal --python-version 3.11 --no-annotate --upgrade \
 	    --custom-compile-command "make requirements" requirements.in \
 	  | grep --invert-match --extended-regexp '^(cuda|nvidia|triton)' > requirements.txt
+	uv pip compile --universal --python-version 3.11 --no-annotate --no-deps --generate-hashes \
+	    --custom-compile-command "make requirements" --no-emit-package torch \
+	    --output-file requirements-hashes.txt requirements.txt
 
 clean:           ## remove what was built (not .venv)
 	rm -rf _build build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis .coverage*

@@ -167,7 +167,7 @@ def peers(peer: Path, kind: str, iterations: int) -> dict:
 
 def stamped(command: list[str], folder: Path) -> list[tuple[float, str]]:
     """Run a command in a folder; the lines that it printed, each with the second it came at."""
-    with tempfile.TemporaryFile("w+") as said:
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as said:
         options = {"text": True, "stdout": subprocess.PIPE, "stderr": said}
         environment = quiet() | {"PYTHONUNBUFFERED": "1"}
         with subprocess.Popen(command, cwd=folder, env=environment, **options) as process:

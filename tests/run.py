@@ -1,7 +1,11 @@
 """What `make check` and `make test` run.
 
     python tests/run.py check   style, types, layers, helpers, chapters, prose: before each commit
-    python tests/run.py         all of that and the book, then every cell, the site, the homework
+    python tests/run.py         all of that and the book, then every cell, the site, the homework,
+                                in one run: who waits in one room leaves the processor to another
+    python tests/run.py PART    near, cells, site or homework, as CI runs them side by side;
+                                elsewhere: near and cells, without comparing what is printed
+    python tests/run.py nightly what is left to the night: all of what `make test` holds in places
     python tests/run.py -k …    the tests alone, with these arguments for pytest
 
 Each part is run even if one before it fails; a last line says how each ended and how long it took.
@@ -19,16 +23,33 @@ ROOT = Path(__file__).resolve().parents[1]
 NOTHING_CHOSEN = 5  # pytest's status
 PYTHON = [sys.executable, "-m"]
 PYTEST = [*PYTHON, "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "--dist", "loadfile",
-          "--no-loadscope-reorder", "--max-worker-restart", "0"]  # fmt: skip
-# What is long comes first, or one worker waits for the other at the end.
-NEAR = ["tests/chapters", "tests/core", "tests/test_repository.py"]
-NOTEBOOKS = [f"notebooks/{name}.ipynb" for name in (
+          "--no-loadscope-reorder", "--max-worker-restart", "0", "-m", "not nightly"]  # fmt: skip
+
+
+def files(*names: str) -> list[str]:
+    """Each file once, in this order; of a folder those that are left, by name.
+
+    pytest takes the files of a folder that it is given by name, whichever were named before it. A
+    file is one process's: what is long comes first, or one process waits for another at the end.
+    """
+    found: dict[str, None] = {}
+    for path in map(ROOT.joinpath, names):
+        inside = sorted([*path.rglob("test_*.py"), *path.glob("*.ipynb")])
+        found |= dict.fromkeys(p.relative_to(ROOT).as_posix() for p in inside or [path])
+    return [*found]
+
+
+NEAR = files("tests/chapters/test_exercises.py", "tests/chapters", "tests/core",
+             "tests/test_repository.py", "tests/test_mutations.py")  # fmt: skip
+NOTEBOOKS = files(*(f"notebooks/{name}.ipynb" for name in (
     "11_small_gpt", "07_heads_masks_positions", "12_inside_the_gpt", "01_embeddings_as_features",
-)] + ["notebooks"]  # fmt: skip
-SITE_AND_HOMEWORK = [
-    "tests/homework/test_submissions.py", "tests/site/test_pages.py",
-    "tests/homework/test_walkthrough.py", "tests/homework", "tests/site",
-]  # fmt: skip
+)), "notebooks")  # fmt: skip
+SITE = files(*(f"tests/site/test_{name}.py" for name in (
+    "build", "pages", "gpt_page", "machine", "play_base", "widgets", "lab",
+)), "tests/site")  # fmt: skip
+HOMEWORK = files(*(f"tests/homework/test_{name}.py" for name in (
+    "submissions", "site", "walkthrough", "grade",
+)), "tests/homework/run", "tests/homework")  # fmt: skip
 
 STYLE = [
     ("style", [*PYTHON, "ruff", "check"]),
@@ -36,15 +57,28 @@ STYLE = [
     ("types", [*PYTHON, "mypy"]),
 ]
 NEAR_ALL = ("helpers and chapters", [*PYTEST, *NEAR])
-QUICK = ("helpers and chapters", [*PYTEST, *NEAR, "-m", "not slow"])
-CELLS = ("cells of the notebooks", [
-    *PYTEST, "--nbval", *NOTEBOOKS, "--nbval-current-env", "--nbval-sanitize-with",
-    "tests/nbval_sanitize.cfg", "--nbval-cell-timeout", "600", "-p", "tests.count_cells",
+QUICK = ("helpers and chapters", [*PYTEST, *NEAR, "-m", "not slow and not nightly"])
+AS_STORED = ["--nbval-current-env", "--nbval-sanitize-with", "tests/nbval_sanitize.cfg",
+             "--nbval-cell-timeout", "600", "-p", "tests.count_cells"]  # fmt: skip
+CELLS = ("cells of the notebooks", [*PYTEST, "--nbval", *NOTEBOOKS, *AS_STORED])
+# One more than cores: a browser's or a sandbox's waiting is another's time.
+WIDE = [*PYTEST, "-n", "3", "--durations=20", "--durations-min=5"]
+BOOK = ("book", [*PYTHON, "book.build"])
+ALL = ("tests and cells", [
+    *WIDE, "--nbval", *HOMEWORK[:4], *NOTEBOOKS[:4], *SITE, *HOMEWORK[4:], *NOTEBOOKS[4:], *NEAR,
+    *AS_STORED,
 ])  # fmt: skip
-AROUND = ("homework and site", [  # one more than cores: a browser's waiting is another's time
-    *PYTEST, "-n", "3", *SITE_AND_HOMEWORK, "--durations=20", "--durations-min=5",
-])  # fmt: skip
-BOOK = ("book", ["make", "--no-print-directory", "book"])
+CHOSEN = ("tests", [*WIDE, *HOMEWORK, *SITE, *NEAR])
+PARTS = {
+    "check": [*STYLE, QUICK],
+    "near": [*STYLE, NEAR_ALL],
+    "cells": [CELLS],
+    "site": [BOOK, ("site", [*WIDE, *SITE])],
+    "homework": [("homework", [*WIDE, *HOMEWORK])],
+    "nightly": [BOOK, ("at night", [*WIDE, "tests", "-m", "nightly"])],
+    "elsewhere": [NEAR_ALL, (CELLS[0], ["--nbval-lax" if one == "--nbval" else one
+                                        for one in CELLS[1]])],
+}  # fmt: skip
 
 
 def get_browser() -> None:
@@ -53,7 +87,7 @@ def get_browser() -> None:
              "chromium-browser", "google-chrome")  # fmt: skip
     if not any(shutil.which(name) for name in names if name):
         get = [*PYTHON, "playwright", "install", "chromium"]
-        if subprocess.run(get, capture_output=True, text=True).returncode:
+        if subprocess.run(get, capture_output=True).returncode:
             print("No Chromium, and none could be fetched: tests of the site in a browser are "
                   "left out (on CI they fail).", flush=True)  # fmt: skip
 
@@ -66,8 +100,6 @@ def run(what: str, command: list[str], *, show: bool = True) -> tuple[int, str]:
     environment = {
         "OMP_NUM_THREADS": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1", "PYTHONUTF8": "1",
     }  # fmt: skip
-    if "--nbval" in command:
-        environment["BOOK_STATIC"] = "1"
     began, last, kept = time.monotonic(), "", []
     process = subprocess.Popen(
         command, cwd=ROOT, env={**os.environ, **environment}, stdout=subprocess.PIPE,
@@ -88,22 +120,21 @@ def run(what: str, command: list[str], *, show: bool = True) -> tuple[int, str]:
 def main(arguments: list[str]) -> int:
     """Run what is asked for; the exit status is 1 unless each part passed."""
     sys.stdout.reconfigure(errors="replace")  # a Windows console lacks signs that test ids hold
-    if arguments == ["check"]:
-        ended = [run(*part) for part in (*STYLE, QUICK)]
+    if len(arguments) == 1 and arguments[0] in PARTS:
+        if arguments[0] in ("site", "homework", "nightly"):
+            get_browser()
+        ended = [run(*part) for part in PARTS[arguments[0]]]
     elif arguments:
         get_browser()
-        ended = [run(what, [*part, *arguments]) for what, part in (NEAR_ALL, AROUND)]
+        ended = [run(CHOSEN[0], [*CHOSEN[1], *arguments])]
     else:
         get_browser()
-        with ThreadPoolExecutor(1) as beside:  # the build has work for one core
+        with ThreadPoolExecutor(1) as beside:  # each has work for one core
             book = beside.submit(run, *BOOK, show=False)
-            ended = [run(*part) for part in (*STYLE, NEAR_ALL, CELLS)]
-            ended += [book.result(), run(*AROUND)]
+            ended = [*(run(*part) for part in STYLE), book.result()]
+        ended.append(run(*ALL))
     print("\n" + "\n".join(line for _, line in ended), flush=True)
-    statuses = [status for status, _ in ended]
-    if arguments and 0 in statuses:  # what was chosen may stand in one of the parts alone
-        statuses = [status for status in statuses if status != NOTHING_CHOSEN]
-    return int(any(statuses))
+    return int(any(status for status, _ in ended))
 
 
 if __name__ == "__main__":

@@ -8,11 +8,13 @@ from functools import cache
 from pathlib import Path
 
 import nbformat
-import yaml
 
+import helpers
+from book import address
 from helpers import chapters
 
 ROOT = Path(__file__).resolve().parents[1]
+HELPERS = Path(helpers.__file__).parent  # where they are installed, when that is elsewhere
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))
 OVERVIEWS = {one.stem for one in chapters.CHAPTERS if one.overview}
 TAUGHT = [path for path in NOTEBOOKS if path.stem not in OVERVIEWS]  # those with exercises
@@ -67,8 +69,7 @@ execute = script(ROOT / "notebooks" / "execute.py")
 @cache
 def repository() -> str:
     """The address of the book's repository, as _config.yml has it."""
-    settings = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
-    return settings["repository"]["url"]
+    return address.stored(ROOT)[0]
 
 
 @cache

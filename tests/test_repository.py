@@ -1,6 +1,7 @@
 """The house: folders, pins, licences, one address, no trace of how or where it was made."""
 
 import importlib.metadata
+import json
 import os
 import re
 import shutil
@@ -8,15 +9,21 @@ import stat
 import subprocess
 import sys
 import tomllib
+import venv
 import zipfile
+from pathlib import Path
 
 import pytest
 import yaml
 from packaging.requirements import Requirement
-from support import NOTEBOOKS, ROOT, execute, repository
+from support import NOTEBOOKS, ROOT, execute, script
 
+from book import address, environment
+
+run = script(ROOT / "tests" / "run.py")
 TEXTS = {
     ".py", ".md", ".yml", ".yaml", ".toml", ".txt", ".in", ".cfg", ".js", ".css", ".html", ".bib",
+    ".cff",
 }  # fmt: skip
 
 
@@ -75,17 +82,89 @@ def test_make_help_lists_every_target():
         assert re.search(rf"^{target}\b", said, re.MULTILINE), target
 
 
+def test_make_speaks_utf_8_in_every_locale():
+    if shutil.which("make") is None:
+        pytest.skip("no make")
+    say = "import sys; print(sys.getfilesystemencoding(), sys.stdout.encoding)"
+    command = ["make", "-s", f"--eval=say: ; @{sys.executable} -c '{say}'", "say"]
+    ascii_alone = {**os.environ, "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=ascii_alone).stdout
+    assert said.split() == ["utf-8", "utf-8"]
+
+
 def test_ci_calls_the_readmes_command():
     script = ROOT / ".ci" / "run"
     text = script.read_text("utf-8")
     assert text.startswith("#!")
     assert "set -euo pipefail" in text
     assert re.search(r"^\s*(exec )?make test$", text, re.MULTILINE)
+    assert re.search(r"^\s*(sudo )?sysctl .*apparmor_restrict_unprivileged_userns=0", text, re.M)
     if os.name != "nt":
         assert script.stat().st_mode & stat.S_IXUSR
-    assert ".ci/run" in (ROOT / ".github" / "workflows" / "ci.yml").read_text("utf-8")
-    for workflow in ("ci.yml", "pages.yml"):
-        yaml.safe_load((ROOT / ".github" / "workflows" / workflow).read_text("utf-8"))
+
+
+def test_workflows_run_every_part_and_publish_what_was_tested():
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text("utf-8"))["jobs"]
+    parts = jobs["test"]["strategy"]["matrix"]["part"]
+    split = [command for part in parts for _, command in run.PARTS[part]]
+    assert all(command in split for _, command in (*run.STYLE, run.BOOK))
+    assert set(run.ALL[1]) <= {word for command in split for word in command}
+    nightly = (ROOT / ".github" / "workflows" / "nightly.yml").read_text("utf-8")
+    assert "run: .ci/run nightly\n" in nightly
+    steps = jobs["test"]["steps"]
+    (test,) = [at for at, step in enumerate(steps) if step.get("run", "").startswith(".ci/run")]
+    (keep,) = [at for at, step in enumerate(steps) if "upload-pages" in step.get("uses", "")]
+    assert test < keep
+    assert steps[keep]["with"]["path"] == "_build/html"
+    for job in ("publish", "release"):
+        assert jobs[job]["needs"] == ["test", "oldest"]
+        assert "checkout" not in str(jobs[job]["steps"]), "nothing is built again"
+
+
+def test_whoever_sets_up_does_it_in_the_one_way():
+    container = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text("utf-8"))
+    assert container["postCreateCommand"] == "make setup"
+    for name in ("binder/postBuild", "Makefile"):
+        assert "book/environment.py" in (ROOT / name).read_text("utf-8"), name
+    for path in (ROOT / ".github" / "workflows").glob("*.yml"):
+        assert "requirements.txt" not in path.read_text("utf-8"), path.name
+
+
+def test_forms_for_issues_can_be_shown():
+    forms = [yaml.safe_load(path.read_text("utf-8"))
+             for path in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("*-*.yml")]  # fmt: skip
+    assert len(forms) == 3
+    for form in forms:
+        assert {"name", "description", "body"} <= set(form)
+        ids = [field["id"] for field in form["body"]]
+        assert len(ids) == len(set(ids))
+        for field in form["body"]:
+            assert field["type"] in ("input", "textarea")
+            assert field["attributes"]["label"]
+
+
+def test_line_ends_are_the_same_on_windows():
+    named = [".ci/run", "binder/postBuild", "Makefile", "helpers/data/tales.txt"]
+    asked = subprocess.run(["git", "check-attr", "eol", *named], cwd=ROOT,
+                           capture_output=True, text=True)  # fmt: skip
+    if asked.returncode:
+        pytest.skip("no git here")
+    assert asked.stdout.count(": eol: lf") == len(named)
+    assert all(b"\r" not in (ROOT / name).read_bytes() for name in named)
+
+
+def test_workflows_have_no_fault_that_actionlint_finds(tmp_path):
+    linter = Path(sys.executable).with_name("actionlint" + ".exe" * (os.name == "nt"))
+
+    def lint(*files):
+        done = subprocess.run([linter, *files], cwd=ROOT, capture_output=True, text=True)
+        return done.stdout + done.stderr
+
+    assert lint() == ""
+    text = (ROOT / ".github" / "workflows" / "ci.yml").read_text("utf-8")
+    bad = tmp_path / "bad.yml"
+    bad.write_text(text.replace("matrix.part ==", "matrix.prat ==", 1), "utf-8")
+    assert "prat" in lint(bad)
 
 
 def test_files_that_workflows_and_the_guide_name_are_there():
@@ -101,12 +180,90 @@ def test_files_that_workflows_and_the_guide_name_are_there():
 # ------------------------------------------------------------- one address
 
 
-def test_repository_has_one_address():
-    known = repository()
-    name = known.rpartition("/")[2]
-    for path in texts():
-        for found in re.findall(rf"https://github\.com/[\w.-]+/{name}\b", path.read_text("utf-8")):
-            assert found == known, f"{path.relative_to(ROOT)} has {found}"
+@pytest.fixture
+def elsewhere(tmp_path):
+    """A folder with the files that hold the address, and nothing around it that tells one."""
+    (tmp_path / "notebooks").mkdir()
+    for name in ("pyproject.toml", *address.PLACES):
+        shutil.copy(ROOT / name, tmp_path)
+    for path in NOTEBOOKS:
+        shutil.copy(path, tmp_path / "notebooks")
+    return tmp_path
+
+
+def test_one_command_writes_the_address_everywhere(elsewhere):
+    """And nothing but it: written back, every file is as it was."""
+    old, release = address.stored(ROOT)
+    here = {path.relative_to(ROOT): path for path in texts()}
+    holding = {name for name, path in here.items() if old in path.read_text("utf-8")}
+    assert address.write(old, elsewhere) == [], "run `make address`"
+    changed = address.write("git@github.com:ann/another.book.git", elsewhere)
+    assert {path.relative_to(elsewhere) for path in changed} == holding
+    for path in changed:
+        text = path.read_text("utf-8")
+        assert old not in text
+        assert "https://github.com/ann/another.book" in text.replace("/blob/", " ")
+    assert address.address(elsewhere) == "https://github.com/ann/another.book"
+    assert address.is_written(elsewhere)
+    pyproject = elsewhere / "pyproject.toml"
+    pyproject.write_text(pyproject.read_text("utf-8").replace(release[1:], "2.7.1", 1), "utf-8")
+    address.write(old, elsewhere)
+    assert address.stored(elsewhere) == (old, "v2.7.1")
+    assert 'version: "2.7.1"' in (elsewhere / "CITATION.cff").read_text("utf-8")
+    assert "@v2.7.1" in (elsewhere / "notebooks" / NOTEBOOKS[5].name).read_text("utf-8")
+    pyproject.write_text((ROOT / "pyproject.toml").read_text("utf-8"), "utf-8")
+    address.write(old, elsewhere)
+    for path in changed:
+        assert path.read_bytes() == (ROOT / path.relative_to(elsewhere)).read_bytes()
+
+
+def test_address_is_found_where_the_book_comes_from(elsewhere, monkeypatch):
+    for name in ("BOOK_ADDRESS", "GITHUB_REPOSITORY", "GITHUB_SERVER_URL"):
+        monkeypatch.delenv(name, raising=False)
+
+    def git(*words):
+        subprocess.run(["git", *words], cwd=elsewhere, check=True, capture_output=True)
+
+    address.write("https://github.com/OWNER/book", elsewhere)
+    assert not address.is_written(elsewhere)
+    assert address.address(elsewhere) is None, "a place-holder is no address"
+    git("init")
+    git("remote", "add", "origin", str(ROOT))
+    assert address.address(elsewhere) is None, "a folder is no address"
+    git("remote", "set-url", "origin", "ssh://git@codeberg.org/ann/book.git")
+    assert address.address(elsewhere) == "https://codeberg.org/ann/book"
+    (elsewhere / "inside").mkdir()
+    shutil.copy(elsewhere / "_config.yml", elsewhere / "inside")
+    assert address.address(elsewhere / "inside") is None, "what it lies in is not the book"
+    monkeypatch.setenv("GITHUB_REPOSITORY", "bob/fork")
+    assert address.address(elsewhere) == "https://github.com/bob/fork"
+    monkeypatch.setenv("BOOK_ADDRESS", "https://me:secret@github.com/eve/book/")
+    assert address.address(elsewhere) == "https://github.com/eve/book"
+    monkeypatch.setenv("BOOK_ADDRESS", "my book")
+    with pytest.raises(ValueError, match=r"should be like https://.*got 'my book'"):
+        address.address(elsewhere)
+
+
+@pytest.mark.parametrize(
+    ("there", "installs"),
+    [
+        (None, True),
+        ("helpers.py", True),  # another's module
+        ("helpers/__init__.py", True),  # another's package
+        ("helpers/other.py", True),  # a folder
+        ("helpers/worked.py helpers/__init__.py", False),  # ours
+    ],
+)
+@pytest.mark.parametrize("colab", [True, False])
+def test_first_cell_installs_unless_ours_is_there(tmp_path, there, installs, colab):
+    for name in (there or "").split():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    code = address.first_cell("https://example.org/a", "v1").replace("%pip", "print()  #")
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n" + code
+    code = "import sys; sys.modules['google.colab'] = sys\n" * colab + code
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("\n" * (installs and colab), "")
 
 
 # ------------------------------------------------------------- pins
@@ -125,13 +282,138 @@ def test_pins_are_exact_and_hold_no_cuda():
     assert str(pins()["torch"].specifier) == "==2.13.0"
 
 
-@pytest.mark.parametrize("workflow", ["ci.yml", "pages.yml"])
-def test_workflows_take_the_pin_of_torch_from_requirements(workflow):
-    text = (ROOT / ".github" / "workflows" / workflow).read_text("utf-8")
-    assert f"torch{pins()['torch'].specifier}" not in text
-    (pattern,) = re.findall(r"grep -oE '([^']+)' requirements\.txt", text)
-    found = re.findall(pattern, (ROOT / "requirements.txt").read_text("utf-8"), re.MULTILINE)
-    assert found == [str(pins()["torch"])]
+def test_hashes_are_of_what_is_pinned_and_of_all_but_torch():
+    text = (ROOT / environment.HASHES).read_text("utf-8").replace("\\\n", " ")
+    hashed = {}
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            requirement, *hashes = re.split(r"\s+--hash=", line)
+            assert hashes, line
+            assert all(re.fullmatch(r"sha256:[0-9a-f]{64}", one.strip()) for one in hashes)
+            hashed[Requirement(requirement).name] = Requirement(requirement)
+    assert hashed == {name: pin for name, pin in pins().items() if name != "torch"}
+
+
+# ------------------------------------------------------------- the set-up
+
+
+INSTALL = environment.install
+
+
+@pytest.fixture
+def setting_up(tmp_path, monkeypatch):
+    """A folder whose .venv is real, and the commands that its set-up would run to install."""
+    root = tmp_path / "a book's first folder"
+    root.mkdir()
+    for name in (environment.HASHES, environment.PINS, "pyproject.toml"):
+        shutil.copy(ROOT / name, root)
+    calls = []
+
+    def at(folder):
+        place = folder / ".venv"
+        python = place / environment.PYTHON.relative_to(environment.VENV)
+        for name, value in (("ROOT", folder), ("VENV", place), ("PYTHON", python)):
+            monkeypatch.setattr(environment, name, value)
+        monkeypatch.setattr(environment, "READY", place / ".ready")
+
+    at(root)
+    monkeypatch.setattr(environment, "install", lambda *what: calls.append(what))
+    monkeypatch.setattr(environment, "has_cpu_builds", lambda: True)
+    monkeypatch.setattr(environment, "gpu_is_here", lambda: False)
+    return root, at, calls
+
+
+@pytest.mark.skipif(os.name == "nt", reason="its launchers are programs: .venv is made anew")
+def test_set_up_mends_a_folder_that_moved(setting_up, capfd):
+    root, at, calls = setting_up
+    venv.create(root / ".venv", symlinks=True)
+    assert environment.main([]) == 0
+    assert calls[0][:2] == ("--no-deps", "--require-hashes")
+    assert len(calls) == 3
+    script = root / ".venv" / "bin" / "says"
+    script.write_text(f"#!{root}/.venv/bin/python\nimport sys\nprint(sys.prefix)\n", "utf-8")
+    script.chmod(0o755)
+    calls.clear()
+    assert environment.main([]) == 0
+    assert calls == [], "nothing to be done"
+    copy = root.with_name("the second, naïve 書")
+    shutil.copytree(root, copy, symlinks=True)
+    at(copy)
+    assert environment.main([]) == 0
+    assert calls == [("--no-deps", "--no-build-isolation", "--editable", str(copy))]
+    assert f"came from {root}" in capfd.readouterr().out
+    shutil.rmtree(root)
+    ran = subprocess.run([copy / ".venv/bin/says"], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == str(copy / ".venv")
+    assert str(root) not in (copy / ".venv/bin/activate").read_text("utf-8")
+
+
+def test_set_up_says_which_torch_it_takes_and_remembers(setting_up, monkeypatch, capfd):
+    if not sys.platform.startswith("linux"):
+        pytest.skip("elsewhere the package index has one build")
+    _, _, calls = setting_up
+    environment.PYTHON.parent.mkdir(parents=True)
+    environment.PYTHON.touch()
+    monkeypatch.setattr(environment, "make_venv", lambda _: False)
+    ran = []
+    monkeypatch.setattr(environment, "run", ran.append)
+    (torch,) = [f"torch{pin.specifier}" for name, pin in pins().items() if name == "torch"]
+    for asked, message, wanted in (
+        (["--torch", "gpu"], "with CUDA", (torch,)),
+        (["--torch", "cpu"], "for the CPU", ("--no-deps", torch, "--index-url")),
+    ):
+        assert environment.main(asked) == 0
+        assert message in capfd.readouterr().out
+        assert calls[-2][:3] == wanted
+        before = len(calls)
+        assert environment.main([]) == 0, "what was chosen stays"
+        assert len(calls) == before
+    assert len(ran) == 1, "the other build goes first"
+    monkeypatch.setattr(environment, "has_cpu_builds", lambda: False)
+    environment.READY.unlink()
+    assert environment.main([]) == 0
+    assert "does not answer" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("version_info", (3, 10, 2), "needs Python 3.11 or newer, this is 3.10.2"),
+        ("platform", "darwin", "no build of the pinned release for this Mac"),
+    ],
+)
+def test_set_up_says_where_it_cannot_work(setting_up, monkeypatch, capsys, name, value, says):
+    monkeypatch.setattr("platform.mac_ver", lambda: ("13.6", ("", "", ""), "arm64"))
+    monkeypatch.setattr(environment.sys, name, value)
+    assert environment.main([]) == 1
+    assert says in capsys.readouterr().err
+
+
+def test_set_up_says_what_to_do_without_a_network_and_in_another_s_folder(
+    setting_up, monkeypatch, capsys
+):
+    root, _, _ = setting_up
+
+    def fails(command):
+        raise RuntimeError("pip failed; see above")
+
+    monkeypatch.setattr(environment, "install", INSTALL)
+    monkeypatch.setattr(environment, "run", fails)
+    monkeypatch.setattr(environment, "make_venv", lambda before: True)
+    assert environment.main([]) == 1
+    assert "pip failed; see above (packages come from the network" in capsys.readouterr().err
+    monkeypatch.setattr(environment.os, "access", lambda *_: False)
+    assert environment.main([]) == 1
+    said = capsys.readouterr().err
+    assert f"{root} cannot be read or written" in said
+    assert "copy the book" in said
+
+
+def test_set_up_leaves_a_link_to_another_folders_alone(setting_up):
+    root, _, calls = setting_up
+    (root / ".venv").symlink_to(ROOT / ".venv", target_is_directory=True)
+    assert environment.main([]) == 0
+    assert calls == []
 
 
 def test_what_is_asked_for_by_name_is_pinned():

@@ -49,6 +49,8 @@ SMALL = 16  # whole numbers above are sizes and times, where one more or less is
 LEFT_IN = {"device", "encoding", "help", "metavar", "prog", "stacklevel", "strict", "frozen",
            "kw_only"}  # fmt: skip
 SHOWN = {"print", "add_argument", "tqdm"}  # what they are given is for a reader's eyes
+CONVERTS = {"detach", "cpu", "to", "long", "float", "double", "clone"}  # in any order, and with
+RESHAPES = {"flatten", "reshape", "view", "expand_as"}
 SYMMETRIC = {"max", "min", "transpose", "broadcast_shapes"}  # in what they are called with
 
 
@@ -219,7 +221,9 @@ def _with(node: ast.AST, **fields: object) -> ast.AST:
 
 
 def _in_any_order(row: ast.Tuple | ast.List, tree: Tree) -> bool:
-    """Whether the order in it says nothing: errors to catch, axes to reduce, names to look up."""
+    """Whether the order in it says nothing: errors to catch, axes to reduce, names to look up,
+    what something is or is not among, what is refused by a loop.
+    """
     parent = tree.parent.get(row)
     names = all(isinstance(e, ast.Starred) or isinstance(getattr(e, "value", None), str)
                 for e in row.elts)  # fmt: skip
@@ -227,8 +231,14 @@ def _in_any_order(row: ast.Tuple | ast.List, tree: Tree) -> bool:
     checks = tree.function(row).endswith("__post_init__")
     lists = ast.Compare | ast.arguments | ast.Dict
     looked_up = names and (kept or checks or isinstance(parent, lists))
+    among = isinstance(parent, ast.Compare) and isinstance(parent.ops[0], ast.In | ast.NotIn)
+    among |= isinstance(parent, ast.Call) and _name(parent.func) == "isinstance"
+    refused = isinstance(parent, ast.For) and any(
+        isinstance(node, ast.Raise) for node in ast.walk(parent.body[-1])
+    )
     axes = getattr(parent, "arg", None) in ("dim", "axis")
-    return looked_up or axes or isinstance(parent, ast.ExceptHandler | ast.Subscript)
+    looked_up |= among or refused or axes
+    return looked_up or isinstance(parent, ast.ExceptHandler | ast.Subscript)
 
 
 def _is_number(node: ast.AST) -> bool:
@@ -373,7 +383,8 @@ def order(node, tree):
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         inner = node.func.value
         chained = isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute)
-        if chained and {node.func.attr, inner.func.attr} != {"detach", "cpu"}:
+        both = {node.func.attr, inner.func.attr} if chained else set()
+        if chained and not (both <= CONVERTS | RESHAPES and both & CONVERTS):
             begun = _with(node, func=_with(node.func, value=inner.func.value))
             yield _with(inner, func=_with(inner.func, value=begun))
 

@@ -226,9 +226,8 @@ class Watcher:
             path = Path(file).relative_to(self.folder / "helpers").as_posix()
             lines[path] = data.contexts_by_lineno(file)
         run = {name: s for name, s in self.seconds.items() if name not in self.skipped}
-        to.write_text(json.dumps(
-            {"seconds": run, "failed": sorted(self.failed), "lines": lines}
-        ))  # fmt: skip
+        record = {"seconds": run, "failed": sorted(self.failed), "lines": lines}
+        to.write_text(json.dumps(record), "utf-8")
 
 
 @dataclass
