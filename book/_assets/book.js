@@ -315,7 +315,12 @@ function reachable() {
       else e.removeAttribute("tabindex");
     }
   });
-  document.querySelectorAll(SCROLLS).forEach((e) => sizes.observe(e));
+  const all = document.querySelectorAll(SCROLLS), look = () => all.forEach((e) => {
+    sizes.unobserve(e); // who is observed anew is looked at, though its own size has not changed
+    sizes.observe(e);
+  });
+  look();
+  document.fonts.addEventListener("loadingdone", look); // letters of another width
 }
 
 // --- the lists of contents, which open over the page in a narrow window

@@ -340,14 +340,10 @@
     // Where the browser does not let a page copy, the page's own address is the link.
     async function copy(event) {
       event.preventDefault();
-      const link = event.currentTarget;
+      const { href } = event.currentTarget;
       write("stay");
-      try {
-        await navigator.clipboard.writeText(link.href);
-        link.textContent = "copied";
-      } catch {
-        link.textContent = "see the address bar";
-      }
+      const said = await navigator.clipboard.writeText(href).then(() => "copied", () => "see the address bar");
+      find(".machine-steps a").textContent = said; // the link may have been drawn anew
     }
 
     // --- rows of numbers as strips
@@ -624,20 +620,23 @@
       if (whole) takeInks();
       showChange();
       showOpened();
-      for (const part of parts.filter(({ stale, near }) => stale && (near || whole))) {
-        part.stale = false;
-        part.update();
-      }
+      parts.filter(({ near }) => near || whole).forEach(catchUp);
       whole = false;
       if (sought) reveal(sought);
       sought = null;
+    }
+
+    function catchUp(part) {
+      if (!part.stale || !there()) return;
+      part.stale = false;
+      part.update();
     }
 
     const nearing = new IntersectionObserver((entries) => {
       for (const { isIntersecting, target } of entries) {
         const part = parts.find(({ box }) => box === target);
         part.near = isIntersecting;
-        if (part.near && part.stale) idle(drawRest);
+        if (part.near && !waiting) idle(() => catchUp(part)); // else it comes with the rest
       }
     }, { rootMargin: "50% 0px" });
 

@@ -74,7 +74,7 @@ def page(browser):
     """Give a fresh page in a context of its own (no stored guesses, light colours)."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
     page = context.new_page()
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(60_000)
     yield page
     context.close()
 

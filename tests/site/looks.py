@@ -38,6 +38,7 @@ CLEAR = """selector => {
 
 def faces(page, selector: str) -> set[str]:
     """The faces in which the letters of an element are drawn."""
+    page.evaluate("document.fonts.ready.then(() => null)")
     session = page.context.new_cdp_session(page)
     for domain in ("DOM", "CSS"):
         session.send(f"{domain}.enable")
@@ -48,6 +49,7 @@ def faces(page, selector: str) -> set[str]:
     return {font["familyName"] for font in fonts}
 
 
+LOADED = "e => e.complete || new Promise(done => { e.onload = e.onerror = done; })"
 SMALLEST = 8  # pixels
 SMALL = """least => {  // figures whose smallest text is less, and that do not open large
     const poor = [];
@@ -76,9 +78,30 @@ def too_small(page) -> list[str]:
     return poor
 
 
-def swipe(page, start, across: float, up: float = 0) -> None:
-    """Put a finger on an element, draw it so many CSS pixels across and up, and lift it."""
-    start.evaluate("start => start.scrollIntoView({ block: 'center', behavior: 'instant' })")
+def bring_to_middle(element) -> None:
+    """Scroll an element to the middle of the window, until it stays there with all its fonts."""
+    element.evaluate(
+        """async element => {
+            let at = "", still = 0;
+            while (still < 3) {
+                element.scrollIntoView({ block: "center", behavior: "instant" });
+                await new Promise(requestAnimationFrame);
+                await new Promise(requestAnimationFrame);
+                await document.fonts.ready;
+                const now = `${scrollY} ${element.getBoundingClientRect().top}`;
+                [at, still] = [now, now === at ? still + 1 : 0];
+            }
+        }"""
+    )
+
+
+def swipe(page, start, across: float, up: float = 0) -> float:
+    """Put a finger on an element, draw it so many CSS pixels across and up, and lift it.
+
+    Gives how far the page has scrolled under it.
+    """
+    bring_to_middle(start)
+    scrolled = page.evaluate("scrollY")
     box = start.bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     finger = page.context.new_cdp_session(page)
@@ -92,3 +115,4 @@ def swipe(page, start, across: float, up: float = 0) -> None:
         send("touchMove", (x + part * across, y - part * up))
     send("touchEnd")
     finger.detach()
+    return page.evaluate("scrollY") - scrolled

@@ -10,7 +10,7 @@ import numpy as np
 import play
 import pytest
 from bs4 import BeautifulSoup
-from looks import swipe
+from looks import bring_to_middle, swipe
 from play import pages
 from support import ROOT
 
@@ -23,6 +23,8 @@ WIDE = """() => [document.documentElement.scrollWidth,
     [...document.querySelectorAll("figure.play *, .gpt *")].filter(e => e.checkVisibility()
         && !e.closest(".visually-hidden") && e.getBoundingClientRect().right > innerWidth + 1)
         .map(e => e.outerHTML.slice(0, 80))]"""
+SHOWN = """([width, scheme]) => innerWidth === width
+    && document.documentElement.dataset.theme === scheme"""
 PHONE = {"viewport": {"width": 390, "height": 740}, "has_touch": True}
 
 
@@ -138,7 +140,7 @@ def show_in(page, width: int, scheme: str) -> None:
     """Show an open page in a window so wide, in light or dark; motion should be reduced."""
     page.set_viewport_size({"width": width, "height": 740})
     page.emulate_media(color_scheme=scheme)
-    page.wait_for_function("is => document.documentElement.dataset.theme === is", arg=scheme)
+    page.wait_for_function(SHOWN, arg=[width, scheme])
 
 
 def sentence(figure) -> str:
@@ -167,6 +169,7 @@ def rows(figure, selector: str = ".play-stage table") -> list[list[str]]:
 
 def drag(handle, across: float, up: float) -> None:
     """Drag a handle by the mouse, by so many pixels."""
+    bring_to_middle(handle.locator(".reach"))
     box, mouse = handle.locator(".reach").bounding_box(), handle.page.mouse
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     mouse.move(x, y)
@@ -178,8 +181,4 @@ def drag(handle, across: float, up: float) -> None:
 
 def drag_by_finger(handle, across: float, up: float) -> None:
     """Drag a handle by a finger, by so many pixels; the page must not scroll."""
-    start, page = handle.locator(".reach"), handle.page
-    start.evaluate("start => start.scrollIntoView({ block: 'center', behavior: 'instant' })")
-    scrolled = page.evaluate("scrollY")
-    swipe(page, start, across, up)
-    assert page.evaluate("scrollY") == scrolled
+    assert swipe(handle.page, handle.locator(".reach"), across, up) == 0

@@ -1,6 +1,7 @@
 """The lists of contents that open over the page in a narrow window: the way in and out."""
 
 import pytest
+from playwright.sync_api import expect
 
 PAGE = "notebooks/04_layernorm_vs_batchnorm.html"
 DRAWERS = {"primary": ("This book", "Contents of the book"), "secondary": ("On this page",) * 2}
@@ -36,7 +37,7 @@ def test_a_list_has_a_name_and_gives_the_focus_back_to_its_button(opened, page):
             else:
                 page.keyboard.press("Escape")
             page.wait_for_function(f"({WHERE})().includes('{which}-toggle')")
-            assert page.locator("dialog[open], .drawer-shut").count() == 0
+            expect(page.locator("dialog[open], .drawer-shut")).to_have_count(0)
 
 
 def test_a_link_to_a_place_on_the_page_closes_the_list(opened, page):
@@ -47,9 +48,13 @@ def test_a_link_to_a_place_on_the_page_closes_the_list(opened, page):
     page.wait_for_function("() => !document.querySelector('dialog[open]')")
     page.wait_for_url(f"**#{place}")
     heading = page.locator(f"section[id='{place}'] h2")
-    page.wait_for_function("h => h.getBoundingClientRect().top < innerHeight / 4",
-                           arg=heading.element_handle())  # fmt: skip
-    assert heading.bounding_box()["y"] >= 0
+    page.wait_for_function(
+        """h => {
+            const { top } = h.getBoundingClientRect();
+            return top >= 0 && top < innerHeight / 4;
+        }""",
+        arg=heading.element_handle(),
+    )
     assert "toggle" not in page.evaluate(WHERE)
 
 

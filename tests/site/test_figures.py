@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from passes import explorers, figures
+from playwright.sync_api import expect
 
 from helpers.figures import INKS
 
@@ -166,7 +167,7 @@ def test_a_figure_opens_large_and_gives_the_focus_back(visit, telephone, by):
     else:
         dialog.get_by_role("button", name="Close").click()
     assert not dialog.is_visible()
-    assert link.evaluate("e => e === document.activeElement")
+    expect(link).to_be_focused()
     assert problems == []
 
 

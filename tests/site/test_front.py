@@ -76,10 +76,12 @@ SEEN = """() => {
 
 
 def test_text_comes_bit_by_bit_and_can_be_stopped(visit, page):
+    page.clock.install(time=0)
+    page.clock.pause_at(1)
     problems = visit(INDEX)
     text = page.locator(".written-text")
     whole = text.text_content()
-    page.wait_for_function("() => Number(document.querySelector('.written').dataset.at) > 5")
+    page.clock.run_for(400)
     assert text.text_content() == whole, "all of it stands there for those who listen"
     assert page.locator(".to-come").text_content() != ""
     button = page.locator(".written button")

@@ -208,6 +208,7 @@ def loaded(browser, site_url):
 @pytest.fixture
 def widget(loaded):
     """Give it as it opens."""
+    loaded.locator("details").evaluate("details => { details.open = false; }")
     for name in ("layer", "head"):
         loaded.locator(f'[name="{name}"]').select_option(index=0)
     fill(loaded, prompt=PROMPT, temperature=0.8, top_k=61, seed=1, length=120)
@@ -376,7 +377,7 @@ def test_nothing_is_asked_for_before_the_button_or_from_elsewhere(
     press(widget, widget.get_by_role("button").first.inner_text())
     page.locator(".gpt-text .place").first.wait_for()
     write(widget, length=5)
-    late = ("_images", "favicon")  # those wait to be seen
+    late = ("_images", "favicon", ".woff")  # those wait to be seen
     scripts = [url for url in asked[before:] if not any(name in url for name in late)]
     assert [Path(url.partition("?")[0]).name for url in scripts] == ["gpt-weights-tales.js"]
     assert not [url for url in asked if not url.startswith((home, "data:", "blob:"))]
@@ -502,7 +503,9 @@ def test_all_by_the_keyboard(page, site_url):
     page.locator(".gpt-text .place").first.wait_for()
     focused = "document.activeElement.name"
     assert page.evaluate(focused) == "write"
-    before = text_of(widget)
+    before, length = text_of(widget), 1000
+    fill(widget, length=length)
+    widget.locator("[name=write]").focus()
     keys.press("Enter")
     keys.press("Tab")
     assert page.evaluate(focused) == "stop"
@@ -512,7 +515,7 @@ def test_all_by_the_keyboard(page, site_url):
     keys.press("Enter")
     wait(widget)
     stopped = text_of(widget)
-    assert len(before) < len(stopped) < len(before) + 120
+    assert len(before) < len(stopped) < len(before) + length
     page.wait_for_timeout(150)
     assert text_of(widget) == stopped
     keys.press("Tab")

@@ -46,7 +46,8 @@ def lab(tmp_path_factory):
         port = free.getsockname()[1]
     server = subprocess.Popen(
         [sys.executable, "-m", "jupyter", "lab", "--no-browser", "--allow-root",
-         "--ServerApp.ip=127.0.0.1", f"--ServerApp.port={port}", "--IdentityProvider.token=",
+         "--ServerApp.ip=127.0.0.1", f"--ServerApp.port={port}",
+         "--ServerApp.port_retries=0", "--IdentityProvider.token=",
          f"--ServerApp.root_dir={home / 'work'}"],
         env={**_environment(), "HOME": str(home), "PYTHONPATH": str(ROOT)},
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -67,7 +68,8 @@ def _environment() -> dict[str, str]:
 
 
 def _wait_for(address: str, server: subprocess.Popen) -> None:
-    for _ in range(240):
+    deadline = time.monotonic() + 180
+    while time.monotonic() < deadline:
         assert server.poll() is None, "JupyterLab does not start"
         try:
             urllib.request.urlopen(address, timeout=5).close()
@@ -101,7 +103,11 @@ def test_the_explorer_is_a_live_control_in_a_kernel(lab, page, stored):
         assert said.count() == 1
         return picture.last.evaluate("picture => picture.outerHTML")
 
-    assert shown() == ("60", "2")
+    page.wait_for_function(
+        "is => [...document.querySelectorAll('.widget-readout')].map(e => e.innerText.trim())"
+        ".join() === is",
+        arg="60,2",
+    )
     pictures = [check()]
     for slider, key, position in (
         (0, "ArrowRight", ("75", "2")),

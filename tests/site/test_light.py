@@ -15,6 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from fontTools.ttLib import TTFont
+from looks import bring_to_middle
 
 from helpers.explore.page import data_uri, packed
 
@@ -274,9 +275,9 @@ def test_nothing_of_a_formula_is_cut_off(visit, page):
     """A box that is laid out late shows nothing past its edges; they leave room enough."""
     visit("notebooks/04_layernorm_vs_batchnorm.html")
     for formula in page.locator("div.math mjx-container:visible").all():
-        formula.scroll_into_view_if_needed()
+        bring_to_middle(formula)
         formula.screenshot()  # its fonts are asked for when it is painted
-        page.evaluate("() => document.fonts.ready")
+        bring_to_middle(formula)
         cut = inked(formula.screenshot())
         formula.evaluate("formula => { formula.firstChild.style.contentVisibility = 'visible' }")
         np.testing.assert_allclose(cut, inked(formula.screenshot()), atol=1)

@@ -174,8 +174,15 @@ def page(browser, site_url):
     context.close()
 
 
+DRAWN = """async () => {  // a size that is seen, a frame, and what was then put off
+    for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);
+    await new Promise(requestIdleCallback);
+}"""
+
+
 def go(page, **address):
     """Follow an address within the page, and wait until it is shown."""
+    page.mouse.move(0, 0)
     page.evaluate("hash => { location.hash = hash; }", urlencode({"text": TEXT, **address}))
     page.wait_for_function(
         "n => document.querySelectorAll('.machine-tokens button').length === n",
@@ -234,8 +241,9 @@ def test_an_address_may_be_written_by_hand(page):
 UNCOVERED = """() => {
     const marks = [...document.querySelectorAll('.machine-mark:not([hidden])')].filter(mark =>
         mark.closest('.opened, .machine-map'));
+    if (!marks.length) return false;
     const { left, top, width, height } = marks[0].getBoundingClientRect();
-    return document.elementFromPoint(left + width / 2, top + height / 2)?.tagName;
+    return document.elementFromPoint(left + width / 2, top + height / 2)?.tagName === "CANVAS";
 }"""
 
 
@@ -254,7 +262,9 @@ def test_who_follows_an_address_sees_its_cell(browser, site_url, device):
         assert not page.locator(".machine-still").is_visible(), "it is another text's answer"
         loaded(page)
         page.locator(".machine-opened h2").wait_for()
-        assert page.evaluate(UNCOVERED) == "CANVAS", address
+        page.wait_for_function(UNCOVERED)
+        page.evaluate(DRAWN)
+        assert page.evaluate(UNCOVERED), address
         page.close()
     context.close()
 
@@ -481,10 +491,12 @@ def test_the_panel_begins_where_the_bar_ends(page):
     go(page, silent="2.1 2.2 3.1", positions="none", number="stream", layer=1, q=2, i=1)
     opens(page, "Stream after the layer")
     page.evaluate("scrollTo(0, document.body.scrollHeight / 2)")
-    page.wait_for_timeout(200)
-    bar, panel = (page.locator(name).bounding_box() for name in (".machine-bar", ".machine-opened"))
-    assert 0 <= panel["y"] - (bar["y"] + bar["height"]) < 20
-    assert panel["y"] + panel["height"] <= page.viewport_size["height"]
+    page.wait_for_function("""() => {
+        const [bar, panel] = [".machine-bar", ".machine-opened"].map(
+            name => document.querySelector(name).getBoundingClientRect());
+        const between = panel.top - bar.bottom;
+        return between >= 0 && between < 20 && panel.bottom <= innerHeight;
+    }""")
 
 
 def test_the_means_are_those_of_the_heads(monkeypatch):
@@ -511,6 +523,7 @@ def test_what_cannot_be_read_is_told(page):
 
 def test_keys_alone_open_a_number(page):
     go(page, number="stream", layer=1, q=2, i=1)
+    opens(page, "Stream after the layer")
     canvas = page.locator('.machine-part[data-part="q"] canvas')
     canvas.focus()
     for key in ("ArrowRight", "ArrowRight", "Enter"):
@@ -519,14 +532,19 @@ def test_keys_alone_open_a_number(page):
     assert page.evaluate("document.activeElement.className") == "machine-opened"
 
 
+SCROLLED = """([place, heading]) => {
+    document.querySelector(place).scrollIntoView({ behavior: "instant" });
+    return document.querySelector(".machine-opened h2").textContent.startsWith(heading);
+}"""
+
+
 def test_the_visit_opens_a_number_at_each_station_until_the_reader_does(browser, site_url):
     context = browser.new_context(**playing.PHONE)
     page = context.new_page()
     page.goto(f"{site_url}/{PAGE}", wait_until="domcontentloaded")
     page.get_by_role("button", name="Load the model").click()
     opens(page, "Embedding")
-    page.evaluate("document.querySelector('#station-5').scrollIntoView()")
-    opens(page, "After GELU")
+    page.wait_for_function(SCROLLED, arg=["#station-5", "After GELU"])
     wide, _ = page.evaluate(playing.WIDE)
     assert wide <= 390
     page.get_by_role("button", name="Skip the visit").click()
@@ -577,7 +595,12 @@ def test_a_line_or_a_section_that_has_gone_is_told(tmp_path, monkeypatch, fault)
 
 def typed(page):
     page.locator('[name="text"]').fill(TEXT)
-    page.locator(".machine-tokens button").nth(len(TEXT.split())).wait_for()  # and the comma
+    n = len(shipped(machine.MODEL)[1].encode(TEXT))
+    page.wait_for_function(
+        """([n, last]) => document.querySelectorAll(".machine-tokens button").length === n
+            && document.querySelector(".machine-answer").textContent.includes(last)""",
+        arg=[n, f"({n})"],
+    )
 
 
 def step(n: int):
@@ -620,7 +643,7 @@ def test_axe_finds_nothing_in_any_state(browser, site_url):
         for width, scheme in ((390, "dark"), (1280, "light")):
             show(page, width, scheme)
             page.evaluate("scrollTo(0, 0)")  # else the bar may cover half a token
-            page.wait_for_timeout(300)  # it is drawn anew
+            page.evaluate(DRAWN)
             which = "all" if width == 1280 else "colours"
             found += [(n, width, one) for one in complaints(page, which)]
             found += [(n, width, one) for one in looked_at(page, *LOOKS)]

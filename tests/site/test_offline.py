@@ -8,7 +8,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from looks import faces
+from looks import LOADED, faces
 from pypdf import PdfWriter
 
 from book import archive
@@ -175,6 +175,8 @@ def test_first_file_leads_to_the_book(open_file, page):
 def test_explorer_moves_and_prediction_opens_from_a_disk(open_file, page):
     problems = open_file("site/notebooks/05_attention_by_hand.html")
     explorer = page.locator("figure.explore").first
+    explorer.scroll_into_view_if_needed()
+    explorer.locator("img").first.evaluate(LOADED)  # what is left while it comes has failed
     before = explorer.locator(".explore-says").inner_text()
     slider = explorer.locator("input[type=range]").first
     slider.focus()

@@ -16,6 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote, urldefrag
 
+import playing
 import pytest
 from looks import too_small
 from support import ROOT, script
@@ -328,7 +329,7 @@ def compressed_url(html_root):
 def telephone(browser):
     context = browser.new_context(viewport={"width": 412, "height": 823}, reduced_motion="reduce")
     page = context.new_page()
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(60_000)
     page.add_init_script(OBSERVE)
     yield page
     context.close()
@@ -347,7 +348,8 @@ def loaded(page, url: str) -> dict[str, int]:
         "Network.loadingFinished",
         lambda event: sizes.update({event["requestId"]: int(event["encodedDataLength"])}),
     )
-    page.goto(url, wait_until="networkidle")  # fmt: skip
+    page.goto(url, wait_until="networkidle")
+    page.evaluate("document.fonts.ready.then(() => null)")
     session.detach()
     return {names[request]: size for request, size in sizes.items()
             if not names[request].startswith("data:")}  # fmt: skip
@@ -361,7 +363,7 @@ def looked_at(page, *names: str) -> list[str]:
 def show(page, width: int, scheme: str) -> None:
     page.set_viewport_size({"width": width, "height": 900})
     page.emulate_media(color_scheme=scheme)
-    page.wait_for_function("is => document.documentElement.dataset.theme === is", arg=scheme)
+    page.wait_for_function(playing.SHOWN, arg=[width, scheme])
 
 
 def too_heavy(sizes: dict[str, int], path: str) -> list[str]:
@@ -455,9 +457,12 @@ def states(page):
     show(page, 390, "dark")
     for which in ("primary", "secondary"):
         page.locator(f"button.{which}-toggle").press("Enter")
-        page.locator("dialog[open] .drawer-shut").click(trial=True)
+        page.locator(f"dialog[open]#pst-{which}-sidebar-modal .drawer-shut").click(trial=True)
         yield f"the {which} list opened"
         page.keyboard.press("Escape")
+        page.wait_for_function(
+            "which => document.activeElement.matches(`.${which}-toggle`)", arg=which
+        )
     page.locator("a.enlarge").first.click()
     page.locator("dialog.enlarged[open] img").wait_for()
     yield "a figure enlarged"
@@ -467,6 +472,13 @@ def states(page):
     yield "searching"
 
 
+QUOTED = """() => {
+    const [quoted, found] = [".context", "li"].map(
+        name => document.querySelectorAll(`#search-results ${name}`).length);
+    return found > 0 && quoted === found;
+}"""
+
+
 def test_axe_finds_nothing_in_any_state(visit, page):
     page.emulate_media(reduced_motion="reduce")
     page.set_viewport_size({"width": 1000, "height": 800})
@@ -474,6 +486,7 @@ def test_axe_finds_nothing_in_any_state(visit, page):
     found = [(state, said) for state in states(page) if (said := complaints(page))]
     visit("search.html?q=attention")
     page.get_by_text("Search finished").wait_for()
+    page.wait_for_function(QUOTED)
     assert [*found, *complaints(page)] == []
 
 

@@ -434,6 +434,7 @@ def test_touch(on_phone, chapter_block):
     cell(figure, "y", (0, 0, 1)).tap()
     figure.locator('[data-side="y"] td:nth-child(2) [data-own]').wait_for()
     figure.get_by_role("button", name="words (T)", exact=True).tap()
+    figure.locator('button[name="T"][aria-pressed="true"]').wait_for()
     swipe(figure.page, cell(figure, "x", (0, 3, 1)), across=-33)
     x[0, 3, 1] -= 4
     figure.get_by_label("number 2 of “too” in sentence 1: −4, changed from 0").wait_for()

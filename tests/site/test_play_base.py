@@ -190,8 +190,8 @@ def test_figure_works_from_a_disk_and_nothing_moves_by_itself(browser, html_root
     page.on("request", lambda request: asked.append(request.url))
     figure = playing.opened(page, (html_root / FIGURES[name]).as_uri(), name)
     moving, sentences = figure.evaluate(CLICK_ALL)
-    context.close()
     assert problems == []
+    context.close()
     assert not [url for url in asked if not url.startswith((html_root.as_uri(), "data:", "blob:"))]
     assert moving == 0
     assert sentences > 1, "nothing was clicked that does anything"
@@ -284,6 +284,8 @@ def two_figures(page, name: str):
 @EVERY
 def test_two_figures_of_one_name_are_independent_and_a_screen_reader_waits(page, name):
     """Each has its own ids, radio buttons, state and sentence, which is told after a pause."""
+    page.clock.install(time=0)
+    page.clock.pause_at(1)
     first, second = two_figures(page, name)
     before = second.evaluate("figure => figure.outerHTML")
     selector, key = KEYS[name]
@@ -292,6 +294,7 @@ def test_two_figures_of_one_name_are_independent_and_a_screen_reader_waits(page,
     for _ in range(3):
         page.keyboard.press(key)
     assert said.text_content() == ""
+    page.clock.run_for(600)
     said.get_by_text(playing.sentence(first)).wait_for(state="attached")
     assert playing.sentence(first) != playing.sentence(second)
     for control in first.locator("input[type=radio], button").all():

@@ -12,7 +12,7 @@ import numpy as np
 import playing
 import pytest
 import torch
-from looks import swipe
+from looks import bring_to_middle, swipe
 from playing import check, computed, many, press, sentence
 
 from helpers import numerics
@@ -512,6 +512,7 @@ def test_touch(on_phone):
     mask[4, 6] = True
     figure.get_by_label("cross may read stream, weight").wait_for()
     held(figure, mask, 2, chosen=4)
+    bring_to_middle(cell(figure, 1, 2))
     start, end = (cell(figure, 1, s).bounding_box()["x"] for s in (2, 5))
     swipe(figure.page, cell(figure, 1, 2), across=end - start)
     figure.locator('[aria-label^="fox may read the, weight"]').wait_for()

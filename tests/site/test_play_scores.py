@@ -190,6 +190,7 @@ def test_a_mouse_lights_and_leaving_brings_the_chosen_back(figure):
 
 def test_a_tap_chooses(on_phone):
     cell(on_phone, 1, 3).tap()
+    on_phone.locator('[data-part="score-1-3"][aria-selected]').wait_for()
     check_shown(on_phone, 1, 3)
     chosen = on_phone.locator("[aria-selected]")
     assert chosen.evaluate_all("all => all.map(e => e.dataset.part)") == ["score-1-3"]

@@ -174,6 +174,10 @@ CLOSED = """form => {
 }"""
 
 
+AS_BEFORE = """([key, words]) =>  // the summary's change a moment later
+    document.querySelector(`details.reveal[data-key="${key}"]`).innerText === words"""
+
+
 @pytest.mark.parametrize("kind", ["choice", "number", "curve"])
 def test_a_guess_is_taken_back_by_the_keyboard(visit, page, kind):
     visit("notebooks/02_similarity_geometry.html")
@@ -189,6 +193,7 @@ def test_a_guess_is_taken_back_by_the_keyboard(visit, page, kind):
     assert page.evaluate("document.activeElement.textContent") == "Guess again"
     page.keyboard.press("Enter")
     page.wait_for_function("document.querySelector('details.reveal[open]') === null")
+    page.wait_for_function(AS_BEFORE, arg=[form.get_attribute("data-key"), before[1]])
     assert form.get_by_role("status").inner_text() == "Your guess is taken back."
     assert field.evaluate("field => field === document.activeElement")
     found = form.evaluate(CLOSED)

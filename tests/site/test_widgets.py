@@ -18,6 +18,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 import pytest
+from looks import LOADED
 from passes import figures
 from support import ROOT, TAUGHT
 
@@ -118,6 +119,7 @@ SHOWN = """async (explorer, positions) => {  // what is shown at each, sliders m
             for (let n = 0; n < 3000 && !explorer.dataset.at; n++) {
                 await new Promise(done => setTimeout(done, 5));
             }
+            if (!explorer.dataset.at) throw new Error(`nothing came at ${at}`);
         }
         const image = explorer.querySelector("img");
         await image.decode();
@@ -256,9 +258,6 @@ def stands_at_its_guess(form) -> None:
 
 
 # Before another takes its place: a request that the page gives up counts as one that has failed.
-LOADED = "e => e.complete || new Promise(done => { e.onload = e.onerror = done; })"
-
-
 @pytest.mark.parametrize("where", WITH_WIDGETS)
 def test_every_explorer_and_prediction_answers(visit, page, where):
     """Each is moved and answered by its own events; the first explorer by the keyboard, too."""
