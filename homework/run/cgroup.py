@@ -7,6 +7,7 @@ version 1 is written where only that has the controllers.
 """
 
 import contextlib
+import errno
 import os
 import shutil
 import subprocess
@@ -22,6 +23,7 @@ LACKING = (
 )
 NAME, LEAF = "homework", "homework-grader"
 SPARE = 16  # processes of the sandbox itself
+TRIES = 10  # to move all processes of a group, while they start others
 END = 10.0  # seconds at most in which the last process of a group goes
 
 
@@ -181,10 +183,16 @@ def _divided(base: Path) -> Path:
     control = base / "cgroup.subtree_control"
     if not {"memory", "pids"} <= set(control.read_text().split()):
         (base / LEAF).mkdir(exist_ok=True)
-        for pid in (base / "cgroup.procs").read_text().split():
-            with contextlib.suppress(ProcessLookupError):
-                (base / LEAF / "cgroup.procs").write_text(pid)
-        control.write_text("+memory +pids")
+        for left in reversed(range(TRIES)):
+            for pid in (base / "cgroup.procs").read_text().split():
+                with contextlib.suppress(ProcessLookupError):
+                    (base / LEAF / "cgroup.procs").write_text(pid)
+            try:
+                control.write_text("+memory +pids")
+                break
+            except OSError as error:  # some process was started meanwhile
+                if error.errno != errno.EBUSY or not left:
+                    raise
     with contextlib.suppress(OSError):
         control.write_text("+cpu")
     if not os.access(base, os.W_OK):

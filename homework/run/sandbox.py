@@ -20,6 +20,7 @@ import signal
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -201,7 +202,8 @@ def _limited(limits: Limits) -> list[str]:
 def _handed_over(is_root: bool, number: int) -> list[str]:
     if not is_root:
         return ["setpriv", "--no-new-privs"]
-    user = str(NOBODY[(97 * os.getpid() + 13 * next(STARTED) + number) % len(NOBODY)])
+    mixed = zlib.crc32(f"{os.getpid()} {number} {next(STARTED)}".encode())
+    user = str(NOBODY[mixed % len(NOBODY)])
     return [
         "setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", "--no-new-privs",
         "--inh-caps=-all", "--bounding-set=-all",
@@ -250,10 +252,14 @@ class Talk:
 
         Bubblewrap ties that one to this, but to an ordinary user's sandbox it lies open.
         """
-        with contextlib.suppress(psutil.Error, IndexError):
-            psutil.Process(self.process.pid).children()[0].kill()
+        first: list[psutil.Process] = []
+        with contextlib.suppress(psutil.Error):
+            first = psutil.Process(self.process.pid).children()[:1]
+            for one in first:
+                one.kill()
         self.process.kill()
         self.process.wait()
+        psutil.wait_procs(first, timeout=END)  # what it holds is counted until then
         self.stdin.close()
         self.stdout.close()
 
@@ -271,11 +277,22 @@ class Talk:
             raise LostError(ENDED)
         line = encode(question, self._give)
         within = self.limits.answer if within is None else within
-        deadline, before = min(until(within), self.deadline), ran(self.answering)
+        if self.behind is None:
+            self.answering = self._innermost()
+        asked, deadline = time.monotonic(), min(until(within), self.deadline)
+        before = ran(self.answering)
         try:
             self._send(line, deadline)
             while True:
-                message = _checked(decode(self._line(deadline), fetch))
+                try:
+                    line = self._line(deadline)
+                except LostError as error:
+                    last = min(asked + PATIENCE * within, self.deadline)
+                    if deadline >= last or not self._is_starved(error, before, within):
+                        raise
+                    deadline = min(time.monotonic() + within / 4, last)
+                    continue
+                message = _checked(decode(line, fetch))
                 if "ask" not in message:
                     if ("ended" in message) != (question["do"] == "end"):
                         raise LostError(ENDED)
@@ -287,6 +304,12 @@ class Talk:
             said = str(error)[:200] if isinstance(error, WireError) else type(error).__name__
             raise self._give_up(LostError(f"the process made no sense: {said}")) from error
 
+    def _innermost(self) -> int:
+        """The process that answers, within those that make the sandbox; the outermost at first."""
+        with contextlib.suppress(psutil.Error, IndexError):
+            return psutil.Process(self.process.pid).children()[0].children()[0].pid
+        return self.process.pid
+
     def _explained(self, error: LostError, before: tuple[float, float], within: float) -> LostError:
         """Whose doing it was that the process is lost.
 
@@ -297,13 +320,16 @@ class Talk:
             return LostError(TOO_MUCH)
         if kills[1] > self.kills[1] and str(error) == ENDED:
             return LostError("the machine's memory was out", outside=True)
+        if self._is_starved(error, before, within):
+            return LostError("the machine was too busy", outside=True)
+        return error
+
+    def _is_starved(self, error: LostError, before: tuple[float, float], within: float) -> bool:
+        """Whether it was slow because it had to wait for a processor; see `_explained`."""
         computed, waited = (
             now - then for now, then in zip(ran(self.answering), before, strict=True)
         )
-        is_starved = waited > within / 4 and computed + self._others() < within
-        if str(error) == TOO_LONG and is_starved:
-            return LostError("the machine was too busy", outside=True)
-        return error
+        return str(error) == TOO_LONG and waited > within / 4 and computed + self._others() < within
 
     def _others(self) -> float:
         """The seconds of a processor that the copy's other processes have had, whoever started them
@@ -409,7 +435,8 @@ class Talk:
     def _wait(self, pipe, event: int, deadline: float) -> None:
         with selectors.DefaultSelector() as selector:
             selector.register(pipe, event)
-            while (left := deadline - time.monotonic()) > 0:
+            while True:  # and once more when the time is over: who asks may have been kept, too
+                left = max(deadline - time.monotonic(), 0.0)
                 ready = selector.select(min(left, 0.5))
                 if self.group is None and time.monotonic() - self.looked > 0.5:
                     self.looked = time.monotonic()
@@ -418,7 +445,8 @@ class Talk:
                         raise LostError(TOO_MUCH)
                 if ready:
                     return
-        raise LostError(TOO_LONG)
+                if not left:
+                    raise LostError(TOO_LONG)
 
     def _send(self, line: bytes, deadline: float) -> None:
         left = memoryview(line)
@@ -427,7 +455,9 @@ class Talk:
             left = left[os.write(self.stdin.fileno(), left) :]
 
     def _line(self, deadline: float) -> bytes:
-        while (end := self.pending.find(b"\n")) < 0:
+        seen = 0
+        while (end := self.pending.find(b"\n", seen)) < 0:
+            seen = len(self.pending)
             self._wait(self.stdout, selectors.EVENT_READ, deadline)
             more = os.read(self.stdout.fileno(), 2**20)
             if not more:

@@ -141,7 +141,7 @@ class Worker:
         with contextlib.suppress(OSError):  # it is lost; the next line says so
             self.pipe.send((raw, spoilt))
         while True:
-            kind, content = self._next(at, longest * sandbox.patience() + PATIENCE)
+            kind, content = self._next(at, longest * sandbox.PATIENCE + PATIENCE)
             if kind != "judging":
                 return content
             at = content

@@ -113,6 +113,7 @@ def test_a_worker_that_is_lost_costs_its_own_test_and_is_replaced(course, monkey
     assert shutil.which("bwrap"), sandbox.INSTALL
     folder, assignment = course
     monkeypatch.setattr(worker, "PATIENCE", 0.0)
+    monkeypatch.setattr(sandbox, "PATIENCE", 1.5)  # of who waits here for the judge
     right = {task.name: task.solution for task in assignment.tasks}
     for rows in (2, 3, 4):
         answer = f"counterexample = np.array([[1.0, 0], [3, 1]] + [[0.0, 0]] * {rows - 2})"
