@@ -11,6 +11,8 @@ complaint, so it says
 checks are off, as they are for a reader of the book.
 """
 
+import contextlib
+
 import hypothesis
 import jaxtyping
 import matplotlib as mpl
@@ -24,6 +26,10 @@ jaxtyping.install_import_hook("helpers", CHECKER)
 # one commit try the same examples.
 hypothesis.settings.register_profile("book", deadline=None, derandomize=True, max_examples=60)
 hypothesis.settings.load_profile("book")
+with contextlib.suppress(ImportError, AttributeError):  # whatever modules a worker has met before
+    from hypothesis.internal.conjecture import providers
+
+    providers._get_local_constants = lambda: providers._local_constants
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -74,7 +74,7 @@ PARTS = {
     "near": [*STYLE, NEAR_ALL],
     "cells": [CELLS],
     "site": [BOOK, ("site", [*WIDE, *SITE])],
-    "homework": [("homework", [*WIDE, *HOMEWORK])],
+    "homework": [BOOK, ("homework", [*WIDE, *HOMEWORK])],
     "nightly": [BOOK, ("at night", [*WIDE, "tests", "-m", "nightly"])],
     "elsewhere": [NEAR_ALL, (CELLS[0], ["--nbval-lax" if one == "--nbval" else one
                                         for one in CELLS[1]])],

@@ -467,8 +467,8 @@ def test_wheel_holds_code_and_data(tmp_path):
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         packed = {name for name in archive.namelist() if name.startswith("helpers/")}
-    files = (ROOT / "helpers").rglob("*")
-    wanted = {p.relative_to(ROOT).as_posix() for p in files if p.is_file() and p.suffix != ".pyc"}
+    files = [p for p in (ROOT / "helpers").rglob("*") if "__pycache__" not in p.parts]
+    wanted = {p.relative_to(ROOT).as_posix() for p in files if p.is_file()}
     assert packed == wanted
 
 

@@ -148,7 +148,7 @@ def test_a_peer_that_prints_every_tenth_iteration_is_timed_from_line_to_line():
 
 @pytest.mark.slow
 def test_lines_are_stamped_when_they_come(tmp_path):
-    (tmp_path / "train.py").write_text("import time; print('a'); time.sleep(2); print('b')")
+    (tmp_path / "train.py").write_text("import time; print('a'); time.sleep(4); print('b')")
     (first, a), (second, b) = race.stamped([sys.executable, "train.py"], tmp_path)
     assert (a, b) == ("a\n", "b\n")
     assert second - first > 1  # at the end both would come at once

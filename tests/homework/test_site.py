@@ -58,8 +58,11 @@ def plant(notebook: nbformat.NotebookNode, chapter: str) -> None:
 def sources(folder):
     """A copy of the book's sources."""
     for name in site.SOURCES:
-        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-        copy(ROOT / name, folder / name)
+        if (ROOT / name).is_dir():
+            ignore = shutil.ignore_patterns("__pycache__")  # others write there meanwhile
+            shutil.copytree(ROOT / name, folder / name, ignore=ignore)
+        else:
+            shutil.copy(ROOT / name, folder / name)
     return folder
 
 
