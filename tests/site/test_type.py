@@ -64,6 +64,16 @@ def test_no_title_leaves_a_word_alone(page, visit):
         assert found == wrap, title
 
 
+def test_a_word_with_a_hyphen_in_a_title_stays_on_one_line(page, visit):
+    visit("notebooks/09_prenorm_vs_postnorm.html")
+    for width in (1280, 800, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        words = page.locator("article h1 .whole")
+        assert words.all_inner_texts() == ["Pre-norm", "post-norm"]
+        lines = words.evaluate_all("all => all.map(e => e.getClientRects().length)")
+        assert lines == [1, 1], width
+
+
 def test_tables_start_where_text_starts_and_have_no_upright_rules(page, visit):
     visit("book/results.html")
     found = page.evaluate("""() => {

@@ -31,6 +31,7 @@ STEPS = (  # each gets a page and changes its soup
     head.names_of_landmarks,
     head.ways_without_scripts,
     body.one_heading,
+    body.words_of_titles,
     body.scopes_of_tables,
     body.cells_without_paragraphs,
     body.roles,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 PLAIN = ("n", "p", "w", "nn", "o")  # names, signs and space: in the colour of all code
+HYPHENED = re.compile(r"(\w+-\w+)")
 TOKEN = re.compile(rf'<span class="(?:{"|".join(PLAIN)})">([^<]*)</span>')
 
 
@@ -17,6 +18,16 @@ def one_heading(page) -> None:
     """Drop the copy of the page's title and contents that the theme keeps for printing."""
     for copy in page.soup.select("#jb-print-docs-body"):
         copy.decompose()
+
+
+def words_of_titles(page) -> None:
+    """Keep a word with a hyphen in a title on one line."""
+    for text in page.soup.h1.find_all(string=HYPHENED) if page.soup.h1 else ():
+        whole = [
+            page.soup.new_tag("span", attrs={"class": "whole"}, string=part) if n % 2 else part
+            for n, part in enumerate(HYPHENED.split(text))
+        ]
+        text.replace_with(*whole)
 
 
 def scopes_of_tables(page) -> None:
