@@ -11,7 +11,7 @@
 
 An environment holds the built wheel, what it declares and a kernel while the chapters run there, in
 another folder; what tests need is added after that. A cell fails where it raises, where it shows
-another number than it stored for the pins, or a headline number (book/headlines.toml) beyond its
+another number than it stored for the pins, or a headline number (of its manifest) beyond its
 tolerance. What cannot be had on a machine stands in the table.
 """
 

@@ -1,20 +1,22 @@
 """Headline numbers of the chapters: what is expected, and how far a machine may be from it.
 
-``book/headlines.toml`` has an entry a number: the notebook, the id of the cell that shows it, what
-it is, the text that it stands in, and the tolerance. What is expected is read from the stored
+A chapter's manifest has an entry a number, ``[[headlines]]``: the id of the cell that shows it,
+what it is, the text that it stands in, and the tolerance: how far another processor, device or
+release may be from what is stored. What is expected is read from the stored
 output; the page Status shows it, and each run of the cells is held to it (tests/count_cells.py).
 """
 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import nbformat
+
+from helpers.chapters import CHAPTERS
 
 ROOT = Path(__file__).resolve().parents[1]
 NUMBER = r"([-−]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)"
@@ -55,10 +57,11 @@ def words(output: Mapping) -> str:
 
 
 @cache
-def headlines(root: Path = ROOT) -> tuple[Headline, ...]:
+def headlines() -> tuple[Headline, ...]:
     """All of them, in the order of the book."""
-    said = tomllib.loads((root / "book" / "headlines.toml").read_text("utf-8"))
-    return tuple(Headline(**one) for one in said["headline"])
+    return tuple(
+        Headline(notebook=chapter.stem, **one) for chapter in CHAPTERS for one in chapter.headlines
+    )
 
 
 def expected(one: Headline, root: Path = ROOT) -> str:

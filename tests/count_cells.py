@@ -11,8 +11,6 @@ from functools import cache
 import nbformat
 import pytest
 
-from book.headlines import headlines
-
 LEAST_COMPARED = 0.85
 PASSED, OTHERS = set(), set()
 
@@ -42,6 +40,8 @@ def hold_headlines(item):
     """Note a cell's headline numbers; it fails where one is too far from the stored one."""
     cell = getattr(item, "cell", None)
     here = (item.path.stem, cell.id) if cell else ()
+    from book.headlines import headlines  # which imports helpers: after the tests' own hook
+
     mine = [one for one in headlines() if (one.notebook, one.cell) == here]
     item.user_properties += [(one.what, one.find(item.test_outputs)) for one in mine]
     far = [said for one in mine if (said := one.complaint(cell.outputs, item.test_outputs))]

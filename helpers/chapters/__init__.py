@@ -56,8 +56,9 @@ class Chapter:
     figure stands for the chapter where its address is posted. needs: the numbers of earlier
     chapters it builds on, each with what for. parts: of the machine map, those that lead to this
     chapter on the first page. widgets: figures that play in the page, each with the id of the cell
-    that it follows. overview: it shows the whole before the chapters take it to pieces; it has no
-    exercises, no laboratory, and no plan for a lecture.
+    that it follows. headlines: a number or two, and how far another machine may be from them, as
+    ``book/headlines.py`` reads them. overview: it shows the whole before the chapters take it to
+    pieces; it has no exercises, no laboratory, and no plan for a lecture.
     """
 
     folder: Path
@@ -69,6 +70,7 @@ class Chapter:
     needs: Mapping[int, str] = field(default_factory=dict)
     parts: tuple[str, ...] = ()
     widgets: tuple[Mapping[str, str], ...] = ()
+    headlines: tuple[Mapping[str, Any], ...] = ()
     overview: bool = False
     sections: tuple[Section, ...] = ()
 
@@ -107,6 +109,7 @@ def read(folder: Path) -> Chapter:
         needs={int(n): why for n, why in data.pop("needs", {}).items()},
         parts=tuple(data.pop("parts", ())),
         widgets=tuple(data.pop("widgets", ())),
+        headlines=tuple(data.pop("headlines", ())),
         sections=sections,
         **data,
     )

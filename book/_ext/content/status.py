@@ -3,7 +3,7 @@
 ``{status}`` renders ``book/outputs.json`` (see ``stamp``) as a table with a last row that sums it
 up, then the software, then the cells whose outputs are not compared, each with its reason, from
 ``tests/exceptions.toml``, then the stored measurements. ``{headlines}`` renders the headline
-numbers of ``book/headlines.toml``, with what ``make matrix`` found of each in other environments.
+numbers of the manifests, with what ``make matrix`` found of each in other environments.
 Nothing on the page is typed.
 """
 
@@ -75,7 +75,7 @@ def measurements(stored: list[dict]) -> str:
 def by_number(root: Path, found: dict[str, dict[str, str]]) -> str:
     """Return a row for each headline number: what is expected, its tolerance, what was found."""
     rows = []
-    for one in headlines(root):
+    for one in headlines():
         chapter = int(one.notebook[:2])
         others = [found[name].get(one.what, "") for name in found]
         rows.append([chapter, one.what, expected(one, root), f"± {one.tolerance:g}", *others])
@@ -112,9 +112,10 @@ class Headlines(Status):
     def run(self) -> list[nodes.Node]:
         """Render the table from the data."""
         root = Path(self.env.srcdir)
-        for one in headlines(root):
+        for one in headlines():
             depend(self.env, root / "notebooks" / f"{one.notebook}.ipynb")
-        self.text("book/headlines.toml")
+        for chapter in CHAPTERS:
+            depend(self.env, chapter.folder / "chapter.toml")
         text = self.text("helpers/data/results/matrix.json")
         return self.parse_text_to_nodes(by_number(root, json.loads(text)["found"] if text else {}))
 
