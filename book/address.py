@@ -89,8 +89,11 @@ def stored(root: Path = ROOT) -> tuple[str, str]:
 
 
 def is_written(root: Path = ROOT) -> bool:
-    """Whether the stored chapters, of which Colab runs the first cell, hold an address."""
-    return PLACE_HOLDER not in stored(root)[0]
+    """Whether the stored chapters, of which Colab runs the first cell, hold the book's address.
+
+    In a fork they hold that of the repository that it comes from, until it writes its own.
+    """
+    return stored(root)[0] == address(root)
 
 
 def first_cell(url: str, release: str) -> str:

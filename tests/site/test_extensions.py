@@ -300,7 +300,7 @@ def test_pages_take_the_address_at_the_build(monkeypatch, known, written, rocket
     from sphinx_book_theme.header_buttons import update_context_with_repository_info
 
     monkeypatch.setattr(theme.address, "address", lambda root: known)
-    place = "https://github.com/ann/book" if written else "https://github.com/OWNER/book"
+    place = known if written and known else "https://github.com/ann/book"
     monkeypatch.setattr(theme.address, "stored", lambda root: (place, "v0.1.0"))
     options = {"launch_buttons": {"colab_url": "…"}}
     config = SimpleNamespace(html_theme_options=options, html_context={})

@@ -68,7 +68,7 @@ UNPUBLISHED = (
     "builds it again."
 )
 UNWRITTEN = (
-    "**The chapters of this copy hold no address yet**, which Colab reads where they are stored: "
+    "**The chapters of this copy do not hold its address yet**, and Colab runs what is stored: "
     "no page opens there. Who looks after the copy types `make address URL=REPOSITORY-URL` in it, "
     "commits what that changes, pushes, and builds it again."
 )
