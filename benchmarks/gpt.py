@@ -1,10 +1,10 @@
 """How soon our small GPT reaches nanoGPT's loss on tiny Shakespeare, side by side on one machine.
 
 `python benchmarks/gpt.py --peer PATH` races our recipes against a checkout of nanoGPT at PATH;
-without it, ours run alone. What is raced is the documented CPU recipe of the peer (4 layers, 4
-heads, width 128, context 64, batch 12), whose iterations and decay are raised together to the
-least number that ends at or under TARGET, since the documented 2000 end above it. The peer's own
-train.py runs unchanged, in a copy of the checkout.
+without it, ours run alone and nothing is stored. What is raced is the documented CPU recipe of the
+peer (4 layers, 4 heads, width 128, context 64, batch 12), whose iterations and decay are raised
+together to the least number that ends at or under TARGET, since the documented 2000 end above it.
+The peer's own train.py runs unchanged, in a copy of the checkout.
 
 The clock counts training alone, on both sides: no imports, no evaluation, no saving; compilation
 counts. The loss is the mean over the whole validation split in windows of the context. All sides
@@ -393,6 +393,9 @@ def main(arguments: list[str] | None = None) -> None:
     rows = table(runs, peaks)
     for row in rows:
         print(dict(zip(COLUMNS, row, strict=True)))
+    if options.peer is None:
+        print("Nothing is stored: a race has a peer (--peer).")
+        return
     store_table(name, about(
         __file__, list(range(options.rounds)), device=device_words(device),
         peak_gflops={name: round(value / 1e9) for name, value in peaks.items()},

@@ -167,10 +167,11 @@ def stored(name: str) -> dict:
     return json.loads((ROOT / f"helpers/data/results/{name}.json").read_text("utf-8"))
 
 
-def test_stored_race_is_of_the_script_and_its_columns_follow_from_the_settings():
+@pytest.mark.parametrize("name", ["gpt", "gpt_no_ngrams"])
+def test_stored_race_is_of_the_script_and_its_columns_follow_from_the_settings(name):
     """All but the clock and the losses: sizes, and speeds from tokens, seconds and peaks."""
-    found, sides = stored("gpt"), race.SIDES["gpt"]
-    assert (found["columns"], found["title"]) == (race.COLUMNS, race.TITLES["gpt"])
+    found, sides = stored(name), race.SIDES[name]
+    assert (found["columns"], found["title"]) == (race.COLUMNS, race.TITLES[name])
     assert found["claim"] == race.CLAIMS["cpu"] + race.HEADS
     assert found["recipes"] == {side: race.RECIPES[side] for side in sides}
     assert found["peer"] == {"flags": race.PEER["cpu"], "iterations": race.PEER_ITERATIONS["cpu"]}

@@ -1,4 +1,4 @@
-"""training.optimisers: AdamW's groups, Muon against torch's, and both behind one object."""
+"""training.optimizers: AdamW's groups, Muon against torch's, and both behind one object."""
 
 import copy
 import math

@@ -15,8 +15,9 @@ from types import SimpleNamespace
 import pytest
 from support import ROOT
 
-from book import build, wheel
+from book import archive, build, wheel
 from book.address import address
+from book.paper import __main__ as paper
 
 CHAPTER = "notebooks/05_attention_by_hand"
 OTHERWISE = {
@@ -92,6 +93,20 @@ def test_a_change_of_a_chapter_builds_what_depends_on_it(elsewhere):
 def test_nothing_is_built_where_nothing_has_changed(elsewhere):
     start = elsewhere.folder / "_build" / "html" / "index.html"
     assert elsewhere.same == f"The book: {start}\n"
+
+
+def test_two_archives_are_the_same(elsewhere, html_root, tmp_path):
+    sites = (html_root, elsewhere.folder / "_build" / "html")
+    for site, name in zip(sites, "ab", strict=True):
+        assert archive.main(["--site", str(site), "--out", str(tmp_path / name)]) == 0
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+@pytest.mark.nightly
+def test_two_prints_are_the_same(elsewhere, html_root, tmp_path):
+    assert paper.main(["--site", str(html_root), "--out", str(tmp_path / "a")]) == 0
+    run("book.paper", elsewhere.folder, "--out", str(tmp_path / "b"))
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
 def test_two_wheels_are_the_same(elsewhere, tmp_path):

@@ -23,6 +23,13 @@ def test_a_run_is_the_stored_one(part):
 
 
 @pytest.mark.slow
+def test_a_run_of_more_seeds_is_the_stored_one():
+    setting = {"steps": 200, "D": 64, "start": measure.SMALL, "divisor": "√D", "lr": 0.01}
+    made = {"seed": 5} | measure.one_run(5, steps_too=True, **setting)
+    assert furthest(made, runs(stored(6)["more"], **setting)[0]) < TOLERANCE
+
+
+@pytest.mark.slow
 def test_a_long_run_begins_as_the_stored_one():
     setting = SMALL_RATE | {"D": 64, "start": measure.SMALL}
     made = measure.one_run(0, **setting)["losses"]

@@ -39,6 +39,13 @@ def test_readers_half_way_are_what_is_stored(part, model, lr):
     assert measure.on_validation(reader) == pytest.approx(stored, abs=0.02)
 
 
+@pytest.mark.slow
+def test_a_mixer_is_what_is_stored():
+    setting = {"model": "four fixed mixers instead", "C": 32, "steps": 600}
+    stored = measure.runs("mixers", **setting)[0]["validation"]
+    assert measure.mixed(range(1), **setting)[0]["validation"] == pytest.approx(stored, abs=0.01)
+
+
 def test_neurons_before_training_are_what_is_stored():
     reader, _ = measure.in_training("with feed-forward", seed=2)
     stored = measure.runs("ladder", model="with feed-forward")[2]["untrained"]
