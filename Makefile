@@ -16,6 +16,7 @@ $(error SOLUTIONS should be yes or no, got "$(SOLUTIONS)")
 endif
 
 .DEFAULT_GOAL := help
+.NOTPARALLEL:
 .PHONY: help setup book wheel check test coverage mutations oracles matrix bench notebooks address lint types format homework pdf zip serve lab requirements clean
 
 help:            ## list the targets
@@ -41,7 +42,7 @@ coverage: $(READY)  ## how much of helpers its tests meet: 95 % at least
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 tests/core tests/chapters --cov=helpers \
 	    --cov-report=term:skip-covered --cov-fail-under=95
 
-mutations: $(READY)  ## plant near misses in helpers, see that tests find them: [SEED=] [MINUTES=]
+mutations: $(READY)  ## plant a sample of near misses in helpers, see that tests find them: [SEED=] [MINUTES=]
 	$(BIN)/python tests/mutations/run.py --seed $(or $(SEED),0) --minutes $(or $(MINUTES),28)
 
 oracles: $(READY) ## hold the GPT against Hugging Face's models, in an environment of its own
@@ -55,7 +56,7 @@ matrix: $(READY) ## helpers' tests and all chapters beside other packages: [ONLY
 	OMP_NUM_THREADS=1 PYTHONPATH=$(CURDIR) $(BIN)/python benchmarks/matrix.py $(ONLY) $(and $(WITH),--python "$(WITH)")
 
 bench: book       ## run all of benchmarks/ and store the results; takes long
-	@set -e; export PYTHONPATH=$(CURDIR); for script in $(filter-out benchmarks/oracles.py benchmarks/matrix.py,$(wildcard benchmarks/*.py)); do echo "$$script"; $(BIN)/python "$$script"; done
+	@set -e; export PYTHONPATH=$(CURDIR); for script in $(filter-out benchmarks/oracles.py benchmarks/matrix.py,$(wildcard benchmarks/*.py)); do echo "$$script"; $(BIN)/python "$$script"; done; $(BIN)/python benchmarks/gpt.py --levers
 
 notebooks: $(READY)  ## run all chapters and store clean outputs
 	BOOK_STATIC=1 $(BIN)/python notebooks/execute.py $(ONLY)
