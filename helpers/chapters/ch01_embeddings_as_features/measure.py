@@ -196,7 +196,7 @@ def in_the_starts(found: list[dict]) -> dict[str, Counter]:
     }
 
 
-def told_of_starts(found: Mapping[str, Counter], starts: int) -> str:
+def starts_in_words(found: Mapping[str, Counter], starts: int) -> str:
     """The same as a table."""
     rows = [
         [word, ", ".join(f"{name} ({n})" for name, n in counted.most_common(5))]
@@ -205,7 +205,7 @@ def told_of_starts(found: Mapping[str, Counter], starts: int) -> str:
     return table(f"word | most often among its five nearest (in how many of {starts} starts)", rows)
 
 
-def told_of_bits(found: list[dict]) -> str:
+def bits_in_words(found: list[dict]) -> str:
     """What rounding changes."""
     shares = [over_seeds(found, key).T for key in ("kept", "right")]
     rows = [

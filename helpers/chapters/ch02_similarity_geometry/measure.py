@@ -63,7 +63,7 @@ def counts() -> Tensor:
 
 @cache
 def looked_at(
-    seed: int, steps: int = STEPS, optimiser: str = "Adam", controls: bool = False
+    seed: int, steps: int = STEPS, optimizer: str = "Adam", controls: bool = False
 ) -> dict[int, dict[str, Tensor]]:
     """Train a model to guess each word from two before and two after; its tables at each look."""
     seen = {}
@@ -78,8 +78,8 @@ def looked_at(
         seed,
         steps=steps,
         dtype=torch.float32,
-        optimizer=getattr(torch.optim, optimiser),
-        rate=RATES[optimiser],
+        optimizer=getattr(torch.optim, optimizer),
+        rate=RATES[optimizer],
         on_step=look,
     )
     look(steps, model)
@@ -242,21 +242,21 @@ def neighbours_table(ways: Sequence[str], less: str = "") -> str:
     )
 
 
-def of_copies(optimiser: str) -> np.ndarray:
+def of_copies(optimizer: str) -> np.ndarray:
     """Length of the rarest copies over that of the most frequent: (seeds, looks)."""
-    lengths = kept("controls", "lengths", tokens="copies", optimiser=optimiser)
+    lengths = kept("controls", "lengths", tokens="copies", optimizer=optimizer)
     return lengths[:, :, 3:].mean(axis=2) / lengths[:, :, 0]
 
 
-def of_strewn(optimiser: str) -> np.ndarray:
+def of_strewn(optimizer: str) -> np.ndarray:
     """Lengths of the tokens strewn 5 to 1280 times: (seeds, looks, tokens)."""
-    return kept("controls", "lengths", tokens="strewn", optimiser=optimiser)
+    return kept("controls", "lengths", tokens="strewn", optimizer=optimizer)
 
 
-def controls_at(optimiser: str, look: int) -> tuple[dict, dict]:
+def controls_at(optimizer: str, look: int) -> tuple[dict, dict]:
     """Occurrences and lengths of copies and strewn tokens at a look: a row a seed, for each."""
     said = {"copies of a word": "copies", "strewn tokens": "strewn"}
-    runs_of = {name: {"tokens": t, "optimiser": optimiser} for name, t in said.items()}
+    runs_of = {name: {"tokens": t, "optimizer": optimizer} for name, t in said.items()}
     counts = {name: kept("controls", "occurrences", **run) for name, run in runs_of.items()}
     lengths = {name: kept("controls", "lengths", **run)[:, look] for name, run in runs_of.items()}
     return counts, lengths
@@ -275,9 +275,9 @@ def keys_table(shapes: Iterable[tuple[int, int]], numbers: Sequence[int]) -> str
 # --- the parts ------------------------------------------------------------------------------
 
 
-def one_length(seed: int, *, table: str, optimiser: str, steps: int = STEPS) -> dict:
+def one_length(seed: int, *, table: str, optimizer: str, steps: int = STEPS) -> dict:
     """Rank correlations of count and length at each look but the first."""
-    looks = list(looked_at(seed, steps, optimiser).values())[1:]
+    looks = list(looked_at(seed, steps, optimizer).values())[1:]
     found = (rank_correlation(counts(), look[table].norm(dim=1)) for look in looks)
     return {"correlations": rounded(found)}
 
@@ -292,24 +292,24 @@ def one_cloud(seed: int, *, table: str, steps: int, until: int = STEPS) -> dict:
     return cloud(looked_at(seed, until, "Adam")[steps][table])
 
 
-def one_control(seed: int, *, tokens: str, optimiser: str, steps: int = STEPS) -> dict:
+def one_control(seed: int, *, tokens: str, optimizer: str, steps: int = STEPS) -> dict:
     """Occurrences of copies (means over words) or strewn tokens, and lengths of their input rows.
 
     The lengths are those at each look but the first.
     """
     new, *both = with_controls(seed)
     ids = both[TOKENS.index(tokens)].view(-1, 5)
-    looks = list(looked_at(seed, steps, optimiser, controls=True).values())[1:]
+    looks = list(looked_at(seed, steps, optimizer, controls=True).values())[1:]
     lengths = (look["input rows"].norm(dim=1)[ids].mean(dim=0) for look in looks)
     times = torch.bincount(new)[ids].double().mean(dim=0)
     return {"occurrences": rounded(times, 2), "lengths": [rounded(x) for x in lengths]}
 
 
 KINDS: dict[str, tuple[Callable[..., dict], dict[str, Iterable]]] = {
-    "lengths": (one_length, {"table": TABLES, "optimiser": RATES}),
+    "lengths": (one_length, {"table": TABLES, "optimizer": RATES}),
     "neighbours": (one_search, {"steps": FOUND_AT, "table": TABLES, "by": WAYS}),
     "cloud": (one_cloud, {"table": TABLES[:1], "steps": [400]}),
-    "controls": (one_control, {"tokens": TOKENS, "optimiser": RATES}),
+    "controls": (one_control, {"tokens": TOKENS, "optimizer": RATES}),
 }
 
 

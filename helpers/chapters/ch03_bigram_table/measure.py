@@ -178,7 +178,7 @@ def largest_rate() -> tuple[float, str]:
     return 2 / max(curvature), letters().tokenizer.vocab[int(np.argmax(curvature))]
 
 
-def told_of_runs(runs: dict[str, list[Run]]) -> str:
+def runs_in_words(runs: dict[str, list[Run]]) -> str:
     """A table of the runs of 300 steps, and how far Adam moved an entry."""
     gaps = {name: np.array([run.gap for run in found]) for name, found in runs.items()}
     shown = [
@@ -268,7 +268,7 @@ def samples(lengths: Sequence[int], seeds: Sequence[int]) -> tuple[np.ndarray, n
     return errors, excess
 
 
-def told_of_samples(lengths: Sequence[int], errors, excess) -> str:
+def samples_in_words(lengths: Sequence[int], errors, excess) -> str:
     """The chain, a table of both errors by the length of the sample, and their slopes."""
     chain = bigram.MarkovChain(bigram.ABC_TABLE)
     rows = [

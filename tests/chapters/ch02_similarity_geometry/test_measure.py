@@ -15,11 +15,11 @@ def first_run(part, **wanted):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("optimiser", measure.RATES)
-def test_lengths_are_the_stored_ones(optimiser):
+@pytest.mark.parametrize("optimizer", measure.RATES)
+def test_lengths_are_the_stored_ones(optimizer):
     for table in measure.TABLES:
-        made = measure.one_length(0, table=table, optimiser=optimiser, steps=400)
-        then = first_run("lengths", table=table, optimiser=optimiser)
+        made = measure.one_length(0, table=table, optimizer=optimizer, steps=400)
+        then = first_run("lengths", table=table, optimizer=optimizer)
         assert furthest(made["correlations"], then["correlations"][:3]) < TOLERANCE
 
 
@@ -40,11 +40,11 @@ def test_cloud_is_the_stored_one():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("optimiser", measure.RATES)
+@pytest.mark.parametrize("optimizer", measure.RATES)
 @pytest.mark.parametrize("tokens", measure.TOKENS)
-def test_controls_are_the_stored_ones(optimiser, tokens):
-    made = measure.one_control(0, tokens=tokens, optimiser=optimiser, steps=25)
-    then = first_run("controls", tokens=tokens, optimiser=optimiser)
+def test_controls_are_the_stored_ones(optimizer, tokens):
+    made = measure.one_control(0, tokens=tokens, optimizer=optimizer, steps=25)
+    then = first_run("controls", tokens=tokens, optimizer=optimizer)
     assert made["occurrences"] == then["occurrences"]
     assert furthest(made["lengths"][0], then["lengths"][0]) < TOLERANCE
 
