@@ -1,5 +1,7 @@
 """Measures of likeness: each against torch's or a plain loop, and what must hold of any vectors."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -142,6 +144,19 @@ def test_whitened_rows_have_the_identity_as_covariance(seed):
 def test_whitening_what_is_white_changes_nothing():
     white = whiten(rows(1, 30))
     torch.testing.assert_close(whiten(white), white)
+
+
+@pytest.mark.parametrize(("in_eps", "stretched"), [(3.0, True), (1.5, False)])
+def test_whitening_refuses_a_variance_within_the_rounding_of_the_largest(in_eps, stretched):
+    """Of two directions, from two units of rounding on."""
+    small = math.sqrt(in_eps * torch.finfo(torch.float64).eps)
+    rows = [[1, small], [-1, small], [1, -small], [-1, -small]]
+    table = torch.tensor(rows, dtype=torch.float64)
+    if stretched:
+        torch.testing.assert_close(whiten(table)[:, 1].abs(), torch.ones(4).double())
+    else:
+        with pytest.raises(ValueError, match="flat in some direction"):
+            whiten(table)
 
 
 def test_whitening_stretches_each_axis_by_itself_where_axes_are_principal():

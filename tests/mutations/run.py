@@ -40,7 +40,7 @@ from mutations.operators import Mutant, mutants, near_miss  # noqa: E402
 # What the operators are let loose on; texts, drawing and what a chapter owns have near misses only.
 LEFT_OUT = ("*__init__.py", "chapters/*", "figures/*", "explore/*", "corrections/*", "exercises/*",
             "train.py", "generate.py")  # fmt: skip
-FOLDERS = ("helpers", "tests", "benchmarks", "notebooks", "book", "homework")
+FOLDERS = ("helpers", "tests", "benchmarks", "notebooks", "book", "homework", ".github")
 FILES = ("pyproject.toml", "_config.yml", "_toc.yml", "requirements.txt", "README.md", "Makefile",
          "CONTRIBUTING.md")  # fmt: skip
 CORE, CHAPTERS = "tests/core", "tests/chapters"  # the latter where a mutant is in a chapter's code
