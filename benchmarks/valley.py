@@ -35,7 +35,7 @@ STRETCH = 60  # letters in a row, looked for in the training text
 BITS = 8  # a number, in the page
 TITLE = "The GPT to try on the first page, and the tales of the valley"
 CLAIM = (
-    "The tales are told by a grammar (helpers/valley.py), so their entropy is known exactly; no "
+    "The tales are told by a grammar (helpers/valley.py), so their entropy is known; on average no "
     "model can have a lower loss on new ones"
 )
 
