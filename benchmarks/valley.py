@@ -7,6 +7,7 @@ and twenty texts. Ten minutes on one idle core.
 """
 
 import contextlib
+import hashlib
 import io
 import json
 import math
@@ -33,6 +34,11 @@ PROMPT = "The fox"
 SEEDS = range(20)
 STRETCH = 60  # letters in a row, looked for in the training text
 BITS = 8  # a number, in the page
+JUDGED = Path(__file__).with_name("valley_judged.json")  # what readers said of each text
+WRITERS = {
+    "tales": "the GPT of chapter 12, by letters",
+    "valley": "the GPT of the first page, by words",
+}
 TITLE = "The GPT to try on the first page, and the tales of the valley"
 CLAIM = (
     "The tales are told by a grammar (helpers/valley.py), so their entropy is known; on average no "
@@ -136,6 +142,28 @@ def learned(samples: list[str]) -> list[list]:
     ]  # fmt: skip
 
 
+def judged(samples: list[str]) -> dict:
+    """The part with what blind readers said of these texts, counted; none if they read others."""
+    said = json.loads(JUDGED.read_text("utf-8"))
+    whole = "\n".join(map(shown, samples))
+    if hashlib.sha256(whole.encode()).hexdigest() != said["sha256"]["valley"]:
+        print(f"{JUDGED.name} is about other texts: let these be read by somebody, blind")
+        return {}
+    rows = []
+    for reader, by_model in said["verdicts"].items():
+        for model, verdicts in by_model.items():
+            both = verdicts.split()
+            yes = (sum(v[0] == "y" for v in both), sum(v[1] == "y" for v in both), both.count("yy"))
+            rows.append([reader, WRITERS[model], *(f"{n} of {len(both)}" for n in yes)])
+    part = {
+        "script": "benchmarks/valley.py", "date": said["date"],
+        "device": f"read by {said['readers']}", "seeds": list(SEEDS),
+        "claim": f"{said['asked']} Read were {said['texts']}.",
+        "columns": ["reader", "written by", "grammatical", "keeps its hero", "both"], "rows": rows,
+    }  # fmt: skip
+    return {"judged": part}
+
+
 def main() -> None:
     """Train, measure and store."""
     torch.set_num_threads(1)
@@ -154,7 +182,7 @@ def main() -> None:
             "claim": f"None left out: `{WRITE.format(prompt=repr(PROMPT))}`",
             "rows": [[seed, shown(text)] for seed, text in zip(SEEDS, samples, strict=True)],
         },
-    }  # fmt: skip
+    } | judged(samples)  # fmt: skip
     write_text(RESULTS / "valley.json", json.dumps(found, indent=1, ensure_ascii=False) + "\n")
 
 

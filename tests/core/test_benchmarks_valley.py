@@ -55,6 +55,15 @@ def test_some_texts_are_written_again():
         assert bench.shown(bench.written(seed)) == STORED["texts"]["rows"][seed][1]
 
 
+def test_what_readers_said_is_counted_and_is_of_these_texts():
+    texts = [text for _, text in STORED["texts"]["rows"]]
+    assert bench.judged(texts) == {"judged": STORED["judged"]}
+    assert bench.judged(texts[::-1]) == {}
+    by_words = [row for row in STORED["judged"]["rows"] if row[1] == bench.WRITERS["valley"]]
+    assert len(by_words) == 2
+    assert all(int(row[-1].split()[0]) >= 15 for row in by_words)
+
+
 def test_no_loss_is_below_the_entropy():
     entropy, whole, second, *_ = LEARNED
     assert bench.entropy() == pytest.approx(entropy, abs=1e-3)
