@@ -138,7 +138,7 @@ EDGES = {
     "SurroundingsModel.forward": {"ids_BW": (IDS[0], [*IDS[1], lambda x: x[:, :0]])},
     "NGrams": {"vocab_size": POSITIVE, "width": POSITIVE, "longest": ([2], [1])},
     "NGrams.forward": {"ids": IDS},
-    "one_hot": {"ids": IDS},
+    "one_hot": {"ids": IDS, "vocab_size": ([5], [0, -1])},
     "table_bytes": {"vocab_size": POSITIVE, "width": POSITIVE, "bits": POSITIVE},
     "migrated": {
         "rows": ([], [longer]), "old_words": ([], [["a", "a"], ["a"]], "old_words|rows"),
@@ -246,6 +246,7 @@ EDGES = {
     "Muon": {"params": ([], [[torch.nn.Parameter(torch.ones(3))]]),
         **dict.fromkeys(("lr", "weight_decay"), ([0, 9.0], [-0.1, inf, nan])),
         "momentum": ([0, 0.99], [-0.1, 1.0, nan])},
+    "orthogonalised": {"rounds": ([0], [-1]), "dtype": ([torch.float64], [torch.int64])},
     "share": {"step": ([0, 10], [-1, 11]), "steps": ([2], [0, 1]), "warmup": ([0, 10], [-1, 11]),
               "final": ([0.0, 1.0], [-0.1, 1.1, nan]), "decay": NAMED},
 }  # fmt: skip
