@@ -96,7 +96,8 @@ EDGES = {
     "causal_mask": {"length": ([2], [1, 0]), "queries": ([1, 4], [0, 5])},
     "SelfAttention": {"width": ([2], [0, -2, 7]), "heads": ([1, 8], [0, -2, 3])},
     "SelfAttention.forward": {"x_BTC": ([none], [*INTO_MAPS[1], lambda x: x[:, :0]])},
-    "AddNorm": {"placement": (["post"], ["nonsense"]), "dropout": SHARE},
+    "AddNorm": {"sublayer": ([], [3]), "norm": ([], [None]), "residual": ([False], ["no", 1]),
+                "placement": (["post"], ["nonsense"]), "dropout": SHARE},
     "Block": {"width": ([2], [0, -2, 7]), "heads": ([1, 8], [0, -2, 3]), "placement": NAMED,
               "norm": NAMED, "activation": NAMED, "dropout": SHARE},
     "FeedForward": {"width": POSITIVE, "hidden": POSITIVE, "activation": NAMED},
@@ -178,8 +179,11 @@ EDGES = {
     "residual_factor": {"blocks": POSITIVE},
     "initialise": {"embedding": SPREAD, "residual": SPREAD},
     "normalise": {"eps": SPREAD,
-        "axes": ([(-3,), (2,), (0, -1)], [(), (3,), (-4,), (1, 1), (1, -2), (0, 3)])},
-    "pooled": {"eps": SPREAD, "point": (
+        "x": ([none], [lambda x: x[..., :0]]),
+        "axes": ([(-3,), (2,), (0, -1), (np.int64(1),)],
+                 [(), (3,), (-4,), (1, 1), (1, -2), (0, 3), (-1.0,), (True,)])},
+    "pooled": {"eps": SPREAD, "x_BTC": ([none], [lambda x: x[..., :0], lambda x: x[:, :0]]),
+        "point": (
         [Point(over="B", groups=4)], [Point(over="C", groups=1), Point(over="", groups=0),
         Point(over="", groups=3), Point(over="", groups=-2)], "over|groups")},
     **{norm: {"width": POSITIVE, "eps": SPREAD}
@@ -189,8 +193,8 @@ EDGES = {
     "LayerNorm.forward": {"x": SUITS},
     "RMSNorm.forward": {"x": SUITS},
     "BatchNorm.forward": {"x": SUITS, "real": ([None], [wider, first, lambda x: ~x])},
-    "InstanceNorm.forward": {"x_BTC": ([half], [*SUITS[1], first])},
-    "GroupNorm.forward": {"x_BTC": ([half], [*SUITS[1], first])},
+    **{norm: {"x_BTC": ([half, none], [*SUITS[1], first, lambda x: x[:, :0]])}
+       for norm in ("InstanceNorm.forward", "GroupNorm.forward")},
     "masked_statistics": {"real": ([None], [wider, first, lambda x: ~x, Tensor.int])},
     **{name: {"scores": ([put(-inf), put(-1e300)], [put(nan), put(inf), lambda x: x[..., :0]]),
               "axis": ([0, -2], [2, -3])} for name in ("logsumexp", "softmax", "log_softmax")},
