@@ -74,7 +74,7 @@ def half(array):
 POSITIVE, COUNT, NAMED = ([1], [0, -2]), ([0], [-1]), ([], ["nonsense"])
 SPREAD = ([0.0], [-1e-9, inf, nan])  # of eps and standard deviations
 SHARE = ([0.0, 1.0], [-0.01, 1.01, nan])
-BASE, PAIRED = ([1e-3], [0.0, inf, nan]), ([2], [0, -2, 3])
+BASE, PAIRED = ([1e-3], [0.0, 1e-300, inf, nan]), ([2], [0, -2, 3])
 IDS = ([put(0), put(4)], [put(-1), put(5)])  # of a vocabulary of 5
 MEASURED = ([], [put(nan), put(inf), half, none])
 SQUARED = ([put(9e18)], [*MEASURED[1], put(1e19), opposed, lambda x: nan * x])
@@ -206,7 +206,7 @@ EDGES = {
                       "logits": ([], [longer, put(nan)])},
     "mean": {"x": ([], [none]), "axis": ([-2, (0, 1)], [2, -3, (0, 2)])},
     "variance": {"x": ([], [none]), "axis": ([-2, (0, -1)], [2, -3, (0, 2)]),
-                 "ddof": ([5], [6], "x")},
+                 "ddof": ([5], [6, -1], "x|ddof")},
     "attention_weights": {"q": ([], [wider]), "k": ([], [wider, lambda x: x[None]]),
         "allowed": ([first, put(False)], [wider, longer, put(False, row=True)])},
     "attention": {"v": ([wider], [longer, lambda x: x[None]])},
