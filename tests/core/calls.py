@@ -77,6 +77,7 @@ CALLS = {
     "BigramLanguageModel.generate": call(bigram.BigramLanguageModel(5).generate,
         ids_BT=ids(2, 3), n=2, generator=seeded()),
     "loss": call(bigram.loss, logits_BTV=normal(2, 3, 5), targets_BT=ids(2, 3)),
+    "load": call(corpus.load, name="tales", context=8, progress=None),
     "CharTokenizer": call(corpus.CharTokenizer, text=TEXT),
     "CharTokenizer.encode": call(CHARS.encode, text="the fox"),
     "CharTokenizer.decode": call(CHARS.decode, ids=ids(4)),
