@@ -63,8 +63,8 @@ class Muon(torch.optim.Optimizer):
     For hidden matrices; embeddings, the head, norms and biases belong to AdamW. Matrices of
     one shape, or of its transpose, are worked on together. dtype: what the orthogonalisation is
     computed in.
-    Raises ValueError where a parameter is no matrix, lr or weight_decay is negative or not finite,
-    or momentum not in [0, 1).
+    Raises ValueError where there is no parameter or one is no matrix, lr or weight_decay is
+    negative or not finite, or momentum not in [0, 1).
     Source: Jordan et al. 2024.
     """
 
@@ -81,6 +81,9 @@ class Muon(torch.optim.Optimizer):
                                   ("momentum", momentum, 1)):  # fmt: skip
             if not 0 <= share < most:
                 raise ValueError(f"{name}={share} must lie in [0, {most})")
+        params = list(params)
+        if not params:
+            raise ValueError("params must hold a parameter at least")
         super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
         self.dtype = dtype
         for group in self.param_groups:

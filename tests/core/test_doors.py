@@ -250,7 +250,7 @@ EDGES = {
     "evaluate": {"windows": ([], [[], [(1, 2, 3)], [3]])},
     "adamw": {**dict.fromkeys(("lr", "weight_decay"), ([0, 9.0], [-0.1, inf, nan, "1"])),
         "named": ([], [{}]), "betas": ([(0, 0.99)], [(), (0.9,), (0.9, 1.0), (-0.1, 0), ("a", 0)])},
-    "Muon": {"params": ([], [[torch.nn.Parameter(torch.ones(3))]]),
+    "Muon": {"params": ([], [[], [torch.nn.Parameter(torch.ones(3))]]),
         **dict.fromkeys(("lr", "weight_decay"), ([0, 9.0], [-0.1, inf, nan])),
         "momentum": ([0, 0.99], [-0.1, 1.0, nan])},
     "orthogonalised": {"rounds": ([0], [-1]), "dtype": ([torch.float64], [torch.int64])},
