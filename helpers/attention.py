@@ -112,8 +112,16 @@ class Memory:
     def extend(
         self, k: Float[Tensor, "*batch Tnew D"], v: Float[Tensor, "*batch Tnew Dv"]
     ) -> tuple[Float[Tensor, "*batch T D"], Float[Tensor, "*batch T Dv"]]:
-        """Put new rows behind those kept, and give them all: (..., T, D) and (..., T, D_v)."""
+        """Put new rows behind those kept, and give them all: (..., T, D) and (..., T, D_v).
+
+        Raises: ValueError where they are of another number of sequences than those kept.
+        """
         if self.k is not None and self.v is not None:
+            if k.shape[:-2] != self.k.shape[:-2]:
+                raise ValueError(
+                    f"{len(k)} sequences cannot go on where {len(self.k)} are remembered: inside "
+                    "`remembering` each call goes on with the same ones"
+                )
             k, v = torch.cat([self.k, k], dim=-2), torch.cat([self.v, v], dim=-2)
         self.k, self.v = k, v
         return k, v
@@ -175,12 +183,13 @@ class SelfAttention(nn.Module):
 
 
 @contextmanager
+@checked
 def remembering(module: nn.Module) -> Iterator[None]:
     """Let each causal attention in a module remember keys and values, until this ends.
 
     Inside, a call gives the module the tokens that come next, and none that it had before.
     Raises: ValueError where an attention is not causal, or a norm is over positions: later tokens
-    would change what is kept.
+    would change what is kept; inside, where a call has another number of sequences.
     """
     layers = _attentions(module)
     if not all(layer.causal for layer in layers):
@@ -215,6 +224,7 @@ def _attentions(module: nn.Module) -> list[SelfAttention]:
 
 
 @contextmanager
+@checked
 def watching(module: nn.Module) -> Iterator[list[Float[Tensor, "B H Tq Tk"]]]:
     """Let each attention in a module note its weights, in the order of the calls, until this ends.
 

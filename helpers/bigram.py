@@ -6,7 +6,7 @@ from bisect import bisect_right
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int, Integer, Num
+from jaxtyping import Float, Int, Integer, Real
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -17,7 +17,7 @@ ABC_TABLE = np.array([[0.1, 0.7, 0.2], [0.5, 0.1, 0.4], [0.2, 0.3, 0.5]])
 ABC_TABLE.setflags(write=False)
 
 Ids = Integer[Tensor, " N"] | Integer[np.ndarray, " N"]  # signed or not
-Table = Num[np.ndarray, "V V"] | Num[Tensor, "V V"]
+Table = Real[np.ndarray, "V V"] | Real[Tensor, "V V"]
 
 
 # --------------------------------------------------------------- counts
@@ -39,7 +39,8 @@ def count_bigrams(ids: Ids, vocab_size: int) -> Int[np.ndarray, "V V"]:
             f"ids[{outside[0]}] is {ids[outside[0]]}; with vocab_size={vocab_size} "
             f"it must lie in 0..{vocab_size - 1}"
         )
-    pairs = ids[:-1].astype(np.int64) * vocab_size + ids[1:]
+    ids = ids.astype(np.int64)
+    pairs = ids[:-1] * vocab_size + ids[1:]
     return np.bincount(pairs, minlength=vocab_size**2).reshape(vocab_size, vocab_size)
 
 
@@ -62,13 +63,16 @@ def smoothed(counts: Table, add: float = 1.0) -> Float[np.ndarray, "V V"]:
 
     add=1 is Laplace's rule; add=0 is maximum likelihood. Rows sum to 1. A row that was
     never seen is uniform for every `add`, so for 0 too. Raises ValueError where add is
-    negative or counts are no counts.
+    negative, counts are no counts, or their sums with `add` pass the largest float64.
     """
     counts = _counts(counts)
     if not 0 <= add < np.inf:
         raise ValueError(f"add={add} must be at least 0 and finite")
-    added = counts + add
-    totals = added.sum(axis=1, keepdims=True)
+    with np.errstate(over="ignore"):
+        added = counts + add
+        totals = added.sum(axis=1, keepdims=True)
+    if not np.isfinite(totals).all():
+        raise ValueError(f"counts and add={add} are too large: a row of them sums to infinity")
     return np.divide(added, totals, out=np.full_like(added, 1 / len(added)), where=totals > 0)
 
 
@@ -100,8 +104,8 @@ class MarkovChain:
 
     table: (V, V), rows are P(next | current). `table`, `stationary` (V,) and `entropy_rate`
     (nats per transition) are float64. Raises ValueError where an entry is negative, a row
-    does not sum to 1, or the chain has several ends it can be caught in, and so no single
-    stationary distribution. Shannon 1948, section 7.
+    does not sum to 1, an entry is too small for its share to be found, or the chain has several
+    ends it can be caught in, and so no single stationary distribution. Shannon 1948, section 7.
     """
 
     def __init__(self, table: Table):
@@ -142,15 +146,21 @@ def _stationary(table: Float[np.ndarray, "V V"]) -> Float[np.ndarray, " V"]:
 
     State after state is taken out, the way through it added to the ways round it, then put back:
     no subtraction, so that tiny probabilities count. Source: Grassmann, Taksar and Heyman 1985.
+    Shares are halved as often as keeps them below 1: exact, and no ratio of them passes float64.
     """
     ways, n = table.copy(), len(table)
-    for last in range(n - 1, 0, -1):
-        ways[:last, last] /= ways[last, :last].sum()
-        ways[:last, :last] += np.outer(ways[:last, last], ways[last, :last])
-    share = np.ones(n)
-    for state in range(1, n):
-        share[state] = share[:state] @ ways[:state, state]
-    return share / share.sum()
+    with np.errstate(all="ignore"):
+        for last in range(n - 1, 0, -1):
+            ways[:last, last] /= ways[last, :last].sum()
+            ways[:last, :last] += np.outer(ways[:last, last], ways[last, :last])
+        share = np.ones(n)
+        for state in range(1, n):
+            share[state] = share[:state] @ ways[:state, state]
+            share = np.ldexp(share, -np.frexp(share[: state + 1].max())[1])
+        share /= share.sum()
+    if not np.isfinite(share).all():
+        raise ValueError(f"table holds {table[table > 0].min()}, which is too small to divide by")
+    return share
 
 
 # ---------------------------------------------------------------- model
@@ -187,6 +197,10 @@ class BigramLanguageModel(nn.Module):
         within(self.table.num_embeddings, ids_BT=ids_BT)
         for _ in range(n):
             p_BV = self(ids_BT)[:, -1].softmax(dim=-1)
+            if not bool(p_BV.isfinite().all()):
+                raise ValueError(
+                    f"table gives logits to {ids_BT[:, -1].tolist()} that are no numbers"
+                )
             next_B1 = torch.multinomial(p_BV, 1, generator=generator)
             ids_BT = torch.cat([ids_BT, next_B1], dim=1)
         return ids_BT
@@ -213,7 +227,10 @@ def loss(logits_BTV: Float[Tensor, "B T V"], targets_BT: Int[Tensor, "B T"]) -> 
 
 
 def _numpy(x: np.ndarray | Tensor) -> np.ndarray:
-    return x.detach().cpu().numpy() if isinstance(x, Tensor) else np.asarray(x)
+    if isinstance(x, Tensor):
+        x = x.detach().cpu()
+        return (x.double() if x.is_floating_point() else x).numpy()  # NumPy has no bfloat16
+    return np.asarray(x)
 
 
 def _counts(counts: Table) -> Float[np.ndarray, "V V"]:
@@ -227,6 +244,8 @@ def _counts(counts: Table) -> Float[np.ndarray, "V V"]:
 
 def _stochastic(table: Table, name: str) -> Float[np.ndarray, "V V"]:
     table = _numpy(table).astype(np.float64)
+    if not len(table):
+        raise ValueError(f"{name} is empty; a row at least is needed")
     if not (table >= 0).all():
         raise ValueError(f"{name} must be at least 0 everywhere; the smallest is {table.min()}")
     totals = table.sum(axis=1)

@@ -65,6 +65,7 @@ def within(vocab_size: int, **ids: Tensor) -> None:
         if found.numel() == 0 or found.device.type != "cpu" or torch.compiler.is_compiling():
             continue
         try:
+            found = found.long()  # so that they are not compared in 8 bits
             fits = bool(found.min() >= 0 and found.max() < vocab_size)
         except RuntimeError:  # of vmap
             continue

@@ -49,6 +49,7 @@ TINY_SHAKESPEARE = Source(
 # ---------------------------------------------------------------- texts
 
 
+@checked
 def load(
     name: str | Path = "tales",
     *,
@@ -63,10 +64,12 @@ def load(
     text must hold one context and the character after it. progress: called with (bytes so
     far, bytes in all or None) during a download; a tqdm bar, unless given.
 
-    Raises ValueError for an unknown name, an empty or undecodable or too short text and a
-    wrong checksum; FileNotFoundError for a path with no file; ConnectionError where the
-    download fails; OSError where the cache folder cannot be written to.
+    Raises ValueError for a context below 1, an unknown name, an empty or undecodable or too
+    short text and a wrong checksum; FileNotFoundError for a path with no file; ConnectionError
+    where the download fails; OSError where the cache folder cannot be written to.
     """
+    if context is not None:
+        at_least(1, context=context)
     if name == "tales":
         where = importlib.resources.files("helpers") / "data" / "tales.txt"
         data = where.read_bytes()

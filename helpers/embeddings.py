@@ -102,7 +102,8 @@ class NGrams(nn.Module):
 
     The last n tokens are the digits of a number in base V + 1, with 0 for what lies before the
     first token, and that number is the row. Where there are more such numbers than NGRAM_ROWS,
-    the remainder by it is the row, and several groups share one.
+    the remainder by it is the row, and several groups share one. (The base is one or two more
+    where its own remainder is 0 or 1, with which a token's place would not count.)
     Shapes: forward (..., T) ids below V to (..., T, C).
     Raises: ValueError where longest is below 2, or an id lies outside 0..V-1.
     Source: the hash n-gram embeddings of Pagnoni et al. 2024, section 3.2.1.
@@ -112,8 +113,10 @@ class NGrams(nn.Module):
         super().__init__()
         at_least(1, vocab_size=vocab_size, width=width)
         at_least(2, longest=longest)
-        self.base = vocab_size + 1
-        rows = (min(self.base**n, NGRAM_ROWS) for n in range(2, longest + 1))
+        self.vocab_size = vocab_size
+        rows = (min((vocab_size + 1) ** n, NGRAM_ROWS) for n in range(2, longest + 1))
+        left = (vocab_size + 1) % NGRAM_ROWS
+        self.base = vocab_size + 1 + max(0, 2 - left)
         self.tables = nn.ModuleList(nn.Embedding(count, width) for count in rows)
         for table in self.tables:
             nn.init.zeros_(table.weight)
@@ -122,7 +125,7 @@ class NGrams(nn.Module):
     def forward(self, ids: Int[Tensor, "*batch T"]) -> Float[Tensor, "*batch T C"]:
         """Add up the rows of the groups that end at each token."""
         total: Any
-        within(self.base - 1, ids=ids)
+        within(self.vocab_size, ids=ids)
         row, digit, place, total = ids.long() + 1, ids.long() + 1, 1, 0.0
         for table in self.tables:
             digit = F.pad(digit[..., :-1], (1, 0))  # one token further back
@@ -136,11 +139,13 @@ class NGrams(nn.Module):
 def one_hot(ids: Integer[Tensor, "*batch"], vocab_size: int) -> Float[Tensor, "*batch V"]:
     """A row of V numbers for each id: 1 at the id's place, 0 elsewhere.
 
-    Shapes: ids (...) give (..., V). Raises: ValueError where an id lies outside 0..V-1.
+    Shapes: ids (...) give (..., V). Raises: ValueError where vocab_size is below 1, or an id lies
+    outside 0..V-1.
     """
+    at_least(1, vocab_size=vocab_size)
     within(vocab_size, ids=ids)
     places = torch.arange(vocab_size, device=ids.device)
-    return (ids[..., None] == places).to(torch.get_default_dtype())
+    return (ids.long()[..., None] == places).to(torch.get_default_dtype())
 
 
 @checked
@@ -184,13 +189,15 @@ def quantised(
 
     The largest number of a row becomes the largest code, 2^(bits-1) - 1, and no number is off by
     more than half a scale. A row of zeros gets the scale 1. Raises: ValueError unless 2 ≤ bits ≤ 8,
-    and where a number is not finite.
+    where a number is not finite, and where a row is so small that its scale has lost digits.
     """
     if not 2 <= bits <= 8:
         raise ValueError(f"bits={bits} must be 2 to 8")
     measurable(table=table)
     largest = table.abs().amax(dim=1, keepdim=True)
     scale = torch.where(largest > 0, largest / (2 ** (bits - 1) - 1), 1.0)
+    if bool((scale < (least := torch.finfo(table.dtype).tiny)).any()):
+        raise ValueError(f"table has a row whose scale is {scale.min():.1e}, below {least:.1e}")
     return (table / scale).round().to(torch.int8), scale
 
 
@@ -213,7 +220,7 @@ def similarities(
     if measure == "dot":
         return table @ query
     if measure == "cosine":
-        return nn.functional.normalize(table, dim=1) @ nn.functional.normalize(query, dim=0)
+        return _units(table) @ _units(query)
     if measure == "euclid":
         return -torch.linalg.vector_norm(table - query, dim=1)
     raise ValueError(f"measure={measure!r} must be one of {', '.join(MEASURES)}")
@@ -244,7 +251,7 @@ def similarity_matrix(table: Float[Tensor, "N C"], *, measure: str) -> Float[Ten
     if measure == "dot":
         return table @ table.T
     if measure == "cosine":
-        units = nn.functional.normalize(table, dim=1)
+        units = _units(table)
         return units @ units.T
     if measure == "euclid":
         return -torch.cdist(table, table, compute_mode="donot_use_mm_for_euclid_dist")
@@ -267,10 +274,14 @@ def nearest(table: Float[Tensor, "N C"], *, measure: str) -> Int[Tensor, " N"]:
 def centre(table: Float[Tensor, "N C"]) -> Float[Tensor, "N C"]:
     """Each row less the mean of all rows.
 
-    Raises: ValueError where table is empty or a number is not finite, as what follows does too.
+    Raises: ValueError where table is empty, a number is not finite, as what follows does too, or
+    the rows are too large to be added up.
     """
     measurable(table=table)
-    return table - table.mean(dim=0)
+    centred = table - table.mean(dim=0)
+    if not bool(centred.isfinite().all()):
+        raise ValueError("table holds numbers too large to be added up")
+    return centred
 
 
 @checked
@@ -312,7 +323,7 @@ def anisotropy(table: Float[Tensor, "N C"]) -> float:
     if len(table) < 2:
         raise ValueError(f"table has {len(table)} rows; a pair needs at least 2")
     _squarable(table=table)
-    units, n = nn.functional.normalize(table, dim=1), len(table)
+    units, n = _units(table), len(table)
     squared = units.sum(dim=0).square().sum()  # all pairs, and each row with itself
     return float((squared - units.square().sum()) / (n * (n - 1)))
 
@@ -323,12 +334,15 @@ def rank_correlation(
 ) -> float:
     """Correlation of ranks: 1 where both rise together, 0 where they have nothing in common.
 
-    Equal values share the mean of their ranks. Raises: ValueError where lengths differ, one of the
-    two is constant, or a value is not finite. Source: Spearman 1904.
+    Equal values share the mean of their ranks. Raises: ValueError where lengths differ, there are
+    fewer than two values, one of the two is constant, or a value is not finite. Source: Spearman
+    1904.
     """
     if len(first) != len(second):
         raise ValueError(f"first has {len(first)} values, second {len(second)}")
     measurable(first=first, second=second)
+    if len(first) < 2:
+        raise ValueError("first and second have one value; ranks need at least two")
     ranks = torch.stack([_ranks(first), _ranks(second)])
     if bool((ranks.std(dim=1) == 0).any()):
         raise ValueError("first and second must not be constant")
@@ -341,6 +355,13 @@ def _squarable(**tables: Tensor) -> None:
     for name, table in tables.items():
         if not bool((2 * table).square().sum().isfinite()):
             raise ValueError(f"{name} holds numbers too large to be squared")
+
+
+def _units(vectors: Float[Tensor, "*batch C"]) -> Float[Tensor, "*batch C"]:
+    """Each vector divided by its length, be it below the 1e-12 of `normalize`; zeros stay."""
+    largest = vectors.abs().amax(dim=-1, keepdim=True)
+    short = (largest > 0) & (largest < 1e-6)
+    return F.normalize(vectors / torch.where(short, largest, 1.0), dim=-1)
 
 
 def _ranks(values: Float[Tensor, " N"] | Int[Tensor, " N"]) -> Float[Tensor, " N"]:

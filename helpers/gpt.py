@@ -143,13 +143,15 @@ class GPT(nn.Module):
         """Write n tokens after a prompt, one at a time, and give prompt and all.
 
         temperature 0 takes the likeliest token. top_k keeps the k likeliest, top_p of these the
-        fewest whose probabilities come to top_p. After `stop` a row goes on with `stop` alone, and
+        fewest whose probabilities come to top_p, one at least; among equals the first in order of
+        id. After `stop` a row goes on with `stop` alone, and
         when all rows have ended so does the text. A text longer than the context is read through
         its last `context` tokens. With cache, keys and values are kept from step to step while the
         text fits the context: the same logits, sooner. (Not with norms over positions, by which
         each new token changes those before it.)
-        Raises: ValueError where the prompt is empty, or n, temperature, top_k, top_p or stop make
-        no sense. Source of top_p: Holtzman et al. 2020, section 3.1.
+        Raises: ValueError where the prompt is empty, n, temperature, top_k, top_p or stop make no
+        sense, or the model's logits are not finite.
+        Source of top_p: Holtzman et al. 2020, section 3.1.
         """
         _check_sampling(ids_BT, n, temperature, top_k, top_p, stop, self.config.vocab_size)
         context, known = self.config.context, 0
@@ -279,15 +281,23 @@ def _draw(
     top_k: int | None,
     top_p: float,
 ) -> Int[Tensor, " B"]:
-    if temperature < COLDEST:
+    cold = temperature < COLDEST
+    most_B = logits_BV.amax(dim=-1).float() / (1.0 if cold else temperature)
+    if not bool(most_B.isfinite().all()):
+        raise ValueError(
+            f"the model's logits, or these by temperature={temperature}, are nan or infinite: "
+            "nothing can be drawn from them"
+        )
+    if cold:
         return logits_BV.argmax(dim=-1)
     if top_k is not None:
-        least_B1 = logits_BV.topk(top_k).values[:, -1:]
-        logits_BV = logits_BV.masked_fill(logits_BV < least_B1, float("-inf"))
+        order_BV = logits_BV.argsort(dim=-1, descending=True, stable=True)
+        logits_BV = logits_BV.scatter(-1, order_BV[:, top_k:], float("-inf"))
     p_BV = (logits_BV.float() / temperature).softmax(dim=-1)
     if top_p < 1:
-        falling_BV, order_BV = p_BV.sort(dim=-1, descending=True)
+        falling_BV, order_BV = p_BV.sort(dim=-1, descending=True, stable=True)
         beyond_BV = falling_BV.cumsum(dim=-1) - falling_BV >= top_p  # enough without it
+        beyond_BV[:, 0] = False  # be top_p too small for float32
         p_BV = p_BV.masked_fill(beyond_BV.gather(-1, order_BV.argsort(dim=-1)), 0.0)
     return torch.multinomial(p_BV.to(generator.device), 1, generator=generator)[:, 0].to(
         logits_BV.device

@@ -7,6 +7,7 @@ fan_in inputs.
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, TypeGuard
 
 import torch
@@ -19,6 +20,7 @@ FAMILIES = ("normal", "uniform", "orthogonal")
 NORMS = (nn.LayerNorm, nn.RMSNorm, nn.GroupNorm, nn.modules.batchnorm._BatchNorm)
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class Scheme:
     """A way to draw a weight: a family of distributions, and a spread from the two fans.
@@ -90,10 +92,11 @@ def draw(
 ) -> Float[Tensor, "fan_out fan_in"]:
     """Draw one weight by a scheme, float32, on the generator's device.
 
-    Raises: ValueError where a fan is below 1.
+    Raises: ValueError where a fan is below 1, or scheme.std gives no number that is finite and not
+    negative.
     """
     at_least(1, fan_out=fan_out, fan_in=fan_in)
-    std, shape, where = scheme.std(fan_in, fan_out), (fan_out, fan_in), generator.device
+    std, shape, where = _std(scheme, fan_in, fan_out), (fan_out, fan_in), generator.device
     if scheme.family == "uniform":  # the variance of U(-a, a) is a²/3
         return (torch.rand(shape, generator=generator, device=where) * 2 - 1) * std * 3**0.5
     normal = torch.randn(shape, generator=generator, device=where)
@@ -147,12 +150,15 @@ def initialise(
     are 1, shifts 0. A tied table counts as an embedding. `packed` says which linear maps hold
     several in one, {"qkv": 3} unless given, and so does nn.MultiheadAttention: each part has fans
     of its own. What it does not know it leaves, and the result says so.
-    Raises: ValueError where embedding or residual is negative or not finite, or a packed weight
-    cannot be cut into its parts.
+    Raises: ValueError where embedding or residual is negative or not finite, a packed weight cannot
+    be cut into its parts, or scheme.std gives no number that is finite and not negative.
     """
     for name, size in (("embedding", embedding), ("residual", residual)):
         if not 0 <= size < math.inf:
             raise ValueError(f"{name}={size} must be finite and not negative")
+    for name, parts in (packed or {}).items():
+        if type(parts) is not int or parts < 1:
+            raise ValueError(f"packed={{{name!r}: {parts!r}}} must be a whole number, at least 1")
     names: dict[int, list[str]] = {}
     for name, own in model.named_parameters(remove_duplicate=False):
         names.setdefault(id(own), []).append(name)
@@ -228,7 +234,7 @@ class _Drawer:
             drawn = [draw(self.scheme, fan_out, fan_in, self.generator) for _ in range(parts)]
             return torch.cat(drawn) * factor
 
-        return weight, role, self.scheme.std(fan_in, fan_out) * factor, value
+        return weight, role, _std(self.scheme, fan_in, fan_out) * factor, value
 
     def _bias(self, bias, fan_in: int, factor: float = 1.0) -> Step:
         if bias is None or not self.scheme.drawn_bias:
@@ -239,6 +245,15 @@ class _Drawer:
             return drawn[:, 0].view_as(bias) * factor  # as far as a weight of the same layer
 
         return bias, "bias", TORCH.std(fan_in, 1) * factor, value
+
+
+def _std(scheme: Scheme, fan_in: int, fan_out: int) -> float:
+    std = scheme.std(fan_in, fan_out)
+    if not isinstance(std, Real | Tensor) or not 0 <= std < math.inf:
+        raise ValueError(
+            f"scheme.std({fan_in}, {fan_out}) gave {std!r}; it must be finite and not negative"
+        )
+    return std
 
 
 def _is_embedding(module: nn.Module) -> TypeGuard[nn.Embedding | nn.EmbeddingBag]:

@@ -1,6 +1,7 @@
 """Layer, batch, instance, group and RMS norm: one operation, and a choice of axes."""
 
 from dataclasses import dataclass
+from numbers import Integral
 
 import torch
 import torch.nn.functional as F
@@ -35,10 +36,12 @@ def normalise(
     Shapes: x any; mean and variance have x's shape with the given axes of length 1.
     With centred=False the mean counts as 0, so that the variance is the mean square: RMS norm.
     Of 16-bit numbers the statistics are in float32: their squares pass float16's largest number.
-    Raises: ValueError where axes are none, repeated or not axes of x, or eps is negative.
+    Raises: ValueError where axes are none, repeated or not axes of x, there is nothing along them,
+    or eps is negative.
     Source: Ba, Kiros and Hinton 2016, equation 3; Ioffe and Szegedy 2015, algorithm 1.
     """
     _check_axes(x, axes)
+    _check_filled(axes, x=x)
     _check_eps(eps)
     wide = _wide(x)
     mean = wide.mean(dim=axes, keepdim=True)
@@ -78,7 +81,8 @@ def pooled(x_BTC: Float[Tensor, "B T C"], point: Point, *, eps: float = EPS) -> 
     """Normalise a block over what `point` names.
 
     Shapes: x (B, T, C); mean, variance and output have that shape too.
-    Raises: ValueError where `over` has other letters than B and T, or groups do not divide C.
+    Raises: ValueError where `over` has other letters than B and T, groups do not divide C, or x has
+    nothing to average over.
     Source: Wu and He 2018, section 3, which names the norms by the sets they average over.
     """
     B, T, C = x_BTC.shape
@@ -88,6 +92,7 @@ def pooled(x_BTC: Float[Tensor, "B T C"], point: Point, *, eps: float = EPS) -> 
     if groups < 1 or C % groups:
         raise ValueError(f"groups={groups} must divide the {C} features of x")
     axes = tuple("BT".index(letter) for letter in point.over)
+    _check_filled((*axes, 2), x_BTC=x_BTC)
     parts_BTGF = x_BTC.view(B, T, groups, C // groups)
     found = normalise(parts_BTGF, (*axes, 3), eps=eps, centred=point.centred)
     return Normalised(
@@ -211,6 +216,7 @@ class InstanceNorm(nn.Module):
     def forward(self, x_BTC: Float[Tensor, "B T C"]) -> Float[Tensor, "B T C"]:
         """Normalise each feature along its sequence, then scale and shift it."""
         suits(self.gamma, 3, x_BTC=x_BTC)
+        _check_filled((1,), x_BTC=x_BTC)
         return self.gamma * normalise(x_BTC, (1,), eps=self.eps).output + self.beta
 
 
@@ -280,7 +286,14 @@ def _wide(x: Tensor) -> Tensor:
 
 def _check_axes(x: Tensor, axes: tuple[int, ...]) -> None:
     there = range(-x.ndim, x.ndim)
-    if not axes or len({axis % x.ndim for axis in axes if axis in there}) != len(axes):
+    whole = all(isinstance(axis, Integral) and not isinstance(axis, bool) for axis in axes)
+    if not axes or not whole or len({axis % x.ndim for axis in axes if axis in there}) != len(axes):
         raise ValueError(
             f"axes={axes} must be one or more different axes of shape {tuple(x.shape)}"
         )
+
+
+def _check_filled(axes: tuple[int, ...], **arrays: Tensor) -> None:
+    for name, x in arrays.items():
+        if any(x.shape[axis] == 0 for axis in axes):
+            raise ValueError(f"{name} of shape {tuple(x.shape)} has nothing to average over")

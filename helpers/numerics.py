@@ -9,7 +9,7 @@ import math
 import numpy as np
 from jaxtyping import Bool, Float, Int, Real
 
-from helpers.checks import checked
+from helpers.checks import at_least, checked
 
 # What a reduction returns: an array, or NumPy's own float where nothing is left to index.
 Reduced = Float[np.ndarray, "..."] | float
@@ -164,8 +164,10 @@ def variance(x: Real[np.ndarray, "..."], axis: int | tuple[int, ...], ddof: int 
     """Sum of squared distances from the mean over `axis`, divided by n - ddof.
 
     ddof=0 divides by n, as normalisation layers do; ddof=1 divides by n - 1, which makes
-    the estimate from a sample unbiased. Raises ValueError unless n - ddof is positive.
+    the estimate from a sample unbiased. Raises ValueError where ddof is negative or n - ddof is
+    not positive.
     """
+    at_least(0, ddof=ddof)
     x = np.asarray(x, dtype=np.float64)
     count = _count(x, axis, ddof)
     centre = x.sum(axis=axis, keepdims=True) / (count + ddof)
@@ -198,6 +200,8 @@ def attention_weights(
     q = np.asarray(q, dtype=np.float64)
     if q.ndim < 2 or q.shape[:-2] != k.shape[:-2] or q.shape[-1] != k.shape[-1]:
         raise ValueError(f"q of shape {q.shape} and k of shape {k.shape} differ in more than T")
+    if not q.shape[-1]:
+        raise ValueError(f"q of shape {q.shape} and k of shape {k.shape} have no numbers a row")
     weights = np.zeros((*q.shape[:-1], k.shape[-2]))
     allowed = np.asarray(True if allowed is None else allowed)
     try:

@@ -6,21 +6,30 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from helpers.checks import at_least, checked
+from helpers.checks import LARGEST, at_least, checked
 
 BASE = 10_000.0  # the ratio of the longest wavelength to the shortest, in all but the learned way
+LEAST_BASE = 1e-15  # with less, a position's angle may pass the largest float32
 
 
 @checked
-def sinusoidal(length: int, width: int, *, base: float = BASE) -> Float[Tensor, "T C"]:
+def sinusoidal(
+    length: int,
+    width: int,
+    *,
+    base: float = BASE,
+    device: torch.device | str | None = None,
+) -> Float[Tensor, "T C"]:
     """Sines and cosines of the position, at wavelengths from 2π to nearly base · 2π.
 
     Shapes: returns (T, C); entries 2k and 2k + 1 are sin and cos of t / base^(2k/C).
-    Raises: ValueError where length is below 1, width not even and positive, or base not positive.
+    Raises: ValueError where length is below 1, width not even and positive, or base below
+    LEAST_BASE or infinite.
     Source: Vaswani et al. 2017, section 3.5.
     """
     at_least(1, length=length)
-    angles_TK = torch.arange(length)[:, None] * _frequencies(width, base)
+    positions_T = torch.arange(length, device=device)
+    angles_TK = positions_T[:, None] * _frequencies(width, base, device=device)
     return torch.stack([angles_TK.sin(), angles_TK.cos()], dim=-1).flatten(1)
 
 
@@ -41,7 +50,9 @@ class Sinusoidal(nn.Module):
     def forward(self, length: int, offset: int = 0) -> Float[Tensor, "T C"]:
         """The positions offset, …, offset + length - 1."""
         at_least(0, length=length, offset=offset)
-        return sinusoidal(offset + length, self.width, base=self.base)[offset:].to(self.like)
+        length, device = offset + length, self.like.device
+        rows_TC = sinusoidal(length, self.width, base=self.base, device=device)
+        return rows_TC[offset:].to(self.like)
 
 
 @checked
@@ -94,6 +105,8 @@ class Rotary(nn.Module):
     ) -> Float[Tensor, "*batch T D"]:
         """Turn the vectors at positions offset, offset + 1, …"""
         at_least(0, offset=offset)
+        if offset + x.shape[-2] >= LARGEST:
+            raise ValueError(f"offset={offset} is too large: positions are numbers of 64 bits")
         if x.shape[-1] != self.width:
             raise ValueError(f"x of shape {tuple(x.shape)} must be {self.width} wide")
         positions_T = torch.arange(offset, offset + x.shape[-2], device=x.device)
@@ -141,6 +154,6 @@ def _frequencies(width: int, base: float, **options: Any) -> Float[Tensor, " K"]
     """base^(-2k/width) for k = 0, …, width/2 - 1: radians a position. Options: as torch.arange."""
     if width < 2 or width % 2:
         raise ValueError(f"width={width} must be even and positive: sines and cosines are paired")
-    if not 0 < base < float("inf"):
-        raise ValueError(f"base={base} must be positive and finite")
+    if not LEAST_BASE <= base < float("inf"):
+        raise ValueError(f"base={base} must be at least {LEAST_BASE:g} and finite")
     return base ** (-torch.arange(0, width, 2, **options) / width)

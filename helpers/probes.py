@@ -1,10 +1,13 @@
 """Who reads whom: what an output depends on, from the Jacobian of the function that made it.
 
 A probe asks autograd and knows nothing of what it probes: an attention, a norm, a whole model.
+A way that autograd does not see, through `.detach()` or NumPy, is not found: where it is the only
+one, so that outputs move with x and none has a derivative, the probe refuses.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral
 
 import torch
 from jaxtyping import Bool, Float
@@ -22,11 +25,11 @@ def depends_on(
     Shapes: x (T, C); the result (T_out, C_out, T, C) is True where the derivative of an output
     entry with respect to an input entry is not zero. Where a softmax is so sure that its derivative
     underflows, a dependence is not seen: keep x of ordinary size.
-    Raises: ValueError when x or the function's output does not have two axes, or a derivative is
-    not a number.
+    Raises: ValueError when x or the function's output does not have two axes, a derivative is
+    not a number, or autograd sees no way from x to an output that moves with it.
     """
     measurable(x=x)
-    jacobian = torch.autograd.functional.jacobian(function, x)
+    jacobian = torch.autograd.functional.jacobian(lambda x: _seen(function, x), x)
     if jacobian.ndim != 4:
         shape = tuple(jacobian.shape[: jacobian.ndim - 2])
         raise ValueError(f"function must return shape (T_out, C_out), it returned {shape}")
@@ -54,16 +57,18 @@ def reads(
     Entry (b, t) is the largest size of a derivative of an output feature of token `at` = (sequence,
     position) by an input feature of token (b, t). A module in train mode is run, so that what it
     remembers of batches changes.
-    Raises: ValueError where the function changes the first two axes, `at` is not in the block, or a
-    derivative is not a number, of which nobody can say whether it is 0.
+    Raises: ValueError where the function changes the first two axes, `at` is not in the block, a
+    derivative is not a number, of which nobody can say whether it is 0, or autograd sees no way
+    from x to an output that moves with it.
     """
     measurable(x_BTC=x_BTC)
     B, T, _ = x_BTC.shape
-    if len(at) != 2 or not (at[0] in range(B) and at[1] in range(T)):
+    whole = all(isinstance(i, Integral) and not isinstance(i, bool) for i in at)
+    if len(at) != 2 or not (whole and at[0] in range(B) and at[1] in range(T)):
         raise ValueError(f"at={at} must be a (sequence, position) of a block of {B} by {T}")
 
     def output_of_one(x: Tensor) -> Tensor:
-        y = function(x)
+        y = _seen(function, x)
         if y.ndim != 3 or y.shape[:2] != x.shape[:2]:
             raise ValueError(f"function gave shape {tuple(y.shape)} for {tuple(x.shape)}")
         return y[at]
@@ -87,6 +92,24 @@ def leaks(function: Callable[[Tensor], Tensor], x_BTC: Float[Tensor, "B T C"]) -
         found_BT[b] = 0
         others = max(others, found_BT.max().item())
     return Leaks(future=future, others=others)
+
+
+def _seen(function: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    """function(x), or ValueError where it depends on x in no way that autograd sees."""
+    y = function(x)
+    if not isinstance(y, Tensor):
+        raise TypeError(f"function must return a tensor, not of type {type(y).__name__}")
+    way: tuple[Tensor | None, ...] = (None,)
+    if y.requires_grad:
+        way = torch.autograd.grad(y, x, torch.ones_like(y), retain_graph=True, allow_unused=True)
+    if way[0] is None and x.numel():
+        elsewhere = x.detach() + torch.linspace(1, 2, x.numel()).to(x).view_as(x)
+        if not torch.equal(function(elsewhere), y):
+            raise ValueError(
+                "function must let autograd see how it depends on x: its output moves with x and "
+                "has no derivative (no_grad, inference_mode, .detach() or NumPy on the way?)"
+            )
+    return y
 
 
 def _check_numbers(jacobian: Tensor) -> None:

@@ -222,15 +222,13 @@ const bookGPTMade = () => {
 
   // --- from logits to a token
 
-  // Temperature 0: all on the likeliest. Of the others, the `most` likeliest take part.
+  // Temperature 0: all on the likeliest. Of the others, the `most` likeliest take part. Among equals
+  // the first comes first.
   function probabilities(logits_V, temperature, most) {
-    const sorted = Float64Array.from(logits_V).sort().reverse();
-    if (temperature === 0) {
-      const first = logits_V.indexOf(sorted[0]);
-      return logits_V.map((_, i) => Number(i === first));
-    }
-    const least = sorted[Math.min(most, sorted.length) - 1];
-    return softmax(logits_V.map((x) => (x < least ? -Infinity : x / temperature)));
+    const order = [...logits_V.keys()].sort((a, b) => logits_V[b] - logits_V[a] || a - b);
+    if (temperature === 0) return logits_V.map((_, i) => Number(i === order[0]));
+    const kept = new Set(order.slice(0, most));
+    return softmax(logits_V.map((x, i) => (kept.has(i) ? x / temperature : -Infinity)));
   }
 
   // A number from 0 up to 1 for each place of a text, the same whenever it is asked for: seed and

@@ -50,6 +50,8 @@ class TrainingConfig:
     seed: int = 0
 
     def __post_init__(self):
+        if not isinstance(self.compile, bool):
+            raise ValueError(f"compile={self.compile!r} must be true or false")
         counts = ("steps", "batch_size", "context", "accumulate", "evaluate_every")
         for name in (*counts, "checkpoint_every"):
             _at_least(self, name, 1, whole=True)

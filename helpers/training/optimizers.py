@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from helpers.checks import checked
+from helpers.checks import at_least, checked
 
 # a, b, c of the polynomial a·s + b·s³ + c·s⁵ that pushes singular values towards 1.
 NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)
@@ -31,10 +31,19 @@ def orthogonalised(
     coefficients are chosen for speed from below, and do not converge to 1.
 
     dtype: what it is computed in; the result has it too.
+    Raises: ValueError where matrices have no row or no column, rounds is negative, or dtype is not
+    of floating point.
     Source: Jordan et al. 2024, "Muon: An optimizer for hidden layers in neural networks".
     """
     a, b, c = NEWTON_SCHULZ
-    x = matrices.to(dtype).reshape(-1, *matrices.shape[-2:])
+    at_least(0, rounds=rounds)
+    if not dtype.is_floating_point:
+        raise ValueError(f"dtype={dtype} must be one of floating point")
+    if 0 in matrices.shape[-2:]:
+        raise ValueError(f"matrices of shape {tuple(matrices.shape)} must have rows and columns")
+    largest = matrices.abs().amax(dim=(-2, -1), keepdim=True)
+    usual = (largest == 0) | ((largest > 1e-6) & (largest < 1e15))  # so are squares, and their sum
+    x = (matrices / torch.where(usual, 1.0, largest)).to(dtype).reshape(-1, *matrices.shape[-2:])
     tall = x.shape[-2] > x.shape[-1]
     if tall:  # the smaller of the two products X Xᵀ
         x = x.mT
@@ -54,8 +63,8 @@ class Muon(torch.optim.Optimizer):
     For hidden matrices; embeddings, the head, norms and biases belong to AdamW. Matrices of
     one shape, or of its transpose, are worked on together. dtype: what the orthogonalisation is
     computed in.
-    Raises ValueError where a parameter is no matrix, lr or weight_decay is negative or not finite,
-    or momentum not in [0, 1).
+    Raises ValueError where there is no parameter or one is no matrix, lr or weight_decay is
+    negative or not finite, or momentum not in [0, 1).
     Source: Jordan et al. 2024.
     """
 
@@ -72,6 +81,9 @@ class Muon(torch.optim.Optimizer):
                                   ("momentum", momentum, 1)):  # fmt: skip
             if not 0 <= share < most:
                 raise ValueError(f"{name}={share} must lie in [0, {most})")
+        params = list(params)
+        if not params:
+            raise ValueError("params must hold a parameter at least")
         super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
         self.dtype = dtype
         for group in self.param_groups:

@@ -401,3 +401,18 @@ def test_batch_norm_keeps_still_in_eval_mode():
     layers = nn.Sequential(SelfAttention(4), BatchNorm(4)).eval()
     with remembering(layers):
         assert layers(torch.zeros(1, 2, 4)).shape == (1, 2, 4)
+
+
+@pytest.mark.no_shape_check
+def test_what_is_remembered_is_of_the_same_sequences():
+    layer = SelfAttention(4, 2)
+    with remembering(layer):
+        layer(torch.ones(2, 3, 4))
+        for other in (1, 3):
+            with pytest.raises(ValueError, match=f"{other} sequences cannot go on where 2 are"):
+                layer(torch.ones(other, 3, 4))
+        assert layer(torch.ones(2, 1, 4)).shape == (2, 1, 4)
+    assert layer(torch.ones(1, 3, 4)).shape == (1, 3, 4)
+    for opened in (remembering, watching):
+        with pytest.raises(TypeError, match="module must be Module, not 3"):
+            opened(3)

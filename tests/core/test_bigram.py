@@ -271,6 +271,14 @@ def test_generation_keeps_its_prompt_and_its_seed():
         (lambda: bigram.cross_entropy_of(np.eye(2), np.ones((3, 3))), "one vocabulary"),
         (lambda: bigram.MarkovChain(bigram.ABC_TABLE.T), r"row 0 sums to 0\.8"),
         (lambda: bigram.MarkovChain([[0.2, 0.4, 0.4], [0, 1, 0], [0, 0, 1]]), "several groups"),
+        (lambda: bigram.MarkovChain(np.array([[0, 1], [1e-310, 1]])), "table holds 1e-310"),
+        (lambda: bigram.MarkovChain(np.zeros((0, 0))), "table is empty"),
+        (lambda: bigram.MarkovChain(np.eye(2) * (1 + 1j)), "table must be"),
+        (lambda: bigram.cross_entropy_of(np.zeros((0, 0)), np.ones((2, 2))), "ities is empty"),
+        (lambda: bigram.smoothed(np.ones((2, 2)), 1e308), r"add=1e\+308 are too large"),
+        (lambda: bigram.smoothed(np.array([[1e308, 0], [0, 0]]), 1e308), "counts and add=1e"),
+        (lambda: bigram.smoothed(np.ones((2, 2)) * 1j), "counts must be"),
+        (lambda: bigram.smoothed(torch.ones(2, 2) * 1j), "counts must be"),
     ],
 )  # fmt: skip
 def test_bad_input_is_refused(call, says):
@@ -300,6 +308,35 @@ def test_stationary_counts_probabilities_however_small(tiny):
     """π₁ · tiny = π₂ · 3 tiny, by hand: three quarters and one, at any size."""
     chain = bigram.MarkovChain(np.array([[1 - tiny, tiny], [3 * tiny, 1 - 3 * tiny]]))
     np.testing.assert_allclose(chain.stationary, [0.75, 0.25], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("table", "stationary"),
+    [  # by hand, from π_0 · P(1|0) = π_1 · P(0|1) and the like
+        ([[0, 1, 0], [1e-200, 0, 1], [0, 1e-200, 1]], [0, 1e-200, 1]),
+        ([[1, 1e-200, 0], [1, 0, 1e-200], [0, 1, 0]], [1, 1e-200, 0]),
+    ],
+)
+def test_shares_may_be_further_apart_than_float64_reaches(table, stationary):
+    chain = bigram.MarkovChain(np.array(table))
+    np.testing.assert_allclose(chain.stationary, stationary, rtol=1e-12)
+    assert set(chain.sample(9, seeded()).tolist()) < {0, 1, 2}
+
+
+@pytest.mark.parametrize("odd", [math.nan, math.inf])
+def test_a_model_without_probabilities_generates_nothing(odd):
+    model = filled_model()
+    model.table.weight.data[2, 1] = odd
+    assert model.generate(torch.tensor([[2]]), 0, seeded()).tolist() == [[2]]
+    with pytest.raises(ValueError, match=r"table gives logits to \[2\]"):
+        model.generate(torch.tensor([[2]]), 1, seeded())
+
+
+@pytest.mark.parametrize("kind", [np.uint64, np.uint8, np.int8])
+def test_ids_and_counts_may_be_of_any_kind(kind):
+    counts = bigram.count_bigrams(np.array([1, 2, 0, 2], dtype=kind), 300)
+    assert counts.sum() == counts[1, 2] + counts[2, 0] + counts[0, 2] == 3
+    assert bigram.conditional_entropy(torch.ones(4, 4).bfloat16()) == pytest.approx(math.log(4))
 
 
 @pytest.mark.no_shape_check

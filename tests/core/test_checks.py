@@ -119,6 +119,10 @@ def test_sizes_have_a_least():
 
 def test_ids_lie_within_a_vocabulary():
     checks.within(3, ids=torch.tensor([[0, 2]]), none=torch.tensor([], dtype=torch.int64))
+    for kind in (torch.int8, torch.uint8, torch.uint16, torch.uint64):  # 300 of 8 bits is 44
+        checks.within(300, ids=torch.tensor([[50, 127]], dtype=kind))
+        with pytest.raises(ValueError, match="ids reach from 50 to 127"):
+            checks.within(127, ids=torch.tensor([[50, 127]], dtype=kind))
     for wrong in ([0, 3], [-1, 2]):
         reach = f"ids reach from {wrong[0]} to {wrong[1]}; with vocab_size=3 .* 0..2"
         with pytest.raises(ValueError, match=reach):

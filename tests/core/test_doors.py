@@ -74,7 +74,7 @@ def half(array):
 POSITIVE, COUNT, NAMED = ([1], [0, -2]), ([0], [-1]), ([], ["nonsense"])
 SPREAD = ([0.0], [-1e-9, inf, nan])  # of eps and standard deviations
 SHARE = ([0.0, 1.0], [-0.01, 1.01, nan])
-BASE, PAIRED = ([1e-3], [0.0, inf, nan]), ([2], [0, -2, 3])
+BASE, PAIRED = ([1e-3], [0.0, 1e-300, inf, nan]), ([2], [0, -2, 3])
 IDS = ([put(0), put(4)], [put(-1), put(5)])  # of a vocabulary of 5
 MEASURED = ([], [put(nan), put(inf), half, none])
 SQUARED = ([put(9e18)], [*MEASURED[1], put(1e19), opposed, lambda x: nan * x])
@@ -96,7 +96,8 @@ EDGES = {
     "causal_mask": {"length": ([2], [1, 0]), "queries": ([1, 4], [0, 5])},
     "SelfAttention": {"width": ([2], [0, -2, 7]), "heads": ([1, 8], [0, -2, 3])},
     "SelfAttention.forward": {"x_BTC": ([none], [*INTO_MAPS[1], lambda x: x[:, :0]])},
-    "AddNorm": {"placement": (["post"], ["nonsense"]), "dropout": SHARE},
+    "AddNorm": {"sublayer": ([], [3]), "norm": ([], [None]), "residual": ([False], ["no", 1]),
+                "placement": (["post"], ["nonsense"]), "dropout": SHARE},
     "Block": {"width": ([2], [0, -2, 7]), "heads": ([1, 8], [0, -2, 3]), "placement": NAMED,
               "norm": NAMED, "activation": NAMED, "dropout": SHARE},
     "FeedForward": {"width": POSITIVE, "hidden": POSITIVE, "activation": NAMED},
@@ -120,6 +121,8 @@ EDGES = {
         "ids_BT": (IDS[0], [*IDS[1], lambda x: x[:, :0]]), "n": COUNT},
     "loss": {"logits_BTV": ([], [none, less_wide, first], "targets_BT|logits_BTV"),
              "targets_BT": (IDS[0], [*IDS[1], none, lambda x: x.mT])},
+    "load": {"name": ([], [3, None, "nonsense"], "name|nonsense"),
+             "context": ([None, 1], [0, -1, 2.5, True, 10**9])},
     "CharTokenizer": {"text": (["a"], [""])},
     "CharTokenizer.encode": {"text": ([""], [lambda x: "the box"])},
     "CharTokenizer.decode": {"ids": ([none], [put(-1), put(len(set(TEXT)))])},
@@ -138,7 +141,7 @@ EDGES = {
     "SurroundingsModel.forward": {"ids_BW": (IDS[0], [*IDS[1], lambda x: x[:, :0]])},
     "NGrams": {"vocab_size": POSITIVE, "width": POSITIVE, "longest": ([2], [1])},
     "NGrams.forward": {"ids": IDS},
-    "one_hot": {"ids": IDS},
+    "one_hot": {"ids": IDS, "vocab_size": ([5], [0, -1])},
     "table_bytes": {"vocab_size": POSITIVE, "width": POSITIVE, "bits": POSITIVE},
     "migrated": {
         "rows": ([], [longer]), "old_words": ([], [["a", "a"], ["a"]], "old_words|rows"),
@@ -174,12 +177,16 @@ EDGES = {
     },
     "fixed": {"std": SPREAD},
     "draw": {"fan_out": POSITIVE, "fan_in": POSITIVE},
-    "Scheme": {"family": ([*FAMILIES], ["nonsense"])},
+    "Scheme": {"family": ([*FAMILIES], ["nonsense"]), "std": ([], [0.1, "0.1"])},
     "residual_factor": {"blocks": POSITIVE},
-    "initialise": {"embedding": SPREAD, "residual": SPREAD},
+    "initialise": {"embedding": SPREAD, "residual": SPREAD,
+                   "packed": ([None, {"qkv": 1}], [{"qkv": 0}, {"qkv": -3}])},
     "normalise": {"eps": SPREAD,
-        "axes": ([(-3,), (2,), (0, -1)], [(), (3,), (-4,), (1, 1), (1, -2), (0, 3)])},
-    "pooled": {"eps": SPREAD, "point": (
+        "x": ([none], [lambda x: x[..., :0]]),
+        "axes": ([(-3,), (2,), (0, -1), (np.int64(1),)],
+                 [(), (3,), (-4,), (1, 1), (1, -2), (0, 3), (-1.0,), (True,)])},
+    "pooled": {"eps": SPREAD, "x_BTC": ([none], [lambda x: x[..., :0], lambda x: x[:, :0]]),
+        "point": (
         [Point(over="B", groups=4)], [Point(over="C", groups=1), Point(over="", groups=0),
         Point(over="", groups=3), Point(over="", groups=-2)], "over|groups")},
     **{norm: {"width": POSITIVE, "eps": SPREAD}
@@ -189,8 +196,8 @@ EDGES = {
     "LayerNorm.forward": {"x": SUITS},
     "RMSNorm.forward": {"x": SUITS},
     "BatchNorm.forward": {"x": SUITS, "real": ([None], [wider, first, lambda x: ~x])},
-    "InstanceNorm.forward": {"x_BTC": ([half], [*SUITS[1], first])},
-    "GroupNorm.forward": {"x_BTC": ([half], [*SUITS[1], first])},
+    **{norm: {"x_BTC": ([half, none], [*SUITS[1], first, lambda x: x[:, :0]])}
+       for norm in ("InstanceNorm.forward", "GroupNorm.forward")},
     "masked_statistics": {"real": ([None], [wider, first, lambda x: ~x, Tensor.int])},
     **{name: {"scores": ([put(-inf), put(-1e300)], [put(nan), put(inf), lambda x: x[..., :0]]),
               "axis": ([0, -2], [2, -3])} for name in ("logsumexp", "softmax", "log_softmax")},
@@ -202,7 +209,7 @@ EDGES = {
                       "logits": ([], [longer, put(nan)])},
     "mean": {"x": ([], [none]), "axis": ([-2, (0, 1)], [2, -3, (0, 2)])},
     "variance": {"x": ([], [none]), "axis": ([-2, (0, -1)], [2, -3, (0, 2)]),
-                 "ddof": ([5], [6], "x")},
+                 "ddof": ([5], [6, -1], "x|ddof")},
     "attention_weights": {"q": ([], [wider]), "k": ([], [wider, lambda x: x[None]]),
         "allowed": ([first, put(False)], [wider, longer, put(False, row=True)])},
     "attention": {"v": ([wider], [longer, lambda x: x[None]])},
@@ -237,15 +244,16 @@ EDGES = {
         "betas": ([(0, 0.99)], [(-0.1, 0), (0.0, 1.0), (0.9,), [0.9, 0.9], ("a", 0.9)]),
         "momentum": ([0, 0.99], [-0.1, 1.0, nan]), "warmup": ([0, 10], [-1, 11, 1.5]),
         "final": ([0, 1], [-0.1, 1.1, nan]), "clip": ([None, 1e-9], [0, -1.0, nan, "1"]),
-        "seed": ([2**64 - 1], [2**64, -1, 0.5]),
+        "seed": ([2**64 - 1], [2**64, -1, 0.5]), "compile": ([True], ["no", 1, None]),
     },
     "train": {"steps": ([1, 3], [0, -1]), "batches": ([], [[], [(1, 2, 3)], [3]])},
     "evaluate": {"windows": ([], [[], [(1, 2, 3)], [3]])},
     "adamw": {**dict.fromkeys(("lr", "weight_decay"), ([0, 9.0], [-0.1, inf, nan, "1"])),
         "named": ([], [{}]), "betas": ([(0, 0.99)], [(), (0.9,), (0.9, 1.0), (-0.1, 0), ("a", 0)])},
-    "Muon": {"params": ([], [[torch.nn.Parameter(torch.ones(3))]]),
+    "Muon": {"params": ([], [[], [torch.nn.Parameter(torch.ones(3))]]),
         **dict.fromkeys(("lr", "weight_decay"), ([0, 9.0], [-0.1, inf, nan])),
         "momentum": ([0, 0.99], [-0.1, 1.0, nan])},
+    "orthogonalised": {"rounds": ([0], [-1]), "dtype": ([torch.float64], [torch.int64])},
     "share": {"step": ([0, 10], [-1, 11]), "steps": ([2], [0, 1]), "warmup": ([0, 10], [-1, 11]),
               "final": ([0.0, 1.0], [-0.1, 1.1, nan]), "decay": NAMED},
 }  # fmt: skip

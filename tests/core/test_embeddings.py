@@ -99,6 +99,7 @@ def test_every_grouped_word_is_frequent_in_the_tales_and_in_one_group():
 def test_one_hot_is_torchs(rows):
     ids = torch.tensor(rows)
     assert torch.equal(one_hot(ids, 5), F.one_hot(ids, 5).float())
+    assert torch.equal(one_hot(ids.to(torch.uint16), 5), one_hot(ids, 5))
     assert one_hot(ids[:0], 5).shape == (0, 3, 5)
 
 
@@ -156,6 +157,15 @@ def test_rounding_leaves_zeros_alone():
     assert (scale == 1).all()
 
 
+@pytest.mark.parametrize(("size", "dtype"), [(1e-44, torch.float32), (1e-310, torch.float64)])
+def test_rounding_refuses_a_row_too_small_for_its_scale(size, dtype):
+    table = torch.full((2, 2), size, dtype=dtype)
+    with pytest.raises(ValueError, match="table has a row whose scale is"):
+        quantised(torch.cat([table, torch.ones_like(table)]), 8)
+    codes, scale = quantised(table * 1e10, 8)
+    torch.testing.assert_close(codes * scale, table * 1e10, rtol=1e-4, atol=0)
+
+
 # ------------------------------------------------------------------ n-grams
 
 
@@ -183,6 +193,16 @@ def test_ngrams_share_rows_only_where_there_are_too_many():
     model = NGrams(30, 1, longest=2)
     model.tables[0].weight.data = torch.arange(31.0**2)[:, None]
     assert len(model(pairs)[:, 1].unique()) == 900
+
+
+@pytest.mark.parametrize("vocab_size", [8189, 8190, 8191, 16381, 16382])
+def test_ngrams_tell_order_and_the_earlier_token_whatever_the_vocabulary(vocab_size):
+    model = NGrams(vocab_size, 1, longest=2)
+    model.tables[0].weight.data = torch.arange(1.0 * NGRAM_ROWS)[:, None]
+    groups = torch.tensor([[3, 7], [7, 3], [4, 7], [vocab_size - 1, 7]])
+    assert len(model(groups)[:, 1].unique()) == 4
+    with pytest.raises(ValueError, match=f"vocab_size={vocab_size}"):
+        model(torch.tensor([vocab_size]))
 
 
 def test_ngrams_start_at_nothing():

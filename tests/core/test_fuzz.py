@@ -1,9 +1,9 @@
 """Every public function of the core, given what it should not be given: right, or a clear refusal.
 
 A call that is valid is spoilt in one argument or two. What comes back must then be free of nan
-(where nothing that went in was nan or infinite), or the error be a ValueError or a TypeError that
-names an argument of the function. Some three thousand calls; the checks of shapes that tests have
-besides are off, as they are for a reader.
+(where nothing that went in was nan or infinite) and be what such a result always is (HOLDS), or
+the error be a ValueError or a TypeError that names an argument of the function. Some three
+thousand calls; the checks of shapes that tests have besides are off, as they are for a reader.
 """
 
 import math
@@ -84,6 +84,65 @@ def tame(value) -> bool:
     return all(np.isfinite(one).all() and (np.abs(one) < 1e15).all() for one in found)
 
 
+def shares(found, axis: int = -1) -> bool:
+    """Whether they lie in 0..1 and sum to 1."""
+    found = np.asarray(found)
+    return bool((found >= 0).all()) and np.allclose(found.sum(axis=axis), 1)
+
+
+def below(most: float, found) -> bool:
+    """Whether no number of it is further from 0, but for rounding."""
+    return bool((np.abs(np.asarray(found)) <= most + 1e-5).all())
+
+
+def shaped_as(argument: str, part: str = ""):
+    """Whether the result, or a part of it, has the shape of this argument."""
+
+    def same(found, given) -> bool:
+        return np.shape(getattr(found, part) if part else found) == np.shape(given[argument])
+
+    return same
+
+
+def ids_of(found, most: int) -> bool:
+    return bool(((found >= 0) & (found < most)).all())
+
+
+# What holds of a result, whatever the arguments were that were taken.
+HOLDS = {
+    "smoothed": lambda found, given: shares(found),
+    "softmax": lambda found, given: shares(found, given["axis"]),
+    "attention_weights": lambda found, given: shares(found),
+    "attention_steps": lambda found, given: shares(found.weights),
+    "one_hot": lambda found, given: shares(found) and found.ndim == given["ids"].ndim + 1,
+    "MarkovChain": lambda found, given: shares(found.stationary),
+    "MarkovChain.sample": lambda found, given: ids_of(found, 3) and len(found) == given["n"],
+    "count_bigrams": lambda found, given: found.sum() == len(given["ids"]) - 1,
+    "similarities": lambda found, given: given["measure"] != "cosine" or below(1, found),
+    "similarity_matrix": lambda found, given: given["measure"] != "cosine" or below(1, found),
+    "neighbours": lambda found, given: given["row"] not in found and len(found) == given["k"],
+    "nearest": lambda found, given: all(i != int(j) for i, j in enumerate(found)),
+    "anisotropy": lambda found, given: below(1, found),
+    "rank_correlation": lambda found, given: below(1, found),
+    "variance": lambda found, given: bool((np.asarray(found) >= 0).all()),
+    "entropy": lambda found, given: bool((np.asarray(found) >= 0).all()),
+    "conditional_entropy": lambda found, given: 0 <= found <= math.log(3) + 1e-9,
+    "sinusoidal": lambda found, given: below(1, found),
+    "alibi": lambda found, given: bool((found <= 0).all()),
+    "quantised": lambda found, given: below(127, found[0]) and bool((found[1] > 0).all()),
+    "share": lambda found, given: 0 <= found <= 1,
+    **dict.fromkeys(("GPT.generate", "BigramLanguageModel.generate"),
+                    lambda found, given: ids_of(found, 5)),
+    **dict.fromkeys(("LayerNorm.forward", "RMSNorm.forward", "BatchNorm.forward",
+                     "FeedForward.forward", "Rotary.forward"), shaped_as("x")),
+    **dict.fromkeys(("InstanceNorm.forward", "GroupNorm.forward", "SelfAttention.forward"),
+                    shaped_as("x_BTC")),
+    **dict.fromkeys(("centre", "whiten"), shaped_as("table")),
+    "log_softmax": shaped_as("scores"), "orthogonalised": shaped_as("matrices"),
+    "normalise": shaped_as("x", "output"), "pooled": shaped_as("x_BTC", "output"),
+}  # fmt: skip
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", CALLS)
 @settings(max_examples=35)
@@ -102,9 +161,17 @@ def test_it_is_right_or_says_what_is_wrong(name, data):
         assert named, f"names no argument: {said}"
     else:
         assert sound(found) or not tame(given_now), f"nan from {given_now}"
+        if name in HOLDS and tame(given_now):
+            assert HOLDS[name](found, given_now), f"{found} from {given_now}"
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_what_is_valid_is_taken(name):
     function, valid = CALLS[name]
-    assert sound(function(**valid))
+    found = function(**valid)
+    assert sound(found)
+    assert name not in HOLDS or HOLDS[name](found, valid)
+
+
+def test_what_holds_is_said_of_calls_that_are_made():
+    assert HOLDS.keys() <= CALLS.keys()

@@ -327,6 +327,43 @@ def test_top_p_that_is_reached_exactly_is_enough():
     assert len(text[:, 1].unique()) == 2
 
 
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_top_k_and_top_p_keep_the_first_of_equals(k):
+    gpt = GPT(GPTConfig(vocab_size=64, width=4), generator=seeded(0))
+    for parameter in gpt.parameters():
+        nn.init.zeros_(parameter)
+    prompt = torch.zeros(200, 1).long()
+    for settings in ({"top_k": k}, {"top_p": k / 64}, {"top_k": k, "top_p": 0.999}):
+        text = gpt.generate(prompt, 1, generator=seeded(0), **settings)
+        assert text[:, 1].unique().tolist() == list(range(k))
+
+
+@pytest.mark.parametrize("top_p", [1e-46, 1e-300])
+def test_the_likeliest_token_always_stays(top_p):
+    gpt, prompt = enlarged(model()), ids(2, 5)
+    texts = [gpt.generate(prompt, 3, generator=seeded(0), **settings)
+             for settings in ({"top_p": top_p}, {"temperature": 0})]  # fmt: skip
+    assert torch.equal(*texts)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.8])
+@pytest.mark.parametrize("odd", [float("nan"), float("inf")])
+def test_logits_that_are_no_numbers_are_refused(odd, temperature):
+    gpt = model(tied=False)
+    gpt.head.weight.data[3, 1] = odd
+    with pytest.raises(
+        ValueError, match=f"the model's logits.* temperature={temperature}, are nan"
+    ):
+        gpt.generate(ids(1, 5), 9, generator=seeded(0), temperature=temperature)
+
+
+def test_logits_must_stay_finite_at_their_temperature():
+    gpt = model(tied=False)
+    gpt.head.weight.data.normal_(generator=seeded(0)).mul_(1e30)
+    with pytest.raises(ValueError, match="temperature=1e-20, are nan or infinite"):
+        gpt.generate(ids(1, 5), 1, generator=seeded(0), temperature=1e-20)
+
+
 def test_odd_widths_are_good_for_what_needs_no_even_ones():
     GPTConfig(vocab_size=5, width=7, heads=7)
 

@@ -251,3 +251,26 @@ def test_dtype_is_the_models():
     assert model.weight.dtype == torch.float64
     assert model.weight.requires_grad
     assert model.weight.grad_fn is None
+
+
+@pytest.mark.no_shape_check
+@pytest.mark.parametrize("parts", [0, -3, 1.5, True, "3"])
+def test_a_map_is_packed_with_so_many_parts(parts):
+    with pytest.raises(ValueError, match=r"packed={'qkv': .*} must be a whole number, at least 1"):
+        initialise.initialise(Block(6), HE, seeded(), embedding=1.0, packed={"qkv": parts})
+
+
+@pytest.mark.no_shape_check
+@pytest.mark.parametrize("odd", ["0.1", None, math.nan, math.inf, -0.1])
+def test_a_scheme_gives_a_spread(odd):
+    scheme = initialise.Scheme(name="odd", source="", std=lambda fan_in, fan_out: odd)
+    for call in (
+        lambda: initialise.draw(scheme, 3, 4, seeded()),
+        lambda: initialise.initialise(nn.Linear(4, 3), scheme, seeded(), embedding=1.0),
+    ):
+        with pytest.raises(ValueError, match=r"scheme.std\(4, 3\) gave .*; it must be finite and"):
+            call()
+    with pytest.raises(TypeError, match=r"std must be Callable, not 0\.1"):
+        initialise.Scheme(name="odd", source="", std=0.1)
+    by_tensor = initialise.Scheme(name="", source="", std=lambda *fans: torch.tensor(0.5))
+    assert initialise.draw(by_tensor, 3, 4, seeded()).shape == (3, 4)

@@ -208,6 +208,8 @@ def test_whatever_comes_is_computed_in_float64():
             "nothing to take the mean of",
         ),
         (lambda: numerics.variance([1.0], 0, ddof=1), "1 entries along axis=0; more than 1"),
+        (lambda: numerics.variance(np.arange(4.0), 0, ddof=-5), "ddof=-5 must be at least 0"),
+        (lambda: numerics.attention_weights(np.ones((2, 0)), np.ones((3, 0))), "q of shape .2, 0"),
     ],
 )
 def test_bad_input_is_refused(call, says):

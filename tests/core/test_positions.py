@@ -1,12 +1,14 @@
 """Positions: the formulas by loops in float64, the properties that they were made for."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
 import torch
 from tiny import seeded
 
+from helpers import positions
 from helpers.positions import Learned, Rotary, Sinusoidal, alibi, alibi_slopes, sinusoidal
 
 
@@ -83,6 +85,28 @@ def test_rotary_keeps_lengths_and_leaves_position_0(rng):
 def test_there_is_nothing_to_train_or_to_store(kind):
     assert list(kind(2).parameters()) == []
     assert kind(2).state_dict() == {}
+
+
+def test_sines_are_made_where_they_are_wanted(monkeypatch):
+    """Nothing is made on the CPU and copied: `meta` has shapes alone, and takes no part of it."""
+    assert sinusoidal(3, 4, device="meta").device.type == "meta"
+    module, made = Sinusoidal(4).to("meta"), []
+    monkeypatch.setattr(
+        positions, "sinusoidal", lambda *a, **k: made.append(k["device"]) or sinusoidal(*a, **k)
+    )
+    assert module(3, 2).device.type == made[0].type == "meta"
+
+
+@pytest.mark.no_shape_check
+def test_bases_and_places_that_pass_their_numbers_are_refused():
+    for call in (partial(sinusoidal, 9, 8), partial(Sinusoidal, 8), partial(Rotary, 8)):
+        with pytest.raises(ValueError, match="base=1e-300 must be at least 1e-15"):
+            call(base=1e-300)
+    assert sinusoidal(1000, 512, base=1e-15).isfinite().all()
+    for offset in (2**63 - 1, 2**63 - 2):
+        with pytest.raises(ValueError, match=f"offset={offset} is too large"):
+            Rotary(8)(torch.ones(2, 8), offset)
+    assert Rotary(8, base=1e-15)(torch.ones(2, 8), 2**63 - 3).isfinite().all()
 
 
 def test_alibi_slopes_are_those_of_the_paper():

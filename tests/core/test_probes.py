@@ -133,3 +133,44 @@ def test_derivatives_that_are_no_numbers_are_no_answer():
             probe(broken, torch.zeros(1, 2, 3))
     with pytest.raises(ValueError, match="not numbers"):
         depends_on(broken, torch.zeros(2, 3))
+
+
+def through_numpy(x):
+    return torch.from_numpy(x.detach().numpy()[..., ::-1, :].copy())
+
+
+@pytest.mark.parametrize("probe", [leaks, lambda f, x: depends_on(lambda y: f(y[None])[0], x[0])])
+@pytest.mark.parametrize(
+    "function",
+    [
+        through_numpy,
+        torch.no_grad()(lambda x: x.flip(-2)),
+        torch.inference_mode()(lambda x: x.flip(-2)),
+        lambda x: nn.functional.linear(x.detach(), nn.Parameter(torch.eye(C).double())),
+    ],
+)
+def test_a_way_that_autograd_does_not_see_is_no_answer(probe, function):
+    with pytest.raises(ValueError, match="function must let autograd see"):
+        probe(function, block())
+
+
+def test_what_is_probed_without_a_graph_is_no_answer():
+    with torch.inference_mode(), pytest.raises(ValueError, match="inference_mode"):
+        leaks(lambda x: x.flip(1), block())
+
+
+def test_what_depends_on_nothing_leaks_nothing():
+    for function in (torch.zeros_like, lambda x: torch.ones(B, T, 1), lambda x: x.round()):
+        assert leaks(function, block()) == leaks(nn.Identity(), block())
+    assert not depends_on(lambda x: torch.ones(2, 2), drawn(3, 4)).any()
+
+
+@pytest.mark.no_shape_check
+def test_a_probe_takes_tensors_and_whole_places():
+    for probe in (leaks, lambda f, x: depends_on(f, x[0])):
+        with pytest.raises(TypeError, match="function must return a tensor, not of type tuple"):
+            probe(lambda x: (x, x), block())
+    for at in ((0.0, 1.0), (True, False), (0, True)):
+        with pytest.raises(ValueError, match=r"at=\("):
+            reads(nn.Identity(), block(), at=at)
+    assert reads(nn.Identity(), block(), at=(np.int64(2), 0))[2, 0] == 1

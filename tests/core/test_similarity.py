@@ -61,6 +61,22 @@ def test_neighbours_are_the_sorted_others(measure):
     assert neighbours(table, 5, 4, measure=measure) == order[:4]
 
 
+@given(seeds, st.sampled_from([1e-9, 1e-20, 1e-42, 1e12]))
+def test_cosines_do_not_mind_lengths(seed, length):
+    """Vectors shorter than what `normalize` takes for 0; of 1e-42 float32 has three digits left."""
+    table = rows(seed).float()
+    small, close = table * length, {"rtol": 0, "atol": 1e-5 if length > 1e-40 else 0.02}
+    with_zeros = torch.cat([small, torch.zeros(1, 4)])
+    wanted = similarity_matrix(table, measure="cosine")
+    torch.testing.assert_close(similarity_matrix(small, measure="cosine"), wanted, **close)
+    found = similarities(small[0], with_zeros, measure="cosine")
+    torch.testing.assert_close(found[:-1], wanted[0], **close)
+    assert found[-1] == 0
+    assert anisotropy(small) == pytest.approx(anisotropy(table), abs=close["atol"])
+    apart = torch.tensor([[1.0, 0.0], [0.0, 1.0], [3.0, 1.0]])
+    assert nearest(apart * length, measure="cosine").tolist() == [2, 2, 0]
+
+
 # ------------------------------------------------------------- all against all
 
 
@@ -113,6 +129,12 @@ def test_centre_takes_the_mean_of_the_rows():
     table = torch.tensor([[1.0, 10.0], [3.0, 10.0]])
     assert centre(table).tolist() == [[-1.0, 0.0], [1.0, 0.0]]
     assert table.tolist() == [[1.0, 10.0], [3.0, 10.0]], "the argument is as it was"
+
+
+@pytest.mark.parametrize("table", [[[3e38], [3e38]], [[3e38], [-3e38], [-3e38]]])
+def test_centring_refuses_what_passes_the_largest_number(table):
+    with pytest.raises(ValueError, match="table holds numbers too large to be added up"):
+        centre(torch.tensor(table))
 
 
 @given(seeds)
@@ -185,6 +207,11 @@ def test_rank_correlation_by_hand():
     # Ranks 1, 2.5, 2.5, 4 against 1, 3, 2, 4: the covariance is 4.5, the sums of squares 4.5 and 5.
     first, second = torch.tensor([1, 5, 5, 9]), torch.tensor([0.1, 0.4, 0.3, 7.0])
     assert rank_correlation(first, second) == pytest.approx(4.5 / (4.5 * 5) ** 0.5, abs=1e-14)
+
+
+def test_one_value_has_no_rank_correlation():
+    with pytest.raises(ValueError, match="first and second have one value"):
+        rank_correlation(torch.ones(1), torch.ones(1))
 
 
 @given(seeds)

@@ -60,6 +60,30 @@ def test_many_at_once_are_each_alone():
     assert not orthogonalised(torch.zeros(2, 3)).any()
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_size_does_not_matter(dtype):
+    matrices = torch.randn(6, 3, 4, generator=seeded())
+    sizes = torch.tensor([1e-40, 1e-12, 1e-7, 1e14, 1e20, 1e37])[:, None, None]
+    wanted = orthogonalised(matrices, dtype=dtype)
+    close = {"rtol": 0, "atol": 1e-3 if dtype == torch.float32 else 0.05}
+    torch.testing.assert_close(orthogonalised(matrices * sizes, dtype=dtype), wanted, **close)
+
+
+@pytest.mark.no_shape_check
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"rounds": -1}, "rounds=-1 must be at least 0"),
+        ({"dtype": torch.int64}, "dtype=torch.int64 must be one of floating point"),
+        ({"matrices": torch.zeros(2, 0, 3)}, r"matrices of shape \(2, 0, 3\) must have rows"),
+    ],
+)
+def test_what_cannot_be_orthogonalised_is_refused(given, said):
+    with pytest.raises(ValueError, match=said):
+        orthogonalised(**{"matrices": torch.ones(2, 3)} | given)
+    assert orthogonalised(torch.zeros(0, 2, 3)).shape == (0, 2, 3)
+
+
 def test_a_tall_matrix_costs_what_a_wide_one_does():
     costs = []
     for shape in ((2, 9, 3), (2, 3, 9), (2, 9, 9)):

@@ -282,12 +282,13 @@ def test_another_configuration_is_python_s_too(script, config):
 
 
 def probabilities(logits_V, temperature, most) -> np.ndarray:
-    """As helpers.gpt draws: the likeliest `most`, ties included; all on one at temperature 0."""
+    """As helpers.gpt draws: `most` of them, the first of equals; all on one at temperature 0."""
     logits = torch.tensor(np.array(logits_V))
     if temperature == 0:
         return F.one_hot(logits.argmax(), len(logits)).double().numpy()
-    least = logits.topk(most).values[-1]
-    return (logits.masked_fill(logits < least, -torch.inf) / temperature).softmax(-1).numpy()
+    kept = sorted(range(len(logits)), key=lambda i: (-logits[i], i))[:most]
+    left = torch.full_like(logits, -torch.inf).index_copy(0, torch.tensor(kept), logits[kept])
+    return (left / temperature).softmax(-1).numpy()
 
 
 @pytest.mark.parametrize("temperature", [0, 0.05, 0.8, 1, 3])
