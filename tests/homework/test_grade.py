@@ -156,7 +156,7 @@ def test_the_grader_stops_where_the_worker_itself_fails(quick, capsys, monkeypat
     assert Gradebook(quick / "course/grading/05").records() == []
 
 
-FAULT = Graded(error="a slip", ours=True)
+FAULT, RIGHT = Graded(error="a slip", ours=True), Fake.grade
 
 
 def failing(monkeypatch, *which):
@@ -194,6 +194,61 @@ def test_a_fault_of_ours_in_every_file_ends_with_an_error_and_no_grades(quick, c
     assert "no hand-in could be graded, for a cause of ours: a slip" in capsys.readouterr().err
     assert Gradebook(quick / "course/grading/05").records() == []
     assert not (quick / "course/grading/05/grades.csv").exists()
+
+
+def graded_once(quick, monkeypatch):
+    """Three who have all points, and what is stored of them; from then on the worker fails."""
+    for name in ("ada", "bob", "cleo"):
+        hand_in(quick, name)
+    assert run(quick) == 0
+    monkeypatch.setattr(Fake, "grade", lambda self, raw: FAULT)
+    return stored(quick)
+
+
+def stored(folder):
+    grading = folder / "course/grading/05"
+    files = [path for part in ("results", "handed-in") for path in (grading / part).iterdir()]
+    return {path: path.read_bytes() for path in (*files, grading / "grades.csv")}
+
+
+def test_a_fault_of_ours_in_all_of_a_later_run_changes_no_grade(quick, capsys, monkeypatch):
+    """Asked for again; then with a mended test; then of files that have changed."""
+    before = graded_once(quick, monkeypatch)
+    assert len(before) == 7
+    private = quick / "private" / "05.py"
+    for prepare, more in (
+        (lambda: None, ["--again"]),
+        (lambda: private.write_text(private.read_text() + "\n# mended\n"), []),
+        (lambda: [hand_in(quick, name, {"05.1": "x = 1"}) for name in ("ada", "bob", "cleo")], []),
+    ):
+        prepare()
+        assert run(quick, *more) == 2
+        said = "no hand-in could be graded, for a cause of ours: a slip"
+        assert said in capsys.readouterr().err
+        assert stored(quick) == before
+
+
+def test_a_fault_of_ours_takes_no_grade_that_was_there(quick, capsys, monkeypatch):
+    """Where somebody else can be graded. It is noted, and each run tries again, until one can."""
+    graded_once(quick, monkeypatch)
+    before, again = table(quick), ["--again"]
+    for fails, more in (((1, 4), again), ((), []), ((1, 4), again), (range(9), []), ((), [])):
+        monkeypatch.setattr(Fake, "grade", RIGHT)
+        failing(monkeypatch, *fails)
+        assert run(quick, *more) == 0
+        said = capsys.readouterr().out
+        assert ("\nada: a slip; the grade of ada/05.ipynb stays\n" in said) == bool(fails)
+        rows, record = table(quick), Gradebook(quick / "course/grading/05").get("ada")
+        assert [row[:-1] for row in rows.values()] == [row[:-1] for row in before.values()]
+        assert (rows["ada"][-1] == "1") == (grade.STAYS in record.notes) == bool(fails)
+
+
+def test_one_who_can_be_graded_is_so_whoever_is_tried_before(quick, capsys, monkeypatch):
+    for name in ("ada", "bob"):
+        hand_in(quick, name)
+    failing(monkeypatch, 1, 2, 3)
+    assert run(quick) == 0
+    assert [one.ours for one in Gradebook(quick / "course/grading/05").records()] == [True, False]
 
 
 @LINUX
