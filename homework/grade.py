@@ -92,7 +92,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     asked.add_argument("--assignment", required=True, help="two digits, such as 05")
     asked.add_argument("--course", type=Path, default=Path("course"), help="default: course")
     asked.add_argument("--roster", type=Path, help="a CSV that Canvas or Moodle exports")
-    asked.add_argument("--workers", type=int, default=min(4, os.cpu_count() or 1),
+    asked.add_argument("--workers", type=int, default=min(4, _processors()),
                        help="submissions graded at a time (default: %(default)s)")  # fmt: skip
     asked.add_argument("--again", action="store_true", help="grade all of them again")
     asked.add_argument("--without-sandbox", action="store_true",
@@ -101,6 +101,13 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     if options.workers < 1:
         asked.error(f"--workers must be 1 or more, got {options.workers}")
     return options
+
+
+def _processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # not on macOS and Windows
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 @contextmanager

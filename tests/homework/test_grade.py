@@ -251,6 +251,14 @@ def test_one_who_can_be_graded_is_so_whoever_is_tried_before(quick, capsys, monk
     assert [one.ours for one in Gradebook(quick / "course/grading/05").records()] == [True, False]
 
 
+def test_as_many_are_graded_at_a_time_as_there_are_processors_for_it(monkeypatch):
+    monkeypatch.setattr(grade.os, "sched_getaffinity", lambda pid: {5}, raising=False)
+    assert grade._options(["x", "--assignment", "05"]).workers == 1
+    monkeypatch.delattr(grade.os, "sched_getaffinity")
+    monkeypatch.setattr(grade.os, "cpu_count", lambda: 3)
+    assert grade._options(["x", "--assignment", "05"]).workers == 3
+
+
 @LINUX
 def test_an_answer_that_is_too_large_to_judge_costs_no_more_than_its_points(course):
     """As for a judge that compares each of its rows with each."""
