@@ -352,7 +352,10 @@ def _looks(
         "Files that could not be read": [
             Look(record.student, "", record.error, record.file)
             for record in records
-            if record.error
+            if record.error and not record.ours
+        ],
+        "Not graded, for a cause of ours": [
+            Look(record.student, "", record.error, record.file) for record in records if record.ours
         ],
         "Late": [Look(student, "", one.message) for student, one in late.items() if one.message],
         "Lines of code to read": [
@@ -398,6 +401,7 @@ def _waiting(records: Sequence[Record], assignment: Assignment, marks: Marks) ->
     waits = Counter(
         task
         for record in records
+        if not record.ours
         for task, points in standing(record, assignment, marks).items()
         if points is None
     )

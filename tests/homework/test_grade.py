@@ -182,8 +182,40 @@ def test_a_fault_that_stays_is_told_as_ours_and_tried_again(quick, capsys, monke
     failing(monkeypatch, 1, 3, 4, 5)
     assert run(quick) == run(quick) == 0
     assert capsys.readouterr().out.count("/2] ada") == 2
-    page = (quick / "course/grading/05/feedback/ada.html").read_text("utf-8")
-    assert "no fault of yours" in page
+    grading = quick / "course/grading/05"
+    assert "no fault of yours" in (grading / "feedback/ada.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("by_hand", [{}, {"05.5": 2}, {"05.1": 1, "05.5": 2}])
+def test_who_could_not_be_graded_has_no_points_in_any_table(quick, capsys, monkeypatch, by_hand):
+    """But those that a person gave, and a total where these are of all exercises."""
+    names = ("lovelaceada_101_9001_05", "libo_102_9002_05")
+    for name in names:
+        hand_in(quick, name)
+    roster = "Student,ID,SIS Login ID,Section,Problem set 05\n    Points Possible,,,,\n"
+    (quick / "canvas.csv").write_text(f'{roster}"Lovelace, Ada",101,ada,L,EX\n"Li, Bo",102,bo,L,\n')
+    failing(monkeypatch, 1, 3)
+    grading = quick / "course/grading/05"
+    grading.mkdir(parents=True)
+    rows = [f"ada,{task},{points}\n" for task, points in by_hand.items()]
+    (grading / "marks.csv").write_text(f"student,task,points\n{''.join(rows)}")
+    tasks = [task.name for task in Course("05", "s", str(quick / "private")).assignment().tasks]
+    is_whole = set(by_hand) == set(tasks)
+    assert run(quick, "--roster", str(quick / "canvas.csv")) == 0
+    said = capsys.readouterr().out
+    assert "2 handed in, 0 of them not readable, 1 to look at, 1 not graded for a cause of" in said
+    assert "wait for a person" not in said
+    points = [f"{by_hand[task]}" if task in by_hand else "" for task in tasks]
+    total = ["3", "7", ""] if is_whole else ["", "7", "not graded"]
+    assert table(quick)["ada"][1:] == [*points, *total, "1"]
+    imported = (grading / "grades-to-import.csv").read_text()
+    assert f'"Lovelace, Ada",101,ada,L,{"3" if is_whole else "EX"}\n' in imported
+    assert '"Li, Bo",102,bo,L,7\n' in imported
+    summary = (grading / "summary.html").read_text("utf-8")
+    for words in ("<b>0</b>could not be read", "<b>1</b>not graded", "<caption>Of 1 student</cap",
+                  "<h3>Not graded, for a cause of ours (1)</h3>"):  # fmt: skip
+        assert words in summary
+    assert "responses to mark" not in summary
 
 
 def test_a_fault_of_ours_in_every_file_ends_with_an_error_and_no_grades(quick, capsys, monkeypatch):
