@@ -11,9 +11,13 @@ from textwrap import dedent
 
 import nbformat
 import pytest
+import yaml
 from handins import warm
+from submissions import TEMPLATE
 
+from helpers.exercises import judged
 from homework import grade
+from homework.release.assignment import ROOT
 from homework.release.course import Course, fingerprint, release
 from homework.release.edition import edition
 from homework.report.gradebook import Gradebook, digest
@@ -586,6 +590,25 @@ def test_the_course_itself_is_not_graded(quick, capsys):
     for source in (".", "course", "private"):
         assert run(quick, source=source) == 2
         assert "name the folder of hand-ins alone" in capsys.readouterr().err
+
+
+def test_what_ci_hands_in_to_the_container_is_worth_what_it_asks_for():
+    """One right answer among empty ones, written into the edition by sed."""
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text("utf-8"))["jobs"]
+    script = jobs["docker"]["steps"][-1]["run"]
+    ((old, new),) = re.findall(r"sed 's/(.*)/(.*)/'", script)
+    assignment = Course("05", "", str(TEMPLATE)).assignment()
+    text = nbformat.writes(nbformat.from_dict(edition(assignment)))
+    assert len(re.findall(old, text)) == 1
+    name, _, source = new.partition(" = ")
+    points = [
+        sum(test.points for test in task.tests if task.answer == name
+            and judged(test.judge, eval(source)).state == "Right")
+        for task in assignment.tasks
+    ]  # fmt: skip
+    assert sum(points) > 0
+    fields = [f"{one:g}" for one in (*points, sum(points), assignment.points)]
+    assert f"grep '^ada,ada,{','.join(fields)},,'" in script
 
 
 def test_wrong_words_are_told(tmp_path, capsys):
