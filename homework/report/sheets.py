@@ -54,7 +54,7 @@ def write(
     if unknown := sum(one.days is None for one in late.values()):
         print(f"of {unknown} it is not known when they were handed in; nothing is taken off there")
     if alike:
-        several = ", ".join(str(len(group.students)) for group in alike)
+        several = ", ".join(str(len(group.members)) for group in alike)
         print(f"nearly the same answers in groups of {several}: see the summary")
     print(_said(folder, records, missing, waiting, len(look)))
     if roster:
