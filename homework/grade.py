@@ -48,6 +48,8 @@ UNSAFE = (
     "teachers); with --without-sandbox it runs all the same"
 )
 
+STAYS = "a later try to grade failed for a cause of ours; the grade is that of before"
+
 
 @command
 def main(arguments: list[str] | None = None, limits: Limits | None = None) -> None:
@@ -90,7 +92,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     asked.add_argument("--assignment", required=True, help="two digits, such as 05")
     asked.add_argument("--course", type=Path, default=Path("course"), help="default: course")
     asked.add_argument("--roster", type=Path, help="a CSV that Canvas or Moodle exports")
-    asked.add_argument("--workers", type=int, default=min(4, os.cpu_count() or 1),
+    asked.add_argument("--workers", type=int, default=min(4, _processors()),
                        help="submissions graded at a time (default: %(default)s)")  # fmt: skip
     asked.add_argument("--again", action="store_true", help="grade all of them again")
     asked.add_argument("--without-sandbox", action="store_true",
@@ -99,6 +101,13 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     if options.workers < 1:
         asked.error(f"--workers must be 1 or more, got {options.workers}")
     return options
+
+
+def _processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # not on macOS and Windows
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 @contextmanager
@@ -134,6 +143,7 @@ def grade_all(
     released_as = edition(assignment)
     failures: list = []
     lost: list = []
+    judged: list[str] = []  # who has results of this run
     how: dict = {"unsafe": options.without_sandbox}
     if (first := next(queue, None)) is not None:
         how["files"] = _checked(options, sandbox.check_python)  # longer, so only where it matters
@@ -144,6 +154,8 @@ def grade_all(
     def keep(record: Record, item: tuple) -> None:
         record = replace(record, tests=version)
         book.put(works.keep(book.folder, record, item[1], released_as))
+        if record.results:
+            judged.append(record.student)
 
     def work(number: int) -> None:
         with Worker(course, limits, number=number, alone=options.workers == 1, **how) as worker:
@@ -171,23 +183,37 @@ def grade_all(
         raise RuntimeError(f"the grader failed and stopped: {failures[0]}") from failures[0]
     if lost:
         with Worker(course, limits, **how) as worker:
-            _grade_alone(book, worker, lost, keep)
+            _grade_alone(book, worker, lost, keep, judged)
     _forget_doubles(book, {one.student for one in handed})
 
 
 def _grade_alone(
-    book: Gradebook, worker: Worker, lost: list, keep: Callable[[Record, tuple], None]
-) -> None:
+    book: Gradebook, worker: Worker, lost: list, keep: Callable[[Record, tuple], None],
+    judged: list[str],
+) -> None:  # fmt: skip
     """Grade those again of whom a fault of ours, or of the machine, kept the grade.
 
-    Raises: RuntimeError where it keeps everybody's, and then nothing of them is stored.
+    judged: who has results of this run, to whom `keep` adds. A grade that was there stays, with a
+    note. Raises: RuntimeError where nobody is judged, unless it was so of all of them before; then
+    nothing is stored.
     """
+    ours = []
     for at, item in enumerate(lost, start=1):
         print(f"[again, alone: {at}/{len(lost)}] {item[0].student}", flush=True)
         record = graded(worker, *item)
-        if record.ours and not any(known.results for known in book.records()):
-            raise RuntimeError(f"no hand-in could be graded, for a cause of ours: {record.error}")
-        keep(record, item)
+        if record.ours:
+            ours.append((book.get(record.student), record, item))
+        else:
+            keep(record, item)
+    news = [r for known, r, _ in ours if not known or not (known.ours or STAYS in known.notes)]
+    if news and not judged:
+        raise RuntimeError(f"no hand-in could be graded, for a cause of ours: {news[0].error}")
+    for known, record, item in ours:
+        if known is not None and known.results:
+            print(f"{record.student}: {record.error}; the grade of {known.file} stays")
+            book.put(replace(known, notes=tuple(dict.fromkeys([*known.notes, STAYS]))))
+        else:
+            keep(record, item)
 
 
 def _forget_doubles(book: Gradebook, handed: set[str]) -> None:
@@ -211,7 +237,8 @@ def _open(
         if known is not None and known.is_later_than(one.order, digest(raw)):
             print(f"{one.student}: {known.file} was handed in after {one.file} and stays")
             continue
-        if known is not None and known.key == key and not again:
+        is_done = known is not None and known.key == key and STAYS not in known.notes
+        if known is not None and is_done and not again:
             if (now := replace(known, name=one.name, file=one.file, **_when(one))) != known:
                 book.put(now)
             continue

@@ -34,9 +34,9 @@ curl -LsSf https://astral.sh/uv/install.sh | env UV_INSTALL_DIR=/opt/uv sh
 cd /autograder/source
 export UV_PYTHON_INSTALL_DIR=/opt/python
 /opt/uv/uv venv --python 3.13 .venv
-/opt/uv/uv pip install "$(grep -oE '^torch==[0-9.]+' requirements.txt)" \\
+/opt/uv/uv pip install --no-deps --require-hashes --requirement requirements-hashes.txt
+/opt/uv/uv pip install --no-deps "$(grep -oE '^torch==[0-9.]+' requirements.txt)" \\
     --index-url https://download.pytorch.org/whl/cpu
-/opt/uv/uv pip install -r requirements.txt
 """
 RUN = """#!/bin/bash
 cd /autograder/source && exec .venv/bin/python -m homework.gradescope /autograder
@@ -61,8 +61,9 @@ def write(out: Path, folder: Path, course: Course) -> None:
 
 def _files(course: Course) -> Iterator[Path]:
     """What of the book the grader needs."""
-    yield from (chapter_file(course.chapter), *(ROOT / name for name in (
-        "pyproject.toml", "requirements.txt", "_config.yml")))  # fmt: skip
+    yield chapter_file(course.chapter)
+    names = ("pyproject.toml", "requirements.txt", "requirements-hashes.txt", "_config.yml")
+    yield from (ROOT / name for name in names)
     for room in ("helpers", "homework"):
         for path in sorted((ROOT / room).rglob("*")):
             if path.is_file() and not {"__pycache__", "private_example"} & set(path.parts):

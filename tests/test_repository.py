@@ -128,6 +128,12 @@ def test_whoever_sets_up_does_it_in_the_one_way():
         assert "book/environment.py" in (ROOT / name).read_text("utf-8"), name
     for path in (ROOT / ".github" / "workflows").glob("*.yml"):
         assert "requirements.txt" not in path.read_text("utf-8"), path.name
+    for name in ("homework/Dockerfile", "homework/gradescope.py"):  # where that file would not do
+        text = (ROOT / name).read_text("utf-8").replace("\\\\\n", " ").replace("\\\n", " ")
+        every, torch = (line.split() for line in re.findall("pip install ([^&\n]*)", text))
+        assert {"--no-deps", "--require-hashes", environment.HASHES} <= {*every}, name
+        assert {"--no-deps", environment.CPU_BUILDS} <= {*torch}, name
+        assert "^torch==" in " ".join(torch), name
 
 
 def test_forms_for_issues_can_be_shown():

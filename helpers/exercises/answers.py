@@ -13,7 +13,10 @@ from typing import Any, NoReturn
 import numpy as np
 
 MOST_BYTES = 8 * 2**20  # of an answer, about
-MOST_ENTRIES = 10_000  # of a set or a dictionary
+PART = 32  # bytes that each part of a list, set or dictionary counts for, and a number once more
+MOST_IN_ARRAYS, MOST_IN_LISTS = MOST_BYTES // 8, MOST_BYTES // (2 * PART)  # numbers, about
+MOST_ENTRIES = 10_000  # of all sets and dictionaries of an answer together
+MOST_AXES = 64  # of an array or a tensor: NumPy has no more
 MOST_BITS = 1024  # of a whole number: no float is larger
 DEEPEST = 40  # lists within lists
 TENSOR_TYPES = (
@@ -63,15 +66,16 @@ def is_optimizer(value: Any) -> bool:
 
 
 class _Making:
-    """How much of MOST_BYTES is left for the parts of one value."""
+    """How much of MOST_BYTES and MOST_ENTRIES is left for the parts of one value."""
 
     def __init__(self) -> None:
         self.left = MOST_BYTES
+        self.entries = MOST_ENTRIES
 
     def made(self, value: Any, depth: int) -> Any:
         if depth > DEEPEST:
             raise NotPlain(f"The answer holds lists within lists, more than {DEEPEST} deep.")
-        self._take(32)
+        self._take(PART)
         try:
             return self._made(value, depth + 1)
         except NotPlain:
@@ -80,8 +84,13 @@ class _Making:
             _refuse(type(value).__name__)
 
     def _made(self, value: Any, deeper: int) -> object:
-        if isinstance(value, dict | set | frozenset) and len(value) > MOST_ENTRIES:
-            raise NotPlain(f"The answer holds a set or dictionary of more than {MOST_ENTRIES:,}.")
+        if isinstance(value, dict | set | frozenset):
+            self.entries -= len(value)
+            if self.entries < 0:
+                raise NotPlain(
+                    f"The answer is too large: all its sets and dictionaries together may have "
+                    f"{MOST_ENTRIES:,} entries. Lists and arrays may have more."
+                )
         if isinstance(value, dict):
             return {self.made(k, deeper): self.made(v, deeper) for k, v in value.items()}
         for kind in COLLECTIONS:
@@ -102,10 +111,14 @@ class _Making:
             return array[()] if isinstance(value, np.generic) else array
         if (torch := sys.modules.get("torch")) is not None and isinstance(value, torch.Tensor):
             self._take(value.nelement() * value.element_size())
+            if value.ndim > MOST_AXES:
+                raise NotPlain(
+                    f"The answer holds a tensor of {value.ndim} axes; it may have {MOST_AXES}."
+                )
             return _tensor(value)
         for kind, convert in CONVERSIONS.items():
             if isinstance(value, kind):
-                self._take(4 * len(value) if isinstance(value, str | bytes) else 32)
+                self._take(4 * len(value) if isinstance(value, str | bytes) else PART)
                 if isinstance(value, int) and value.bit_length() > MOST_BITS:
                     raise NotPlain("The answer holds a whole number too large for a float.")
                 return convert(value)
@@ -117,8 +130,10 @@ class _Making:
     def _take(self, size: int) -> None:
         self.left -= size
         if self.left < 0:
-            most = f"{MOST_BYTES // 8:,}"
-            raise NotPlain(f"The answer is too large: it may hold about {most} numbers.")
+            raise NotPlain(
+                f"The answer is too large: an array may hold about {MOST_IN_ARRAYS:,} numbers, "
+                f"lists {MOST_IN_LISTS:,}."
+            )
 
 
 def _tensor(value: Any) -> object:

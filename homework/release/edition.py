@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import nbformat
 from nbformat import NotebookNode
 
+from helpers.exercises import answers
 from homework.release.assignment import QUESTION, ROOT, Assignment, Task
 from homework.release.sections import section
 
@@ -23,7 +24,9 @@ When you hand in, hand in this notebook as a file that ends in `.ipynb` (in Cola
 It is run again without a network and without a graphics processor, and the cells that you were
 given are run as they were given to you. Your answers may use what Python {python} has; they may
 import {packages}; other packages may not be there. A cell or a call of your
-function may take {answer} seconds, the cells of an exercise {task} seconds together.
+function may take {answer} seconds, the cells of an exercise {task} seconds together. An answer may
+hold about {arrays:,} numbers in arrays, {lists:,} in lists, and {entries:,} entries in sets and
+dictionaries.
 
 {book}"""
 BORROWED = (
@@ -71,6 +74,7 @@ def edition(assignment: Assignment) -> NotebookNode:
     about = ABOUT.format(
         chapter=assignment.chapter, title=assignment.title, count=len(assignment.tasks),
         points=assignment.points, **_allowed(), answer=ANSWER, task=TASK,
+        arrays=answers.MOST_IN_ARRAYS, lists=answers.MOST_IN_LISTS, entries=answers.MOST_ENTRIES,
         book=BOOK_FUNCTIONS[assignment.book_functions],
     )  # fmt: skip
     install = INSTALL.format(source=_source(assignment))

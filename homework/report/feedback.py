@@ -190,13 +190,15 @@ def _reading(found: Section | None) -> Section | None:
 
 @dataclass(frozen=True)
 class Loss:
-    """The test that costs most: points lost by all, by how many, and messages with their counts."""
+    """The test that costs most: points lost by all, by how many students, and messages with their
+    counts.
+    """
 
     test: str
     hidden: bool
     says: str
     points: float
-    students: int
+    lost_by: int
     messages: tuple[tuple[str, int], ...]
     others: int
 
@@ -313,7 +315,7 @@ def _loss(task: Task, handed_in: Sequence[Record]) -> Loss | None:
         hidden=any(result.hidden for result in results),
         says=next((test.says for test in task.tests if test.name == worst), ""),
         points=costs[worst],
-        students=len(results),
+        lost_by=len(results),
         messages=tuple(messages[:MOST_MESSAGES]),
         others=sum(count for _, count in messages[MOST_MESSAGES:]),
     )
@@ -339,7 +341,7 @@ def to_look_at(
     """Who of those who handed in stands in the summary's list of what to look at."""
     looks = _looks(records, assignment, marks, late).values()
     listed = {look.student for found in looks for look in found}
-    listed.update(student for group in alike for student in group.students)
+    listed.update(student for group in alike for student in group.members)
     return listed & {record.student for record in records}
 
 
@@ -352,7 +354,10 @@ def _looks(
         "Files that could not be read": [
             Look(record.student, "", record.error, record.file)
             for record in records
-            if record.error
+            if record.error and not record.ours
+        ],
+        "Not graded, for a cause of ours": [
+            Look(record.student, "", record.error, record.file) for record in records if record.ours
         ],
         "Late": [Look(student, "", one.message) for student, one in late.items() if one.message],
         "Lines of code to read": [
@@ -382,14 +387,14 @@ def _ended(record: Record) -> Iterator[Look]:
 
 def _astray(records: Sequence[Record], assignment: Assignment, marks: Marks) -> Iterator[Look]:
     """Marks of nobody, or of no task: a spreadsheet makes 5.1 of 05.1."""
-    students = {record.student for record in records}
+    handed_in = {record.student for record in records}
     tasks = {task.name for task in assignment.tasks}
     for (student, task), mark in marks.items():
         given = "no points" if mark.points is None else points_of(mark.points)
         if task not in tasks:
             names = ", ".join(sorted(tasks))
             yield Look(student, "", f"{given} for {task!r}, which is no task; tasks are {names}")
-        elif student not in students:
+        elif student not in handed_in:
             yield Look(student, task, f"{given} for a student who handed in nothing")
 
 
@@ -398,6 +403,7 @@ def _waiting(records: Sequence[Record], assignment: Assignment, marks: Marks) ->
     waits = Counter(
         task
         for record in records
+        if not record.ours
         for task, points in standing(record, assignment, marks).items()
         if points is None
     )

@@ -241,12 +241,15 @@ def _row(mark: Mark) -> list[str]:
 
 
 def standing(record: Record, assignment: Assignment, marks: Mapping) -> dict[str, float | None]:
-    """Points of each task: a person's where there are any, else the tests'; None waits for one."""
+    """Points of each task: a person's where there are any, else the tests'.
+
+    None waits for a person, or, where the grader failed, for a run in which it does not.
+    """
     automatic = record.points()
     found: dict[str, float | None] = {}
     for task in assignment.tasks:
         mark = marks.get((record.student, task.name))
-        waits = task.free and task.name in record.responses
+        waits = record.ours or (task.free and task.name in record.responses)
         found[task.name] = None if waits else automatic.get(task.name, 0.0)
         if mark is not None and mark.points is not None:
             found[task.name] = mark.points

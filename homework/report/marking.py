@@ -4,6 +4,9 @@
     ticked(mark, task)                          what a mark of that page says of the rubric
 
 The points of the rubric that were ticked stand at the head of a remark, as [1, 3], or [0] for none.
+
+nbgrader's formgrader is not used, for it needs a Jupyter server and keeps marks in a database that
+nbgrader's own autograde fills, which runs students' code and the checks in one process.
 """
 
 import base64

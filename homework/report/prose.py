@@ -6,6 +6,9 @@
 
 HTML in a text is shown as it was typed. Formulas become MathML, which browsers set themselves, made
 by the MathJax with which the site is built; where that is missing their source is shown.
+
+nbconvert is not used, for its pages have the HTML and the outputs that a file came with, and fetch
+MathJax and other scripts from a server when they are opened.
 """
 
 import json

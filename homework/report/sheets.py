@@ -49,12 +49,12 @@ def write(
         moodle.write_feedback(folder / "feedback.zip", roster, pages)
     if old := [record.student for record in records if record.tests not in ("", version)]:
         print(f"not given this time, so still graded with the earlier tests: {', '.join(old)}")
-    points = [standing(record, assignment, marks) for record in records]
+    points = [standing(record, assignment, marks) for record in records if not record.ours]
     waiting = sum(one is None for found in points for one in found.values())
     if unknown := sum(one.days is None for one in late.values()):
         print(f"of {unknown} it is not known when they were handed in; nothing is taken off there")
     if alike:
-        several = ", ".join(str(len(group.students)) for group in alike)
+        several = ", ".join(str(len(group.members)) for group in alike)
         print(f"nearly the same answers in groups of {several}: see the summary")
     print(_said(folder, records, missing, waiting, len(look)))
     if roster:
@@ -121,7 +121,8 @@ def grades(
     records: list[Record], assignment: Assignment, marks: dict, missing: list,
     late: dict[str, Late], look: set[str],
 ) -> str:  # fmt: skip
-    """The table of grades, as CSV: an empty field waits for a person, or for a time.
+    """The table of grades, as CSV: an empty field waits for a person, for a time, or, in the state
+    "not graded", for a run in which the grader does not fail.
 
     Where there is a deadline it has the days late and the points taken off, which total has less.
     look: who stands in the summary's list of what to look at; 1 in the last column.
@@ -131,16 +132,19 @@ def grades(
     possible, rows = f"{assignment.points:g}", []
     for record in records:
         points = standing(record, assignment, marks)
-        state = (
-            "not readable" if record.error else "waits for marks" if None in points.values() else ""
-        )
+        waits = None in points.values()
+        if record.ours:
+            state = "not graded" if waits else ""
+        else:
+            state = "not readable" if record.error else "waits for marks" if waits else ""
         over = late.get(record.student, Late())
         total = max(sum(filter(None, points.values())) - over.points, 0.0)
         delay = ["" if over.days is None else over.days, f"{over.points:g}"] if late else []
         shown = ["" if points[name] is None else f"{points[name]:g}" for name in names]
         who = [record.student, record.name]
         is_listed = int(record.student in look)
-        rows.append([*who, *shown, *delay, f"{total:g}", possible, state, is_listed])
+        sum_ = "" if state == "not graded" else f"{total:g}"
+        rows.append([*who, *shown, *delay, sum_, possible, state, is_listed])
     for one in missing:
         empty = [""] * len([*names, *about_late])
         rows.append([one.key, one.name, *empty, "", possible, "not handed in", 0])
@@ -150,8 +154,11 @@ def grades(
 
 
 def _said(folder: Path, records: list[Record], missing: list, waiting: int, look: int) -> str:
-    errors = sum(bool(record.error) for record in records)
+    ours = sum(record.ours for record in records)
+    errors = sum(bool(record.error) for record in records) - ours
     lines = [f"{len(records)} handed in, {errors} of them not readable, {look} to look at"]
+    if ours:
+        lines[0] += f", {ours} not graded for a cause of ours"
     if missing:
         lines[0] += f", {len(missing)} of the roster not handed in"
     if waiting:

@@ -27,18 +27,18 @@ Lines = Mapping[tuple[str, str], str]  # of a task and what a line does: the lin
 
 @dataclass(frozen=True)
 class Pair:
-    """Two students, the share of lines that they have in common, and these lines."""
+    """The keys of two students, the share of lines that they have in common, and these lines."""
 
-    students: tuple[str, str]
+    members: tuple[str, str]
     share: float
     lines: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Group:
-    """Students of whom each is like another of them, and the pairs that are most alike."""
+    """The keys of students of whom each is like another of them, and the pairs most alike."""
 
-    students: tuple[str, ...]
+    members: tuple[str, ...]
     pairs: tuple[Pair, ...]
     more: int
 
@@ -59,15 +59,15 @@ def groups(
     pairs = list(_pairs(own))
     groups: dict[str, set[str]] = {}
     for one in pairs:
-        joined = set().union(*(groups.get(student, {student}) for student in one.students))
+        joined = set().union(*(groups.get(student, {student}) for student in one.members))
         groups |= dict.fromkeys(joined, joined)
     found = []
-    for students in {id(group): group for group in groups.values()}.values():
-        alike = sorted((p for p in pairs if p.students[0] in students),
-                       key=lambda pair: (-pair.share, -len(pair.lines), pair.students))  # fmt: skip
+    for members in {id(group): group for group in groups.values()}.values():
+        alike = sorted((p for p in pairs if p.members[0] in members),
+                       key=lambda pair: (-pair.share, -len(pair.lines), pair.members))  # fmt: skip
         shown = tuple(alike[:MOST_PAIRS])
-        found.append(Group(tuple(sorted(students)), shown, len(alike) - len(shown)))
-    return sorted(found, key=lambda group: (-len(group.students), group.students))
+        found.append(Group(tuple(sorted(members)), shown, len(alike) - len(shown)))
+    return sorted(found, key=lambda group: (-len(group.members), group.members))
 
 
 def _pairs(own: Mapping[str, Lines]) -> Iterator[Pair]:

@@ -146,7 +146,8 @@ def serve(questions, answers) -> None:
         answers.flush()
 
     def ask(name: str, args: tuple, kwargs: dict) -> object:
-        send({"ask": name, "args": plain(list(args)), "kwargs": plain(kwargs)})
+        places, names = plain([list(args), kwargs])
+        send({"ask": name, "args": places, "kwargs": names})
         reply = decode(questions.readline(), cells.fetch)
         if "error" in reply:
             raise KNOWN.get(reply["error"], RuntimeError)(reply["text"])

@@ -329,13 +329,18 @@ class Talk:
         computed, waited = (
             now - then for now, then in zip(ran(self.answering), before, strict=True)
         )
-        return str(error) == TOO_LONG and waited > within / 4 and computed + self._others() < within
+        if str(error) != TOO_LONG:
+            return False
+        others_computed, others_waited = self._others()
+        computed, waited = computed + others_computed, waited + others_waited
+        return waited > within / 4 and computed < within
 
-    def _others(self) -> float:
+    def _others(self) -> tuple[float, float]:
         """The seconds of a processor that the copy's other processes have had, whoever started them
-        and whether they have ended: what starves among its own was not starved by the machine.
+        and whether they have ended, for what starves among its own was not starved by the machine;
+        and those for which the ones that are there have waited, as those of a pool do.
         """
-        total = 0.0
+        total = waited = 0.0
         with contextlib.suppress(psutil.Error, IndexError):
             first = psutil.Process(self.process.pid)
             known = {self.answering, self.behind and self.behind.pid}
@@ -345,7 +350,8 @@ class Talk:
             for one in first.children(recursive=True):
                 with contextlib.suppress(psutil.Error):
                     total += 0.0 if one.pid in known else sum(one.cpu_times()[:4])
-        return total
+                waited += 0.0 if one.pid in known else kept_waiting(one.pid)
+        return total, waited
 
     def copy(self) -> bool:
         """Let a copy of the process answer; whether there is one. Raises: LostError.
@@ -487,10 +493,17 @@ def ran(pid: int) -> tuple[float, float]:
     """The seconds of a processor that a process's threads and ended children have had, and those
     for which its first thread has waited; 0 if not told.
     """
-    with contextlib.suppress(psutil.Error, OSError, ValueError):
-        _, waited, _ = Path(f"/proc/{pid}/schedstat").read_text(encoding="utf-8").split()
-        return sum(psutil.Process(pid).cpu_times()[:4]), int(waited) / 1e9
+    with contextlib.suppress(psutil.Error, ValueError):
+        return sum(psutil.Process(pid).cpu_times()[:4]), kept_waiting(pid)
     return 0.0, 0.0
+
+
+def kept_waiting(pid: int) -> float:
+    """The seconds for which a process's first thread has waited for a processor; 0 if not told."""
+    with contextlib.suppress(OSError, ValueError):
+        _, waited, _ = Path(f"/proc/{pid}/schedstat").read_text(encoding="utf-8").split()
+        return int(waited) / 1e9
+    return 0.0
 
 
 def resident(pid: int, *, shared: bool = False) -> int:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers.exercises.answers import MOST_ENTRIES, TENSOR_TYPES
+from helpers.exercises.answers import MOST_AXES, MOST_ENTRIES, TENSOR_TYPES
 
 if TYPE_CHECKING:
     import torch  # else only where a tensor crosses: most commands need none, and it loads slowly
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 MOST_BYTES = 64 * 2**20  # of a line
 DEEPEST = 50  # lists within lists
 ARRAY_TYPES = re.compile(r"[<|][biufc]\d{1,2}")  # NumPy's names of bool, int, float, complex …
-MOST_AXES = 64
-MOST_HASHED = 2 * MOST_ENTRIES  # entries of all sets and dicts of a line
+MOST_HASHED = 2 * MOST_ENTRIES  # of a line's sets and dicts: an answer's, and those around it
 
 
 @dataclass(frozen=True)
@@ -151,7 +150,7 @@ def _unpacked(packed, fetch, depth: int, left: list[int]) -> Any:
     if tag in ("set", "frozenset", "dict"):
         left[0] -= len(parts)
         if len(parts) > MOST_ENTRIES or left[0] < 0:
-            raise WireError(f"a {tag} of more than {MOST_ENTRIES} entries, or several of many")
+            raise WireError("its sets and dictionaries have too many entries")
     if tag == "...":
         return ...
     if tag == "float":

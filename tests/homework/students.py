@@ -64,7 +64,8 @@ def loss():
     off.backward()
     return off
 optimizer.step(loss)""",
-        "05.5": "counterexample = torch.nn.Embedding(4, 3).weight * torch.tensor([[1], [1], [9], [90]])",
+        "05.5": """rows = torch.nn.Embedding(4, 3).weight.tanh() + 2  # positive, whatever was drawn
+counterexample = rows * torch.tensor([[1], [1], [9], [90]])""",
         "05.7": """head = [torch.eye(5, requires_grad=True).roll(-1, 1) * 40, torch.eye(5).to_sparse()
         .to_dense(), torch.eye(5, dtype=torch.bfloat16)]""",
     },

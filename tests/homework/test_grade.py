@@ -11,9 +11,13 @@ from textwrap import dedent
 
 import nbformat
 import pytest
+import yaml
 from handins import warm
+from submissions import TEMPLATE
 
+from helpers.exercises import judged
 from homework import grade
+from homework.release.assignment import ROOT
 from homework.release.course import Course, fingerprint, release
 from homework.release.edition import edition
 from homework.report.gradebook import Gradebook, digest
@@ -156,7 +160,7 @@ def test_the_grader_stops_where_the_worker_itself_fails(quick, capsys, monkeypat
     assert Gradebook(quick / "course/grading/05").records() == []
 
 
-FAULT = Graded(error="a slip", ours=True)
+FAULT, RIGHT = Graded(error="a slip", ours=True), Fake.grade
 
 
 def failing(monkeypatch, *which):
@@ -182,8 +186,40 @@ def test_a_fault_that_stays_is_told_as_ours_and_tried_again(quick, capsys, monke
     failing(monkeypatch, 1, 3, 4, 5)
     assert run(quick) == run(quick) == 0
     assert capsys.readouterr().out.count("/2] ada") == 2
-    page = (quick / "course/grading/05/feedback/ada.html").read_text("utf-8")
-    assert "no fault of yours" in page
+    grading = quick / "course/grading/05"
+    assert "no fault of yours" in (grading / "feedback/ada.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("by_hand", [{}, {"05.5": 2}, {"05.1": 1, "05.5": 2}])
+def test_who_could_not_be_graded_has_no_points_in_any_table(quick, capsys, monkeypatch, by_hand):
+    """But those that a person gave, and a total where these are of all exercises."""
+    names = ("lovelaceada_101_9001_05", "libo_102_9002_05")
+    for name in names:
+        hand_in(quick, name)
+    roster = "Student,ID,SIS Login ID,Section,Problem set 05\n    Points Possible,,,,\n"
+    (quick / "canvas.csv").write_text(f'{roster}"Lovelace, Ada",101,ada,L,EX\n"Li, Bo",102,bo,L,\n')
+    failing(monkeypatch, 1, 3)
+    grading = quick / "course/grading/05"
+    grading.mkdir(parents=True)
+    rows = [f"ada,{task},{points}\n" for task, points in by_hand.items()]
+    (grading / "marks.csv").write_text(f"student,task,points\n{''.join(rows)}")
+    tasks = [task.name for task in Course("05", "s", str(quick / "private")).assignment().tasks]
+    is_whole = set(by_hand) == set(tasks)
+    assert run(quick, "--roster", str(quick / "canvas.csv")) == 0
+    said = capsys.readouterr().out
+    assert "2 handed in, 0 of them not readable, 1 to look at, 1 not graded for a cause of" in said
+    assert "wait for a person" not in said
+    points = [f"{by_hand[task]}" if task in by_hand else "" for task in tasks]
+    total = ["3", "7", ""] if is_whole else ["", "7", "not graded"]
+    assert table(quick)["ada"][1:] == [*points, *total, "1"]
+    imported = (grading / "grades-to-import.csv").read_text()
+    assert f'"Lovelace, Ada",101,ada,L,{"3" if is_whole else "EX"}\n' in imported
+    assert '"Li, Bo",102,bo,L,7\n' in imported
+    summary = (grading / "summary.html").read_text("utf-8")
+    for words in ("<b>0</b>could not be read", "<b>1</b>not graded", "<caption>Of 1 student</cap",
+                  "<h3>Not graded, for a cause of ours (1)</h3>"):  # fmt: skip
+        assert words in summary
+    assert "responses to mark" not in summary
 
 
 def test_a_fault_of_ours_in_every_file_ends_with_an_error_and_no_grades(quick, capsys, monkeypatch):
@@ -194,6 +230,69 @@ def test_a_fault_of_ours_in_every_file_ends_with_an_error_and_no_grades(quick, c
     assert "no hand-in could be graded, for a cause of ours: a slip" in capsys.readouterr().err
     assert Gradebook(quick / "course/grading/05").records() == []
     assert not (quick / "course/grading/05/grades.csv").exists()
+
+
+def graded_once(quick, monkeypatch):
+    """Three who have all points, and what is stored of them; from then on the worker fails."""
+    for name in ("ada", "bob", "cleo"):
+        hand_in(quick, name)
+    assert run(quick) == 0
+    monkeypatch.setattr(Fake, "grade", lambda self, raw: FAULT)
+    return stored(quick)
+
+
+def stored(folder):
+    grading = folder / "course/grading/05"
+    files = [path for part in ("results", "handed-in") for path in (grading / part).iterdir()]
+    return {path: path.read_bytes() for path in (*files, grading / "grades.csv")}
+
+
+def test_a_fault_of_ours_in_all_of_a_later_run_changes_no_grade(quick, capsys, monkeypatch):
+    """Asked for again; then with a mended test; then of files that have changed."""
+    before = graded_once(quick, monkeypatch)
+    assert len(before) == 7
+    private = quick / "private" / "05.py"
+    for prepare, more in (
+        (lambda: None, ["--again"]),
+        (lambda: private.write_text(private.read_text() + "\n# mended\n"), []),
+        (lambda: [hand_in(quick, name, {"05.1": "x = 1"}) for name in ("ada", "bob", "cleo")], []),
+    ):
+        prepare()
+        assert run(quick, *more) == 2
+        said = "no hand-in could be graded, for a cause of ours: a slip"
+        assert said in capsys.readouterr().err
+        assert stored(quick) == before
+
+
+def test_a_fault_of_ours_takes_no_grade_that_was_there(quick, capsys, monkeypatch):
+    """Where somebody else can be graded. It is noted, and each run tries again, until one can."""
+    graded_once(quick, monkeypatch)
+    before, again = table(quick), ["--again"]
+    for fails, more in (((1, 4), again), ((), []), ((1, 4), again), (range(9), []), ((), [])):
+        monkeypatch.setattr(Fake, "grade", RIGHT)
+        failing(monkeypatch, *fails)
+        assert run(quick, *more) == 0
+        said = capsys.readouterr().out
+        assert ("\nada: a slip; the grade of ada/05.ipynb stays\n" in said) == bool(fails)
+        rows, record = table(quick), Gradebook(quick / "course/grading/05").get("ada")
+        assert [row[:-1] for row in rows.values()] == [row[:-1] for row in before.values()]
+        assert (rows["ada"][-1] == "1") == (grade.STAYS in record.notes) == bool(fails)
+
+
+def test_one_who_can_be_graded_is_so_whoever_is_tried_before(quick, capsys, monkeypatch):
+    for name in ("ada", "bob"):
+        hand_in(quick, name)
+    failing(monkeypatch, 1, 2, 3)
+    assert run(quick) == 0
+    assert [one.ours for one in Gradebook(quick / "course/grading/05").records()] == [True, False]
+
+
+def test_as_many_are_graded_at_a_time_as_there_are_processors_for_it(monkeypatch):
+    monkeypatch.setattr(grade.os, "sched_getaffinity", lambda pid: {5}, raising=False)
+    assert grade._options(["x", "--assignment", "05"]).workers == 1
+    monkeypatch.delattr(grade.os, "sched_getaffinity")
+    monkeypatch.setattr(grade.os, "cpu_count", lambda: 3)
+    assert grade._options(["x", "--assignment", "05"]).workers == 3
 
 
 @LINUX
@@ -491,6 +590,25 @@ def test_the_course_itself_is_not_graded(quick, capsys):
     for source in (".", "course", "private"):
         assert run(quick, source=source) == 2
         assert "name the folder of hand-ins alone" in capsys.readouterr().err
+
+
+def test_what_ci_hands_in_to_the_container_is_worth_what_it_asks_for():
+    """One right answer among empty ones, written into the edition by sed."""
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text("utf-8"))["jobs"]
+    script = jobs["docker"]["steps"][-1]["run"]
+    ((old, new),) = re.findall(r"sed 's/(.*)/(.*)/'", script)
+    assignment = Course("05", "", str(TEMPLATE)).assignment()
+    text = nbformat.writes(nbformat.from_dict(edition(assignment)))
+    assert len(re.findall(old, text)) == 1
+    name, _, source = new.partition(" = ")
+    points = [
+        sum(test.points for test in task.tests if task.answer == name
+            and judged(test.judge, eval(source)).state == "Right")
+        for task in assignment.tasks
+    ]  # fmt: skip
+    assert sum(points) > 0
+    fields = [f"{one:g}" for one in (*points, sum(points), assignment.points)]
+    assert f"grep '^ada,ada,{','.join(fields)},,'" in script
 
 
 def test_wrong_words_are_told(tmp_path, capsys):

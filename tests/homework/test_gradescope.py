@@ -1,6 +1,7 @@
 """The zip for Gradescope, laid out as it is there, grades a hand-in into results.json."""
 
 import json
+import re
 import sys
 import zipfile
 
@@ -35,8 +36,11 @@ def laid_out(tmp_path_factory):
 
 def test_the_zip_has_what_the_grader_needs_and_nothing_else(laid_out):
     names = {str(p.relative_to(laid_out / "source")) for p in (laid_out / "source").rglob("*")}
-    assert {"setup.sh", "run_autograder", "course/05.json", "private/05.py", "requirements.txt",
-            "helpers/gpt.py", "homework/run/inside.py"} <= names  # fmt: skip
+    assert {"setup.sh", "run_autograder", "course/05.json", "private/05.py", "helpers/gpt.py",
+            "homework/run/inside.py"} <= names  # fmt: skip
+    needs = re.findall(r"requirements\S*\.txt", (laid_out / "source" / "setup.sh").read_text())
+    assert needs
+    assert set(needs) <= names
     assert not [name for name in names if "private_example" in name or "__pycache__" in name]
     assert (laid_out / "05.zip").stat().st_size < 20e6
     here = (ROOT / "homework" / "gradescope.py").read_text("utf-8")

@@ -106,6 +106,8 @@ def test_it_says_what_an_answer_may_use(made):
     limits = Limits()
     assert (limits.answer, limits.task) == (20, 60)
     assert "may take 20 seconds, the cells of an exercise 60 seconds together" in text
+    most = "about 1,048,576 numbers in arrays, 131,072 in lists, and 10,000 entries in sets"
+    assert f"An answer may hold {most} and dictionaries." in text
     assert "run all" not in text
 
 

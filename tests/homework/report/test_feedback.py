@@ -375,7 +375,7 @@ def test_which_test_loses_most_with_its_words():
     records += [record("x", results=results(unseen=0.0, message="other"))]
     page = feedback.summary_page(records, OF, {})
     loss = feedback._loss(OF.tasks[0], records)
-    assert (loss.test, loss.points, loss.students) == ("CANARY-NAME", 3.0, 3)
+    assert (loss.test, loss.points, loss.lost_by) == ("CANARY-NAME", 3.0, 3)
     assert loss.messages == (("CANARY-MESSAGE 7", 3),)
     assert "hidden test CANARY-NAME (keys of another width) took most: 3 points from 3" in words(
         page

@@ -44,7 +44,7 @@ def own(student, code="", words=""):
 def test_a_copy_with_other_names_spaces_and_comments_is_found_with_its_lines():
     answers = dict([own("ada", OWN), own("eve", COPY), own("kim", OTHER)])
     (group,) = groups(answers, course("05"))
-    assert group.students == ("ada", "eve")
+    assert group.members == ("ada", "eve")
     assert group.pairs[0].share == 1
     assert "05.1: e = [np.exp(t - big) for t in total]" in group.pairs[0].lines
     assert "05.1: def my_weights(query, keys):" not in group.pairs[0].lines  # which was given
@@ -53,7 +53,7 @@ def test_a_copy_with_other_names_spaces_and_comments_is_found_with_its_lines():
 def test_prose_is_compared_by_sentences():
     answers = dict([own("ada", words=WORDS), own("eve", words=WORDS.upper())])
     found = groups(answers, course("05"))
-    assert [group.students for group in found] == [("ada", "eve")]
+    assert [group.members for group in found] == [("ada", "eve")]
 
 
 @pytest.mark.parametrize(("mine", "theirs"), [
@@ -76,14 +76,14 @@ def test_a_whole_class_is_one_group():
     names = [f"s{number:03d}" for number in range(200)]
     copies = dict(own(name, OWN.replace("big", f"big_{name}")) for name in names)
     (group,) = groups(copies, course("05"))
-    assert group.students == tuple(names)
+    assert group.members == tuple(names)
     assert len(group.pairs) + group.more == 199 * 200 // 2
 
 
 def test_groups_of_two_copies_stay_two():
     answers = [own("a", OWN), own("b", COPY), own("c", OTHER), own("d", OTHER)]
     found = groups(dict(answers), course("05"))
-    assert [group.students for group in found] == [("a", "b"), ("c", "d")]
+    assert [group.members for group in found] == [("a", "b"), ("c", "d")]
 
 
 @pytest.mark.parametrize("text", ["", "def f(:", "x" * 10**5, "x=" * 10**4, "%%bash\nls", "\0"])

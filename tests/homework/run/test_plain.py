@@ -1,6 +1,7 @@
 """An answer of any kind has the same verdict from the notebook's check and from the grader."""
 
 import contextlib
+import re
 import shutil
 import sys
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from helpers.exercises import (
     judged,
     plain,
 )
-from helpers.exercises.answers import MOST_BYTES, MOST_ENTRIES
+from helpers.exercises.answers import MOST_AXES, MOST_BYTES, MOST_ENTRIES
 from homework.release.assignment import Assignment, Task, Test
 from homework.run import sandbox
 from homework.run.judging import judge as judge_of
@@ -115,7 +116,9 @@ THREE = {
     "frozenset([range(2)])": WRONG, "Data()": WRONG, "object()": WRONG, "[object()]": WRONG,
     "list": WRONG, "Called()": WRONG, "lambda: 1": WRONG, "torch.nn.Linear(2, 2)": WRONG,
     "np.poly1d([1, 2, 3])": WRONG, "[10**400, 2, 3]": WRONG, "range(2 * 10**6)": WRONG,
-    "[[]] * 10**6": WRONG, "set(range(20_000))": WRONG, "b'123'": WRONG, "''": OPEN, "None": OPEN,
+    "[[]] * 10**6": WRONG, "set(range(20_000))": WRONG, "[0.5] * 200_000": WRONG,
+    "[{j: 0.5 for j in range(100)} for _ in range(201)]": WRONG, "torch.ones((1,) * 65)": WRONG,
+    "b'123'": WRONG, "''": OPEN, "None": OPEN,
     "...": OPEN, "[]": OPEN, "[1, ..., 3]": OPEN, "collections.OrderedDict()": OPEN,
     "datetime.date(2020, 1, 1)": WRONG, "types.SimpleNamespace(a=1)": WRONG, "slice(3)": WRONG,
 }  # fmt: skip
@@ -242,9 +245,36 @@ def test_what_is_plain_crosses_and_stays_what_it_is(value):
 @pytest.mark.parametrize("value", [
     ["\x00" * (MOST_BYTES // 4 - 100)], [1j] * (MOST_BYTES // 65), [2**1023] * (MOST_BYTES // 65),
     np.ones(MOST_BYTES // 8 - 9), dict.fromkeys(range(MOST_ENTRIES)), {"x": [[[True]]] * 60_000},
-], ids=["text", "complex", "whole", "array", "dictionary", "lists"])  # fmt: skip
+    [dict.fromkeys(range(100), 0.5) for _ in range(MOST_ENTRIES // 100)],
+    [torch.ones((1,) * MOST_AXES)] * 99,
+], ids=["text", "complex", "whole", "array", "dictionary", "lists", "dicts", "axes"])  # fmt: skip
 def test_whatever_is_small_enough_for_the_notebook_is_so_for_the_grader(value):
-    assert len(encode([plain(value), []])) > 10_000
+    made = plain(value)
+    line = encode({"value": [made, []], "said": ""})
+    assert len(line) > 10_000
+    assert repr(decode(line)["value"][0]) == repr(made)
+
+
+@pytest.mark.parametrize(("most", "made"), [
+    ("an array may hold about ([0-9,]+) numbers", np.ones), (r"lists ([0-9,]+)\.", [0.5].__mul__),
+    (r"sets and dictionaries together may have ([0-9,]+) entries", range),
+])  # fmt: skip
+def test_what_a_large_answer_is_told_holds(most, made):
+    """One that is a thousandth below what it may hold is taken; a thousandth above it is not."""
+    given = (lambda n: {"a": set(made(n // 2)), "b": dict.fromkeys(made(n // 2))}) \
+        if made is range else made  # fmt: skip
+    with pytest.raises(NotPlain) as error:
+        plain(given(2_000_000))
+    (number,) = re.findall(most, str(error.value))
+    number = int(number.replace(",", ""))
+    plain(given(int(number * 0.999)))
+    with pytest.raises(NotPlain, match=re.escape(str(error.value))):
+        plain(given(int(number * 1.001)))
+
+
+def test_a_tensor_of_many_axes_is_told_how_many_it_may_have():
+    with pytest.raises(NotPlain, match="a tensor of 65 axes; it may have 64"):
+        plain({"x": torch.ones((1,) * 65)})
 
 
 def test_what_calls_back_may_give_and_catch_what_it_does_in_a_notebook():

@@ -355,6 +355,31 @@ def test_who_waits_for_a_processor_is_told_from_who_takes_too_long(now, outside,
         assert raised.value.outside is outside
 
 
+@pytest.mark.parametrize(
+    ("others", "outside"),
+    [((0.05, 0.15), True), ((0.05, 0.01), False), ((0.25, 0.15), False)],
+    ids=["wait", "sleep", "compute"],
+)
+def test_a_pool_that_waits_for_a_processor_is_told_from_one_that_takes_too_long(
+    others, outside, monkeypatch
+):
+    """Who started it sleeps, so its first thread waits for no processor."""
+    monkeypatch.setattr(sandbox, "ran", lambda pid: (0.0, 0.0))
+    monkeypatch.setattr(Talk, "_others", lambda self: others)
+    with Talk(["sleep", "60"], replace(SMALL, answer=0.2)) as talk:
+        with pytest.raises(LostError) as raised:
+            run(talk, "what is never answered")
+        assert raised.value.outside is outside
+
+
+def test_the_waiting_of_each_other_process_counts(monkeypatch):
+    with Talk(["sh", "-c", "sleep 60 & sleep 60 & wait"], SMALL) as talk:
+        while len(psutil.Process(talk.process.pid).children()) < 2:
+            time.sleep(0.01)
+        monkeypatch.setattr(sandbox, "kept_waiting", lambda pid: 0.5)
+        assert talk._others()[1] == 1.0
+
+
 @pytest.mark.parametrize("started_by", ["threads", "orphans"])
 def test_what_starves_among_its_own_was_not_starved_by_the_machine(started_by):
     """Nobody escapes a verdict by what it started, whether or not that is still its child's."""
