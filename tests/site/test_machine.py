@@ -327,6 +327,8 @@ def test_each_address_that_chapters_give_is_one_that_the_page_understands(page, 
     for address in addresses:
         found = page.evaluate(UNDERSTOOD, [address, machine.TEXT])
         assert found["unknown"] == [], address
+        likeliest = "probabilities" in address and "i=" not in address
+        assert set(found["surplus"]) <= {"text", *["i"] * likeliest}, address
         assert found["number"] is not False, address
         assert found["changes"], address
 
@@ -337,14 +339,26 @@ UNDERSTOOD = """([address, opening]) => {
     const ids = bookGPT.tokens(model, text ?? opening).map(token => model.vocab.indexOf(token));
     const seen = ids.map(id => bookGPT.read(model, memory, id));
     const machine = { model, ids, seen, change: {} };
-    const written = new URLSearchParams(bookMachine.write(text ?? opening, number, change));
-    const unknown = [...new URLSearchParams(address)].filter(([n, v]) => written.get(n) !== v);
+    const placed = number && bookMachine.placed(machine, number);
+    const written = new URLSearchParams(bookMachine.write(text ?? opening, placed, change));
+    const asked = new URLSearchParams(address);
+    const unknown = [...asked].filter(([n, v]) => written.get(n) !== v);
+    const surplus = [...written.keys()].filter(name => !asked.has(name));
     const { layers, heads } = model.config;
     const there = ([layer, head]) => layer >= 0 && layer < layers && head >= 0 && head < heads;
-    const placed = number && bookMachine.placed(machine, number);
-    return { unknown, number: placed && bookMachine.has(machine, placed),
+    return { unknown, surplus, number: placed && bookMachine.has(machine, placed),
         changes: [...change.silent, ...change.mean].every(there) };
 }"""
+
+
+def test_what_a_part_does_not_have_is_left_out_of_an_address(page):
+    go(page, number="norm1", layer=1, head=1, q=9, k=3, i=4)
+    assert "head" not in opens(page, "Normed stream “\u00a0hid” (9), entry 4 · layer 1")
+    assert page.locator('[data-part="norm1"].opened .machine-mark').is_visible()
+    page.wait_for_function("!/head=|[&]k=/.test(location.hash)")
+    go(page, number="by1", layer=1, q=9, i=1)
+    assert "entry" not in opens(page, "Scale of the norm")
+    assert page.get_by_role("button", name="next").count() == 0
 
 
 @torch.no_grad()

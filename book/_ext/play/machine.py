@@ -45,6 +45,9 @@ DOT = 8  # pixels of a weight
 WINDOWS = 32  # of the training text, over which a head's mean is taken
 KEYED = ("scores", "scaled", "weights")
 WITHOUT_LAYER = ("embedding", "norm", "by", "logits", "probabilities", "share_next")
+OF_HEAD = ("q", "k", "v", "q_by", "k_by", "q_normed", "k_normed", "q_turned", "k_turned", *KEYED,
+           "share", "mixed")  # fmt: skip
+ALONE = ("by1", "by2", "by", "q_by", "k_by", "share", "share_next")  # a number in no row
 PAGE = "../book/number-by-number.html"
 WHERE = f'<a href="{PAGE}">The whole machine</a> has all of it at work on a sentence of yours'
 EXPERIMENTS = """<div class="machine-choices">
@@ -285,8 +288,9 @@ def address(part: str) -> str:
     """Give the address of an example of a part, in the text that the page opens with."""
     if part == "learned":
         return "number=learned&amp;table=head.weight&amp;row=1&amp;column=1"
-    inside = "&amp;layer=1&amp;head=1&amp;q=9" if part not in WITHOUT_LAYER else "&amp;q=9"
-    return f"number={part}{inside}&amp;{'k=7' if part in KEYED else 'i=1'}"
+    fields = ["layer=1"] * (part not in WITHOUT_LAYER) + ["head=1"] * (part in OF_HEAD) + ["q=9"]
+    entry = "k=7" if part in KEYED else "i=1"
+    return "&amp;".join([f"number={part}", *fields, *[entry] * (part not in ALONE)])
 
 
 def bring_scripts(app, pagename, templatename, context, doctree) -> None:
