@@ -164,8 +164,7 @@ globalThis.bookMachine = (() => {
       { ...a, part: "norm2" }) }),
     bent: (machine, a) => {
       const up = computed(machine, { ...a, part: "up" });
-      const share = up.value ? value(machine, a) / up.value : 0.5;
-      return { terms: [[up, constant(share, `Φ(${up.name})`)]] };
+      return { terms: [[up, constant(bookGPT.below(up.value), `Φ(${up.name})`)]] };
     },
     down: (machine, a) => ({ terms: linear(machine, `blocks.${a.layer}.feed_forward.sublayer.down`, a.entry,
       { ...a, part: "bent" }) }),

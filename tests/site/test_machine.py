@@ -1,6 +1,7 @@
 """The page of all numbers: what opens is Python's, and it is used as a reader does."""
 
 import json
+import math
 import re
 import tomllib
 from urllib.parse import urlencode
@@ -20,7 +21,7 @@ from helpers.attention import attention_steps
 
 PAGE = "book/number-by-number.html"
 TEXT = "The old hen saw the fox, and hid"
-EXACT = 1e-5  # of a number, and of the sum of its terms
+EXACT = {"rel": 1e-9, "abs": 1e-12}  # of a number, and of the sum of its terms
 ALONE = {"embedding", "norm", "by", "logits", "probabilities", "share_next", "learned"}
 KEYED = {"scores", "scaled", "weights"}
 READ_OUT = {"norm", "by", "logits", "probabilities", "share_next"}  # of a layer's stream, too
@@ -35,14 +36,16 @@ def scale(x: torch.Tensor) -> torch.Tensor:
 
 
 @torch.no_grad()
-def steps(model, ids: list[int]) -> dict:
+def steps(model, ids: list[int], instead: dict | None = None, turns: bool = True) -> dict:
     """Every part of the machine for a text, in float64; parts of a layer in a list, layer by layer.
 
-    Axes: (T, entry), of heads (H, T, entry or key).
+    instead: by layer and head, what takes the place of what it mixes; turns: whether queries and
+    keys have positions. Axes: (T, entry), of heads (H, T, entry or key).
     """
+    instead = instead or {}
     found = {"embedding": model.embedding(torch.tensor(ids)), "layers": []}
     x = found["embedding"]
-    for block in model.blocks:
+    for layer, block in enumerate(model.blocks):
         at = {"by1": scale(x), "norm1": block.attention.norm(x)}
         attention = block.attention.sublayer
         qkv = attention.qkv(at["norm1"]).unflatten(-1, (3, attention.heads, -1)).permute(1, 2, 0, 3)
@@ -50,12 +53,16 @@ def steps(model, ids: list[int]) -> dict:
         for name in "qk":
             at[f"{name}_by"] = scale(at[name])
             at[f"{name}_normed"] = at[name] * at[f"{name}_by"][..., None]
-            at[f"{name}_turned"] = attention.turn.rotary(at[f"{name}_normed"], 0)
+            turned = attention.turn.rotary(at[f"{name}_normed"], 0)
+            at[f"{name}_turned"] = turned if turns else at[f"{name}_normed"]
         allowed = torch.ones(len(ids), len(ids), dtype=torch.bool).tril()
         kept = attention_steps(at["q_turned"], at["k_turned"], at["v"], allowed=allowed)
         at |= {name: getattr(kept, name) for name in KEYED} | {"mixed": kept.output}
+        for head, other in instead.get(layer, {}).items():
+            at["mixed"] = at["mixed"].clone()
+            at["mixed"][head] = torch.tensor(other, dtype=torch.float64)
         at["share"] = 1 / at["scaled"].exp().tril().sum(-1)
-        at["out"] = attention.out(kept.output.permute(1, 0, 2).flatten(1))
+        at["out"] = attention.out(at["mixed"].permute(1, 0, 2).flatten(1))
         at["middle"] = x + at["out"]
         at |= {"by2": scale(at["middle"]), "norm2": block.feed_forward.norm(at["middle"])}
         at["up"] = block.feed_forward.sublayer.up(at["norm2"])
@@ -120,11 +127,11 @@ def addresses(found: dict, model, count: int) -> list[dict]:
     return drawn
 
 
-READ = """([text, drawn]) => {
+READ = """([text, drawn, change]) => {
     const model = bookGPT.unpack(bookGPTWeights), memory = bookGPT.remember(model);
     const ids = bookGPT.tokens(model, text).map(token => model.vocab.indexOf(token));
-    const seen = ids.map(id => bookGPT.read(model, memory, id));
-    const machine = { model, ids, seen, change: {} };
+    const seen = ids.map(id => bookGPT.read(model, memory, id, change));
+    const machine = { model, ids, seen, change };
     return drawn.map(a => {
         const { terms, value } = bookMachine.open(machine, a);
         const sum = terms.reduce((sum, { product }) => sum + product, 0);
@@ -190,21 +197,38 @@ def go(page, **address):
     )
 
 
-def test_every_number_is_python_s_and_the_sum_of_its_terms(page, html_root):
+SILENT, MEAN = [0.0] * 32, [0.1 * (-1) ** n for n in range(32)]
+CHANGES = {
+    "none": {},
+    "a head silenced, another one's mean": {"instead": {0: {3: SILENT}, 2: {0: MEAN}}},
+    "no positions": {"positions": "none"},
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_every_number_is_python_s_and_the_sum_of_its_terms(page, html_root, change):
     model = rounded_model(html_root, machine.MODEL)
     ids = shipped(machine.MODEL)[1].encode(TEXT).tolist()
-    found = steps(model, ids)
-    drawn = addresses(found, model, 600)
+    found = steps(model, ids, change.get("instead"), turns="positions" not in change)
+    drawn = addresses(found, model, 200 if change else 600)
     assert {a["part"] for a in drawn} == set(machine.described())
-    for a, got in zip(drawn, page.evaluate(READ, [TEXT, drawn]), strict=True):
-        wanted = expected(found, model, a)
-        assert got["value"] == pytest.approx(wanted, abs=EXACT, rel=EXACT), a
-        assert got["kept"] == pytest.approx(got["value"], abs=1e-9), a
+    for a, got in zip(drawn, page.evaluate(READ, [TEXT, drawn, change]), strict=True):
+        wanted = pytest.approx(expected(found, model, a), **EXACT)
+        assert got["value"] == wanted, a
+        assert got["kept"] == wanted, a
         if a["part"] not in SCALARS:
-            assert got["sum"] == pytest.approx(wanted, abs=EXACT, rel=EXACT), a
-        assert got["off"] < 1e-9, a
+            assert got["sum"] == wanted, a
+        assert got["off"] < 1e-12, a
         assert got["has"], a
         assert got["back"] == a
+
+
+def test_the_share_of_a_normal_distribution_is_exact_in_its_tail_too(page):
+    xs = np.linspace(-9, 9, 721).tolist()
+    for x, share in zip(xs, page.evaluate("xs => xs.map(bookGPT.below)", xs), strict=True):
+        assert share == pytest.approx(math.erfc(-x / math.sqrt(2)) / 2, rel=1e-12, abs=0), x
+    ends = page.evaluate("[-1e9, 0, 1e9].map(bookGPT.below)")
+    assert ends == [0, 0.5, 1]
 
 
 def test_the_reference_is_the_model(html_root):
