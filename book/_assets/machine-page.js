@@ -87,7 +87,7 @@
   function liven(root) {
     const find = (name) => root.querySelector(name);
     const field = (name) => find(`[name="${name}"]`);
-    const { parts: PARTS, means } = JSON.parse(find(".machine-data").textContent);
+    const { parts: PARTS, sections: SECTIONS, means } = JSON.parse(find(".machine-data").textContent);
     let machine = null, worker = null, run = 0, place = 0, opened = null, visiting = true, every = false;
     let wanted = null; // a number that the page's address names, until it can be opened
 
@@ -278,7 +278,9 @@
           make("button", { type: "button", onclick: visit }, "Visit the seven stations"));
         return;
       }
-      const about = PARTS[opened.part], { terms, sum, outer, value } = open(machine, opened), [name, where] = heading(opened);
+      const about = PARTS[opened.part], put = opened.part === "mixed" && otherThan(opened);
+      const explained = bookMachine.isReadOut(opened) && opened.layer !== undefined ? SECTIONS.early : about;
+      const { terms, sum, outer, value } = open(machine, opened), [name, where] = heading(opened);
       const ranked = [...terms].sort((a, b) => Math.abs(b.product) - Math.abs(a.product));
       const shown = every ? terms : ranked.slice(0, MOST_TERMS), most = Math.abs(ranked[0].product) || 1;
       const rest = terms.length - shown.length;
@@ -296,7 +298,7 @@
       panel.replaceChildren(steps(),
         make("h2", {}, `${name} `, make("button", { type: "button", title: "Show where it stands", onclick: () => reveal({ a: opened }) }, where)),
         make("p", { className: "machine-value" }, number(value)),
-        make("p", {}, about.says, replacedBy(opened)),
+        make("p", {}, ...(put ? [] : [about.says]), replacedBy(opened)),
         make("table", {}, make("caption", {}, terms.length > 1
           ? `The sum of ${terms.length} terms${rest ? `, the ${MOST_TERMS} largest first` : ""}.${opens}`
           : `What it is made of.${opens}`),
@@ -305,15 +307,18 @@
         panel.append(make("button", { type: "button", onclick: () => { every = !every; showOpened(); } },
           every ? "The largest alone" : `All ${terms.length} terms, in order`));
       }
-      panel.append(make("p", { className: "machine-where" }, "Explained in ", make("a", { href: about.href, target: "_blank" }, about.where),
-        `. Computed in ${about.file}:`), make("pre", {}, make("code", {}, about.line)));
+      panel.append(make("p", { className: "machine-where" }, "Explained in ", make("a", { href: explained.href, target: "_blank" }, explained.where),
+        put ? "." : `. Computed in ${about.file}:`), ...(put ? [] : [make("pre", {}, make("code", {}, about.line))]));
       if (focused >= 0) (inside()[focused] ?? panel).focus({ preventScroll: true });
     }
 
-    // Of a head that does not work as it was trained.
-    function replacedBy({ layer, head: h }) {
-      const other = machine.change.instead?.[layer]?.[h];
-      return !other ? "" : ` This head ${other.some((x) => x) ? "gives its mean" : "is silenced"}: what it mixes goes no further.`;
+    // Of a head that does not work as it was trained: what takes the place of what it mixes.
+    const otherThan = ({ layer, head: h }) => machine.change.instead?.[layer]?.[h];
+
+    function replacedBy(a) {
+      const other = otherThan(a);
+      const goes = a.part === "mixed" ? "this number goes on, in the place of what it mixes" : "what it mixes goes no further";
+      return !other ? "" : ` This head ${other.some((x) => x) ? "gives its mean" : "is silenced"}: ${goes}.`;
     }
 
     // Above the number: on with the visit; afterwards the way back, the neighbours, and the address.

@@ -306,6 +306,30 @@ def test_a_link_to_a_number_is_copied_or_one_is_told_where_it_stands(page, grant
         assert page.evaluate("navigator.clipboard.readText()") == page.url
 
 
+def test_in_the_place_of_what_a_head_mixes_stands_what_was_put_there(page):
+    for how, says in (("silent", "is silenced"), ("mean", "gives its mean")):
+        go(page, **{how: "2.1"}, number="mixed", layer=2, head=1, q=4, i=3)
+        opens(page, "Mixed values")
+        panel = page.locator(".machine-opened")
+        panel.get_by_text(f"This head {says}: this number goes on").wait_for()
+        assert panel.locator("pre").count() == 0
+        assert "no further" not in panel.text_content()
+        assert "each times its weight" not in panel.text_content()
+    go(page, mean="2.1", number="weights", layer=2, head=1, q=4, k=3)
+    opens(page, "Attention weight")
+    assert "what it mixes goes no further" in panel.text_content()
+    assert panel.locator("pre").count() == 1
+
+
+def test_a_number_read_early_leads_to_the_section_on_that(page):
+    go(page, number="logits", layer=2, q=9, i=8)
+    opens(page, "Logit")
+    early = page.locator(".machine-where a")
+    assert early.text_content() == "12 · What would each layer say next?"
+    go(page, number="logits", q=9, i=8)
+    page.locator(".machine-where a", has_text="11 · ").wait_for()
+
+
 def test_a_cell_that_is_pointed_at_shows_its_number(page):
     go(page, number="weights", layer=1, head=1, q=9, k=5)
     opens(page, "Attention weight")

@@ -62,17 +62,28 @@ def described() -> dict[str, dict[str, str]]:
     """What the page says of each part. Raises: ValueError for a line or a section that has gone."""
     found = {}
     for part, about in tomllib.loads(WORDS.read_text("utf-8"))["parts"].items():
-        chapter, heading = BY_NUMBER[about["chapter"]], about["heading"]
+        where = section_of(about, part)
         if about["line"] not in (ROOT / about["file"]).read_text("utf-8"):
             raise ValueError(f"{about['file']} has no line {about['line']!r}, which {part} shows")
-        if heading not in {section.heading for section in chapter.sections}:
-            raise ValueError(f"{chapter.docname} has no section {heading!r}, which {part} names")
-        found[part] = {
-            **{key: about[key] for key in ("name", "says", "file", "line")},
-            "where": f"{chapter.number} · {heading}",
-            "href": f"../{chapter.docname}.html#{default_slugify(heading)}",
-        }
+        found[part] = {**{key: about[key] for key in ("name", "says", "file", "line")}, **where}
     return found
+
+
+def section_of(about: dict, name: str) -> dict[str, str]:
+    """Where a section is and what it is called. Raises: ValueError for one that has gone."""
+    chapter, heading = BY_NUMBER[about["chapter"]], about["heading"]
+    if heading not in {section.heading for section in chapter.sections}:
+        raise ValueError(f"{chapter.docname} has no section {heading!r}, which {name} names")
+    return {
+        "where": f"{chapter.number} · {heading}",
+        "href": f"../{chapter.docname}.html#{default_slugify(heading)}",
+    }
+
+
+def sections() -> dict[str, dict[str, str]]:
+    """Other sections that the page leads to. Raises: ValueError for one that has gone."""
+    named = tomllib.loads(WORDS.read_text("utf-8"))["sections"]
+    return {name: section_of(about, name) for name, about in named.items()}
 
 
 @cache
@@ -144,6 +155,13 @@ def needed_most() -> tuple[int, int]:
     return min(left, key=left.__getitem__)
 
 
+def filled() -> dict:
+    """The page's words, with the head that is needed most, and the text, put in."""
+    layer, head = (str(n + 1) for n in needed_most())
+    words = WORDS.read_text("utf-8").replace("LAYER", layer).replace("HEAD", head)
+    return tomllib.loads(words.replace("TEXT", quote_plus(TEXT)))
+
+
 def tries() -> str:
     """What a reader may try at once, as links."""
     layer, head = (str(n + 1) for n in needed_most())
@@ -175,7 +193,9 @@ def drawn() -> str:
     """Give the page's HTML: words, controls that wait for the model, and places for pictures."""
     about = shipped(MODEL)[1]
     size = f"{about['letters'] / 1e6:.2f} MB"
-    data = json.dumps({"parts": described(), "means": means()}, ensure_ascii=False)
+    data = json.dumps(
+        {"parts": described(), "sections": sections(), "means": means()}, ensure_ascii=False
+    )
     listed = list(enumerate(tomllib.loads(WORDS.read_text("utf-8"))["stations"], start=1))
     stations = "".join(_station(n, station) for n, station in listed)
     steps = "".join(
@@ -252,10 +272,7 @@ def experiments() -> list[dict]:
     """Give the experiments that lead here. Raises: ValueError for a section that has gone."""
     found = tomllib.loads(WORDS.read_text("utf-8"))["experiments"]
     for one in found:
-        chapter = BY_NUMBER[one["chapter"]]
-        if one["heading"] not in {section.heading for section in chapter.sections}:
-            raise ValueError(f"{chapter.docname} has no section {one['heading']!r}, which "
-                             f"{one['says']!r} names")  # fmt: skip
+        section_of(one, repr(one["says"]))
     return found
 
 
