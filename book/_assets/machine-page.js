@@ -463,6 +463,7 @@
       let at = { t: place, s: 0 }, cell = 12;
       const EDGE = 72; // room for a word
       canvas.setAttribute("role", "img");
+      said.setAttribute("role", "status");
       box.append(small, make("label", {}, "shown large: ", shown), said, make("div", { className: "machine-map" }, canvas, ...bands, mark, pointed), scale, details);
       const address = ({ t, s }) => ({ part: shown.value, place: t, ...head(), key: s });
 
@@ -486,7 +487,8 @@
         canvas.style.width = canvas.style.height = `${side}px`;
         const all = rows(chosen, shown.value);
         const most = shown.value === "weights" ? 1 : Math.max(...all.map(largest));
-        scale.textContent = `A row for each token that reads, a column for each that is read. The fullest colour is ${number(most)}.`;
+        scale.replaceChildren(`A row for each token that reads, a column for each that is read. The fullest colour is ${number(most)}. `
+          + "Hatched cells are masked: ", make("a", { href: SECTIONS.masked.href, target: "_blank" }, SECTIONS.masked.where), ".");
         pixels(enlarged, all, T, most);
         pen.imageSmoothingEnabled = false;
         pen.drawImage(enlarged, EDGE, EDGE, cell * T, cell * T);
@@ -503,6 +505,7 @@
           pen.fillText(name, 0, 0, EDGE - 6);
           pen.restore();
         }
+        hatch(pen, T);
         pen.strokeRect(EDGE + 0.5, EDGE + place * cell + 0.5, (place + 1) * cell - 1, cell - 1);
         at = { t: Math.min(at.t, T - 1), s: Math.min(at.s, T - 1) };
         mark.hidden = opened?.key === undefined || opened.layer !== chosen.layer || opened.head !== chosen.head;
@@ -510,6 +513,19 @@
         point({ t: place, s: null });
         if (details.open) table.replaceChildren(...Array.from(row(machine, address({ t: place, s: 0 })), (x, s) =>
           make("button", { type: "button", title: inPlace(s), onclick: () => show(address({ t: place, s })) }, `${sign(token(s))} ${number(x)}`)));
+      }
+      // What comes later is masked: a stroke through each of its cells.
+      function hatch(pen, T) {
+        pen.globalAlpha = 0.25;
+        pen.beginPath();
+        for (let t = 0; t < T; t++) {
+          for (let s = t + 1; s < T; s++) {
+            pen.moveTo(EDGE + s * cell, EDGE + (t + 1) * cell);
+            pen.lineTo(EDGE + (s + 1) * cell, EDGE + t * cell);
+          }
+        }
+        pen.stroke();
+        pen.globalAlpha = 1;
       }
       const frame = ({ style }, ...sides) => ["left", "top", "width", "height"].forEach((side, n) => { style[side] = `${sides[n]}px`; });
       // A cell that is pointed at, or a whole row: what it says, its number beside it, its words lit.
@@ -538,7 +554,7 @@
       canvas.addEventListener("pointerleave", () => there() && point({ t: place, s: null }));
       canvas.addEventListener("click", (event) => {
         const found = there() && under(event);
-        if (found && found.s <= found.t) show(address(found));
+        if (found) found.s > found.t ? point(found) : show(address(found)); // a finger points as it presses
       });
       canvas.addEventListener("keydown", (event) => {
         const step = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];

@@ -330,6 +330,29 @@ def test_a_number_read_early_leads_to_the_section_on_that(page):
     page.locator(".machine-where a", has_text="11 · ").wait_for()
 
 
+def test_masked_cells_are_hatched_and_explained(page):
+    go(page, number="weights", layer=1, head=1, q=4, k=3)
+    opens(page, "Attention weight")
+    maps = page.locator('[data-part="maps"]')
+    link = maps.get_by_role("link", name="7 · What does a causal mask hide?")
+    assert link.get_attribute("href").endswith("#what-does-a-causal-mask-hide")
+    hatched = page.wait_for_function(
+        """() => {
+        const canvas = document.querySelector('.machine-map canvas');
+        const side = parseFloat(canvas.style.width), sharp = canvas.width / side;
+        const cell = (side - 72) / 9, within = Math.floor(cell * sharp) - 4;
+        const inked = (t, s) => {
+            const at = [s, t].map(n => Math.ceil((72 + n * cell) * sharp) + 2);
+            const { data } = canvas.getContext('2d').getImageData(...at, within, within);
+            return new Set(data.filter((_, i) => i % 4 === 3)).size > 1; // not of one shade
+        };
+        const all = [...Array(9).keys()].flatMap(t => [...Array(9).keys()].map(s => [t, s]));
+        return all.every(([t, s]) => inked(t, s) === s > t);
+    }"""
+    )
+    assert hatched.json_value()
+
+
 def test_a_cell_that_is_pointed_at_shows_its_number(page):
     go(page, number="weights", layer=1, head=1, q=9, k=5)
     opens(page, "Attention weight")
