@@ -330,6 +330,42 @@ def test_a_number_read_early_leads_to_the_section_on_that(page):
     page.locator(".machine-where a", has_text="11 · ").wait_for()
 
 
+LONG = "The fox and " + "the fox and " * 20 + "the"  # 64 tokens
+
+
+@pytest.mark.parametrize("device", [playing.DESK, playing.PHONE])
+def test_the_map_of_a_long_text_is_as_wide_as_it_was_drawn(browser, site_url, device):
+    context = browser.new_context(**device)
+    page = context.new_page()
+    where = urlencode({"text": LONG, "number": "weights", "layer": 1, "head": 1, "q": 62, "k": 3})
+    page.goto(f"{site_url}/{PAGE}#{where}", wait_until="domcontentloaded")
+    loaded(page)
+    opens(page, "Attention weight “\u00a0fox” (62) reads")
+    assert page.locator(".machine-tokens button").count() == machine.PLACES
+    canvas = page.locator(".machine-map canvas")
+    page.wait_for_function("document.querySelector('.machine-map canvas').style.width")
+    drawn, meant = canvas.evaluate("e => [e.getBoundingClientRect().width, e.style.width]")
+    assert f"{drawn:g}px" == meant
+    assert drawn > page.locator(".machine-map").evaluate("e => e.clientWidth")
+    assert page.evaluate(playing.WIDE)[0] <= device["viewport"]["width"]
+    place = """([t, s]) => {
+        const canvas = document.querySelector('.machine-map canvas');
+        const cell = (parseFloat(canvas.style.width) - 72) / 64;
+        const [x, y] = [s, t].map(n => 72 + (n + 0.5) * cell);
+        canvas.parentElement.scrollTo(x - 150, y - 150);
+        scrollBy({ top: canvas.getBoundingClientRect().top + y - 350, behavior: 'instant' });
+        const { left, top } = canvas.getBoundingClientRect();
+        return [left + x, top + y];
+    }"""
+    page.mouse.click(*page.evaluate(place, [61, 60]))
+    opens(page, "Attention weight “\u00a0fox” (62) reads “\u00a0the” (61)")
+    page.wait_for_function("location.hash.includes('k=61')")
+    page.mouse.click(*page.evaluate(place, [59, 63]))  # masked
+    page.locator('[data-part="maps"] [role="status"]', has_text="(64) comes after").wait_for()
+    assert "k=61" in page.url
+    context.close()
+
+
 def test_masked_cells_are_hatched_and_explained(page):
     go(page, number="weights", layer=1, head=1, q=4, k=3)
     opens(page, "Attention weight")
