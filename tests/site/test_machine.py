@@ -389,6 +389,20 @@ def test_masked_cells_are_hatched_and_explained(page):
     assert hatched.json_value()
 
 
+def test_on_a_telephone_all_that_was_changed_is_said(browser, site_url):
+    context = browser.new_context(**playing.PHONE)
+    page = context.new_page()
+    where = urlencode({"text": TEXT, "silent": "1.4 2.1", "mean": "3.2", "positions": "none"})
+    page.goto(f"{site_url}/{PAGE}#{where}", wait_until="domcontentloaded")
+    loaded(page)
+    said = page.locator(".machine-changed", has_text="head 2 gives its mean; no positions")
+    said.wait_for()
+    wide, shown = said.evaluate("e => [e.scrollWidth, e.clientWidth]")
+    assert wide <= shown
+    assert page.evaluate(playing.WIDE)[0] <= 390
+    context.close()
+
+
 def test_a_cell_that_is_pointed_at_shows_its_number(page):
     go(page, number="weights", layer=1, head=1, q=9, k=5)
     opens(page, "Attention weight")
