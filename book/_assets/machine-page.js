@@ -18,7 +18,7 @@
     const size = Math.abs(x); // five digits, so that factors multiply to their product
     const text = Number.isInteger(x) ? `${x}` : size < 1e-3 || size >= 1e4 ? x.toExponential(4)
       : size < 1 ? x.toPrecision(5) : x.toFixed(4);
-    return text.replace("-", "−");
+    return text.replaceAll("-", "−");
   };
 
   function make(tag, properties = {}, ...inside) {

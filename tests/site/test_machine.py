@@ -321,6 +321,23 @@ def test_in_the_place_of_what_a_head_mixes_stands_what_was_put_there(page):
     assert panel.locator("pre").count() == 1
 
 
+def test_every_minus_is_a_true_one(page):
+    small = page.evaluate(
+        """text => {
+        const model = bookGPT.unpack(bookGPTWeights), memory = bookGPT.remember(model);
+        const ids = bookGPT.tokens(model, text).map(token => model.vocab.indexOf(token));
+        const seen = ids.map(id => bookGPT.read(model, memory, id));
+        return [...seen[4].layers[2].bent].findIndex(x => x < 0 && x > -1e-3) + 1;
+    }""",
+        TEXT,
+    )
+    assert small
+    go(page, number="bent", layer=3, q=5, i=small)
+    opens(page, "After GELU")
+    said = page.locator(".machine-value").text_content()
+    assert re.fullmatch(r"−\d\.\d{4}e−\d+", said), said
+
+
 def test_a_number_read_early_leads_to_the_section_on_that(page):
     go(page, number="logits", layer=2, q=9, i=8)
     opens(page, "Logit")
