@@ -90,6 +90,7 @@
     const { parts: PARTS, sections: SECTIONS, means } = JSON.parse(find(".machine-data").textContent);
     let machine = null, worker = null, run = 0, place = 0, opened = null, visiting = true, every = false;
     let wanted = null; // a number that the page's address names, until it can be opened
+    let headless = false; // whether it names a head that there is not
 
     const head = () => ({ layer: Number(field("layer").value), head: Number(field("head").value) });
     const say = (words) => (find(".machine-trouble").textContent = words);
@@ -171,6 +172,8 @@
 
     function ended() {
       place = Math.min(followed ? machine.ids.length - 1 : place, machine.ids.length - 1);
+      if (headless) say("The address of this page names a head that there is not.");
+      headless = false;
       if (wanted) {
         const a = bookMachine.placed(machine, wanted);
         wanted = null;
@@ -243,7 +246,10 @@
       field("places").checked = Boolean(other.positions);
       for (const how of ["silent", "mean"]) {
         for (const [layer, h] of other[how]) {
-          if (!means[layer]?.[h]) continue;
+          if (!means[layer]?.[h]) {
+            headless = true;
+            continue;
+          }
           replace(layer, h, how);
           if (!a) [field("layer").value, field("head").value] = [layer, h];
         }

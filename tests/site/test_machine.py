@@ -499,6 +499,15 @@ def test_what_a_part_does_not_have_is_left_out_of_an_address(page):
     assert page.get_by_role("button", name="next").count() == 0
 
 
+def test_a_head_that_is_not_there_is_told(page):
+    for head in ("9.9", "abc", "1.4 2.9"):
+        go(page, silent=head)
+        page.locator(".machine-trouble", has_text="a head that there is not").wait_for()
+        go(page, silent="1.4")
+        page.locator(".machine-changed", has_text="layer 1, head 4 is silenced").wait_for()
+        assert page.locator(".machine-trouble").text_content() == ""
+
+
 @torch.no_grad()
 def without_head(model, ids, layer: int, head: int) -> torch.Tensor:
     """What comes next when a head mixes nothing."""
