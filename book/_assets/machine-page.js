@@ -423,7 +423,7 @@
       }
       function list(all) {
         table.replaceChildren(...Array.from(all, (x, i) => make("button", { type: "button", title: label(machine, address(i)), onclick: () => show(address(i)),
-          aria: { current: Boolean(isOpened() && opened.entry === i) } }, number(x))));
+          aria: { label: `${PARTS[part].name}, ${name(i)}: ${number(x)}`, current: Boolean(isOpened() && opened.entry === i) } }, number(x))));
       }
       const under = ({ clientX, clientY }) => {
         const { left, top, width, height } = canvas.getBoundingClientRect(), all = row(machine, address(0));

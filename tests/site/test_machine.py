@@ -406,6 +406,17 @@ def test_masked_cells_are_hatched_and_explained(page):
     assert hatched.json_value()
 
 
+def test_numbers_of_a_strip_say_whose_they_are(page):
+    go(page, number="q", layer=1, head=1, q=4, i=3)
+    opens(page, "Query")
+    strip = page.locator('[data-part="q"]')
+    strip.get_by_text("as numbers").click()
+    third = strip.locator(".machine-numbers button").nth(2)
+    shown = third.text_content()
+    assert third.and_(page.get_by_role("button", name=f"query, entry 3: {shown}")).count() == 1
+    strip.get_by_text("as numbers").click()
+
+
 def test_on_a_telephone_all_that_was_changed_is_said(browser, site_url):
     context = browser.new_context(**playing.PHONE)
     page = context.new_page()
