@@ -29,15 +29,15 @@ const bookGPTMade = () => {
         : { rows, columns, scales: new Float32Array(buffer, floats, rows),
             codes: new Int8Array(buffer, codes, rows * columns) };
     }
-    return { config, vocab, weights };
+    return { config, vocab, weights, ids: new Map(vocab.map((token, id) => [token, id])) };
   }
 
   // --- tokens: characters, or words with the space before them and the rest letter by letter
 
   // A text cut into what the vocabulary has, as helpers.corpus does; an unknown character as it is.
-  function tokens({ vocab }, text) {
+  function tokens({ ids }, text) {
     const pieces = text.match(/ ?\p{L}+|\n+|./gsu) ?? [];
-    return pieces.flatMap((piece) => (vocab.includes(piece) ? [piece] : [...piece]));
+    return pieces.flatMap((piece) => (ids.has(piece) ? [piece] : [...piece]));
   }
 
   // What a token is called in a sentence.

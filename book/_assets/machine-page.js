@@ -103,10 +103,10 @@
 
     // The ids of what was typed, cut to the machine's places; what it has no row for is told.
     function typed() {
-      const { vocab } = machine.model, most = Number(root.dataset.places);
+      const { ids: rows } = machine.model, most = Number(root.dataset.places);
       const tokens = bookGPT.tokens(machine.model, field("text").value);
-      const unknown = tokens.filter((token) => !vocab.includes(token));
-      const ids = tokens.filter((token) => vocab.includes(token)).map((token) => vocab.indexOf(token));
+      const unknown = tokens.filter((token) => !rows.has(token));
+      const ids = tokens.filter((token) => rows.has(token)).map((token) => rows.get(token));
       say(unknown.length ? `The model has no row for ${[...new Set(unknown)].map(named).join(", ")}; it reads the rest.`
         : ids.length ? "" : "Type one word at least.");
       const over = ids.length - most;

@@ -417,6 +417,26 @@ def test_numbers_of_a_strip_say_whose_they_are(page):
     strip.get_by_text("as numbers").click()
 
 
+def test_a_long_text_looks_nothing_up_in_a_list(page):
+    """Or a word would take as long as the list of them."""
+    page.evaluate("""() => {
+        globalThis.lookedUp = 0;
+        for (const name of ["includes", "indexOf"]) {
+            const plain = Array.prototype[name];
+            Array.prototype[name] = function (...a) {
+                if (this.length > 500) lookedUp++;
+                return plain.apply(this, a);
+            };
+        }
+    }""")
+    page.locator('[name="text"]').fill("fox xyz éé 9 " * 500)
+    page.locator(".machine-cut", has_text="and not the last").wait_for()
+    page.locator(".machine-trouble", has_text="no row for").wait_for()
+    assert page.evaluate("lookedUp") == 0
+    page.reload()
+    loaded(page)
+
+
 def test_on_a_telephone_all_that_was_changed_is_said(browser, site_url):
     context = browser.new_context(**playing.PHONE)
     page = context.new_page()
