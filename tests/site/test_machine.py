@@ -539,6 +539,19 @@ def test_a_head_that_is_not_there_is_told(page):
         assert page.locator(".machine-trouble").text_content() == ""
 
 
+def test_experiments_take_the_head_that_matters_in_this_gpt(html_root):
+    head = ".".join(str(n + 1) for n in machine.needed_most())
+    given = {one["address"] for one in machine.experiments() if one["chapter"] == 12}
+    assert {f"silent={head}", f"mean={head}"} < given
+    ways = [
+        way.text
+        for file in sorted((html_root / "notebooks").glob("[01]*.html"))
+        for way in BeautifulSoup(file.read_text("utf-8"), "html.parser").select(".to-the-machine")
+    ]
+    assert len(ways) > len(machine.experiments())
+    assert all("reads words" in way for way in ways)
+
+
 @torch.no_grad()
 def without_head(model, ids, layer: int, head: int) -> torch.Tensor:
     """What comes next when a head mixes nothing."""

@@ -1,4 +1,4 @@
-"""The whole machine, number by number: the page on which any number of the book's GPT opens.
+"""The whole machine, number by number: the page on which any number of a GPT opens.
 
 ``{whole-machine}`` puts it into a page under ``book/``. ``gpt.js`` computes, in a worker;
 ``machine.js`` opens a number; ``machine-page.js`` shows both and hears the reader. The words to
@@ -49,7 +49,9 @@ OF_HEAD = ("q", "k", "v", "q_by", "k_by", "q_normed", "k_normed", "q_turned", "k
            "share", "mixed")  # fmt: skip
 ALONE = ("by1", "by2", "by", "q_by", "k_by", "share", "share_next")  # a number in no row
 PAGE = "../book/number-by-number.html"
-WHERE = f'<a href="{PAGE}">The whole machine</a> has all of it at work on a sentence of yours'
+WHERE = (f'<a href="{PAGE}">The whole machine</a> has all of it at work on a sentence of yours, in '
+         "a GPT that reads words")  # fmt: skip
+OTHER = "in the whole machine, whose GPT is another one: it reads words, and has read other tales"
 EXPERIMENTS = """<div class="machine-choices">
 <label>The chosen head <select name="works"><option value="">works</option>
 <option value="silent">is silenced</option>
@@ -138,6 +140,7 @@ heads looks</caption><thead><tr><th scope="col">next</th><th scope="col">probabi
 </tr></thead><tbody>{rows}</tbody></table></figure>"""
 
 
+@cache
 @torch.no_grad()
 def needed_most() -> tuple[int, int]:
     """The head, as (layer, head), without which the likeliest word after the text loses most."""
@@ -164,11 +167,8 @@ def filled() -> dict:
 
 def tries() -> str:
     """What a reader may try at once, as links."""
-    layer, head = (str(n + 1) for n in needed_most())
-    words = WORDS.read_text("utf-8").replace("LAYER", layer).replace("HEAD", head)
     return "; ".join(
-        f'<a href="#{html.escape(one["address"])}">{one["says"]}</a>'
-        for one in tomllib.loads(words.replace("TEXT", quote_plus(TEXT)))["tries"]
+        f'<a href="#{html.escape(one["address"])}">{one["says"]}</a>' for one in filled()["tries"]
     )
 
 
@@ -270,7 +270,7 @@ class WholeMachine(SphinxDirective):
 
 def experiments() -> list[dict]:
     """Give the experiments that lead here. Raises: ValueError for a section that has gone."""
-    found = tomllib.loads(WORDS.read_text("utf-8"))["experiments"]
+    found = filled()["experiments"]
     for one in found:
         section_of(one, repr(one["says"]))
     return found
@@ -281,16 +281,16 @@ def lead_from_chapter(app, doctree) -> None:
     for chapter in CHAPTERS:
         if chapter.docname != app.env.docname:
             continue
-        depend(app.env, WORDS)
-        links = [
-            f'<a href="{PAGE}#{address(part)}">{about["name"]}</a>'
-            for part, about in described().items()
-            if about["where"].startswith(f"{chapter.number} ")
-        ]
-        of = f" This chapter’s numbers: {', '.join(dict.fromkeys(links))}." if links else ""
+        depend(app.env, __file__, WORDS, *checkpoint(MODEL).rglob("*.*"))
+        links: dict[str, str] = {}  # of parts of one name the first
+        for part, about in described().items():
+            if about["where"].startswith(f"{chapter.number} "):
+                name = about["name"]
+                links.setdefault(name, f'<a href="{PAGE}#{address(part)}">{name}</a>')
+        of = f" This chapter’s numbers: {', '.join(links.values())}." if links else ""
         ends = {"What we saw": f"{WHERE}.{of}"} | {
             one["heading"]: f'<a href="{PAGE}#{html.escape(one["address"])}">{one["says"]}</a>, '
-            "in the whole machine."
+            f"{OTHER}."
             for one in experiments()
             if one["chapter"] == chapter.number
         }
