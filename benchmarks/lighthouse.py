@@ -41,6 +41,7 @@ CHAPTERS = sorted(path.stem for path in (ROOT / "notebooks").glob("[0-9][0-9]_*.
 PAGES = [
     *("book/index", *(f"notebooks/{name}" for name in CHAPTERS)),
     *("book/number-by-number", "book/glossary", "book/notation", "book/results"),
+    *("book/corrections", "genindex", "search"),
 ]
 STOCK = {"notebooks": "stock: the template", "chapter": "stock: chapter 5"}
 CATEGORIES = ("performance", "accessibility", "best-practices", "seo")

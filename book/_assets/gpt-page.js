@@ -87,14 +87,13 @@
     // --- what the reader has typed: the prompt's ids and the settings, or what is wrong with them
 
     function prompt() {
-      const { vocab } = reading.model, tokens = bookGPT.tokens(reading.model, field("prompt").value);
-      const ids = tokens.map((token) => vocab.indexOf(token));
+      const { vocab, ids: rows } = reading.model, tokens = bookGPT.tokens(reading.model, field("prompt").value);
+      const ids = tokens.map((token) => rows.get(token) ?? -1);
       const before = (at) => [...tokens.slice(0, at).join("")].length;
-      const unknown = tokens.flatMap((token, at) =>
-        ids[at] < 0 ? [`“${token}” (character ${before(at) + 1})`] : []);
+      const unknown = [...ids.keys()].filter((at) => ids[at] < 0);
       if (!ids.length) return { wrong: "The prompt is empty: type one character at least." };
       if (!unknown.length) return { ids };
-      const some = unknown.slice(0, 5).join(", ") + (unknown.length > 5 ? " and others" : "");
+      const some = unknown.slice(0, 5).map((at) => `“${tokens[at]}” (character ${before(at) + 1})`).join(", ") + (unknown.length > 5 ? " and others" : "");
       const known = vocab.filter((token) => [...token].length === 1);
       return { wrong: `The model has no row for ${some}. It knows the ${known.length} characters of `
         + `the tales: ${known.map((letter) => (letter.trim() ? letter : named(letter))).join(" ")}` };

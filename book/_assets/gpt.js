@@ -29,15 +29,15 @@ const bookGPTMade = () => {
         : { rows, columns, scales: new Float32Array(buffer, floats, rows),
             codes: new Int8Array(buffer, codes, rows * columns) };
     }
-    return { config, vocab, weights };
+    return { config, vocab, weights, ids: new Map(vocab.map((token, id) => [token, id])) };
   }
 
   // --- tokens: characters, or words with the space before them and the rest letter by letter
 
   // A text cut into what the vocabulary has, as helpers.corpus does; an unknown character as it is.
-  function tokens({ vocab }, text) {
+  function tokens({ ids }, text) {
     const pieces = text.match(/ ?\p{L}+|\n+|./gsu) ?? [];
-    return pieces.flatMap((piece) => (vocab.includes(piece) ? [piece] : [...piece]));
+    return pieces.flatMap((piece) => (ids.has(piece) ? [piece] : [...piece]));
   }
 
   // What a token is called in a sentence.
@@ -154,16 +154,22 @@ const bookGPTMade = () => {
     return { heads, out };
   }
 
-  // Abramowitz and Stegun 1964, 7.1.26: off by no more than 1.5e-7.
-  function erf(x) {
-    const t = 1 / (1 + 0.3275911 * Math.abs(x));
-    const sum = ((((1.061405429 * t - 1.453152027) * t + 1.421413741) * t - 0.284496736) * t
-      + 0.254829592) * t;
-    return Math.sign(x) * (1 - sum * Math.exp(-x * x));
+  // Φ(x), the share of a normal distribution below x, to the digits that a double has, in the tail
+  // too: a series near 0, a continued fraction far out (Abramowitz and Stegun 1964, 26.2.11 and 14).
+  function below(x) {
+    const z = Math.abs(x), density = Math.exp((-x * x) / 2) / Math.sqrt(2 * Math.PI);
+    if (z < 2.5) {
+      let sum = z;
+      for (let term = z, n = 3; term > 1e-17 * sum; n += 2) sum += term *= (z * z) / n;
+      return 0.5 + Math.sign(x) * density * sum;
+    }
+    let fraction = z;
+    for (let n = Math.ceil(150 / z); n > 0; n--) fraction = z + n / fraction;
+    return x < 0 ? density / fraction : 1 - density / fraction;
   }
 
   const BENDS = {
-    gelu: (x) => (x / 2) * (1 + erf(x / Math.SQRT2)),
+    gelu: (x) => x * below(x),
     relu: (x) => Math.max(x, 0),
     relu2: (x) => Math.max(x, 0) ** 2,
     none: (x) => x,
@@ -250,7 +256,7 @@ const bookGPTMade = () => {
     return p_V.reduce((best, p, i) => (p > p_V[best] ? i : best), 0); // rounding left a gap
   }
 
-  return { unpack, tokens, named, sign, remember, read, last, probabilities, chance, draw };
+  return { unpack, tokens, named, sign, below, remember, read, last, probabilities, chance, draw };
 };
 
 globalThis.bookGPT = bookGPTMade();

@@ -18,7 +18,7 @@
     const size = Math.abs(x); // five digits, so that factors multiply to their product
     const text = Number.isInteger(x) ? `${x}` : size < 1e-3 || size >= 1e4 ? x.toExponential(4)
       : size < 1 ? x.toPrecision(5) : x.toFixed(4);
-    return text.replace("-", "−");
+    return text.replaceAll("-", "−");
   };
 
   function make(tag, properties = {}, ...inside) {
@@ -87,9 +87,10 @@
   function liven(root) {
     const find = (name) => root.querySelector(name);
     const field = (name) => find(`[name="${name}"]`);
-    const { parts: PARTS, means } = JSON.parse(find(".machine-data").textContent);
+    const { parts: PARTS, sections: SECTIONS, means } = JSON.parse(find(".machine-data").textContent);
     let machine = null, worker = null, run = 0, place = 0, opened = null, visiting = true, every = false;
     let wanted = null; // a number that the page's address names, until it can be opened
+    let headless = false; // whether it names a head that there is not
 
     const head = () => ({ layer: Number(field("layer").value), head: Number(field("head").value) });
     const say = (words) => (find(".machine-trouble").textContent = words);
@@ -102,10 +103,10 @@
 
     // The ids of what was typed, cut to the machine's places; what it has no row for is told.
     function typed() {
-      const { vocab } = machine.model, most = Number(root.dataset.places);
+      const { ids: rows } = machine.model, most = Number(root.dataset.places);
       const tokens = bookGPT.tokens(machine.model, field("text").value);
-      const unknown = tokens.filter((token) => !vocab.includes(token));
-      const ids = tokens.filter((token) => vocab.includes(token)).map((token) => vocab.indexOf(token));
+      const unknown = tokens.filter((token) => !rows.has(token));
+      const ids = tokens.filter((token) => rows.has(token)).map((token) => rows.get(token));
       say(unknown.length ? `The model has no row for ${[...new Set(unknown)].map(named).join(", ")}; it reads the rest.`
         : ids.length ? "" : "Type one word at least.");
       const over = ids.length - most;
@@ -171,6 +172,8 @@
 
     function ended() {
       place = Math.min(followed ? machine.ids.length - 1 : place, machine.ids.length - 1);
+      if (headless) say("The address of this page names a head that there is not.");
+      headless = false;
       if (wanted) {
         const a = bookMachine.placed(machine, wanted);
         wanted = null;
@@ -243,7 +246,10 @@
       field("places").checked = Boolean(other.positions);
       for (const how of ["silent", "mean"]) {
         for (const [layer, h] of other[how]) {
-          if (!means[layer]?.[h]) continue;
+          if (!means[layer]?.[h]) {
+            headless = true;
+            continue;
+          }
           replace(layer, h, how);
           if (!a) [field("layer").value, field("head").value] = [layer, h];
         }
@@ -278,7 +284,9 @@
           make("button", { type: "button", onclick: visit }, "Visit the seven stations"));
         return;
       }
-      const about = PARTS[opened.part], { terms, sum, outer, value } = open(machine, opened), [name, where] = heading(opened);
+      const about = PARTS[opened.part], put = opened.part === "mixed" && otherThan(opened);
+      const explained = bookMachine.isReadOut(opened) && opened.layer !== undefined ? SECTIONS.early : about;
+      const { terms, sum, outer, value } = open(machine, opened), [name, where] = heading(opened);
       const ranked = [...terms].sort((a, b) => Math.abs(b.product) - Math.abs(a.product));
       const shown = every ? terms : ranked.slice(0, MOST_TERMS), most = Math.abs(ranked[0].product) || 1;
       const rest = terms.length - shown.length;
@@ -296,7 +304,7 @@
       panel.replaceChildren(steps(),
         make("h2", {}, `${name} `, make("button", { type: "button", title: "Show where it stands", onclick: () => reveal({ a: opened }) }, where)),
         make("p", { className: "machine-value" }, number(value)),
-        make("p", {}, about.says, replacedBy(opened)),
+        make("p", {}, ...(put ? [] : [about.says]), replacedBy(opened)),
         make("table", {}, make("caption", {}, terms.length > 1
           ? `The sum of ${terms.length} terms${rest ? `, the ${MOST_TERMS} largest first` : ""}.${opens}`
           : `What it is made of.${opens}`),
@@ -305,15 +313,18 @@
         panel.append(make("button", { type: "button", onclick: () => { every = !every; showOpened(); } },
           every ? "The largest alone" : `All ${terms.length} terms, in order`));
       }
-      panel.append(make("p", { className: "machine-where" }, "Explained in ", make("a", { href: about.href, target: "_blank" }, about.where),
-        `. Computed in ${about.file}:`), make("pre", {}, make("code", {}, about.line)));
+      panel.append(make("p", { className: "machine-where" }, "Explained in ", make("a", { href: explained.href, target: "_blank" }, explained.where),
+        put ? "." : `. Computed in ${about.file}:`), ...(put ? [] : [make("pre", {}, make("code", {}, about.line))]));
       if (focused >= 0) (inside()[focused] ?? panel).focus({ preventScroll: true });
     }
 
-    // Of a head that does not work as it was trained.
-    function replacedBy({ layer, head: h }) {
-      const other = machine.change.instead?.[layer]?.[h];
-      return !other ? "" : ` This head ${other.some((x) => x) ? "gives its mean" : "is silenced"}: what it mixes goes no further.`;
+    // Of a head that does not work as it was trained: what takes the place of what it mixes.
+    const otherThan = ({ layer, head: h }) => machine.change.instead?.[layer]?.[h];
+
+    function replacedBy(a) {
+      const other = otherThan(a);
+      const goes = a.part === "mixed" ? "this number goes on, in the place of what it mixes" : "what it mixes goes no further";
+      return !other ? "" : ` This head ${other.some((x) => x) ? "gives its mean" : "is silenced"}: ${goes}.`;
     }
 
     // Above the number: on with the visit; afterwards the way back, the neighbours, and the address.
@@ -412,7 +423,7 @@
       }
       function list(all) {
         table.replaceChildren(...Array.from(all, (x, i) => make("button", { type: "button", title: label(machine, address(i)), onclick: () => show(address(i)),
-          aria: { current: Boolean(isOpened() && opened.entry === i) } }, number(x))));
+          aria: { label: `${PARTS[part].name}, ${name(i)}: ${number(x)}`, current: Boolean(isOpened() && opened.entry === i) } }, number(x))));
       }
       const under = ({ clientX, clientY }) => {
         const { left, top, width, height } = canvas.getBoundingClientRect(), all = row(machine, address(0));
@@ -458,6 +469,7 @@
       let at = { t: place, s: 0 }, cell = 12;
       const EDGE = 72; // room for a word
       canvas.setAttribute("role", "img");
+      said.setAttribute("role", "status");
       box.append(small, make("label", {}, "shown large: ", shown), said, make("div", { className: "machine-map" }, canvas, ...bands, mark, pointed), scale, details);
       const address = ({ t, s }) => ({ part: shown.value, place: t, ...head(), key: s });
 
@@ -481,7 +493,8 @@
         canvas.style.width = canvas.style.height = `${side}px`;
         const all = rows(chosen, shown.value);
         const most = shown.value === "weights" ? 1 : Math.max(...all.map(largest));
-        scale.textContent = `A row for each token that reads, a column for each that is read. The fullest colour is ${number(most)}.`;
+        scale.replaceChildren(`A row for each token that reads, a column for each that is read. The fullest colour is ${number(most)}. `
+          + "Hatched cells are masked: ", make("a", { href: SECTIONS.masked.href, target: "_blank" }, SECTIONS.masked.where), ".");
         pixels(enlarged, all, T, most);
         pen.imageSmoothingEnabled = false;
         pen.drawImage(enlarged, EDGE, EDGE, cell * T, cell * T);
@@ -498,6 +511,7 @@
           pen.fillText(name, 0, 0, EDGE - 6);
           pen.restore();
         }
+        hatch(pen, T);
         pen.strokeRect(EDGE + 0.5, EDGE + place * cell + 0.5, (place + 1) * cell - 1, cell - 1);
         at = { t: Math.min(at.t, T - 1), s: Math.min(at.s, T - 1) };
         mark.hidden = opened?.key === undefined || opened.layer !== chosen.layer || opened.head !== chosen.head;
@@ -505,6 +519,19 @@
         point({ t: place, s: null });
         if (details.open) table.replaceChildren(...Array.from(row(machine, address({ t: place, s: 0 })), (x, s) =>
           make("button", { type: "button", title: inPlace(s), onclick: () => show(address({ t: place, s })) }, `${sign(token(s))} ${number(x)}`)));
+      }
+      // What comes later is masked: a stroke through each of its cells.
+      function hatch(pen, T) {
+        pen.globalAlpha = 0.25;
+        pen.beginPath();
+        for (let t = 0; t < T; t++) {
+          for (let s = t + 1; s < T; s++) {
+            pen.moveTo(EDGE + s * cell, EDGE + (t + 1) * cell);
+            pen.lineTo(EDGE + (s + 1) * cell, EDGE + t * cell);
+          }
+        }
+        pen.stroke();
+        pen.globalAlpha = 1;
       }
       const frame = ({ style }, ...sides) => ["left", "top", "width", "height"].forEach((side, n) => { style[side] = `${sides[n]}px`; });
       // A cell that is pointed at, or a whole row: what it says, its number beside it, its words lit.
@@ -533,7 +560,7 @@
       canvas.addEventListener("pointerleave", () => there() && point({ t: place, s: null }));
       canvas.addEventListener("click", (event) => {
         const found = there() && under(event);
-        if (found && found.s <= found.t) show(address(found));
+        if (found) found.s > found.t ? point(found) : show(address(found)); // a finger points as it presses
       });
       canvas.addEventListener("keydown", (event) => {
         const step = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];

@@ -29,6 +29,16 @@ globalThis.bookMachine = (() => {
   }
 
   const byKey = (part) => ["scores", "scaled", "weights"].includes(part);
+  const inHead = (part) => OF_HEAD.includes(part) || /^([qk]_by|share)$/.test(part);
+  const inLayer = (part) => inHead(part) || OF_LAYER.includes(part) || /^by[12]$/.test(part);
+
+  // Which of the fields of an address a part has; a vector's numbers have a row and no column.
+  function fields(part) {
+    if (part === "learned") return ["table", "row", "column"];
+    const which = byKey(part) ? ["key"] : /^share|by[12]?$/.test(part) ? [] : ["entry"];
+    return ["place", ...(inLayer(part) || READ_OUT.includes(part) ? ["layer"] : []),
+      ...(inHead(part) ? ["head"] : []), ...which];
+  }
 
   function value(machine, a) {
     const found = row(machine, a);
@@ -154,8 +164,7 @@ globalThis.bookMachine = (() => {
       { ...a, part: "norm2" }) }),
     bent: (machine, a) => {
       const up = computed(machine, { ...a, part: "up" });
-      const share = up.value ? value(machine, a) / up.value : 0.5;
-      return { terms: [[up, constant(share, `Φ(${up.name})`)]] };
+      return { terms: [[up, constant(bookGPT.below(up.value), `Φ(${up.name})`)]] };
     },
     down: (machine, a) => ({ terms: linear(machine, `blocks.${a.layer}.feed_forward.sublayer.down`, a.entry,
       { ...a, part: "bent" }) }),
@@ -237,8 +246,9 @@ globalThis.bookMachine = (() => {
   }
 
   // The number, with places for words: a word stands for the last token that is this word. Of what
-  // comes next the likeliest is meant where none is named.
-  function placed(machine, a) {
+  // comes next the likeliest is meant where none is named. What the part does not have is left out.
+  function placed(machine, given) {
+    const kept = ["part", ...fields(given.part)], a = Object.fromEntries(Object.entries(given).filter(([name]) => kept.includes(name)));
     const words = machine.ids.map((id) => machine.model.vocab[id].trim());
     const at = (place) => (typeof place === "string" ? words.lastIndexOf(place.trim()) : place);
     const found = { ...a, ...("place" in a && { place: at(a.place) }), ...("key" in a && { key: at(a.key) }) };
@@ -257,11 +267,9 @@ globalThis.bookMachine = (() => {
       return Boolean(tensor) && between(a.row, tensor.rows) && between(a.column, tensor.columns);
     }
     if (!Object.hasOwn(RULES, a.part) || !between(a.place, T) || a.part.startsWith("v_")) return false;
-    const inLayer = OF_LAYER.includes(a.part) || /^by[12]$/.test(a.part);
-    const inHead = OF_HEAD.includes(a.part) || /^([qk]_by|share)$/.test(a.part);
     if (READ_OUT.includes(a.part) && a.layer !== undefined && !between(a.layer + 1, layers + 1)) return false;
-    if ((inLayer || inHead) && !between(a.layer, layers)) return false;
-    if (inHead && !between(a.head, heads)) return false;
+    if (inLayer(a.part) && !between(a.layer, layers)) return false;
+    if (inHead(a.part) && !between(a.head, heads)) return false;
     const all = row(machine, a);
     return !all || between(byKey(a.part) ? a.key : a.entry, all.length);
   }

@@ -240,6 +240,16 @@ def test_drawings_answer_the_keyboard(visit, page, kind):
     page.wait_for_url(f"**{target}")
 
 
+def test_exercises_take_as_long_as_it_says(index):
+    takes = [
+        sum(sum(section.exercises.values()) for section in chapter.sections)
+        for chapter in CHAPTERS
+        if not chapter.overview
+    ]
+    said = re.search(r"(\d+) to (\d+) for the exercises", " ".join(index.split()))
+    assert tuple(map(int, said.groups())) == (min(takes), max(takes))
+
+
 # --- the nats ladder ------------------------------------------------------------------------------
 
 

@@ -1,6 +1,7 @@
 """The page of all numbers: what opens is Python's, and it is used as a reader does."""
 
 import json
+import math
 import re
 import tomllib
 from urllib.parse import urlencode
@@ -20,7 +21,7 @@ from helpers.attention import attention_steps
 
 PAGE = "book/number-by-number.html"
 TEXT = "The old hen saw the fox, and hid"
-EXACT = 1e-5  # of a number, and of the sum of its terms
+EXACT = {"rel": 1e-9, "abs": 1e-12}  # of a number, and of the sum of its terms
 ALONE = {"embedding", "norm", "by", "logits", "probabilities", "share_next", "learned"}
 KEYED = {"scores", "scaled", "weights"}
 READ_OUT = {"norm", "by", "logits", "probabilities", "share_next"}  # of a layer's stream, too
@@ -35,14 +36,16 @@ def scale(x: torch.Tensor) -> torch.Tensor:
 
 
 @torch.no_grad()
-def steps(model, ids: list[int]) -> dict:
+def steps(model, ids: list[int], instead: dict | None = None, turns: bool = True) -> dict:
     """Every part of the machine for a text, in float64; parts of a layer in a list, layer by layer.
 
-    Axes: (T, entry), of heads (H, T, entry or key).
+    instead: by layer and head, what takes the place of what it mixes; turns: whether queries and
+    keys have positions. Axes: (T, entry), of heads (H, T, entry or key).
     """
+    instead = instead or {}
     found = {"embedding": model.embedding(torch.tensor(ids)), "layers": []}
     x = found["embedding"]
-    for block in model.blocks:
+    for layer, block in enumerate(model.blocks):
         at = {"by1": scale(x), "norm1": block.attention.norm(x)}
         attention = block.attention.sublayer
         qkv = attention.qkv(at["norm1"]).unflatten(-1, (3, attention.heads, -1)).permute(1, 2, 0, 3)
@@ -50,12 +53,16 @@ def steps(model, ids: list[int]) -> dict:
         for name in "qk":
             at[f"{name}_by"] = scale(at[name])
             at[f"{name}_normed"] = at[name] * at[f"{name}_by"][..., None]
-            at[f"{name}_turned"] = attention.turn.rotary(at[f"{name}_normed"], 0)
+            turned = attention.turn.rotary(at[f"{name}_normed"], 0)
+            at[f"{name}_turned"] = turned if turns else at[f"{name}_normed"]
         allowed = torch.ones(len(ids), len(ids), dtype=torch.bool).tril()
         kept = attention_steps(at["q_turned"], at["k_turned"], at["v"], allowed=allowed)
         at |= {name: getattr(kept, name) for name in KEYED} | {"mixed": kept.output}
+        for head, other in instead.get(layer, {}).items():
+            at["mixed"] = at["mixed"].clone()
+            at["mixed"][head] = torch.tensor(other, dtype=torch.float64)
         at["share"] = 1 / at["scaled"].exp().tril().sum(-1)
-        at["out"] = attention.out(kept.output.permute(1, 0, 2).flatten(1))
+        at["out"] = attention.out(at["mixed"].permute(1, 0, 2).flatten(1))
         at["middle"] = x + at["out"]
         at |= {"by2": scale(at["middle"]), "norm2": block.feed_forward.norm(at["middle"])}
         at["up"] = block.feed_forward.sublayer.up(at["norm2"])
@@ -120,11 +127,11 @@ def addresses(found: dict, model, count: int) -> list[dict]:
     return drawn
 
 
-READ = """([text, drawn]) => {
+READ = """([text, drawn, change]) => {
     const model = bookGPT.unpack(bookGPTWeights), memory = bookGPT.remember(model);
     const ids = bookGPT.tokens(model, text).map(token => model.vocab.indexOf(token));
-    const seen = ids.map(id => bookGPT.read(model, memory, id));
-    const machine = { model, ids, seen, change: {} };
+    const seen = ids.map(id => bookGPT.read(model, memory, id, change));
+    const machine = { model, ids, seen, change };
     return drawn.map(a => {
         const { terms, value } = bookMachine.open(machine, a);
         const sum = terms.reduce((sum, { product }) => sum + product, 0);
@@ -190,21 +197,38 @@ def go(page, **address):
     )
 
 
-def test_every_number_is_python_s_and_the_sum_of_its_terms(page, html_root):
+SILENT, MEAN = [0.0] * 32, [0.1 * (-1) ** n for n in range(32)]
+CHANGES = {
+    "none": {},
+    "a head silenced, another one's mean": {"instead": {0: {3: SILENT}, 2: {0: MEAN}}},
+    "no positions": {"positions": "none"},
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_every_number_is_python_s_and_the_sum_of_its_terms(page, html_root, change):
     model = rounded_model(html_root, machine.MODEL)
     ids = shipped(machine.MODEL)[1].encode(TEXT).tolist()
-    found = steps(model, ids)
-    drawn = addresses(found, model, 600)
+    found = steps(model, ids, change.get("instead"), turns="positions" not in change)
+    drawn = addresses(found, model, 200 if change else 600)
     assert {a["part"] for a in drawn} == set(machine.described())
-    for a, got in zip(drawn, page.evaluate(READ, [TEXT, drawn]), strict=True):
-        wanted = expected(found, model, a)
-        assert got["value"] == pytest.approx(wanted, abs=EXACT, rel=EXACT), a
-        assert got["kept"] == pytest.approx(got["value"], abs=1e-9), a
+    for a, got in zip(drawn, page.evaluate(READ, [TEXT, drawn, change]), strict=True):
+        wanted = pytest.approx(expected(found, model, a), **EXACT)
+        assert got["value"] == wanted, a
+        assert got["kept"] == wanted, a
         if a["part"] not in SCALARS:
-            assert got["sum"] == pytest.approx(wanted, abs=EXACT, rel=EXACT), a
-        assert got["off"] < 1e-9, a
+            assert got["sum"] == wanted, a
+        assert got["off"] < 1e-12, a
         assert got["has"], a
         assert got["back"] == a
+
+
+def test_the_share_of_a_normal_distribution_is_exact_in_its_tail_too(page):
+    xs = np.linspace(-9, 9, 721).tolist()
+    for x, share in zip(xs, page.evaluate("xs => xs.map(bookGPT.below)", xs), strict=True):
+        assert share == pytest.approx(math.erfc(-x / math.sqrt(2)) / 2, rel=1e-12, abs=0), x
+    ends = page.evaluate("[-1e9, 0, 1e9].map(bookGPT.below)")
+    assert ends == [0, 0.5, 1]
 
 
 def test_the_reference_is_the_model(html_root):
@@ -282,6 +306,151 @@ def test_a_link_to_a_number_is_copied_or_one_is_told_where_it_stands(page, grant
         assert page.evaluate("navigator.clipboard.readText()") == page.url
 
 
+def test_in_the_place_of_what_a_head_mixes_stands_what_was_put_there(page):
+    for how, says in (("silent", "is silenced"), ("mean", "gives its mean")):
+        go(page, **{how: "2.1"}, number="mixed", layer=2, head=1, q=4, i=3)
+        opens(page, "Mixed values")
+        panel = page.locator(".machine-opened")
+        panel.get_by_text(f"This head {says}: this number goes on").wait_for()
+        assert panel.locator("pre").count() == 0
+        assert "no further" not in panel.text_content()
+        assert "each times its weight" not in panel.text_content()
+    go(page, mean="2.1", number="weights", layer=2, head=1, q=4, k=3)
+    opens(page, "Attention weight")
+    assert "what it mixes goes no further" in panel.text_content()
+    assert panel.locator("pre").count() == 1
+
+
+def test_every_minus_is_a_true_one(page):
+    small = page.evaluate(
+        """text => {
+        const model = bookGPT.unpack(bookGPTWeights), memory = bookGPT.remember(model);
+        const ids = bookGPT.tokens(model, text).map(token => model.vocab.indexOf(token));
+        const seen = ids.map(id => bookGPT.read(model, memory, id));
+        return [...seen[4].layers[2].bent].findIndex(x => x < 0 && x > -1e-3) + 1;
+    }""",
+        TEXT,
+    )
+    assert small
+    go(page, number="bent", layer=3, q=5, i=small)
+    opens(page, "After GELU")
+    said = page.locator(".machine-value").text_content()
+    assert re.fullmatch(r"−\d\.\d{4}e−\d+", said), said
+
+
+def test_a_number_read_early_leads_to_the_section_on_that(page):
+    go(page, number="logits", layer=2, q=9, i=8)
+    opens(page, "Logit")
+    early = page.locator(".machine-where a")
+    assert early.text_content() == "12 · What would each layer say next?"
+    go(page, number="logits", q=9, i=8)
+    page.locator(".machine-where a", has_text="11 · ").wait_for()
+
+
+LONG = "The fox and " + "the fox and " * 20 + "the"  # 64 tokens
+
+
+@pytest.mark.parametrize("device", [playing.DESK, playing.PHONE])
+def test_the_map_of_a_long_text_is_as_wide_as_it_was_drawn(browser, site_url, device):
+    context = browser.new_context(**device)
+    page = context.new_page()
+    where = urlencode({"text": LONG, "number": "weights", "layer": 1, "head": 1, "q": 62, "k": 3})
+    page.goto(f"{site_url}/{PAGE}#{where}", wait_until="domcontentloaded")
+    loaded(page)
+    opens(page, "Attention weight “\u00a0fox” (62) reads")
+    assert page.locator(".machine-tokens button").count() == machine.PLACES
+    canvas = page.locator(".machine-map canvas")
+    page.wait_for_function("document.querySelector('.machine-map canvas').style.width")
+    drawn, meant = canvas.evaluate("e => [e.getBoundingClientRect().width, e.style.width]")
+    assert f"{drawn:g}px" == meant
+    assert drawn > page.locator(".machine-map").evaluate("e => e.clientWidth")
+    assert page.evaluate(playing.WIDE)[0] <= device["viewport"]["width"]
+    place = """([t, s]) => {
+        const canvas = document.querySelector('.machine-map canvas');
+        const cell = (parseFloat(canvas.style.width) - 72) / 64;
+        const [x, y] = [s, t].map(n => 72 + (n + 0.5) * cell);
+        canvas.parentElement.scrollTo(x - 150, y - 150);
+        scrollBy({ top: canvas.getBoundingClientRect().top + y - 350, behavior: 'instant' });
+        const { left, top } = canvas.getBoundingClientRect();
+        return [left + x, top + y];
+    }"""
+    page.mouse.click(*page.evaluate(place, [61, 60]))
+    opens(page, "Attention weight “\u00a0fox” (62) reads “\u00a0the” (61)")
+    page.wait_for_function("location.hash.includes('k=61')")
+    page.mouse.click(*page.evaluate(place, [59, 63]))  # masked
+    page.locator('[data-part="maps"] [role="status"]', has_text="(64) comes after").wait_for()
+    assert "k=61" in page.url
+    context.close()
+
+
+def test_masked_cells_are_hatched_and_explained(page):
+    go(page, number="weights", layer=1, head=1, q=4, k=3)
+    opens(page, "Attention weight")
+    maps = page.locator('[data-part="maps"]')
+    link = maps.get_by_role("link", name="7 · What does a causal mask hide?")
+    assert link.get_attribute("href").endswith("#what-does-a-causal-mask-hide")
+    hatched = page.wait_for_function(
+        """() => {
+        const canvas = document.querySelector('.machine-map canvas');
+        const side = parseFloat(canvas.style.width), sharp = canvas.width / side;
+        const cell = (side - 72) / 9, within = Math.floor(cell * sharp) - 4;
+        const inked = (t, s) => {
+            const at = [s, t].map(n => Math.ceil((72 + n * cell) * sharp) + 2);
+            const { data } = canvas.getContext('2d').getImageData(...at, within, within);
+            return new Set(data.filter((_, i) => i % 4 === 3)).size > 1; // not of one shade
+        };
+        const all = [...Array(9).keys()].flatMap(t => [...Array(9).keys()].map(s => [t, s]));
+        return all.every(([t, s]) => inked(t, s) === s > t);
+    }"""
+    )
+    assert hatched.json_value()
+
+
+def test_numbers_of_a_strip_say_whose_they_are(page):
+    go(page, number="q", layer=1, head=1, q=4, i=3)
+    opens(page, "Query")
+    strip = page.locator('[data-part="q"]')
+    strip.get_by_text("as numbers").click()
+    third = strip.locator(".machine-numbers button").nth(2)
+    shown = third.text_content()
+    assert third.and_(page.get_by_role("button", name=f"query, entry 3: {shown}")).count() == 1
+    strip.get_by_text("as numbers").click()
+
+
+def test_a_long_text_looks_nothing_up_in_a_list(page):
+    """Or a word would take as long as the list of them."""
+    page.evaluate("""() => {
+        globalThis.lookedUp = 0;
+        for (const name of ["includes", "indexOf"]) {
+            const plain = Array.prototype[name];
+            Array.prototype[name] = function (...a) {
+                if (this.length > 500) lookedUp++;
+                return plain.apply(this, a);
+            };
+        }
+    }""")
+    page.locator('[name="text"]').fill("fox xyz éé 9 " * 500)
+    page.locator(".machine-cut", has_text="and not the last").wait_for()
+    page.locator(".machine-trouble", has_text="no row for").wait_for()
+    assert page.evaluate("lookedUp") == 0
+    page.reload()
+    loaded(page)
+
+
+def test_on_a_telephone_all_that_was_changed_is_said(browser, site_url):
+    context = browser.new_context(**playing.PHONE)
+    page = context.new_page()
+    where = urlencode({"text": TEXT, "silent": "1.4 2.1", "mean": "3.2", "positions": "none"})
+    page.goto(f"{site_url}/{PAGE}#{where}", wait_until="domcontentloaded")
+    loaded(page)
+    said = page.locator(".machine-changed", has_text="head 2 gives its mean; no positions")
+    said.wait_for()
+    wide, shown = said.evaluate("e => [e.scrollWidth, e.clientWidth]")
+    assert wide <= shown
+    assert page.evaluate(playing.WIDE)[0] <= 390
+    context.close()
+
+
 def test_a_cell_that_is_pointed_at_shows_its_number(page):
     go(page, number="weights", layer=1, head=1, q=9, k=5)
     opens(page, "Attention weight")
@@ -327,6 +496,8 @@ def test_each_address_that_chapters_give_is_one_that_the_page_understands(page, 
     for address in addresses:
         found = page.evaluate(UNDERSTOOD, [address, machine.TEXT])
         assert found["unknown"] == [], address
+        likeliest = "probabilities" in address and "i=" not in address
+        assert set(found["surplus"]) <= {"text", *["i"] * likeliest}, address
         assert found["number"] is not False, address
         assert found["changes"], address
 
@@ -337,14 +508,48 @@ UNDERSTOOD = """([address, opening]) => {
     const ids = bookGPT.tokens(model, text ?? opening).map(token => model.vocab.indexOf(token));
     const seen = ids.map(id => bookGPT.read(model, memory, id));
     const machine = { model, ids, seen, change: {} };
-    const written = new URLSearchParams(bookMachine.write(text ?? opening, number, change));
-    const unknown = [...new URLSearchParams(address)].filter(([n, v]) => written.get(n) !== v);
+    const placed = number && bookMachine.placed(machine, number);
+    const written = new URLSearchParams(bookMachine.write(text ?? opening, placed, change));
+    const asked = new URLSearchParams(address);
+    const unknown = [...asked].filter(([n, v]) => written.get(n) !== v);
+    const surplus = [...written.keys()].filter(name => !asked.has(name));
     const { layers, heads } = model.config;
     const there = ([layer, head]) => layer >= 0 && layer < layers && head >= 0 && head < heads;
-    const placed = number && bookMachine.placed(machine, number);
-    return { unknown, number: placed && bookMachine.has(machine, placed),
+    return { unknown, surplus, number: placed && bookMachine.has(machine, placed),
         changes: [...change.silent, ...change.mean].every(there) };
 }"""
+
+
+def test_what_a_part_does_not_have_is_left_out_of_an_address(page):
+    go(page, number="norm1", layer=1, head=1, q=9, k=3, i=4)
+    assert "head" not in opens(page, "Normed stream “\u00a0hid” (9), entry 4 · layer 1")
+    assert page.locator('[data-part="norm1"].opened .machine-mark').is_visible()
+    page.wait_for_function("!/head=|[&]k=/.test(location.hash)")
+    go(page, number="by1", layer=1, q=9, i=1)
+    assert "entry" not in opens(page, "Scale of the norm")
+    assert page.get_by_role("button", name="next").count() == 0
+
+
+def test_a_head_that_is_not_there_is_told(page):
+    for head in ("9.9", "abc", "1.4 2.9"):
+        go(page, silent=head)
+        page.locator(".machine-trouble", has_text="a head that there is not").wait_for()
+        go(page, silent="1.4")
+        page.locator(".machine-changed", has_text="layer 1, head 4 is silenced").wait_for()
+        assert page.locator(".machine-trouble").text_content() == ""
+
+
+def test_experiments_take_the_head_that_matters_in_this_gpt(html_root):
+    head = ".".join(str(n + 1) for n in machine.needed_most())
+    given = {one["address"] for one in machine.experiments() if one["chapter"] == 12}
+    assert {f"silent={head}", f"mean={head}"} < given
+    ways = [
+        way.text
+        for file in sorted((html_root / "notebooks").glob("[01]*.html"))
+        for way in BeautifulSoup(file.read_text("utf-8"), "html.parser").select(".to-the-machine")
+    ]
+    assert len(ways) > len(machine.experiments())
+    assert all("reads words" in way for way in ways)
 
 
 @torch.no_grad()

@@ -43,6 +43,19 @@ def test_captions_boxes_and_words_in_figures(page, visit, chapter):
         assert len(set(page.evaluate(FOOT))) == 1, width
 
 
+def test_letters_stand_as_far_apart_as_the_face_says(page, visit):
+    """Small ones as large ones: not each a whole number of pixels wide, where that is the habit."""
+    visit("notebooks/03_bigram_table.html")
+    small, large = page.evaluate("""() => [17, 170].map(size => {
+        const line = document.querySelector("article section > p")
+            .appendChild(document.createElement("span"));
+        line.textContent = "a large language model";
+        line.style.cssText = `position: absolute; white-space: nowrap; font-size: ${size}px`;
+        return line.getBoundingClientRect().width / size;
+    })""")
+    assert small == pytest.approx(large, rel=2e-3)
+
+
 def test_what_the_theme_marks_has_the_colours_of_the_book(page, visit):
     """The way past the menu is yellow; a heading that was jumped to stands on no slab."""
     visit("notebooks/05_attention_by_hand.html#what-should-a-word-take-from-its-neighbours")

@@ -152,7 +152,7 @@ def rungs() -> tuple[Rung, ...]:
         "with feed-forward": "ladder-08",
         "with norms: a block": "ladder-08",
         "a GPT, in a minute": "ladder-11",
-        "the GPT above": "ladder-12",
+        "the GPT taken apart": "ladder-12",
     }
     losses = [*counted(), *trained()]
     if losses != sorted(losses, reverse=True):

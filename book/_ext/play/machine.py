@@ -1,4 +1,4 @@
-"""The whole machine, number by number: the page on which any number of the book's GPT opens.
+"""The whole machine, number by number: the page on which any number of a GPT opens.
 
 ``{whole-machine}`` puts it into a page under ``book/``. ``gpt.js`` computes, in a worker;
 ``machine.js`` opens a number; ``machine-page.js`` shows both and hears the reader. The words to
@@ -45,8 +45,13 @@ DOT = 8  # pixels of a weight
 WINDOWS = 32  # of the training text, over which a head's mean is taken
 KEYED = ("scores", "scaled", "weights")
 WITHOUT_LAYER = ("embedding", "norm", "by", "logits", "probabilities", "share_next")
+OF_HEAD = ("q", "k", "v", "q_by", "k_by", "q_normed", "k_normed", "q_turned", "k_turned", *KEYED,
+           "share", "mixed")  # fmt: skip
+ALONE = ("by1", "by2", "by", "q_by", "k_by", "share", "share_next")  # a number in no row
 PAGE = "../book/number-by-number.html"
-WHERE = f'<a href="{PAGE}">The whole machine</a> has all of it at work on a sentence of yours'
+WHERE = (f'<a href="{PAGE}">The whole machine</a> has all of it at work on a sentence of yours, in '
+         "a GPT that reads words")  # fmt: skip
+OTHER = "in the whole machine, whose GPT is another one: it reads words, and has read other tales"
 EXPERIMENTS = """<div class="machine-choices">
 <label>The chosen head <select name="works"><option value="">works</option>
 <option value="silent">is silenced</option>
@@ -59,17 +64,28 @@ def described() -> dict[str, dict[str, str]]:
     """What the page says of each part. Raises: ValueError for a line or a section that has gone."""
     found = {}
     for part, about in tomllib.loads(WORDS.read_text("utf-8"))["parts"].items():
-        chapter, heading = BY_NUMBER[about["chapter"]], about["heading"]
+        where = section_of(about, part)
         if about["line"] not in (ROOT / about["file"]).read_text("utf-8"):
             raise ValueError(f"{about['file']} has no line {about['line']!r}, which {part} shows")
-        if heading not in {section.heading for section in chapter.sections}:
-            raise ValueError(f"{chapter.docname} has no section {heading!r}, which {part} names")
-        found[part] = {
-            **{key: about[key] for key in ("name", "says", "file", "line")},
-            "where": f"{chapter.number} · {heading}",
-            "href": f"../{chapter.docname}.html#{default_slugify(heading)}",
-        }
+        found[part] = {**{key: about[key] for key in ("name", "says", "file", "line")}, **where}
     return found
+
+
+def section_of(about: dict, name: str) -> dict[str, str]:
+    """Where a section is and what it is called. Raises: ValueError for one that has gone."""
+    chapter, heading = BY_NUMBER[about["chapter"]], about["heading"]
+    if heading not in {section.heading for section in chapter.sections}:
+        raise ValueError(f"{chapter.docname} has no section {heading!r}, which {name} names")
+    return {
+        "where": f"{chapter.number} · {heading}",
+        "href": f"../{chapter.docname}.html#{default_slugify(heading)}",
+    }
+
+
+def sections() -> dict[str, dict[str, str]]:
+    """Other sections that the page leads to. Raises: ValueError for one that has gone."""
+    named = tomllib.loads(WORDS.read_text("utf-8"))["sections"]
+    return {name: section_of(about, name) for name, about in named.items()}
 
 
 @cache
@@ -124,6 +140,7 @@ heads looks</caption><thead><tr><th scope="col">next</th><th scope="col">probabi
 </tr></thead><tbody>{rows}</tbody></table></figure>"""
 
 
+@cache
 @torch.no_grad()
 def needed_most() -> tuple[int, int]:
     """The head, as (layer, head), without which the likeliest word after the text loses most."""
@@ -141,13 +158,17 @@ def needed_most() -> tuple[int, int]:
     return min(left, key=left.__getitem__)
 
 
-def tries() -> str:
-    """What a reader may try at once, as links."""
+def filled() -> dict:
+    """The page's words, with the head that is needed most, and the text, put in."""
     layer, head = (str(n + 1) for n in needed_most())
     words = WORDS.read_text("utf-8").replace("LAYER", layer).replace("HEAD", head)
+    return tomllib.loads(words.replace("TEXT", quote_plus(TEXT)))
+
+
+def tries() -> str:
+    """What a reader may try at once, as links."""
     return "; ".join(
-        f'<a href="#{html.escape(one["address"])}">{one["says"]}</a>'
-        for one in tomllib.loads(words.replace("TEXT", quote_plus(TEXT)))["tries"]
+        f'<a href="#{html.escape(one["address"])}">{one["says"]}</a>' for one in filled()["tries"]
     )
 
 
@@ -172,7 +193,9 @@ def drawn() -> str:
     """Give the page's HTML: words, controls that wait for the model, and places for pictures."""
     about = shipped(MODEL)[1]
     size = f"{about['letters'] / 1e6:.2f} MB"
-    data = json.dumps({"parts": described(), "means": means()}, ensure_ascii=False)
+    data = json.dumps(
+        {"parts": described(), "sections": sections(), "means": means()}, ensure_ascii=False
+    )
     listed = list(enumerate(tomllib.loads(WORDS.read_text("utf-8"))["stations"], start=1))
     stations = "".join(_station(n, station) for n, station in listed)
     steps = "".join(
@@ -247,12 +270,9 @@ class WholeMachine(SphinxDirective):
 
 def experiments() -> list[dict]:
     """Give the experiments that lead here. Raises: ValueError for a section that has gone."""
-    found = tomllib.loads(WORDS.read_text("utf-8"))["experiments"]
+    found = filled()["experiments"]
     for one in found:
-        chapter = BY_NUMBER[one["chapter"]]
-        if one["heading"] not in {section.heading for section in chapter.sections}:
-            raise ValueError(f"{chapter.docname} has no section {one['heading']!r}, which "
-                             f"{one['says']!r} names")  # fmt: skip
+        section_of(one, repr(one["says"]))
     return found
 
 
@@ -261,16 +281,16 @@ def lead_from_chapter(app, doctree) -> None:
     for chapter in CHAPTERS:
         if chapter.docname != app.env.docname:
             continue
-        depend(app.env, WORDS)
-        links = [
-            f'<a href="{PAGE}#{address(part)}">{about["name"]}</a>'
-            for part, about in described().items()
-            if about["where"].startswith(f"{chapter.number} ")
-        ]
-        of = f" This chapter’s numbers: {', '.join(dict.fromkeys(links))}." if links else ""
+        depend(app.env, __file__, WORDS, *checkpoint(MODEL).rglob("*.*"))
+        links: dict[str, str] = {}  # of parts of one name the first
+        for part, about in described().items():
+            if about["where"].startswith(f"{chapter.number} "):
+                name = about["name"]
+                links.setdefault(name, f'<a href="{PAGE}#{address(part)}">{name}</a>')
+        of = f" This chapter’s numbers: {', '.join(links.values())}." if links else ""
         ends = {"What we saw": f"{WHERE}.{of}"} | {
             one["heading"]: f'<a href="{PAGE}#{html.escape(one["address"])}">{one["says"]}</a>, '
-            "in the whole machine."
+            f"{OTHER}."
             for one in experiments()
             if one["chapter"] == chapter.number
         }
@@ -285,8 +305,9 @@ def address(part: str) -> str:
     """Give the address of an example of a part, in the text that the page opens with."""
     if part == "learned":
         return "number=learned&amp;table=head.weight&amp;row=1&amp;column=1"
-    inside = "&amp;layer=1&amp;head=1&amp;q=9" if part not in WITHOUT_LAYER else "&amp;q=9"
-    return f"number={part}{inside}&amp;{'k=7' if part in KEYED else 'i=1'}"
+    fields = ["layer=1"] * (part not in WITHOUT_LAYER) + ["head=1"] * (part in OF_HEAD) + ["q=9"]
+    entry = "k=7" if part in KEYED else "i=1"
+    return "&amp;".join([f"number={part}", *fields, *[entry] * (part not in ALONE)])
 
 
 def bring_scripts(app, pagename, templatename, context, doctree) -> None:
