@@ -137,23 +137,6 @@ def test_add_norm_is_its_formula(placement, residual):
     torch.testing.assert_close(found, wanted, **EXACT)
 
 
-@pytest.mark.no_shape_check
-@pytest.mark.parametrize("placement", PLACEMENTS)
-@pytest.mark.parametrize(
-    ("part", "found"),
-    [
-        (nn.Linear(4, 1), r"\(2, 3, 1\)"),
-        (nn.Linear(4, 8), r"\(2, 3, 8\)"),
-        (nn.Flatten(0, 1), r"\(6, 4\)"),
-        (nn.LSTM(4, 4), "tuple"),
-    ],
-)
-def test_what_is_added_has_the_shape_of_what_it_is_added_to(part, found, placement):
-    layer = AddNorm(part, nn.Identity(), placement=placement)
-    with pytest.raises(ValueError, match=rf"sublayer must .* input \(2, 3, 4\): {found}"):
-        layer(numbers(2, 3, 4).float())
-
-
 @pytest.mark.parametrize("placement", PLACEMENTS)
 def test_dropout_spares_the_residual_and_what_is_not_trained(placement):
     part = AddNorm(nn.Sigmoid(), nn.Identity(), placement=placement, dropout=0.5).double()
