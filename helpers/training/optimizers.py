@@ -176,6 +176,7 @@ def adamw(
 REMEMBERED = {torch.optim.AdamW: ("exp_avg", "exp_avg_sq", "step"), Muon: ("momentum",)}
 
 
+@checked
 class Together:
     """Several optimisers as one, for the named parameters of one model.
 
@@ -185,6 +186,8 @@ class Together:
     """
 
     def __init__(self, named: Mapping[str, nn.Parameter], *parts: torch.optim.Optimizer):
+        if odd := [part for part in parts if not isinstance(part, torch.optim.Optimizer)]:
+            raise TypeError(f"parts must be optimisers; one is of type {type(odd[0]).__name__}")
         self.parts = parts
         self.named = dict(named)
         owned = [id(p) for part in parts for group in part.param_groups for p in group["params"]]

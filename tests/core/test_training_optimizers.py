@@ -301,6 +301,12 @@ def test_state_that_does_not_fit(change, said):
     assert all(torch.equal(before[name], after[name]) for name in before | after)
 
 
+@pytest.mark.no_shape_check
+def test_together_are_optimizers():
+    with pytest.raises(TypeError, match="parts must be optimisers; one is of type int"):
+        Together({}, 3)
+
+
 def test_each_parameter_has_one_optimizer():
     named = dict(Tiny().named_parameters())
     some_of_them = adamw({k: v for k, v in named.items() if k != "head.weight"}, lr=0.1)
