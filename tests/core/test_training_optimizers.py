@@ -67,6 +67,8 @@ def test_size_does_not_matter(dtype):
     wanted = orthogonalised(matrices, dtype=dtype)
     close = {"rtol": 0, "atol": 1e-3 if dtype == torch.float32 else 0.05}
     torch.testing.assert_close(orthogonalised(matrices * sizes, dtype=dtype), wanted, **close)
+    for power in (2.0**-80, 2.0**80):  # to the last digit
+        assert torch.equal(orthogonalised(matrices * power, dtype=dtype), wanted)
 
 
 @pytest.mark.no_shape_check
