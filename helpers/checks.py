@@ -32,7 +32,9 @@ def checked(door: Checked) -> Checked:
         door.__init__ = checked(door.__init__)  # type: ignore[misc]
         return door
     signature = inspect.signature(door)
-    wanted = {name: _kinds(p.annotation) for name, p in signature.parameters.items()}
+    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    wanted = {name: (object,) if p.kind in several else _kinds(p.annotation)
+              for name, p in signature.parameters.items()}  # fmt: skip
 
     @functools.wraps(door)
     def at_the_door(*args, **kwargs):

@@ -16,11 +16,12 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from filelock import FileLock, Timeout
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Integer
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
 from helpers import corpus, files
+from helpers.checks import checked
 from helpers.modes import in_mode
 from helpers.training import checkpoints
 from helpers.training.checkpoints import Checkpoint, CheckpointError
@@ -60,10 +61,11 @@ class Outcome:
     interrupted: bool = False
 
 
+@checked
 def fit(
     model: nn.Module,
-    train_ids: Int[Tensor, " N"],
-    validation_ids: Int[Tensor, " M"],
+    train_ids: Integer[Tensor, " N"],
+    validation_ids: Integer[Tensor, " M"],
     config: TrainingConfig,
     *,
     folder: str | Path | None = None,
@@ -393,7 +395,10 @@ def _check(model, train_ids, validation_ids, config, team) -> torch.device:
         raise ValueError("precision='bfloat16' is not what this GPU has; take 'float32'")
     size = getattr(getattr(model, "config", None), "vocab_size", None)
     for name, ids in (("train_ids", train_ids), ("validation_ids", validation_ids)):
-        corpus.windows(ids, config.context)  # raises where there is no window
+        if len(ids) <= (context := config.context):
+            raise ValueError(
+                f"{name} hold {len(ids)} tokens; context={context} needs at least {context + 1}"
+            )
         if size is not None and not 0 <= ids.min() <= ids.max() < size:
             raise ValueError(f"{name} must lie in 0..{size - 1}, the model's vocabulary")
     return device

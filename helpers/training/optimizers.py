@@ -43,7 +43,8 @@ def orthogonalised(
         raise ValueError(f"matrices of shape {tuple(matrices.shape)} must have rows and columns")
     largest = matrices.abs().amax(dim=(-2, -1), keepdim=True)
     usual = (largest == 0) | ((largest > 1e-6) & (largest < 1e15))  # so are squares, and their sum
-    x = (matrices / torch.where(usual, 1.0, largest)).to(dtype).reshape(-1, *matrices.shape[-2:])
+    power = largest / (2 * torch.frexp(largest).mantissa)  # of 2: division by it loses no digit
+    x = (matrices / torch.where(usual, 1.0, power)).to(dtype).reshape(-1, *matrices.shape[-2:])
     tall = x.shape[-2] > x.shape[-1]
     if tall:  # the smaller of the two products X Xᵀ
         x = x.mT
@@ -176,6 +177,7 @@ def adamw(
 REMEMBERED = {torch.optim.AdamW: ("exp_avg", "exp_avg_sq", "step"), Muon: ("momentum",)}
 
 
+@checked
 class Together:
     """Several optimisers as one, for the named parameters of one model.
 
@@ -185,6 +187,8 @@ class Together:
     """
 
     def __init__(self, named: Mapping[str, nn.Parameter], *parts: torch.optim.Optimizer):
+        if odd := [part for part in parts if not isinstance(part, torch.optim.Optimizer)]:
+            raise TypeError(f"parts must be optimisers; one is of type {type(odd[0]).__name__}")
         self.parts = parts
         self.named = dict(named)
         owned = [id(p) for part in parts for group in part.param_groups for p in group["params"]]

@@ -20,7 +20,7 @@ from helpers import (
     probes,
     worked,
 )
-from helpers.training import config, loop, optimizers, schedule
+from helpers.training import config, fit, loop, optimizers, schedule
 
 TEXT = "the fox saw the moon and the moon saw the fox"
 
@@ -49,6 +49,7 @@ MODEL = gpt.GPT(CONFIG, generator=seeded()).eval()
 HEADS = {"q": normal(2, 3, 4), "k": normal(2, 5, 4), "v": normal(2, 5, 6)}
 ROWS = normal(6, 4)
 PAIRS = [(normal(4, 3), normal(4, 2))] * 3
+TWO_STEPS = config.TrainingConfig(steps=2, batch_size=2, context=4)
 CHARS = corpus.CharTokenizer(TEXT)
 PIECES = corpus.PieceTokenizer(TEXT, 2)
 WORDS = corpus.WordTokenizer(TEXT)
@@ -187,6 +188,10 @@ CALLS = {
         betas=(0.9, 0.99), weight_decay=0.1),
     "Muon": call(optimizers.Muon, params=[nn.Parameter(normal(3, 4))], lr=0.1, momentum=0.9,
         weight_decay=0.1, dtype=torch.float32),
+    "Together": call(optimizers.Together, named={}),
+    "fit": call(fit, model=gpt.GPT(CONFIG, generator=seeded()), train_ids=ids(40),
+        validation_ids=ids(20), config=TWO_STEPS, folder=None, resume=False, on_record=None,
+        extra=None, keep=1, progress=False, team=None),
     "orthogonalised": call(optimizers.orthogonalised, matrices=normal(4, 3), rounds=3,
                            dtype=torch.float32),
     "TrainingConfig": call(config.TrainingConfig, steps=10, batch_size=4, context=8, lr=0.1,

@@ -81,6 +81,14 @@ def test_what_it_allows_is_taken():
     assert taken(X, words=["a"])[6] == ["a"]  # a list stays one where no array is meant
 
 
+def test_arguments_of_any_number_are_not_asked():
+    @checked
+    def several(*parts: int, **more: int):
+        return parts, more
+
+    assert several(1, "a", b=None) == ((1, "a"), {"b": None})
+
+
 def test_a_gradient_goes_through():
     share = torch.tensor(0.5, requires_grad=True)
     assert taken(X, share=share)[2] is share

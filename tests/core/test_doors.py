@@ -254,6 +254,10 @@ EDGES = {
         **dict.fromkeys(("lr", "weight_decay"), ([0, 9.0], [-0.1, inf, nan])),
         "momentum": ([0, 0.99], [-0.1, 1.0, nan])},
     "orthogonalised": {"rounds": ([0], [-1]), "dtype": ([torch.float64], [torch.int64])},
+    "fit": {"model": ([], [3]), "config": ([], [None]), "resume": ([False], ["no", True]),
+        "train_ids": (IDS[0], [*IDS[1], lambda x: x[:4], Tensor.float]),
+        "validation_ids": ([lambda x: x[:5]], [*IDS[1], lambda x: x[:4]])},
+    "Together": {"named": ([], [3, {"weight": None}], "named|weight")},
     "share": {"step": ([0, 10], [-1, 11]), "steps": ([2], [0, 1]), "warmup": ([0, 10], [-1, 11]),
               "final": ([0.0, 1.0], [-0.1, 1.1, nan]), "decay": NAMED},
 }  # fmt: skip

@@ -67,6 +67,8 @@ def test_size_does_not_matter(dtype):
     wanted = orthogonalised(matrices, dtype=dtype)
     close = {"rtol": 0, "atol": 1e-3 if dtype == torch.float32 else 0.05}
     torch.testing.assert_close(orthogonalised(matrices * sizes, dtype=dtype), wanted, **close)
+    for power in (2.0**-80, 2.0**80):  # to the last digit
+        assert torch.equal(orthogonalised(matrices * power, dtype=dtype), wanted)
 
 
 @pytest.mark.no_shape_check
@@ -299,6 +301,12 @@ def test_state_that_does_not_fit(change, said):
         optimizer.load_state_dict(change(before))
     after = optimizer.state_dict()
     assert all(torch.equal(before[name], after[name]) for name in before | after)
+
+
+@pytest.mark.no_shape_check
+def test_together_are_optimizers():
+    with pytest.raises(TypeError, match="parts must be optimisers; one is of type int"):
+        Together({}, 3)
 
 
 def test_each_parameter_has_one_optimizer():
