@@ -4,7 +4,7 @@
 //
 // Why not a runtime? Because it would hide what this book is about, and weigh more than the model:
 // the smallest WebAssembly file of onnxruntime-web 1.30.0 is 14.2 MB, and transformers.js rests on
-// that package; a page that is opened from a disk may not even fetch it. This file is 9 kB.
+// that package; a page that is opened from a disk may not even fetch it. This file is 12 kB.
 //
 // Names carry their axes, as in helpers/: T places, C width, H heads, D width of a head, V
 // tokens, L layers.
