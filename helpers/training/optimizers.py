@@ -41,10 +41,7 @@ def orthogonalised(
         raise ValueError(f"dtype={dtype} must be one of floating point")
     if 0 in matrices.shape[-2:]:
         raise ValueError(f"matrices of shape {tuple(matrices.shape)} must have rows and columns")
-    largest = matrices.abs().amax(dim=(-2, -1), keepdim=True)
-    usual = (largest == 0) | ((largest > 1e-6) & (largest < 1e15))  # so are squares, and their sum
-    power = largest / (2 * torch.frexp(largest).mantissa)  # of 2: division by it loses no digit
-    x = (matrices / torch.where(usual, 1.0, power)).to(dtype).reshape(-1, *matrices.shape[-2:])
+    x = matrices.to(dtype).reshape(-1, *matrices.shape[-2:])
     tall = x.shape[-2] > x.shape[-1]
     if tall:  # the smaller of the two products X Xᵀ
         x = x.mT
