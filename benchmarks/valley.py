@@ -157,7 +157,7 @@ def judged(samples: list[str]) -> dict:
             rows.append([reader, WRITERS[model], *(f"{n} of {len(both)}" for n in yes)])
     part = {
         "script": "benchmarks/valley.py", "date": said["date"],
-        "device": f"read by {said['readers']}", "seeds": list(SEEDS),
+        "device": f"read by {said['readers']}", "versions": {}, "seeds": list(SEEDS),
         "claim": f"{said['asked']} Read were {said['texts']}.",
         "columns": ["reader", "written by", "grammatical", "keeps its hero", "both"], "rows": rows,
     }  # fmt: skip
