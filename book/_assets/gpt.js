@@ -158,13 +158,13 @@ const bookGPTMade = () => {
   // too: a series near 0, a continued fraction far out (Abramowitz and Stegun 1964, 26.2.11 and 14).
   function below(x) {
     const z = Math.abs(x), density = Math.exp((-x * x) / 2) / Math.sqrt(2 * Math.PI);
-    if (z < 2.5) {
+    if (z < 2) {
       let sum = z;
-      for (let term = z, n = 3; term > 1e-17 * sum; n += 2) sum += term *= (z * z) / n;
+      for (let term = z, n = 3; term > 1e-15 * sum; n += 2) sum += term *= (z * z) / n;
       return 0.5 + Math.sign(x) * density * sum;
     }
-    let fraction = z;
-    for (let n = Math.ceil(150 / z); n > 0; n--) fraction = z + n / fraction;
+    let fraction = z; // each further step brings less, and the less the larger z
+    for (let n = Math.ceil(8 + 160 / (z * z)); n > 0; n--) fraction = z + n / fraction;
     return x < 0 ? density / fraction : 1 - density / fraction;
   }
 
@@ -231,10 +231,15 @@ const bookGPTMade = () => {
   // Temperature 0: all on the likeliest. Of the others, the `most` likeliest take part. Among equals
   // the first comes first.
   function probabilities(logits_V, temperature, most) {
-    const order = [...logits_V.keys()].sort((a, b) => logits_V[b] - logits_V[a] || a - b);
-    if (temperature === 0) return logits_V.map((_, i) => Number(i === order[0]));
-    const kept = new Set(order.slice(0, most));
-    return softmax(logits_V.map((x, i) => (kept.has(i) ? x / temperature : -Infinity)));
+    const sorted = Float64Array.from(logits_V).sort().reverse();
+    if (temperature === 0) {
+      const first = logits_V.indexOf(sorted[0]);
+      return logits_V.map((_, i) => Number(i === first));
+    }
+    const least = sorted[Math.min(most, sorted.length) - 1];
+    let equals = most - sorted.indexOf(least); // that may take part
+    const kept = (x) => x > least || (x === least && equals-- > 0);
+    return softmax(logits_V.map((x) => (kept(x) ? x / temperature : -Infinity)));
   }
 
   // A number from 0 up to 1 for each place of a text, the same whenever it is asked for: seed and
