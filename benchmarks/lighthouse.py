@@ -250,7 +250,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Measure this site and a stock one, and store the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("pages", nargs="*", metavar="PAGE", help="such as book/index; all chapters")
-    parser.add_argument("--runs", type=int, default=RUNS, help="of each page (3)")
+    parser.add_argument("--runs", type=int, default=RUNS, help=f"of each page ({RUNS})")
     parser.add_argument("--show", action="store_true", help="only this site; nothing is stored")
     options = parser.parse_args(arguments)
     browser = chromium()
@@ -278,11 +278,11 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def replaced(rows: list[list], by: list[list]) -> list[list]:
-    """Stored rows, those of pages that were measured again replaced. Raises: ValueError."""
-    known, fresh = {row[0] for row in rows}, {row[0]: row for row in by}
-    if unknown := sorted(set(fresh) - known):
-        raise ValueError(f"{', '.join(unknown)} has no stored row; name no page to measure all")
-    return [fresh.get(row[0], row) for row in rows]
+    """Stored rows, those of pages that were measured again in their place. Raises: ValueError."""
+    order, found = [*PAGES, *STOCK.values()], {row[0]: row for row in (*rows, *by)}
+    if unknown := sorted(set(found) - set(order)):
+        raise ValueError(f"{', '.join(unknown)} should be in PAGES, or measured with --show")
+    return [found[page] for page in order if page in found]
 
 
 def stock_rows(script: Path, browser: str, runs: int) -> list:
