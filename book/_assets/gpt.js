@@ -164,7 +164,7 @@ const bookGPTMade = () => {
       return 0.5 + Math.sign(x) * density * sum;
     }
     let fraction = z; // each further step brings less, and the less the larger z
-    for (let n = Math.ceil(8 + 160 / (z * z)); n > 0; n--) fraction = z + n / fraction;
+    for (let n = Math.ceil(14 + 220 / (z * z)); n > 0; n--) fraction = z + n / fraction;
     return x < 0 ? density / fraction : 1 - density / fraction;
   }
 

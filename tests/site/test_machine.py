@@ -334,8 +334,7 @@ def test_every_minus_is_a_true_one(page):
     assert small
     go(page, number="bent", layer=3, q=5, i=small)
     opens(page, "After GELU")
-    said = page.locator(".machine-value").text_content()
-    assert re.fullmatch(r"−\d\.\d{4}e−\d+", said), said
+    page.locator(".machine-value", has_text=re.compile(r"^−\d\.\d{4}e−\d+$")).wait_for()
 
 
 def test_a_number_read_early_leads_to_the_section_on_that(page):
@@ -413,7 +412,7 @@ def test_numbers_of_a_strip_say_whose_they_are(page):
     strip.get_by_text("as numbers").click()
     third = strip.locator(".machine-numbers button").nth(2)
     shown = third.text_content()
-    assert third.and_(page.get_by_role("button", name=f"query, entry 3: {shown}")).count() == 1
+    third.and_(page.get_by_role("button", name=f"query, entry 3: {shown}")).wait_for()
     strip.get_by_text("as numbers").click()
 
 
@@ -523,7 +522,7 @@ UNDERSTOOD = """([address, opening]) => {
 def test_what_a_part_does_not_have_is_left_out_of_an_address(page):
     go(page, number="norm1", layer=1, head=1, q=9, k=3, i=4)
     assert "head" not in opens(page, "Normed stream “\u00a0hid” (9), entry 4 · layer 1")
-    assert page.locator('[data-part="norm1"].opened .machine-mark').is_visible()
+    page.locator('[data-part="norm1"].opened .machine-mark').wait_for()
     page.wait_for_function("!/head=|[&]k=/.test(location.hash)")
     go(page, number="by1", layer=1, q=9, i=1)
     assert "entry" not in opens(page, "Scale of the norm")
