@@ -44,6 +44,20 @@ def test_every_cell_is_run_and_nearly_all_output_compared(chapter):
     assert len(compared) >= LEAST_COMPARED * len(with_output)
 
 
+def test_the_first_page_says_how_long_the_chapters_take():
+    """From the least to the most minutes that the chapters' heads say."""
+    head = r"First reading: about (\d+) minutes\. Laboratory: about (\d+) .*Exercises: about (\d+)"
+    found = [re.search(head, path.read_text("utf-8")) for path in NOTEBOOKS]
+    assert sum(one is not None for one in found) == len(NOTEBOOKS) - 1  # but for the overview
+    minutes = zip(*(map(int, one.groups()) for one in found if one), strict=True)
+    said = [f"{min(each)} to {max(each)}" for each in minutes]
+    page = " ".join((ROOT / "book" / "index.md").read_text("utf-8").split())
+    assert (
+        f"We estimate {said[0]} minutes for a first reading, {said[1]} more with the laboratory, "
+        f"and {said[2]} for the exercises."
+    ) in page
+
+
 def test_exercises_take_the_minutes_that_the_manifest_says(chapter):
     found = readings.parts(chapter.cells)
     if found["laboratory"]:
