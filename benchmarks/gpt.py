@@ -9,8 +9,8 @@ The peer's own train.py runs unchanged, in a copy of the checkout.
 The clock counts training alone, on both sides: no imports, no evaluation, no saving; compilation
 counts. The loss is the mean over the whole validation split in windows of the context. All sides
 run in turn, `--rounds` times; medians are stored. `--no-ngrams` races our recipes without tables of
-n-grams, `--gpu` the GPU presets: there the peer keeps its best model, and its clock stops where
-that was. `--levers` takes one lever after the other out of the fast recipe.
+n-grams. `--levers` takes one lever after the other out of the fast recipe. `benchmarks/gpu.py` has
+the race on a GPU.
 """
 
 import argparse
@@ -41,15 +41,20 @@ from helpers.training.fit import cross_entropy
 from helpers.training.loop import evaluate
 
 TARGET = 1.88
-PEER = {
-    "cpu": [
-        "--device=cpu", "--compile=False", "--eval_iters=20", "--log_interval=1",
-        "--block_size=64", "--batch_size=12", "--n_layer=4", "--n_head=4", "--n_embd=128",
-        "--dropout=0.0",
-    ],
-    "gpu": ["--log_interval=10"],
-}  # fmt: skip
-PEER_ITERATIONS = {"cpu": 2125, "gpu": 5000}
+PEER = [
+    "--device=cpu",
+    "--compile=False",
+    "--eval_iters=20",
+    "--log_interval=1",
+    "--block_size=64",
+    "--batch_size=12",
+    "--n_layer=4",
+    "--n_head=4",
+    "--n_embd=128",
+    "--dropout=0.0",
+]
+PEER_ITERATIONS = 2125
+PEER_TOKENS = 12 * 64  # an iteration
 FAST = PRESETS["fast"]
 PLAIN = {  # the same model by AdamW alone, in smaller batches
     "model": FAST["model"],
@@ -82,12 +87,10 @@ RECIPES = {
     "fast": moved(FAST, steps=60),
     "fast, no n-grams": moved(FAST, model={"ngrams": 1}, steps=240),
     "fast, longer": moved(FAST),
-    "gpu": moved(PRESETS["gpu"]),
 }
 SIDES = {  # of each race that is stored
     "gpt": ["plain", "fast", "fast, longer"],
     "gpt_no_ngrams": ["plain, no n-grams", "fast, no n-grams"],
-    "gpt_gpu": ["gpu"],
 }
 LEVER_STEPS = 100
 put_back = partial(moved, FAST, steps=LEVER_STEPS)
@@ -111,9 +114,12 @@ LEVERS = {  # what is put back, one at a time
 }
 
 
-def text_and_ids() -> tuple[corpus.CharTokenizer, torch.Tensor, torch.Tensor]:
-    """Tiny Shakespeare, as its tokenizer, and the ids of its two parts."""
-    text = corpus.load("tinyshakespeare")
+TEXT = "tinyshakespeare"
+
+
+def text_and_ids(name: str = TEXT) -> tuple[corpus.CharTokenizer, torch.Tensor, torch.Tensor]:
+    """A text, as its tokenizer, and the ids of its two parts."""
+    text = corpus.load(name)
     tokenizer = corpus.CharTokenizer(text)
     return tokenizer, *corpus.split(tokenizer.encode(text))
 
@@ -121,21 +127,29 @@ def text_and_ids() -> tuple[corpus.CharTokenizer, torch.Tensor, torch.Tensor]:
 # --- our side -------------------------------------------------------------------------------
 
 
-def ours(recipe: dict, *, seed: int, device: str = "cpu") -> dict:
-    """Train by a recipe of model and training; seconds, loss, and what a token took."""
-    tokenizer, train_ids, validation_ids = text_and_ids()
+def ours(
+    recipe: dict, *, seed: int, device: str = "cpu", until: float = 0.0, text: str = TEXT
+) -> dict:
+    """Train by a recipe of model and training; seconds, loss, and what a token took.
+
+    Of the run up to the first validation loss at or below `until`, else up to its lowest.
+    """
+    tokenizer, train_ids, validation_ids = text_and_ids(text)
     shape = GPTConfig(vocab_size=len(tokenizer), **recipe["model"])
     config = training_config(recipe["training"] | {"seed": seed}, context=shape.context)
     model = GPT(shape, generator=torch.Generator().manual_seed(seed)).to(device)
     records = fit(model, train_ids, validation_ids, config, progress=False).records
-    seconds, tokens = records[-1].seconds, config.steps * config.batch_size * config.context
+    losses = [record for record in records if record.validation is not None]
+    lowest = min(losses, key=lambda record: record.validation)
+    end = next((record for record in losses if record.validation <= until), lowest)
+    tokens = (end.step + 1) * config.batch_size * config.context
     return {
         "parameters": parameter_count(shape),
-        "iterations": config.steps,
-        "seconds": seconds,
-        "validation": records[-1].validation,
-        "tokens_per_second": tokens / seconds,
-        "flops_per_second": tokens / seconds * flops_per_token(shape),
+        "iterations": end.step + 1,
+        "seconds": end.seconds,
+        "validation": end.validation,
+        "tokens_per_second": tokens / end.seconds,
+        "flops_per_second": tokens / end.seconds * flops_per_token(shape),
         "precision": config.precision,
     }
 
@@ -143,9 +157,22 @@ def ours(recipe: dict, *, seed: int, device: str = "cpu") -> dict:
 # --- the peer's side ------------------------------------------------------------------------
 
 
-def peers(peer: Path, kind: str, iterations: int) -> dict:
-    """Run the peer's train.py in a copy of its checkout, and measure the model that it saved."""
-    tokenizer, train_ids, validation_ids = text_and_ids()
+def peers(
+    peer: Path,
+    flags: list[str],
+    iterations: int,
+    *,
+    tokens: int,
+    precision: str = "float32",
+    until: float = 0.0,
+    text: str = TEXT,
+) -> dict:
+    """Run the peer's train.py in a copy of its checkout; as `ours`, with so many tokens a step.
+
+    The first loss at or below `until` is as train.py prints it, a mean over random windows;
+    where there is none, the model that it saved is measured on the whole validation split.
+    """
+    tokenizer, train_ids, validation_ids = text_and_ids(text)
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "peer"
         shutil.copytree(peer, copy, ignore=shutil.ignore_patterns(".git", "*.bin"))
@@ -154,15 +181,23 @@ def peers(peer: Path, kind: str, iterations: int) -> dict:
         for name, ids in (("train", train_ids), ("val", validation_ids)):
             ids.numpy().astype(np.uint16).tofile(data / f"{name}.bin")
         (data / "meta.pkl").write_bytes(pickle.dumps({"vocab_size": len(tokenizer)}))
-        command = [
-            sys.executable, "train.py", "config/train_shakespeare_char.py", *PEER[kind],
-            f"--max_iters={iterations}", f"--lr_decay_iters={iterations}",
-        ]  # fmt: skip
-        if kind == "cpu":
-            command.append(f"--eval_interval={iterations}")
+        command = [sys.executable, "train.py", "config/train_shakespeare_char.py", *flags]
+        command += [f"--max_iters={iterations}", f"--lr_decay_iters={iterations}"]
         lines = stamped(command, copy)
         found = measured(copy, validation_ids)
-        return found | {"seconds": peer_seconds(lines, found["iterations"])}
+    printed = (re.match(r"step (\d+): .*val loss ([\d.]+)", line) for _, line in lines)
+    losses = ((int(at[1]), float(at[2])) for at in printed if at)
+    saved = found["iterations"], found["validation"]
+    at, loss = next((one for one in losses if one[1] <= until), saved)
+    seconds = peer_seconds(lines, at)
+    return found | {
+        "iterations": at,
+        "seconds": seconds,
+        "validation": loss,
+        "tokens_per_second": at * tokens / seconds,
+        "flops_per_second": at * tokens / seconds * found.pop("flops_a_token"),
+        "precision": precision,
+    }
 
 
 def stamped(command: list[str], folder: Path) -> list[tuple[float, str]]:
@@ -247,13 +282,11 @@ def quiet() -> dict:
     return os.environ | {"OMP_WAIT_POLICY": "PASSIVE"}
 
 
-def alone(side: str, seed: int, peer: Path | None, iterations: int, gpu: bool) -> dict:
+def alone(side: str, seed: int, peer: Path | None, iterations: int) -> dict:
     """One run of a side in a process of its own, which tells it as a line of JSON."""
     command = [sys.executable, __file__, "--side", side, "--seed", str(seed)]
     if peer is not None:
         command += ["--peer", str(peer), "--peer-iterations", str(iterations)]
-    if gpu:
-        command.append("--gpu")
     done = subprocess.run(command, text=True, capture_output=True, env=quiet())
     if done.returncode:
         raise SystemExit(f"{side} failed:\n{done.stderr[-2000:]}")
@@ -272,6 +305,12 @@ def peak(dtype: torch.dtype, device: str = "cpu", size: int = 2048) -> float:
             torch.cuda.synchronize()
         best = min(best, time.perf_counter() - began)
     return 2 * size**3 / best
+
+
+def peaks_of(device: str, size: int = 2048) -> dict[str, float]:
+    """`peak` of each precision that is trained in."""
+    kinds = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+    return {name: peak(dtype, device, size) for name, dtype in kinds.items()}
 
 
 def race(sides: list[str], rounds: int, *how) -> dict[str, list]:
@@ -313,12 +352,8 @@ LEVER_COLUMNS = ["put back", "validation loss, mean ± deviation", "milliseconds
 TITLES = {
     "gpt": "Time to nanoGPT's loss on tiny Shakespeare",
     "gpt_no_ngrams": "Time to nanoGPT's loss on tiny Shakespeare, without n-grams",
-    "gpt_gpu": "Training on a GPU, beside nanoGPT",
 }
-CLAIMS = {
-    "cpu": f"Steps are chosen so that a side ends at {TARGET} at most, but for 'fast, longer'",
-    "gpu": "nanoGPT's time to its best loss, ours to the end",
-}
+CLAIM = f"Steps are chosen so that a side ends at {TARGET} at most, but for 'fast, longer'"
 HEADS = (
     ". Loss: over the whole validation split. Seconds: of training, the median of the rounds. "
     "Times faster: than nanoGPT, the median of the rounds' ratios"
@@ -348,24 +383,18 @@ def device_words(device: str) -> str:
 def one_side(options: argparse.Namespace) -> dict:
     """A single run, for a process of its own."""
     if options.side == "nanoGPT":
-        found = peers(options.peer, "gpu" if options.gpu else "cpu", options.peer_iterations)
-        batch, context = (64, 256) if options.gpu else (12, 64)
-        speed = found["iterations"] * batch * context / found["seconds"]
-        flops = found.pop("flops_a_token")
-        precision = "bfloat16" if options.gpu else "float32"
-        return found | {"tokens_per_second": speed, "flops_per_second": speed * flops,
-                        "precision": precision}  # fmt: skip
-    device = "cuda" if options.gpu else "cpu"
-    return ours(RECIPES[options.side], seed=options.seed, device=device)
+        iterations = options.peer_iterations
+        flags = [*PEER, f"--eval_interval={iterations}"]
+        return peers(options.peer, flags, iterations, tokens=PEER_TOKENS)
+    return ours(RECIPES[options.side], seed=options.seed)
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Race, or take out levers, and store what was found."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--peer", type=Path, default=None, help="a checkout of nanoGPT")
-    parser.add_argument("--peer-iterations", type=int, default=None)
+    parser.add_argument("--peer-iterations", type=int, default=PEER_ITERATIONS)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--gpu", action="store_true", help="the GPU presets, on this GPU")
     parser.add_argument("--no-ngrams", action="store_true", help="our recipes without n-grams")
     parser.add_argument("--levers", action="store_true", help="take out one lever at a time")
     parser.add_argument("--side", choices=["nanoGPT", *RECIPES], help=argparse.SUPPRESS)
@@ -374,22 +403,18 @@ def main(arguments: list[str] | None = None) -> None:
     if options.side:
         print(json.dumps(one_side(options)))
         return
-    device = "cuda" if options.gpu else "cpu"
     if options.levers:
         store_table("gpt_levers", about(
-            __file__, [0, 1, 2], device=device_words(device),
+            __file__, [0, 1, 2], device=device_words("cpu"),
             title="What each lever of the fast recipe is worth",
             claim=f"One lever at a time put back, tiny Shakespeare, {LEVER_STEPS} steps",
             columns=LEVER_COLUMNS, rows=lever_rows(range(3)), recipes=LEVERS,
         ))  # fmt: skip
         return
-    name = "gpt_gpu" if options.gpu else "gpt_no_ngrams" if options.no_ngrams else "gpt"
-    kind = "gpu" if options.gpu else "cpu"
-    iterations = options.peer_iterations or PEER_ITERATIONS[kind]
+    name = "gpt_no_ngrams" if options.no_ngrams else "gpt"
     sides = SIDES[name] if options.peer is None else ["nanoGPT", *SIDES[name]]
-    runs = race(sides, options.rounds, options.peer, iterations, options.gpu)
-    kinds = {"float32": torch.float32, "bfloat16": torch.bfloat16}
-    peaks = {name: peak(dtype, device) for name, dtype in kinds.items()}
+    runs = race(sides, options.rounds, options.peer, options.peer_iterations)
+    peaks = peaks_of("cpu")
     rows = table(runs, peaks)
     for row in rows:
         print(dict(zip(COLUMNS, row, strict=True)))
@@ -397,11 +422,11 @@ def main(arguments: list[str] | None = None) -> None:
         print("Nothing is stored: a race has a peer (--peer).")
         return
     store_table(name, about(
-        __file__, list(range(options.rounds)), device=device_words(device),
+        __file__, list(range(options.rounds)), device=device_words("cpu"),
         peak_gflops={name: round(value / 1e9) for name, value in peaks.items()},
-        title=TITLES[name], claim=CLAIMS[kind] + HEADS, columns=COLUMNS, rows=rows,
+        title=TITLES[name], claim=CLAIM + HEADS, columns=COLUMNS, rows=rows,
         recipes={side: RECIPES[side] for side in SIDES[name]},
-        peer={"flags": PEER[kind], "iterations": iterations},
+        peer={"flags": PEER, "iterations": options.peer_iterations},
     ))  # fmt: skip
 
 

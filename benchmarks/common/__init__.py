@@ -42,6 +42,6 @@ def store(name: str, part: str, result: dict) -> None:
     write_text(path, "{" + ",\n".join(texts) + "}\n")
 
 
-def store_table(name: str, table: dict) -> None:
+def store_table(name: str, table: dict, folder: Path = RESULTS) -> None:
     """Store `about` with "title", "claim", "columns" and "rows" in a file of its own."""
-    write_text(RESULTS / f"{name}.json", json.dumps(table, indent=1, ensure_ascii=False) + "\n")
+    write_text(folder / f"{name}.json", json.dumps(table, indent=1, ensure_ascii=False) + "\n")

@@ -18,12 +18,6 @@ def test_on_one_gpu_nothing_can_be_sharded():
     assert {memory.gigabytes_a_gpu(1e9, 1, stage) for stage in range(4)} == {16.0}
 
 
-@pytest.mark.parametrize(("gpus", "stage"), [(0, 1), (8, 4)])
-def test_nonsense_is_refused(gpus, stage):
-    with pytest.raises(ValueError, match=f"gpus={gpus} .* stage={stage}"):
-        memory.gigabytes_a_gpu(1e9, gpus, stage)
-
-
 def test_stored_table_is_the_scripts():
     path = ROOT / "helpers" / "data" / "results" / "memory_per_gpu.json"
     found = json.loads(path.read_text("utf-8"))

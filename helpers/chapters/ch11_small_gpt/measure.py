@@ -7,6 +7,8 @@ the same on the tales with three times the steps.
 Tiny Shakespeare is looked for in the folder that BOOK_DATA_DIR names, else downloaded.
 """
 
+import importlib.resources
+import json
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -384,6 +386,24 @@ PARTS: dict[str, Callable[[], dict]] = {
 
 
 # --- tables of what is stored ---------------------------------------------------------------
+
+RESULTS = importlib.resources.files("helpers") / "data" / "results"
+
+
+def larger(results=RESULTS) -> str:
+    """What `benchmarks/gpu.py` found of the larger size, in words and with a sample."""
+    file = results / "gpt_larger.json"
+    if not file.is_file():
+        return "The larger size has not been measured yet."
+    found = json.loads(file.read_text("utf-8"))
+    rows = [(step, float(loss), text) for step, loss, text in found["rows"]]
+    (step, lowest, text), (steps, final, _) = min(rows, key=lambda row: row[1]), rows[-1]
+    turned = "" if step == steps else f" (lowest after {step:,}: {lowest:.2f})"
+    return (
+        f"The larger size, {steps:,} steps ({found['device']}), ends at {final:.2f}{turned} and "
+        f"takes {found['seconds']} seconds. After {step:,} steps it writes:\n\n"
+        f"> {' '.join(text.split())}"
+    )
 
 
 def ends(part: str, what: str = "validation", **setting) -> np.ndarray:

@@ -1,0 +1,205 @@
+"""All that the book measures on a graphics card, in one call of a few minutes.
+
+`python benchmarks/gpu.py --text TINY_SHAKESPEARE --peer NANOGPT` trains the larger size of
+chapter 11 by the chapter's own open cells, races our recipe for a GPU against that of nanoGPT (a
+checkout of it) to a validation loss of 1.4697, and runs the tests of helpers on the card. Without
+--peer our side runs alone. It installs nothing and needs no network.
+
+Each part runs in a process of its own and stores its result as soon as it has it, so one that
+fails or runs out of time takes nothing from the others. `--minutes` are shared out among the parts;
+one that ends early leaves its rest to the next. `--dry-run` does all of it in small on a CPU,
+with another text.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+try:
+    import gpt
+    import pytest
+    import torch
+    from common import RESULTS, ROOT, about, store_table
+
+    from helpers import corpus
+    from helpers.train import PRESETS
+    from helpers.training.fit import cross_entropy
+    from helpers.training.loop import evaluate
+except ModuleNotFoundError as error:
+    names = ["helpers", "filelock", "jaxtyping", "numpy", "pytest", "safetensors", "torch", "tqdm"]
+    missing = [name for name in names if not find_spec(name)] or [error.name]
+    raise SystemExit(
+        f"missing here: {', '.join(missing)}. Name the folders they lie in in PYTHONPATH "
+        "(helpers lies in this project's own)"
+    ) from None
+
+TARGET = 1.4697  # the validation loss that nanoGPT's README gives for its recipe
+PEER_TOKENS = 64 * 256  # an iteration of that recipe
+SHARES = {"larger": 0.25, "race": 0.6, "tests": 0.15}  # of the minutes; the most wanted first
+CELLS = ("the-model", "the-text", "prepare", "write", "train", "the-training")  # of chapter 11
+ON_A_GPU = re.compile(r"(sizes, batch, steps) = .*# on a GPU: (.*)")
+SMALL = {"context": 16, "layers": 1, "heads": 2, "width": 16}
+SMALL_PEER = [*gpt.PEER, "--block_size=16", "--n_layer=1", "--n_embd=16", "--eval_interval=10"]
+
+
+def larger(options: argparse.Namespace) -> None:
+    """Run the chapter's open cells as they ask to be run on a GPU, and store what came of it."""
+    read = json.loads((ROOT / "notebooks" / "11_small_gpt.ipynb").read_text("utf-8"))
+    cells = {cell["id"]: "".join(cell["source"]) for cell in read["cells"]}
+    chosen = f"{SMALL}, 4, 20" if options.dry_run else r"\2"
+    cells["the-text"], found = ON_A_GPU.subn(rf"\1 = {chosen}", cells["the-text"])
+    if not found:
+        raise ValueError("the cell the-text of chapter 11 names no size for a GPU")
+    names: dict = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "corpus": corpus}
+    exec("import copy", names)
+    for cell in CELLS:
+        began = time.perf_counter()
+        exec(cells[cell], names)
+    seconds, rows = time.perf_counter() - began, []
+    device, sizes = names["device"], names["sizes"]
+    ids = names["validation_ids"].to(device)
+    for step, model in names["kept"].items():
+        loss = evaluate(model.to(device), cross_entropy, corpus.windows(ids, sizes["context"]))
+        text = " ".join(names["write"](model, "The ", 120).split())
+        rows.append([step, f"{loss:.4f}", text])
+    made = about(
+        __file__,
+        [0],
+        device=gpt.device_words(device),
+        title="The larger GPT of chapter 11",
+        claim=f"The open cells of chapter 11 with {', '.join(f'{n} {x}' for n, x in sizes.items())}"
+        f" and batches of {names['batch']}. The loss is over the whole validation text; training "
+        f"took {seconds:.0f} s, samples included",
+        columns=["step", "validation loss", "what it writes, at temperature 0.8"],
+        rows=rows,
+        seconds=round(seconds),
+        parameters=sum(p.numel() for p in names["model"].parameters()),
+    )
+    store_table("gpt_larger", made, options.out)
+
+
+def race(options: argparse.Namespace) -> None:
+    """Train our recipe, then the peer's; store after each."""
+    device, text = ("cpu", "tales") if options.dry_run else ("cuda", gpt.TEXT)
+    recipe, flags, iterations = gpt.moved(PRESETS["gpu"]), ["--log_interval=10"], 5000
+    if options.dry_run:
+        small = {"steps": 40, "batch_size": 4, "warmup": 1, "compile": False}
+        recipe, flags, iterations = gpt.moved(recipe, model=SMALL, **small), SMALL_PEER, 20
+    recipe["training"]["evaluate_every"] = recipe["training"]["steps"] // 30
+    peaks = gpt.peaks_of(device, 256 if options.dry_run else 8192)
+    made = about(
+        __file__,
+        [0],
+        device=gpt.device_words(device),
+        title="Time to nanoGPT's loss on a GPU",
+        claim=f"Each side until its validation loss is at most {TARGET}, or to its lowest loss "
+        "where it never is. Seconds are of training, compilation included. Our loss is over the "
+        "whole validation text, nanoGPT's on the way there as its train.py estimates it",
+        columns=gpt.COLUMNS,
+        recipes={"ours": recipe},
+        peer={"flags": flags, "iterations": iterations},
+        peak_gflops={name: round(value / 1e9) for name, value in peaks.items()},
+    )
+
+    def keep(runs: dict) -> None:
+        rows = gpt.table(runs, peaks)
+        if runs["ours"][0]["validation"] > TARGET:
+            rows[-1][gpt.COLUMNS.index("times faster")] = "not reached"
+        store_table("gpt_gpu", made | {"rows": rows}, options.out)
+
+    how = {"until": TARGET, "text": text}
+    runs = {"ours": [gpt.ours(recipe, seed=0, device=device, **how)]}
+    keep(runs)
+    if options.peer is None:
+        print("nanoGPT's side is missing: it needs --peer")
+        return
+    how |= {"tokens": PEER_TOKENS, "precision": "bfloat16"}
+    keep({"nanoGPT": [gpt.peers(options.peer, flags, iterations, **how)]} | runs)
+
+
+def tests(options: argparse.Namespace) -> None:
+    """Run the tests of helpers that take a device, and store how each ended."""
+    device, rows = "cpu" if options.dry_run else "cuda", []
+    chosen = "cpu and norms" if options.dry_run else "cuda"
+
+    class Outcomes:
+        def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+            if report.when == "call" or not report.passed:
+                rows.append([report.nodeid.rpartition("::")[2], report.outcome])
+
+    path = str(ROOT / "tests" / "core" / "test_on_device.py")
+    flags = ["--noconftest", "-q", "-p", "no:cacheprovider", "-k", chosen]
+    status = pytest.main([path, *flags], plugins=[Outcomes()])
+    passed = sum(outcome == "passed" for _, outcome in rows)
+    made = about(
+        __file__,
+        [],
+        device=gpt.device_words(device),
+        title="Tests of helpers on a GPU",
+        claim=f"{passed} of {len(rows)} tests pass. They hold outputs and gradients on the card "
+        "to float64 on the CPU, and training, a resumed run and generation to those of the CPU",
+        columns=["test", "outcome"],
+        rows=rows,
+    )
+    if rows:
+        store_table("gpu_tests", made, options.out)
+    raise SystemExit(int(status))
+
+
+def run(part: str, until: float, arguments: list[str]) -> str:
+    """Run a part in a process of its own, with all that it starts, and say how it ended."""
+    command, left = [sys.executable, __file__, *arguments, "--part", part], until - time.monotonic()
+    with subprocess.Popen(command, start_new_session=True) as process:
+        try:
+            status = process.wait(left)
+        except subprocess.TimeoutExpired:
+            return f"stopped after {left:.0f} s, for which there was time"
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+    return "done" if status == 0 else f"failed with status {status}"
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the parts one after the other."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    parser.add_argument("--peer", type=Path, help="a checkout of nanoGPT")
+    parser.add_argument("--text", type=Path, help="tiny Shakespeare, where it is not in the cache")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="where results are stored")
+    parser.add_argument("--minutes", type=float, default=8.0, help="for all parts together")
+    parser.add_argument("--dry-run", action="store_true", help="all in small, on a CPU")
+    parser.add_argument("--part", choices=SHARES, help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    if options.part:
+        {"larger": larger, "race": race, "tests": tests}[options.part](options)
+        return
+    if not (options.dry_run or torch.cuda.is_available()):
+        raise SystemExit("torch finds no CUDA here: nothing was measured")
+    if options.peer and not (options.peer / "train.py").is_file():
+        raise SystemExit(f"{options.peer} is no checkout of nanoGPT: it has no train.py")
+    until, ended = time.monotonic(), []
+    with tempfile.TemporaryDirectory() as folder:
+        if options.text:
+            shutil.copy(options.text, Path(folder) / corpus.TINY_SHAKESPEARE.file)
+            os.environ[corpus.DATA_DIR_VARIABLE] = folder
+        if not options.dry_run:
+            corpus.load(gpt.TEXT)  # what is not there is told before anything is measured
+        for part, share in SHARES.items():
+            until += 60 * options.minutes * share
+            ended.append(f"{part}: {run(part, until, arguments or sys.argv[1:])}")
+            print(ended[-1], flush=True)
+    print("", *ended, f"stored in {options.out}", sep="\n")
+    raise SystemExit(any(not line.endswith("done") for line in ended))
+
+
+if __name__ == "__main__":
+    main()
