@@ -7,7 +7,6 @@ to the scripts.
 import io
 import json
 import random
-import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -289,7 +288,7 @@ def test_points_of_the_gradebook_without_hidden_tests(tmp_path):
     assert beside.our_outcome(path, assignment).points is None
 
 
-@pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is a Linux program")
+@pytest.mark.usefixtures("bubblewrap")
 def test_the_sandbox_has_the_environment_to_read_and_the_course_to_write(tmp_path):
     environment = tmp_path / "environment"
     environment.mkdir()
