@@ -64,6 +64,20 @@ def pytest_runtest_protocol(item):
     return None
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """A worker in place of one that ended gets a second file or the end, or it waits for either."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def schedule(self):
+            super().schedule()
+            for node in self.nodes:
+                self._reschedule(node)
+
+    return Scheduling(config, log) if config.option.dist == "loadfile" else None
+
+
 def pytest_terminal_summary(terminalreporter):
     skipped = terminalreporter.getreports("skipped")
     reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skipped)

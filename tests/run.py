@@ -129,7 +129,7 @@ def run(what: str, command: list[str], *, show: bool = True) -> Ended:
     if status and not show:
         print("".join(kept), flush=True)
     notes = [line.strip() for line in kept if line.startswith("left out: ")]
-    return Ended(what, status, last, time.monotonic() - began, notes)
+    return Ended(what, status, last or f"status {status}", time.monotonic() - began, notes)
 
 
 def tests(what: str, command: list[str]) -> list[Ended]:

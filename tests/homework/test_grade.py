@@ -114,7 +114,8 @@ def table(folder):
 def test_a_worker_that_is_lost_costs_its_own_test_and_is_replaced(course, monkeypatch):
     folder, assignment = course
     monkeypatch.setattr(worker, "PATIENCE", 0.0)
-    monkeypatch.setattr(sandbox, "PATIENCE", 1.5)  # of who waits here for the judge
+    # Of who waits here for the judge.
+    monkeypatch.setattr(sandbox, "PATIENCE", 1.5 * sandbox.patience())
     right = {task.name: task.solution for task in assignment.tasks}
     for rows in (2, 3, 4):
         answer = f"counterexample = np.array([[1.0, 0], [3, 1]] + [[0.0, 0]] * {rows - 2})"
