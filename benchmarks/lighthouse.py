@@ -31,7 +31,7 @@ from pathlib import Path
 
 from common import RESULTS, ROOT, about, store_table
 
-from book.paper.__main__ import chromium
+from book.browser import chromium
 
 LIGHTHOUSE = "12.8.2"
 RUNS = 5

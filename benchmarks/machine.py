@@ -14,7 +14,7 @@ import statistics
 
 from common import ROOT, about, store_table
 
-from book.paper.__main__ import FLAGS, chromium_path
+from book.browser import FLAGS, chromium
 
 PAGE = ROOT / "_build" / "html" / "book" / "number-by-number.html"
 TOKENS = 64
@@ -110,7 +110,7 @@ def main(arguments: list[str] | None = None) -> None:
     if not PAGE.exists():
         raise ValueError("there is no built site in _build/html; run `make book` first")
     with sync_playwright() as playwright:
-        path = chromium_path(playwright)
+        path = chromium()
         if path is None:
             print("nothing is done without Chromium")
             return

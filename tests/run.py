@@ -8,22 +8,30 @@
     python tests/run.py nightly what is left to the night: all of what `make test` holds in places
     python tests/run.py -k …    the tests alone, with these arguments for pytest
 
-Each part is run even if one before it fails; a last line says how each ended and how long it took.
+Each part is run even if one before it fails. The last lines say how each ended and how long it
+took, what was left out and why, and which tests were run once more.
 """
 
+import json
 import os
-import shutil
+import re
 import subprocess
 import sys
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-NOTHING_CHOSEN = 5  # pytest's status
+SOME_FAILED, NOTHING_CHOSEN = 1, 5  # pytest's statuses
+MOST_AGAIN = 20  # tests: where more fail, chance is not why
+CACHE = ROOT / "_build" / "pytest"  # holds which tests failed
 PYTHON = [sys.executable, "-m"]
-PYTEST = [*PYTHON, "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "--dist", "loadfile",
-          "--no-loadscope-reorder", "--max-worker-restart", "0", "-m", "not nightly"]  # fmt: skip
+SINGLE = [*PYTHON, "pytest", "-q", "-o", f"cache_dir={CACHE}"]
+ONCE_MORE = [*SINGLE, "--last-failed", "tests/site", "tests/homework"]
+PYTEST = [*SINGLE, "--cache-clear", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder",
+          "--max-worker-restart", str(MOST_AGAIN), "-m", "not nightly"]  # fmt: skip
 
 
 def files(*names: str) -> list[str]:
@@ -81,22 +89,29 @@ PARTS = {
 }  # fmt: skip
 
 
-def get_browser() -> None:
-    """Try to get a Chromium where there is none; tests/site says what is left out without."""
-    names = (os.environ.get("CHROMIUM", ""), "chromium-headless-shell", "chromium",
-             "chromium-browser", "google-chrome")  # fmt: skip
-    if not any(shutil.which(name) for name in names if name):
-        get = [*PYTHON, "playwright", "install", "chromium"]
-        if subprocess.run(get, capture_output=True).returncode:
-            print("No Chromium, and none could be fetched: tests of the site in a browser are "
-                  "left out (on CI they fail).", flush=True)  # fmt: skip
+@dataclass
+class Ended:
+    """How a part ended: its exit status, its last line, and what else a reader should know."""
+
+    what: str
+    status: int
+    said: str
+    seconds: float
+    notes: list[str]
+
+    def __post_init__(self):
+        counts = re.findall(r"(\d+) (passed|failed|error|skipped)", self.said)
+        self.counts = Counter({kind: int(count) for count, kind in counts})
+
+    def __str__(self) -> str:
+        how = {0: "ok", NOTHING_CHOSEN: "none"}.get(self.status, "FAILED")
+        said = re.sub(r" in \d+\.\d+s.*", "", self.said)
+        line = f"{how:7} {self.what}: {said} ({self.seconds:.0f} s)"
+        return "\n        ".join([line, *self.notes])
 
 
-def run(what: str, command: list[str], *, show: bool = True) -> tuple[int, str]:
-    """Run one part; gives its status and a line that says how it ended.
-
-    show: its output as it comes; without it only if the part fails, at its end.
-    """
+def run(what: str, command: list[str], *, show: bool = True) -> Ended:
+    """Run one part. show: its output as it comes; without it only if the part fails, at its end."""
     environment = {
         "OMP_NUM_THREADS": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1", "PYTHONUTF8": "1",
     }  # fmt: skip
@@ -113,28 +128,53 @@ def run(what: str, command: list[str], *, show: bool = True) -> tuple[int, str]:
     status = process.wait()
     if status and not show:
         print("".join(kept), flush=True)
-    ended = {0: "ok    ", NOTHING_CHOSEN: "none  "}.get(status, "FAILED")
-    return status, f"{ended} {what}: {last} ({time.monotonic() - began:.0f} s)"
+    notes = [line.strip() for line in kept if line.startswith("left out: ")]
+    return Ended(what, status, last or f"status {status}", time.monotonic() - began, notes)
+
+
+def tests(what: str, command: list[str]) -> list[Ended]:
+    """Run tests; what failed in a browser or the sandbox is run once more, with nothing beside it.
+
+    Where all of it passes then, and nothing else failed, the tests have passed.
+    """
+    first = run(what, command)
+    file = CACHE / "v" / "cache" / "lastfailed"
+    is_known = first.status == SOME_FAILED and file.exists()
+    failed = json.loads(file.read_text("utf-8")) if is_known else {}
+    again = [name for name in failed if name.startswith(("tests/site/", "tests/homework/"))]
+    if not 0 < len(again) <= MOST_AGAIN:
+        return [first]
+    second = run("once more, by themselves", ONCE_MORE)
+    first.notes += [f"failed at first: {name}" for name in again]
+    first.counts |= {"failed": len(failed) - len(again), "error": 0}
+    if len(failed) == len(again):
+        first.status = second.status
+    return [first, second]
 
 
 def main(arguments: list[str]) -> int:
     """Run what is asked for; the exit status is 1 unless each part passed."""
     sys.stdout.reconfigure(errors="replace")  # a Windows console lacks signs that test ids hold
-    if len(arguments) == 1 and arguments[0] in PARTS:
-        if arguments[0] in ("site", "homework", "nightly"):
-            get_browser()
-        ended = [run(*part) for part in PARTS[arguments[0]]]
+    began, part = time.monotonic(), arguments[0] if len(arguments) == 1 else ""
+    if part not in ("check", "near", "cells", "elsewhere"):
+        subprocess.run([*PYTHON, "book.browser", "--get"], cwd=ROOT, stdout=subprocess.DEVNULL)
+    if part in PARTS:
+        *others, last = PARTS[part]
+        ended = [run(*one) for one in others]
     elif arguments:
-        get_browser()
-        ended = [run(CHOSEN[0], [*CHOSEN[1], *arguments])]
+        ended, last = [], (CHOSEN[0], [*CHOSEN[1], *arguments])
     else:
-        get_browser()
         with ThreadPoolExecutor(1) as beside:  # each has work for one core
             book = beside.submit(run, *BOOK, show=False)
-            ended = [*(run(*part) for part in STYLE), book.result()]
-        ended.append(run(*ALL))
-    print("\n" + "\n".join(line for _, line in ended), flush=True)
-    return int(any(status for status, _ in ended))
+            ended, last = [*(run(*one) for one in STYLE), book.result()], ALL
+    ended += tests(*last)
+    print("", *ended, "", sep="\n")
+    counts = sum((one.counts for one in ended), Counter())
+    failed, left_out = counts["failed"] + counts["error"], counts["skipped"]
+    print(f"total: {counts['passed']} passed, {failed} failed, {left_out} skipped")
+    status = int(any(one.status for one in ended))
+    print(f"{'FAILED' if status else 'ok'} in {time.monotonic() - began:.0f} s", flush=True)
+    return status
 
 
 if __name__ == "__main__":

@@ -11,9 +11,7 @@ import argparse
 import io
 import json
 import logging
-import os
 import re
-import shutil
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +23,7 @@ import yaml
 from pypdf import PdfReader, PdfWriter
 from pypdf.errors import PdfReadError
 
+from book.browser import FLAGS, MISSING, chromium
 from book.paper import document
 from book.paper.document import fingerprint
 from helpers.files import write_bytes
@@ -32,14 +31,8 @@ from helpers.files import write_bytes
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
 NAME = "transformers-worked-out"
-FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking"]
 UNHINTED = "--font-render-hinting=none"  # else letters keep to whole pixels, and words fall apart
 MARK = "printed from "  # before the fingerprint of the site, among the keywords
-NO_BROWSER = (
-    "printing needs Chromium, and there is none: install it (on Debian and Ubuntu "
-    "`apt-get install chromium`), name one in the environment variable CHROMIUM, or type "
-    "`.venv/bin/python -m playwright install chromium`"
-)
 NODE = re.compile(rb"\(node\d{8}\)")
 READY = """async () => {
     await Promise.all([...document.images].map(image => image.decode()));
@@ -107,19 +100,6 @@ position. Code that only draws or prints is left out: it is in the notebooks.</p
 # ---------------------------------------------------------------- printing
 
 
-def chromium() -> str | None:
-    """Find a Chromium: the one that CHROMIUM names, or the system's."""
-    names = (os.environ.get("CHROMIUM", ""), "chromium-headless-shell", "chromium",
-             "chromium-browser", "google-chrome")  # fmt: skip
-    return next(filter(None, map(shutil.which, filter(None, names))), None)
-
-
-def chromium_path(playwright) -> str | None:
-    """Find a Chromium: one of those, or playwright's own."""
-    own = playwright.chromium.executable_path
-    return chromium() or (own if Path(own).exists() else None)
-
-
 def printed(html: str) -> bytes:
     """Print a document, with its page numbers filled in.
 
@@ -134,10 +114,10 @@ def printed(html: str) -> bytes:
 def _printed(html: str) -> bytes:
     from playwright.sync_api import sync_playwright
 
+    path = chromium()
+    if path is None:
+        raise ValueError(f"printing needs a browser, and {MISSING}")
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
-        path = chromium_path(playwright)
-        if path is None:
-            raise ValueError(NO_BROWSER)
         file = Path(folder, "book.html")
         file.write_text(html, "utf-8")
         browser = playwright.chromium.launch(executable_path=path, args=[*FLAGS, UNHINTED])

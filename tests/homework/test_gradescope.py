@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 import zipfile
 
 import nbformat
@@ -47,7 +46,7 @@ def test_the_zip_has_what_the_grader_needs_and_nothing_else(laid_out):
     assert (laid_out / "source" / "homework" / "gradescope.py").read_text("utf-8") == here
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is a Linux program")
+@pytest.mark.usefixtures("bubblewrap")
 def test_it_grades_a_hand_in(laid_out, monkeypatch):
     monkeypatch.setattr(gradescope.grade, "Worker", Warm)
     given = laid_out / "submission"

@@ -37,12 +37,11 @@ from homework.intake.collect import Handed
 from homework.release.assignment import ROOT
 from homework.release.course import Course, release
 from homework.report.gradebook import Gradebook, Record
-from homework.run import sandbox
 from homework.run.sandbox import Limits
 from homework.run.worker import Worker
 
 pytestmark = [
-    pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is a Linux program"),
+    pytest.mark.usefixtures("bubblewrap"),
     pytest.mark.no_shape_check,
 ]
 assert students, "registers its hand-ins"
@@ -139,7 +138,6 @@ def server():
 @pytest.fixture(scope="module")
 def batches(tmp_path_factory, server) -> dict[str, Graded]:
     """All submissions, graded once, those that are gentle in a warm sandbox."""
-    assert shutil.which("bwrap"), sandbox.INSTALL
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(grade, "graded", graded)
         return {

@@ -1,8 +1,6 @@
 """The walk-through on the page for teachers is what its commands print."""
 
 import re
-import shutil
-import sys
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from io import StringIO
 
@@ -11,7 +9,6 @@ from handins import Warm, warm
 from support import ROOT
 
 from homework import grade, walkthrough
-from homework.run import sandbox
 
 STORED = ROOT / "book" / "walkthrough"
 PAGE = (ROOT / "book" / "for-teachers.md").read_text("utf-8")
@@ -36,9 +33,8 @@ def in_this_process(walk: walkthrough.Walk, line: str, real=walkthrough.Walk.pri
     return said.getvalue()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is a Linux program")
+@pytest.mark.usefixtures("bubblewrap")
 def test_the_page_shows_what_the_commands_print(tmp_path, monkeypatch):
-    assert shutil.which("bwrap"), sandbox.INSTALL
     monkeypatch.setattr(walkthrough.Walk, "printed", in_this_process)
     assert walkthrough.main([str(tmp_path)]) == 0
     files = sorted(path.name for path in tmp_path.iterdir())

@@ -13,8 +13,9 @@ import threading
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import sync_playwright
 
-from book.paper.__main__ import FLAGS, chromium_path
+from book.browser import FLAGS, MISSING, chromium
 
 HTML = Path(__file__).parents[2] / "_build" / "html"
 sys.path.append(str(HTML.parents[1] / "book" / "_ext"))  # tests import what makes the pages
@@ -55,16 +56,19 @@ def site_url(html_root):
 
 
 @pytest.fixture(scope="session")
-def browser():
-    """Start one Chromium for all tests; without one they are left out, on CI they fail."""
-    from playwright.sync_api import sync_playwright
+def chromium_path() -> str:
+    """The browser's path; where there is none, what asks for it is left out, on CI it fails."""
+    path = chromium()
+    if path is None:
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(MISSING)
+    return path
 
+
+@pytest.fixture(scope="session")
+def browser(chromium_path):
+    """Start one Chromium for all tests."""
     with sync_playwright() as playwright:
-        path = chromium_path(playwright)
-        if path is None:
-            missing = "no Chromium (set CHROMIUM): the tests of the site in a browser are left out"
-            (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(missing)
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=chromium_path, args=FLAGS)
         yield browser
         browser.close()
 

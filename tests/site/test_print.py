@@ -1,7 +1,6 @@
 """The book on paper: the pages joined, and a PDF of a chapter printed and read again."""
 
 import io
-import os
 import re
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -191,7 +190,7 @@ def test_site_that_is_not_built_is_refused(tmp_path, capsys):
 
 
 def test_without_a_browser_it_says_what_to_do(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(paper, "chromium_path", lambda playwright: None)
+    monkeypatch.setattr(paper, "chromium", lambda: None)
     monkeypatch.setattr(paper, "whole", lambda site: "<p>x</p>")
     assert paper.main(["--out", str(tmp_path / "a.pdf")]) == 2
     assert "install it" in capsys.readouterr().err
@@ -288,14 +287,9 @@ def html() -> str:
 
 
 @pytest.fixture(scope="module")
-def pdf(html) -> PdfReader:
+def pdf(html, chromium_path) -> PdfReader:
     """Print that."""
-    try:
-        made = paper.printed(html)
-    except ValueError as error:
-        missing = str(error) == paper.NO_BROWSER
-        on_ci = os.environ.get("CI") == "true"
-        (pytest.skip if missing and not on_ci else pytest.fail)(str(error))
+    made = paper.printed(html)
     return PdfReader(io.BytesIO(paper.signed(made, CONFIG, "2026-01-31", "a mark")))
 
 

@@ -92,10 +92,10 @@ def write_cards(app) -> None:
         return
     from playwright.sync_api import sync_playwright
 
-    from book.paper.__main__ import FLAGS, chromium_path
+    from book.browser import FLAGS, chromium
 
     with sync_playwright() as playwright:
-        if path := chromium_path(playwright):
+        if path := chromium():
             app.book_cards = cards(app.config.project)
             browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
             target = Path(app.outdir, "_static", "og")

@@ -239,7 +239,7 @@ def test_a_leak_stops_the_release(made, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is a Linux program")
+@pytest.mark.usefixtures("bubblewrap")
 def test_the_command_writes_two_files_and_says_what_it_tried(tmp_path, capsys, monkeypatch):
     arguments = ["--chapter", "05", "--out", str(tmp_path / "a" / "course"), "--seed", "spring"]
     with warm():

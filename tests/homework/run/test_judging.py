@@ -1,8 +1,6 @@
 """Submissions, honest and not, and the points that each of their answers deserves."""
 
 import random
-import shutil
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,18 +19,13 @@ from homework.run.judging import judge
 from homework.run.sandbox import Limits
 
 pytestmark = [
-    pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is a Linux program"),
+    pytest.mark.usefixtures("bubblewrap"),
     pytest.mark.no_shape_check,
 ]
 WHOLE = read_assignment(TAUGHT[4])
 CHAPTER = replace(  # which starts quickly
     WHOLE, setup=(nbformat.v4.new_code_cell("import numpy as np"),), tasks=WHOLE.tasks[:2]
 )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def bubblewrap():
-    assert shutil.which("bwrap"), sandbox.INSTALL
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 import contextlib
 import re
-import shutil
-import sys
 from dataclasses import dataclass
 
 import nbformat
@@ -26,12 +24,11 @@ from helpers.exercises import (
 )
 from helpers.exercises.answers import MOST_AXES, MOST_BYTES, MOST_ENTRIES
 from homework.release.assignment import Assignment, Task, Test
-from homework.run import sandbox
 from homework.run.judging import judge as judge_of
 from homework.run.wire import decode, encode
 
 pytestmark = [
-    pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is a Linux program"),
+    pytest.mark.usefixtures("bubblewrap"),
     pytest.mark.no_shape_check,
 ]
 RIGHT, WRONG, OPEN = "Right", "Not right", "Not yet"
@@ -193,7 +190,6 @@ KINDS = JUDGED + [
 @pytest.fixture(scope="module")
 def graded():
     """The grader's verdict on each kind, all of them handed in by one student."""
-    assert shutil.which("bwrap"), sandbox.INSTALL
     cell = nbformat.v4.new_code_cell
     tasks = [
         Task(f"{at}", f"answer_{at}", (cell(""),), (Test("check", 1, kind.judge),))

