@@ -96,11 +96,11 @@ lab: $(READY)    ## open the chapters in JupyterLab
 	$(BIN)/python -m jupyter trust notebooks/*.ipynb
 	$(BIN)/python -m jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks
 
-requirements: requirements.in  ## compile requirements.txt anew (needs uv)
-	uv pip compile --universal --python-version 3.11 --no-annotate --upgrade \
-	    --custom-compile-command "make requirements" requirements.in \
-	  | grep --invert-match --extended-regexp '^(cuda|nvidia|triton)' > requirements.txt
-	uv pip compile --universal --python-version 3.11 --no-annotate --no-deps --generate-hashes \
+requirements: requirements.in  ## compile the pins, [UPGRADE=--upgrade] anew (needs uv)
+	uv pip compile --quiet --universal --python-version 3.11 --no-annotate $(UPGRADE) \
+	    --custom-compile-command "make requirements" --output-file requirements.txt requirements.in
+	sed -i.bak -E '/^(cuda|nvidia|triton)/d' requirements.txt && rm requirements.txt.bak
+	uv pip compile --quiet --universal --python-version 3.11 --no-annotate --no-deps --generate-hashes \
 	    --custom-compile-command "make requirements" --no-emit-package torch \
 	    --output-file requirements-hashes.txt requirements.txt
 

@@ -1,26 +1,24 @@
 """Helpers' tests and all chapters beside other packages: ``make matrix``.
 
-    python benchmarks/matrix.py [NAME …] [--python PATH] [--torch …] [--report FILE]
+    python benchmarks/matrix.py [NAME …] [--python PATH] [--report FILE]
 
 ``pins``      what requirements.txt pins
 ``plain``     the same, as on a processor without AVX
 ``oldest``    the oldest that pyproject.toml allows, and the kernel that Colab has
 ``newest``    the newest there are
-``colab``     as in Colab: no helpers, but another package of that name; the first cell of each
+``colab``     Colab's releases, no helpers, but another package of that name; the first cell of each
               chapter installs ours from a git repository at its release
 
 An environment holds the built wheel, what it declares and a kernel while the chapters run there, in
 another folder; what tests need is added after that. A cell fails where it raises, where it shows
 another number than it stored for the pins, or a headline number (of its manifest) beyond its
-tolerance. What cannot be had on a machine stands in the table.
+tolerance. A row is stored only if it was made with the releases that its environment names.
 """
 
 import argparse
 import json
 import os
 import re
-import runpy
-import shlex
 import shutil
 import subprocess
 import sys
@@ -32,37 +30,50 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from common import RESULTS, ROOT, about, store_table
+from packaging.requirements import Requirement
 
-from book import environment, wheel
 from book.address import addressed, stored
 from helpers.files import write_text
 
 NAMES = ["pins", "plain", "oldest", "newest", "colab"]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-DECLARED = {one.partition(">=")[0]: one for one in PROJECT["dependencies"]}
+DECLARED = {Requirement(one).name: one for one in PROJECT["dependencies"]}
 PINS = re.findall(r"^[a-z0-9.-]+==[^ ;\n]+", (ROOT / "requirements.txt").read_text("utf-8"), re.M)
-[TORCH] = [pin for pin in PINS if pin.startswith("torch==")]
-PINNED = ["--constraint", str(ROOT / "requirements.txt")]
-BARE = ["numpy", "matplotlib", "ipywidgets", "ipykernel"]  # and torch: of what is in Colab
-OLD_KERNEL = "ipykernel==6.17.1"  # Colab's
-FOR_TESTS = [
-    "pytest", "pytest-xdist", "hypothesis", "beartype", "beautifulsoup4", "ipykernel", "nbclient",
-    "nbformat", "nbval", "packaging", "pyyaml",
-]  # fmt: skip
+PINNED = [pin for pin in PINS if pin.partition("==")[0] in {*DECLARED, "ipykernel"}]
+[TORCH] = [pin for pin in PINNED if pin.startswith("torch==")]
+OF_COLAB = ["numpy==2.0.2", "matplotlib==3.10.0", "ipython==7.34.0", "ipykernel==6.17.1"]
+NAMED = {
+    "pins": PINNED,
+    "plain": PINNED,
+    "oldest": ["ipykernel==6.17.1", *(one.replace(">=", "==") for one in DECLARED.values())],
+    "newest": ["torch", "ipykernel"],
+    "colab": [TORCH, *OF_COLAB, "ipywidgets==7.7.1"],
+}
+CPU_BUILDS = "https://download.pytorch.org/whl/cpu"
+FOR_TESTS = "beartype beautifulsoup4 hypothesis nbclient nbformat nbval packaging pytest"
 TESTS = ["tests/core", "tests/chapters/test_figures.py"]
 # These hold the scripts of this folder, which the wheel has not.
 OF_SCRIPTS = "tests/core/test_benchmarks_*.py"
 # ipywidgets 7 draws when it is displayed, for which this test has no front end.
 LEFT_OUT = {"oldest": ["tests/core/test_explore.py::test_moving_a_slider_draws_and_says_anew"]}
-CELLS = runpy.run_path(str(ROOT / "tests" / "run.py"))["CELLS"][1]
-PLAIN = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE", "ONEDNN_MAX_CPU_ISA": "SSE41",
-         "OPENBLAS_CORETYPE": "Nehalem", "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4"}  # fmt: skip
-SHOWN = ["Python", "torch", "numpy", "matplotlib", "ipywidgets", "ipykernel", "safetensors"]
-COLUMNS = ["environment", "versions, and when", "helpers' tests", "cells run", "cells that fail",
-           "cells that print otherwise", "not to be had here"]  # fmt: skip
-DIFFERS = "Cell outputs differ"
-NO_BUILD = ("the place of torch's builds for the CPU does not answer, and the package index has "
-            "it with CUDA's packages alone, several GB")  # fmt: skip
+PYTEST = ["-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", "-p", "no:cacheprovider"]
+CELLS = ["--nbval-sanitize-with=tests/nbval_sanitize.cfg", "--nbval-cell-timeout=600", "-p"]
+PLAIN = {
+    "ATEN_CPU_CAPABILITY": "default",
+    "MKL_CBWR": "COMPATIBLE",
+    "ONEDNN_MAX_CPU_ISA": "SSE41",
+    "OPENBLAS_CORETYPE": "Nehalem",
+    "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4",
+}
+SHOWN = ["torch", "numpy", "matplotlib", "ipython", "ipywidgets", "ipykernel", "safetensors"]
+COLUMNS = [
+    "environment",
+    "versions, and when",
+    "helpers' tests",
+    "cells run",
+    "cells that fail",
+    "cells that print otherwise",
+]
 
 
 @dataclass
@@ -73,17 +84,13 @@ class Ran:
     found: dict[str, str] = field(default_factory=dict)
     failed: list[str] = field(default_factory=list)
 
-    def fail(self, words: str) -> None:
-        """Count something that is wrong."""
-        self.counts["failed"] += 1
-        self.failed.append(words)
-
     def read(self, report: Path) -> None:
         """Add pytest's report in JUnit's form."""
         for case in ElementTree.parse(report).iter("testcase"):
             fault = next((one for one in case if one.tag in ("failure", "error")), None)
             said = "" if fault is None else f"{fault.get('message', '')} {fault.text or ''}"
-            how = "passed" if fault is None else "differs" if DIFFERS in said else "failed"
+            differs = "differs" if "Cell outputs differ" in said else "failed"
+            how = "passed" if fault is None else differs
             self.counts["skipped" if case.find("skipped") is not None else how] += 1
             self.found |= {one.get("name"): one.get("value") for one in case.iter("property")}
             if said:
@@ -97,197 +104,166 @@ class Environment:
 
     def __init__(self, name: str, python: str, work: Path):
         self.name, self.work, self.away = name, work / name, work / name / "away"
-        self.note, self.compared = "", name != "colab"
-        call([python, "-m", "venv", str(self.work / "env")])
-        self.python = self.work / "env" / environment.PYTHON.relative_to(environment.VENV)
+        call(python, "-m", "venv", self.work / "env")
+        self.python = (
+            self.work / "env" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+        )
         for part in ("tests", "notebooks", "book", "benchmarks"):
             ignored = shutil.ignore_patterns("__pycache__", ".*")
             shutil.copytree(ROOT / part, self.away / part, ignore=ignored)
         for part in ("pyproject.toml", "_config.yml", "ARCHITECTURE.md"):
             shutil.copy(ROOT / part, self.away)
-        spec = {"argv": [str(self.python), "-m", "ipykernel_launcher", "-f", "{connection_file}"],
-                "display_name": name, "language": "python"}  # fmt: skip
+        kernel = [str(self.python), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+        spec = {"argv": kernel, "display_name": name, "language": "python"}
         write_text(self.work / "share" / "kernels" / name / "kernel.json", json.dumps(spec))
-        self.chapters = sorted((self.away / "notebooks").glob("[0-9][0-9]_*.ipynb"))
-        self.variables = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {
-            "JUPYTER_PATH": str(self.work / "share"), "OMP_NUM_THREADS": "1", "BOOK_STATIC": "1",
-            "PYDEVD_DISABLE_FILE_VALIDATION": "1", "PYTHONUTF8": "1",
-        } | (PLAIN if name == "plain" else {})  # fmt: skip
+        self.variables = os.environ | {
+            "JUPYTER_PATH": str(self.work / "share"),
+            "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+            "BOOK_STATIC": "1",
+            "PYTHONUTF8": "1",
+        }
+        self.variables |= PLAIN if name == "plain" else {}
+        self.variables.pop("PYTHONPATH", None)
 
-    def pip(self, *words: str) -> None:
+    def pip(self, *words: str | Path) -> None:
         """Call the environment's pip. Raises: RuntimeError where it fails."""
-        call([str(self.python), "-m", "pip", *words, "--quiet", "--disable-pip-version-check"])
+        call(self.python, "-m", "pip", *words, "--quiet", "--disable-pip-version-check")
 
-    def install_torch(self, wanted: str, otherwise: str) -> None:
-        """Install torch's build for the CPU, or what is told to take otherwise, and say so."""
-        if environment.has_cpu_builds():
-            self.pip("install", wanted, "--index-url", environment.CPU_BUILDS)
-            return
-        self.pip("install", *shlex.split(otherwise))
-        if wanted != otherwise:
-            self.note = f"{wanted}: {NO_BUILD}"
+    def install(self, *more: str | Path) -> None:
+        """Install what it names; torch's small build for the CPU where its index answers."""
+        named = NAMED[self.name]
+        [torch] = [one for one in named if one.partition("==")[0] == "torch"]
+        self.pip("install", torch, "--extra-index-url", CPU_BUILDS, "--retries", "0")
+        pinned = ["--constraint", ROOT / "requirements.txt"] * (named is PINNED)
+        self.pip("install", *named, *more, *pinned)
 
     def versions(self) -> dict[str, str]:
-        """Of Python and of each package that is there."""
-        asked = [str(self.python), "-m", "pip", "list", "--format", "json"]
-        there = {one["name"].lower(): one["version"] for one in json.loads(call(asked))}
-        python = call([str(self.python), "-c", "import platform; print(platform.python_version())"])
-        return there | {"Python": python.strip()}
+        """Of each package that is there, as named. Raises: RuntimeError where one is another."""
+        there = json.loads(call(self.python, "-m", "pip", "list", "--format", "json"))
+        found = {one["name"].lower().replace("_", "-"): one["version"] for one in there}
+        for one in map(Requirement, NAMED[self.name]):
+            if not one.specifier.contains(found[one.name], prereleases=True):
+                raise RuntimeError(f"{one} should be there, and {found[one.name]} is")
+        return found
 
-    def pytest(self, ran: Ran, command: list[str]) -> None:
+    def pytest(self, ran: Ran, python: str | Path, *words: str) -> None:
         """Run tests or cells in the folder away and add what came of them."""
         report = self.work / "report.xml"
         report.unlink(missing_ok=True)
-        subprocess.run([*command, f"--junitxml={report}"], cwd=self.away, env=self.variables)
+        command = [str(python), *PYTEST, *words, f"--junitxml={report}"]
+        subprocess.run(command, cwd=self.away, env=self.variables)
         ran.read(report)
 
-    def cells(self, ran: Ran, paths: list[str]) -> None:
+    def cells(self, ran: Ran, *paths: Path) -> None:
         """Run chapters, whose kernel is this environment's; pytest and nbval are the book's."""
-        start = CELLS[: CELLS.index("--nbval") + 1]
-        rest = CELLS[CELLS.index("--nbval-current-env") :]
-        start[-1] = "--nbval" if self.compared else "--nbval-lax"
+        how = "--nbval-lax" if self.name == "colab" else "--nbval"
         kernel = f"--nbval-kernel-name={self.name}"
-        self.pytest(ran, [*start, *paths, *(kernel if one == "--nbval-current-env" else one
-                                            for one in rest)])  # fmt: skip
+        self.pytest(ran, sys.executable, how, *map(str, paths), kernel, *CELLS, "tests.count_cells")
 
     def tests(self) -> Ran:
         """Run the tests of helpers, for which their packages are added."""
-        self.pip("install", *FOR_TESTS, *(PINNED if self.name in ("pins", "plain") else []))
+        self.install(*FOR_TESTS.split(), "pytest-xdist", "pyyaml")
         ran, left_out = Ran(), LEFT_OUT.get(self.name, [])
-        command = [str(self.python), "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider"]
-        command += [*TESTS, f"--ignore-glob={OF_SCRIPTS}"]
-        self.pytest(ran, [*command, *(f"--deselect={one}" for one in left_out)])
+        chosen = [*TESTS, f"--ignore-glob={OF_SCRIPTS}", *(f"--deselect={one}" for one in left_out)]
+        self.pytest(ran, self.python, *chosen)
         return ran
 
 
-def call(command: list[str]) -> str:
+def call(*command: str | Path) -> str:
     """What a command prints. Raises: RuntimeError with what it says where it fails."""
+    words = [str(word) for word in command]
     variables = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", env=variables)
+    done = subprocess.run(words, capture_output=True, encoding="utf-8", env=variables)
     if done.returncode:
-        raise RuntimeError(f"{' '.join(command[1:6])} …: {done.stderr.strip()[-400:]}")
+        raise RuntimeError(f"{' '.join(words[1:6])} …: {done.stderr.strip()[-400:]}")
     return done.stdout
 
 
-def with_wheel(there: Environment, otherwise: str, made: Path) -> tuple[Ran, Ran]:
-    """Install the wheel with what it declares and a kernel, run the chapters, then the tests."""
-    oldest = DECLARED["torch"].replace(">=", "==")
-    wanted = {"oldest": oldest, "newest": "torch"}.get(there.name, TORCH)
-    there.install_torch(wanted, otherwise if there.name == "newest" else TORCH)
-    versions = {
-        "oldest": [OLD_KERNEL, *(one.replace(">=", "==") for name, one in DECLARED.items()
-                                 if name != "torch")],
-        "newest": ["ipykernel"],
-    }.get(there.name, ["ipykernel", *PINNED])  # fmt: skip
-    there.pip("install", str(made), *versions)
-    cells = Ran()
-    there.cells(cells, [one for one in CELLS if one.startswith("notebooks")])
-    return cells, there.tests()
-
-
-def as_in_colab(there: Environment) -> tuple[Ran, Ran]:
+def as_in_colab(there: Environment, chapters: list[Path], url: str, release: str) -> Ran:
     """Run the chapters, each beginning with Colab's packages and another package named helpers."""
-    there.install_torch(TORCH, TORCH)
-    there.pip("install", *BARE, *PINNED)
-    before, cells = there.versions(), Ran()
+    cells = Ran()
     where = "import site; print(site.getsitepackages()[0])"
-    site = Path(call([str(there.python), "-c", where]).strip())
+    site = Path(call(there.python, "-c", where).strip())
     write_text(site / "google" / "colab" / "__init__.py", "")
     write_text(site / "colab.pth", "import google.colab\n")
-    release = stored(ROOT)[1]
-    url = repository(there.work / "book", release)
-    for path in there.chapters:
+    for path in chapters:
         for one in (site / "helpers", *site.glob("transformers_worked_out-*")):
             shutil.rmtree(one, ignore_errors=True)
         write_text(site / "helpers" / "__init__.py", "raise ImportError('not the book's')\n")
         write_text(path, addressed(path.read_text("utf-8"), path.stem, url, release))
-        there.cells(cells, [f"notebooks/{path.name}"])
-        if (came := origin(site)) != (url, release):
-            cells.fail(f"{path.stem}: helpers came from {came}")
-    after = there.versions()
-    for name in [name for name in before if before[name] != after.get(name)]:
-        cells.fail(f"{name} {before[name]} became {after.get(name)}")
-    return cells, Ran()
-
-
-def origin(site: Path) -> tuple[str, str]:
-    """The address and the release that pip took helpers from."""
-    records = [json.loads(path.read_text("utf-8"))
-               for path in site.glob("transformers_worked_out-*/direct_url.json")]  # fmt: skip
-    return next(((one["url"], one["vcs_info"]["requested_revision"]) for one in records), ("", ""))
+        there.cells(cells, path)
+        records = [one.read_text("utf-8") for one in site.glob("transformers_*/direct_url.json")]
+        if not any(url in one and f'"{release}"' in one for one in records):
+            cells.counts["failed"] += 1
+            cells.failed.append(f"{path.stem}: helpers came from {records}")
+    return cells
 
 
 def repository(folder: Path, release: str) -> str:
     """Make a git repository of what the wheel is built from, with a release; its address."""
-    shutil.copytree(ROOT / "helpers", folder / "helpers",
-                    ignore=shutil.ignore_patterns("__pycache__"))  # fmt: skip
-    for name in wheel.SOURCES:
-        shutil.copy(ROOT / name, folder)
-    git = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "helpers", folder / "helpers", ignore=ignored)
+    for path in (ROOT / "pyproject.toml", ROOT / "README.md", *ROOT.glob("LICENSE*")):
+        shutil.copy(path, folder)
+    git = ["git", "-C", folder, "-c", "user.name=a", "-c", "user.email=a@example.org"]
     for words in (["init"], ["add", "."], ["commit", "-m", "The book"], ["tag", release]):
-        call([*git, *words])
+        call(*git, *words)
     return folder.as_uri()
 
 
-def today() -> str:
-    """The date of what is stored now; a row that is kept keeps its own."""
-    return about(__file__, [])["date"]
-
-
-def row(there: Environment, cells: Ran, tests: Ran) -> list[str]:
-    """One row of the table; see COLUMNS."""
-    versions = there.versions()
-    ran = sum(cells.counts[how] for how in ("passed", "differs", "failed"))
-    differs = str(cells.counts["differs"]) if there.compared else "not compared"
-    tested = f"{tests.counts['passed']} passed, {tests.counts['failed']} failed"
-    left_out = [OF_SCRIPTS, *LEFT_OUT.get(there.name, [])]
-    tested += f"; left out: {', '.join(re.split('[/:]', one)[-1] for one in left_out)}"
-    found = ", ".join(f"{name} {versions[name]}" for name in SHOWN if name in versions)
-    return [
-        there.name, f"{found}; {today()}",
-        tested if tests.counts else "not run", str(ran), str(cells.counts["failed"]), differs,
-        there.note,
-    ]  # fmt: skip
-
-
-def keep(rows: list[list[str]], found: dict[str, dict[str, str]]) -> None:
-    """Store the table: the rows of now, and of environments that did not run now as they were."""
+def keep(row: list[str], found: dict[str, str]) -> None:
+    """Store a row; those of environments that did not run now stay as they were."""
     path = RESULTS / "matrix.json"
-    old = json.loads(path.read_text("utf-8")) if path.exists() else {"rows": [], "found": {}}
-    every = {one[0]: one for one in (*old["rows"], *rows)}
+    old = json.loads(path.read_text("utf-8"))
+    every = {one[0]: one for one in (*old["rows"], row)}
     table = about(__file__, []) | {
         "title": "Beside other packages",
         "claim": "Helpers' tests and all chapters in clean environments that hold the built wheel, "
         "what it declares and a kernel, away from the book's folder",
         "columns": COLUMNS,
         "rows": [every[name] for name in NAMES if name in every],
-        "found": old["found"] | found,
+        "found": old["found"] | {row[0]: found},
     }
     store_table("matrix", table)
 
 
-def moved(there: Environment) -> list[str]:
-    """The packages that are other than pinned."""
+def tried(name: str, python: str, work: Path, url: str, release: str) -> tuple[int, str]:
+    """Make an environment, run all in it and store its row: faults, and a report.
+
+    Raises: RuntimeError where its releases are not to be had.
+    """
+    there = Environment(name, python, work)
+    chapters = sorted((there.away / "notebooks").glob("[0-9][0-9]_*.ipynb"))
+    cells, tests = Ran(), Ran()
+    if name == "colab":
+        there.install()
+        cells = as_in_colab(there, chapters, url, release)
+    else:
+        there.install(*work.glob("*.whl"))
+        there.cells(cells, *chapters)
+        tests = there.tests()
+    versions = there.versions()
+    tested = f"{tests.counts['passed']} passed, {tests.counts['failed']} failed; left out: "
+    tested += ", ".join(re.split("[/:]", o)[-1] for o in [OF_SCRIPTS, *LEFT_OUT.get(name, [])])
+    shown = [call(there.python, "--version").strip(), *(f"{o} {versions[o]}" for o in SHOWN)]
+    row = [
+        name,
+        f"{', '.join(shown)}; {about(__file__, [])['date']}",
+        tested if tests.counts else "not run",
+        str(cells.counts.total() - cells.counts["skipped"]),
+        str(cells.counts["failed"]),
+        "not compared" if name == "colab" else str(cells.counts["differs"]),
+    ]
+    keep(row, cells.found)
     names = {pin.partition("==")[0] for pin in PINS}
-    now = [f"{name}=={version.partition('+')[0]}" for name, version in there.versions().items()
-           if name in names]  # fmt: skip
-    return sorted(set(now) - set(PINS))
-
-
-def tried(name: str, chosen: argparse.Namespace, work: Path, made: Path) -> tuple:
-    """Make one environment and run all in it: its row, its headline numbers, faults, a report."""
-    there = Environment(name, chosen.python, work)
-    cells, tests = (as_in_colab(there) if name == "colab"
-                    else with_wheel(there, chosen.torch or TORCH, made))  # fmt: skip
+    now = {f"{one}=={versions[one].partition('+')[0]}" for one in names & {*versions}}
+    moved = sorted(now - {*PINS})
     faults = cells.counts["failed"] + tests.counts["failed"]
     faults += cells.counts["differs"] * (name in ("pins", "newest"))
-    one, wrong = row(there, cells, tests), cells.failed + tests.failed
-    lines = [
-        f"## {name}", *map(": ".join, zip(COLUMNS[1:], one[1:], strict=True)), "Other than pinned:",
-        *moved(there), "Failed, or other than stored:", *(wrong or ["nothing"]),
-    ]  # fmt: skip
+    lines = [f"## {name}", *map(": ".join, zip(COLUMNS[1:], row[1:], strict=True))]
+    lines += ["Other than pinned:", *moved, "Failed, or other than stored:"]
     shutil.rmtree(there.work)
-    return one, cells.found, faults, "\n- ".join(lines)
+    return faults, "\n- ".join([*lines, *(cells.failed + tests.failed or ["nothing"])])
 
 
 def main() -> int:
@@ -295,24 +271,22 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", choices=[*NAMES, []], help="all without names")
     parser.add_argument("--python", default=sys._base_executable, help="of the environments")
-    parser.add_argument("--torch", help="what pip installs where the newest is not to be had")
     parser.add_argument("--report", type=Path, help="a file for all that failed or moved")
     chosen = parser.parse_args()
-    rows, found, faults, reports = [], {}, 0, []
+    faults, reports, release = 0, [], stored(ROOT)[1]
     with tempfile.TemporaryDirectory() as folder:
-        made = wheel.build(Path(folder))
+        work = Path(folder)
+        url = repository(work / "book", release)
+        build = ["wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", work]
+        call(sys.executable, "-m", "pip", *build, f"git+{url}@{release}")
         for name in chosen.names or NAMES:
             try:
-                one, numbers, wrong, report = tried(name, chosen, Path(folder), made)
-            except RuntimeError as error:  # of pip, of git
-                one = [name, today(), "not run", "0", "", "", f"all of it: {error}"]
-                numbers, wrong, report = {}, 1, f"## {name}: {one[-1]}"
-            rows.append(one)
-            found[name] = numbers
+                wrong, report = tried(name, chosen.python, work, url, release)
+            except RuntimeError as error:  # of pip
+                wrong, report = 1, f"## {name}\n- not run, so no row: {error}"
             faults += wrong
             reports.append(report)
             print(report, flush=True)
-            keep(rows, found)
     if chosen.report:
         write_text(chosen.report, "\n\n".join(reports) + "\n")
     return 1 if faults else 0

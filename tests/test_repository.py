@@ -451,7 +451,7 @@ def test_readers_torch_and_numpy_are_left_alone():
         requirement = Requirement(line)
         assert [s.operator for s in requirement.specifier] == [">="], line
         if requirement.name == "torch":
-            assert requirement.specifier.contains("2.4.0")
+            assert requirement.specifier.contains("2.5.0")
 
 
 # ------------------------------------------------------------- the wheel

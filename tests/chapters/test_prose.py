@@ -59,7 +59,7 @@ def test_a_decimal_typed_into_prose_is_caught(path):
         ("9.306 × 10⁻⁶ and $2.5 \\times 10^{3}$", ["9.306e-6", "2.5e3"]),
         ("12% of 1,000 in 2017; (3, 4); 5 … 7", []),
         ("See section 3.4, Exercise 05.2 and equation (2.1) of §4.5.", []),
-        ("CC BY 4.0, Python 3.11, torch ≥ 2.4, v0.1.0 and 3.2.2", []),
+        ("CC BY 4.0, Python 3.11, torch ≥ 2.5, v0.1.0 and 3.2.2", []),
         ("[paper](https://arxiv.org/abs/1706.03762), arXiv:1706.03762v5, doi:10.1000/18.2", []),
         ("Ends in 1.5.", ["1.5"]),
         ("chapter 5 says 0.25", ["0.25"]),

@@ -71,7 +71,7 @@ def two_and_a_killed_one(folder, settings, *, kill):
     script.write_text(SCRIPT)
     store = distributed.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
     place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(store.port),
-             "TORCHELASTIC_USE_AGENT_STORE": "True"}  # fmt: skip
+             "TORCHELASTIC_USE_AGENT_STORE": "True", "TORCHELASTIC_RESTART_COUNT": "0"}  # fmt: skip
 
     def start(rank):
         own = {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2"}
