@@ -39,9 +39,9 @@ try:
 
     helpers.TRANSFORMERS_WORKED_OUT  # not another package of that name
 except Exception:
-    {otherwise}"""
+{otherwise}"""
 INSTALL = """\
-if "google.colab" not in sys.modules:
+    if "google.colab" not in sys.modules:
         raise UsageError(
             "The book's package helpers is missing: use `make lab`, or restart after "
             "%pip install {source}"
@@ -51,7 +51,7 @@ if "google.colab" not in sys.modules:
     for name in [m for m in sys.modules if m.split(".")[0] == "helpers"]:
         del sys.modules[name]"""
 UNPUBLISHED = """\
-raise UsageError(
+    raise UsageError(
         "The book's package helpers is missing: use `make lab` in its folder; "
         "Colab needs a copy that has an address (`make address`)."
     ) from None"""
