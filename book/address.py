@@ -23,25 +23,38 @@ ROOT = Path(__file__).resolve().parents[1]
 GITHUB = "https://github.com/"
 PLACE_HOLDER = "/OWNER/"
 COLAB = "https://colab.research.google.com/github/"
-PLACES = ("_config.yml", "CITATION.cff")  # and the notebooks
+PLACES = ("_config.yml", "CITATION.cff", "pyproject.toml", "README.md")  # and the notebooks
 # With a user, a port or .git, as git remotes have them; a folder or a file is no address.
 REMOTE = re.compile(
     r"(?:https?://(?:[^@/\s]+@)?|ssh://(?:[^@/\s]+@)?|[\w.-]+@)"
     r"(?P<host>[\w-]+(?:\.[\w-]+)+)(?::\d+)?[:/](?P<path>[\w.~-]+/[\w.~/-]*?[\w~-])(?:\.git)?/?"
 )
 BADGE = re.compile(r"^\[Open in Colab\]\([^)\s]*\)\s*", re.MULTILINE)
+LINKS = re.compile(r"^.*(?=<!-- links -->)", re.MULTILINE)  # in README.md
 FIRST_CELL = """\
-# In Colab this installs the book's helpers; anywhere else it does nothing.
-import sys
-from importlib.util import find_spec
-from pathlib import Path
+{imports}from IPython.core.error import UsageError
 
-helpers_at = getattr(find_spec("helpers"), "origin", None) or "nowhere"
-if (
-    "google.colab" in sys.modules
-    and not Path(helpers_at).with_name("worked.py").exists()
-):
-    %pip install --quiet git+{address}@{release}"""
+try:
+    import helpers
+
+    helpers.TRANSFORMERS_WORKED_OUT  # not another package of that name
+except Exception:
+{otherwise}"""
+INSTALL = """\
+    if "google.colab" not in sys.modules:
+        raise UsageError(
+            "The book's package helpers is missing: use `make lab`, or restart after "
+            "%pip install {source}"
+        ) from None
+    %pip install --quiet {source}
+    sys.path.insert(0, sysconfig.get_path("purelib"))
+    for name in [m for m in sys.modules if m.split(".")[0] == "helpers"]:
+        del sys.modules[name]"""
+UNPUBLISHED = """\
+    raise UsageError(
+        "The book's package helpers is missing: use `make lab` in its folder; "
+        "Colab needs a copy that has an address (`make address`)."
+    ) from None"""
 HINT = "# Run the cells one by one (Shift+Enter); lock each guess before you run on.\n"
 
 
@@ -60,14 +73,20 @@ def address(root: Path = ROOT) -> str | None:
 
 
 def plain(url: str) -> str:
-    """An address as a browser takes it, from one as git does. Raises: ValueError."""
-    found = REMOTE.fullmatch(url.strip())
+    """The repository's address as a browser takes it, from one of its pages or of git.
+
+    Raises: ValueError.
+    """
+    found = REMOTE.fullmatch(re.sub(r"[?#].*", "", url.strip()))
     if found is None:
         raise ValueError(
             "the address of the repository should be like https://github.com/you/your-book, "
             f"got {url!r}"
         )
-    return f"https://{found['host']}/{found['path']}"
+    host, path = found["host"].lower().removeprefix("www."), found["path"].partition("/-/")[0]
+    if host in ("github.com", "codeberg.org"):  # elsewhere groups may hold groups
+        path = "/".join(path.split("/")[:2]).removesuffix(".git")
+    return f"https://{host}/{path}"
 
 
 def _remote(root: Path) -> str:
@@ -97,11 +116,11 @@ def is_written(root: Path = ROOT) -> bool:
 
 
 def first_cell(url: str, release: str) -> str:
-    """The code by which a notebook gets the helpers in Colab, from an address at a release.
-
-    Another package of that name may be there: ours has a module `worked`.
-    """
-    return FIRST_CELL.format(address=url, release=release)
+    """The code by which a notebook finds helpers, or in Colab installs it from an address."""
+    if PLACE_HOLDER in url:
+        return FIRST_CELL.format(imports="", otherwise=UNPUBLISHED)
+    install = INSTALL.format(source=f"git+{url}@{release}")
+    return FIRST_CELL.format(imports="import sys\nimport sysconfig\n\n", otherwise=install)
 
 
 def colab(url: str | None, release: str, stem: str) -> str:
@@ -109,6 +128,17 @@ def colab(url: str | None, release: str, stem: str) -> str:
     if not url or not url.startswith(GITHUB):
         return ""
     return f"{COLAB}{url.removeprefix(GITHUB)}/blob/{release}/notebooks/{stem}.ipynb"
+
+
+def links(url: str, release: str, root: Path) -> str:
+    """README's links to the site and to Colab; "" without an address on GitHub."""
+    if PLACE_HOLDER in url or not url.startswith(GITHUB):
+        return ""
+    owner, name = url.removeprefix(GITHUB).split("/")
+    config = yaml.safe_load((root / "_config.yml").read_text("utf-8"))
+    site = config["html"].get("baseurl") or f"https://{owner.lower()}.github.io/{name}/"
+    first = min(path.stem for path in (root / "notebooks").glob("[0-9][0-9]_*.ipynb"))
+    return f"[Read the book]({site}) or [run it in Colab]({colab(url, release, first)}). "
 
 
 def addressed(text: str, stem: str, url: str | None, release: str, *, badge: bool = True) -> str:
@@ -145,6 +175,8 @@ def write(url: str, root: Path = ROOT) -> list[Path]:
         .replace(f'\nversion: "{old[1:]}"', f'\nversion: "{new[1:]}"')
         for path, text in texts.items()
     }
+    readme = root / "README.md"
+    now[readme] = LINKS.sub(links(url, new, root), now[readme], count=1)
     for path in sorted((root / "notebooks").glob("[0-9][0-9]_*.ipynb")):
         texts[path] = path.read_text("utf-8")
         now[path] = addressed(texts[path], path.stem, url, new)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from book.archive import ROOT, computed, pack
 
-SOURCES = ("pyproject.toml", "README.md", "LICENSE")
+SOURCES = ("pyproject.toml", "README.md", "LICENSE", "LICENSE-TEXT.md")
 
 
 def build(out: Path, root: Path = ROOT) -> Path:

@@ -79,7 +79,7 @@ class Walk:
 
     def _shown(self, text: str) -> str:
         """What a command printed, without what hangs on the machine and on where the book lies."""
-        here = r"^note: (the book's address|there are no limits for groups) .*\n"
+        here = r"^note: (the first cell installs|there are no limits for groups) .*\n"
         text = re.sub(here, "", text, flags=re.MULTILINE)
         text = re.sub(r"(?<=\d\d:\d\d:\d\d) +\d+$| +Size$", "", text, flags=re.MULTILINE)
         return text.replace(f"{self.folder}{os.sep}", "").replace(str(self.folder), ".")

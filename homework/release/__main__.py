@@ -55,8 +55,8 @@ def main(arguments: list[str] | None = None) -> None:
     if options.gradescope:
         gradescope.write(options.gradescope, Path(options.out), course)
         print(f"{options.gradescope}: the autograder for Gradescope")
-    if "/OWNER/" in assignment.install.source:
-        print("note: the book's address in the first cell is a place-holder until it has a home")
+    if "%pip" not in assignment.install.source:
+        print("note: the first cell installs nothing in Colab until the book has an address")
     print(f"nothing leaked; {said}")
 
 

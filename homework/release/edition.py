@@ -45,28 +45,7 @@ REFUSED = (
 ANSWER, TASK = 20, 60  # seconds; what students are told of the sandbox's limits
 PACKAGES = {"ipython": "IPython", "matplotlib": "Matplotlib", "numpy": "NumPy", "torch": "PyTorch"}
 STUDENT = 'student = ""  # your name or number, as your course knows you'
-INSTALL = '''# Run this cell first. In Colab it installs the book's functions (helpers).
-try:
-    import helpers
-except ImportError:
-    try:
-        import google.colab
-    except ImportError:
-        MISSING = """The book's functions (helpers) are not installed. Run this in a cell:
-    %pip install {source}
-then restart the kernel and run the notebook from the top."""
-
-        class Missing(ImportError):
-            def _render_traceback_(self):
-                return [str(self)]
-
-        class Exercises:
-            def __getattr__(self, name):
-                raise Missing(MISSING)
-
-        exercises = Exercises()
-        raise Missing(MISSING) from None
-    %pip install --quiet {source}'''
+FIRST = "# Run this cell first: it finds the book's functions (helpers).\n"
 
 
 def edition(assignment: Assignment) -> NotebookNode:
@@ -77,7 +56,7 @@ def edition(assignment: Assignment) -> NotebookNode:
         arrays=answers.MOST_IN_ARRAYS, lists=answers.MOST_IN_LISTS, entries=answers.MOST_ENTRIES,
         book=BOOK_FUNCTIONS[assignment.book_functions],
     )  # fmt: skip
-    install = INSTALL.format(source=_source(assignment))
+    install = FIRST + assignment.install.source.partition("\n")[2]
     cells = [
         _cell(nbformat.v4.new_markdown_cell(about), "hw-title", "text"),
         _cell(assignment.install, "install", "given", source=install),
@@ -103,12 +82,6 @@ def _allowed() -> dict[str, str]:
     names = [PACKAGES[name] for name in parts if name in PACKAGES]
     packages = f"its own library, {', '.join(names[:-1])} and {names[-1]}"
     return {"python": project["requires-python"].strip(">= "), "packages": packages}
-
-
-def _source(assignment: Assignment) -> str:
-    """Where pip finds the helpers: as the chapter's first cell says."""
-    [source] = re.findall(r"%pip install (?:--quiet )?(\S+)", assignment.install.source)
-    return source
 
 
 def _task_cells(task: Task, site: str) -> Iterator[NotebookNode]:

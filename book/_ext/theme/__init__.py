@@ -89,7 +89,9 @@ def fill_in_address(app, docname, source) -> None:
     if docname.startswith("book/"):
         note = why_not_in_colab(url, Path(app.srcdir))
         source[0] = source[0].replace("UNPUBLISHED-NOTE", note)
-        source[0] = source[0].replace("REPOSITORY-URL", url or "ADDRESS-OF-THE-BOOK")
+        url = url or "ADDRESS-OF-THE-BOOK"
+        source[0] = source[0].replace("REPOSITORY-URL", url)
+        source[0] = source[0].replace("REPOSITORY-NAME", url.rpartition("/")[2])
     elif docname.startswith("notebooks/"):
         source[0] = chapter_addressed(app, docname, source[0])
 

@@ -4,12 +4,10 @@ import json
 import re
 import sys
 import tomllib
-from types import ModuleType, SimpleNamespace
 
 import nbformat
 import pytest
 from handins import warm
-from IPython.core.inputtransformer2 import TransformerManager
 from support import ROOT, TAUGHT
 
 from homework.release import __main__
@@ -62,37 +60,11 @@ def test_every_chapters_edition_is_valid_whole_and_tight(notebook):
     assert made.cells[0].source.startswith(title)
 
 
-def run(source: str, names: dict) -> None:
-    exec(TransformerManager().transform_cell(source), names)
-
-
-def test_it_opens_in_colab_with_its_first_code_alone(made, monkeypatch):
-    cell = made[1].cells[1]
-    ran: list = []
-    names = {"get_ipython": lambda: SimpleNamespace(run_line_magic=lambda *a: ran.append(a))}
-    run(cell.source, names)
-    assert not ran
-    monkeypatch.setitem(sys.modules, "helpers", None)
-    monkeypatch.setitem(sys.modules, "google", ModuleType("google"))
-    monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
-    run(cell.source, names)
-    [(magic, line)] = ran
-    source = made[0].install.source.split()[-1]
-    assert (magic, line.split()[:3]) == ("pip", ["install", "--quiet", source])
-
-
-def test_without_the_helpers_each_cell_says_how_to_get_them(made, monkeypatch):
-    first, *_ = [cell.source for cell in made[1].cells if cell.cell_type == "code"]
-    checks = [c.source for c in made[1].cells if c.metadata.homework.kind == "check"]
-    monkeypatch.setitem(sys.modules, "helpers", None)
-    names: dict = {"my_weights": None}
-    with pytest.raises(ImportError, match="Run this in a cell:") as raised:
-        run(first, names)
-    said = raised.value._render_traceback_()
-    assert f"%pip install {made[0].install.source.split()[-1]}" in "".join(said)
-    with pytest.raises(ImportError, match="not installed") as raised:
-        run(checks[0], names)
-    assert raised.value._render_traceback_() == said
+def test_its_first_code_is_the_chapters(made):
+    """Which tests/test_repository.py runs."""
+    code = made[0].install.source.partition("\n")[2]
+    assert "import helpers" in code
+    assert made[1].cells[1].source.endswith(f"\n{code}")
 
 
 def test_it_says_what_an_answer_may_use(made):
