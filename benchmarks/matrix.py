@@ -33,7 +33,7 @@ from xml.etree import ElementTree
 
 from common import RESULTS, ROOT, about, store_table
 
-from book import environment, wheel
+from book import environment
 from book.address import addressed, stored
 from helpers.files import write_text
 
@@ -221,8 +221,8 @@ def repository(folder: Path, release: str) -> str:
     """Make a git repository of what the wheel is built from, with a release; its address."""
     shutil.copytree(ROOT / "helpers", folder / "helpers",
                     ignore=shutil.ignore_patterns("__pycache__"))  # fmt: skip
-    for name in wheel.SOURCES:
-        shutil.copy(ROOT / name, folder)
+    for path in (ROOT / "pyproject.toml", ROOT / "README.md", *ROOT.glob("LICENSE*")):
+        shutil.copy(path, folder)
     git = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@example.org"]
     for words in (["init"], ["add", "."], ["commit", "-m", "The book"], ["tag", release]):
         call([*git, *words])
@@ -300,7 +300,8 @@ def main() -> int:
     chosen = parser.parse_args()
     rows, found, faults, reports = [], {}, 0, []
     with tempfile.TemporaryDirectory() as folder:
-        made = wheel.build(Path(folder))
+        call(["make", "-C", str(ROOT), "wheel", f"DIST={folder}"])
+        [made] = Path(folder).glob("*.whl")
         for name in chosen.names or NAMES:
             try:
                 one, numbers, wrong, report = tried(name, chosen, Path(folder), made)
