@@ -4,7 +4,6 @@ Nothing is done where .venv is as it should be; one that was moved, or not finis
 PyTorch is for the CPU unless there is an NVIDIA GPU. ``lab`` is only what the notebooks need.
 """
 
-import hashlib
 import os
 import re
 import shutil
@@ -20,7 +19,7 @@ PIP = [*(["uv"] if shutil.which("uv") else [str(PYTHON), "-m"]), "pip", "install
 HASHES, PINS = "requirements-hashes.txt", "requirements.txt"
 CPU_BUILDS = "https://download.pytorch.org/whl/cpu"
 REASONS = {
-    "Retrying": "the package index does not answer; is there a network?",
+    "Retrying": "the package index does not answer: no network, or closed to you",
     "No matching distribution": "there is no build for this Python, system or processor",
     "No space left": "the disk is full",
     "Permission denied|Read-only": "copy the book, without .venv, to a folder that is yours",
@@ -32,22 +31,23 @@ def set_up(*words):
     """Make .venv what the words ask for, or exit with a sentence that says why it cannot be."""
     if not {*words} <= {"", "cpu", "gpu", "lab"}:
         sys.exit(__doc__)
-    before = READY.read_text("utf-8").split("\n") if READY.exists() else [""]
+    before = READY.read_text("utf-8").split("\n", 3) if READY.exists() else [""]
     torch = "".join({*words} & {"cpu", "gpu"}) or before[0]
     torch = torch or ("gpu" if shutil.which("nvidia-smi") else "cpu")
     kind = "lab" if "lab" in words and before[2:3] != ["all"] else "all"
     files = [(ROOT / name).read_text("utf-8") for name in (HASHES, PINS, "pyproject.toml")]
-    wanted = [torch, str(ROOT), kind, hashlib.sha256("".join(files).encode()).hexdigest()]
+    wanted = [torch, str(ROOT), kind, "".join(files)]
     if VENV.is_symlink() or (before == wanted and PYTHON.exists()):  # a link is another folder's
         return
     if before[:2] != wanted[:2] or not PYTHON.exists():
         make_venv(files[2], 7 if torch == "gpu" else 2)
     READY.write_text(torch, "utf-8")
     pin = re.search(r"^torch==[\d.]+", files[1], re.MULTILINE).group()
-    title = f"2/4 {pin} for the {torch.upper()} (`make setup TORCH=gpu` has CUDA, 5 GB more)"
-    small = torch == "cpu" and sys.platform == "linux"
-    build = [f"{pin}+cpu", "--index-url", CPU_BUILDS] if small else [pin]
-    run(title, *PIP, "--no-deps", *build)
+    if torch == "gpu" or sys.platform != "linux":
+        run(f"2/4 {pin}", *PIP, "--no-deps", pin)
+    else:
+        title = f"2/4 {pin} (`make setup TORCH=gpu`: with CUDA, 5 GB more, needs no GPU either)"
+        run(title, *PIP, "--no-deps", f"{pin}+cpu", "--index-url", CPU_BUILDS)
     if kind == "lab":
         run("3/4 JupyterLab", *PIP, "--constraint", PINS, "jupyterlab", "setuptools")
     else:
@@ -63,7 +63,7 @@ def make_venv(project, size):
     bounds = [tuple(map(int, one.split("."))) for one in re.findall(r"\d+\.\d+", asked)]
     if not bounds[0] <= sys.version_info[:2] < [*bounds, (4, 0)][1]:
         sys.exit(f"The book needs Python {asked}; {sys.executable} is {sys.version.split()[0]}.")
-    print(f"Setting up {VENV}: {size} GB, and some minutes", flush=True)
+    print(f"Setting up {VENV}: {size} GB (TORCH=cpu 2, TORCH=gpu 7), some minutes", flush=True)
     free = shutil.disk_usage(ROOT).free / 1e9
     if free < size:
         sys.exit(f"Set-up needs {size} GB, and {free:.1f} GB are free on the disk of {ROOT}.")
