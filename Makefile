@@ -7,6 +7,7 @@ SOLUTIONS ?= yes
 SITE   := _build/$(if $(filter no,$(SOLUTIONS)),without-solutions,html)
 FILE   := _build/transformers-worked-out$(if $(filter no,$(SOLUTIONS)),-without-solutions)
 ORACLES := _build/oracles
+DIST   := dist
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Whatever the locale: paths and what is printed are in UTF-8.
 export PYTHONUTF8 := 1
@@ -23,7 +24,7 @@ help:            ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-16s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup:           ## make .venv and install the exact pins: [TORCH=cpu|gpu]
-	@$(PYTHON) book/environment.py --torch "$(TORCH)"
+	@"$(PYTHON)" book/environment.py "$(TORCH)"
 
 book: $(READY)   ## build the site from the stored outputs (SOLUTIONS=no: one without solutions)
 ifeq ($(SOLUTIONS),no)
@@ -50,13 +51,13 @@ oracles: $(READY) ## hold the GPT against Hugging Face's models, in an environme
 	@where='import site; print(site.getsitepackages()[0])'; $(BIN)/python -c "$$where" \
 	    > "$$($(ORACLES)/bin/python -c "$$where")/book.pth"
 	$(ORACLES)/bin/python -m pip install --quiet --no-deps --requirement benchmarks/oracles.txt
-	PYTHONPATH=$(CURDIR) OMP_NUM_THREADS=1 $(ORACLES)/bin/python benchmarks/oracles.py
+	PYTHONPATH="$$PWD" OMP_NUM_THREADS=1 $(ORACLES)/bin/python benchmarks/oracles.py
 
 matrix: $(READY) ## helpers' tests and all chapters beside other packages: [ONLY=] [WITH=python]
-	OMP_NUM_THREADS=1 PYTHONPATH=$(CURDIR) $(BIN)/python benchmarks/matrix.py $(ONLY) $(and $(WITH),--python "$(WITH)")
+	OMP_NUM_THREADS=1 PYTHONPATH="$$PWD" $(BIN)/python benchmarks/matrix.py $(ONLY) $(and $(WITH),--python "$(WITH)")
 
 bench: book       ## run all of benchmarks/ and store the results; takes long
-	@set -e; export PYTHONPATH=$(CURDIR); for script in $(filter-out benchmarks/gpu.py benchmarks/oracles.py benchmarks/matrix.py,$(wildcard benchmarks/*.py)); do echo "$$script"; $(BIN)/python "$$script"; done; $(BIN)/python benchmarks/gpt.py --levers
+	@set -e; export PYTHONPATH="$$PWD"; for script in $(filter-out benchmarks/gpu.py benchmarks/oracles.py benchmarks/matrix.py,$(wildcard benchmarks/*.py)); do echo "$$script"; $(BIN)/python "$$script"; done; $(BIN)/python benchmarks/gpt.py --levers
 
 notebooks: $(READY)  ## run all chapters and store clean outputs
 	BOOK_STATIC=1 $(BIN)/python notebooks/execute.py $(ONLY)
@@ -83,8 +84,9 @@ homework: $(READY) ## write a problem set: CHAPTER=05 OUT=course [SEED=] [PRIVAT
 pdf: book        ## print the site as one PDF (needs Chromium; SOLUTIONS=no as above)
 	@$(BIN)/python -m book.paper --site $(SITE) --out $(FILE).pdf
 
-wheel: $(READY)  ## build the package helpers as a wheel in dist
-	@$(BIN)/python -m book.wheel
+wheel: $(READY)  ## build the package helpers as a wheel: [DIST=dist]
+	rm -rf build
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir "$(DIST)" .
 
 zip: book $(filter pdf,$(MAKECMDGOALS))  ## pack the site, the notebooks and the PDF if it is there, for a stick
 	@$(BIN)/python -m book.archive --site $(SITE) --pdf $(FILE).pdf --out $(FILE).zip
@@ -92,7 +94,8 @@ zip: book $(filter pdf,$(MAKECMDGOALS))  ## pack the site, the notebooks and the
 serve: book      ## build, then serve the site on http://localhost:8000
 	$(BIN)/python -m http.server --directory $(SITE) --bind 127.0.0.1 8000
 
-lab: $(READY)    ## open the chapters in JupyterLab
+lab:             ## open the chapters in JupyterLab (a new .venv has no more than they need)
+	@"$(PYTHON)" book/environment.py "$(TORCH)" lab
 	$(BIN)/python -m jupyter trust notebooks/*.ipynb
 	$(BIN)/python -m jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks
 

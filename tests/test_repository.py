@@ -10,9 +10,9 @@ import subprocess
 import sys
 import sysconfig
 import tomllib
-import venv
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -87,7 +87,7 @@ def test_make_speaks_utf_8_in_every_locale():
     if shutil.which("make") is None:
         pytest.skip("no make")
     say = "import sys; print(sys.getfilesystemencoding(), sys.stdout.encoding)"
-    command = ["make", "-s", f"--eval=say: ; @{sys.executable} -c '{say}'", "say"]
+    command = ["make", "-s", f"--eval=say: ; @'{sys.executable}' -c '{say}'", "say"]
     ascii_alone = {**os.environ, "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
     said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=ascii_alone).stdout
     assert said.split() == ["utf-8", "utf-8"]
@@ -322,123 +322,99 @@ def test_hashes_are_of_what_is_pinned_and_of_all_but_torch():
 # ------------------------------------------------------------- the set-up
 
 
-INSTALL = environment.install
-
-
 @pytest.fixture
-def setting_up(tmp_path, monkeypatch):
-    """A folder whose .venv is real, and the commands that its set-up would run to install."""
-    root = tmp_path / "a book's first folder"
-    root.mkdir()
-    for name in (environment.HASHES, environment.PINS, "pyproject.toml"):
-        shutil.copy(ROOT / name, root)
-    calls = []
+def at(tmp_path, monkeypatch):
+    """Return a function that sets a folder up, and gives the steps that it takes there."""
+    steps = []
 
-    def at(folder):
-        place = folder / ".venv"
-        python = place / environment.PYTHON.relative_to(environment.VENV)
-        for name, value in (("ROOT", folder), ("VENV", place), ("PYTHON", python)):
-            monkeypatch.setattr(environment, name, value)
-        monkeypatch.setattr(environment, "READY", place / ".ready")
+    def run_step(title, *command):
+        steps.append(command)
+        if "venv" in command:
+            environment.PYTHON.parent.mkdir(parents=True, exist_ok=True)
+            environment.PYTHON.touch()
+        if "interrupted" in command:
+            raise KeyboardInterrupt
 
-    at(root)
-    monkeypatch.setattr(environment, "install", lambda *what: calls.append(what))
-    monkeypatch.setattr(environment, "has_cpu_builds", lambda: True)
-    monkeypatch.setattr(environment, "gpu_is_here", lambda: False)
-    return root, at, calls
+    def set_up(root: Path, *words: str) -> list[tuple[str, ...]]:
+        root.mkdir(exist_ok=True)
+        for name in (environment.HASHES, environment.PINS, "pyproject.toml"):
+            shutil.copy(ROOT / name, root)
+        inside = environment.PYTHON.relative_to(environment.VENV)
+        monkeypatch.setattr(environment, "ROOT", root)
+        monkeypatch.setattr(environment, "VENV", root / ".venv")
+        monkeypatch.setattr(environment, "PYTHON", root / ".venv" / inside)
+        monkeypatch.setattr(environment, "READY", root / ".venv" / ".ready")
+        steps.clear()
+        environment.set_up(*words)
+        return [*steps]
 
-
-@pytest.mark.skipif(os.name == "nt", reason="its launchers are programs: .venv is made anew")
-def test_set_up_mends_a_folder_that_moved(setting_up, capfd):
-    root, at, calls = setting_up
-    venv.create(root / ".venv", symlinks=True)
-    assert environment.main([]) == 0
-    assert calls[0][:2] == ("--no-deps", "--require-hashes")
-    assert len(calls) == 3
-    script = root / ".venv" / "bin" / "says"
-    script.write_text(f"#!{root}/.venv/bin/python\nimport sys\nprint(sys.prefix)\n", "utf-8")
-    script.chmod(0o755)
-    calls.clear()
-    assert environment.main([]) == 0
-    assert calls == [], "nothing to be done"
-    copy = root.with_name("the second, naïve 書")
-    shutil.copytree(root, copy, symlinks=True)
-    at(copy)
-    assert environment.main([]) == 0
-    assert calls == [("--no-deps", "--no-build-isolation", "--editable", str(copy))]
-    assert f"came from {root}" in capfd.readouterr().out
-    shutil.rmtree(root)
-    ran = subprocess.run([copy / ".venv/bin/says"], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == str(copy / ".venv")
-    assert str(root) not in (copy / ".venv/bin/activate").read_text("utf-8")
+    monkeypatch.setattr(environment, "run", run_step)
+    return set_up
 
 
-def test_set_up_says_which_torch_it_takes_and_remembers(setting_up, monkeypatch, capfd):
-    if not sys.platform.startswith("linux"):
-        pytest.skip("elsewhere the package index has one build")
-    _, _, calls = setting_up
-    environment.PYTHON.parent.mkdir(parents=True)
-    environment.PYTHON.touch()
-    monkeypatch.setattr(environment, "make_venv", lambda _: False)
-    ran = []
-    monkeypatch.setattr(environment, "run", ran.append)
-    (torch,) = [f"torch{pin.specifier}" for name, pin in pins().items() if name == "torch"]
-    for asked, message, wanted in (
-        (["--torch", "gpu"], "with CUDA", (torch,)),
-        (["--torch", "cpu"], "for the CPU", ("--no-deps", torch, "--index-url")),
-    ):
-        assert environment.main(asked) == 0
-        assert message in capfd.readouterr().out
-        assert calls[-2][:3] == wanted
-        before = len(calls)
-        assert environment.main([]) == 0, "what was chosen stays"
-        assert len(calls) == before
-    assert len(ran) == 1, "the other build goes first"
-    monkeypatch.setattr(environment, "has_cpu_builds", lambda: False)
-    environment.READY.unlink()
-    assert environment.main([]) == 0
-    assert "does not answer" in capfd.readouterr().out
+def test_set_up_begins_anew_what_was_interrupted_or_moved_and_else_does_nothing(
+    at, tmp_path, monkeypatch
+):
+    first, second = tmp_path / "a book's first folder", tmp_path / "the second, naïve 書"
+    pip = environment.PIP
+    monkeypatch.setattr(environment, "PIP", ["interrupted"])
+    with pytest.raises(KeyboardInterrupt):
+        at(first, "cpu")
+    monkeypatch.setattr(environment, "PIP", pip)
+    steps = at(first)
+    assert [("venv" in one, "--require-hashes" in one) for one in steps] == [
+        (True, False), (False, False), (False, True), (False, False),
+    ]  # fmt: skip
+    assert any(one.endswith("+cpu") for one in steps[1]) == (sys.platform == "linux")
+    assert at(first) == at(first, "lab") == []
+    assert at(first.rename(second)) == [(*one[:-1], one[-1].replace(str(first), str(second)))
+                                        for one in steps]  # fmt: skip
+    pins = second / environment.PINS
+    monkeypatch.setattr(shutil, "copy", lambda *_: None)
+    pins.write_text(f"{pins.read_text('utf-8')}another==1\n", "utf-8")
+    assert len(at(second)) == 3, "into the same .venv"
+    assert not any("+cpu" in word for one in at(second, "gpu") for word in one)
+    assert at(second) == [], "what was chosen stays"
+
+
+def test_set_up_takes_less_for_the_notebooks_alone(at, tmp_path):
+    assert not any("--require-hashes" in one for one in at(tmp_path, "lab"))
+    assert at(tmp_path, "lab") == []
+    assert any("--require-hashes" in one for one in at(tmp_path)), "make book needs the rest"
+
+
+def test_set_up_leaves_a_link_to_another_folders_alone(at, tmp_path):
+    (tmp_path / ".venv").symlink_to(ROOT / ".venv", target_is_directory=True)
+    assert at(tmp_path) == []
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "says"),
+    ("said", "reason"),
     [
-        ("version_info", (3, 10, 2), "needs Python 3.11 or newer, this is 3.10.2"),
-        ("platform", "darwin", "no build of the pinned release for this Mac"),
+        ("WARNING: Retrying …\nERROR: No matching distribution found for torch", "network"),
+        ("ERROR: No matching distribution found for torch", "no build for this Python"),
+        ("ERROR: [Errno 28] No space left on device", "disk is full"),
+        ("Error: [Errno 13] Permission denied: '/opt/book/.venv'", "folder that is yours"),
+        ("/usr/bin/python3: No module named venv", "python3-venv"),
+        ("Error: Command '['python3', '-m', 'ensurepip']' returned …", "python3-venv"),
     ],
 )
-def test_set_up_says_where_it_cannot_work(setting_up, monkeypatch, capsys, name, value, says):
-    monkeypatch.setattr("platform.mac_ver", lambda: ("13.6", ("", "", ""), "arm64"))
-    monkeypatch.setattr(environment.sys, name, value)
-    assert environment.main([]) == 1
-    assert says in capsys.readouterr().err
+def test_set_up_says_why_a_step_failed(monkeypatch, said, reason):
+    failed = SimpleNamespace(returncode=1, stderr=said)
+    monkeypatch.setattr(environment.subprocess, "run", lambda *_, **__: failed)
+    with pytest.raises(SystemExit, match=reason):
+        environment.run("2/4 torch", "pip")
 
 
-def test_set_up_says_what_to_do_without_a_network_and_in_another_s_folder(
-    setting_up, monkeypatch, capsys
-):
-    root, _, _ = setting_up
-
-    def fails(command):
-        raise RuntimeError("pip failed; see above")
-
-    monkeypatch.setattr(environment, "install", INSTALL)
-    monkeypatch.setattr(environment, "run", fails)
-    monkeypatch.setattr(environment, "make_venv", lambda before: True)
-    assert environment.main([]) == 1
-    assert "pip failed; see above (packages come from the network" in capsys.readouterr().err
-    monkeypatch.setattr(environment.os, "access", lambda *_: False)
-    assert environment.main([]) == 1
-    said = capsys.readouterr().err
-    assert f"{root} cannot be read or written" in said
-    assert "copy the book" in said
-
-
-def test_set_up_leaves_a_link_to_another_folders_alone(setting_up):
-    root, _, calls = setting_up
-    (root / ".venv").symlink_to(ROOT / ".venv", target_is_directory=True)
-    assert environment.main([]) == 0
-    assert calls == []
+def test_set_up_says_which_python_and_how_much_room_it_needs(monkeypatch):
+    text = (ROOT / "pyproject.toml").read_text("utf-8")
+    monkeypatch.setattr(environment.shutil, "disk_usage", lambda _: SimpleNamespace(free=1.5e9))
+    with pytest.raises(SystemExit, match=r"needs 2 GB, and 1\.5 GB are free"):
+        environment.make_venv(text, 2)
+    for version in ((3, 10, 2), (4, 0, 0)):
+        monkeypatch.setattr(environment.sys, "version_info", version)
+        with pytest.raises(SystemExit, match="needs Python"):
+            environment.make_venv(text, 2)
 
 
 def test_what_is_asked_for_by_name_is_pinned():
@@ -479,8 +455,8 @@ def test_readers_torch_and_numpy_are_left_alone():
 def test_wheel_holds_code_and_data(tmp_path):
     source = tmp_path / "source"
     source.mkdir()
-    for name in ("pyproject.toml", "README.md", "LICENSE", "LICENSE-TEXT.md"):
-        shutil.copy(ROOT / name, source)
+    for path in (ROOT / "pyproject.toml", ROOT / "README.md", *ROOT.glob("LICENSE*")):
+        shutil.copy(path, source)
     shutil.copytree(
         ROOT / "helpers", source / "helpers", ignore=shutil.ignore_patterns("__pycache__")
     )

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import pytest
 from support import ROOT
 
-from book import archive, build, wheel
+from book import build
 from book.address import address
 from book.paper import __main__ as paper
 
@@ -39,8 +39,8 @@ def run(module: str, folder, *arguments: str) -> str:
 
 
 def copied(folder):
-    """The sources of the site and of the wheel."""
-    for name in (*build.SOURCES, *wheel.SOURCES):
+    """The sources of the site."""
+    for name in build.SOURCES:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         if (ROOT / name).is_dir():
             ignored = shutil.ignore_patterns("__pycache__", ".*")
@@ -95,24 +95,11 @@ def test_nothing_is_built_where_nothing_has_changed(elsewhere):
     assert elsewhere.same == f"The book: {start}\n"
 
 
-def test_two_archives_are_the_same(elsewhere, html_root, tmp_path):
-    sites = (html_root, elsewhere.folder / "_build" / "html")
-    for site, name in zip(sites, "ab", strict=True):
-        assert archive.main(["--site", str(site), "--out", str(tmp_path / name)]) == 0
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-
-
 @pytest.mark.nightly
 def test_two_prints_are_the_same(elsewhere, html_root, tmp_path):
     assert paper.main(["--site", str(html_root), "--out", str(tmp_path / "a")]) == 0
     run("book.paper", elsewhere.folder, "--out", str(tmp_path / "b"))
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-
-
-def test_two_wheels_are_the_same(elsewhere, tmp_path):
-    here = wheel.build(tmp_path / "here")
-    run("book.wheel", elsewhere.folder, "--out", str(tmp_path / "there"))
-    assert here.read_bytes() == (tmp_path / "there" / here.name).read_bytes()
 
 
 def test_search_forgets_words_that_no_page_has_any_more():

@@ -308,9 +308,10 @@ def test_pages_take_the_address_at_the_build(monkeypatch, known, written, rocket
     theme.set_address(app, config)
     update_context_with_repository_info(app)  # the stock theme refuses a host that it does not know
     assert ("launch_buttons" in config.html_theme_options) == rocket
-    page = ["UNPUBLISHED-NOTE\ngit clone REPOSITORY-URL"]
+    page = ["UNPUBLISHED-NOTE\ncd REPOSITORY-NAME\ngit clone REPOSITORY-URL"]
     theme.fill_in_address(app, "book/how-to", page)
-    assert page[0].endswith(f"git clone {clone}")
+    folder = known.rpartition("/")[2] if known else "transformers-worked-out"
+    assert page[0].endswith(f"\ncd {folder}\ngit clone {clone}")
     note = page[0].partition("\n")[0]
     assert (says in note) if says else note == ""
     name = "notebooks/05_attention_by_hand"

@@ -6,8 +6,9 @@
 - What folds a cell says what it opens, and its name is its text.
 - Captions without a number that would run through all pages.
 - The repository's address is found at each build (``book/address.py``). Launch buttons, badges and
-  the notebooks that are offered take it; pages write REPOSITORY-URL, and UNPUBLISHED-NOTE where
-  readers must know that there is none, and so nothing that opens Colab.
+  the notebooks that are offered take it; pages write REPOSITORY-URL, REPOSITORY-NAME
+  (of its folder), and UNPUBLISHED-NOTE where readers must know that there is none, and so nothing
+  that opens Colab.
 - The foot of a chapter shows when its outputs were computed (see ``content/stamp.py``).
 - Callouts, images and anchors have a module each.
 """
@@ -89,9 +90,9 @@ def fill_in_address(app, docname, source) -> None:
     if docname.startswith("book/"):
         note = why_not_in_colab(url, Path(app.srcdir))
         source[0] = source[0].replace("UNPUBLISHED-NOTE", note)
-        url = url or "ADDRESS-OF-THE-BOOK"
-        source[0] = source[0].replace("REPOSITORY-URL", url)
-        source[0] = source[0].replace("REPOSITORY-NAME", url.rpartition("/")[2])
+        source[0] = source[0].replace("REPOSITORY-URL", url or "ADDRESS-OF-THE-BOOK")
+        name = (url or "transformers-worked-out").rpartition("/")[2]
+        source[0] = source[0].replace("REPOSITORY-NAME", name)
     elif docname.startswith("notebooks/"):
         source[0] = chapter_addressed(app, docname, source[0])
 
