@@ -193,8 +193,10 @@ def main(arguments: list[str] | None = None) -> None:
         if options.text:
             shutil.copy(options.text, Path(folder) / corpus.TINY_SHAKESPEARE.file)
             os.environ[corpus.DATA_DIR_VARIABLE] = folder
-        if not options.dry_run:
-            corpus.load(gpt.TEXT)  # what is not there is told before anything is measured
+        try:
+            corpus.load("tales" if options.dry_run else gpt.TEXT)
+        except (OSError, ValueError) as error:
+            raise SystemExit(f"{error} Or name the file by --text.") from None
         for part, share in SHARES.items():
             until += 60 * options.minutes * share
             ended.append(f"{part}: {run(part, until, arguments or sys.argv[1:])}")
