@@ -210,7 +210,7 @@ def remembering(module: nn.Module) -> Iterator[None]:
 
 def remembered(module: nn.Module) -> int:
     """How many tokens the attentions in a module remember; 0 where nothing is kept."""
-    return max((len(layer.memory or ()) for layer in _attentions(module)), default=0)
+    return max([0, *(len(layer.memory or ()) for layer in _attentions(module))])
 
 
 def over_positions(module: nn.Module) -> list[str]:
