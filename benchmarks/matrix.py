@@ -29,6 +29,7 @@ import tomllib
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.request import urlopen
 from xml.etree import ElementTree
 
 from common import RESULTS, ROOT, about, store_table
@@ -120,7 +121,7 @@ class Environment:
 
     def install_torch(self, wanted: str, otherwise: str) -> None:
         """Install torch's build for the CPU, or what is told to take otherwise, and say so."""
-        if environment.has_cpu_builds():
+        if has_cpu_builds():
             self.pip("install", wanted, "--index-url", environment.CPU_BUILDS)
             return
         self.pip("install", *shlex.split(otherwise))
@@ -158,6 +159,14 @@ class Environment:
         command += [*TESTS, f"--ignore-glob={OF_SCRIPTS}"]
         self.pytest(ran, [*command, *(f"--deselect={one}" for one in left_out)])
         return ran
+
+
+def has_cpu_builds() -> bool:
+    """Whether the index of torch's builds for the CPU answers."""
+    try:
+        return urlopen(f"{environment.CPU_BUILDS}/torch/", timeout=15).status == 200
+    except OSError:
+        return False
 
 
 def call(command: list[str]) -> str:
