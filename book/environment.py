@@ -42,7 +42,7 @@ def set_up(*words):
     if before[:2] != wanted[:2] or not PYTHON.exists():
         make_venv(files[2], 7 if torch == "gpu" else 2)
     READY.write_text(torch, "utf-8")
-    pin = re.search(r"^torch==[\d.]+", files[1], re.MULTILINE).group()
+    [pin] = re.findall(r"^torch==[\d.]+", files[1], re.MULTILINE)
     if torch == "gpu" or sys.platform != "linux":
         run(f"2/4 {pin}", *PIP, "--no-deps", pin)
     else:
@@ -59,7 +59,7 @@ def set_up(*words):
 
 def make_venv(project, size):
     """Make an empty .venv, if this Python and the room on the disk will do."""
-    asked = re.search('requires-python = "(.*)"', project).group(1)
+    [asked] = re.findall('requires-python = "(.*)"', project)
     bounds = [tuple(map(int, one.split("."))) for one in re.findall(r"\d+\.\d+", asked)]
     if not bounds[0] <= sys.version_info[:2] < [*bounds, (4, 0)][1]:
         sys.exit(f"The book needs Python {asked}; {sys.executable} is {sys.version.split()[0]}.")
