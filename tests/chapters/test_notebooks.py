@@ -128,7 +128,7 @@ def small_chapter() -> Chapter:
     picture = new_output("display_data", {"image/svg+xml": "<svg/>", "text/plain": "<Figure>"})
     explorer = new_output("display_data", {"text/html": '<figure class="explore"></figure>'})
     cells = [
-        new_code_cell(first),
+        new_code_cell(first, metadata={"tags": ["remove-cell"]}),
         new_markdown_cell(
             f"# Small\n\n[badge]({badge})\n\n"
             "First reading: about 5 minutes. Laboratory: about 5 more. Exercises: about 30."
