@@ -138,9 +138,9 @@ def walk(folder: Path) -> dict[str, str]:
                     ignore=shutil.ignore_patterns("__pycache__"))  # fmt: skip
     step = Walk(folder)
     grade = "python -m homework.grade {} --assignment 05 --roster course/canvas.csv"
-    step.run("release", f"make -C {ROOT} homework CHAPTER=05 OUT=$PWD/course SEED=autumn-2027 "
+    step.run("release", f"make -C '{ROOT}' homework CHAPTER=05 OUT=$PWD/course SEED=autumn-2027 "
                         "PRIVATE=$PWD/private")  # fmt: skip
-    step.outputs["release"] = re.sub(r"-C \S+ |\$PWD/|make.*: .*\n", "", step.outputs["release"])
+    step.outputs["release"] = re.sub(r"-C '.*?' |\$PWD/|make.*: .*\n", "", step.outputs["release"])
     private = str(folder / "private")
     class_of_eight(Course("05", "autumn-2027", private), folder / "course")
     step.run("collect", "python -m zipfile --list course/class.zip",

@@ -146,7 +146,7 @@ def tests(what: str, command: list[str]) -> list[Ended]:
         return [first]
     second = run("once more, by themselves", ONCE_MORE)
     first.notes += [f"failed at first: {name}" for name in again]
-    first.counts |= {"failed": len(failed) - len(again), "error": 0}
+    first.counts["failed"], first.counts["error"] = len(failed) - len(again), 0
     if len(failed) == len(again):
         first.status = second.status
     return [first, second]

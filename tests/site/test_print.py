@@ -406,7 +406,7 @@ def test_text_and_code_are_printed_at_their_size(pdf):
     assert sum(n for (_, size), n in found.items() if size < 6) < 0.01 * found.total()
 
 
-def test_what_is_wider_than_the_paper_is_not_printed():
+def test_what_is_wider_than_the_paper_is_not_printed(chromium_path):
     with pytest.raises(ValueError, match="wider than the paper; first 'too wide'"):
         paper.printed('<p style="width: 300mm">too wide</p>')
 
