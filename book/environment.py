@@ -59,7 +59,7 @@ def set_up(*words):
 
 def make_venv(project, size):
     """Make an empty .venv, if this Python and the room on the disk will do."""
-    asked = re.search('requires-python = "(.*)"', project).group(1)  # [tool.book]'s comes first
+    asked = re.findall('requires-python = "(.*)"', project)[0]  # [tool.book]'s comes first
     bounds = [tuple(map(int, one.split("."))) for one in re.findall(r"\d+\.\d+", asked)]
     if not bounds[0] <= sys.version_info[:2] < [*bounds, (4, 0)][1]:
         sys.exit(f"The book needs Python {asked}; {sys.executable} is {sys.version.split()[0]}.")
