@@ -12,9 +12,7 @@ checks are off, as they are for a reader of the book.
 """
 
 import contextlib
-import os
 from collections import Counter
-from pathlib import Path
 
 import hypothesis
 import jaxtyping
@@ -51,31 +49,6 @@ def pytest_runtest_call(item):
         return (yield)
     finally:
         jaxtyping.config.update("jaxtyping_disable", before)
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_protocol(item):
-    """A test that ended its worker has failed; xdist gives it to another, which leaves it out."""
-    if worker := os.environ.get("PYTEST_XDIST_WORKER"):
-        folder = Path(item.config.option.basetemp).parent
-        if any(file.read_text("utf-8") == item.nodeid for file in folder.glob("*.running")):
-            return True
-        (folder / f"{worker}.running").write_text(item.nodeid, "utf-8")
-    return None
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config, log):
-    """A worker in place of one that ended gets a second file or the end, or it waits for either."""
-    from xdist.scheduler import LoadFileScheduling
-
-    class Scheduling(LoadFileScheduling):
-        def schedule(self):
-            super().schedule()
-            for node in self.nodes:
-                self._reschedule(node)
-
-    return Scheduling(config, log) if config.option.dist == "loadfile" else None
 
 
 def pytest_terminal_summary(terminalreporter):

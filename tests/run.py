@@ -24,14 +24,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-SOME_FAILED, NOTHING_CHOSEN = 1, 5  # pytest's statuses
+SOME_FAILED, INTERRUPTED, NOTHING_CHOSEN = 1, 2, 5  # pytest's statuses
 MOST_AGAIN = 20  # tests: where more fail, chance is not why
 CACHE = ROOT / "_build" / "pytest"  # holds which tests failed
 PYTHON = [sys.executable, "-m"]
 SINGLE = [*PYTHON, "pytest", "-q", "-o", f"cache_dir={CACHE}"]
 ONCE_MORE = [*SINGLE, "--last-failed", "tests/site", "tests/homework"]
 PYTEST = [*SINGLE, "--cache-clear", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder",
-          "--max-worker-restart", str(MOST_AGAIN), "-m", "not nightly"]  # fmt: skip
+          "--max-worker-restart", "0", "-m", "not nightly"]  # fmt: skip
 
 
 def files(*names: str) -> list[str]:
@@ -126,6 +126,8 @@ def run(what: str, command: list[str], *, show: bool = True) -> Ended:
             print(line, end="", flush=True)
         last = line.strip().strip("=").strip() or last
     status = process.wait()
+    if any("crashed while running" in line for line in kept):
+        status = INTERRUPTED  # what that worker still had to do was not done
     if status and not show:
         print("".join(kept), flush=True)
     notes = [line.strip() for line in kept if line.startswith("left out: ")]
