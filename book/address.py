@@ -83,10 +83,11 @@ def plain(url: str) -> str:
             "the address of the repository should be like https://github.com/you/your-book, "
             f"got {url!r}"
         )
-    host, path = found["host"].lower().removeprefix("www."), found["path"].partition("/-/")[0]
+    host, owner = found["host"].lower().removeprefix("www."), found["path"].partition("/")[0]
+    name = re.split("/(?:-|tree|blob|settings)(?=/|$)", found["path"].removeprefix(f"{owner}/"))[0]
     if host in ("github.com", "codeberg.org"):  # elsewhere groups may hold groups
-        path = "/".join(path.split("/")[:2]).removesuffix(".git")
-    return f"https://{host}/{path}"
+        name = name.partition("/")[0]
+    return f"https://{host}/{owner}/{name.removesuffix('.git')}"
 
 
 def _remote(root: Path) -> str:

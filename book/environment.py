@@ -1,7 +1,7 @@
 """Make .venv with the pinned packages: ``python3 book/environment.py [cpu|gpu] [lab]``.
 
 Nothing is done where .venv is as it should be; one that was moved, or not finished, is made anew.
-PyTorch is for the CPU unless there is an NVIDIA GPU. ``lab`` is only what the notebooks need.
+PyTorch is for the CPU unless a Linux has an NVIDIA GPU. ``lab`` is only what the notebooks need.
 """
 
 import os

@@ -248,7 +248,8 @@ def test_address_is_found_where_the_book_comes_from(elsewhere, monkeypatch):
 
 @pytest.mark.parametrize("page", ["/tree/main", ".git", "/blob/main/a.md#two", "/settings?a=b"])
 def test_address_of_a_page_is_cut_to_its_repository(page):
-    assert address.plain(f"https://GitHub.com/ann/book{page}") == "https://github.com/ann/book"
+    for host in ("github.com", "git.example.org"):
+        assert address.plain(f"https://{host.title()}/ann/book{page}") == f"https://{host}/ann/book"
 
 
 OURS, ANOTHERS = "TRANSFORMERS_WORKED_OUT = True", "TABLE = {}"
