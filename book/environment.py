@@ -64,9 +64,9 @@ def make_venv(project, size):
     if not bounds[0] <= sys.version_info[:2] < [*bounds, (4, 0)][1]:
         sys.exit(f"The book needs Python {asked}; {sys.executable} is {sys.version.split()[0]}.")
     print(f"Setting up {VENV}: {size} GB (TORCH=cpu 2, TORCH=gpu 7), some minutes", flush=True)
-    free = shutil.disk_usage(ROOT).free / 1e9
-    if free < size:
+    if (free := shutil.disk_usage(ROOT).free / 1e9) < size:
         sys.exit(f"Set-up needs {size} GB, and {free:.1f} GB are free on the disk of {ROOT}.")
+    READY.unlink(missing_ok=True)  # first, since what is cleared may be interrupted
     run("1/4 a new .venv", sys.executable, "-m", "venv", "--clear", str(VENV))
 
 
