@@ -43,8 +43,8 @@ except Exception:
 INSTALL = """\
     if "google.colab" not in sys.modules:
         raise UsageError(
-            "The book's package helpers is missing: use `make lab`, or restart after "
-            "%pip install {source}"
+            "This kernel lacks the book's package helpers: use `make lab`, or restart "
+            "after %pip install {source}"
         ) from None
     %pip install --quiet {source}
     sys.path.insert(0, sysconfig.get_path("purelib"))
@@ -52,8 +52,8 @@ INSTALL = """\
         del sys.modules[name]"""
 UNPUBLISHED = """\
     raise UsageError(
-        "The book's package helpers is missing: use `make lab` in its folder; "
-        "Colab needs a copy that has an address (`make address`)."
+        "This kernel lacks the book's package helpers: use `make lab` in the book's "
+        "folder (in Colab it works only once the book is published)."
     ) from None"""
 HINT = "# Run the cells one by one (Shift+Enter); lock each guess before you run on.\n"
 
