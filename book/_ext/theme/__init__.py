@@ -64,8 +64,8 @@ def set_address(app, config) -> None:
 
 UNPUBLISHED = (
     "**This copy is not published yet**, so none of its pages opens in Colab, and there is nothing "
-    "to `git clone`. Use the folder that you were given instead. If you have put the book on GitHub, "
-    "run `make address URL=https://github.com/you/your-book` in that folder and build it again."
+    "to `git clone`. Use the folder that you were given instead. If you have put the book on "
+    "GitHub, run `make address URL=https://github.com/you/your-book` and build it again."
 )
 UNWRITTEN = (
     "**The chapters of this copy do not have its address yet**, so none of its pages opens in "
