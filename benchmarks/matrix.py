@@ -189,7 +189,7 @@ def as_in_colab(there: Environment, chapters: list[Path], url: str, release: str
     for path in chapters:
         for one in (site / "helpers", *site.glob("transformers_worked_out-*")):
             shutil.rmtree(one, ignore_errors=True)
-        write_text(site / "helpers" / "__init__.py", "raise ImportError('not the book's')\n")
+        write_text(site / "helpers" / "__init__.py", "ANOTHER = 'package'\n")
         write_text(path, addressed(path.read_text("utf-8"), path.stem, url, release))
         there.cells(cells, path)
         records = [one.read_text("utf-8") for one in site.glob("transformers_*/direct_url.json")]

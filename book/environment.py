@@ -19,11 +19,11 @@ PIP = [*(["uv"] if shutil.which("uv") else [str(PYTHON), "-m"]), "pip", "install
 HASHES, PINS = "requirements-hashes.txt", "requirements.txt"
 CPU_BUILDS = "https://download.pytorch.org/whl/cpu"
 REASONS = {
-    "Retrying": "there is no network, or it is closed to the package index",
-    "No matching distribution": "there is no build for this Python, system or processor",
     "No space left": "the disk is full",
     "Permission denied|Read-only": "the book, without .venv, belongs in a folder that is yours",
     "No module named venv|ensurepip": "Debian and Ubuntu need the package python3-venv for it",
+    "Retrying|timed out": "there is no network, or it is closed to the package index",
+    "No matching distribution": "there is no build for this Python, system or processor",
 }
 
 
@@ -33,7 +33,7 @@ def set_up(*words):
         sys.exit(__doc__)
     before = READY.read_text("utf-8").split("\n", 3) if READY.exists() else [""]
     torch = "".join({*words} & {"cpu", "gpu"}) or before[0]
-    torch = torch or ("gpu" if shutil.which("nvidia-smi") else "cpu")
+    torch = torch or ("gpu" if sys.platform == "linux" and shutil.which("nvidia-smi") else "cpu")
     kind = "lab" if "lab" in words and before[2:3] != ["all"] else "all"
     files = [(ROOT / name).read_text("utf-8") for name in (HASHES, PINS, "pyproject.toml")]
     wanted = [torch, str(ROOT), kind, "".join(files)]
@@ -74,7 +74,7 @@ def run(title, *command):
     """Say what is done and do it; exit with a sentence where it fails."""
     print(f"\n{title}", flush=True)
     shown = None if command[0] == "uv" else subprocess.PIPE  # uv draws its progress there
-    variables = {**os.environ, "VIRTUAL_ENV": str(VENV)}
+    variables = {**os.environ, "UV_PYTHON": str(PYTHON), "UV_SYSTEM_PYTHON": "0"}
     done = subprocess.run(command, cwd=ROOT, env=variables, stderr=shown, text=True)
     if done.returncode:
         said = done.stderr or ""

