@@ -23,83 +23,83 @@ endif
 help:            ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-16s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup:           ## make .venv and install the exact pins: [TORCH=cpu|gpu]
+setup:           ## make .venv and install the pinned packages: [TORCH=cpu|gpu]
 	@"$(PYTHON)" book/environment.py "$(TORCH)"
 
-book: $(READY)   ## build the site from the stored outputs (SOLUTIONS=no: one without solutions)
+book: $(READY)   ## build the site and print its path: [SOLUTIONS=no]
 ifeq ($(SOLUTIONS),no)
 	$(BIN)/python -m homework.site
 else
 	@$(BIN)/python -m book.build
 endif
 
-check: $(READY)  ## style, types, helpers, chapters, prose: before each commit
-	$(BIN)/python tests/run.py check
+lab:             ## open the chapters in JupyterLab (installs only what they need)
+	@"$(PYTHON)" book/environment.py "$(TORCH)" lab
+	$(BIN)/python -m jupyter trust notebooks/*.ipynb
+	$(BIN)/python -m jupyter lab --ServerApp.root_dir=. $(if $(filter 0,$(shell id -u)),--allow-root) --LabApp.default_url=/lab/tree/notebooks
 
-test: $(READY)   ## check, the book, then every cell, the site and the homework
+serve: book      ## build the site and serve it on http://localhost:8000
+	$(BIN)/python -m http.server --directory $(SITE) --bind 127.0.0.1 8000
+
+pdf: book        ## print the book as one PDF (needs Chromium): [SOLUTIONS=no]
+	@$(BIN)/python -m book.paper --site $(SITE) --out $(FILE).pdf
+
+zip: book $(filter pdf,$(MAKECMDGOALS))  ## pack the site and the notebooks into one archive (make pdf zip: the PDF, too)
+	@$(BIN)/python -m book.archive --site $(SITE) --pdf $(FILE).pdf --out $(FILE).zip
+
+test: $(READY)   ## run everything: check, every cell, the site and the homework
 	$(BIN)/python tests/run.py
-
-coverage: $(READY)  ## how much of helpers its tests meet: 95 % at least
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 tests/core tests/chapters --cov=helpers \
-	    --cov-report=term:skip-covered --cov-fail-under=95
-
-mutations: $(READY)  ## plant a sample of near misses in helpers, see that tests find them: [SEED=] [MINUTES=]
-	$(BIN)/python tests/mutations/run.py --seed $(or $(SEED),0) --minutes $(or $(MINUTES),28)
-
-oracles: $(READY) ## hold the GPT against Hugging Face's models, in an environment of its own
-	@test -x $(ORACLES)/bin/python || $(BIN)/python -m venv --without-pip $(ORACLES)
-	@where='import site; print(site.getsitepackages()[0])'; $(BIN)/python -c "$$where" \
-	    > "$$($(ORACLES)/bin/python -c "$$where")/book.pth"
-	$(ORACLES)/bin/python -m pip install --quiet --no-deps --requirement benchmarks/oracles.txt
-	PYTHONPATH="$$PWD" OMP_NUM_THREADS=1 $(ORACLES)/bin/python benchmarks/oracles.py
-
-matrix: $(READY) ## helpers' tests and all chapters beside other packages: [ONLY=] [WITH=python]
-	OMP_NUM_THREADS=1 PYTHONPATH="$$PWD" $(BIN)/python benchmarks/matrix.py $(ONLY) $(and $(WITH),--python "$(WITH)")
-
-bench: book       ## run all of benchmarks/ and store the results; takes long
-	@set -e; export PYTHONPATH="$$PWD"; for script in $(filter-out benchmarks/gpu.py benchmarks/oracles.py benchmarks/matrix.py,$(wildcard benchmarks/*.py)); do echo "$$script"; $(BIN)/python "$$script"; done; $(BIN)/python benchmarks/gpt.py --levers
-
-notebooks: $(READY)  ## run all chapters and store clean outputs
-	BOOK_STATIC=1 $(BIN)/python notebooks/execute.py $(ONLY)
-
-address: $(READY) ## write the repository's address into the stored files, running none: [URL=]
-	@$(BIN)/python -m book.address "$(URL)"
-
-lint: $(READY)   ## check style and format, notebooks too
-	$(BIN)/python -m ruff check
-	$(BIN)/python -m ruff format --check
-
-types: $(READY)  ## check the types of helpers, homework and book
-	$(BIN)/python -m mypy
-
-format: $(READY) ## mend what ruff can mend
-	$(BIN)/python -m ruff check --fix
-	$(BIN)/python -m ruff format
 
 homework: $(READY) ## write a problem set: CHAPTER=05 OUT=course [SEED=] [PRIVATE=] [SITE_URL=] [BOOK_FUNCTIONS=]
 	@$(BIN)/python -m homework.release --chapter "$(CHAPTER)" --out "$(OUT)" \
 	    --seed "$(SEED)" --private "$(PRIVATE)" --site "$(SITE_URL)" \
 	    --book-functions "$(or $(BOOK_FUNCTIONS),flagged)"
 
-pdf: book        ## print the site as one PDF (needs Chromium; SOLUTIONS=no as above)
-	@$(BIN)/python -m book.paper --site $(SITE) --out $(FILE).pdf
+check: $(READY)  ## quick checks before a commit: style, types, helpers, chapters, prose
+	$(BIN)/python tests/run.py check
+
+format: $(READY) ## fix what ruff can fix
+	$(BIN)/python -m ruff check --fix
+	$(BIN)/python -m ruff format
+
+lint: $(READY)   ## check style and format, of the notebooks too
+	$(BIN)/python -m ruff check
+	$(BIN)/python -m ruff format --check
+
+types: $(READY)  ## check the types of helpers, homework and book
+	$(BIN)/python -m mypy
+
+notebooks: $(READY)  ## run the chapters and store their outputs: [ONLY=05]
+	BOOK_STATIC=1 $(BIN)/python notebooks/execute.py $(ONLY)
+
+address: $(READY) ## write the repository's address into the stored files: [URL=]
+	@$(BIN)/python -m book.address "$(URL)"
 
 wheel: $(READY)  ## build the package helpers as a wheel: [DIST=dist]
 	rm -rf build
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir "$(DIST)" .
 
-zip: book $(filter pdf,$(MAKECMDGOALS))  ## pack the site, the notebooks and the PDF if it is there, for a stick
-	@$(BIN)/python -m book.archive --site $(SITE) --pdf $(FILE).pdf --out $(FILE).zip
+bench: book       ## run the long measurements and store their results
+	@set -e; export PYTHONPATH="$$PWD"; for script in $(filter-out benchmarks/gpu.py benchmarks/oracles.py benchmarks/matrix.py,$(wildcard benchmarks/*.py)); do echo "$$script"; $(BIN)/python "$$script"; done; $(BIN)/python benchmarks/gpt.py --levers
 
-serve: book      ## build, then serve the site on http://localhost:8000
-	$(BIN)/python -m http.server --directory $(SITE) --bind 127.0.0.1 8000
+coverage: $(READY)  ## measure how much of helpers its tests reach (95 % at least)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 tests/core tests/chapters --cov=helpers \
+	    --cov-report=term:skip-covered --cov-fail-under=95
 
-lab:             ## open the chapters in JupyterLab (a new .venv has no more than they need)
-	@"$(PYTHON)" book/environment.py "$(TORCH)" lab
-	$(BIN)/python -m jupyter trust notebooks/*.ipynb
-	$(BIN)/python -m jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks
+mutations: $(READY)  ## plant a sample of errors in helpers, see that tests find them: [SEED=] [MINUTES=]
+	$(BIN)/python tests/mutations/run.py --seed $(or $(SEED),0) --minutes $(or $(MINUTES),28)
 
-requirements: requirements.in  ## compile the pins, [UPGRADE=--upgrade] anew (needs uv)
+oracles: $(READY) ## compare the GPT with Hugging Face's models, in its own environment
+	@test -x $(ORACLES)/bin/python || $(BIN)/python -m venv --without-pip $(ORACLES)
+	@where='import site; print(site.getsitepackages()[0])'; $(BIN)/python -c "$$where" \
+	    > "$$($(ORACLES)/bin/python -c "$$where")/book.pth"
+	$(ORACLES)/bin/python -m pip install --quiet --no-deps --requirement benchmarks/oracles.txt
+	PYTHONPATH="$$PWD" OMP_NUM_THREADS=1 $(ORACLES)/bin/python benchmarks/oracles.py
+
+matrix: $(READY) ## run helpers' tests and all chapters with other packages: [ONLY=] [WITH=python]
+	OMP_NUM_THREADS=1 PYTHONPATH="$$PWD" $(BIN)/python benchmarks/matrix.py $(ONLY) $(and $(WITH),--python "$(WITH)")
+
+requirements: requirements.in  ## compile the pins: [UPGRADE=--upgrade] (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --no-annotate $(UPGRADE) \
 	    --custom-compile-command "make requirements" --output-file requirements.txt requirements.in
 	sed -i.bak -E '/^(cuda|nvidia|triton)/d' requirements.txt && rm requirements.txt.bak
@@ -107,5 +107,5 @@ requirements: requirements.in  ## compile the pins, [UPGRADE=--upgrade] anew (ne
 	    --custom-compile-command "make requirements" --no-emit-package torch \
 	    --output-file requirements-hashes.txt requirements.txt
 
-clean:           ## remove what was built (not .venv)
+clean:           ## delete what was built (not .venv)
 	rm -rf _build build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis .coverage*

@@ -43,8 +43,8 @@ except Exception:
 INSTALL = """\
     if "google.colab" not in sys.modules:
         raise UsageError(
-            "The book's package helpers is missing: use `make lab`, or restart after "
-            "%pip install {source}"
+            "This kernel lacks the book's package helpers: use `make lab`, or restart "
+            "after %pip install {source}"
         ) from None
     %pip install --quiet {source}
     sys.path.insert(0, sysconfig.get_path("purelib"))
@@ -52,8 +52,8 @@ INSTALL = """\
         del sys.modules[name]"""
 UNPUBLISHED = """\
     raise UsageError(
-        "The book's package helpers is missing: use `make lab` in its folder; "
-        "Colab needs a copy that has an address (`make address`)."
+        "This kernel lacks the book's package helpers: use `make lab` in the book's "
+        "folder (in Colab it works only once the book is published)."
     ) from None"""
 HINT = "# Run the cells one by one (Shift+Enter); lock each guess before you run on.\n"
 
@@ -126,14 +126,14 @@ def first_cell(url: str, release: str) -> str:
 
 def colab(url: str | None, release: str, stem: str) -> str:
     """Where Colab opens a chapter; "" where it cannot, for it reads from GitHub alone."""
-    if not url or not url.startswith(GITHUB):
+    if not url or PLACE_HOLDER in url or not url.startswith(GITHUB):
         return ""
     return f"{COLAB}{url.removeprefix(GITHUB)}/blob/{release}/notebooks/{stem}.ipynb"
 
 
 def links(url: str, release: str, root: Path) -> str:
     """README's links to the site and to Colab; "" without an address on GitHub."""
-    if PLACE_HOLDER in url or not url.startswith(GITHUB):
+    if not colab(url, release, ""):
         return ""
     owner, name = url.removeprefix(GITHUB).split("/")
     config = yaml.safe_load((root / "_config.yml").read_text("utf-8"))

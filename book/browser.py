@@ -21,8 +21,8 @@ NAMES = (
     r"C:\Program Files\Google\Chrome\Application\chrome.exe",
 )
 MISSING = (
-    "there is no Chromium that starts: install it (Debian, Ubuntu: apt-get install chromium) or "
-    "Chrome, or name one in the environment variable CHROMIUM"
+    "there is no Chromium that starts; install it (Debian and Ubuntu: apt-get install chromium) "
+    "or Chrome, or set the environment variable CHROMIUM to the path of one"
 )
 PLAYWRIGHTS = """
 from playwright.sync_api import sync_playwright
@@ -51,7 +51,7 @@ def starts(path: str) -> bool:
 
 if __name__ == "__main__":
     if "--get" in sys.argv and chromium() is None:
-        print("Fetching a Chromium for the tests of the site …", file=sys.stderr, flush=True)
+        print("Downloading Chromium for the tests of the site …", file=sys.stderr, flush=True)
         get = [sys.executable, "-m", "playwright", "install", "chromium"]
         subprocess.run(get, capture_output=True)
     found = chromium()

@@ -1,7 +1,10 @@
 """Make .venv with the pinned packages: ``python3 book/environment.py [cpu|gpu] [lab]``.
 
-Nothing is done where .venv is as it should be; one that was moved, or not finished, is made anew.
-PyTorch is for the CPU unless a Linux has an NVIDIA GPU. ``lab`` is only what the notebooks need.
+        sys.exit(f"Set-up needs Python {asked}, not {sys.version.split()[0]}: see README.")
+    print(f"Setting up {VENV} takes a few minutes and {size} GB (2 for the CPU, 7 with CUDA)")
+    if (free := shutil.disk_usage(ROOT).free / 1e9) < size:
+        sys.exit(f"Set-up needs {size} GB, but only {free:.1f} GB are free where {ROOT} is.")
+    READY.unlink(missing_ok=True)  # first, since what is cleared may be interrupted
 """
 
 import os
@@ -20,9 +23,9 @@ HASHES, PINS = "requirements-hashes.txt", "requirements.txt"
 CPU_BUILDS = "https://download.pytorch.org/whl/cpu"
 REASONS = {
     "No space left": "the disk is full",
-    "Permission denied|Read-only": "copy the book, without .venv, to a folder that is yours",
-    "No module named venv|ensurepip": "on Debian and Ubuntu this needs the package python3-venv",
-    "Retrying|timed out": "the package index does not answer: no network, or closed to you",
+    "Permission denied|Read-only": "the book, without .venv, belongs in a folder that is yours",
+    "No module named venv|ensurepip": "Debian and Ubuntu need the package python3-venv for it",
+    "Retrying|timed out": "there is no network, or it is closed to the package index",
     "No matching distribution": "there is no build for this Python, system or processor",
 }
 
@@ -30,7 +33,7 @@ REASONS = {
 def set_up(*words):
     """Make .venv what the words ask for, or exit with a sentence that says why it cannot be."""
     if not {*words} <= {"", "cpu", "gpu", "lab"}:
-        sys.exit(__doc__)
+        sys.exit(f"Set-up takes cpu or gpu, and lab; it was given {' '.join(words)!r}.")
     before = READY.read_text("utf-8").split("\n", 3) if READY.exists() else [""]
     torch = "".join({*words} & {"cpu", "gpu"}) or before[0]
     torch = torch or ("gpu" if sys.platform == "linux" and shutil.which("nvidia-smi") else "cpu")
@@ -46,12 +49,12 @@ def set_up(*words):
     if torch == "gpu" or sys.platform != "linux":
         run(f"2/4 {pin}", *PIP, "--no-deps", pin)
     else:
-        title = f"2/4 {pin} (`make setup TORCH=gpu`: with CUDA, 5 GB more, needs no GPU either)"
+        title = f"2/4 {pin} for the CPU (or with CUDA, 5 GB more, by `make setup TORCH=gpu`)"
         run(title, *PIP, "--no-deps", f"{pin}+cpu", "--index-url", CPU_BUILDS)
     if kind == "lab":
         run("3/4 JupyterLab", *PIP, "--constraint", PINS, "jupyterlab", "setuptools")
     else:
-        title = f"3/4 the packages on the {len(files[0].splitlines())} lines of {HASHES}"
+        title = f"3/4 the {files[0].count('==')} packages of {HASHES}"
         run(title, *PIP, "--no-deps", "--require-hashes", "--requirement", HASHES)
     run("4/4 the book", *PIP, "--constraint", PINS, "--no-build-isolation", "--editable", ".")
     READY.write_text("\n".join(wanted), "utf-8")
@@ -62,10 +65,10 @@ def make_venv(project, size):
     asked = re.findall('requires-python = "(.*)"', project)[0]  # [tool.book]'s comes first
     bounds = [tuple(map(int, one.split("."))) for one in re.findall(r"\d+\.\d+", asked)]
     if not bounds[0] <= sys.version_info[:2] < [*bounds, (4, 0)][1]:
-        sys.exit(f"The book needs Python {asked}; {sys.executable} is {sys.version.split()[0]}.")
-    print(f"Setting up {VENV}: {size} GB (TORCH=cpu 2, TORCH=gpu 7), some minutes", flush=True)
+        sys.exit(f"Set-up needs Python {asked}, not {sys.version.split()[0]}: see README.")
+    print(f"Setting up {VENV} takes a few minutes and {size} GB (2 for the CPU, 7 with CUDA)")
     if (free := shutil.disk_usage(ROOT).free / 1e9) < size:
-        sys.exit(f"Set-up needs {size} GB, and {free:.1f} GB are free on the disk of {ROOT}.")
+        sys.exit(f"Set-up needs {size} GB, but only {free:.1f} GB are free where {ROOT} is.")
     READY.unlink(missing_ok=True)  # first, since what is cleared may be interrupted
     run("1/4 a new .venv", sys.executable, "-m", "venv", "--clear", str(VENV))
 
@@ -79,12 +82,12 @@ def run(title, *command):
     if done.returncode:
         said = done.stderr or ""
         reason = next((REASONS[one] for one in REASONS if re.search(one, said)), "see above")
-        sys.exit(f"{said}\nStopped at {title}: {reason}.")
+        sys.exit(f"{said}\nSet-up stopped at step {title}: {reason}.")
 
 
 if __name__ == "__main__":
     try:
         set_up(*sys.argv[1:])
     except KeyboardInterrupt:
-        print("\nInterrupted; the next call makes .venv anew.", file=sys.stderr)
+        print("\nInterrupted. The next set-up will start afresh.", file=sys.stderr)
         sys.exit(130)

@@ -43,9 +43,9 @@ from homework.run.sandbox import Limits, SandboxError
 from homework.run.worker import Worker
 
 UNSAFE = (
-    "students' code would run with your own rights, without a sandbox: it could read, change and "
-    "send what you can. {}. On macOS and Windows use the container or WSL2 (see the page For "
-    "teachers); with --without-sandbox it runs all the same"
+    "{}. Without a sandbox, students' code would run with your own rights and could read, change "
+    "and send whatever you can. On macOS and Windows, use the container or WSL2 (see the page For "
+    "teachers). To grade without a sandbox all the same, add --without-sandbox"
 )
 
 STAYS = "a later try to grade failed for a cause of ours; the grade is that of before"

@@ -55,4 +55,4 @@ def pytest_terminal_summary(terminalreporter):
     skipped = terminalreporter.getreports("skipped")
     reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skipped)
     for reason, count in reasons.most_common():
-        terminalreporter.write_line(f"left out: {count} of the tests, since {reason}")
+        terminalreporter.write_line(f"skipped ({count}): {reason}")

@@ -9,7 +9,7 @@
     python tests/run.py -k …    the tests alone, with these arguments for pytest
 
 Each part is run even if one before it fails. The last lines say how each ended and how long it
-took, what was left out and why, and which tests were run once more.
+took, what was skipped and why, and which tests were tried again.
 """
 
 import json
@@ -130,7 +130,7 @@ def run(what: str, command: list[str], *, show: bool = True) -> Ended:
         status = INTERRUPTED  # what that worker still had to do was not done
     if status and not show:
         print("".join(kept), flush=True)
-    notes = [line.strip() for line in kept if line.startswith("left out: ")]
+    notes = [line.strip() for line in kept if line.startswith("skipped (")]
     return Ended(what, status, last or f"status {status}", time.monotonic() - began, notes)
 
 
@@ -146,7 +146,7 @@ def tests(what: str, command: list[str]) -> list[Ended]:
     again = [name for name in failed if name.startswith(("tests/site/", "tests/homework/"))]
     if not 0 < len(again) <= MOST_AGAIN:
         return [first]
-    second = run("once more, by themselves", ONCE_MORE)
+    second = run("second try, one by one", ONCE_MORE)
     first.notes += [f"failed at first: {name}" for name in again]
     first.counts["failed"], first.counts["error"] = len(failed) - len(again), 0
     if len(failed) == len(again):

@@ -56,7 +56,10 @@ PATIENCE = 4.0  # at most, how many times longer a process may take on a busy ma
 END = 2.0  # seconds that a copy of a process has to end
 ENDED = "the process has ended"
 TOO_LONG, TOO_MUCH = "it took longer than it may", "it took more memory than it may"
-INSTALL = "it needs Linux and bubblewrap (Debian, Ubuntu: apt-get install bubblewrap)"
+INSTALL = (
+    "students' code runs in a sandbox, which needs Linux and bubblewrap "
+    "(on Debian and Ubuntu: apt-get install bubblewrap)"
+)
 
 
 class SandboxError(RuntimeError):
@@ -125,7 +128,7 @@ def bubblewrap() -> str:
 
         return str(bwrap_path())
     except (ImportError, RuntimeError):
-        raise SandboxError(f"there is no sandbox to run students' code in: {INSTALL}") from None
+        raise SandboxError(INSTALL) from None
 
 
 def command(
@@ -582,10 +585,9 @@ def check(*private: Path) -> None:
     tried = subprocess.run(command(Limits(), ["true"]), capture_output=True, text=True)
     if tried.returncode:
         raise SandboxError(
-            f"bubblewrap is there but cannot start a sandbox ({tried.stderr.strip()[:200]}); the "
-            "system has to allow user namespaces (Ubuntu since 24.04: sudo sysctl -w "
-            "kernel.apparmor_restrict_unprivileged_userns=0), and the tools setpriv and prlimit "
-            "(util-linux)"
+            f"bubblewrap cannot start a sandbox ({tried.stderr.strip()[:200]}), which needs user "
+            "namespaces (on Ubuntu 24.04 and later: sudo sysctl -w "
+            "kernel.apparmor_restrict_unprivileged_userns=0) and the package util-linux"
         )
 
 

@@ -290,7 +290,7 @@ ANN = "https://github.com/ann/fork"
         (ANN, True, True, ANN, ""),
         (ANN, False, False, ANN, f"`make address URL={ANN}`"),
         ("https://codeberg.org/ann/fork", True, False, "https://codeberg.org/ann/fork",
-         "Colab opens what is on GitHub"),
+         "Colab opens only what is on GitHub"),
         (None, True, False, "ADDRESS-OF-THE-BOOK", "make address URL=https://github.com/you/"),
     ],
 )  # fmt: skip

@@ -63,17 +63,16 @@ def set_address(app, config) -> None:
 
 
 UNPUBLISHED = (
-    "**This copy was built without an address**, so no page of it opens in Colab, which could not "
-    "fetch what it needs: in place of `git clone`, unpack the folder that you were given. Who has "
-    "put the book on GitHub types `make address URL=https://github.com/you/your-book` in it and "
-    "builds it again."
+    "**This copy is not published yet**, so none of its pages opens in Colab, and there is nothing "
+    "to `git clone`. Use the folder that you were given instead. If you have put the book on "
+    "GitHub, run `make address URL=https://github.com/you/your-book` and build it again."
 )
 UNWRITTEN = (
-    "**The chapters of this copy do not hold its address yet**, and Colab runs what is stored: "
-    "no page opens there. Who looks after the copy types `make address URL=REPOSITORY-URL` in it, "
-    "commits what that changes, pushes, and builds it again."
+    "**The chapters of this copy do not have its address yet**, so none of its pages opens in "
+    "Colab. If you look after the copy, run `make address URL=REPOSITORY-URL`, commit, push, and "
+    "build it again."
 )
-ELSEWHERE = "**Colab opens what is on GitHub**, and this copy is not, so no page of it opens there."
+ELSEWHERE = "**Colab opens only what is on GitHub**, and this copy is somewhere else."
 
 
 def why_not_in_colab(url: str | None, root: Path) -> str:
