@@ -1,10 +1,7 @@
 """Make .venv with the pinned packages: ``python3 book/environment.py [cpu|gpu] [lab]``.
 
-        sys.exit(f"Set-up needs Python {asked}, not {sys.version.split()[0]}: see README.")
-    print(f"Setting up {VENV} takes a few minutes and {size} GB (2 for the CPU, 7 with CUDA)")
-    if (free := shutil.disk_usage(ROOT).free / 1e9) < size:
-        sys.exit(f"Set-up needs {size} GB, but only {free:.1f} GB are free where {ROOT} is.")
-    READY.unlink(missing_ok=True)  # first, since what is cleared may be interrupted
+A finished .venv is left alone, and one that was moved or interrupted is made anew. PyTorch is for
+the CPU unless there is an NVIDIA GPU. ``lab`` installs only what the notebooks need.
 """
 
 import os

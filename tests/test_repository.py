@@ -196,7 +196,7 @@ def test_one_command_writes_the_address_everywhere(elsewhere):
     here = {path.relative_to(ROOT): path for path in texts()}
     place = old.removeprefix("https://github.com")
     holding = {name for name, path in here.items() if place in path.read_text("utf-8")}
-    holding.add(Path("README.md"))
+    holding |= {Path("README.md"), *(path.relative_to(ROOT) for path in NOTEBOOKS)}
     assert address.write(old, elsewhere) == [], "run `make address`"
     changed = address.write("git@github.com:ann/another.book.git", elsewhere)
     assert {path.relative_to(elsewhere) for path in changed} == holding
