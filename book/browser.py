@@ -18,7 +18,7 @@ NAMES = (
     "google-chrome",
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
-    r"C:\Program Files\Google\Chrome\Application\chrome.exe",
+    r"%ProgramFiles%\Google\Chrome\Application\chrome.exe",
 )
 MISSING = (
     "there is no Chromium that starts; install it (Debian and Ubuntu: apt-get install chromium) "
@@ -34,7 +34,7 @@ with sync_playwright() as playwright:
 def chromium() -> str | None:
     """The path of the one that CHROMIUM names, the system's, or Playwright's own."""
     for name in filter(None, (os.environ.get("CHROMIUM"), *NAMES)):
-        if (path := shutil.which(name)) and starts(path):
+        if (path := shutil.which(os.path.expandvars(name))) and starts(path):
             return path
     # In a process of its own, since the caller's thread may be running Playwright.
     ask = [sys.executable, "-c", PLAYWRIGHTS]
