@@ -67,7 +67,7 @@ def make_venv(project, size):
     if (free := shutil.disk_usage(ROOT).free / 1e9) < size:
         sys.exit(f"Set-up needs {size} GB, but only {free:.1f} GB are free where {ROOT} is.")
     READY.unlink(missing_ok=True)  # first, since what is cleared may be interrupted
-    run("1/4 a new .venv (in place of any that is there)", sys.executable, "-m", "venv", "--clear", str(VENV))
+    run("1/4 a new .venv (any old one goes)", sys.executable, "-m", "venv", "--clear", str(VENV))
 
 
 def run(title, *command):
