@@ -82,7 +82,8 @@ class _Reader:
         self.names = Names()
         self.found: list[Flag] = []
         cells = [*assignment.setup, *(cell for task in assignment.tasks for cell in task.cells)]
-        codes = [cell.source for cell in cells if cell.cell_type == "code"]
+        codes = [ASKED.sub("True", assignment.install.source)]
+        codes += [cell.source for cell in cells if cell.cell_type == "code"]
         self.known = {text for code in codes for _, text in _statements(code)}
         for cell in assignment.setup:
             self.follow(cell.source)
