@@ -107,11 +107,15 @@ def _cut_out(path: Path, config: dict) -> list[NotebookNode]:
     instead = LINK.format(_problem_set(path, config)) if _has_problem_set(path) else ""
     cut = [cell for cell in whole.cells if "solution" in cell.metadata.get("tags", [])]
     whole.cells = [cell for cell in whole.cells if cell not in cut]
+    head = next(cell for cell in whole.cells if cell.cell_type == "markdown")
+    title, _, rest = head.source.partition("\n\n")  # after it the badge, if there is one
+    rest = NOTEBOOK_LINK.sub("", rest, count=1).lstrip()
+    head.source = "\n\n".join(filter(None, [title, instead, rest]))
     for cell in whole.cells:
         if "BEGIN SOLUTION" in cell.source:
             raise ValueError(f"{path.name}: cell {cell.id} has a solution and not the tag solution")
         if cell.cell_type == "markdown":
-            cell.source = NOTEBOOK_LINK.sub(instead, cell.source)
+            cell.source = NOTEBOOK_LINK.sub("", cell.source)
     kept = ("kernelspec", "language_info")  # and no state of widgets
     whole.metadata = {key: whole.metadata[key] for key in kept if key in whole.metadata}
     nbformat.write(whole, path)
