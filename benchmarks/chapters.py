@@ -19,8 +19,10 @@ def measured(chapter: Chapter, parts: list[str]) -> None:
     measure = chapter.module("measure")
     known = getattr(measure, "PARTS", {})
     if unknown := set(parts) - set(known):
-        raise SystemExit(f"chapter {chapter.number} measures {', '.join(known)}, "
-                         f"not {', '.join(sorted(unknown))}")  # fmt: skip
+        raise SystemExit(
+            f"chapter {chapter.number} measures {', '.join(known)}, "
+            f"not {', '.join(sorted(unknown))}"
+        )
     for part in parts or known:
         found = known[part]()
         made = about(__file__, found["seeds"])
@@ -37,8 +39,10 @@ def main() -> None:
     torch.set_num_threads(1)
     known = [c for c in CHAPTERS if chosen.chapter in (None, c.stem[:2])]
     if not known:
-        parser.error(f"chapter must be one of {', '.join(c.stem[:2] for c in CHAPTERS)}, "
-                     f"got {chosen.chapter!r}")  # fmt: skip
+        parser.error(
+            f"chapter must be one of {', '.join(c.stem[:2] for c in CHAPTERS)}, "
+            f"got {chosen.chapter!r}"
+        )
     for chapter in known:
         measured(chapter, chosen.parts)
 

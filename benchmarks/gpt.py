@@ -59,16 +59,26 @@ FAST = PRESETS["fast"]
 PLAIN = {  # the same model by AdamW alone, in smaller batches
     "model": FAST["model"],
     "training": {
-        "steps": 115, "batch_size": 12, "lr": 0.02, "matrix_lr": 0.004, "betas": (0.8, 0.99),
-        "weight_decay": 0.0, "warmup": 10, "precision": "bfloat16",
+        "steps": 115,
+        "batch_size": 12,
+        "lr": 0.02,
+        "matrix_lr": 0.004,
+        "betas": (0.8, 0.99),
+        "weight_decay": 0.0,
+        "warmup": 10,
+        "precision": "bfloat16",
     },
-}  # fmt: skip
+}
 PLAIN_ALONE = {  # without the tables of n-grams, as the chapters have it
-    "model": FAST["model"] | {
-        "ngrams": 1, "positions": "rope", "qk_norm": True, "start": "fan_in",
+    "model": FAST["model"]
+    | {
+        "ngrams": 1,
+        "positions": "rope",
+        "qk_norm": True,
+        "start": "fan_in",
     },
     "training": PLAIN["training"] | {"steps": 860, "lr": 0.01, "matrix_lr": 0.005},
-}  # fmt: skip
+}
 
 
 def moved(recipe: dict, *, model: Mapping | None = None, rates: float = 1, **training) -> dict:
@@ -229,8 +239,10 @@ def peer_seconds(lines: list[tuple[float, str]], iterations: int) -> float:
         if (found := re.match(r"iter (\d+):", line)) and int(found[1]) < iterations:
             losses.append((int(found[1]), second, evaluated))
             evaluated = False
-    spans = [(b - a, end - begin, evaluated)
-             for (a, begin, _), (b, end, evaluated) in itertools.pairwise(losses)]  # fmt: skip
+    spans = [
+        (b - a, end - begin, evaluated)
+        for (a, begin, _), (b, end, evaluated) in itertools.pairwise(losses)
+    ]
     plain = [seconds / n for n, seconds, evaluated in spans if not evaluated]
     if began is None or not plain:
         raise ValueError(
@@ -269,9 +281,11 @@ def measured(copy: Path, validation_ids: torch.Tensor) -> dict:
     ours_alike = GPTConfig(vocab_size=shape.vocab_size, context=shape.block_size, **sizes)
     count = sum(p.numel() for p in model.parameters())
     return {
-        "iterations": saved["iter_num"], "validation": loss, "parameters": count,
+        "iterations": saved["iter_num"],
+        "validation": loss,
+        "parameters": count,
         "flops_a_token": flops_per_token(ours_alike),
-    }  # fmt: skip
+    }
 
 
 # --- the race -------------------------------------------------------------------------------
@@ -332,20 +346,31 @@ def table(runs: dict[str, list], peaks: dict[str, float]) -> list[list]:
         ratios = [a / b["seconds"] for a, b in zip(theirs, found, strict=False)]
         speed = statistics.median(run["tokens_per_second"] for run in found)
         flops = statistics.median(run["flops_per_second"] for run in found)
-        rows.append([
-            side, f"{found[0]['parameters'] / 1e6:.2f}",
-            ", ".join(dict.fromkeys(str(run["iterations"]) for run in found)), round(seconds, 2),
-            ", ".join(f"{run['validation']:.3f}" for run in found),
-            round(statistics.median(ratios), 2) if ratios else "not measured yet",
-            round(speed), f"{flops / peaks[found[0]['precision']]:.0%}",
-        ])  # fmt: skip
+        rows.append(
+            [
+                side,
+                f"{found[0]['parameters'] / 1e6:.2f}",
+                ", ".join(dict.fromkeys(str(run["iterations"]) for run in found)),
+                round(seconds, 2),
+                ", ".join(f"{run['validation']:.3f}" for run in found),
+                round(statistics.median(ratios), 2) if ratios else "not measured yet",
+                round(speed),
+                f"{flops / peaks[found[0]['precision']]:.0%}",
+            ]
+        )
     return rows
 
 
 COLUMNS = [
-    "side", "million parameters", "iterations", "seconds", "loss of each run", "times faster",
-    "tokens a second", "share of matmul peak",
-]  # fmt: skip
+    "side",
+    "million parameters",
+    "iterations",
+    "seconds",
+    "loss of each run",
+    "times faster",
+    "tokens a second",
+    "share of matmul peak",
+]
 
 
 LEVER_COLUMNS = ["put back", "validation loss, mean ± deviation", "milliseconds a step"]
@@ -367,8 +392,13 @@ def lever_rows(seeds: range) -> list[list]:
         runs = [ours(recipe, seed=seed) for seed in seeds]
         losses = [run["validation"] for run in runs]
         seconds = statistics.median(run["seconds"] for run in runs)
-        rows.append([lever, f"{statistics.mean(losses):.3f} ± {statistics.stdev(losses):.3f}",
-                     round(1000 * seconds / LEVER_STEPS, 1)])  # fmt: skip
+        rows.append(
+            [
+                lever,
+                f"{statistics.mean(losses):.3f} ± {statistics.stdev(losses):.3f}",
+                round(1000 * seconds / LEVER_STEPS, 1),
+            ]
+        )
         print(rows[-1], flush=True)
     return rows
 
@@ -404,12 +434,19 @@ def main(arguments: list[str] | None = None) -> None:
         print(json.dumps(one_side(options)))
         return
     if options.levers:
-        store_table("gpt_levers", about(
-            __file__, [0, 1, 2], device=device_words("cpu"),
-            title="What each lever of the fast recipe is worth",
-            claim=f"One lever at a time put back, tiny Shakespeare, {LEVER_STEPS} steps",
-            columns=LEVER_COLUMNS, rows=lever_rows(range(3)), recipes=LEVERS,
-        ))  # fmt: skip
+        store_table(
+            "gpt_levers",
+            about(
+                __file__,
+                [0, 1, 2],
+                device=device_words("cpu"),
+                title="What each lever of the fast recipe is worth",
+                claim=f"One lever at a time put back, tiny Shakespeare, {LEVER_STEPS} steps",
+                columns=LEVER_COLUMNS,
+                rows=lever_rows(range(3)),
+                recipes=LEVERS,
+            ),
+        )
         return
     name = "gpt_no_ngrams" if options.no_ngrams else "gpt"
     sides = SIDES[name] if options.peer is None else ["nanoGPT", *SIDES[name]]
@@ -421,13 +458,21 @@ def main(arguments: list[str] | None = None) -> None:
     if options.peer is None:
         print("Nothing is stored: a race has a peer (--peer).")
         return
-    store_table(name, about(
-        __file__, list(range(options.rounds)), device=device_words("cpu"),
-        peak_gflops={name: round(value / 1e9) for name, value in peaks.items()},
-        title=TITLES[name], claim=CLAIM + HEADS, columns=COLUMNS, rows=rows,
-        recipes={side: RECIPES[side] for side in SIDES[name]},
-        peer={"flags": PEER, "iterations": options.peer_iterations},
-    ))  # fmt: skip
+    store_table(
+        name,
+        about(
+            __file__,
+            list(range(options.rounds)),
+            device=device_words("cpu"),
+            peak_gflops={name: round(value / 1e9) for name, value in peaks.items()},
+            title=TITLES[name],
+            claim=CLAIM + HEADS,
+            columns=COLUMNS,
+            rows=rows,
+            recipes={side: RECIPES[side] for side in SIDES[name]},
+            peer={"flags": PEER, "iterations": options.peer_iterations},
+        ),
+    )
 
 
 if __name__ == "__main__":

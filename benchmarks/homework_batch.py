@@ -31,12 +31,39 @@ STEP = 25  # submissions a row of the table
 EVERY = 1.0  # seconds between two looks at the memory
 MIB = 2**20
 FIRST = (
-    "ada", "ben", "cleo", "dan", "eva", "finn", "gita", "hugo", "ines", "jonas", "kim", "lena",
-    "mira", "noah", "olga", "paul", "rosa", "sami", "tara", "yuki",
-)  # fmt: skip
+    "ada",
+    "ben",
+    "cleo",
+    "dan",
+    "eva",
+    "finn",
+    "gita",
+    "hugo",
+    "ines",
+    "jonas",
+    "kim",
+    "lena",
+    "mira",
+    "noah",
+    "olga",
+    "paul",
+    "rosa",
+    "sami",
+    "tara",
+    "yuki",
+)
 LAST = (
-    "abel", "brandt", "costa", "diaz", "evans", "fischer", "gupta", "haddad", "ito", "jansen",
-)  # fmt: skip
+    "abel",
+    "brandt",
+    "costa",
+    "diaz",
+    "evans",
+    "fischer",
+    "gupta",
+    "haddad",
+    "ito",
+    "jansen",
+)
 REMARKS = ("my answer", "second try", "from the lecture", "see section 3", "checked by hand")
 COLUMNS = ["graded", "seconds since the start", "memory on average, MiB", "at most, MiB"]
 

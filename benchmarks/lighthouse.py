@@ -136,8 +136,11 @@ def report(script: Path, browser: str, url: str) -> dict:
 
 def weights(items: Iterable[dict]) -> list[float]:
     """Kilobytes that came over the wire: all of them, and those without maths."""
-    sizes = [(item.get("transferSize", 0) / 1000, any(part in item["url"] for part in MATHS))
-             for item in items if not item["url"].startswith("data:")]  # fmt: skip
+    sizes = [
+        (item.get("transferSize", 0) / 1000, any(part in item["url"] for part in MATHS))
+        for item in items
+        if not item["url"].startswith("data:")
+    ]
     return [sum(size for size, _ in sizes), sum(size for size, maths in sizes if not maths)]
 
 
@@ -145,10 +148,13 @@ def numbers(result: dict) -> list[float]:
     """One run as a row of numbers, in the order of the columns."""
     audits = result["audits"]
     scores = [100 * (result["categories"][name]["score"] or 0) for name in CATEGORIES]
-    paints = [audits[name]["numericValue"] / 1000
-              for name in ("first-contentful-paint", "largest-contentful-paint")]  # fmt: skip
-    rest = [audits[name]["numericValue"]
-            for name in ("total-blocking-time", "cumulative-layout-shift")]  # fmt: skip
+    paints = [
+        audits[name]["numericValue"] / 1000
+        for name in ("first-contentful-paint", "largest-contentful-paint")
+    ]
+    rest = [
+        audits[name]["numericValue"] for name in ("total-blocking-time", "cumulative-layout-shift")
+    ]
     return [
         *scores,
         *paints,
@@ -174,8 +180,10 @@ def row(name: str, runs: Sequence[dict]) -> list:
     middle = [statistics.median(column) for column in zip(*map(numbers, runs), strict=True)]
     digits = [0, 0, 0, 0, 1, 1, 0, 3, 0, 0]
     rounded = [round(value, places) for value, places in zip(middle, digits, strict=True)]
-    return [name, *(value if places else int(value)
-                    for value, places in zip(rounded, digits, strict=True))]  # fmt: skip
+    return [
+        name,
+        *(value if places else int(value) for value, places in zip(rounded, digits, strict=True)),
+    ]
 
 
 def claim(rows: list[list]) -> str:
@@ -203,8 +211,12 @@ def claim(rows: list[list]) -> str:
 
 def table(rows: list[list]) -> dict:
     """What is stored."""
-    return {"title": "Weight and speed of the pages", "claim": claim(rows), "columns": COLUMNS,
-            "rows": rows}  # fmt: skip
+    return {
+        "title": "Weight and speed of the pages",
+        "claim": claim(rows),
+        "columns": COLUMNS,
+        "rows": rows,
+    }
 
 
 # ---------------------------------------------------------------- a stock book

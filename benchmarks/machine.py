@@ -95,8 +95,12 @@ def table(rows: list[list], load: float) -> dict:
         f"{SLOWER} times slower: {timings}. The median of {RUNS} runs; the machine's load was "
         f"{load:.1f} for {os.cpu_count()} processors"
     )
-    return {"title": "How soon the machine answers", "claim": claim, "columns": COLUMNS,
-            "rows": rows}  # fmt: skip
+    return {
+        "title": "How soon the machine answers",
+        "claim": claim,
+        "columns": COLUMNS,
+        "rows": rows,
+    }
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -23,16 +23,40 @@ LOGITS, GRADIENTS = 1e-5, 1e-6  # the largest differences that pass
 V, T, L, H, C = 61, 32, 3, 4, 64
 NAMES = {  # ours to theirs, inside of a layer
     "gpt2": ("ln_1", "attn.c_attn", "attn.c_proj", "ln_2", "mlp.c_fc", "mlp.c_proj"),
-    "neox": ("input_layernorm", "attention.query_key_value", "attention.dense",
-             "post_attention_layernorm", "mlp.dense_h_to_4h", "mlp.dense_4h_to_h"),
-    "bloom": ("input_layernorm", "self_attention.query_key_value", "self_attention.dense",
-              "post_attention_layernorm", "mlp.dense_h_to_4h", "mlp.dense_4h_to_h"),
-    "llama": ("input_layernorm", "self_attn.{}_proj", "self_attn.o_proj",
-              "post_attention_layernorm", "mlp.up_proj", "mlp.down_proj"),
+    "neox": (
+        "input_layernorm",
+        "attention.query_key_value",
+        "attention.dense",
+        "post_attention_layernorm",
+        "mlp.dense_h_to_4h",
+        "mlp.dense_4h_to_h",
+    ),
+    "bloom": (
+        "input_layernorm",
+        "self_attention.query_key_value",
+        "self_attention.dense",
+        "post_attention_layernorm",
+        "mlp.dense_h_to_4h",
+        "mlp.dense_4h_to_h",
+    ),
+    "llama": (
+        "input_layernorm",
+        "self_attn.{}_proj",
+        "self_attn.o_proj",
+        "post_attention_layernorm",
+        "mlp.up_proj",
+        "mlp.down_proj",
+    ),
     "torch": ("norm1", "self_attn.in_proj", "self_attn.out_proj", "norm2", "linear1", "linear2"),
-}  # fmt: skip
-OURS = ("attention.norm", "attention.sublayer.qkv", "attention.sublayer.out",
-        "feed_forward.norm", "feed_forward.sublayer.up", "feed_forward.sublayer.down")  # fmt: skip
+}
+OURS = (
+    "attention.norm",
+    "attention.sublayer.qkv",
+    "attention.sublayer.out",
+    "feed_forward.norm",
+    "feed_forward.sublayer.up",
+    "feed_forward.sublayer.down",
+)
 TABLES = {  # of each: layers, token table, position table, last norm, head
     "gpt2": ("transformer.h", "transformer.wte", "transformer.wpe", "transformer.ln_f", ""),
     "gpt1": ("transformer.h", "transformer.tokens_embed", "transformer.positions_embed", "", ""),
@@ -144,38 +168,95 @@ def _of_llamas_kind(model: type, config: type, **more) -> nn.Module:
 ROPE = {"positions": "rope", "tied": False}
 RMS = {**ROPE, "norm": "rms", "activation": "relu2"}
 PAIRS: dict[str, tuple[str, str, dict, Callable[[], nn.Module]]] = {
-    "Hugging Face GPT-2": ("gpt2", "exact GELU", {}, lambda: hf.GPT2LMHeadModel(hf.GPT2Config(
-        vocab_size=V, n_positions=T, n_embd=C, n_layer=L, n_head=H, activation_function="gelu",
-        resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0))),
+    "Hugging Face GPT-2": (
+        "gpt2",
+        "exact GELU",
+        {},
+        lambda: hf.GPT2LMHeadModel(
+            hf.GPT2Config(
+                vocab_size=V,
+                n_positions=T,
+                n_embd=C,
+                n_layer=L,
+                n_head=H,
+                activation_function="gelu",
+                resid_pdrop=0.0,
+                embd_pdrop=0.0,
+                attn_pdrop=0.0,
+            )
+        ),
+    ),
     "Hugging Face GPT-1": (
-        "gpt1", "ReLU", {"placement": "post", "activation": "relu"},
-        lambda: hf.OpenAIGPTLMHeadModel(hf.OpenAIGPTConfig(
-            vocab_size=V, n_positions=T, n_embd=C, n_layer=L, n_head=H, afn="relu",
-            resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0))),
+        "gpt1",
+        "ReLU",
+        {"placement": "post", "activation": "relu"},
+        lambda: hf.OpenAIGPTLMHeadModel(
+            hf.OpenAIGPTConfig(
+                vocab_size=V,
+                n_positions=T,
+                n_embd=C,
+                n_layer=L,
+                n_head=H,
+                afn="relu",
+                resid_pdrop=0.0,
+                embd_pdrop=0.0,
+                attn_pdrop=0.0,
+            )
+        ),
+    ),
     "Hugging Face GPT-NeoX": (
-        "neox", "sequential residual, whole heads turned", ROPE,
-        lambda: hf.GPTNeoXForCausalLM(hf.GPTNeoXConfig(
-            vocab_size=V, hidden_size=C, num_hidden_layers=L, num_attention_heads=H,
-            intermediate_size=4 * C, max_position_embeddings=T, use_parallel_residual=False,
-            rope_parameters={"rope_type": "default", "rope_theta": 10_000.0,
-                             "partial_rotary_factor": 1.0}))),
+        "neox",
+        "sequential residual, whole heads turned",
+        ROPE,
+        lambda: hf.GPTNeoXForCausalLM(
+            hf.GPTNeoXConfig(
+                vocab_size=V,
+                hidden_size=C,
+                num_hidden_layers=L,
+                num_attention_heads=H,
+                intermediate_size=4 * C,
+                max_position_embeddings=T,
+                use_parallel_residual=False,
+                rope_parameters={
+                    "rope_type": "default",
+                    "rope_theta": 10_000.0,
+                    "partial_rotary_factor": 1.0,
+                },
+            )
+        ),
+    ),
     "Hugging Face Llama": (
-        "llama", "ReLU, one matrix for gate and up, biases", RMS,
-        lambda: _of_llamas_kind(hf.LlamaForCausalLM, hf.LlamaConfig, mlp_bias=True)),
+        "llama",
+        "ReLU, one matrix for gate and up, biases",
+        RMS,
+        lambda: _of_llamas_kind(hf.LlamaForCausalLM, hf.LlamaConfig, mlp_bias=True),
+    ),
     "Hugging Face Qwen3": (
-        "llama", "as Llama; no biases in the feed-forward, gains of queries and keys 1",
+        "llama",
+        "as Llama; no biases in the feed-forward, gains of queries and keys 1",
         {**RMS, "qk_norm": True},
-        lambda: _of_llamas_kind(hf.Qwen3ForCausalLM, hf.Qwen3Config)),
+        lambda: _of_llamas_kind(hf.Qwen3ForCausalLM, hf.Qwen3Config),
+    ),
     "Hugging Face Bloom": (
-        "bloom", "exact GELU, no norm after the table", {"positions": "alibi"},
-        lambda: _bloom(n_head=H, hidden_size=C)),
+        "bloom",
+        "exact GELU, no norm after the table",
+        {"positions": "alibi"},
+        lambda: _bloom(n_head=H, hidden_size=C),
+    ),
     "Hugging Face Bloom, 6 heads": (
-        "bloom", "as before", {"positions": "alibi", "heads": 6, "width": 96},
-        lambda: _bloom(n_head=6, hidden_size=96)),
+        "bloom",
+        "as before",
+        {"positions": "alibi", "heads": 6, "width": 96},
+        lambda: _bloom(n_head=6, hidden_size=96),
+    ),
     "torch.nn.TransformerEncoderLayer, pre-norm": ("torch", "", {}, lambda: OfTorch(pre=True)),
     "torch.nn.TransformerEncoderLayer, post-norm": (
-        "torch", "", {"placement": "post"}, lambda: OfTorch(pre=False)),
-}  # fmt: skip
+        "torch",
+        "",
+        {"placement": "post"},
+        lambda: OfTorch(pre=False),
+    ),
+}
 
 
 def difference(kind: str, config: GPTConfig, theirs: nn.Module) -> tuple[float, float]:
@@ -234,11 +315,13 @@ def apart_after_steps(ours: Callable, theirs: Callable, steps: int = 20) -> floa
 OPTIMIZERS = {
     "torch.optim.AdamW, 20 steps": (
         lambda side: adamw({str(i): p for i, p in enumerate(side)}, lr=0.01),
-        lambda side: torch.optim.AdamW(side, lr=0.01, betas=(0.9, 0.99), weight_decay=0.1)),
+        lambda side: torch.optim.AdamW(side, lr=0.01, betas=(0.9, 0.99), weight_decay=0.1),
+    ),
     "torch.optim.Muon, 20 steps": (
         lambda side: Muon(side, lr=0.02, weight_decay=0.1),
-        lambda side: torch.optim.Muon(side, lr=0.02, weight_decay=0.1)),
-}  # fmt: skip
+        lambda side: torch.optim.Muon(side, lr=0.02, weight_decay=0.1),
+    ),
+}
 
 
 def rows() -> list[list]:

@@ -136,10 +136,12 @@ def learned(samples: list[str]) -> list[list]:
         ["entropy of the tales, bits a letter", f"{entropy():.3f}"],
         ["loss on held-out tales, bits a letter", f"{whole:.3f}"],
         [f"the same, of tokens with {seen} others before them", f"{second:.3f}"],
-        ["share of 60 letters in a row that the training text has, of the twenty texts",
-         f"{share_copied(samples, read):.3f}"],
+        [
+            "share of 60 letters in a row that the training text has, of the twenty texts",
+            f"{share_copied(samples, read):.3f}",
+        ],
         ["the same, of held-out tales", f"{share_copied(new.split(valley.BETWEEN), read):.3f}"],
-    ]  # fmt: skip
+    ]
 
 
 def judged(samples: list[str]) -> dict:
@@ -156,11 +158,15 @@ def judged(samples: list[str]) -> dict:
             yes = (sum(v[0] == "y" for v in both), sum(v[1] == "y" for v in both), both.count("yy"))
             rows.append([reader, WRITERS[model], *(f"{n} of {len(both)}" for n in yes)])
     part = {
-        "script": "benchmarks/valley.py", "date": said["date"],
-        "device": f"read by {said['readers']}", "versions": {}, "seeds": list(SEEDS),
+        "script": "benchmarks/valley.py",
+        "date": said["date"],
+        "device": f"read by {said['readers']}",
+        "versions": {},
+        "seeds": list(SEEDS),
         "claim": f"{said['asked']} Read were {said['texts']}.",
-        "columns": ["reader", "written by", "grammatical", "keeps its hero", "both"], "rows": rows,
-    }  # fmt: skip
+        "columns": ["reader", "written by", "grammatical", "keeps its hero", "both"],
+        "rows": rows,
+    }
     return {"judged": part}
 
 
@@ -178,11 +184,13 @@ def main() -> None:
         "learned": {**here, "columns": ["measured", ""], "rows": learned(samples)},
         "rounding": {**here, "columns": COLUMNS, "rows": [compared(model, BITS, *windows(64))]},
         "texts": {
-            **here, "seeds": list(SEEDS), "columns": ["seed", "text"],
+            **here,
+            "seeds": list(SEEDS),
+            "columns": ["seed", "text"],
             "claim": f"None left out: `{WRITE.format(prompt=repr(PROMPT))}`",
             "rows": [[seed, shown(text)] for seed, text in zip(SEEDS, samples, strict=True)],
         },
-    } | judged(samples)  # fmt: skip
+    } | judged(samples)
     write_text(RESULTS / "valley.json", json.dumps(found, indent=1, ensure_ascii=False) + "\n")
 
 

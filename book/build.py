@@ -20,9 +20,16 @@ from helpers.files import write_text
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = (
-    "_config.yml", "_toc.yml", "requirements.txt", "book", "notebooks", "helpers", "benchmarks",
-    "homework/private_example", "tests/exceptions.toml",
-)  # fmt: skip
+    "_config.yml",
+    "_toc.yml",
+    "requirements.txt",
+    "book",
+    "notebooks",
+    "helpers",
+    "benchmarks",
+    "homework/private_example",
+    "tests/exceptions.toml",
+)
 RECORD = "built-from.txt"  # beside what Sphinx remembers
 # Hardly anything of pages in the making is garbage: it is looked for less often than Python would.
 BUILD = (
@@ -49,9 +56,12 @@ def jupyter_book(source: Path, out: Path, **how) -> subprocess.CompletedProcess:
     # Figures are drawn into files, whatever backend somebody likes.
     # One thread: what is computed is small, and two wait for each other on a busy machine.
     environment = {
-        **os.environ, "PYTHONPATH": paths, "PYTHONUTF8": "1", "MPLBACKEND": "agg",
+        **os.environ,
+        "PYTHONPATH": paths,
+        "PYTHONUTF8": "1",
+        "MPLBACKEND": "agg",
         "OMP_NUM_THREADS": "1",
-    }  # fmt: skip
+    }
     return subprocess.run([*call, "-W", "--keep-going"], cwd=source, env=environment, **how)
 
 
@@ -73,8 +83,11 @@ def main(root: Path = ROOT) -> int:
         return 2
     except OSError as error:
         place = error.filename or out
-        print(f"book: {place} cannot be read or written ({error.strerror}): copy the book to a "
-              "folder that is yours, and build it there", file=sys.stderr)  # fmt: skip
+        print(
+            f"book: {place} cannot be read or written ({error.strerror}): copy the book to a "
+            "folder that is yours, and build it there",
+            file=sys.stderr,
+        )
         return 2
     print(f"The book: {start}")
     return 0

@@ -33,8 +33,10 @@ def checked(door: Checked) -> Checked:
         return door
     signature = inspect.signature(door)
     several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    wanted = {name: (object,) if p.kind in several else _kinds(p.annotation)
-              for name, p in signature.parameters.items()}  # fmt: skip
+    wanted = {
+        name: (object,) if p.kind in several else _kinds(p.annotation)
+        for name, p in signature.parameters.items()
+    }
 
     @functools.wraps(door)
     def at_the_door(*args, **kwargs):

@@ -63,22 +63,49 @@ def make_parser() -> argparse.ArgumentParser:
         metavar="CHECKPOINT",
         help="the folder of a run (its last checkpoint), or a checkpoint in it",
     )
-    parser.add_argument("--prompt", default=None,
-                        help="what the text begins with (default: a new line, or the first "
-                        "character that the model knows)")  # fmt: skip
-    parser.add_argument("--length", type=int, default=500, metavar="N",
-                        help="tokens to write: characters, or words of a model that has "
-                        "read words (default: %(default)s)")  # fmt: skip
-    parser.add_argument("--temperature", type=float, default=0.8, metavar="T",
-                        help="0: always the likeliest; 1: as learnt; more: bolder "
-                        "(default: %(default)s)")  # fmt: skip
-    parser.add_argument("--top-k", type=int, default=None, metavar="K",
-                        help="choose among the K likeliest tokens alone")  # fmt: skip
-    parser.add_argument("--top-p", type=float, default=1.0, metavar="P",
-                        help="choose among the fewest tokens whose probabilities come to P "
-                        "(default: %(default)s, all)")  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0, metavar="N",
-                        help="another one writes another text (default: %(default)s)")  # fmt: skip
+    parser.add_argument(
+        "--prompt",
+        default=None,
+        help="what the text begins with (default: a new line, or the first "
+        "character that the model knows)",
+    )
+    parser.add_argument(
+        "--length",
+        type=int,
+        default=500,
+        metavar="N",
+        help="tokens to write: characters, or words of a model that has "
+        "read words (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--temperature",
+        type=float,
+        default=0.8,
+        metavar="T",
+        help="0: always the likeliest; 1: as learnt; more: bolder (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--top-k",
+        type=int,
+        default=None,
+        metavar="K",
+        help="choose among the K likeliest tokens alone",
+    )
+    parser.add_argument(
+        "--top-p",
+        type=float,
+        default=1.0,
+        metavar="P",
+        help="choose among the fewest tokens whose probabilities come to P "
+        "(default: %(default)s, all)",
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        metavar="N",
+        help="another one writes another text (default: %(default)s)",
+    )
     return parser
 
 
@@ -101,9 +128,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     prompt = options.prompt or ("\n" if "\n" in known else known[0])
     generator = torch.Generator().manual_seed(options.seed)
     ids_BT = model.generate(
-        tokenizer.encode(prompt)[None], options.length, generator=generator,
-        temperature=options.temperature, top_k=options.top_k, top_p=options.top_p,
-    )  # fmt: skip
+        tokenizer.encode(prompt)[None],
+        options.length,
+        generator=generator,
+        temperature=options.temperature,
+        top_k=options.top_k,
+        top_p=options.top_p,
+    )
     say(tokenizer.decode(ids_BT[0]))
     return 0
 

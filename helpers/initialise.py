@@ -216,8 +216,10 @@ class _Drawer:
                 yield shift, "shift", 0.0, lambda: torch.zeros_like(shift)
 
     def _rows(self, module: nn.Embedding | nn.EmbeddingBag) -> Tensor:
-        table_VC = torch.randn(module.weight.shape, generator=self.generator,
-                               device=self.generator.device) * self.embedding  # fmt: skip
+        table_VC = (
+            torch.randn(module.weight.shape, generator=self.generator, device=self.generator.device)
+            * self.embedding
+        )
         if module.padding_idx is not None:
             table_VC[module.padding_idx] = 0.0
         return table_VC

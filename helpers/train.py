@@ -28,57 +28,134 @@ PRESETS: dict[str, dict[str, dict]] = {
     "cpu": {
         "model": {"context": 64, "layers": 4, "heads": 4, "width": 128, **MODERN},
         "training": {
-            "steps": 600, "batch_size": 12, "lr": 0.02, "matrix_lr": 0.02, "momentum": 0.9,
-            "optimizer": "muon", "warmup": 10, "precision": "bfloat16",
-            "evaluate_every": 200, "checkpoint_every": 200,
+            "steps": 600,
+            "batch_size": 12,
+            "lr": 0.02,
+            "matrix_lr": 0.02,
+            "momentum": 0.9,
+            "optimizer": "muon",
+            "warmup": 10,
+            "precision": "bfloat16",
+            "evaluate_every": 200,
+            "checkpoint_every": 200,
         },
     },
     "fast": {
         "model": {
-            "context": 64, "layers": 2, "heads": 8, "width": 128, "ngrams": 4,
-            "positions": "alibi", "activation": "relu2", "tied": False,
+            "context": 64,
+            "layers": 2,
+            "heads": 8,
+            "width": 128,
+            "ngrams": 4,
+            "positions": "alibi",
+            "activation": "relu2",
+            "tied": False,
         },
         "training": {
-            "steps": 500, "batch_size": 24, "lr": 0.014, "matrix_lr": 0.014, "momentum": 0.9,
-            "optimizer": "muon", "betas": (0.8, 0.99), "weight_decay": 0.0, "warmup": 10,
-            "precision": "bfloat16", "evaluate_every": 250, "checkpoint_every": 250,
+            "steps": 500,
+            "batch_size": 24,
+            "lr": 0.014,
+            "matrix_lr": 0.014,
+            "momentum": 0.9,
+            "optimizer": "muon",
+            "betas": (0.8, 0.99),
+            "weight_decay": 0.0,
+            "warmup": 10,
+            "precision": "bfloat16",
+            "evaluate_every": 250,
+            "checkpoint_every": 250,
         },
     },
     "tales": {  # the model that ships; every field, since defaults may change and it does not
         "model": {
-            "context": 64, "layers": 4, "heads": 4, "width": 128, "norm": "rms",
-            "placement": "pre", "positions": "rope", "ngrams": 1, "activation": "gelu",
-            "tied": False, "qk_norm": True, "start": "gpt2", "dropout": 0.15,
+            "context": 64,
+            "layers": 4,
+            "heads": 4,
+            "width": 128,
+            "norm": "rms",
+            "placement": "pre",
+            "positions": "rope",
+            "ngrams": 1,
+            "activation": "gelu",
+            "tied": False,
+            "qk_norm": True,
+            "start": "gpt2",
+            "dropout": 0.15,
         },
         "training": {
-            "steps": 2500, "batch_size": 12, "lr": 0.004, "matrix_lr": 0.03, "optimizer": "muon",
-            "betas": (0.9, 0.99), "momentum": 0.95, "warmup": 20, "final": 0.0, "decay": "linear",
-            "weight_decay": 0.1, "clip": 1.0, "accumulate": 1, "precision": "bfloat16",
-            "compile": False, "evaluate_every": 250, "checkpoint_every": 500, "seed": 0,
+            "steps": 2500,
+            "batch_size": 12,
+            "lr": 0.004,
+            "matrix_lr": 0.03,
+            "optimizer": "muon",
+            "betas": (0.9, 0.99),
+            "momentum": 0.95,
+            "warmup": 20,
+            "final": 0.0,
+            "decay": "linear",
+            "weight_decay": 0.1,
+            "clip": 1.0,
+            "accumulate": 1,
+            "precision": "bfloat16",
+            "compile": False,
+            "evaluate_every": 250,
+            "checkpoint_every": 500,
+            "seed": 0,
         },
     },
     "valley": {  # the model to try on the first page, every field as well
         "model": {
-            "context": 192, "layers": 4, "heads": 4, "width": 128, "norm": "rms",
-            "placement": "pre", "positions": "rope", "ngrams": 1, "activation": "gelu",
-            "tied": False, "qk_norm": True, "start": "gpt2", "dropout": 0.0,
+            "context": 192,
+            "layers": 4,
+            "heads": 4,
+            "width": 128,
+            "norm": "rms",
+            "placement": "pre",
+            "positions": "rope",
+            "ngrams": 1,
+            "activation": "gelu",
+            "tied": False,
+            "qk_norm": True,
+            "start": "gpt2",
+            "dropout": 0.0,
         },
         "training": {
-            "steps": 3000, "batch_size": 8, "lr": 0.01, "matrix_lr": 0.02, "optimizer": "muon",
-            "betas": (0.9, 0.99), "momentum": 0.95, "warmup": 20, "final": 0.0, "decay": "linear",
-            "weight_decay": 0.0, "clip": 1.0, "accumulate": 1, "precision": "float32",
-            "compile": False, "evaluate_every": 750, "checkpoint_every": 500, "seed": 0,
+            "steps": 3000,
+            "batch_size": 8,
+            "lr": 0.01,
+            "matrix_lr": 0.02,
+            "optimizer": "muon",
+            "betas": (0.9, 0.99),
+            "momentum": 0.95,
+            "warmup": 20,
+            "final": 0.0,
+            "decay": "linear",
+            "weight_decay": 0.0,
+            "clip": 1.0,
+            "accumulate": 1,
+            "precision": "float32",
+            "compile": False,
+            "evaluate_every": 750,
+            "checkpoint_every": 500,
+            "seed": 0,
         },
     },
     "gpu": {
         "model": {"context": 256, "layers": 6, "heads": 6, "width": 384, "dropout": 0.2, **MODERN},
         "training": {
-            "steps": 1500, "batch_size": 64, "lr": 0.01, "matrix_lr": 0.02, "optimizer": "muon",
-            "warmup": 50, "precision": "bfloat16", "compile": True,
-            "evaluate_every": 250, "checkpoint_every": 250,
+            "steps": 1500,
+            "batch_size": 64,
+            "lr": 0.01,
+            "matrix_lr": 0.02,
+            "optimizer": "muon",
+            "warmup": 50,
+            "precision": "bfloat16",
+            "compile": True,
+            "evaluate_every": 250,
+            "checkpoint_every": 250,
         },
     },
-}  # fmt: skip
+}
 DESCRIPTION = """\
 Train a small GPT to continue a text, character by character or word by word. The last
 tenth of the text is kept apart to measure the loss on. What is written to the folder
@@ -165,23 +242,40 @@ def make_parser() -> argparse.ArgumentParser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--text", default=None, help="tales (the default), valley (told by a "
-                        "grammar), tinyshakespeare (fetched), or the path of a file")  # fmt: skip
-    parser.add_argument("--tokens", choices=list(corpus.TOKENIZERS), default=None,
-                        help="what the text is cut into: characters (the default), or words, "
-                        "the rare ones among them spelt")  # fmt: skip
-    parser.add_argument("--out", default="runs/latest", metavar="FOLDER",
-                        help="where the run is kept (default: %(default)s)")  # fmt: skip
+    parser.add_argument(
+        "--text",
+        default=None,
+        help="tales (the default), valley (told by a "
+        "grammar), tinyshakespeare (fetched), or the path of a file",
+    )
+    parser.add_argument(
+        "--tokens",
+        choices=list(corpus.TOKENIZERS),
+        default=None,
+        help="what the text is cut into: characters (the default), or words, "
+        "the rare ones among them spelt",
+    )
+    parser.add_argument(
+        "--out",
+        default="runs/latest",
+        metavar="FOLDER",
+        help="where the run is kept (default: %(default)s)",
+    )
     parser.add_argument(
         "--resume",
         action="store_true",
         help="go on from the last checkpoint in FOLDER, as it was set up",
     )
-    parser.add_argument("--preset", choices=list(PRESETS), default="cpu",
-                        help="a model and a way to train it that fit the machine; what is given "
-                        "below changes it (default: %(default)s)")  # fmt: skip
-    parser.add_argument("--device", default=None, metavar="NAME",
-                        help="cpu, cuda or mps (default: as the preset)")  # fmt: skip
+    parser.add_argument(
+        "--preset",
+        choices=list(PRESETS),
+        default="cpu",
+        help="a model and a way to train it that fit the machine; what is given "
+        "below changes it (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--device", default=None, metavar="NAME", help="cpu, cuda or mps (default: as the preset)"
+    )
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     for title, config, texts in (
         ("the model", GPTConfig, MODEL),
@@ -193,9 +287,11 @@ def make_parser() -> argparse.ArgumentParser:
             kind = next((plain for plain in (int, str) if kinds[name] is plain), float)
             usual = " / ".join(str(_usual(name, preset)) for preset in PRESETS)
             group.add_argument(
-                f"--{name.replace('_', '-')}", type=kind, metavar=kind.__name__.upper(),
+                f"--{name.replace('_', '-')}",
+                type=kind,
+                metavar=kind.__name__.upper(),
                 help=f"{text} ({' / '.join(PRESETS)}: {usual})",
-            )  # fmt: skip
+            )
     return parser
 
 
@@ -215,8 +311,11 @@ def _device(options: argparse.Namespace) -> torch.device:
         device = torch.device(options.device or ("cuda" if options.preset == "gpu" else "cpu"))
     except RuntimeError as error:
         raise ValueError(f"--device {options.device}: cpu, cuda and mps are known") from error
-    there = {"cpu": True, "cuda": torch.cuda.is_available(),
-             "mps": torch.backends.mps.is_available()}  # fmt: skip
+    there = {
+        "cpu": True,
+        "cuda": torch.cuda.is_available(),
+        "mps": torch.backends.mps.is_available(),
+    }
     if not there.get(device.type, False):
         raise ValueError(f"there is no {device.type} here; take --preset cpu, or --device cpu")
     return device
@@ -233,9 +332,16 @@ def _train(options: argparse.Namespace, us: Team) -> int:
     extra = base | every_field(base["model"], base["training"])
     extra |= {"vocab": list(tokenizer.vocab), "text_sha256": _sha256(text)}
     outcome = fit(
-        model.to(us.device), train_ids, validation_ids, config, folder=options.out,
-        resume=options.resume, extra=extra, progress=not options.quiet, team=us,
-    )  # fmt: skip
+        model.to(us.device),
+        train_ids,
+        validation_ids,
+        config,
+        folder=options.out,
+        resume=options.resume,
+        extra=extra,
+        progress=not options.quiet,
+        team=us,
+    )
     if us.leads:
         _report(options, outcome, config, text, tokenizer.unit)
     return STOPPED if outcome.interrupted else 0
@@ -261,8 +367,11 @@ def _base(options: argparse.Namespace, before: checkpoints.Checkpoint | None) ->
     """Text, model and training as plain values: the preset's or the run's, with what was given."""
     base: dict[str, Any]
     if before is None:
-        base = {"text": options.text or "tales", "tokens": options.tokens or "characters",
-                **PRESETS[options.preset]}  # fmt: skip
+        base = {
+            "text": options.text or "tales",
+            "tokens": options.tokens or "characters",
+            **PRESETS[options.preset],
+        }
     else:
         if missing := {"text", "model", "training", "text_sha256"} - before.extra.keys():
             raise CheckpointError(f"{options.out} is of no run of this command: no {min(missing)}")
@@ -296,11 +405,15 @@ def _place(text: str) -> str:
 def _report(options, outcome, config: TrainingConfig, text: str, unit: str) -> None:
     last = outcome.records[-1]
     if outcome.interrupted:
-        say(f"stopped after {len(outcome.records)} of {config.steps} steps, and saved; "
-            f"go on with: {_resume(options)}")  # fmt: skip
+        say(
+            f"stopped after {len(outcome.records)} of {config.steps} steps, and saved; "
+            f"go on with: {_resume(options)}"
+        )
         return
-    say(f"validation loss {last.validation:.4f} nats a {unit} after {config.steps} steps "
-        f"({last.seconds:.0f} s of training)")  # fmt: skip
+    say(
+        f"validation loss {last.validation:.4f} nats a {unit} after {config.steps} steps "
+        f"({last.seconds:.0f} s of training)"
+    )
     prompt = "The " if "The " in text else text[:1]
     out = shlex.quote(str(options.out))
     say(f"next: python -m helpers.generate {out} --prompt {shlex.quote(prompt)}")

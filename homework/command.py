@@ -9,9 +9,10 @@ from functools import wraps
 def parser(module: str, head: str) -> argparse.ArgumentParser:
     """A parser of arguments whose help is the head of the command's module."""
     return argparse.ArgumentParser(
-        f"python -m {module}", description=head,
+        f"python -m {module}",
+        description=head,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    )
 
 
 def command(run: Callable[..., None]) -> Callable[..., int]:

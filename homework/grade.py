@@ -92,11 +92,16 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     asked.add_argument("--assignment", required=True, help="two digits, such as 05")
     asked.add_argument("--course", type=Path, default=Path("course"), help="default: course")
     asked.add_argument("--roster", type=Path, help="a CSV that Canvas or Moodle exports")
-    asked.add_argument("--workers", type=int, default=min(4, _processors()),
-                       help="submissions graded at a time (default: %(default)s)")  # fmt: skip
+    asked.add_argument(
+        "--workers",
+        type=int,
+        default=min(4, _processors()),
+        help="submissions graded at a time (default: %(default)s)",
+    )
     asked.add_argument("--again", action="store_true", help="grade all of them again")
-    asked.add_argument("--without-sandbox", action="store_true",
-                       help="run students' code with your own rights")  # fmt: skip
+    asked.add_argument(
+        "--without-sandbox", action="store_true", help="run students' code with your own rights"
+    )
     options = asked.parse_args(arguments)
     if options.workers < 1:
         asked.error(f"--workers must be 1 or more, got {options.workers}")
@@ -126,9 +131,13 @@ def _alone(book: Gradebook) -> Iterator[None]:
 
 
 def grade_all(
-    book: Gradebook, course: Course, version: str, options: argparse.Namespace,
-    roster: Roster | None, limits: Limits,
-) -> None:  # fmt: skip
+    book: Gradebook,
+    course: Course,
+    version: str,
+    options: argparse.Namespace,
+    roster: Roster | None,
+    limits: Limits,
+) -> None:
     """Grade what is new or changed, and keep each result as soon as it is there.
 
     version: the fingerprint of the problem set and its tests.
@@ -188,9 +197,12 @@ def grade_all(
 
 
 def _grade_alone(
-    book: Gradebook, worker: Worker, lost: list, keep: Callable[[Record, tuple], None],
+    book: Gradebook,
+    worker: Worker,
+    lost: list,
+    keep: Callable[[Record, tuple], None],
     judged: list[str],
-) -> None:  # fmt: skip
+) -> None:
     """Grade those again of whom a fault of ours, or of the machine, kept the grade.
 
     judged: who has results of this run, to whom `keep` adds. A grade that was there stays, with a
@@ -265,16 +277,23 @@ def _read(one: Handed) -> tuple[Handed, bytes | None]:
 def graded(worker: Worker, one: Handed, raw: bytes | None, key: str) -> Record:
     """What comes of a file."""
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    record = Record(one.student, one.name, one.file, key, one.error, tuple(one.notes), when=now,
-                    **_when(one))  # fmt: skip
+    record = Record(
+        one.student, one.name, one.file, key, one.error, tuple(one.notes), when=now, **_when(one)
+    )
     if raw is None:
         return record
     found = worker.grade(raw)
     return replace(
-        record, key="" if found.ours else key, ours=found.ours,  # the next run tries ours again
-        error=found.error, notes=record.notes + found.notes, flags=found.flags,
-        results=found.results, responses=dict(found.responses), seen=(digest(raw),),
-    )  # fmt: skip
+        record,
+        key="" if found.ours else key,
+        ours=found.ours,  # the next run tries ours again
+        error=found.error,
+        notes=record.notes + found.notes,
+        flags=found.flags,
+        results=found.results,
+        responses=dict(found.responses),
+        seen=(digest(raw),),
+    )
 
 
 if __name__ == "__main__":

@@ -90,8 +90,15 @@ def main(arguments: list[str] | None = None) -> None:
 def _graded(course: Course, submission: Path, work: Path) -> Record:
     shutil.copytree(submission, work / "given" / "student_1_assignsubmission_file_")  # as Moodle's
     write_text(work / "course" / f"{course.chapter}.json", json.dumps(vars(course)))
-    arguments = [str(work / "given"), "--assignment", course.chapter,
-                 "--course", str(work / "course"), "--workers", "1"]  # fmt: skip
+    arguments = [
+        str(work / "given"),
+        "--assignment",
+        course.chapter,
+        "--course",
+        str(work / "course"),
+        "--workers",
+        "1",
+    ]
     try:
         sandbox.check()
     except SandboxError as error:  # a container of Gradescope's is used for one hand-in alone
@@ -107,15 +114,24 @@ def results(record: Record, assignment: Assignment) -> dict:
     tests = [
         {
             "name": f"{one.task}, {_says(one, assignment) if one.hidden else 'the check'}",
-            "score": one.points, "max_score": one.most, "visibility": "visible",
+            "score": one.points,
+            "max_score": one.most,
+            "visibility": "visible",
             "output": one.state if one.hidden else f"{one.state}. {one.message}".strip(),
         }
         for one in record.results
-    ]  # fmt: skip
+    ]
     odd = [f"{flag['task'] or 'before'}: {flag['what']}: {flag['line']}" for flag in record.flags]
     if odd := [*odd, *record.notes]:
-        tests.append({"name": "to look at", "score": 0, "max_score": 0, "visibility": "hidden",
-                      "output": "\n".join(odd)})  # fmt: skip
+        tests.append(
+            {
+                "name": "to look at",
+                "score": 0,
+                "max_score": 0,
+                "visibility": "hidden",
+                "output": "\n".join(odd),
+            }
+        )
     free = [task.name for task in assignment.tasks if task.free]
     by_hand = f"Marked by a person: {', '.join(free)}." if free else ""
     score = sum(one.points for one in record.results)

@@ -53,9 +53,16 @@ class ProblemSet:
         return register
 
     def task(
-        self, name: str, *, question: str, stub: str, answer: str, given: str = "",
-        check: str = "", solution: str = "",
-    ) -> None:  # fmt: skip
+        self,
+        name: str,
+        *,
+        question: str,
+        stub: str,
+        answer: str,
+        given: str = "",
+        check: str = "",
+        solution: str = "",
+    ) -> None:
         """Add a task, or replace the book's of that name; its points come from its hidden tests.
 
         question, stub, given (a cell before the stub), check (a cell that students run) and
@@ -63,9 +70,12 @@ class ProblemSet:
         answer: the name that the stub defines.
         """
         texts = {
-            "question": question, "given": given, "stub": stub, "check": check,
+            "question": question,
+            "given": given,
+            "stub": stub,
+            "check": check,
             "solution": solution,
-        }  # fmt: skip
+        }
         self.tasks[name] = {"texts": texts, "answer": answer, "rubric": ()}
 
     def free(self, name: str, *, question: str, rubric: dict[str, float]) -> None:

@@ -136,8 +136,10 @@ def _choices(one: Question) -> str:
 
 
 def _answer(at: int, one: Question) -> str:
-    names = {value: f"{letter}. {choice}" for letter, (value, choice) in
-             zip(ascii_uppercase, one.choices.items(), strict=False)}  # fmt: skip
+    names = {
+        value: f"{letter}. {choice}"
+        for letter, (value, choice) in zip(ascii_uppercase, one.choices.items(), strict=False)
+    }
     right = f"<p><b>{names[one.right]}</b></p>" if one.choices else ""
     replies = "".join(
         f"<dt>{names.get(wrong, html.escape(wrong))}</dt><dd>{reply}</dd>"
@@ -153,10 +155,19 @@ def _answer(at: int, one: Question) -> str:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the page."""
     asked = parser("homework.questions", __doc__)
-    asked.add_argument("--out", type=Path, default=Path("questions.html"), metavar="FILE",
-                       help="the page to write (default: %(default)s)")  # fmt: skip
-    asked.add_argument("--chapter", action="append", metavar="NN",
-                       help="such as 05; may be given several times (default: all)")  # fmt: skip
+    asked.add_argument(
+        "--out",
+        type=Path,
+        default=Path("questions.html"),
+        metavar="FILE",
+        help="the page to write (default: %(default)s)",
+    )
+    asked.add_argument(
+        "--chapter",
+        action="append",
+        metavar="NN",
+        help="such as 05; may be given several times (default: all)",
+    )
     options = asked.parse_args(arguments)
     wanted = options.chapter or [f"{one.number:02d}" for one in TAUGHT]
     chapters = [(number, *questions(chapter_file(number))) for number in wanted]

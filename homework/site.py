@@ -36,9 +36,14 @@ from homework.release.leaks import leaks as leaks_of
 
 OUT = ROOT / "_build" / "without-solutions"
 SOURCES = (
-    "_config.yml", "_toc.yml", "book", "notebooks", "helpers", "benchmarks",
+    "_config.yml",
+    "_toc.yml",
+    "book",
+    "notebooks",
+    "helpers",
+    "benchmarks",
     "homework/private_example",
-)  # fmt: skip
+)
 CHANGES = Path(__file__).with_suffix(".yml")
 NOTEBOOK_LINK = re.compile(r"\[[^\]]*\]\(https?://[^()\s]+\.ipynb[^()\s]*\)")
 LINK = '<a href="{}" download>Problem set: the exercises, to hand in</a>'
@@ -147,8 +152,10 @@ def _reword(path: Path, change: dict, config: dict) -> None:
         path.write_text(said[0][0], "utf-8")
     if (times := sum(n for _, n in said)) != 1:
         text = change.get("text") or change["from"]
-        raise ValueError(f"{path.name} should say once, and says {times} times: {text!r}; "
-                         f"change the text in homework/{CHANGES.name}, too")  # fmt: skip
+        raise ValueError(
+            f"{path.name} should say once, and says {times} times: {text!r}; "
+            f"change the text in homework/{CHANGES.name}, too"
+        )
 
 
 def _spaced(text: str) -> str:
@@ -249,8 +256,13 @@ def build(source: Path, out: Path) -> None:
 def main(arguments: list[str] | None = None) -> None:
     """The command; see the head of this module."""
     asked = parser("homework.site", __doc__)
-    asked.add_argument("--out", type=Path, default=OUT, metavar="FOLDER",
-                       help="the site's folder (default: _build/without-solutions)")  # fmt: skip
+    asked.add_argument(
+        "--out",
+        type=Path,
+        default=OUT,
+        metavar="FOLDER",
+        help="the site's folder (default: _build/without-solutions)",
+    )
     out = asked.parse_args(arguments).out.resolve()
     make(out)
     print(f"The book without solutions: {out / 'index.html'}")

@@ -72,9 +72,13 @@ class Walk:
         """Run a command; what it prints."""
         tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         done = subprocess.run(
-            line, shell=True, cwd=self.folder, capture_output=True, text=True,
+            line,
+            shell=True,
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
             env={**os.environ, "PATH": tools, "PYTHONPATH": str(ROOT), "MAKEFLAGS": ""},
-        )  # fmt: skip
+        )
         return done.stdout + done.stderr
 
     def _shown(self, text: str) -> str:
@@ -134,25 +138,42 @@ def _notebook(assignment, answers: dict[str, str]) -> str:
 
 def walk(folder: Path) -> dict[str, str]:
     """Run the whole and give what each step prints, by the name of its file."""
-    shutil.copytree(ROOT / "homework" / "private_example", folder / "private",
-                    ignore=shutil.ignore_patterns("__pycache__"))  # fmt: skip
+    shutil.copytree(
+        ROOT / "homework" / "private_example",
+        folder / "private",
+        ignore=shutil.ignore_patterns("__pycache__"),
+    )
     step = Walk(folder)
     grade = "python -m homework.grade {} --assignment 05 --roster course/canvas.csv"
-    step.run("release", f"make -C '{ROOT}' homework CHAPTER=05 OUT=$PWD/course SEED=autumn-2027 "
-                        "PRIVATE=$PWD/private")  # fmt: skip
+    step.run(
+        "release",
+        f"make -C '{ROOT}' homework CHAPTER=05 OUT=$PWD/course SEED=autumn-2027 "
+        "PRIVATE=$PWD/private",
+    )
     step.outputs["release"] = re.sub(r"-C '.*?' |\$PWD/|make.*: .*\n", "", step.outputs["release"])
     private = str(folder / "private")
     class_of_eight(Course("05", "autumn-2027", private), folder / "course")
-    step.run("collect", "python -m zipfile --list course/class.zip",
-             grade.format("course/class.zip"))  # fmt: skip
+    step.run(
+        "collect", "python -m zipfile --list course/class.zip", grade.format("course/class.zip")
+    )
     step.run("grades", "cat course/grading/05/grades.csv", "cat course/grading/05/marks.csv")
-    step.run("mark", "sed -i 's/^\\(.*,05.[68]\\),,/\\1,3,/; s/^\\(mcartwright,05.8\\),3,/\\1,0,/' "
-                     "course/grading/05/marks.csv", grade.format("course/class.zip"))  # fmt: skip
+    step.run(
+        "mark",
+        "sed -i 's/^\\(.*,05.[68]\\),,/\\1,3,/; s/^\\(mcartwright,05.8\\),3,/\\1,0,/' "
+        "course/grading/05/marks.csv",
+        grade.format("course/class.zip"),
+    )
     step.run("late", grade.format("course/late.zip"))
-    step.run("appeal", "echo 'enoether,05.1,2.5,,,,right but for the root' >> "
-                       "course/grading/05/marks.csv", grade.format("course/late.zip"))  # fmt: skip
-    step.run("regrade", "sed -i 's/- 1) < 0.01:/- 1) < 0.02:/' private/05.py",
-             grade.format("course/class.zip"))  # fmt: skip
+    step.run(
+        "appeal",
+        "echo 'enoether,05.1,2.5,,,,right but for the root' >> course/grading/05/marks.csv",
+        grade.format("course/late.zip"),
+    )
+    step.run(
+        "regrade",
+        "sed -i 's/- 1) < 0.01:/- 1) < 0.02:/' private/05.py",
+        grade.format("course/class.zip"),
+    )
     step.run("import", "cat course/grading/05/grades-to-import.csv")
     page = (folder / "course/grading/05/feedback/enoether.html").read_text("utf-8")
     step.outputs["feedback.html"] = re.sub(r"Graded [-\d]+ [:\d]+ UTC\. ", "", page)

@@ -30,8 +30,19 @@ CACHE = ROOT / "_build" / "pytest"  # holds which tests failed
 PYTHON = [sys.executable, "-m"]
 SINGLE = [*PYTHON, "pytest", "-q", "-o", f"cache_dir={CACHE}"]
 ONCE_MORE = [*SINGLE, "--last-failed", "tests/site", "tests/homework"]
-PYTEST = [*SINGLE, "--cache-clear", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder",
-          "--max-worker-restart", "0", "-m", "not nightly"]  # fmt: skip
+PYTEST = [
+    *SINGLE,
+    "--cache-clear",
+    "-n",
+    "2",
+    "--dist",
+    "loadfile",
+    "--no-loadscope-reorder",
+    "--max-worker-restart",
+    "0",
+    "-m",
+    "not nightly",
+]
 
 
 def files(*names: str) -> list[str]:
@@ -47,17 +58,53 @@ def files(*names: str) -> list[str]:
     return [*found]
 
 
-NEAR = files("tests/chapters/test_exercises.py", "tests/chapters", "tests/core",
-             "tests/test_repository.py", "tests/test_mutations.py")  # fmt: skip
-NOTEBOOKS = files(*(f"notebooks/{name}.ipynb" for name in (
-    "11_small_gpt", "07_heads_masks_positions", "12_inside_the_gpt", "01_embeddings_as_features",
-)), "notebooks")  # fmt: skip
-SITE = files(*(f"tests/site/test_{name}.py" for name in (
-    "build", "pages", "gpt_page", "machine", "play_base", "widgets", "lab",
-)), "tests/site")  # fmt: skip
-HOMEWORK = files(*(f"tests/homework/test_{name}.py" for name in (
-    "submissions", "site", "walkthrough", "grade",
-)), "tests/homework/run", "tests/homework")  # fmt: skip
+NEAR = files(
+    "tests/chapters/test_exercises.py",
+    "tests/chapters",
+    "tests/core",
+    "tests/test_repository.py",
+    "tests/test_mutations.py",
+)
+NOTEBOOKS = files(
+    *(
+        f"notebooks/{name}.ipynb"
+        for name in (
+            "11_small_gpt",
+            "07_heads_masks_positions",
+            "12_inside_the_gpt",
+            "01_embeddings_as_features",
+        )
+    ),
+    "notebooks",
+)
+SITE = files(
+    *(
+        f"tests/site/test_{name}.py"
+        for name in (
+            "build",
+            "pages",
+            "gpt_page",
+            "machine",
+            "play_base",
+            "widgets",
+            "lab",
+        )
+    ),
+    "tests/site",
+)
+HOMEWORK = files(
+    *(
+        f"tests/homework/test_{name}.py"
+        for name in (
+            "submissions",
+            "site",
+            "walkthrough",
+            "grade",
+        )
+    ),
+    "tests/homework/run",
+    "tests/homework",
+)
 
 STYLE = [
     ("style", [*PYTHON, "ruff", "check"]),
@@ -66,16 +113,33 @@ STYLE = [
 ]
 NEAR_ALL = ("helpers and chapters", [*PYTEST, *NEAR])
 QUICK = ("helpers and chapters", [*PYTEST, *NEAR, "-m", "not slow and not nightly"])
-AS_STORED = ["--nbval-current-env", "--nbval-sanitize-with", "tests/nbval_sanitize.cfg",
-             "--nbval-cell-timeout", "600", "-p", "tests.count_cells"]  # fmt: skip
+AS_STORED = [
+    "--nbval-current-env",
+    "--nbval-sanitize-with",
+    "tests/nbval_sanitize.cfg",
+    "--nbval-cell-timeout",
+    "600",
+    "-p",
+    "tests.count_cells",
+]
 CELLS = ("cells of the notebooks", [*PYTEST, "--nbval", *NOTEBOOKS, *AS_STORED])
 # One more than cores: a browser's or a sandbox's waiting is another's time.
 WIDE = [*PYTEST, "-n", "3", "--durations=20", "--durations-min=5"]
 BOOK = ("book", [*PYTHON, "book.build"])
-ALL = ("tests and cells", [
-    *WIDE, "--nbval", *HOMEWORK[:4], *NOTEBOOKS[:4], *SITE, *HOMEWORK[4:], *NOTEBOOKS[4:], *NEAR,
-    *AS_STORED,
-])  # fmt: skip
+ALL = (
+    "tests and cells",
+    [
+        *WIDE,
+        "--nbval",
+        *HOMEWORK[:4],
+        *NOTEBOOKS[:4],
+        *SITE,
+        *HOMEWORK[4:],
+        *NOTEBOOKS[4:],
+        *NEAR,
+        *AS_STORED,
+    ],
+)
 CHOSEN = ("tests", [*WIDE, *HOMEWORK, *SITE, *NEAR])
 PARTS = {
     "check": [*STYLE, QUICK],
@@ -84,9 +148,11 @@ PARTS = {
     "site": [BOOK, ("site", [*WIDE, *SITE])],
     "homework": [BOOK, ("homework", [*WIDE, *HOMEWORK])],
     "nightly": [BOOK, ("at night", [*WIDE, "tests", "-m", "nightly"])],
-    "elsewhere": [NEAR_ALL, (CELLS[0], ["--nbval-lax" if one == "--nbval" else one
-                                        for one in CELLS[1]])],
-}  # fmt: skip
+    "elsewhere": [
+        NEAR_ALL,
+        (CELLS[0], ["--nbval-lax" if one == "--nbval" else one for one in CELLS[1]]),
+    ],
+}
 
 
 @dataclass
@@ -113,13 +179,21 @@ class Ended:
 def run(what: str, command: list[str], *, show: bool = True) -> Ended:
     """Run one part. show: its output as it comes; without it only if the part fails, at its end."""
     environment = {
-        "OMP_NUM_THREADS": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1", "PYTHONUTF8": "1",
-    }  # fmt: skip
+        "OMP_NUM_THREADS": "1",
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+        "PYTHONUTF8": "1",
+    }
     began, last, kept = time.monotonic(), "", []
     process = subprocess.Popen(
-        command, cwd=ROOT, env={**os.environ, **environment}, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, text=True, encoding="utf-8", errors="replace",
-    )  # fmt: skip
+        command,
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+    )
     for line in process.stdout:
         kept.append(line)
         if show:

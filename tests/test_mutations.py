@@ -20,19 +20,30 @@ def normalise(x, y, dim=-1, eps=1e-5):
     return masked and (x - mean) / sqrt(x.var(dim, correction=0) + eps) ** 0.5 @ x[1:, -1].T
 '''
 MADE = [
-    ("comparison", "x.ndim < 2", "x.ndim <= 2"), ("comparison", "mean == 0", "mean != 0"),
-    ("arithmetic", "x - mean", "x + mean"), ("arithmetic", "x - mean", "mean - x"),
-    ("number", "0", "1"), ("number", "1", "2"), ("sign", "-1", "1"), ("truth", "True", "False"),
-    ("truth", "x.ndim < 2", "False"), ("boolean", None, "masked"), ("twin", "x.mean", "x.sum"),
-    ("dropped_call", "x[1:, -1].T", "x[1:, -1]"), ("dropped_call", "mean.detach()", "mean"),
+    ("comparison", "x.ndim < 2", "x.ndim <= 2"),
+    ("comparison", "mean == 0", "mean != 0"),
+    ("arithmetic", "x - mean", "x + mean"),
+    ("arithmetic", "x - mean", "mean - x"),
+    ("number", "0", "1"),
+    ("number", "1", "2"),
+    ("sign", "-1", "1"),
+    ("truth", "True", "False"),
+    ("truth", "x.ndim < 2", "False"),
+    ("boolean", None, "masked"),
+    ("twin", "x.mean", "x.sum"),
+    ("dropped_call", "x[1:, -1].T", "x[1:, -1]"),
+    ("dropped_call", "mean.detach()", "mean"),
     ("dropped_call", None, "sqrt(x.var(dim, correction=0)) + eps"),
     ("arithmetic", "x.var(dim, correction=0) + eps", "x.var(dim, correction=0)"),
-    ("branch", None, "where(mean == 0, self.norm(y), x.tril())"), ("order", "self.norm(y)", "y"),
-    ("argument", "x.tril()", "x.tril(0 - 1)"), ("removed", "masked.append(mean)", "pass"),
+    ("branch", None, "where(mean == 0, self.norm(y), x.tril())"),
+    ("order", "self.norm(y)", "y"),
+    ("argument", "x.tril()", "x.tril(0 - 1)"),
+    ("removed", "masked.append(mean)", "pass"),
     ("argument", "x.mean(dim=dim, keepdim=True)", "x.mean(dim=dim)"),
-    ("bound", "x[1:, -1]", "x[:, -1]"), ("twin", "x", "y"),
+    ("bound", "x[1:, -1]", "x[:, -1]"),
+    ("twin", "x", "y"),
     ("exponent", None, "sqrt(x.var(dim, correction=0) + eps) ** 2"),
-]  # fmt: skip
+]
 
 
 @pytest.fixture(scope="module")

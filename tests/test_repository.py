@@ -23,9 +23,20 @@ from book import address, environment
 
 run = script(ROOT / "tests" / "run.py")
 TEXTS = {
-    ".py", ".md", ".yml", ".yaml", ".toml", ".txt", ".in", ".cfg", ".js", ".css", ".html", ".bib",
+    ".py",
+    ".md",
+    ".yml",
+    ".yaml",
+    ".toml",
+    ".txt",
+    ".in",
+    ".cfg",
+    ".js",
+    ".css",
+    ".html",
+    ".bib",
     ".cff",
-}  # fmt: skip
+}
 
 
 def tracked() -> list:
@@ -78,8 +89,18 @@ def test_make_help_lists_every_target():
         pytest.skip("no make")
     said = subprocess.run(["make", "-s", "help"], cwd=ROOT, capture_output=True, text=True).stdout
     for target in (
-        "book", "test", "bench", "notebooks", "pdf", "zip", "serve", "lab", "lint", "clean", "help",
-    ):  # fmt: skip
+        "book",
+        "test",
+        "bench",
+        "notebooks",
+        "pdf",
+        "zip",
+        "serve",
+        "lab",
+        "lint",
+        "clean",
+        "help",
+    ):
         assert re.search(rf"^{target}\b", said, re.MULTILINE), target
 
 
@@ -138,8 +159,10 @@ def test_whoever_sets_up_does_it_in_the_one_way():
 
 
 def test_forms_for_issues_can_be_shown():
-    forms = [yaml.safe_load(path.read_text("utf-8"))
-             for path in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("*-*.yml")]  # fmt: skip
+    forms = [
+        yaml.safe_load(path.read_text("utf-8"))
+        for path in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("*-*.yml")
+    ]
     assert len(forms) == 3
     for form in forms:
         assert {"name", "description", "body"} <= set(form)
@@ -152,8 +175,9 @@ def test_forms_for_issues_can_be_shown():
 
 def test_line_ends_are_the_same_on_windows():
     named = [".ci/run", "Makefile", "helpers/data/tales.txt"]
-    asked = subprocess.run(["git", "check-attr", "eol", *named], cwd=ROOT,
-                           capture_output=True, text=True)  # fmt: skip
+    asked = subprocess.run(
+        ["git", "check-attr", "eol", *named], cwd=ROOT, capture_output=True, text=True
+    )
     if asked.returncode:
         pytest.skip("no git here")
     assert asked.stdout.count(": eol: lf") == len(named)
@@ -364,12 +388,16 @@ def test_set_up_begins_anew_what_was_interrupted_or_moved_and_else_does_nothing(
     monkeypatch.setattr(environment, "PIP", pip)
     steps = at(first)
     assert [("venv" in one, "--require-hashes" in one) for one in steps] == [
-        (True, False), (False, False), (False, True), (False, False),
-    ]  # fmt: skip
+        (True, False),
+        (False, False),
+        (False, True),
+        (False, False),
+    ]
     assert any(one.endswith("+cpu") for one in steps[1]) == (sys.platform == "linux")
     assert at(first) == at(first, "lab") == []
-    assert at(first.rename(second)) == [(*one[:-1], one[-1].replace(str(first), str(second)))
-                                        for one in steps]  # fmt: skip
+    assert at(first.rename(second)) == [
+        (*one[:-1], one[-1].replace(str(first), str(second))) for one in steps
+    ]
     pins = second / environment.PINS
     monkeypatch.setattr(shutil, "copy", lambda *_: None)
     pins.write_text(f"{pins.read_text('utf-8')}another==1\n", "utf-8")
@@ -462,10 +490,22 @@ def test_wheel_holds_code_and_data(tmp_path):
         ROOT / "helpers", source / "helpers", ignore=shutil.ignore_patterns("__pycache__")
     )
     subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation",
-         "--wheel-dir", str(tmp_path), str(source)],
-        check=True, capture_output=True, timeout=120,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "wheel",
+            "--quiet",
+            "--no-deps",
+            "--no-build-isolation",
+            "--wheel-dir",
+            str(tmp_path),
+            str(source),
+        ],
+        check=True,
+        capture_output=True,
+        timeout=120,
+    )
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
@@ -479,8 +519,10 @@ def test_wheel_holds_code_and_data(tmp_path):
 # ------------------------------------------------------------- no trace
 
 ALLOWED_PATHS = {
-    "tests/chapters/test_notebooks.py", "notebooks/execute.py", "tests/test_repository.py",
-}  # fmt: skip
+    "tests/chapters/test_notebooks.py",
+    "notebooks/execute.py",
+    "tests/test_repository.py",
+}
 
 
 def test_no_file_holds_a_path_of_one_machine():

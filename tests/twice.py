@@ -22,9 +22,13 @@ def failed(notebook: nbformat.NotebookNode) -> list[str]:
         cell.id = f"{cell.id[:50]}-{time}"
         cell.metadata.tags = []
     NotebookClient(
-        notebook, timeout=execute.TIMEOUT_S, kernel_name="python3", allow_errors=True,
-        kernel_manager_class=execute.ThisKernel, resources={"metadata": {"path": execute.HERE}},
-    ).execute()  # fmt: skip
+        notebook,
+        timeout=execute.TIMEOUT_S,
+        kernel_name="python3",
+        allow_errors=True,
+        kernel_manager_class=execute.ThisKernel,
+        resources={"metadata": {"path": execute.HERE}},
+    ).execute()
     return [
         f"{cell.id}: {output.ename}: {output.evalue[:200]}"
         for cell in notebook.cells

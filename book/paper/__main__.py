@@ -159,9 +159,12 @@ def signed(pdf: bytes, config: dict, date: str, mark: str) -> bytes:
     writer, made = PdfWriter(clone_from=io.BytesIO(pdf)), io.BytesIO()
     day = f"D:{date.replace('-', '')}000000Z"
     writer.metadata = {
-        "/Title": config["title"], "/Author": config["author"], "/Keywords": mark,
-        "/CreationDate": day, "/ModDate": day,
-    }  # fmt: skip
+        "/Title": config["title"],
+        "/Author": config["author"],
+        "/Keywords": mark,
+        "/CreationDate": day,
+        "/ModDate": day,
+    }
     writer.write(made)
     return renumbered(made.getvalue())
 

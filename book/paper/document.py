@@ -220,8 +220,14 @@ class Maker:
             listed = "".join(f"<li><i>{escape(k)}</i>: {v}</li>" for k, v in replies.items())
             said = BeautifulSoup(f'<ul class="replies">{listed}</ul>', "html.parser")
             first.insert_before(said) if first else reveal.append(said)
-        self.move(box, self.page.answers, "Answer", list(reveal.contents),
-                  "Guess, then read on. {label}: page {page}.", inside=True)  # fmt: skip
+        self.move(
+            box,
+            self.page.answers,
+            "Answer",
+            list(reveal.contents),
+            "Guess, then read on. {label}: page {page}.",
+            inside=True,
+        )
 
     # --- what the site folds
 
@@ -256,8 +262,14 @@ class Maker:
             asked.extend(list(details.summary.extract().contents))
             question.append(asked)
             details.replace_with(question)
-            self.move(question, self.page.answers, "Answer", list(details.contents),
-                      "{label}: page {page}.", inside=True)  # fmt: skip
+            self.move(
+                question,
+                self.page.answers,
+                "Answer",
+                list(details.contents),
+                "{label}: page {page}.",
+                inside=True,
+            )
         elif details.summary.get_text(" ", strip=True) == MEASURE:
             note = self.new("p", "opened-title")
             note.string = "On the site, and in the chapter’s folder below helpers/chapters."
@@ -276,8 +288,9 @@ class Maker:
             note = self.new("div", "elsewhere")
             cell.replace_with(note)
             self.unfold(cell)
-            self.move(note, self.page.answers, "Answer", [cell], "{label}: page {page}.",
-                      inside=True)  # fmt: skip
+            self.move(
+                note, self.page.answers, "Answer", [cell], "{label}: page {page}.", inside=True
+            )
         elif "tag_deeper" in tags:
             self.unfold(cell)
         elif "tag_hide-input" in tags:
@@ -340,8 +353,9 @@ class Maker:
 
     # --- moving
 
-    def move(self, place: Tag, items: list, label: str, content: list, words: str,
-             *, inside: bool) -> None:  # fmt: skip
+    def move(
+        self, place: Tag, items: list, label: str, content: list, words: str, *, inside: bool
+    ) -> None:
         """Move content to the end, and leave word of where it is."""
         number = f"{label} {self.number}{len(items) + 1}"
         ident = f"{self.id}--answer-{len(items) + 1}"

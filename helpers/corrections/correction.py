@@ -81,8 +81,10 @@ class Correction:
             if not getattr(self, name).strip():
                 raise ValueError(f"{name} must not be empty")
         if not re.fullmatch(r"[a-z][a-z0-9_]*", getattr(self.right, "__name__", "")):
-            raise ValueError(f"right must be a named function, since its name gives the anchor: "
-                             f"got {self.right!r}")  # fmt: skip
+            raise ValueError(
+                f"right must be a named function, since its name gives the anchor: "
+                f"got {self.right!r}"
+            )
 
     @property
     def slug(self) -> str:

@@ -20,9 +20,19 @@ MOST_AXES = 64  # of an array or a tensor: NumPy has no more
 MOST_BITS = 1024  # of a whole number: no float is larger
 DEEPEST = 40  # lists within lists
 TENSOR_TYPES = (
-    "float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool",
-    "complex64", "complex128",
-)  # fmt: skip
+    "float64",
+    "float32",
+    "float16",
+    "bfloat16",
+    "int64",
+    "int32",
+    "int16",
+    "int8",
+    "uint8",
+    "bool",
+    "complex64",
+    "complex128",
+)
 COLLECTIONS = (list, tuple, set, frozenset)
 CONVERSIONS: dict[type, Callable] = {
     str: str.__str__,

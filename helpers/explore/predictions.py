@@ -361,13 +361,17 @@ class Sketch(Prediction):
         first = self._first_sketch()
         fields = [
             ipywidgets.FloatSlider(
-                min=low, max=high, step=(high - low) / 100, value=first[name][0],
+                min=low,
+                max=high,
+                step=(high - low) / 100,
+                value=first[name][0],
                 description=f"{name} at {self.curve.x_label or 'x'} = {shown(x)}",
-                style={"description_width": "12em"}, layout={"width": "30em"},
+                style={"description_width": "12em"},
+                layout={"width": "30em"},
             )
             for name in self.curve.names
             for x in self.curve.x
-        ]  # fmt: skip
+        ]
         count, sketch = len(self.curve.x), ipywidgets.HTML()
 
         def read():

@@ -34,8 +34,14 @@ def draw_losses(
     end = max([total or 1, *steps])
     ax.plot(steps, losses, color=TRAINING, linewidth=1, label="training, a batch")
     if validation:
-        ax.plot(list(validation), list(validation.values()), "o-", color=VALIDATION,
-                markersize=4, label="validation")  # fmt: skip
+        ax.plot(
+            list(validation),
+            list(validation.values()),
+            "o-",
+            color=VALIDATION,
+            markersize=4,
+            label="validation",
+        )
     heights = [*floors.values(), *losses, *(validation or {}).values()]
     low, high = (min(heights), max(heights)) if heights else (0.0, 1.0)
     room = max(0.08 * (high - low), 0.02)

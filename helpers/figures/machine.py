@@ -35,10 +35,14 @@ def draw_machine(ax: Axes, *, lit: Collection[str] = ()) -> Axes:
         raise ValueError(f"lit must name parts of {sorted(PARTS)}, got {sorted(unknown)}")
     for name, (x, y, width, words) in PARTS.items():
         box = FancyBboxPatch(
-            (x, y - 0.32), width, 0.64, boxstyle="round,pad=0.02,rounding_size=0.1",
-            facecolor=LIT if name in lit else DIM, edgecolor="#555555",
+            (x, y - 0.32),
+            width,
+            0.64,
+            boxstyle="round,pad=0.02,rounding_size=0.1",
+            facecolor=LIT if name in lit else DIM,
+            edgecolor="#555555",
             linewidth=1.6 if name in lit else 0.8,
-        )  # fmt: skip
+        )
         ax.add_patch(box)
         ax.text(x + width / 2, y, words, ha="center", va="center", fontsize=8)
     for left, right in itertools.pairwise(FLOW):
@@ -48,9 +52,16 @@ def draw_machine(ax: Axes, *, lit: Collection[str] = ()) -> Axes:
     for start, end in (("norm 1", "add 1"), ("norm 2", "add 2")):
         _bypass(ax, PARTS[start][0] - 0.2, PARTS[end][0] + 0.22)
     ax.add_patch(
-        FancyBboxPatch((2.7, -0.55), 6.85, 1.65, boxstyle="round,pad=0.02", fill=False,
-                       edgecolor="#999999", linestyle=":")
-    )  # fmt: skip
+        FancyBboxPatch(
+            (2.7, -0.55),
+            6.85,
+            1.65,
+            boxstyle="round,pad=0.02",
+            fill=False,
+            edgecolor="#999999",
+            linestyle=":",
+        )
+    )
     ax.text(9.5, -0.85, "L layers", ha="right", fontsize=8, color="#555555")
     ax.set(xlim=(-0.15, 13.95), ylim=(-1.45, 1.25), aspect="equal")
     ax.set_axis_off()
@@ -59,9 +70,17 @@ def draw_machine(ax: Axes, *, lit: Collection[str] = ()) -> Axes:
 
 def _arrow(ax: Axes, start, end) -> None:
     ax.add_patch(
-        FancyArrowPatch(start, end, arrowstyle="-|>", mutation_scale=7, color="#555555",
-                        linewidth=0.9, shrinkA=1, shrinkB=1)
-    )  # fmt: skip
+        FancyArrowPatch(
+            start,
+            end,
+            arrowstyle="-|>",
+            mutation_scale=7,
+            color="#555555",
+            linewidth=0.9,
+            shrinkA=1,
+            shrinkB=1,
+        )
+    )
 
 
 def _bypass(ax: Axes, x_from: float, x_to: float) -> None:

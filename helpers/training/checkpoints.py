@@ -26,8 +26,12 @@ TENSORS, REST = "tensors.safetensors", "checkpoint.json"
 NAME, PARTIAL = "checkpoint-", ".partial-"
 TENSOR_PARTS = ("model", "optimizer", "generators")
 JSON_TYPES = {
-    "step": int, "config": dict, "records": list, "data_sha256": str, "extra": dict,
-}  # fmt: skip
+    "step": int,
+    "config": dict,
+    "records": list,
+    "data_sha256": str,
+    "extra": dict,
+}
 
 
 class CheckpointError(ValueError):

@@ -75,8 +75,11 @@ class Muon(torch.optim.Optimizer):
         weight_decay: float = 0.0,
         dtype: torch.dtype = torch.bfloat16,
     ):
-        for name, share, most in (("lr", lr, inf), ("weight_decay", weight_decay, inf),
-                                  ("momentum", momentum, 1)):  # fmt: skip
+        for name, share, most in (
+            ("lr", lr, inf),
+            ("weight_decay", weight_decay, inf),
+            ("momentum", momentum, 1),
+        ):
             if not 0 <= share < most:
                 raise ValueError(f"{name}={share} must lie in [0, {most})")
         params = list(params)

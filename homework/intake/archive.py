@@ -32,9 +32,19 @@ LONGEST_SHOWN = 160  # characters of a name
 CHUNK = 2**20
 SKIPPED = {"__macosx", "thumbs.db", "desktop.ini"}
 BROKEN = (
-    zipfile.BadZipFile, NotImplementedError, RuntimeError, zlib.error, EOFError, OSError,
-    ValueError, LookupError, ArithmeticError, MemoryError, TypeError, struct.error,
-)  # fmt: skip
+    zipfile.BadZipFile,
+    NotImplementedError,
+    RuntimeError,
+    zlib.error,
+    EOFError,
+    OSError,
+    ValueError,
+    LookupError,
+    ArithmeticError,
+    MemoryError,
+    TypeError,
+    struct.error,
+)
 
 
 class UnreadableError(ValueError):
@@ -99,10 +109,15 @@ def _entries(root: str, parts: tuple[str, ...], most: int | None) -> list[File]:
     try:
         with _below(root, parts, os.O_DIRECTORY) as fd, os.scandir(fd) as found:
             entries = [
-                File((*parts, one.name), _kind(about.st_mode), about.st_mtime,
-                     Place(root, (*parts, one.name)))
-                for one in islice(found, most) if (about := one.stat(follow_symlinks=False))
-            ]  # fmt: skip
+                File(
+                    (*parts, one.name),
+                    _kind(about.st_mode),
+                    about.st_mtime,
+                    Place(root, (*parts, one.name)),
+                )
+                for one in islice(found, most)
+                if (about := one.stat(follow_symlinks=False))
+            ]
     except OSError as error:
         if not parts:
             raise ValueError(f"{root} cannot be read: {error.strerror}") from error

@@ -58,9 +58,13 @@ def candidates(file: File, who: Who) -> Iterator[Candidate]:
         return
     for member in inner:
         kind = "a zip within a zip" if _is_zip(member.name) else member.kind
-        yield Candidate(member.place, f"{where}/{shown('/'.join(member.parts))}",
-                        _rank(member, who, file.time), who,
-                        "" if kind == "file" else f"{kind} left out")  # fmt: skip
+        yield Candidate(
+            member.place,
+            f"{where}/{shown('/'.join(member.parts))}",
+            _rank(member, who, file.time),
+            who,
+            "" if kind == "file" else f"{kind} left out",
+        )
     if not inner:
         yield replace(whole, problem="the file is an empty zip")
 

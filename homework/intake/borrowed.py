@@ -112,8 +112,11 @@ def _dotted(node: ast.AST | None) -> tuple[str, ast.AST | None]:
     while isinstance(node, ast.Attribute):
         names.insert(0, node.attr)
         node = node.value
-    return (".".join([node.id, *names]), None) if isinstance(node, ast.Name) else (
-        ".".join(["", *names]), node)  # fmt: skip
+    return (
+        (".".join([node.id, *names]), None)
+        if isinstance(node, ast.Name)
+        else (".".join(["", *names]), node)
+    )
 
 
 def _given_in(node: ast.AST) -> set[str]:

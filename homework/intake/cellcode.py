@@ -79,8 +79,9 @@ def _inside(node: ast.AST) -> list[ast.AST]:
     if isinstance(node, ast.Lambda):
         return []
     loops = ast.For | ast.AsyncFor | ast.comprehension
-    return [n for n in ast.iter_child_nodes(node)
-            if not (isinstance(node, loops) and n is node.target)]  # fmt: skip
+    return [
+        n for n in ast.iter_child_nodes(node) if not (isinstance(node, loops) and n is node.target)
+    ]
 
 
 def _assigned(node: ast.AST) -> set[str]:

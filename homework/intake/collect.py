@@ -62,9 +62,11 @@ class Handed:
 
 
 def collected(
-    source: Path, roster: Roster | None = None, assignment: str | None = None,
+    source: Path,
+    roster: Roster | None = None,
+    assignment: str | None = None,
     is_wanted: Callable[[bytes], bool] = lambda raw: True,
-) -> list[Handed]:  # fmt: skip
+) -> list[Handed]:
     """One Handed for each student, sorted by student, from a folder or a zip.
 
     assignment: such as "05"; where nbgrader has folders for several, its folder alone counts.
@@ -135,9 +137,11 @@ def _students(
 
 
 def _hand(
-    found: list[Candidate], roster: Roster | None, is_zipped: bool,
+    found: list[Candidate],
+    roster: Roster | None,
+    is_zipped: bool,
     is_wanted: Callable[[bytes], bool],
-) -> Handed:  # fmt: skip
+) -> Handed:
     """What counts of all that one student handed in."""
     best, is_read, notes = chosen(found, is_wanted)
     who, time = best.who, best.who.time
@@ -155,5 +159,14 @@ def _hand(
         key, name, time = known.key, known.name or name, moment(known.time) or time
     elif roster:
         key, notes = unique(key, {one.key for one in roster.students}), (*notes, UNKNOWN)
-    return Handed(key, name, best.shown, notes, "" if is_read else best.problem,
-                  best.place if is_read else None, order, time, who.late)  # fmt: skip
+    return Handed(
+        key,
+        name,
+        best.shown,
+        notes,
+        "" if is_read else best.problem,
+        best.place if is_read else None,
+        order,
+        time,
+        who.late,
+    )

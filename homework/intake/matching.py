@@ -164,8 +164,11 @@ class Matcher:
         """The question or given cell that a cell without a name was made from, by its words."""
         if len(cell.source) > LONGEST_WORDS or len(words := _words(cell.source)) < 8:
             return None
-        shares = {c: len(words & w) / (len(words | w) if c.type == "code" else max(len(w), 8))
-                  for c, w in self.words.items() if c.type == cell.type}  # fmt: skip
+        shares = {
+            c: len(words & w) / (len(words | w) if c.type == "code" else max(len(w), 8))
+            for c, w in self.words.items()
+            if c.type == cell.type
+        }
         best = max(shares, key=shares.__getitem__, default=None)
         return best if best and shares[best] >= ALIKE else None
 

@@ -253,8 +253,10 @@ def _answer(
         notes.append(f"{task} is answered in a cell of {other[0].task}, run for both")
         own += [part.cell for part in other]
     elif own:  # it is run where it stands: perhaps it is changed in place
-        if any(c.claims and (c.claims.kind, c.claims.task) == ("stub", task) and not c.same
-               for c in own):  # fmt: skip
+        if any(
+            c.claims and (c.claims.kind, c.claims.task) == ("stub", task) and not c.same
+            for c in own
+        ):
             notes.append(f"the cell of {task} does not define {release.tasks[task]}")
         own += [
             p.cell
@@ -284,8 +286,12 @@ def _note_missing(seen: list[Seen], answers: dict, release: Release, notes: list
     """Note checks that were changed or are gone, and tasks of which nothing is left."""
     unchanged = {cell.same.id for cell in seen if cell.same}
     claimed = {cell.claims.id for cell in seen if cell.claims} | unchanged
-    called = {".".join(call) for cell in seen if _only_checks(cell)
-              for call in CHECK_CALL.findall(cell.source)}  # fmt: skip
+    called = {
+        ".".join(call)
+        for cell in seen
+        if _only_checks(cell)
+        for call in CHECK_CALL.findall(cell.source)
+    }
     gone = []
     for check in (cell for cell in release.cells if cell.kind == "check"):
         if check.id in unchanged:

@@ -31,12 +31,24 @@ from homework.intake.tables import folded, harmless
 CANVAS, WORKSHEET = "Canvas gradebook", "Moodle grading worksheet"
 LONGEST_KEY = 64  # characters
 IDENTIFYING = (  # by which Canvas knows a student
-    "student", "lastname", "firstname", "id", "sis user id", "sis login id", "integration id",
-    "root account", "section",
-)  # fmt: skip
+    "student",
+    "lastname",
+    "firstname",
+    "id",
+    "sis user id",
+    "sis login id",
+    "integration id",
+    "root account",
+    "section",
+)
 LOGINS = (  # the first that is filled in is the student's key
-    "sis login id", "username", "email address", "sis user id", "id number", "id",
-)  # fmt: skip
+    "sis login id",
+    "username",
+    "email address",
+    "sis user id",
+    "id number",
+    "id",
+)
 MOODLES = ("identifier", "grade", "maximum grade", "feedback comments")
 READ_BACK = (*MOODLES, *IDENTIFYING[3:], *LOGINS)
 ASKED = "the gradebook that Canvas exports, or Moodle's grading worksheet"
@@ -142,8 +154,9 @@ class Roster:
         wanted = "grade" if self.kind == WORKSHEET else title.casefold()
         names = [re.sub(r"\s*\(\d+\)$", "", name) for name in folded(self.table.header)]
         if names.count(wanted) > 1:
-            raise ValueError(f"several columns of the {self.kind} are called {title!r}: delete all "
-                             "but one")  # fmt: skip
+            raise ValueError(
+                f"several columns of the {self.kind} are called {title!r}: delete all but one"
+            )
         return names.index(wanted) if wanted in names else len(names)
 
 
@@ -164,8 +177,11 @@ def read(path: Path) -> Roster:
     else:
         raise ValueError(f"{path} has the columns {[*table.header][:20]}; a roster is {ASKED}")
     taken: set[str] = set()
-    rows = [(at, cells) for at, (_, cells) in enumerate(table.named())
-            if kind != CANVAS or not _is_nobody(table.rows[at])]  # fmt: skip
+    rows = [
+        (at, cells)
+        for at, (_, cells) in enumerate(table.named())
+        if kind != CANVAS or not _is_nobody(table.rows[at])
+    ]
     return Roster(kind, table, tuple(_student(kind, at, cells, taken) for at, cells in rows))
 
 

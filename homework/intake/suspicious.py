@@ -24,16 +24,27 @@ INNER = (
     r"__(?:bases|builtins|closure|code|file|func|globals|loader|mro|path|self|spec|subclasses"
     r"|traceback|wrapped)__"
 )
-REACHES = [(re.compile(rf"(?:{pattern})(?:\..*)?"), what) for pattern, what in (
-    (r"(?:builtins\.)?(?:eval|exec|compile|globals|__import__|__builtins__)|importlib(?!\.resources)"
-     r"|runpy|marshal|pkgutil", "runs text as code, or finds names by text"),
-    (rf".*\.(?:{INNER}|[acg][gir]_frame|tb_frame|f_back|f_globals|f_locals)|inspect|gc|dis|linecache"
-     r"|sys\.(?:modules|_getframe|_current_frames|settrace|setprofile|meta_path|exc_info)"
-     r"|get_ipython|IPython\.(?!display|lib).*|homework", "looks into running code"),
-    (r"os\.(?:environ|exec\w+|_exit|fork\w*|kill|popen|system)|ctypes|mmap|socket|subprocess",
-     "reaches for the system"),
-    (r"os\.(?:listdir|scandir|walk)|i?glob|.*\.(?:iterdir|rglob)", "looks for files"),
-)]  # fmt: skip
+REACHES = [
+    (re.compile(rf"(?:{pattern})(?:\..*)?"), what)
+    for pattern, what in (
+        (
+            r"(?:builtins\.)?(?:eval|exec|compile|globals|__import__|__builtins__)|importlib(?!\.resources)"
+            r"|runpy|marshal|pkgutil",
+            "runs text as code, or finds names by text",
+        ),
+        (
+            rf".*\.(?:{INNER}|[acg][gir]_frame|tb_frame|f_back|f_globals|f_locals)|inspect|gc|dis|linecache"
+            r"|sys\.(?:modules|_getframe|_current_frames|settrace|setprofile|meta_path|exc_info)"
+            r"|get_ipython|IPython\.(?!display|lib).*|homework",
+            "looks into running code",
+        ),
+        (
+            r"os\.(?:environ|exec\w+|_exit|fork\w*|kill|popen|system)|ctypes|mmap|socket|subprocess",
+            "reaches for the system",
+        ),
+        (r"os\.(?:listdir|scandir|walk)|i?glob|.*\.(?:iterdir|rglob)", "looks for files"),
+    )
+]
 TEXTS = (
     (re.compile(INNER), "looks into running code"),
     (re.compile(r"/(?:book|etc|home|proc|root|usr)\b.*|.*\bhelpers/.*"), "looks for files"),
@@ -41,8 +52,9 @@ TEXTS = (
 JUDGES = re.compile(r"helpers\.(?:chapters\.\w+\.)?exercises(?:\.(\w+).*)?")
 MAGIC = re.compile(  # lines for IPython, but for the harmless
     r"(?:^|=)[ \t]*(!(?!\[|[ \t]*pip\b)[^\n]{0,40}|%%?(?!(?:autoreload|capture|config|load_ext"
-    r"|matplotlib|pip|precision|time|timeit|writefile)\b)[a-z]\w{0,20})", re.MULTILINE,
-)  # fmt: skip
+    r"|matplotlib|pip|precision|time|timeit|writefile)\b)[a-z]\w{0,20})",
+    re.MULTILINE,
+)
 TIMED = re.compile(r"^([ \t]*)%(?:timeit|time)\b[ \t]*", re.MULTILINE)
 ASKED = re.compile(r"[\"'][\w.]+[\"'] (?:not )?in sys\.modules\b")  # as whether this is Colab
 WRITTEN = re.compile(r"\s*%%writefile[ \t]+(?:\S*/)?(\w+)\.py[ \t]*\n")

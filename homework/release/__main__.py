@@ -32,15 +32,24 @@ def main(arguments: list[str] | None = None) -> None:
     asked.add_argument("--seed", default="", help="any text; draws the numbers of this course")
     asked.add_argument("--private", default="", help="your folder of hidden tests and tasks")
     asked.add_argument("--site", default="", help="where feedback links to: the book's address")
-    asked.add_argument("--book-functions", choices=list(BOOK_FUNCTIONS), default="flagged",
-                       help="answers made with them (default: %(default)s)")  # fmt: skip
+    asked.add_argument(
+        "--book-functions",
+        choices=list(BOOK_FUNCTIONS),
+        default="flagged",
+        help="answers made with them (default: %(default)s)",
+    )
     asked.add_argument("--gradescope", type=Path, help="write an autograder for Gradescope, too")
     options = asked.parse_args(arguments)
     if not options.out:
         raise ValueError("--out (OUT=) is missing: the folder of the course")
     private = str(Path(options.private).resolve()) if options.private else ""
-    course = Course(options.chapter, options.seed, private, site=options.site,
-                    book_functions=options.book_functions)  # fmt: skip
+    course = Course(
+        options.chapter,
+        options.seed,
+        private,
+        site=options.site,
+        book_functions=options.book_functions,
+    )
     said = tried(course.assignment())
     path, assignment = release(course, Path(options.out))
     if course.private_file is not None and not course.private_file.exists():
@@ -48,8 +57,10 @@ def main(arguments: list[str] | None = None) -> None:
     print(f"{path}: {len(assignment.tasks)} exercises, {assignment.points:g} points")
     if assignment.drawn:
         unused = {True: "", False: " (in no text and no test)"}
-        print("drawn: " + ", ".join(f"{name} = {value}{unused[used]}"
-                                    for name, value, used in assignment.drawn))  # fmt: skip
+        print(
+            "drawn: "
+            + ", ".join(f"{name} = {value}{unused[used]}" for name, value, used in assignment.drawn)
+        )
     if assignment.drawn and not options.seed:
         print("note: there is no SEED; every course without one has these numbers")
     if options.gradescope:

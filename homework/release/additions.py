@@ -46,8 +46,11 @@ def _called(function: Callable, *args: object, file: Path) -> Any:
     except SyntaxError as error:
         raise ValueError(f"{file}, line {error.lineno}: {error.msg}") from error
     except (Exception, SystemExit) as error:
-        lines = [at.lineno for at in traceback.extract_tb(error.__traceback__)
-                 if at.filename == str(file)]  # fmt: skip
+        lines = [
+            at.lineno
+            for at in traceback.extract_tb(error.__traceback__)
+            if at.filename == str(file)
+        ]
         where = f", line {lines[-1]}" if lines else ""
         said = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
         raise ValueError(f"{file}{where}: {said}") from error
@@ -143,8 +146,10 @@ def _made(name: str, made: dict, values: dict, chapter: str) -> Task:
         stub = new_markdown_cell(texts["stub"], id=f"stub-{number}")
     else:
         stub = new_code_cell(texts["stub"], id=f"stub-{number}")
-        gives = {key: _gives(texts[key], f"the {key} of {name}")
-                 for key in ("stub", "given", "check", "solution")}  # fmt: skip
+        gives = {
+            key: _gives(texts[key], f"the {key} of {name}")
+            for key in ("stub", "given", "check", "solution")
+        }
         if made["answer"] not in gives["stub"]:
             raise ValueError(
                 f"the stub of {name} must define {made['answer']}, got {texts['stub']!r}"

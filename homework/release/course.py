@@ -86,8 +86,12 @@ def release(course: Course, out: Path) -> tuple[Path, Assignment]:
     if found := leaks(text.encode(), assignment, made):
         raise LeakError(f"the student edition of {assignment.chapter} leaks: " + "; ".join(found))
     own = str(file) if (file := course.private_file) and file.exists() else ""
-    record = replace(course, edition=made.metadata["homework"]["edition"], own=own,
-                     tests=fingerprint(course, assignment))  # fmt: skip
+    record = replace(
+        course,
+        edition=made.metadata["homework"]["edition"],
+        own=own,
+        tests=fingerprint(course, assignment),
+    )
     write_text(out / f"{assignment.chapter}.json", json.dumps(vars(record), indent=1) + "\n")
     write_text(out / f"{assignment.chapter}.ipynb", text)
     return out / f"{assignment.chapter}.ipynb", assignment

@@ -51,11 +51,18 @@ FIRST = "# Run this cell first: it finds the book's functions (helpers).\n"
 def edition(assignment: Assignment) -> NotebookNode:
     """The student edition of an assignment."""
     about = ABOUT.format(
-        chapter=assignment.chapter, title=assignment.title, count=len(assignment.tasks),
-        points=assignment.points, **_allowed(), answer=ANSWER, task=TASK,
-        arrays=answers.MOST_IN_ARRAYS, lists=answers.MOST_IN_LISTS, entries=answers.MOST_ENTRIES,
+        chapter=assignment.chapter,
+        title=assignment.title,
+        count=len(assignment.tasks),
+        points=assignment.points,
+        **_allowed(),
+        answer=ANSWER,
+        task=TASK,
+        arrays=answers.MOST_IN_ARRAYS,
+        lists=answers.MOST_IN_LISTS,
+        entries=answers.MOST_ENTRIES,
         book=BOOK_FUNCTIONS[assignment.book_functions],
-    )  # fmt: skip
+    )
     install = FIRST + assignment.install.source.partition("\n")[2]
     cells = [
         _cell(nbformat.v4.new_markdown_cell(about), "hw-title", "text"),
@@ -70,8 +77,9 @@ def edition(assignment: Assignment) -> NotebookNode:
     notebook.nbformat_minor = 5
     data = json.dumps(notebook, sort_keys=True).encode()
     notebook.metadata["homework"] = {
-        "assignment": assignment.chapter, "edition": hashlib.sha256(data).hexdigest()[:16],
-    }  # fmt: skip
+        "assignment": assignment.chapter,
+        "edition": hashlib.sha256(data).hexdigest()[:16],
+    }
     return notebook
 
 
@@ -144,10 +152,13 @@ def _nbgrader(name: str, kind: str, task: Task | None) -> dict:
     """What nbgrader wants to know of a cell (its schema, version 3)."""
     by_hand = task is not None and kind == "stub" and task.free
     nbgrader = {
-        "schema_version": 3, "task": False, "grade_id": name.replace("stub", "exercise"),
-        "locked": kind in ("given", "check"), "solution": kind in ("stub", "student"),
+        "schema_version": 3,
+        "task": False,
+        "grade_id": name.replace("stub", "exercise"),
+        "locked": kind in ("given", "check"),
+        "solution": kind in ("stub", "student"),
         "grade": kind == "check" or by_hand,
-    }  # fmt: skip
+    }
     if task is not None and by_hand:
         nbgrader["points"] = task.points
     elif task is not None and kind == "check":

@@ -74,10 +74,15 @@ class Part:
 
 
 def student_page(
-    record: Record, assignment: Assignment, marks: Marks, *,
-    section: Callable[[str], Section | None] = lambda task: None, work: Work | None = None,
-    prose: Prose | None = None, late: Late = Late(),  # noqa: B008
-) -> str:  # fmt: skip
+    record: Record,
+    assignment: Assignment,
+    marks: Marks,
+    *,
+    section: Callable[[str], Section | None] = lambda task: None,
+    work: Work | None = None,
+    prose: Prose | None = None,
+    late: Late = Late(),  # noqa: B008
+) -> str:
     """A student's feedback as HTML: the total, and each exercise with its question, the student's
     answer, what failed and what to read.
 
@@ -97,17 +102,29 @@ def student_page(
     waiting = sum(part.task.points for part in parts if part.points is None)
     graded = not record.error or any(part.marked for part in parts)
     return page(
-        "student.html", record=record, assignment=assignment, parts=parts, waiting=waiting,
-        total=max(sum(given) - late.points, 0.0), graded=graded, late=late, STATES=STATES,
+        "student.html",
+        record=record,
+        assignment=assignment,
+        parts=parts,
+        waiting=waiting,
+        total=max(sum(given) - late.points, 0.0),
+        graded=graded,
+        late=late,
+        STATES=STATES,
         style=CODE_STYLE,
         before=[code(clip(cell, LONGEST_RESPONSE)) for cell in work.before],
-    )  # fmt: skip
+    )
 
 
 def _part(
-    task: Task, record: Record, points: float | None, marks: Marks, reading: Section | None,
-    work: Work, prose: Prose,
-) -> Part:  # fmt: skip
+    task: Task,
+    record: Record,
+    points: float | None,
+    marks: Marks,
+    reading: Section | None,
+    work: Work,
+    prose: Prose,
+) -> Part:
     results = _results(task, record)
     marked = _marked(task, record, marks)
     mark = marks.get((record.student, task.name))
@@ -236,10 +253,14 @@ class Look:
 
 
 def summary_page(
-    records: Sequence[Record], assignment: Assignment, marks: Marks, *,
-    missing: Sequence[str] | None = None, late: Mapping[str, Late] = {},
+    records: Sequence[Record],
+    assignment: Assignment,
+    marks: Marks,
+    *,
+    missing: Sequence[str] | None = None,
+    late: Mapping[str, Late] = {},
     alike: Sequence[Group] = (),
-) -> str:  # fmt: skip
+) -> str:
     """How an assignment went, as HTML for the teacher: hidden tests have their names and messages.
 
     Totals are of the files that could be read; what a person has yet to mark counts 0 in them.
@@ -253,15 +274,23 @@ def summary_page(
         max(sum(filter(None, p.values())) - l, 0.0) for p, l in zip(points, lost, strict=True)
     ]
     return page(
-        "summary.html", assignment=assignment,
-        records=records, read=read, missing=missing, spread=_spread(totals),
+        "summary.html",
+        assignment=assignment,
+        records=records,
+        read=read,
+        missing=missing,
+        spread=_spread(totals),
         unfinished=sum(None in one.values() for one in points),
         bars=_histogram(totals, assignment.points),
         questions=[_question(task, read, points, marks) for task in assignment.tasks],
-        alike=alike, looks=_looks(records, assignment, marks, late),
+        alike=alike,
+        looks=_looks(records, assignment, marks, late),
         look=to_look_at(records, assignment, marks, late, alike),
-        waiting=_waiting(records, assignment, marks), to_mark=TO_MARK, STATES=STATES, style="",
-    )  # fmt: skip
+        waiting=_waiting(records, assignment, marks),
+        to_mark=TO_MARK,
+        STATES=STATES,
+        style="",
+    )
 
 
 def _spread(totals: Sequence[float]) -> Spread | None:
@@ -335,9 +364,12 @@ def _message(result: Result) -> str:
 
 
 def to_look_at(
-    records: Sequence[Record], assignment: Assignment, marks: Marks, late: Mapping[str, Late],
+    records: Sequence[Record],
+    assignment: Assignment,
+    marks: Marks,
+    late: Mapping[str, Late],
     alike: Sequence[Group],
-) -> set[str]:  # fmt: skip
+) -> set[str]:
     """Who of those who handed in stands in the summary's list of what to look at."""
     looks = _looks(records, assignment, marks, late).values()
     listed = {look.student for found in looks for look in found}

@@ -54,11 +54,12 @@ class Rule:
         days = math.ceil(over / DAY)
         lost = min(days * self.penalty, self.cap)
         return Late(
-            round(most * lost, 2), days,
+            round(most * lost, 2),
+            days,
             f"handed in on {time:%Y-%m-%d %H:%M}, {days} day{'s' if days > 1 else ''} late (the "
             f"deadline was {self.deadline:%Y-%m-%d %H:%M}): {100 * lost:g} % of {most:g} points "
             "taken off",
-        )  # fmt: skip
+        )
 
 
 def lateness(
@@ -82,11 +83,15 @@ def _rules(path: Path, assignment: str) -> dict[str, Rule]:
         return {}
     table = tables.read(path, COLUMNS, "cp1252")  # as Excel saves on Windows
     if missing := {"assignment", "deadline", "penalty"} - set(tables.folded(table.header)):
-        raise ValueError(f"{path} has no column {', '.join(sorted(missing))}; its first line is "
-                         f"{','.join(COLUMNS)}")  # fmt: skip
-    rows = [(line, {name: cell.strip() for name, cell in row.items()})
-            for line, row in table.named()
-            if row["assignment"].strip().zfill(2) == assignment]  # fmt: skip
+        raise ValueError(
+            f"{path} has no column {', '.join(sorted(missing))}; its first line is "
+            f"{','.join(COLUMNS)}"
+        )
+    rows = [
+        (line, {name: cell.strip() for name, cell in row.items()})
+        for line, row in table.named()
+        if row["assignment"].strip().zfill(2) == assignment
+    ]
     rules: dict[str, Rule] = {}
     for line, row in sorted(rows, key=lambda one: bool(one[1].get("student"))):
         student = row.get("student", "")

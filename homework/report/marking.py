@@ -74,9 +74,13 @@ class Response:
 
 
 def marking_page(
-    records: Sequence[Record], assignment: Assignment, marks: Marks, *,
-    prose: Prose | None = None, work: Callable[[Record], Work] = nothing,
-) -> str:  # fmt: skip
+    records: Sequence[Record],
+    assignment: Assignment,
+    marks: Marks,
+    *,
+    prose: Prose | None = None,
+    work: Callable[[Record], Work] = nothing,
+) -> str:
     """The free responses as HTML for who marks them: by question, in an order that is no name's.
 
     work: of a record, what the student wrote, for its pictures.
@@ -94,14 +98,23 @@ def marking_page(
         (task, asked(task, prose), _responses(task, records, rows, prose, work)) for task in free
     ]
     data = {
-        "head": MARKS, "rows": [_cells(there[key]) for key in rows], "place": assignment.chapter,
-        "formula": tables.FORMULA.pattern, "number": f"^(?:{tables.NUMBER.pattern})$",
-    }  # fmt: skip
+        "head": MARKS,
+        "rows": [_cells(there[key]) for key in rows],
+        "place": assignment.chapter,
+        "formula": tables.FORMULA.pattern,
+        "number": f"^(?:{tables.NUMBER.pattern})$",
+    }
     digest = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
     return page(
-        "marking.html", assignment=assignment, piles=piles, data=data, script=Markup(SCRIPT),
-        digest=digest, style=CODE_STYLE, count=sum(len(responses) for _, _, responses in piles),
-    )  # fmt: skip
+        "marking.html",
+        assignment=assignment,
+        piles=piles,
+        data=data,
+        script=Markup(SCRIPT),
+        digest=digest,
+        style=CODE_STYLE,
+        count=sum(len(responses) for _, _, responses in piles),
+    )
 
 
 def _cells(mark: Mark) -> list[str]:

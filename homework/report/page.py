@@ -58,13 +58,20 @@ def _number_of(task: str) -> str:
 
 def _templates() -> jinja2.Environment:
     made = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, finalize=harmless,
-        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        finalize=harmless,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     made.filters |= {
-        "clip": clip, "points": number, "points_of": points_of, "exercise": _number_of,
+        "clip": clip,
+        "points": number,
+        "points_of": points_of,
+        "exercise": _number_of,
         "feedback_file": feedback_file,
-    }  # fmt: skip
+    }
     return made
 
 

@@ -74,9 +74,13 @@ def typeset(formulas: Sequence[Formula]) -> dict[Formula, str]:
         mathjax = distribution("sphinx-mathjax-offline").locate_file("sphinx-mathjax-offline")
         request = json.dumps({"root": f"{mathjax}/static/mathjax", "formulas": formulas})
         done = subprocess.run(
-            [Path(package.origin).parent / "driver" / "node", SCRIPT], input=request, check=True,
-            capture_output=True, encoding="utf-8", timeout=PATIENCE,
-        )  # fmt: skip
+            [Path(package.origin).parent / "driver" / "node", SCRIPT],
+            input=request,
+            check=True,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=PATIENCE,
+        )
     except (PackageNotFoundError, OSError, subprocess.SubprocessError):
         return {}
     made = zip(formulas, json.loads(done.stdout), strict=True)

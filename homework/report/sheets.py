@@ -62,9 +62,13 @@ def write(
 
 
 def _import(
-    path: Path, roster: Roster, records: list[Record], assignment: Assignment, marks: dict,
+    path: Path,
+    roster: Roster,
+    records: list[Record],
+    assignment: Assignment,
+    marks: dict,
     late: dict[str, Late],
-) -> None:  # fmt: skip
+) -> None:
     """Write the roster's table with the totals, and say in which column."""
     by_hand = {student for (student, _), mark in marks.items() if mark.points is not None}
     able = [r for r in records if not r.error or r.student in by_hand]
@@ -78,9 +82,13 @@ def _import(
 
 
 def _pages(
-    folder: Path, course: Course, records: list[Record], assignment: Assignment, marks: dict,
+    folder: Path,
+    course: Course,
+    records: list[Record],
+    assignment: Assignment,
+    marks: dict,
     late: dict[str, Late],
-) -> dict[str, str]:  # fmt: skip
+) -> dict[str, str]:
     """Write the pages that show what students wrote; give those of feedback, by student."""
     work = partial(works.work, folder)
     prose = Prose(_texts(records, assignment))
@@ -88,9 +96,14 @@ def _pages(
     pages = {}
     for record in records:
         page = feedback.student_page(
-            record, assignment, marks, section=reading, work=work(record), prose=prose,
+            record,
+            assignment,
+            marks,
+            section=reading,
+            work=work(record),
+            prose=prose,
             late=late.get(record.student, Late()),
-        )  # fmt: skip
+        )
         pages[record.student] = page
         write_text(folder / "feedback" / f"{record.student}.html", page)
     if any(record.responses for record in records):
@@ -118,9 +131,13 @@ def _total(
 
 
 def grades(
-    records: list[Record], assignment: Assignment, marks: dict, missing: list,
-    late: dict[str, Late], look: set[str],
-) -> str:  # fmt: skip
+    records: list[Record],
+    assignment: Assignment,
+    marks: dict,
+    missing: list,
+    late: dict[str, Late],
+    look: set[str],
+) -> str:
     """The table of grades, as CSV: an empty field waits for a person, for a time, or, in the state
     "not graded", for a run in which the grader does not fail.
 

@@ -63,8 +63,10 @@ def groups(
         groups |= dict.fromkeys(joined, joined)
     found = []
     for members in {id(group): group for group in groups.values()}.values():
-        alike = sorted((p for p in pairs if p.members[0] in members),
-                       key=lambda pair: (-pair.share, -len(pair.lines), pair.members))  # fmt: skip
+        alike = sorted(
+            (p for p in pairs if p.members[0] in members),
+            key=lambda pair: (-pair.share, -len(pair.lines), pair.members),
+        )
         shown = tuple(alike[:MOST_PAIRS])
         found.append(Group(tuple(sorted(members)), shown, len(alike) - len(shown)))
     return sorted(found, key=lambda group: (-len(group.members), group.members))
@@ -76,8 +78,9 @@ def _pairs(own: Mapping[str, Lines]) -> Iterator[Pair]:
         both = mine.keys() & theirs.keys()
         share = len(both) / min(len(mine), len(theirs))
         if len(both) >= FEWEST and share >= ALIKE:
-            lines = [f"{task}: {line}" for (task, does), line in mine.items()
-                     if (task, does) in both]  # fmt: skip
+            lines = [
+                f"{task}: {line}" for (task, does), line in mine.items() if (task, does) in both
+            ]
             yield Pair((a, b), share, tuple(lines[:MOST_LINES]))
 
 
@@ -114,8 +117,11 @@ def _does(node: ast.stmt, own: set[str]) -> str:
     """A statement, of a longer one its head, with all own names as one; "" of a text alone."""
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
         return ""
-    parts = [child for child in ast.iter_child_nodes(node)
-             if not isinstance(child, ast.stmt | ast.excepthandler | ast.match_case)]  # fmt: skip
+    parts = [
+        child
+        for child in ast.iter_child_nodes(node)
+        if not isinstance(child, ast.stmt | ast.excepthandler | ast.match_case)
+    ]
     try:
         text = " ".join([type(node).__name__, *map(ast.unparse, parts)])
     except (RecursionError, ValueError):

@@ -95,10 +95,12 @@ def made(number: int, memory: int, processes: int) -> Group:
 def _limit(folder: Path, memory: int, tasks: int) -> None:
     """Write those limits that a folder has; a kernel without swap lacks its two."""
     for name, value, is_needed in (
-        ("memory.max", memory, True), ("memory.limit_in_bytes", memory, True),
-        ("memory.swap.max", 0, False), ("memory.memsw.limit_in_bytes", memory, False),
+        ("memory.max", memory, True),
+        ("memory.limit_in_bytes", memory, True),
+        ("memory.swap.max", 0, False),
+        ("memory.memsw.limit_in_bytes", memory, False),
         ("pids.max", tasks, True),
-    ):  # fmt: skip
+    ):
         if (folder / name).exists():
             with contextlib.nullcontext() if is_needed else contextlib.suppress(OSError):
                 (folder / name).write_text(str(value))

@@ -98,17 +98,28 @@ class Judging:
     """
 
     def __init__(
-        self, assignment: Assignment, answers: Mapping[str, Sequence[str]], *,
-        before: Sequence[str] = (), limits: Limits | None = None, number: int = 0,
-        say: Callable[[str], None] = lambda what: None, spoilt: Collection[str] = (),
-        unsafe: bool = False, files: dict[str, str] | None = None, group: Group | None = None,
-    ):  # fmt: skip
+        self,
+        assignment: Assignment,
+        answers: Mapping[str, Sequence[str]],
+        *,
+        before: Sequence[str] = (),
+        limits: Limits | None = None,
+        number: int = 0,
+        say: Callable[[str], None] = lambda what: None,
+        spoilt: Collection[str] = (),
+        unsafe: bool = False,
+        files: dict[str, str] | None = None,
+        group: Group | None = None,
+    ):
         """See `judge`. A context that ends the process when left."""
         self.assignment, self.before = assignment, before
         self.limits, self.say = limits or Limits(), say
         self.how: dict[str, Any] = {
-            "number": number, "unsafe": unsafe, "files": files, "group": group,
-        }  # fmt: skip
+            "number": number,
+            "unsafe": unsafe,
+            "files": files,
+            "group": group,
+        }
         self.talk: Talk | None = None  # the process, kept from one run to the next
         self.begin(answers)
         if f"{BEFORE}/" in spoilt:
@@ -279,9 +290,15 @@ class Judging:
     def _put(self, task: Task, test: Test, state: str, message: str) -> None:
         points = test.points if state == "Right" else 0.0
         self.results[task.name, test.name] = Result(
-            task.name, test.name, points, test.points, state, message[:MOST_SAID], test.hidden,
+            task.name,
+            test.name,
+            points,
+            test.points,
+            state,
+            message[:MOST_SAID],
+            test.hidden,
             self.raised.get(task.name, ""),
-        )  # fmt: skip
+        )
 
 
 def judge(

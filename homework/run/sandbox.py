@@ -145,25 +145,61 @@ def command(
     places = {p: p for p in (*SYSTEM, *PYTHON) if Path(p).exists()}
     places |= {f"{BOOK}/{name}": str(ROOT / name) for name in INSIDE}
     environment = {
-        "HOME": "/tmp", "PATH": os.defpath, "PYTHONPATH": BOOK, "MPLBACKEND": "agg",
-        "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1", "LANG": "C.UTF-8",
+        "HOME": "/tmp",
+        "PATH": os.defpath,
+        "PYTHONPATH": BOOK,
+        "MPLBACKEND": "agg",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "OMP_NUM_THREADS": "1",
+        "LANG": "C.UTF-8",
         "TORCHDYNAMO_DISABLE": "1",  # what is compiled runs as it is; a compiler takes too much
-    }  # fmt: skip
+    }
     options = [
         *_entering(group),
         # If memory ends, these end first; said by root out here, that cannot be undone inside.
-        "choom", "--adjust", "1000", "--",
-        bwrap, "--die-with-parent", "--new-session", "--clearenv",
+        "choom",
+        "--adjust",
+        "1000",
+        "--",
+        bwrap,
+        "--die-with-parent",
+        "--new-session",
+        "--clearenv",
         *(["--seccomp", "9"] if seccomp.is_known() else []),
         *(["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"] if is_root else []),
         *([] if is_root else ["--unshare-user", *_no_more_users(bwrap)]),
-        "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try",
-        "--perms", "1777", "--size", str(limits.files * 2**20), "--tmpfs", "/tmp",
-        *_bound(places), "--proc", "/proc", "--dev", "/dev", "--perms", "1777",
-        "--size", str(SHARED), "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
-        "--remount-ro", "/", "--chdir", "/tmp", "--hostname", "sandbox",
+        "--unshare-ipc",
+        "--unshare-pid",
+        "--unshare-net",
+        "--unshare-uts",
+        "--unshare-cgroup-try",
+        "--perms",
+        "1777",
+        "--size",
+        str(limits.files * 2**20),
+        "--tmpfs",
+        "/tmp",
+        *_bound(places),
+        "--proc",
+        "/proc",
+        "--dev",
+        "/dev",
+        "--perms",
+        "1777",
+        "--size",
+        str(SHARED),
+        "--tmpfs",
+        "/dev/shm",
+        "--remount-ro",
+        "/dev",
+        "--remount-ro",
+        "/",
+        "--chdir",
+        "/tmp",
+        "--hostname",
+        "sandbox",
         *(word for name, value in environment.items() for word in ("--setenv", name, value)),
-    ]  # fmt: skip
+    ]
     return [*options, "--", *_limited(limits), *_handed_over(is_root, number), *program]
 
 
@@ -209,10 +245,15 @@ def _bound(places: dict[str, str]) -> list[str]:
 
 def _limited(limits: Limits) -> list[str]:
     return [
-        "prlimit", f"--as={limits.memory * 2**20}", f"--data={limits.memory * 2**20}",
-        f"--cpu={limits.cpu}", "--core=0",
-        f"--nproc={limits.processes}", f"--fsize={limits.files * 2**20}", "--nofile=64",
-    ]  # fmt: skip
+        "prlimit",
+        f"--as={limits.memory * 2**20}",
+        f"--data={limits.memory * 2**20}",
+        f"--cpu={limits.cpu}",
+        "--core=0",
+        f"--nproc={limits.processes}",
+        f"--fsize={limits.files * 2**20}",
+        "--nofile=64",
+    ]
 
 
 def _handed_over(is_root: bool, number: int) -> list[str]:
@@ -221,9 +262,14 @@ def _handed_over(is_root: bool, number: int) -> list[str]:
     mixed = zlib.crc32(f"{os.getpid()} {number} {next(STARTED)}".encode())
     user = str(NOBODY[mixed % len(NOBODY)])
     return [
-        "setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", "--no-new-privs",
-        "--inh-caps=-all", "--bounding-set=-all",
-    ]  # fmt: skip
+        "setpriv",
+        f"--reuid={user}",
+        f"--regid={user}",
+        "--clear-groups",
+        "--no-new-privs",
+        "--inh-caps=-all",
+        "--bounding-set=-all",
+    ]
 
 
 class Talk:
@@ -235,9 +281,12 @@ class Talk:
     """
 
     def __init__(
-        self, argv: Sequence[str], limits: Limits, environment: dict[str, str] | None = None,
+        self,
+        argv: Sequence[str],
+        limits: Limits,
+        environment: dict[str, str] | None = None,
         group: Group | None = None,
-    ):  # fmt: skip
+    ):
         self.limits, self.group = limits, group
         self.given: list[Callable] = []  # functions of ours that it may ask for
         self.pending = bytearray()
@@ -246,9 +295,12 @@ class Talk:
         self.lost: LostError | None = None
         self.behind: psutil.Process | None = None
         self.process = subprocess.Popen(
-            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            argv,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
             env=environment,
-        )  # fmt: skip
+        )
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.stdin, self.stdout = self.process.stdin, self.process.stdout

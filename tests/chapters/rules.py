@@ -553,8 +553,11 @@ def misformed(text: str) -> list[str]:
 
 def sentences(source: str) -> str:
     """The strings of a module or a cell that are sentences, not names."""
-    strings = [node.value for node in ast.walk(ast.parse(source))
-               if isinstance(node, ast.Constant) and isinstance(node.value, str)]  # fmt: skip
+    strings = [
+        node.value
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
     return "\n\n".join(text for text in strings if text.count(" ") > 2)
 
 

@@ -166,10 +166,15 @@ def test_untouched_stubs_are_told_not_yet_and_solutions_right(path):
 numbers = st.one_of(st.floats(), st.integers(-5, 5), st.complex_numbers(), st.booleans())
 things = st.recursive(
     st.one_of(
-        st.none(), st.just(...), numbers, st.text(max_size=60), st.binary(max_size=5),
+        st.none(),
+        st.just(...),
+        numbers,
+        st.text(max_size=60),
+        st.binary(max_size=5),
         st.builds(lambda n: np.ones(n), st.lists(st.integers(0, 3), max_size=3)),
         st.builds(lambda n: torch.ones(n), st.lists(st.integers(0, 3), max_size=3)),
-        st.just(np.array(["a", None], dtype=object)), st.just(object()),
+        st.just(np.array(["a", None], dtype=object)),
+        st.just(object()),
     ),
     lambda inner: st.one_of(
         st.lists(inner, max_size=5),
@@ -179,7 +184,7 @@ things = st.recursive(
         inner.map(lambda value: lambda *_, **__: value),
     ),
     max_leaves=6,
-)  # fmt: skip
+)
 
 
 def raising(error):

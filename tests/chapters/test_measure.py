@@ -65,9 +65,13 @@ def test_a_part_holds_each_setting_with_its_runs():
 
 def test_runs_are_those_of_the_one_setting_that_fits():
     plain, scaled, more = ({"runs": [{"seed": n}]} for n in range(3))
-    part = {"settings": [
-        {"lr": 0.1, **plain}, {"lr": 0.1, "scales": [1, 2], **scaled}, {"lr": 0.3, "k": 1, **more},
-    ]}  # fmt: skip
+    part = {
+        "settings": [
+            {"lr": 0.1, **plain},
+            {"lr": 0.1, "scales": [1, 2], **scaled},
+            {"lr": 0.3, "k": 1, **more},
+        ]
+    }
     assert runs(part, lr=0.1) == plain["runs"], "one of just these keys comes first"
     assert runs(part, lr=0.1, scales=(1, 2)) == scaled["runs"]
     assert runs(part, lr=0.3 * (1 + 1e-12)) == more["runs"]
@@ -91,8 +95,13 @@ def test_spread_is_that_over_n_minus_one_with_no_minus_before_a_zero():
 
 @pytest.mark.parametrize(
     ("other", "apart"),
-    [({"a": [1, 2.5], "b": "x"}, 0.5), ({"a": [1, 2], "b": "y"}, np.inf),
-     ({"a": [1], "b": "x"}, np.inf), ({"a": [1, None], "b": "x"}, np.inf), ({"a": [1, 2]}, np.inf)],
-)  # fmt: skip
+    [
+        ({"a": [1, 2.5], "b": "x"}, 0.5),
+        ({"a": [1, 2], "b": "y"}, np.inf),
+        ({"a": [1], "b": "x"}, np.inf),
+        ({"a": [1, None], "b": "x"}, np.inf),
+        ({"a": [1, 2]}, np.inf),
+    ],
+)
 def test_furthest_sees_numbers_and_forms_that_differ(other, apart):
     assert furthest({"a": [1, 2], "b": "x"}, other) == apart

@@ -191,13 +191,20 @@ FAULTS = [
     ("exceptions_are_registered", swap(2, "guess =", "# NBVAL_IGNORE_OUTPUT\nguess =")),
     ("first_cell_is_for_colab", swap(0, "import helpers", "import numpy")),
     ("first_cell_is_for_colab", lambda cells: cells.insert(0, new_markdown_cell("Words."))),
-    ("badge_opens_this_chapter", swap(1, "# Small", "# https://colab.research.google.com/github/a")),
+    (
+        "badge_opens_this_chapter",
+        swap(1, "# Small", "# https://colab.research.google.com/github/a"),
+    ),
     ("figures_have_words", lambda cells: cells[4].metadata.pop("mystnb")),
     ("figures_have_words", lambda cells: cells[4].metadata["mystnb"].pop("figure")),
-    ("figures_have_words",
-     lambda cells: cells[4].metadata["mystnb"]["image"].update(alt="a_picture_of_some_bars.svg")),
-    ("figure_names_are_unique",
-     lambda cells: cells[5].metadata.update(copy.deepcopy(dict(cells[4].metadata)))),
+    (
+        "figures_have_words",
+        lambda cells: cells[4].metadata["mystnb"]["image"].update(alt="a_picture_of_some_bars.svg"),
+    ),
+    (
+        "figure_names_are_unique",
+        lambda cells: cells[5].metadata.update(copy.deepcopy(dict(cells[4].metadata))),
+    ),
     ("markdown_is_plain", swap(7, "Another.", "See {ref}`that`.")),
     ("markdown_is_plain", swap(7, "Another.", "\n\n```{note}\nThis.\n```")),
     ("no_emoji", swap(7, "Another", "\N{ROCKET}")),
@@ -228,8 +235,10 @@ FAULTS = [
     ("solutions_keep_the_reader_s_answer", swap(-1, "mine", "answer")),
     ("exercise_cells_are_tagged", tag(-3, "stub")),
     ("exercise_cells_are_tagged", tag(-2)),
-    ("exercise_cells_are_tagged",
-     lambda cells: cells.append(new_code_cell("def f(x):\n    raise NotImplementedError"))),
+    (
+        "exercise_cells_are_tagged",
+        lambda cells: cells.append(new_code_cell("def f(x):\n    raise NotImplementedError")),
+    ),
     ("nbgrader_is_consistent", lambda cells: cells[-2].metadata.pop("nbgrader")),
     ("nbgrader_is_consistent", put(-2, "points", None)),
     ("nbgrader_is_consistent", put(-2, "locked", False)),
@@ -241,7 +250,7 @@ FAULTS = [
     ("words_are_a_native_writer_s", say(3, "display_data", data={"text/markdown": "Note that."})),
     ("no_number_is_typed", swap(6, "0.217", "0.218")),
     ("no_number_is_typed", swap(3, "guess.reveal(0.217)", "guess.reveal(x)  # 0.217")),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("rule", "plant"), FAULTS)
@@ -320,28 +329,44 @@ COMPARED = {
     "markdown": (shows(both("text/markdown", "It is 0.25.")), "0.25", "0.26", True),
     "latex": (shows(both("text/latex", "$0.25$")), "0.25", "0.26", True),
     "written in a figure": (
-        shows(both("image/svg+xml", SVG.format(n=1))), "0.70", "0.71", True,
+        shows(both("image/svg+xml", SVG.format(n=1))),
+        "0.70",
+        "0.71",
+        True,
     ),
     "a line less in a figure": (
-        shows(both("image/svg+xml", SVG.format(n=1))), "<path", "<circle", True,
+        shows(both("image/svg+xml", SVG.format(n=1))),
+        "<path",
+        "<circle",
+        True,
     ),
     "an explorer's sentence": (
-        shows(both("text/html", EXPLORER.format(n=1))), "cos 0.54", "cos 0.55", True,
+        shows(both("text/html", EXPLORER.format(n=1))),
+        "cos 0.54",
+        "cos 0.55",
+        True,
     ),
     "lost": ("print('0.217')", None, None, True),
     "drawn in a figure": (
-        shows(both("image/svg+xml", SVG.format(n=1))), SVG.format(n=1), SVG.format(n=23), False,
+        shows(both("image/svg+xml", SVG.format(n=1))),
+        SVG.format(n=1),
+        SVG.format(n=23),
+        False,
     ),
     "stored small": (
-        shows(both("image/svg+xml", SVG.format(n=1.2345))), SVG.format(n=1.2345),
-        execute.small_svg(SVG.format(n=1.2345)), False,
+        shows(both("image/svg+xml", SVG.format(n=1.2345))),
+        SVG.format(n=1.2345),
+        execute.small_svg(SVG.format(n=1.2345)),
+        False,
     ),
     "frames": (
-        shows(both("text/html", EXPLORER.format(n=1))), EXPLORER.format(n=1),
-        EXPLORER.format(n="Bcd"), False,
+        shows(both("text/html", EXPLORER.format(n=1))),
+        EXPLORER.format(n=1),
+        EXPLORER.format(n="Bcd"),
+        False,
     ),
     "address": ("print('an object at 0x1234')", "0x1234", "0xabcd", False),
-}  # fmt: skip
+}
 
 
 def stored(source: str, old: str | None, new: str | None):
@@ -368,14 +393,32 @@ def test_nbval_sees_a_changed_digit_and_only_that(tmp_path):
     kernel = execute.KERNEL
     nbformat.write(new_notebook(cells=cells, metadata=kernel), tmp_path / "trial.ipynb")
     command = [
-        sys.executable, "-m", "pytest", "--nbval", "--nbval-current-env", "trial.ipynb", "-q",
-        "-rA", "--nbval-sanitize-with", str(ROOT / "tests" / "nbval_sanitize.cfg"),
-        "-p", "no:cacheprovider", "-p", "no:xdist", "--color=no", "--rootdir", str(tmp_path),
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "pytest",
+        "--nbval",
+        "--nbval-current-env",
+        "trial.ipynb",
+        "-q",
+        "-rA",
+        "--nbval-sanitize-with",
+        str(ROOT / "tests" / "nbval_sanitize.cfg"),
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "--color=no",
+        "--rootdir",
+        str(tmp_path),
+    ]
     done = subprocess.run(
-        command, cwd=tmp_path, env={**os.environ, "BOOK_STATIC": "1"}, capture_output=True,
-        text=True, timeout=120,
-    )  # fmt: skip
+        command,
+        cwd=tmp_path,
+        env={**os.environ, "BOOK_STATIC": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     failed = {int(n) for n in re.findall(r"^FAILED .*Cell (\d+)", done.stdout, re.MULTILINE)}
     passed = {int(n) for n in re.findall(r"^PASSED .*Cell (\d+)", done.stdout, re.MULTILINE)}
     assert failed | passed == set(range(len(COMPARED))), done.stdout + done.stderr

@@ -154,8 +154,11 @@ def test_inputs_are_left_alone_and_dtype_kept():
 
 def test_steps_are_frozen_and_named():
     assert [f.name for f in dataclasses.fields(AttentionSteps)] == [
-        "scores", "scaled", "weights", "output",
-    ]  # fmt: skip
+        "scores",
+        "scaled",
+        "weights",
+        "output",
+    ]
     with pytest.raises(dataclasses.FrozenInstanceError):
         attention_steps(*example()).output = None
 
@@ -244,9 +247,13 @@ def test_shapes_that_do_not_fit(q, k, v, says):
 @pytest.mark.no_shape_check
 @pytest.mark.parametrize(
     ("lengths", "says"),
-    [((0,), "length=0 must be at least 1"), ((-1,), "length=-1 must be at least 1"),
-     ((3, 0), "queries must lie in 1..length=3, got 0"), ((3, 4), "got 4")],
-)  # fmt: skip
+    [
+        ((0,), "length=0 must be at least 1"),
+        ((-1,), "length=-1 must be at least 1"),
+        ((3, 0), "queries must lie in 1..length=3, got 0"),
+        ((3, 4), "got 4"),
+    ],
+)
 def test_causal_mask_needs_lengths(lengths, says):
     with pytest.raises(ValueError, match=says):
         causal_mask(*lengths)

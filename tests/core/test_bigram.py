@@ -266,8 +266,10 @@ def test_generation_keeps_its_prompt_and_its_seed():
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: bigram.count_bigrams(torch.tensor([0, 3, 1]), 3),
-         r"ids\[1\] is 3; with vocab_size=3 it must lie in 0\.\.2"),
+        (
+            lambda: bigram.count_bigrams(torch.tensor([0, 3, 1]), 3),
+            r"ids\[1\] is 3; with vocab_size=3 it must lie in 0\.\.2",
+        ),
         (lambda: bigram.cross_entropy_of(np.eye(2), np.ones((3, 3))), "one vocabulary"),
         (lambda: bigram.MarkovChain(bigram.ABC_TABLE.T), r"row 0 sums to 0\.8"),
         (lambda: bigram.MarkovChain([[0.2, 0.4, 0.4], [0, 1, 0], [0, 0, 1]]), "several groups"),
@@ -280,7 +282,7 @@ def test_generation_keeps_its_prompt_and_its_seed():
         (lambda: bigram.smoothed(np.ones((2, 2)) * 1j), "counts must be"),
         (lambda: bigram.smoothed(torch.ones(2, 2) * 1j), "counts must be"),
     ],
-)  # fmt: skip
+)
 def test_bad_input_is_refused(call, says):
     with pytest.raises(ValueError, match=says):
         call()

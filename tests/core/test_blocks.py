@@ -32,9 +32,14 @@ def gradients(module, x, upstream):
 def torchs(block: Block, width: int, heads: int, activation: str) -> nn.TransformerEncoderLayer:
     """PyTorch's own layer with the weights of a block, norms of gamma and beta included."""
     theirs = nn.TransformerEncoderLayer(
-        width, heads, dim_feedforward=4 * width, dropout=0.0, batch_first=True,
-        activation=activation, norm_first=block.attention.placement == "pre",
-    ).double()  # fmt: skip
+        width,
+        heads,
+        dim_feedforward=4 * width,
+        dropout=0.0,
+        batch_first=True,
+        activation=activation,
+        norm_first=block.attention.placement == "pre",
+    ).double()
     ours, net = block.attention.sublayer, block.feed_forward.sublayer
     with torch.no_grad():
         theirs.self_attn.in_proj_weight.copy_(ours.qkv.weight)
@@ -69,10 +74,13 @@ def test_block_is_torchs_layer_forward_and_gradient(placement, activation, causa
     torch.testing.assert_close(ours_out, out.detach(), **EXACT)
     (by_x,) = torch.autograd.grad(out, x_in, upstream, retain_graph=True)
     torch.testing.assert_close(ours[0], by_x, **EXACT)
-    theirs_by_name = dict(zip(
-        dict(theirs.named_parameters()),
-        torch.autograd.grad(out, list(theirs.parameters()), upstream), strict=True,
-    ))  # fmt: skip
+    theirs_by_name = dict(
+        zip(
+            dict(theirs.named_parameters()),
+            torch.autograd.grad(out, list(theirs.parameters()), upstream),
+            strict=True,
+        )
+    )
     ours_by_name = dict(zip(dict(block.named_parameters()), ours[1:], strict=True))
     for mine, torchs_name in {
         "attention.sublayer.qkv.weight": "self_attn.in_proj_weight",

@@ -208,15 +208,21 @@ HALF = TEXT.encode()[:1000]
 @pytest.mark.parametrize(
     ("changes", "error", "says"),
     [
-        ({"body": TEXT.replace("Speak", "Spoke").encode()}, ValueError,
-         f"sent is not.*expected {SHA}.*nothing was kept"),
-        ({"body": HALF, "length": len(TEXT)}, ConnectionError,
-         r"could not download .*tinyshakespeare\.txt"),
+        (
+            {"body": TEXT.replace("Speak", "Spoke").encode()},
+            ValueError,
+            f"sent is not.*expected {SHA}.*nothing was kept",
+        ),
+        (
+            {"body": HALF, "length": len(TEXT)},
+            ConnectionError,
+            r"could not download .*tinyshakespeare\.txt",
+        ),
         ({"body": HALF, "length": 0}, ValueError, "SHA-256"),  # of unknown length
         ({"status": 404}, ConnectionError, "404"),
     ],
     ids=["other bytes", "cut short", "cut short, length unknown", "no such page"],
-)  # fmt: skip
+)
 def test_a_bad_download_keeps_nothing(server, cache, changes, error, says):
     vars(server).update(changes)
     with pytest.raises(error, match=says):

@@ -89,40 +89,60 @@ EDGES = {
         "q": ([], [wider, double, longer, less_wide, lambda x: x[:, :0]]),
         "k": ([], [wider, double, longer, lambda x: x[:, :-1], lambda x: x[:, :0]]),
         "v": ([wider], [double, longer, lambda x: x[:, :-1]]),
-        "allowed": ([lambda x: x[:1], put(False)],
-                    [wider, longer, Tensor.float, put(False, row=True)]),
+        "allowed": (
+            [lambda x: x[:1], put(False)],
+            [wider, longer, Tensor.float, put(False, row=True)],
+        ),
         "tilt": ([put(-inf)], [wider, put(nan), put(inf), put(-inf, row=True)]),
     },
     "causal_mask": {"length": ([2], [1, 0]), "queries": ([1, 4], [0, 5])},
     "SelfAttention": {"width": ([2], [0, -2, 7]), "heads": ([1, 8], [0, -2, 3])},
     "SelfAttention.forward": {"x_BTC": ([none], [*INTO_MAPS[1], lambda x: x[:, :0]])},
-    "AddNorm": {"sublayer": ([], [3]), "norm": ([], [None]), "residual": ([False], ["no", 1]),
-                "placement": (["post"], ["nonsense"]), "dropout": SHARE},
-    "Block": {"width": ([2], [0, -2, 7]), "heads": ([1, 8], [0, -2, 3]), "placement": NAMED,
-              "norm": NAMED, "activation": NAMED, "dropout": SHARE},
+    "AddNorm": {
+        "sublayer": ([], [3]),
+        "norm": ([], [None]),
+        "residual": ([False], ["no", 1]),
+        "placement": (["post"], ["nonsense"]),
+        "dropout": SHARE,
+    },
+    "Block": {
+        "width": ([2], [0, -2, 7]),
+        "heads": ([1, 8], [0, -2, 3]),
+        "placement": NAMED,
+        "norm": NAMED,
+        "activation": NAMED,
+        "dropout": SHARE,
+    },
     "FeedForward": {"width": POSITIVE, "hidden": POSITIVE, "activation": NAMED},
     "FeedForward.forward": {"x": ([first], INTO_MAPS[1][:3])},
     "count_bigrams": {"ids": ([*IDS[0], lambda x: x[:2]], [*IDS[1], lambda x: x[:1]])},
     "conditional_entropy": {"counts": COUNTS},
     "smoothed": {"counts": COUNTS, "add": SPREAD},
     "cross_entropy_of": {
-        "probabilities": ([lambda x: x * (1 + 0.9e-6)],
-            [lambda x: x * (1 + 1.1e-6), put(-0.5), put(nan), np.eye(2), less_wide]),
+        "probabilities": (
+            [lambda x: x * (1 + 0.9e-6)],
+            [lambda x: x * (1 + 1.1e-6), put(-0.5), put(nan), np.eye(2), less_wide],
+        ),
         "counts": COUNTS,
     },
     "MarkovChain": {
-        "table": ([np.eye(1)], [np.eye(3), np.array([[1.5, -0.5], [0.5, 0.5]]), put(nan),
-                                lambda x: x.T, less_wide]),
+        "table": (
+            [np.eye(1)],
+            [np.eye(3), np.array([[1.5, -0.5], [0.5, 0.5]]), put(nan), lambda x: x.T, less_wide],
+        ),
     },
     "MarkovChain.sample": {"n": POSITIVE},
     "BigramLanguageModel": {"vocab_size": POSITIVE},
     "BigramLanguageModel.forward": {"ids_BT": IDS},
-    "BigramLanguageModel.generate": {
-        "ids_BT": (IDS[0], [*IDS[1], lambda x: x[:, :0]]), "n": COUNT},
-    "loss": {"logits_BTV": ([], [none, less_wide, first], "targets_BT|logits_BTV"),
-             "targets_BT": (IDS[0], [*IDS[1], none, lambda x: x.mT])},
-    "load": {"name": ([], [3, None, "nonsense"], "name|nonsense"),
-             "context": ([None, 1], [0, -1, 2.5, True, 10**9])},
+    "BigramLanguageModel.generate": {"ids_BT": (IDS[0], [*IDS[1], lambda x: x[:, :0]]), "n": COUNT},
+    "loss": {
+        "logits_BTV": ([], [none, less_wide, first], "targets_BT|logits_BTV"),
+        "targets_BT": (IDS[0], [*IDS[1], none, lambda x: x.mT]),
+    },
+    "load": {
+        "name": ([], [3, None, "nonsense"], "name|nonsense"),
+        "context": ([None, 1], [0, -1, 2.5, True, 10**9]),
+    },
     "CharTokenizer": {"text": (["a"], [""])},
     "CharTokenizer.encode": {"text": ([""], [lambda x: "the box"])},
     "CharTokenizer.decode": {"ids": ([none], [put(-1), put(len(set(TEXT)))])},
@@ -144,14 +164,23 @@ EDGES = {
     "one_hot": {"ids": IDS, "vocab_size": ([5], [0, -1])},
     "table_bytes": {"vocab_size": POSITIVE, "width": POSITIVE, "bits": POSITIVE},
     "migrated": {
-        "rows": ([], [longer]), "old_words": ([], [["a", "a"], ["a"]], "old_words|rows"),
-        "new_words": ([["a"]], [["c", "c"], []]), "start": ([], [wider, less_wide]),
+        "rows": ([], [longer]),
+        "old_words": ([], [["a", "a"], ["a"]], "old_words|rows"),
+        "new_words": ([["a"]], [["c", "c"], []]),
+        "start": ([], [wider, less_wide]),
     },
     "quantised": {"table": MEASURED, "bits": ([2, 8], [1, 9])},
-    "similarities": {"query": ([], [*SQUARED[1], wider, double]), "measure": NAMED,
-                     "table": (SQUARED[0], [*SQUARED[1], wider, double])},
-    "neighbours": {"table": SQUARED, "row": ([0, 5], [-1, 6]), "k": ([1, 5], [0, 6]),
-                   "measure": NAMED},
+    "similarities": {
+        "query": ([], [*SQUARED[1], wider, double]),
+        "measure": NAMED,
+        "table": (SQUARED[0], [*SQUARED[1], wider, double]),
+    },
+    "neighbours": {
+        "table": SQUARED,
+        "row": ([0, 5], [-1, 6]),
+        "k": ([1, 5], [0, 6]),
+        "measure": NAMED,
+    },
     "similarity_matrix": {"table": SQUARED, "measure": NAMED},
     "nearest": {"table": ([lambda x: x[:2]], [*SQUARED[1], lambda x: x[:1]]), "measure": NAMED},
     "centre": {"table": MEASURED},
@@ -166,52 +195,93 @@ EDGES = {
         **dict.fromkeys(("vocab_size", "context", "layers", "ngrams"), ([1], [0, 1.5, True])),
         **dict.fromkeys(("norm", "placement", "positions", "activation", "start"), NAMED),
         **dict.fromkeys(("tied", "qk_norm"), ([False], [1, None])),
-        "heads": ([1], [0, 3, 8, 1.0]), "width": ([4], [0, 7, 10, 8.0]),  # an odd head has no pairs
+        "heads": ([1], [0, 3, 8, 1.0]),
+        "width": ([4], [0, 7, 10, 8.0]),  # an odd head has no pairs
         "dropout": ([0, 0.99], [-0.01, 1.0, nan, "0.1"]),
     },
     "GPT.forward": {"ids_BT": (IDS[0], [*IDS[1], lambda x: x[:, :0]]), "offset": ([], [-1, 1, 3])},
     "GPT.generate": {
-        "ids_BT": (IDS[0], [*IDS[1], none, lambda x: x[:, :0], first]), "n": COUNT,
-        "temperature": ([0.0], [-0.1, inf, nan]), "top_k": ([1, 5], [0, 6]),
-        "top_p": ([1e-9, 1.0], [0.0, 1.01, nan]), "stop": ([0, 4], [-1, 5]),
+        "ids_BT": (IDS[0], [*IDS[1], none, lambda x: x[:, :0], first]),
+        "n": COUNT,
+        "temperature": ([0.0], [-0.1, inf, nan]),
+        "top_k": ([1, 5], [0, 6]),
+        "top_p": ([1e-9, 1.0], [0.0, 1.01, nan]),
+        "stop": ([0, 4], [-1, 5]),
     },
     "fixed": {"std": SPREAD},
     "draw": {"fan_out": POSITIVE, "fan_in": POSITIVE},
     "Scheme": {"family": ([*FAMILIES], ["nonsense"]), "std": ([], [0.1, "0.1"])},
     "residual_factor": {"blocks": POSITIVE},
-    "initialise": {"embedding": SPREAD, "residual": SPREAD,
-                   "packed": ([None, {"qkv": 1}], [{"qkv": 0}, {"qkv": -3}])},
-    "normalise": {"eps": SPREAD,
+    "initialise": {
+        "embedding": SPREAD,
+        "residual": SPREAD,
+        "packed": ([None, {"qkv": 1}], [{"qkv": 0}, {"qkv": -3}]),
+    },
+    "normalise": {
+        "eps": SPREAD,
         "x": ([none], [lambda x: x[..., :0]]),
-        "axes": ([(-3,), (2,), (0, -1), (np.int64(1),)],
-                 [(), (3,), (-4,), (1, 1), (1, -2), (0, 3), (-1.0,), (True,)])},
-    "pooled": {"eps": SPREAD, "x_BTC": ([none], [lambda x: x[..., :0], lambda x: x[:, :0]]),
+        "axes": (
+            [(-3,), (2,), (0, -1), (np.int64(1),)],
+            [(), (3,), (-4,), (1, 1), (1, -2), (0, 3), (-1.0,), (True,)],
+        ),
+    },
+    "pooled": {
+        "eps": SPREAD,
+        "x_BTC": ([none], [lambda x: x[..., :0], lambda x: x[:, :0]]),
         "point": (
-        [Point(over="B", groups=4)], [Point(over="C", groups=1), Point(over="", groups=0),
-        Point(over="", groups=3), Point(over="", groups=-2)], "over|groups")},
-    **{norm: {"width": POSITIVE, "eps": SPREAD}
-       for norm in ("LayerNorm", "RMSNorm", "InstanceNorm")},
+            [Point(over="B", groups=4)],
+            [
+                Point(over="C", groups=1),
+                Point(over="", groups=0),
+                Point(over="", groups=3),
+                Point(over="", groups=-2),
+            ],
+            "over|groups",
+        ),
+    },
+    **{
+        norm: {"width": POSITIVE, "eps": SPREAD}
+        for norm in ("LayerNorm", "RMSNorm", "InstanceNorm")
+    },
     "BatchNorm": {"width": POSITIVE, "eps": SPREAD, "momentum": SHARE},
     "GroupNorm": {"width": ([2], [0, -2, 3]), "groups": ([1, 4], [0, 3, -2]), "eps": SPREAD},
     "LayerNorm.forward": {"x": SUITS},
     "RMSNorm.forward": {"x": SUITS},
     "BatchNorm.forward": {"x": SUITS, "real": ([None], [wider, first, lambda x: ~x])},
-    **{norm: {"x_BTC": ([half, none], [*SUITS[1], first, lambda x: x[:, :0]])}
-       for norm in ("InstanceNorm.forward", "GroupNorm.forward")},
+    **{
+        norm: {"x_BTC": ([half, none], [*SUITS[1], first, lambda x: x[:, :0]])}
+        for norm in ("InstanceNorm.forward", "GroupNorm.forward")
+    },
     "masked_statistics": {"real": ([None], [wider, first, lambda x: ~x, Tensor.int])},
-    **{name: {"scores": ([put(-inf), put(-1e300)], [put(nan), put(inf), lambda x: x[..., :0]]),
-              "axis": ([0, -2], [2, -3])} for name in ("logsumexp", "softmax", "log_softmax")},
-    "softmax_jacobian": {"p": ([lambda x: x * (1 + 0.9e-6)],
-                               [lambda x: x * (1 + 1.1e-6), put(-0.5), put(nan)])},
-    "entropy": {"p": ([lambda x: x * (1 - 0.9e-6)], [lambda x: x * (1 - 1.1e-6), put(-0.5)]),
-                "axis": ([], [0, 2, -3])},
-    "cross_entropy": {"targets": ([put(2)], [put(-1), put(3), longer, none]),
-                      "logits": ([], [longer, put(nan)])},
+    **{
+        name: {
+            "scores": ([put(-inf), put(-1e300)], [put(nan), put(inf), lambda x: x[..., :0]]),
+            "axis": ([0, -2], [2, -3]),
+        }
+        for name in ("logsumexp", "softmax", "log_softmax")
+    },
+    "softmax_jacobian": {
+        "p": ([lambda x: x * (1 + 0.9e-6)], [lambda x: x * (1 + 1.1e-6), put(-0.5), put(nan)])
+    },
+    "entropy": {
+        "p": ([lambda x: x * (1 - 0.9e-6)], [lambda x: x * (1 - 1.1e-6), put(-0.5)]),
+        "axis": ([], [0, 2, -3]),
+    },
+    "cross_entropy": {
+        "targets": ([put(2)], [put(-1), put(3), longer, none]),
+        "logits": ([], [longer, put(nan)]),
+    },
     "mean": {"x": ([], [none]), "axis": ([-2, (0, 1)], [2, -3, (0, 2)])},
-    "variance": {"x": ([], [none]), "axis": ([-2, (0, -1)], [2, -3, (0, 2)]),
-                 "ddof": ([5], [6, -1], "x|ddof")},
-    "attention_weights": {"q": ([], [wider]), "k": ([], [wider, lambda x: x[None]]),
-        "allowed": ([first, put(False)], [wider, longer, put(False, row=True)])},
+    "variance": {
+        "x": ([], [none]),
+        "axis": ([-2, (0, -1)], [2, -3, (0, 2)]),
+        "ddof": ([5], [6, -1], "x|ddof"),
+    },
+    "attention_weights": {
+        "q": ([], [wider]),
+        "k": ([], [wider, lambda x: x[None]]),
+        "allowed": ([first, put(False)], [wider, longer, put(False, row=True)]),
+    },
     "attention": {"v": ([wider], [longer, lambda x: x[None]])},
     "sinusoidal": {"length": POSITIVE, "width": PAIRED, "base": BASE},
     "Sinusoidal": {"width": PAIRED, "base": BASE},
@@ -223,8 +293,10 @@ EDGES = {
     "alibi_slopes": {"heads": POSITIVE},
     "alibi": {"heads": POSITIVE, "queries": ([1, 5], [0, 6]), "keys": ([3], [2])},
     "depends_on": {"x": MEASURED},
-    "reads": {"x_BTC": MEASURED,
-        "at": ([(1, 2)], [(-1, 0), (2, 0), (0, -1), (0, 3), (0,), (0, 0, 0)])},
+    "reads": {
+        "x_BTC": MEASURED,
+        "at": ([(1, 2)], [(-1, 0), (2, 0), (0, -1), (0, 3), (0,), (0, 0, 0)]),
+    },
     "leaks": {"x_BTC": MEASURED},
     "number": {"digits": COUNT},
     "matrix": {"digits": COUNT, "values": ([first], [lambda x: x[None]])},
@@ -233,34 +305,55 @@ EDGES = {
     "scale": {"width": POSITIVE},
     "weighted_sum": {"weights": ([], [wider]), "vectors": ([wider], [longer])},
     "attention_of_one_query": {
-        "query": ([], [wider]), "keys": ([], [wider, longer], "query|tokens"),
-        "values": ([wider], [longer]), "tokens": ([], [["a", "b"]])},
+        "query": ([], [wider]),
+        "keys": ([], [wider, longer], "query|tokens"),
+        "values": ([wider], [longer]),
+        "tokens": ([], [["a", "b"]]),
+    },
     "TrainingConfig": {
         **dict.fromkeys(("evaluate_every", "checkpoint_every", "context"), ([1], [0, 1.5, True])),
-        "steps": ([2], [0, 1, 2.5]), "batch_size": ([2], [0, 3, 2.0]),
+        "steps": ([2], [0, 1, 2.5]),
+        "batch_size": ([2], [0, 3, 2.0]),
         "accumulate": ([1, 4], [0, 8]),
         **dict.fromkeys(("lr", "matrix_lr", "weight_decay"), ([0], [-0.1, inf, nan, "1"])),
         **dict.fromkeys(("optimizer", "precision", "decay"), NAMED),
         "betas": ([(0, 0.99)], [(-0.1, 0), (0.0, 1.0), (0.9,), [0.9, 0.9], ("a", 0.9)]),
-        "momentum": ([0, 0.99], [-0.1, 1.0, nan]), "warmup": ([0, 10], [-1, 11, 1.5]),
-        "final": ([0, 1], [-0.1, 1.1, nan]), "clip": ([None, 1e-9], [0, -1.0, nan, "1"]),
-        "seed": ([2**64 - 1], [2**64, -1, 0.5]), "compile": ([True], ["no", 1, None]),
+        "momentum": ([0, 0.99], [-0.1, 1.0, nan]),
+        "warmup": ([0, 10], [-1, 11, 1.5]),
+        "final": ([0, 1], [-0.1, 1.1, nan]),
+        "clip": ([None, 1e-9], [0, -1.0, nan, "1"]),
+        "seed": ([2**64 - 1], [2**64, -1, 0.5]),
+        "compile": ([True], ["no", 1, None]),
     },
     "train": {"steps": ([1, 3], [0, -1]), "batches": ([], [[], [(1, 2, 3)], [3]])},
     "evaluate": {"windows": ([], [[], [(1, 2, 3)], [3]])},
-    "adamw": {**dict.fromkeys(("lr", "weight_decay"), ([0, 9.0], [-0.1, inf, nan, "1"])),
-        "named": ([], [{}]), "betas": ([(0, 0.99)], [(), (0.9,), (0.9, 1.0), (-0.1, 0), ("a", 0)])},
-    "Muon": {"params": ([], [[], [torch.nn.Parameter(torch.ones(3))]]),
+    "adamw": {
+        **dict.fromkeys(("lr", "weight_decay"), ([0, 9.0], [-0.1, inf, nan, "1"])),
+        "named": ([], [{}]),
+        "betas": ([(0, 0.99)], [(), (0.9,), (0.9, 1.0), (-0.1, 0), ("a", 0)]),
+    },
+    "Muon": {
+        "params": ([], [[], [torch.nn.Parameter(torch.ones(3))]]),
         **dict.fromkeys(("lr", "weight_decay"), ([0, 9.0], [-0.1, inf, nan])),
-        "momentum": ([0, 0.99], [-0.1, 1.0, nan])},
+        "momentum": ([0, 0.99], [-0.1, 1.0, nan]),
+    },
     "orthogonalised": {"rounds": ([0], [-1]), "dtype": ([torch.float64], [torch.int64])},
-    "fit": {"model": ([], [3]), "config": ([], [None]), "resume": ([False], ["no", True]),
+    "fit": {
+        "model": ([], [3]),
+        "config": ([], [None]),
+        "resume": ([False], ["no", True]),
         "train_ids": (IDS[0], [*IDS[1], lambda x: x[:4], Tensor.float]),
-        "validation_ids": ([lambda x: x[:5]], [*IDS[1], lambda x: x[:4]])},
+        "validation_ids": ([lambda x: x[:5]], [*IDS[1], lambda x: x[:4]]),
+    },
     "Together": {"named": ([], [3, {"weight": None}], "named|weight")},
-    "share": {"step": ([0, 10], [-1, 11]), "steps": ([2], [0, 1]), "warmup": ([0, 10], [-1, 11]),
-              "final": ([0.0, 1.0], [-0.1, 1.1, nan]), "decay": NAMED},
-}  # fmt: skip
+    "share": {
+        "step": ([0, 10], [-1, 11]),
+        "steps": ([2], [0, 1]),
+        "warmup": ([0, 10], [-1, 11]),
+        "final": ([0.0, 1.0], [-0.1, 1.1, nan]),
+        "decay": NAMED,
+    },
+}
 ARGUMENTS = [(name, argument) for name, edges in EDGES.items() for argument in edges]
 
 
@@ -324,5 +417,8 @@ def test_each_door_of_the_core_and_what_it_checks_is_tried_here():
     known = {door_of(function) for function, _ in CALLS.values()}
     assert len(doors()) > 70
     assert doors().keys() - known == set()
-    assert {door: asked - tried.get(door, set()) for door, asked in doors().items()
-            if not asked <= tried.get(door, set())} == {}  # fmt: skip
+    assert {
+        door: asked - tried.get(door, set())
+        for door, asked in doors().items()
+        if not asked <= tried.get(door, set())
+    } == {}

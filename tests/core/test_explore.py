@@ -115,8 +115,12 @@ def test_page_has_picture_words_and_labelled_controls():
     assert int(image["height"]) == pytest.approx(96, abs=1)
     first, second = tags.all("input")
     assert [first[key] for key in ("type", "min", "max", "value", "aria-valuetext")] == [
-        "range", "0", "2", "1", "2",
-    ]  # fmt: skip
+        "range",
+        "0",
+        "2",
+        "1",
+        "2",
+    ]
     assert json.loads(first["data-labels"]) == ["1", "2", "5"]
     assert second["aria-valuetext"] == "1"
     assert "how high" in tags.words
@@ -189,8 +193,9 @@ def test_every_position_can_be_reached_live(live):
     sliders = [c for c in live[-1].children if hasattr(c, "options")]
     assert [[v for _, v in slider.options] for slider in sliders] == [[0.5, 1.5], [1, 2]]
     assert [[label for label, _ in slider.options] for slider in sliders] == [
-        ["0.5", "1.5"], ["1", "2"],
-    ]  # fmt: skip
+        ["0.5", "1.5"],
+        ["1", "2"],
+    ]
 
 
 # ------------------------------------------------------------- what an explorer refuses
@@ -488,8 +493,13 @@ explore(lambda n: Figure(), title="t", describe=lambda n: f"{n}", n=[1, 2])._ipy
 
 def test_without_ipywidgets_the_form_of_the_page_stands_there_and_says_why():
     environment = {**os.environ, "BOOK_STATIC": "", "PYTHONUTF8": "1"}
-    done = subprocess.run([sys.executable, "-c", WITHOUT_WIDGETS], env=environment,
-                          capture_output=True, text=True, encoding="utf-8")  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_WIDGETS],
+        env=environment,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
     assert done.returncode == 0, done.stderr
     said = done.stdout
     assert said.count("<code>ipywidgets</code> is not installed") == 2  # not at the result, too

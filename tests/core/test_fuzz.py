@@ -33,8 +33,14 @@ def spoilt_array(array: np.ndarray) -> list[np.ndarray]:
         wild += [array * 1e30, -array, np.zeros_like(array)]
     if array.dtype.kind == "i":
         wild += [array - 1, array + 100, -array]
-    shapes = [array[None], array[..., None], array[:0], array[..., :0], array[0],
-              np.concatenate([array, array[:1]])]  # fmt: skip
+    shapes = [
+        array[None],
+        array[..., None],
+        array[:0],
+        array[..., :0],
+        array[0],
+        np.concatenate([array, array[:1]]),
+    ]
     return [*wild, *shapes]
 
 
@@ -131,16 +137,28 @@ HOLDS = {
     "alibi": lambda found, given: bool((found <= 0).all()),
     "quantised": lambda found, given: below(127, found[0]) and bool((found[1] > 0).all()),
     "share": lambda found, given: 0 <= found <= 1,
-    **dict.fromkeys(("GPT.generate", "BigramLanguageModel.generate"),
-                    lambda found, given: ids_of(found, 5)),
-    **dict.fromkeys(("LayerNorm.forward", "RMSNorm.forward", "BatchNorm.forward",
-                     "FeedForward.forward", "Rotary.forward"), shaped_as("x")),
-    **dict.fromkeys(("InstanceNorm.forward", "GroupNorm.forward", "SelfAttention.forward"),
-                    shaped_as("x_BTC")),
+    **dict.fromkeys(
+        ("GPT.generate", "BigramLanguageModel.generate"), lambda found, given: ids_of(found, 5)
+    ),
+    **dict.fromkeys(
+        (
+            "LayerNorm.forward",
+            "RMSNorm.forward",
+            "BatchNorm.forward",
+            "FeedForward.forward",
+            "Rotary.forward",
+        ),
+        shaped_as("x"),
+    ),
+    **dict.fromkeys(
+        ("InstanceNorm.forward", "GroupNorm.forward", "SelfAttention.forward"), shaped_as("x_BTC")
+    ),
     **dict.fromkeys(("centre", "whiten"), shaped_as("table")),
-    "log_softmax": shaped_as("scores"), "orthogonalised": shaped_as("matrices"),
-    "normalise": shaped_as("x", "output"), "pooled": shaped_as("x_BTC", "output"),
-}  # fmt: skip
+    "log_softmax": shaped_as("scores"),
+    "orthogonalised": shaped_as("matrices"),
+    "normalise": shaped_as("x", "output"),
+    "pooled": shaped_as("x_BTC", "output"),
+}
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -43,26 +43,36 @@ class Reference(nn.Module):
         self.tokens, self.places = nn.Embedding(V, C), nn.Embedding(T, C)
         self.layers = nn.ModuleList(
             nn.TransformerEncoderLayer(
-                C, config.heads, 4 * C, dropout=0.0, activation=F.gelu, batch_first=True,
+                C,
+                config.heads,
+                4 * C,
+                dropout=0.0,
+                activation=F.gelu,
+                batch_first=True,
                 norm_first=True,
             )
             for _ in range(config.layers)
-        )  # fmt: skip
+        )
         self.norm = nn.LayerNorm(C)
         self.load_state_dict(dict(self.renamed(state)))
 
     def renamed(self, state):
         names = {
-            "embedding.weight": "tokens.weight", "position.rows.weight": "places.weight",
-            "norm.gamma": "norm.weight", "norm.beta": "norm.bias",
-        }  # fmt: skip
+            "embedding.weight": "tokens.weight",
+            "position.rows.weight": "places.weight",
+            "norm.gamma": "norm.weight",
+            "norm.beta": "norm.bias",
+        }
         inside = {
             "attention.sublayer.qkv.": "self_attn.in_proj_",
             "attention.sublayer.out.": "self_attn.out_proj.",
-            "feed_forward.sublayer.up.": "linear1.", "feed_forward.sublayer.down.": "linear2.",
-            "attention.norm.gamma": "norm1.weight", "attention.norm.beta": "norm1.bias",
-            "feed_forward.norm.gamma": "norm2.weight", "feed_forward.norm.beta": "norm2.bias",
-        }  # fmt: skip
+            "feed_forward.sublayer.up.": "linear1.",
+            "feed_forward.sublayer.down.": "linear2.",
+            "attention.norm.gamma": "norm1.weight",
+            "attention.norm.beta": "norm1.bias",
+            "feed_forward.norm.gamma": "norm2.weight",
+            "feed_forward.norm.beta": "norm2.bias",
+        }
         for name, value in state.items():
             if name in names:
                 yield names[name], value
@@ -96,10 +106,15 @@ def test_logits_and_gradients_are_those_of_torchs_modules(dtype, bound):
 
 
 EVERY = [{"positions": p} for p in POSITIONS] + [
-    {"norm": "rms"}, {"placement": "post"}, {"activation": "relu2"}, {"qk_norm": True},
-    {"positions": "rope", "qk_norm": True, "norm": "rms", "tied": False}, {"dropout": 0.3},
-    {"ngrams": 2}, {"ngrams": 5, "positions": "alibi"},
-]  # fmt: skip
+    {"norm": "rms"},
+    {"placement": "post"},
+    {"activation": "relu2"},
+    {"qk_norm": True},
+    {"positions": "rope", "qk_norm": True, "norm": "rms", "tied": False},
+    {"dropout": 0.3},
+    {"ngrams": 2},
+    {"ngrams": 5, "positions": "alibi"},
+]
 
 
 @pytest.mark.parametrize("changes", EVERY + [{"norm": norm} for norm in NORMS], ids=str)
@@ -162,8 +177,10 @@ def test_generation_leaves_the_model_as_it_was():
 
 def test_generation_reads_the_last_context():
     gpt, long = enlarged(model()), ids(1, 30)
-    drawn = [gpt.generate(t, 5, generator=torch.Generator(), temperature=0)[0, -5:]
-             for t in (long, long[:, -12:])]  # fmt: skip
+    drawn = [
+        gpt.generate(t, 5, generator=torch.Generator(), temperature=0)[0, -5:]
+        for t in (long, long[:, -12:])
+    ]
     assert torch.equal(*drawn)
 
 
@@ -178,8 +195,7 @@ def test_temperature_0_and_top_1_take_the_likeliest():
 def test_samples_follow_the_softmax_at_its_temperature():
     gpt, prompt = enlarged(model()), ids(1, 2)
     wanted = (gpt(prompt)[0, -1] / 2.0).softmax(dim=-1)
-    drawn = gpt.generate(prompt.expand(20_000, -1), 1, temperature=2.0,
-                         generator=seeded(0))  # fmt: skip
+    drawn = gpt.generate(prompt.expand(20_000, -1), 1, temperature=2.0, generator=seeded(0))
     share = drawn[:, -1].bincount(minlength=17) / 20_000
     assert (share - wanted).abs().max() < 0.012
 
@@ -267,10 +283,21 @@ def test_it_learns_a_text_by_heart():
 
 def test_what_a_gpt_is_unless_told():
     assert dataclasses.asdict(GPTConfig(vocab_size=9)) == {
-        "vocab_size": 9, "context": 64, "layers": 4, "heads": 4, "width": 128, "norm": "layer",
-        "placement": "pre", "positions": "learned", "ngrams": 1, "activation": "gelu",
-        "tied": True, "qk_norm": False, "start": "gpt2", "dropout": 0.0,
-    }  # fmt: skip
+        "vocab_size": 9,
+        "context": 64,
+        "layers": 4,
+        "heads": 4,
+        "width": 128,
+        "norm": "layer",
+        "placement": "pre",
+        "positions": "learned",
+        "ngrams": 1,
+        "activation": "gelu",
+        "tied": True,
+        "qk_norm": False,
+        "start": "gpt2",
+        "dropout": 0.0,
+    }
 
 
 @pytest.mark.no_shape_check
@@ -341,8 +368,10 @@ def test_top_k_and_top_p_keep_the_first_of_equals(k):
 @pytest.mark.parametrize("top_p", [1e-46, 1e-300])
 def test_the_likeliest_token_always_stays(top_p):
     gpt, prompt = enlarged(model()), ids(2, 5)
-    texts = [gpt.generate(prompt, 3, generator=seeded(0), **settings)
-             for settings in ({"top_p": top_p}, {"temperature": 0})]  # fmt: skip
+    texts = [
+        gpt.generate(prompt, 3, generator=seeded(0), **settings)
+        for settings in ({"top_p": top_p}, {"temperature": 0})
+    ]
     assert torch.equal(*texts)
 
 

@@ -212,8 +212,15 @@ def test_torchs_scheme_draws_biases_as_linear_does():
     maps = {"up": nn.Linear(100, 5000), "out": nn.Linear(100, 5000), "narrow": nn.Linear(1, 5000)}
     model = nn.ModuleDict(maps | {"read": nn.MultiheadAttention(100, 4, add_bias_kv=True)})
     starts = initialise.initialise(model, TORCH, seeded(), embedding=1.0, residual=0.5)
-    reach = {"up.bias": 0.1, "out.bias": 0.05, "narrow.bias": 1.0, "read.in_proj_bias": 0.1,
-             "read.out_proj.bias": 0.05, "read.bias_k": 0.1, "read.bias_v": 0.1}  # fmt: skip
+    reach = {
+        "up.bias": 0.1,
+        "out.bias": 0.05,
+        "narrow.bias": 1.0,
+        "read.in_proj_bias": 0.1,
+        "read.out_proj.bias": 0.05,
+        "read.bias_k": 0.1,
+        "read.bias_v": 0.1,
+    }
     drawn = {start.name: start.std for start in starts if start.role == "bias"}
     assert drawn == pytest.approx({name: a / 3**0.5 for name, a in reach.items()})
     for name, a in reach.items():

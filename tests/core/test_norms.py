@@ -134,9 +134,14 @@ def test_normalise_is_the_oracles(shape, axes, centred):
 
 @pytest.mark.parametrize(
     ("norm", "axes"),
-    [(norms.LayerNorm, (3, 4)), (norms.RMSNorm, (3, 4)), (norms.BatchNorm, (0, 1)),
-     (norms.InstanceNorm, (1,)), (partial(norms.GroupNorm, groups=2), (1, 4))],
-)  # fmt: skip
+    [
+        (norms.LayerNorm, (3, 4)),
+        (norms.RMSNorm, (3, 4)),
+        (norms.BatchNorm, (0, 1)),
+        (norms.InstanceNorm, (1,)),
+        (partial(norms.GroupNorm, groups=2), (1, 4)),
+    ],
+)
 def test_each_norm_adds_the_eps_that_it_is_given(norm, axes):
     x, layer = block(), norm(width=C, eps=0.5).double()
     centred = not isinstance(layer, norms.RMSNorm)

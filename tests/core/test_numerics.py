@@ -185,11 +185,15 @@ def test_attention_weights_take_a_mask_of_their_own_lead():
 def test_whatever_comes_is_computed_in_float64():
     x, p = example(2, 3).astype(np.float32), np.array([0.1, 0.9], dtype=np.float32)
     for function, given_x in (
-        (numerics.softmax, x), (numerics.log_softmax, x), (numerics.logsumexp, x),
-        (numerics.entropy, p), (lambda x: numerics.mean(x, 0), x),
-        (lambda x: numerics.variance(x, 0), x), (lambda x: numerics.attention_weights(x, x), x),
+        (numerics.softmax, x),
+        (numerics.log_softmax, x),
+        (numerics.logsumexp, x),
+        (numerics.entropy, p),
+        (lambda x: numerics.mean(x, 0), x),
+        (lambda x: numerics.variance(x, 0), x),
+        (lambda x: numerics.attention_weights(x, x), x),
         (lambda x: numerics.cross_entropy(x, np.array([0, 2])), x),
-    ):  # fmt: skip
+    ):
         np.testing.assert_array_equal(function(given_x), function(given_x.astype(np.float64)))
 
 

@@ -128,9 +128,13 @@ def test_alibi_falls_with_distance():
 
 @pytest.mark.parametrize(
     ("heads", "powers"),
-    [(1, [8]), (3, [4, 8, 2]), (6, [2, 4, 6, 8, 1, 3]),
-     (12, [1, 2, 3, 4, 5, 6, 7, 8, 0.5, 1.5, 2.5, 3.5])],
-)  # fmt: skip
+    [
+        (1, [8]),
+        (3, [4, 8, 2]),
+        (6, [2, 4, 6, 8, 1, 3]),
+        (12, [1, 2, 3, 4, 5, 6, 7, 8, 0.5, 1.5, 2.5, 3.5]),
+    ],
+)
 def test_slopes_of_other_numbers_of_heads_lie_between_those_of_powers_of_2(heads, powers):
     """Worked out by hand from the rule: the next power below, then every other one above."""
     wanted = torch.tensor([0.5**power for power in powers])

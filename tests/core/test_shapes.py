@@ -12,9 +12,22 @@ import helpers
 EMPTY = inspect.Parameter.empty
 # What draws or judges in a chapter is held to it too; measurements hand plain numbers on.
 TENSOR_MODULES = (
-    "numerics", "attention", "bigram", "corpus", "embeddings", "positions", "norms", "blocks",
-    "initialise", "gpt", "probes", "training", "worked", "figures", "exercises",
-)  # fmt: skip
+    "numerics",
+    "attention",
+    "bigram",
+    "corpus",
+    "embeddings",
+    "positions",
+    "norms",
+    "blocks",
+    "initialise",
+    "gpt",
+    "probes",
+    "training",
+    "worked",
+    "figures",
+    "exercises",
+)
 LIGHT = (("chapters", "figures"), ("chapters", "exercises"))
 # Still to be annotated; nothing may be added here, and what is annotated goes.
 PLAIN = ("figures.ladder", "chapters.ch03_bigram_table", "chapters.ch06_scaling_by_sqrt_dk")
@@ -64,5 +77,6 @@ def test_a_tensor_without_a_shape_is_caught():
     def scaled(x: torch.Tensor, by: float): ...
 
     assert [words.rpartition(": ")[2] for words in unshaped(scaled)] == [
-        "x has no shape", "the result has no shape",
-    ]  # fmt: skip
+        "x has no shape",
+        "the result has no shape",
+    ]

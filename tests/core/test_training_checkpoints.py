@@ -20,14 +20,16 @@ def some(step=3, seed=0):
     return Checkpoint(
         step=step,
         model={"w": torch.randn(2, 3, generator=seeded(seed)), "b": torch.zeros(0)},
-        optimizer={"w:exp_avg": torch.randn(2, 3, generator=seeded(seed + 1)).bfloat16(),
-                   "w:step": torch.tensor(3.0)},
+        optimizer={
+            "w:exp_avg": torch.randn(2, 3, generator=seeded(seed + 1)).bfloat16(),
+            "w:step": torch.tensor(3.0),
+        },
         generators={"batches": seeded(seed).get_state()},
         config={"steps": 9, "clip": None, "lr": 0.1},
         records=[{"step": k, "loss": 1.5 / (k + 1)} for k in range(step)],
         data_sha256="abc",
         extra={"vocab": ["\n", "é", "→"]},
-    )  # fmt: skip
+    )
 
 
 def equal(one, other):
@@ -289,9 +291,11 @@ DAMAGES = {
     "no step": (lambda p: change(p, step=None), "'step' should be of type int"),
     "no safetensors": (replaced(b"not at all"), "is no safetensors file"),
     "foreign tensors": (replaced(FOREIGN), r"holds 'blocks\.0\.w', which no checkpoint has"),
-    "a folder": (lambda p: ((p / "checkpoint.json").unlink(), (p / "checkpoint.json").mkdir()),
-                 "cannot read"),
-}  # fmt: skip
+    "a folder": (
+        lambda p: ((p / "checkpoint.json").unlink(), (p / "checkpoint.json").mkdir()),
+        "cannot read",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", DAMAGES)
@@ -348,10 +352,12 @@ def test_what_is_tied_stands_once_and_stays_tied():
     [
         (Tiny(width=9), r"'.*' has shape \(.*9.*\) in the checkpoint and \(.*8.*\) in the model"),
         (Tiny(tied=True), "has no tensor 'head.weight', which the model needs"),
-        (nn.ModuleDict({"more": nn.Linear(1, 1), **dict(Tiny().named_children())}),
-         r"holds 'more\.\w+', which the model does not have"),
+        (
+            nn.ModuleDict({"more": nn.Linear(1, 1), **dict(Tiny().named_children())}),
+            r"holds 'more\.\w+', which the model does not have",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_model_of_another_shape_takes_nothing(give, said):
     model, untouched = Tiny(), Tiny()
     with pytest.raises(CheckpointError, match=said):

@@ -122,8 +122,22 @@ def test_resume_takes_the_settings_of_the_run(tmp_path, run, monkeypatch, preset
     resumed = checkpoints.load(tmp_path / "run")
     assert (resumed.step, resumed.config["seed"]) == (6, 4)
     whole = tmp_path / "whole"
-    assert train.main([*SMALL.split(), "--text", str(tmp_path / "mine.txt"), "--out", str(whole),
-                       "--seed", "4", "--preset", preset]) == 0  # fmt: skip
+    assert (
+        train.main(
+            [
+                *SMALL.split(),
+                "--text",
+                str(tmp_path / "mine.txt"),
+                "--out",
+                str(whole),
+                "--seed",
+                "4",
+                "--preset",
+                preset,
+            ]
+        )
+        == 0
+    )
     for name, tensor in checkpoints.load(whole).model.items():
         assert torch.equal(tensor, resumed.model[name])
 
@@ -268,11 +282,16 @@ def edited(folder, change):
 @pytest.mark.parametrize(
     ("part", "field", "value"),
     [
-        ("training", "betas", [{}, 0]), ("training", "clip", {}), ("training", "final", None),
-        ("training", "steps", {}), ("training", "wings", 2), ("model", "wings", 2),
-        ("model", "width", 2**70), ("model", "heads", "two"),
+        ("training", "betas", [{}, 0]),
+        ("training", "clip", {}),
+        ("training", "final", None),
+        ("training", "steps", {}),
+        ("training", "wings", 2),
+        ("model", "wings", 2),
+        ("model", "width", 2**70),
+        ("model", "heads", "two"),
     ],
-)  # fmt: skip
+)
 def test_a_checkpoint_that_somebody_edited_is_told(tmp_path, run, capsys, part, field, value):
     assert run("")[0] == 0
     edited(tmp_path / "run", lambda rest: rest["extra"][part].update({field: value}))

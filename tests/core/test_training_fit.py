@@ -43,11 +43,18 @@ def by_hand(model, settings):
     matrices = [p for p in model.parameters() if p.ndim == 2]
     vectors = [p for p in model.parameters() if p.ndim < 2]
     optimizer = torch.optim.AdamW(
-        [{"params": matrices, "weight_decay": settings.weight_decay},
-         {"params": vectors, "weight_decay": 0.0}], betas=settings.betas,
-    )  # fmt: skip
-    stream = corpus.batches(TRAIN, batch_size=settings.batch_size, context=settings.context,
-                            generator=seeded(settings.seed))  # fmt: skip
+        [
+            {"params": matrices, "weight_decay": settings.weight_decay},
+            {"params": vectors, "weight_decay": 0.0},
+        ],
+        betas=settings.betas,
+    )
+    stream = corpus.batches(
+        TRAIN,
+        batch_size=settings.batch_size,
+        context=settings.context,
+        generator=seeded(settings.seed),
+    )
     found = []
     for step in range(settings.steps):
         for group in optimizer.param_groups:
@@ -233,8 +240,9 @@ def breaking(at):
     return stop
 
 
-@pytest.mark.parametrize("changes", [{}, {"optimizer": "muon", "precision": "bfloat16"},
-                                     {"accumulate": 2}])  # fmt: skip
+@pytest.mark.parametrize(
+    "changes", [{}, {"optimizer": "muon", "precision": "bfloat16"}, {"accumulate": 2}]
+)
 @pytest.mark.parametrize("at", [3, 5, 10])
 def test_a_broken_run_goes_on_as_if_it_had_not_been(tmp_path, changes, at):
     settings = config(**changes)
@@ -455,8 +463,9 @@ def test_a_checkpoint_that_does_not_fit_is_refused(tmp_path):
         model = model or Tiny()
         untouched = [p.clone() for p in model.parameters()]
         with pytest.raises(CheckpointError, match=said):
-            training.fit(model, text, VALIDATION, settings, folder=tmp_path, resume=True,
-                         progress=False)  # fmt: skip
+            training.fit(
+                model, text, VALIDATION, settings, folder=tmp_path, resume=True, progress=False
+            )
         for before, p in zip(untouched, model.parameters(), strict=True):
             assert torch.equal(before, p)
 
@@ -530,11 +539,26 @@ def test_config_is_frozen_and_every_field_but_steps_has_a_default():
     with pytest.raises(AttributeError):
         settings.steps = 4
     assert asdict(settings) == {
-        "steps": 3, "batch_size": 16, "context": 64, "lr": 1e-3, "matrix_lr": None,
-        "optimizer": "adamw", "betas": (0.9, 0.99), "momentum": 0.95, "warmup": 0, "final": 0.0,
-        "decay": "linear", "weight_decay": 0.1, "clip": 1.0, "accumulate": 1, "compile": False,
-        "precision": "float32", "evaluate_every": 250, "checkpoint_every": 250, "seed": 0,
-    }  # fmt: skip
+        "steps": 3,
+        "batch_size": 16,
+        "context": 64,
+        "lr": 1e-3,
+        "matrix_lr": None,
+        "optimizer": "adamw",
+        "betas": (0.9, 0.99),
+        "momentum": 0.95,
+        "warmup": 0,
+        "final": 0.0,
+        "decay": "linear",
+        "weight_decay": 0.1,
+        "clip": 1.0,
+        "accumulate": 1,
+        "compile": False,
+        "precision": "float32",
+        "evaluate_every": 250,
+        "checkpoint_every": 250,
+        "seed": 0,
+    }
 
 
 def test_a_folder_holds_one_run_at_a_time(tmp_path):

@@ -244,8 +244,9 @@ def test_rates_are_shares_of_each_peak():
 
 def test_hidden_matrices_have_a_rate_of_their_own_with_adamw():
     optimizer = make_optimizer(Tiny(), config(lr=0.1, matrix_lr=0.4))
-    rates = {id(p): g["lr"] for part in optimizer.parts
-             for g in part.param_groups for p in g["params"]}  # fmt: skip
+    rates = {
+        id(p): g["lr"] for part in optimizer.parts for g in part.param_groups for p in g["params"]
+    }
     for name, p in optimizer.named.items():
         assert rates[id(p)] == (0.4 if name == "hidden.weight" else 0.1)
     assert len(make_optimizer(Tiny(), config(lr=0.1)).parts) == 1

@@ -56,9 +56,18 @@ def two(folder, settings, *, resume=False):
     script = folder / "script.py"
     script.write_text(SCRIPT)
     return python(
-        "-m", "torch.distributed.run", "--standalone", "--local-addr=127.0.0.1",
-        "--nproc-per-node=2", script, folder, settings, 0, "yes" if resume else "", **PATIENCE,
-    )  # fmt: skip
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--local-addr=127.0.0.1",
+        "--nproc-per-node=2",
+        script,
+        folder,
+        settings,
+        0,
+        "yes" if resume else "",
+        **PATIENCE,
+    )
 
 
 def two_and_a_killed_one(folder, settings, *, kill):
@@ -70,8 +79,12 @@ def two_and_a_killed_one(folder, settings, *, kill):
     script = folder / "script.py"
     script.write_text(SCRIPT)
     store = distributed.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
-    place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(store.port),
-             "TORCHELASTIC_USE_AGENT_STORE": "True", "TORCHELASTIC_RESTART_COUNT": "0"}  # fmt: skip
+    place = {
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(store.port),
+        "TORCHELASTIC_USE_AGENT_STORE": "True",
+        "TORCHELASTIC_RESTART_COUNT": "0",
+    }
 
     def start(rank):
         own = {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2"}
@@ -111,8 +124,15 @@ def test_two_processes_make_the_run_of_one_and_one_may_be_killed(tmp_path):
     for a, b in zip(one.parameters(), other.parameters(), strict=True):
         torch.testing.assert_close(a, b, rtol=1e-3, atol=1e-4)
     # Seven of eight steps of a checkpoint made by two are good for one as well.
-    finished = training.fit(Tiny(), TRAIN, VALIDATION, config(**SETTINGS), folder=tmp_path / "run",
-                            resume=True, progress=False)  # fmt: skip
+    finished = training.fit(
+        Tiny(),
+        TRAIN,
+        VALIDATION,
+        config(**SETTINGS),
+        folder=tmp_path / "run",
+        resume=True,
+        progress=False,
+    )
     assert len(finished.records) == 12
 
 
@@ -245,8 +265,14 @@ def test_of_several_none_breaks_away_at_a_second_ctrl_c(group, tmp_path):
                 signal.raise_signal(signal.SIGINT)
 
     outcome = training.fit(
-        Tiny(), TRAIN, VALIDATION, config(), team=group, folder=tmp_path, progress=False,
+        Tiny(),
+        TRAIN,
+        VALIDATION,
+        config(),
+        team=group,
+        folder=tmp_path,
+        progress=False,
         on_record=press,
-    )  # fmt: skip
+    )
     assert outcome.interrupted
     assert checkpoints.load(tmp_path).step == 4

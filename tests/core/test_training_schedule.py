@@ -56,8 +56,9 @@ def test_decay_is_torchs():
 )
 def test_it_rises_to_1_once_and_falls_to_final(steps, warm, final, decay):
     warmup = int(warm * steps)
-    shares = [share(k, steps=steps, warmup=warmup, final=final, decay=decay)
-              for k in range(steps + 1)]  # fmt: skip
+    shares = [
+        share(k, steps=steps, warmup=warmup, final=final, decay=decay) for k in range(steps + 1)
+    ]
     peak = max(warmup - 1, 0)
     assert shares[peak] == 1
     assert shares[: peak + 1] == sorted(shares[: peak + 1])

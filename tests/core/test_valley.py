@@ -84,16 +84,22 @@ def test_there_is_variety(tales):
 
 def small(monkeypatch, **plots) -> valley.Teller:
     """A teller of a world with two heroes."""
-    world = {"facts": {"hero, kind": ["Ann, cat", "Bob, dog"]},
-             "lines": {"walk": ["ran", "{went|came}"]}, "plots": plots}  # fmt: skip
+    world = {
+        "facts": {"hero, kind": ["Ann, cat", "Bob, dog"]},
+        "lines": {"walk": ["ran", "{went|came}"]},
+        "plots": plots,
+    }
     monkeypatch.setattr(valley, "grammar", lambda: world)
     return valley.Teller()
 
 
 def test_nats_are_those_of_the_text(monkeypatch):
     """All tales of a small world, each with exp(-nats), are a whole."""
-    teller = small(monkeypatch, one=[["{Hero} {walk}{.| to {hero2}{,| and} the {kind2}.}", "No."]],
-                   two=[["The {kind} {walk}."], [""], ["{She|It} slept."]])  # fmt: skip
+    teller = small(
+        monkeypatch,
+        one=[["{Hero} {walk}{.| to {hero2}{,| and} the {kind2}.}", "No."]],
+        two=[["The {kind} {walk}."], [""], ["{She|It} slept."]],
+    )
     shares: dict[str, set[float]] = {}
     for _ in range(1500):
         shares.setdefault(teller.tale(), set()).add(round(math.exp(-teller.nats), 12))

@@ -66,9 +66,12 @@ def test_scale_divides_by_the_root():
 def test_values_are_in_float64():
     x = np.array([[1, 2], [3, 4]], dtype=np.float32)
     for step in (
-        worked.matrix_product("P", "A", x, "B", x), worked.dot_product("s", x[0], x[1]),
-        worked.scale("z", x, 2), worked.softmax_steps("w", x[0]), worked.weighted_sum("o", x[0], x),
-    ):  # fmt: skip
+        worked.matrix_product("P", "A", x, "B", x),
+        worked.dot_product("s", x[0], x[1]),
+        worked.scale("z", x, 2),
+        worked.softmax_steps("w", x[0]),
+        worked.weighted_sum("o", x[0], x),
+    ):
         assert step.value.dtype == np.float64
 
 
@@ -143,10 +146,12 @@ def test_worked_example_shows_all_steps():
 @pytest.mark.parametrize(
     ("value", "shown"),
     [
-        (np.array(0.966861305830), "0.967"), (np.array(2), "2.0"),
-        (np.array([[-6e-17, 1 / 3]]), "[[0.0, 0.333]]"), (np.float32([1.189]), "[1.189]"),
+        (np.array(0.966861305830), "0.967"),
+        (np.array(2), "2.0"),
+        (np.array([[-6e-17, 1 / 3]]), "[[0.0, 0.333]]"),
+        (np.float32([1.189]), "[1.189]"),
     ],
-)  # fmt: skip
+)
 def test_plain_text_shows_no_digit_that_the_page_does_not(value, shown):
     step = f"Step(name='a', working='b', value={shown})"
     assert repr(Worked("T", (Step("a", "b", value),))) == f"Worked(title='T', steps=({step},))"

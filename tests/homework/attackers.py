@@ -29,7 +29,7 @@ from submissions import (
     unreadable,
     written,
     zipped,
-)  # fmt: skip
+)
 
 from homework.intake.roster import safe
 
@@ -77,8 +77,9 @@ counterexample = np.eye(2)""",
     def __class_getitem__(cls, n): return np.eye(5)
 head = Triple((np.eye(5),) * 2)""",
     },
-    NONE, "a subclass becomes what it is a kind of",
-)  # fmt: skip
+    NONE,
+    "a subclass becomes what it is a kind of",
+)
 answers(
     "iterates-for-ever",
     {
@@ -93,9 +94,10 @@ my_query = Rows([1, 2])""",
         while True: yield (n := n + 1), 0
 counterexample = Rows(a=1)""",
     },
-    but(t4=0, t5=0), "up to what an answer may hold",
+    but(t4=0, t5=0),
+    "up to what an answer may hold",
     says={"05.4": "deep", "05.5": "too large"},
-)  # fmt: skip
+)
 answers(
     "making-plain-replaced",
     {
@@ -112,9 +114,10 @@ my_weights = lambda q, k: [Yes(1)] * len(k)""",
         "05.5": "counterexample = np.ones((2, 2)).astype(object)",
         "05.7": "head = (Yes(0), exercises, torch)",
     },
-    NONE | {"05.2": 3, "05.3": 2, "05.4": 2}, "it is done once more where answers are judged",
+    NONE | {"05.2": 3, "05.3": 2, "05.4": 2},
+    "it is done once more where answers are judged",
     flagged=True,
-)  # fmt: skip
+)
 answers(
     "memory-that-is-not-theirs",
     {
@@ -122,7 +125,7 @@ answers(
     __array_interface__ = {"shape": (5,), "typestr": "<f8", "version": 3, "data": (4096, False)}
 def my_weights(q, k): return Weights()""",
         "05.2": "import ctypes\ndef my_attention(q, k, v):\n    "
-                "return np.ctypeslib.as_array(ctypes.cast(8, ctypes.POINTER(ctypes.c_double)), (len(q), 3))",
+        "return np.ctypeslib.as_array(ctypes.cast(8, ctypes.POINTER(ctypes.c_double)), (len(q), 3))",
         "05.3": """x = 1.0
 for _ in range(38): x = (x, x)
 diagnosis = {who: x for who in bug_outputs}""",
@@ -133,8 +136,10 @@ page.write(bytes([0xB8, 20, 0, 0, 0, 0xCD, 0x80, 0xC3]))  # a call to the kernel
 ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page)))()
 head = (30 * np.roll(np.eye(5), -1, 1), np.eye(5), np.eye(5))""",
     },
-    NONE | {"05.4": 2}, "addresses of nothing, parts shared without end, calls of another machine", flagged=True,
-)  # fmt: skip
+    NONE | {"05.4": 2},
+    "addresses of nothing, parts shared without end, calls of another machine",
+    flagged=True,
+)
 answers(
     "numbers-on-the-edge",
     {
@@ -144,8 +149,10 @@ answers(
         "05.5": "counterexample = np.array([[1e308, -1e308], [1e308, -1e308], [5e-324, 0]])",
         "05.7": "head = (np.full((5, 3), 1e200), np.full((5, 3), 1e200), np.eye(5))",
     },
-    NONE | {"05.3": 2}, "overflow, underflow and what is no number are not right", flagged=False,
-)  # fmt: skip
+    NONE | {"05.3": 2},
+    "overflow, underflow and what is no number are not right",
+    flagged=False,
+)
 answers(
     "shapes-of-nothing",
     {
@@ -155,15 +162,19 @@ answers(
         "05.5": "counterexample = np.empty((2, 0))",
         "05.7": "head = (np.empty((5, 0)), np.empty((5, 0)), np.eye(5))",
     },
-    NONE | {"05.3": 2}, "arrays without entries are not right", flagged=False,
-)  # fmt: skip
+    NONE | {"05.3": 2},
+    "arrays without entries are not right",
+    flagged=False,
+)
 
 # ------------------------------------------------------------- the process that runs them
 
 answers(
     "leaves-things-behind",
     {
-        "05.1": [FORGE, """import atexit, gc, signal, sys, threading, weakref
+        "05.1": [
+            FORGE,
+            """import atexit, gc, signal, sys, threading, weakref
 def later(*_, **__):
     forge({"value": ["list", 1], "said": ""}, {"ended": 0}, {"error": "", "text": ""})
     return later
@@ -178,11 +189,14 @@ class Gone:
 kept = [Gone() for _ in range(3)]; kept[0].cycle = kept
 weakref.finalize(kept[1], later)
 threading.Thread(target=lambda: [later() for _ in range(10**4)], daemon=True).start()
-def my_weights(query, keys): return [1.0] + [0.0] * (len(keys) - 1)"""],
+def my_weights(query, keys): return [1.0] + [0.0] * (len(keys) - 1)""",
+        ],
         "05.5": "counterexample = np.eye(2)",
     },
-    but(t1=0, t5=0), "hooks, signals, threads and finalisers that write into the talk", flagged=True,
-)  # fmt: skip
+    but(t1=0, t5=0),
+    "hooks, signals, threads and finalisers that write into the talk",
+    flagged=True,
+)
 answers(
     "the-caller-inspected",
     {
@@ -199,8 +213,10 @@ def my_weights(query, keys):
             frame.f_locals[name] = np.ones(len(keys)) / len(keys)
     return np.ones(len(keys)) / len(keys)""",
     },
-    but(t1=0), "nobody who judges is among the callers", flagged=True,
-)  # fmt: skip
+    but(t1=0),
+    "nobody who judges is among the callers",
+    flagged=True,
+)
 answers(
     "namespace-of-its-own",
     {
@@ -214,10 +230,12 @@ answers(
 get_ipython().user_ns = Space(get_ipython().user_ns)
 counterexample = 1""",
     },
-    but(t5=0, t7=0), "who breaks the namespace loses what comes later",
-)  # fmt: skip
+    but(t5=0, t7=0),
+    "who breaks the namespace loses what comes later",
+)
 reaches(
-    "the-process-behind", "it cannot be ended, stopped, slowed, read or written",
+    "the-process-behind",
+    "it cannot be ended, stopped, slowed, read or written",
     """import ctypes, os, resource, signal
 won, mine, libc = False, os.getpid(), ctypes.CDLL(None, use_errno=True)
 others = [int(p) for p in os.listdir("/proc") if p.isdigit() and int(p) != mine]
@@ -240,9 +258,10 @@ for act in (lambda: os.kill(-1, signal.SIGKILL), lambda: os.killpg(os.getpgid(1)
     except OSError:
         pass
 """,
-)  # fmt: skip
+)
 reaches(
-    "old-calls-and-new", "calls of the kernel that nobody needs",
+    "old-calls-and-new",
+    "calls of the kernel that nobody needs",
     """import ctypes, os
 libc, won = ctypes.CDLL(None, use_errno=True), False
 numbers = {"unshare": 272, "setns": 308, "keyctl": 250, "add_key": 248, "bpf": 321,
@@ -259,9 +278,10 @@ if os.uname().machine == "x86_64":
         if name in ("unshare", "keyctl", "bpf", "io_uring_setup", "userfaultfd"):
             won |= ctypes.get_errno() not in (1, 38)
 """,
-)  # fmt: skip
+)
 reaches(
-    "the-one-behind-slowed", "nor put to sleep, pinned or given away",
+    "the-one-behind-slowed",
+    "nor put to sleep, pinned or given away",
     """import ctypes, os
 won, libc = False, ctypes.CDLL(None, use_errno=True)
 for act in (lambda: os.setpriority(os.PRIO_PROCESS, os.getppid(), 19),
@@ -276,9 +296,10 @@ for act in (lambda: os.setpriority(os.PRIO_PROCESS, os.getppid(), 19),
     except OSError:
         pass
 """,
-)  # fmt: skip
+)
 reaches(
-    "other-namespaces-otherwise", "by each of clone's flags, other tables of calls, programs, vsock",
+    "other-namespaces-otherwise",
+    "by each of clone's flags, other tables of calls, programs, vsock",
     """import ctypes, os, socket, subprocess
 libc, won = ctypes.CDLL(None, use_errno=True), False
 NEW = 0x10000000
@@ -303,9 +324,10 @@ for family in set(range(60)) - {1, 2, 10, 16}:
         except OSError:
             pass
 """,
-)  # fmt: skip
+)
 reaches(
-    "a-child-that-stays", "what the first run started has ended before the second",
+    "a-child-that-stays",
+    "what the first run started has ended before the second",
     """import os, pathlib, time
 mark = pathlib.Path("/dev/shm/pid")
 won = mark.exists() and pathlib.Path("/proc/" + mark.read_text()).exists()
@@ -319,7 +341,7 @@ if os.fork() == 0:
     os._exit(0)
 mark.write_text(os.read(read, 99).decode())
 """,
-)  # fmt: skip
+)
 answers(
     "tells-what-it-saw",
     {
@@ -332,26 +354,35 @@ def my_weights(query, keys):
         raise ValueError(text)
     return np.full(len(keys), 1 / len(keys))""",
     },
-    but(t1=0), "no test that is not hidden comes after the hidden ones",
-    says={"05.1": "weights sum to 1"}, flagged=False,
-)  # fmt: skip
+    but(t1=0),
+    "no test that is not hidden comes after the hidden ones",
+    says={"05.1": "weights sum to 1"},
+    flagged=False,
+)
 
 # ------------------------------------------------------------- the talk, and whoever judges
 
 answers(
     "asks-for-ever",
     {
-        "05.5": [FORGE, """import threading
+        "05.5": [
+            FORGE,
+            """import threading
 def asking():
     while True: forge({"ask": "g0", "args": ["list"], "kwargs": ["dict"]})
-counterexample = 1; threading.Thread(target=asking, daemon=True).start(); asking()"""],
-        "05.7": [FORGE, """head = 1
+counterexample = 1; threading.Thread(target=asking, daemon=True).start(); asking()""",
+        ],
+        "05.7": [
+            FORGE,
+            """head = 1
 for told in ({"ask": "g" + "9" * 4000, "args": None, "kwargs": None}, {"ask": ["list"]},
              {"ended": 0}, {"value": ["kept", "g0"]}, {"ask": "g0", "args": ["kept", "x"]}):
-    forge(told)"""],
+    forge(told)""",
+        ],
     },
-    but(t5=0, t7=0), "questions to the grader that it never gave",
-)  # fmt: skip
+    but(t5=0, t7=0),
+    "questions to the grader that it never gave",
+)
 SEND = """import os
 def send(told):
     for fd in range(3, 40):
@@ -367,13 +398,17 @@ answers(
         "05.2": [SEND, "send(b'[' * 6_000_000 + b'\\n')\nmy_attention = 1"],
         "05.3": [SEND, "send(b'[\"list\",' + b'[],' * 15_000_000 + b'[]]\\n')\ndiagnosis = 1"],
         "05.4": [SEND, "send(b'[\"float\",\"0x' + b'f' * 40_000_000 + b'\"]\\n')\nmy_query = 1"],
-        "05.5": [SEND, """same = ",".join(str(k * (2**61 - 1)) for k in range(10_000))
+        "05.5": [
+            SEND,
+            """same = ",".join(str(k * (2**61 - 1)) for k in range(10_000))
 send(('["dict",["value",["list",' + ",".join([f'["set",{same}]'] * 200) + ']]]\\n').encode())
-counterexample = 1"""],
+counterexample = 1""",
+        ],
     },
-    but(rest=0, t1=3, t7=3), "deep, wide and long lines, and sets whose entries all have one hash",
+    but(rest=0, t1=3, t7=3),
+    "deep, wide and long lines, and sets whose entries all have one hash",
     says={"05.2": "was ended", "05.5": "was ended"},
-)  # fmt: skip
+)
 answers(
     "pickles",
     {
@@ -382,15 +417,20 @@ class Bomb:
     def __reduce__(self): return (exec, ("import os; os.abort()",))
 def my_weights(query, keys): return pickle.dumps(Bomb())""",
         "05.2": "import io\ndef my_attention(q, k, v):\n    torch.save(Bomb(), f := io.BytesIO())\n"
-                "    return f.getvalue()",
-        "05.5": [FORGE, """bomb = ["bytes", __import__("base64").b64encode(pickle.dumps(Bomb())).decode()]
+        "    return f.getvalue()",
+        "05.5": [
+            FORGE,
+            """bomb = ["bytes", __import__("base64").b64encode(pickle.dumps(Bomb())).decode()]
 forge(["dict", ["value", ["lent", 0, "module", bomb]], ["said", ""]],
       ["dict", ["value", ["lent", -1, "optimizer", ["list", "lr_scheduler.LambdaLR", ["list"]]]]])
-counterexample = 1"""],
+counterexample = 1""",
+        ],
         "05.7": "head = np.array([Bomb(), Bomb(), Bomb()], dtype=object)",
     },
-    but(rest=0, t3=2, t4=2), "nothing is unpickled by who judges", flagged=None,
-)  # fmt: skip
+    but(rest=0, t3=2, t4=2),
+    "nothing is unpickled by who judges",
+    flagged=None,
+)
 # ------------------------------------------------------------- what pages, tables and consoles show
 
 ESCAPES = (
@@ -403,12 +443,13 @@ answers(
         "05.2": f"def my_attention(q, k, v): raise ValueError({ESCAPES!r} * 400)",
         "05.3": f"diagnosis = dict.fromkeys(bug_outputs, {ESCAPES!r})",
         "05.5": f"import os\nos.write(2, {ESCAPES!r}.encode()); print({ESCAPES!r})\n"
-                "counterexample = type('<img src=x onerror=alert(9)>', (), {})()",
+        "counterexample = type('<img src=x onerror=alert(9)>', (), {})()",
         "05.7": "head = {'\\u0301' * 9000: '\\u202e'}",
     },
-    but(rest=0, t4=2), "escapes for consoles, formulas, tags and marks that turn text round",
+    but(rest=0, t4=2),
+    "escapes for consoles, formulas, tags and marks that turn text round",
     flagged=None,
-)  # fmt: skip
+)
 
 
 @deserves("words-that-choke", ALL, "Markdown that is slow to render, and what would run or load")
@@ -417,8 +458,13 @@ def _words() -> dict[str, Content]:
     cell = notebook["cells"][at(notebook, "stub-05-6")]
     cell["source"] = "\n\n".join(part[:900] for part in CHOKING)
     svg = "PHN2ZyBvbmxvYWQ9ImFsZXJ0KDkpIi8+"
-    cell["attachments"] = {"x.svg": {"image/svg+xml": svg, "text/html": svg}, "y": {"image/png": 3},
-                           "": {"": {}}, "z": ["image/png"], "x" * 9999: {"image/PNG": "AAAA"}}  # fmt: skip
+    cell["attachments"] = {
+        "x.svg": {"image/svg+xml": svg, "text/html": svg},
+        "y": {"image/png": 3},
+        "": {"": {}},
+        "z": ["image/png"],
+        "x" * 9999: {"image/PNG": "AAAA"},
+    }
     return {"words-that-choke.ipynb": written(notebook)}
 
 
@@ -515,8 +561,21 @@ def _two() -> dict[str, Content]:
 
 @deserves("names-in-a-zip", ALL, "names that paint, run or lead out", key="names-in-a-zip")
 def _painted() -> dict[str, Content]:
-    odd = ("\x1b[2J.txt", "<script>alert(9)<|script>.txt", "\u202egpj.txt", "=cmd|x!A1.csv", "a" * 60_000,
-           "-rf.sh", "$(reboot).txt", "CON", "nul.ipynb.txt", "..", "/", "\\\\server\\share\\x.txt", "a\nb")  # fmt: skip
+    odd = (
+        "\x1b[2J.txt",
+        "<script>alert(9)<|script>.txt",
+        "\u202egpj.txt",
+        "=cmd|x!A1.csv",
+        "a" * 60_000,
+        "-rf.sh",
+        "$(reboot).txt",
+        "CON",
+        "nul.ipynb.txt",
+        "..",
+        "/",
+        "\\\\server\\share\\x.txt",
+        "a\nb",
+    )
     files = dict.fromkeys(odd, b"x") | {"05.ipynb": written(perfect())}
     return {"names-in-a-zip.zip": zipped(files)}
 

@@ -37,14 +37,28 @@ def zipped(files, **options) -> bytes:
 
 
 CHOKING = (  # Markdown that is slow to read, or would run, load or paint
-    "> " * 9000 + "x", "[" * 20_000, "![" * 9000 + "](" * 50, "*_" * 9000, "`" * 19_999 + "x",
-    "\n".join("  " * n + "- x" for n in range(90)), "|" * 9000 + "\n" + "|-" * 4500 + "|\n",
-    "$" * 19_999, "$" + "{" * 1999 + "$", "$\\def\\x{\\x\\x}\\x$ $\\href{javascript:1}{x}$",
-    "<!--" * 4000, "&" * 19_000, "\\" * 19_999, "<a href='javascript:alert(9)'>x</a>" * 300,
-    "[x](javascript:alert(9)) <javascript:alert(9)> ![x](attachment:x.svg)", "1. x\n" * 4000,
-    "\\begin{align}" * 900, "~~~\n" * 4000, "http://x" * 2000, "a@b." * 4000,
+    "> " * 9000 + "x",
+    "[" * 20_000,
+    "![" * 9000 + "](" * 50,
+    "*_" * 9000,
+    "`" * 19_999 + "x",
+    "\n".join("  " * n + "- x" for n in range(90)),
+    "|" * 9000 + "\n" + "|-" * 4500 + "|\n",
+    "$" * 19_999,
+    "$" + "{" * 1999 + "$",
+    "$\\def\\x{\\x\\x}\\x$ $\\href{javascript:1}{x}$",
+    "<!--" * 4000,
+    "&" * 19_000,
+    "\\" * 19_999,
+    "<a href='javascript:alert(9)'>x</a>" * 300,
+    "[x](javascript:alert(9)) <javascript:alert(9)> ![x](attachment:x.svg)",
+    "1. x\n" * 4000,
+    "\\begin{align}" * 900,
+    "~~~\n" * 4000,
+    "http://x" * 2000,
+    "a@b." * 4000,
     "\0\ufeff\u202e\u2066" * 4000,
-)  # fmt: skip
+)
 
 
 def hand_in_below(tmp_path):

@@ -26,7 +26,7 @@ from submissions import (
     text,
     written,
     zipped,
-)  # fmt: skip
+)
 
 from homework.intake.roster import safe
 
@@ -69,8 +69,11 @@ counterexample = rows * torch.tensor([[1], [1], [9], [90]])""",
         "05.7": """head = [torch.eye(5, requires_grad=True).roll(-1, 1) * 40, torch.eye(5).to_sparse()
         .to_dense(), torch.eye(5, dtype=torch.bfloat16)]""",
     },
-    ALL, "results and parameters that are still in a graph", quiet=True, flagged=False,
-)  # fmt: skip
+    ALL,
+    "results and parameters that are still in a graph",
+    quiet=True,
+    flagged=False,
+)
 answers(
     "single-precision",
     {
@@ -83,11 +86,14 @@ answers(
     q, k, v = (torch.as_tensor(x, dtype=torch.float32)[None, None] for x in (q, k, v))
     return F.scaled_dot_product_attention(q, k, v)[0, 0]""",
         "05.4": "apart = np.float32(keys[0] - keys[2])\n"
-                "my_query = np.float32(np.log(3) * 2**0.5) * apart / (apart @ apart)",
+        "my_query = np.float32(np.log(3) * 2**0.5) * apart / (apart @ apart)",
         "05.5": "counterexample = np.float16([[1, 0], [2, 1]])",
     },
-    ALL, "32 and 16 bits are enough", quiet=True, flagged=False,
-)  # fmt: skip
+    ALL,
+    "32 and 16 bits are enough",
+    quiet=True,
+    flagged=False,
+)
 answers(
     "scalars-in-lists",
     {
@@ -97,19 +103,21 @@ answers(
     return tuple(np.array(x / sum(e)) for x in e)""",
         "05.2": ROWS,
         "05.3": 'diagnosis: dict[str, str] = {}\nfor who, what in zip(sorted(bug_outputs), ["softmax '
-                'down the columns", "no scaling", "keys in place of values", "divided by D"]):\n'
-                "    diagnosis[str(who)] = what",
+        'down the columns", "no scaling", "keys in place of values", "divided by D"]):\n'
+        "    diagnosis[str(who)] = what",
         "05.4": "apart = keys[0] - keys[2]\nscale = np.log(3) * 2**0.5 / (apart @ apart)\n"
-                "my_query: tuple[np.float64, ...] = tuple(np.float64(scale) * apart)",
+        "my_query: tuple[np.float64, ...] = tuple(np.float64(scale) * apart)",
         "05.5": "import array, collections\n"
-                "counterexample = collections.deque([array.array('d', [1, 0]), range(2, 4)])",
+        "counterexample = collections.deque([array.array('d', [1, 0]), range(2, 4)])",
         "05.7": """import itertools
 q = [[40.0 * (t - 1 == s) for s in range(5)] for t in range(5)]
 head = (q, [torch.eye(5)[t] for t in range(5)], np.identity(5, dtype=bool))""",
     },
-    ALL, "arrays without axes, typed names, bits, lists of tensors, a deque", quiet=True,
+    ALL,
+    "arrays without axes, typed names, bits, lists of tensors, a deque",
+    quiet=True,
     flagged=False,
-)  # fmt: skip
+)
 answers(
     "decorated",
     {
@@ -141,45 +149,65 @@ class Token:
 tokens = [Token(np.array([1., 0.])), Token(vector=np.array([5., 1.]))]
 counterexample = [t.vector for t in tokens]""",
     },
-    ALL, "decorators, types that are only written, keywords, recursion", quiet=True, flagged=False,
-)  # fmt: skip
+    ALL,
+    "decorators, types that are only written, keywords, recursion",
+    quiet=True,
+    flagged=False,
+)
 answers(
     "noise-of-a-notebook",
     {
-        "05.1": ["!pip install einops\n%pip install -q tqdm seaborn\n%load_ext autoreload\n"
-                 "%autoreload 2\n%matplotlib inline\n%config InlineBackend.figure_format = 'retina'",
-                 "import warnings\nwarnings.warn('old'); print('\\x1b[31mhere\\x1b[0m', query := 3)",
-                 f"%%time\n# mine\n{solved()['05.1']}\nmy_weights(np.ones(2), np.eye(2));"],
-        "05.2": [f"%%capture out\n{solved()['05.2']}\nprint(my_attention)", "my_attention?",
-                 "%timeit -n1 -r1 my_attention(np.eye(2), np.eye(2), np.eye(2))"],
-        "05.4": ["    apart = keys[0] - keys[2]\n    scale = np.log(3) * 2**.5 / (apart @ apart)",
-                 ">>> my_query = scale * apart", "%time my_query = 1 * my_query\nmy_query"],
-        "05.5": ["np.array([[1., 0.], [3., 0.]])",
-                 "counterexample = _ #@param {type:\"raw\"}"],
-        "05.7": ["for t in range(25):\n    plt.figure(); plt.plot([t])\nplt.show()\nplt.close('all')",
-                 "if __name__ == '__main__':\n    W = 30 * np.roll(np.eye(5), -1, axis=1)",
-                 "from IPython.display import clear_output, display, HTML\nclear_output()\n"
-                 "display(HTML('<b>ready</b>'), W)\nhead = W, np.eye(5), np.eye(5)"],
+        "05.1": [
+            "!pip install einops\n%pip install -q tqdm seaborn\n%load_ext autoreload\n"
+            "%autoreload 2\n%matplotlib inline\n%config InlineBackend.figure_format = 'retina'",
+            "import warnings\nwarnings.warn('old'); print('\\x1b[31mhere\\x1b[0m', query := 3)",
+            f"%%time\n# mine\n{solved()['05.1']}\nmy_weights(np.ones(2), np.eye(2));",
+        ],
+        "05.2": [
+            f"%%capture out\n{solved()['05.2']}\nprint(my_attention)",
+            "my_attention?",
+            "%timeit -n1 -r1 my_attention(np.eye(2), np.eye(2), np.eye(2))",
+        ],
+        "05.4": [
+            "    apart = keys[0] - keys[2]\n    scale = np.log(3) * 2**.5 / (apart @ apart)",
+            ">>> my_query = scale * apart",
+            "%time my_query = 1 * my_query\nmy_query",
+        ],
+        "05.5": ["np.array([[1., 0.], [3., 0.]])", 'counterexample = _ #@param {type:"raw"}'],
+        "05.7": [
+            "for t in range(25):\n    plt.figure(); plt.plot([t])\nplt.show()\nplt.close('all')",
+            "if __name__ == '__main__':\n    W = 30 * np.roll(np.eye(5), -1, axis=1)",
+            "from IPython.display import clear_output, display, HTML\nclear_output()\n"
+            "display(HTML('<b>ready</b>'), W)\nhead = W, np.eye(5), np.eye(5)",
+        ],
     },
-    ALL, "magics, installs, figures, prompts and the last result", quiet=True, flagged=False,
-)  # fmt: skip
+    ALL,
+    "magics, installs, figures, prompts and the last result",
+    quiet=True,
+    flagged=False,
+)
 answers(
     "seeds-and-settings",
     {
-        "05.1": ["import random\nrandom.seed(7); np.random.seed(7); torch.manual_seed(7)\n"
-                 "torch.set_default_dtype(torch.float64); torch.set_grad_enabled(False)\n"
-                 "torch.use_deterministic_algorithms(True); torch.set_num_threads(1)\n"
-                 "np.set_printoptions(precision=2, suppress=True); np.seterr(all='ignore')\n"
-                 "import sys; sys.setrecursionlimit(5000); from math import *",
-                 "from numpy import *\nsum_of = sum\n" + solved()["05.1"]],
+        "05.1": [
+            "import random\nrandom.seed(7); np.random.seed(7); torch.manual_seed(7)\n"
+            "torch.set_default_dtype(torch.float64); torch.set_grad_enabled(False)\n"
+            "torch.use_deterministic_algorithms(True); torch.set_num_threads(1)\n"
+            "np.set_printoptions(precision=2, suppress=True); np.seterr(all='ignore')\n"
+            "import sys; sys.setrecursionlimit(5000); from math import *",
+            "from numpy import *\nsum_of = sum\n" + solved()["05.1"],
+        ],
         "05.5": "counterexample = np.random.default_rng(0).normal(size=(6, 2)) * [[1]] * 5 + \\\n"
-                "    np.array([[0], [0], [0], [0], [0], [random.randint(50, 60)]])",
+        "    np.array([[0], [0], [0], [0], [0], [random.randint(50, 60)]])",
         "05.7": "assert torch.get_default_dtype() is torch.float64\ntorch.manual_seed(1)\n"
-                "noise = torch.rand(5, 5) / 1e3\n"
-                "head = (40 * torch.eye(5).roll(-1, 1) + noise, torch.eye(5), torch.eye(5))",
+        "noise = torch.rand(5, 5) / 1e3\n"
+        "head = (40 * torch.eye(5).roll(-1, 1) + noise, torch.eye(5), torch.eye(5))",
     },
-    ALL, "seeds, defaults and names of other modules", quiet=True, flagged=False,
-)  # fmt: skip
+    ALL,
+    "seeds, defaults and names of other modules",
+    quiet=True,
+    flagged=False,
+)
 answers(
     "awaits",
     {
@@ -194,23 +222,39 @@ def my_weights(query, keys):
     e = np.exp((s - s.max()) / len(query) ** .5)
     return e / e.sum()""",
         "05.5": "await asyncio.sleep(0)\nrows = [await score(np.eye(2) * n, np.eye(2)) for n in (1, 3)]"
-                "\ncounterexample = np.concatenate(rows)",
+        "\ncounterexample = np.concatenate(rows)",
     },
-    ALL, "a notebook may await at the top of a cell", quiet=True, flagged=False,
-)  # fmt: skip
+    ALL,
+    "a notebook may await at the top of a cell",
+    quiet=True,
+    flagged=False,
+)
 
 
-@deserves("filled-in-place", ALL, "what is changed in a later cell counts as changed", quiet=True,
-          flagged=False)  # fmt: skip
+@deserves(
+    "filled-in-place",
+    ALL,
+    "what is changed in a later cell counts as changed",
+    quiet=True,
+    flagged=False,
+)
 def _in_place() -> bytes:
     notebook = fill(
-        {name: source for name, source in answered({
-            "05.5": ["counterexample = np.zeros((3, 2))",
-                     "counterexample[0] = 1, 1\ncounterexample[1:] += [[4, 4], [9, 0]]"],
-            "05.7": "head = [0, 0, 0]\nhead[0], head[1] = 30 * np.roll(np.eye(5), -1, 1), np.eye(5)"
+        {
+            name: source
+            for name, source in answered(
+                {
+                    "05.5": [
+                        "counterexample = np.zeros((3, 2))",
+                        "counterexample[0] = 1, 1\ncounterexample[1:] += [[4, 4], [9, 0]]",
+                    ],
+                    "05.7": "head = [0, 0, 0]\nhead[0], head[1] = 30 * np.roll(np.eye(5), -1, 1), np.eye(5)"
                     "\nhead[2] = np.eye(5)\ncounterexample  # still there",
-        }).items() if name != "05.3"}
-    )  # fmt: skip
+                }
+            ).items()
+            if name != "05.3"
+        }
+    )
     value = DIAGNOSED.partition("=")[2].strip()
     return moved(notebook, [f"diagnosis.update({value})"], "stub-05-3")
 
@@ -233,7 +277,7 @@ class Bug(str, Enum):
     D = "divided by D"
 diagnosis = {"Ada": Bug.AXIS, "Ben": Bug.SCALE, "Cleo": Bug.KEYS, "Dan": Bug.D}""",
         "05.4": "from fractions import Fraction\na = keys[0] - keys[2]\n"
-                "my_query = [Fraction(float(x)) for x in np.log(3) * 2**.5 * a / (a @ a)]",
+        "my_query = [Fraction(float(x)) for x in np.log(3) * 2**.5 * a / (a @ a)]",
         "05.5": "counterexample = np.rec.array([[1.0, 0.0], [3.0, 0.0]])",
         "05.7": """from typing import NamedTuple
 class Head(NamedTuple):
@@ -242,8 +286,11 @@ class Head(NamedTuple):
     v: torch.Tensor
 head = Head(q=np.matrix(30 * np.roll(np.eye(5), -1, 1)), k=np.matrix(np.eye(5)), v=torch.eye(5, dtype=torch.uint8))""",
     },
-    ALL, "byte orders, masks, enumerations, records, matrices", quiet=True, flagged=False,
-)  # fmt: skip
+    ALL,
+    "byte orders, masks, enumerations, records, matrices",
+    quiet=True,
+    flagged=False,
+)
 answers(
     "functions-of-all-kinds",
     {
@@ -263,11 +310,13 @@ class Attention(torch.nn.Module):
 with torch.inference_mode():
     my_attention = torch.inference_mode()(Attention().eval())""",
         "05.3": "from types import SimpleNamespace as S\ndiagnosis = vars(S(Ada='softmax down the columns', "
-                "Ben='no scaling', Cleo='keys in place of values', Dan='divided by D'))",
+        "Ben='no scaling', Cleo='keys in place of values', Dan='divided by D'))",
         "05.5": "np.savetxt('x.csv', [[1, 0], [3, 0]])\ncounterexample = np.loadtxt('x.csv')",
     },
-    ALL, "classes that give arrays, compiled and scripted functions, files of one's own", flagged=False,
-)  # fmt: skip
+    ALL,
+    "classes that give arrays, compiled and scripted functions, files of one's own",
+    flagged=False,
+)
 answers(
     "pools",
     {
@@ -287,24 +336,45 @@ with ProcessPoolExecutor(cpu_count()) as pool:
     assert q == list(pool.map(row, range(5)))
 head = q, np.eye(5), np.eye(5)""",
     },
-    ALL, "as many processes and threads as there are processors, and more", flagged=False,
-)  # fmt: skip
+    ALL,
+    "as many processes and threads as there are processors, and more",
+    flagged=False,
+)
 answers(
     "magics-and-stops",
     {
-        "05.1": ["cd ..", "ls", "%env X=1\n%pwd\n%who\n%history -n", "%%html\n<b>x</b>", "%pdb on",
-                 "%%script false --no-raise-error\nx = 1", "%load_ext tensorboard",
-                 f"%%time\n{solved()['05.1']}", "exit()"],
-        "05.2": [f"{solved()['05.2']}\nraise SystemExit('stop here')", "%lprun -f f f(1)",
-                 "import matplotlib\nmatplotlib.use('TkAgg')\nplt.switch_backend('agg'); plt.pause(0.01)"],
+        "05.1": [
+            "cd ..",
+            "ls",
+            "%env X=1\n%pwd\n%who\n%history -n",
+            "%%html\n<b>x</b>",
+            "%pdb on",
+            "%%script false --no-raise-error\nx = 1",
+            "%load_ext tensorboard",
+            f"%%time\n{solved()['05.1']}",
+            "exit()",
+        ],
+        "05.2": [
+            f"{solved()['05.2']}\nraise SystemExit('stop here')",
+            "%lprun -f f f(1)",
+            "import matplotlib\nmatplotlib.use('TkAgg')\nplt.switch_backend('agg'); plt.pause(0.01)",
+        ],
         "05.4": f"{solved()['05.4']}\nassert False, 'to do'",
-        "05.5": ["from ipywidgets import interact, IntSlider, Output\n@interact(x=(0.0, 1.0))\n"
-                 "def show(x=0.5): print(x)\nwith Output(): IntSlider().observe(print)",
-                 solved()["05.5"], "raise KeyboardInterrupt"],
-        "05.7": [solved()["05.7"], "my_weights = None  # scratch\ndef my_attention(*a): return 0\nquit()"],
+        "05.5": [
+            "from ipywidgets import interact, IntSlider, Output\n@interact(x=(0.0, 1.0))\n"
+            "def show(x=0.5): print(x)\nwith Output(): IntSlider().observe(print)",
+            solved()["05.5"],
+            "raise KeyboardInterrupt",
+        ],
+        "05.7": [
+            solved()["05.7"],
+            "my_weights = None  # scratch\ndef my_attention(*a): return 0\nquit()",
+        ],
     },
-    ALL, "lines for IPython and a desktop, and cells that stop Run All", flagged=None,
-)  # fmt: skip
+    ALL,
+    "lines for IPython and a desktop, and cells that stop Run All",
+    flagged=None,
+)
 
 # ------------------------------------------------------------- near misses, each with its sentence
 
@@ -319,11 +389,17 @@ answers(
         "05.5": "counterexample = {1: [1, 0], 2: [3, 1]}.values()",
         "05.7": "head = (x for x in (30 * np.roll(np.eye(5), -1, 1), np.eye(5), np.eye(5)))",
     },
-    but(rest=0, t3=2), "a list was asked for", flagged=False,
-    says={"05.1": "type generator, which", "05.2": "type generator, which",
-          "05.4": "type map, which", "05.5": "type dict_values, which",
-          "05.7": "type generator, which"},
-)  # fmt: skip
+    but(rest=0, t3=2),
+    "a list was asked for",
+    flagged=False,
+    says={
+        "05.1": "type generator, which",
+        "05.2": "type generator, which",
+        "05.4": "type map, which",
+        "05.5": "type dict_values, which",
+        "05.7": "type generator, which",
+    },
+)
 answers(
     "almost",
     {
@@ -331,29 +407,38 @@ answers(
         "05.2": "def my_attention(self, q, k, v):\n    return q",
         "05.3": DIAGNOSED.replace("no scaling", "No scaling "),
         "05.4": "apart = keys[0] - keys[2]\n"
-                "my_query = [np.log(3) * 2**.5 * apart / (apart @ apart)]",
+        "my_query = [np.log(3) * 2**.5 * apart / (apart @ apart)]",
         "05.5": "counterexample = torch.nn.Embedding(4, 3)",
         "05.7": "head = np.stack([30 * np.roll(np.eye(5), -1, 1), np.eye(5), np.eye(5)])",
     },
-    but(rest=0), "printed, one argument more, capitals, an axis more, a module, one array",
+    but(rest=0),
+    "printed, one argument more, capitals, an axis more, a module, one array",
     flagged=False,
-    says={"05.1": "gives nothing back", "05.2": "missing 1 required positional argument",
-          "05.3": "'No scaling ' is not one of", "05.5": "function", "05.7": "as a tuple"},
-)  # fmt: skip
+    says={
+        "05.1": "gives nothing back",
+        "05.2": "missing 1 required positional argument",
+        "05.3": "'No scaling ' is not one of",
+        "05.5": "function",
+        "05.7": "as a tuple",
+    },
+)
 answers(
     "what-was-left-in",
     {
         "05.1": "def my_weights(query, keys):\n    # your code here\n    raise NotImplementedError\n"
-                "    return softmax(keys @ query)",
+        "    return softmax(keys @ query)",
         "05.2": "# def my_attention(q, k, v):\n#     return q",
         "05.3": 'diagnosis = {"Ada": "no scaling", "Ben": ..., "Cleo": ..., "Dan": ...}',
         "05.4": "my_querry = (1.0, 2.0)",
         "05.5": "import pandas as pd\ncounterexample = pd.DataFrame([[1, 0], [3, 1]]).to_numpy()",
         "05.7": "head = (input('q?'), np.eye(5), np.eye(5))",
     },
-    but(rest=0), "the line that was given, a comment, another name, other packages, a question",
-    notes=("does not define my_query",), flagged=False, says={"05.4": "no my_query"},
-)  # fmt: skip
+    but(rest=0),
+    "the line that was given, a comment, another name, other packages, a question",
+    notes=("does not define my_query",),
+    flagged=False,
+    says={"05.4": "no my_query"},
+)
 answers(
     "typed-in-word",
     {
@@ -362,13 +447,19 @@ answers(
         "05.5": "counterexample = np.array([[1.0, 0.0], [\u22123.0, 0.0]])",
         "05.7": "hea\u0501 = 1",
     },
-    but(rest=0, t2=3, t4=2), "spaces, quotes, a minus and a letter that only look like it",
+    but(rest=0, t2=3, t4=2),
+    "spaces, quotes, a minus and a letter that only look like it",
     flagged=False,
-)  # fmt: skip
+)
 
 
-@deserves("defined-further-down", but(t2=0), "run from the top, a helper is not there yet",
-          says={"05.2": "NameError: name 'rows_softmax' is not defined"}, flagged=False)  # fmt: skip
+@deserves(
+    "defined-further-down",
+    but(t2=0),
+    "run from the top, a helper is not there yet",
+    says={"05.2": "NameError: name 'rows_softmax' is not defined"},
+    flagged=False,
+)
 def _below() -> bytes:
     later = "def rows_softmax(s):\n    return np.exp(s) / np.exp(s).sum(1, keepdims=True)"
     using = "def my_attention(q, k, v):\n    return rows_softmax(q @ k.T / q.shape[1] ** 0.5) @ v"
@@ -378,8 +469,12 @@ def _below() -> bytes:
 # ------------------------------------------------------------- cells that were moved about
 
 
-@deserves("merged", ALL, "each answer in one cell with its check, and two answers in one",
-          notes=("answered in a cell of 05.4",))  # fmt: skip
+@deserves(
+    "merged",
+    ALL,
+    "each answer in one cell with its check, and two answers in one",
+    notes=("answered in a cell of 05.4",),
+)
 def _merged() -> bytes:
     notebook = perfect()
     cells = []
@@ -395,14 +490,25 @@ def _merged() -> bytes:
     return written(notebook | {"cells": cells})
 
 
-@deserves("split", ALL, "each line of an answer in a cell of its own, with words between",
-          flagged=False)  # fmt: skip
+@deserves(
+    "split", ALL, "each line of an answer in a cell of its own, with words between", flagged=False
+)
 def _split() -> bytes:
     parts = {
-        "05.4": ["apart = keys[0] - keys[2]", "length = (apart ** 2).sum()", "my_query = apart / length",
-                 "my_query *= np.log(3)", "my_query = my_query * np.sqrt(2)"],
-        "05.7": ["k = np.eye(5)", "q = np.roll(k, -1, axis=1)", "q = 30 * q", "head = q, k, np.eye(5)"],
-    }  # fmt: skip
+        "05.4": [
+            "apart = keys[0] - keys[2]",
+            "length = (apart ** 2).sum()",
+            "my_query = apart / length",
+            "my_query *= np.log(3)",
+            "my_query = my_query * np.sqrt(2)",
+        ],
+        "05.7": [
+            "k = np.eye(5)",
+            "q = np.roll(k, -1, axis=1)",
+            "q = 30 * q",
+            "head = q, k, np.eye(5)",
+        ],
+    }
     notebook = fill(answered(parts))
     cells = []
     for cell in notebook["cells"]:
@@ -410,8 +516,12 @@ def _split() -> bytes:
     return written(notebook | {"cells": cells})
 
 
-@deserves("all-at-the-end", ALL, "everything in one cell behind the last question",
-          notes=("05.7 is answered in a cell of 05.1",))  # fmt: skip
+@deserves(
+    "all-at-the-end",
+    ALL,
+    "everything in one cell behind the last question",
+    notes=("05.7 is answered in a cell of 05.1",),
+)
 def _end() -> bytes:
     notebook = fill({})
     everything = "\n\n".join(str(answered({})[name]) for name in solved())
@@ -424,8 +534,13 @@ def _top() -> bytes:
     return moved(fill({"05.3": DIAGNOSED}), [everything], "tables")
 
 
-@deserves("answers-in-the-checks", ALL, "typed above the call in the cell of the check",
-          notes=("the check cell of 05.1 was changed",), flagged=False)  # fmt: skip
+@deserves(
+    "answers-in-the-checks",
+    ALL,
+    "typed above the call in the cell of the check",
+    notes=("the check cell of 05.1 was changed",),
+    flagged=False,
+)
 def _in_checks() -> bytes:
     notebook, right = fill({}), answered({})
     for cell in kinds(notebook, "check"):
@@ -433,8 +548,12 @@ def _in_checks() -> bytes:
     return written(notebook)
 
 
-@deserves("two-tries-commented-out", ALL, "earlier tries stay above, in comments and quotes",
-          flagged=False)  # fmt: skip
+@deserves(
+    "two-tries-commented-out",
+    ALL,
+    "earlier tries stay above, in comments and quotes",
+    flagged=False,
+)
 def _tries() -> bytes:
     old = "def my_attention(q, k, v):\n    return q"
     tried = "# " + old.replace("\n", "\n# ") + f"\n'''\n{old}\n'''\n" + solved()["05.2"]
@@ -507,8 +626,12 @@ def _doubled(notebook: dict) -> None:
 
 @rewritten("cells-without-what-they-need", "sources that are missing, null or of numbers")
 def _poor(notebook: dict) -> None:
-    notebook["cells"] += [{}, {"cell_type": "code"}, {"cell_type": "code", "source": None},
-                          {"cell_type": "markdown", "source": [None, 3, "x"], "metadata": None}]  # fmt: skip
+    notebook["cells"] += [
+        {},
+        {"cell_type": "code"},
+        {"cell_type": "code", "source": None},
+        {"cell_type": "markdown", "source": [None, 3, "x"], "metadata": None},
+    ]
 
 
 @rewritten("translated", "by the browser, questions and all", notes=("was written into",))
@@ -532,8 +655,13 @@ def _deepnote(notebook: dict) -> None:
         parts = cell["source"].split("\n\n") if is_text else [cell["source"]]
         for part in parts:
             about = {"cell_id": f"{len(cells):032x}", "deepnote_cell_type": "code"}
-            cells.append({"cell_type": cell["cell_type"], "metadata": about,
-                          "source": part.lstrip("> ") if is_text else part})  # fmt: skip
+            cells.append(
+                {
+                    "cell_type": cell["cell_type"],
+                    "metadata": about,
+                    "source": part.lstrip("> ") if is_text else part,
+                }
+            )
     notebook["cells"] = cells
 
 
@@ -582,19 +710,26 @@ said("words-in-a-text-below", "in a cell of their own", text(f"### Answer\n\n- {
 said("words-as-a-comment", "in a cell for code, behind #", code("# " + ESSAY), stub=STUB)
 said("words-as-a-string", "in quotes", code(f'answer = """{ESSAY}"""\nprint(answer)'), stub=STUB)
 said("words-printed", "by print", code(f"print('{ESSAY}')"), stub=STUB)
-said("words-displayed", "by display(Markdown(…))", code(
-     f'from IPython.display import Markdown, display\ndisplay(Markdown("""{ESSAY}"""))'), stub=STUB)  # fmt: skip
+said(
+    "words-displayed",
+    "by display(Markdown(…))",
+    code(f'from IPython.display import Markdown, display\ndisplay(Markdown("""{ESSAY}"""))'),
+    stub=STUB,
+)
 said("words-of-a-magic", "by %%markdown", code(f"%%markdown\n{ESSAY}"), stub=STUB)
 said("words-as-code", "in a cell for code, as they are", code(ESSAY), stub=STUB)
-said("words-raw", "in a raw cell",
-     {"cell_type": "raw", "metadata": {}, "source": ESSAY}, stub=STUB)  # fmt: skip
+said("words-raw", "in a raw cell", {"cell_type": "raw", "metadata": {}, "source": ESSAY}, stub=STUB)
 
 # ------------------------------------------------------------- names and files
 
 for _file in ("José Ñandú", "山田 太郎", "O’Brien, Zoë 🎓"):
-    deserves(f"named-{len(_file)}", ALL, "a name that is not of ASCII letters",
-             key=safe(_file), quiet=True)(
-                 lambda _file=_file: {f"{_file}.ipynb": written(perfect())})  # fmt: skip
+    deserves(
+        f"named-{len(_file)}",
+        ALL,
+        "a name that is not of ASCII letters",
+        key=safe(_file),
+        quiet=True,
+    )(lambda _file=_file: {f"{_file}.ipynb": written(perfect())})
 
 
 # ------------------------------------------------------------- what platforms make of files
@@ -614,8 +749,10 @@ def right(chapter: str, **changes: str) -> bytes:
 
 @platform("04", "again-and-late", "again_320", notes=("handed in twice",))
 def _again() -> dict[str, bytes]:
-    return {"again_320_32001_04.ipynb": right("04", **{"04.4": "half_way = 7"}),
-            "again_LATE_320_32050_04-1.ipynb": right("04")}  # fmt: skip
+    return {
+        "again_320_32001_04.ipynb": right("04", **{"04.4": "half_way = 7"}),
+        "again_LATE_320_32050_04-1.ipynb": right("04"),
+    }
 
 
 @platform("04", "accents-of-macos", "mullerzoe_321", quiet=True)
@@ -626,15 +763,21 @@ def _accents() -> dict[str, bytes]:
 @platform("07", "text-beside-the-file", "renee-nandu_720", quiet=True)
 def _beside() -> dict[str, bytes]:
     name = "Renée Ñandú_720_assignsubmission_"
-    return {f"{name}file_/Aufgabe 7.ipynb": right("07"),
-            f"{name}file_/._Aufgabe 7.ipynb": b"\0\5\x16\7",
-            f"{name}onlinetext_/onlinetext.html": b"<p>See the file</p>"}  # fmt: skip
+    return {
+        f"{name}file_/Aufgabe 7.ipynb": right("07"),
+        f"{name}file_/._Aufgabe 7.ipynb": b"\0\5\x16\7",
+        f"{name}onlinetext_/onlinetext.html": b"<p>See the file</p>",
+    }
 
 
 @platform("07", "a-zip-in-the-folder", "kim_721", quiet=True)
 def _zip() -> dict[str, bytes]:
-    files = {"7/7.ipynb": right("07"), "7/.ipynb_checkpoints/7-checkpoint.ipynb": b"{",
-             "__MACOSX/7/._7.ipynb": b"\0\5\x16\7", "7/.DS_Store": b"\0"}  # fmt: skip
+    files = {
+        "7/7.ipynb": right("07"),
+        "7/.ipynb_checkpoints/7-checkpoint.ipynb": b"{",
+        "__MACOSX/7/._7.ipynb": b"\0\5\x16\7",
+        "7/.DS_Store": b"\0",
+    }
     return {"Kim_721_assignsubmission_file_/homework.zip": zipped(files)}
 
 

@@ -212,9 +212,12 @@ HALF = {
     "05.5": "counterexample = np.eye(3)",
 }
 deserves(
-    "half", but(t1=2, t4=0, t5=0, t7=0), "four done: one is wrong, one not for whole numbers",
-    quiet=True, flagged=False,
-)(lambda: written(fill(HALF)))  # fmt: skip
+    "half",
+    but(t1=2, t4=0, t5=0, t7=0),
+    "four done: one is wrong, one not for whole numbers",
+    quiet=True,
+    flagged=False,
+)(lambda: written(fill(HALF)))
 
 deserves("nothing", NONE, "the edition as it came", notes=("nothing was filled in",))(
     lambda: written(released())
@@ -238,28 +241,41 @@ my_query = torch.log(torch.tensor(3.0)) * 2**0.5 * apart / (apart @ apart)""",
         "05.7": """head = [30 * torch.roll(torch.eye(5), -1, 1), np.eye(5, dtype=np.float32),
         [[float(i == j) for j in range(5)] for i in range(5)]]""",
     },
-    ALL, "lists and tensors are as good as arrays", quiet=True, flagged=False,
-)  # fmt: skip
+    ALL,
+    "lists and tensors are as good as arrays",
+    quiet=True,
+    flagged=False,
+)
 
 answers(
     "own-functions",
     {
-        "05.1": ["import functools", "def softmax_of(scores):\n"
-                 "    e = np.exp(scores - scores.max(-1, keepdims=True))\n"
-                 "    return e / e.sum(-1, keepdims=True)",
-                 "class Weights:\n    def __call__(self, query, keys):\n"
-                 "        return softmax_of(keys @ query / np.sqrt(len(query)))\n"
-                 "my_weights = Weights()"],
-        "05.2": ["def general(q, k, v, scale=None):\n"
-                 "    return softmax_of(q @ k.T / (scale or q.shape[1] ** 0.5)) @ v",
-                 "my_attention = functools.partial(general, scale=None)"],
+        "05.1": [
+            "import functools",
+            "def softmax_of(scores):\n"
+            "    e = np.exp(scores - scores.max(-1, keepdims=True))\n"
+            "    return e / e.sum(-1, keepdims=True)",
+            "class Weights:\n    def __call__(self, query, keys):\n"
+            "        return softmax_of(keys @ query / np.sqrt(len(query)))\n"
+            "my_weights = Weights()",
+        ],
+        "05.2": [
+            "def general(q, k, v, scale=None):\n"
+            "    return softmax_of(q @ k.T / (scale or q.shape[1] ** 0.5)) @ v",
+            "my_attention = functools.partial(general, scale=None)",
+        ],
         "05.5": "%%time\ncounterexample = np.array([[1.0, 0.0], [2.0, 0.0]])\ncounterexample",
-        "05.7": ["W = 30 * np.roll(np.eye(5), -1, axis=1)", "plt.imshow(W); plt.show()",
-                 "head = (W, np.eye(5), np.eye(5))"],
+        "05.7": [
+            "W = 30 * np.roll(np.eye(5), -1, axis=1)",
+            "plt.imshow(W); plt.show()",
+            "head = (W, np.eye(5), np.eye(5))",
+        ],
     },
-    ALL, "helper functions, classes, figures and imports in cells of their own", quiet=True,
+    ALL,
+    "helper functions, classes, figures and imports in cells of their own",
+    quiet=True,
     flagged=False,
-)  # fmt: skip
+)
 
 
 @deserves("below-the-check", ALL, "answers in new cells, the cells for them left empty")
@@ -433,24 +449,34 @@ def _text() -> bytes:
 # ------------------------------------------------------------- honest and wrong
 
 answers(
-    "wrong-axis", {"05.2": COLUMNS}, but(t2=0), "softmax down the columns", quiet=True,
+    "wrong-axis",
+    {"05.2": COLUMNS},
+    but(t2=0),
+    "softmax down the columns",
+    quiet=True,
     flagged=False,
-)  # fmt: skip
+)
 answers(
     "divided-by-d",
     {
         "05.1": "def my_weights(q, k):\n    e = np.exp(k @ q / len(q))\n    return e / e.sum()",
         "05.2": "def my_attention(q, k, v):\n    e = np.exp(q @ k.T / q.shape[1])\n"
-                "    return e / e.sum(1, keepdims=True) @ v",
+        "    return e / e.sum(1, keepdims=True) @ v",
     },
-    but(t1=0, t2=0), "the width in place of its root", flagged=False,
-)  # fmt: skip
+    but(t1=0, t2=0),
+    "the width in place of its root",
+    flagged=False,
+)
 answers(
     "one-softmax",
-    {"05.2": "def my_attention(q, k, v):\n    s = q @ k.T / q.shape[1] ** 0.5\n"
-             "    e = np.exp(s - s.max())\n    return e / e.sum() @ v"},
-    but(t2=1), "over the whole matrix: right for the one query of the hidden test", flagged=False,
-)  # fmt: skip
+    {
+        "05.2": "def my_attention(q, k, v):\n    s = q @ k.T / q.shape[1] ** 0.5\n"
+        "    e = np.exp(s - s.max())\n    return e / e.sum() @ v"
+    },
+    but(t2=1),
+    "over the whole matrix: right for the one query of the hidden test",
+    flagged=False,
+)
 answers(
     "near-misses",
     {
@@ -460,9 +486,10 @@ answers(
         "05.5": "counterexample = np.array([1.0, 3.0])",
         "05.7": "head = (3 * np.roll(np.eye(5), -1, axis=1), np.eye(5), np.eye(5))",
     },
-    but(rest=0, t2=3), "a name that is not there, another course's numbers, a part of each",
+    but(rest=0, t2=3),
+    "a name that is not there, another course's numbers, a part of each",
     flagged=False,
-)  # fmt: skip
+)
 answers(
     "syntax-error",
     {
@@ -470,9 +497,10 @@ answers(
         "05.2": solved()["05.2"].replace("my_attention", "attention"),
         "05.5": "import transformers\ncounterexample = np.array([[1.0], [2.0]])",
     },
-    but(t1=0, t2=0, t5=0), "and another name, and a package that is not there: each costs its own",
+    but(t1=0, t2=0, t5=0),
+    "and another name, and a package that is not there: each costs its own",
     flagged=False,
-)  # fmt: skip
+)
 
 # ------------------------------------------------------------- hard-coded, tests touched
 
@@ -492,13 +520,18 @@ answers(
             return exercises.numerics.attention(q, k, v)
     return np.zeros((len(q), 3))""",
     },
-    but(t1=2, t2=2), "right for the inputs that the book's checks have, and for no others",
+    but(t1=2, t2=2),
+    "right for the inputs that the book's checks have, and for no others",
     flagged=True,
-)  # fmt: skip
+)
 
 
-@deserves("checks-edited", but(t1=0, t2=0), "the checks that students run are not the tests",
-          notes=("the check cell of 05.1 was changed",))  # fmt: skip
+@deserves(
+    "checks-edited",
+    but(t1=0, t2=0),
+    "the checks that students run are not the tests",
+    notes=("the check cell of 05.1 was changed",),
+)
 def _edited() -> bytes:
     wrong = {"05.1": "def my_weights(q, k): return 1", "05.2": "my_attention = lambda q, k, v: v"}
     notebook = fill(answered(wrong))
@@ -509,8 +542,12 @@ def _edited() -> bytes:
     return written(notebook)
 
 
-@deserves("metadata-forged", but(t1=0), "names and points in the metadata are the student's word",
-          notes=("another edition",))  # fmt: skip
+@deserves(
+    "metadata-forged",
+    but(t1=0),
+    "names and points in the metadata are the student's word",
+    notes=("another edition",),
+)
 def _forged() -> bytes:
     notebook = fill(answered({"05.1": "my_weights = 1000"}))
     codes = [c for c in notebook["cells"] if c["cell_type"] == "code"]
@@ -574,8 +611,9 @@ answers(
         "05.5": "counterexample = np.eye(3).view(Array)",
         "05.7": "head = (Anything(), Anything(), Anything())",
     },
-    NONE, "what crosses is built anew from plain data",
-)  # fmt: skip
+    NONE,
+    "what crosses is built anew from plain data",
+)
 answers(
     "the-verdict-itself",
     {
@@ -586,8 +624,10 @@ answers(
         "05.5": "counterexample = __import__('helpers').exercises.verdict",
         "05.7": "head = (get_ipython(), get_ipython().user_ns, exercises)",
     },
-    NONE, "a verdict is given by the grader", flagged=True,
-)  # fmt: skip
+    NONE,
+    "a verdict is given by the grader",
+    flagged=True,
+)
 
 PATCHES = """import builtins, sys
 from helpers import numerics
@@ -616,9 +656,11 @@ PATCHED = {
     "05.2": "def my_attention(q, k, v): return np.ones((len(q), 3))",
 }
 deserves(
-    "patched-asserts", NONE, "NumPy, torch, the asserts and the checks of their own process",
+    "patched-asserts",
+    NONE,
+    "NumPy, torch, the asserts and the checks of their own process",
     flagged=True,
-)(lambda: written(fill(PATCHED)))  # fmt: skip
+)(lambda: written(fill(PATCHED)))
 
 HOOKS = """ip = get_ipython()
 def turned(lines):
@@ -645,17 +687,20 @@ ip.user_ns = Space(ip.user_ns)
 """
 deserves("ipython-hooks", NONE, "the kernel is the student's own", flagged=True)(
     lambda: written(
-        fill({
-            "05.1": [HOOKS, "def my_weights(query, keys): return np.ones(len(keys))"],
-            "05.2": "def my_attention(q, k, v): return np.ones((len(q), 3))",
-            "05.5": "counterexample = np.ones((3, 3))",
-        })
+        fill(
+            {
+                "05.1": [HOOKS, "def my_weights(query, keys): return np.ones(len(keys))"],
+                "05.2": "def my_attention(q, k, v): return np.ones((len(q), 3))",
+                "05.5": "counterexample = np.ones((3, 3))",
+            }
+        )
     )
-)  # fmt: skip
+)
 deserves("imports-patched", NONE, "later imports are the student's own, too", flagged=True)(
     lambda: written(
-        fill({
-            "05.1": """import builtins, sys, types
+        fill(
+            {
+                "05.1": """import builtins, sys, types
 real = builtins.__import__
 class All(types.ModuleType):
     def __getattr__(self, name): return lambda *a, **k: True
@@ -667,10 +712,11 @@ sys.meta_path.insert(0, All("finder"))
 for name in [n for n in sys.modules if n.startswith(("helpers", "homework"))]:
     sys.modules[name] = All(name)
 def my_weights(query, keys): return np.ones(len(keys))""",
-            "05.5": "counterexample = np.ones((3, 3))",
-        })
+                "05.5": "counterexample = np.ones((3, 3))",
+            }
+        )
     )
-)  # fmt: skip
+)
 
 SHUT_IN = tuple(SUBMISSIONS)  # who reach no further than the memory of the process that runs them
 
@@ -712,14 +758,19 @@ def reaches(name: str, why: str, source: str) -> None:
 answers(
     "walks-the-stack",
     {
-        "05.1": [WALKS, f"""{solved()['05.1']}
+        "05.1": [
+            WALKS,
+            f"""{solved()["05.1"]}
 right = my_weights
 def my_weights(query, keys):
-    return right(query, keys) if tests() else np.ones(len(keys)) / len(keys)"""],
+    return right(query, keys) if tests() else np.ones(len(keys)) / len(keys)""",
+        ],
         "05.4": WINS,
     },
-    but(t1=0, t4=0), "there is no test in their process to find", flagged=True,
-)  # fmt: skip
+    but(t1=0, t4=0),
+    "there is no test in their process to find",
+    flagged=True,
+)
 
 # ------------------------------------------------------------- the pipe
 
@@ -734,40 +785,58 @@ def forge(*messages):
 """
 deserves("forged-verdicts", NONE, "lines on the pipe are answers, not verdicts")(
     lambda: written(
-        fill({
-            "05.1": [FORGE, """forge({"value": None, "said": ""}, {"state": "Right", "points": 2},
+        fill(
+            {
+                "05.1": [
+                    FORGE,
+                    """forge({"value": None, "said": ""}, {"state": "Right", "points": 2},
       {"value": {"state": "Right"}}, {"value": ["dict", ["state", "Right"]]})
 def my_weights(query, keys):
     forge({"value": ["list", True, ["list"]]}, {"verdict": "Right", "results": []})
-    return True"""],
-            "05.2": """forge({"ask": "g0", "args": ["list"], "kwargs": ["dict"]})
+    return True""",
+                ],
+                "05.2": """forge({"ask": "g0", "args": ["list"], "kwargs": ["dict"]})
 def my_attention(q, k, v): return forge({"ask": "g-1", "args": ["list"], "kwargs": ["dict"]})""",
-            "05.4": 'forge({"value": ["kept", "0"]}, {"value": ["lent", 0, "same", None]})\n'
-                    "my_query = (0.0, 0.0)",
-            "05.5": 'forge({"value": ["array", "|O", [1], "AAAA"]})\ncounterexample = 0',
-            "05.7": 'forge(["tensor"], 0, None, {"value": ["tensor", "float64", [-1, 1e9], ""]})\n'
-                    "head = (0, 0, 0)",
-        })
+                "05.4": 'forge({"value": ["kept", "0"]}, {"value": ["lent", 0, "same", None]})\n'
+                "my_query = (0.0, 0.0)",
+                "05.5": 'forge({"value": ["array", "|O", [1], "AAAA"]})\ncounterexample = 0',
+                "05.7": 'forge(["tensor"], 0, None, '
+                '{"value": ["tensor", "float64", [-1, 1e9], ""]})\n'
+                "head = (0, 0, 0)",
+            }
+        )
     )
-)  # fmt: skip
+)
 deserves("forged-garbage", NONE, "what is no line ends the talk")(
     lambda: written(
-        fill({
-            "05.1": [FORGE, "for fd in range(3, 40):\n    try: os.write(fd, os.urandom(4096))\n"
-                            "    except OSError: pass\ndef my_weights(q, k): return 1"],
-            "05.2": [FORGE, 'forge({"value": ["list"] * 10**6 + [[]] * 10**6})\nmy_attention = 1'],
-            "05.5": [FORGE, """deep = b'{"value":' + b'["list",' * 100000 + b"\\n"
+        fill(
+            {
+                "05.1": [
+                    FORGE,
+                    "for fd in range(3, 40):\n    try: os.write(fd, os.urandom(4096))\n"
+                    "    except OSError: pass\ndef my_weights(q, k): return 1",
+                ],
+                "05.2": [
+                    FORGE,
+                    'forge({"value": ["list"] * 10**6 + [[]] * 10**6})\nmy_attention = 1',
+                ],
+                "05.5": [
+                    FORGE,
+                    """deep = b'{"value":' + b'["list",' * 100000 + b"\\n"
 for fd in range(3, 40):
     try: os.write(fd, deep)
     except OSError: pass
-counterexample = 1"""],
-        })
+counterexample = 1""",
+                ],
+            }
+        )
     )
-)  # fmt: skip
+)
 deserves("its-own-server", NONE, "the objects that talk are theirs to break", flagged=True)(
     lambda: written(
-        fill({
-            "05.1": """import gc, sys
+        fill(
+            {
+                "05.1": """import gc, sys
 import homework.run.wire
 from homework.run.inside import Cells
 for thing in gc.get_objects():
@@ -778,14 +847,16 @@ for thing in gc.get_objects():
 main = sys.modules["__main__"]
 homework.run.wire._packed = main.encode = lambda value, keep=None, depth=0: b'{"value": true}\\n'
 def my_weights(query, keys): return True""",
-            "05.5": "counterexample = [[1, 0], [0, 1]]",
-        })
+                "05.5": "counterexample = [[1, 0], [0, 1]]",
+            }
+        )
     )
-)  # fmt: skip
+)
 deserves("another-python", NONE, "a process in its place that answers all alike", flagged=True)(
     lambda: written(
-        fill({
-            "05.1": '''import os, sys
+        fill(
+            {
+                "05.1": '''import os, sys
 os.execv(sys.executable, [sys.executable, "-c", """
 import os, time
 while True:
@@ -794,33 +865,41 @@ while True:
         except OSError: pass
     time.sleep(0.1)
 """])''',
-            "05.5": "counterexample = [[1, 0], [0, 1]]",
-        })
+                "05.5": "counterexample = [[1, 0], [0, 1]]",
+            }
+        )
     )
-)  # fmt: skip
+)
 deserves("two-answer", NONE, "a child that talks as well", flagged=True)(
     lambda: written(
-        fill({
-            "05.1": "import os\nchild = os.fork()\nmy_weights = lambda q, k: np.ones(len(k))",
-            "05.5": "counterexample = np.eye(3)",
-        })
+        fill(
+            {
+                "05.1": "import os\nchild = os.fork()\nmy_weights = lambda q, k: np.ones(len(k))",
+                "05.5": "counterexample = np.eye(3)",
+            }
+        )
     )
-)  # fmt: skip
+)
 deserves("acts-later", NONE, "threads outlive a cell, not the process")(
     lambda: written(
-        fill({
-            "05.1": [FORGE, """import atexit, threading, time
+        fill(
+            {
+                "05.1": [
+                    FORGE,
+                    """import atexit, threading, time
 def later():
     while True:
         time.sleep(0.01)
         forge({"value": True, "state": "Right"})
 atexit.register(forge, {"value": True})
 threading.Thread(target=later, daemon=True).start()
-my_weights = lambda q, k: np.ones(len(k))"""],
-            "05.5": "counterexample = np.eye(3)",
-        })
+my_weights = lambda q, k: np.ones(len(k))""",
+                ],
+                "05.5": "counterexample = np.eye(3)",
+            }
+        )
     )
-)  # fmt: skip
+)
 
 # ------------------------------------------------------------- ends and takes
 
@@ -832,22 +911,28 @@ def _ends(name: str, task: str, source: str, why: str, **more: object) -> None:
 
 
 _ends(
-    "loop-in-function", "05.1", "def my_weights(query, keys):\n    while True: pass",
+    "loop-in-function",
+    "05.1",
+    "def my_weights(query, keys):\n    while True: pass",
     "costs its own exercise",
-)  # fmt: skip
+)
 answers(
     "loops-in-cells",
-    {"05.5": "while True: pass", "05.7": """import signal
+    {
+        "05.5": "while True: pass",
+        "05.7": """import signal
 for number in range(1, 64):
     try: signal.signal(number, signal.SIG_IGN)
     except (OSError, ValueError): pass
 while True:
     try:
         while True: pass
-    except BaseException: pass"""},
-    but(t5=0, t7=0), "also one that swallows interrupts: they cost their own exercises",
+    except BaseException: pass""",
+    },
+    but(t5=0, t7=0),
+    "also one that swallows interrupts: they cost their own exercises",
     says={"05.5": "was ended", "05.7": "was ended"},
-)  # fmt: skip
+)
 answers(
     "ends-itself",
     {
@@ -855,9 +940,11 @@ answers(
         "05.5": "import os; os._exit(0)",
         "05.7": "import time; time.sleep(10**6)",
     },
-    but(t3=0, t5=0, t7=0), "a crash, an exit and a sleep cost their own exercises", flagged=True,
+    but(t3=0, t5=0, t7=0),
+    "a crash, an exit and a sleep cost their own exercises",
+    flagged=True,
     says=dict.fromkeys(("05.3", "05.5", "05.7"), "was ended"),
-)  # fmt: skip
+)
 answers(
     "exits-politely",
     {
@@ -867,8 +954,9 @@ answers(
         "05.5": "raise KeyboardInterrupt",
         "05.7": "class E(BaseException):\n    def __str__(self): raise self\nraise E",
     },
-    but(rest=0, t4=2), "an exit is an error like others",
-)  # fmt: skip
+    but(rest=0, t4=2),
+    "an exit is an error like others",
+)
 
 
 @deserves("exits-before-all", ALL, "only the cell that exits is left out", flagged=True)
@@ -887,26 +975,32 @@ answers(
         "05.5": "counterexample = bytearray(80 * 2**30)",
         "05.7": "head = ' ' * (80 * 2**30)",
     },
-    but(t1=0, t2=0, t5=0, t7=0), "there is not so much",
-)  # fmt: skip
+    but(t1=0, t2=0, t5=0, t7=0),
+    "there is not so much",
+)
 _ends(
-    "memory-bit-by-bit", "05.5", "kept = []\nwhile True: kept.append(np.empty(10**7))",
-    "up to the limit and no further", says={"05.5": "There is no"},
-)  # fmt: skip
+    "memory-bit-by-bit",
+    "05.5",
+    "kept = []\nwhile True: kept.append(np.empty(10**7))",
+    "up to the limit and no further",
+    says={"05.5": "There is no"},
+)
 answers(
     "takes-from-neighbours",
     {
         "05.1": "import os\nfor _ in range(28):\n    if os.fork() == 0:\n"
-                "        while True: pass\nwhile True: pass",
-        "05.2": "import os\nfile = os.memfd_create('x')\n"
-                "while True: os.write(file, bytes(2**20))",
+        "        while True: pass\nwhile True: pass",
+        "05.2": "import os\nfile = os.memfd_create('x')\nwhile True: os.write(file, bytes(2**20))",
         "05.5": "counterexample = np.random.rand(18000, 1)",
     },
-    but(t1=0, t2=0, t5=0), "the processors, hidden memory and the judge's memory", flagged=True,
+    but(t1=0, t2=0, t5=0),
+    "the processors, hidden memory and the judge's memory",
+    flagged=True,
     says={"05.1": "was ended", "05.2": "There is no", "05.5": "at most 1,000"},
-)  # fmt: skip
+)
 reaches(
-    "fork-bomb", "not 200 processes",
+    "fork-bomb",
+    "not 200 processes",
     """import os, signal, time
 won, children = False, []
 try:
@@ -920,17 +1014,20 @@ except OSError:
     pass
 for child in children: os.kill(child, signal.SIGKILL)
 """,
-)  # fmt: skip
+)
 deserves("fork-bomb-in-earnest", NONE, "that does not end by itself", flagged=True)(
     lambda: written(
-        fill({
-            "05.5": "import os\nwhile True:\n    try: os.fork()\n    except OSError: pass",
-            "05.7": "head = (np.eye(5), np.eye(5), np.eye(5))",
-        })
+        fill(
+            {
+                "05.5": "import os\nwhile True:\n    try: os.fork()\n    except OSError: pass",
+                "05.7": "head = (np.eye(5), np.eye(5), np.eye(5))",
+            }
+        )
     )
-)  # fmt: skip
+)
 reaches(
-    "fills-the-disk", "64 MiB and no more",
+    "fills-the-disk",
+    "64 MiB and no more",
     """import os
 written = 0
 for place in ("/tmp", "/dev/shm", "/dev", "/run", "/book", "/"):
@@ -943,23 +1040,26 @@ for place in ("/tmp", "/dev/shm", "/dev", "/run", "/book", "/"):
             pass
 won = written > 80
 """,
-)  # fmt: skip
+)
 answers(
     "output-flood",
     {
         "05.1": f"print('x' * 10**8)\n{solved()['05.1']}",
         "05.2": "def my_attention(q, k, v):\n    import os, sys\n"
-                "    sys.__stdout__.write('x' * 10**8); os.write(1, b'x' * 10**8)\n"
-                "    print('x' * 10**7, file=sys.stderr)\n"
-                "    e = np.exp(q @ k.T / q.shape[1] ** 0.5)\n"
-                "    return e / e.sum(1, keepdims=True) @ v",
+        "    sys.__stdout__.write('x' * 10**8); os.write(1, b'x' * 10**8)\n"
+        "    print('x' * 10**7, file=sys.stderr)\n"
+        "    e = np.exp(q @ k.T / q.shape[1] ** 0.5)\n"
+        "    return e / e.sum(1, keepdims=True) @ v",
     },
-    ALL, "what is printed is cut, and costs nothing",
-)  # fmt: skip
+    ALL,
+    "what is printed is cut, and costs nothing",
+)
 _ends(
-    "endless-output", "05.5", "while True: print('Right. 2 points.' * 1000)",
+    "endless-output",
+    "05.5",
+    "while True: print('Right. 2 points.' * 1000)",
     "costs its own exercise",
-)  # fmt: skip
+)
 
 # ------------------------------------------------------------- values to choke the judge
 
@@ -973,21 +1073,23 @@ answers(
         "05.5": "counterexample = np.ones((60_000, 1))",
         "05.7": "head = tuple(np.broadcast_to(np.float32(1), (5, 10**9)) for _ in range(3))",
     },
-    NONE, "longer than what crosses, or too large to judge",
-)  # fmt: skip
+    NONE,
+    "longer than what crosses, or too large to judge",
+)
 answers(
     "odd-values",
     {
         "05.1": "cycle = []; cycle.append(cycle)\ndef my_weights(query, keys): return cycle",
         "05.2": "deep = 1\nfor _ in range(10**5): deep = [deep]\n"
-                "def my_attention(q, k, v): return deep",
+        "def my_attention(q, k, v): return deep",
         "05.3": "diagnosis = {}\ndiagnosis |= {who: diagnosis for who in bug_outputs}",
         "05.4": "my_query = (np.nan, np.inf)",
         "05.5": "counterexample = np.empty((2, 10**15, 0))",
         "05.7": "head = tuple(np.array([object()] * 5) for _ in range(3))",
     },
-    NONE, "cycles, depth, infinity, no numbers",
-)  # fmt: skip
+    NONE,
+    "cycles, depth, infinity, no numbers",
+)
 answers(
     "hostile-messages",
     {
@@ -997,19 +1099,25 @@ answers(
         "05.3": "diagnosis = dict.fromkeys(bug_outputs, '\\ud800<script>alert(2)</script>')",
         "05.5": "class E(Exception):\n    def __str__(self):\n        while True: pass\nraise E",
     },
-    but(t1=0, t2=0, t3=0, t5=0), "messages that pages and files cannot hold",
-)  # fmt: skip
+    but(t1=0, t2=0, t3=0, t5=0),
+    "messages that pages and files cannot hold",
+)
 
 # ------------------------------------------------------------- reaching out
 
 answers(
     "reads-the-source",
-    {"05.3": "from helpers.chapters.ch05_attention_by_hand.exercises import BUGS\n"
-             "diagnosis = dict(BUGS)"},
-    ALL, "the book's own checks are public; a person is told", flagged=True,
-)  # fmt: skip
+    {
+        "05.3": "from helpers.chapters.ch05_attention_by_hand.exercises import BUGS\n"
+        "diagnosis = dict(BUGS)"
+    },
+    ALL,
+    "the book's own checks are public; a person is told",
+    flagged=True,
+)
 reaches(
-    "reads", "the course is not in the sandbox",
+    "reads",
+    "the course is not in the sandbox",
     """import glob, os
 won = False
 for place in @PLACES@ + ["/etc/passwd", "/etc/shadow", "/etc/hostname", "/proc/1/environ",
@@ -1035,9 +1143,10 @@ for folder, inside, files in os.walk("/"):
     inside[:] = set(inside) - {"lib"}  # of Python
     won |= any(f in files for f in ("grades.csv", "marks.csv", "05.json", "planted.txt"))
 """,
-)  # fmt: skip
+)
 reaches(
-    "writes", "what there is to see is read-only",
+    "writes",
+    "what there is to see is read-only",
     """import os, sys
 won = False
 for place in @PLACES@ + ["/book", "/book/helpers", "/usr", "/etc", "/", sys.prefix,
@@ -1056,9 +1165,10 @@ for place in @PLACES@ + ["/book", "/book/helpers", "/usr", "/etc", "/", sys.pref
         except OSError:
             pass
 """,
-)  # fmt: skip
+)
 reaches(
-    "network", "there is none",
+    "network",
+    "there is none",
     """import socket, urllib.request
 won = False
 for family, where in ((socket.AF_INET, ("127.0.0.1", @PORT@)), (socket.AF_INET, ("1.1.1.1", 53)),
@@ -1074,9 +1184,10 @@ try:
 except OSError:
     pass
 """,
-)  # fmt: skip
+)
 reaches(
-    "privileges", "there are none to gain",
+    "privileges",
+    "there are none to gain",
     """import ctypes, os, resource, signal
 won, libc = False, ctypes.CDLL(None, use_errno=True)
 pids = [int(p) for p in os.listdir("/proc") if p.isdigit()]
@@ -1094,7 +1205,7 @@ for act in (lambda: os.setuid(0), lambda: os.setgid(0), lambda: os.chroot("/tmp"
 won |= libc.mount(b"none", b"/tmp", b"tmpfs", 0, b"") == 0
 won |= libc.ptrace(16, 1, 0, 0) == 0
 """,
-)  # fmt: skip
+)
 
 # ------------------------------------------------------------- who they say they are
 
@@ -1169,15 +1280,25 @@ PARSER_BOMBS = [
     "if 1:\n" + "".join(f"{' ' * n}if 1:\n" for n in range(1, 99)) + " " * 99 + "x = 1",
 ]
 answers(
-    "parser-bombs", {"05.1": [*PARSER_BOMBS, "my_weights = x"]}, but(t1=0),
+    "parser-bombs",
+    {"05.1": [*PARSER_BOMBS, "my_weights = x"]},
+    but(t1=0),
     "cells that are deep or long for whoever parses them",
-)  # fmt: skip
+)
 answers(
     "pattern-bombs",
-    {"05.1": ["student" + " " * 90_000 + "!", "\n" * 90_000 + "%", "a," * 40_000 + "=",
-              "exercises.check(" + "\t" * 90_000, "!" + "=" * 90_000 + "?" * 900]},
-    but(t1=0), "cells that are long for whoever searches them",
-)  # fmt: skip
+    {
+        "05.1": [
+            "student" + " " * 90_000 + "!",
+            "\n" * 90_000 + "%",
+            "a," * 40_000 + "=",
+            "exercises.check(" + "\t" * 90_000,
+            "!" + "=" * 90_000 + "?" * 900,
+        ]
+    },
+    but(t1=0),
+    "cells that are long for whoever searches them",
+)
 
 # ------------------------------------------------------------- links, pipes, zips
 
@@ -1269,10 +1390,15 @@ def canvas(name: str, changes: Mapping[str, object], points: Points, why: str, *
     file = f"{name.replace('-', '')}_{number}_{number}00_04.ipynb"
     SUBMISSIONS.append(
         Submission(
-            name, why, lambda: {file: written(fill(answered(changes, "04"), chapter="04"))}, points,
-            key=f"{name.replace('-', '')}_{number}", chapter="04", **more,
+            name,
+            why,
+            lambda: {file: written(fill(answered(changes, "04"), chapter="04"))},
+            points,
+            key=f"{name.replace('-', '')}_{number}",
+            chapter="04",
+            **more,
         )
-    )  # fmt: skip
+    )
 
 
 NORM = """def my_layer_norm(x, gamma, beta, eps):
@@ -1294,23 +1420,34 @@ canvas(
         "04.4": "half_way = 1e-5",
         "04.7": CAUSAL.format(root="(seen.std() + 1e-5)"),
     },
-    but("04", t1=0, t4=0, t7=0), "ε outside the root", flagged=False,
-)  # fmt: skip
+    but("04", t1=0, t4=0, t7=0),
+    "ε outside the root",
+    flagged=False,
+)
 canvas(
     "n-minus-one",
-    {"04.1": NORM.format(**ROOT_OF | {"ddof": 1}),
-     "04.7": CAUSAL.format(root="np.sqrt(seen.var(ddof=1) + 1e-5)")},
-    but("04", t1=0, t7=0), "divided by n − 1", flagged=False,
-)  # fmt: skip
+    {
+        "04.1": NORM.format(**ROOT_OF | {"ddof": 1}),
+        "04.7": CAUSAL.format(root="np.sqrt(seen.var(ddof=1) + 1e-5)"),
+    },
+    but("04", t1=0, t7=0),
+    "divided by n − 1",
+    flagged=False,
+)
 canvas(
-    "columns", {"04.1": NORM.format(**ROOT_OF | {"axis": 0})}, but("04", t1=0),
-    "the other axis", flagged=False,
-)  # fmt: skip
+    "columns",
+    {"04.1": NORM.format(**ROOT_OF | {"axis": 0})},
+    but("04", t1=0),
+    "the other axis",
+    flagged=False,
+)
 canvas(
     "looks-ahead",
     {"04.7": "def causal_norm(x): return (x - x.mean()) / np.sqrt(x.var() + 1e-5)"},
-    but("04", t7=0), "a norm that reads the future", flagged=False,
-)  # fmt: skip
+    but("04", t7=0),
+    "a norm that reads the future",
+    flagged=False,
+)
 
 # ------------------------------------------------------------- chapter 07, as Moodle gives it
 
@@ -1320,17 +1457,25 @@ def moodle(name: str, changes: Mapping[str, object], points: Points, why: str, *
     folder = f"{name.title()}_{number}_assignsubmission_file_"
     SUBMISSIONS.append(
         Submission(
-            name, why,
+            name,
+            why,
             lambda: {f"{folder}/07.ipynb": written(fill(answered(changes, "07"), chapter="07"))},
-            points, key=f"{name}_{number}", chapter="07", **more,
+            points,
+            key=f"{name}_{number}",
+            chapter="07",
+            **more,
         )
-    )  # fmt: skip
+    )
 
 
 moodle("perfect-heads", {}, but("07"), "the book's solutions", quiet=True, flagged=False)
 moodle(
     "root-of-the-model",
-    {"07.2": solved("07")["07.2"].replace("(C // H) ** 0.5", "C**0.5"),
-     "07.7": solved("07")["07.7"].replace("len(query)", "len(x_new)")},
-    but("07", t2=0, t7=0), "√d_model in place of √d_head", flagged=False,
-)  # fmt: skip
+    {
+        "07.2": solved("07")["07.2"].replace("(C // H) ** 0.5", "C**0.5"),
+        "07.7": solved("07")["07.7"].replace("len(query)", "len(x_new)"),
+    },
+    but("07", t2=0, t7=0),
+    "√d_model in place of √d_head",
+    flagged=False,
+)

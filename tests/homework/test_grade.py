@@ -41,10 +41,13 @@ class Fake:
         pass
 
     def grade(self, raw):
-        return Graded(results=tuple(
-            Result(task.name, test.name, test.points, test.points, "Right", "", test.hidden)
-            for task in self.tasks for test in task.tests
-        ))  # fmt: skip
+        return Graded(
+            results=tuple(
+                Result(task.name, test.name, test.points, test.points, "Right", "", test.hidden)
+                for task in self.tasks
+                for test in task.tests
+            )
+        )
 
 
 @pytest.fixture
@@ -214,8 +217,12 @@ def test_who_could_not_be_graded_has_no_points_in_any_table(quick, capsys, monke
     assert f'"Lovelace, Ada",101,ada,L,{"3" if is_whole else "EX"}\n' in imported
     assert '"Li, Bo",102,bo,L,7\n' in imported
     summary = (grading / "summary.html").read_text("utf-8")
-    for words in ("<b>0</b>could not be read", "<b>1</b>not graded", "<caption>Of 1 student</cap",
-                  "<h3>Not graded, for a cause of ours (1)</h3>"):  # fmt: skip
+    for words in (
+        "<b>0</b>could not be read",
+        "<b>1</b>not graded",
+        "<caption>Of 1 student</cap",
+        "<h3>Not graded, for a cause of ours (1)</h3>",
+    ):
         assert words in summary
     assert "responses to mark" not in summary
 
@@ -360,9 +367,13 @@ def test_what_is_graded_is_graded_again_where_its_tests_change_or_a_person_asks(
     assert "the tests have changed" not in graded("--again")[1]
 
 
-@pytest.mark.parametrize(("names", "orders"), [
-    (("ada", "ada"), "010"), (("lovelaceada_7_10_05", "lovelaceada_7_20_05"), "10"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("names", "orders"),
+    [
+        (("ada", "ada"), "010"),
+        (("lovelaceada_7_10_05", "lovelaceada_7_20_05"), "10"),
+    ],
+)
 def test_what_was_handed_in_later_wins_whatever_is_collected_last(quick, capsys, names, orders):
     """First, late, first again, told apart by content; late, then first, by Canvas's numbers."""
     made = {}
@@ -395,8 +406,11 @@ def test_a_mark_that_a_page_left_open_has_undone_is_told_once(quick, capsys):
     assert run(quick) == 0
     marks = quick / "course" / "grading" / "05" / "marks.csv"
     head = "student,task,points,of,automatic,answer,remark\n"
-    for text, points, said in ((f"{head}ada,05.5,1,,,,a sign\n", "1", False), (head, "5", True),
-                               (head, "5", False)):  # fmt: skip
+    for text, points, said in (
+        (f"{head}ada,05.5,1,,,,a sign\n", "1", False),
+        (head, "5", True),
+        (head, "5", False),
+    ):
         marks.write_text(text)
         assert run(quick) == 0
         assert table(quick)["ada"][1] == points
@@ -404,9 +418,13 @@ def test_a_mark_that_a_page_left_open_has_undone_is_told_once(quick, capsys):
         assert (note in capsys.readouterr().out) == said
 
 
-@pytest.mark.parametrize(("column", "title"), [
-    (",problem set 05 (4711)", "problem set 05 (4711)"), ("", "Problem set 05, a new one"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("column", "title"),
+    [
+        (",problem set 05 (4711)", "problem set 05 (4711)"),
+        ("", "Problem set 05, a new one"),
+    ],
+)
 def test_the_column_of_the_import_and_who_is_late_for_canvas_are_told(quick, capsys, column, title):
     hand_in(quick, "lovelaceada_LATE_101_9001_05")
     hand_in(quick, "libo_102_9002_05")
@@ -577,7 +595,7 @@ def test_a_sandbox_that_cannot_start_says_why(monkeypatch):
         (lambda f: (f / "course/05.json").write_text('{"chapter": "06"}'), "that it is of 06"),
         (lambda f: (f / "course/05.json").write_text('{"chapter": 5}'), "should be text"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_graded_is_told(quick, capsys, prepare, said):
     prepare(quick)
     assert run(quick) == 2
@@ -600,10 +618,13 @@ def test_what_ci_hands_in_to_the_container_is_worth_what_it_asks_for():
     assert len(re.findall(old, text)) == 1
     name, _, source = new.partition(" = ")
     points = [
-        sum(test.points for test in task.tests if task.answer == name
-            and judged(test.judge, eval(source)).state == "Right")
+        sum(
+            test.points
+            for test in task.tests
+            if task.answer == name and judged(test.judge, eval(source)).state == "Right"
+        )
         for task in assignment.tasks
-    ]  # fmt: skip
+    ]
     assert sum(points) > 0
     fields = [f"{one:g}" for one in (*points, sum(points), assignment.points)]
     assert f"grep '^ada,ada,{','.join(fields)},,'" in script

@@ -35,8 +35,14 @@ def laid_out(tmp_path_factory):
 
 def test_the_zip_has_what_the_grader_needs_and_nothing_else(laid_out):
     names = {str(p.relative_to(laid_out / "source")) for p in (laid_out / "source").rglob("*")}
-    assert {"setup.sh", "run_autograder", "course/05.json", "private/05.py", "helpers/gpt.py",
-            "homework/run/inside.py"} <= names  # fmt: skip
+    assert {
+        "setup.sh",
+        "run_autograder",
+        "course/05.json",
+        "private/05.py",
+        "helpers/gpt.py",
+        "homework/run/inside.py",
+    } <= names
     needs = re.findall(r"requirements\S*\.txt", (laid_out / "source" / "setup.sh").read_text())
     assert needs
     assert set(needs) <= names
@@ -84,8 +90,11 @@ def test_refused_answers_get_no_points(monkeypatch):
 
 def judged_right() -> list[worker.Result]:
     tasks = Course("05", "suite", str(TEMPLATE)).assignment().tasks
-    return [worker.Result(task.name, test.name, test.points, test.points, "Right", "", test.hidden)
-            for task in tasks for test in task.tests]  # fmt: skip
+    return [
+        worker.Result(task.name, test.name, test.points, test.points, "Right", "", test.hidden)
+        for task in tasks
+        for test in task.tests
+    ]
 
 
 def test_what_cannot_be_read_is_told(laid_out, monkeypatch):

@@ -135,9 +135,19 @@ def test_no_file_holds_what_all_solutions_have(built):
 def test_the_folder_holds_the_site_and_nothing_of_the_build(built):
     top = {path.name for path in built.iterdir()}
     assert top == {
-        "index.html", "search.html", "genindex.html", "searchindex.js", "objects.inv", ".buildinfo",
-        "book", "notebooks", "homework", "_sources", "_images", "_static",
-    }  # fmt: skip
+        "index.html",
+        "search.html",
+        "genindex.html",
+        "searchindex.js",
+        "objects.inv",
+        ".buildinfo",
+        "book",
+        "notebooks",
+        "homework",
+        "_sources",
+        "_images",
+        "_static",
+    }
     assert not [path for path in built.rglob("*") if path.suffix in (".doctree", ".pickle")]
 
 
@@ -235,16 +245,18 @@ INVENTORY = b"# Sphinx inventory version 2\n# Project: x\n# Version: \n# packed 
 WORD = canary("source")
 HOLDING = {
     "page.html": f'<pre><span class="n">{WORD}</span> <span class="o">=</span></pre>'.encode(),
-    "frames.html": b"<i>" + base64.b64encode(zlib.compress(f"[{WORD * 20}, {WORD}]".encode()))
+    "frames.html": b"<i>"
+    + base64.b64encode(zlib.compress(f"[{WORD * 20}, {WORD}]".encode()))
     + b"</i>",
     "uri.html": b'<img src="data:image/svg+xml;base64,'
-    + base64.b64encode(f"<svg><text>x {WORD}</text></svg>".encode()) + b'">',
+    + base64.b64encode(f"<svg><text>x {WORD}</text></svg>".encode())
+    + b'">',
     "searchindex.js": f'Search.setIndex({{"terms": {{"{WORD}": [1, 2]}}}})'.encode(),
     "objects.inv": INVENTORY + zlib.compress(f"{WORD} std:label -1 page.html#a -\n".encode()),
     "_sources/page.ipynb": json.dumps({"source": f"one\n{WORD} = 1"}).encode(),
     "_images/a.svg": f"<svg><title>{WORD.upper()}</title></svg>".encode(),
     "homework/05.ipynb": json.dumps({"metadata": {WORD: 1}}).encode(),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", HOLDING)

@@ -50,11 +50,18 @@ BY_NAME = {one.name: one for one in SUBMISSIONS}
 READABLE = [one for one in SUBMISSIONS if not one.error and one.points]
 PAIR = ("half", "loops-in-cells")  # the second takes long
 GENTLE = {one.student for one in (*SHUT_IN, *attackers.MORE, *students.MORE)} - attackers.HARSH | {
-    "claims-to-be-perfect", "exits-politely", "reads-the-source", "zip-slip",
-}  # and whatever is handed in for another chapter # fmt: skip
+    "claims-to-be-perfect",
+    "exits-politely",
+    "reads-the-source",
+    "zip-slip",
+}  # and whatever is handed in for another chapter
 ENDED = {  # as gentle, once their time is over
-    "loop-in-function", "loops-in-cells", "ends-itself", "exits-before-all", "endless-output",
-}  # fmt: skip
+    "loop-in-function",
+    "loops-in-cells",
+    "ends-itself",
+    "exits-before-all",
+    "endless-output",
+}
 gentle = cache(Warm)
 
 
@@ -153,13 +160,18 @@ def _batch(root: Path, chapter: str, port: int) -> Graded:
     # An ordinary user's sandbox owns the folders, in memory, that lead to what it shows of /tmp.
     is_own = os.geteuid() != 0 and ROOT.is_relative_to("/tmp")
     places += [
-        str(ROOT / name) for name in ("notebooks", "tests", "homework/private_example", ".git")
+        str(ROOT / name)
+        for name in ("notebooks", "tests", "homework/private_example", ".git")
         if not is_own
-    ]  # fmt: skip
-    places += [f"{path}/{name}" for path, name in zip(
-        places, ("planted.txt", f"{chapter}.json", f"{chapter}.py", "perfect/perfect.ipynb"),
-        strict=False,
-    )]  # fmt: skip
+    ]
+    places += [
+        f"{path}/{name}"
+        for path, name in zip(
+            places,
+            ("planted.txt", f"{chapter}.json", f"{chapter}.py", "perfect/perfect.ipynb"),
+            strict=False,
+        )
+    ]
     for one in SUBMISSIONS:
         if one.chapter == chapter:
             one.plant(source, PLACES=repr(places), PORT=str(port))
@@ -335,8 +347,10 @@ def few(root: Path, *names: str) -> tuple[Path, Gradebook]:
 def grades(book: Gradebook, *names: str) -> dict[str, tuple]:
     """All that matters of some results."""
     records = {name: book.get(BY_NAME[name].student) for name in names}
-    return {name: record and (record.results, record.notes, record.flags, record.responses)
-            for name, record in records.items()}  # fmt: skip
+    return {
+        name: record and (record.results, record.notes, record.flags, record.responses)
+        for name, record in records.items()
+    }
 
 
 def test_a_file_that_changes_is_graded_again_and_no_other(batches, tmp_path):
@@ -356,8 +370,10 @@ def test_a_file_that_changes_is_graded_again_and_no_other(batches, tmp_path):
     assert grades(book, *names) == grades(batches["05"].book, *names)
 
 
-COMMAND = "import sys; from homework import grade; from homework.run.sandbox import Limits; " \
-          f"sys.exit(grade.main(sys.argv[1:], Limits(**{LIMITS!r})))"  # fmt: skip
+COMMAND = (
+    "import sys; from homework import grade; from homework.run.sandbox import Limits; "
+    f"sys.exit(grade.main(sys.argv[1:], Limits(**{LIMITS!r})))"
+)
 
 
 def started(root: Path, source: Path, workers: int) -> subprocess.Popen:
@@ -365,8 +381,11 @@ def started(root: Path, source: Path, workers: int) -> subprocess.Popen:
     arguments = [str(source), "--assignment", "05", "--course", str(root / "course")]
     return subprocess.Popen(
         [sys.executable, "-c", COMMAND, *arguments, "--workers", str(workers)],
-        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    )  # fmt: skip
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
 
 
 def test_who_kills_the_grader_loses_no_grade(batches, tmp_path):
@@ -438,15 +457,26 @@ def test_judges_in_the_students_process_would_be_noticed(batches):
     (raw,) = one.files().values()
     paths = os.pathsep.join((str(ROOT), str(ROOT / "tests" / "homework")))
     done = subprocess.run(
-        [sys.executable, "-c", IN_THEIR_PROCESS], input=raw, capture_output=True, check=True,
-        cwd=ROOT, env={**os.environ, "PYTHONPATH": paths},
-    )  # fmt: skip
+        [sys.executable, "-c", IN_THEIR_PROCESS],
+        input=raw,
+        capture_output=True,
+        check=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": paths},
+    )
     points = json.loads(done.stdout.decode().splitlines()[-1])
     record = batches["05"].record(one)
     assert points["05.1"] >= 2
     assert points["05.2"] >= 2
-    other = Record(one.student, "", "", "", results=tuple(
-        r.__class__(r.task, r.test, points[r.task] / 2, r.most, r.state, "") for r in record.results
-    ))  # fmt: skip
+    other = Record(
+        one.student,
+        "",
+        "",
+        "",
+        results=tuple(
+            r.__class__(r.task, r.test, points[r.task] / 2, r.most, r.state, "")
+            for r in record.results
+        ),
+    )
     assert faults(one, record) == []
     assert len(faults(one, other)) >= 2

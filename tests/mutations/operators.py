@@ -18,36 +18,121 @@ Operator = Callable[[ast.AST, "Tree"], Iterator[ast.AST]]
 OPERATORS: dict[str, Operator] = {}
 
 COMPARISONS = {
-    ast.Lt: (ast.LtE, ast.Gt), ast.LtE: (ast.Lt,), ast.Gt: (ast.GtE, ast.Lt), ast.GtE: (ast.Gt,),
-    ast.Eq: (ast.NotEq,), ast.NotEq: (ast.Eq,), ast.Is: (ast.IsNot,), ast.IsNot: (ast.Is,),
-    ast.In: (ast.NotIn,), ast.NotIn: (ast.In,),
-}  # fmt: skip
+    ast.Lt: (ast.LtE, ast.Gt),
+    ast.LtE: (ast.Lt,),
+    ast.Gt: (ast.GtE, ast.Lt),
+    ast.GtE: (ast.Gt,),
+    ast.Eq: (ast.NotEq,),
+    ast.NotEq: (ast.Eq,),
+    ast.Is: (ast.IsNot,),
+    ast.IsNot: (ast.Is,),
+    ast.In: (ast.NotIn,),
+    ast.NotIn: (ast.In,),
+}
 ARITHMETIC = {
-    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Mod: ast.FloorDiv,
-    ast.FloorDiv: ast.Div, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.Pow: ast.Mult,
-}  # fmt: skip
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.Mod: ast.FloorDiv,
+    ast.FloorDiv: ast.Div,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+    ast.Pow: ast.Mult,
+}
 TWINS = [  # methods, functions and attributes that are taken for one another
-    ("mean", "sum"), ("amax", "amin"), ("max", "min"), ("argmax", "argmin"), ("any", "all"),
-    ("sin", "cos"), ("zeros", "ones"), ("zeros_like", "ones_like"), ("zeros_", "ones_"),
-    ("tril", "triu"), ("log", "log2"), ("rand", "randn"), ("floor", "round"), ("layer_norm",
-    "rms_norm"), ("flatten", "ravel"), ("in_features", "out_features"), ("gamma", "beta"),
-]  # fmt: skip
+    ("mean", "sum"),
+    ("amax", "amin"),
+    ("max", "min"),
+    ("argmax", "argmin"),
+    ("any", "all"),
+    ("sin", "cos"),
+    ("zeros", "ones"),
+    ("zeros_like", "ones_like"),
+    ("zeros_", "ones_"),
+    ("tril", "triu"),
+    ("log", "log2"),
+    ("rand", "randn"),
+    ("floor", "round"),
+    ("layer_norm", "rms_norm"),
+    ("flatten", "ravel"),
+    ("in_features", "out_features"),
+    ("gamma", "beta"),
+]
 TWIN = {a: b for pair in TWINS for a, b in (pair, pair[::-1])} | {"cumsum": "sum"}
 DROPPED_METHODS = {  # x.f() becomes x
-    "sqrt", "square", "abs", "detach", "clone", "transpose", "permute", "masked_fill", "tril",
-    "triu", "clamp", "clip", "relu", "float", "double", "to", "astype", "round", "flip", "sign",
-    "view_as", "contiguous", "squeeze", "fill_diagonal_", "copy", "expand", "expand_as",
-    "removeprefix", "strip", "replace", "lower", "resolve", "expanduser", "sort",
-}  # fmt: skip
+    "sqrt",
+    "square",
+    "abs",
+    "detach",
+    "clone",
+    "transpose",
+    "permute",
+    "masked_fill",
+    "tril",
+    "triu",
+    "clamp",
+    "clip",
+    "relu",
+    "float",
+    "double",
+    "to",
+    "astype",
+    "round",
+    "flip",
+    "sign",
+    "view_as",
+    "contiguous",
+    "squeeze",
+    "fill_diagonal_",
+    "copy",
+    "expand",
+    "expand_as",
+    "removeprefix",
+    "strip",
+    "replace",
+    "lower",
+    "resolve",
+    "expanduser",
+    "sort",
+}
 DROPPED_FUNCTIONS = {  # f(x) becomes x
-    "sqrt", "abs", "exp", "log", "square", "where", "max", "min", "sorted", "tuple", "set", "float",
-    "int", "round", "reversed", "normalize", "dropout", "softmax", "stack", "replace", "clip",
-}  # fmt: skip
+    "sqrt",
+    "abs",
+    "exp",
+    "log",
+    "square",
+    "where",
+    "max",
+    "min",
+    "sorted",
+    "tuple",
+    "set",
+    "float",
+    "int",
+    "round",
+    "reversed",
+    "normalize",
+    "dropout",
+    "softmax",
+    "stack",
+    "replace",
+    "clip",
+}
 SMALL = 16  # whole numbers above are sizes and times, where one more or less is no mistake
 # Arguments that are not left out: the same on a CPU, or, like an assert, a refusal that no result
 # hangs on.
-LEFT_IN = {"device", "encoding", "help", "metavar", "prog", "stacklevel", "strict", "frozen",
-           "kw_only"}  # fmt: skip
+LEFT_IN = {
+    "device",
+    "encoding",
+    "help",
+    "metavar",
+    "prog",
+    "stacklevel",
+    "strict",
+    "frozen",
+    "kw_only",
+}
 SHOWN = {"print", "add_argument", "tqdm"}  # what they are given is for a reader's eyes
 CONVERTS = {"detach", "cpu", "to", "long", "float", "double", "clone"}  # in any order, and with
 RESHAPES = {"flatten", "reshape", "view", "expand_as"}
@@ -121,8 +206,11 @@ class Tree:
         for function in ast.walk(self.module):
             groups = []
             if isinstance(function, ast.FunctionDef | ast.Lambda):
-                arguments = [*function.args.posonlyargs, *function.args.args,
-                             *function.args.kwonlyargs]  # fmt: skip
+                arguments = [
+                    *function.args.posonlyargs,
+                    *function.args.args,
+                    *function.args.kwonlyargs,
+                ]
                 of_a_kind = itertools.groupby(sorted(arguments, key=_annotation), key=_annotation)
                 groups += [[a.arg for a in group] for _, group in of_a_kind]
             if isinstance(function, ast.FunctionDef):
@@ -225,8 +313,9 @@ def _in_any_order(row: ast.Tuple | ast.List, tree: Tree) -> bool:
     what something is or is not among, what is refused by a loop.
     """
     parent = tree.parent.get(row)
-    names = all(isinstance(e, ast.Starred) or isinstance(getattr(e, "value", None), str)
-                for e in row.elts)  # fmt: skip
+    names = all(
+        isinstance(e, ast.Starred) or isinstance(getattr(e, "value", None), str) for e in row.elts
+    )
     kept = isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name)
     checks = tree.function(row).endswith("__post_init__")
     lists = ast.Compare | ast.arguments | ast.Dict
@@ -449,8 +538,10 @@ def removed(node, tree):
     if inner or isinstance(node, ast.AugAssign | ast.Break | ast.Continue):
         yield ast.Pass()
     elif isinstance(node, ast.Assign) and len(node.targets) == 1:
-        target, read = node.targets[0], {ast.unparse(n) for n in ast.walk(node.value)
-                                         if isinstance(n, ast.expr)}  # fmt: skip
+        target, read = (
+            node.targets[0],
+            {ast.unparse(n) for n in ast.walk(node.value) if isinstance(n, ast.expr)},
+        )
         if ast.unparse(target) in read or isinstance(target, ast.Subscript | ast.Attribute):
             yield ast.Pass()
         if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):

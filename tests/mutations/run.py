@@ -38,11 +38,26 @@ sys.path.insert(0, str(HERE.parent))
 from mutations.operators import Mutant, mutants, near_miss  # noqa: E402
 
 # What the operators are let loose on; texts, drawing and what a chapter owns have near misses only.
-LEFT_OUT = ("*__init__.py", "chapters/*", "figures/*", "explore/*", "corrections/*", "exercises/*",
-            "train.py", "generate.py")  # fmt: skip
+LEFT_OUT = (
+    "*__init__.py",
+    "chapters/*",
+    "figures/*",
+    "explore/*",
+    "corrections/*",
+    "exercises/*",
+    "train.py",
+    "generate.py",
+)
 FOLDERS = ("helpers", "tests", "benchmarks", "notebooks", "book", "homework", ".github")
-FILES = ("pyproject.toml", "_config.yml", "_toc.yml", "requirements.txt", "README.md", "Makefile",
-         "CONTRIBUTING.md")  # fmt: skip
+FILES = (
+    "pyproject.toml",
+    "_config.yml",
+    "_toc.yml",
+    "requirements.txt",
+    "README.md",
+    "Makefile",
+    "CONTRIBUTING.md",
+)
 CORE, CHAPTERS = "tests/core", "tests/chapters"  # the latter where a mutant is in a chapter's code
 NOT_OF_CODE = ("test_notebooks.py", "test_prose.py", "test_layers.py")
 LEAST_SCORE = 0.97
@@ -51,11 +66,27 @@ TOO_LONG_S = 8.0  # a test that takes longer is not run
 ENOUGH_S = 30.0  # of tests for one mutant
 LEAST_LIMIT_S, SLOWER = 30.0, 6.0  # a mutant may take so much longer than its tests do
 PRELOADED = (
-    "torch", "numpy", "hypothesis.extra.numpy", "beartype", "jaxtyping", "safetensors.torch",
-    "matplotlib.pyplot", "ipywidgets", "IPython.display", "torch._dynamo", "tqdm.auto",
-)  # fmt: skip
-PLUGINS = ["-p", "no:cacheprovider", "-p", "_hypothesis_pytestplugin", "-q", "--tb=line",
-           "--continue-on-collection-errors"]  # fmt: skip
+    "torch",
+    "numpy",
+    "hypothesis.extra.numpy",
+    "beartype",
+    "jaxtyping",
+    "safetensors.torch",
+    "matplotlib.pyplot",
+    "ipywidgets",
+    "IPython.display",
+    "torch._dynamo",
+    "tqdm.auto",
+)
+PLUGINS = [
+    "-p",
+    "no:cacheprovider",
+    "-p",
+    "_hypothesis_pytestplugin",
+    "-q",
+    "--tb=line",
+    "--continue-on-collection-errors",
+]
 
 
 # --------------------------------------------------------------------------- what is to be planted
@@ -87,8 +118,11 @@ def equivalents(known: list[Mutant]) -> tuple[set[str], list[str]]:
     """Ids of mutants that mean the same as the original, and what is stale in equivalent.toml."""
     changes = {mutant.id: mutant.change for mutant in known}
     listed = tomllib.loads((HERE / "equivalent.toml").read_text("utf-8")).get("equivalent", [])
-    stale = [f"equivalent: {e['id']} is {changes.get(e['id'])!r}, not {e['change']!r}"
-             for e in listed if changes.get(e["id"]) != e["change"]]  # fmt: skip
+    stale = [
+        f"equivalent: {e['id']} is {changes.get(e['id'])!r}, not {e['change']!r}"
+        for e in listed
+        if changes.get(e["id"]) != e["change"]
+    ]
     return {e["id"] for e in listed if changes.get(e["id"]) == e["change"]}, stale
 
 
@@ -155,15 +189,20 @@ class Chosen:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items):
-        items[:] = sorted((item for item in items if item.nodeid in self.place),
-                          key=lambda item: self.place[item.nodeid])  # fmt: skip
+        items[:] = sorted(
+            (item for item in items if item.nodeid in self.place),
+            key=lambda item: self.place[item.nodeid],
+        )
 
 
 def dies_slowly(mutant: Mutant, house: House) -> bool:
     """Whether a slow test of its module, or of the package that it is in, finds it."""
     room = Path(mutant.path).parts[0].removesuffix(".py")
-    files = [path.relative_to(ROOT).as_posix() for path in (ROOT / CORE).glob(f"test_{room}*.py")
-             if "mark.slow" in path.read_text("utf-8")]  # fmt: skip
+    files = [
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / CORE).glob(f"test_{room}*.py")
+        if "mark.slow" in path.read_text("utf-8")
+    ]
     if not files:
         return False
     with house.with_(mutant):
@@ -262,8 +301,9 @@ class Baseline:
         words = {path.stem, path.parent.name} - {"", "chapters", "training"}
         own = {name for name in self.seconds if words & set(_words(name.split("::")[0]))}
         meet = meet or own or self.meeting(mutant.path, range(1, 10_000))
-        ranked = sorted(meet | own, key=lambda name: (
-            name not in meet, name not in own, self.seconds[name]))  # fmt: skip
+        ranked = sorted(
+            meet | own, key=lambda name: (name not in meet, name not in own, self.seconds[name])
+        )
         chosen, total = [], 0.0
         for name in ranked:
             if self.seconds[name] <= TOO_LONG_S and total < ENOUGH_S:
@@ -280,8 +320,15 @@ def _words(file: str) -> list[str]:
 
 def baseline(houses: list[House], folders: list[str]) -> Baseline:
     """Run all tests once, the files shared out among the copies."""
-    files = sorted((path for folder in folders for path in (ROOT / folder).rglob("test_*.py")
-                    if path.name not in NOT_OF_CODE), key=lambda p: -p.stat().st_size)  # fmt: skip
+    files = sorted(
+        (
+            path
+            for folder in folders
+            for path in (ROOT / folder).rglob("test_*.py")
+            if path.name not in NOT_OF_CODE
+        ),
+        key=lambda p: -p.stat().st_size,
+    )
     names = [path.relative_to(ROOT).as_posix() for path in files]
     pids = []
     for place, house in enumerate(houses):
@@ -391,25 +438,33 @@ def main(arguments: list[str] | None = None) -> int:
 
     sample = [m for m in made if m.id not in same and wanted(m)][: options.count]
     missed = [m for m in missed if wanted(m)]
-    print(f"{len(made)} mutants of the operators, {len(same)} of them equivalent; "
-          f"{len(missed)} near misses; seed {options.seed}", flush=True)  # fmt: skip
+    print(
+        f"{len(made)} mutants of the operators, {len(same)} of them equivalent; "
+        f"{len(missed)} near misses; seed {options.seed}",
+        flush=True,
+    )
     os.environ |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "OMP_NUM_THREADS": "1"}
     preload()
     with tempfile.TemporaryDirectory() as folder:
         houses = [House(Path(folder) / str(number)) for number in range(JOBS)]
         inside = any(m.path.startswith("chapters/") for m in [*missed, *sample])
         tests = baseline(houses, [CORE, CHAPTERS] if inside else [CORE])
-        print(f"{len(tests.seconds)} tests pass without a mutation "
-              f"({time.monotonic() - began:.0f} s)", flush=True)  # fmt: skip
+        print(
+            f"{len(tests.seconds)} tests pass without a mutation "
+            f"({time.monotonic() - began:.0f} s)",
+            flush=True,
+        )
         ended = {"near misses": [], "sample": []}
         for what, queue in (("near misses", missed), ("sample", sample)):
             for outcome in trials(iter(queue), houses, tests, began + 60 * options.minutes):
                 ended[what].append(outcome)
         for what, outcomes in ended.items():
             ended[what] = [
-                replace(o, how="killed") if o.how == "survived" and dies_slowly(o.mutant, houses[0])
-                else o for o in outcomes
-            ]  # fmt: skip
+                replace(o, how="killed")
+                if o.how == "survived" and dies_slowly(o.mutant, houses[0])
+                else o
+                for o in outcomes
+            ]
             for outcome in ended[what]:
                 if outcome.how in ("survived", "untested"):
                     print(
@@ -422,9 +477,11 @@ def main(arguments: list[str] | None = None) -> int:
     score = killed / max(1, len(counted))
     for line in [*stale, *also_stale, *(f"fails without a mutation: {n}" for n in tests.failed)]:
         print(line)
-    print(f"near misses: {len(ended['near misses']) - len(lived)} of {len(ended['near misses'])} "
-          f"caught; sample: {killed} of {len(counted)}, {score:.1%} (at least {LEAST_SCORE:.0%}); "
-          f"{time.monotonic() - began:.0f} s")  # fmt: skip
+    print(
+        f"near misses: {len(ended['near misses']) - len(lived)} of {len(ended['near misses'])} "
+        f"caught; sample: {killed} of {len(counted)}, {score:.1%} (at least {LEAST_SCORE:.0%}); "
+        f"{time.monotonic() - began:.0f} s"
+    )
     return int(bool(lived or stale or also_stale) or score < LEAST_SCORE)
 
 

@@ -21,9 +21,14 @@ from book.paper import __main__ as paper
 
 CHAPTER = "notebooks/05_attention_by_hand"
 OTHERWISE = {
-    "HOME": "/nonexistent", "LC_ALL": "C", "MPLBACKEND": "nonsense", "PYTHONCOERCECLOCALE": "0",
-    "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "7", "TZ": "Asia/Kathmandu",
-}  # fmt: skip
+    "HOME": "/nonexistent",
+    "LC_ALL": "C",
+    "MPLBACKEND": "nonsense",
+    "PYTHONCOERCECLOCALE": "0",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTHONHASHSEED": "7",
+    "TZ": "Asia/Kathmandu",
+}
 
 
 def run(module: str, folder, *arguments: str) -> str:
@@ -31,9 +36,14 @@ def run(module: str, folder, *arguments: str) -> str:
     at = {"BOOK_ADDRESS": address(ROOT) or "", "PYTHONPATH": str(folder)}  # there is no git there
     environment = {**os.environ, **OTHERWISE, **at}
     done = subprocess.run(
-        [sys.executable, "-m", module, *arguments], cwd=folder, env=environment, umask=0o077,
-        capture_output=True, text=True, encoding="utf-8",
-    )  # fmt: skip
+        [sys.executable, "-m", module, *arguments],
+        cwd=folder,
+        env=environment,
+        umask=0o077,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
     assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
     return done.stdout
 
@@ -55,8 +65,10 @@ def elsewhere(tmp_path_factory, html_root):
     """A second build: its folder, what the step after a change printed, and the step after none."""
     record = html_root.parent / ".doctrees" / build.RECORD
     if not record.exists() or record.read_text("utf-8") != build.state(ROOT):
-        pytest.fail("the site in _build/html is older than its sources; run `make book` first",
-                    pytrace=False)  # fmt: skip
+        pytest.fail(
+            "the site in _build/html is older than its sources; run `make book` first",
+            pytrace=False,
+        )
     folder = copied(tmp_path_factory.mktemp("elsewhere") / "é 中 x")
     chapter = folder / f"{CHAPTER}.ipynb"
     text = chapter.read_text("utf-8")
@@ -72,8 +84,9 @@ def elsewhere(tmp_path_factory, html_root):
 def files_of(site) -> dict[str, tuple[int, bytes]]:
     """Each file of a site: its mode and what it holds."""
     found = sorted(path for path in site.rglob("*") if path.is_file())
-    return {p.relative_to(site).as_posix(): (p.stat().st_mode & 0o777, p.read_bytes())
-            for p in found}  # fmt: skip
+    return {
+        p.relative_to(site).as_posix(): (p.stat().st_mode & 0o777, p.read_bytes()) for p in found
+    }
 
 
 def test_two_builds_give_the_same_site(elsewhere, html_root):
@@ -85,8 +98,9 @@ def test_two_builds_give_the_same_site(elsewhere, html_root):
 
 
 def test_a_change_of_a_chapter_builds_what_depends_on_it(elsewhere):
-    written = set(re.findall(r"writing output\.\.\. .*?((?:book|notebooks)/[\w-]+)",
-                             elsewhere.changed))  # fmt: skip
+    written = set(
+        re.findall(r"writing output\.\.\. .*?((?:book|notebooks)/[\w-]+)", elsewhere.changed)
+    )
     assert written == {CHAPTER, "book/for-the-lecture", "book/index", "book/status", "book/topics"}
 
 
@@ -106,9 +120,11 @@ def test_search_forgets_words_that_no_page_has_any_more():
     from content.topics import enter
 
     indexer = SimpleNamespace(
-        _index_entries={}, _all_titles={}, _mapping={"zebra": set(), "fox": {"a"}},
+        _index_entries={},
+        _all_titles={},
+        _mapping={"zebra": set(), "fox": {"a"}},
         _title_mapping={"stripes": set()},
-    )  # fmt: skip
+    )
     enter(SimpleNamespace(builder=SimpleNamespace(indexer=indexer), env=None))
     assert (indexer._mapping, indexer._title_mapping) == ({"fox": {"a"}}, {})
 

@@ -103,8 +103,11 @@ def test_a_cell_that_a_page_does_not_show_is_named():
 
     stem = "05_attention_by_hand"
     file = ROOT / "notebooks" / f"{stem}.ipynb"
-    at = next(n for n, cell in enumerate(json.loads(file.read_text("utf-8"))["cells"])
-              if cell["id"] == "code-026")  # fmt: skip
+    at = next(
+        n
+        for n, cell in enumerate(json.loads(file.read_text("utf-8"))["cells"])
+        if cell["id"] == "code-026"
+    )
     env = SimpleNamespace(docname=f"notebooks/{stem}", doc2path=lambda name: file)
     shown = nodes.container("", cell_index=at)
     page = nodes.section("", nodes.container(), shown)
@@ -192,9 +195,12 @@ def test_only_pages_with_a_new_stamp_are_written_again():
 # --- results ------------------------------------------------------------------------------------
 
 MADE = {
-    "script": "benchmarks/ratios.py", "date": "2026-01-31", "device": "CPU",
-    "versions": {"torch": "2.13.0"}, "seeds": [0, 1],
-}  # fmt: skip
+    "script": "benchmarks/ratios.py",
+    "date": "2026-01-31",
+    "device": "CPU",
+    "versions": {"torch": "2.13.0"},
+    "seeds": [0, 1],
+}
 
 
 def runs(*ends):
@@ -289,11 +295,16 @@ ANN = "https://github.com/ann/fork"
     [
         (ANN, True, True, ANN, ""),
         (ANN, False, False, ANN, f"`make address URL={ANN}`"),
-        ("https://codeberg.org/ann/fork", True, False, "https://codeberg.org/ann/fork",
-         "Colab opens only what is on GitHub"),
+        (
+            "https://codeberg.org/ann/fork",
+            True,
+            False,
+            "https://codeberg.org/ann/fork",
+            "Colab opens only what is on GitHub",
+        ),
         (None, True, False, "ADDRESS-OF-THE-BOOK", "make address URL=https://github.com/you/"),
     ],
-)  # fmt: skip
+)
 def test_pages_take_the_address_at_the_build(monkeypatch, known, written, rocket, clone, says):
     """And have no button for Colab where a stored chapter could not install the helpers."""
     import theme

@@ -263,8 +263,15 @@ def rungs(index: str) -> list[dict]:
             r"([\d.]+)\s+(.*) · (\d+)", link.get_text().strip()
         ).groups()
         height = float(re.search(r"M [\d.]+ ([\d.]+)", line)[1])
-        found.append({"loss": float(loss), "y": height, "href": link["href"], "name": name,
-                      "number": int(number)})  # fmt: skip
+        found.append(
+            {
+                "loss": float(loss),
+                "y": height,
+                "href": link["href"],
+                "name": name,
+                "number": int(number),
+            }
+        )
     return found
 
 
@@ -288,11 +295,13 @@ def losses_by_hand() -> list[float]:
         s["model"]: s["runs"] for s in stored["08_residual_add_and_norm"]["ladder"]["settings"]
     }
     runs = [
-        *(parts[name] for name in ("attention alone", "with its residual", "with feed-forward",
-                                   "with norms")),
+        *(
+            parts[name]
+            for name in ("attention alone", "with its residual", "with feed-forward", "with norms")
+        ),
         stored["11_small_gpt"]["whole"]["settings"][0]["runs"],
         stored["12_inside_the_gpt"]["tales"]["settings"][0]["runs"],
-    ]  # fmt: skip
+    ]
     trained = [float(np.mean([run["validation"] for run in found])) for found in runs]
     return [float(np.log(V)), -float(np.mean(unigram)), -float(np.mean(bigram)), *trained]
 
@@ -349,9 +358,13 @@ def test_prediction_says_what_softmax_gives(index):
 
 @pytest.mark.parametrize(
     ("after", "named"),
-    [([0.61, 0.35, 0.04], "STAY"), ([0.99, 0.01, 0.0], "FIRST"), ([0.4, 0.35, 0.25], "EVEN"),
-     ([6.1, 3.5, 0.4], "FIRST")],
-)  # fmt: skip
+    [
+        ([0.61, 0.35, 0.04], "STAY"),
+        ([0.99, 0.01, 0.0], "FIRST"),
+        ([0.4, 0.35, 0.25], "EVEN"),
+        ([6.1, 3.5, 0.4], "FIRST"),
+    ],
+)
 def test_answer_follows_from_the_weights(after, named):
     from content import front
 

@@ -584,13 +584,17 @@ def test_map_is_drawn_and_answers_the_pointer(widget, html_root):
     _, maps_LHTT = answers(
         rounded_model(html_root), shipped()[1].encode("The fox and the b").tolist()
     )
-    ink_TT = np.array(canvas.evaluate(
-        """(canvas, n) => {
+    ink_TT = np.array(
+        canvas.evaluate(
+            """(canvas, n) => {
             const edge = 16 * devicePixelRatio, cell = (canvas.width - edge) / n;
             const pen = canvas.getContext("2d"), at = i => Math.floor((i + 0.5) * cell);
             return [...Array(n).keys()].map(t => [...Array(n).keys()].map(
                 s => pen.getImageData(edge + at(s), at(t), 1, 1).data[3] / 255));
-        }""", places))  # fmt: skip
+        }""",
+            places,
+        )
+    )
     np.testing.assert_allclose(ink_TT, maps_LHTT[0, 0], atol=0.01)
     canvas.scroll_into_view_if_needed()
     box = canvas.bounding_box()

@@ -77,9 +77,12 @@ def all_chapters_are_there(chapters, courses):
 
 @rule
 def needs_lie_behind_and_are_linked(chapters, courses):
-    return [f"chapter {chapter.number} needs {n}, which comes later or is not linked"
-            for chapter in chapters for n in chapter.needs
-            if n >= chapter.number or n not in linked(BOOKS[chapter.number].prose)]  # fmt: skip
+    return [
+        f"chapter {chapter.number} needs {n}, which comes later or is not linked"
+        for chapter in chapters
+        for n in chapter.needs
+        if n >= chapter.number or n not in linked(BOOKS[chapter.number].prose)
+    ]
 
 
 @rule
@@ -97,12 +100,19 @@ def needs_are_what_the_chapter_says(chapters, courses):
 
 @rule
 def headings_are_those_of_the_chapter(chapters, courses):
-    return [f"chapter {chapter.number}: {listed} are not its headings {real}"
-            for chapter in chapters
-            for listed in [[section.heading for section in chapter.sections]]
-            for real in [[heading for heading in parts(chapter.number)
-                          if heading not in ("Exercises", "References")]]
-            if listed != real]  # fmt: skip
+    return [
+        f"chapter {chapter.number}: {listed} are not its headings {real}"
+        for chapter in chapters
+        for listed in [[section.heading for section in chapter.sections]]
+        for real in [
+            [
+                heading
+                for heading in parts(chapter.number)
+                if heading not in ("Exercises", "References")
+            ]
+        ]
+        if listed != real
+    ]
 
 
 @rule
@@ -110,10 +120,13 @@ def minutes_add_up(chapters, courses):
     faults = []
     for chapter in chapters:
         two = [section.two for section in chapter.sections if section.two]
-        sums = [sum(section.one or 0 for section in chapter.sections),
-                *(sum(long for which, long in two if which == i) for i in (1, 2))]  # fmt: skip
-        if not all((chapter.overview and not total) or MINUTES - 5 <= total <= MINUTES
-                   for total in sums):  # fmt: skip
+        sums = [
+            sum(section.one or 0 for section in chapter.sections),
+            *(sum(long for which, long in two if which == i) for i in (1, 2)),
+        ]
+        if not all(
+            (chapter.overview and not total) or MINUTES - 5 <= total <= MINUTES for total in sums
+        ):
             faults.append(f"chapter {chapter.number}: {sums} minutes")
         if [which for which, _ in two] != sorted(which for which, _ in two):
             faults.append(f"chapter {chapter.number} goes back to the first lecture")
@@ -124,17 +137,24 @@ def minutes_add_up(chapters, courses):
 
 @rule
 def shorter_path_is_part_of_the_longer(chapters, courses):
-    return [f"chapter {number}: {s.heading} is in the single lecture alone"
-            for number, s in sections(chapters) if s.one and not s.two]  # fmt: skip
+    return [
+        f"chapter {number}: {s.heading} is in the single lecture alone"
+        for number, s in sections(chapters)
+        if s.one and not s.two
+    ]
 
 
 @rule
 def votes_are_predictions_and_shown_are_explorers(chapters, courses):
-    return [f"chapter {number}, {section.heading}: there is no {words!r}"
-            for number, section in sections(chapters)
-            for call, words in (("predict(", section.vote),
-                                ("explore(", section.show and f'title="{section.show}"'))
-            if words not in code(number, section.heading, call)]  # fmt: skip
+    return [
+        f"chapter {number}, {section.heading}: there is no {words!r}"
+        for number, section in sections(chapters)
+        for call, words in (
+            ("predict(", section.vote),
+            ("explore(", section.show and f'title="{section.show}"'),
+        )
+        if words not in code(number, section.heading, call)
+    ]
 
 
 @cache
@@ -145,35 +165,45 @@ def drawn(name: str) -> str:
 def moved(chapter: Chapter) -> set[tuple[str, str]]:
     """Sections and titles of the figures that the chapter's page computes itself."""
     title = re.compile(r'class="play-title"[^>]*>([^<]*)<')
-    return {(heading, title.search(drawn(widget["figure"]))[1])
-            for widget in chapter.widgets if widget["figure"] != "gpt"
-            for heading, cells in parts(chapter.number).items()
-            if widget["after"] in {cell.id for cell in cells}}  # fmt: skip
+    return {
+        (heading, title.search(drawn(widget["figure"]))[1])
+        for widget in chapter.widgets
+        if widget["figure"] != "gpt"
+        for heading, cells in parts(chapter.number).items()
+        if widget["after"] in {cell.id for cell in cells}
+    }
 
 
 @rule
 def moved_are_figures_of_the_page(chapters, courses):
     """All of them, each in its section."""
-    return [f"chapter {chapter.number}: {sorted(listed ^ moved(chapter))}"
-            for chapter in chapters
-            for listed in [{(s.heading, title) for s in chapter.sections for title in s.move}]
-            if listed != moved(chapter)]  # fmt: skip
+    return [
+        f"chapter {chapter.number}: {sorted(listed ^ moved(chapter))}"
+        for chapter in chapters
+        for listed in [{(s.heading, title) for s in chapter.sections for title in s.move}]
+        if listed != moved(chapter)
+    ]
 
 
 @rule
 def each_path_has_a_vote_and_an_explorer(chapters, courses):
-    return [f"chapter {chapter.number}, path {path}: nothing to {what}"
-            for chapter in chapters for path in ("one", "two") for what in ("vote", "show")
-            if not chapter.overview
-            and not any(getattr(s, path) and getattr(s, what) for s in chapter.sections)
-            ]  # fmt: skip
+    return [
+        f"chapter {chapter.number}, path {path}: nothing to {what}"
+        for chapter in chapters
+        for path in ("one", "two")
+        for what in ("vote", "show")
+        if not chapter.overview
+        and not any(getattr(s, path) and getattr(s, what) for s in chapter.sections)
+    ]
 
 
 @rule
 def only_what_is_met_is_put_to_the_class(chapters, courses):
-    return [f"chapter {number}, {s.heading} is left to reading"
-            for number, s in sections(chapters)
-            if not s.two and (s.vote or s.show or s.move or s.do)]  # fmt: skip
+    return [
+        f"chapter {number}, {s.heading} is left to reading"
+        for number, s in sections(chapters)
+        if not s.two and (s.vote or s.show or s.move or s.do)
+    ]
 
 
 @rule
@@ -189,10 +219,14 @@ def exercises_are_listed_once(chapters, courses):
 
 @rule
 def sections_have_topics(chapters, courses):
-    faults = [f"{number}: no topics: {s.heading}" for number, s in sections(chapters)
-              if not s.topics and s.heading not in NO_TOPICS]  # fmt: skip
-    return faults + [f"twice: {s.topics}" for _, s in sections(chapters)
-                     if len(set(s.topics)) < len(s.topics)]  # fmt: skip
+    faults = [
+        f"{number}: no topics: {s.heading}"
+        for number, s in sections(chapters)
+        if not s.topics and s.heading not in NO_TOPICS
+    ]
+    return faults + [
+        f"twice: {s.topics}" for _, s in sections(chapters) if len(set(s.topics)) < len(s.topics)
+    ]
 
 
 @rule
@@ -209,8 +243,10 @@ def courses_need_nothing_that_was_not_said(chapters, courses):
         met = set()
         for part in course:
             said = {int(n) for n in part.get("say", {})}
-            faults += [f"{name}: chapter {part['chapter']} needs {n}"
-                       for n in set(needs[part["chapter"]]) - met - said]  # fmt: skip
+            faults += [
+                f"{name}: chapter {part['chapter']} needs {n}"
+                for n in set(needs[part["chapter"]]) - met - said
+            ]
             met |= {part["chapter"], *said}
         order = [part["chapter"] for part in course]
         if order != sorted(set(order)):
@@ -221,10 +257,13 @@ def courses_need_nothing_that_was_not_said(chapters, courses):
 @rule
 def courses_say_only_what_is_left_out(chapters, courses):
     needs = {chapter.number: chapter.needs for chapter in chapters}
-    return [f"{name}: chapter {n} is met and told"
-            for name, course in courses.items() for part in course
-            for n in map(int, part.get("say", {}))
-            if n in {p["chapter"] for p in course} or n not in needs[part["chapter"]]]  # fmt: skip
+    return [
+        f"{name}: chapter {n} is met and told"
+        for name, course in courses.items()
+        for part in course
+        for n in map(int, part.get("say", {}))
+        if n in {p["chapter"] for p in course} or n not in needs[part["chapter"]]
+    ]
 
 
 # --- the rules --------------------------------------------------------------------------------
@@ -339,8 +378,11 @@ def test_table_of_needs_gives_every_reason():
 
 def test_problem_set_has_each_exercise_with_its_points():
     for chapter in TAUGHT:
-        graded = [cell.metadata["nbgrader"] for cell in BOOKS[chapter.number].code
-                  if cell.metadata.get("nbgrader", {}).get("grade")]  # fmt: skip
+        graded = [
+            cell.metadata["nbgrader"]
+            for cell in BOOKS[chapter.number].code
+            if cell.metadata.get("nbgrader", {}).get("grade")
+        ]
         words, rows = lecture.problems(chapter)
         rows = rows.splitlines()
         assert words.startswith(f"Problem set: {len(graded)} exercises")
@@ -396,8 +438,11 @@ def test_the_page_of_topics_has_all_of_them(html_root):
         for section in chapter.sections:
             if section.topics:
                 said = re.escape(html.escape(section.heading, quote=False))
-                ids = re.findall(rf'href="\.\./{chapter.docname}\.html#([^"]+)"[^>]*>'
-                                 rf"(?:<[^>]+>)*{said}", page)  # fmt: skip
+                ids = re.findall(
+                    rf'href="\.\./{chapter.docname}\.html#([^"]+)"[^>]*>'
+                    rf"(?:<[^>]+>)*{said}",
+                    page,
+                )
                 assert ids, section.heading
                 for ident in set(ids):
                     assert re.search(rf'<section id="{re.escape(ident)}">\s*<h[23]>', built), ident

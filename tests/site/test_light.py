@@ -234,8 +234,10 @@ def test_theme_is_chosen_before_anything_is_drawn(html_root):
 def test_node_runs_what_sets_formulas():
     done = subprocess.run(
         [maths.node(), ROOT / "book" / "_ext" / "passes" / "typeset.js"],
-        input='{"root": "/none"}', capture_output=True, text=True,
-    )  # fmt: skip
+        input='{"root": "/none"}',
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 1
 
 

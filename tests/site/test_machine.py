@@ -80,9 +80,13 @@ def steps(model, ids: list[int], instead: dict | None = None, turns: bool = True
 def read_out(model, x: torch.Tensor) -> dict:
     """What the last norm and the output table make of a stream."""
     logits = model.head(model.norm(x))
-    return {"by": scale(x), "norm": model.norm(x), "logits": logits,
-            "probabilities": logits.softmax(-1),
-            "share_next": 1 / logits.exp().sum(-1)}  # fmt: skip
+    return {
+        "by": scale(x),
+        "norm": model.norm(x),
+        "logits": logits,
+        "probabilities": logits.softmax(-1),
+        "share_next": 1 / logits.exp().sum(-1),
+    }
 
 
 def expected(found: dict, model, a: dict) -> float:

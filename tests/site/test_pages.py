@@ -25,9 +25,16 @@ from helpers.chapters import CHAPTERS
 
 lighthouse = script(ROOT / "benchmarks" / "lighthouse.py")
 MOST = 450_000  # bytes of a first visit
-KINDS = {f"{name}.html" for name in (
-    "book/index", "book/glossary", "book/notation", "notebooks/05_attention_by_hand", "search",
-)}  # fmt: skip
+KINDS = {
+    f"{name}.html"
+    for name in (
+        "book/index",
+        "book/glossary",
+        "book/notation",
+        "notebooks/05_attention_by_hand",
+        "search",
+    )
+}
 
 # --- the file -------------------------------------------------------------------------------------
 
@@ -36,8 +43,8 @@ ELSEWHERE = ("http://", "https://", "mailto:", "data:", "javascript:")
 ANYWHERE = {  # what the passes over pages take away; a newer theme may write it otherwise
     "a script that is preloaded": r'<link\b[^>]*rel="preload"',
     "settings of a search service": r'<meta [^>]*name="docsearch:',
-    "a script or a setting that no page needs":
-        r"fontawesome\.js|THEBE_JS_URL|require\.min\.js|html-manager|unpkg",
+    "a script or a setting that no page needs": r"fontawesome\.js|THEBE_JS_URL|require\.min\.js"
+    r"|html-manager|unpkg",
     "MathJax": r"window\.MathJax\b|mathjax\.js",
     "a role that a bibliography no longer has": r"doc-biblioentry|<div\b[^>]*role=\"list\"",
     "a role that a figure may not have": r'<figure class="explore"[^>]*\srole=',
@@ -46,9 +53,9 @@ ANYWHERE = {  # what the passes over pages take away; a newer theme may write it
     "a token in the colour of plain code": r'<span class="(?:n|p|w|nn|o)">',
     "a paragraph alone in a cell": r"<t[dh]\b[^>]*><p>[^<]*</p>\s*</t[dh]>",
     "an explorer's frames in the page": r'class="explore-frames"[^>]*>[^<]',
-    "a callout that is not dressed":
-        r"<blockquote>\s*<div><p><strong>(?:Predict|Spot the error|Exercise|Deeper)",
-}  # fmt: skip
+    "a callout that is not dressed": r"<blockquote>\s*<div><p><strong>"
+    r"(?:Predict|Spot the error|Exercise|Deeper)",
+}
 NOT_FOR_SEARCH = {
     "a script of the search": r"<script\b[^>]*(?:searchtools|language_data|searchindex)\.js",
     "a script that the page waits for": r"<script\b(?![^>]*\b(?:defer|async)\b)[^>]*\bsrc=",
@@ -58,10 +65,10 @@ ONCE = {
     "light or dark chosen at once": r'matchMedia\("\(prefers-color-scheme: dark\)"\)\.matches',
     "the text face unpacked at once": r'"Literata" && face\.load\(\)',
     "a sidebar with a name": r'id="pst-primary-sidebar" role="region" aria-label="This book"|'
-                             r'aria-label="This book"[^>]*id="pst-primary-sidebar"|'
-                             r'id="pst-primary-sidebar"[^>]*aria-label="This book"',
+    r'aria-label="This book"[^>]*id="pst-primary-sidebar"|'
+    r'id="pst-primary-sidebar"[^>]*aria-label="This book"',
     "a heading": r"<h1\b",
-}  # fmt: skip
+}
 UNREAD = re.compile(r'<(pre|code|script|style)\b.*?</\1>|data-tex="[^"]*"|<[^>]*>', re.DOTALL)
 
 
@@ -133,11 +140,15 @@ def faults_of_tags(path: str, meta: dict[str, list[str]]) -> list[str]:
     for chapter in CHAPTERS:
         if path == f"{chapter.docname}.html":
             wanted |= {"og:title": chapter.title, "og:description": chapter.question}
-    found = [f"{name} is {meta.get(name)}" for name, value in wanted.items()
-             if meta.get(name) != [value]]  # fmt: skip
+    found = [
+        f"{name} is {meta.get(name)}" for name, value in wanted.items() if meta.get(name) != [value]
+    ]
     names = ("description", "og:title", "og:description", "og:site_name")
-    found += [f"{name} not once: {meta.get(name)}" for name in names
-              if len(meta.get(name, ())) != 1 or not meta[name][0].strip()]  # fmt: skip
+    found += [
+        f"{name} not once: {meta.get(name)}"
+        for name in names
+        if len(meta.get(name, ())) != 1 or not meta[name][0].strip()
+    ]
     if not 20 <= len(meta.get("description", [""])[0]) <= 160:
         found.append("a description that is too short or too long")
     return found
@@ -148,15 +159,22 @@ def faults(text: str, path: str, file: Path) -> list[str]:
     page = Page(text)
     unwanted = ANYWHERE if path == "search.html" else ANYWHERE | NOT_FOR_SEARCH
     found = [what for what, form in unwanted.items() if re.search(form, text)]
-    found += [f"not once: {what}" for what, form in ONCE.items()
-              if len(re.findall(form, text)) != 1]  # fmt: skip
+    found += [
+        f"not once: {what}" for what, form in ONCE.items() if len(re.findall(form, text)) != 1
+    ]
     if formula := re.search(r"\\[(\[].*|\\begin\{.*", UNREAD.sub("", text)):
         found.append(f"a formula in TeX: {formula[0][:40]}")
     found += [f"an id twice: {ident}" for ident in set(page.ids) if page.ids.count(ident) > 1]
-    found += [f"a term linked twice: {term}" for term in set(page.glossary)
-              if page.glossary.count(term) > 1]  # fmt: skip
-    found += [f"loaded from elsewhere: {load}" for load in page.loads
-              if load.startswith(("http:", "https:", "//"))]  # fmt: skip
+    found += [
+        f"a term linked twice: {term}"
+        for term in set(page.glossary)
+        if page.glossary.count(term) > 1
+    ]
+    found += [
+        f"loaded from elsewhere: {load}"
+        for load in page.loads
+        if load.startswith(("http:", "https:", "//"))
+    ]
     found += broken_links(file, page.links)
     found += poor_images(page.images)
     found += faults_of_tags(path, page.meta)
@@ -351,8 +369,11 @@ def loaded(page, url: str) -> dict[str, int]:
     page.goto(url, wait_until="networkidle")
     page.evaluate("document.fonts.ready.then(() => null)")
     session.detach()
-    return {names[request]: size for request, size in sizes.items()
-            if not names[request].startswith("data:")}  # fmt: skip
+    return {
+        names[request]: size
+        for request, size in sizes.items()
+        if not names[request].startswith("data:")
+    }
 
 
 def looked_at(page, *names: str) -> list[str]:
@@ -559,9 +580,16 @@ UNSEEN = """() => {
 }"""
 
 
-@pytest.mark.parametrize("where", ["book/index.html", "book/glossary.html", "search.html",
-                                   "notebooks/05_attention_by_hand.html",
-                                   "notebooks/12_inside_the_gpt.html"])  # fmt: skip
+@pytest.mark.parametrize(
+    "where",
+    [
+        "book/index.html",
+        "book/glossary.html",
+        "search.html",
+        "notebooks/05_attention_by_hand.html",
+        "notebooks/12_inside_the_gpt.html",
+    ],
+)
 def test_focus_is_seen(visit, page, where):
     page.emulate_media(reduced_motion="reduce")
     visit(where)

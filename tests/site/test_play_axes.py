@@ -54,8 +54,9 @@ def states() -> list[tuple[np.ndarray, Point, float]]:
 @cache
 def norms_at_states() -> list[tuple]:
     """Each state, and what helpers.norms has there."""
-    return [(*state, pooled(torch.from_numpy(state[0]), state[1], eps=state[2]))
-            for state in states()]  # fmt: skip
+    return [
+        (*state, pooled(torch.from_numpy(state[0]), state[1], eps=state[2])) for state in states()
+    ]
 
 
 def wrong_at(change=("", "")) -> list[str]:
@@ -66,8 +67,10 @@ def wrong_at(change=("", "")) -> list[str]:
     got_at = computed("axes", "normalised", sent, change)
     for (x, point, eps, wanted), got in zip(at_states, got_at, strict=True):
         shape = x.shape
-        statistics = np.prod([n for axis, n in zip("BT", shape[:2], strict=True)
-                              if axis not in point.over]) * point.groups  # fmt: skip
+        statistics = (
+            np.prod([n for axis, n in zip("BT", shape[:2], strict=True) if axis not in point.over])
+            * point.groups
+        )
         parts = ("mean", "variance", "output")
         same = all(
             np.allclose(got[part], getattr(wanted, part), rtol=CLOSE, atol=1e-8) for part in parts
@@ -111,8 +114,10 @@ def test_equal_numbers_come_out_as_zeros():
 
 POINTS_OF_4 = [
     Point(over=over, groups=groups, centred=centred)
-    for over in ("", "B", "T", "BT") for groups in (1, 2, 4) for centred in (True, False)
-]  # fmt: skip
+    for over in ("", "B", "T", "BT")
+    for groups in (1, 2, 4)
+    for centred in (True, False)
+]
 
 
 @pytest.mark.parametrize("point", POINTS_OF_4, ids=str)
@@ -134,8 +139,9 @@ def test_lit_numbers_are_those_that_the_result_depends_on(point):
             moves[b, t, c] = True
         wanted = {
             (j, s): "other" if j != b else "itself" if s == t else "earlier" if s < t else "later"
-            for j in range(2) for s in range(3)
-        }  # fmt: skip
+            for j in range(2)
+            for s in range(3)
+        }
         for (j, s, d), is_read in np.ndenumerate(moves.numpy()):
             assert kinds[j][s][d] == (wanted[j, s] if is_read else None)
     (leaks,) = computed("axes", "leaks", [[x_BTC.tolist(), as_script(point, 4)]])
@@ -163,14 +169,16 @@ def test_moved_results_are_those_of_the_set():
 
 
 MISTAKES = {  # what stands in the script: what is put there
-    "n − 1": ("values.reduce((sum, value) => sum + value, 0) / values.length",
-              "values.reduce((sum, value) => sum + value, 0) / Math.max(values.length - 1, 1)"),
+    "n − 1": (
+        "values.reduce((sum, value) => sum + value, 0) / values.length",
+        "values.reduce((sum, value) => sum + value, 0) / Math.max(values.length - 1, 1)",
+    ),
     "wrong axis": ('B ? "all" : b, T ? "all" : t', 'T ? "all" : b, B ? "all" : t'),
     "ε outside the root": ("Math.sqrt(variance + eps)", "(Math.sqrt(variance) + eps)"),
     "no root": ("Math.sqrt(variance + eps)", "(variance + eps)"),
     "groups across": ("Math.floor((c * groups) / width)", "c % groups"),
     "mean always subtracted": ("point.centred ? mean(values) : 0", "mean(values)"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
@@ -223,8 +231,11 @@ def in_words(x, start, point: Point, watched) -> str:
     shared = "mean and variance" if point.centred else "mean square"
     words.append(f"The watched result, {place(watched)}, shares its {shared} with {others}.")
     found = probes.leaks(lambda b: pooled(b, point).output, torch.from_numpy(x))
-    read = [w for w, leak in (("later words", found.future), ("the other sentence", found.others))
-            if leak > 0]  # fmt: skip
+    read = [
+        w
+        for w, leak in (("later words", found.future), ("the other sentence", found.others))
+        if leak > 0
+    ]
     words.append(f"Through this norm a word reads {listed(read) or 'nothing that it must not'}.")
     changed = [tuple(at) for at in np.argwhere(x != start)]
     if changed:
@@ -265,10 +276,11 @@ def working(x, point: Point, watched) -> list[str]:
     off = f"({number(x[watched])} − {factor(mean)})" if point.centred else number(x[watched])
     return [
         f"mean = ({total([factor(v) for v in values])}) / {len(values)} = {number(mean)}"
-        if point.centred else "mean: not subtracted",
+        if point.centred
+        else "mean: not subtracted",
         f"{'variance' if point.centred else 'mean square'} = {squares} = {number(variance)}",
         f"result = {off} / √({number(variance)} + 0.00001) = {number(y)}",
-    ]  # fmt: skip
+    ]
 
 
 def shown(figure, side: str) -> list[dict]:

@@ -57,8 +57,11 @@ def test_numbers_and_words_are_written_as_python_writes_them():
 
 def test_softmax_is_the_oracles():
     rng = np.random.default_rng(0)
-    rows = [(rng.standard_normal(rng.integers(1, 9)) * scale).tolist()
-            for scale in (0.1, 1, 10, 1e3) for _ in range(60)]  # fmt: skip
+    rows = [
+        (rng.standard_normal(rng.integers(1, 9)) * scale).tolist()
+        for scale in (0.1, 1, 10, 1e3)
+        for _ in range(60)
+    ]
     rows += [[0.0] * 5, [1e300, -1e300], [-745.0, -746.0], [3.0, 3.0, -math.inf]]
     for row, weights in zip(rows, shared("softmax", [[row] for row in rows]), strict=True):
         np.testing.assert_allclose(weights, numerics.softmax(np.array(row)), rtol=0, atol=1e-12)
@@ -138,8 +141,10 @@ def test_figures_stand_where_they_are_placed_and_only_their_pages_load_scripts(h
         where, text = file.relative_to(html_root).as_posix(), file.read_text("utf-8")
         names = re.findall(r'<figure class="play"[^>]*\sdata-play="(\w+)"', text)
         assert names == [name for name, page in FIGURES.items() if page == where]
-        loaded = [Path(s).name.partition("?")[0]
-                  for s in re.findall(r'<script\b[^>]*\ssrc="([^"]+)"', text)]  # fmt: skip
+        loaded = [
+            Path(s).name.partition("?")[0]
+            for s in re.findall(r'<script\b[^>]*\ssrc="([^"]+)"', text)
+        ]
         scripts = [script for script in loaded if script.startswith("play")]
         assert scripts == ["play.js", *(f"play-{n}.js" for n in dict.fromkeys(names))] * bool(names)
         assert ("/play.css" in text) == bool(names), where
@@ -268,9 +273,13 @@ def test_figure_on_paper(html_root, name):
     assert "On the site" in figure.select_one(".shown").text
 
 
-KEYS = {"plane": ("[data-part=handle-1]", "ArrowLeft"), "axes": ('button[name="B"]', "Space"),
-        "query": ("[data-part=handle]", "ArrowRight"), "scores": ('[tabindex="0"]', "ArrowUp"),
-        "mask": ('.mask-cell[tabindex="0"]', "Space")}  # fmt: skip
+KEYS = {
+    "plane": ("[data-part=handle-1]", "ArrowLeft"),
+    "axes": ('button[name="B"]', "Space"),
+    "query": ("[data-part=handle]", "ArrowRight"),
+    "scores": ('[tabindex="0"]', "ArrowUp"),
+    "mask": ('.mask-cell[tabindex="0"]', "Space"),
+}
 
 
 def two_figures(page, name: str):
@@ -319,6 +328,7 @@ def test_what_is_drawn_anew_keeps_its_nodes_and_its_focus(page):
     kept = handle.element_handle()
     page.keyboard.press("ArrowLeft")
     assert page.evaluate("seen.length") > 0
-    assert page.evaluate("seen.every(change => change.type !== 'childList'"
-                         " || change.target.localName !== 'svg')")  # fmt: skip
+    assert page.evaluate(
+        "seen.every(change => change.type !== 'childList' || change.target.localName !== 'svg')"
+    )
     assert kept.evaluate("node => node === document.activeElement")

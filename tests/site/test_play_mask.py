@@ -132,8 +132,9 @@ def judge(mask: np.ndarray, layers: int, after: bool) -> list[tuple[str, list[in
 
 
 def sent(masks, *, layers: bool = True) -> list[list]:
-    return [[mask.tolist(), n, after] if layers else [mask.tolist(), after]
-            for mask, n, after in masks]  # fmt: skip
+    return [
+        [mask.tolist(), n, after] if layers else [mask.tolist(), after] for mask, n, after in masks
+    ]
 
 
 def cheats_wrongly(masks, change=("", "")) -> list:
@@ -142,8 +143,10 @@ def cheats_wrongly(masks, change=("", "")) -> list:
     verdicts = computed("mask", "verdicts", sent(masks), change)
     for (mask, layers, after), found in zip(masks, verdicts, strict=True):
         later = np.triu(moved_by(mask, layers, after), 1)
-        wanted = ["nothing" if not after and not row.any() else "cheats" if later[t].any()
-                  else "honest" for t, row in enumerate(mask)]  # fmt: skip
+        wanted = [
+            "nothing" if not after and not row.any() else "cheats" if later[t].any() else "honest"
+            for t, row in enumerate(mask)
+        ]
         if [verdict["kind"] for verdict in found] != wanted:
             wrong.append((mask, layers, after))
     return wrong
@@ -153,16 +156,18 @@ def reaches_wrongly(masks, change=("", "")) -> list:
     """The masks for which the script's reach is not what changing each word shows."""
     reach = computed("mask", "reach", sent(masks), change)
     return [
-        masked for masked, found in zip(masks, reach, strict=True)
+        masked
+        for masked, found in zip(masks, reach, strict=True)
         if not np.array_equal(found, moved_by(*masked))
-    ]  # fmt: skip
+    ]
 
 
 def test_a_loss_cheats_where_a_later_word_really_moves_it():
     masks = random_masks(420)
     assert cheats_wrongly(masks) == []
-    kinds = {verdict["kind"] for found in computed("mask", "verdicts", sent(masks))
-             for verdict in found}  # fmt: skip
+    kinds = {
+        verdict["kind"] for found in computed("mask", "verdicts", sent(masks)) for verdict in found
+    }
     assert kinds == {"honest", "cheats", "nothing"}
 
 
@@ -176,8 +181,10 @@ def test_weights_are_softmax_under_the_mask():
     rng = np.random.default_rng(3)
     masks = random_masks(300)
     scores = [rng.normal(size=mask.shape) * rng.choice([1, 30, 800]) for mask, _, _ in masks]
-    states = [[scaled.tolist(), mask.tolist(), after]
-              for scaled, (mask, _, after) in zip(scores, masks, strict=True)]  # fmt: skip
+    states = [
+        [scaled.tolist(), mask.tolist(), after]
+        for scaled, (mask, _, after) in zip(scores, masks, strict=True)
+    ]
     empty = 0
     for scaled, (mask, _, after), found in zip(
         scores, masks, computed("mask", "weights", states), strict=True
@@ -220,8 +227,10 @@ def test_one_cell_too_many_spoils_three_losses_in_two_layers():
     one, two = computed("mask", "verdicts", [[mask.tolist(), n, False] for n in (1, 2)])
     assert [t for t, v in enumerate(one) if v["kind"] == "cheats"] == [1]
     assert [(t, v["path"]) for t, v in enumerate(two) if v["kind"] == "cheats"] == [
-        (1, [1, 4, 2]), (2, [2, 1, 4]), (3, [3, 1, 4]),
-    ]  # fmt: skip
+        (1, [1, 4, 2]),
+        (2, [2, 1, 4]),
+        (3, [3, 1, 4]),
+    ]
     assert moved_by(mask, 2, False)[[1, 2, 3], [4, 4, 4]].all()
 
 
@@ -233,9 +242,11 @@ MISTAKES = {  # what stands in the script: what is put there
     "its own word is later": ("(is, s) => is && s > t", "(is, s) => is && s >= t"),
     "the answer is not later": ("(is, s) => is && s > t", "(is, s) => is && s > t + 1"),
     "the sum is forgotten": ("after ? row.some(Boolean) : Boolean(may)", "Boolean(may)"),
-    "empty rows are honest": ("!after && !mask[t].some(Boolean)) return { kind",
-                              "false) return { kind"),
-}  # fmt: skip
+    "empty rows are honest": (
+        "!after && !mask[t].some(Boolean)) return { kind",
+        "false) return { kind",
+    ),
+}
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
@@ -272,15 +283,20 @@ def in_words(mask, layers: int, after: bool) -> str:
     names = [name for name, preset in PRESETS.items() if np.array_equal(preset, mask)]
     name = f"Mask “{names[0]}”" if names else "A mask of your own"
     found = (
-        f"{len(cheating)} of 7 losses cheat: at {quoted(cheating)}." if cheating
-        else "no loss cheats." if empty else "all 7 losses are honest."
-    )  # fmt: skip
+        f"{len(cheating)} of 7 losses cheat: at {quoted(cheating)}."
+        if cheating
+        else "no loss cheats."
+        if empty
+        else "all 7 losses are honest."
+    )
     words = [f"{name}, {many(layers, 'layer')}: {found}"]
     if len(cheating) != len(alone):
         words.append(f"In one layer {len(alone) or 'none'} of them would.")
     if after:
-        words.append("After softmax a mask hides the values only: each weight is still a share of "
-                     "a sum in which the scores of all words stand.")  # fmt: skip
+        words.append(
+            "After softmax a mask hides the values only: each weight is still a share of "
+            "a sum in which the scores of all words stand."
+        )
     if empty:
         rows = ("The row of", "is") if len(empty) == 1 else ("The rows of", "are")
         words.append(
@@ -316,9 +332,12 @@ def cells_in_words(mask, layers: int, after: bool) -> list[list[str]]:
         shares = shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
     read = powers(mask, layers, after)
     return [
-        [f"{shares[t, s]:.2f}" if mask[t, s] else "○" if read[t, s] and t != s else ""
-         for s in range(T)] for t in range(T)
-    ]  # fmt: skip
+        [
+            f"{shares[t, s]:.2f}" if mask[t, s] else "○" if read[t, s] and t != s else ""
+            for s in range(T)
+        ]
+        for t in range(T)
+    ]
 
 
 def chosen_in_words(mask, layers: int, after: bool, t: int) -> str:
@@ -393,8 +412,10 @@ def held_ways(figure, mask, layers: int, after: bool, chosen: int):
         assert [(upper, lower) for _, upper, lower in sorted(drawn)] == [
             (48 * (a + 0.5), 48 * (b + 0.5)) for a, b in itertools.pairwise(places)
         ]
-    assert figure.locator(".mask-ways .mask-sign").text_content() == {
-        "honest": "✓", "cheats": "✗", "nothing": "?"}[kind]  # fmt: skip
+    assert (
+        figure.locator(".mask-ways .mask-sign").text_content()
+        == {"honest": "✓", "cheats": "✗", "nothing": "?"}[kind]
+    )
 
 
 def cell(figure, t: int, s: int):

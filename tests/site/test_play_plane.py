@@ -28,9 +28,13 @@ def states() -> list[tuple[np.ndarray, np.ndarray]]:
     lattice = rng.integers(-3, 4, (360, 4, 2)).astype(float)
     rays = rng.integers(-3, 4, (80, 4, 2)) * 1.0
     rays[:, 1:] = rays[:, 1:2] * np.array([1, 3, 7])[None, :, None]  # one direction, three lengths
-    edges = [[[0, 0], [1, 2], [0, 0], [-1, 1]], [[4, 2], [0, 0], [0, 0], [0, 0]],
-             [[1e6, 0], [-1e6, 0], [1e6, 1], [0, 1e6]], [[3, 1], [-3, -1], [6, 2], [3, 1]],
-             [[0.1, 0], [0.1, 0.1], [-0.1, 0], [1, 0]]]  # fmt: skip
+    edges = [
+        [[0, 0], [1, 2], [0, 0], [-1, 1]],
+        [[4, 2], [0, 0], [0, 0], [0, 0]],
+        [[1e6, 0], [-1e6, 0], [1e6, 1], [0, 1e6]],
+        [[3, 1], [-3, -1], [6, 2], [3, 1]],
+        [[0.1, 0], [0.1, 0.1], [-0.1, 0], [1, 0]],
+    ]
     every = [*spread, *lattice, *rays, *np.array(edges, dtype=float), START]
     return [(state[0], state[1:]) for state in every]
 
@@ -172,8 +176,12 @@ def test_arcs_and_names_in_the_picture():
         return pairs.map(([q, p]) => [arc(plane, q, p, 1.7), labelAt(plane, q)]);
     }"""
     some = [(q, points[0]) for q, points in states()[:60]]
-    found = play.evaluated("plane", call, {"reach": REACH, "side": SIDE, "middle": MIDDLE},
-                           [[q.tolist(), p.tolist()] for q, p in some])  # fmt: skip
+    found = play.evaluated(
+        "plane",
+        call,
+        {"reach": REACH, "side": SIDE, "middle": MIDDLE},
+        [[q.tolist(), p.tolist()] for q, p in some],
+    )
     for (q, point), (arc, label) in zip(some, found, strict=True):
         *start, radius, other, _, _, sweep, x, y = map(float, re.findall(r"-?[\d.]+", arc))
         assert radius == other == pytest.approx(1.7 * SIDE / (2 * REACH), abs=0.011)
@@ -190,8 +198,10 @@ def test_arcs_and_names_in_the_picture():
 
 def places(point) -> list[float]:
     """Where a point stands on the SVG."""
-    return [(point[0] - MIDDLE + REACH) * SIDE / 2 / REACH,
-            (MIDDLE + REACH - point[1]) * SIDE / 2 / REACH]  # fmt: skip
+    return [
+        (point[0] - MIDDLE + REACH) * SIDE / 2 / REACH,
+        (MIDDLE + REACH - point[1]) * SIDE / 2 / REACH,
+    ]
 
 
 # --- on the page ----------------------------------------------------------------------------------
@@ -256,8 +266,10 @@ def test_a_finger_drags_a_tip(on_phone):
 def test_arrow_keys_move_a_tip(figure):
     figure.locator("[data-part=handle-3]").focus()
     for key, expected in [
-        ("ArrowLeft", [7.9, 6]), ("Shift+ArrowUp", [7.9, 7]), ("ArrowDown", [7.9, 6.9])
-    ]:  # fmt: skip
+        ("ArrowLeft", [7.9, 6]),
+        ("Shift+ArrowUp", [7.9, 7]),
+        ("ArrowDown", [7.9, 6.9]),
+    ]:
         figure.page.keyboard.press(key)
         np.testing.assert_allclose(check_shown(figure, 2)[3], expected, atol=1e-9)
     for _ in range(5):

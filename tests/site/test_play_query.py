@@ -29,8 +29,12 @@ def states() -> np.ndarray:
 
 
 def steps(queries, keys=KEYS, values=VALUES, change=("", "")) -> list[dict]:
-    return computed("query", "steps", [[np.array(part).tolist() for part in (q, keys, values)]
-                                       for q in queries], change)  # fmt: skip
+    return computed(
+        "query",
+        "steps",
+        [[np.array(part).tolist() for part in (q, keys, values)] for q in queries],
+        change,
+    )
 
 
 def hold(change=("", "")) -> None:
@@ -175,8 +179,9 @@ def check_shown(figure) -> list[float]:
     assert sentence(figure) == expected_sentence(q)
     names, *shown = [row[1:] for row in playing.rows(figure)]
     assert names == WORDS
-    assert shown == [[fixed(value) for value in found[name]]
-                     for name in ("scores", "scaled", "weights")]  # fmt: skip
+    assert shown == [
+        [fixed(value) for value in found[name]] for name in ("scores", "scaled", "weights")
+    ]
     values = [float(figure.locator(f'input[name="{name}"]').input_value()) for name in "xy"]
     np.testing.assert_allclose(values, q)
     star = playing.read(figure.locator("[data-part=star]").get_attribute("transform"))
@@ -242,8 +247,12 @@ def test_buttons_and_what_length_does(figure):
         return [float(words) for words in playing.rows(figure)[3][1:]]
 
     before = weights()
-    for button, expected in {"Twice as long": [0, 4], "Half as long": [0, 2],
-                             "Turn it round": [0, -2], "Ask nothing": [0, 0]}.items():  # fmt: skip
+    for button, expected in {
+        "Twice as long": [0, 4],
+        "Half as long": [0, 2],
+        "Turn it round": [0, -2],
+        "Ask nothing": [0, 0],
+    }.items():
         press(figure, button)
         assert check_shown(figure) == expected
         if button == "Twice as long":

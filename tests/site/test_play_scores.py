@@ -24,8 +24,9 @@ def steps(queries, keys):
     return attention_steps(torch.tensor(queries), torch.tensor(keys), nothing)
 
 
-FOUND = {name: getattr(steps(QUERIES, KEYS), name).numpy()
-         for name in ("scores", "scaled", "weights")}  # fmt: skip
+FOUND = {
+    name: getattr(steps(QUERIES, KEYS), name).numpy() for name in ("scores", "scaled", "weights")
+}
 
 
 def hold(change=("", "")) -> None:
@@ -52,12 +53,17 @@ def test_all_scores_are_those_of_the_helpers():
     [
         ("score / Math.sqrt(keys[0].length)", "score"),
         ("Math.sqrt(keys[0].length)));", "keys[0].length));"),
-        ("weights: scaled.map(softmax)",
-         "weights: scaled.map((row, t) => row.map((_, s) => softmax(scaled.map((r) => r[s]))[t]))"),
-        ("queries.map((query) => keys.map((key) => dot(query, key)))",
-         "keys.map((key) => queries.map((query) => dot(query, key)))"),
+        (
+            "weights: scaled.map(softmax)",
+            "weights: scaled.map((row, t) =>"
+            " row.map((_, s) => softmax(scaled.map((r) => r[s]))[t]))",
+        ),
+        (
+            "queries.map((query) => keys.map((key) => dot(query, key)))",
+            "keys.map((key) => queries.map((query) => dot(query, key)))",
+        ),
     ],
-)  # fmt: skip
+)
 def test_mistakes_that_people_make_are_found(right, wrong):
     with pytest.raises((AssertionError, TypeError)):
         hold((right, wrong))
@@ -114,8 +120,10 @@ def test_code_is_that_of_the_chapter_and_the_lit_lines_compute():
     for function in ("attention_by_loops", "attention_by_matrices"):
         output = space[function](QUERIES, KEYS, KEYS)
         np.testing.assert_allclose(output, FOUND["weights"] @ KEYS, atol=1e-12)
-    scaled = [[eval(lit[1], {"q_TD": QUERIES, "k_TD": KEYS, "D": 2, "t": t, "s": s})
-               for s in range(5)] for t in range(5)]  # fmt: skip
+    scaled = [
+        [eval(lit[1], {"q_TD": QUERIES, "k_TD": KEYS, "D": 2, "t": t, "s": s}) for s in range(5)]
+        for t in range(5)
+    ]
     np.testing.assert_allclose(scaled, FOUND["scaled"], atol=1e-12)
     with pytest.raises(ValueError, match="begins with 'sum"):
         figures.found_in(["for t in range(3):"], figures.OF_A_SCORE)
@@ -125,8 +133,7 @@ def test_code_is_that_of_the_chapter_and_the_lit_lines_compute():
 
 
 def lit(figure) -> set[str]:
-    return set(figure.evaluate(
-        "f => [...f.querySelectorAll('.lit')].map(e => e.dataset.part)"))  # fmt: skip
+    return set(figure.evaluate("f => [...f.querySelectorAll('.lit')].map(e => e.dataset.part)"))
 
 
 def of_code(names: set[str]) -> list[str]:
@@ -139,12 +146,15 @@ def check_shown(figure, t: int, s: int) -> None:
     names = lit(figure)
     table = {name for name in names if not name.startswith("line-")}
     assert table == {
-        f"score-{t}-{s}", f"row-{t}", f"column-{s}", f"query-{t}-0", f"query-{t}-1",
-        f"key-{s}-0", f"key-{s}-1",
-    }  # fmt: skip
-    assert [line[:8] for line in of_code(names)] == [
-        "for t in", "sum(q_TD", "for s in", "scaled_T"
-    ]  # fmt: skip
+        f"score-{t}-{s}",
+        f"row-{t}",
+        f"column-{s}",
+        f"query-{t}-0",
+        f"query-{t}-1",
+        f"key-{s}-0",
+        f"key-{s}-1",
+    }
+    assert [line[:8] for line in of_code(names)] == ["for t in", "sum(q_TD", "for s in", "scaled_T"]
     assert sentence(figure) == of_score(t, s)
     written = " ".join(figure.locator(".scores-sum").inner_text().split())
     products = product(QUERIES[t], KEYS[s])
@@ -200,9 +210,14 @@ def test_arrow_keys_walk_the_scores_from_one_tab_stop(figure):
     cell(figure, 4, 2).focus()
     check_shown(figure, 4, 2)
     for key, (t, s) in [
-        ("ArrowUp", (3, 2)), ("ArrowRight", (3, 3)), ("End", (3, 4)), ("ArrowRight", (3, 4)),
-        ("Control+End", (4, 4)), ("ArrowDown", (4, 4)), ("ArrowLeft", (4, 3)),
-    ]:  # fmt: skip
+        ("ArrowUp", (3, 2)),
+        ("ArrowRight", (3, 3)),
+        ("End", (3, 4)),
+        ("ArrowRight", (3, 4)),
+        ("Control+End", (4, 4)),
+        ("ArrowDown", (4, 4)),
+        ("ArrowLeft", (4, 3)),
+    ]:
         figure.page.keyboard.press(key)
         check_shown(figure, t, s)
         focused = figure.page.evaluate("document.activeElement.dataset.part")

@@ -21,14 +21,14 @@ CELLS = (
     f'<div class="cell">{CODE.format("one")}<div class="cell_output"><p>early</p></div></div>'
     f'<div class="cell">{CODE.format("two")}<div class="cell_output"><div class="output">'
     '<details class="reveal" data-key="k"><summary>Show</summary><p>RESULT</p></details></div>'
-    '<p>beside</p></div></div>'
+    "<p>beside</p></div></div>"
     f'<div class="cell tag_hide-input"><details class="hide above-input"><summary>x</summary>'
     f'{CODE.format("three")}</details><div class="cell_output"><img src="a.svg"></div></div>'
     f'<div class="cell tag_hide-cell"><details class="hide"><summary>x</summary>'
-    f'{CODE.format("four")}</details></div>'
-    '<details><summary>Deeper.</summary></details><p>after</p>'
+    f"{CODE.format('four')}</details></div>"
+    "<details><summary>Deeper.</summary></details><p>after</p>"
     f'<div class="cell">{CODE.format("five")}</div></section>'
-)  # fmt: skip
+)
 
 
 class Page:
@@ -67,8 +67,8 @@ FIGURE = r"picture|figure|panel|plot|chart"
 READS = {  # words that lead to what is hidden, by what it is
     "img": rf"\b(?:the|this|these|both) (?:[\w-]+ )?(?:{FIGURE})s?\b",
     "table": r"\b(?:read|see) the (?:[\w-]+ )?(?:table|row|column)s?\b|"
-             r"\b(?:last|first|next) (?:row|column)s?\b",
-}  # fmt: skip
+    r"\b(?:last|first|next) (?:row|column)s?\b",
+}
 
 
 def words_of(part: Tag) -> str:
@@ -120,8 +120,10 @@ def told_of(soup: BeautifulSoup) -> list[str]:
                 found.append(f"tells {answer!r}")
         said = " ".join(p.get_text(" ") for p in reveal.find_all("p", recursive=False))
         asked = telling(form.get_text(" ").lower())
-        found += [f"tells {number}" for number in
-                  sorted((telling(said.lower()) - asked) & telling(" ".join(blocks)))]  # fmt: skip
+        found += [
+            f"tells {number}"
+            for number in sorted((telling(said.lower()) - asked) & telling(" ".join(blocks)))
+        ]
         for hidden in READS:
             if not reveal.select_one(hidden):
                 continue

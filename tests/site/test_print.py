@@ -101,8 +101,11 @@ def test_order_is_that_of_the_contents():
     entries = document.entries(document.load_toc(ROOT), "First")
     assert entries[0] == document.Entry("book/index", "First")
     assert [e.part for e in entries if e.part] == [
-        "Before you start", "Chapters", "The whole machine", "Appendices",
-    ]  # fmt: skip
+        "Before you start",
+        "Chapters",
+        "The whole machine",
+        "Appendices",
+    ]
     assert len({entry.docname for entry in entries}) == len(entries)
 
 
@@ -110,9 +113,14 @@ def test_parts_stand_in_order(joined):
     assert list(parts(joined)) == ["notebooks-07_x", "book-other", "answers", "solutions"]
     listed = [a["href"] for a in joined.select("nav.contents a")]
     assert listed == [
-        "#notebooks-07_x", "#notebooks-07_x--one", "#book-other", "#answers",
-        "#answers-notebooks-07_x", "#solutions", "#solutions-notebooks-07_x",
-    ]  # fmt: skip
+        "#notebooks-07_x",
+        "#notebooks-07_x--one",
+        "#book-other",
+        "#answers",
+        "#answers-notebooks-07_x",
+        "#solutions",
+        "#solutions-notebooks-07_x",
+    ]
     words = [title.get_text() for title in joined.select("nav.contents .title")]
     assert words[:3] == ["7 · X", "A section", "Other"]
 
@@ -277,10 +285,18 @@ def html() -> str:
         pytest.fail("there is no built site in _build/html; run `make book` first", pytrace=False)
     toc = {
         "root": "book/notation",
-        "parts": [{"caption": "Chapters", "chapters": [
-            {"file": "notebooks/05_attention_by_hand", "title": "5 · Attention worked by hand"},
-        ]}],
-    }  # fmt: skip
+        "parts": [
+            {
+                "caption": "Chapters",
+                "chapters": [
+                    {
+                        "file": "notebooks/05_attention_by_hand",
+                        "title": "5 · Attention worked by hand",
+                    },
+                ],
+            }
+        ],
+    }
     pages = document.read_pages(SITE, toc, "Notation")
     front = paper.front(CONFIG, ROOT, SITE)
     return document.join(pages, title=CONFIG["title"], front=front, head=paper.head(SITE))
@@ -422,8 +438,11 @@ def broken_lines(page) -> list[str]:
             rows[round(y, 1)].append((round(across, 1), words))
 
     page.extract_text(visitor_text=keep)
-    text = {y: "".join(words for _, words in row).strip() for y, row in rows.items()
-            if max(row)[0] == 9.4}  # fmt: skip
+    text = {
+        y: "".join(words for _, words in row).strip()
+        for y, row in rows.items()
+        if max(row)[0] == 9.4
+    }
     return [line for y, line in text.items() if any(abs(y - 1.5 * 9.4 - z) < 0.3 for z in text)]
 
 
@@ -450,8 +469,10 @@ def test_formulas_are_set(pdf):
 def test_a_chapter_printed_from_the_browser_is_light_and_begins_with_its_title(browser):
     tab = browser.new_page(color_scheme="dark")
     tab.goto((SITE / "notebooks" / "05_attention_by_hand.html").as_uri())
-    tab.evaluate("addEventListener('beforeprint', () => { printed = theme() });"
-                 "theme = () => document.documentElement.dataset.theme; null")  # fmt: skip
+    tab.evaluate(
+        "addEventListener('beforeprint', () => { printed = theme() });"
+        "theme = () => document.documentElement.dataset.theme; null"
+    )
     assert tab.evaluate("theme()") == "dark"
     pages = PdfReader(io.BytesIO(tab.pdf())).pages
     assert tab.evaluate("[printed, theme()]") == ["light", "dark"]

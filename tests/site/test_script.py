@@ -38,8 +38,11 @@ def locked(browser):
 def test_choices(locked, choice):
     wrong = {"two": "Too *few*.", "four": "Too `many`."}
     prediction = Choice("How many?", ["two", "three *and* `a`", "four"], wrong)
-    shown = locked(prediction, "three *and* `a`", lambda page: page.get_by_label(
-        re.sub(r"[*`]", "", choice)).check())  # fmt: skip
+    shown = locked(
+        prediction,
+        "three *and* `a`",
+        lambda page: page.get_by_label(re.sub(r"[*`]", "", choice)).check(),
+    )
     prediction.lock(choice)
     kernel = prediction._verdict("three *and* `a`", "")
     assert f"<p>{shown.locator('.reveal-guess').inner_html()}</p>" in kernel

@@ -77,8 +77,9 @@ def test_glossary_terms_lead_to_their_entries(found, html_root):
     terms = set(re.findall(r'<dt id="(term-[^"]+)"', page))
     assert len(terms) > 100
     glossary = found["docnames"].index("book/glossary")
-    listed = [place for rows in found["alltitles"].values() for page, place in rows
-              if page == glossary]  # fmt: skip
+    listed = [
+        place for rows in found["alltitles"].values() for page, place in rows if page == glossary
+    ]
     assert terms <= set(listed)
     assert len(listed) == len(set(listed))
 
@@ -162,21 +163,62 @@ def test_search_leads_to_the_section_on_a_topic(searched):
 
 
 USUAL = {  # what readers type, and the chapter whose section is to come first
-    "tokenization": 1, "embedding": 1, "word2vec": 1, "one-hot": 1, "cosine similarity": 2,
-    "RMSNorm": 4, "bigram": 3, "cross-entropy": 3, "perplexity": 3, "Adam": 3,
-    "gradient descent": 3, "softmax": 3, "layer normalization": 4, "batch normalization": 4,
-    "self-attention": 5, "query, key, value": 5, "scaled dot-product attention": 6,
-    "multi-head attention": 7, "causal mask": 7, "padding mask": 7, "positional encoding": 7,
-    "RoPE": 7, "KV cache": 7, "attention sink": 7, "residual connection": 8, "skip connection": 8,
-    "feed-forward network": 8, "MLP": 8, "backpropagation": 8,
-    "vanishing gradient": 8, "pre-norm": 9, "post-norm": 9, "Xavier initialization": 10,
-    "He initialization": 10, "learning rate warm-up": 9, "temperature": 11, "sampling": 11,
-    "n-gram": 11, "Muon": 11,
-    "teacher forcing": 3, "one hot": 1, "self attention": 5, "query key value": 5, "PCA": 2,
-    "KL divergence": 3, "GroupNorm": 4, "grouped-query attention": 7, "exploding gradient": 8,
-    "GELU": 10, "AdamW": 11, "dropout": 11,
-    "training loop": 11, "logit lens": 12, "induction head": 12, "next-token prediction": 0,
-}  # fmt: skip
+    "tokenization": 1,
+    "embedding": 1,
+    "word2vec": 1,
+    "one-hot": 1,
+    "cosine similarity": 2,
+    "RMSNorm": 4,
+    "bigram": 3,
+    "cross-entropy": 3,
+    "perplexity": 3,
+    "Adam": 3,
+    "gradient descent": 3,
+    "softmax": 3,
+    "layer normalization": 4,
+    "batch normalization": 4,
+    "self-attention": 5,
+    "query, key, value": 5,
+    "scaled dot-product attention": 6,
+    "multi-head attention": 7,
+    "causal mask": 7,
+    "padding mask": 7,
+    "positional encoding": 7,
+    "RoPE": 7,
+    "KV cache": 7,
+    "attention sink": 7,
+    "residual connection": 8,
+    "skip connection": 8,
+    "feed-forward network": 8,
+    "MLP": 8,
+    "backpropagation": 8,
+    "vanishing gradient": 8,
+    "pre-norm": 9,
+    "post-norm": 9,
+    "Xavier initialization": 10,
+    "He initialization": 10,
+    "learning rate warm-up": 9,
+    "temperature": 11,
+    "sampling": 11,
+    "n-gram": 11,
+    "Muon": 11,
+    "teacher forcing": 3,
+    "one hot": 1,
+    "self attention": 5,
+    "query key value": 5,
+    "PCA": 2,
+    "KL divergence": 3,
+    "GroupNorm": 4,
+    "grouped-query attention": 7,
+    "exploding gradient": 8,
+    "GELU": 10,
+    "AdamW": 11,
+    "dropout": 11,
+    "training loop": 11,
+    "logit lens": 12,
+    "induction head": 12,
+    "next-token prediction": 0,
+}
 
 
 FIRST = """term => {  // as the page looks a term up, without drawing what it found

@@ -46,8 +46,11 @@ def shortened(words: str) -> str:
 
 def first_words(doctree: nodes.document) -> str:
     """Return what a page starts with: of a chapter its question, of others the first paragraph."""
-    paragraphs = [p for p in doctree.findall(nodes.paragraph)
-                  if isinstance(p.parent, nodes.section) and len(p.astext()) > 40]  # fmt: skip
+    paragraphs = [
+        p
+        for p in doctree.findall(nodes.paragraph)
+        if isinstance(p.parent, nodes.section) and len(p.astext()) > 40
+    ]
     asked = [p for p in paragraphs if p.astext().startswith("The question.")]
     chosen = (asked or paragraphs or [nodes.paragraph()])[0]
     return chosen.astext().removeprefix("The question.").strip()
@@ -59,18 +62,24 @@ def figure_of(chapter: Chapter, ident: str) -> tuple[str, str]:
     Raises: ValueError where there is not one.
     """
     found = [cell for cell in cells(chapter) if cell.get("id") == ident]
-    svgs = [o["data"]["image/svg+xml"] for cell in found for o in cell.get("outputs", ())
-            if "image/svg+xml" in o.get("data", {})]  # fmt: skip
+    svgs = [
+        o["data"]["image/svg+xml"]
+        for cell in found
+        for o in cell.get("outputs", ())
+        if "image/svg+xml" in o.get("data", {})
+    ]
     if len(svgs) != 1:
-        raise ValueError(f"{chapter.stem} should have one SVG in a cell {ident!r}, "
-                         f"it has {len(svgs)}")  # fmt: skip
+        raise ValueError(
+            f"{chapter.stem} should have one SVG in a cell {ident!r}, it has {len(svgs)}"
+        )
     return "".join(svgs[0]), found[0]["metadata"]["mystnb"]["image"]["alt"]
 
 
 def cards(project: str) -> dict[str, tuple[str, str, str, str]]:
     """Return each card's title, line, figure and words for those who do not see it, by its name."""
-    found = {c.stem: (f"{c.number} · {c.title}", c.question, *figure_of(c, c.card))
-             for c in CHAPTERS}  # fmt: skip
+    found = {
+        c.stem: (f"{c.number} · {c.title}", c.question, *figure_of(c, c.card)) for c in CHAPTERS
+    }
     return found | {"book": (project, SUBTITLE, *figure_of(BY_NUMBER[MAP[0]], MAP[1]))}
 
 

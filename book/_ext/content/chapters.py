@@ -31,8 +31,11 @@ def cell_of(app, doctree, ident: str) -> nodes.container:
     """Return what the page that is read has of a cell, by the cell's id. Raises: ValueError."""
     file = Path(app.env.doc2path(app.env.docname))
     ids = [cell.get("id") for cell in json.loads(file.read_text("utf-8"))["cells"]]
-    found = [node for node in doctree.findall(nodes.container)
-             if "cell_index" in node and ids[node["cell_index"]] == ident]  # fmt: skip
+    found = [
+        node
+        for node in doctree.findall(nodes.container)
+        if "cell_index" in node and ids[node["cell_index"]] == ident
+    ]
     if len(found) != 1:
         raise ValueError(f"{file.name} should show one cell {ident!r}, it shows {len(found)}")
     return found[0]

@@ -21,8 +21,10 @@ class Corrections(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Compute each right value and render the list."""
         depend(self.env, *sorted(Path(self.env.srcdir, "helpers").glob("**/*.py")))
-        found = [(chapter, [c for c in corrections() if int(c.chapter) == chapter.number])
-                 for chapter in CHAPTERS]  # fmt: skip
+        found = [
+            (chapter, [c for c in corrections() if int(c.chapter) == chapter.number])
+            for chapter in CHAPTERS
+        ]
         return [self.section(chapter, claims) for chapter, claims in found if claims]
 
     def section(self, chapter: Chapter, claims: list) -> nodes.section:

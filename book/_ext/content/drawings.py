@@ -136,8 +136,10 @@ def trained() -> list[float]:
     names = ("attention alone", "with its residual", "with feed-forward", "with norms")
     (whole,) = (s for s in stored(11)["whole"]["settings"] if s["text"] == "tales")
     (ships,) = stored(12)["tales"]["settings"]
-    return [float(np.mean([run["validation"] for run in setting["runs"]]))
-            for setting in (*(parts[name] for name in names), whole, ships)]  # fmt: skip
+    return [
+        float(np.mean([run["validation"] for run in setting["runs"]]))
+        for setting in (*(parts[name] for name in names), whole, ships)
+    ]
 
 
 @cache
@@ -203,12 +205,18 @@ class Machine(Drawing):
         """Draw it."""
         remember(self.env)
         depend(self.env, __file__, machine.__file__, *MANIFESTS)
-        lines = [f"- **{words}**: {', '.join(map(titled, chapters))}"
-                 for words, chapters in by_part().items() if chapters]  # fmt: skip
+        lines = [
+            f"- **{words}**: {', '.join(map(titled, chapters))}"
+            for words, chapters in by_part().items()
+            if chapters
+        ]
         drawn = f'<figure class="machine-window">{draw_map(self.address)}</figure>'
-        return [nodes.raw("", drawn, format="html", front=True),
-                nodes.container("", *self.parse_text_to_nodes("\n".join(lines)),
-                                classes=["machine-parts"])]  # fmt: skip
+        return [
+            nodes.raw("", drawn, format="html", front=True),
+            nodes.container(
+                "", *self.parse_text_to_nodes("\n".join(lines)), classes=["machine-parts"]
+            ),
+        ]
 
 
 class Ladder(Drawing):

@@ -88,9 +88,12 @@ class HowWritten(SphinxDirective):
         """Render the words of the block."""
         for file in (__file__, *CHECKPOINT.rglob("*.*")):
             self.env.note_dependency(str(file))
-        known = {"COMMAND": COMMAND, "SEED": OPTIONS["seed"],
-                 "TEMPERATURE": OPTIONS["temperature"],
-                 "UPDATES": f"{checkpoints.load(CHECKPOINT).step:,}"}  # fmt: skip
+        known = {
+            "COMMAND": COMMAND,
+            "SEED": OPTIONS["seed"],
+            "TEMPERATURE": OPTIONS["temperature"],
+            "UPDATES": f"{checkpoints.load(CHECKPOINT).step:,}",
+        }
         words = "\n".join(self.content)
         for name, value in known.items():
             words = words.replace(name, str(value))

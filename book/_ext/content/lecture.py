@@ -108,11 +108,13 @@ def paths_table(chapter: Chapter) -> str:
         which, long = section.two or (0, 0)
         sums[0] += section.one or 0
         sums[which] += long
-        rows.append([
-            "<br>".join(filter(None, [link(chapter, section.heading), in_class(section)])),
-            section.one or "home",
-            f"{'I' * which}, {long}" if which else "home",
-        ])  # fmt: skip
+        rows.append(
+            [
+                "<br>".join(filter(None, [link(chapter, section.heading), in_class(section)])),
+                section.one or "home",
+                f"{'I' * which}, {long}" if which else "home",
+            ]
+        )
     rows.append(["**Minutes**", f"**{sums[0]}**", f"**{sums[1]} + {sums[2]}**"])
     return table(["Section, and what to do", "One lecture", "Two"], rows)
 
@@ -122,8 +124,11 @@ def problems(chapter: Chapter) -> tuple[str, str]:
 
     The table has points, minutes and the section on which each exercise rests.
     """
-    rests = {n: (section.heading, long) for section in chapter.sections
-             for n, long in section.exercises.items()}  # fmt: skip
+    rests = {
+        n: (section.heading, long)
+        for section in chapter.sections
+        for n, long in section.exercises.items()
+    }
     found = [exercise for exercise in exercises(chapter) if exercise.number in rests]
     rows: list[list[Any]] = []
     for number, name, points in found:
@@ -140,8 +145,10 @@ def course_table(course: list[dict]) -> str:
     rows = []
     for n, part in enumerate(course, start=1):
         chapter = BY_NUMBER[part["chapter"]]
-        words = [f"From {numbered([BY_NUMBER[int(k)]])}: {text}"
-                 for k, text in part.get("say", {}).items()]  # fmt: skip
+        words = [
+            f"From {numbered([BY_NUMBER[int(k)]])}: {text}"
+            for k, text in part.get("say", {}).items()
+        ]
         plan = f"[{chapter.number} · {chapter.title}](#plan-{chapter.number:02d})"
         rows.append([n, plan, " ".join(words)])
     return table(["Lecture", "Chapter", "Say in a sentence"], rows)
@@ -164,8 +171,12 @@ def arrows(needs: Needs) -> list[tuple[int, int]]:
     def reaches(start: int, end: int) -> bool:
         return any(n == start or reaches(start, n) for n in needs[end])
 
-    return [(n, chapter) for chapter, needed in needs.items() for n in needed
-            if not any(reaches(n, other) for other in needed if other != n)]  # fmt: skip
+    return [
+        (n, chapter)
+        for chapter, needed in needs.items()
+        for n in needed
+        if not any(reaches(n, other) for other in needed if other != n)
+    ]
 
 
 def places(needs: Needs) -> dict[int, tuple[float, float]]:
@@ -177,8 +188,9 @@ def places(needs: Needs) -> dict[int, tuple[float, float]]:
     for level in range(max(row.values()) + 1):
         from_above = {
             chapter: mean([at[a][0] for a, b in arrows(needs) if b == chapter] or [PAGE / 2])
-            for chapter in needs if row[chapter] == level
-        }  # fmt: skip
+            for chapter in needs
+            if row[chapter] == level
+        }
         line = sorted(from_above, key=lambda chapter: (from_above[chapter], chapter))
         for n, chapter in enumerate(line):
             at[chapter] = (PAGE * (n + 0.5) / len(line), 25 + STEP * level)
@@ -190,8 +202,9 @@ def in_words(needs: Needs) -> str:
     after: dict[int, list[int]] = {}
     for n, chapter in arrows(needs):
         after.setdefault(n, []).append(chapter)
-    led = "; ".join(f"from {n} to {' and '.join(map(str, sorted(to)))}"
-                    for n, to in sorted(after.items()))  # fmt: skip
+    led = "; ".join(
+        f"from {n} to {' and '.join(map(str, sorted(to)))}" for n, to in sorted(after.items())
+    )
     return f"The {len(needs)} chapters as boxes, in rows from the top. Arrows lead {led}."
 
 
@@ -206,8 +219,9 @@ def picture(needs: Needs) -> str:
     )
     boxes = "".join(
         f'<rect x="{x - WIDE / 2:.0f}" y="{y - HIGH / 2:.0f}" width="{WIDE}" height="{HIGH}" '
-        'rx="6"/>' for x, y in at.values()
-    )  # fmt: skip
+        'rx="6"/>'
+        for x, y in at.values()
+    )
     texts = "".join(
         f'<text x="{x:.0f}" y="{y - 4:.0f}" font-weight="700">{n}</text>'
         f'<text x="{x:.0f}" y="{y + 13:.0f}">{html.escape(BY_NUMBER[n].short)}</text>'

@@ -50,8 +50,9 @@ def parts_of(stored: dict) -> dict[str, dict]:
     """Return the parts of a stored file by name; a plain table is one part without a name."""
     if "script" in stored:
         return {"": stored}
-    return {name: part for name, part in stored.items()
-            if isinstance(part, dict) and "script" in part}  # fmt: skip
+    return {
+        name: part for name, part in stored.items() if isinstance(part, dict) and "script" in part
+    }
 
 
 def what_it_is(file: Path, stored: dict, root: Path) -> str:
@@ -144,11 +145,14 @@ def across(settings: list[dict]) -> str | None:
 
 def table_of(settings: list[dict]) -> tuple[str, list[str], list[list[str]]]:
     """Return what all settings share, in words, and the columns and rows of a table of the rest."""
-    bare = [{k: tuple(v) if isinstance(v, list) else v for k, v in s.items() if k != "runs"}
-            for s in settings]  # fmt: skip
+    bare = [
+        {k: tuple(v) if isinstance(v, list) else v for k, v in s.items() if k != "runs"}
+        for s in settings
+    ]
     keys = list(dict.fromkeys(key for setting in bare for key in setting))
-    same = [key for key in keys if len(bare) > 1 and all(s.get(key) == bare[0].get(key)
-                                                         for s in bare)]  # fmt: skip
+    same = [
+        key for key in keys if len(bare) > 1 and all(s.get(key) == bare[0].get(key) for s in bare)
+    ]
     spans = across(bare)
     left = [key for key in keys if key not in same and key != spans]
     heads = list(dict.fromkeys(s[spans] for s in bare if spans in s)) if spans else []
@@ -156,8 +160,10 @@ def table_of(settings: list[dict]) -> tuple[str, list[str], list[list[str]]]:
     for setting, whole in zip(bare, settings, strict=True):
         row = rows.setdefault(tuple(setting.get(key) for key in left), {})
         row[setting.get(spans) if spans else None] = measured(whole["runs"])
-    body = [[*map(shown, row), *(cells.get(head, "") for head in heads or [None])]
-            for row, cells in rows.items()]  # fmt: skip
+    body = [
+        [*map(shown, row), *(cells.get(head, "") for head in heads or [None])]
+        for row, cells in rows.items()
+    ]
     columns = [*left, *(f"{spans} {head}" for head in heads)] if spans else [*left, "measured"]
     return ", ".join(f"{key} {shown(bare[0].get(key))}" for key in same), columns, body
 
@@ -192,8 +198,9 @@ class Results(SphinxDirective):
         if self.arguments:
             return [node for name in self.arguments[0].split() for node in self.named(name)]
         sections = [self.section(file) for file in result_files(self.env)]
-        nothing = nodes.paragraph("", "Not measured yet: so far every number in the book is "
-                                      "computed in its own chapter.")  # fmt: skip
+        nothing = nodes.paragraph(
+            "", "Not measured yet: so far every number in the book is computed in its own chapter."
+        )
         return sections or [nothing]
 
     def section(self, file: Path) -> nodes.section:
@@ -229,8 +236,11 @@ class Results(SphinxDirective):
         body = self.parse_text_to_nodes(markdown)
         if rows > UNFOLDED:
             opening = f"<details><summary>The table, {rows} rows</summary>"
-            body = [nodes.raw("", opening, format="html"), *body,
-                    nodes.raw("", "</details>", format="html")]  # fmt: skip
+            body = [
+                nodes.raw("", opening, format="html"),
+                *body,
+                nodes.raw("", "</details>", format="html"),
+            ]
         return [*found, *body]
 
 

@@ -22,8 +22,13 @@ from content.markdown import table, titled
 from content.results import parts_of, result_files
 from helpers.chapters import CHAPTERS
 
-COUNTS = {"cells": "Cells", "outputs": "With output", "compared": "Compared",
-          "assertions": "Assertions", "seconds": "Seconds"}  # fmt: skip
+COUNTS = {
+    "cells": "Cells",
+    "outputs": "With output",
+    "compared": "Compared",
+    "assertions": "Assertions",
+    "seconds": "Seconds",
+}
 
 
 def by_chapter(stamps: dict) -> str:

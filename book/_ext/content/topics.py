@@ -66,8 +66,12 @@ def topic_lines() -> dict[str, str]:
 
 def misconception_lines() -> dict[str, str]:
     """Return, for each chapter, its corrections as a definition list in Markdown."""
-    rests = {slug: (chapter, section.heading) for chapter in CHAPTERS
-             for section in chapter.sections for slug in section.corrections}  # fmt: skip
+    rests = {
+        slug: (chapter, section.heading)
+        for chapter in CHAPTERS
+        for section in chapter.sections
+        for slug in section.corrections
+    }
     found: dict[str, str] = {}
     for correction in corrections():
         chapter = BY_NUMBER[int(correction.chapter)]
@@ -159,8 +163,10 @@ class Guesses(SphinxDirective):
         depend(self.env, __file__, *NOTEBOOKS)
         address = self.env.app.builder.get_relative_uri
         known = [chapter for chapter in CHAPTERS if chapter.docname in self.env.found_docs]
-        return [nodes.raw("", guesses_html(c, address(self.env.docname, c.docname)), format="html")
-                for c in known]  # fmt: skip
+        return [
+            nodes.raw("", guesses_html(c, address(self.env.docname, c.docname)), format="html")
+            for c in known
+        ]
 
 
 # --- search -------------------------------------------------------------------------------------
@@ -172,9 +178,12 @@ def entries(env, titles: dict[str, list]) -> list[tuple[str, str, str]]:
     found = [(page, term, ident) for term, (ident, _) in terms.items()]
     for chapter in CHAPTERS:
         places = {title: ident for title, ident in titles.get(chapter.docname, ()) if ident}
-        found += [(chapter.docname, topic.replace("`", ""), places[section.heading])
-                  for section in chapter.sections if section.heading in places
-                  for topic in (*section.terms, *section.topics)]  # fmt: skip
+        found += [
+            (chapter.docname, topic.replace("`", ""), places[section.heading])
+            for section in chapter.sections
+            if section.heading in places
+            for topic in (*section.terms, *section.topics)
+        ]
     return found
 
 

@@ -105,8 +105,11 @@ def built_pages(site: Path) -> list[Path]:
 
     The page at the root is none: it only leads on.
     """
-    return sorted(page for page in site.glob("**/*.html")
-                  if page != site / "index.html" and "_static" not in page.parts)  # fmt: skip
+    return sorted(
+        page
+        for page in site.glob("**/*.html")
+        if page != site / "index.html" and "_static" not in page.parts
+    )
 
 
 def finish(app, exception) -> None:

@@ -60,9 +60,11 @@ def panels_of(svg: str) -> list[str]:
     width, height = map(float, box.groups())
     across = [[float(one) for one in NUMBER.findall(path)][::2] for path in AXES.findall(svg)]
     spans = sorted((min(xs), max(xs)) for xs in across)
-    cuts = [right + min(0.3 * (left - right), 12)
-            for (_, right), (left, _) in pairwise(spans)
-            if left > right and all(b <= right or a >= left for a, b in spans)]  # fmt: skip
+    cuts = [
+        right + min(0.3 * (left - right), 12)
+        for (_, right), (left, _) in pairwise(spans)
+        if left > right and all(b <= right or a >= left for a, b in spans)
+    ]
     kept = [0.0]
     for cut, after in pairwise([*cuts, width]):
         if after - kept[-1] > WIDE:

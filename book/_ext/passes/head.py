@@ -38,8 +38,9 @@ def scripts_that_wait(page) -> None:
         source, words = script.get("src", ""), script.string or ""
         needless = NEEDLESS.search(source) or "window.MathJax = " in words
         if not for_search:
-            needless = (needless or FOR_SEARCH.search(source)
-                        or words.startswith("DOCUMENTATION_OPTIONS."))  # fmt: skip
+            needless = (
+                needless or FOR_SEARCH.search(source) or words.startswith("DOCUMENTATION_OPTIONS.")
+            )
         if needless:
             script.decompose()
         elif source and not for_search and not script.has_attr("async"):

@@ -39,8 +39,9 @@ def room_for_images(page) -> None:
         file = page.file.parent / unquote(image["src"])
         size = size_of(file) if not image["src"].startswith("data:") and file.is_file() else None
         if size is not None:
-            image.attrs.update(width=str(size[0]), height=str(size[1]), loading="lazy",
-                               decoding="async")  # fmt: skip
+            image.attrs.update(
+                width=str(size[0]), height=str(size[1]), loading="lazy", decoding="async"
+            )
 
 
 def ways_to_enlarge(page) -> None:

@@ -69,8 +69,13 @@ def typeset(sources: list[str], config: dict) -> tuple[dict[str, str], str]:
     }
     asked = {"root": str(mathjax_root()), "config": config, "formulas": list(map(bare, sources))}
     script = Path(__file__).with_name("typeset.js")
-    done = subprocess.run([node(), str(script)], input=json.dumps(asked), capture_output=True,
-                          text=True, encoding="utf-8")  # fmt: skip
+    done = subprocess.run(
+        [node(), str(script)],
+        input=json.dumps(asked),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
     if done.returncode:
         raise RuntimeError(f"MathJax failed: {done.stderr[-2000:]}")
     answer = json.loads(done.stdout)

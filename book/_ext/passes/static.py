@@ -39,10 +39,16 @@ def cut_icons(app, pages) -> None:
     ]
     named = set(re.findall(r"\bfa-[\w-]+", " ".join([*scripts, *(page.text for page in pages)])))
     styles = [NAMED.sub("", sheet), *(f.read_text("utf-8") for f in static.glob("*.css"))]
-    wanted = {int(code, 16) if code else ord(sign)
-              for text in styles for code, sign in OTHERS.findall(text)}  # fmt: skip
-    wanted |= {int(code, 16) for selectors, code in NAMED.findall(sheet)
-               if named & set(re.findall(r"fa-[\w-]+", selectors))}  # fmt: skip
+    wanted = {
+        int(code, 16) if code else ord(sign)
+        for text in styles
+        for code, sign in OTHERS.findall(text)
+    }
+    wanted |= {
+        int(code, 16)
+        for selectors, code in NAMED.findall(sheet)
+        if named & set(re.findall(r"fa-[\w-]+", selectors))
+    }
     for font in FONTS.glob("*.ttf"):
         cut_down(font, wanted, static / ICONS / f"{font.stem}.woff")
     (static / SHEET).write_text(SOURCE.sub(r'url(\1.woff) format("woff")', sheet), "utf-8")

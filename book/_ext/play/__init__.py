@@ -53,8 +53,13 @@ def evaluated(name: str, function: str, *given, change: tuple[str, str] = ("", "
     """
     shared, own = ((ASSETS / f"{part}.js").read_text("utf-8") for part in ("play", f"play-{name}"))
     call = f"process.stdout.write(JSON.stringify(({function})(...{json.dumps(given)})));"
-    done = subprocess.run([node(), "-"], input="\n".join([shared, own.replace(*change), call]),
-                          capture_output=True, text=True, encoding="utf-8")  # fmt: skip
+    done = subprocess.run(
+        [node(), "-"],
+        input="\n".join([shared, own.replace(*change), call]),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
     if done.returncode:
         raise RuntimeError(f"play-{name}.js failed: {done.stderr[-2000:]}")
     return json.loads(done.stdout)

@@ -37,20 +37,38 @@ SCRIPTS = ("gpt.js", "machine.js", "machine-page.js")
 MODEL = "valley"
 PLACES = 64  # of the model's, so that a telephone keeps up
 NEEDED = {  # what machine.js opens; gpt.js can compute more
-    "norm": "rms", "placement": "pre", "positions": "rope", "activation": "gelu", "ngrams": 1,
-}  # fmt: skip
+    "norm": "rms",
+    "placement": "pre",
+    "positions": "rope",
+    "activation": "gelu",
+    "ngrams": 1,
+}
 LIKELY = 8  # tokens in the table of what comes next
 GAP = 1  # dots between the pictures of heads
 DOT = 8  # pixels of a weight
 WINDOWS = 32  # of the training text, over which a head's mean is taken
 KEYED = ("scores", "scaled", "weights")
 WITHOUT_LAYER = ("embedding", "norm", "by", "logits", "probabilities", "share_next")
-OF_HEAD = ("q", "k", "v", "q_by", "k_by", "q_normed", "k_normed", "q_turned", "k_turned", *KEYED,
-           "share", "mixed")  # fmt: skip
+OF_HEAD = (
+    "q",
+    "k",
+    "v",
+    "q_by",
+    "k_by",
+    "q_normed",
+    "k_normed",
+    "q_turned",
+    "k_turned",
+    *KEYED,
+    "share",
+    "mixed",
+)
 ALONE = ("by1", "by2", "by", "q_by", "k_by", "share", "share_next")  # a number in no row
 PAGE = "../book/number-by-number.html"
-WHERE = (f'<a href="{PAGE}">The whole machine</a> has all of it at work on a sentence of yours, in '
-         "a GPT that reads words")  # fmt: skip
+WHERE = (
+    f'<a href="{PAGE}">The whole machine</a> has all of it at work on a sentence of yours, in '
+    "a GPT that reads words"
+)
 OTHER = "in the whole machine, whose GPT is another one: it reads words, and has read other tales"
 EXPERIMENTS = """<div class="machine-choices">
 <label>The chosen head <select name="works"><option value="">works</option>
@@ -97,8 +115,10 @@ def means() -> list[list[list[float]]]:
     model, tokenizer = open_model(checkpoint(MODEL))
     for name, needed in NEEDED.items():
         if (got := getattr(model.config, name)) != needed:
-            raise ValueError(f"the page of all numbers (book/_assets/machine.js) opens {name}="
-                             f"{needed!r}, the checkpoint has {got!r}: teach it this")  # fmt: skip
+            raise ValueError(
+                f"the page of all numbers (book/_assets/machine.js) opens {name}="
+                f"{needed!r}, the checkpoint has {got!r}: teach it this"
+            )
     ids = tokenizer.encode(corpus.load(MODEL)[: 8 * WINDOWS * PLACES])  # a word is shorter
     x_BT = ids[: WINDOWS * PLACES].view(WINDOWS, PLACES)
     mixed: list[torch.Tensor] = []

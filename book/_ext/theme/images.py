@@ -39,8 +39,12 @@ def check_alt(app, doctree) -> None:
         if wrong := complaint(image.get("alt")):
             logger.warning(
                 "image %s %s (a notebook gives it in the cell's metadata, mystnb.image.alt)",
-                Path(image["uri"]).name, wrong, location=image, type="book", subtype="alt",
-            )  # fmt: skip
+                Path(image["uri"]).name,
+                wrong,
+                location=image,
+                type="book",
+                subtype="alt",
+            )
     for raw in doctree.findall(nodes.raw):
         text = raw.astext() if "html" in raw.get("format", "") else ""
         if "<img" in text and BeautifulSoup(text, "html.parser").select("img:not([alt])"):

@@ -53,9 +53,15 @@ def _row(
     """A row of cells with their numbers, its left end at x and its middle at y."""
     for column, value in enumerate(numbers):
         ax.add_patch(
-            Rectangle((x + column, y - 0.42), 1, 0.84, facecolor="white", edgecolor=ink,
-                      linewidth=1.6 if bold else 0.6)
-        )  # fmt: skip
+            Rectangle(
+                (x + column, y - 0.42),
+                1,
+                0.84,
+                facecolor="white",
+                edgecolor=ink,
+                linewidth=1.6 if bold else 0.6,
+            )
+        )
         said = f"{value:.1f}".replace("-", "−")
         ax.text(x + column + 0.5, y, said, ha="center", va="center", color=ink, fontsize=9)
 
@@ -80,12 +86,14 @@ def draw_block(
     step = rows + 0.8
     for (b, t, c), mark in np.ndenumerate(marks):
         cell = (c, -b * step - t)
-        ax.add_patch(Rectangle(cell, 0.94, 0.94, facecolor=MARKS[mark], edgecolor="#999999",
-                               linewidth=0.6))  # fmt: skip
+        ax.add_patch(
+            Rectangle(cell, 0.94, 0.94, facecolor=MARKS[mark], edgecolor="#999999", linewidth=0.6)
+        )
     if at is not None:
         b, t, c = at
-        ax.add_patch(Rectangle((c, -b * step - t), 0.94, 0.94, fill=False, edgecolor="black",
-                               linewidth=2.4))  # fmt: skip
+        ax.add_patch(
+            Rectangle((c, -b * step - t), 0.94, 0.94, fill=False, edgecolor="black", linewidth=2.4)
+        )
     for b in range(sheets if labels else 0):
         middle = -b * step - (rows - 2) / 2
         ax.text(-0.25, middle, f"sentence {b}", ha="right", va="center", rotation=90, fontsize=8)

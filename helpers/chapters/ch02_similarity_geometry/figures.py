@@ -151,8 +151,15 @@ def draw_marks(
     for place, found in together.items():
         x, y, side, edge = BESIDE.get(found[0], (0, -7, "center", "top"))
         lines = [", ".join(found[n : n + 2]) for n in range(0, len(found), 2)]
-        ax.annotate(",\n".join(lines), place, xytext=(x, y), textcoords="offset points",
-                    ha=side, va=edge, fontsize=9)  # fmt: skip
+        ax.annotate(
+            ",\n".join(lines),
+            place,
+            xytext=(x, y),
+            textcoords="offset points",
+            ha=side,
+            va=edge,
+            fontsize=9,
+        )
     ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xticks=[], yticks=[])
     ax.set_title(title)
     return ax
@@ -206,8 +213,17 @@ def who_wins(
         fig, axes = plt.subplots(1, 3, figsize=(8.4, 3.0), layout="none")
         fig.subplots_adjust(left=0.01, right=0.99, bottom=0.02, top=0.91, wspace=0.04)
         for ax, (m, won) in zip(axes, best(angle, length).items(), strict=True):
-            draw_plane(ax, points_N2, names, lands[m], shared, at(angle, length), won,
-                       reach=REACH, title=f"{spoken[m]}: {names[won]}")  # fmt: skip
+            draw_plane(
+                ax,
+                points_N2,
+                names,
+                lands[m],
+                shared,
+                at(angle, length),
+                won,
+                reach=REACH,
+                title=f"{spoken[m]}: {names[won]}",
+            )
         return fig
 
     def in_words(angle, length):

@@ -125,8 +125,16 @@ def _unseen_strip(ax: Axes, table_VV, seen_VV, left: float, inks: Sequence[str])
         if points:
             x, y = np.array(points).T
             _dots(ax, x, y, ink, 2.6)
-    ax.text(left - 1.35, 0.02, "never seen", transform=ax.get_xaxis_transform(),
-            ha="center", va="bottom", fontsize=8, color="#666666")  # fmt: skip
+    ax.text(
+        left - 1.35,
+        0.02,
+        "never seen",
+        transform=ax.get_xaxis_transform(),
+        ha="center",
+        va="bottom",
+        fontsize=8,
+        color="#666666",
+    )
 
 
 def _dots(ax: Axes, x, y, ink: str, size: float) -> None:

@@ -86,8 +86,10 @@ def _my_batch_norm(answer) -> None:
         _batch_output(out, x, mean, variance)
         _moved(new_mean, mean, x.mean(axis=0), momentum, "mean")
         if close(new_variance, (1 - momentum) * variance + momentum * x.var(axis=0)):
-            raise Wrong("The running variance is moved towards the one divided by n; torch keeps "
-                        "the one divided by n − 1.")  # fmt: skip
+            raise Wrong(
+                "The running variance is moved towards the one divided by n; torch keeps "
+                "the one divided by n − 1."
+            )
         _moved(new_variance, variance, x.var(axis=0, ddof=1), momentum, "variance")
     small = 0.01 * rng.standard_normal((5, 3))  # so that ε shows
     out = array(call(answer, small.copy(), mean, variance, 0.1)[0], (5, 3), "The output")

@@ -55,8 +55,14 @@ def draw_block(
     gap = np.full((B, 1, C), np.nan)
     rows = np.concatenate([values_BTC, gap], axis=1).reshape(-1, C)[:-1]
     if shade_BTC is None:
-        ax.imshow(rows, cmap="PuOr_r", vmin=-1.6 * reach, vmax=1.6 * reach, aspect="auto",
-                  interpolation="none")  # fmt: skip
+        ax.imshow(
+            rows,
+            cmap="PuOr_r",
+            vmin=-1.6 * reach,
+            vmax=1.6 * reach,
+            aspect="auto",
+            interpolation="none",
+        )
     else:
         for (b, t, c), filled in np.ndenumerate(np.asarray(shade_BTC)):
             corner, face = (c - 0.5, b * (T + 1) + t - 0.5), FILLED if filled else "none"
@@ -109,11 +115,21 @@ def draw_reads(
         for t, kind in enumerate(line):
             y = b * (T + 1) + t
             edge = 1.5 if (b, t) == at else 0.5
-            ax.add_patch(Rectangle((0, y - 0.5), 1, 1, facecolor=READ[kind],
-                                   edgecolor="black", linewidth=edge))  # fmt: skip
+            ax.add_patch(
+                Rectangle(
+                    (0, y - 0.5), 1, 1, facecolor=READ[kind], edgecolor="black", linewidth=edge
+                )
+            )
             dark = kind in ("itself", "later")
-            ax.text(0.5, y, kind, ha="center", va="center", fontsize=7,
-                    color="white" if dark else GREY if kind == "not read" else "black")  # fmt: skip
+            ax.text(
+                0.5,
+                y,
+                kind,
+                ha="center",
+                va="center",
+                fontsize=7,
+                color="white" if dark else GREY if kind == "not read" else "black",
+            )
     ax.set(xlim=(-0.02, 1.02), ylim=(len(kinds) * (T + 1) - 1.5, -0.5), xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
     ax.set_title(title)
@@ -168,8 +184,14 @@ def draw_gaps(ax: Axes, pairs: Mapping) -> Axes:
         ends = [np.mean(together_S), np.mean(alone_S)]
         ax.plot(ends, [y, y], color=INKS[name], linewidth=1)
         for losses_S, filled, lift in ((together_S, False, -0.12), (alone_S, True, 0.12)):
-            ax.plot(losses_S, np.full(len(losses_S), y + lift), "o", color=INKS[name], markersize=5,
-                    fillstyle="full" if filled else "none")  # fmt: skip
+            ax.plot(
+                losses_S,
+                np.full(len(losses_S), y + lift),
+                "o",
+                color=INKS[name],
+                markersize=5,
+                fillstyle="full" if filled else "none",
+            )
     ax.set_yticks(range(len(pairs)), list(pairs))
     ax.set(ylim=(len(pairs) - 0.5, -0.5), xlabel="validation loss (nats)")
     return ax

@@ -35,8 +35,14 @@ from helpers.chapters.common import (
 )
 from helpers.training import evaluate, train
 
-SEEDS = {"norms": range(5), "pairs": range(5, 15), "controls": range(8), "probes": range(5),
-         "drift": range(8), "longer": range(8)}  # fmt: skip
+SEEDS = {
+    "norms": range(5),
+    "pairs": range(5, 15),
+    "controls": range(8),
+    "probes": range(5),
+    "drift": range(8),
+    "longer": range(8),
+}
 RATES = (0.003, 0.01, 0.03)
 C, T = 32, 32  # width and window
 
@@ -280,8 +286,10 @@ def ahead() -> np.ndarray:
         np.array([over_steps(norm, lr) for lr in RATES[:2]]).transpose(2, 0, 1)  # (looks, rates, …)
         for norm in ("none", "layer")
     )
-    looks = [a[a.mean(axis=1).argmin()] - b[b.mean(axis=1).argmin()]
-             for a, b in zip(none, layer, strict=True)]  # fmt: skip
+    looks = [
+        a[a.mean(axis=1).argmin()] - b[b.mean(axis=1).argmin()]
+        for a, b in zip(none, layer, strict=True)
+    ]
     return np.stack(looks, axis=1)
 
 

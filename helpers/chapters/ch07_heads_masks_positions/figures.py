@@ -19,8 +19,13 @@ INKS = {
     "rope": "#0072B2",
     "alibi": "#009E73",
 }
-DASHES = {"none": (0, (1, 1.5)), "learned": (0, (5, 2)), "sinusoidal": (0, (3, 1, 1, 1)),
-          "rope": "-", "alibi": "-"}  # fmt: skip
+DASHES = {
+    "none": (0, (1, 1.5)),
+    "learned": (0, (5, 2)),
+    "sinusoidal": (0, (3, 1, 1, 1)),
+    "rope": "-",
+    "alibi": "-",
+}
 SAID = {"rope": "RoPE", "alibi": "ALiBi"}
 GREY = "#444444"
 EMPTY, KEPT, NOW = "none", "#d9d9d9", "#0072B2"

@@ -157,9 +157,11 @@ def by_place(model: Callable, letters_read: int = 16_000) -> Tensor:
     ids = letters().validation[:letters_read]
     at = torch.arange(0, len(ids) - 128, 32)[:, None] + torch.arange(128)
     losses_NT = torch.cat(
-        [F.cross_entropy(model(ids[some]).mT, ids[some + 1], reduction="none")
-         for some in at.split(64)]
-    )  # fmt: skip
+        [
+            F.cross_entropy(model(ids[some]).mT, ids[some + 1], reduction="none")
+            for some in at.split(64)
+        ]
+    )
     N = len(losses_NT)
     stretches = (losses_NT[3 - b : N - b, 32 * b : 32 * b + 32].mean(dim=0) for b in range(4))
     return torch.cat(list(stretches))

@@ -57,8 +57,9 @@ def draw_levels(
     last = values_SL.shape[1] - 1
     at = np.unique(np.linspace(0, last, min(last + 1, MOST_POINTS)).round().astype(int))
     for values_L in values_SL:
-        ax.plot(at, np.log10(values_L[at]), color=INKS[scheme], linestyle=DASHES[scheme],
-                linewidth=1)  # fmt: skip
+        ax.plot(
+            at, np.log10(values_L[at]), color=INKS[scheme], linestyle=DASHES[scheme], linewidth=1
+        )
     ax.set_yticks(list(TICKS), list(TICKS.values()))
     ax.set(xlim=(0, last), xticks=sorted({0, last // 2, last}), ylim=(-12.72, 12.72))
     ax.set(xlabel="after block", title=title)

@@ -336,7 +336,7 @@ def add_norm_steps(x, y, k: int, out: str) -> list[Step]:
         Step(rf"\mu_{k}", rf"\frac{{{total}}}{{{len(s)}}} = {number(s.mean())}", s.mean()),
         Step(rf"\sigma_{k}^2", rf"\frac{{{squares}}}{{{len(s)}}} = {number(variance)}", variance),
         Step(out, in_two_lines(over_root, matrix(normed)), normed),
-    ]  # fmt: skip
+    ]
 
 
 def network_steps(x, W_1, W_2, out: str) -> list[Step]:
@@ -539,8 +539,11 @@ def copying_table() -> str:
         (said, str(attentions), str(networks), per_cent(said_again(stack, L)))
         for said, (stack, L, attentions, networks) in BARE.items()
     ]
-    return table("norm everywhere, 300 steps, five seeds|attentions without a sum|"
-                 "networks without a sum|letters copied correctly", rows)  # fmt: skip
+    return table(
+        "norm everywhere, 300 steps, five seeds|attentions without a sum|"
+        "networks without a sum|letters copied correctly",
+        rows,
+    )
 
 
 def typical(values) -> float:
@@ -565,8 +568,10 @@ def ladder_table() -> str:
         others = [f"{final(model, lr, 'rates').mean():.2f}" for lr in (0.001, 0.01)]
         behind = "0" if model == MODELS[1] else spread(less(model, MODELS[1]), 3, signed=True)
         rows.append((model, f"{parameters(model):,}", spread(final(model), 3), behind, *others))
-    return table("model|parameters|validation loss|difference from “with its residual”|rate 0.001|"
-                 "rate 0.01", rows)  # fmt: skip
+    return table(
+        "model|parameters|validation loss|difference from “with its residual”|rate 0.001|rate 0.01",
+        rows,
+    )
 
 
 def of_width(C: int) -> dict[str, np.ndarray]:

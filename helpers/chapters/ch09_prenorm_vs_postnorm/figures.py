@@ -44,18 +44,26 @@ def draw_orders(ax: Axes, order: str, *, sublayers: int = 2) -> Axes:
 
 def _arrow(ax: Axes, start, end, **style) -> None:
     ax.add_patch(
-        FancyArrowPatch(start, end, arrowstyle="-|>", mutation_scale=9, shrinkA=0, shrinkB=0,
-                        zorder=2, **style)
-    )  # fmt: skip
+        FancyArrowPatch(
+            start, end, arrowstyle="-|>", mutation_scale=9, shrinkA=0, shrinkB=0, zorder=2, **style
+        )
+    )
 
 
 def _box(ax: Axes, x: float, y: float, name: str) -> None:
     wide = 0.22 if name == "+" else 0.42
     ax.add_patch(
-        FancyBboxPatch((x - wide, y - 0.26), 2 * wide, 0.52, boxstyle="round,pad=0.02", zorder=3,
-                       linewidth=1, edgecolor="#555555",
-                       facecolor=NORM if name == "norm" else PLAIN)
-    )  # fmt: skip
+        FancyBboxPatch(
+            (x - wide, y - 0.26),
+            2 * wide,
+            0.52,
+            boxstyle="round,pad=0.02",
+            zorder=3,
+            linewidth=1,
+            edgecolor="#555555",
+            facecolor=NORM if name == "norm" else PLAIN,
+        )
+    )
     ax.text(x, y, name, ha="center", va="center", fontsize=9, zorder=4)
 
 

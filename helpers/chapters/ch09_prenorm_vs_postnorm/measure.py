@@ -248,18 +248,19 @@ SETTINGS = {
     "longer": rows(
         "place start lr warm_up L steps", ((*setting, 16, max(LOOKS)) for setting in LONGER)
     ),
-    "grid": rows(
-        "place L lr warm_up", itertools.product(ORDERS, DEPTHS[:4], RATES, WARM_UPS)
-    ),
+    "grid": rows("place L lr warm_up", itertools.product(ORDERS, DEPTHS[:4], RATES, WARM_UPS)),
     "deep": rows(
         "place start L lr warm_up",
         [
-            *((place, "Xavier", L, RATES[1], 0)
-              for place in (*ORDERS, "post, small writes") for L in DEPTHS[4:]),
+            *(
+                (place, "Xavier", L, RATES[1], 0)
+                for place in (*ORDERS, "post, small writes")
+                for L in DEPTHS[4:]
+            ),
             ("post, small writes", "Xavier", DEPTHS[5], RATES[1], WARM_UPS[1]),
         ],
     ),
-}  # fmt: skip
+}
 SEEDS = {part: EIGHT if part in ("start", "race") else FIVE for part in SETTINGS}
 
 
@@ -313,10 +314,12 @@ def final(part: str, **wanted) -> np.ndarray:
 
 def over_rates(place: str, L: int) -> np.ndarray:
     """Validation losses of the grid, (rates, warm-ups, seeds)."""
-    return np.array([
-        [final("grid", place=place, L=L, lr=lr, warm_up=steps) for steps in WARM_UPS]
-        for lr in RATES
-    ])  # fmt: skip
+    return np.array(
+        [
+            [final("grid", place=place, L=L, lr=lr, warm_up=steps) for steps in WARM_UPS]
+            for lr in RATES
+        ]
+    )
 
 
 def before_training(place: str, L: int, start="Xavier", **more) -> dict[str, np.ndarray]:
@@ -430,13 +433,15 @@ def gradients_table() -> str:
     for place, start, L, more in cases:
         found = before_training(place, L, start, **more)
         blocks = found["gradients"]
-        rows.append([
-            f"{place}, {start}" + (f", width {WIDE}" if more else ""),
-            str(L),
-            extent(found["W_Q, W_K"][:, -1] / blocks[:, -1]),
-            extent(found["differing"][:, -2]),
-            extent(blocks[:, 0] / blocks[:, -1]),
-        ])  # fmt: skip
+        rows.append(
+            [
+                f"{place}, {start}" + (f", width {WIDE}" if more else ""),
+                str(L),
+                extent(found["W_Q, W_K"][:, -1] / blocks[:, -1]),
+                extent(found["differing"][:, -2]),
+                extent(blocks[:, 0] / blocks[:, -1]),
+            ]
+        )
     return table(
         "order, start|blocks|W_Q and W_K ÷ all of the last block|not common to all tokens below it"
         "|first block ÷ last block",
@@ -450,12 +455,14 @@ def race_table() -> str:
     for place, start in RACE[:-1]:
         found = on_the_way(place, start)
         steps = [RACE_LOOKS.index(step) for step in (0, 10, 100)]
-        rows.append([
-            f"{place}, {start}",
-            *(extent(found["first block over last"][at]) for at in steps),
-            extent(found["W_Q, W_K of the last block"][steps[1]]),
-            summary(final("race", place=place, start=start)),
-        ])  # fmt: skip
+        rows.append(
+            [
+                f"{place}, {start}",
+                *(extent(found["first block over last"][at]) for at in steps),
+                extent(found["W_Q, W_K of the last block"][steps[1]]),
+                summary(final("race", place=place, start=start)),
+            ]
+        )
     return table(
         "order, start|first block ÷ last, step 0|step 10|step 100"
         "|W_Q and W_K ÷ last block, step 10|loss after 100 steps (runs that learn)",
@@ -475,12 +482,14 @@ def longer_table() -> str:
     for place, start, lr, warm_up in LONGER:
         kept = differing_on_the_way(place=place, start=start, lr=lr, warm_up=warm_up)
         name = f"{place}, {start}" + (f", rate {lr}" if lr < 0.001 else "")
-        rows.append([
-            name + (f", warm-up {warm_up}" if warm_up else ""),
-            extent(before_training(place, 16, start)["last map"][:, 0]),
-            *(extent(kept[at]) for at in (0, 1, -1)),
-            summary(final("longer", place=place, start=start, lr=lr, warm_up=warm_up)),
-        ])  # fmt: skip
+        rows.append(
+            [
+                name + (f", warm-up {warm_up}" if warm_up else ""),
+                extent(before_training(place, 16, start)["last map"][:, 0]),
+                *(extent(kept[at]) for at in (0, 1, -1)),
+                summary(final("longer", place=place, start=start, lr=lr, warm_up=warm_up)),
+            ]
+        )
     return table(
         "order, start|last map, step 0|not common to all tokens, step 0|step 10|step 300"
         "|loss after 300 steps (runs that learn)",

@@ -175,8 +175,11 @@ def _moment(said: object, part: str) -> str:
 @exercise("10.7")
 def _mended(answer) -> None:
     _plain(_after(answer, nn.Sequential(nn.Embedding(300, 120), nn.Linear(120, 240))))
-    bare = nn.Sequential(nn.Linear(120, 240, bias=False), nn.LayerNorm(240, bias=False),
-                         nn.LayerNorm(9, elementwise_affine=False))  # fmt: skip
+    bare = nn.Sequential(
+        nn.Linear(120, 240, bias=False),
+        nn.LayerNorm(240, bias=False),
+        nn.LayerNorm(9, elementwise_affine=False),
+    )
     try:
         _after(answer, bare)
     except Wrong as wrong:

@@ -87,8 +87,14 @@ def draw_starts(
         for place, ((rate, found_S), (ink, shape)) in enumerate(marks):
             height = row + 0.22 * (place - (len(by_rate) - 1) / 2)
             inside = found_S <= limits[1]
-            ax.plot(found_S[inside], np.full(inside.sum(), height), shape, color=ink,
-                    markersize=3.5, label=f"{rate:g}" if row == 0 else None)  # fmt: skip
+            ax.plot(
+                found_S[inside],
+                np.full(inside.sum(), height),
+                shape,
+                color=ink,
+                markersize=3.5,
+                label=f"{rate:g}" if row == 0 else None,
+            )
             if not inside.all():
                 ax.plot(limits[1], height, ">", color=ink, markersize=6, clip_on=False)
     ax.set_yticks(range(len(losses)), list(losses))

@@ -35,9 +35,12 @@ from helpers.train import PRESETS, every_field, training_config
 from helpers.training import fit
 
 SEEDS = {
-    "levers": range(8), "rates": [8],
-    "whole": range(2), "longer": range(3), "plain": range(3),
-}  # fmt: skip
+    "levers": range(8),
+    "rates": [8],
+    "whole": range(2),
+    "longer": range(3),
+    "plain": range(3),
+}
 TIMES = 3  # how many times longer the longer run is
 NAMES = ("unigram", "bigram", "trigram", "4-gram", "5-gram", "6-gram", "7-gram")
 BEGIN = 10  # first losses of a run that are stored
@@ -235,14 +238,27 @@ def by_place(costs_NT, ids, vocab):
 # --- the parts ------------------------------------------------------------------------------
 
 SMALL = {
-    "context": 64, "layers": 2, "heads": 4, "width": 64, "norm": "rms", "placement": "pre",
-    "positions": "rope", "qk_norm": True, "tied": False, "activation": "gelu",
+    "context": 64,
+    "layers": 2,
+    "heads": 4,
+    "width": 64,
+    "norm": "rms",
+    "placement": "pre",
+    "positions": "rope",
+    "qk_norm": True,
+    "tied": False,
+    "activation": "gelu",
     "start": "gpt2",  # weights begin at 0.02
-}  # fmt: skip
+}
 SHORT = {
-    "steps": 240, "batch_size": 12, "optimizer": "muon", "matrix_lr": 0.02, "lr": 0.01,
-    "warmup": 10, "final": 0.0,
-}  # fmt: skip
+    "steps": 240,
+    "batch_size": 12,
+    "optimizer": "muon",
+    "matrix_lr": 0.02,
+    "lr": 0.01,
+    "warmup": 10,
+    "final": 0.0,
+}
 CHANGES: dict[str, dict] = {  # measured from both starts
     "positions: none": {"positions": "none"},
     "norm: none": {"norm": "none"},
@@ -272,12 +288,22 @@ GRID: list[dict] = [
     for matrix_lr in rates
 ]
 PLAIN = {
-    "context": 64, "layers": 2, "heads": 4, "width": 128, "activation": "relu", "tied": False,
-}  # fmt: skip
+    "context": 64,
+    "layers": 2,
+    "heads": 4,
+    "width": 128,
+    "activation": "relu",
+    "tied": False,
+}
 PLAINLY = {
-    "steps": 1000, "batch_size": 12, "lr": 0.006, "betas": (0.9, 0.999), "weight_decay": 0.1,
-    "warmup": 20, "clip": None,
-}  # fmt: skip
+    "steps": 1000,
+    "batch_size": 12,
+    "lr": 0.006,
+    "betas": (0.9, 0.999),
+    "weight_decay": 0.1,
+    "warmup": 20,
+    "clip": None,
+}
 
 
 class Halt(Exception):
@@ -478,9 +504,10 @@ def resemblance_table(found: Mapping[object, Mapping[str, float]]) -> str:
 def rungs(floors: Mapping[str, float]) -> dict[str, float]:
     """The nats ladder, highest loss first: floors, chapter 8's readers, and this chapter's."""
     of_8 = stored(8)["ladder"]
-    earlier = {f"{name} (chapter 8)": over_seeds(runs_of(of_8, model=model)).mean()
-               for name, model in (("attention alone", "attention alone"),
-                                   ("one block", "with norms"))}  # fmt: skip
+    earlier = {
+        f"{name} (chapter 8)": over_seeds(runs_of(of_8, model=model)).mean()
+        for name, model in (("attention alone", "attention alone"), ("one block", "with norms"))
+    }
     own = {"small GPT": "plain", "newer recipe": "whole", "newer, three times the steps": "longer"}
     found = {name: floors[name] for name in floors if name not in ("5-gram", "6-gram")} | earlier
     found = dict(sorted(found.items(), key=lambda rung: -rung[1]))

@@ -61,9 +61,11 @@ def _induction_score(answer) -> None:
             (whole, "a place is counted at which the word has not begun again."),
             (stripe.sum(-1), "these are sums, not means."),
             (stripe.sum(-1) / T, "you divided by T, not by the number of places that count."),
-            (np.diagonal(w, -n - 1, axis1=1, axis2=2).mean(-1) if n + 1 < T else np.nan,
-             "this reads what came before the letter, not what followed it."),
-        ]  # fmt: skip
+            (
+                np.diagonal(w, -n - 1, axis1=1, axis2=2).mean(-1) if n + 1 < T else np.nan,
+                "this reads what came before the letter, not what followed it.",
+            ),
+        ]
         _hold(found, stripe.mean(-1), others, f"For {T} tokens and n = {n}: ")
 
 

@@ -33,7 +33,7 @@ STORY = {  # verb: things, adjectives that speak of the thing, of the animal
     "pass": ("gate door gap barn hole", "narrow low small", "wide big fat"),
     "lift": ("sack stone log bucket basket", "heavy big wide", "weak tired small"),
     "reach": ("apple nest shelf branch map", "high far deep", "short small old"),
-}  # fmt: skip
+}
 WHO, WHAT, IT, HOW, ASK, ANSWER = 1, 6, 8, 11, 13, 14  # places in a sentence
 
 

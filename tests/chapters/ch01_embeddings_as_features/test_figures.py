@@ -26,8 +26,10 @@ def test_lookup_names_the_rows_of_a_vocabulary(ax):
     draw.draw_lookup(ax, np.zeros((3, 2)), [2, 0], ["a", "fox", "the"])
     written = [text.get_text() for text in ax.texts]
     assert [name for name in written if name[-1].isdigit() and len(name) > 3] == [
-        "a  0", "fox  1", "the  2",
-    ]  # fmt: skip
+        "a  0",
+        "fox  1",
+        "the  2",
+    ]
     assert (written.count("the"), written.count("a"), written.count("fox")) == (1, 1, 0)
 
 

@@ -157,4 +157,4 @@ WRONG = {
         (lambda x: x[:, :1], "should have shape"),
         (not_divided, "did not divide"),
     ],
-}  # fmt: skip
+}

@@ -10,9 +10,15 @@ TOLERANCE = 0.01  # of losses in nats and of spreads, at small rates, for anothe
 SMALL_RATE = {"steps": 200, "divisor": "√D", "lr": 0.001}
 SLICES = {
     "short": SMALL_RATE | {"D": 16, "start": measure.UNIT},
-    "controls": {"steps": 200, "D": 64, "start": measure.UNIT, "divisor": "√D", "lr": 0.01,
-                 "qk_rate": 0},
-}  # fmt: skip
+    "controls": {
+        "steps": 200,
+        "D": 64,
+        "start": measure.UNIT,
+        "divisor": "√D",
+        "lr": 0.01,
+        "qk_rate": 0,
+    },
+}
 
 
 @pytest.mark.slow

@@ -8,9 +8,21 @@ from helpers.chapters.ch07_heads_masks_positions.exercises import BUGS
 
 
 def heads(
-    x, W_Q, W_K, W_V, W_O, H, *,
-    scale=None, may=None, after=False, cut="right", out=True, no_score=-torch.inf, axis=-1,
-):  # fmt: skip
+    x,
+    W_Q,
+    W_K,
+    W_V,
+    W_O,
+    H,
+    *,
+    scale=None,
+    may=None,
+    after=False,
+    cut="right",
+    out=True,
+    no_score=-torch.inf,
+    axis=-1,
+):
     """Attention with heads in torch, with whatever is to go wrong."""
     x, W_Q, W_K, W_V, W_O = (torch.as_tensor(part) for part in (x, W_Q, W_K, W_V, W_O))
     (T, C), D = x.shape, x.shape[1] // H

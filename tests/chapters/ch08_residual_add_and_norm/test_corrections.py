@@ -144,9 +144,10 @@ def products_without_activation():
     assert grown == 2 * 2 * 2  # q, k and v each twice as long
     found, alone = [], []
     for seed in range(5):
-        generator, block = torch.Generator().manual_seed(seed), module._block(
-            8, norm="none", activation="none", causal=False
-        )  # fmt: skip
+        generator, block = (
+            torch.Generator().manual_seed(seed),
+            module._block(8, norm="none", activation="none", causal=False),
+        )
         module._fill(block, generator)
         layer = torch_layer(8, activation=nn.Identity())
         layer.norm1 = layer.norm2 = nn.Identity()

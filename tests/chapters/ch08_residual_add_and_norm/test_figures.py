@@ -27,8 +27,9 @@ def test_few_levels_are_all_drawn(ax):
 
 def test_block_has_sum_and_norm_on_the_stream_behind_each_sub_layer(ax):
     assert draw.draw_block(ax) is ax
-    boxes = sorted((*text.get_position(), text.get_text()) for text in ax.texts
-                   if text.get_bbox_patch())  # fmt: skip
+    boxes = sorted(
+        (*text.get_position(), text.get_text()) for text in ax.texts if text.get_bbox_patch()
+    )
     assert [words for *_, words in boxes] == ["attention", "+", "norm", "feed-forward", "+", "norm"]
     assert [height for _, height, _ in boxes] == [1, 0, 0, 1, 0, 0]
     stream = ax.texts[-1]

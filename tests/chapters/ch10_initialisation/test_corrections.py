@@ -78,8 +78,13 @@ def what_the_hook_passes_over():
 def mixed_precision_keeps_fp32():
     shown = said("c10-mixed-precision-keeps-fp32")
     assert re.findall(r"\b(float32|bfloat16)\b", shown) == [
-        "bfloat16", "float32", "float32", "float32", "bfloat16", "bfloat16"
-    ]  # fmt: skip
+        "bfloat16",
+        "float32",
+        "float32",
+        "float32",
+        "bfloat16",
+        "bfloat16",
+    ]
     std, share, step = numbers("c10-mixed-precision-keeps-fp32")
     assert (std, step) == (0.02, pytest.approx(1e-5))
     # bfloat16 has 8 significant bits: between 2ᵉ and 2ᵉ⁺¹ its numbers are 2ᵉ⁻⁷ apart, and a step

@@ -79,8 +79,11 @@ def attention_of_it(words: list[str], adjective: str) -> list[torch.Tensor]:
     (table,) = (v for k, v in w.items() if k.startswith("position."))
     x, found = w["embedding.weight"][ids] + table[:T], []
     for layer in range(4):
-        part = {k.removeprefix(f"blocks.{layer}."): v for k, v in w.items()
-                if k.startswith(f"blocks.{layer}.")}  # fmt: skip
+        part = {
+            k.removeprefix(f"blocks.{layer}."): v
+            for k, v in w.items()
+            if k.startswith(f"blocks.{layer}.")
+        }
 
         def norm(x, name, part=part):
             return F.layer_norm(x, (C,), part[f"{name}.norm.gamma"], part[f"{name}.norm.beta"])

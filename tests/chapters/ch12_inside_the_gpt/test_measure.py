@@ -109,8 +109,9 @@ def test_shipped_readers_do_what_is_stored_of_seed_0(causal, L):
     whole = checkpoints.load(SHIPPED / measure.KEPT[causal, L])
     reader = reader_of_words(L, seed=0, causal=causal)
     assert whole.extra == {
-        "vocab": sentences().vocabulary, "model": dataclasses.asdict(reader.config),
-    }  # fmt: skip
+        "vocab": sentences().vocabulary,
+        "model": dataclasses.asdict(reader.config),
+    }
     assert whole.config == TEACH | {"seed": 0, "causal": causal}
     checkpoints.restore_model(reader.eval(), whole.model)
     then = runs(RESULTS["pronouns"], causal=causal, L=L)[0]

@@ -113,8 +113,10 @@ def test_links_and_devices_in_zips_are_left_out(tmp_path):
     (tmp_path / "given.zip").write_bytes(zipped(files))
     ada, _ = collected(tmp_path / "given.zip")
     assert ada.read() == A
-    assert ada.notes == ("ada/zero.ipynb does not count: a pipe, socket or device left out",
-                         "ada/06.ipynb does not count: symbolic link left out")  # fmt: skip
+    assert ada.notes == (
+        "ada/zero.ipynb does not count: a pipe, socket or device left out",
+        "ada/06.ipynb does not count: symbolic link left out",
+    )
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
@@ -163,8 +165,11 @@ def test_memory_stays_flat(tmp_path):
 def test_many_files_are_not_all_looked_at(hand_in, monkeypatch):
     monkeypatch.setattr(archive, "MOST_FILES", 5)
     many = {f"{n:02d}.txt": b"" for n in range(9)}
-    files = {"ada/05.ipynb": A, **{f"ada/junk/{name}": b"" for name in many},
-             "eve/hw.zip": zipped(many)}  # fmt: skip
+    files = {
+        "ada/05.ipynb": A,
+        **{f"ada/junk/{name}": b"" for name in many},
+        "eve/hw.zip": zipped(many),
+    }
     for kind in ("folder", "zip"):
         ada, eve = hand_in(files, kind=kind)
         assert ada.read() == A
@@ -223,8 +228,12 @@ def packed_oddly(data: bytes) -> bytes:
 def test_zips_that_cannot_be_read_are_said(hand_in, spoil, said):
     text = json.dumps([n**5 for n in range(500)]).encode()
     spoilt = spoil(zipped({"05.ipynb": text}))
-    files = {"a_1_1_hw.zip": spoilt, "b_2_1_05.ipynb": B,
-             "c_3_2_hw.zip": spoilt, "c_3_1_05.ipynb": C}  # fmt: skip
+    files = {
+        "a_1_1_hw.zip": spoilt,
+        "b_2_1_05.ipynb": B,
+        "c_3_2_hw.zip": spoilt,
+        "c_3_1_05.ipynb": C,
+    }
     a, b, c = hand_in(files)
     assert said in a.error
     assert (b.read(), b.notes) == (B, ())

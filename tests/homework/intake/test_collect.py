@@ -40,35 +40,71 @@ A, B, C = notebook(n=1), notebook(n=2), notebook(n=3)
 @pytest.mark.parametrize(
     ("files", "keys", "bytes_of"),
     [
-        ({"lovelaceada_12345_67890_05.ipynb": A, "hoppergrace_12346_67891_05.ipynb": B},
-         ["hoppergrace_12346", "lovelaceada_12345"], [B, A]),
-        ({"lovelaceada_LATE_12345_67890_05.ipynb": A, "x_late_7_8_05.ipynb": B},
-         ["lovelaceada_12345", "x_7"], [A, B]),
-        ({"lovelaceada_12345_67891_05-1.ipynb": B, "lovelaceada_12345_67890_05.ipynb": A},
-         ["lovelaceada_12345"], [B]),
-        ({"lovelaceada_12345_9_05-1.ipynb": B, "lovelaceada_12345_10_05.ipynb": A},
-         ["lovelaceada_12345"], [A]),
-        ({"anon_a1B2c_678_05_x.ipynb": A, "LATE_anon_zzzzz_679_05.ipynb": B},
-         ["anon_a1b2c", "anon_zzzzz"], [A, B]),
+        (
+            {"lovelaceada_12345_67890_05.ipynb": A, "hoppergrace_12346_67891_05.ipynb": B},
+            ["hoppergrace_12346", "lovelaceada_12345"],
+            [B, A],
+        ),
+        (
+            {"lovelaceada_LATE_12345_67890_05.ipynb": A, "x_late_7_8_05.ipynb": B},
+            ["lovelaceada_12345", "x_7"],
+            [A, B],
+        ),
+        (
+            {"lovelaceada_12345_67891_05-1.ipynb": B, "lovelaceada_12345_67890_05.ipynb": A},
+            ["lovelaceada_12345"],
+            [B],
+        ),
+        (
+            {"lovelaceada_12345_9_05-1.ipynb": B, "lovelaceada_12345_10_05.ipynb": A},
+            ["lovelaceada_12345"],
+            [A],
+        ),
+        (
+            {"anon_a1B2c_678_05_x.ipynb": A, "LATE_anon_zzzzz_679_05.ipynb": B},
+            ["anon_a1b2c", "anon_zzzzz"],
+            [A, B],
+        ),
         ({"a_1_2_3_4_05.ipynb": A, "a_1_3_05.ipynb": B}, ["a_1"], [B]),
-        ({"Ada Lovelace_1234_assignsubmission_file_/05.ipynb": A,
-          "Grace Hopper_1235_assignsubmission_file_/sub/05.ipynb": B},
-         ["ada-lovelace_1234", "grace-hopper_1235"], [A, B]),
+        (
+            {
+                "Ada Lovelace_1234_assignsubmission_file_/05.ipynb": A,
+                "Grace Hopper_1235_assignsubmission_file_/sub/05.ipynb": B,
+            },
+            ["ada-lovelace_1234", "grace-hopper_1235"],
+            [A, B],
+        ),
         ({"Ada Lovelace_1234_assignsubmission_file_05.ipynb": A}, ["ada-lovelace_1234"], [A]),
-        ({"Participant_1234_assignsubmission_file_/05.ipynb": A,
-          "Participant_1235_assignsubmission_file_05.ipynb": B},
-         ["participant_1234", "participant_1235"], [A, B]),
-        ({"Ada_1_assignsubmission_onlinetext_/onlinetext.html": B,
-          "Ada_1_assignsubmission_file_/05.ipynb": A}, ["ada_1"], [A]),
-        ({"ada/05/05.ipynb": A, "ada/05/timestamp.txt": b"2025", "grace/05/05.ipynb": B},
-         ["ada", "grace"], [A, B]),
+        (
+            {
+                "Participant_1234_assignsubmission_file_/05.ipynb": A,
+                "Participant_1235_assignsubmission_file_05.ipynb": B,
+            },
+            ["participant_1234", "participant_1235"],
+            [A, B],
+        ),
+        (
+            {
+                "Ada_1_assignsubmission_onlinetext_/onlinetext.html": B,
+                "Ada_1_assignsubmission_file_/05.ipynb": A,
+            },
+            ["ada_1"],
+            [A],
+        ),
+        (
+            {"ada/05/05.ipynb": A, "ada/05/timestamp.txt": b"2025", "grace/05/05.ipynb": B},
+            ["ada", "grace"],
+            [A, B],
+        ),
         ({"ada/05/05.ipynb": A}, ["ada"], [A]),
-        ({"Ada Lovelace/05.ipynb": A, "grace/work/my.ipynb": B},
-         ["ada-lovelace", "grace"], [A, B]),
-        ({"Anne-Marie O'Brien/05.ipynb": A, "Zoë/05.ipynb": B}, ["anne-marie-o-brien", "zoe"],
-         [A, B]),
+        ({"Ada Lovelace/05.ipynb": A, "grace/work/my.ipynb": B}, ["ada-lovelace", "grace"], [A, B]),
+        (
+            {"Anne-Marie O'Brien/05.ipynb": A, "Zoë/05.ipynb": B},
+            ["anne-marie-o-brien", "zoe"],
+            [A, B],
+        ),
     ],
-)  # fmt: skip
+)
 def test_names_are_known(hand_in, files, keys, bytes_of, kind):
     found = hand_in(files, kind=kind)
     assert [handed.student for handed in found] == keys
@@ -90,16 +126,29 @@ def test_a_file_of_which_nothing_says_whose_it_is_is_named(hand_in, name, kind):
 
 @pytest.mark.parametrize(
     "name",
-    ["lovelaceada_12345_1_05.ipynb", "whoever_12345_1_05.ipynb",
-     "lovelace, ada/05.ipynb", "LOVELACE,  ÁDA/05.ipynb", "ada/05/05.ipynb", "12345/05.ipynb"],
-)  # fmt: skip
+    [
+        "lovelaceada_12345_1_05.ipynb",
+        "whoever_12345_1_05.ipynb",
+        "lovelace, ada/05.ipynb",
+        "LOVELACE,  ÁDA/05.ipynb",
+        "ada/05/05.ipynb",
+        "12345/05.ipynb",
+    ],
+)
 def test_the_rosters_key_counts(hand_in, roster, name):
     (found,) = hand_in({name: A}, roster)
     assert (found.student, found.name, found.notes) == ("ada", "Lovelace, Ada", ())
 
 
-@pytest.mark.parametrize("name", ["weili_999_1_05.ipynb", "Li Wei/05.ipynb",
-    "Ada Lovelace_999_assignsubmission_file_05.ipynb", "con/05.ipynb"])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        "weili_999_1_05.ipynb",
+        "Li Wei/05.ipynb",
+        "Ada Lovelace_999_assignsubmission_file_05.ipynb",
+        "con/05.ipynb",
+    ],
+)
 def test_whom_the_roster_does_not_know_has_a_key_of_their_own(hand_in, roster, name):
     (found,) = hand_in({name: A}, roster)
     assert found.student not in {student.key for student in roster.students}
@@ -152,9 +201,13 @@ def test_the_later_of_two_counts_and_is_noted(hand_in, kind):
     )
 
 
-@pytest.mark.parametrize("files", [
-    {"x_1_10_05.ipynb": A, "x_1_20_05-1.ipynb": B}, {"x_1_10_05.ipynb": A, "x_1_20_a.pdf": B},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"x_1_10_05.ipynb": A, "x_1_20_05-1.ipynb": B},
+        {"x_1_10_05.ipynb": A, "x_1_20_a.pdf": B},
+    ],
+)
 def test_notes_on_several_files_begin_alike(hand_in, files):
     noted = [note for handed in hand_in(files) for note in handed.notes]
     assert any(note.startswith(collect.SEVERAL) for note in noted)
@@ -186,26 +239,47 @@ def test_a_notebook_counts_before_anything_else(hand_in):
 
 def test_of_notebooks_of_several_sets_the_latest_of_this_one_counts(hand_in, tmp_path):
     mine, other = notebook(x="stub-05-1"), notebook(x="check-04-2 my_weights")
-    hand_in({"ada/04.ipynb": other, "bob/05.ipynb": mine, "bob/06.ipynb": A, "bob/07.ipynb": other,
-             "cleo/a.ipynb": notebook(x="my_weights"), "cleo/b.ipynb": B,
-             "dan/05.ipynb": mine, "dan/new.ipynb": notebook(x="exercises.check('05.1')"),
-             "eve/a.ipynb": A, "eve/b.ipynb": B})  # fmt: skip
+    hand_in(
+        {
+            "ada/04.ipynb": other,
+            "bob/05.ipynb": mine,
+            "bob/06.ipynb": A,
+            "bob/07.ipynb": other,
+            "cleo/a.ipynb": notebook(x="my_weights"),
+            "cleo/b.ipynb": B,
+            "dan/05.ipynb": mine,
+            "dan/new.ipynb": notebook(x="exercises.check('05.1')"),
+            "eve/a.ipynb": A,
+            "eve/b.ipynb": B,
+        }
+    )
     found = collected(
         tmp_path / "given", is_wanted=lambda raw: seems_of(raw, "05", ["my_weights", ""])
     )
     assert [handed.file for handed in found] == [
-        "ada/04.ipynb", "bob/05.ipynb", "cleo/a.ipynb", "dan/new.ipynb", "eve/b.ipynb",
-    ]  # fmt: skip
-    assert found[1].notes == ("handed in 3 times; the one of this problem set counts "
-                              "(bob/05.ipynb), not bob/07.ipynb, bob/06.ipynb",)  # fmt: skip
+        "ada/04.ipynb",
+        "bob/05.ipynb",
+        "cleo/a.ipynb",
+        "dan/new.ipynb",
+        "eve/b.ipynb",
+    ]
+    assert found[1].notes == (
+        "handed in 3 times; the one of this problem set counts "
+        "(bob/05.ipynb), not bob/07.ipynb, bob/06.ipynb",
+    )
     assert "the later one counts" in found[3].notes[0]
 
 
-@pytest.mark.parametrize("files", [
-    ["eve_101_9001_54321_99999_05.ipynb", "adalovelace_101_90001_05.ipynb"],
-    ["Eve_77_assignsubmission_file__78_assignsubmission_file_/05.ipynb",
-     "Ada Lovelace_77_assignsubmission_file_/05.ipynb"],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "files",
+    [
+        ["eve_101_9001_54321_99999_05.ipynb", "adalovelace_101_90001_05.ipynb"],
+        [
+            "Eve_77_assignsubmission_file__78_assignsubmission_file_/05.ipynb",
+            "Ada Lovelace_77_assignsubmission_file_/05.ipynb",
+        ],
+    ],
+)
 @pytest.mark.parametrize("kind", ["folder", "zip"])
 def test_a_name_that_looks_like_anothers_number_stops_the_command(hand_in, files, kind):
     with pytest.raises(ValueError, match="bear one student's number and two names"):
@@ -222,8 +296,12 @@ def test_who_handed_in_an_empty_folder_is_there(hand_in, tmp_path):
 
 
 def test_a_text_typed_on_the_platform_counts_last(hand_in):
-    (found,) = hand_in({"Z_3_assignsubmission_file_/report.pdf": b"%PDF",
-                        "Z_3_assignsubmission_onlinetext_/onlinetext.html": b""})  # fmt: skip
+    (found,) = hand_in(
+        {
+            "Z_3_assignsubmission_file_/report.pdf": b"%PDF",
+            "Z_3_assignsubmission_onlinetext_/onlinetext.html": b"",
+        }
+    )
     assert found.read() == b"%PDF"
 
 
@@ -240,11 +318,18 @@ def test_names_in_zips_of_programs_that_do_not_say_how_they_write(tmp_path):
 
 
 def test_who_handed_in_no_notebook_is_there(hand_in):
-    found = hand_in({"x_1_10_report.pdf": b"%PDF", "y_2_text.html": b"<p>",
-                     "Z_3_assignsubmission_onlinetext_/onlinetext.html": b""})  # fmt: skip
+    found = hand_in(
+        {
+            "x_1_10_report.pdf": b"%PDF",
+            "y_2_text.html": b"<p>",
+            "Z_3_assignsubmission_onlinetext_/onlinetext.html": b"",
+        }
+    )
     assert [(handed.student, handed.read()) for handed in found] == [
-        ("x_1", b"%PDF"), ("y_2", b"<p>"), ("z_3", b""),
-    ]  # fmt: skip
+        ("x_1", b"%PDF"),
+        ("y_2", b"<p>"),
+        ("z_3", b""),
+    ]
 
 
 @pytest.mark.parametrize("kind", ["folder", "zip"])
@@ -265,16 +350,31 @@ def test_a_zip_handed_in_earlier_gives_way(hand_in, tmp_path):
 
 
 def test_what_programs_leave_behind_is_skipped(hand_in):
-    found = hand_in({"ada/05.ipynb": A, "ada/.ipynb_checkpoints/05-checkpoint.ipynb": B,
-                     "ada/.hidden.ipynb": B, "__MACOSX/ada/05.ipynb": B, ".DS_Store": b"",
-                     "grades.csv": b"Student,ID\n", "b/05.ipynb": B})  # fmt: skip
+    found = hand_in(
+        {
+            "ada/05.ipynb": A,
+            "ada/.ipynb_checkpoints/05-checkpoint.ipynb": B,
+            "ada/.hidden.ipynb": B,
+            "__MACOSX/ada/05.ipynb": B,
+            ".DS_Store": b"",
+            "grades.csv": b"Student,ID\n",
+            "b/05.ipynb": B,
+        }
+    )
     assert [(handed.student, handed.notes) for handed in found] == [("ada", ()), ("b", ())]
 
 
 def test_of_several_assignments_one_counts(hand_in, tmp_path):
     stamp = b"2027-10-08 21:59:00 UTC"
-    hand_in({"ada/05/05.ipynb": A, "ada/06/06.ipynb": B, "bob/06/06.ipynb": C,
-             "bob/06/timestamp.txt": stamp, "eve/code/x.ipynb": C})  # fmt: skip
+    hand_in(
+        {
+            "ada/05/05.ipynb": A,
+            "ada/06/06.ipynb": B,
+            "bob/06/06.ipynb": C,
+            "bob/06/timestamp.txt": stamp,
+            "eve/code/x.ipynb": C,
+        }
+    )
     found = collected(tmp_path / "given", assignment="05")
     assert [(handed.student, handed.read()) for handed in found] == [("ada", A), ("eve", C)]
     assert len(collected(tmp_path / "given")) == 3
@@ -288,17 +388,23 @@ def test_a_lone_folder_with_several_notebooks_is_named(hand_in, roster, inside, 
     files = {f"class/{name}": A for name in inside} | {"roster.csv": b"name\n"}
     with pytest.raises(ValueError, match="holds one folder, class, with several notebooks: give"):
         hand_in(files, kind=kind)
-    (found,) = hand_in({name.replace("class", "ada"): A for name in files if "/" in name}, roster,
-                       "zip")  # fmt: skip
+    (found,) = hand_in(
+        {name.replace("class", "ada"): A for name in files if "/" in name}, roster, "zip"
+    )
     assert found.student == "ada"
 
 
 @pytest.mark.parametrize("kind", ["folder", "zip"])
-@pytest.mark.parametrize("names", [
-    ["x/05.ipynb", "x/y/06.ipynb"], ["x/05/05.ipynb", "x/05/b.ipynb"],
-    ["x_1_2_05.ipynb", "x_1_3_05.ipynb"],
-    ["Ada_1_assignsubmission_file_05.ipynb", "Ada_1_assignsubmission_file_b.ipynb"],
-    ["Ada_1_assignsubmission_file_/05.ipynb", "Ada_1_assignsubmission_file_/b.ipynb"]])  # fmt: skip
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["x/05.ipynb", "x/y/06.ipynb"],
+        ["x/05/05.ipynb", "x/05/b.ipynb"],
+        ["x_1_2_05.ipynb", "x_1_3_05.ipynb"],
+        ["Ada_1_assignsubmission_file_05.ipynb", "Ada_1_assignsubmission_file_b.ipynb"],
+        ["Ada_1_assignsubmission_file_/05.ipynb", "Ada_1_assignsubmission_file_/b.ipynb"],
+    ],
+)
 def test_several_files_of_one_student_are_one_hand_in(hand_in, names, kind):
     found = hand_in(dict(zip(names, (A, B), strict=True)) | {"zz/05.ipynb": C}, kind=kind)
     assert len(found) == 2
@@ -315,24 +421,35 @@ SHEET = (
 
 
 def test_when_it_was_handed_in_is_known_from_nbgrader_and_from_moodles_worksheet(hand_in, tmp_path):
-    stamped = {"ada/05/05.ipynb": A, "ada/05/timestamp.txt": b"2027-10-08 21:59:00.5 UTC",
-               "eve/05/05.ipynb": B, "eve/05/x/timestamp.txt": b"1999-01-01 00:00"}  # fmt: skip
+    stamped = {
+        "ada/05/05.ipynb": A,
+        "ada/05/timestamp.txt": b"2027-10-08 21:59:00.5 UTC",
+        "eve/05/05.ipynb": B,
+        "eve/05/x/timestamp.txt": b"1999-01-01 00:00",
+    }
     hand_in(stamped)
     ada, eve = collected(tmp_path / "given", assignment="05")
     assert ada.time == datetime(2027, 10, 8, 21, 59, 0, 500_000, UTC)
     assert (ada.order, eve.time) == (("time", ada.time.timestamp()), None)
     (tmp_path / "sheet.csv").write_text(SHEET)
-    files = {"Ada Lovelace_12345_assignsubmission_file_/05.ipynb": A,
-             "Ada Lovelace_12345_assignsubmission_file_/timestamp.txt": b"1999-01-01 00:00",
-             "Bo Li_7_assignsubmission_file_/05.ipynb": B}  # fmt: skip
+    files = {
+        "Ada Lovelace_12345_assignsubmission_file_/05.ipynb": A,
+        "Ada Lovelace_12345_assignsubmission_file_/timestamp.txt": b"1999-01-01 00:00",
+        "Bo Li_7_assignsubmission_file_/05.ipynb": B,
+    }
     one, other = hand_in(files, read(tmp_path / "sheet.csv"), "zip")
     assert (one.student, one.time) == ("12345", datetime(2027, 10, 8, 23, 59).astimezone())
     assert (other.time, other.order[0]) == (None, "download")
 
 
 def test_canvas_says_which_is_later_and_that_it_is_late_but_not_when(hand_in):
-    anonymous, late, plain = hand_in({"late_LATE_12_34_05.ipynb": A,
-        "LATE_anon_zzzzz_679_05.ipynb": B, "y_9_10_LATE_05.ipynb": A})  # fmt: skip
+    anonymous, late, plain = hand_in(
+        {
+            "late_LATE_12_34_05.ipynb": A,
+            "LATE_anon_zzzzz_679_05.ipynb": B,
+            "y_9_10_LATE_05.ipynb": A,
+        }
+    )
     assert (late.late, late.order, late.time) == (True, ("number of the file", 34.0), None)
     assert anonymous.late
     assert not plain.late
@@ -346,8 +463,9 @@ TAIL = st.sampled_from(["/x", "/.ipynb", "_1_2_05.ipynb", "_7_assignsubmission_f
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.dictionaries(st.builds(str.__add__, PART, TAIL), st.sampled_from([A, B, b""]),
-       max_size=6))  # fmt: skip
+@given(
+    st.dictionaries(st.builds(str.__add__, PART, TAIL), st.sampled_from([A, B, b""]), max_size=6)
+)
 def test_whatever_the_names_nobody_is_lost_or_merged(tmp_path, files):
     files = {n.encode("utf-8", "replace").decode(): data for n, data in files.items()}
     (tmp_path / "given.zip").write_bytes(zipped(files | {"bob/05.ipynb": C}))
@@ -363,8 +481,10 @@ SPOILT = zipped({"ada/05.ipynb": A, "é.ipynb": B, "deep.zip": zipped({"x": C})}
 
 
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.dictionaries(st.integers(0, len(SPOILT) - 1), st.integers(0, 255), max_size=5),
-       st.integers(0, len(SPOILT)))  # fmt: skip
+@given(
+    st.dictionaries(st.integers(0, len(SPOILT) - 1), st.integers(0, 255), max_size=5),
+    st.integers(0, len(SPOILT)),
+)
 def test_whatever_is_in_a_zip_the_others_are_there(tmp_path, changed, cut):
     data = bytearray(SPOILT)
     for at, byte in changed.items():

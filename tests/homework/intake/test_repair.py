@@ -45,19 +45,23 @@ def cell(kind, source, name, task=None, answer=None, type="code"):
             "schema_version": 3,
             "grade_id": name.replace("stub", "exercise"),
         }
-    return made  # fmt: skip
+    return made
 
 
 def edition():
     """A student edition: two setup cells, three code tasks, one free response."""
     cells = [
         cell("given", "import sys\n# Colab installs here", "install"),
-        cell("text", "# Problem set 05\n\nWrite your answers into the cells.", "hw-title",
-             type="markdown"),
+        cell(
+            "text",
+            "# Problem set 05\n\nWrite your answers into the cells.",
+            "hw-title",
+            type="markdown",
+        ),
         cell("student", 'student = ""  # your name or number', "hw-student"),
         cell("given", "import numpy as np\n\nfrom helpers import exercises", "code-002"),
         cell("given", "keys = np.eye(3)\nvalues = np.ones(3)", "code-005"),
-    ]  # fmt: skip
+    ]
     for task, (answer, stub) in STUBS.items():
         end = task.replace(".", "-")
         question = QUESTION.format(task[-1], answer)
@@ -68,8 +72,16 @@ def edition():
         cells.append(cell("stub", stub, f"stub-{end}", task, answer))
         check = f'exercises.check("{task}", {answer}).hold()'
         cells.append(cell("check", check, f"check-{end}", task, answer))
-    cells.append(cell("text", "> **Exercise 4.** Why do the weights sum to one, and why does it "
-                      "matter to the values?", "md-05-4", "05.4", type="markdown"))  # fmt: skip
+    cells.append(
+        cell(
+            "text",
+            "> **Exercise 4.** Why do the weights sum to one, and why does it "
+            "matter to the values?",
+            "md-05-4",
+            "05.4",
+            type="markdown",
+        )
+    )
     cells.append(cell("stub", PLACEHOLDER, "stub-05-4", "05.4", type="markdown"))
     made = nbformat.v4.new_notebook(cells=cells)
     made.nbformat_minor = 5
@@ -103,7 +115,7 @@ class Work:
             "source": source,
         }
         self.cells.insert(self.at(after) + 1, new)
-        return new["id"]  # fmt: skip
+        return new["id"]
 
     def remove(self, name):
         self.cells.remove(self[name])
@@ -217,8 +229,10 @@ def test_a_new_cell_that_answers():
     early = Work()
     early.add("code-005", FILLED["05.2"])
     early.add("check-05-1", "helper = 1")
-    assert early.repaired().answers == {"05.1": (STUBS["05.1"][1], "helper = 1"),
-                                        "05.2": (FILLED["05.2"],)}  # fmt: skip
+    assert early.repaired().answers == {
+        "05.1": (STUBS["05.1"][1], "helper = 1"),
+        "05.2": (FILLED["05.2"],),
+    }
     late = Work()
     late.add("md-05-4", FILLED["05.1"])
     assert late.repaired().answers == {"05.1": (FILLED["05.1"],)}
@@ -245,10 +259,14 @@ def test_copies_of_a_stub():
     assert work.repaired().answers == {"05.1": (first, second)}
 
 
-@pytest.mark.parametrize("pristine", [
-    STUBS["05.1"][1] + "  \n\n", "def my_weights(query,keys):\n  raise NotImplementedError",
-    STUBS["05.1"][1].replace("\n", "\r\n"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "pristine",
+    [
+        STUBS["05.1"][1] + "  \n\n",
+        "def my_weights(query,keys):\n  raise NotImplementedError",
+        STUBS["05.1"][1].replace("\n", "\r\n"),
+    ],
+)
 def test_an_untouched_copy_undoes_nothing(pristine):
     work = Work(stub_05_1=pristine)
     assert work.repaired().answers == {}
@@ -282,8 +300,10 @@ def test_given_cells():
     found = work.repaired()
     assert found.before == ("keys = np.eye(4)",)
     assert found.answers == {"05.3": (GIVEN + "\nprint(1)", STUBS["05.3"][1])}
-    assert found.notes == ("a given cell before the tasks was changed (code-005)",
-                           "a given cell of 05.3 was changed (code-065)")  # fmt: skip
+    assert found.notes == (
+        "a given cell before the tasks was changed (code-005)",
+        "a given cell of 05.3 was changed (code-065)",
+    )
     strip(work)
     assert work.repaired().answers["05.3"] == (GIVEN + "\nprint(1)", STUBS["05.3"][1])
 
@@ -393,12 +413,18 @@ def test_magics_stay():
     assert found.answers == {"05.1": (source,), "05.2": (shell,)}
 
 
-@pytest.mark.parametrize(("text", "expected"), [
-    ("  They are shares.\n", "They are shares."),
-    (PLACEHOLDER + "\n\nThey are shares.", "They are shares."),
-    ("They are\n" + PLACEHOLDER + "\nshares.", "They are\n\nshares."),
-    (PLACEHOLDER, None), (PLACEHOLDER + "\n", None), ("", None), (" \n", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("  They are shares.\n", "They are shares."),
+        (PLACEHOLDER + "\n\nThey are shares.", "They are shares."),
+        ("They are\n" + PLACEHOLDER + "\nshares.", "They are\n\nshares."),
+        (PLACEHOLDER, None),
+        (PLACEHOLDER + "\n", None),
+        ("", None),
+        (" \n", None),
+    ],
+)
 @pytest.mark.parametrize("type", ["markdown", "raw", "code"])
 def test_a_free_response(text, expected, type):
     work = Work(stub_05_4=text)
@@ -449,8 +475,14 @@ def test_all_cells_of_one_id(id):
     assert "many cells have the same id; they were told apart by what they hold" in found.notes
 
 
-@pytest.mark.parametrize("picture", ["![](attachment:image.png)", '<img src="x.png">',
-    f"![x](data:image/png;base64,{'iVBORw0KGgo' * 5000})"])  # fmt: skip
+@pytest.mark.parametrize(
+    "picture",
+    [
+        "![](attachment:image.png)",
+        '<img src="x.png">',
+        f"![x](data:image/png;base64,{'iVBORw0KGgo' * 5000})",
+    ],
+)
 def test_a_pasted_picture_hides_no_text(picture):
     found = done(stub_05_4=f"{picture}\n\n{RESPONSE}").repaired()
     (text,) = found.answers["05.4"]
@@ -485,8 +517,10 @@ def test_damaged_parts():
     work.cells[0:0] = [None, 3, [], {}, {"cell_type": 3, "source": {}, "metadata": [], "id": []}]
     found = work.repaired()
     assert found.answers == ALL | {"05.1": (FILLED["05.1"] + "\ufffd",)}
-    assert found.notes == ("damaged cells were left out: 3",
-                           "cells with impossible characters were cleaned: 1")  # fmt: skip
+    assert found.notes == (
+        "damaged cells were left out: 3",
+        "cells with impossible characters were cleaned: 1",
+    )
 
 
 def zipped(name):
@@ -507,21 +541,37 @@ for ours, theirs in {
 OTHER = OTHER.encode()
 
 
-@pytest.mark.parametrize(("raw", "said"), [
-    (b"", "is empty"), (b"\xef\xbb\xbf \n", "is empty"), (b"\0" * 50, "is empty"),
-    (b"%PDF-1.7 ...", "a PDF"), (zipped("word/document.xml"), "Word"), (b"\x89PNG", "a picture"),
-    (b" <!DOCTYPE html><html>", "HTML"), (b"import numpy as np\nx = 1", "a Python program"),
-    (b"hello", "is no notebook"), (b"{\"cells\": [", "damaged or cut off"), (b"[1, 2]", "no cells"),
-    (b"3", "no cells"), (b"null", "no cells"), (b'{"cells": 3}', "no cells"), (b"1" * 10_000, "no"),
-    (b'{"cells": []}', "nothing of problem set 05"),
-    (b'{"a":\n<<<<<<< HEAD\n1\n=======\n2\n>>>>>>> b\n}', "Git conflict"),
-    (b'{"cells": [{"cell_type": "code", "source": "x = 1"}]}', "nothing of problem set 05"),
-    (b'{"cells": [' + b"[" * 10**6, "too deep"), (b'{"a":' * 10**5, "too deep"),
-    (json.dumps({"cells": [{}] * 5001}).encode(), "5001 cells"),
-    (OTHER, "problem set 04; 05 was"),
-    (json.dumps({"cells": [{"cell_type": "code", "source": "#" * 3 * 10**6}]}).encode(),
-     "characters"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        (b"", "is empty"),
+        (b"\xef\xbb\xbf \n", "is empty"),
+        (b"\0" * 50, "is empty"),
+        (b"%PDF-1.7 ...", "a PDF"),
+        (zipped("word/document.xml"), "Word"),
+        (b"\x89PNG", "a picture"),
+        (b" <!DOCTYPE html><html>", "HTML"),
+        (b"import numpy as np\nx = 1", "a Python program"),
+        (b"hello", "is no notebook"),
+        (b'{"cells": [', "damaged or cut off"),
+        (b"[1, 2]", "no cells"),
+        (b"3", "no cells"),
+        (b"null", "no cells"),
+        (b'{"cells": 3}', "no cells"),
+        (b"1" * 10_000, "no"),
+        (b'{"cells": []}', "nothing of problem set 05"),
+        (b'{"a":\n<<<<<<< HEAD\n1\n=======\n2\n>>>>>>> b\n}', "Git conflict"),
+        (b'{"cells": [{"cell_type": "code", "source": "x = 1"}]}', "nothing of problem set 05"),
+        (b'{"cells": [' + b"[" * 10**6, "too deep"),
+        (b'{"a":' * 10**5, "too deep"),
+        (json.dumps({"cells": [{}] * 5001}).encode(), "5001 cells"),
+        (OTHER, "problem set 04; 05 was"),
+        (
+            json.dumps({"cells": [{"cell_type": "code", "source": "#" * 3 * 10**6}]}).encode(),
+            "characters",
+        ),
+    ],
+)
 def test_what_is_no_submission(raw, said):
     with pytest.raises(UnreadableError, match=said):
         repaired(raw, RELEASED)
@@ -583,12 +633,12 @@ def test_random_bytes(raw):
 WORDS = ["code", "stub-05-1", "05.1", "check", "raw", FILLED["05.1"], *RELEASED.cells[0]]
 KEYS = ["id", "source", "metadata", "cell_type", "cells", "kind", "task", "homework"]
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text()
-    | st.sampled_from(WORDS),
-    lambda inner: st.lists(inner, max_size=4)
-    | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(WORDS),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4)
+    ),
     max_leaves=8,
-)  # fmt: skip
+)
 
 
 def places(value):
@@ -619,12 +669,28 @@ def test_random_mutations(chance: random.Random, values):
 
 
 HOSTILE = [
-    "(" * 10**4, "-" * 10**5 + "1", "a." * 10**4 + "a", "not " * 10**4, "1" + "+1" * 4 * 10**4,
-    "lambda:" * 10**4, "f'{" * 5000, "x=" * 3 * 10**4 + "1", "[" * 95 + "]" * 95, "\\\n" * 10**4,
-    "%a\n" * 3 * 10**4, "%%time\n" * 10**4, "if 1:\n" + " if 1:\n" * 99, "x" * 10**6, "9" * 10**5,
-    "x = " + "{1:" * 10**4, "a?\n" * 19, "\n".join(" " * n + "if 1:" for n in range(200)),
-    "\x0c\x0b\x1c\u2028" * 100, "def my_weights(" * 6000, "my_weights" + " " * 10**5,
-]  # fmt: skip
+    "(" * 10**4,
+    "-" * 10**5 + "1",
+    "a." * 10**4 + "a",
+    "not " * 10**4,
+    "1" + "+1" * 4 * 10**4,
+    "lambda:" * 10**4,
+    "f'{" * 5000,
+    "x=" * 3 * 10**4 + "1",
+    "[" * 95 + "]" * 95,
+    "\\\n" * 10**4,
+    "%a\n" * 3 * 10**4,
+    "%%time\n" * 10**4,
+    "if 1:\n" + " if 1:\n" * 99,
+    "x" * 10**6,
+    "9" * 10**5,
+    "x = " + "{1:" * 10**4,
+    "a?\n" * 19,
+    "\n".join(" " * n + "if 1:" for n in range(200)),
+    "\x0c\x0b\x1c\u2028" * 100,
+    "def my_weights(" * 6000,
+    "my_weights" + " " * 10**5,
+]
 
 
 @pytest.mark.parametrize("source", HOSTILE, ids=lambda s: s[:8].encode("unicode_escape").decode())
@@ -645,17 +711,21 @@ def test_nothing_is_run(tmp_path):
     assert not mark.exists()
 
 
-@pytest.mark.parametrize(("source", "gives"), [
-    ("a = b = 1\nc, (d, *e) = f", {"a", "b", "c", "d", "e"}),
-    ("def f():\n    g = 1\nclass C:\n    h = 1", {"f", "C"}),
-    ("import a.b, c as d\nfrom e import f as g", {"a", "d", "g"}),
-    ("if x:\n    a = 1\nfor b in c:\n    d = b", {"a", "d"}),
-    ("a: int\nb: int = 1\n(c := 2)", {"b", "c"}),
-    ("a += 1\nb[0] = 1\nc.d = 1\ne.append(1)", set()),
-    ("[a for a in b]\nlambda: (c := 1)", set()),
-    ("%a b\n!c\nd = !e\nif f:\n    %g\nh?\ni = 1", {"d", "i"}),
-    ("%%time\na = 1", {"a"}), ("%%bash\na=1", set()),
-    ("def f(:\n  pass\na, b = (\nc == 1\nd: int = 1", {"f", "a", "b", "d"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("source", "gives"),
+    [
+        ("a = b = 1\nc, (d, *e) = f", {"a", "b", "c", "d", "e"}),
+        ("def f():\n    g = 1\nclass C:\n    h = 1", {"f", "C"}),
+        ("import a.b, c as d\nfrom e import f as g", {"a", "d", "g"}),
+        ("if x:\n    a = 1\nfor b in c:\n    d = b", {"a", "d"}),
+        ("a: int\nb: int = 1\n(c := 2)", {"b", "c"}),
+        ("a += 1\nb[0] = 1\nc.d = 1\ne.append(1)", set()),
+        ("[a for a in b]\nlambda: (c := 1)", set()),
+        ("%a b\n!c\nd = !e\nif f:\n    %g\nh?\ni = 1", {"d", "i"}),
+        ("%%time\na = 1", {"a"}),
+        ("%%bash\na=1", set()),
+        ("def f(:\n  pass\na, b = (\nc == 1\nd: int = 1", {"f", "a", "b", "d"}),
+    ],
+)
 def test_names_that_a_cell_defines(source, gives):
     assert defined_in(source, parsed(source)) == gives

@@ -130,8 +130,9 @@ def test_one_title_of_two_assignments_is_refused(table):
         table(text).agrees("05", 4)
 
 
-@pytest.mark.parametrize("text", [GRADEBOOK,
-    GRADING.replace("10.00", ""), "Identifier,Status,Grade\nParticipant 7,x,\n"])  # fmt: skip
+@pytest.mark.parametrize(
+    "text", [GRADEBOOK, GRADING.replace("10.00", ""), "Identifier,Status,Grade\nParticipant 7,x,\n"]
+)
 def test_a_roster_that_knows_no_maximum_agrees_with_any(table, text):
     assert table(text).agrees("Masks", 12) is None
 
@@ -215,8 +216,10 @@ CELLS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 def test_what_is_written_is_read_again(tmp_path_factory, people, delimiter):
     folder = tmp_path_factory.mktemp("roster")
     out = io.StringIO()
-    rows = [("Identifier", "Full name", "note", "Grade"),
-            *((f"Participant {n}", *cells, "") for n, cells in enumerate(people))]  # fmt: skip
+    rows = [
+        ("Identifier", "Full name", "note", "Grade"),
+        *((f"Participant {n}", *cells, "") for n, cells in enumerate(people)),
+    ]
     csv.writer(out, delimiter=delimiter).writerows(rows)
     (folder / "a.csv").write_bytes(out.getvalue().encode())
     first = read(folder / "a.csv")

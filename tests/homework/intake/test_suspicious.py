@@ -38,30 +38,60 @@ def test_the_books_own_code_is_not_flagged(notebook):
 
 BORROWED = [
     ("05.1", "my_weights = attention_steps", "attention.attention_steps"),
-    ("05.1", "def my_weights(q, k):\n    return attention_steps(q, k, k).weights",
-     "attention_steps"),
-    ("05.1", "import helpers.numerics\nmy_weights = lambda q, k: helpers.numerics.softmax(k @ q)",
-     "numerics.softmax"),
-    ("05.1", "from helpers import attention as a\nsteps = a.attention_steps\nkept = {}\n"
-             "kept['f'] = steps\ndef my_weights(q, k):\n    return kept['f'](q, k, k)",
-     "attention_steps"),
+    (
+        "05.1",
+        "def my_weights(q, k):\n    return attention_steps(q, k, k).weights",
+        "attention_steps",
+    ),
+    (
+        "05.1",
+        "import helpers.numerics\nmy_weights = lambda q, k: helpers.numerics.softmax(k @ q)",
+        "numerics.softmax",
+    ),
+    (
+        "05.1",
+        "from helpers import attention as a\nsteps = a.attention_steps\nkept = {}\n"
+        "kept['f'] = steps\ndef my_weights(q, k):\n    return kept['f'](q, k, k)",
+        "attention_steps",
+    ),
     ("05.1", "from helpers.attention import *\nmy_weights = attention_steps", "attention_steps"),
     ("05.1", "kept = []\nkept.append(attention_steps)\nmy_weights = kept[0]", "attention_steps"),
     ("05.1", "my_weights = getattr(exercises.numerics, 'soft' + 'max')", "exercises.numerics"),
-    ("05.1", "import importlib\nm = importlib.import_module('helpers.attention')\n"
-             "my_weights = m.attention_steps", "attention"),
-    ("05.1", "import sys\nmy_weights = sys.modules['helpers.attention'].attention_steps",
-     "attention"),
-    ("05.1", "class A:\n    def __call__(self, q, k):\n        return attention_steps(q, k, k)\n"
-             "my_weights = A()", "attention_steps"),
-    ("05.1", "def put():\n    global my_weights\n    my_weights = attention_steps\nput()",
-     "attention_steps"),
-    ("03.1", "def my_table(counts, add):\n    return bigram.smoothed(counts, add)",
-     "bigram.smoothed"),
-    ("05.3", "for guess in guesses:\n    if exercises.check('05.3', guess).state == 'Right':\n"
-             "        diagnosis = guess", "exercises.check"),
+    (
+        "05.1",
+        "import importlib\nm = importlib.import_module('helpers.attention')\n"
+        "my_weights = m.attention_steps",
+        "attention",
+    ),
+    (
+        "05.1",
+        "import sys\nmy_weights = sys.modules['helpers.attention'].attention_steps",
+        "attention",
+    ),
+    (
+        "05.1",
+        "class A:\n    def __call__(self, q, k):\n        return attention_steps(q, k, k)\n"
+        "my_weights = A()",
+        "attention_steps",
+    ),
+    (
+        "05.1",
+        "def put():\n    global my_weights\n    my_weights = attention_steps\nput()",
+        "attention_steps",
+    ),
+    (
+        "03.1",
+        "def my_table(counts, add):\n    return bigram.smoothed(counts, add)",
+        "bigram.smoothed",
+    ),
+    (
+        "05.3",
+        "for guess in guesses:\n    if exercises.check('05.3', guess).state == 'Right':\n"
+        "        diagnosis = guess",
+        "exercises.check",
+    ),
     ("05.3", "diagnosis = exercises.BUGS", "exercises.BUGS"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("task", "source", "what"), BORROWED)
@@ -91,43 +121,72 @@ from IPython.display import display
 OWN = "def my_weights(q, k):\n    return np.exp(k @ q)\n"
 
 
-@pytest.mark.parametrize("source", [
-    HONEST, OWN + "print(attention_steps(W_Q, W_K, W_V))",
-    OWN + "assert np.allclose(my_weights(*q), attention_steps(*q).weights)",
-    OWN + "theirs = attention_steps(q, k, k)\nplt.plot(theirs.weights)",
-    OWN + "def same(q, k):\n    return my_weights(q, k) == attention_steps(q, k)\nsame(1, 2)",
-    "my_weights = attention_steps\n" + OWN, "def attention_steps(q):\n    return q\n" + OWN
-    + "my_weights = attention_steps", "%%writefile mine.py\ndef f(q): return q\n",
-    "def f(attention_steps):\n    return attention_steps\nmy_weights = f",
-    "my_weights = [attention_steps for attention_steps in range(3)]",
-    "def my_weights(q, k):\n    '''As in helpers, without helpers.attention.'''\n    return 3",
-    "import asyncio, atexit, builtins, concurrent.futures, http, io, multiprocessing, os, pickle\n"
-    "import shutil, signal, sqlite3, sys, tempfile, threading, unittest, urllib.request",
-    "os.path.join('a', 'b'), sys.maxsize, os.cpu_count(), sys.version_info, np.loadtxt('x.txt')",
-    "with open('mine.txt', 'w') as file:\n    file.write('3')\nopen('mine.txt').read()",
-    "import importlib.resources", "np.allclose(x, 1); np.seterr(all='raise')",
-    "x.eval(); re.compile('x')", "plt.rcParams['x'] = 1", "torch.backends.mkldnn.enabled = False",
-    "model.weight = 3\nx.data[0] = 1", "def f(input, open, eval): return eval",
-    "class A(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
-    "    def __eq__(self, x): 3", "print(type(x).__name__, x.__class__.__name__, x.__doc__)",
-    "while True:\n    pass", "try:\n    x\nexcept:\n    exit()", "raise SystemExit",
-    "exercises.check('05.1', f)\nexercises.which_bug()", "verdict = exercises.check('05.1', f)",
-    "c = exercises\nc.which_bug()\nc", "x = 'os'  # import os", "'/2', 'a/b', 'https://x.org/book'",
-    "%matplotlib inline\nx = 1", "%%time\nx = 1", "%timeit x", "%%timeit\nx = 1", "y = (a\n  %b)",
-    "!pip install x", "%pip install x", "%config InlineBackend.figure_format = 'svg'",
-    "I did not know how to open it: because of this...", "![a picture](x.png)\nis text",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "source",
+    [
+        HONEST,
+        OWN + "print(attention_steps(W_Q, W_K, W_V))",
+        OWN + "assert np.allclose(my_weights(*q), attention_steps(*q).weights)",
+        OWN + "theirs = attention_steps(q, k, k)\nplt.plot(theirs.weights)",
+        OWN + "def same(q, k):\n    return my_weights(q, k) == attention_steps(q, k)\nsame(1, 2)",
+        "my_weights = attention_steps\n" + OWN,
+        "def attention_steps(q):\n    return q\n" + OWN + "my_weights = attention_steps",
+        "%%writefile mine.py\ndef f(q): return q\n",
+        "def f(attention_steps):\n    return attention_steps\nmy_weights = f",
+        "my_weights = [attention_steps for attention_steps in range(3)]",
+        "def my_weights(q, k):\n    '''As in helpers, without helpers.attention.'''\n    return 3",
+        "import asyncio, atexit, builtins, concurrent.futures, http, io\n"
+        "import multiprocessing, os, pickle\n"
+        "import shutil, signal, sqlite3, sys, tempfile, threading, unittest, urllib.request",
+        "os.path.join('a', 'b'), sys.maxsize, os.cpu_count(), np.loadtxt('x.txt')",
+        "with open('mine.txt', 'w') as file:\n    file.write('3')\nopen('mine.txt').read()",
+        "import importlib.resources",
+        "np.allclose(x, 1); np.seterr(all='raise')",
+        "x.eval(); re.compile('x')",
+        "plt.rcParams['x'] = 1",
+        "torch.backends.mkldnn.enabled = False",
+        "model.weight = 3\nx.data[0] = 1",
+        "def f(input, open, eval): return eval",
+        "class A(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "    def __eq__(self, x): 3",
+        "print(type(x).__name__, x.__class__.__name__, x.__doc__)",
+        "while True:\n    pass",
+        "try:\n    x\nexcept:\n    exit()",
+        "raise SystemExit",
+        "exercises.check('05.1', f)\nexercises.which_bug()",
+        "verdict = exercises.check('05.1', f)",
+        "c = exercises\nc.which_bug()\nc",
+        "x = 'os'  # import os",
+        "'/2', 'a/b', 'https://x.org/book'",
+        "%matplotlib inline\nx = 1",
+        "%%time\nx = 1",
+        "%timeit x",
+        "%%timeit\nx = 1",
+        "y = (a\n  %b)",
+        "!pip install x",
+        "%pip install x",
+        "%config InlineBackend.figure_format = 'svg'",
+        "I did not know how to open it: because of this...",
+        "![a picture](x.png)\nis text",
+    ],
+)
 def test_honest_code_is_not_flagged(source):
     assert handed_in(source) == ()
 
 
-@pytest.mark.parametrize(("task", "source"), [
-    ("03.7", "add = min(range(9), key=exercises.loss_of_add)\nbetter = exercises.little_text()"),
-    ("06.3", "made = numerics.softmax(x)\ndiagnosis = {'a': numerics.entropy(made)}"),
-    ("11.3", "diagnosis = {who: exercises.BUG_LOGITS for who in exercises.which_bug()}"),
-    ("12.3", "diagnosis = {'Ada': table @ heads_out}"),  # also a name of the book, given anew
-    ("05.4", "x = X @ W_Q\nangle_and_length = np.angle(x), abs(x)"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("task", "source"),
+    [
+        (
+            "03.7",
+            "add = min(range(9), key=exercises.loss_of_add)\nbetter = exercises.little_text()",
+        ),
+        ("06.3", "made = numerics.softmax(x)\ndiagnosis = {'a': numerics.entropy(made)}"),
+        ("11.3", "diagnosis = {who: exercises.BUG_LOGITS for who in exercises.which_bug()}"),
+        ("12.3", "diagnosis = {'Ada': table @ heads_out}"),  # also a name of the book, given anew
+        ("05.4", "x = X @ W_Q\nangle_and_length = np.angle(x), abs(x)"),
+    ],
+)
 def test_what_the_exercise_gives_is_not_borrowed(task, source):
     assert handed_in(source, task=task) == ()
 
@@ -194,7 +253,7 @@ PLANTED = [
     ("%run x.py", "%run"),
     ("%%bash\nls", "%%bash"),
     ("x = 1\n%time exec('x')", "runs text"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("source", "said"), PLANTED, ids=[p[0][:30] for p in PLANTED])
@@ -208,8 +267,10 @@ def test_each_kind_is_flagged(source, said):
 
 def test_where_it_stands():
     found = handed_in("exercises.BUGS", before=["x = 1\nimport gc  # here\ny = 2"], task="05.2")
-    assert found == (Flag("", "looks into running code (gc)", "import gc  # here"),
-                     Flag("05.2", "reads the book's judges (BUGS)", "exercises.BUGS"))  # fmt: skip
+    assert found == (
+        Flag("", "looks into running code (gc)", "import gc  # here"),
+        Flag("05.2", "reads the book's judges (BUGS)", "exercises.BUGS"),
+    )
 
 
 def test_names_are_known_in_later_cells():
@@ -226,18 +287,53 @@ def test_each_flag_once_and_not_too_many_and_the_borrowed_first():
     assert many[0].borrowed
 
 
-@pytest.mark.parametrize("source", [
-    "\0", "import os\0", "\ud800", "(" * 10**5, "-" * 10**5 + "1", "1" + "+1" * 10**5,
-    "x=" * 3 * 10**4 + "1", "x" * 10**7, "eval(" * 10**6, " " * 10**6, "\n" * 10**6,
-    "!" * 10**6, "%" * 10**6, "np." * 10**6, "=" * 10**6, "a.b" * 10**5 + "=1", "f'{" * 10**5,
-    "# -*- coding: latin-9 -*-\nx = 1", "# coding: rot13\nx", "\ufeffimport os", "\x0c\nimport os",
-    "lambda " * 10**4, "\r\nimport os", "\t\x1a", "%%time", "%%", "!", "?", "import os;" * 5000,
-    "x" + ".a" * 10**4, "x" + ".a" * 900, "a = " * 10**4 + "exercises", "from . import x",
-    "if 1:\n" * 10**4, "np.a" + " " * 10**6 + "=1", "eval" + " " * 10**6 + "(",
-    "%%writefile .py\n(", "x = '" + "from " * 10**4 + "'",
-    "".join(f"def f{n}(): return f{n + 1}()\n" for n in range(3000)),
-    "from helpers.nothing import *", "import helpers.nothing as n\nmy_weights = n",
-], ids=lambda s: s[:8].encode("unicode_escape").decode())  # fmt: skip
+@pytest.mark.parametrize(
+    "source",
+    [
+        "\0",
+        "import os\0",
+        "\ud800",
+        "(" * 10**5,
+        "-" * 10**5 + "1",
+        "1" + "+1" * 10**5,
+        "x=" * 3 * 10**4 + "1",
+        "x" * 10**7,
+        "eval(" * 10**6,
+        " " * 10**6,
+        "\n" * 10**6,
+        "!" * 10**6,
+        "%" * 10**6,
+        "np." * 10**6,
+        "=" * 10**6,
+        "a.b" * 10**5 + "=1",
+        "f'{" * 10**5,
+        "# -*- coding: latin-9 -*-\nx = 1",
+        "# coding: rot13\nx",
+        "\ufeffimport os",
+        "\x0c\nimport os",
+        "lambda " * 10**4,
+        "\r\nimport os",
+        "\t\x1a",
+        "%%time",
+        "%%",
+        "!",
+        "?",
+        "import os;" * 5000,
+        "x" + ".a" * 10**4,
+        "x" + ".a" * 900,
+        "a = " * 10**4 + "exercises",
+        "from . import x",
+        "if 1:\n" * 10**4,
+        "np.a" + " " * 10**6 + "=1",
+        "eval" + " " * 10**6 + "(",
+        "%%writefile .py\n(",
+        "x = '" + "from " * 10**4 + "'",
+        "".join(f"def f{n}(): return f{n + 1}()\n" for n in range(3000)),
+        "from helpers.nothing import *",
+        "import helpers.nothing as n\nmy_weights = n",
+    ],
+    ids=lambda s: s[:8].encode("unicode_escape").decode(),
+)
 def test_hostile_sources(source):
     found = handed_in(source)
     assert all(len(flag.line) <= LONGEST_LINE for flag in found)

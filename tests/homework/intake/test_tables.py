@@ -47,11 +47,14 @@ def test_nothing_is_an_empty_table(table, text):
     assert (table(text).header, table(text).rows) == ((), ())
 
 
-@pytest.mark.parametrize(("data", "said"), [
-    (b"student,task\nada,1,5\n", r"table.csv, line 2: the row 'ada' has 3 cells, the header 2"),
-    ("student\nschön\n".encode("cp1252"), "save it as “CSV UTF-8”"),
-    (b"\xff\xfea", "is not UTF-8"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"student,task\nada,1,5\n", r"table.csv, line 2: the row 'ada' has 3 cells, the header 2"),
+        ("student\nschön\n".encode("cp1252"), "save it as “CSV UTF-8”"),
+        (b"\xff\xfea", "is not UTF-8"),
+    ],
+)
 def test_what_cannot_be_read_is_told(table, data, said):
     with pytest.raises(ValueError, match=said):
         table(data)
@@ -91,8 +94,9 @@ def test_formulas_are_made_harmless(text, shown):
     assert harmless(text) == shown
 
 
-@pytest.mark.parametrize("written", ["2025-11-03 09:12", "2025-11-03T09:12:00",
-    "Monday, 3 November 2025, 9:12 AM"])  # fmt: skip
+@pytest.mark.parametrize(
+    "written", ["2025-11-03 09:12", "2025-11-03T09:12:00", "Monday, 3 November 2025, 9:12 AM"]
+)
 def test_times_as_people_and_platforms_write_them(written):
     assert moment(written) == datetime(2025, 11, 3, 9, 12).astimezone()
     zoned = datetime(2025, 11, 3, 9, 12, 30, 5, UTC)
@@ -100,7 +104,9 @@ def test_times_as_people_and_platforms_write_them(written):
     assert moment("2025-11-03 10:12:30.000005+01:00") == zoned
 
 
-@pytest.mark.parametrize("written", ["", "-", "tomorrow", "31.12.2025 10 Uhr", "9" * 5000, "UTC",
-    "0001-01-01 00:00+23:59"])  # fmt: skip
+@pytest.mark.parametrize(
+    "written",
+    ["", "-", "tomorrow", "31.12.2025 10 Uhr", "9" * 5000, "UTC", "0001-01-01 00:00+23:59"],
+)
 def test_what_is_no_time(written):
     assert moment(written) is None

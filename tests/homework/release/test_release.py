@@ -82,10 +82,14 @@ def test_it_says_what_an_answer_may_use(made):
     assert "run all" not in text
 
 
-@pytest.mark.parametrize(("policy", "said"), [
-    ("allowed", "may use all of the book's functions"), ("flagged", "is shown to your teacher"),
-    ("refused", "gets no points"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("policy", "said"),
+    [
+        ("allowed", "may use all of the book's functions"),
+        ("flagged", "is shown to your teacher"),
+        ("refused", "gets no points"),
+    ],
+)
 def test_it_says_what_comes_of_answers_made_with_the_books_functions(policy, said):
     text = edition(Course("05", book_functions=policy).assignment()).cells[0].source
     assert said in text
@@ -166,9 +170,19 @@ def plant(found: dict, place: str) -> None:
 
 @pytest.mark.parametrize(
     "place",
-    ["output", "count", "metadata", "nested metadata", "attachment", "widget state", "top",
-     "source", "cell", "raw cell"],
-)  # fmt: skip
+    [
+        "output",
+        "count",
+        "metadata",
+        "nested metadata",
+        "attachment",
+        "widget state",
+        "top",
+        "source",
+        "cell",
+        "raw cell",
+    ],
+)
 def test_a_canary_is_found_wherever_it_sits(made, place):
     assignment, notebook = made
     assignment = release.replace(assignment, secrets=(*assignment.secrets, CANARY))
@@ -234,11 +248,14 @@ def test_the_command_writes_two_files_and_says_what_it_tried(tmp_path, capsys, m
     assert "note: there is no SEED" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("arguments", "said"), [
-    (["--chapter", "05", "--out", ""], "the folder of the course"),
-    (["--chapter", "5"], "two digits (01, 02, 03"),
-    (["--chapter", "05", "--private", "nowhere"], "private must be a folder"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--chapter", "05", "--out", ""], "the folder of the course"),
+        (["--chapter", "5"], "two digits (01, 02, 03"),
+        (["--chapter", "05", "--private", "nowhere"], "private must be a folder"),
+    ],
+)
 def test_wrong_words_are_told_and_nothing_is_written(arguments, said, tmp_path, capsys):
     out = [] if "--out" in arguments else ["--out", str(tmp_path / "course")]
     assert main([*arguments, *out]) == 2

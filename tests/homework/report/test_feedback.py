@@ -19,8 +19,17 @@ from homework.report.page import TEMPLATES, clip, harmless, number
 from homework.report.works import Work
 from homework.run.judging import LOST, OVER, Result
 
-HIDDEN = ("CANARY-NAME", "CANARY-MESSAGE", "CANARY-SOURCE", "CANARY-RUBRIC", "CANARY-FLAG",
-          "CANARY-LINE", "CANARY-NOTE", "CANARY-SOLUTION", "CANARY-SECRET")  # fmt: skip
+HIDDEN = (
+    "CANARY-NAME",
+    "CANARY-MESSAGE",
+    "CANARY-SOURCE",
+    "CANARY-RUBRIC",
+    "CANARY-FLAG",
+    "CANARY-LINE",
+    "CANARY-NOTE",
+    "CANARY-SOLUTION",
+    "CANARY-SECRET",
+)
 HOSTILE = (
     "<script>alert(1)</script>",
     "</title></style></pre><img src=x onerror=alert(1)>",
@@ -71,17 +80,25 @@ OF = Assignment(
 
 def results(seen=2.0, unseen=1.0, silent=1.0, second=2.0, message="It is divided by D.", raised=""):
     """Results of the two tasks with tests, with so many points."""
-    given = [("05.1", SEEN, seen), ("05.1", UNSEEN, unseen), ("05.1", SILENT, silent),
-            ("05.2", SEEN, second)]  # fmt: skip
+    given = [
+        ("05.1", SEEN, seen),
+        ("05.1", UNSEEN, unseen),
+        ("05.1", SILENT, silent),
+        ("05.2", SEEN, second),
+    ]
     return tuple(
         Result(
-            task, test.name, points, test.points,
+            task,
+            test.name,
+            points,
+            test.points,
             "Right" if points == test.points else "Not right",
             "" if points == test.points else "CANARY-MESSAGE 7" if test.hidden else message,
-            test.hidden, raised if task == "05.1" else "",
+            test.hidden,
+            raised if task == "05.1" else "",
         )
         for task, test, points in given
-    )  # fmt: skip
+    )
 
 
 def record(student="ada", **fields) -> Record:
@@ -114,8 +131,10 @@ def exercise(page: str, number: int) -> str:
 def table(page: str, caption: str) -> list[list[str]]:
     """The rows of the table whose caption begins so, its head first."""
     found = [t for t in soup(page).select("table") if t.caption.get_text().startswith(caption)]
-    return [[cell.get_text(" ").strip() for cell in row.select("th, td")]
-            for row in found[0].select("tr")]  # fmt: skip
+    return [
+        [cell.get_text(" ").strip() for cell in row.select("th, td")]
+        for row in found[0].select("tr")
+    ]
 
 
 # ---------------------------------------------------------------- a student's page
@@ -320,15 +339,25 @@ def test_the_numbers_of_the_totals():
         ["highest", "6"],
     ]
     said = soup(page).find("desc").get_text()
-    assert said == "1 from 0 to under 1; 2 from 2 to under 3; 1 from 3 to under 4; " \
-        "1 from 5 to under 6; 1 from 6 to under 7."  # fmt: skip
+    assert (
+        said == "1 from 0 to under 1; 2 from 2 to under 3; 1 from 3 to under 4; "
+        "1 from 5 to under 6; 1 from 6 to under 7."
+    )
     assert table(page, "How many of 6") == [
-        ["Exercise", "all points", "some points", "to be marked", "no points", "no answer",
-         "mean", "of"],
+        [
+            "Exercise",
+            "all points",
+            "some points",
+            "to be marked",
+            "no points",
+            "no answer",
+            "mean",
+            "of",
+        ],
         ["1", "1", "2", "0", "3", "0", "1.17", "4"],  # (0 + 0 + 0 + 1 + 4 + 2) / 6
         ["2", "5", "0", "0", "1", "0", "1.67", "2"],
         ["8", "1", "0", "0", "0", "5", "0.25", "1.5"],
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize(
@@ -358,8 +387,13 @@ def test_what_waits_and_what_cannot_be_read_is_said():
     ]
     page = feedback.summary_page(records, OF, mark("bob", "05.8", 1.5), missing=["Mara", "Noor"])
     facts = [li.get_text() for li in soup(page).select(".facts li")]
-    assert facts == ["3handed in", "1could not be read", "2of the roster missing",
-                     "1free responses to mark", "1to look at"]  # fmt: skip
+    assert facts == [
+        "3handed in",
+        "1could not be read",
+        "2of the roster missing",
+        "1free responses to mark",
+        "1to look at",
+    ]
     assert "Mara" in words(page)
     assert "1 of these totals is not final" in words(page)
     assert table(page, "How many of 2")[3] == ["8", "1", "0", "1", "0", "0", "1.5", "1.5"]
@@ -390,8 +424,10 @@ def test_which_test_loses_most_with_its_words():
 
 
 def test_the_list_of_what_to_look_at():
-    ended = [replace(r, message=LOST.format("it took too long"), state="Not right", points=0.0)
-             for r in results()[:3]] + [replace(results()[3], message=OVER)]  # fmt: skip
+    ended = [
+        replace(r, message=LOST.format("it took too long"), state="Not right", points=0.0)
+        for r in results()[:3]
+    ] + [replace(results()[3], message=OVER)]
     records = [
         record("ada", flags=({"task": "05.2", "what": "it reads a file", "line": "open('x')"},)),
         record("bob", results=tuple(ended)),
@@ -399,12 +435,16 @@ def test_the_list_of_what_to_look_at():
     ]
     marks = mark("ada", "5.1", 2.0) | mark("nobody", "05.1", 2.0) | mark("ada", "05.2", 2.0)
     page = feedback.summary_page(records, OF, marks)
-    looks = {h.get_text(): [" ".join(li.get_text(" ").split()) for li in h.find_next("ul")("li")]
-             for h in soup(page).select("h2 ~ h3") if "(" in h.get_text()}  # fmt: skip
+    looks = {
+        h.get_text(): [" ".join(li.get_text(" ").split()) for li in h.find_next("ul")("li")]
+        for h in soup(page).select("h2 ~ h3")
+        if "(" in h.get_text()
+    }
     assert looks == {
         "Lines of code to read (1)": ["ada , exercise 2: it reads a file open('x')"],
         "Processes that were ended (2)": [
-            f"bob , exercise 1: {LOST.format('it took too long')}", f"bob , exercise 2: {OVER}",
+            f"bob , exercise 1: {LOST.format('it took too long')}",
+            f"bob , exercise 2: {OVER}",
         ],
         "Several files (1)": ["eve : handed in twice; the later one counts"],
         "Other notes on files (1)": ["eve : the check was changed"],
@@ -412,7 +452,7 @@ def test_the_list_of_what_to_look_at():
             "ada : 2 points for '5.1', which is no task; tasks are 05.1, 05.2, 05.8",
             "nobody , exercise 1: 2 points for a student who handed in nothing",
         ],
-    }  # fmt: skip
+    }
     links = {a.get_text(): a["href"] for a in soup(page).select("a")}
     assert links.pop("to look at") == "#to-look-at"
     assert links == {name: f"feedback/{name}.html" for name in ("ada", "bob", "eve")}
@@ -421,8 +461,10 @@ def test_the_list_of_what_to_look_at():
 
 def test_a_summary_of_nobody_and_of_one():
     assert "There is no file yet" in words(feedback.summary_page([], OF, {}, missing=["Mara"]))
-    assert table(feedback.summary_page([record()], OF, {}), "Of 1 student")[3] == \
-        ["lower quartile", "6"]  # fmt: skip
+    assert table(feedback.summary_page([record()], OF, {}), "Of 1 student")[3] == [
+        "lower quartile",
+        "6",
+    ]
 
 
 # ---------------------------------------------------------------- all pages
@@ -432,9 +474,16 @@ def all_pages(text: str) -> dict[str, str]:
     """The three pages where everything that a student can write, and what marks hold, is a text."""
     outcomes = tuple(replace(r, raised=text) for r in results(0.0, 0.0, 0.0, 0.0, message=text))
     one = Record(
-        text, text, text, "k", notes=(text, f"handed in {text}"), results=outcomes,
-        flags=({"task": text, "what": text, "line": text},), responses={"05.8": text}, when=text,
-    )  # fmt: skip
+        text,
+        text,
+        text,
+        "k",
+        notes=(text, f"handed in {text}"),
+        results=outcomes,
+        flags=({"task": text, "what": text, "line": text},),
+        responses={"05.8": text},
+        when=text,
+    )
     wrong = replace(one, student=f"{text}2", error=text, results=(), responses={})
     marks = mark(text, "05.2", 1.0, text) | mark(text, text, 1.0, text)
     done = marks | mark(text, "05.8", 1.0, text)
@@ -469,8 +518,11 @@ def test_what_students_write_stays_text(text):
         page.encode("utf-8")
         assert len(page) < (700_000 if "mark" in name else 150_000), name  # rows of marks.csv
         for link in soup(page).select("a"):
-            assert re.fullmatch(r"#exercise-\d+|#to-look-at|to-mark\.html|feedback/[\w.%~-]+\.html",
-                                link["href"], re.ASCII), link  # fmt: skip
+            assert re.fullmatch(
+                r"#exercise-\d+|#to-look-at|to-mark\.html|feedback/[\w.%~-]+\.html",
+                link["href"],
+                re.ASCII,
+            ), link
 
 
 def test_harmless_leaves_what_people_write():

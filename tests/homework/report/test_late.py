@@ -24,10 +24,17 @@ def late(tmp_path):
     return make
 
 
-@pytest.mark.parametrize(("time", "days", "points"), [
-    ("2027-10-08T23:59", 0, 0), ("2027-10-01T10:00", 0, 0), ("2027-10-09T00:00", 1, 2),
-    ("2027-10-09T23:59", 1, 2), ("2027-10-10T00:00", 2, 4), ("2027-12-24T00:00", 77, 5),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("time", "days", "points"),
+    [
+        ("2027-10-08T23:59", 0, 0),
+        ("2027-10-01T10:00", 0, 0),
+        ("2027-10-09T00:00", 1, 2),
+        ("2027-10-09T23:59", 1, 2),
+        ("2027-10-10T00:00", 2, 4),
+        ("2027-12-24T00:00", 77, 5),
+    ],
+)
 def test_each_day_begun_costs_up_to_the_cap(late, time, days, points):
     found = late(record(time=time))["bob"]
     assert (found.days, found.points) == (days, points)
@@ -71,14 +78,19 @@ def test_a_line_of_a_student_who_is_not_there_is_told(late, capsys):
     assert "deadlines.csv: ada has handed in nothing" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("row", "said"), [
-    ("05,,soon,10,", r"line 2: deadline must be such as 2027-10-08 23:59, got \'soon\'"),
-    ("05,,,10,", "line 2: deadline must be"), ("05,,2027-10-08,,", "penalty must be per cent"),
-    ("05,,2027-10-08,-1,", "penalty must be"), ("05,,2027-10-08,nan,", "penalty must be"),
-    ("05,,2027-10-08,10,101", "cap must be per cent, from 0 to 100, got \'101\'"),
-    ("05,,2027-10-08,1,\n05,,2027-10-09,1,", "line 3: 05 has two deadlines"),
-    ("05,a,2027-10-08,1,\n05,a,2027-10-09,1,", "line 3: a has two deadlines"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("05,,soon,10,", r"line 2: deadline must be such as 2027-10-08 23:59, got \'soon\'"),
+        ("05,,,10,", "line 2: deadline must be"),
+        ("05,,2027-10-08,,", "penalty must be per cent"),
+        ("05,,2027-10-08,-1,", "penalty must be"),
+        ("05,,2027-10-08,nan,", "penalty must be"),
+        ("05,,2027-10-08,10,101", "cap must be per cent, from 0 to 100, got '101'"),
+        ("05,,2027-10-08,1,\n05,,2027-10-09,1,", "line 3: 05 has two deadlines"),
+        ("05,a,2027-10-08,1,\n05,a,2027-10-09,1,", "line 3: a has two deadlines"),
+    ],
+)
 def test_a_line_that_cannot_be_read_is_told(late, row, said):
     with pytest.raises(ValueError, match=said):
         late(record(), table=f"assignment,student,deadline,penalty,cap\n{row}\n")

@@ -14,8 +14,9 @@ PAGE = "<!DOCTYPE html><p>Schön: 3 of 4</p>"
 @pytest.fixture
 def worksheet(tmp_path):
     def make(*names):
-        rows = [f'Participant {1234 + at},"{name}",s{at}@x.org,,,4\n'
-                for at, name in enumerate(names)]  # fmt: skip
+        rows = [
+            f'Participant {1234 + at},"{name}",s{at}@x.org,,,4\n' for at, name in enumerate(names)
+        ]
         (tmp_path / "sheet.csv").write_text(HEAD + "".join(rows), "utf-8")
         return read(tmp_path / "sheet.csv")
 
@@ -37,9 +38,23 @@ def imported(path: str, participants: set[str]) -> tuple[str, str] | None:
     return None
 
 
-NAMES = ["Ada Lovelace", "Ada_99_Lovelace", "__1235_assignfeedback_file_x", "O'Brien, Zoë", "",
-         "../../etc/passwd", ".hidden", "~tilde", "a/b\\c:d", "李雷", "x" * 300, "Li\nWei", "_",
-         "Li Wei", "Li Wei"]  # fmt: skip
+NAMES = [
+    "Ada Lovelace",
+    "Ada_99_Lovelace",
+    "__1235_assignfeedback_file_x",
+    "O'Brien, Zoë",
+    "",
+    "../../etc/passwd",
+    ".hidden",
+    "~tilde",
+    "a/b\\c:d",
+    "李雷",
+    "x" * 300,
+    "Li\nWei",
+    "_",
+    "Li Wei",
+    "Li Wei",
+]
 
 
 def test_each_page_reaches_its_own_student(worksheet, tmp_path):

@@ -11,8 +11,29 @@ from homework.report.prose import Prose, code, typeset
 from homework.run.worker import MOST_RESPONSE
 
 PLAIN = Prose()
-SAFE = {"p", "b", "em", "strong", "code", "pre", "ul", "ol", "li", "table", "thead", "tbody", "tr",
-        "th", "td", "blockquote", "br", "hr", "s", "span", "img"}  # fmt: skip
+SAFE = {
+    "p",
+    "b",
+    "em",
+    "strong",
+    "code",
+    "pre",
+    "ul",
+    "ol",
+    "li",
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "blockquote",
+    "br",
+    "hr",
+    "s",
+    "span",
+    "img",
+}
 DATA = "data:image/png;base64,AAAA"
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -55,8 +76,10 @@ def test_markdown_is_rendered():
     assert found.td.get_text() == "2"
     assert found.img.attrs == {"src": DATA, "alt": "plot"}
     assert "picture not shown: q" in PLAIN("![q](attachment:other)", {"p": DATA})
-    assert "see https://x.example" in BeautifulSoup(
-        PLAIN("[see](https://x.example)"), "html.parser").get_text()  # fmt: skip
+    assert (
+        "see https://x.example"
+        in BeautifulSoup(PLAIN("[see](https://x.example)"), "html.parser").get_text()
+    )
     assert "$5 and $6" in PLAIN("$5 and $6")
 
 

@@ -56,9 +56,15 @@ def test_prose_is_compared_by_sentences():
     assert [group.members for group in found] == [("ada", "eve")]
 
 
-@pytest.mark.parametrize(("mine", "theirs"), [
-    (OWN, OTHER), (OWN, ""), ("total = 1", "total = 1"), ("def f(", "def f("),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("mine", "theirs"),
+    [
+        (OWN, OTHER),
+        (OWN, ""),
+        ("total = 1", "total = 1"),
+        ("def f(", "def f("),
+    ],
+)
 def test_others_are_not_alike(mine, theirs):
     assert groups(dict([own("ada", mine), own("eve", theirs)]), course("05")) == []
 
@@ -67,8 +73,10 @@ def test_what_the_book_has_counts_for_nothing():
     assignment = course("05")
     texts = solved() | {task.name: task.stub.source for task in assignment.tasks if task.free}
     free = {task.name for task in assignment.tasks if task.free}
-    one = {task: (f"{text} {assignment.tasks[5].solution}" if task in free else text,)
-           for task, text in texts.items()}  # fmt: skip
+    one = {
+        task: (f"{text} {assignment.tasks[5].solution}" if task in free else text,)
+        for task, text in texts.items()
+    }
     assert groups({"ada": one, "eve": one}, assignment) == []
 
 

@@ -59,10 +59,16 @@ def test_two_cells_may_have_pictures_of_one_name(released):
     raw = json.loads(handed(released, "![](attachment:a.png)", {"a.png": {"image/png": TEXT}}))
     other = base64.b64encode(PNG + b"1").decode()
     at = next(at for at, cell in enumerate(raw["cells"]) if "attachments" in cell)
-    raw["cells"].insert(at + 1, {
-        "cell_type": "markdown", "metadata": {}, "id": "mine", "source": "![](attachment:a.png)",
-        "attachments": {"a.png": {"image/png": other}},
-    })  # fmt: skip
+    raw["cells"].insert(
+        at + 1,
+        {
+            "cell_type": "markdown",
+            "metadata": {},
+            "id": "mine",
+            "source": "![](attachment:a.png)",
+            "attachments": {"a.png": {"image/png": other}},
+        },
+    )
     found = read(json.dumps(raw).encode(), released)
     assert len(found.pictures) == 2
     assert all(name in found.answers[FREE][0] for name in found.pictures)

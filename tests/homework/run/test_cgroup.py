@@ -131,9 +131,10 @@ def second(tmp_path, monkeypatch):
     own = tmp_path / "own"
     own.mkdir()
     for name, text in (
-        ("cgroup.controllers", "cpu memory pids"), ("cgroup.subtree_control", ""),
+        ("cgroup.controllers", "cpu memory pids"),
+        ("cgroup.subtree_control", ""),
         ("cgroup.procs", "12\n"),
-    ):  # fmt: skip
+    ):
         (own / name).write_text(text)
     monkeypatch.setattr(cgroup, "_own", lambda pid: {"": own})
     yield own
@@ -161,8 +162,9 @@ def test_where_systemd_makes_groups_each_sandbox_is_a_scope(second, tmp_path, mo
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     assert cgroup.lacking() == ""
     made = cgroup.made(0, 60 * MIB, processes=8)
-    done = subprocess.run(sandbox.command(Limits(), ["echo", "inside"], group=made),
-                          capture_output=True, text=True)  # fmt: skip
+    done = subprocess.run(
+        sandbox.command(Limits(), ["echo", "inside"], group=made), capture_output=True, text=True
+    )
     assert done.stdout == "inside\n", done.stderr
     arguments = (tmp_path / "arguments").read_text()
     for words in ("--scope", f"-p MemoryMax={60 * MIB}", "-p TasksMax=24", "-p CPUWeight"):

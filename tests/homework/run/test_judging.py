@@ -86,8 +86,9 @@ def test_points_are_given_by_test_and_a_crash_costs_its_own():
         assert call(answer, np.ones(2), np.ones((999, 2))).shape == (999,)
 
     assignment = hidden(CHAPTER, large)
-    assignment = hidden(assignment, lambda answer: call(answer, np.ones(2), np.ones((3, 2))),
-                        name="other")  # fmt: skip
+    assignment = hidden(
+        assignment, lambda answer: call(answer, np.ones(2), np.ones((3, 2))), name="other"
+    )
     dies = perfect(assignment)["05.1"][0] + (
         "\nright = my_weights\ndef my_weights(q, k):\n    import os\n"
         "    return os._exit(0) if len(k) == 999 else right(q, k)"
@@ -188,10 +189,13 @@ os._exit = forge"""
     assert {r.task for r in results if r.points < r.most} <= {"05.1"}
 
 
-@pytest.mark.parametrize(("trick", "processes"), [
-    ("os.fork() or time.sleep(600)", 2),  # it leaves something behind
-    ("os._exit = lambda _: time.sleep(600)", 1),  # it does not end when it is told to
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("trick", "processes"),
+    [
+        ("os.fork() or time.sleep(600)", 2),  # it leaves something behind
+        ("os._exit = lambda _: time.sleep(600)", 1),  # it does not end when it is told to
+    ],
+)
 def test_who_spoils_the_way_to_the_second_run_still_has_one(trick, processes, started, monkeypatch):
     monkeypatch.setattr(sandbox, "END", 1.0 if processes == 2 else 5.0)
     spoilt = f"{RIGHT}\nimport os, sys, time\n{trick}"
@@ -203,12 +207,18 @@ def test_who_spoils_the_way_to_the_second_run_still_has_one(trick, processes, st
 LEFT = "if os.fork() == 0:\n    os.setsid()\n    time.sleep(600)\n"
 
 
-@pytest.mark.parametrize(("cell", "processes"), [
-    ("os._exit(0)", 1), ("while True: pass", 1), ("time.sleep(600)", 1),
-    ("for fd in range(3, 40):\n    try: os.write(fd, b'x{\\n')\n    except OSError: pass", 1),
-    (f"{LEFT}os._exit(0)", 2), (f"{LEFT}time.sleep(600)", 2),
-    ("os.kill(os.getppid(), 19)\nos._exit(0)", 1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("cell", "processes"),
+    [
+        ("os._exit(0)", 1),
+        ("while True: pass", 1),
+        ("time.sleep(600)", 1),
+        ("for fd in range(3, 40):\n    try: os.write(fd, b'x{\\n')\n    except OSError: pass", 1),
+        (f"{LEFT}os._exit(0)", 2),
+        (f"{LEFT}time.sleep(600)", 2),
+        ("os.kill(os.getppid(), 19)\nos._exit(0)", 1),
+    ],
+)
 def test_a_lost_copy_costs_a_new_process_only_where_something_is_left(
     cell, processes, started, monkeypatch
 ):

@@ -54,18 +54,30 @@ def test_what_is_returned_is_told_from_what_was_lent():
 @pytest.mark.parametrize(
     ("make", "kind", "settings"),
     [
-        (lambda p: torch.optim.Adam(p, lr=0.1, betas=(0.8, 0.9)), torch.optim.Adam,
-         {"lr": 0.1, "betas": (0.8, 0.9)}),
-        (lambda p: torch.optim.SGD(p, lr=0.3, momentum=0.9, nesterov=True), torch.optim.SGD,
-         {"momentum": 0.9, "nesterov": True}),
-        (lambda p: torch.optim.AdamW(p, lr=1.0, weight_decay=0.7), torch.optim.AdamW,
-         {"weight_decay": 0.7}),
+        (
+            lambda p: torch.optim.Adam(p, lr=0.1, betas=(0.8, 0.9)),
+            torch.optim.Adam,
+            {"lr": 0.1, "betas": (0.8, 0.9)},
+        ),
+        (
+            lambda p: torch.optim.SGD(p, lr=0.3, momentum=0.9, nesterov=True),
+            torch.optim.SGD,
+            {"momentum": 0.9, "nesterov": True},
+        ),
+        (
+            lambda p: torch.optim.AdamW(p, lr=1.0, weight_decay=0.7),
+            torch.optim.AdamW,
+            {"weight_decay": 0.7},
+        ),
         (torch.optim.RMSprop, torch.optim.RMSprop, {}),
         (torch.optim.SGD, torch.optim.SGD, {"lr": 1e-3}),
-        (lambda p: torch.optim.SGD([{"params": p, "lr": 0.2}], lr=9.0), torch.optim.SGD,
-         {"lr": 0.2}),
+        (
+            lambda p: torch.optim.SGD([{"params": p, "lr": 0.2}], lr=9.0),
+            torch.optim.SGD,
+            {"lr": 0.2},
+        ),
     ],
-)  # fmt: skip
+)
 def test_an_optimizer_is_made_anew_with_its_settings(make, kind, settings):
     table = nn.Parameter(torch.arange(6.0))
     optimizer = call(make, [table])
@@ -161,13 +173,27 @@ def test_each_state_of_a_generator_comes_back(draws):
     assert torch.equal(torch.rand(2000, generator=other), torch.rand(2000, generator=there))
 
 
-@pytest.mark.parametrize("state", [
-    torch.zeros_like(STATE), torch.full_like(STATE, 255), torch.arange(len(STATE)).to(torch.uint8),
-    STATE[:-1], torch.zeros(0, dtype=torch.uint8), STATE.float(), STATE[None], None, 3,
-    torch.cat([STATE[:8], torch.full_like(STATE[8:], 255)]),
-    placed(624, 624), placed(600, 600), placed(2, 624), placed(1, 1), placed(0, 625),
-    placed(-1, 626),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "state",
+    [
+        torch.zeros_like(STATE),
+        torch.full_like(STATE, 255),
+        torch.arange(len(STATE)).to(torch.uint8),
+        STATE[:-1],
+        torch.zeros(0, dtype=torch.uint8),
+        STATE.float(),
+        STATE[None],
+        None,
+        3,
+        torch.cat([STATE[:8], torch.full_like(STATE[8:], 255)]),
+        placed(624, 624),
+        placed(600, 600),
+        placed(2, 624),
+        placed(1, 1),
+        placed(0, 625),
+        placed(-1, 626),
+    ],
+)
 def test_a_state_that_is_none_is_refused_and_the_generator_goes_on(state):
     generator, twin = torch.Generator().manual_seed(3), torch.Generator().manual_seed(3)
     with pytest.raises(WireError):

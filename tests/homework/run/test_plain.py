@@ -89,60 +89,132 @@ def exactly(value):
 
 
 THREE = {
-    "[1, 2, 3]": RIGHT, "(1, 2.0, True + 2)": RIGHT, "[1, 2, 4]": WRONG, "np.arange(1, 4)": RIGHT,
-    "range(1, 4)": RIGHT, "collections.deque([1, 2, 3])": RIGHT, "Pair(1, 2, 3)": RIGHT,
-    "collections.UserList([1, 2, 3])": RIGHT, "List([1, 2, 3])": RIGHT, "list(Whole)": RIGHT,
-    "arrays.array('d', [1, 2, 3])": RIGHT, "(ctypes.c_double * 3)(1, 2, 3)": RIGHT,
-    "memoryview(np.array([1.0, 2, 3]))": RIGHT, "bytearray([1, 2, 3])": RIGHT, "Given()": RIGHT,
-    "objects(1, np.float64(2), fractions.Fraction(3))": RIGHT, "objects(1, 2, None)": OPEN,
-    "objects(1, 2, object())": WRONG, "np.array(['1', '2', '3'])": RIGHT,
-    "np.array([1, 2, 3], '>f4')": RIGHT, "np.arange(1.0, 7)[:3]": RIGHT,
-    "np.array([3.0, 2, 1])[::-1]": RIGHT, "np.array([1.0, 2, 3]).view(Array)": RIGHT,
-    "np.array([1, 2, 3], np.longdouble)": RIGHT, "np.ma.array([1.0, 2, 3], mask=[0, 0, 1])": RIGHT,
-    "np.matrix([1, 2, 3])": WRONG, "np.array([(1, 2.0)], 'i4,f4')": WRONG,
-    "np.array(['2020-01-01'] * 3, 'M8[D]')": WRONG, "[1, 2, float('nan')]": WRONG,
-    "[1, 2, [3]]": WRONG, "torch.arange(1, 4)": RIGHT, "torch.arange(1.0, 4).to_sparse()": WRONG,
-    "torch.arange(1.0, 4, requires_grad=True)": RIGHT, "torch.ones(3, device='meta')": WRONG,
+    "[1, 2, 3]": RIGHT,
+    "(1, 2.0, True + 2)": RIGHT,
+    "[1, 2, 4]": WRONG,
+    "np.arange(1, 4)": RIGHT,
+    "range(1, 4)": RIGHT,
+    "collections.deque([1, 2, 3])": RIGHT,
+    "Pair(1, 2, 3)": RIGHT,
+    "collections.UserList([1, 2, 3])": RIGHT,
+    "List([1, 2, 3])": RIGHT,
+    "list(Whole)": RIGHT,
+    "arrays.array('d', [1, 2, 3])": RIGHT,
+    "(ctypes.c_double * 3)(1, 2, 3)": RIGHT,
+    "memoryview(np.array([1.0, 2, 3]))": RIGHT,
+    "bytearray([1, 2, 3])": RIGHT,
+    "Given()": RIGHT,
+    "objects(1, np.float64(2), fractions.Fraction(3))": RIGHT,
+    "objects(1, 2, None)": OPEN,
+    "objects(1, 2, object())": WRONG,
+    "np.array(['1', '2', '3'])": RIGHT,
+    "np.array([1, 2, 3], '>f4')": RIGHT,
+    "np.arange(1.0, 7)[:3]": RIGHT,
+    "np.array([3.0, 2, 1])[::-1]": RIGHT,
+    "np.array([1.0, 2, 3]).view(Array)": RIGHT,
+    "np.array([1, 2, 3], np.longdouble)": RIGHT,
+    "np.ma.array([1.0, 2, 3], mask=[0, 0, 1])": RIGHT,
+    "np.matrix([1, 2, 3])": WRONG,
+    "np.array([(1, 2.0)], 'i4,f4')": WRONG,
+    "np.array(['2020-01-01'] * 3, 'M8[D]')": WRONG,
+    "[1, 2, float('nan')]": WRONG,
+    "[1, 2, [3]]": WRONG,
+    "torch.arange(1, 4)": RIGHT,
+    "torch.arange(1.0, 4).to_sparse()": WRONG,
+    "torch.arange(1.0, 4, requires_grad=True)": RIGHT,
+    "torch.ones(3, device='meta')": WRONG,
     "torch.nn.Parameter(torch.arange(1.0, 4))": RIGHT,
-    "torch.arange(1.0, 4).as_subclass(Tensor)": RIGHT, "torch.arange(1.0, 7)[:3]": RIGHT,
-    "torch.arange(1.0, 4).bfloat16()": RIGHT, "torch.ones(2, 3).T": WRONG,
+    "torch.arange(1.0, 4).as_subclass(Tensor)": RIGHT,
+    "torch.arange(1.0, 7)[:3]": RIGHT,
+    "torch.arange(1.0, 4).bfloat16()": RIGHT,
+    "torch.ones(2, 3).T": WRONG,
     "list(torch.arange(1.0, 4, requires_grad=True))": RIGHT,
-    "torch.nested.nested_tensor([torch.ones(3)])": WRONG, "torch.ones(3) / 0": WRONG,
-    "(x for x in (1, 2, 3))": WRONG, "zip([1, 2, 3])": WRONG, "map(float, [1, 2, 3])": WRONG,
-    "{1: 0, 2: 0, 3: 0}.keys()": WRONG, "{1, 2, 3}": WRONG, "frozenset([1, 2, 3])": WRONG,
-    "frozenset([range(2)])": WRONG, "Data()": WRONG, "object()": WRONG, "[object()]": WRONG,
-    "list": WRONG, "Called()": WRONG, "lambda: 1": WRONG, "torch.nn.Linear(2, 2)": WRONG,
-    "np.poly1d([1, 2, 3])": WRONG, "[10**400, 2, 3]": WRONG, "range(2 * 10**6)": WRONG,
-    "[[]] * 10**6": WRONG, "set(range(20_000))": WRONG, "[0.5] * 200_000": WRONG,
-    "[{j: 0.5 for j in range(100)} for _ in range(201)]": WRONG, "torch.ones((1,) * 65)": WRONG,
-    "b'123'": WRONG, "''": OPEN, "None": OPEN,
-    "...": OPEN, "[]": OPEN, "[1, ..., 3]": OPEN, "collections.OrderedDict()": OPEN,
-    "datetime.date(2020, 1, 1)": WRONG, "types.SimpleNamespace(a=1)": WRONG, "slice(3)": WRONG,
-}  # fmt: skip
+    "torch.nested.nested_tensor([torch.ones(3)])": WRONG,
+    "torch.ones(3) / 0": WRONG,
+    "(x for x in (1, 2, 3))": WRONG,
+    "zip([1, 2, 3])": WRONG,
+    "map(float, [1, 2, 3])": WRONG,
+    "{1: 0, 2: 0, 3: 0}.keys()": WRONG,
+    "{1, 2, 3}": WRONG,
+    "frozenset([1, 2, 3])": WRONG,
+    "frozenset([range(2)])": WRONG,
+    "Data()": WRONG,
+    "object()": WRONG,
+    "[object()]": WRONG,
+    "list": WRONG,
+    "Called()": WRONG,
+    "lambda: 1": WRONG,
+    "torch.nn.Linear(2, 2)": WRONG,
+    "np.poly1d([1, 2, 3])": WRONG,
+    "[10**400, 2, 3]": WRONG,
+    "range(2 * 10**6)": WRONG,
+    "[[]] * 10**6": WRONG,
+    "set(range(20_000))": WRONG,
+    "[0.5] * 200_000": WRONG,
+    "[{j: 0.5 for j in range(100)} for _ in range(201)]": WRONG,
+    "torch.ones((1,) * 65)": WRONG,
+    "b'123'": WRONG,
+    "''": OPEN,
+    "None": OPEN,
+    "...": OPEN,
+    "[]": OPEN,
+    "[1, ..., 3]": OPEN,
+    "collections.OrderedDict()": OPEN,
+    "datetime.date(2020, 1, 1)": WRONG,
+    "types.SimpleNamespace(a=1)": WRONG,
+    "slice(3)": WRONG,
+}
 HALF = {
-    "0.5": RIGHT, "fractions.Fraction(1, 2)": RIGHT, "decimal.Decimal('0.5')": RIGHT,
-    "decimal.Decimal('0.25')": WRONG, "decimal.Decimal('sNaN')": WRONG, "Half()": RIGHT,
-    "np.float16(0.5)": RIGHT, "np.longdouble(0.5)": RIGHT, "np.array(0.5)": RIGHT,
-    "torch.tensor(0.5)": RIGHT, "Number(0.5)": RIGHT, "'0.5'": RIGHT, "np.str_('0.5')": RIGHT,
-    "[0.5]": WRONG, "True": WRONG, "-0.0": WRONG, "Whole.one": WRONG,
-    "objects(0.5).reshape(())": RIGHT, "np.datetime64('NaT')": OPEN, "float('inf')": WRONG,
-    "__import__('sympy').Rational(1, 2)": RIGHT, "__import__('sympy').Symbol('x')": WRONG,
-}  # fmt: skip
+    "0.5": RIGHT,
+    "fractions.Fraction(1, 2)": RIGHT,
+    "decimal.Decimal('0.5')": RIGHT,
+    "decimal.Decimal('0.25')": WRONG,
+    "decimal.Decimal('sNaN')": WRONG,
+    "Half()": RIGHT,
+    "np.float16(0.5)": RIGHT,
+    "np.longdouble(0.5)": RIGHT,
+    "np.array(0.5)": RIGHT,
+    "torch.tensor(0.5)": RIGHT,
+    "Number(0.5)": RIGHT,
+    "'0.5'": RIGHT,
+    "np.str_('0.5')": RIGHT,
+    "[0.5]": WRONG,
+    "True": WRONG,
+    "-0.0": WRONG,
+    "Whole.one": WRONG,
+    "objects(0.5).reshape(())": RIGHT,
+    "np.datetime64('NaT')": OPEN,
+    "float('inf')": WRONG,
+    "__import__('sympy').Rational(1, 2)": RIGHT,
+    "__import__('sympy').Symbol('x')": WRONG,
+}
 NAMED = {
-    "{'a': 'x', 'b': 'y'}": RIGHT, "{np.str_('a'): np.str_('x'), 'b': np.array(['y'])[0]}": RIGHT,
-    "collections.OrderedDict(a='x', b='y')": RIGHT, "{Text('a'): Text('x'), 'b': 'y'}": RIGHT,
-    "collections.defaultdict(str, a='x', b='y')": RIGHT, "{'a': Name.a, 'b': Name.b}": RIGHT,
-    "collections.Counter(a=1, b=2)": WRONG, "types.MappingProxyType({'a': 'x', 'b': 'y'})": WRONG,
-    "{'a': object(), 'b': 'y'}": WRONG, "{'a': print, 'b': lambda: 1}": WRONG,
-    "{'a': Called, 'b': Called()}": WRONG, "{'a': b'x', 'b': 'y'}": WRONG, "[('a', 'x')]": WRONG,
-    "{'a': '', 'b': 'y'}": WRONG, "{'a': None, 'b': 'y'}": OPEN, "{}": OPEN,
-}  # fmt: skip
+    "{'a': 'x', 'b': 'y'}": RIGHT,
+    "{np.str_('a'): np.str_('x'), 'b': np.array(['y'])[0]}": RIGHT,
+    "collections.OrderedDict(a='x', b='y')": RIGHT,
+    "{Text('a'): Text('x'), 'b': 'y'}": RIGHT,
+    "collections.defaultdict(str, a='x', b='y')": RIGHT,
+    "{'a': Name.a, 'b': Name.b}": RIGHT,
+    "collections.Counter(a=1, b=2)": WRONG,
+    "types.MappingProxyType({'a': 'x', 'b': 'y'})": WRONG,
+    "{'a': object(), 'b': 'y'}": WRONG,
+    "{'a': print, 'b': lambda: 1}": WRONG,
+    "{'a': Called, 'b': Called()}": WRONG,
+    "{'a': b'x', 'b': 'y'}": WRONG,
+    "[('a', 'x')]": WRONG,
+    "{'a': '', 'b': 'y'}": WRONG,
+    "{'a': None, 'b': 'y'}": OPEN,
+    "{}": OPEN,
+}
 PAIRS = {
-    "(0.5, [1, 2, 3])": RIGHT, "[np.float32(0.5), torch.arange(1, 4)]": RIGHT,
+    "(0.5, [1, 2, 3])": RIGHT,
+    "[np.float32(0.5), torch.arange(1, 4)]": RIGHT,
     "collections.namedtuple('P', 'a b')(fractions.Fraction(1, 2), Pair(1, 2, 3))": RIGHT,
-    "objects(0.5, np.array([1, 2, 3]))": RIGHT, "zip((0.5, [1, 2, 3]))": WRONG,
-    "(0.5, torch.ones(3).to_sparse())": WRONG, "{0.5: 1, 2: [1]}": WRONG,
-}  # fmt: skip
+    "objects(0.5, np.array([1, 2, 3]))": RIGHT,
+    "zip((0.5, [1, 2, 3]))": WRONG,
+    "(0.5, torch.ones(3).to_sparse())": WRONG,
+    "{0.5: 1, 2: [1]}": WRONG,
+}
 EXACT = {
     "(True, 1, -0.0, 2**70, 1 - 0j, b'a', 'b')": (True, 1, -0.0, 2**70, 1 - 0j, b"a", "b"),
     "[np.int8(1), np.bool_(True), 1.0]": [np.int8(1), np.bool_(True), 1.0],
@@ -175,11 +247,19 @@ def made_by(answer):
 
 
 JUDGED = [
-    *(Kind(s, judge, state) for judge, kinds in (
-        (three, THREE), (half, HALF), (named, NAMED), (pair, PAIRS), (made_by, OPTIMIZERS)
-    ) for s, state in kinds.items()),
+    *(
+        Kind(s, judge, state)
+        for judge, kinds in (
+            (three, THREE),
+            (half, HALF),
+            (named, NAMED),
+            (pair, PAIRS),
+            (made_by, OPTIMIZERS),
+        )
+        for s, state in kinds.items()
+    ),
     *(Kind(source, exactly(value), RIGHT) for source, value in EXACT.items()),
-]  # fmt: skip
+]
 KINDS = JUDGED + [
     Kind(f"lambda: {kind.source}", of_function(kind.judge), kind.state)
     for kind in JUDGED
@@ -221,13 +301,22 @@ def test_a_kind_of_answer_has_one_verdict(at, graded, notebook):
 
 
 things = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.complex_numbers() | st.text()
-    | st.fractions() | st.decimals(allow_nan=False) | st.dates() | st.binary()
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.complex_numbers()
+    | st.text()
+    | st.fractions()
+    | st.decimals(allow_nan=False)
+    | st.dates()
+    | st.binary()
     | st.lists(st.fractions()).map(lambda parts: np.array(parts, dtype=object))
-    | st.builds(np.arange, st.integers(0, 3)) | st.builds(torch.ones, st.integers(0, 3)),
+    | st.builds(np.arange, st.integers(0, 3))
+    | st.builds(torch.ones, st.integers(0, 3)),
     lambda inner: st.lists(inner) | st.tuples(inner, inner) | st.dictionaries(st.text(), inner),
     max_leaves=8,
-)  # fmt: skip
+)
 
 
 @given(things)
@@ -238,12 +327,20 @@ def test_what_is_plain_crosses_and_stays_what_it_is(value):
         assert repr(there) == repr(made) == repr(plain(there))
 
 
-@pytest.mark.parametrize("value", [
-    ["\x00" * (MOST_BYTES // 4 - 100)], [1j] * (MOST_BYTES // 65), [2**1023] * (MOST_BYTES // 65),
-    np.ones(MOST_BYTES // 8 - 9), dict.fromkeys(range(MOST_ENTRIES)), {"x": [[[True]]] * 60_000},
-    [dict.fromkeys(range(100), 0.5) for _ in range(MOST_ENTRIES // 100)],
-    [torch.ones((1,) * MOST_AXES)] * 99,
-], ids=["text", "complex", "whole", "array", "dictionary", "lists", "dicts", "axes"])  # fmt: skip
+@pytest.mark.parametrize(
+    "value",
+    [
+        ["\x00" * (MOST_BYTES // 4 - 100)],
+        [1j] * (MOST_BYTES // 65),
+        [2**1023] * (MOST_BYTES // 65),
+        np.ones(MOST_BYTES // 8 - 9),
+        dict.fromkeys(range(MOST_ENTRIES)),
+        {"x": [[[True]]] * 60_000},
+        [dict.fromkeys(range(100), 0.5) for _ in range(MOST_ENTRIES // 100)],
+        [torch.ones((1,) * MOST_AXES)] * 99,
+    ],
+    ids=["text", "complex", "whole", "array", "dictionary", "lists", "dicts", "axes"],
+)
 def test_whatever_is_small_enough_for_the_notebook_is_so_for_the_grader(value):
     made = plain(value)
     line = encode({"value": [made, []], "said": ""})
@@ -251,14 +348,21 @@ def test_whatever_is_small_enough_for_the_notebook_is_so_for_the_grader(value):
     assert repr(decode(line)["value"][0]) == repr(made)
 
 
-@pytest.mark.parametrize(("most", "made"), [
-    ("an array may hold about ([0-9,]+) numbers", np.ones), (r"lists ([0-9,]+)\.", [0.5].__mul__),
-    (r"sets and dictionaries together may have ([0-9,]+) entries", range),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("most", "made"),
+    [
+        ("an array may hold about ([0-9,]+) numbers", np.ones),
+        (r"lists ([0-9,]+)\.", [0.5].__mul__),
+        (r"sets and dictionaries together may have ([0-9,]+) entries", range),
+    ],
+)
 def test_what_a_large_answer_is_told_holds(most, made):
     """One that is a thousandth below what it may hold is taken; a thousandth above it is not."""
-    given = (lambda n: {"a": set(made(n // 2)), "b": dict.fromkeys(made(n // 2))}) \
-        if made is range else made  # fmt: skip
+    given = (
+        (lambda n: {"a": set(made(n // 2)), "b": dict.fromkeys(made(n // 2))})
+        if made is range
+        else made
+    )
     with pytest.raises(NotPlain) as error:
         plain(given(2_000_000))
     (number,) = re.findall(most, str(error.value))
@@ -301,27 +405,43 @@ def answer(f):
 
 
 NOTEBOOKS = {
-    "a file and its import": ["%%writefile mine.py\ndef f():\n    return [1, 2, 3]",
-                              "from mine import f\nanswer = f()"],
+    "a file and its import": [
+        "%%writefile mine.py\ndef f():\n    return [1, 2, 3]",
+        "from mine import f\nanswer = f()",
+    ],
     "a file that is run": ["%%writefile other.py\ng = [1, 2, 3]", "%run other.py\nanswer = g"],
-    **{f"%matplotlib {how}": [f"%matplotlib {how}\nimport matplotlib.pyplot as plt\n"
-                              "plt.plot([1]); plt.show()\nanswer = [1, 2, 3]"]
-       for how in ("notebook", "widget", "inline", "qt", "")},
+    **{
+        f"%matplotlib {how}": [
+            f"%matplotlib {how}\nimport matplotlib.pyplot as plt\n"
+            "plt.plot([1]); plt.show()\nanswer = [1, 2, 3]"
+        ]
+        for how in ("notebook", "widget", "inline", "qt", "")
+    },
     "pylab": ["%pylab inline\nanswer = array([1, 2, 3])"],
     "magics": ["%autosave 60\n%conda install numpy\n%store\n%gui qt\nanswer = [1, 2, 3]"],
-    **{f"a pool: {pool}": [
-        "import multiprocessing, concurrent.futures as futures\n"
-        f"def f(x): return x + 1\nwith {pool} as pool: answer = list(pool.map(f, range(3)))"]
-       for pool in ("multiprocessing.Pool()", "multiprocessing.get_context('fork').Pool(2)",
-                    "futures.ProcessPoolExecutor()", "futures.ThreadPoolExecutor()")},
+    **{
+        f"a pool: {pool}": [
+            "import multiprocessing, concurrent.futures as futures\n"
+            f"def f(x): return x + 1\nwith {pool} as pool: answer = list(pool.map(f, range(3)))"
+        ]
+        for pool in (
+            "multiprocessing.Pool()",
+            "multiprocessing.get_context('fork').Pool(2)",
+            "futures.ProcessPoolExecutor()",
+            "futures.ThreadPoolExecutor()",
+        )
+    },
     "a pool that is started anew": [
         "%%writefile part.py\ndef f(x):\n    return x + 1",
         "import multiprocessing\nfrom part import f\n"
-        "with multiprocessing.get_context('spawn').Pool(2) as p: answer = p.map(f, range(3))"],
-    "a data loader": ["loader = torch.utils.data.DataLoader([1, 2, 3], num_workers=2)\n"
-                      "answer = [float(x) for x in loader]"],
+        "with multiprocessing.get_context('spawn').Pool(2) as p: answer = p.map(f, range(3))",
+    ],
+    "a data loader": [
+        "loader = torch.utils.data.DataLoader([1, 2, 3], num_workers=2)\n"
+        "answer = [float(x) for x in loader]"
+    ],
     "an async cell": ["import asyncio\nawait asyncio.sleep(0)\nanswer = [1, 2, 3]"],
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")
@@ -341,10 +461,13 @@ def test_what_works_in_a_notebook_works_for_the_grader(name, ran):
 
 
 CHANGING = {
-    "lambda row, ids: row.sort()": True, "lambda row, ids: ids.append(1)": True,
-    "lambda row, ids: np.sort(row)": False, "lambda row, ids: ids + [1]": False,
-    "lambda row, ids: np.add(row, 1, out=row)": True, "lambda row, ids: row.copy().sort()": False,
-}  # fmt: skip
+    "lambda row, ids: row.sort()": True,
+    "lambda row, ids: ids.append(1)": True,
+    "lambda row, ids: np.sort(row)": False,
+    "lambda row, ids: ids + [1]": False,
+    "lambda row, ids: np.add(row, 1, out=row)": True,
+    "lambda row, ids: row.copy().sort()": False,
+}
 
 
 def test_who_changes_what_was_given_is_told_by_both():
@@ -363,10 +486,16 @@ def test_who_changes_what_was_given_is_told_by_both():
         assert (found[name].state, found[name].message) == (here.state, here.message)
 
 
-@pytest.mark.parametrize("answer", [
-    "def f(): raise ValueError(f'{object()}')", "def f(): return {(lambda: 1): object()}",
-    "def f(): raise KeyError(print, f)", "f = {'a': object, 'b': f'{object()}'}", "f = object()",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "def f(): raise ValueError(f'{object()}')",
+        "def f(): return {(lambda: 1): object()}",
+        "def f(): raise KeyError(print, f)",
+        "f = {'a': object, 'b': f'{object()}'}",
+        "f = object()",
+    ],
+)
 def test_no_message_shows_where_an_object_lies(answer):
     names: dict = {}
     exec(f"f = None\n{answer}", names)

@@ -110,10 +110,24 @@ def test_nothing_of_the_course_is_in_sight(talk):
         assert set(value(talk, "there") or ()) <= leads, folder
     run(talk, "env = dict(os.environ)")
     assert value(talk, "env").keys() <= {
-        "HOME", "PATH", "PYTHONPATH", "MPLBACKEND", "PYTHONDONTWRITEBYTECODE", "OMP_NUM_THREADS",
-        "LANG", "PWD", "LC_CTYPE", "TORCHINDUCTOR_CACHE_DIR", "KMP_DUPLICATE_LIB_OK", "COLUMNS",
-        "LINES", "KMP_INIT_AT_FORK", "PYTHONHASHSEED", "PIP_RETRIES", "TORCHDYNAMO_DISABLE",
-    }  # fmt: skip
+        "HOME",
+        "PATH",
+        "PYTHONPATH",
+        "MPLBACKEND",
+        "PYTHONDONTWRITEBYTECODE",
+        "OMP_NUM_THREADS",
+        "LANG",
+        "PWD",
+        "LC_CTYPE",
+        "TORCHINDUCTOR_CACHE_DIR",
+        "KMP_DUPLICATE_LIB_OK",
+        "COLUMNS",
+        "LINES",
+        "KMP_INIT_AT_FORK",
+        "PYTHONHASHSEED",
+        "PIP_RETRIES",
+        "TORCHDYNAMO_DISABLE",
+    }
 
 
 @pytest.mark.parametrize(
@@ -187,23 +201,35 @@ def test_there_are_sockets_of_the_sandboxs_own_network_and_no_others(talk):
 found = {family: made(family) for family in range(60)}""",
     )
     assert {family for family, result in value(talk, "found").items() if result is True} <= {
-        1, 2, 10, 16,
-    }  # fmt: skip
+        1,
+        2,
+        10,
+        16,
+    }
     assert [value(talk, "found")[family] for family in (1, 2, 17, 38, 40)] == [
-        True, True, errno.EAFNOSUPPORT, errno.EAFNOSUPPORT, errno.EAFNOSUPPORT,
-    ]  # fmt: skip
+        True,
+        True,
+        errno.EAFNOSUPPORT,
+        errno.EAFNOSUPPORT,
+        errno.EAFNOSUPPORT,
+    ]
 
 
 def test_a_copy_can_end_what_it_started_and_not_the_process_behind_it():
     ways = (
-        "os.kill, parent, 9", "os.kill, -1, 9", "os.kill, -parent, 9", "os.kill, parent + 1, 9",
-        "signal.pidfd_send_signal, os.pidfd_open(parent), 9", "os.kill, parent, 0",
+        "os.kill, parent, 9",
+        "os.kill, -1, 9",
+        "os.kill, -parent, 9",
+        "os.kill, parent + 1, 9",
+        "signal.pidfd_send_signal, os.pidfd_open(parent), 9",
+        "os.kill, parent, 0",
         "resource.prlimit, parent, resource.RLIMIT_CPU, (0, 0)",
         "os.sched_setaffinity, parent, {0}",
         "fcntl.fcntl, talks, fcntl.F_SETOWN, parent",
         "fcntl.ioctl, talks, 0x8901, parent.to_bytes(4, 'little')",
-        "open, f'/proc/{parent}/mem', 'r+b'", "os.listdir, f'/proc/{parent}/fd'",
-    )  # fmt: skip
+        "open, f'/proc/{parent}/mem', 'r+b'",
+        "os.listdir, f'/proc/{parent}/fd'",
+    )
     with started(SMALL) as talk:
         assert talk.copy()
         run(talk, CALLS)
@@ -288,22 +314,34 @@ def test_what_is_said_is_cut(talk):
     ("source", "said"),
     [
         ("while True: pass", "longer than it may"),
-        ("while True:\n    try:\n        while True: pass\n    except BaseException: pass",
-         "longer than it may"),
+        (
+            "while True:\n    try:\n        while True: pass\n    except BaseException: pass",
+            "longer than it may",
+        ),
         ("import os; os._exit(0)", "has ended"),
         ("import ctypes; ctypes.string_at(0)", "has ended"),
         ("import os; os.kill(os.getpid(), 9)", "has ended"),
-        ("import os\nfor fd in range(3, 50):\n    try: os.write(fd, b'[\"list\"]\\n')\n"
-         "    except OSError: pass", "made no sense"),
-        ("import os\nfor fd in range(3, 50):\n    try: os.write(fd, b'x' * 10**8)\n"
-         "    except OSError: pass", "bytes|longer"),
-        ("import os\nfor fd in range(3, 50):\n    try: os.write(fd, b'[\"dict\",[\"error\","
-         "[\"tensor\",\"float32\",[1],\"AAAAAA==\"]]]\\n')\n    except OSError: pass",
-         "made no sense: error is no text"),
-        ("import os\nfor fd in range(3, 50):\n    try: os.close(fd)\n    except OSError: pass",
-         "has ended"),
+        (
+            "import os\nfor fd in range(3, 50):\n    try: os.write(fd, b'[\"list\"]\\n')\n"
+            "    except OSError: pass",
+            "made no sense",
+        ),
+        (
+            "import os\nfor fd in range(3, 50):\n    try: os.write(fd, b'x' * 10**8)\n"
+            "    except OSError: pass",
+            "bytes|longer",
+        ),
+        (
+            'import os\nfor fd in range(3, 50):\n    try: os.write(fd, b\'["dict",["error",'
+            '["tensor","float32",[1],"AAAAAA=="]]]\\n\')\n    except OSError: pass',
+            "made no sense: error is no text",
+        ),
+        (
+            "import os\nfor fd in range(3, 50):\n    try: os.close(fd)\n    except OSError: pass",
+            "has ended",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_process_that_is_lost_is_ended_and_told(source, said, monkeypatch):
     monkeypatch.setattr(sandbox.cgroup, "kills", lambda *_: (0, 0))  # others' tests have theirs
     with started(SMALL) as talk:

@@ -153,28 +153,53 @@ def packed_list(depth):
 @pytest.mark.parametrize(
     "line",
     [
-        b"", b"\n", b"{}", b"[]", b"1.5", b"NaN", b"[1", b'["unknown"]', b"[[]]", b'["kept", "a"]',
-        b'["float"]', b'["float", 3]', b'["float", "x"]', b'["dict", 1]',
+        b"",
+        b"\n",
+        b"{}",
+        b"[]",
+        b"1.5",
+        b"NaN",
+        b"[1",
+        b'["unknown"]',
+        b"[[]]",
+        b'["kept", "a"]',
+        b'["float"]',
+        b'["float", 3]',
+        b'["float", "x"]',
+        b'["dict", 1]',
         b'["dict", [["list"], 1]]',
-        b'["set", ["list"]]', b'["bytes", "%"]', b'["tensor", "object", [1], ""]', b"\xff\xfe",
-        b'["array", "|O", [1], "AAAAAAAAAAA="]', b'["array", "<f8", [2], "AAAAAAAAAAA="]',
-        b'["array", "<f8", [-1], "AAAAAAAAAAA="]', b'["array", "f8,f8", [0], ""]',
-        b'["tensor", "float32", [1000000000], ""]', b'["kept"]',
+        b'["set", ["list"]]',
+        b'["bytes", "%"]',
+        b'["tensor", "object", [1], ""]',
+        b"\xff\xfe",
+        b'["array", "|O", [1], "AAAAAAAAAAA="]',
+        b'["array", "<f8", [2], "AAAAAAAAAAA="]',
+        b'["array", "<f8", [-1], "AAAAAAAAAAA="]',
+        b'["array", "f8,f8", [0], ""]',
+        b'["tensor", "float32", [1000000000], ""]',
+        b'["kept"]',
         b'["tensor", "float32", ["a"], ""]',
-        packed_list(60), packed_list(100_000), b'["float", "0x1p99999"]', b"1" * 5000,
+        packed_list(60),
+        packed_list(100_000),
+        b'["float", "0x1p99999"]',
+        b"1" * 5000,
     ],
     ids=lambda line: line[:40],
-)  # fmt: skip
+)
 def test_a_line_that_is_no_message_raises_and_does_nothing_else(line):
     with pytest.raises(WireError):
         decode(line)
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=8)
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(max_size=8)
     | st.sampled_from(["list", "dict", "array", "tensor", "float", "scalar", "kept", "<f8"]),
-    lambda parts: st.lists(parts, max_size=4), max_leaves=20,
-)  # fmt: skip
+    lambda parts: st.lists(parts, max_size=4),
+    max_leaves=20,
+)
 
 
 @given(JSON)
