@@ -85,7 +85,6 @@ def renamed(ours: dict[str, Tensor], kind: str, heads: int) -> Iterator[tuple[st
     inner = dict(zip(OURS, NAMES["gpt2" if kind == "gpt1" else kind], strict=True))
     for name, tensor in ours.items():
         module, _, end = name.rpartition(".")
-        end = {"gamma": "weight", "beta": "bias"}.get(end, end)
         if not module.startswith("blocks."):
             if tops[module]:
                 yield f"{tops[module]}.{end}", tensor

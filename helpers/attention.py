@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from helpers.checks import alike, at_least, checked, suits
+from helpers.checks import at_least, check_input, check_same_dtype, checked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,25 +36,25 @@ def attention_steps(
     k: Float[Tensor, "*#batch Tk D"],
     v: Float[Tensor, "*#batch Tk Dv"],
     *,
-    allowed: Bool[Tensor, "*#mask Tq Tk"] | None = None,
-    tilt: Float[Tensor, "*#tilt Tq Tk"] | None = None,
+    mask: Bool[Tensor, "*#mask Tq Tk"] | None = None,
+    attn_bias: Float[Tensor, "*#attn_bias Tq Tk"] | None = None,
 ) -> AttentionSteps:
-    """softmax(q kᵀ / √D + tilt) v, with each step kept.
+    """softmax(q kᵀ / √D + attn_bias) v, with each step kept.
 
-    Shapes: q (..., T_q, D), k (..., T_k, D), v (..., T_k, D_v); ``allowed`` (..., T_q, T_k) is
-    True where a query may read a key, and None where every query may read every key; ``tilt``
+    Shapes: q (..., T_q, D), k (..., T_k, D), v (..., T_k, D_v); ``mask`` (..., T_q, T_k) is
+    True where a query may read a key, and None where every query may read every key; ``attn_bias``
     (..., T_q, T_k), if given, is part of what ``scaled`` holds.
-    Range: each row of ``weights`` sums to 1, and is 0 where reading is not allowed.
-    Raises: ValueError when shapes do not fit, or when mask and tilt leave a query no key at all.
+    Range: each row of ``weights`` sums to 1, and is 0 where the mask is False.
+    Raises: ValueError when shapes do not fit, or when mask and attn_bias leave a query no key.
     Source: Vaswani et al. 2017, equation 1.
     """
     _check_shapes(q, k, v)
     shape = (*torch.broadcast_shapes(q.shape[:-2], k.shape[:-2]), q.shape[-2], k.shape[-2])
-    if allowed is not None:
-        _check_mask(allowed, shape)
-    if tilt is not None:
-        _check_tilt(tilt, allowed, shape)
-    return attend(q, k, v, allowed=allowed, tilt=tilt)
+    if mask is not None:
+        _check_mask(mask, shape)
+    if attn_bias is not None:
+        _check_attn_bias(attn_bias, mask, shape)
+    return attend(q, k, v, mask=mask, attn_bias=attn_bias)
 
 
 def attend(
@@ -62,8 +62,8 @@ def attend(
     k: Float[Tensor, "*#batch Tk D"],
     v: Float[Tensor, "*#batch Tk Dv"],
     *,
-    allowed: Bool[Tensor, "*#mask Tq Tk"] | None = None,
-    tilt: Float[Tensor, "*#tilt Tq Tk"] | None = None,
+    mask: Bool[Tensor, "*#mask Tq Tk"] | None = None,
+    attn_bias: Float[Tensor, "*#attn_bias Tq Tk"] | None = None,
 ) -> AttentionSteps:
     """`attention_steps` without its checks, as every model of the book runs it.
 
@@ -74,11 +74,11 @@ def attend(
         q, k = q.float(), k.float()
     scores = q @ k.mT
     scaled = scores / q.shape[-1] ** 0.5
-    if tilt is not None:
-        scaled = scaled + tilt
+    if attn_bias is not None:
+        scaled = scaled + attn_bias
     masked = scaled
-    if allowed is not None:
-        masked = scaled + torch.where(allowed, 0.0, -torch.inf).to(scaled.dtype)
+    if mask is not None:
+        masked = scaled + torch.where(mask, 0.0, -torch.inf).to(scaled.dtype)
     weights = masked.softmax(dim=-1).to(v.dtype)
     return AttentionSteps(scores=scores, scaled=scaled, weights=weights, output=weights @ v)
 
@@ -99,7 +99,7 @@ def causal_mask(
     return torch.ones(queries, length, dtype=torch.bool, device=device).tril(length - queries)
 
 
-class Memory:
+class KVCache:
     """The keys and values that an attention has met so far: the key/value cache."""
 
     def __init__(self):
@@ -120,7 +120,7 @@ class Memory:
             if k.shape[:-2] != self.k.shape[:-2]:
                 raise ValueError(
                     f"{len(k)} sequences cannot go on where {len(self.k)} are remembered: inside "
-                    "`remembering` each call goes on with the same ones"
+                    "`kv_cache` each call goes on with the same ones"
                 )
             k, v = torch.cat([self.k, k], dim=-2), torch.cat([self.v, v], dim=-2)
         self.k, self.v = k, v
@@ -131,16 +131,16 @@ class Memory:
 class SelfAttention(nn.Module):
     """Tokens of one sequence read one another, in H heads of width D = C / H side by side.
 
-    turn(x, offset): what is done to queries and keys (2, B, H, T, D), whose first row stands at
-    position offset (RoPE, QK-norm). tilt(H, T_q, T_k): what is added to the scaled scores (ALiBi).
+    qk_transform(x, offset): applied to queries and keys (2, B, H, T, D), whose first row has
+    position offset (RoPE, QK-norm). attn_bias(H, T_q, T_k): added to the scaled scores (ALiBi).
     Shapes: forward (B, T, C) to (B, T, C). With causal=True a token reads itself and what
     came before it.
     Raises: ValueError where width is not a multiple of heads.
     Source: Vaswani et al. 2017, section 3.2.2.
     """
 
-    memory: Memory | None = None  # set by `remembering`
-    maps: list[Tensor] | None = None  # set by `watching`
+    kv_cache: KVCache | None = None  # set by `kv_cache`
+    recorded: list[Tensor] | None = None  # set by `record_attention`
 
     def __init__(
         self,
@@ -149,42 +149,49 @@ class SelfAttention(nn.Module):
         *,
         causal: bool = True,
         bias: bool = True,
-        turn: Callable[[Tensor, int], Tensor] | None = None,
-        tilt: Callable[[int, int, int], Tensor] | None = None,
+        qk_transform: Callable[[Tensor, int], Tensor] | None = None,
+        attn_bias: Callable[[int, int, int], Tensor] | None = None,
     ):
         super().__init__()
         if heads < 1 or width < 1 or width % heads:
             raise ValueError(f"width={width} must be a positive multiple of heads={heads}")
-        self.heads, self.causal, self.turn, self.tilt = heads, causal, turn, tilt
+        self.heads, self.causal, self.qk_transform, self.attn_bias = (
+            heads,
+            causal,
+            qk_transform,
+            attn_bias,
+        )
         self.qkv = nn.Linear(width, 3 * width, bias=bias)
         self.out = nn.Linear(width, width, bias=bias)
 
     def forward(self, x_BTC: Float[Tensor, "B T C"]) -> Float[Tensor, "B T C"]:
         """Let each token gather from the tokens that it may read."""
-        suits(self.qkv.weight, 3, x_BTC=x_BTC)
+        check_input(self.qkv.weight, 3, x_BTC=x_BTC)
         B, T, C = x_BTC.shape
         if not T:
             raise ValueError(f"x_BTC of shape {(B, T, C)} must have at least one token")
         qkv_BT3HD = self.qkv(x_BTC).view(B, T, 3, self.heads, C // self.heads)
         qkv_3BHTD = qkv_BT3HD.permute(2, 0, 3, 1, 4)
         q_BHTD, k_BHTD, v_BHTD = qkv_3BHTD
-        offset = 0 if self.memory is None else len(self.memory)
-        if self.turn is not None:
-            q_BHTD, k_BHTD = self.turn(qkv_3BHTD[:2], offset)
-        if self.memory is not None:
-            k_BHTD, v_BHTD = self.memory.extend(k_BHTD, v_BHTD)
+        offset = 0 if self.kv_cache is None else len(self.kv_cache)
+        if self.qk_transform is not None:
+            q_BHTD, k_BHTD = self.qk_transform(qkv_3BHTD[:2], offset)
+        if self.kv_cache is not None:
+            k_BHTD, v_BHTD = self.kv_cache.extend(k_BHTD, v_BHTD)
         keys = offset + T
-        allowed_TT = causal_mask(keys, T, device=x_BTC.device) if self.causal else None
-        tilt_HTT = None if self.tilt is None else self.tilt(self.heads, T, keys).to(q_BHTD)
-        steps = attend(q_BHTD, k_BHTD, v_BHTD, allowed=allowed_TT, tilt=tilt_HTT)
-        if self.maps is not None:
-            self.maps.append(steps.weights.detach())
+        mask_TT = causal_mask(keys, T, device=x_BTC.device) if self.causal else None
+        bias_HTT = (
+            None if self.attn_bias is None else self.attn_bias(self.heads, T, keys).to(q_BHTD)
+        )
+        steps = attend(q_BHTD, k_BHTD, v_BHTD, mask=mask_TT, attn_bias=bias_HTT)
+        if self.recorded is not None:
+            self.recorded.append(steps.weights.detach())
         return self.out(steps.output.transpose(1, 2).reshape(B, T, C))
 
 
 @contextmanager
 @checked
-def remembering(module: nn.Module) -> Iterator[None]:
+def kv_cache(module: nn.Module) -> Iterator[None]:
     """Let each causal attention in a module remember keys and values, until this ends.
 
     Inside, a call gives the module the tokens that come next, and none that it had before.
@@ -200,17 +207,17 @@ def remembering(module: nn.Module) -> Iterator[None]:
             "them can be kept"
         )
     for layer in layers:
-        layer.memory = Memory()
+        layer.kv_cache = KVCache()
     try:
         yield
     finally:
         for layer in layers:
-            layer.memory = None
+            layer.kv_cache = None
 
 
-def remembered(module: nn.Module) -> int:
+def cache_length(module: nn.Module) -> int:
     """How many tokens the attentions in a module remember; 0 where nothing is kept."""
-    return max([0, *(len(layer.memory or ()) for layer in _attentions(module))])
+    return max([0, *(len(layer.kv_cache or ()) for layer in _attentions(module))])
 
 
 def over_positions(module: nn.Module) -> list[str]:
@@ -225,25 +232,25 @@ def _attentions(module: nn.Module) -> list[SelfAttention]:
 
 @contextmanager
 @checked
-def watching(module: nn.Module) -> Iterator[list[Float[Tensor, "B H Tq Tk"]]]:
+def record_attention(module: nn.Module) -> Iterator[list[Float[Tensor, "B H Tq Tk"]]]:
     """Let each attention in a module note its weights, in the order of the calls, until this ends.
 
     Gives the list that they are added to: after one call of a model, a map for each layer.
     """
     layers = _attentions(module)
-    maps: list[Tensor] = []
+    recorded: list[Tensor] = []
     for layer in layers:
-        layer.maps = maps
+        layer.recorded = recorded
     try:
-        yield maps
+        yield recorded
     finally:
         for layer in layers:
-            layer.maps = None
+            layer.recorded = None
 
 
 def _check_shapes(q: Tensor, k: Tensor, v: Tensor) -> None:
     found = "q is {}, k is {}, v is {}".format(*(tuple(part.shape) for part in (q, k, v)))
-    alike(q=q, k=k, v=v)
+    check_same_dtype(q=q, k=k, v=v)
     if q.shape[-1] != k.shape[-1]:
         raise ValueError(f"q and k must have the same width D to be compared: {found}")
     if k.shape[-2] != v.shape[-2]:
@@ -258,31 +265,33 @@ def _check_shapes(q: Tensor, k: Tensor, v: Tensor) -> None:
         )
 
 
-def _check_mask(allowed: Tensor, shape: tuple[int, ...]) -> None:
+def _check_mask(mask: Tensor, shape: tuple[int, ...]) -> None:
     """Raise ValueError unless a mask fits scores of this shape and leaves each query a key."""
     try:
-        alone = (~allowed.broadcast_to(shape).any(dim=-1)).nonzero().tolist()
+        alone = (~mask.broadcast_to(shape).any(dim=-1)).nonzero().tolist()
     except RuntimeError:
         raise ValueError(
-            f"allowed must fit the scores' shape {shape}, one entry per query and key"
+            f"mask must fit the scores' shape {shape}, one entry per query and key"
         ) from None
     if alone:
         raise ValueError(
-            f"allowed lets query {alone[0]} read no key; softmax over nothing has no answer, "
+            f"mask lets query {alone[0]} read no key; softmax over nothing has no answer, "
             "so leave each query at least one key (itself, say)"
         )
 
 
-def _check_tilt(tilt: Tensor, allowed: Tensor | None, shape: tuple[int, ...]) -> None:
-    """Raise ValueError unless a tilt fits scores of this shape and leaves each query a key."""
-    if (tilt.isnan() | tilt.isposinf()).any():
-        raise ValueError("tilt must hold finite numbers, or -inf where a query may not read")
+def _check_attn_bias(attn_bias: Tensor, mask: Tensor | None, shape: tuple[int, ...]) -> None:
+    """Raise ValueError unless a attn_bias fits scores of this shape and leaves each query a key."""
+    if (attn_bias.isnan() | attn_bias.isposinf()).any():
+        raise ValueError("attn_bias must hold finite numbers, or -inf where a query may not read")
     try:
-        open_to = (tilt > float("-inf")).broadcast_to(shape)
+        open_to = (attn_bias > float("-inf")).broadcast_to(shape)
     except RuntimeError:
         raise ValueError(
-            f"tilt of shape {tuple(tilt.shape)} must fit the scores' shape {shape}"
+            f"attn_bias of shape {tuple(attn_bias.shape)} must fit the scores' shape {shape}"
         ) from None
-    alone = (~(open_to if allowed is None else open_to & allowed).any(dim=-1)).nonzero().tolist()
+    alone = (~(open_to if mask is None else open_to & mask).any(dim=-1)).nonzero().tolist()
     if alone:
-        raise ValueError(f"tilt leaves query {alone[0]} no key: a score of it must not be -inf")
+        raise ValueError(
+            f"attn_bias leaves query {alone[0]} no key: a score of it must not be -inf"
+        )

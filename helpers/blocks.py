@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from helpers.attention import SelfAttention
-from helpers.checks import at_least, checked, suits
+from helpers.checks import at_least, check_input, checked
 from helpers.norms import BatchNorm, GroupNorm, InstanceNorm, LayerNorm, RMSNorm
 
 NORMS: dict[str, Callable[[int], nn.Module]] = {
@@ -54,7 +54,7 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Float[Tensor, "*batch C"]) -> Float[Tensor, "*batch C"]:
         """Widen, bend, and come back, each token by itself."""
-        suits(self.up.weight, x=x)
+        check_input(self.up.weight, x=x)
         return self.down(self.activation(self.up(x)))
 
 

@@ -80,14 +80,14 @@ def within(vocab_size: int, **ids: Tensor) -> None:
             )
 
 
-def alike(**tensors: Tensor) -> None:
+def check_same_dtype(**tensors: Tensor) -> None:
     """Raise ValueError unless all are of one dtype: torch multiplies no others."""
     if len({tensor.dtype for tensor in tensors.values()}) > 1:
         found = ", ".join(f"{name} is {tensor.dtype}" for name, tensor in tensors.items())
         raise ValueError(f"{' and '.join(tensors)} must be of one dtype: {found}")
 
 
-def suits(weight: Tensor, axes: int | None = None, /, **inputs: Tensor) -> None:
+def check_input(weight: Tensor, axes: int | None = None, /, **inputs: Tensor) -> None:
     """Raise ValueError unless inputs are as wide as a weight's rows, of its dtype, and have so many
     axes: for what a model calls at each step, where `checked` would be felt.
 
@@ -109,7 +109,7 @@ def suits(weight: Tensor, axes: int | None = None, /, **inputs: Tensor) -> None:
             raise ValueError(f"{name} must be {weight.dtype}, as the weights are, not {x.dtype}")
 
 
-def measurable(**tensors: Tensor) -> None:
+def check_finite(**tensors: Tensor) -> None:
     """Raise ValueError unless all are finite and of 32 bits or more.
 
     For what measures: nan is like nothing, and comparisons with it go wrong in silence.

@@ -8,8 +8,8 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-STOPPED = 130  # what a shell says of a command that Ctrl-C ended
-UNHEARD = 141  # and of one whose reader went away
+EXIT_SIGINT = 130  # what a shell says of a command that Ctrl-C ended
+EXIT_SIGPIPE = 141  # and of one whose reader went away
 Main = Callable[[Sequence[str] | None], int]
 
 
@@ -30,14 +30,14 @@ def command(main: Main) -> Callable[..., int]:
             return main(arguments)
         except BrokenPipeError:
             sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - Python flushes it at its end
-            return UNHEARD
+            return EXIT_SIGPIPE
         except (OSError, ValueError) as error:
             reason = error if getattr(error, "filename", None) else getattr(error, "strerror", None)
             print(f"\nerror: {reason or error}", file=sys.stderr)
             return 2
         except KeyboardInterrupt:
             print("\nstopped; what was saved before is still there", file=sys.stderr)
-            return STOPPED
+            return EXIT_SIGINT
 
     return guarded
 

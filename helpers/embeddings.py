@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int, Integer
 from torch import Tensor, nn
 
-from helpers.checks import alike, at_least, checked, measurable, within
+from helpers.checks import at_least, check_finite, check_same_dtype, checked, within
 
 # Words of the tales that belong together by use, so that neighbours can be counted as right.
 WORD_GROUPS = {
@@ -35,7 +35,7 @@ NGRAM_ROWS = 8191  # at most, of each table of n-grams: a prime
 
 
 @checked
-def frequent(
+def prune_rare(
     ids: Int[Tensor, " N"], *, at_least: int
 ) -> tuple[Int[Tensor, " N"], Int[Tensor, " V"]]:
     """Number the ids anew, leaving out what is rarer than `at_least`.
@@ -56,7 +56,7 @@ def frequent(
 
 
 @checked
-def surroundings(
+def context_windows(
     ids: Int[Tensor, " N"], *, reach: int
 ) -> tuple[Int[Tensor, "M W"], Int[Tensor, " M"]]:
     """The W = 2·reach neighbours of each token that has them all, and the token itself.
@@ -72,7 +72,7 @@ def surroundings(
 
 
 @checked
-class SurroundingsModel(nn.Module):
+class CBOW(nn.Module):
     """Guess a word from the mean of the vectors of the words around it.
 
     Shapes: forward (B, W) ids to (B, V) logits; `table` is nn.Embedding(V, C), `output` holds a
@@ -159,7 +159,7 @@ def table_bytes(vocab_size: int, width: int, bits: int) -> int:
 
 
 @checked
-def migrated(
+def remap_vocabulary(
     rows: Float[Tensor, "V C"],
     old_words: Sequence[str],
     new_words: Sequence[str],
@@ -193,7 +193,7 @@ def quantised(
     """
     if not 2 <= bits <= 8:
         raise ValueError(f"bits={bits} must be 2 to 8")
-    measurable(table=table)
+    check_finite(table=table)
     largest = table.abs().amax(dim=1, keepdim=True)
     scale = torch.where(largest > 0, largest / (2 ** (bits - 1) - 1), 1.0)
     if bool((scale < (least := torch.finfo(table.dtype).tiny)).any()):
@@ -214,7 +214,7 @@ def similarities(
     Raises: ValueError for another measure, and where a number is not finite or too large.
     """
     _squarable(query=query, table=table)
-    alike(query=query, table=table)
+    check_same_dtype(query=query, table=table)
     if query.shape != table.shape[1:]:
         raise ValueError(f"query has {len(query)} numbers; a row of table has {table.shape[1]}")
     if measure == "dot":
@@ -277,7 +277,7 @@ def centre(table: Float[Tensor, "N C"]) -> Float[Tensor, "N C"]:
     Raises: ValueError where table is empty, a number is not finite, as what follows does too, or
     the rows are too large to be added up.
     """
-    measurable(table=table)
+    check_finite(table=table)
     centred = table - table.mean(dim=0)
     if not bool(centred.isfinite().all()):
         raise ValueError("table holds numbers too large to be added up")
@@ -340,7 +340,7 @@ def rank_correlation(
     """
     if len(first) != len(second):
         raise ValueError(f"first has {len(first)} values, second {len(second)}")
-    measurable(first=first, second=second)
+    check_finite(first=first, second=second)
     if len(first) < 2:
         raise ValueError("first and second have one value; ranks need at least two")
     ranks = torch.stack([_ranks(first), _ranks(second)])
@@ -350,8 +350,8 @@ def rank_correlation(
 
 
 def _squarable(**tables: Tensor) -> None:
-    """Raise ValueError unless all are measurable, and so are sums of their squares."""
-    measurable(**tables)
+    """Raise ValueError unless all are check_finite, and so are sums of their squares."""
+    check_finite(**tables)
     for name, table in tables.items():
         if not bool((2 * table).square().sum().isfinite()):
             raise ValueError(f"{name} holds numbers too large to be squared")

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from helpers.attention import SelfAttention, over_positions, remembered, remembering
+from helpers.attention import SelfAttention, cache_length, kv_cache, over_positions
 from helpers.blocks import ACTIVATIONS, NORMS, PLACEMENTS, Block
 from helpers.checks import checked, within
 from helpers.embeddings import NGRAM_ROWS, NGrams
@@ -85,7 +85,7 @@ class GPT(nn.Module):
     """Read tokens, give logits for the token after each.
 
     Shapes: forward (B, T) ids to (B, T, V) logits, T at most `context` with learned positions.
-    With `remembering` a call has the whole text so far, and gives logits from `offset` on.
+    With `kv_cache` a call has the whole text so far, and gives logits from `offset` on.
     Source: Radford et al. 2019, with the choices of GPTConfig.
     """
 
@@ -107,13 +107,13 @@ class GPT(nn.Module):
     def forward(self, ids_BT: Int[Tensor, "B T"], offset: int = 0) -> Float[Tensor, "B Tnew V"]:
         """Logits for what follows each token from `offset` on; the cache knows those before it.
 
-        Raises: ValueError where it does not: offset must be the number of tokens remembered; where
-        there is no token; on a CPU also where an id lies outside 0..V-1.
+        Raises: ValueError where it does not: offset must be the number of tokens in the cache;
+        where there is no token; on a CPU also where an id lies outside 0..V-1.
         """
         within(self.config.vocab_size, ids_BT=ids_BT)
         ids_BT = ids_BT.long()
-        if offset != (known := remembered(self)):
-            raise ValueError(f"offset={offset} must be {known}, the number of tokens remembered")
+        if offset != (known := cache_length(self)):
+            raise ValueError(f"offset={offset} must be {known}, the number of tokens in the cache")
         if offset == ids_BT.shape[1]:
             raise ValueError(f"ids_BT of shape {tuple(ids_BT.shape)} must have a token more")
         x_BTC = self.embedding(ids_BT[:, offset:])
@@ -156,13 +156,13 @@ class GPT(nn.Module):
         _check_sampling(ids_BT, n, temperature, top_k, top_p, stop, self.config.vocab_size)
         context, known = self.config.context, 0
         ended_B = torch.zeros(len(ids_BT), dtype=torch.bool, device=ids_BT.device)
-        with in_mode(self, training=False), ExitStack() as remembered:
+        with in_mode(self, training=False), ExitStack() as caching:
             cache = cache and not over_positions(self)
             if cache:
-                remembered.enter_context(remembering(self))
+                caching.enter_context(kv_cache(self))
             for _ in range(n):
                 if ids_BT.shape[1] > context:  # from here on every token's position changes
-                    remembered.close()
+                    caching.close()
                     cache = False
                 logits_BV = self(ids_BT[:, -context:], offset=known if cache else 0)[:, -1]
                 known = ids_BT.shape[1]
@@ -247,8 +247,8 @@ def _block(config: GPTConfig) -> Block:
     attention = SelfAttention(
         config.width,
         config.heads,
-        turn=QueryKey(width, normed=config.qk_norm, rotated=rotated) if turned else None,
-        tilt=alibi if config.positions == "alibi" else None,
+        qk_transform=QueryKey(width, normed=config.qk_norm, rotated=rotated) if turned else None,
+        attn_bias=alibi if config.positions == "alibi" else None,
     )
     return Block(
         config.width,

@@ -14,10 +14,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from helpers import norms
 from helpers.checks import at_least, checked
 
 FAMILIES = ("normal", "uniform", "orthogonal")
-NORMS = (nn.LayerNorm, nn.RMSNorm, nn.GroupNorm, nn.modules.batchnorm._BatchNorm)
+NORMS = (
+    *(nn.LayerNorm, nn.RMSNorm, nn.GroupNorm, nn.modules.batchnorm._BatchNorm),
+    *(norms.LayerNorm, norms.RMSNorm, norms.BatchNorm, norms.InstanceNorm, norms.GroupNorm),
+)
 
 
 @checked
@@ -25,7 +29,7 @@ NORMS = (nn.LayerNorm, nn.RMSNorm, nn.GroupNorm, nn.modules.batchnorm._BatchNorm
 class Scheme:
     """A way to draw a weight: a family of distributions, and a spread from the two fans.
 
-    std: standard deviation of the entries for (fan_in, fan_out). drawn_bias: whether biases are
+    std: standard deviation of the entries for (fan_in, fan_out). init_bias: whether biases are
     drawn from ±1/√fan_in as nn.Linear does it; otherwise they start at 0.
     """
 
@@ -33,7 +37,7 @@ class Scheme:
     source: str
     std: Callable[[int, int], float]
     family: str = "normal"
-    drawn_bias: bool = False
+    init_bias: bool = False
 
     def __post_init__(self):
         if self.family not in FAMILIES:
@@ -61,7 +65,7 @@ TORCH = Scheme(
     source="nn.Linear.reset_parameters: kaiming_uniform with a = √5, which is ±1/√fan_in",
     std=lambda fan_in, fan_out: (3 * fan_in) ** -0.5,
     family="uniform",
-    drawn_bias=True,
+    init_bias=True,
 )
 ORTHOGONAL = Scheme(
     name="orthogonal",
@@ -118,7 +122,7 @@ def residual_factor(blocks: int) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Start:
+class InitRecord:
     """How one parameter of a model was started.
 
     name: the first name under which the model lists it; also: its other names, if it is tied.
@@ -142,7 +146,7 @@ def initialise(
     residual: float = 1.0,
     residual_names: tuple[str, ...] = ("out", "down", "out_proj"),
     packed: Mapping[str, int] | None = None,
-) -> tuple[Start, ...]:
+) -> tuple[InitRecord, ...]:
     """Start every parameter of a model once, and say how.
 
     Embeddings are drawn from N(0, embedding²), a padding row is 0; weights by the scheme. Linear
@@ -163,18 +167,20 @@ def initialise(
     for name, own in model.named_parameters(remove_duplicate=False):
         names.setdefault(id(own), []).append(name)
     started: dict[int, tuple[str, float]] = {}
-    drawer = _Drawer(scheme, generator, embedding, residual, residual_names, packed or {"qkv": 3})
+    initializer = _Initializer(
+        scheme, generator, embedding, residual, residual_names, packed or {"qkv": 3}
+    )
     modules = sorted(model.named_modules(), key=lambda named: not _is_embedding(named[1]))
     for path, module in modules:
-        for parameter, role, std, value in drawer.starts(path.rpartition(".")[2], module):
+        for parameter, role, std, value in initializer.starts(path.rpartition(".")[2], module):
             if parameter is not None and id(parameter) not in started:
                 with torch.no_grad():
                     parameter.copy_(value())
                 started[id(parameter)] = role, std
     return tuple(
-        Start(name=first, also=tuple(also), role=role, std=std)
+        InitRecord(name=first, also=tuple(also), role=role, std=std)
         for key, (first, *also) in names.items()
-        for role, std in [started.get(key, ("left", math.nan))]
+        for role, std in [started.get(key, ("untouched", math.nan))]
     )
 
 
@@ -182,7 +188,7 @@ Step = tuple[Tensor | None, str, float, Callable[[], Tensor]]  # parameter, role
 
 
 @dataclass(frozen=True)
-class _Drawer:
+class _Initializer:
     """Knows, for each kind of module, how its own parameters are to start."""
 
     scheme: Scheme
@@ -208,10 +214,9 @@ class _Drawer:
             for bias in (module.in_proj_bias, module.bias_k, module.bias_v):
                 yield self._bias(bias, module.embed_dim)
         else:
-            named = ("gamma", "beta") if hasattr(module, "gamma") else ("weight", "bias")
-            if isinstance(module, NORMS) or named[0] == "gamma":
-                found: list[Any] = [getattr(module, name, None) for name in named]
-                gain, shift = found
+            if isinstance(module, NORMS):
+                gain: Any = getattr(module, "weight", None)
+                shift: Any = getattr(module, "bias", None)
                 yield gain, "gain", 0.0, lambda: torch.ones_like(gain)
                 yield shift, "shift", 0.0, lambda: torch.zeros_like(shift)
 
@@ -239,7 +244,7 @@ class _Drawer:
         return weight, role, _std(self.scheme, fan_in, fan_out) * factor, value
 
     def _bias(self, bias, fan_in: int, factor: float = 1.0) -> Step:
-        if bias is None or not self.scheme.drawn_bias:
+        if bias is None or not self.scheme.init_bias:
             return bias, "bias", 0.0, lambda: torch.zeros_like(bias)
 
         def value() -> Tensor:

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from helpers.checks import checked, suits
+from helpers.checks import check_input, checked
 
 EPS = 1e-5  # what torch's LayerNorm and BatchNorm add to the variance
 GROUPS = 4  # of GroupNorm, unless others are given
@@ -18,8 +18,8 @@ GROUPS = 4  # of GroupNorm, unless others are given
 class Normalised:
     """Every intermediate of one normalisation.
 
-    From `normalise` the statistics keep their axes, with length 1; from `pooled` they are repeated
-    to the shape of the input, so that each number stands beside its own mean and variance.
+    `normalise` keeps the axes of the statistics, with length 1; `normalise_over` repeats them to
+    the shape of the input, so that each number has its own mean and variance beside it.
     """
 
     mean: Float[Tensor, "..."]
@@ -52,11 +52,11 @@ def normalise(
     return Normalised(mean=mean, variance=variance, output=output.to(x.dtype))
 
 
-# --- a norm as a point in a space of choices ------------------------------------------------
+# --- norms by the axes that they average over ------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
-class Point:
+class NormSpec:
     """What a norm averages over: some of the axes B and T, and features in so many groups.
 
     groups=1 averages all features of a token together, groups=None each feature by itself.
@@ -67,18 +67,20 @@ class Point:
     centred: bool = True
 
 
-POINTS = {
-    "layer": Point(over="", groups=1),
-    "RMS": Point(over="", groups=1, centred=False),
-    "batch": Point(over="BT", groups=None),
-    "instance": Point(over="T", groups=None),
-    "group": Point(over="T", groups=2),
+NORMS = {
+    "layer": NormSpec(over="", groups=1),
+    "RMS": NormSpec(over="", groups=1, centred=False),
+    "batch": NormSpec(over="BT", groups=None),
+    "instance": NormSpec(over="T", groups=None),
+    "group": NormSpec(over="T", groups=2),
 }
 
 
 @checked
-def pooled(x_BTC: Float[Tensor, "B T C"], point: Point, *, eps: float = EPS) -> Normalised:
-    """Normalise a block over what `point` names.
+def normalise_over(
+    x_BTC: Float[Tensor, "B T C"], spec: NormSpec, *, eps: float = EPS
+) -> Normalised:
+    """Normalise a block over what `spec` names.
 
     Shapes: x (B, T, C); mean, variance and output have that shape too.
     Raises: ValueError where `over` has other letters than B and T, groups do not divide C, or x has
@@ -86,15 +88,15 @@ def pooled(x_BTC: Float[Tensor, "B T C"], point: Point, *, eps: float = EPS) -> 
     Source: Wu and He 2018, section 3, which names the norms by the sets they average over.
     """
     B, T, C = x_BTC.shape
-    groups = C if point.groups is None else point.groups
-    if not set(point.over) <= set("BT"):
-        raise ValueError(f"over={point.over!r} may hold the letters B and T only")
+    groups = C if spec.groups is None else spec.groups
+    if not set(spec.over) <= set("BT"):
+        raise ValueError(f"over={spec.over!r} may hold the letters B and T only")
     if groups < 1 or C % groups:
         raise ValueError(f"groups={groups} must divide the {C} features of x")
-    axes = tuple("BT".index(letter) for letter in point.over)
+    axes = tuple("BT".index(letter) for letter in spec.over)
     _check_filled((*axes, 2), x_BTC=x_BTC)
     parts_BTGF = x_BTC.view(B, T, groups, C // groups)
-    found = normalise(parts_BTGF, (*axes, 3), eps=eps, centred=point.centred)
+    found = normalise(parts_BTGF, (*axes, 3), eps=eps, centred=spec.centred)
     return Normalised(
         mean=found.mean.expand_as(parts_BTGF).reshape(B, T, C),
         variance=found.variance.expand_as(parts_BTGF).reshape(B, T, C),
@@ -107,7 +109,7 @@ def pooled(x_BTC: Float[Tensor, "B T C"], point: Point, *, eps: float = EPS) -> 
 
 @checked
 class LayerNorm(nn.Module):
-    """Each token's vector to mean 0 and variance 1, then times gamma plus beta, per feature.
+    """Each token's vector to mean 0 and variance 1, then times weight plus bias, per feature.
 
     Shapes: forward (..., C) to (..., C). Source: Ba, Kiros and Hinton 2016.
     Raises: ValueError where width is below 1 or eps negative.
@@ -116,18 +118,18 @@ class LayerNorm(nn.Module):
     def __init__(self, width: int, *, eps: float = EPS):
         super().__init__()
         self.eps = _check_eps(eps)
-        self.gamma = nn.Parameter(torch.ones(_positive(width)))
-        self.beta = nn.Parameter(torch.zeros(width))
+        self.weight = nn.Parameter(torch.ones(_positive(width)))
+        self.bias = nn.Parameter(torch.zeros(width))
 
     def forward(self, x: Float[Tensor, "*batch C"]) -> Float[Tensor, "*batch C"]:
-        """Give gamma · normalise(x, (-1,)).output + beta, by torch's one kernel for it."""
-        suits(self.gamma, x=x)
-        return F.layer_norm(x, self.gamma.shape, self.gamma, self.beta, self.eps)
+        """Give weight · normalise(x, (-1,)).output + bias, by torch's one kernel for it."""
+        check_input(self.weight, x=x)
+        return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)
 
 
 @checked
 class RMSNorm(nn.Module):
-    """Each token's vector to mean square 1, then times gamma, per feature; no mean, no beta.
+    """Each token's vector to mean square 1, then times weight, per feature; no mean, no bias.
 
     Shapes: forward (..., C) to (..., C). Source: Zhang and Sennrich 2019, equation 4.
     Raises: ValueError where width is below 1 or eps negative.
@@ -136,21 +138,21 @@ class RMSNorm(nn.Module):
     def __init__(self, width: int, *, eps: float = EPS):
         super().__init__()
         self.eps = _check_eps(eps)
-        self.gamma = nn.Parameter(torch.ones(_positive(width)))
+        self.weight = nn.Parameter(torch.ones(_positive(width)))
 
     def forward(self, x: Float[Tensor, "*batch C"]) -> Float[Tensor, "*batch C"]:
-        """Give gamma · normalise(x, (-1,), centred=False).output, by torch's one kernel for it."""
-        suits(self.gamma, x=x)
-        return F.rms_norm(x, self.gamma.shape, self.gamma, self.eps)
+        """Give weight · normalise(x, (-1,), centred=False).output, by torch's one kernel for it."""
+        check_input(self.weight, x=x)
+        return F.rms_norm(x, self.weight.shape, self.weight, self.eps)
 
 
 @checked
 class BatchNorm(nn.Module):
-    """Each feature to mean 0 and variance 1 over all tokens of the batch, then gamma and beta.
+    """Each feature to mean 0 and variance 1 over all tokens of the batch, then weight and bias.
 
     In train mode the statistics are the batch's, and running means of them are kept, the variance
     there with n - 1 in place of n; in eval mode the running ones are used.
-    Shapes: forward (..., C) to (..., C); `real` (...) is False where a token is padding, which is
+    Shapes: forward (..., C) to (..., C); `valid` (...) is False where a token is padding, which is
     normalised like the others and not counted.
     Raises: ValueError where width is below 1, eps negative, momentum not in 0..1, or, in train
     mode, fewer than two tokens count.
@@ -158,17 +160,17 @@ class BatchNorm(nn.Module):
     """
 
     running_mean: Tensor
-    running_variance: Tensor
+    running_var: Tensor
 
     def __init__(self, width: int, *, eps: float = EPS, momentum: float = 0.1):
         super().__init__()
         if not 0 <= momentum <= 1:
             raise ValueError(f"momentum={momentum} must lie in 0..1")
         self.eps, self.momentum = _check_eps(eps), momentum
-        self.gamma = nn.Parameter(torch.ones(_positive(width)))
-        self.beta = nn.Parameter(torch.zeros(width))
+        self.weight = nn.Parameter(torch.ones(_positive(width)))
+        self.bias = nn.Parameter(torch.zeros(width))
         self.register_buffer("running_mean", torch.zeros(width))
-        self.register_buffer("running_variance", torch.ones(width))
+        self.register_buffer("running_var", torch.ones(width))
 
     @property
     def over_positions(self) -> bool:
@@ -176,16 +178,16 @@ class BatchNorm(nn.Module):
         return self.training
 
     def forward(
-        self, x: Float[Tensor, "*batch C"], real: Bool[Tensor, "*batch"] | None = None
+        self, x: Float[Tensor, "*batch C"], valid: Bool[Tensor, "*batch"] | None = None
     ) -> Float[Tensor, "*batch C"]:
         """Normalise with the batch's statistics in train mode, with the running ones in eval."""
-        suits(self.gamma, x=x)
-        mean_C, variance_C = self.running_mean, self.running_variance
+        check_input(self.weight, x=x)
+        mean_C, variance_C = self.running_mean, self.running_var
         if self.training:
-            mean_C, variance_C = masked_statistics(x, real)
-            self._remember(mean_C, variance_C, x[..., 0].numel() if real is None else real.sum())
+            mean_C, variance_C = masked_statistics(x, valid)
+            self._remember(mean_C, variance_C, x[..., 0].numel() if valid is None else valid.sum())
         output = (x - mean_C) / torch.sqrt(variance_C + self.eps)
-        return self.gamma * output.to(x.dtype) + self.beta
+        return self.weight * output.to(x.dtype) + self.bias
 
     def _remember(self, mean_C: Tensor, variance_C: Tensor, counted: int | Tensor) -> None:
         if counted < 2:
@@ -194,7 +196,7 @@ class BatchNorm(nn.Module):
             )
         unbiased_C = variance_C.detach() * counted / (counted - 1)
         self.running_mean.lerp_(mean_C.detach().to(self.running_mean), self.momentum)
-        self.running_variance.lerp_(unbiased_C.to(self.running_variance), self.momentum)
+        self.running_var.lerp_(unbiased_C.to(self.running_var), self.momentum)
 
 
 @checked
@@ -210,14 +212,14 @@ class InstanceNorm(nn.Module):
     def __init__(self, width: int, *, eps: float = EPS):
         super().__init__()
         self.eps = _check_eps(eps)
-        self.gamma = nn.Parameter(torch.ones(_positive(width)))
-        self.beta = nn.Parameter(torch.zeros(width))
+        self.weight = nn.Parameter(torch.ones(_positive(width)))
+        self.bias = nn.Parameter(torch.zeros(width))
 
     def forward(self, x_BTC: Float[Tensor, "B T C"]) -> Float[Tensor, "B T C"]:
         """Normalise each feature along its sequence, then scale and shift it."""
-        suits(self.gamma, 3, x_BTC=x_BTC)
+        check_input(self.weight, 3, x_BTC=x_BTC)
         _check_filled((1,), x_BTC=x_BTC)
-        return self.gamma * normalise(x_BTC, (1,), eps=self.eps).output + self.beta
+        return self.weight * normalise(x_BTC, (1,), eps=self.eps).output + self.bias
 
 
 @checked
@@ -234,14 +236,14 @@ class GroupNorm(nn.Module):
         super().__init__()
         if groups < 1 or width % groups:
             raise ValueError(f"groups={groups} must divide width={width}")
-        self.eps, self.point = _check_eps(eps), Point(over="T", groups=groups)
-        self.gamma = nn.Parameter(torch.ones(_positive(width)))
-        self.beta = nn.Parameter(torch.zeros(width))
+        self.eps, self.spec = _check_eps(eps), NormSpec(over="T", groups=groups)
+        self.weight = nn.Parameter(torch.ones(_positive(width)))
+        self.bias = nn.Parameter(torch.zeros(width))
 
     def forward(self, x_BTC: Float[Tensor, "B T C"]) -> Float[Tensor, "B T C"]:
         """Normalise each group of features along its sequence, then scale and shift features."""
-        suits(self.gamma, 3, x_BTC=x_BTC)
-        return self.gamma * pooled(x_BTC, self.point, eps=self.eps).output + self.beta
+        check_input(self.weight, 3, x_BTC=x_BTC)
+        return self.weight * normalise_over(x_BTC, self.spec, eps=self.eps).output + self.bias
 
 
 # --- padding --------------------------------------------------------------------------------
@@ -249,20 +251,20 @@ class GroupNorm(nn.Module):
 
 @checked
 def masked_statistics(
-    x: Float[Tensor, "*batch C"], real: Bool[Tensor, "*batch"] | None = None
+    x: Float[Tensor, "*batch C"], valid: Bool[Tensor, "*batch"] | None = None
 ) -> tuple[Float[Tensor, " C"], Float[Tensor, " C"]]:
-    """Mean and biased variance of each feature over the tokens that are real.
+    """Mean and biased variance of each feature over the tokens that are valid.
 
-    Shapes: x (..., C), real (...), True where a token counts; None counts all.
-    Raises: ValueError where real is not boolean or has another shape, or no token is real.
+    Shapes: x (..., C), valid (...), True where a token counts; None counts all.
+    Raises: ValueError where valid is not boolean or has another shape, or no token is valid.
     """
-    if real is not None and real.shape != x.shape[:-1]:
+    if valid is not None and valid.shape != x.shape[:-1]:
         raise ValueError(
-            f"real of shape {tuple(real.shape)} must have one entry per token of {tuple(x.shape)}"
+            f"valid of shape {tuple(valid.shape)} must have one entry per token of {tuple(x.shape)}"
         )
-    rows_NC = _wide(x.reshape(-1, x.shape[-1]) if real is None else x[real])
+    rows_NC = _wide(x.reshape(-1, x.shape[-1]) if valid is None else x[valid])
     if len(rows_NC) == 0:
-        raise ValueError("real is False everywhere: there is nothing to take the mean of")
+        raise ValueError("valid is False everywhere: there is nothing to take the mean of")
     mean_C = rows_NC.mean(dim=0)
     return mean_C, (rows_NC - mean_C).square().mean(dim=0)
 

@@ -27,7 +27,7 @@ def _scores(
     if scores.shape[axis] == 0:
         raise ValueError(f"scores of shape {scores.shape} have nothing along axis {axis}")
     if np.isnan(scores).any() or np.isposinf(scores).any():
-        raise ValueError(f"{name} hold nan or +inf; they must be finite, or -inf for 'not allowed'")
+        raise ValueError(f"{name} hold nan or +inf; they must be finite, or -inf where masked")
     return scores
 
 
@@ -189,11 +189,11 @@ def _count(x: Float[np.ndarray, "..."], axis: int | tuple[int, ...], ddof: int) 
 def attention_weights(
     q: Real[np.ndarray, "*lead Tq D"],
     k: Real[np.ndarray, "*lead Tk D"],
-    allowed: Bool[np.ndarray, "..."] | None = None,
+    mask: Bool[np.ndarray, "..."] | None = None,
 ) -> Float[np.ndarray, "*lead Tq Tk"]:
     """Softmax over the keys of q·k/√D, one query and one key at a time.
 
-    allowed: True where a query may read a key; it broadcasts to (..., T_q, T_k). Raises
+    mask: True where a query may read a key; it broadcasts to (..., T_q, T_k). Raises
     ValueError for shapes that do not fit and for a query that may read no key.
     Vaswani et al. 2017, equation 1.
     """
@@ -203,18 +203,18 @@ def attention_weights(
     if not q.shape[-1]:
         raise ValueError(f"q of shape {q.shape} and k of shape {k.shape} have no numbers a row")
     weights = np.zeros((*q.shape[:-1], k.shape[-2]))
-    allowed = np.asarray(True if allowed is None else allowed)
+    mask = np.asarray(True if mask is None else mask)
     try:
-        allowed = np.broadcast_to(allowed, weights.shape)
+        mask = np.broadcast_to(mask, weights.shape)
     except ValueError:
         raise ValueError(
-            f"allowed of shape {allowed.shape} does not fit weights of shape {weights.shape}"
+            f"mask of shape {mask.shape} does not fit weights of shape {weights.shape}"
         ) from None
     for index in np.ndindex(q.shape[:-1]):
         lead, query = index[:-1], q[index]
-        readable = [j for j in range(k.shape[-2]) if allowed[(*index, j)]]
+        readable = [j for j in range(k.shape[-2]) if mask[(*index, j)]]
         if not readable:
-            raise ValueError(f"allowed lets the query at {index} read no key: it needs one")
+            raise ValueError(f"mask lets the query at {index} read no key: it needs one")
         scores = [
             sum(a * b for a, b in zip(query, k[(*lead, j)], strict=True)) / math.sqrt(len(query))
             for j in readable
@@ -230,14 +230,14 @@ def attention(
     q: Real[np.ndarray, "*lead Tq D"],
     k: Real[np.ndarray, "*lead Tk D"],
     v: Real[np.ndarray, "*lead Tk Dv"],
-    allowed: Bool[np.ndarray, "..."] | None = None,
+    mask: Bool[np.ndarray, "..."] | None = None,
 ) -> Float[np.ndarray, "*lead Tq Dv"]:
     """Scaled dot-product attention by loops: each query's weighted sum of the values.
 
     Arguments and errors are those of `attention_weights`; v has one row for each key.
     Vaswani et al. 2017, equation 1.
     """
-    weights = attention_weights(q, k, allowed)
+    weights = attention_weights(q, k, mask)
     if v.ndim != weights.ndim or v.shape[:-1] != (*weights.shape[:-2], weights.shape[-1]):
         raise ValueError(f"v of shape {v.shape} needs one row for each key of k, {np.shape(k)}")
     output = np.zeros((*weights.shape[:-1], v.shape[-1]))

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from helpers.checks import checked, measurable
+from helpers.checks import check_finite, checked
 
 
 @checked
@@ -28,7 +28,7 @@ def depends_on(
     Raises: ValueError when x or the function's output does not have two axes, a derivative is
     not a number, or autograd sees no way from x to an output that moves with it.
     """
-    measurable(x=x)
+    check_finite(x=x)
     jacobian = torch.autograd.functional.jacobian(lambda x: _seen(function, x), x)
     if jacobian.ndim != 4:
         shape = tuple(jacobian.shape[: jacobian.ndim - 2])
@@ -61,7 +61,7 @@ def reads(
     derivative is not a number, of which nobody can say whether it is 0, or autograd sees no way
     from x to an output that moves with it.
     """
-    measurable(x_BTC=x_BTC)
+    check_finite(x_BTC=x_BTC)
     B, T, _ = x_BTC.shape
     whole = all(isinstance(i, Integral) and not isinstance(i, bool) for i in at)
     if len(at) != 2 or not (whole and at[0] in range(B) and at[1] in range(T)):
@@ -84,7 +84,7 @@ def leaks(function: Callable[[Tensor], Tensor], x_BTC: Float[Tensor, "B T C"]) -
 
     Shapes: function (B, T, C) to (B, T, any width). Raises: ValueError as `reads` does.
     """
-    measurable(x_BTC=x_BTC)
+    check_finite(x_BTC=x_BTC)
     future = others = 0.0
     for b, t in torch.cartesian_prod(*map(torch.arange, x_BTC.shape[:2])).tolist():
         found_BT = reads(function, x_BTC, at=(b, t))

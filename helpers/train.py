@@ -18,10 +18,10 @@ from typing import Any
 import torch
 
 from helpers import corpus
-from helpers.console import STOPPED, command, say
+from helpers.console import EXIT_SIGINT, command, say
 from helpers.gpt import GPT, GPTConfig
 from helpers.training import CheckpointError, TrainingConfig, checkpoints, fit
-from helpers.training.processes import ProcessLostError, Team, team
+from helpers.training.processes import DistributedContext, ProcessLostError, team
 
 MODERN = {"positions": "rope", "qk_norm": True, "activation": "relu2", "tied": False}
 PRESETS: dict[str, dict[str, dict]] = {
@@ -210,7 +210,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _train(options, us)
     except (FloatingPointError, ProcessLostError) as error:
         print(f"\nthe run has ended: {error}", file=sys.stderr)
-        if checkpoints.every(Path(options.out)):
+        if checkpoints.list_checkpoints(Path(options.out)):
             print(f"go on from the last checkpoint: {_resume(options)}", file=sys.stderr)
         return 1
 
@@ -321,7 +321,7 @@ def _device(options: argparse.Namespace) -> torch.device:
     return device
 
 
-def _train(options: argparse.Namespace, us: Team) -> int:
+def _train(options: argparse.Namespace, us: DistributedContext) -> int:
     before = checkpoints.load(Path(options.out)) if options.resume else None
     try:
         base = _base(options, before)
@@ -342,9 +342,9 @@ def _train(options: argparse.Namespace, us: Team) -> int:
         progress=not options.quiet,
         team=us,
     )
-    if us.leads:
+    if us.is_main:
         _report(options, outcome, config, text, tokenizer.unit)
-    return STOPPED if outcome.interrupted else 0
+    return EXIT_SIGINT if outcome.interrupted else 0
 
 
 def _made(base: dict, before: checkpoints.Checkpoint | None):

@@ -23,7 +23,7 @@ def grammar() -> dict:
     return tomllib.loads(where.read_text("utf-8"))
 
 
-class Teller:
+class StoryGrammar:
     """Tells tales, the same for the same seed, and counts the nats of its choices."""
 
     def __init__(self, seed: int = 0):
@@ -94,7 +94,7 @@ def _cut(text: str) -> tuple[list[str], str]:
 
 def tales(count: int = COUNT, seed: int = 0) -> list[tuple[str, float]]:
     """So many tales, each with the nats of its choices."""
-    teller = Teller(seed)
+    teller = StoryGrammar(seed)
     return [(teller.tale(), teller.nats) for _ in range(count)]
 
 

@@ -86,10 +86,10 @@ const bookGPTMade = () => {
 
   // Layer norm takes the mean away first, and adds beta at the end; RMS norm does neither.
   function norm(x, { config, weights }, name) {
-    if (config.norm === "none" || !weights[`${name}.gamma`]) return x;
+    if (config.norm === "none" || !weights[`${name}.weight`]) return x;
     const mean = config.norm === "layer" ? x.reduce((sum, v) => sum + v) / x.length : 0;
-    const y = rms(x.map((v) => v - mean), weights[`${name}.gamma`]);
-    const beta = weights[`${name}.beta`];
+    const y = rms(x.map((v) => v - mean), weights[`${name}.weight`]);
+    const beta = weights[`${name}.bias`];
     return beta ? y.map((v, i) => v + beta[i]) : y;
   }
 

@@ -55,7 +55,7 @@ globalThis.bookMachine = (() => {
       : { value: tensor[at], name: `${short(table)}[${at + 1}]`, to: { part: "learned", table, row: at } };
   };
   const short = (table) => ({ embedding: "embedding", head: "output" })[table.split(".")[0]]
-    ?? table.split(".").slice(-2).join(".").replace("norm.gamma", "γ").replace("weight", "W").replace("bias", "b");
+    ?? table.split(".").slice(-2).join(".").replace("norm.weight", "γ").replace("norm.bias", "β").replace("weight", "W").replace("bias", "b");
   const constant = (value, name) => ({ value, name });
 
   // Row i of a table times a vector, and its bias.
@@ -130,7 +130,7 @@ globalThis.bookMachine = (() => {
         constant(scales[at], "the scale of its row")]] };
     },
     embedding: (machine, a) => ({ terms: [[learned(machine, "embedding.weight", machine.ids[a.place], a.entry)]] }),
-    norm1: (machine, a) => normed(machine, a, before(a), "by1", `blocks.${a.layer}.attention.norm.gamma`),
+    norm1: (machine, a) => normed(machine, a, before(a), "by1", `blocks.${a.layer}.attention.norm.weight`),
     by1: (machine, a) => scale(machine, before(a)),
     scores: (machine, a) => ({ terms: Array.from(row(machine, { ...a, part: "q_turned" }), (_, entry) => [
       computed(machine, { ...a, part: "q_turned", key: undefined, entry }),
@@ -158,7 +158,7 @@ globalThis.bookMachine = (() => {
     },
     middle: (machine, a) => ({ terms: [[computed(machine, before(a))], [computed(machine, { ...a, part: "out" })]] }),
     norm2: (machine, a) =>
-      normed(machine, a, { ...a, part: "middle" }, "by2", `blocks.${a.layer}.feed_forward.norm.gamma`),
+      normed(machine, a, { ...a, part: "middle" }, "by2", `blocks.${a.layer}.feed_forward.norm.weight`),
     by2: (machine, a) => scale(machine, { ...a, part: "middle" }),
     up: (machine, a) => ({ terms: linear(machine, `blocks.${a.layer}.feed_forward.sublayer.up`, a.entry,
       { ...a, part: "norm2" }) }),
@@ -170,7 +170,7 @@ globalThis.bookMachine = (() => {
       { ...a, part: "bent" }) }),
     stream: (machine, a) => ({ terms: [[computed(machine, { ...a, part: "middle" })],
       [computed(machine, { ...a, part: "down" })]] }),
-    norm: (machine, a) => normed(machine, a, lastStream(machine, a), "by", "norm.gamma"),
+    norm: (machine, a) => normed(machine, a, lastStream(machine, a), "by", "norm.weight"),
     by: (machine, a) => scale(machine, lastStream(machine, a)),
     logits: (machine, a) => ({ terms: linear(machine, "head", a.entry, { ...a, part: "norm" }) }),
     probabilities: (machine, a) => ({ terms: [[exponential(machine, { ...a, part: "logits" }),

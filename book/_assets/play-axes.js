@@ -24,7 +24,7 @@
     return [B ? "all" : b, T ? "all" : t, Math.floor((c * groups) / width)].join();
   }
 
-  // As helpers.norms.pooled: every number's mean, variance and result; and how many sets there are.
+  // As helpers.norms.normalise_over: every number's mean, variance and result; and how many sets there are.
   function normalised(x, point, eps) {
     const name = (at) => setOf(point, at, x[0][0].length), sets = {}, found = {};
     each(x, (at, value) => (sets[name(at)] ??= []).push(value));

@@ -17,7 +17,7 @@ from torch.func import functional_call, stack_module_state, vmap
 
 from helpers import corpus
 from helpers.bigram import loss
-from helpers.embeddings import SurroundingsModel, frequent, surroundings
+from helpers.embeddings import CBOW, context_windows, prune_rare
 from helpers.training import train
 from helpers.worked import superscript
 
@@ -59,7 +59,7 @@ class Words(NamedTuple):
 def words() -> Words:
     """The tales, words that occur fewer than five times as one."""
     tokenizer = corpus.WordTokenizer(corpus.load())
-    ids, kept = frequent(tokenizer.encode(corpus.load()), at_least=5)
+    ids, kept = prune_rare(tokenizer.encode(corpus.load()), at_least=5)
     return Words(ids, [tokenizer.vocab[i] for i in kept] + ["(rare)"])
 
 
@@ -72,14 +72,14 @@ def train_words(
     optimizer: type[torch.optim.Optimizer] = torch.optim.Adam,
     rate: float = 0.02,
     on_step: Callable | None = None,
-) -> SurroundingsModel:
+) -> CBOW:
     """Train a model on a text of ids, from a random start.
 
     on_step: called before each step with its number and the model.
     """
     generator = torch.Generator().manual_seed(seed)
-    model = SurroundingsModel(int(ids.max()) + 1, 32, generator=generator).to(dtype)
-    around, covered = surroundings(ids, reach=2)
+    model = CBOW(int(ids.max()) + 1, 32, generator=generator).to(dtype)
+    around, covered = context_windows(ids, reach=2)
 
     def batches():
         while True:

@@ -43,7 +43,7 @@ CONVERSIONS: dict[type, Callable] = {
 }
 
 
-class Elsewhere:
+class RemoteFunction:
     """A function of another process, which says there whether it changes what it is given."""
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
@@ -55,7 +55,7 @@ class Elsewhere:
         raise NotImplementedError
 
 
-class NotPlain(ValueError):
+class NotSerialisable(ValueError):
     """An answer that cannot be handed in; the message says what it holds."""
 
 
@@ -64,8 +64,8 @@ def plain(value: object) -> Any:
 
     What is of a subclass becomes what it is a kind of; other numbers (fractions, decimals) and
     what NumPy reads as numbers become floats and arrays of floats; tensors leave their graph and
-    device. A function becomes one whose results are made plain, too. Raises: NotPlain for the rest,
-    such as a generator or a sparse tensor, and for what is too large.
+    device. A function becomes one whose results are made plain, too.
+    Raises: NotSerialisable for the rest, such as a generator, and for what is too large.
     """
     return _Making().made(value, 0)
 
@@ -84,11 +84,11 @@ class _Making:
 
     def made(self, value: Any, depth: int) -> Any:
         if depth > DEEPEST:
-            raise NotPlain(f"The answer holds lists within lists, more than {DEEPEST} deep.")
+            raise NotSerialisable(f"The answer holds lists within lists, more than {DEEPEST} deep.")
         self._take(PART)
         try:
             return self._made(value, depth + 1)
-        except NotPlain:
+        except NotSerialisable:
             raise
         except Exception:  # whatever its own conversion raises
             _refuse(type(value).__name__)
@@ -97,7 +97,7 @@ class _Making:
         if isinstance(value, dict | set | frozenset):
             self.entries -= len(value)
             if self.entries < 0:
-                raise NotPlain(
+                raise NotSerialisable(
                     f"The answer is too large: all its sets and dictionaries together may have "
                     f"{MOST_ENTRIES:,} entries. Lists and arrays may have more."
                 )
@@ -122,7 +122,7 @@ class _Making:
         if (torch := sys.modules.get("torch")) is not None and isinstance(value, torch.Tensor):
             self._take(value.nelement() * value.element_size())
             if value.ndim > MOST_AXES:
-                raise NotPlain(
+                raise NotSerialisable(
                     f"The answer holds a tensor of {value.ndim} axes; it may have {MOST_AXES}."
                 )
             return _tensor(value)
@@ -130,7 +130,7 @@ class _Making:
             if isinstance(value, kind):
                 self._take(4 * len(value) if isinstance(value, str | bytes) else PART)
                 if isinstance(value, int) and value.bit_length() > MOST_BITS:
-                    raise NotPlain("The answer holds a whole number too large for a float.")
+                    raise NotSerialisable("The answer holds a whole number too large for a float.")
                 return convert(value)
         if callable(value):
             return _giving_plain(value)
@@ -140,7 +140,7 @@ class _Making:
     def _take(self, size: int) -> None:
         self.left -= size
         if self.left < 0:
-            raise NotPlain(
+            raise NotSerialisable(
                 f"The answer is too large: an array may hold about {MOST_IN_ARRAYS:,} numbers, "
                 f"lists {MOST_IN_LISTS:,}."
             )
@@ -166,7 +166,7 @@ def _giving_plain(function: Callable) -> Callable:
             return given
         return plain(given)
 
-    is_elsewhere = isinstance(function, Elsewhere)
+    is_elsewhere = isinstance(function, RemoteFunction)
     answer.changes = function.changes if is_elsewhere else partial(_changes, function)  # type: ignore[attr-defined]
     return answer
 
@@ -179,7 +179,7 @@ def _changes(function: Callable, *args: Any) -> bool:
 
 
 def _refuse(kind: str) -> NoReturn:
-    raise NotPlain(
+    raise NotSerialisable(
         f"The answer holds something of type {kind[:80]}, which cannot be handed in. Numbers, text,"
         " arrays, tensors and functions can, and lists, tuples, sets and dictionaries of them."
     ) from None

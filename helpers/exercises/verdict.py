@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Num
 
-from helpers.exercises.answers import NotPlain, plain
+from helpers.exercises.answers import NotSerialisable, plain
 
 CHECKS: dict[str, Callable] = {}
 EXPLANATIONS: dict[str, "Explanation"] = {}
@@ -144,7 +144,7 @@ def judged(judge: Callable[[object], None], answer: object) -> Verdict:
         judge(answer)
     except NotYet as open_question:
         return Verdict("Not yet", str(open_question) or FILL_IN)
-    except (Wrong, NotPlain) as wrong:
+    except (Wrong, NotSerialisable) as wrong:
         return Verdict("Not right", without_addresses(str(wrong)))
     except Exception as error:
         what = without_addresses(f"{type(error).__name__}: {error}")
@@ -172,7 +172,7 @@ def call(function: object, *arguments: object) -> Any:
         value = function(*arguments)
     except NotImplementedError:
         raise NotYet from None
-    except NotPlain:
+    except NotSerialisable:
         raise
     except Exception as error:
         raise Wrong(f"Your function raised {type(error).__name__}: {error}") from error

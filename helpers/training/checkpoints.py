@@ -22,7 +22,7 @@ from safetensors import SafetensorError
 from torch import Tensor, nn
 
 FORMAT, VERSION = "transformers-worked-out checkpoint", 1
-TENSORS, REST = "tensors.safetensors", "checkpoint.json"
+TENSORS, METADATA = "tensors.safetensors", "checkpoint.json"
 NAME, PARTIAL = "checkpoint-", ".partial-"
 TENSOR_PARTS = ("model", "optimizer", "generators")
 JSON_TYPES = {
@@ -76,30 +76,30 @@ def save(folder: Path, checkpoint: Checkpoint, *, keep: int | None = 1) -> Path:
     if not _whole(final):
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            tidy(folder)
+            remove_partials(folder)
             partial.mkdir()
             _write(partial / TENSORS, tensors)
-            _write(partial / REST, rest)
-            _settle(partial)
-            _clear(final)
+            _write(partial / METADATA, rest)
+            _fsync_dir(partial)
+            _remove(final)
             os.rename(partial, final)
-            _settle(folder)
+            _fsync_dir(folder)
         except OSError as error:
             shutil.rmtree(partial, ignore_errors=True)
             raise _not_written(folder, error) from error
-    for old in every(folder)[: -keep if keep else 0]:
+    for old in list_checkpoints(folder)[: -keep if keep else 0]:
         with suppress(OSError):
-            _clear(old)
+            _remove(old)
     return final
 
 
-def tidy(folder: Path) -> None:
+def remove_partials(folder: Path) -> None:
     """Take away what a run that was killed had begun to write, or to take away."""
     for begun in folder.glob(f"{PARTIAL}*"):
         shutil.rmtree(begun, ignore_errors=True)
 
 
-def every(folder: Path) -> list[Path]:
+def list_checkpoints(folder: Path) -> list[Path]:
     """The folders of all checkpoints of a run, from first to last."""
     if not Path(folder).is_dir():
         return []
@@ -131,7 +131,7 @@ def _write(path: Path, data: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def _settle(folder: Path) -> None:
+def _fsync_dir(folder: Path) -> None:
     """Force the names in a folder to the disk, where the system can."""
     if os.name == "nt":
         return
@@ -142,7 +142,7 @@ def _settle(folder: Path) -> None:
         os.close(handle)
 
 
-def _clear(path: Path) -> None:
+def _remove(path: Path) -> None:
     """Take a folder away; under its own name it is never there in part."""
     if not path.exists():
         return
@@ -161,7 +161,7 @@ def _whole(path: Path) -> bool:
 
 
 def _not_written(folder: Path, error: OSError) -> OSError:
-    kept = every(folder)
+    kept = list_checkpoints(folder)
     left = f"{kept[-1].name} is still there" if kept else "there is no earlier one"
     return type(error)(
         error.errno, f"cannot write a checkpoint to {folder}: {error.strerror or error}; {left}"
@@ -177,13 +177,13 @@ def latest(folder: Path) -> Path:
     Raises CheckpointError where there is none.
     """
     folder = Path(folder)
-    if (folder / REST).exists() or (folder / TENSORS).exists():
+    if (folder / METADATA).exists() or (folder / TENSORS).exists():
         return folder
     if not folder.exists():
         raise CheckpointError(f"there is no folder {folder}")
     if not folder.is_dir():
         raise CheckpointError(f"{folder} is a file; a checkpoint is a folder")
-    if not (found := every(folder)):
+    if not (found := list_checkpoints(folder)):
         raise CheckpointError(f"{folder} holds no checkpoint (no folder {NAME}…)")
     return found[-1]
 
@@ -194,11 +194,11 @@ def load(path: Path) -> Checkpoint:
     Raises CheckpointError where it is missing, cut short, changed, or of another kind.
     """
     path = latest(path)
-    rest = _read_rest(path / REST)
+    rest = _read_rest(path / METADATA)
     data = _read(path / TENSORS)
     if hashlib.sha256(data).hexdigest() != rest["tensors_sha256"]:
         raise CheckpointError(
-            f"{path / TENSORS} is damaged: its SHA-256 is not the one that {REST} holds"
+            f"{path / TENSORS} is damaged: its SHA-256 is not the one that {METADATA} holds"
         )
     try:
         tensors = safetensors.torch.load(data)

@@ -83,9 +83,9 @@ class TrainingConfig:
             )
         schedule.check(steps=self.steps, warmup=self.warmup, final=self.final, decay=self.decay)
 
-    def share(self, step: int) -> float:
+    def lr_factor(self, step: int) -> float:
         """What part of its peak the learning rate has at an update."""
-        return schedule.share(
+        return schedule.lr_factor(
             step, steps=self.steps, warmup=self.warmup, final=self.final, decay=self.decay
         )
 

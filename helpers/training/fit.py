@@ -27,8 +27,8 @@ from helpers.training import checkpoints
 from helpers.training.checkpoints import Checkpoint, CheckpointError
 from helpers.training.config import DTYPES, TrainingConfig
 from helpers.training.loop import summed_loss
-from helpers.training.optimizers import MUON_LR, Muon, Together, adamw, hidden_matrices
-from helpers.training.processes import Team, held_back
+from helpers.training.optimizers import MUON_LR, CombinedOptimizer, Muon, adamw, hidden_matrices
+from helpers.training.processes import DistributedContext, no_sync
 
 RECORDS, LOCK = "records.jsonl", ".lock"
 WATCHED = ("cpu",)  # devices whose numbers are read at every step; others would have to wait
@@ -74,7 +74,7 @@ def fit(
     extra: Mapping | None = None,
     keep: int | None = 1,
     progress: bool = True,
-    team: Team | None = None,
+    team: DistributedContext | None = None,
 ) -> Outcome:
     """Train a model that turns ids (B, T) into logits (B, T, V), in place and on its device.
 
@@ -91,10 +91,10 @@ def fit(
     or gradient is nan or infinite; ProcessLostError where another process has ended. Checkpoints
     that are there stay.
     """
-    run = _Run(model, train_ids, validation_ids, config, team or Team(), on_record)
+    run = _Run(model, train_ids, validation_ids, config, team or DistributedContext(), on_record)
     if resume and folder is None:
         raise ValueError("resume=True needs the folder of the run that is to go on")
-    shown = progress and run.team.leads
+    shown = progress and run.team.is_main
     with (
         closing(run),
         in_mode(model, training=True),
@@ -111,7 +111,7 @@ def fit(
     return Outcome(records=tuple(run.records), interrupted=run.step < config.steps)
 
 
-def make_optimizer(model: nn.Module, config: TrainingConfig) -> Together:
+def make_optimizer(model: nn.Module, config: TrainingConfig) -> CombinedOptimizer:
     """AdamW for all that is trained, or Muon for the hidden matrices and AdamW for the rest.
 
     Hidden matrices that have a learning rate of their own have an AdamW of their own.
@@ -135,7 +135,7 @@ def make_optimizer(model: nn.Module, config: TrainingConfig) -> Together:
     elif hidden:
         options = {"momentum": config.momentum, "weight_decay": config.weight_decay}
         parts.append(Muon(matrices.values(), lr=lr, dtype=DTYPES[config.precision], **options))
-    return Together(named, *parts)
+    return CombinedOptimizer(named, *parts)
 
 
 class _Run:
@@ -155,7 +155,7 @@ class _Run:
         self.forward = torch.compile(self.shared) if config.compile else self.shared
         self.step, self.seconds, self.interrupted = 0, 0.0, False
         self.records: list[StepRecord] = []
-        self.unread: list[Tensor] = []  # (loss, length of gradient) of steps not looked at yet
+        self.pending: list[Tensor] = []  # (loss, length of gradient) of steps not looked at yet
         self.folder = self.lines = None
         self.lock: FileLock | None = None
 
@@ -169,9 +169,9 @@ class _Run:
             for every in (self.config.evaluate_every, self.config.checkpoint_every)
         )
         read_every = 1 if self.device.type in WATCHED else READ_EVERY
-        self.optimizer.scale(self.config.share(self.step))
+        self.optimizer.scale(self.config.lr_factor(self.step))
         with self.team.guard():
-            self.unread.append(self.gradients())
+            self.pending.append(self.gradients())
         fresh = self.read(stop()) if evaluates or saves or self.is_due(read_every) else []
         self.optimizer.step()
         self.step += 1
@@ -194,7 +194,7 @@ class _Run:
         loss = torch.zeros((), device=self.device)
         with _seeded(self.config.seed, self.step, self.team.rank, self.device):
             for part, (x, y) in enumerate(pairs, start=1):
-                with nullcontext() if part == parts else held_back(self.shared):
+                with nullcontext() if part == parts else no_sync(self.shared):
                     share = self.loss(x, y) / parts
                     share.backward()
                 loss += share.detach()
@@ -214,19 +214,19 @@ class _Run:
         All processes learn here whether one of them was told to stop.
         """
         flag = torch.tensor([float(stop)], device=self.device)
-        numbers = torch.cat([torch.stack(self.unread).flatten(), flag])
+        numbers = torch.cat([torch.stack(self.pending).flatten(), flag])
         *values, stops = self.team.total(numbers).tolist()
-        first, fresh = self.step + 1 - len(self.unread), []
-        self.unread.clear()
+        first, fresh = self.step + 1 - len(self.pending), []
+        self.pending.clear()
         self.interrupted = stops > 0
         means = (value / self.team.size for value in values)
         for step, (loss, length) in enumerate(zip(means, means, strict=True), start=first):
             if not math.isfinite(loss + length):
                 raise FloatingPointError(
                     f"at step {step} the loss is {loss} and the gradient's norm {length}: "
-                    f"try a lower learning rate{self.safe()}"
+                    f"try a lower learning rate{self.last_checkpoint_hint()}"
                 )
-            rate = self.config.share(step)
+            rate = self.config.lr_factor(step)
             fresh.append(StepRecord(step=step, loss=loss, gradient_norm=length, rate=rate))
         return fresh
 
@@ -241,7 +241,7 @@ class _Run:
         if not math.isfinite(total):
             raise FloatingPointError(
                 f"after step {self.step - 1} the validation loss is {total / count}: "
-                f"try a lower learning rate{self.safe()}"
+                f"try a lower learning rate{self.last_checkpoint_hint()}"
             )
         return total / count
 
@@ -252,19 +252,19 @@ class _Run:
         json.dumps(extra)  # raises now, and not at the first checkpoint, what JSON cannot hold
         self.folder, self.keep, self.extra = folder, keep, extra
         self.sha256 = checkpoints.sha256_of(self.train_ids)
-        if self.team.leads:
-            self.hold(folder)
-            checkpoints.tidy(folder)
+        if self.team.is_main:
+            self.lock_folder(folder)
+            checkpoints.remove_partials(folder)
         if resume:
-            self.take_up(checkpoints.load(folder))
-        elif self.team.leads and (found := checkpoints.every(folder)):
+            self.restore(checkpoints.load(folder))
+        elif self.team.is_main and (found := checkpoints.list_checkpoints(folder)):
             raise ValueError(f"{found[-1]} is of another run: resume it, or take another folder")
-        if self.team.leads:
+        if self.team.is_main:
             with _named(folder):
                 files.write_text(folder / RECORDS, "".join(map(_line, self.records)))
                 self.lines = open(folder / RECORDS, "a", encoding="utf-8")  # noqa: SIM115
 
-    def hold(self, folder: Path) -> None:
+    def lock_folder(self, folder: Path) -> None:
         """Keep other runs out of a folder until this one is closed."""
         with _named(folder):
             folder.mkdir(parents=True, exist_ok=True)
@@ -276,7 +276,7 @@ class _Run:
                     f"another run is at work in {folder}: wait for it, or take another folder"
                 ) from None
 
-    def take_up(self, checkpoint: Checkpoint) -> None:
+    def restore(self, checkpoint: Checkpoint) -> None:
         """Put everything back as it was. Raises CheckpointError where something does not fit."""
         checkpoints.check_config(checkpoint.config, self.config)
         checkpoints.check_model(self.model, checkpoint.model)
@@ -298,12 +298,12 @@ class _Run:
 
     def save(self) -> None:
         """Write a checkpoint, unless the last update has broken the model."""
-        if self.folder is None or not self.team.leads:
+        if self.folder is None or not self.team.is_main:
             return
         if not all(bool(p.isfinite().all()) for p in self.trained):
             raise FloatingPointError(
                 f"the update of step {self.step - 1} left parameters that are not finite: "
-                f"try a lower learning rate{self.safe()}"
+                f"try a lower learning rate{self.last_checkpoint_hint()}"
             )
         checkpoint = Checkpoint(
             step=self.step,
@@ -317,9 +317,9 @@ class _Run:
         )
         checkpoints.save(self.folder, checkpoint, keep=self.keep)
 
-    def safe(self) -> str:
+    def last_checkpoint_hint(self) -> str:
         """What of the run is safe, for the end of a message."""
-        kept = checkpoints.every(self.folder) if self.folder is not None else []
+        kept = checkpoints.list_checkpoints(self.folder) if self.folder is not None else []
         return f"; {kept[-1]} is from before" if kept else ""
 
     def keep_records(self, fresh: list[StepRecord], validation: float | None) -> None:
@@ -332,7 +332,7 @@ class _Run:
                 with _named(self.folder):
                     self.lines.write(_line(whole))
                     self.lines.flush()
-            if self.on_record is not None and self.team.leads:
+            if self.on_record is not None and self.team.is_main:
                 self.on_record(whole)
 
     def show(self, bar: tqdm) -> None:

@@ -20,23 +20,23 @@ Named = dict[str, nn.Parameter]
 
 
 @checked
-def orthogonalised(
-    matrices: Float[Tensor, "*batch R C"], *, rounds: int = 5, dtype: torch.dtype = torch.bfloat16
+def newton_schulz(
+    matrices: Float[Tensor, "*batch R C"], *, steps: int = 5, dtype: torch.dtype = torch.bfloat16
 ) -> Float[Tensor, "*batch R C"]:
     """Each matrix with its singular vectors kept and its singular values brought near 1.
 
     M = U S Vᵀ becomes about U Vᵀ. Every round puts each singular value s through
     a·s + b·s³ + c·s⁵, by matrix products alone: X ← a·X + (b·A + c·A²) X with A = X Xᵀ.
-    Five rounds bring those above 0.01 of the Frobenius norm to between 0.68 and 1.21; the
+    Five steps bring those above 0.01 of the Frobenius norm to between 0.68 and 1.21; the
     coefficients are chosen for speed from below, and do not converge to 1.
 
     dtype: what it is computed in; the result has it too.
-    Raises: ValueError where matrices have no row or no column, rounds is negative, or dtype is not
+    Raises: ValueError where matrices have no row or no column, steps is negative, or dtype is not
     of floating point.
     Source: Jordan et al. 2024, "Muon: An optimizer for hidden layers in neural networks".
     """
     a, b, c = NEWTON_SCHULZ
-    at_least(0, rounds=rounds)
+    at_least(0, steps=steps)
     if not dtype.is_floating_point:
         raise ValueError(f"dtype={dtype} must be one of floating point")
     if 0 in matrices.shape[-2:]:
@@ -46,7 +46,7 @@ def orthogonalised(
     if tall:  # the smaller of the two products X Xᵀ
         x = x.mT
     x = x / x.norm(dim=(-2, -1), keepdim=True).clamp(min=1e-7)
-    for _ in range(rounds):
+    for _ in range(steps):
         gram = x @ x.mT
         x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
     return (x.mT if tall else x).reshape(matrices.shape)
@@ -57,7 +57,7 @@ class Muon(torch.optim.Optimizer):
     """Momentum whose step is orthogonalised: every direction of a matrix moves equally far.
 
     B ← μ B + (1 - μ) G, with Nesterov's look ahead M = μ B + (1 - μ) G; then
-    W ← (1 - lr·decay) W - lr·√max(1, rows / columns) · orthogonalised(M).
+    W ← (1 - lr·decay) W - lr·√max(1, rows / columns) · newton_schulz(M).
     For hidden matrices; embeddings, the head, norms and biases belong to AdamW. Matrices of
     one shape, or of its transpose, are worked on together. dtype: what the orthogonalisation is
     computed in.
@@ -101,15 +101,17 @@ class Muon(torch.optim.Optimizer):
                 if parameter.grad is not None:
                     alike[tuple(sorted(parameter.shape)), parameter.device].append(parameter)
             for parameters in alike.values():
-                ahead = torch.stack([_wide(self._ahead(p, group["momentum"])) for p in parameters])
-                directions = orthogonalised(ahead, dtype=self.dtype)
+                ahead = torch.stack(
+                    [_wide(self._nesterov(p, group["momentum"])) for p in parameters]
+                )
+                directions = newton_schulz(ahead, dtype=self.dtype)
                 for p, direction in zip(parameters, directions, strict=True):
                     rows, columns = p.shape
                     scale = group["lr"] * max(1, rows / columns) ** 0.5
                     p.mul_(1 - group["lr"] * group["weight_decay"])
                     p.add_(direction.mT if rows > columns else direction, alpha=-scale)
 
-    def _ahead(self, parameter: nn.Parameter, momentum: float) -> Tensor:
+    def _nesterov(self, parameter: nn.Parameter, momentum: float) -> Tensor:
         """Move the momentum by the gradient, and look one more step ahead."""
         state, gradient = self.state[parameter], parameter.grad
         assert gradient is not None
@@ -178,7 +180,7 @@ REMEMBERED = {torch.optim.AdamW: ("exp_avg", "exp_avg_sq", "step"), Muon: ("mome
 
 
 @checked
-class Together:
+class CombinedOptimizer:
     """Several optimisers as one, for the named parameters of one model.
 
     The learning rates that `parts` (AdamW or Muon) were made with are their peaks: `scale` sets

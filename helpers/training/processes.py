@@ -25,7 +25,7 @@ class ProcessLostError(ConnectionError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Team:
+class DistributedContext:
     """The processes of a run, seen from one of them; a single one unless told.
 
     rank: the number of this process, 0..size-1. Only rank 0 writes. device: where it computes.
@@ -36,7 +36,7 @@ class Team:
     device: torch.device | None = None
 
     @property
-    def leads(self) -> bool:
+    def is_main(self) -> bool:
         """Whether this is the process that writes."""
         return self.rank == 0
 
@@ -76,7 +76,7 @@ class Team:
             ) from error
 
 
-def held_back(model: nn.Module) -> AbstractContextManager:
+def no_sync(model: nn.Module) -> AbstractContextManager:
     """A context in which gradients are gathered here and not yet averaged over processes."""
     return model.no_sync() if isinstance(model, DistributedDataParallel) else nullcontext()
 
@@ -84,8 +84,8 @@ def held_back(model: nn.Module) -> AbstractContextManager:
 @contextmanager
 def team(
     device: torch.device | str | None = None, *, timeout_s: float = TIMEOUT_S
-) -> Iterator[Team]:
-    """The Team that torchrun started this process in, or a team of one where it did not.
+) -> Iterator[DistributedContext]:
+    """The context that torchrun started this process in, or that of a single process.
 
     device: "cuda" gives each process the GPU of its number on its machine. Where a process does
     not answer for timeout_s seconds, the others end with ProcessLostError.
@@ -99,9 +99,9 @@ def team(
         device = torch.device("cuda", local)
         torch.cuda.set_device(device)
     if size == 1:
-        yield Team(device=device)
+        yield DistributedContext(device=device)
         return
     backend = "nccl" if device.type == "cuda" else "gloo"
     distributed.init_process_group(backend, timeout=timedelta(seconds=timeout_s))
-    yield Team(rank=distributed.get_rank(), size=size, device=device)
+    yield DistributedContext(rank=distributed.get_rank(), size=size, device=device)
     distributed.destroy_process_group()  # not after an error: it would wait for the lost one

@@ -8,7 +8,7 @@ DECAYS = ("linear", "cosine")
 
 
 @checked
-def share(
+def lr_factor(
     step: int, *, steps: int, warmup: int = 0, final: float = 0.0, decay: str = "linear"
 ) -> float:
     """What part of its peak the learning rate has at update `step` of `steps`.

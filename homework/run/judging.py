@@ -47,7 +47,7 @@ class StudentError(Exception):
     """Something that a student's function raised; its own subclass has the name of the original."""
 
 
-class Function(exercises.Elsewhere):
+class Function(exercises.RemoteFunction):
     """A function of the student's, seen from the grader: a call is a question to the sandbox."""
 
     def __init__(self, talk: Talk, name: str):
@@ -82,8 +82,8 @@ def functions(talk: Talk) -> Callable[[str], Function]:
 def _raised(kind: str, text: str) -> Exception:
     if kind == "NotImplementedError":  # the stub, as it was released
         return NotImplementedError(text)
-    if kind == "NotPlain":
-        return exercises.NotPlain(text)
+    if kind == "NotSerialisable":
+        return exercises.NotSerialisable(text)
     name = kind if kind.isidentifier() else "Exception"
     return type(name, (StudentError,), {})(text)
 

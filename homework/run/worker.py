@@ -173,7 +173,7 @@ class _Lost(Exception):
 def _context():
     """How a process is started: on Linux as a copy of one that has loaded what it needs.
 
-    Elsewhere what torch uses may not be copied.
+    RemoteFunction what torch uses may not be copied.
     """
     if sys.platform != "linux":
         return multiprocessing.get_context("spawn")

@@ -57,12 +57,12 @@ CALLS = {
     "attention_steps": call(
         attention.attention_steps,
         **HEADS,
-        allowed=torch.ones(3, 5, dtype=torch.bool),
-        tilt=normal(3, 5),
+        mask=torch.ones(3, 5, dtype=torch.bool),
+        attn_bias=normal(3, 5),
     ),
     "causal_mask": call(attention.causal_mask, length=4, queries=2),
-    "remembering": call(attention.remembering, module=MODEL),
-    "watching": call(attention.watching, module=MODEL),
+    "kv_cache": call(attention.kv_cache, module=MODEL),
+    "record_attention": call(attention.record_attention, module=MODEL),
     "SelfAttention": call(attention.SelfAttention, width=8, heads=2, causal=True, bias=True),
     "SelfAttention.forward": call(attention.SelfAttention(4, 2).forward, x_BTC=normal(2, 3, 4)),
     "AddNorm": call(
@@ -111,20 +111,16 @@ CALLS = {
     "split": call(corpus.split, ids=ids(20), fraction=0.75),
     "batches": call(corpus.batches, ids=ids(20), batch_size=3, context=4, generator=seeded()),
     "windows": call(corpus.windows, ids=ids(20), context=4, batch_size=2),
-    "frequent": call(embeddings.frequent, ids=ids(20), at_least=2),
-    "surroundings": call(embeddings.surroundings, ids=ids(9), reach=2),
-    "SurroundingsModel": call(
-        embeddings.SurroundingsModel, vocab_size=5, width=4, generator=seeded()
-    ),
-    "SurroundingsModel.forward": call(
-        embeddings.SurroundingsModel(5, 4, generator=seeded()).forward, ids_BW=ids(2, 3)
-    ),
+    "prune_rare": call(embeddings.prune_rare, ids=ids(20), at_least=2),
+    "context_windows": call(embeddings.context_windows, ids=ids(9), reach=2),
+    "CBOW": call(embeddings.CBOW, vocab_size=5, width=4, generator=seeded()),
+    "CBOW.forward": call(embeddings.CBOW(5, 4, generator=seeded()).forward, ids_BW=ids(2, 3)),
     "NGrams.forward": call(embeddings.NGrams(5, 4, longest=3).forward, ids=ids(2, 3)),
     "NGrams": call(embeddings.NGrams, vocab_size=5, width=4, longest=3),
     "one_hot": call(embeddings.one_hot, ids=ids(2, 3), vocab_size=5),
     "table_bytes": call(embeddings.table_bytes, vocab_size=5, width=4, bits=8),
-    "migrated": call(
-        embeddings.migrated,
+    "remap_vocabulary": call(
+        embeddings.remap_vocabulary,
         rows=normal(2, 4),
         old_words=["a", "b"],
         new_words=["b", "c"],
@@ -184,7 +180,9 @@ CALLS = {
         packed={"qkv": 3},
     ),
     "normalise": call(norms.normalise, x=normal(2, 3, 4), axes=(-1,), eps=1e-5, centred=True),
-    "pooled": call(norms.pooled, x_BTC=normal(2, 3, 4), point=norms.POINTS["group"], eps=1e-5),
+    "normalise_over": call(
+        norms.normalise_over, x_BTC=normal(2, 3, 4), spec=norms.NORMS["group"], eps=1e-5
+    ),
     "LayerNorm": call(norms.LayerNorm, width=4, eps=1e-5),
     "RMSNorm": call(norms.RMSNorm, width=4, eps=1e-5),
     "BatchNorm": call(norms.BatchNorm, width=4, eps=1e-5, momentum=0.1),
@@ -199,10 +197,10 @@ CALLS = {
         for norm in (norms.InstanceNorm, norms.GroupNorm)
     },
     "BatchNorm.forward": call(
-        norms.BatchNorm(4).forward, x=normal(2, 3, 4), real=torch.ones(2, 3, dtype=torch.bool)
+        norms.BatchNorm(4).forward, x=normal(2, 3, 4), valid=torch.ones(2, 3, dtype=torch.bool)
     ),
     "masked_statistics": call(
-        norms.masked_statistics, x=normal(2, 3, 4), real=torch.ones(2, 3, dtype=torch.bool)
+        norms.masked_statistics, x=normal(2, 3, 4), valid=torch.ones(2, 3, dtype=torch.bool)
     ),
     **{
         name: call(getattr(numerics, name), scores=SCORES, axis=-1)
@@ -214,7 +212,7 @@ CALLS = {
     "mean": call(numerics.mean, x=SCORES, axis=0),
     "variance": call(numerics.variance, x=SCORES, axis=(0, 1), ddof=1),
     "attention_weights": call(
-        numerics.attention_weights, q=SCORES, k=TABLE, allowed=np.ones((2, 3), dtype=bool)
+        numerics.attention_weights, q=SCORES, k=TABLE, mask=np.ones((2, 3), dtype=bool)
     ),
     "attention": call(numerics.attention, q=SCORES, k=TABLE, v=TABLE),
     "sinusoidal": call(positions.sinusoidal, length=4, width=6, base=100.0),
@@ -275,7 +273,7 @@ CALLS = {
         weight_decay=0.1,
         dtype=torch.float32,
     ),
-    "Together": call(optimizers.Together, named={}),
+    "CombinedOptimizer": call(optimizers.CombinedOptimizer, named={}),
     "fit": call(
         fit,
         model=gpt.GPT(CONFIG, generator=seeded()),
@@ -290,8 +288,8 @@ CALLS = {
         progress=False,
         team=None,
     ),
-    "orthogonalised": call(
-        optimizers.orthogonalised, matrices=normal(4, 3), rounds=3, dtype=torch.float32
+    "newton_schulz": call(
+        optimizers.newton_schulz, matrices=normal(4, 3), steps=3, dtype=torch.float32
     ),
     "TrainingConfig": call(
         config.TrainingConfig,
@@ -315,5 +313,5 @@ CALLS = {
         checkpoint_every=5,
         seed=0,
     ),
-    "share": call(schedule.share, step=2, steps=10, warmup=2, final=0.1, decay="cosine"),
+    "lr_factor": call(schedule.lr_factor, step=2, steps=10, warmup=2, final=0.1, decay="cosine"),
 }

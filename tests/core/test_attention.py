@@ -14,12 +14,12 @@ from torch.nn import functional as F
 from helpers import numerics
 from helpers.attention import (
     AttentionSteps,
-    Memory,
+    KVCache,
     SelfAttention,
     attention_steps,
     causal_mask,
-    remembering,
-    watching,
+    kv_cache,
+    record_attention,
 )
 from helpers.norms import BatchNorm, GroupNorm, InstanceNorm
 from helpers.probes import depends_on
@@ -28,8 +28,8 @@ TIGHT = {"rtol": 0, "atol": 1e-12}
 FEW = st.integers(1, 5)
 
 
-def attention(q, k, v, *, allowed=None):
-    return attention_steps(q, k, v, allowed=allowed).output
+def attention(q, k, v, *, mask=None):
+    return attention_steps(q, k, v, mask=mask).output
 
 
 def example(*lead, Tq=4, Tk=6, D=5, Dv=3, seed=0):
@@ -40,9 +40,9 @@ def example(*lead, Tq=4, Tk=6, D=5, Dv=3, seed=0):
 
 def some_mask(*shape, seed=1):
     """About half of the keys allowed, and at least one for each query."""
-    allowed = torch.rand(shape, generator=seeded(seed)) < 0.5
-    allowed[..., 0] |= ~allowed.any(dim=-1)
-    return allowed
+    mask = torch.rand(shape, generator=seeded(seed)) < 0.5
+    mask[..., 0] |= ~mask.any(dim=-1)
+    return mask
 
 
 @st.composite
@@ -58,9 +58,9 @@ def examples(draw):
 @pytest.mark.parametrize("masked", [False, True])
 def test_output_and_gradients_are_torchs(lead, masked):
     inputs = [part.requires_grad_() for part in example(*lead)]
-    allowed = some_mask(*lead, 4, 6) if masked else None
-    ours = attention_steps(*inputs, allowed=allowed).output
-    torchs = F.scaled_dot_product_attention(*inputs, attn_mask=allowed)
+    mask = some_mask(*lead, 4, 6) if masked else None
+    ours = attention_steps(*inputs, mask=mask).output
+    torchs = F.scaled_dot_product_attention(*inputs, attn_mask=mask)
     torch.testing.assert_close(ours, torchs, **TIGHT)
     upstream = torch.randn(ours.shape, dtype=torch.float64, generator=torch.Generator())
     for mine, theirs in zip(
@@ -74,9 +74,9 @@ def test_output_and_gradients_are_torchs(lead, masked):
 def test_a_tilt_is_added_once_the_scores_are_scaled_and_leaves_them_as_they_are():
     """As torch adds a mask of numbers."""
     q, k, v = example(2)
-    tilt = numbers(2, 4, 6, seed=9)
-    steps = attention_steps(q, k, v, tilt=tilt)
-    torchs = F.scaled_dot_product_attention(q, k, v, attn_mask=tilt)
+    attn_bias = numbers(2, 4, 6, seed=9)
+    steps = attention_steps(q, k, v, attn_bias=attn_bias)
+    torchs = F.scaled_dot_product_attention(q, k, v, attn_mask=attn_bias)
     torch.testing.assert_close(steps.output, torchs, **TIGHT)
     assert torch.equal(steps.scores, q @ k.mT)
 
@@ -84,10 +84,10 @@ def test_a_tilt_is_added_once_the_scores_are_scaled_and_leaves_them_as_they_are(
 @pytest.mark.parametrize("masked", [False, True])
 def test_output_and_weights_are_the_loops(masked):
     q, k, v = example(2, 2, Tq=3, Tk=4)
-    allowed = some_mask(2, 2, 3, 4) if masked else None
-    steps = attention_steps(q, k, v, allowed=allowed)
+    mask = some_mask(2, 2, 3, 4) if masked else None
+    steps = attention_steps(q, k, v, mask=mask)
     arrays = (q.numpy(), k.numpy(), v.numpy())
-    mask = None if allowed is None else allowed.numpy()
+    mask = None if mask is None else mask.numpy()
     np.testing.assert_allclose(steps.output, numerics.attention(*arrays, mask), **TIGHT)
     loops = numerics.attention_weights(*arrays[:2], mask)
     np.testing.assert_allclose(steps.weights, loops, **TIGHT)
@@ -117,7 +117,7 @@ def test_each_step_follows_from_the_one_before(inputs):
 
 def test_scaled_holds_no_mask():
     q, k, v = example(Tq=3, Tk=3)
-    steps = attention_steps(q, k, v, allowed=causal_mask(3))
+    steps = attention_steps(q, k, v, mask=causal_mask(3))
     torch.testing.assert_close(steps.scaled, attention_steps(q, k, v).scaled)
 
 
@@ -129,27 +129,27 @@ def test_leading_axes_broadcast():
     one_key_head = attention(q, k[:, :1], v[:, :1])  # all heads share one key and value
     torch.testing.assert_close(one_key_head, attention(q, k[:, :1].expand_as(k), v[:, :1]), **TIGHT)
     whole, row = some_mask(4, 6), some_mask(2, 3, 1, 6)
-    expanded = attention(q, k, v, allowed=whole.expand(2, 3, 4, 6))
-    torch.testing.assert_close(attention(q, k, v, allowed=whole), expanded, **TIGHT)
-    padded = attention(q, k, v, allowed=row.expand(2, 3, 4, 6))
-    with_ones = attention_steps(q, k, v, allowed=row.expand(2, 3, 4, 6).contiguous()).output
+    expanded = attention(q, k, v, mask=whole.expand(2, 3, 4, 6))
+    torch.testing.assert_close(attention(q, k, v, mask=whole), expanded, **TIGHT)
+    padded = attention(q, k, v, mask=row.expand(2, 3, 4, 6))
+    with_ones = attention_steps(q, k, v, mask=row.expand(2, 3, 4, 6).contiguous()).output
     torch.testing.assert_close(padded, with_ones, **TIGHT)
 
 
 def test_a_mask_may_have_the_lead_of_keys_alone():
     q, k, v = example()
-    assert attention(q, torch.stack([k, k]), v, allowed=some_mask(2, 4, 6)).shape == (2, 4, 3)
+    assert attention(q, torch.stack([k, k]), v, mask=some_mask(2, 4, 6)).shape == (2, 4, 3)
 
 
 def test_inputs_are_left_alone_and_dtype_kept():
     q, k, v = (part.float() for part in example())
     before = [part.clone() for part in (q, k, v)]
-    allowed = some_mask(4, 6)
-    kept = allowed.clone()
-    steps = attention_steps(q, k, v, allowed=allowed)
+    mask = some_mask(4, 6)
+    kept = mask.clone()
+    steps = attention_steps(q, k, v, mask=mask)
     assert {field.dtype for field in vars(steps).values()} == {torch.float32}
     assert all(torch.equal(a, b) for a, b in zip((q, k, v), before, strict=True))
-    assert torch.equal(allowed, kept)
+    assert torch.equal(mask, kept)
 
 
 def test_steps_are_frozen_and_named():
@@ -181,12 +181,12 @@ def test_causal_mask_is_what_it_says(length):
 @given(examples(), st.integers(0, 10_000))
 def test_what_is_not_allowed_has_no_weight_and_no_influence(inputs, seed):
     q, k, v = inputs
-    allowed = some_mask(len(q), len(k), seed=seed)
-    steps = attention_steps(q, k, v, allowed=allowed)
-    assert (steps.weights[~allowed] == 0).all()
-    assert (steps.weights[allowed] > 0).all()
+    mask = some_mask(len(q), len(k), seed=seed)
+    steps = attention_steps(q, k, v, mask=mask)
+    assert (steps.weights[~mask] == 0).all()
+    assert (steps.weights[mask] > 0).all()
     for t in range(len(q)):  # the same as if the other keys were not there
-        alone = attention(q[t : t + 1], k[allowed[t]], v[allowed[t]])
+        alone = attention(q[t : t + 1], k[mask[t]], v[mask[t]])
         torch.testing.assert_close(steps.output[t : t + 1], alone)
 
 
@@ -332,12 +332,12 @@ def test_a_lone_token_is_turned_by_one_matrix():
 def test_watching_notes_the_weights_of_each_layer():
     first, second = (SelfAttention(8, 2).double() for _ in range(2))
     x = numbers(3, 5, 8)
-    with watching(nn.Sequential(first, second)) as maps:
+    with record_attention(nn.Sequential(first, second)) as maps:
         y = second(first(x))
     assert [tuple(m.shape) for m in maps] == [(3, 2, 5, 5)] * 2
     for layer, into, found in ((first, x, maps[0]), (second, first(x), maps[1])):
         q, k, v = layer.qkv(into).view(3, 5, 3, 2, 4).permute(2, 0, 3, 1, 4)
-        wanted = attention_steps(q, k, v, allowed=causal_mask(5))
+        wanted = attention_steps(q, k, v, mask=causal_mask(5))
         torch.testing.assert_close(found, wanted.weights, **TIGHT)
         assert not found.requires_grad
     assert torch.equal(y, second(first(x)))  # nothing is noted any more
@@ -346,7 +346,7 @@ def test_watching_notes_the_weights_of_each_layer():
 
 def test_watching_while_remembering_sees_all_keys():
     layer = SelfAttention(4).double()
-    with remembering(layer), watching(layer) as maps:
+    with kv_cache(layer), record_attention(layer) as maps:
         for token in range(3):
             layer(numbers(1, 3, 4)[:, token : token + 1])
     assert [tuple(m.shape) for m in maps] == [(1, 1, 1, 1), (1, 1, 1, 2), (1, 1, 1, 3)]
@@ -356,28 +356,28 @@ def test_watching_while_remembering_sees_all_keys():
 def test_a_tilt_leaves_each_query_a_key():
     q = k = v = torch.zeros(2, 3)
     closed = torch.tensor([[0.0, float("-inf")], [float("-inf"), float("-inf")]])
-    with pytest.raises(ValueError, match=r"tilt leaves query \[1\] no key"):
-        attention_steps(q, k, v, tilt=closed)
+    with pytest.raises(ValueError, match=r"attn_bias leaves query \[1\] no key"):
+        attention_steps(q, k, v, attn_bias=closed)
     half, other = torch.tensor([[0.0, float("-inf")]]), torch.tensor([[False, True]])
-    with pytest.raises(ValueError, match=r"tilt leaves query \[0\] no key"):
-        attention_steps(q, k, v, tilt=half, allowed=other)
-    with pytest.raises(ValueError, match=r"tilt of shape \(2, 3\) must fit"):
-        attention_steps(q, k, v, tilt=torch.zeros(2, 3))
-    assert attention_steps(q, k, v, tilt=half).weights.tolist() == [[1, 0], [1, 0]]
+    with pytest.raises(ValueError, match=r"attn_bias leaves query \[0\] no key"):
+        attention_steps(q, k, v, attn_bias=half, mask=other)
+    with pytest.raises(ValueError, match=r"attn_bias of shape \(2, 3\) must fit"):
+        attention_steps(q, k, v, attn_bias=torch.zeros(2, 3))
+    assert attention_steps(q, k, v, attn_bias=half).weights.tolist() == [[1, 0], [1, 0]]
 
 
 @pytest.mark.parametrize("lead", [(), (2,), (2, 3, 2)])
 def test_a_memory_has_any_leading_axes(lead):
-    memory, k, v = Memory(), numbers(*lead, 3, 2), numbers(*lead, 3, 4, seed=1)
-    memory.extend(k[..., :1, :], v[..., :1, :])
-    for found, whole in zip(memory.extend(k[..., 1:, :], v[..., 1:, :]), (k, v), strict=True):
+    cache, k, v = KVCache(), numbers(*lead, 3, 2), numbers(*lead, 3, 4, seed=1)
+    cache.extend(k[..., :1, :], v[..., :1, :])
+    for found, whole in zip(cache.extend(k[..., 1:, :], v[..., 1:, :]), (k, v), strict=True):
         assert torch.equal(found, whole)
-    assert len(memory) == 3
+    assert len(cache) == 3
 
 
 def test_only_causal_attentions_remember():
     layer = SelfAttention(4, causal=False)
-    with pytest.raises(ValueError, match="must be causal"), remembering(layer):
+    with pytest.raises(ValueError, match="must be causal"), kv_cache(layer):
         pass
 
 
@@ -386,7 +386,7 @@ def test_scores_of_float16_do_not_overflow_where_torchs_do_not(size):
     q, k, v = (size * numbers(2, 5, 64, seed=seed) for seed in range(3))
     q, k, v = q.half(), k.half(), (v / size).half()
     assert (q @ k.mT).isinf().any()
-    found = attention_steps(q, k, v, allowed=causal_mask(5))
+    found = attention_steps(q, k, v, mask=causal_mask(5))
     wanted = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
     assert found.scores.isfinite().all()
     assert found.output.dtype == torch.float16
@@ -400,26 +400,26 @@ def test_no_sequences_give_none():
 @pytest.mark.parametrize("kind", [InstanceNorm, GroupNorm, BatchNorm])
 def test_nothing_is_remembered_before_norms_over_positions(kind):
     layers = nn.Sequential(SelfAttention(4), kind(4))
-    with pytest.raises(ValueError, match=f"module has {kind.__name__}"), remembering(layers):
+    with pytest.raises(ValueError, match=f"module has {kind.__name__}"), kv_cache(layers):
         pass
 
 
 def test_batch_norm_keeps_still_in_eval_mode():
     layers = nn.Sequential(SelfAttention(4), BatchNorm(4)).eval()
-    with remembering(layers):
+    with kv_cache(layers):
         assert layers(torch.zeros(1, 2, 4)).shape == (1, 2, 4)
 
 
 @pytest.mark.no_shape_check
 def test_what_is_remembered_is_of_the_same_sequences():
     layer = SelfAttention(4, 2)
-    with remembering(layer):
+    with kv_cache(layer):
         layer(torch.ones(2, 3, 4))
         for other in (1, 3):
             with pytest.raises(ValueError, match=f"{other} sequences cannot go on where 2 are"):
                 layer(torch.ones(other, 3, 4))
         assert layer(torch.ones(2, 1, 4)).shape == (2, 1, 4)
     assert layer(torch.ones(1, 3, 4)).shape == (1, 3, 4)
-    for opened in (remembering, watching):
+    for opened in (kv_cache, record_attention):
         with pytest.raises(TypeError, match="module must be Module, not 3"):
             opened(3)

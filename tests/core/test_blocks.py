@@ -54,8 +54,8 @@ def torchs(block: Block, width: int, heads: int, activation: str) -> nn.Transfor
             (theirs.norm1, block.attention.norm),
             (theirs.norm2, block.feed_forward.norm),
         ):
-            to.weight.copy_(norm.gamma)
-            to.bias.copy_(norm.beta)
+            to.weight.copy_(norm.weight)
+            to.bias.copy_(norm.bias)
     return theirs
 
 
@@ -85,10 +85,10 @@ def test_block_is_torchs_layer_forward_and_gradient(placement, activation, causa
     for mine, torchs_name in {
         "attention.sublayer.qkv.weight": "self_attn.in_proj_weight",
         "attention.sublayer.out.bias": "self_attn.out_proj.bias",
-        "attention.norm.gamma": "norm1.weight",
+        "attention.norm.weight": "norm1.weight",
         "feed_forward.sublayer.up.weight": "linear1.weight",
         "feed_forward.sublayer.down.weight": "linear2.weight",
-        "feed_forward.norm.beta": "norm2.bias",
+        "feed_forward.norm.bias": "norm2.bias",
     }.items():
         torch.testing.assert_close(ours_by_name[mine], theirs_by_name[torchs_name], **EXACT)
 

@@ -147,20 +147,20 @@ def test_nobody_looks_at_ids_inside_vmap():
 
 
 def test_a_product_wants_one_dtype():
-    checks.alike(q=X, k=X)
+    checks.check_same_dtype(q=X, k=X)
     with pytest.raises(ValueError, match=r"q and k must be of one dtype: q is torch\.float32, k"):
-        checks.alike(q=X, k=X.double())
+        checks.check_same_dtype(q=X, k=X.double())
 
 
 def test_what_has_no_numbers_suits_a_weight_without_any():
-    checks.suits(X.to("meta"), 2, x=X.to("meta"))
+    checks.check_input(X.to("meta"), 2, x=X.to("meta"))
     with pytest.raises(ValueError, match="x of shape"):
-        checks.suits(X.to("meta"), 2, x=X.T.to("meta"))
+        checks.check_input(X.to("meta"), 2, x=X.T.to("meta"))
 
 
 def test_what_is_measured_may_be_mapped_and_may_have_no_numbers():
     def total(x):
-        checks.measurable(x=x)
+        checks.check_finite(x=x)
         return x.sum()
 
     assert torch.func.vmap(total)(X).tolist() == [3, 3]
@@ -177,6 +177,6 @@ def test_what_is_measured_may_be_mapped_and_may_have_no_numbers():
     ],
 )
 def test_what_is_measured_is_finite_and_wide(table, said):
-    checks.measurable(other=X, ids=torch.tensor([1], dtype=torch.int8))
+    checks.check_finite(other=X, ids=torch.tensor([1], dtype=torch.int8))
     with pytest.raises(ValueError, match=said):
-        checks.measurable(other=X, table=table)
+        checks.check_finite(other=X, table=table)

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from helpers import checks
 from helpers.initialise import FAMILIES
-from helpers.norms import Point
+from helpers.norms import NormSpec
 
 pytestmark = pytest.mark.no_shape_check
 
@@ -89,11 +89,11 @@ EDGES = {
         "q": ([], [wider, double, longer, less_wide, lambda x: x[:, :0]]),
         "k": ([], [wider, double, longer, lambda x: x[:, :-1], lambda x: x[:, :0]]),
         "v": ([wider], [double, longer, lambda x: x[:, :-1]]),
-        "allowed": (
+        "mask": (
             [lambda x: x[:1], put(False)],
             [wider, longer, Tensor.float, put(False, row=True)],
         ),
-        "tilt": ([put(-inf)], [wider, put(nan), put(inf), put(-inf, row=True)]),
+        "attn_bias": ([put(-inf)], [wider, put(nan), put(inf), put(-inf, row=True)]),
     },
     "causal_mask": {"length": ([2], [1, 0]), "queries": ([1, 4], [0, 5])},
     "SelfAttention": {"width": ([2], [0, -2, 7]), "heads": ([1, 8], [0, -2, 3])},
@@ -155,15 +155,15 @@ EDGES = {
     "split": {"fraction": ([0.05, 0.95], [0.0, 0.04, 0.999999999, 1.0, nan]), "ids": ([], [none])},
     "batches": {"batch_size": POSITIVE, "context": ([1, 19], [0, 20])},
     "windows": {"batch_size": POSITIVE, "context": ([1, 19], [0, 20])},
-    "frequent": {"at_least": ([1], [0, 99]), "ids": ([], [none])},
-    "surroundings": {"reach": ([1, 4], [0, 5])},
-    "SurroundingsModel": {"vocab_size": POSITIVE, "width": POSITIVE},
-    "SurroundingsModel.forward": {"ids_BW": (IDS[0], [*IDS[1], lambda x: x[:, :0]])},
+    "prune_rare": {"at_least": ([1], [0, 99]), "ids": ([], [none])},
+    "context_windows": {"reach": ([1, 4], [0, 5])},
+    "CBOW": {"vocab_size": POSITIVE, "width": POSITIVE},
+    "CBOW.forward": {"ids_BW": (IDS[0], [*IDS[1], lambda x: x[:, :0]])},
     "NGrams": {"vocab_size": POSITIVE, "width": POSITIVE, "longest": ([2], [1])},
     "NGrams.forward": {"ids": IDS},
     "one_hot": {"ids": IDS, "vocab_size": ([5], [0, -1])},
     "table_bytes": {"vocab_size": POSITIVE, "width": POSITIVE, "bits": POSITIVE},
-    "migrated": {
+    "remap_vocabulary": {
         "rows": ([], [longer]),
         "old_words": ([], [["a", "a"], ["a"]], "old_words|rows"),
         "new_words": ([["a"]], [["c", "c"], []]),
@@ -225,16 +225,16 @@ EDGES = {
             [(), (3,), (-4,), (1, 1), (1, -2), (0, 3), (-1.0,), (True,)],
         ),
     },
-    "pooled": {
+    "normalise_over": {
         "eps": SPREAD,
         "x_BTC": ([none], [lambda x: x[..., :0], lambda x: x[:, :0]]),
-        "point": (
-            [Point(over="B", groups=4)],
+        "spec": (
+            [NormSpec(over="B", groups=4)],
             [
-                Point(over="C", groups=1),
-                Point(over="", groups=0),
-                Point(over="", groups=3),
-                Point(over="", groups=-2),
+                NormSpec(over="C", groups=1),
+                NormSpec(over="", groups=0),
+                NormSpec(over="", groups=3),
+                NormSpec(over="", groups=-2),
             ],
             "over|groups",
         ),
@@ -247,12 +247,12 @@ EDGES = {
     "GroupNorm": {"width": ([2], [0, -2, 3]), "groups": ([1, 4], [0, 3, -2]), "eps": SPREAD},
     "LayerNorm.forward": {"x": SUITS},
     "RMSNorm.forward": {"x": SUITS},
-    "BatchNorm.forward": {"x": SUITS, "real": ([None], [wider, first, lambda x: ~x])},
+    "BatchNorm.forward": {"x": SUITS, "valid": ([None], [wider, first, lambda x: ~x])},
     **{
         norm: {"x_BTC": ([half, none], [*SUITS[1], first, lambda x: x[:, :0]])}
         for norm in ("InstanceNorm.forward", "GroupNorm.forward")
     },
-    "masked_statistics": {"real": ([None], [wider, first, lambda x: ~x, Tensor.int])},
+    "masked_statistics": {"valid": ([None], [wider, first, lambda x: ~x, Tensor.int])},
     **{
         name: {
             "scores": ([put(-inf), put(-1e300)], [put(nan), put(inf), lambda x: x[..., :0]]),
@@ -280,7 +280,7 @@ EDGES = {
     "attention_weights": {
         "q": ([], [wider]),
         "k": ([], [wider, lambda x: x[None]]),
-        "allowed": ([first, put(False)], [wider, longer, put(False, row=True)]),
+        "mask": ([first, put(False)], [wider, longer, put(False, row=True)]),
     },
     "attention": {"v": ([wider], [longer, lambda x: x[None]])},
     "sinusoidal": {"length": POSITIVE, "width": PAIRED, "base": BASE},
@@ -337,7 +337,7 @@ EDGES = {
         **dict.fromkeys(("lr", "weight_decay"), ([0, 9.0], [-0.1, inf, nan])),
         "momentum": ([0, 0.99], [-0.1, 1.0, nan]),
     },
-    "orthogonalised": {"rounds": ([0], [-1]), "dtype": ([torch.float64], [torch.int64])},
+    "newton_schulz": {"steps": ([0], [-1]), "dtype": ([torch.float64], [torch.int64])},
     "fit": {
         "model": ([], [3]),
         "config": ([], [None]),
@@ -345,8 +345,8 @@ EDGES = {
         "train_ids": (IDS[0], [*IDS[1], lambda x: x[:4], Tensor.float]),
         "validation_ids": ([lambda x: x[:5]], [*IDS[1], lambda x: x[:4]]),
     },
-    "Together": {"named": ([], [3, {"weight": None}], "named|weight")},
-    "share": {
+    "CombinedOptimizer": {"named": ([], [3, {"weight": None}], "named|weight")},
+    "lr_factor": {
         "step": ([0, 10], [-1, 11]),
         "steps": ([2], [0, 1]),
         "warmup": ([0, 10], [-1, 11]),

@@ -10,15 +10,15 @@ from torch.nn import functional as F
 
 from helpers import corpus
 from helpers.embeddings import (
+    CBOW,
     NGRAM_ROWS,
     WORD_GROUPS,
     NGrams,
-    SurroundingsModel,
-    frequent,
-    migrated,
+    context_windows,
     one_hot,
+    prune_rare,
     quantised,
-    surroundings,
+    remap_vocabulary,
     table_bytes,
 )
 
@@ -31,7 +31,7 @@ HOLED = torch.tensor([[1.0, float("nan")], [2.0, 1.0], [3.0, 4.0]])
 
 
 def test_frequent_numbers_anew_and_says_from_what():
-    ids, kept = frequent(torch.tensor([7, 2, 7, 9, 2, 7, 4]), at_least=2)
+    ids, kept = prune_rare(torch.tensor([7, 2, 7, 9, 2, 7, 4]), at_least=2)
     assert ids.tolist() == [1, 0, 1, 2, 0, 1, 2]
     assert kept.tolist() == [2, 7]
 
@@ -41,28 +41,28 @@ def test_frequent_keeps_what_is_frequent_and_nothing_else(ids, at_least):
     counts = ids.bincount(minlength=6)
     if counts.max() < at_least:
         with pytest.raises(ValueError, match="no id comes at_least"):
-            frequent(ids, at_least=at_least)
+            prune_rare(ids, at_least=at_least)
         return
-    new, kept = frequent(ids, at_least=at_least)
+    new, kept = prune_rare(ids, at_least=at_least)
     assert kept.tolist() == [i for i in range(6) if counts[i] >= at_least]
     back = [int(kept[i]) if i < len(kept) else None for i in new]
     assert back == [int(i) if counts[i] >= at_least else None for i in ids]
 
 
-# ------------------------------------------------------------------ surroundings
+# ------------------------------------------------------------------ context_windows
 
 
 @given(st.integers(1, 3), st.integers(0, 6))
 def test_surroundings_are_the_tokens_on_both_sides(reach, more):
     ids = torch.arange(10, 10 + 2 * reach + 1 + more)
-    around, covered = surroundings(ids, reach=reach)
+    around, covered = context_windows(ids, reach=reach)
     assert around.shape == (more + 1, 2 * reach)
     for row, middle in zip(around.tolist(), covered.tolist(), strict=True):
         assert row == [middle + step for step in range(-reach, reach + 1) if step]
 
 
 def test_model_averages_rows_and_compares_them_with_each_output():
-    model = SurroundingsModel(7, 4, generator=seeded(1)).double()
+    model = CBOW(7, 4, generator=seeded(1)).double()
     with torch.no_grad():
         model.output.copy_(numbers(7, 4, seed=2))
     ids = torch.tensor([[3, 6, 6, 0], [1, 2, 5, 1]])
@@ -74,7 +74,7 @@ def test_model_averages_rows_and_compares_them_with_each_output():
 
 
 def test_model_starts_from_its_generator_and_without_an_opinion():
-    first, again, other = (SurroundingsModel(50, 8, generator=seeded(seed)) for seed in (3, 3, 4))
+    first, again, other = (CBOW(50, 8, generator=seeded(seed)) for seed in (3, 3, 4))
     assert torch.equal(first.table.weight, again.table.weight)
     assert not torch.equal(first.table.weight, other.table.weight)
     assert (first(torch.tensor([[1, 2]])) == 0).all()
@@ -85,7 +85,7 @@ def test_model_starts_from_its_generator_and_without_an_opinion():
 def test_every_grouped_word_is_frequent_in_the_tales_and_in_one_group():
     text = corpus.load()
     tokenizer = corpus.WordTokenizer(text)
-    _, kept = frequent(tokenizer.encode(text), at_least=5)
+    _, kept = prune_rare(tokenizer.encode(text), at_least=5)
     words = {tokenizer.vocab[i] for i in kept}
     grouped = [word for group in WORD_GROUPS.values() for word in group]
     assert len(set(grouped)) == len(grouped)
@@ -128,15 +128,15 @@ def test_bytes_of_four_bits_are_rounded_up():
 @given(st.permutations("abcde"), st.permutations("acexyz"))
 def test_migration_keeps_the_row_of_each_known_word(old, new):
     rows, start = numbers(5, 2), torch.full((2,), 9.0, dtype=torch.float64)
-    moved = migrated(rows, old, new, start)
+    moved = remap_vocabulary(rows, old, new, start)
     for word, row in zip(new, moved, strict=True):
         assert torch.equal(row, rows[old.index(word)] if word in old else start)
 
 
 def test_migration_there_and_back_changes_nothing():
     rows, words = numbers(4, 3), ["d", "a", "c", "b"]
-    there = migrated(rows, words, sorted(words), rows[0])
-    assert torch.equal(migrated(there, sorted(words), words, rows[0]), rows)
+    there = remap_vocabulary(rows, words, sorted(words), rows[0])
+    assert torch.equal(remap_vocabulary(there, sorted(words), words, rows[0]), rows)
 
 
 @given(st.integers(2, 8), st.integers(0, 1000))

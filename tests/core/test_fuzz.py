@@ -136,7 +136,7 @@ HOLDS = {
     "sinusoidal": lambda found, given: below(1, found),
     "alibi": lambda found, given: bool((found <= 0).all()),
     "quantised": lambda found, given: below(127, found[0]) and bool((found[1] > 0).all()),
-    "share": lambda found, given: 0 <= found <= 1,
+    "lr_factor": lambda found, given: 0 <= found <= 1,
     **dict.fromkeys(
         ("GPT.generate", "BigramLanguageModel.generate"), lambda found, given: ids_of(found, 5)
     ),
@@ -155,9 +155,9 @@ HOLDS = {
     ),
     **dict.fromkeys(("centre", "whiten"), shaped_as("table")),
     "log_softmax": shaped_as("scores"),
-    "orthogonalised": shaped_as("matrices"),
+    "newton_schulz": shaped_as("matrices"),
     "normalise": shaped_as("x", "output"),
-    "pooled": shaped_as("x_BTC", "output"),
+    "normalise_over": shaped_as("x_BTC", "output"),
 }
 
 

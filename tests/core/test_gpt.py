@@ -8,7 +8,7 @@ from tiny import seeded
 from torch import nn
 from torch.nn import functional as F
 
-from helpers.attention import remembering
+from helpers.attention import kv_cache
 from helpers.blocks import NORMS
 from helpers.gpt import GPT, POSITIONS, GPTConfig, QueryKey, flops_per_token, parameter_count
 
@@ -60,18 +60,18 @@ class Reference(nn.Module):
         names = {
             "embedding.weight": "tokens.weight",
             "position.rows.weight": "places.weight",
-            "norm.gamma": "norm.weight",
-            "norm.beta": "norm.bias",
+            "norm.weight": "norm.weight",
+            "norm.bias": "norm.bias",
         }
         inside = {
             "attention.sublayer.qkv.": "self_attn.in_proj_",
             "attention.sublayer.out.": "self_attn.out_proj.",
             "feed_forward.sublayer.up.": "linear1.",
             "feed_forward.sublayer.down.": "linear2.",
-            "attention.norm.gamma": "norm1.weight",
-            "attention.norm.beta": "norm1.bias",
-            "feed_forward.norm.gamma": "norm2.weight",
-            "feed_forward.norm.beta": "norm2.bias",
+            "attention.norm.weight": "norm1.weight",
+            "attention.norm.bias": "norm1.bias",
+            "feed_forward.norm.weight": "norm2.weight",
+            "feed_forward.norm.bias": "norm2.bias",
         }
         for name, value in state.items():
             if name in names:
@@ -144,7 +144,7 @@ def test_queries_and_keys_are_changed_in_a_model(changes):
     changed, without = model(**changes), model(positions=changes.get("positions", "learned"))
     without.load_state_dict(enlarged(changed).state_dict())
     for block in without.blocks:
-        block.attention.sublayer.turn = None
+        block.attention.sublayer.qk_transform = None
     assert not torch.allclose(changed(ids(1, 9)), without(ids(1, 9)))
 
 
@@ -172,7 +172,7 @@ def test_generation_leaves_the_model_as_it_was():
     assert graphs == [False] * 4
     assert gpt.training
     assert not gpt.blocks[0].training
-    assert all(block.attention.sublayer.memory is None for block in gpt.blocks)
+    assert all(block.attention.sublayer.kv_cache is None for block in gpt.blocks)
 
 
 def test_generation_reads_the_last_context():
@@ -333,7 +333,7 @@ def test_the_offset_is_what_is_remembered():
     gpt, text = model(), ids(1, 6)
     with pytest.raises(ValueError, match="offset=3 must be 0"):
         gpt(text, offset=3)
-    with remembering(gpt):
+    with kv_cache(gpt):
         gpt(text[:, :4])
         with pytest.raises(ValueError, match="offset=0 must be 4"):
             gpt(text)

@@ -141,12 +141,12 @@ def test_every_parameter_is_started_once_and_told():
     by_name = {start.name: start for start in starts}
     assert by_name["head.weight"].also == ("token.weight",)
     assert by_name["head.weight"].role == "embedding"
-    assert {s.name for s in starts if s.role == "left"} == {"unknown.weight", "unknown.bias"}
+    assert {s.name for s in starts if s.role == "untouched"} == {"unknown.weight", "unknown.bias"}
     for name, parameter in model.named_parameters():
         start = by_name[name]
         if start.role in ("embedding", "weight", "residual"):
             assert parameter.std().item() == pytest.approx(start.std, rel=0.02)
-        elif start.role != "left":
+        elif start.role != "untouched":
             assert start.std == 0
             assert parameter.unique().tolist() == [1.0 if start.role == "gain" else 0.0]
 
@@ -232,11 +232,11 @@ def test_torchs_scheme_draws_biases_as_linear_does():
 def test_own_norms_are_known_by_gamma_and_beta():
     block = Block(8)
     with torch.no_grad():
-        block.attention.norm.gamma.fill_(3.0)
-        block.attention.norm.beta.fill_(3.0)
+        block.attention.norm.weight.fill_(3.0)
+        block.attention.norm.bias.fill_(3.0)
     starts = initialise.initialise(block, HE, seeded(), embedding=1.0)
-    assert block.attention.norm.gamma.unique().tolist() == [1.0]
-    assert block.attention.norm.beta.unique().tolist() == [0.0]
+    assert block.attention.norm.weight.unique().tolist() == [1.0]
+    assert block.attention.norm.bias.unique().tolist() == [0.0]
     assert sum(start.role == "gain" for start in starts) == 2
 
 

@@ -9,7 +9,7 @@ import torch
 from tiny import seeded
 
 from helpers import checks, corpus, embeddings, initialise, numerics
-from helpers.attention import attention_steps, watching
+from helpers.attention import attention_steps, record_attention
 from helpers.bigram import BigramLanguageModel, MarkovChain
 from helpers.gpt import GPT, POSITIONS, GPTConfig
 from helpers.norms import BatchNorm, GroupNorm
@@ -59,8 +59,8 @@ def test_a_text_goes_on_after_stop_in_the_rows_that_have_not_met_it():
 def test_all_rows_ended_end_the_text():
     gpt, prompt = model(), torch.tensor([[3], [2]])
     with torch.no_grad():  # 5 is the likeliest after anything
-        gpt.norm.gamma.zero_()
-        gpt.norm.beta.copy_(gpt.head.weight[5])
+        gpt.norm.weight.zero_()
+        gpt.norm.bias.copy_(gpt.head.weight[5])
         gpt.head.weight[5] *= 5
     written = gpt.generate(prompt, 8, generator=seeded(0), stop=5, temperature=0)
     assert written.tolist() == [[3, 5], [2, 5]]
@@ -71,7 +71,7 @@ def test_alibi_of_a_model_is_in_its_maps():
     with torch.no_grad():  # queries are 0, so that distance alone decides
         gpt.blocks[0].attention.sublayer.qkv.weight[: TINY.width] = 0
         gpt.blocks[0].attention.sublayer.qkv.bias[: TINY.width] = 0
-    with watching(gpt) as maps:
+    with record_attention(gpt) as maps:
         gpt(torch.tensor([[1, 2, 3, 4]]))
     for head, slope in enumerate((2**-4, 2**-8)):
         for t in range(4):
@@ -82,10 +82,10 @@ def test_alibi_of_a_model_is_in_its_maps():
 
 def test_tilt_is_added_to_the_scaled_scores():
     q, k, v = torch.randn(3, 5, 4, generator=seeded(3)).double()
-    tilt = torch.randn(5, 5, generator=seeded(4)).double()
-    steps = attention_steps(q, k, v, tilt=tilt)
-    torch.testing.assert_close(steps.scaled, q @ k.T / 2 + tilt)
-    torch.testing.assert_close(steps.weights, (q @ k.T / 2 + tilt).softmax(dim=-1))
+    attn_bias = torch.randn(5, 5, generator=seeded(4)).double()
+    steps = attention_steps(q, k, v, attn_bias=attn_bias)
+    torch.testing.assert_close(steps.scaled, q @ k.T / 2 + attn_bias)
+    torch.testing.assert_close(steps.weights, (q @ k.T / 2 + attn_bias).softmax(dim=-1))
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
@@ -124,7 +124,7 @@ def test_running_statistics_keep_no_graph():
     for _ in range(2):
         norm(x_BTC).square().sum().backward()  # a second time, through a new graph alone
     assert not norm.running_mean.requires_grad
-    assert not norm.running_variance.requires_grad
+    assert not norm.running_var.requires_grad
 
 
 def test_one_group_of_all_features():

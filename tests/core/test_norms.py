@@ -13,14 +13,14 @@ from torch.nn import functional as F
 
 from helpers import norms, numerics
 from helpers.norms import (
-    POINTS,
+    NORMS,
     BatchNorm,
     GroupNorm,
     InstanceNorm,
-    Point,
+    NormSpec,
     masked_statistics,
     normalise,
-    pooled,
+    normalise_over,
 )
 
 TIGHT = {"rtol": 0, "atol": 1e-12}
@@ -64,11 +64,11 @@ def pair(name):
     mine, theirs = (make(C).double() for make in PAIRS[name])
     theirs_inside = getattr(theirs, "module", theirs)
     with torch.no_grad():
-        mine.gamma.copy_(block(C, seed=1, size=0.5))
-        theirs_inside.weight.copy_(mine.gamma)
+        mine.weight.copy_(block(C, seed=1, size=0.5))
+        theirs_inside.weight.copy_(mine.weight)
         if name != "rms":
-            mine.beta.copy_(block(C, seed=2))
-            theirs_inside.bias.copy_(mine.beta)
+            mine.bias.copy_(block(C, seed=2))
+            theirs_inside.bias.copy_(mine.bias)
     return mine, theirs
 
 
@@ -98,7 +98,7 @@ def test_running_statistics_are_torchs():
     for seed in range(3):
         mine(block(seed=seed)), theirs(block(seed=seed))
     torch.testing.assert_close(mine.running_mean, theirs.module.running_mean, **TIGHT)
-    torch.testing.assert_close(mine.running_variance, theirs.module.running_var, **TIGHT)
+    torch.testing.assert_close(mine.running_var, theirs.module.running_var, **TIGHT)
     before = mine.running_mean.clone()
     mine.eval()(block(seed=5))
     assert torch.equal(before, mine.running_mean)
@@ -110,7 +110,7 @@ def test_momentum_is_the_share_of_the_new():
     x = torch.tensor([[[0.0, 2.0], [4.0, 2.0]]]).double()
     norm(x)
     torch.testing.assert_close(norm.running_mean, torch.tensor([0.5, 0.5]).double(), **TIGHT)
-    torch.testing.assert_close(norm.running_variance, torch.tensor([2.75, 0.75]).double(), **TIGHT)
+    torch.testing.assert_close(norm.running_var, torch.tensor([2.75, 0.75]).double(), **TIGHT)
 
 
 @given(
@@ -163,36 +163,36 @@ def test_layer_norm_forgets_scale_and_shift_and_rms_norm_the_scale(scale, shift)
         torch.testing.assert_close(after.output, before.output, rtol=0, atol=1e-9)
 
 
-def by_loops(x, point):
-    """What `pooled` should give, one number at a time."""
+def by_loops(x, spec):
+    """What `normalise_over` should give, one number at a time."""
     x = x.numpy()
-    groups = x.shape[2] if point.groups is None else point.groups
+    groups = x.shape[2] if spec.groups is None else spec.groups
     size = x.shape[2] // groups
     out = np.zeros_like(x)
     for b, t, c in np.ndindex(x.shape):
         first = c // size * size
-        rows = slice(None) if "B" in point.over else slice(b, b + 1)
-        columns = slice(None) if "T" in point.over else slice(t, t + 1)
+        rows = slice(None) if "B" in spec.over else slice(b, b + 1)
+        columns = slice(None) if "T" in spec.over else slice(t, t + 1)
         numbers = x[rows, columns, first : first + size].ravel()
-        mean = numbers.sum() / len(numbers) if point.centred else 0.0
+        mean = numbers.sum() / len(numbers) if spec.centred else 0.0
         variance = ((numbers - mean) ** 2).sum() / len(numbers)
         out[b, t, c] = (x[b, t, c] - mean) / np.sqrt(variance + norms.EPS)
     return out
 
 
 EVERY_POINT = [
-    Point(over=over, groups=groups, centred=centred)
+    NormSpec(over=over, groups=groups, centred=centred)
     for over in ("", "B", "T", "BT")
     for groups in (None, 3, 1)
     for centred in (True, False)
 ]
 
 
-@pytest.mark.parametrize("point", EVERY_POINT, ids=str)
-def test_each_point_is_what_the_loops_give(point):
+@pytest.mark.parametrize("spec", EVERY_POINT, ids=str)
+def test_each_point_is_what_the_loops_give(spec):
     x = block()
-    found = pooled(x, point)
-    np.testing.assert_allclose(found.output, by_loops(x, point), atol=1e-12)
+    found = normalise_over(x, spec)
+    np.testing.assert_allclose(found.output, by_loops(x, spec), atol=1e-12)
     assert found.mean.shape == found.variance.shape == x.shape
     again = (x - found.mean) / torch.sqrt(found.variance + norms.EPS)
     torch.testing.assert_close(found.output, again, **TIGHT)
@@ -201,8 +201,10 @@ def test_each_point_is_what_the_loops_give(point):
 @pytest.mark.parametrize("name", PAIRS)
 def test_each_named_point_is_its_module(name):
     x = block()
-    point = POINTS[{"rms": "RMS"}.get(name, name)]
-    torch.testing.assert_close(pooled(x, point).output, PAIRS[name][0](C).double()(x), **TIGHT)
+    spec = NORMS[{"rms": "RMS"}.get(name, name)]
+    torch.testing.assert_close(
+        normalise_over(x, spec).output, PAIRS[name][0](C).double()(x), **TIGHT
+    )
 
 
 # --- padding --------------------------------------------------------------------------------
@@ -210,10 +212,10 @@ def test_each_named_point_is_its_module(name):
 
 def test_masked_statistics_are_those_of_the_real_tokens():
     x = block()
-    real = torch.rand(B, T, generator=seeded(1)) < 0.6
-    mean, variance = masked_statistics(x, real)
-    np.testing.assert_allclose(mean, numerics.mean(x[real].numpy(), 0))
-    np.testing.assert_allclose(variance, numerics.variance(x[real].numpy(), 0))
+    valid = torch.rand(B, T, generator=seeded(1)) < 0.6
+    mean, variance = masked_statistics(x, valid)
+    np.testing.assert_allclose(mean, numerics.mean(x[valid].numpy(), 0))
+    np.testing.assert_allclose(variance, numerics.variance(x[valid].numpy(), 0))
     everywhere = torch.ones(B, T, dtype=torch.bool)
     for a, b in zip(masked_statistics(x), masked_statistics(x, everywhere), strict=True):
         assert torch.equal(a, b)
@@ -222,11 +224,11 @@ def test_masked_statistics_are_those_of_the_real_tokens():
 def test_padding_does_not_count_where_it_is_masked():
     x, padding = block(), 7 * torch.ones(B, 4, C, dtype=torch.float64)
     longer = torch.cat([x, padding], dim=1)
-    real = torch.arange(T + 4).expand(B, -1) < T
+    valid = torch.arange(T + 4).expand(B, -1) < T
     short, long = norms.BatchNorm(C).double(), norms.BatchNorm(C).double()
-    torch.testing.assert_close(long(longer, real)[:, :T], short(x), **TIGHT)
+    torch.testing.assert_close(long(longer, valid)[:, :T], short(x), **TIGHT)
     torch.testing.assert_close(long.running_mean, short.running_mean, **TIGHT)
-    torch.testing.assert_close(long.running_variance, short.running_variance, **TIGHT)
+    torch.testing.assert_close(long.running_var, short.running_var, **TIGHT)
     assert (norms.BatchNorm(C).double()(longer)[:, :T] - short(x)).abs().max() > 0.1
 
 

@@ -168,18 +168,18 @@ def test_variance_of_numbers_far_from_zero():
 @pytest.mark.parametrize("masked", [False, True])
 def test_attention_is_torchs(lead, masked):
     q, k, v = example(*lead, 4, 6), example(*lead, 5, 6, seed=1), example(*lead, 5, 2, seed=2)
-    allowed = np.tril(np.ones((4, 5), dtype=bool)) if masked else None
+    mask = np.tril(np.ones((4, 5), dtype=bool)) if masked else None
     expected = F.scaled_dot_product_attention(
         *map(torch.from_numpy, (q, k, v)),
-        attn_mask=None if allowed is None else torch.from_numpy(allowed),
+        attn_mask=None if mask is None else torch.from_numpy(mask),
     )
-    np.testing.assert_allclose(numerics.attention(q, k, v, allowed), expected, atol=1e-14)
+    np.testing.assert_allclose(numerics.attention(q, k, v, mask), expected, atol=1e-14)
 
 
 def test_attention_weights_take_a_mask_of_their_own_lead():
     q, k = example(2, 1, 3), example(2, 2, 3, seed=1)
-    allowed = np.array([[[True, False]], [[False, True]]])
-    np.testing.assert_array_equal(numerics.attention_weights(q, k, allowed), allowed)
+    mask = np.array([[[True, False]], [[False, True]]])
+    np.testing.assert_array_equal(numerics.attention_weights(q, k, mask), mask)
 
 
 def test_whatever_comes_is_computed_in_float64():

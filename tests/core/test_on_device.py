@@ -74,10 +74,10 @@ def test_norms_and_their_gradients(device, name):
 
 def test_attention_in_half_precision_under_a_mask(device):
     q, k, v = torch.randn(3, 2, 5, 8, generator=torch.Generator().manual_seed(0)).unbind()
-    wanted = attention_steps(q.double(), k.double(), v.double(), allowed=causal_mask(5)).output
+    wanted = attention_steps(q.double(), k.double(), v.double(), mask=causal_mask(5)).output
     for dtype, tolerance in ((torch.float32, 1e-5), (torch.float16, 5e-3), (torch.bfloat16, 5e-2)):
         inputs = (x.to(device, dtype) for x in (q, k, v))
-        found = attention_steps(*inputs, allowed=causal_mask(5, device=device)).output
+        found = attention_steps(*inputs, mask=causal_mask(5, device=device)).output
         torch.testing.assert_close(found.double().cpu(), wanted, rtol=0, atol=tolerance)
 
 

@@ -8,7 +8,7 @@ from torch import nn
 
 from helpers import norms
 from helpers.attention import SelfAttention, attention_steps, causal_mask
-from helpers.norms import POINTS, Point, pooled
+from helpers.norms import NORMS, NormSpec, normalise_over
 from helpers.probes import depends_on, leaks, reads
 
 B, T, C = 3, 5, 6
@@ -22,8 +22,8 @@ def block():
     return drawn(B, T, C, level=1.0)
 
 
-def attention(q, k, v, *, allowed=None):
-    return attention_steps(q, k, v, allowed=allowed).output
+def attention(q, k, v, *, mask=None):
+    return attention_steps(q, k, v, mask=mask).output
 
 
 # --- which entry depends on which -----------------------------------------------------------
@@ -41,7 +41,7 @@ def test_a_projection_stays_in_its_token_and_attention_does_not():
 
 def test_causal_attention_depends_on_no_later_token():
     x = drawn(4, 3)
-    reads = depends_on(lambda x_TC: attention(x_TC, x_TC, x_TC, allowed=causal_mask(4)), x)
+    reads = depends_on(lambda x_TC: attention(x_TC, x_TC, x_TC, mask=causal_mask(4)), x)
     # Token 0 reads itself alone: its weight is 1 and its entries do not mix.
     assert torch.equal(reads.any(dim=3).any(dim=1), causal_mask(4))
     assert torch.equal(reads[0, :, 0], torch.eye(3, dtype=torch.bool))
@@ -72,13 +72,13 @@ def poked(function, x, change):
     return ((function(y) - function(x)).abs().amax(dim=-1) > 1e-9).tolist()
 
 
-# But for the point where each number is its own mean: what is always 0 depends on nothing.
-@pytest.mark.parametrize("point", POINTS.values(), ids=str)
-def test_reads_is_what_poking_finds(point):
+# But for the spec where each number is its own mean: what is always 0 depends on nothing.
+@pytest.mark.parametrize("spec", NORMS.values(), ids=str)
+def test_reads_is_what_poking_finds(spec):
     x = drawn(2, 3, 6, level=1.0)
 
     def function(v):
-        return pooled(v, point).output
+        return normalise_over(v, spec).output
 
     found = {at: reads(function, x, at=at) for at in np.ndindex(2, 3)}
     for change in np.ndindex(2, 3):
@@ -96,7 +96,7 @@ def test_reads_is_what_poking_finds(point):
         (norms.BatchNorm(C).double().eval(), False, False),
         (norms.InstanceNorm(C).double(), True, False),
         (norms.GroupNorm(C, 3).double(), True, False),
-        (lambda x: pooled(x, Point(over="B", groups=None)).output, False, True),
+        (lambda x: normalise_over(x, NormSpec(over="B", groups=None)).output, False, True),
         (nn.LayerNorm((T, C)).double(), True, False),
         (lambda x: x.cumsum(dim=1), False, False),
         (lambda x: x.flip(1).cumsum(dim=1).flip(1), True, False),

@@ -67,7 +67,7 @@ def test_the_last_few_are_kept(tmp_path, keep, left):
     for step in range(1, 5):
         save(tmp_path, some(step), keep=keep)
     names = [f"checkpoint-{step:08d}" for step in left]
-    assert [p.name for p in checkpoints.every(tmp_path)] == names
+    assert [p.name for p in checkpoints.list_checkpoints(tmp_path)] == names
     assert sorted(p.name for p in tmp_path.iterdir()) == names
     equal(load(tmp_path), some(4))
     equal(load(tmp_path / names[0]), some(left[0]))
@@ -212,8 +212,10 @@ def deadly(module, name, number):
         return original(*arguments, **options)
     setattr(module, name, function)
 
-for place, (module, name) in enumerate([(checkpoints, "_write"), (os, "fsync"), (os, "rename"),
-                                        (checkpoints, "_settle"), (checkpoints.shutil, "rmtree")]):
+for place, (module, name) in enumerate([
+    (checkpoints, "_write"), (os, "fsync"), (os, "rename"),
+    (checkpoints, "_fsync_dir"), (checkpoints.shutil, "rmtree"),
+]):
     for number in range(4):
         folder = Path(sys.argv[1]) / f"{place}-{number}"
         checkpoints.save(folder, some(2))

@@ -224,7 +224,7 @@ def test_mistakes_in_writing(tmp_path, run, capsys):
         ([folder, "--top-k", "99"], "--top-k 99 must lie in 1.."),
     ):
         refused(capsys, arguments, said, generate)
-    (latest,) = checkpoints.every(tmp_path / "run")
+    (latest,) = checkpoints.list_checkpoints(tmp_path / "run")
     for extra, said in (
         ({}, "is of no run of helpers.train"),
         ({"model": {"wings": 2}, "vocab": ["a"]}, "has a model that this book does not know"),

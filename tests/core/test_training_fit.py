@@ -20,8 +20,8 @@ from torch.nn import functional as F
 
 from helpers import corpus, files, training
 from helpers.training import CheckpointError, TrainingConfig, checkpoints
-from helpers.training.processes import Team
-from helpers.training.schedule import share
+from helpers.training.processes import DistributedContext
+from helpers.training.schedule import lr_factor
 
 fit_module = importlib.import_module("helpers.training.fit")
 
@@ -58,7 +58,9 @@ def by_hand(model, settings):
     found = []
     for step in range(settings.steps):
         for group in optimizer.param_groups:
-            group["lr"] = settings.lr * share(step, steps=settings.steps, warmup=settings.warmup)
+            group["lr"] = settings.lr * lr_factor(
+                step, steps=settings.steps, warmup=settings.warmup
+            )
         x, y = next(stream)
         optimizer.zero_grad()
         loss = F.cross_entropy(model(x).reshape(-1, V), y.reshape(-1))
@@ -84,7 +86,7 @@ def test_it_is_the_loop_by_hand(accumulate):
     for record, (loss, norm, validation) in zip(outcome.records, wanted, strict=True):
         assert record.loss == pytest.approx(loss, rel=1e-4)
         assert record.gradient_norm == pytest.approx(norm, rel=1e-4)
-        assert record.rate == share(record.step, steps=12, warmup=3)
+        assert record.rate == lr_factor(record.step, steps=12, warmup=3)
         if record.step in (3, 7, 11):
             assert record.validation == pytest.approx(validation, rel=1e-4)
         else:
@@ -97,7 +99,7 @@ def test_it_is_the_loop_by_hand(accumulate):
 
 def test_gradients_are_held_back_for_all_parts_but_the_last(monkeypatch):
     held = []
-    monkeypatch.setattr(fit_module, "held_back", lambda model: held.append(1) or nullcontext())
+    monkeypatch.setattr(fit_module, "no_sync", lambda model: held.append(1) or nullcontext())
     fit(Tiny(), config(steps=3, accumulate=4))
     assert len(held) == 3 * 3
 
@@ -194,7 +196,7 @@ def test_records_are_written_as_they_come(tmp_path):
     assert [fit_module.StepRecord(**line) for line in lines(tmp_path)] == seen
     assert [line["seconds"] for line in lines(tmp_path)] == [r.seconds for r in seen]
     assert all(a.seconds < b.seconds for a, b in itertools.pairwise(seen))
-    assert [p.name for p in checkpoints.every(tmp_path)] == ["checkpoint-00000012"]
+    assert [p.name for p in checkpoints.list_checkpoints(tmp_path)] == ["checkpoint-00000012"]
 
 
 def test_numbers_can_be_read_some_steps_later(tmp_path, monkeypatch):
@@ -204,7 +206,7 @@ def test_numbers_can_be_read_some_steps_later(tmp_path, monkeypatch):
 
     def counted(run, stop):
         looks.append(run.step)
-        assert not any(numbers.requires_grad for numbers in run.unread)  # no graph is kept
+        assert not any(numbers.requires_grad for numbers in run.pending)  # no graph is kept
         return read(run, stop)
 
     monkeypatch.setattr(fit_module._Run, "read", counted)
@@ -388,7 +390,7 @@ def test_a_bad_validation_loss_stops_it(tmp_path):
 
     with pytest.raises(FloatingPointError, match="after step 3 the validation loss is nan"):
         fit(Fails(), config(), folder=tmp_path)
-    assert checkpoints.every(tmp_path) == []
+    assert checkpoints.list_checkpoints(tmp_path) == []
 
 
 def test_a_full_disk_stops_it_and_costs_nothing(tmp_path, monkeypatch):
@@ -519,7 +521,9 @@ def test_bfloat16_is_refused_where_a_gpu_does_not_have_it(monkeypatch, known):
 
     def device_of(where, precision):
         far = SimpleNamespace(parameters=lambda: [SimpleNamespace(device=torch.device(where))])
-        return fit_module._check(far, TRAIN, VALIDATION, config(precision=precision), Team()).type
+        return fit_module._check(
+            far, TRAIN, VALIDATION, config(precision=precision), DistributedContext()
+        ).type
 
     assert device_of("cpu", "bfloat16") == "cpu"
     assert device_of("cuda", "float32") == "cuda"

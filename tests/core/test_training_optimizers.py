@@ -15,22 +15,22 @@ from helpers.gpt import GPT, GPTConfig
 from helpers.training.fit import cross_entropy, make_optimizer
 from helpers.training.optimizers import (
     NEWTON_SCHULZ,
+    CombinedOptimizer,
     Muon,
-    Together,
     adamw,
     hidden_matrices,
-    orthogonalised,
+    newton_schulz,
 )
 
 # ------------------------------------------------------------- orthogonalising
 
 
-def by_singular_values(matrix, rounds=5):
+def by_singular_values(matrix, steps=5):
     """What the iteration does, said in another way: to each singular value, by itself."""
     a, b, c = NEWTON_SCHULZ
     u, s, vh = torch.linalg.svd(matrix, full_matrices=False)
     s = s / matrix.norm()
-    for _ in range(rounds):
+    for _ in range(steps):
         s = a * s + b * s**3 + c * s**5
     return u @ torch.diag(s) @ vh
 
@@ -38,7 +38,7 @@ def by_singular_values(matrix, rounds=5):
 @given(rows=st.integers(1, 7), columns=st.integers(1, 7), seed=st.integers(0, 99))
 def test_it_acts_on_singular_values_alone(rows, columns, seed):
     matrix = torch.randn(rows, columns, generator=seeded(seed), dtype=torch.float64)
-    found = orthogonalised(matrix, dtype=torch.float64)
+    found = newton_schulz(matrix, dtype=torch.float64)
     torch.testing.assert_close(found, by_singular_values(matrix), rtol=0, atol=1e-9)
 
 
@@ -46,40 +46,40 @@ def test_singular_values_come_near_1():
     wide = torch.linspace(0.01, 1, 400, dtype=torch.float64)
     for s in wide.tolist():  # the last entry has the norm be 1
         pair = torch.diag(torch.tensor([s, math.sqrt(1 - s * s)], dtype=torch.float64))
-        values = orthogonalised(pair, dtype=torch.float64).diagonal().abs()
+        values = newton_schulz(pair, dtype=torch.float64).diagonal().abs()
         if s < 0.9999:
             assert 0.67 < values[0] < 1.21, s
 
 
 def test_many_at_once_are_each_alone():
     matrices = torch.randn(3, 5, 4, generator=seeded())
-    together = orthogonalised(matrices, dtype=torch.float32)
+    together = newton_schulz(matrices, dtype=torch.float32)
     for found, matrix in zip(together, matrices, strict=True):
-        torch.testing.assert_close(found, orthogonalised(matrix, dtype=torch.float32))
-    assert orthogonalised(matrices).dtype == torch.bfloat16
-    assert not orthogonalised(torch.zeros(2, 3)).any()
+        torch.testing.assert_close(found, newton_schulz(matrix, dtype=torch.float32))
+    assert newton_schulz(matrices).dtype == torch.bfloat16
+    assert not newton_schulz(torch.zeros(2, 3)).any()
 
 
 @pytest.mark.no_shape_check
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"rounds": -1}, "rounds=-1 must be at least 0"),
+        ({"steps": -1}, "steps=-1 must be at least 0"),
         ({"dtype": torch.int64}, "dtype=torch.int64 must be one of floating point"),
         ({"matrices": torch.zeros(2, 0, 3)}, r"matrices of shape \(2, 0, 3\) must have rows"),
     ],
 )
 def test_what_cannot_be_orthogonalised_is_refused(given, said):
     with pytest.raises(ValueError, match=said):
-        orthogonalised(**{"matrices": torch.ones(2, 3)} | given)
-    assert orthogonalised(torch.zeros(0, 2, 3)).shape == (0, 2, 3)
+        newton_schulz(**{"matrices": torch.ones(2, 3)} | given)
+    assert newton_schulz(torch.zeros(0, 2, 3)).shape == (0, 2, 3)
 
 
 def test_a_tall_matrix_costs_what_a_wide_one_does():
     costs = []
     for shape in ((2, 9, 3), (2, 3, 9), (2, 9, 9)):
         with FlopCounterMode(display=False) as counter:
-            orthogonalised(torch.ones(shape))
+            newton_schulz(torch.ones(shape))
         costs.append(counter.get_total_flops())
     assert 0 < costs[0] == costs[1] < costs[2] / 4  # by the smaller of the two products
 
@@ -296,15 +296,15 @@ def test_state_that_does_not_fit(change, said):
 @pytest.mark.no_shape_check
 def test_together_are_optimizers():
     with pytest.raises(TypeError, match="parts must be optimisers; one is of type int"):
-        Together({}, 3)
+        CombinedOptimizer({}, 3)
 
 
 def test_each_parameter_has_one_optimizer():
     named = dict(Tiny().named_parameters())
     some_of_them = adamw({k: v for k, v in named.items() if k != "head.weight"}, lr=0.1)
     with pytest.raises(ValueError, match=r"'head\.weight' must have one optimiser, has 0"):
-        Together(named, some_of_them)
+        CombinedOptimizer(named, some_of_them)
     with pytest.raises(ValueError, match="must have one optimiser, has 2"):
-        Together(named, some_of_them, adamw(named, lr=0.1))
+        CombinedOptimizer(named, some_of_them, adamw(named, lr=0.1))
     with pytest.raises(ValueError, match="needs a model with linear maps"):
         make_optimizer(nn.Embedding(3, 3), config(optimizer="muon"))

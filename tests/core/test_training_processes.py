@@ -16,7 +16,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from helpers import training
 from helpers.training import checkpoints, processes
-from helpers.training.processes import ProcessLostError, Team, held_back, team
+from helpers.training.processes import DistributedContext, ProcessLostError, no_sync, team
 
 # Long enough for a machine at work, and too short for a lost process to be noticed by its silence.
 PATIENCE = {"timeout": 0.8 * processes.TIMEOUT_S}
@@ -141,20 +141,20 @@ def test_two_processes_make_the_run_of_one_and_one_may_be_killed(tmp_path):
 
 def test_rows_of_all_are_the_batch():
     batch = torch.arange(24).view(12, 2)
-    parts = [Team(rank=rank, size=3).rows(batch) for rank in range(3)]
+    parts = [DistributedContext(rank=rank, size=3).rows(batch) for rank in range(3)]
     assert torch.equal(torch.cat(parts), batch)
     assert {len(part) for part in parts} == {4}
-    assert torch.equal(Team().rows(batch), batch)
+    assert torch.equal(DistributedContext().rows(batch), batch)
 
 
 def test_a_process_alone_is_a_team_of_one():
     with team() as us:
-        assert (us.rank, us.size, us.leads, us.device) == (0, 1, True, torch.device("cpu"))
+        assert (us.rank, us.size, us.is_main, us.device) == (0, 1, True, torch.device("cpu"))
         model = Tiny()
         assert us.wrap(model) is model
         numbers = torch.ones(2)
         assert us.total(numbers) is numbers
-    with held_back(model):
+    with no_sync(model):
         pass
     assert not distributed.is_initialized()
 
@@ -162,14 +162,16 @@ def test_a_process_alone_is_a_team_of_one():
 @pytest.mark.no_shape_check
 def test_batch_must_be_shared_evenly():
     with pytest.raises(ValueError, match=r"batch_size=4 must be a multiple .* = 2 × 4"):
-        training.fit(Tiny(), TRAIN, VALIDATION, config(accumulate=2), team=Team(size=4))
+        training.fit(
+            Tiny(), TRAIN, VALIDATION, config(accumulate=2), team=DistributedContext(size=4)
+        )
 
 
 @pytest.fixture
 def group(monkeypatch):
     """A true group, of this process alone, that takes itself for one of two."""
     distributed.init_process_group("gloo", store=distributed.HashStore(), rank=0, world_size=1)
-    yield Team(rank=0, size=2)
+    yield DistributedContext(rank=0, size=2)
     if distributed.is_initialized():
         distributed.destroy_process_group()
 
@@ -192,7 +194,7 @@ def test_gradients_are_held_back_until_the_last_part(group):
     model = group.wrap(Tiny())
     assert isinstance(model, DistributedDataParallel)
     assert model.require_backward_grad_sync
-    with held_back(model):
+    with no_sync(model):
         assert not model.require_backward_grad_sync
     assert model.require_backward_grad_sync
 
@@ -246,13 +248,13 @@ def test_each_process_takes_the_gpu_of_its_number(monkeypatch):
 
 
 def test_a_broken_connection_is_told_apart_from_other_errors():
-    us = Team(rank=1, size=2)
+    us = DistributedContext(rank=1, size=2)
     with pytest.raises(ProcessLostError, match="process 1 of 2 lost another one"), us.guard():
         raise RuntimeError("[../gloo/transport/tcp/pair.cc:547] Connection closed by peer")
     with pytest.raises(RuntimeError, match="shapes") as caught, us.guard():
         raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
     assert not isinstance(caught.value, ProcessLostError)
-    with pytest.raises(RuntimeError, match="gloo"), Team().guard():
+    with pytest.raises(RuntimeError, match="gloo"), DistributedContext().guard():
         raise RuntimeError("gloo")
     assert processes.TIMEOUT_S < 601
 

@@ -8,16 +8,16 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.training.schedule import share
+from helpers.training.schedule import lr_factor
 
 
 def test_by_hand():
-    shares = [share(k, steps=8, warmup=4) for k in range(9)]
+    shares = [lr_factor(k, steps=8, warmup=4) for k in range(9)]
     # Up in quarters to the peak at update 3, then down in fifths to 0 at update 8.
     assert shares == pytest.approx([0.25, 0.5, 0.75, 1, 0.8, 0.6, 0.4, 0.2, 0])
-    shares = [share(k, steps=8, warmup=4, final=0.5) for k in range(9)]
+    shares = [lr_factor(k, steps=8, warmup=4, final=0.5) for k in range(9)]
     assert shares == pytest.approx([0.25, 0.5, 0.75, 1, 0.9, 0.8, 0.7, 0.6, 0.5])
-    shares = [share(k, steps=4, decay="cosine", final=0.1) for k in range(5)]
+    shares = [lr_factor(k, steps=4, decay="cosine", final=0.1) for k in range(5)]
     half, root = 0.45, math.sqrt(0.5)
     wanted = [1, 0.55 + half * root, 0.55, 0.55 - half * root, 0.1]
     assert shares == pytest.approx(wanted)
@@ -44,7 +44,7 @@ def test_decay_is_torchs():
         return schedulers.LinearLR(optimizer, 1.0, 0.1, total_iters=20)
 
     for decay, make in (("cosine", cosine), ("linear", linear)):
-        ours = [share(k, steps=20, final=0.1, decay=decay) for k in range(20)]
+        ours = [lr_factor(k, steps=20, final=0.1, decay=decay) for k in range(20)]
         assert ours == pytest.approx(torchs(make, 20)), decay
 
 
@@ -57,7 +57,7 @@ def test_decay_is_torchs():
 def test_it_rises_to_1_once_and_falls_to_final(steps, warm, final, decay):
     warmup = int(warm * steps)
     shares = [
-        share(k, steps=steps, warmup=warmup, final=final, decay=decay) for k in range(steps + 1)
+        lr_factor(k, steps=steps, warmup=warmup, final=final, decay=decay) for k in range(steps + 1)
     ]
     peak = max(warmup - 1, 0)
     assert shares[peak] == 1
@@ -71,4 +71,4 @@ def test_it_rises_to_1_once_and_falls_to_final(steps, warm, final, decay):
 @pytest.mark.no_shape_check
 def test_a_run_has_a_step():
     with pytest.raises(ValueError, match="steps=0 must be at least 1"):
-        share(0, steps=0)
+        lr_factor(0, steps=0)

@@ -82,7 +82,7 @@ def test_there_is_variety(tales):
 # --- entropy ----------------------------------------------------------------------------------
 
 
-def small(monkeypatch, **plots) -> valley.Teller:
+def small(monkeypatch, **plots) -> valley.StoryGrammar:
     """A teller of a world with two heroes."""
     world = {
         "facts": {"hero, kind": ["Ann, cat", "Bob, dog"]},
@@ -90,7 +90,7 @@ def small(monkeypatch, **plots) -> valley.Teller:
         "plots": plots,
     }
     monkeypatch.setattr(valley, "grammar", lambda: world)
-    return valley.Teller()
+    return valley.StoryGrammar()
 
 
 def test_nats_are_those_of_the_text(monkeypatch):

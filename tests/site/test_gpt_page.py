@@ -22,7 +22,7 @@ from play import gpt as book_gpt
 from support import ROOT
 
 from helpers import corpus
-from helpers.attention import watching
+from helpers.attention import record_attention
 from helpers.generate import open_model
 from helpers.gpt import GPT, GPTConfig
 from helpers.train import PRESETS
@@ -79,7 +79,7 @@ def rounded_model(html_root: Path, name: str = "tales") -> GPT:
 @torch.no_grad()
 def answers(model, ids) -> tuple[np.ndarray, np.ndarray]:
     """Logits (T, V) and weights (L, H, T, T)."""
-    with watching(model) as maps:
+    with record_attention(model) as maps:
         logits_BTV = model(torch.tensor(ids)[None])
     return logits_BTV[0].numpy(), torch.stack(maps)[:, 0].numpy()
 

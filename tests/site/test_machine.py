@@ -56,7 +56,7 @@ def steps(model, ids: list[int], instead: dict | None = None, turns: bool = True
             turned = attention.turn.rotary(at[f"{name}_normed"], 0)
             at[f"{name}_turned"] = turned if turns else at[f"{name}_normed"]
         allowed = torch.ones(len(ids), len(ids), dtype=torch.bool).tril()
-        kept = attention_steps(at["q_turned"], at["k_turned"], at["v"], allowed=allowed)
+        kept = attention_steps(at["q_turned"], at["k_turned"], at["v"], mask=allowed)
         at |= {name: getattr(kept, name) for name in KEYED} | {"mixed": kept.output}
         for head, other in instead.get(layer, {}).items():
             at["mixed"] = at["mixed"].clone()

@@ -13,7 +13,7 @@ from play import figures
 from playing import check, computed, factor, fixed, listed, many, number, press, sentence
 
 from helpers import probes
-from helpers.norms import POINTS, Point, pooled
+from helpers.norms import NORMS, NormSpec, normalise_over
 
 opened_once, figure, on_phone = playing.fixtures("axes")
 EPSILONS = (1e-12, 1e-5, 1e-2, 1.0)
@@ -26,7 +26,7 @@ FIVE = ["layer norm", "RMS norm", "batch norm", "instance norm", "group norm"]
 # --- the pure functions ---------------------------------------------------------------------------
 
 
-def as_script(point: Point, width: int) -> dict:
+def as_script(point: NormSpec, width: int) -> dict:
     return {"over": point.over, "groups": point.groups or width, "centred": point.centred}
 
 
@@ -40,13 +40,15 @@ def blocks(rng) -> list[np.ndarray]:
     return found
 
 
-def states() -> list[tuple[np.ndarray, Point, float]]:
+def states() -> list[tuple[np.ndarray, NormSpec, float]]:
     rng, found = np.random.default_rng(0), []
     for x in blocks(rng):
         width = x.shape[-1]
         groups = [g for g in (1, 2, 3, width) if width % g == 0]
         for over in ("", "B", "T", "BT"):
-            point = Point(over=over, groups=int(rng.choice(groups)), centred=bool(rng.integers(2)))
+            point = NormSpec(
+                over=over, groups=int(rng.choice(groups)), centred=bool(rng.integers(2))
+            )
             found.append((x, point, float(rng.choice(EPSILONS))))
     return found
 
@@ -55,7 +57,8 @@ def states() -> list[tuple[np.ndarray, Point, float]]:
 def norms_at_states() -> list[tuple]:
     """Each state, and what helpers.norms has there."""
     return [
-        (*state, pooled(torch.from_numpy(state[0]), state[1], eps=state[2])) for state in states()
+        (*state, normalise_over(torch.from_numpy(state[0]), state[1], eps=state[2]))
+        for state in states()
     ]
 
 
@@ -85,7 +88,7 @@ def test_norm_is_python_s_at_many_states():
     assert wrong_at() == []
 
 
-@pytest.mark.parametrize("name", POINTS)
+@pytest.mark.parametrize("name", NORMS)
 def test_five_norms_are_torch_s(name):
     """Held to torch's own functions, which know of axes by other words."""
     x_NBTC = np.random.default_rng(1).normal(size=(20, 2, 5, 4)) * 3 + 1
@@ -100,7 +103,7 @@ def test_five_norms_are_torch_s(name):
         "instance": flip(lambda x: F.instance_norm(x, eps=1e-5)),
         "group": flip(lambda x: F.group_norm(x, 2, eps=1e-5)),
     }[name]
-    sent = [[x.tolist(), as_script(POINTS[name], 4), 1e-5] for x in x_NBTC]
+    sent = [[x.tolist(), as_script(NORMS[name], 4), 1e-5] for x in x_NBTC]
     for x, got in zip(x_NBTC, computed("axes", "normalised", sent), strict=True):
         np.testing.assert_allclose(got["output"], theirs(torch.from_numpy(x)), atol=CLOSE)
 
@@ -112,15 +115,15 @@ def test_equal_numbers_come_out_as_zeros():
     assert found["statistics"] == 1
 
 
-POINTS_OF_4 = [
-    Point(over=over, groups=groups, centred=centred)
+SPECS_OF_4 = [
+    NormSpec(over=over, groups=groups, centred=centred)
     for over in ("", "B", "T", "BT")
     for groups in (1, 2, 4)
     for centred in (True, False)
 ]
 
 
-@pytest.mark.parametrize("point", POINTS_OF_4, ids=str)
+@pytest.mark.parametrize("point", SPECS_OF_4, ids=str)
 def test_lit_numbers_are_those_that_the_result_depends_on(point):
     """By derivatives; where a number is its own mean the result is 0 and depends on nothing."""
     x_BTC = torch.from_numpy(np.random.default_rng(2).normal(size=(2, 3, 4)))
@@ -128,7 +131,7 @@ def test_lit_numbers_are_those_that_the_result_depends_on(point):
     places = list(itertools.product(range(2), range(3), range(4)))
 
     def norm(x):
-        return pooled(x, point, eps=0.01).output
+        return normalise_over(x, point, eps=0.01).output
 
     jacobian = torch.autograd.functional.jacobian(norm, x_BTC)
     sent = [[x_BTC.tolist(), as_script(point, 4), at] for at in places]
@@ -157,11 +160,13 @@ def test_a_block_of_one_cannot_leak():
 
 def test_moved_results_are_those_of_the_set():
     rng, pairs = np.random.default_rng(0), []
-    for point in POINTS_OF_4:
+    for point in SPECS_OF_4:
         x = rng.normal(size=(2, 3, 4))
         other = x.copy()
         other[tuple(rng.integers(n) for n in x.shape)] += 1.5
-        pairs.append([pooled(torch.from_numpy(a), point).output.numpy() for a in (x, other)])
+        pairs.append(
+            [normalise_over(torch.from_numpy(a), point).output.numpy() for a in (x, other)]
+        )
     found = computed("axes", "moved", [[a.tolist(), b.tolist()] for a, b in pairs])
     for (before, after), moved in zip(pairs, found, strict=True):
         wanted = np.where(np.abs(after - before) > 1e-9, after - before, 0)
@@ -202,18 +207,18 @@ def place(at) -> str:
 
 
 NAMES = {
-    Point(over="", groups=1): "layer norm",
-    Point(over="", groups=1, centred=False): "RMS norm",
-    Point(over="BT", groups=None): "batch norm",
-    Point(over="T", groups=None): "instance norm",
-    Point(over="T", groups=2): "group norm",
-    Point(over="B", groups=None): "batch norm, each position by itself",
-    Point(over="", groups=2): "groups within one token",
-    Point(over="T", groups=1): "nn.LayerNorm((T, C))",
+    NormSpec(over="", groups=1): "layer norm",
+    NormSpec(over="", groups=1, centred=False): "RMS norm",
+    NormSpec(over="BT", groups=None): "batch norm",
+    NormSpec(over="T", groups=None): "instance norm",
+    NormSpec(over="T", groups=2): "group norm",
+    NormSpec(over="B", groups=None): "batch norm, each position by itself",
+    NormSpec(over="", groups=2): "groups within one token",
+    NormSpec(over="T", groups=1): "nn.LayerNorm((T, C))",
 }
 
 
-def in_words(x, start, point: Point, watched) -> str:
+def in_words(x, start, point: NormSpec, watched) -> str:
     """The sentence that should stand below the figure."""
     groups = point.groups or 4
     sets = (1 if "B" in point.over else 2) * (1 if "T" in point.over else 5) * groups
@@ -230,7 +235,7 @@ def in_words(x, start, point: Point, watched) -> str:
     others = "no other" if size == 1 else many(size - 1, "other")
     shared = "mean and variance" if point.centred else "mean square"
     words.append(f"The watched result, {place(watched)}, shares its {shared} with {others}.")
-    found = probes.leaks(lambda b: pooled(b, point).output, torch.from_numpy(x))
+    found = probes.leaks(lambda b: normalise_over(b, point).output, torch.from_numpy(x))
     read = [
         w
         for w, leak in (("later words", found.future), ("the other sentence", found.others))
@@ -239,7 +244,9 @@ def in_words(x, start, point: Point, watched) -> str:
     words.append(f"Through this norm a word reads {listed(read) or 'nothing that it must not'}.")
     changed = [tuple(at) for at in np.argwhere(x != start)]
     if changed:
-        before, after = (pooled(torch.from_numpy(a), point).output.numpy() for a in (start, x))
+        before, after = (
+            normalise_over(torch.from_numpy(a), point).output.numpy() for a in (start, x)
+        )
         moves = int((np.abs(after - before) > 1e-9).sum())
         first = changed[0]
         what = f"{len(changed)} numbers are changed"
@@ -258,9 +265,9 @@ def in_words(x, start, point: Point, watched) -> str:
     return " ".join(words)
 
 
-def working(x, point: Point, watched) -> list[str]:
+def working(x, point: NormSpec, watched) -> list[str]:
     """The three lines in which the watched result is written out."""
-    found = pooled(torch.from_numpy(x), point)
+    found = normalise_over(torch.from_numpy(x), point)
     b, t, c = watched
     groups = point.groups or 4
     part = np.arange(4) * groups // 4 == c * groups // 4
@@ -290,9 +297,9 @@ def shown(figure, side: str) -> list[dict]:
     )
 
 
-def held(figure, x, start, point: Point, watched):
+def held(figure, x, start, point: NormSpec, watched):
     """Hold all that the figure shows to Python."""
-    output, before = (pooled(torch.from_numpy(a), point).output.numpy() for a in (x, start))
+    output, before = (normalise_over(torch.from_numpy(a), point).output.numpy() for a in (x, start))
     assert [cell["text"] for cell in shown(figure, "x")] == [number(v) for v in x.ravel()]
     results = shown(figure, "y")
     assert [cell["text"] for cell in results] == [fixed(v) for v in output.ravel()]
@@ -322,7 +329,7 @@ def test_each_choice_of_axes_is_shown_as_python_has_it(figure, chapter_block):
             over = "".join(a for a in "BT" if (a in over) != (a == axis))
             for said, groups in (("all four", 1), ("two and two", 2), ("each by itself", None)):
                 check(figure, said)
-                held(figure, x, x, Point(over=over, groups=groups, centred=centred), watched)
+                held(figure, x, x, NormSpec(over=over, groups=groups, centred=centred), watched)
         press(figure, "subtract the mean")
     assert figure.locator(".axes-find li").all_inner_texts() == [f"✓ {name}" for name in FIVE]
 
@@ -338,7 +345,7 @@ def test_names_wait_to_be_found(figure):
 
 
 def test_mouse_watches_one_result_and_drags_another_s_number(figure, chapter_block):
-    x, point = chapter_block.copy(), Point(over="BT", groups=None)
+    x, point = chapter_block.copy(), NormSpec(over="BT", groups=None)
     press(figure, "sentences (B)")
     press(figure, "words (T)")
     check(figure, "each by itself")
@@ -363,12 +370,12 @@ def test_a_number_of_the_other_sentence_moves_batch_norm_and_not_layer_norm(figu
     x, watched = chapter_block.copy(), (0, 2, 3)
     figure.locator('input[name="value"]').fill("9")
     x[1, 4, 3] = 9
-    held(figure, x, chapter_block, Point(over="", groups=1), watched)
+    held(figure, x, chapter_block, NormSpec(over="", groups=1), watched)
     assert "the watched one stays" in sentence(figure)
     press(figure, "sentences (B)")
     press(figure, "words (T)")
     check(figure, "each by itself")
-    held(figure, x, chapter_block, Point(over="BT", groups=None), watched)
+    held(figure, x, chapter_block, NormSpec(over="BT", groups=None), watched)
     assert "the watched one from" in sentence(figure)
 
 
@@ -380,7 +387,7 @@ def test_epsilon_lets_through_what_two_numbers_hide(figure, chapter_block):
     cell(figure, "y", (0, 4, 3)).click()
     figure.locator('input[name="value"]').fill("5")
     x[1, 4, 3] = 5
-    held(figure, x, chapter_block, Point(over="B", groups=None), (0, 4, 3))
+    held(figure, x, chapter_block, NormSpec(over="B", groups=None), (0, 4, 3))
     assert "which ε lets through" in sentence(figure)
 
 
@@ -393,7 +400,7 @@ def test_a_mouse_over_a_result_lights_its_numbers_for_the_while(figure, chapter_
     cell(figure, "y", (1, 0, 0)).hover()
     assert lit() == [20, 21, 22, 23]
     assert figure.locator(".axes-working p").all_inner_texts() == working(
-        chapter_block, Point(over="", groups=1), (1, 0, 0)
+        chapter_block, NormSpec(over="", groups=1), (1, 0, 0)
     )
     assert sentence(figure) == said
     figure.locator(".play-title").hover()
@@ -409,10 +416,10 @@ def test_all_by_the_keyboard(figure, chapter_block):
     keys.press("Enter")  # words (T)
     keys.press("Tab")
     keys.press("Enter")  # the mean is not subtracted
-    held(figure, x, x, Point(over="BT", groups=1, centred=False), (0, 2, 3))
+    held(figure, x, x, NormSpec(over="BT", groups=1, centred=False), (0, 2, 3))
     keys.press("Tab")
     keys.press("ArrowUp")  # two and two
-    point = Point(over="BT", groups=2, centred=False)
+    point = NormSpec(over="BT", groups=2, centred=False)
     keys.press("Tab")
     for key in ("Home", "ArrowUp", "ArrowUp", "+", "+", "-", "+"):  # from 1.4.3 in sentence 2
         keys.press(key)
@@ -442,7 +449,7 @@ def test_numbers_stay_within_their_reach(figure):
 
 def test_touch(on_phone, chapter_block):
     """A tap watches, a swipe sideways changes a number, one up and down is left to the page."""
-    figure, x, point = on_phone, chapter_block.copy(), Point(over="T", groups=1)
+    figure, x, point = on_phone, chapter_block.copy(), NormSpec(over="T", groups=1)
     cell(figure, "y", (0, 0, 1)).tap()
     figure.locator('[data-side="y"] td:nth-child(2) [data-own]').wait_for()
     figure.get_by_role("button", name="words (T)", exact=True).tap()

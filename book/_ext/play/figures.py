@@ -14,7 +14,7 @@ from pygments.lexers import PythonLexer
 
 import play
 from helpers.chapters.ch05_attention_by_hand.figures import hull
-from helpers.norms import EPS, POINTS, Point
+from helpers.norms import EPS, NORMS, NormSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,10 +51,10 @@ def plane() -> dict:
 
 # --- chapter 04 -----------------------------------------------------------------------------------
 
-NORMS = {point: f"{name} norm" for name, point in POINTS.items()} | {  # as the chapter calls them
-    Point(over="B", groups=None): "batch norm, each position by itself",
-    Point(over="", groups=2): "groups within one token",
-    Point(over="T", groups=1): "nn.LayerNorm((T, C))",
+NAMES = {point: f"{name} norm" for name, point in NORMS.items()} | {  # as the chapter calls them
+    NormSpec(over="B", groups=None): "batch norm, each position by itself",
+    NormSpec(over="", groups=2): "groups within one token",
+    NormSpec(over="T", groups=1): "nn.LayerNorm((T, C))",
 }
 
 
@@ -63,9 +63,9 @@ def axes() -> dict:
     docname = "notebooks/04_layernorm_vs_batchnorm"
     sentences, of_word = play.literals(docname, "sentences", "of_word")
     x = [[of_word[word] for word in words] for words in sentences]
-    width, start = len(x[0][0]), POINTS["layer"]
+    width, start = len(x[0][0]), NORMS["layer"]
 
-    def key(point: Point) -> str:
+    def key(point: NormSpec) -> str:
         return f"{point.over}|{point.groups or width}|{'yes' if point.centred else 'no'}"
 
     return {
@@ -76,9 +76,9 @@ def axes() -> dict:
         "groups": [width, 2, 1],
         "watched": (0, 2, 3),  # sentence, word, number of the result that is written out at first
         "chosen": (1, 4, 3),  # the number that the slider changes at first
-        "names": {key(point): name for point, name in NORMS.items()},
+        "names": {key(point): name for point, name in NAMES.items()},
         "nameless": "no norm with a usual name",
-        "five": [key(point) for point in POINTS.values()],
+        "five": [key(point) for point in NORMS.values()],
     }
 
 

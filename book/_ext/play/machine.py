@@ -25,7 +25,7 @@ from PIL import Image
 from sphinx.util.docutils import SphinxDirective
 
 from helpers import corpus, valley
-from helpers.attention import watching
+from helpers.attention import record_attention
 from helpers.chapters import BY_NUMBER, CHAPTERS
 from helpers.embeddings import quantised
 from helpers.generate import open_model
@@ -142,7 +142,7 @@ def still() -> str:
         codes, scales = quantised(table, BITS)
         table.copy_(codes * scales)
     read = tokenizer.encode(TEXT)
-    with watching(model) as maps:
+    with record_attention(model) as maps:
         p_V = model(read[None])[0, -1].softmax(-1)
     shares, ids = p_V.topk(LIKELY)
     rows = "".join(

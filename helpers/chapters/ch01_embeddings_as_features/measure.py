@@ -27,10 +27,10 @@ from helpers.chapters.common import (
     words,
 )
 from helpers.embeddings import (
+    CBOW,
     WORD_GROUPS,
-    SurroundingsModel,
+    context_windows,
     quantised,
-    surroundings,
     table_bytes,
 )
 from helpers.gpt import GPT, GPTConfig
@@ -135,7 +135,7 @@ def after_a_determiner() -> dict[str, bool]:
 
 def train_and_keep(
     ids: Tensor, seed: int, steps: int = MOMENTS[-1]
-) -> tuple[SurroundingsModel, dict[int, Tensor]]:
+) -> tuple[CBOW, dict[int, Tensor]]:
     """The trained model, and its table after so many steps."""
     kept = {}
 
@@ -148,16 +148,16 @@ def train_and_keep(
     return model, kept
 
 
-def badness(model: SurroundingsModel, ids: Tensor) -> float:
+def badness(model: CBOW, ids: Tensor) -> float:
     """How bad the guesses are, on every eighth covered word of a text."""
-    around, covered = surroundings(ids, reach=2)
+    around, covered = context_windows(ids, reach=2)
     parts = zip(around[::8].split(2000), covered[::8].split(2000), strict=True)
     with torch.no_grad():
         sums = [F.cross_entropy(model(a), c, reduction="sum") for a, c in parts]
     return float(sum(sums)) / len(covered[::8])
 
 
-def seen_and_unseen(model: SurroundingsModel, seed: int) -> list[float]:
+def seen_and_unseen(model: CBOW, seed: int) -> list[float]:
     """On the shuffled text of train_words(shuffled(…)), and on another."""
     return [badness(model, shuffled(words().ids, by)) for by in (seed, 1000 + seed)]
 

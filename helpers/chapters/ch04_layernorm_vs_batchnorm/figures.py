@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from helpers.norms import POINTS, Point, pooled
+from helpers.norms import NORMS, NormSpec, normalise_over
 from helpers.probes import leaks, reads
 
 # The norms keep their colours and signs through the whole chapter.
@@ -144,16 +144,16 @@ def picking(
     block_BTC: Block, sentences: Sequence[Sequence[str]], at: tuple[int, int]
 ) -> tuple[Callable[..., Figure], Callable[..., str]]:
     """Give the picture and the words of the explorer that picks what is averaged."""
-    of_point = {point: f"{name} norm" for name, point in POINTS.items()}
+    of_point = {point: f"{name} norm" for name, point in NORMS.items()}
 
-    def point_of(sentences_too: str, words_too: str, features: str, mean_off: str) -> Point:
+    def point_of(sentences_too: str, words_too: str, features: str, mean_off: str) -> NormSpec:
         over = "B" * (sentences_too == "yes") + "T" * (words_too == "yes")
-        return Point(over=over, groups=TOGETHER[features], centred=mean_off == "yes")
+        return NormSpec(over=over, groups=TOGETHER[features], centred=mean_off == "yes")
 
     def picture(**choice: str) -> Figure:
         point = point_of(**choice)
-        found = pooled(block_BTC, point)
-        read_BT = reads(lambda x: pooled(x, point).output, block_BTC, at=at).numpy()
+        found = normalise_over(block_BTC, point)
+        read_BT = reads(lambda x: normalise_over(x, point).output, block_BTC, at=at).numpy()
         fig, axes = plt.subplots(1, 5, figsize=(8.4, 3.5), width_ratios=[1.25, 1, 1, 1, 0.8])
         draw_block(axes[0], block_BTC.numpy(), sentences, title="block", reach=12, framed=at)
         draw_block(axes[1], found.mean.numpy(), None, title="mean", reach=12)
@@ -165,7 +165,7 @@ def picking(
 
     def in_words(**choice: str) -> str:
         point = point_of(**choice)
-        found = leaks(lambda x: pooled(x, point).output, block_BTC)
+        found = leaks(lambda x: normalise_over(x, point).output, block_BTC)
         read = ["later words"] * (found.future > 0) + ["the other sentence"] * (found.others > 0)
         return (
             f"This is {of_point.get(point, 'no norm with a usual name')}. "

@@ -184,7 +184,7 @@ def trained(
     if shake:
         shake_up(writer, shake, draws)
     for name, parameter in writer.named_parameters():
-        if not learn and name.endswith((".gamma", ".beta")):
+        if not learn and name.endswith(("norm.weight", "norm.bias")):
             parameter.requires_grad_(False)
     generator = torch.Generator().manual_seed(seed)
     batches = corpus.batches(train_ids, batch_size=16, context=T, generator=generator)

@@ -181,7 +181,7 @@ def near_only(model: GPT, reach: int = 32) -> GPT:
         return (back >= reach).float().mul(-1e9).expand(heads, -1, -1)
 
     for block in model.blocks:
-        block.attention.sublayer.tilt = too_far
+        block.attention.sublayer.attn_bias = too_far
     return model
 
 

@@ -60,7 +60,7 @@ def _fill(module: nn.Module, generator: torch.Generator) -> None:
         if parameter.ndim > 1:
             nn.init.xavier_uniform_(parameter, generator=generator)
         else:
-            parameter.fill_(float(name.endswith("gamma")))
+            parameter.fill_(float(name.endswith("weight")))
 
 
 def _block(width: int, **options) -> Block:

@@ -38,7 +38,7 @@ def _stack(placement: str, depth: int, generator: torch.Generator) -> nn.ModuleL
         if parameter.ndim > 1:
             nn.init.xavier_uniform_(parameter, generator=generator)
         else:
-            parameter.fill_(float(name.endswith("gamma")))
+            parameter.fill_(float(name.endswith("weight")))
     return blocks
 
 

@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from helpers.attention import watching
+from helpers.attention import record_attention
 
 # --- what heads read ------------------------------------------------------------------------
 
@@ -67,7 +67,7 @@ def without_part(model, head, at_TT, ids_BT):
     layer, h = head
     attention, kept = model.blocks[layer].attention.sublayer, []
     noting = attention.qkv.register_forward_hook(lambda module, given, out: kept.append(out))
-    with watching(model) as maps:
+    with record_attention(model) as maps:
         with_hooks([noting], model, ids_BT)
     B, T, _ = kept[0].shape
     v_BTHD = kept[0].view(B, T, 3, attention.heads, -1)[:, :, 2]
@@ -108,14 +108,14 @@ def stream_of(model, ids_BT):
 def with_cut(reader, shown, layer, place, to_N):
     """Logits when `place` cannot read place to_N (one each) in a layer."""
     N, T = shown.shape
-    tilt = torch.zeros(N, 1, T, T)
-    tilt[torch.arange(N), 0, place, to_N] = float("-inf")
+    attn_bias = torch.zeros(N, 1, T, T)
+    attn_bias[torch.arange(N), 0, place, to_N] = float("-inf")
     attention = reader.blocks[layer].attention.sublayer
-    attention.tilt = lambda heads, queries, keys: tilt
+    attention.attn_bias = lambda heads, queries, keys: attn_bias
     try:
         return reader(shown)
     finally:
-        attention.tilt = None
+        attention.attn_bias = None
 
 
 def with_patch(reader, shown, level, place, x_NC):

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from helpers.attention import watching
+from helpers.attention import record_attention
 from helpers.chapters.ch12_inside_the_gpt.ablations import habits
 from helpers.gpt import GPT, GPTConfig
 
@@ -38,7 +38,7 @@ def loss_when_known(logits_BTV, y_BT, length_B):
 
 def look_at(model, rows, length_B):
     """A copier now: its loss where it can know, its heads' habits."""
-    with torch.no_grad(), watching(model) as maps:
+    with torch.no_grad(), record_attention(model) as maps:
         logits = model(rows[:, :-1])
     again = torch.arange(1, rows.shape[1]) >= length_B[:, None]
     kinds = habits(maps, rows[:, :-1], again)

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from helpers import corpus
 from helpers import train as command
-from helpers.attention import watching
+from helpers.attention import record_attention
 from helpers.chapters import stored
 from helpers.chapters.ch12_inside_the_gpt.ablations import with_hooks, without_heads
 from helpers.chapters.ch12_inside_the_gpt.copiers import (
@@ -84,7 +84,7 @@ def shape_of(model: nn.Module) -> dict:
 
 def tales() -> dict:
     """Train by the command, and ship the model without what only training needs."""
-    more = ["--resume"] if checkpoints.every(Path(RUN)) else []
+    more = ["--resume"] if checkpoints.list_checkpoints(Path(RUN)) else []
     if (status := command.main([*COMMAND.split(), "--quiet", *more])) != 0:
         raise RuntimeError(f"the command ended with status {status}")
     whole = checkpoints.load(Path(RUN))
@@ -109,7 +109,7 @@ def ship(
     name: str, step: int, model: dict[str, Tensor], config: dict, records: list, extra: dict
 ) -> None:
     """Put a model into the package, as a checkpoint with the parameters alone."""
-    for old in checkpoints.every(SHIPPED / name):
+    for old in checkpoints.list_checkpoints(SHIPPED / name):
         for file in old.iterdir():
             file.unlink()
         old.rmdir()
@@ -156,7 +156,7 @@ def of_copier(seed: int, *, L: int) -> dict:
     def look(step, model):
         if step % EVERY == 0:
             looks.append(look_at(model, rows, length_B))
-            with watching(model) as seen:
+            with record_attention(model) as seen:
                 model(rows[:1, :32])
             maps.append(seen[-1][0])
 
@@ -317,7 +317,7 @@ def said_twice(model) -> dict[str, float]:
 
     def late(first):
         rows = torch.cat([first, said], 1)
-        with torch.no_grad(), watching(model) as maps:
+        with torch.no_grad(), record_attention(model) as maps:
             logits = model(rows[:, :-1])
         return F.cross_entropy(logits.mT, rows[:, 1:], reduction="none")[:, 35:].mean(1), maps
 

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from helpers.attention import SelfAttention, watching
+from helpers.attention import SelfAttention, record_attention
 from helpers.chapters.ch12_inside_the_gpt.ablations import (
     stream_of,
     with_cut,
@@ -159,7 +159,7 @@ def measures(reader, causal, ids_NT):
     """All that is measured of a reader, on these sentences."""
     shown, place = question(ids_NT, causal)
     right_N = referents(ids_NT)
-    with torch.no_grad(), watching(reader) as maps:
+    with torch.no_grad(), record_attention(reader) as maps:
         logits = reader(shown)
 
     def share(logits_NTV):  # of sentences in which the right word is the likeliest

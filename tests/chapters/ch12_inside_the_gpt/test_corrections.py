@@ -86,7 +86,7 @@ def attention_of_it(words: list[str], adjective: str) -> list[torch.Tensor]:
         }
 
         def norm(x, name, part=part):
-            return F.layer_norm(x, (C,), part[f"{name}.norm.gamma"], part[f"{name}.norm.beta"])
+            return F.layer_norm(x, (C,), part[f"{name}.norm.weight"], part[f"{name}.norm.bias"])
 
         def linear(x, name, part=part):
             return F.linear(x, part[f"{name}.weight"], part[f"{name}.bias"])

@@ -7,7 +7,7 @@ import torch
 from support import ROOT
 
 from helpers import corpus
-from helpers.attention import watching
+from helpers.attention import record_attention
 from helpers.chapters import stored
 from helpers.chapters.ch11_small_gpt.measure import trained
 from helpers.chapters.ch12_inside_the_gpt import measure
@@ -56,7 +56,7 @@ def nothing_ships(monkeypatch):
 def test_checkpoints_are_small_and_hold_parameters_alone():
     files = [path for path in SHIPPED.rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in files) < MOST_BYTES
-    assert {path.name for path in files} == {checkpoints.TENSORS, checkpoints.REST}
+    assert {path.name for path in files} == {checkpoints.TENSORS, checkpoints.METADATA}
     for folder in sorted(SHIPPED.iterdir()):
         checkpoint = checkpoints.load(folder)
         assert not checkpoint.optimizer
@@ -202,7 +202,7 @@ def test_a_cut_is_a_weight_of_nothing_and_goes_away_again():
     shown, place = question(sentences().asked_ids[:5], False)
     before = reader(shown)
     right = referents(sentences().asked_ids[:5])
-    with watching(reader) as maps:
+    with record_attention(reader) as maps:
         with_cut(reader, shown, 1, place, right)
     assert (maps[1][torch.arange(5), :, place, right] == 0).all()
     assert (maps[0][torch.arange(5), :, place, right] > 0).all()

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.exercises import (
-    NotPlain,
+    NotSerialisable,
     Wrong,
     array,
     call,
@@ -321,7 +321,7 @@ things = st.recursive(
 
 @given(things)
 def test_what_is_plain_crosses_and_stays_what_it_is(value):
-    with contextlib.suppress(NotPlain):
+    with contextlib.suppress(NotSerialisable):
         made = plain(value)
         there = decode(encode(made))
         assert repr(there) == repr(made) == repr(plain(there))
@@ -363,17 +363,17 @@ def test_what_a_large_answer_is_told_holds(most, made):
         if made is range
         else made
     )
-    with pytest.raises(NotPlain) as error:
+    with pytest.raises(NotSerialisable) as error:
         plain(given(2_000_000))
     (number,) = re.findall(most, str(error.value))
     number = int(number.replace(",", ""))
     plain(given(int(number * 0.999)))
-    with pytest.raises(NotPlain, match=re.escape(str(error.value))):
+    with pytest.raises(NotSerialisable, match=re.escape(str(error.value))):
         plain(given(int(number * 1.001)))
 
 
 def test_a_tensor_of_many_axes_is_told_how_many_it_may_have():
-    with pytest.raises(NotPlain, match="a tensor of 65 axes; it may have 64"):
+    with pytest.raises(NotSerialisable, match="a tensor of 65 axes; it may have 64"):
         plain({"x": torch.ones((1,) * 65)})
 
 
