@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 from helpers import bigram, numerics
-from helpers.chapters.common import letters
+from helpers.chapters.lab import letters
 from helpers.exercises import Wrong, array, call, close, diagnosed, exercise, explanation, numbers
 from helpers.exercises import check as check
 

@@ -25,8 +25,8 @@ from helpers import bigram, corpus
 from helpers.attention import SelfAttention
 from helpers.bigram import loss
 from helpers.blocks import AddNorm, Block, FeedForward
-from helpers.chapters import common, stored
-from helpers.chapters.common import (
+from helpers.chapters import lab, stored
+from helpers.chapters.lab import (
     differing,
     extent,
     letters,
@@ -441,7 +441,7 @@ PARTS["mixers"] = partial(measured_together, mixed, settings("mixers"), SEEDS["m
 
 def runs(part: str, **wanted) -> list[dict]:
     """The stored runs of one setting of a part, a run a seed."""
-    return common.runs(stored(8)[part], **wanted)
+    return lab.runs(stored(8)[part], **wanted)
 
 
 def at_bottom(scheme: str, L: int, start="torch") -> list[float]:

@@ -21,7 +21,7 @@ import torch.nn.functional as F
 
 from helpers import corpus
 from helpers.chapters import stored
-from helpers.chapters.common import (
+from helpers.chapters.lab import (
     measured,
     over_seeds,
     rounded,
@@ -29,7 +29,7 @@ from helpers.chapters.common import (
     spread,
     table,
 )
-from helpers.chapters.common import runs as runs_of
+from helpers.chapters.lab import runs as runs_of
 from helpers.gpt import GPT, GPTConfig
 from helpers.train import PRESETS, every_field, training_config
 from helpers.training import fit

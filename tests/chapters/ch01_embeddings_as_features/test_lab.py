@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from helpers.chapters import stored
-from helpers.chapters.ch01_embeddings_as_features import measure
-from helpers.chapters.common import furthest, runs
+from helpers.chapters.ch01_embeddings_as_features import lab
+from helpers.chapters.lab import furthest, runs
 from helpers.embeddings import nearest
 
 # Another processor changes the last digit, and a word on the edge between two neighbours.
@@ -15,7 +15,7 @@ TOLERANCE = 0.03
 @pytest.mark.slow
 def test_a_training_is_the_stored_one():
     made, then = (
-        measure.one_training(0, text="the tales"),
+        lab.one_training(0, text="the tales"),
         runs(stored(1)["neighbours"], text="the tales")[0],
     )
     for key in ("shares", "kept", "right"):
@@ -27,22 +27,22 @@ def test_a_training_is_the_stored_one():
 
 
 def test_rank_counts_the_neighbours_that_are_nearer():
-    table = torch.randn(len(measure.words().names), 32, generator=torch.Generator().manual_seed(0))
-    five, cosines = measure.five_nearest(table, "king")
+    table = torch.randn(len(lab.words().names), 32, generator=torch.Generator().manual_seed(0))
+    five, cosines = lab.five_nearest(table, "king")
     assert cosines == sorted(cosines, reverse=True)
-    names = measure.words().names
+    names = lab.words().names
     assert five[0] == names[nearest(table, measure="cosine")[names.index("king")]]
-    assert [measure.rank(table, "king", word) for word in five] == [1, 2, 3, 4, 5]
+    assert [lab.rank(table, "king", word) for word in five] == [1, 2, 3, 4, 5]
 
 
 def test_rows_that_learn_are_told_apart():
     """Plain gradient descent moves what has a gradient; a tied table has one everywhere."""
-    read, with_gradient, moved = measure.rows_that_learn(False, "SGD", steps=3)
+    read, with_gradient, moved = lab.rows_that_learn(False, "SGD", steps=3)
     assert read == with_gradient < 0.2
     assert with_gradient - 2 / 1420 < moved <= with_gradient  # float32 may lose a tiny step
-    read, with_gradient, _ = measure.rows_that_learn(True, "SGD", steps=3)
+    read, with_gradient, _ = lab.rows_that_learn(True, "SGD", steps=3)
     assert read < with_gradient == 1
-    _, with_gradient, moved = measure.rows_that_learn(False, "Adam", steps=1)
+    _, with_gradient, moved = lab.rows_that_learn(False, "Adam", steps=1)
     assert with_gradient == moved
-    _, with_gradient, moved = measure.rows_that_learn(False, "Adam", steps=3)
+    _, with_gradient, moved = lab.rows_that_learn(False, "Adam", steps=3)
     assert with_gradient < moved < 1

@@ -6,8 +6,8 @@ import torch
 
 from helpers import corpus
 from helpers.chapters import stored
-from helpers.chapters.ch11_small_gpt import measure
-from helpers.chapters.common import runs
+from helpers.chapters.ch11_small_gpt import lab
+from helpers.chapters.lab import runs
 from helpers.gpt import GPT, GPTConfig
 from helpers.train import PRESETS, every_field
 
@@ -22,14 +22,14 @@ def tiny(context: int) -> GPT:
 # --- what is stored -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("part", measure.PARTS)
+@pytest.mark.parametrize("part", lab.PARTS)
 def test_stored_runs_are_of_the_recipe_as_it_is(part):
-    recipe = measure.recipe(part)
+    recipe = lab.recipe(part)
     assert {name: RESULTS[part][name] for name in recipe} == recipe
 
 
 def test_stored_levers_are_what_they_move():
-    assert RESULTS["levers"]["moved"] == measure.LEVERS
+    assert RESULTS["levers"]["moved"] == lab.LEVERS
 
 
 def as_stored(part: str, moved: dict) -> dict:
@@ -42,19 +42,19 @@ def as_stored(part: str, moved: dict) -> dict:
 
 @pytest.mark.parametrize(
     ("part", "setting"),
-    [("levers", {"lever": "one head"}), ("rates", measure.GRID[0])],
+    [("levers", {"lever": "one head"}), ("rates", lab.GRID[0])],
 )
 def test_a_run_computed_again_is_the_stored_one(part, setting):
     moved = RESULTS["levers"]["moved"].get(setting.get("lever"), setting)
     run = runs(RESULTS[part], **setting)[-1]
-    found = measure.trained(as_stored(part, moved), "tales", run["seed"])[2][-1].validation
+    found = lab.trained(as_stored(part, moved), "tales", run["seed"])[2][-1].validation
     assert found == pytest.approx(run["validation"], abs=0.03)
 
 
 def test_the_best_of_the_grid_is_below_all_of_its_kind():
-    for optimizer in measure.RATES:
+    for optimizer in lab.RATES:
         for start in ("gpt2", "fan_in"):
-            best = measure.best(optimizer, start)
+            best = lab.best(optimizer, start)
             tried = [
                 setting["runs"][0]["validation"]
                 for setting in RESULTS["rates"]["settings"]
@@ -69,7 +69,7 @@ def test_a_long_run_begins_again_as_the_stored_one(part):
     found = RESULTS[part]
     wanted = runs(found, text="tales")[1]["first losses"]
     how = {"halt": len(wanted), "plain": part == "plain"}
-    records = measure.trained(found, "tales", 1, **how)[2]
+    records = lab.trained(found, "tales", 1, **how)[2]
     assert [record.loss for record in records] == pytest.approx(wanted, abs=0.01)
 
 
@@ -81,27 +81,27 @@ def test_counted_losses_on_the_tales_are_the_stored_ones(part, tales_counted):
 
 @pytest.fixture(scope="module")
 def tales_counted():
-    return measure.counted("tales")
+    return lab.counted("tales")
 
 
 # --- levers ---------------------------------------------------------------------------------
 
 
 def test_each_lever_moves_something_that_there_is():
-    usual = measure.SMALL | measure.SHORT
-    for lever, moved in measure.LEVERS.items():
+    usual = lab.SMALL | lab.SHORT
+    for lever, moved in lab.LEVERS.items():
         assert moved.keys() <= usual.keys(), lever
         assert not moved or any(usual[k] != v for k, v in moved.items()), lever
 
 
 def test_recipe_has_every_field_and_the_lever_in_it():
-    recipe = measure.recipe("levers", **measure.LEVERS["context 16"])
-    assert recipe["model"] | {"context": 64} == measure.recipe("levers")["model"]
+    recipe = lab.recipe("levers", **lab.LEVERS["context 16"])
+    assert recipe["model"] | {"context": 64} == lab.recipe("levers")["model"]
     assert (recipe["model"]["context"], recipe["training"]["batch_size"]) == (16, 48)
     how = PRESETS["cpu"]["training"] | {"steps": 1800, "evaluate_every": 450}
     longer = every_field(PRESETS["cpu"]["model"], how)
     del longer["training"]["seed"]
-    assert measure.recipe("longer") == longer
+    assert lab.recipe("longer") == longer
 
 
 # --- counted tables -------------------------------------------------------------------------
@@ -127,8 +127,8 @@ def test_counts_agree_with_counting_one_by_one():
 
     found = np.full(len(test) - 1, 1 / V)
     for n in (1, 2, 3):
-        counts = measure.tally(np.array(train), n, V)
-        found = measure.along(found, counts, np.array(test), n, V, k)
+        counts = lab.tally(np.array(train), n, V)
+        found = lab.along(found, counts, np.array(test), n, V, k)
     for place in (1, 2, 3, 50, 150):
         expected = p(test[place], test[:place], 3)
         assert found[place - 1] == pytest.approx(expected, rel=1e-9)
@@ -136,14 +136,14 @@ def test_counts_agree_with_counting_one_by_one():
 
 def test_tables_along_a_window_are_those_along_the_text():
     ids = letters_of(3000)
-    counted = measure.count_losses(ids[:2500], ids[2500:], 61)
+    counted = lab.count_losses(ids[:2500], ids[2500:], 61)
     x_BT = ids[2500:2564][None]
-    p_BTV = measure.tables_along(counted, x_BT, 61)["7-gram"]
+    p_BTV = lab.tables_along(counted, x_BT, 61)["7-gram"]
     assert p_BTV.shape == (1, 56, 61)
     assert p_BTV.sum(axis=-1) == pytest.approx(1, abs=1e-9)
     along = np.full(64, 1 / 61)
     for n, (counts, k) in enumerate(zip(counted.tallies, counted.ks, strict=True), start=1):
-        along = measure.along(along, counts, ids[2500:2565], n, 61, k)
+        along = lab.along(along, counts, ids[2500:2565], n, 61, k)
     assert p_BTV[0, range(56), ids[2509:2565]] == pytest.approx(along[8:], rel=1e-9)
 
 
@@ -157,42 +157,42 @@ def letters_of(n: int) -> np.ndarray:
 
 def test_costs_are_the_losses_of_whole_windows():
     model, ids = tiny(context=4), torch.arange(12) % 7
-    costs_NT = measure.costs_of(model, ids)  # the last three targets fill no window
+    costs_NT = lab.costs_of(model, ids)  # the last three targets fill no window
     assert costs_NT.shape == (2, 4)
     p = model(ids[None, 4:8]).softmax(dim=-1)[0, 1, ids[6]]
     assert costs_NT[1, 1].item() == pytest.approx(-p.log().item(), rel=1e-5)
 
 
 def test_words_are_whole_and_compared_with_the_known_ones():
-    assert measure.words_of("The fox's den, sai") == ["the", "fox", "s", "den"]
-    assert measure.real(["the fox ra", "xyz fox."], {"the", "fox"}) == pytest.approx(3 / 4)
+    assert lab.words_of("The fox's den, sai") == ["the", "fox", "s", "den"]
+    assert lab.real(["the fox ra", "xyz fox."], {"the", "fox"}) == pytest.approx(3 / 4)
 
 
 def test_writing_in_pieces_is_the_model_s_own_writing_while_the_context_lasts():
     model, prompts_BT = tiny(context=16), torch.tensor([[1, 2], [3, 4]])
     how = {"temperature": 0, "generator": torch.Generator()}
-    written = measure.write(model, prompts_BT, 30, **how)
+    written = lab.write(model, prompts_BT, 30, **how)
     assert written.shape == (2, 32)
     assert (written[:, :8] == model.generate(prompts_BT, 6, **how)).all()
     assert (written[:, :16] == model.generate(written[:, 0:8], 8, **how)).all()
 
 
 def test_repeats_and_what_stands_elsewhere():
-    assert measure.repeats("abcdefgh" * 2, n=8) == pytest.approx(1 / 9)
-    assert measure.repeats("abcdefgh", n=4) == 0
-    assert measure.found_in(["abcx"], "zabcz", 3) == pytest.approx(1 / 2)
+    assert lab.repeats("abcdefgh" * 2, n=8) == pytest.approx(1 / 9)
+    assert lab.repeats("abcdefgh", n=4) == 0
+    assert lab.found_in(["abcx"], "zabcz", 3) == pytest.approx(1 / 2)
 
 
 def test_runs_are_told_from_what_was_read():
     read, unread = "the fox sat down and slept. " * 4, "a stream ran past the old mill."
-    found = measure.copied(["the fox sat down and xq."], read, unread)
+    found = lab.copied(["the fox sat down and xq."], read, unread)
     assert found["read"] > 0.5 > found["unread"] == 0
 
 
 def test_places_are_sorted_by_the_letter_before():
     costs_NT = np.arange(64.0)[None]
     ids = np.array([0, 1, 1, 0] * 16 + [0])  # a space, two letters, a space
-    found = measure.by_place(costs_NT, ids, [" ", "a"])
+    found = lab.by_place(costs_NT, ids, [" ", "a"])
     assert found["the first letter of a word"] == pytest.approx(np.arange(0, 64, 4).mean())
     assert found["a later letter"] == pytest.approx(np.arange(1, 64, 4).mean())
     assert found["places 34 to 65"] == pytest.approx(np.arange(32, 64).mean())
@@ -202,6 +202,6 @@ def test_places_are_sorted_by_the_letter_before():
 
 
 def test_tables_in_markdown_have_as_many_bars_as_columns():
-    tables = (measure.starts_table(), measure.best_table(), measure.texts_table())
+    tables = (lab.starts_table(), lab.best_table(), lab.texts_table())
     for table in tables:
         assert len({line.count("|") for line in table.splitlines()}) == 1

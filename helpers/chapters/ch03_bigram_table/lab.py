@@ -16,7 +16,7 @@ import torch
 from torch.nn import functional as F
 
 from helpers import bigram
-from helpers.chapters.common import letters, table
+from helpers.chapters.lab import letters, table
 from helpers.worked import matrix
 
 SEEDS = range(8)

@@ -9,8 +9,8 @@ from support import ROOT
 from helpers import corpus
 from helpers.attention import record_attention
 from helpers.chapters import stored
-from helpers.chapters.ch11_small_gpt.measure import trained
-from helpers.chapters.ch12_inside_the_gpt import measure
+from helpers.chapters.ch11_small_gpt.lab import trained
+from helpers.chapters.ch12_inside_the_gpt import lab
 from helpers.chapters.ch12_inside_the_gpt.ablations import (
     habits,
     with_cut,
@@ -33,7 +33,7 @@ from helpers.chapters.ch12_inside_the_gpt.readers import (
     referents,
     sentences,
 )
-from helpers.chapters.common import furthest, runs
+from helpers.chapters.lab import furthest, runs
 from helpers.generate import open_model
 from helpers.gpt import GPTConfig, parameter_count
 from helpers.train import PRESETS, every_field
@@ -47,7 +47,7 @@ RESULTS = stored(12)
 
 @pytest.fixture
 def nothing_ships(monkeypatch):
-    monkeypatch.setattr(measure, "ship", None)
+    monkeypatch.setattr(lab, "ship", None)
 
 
 # --- what ships -----------------------------------------------------------------------------
@@ -103,10 +103,10 @@ def test_its_loss_is_the_stored_one():
     assert loss == pytest.approx(run["validation"], abs=2e-3)
 
 
-@pytest.mark.parametrize(("causal", "L"), measure.KEPT)
+@pytest.mark.parametrize(("causal", "L"), lab.KEPT)
 def test_shipped_readers_do_what_is_stored_of_seed_0(causal, L):
     """They state all that they were made of; the first is patched, too."""
-    whole = checkpoints.load(SHIPPED / measure.KEPT[causal, L])
+    whole = checkpoints.load(SHIPPED / lab.KEPT[causal, L])
     reader = reader_of_words(L, seed=0, causal=causal)
     assert whole.extra == {
         "vocab": sentences().vocabulary,
@@ -115,15 +115,15 @@ def test_shipped_readers_do_what_is_stored_of_seed_0(causal, L):
     assert whole.config == TEACH | {"seed": 0, "causal": causal}
     checkpoints.restore_model(reader.eval(), whole.model)
     then = runs(RESULTS["pronouns"], causal=causal, L=L)[0]
-    assert furthest({"seed": 0} | measure.answers(reader, causal), then) < 5e-3
+    assert furthest({"seed": 0} | lab.answers(reader, causal), then) < 5e-3
 
 
 # --- what is stored -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("part", measure.RUNS)
+@pytest.mark.parametrize("part", lab.RUNS)
 def test_stored_parts_state_of_what_and_how_their_models_are_made(part):
-    made = measure.made(part)
+    made = lab.made(part)
     assert {name: RESULTS[part][name] for name in made} == made
     config = RESULTS[part]["model"]
     assert config.keys() == {f.name for f in dataclasses.fields(GPTConfig)} - {"layers"}
@@ -131,14 +131,14 @@ def test_stored_parts_state_of_what_and_how_their_models_are_made(part):
 
 def test_a_reader_taught_again_is_the_stored_one(nothing_ships):
     assert RESULTS["pronouns"]["training"]["steps"] == 500
-    found = {"seed": 0} | measure.of_reader(0, causal=False, L=1)
+    found = {"seed": 0} | lab.of_reader(0, causal=False, L=1)
     assert furthest(found, runs(RESULTS["pronouns"], causal=False, L=1)[0]) < 0.02
 
 
 def test_a_copier_that_learns_again_begins_as_the_stored_one(monkeypatch):
     """Later its loss falls off a cliff, and two processors reach that some updates apart."""
-    monkeypatch.setitem(measure.COPY, "steps", 4 * measure.EVERY)
-    found, then = measure.of_copier(0, L=2), runs(RESULTS["copying"], L=2)[0]
+    monkeypatch.setitem(lab.COPY, "steps", 4 * lab.EVERY)
+    found, then = lab.of_copier(0, L=2), runs(RESULTS["copying"], L=2)[0]
     assert found["losses"] == pytest.approx(then["losses"][:5], rel=0.02)
     assert {"seed", *found} == set(then)
 

@@ -22,7 +22,7 @@ from helpers import bigram, corpus
 from helpers import positions as schemes
 from helpers.bigram import loss
 from helpers.chapters import stored
-from helpers.chapters.common import (
+from helpers.chapters.lab import (
     letters,
     measured,
     over_seeds,

@@ -18,7 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from helpers.chapters import stored
-from helpers.chapters.common import (
+from helpers.chapters.lab import (
     measured,
     over_seeds,
     percent,

@@ -1,4 +1,4 @@
-"""What is stored of each chapter has the parts, settings and seeds of its ``measure`` module.
+"""What is stored of each chapter has the parts, settings and seeds of its ``lab`` module.
 
 A chapter's own tests recompute a slice of every part.
 """
@@ -11,9 +11,9 @@ import pytest
 from support import ROOT, script
 
 from helpers.chapters import CHAPTERS, stored
-from helpers.chapters.common import furthest, measured, over_seeds, percent, runs, spread
+from helpers.chapters.lab import furthest, measured, over_seeds, percent, runs, spread
 
-MEASURED = [chapter for chapter in CHAPTERS if hasattr(chapter.module("measure"), "PARTS")]
+MEASURED = [chapter for chapter in CHAPTERS if hasattr(chapter.module("lab"), "PARTS")]
 
 
 KEPT = {"runs", "counted"}  # what is measured of a setting: its runs, and tables beside them
@@ -21,13 +21,13 @@ KEPT = {"runs", "counted"}  # what is measured of a setting: its runs, and table
 
 @pytest.mark.parametrize("chapter", MEASURED, ids=lambda chapter: chapter.stem)
 def test_stored_results_are_those_of_the_module(chapter):
-    measure, parts = chapter.module("measure"), stored(chapter.number)
-    assert set(parts) == set(measure.PARTS)
+    lab, parts = chapter.module("lab"), stored(chapter.number)
+    assert set(parts) == set(lab.PARTS)
     for name, part in parts.items():
         assert part["script"] == f"benchmarks/chapters.py {chapter.stem[:2]} {name}"
-        seeds = measure.SEEDS[name] if isinstance(measure.SEEDS, dict) else measure.SEEDS
+        seeds = lab.SEEDS[name] if isinstance(lab.SEEDS, dict) else lab.SEEDS
         assert part["seeds"] == list(seeds)
-        wanted = json.loads(json.dumps(measure.settings(name)))
+        wanted = json.loads(json.dumps(lab.settings(name)))
         for setting, bare in zip(part["settings"], wanted, strict=True):
             found = {key: value for key, value in setting.items() if key not in KEPT}
             assert found == bare

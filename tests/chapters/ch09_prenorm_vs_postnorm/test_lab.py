@@ -6,15 +6,15 @@ import torch
 
 from helpers import bigram
 from helpers.bigram import loss
-from helpers.chapters.ch09_prenorm_vs_postnorm import measure
-from helpers.chapters.common import letters
+from helpers.chapters.ch09_prenorm_vs_postnorm import lab
+from helpers.chapters.lab import letters
 
 
-@pytest.mark.parametrize("place", measure.PLACES)
+@pytest.mark.parametrize("place", lab.PLACES)
 def test_starts_are_what_is_stored(place):
     setting = {"place": place, "start": "torch", "L": 4}
-    for seed, stored in enumerate(measure.runs("start", **setting)[:2]):
-        run = {"seed": seed} | measure.one_start(seed, **setting)
+    for seed, stored in enumerate(lab.runs("start", **setting)[:2]):
+        run = {"seed": seed} | lab.one_start(seed, **setting)
         assert run.keys() == stored.keys()
         for key in run:
             assert run[key] == pytest.approx(stored[key], rel=0.02)
@@ -23,18 +23,18 @@ def test_starts_are_what_is_stored(place):
 def test_alike_tokens_leave_no_gradient_to_queries_and_keys():
     """Of one token repeated, W_Q and W_K of every block have none, whatever the order."""
     for order in ("post", "pre"):
-        reader = measure.started(2, order).double()
+        reader = lab.started(2, order).double()
         torch.nn.init.zeros_(reader.position.weight)
         ids_BT = torch.full((1, 6), 3)
-        found = measure.inside(reader, ids_BT, ids_BT.roll(1) + torch.arange(6))
+        found = lab.inside(reader, ids_BT, ids_BT.roll(1) + torch.arange(6))
         assert max(found["W_Q, W_K"]) < 1e-12 < 0.01 < min(found["gradients"])
         assert max(found["differing"]) < 1e-12
 
 
 def test_gradients_are_those_of_the_loss():
     """A step against the gradient of W_Q and W_K lowers the loss by its length times the step."""
-    reader, batch = measure.started(2, "post").double(), measure.one_batch(0)
-    found = measure.inside(reader, *batch)
+    reader, batch = lab.started(2, "post").double(), lab.one_batch(0)
+    found = lab.inside(reader, *batch)
     weight = reader.blocks[-1].attention.sublayer.qkv.weight
     direction = weight.grad.clone()
     direction[-weight.shape[1] :] = 0  # W_V stays
@@ -50,23 +50,23 @@ def test_gradients_are_those_of_the_loss():
 
 @pytest.mark.parametrize("order", ["post", "pre"])
 def test_all_but_the_first_sub_layer_read_size_1(order):
-    sizes = measure.sizes_read(order, seed=1, L=3)
+    sizes = lab.sizes_read(order, seed=1, L=3)
     assert len(sizes) == 6
     assert sizes[1:] == pytest.approx([1] * 5, abs=1e-2)
     assert sizes[0] == pytest.approx(3 if order == "post" else 1, rel=0.1)
 
 
 def test_a_run_learns_where_it_ends_clearly_below_the_letter_frequencies():
-    level = measure.letter_frequencies()
+    level = lab.letter_frequencies()
     pairs = bigram.count_bigrams(letters().validation, len(letters().tokenizer))
     counted = np.bincount(letters().train, minlength=len(pairs)) + 1
     frequencies = np.tile(counted / counted.sum(), (len(pairs), 1))
     assert level == pytest.approx(bigram.cross_entropy_of(frequencies, pairs))
-    assert measure.learnt(level + np.array([-0.1, -0.04, 0.1])) == 1
+    assert lab.learnt(level + np.array([-0.1, -0.04, 0.1])) == 1
 
 
 def test_by_hand_both_orders_add_and_norm_in_their_order():
-    post, pre = measure.by_hand(*np.array([[1.0, 2, -1], [0, 0, 3], [1, 1, 1]]))
+    post, pre = lab.by_hand(*np.array([[1.0, 2, -1], [0, 0, 3], [1, 1, 1]]))
     np.testing.assert_allclose(post["x + y"], [1, 2, 2])
     handed_on = post[r"\text{handed on}"]
     np.testing.assert_allclose([handed_on.mean(), handed_on.var()], [0, 1], atol=1e-12)
@@ -81,11 +81,11 @@ def test_by_hand_both_orders_add_and_norm_in_their_order():
 )
 def test_short_runs_are_the_start_of_the_stored_ones(part, at):
     """The deep ones for a step, the others for ten, in which their losses fall by half a nat."""
-    setting = measure.settings(part)[at]
-    steps = 1 if part == "deep" else measure.BLOCK
-    stored = measure.runs(part, **setting)[0]
-    look = measure.ends if part == "race" else measure.looked_at
-    run = measure.trained(seeds=[0], looks=(0,), look=look, **setting | {"steps": steps})
+    setting = lab.settings(part)[at]
+    steps = 1 if part == "deep" else lab.BLOCK
+    stored = lab.runs(part, **setting)[0]
+    look = lab.ends if part == "race" else lab.looked_at
+    run = lab.trained(seeds=[0], looks=(0,), look=look, **setting | {"steps": steps})
     assert run["losses"][0, 0].item() == pytest.approx(stored["first"], abs=0.01)
     if part != "deep":
         assert run["losses"].mean().item() == pytest.approx(stored["losses"][0], abs=0.03)
@@ -97,24 +97,24 @@ def test_short_runs_are_the_start_of_the_stored_ones(part, at):
 @pytest.mark.slow
 def test_a_whole_run_is_what_is_stored():
     setting = {"place": "pre", "L": 2, "lr": 0.003, "warm_up": 50}
-    stored = measure.runs("grid", **setting)[0]
-    (run,) = measure.all_seeds([0], **setting)
+    stored = lab.runs("grid", **setting)[0]
+    (run,) = lab.all_seeds([0], **setting)
     assert run.keys() | {"seed"} == stored.keys()
     for key in run:
         assert run[key] == pytest.approx(stored[key], abs=0.03)
 
 
 def test_seeds_trained_side_by_side_are_the_seeds_trained_alone():
-    together = measure.trained(2, "post", lr=0.003, seeds=range(2), steps=4)
-    alone = measure.trained(2, "post", lr=0.003, seeds=[1], steps=4)
+    together = lab.trained(2, "post", lr=0.003, seeds=range(2), steps=4)
+    alone = lab.trained(2, "post", lr=0.003, seeds=[1], steps=4)
     assert torch.allclose(together["losses"][1], alone["losses"][0], atol=1e-3)
 
 
 def test_warm_up_is_a_straight_ramp_to_the_rate():
     """Adam's first step moves every weight that has a gradient by the rate of that step."""
-    before = measure.started(2, "pre", seed=0).output.weight.detach()
+    before = lab.started(2, "pre", seed=0).output.weight.detach()
     moved = []
     for warm_up in (0, 4):
-        run = measure.trained(2, "pre", lr=0.01, warm_up=warm_up, seeds=[0], steps=1)
+        run = lab.trained(2, "pre", lr=0.01, warm_up=warm_up, seeds=[0], steps=1)
         moved.append((run["readers"][0].output.weight - before).abs().max().item())
     assert moved == pytest.approx([0.01, 0.0025], rel=1e-3)

@@ -17,7 +17,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from helpers import corpus
-from helpers.chapters.common import (
+from helpers.chapters.lab import (
     measured,
     over_seeds,
     percent,

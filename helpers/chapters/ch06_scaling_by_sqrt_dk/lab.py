@@ -25,7 +25,7 @@ from helpers import bigram, corpus, numerics
 from helpers.attention import causal_mask
 from helpers.bigram import loss
 from helpers.chapters import stored
-from helpers.chapters.common import (
+from helpers.chapters.lab import (
     letters,
     measured,
     over_seeds,

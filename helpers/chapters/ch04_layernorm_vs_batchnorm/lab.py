@@ -21,7 +21,7 @@ from helpers import corpus, norms
 from helpers.bigram import loss
 from helpers.blocks import NORMS, Block
 from helpers.chapters import stored
-from helpers.chapters.common import (
+from helpers.chapters.lab import (
     letters,
     measured,
     measured_together,

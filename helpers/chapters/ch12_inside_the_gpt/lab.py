@@ -40,7 +40,7 @@ from helpers.chapters.ch12_inside_the_gpt.readers import (
     sentences,
     teach,
 )
-from helpers.chapters.common import letters, measured, runs
+from helpers.chapters.lab import letters, measured, runs
 from helpers.training import checkpoints
 
 SHIPPED = Path(str(files("helpers"))) / "data" / "checkpoints"

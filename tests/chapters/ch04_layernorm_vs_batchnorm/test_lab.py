@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from helpers.chapters import stored
-from helpers.chapters.ch04_layernorm_vs_batchnorm import measure
-from helpers.chapters.common import furthest, runs
+from helpers.chapters.ch04_layernorm_vs_batchnorm import lab
+from helpers.chapters.lab import furthest, runs
 
 SLICES = {
     "pairs": (5, {"norm": "rms", "lr": 0.01}),
@@ -20,7 +20,7 @@ TOLERANCE = 0.02  # of losses in nats, for another processor
 @pytest.mark.parametrize("part", SLICES)
 def test_a_run_is_the_stored_one(part):
     seed, setting = SLICES[part]
-    made = {"seed": seed} | measure.one_run(seed, **setting)
+    made = {"seed": seed} | lab.one_run(seed, **setting)
     assert furthest(made, runs(stored(4)[part], **setting)[0]) < TOLERANCE
     if part == "probes":
         then = runs(stored(4)["norms"], norm="layer", lr=0.01)[0]
@@ -29,14 +29,14 @@ def test_a_run_is_the_stored_one(part):
 
 @pytest.mark.slow
 def test_a_longer_run_begins_as_it_is_stored(monkeypatch):
-    monkeypatch.setattr(measure, "LOOKS", measure.LOOKS[:1])
-    (made,) = measure.longer([0], "none", 0.01)
+    monkeypatch.setattr(lab, "LOOKS", lab.LOOKS[:1])
+    (made,) = lab.longer([0], "none", 0.01)
     then = runs(stored(4)["longer"], norm="none", lr=0.01)[0]["validation"][:1]
     assert furthest(made["validation"], then) < TOLERANCE
 
 
 def test_rows_of_the_table_are_as_wide_as_its_head():
-    head, line, *rows = measure.longer_table().splitlines()
+    head, line, *rows = lab.longer_table().splitlines()
     assert rows
     assert {row.count("|") for row in (line, *rows)} == {head.count("|")}
 
@@ -44,5 +44,5 @@ def test_rows_of_the_table_are_as_wide_as_its_head():
 def test_a_norm_undone_leaves_nothing_and_a_lost_row_all():
     x = np.array([[1.0, 2], [2, 3], [3, 4]])
     columns, rows = (x - x.mean(axis=0)), (x - x.mean(axis=1, keepdims=True))
-    assert measure.left_after_undoing(columns, x) == pytest.approx(0)
-    assert measure.left_after_undoing(rows, x) == pytest.approx(1)
+    assert lab.left_after_undoing(columns, x) == pytest.approx(0)
+    assert lab.left_after_undoing(rows, x) == pytest.approx(1)

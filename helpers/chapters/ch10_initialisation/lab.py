@@ -23,8 +23,8 @@ from torch.func import vmap
 from helpers import bigram, corpus, initialise
 from helpers.bigram import loss
 from helpers.blocks import NORMS, Block
-from helpers.chapters import common, stored
-from helpers.chapters.common import (
+from helpers.chapters import lab, stored
+from helpers.chapters.lab import (
     extent,
     letters,
     measured,
@@ -346,7 +346,7 @@ PARTS = {part: partial(measure, part) for part in SEEDS}
 
 def final(part: str, key="validation", lr=0.003, **wanted) -> np.ndarray:
     """Validation losses after training, or what else a run keeps, one a seed; nan for None."""
-    return over_seeds(common.runs(stored(10)[part], lr=lr, **wanted), key)
+    return over_seeds(lab.runs(stored(10)[part], lr=lr, **wanted), key)
 
 
 @cache
@@ -355,7 +355,7 @@ def stacks(net: str, start: str, depth: int) -> np.ndarray:
     if not NETS[net]:
         scheme = KNOWN[STARTS[start][0]]
         return np.array([plain(scheme, "ReLU", seed, depth) for seed in EIGHT])
-    found = common.runs(stored(10)["stacks"], net=net, start=start, depth=depth)
+    found = lab.runs(stored(10)["stacks"], net=net, start=start, depth=depth)
     return np.array([[run["sizes"], run["gradients"]] for run in found])
 
 

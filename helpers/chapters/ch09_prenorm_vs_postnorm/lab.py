@@ -22,8 +22,8 @@ from torch import Tensor, nn
 from helpers import corpus, initialise
 from helpers.bigram import loss
 from helpers.blocks import Block
-from helpers.chapters import common, stored
-from helpers.chapters.common import (
+from helpers.chapters import lab, stored
+from helpers.chapters.lab import (
     differing,
     extent,
     letters,
@@ -304,7 +304,7 @@ PARTS = {part: partial(measure, part) for part in SETTINGS}
 
 def runs(part: str, **wanted) -> list[dict]:
     """The stored runs of one setting of a part, one a seed."""
-    return common.runs(stored(9)[part], **wanted)
+    return lab.runs(stored(9)[part], **wanted)
 
 
 def final(part: str, **wanted) -> np.ndarray:
@@ -379,7 +379,7 @@ def by_hand(x: np.ndarray, y_post: np.ndarray, y_pre: np.ndarray) -> tuple[Worke
 @torch.no_grad()
 def sizes_read(order: str, seed: int, *, L=16, C=32, T=16) -> np.ndarray:
     """Size of what each sub-layer reads, where tokens of size 3 come in."""
-    with common.seeded(seed):
+    with lab.seeded(seed):
         blocks = [Block(C, 2, placement=order) for _ in range(L)]
         x_BTC, read = 3 * torch.randn(2, T, C), []
     for block in blocks:
