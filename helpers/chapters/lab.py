@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -18,11 +18,11 @@ from torch.func import functional_call, stack_module_state, vmap
 from helpers import corpus
 from helpers.bigram import loss
 from helpers.embeddings import CBOW, context_windows, prune_rare
-from helpers.training import train
+from helpers.training import evaluate, train
 from helpers.worked import superscript
 
 
-class Letters(NamedTuple):
+class Characters(NamedTuple):
     """The tales as characters: their tokenizer, and the ids to train on and to validate with."""
 
     tokenizer: corpus.CharTokenizer
@@ -31,10 +31,10 @@ class Letters(NamedTuple):
 
 
 @cache
-def letters() -> Letters:
+def characters() -> Characters:
     """The tales, read and split once."""
     tokenizer = corpus.CharTokenizer(corpus.load())
-    return Letters(tokenizer, *corpus.split(tokenizer.encode(corpus.load())))
+    return Characters(tokenizer, *corpus.split(tokenizer.encode(corpus.load())))
 
 
 @contextmanager
@@ -43,6 +43,81 @@ def seeded(seed: int) -> Iterator[None]:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         yield
+
+
+# --- one tiny language model, and what trains it --------------------------------------------
+
+
+class TinyLM(nn.Module):
+    """Characters and positions, layers one after the other, a last norm, output weights.
+
+    layers: makes the modules in between; it is called once the embeddings are drawn, with
+    entries from N(0, std²). scales: what the rows of characters and positions are multiplied by.
+    Shapes: forward (B, T) ids to (B, T, V) logits.
+    """
+
+    def __init__(
+        self,
+        layers: Callable[[], Iterable[nn.Module]],
+        *,
+        C: int,
+        V: int | None = None,
+        T: int = 32,
+        norm: Callable[[int], nn.Module] = nn.Identity,
+        std: float = 1.0,
+        scales: Sequence[float] = (1.0, 1.0),
+    ):
+        super().__init__()
+        V, self.scales = V or len(characters().tokenizer), tuple(scales)
+        self.token, self.position = nn.Embedding(V, C), nn.Embedding(T, C)
+        if std != 1.0:
+            for rows in (self.token, self.position):
+                nn.init.normal_(rows.weight, std=std)
+        self.layers = nn.Sequential(*layers())
+        self.norm, self.output = norm(C), nn.Linear(C, V)
+
+    def embedded(self, ids_BT: torch.Tensor) -> torch.Tensor:
+        """Characters plus positions, (B, T, C)."""
+        of_token, of_position = self.scales
+        rows_TC = self.position.weight[: ids_BT.shape[1]]
+        return of_token * self.token(ids_BT) + of_position * rows_TC
+
+    def stream(self, ids_BT: torch.Tensor) -> list[torch.Tensor]:
+        """The residual stream before the first layer and after each, (B, T, C)."""
+        levels = [self.embedded(ids_BT)]
+        for layer in self.layers:
+            levels.append(layer(levels[-1]))
+        return levels
+
+    def forward(self, ids_BT: torch.Tensor) -> torch.Tensor:
+        """The logits of the next character."""
+        return self.output(self.norm(self.layers(self.embedded(ids_BT))))
+
+
+def trainer(
+    model: nn.Module,
+    generator: torch.Generator | int,
+    *,
+    lr: float = 0.003,
+    batch_size: int = 16,
+    context: int = 32,
+    optimizer: torch.optim.Optimizer | None = None,
+) -> Callable[..., tuple]:
+    """What trains a model further: ``trainer(model, seed)(steps=200)``, with Adam unless told.
+
+    A step takes batch_size windows of so many characters, drawn by the generator (or its seed).
+    """
+    if isinstance(generator, int):
+        generator = torch.Generator().manual_seed(generator)
+    sizes = {"batch_size": batch_size, "context": context}
+    batches = corpus.batches(characters().train, generator=generator, **sizes)
+    optimizer = optimizer or torch.optim.Adam(model.parameters(), lr=lr)
+    return partial(train, model, loss, batches, optimizer=optimizer)
+
+
+def validation_loss(model: nn.Module) -> float:
+    """Mean loss over the validation text, nats a character, in windows of 32."""
+    return evaluate(model, loss, corpus.windows(characters().validation, 32))
 
 
 # --- the game of chapters 1 and 2: guess a word from the two before it and the two after it ---
@@ -115,7 +190,7 @@ def differing(x_BTC: torch.Tensor) -> float:
 # --- several seeds at once ------------------------------------------------------------------
 
 
-def trained_together(
+def train_side_by_side(
     models: Sequence[nn.Module],
     seeds: Iterable[int],
     *,
@@ -143,7 +218,7 @@ def trained_together(
 
     streams = [
         corpus.batches(
-            letters().train,
+            characters().train,
             batch_size=8,
             context=32,
             generator=torch.Generator().manual_seed(100 + seed),
@@ -188,7 +263,7 @@ def measured(
     return {"seeds": seeds, **more, "settings": found}
 
 
-def measured_together(
+def measured_side_by_side(
     run: Callable[..., list[dict]], settings: Iterable[Mapping], seeds: Iterable[int], **more
 ) -> dict:
     """As `measured` where one call measures all seeds of one setting; ``run`` gives a list."""

@@ -148,7 +148,7 @@ def train_and_keep(
     return model, kept
 
 
-def badness(model: CBOW, ids: Tensor) -> float:
+def loss(model: CBOW, ids: Tensor) -> float:
     """How bad the guesses are, on every eighth covered word of a text."""
     around, covered = context_windows(ids, reach=2)
     parts = zip(around[::8].split(2000), covered[::8].split(2000), strict=True)
@@ -159,7 +159,7 @@ def badness(model: CBOW, ids: Tensor) -> float:
 
 def seen_and_unseen(model: CBOW, seed: int) -> list[float]:
     """On the shuffled text of train_words(shuffled(…)), and on another."""
-    return [badness(model, shuffled(words().ids, by)) for by in (seed, 1000 + seed)]
+    return [loss(model, shuffled(words().ids, by)) for by in (seed, 1000 + seed)]
 
 
 # --- which rows learn -----------------------------------------------------------------------

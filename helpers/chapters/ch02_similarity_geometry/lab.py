@@ -62,7 +62,7 @@ def counts() -> Tensor:
 
 
 @cache
-def looked_at(
+def inspect(
     seed: int, steps: int = STEPS, optimizer: str = "Adam", controls: bool = False
 ) -> dict[int, dict[str, Tensor]]:
     """Train a model to guess each word from two before and two after; its tables at each look."""
@@ -117,7 +117,7 @@ def found_right(table: Tensor, measure: str) -> list[float]:
     return [share(member[near] == member[asked]) for near in (among_listed, among_all)]
 
 
-def by_way(table: Tensor, way: str) -> list[float]:
+def by_measure(table: Tensor, way: str) -> list[float]:
     """What a measure finds, or cosine in the centred or the whitened table."""
     treated = {"centred": centre, "whitened": whiten}
     return found_right(treated[way](table), "cosine") if way in treated else found_right(table, way)
@@ -248,7 +248,7 @@ def of_copies(optimizer: str) -> np.ndarray:
     return lengths[:, :, 3:].mean(axis=2) / lengths[:, :, 0]
 
 
-def of_strewn(optimizer: str) -> np.ndarray:
+def scattered(optimizer: str) -> np.ndarray:
     """Lengths of the tokens strewn 5 to 1280 times: (seeds, looks, tokens)."""
     return kept("controls", "lengths", tokens="strewn", optimizer=optimizer)
 
@@ -277,19 +277,19 @@ def keys_table(shapes: Iterable[tuple[int, int]], numbers: Sequence[int]) -> str
 
 def one_length(seed: int, *, table: str, optimizer: str, steps: int = STEPS) -> dict:
     """Rank correlations of count and length at each look but the first."""
-    looks = list(looked_at(seed, steps, optimizer).values())[1:]
+    looks = list(inspect(seed, steps, optimizer).values())[1:]
     found = (rank_correlation(counts(), look[table].norm(dim=1)) for look in looks)
     return {"correlations": rounded(found)}
 
 
 def one_search(seed: int, *, table: str, by: str, steps: int, until: int = STEPS) -> dict:
     """Shares of listed words whose nearest is of their list."""
-    return {"right": rounded(by_way(looked_at(seed, until, "Adam")[steps][table], by))}
+    return {"right": rounded(by_measure(inspect(seed, until, "Adam")[steps][table], by))}
 
 
 def one_cloud(seed: int, *, table: str, steps: int, until: int = STEPS) -> dict:
     """How a table's rows lie."""
-    return cloud(looked_at(seed, until, "Adam")[steps][table])
+    return cloud(inspect(seed, until, "Adam")[steps][table])
 
 
 def one_control(seed: int, *, tokens: str, optimizer: str, steps: int = STEPS) -> dict:
@@ -299,7 +299,7 @@ def one_control(seed: int, *, tokens: str, optimizer: str, steps: int = STEPS) -
     """
     new, *both = with_controls(seed)
     ids = both[TOKENS.index(tokens)].view(-1, 5)
-    looks = list(looked_at(seed, steps, optimizer, controls=True).values())[1:]
+    looks = list(inspect(seed, steps, optimizer, controls=True).values())[1:]
     lengths = (look["input rows"].norm(dim=1)[ids].mean(dim=0) for look in looks)
     times = torch.bincount(new)[ids].double().mean(dim=0)
     return {"occurrences": rounded(times, 2), "lengths": [rounded(x) for x in lengths]}

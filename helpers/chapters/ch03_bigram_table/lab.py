@@ -16,7 +16,7 @@ import torch
 from torch.nn import functional as F
 
 from helpers import bigram
-from helpers.chapters.lab import letters, table
+from helpers.chapters.lab import characters, table
 from helpers.worked import matrix
 
 SEEDS = range(8)
@@ -90,7 +90,7 @@ class Tales(NamedTuple):
 @cache
 def tales() -> Tales:
     """The tales, counted once."""
-    tokenizer, train_ids, validation_ids = letters()
+    tokenizer, train_ids, validation_ids = characters()
     counts = bigram.count_bigrams(train_ids, len(tokenizer))
     return Tales(
         counts,
@@ -175,7 +175,7 @@ def largest_rate() -> tuple[float, str]:
         n * np.linalg.eigvalsh(np.diag(s) - np.outer(s, s))[-1]
         for n, s in zip(text.rows, text.share, strict=True)
     ]
-    return 2 / max(curvature), letters().tokenizer.vocab[int(np.argmax(curvature))]
+    return 2 / max(curvature), characters().tokenizer.vocab[int(np.argmax(curvature))]
 
 
 def runs_in_words(runs: dict[str, list[Run]]) -> str:
@@ -213,7 +213,7 @@ def smoothing(adds: Sequence[float]) -> dict[float, tuple[float, float]]:
 # -------------------------------------------------------------------------------- a known chain
 
 
-def guises(rate: float = 8, steps: int = 300) -> dict[str, np.ndarray]:
+def parametrisations(rate: float = 8, steps: int = 300) -> dict[str, np.ndarray]:
     """One model made in five ways from a thousand letters of the chain: tables of logits."""
     ids = bigram.MarkovChain(bigram.ABC_TABLE).sample(1000, torch.Generator().manual_seed(0))
     x, y = ids[:-1], ids[1:]

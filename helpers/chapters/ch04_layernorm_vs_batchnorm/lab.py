@@ -1,4 +1,4 @@
-"""Train the writer of chapter 04 with each norm, over learning rates and seeds.
+"""Train the model of chapter 04 with each norm, over learning rates and seeds.
 
 The parts, twenty minutes on one core together: ``norms``, each norm at three learning rates;
 ``pairs``, layer and RMS norm with ten more seeds; ``controls``, layer norm shaken at each step, and
@@ -22,18 +22,21 @@ from helpers.bigram import loss
 from helpers.blocks import NORMS, Block
 from helpers.chapters import stored
 from helpers.chapters.lab import (
-    letters,
+    TinyLM,
+    characters,
     measured,
-    measured_together,
+    measured_side_by_side,
     over_seeds,
     rounded,
     runs,
     seeded,
     spread,
     table,
-    trained_together,
+    train_side_by_side,
+    trainer,
+    validation_loss,
 )
-from helpers.training import evaluate, train
+from helpers.training import evaluate
 
 SEEDS = {
     "norms": range(5),
@@ -68,22 +71,9 @@ LOOKS = (300, 600, 1000, 1500)  # steps of the longer runs at which they are loo
 # --- the model ------------------------------------------------------------------------------
 
 
-class Writer(nn.Module):
-    """Letters and positions, two blocks with the norm of this name, output table."""
-
-    def __init__(self, norm):
-        super().__init__()
-        V = len(letters().tokenizer)
-        self.letters = nn.Embedding(V, C)
-        self.positions = nn.Embedding(T, C)
-        self.blocks = nn.Sequential(*(Block(C, 2, norm=norm) for _ in range(2)))
-        self.norm = NORMS[norm](C)
-        self.output = nn.Linear(C, V)
-
-    def forward(self, ids_BT):
-        """The logits of the next letter."""
-        x_BTC = self.letters(ids_BT) + self.positions.weight[: ids_BT.shape[1]]
-        return self.output(self.norm(self.blocks(x_BTC)))
+def model_with(norm: str) -> TinyLM:
+    """Characters and positions, two blocks with the norm of this name, output weights."""
+    return TinyLM(lambda: (Block(C, 2, norm=norm) for _ in range(2)), C=C, T=T, norm=NORMS[norm])
 
 
 class Shaken(nn.Module):
@@ -102,9 +92,9 @@ class Shaken(nn.Module):
         return y_BTC
 
 
-def shake_up(writer: Writer, amount: float, generator: torch.Generator) -> None:
+def shake_up(model: TinyLM, amount: float, generator: torch.Generator) -> None:
     """Let each norm within the blocks be followed by such a shake."""
-    for block in writer.blocks:
+    for block in model.layers:
         for part in (block.attention, block.feed_forward):
             part.norm = Shaken(part.norm, amount, generator)
 
@@ -116,28 +106,30 @@ def shake_up(writer: Writer, amount: float, generator: torch.Generator) -> None:
 def some_windows() -> tuple[Tensor, Tensor]:
     """Sixty-four windows of the validation text, and the letters that follow."""
     generator = torch.Generator().manual_seed(0)
-    return next(corpus.batches(letters().validation, batch_size=64, context=T, generator=generator))
+    return next(
+        corpus.batches(characters().validation, batch_size=64, context=T, generator=generator)
+    )
 
 
-def together(writer: Writer) -> float:
+def together(model: TinyLM) -> float:
     """Loss on 64 windows, all letters of a window at once, as usual."""
     x_BT, y_BT = some_windows()
     with torch.no_grad():
-        return loss(writer(x_BT), y_BT).item()
+        return loss(model(x_BT), y_BT).item()
 
 
-def alone(writer: Writer) -> float:
+def alone(model: TinyLM) -> float:
     """The same letters, each from a window that ends before it."""
     x_BT, y_BT = some_windows()
     with torch.no_grad():
-        losses = [loss(writer(x_BT[:, : t + 1])[:, -1:], y_BT[:, t : t + 1]) for t in range(T)]
+        losses = [loss(model(x_BT[:, : t + 1])[:, -1:], y_BT[:, t : t + 1]) for t in range(T)]
     return torch.stack(losses).mean().item()
 
 
-def feature(writer: Writer) -> tuple[Tensor, Tensor]:
+def feature(model: TinyLM) -> tuple[Tensor, Tensor]:
     """Mean and deviation of what the second block's attention reads, in train mode."""
-    met, looked_at = [], copy.deepcopy(writer).train()  # so that no memory moves
-    reader = looked_at.blocks[1].attention.sublayer
+    met, looked_at = [], copy.deepcopy(model).train()  # so that no memory moves
+    reader = looked_at.layers[1].attention.sublayer
     reader.register_forward_pre_hook(lambda _, x: met.append(x[0].flatten(0, 1)))
     together(looked_at)
     return met[0].mean(dim=0), met[0].std(dim=0)
@@ -159,15 +151,15 @@ def left_after_undoing(normed_NC: np.ndarray, x_NC: np.ndarray) -> float:
     return float(left / np.sum((x_NC - x_NC.mean(axis=0)) ** 2))
 
 
-def lost_by_each(writer: Writer) -> list[float]:
+def lost_by_each(model: TinyLM) -> list[float]:
     """For each layer norm, from the first to the last: what no γ, β would bring back."""
     met = []
     hooks = [
         part.register_forward_pre_hook(lambda _, x: met.append(x[0].flatten(0, 1)))
-        for part in writer.modules()
+        for part in model.modules()
         if isinstance(part, norms.LayerNorm)
     ]
-    together(writer)
+    together(model)
     for hook in hooks:
         hook.remove()
     return [left_after_undoing(norms.normalise(x, (-1,)).output.numpy(), x.numpy()) for x in met]
@@ -176,34 +168,30 @@ def lost_by_each(writer: Writer) -> list[float]:
 def trained(
     norm: str, *, seed, lr, shake=0.0, learn=True, probe=False, drift_in_training=False
 ) -> dict:
-    """Train one writer; its losses, and what else is asked for."""
-    _, train_ids, validation_ids = letters()
+    """Train one model; its losses, and what else is asked for."""
     with seeded(seed):
-        writer = Writer(norm)
+        model = model_with(norm)
         draws = torch.Generator().set_state(torch.get_rng_state())
     if shake:
-        shake_up(writer, shake, draws)
-    for name, parameter in writer.named_parameters():
+        shake_up(model, shake, draws)
+    for name, parameter in model.named_parameters():
         if not learn and name.endswith(("norm.weight", "norm.bias")):
             parameter.requires_grad_(False)
-    generator = torch.Generator().manual_seed(seed)
-    batches = corpus.batches(train_ids, batch_size=16, context=T, generator=generator)
     seen = []
 
     def look(record):
         if drift_in_training and record.step % 50 == 0:
-            seen.append(feature(writer))
+            seen.append(feature(model))
 
-    optimizer = torch.optim.Adam(writer.parameters(), lr=lr)
-    train(writer, loss, batches, steps=300, optimizer=optimizer, on_step=look)
-    writer.eval()
+    trainer(model, seed, lr=lr)(steps=300, on_step=look)
+    model.eval()
     run = {
-        "validation": evaluate(writer, loss, corpus.windows(validation_ids, T)),
-        "together": together(writer),
-        "alone": alone(writer),
+        "validation": validation_loss(model),
+        "together": together(model),
+        "alone": alone(model),
     }
     run |= {"drift": drift(seen[1:])} if drift_in_training else {}
-    return run | ({"left": lost_by_each(writer)} if probe else {})
+    return run | ({"left": lost_by_each(model)} if probe else {})
 
 
 # --- the parts ------------------------------------------------------------------------------
@@ -229,8 +217,8 @@ def longer(seeds, norm: str, lr: float) -> list[dict]:
     models = []
     for seed in seeds:
         with seeded(seed):
-            models.append(Writer(norm))
-    windows = list(corpus.windows(letters().validation, T))
+            models.append(model_with(norm))
+    windows = list(corpus.windows(characters().validation, T))
 
     def look(weights, one_loss):
         found = []
@@ -240,14 +228,14 @@ def longer(seeds, norm: str, lr: float) -> list[dict]:
         return found
 
     steps = LOOKS[-1]
-    run = trained_together(models, seeds, lr=lr, steps=steps, looks=LOOKS, look=look)
+    run = train_side_by_side(models, seeds, lr=lr, steps=steps, looks=LOOKS, look=look)
     return [{"validation": rounded(way)} for way in zip(*run["looks"].values(), strict=True)]
 
 
 def measure(part: str) -> dict:
     """Train everything in a part."""
     if part == "longer":
-        return measured_together(longer, settings(part), SEEDS[part], steps=LOOKS)
+        return measured_side_by_side(longer, settings(part), SEEDS[part], steps=LOOKS)
     return measured(one_run, settings(part), SEEDS[part])
 
 

@@ -1,4 +1,4 @@
-"""Train the reader of chapter 06 over divisors, widths, starts, learning rates and seeds.
+"""Train the one-head model of chapter 06 over divisors, widths, starts, learning rates and seeds.
 
 What is trained is attention alone, 200 or 2000 steps of Adam on the tales. The parts: ``short``,
 200 steps over the whole grid (three minutes on one core); ``long``, 2000 steps at width 64 (eight
@@ -12,7 +12,7 @@ steps did to W_Q, W_K and the scores.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -23,10 +23,10 @@ from torch import Tensor, nn
 
 from helpers import bigram, corpus, numerics
 from helpers.attention import causal_mask
-from helpers.bigram import loss
 from helpers.chapters import stored
 from helpers.chapters.lab import (
-    letters,
+    TinyLM,
+    characters,
     measured,
     over_seeds,
     percent,
@@ -35,9 +35,10 @@ from helpers.chapters.lab import (
     significant,
     spread,
     table,
+    trainer,
+    validation_loss,
 )
 from helpers.corrections.arrays import rms
-from helpers.training import evaluate, train
 
 SEEDS = dict.fromkeys(("short", "long", "controls"), range(5)) | {"more": range(5, 13)}
 BLOCK = 20  # losses are stored as means over so many steps
@@ -83,56 +84,54 @@ GRIDS: dict[str, tuple[tuple[Any, ...], ...]] = {
 # --- the model and its training -------------------------------------------------------------
 
 
-class Reader(nn.Module):
-    """Embedding, positions, one head, output table: attention alone."""
+class Head(nn.Module):
+    """One causal head, queries and keys D wide, values C wide; scores divided as named."""
 
-    def __init__(self, V, *, D, start, divisor, C=64, T=32):
+    def __init__(self, C, D, divisor):
         super().__init__()
-        self.token, self.place = nn.Embedding(V, C), nn.Embedding(T, C)
         self.query = nn.Linear(C, D, bias=False)
         self.key = nn.Linear(C, D, bias=False)
         self.value = nn.Linear(C, C, bias=False)
-        self.output = nn.Linear(C, V)
-        for rows in (self.token, self.place):  # their sum has variance 1
-            nn.init.normal_(rows.weight, std=0.5**0.5)
-        for linear in (self.query, self.key):
-            nn.init.normal_(linear.weight, std=start)
-        divisors = {"1": 1.0, "√D": D**0.5, "D": float(D), "QK-norm": D**0.5}
-        self.divisor = divisors[divisor]
-        self.gain = None
-        if divisor == "QK-norm":
-            self.gain = nn.Parameter(torch.ones(()))
+        self.divisor = {"1": 1.0, "√D": D**0.5, "D": float(D), "QK-norm": D**0.5}[divisor]
+        self.gain = nn.Parameter(torch.ones(())) if divisor == "QK-norm" else None
 
-    def look(self, ids_BT):
-        """The scores that softmax gets, its weights, and the values."""
-        T = ids_BT.shape[1]
-        x_BTC = self.token(ids_BT) + self.place.weight[:T]
+    def scores(self, x_BTC):
+        """The scores that softmax gets, and its weights."""
         q_BTD, k_BTD = self.query(x_BTC), self.key(x_BTC)
         if self.gain is not None:  # every query and key gets length √D
             length = q_BTD.shape[-1] ** 0.5
             q_BTD = self.gain * length * F.normalize(q_BTD, dim=-1)
             k_BTD = length * F.normalize(k_BTD, dim=-1)
         scores_BTT = q_BTD @ k_BTD.mT / self.divisor
-        masked_BTT = scores_BTT.masked_fill(~causal_mask(T), -torch.inf)
-        weights_BTT = masked_BTT.softmax(dim=-1)
-        return scores_BTT, weights_BTT, self.value(x_BTC)
+        masked_BTT = scores_BTT.masked_fill(~causal_mask(x_BTC.shape[1]), -torch.inf)
+        return scores_BTT, masked_BTT.softmax(dim=-1)
 
-    def forward(self, ids_BT):
-        """The logits of the next letter."""
-        _, weights_BTT, values_BTC = self.look(ids_BT)
-        return self.output(weights_BTT @ values_BTC)
+    def forward(self, x_BTC):
+        """Each token's average of the values that it reads."""
+        return self.scores(x_BTC)[1] @ self.value(x_BTC)
+
+
+def one_head(divisor: str, *, D: int, start: float, seed: int, C=64) -> TinyLM:
+    """An untrained model of attention alone; start: spread of the weights of queries and keys."""
+    with seeded(seed):
+        model = TinyLM(lambda: [Head(C, D, divisor)], C=C)
+        for rows in (model.token, model.position):  # their sum has variance 1
+            nn.init.normal_(rows.weight, std=0.5**0.5)
+        for linear in (model.layers[0].query, model.layers[0].key):
+            nn.init.normal_(linear.weight, std=start)
+    return model
 
 
 @cache
 def some_windows() -> Tensor:
     """Thirty-two windows of the validation text, 32 letters each."""
-    return next(corpus.windows(letters().validation, 32, batch_size=32))[0]
+    return next(corpus.windows(characters().validation, 32, batch_size=32))[0]
 
 
 @torch.no_grad()
-def scores_and_keys(reader: Reader) -> tuple[float, float]:
+def scores_and_keys(model: TinyLM) -> tuple[float, float]:
     """Standard deviation of the scores that softmax gets, and the keys effectively read."""
-    scores_BTT, weights_BTT, _ = reader.look(some_windows())
+    scores_BTT, weights_BTT = model.layers[0].scores(model.embedded(some_windows()))
     spread = scores_BTT[:, causal_mask(32)].std().item()
     entropy_BT = torch.special.entr(weights_BTT).sum(dim=-1)
     return spread, entropy_BT.exp().mean().item()
@@ -143,16 +142,17 @@ class Steps:
 
     before: tuple[Tensor, Tensor]
 
-    def __init__(self, reader: Reader, lr: float):
-        self.reader, self.lr = reader, lr
+    def __init__(self, model: TinyLM, lr: float):
+        self.model, self.head, self.lr = model, model.layers[0], lr
         self.step: list[float] = []
         self.moved: list[float] = []
 
     @torch.no_grad()
     def now(self) -> tuple[Tensor, Tensor]:
         """Both tables, and the undivided scores."""
-        tables = torch.stack([self.reader.query.weight, self.reader.key.weight]).clone()
-        return tables, self.reader.divisor * self.reader.look(some_windows())[0]
+        tables = torch.stack([self.head.query.weight, self.head.key.weight]).clone()
+        scores_BTT, _ = self.head.scores(self.model.embedded(some_windows()))
+        return tables, self.head.divisor * scores_BTT
 
     def __call__(self, record) -> None:
         """Look before and after the updates of ``LOOKS``; ``train`` calls it before each update."""
@@ -165,33 +165,25 @@ class Steps:
             self.before = self.now()
 
 
-def begun(divisor: str, *, D: int, start: float, seed: int) -> tuple[Reader, Iterator]:
-    """An untrained reader, and its batches: 16 windows of 32 letters."""
-    with seeded(seed):
-        reader = Reader(len(letters().tokenizer), D=D, start=start, divisor=divisor)
-    generator = torch.Generator().manual_seed(seed)
-    return reader, corpus.batches(letters().train, batch_size=16, context=32, generator=generator)
-
-
-def adam(reader: Reader, lr: float, qk_rate: float) -> torch.optim.Adam:
+def adam(model: TinyLM, lr: float, qk_rate: float) -> torch.optim.Adam:
     """Adam, in which W_Q and W_K learn at the common rate times qk_rate."""
-    tables = [reader.query.weight, reader.key.weight]
-    others = [w for w in reader.parameters() if all(w is not table for table in tables)]
+    tables = [model.layers[0].query.weight, model.layers[0].key.weight]
+    others = [w for w in model.parameters() if all(w is not table for table in tables)]
     groups: list[dict] = [{"params": tables, "lr": qk_rate * lr}, {"params": others}]
     return torch.optim.Adam(groups, lr=lr)
 
 
 def trained(divisor: str, *, D=64, start=UNIT, lr=0.01, qk_rate=1.0, seed=0, steps=200) -> dict:
-    """Train one reader, and look at it before, on the way and after."""
-    reader, batches = begun(divisor, D=D, start=start, seed=seed)
-    before, watched = scores_and_keys(reader), Steps(reader, lr)
-    update = adam(reader, lr, qk_rate)
-    records = train(reader, loss, batches, steps=steps, optimizer=update, on_step=watched)
+    """Train one model, and look at it before, on the way and after."""
+    model = one_head(divisor, D=D, start=start, seed=seed)
+    before, watched = scores_and_keys(model), Steps(model, lr)
+    go_on = trainer(model, seed, optimizer=adam(model, lr, qk_rate))
+    records = go_on(steps=steps, on_step=watched)
     return {
         "losses": [record.loss for record in records],
-        "validation": evaluate(reader, loss, corpus.windows(letters().validation, 32)),
+        "validation": validation_loss(model),
         "before": before,
-        "after": scores_and_keys(reader),
+        "after": scores_and_keys(model),
         "step": watched.step,
         "moved": watched.moved,
     }
@@ -371,23 +363,21 @@ def steps_table() -> str:
 
 
 def twins(slower: float) -> np.ndarray:
-    """How far the losses of two readers lie apart, 20 steps: ÷ √D, and an undivided twin.
+    """How far the losses of two models lie apart, 20 steps: ÷ √D, and an undivided twin.
 
     The twin's W_Q and W_K start smaller by the root of √64 and learn ``slower`` times as slowly.
     """
     histories = []
     for divisor, start, factor in (("√D", UNIT, 1.0), ("1", UNIT / 64**0.25, 1 / slower)):
-        reader, batches = begun(divisor, D=64, start=start, seed=0)
-        reader = reader.double()
-        update = adam(reader, 0.01, factor)
-        records = train(reader, loss, batches, steps=20, optimizer=update)
-        histories.append([record.loss for record in records])
+        model = one_head(divisor, D=64, start=start, seed=0).double()
+        go_on = trainer(model, 0, optimizer=adam(model, 0.01, factor))
+        histories.append([record.loss for record in go_on(steps=20)])
     return np.abs(np.subtract(histories[0], histories[1]))
 
 
 def rungs() -> dict[str, float]:
-    """Losses of the tables that count, and of the reader divided by √D after 2000 steps."""
-    tokenizer, train_ids, validation_ids = letters()
+    """Losses of the tables that count, and of the model divided by √D after 2000 steps."""
+    tokenizer, train_ids, validation_ids = characters()
     V = len(tokenizer)
     counted, to_predict = (bigram.count_bigrams(ids, V) for ids in (train_ids, validation_ids))
     common = np.bincount(train_ids, minlength=V) + 1

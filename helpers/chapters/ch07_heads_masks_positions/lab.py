@@ -1,6 +1,6 @@
-"""Train the readers of chapter 07: through masks, with heads, and with each way to tell positions.
+"""Train the models of chapter 07: through masks, with heads, and with each way to tell positions.
 
-The parts: ``masks``, what a mask lets a reader learn, and what is left of it when the future is
+The parts: ``masks``, what a mask lets a model learn, and what is left of it when the future is
 truly absent (eight seeds, two minutes on one core); ``heads``, the loss for 1 to 16 heads of one
 total width (eight seeds, ten minutes); ``lengths``, the loss at places within and beyond the length
 of training (five seeds, thirteen minutes); ``near``, the same where each layer of the trained model
@@ -23,7 +23,8 @@ from helpers import positions as schemes
 from helpers.bigram import loss
 from helpers.chapters import stored
 from helpers.chapters.lab import (
-    letters,
+    TinyLM,
+    characters,
     measured,
     over_seeds,
     rounded,
@@ -31,9 +32,10 @@ from helpers.chapters.lab import (
     seeded,
     spread,
     table,
+    trainer,
+    validation_loss,
 )
 from helpers.gpt import GPT, GPTConfig
-from helpers.training import evaluate, train
 from helpers.worked import Step, Worked, dot_product, matrix
 
 SEEDS = {"masks": range(8), "heads": range(8), "lengths": range(5), "near": range(5)}
@@ -75,45 +77,42 @@ def masked_weights(scaled_TT: Tensor, mask: str) -> Tensor:
     return torch.softmax(scaled_TT.masked_fill(~may_TT, float("-inf")), dim=-1)
 
 
-class Reader(nn.Module):
-    """Embedding and positions, one head of attention, output table."""
+class Head(nn.Module):
+    """One head of attention under a mask."""
 
-    def __init__(self, mask, V, C=64, T=32):
+    def __init__(self, mask, C):
         super().__init__()
-        self.mask = mask
-        self.token, self.place = nn.Embedding(V, C), nn.Embedding(T, C)
-        self.qkv = nn.Linear(C, 3 * C, bias=False)
-        self.output = nn.Linear(C, V)
+        self.mask, self.qkv = mask, nn.Linear(C, 3 * C, bias=False)
 
-    def forward(self, ids_BT):
-        """The logits of the next letter."""
-        x_BTC = self.token(ids_BT) + self.place.weight[: ids_BT.shape[1]]
+    def forward(self, x_BTC):
+        """Each token's average of the values that it may read."""
         q, k, v = self.qkv(x_BTC).chunk(3, dim=-1)
         scaled_BTT = q @ k.transpose(1, 2) / q.shape[-1] ** 0.5
-        return self.output(masked_weights(scaled_BTT, self.mask) @ v)
+        return masked_weights(scaled_BTT, self.mask) @ v
 
 
-def read_through(mask: str, *, seed: int) -> Reader:
-    """Train a reader with this mask: 16 windows of 32 a step, Adam."""
-    tokenizer, train_ids, _ = letters()
+def one_head(mask: str, *, seed: int, C=64) -> TinyLM:
+    """An untrained model of attention alone."""
     with seeded(seed):
-        reader = Reader(mask, len(tokenizer))
-    generator = torch.Generator().manual_seed(seed)
-    batches = corpus.batches(train_ids, batch_size=16, context=32, generator=generator)
-    adam = torch.optim.Adam(reader.parameters(), lr=0.003)
-    train(reader, loss, batches, steps=STEPS["masks"], optimizer=adam)
-    return reader
+        return TinyLM(lambda: [Head(mask, C)], C=C)
+
+
+def trained_with_mask(mask: str, *, seed: int) -> TinyLM:
+    """Train a model with this mask."""
+    model = one_head(mask, seed=seed)
+    trainer(model, seed)(steps=STEPS["masks"])
+    return model
 
 
 @torch.no_grad()
-def shown_and_honest(reader: Reader, windows: int = 256) -> tuple[float, float]:
+def shown_and_honest(model: TinyLM, windows: int = 256) -> tuple[float, float]:
     """The loss on whole windows, and letter by letter, with what comes after cut off."""
-    every_window = list(corpus.windows(letters().validation, 32))[:-1]
+    every_window = list(corpus.windows(characters().validation, 32))[:-1]
     x, y = (torch.cat(part)[:windows] for part in zip(*every_window, strict=True))
     honest = [
-        F.cross_entropy(reader(x[:, : t + 1])[:, t], y[:, t]).item() for t in range(x.shape[1])
+        F.cross_entropy(model(x[:, : t + 1])[:, t], y[:, t]).item() for t in range(x.shape[1])
     ]
-    return loss(reader(x), y).item(), sum(honest) / len(honest)
+    return loss(model(x), y).item(), sum(honest) / len(honest)
 
 
 # --- heads and positions --------------------------------------------------------------------
@@ -127,10 +126,9 @@ def in_training(
     A step is 512 letters in windows of `context`, with Adam. A learned table gets 128 rows.
     Sinusoids are multiplied by `scale`; at 0.02 they are as small as the embeddings start.
     """
-    tokenizer, train_ids, _ = letters()
     generator = torch.Generator().manual_seed(seed)
     config = GPTConfig(
-        vocab_size=len(tokenizer),
+        vocab_size=len(characters().tokenizer),
         context=128,
         layers=layers,
         heads=heads,
@@ -140,11 +138,7 @@ def in_training(
     model = GPT(config, generator=generator)
     if isinstance(model.position, schemes.Sinusoidal):
         model.position.register_forward_hook(lambda module, given, rows: scale * rows)
-    batches = corpus.batches(
-        train_ids, batch_size=512 // context, context=context, generator=generator
-    )
-    adam = torch.optim.Adam(model.parameters(), lr=0.003)
-    return model, partial(train, model, loss, batches, optimizer=adam)
+    return model, trainer(model, generator, batch_size=512 // context, context=context)
 
 
 @torch.no_grad()
@@ -154,7 +148,7 @@ def by_place(model: Callable, letters_read: int = 16_000) -> Tensor:
     The same letters are predicted in each of the four stretches of 32; only what stands before
     gets longer.
     """
-    ids = letters().validation[:letters_read]
+    ids = characters().validation[:letters_read]
     at = torch.arange(0, len(ids) - 128, 32)[:, None] + torch.arange(128)
     losses_NT = torch.cat(
         [
@@ -203,7 +197,7 @@ def settings(part: str) -> list[dict]:
 
 def of_mask(seed: int, *, mask: str) -> dict:
     """Loss on whole windows, and with the future truly absent."""
-    shown, honest = rounded(shown_and_honest(read_through(mask, seed=seed)))
+    shown, honest = rounded(shown_and_honest(trained_with_mask(mask, seed=seed)))
     return {"shown": shown, "honest": honest}
 
 
@@ -213,8 +207,7 @@ def of_heads(seed: int, *, heads: int) -> dict:
     run = {}
     for name, steps in (("early", EARLY), ("validation", STEPS["heads"] - EARLY)):
         go_on(steps=steps)
-        windows = corpus.windows(letters().validation, 32)
-        run[name] = round(evaluate(model, loss, windows), 4)
+        run[name] = round(validation_loss(model), 4)
     return run
 
 
@@ -290,7 +283,7 @@ def far(losses_ST: np.ndarray) -> np.ndarray:
 
 def bigram_loss() -> float:
     """The validation loss of a table of bigrams."""
-    tokenizer, train_ids, validation_ids = letters()
+    tokenizer, train_ids, validation_ids = characters()
     V = len(tokenizer)
     counted = bigram.smoothed(bigram.count_bigrams(train_ids, V))
     return bigram.cross_entropy_of(counted, bigram.count_bigrams(validation_ids, V))
@@ -372,7 +365,7 @@ def scores_of(way: str) -> Tensor:
 
 def vectors_sent(*, cache: bool) -> tuple[Tensor, int]:
     """A text of 12 + 100 letters by an untrained GPT, and how many vectors went through a layer."""
-    tokenizer = letters().tokenizer
+    tokenizer = characters().tokenizer
     config = GPTConfig(
         vocab_size=len(tokenizer), context=128, layers=2, heads=4, width=64, positions="rope"
     )

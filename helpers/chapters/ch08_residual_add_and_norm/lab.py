@@ -1,7 +1,7 @@
-"""Stacks with and without residual and norm, before training and trained; readers of the tales.
+"""Stacks with and without residual and norm, before training and trained; models of the tales.
 
 The parts: ``depth``, stream and gradient through up to 96 untrained blocks (a minute on one core);
-``copying``, the share of letters that stacks learn to copy (ten minutes); ``ladder``, readers of
+``copying``, the share of letters that stacks learn to copy (ten minutes); ``ladder``, models of
 the tales with and without residual, feed-forward and norm, 2000 steps, and what their hidden
 neurons tell (six minutes); ``rates``, two seeds of the same at other learning rates (four minutes);
 ``mixers``, more attentions and mixers with fixed weights in the network's place. Chapter 11 and the
@@ -21,27 +21,30 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from helpers import bigram, corpus
+from helpers import bigram
 from helpers.attention import SelfAttention
 from helpers.bigram import loss
 from helpers.blocks import AddNorm, Block, FeedForward
 from helpers.chapters import lab, stored
 from helpers.chapters.lab import (
+    TinyLM,
+    characters,
     differing,
     extent,
-    letters,
     measured,
-    measured_together,
+    measured_side_by_side,
     over_seeds,
     power,
     significant,
     size,
     spread,
     table,
-    trained_together,
+    train_side_by_side,
+    trainer,
+    validation_loss,
 )
 from helpers.norms import LayerNorm
-from helpers.training import evaluate, train
+from helpers.training import train
 from helpers.worked import Step, matrix, number
 
 SEEDS = {
@@ -128,24 +131,6 @@ def backward(stream: list[Tensor], *, seed: int) -> tuple[Tensor, ...]:
 # --- copying --------------------------------------------------------------------------------
 
 
-class Reader(nn.Module):
-    """Embedding and positions, whatever layers are given, output table."""
-
-    def __init__(self, V, layers, *, C, T):
-        super().__init__()
-        self.token, self.place = nn.Embedding(V, C), nn.Embedding(T, C)
-        for rows in (self.token, self.place):  # their sum has variance 1
-            nn.init.normal_(rows.weight, std=0.5**0.5)
-        self.layers = nn.Sequential(*layers)
-        self.output = nn.Linear(C, V)
-
-    def forward(self, ids_BT):
-        """The logits of the letters."""
-        T = ids_BT.shape[1]
-        x_BTC = self.token(ids_BT) + self.place.weight[:T]
-        return self.output(self.layers(x_BTC))
-
-
 def layers_that_copy(stack: str, L: int) -> list[nn.Module]:
     """The sub-layers of L layers with norms; `around` names those that get a residual."""
     both = ("attention", "feed-forward")
@@ -169,24 +154,23 @@ def layers_that_copy(stack: str, L: int) -> list[nn.Module]:
 
 
 def copied(seed: int, *, stack: str, L: int, lr: float, steps: int) -> dict:
-    """Share of letters copied correctly by a reader that was trained to copy its letters."""
-    torch.manual_seed(seed)
-    reader = Reader(16, layers_that_copy(stack, L), C=32, T=8)
+    """Share of letters copied correctly by a model that was trained to copy its letters."""
+    lm = with_layers(lambda: layers_that_copy(stack, L), seed=seed, V=16, C=32, T=8)
     generator = torch.Generator().manual_seed(seed)
 
     def some_letters(B=16):
         ids_BT = torch.randint(16, (B, 8), generator=generator)
         return ids_BT, ids_BT  # the answer is the question
 
-    adam = torch.optim.Adam(reader.parameters(), lr=lr)
-    train(reader, loss, iter(some_letters, None), steps=steps, optimizer=adam)
+    adam = torch.optim.Adam(lm.parameters(), lr=lr)
+    train(lm, loss, iter(some_letters, None), steps=steps, optimizer=adam)
     ids_BT, _ = some_letters(256)
     with torch.no_grad():
-        right = (reader(ids_BT).argmax(dim=-1) == ids_BT).float().mean().item()
+        right = (lm(ids_BT).argmax(dim=-1) == ids_BT).float().mean().item()
     return {"right": round(right, 4)}
 
 
-# --- readers of the tales -------------------------------------------------------------------
+# --- models of the tales -------------------------------------------------------------------
 
 
 class FixedMixer(nn.Module):
@@ -243,36 +227,30 @@ def layers_of(model: str, C=64) -> list[nn.Module]:
     }[model]()
 
 
-def in_training(model: str, *, lr=0.003, seed=0) -> tuple[Reader, Callable]:
-    """A reader as it starts, and what trains it further, with Adam.
-
-    As in chapter 06, a step takes 16 windows of 32 letters.
-    """
-    tokenizer, train_ids, _ = letters()
+def with_layers(layers: Callable[[], list[nn.Module]], *, seed: int, **sizes) -> TinyLM:
+    """A model of one seed; its layers are drawn before its embeddings."""
     torch.manual_seed(seed)
-    reader = Reader(len(tokenizer), layers_of(model), C=64, T=32)
-    generator = torch.Generator().manual_seed(seed)
-    batches = corpus.batches(train_ids, batch_size=16, context=32, generator=generator)
-    adam = torch.optim.Adam(reader.parameters(), lr=lr)
-    return reader, partial(train, reader, loss, batches, optimizer=adam)
+    made = layers()
+    return TinyLM(lambda: made, std=0.5**0.5, **sizes)  # character plus position has variance 1
 
 
-def on_validation(reader: nn.Module) -> float:
-    """Mean loss on the validation text, in windows of 32 letters."""
-    return evaluate(reader, loss, corpus.windows(letters().validation, 32))
+def in_training(model: str, *, lr=0.003, seed=0) -> tuple[TinyLM, Callable]:
+    """A model as it starts, and what trains it further, as in chapter 06."""
+    lm = with_layers(lambda: layers_of(model), seed=seed, C=64)
+    return lm, trainer(lm, seed, lr=lr)
 
 
 # --- their hidden neurons -------------------------------------------------------------------
 
 
-def taken_out(reader: Reader) -> float:
+def taken_out(lm: TinyLM) -> float:
     """Validation loss when the feed-forward is left out after training."""
-    without = copy.deepcopy(reader)
+    without = copy.deepcopy(lm)
     del without.layers[1:]
-    return on_validation(without)
+    return validation_loss(without)
 
 
-def told_by_letter(fired_BTN: Tensor, ids_BT: Tensor) -> Tensor:
+def variance_explained_by_token(fired_BTN: Tensor, ids_BT: Tensor) -> Tensor:
     """Per neuron, the share of its variance that the letter under it explains."""
     fired, ids = fired_BTN.flatten(0, 1), ids_BT.flatten()
     total = (fired - fired.mean(dim=0)).square().sum(dim=0)
@@ -282,13 +260,13 @@ def told_by_letter(fired_BTN: Tensor, ids_BT: Tensor) -> Tensor:
     return 1 - within / total
 
 
-def promised_and_came(
-    reader: Reader, fired_BTN: Tensor, targets_BT: Tensor
+def logit_effect_vs_next_char(
+    lm: TinyLM, fired_BTN: Tensor, targets_BT: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Per neuron, the logits that it adds to, and which letters came when it fired."""
-    to_logits = reader.output.weight @ reader.layers[1].sublayer.down.weight
+    to_logits = lm.output.weight @ lm.layers[1].sublayer.down.weight
     fired, ids = fired_BTN.flatten(0, 1), targets_BT.flatten()
-    came = F.one_hot(ids, reader.output.out_features).to(fired.dtype)
+    came = F.one_hot(ids, lm.output.out_features).to(fired.dtype)
     share_NV = fired.T @ came / fired.sum(dim=0)[:, None].clamp(min=1e-9)
     return to_logits.T, share_NV - came.mean(dim=0)
 
@@ -300,16 +278,16 @@ def correlated(a_NV: Tensor, b_NV: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def of_neurons(reader: Reader) -> dict[str, float]:
-    """Medians over the neurons of one reader, on 200 windows of the validation text."""
-    ids, many = letters().validation, 200 * 32
+def of_neurons(lm: TinyLM) -> dict[str, float]:
+    """Medians over the neurons of one model, on 200 windows of the validation text."""
+    ids, many = characters().validation, 200 * 32
     ids_BT, targets_BT = ids[:many].view(200, 32), ids[1 : many + 1].view(200, 32)
-    read_BTC = reader.layers[0](reader.token(ids_BT) + reader.place.weight)
-    net = reader.layers[1].sublayer
+    read_BTC = lm.layers[0](lm.token(ids_BT) + lm.position.weight)
+    net = lm.layers[1].sublayer
     fired_BTN = net.activation(net.up(read_BTC))
-    promised, came = promised_and_came(reader, fired_BTN, targets_BT)
+    promised, came = logit_effect_vs_next_char(lm, fired_BTN, targets_BT)
     return {
-        "told by letter": told_by_letter(fired_BTN, ids_BT).median().item(),
+        "told by letter": variance_explained_by_token(fired_BTN, ids_BT).median().item(),
         "promise kept": correlated(promised, came).median().item(),
         "of a neighbour": correlated(promised.roll(1, 0), came).median().item(),
     }
@@ -398,30 +376,27 @@ def one_stack(seed: int, *, start: str, scheme: str, L: int) -> dict:
 
 
 def mixed(seeds: range, *, model: str, C: int, steps: int) -> list[dict]:
-    """The validation loss of readers of one shape, trained side by side."""
-    tokenizer, readers = letters().tokenizer, []
-    for seed in seeds:
-        torch.manual_seed(seed)
-        readers.append(Reader(len(tokenizer), layers_of(model, C), C=C, T=32))
-    weights = trained_together(readers, seeds, lr=0.003, steps=steps)["weights"]
+    """The validation loss of models of one shape, trained side by side."""
+    lms = [with_layers(lambda: layers_of(model, C), seed=seed, C=C) for seed in seeds]
+    weights = train_side_by_side(lms, seeds, lr=0.003, steps=steps)["weights"]
     found = []
-    for at, reader in enumerate(readers):
-        reader.load_state_dict({k: w[at].detach() for k, w in weights.items()}, strict=False)
-        found.append({"validation": round(on_validation(reader), 4)})
+    for at, lm in enumerate(lms):
+        lm.load_state_dict({k: w[at].detach() for k, w in weights.items()}, strict=False)
+        found.append({"validation": round(validation_loss(lm), 4)})
     return found
 
 
-def one_reader(seed: int, *, model: str, lr: float, steps: int) -> dict:
+def one_model(seed: int, *, model: str, lr: float, steps: int) -> dict:
     """Validation loss at the end and half way, and what else a feed-forward tells."""
-    reader, go_on = in_training(model, lr=lr, seed=seed)
-    untrained = copy.deepcopy(reader)
+    lm, go_on = in_training(model, lr=lr, seed=seed)
+    untrained = copy.deepcopy(lm)
     go_on(steps=steps // 2)
-    half = on_validation(reader)
+    half = validation_loss(lm)
     go_on(steps=steps // 2)
-    run: dict = {"validation": round(on_validation(reader), 4), "half way": round(half, 4)}
+    run: dict = {"validation": round(validation_loss(lm), 4), "half way": round(half, 4)}
     if model == "with feed-forward":
-        run["taken out"] = round(taken_out(reader), 4)
-        for label, one in (("trained", reader), ("untrained", untrained)):
+        run["taken out"] = round(taken_out(lm), 4)
+        for label, one in (("trained", lm), ("untrained", untrained)):
             run[label] = {k: round(v, 3) for k, v in of_neurons(one).items()}
     return run
 
@@ -429,11 +404,11 @@ def one_reader(seed: int, *, model: str, lr: float, steps: int) -> dict:
 ONE: dict[str, Callable[..., dict]] = {
     "depth": one_stack,
     "copying": copied,
-    "ladder": one_reader,
-    "rates": one_reader,
+    "ladder": one_model,
+    "rates": one_model,
 }
 PARTS = {part: partial(measured, one, settings(part), SEEDS[part]) for part, one in ONE.items()}
-PARTS["mixers"] = partial(measured_together, mixed, settings("mixers"), SEEDS["mixers"])
+PARTS["mixers"] = partial(measured_side_by_side, mixed, settings("mixers"), SEEDS["mixers"])
 
 
 # --- what is stored -------------------------------------------------------------------------
@@ -454,7 +429,7 @@ def at_level(key: str, scheme: str, L: int, start="torch") -> list[float]:
     return [run[key][L] for run in runs("depth", start=start, scheme=scheme, L=96)]
 
 
-def said_again(stack: str, L: int, lr=0.001, steps=300) -> np.ndarray:
+def copy_accuracy(stack: str, L: int, lr=0.001, steps=300) -> np.ndarray:
     """The stored shares of letters copied correctly, one a seed."""
     return over_seeds(runs("copying", stack=stack, L=L, lr=lr, steps=steps), "right")
 
@@ -485,7 +460,7 @@ def in_words(found: dict[str, np.ndarray]) -> str:
     )
 
 
-def tame(scheme: str) -> bool:
+def is_bounded(scheme: str) -> bool:
     """Whether stream and gradient stay within a factor of 1000 of 1 in all that is stored."""
     ends = [
         end
@@ -536,7 +511,7 @@ def without_sums() -> dict[str, tuple[list[float], list[float]]]:
 def copying_table() -> str:
     """The letters copied correctly, by what stands without a sum."""
     rows = [
-        (said, str(attentions), str(networks), per_cent(said_again(stack, L)))
+        (said, str(attentions), str(networks), per_cent(copy_accuracy(stack, L)))
         for said, (stack, L, attentions, networks) in BARE.items()
     ]
     return table(
@@ -557,7 +532,7 @@ def less(model: str, other: str) -> np.ndarray:
 
 
 def parameters(model: str) -> int:
-    """How many parameters a reader has."""
+    """How many parameters a model has."""
     return sum(p.numel() for p in in_training(model)[0].parameters())
 
 
@@ -575,32 +550,32 @@ def ladder_table() -> str:
 
 
 def of_width(C: int) -> dict[str, np.ndarray]:
-    """The losses of the readers with mixers, one a seed."""
+    """The losses of the models with mixers, one a seed."""
     return {model: over_seeds(runs("mixers", model=model, C=C)) for model in MIXED}
 
 
 def mixers_table() -> str:
-    """Readers with fixed mixers beside their rivals, by width."""
+    """Models with fixed mixers beside their rivals, by width."""
     rows = [[model, *(spread(of_width(C)[model], 3) for C in WIDTHS)] for model in MIXED]
     return table("600 steps, eight seeds|" + "|".join(f"width {C}" for C in WIDTHS), rows)
 
 
 def of_seeds(state: str, key: str) -> np.ndarray:
-    """A median over the neurons, for each of the stored readers, before training or after."""
+    """A median over the neurons, for each of the stored models, before training or after."""
     return np.array([run[state][key] for run in runs("ladder", model="with feed-forward")])
 
 
 def with_places(factor: float, seed: int) -> float:
     """What the letter explains of untrained neurons if places start larger or smaller."""
-    reader, _ = in_training("with feed-forward", seed=seed)
+    lm, _ = in_training("with feed-forward", seed=seed)
     with torch.no_grad():
-        reader.place.weight.mul_(factor)
-    return of_neurons(reader)["told by letter"]
+        lm.position.weight.mul_(factor)
+    return of_neurons(lm)["told by letter"]
 
 
 def rungs() -> dict[str, float]:
-    """The ladder so far: tables of letters and of pairs, then readers."""
-    tokenizer, train_ids, validation_ids = letters()
+    """The ladder so far: tables of letters and of pairs, then models."""
+    tokenizer, train_ids, validation_ids = characters()
     V = len(tokenizer)
     common_V = np.bincount(train_ids, minlength=V) + 1
     tables = {

@@ -1,4 +1,4 @@
-"""Readers of the tales with the norm before or after each sub-layer, untrained and trained.
+"""Models of the tales with the norm before or after each sub-layer, untrained and trained.
 
 The parts: ``start``, stream and gradients before training (two minutes on one core, in double
 precision); ``race``, 100 steps of 16 blocks at one rate with eight seeds, and the gradients on the
@@ -24,11 +24,12 @@ from helpers.bigram import loss
 from helpers.blocks import Block
 from helpers.chapters import lab, stored
 from helpers.chapters.lab import (
+    TinyLM,
+    characters,
     differing,
     extent,
-    letters,
     measured,
-    measured_together,
+    measured_side_by_side,
     over_seeds,
     power,
     significant,
@@ -36,7 +37,7 @@ from helpers.chapters.lab import (
     spread,
     stored_losses,
     table,
-    trained_together,
+    train_side_by_side,
 )
 from helpers.norms import LayerNorm
 from helpers.worked import Step, Worked, matrix, number
@@ -59,48 +60,26 @@ WIDE = 128  # a second width, for what is measured before training
 BLOCK = 10  # losses are stored as means over so many steps
 
 
-# --- the reader -----------------------------------------------------------------------------
+# --- the model -----------------------------------------------------------------------------
 
 
-class Reader(nn.Module):
-    """Letters and positions, L blocks in either order, output table."""
-
-    def __init__(self, V, L, place, *, C=32, T=32, heads=2):
-        super().__init__()
-        order, last_norm, _ = PLACES[place]
-        self.token, self.position = nn.Embedding(V, C), nn.Embedding(T, C)
-        self.blocks = nn.ModuleList(
-            Block(C, heads, placement=order, activation="relu") for _ in range(L)
-        )
-        self.norm = LayerNorm(C) if last_norm else nn.Identity()
-        self.output = nn.Linear(C, V)
-
-    def stream(self, ids_BT):
-        """The stream before block 1 and after each: L + 1 tensors."""
-        positions_TC = self.position.weight[: ids_BT.shape[1]]
-        levels = [self.token(ids_BT) + positions_TC]
-        for block in self.blocks:
-            levels.append(block(levels[-1]))
-        return levels
-
-    def forward(self, ids_BT):
-        """The logits of the next letter."""
-        return self.output(self.norm(self.stream(ids_BT)[-1]))
-
-
-def started(L: int, place: str, *, start="Xavier", seed=0, C=32) -> Reader:
-    """An untrained reader; small writes: maps times 1/√(2L)."""
-    reader = Reader(len(letters().tokenizer), L, place, C=C)
+def started(L: int, place: str, *, start="Xavier", seed=0, C=32) -> TinyLM:
+    """An untrained model of L blocks; small writes: maps times 1/√(2L)."""
+    order, last_norm, small_writes = PLACES[place]
+    model = TinyLM(
+        lambda: (Block(C, 2, placement=order, activation="relu") for _ in range(L)),
+        C=C,
+        norm=LayerNorm if last_norm else nn.Identity,
+    )
     schemes = {"Xavier": initialise.XAVIER, "torch": initialise.TORCH}
-    _, _, small_writes = PLACES[place]
     initialise.initialise(
-        reader,
+        model,
         schemes[start],
         torch.Generator().manual_seed(seed),
         embedding=0.5**0.5,  # two tables: their sum has size 1
         residual=(2 * L) ** -0.5 if small_writes else 1.0,
     )
-    return reader
+    return model
 
 
 # --- before training ------------------------------------------------------------------------
@@ -109,7 +88,7 @@ def started(L: int, place: str, *, start="Xavier", seed=0, C=32) -> Reader:
 def one_batch(seed: int) -> tuple[Tensor, Tensor]:
     """Eight stretches of 32 letters, and the letter after each."""
     generator = torch.Generator().manual_seed(1000 + seed)
-    return next(corpus.batches(letters().train, batch_size=8, context=32, generator=generator))
+    return next(corpus.batches(characters().train, batch_size=8, context=32, generator=generator))
 
 
 def length(tensors: Iterable) -> float:
@@ -117,19 +96,19 @@ def length(tensors: Iterable) -> float:
     return torch.cat([t.flatten() for t in tensors]).norm().item()
 
 
-def inside(reader: Reader, ids_BT: Tensor, targets_BT: Tensor) -> dict:
+def inside(model: TinyLM, ids_BT: Tensor, targets_BT: Tensor) -> dict:
     """Stream by level; by block, gradients of all matrices and of W_Q and W_K alone."""
-    reader.zero_grad()
-    levels = reader.stream(ids_BT)
-    logits_BTV = reader.output(reader.norm(levels[-1]))
+    model.zero_grad()
+    levels = model.stream(ids_BT)
+    logits_BTV = model.output(model.norm(levels[-1]))
     loss(logits_BTV, targets_BT).backward()
-    matrices = [[w.grad for w in block.parameters() if w.ndim == 2] for block in reader.blocks]
-    last_map = reader.blocks[-1].feed_forward.sublayer.down.weight
+    matrices = [[w.grad for w in block.parameters() if w.ndim == 2] for block in model.layers]
+    last_map = model.layers[-1].feed_forward.sublayer.down.weight
     return {
         "sizes": [size(x_BTC) for x_BTC in levels],
         "differing": [differing(x_BTC) for x_BTC in levels],
         "gradients": [length(grads) for grads in matrices],
-        "W_Q, W_K": [length(of_queries_and_keys(block)) for block in reader.blocks],
+        "W_Q, W_K": [length(of_queries_and_keys(block)) for block in model.layers],
         "last map": [last_map.grad.norm().item()],
     }
 
@@ -141,7 +120,7 @@ def of_queries_and_keys(block: Any) -> list[Tensor]:
 
 
 def at_the_start(L: int, place: str, *, start="Xavier", seed=0, C=32) -> dict:
-    """Stream and gradients of an untrained reader, in double precision."""
+    """Stream and gradients of an untrained model, in double precision."""
     return inside(started(L, place, start=start, seed=seed, C=C).double(), *one_batch(seed))
 
 
@@ -151,19 +130,19 @@ def at_the_start(L: int, place: str, *, start="Xavier", seed=0, C=32) -> dict:
 @cache
 def some_windows() -> list[tuple[Tensor, Tensor]]:
     """A part of the validation text, in windows of 32 letters."""
-    return list(corpus.windows(letters().validation, 32, batch_size=66))[:4]
+    return list(corpus.windows(characters().validation, 32, batch_size=66))[:4]
 
 
 @torch.no_grad()
-def looked_at(reader: Reader, seed: int) -> dict:
+def looked_at(model: TinyLM, seed: int) -> dict:
     """What differs between tokens at the top."""
-    return {"differing": [differing(reader.stream(some_windows()[0][0])[-1])]}
+    return {"differing": [differing(model.stream(some_windows()[0][0])[-1])]}
 
 
-def ends(reader: Reader, seed: int) -> dict:
+def ends(model: TinyLM, seed: int) -> dict:
     """Gradients of the first block and of the last."""
-    found = inside(reader, *one_batch(seed))
-    reader.zero_grad()
+    found = inside(model, *one_batch(seed))
+    model.zero_grad()
     return {key: [found[key][0], found[key][-1]] for key in ("gradients", "W_Q, W_K")}
 
 
@@ -181,22 +160,22 @@ def trained(
 ) -> dict:
     """Train seeds side by side with Adam: losses, what they became, and how they looked on the way.
 
-    look: called with a reader and its seed.
+    look: called with a model and its seed.
     """
     models = [started(L, place, start=start, seed=seed) for seed in seeds]
-    run = trained_together(
+    run = train_side_by_side(
         models,
         seeds,
         lr=lr,
         steps=steps,
         warm_up=warm_up,
         looks=looks,
-        look=lambda weights, _: list(map(look, readers(models, weights), seeds)),
+        look=lambda weights, _: list(map(look, load_weights(models, weights), seeds)),
     )
-    return run | {"readers": readers(models, run["weights"])}
+    return run | {"readers": load_weights(models, run["weights"])}
 
 
-def readers(models: list[Reader], weights: dict[str, Tensor]) -> list[Reader]:
+def load_weights(models: list[TinyLM], weights: dict[str, Tensor]) -> list[TinyLM]:
     """Put each seed's weights into its model."""
     for at, model in enumerate(models):
         model.load_state_dict({name: w[at] for name, w in weights.items()})
@@ -204,9 +183,9 @@ def readers(models: list[Reader], weights: dict[str, Tensor]) -> list[Reader]:
 
 
 @torch.no_grad()
-def on_validation(reader: Reader) -> float:
+def on_validation(model: TinyLM) -> float:
     """Mean loss on some of the validation text."""
-    return sum(loss(reader(x), y).item() for x, y in some_windows()) / len(some_windows())
+    return sum(loss(model(x), y).item() for x, y in some_windows()) / len(some_windows())
 
 
 # --- the parts ------------------------------------------------------------------------------
@@ -272,8 +251,8 @@ def one_start(seed: int, **setting) -> dict:
 def all_seeds(seeds: list[int], **setting) -> list[dict]:
     """What is kept of the trainings of one setting."""
     found, runs = trained(seeds=seeds, **setting), []
-    for at, reader in enumerate(found["readers"]):
-        run: dict = {"validation": round(on_validation(reader), 4)}
+    for at, model in enumerate(found["readers"]):
+        run: dict = {"validation": round(on_validation(model), 4)}
         run |= stored_losses(found["losses"][at], BLOCK)
         if found["looks"]:
             run["looks"] = {
@@ -293,7 +272,7 @@ def measure(part: str) -> dict:
         "race": {"looks": RACE_LOOKS, "look": ends},
     }
     run = partial(all_seeds, **watched.get(part, {}))
-    return measured_together(run, settings(part), SEEDS[part], block=BLOCK)
+    return measured_side_by_side(run, settings(part), SEEDS[part], block=BLOCK)
 
 
 PARTS = {part: partial(measure, part) for part in SETTINGS}
@@ -323,7 +302,7 @@ def over_rates(place: str, L: int) -> np.ndarray:
 
 
 def before_training(place: str, L: int, start="Xavier", **more) -> dict[str, np.ndarray]:
-    """What is stored of untrained readers: by name, a row a seed and a column a level or block."""
+    """What is stored of untrained models: by name, a row a seed and a column a level or block."""
     found = runs("start", place=place, start=start, L=L, **more)
     return {key: np.array([run[key] for run in found]) for key in found[0] if key != "seed"}
 
@@ -392,13 +371,13 @@ def sizes_read(order: str, seed: int, *, L=16, C=32, T=16) -> np.ndarray:
 @cache
 def letter_frequencies() -> float:
     """Loss on the validation text, in nats, of who knows how frequent each letter is."""
-    tokenizer, train_ids, validation_ids = letters()
+    tokenizer, train_ids, validation_ids = characters()
     counted = np.bincount(train_ids, minlength=len(tokenizer)) + 1
     return -np.log(counted / counted.sum())[validation_ids[1:]].mean()
 
 
 def in_words(found: Mapping[str, Mapping[str, np.ndarray]]) -> str:
-    """What untrained readers of both orders are like at the top."""
+    """What untrained models of both orders are like at the top."""
     (slow, apart, _), (fast, kept, grown) = (
         [power(float(typical(order[key][:, -1]))) for key in ("W_Q, W_K", "differing", "sizes")]
         for order in (found["post"], found["pre"])

@@ -12,7 +12,7 @@ validation loss and its training losses as means over ``BLOCK`` steps.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 
 import numpy as np
@@ -25,17 +25,18 @@ from helpers.bigram import loss
 from helpers.blocks import NORMS, Block
 from helpers.chapters import lab, stored
 from helpers.chapters.lab import (
+    TinyLM,
+    characters,
     extent,
-    letters,
     measured,
-    measured_together,
+    measured_side_by_side,
     over_seeds,
     power,
     significant,
     spread,
     stored_losses,
     table,
-    trained_together,
+    train_side_by_side,
 )
 
 FIVE, EIGHT, THREE = range(5), range(8), range(3)
@@ -152,12 +153,12 @@ def transformer(
 def learns(seed: int, sigma: float, lr: float, steps=60, depth=24, C=64) -> dict:
     """Train plain ReLU layers between a table and a head, each letter to predict the next."""
     generator = torch.Generator().manual_seed(seed)
-    shapes = [(len(letters().tokenizer), C), *[(C, C)] * depth]
+    shapes = [(len(characters().tokenizer), C), *[(C, C)] * depth]
     table_VC, *layers = (torch.randn(shape, generator=generator) for shape in shapes)
     head_VC = torch.randn(table_VC.shape, generator=generator) / C**0.5
     weights = [table_VC, *(sigma * W for W in layers), head_VC]
     adam = torch.optim.Adam([w.requires_grad_() for w in weights], lr=lr)
-    batches = corpus.batches(letters().train, batch_size=8, context=32, generator=generator)
+    batches = corpus.batches(characters().train, batch_size=8, context=32, generator=generator)
     losses = torch.zeros(steps)
     for step, (ids_BT, targets_BT) in zip(range(steps), batches, strict=False):
         x_BTC = table_VC[ids_BT]
@@ -180,25 +181,6 @@ def one_stack(seed: int, net: str, start: str, depth: int) -> dict:
 # --- a small GPT ----------------------------------------------------------------------------
 
 
-class TinyGPT(nn.Module):
-    """Embedding, positions, L blocks, a last norm, output table."""
-
-    def __init__(self, V, *, C=64, T=32, L=4, heads=4, norm="layer"):
-        super().__init__()
-        self.token, self.place = nn.Embedding(V, C), nn.Embedding(T, C)
-        blocks = [Block(C, heads, norm=norm) for _ in range(L)]
-        self.blocks = nn.Sequential(*blocks)
-        self.norm = NORMS[norm](C)
-        self.head = nn.Linear(C, V)
-        self.scales: tuple[float, ...] = (1.0, 1.0)  # of token rows and of position rows
-
-    def forward(self, ids_BT):
-        """The logits of the next letter."""
-        tokens_BTC = self.scales[0] * self.token(ids_BT)
-        places_TC = self.scales[1] * self.place.weight[: ids_BT.shape[1]]
-        return self.head(self.norm(self.blocks(tokens_BTC + places_TC)))
-
-
 def started(
     seed: int,
     *,
@@ -206,17 +188,20 @@ def started(
     embedding=1.0,
     residual="1",
     tied=False,
-    scales: Iterable[float] = (1.0, 1.0),
+    scales: Sequence[float] = (1.0, 1.0),
     start="cold",
-    **sizes,
-) -> TinyGPT:
+    C=64,
+    L=4,
+    heads=4,
+    norm="layer",
+) -> TinyLM:
     """A small GPT of one seed."""
-    model = TinyGPT(len(letters().tokenizer), **sizes)
-    model.scales = tuple(scales)
+    blocks = partial(Block, C, heads, norm=norm)
+    model = TinyLM(lambda: (blocks() for _ in range(L)), C=C, norm=NORMS[norm], scales=scales)
     if tied:
-        model.head.weight = model.token.weight
+        model.output.weight = model.token.weight
     generator = torch.Generator().manual_seed(seed)
-    smaller = factor(residual, len(model.blocks))
+    smaller = factor(residual, len(model.layers))
     initialise.initialise(model, KNOWN[scheme], generator, embedding=embedding, residual=smaller)
     if start == "bigram":
         warm(model, generator)
@@ -226,29 +211,29 @@ def started(
 @cache
 def counted() -> Tensor:
     """The smoothed bigram table, counted in the training text."""
-    tokenizer, train_ids, _ = letters()
+    tokenizer, train_ids, _ = characters()
     counts_VV = bigram.count_bigrams(train_ids, len(tokenizer))
     return torch.tensor(bigram.smoothed(counts_VV)).float()
 
 
 @torch.no_grad()
-def warm(model: TinyGPT, generator: torch.Generator) -> None:
+def warm(model: TinyLM, generator: torch.Generator) -> None:
     """Make a model whose blocks add nothing the bigram table."""
     V, C = model.token.weight.shape
     rows_CV = torch.randn(C, V, generator=generator)
     rows_CV = rows_CV - rows_CV.mean(dim=0)  # mean 0, as the norm wants it
     rows_VC = torch.linalg.qr(rows_CV)[0].T * C**0.5  # at right angles, entries of size 1
     model.token.weight.copy_(rows_VC)
-    model.place.weight.zero_()
-    model.head.weight.copy_(counted().log().T @ rows_VC / C)
-    model.head.bias.zero_()
+    model.position.weight.zero_()
+    model.output.weight.copy_(counted().log().T @ rows_VC / C)
+    model.output.bias.zero_()
 
 
 @cache
 def some_batches() -> list[tuple[Tensor, Tensor]]:
     """Sixty batches of 8 windows of 32 letters, the same ones each time."""
     generator = torch.Generator().manual_seed(0)
-    text = letters().train
+    text = characters().train
     batches = corpus.batches(text, batch_size=8, context=32, generator=generator)
     return list(itertools.islice(batches, 60))
 
@@ -256,7 +241,7 @@ def some_batches() -> list[tuple[Tensor, Tensor]]:
 @cache
 def every_window() -> list[tuple[Tensor, Tensor]]:
     """The validation text in windows of 32 letters, 66 at a time."""
-    return list(corpus.windows(letters().validation, 32, batch_size=66))[:15]
+    return list(corpus.windows(characters().validation, 32, batch_size=66))[:15]
 
 
 def trained(
@@ -269,7 +254,7 @@ def trained(
 ) -> tuple[Tensor, Tensor]:
     """Several seeds side by side: losses of every step, and validation losses at the end."""
     models = [started(seed, **start) for seed in seeds]
-    tied = models[0].head.weight is models[0].token.weight
+    tied = models[0].output.weight is models[0].token.weight
 
     def validation(weights, one_loss):
         with torch.no_grad():
@@ -277,17 +262,17 @@ def trained(
             return torch.stack([every(weights, x, y) for x, y in every_window()]).mean(dim=0)
 
     def groups(weights):
-        is_table = {name: name.startswith(("token", "place")) for name in weights}
+        is_table = {name: name.startswith(("token", "position")) for name in weights}
         tables = [w for name, w in weights.items() if is_table[name]]
         others = [w for name, w in weights.items() if not is_table[name]]
         return [{"params": tables, "lr": table_rate * lr}, {"params": others}]
 
-    run = trained_together(
+    run = train_side_by_side(
         models,
         seeds,
         lr=lr,
         steps=steps,
-        tied={"head.weight": "token.weight"} if tied else {},
+        tied={"output.weight": "token.weight"} if tied else {},
         groups=groups,
         looks=(steps,),
         look=validation,
@@ -335,7 +320,7 @@ def measure(part: str) -> dict:
     if part in UNTRAINED:
         run: Callable[..., dict] = learns if part == "layers" else one_stack
         return measured(run, settings(part), SEEDS[part])
-    return measured_together(all_seeds, settings(part), SEEDS[part], block=BLOCK)
+    return measured_side_by_side(all_seeds, settings(part), SEEDS[part], block=BLOCK)
 
 
 PARTS = {part: partial(measure, part) for part in SEEDS}
@@ -485,9 +470,9 @@ def first_looks(name: str) -> np.ndarray:
     for seed in EIGHT:
         model = started(seed, **FIRST[name])
         logits_BTV = model(x_BT)
-        V, C = model.head.weight.shape
+        V, C = model.output.weight.shape
         again = logits_BTV.softmax(dim=-1).gather(-1, x_BT[..., None]).mean().item()
-        formula = np.log(V) + C * model.head.weight.var().item() / 2
+        formula = np.log(V) + C * model.output.weight.var().item() / 2
         looks.append((loss(logits_BTV, y_BT).item(), formula, again))
     return np.array(looks)
 

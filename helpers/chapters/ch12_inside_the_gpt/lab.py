@@ -40,7 +40,7 @@ from helpers.chapters.ch12_inside_the_gpt.readers import (
     sentences,
     teach,
 )
-from helpers.chapters.lab import letters, measured, runs
+from helpers.chapters.lab import characters, measured, runs
 from helpers.training import checkpoints
 
 SHIPPED = Path(str(files("helpers"))) / "data" / "checkpoints"
@@ -194,7 +194,7 @@ def kept(part: str, key: str, **setting) -> np.ndarray:
 
 def windows(every: int = 5) -> tuple[Tensor, Tensor]:
     """Windows of 64 letters of the validation text, every fifth or all, and what follows."""
-    whole = list(corpus.windows(letters().validation, 64))[:-1]
+    whole = list(corpus.windows(characters().validation, 64))[:-1]
     x_NT, y_NT = (torch.cat(part) for part in zip(*whole, strict=True))
     many = len(x_NT) // every // 5 * 5
     return x_NT[::every][:many], y_NT[::every][:many]
@@ -310,7 +310,7 @@ def copied() -> dict:
 
 def said_twice(model) -> dict[str, float]:
     """What a GPT of letters gains where 32 letters of the tales stand twice in its window."""
-    validation = letters().validation
+    validation = characters().validation
     generator = torch.Generator().manual_seed(1)
     starts = torch.randint(len(validation) - 128, (200,), generator=generator)
     said, unlike = (validation[starts[:, None] + torch.arange(32) + off] for off in (0, 64))

@@ -7,7 +7,7 @@ from helpers import corpus
 from helpers.bigram import loss
 from helpers.chapters import stored
 from helpers.chapters.ch07_heads_masks_positions import lab
-from helpers.chapters.lab import furthest, letters, runs
+from helpers.chapters.lab import characters, furthest, runs
 from helpers.training import evaluate
 
 TOLERANCE = 0.03  # nats, for another processor
@@ -27,7 +27,7 @@ def test_a_masked_reader_is_the_stored_one():
 def test_a_model_with_heads_begins_as_the_stored_one():
     model, go_on = lab.in_training("learned", seed=0, heads=1, layers=1)
     go_on(steps=lab.EARLY)
-    windows = corpus.windows(letters().validation, 32)
+    windows = corpus.windows(characters().validation, 32)
     then = stored_run("heads", heads=1)["early"]
     assert evaluate(model, loss, windows) == pytest.approx(then, abs=TOLERANCE)
 
@@ -55,8 +55,8 @@ def test_the_same_letters_are_predicted_in_each_stretch():
 def test_an_honest_loss_is_the_shown_one_where_nothing_leaks():
     torch.manual_seed(0)
     for mask in lab.MASKS:
-        reader = lab.Reader(mask, len(letters().tokenizer))
-        shown, honest = lab.shown_and_honest(reader, windows=8)
+        model = lab.one_head(mask, seed=0)
+        shown, honest = lab.shown_and_honest(model, windows=8)
         leaks = mask in ("none at all", "one too far", "causal, after softmax")
         assert (abs(shown - honest) > 1e-5) == leaks
 

@@ -33,10 +33,10 @@ def test_copying_is_what_is_stored(stack):
     [("ladder", "with its residual", 0.003), ("rates", "attention alone", 0.01)],
 )
 def test_readers_half_way_are_what_is_stored(part, model, lr):
-    reader, go_on = lab.in_training(model, lr=lr, seed=1)
+    lm, go_on = lab.in_training(model, lr=lr, seed=1)
     go_on(steps=1000)
     stored = lab.runs(part, model=model, lr=lr)[1]["half way"]
-    assert lab.on_validation(reader) == pytest.approx(stored, abs=0.02)
+    assert lab.validation_loss(lm) == pytest.approx(stored, abs=0.02)
 
 
 @pytest.mark.slow
@@ -47,17 +47,17 @@ def test_a_mixer_is_what_is_stored():
 
 
 def test_neurons_before_training_are_what_is_stored():
-    reader, _ = lab.in_training("with feed-forward", seed=2)
+    lm, _ = lab.in_training("with feed-forward", seed=2)
     stored = lab.runs("ladder", model="with feed-forward")[2]["untrained"]
-    assert lab.of_neurons(reader) == pytest.approx(stored, abs=0.002)
+    assert lab.of_neurons(lm) == pytest.approx(stored, abs=0.002)
 
 
 def test_taken_out_leaves_the_reader_as_it_was():
-    reader, _ = lab.in_training("with feed-forward")
-    before = lab.on_validation(reader)
-    assert lab.taken_out(reader) != before
-    assert len(reader.layers) == 2
-    assert lab.on_validation(reader) == before
+    lm, _ = lab.in_training("with feed-forward")
+    before = lab.validation_loss(lm)
+    assert lab.taken_out(lm) != before
+    assert len(lm.layers) == 2
+    assert lab.validation_loss(lm) == before
 
 
 def test_a_fixed_mixer_reads_back_and_is_linear():

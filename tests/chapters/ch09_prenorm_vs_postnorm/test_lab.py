@@ -7,7 +7,7 @@ import torch
 from helpers import bigram
 from helpers.bigram import loss
 from helpers.chapters.ch09_prenorm_vs_postnorm import lab
-from helpers.chapters.lab import letters
+from helpers.chapters.lab import characters
 
 
 @pytest.mark.parametrize("place", lab.PLACES)
@@ -23,26 +23,26 @@ def test_starts_are_what_is_stored(place):
 def test_alike_tokens_leave_no_gradient_to_queries_and_keys():
     """Of one token repeated, W_Q and W_K of every block have none, whatever the order."""
     for order in ("post", "pre"):
-        reader = lab.started(2, order).double()
-        torch.nn.init.zeros_(reader.position.weight)
+        model = lab.started(2, order).double()
+        torch.nn.init.zeros_(model.position.weight)
         ids_BT = torch.full((1, 6), 3)
-        found = lab.inside(reader, ids_BT, ids_BT.roll(1) + torch.arange(6))
+        found = lab.inside(model, ids_BT, ids_BT.roll(1) + torch.arange(6))
         assert max(found["W_Q, W_K"]) < 1e-12 < 0.01 < min(found["gradients"])
         assert max(found["differing"]) < 1e-12
 
 
 def test_gradients_are_those_of_the_loss():
     """A step against the gradient of W_Q and W_K lowers the loss by its length times the step."""
-    reader, batch = lab.started(2, "post").double(), lab.one_batch(0)
-    found = lab.inside(reader, *batch)
-    weight = reader.blocks[-1].attention.sublayer.qkv.weight
+    model, batch = lab.started(2, "post").double(), lab.one_batch(0)
+    found = lab.inside(model, *batch)
+    weight = model.blocks[-1].attention.sublayer.qkv.weight
     direction = weight.grad.clone()
     direction[-weight.shape[1] :] = 0  # W_V stays
     losses = []
     for step in (1e-4, -1e-4):
         with torch.no_grad():
             weight += step * direction / direction.norm()
-            losses.append(loss(reader(batch[0]), batch[1]).item())
+            losses.append(loss(model(batch[0]), batch[1]).item())
             weight -= step * direction / direction.norm()
     slope = (losses[0] - losses[1]) / 2e-4
     assert slope == pytest.approx(found["W_Q, W_K"][-1], rel=1e-4)
@@ -58,8 +58,8 @@ def test_all_but_the_first_sub_layer_read_size_1(order):
 
 def test_a_run_learns_where_it_ends_clearly_below_the_letter_frequencies():
     level = lab.letter_frequencies()
-    pairs = bigram.count_bigrams(letters().validation, len(letters().tokenizer))
-    counted = np.bincount(letters().train, minlength=len(pairs)) + 1
+    pairs = bigram.count_bigrams(characters().validation, len(characters().tokenizer))
+    counted = np.bincount(characters().train, minlength=len(pairs)) + 1
     frequencies = np.tile(counted / counted.sum(), (len(pairs), 1))
     assert level == pytest.approx(bigram.cross_entropy_of(frequencies, pairs))
     assert lab.learnt(level + np.array([-0.1, -0.04, 0.1])) == 1
