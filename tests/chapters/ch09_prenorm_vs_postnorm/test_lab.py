@@ -35,7 +35,7 @@ def test_gradients_are_those_of_the_loss():
     """A step against the gradient of W_Q and W_K lowers the loss by its length times the step."""
     model, batch = lab.started(2, "post").double(), lab.one_batch(0)
     found = lab.inside(model, *batch)
-    weight = model.blocks[-1].attention.sublayer.qkv.weight
+    weight = model.layers[-1].attention.sublayer.qkv.weight
     direction = weight.grad.clone()
     direction[-weight.shape[1] :] = 0  # W_V stays
     losses = []
