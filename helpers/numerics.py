@@ -9,79 +9,58 @@ import math
 import numpy as np
 from jaxtyping import Bool, Float, Int, Real
 
-from helpers.checks import at_least, checked
-
 # What a reduction returns: an array, or NumPy's own float where nothing is left to index.
 Reduced = Float[np.ndarray, "..."] | float
 
 SUM_TOLERANCE = 1e-6  # how far the sum of a distribution may lie from 1
 
 
-def _scores(
-    scores: Real[np.ndarray, "..."], axis: int, name: str = "scores"
-) -> Float[np.ndarray, "..."]:
-    """Give `scores` in float64, or say what makes a softmax over `axis` impossible."""
-    scores = np.asarray(scores, dtype=np.float64)
-    if not -scores.ndim <= axis < scores.ndim:
-        raise ValueError(f"axis={axis} is not an axis of scores of shape {scores.shape}")
-    if scores.shape[axis] == 0:
-        raise ValueError(f"scores of shape {scores.shape} have nothing along axis {axis}")
-    if np.isnan(scores).any() or np.isposinf(scores).any():
-        raise ValueError(f"{name} hold nan or +inf; they must be finite, or -inf where masked")
-    return scores
-
-
-def _powers(scores: Float[np.ndarray, "..."], axis: int) -> tuple[np.ndarray, np.ndarray]:
+def _exponentials(scores: Real[np.ndarray, "..."], axis: int) -> tuple[np.ndarray, np.ndarray]:
     """Exponentials of the scores less the largest, which cannot overflow, and that largest."""
+    scores = np.asarray(scores, dtype=np.float64)
     largest = scores.max(axis=axis, keepdims=True)
     largest = np.where(np.isneginf(largest), 0.0, largest)
     return np.exp(scores - largest), largest
 
 
-def _total(powers: np.ndarray, axis: int) -> np.ndarray:
-    total = powers.sum(axis=axis, keepdims=True)
+def _sum(exponentials: np.ndarray, axis: int) -> np.ndarray:
+    total = exponentials.sum(axis=axis, keepdims=True)
     if not total.all():
         raise ValueError("scores are -inf all along the axis somewhere: one must be finite")
     return total
 
 
-@checked
 def logsumexp(scores: Real[np.ndarray, "..."], axis: int = -1) -> Reduced:
     """Log of the sum of exponentials along `axis`, computed without overflow.
 
     scores: any shape; -inf entries count as zeros. The result lacks `axis`; it is -inf
-    where every entry is. Raises ValueError for nan, +inf, an empty or a missing axis.
+    where every entry is.
     """
-    powers, largest = _powers(_scores(scores, axis), axis)
+    exponentials, largest = _exponentials(scores, axis)
     with np.errstate(divide="ignore"):
-        return np.log(powers.sum(axis=axis)) + largest.squeeze(axis)
+        return np.log(exponentials.sum(axis=axis)) + largest.squeeze(axis)
 
 
-@checked
 def softmax(scores: Real[np.ndarray, "*shape"], axis: int = -1) -> Float[np.ndarray, "*shape"]:
     """Exponentials of the scores, divided by their sum along `axis`.
 
-    Same shape, entries in [0, 1] that sum to 1 along `axis`. Raises ValueError as
-    `logsumexp` does, and where all scores along `axis` are -inf, since nothing is then
-    left to choose from.
+    Same shape, entries in [0, 1] that sum to 1 along `axis`. Raises ValueError where all
+    scores along `axis` are -inf, since nothing is then left to choose from.
     """
-    powers, _ = _powers(_scores(scores, axis), axis)
-    return powers / _total(powers, axis)
+    exponentials, _ = _exponentials(scores, axis)
+    return exponentials / _sum(exponentials, axis)
 
 
-@checked
 def log_softmax(scores: Real[np.ndarray, "*shape"], axis: int = -1) -> Float[np.ndarray, "*shape"]:
     """Scores minus the log of the sum of their exponentials: log-probabilities in nats.
 
     Same shape, entries in [-inf, 0], exact where softmax itself underflows to 0. Raises
     ValueError as `softmax` does.
     """
-    scores = _scores(scores, axis)
-    powers, largest = _powers(scores, axis)
-    return (scores - largest) - np.log(_total(powers, axis))
+    exponentials, largest = _exponentials(scores, axis)
+    return (scores - largest) - np.log(_sum(exponentials, axis))
 
 
-@checked
 def softmax_jacobian(p: Real[np.ndarray, "*lead V"]) -> Float[np.ndarray, "*lead V V"]:
     """Derivative of a softmax with respect to its scores: diag(p) - p pᵀ.
 
@@ -93,20 +72,13 @@ def softmax_jacobian(p: Real[np.ndarray, "*lead V"]) -> Float[np.ndarray, "*lead
 
 
 def _probabilities(p: Real[np.ndarray, "..."], axis: int) -> Float[np.ndarray, "..."]:
-    """Give `p` in float64, or say why it is not a distribution along `axis`."""
+    """`p` in float64. Raises ValueError where it is not a distribution along `axis`."""
     p = np.asarray(p, dtype=np.float64)
-    if not -p.ndim <= axis < p.ndim:
-        raise ValueError(f"axis={axis} is not an axis of p of shape {p.shape}")
-    if not (p >= 0).all():
-        raise ValueError(f"p must be at least 0 everywhere; the smallest entry is {p.min()}")
-    total = p.sum(axis=axis)
-    worst = np.ravel(total)[np.abs(np.ravel(total) - 1).argmax()] if np.size(total) else 1.0
-    if not abs(worst - 1) <= SUM_TOLERANCE:
-        raise ValueError(f"p must sum to 1 along axis {axis}; one sum is {worst}")
+    if not ((p >= 0).all() and (abs(p.sum(axis=axis) - 1) <= SUM_TOLERANCE).all()):
+        raise ValueError(f"p must be at least 0 everywhere and sum to 1 along axis {axis}")
     return p
 
 
-@checked
 def entropy(p: Real[np.ndarray, "..."], axis: int = -1) -> Reduced:
     """Mean surprise of the distribution `p` in nats: minus the sum of p log p, 0 log 0 being 0.
 
@@ -118,74 +90,51 @@ def entropy(p: Real[np.ndarray, "..."], axis: int = -1) -> Reduced:
     return -(p * np.log(np.where(p > 0, p, 1.0))).sum(axis=axis) + 0.0
 
 
-@checked
 def cross_entropy(
     logits: Real[np.ndarray, "*lead V"], targets: Int[np.ndarray, "*lead"] | int
 ) -> float:
     """Mean over all positions of -log softmax(logits)[target], in nats.
 
     logits: scores along the last axis. targets: the index of the right answer at each
-    position. Raises ValueError where the shapes differ, a target is outside 0..V-1, or
-    there is no position at all.
+    position. Raises ValueError where a target is outside 0..V-1.
     """
     logits, targets = np.asarray(logits), np.asarray(targets)
-    if logits.ndim == 0 or targets.shape != logits.shape[:-1]:
-        raise ValueError(
-            f"targets have shape {targets.shape}; logits of shape {logits.shape} need one target "
-            "for each position, that is all axes but the last"
-        )
-    if targets.size == 0:
-        raise ValueError("targets are empty: there is nothing to take the mean of")
-    if targets.min() < 0 or targets.max() >= logits.shape[-1]:
-        raise ValueError(
-            f"targets run from {targets.min()} to {targets.max()}; "
-            f"with {logits.shape[-1]} logits they must lie in 0..{logits.shape[-1] - 1}"
-        )
-    logits = _scores(logits, -1, "logits")
+    if ((targets < 0) | (targets >= logits.shape[-1])).any():
+        raise ValueError(f"targets must lie in 0..{logits.shape[-1] - 1}")
     chosen = np.take_along_axis(log_softmax(logits), targets[..., None], axis=-1)
     return float(-chosen.mean())
 
 
-@checked
 def mean(
     x: Real[np.ndarray, "..."] | Bool[np.ndarray, "..."], axis: int | tuple[int, ...]
 ) -> Reduced:
     """Sum over `axis` (one or several), divided by the number of entries summed.
 
-    The result lacks those axes. Raises ValueError where there is nothing to average.
+    The result lacks those axes; it is nan where there is nothing to average.
     """
     x = np.asarray(x, dtype=np.float64)
-    count = _count(x, axis, ddof=0)
-    return x.sum(axis=axis) / count
+    return x.sum(axis=axis) / _count(x, axis)
 
 
-@checked
 def variance(x: Real[np.ndarray, "..."], axis: int | tuple[int, ...], ddof: int = 0) -> Reduced:
     """Sum of squared distances from the mean over `axis`, divided by n - ddof.
 
     ddof=0 divides by n, as normalisation layers do; ddof=1 divides by n - 1, which makes
-    the estimate from a sample unbiased. Raises ValueError where ddof is negative or n - ddof is
-    not positive.
+    the estimate from a sample unbiased. Raises ValueError where n - ddof is not positive.
     """
-    at_least(0, ddof=ddof)
     x = np.asarray(x, dtype=np.float64)
-    count = _count(x, axis, ddof)
-    centre = x.sum(axis=axis, keepdims=True) / (count + ddof)
-    return ((x - centre) ** 2).sum(axis=axis) / count
-
-
-def _count(x: Float[np.ndarray, "..."], axis: int | tuple[int, ...], ddof: int) -> int:
-    """How many entries a reduction over `axis` sums, less `ddof`."""
-    axes = axis if isinstance(axis, tuple) else (axis,)
-    if any(one not in range(-x.ndim, x.ndim) for one in axes):
-        raise ValueError(f"axis={axis} is not an axis of x of shape {x.shape}")
-    n = math.prod(x.shape[one] for one in axes)
-    if n - ddof <= 0:
+    n = _count(x, axis)
+    if n <= ddof:
         raise ValueError(f"x has {n} entries along axis={axis}; more than {ddof} are needed")
-    return n - ddof
+    centre = x.sum(axis=axis, keepdims=True) / n
+    return ((x - centre) ** 2).sum(axis=axis) / (n - ddof)
 
 
-@checked
+def _count(x: Float[np.ndarray, "..."], axis: int | tuple[int, ...]) -> int:
+    """How many entries a reduction over `axis` sums."""
+    return math.prod(x.shape[one] for one in (axis if isinstance(axis, tuple) else (axis,)))
+
+
 def attention_weights(
     q: Real[np.ndarray, "*lead Tq D"],
     k: Real[np.ndarray, "*lead Tk D"],
@@ -194,22 +143,11 @@ def attention_weights(
     """Softmax over the keys of q·k/√D, one query and one key at a time.
 
     mask: True where a query may read a key; it broadcasts to (..., T_q, T_k). Raises
-    ValueError for shapes that do not fit and for a query that may read no key.
-    Vaswani et al. 2017, equation 1.
+    ValueError for a query that may read no key. Vaswani et al. 2017, equation 1.
     """
-    q = np.asarray(q, dtype=np.float64)
-    if q.ndim < 2 or q.shape[:-2] != k.shape[:-2] or q.shape[-1] != k.shape[-1]:
-        raise ValueError(f"q of shape {q.shape} and k of shape {k.shape} differ in more than T")
-    if not q.shape[-1]:
-        raise ValueError(f"q of shape {q.shape} and k of shape {k.shape} have no numbers a row")
+    q, k = np.asarray(q, dtype=np.float64), np.asarray(k)
     weights = np.zeros((*q.shape[:-1], k.shape[-2]))
-    mask = np.asarray(True if mask is None else mask)
-    try:
-        mask = np.broadcast_to(mask, weights.shape)
-    except ValueError:
-        raise ValueError(
-            f"mask of shape {mask.shape} does not fit weights of shape {weights.shape}"
-        ) from None
+    mask = np.broadcast_to(True if mask is None else mask, weights.shape)
     for index in np.ndindex(q.shape[:-1]):
         lead, query = index[:-1], q[index]
         readable = [j for j in range(k.shape[-2]) if mask[(*index, j)]]
@@ -219,13 +157,12 @@ def attention_weights(
             sum(a * b for a, b in zip(query, k[(*lead, j)], strict=True)) / math.sqrt(len(query))
             for j in readable
         ]
-        powers = [math.exp(score - max(scores)) for score in scores]
-        for j, power in zip(readable, powers, strict=True):
-            weights[(*index, j)] = power / math.fsum(powers)
+        exponentials = [math.exp(score - max(scores)) for score in scores]
+        for j, exponential in zip(readable, exponentials, strict=True):
+            weights[(*index, j)] = exponential / math.fsum(exponentials)
     return weights
 
 
-@checked
 def attention(
     q: Real[np.ndarray, "*lead Tq D"],
     k: Real[np.ndarray, "*lead Tk D"],
@@ -238,8 +175,6 @@ def attention(
     Vaswani et al. 2017, equation 1.
     """
     weights = attention_weights(q, k, mask)
-    if v.ndim != weights.ndim or v.shape[:-1] != (*weights.shape[:-2], weights.shape[-1]):
-        raise ValueError(f"v of shape {v.shape} needs one row for each key of k, {np.shape(k)}")
     output = np.zeros((*weights.shape[:-1], v.shape[-1]))
     for index in np.ndindex(weights.shape):
         output[index[:-1]] += weights[index] * v[(*index[:-2], index[-1])]
