@@ -33,12 +33,11 @@ import numpy as np
 import torch
 from common import about, store_table
 
-from helpers import corpus
+from helpers import corpus, tokenizers
 from helpers.gpt import GPT, GPTConfig, flops_per_token, parameter_count
 from helpers.train import PRESETS, every_field, training_config
 from helpers.training import fit
-from helpers.training.fit import cross_entropy
-from helpers.training.loop import evaluate
+from helpers.training.loop import cross_entropy, evaluate
 
 TARGET = 1.88
 PEER = [
@@ -127,10 +126,10 @@ LEVERS = {  # what is put back, one at a time
 TEXT = "tinyshakespeare"
 
 
-def text_and_ids(name: str = TEXT) -> tuple[corpus.CharTokenizer, torch.Tensor, torch.Tensor]:
+def text_and_ids(name: str = TEXT) -> tuple[tokenizers.CharTokenizer, torch.Tensor, torch.Tensor]:
     """A text, as its tokenizer, and the ids of its two parts."""
     text = corpus.load(name)
-    tokenizer = corpus.CharTokenizer(text)
+    tokenizer = tokenizers.CharTokenizer(text)
     return tokenizer, *corpus.split(tokenizer.encode(text))
 
 

@@ -32,8 +32,7 @@ try:
 
     from helpers import corpus
     from helpers.train import PRESETS
-    from helpers.training.fit import cross_entropy
-    from helpers.training.loop import evaluate
+    from helpers.training.loop import cross_entropy, evaluate
 except ModuleNotFoundError as error:
     names = ["helpers", "filelock", "jaxtyping", "numpy", "pytest", "safetensors", "torch", "tqdm"]
     missing = [name for name in names if not find_spec(name)] or [error.name]

@@ -21,7 +21,7 @@ from common import RESULTS, about
 from gpt_rounding import COLUMNS, compared
 from torch import Tensor
 
-from helpers import corpus, generate, train, valley
+from helpers import corpus, generate, tokenizers, train, valley
 from helpers.chapters.ch12_inside_the_gpt.lab import SHIPPED, ship
 from helpers.files import write_text
 from helpers.generate import open_model
@@ -61,7 +61,7 @@ def trained() -> None:
 def held_out() -> tuple[str, str]:
     """The text that the model has read, and the tales after it, from the first whole one on."""
     text = corpus.load("valley")
-    tokenizer = corpus.PieceTokenizer(text)
+    tokenizer = tokenizers.PieceTokenizer(text)
     read = tokenizer.decode(corpus.split(tokenizer.encode(text))[0])
     return read, text[text.index(valley.BETWEEN, len(read)) + len(valley.BETWEEN) :]
 

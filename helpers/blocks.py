@@ -1,4 +1,4 @@
-"""The parts of a Transformer's layer: feed-forward, residual with norm, and the block of both."""
+"""The parts of a Transformer layer: feed-forward, residual with norm, and the block of both."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,7 +7,6 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from helpers.attention import SelfAttention
-from helpers.checks import at_least, check_input, checked
 from helpers.norms import BatchNorm, GroupNorm, InstanceNorm, LayerNorm, RMSNorm
 
 NORMS: dict[str, Callable[[int], nn.Module]] = {
@@ -35,9 +34,8 @@ class SquaredReLU(nn.Module):
         return x.relu().square()
 
 
-@checked
 class FeedForward(nn.Module):
-    """Two linear maps with an activation between them, applied to each token by itself.
+    """Two linear layers with an activation between them, applied to each token by itself.
 
     Shapes: forward (..., C) to (..., C), through hidden features, 4 C unless given.
     Raises: ValueError for an activation that is not in ACTIVATIONS.
@@ -47,25 +45,22 @@ class FeedForward(nn.Module):
     def __init__(self, width: int, hidden: int | None = None, *, activation: str = "gelu"):
         super().__init__()
         hidden = 4 * width if hidden is None else hidden
-        at_least(1, width=width, hidden=hidden)
         self.up = nn.Linear(width, hidden)
-        self.activation = _known(ACTIVATIONS, activation=activation)()
+        self.activation = _choice(ACTIVATIONS, activation=activation)()
         self.down = nn.Linear(hidden, width)
 
     def forward(self, x: Float[Tensor, "*batch C"]) -> Float[Tensor, "*batch C"]:
-        """Widen, bend, and come back, each token by itself."""
-        check_input(self.up.weight, x=x)
+        """Up to the hidden features, through the activation, and down again."""
         return self.down(self.activation(self.up(x)))
 
 
-@checked
 class AddNorm(nn.Module):
     """A sub-layer with its residual connection and its norm.
 
     Post-norm (2017): norm(x + f(x)). Pre-norm: x + f(norm(x)). With residual=False the
-    summand x is left out. dropout: the share of f's output that is dropped in training.
+    summand x is left out. dropout: the fraction of f's output that is dropped in training.
     Shapes: forward (..., C) to (..., C), as the sub-layer's.
-    Raises: ValueError for a placement that is not in PLACEMENTS, or a dropout that is no share.
+    Raises: ValueError for a placement that is not in PLACEMENTS.
     Source: Vaswani et al. 2017, section 3.1; Xiong et al. 2020, figure 1.
     """
 
@@ -81,20 +76,17 @@ class AddNorm(nn.Module):
         super().__init__()
         if placement not in PLACEMENTS:
             raise ValueError(f"placement={placement!r} must be one of {', '.join(PLACEMENTS)}")
-        if not 0 <= dropout <= 1:
-            raise ValueError(f"dropout={dropout} must lie in 0..1")
         self.sublayer, self.norm, self.dropout = sublayer, norm, nn.Dropout(dropout)
         self.placement, self.residual = placement, residual
 
     def forward(self, x: Float[Tensor, "*batch C"]) -> Float[Tensor, "*batch C"]:
         """Run the sub-layer, its residual and its norm in the order of the placement."""
-        kept = x if self.residual else 0.0
+        residual = x if self.residual else 0.0
         if self.placement == "pre":
-            return kept + self.dropout(self.sublayer(self.norm(x)))
-        return self.norm(kept + self.dropout(self.sublayer(x)))
+            return residual + self.dropout(self.sublayer(self.norm(x)))
+        return self.norm(residual + self.dropout(self.sublayer(x)))
 
 
-@checked
 class Block(nn.Module):
     """One layer of a Transformer: attention between tokens, then a feed-forward on each.
 
@@ -118,7 +110,7 @@ class Block(nn.Module):
         attention: nn.Module | None = None,
     ):
         super().__init__()
-        make_norm = _known(NORMS, norm=norm)
+        make_norm = _choice(NORMS, norm=norm)
         options: dict[str, Any] = {"placement": placement, "residual": residual, "dropout": dropout}
         attention = attention or SelfAttention(width, heads, causal=causal)
         feed_forward = FeedForward(width, activation=activation)
@@ -130,9 +122,9 @@ class Block(nn.Module):
         return self.feed_forward(self.attention(x_BTC))
 
 
-def _known(table: dict, **choice: str):
-    """The entry of a table by the one keyword given, or an error that lists the names."""
-    [(argument, name)] = choice.items()
-    if name not in table:
-        raise ValueError(f"{argument}={name!r} must be one of {', '.join(table)}")
-    return table[name]
+def _choice(choices: dict, **named: str):
+    """The entry that the one keyword names. Raises: ValueError that lists the names."""
+    [(argument, name)] = named.items()
+    if name not in choices:
+        raise ValueError(f"{argument}={name!r} must be one of {', '.join(choices)}")
+    return choices[name]

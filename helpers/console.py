@@ -1,4 +1,4 @@
-"""What a command says, and how it ends: no traceback reaches its user."""
+"""Output and exit status of a command: no traceback reaches its user."""
 
 import functools
 import os
@@ -8,20 +8,20 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-EXIT_SIGINT = 130  # what a shell says of a command that Ctrl-C ended
-EXIT_SIGPIPE = 141  # and of one whose reader went away
+EXIT_SIGINT = 130  # as a shell has it after Ctrl-C
+EXIT_SIGPIPE = 141  # and after a broken pipe
 Main = Callable[[Sequence[str] | None], int]
 
 
 def command(main: Main) -> Callable[..., int]:
-    """Let a command's main end well: 2 after a mistake, 130 after Ctrl-C, 141 if nobody listens.
+    """Give a command its exit status: 2 after an error, 130 after Ctrl-C, 141 for a broken pipe.
 
-    A mistake is a ValueError or an OSError; what it says goes to standard error. A character that
-    the console does not have is shown by its number.
+    An error is a ValueError or an OSError; its message goes to standard error. A character that
+    the console lacks is shown by its number.
     """
 
     @functools.wraps(main)
-    def guarded(arguments: Sequence[str] | None = None) -> int:
+    def wrapper(arguments: Sequence[str] | None = None) -> int:
         with suppress(AttributeError):
             sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
         if threading.current_thread() is threading.main_thread():
@@ -36,13 +36,13 @@ def command(main: Main) -> Callable[..., int]:
             print(f"\nerror: {reason or error}", file=sys.stderr)
             return 2
         except KeyboardInterrupt:
-            print("\nstopped; what was saved before is still there", file=sys.stderr)
+            print("\nstopped; earlier checkpoints are still there", file=sys.stderr)
             return EXIT_SIGINT
 
-    return guarded
+    return wrapper
 
 
-def say(text: str) -> None:
+def echo(text: str) -> None:
     """Print a line at once. Raises OSError that says where it could not be written."""
     try:
         print(text, flush=True)

@@ -1,16 +1,13 @@
-"""Texts, tokenizers, splits and batches: from a file to the (x, y) that a model trains on."""
+"""Texts, splits and batches: from a file to the (x, y) that a model trains on."""
 
 import codecs
 import hashlib
 import http.client
 import importlib.resources
 import os
-import re
 import sys
 import urllib.request
-from abc import ABC, abstractmethod
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +17,6 @@ from jaxtyping import Int, Integer
 from torch import Tensor
 
 from helpers import files, valley
-from helpers.checks import at_least, checked
 
 Progress = Callable[[int, int | None], None]
 Batch = tuple[Int[Tensor, "B T"], Int[Tensor, "B T"]]
@@ -32,7 +28,7 @@ TIMEOUT_S = 30
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A text on the net: its file name here, its home, and the SHA-256 of its bytes."""
+    """A text to download: its file name here, its URL, and the SHA-256 of its bytes."""
 
     file: str
     url: str
@@ -46,10 +42,6 @@ TINY_SHAKESPEARE = Source(
 )
 
 
-# ---------------------------------------------------------------- texts
-
-
-@checked
 def load(
     name: str | Path = "tales",
     *,
@@ -58,18 +50,16 @@ def load(
 ) -> str:
     r"""Give a text as one string, its line ends as "\n".
 
-    name: "tales" (ships with the book), "valley" (tales that a grammar tells, helpers.valley),
+    name: "tales" (ships with the book), "valley" (sampled from a grammar, helpers.valley),
     "tinyshakespeare" (looked for in the folder that BOOK_DATA_DIR names, then in a cache
     folder, else downloaded and checked), or the path of a UTF-8 file. context: if given, the
     text must hold one context and the character after it. progress: called with (bytes so
     far, bytes in all or None) during a download; a tqdm bar, unless given.
 
-    Raises ValueError for a context below 1, an unknown name, an empty or undecodable or too
-    short text and a wrong checksum; FileNotFoundError for a path with no file; ConnectionError
-    where the download fails; OSError where the cache folder cannot be written to.
+    Raises ValueError for an unknown name, an empty, undecodable or too short text, and a wrong
+    checksum; FileNotFoundError for a path with no file; ConnectionError where the download
+    fails; OSError where the cache folder cannot be written to.
     """
-    if context is not None:
-        at_least(1, context=context)
     if name == "tales":
         where = importlib.resources.files("helpers") / "data" / "tales.txt"
         data = where.read_bytes()
@@ -78,7 +68,7 @@ def load(
     elif name == "tinyshakespeare":
         where, data = _fetch(TINY_SHAKESPEARE, progress)
     else:
-        where, data = _read_own(name)
+        where, data = _read(name)
     text = _decode(data, where)
     if context is not None and len(text) < context + 1:
         raise ValueError(
@@ -87,16 +77,13 @@ def load(
     return text
 
 
-def _read_own(name: str | Path) -> tuple[Path, bytes]:
+def _read(name: str | Path) -> tuple[Path, bytes]:
     path = Path(name).expanduser()
     if path.is_file():
         return path, path.read_bytes()
-    if path.is_dir():
-        raise ValueError(f"name={str(name)!r} is a folder; the path of a text file is needed")
     if isinstance(name, str) and len(path.parts) <= 1 and not path.suffix:
         raise ValueError(
-            f"name={name!r} is no text of the book; known are {', '.join(KNOWN)}, "
-            "or give the path of a file of your own"
+            f"name={name!r} must be one of {', '.join(KNOWN)}, or the path of a text file"
         )
     raise FileNotFoundError(f"no file at {path} (looked from {Path.cwd()})")
 
@@ -117,7 +104,7 @@ def _decode(data: bytes, where: object) -> str:
 
 
 def cache_dir() -> Path:
-    """The folder that downloads are kept in, as the platform would have it."""
+    """The platform's folder for downloads that are kept."""
     if "XDG_CACHE_HOME" in os.environ:
         base = Path(os.environ["XDG_CACHE_HOME"])
     elif sys.platform == "win32":
@@ -130,10 +117,9 @@ def cache_dir() -> Path:
 
 
 def _fetch(source: Source, progress: Progress | None) -> tuple[Path, bytes]:
-    """The bytes of `source`: from the reader's data folder, the cache, or the net."""
+    """The bytes of `source`: from the reader's data folder, the cache, or the internet."""
     own = os.environ.get(DATA_DIR_VARIABLE)
-    path = Path(own).expanduser() / source.file if own else None
-    if path is not None and path.is_file():
+    if own and (path := Path(own).expanduser() / source.file).is_file():
         data = path.read_bytes()
         _check_sum(data, source, f"{path} (found through {DATA_DIR_VARIABLE})")
         return path, data
@@ -195,234 +181,29 @@ def _bar(label: str) -> Iterator[Progress]:
         yield report
 
 
-# ----------------------------------------------------------- tokenizers
-
-
-class _Tokenizer(ABC):
-    """A vocabulary with the way from its tokens to ids and back."""
-
-    vocab: tuple[str, ...]
-    unit: str
-
-    @checked
-    def __init__(self, text: str):
-        if not text:
-            raise ValueError("text is empty: a vocabulary needs at least one token")
-        self._know({token for token, _ in self._tokens(text)})
-
-    def _know(self, tokens: Iterable[str]) -> None:
-        self.vocab = tuple(sorted(tokens))
-        self._id = {token: i for i, token in enumerate(self.vocab)}
-
-    def __len__(self) -> int:
-        return len(self.vocab)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self)} {self.unit}s)"
-
-    @checked
-    def encode(self, text: str) -> Int[Tensor, " N"]:
-        """Turn text into token ids, int64, each in 0..V-1.
-
-        Raises ValueError that names the first unknown token and its position in the text.
-        """
-        ids = []
-        for token, position in self._tokens(text):
-            if token not in self._id:
-                raise ValueError(
-                    f"text has the {self.unit} {token!r} at position {position}, which is not "
-                    f"among the {len(self)} {self.unit}s of this tokenizer"
-                )
-            ids.append(self._id[token])
-        return torch.tensor(ids, dtype=torch.int64)
-
-    @checked
-    def decode(self, ids: Int[Tensor, " N"] | list[int]) -> str:
-        """Turn token ids back into the text that they came from, exactly.
-
-        Raises ValueError where ids is not one row of integers in 0..V-1.
-        """
-        if isinstance(ids, Tensor):
-            ids = ids.tolist()
-        if not all(isinstance(i, int) for i in ids):
-            raise ValueError(f"ids must be one row of integers; got {ids!r}")
-        for position, i in enumerate(ids):
-            if not 0 <= i < len(self):
-                raise ValueError(
-                    f"ids[{position}] is {i}; with {len(self)} {self.unit}s "
-                    f"it must lie in 0..{len(self) - 1}"
-                )
-        return self._join(self.vocab[i] for i in ids)
-
-    @abstractmethod
-    def _tokens(self, text: str) -> Iterator[tuple[str, int]]:
-        """Each token of the text and where it stands."""
-
-    @abstractmethod
-    def _join(self, tokens: Iterable[str]) -> str:
-        """The text that these tokens came from."""
-
-
-class CharTokenizer(_Tokenizer):
-    """One token a character; the vocabulary is the characters of `text`, sorted.
-
-    `vocab` is a tuple of str, `len(tokenizer)` its size V. Raises ValueError for no text.
-    """
-
-    unit = "character"
-
-    def _tokens(self, text: str) -> Iterator[tuple[str, int]]:
-        return ((character, position) for position, character in enumerate(text))
-
-    def _join(self, tokens: Iterable[str]) -> str:
-        return "".join(tokens)
-
-
-# A word with the space before it, line ends, or any one character besides.
-_SPACED = re.compile(r" ?[^\W\d_]+|\n+|.", re.DOTALL)
-
-
-class PieceTokenizer(_Tokenizer):
-    """One token for each word that the text has often, with the space before it; else letters.
-
-    `vocab` is a tuple of str, sorted: the characters of `text`, and each word (or run of line
-    ends) that stands in it `least` times at least. Another word is spelt, so that every text of
-    these characters can be encoded, and tokens put end to end are the text again. Raises
-    ValueError for no text, and for a least below 1.
-    """
-
-    unit = "token"
-
-    @checked
-    def __init__(self, text: str, least: int = 100):
-        at_least(1, least=least)
-        if not text:
-            raise ValueError("text is empty: a vocabulary needs at least one token")
-        counts = Counter(_SPACED.findall(text))
-        self._know({*text, *(piece for piece, count in counts.items() if count >= least)})
-
-    @classmethod
-    def from_vocab(cls, vocab: Iterable[str]) -> "PieceTokenizer":
-        """The tokenizer that has this vocabulary."""
-        tokenizer = cls.__new__(cls)
-        tokenizer._know(vocab)
-        return tokenizer
-
-    def _tokens(self, text: str) -> Iterator[tuple[str, int]]:
-        for match in _SPACED.finditer(text):
-            known = match.group() in self._id
-            for at, token in enumerate([match.group()] if known else match.group()):
-                yield token, match.start() + at
-
-    def _join(self, tokens: Iterable[str]) -> str:
-        return "".join(tokens)
-
-
-# A piece of text is a clitic 's, a word, digits, line ends, or any one character besides;
-# whatever the text, its pieces put end to end are the text again.
-_PIECE = re.compile(
-    r"(?<=[^\W\d_])['’]s\b|[^\W\d_]+(?:(?:-|['’](?!s\b))[^\W\d_]+)*|\d+|\n+|.", re.DOTALL
-)
-_CLINGS_LEFT = frozenset(".,;:!?)]}%”’'…") | {"'s", "’s"}
-_CLINGS_RIGHT = frozenset("([{“‘")
-
-
-def _usual_gap(previous: str | None, piece: str, quoted: bool) -> str:
-    """What stands between two pieces in ordinary English: a space or nothing.
-
-    quoted: whether a straight double quote is open after `previous`.
-    """
-    if previous is None or piece in _CLINGS_LEFT or previous in _CLINGS_RIGHT:
-        return ""
-    if '"' in (previous, piece):
-        return "" if quoted else " "
-    return " "
-
-
-class WordTokenizer(_Tokenizer):
-    r"""One token a word or punctuation mark; a space is a token only where it is unusual.
-
-    The fox's den, said Anna: "The", "fox", "'s", "den", ",", "said", "Anna". Between two
-    tokens stands what English usually has there (a space, but none before a comma or
-    inside a quote), and only where the text differs is there a token for it: " ", "\n",
-    "\n\n", or "" for no space where one is usual. So a word is one and the same token
-    wherever it stands, the sequence is hardly longer than its words and marks, and
-    `decode(encode(text)) == text` for every text.
-
-    `vocab` is a tuple of str, sorted, `len(tokenizer)` its size V. Case is kept. Raises
-    ValueError for no text.
-    """
-
-    unit = "word"
-
-    def _tokens(self, text: str) -> Iterator[tuple[str, int]]:
-        previous, quoted, gap = None, False, []
-        for match in _PIECE.finditer(text):
-            piece, position = match.group(), match.start()
-            if piece.isspace():
-                gap.append((piece, position))
-                continue
-            between = "".join(space for space, _ in gap)
-            if between != _usual_gap(previous, piece, quoted):
-                yield from gap or [("", position)]
-            quoted = (quoted and "\n" not in between) != (piece == '"')
-            yield piece, position
-            previous, gap = piece, []
-        yield from gap
-
-    def _join(self, tokens: Iterable[str]) -> str:
-        parts, previous, quoted, gap = [], None, False, None
-        for token in tokens:
-            if not token or token.isspace():
-                gap = (gap or "") + token
-                continue
-            between = _usual_gap(previous, token, quoted) if gap is None else gap
-            quoted = (quoted and "\n" not in between) != (token == '"')
-            parts += [between, token]
-            previous, gap = token, None
-        return "".join(parts) + (gap or "")
-
-
-TOKENIZERS: dict[str, Callable[[str], _Tokenizer]] = {
-    "characters": CharTokenizer,
-    "words": PieceTokenizer,
-}
-
-
-# --------------------------------------------------- splits and batches
-
-
-@checked
 def split(
     ids: Integer[Tensor, " N"], fraction: float = 0.9
 ) -> tuple[Int[Tensor, " N_train"], Int[Tensor, " N_validation"]]:
     """Cut ids in two, the first int(fraction·N) for training, the rest for validation.
 
     Both are contiguous views; no pair of neighbours spans the cut. Raises ValueError
-    unless 0 < fraction < 1 and both parts hold at least one id.
+    unless both parts hold at least one id.
     """
-    if not 0 < fraction < 1:
-        raise ValueError(f"fraction={fraction} must lie strictly between 0 and 1")
     cut = int(round(fraction * len(ids), 6))  # rounded first: 0.29 · 100 is 28.999999999999996
     if not 0 < cut < len(ids):
-        raise ValueError(
-            f"fraction={fraction} of {len(ids)} ids leaves {cut} and {len(ids) - cut}; "
-            "both parts need at least one"
-        )
+        raise ValueError(f"fraction={fraction} of {len(ids)} ids leaves one part empty")
     return ids[:cut], ids[cut:]
 
 
-@checked
 def batches(
     ids: Integer[Tensor, " N"], *, batch_size: int, context: int, generator: torch.Generator
 ) -> Iterator[Batch]:
     """Draw windows of `context` ids at random, without end: (x_BT, y_BT), y one step ahead.
 
-    Each of the N - context windows is equally likely. The order is the generator's alone:
-    the same seed gives the same batches. Raises ValueError (at once, not at the first
-    batch) where sizes are below 1 or ids hold no window.
+    Each of the N - context windows is equally likely, and the same seed gives the same batches.
+    Raises ValueError (at once, not at the first batch) where ids hold no window.
     """
-    _check_window(ids, context, batch_size)
+    _check_window(ids, context)
 
     def draw() -> Iterator[Batch]:
         steps = torch.arange(context, device=ids.device)
@@ -439,14 +220,13 @@ def batches(
     return draw()
 
 
-@checked
 def windows(ids: Integer[Tensor, " N"], context: int, *, batch_size: int = 64) -> Iterator[Batch]:
-    """Go through ids once, in order: (x_BT, y_BT) in which each of the N - 1 targets is once.
+    """Go through ids once, in order: (x_BT, y_BT) with each of the N - 1 targets once.
 
-    Windows follow one another without overlap, up to `batch_size` at a time; what is left
-    at the end comes as one shorter window. Raises ValueError as `batches` does.
+    Windows follow one another without overlap, up to `batch_size` at a time; the last one may be
+    shorter. Raises ValueError as `batches` does.
     """
-    _check_window(ids, context, batch_size)
+    _check_window(ids, context)
     whole = (len(ids) - 1) // context
     x_NT = ids[: whole * context].view(whole, context)
     y_NT = ids[1 : whole * context + 1].view(whole, context)
@@ -460,9 +240,8 @@ def windows(ids: Integer[Tensor, " N"], context: int, *, batch_size: int = 64) -
     return walk()
 
 
-def _check_window(ids: Integer[Tensor, " N"], context: int, batch_size: int) -> None:
-    at_least(1, context=context, batch_size=batch_size)
-    if len(ids) < context + 1:
+def _check_window(ids: Integer[Tensor, " N"], context: int) -> None:
+    if not 0 < context < len(ids):
         raise ValueError(
             f"ids hold {len(ids)} tokens; context={context} needs at least {context + 1}"
         )

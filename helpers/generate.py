@@ -1,4 +1,4 @@
-"""The command that lets a trained GPT write: `python -m helpers.generate --help`."""
+"""The command that samples from a trained GPT: `python -m helpers.generate --help`."""
 
 import signal
 import sys
@@ -12,9 +12,9 @@ from pathlib import Path
 
 import torch
 
-from helpers.console import command, say
-from helpers.corpus import CharTokenizer, PieceTokenizer
+from helpers.console import command, echo
 from helpers.gpt import GPT, GPTConfig
+from helpers.tokenizers import CharTokenizer, PieceTokenizer
 from helpers.training import CheckpointError, checkpoints
 from helpers.training.config import SEEDS
 
@@ -28,24 +28,22 @@ examples:
 def open_model(path: str | Path) -> tuple[GPT, CharTokenizer | PieceTokenizer]:
     """The model of a checkpoint that helpers.train wrote, on the CPU, and its tokenizer.
 
-    path: a checkpoint, or the folder of a run, whose last one is taken. Raises CheckpointError
-    where it cannot be read, or is of a run of something else.
+    path: a checkpoint, or the folder of a run, for its last one. Raises CheckpointError where it
+    cannot be read, or was not written by helpers.train.
     """
     checkpoint = checkpoints.load(Path(path))
     shape, vocab = checkpoint.extra.get("model"), checkpoint.extra.get("vocab")
     if not isinstance(shape, dict) or not isinstance(vocab, list):
-        raise CheckpointError(f"{path} is of no run of helpers.train: it has no model and vocab")
+        raise CheckpointError(f"{path} is not of helpers.train: it has no model and vocab")
     try:
         of_words = any(len(token) > 1 for token in vocab)
         tokenizer = PieceTokenizer.from_vocab(vocab) if of_words else CharTokenizer("".join(vocab))
-        if list(tokenizer.vocab) != vocab or len(set(vocab)) < len(vocab):
+        if list(tokenizer.vocab) != vocab:
             raise ValueError("its vocab must be sorted, each token once")
         config = GPTConfig(vocab_size=len(tokenizer), **shape)
         model = GPT(config, generator=torch.Generator().manual_seed(0))
     except (TypeError, ValueError, RuntimeError, MemoryError) as error:
-        raise CheckpointError(f"{path} has a model that this book does not know: {error}") from (
-            error
-        )
+        raise CheckpointError(f"{path} has an unknown kind of model: {error}") from error
     checkpoints.restore_model(model, checkpoint.model)
     return model.eval(), tokenizer
 
@@ -54,7 +52,7 @@ def make_parser() -> argparse.ArgumentParser:
     """The options of the command."""
     parser = argparse.ArgumentParser(
         prog="python -m helpers.generate",
-        description="Let a GPT that python -m helpers.train has trained continue a prompt.",
+        description="Continue a prompt with a GPT trained by python -m helpers.train.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -66,66 +64,57 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--prompt",
         default=None,
-        help="what the text begins with (default: a new line, or the first "
-        "character that the model knows)",
+        help="start of the text (default: a new line, or the model's first character)",
     )
     parser.add_argument(
         "--length",
         type=int,
         default=500,
         metavar="N",
-        help="tokens to write: characters, or words of a model that has "
-        "read words (default: %(default)s)",
+        help="tokens to generate: characters or words, as trained (default: %(default)s)",
     )
     parser.add_argument(
         "--temperature",
         type=float,
         default=0.8,
         metavar="T",
-        help="0: always the likeliest; 1: as learnt; more: bolder (default: %(default)s)",
+        help="0: always the likeliest token; 1: as trained; more: bolder (default: %(default)s)",
     )
     parser.add_argument(
         "--top-k",
         type=int,
         default=None,
         metavar="K",
-        help="choose among the K likeliest tokens alone",
+        help="sample from the K likeliest tokens only",
     )
     parser.add_argument(
         "--top-p",
         type=float,
         default=1.0,
         metavar="P",
-        help="choose among the fewest tokens whose probabilities come to P "
-        "(default: %(default)s, all)",
+        help="sample from the fewest tokens whose probabilities sum to P (default: %(default)s)",
     )
     parser.add_argument(
         "--seed",
         type=int,
         default=0,
         metavar="N",
-        help="another one writes another text (default: %(default)s)",
+        help="of the random draws (default: %(default)s)",
     )
     return parser
 
 
 @command
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; gives its exit status: 0, others as `command` has."""
+    """Run the command. Exit status: 0, others as in `command`."""
     options = make_parser().parse_args(arguments)
     if options.prompt == "":
-        raise ValueError("--prompt: the prompt is empty; one character at least is needed")
-    if options.length < 0:
-        raise ValueError(f"--length {options.length} must not be negative")
-    model, tokenizer = open_model(options.checkpoint)
+        raise ValueError("--prompt: at least one character is needed")
     if not 0 <= options.seed < SEEDS:
         raise ValueError(f"--seed {options.seed} must lie in 0..2^64 - 1")
-    if options.top_k is not None and not 1 <= options.top_k <= len(tokenizer):
-        raise ValueError(f"--top-k {options.top_k} must lie in 1..{len(tokenizer)}")
-    if not 0 < options.top_p <= 1:
-        raise ValueError(f"--top-p {options.top_p} must lie in (0, 1]")
-    known = tokenizer.vocab
-    prompt = options.prompt or ("\n" if "\n" in known else known[0])
+    model, tokenizer = open_model(options.checkpoint)
+    vocab = tokenizer.vocab
+    prompt = options.prompt or ("\n" if "\n" in vocab else vocab[0])
     generator = torch.Generator().manual_seed(options.seed)
     ids_BT = model.generate(
         tokenizer.encode(prompt)[None],
@@ -135,7 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         top_k=options.top_k,
         top_p=options.top_p,
     )
-    say(tokenizer.decode(ids_BT[0]))
+    echo(tokenizer.decode(ids_BT[0]))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""How weights are drawn before training: the schemes by their sources, and a start for a model.
+"""Initial weights: the schemes by their sources, and the initialisation of a whole model.
 
 A weight has shape (fan_out, fan_in), as in nn.Linear: each of its fan_out outputs is a sum over
 fan_in inputs.
@@ -7,7 +7,6 @@ fan_in inputs.
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, TypeGuard
 
 import torch
@@ -15,7 +14,6 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from helpers import norms
-from helpers.checks import at_least, checked
 
 FAMILIES = ("normal", "uniform", "orthogonal")
 NORMS = (
@@ -24,7 +22,6 @@ NORMS = (
 )
 
 
-@checked
 @dataclass(frozen=True, kw_only=True)
 class Scheme:
     """A way to draw a weight: a family of distributions, and a spread from the two fans.
@@ -75,14 +72,8 @@ ORTHOGONAL = Scheme(
 )
 
 
-@checked
 def fixed(std: float, name: str = "", source: str = "") -> Scheme:
-    """Entries from N(0, std²) whatever the shape.
-
-    Raises: ValueError where std is negative or not finite.
-    """
-    if not 0 <= std < math.inf:
-        raise ValueError(f"std={std} must be finite and not negative")
+    """Entries from N(0, std²) whatever the shape."""
     return Scheme(name=name or f"N(0, {std:g}²)", source=source, std=lambda *_: std)
 
 
@@ -90,44 +81,35 @@ GPT2 = fixed(0.02, "0.02", "Radford et al. 2018, section 4.1; kept in the code o
 SCHEMES = (LECUN, XAVIER, HE, TORCH, GPT2, ORTHOGONAL)
 
 
-@checked
 def draw(
     scheme: Scheme, fan_out: int, fan_in: int, generator: torch.Generator
 ) -> Float[Tensor, "fan_out fan_in"]:
-    """Draw one weight by a scheme, float32, on the generator's device.
-
-    Raises: ValueError where a fan is below 1, or scheme.std gives no number that is finite and not
-    negative.
-    """
-    at_least(1, fan_out=fan_out, fan_in=fan_in)
-    std, shape, where = _std(scheme, fan_in, fan_out), (fan_out, fan_in), generator.device
+    """Draw one weight by a scheme, float32, on the generator's device."""
+    std, shape, device = scheme.std(fan_in, fan_out), (fan_out, fan_in), generator.device
     if scheme.family == "uniform":  # the variance of U(-a, a) is a²/3
-        return (torch.rand(shape, generator=generator, device=where) * 2 - 1) * std * 3**0.5
-    normal = torch.randn(shape, generator=generator, device=where)
+        return (torch.rand(shape, generator=generator, device=device) * 2 - 1) * std * 3**0.5
+    normal = torch.randn(shape, generator=generator, device=device)
     if scheme.family == "normal":
         return normal * std
     return _orthonormal(normal) * std * max(shape) ** 0.5
 
 
-@checked
 def residual_factor(blocks: int) -> float:
-    """What GPT-2 multiplies the projections by that write into the residual stream: 1/√(2N).
+    """The factor 1/√(2N) by which GPT-2 scales the projections that add to the residual stream.
 
-    N blocks write 2N times, once after attention and once after the feed-forward each.
-    Raises: ValueError where blocks is below 1.
+    N blocks add 2N times, each once after attention and once after the feed-forward.
     Source: Radford et al. 2019, section 2.3, where the N under the root counts residual layers.
     """
-    at_least(1, blocks=blocks)
     return (2 * blocks) ** -0.5
 
 
 @dataclass(frozen=True, kw_only=True)
 class InitRecord:
-    """How one parameter of a model was started.
+    """How one parameter of a model was initialised.
 
     name: the first name under which the model lists it; also: its other names, if it is tied.
-    role: embedding, weight, residual, bias, gain, shift, or left where it was not touched.
-    std: the spread that its entries were drawn with, 0 where all are set to one value; nan if left.
+    role: embedding, weight, residual, bias, gain, shift, or untouched.
+    std: the standard deviation of the draw, 0 where all are set to one value; nan if untouched.
     """
 
     name: str
@@ -136,7 +118,6 @@ class InitRecord:
     also: tuple[str, ...] = ()
 
 
-@checked
 def initialise(
     model: nn.Module,
     scheme: Scheme,
@@ -147,40 +128,33 @@ def initialise(
     residual_names: tuple[str, ...] = ("out", "down", "out_proj"),
     packed: Mapping[str, int] | None = None,
 ) -> tuple[InitRecord, ...]:
-    """Start every parameter of a model once, and say how.
+    """Initialise every parameter of a model once, and report how.
 
     Embeddings are drawn from N(0, embedding²), a padding row is 0; weights by the scheme. Linear
-    maps whose own name is in `residual_names`, weight and bias, are multiplied by `residual`. Gains
-    are 1, shifts 0. A tied table counts as an embedding. `packed` says which linear maps hold
-    several in one, {"qkv": 3} unless given, and so does nn.MultiheadAttention: each part has fans
-    of its own. What it does not know it leaves, and the result says so.
-    Raises: ValueError where embedding or residual is negative or not finite, a packed weight cannot
-    be cut into its parts, or scheme.std gives no number that is finite and not negative.
+    layers whose own name is in `residual_names`, weight and bias, are multiplied by `residual`.
+    Gains are 1, shifts 0. A tied matrix counts as an embedding. `packed` names the linear layers
+    that hold several in one, {"qkv": 3} unless given, as nn.MultiheadAttention does: each part has
+    its own fans. Modules of unknown kinds are left as they are, and the result says so.
+    Raises: ValueError where a packed weight cannot be cut into its parts.
     """
-    for name, size in (("embedding", embedding), ("residual", residual)):
-        if not 0 <= size < math.inf:
-            raise ValueError(f"{name}={size} must be finite and not negative")
-    for name, parts in (packed or {}).items():
-        if type(parts) is not int or parts < 1:
-            raise ValueError(f"packed={{{name!r}: {parts!r}}} must be a whole number, at least 1")
     names: dict[int, list[str]] = {}
     for name, own in model.named_parameters(remove_duplicate=False):
         names.setdefault(id(own), []).append(name)
-    started: dict[int, tuple[str, float]] = {}
+    done: dict[int, tuple[str, float]] = {}
     initializer = _Initializer(
         scheme, generator, embedding, residual, residual_names, packed or {"qkv": 3}
     )
     modules = sorted(model.named_modules(), key=lambda named: not _is_embedding(named[1]))
     for path, module in modules:
-        for parameter, role, std, value in initializer.starts(path.rpartition(".")[2], module):
-            if parameter is not None and id(parameter) not in started:
+        for parameter, role, std, value in initializer.draws(path.rpartition(".")[2], module):
+            if parameter is not None and id(parameter) not in done:
                 with torch.no_grad():
                     parameter.copy_(value())
-                started[id(parameter)] = role, std
+                done[id(parameter)] = role, std
     return tuple(
         InitRecord(name=first, also=tuple(also), role=role, std=std)
         for key, (first, *also) in names.items()
-        for role, std in [started.get(key, ("untouched", math.nan))]
+        for role, std in [done.get(key, ("untouched", math.nan))]
     )
 
 
@@ -189,7 +163,7 @@ Step = tuple[Tensor | None, str, float, Callable[[], Tensor]]  # parameter, role
 
 @dataclass(frozen=True)
 class _Initializer:
-    """Knows, for each kind of module, how its own parameters are to start."""
+    """The initial values of a module's own parameters, by the kind of module."""
 
     scheme: Scheme
     generator: torch.Generator
@@ -198,7 +172,7 @@ class _Initializer:
     residual_names: tuple[str, ...]
     packed: Mapping[str, int]
 
-    def starts(self, own_name: str, module: nn.Module) -> Iterator[Step]:
+    def draws(self, own_name: str, module: nn.Module) -> Iterator[Step]:
         if _is_embedding(module):
             yield module.weight, "embedding", self.embedding, lambda: self._rows(module)
         elif isinstance(module, nn.Linear):
@@ -241,7 +215,7 @@ class _Initializer:
             drawn = [draw(self.scheme, fan_out, fan_in, self.generator) for _ in range(parts)]
             return torch.cat(drawn) * factor
 
-        return weight, role, _std(self.scheme, fan_in, fan_out) * factor, value
+        return weight, role, self.scheme.std(fan_in, fan_out) * factor, value
 
     def _bias(self, bias, fan_in: int, factor: float = 1.0) -> Step:
         if bias is None or not self.scheme.init_bias:
@@ -249,18 +223,9 @@ class _Initializer:
 
         def value() -> Tensor:
             drawn = draw(TORCH, bias.numel(), fan_in, self.generator)
-            return drawn[:, 0].view_as(bias) * factor  # as far as a weight of the same layer
+            return drawn[:, 0].view_as(bias) * factor  # as a weight of the same layer
 
         return bias, "bias", TORCH.std(fan_in, 1) * factor, value
-
-
-def _std(scheme: Scheme, fan_in: int, fan_out: int) -> float:
-    std = scheme.std(fan_in, fan_out)
-    if not isinstance(std, Real | Tensor) or not 0 <= std < math.inf:
-        raise ValueError(
-            f"scheme.std({fan_in}, {fan_out}) gave {std!r}; it must be finite and not negative"
-        )
-    return std
 
 
 def _is_embedding(module: nn.Module) -> TypeGuard[nn.Embedding | nn.EmbeddingBag]:

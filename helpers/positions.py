@@ -1,4 +1,4 @@
-"""Where a token stands, told in four ways: sinusoidal, learned, rotary (RoPE) and ALiBi."""
+"""Four ways to encode positions: sinusoidal, learned, rotary (RoPE) and ALiBi."""
 
 from typing import Any
 
@@ -6,13 +6,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from helpers.checks import LARGEST, at_least, checked
-
-BASE = 10_000.0  # the ratio of the longest wavelength to the shortest, in all but the learned way
-LEAST_BASE = 1e-15  # with less, a position's angle may pass the largest float32
+BASE = 10_000.0  # the ratio of the longest wavelength to the shortest, where there are waves
 
 
-@checked
 def sinusoidal(
     length: int,
     width: int,
@@ -23,22 +19,19 @@ def sinusoidal(
     """Sines and cosines of the position, at wavelengths from 2π to nearly base · 2π.
 
     Shapes: returns (T, C); entries 2k and 2k + 1 are sin and cos of t / base^(2k/C).
-    Raises: ValueError where length is below 1, width not even and positive, or base below
-    LEAST_BASE or infinite.
+    Raises: ValueError where width is not even.
     Source: Vaswani et al. 2017, section 3.5.
     """
-    at_least(1, length=length)
     positions_T = torch.arange(length, device=device)
     angles_TK = positions_T[:, None] * _frequencies(width, base, device=device)
     return torch.stack([angles_TK.sin(), angles_TK.cos()], dim=-1).flatten(1)
 
 
-@checked
 class Sinusoidal(nn.Module):
-    """The rows of `sinusoidal` for the positions asked for; nothing is trained.
+    """The rows of `sinusoidal` for the given positions; nothing is trained.
 
     Shapes: forward(T, offset) gives (T, C).
-    Raises: ValueError where width is not even and positive, or offset is negative.
+    Raises: ValueError where width is not even.
     """
 
     def __init__(self, width: int, *, base: float = BASE):
@@ -46,51 +39,43 @@ class Sinusoidal(nn.Module):
         self.width, self.base = width, base
         self.register_buffer("like", sinusoidal(1, width, base=base), persistent=False)
 
-    @checked
     def forward(self, length: int, offset: int = 0) -> Float[Tensor, "T C"]:
         """The positions offset, …, offset + length - 1."""
-        at_least(0, length=length, offset=offset)
         length, device = offset + length, self.like.device
         rows_TC = sinusoidal(length, self.width, base=self.base, device=device)
         return rows_TC[offset:].to(self.like)
 
 
-@checked
 class Learned(nn.Module):
     """A trained row for each of `context` positions, and none beyond.
 
     Shapes: forward(T, offset) gives (T, C).
-    Raises: ValueError where a position lies beyond the context or before the first.
+    Raises: ValueError where a position lies beyond the context.
     Source: Gehring et al. 2017, section 3.1.
     """
 
     def __init__(self, context: int, width: int):
         super().__init__()
-        at_least(1, context=context, width=width)
         self.rows = nn.Embedding(context, width)
 
-    @checked
     def forward(self, length: int, offset: int = 0) -> Float[Tensor, "T C"]:
         """The rows of the positions offset, …, offset + length - 1."""
-        at_least(0, length=length, offset=offset)
-        context = self.rows.num_embeddings
-        if offset + length > context:
+        if offset + length > self.rows.num_embeddings:
             raise ValueError(
-                f"offset={offset} and length={length} ask for {offset + length} positions; "
-                f"only {context} are learned"
+                f"a text of {offset + length} tokens is longer than the context: only "
+                f"{self.rows.num_embeddings} positions are learned"
             )
         return self.rows.weight[offset : offset + length]
 
 
-@checked
 class Rotary(nn.Module):
-    """Turn each pair of entries of a query or key by an angle that grows with its position.
+    """Rotate each pair of entries of a query or key by an angle that grows with its position.
 
-    Shapes: forward (..., T, D) to (..., T, D). Pair k is (entry k, entry k + D/2), and turns
-    by t / base^(2k/D) at position t = offset + row. A dot product of two turned vectors
-    depends on their positions through the difference alone. The angles have 32 bits at least,
-    whatever x and the module have.
-    Raises: ValueError where width is not even and positive, or offset negative.
+    Shapes: forward (..., T, D) to (..., T, D). Pair k is (entry k, entry k + D/2), and rotates
+    by t / base^(2k/D) at position t = offset + row. A dot product of two rotated vectors
+    depends on their positions through the difference alone. The angles have at least 32 bits,
+    whatever the dtype of x and the module.
+    Raises: ValueError where width is not even.
     Source: Su et al. 2021, equation 15; the pairing in halves is that of later models.
     """
 
@@ -99,16 +84,10 @@ class Rotary(nn.Module):
         self.width, self.base = width, base
         self.frequencies = _frequencies(width, base)  # no buffer, which a cast would round
 
-    @checked
     def forward(
         self, x: Float[Tensor, "*batch T D"], offset: int = 0
     ) -> Float[Tensor, "*batch T D"]:
-        """Turn the vectors at positions offset, offset + 1, …"""
-        at_least(0, offset=offset)
-        if offset + x.shape[-2] >= LARGEST:
-            raise ValueError(f"offset={offset} is too large: positions are numbers of 64 bits")
-        if x.shape[-1] != self.width:
-            raise ValueError(f"x of shape {tuple(x.shape)} must be {self.width} wide")
+        """Rotate the vectors at positions offset, offset + 1, …"""
         positions_T = torch.arange(offset, offset + x.shape[-2], device=x.device)
         wide = torch.promote_types(x.dtype, torch.float32)
         frequencies_K = _frequencies(self.width, self.base, device=x.device, dtype=wide)
@@ -120,40 +99,32 @@ class Rotary(nn.Module):
         )
 
 
-@checked
 def alibi_slopes(heads: int) -> Float[Tensor, " H"]:
     """How steeply each head's scores fall with distance: 2^(-8h/H) for h = 1, …, H.
 
     Where H is no power of 2, the slopes are those of the next power below, and then every other
-    one of the next power above. Shapes: returns (H,). Raises: ValueError where heads is below 1.
+    one of the next power above. Shapes: returns (H,).
     Source: Press, Smith and Lewis 2022, section 3, and the code of the paper for other H.
     """
-    at_least(1, heads=heads)
     below = 2 ** (heads.bit_length() - 1)
     slopes = 2.0 ** (-8 * torch.arange(1, below + 1) / below)
     between = 2.0 ** (-8 * torch.arange(1, 2 * below, 2) / (2 * below))
     return torch.cat([slopes, between[: heads - below]])
 
 
-@checked
 def alibi(heads: int, queries: int, keys: int) -> Float[Tensor, "H Tq Tk"]:
-    """What is added to the scaled scores: minus slope times distance back, per head.
+    """The bias on the scaled scores: minus slope times distance back, per head.
 
     Shapes: returns (H, T_q, T_k); the queries are the last T_q of the T_k positions. Keys that
-    come later than the query, which a causal mask takes away, get 0.
-    Raises: ValueError where there are more queries than keys, and as alibi_slopes.
+    come later than the query, which a causal mask hides, get 0.
     Source: Press, Smith and Lewis 2022, section 3.
     """
-    if not 1 <= queries <= keys:
-        raise ValueError(f"queries={queries} must be at least 1 and at most keys={keys}")
     distance = torch.arange(keys - queries, keys)[:, None] - torch.arange(keys)
     return -alibi_slopes(heads)[:, None, None] * distance.clamp(min=0)
 
 
 def _frequencies(width: int, base: float, **options: Any) -> Float[Tensor, " K"]:
-    """base^(-2k/width) for k = 0, …, width/2 - 1: radians a position. Options: as torch.arange."""
-    if width < 2 or width % 2:
-        raise ValueError(f"width={width} must be even and positive: sines and cosines are paired")
-    if not LEAST_BASE <= base < float("inf"):
-        raise ValueError(f"base={base} must be at least {LEAST_BASE:g} and finite")
+    """base^(-2k/width) for k = 0, …, width/2 - 1: radians per position. Options: of arange."""
+    if width % 2:
+        raise ValueError(f"width={width} must be even: sines and cosines come in pairs")
     return base ** (-torch.arange(0, width, 2, **options) / width)

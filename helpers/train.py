@@ -17,149 +17,17 @@ from typing import Any
 
 import torch
 
-from helpers import corpus
-from helpers.console import EXIT_SIGINT, command, say
+from helpers import corpus, tokenizers
+from helpers.console import EXIT_SIGINT, command, echo
 from helpers.gpt import GPT, GPTConfig
 from helpers.training import CheckpointError, TrainingConfig, checkpoints, fit
-from helpers.training.processes import DistributedContext, ProcessLostError, team
+from helpers.training.presets import PRESETS
+from helpers.training.processes import DistributedContext, ProcessLostError, distributed_context
 
-MODERN = {"positions": "rope", "qk_norm": True, "activation": "relu2", "tied": False}
-PRESETS: dict[str, dict[str, dict]] = {
-    "cpu": {
-        "model": {"context": 64, "layers": 4, "heads": 4, "width": 128, **MODERN},
-        "training": {
-            "steps": 600,
-            "batch_size": 12,
-            "lr": 0.02,
-            "matrix_lr": 0.02,
-            "momentum": 0.9,
-            "optimizer": "muon",
-            "warmup": 10,
-            "precision": "bfloat16",
-            "evaluate_every": 200,
-            "checkpoint_every": 200,
-        },
-    },
-    "fast": {
-        "model": {
-            "context": 64,
-            "layers": 2,
-            "heads": 8,
-            "width": 128,
-            "ngrams": 4,
-            "positions": "alibi",
-            "activation": "relu2",
-            "tied": False,
-        },
-        "training": {
-            "steps": 500,
-            "batch_size": 24,
-            "lr": 0.014,
-            "matrix_lr": 0.014,
-            "momentum": 0.9,
-            "optimizer": "muon",
-            "betas": (0.8, 0.99),
-            "weight_decay": 0.0,
-            "warmup": 10,
-            "precision": "bfloat16",
-            "evaluate_every": 250,
-            "checkpoint_every": 250,
-        },
-    },
-    "tales": {  # the model that ships; every field, since defaults may change and it does not
-        "model": {
-            "context": 64,
-            "layers": 4,
-            "heads": 4,
-            "width": 128,
-            "norm": "rms",
-            "placement": "pre",
-            "positions": "rope",
-            "ngrams": 1,
-            "activation": "gelu",
-            "tied": False,
-            "qk_norm": True,
-            "start": "gpt2",
-            "dropout": 0.15,
-        },
-        "training": {
-            "steps": 2500,
-            "batch_size": 12,
-            "lr": 0.004,
-            "matrix_lr": 0.03,
-            "optimizer": "muon",
-            "betas": (0.9, 0.99),
-            "momentum": 0.95,
-            "warmup": 20,
-            "final": 0.0,
-            "decay": "linear",
-            "weight_decay": 0.1,
-            "clip": 1.0,
-            "accumulate": 1,
-            "precision": "bfloat16",
-            "compile": False,
-            "evaluate_every": 250,
-            "checkpoint_every": 500,
-            "seed": 0,
-        },
-    },
-    "valley": {  # the model to try on the first page, every field as well
-        "model": {
-            "context": 192,
-            "layers": 4,
-            "heads": 4,
-            "width": 128,
-            "norm": "rms",
-            "placement": "pre",
-            "positions": "rope",
-            "ngrams": 1,
-            "activation": "gelu",
-            "tied": False,
-            "qk_norm": True,
-            "start": "gpt2",
-            "dropout": 0.0,
-        },
-        "training": {
-            "steps": 3000,
-            "batch_size": 8,
-            "lr": 0.01,
-            "matrix_lr": 0.02,
-            "optimizer": "muon",
-            "betas": (0.9, 0.99),
-            "momentum": 0.95,
-            "warmup": 20,
-            "final": 0.0,
-            "decay": "linear",
-            "weight_decay": 0.0,
-            "clip": 1.0,
-            "accumulate": 1,
-            "precision": "float32",
-            "compile": False,
-            "evaluate_every": 750,
-            "checkpoint_every": 500,
-            "seed": 0,
-        },
-    },
-    "gpu": {
-        "model": {"context": 256, "layers": 6, "heads": 6, "width": 384, "dropout": 0.2, **MODERN},
-        "training": {
-            "steps": 1500,
-            "batch_size": 64,
-            "lr": 0.01,
-            "matrix_lr": 0.02,
-            "optimizer": "muon",
-            "warmup": 50,
-            "precision": "bfloat16",
-            "compile": True,
-            "evaluate_every": 250,
-            "checkpoint_every": 250,
-        },
-    },
-}
 DESCRIPTION = """\
 Train a small GPT to continue a text, character by character or word by word. The last
-tenth of the text is kept apart to measure the loss on. What is written to the folder
---out: records.jsonl, a line for each step, and the last checkpoint.
+tenth of the text is held out to measure the loss on. The folder --out gets records.jsonl,
+a line for each step, and the last checkpoint.
 """
 EPILOG = """\
 examples:
@@ -168,66 +36,66 @@ examples:
   python -m helpers.train --text mine.txt --out runs/mine --steps 2000 --seed 1
       a text of your own (UTF-8), for longer
   python -m helpers.train --out runs/mine --resume
-      go on where that run was stopped (by Ctrl-C, or by anything else)
+      continue that run from its last checkpoint
   torchrun --nproc-per-node 2 -m helpers.train --preset gpu --out runs/two
       two GPUs: the same training, each with half of every batch
 
 then: python -m helpers.generate runs/tales --prompt "The fox"
 """
 MODEL = {
-    "layers": "blocks on top of one another",
-    "heads": "attention heads a block",
-    "width": "numbers that a token is made of inside; a multiple of heads",
+    "layers": "number of blocks",
+    "heads": "attention heads per block",
+    "width": "features per token; a multiple of heads",
     "context": "tokens that the model can look back on",
-    "ngrams": "up to how many tokens together have rows in tables of the input, 1 for none",
-    "dropout": "share of numbers left out at random in training, 0 to 1",
+    "ngrams": "longest n-gram with an embedding of its own, 1 for none",
+    "dropout": "fraction of numbers dropped at random in training, 0 to 1",
 }
 TRAINING = {
     "steps": "updates of the parameters",
-    "batch_size": "windows of text an update, over all processes",
-    "accumulate": "cut each batch into so many parts, where memory is short",
-    "lr": "learning rate at its peak",
-    "matrix_lr": "learning rate at its peak of the matrices between hidden layers",
+    "batch_size": "windows of text per update, over all processes",
+    "accumulate": "micro-batches per batch, where memory is short",
+    "lr": "peak learning rate",
+    "matrix_lr": "peak learning rate of the matrices between hidden layers",
     "optimizer": "adamw, or muon for the hidden matrices and AdamW for the rest",
     "warmup": "updates in which the learning rate rises to its peak",
-    "final": "share of the peak that the learning rate falls towards",
-    "weight_decay": "how much matrices shrink, a step, times the learning rate",
-    "clip": "greatest length of the gradient",
+    "final": "fraction of the peak that the learning rate decays to",
+    "weight_decay": "decay of matrices per step, times the learning rate",
+    "clip": "largest norm of the gradient",
     "precision": "float32, or bfloat16 for the matrix products",
-    "evaluate_every": "updates between two looks at the validation text",
+    "evaluate_every": "updates between two evaluations",
     "checkpoint_every": "updates between two checkpoints",
-    "seed": "of the first parameters, the batches and dropout",
+    "seed": "of the initial weights, the batches and dropout",
 }
 
 
 @command
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; gives its exit status: 0, 1 where the run broke, others as `command` has."""
-    parser = make_parser()
-    options = parser.parse_args(arguments)
+    """Run the command. Exit status: 0, 1 where the run broke, others as in `command`."""
+    options = make_parser().parse_args(arguments)
     try:
-        with team(_device(options)) as us:
-            return _train(options, us)
+        with distributed_context(_device(options)) as distributed:
+            return _train(options, distributed)
     except (FloatingPointError, ProcessLostError) as error:
         print(f"\nthe run has ended: {error}", file=sys.stderr)
         if checkpoints.list_checkpoints(Path(options.out)):
-            print(f"go on from the last checkpoint: {_resume(options)}", file=sys.stderr)
+            print(f"continue from the last checkpoint: {_resume(options)}", file=sys.stderr)
         return 1
 
 
 def every_field(model: Mapping, training: Mapping) -> dict[str, dict]:
-    """Each field of a model and of its training, as JSON has it, so that no default decides.
+    """Each field of a model and of its training as JSON, defaults included.
 
-    vocab_size comes from the text, and the context of the training is the model's.
+    Left out are vocab_size, which comes from the text, and the context of the training, which is
+    the model's.
     """
-    shape = dataclasses.asdict(GPTConfig(vocab_size=1, **model))
-    how = dataclasses.asdict(training_config(training, context=shape["context"]))
-    del shape["vocab_size"], how["context"]
-    return json.loads(json.dumps({"model": shape, "training": how}))
+    fields = dataclasses.asdict(GPTConfig(vocab_size=1, **model))
+    settings = dataclasses.asdict(training_config(training, context=fields["context"]))
+    del fields["vocab_size"], settings["context"]
+    return json.loads(json.dumps({"model": fields, "training": settings}))
 
 
 def training_config(training: Mapping, **more) -> TrainingConfig:
-    """The training that fields describe which may come from JSON, where a tuple is a list."""
+    """The TrainingConfig of fields that may come from JSON, where a tuple is a list."""
     fields: dict[str, Any] = {
         n: tuple(v) if isinstance(v, list) else v for n, v in {**training, **more}.items()
     }
@@ -235,7 +103,7 @@ def training_config(training: Mapping, **more) -> TrainingConfig:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The options; those of model and training are None where they were not given."""
+    """The options; those of model and training are None unless given."""
     parser = argparse.ArgumentParser(
         prog="python -m helpers.train",
         description=DESCRIPTION,
@@ -244,37 +112,34 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--text",
-        default=None,
-        help="tales (the default), valley (told by a "
-        "grammar), tinyshakespeare (fetched), or the path of a file",
+        help="tales (the default), valley (sampled from a grammar), tinyshakespeare "
+        "(downloaded), or the path of a file",
     )
     parser.add_argument(
         "--tokens",
-        choices=list(corpus.TOKENIZERS),
-        default=None,
-        help="what the text is cut into: characters (the default), or words, "
-        "the rare ones among them spelt",
+        choices=list(tokenizers.TOKENIZERS),
+        help="tokens of the text: characters (the default), or words, of which rare ones are spelt",
     )
     parser.add_argument(
         "--out",
         default="runs/latest",
         metavar="FOLDER",
-        help="where the run is kept (default: %(default)s)",
+        help="folder of the run (default: %(default)s)",
     )
     parser.add_argument(
         "--resume",
         action="store_true",
-        help="go on from the last checkpoint in FOLDER, as it was set up",
+        help="continue from the last checkpoint in FOLDER, with its settings",
     )
     parser.add_argument(
         "--preset",
         choices=list(PRESETS),
         default="cpu",
-        help="a model and a way to train it that fit the machine; what is given "
-        "below changes it (default: %(default)s)",
+        help="a model and training that fit the machine; the options below change them "
+        "(default: %(default)s)",
     )
     parser.add_argument(
-        "--device", default=None, metavar="NAME", help="cpu, cuda or mps (default: as the preset)"
+        "--device", metavar="NAME", help="cpu, cuda or mps (default: as the preset)"
     )
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     for title, config, texts in (
@@ -285,25 +150,24 @@ def make_parser() -> argparse.ArgumentParser:
         kinds = {field.name: field.type for field in dataclasses.fields(config)}
         for name, text in texts.items():
             kind = next((plain for plain in (int, str) if kinds[name] is plain), float)
-            usual = " / ".join(str(_usual(name, preset)) for preset in PRESETS)
+            defaults = " / ".join(str(_default(name, preset)) for preset in PRESETS)
             group.add_argument(
                 f"--{name.replace('_', '-')}",
                 type=kind,
                 metavar=kind.__name__.upper(),
-                help=f"{text} ({' / '.join(PRESETS)}: {usual})",
+                help=f"{text} ({' / '.join(PRESETS)}: {defaults})",
             )
     return parser
 
 
-def _usual(name: str, preset: str) -> object:
-    """What a preset has for a field, or the default of its configuration."""
-    for part, config in (("model", GPTConfig), ("training", TrainingConfig)):
-        if name in PRESETS[preset][part]:
-            return PRESETS[preset][part][name]
-        for field in dataclasses.fields(config):
-            if field.name == name and field.default is not dataclasses.MISSING:
-                usual = field.default
-    return usual
+def _default(name: str, preset: str) -> object:
+    """The preset's value of a field, or the default of its configuration."""
+    defaults = {
+        field.name: field.default
+        for config in (GPTConfig, TrainingConfig)
+        for field in dataclasses.fields(config)
+    }
+    return {**defaults, **PRESETS[preset]["model"], **PRESETS[preset]["training"]}[name]
 
 
 def _device(options: argparse.Namespace) -> torch.device:
@@ -311,28 +175,28 @@ def _device(options: argparse.Namespace) -> torch.device:
         device = torch.device(options.device or ("cuda" if options.preset == "gpu" else "cpu"))
     except RuntimeError as error:
         raise ValueError(f"--device {options.device}: cpu, cuda and mps are known") from error
-    there = {
+    available = {
         "cpu": True,
         "cuda": torch.cuda.is_available(),
         "mps": torch.backends.mps.is_available(),
     }
-    if not there.get(device.type, False):
-        raise ValueError(f"there is no {device.type} here; take --preset cpu, or --device cpu")
+    if not available.get(device.type, False):
+        raise ValueError(f"no {device.type} available; use --preset cpu, or --device cpu")
     return device
 
 
-def _train(options: argparse.Namespace, us: DistributedContext) -> int:
+def _train(options: argparse.Namespace, distributed: DistributedContext) -> int:
     before = checkpoints.load(Path(options.out)) if options.resume else None
     try:
-        base = _base(options, before)
-        text, tokenizer, model, config = _made(base, before)
+        settings = _settings(options, before)
+        text, tokenizer, model, config = _build(settings, before)
     except (TypeError, RuntimeError, MemoryError) as error:
-        raise ValueError(f"this model or training cannot be made: {error}") from error
+        raise ValueError(f"cannot build this model or training: {error}") from error
     train_ids, validation_ids = corpus.split(tokenizer.encode(text))
-    extra = base | every_field(base["model"], base["training"])
+    extra = settings | every_field(settings["model"], settings["training"])
     extra |= {"vocab": list(tokenizer.vocab), "text_sha256": _sha256(text)}
     outcome = fit(
-        model.to(us.device),
+        model.to(distributed.device),
         train_ids,
         validation_ids,
         config,
@@ -340,22 +204,22 @@ def _train(options: argparse.Namespace, us: DistributedContext) -> int:
         resume=options.resume,
         extra=extra,
         progress=not options.quiet,
-        team=us,
+        distributed=distributed,
     )
-    if us.is_main:
+    if distributed.is_main:
         _report(options, outcome, config, text, tokenizer.unit)
     return EXIT_SIGINT if outcome.interrupted else 0
 
 
-def _made(base: dict, before: checkpoints.Checkpoint | None):
-    """The text, its tokenizer, a new model and its training, of their fields."""
-    text = corpus.load(base["text"])
+def _build(settings: dict, before: checkpoints.Checkpoint | None):
+    """The text, its tokenizer, a new model and the configuration of its training."""
+    text = corpus.load(settings["text"])
     if before is not None and _sha256(text) != before.extra["text_sha256"]:
-        raise CheckpointError(f"the text {base['text']} is not the one that the run began with")
-    tokenizer = corpus.TOKENIZERS[base["tokens"]](text)
-    shape = GPTConfig(vocab_size=len(tokenizer), **base["model"])
-    config = training_config(base["training"], context=shape.context)
-    model = GPT(shape, generator=torch.Generator().manual_seed(config.seed))
+        raise CheckpointError(f"the text {settings['text']} is not the one of the run")
+    tokenizer = tokenizers.TOKENIZERS[settings["tokens"]](text)
+    model_config = GPTConfig(vocab_size=len(tokenizer), **settings["model"])
+    config = training_config(settings["training"], context=model_config.context)
+    model = GPT(model_config, generator=torch.Generator().manual_seed(config.seed))
     return text, tokenizer, model, config
 
 
@@ -363,60 +227,61 @@ def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
-def _base(options: argparse.Namespace, before: checkpoints.Checkpoint | None) -> dict:
-    """Text, model and training as plain values: the preset's or the run's, with what was given."""
-    base: dict[str, Any]
-    if before is None:
-        base = {
-            "text": options.text or "tales",
-            "tokens": options.tokens or "characters",
-            **PRESETS[options.preset],
-        }
-    else:
-        if missing := {"text", "model", "training", "text_sha256"} - before.extra.keys():
-            raise CheckpointError(f"{options.out} is of no run of this command: no {min(missing)}")
-        base = {name: before.extra[name] for name in ("text", "model", "training")}
-        kinds = zip(base.items(), (str, dict, dict), strict=True)
-        if wrong := [name for (name, value), kind in kinds if not isinstance(value, kind)]:
-            raise CheckpointError(f"{options.out} is of no run of this command: no {wrong[0]}")
-        if (tokens := before.extra.get("tokens", "characters")) not in list(corpus.TOKENIZERS):
-            raise CheckpointError(f"{options.out} has tokens that are not known here: {tokens}")
-        base["tokens"] = tokens
-        was = {**base, **base["model"], **base["training"]}
-        given = vars(options) | {"text": options.text and _place(options.text)}
-        for name in ("text", "tokens", *MODEL, *TRAINING):
-            if given[name] not in (None, was.get(name)):
-                flag = f"--{name.replace('_', '-')} {getattr(options, name)}"
-                raise ValueError(f"{flag}: the run in {options.out} has {was.get(name)}")
-    base["text"] = _place(base["text"])
+def _settings(options: argparse.Namespace, before: checkpoints.Checkpoint | None) -> dict:
+    """Text, model and training as JSON: the preset's, changed by the options, or the run's."""
+    given = {name: getattr(options, name) for name in ("text", "tokens", *MODEL, *TRAINING)}
+    given = {name: value for name, value in given.items() if value is not None}
+    if "text" in given:
+        given["text"] = _absolute(given["text"])
+    if before is not None:
+        return _stored_settings(options.out, before.extra, given)
+    preset = PRESETS[options.preset]
+    settings = {"text": given.get("text", "tales"), "tokens": given.get("tokens", "characters")}
     for part, names in (("model", MODEL), ("training", TRAINING)):
-        given = {name: getattr(options, name) for name in names}
-        base[part] = base[part] | {n: value for n, value in given.items() if value is not None}
-    if before is None and options.warmup is None:  # the preset's may be too long
-        base["training"]["warmup"] = min(base["training"]["warmup"], base["training"]["steps"])
-    return base
+        settings[part] = preset[part] | {name: given[name] for name in names if name in given}
+    if "warmup" not in given:  # the preset's may be too long
+        training = settings["training"]
+        training["warmup"] = min(training["warmup"], training["steps"])
+    return settings
 
 
-def _place(text: str) -> str:
-    """The text's name, or the whole path of its file: a run may be resumed from another folder."""
+def _stored_settings(out: str, extra: Mapping, given: Mapping) -> dict:
+    """The settings of a run. Raises ValueError where an option differs from them."""
+    settings = {"tokens": "characters"} | {
+        name: extra[name] for name in ("text", "tokens", "model", "training") if name in extra
+    }
+    missing = {"text", "model", "training", "text_sha256"} - extra.keys()
+    if missing or settings["tokens"] not in tokenizers.TOKENIZERS:
+        raise CheckpointError(f"{out} is not a run of this command")
+    settings["text"] = _absolute(settings["text"])
+    stored = {**settings, **settings["model"], **settings["training"]}
+    for name, value in given.items():
+        if value != stored.get(name):
+            flag = f"--{name.replace('_', '-')} {value}"
+            raise ValueError(f"{flag}: the run in {out} has {stored.get(name)}")
+    return settings
+
+
+def _absolute(text: str) -> str:
+    """The text's name, or the absolute path of its file: a run may be resumed from elsewhere."""
     return str(Path(text).resolve()) if Path(text).is_file() else text
 
 
 def _report(options, outcome, config: TrainingConfig, text: str, unit: str) -> None:
     last = outcome.records[-1]
     if outcome.interrupted:
-        say(
+        echo(
             f"stopped after {len(outcome.records)} of {config.steps} steps, and saved; "
-            f"go on with: {_resume(options)}"
+            f"continue with: {_resume(options)}"
         )
         return
-    say(
-        f"validation loss {last.validation:.4f} nats a {unit} after {config.steps} steps "
+    echo(
+        f"validation loss {last.validation:.4f} nats per {unit} after {config.steps} steps "
         f"({last.seconds:.0f} s of training)"
     )
     prompt = "The " if "The " in text else text[:1]
     out = shlex.quote(str(options.out))
-    say(f"next: python -m helpers.generate {out} --prompt {shlex.quote(prompt)}")
+    echo(f"next: python -m helpers.generate {out} --prompt {shlex.quote(prompt)}")
 
 
 def _resume(options: argparse.Namespace) -> str:

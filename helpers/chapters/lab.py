@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.func import functional_call, stack_module_state, vmap
 
-from helpers import corpus
+from helpers import corpus, tokenizers
 from helpers.bigram import loss
 from helpers.embeddings import CBOW, context_windows, prune_rare
 from helpers.training import evaluate, train
@@ -25,7 +25,7 @@ from helpers.worked import superscript
 class Characters(NamedTuple):
     """The tales as characters: their tokenizer, and the ids to train on and to validate with."""
 
-    tokenizer: corpus.CharTokenizer
+    tokenizer: tokenizers.CharTokenizer
     train: torch.Tensor
     validation: torch.Tensor
 
@@ -33,7 +33,7 @@ class Characters(NamedTuple):
 @cache
 def characters() -> Characters:
     """The tales, read and split once."""
-    tokenizer = corpus.CharTokenizer(corpus.load())
+    tokenizer = tokenizers.CharTokenizer(corpus.load())
     return Characters(tokenizer, *corpus.split(tokenizer.encode(corpus.load())))
 
 
@@ -133,7 +133,7 @@ class Words(NamedTuple):
 @cache
 def words() -> Words:
     """The tales, words that occur fewer than five times as one."""
-    tokenizer = corpus.WordTokenizer(corpus.load())
+    tokenizer = tokenizers.WordTokenizer(corpus.load())
     ids, kept = prune_rare(tokenizer.encode(corpus.load()), at_least=5)
     return Words(ids, [tokenizer.vocab[i] for i in kept] + ["(rare)"])
 
@@ -154,7 +154,7 @@ def train_words(
     """
     generator = torch.Generator().manual_seed(seed)
     model = CBOW(int(ids.max()) + 1, 32, generator=generator).to(dtype)
-    around, covered = context_windows(ids, reach=2)
+    around, covered = context_windows(ids, window=2)
 
     def batches():
         while True:

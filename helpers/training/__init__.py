@@ -4,11 +4,12 @@
     from helpers.training import TrainingConfig, fit             a model of token ids, with all
                                                                  that a long run needs
 
-`loop` is the first of these; `fit` puts together `config`, `schedule`, `optimizers`,
-`checkpoints` and `processes`.
+`loop` is the first of these; `fit` combines `config`, `schedule`, `optimizers`, `checkpoints`,
+`run_folder` and `processes`.
 """
 
 from helpers.training.checkpoints import Checkpoint, CheckpointError
 from helpers.training.config import TrainingConfig
-from helpers.training.fit import Outcome, StepRecord, fit
+from helpers.training.fit import Outcome, fit
 from helpers.training.loop import Loss, Pairs, Record, evaluate, train
+from helpers.training.run_folder import StepRecord

@@ -1,8 +1,8 @@
 """Checkpoints of a run: a folder each, of tensors (safetensors) and of all else (JSON).
 
 A run's folder holds them as `checkpoint-00000200` (after 200 updates). One is written under
-another name, forced to the disk, and then renamed, so that under its own name it is whole; the
-one before goes only then. Nothing is pickled, so a checkpoint from elsewhere runs no code.
+another name, synced to disk, and then renamed, so that under its own name it is complete; the
+previous one is removed only then. Nothing is pickled, so loading a checkpoint runs no code.
 """
 
 import hashlib
@@ -35,16 +35,16 @@ JSON_TYPES = {
 
 
 class CheckpointError(ValueError):
-    """A checkpoint that is missing, damaged, of another kind, or does not fit; says which."""
+    """A checkpoint is missing, damaged, of another format, or does not fit."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Checkpoint:
-    """All that a run needs in order to go on as if it had never stopped.
+    """All that a run needs in order to continue as if it had never stopped.
 
     step: updates made so far. model, optimizer: tensors by name. generators: the state of each
-    generator of random numbers, uint8. config, records, extra: what JSON can hold; records is
-    one dict for each step so far. data_sha256: of the training text.
+    random generator, uint8. config, records, extra: JSON; records is one dict for each step so
+    far. data_sha256: of the training text.
     """
 
     step: int
@@ -57,36 +57,33 @@ class Checkpoint:
     extra: dict = field(default_factory=dict)
 
 
-# ------------------------------------------------------------------- writing
-
-
 def save(folder: Path, checkpoint: Checkpoint, *, keep: int | None = 1) -> Path:
-    """Write a checkpoint into a run's folder, as a whole or not at all; gives its own folder.
+    """Write a checkpoint into a run's folder, completely or not at all; returns its own folder.
 
-    keep: how many of the latest stay, None for all; the others go once this one is safe. One of
-    the same step that is there and whole is left as it is.
-    Raises ValueError where keep is below 1; OSError where it cannot be written, which says so,
-    leaves the earlier ones, and clears away what was begun.
+    keep: how many of the latest stay, None for all; the others are removed once this one is on
+    disk. A complete one of the same step is left as it is.
+    Raises OSError where it cannot be written; earlier checkpoints stay, the partial one is removed.
     """
-    if keep is not None and keep < 1:
-        raise ValueError(f"keep={keep} must be at least 1, or None for all")
     final = folder / f"{NAME}{checkpoint.step:08d}"
     partial = folder / f"{PARTIAL}{final.name}"
-    tensors, rest = _packed(checkpoint)
-    if not _whole(final):
+    tensors, metadata = _serialise(checkpoint)
+    if not _is_complete(final):
         try:
             folder.mkdir(parents=True, exist_ok=True)
             remove_partials(folder)
             partial.mkdir()
             _write(partial / TENSORS, tensors)
-            _write(partial / METADATA, rest)
+            _write(partial / METADATA, metadata)
             _fsync_dir(partial)
             _remove(final)
             os.rename(partial, final)
             _fsync_dir(folder)
         except OSError as error:
             shutil.rmtree(partial, ignore_errors=True)
-            raise _not_written(folder, error) from error
+            kept = list_checkpoints(folder)
+            left = f"{kept[-1].name} is still there" if kept else "there is no earlier one"
+            reason = f"cannot write a checkpoint to {folder}: {error.strerror or error}; {left}"
+            raise type(error)(error.errno, reason) from error
     for old in list_checkpoints(folder)[: -keep if keep else 0]:
         with suppress(OSError):
             _remove(old)
@@ -94,9 +91,9 @@ def save(folder: Path, checkpoint: Checkpoint, *, keep: int | None = 1) -> Path:
 
 
 def remove_partials(folder: Path) -> None:
-    """Take away what a run that was killed had begun to write, or to take away."""
-    for begun in folder.glob(f"{PARTIAL}*"):
-        shutil.rmtree(begun, ignore_errors=True)
+    """Remove the checkpoints that a killed run left half written, or half removed."""
+    for partial in folder.glob(f"{PARTIAL}*"):
+        shutil.rmtree(partial, ignore_errors=True)
 
 
 def list_checkpoints(folder: Path) -> list[Path]:
@@ -106,7 +103,7 @@ def list_checkpoints(folder: Path) -> list[Path]:
     return sorted(path for path in Path(folder).glob(f"{NAME}[0-9]*") if path.is_dir())
 
 
-def _packed(checkpoint: Checkpoint) -> tuple[bytes, bytes]:
+def _serialise(checkpoint: Checkpoint) -> tuple[bytes, bytes]:
     """The two files as bytes; the second holds the SHA-256 of the first."""
     tensors = {
         f"{part}/{name}": tensor.detach().cpu().clone(memory_format=torch.contiguous_format)
@@ -114,17 +111,17 @@ def _packed(checkpoint: Checkpoint) -> tuple[bytes, bytes]:
         for name, tensor in getattr(checkpoint, part).items()
     }
     data = safetensors.torch.save(tensors)
-    rest = {
+    metadata = {
         "format": FORMAT,
         "version": VERSION,
         "tensors_sha256": hashlib.sha256(data).hexdigest(),
         **{name: getattr(checkpoint, name) for name in JSON_TYPES},
     }
-    return data, json.dumps(rest, ensure_ascii=False).encode("utf-8")
+    return data, json.dumps(metadata, ensure_ascii=False).encode("utf-8")
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Write a file and force it to the disk."""
+    """Write a file and sync it to disk."""
     with open(path, "wb") as file:
         file.write(data)
         file.flush()
@@ -132,7 +129,7 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _fsync_dir(folder: Path) -> None:
-    """Force the names in a folder to the disk, where the system can."""
+    """Sync the names in a folder to disk, where the system can."""
     if os.name == "nt":
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -143,16 +140,15 @@ def _fsync_dir(folder: Path) -> None:
 
 
 def _remove(path: Path) -> None:
-    """Take a folder away; under its own name it is never there in part."""
-    if not path.exists():
-        return
-    going = path.with_name(f"{PARTIAL}going-{path.name.removeprefix(PARTIAL)}")
-    shutil.rmtree(going, ignore_errors=True)
-    os.rename(path, going)
-    shutil.rmtree(going, ignore_errors=True)
+    """Remove a folder, renamed first, so that under its own name it is always complete."""
+    if path.exists():
+        partial = path.with_name(f"{PARTIAL}removed-{path.name}")
+        shutil.rmtree(partial, ignore_errors=True)
+        os.rename(path, partial)
+        shutil.rmtree(partial, ignore_errors=True)
 
 
-def _whole(path: Path) -> bool:
+def _is_complete(path: Path) -> bool:
     try:
         load(path)
     except CheckpointError:
@@ -160,99 +156,59 @@ def _whole(path: Path) -> bool:
     return True
 
 
-def _not_written(folder: Path, error: OSError) -> OSError:
-    kept = list_checkpoints(folder)
-    left = f"{kept[-1].name} is still there" if kept else "there is no earlier one"
-    return type(error)(
-        error.errno, f"cannot write a checkpoint to {folder}: {error.strerror or error}; {left}"
-    )
-
-
-# ------------------------------------------------------------------- reading
-
-
-def latest(folder: Path) -> Path:
-    """The last checkpoint of a run's folder; a checkpoint's own folder is given back.
+def latest(folder: Path | str) -> Path:
+    """The last checkpoint of a run's folder; a checkpoint's own folder is returned as it is.
 
     Raises CheckpointError where there is none.
     """
     folder = Path(folder)
     if (folder / METADATA).exists() or (folder / TENSORS).exists():
         return folder
-    if not folder.exists():
-        raise CheckpointError(f"there is no folder {folder}")
-    if not folder.is_dir():
-        raise CheckpointError(f"{folder} is a file; a checkpoint is a folder")
     if not (found := list_checkpoints(folder)):
-        raise CheckpointError(f"{folder} holds no checkpoint (no folder {NAME}…)")
+        raise CheckpointError(f"{folder} is no folder with a checkpoint (no folder {NAME}…)")
     return found[-1]
 
 
-def load(path: Path) -> Checkpoint:
+def load(path: Path | str) -> Checkpoint:
     """Read a checkpoint, or the last one of a run's folder, onto the CPU.
 
-    Raises CheckpointError where it is missing, cut short, changed, or of another kind.
+    Raises CheckpointError where it is missing, cut short, changed, or of another format.
     """
     path = latest(path)
-    rest = _read_rest(path / METADATA)
-    data = _read(path / TENSORS)
-    if hashlib.sha256(data).hexdigest() != rest["tensors_sha256"]:
-        raise CheckpointError(
-            f"{path / TENSORS} is damaged: its SHA-256 is not the one that {METADATA} holds"
-        )
     try:
-        tensors = safetensors.torch.load(data)
-    except (SafetensorError, ValueError, KeyError) as error:
-        raise CheckpointError(f"{path / TENSORS} is no safetensors file: {error}") from error
-    parts: dict[str, Any] = {part: {} for part in TENSOR_PARTS}
-    for name, tensor in tensors.items():
-        part, _, rest_of_name = name.partition("/")
-        if part not in parts:
-            raise CheckpointError(f"{path / TENSORS} holds {name!r}, which no checkpoint has")
-        parts[part][rest_of_name] = tensor
-    return Checkpoint(**parts, **{name: rest[name] for name in JSON_TYPES})
+        metadata = _read_metadata(path / METADATA)
+        data = (path / TENSORS).read_bytes()
+        if hashlib.sha256(data).hexdigest() != metadata["tensors_sha256"]:
+            raise ValueError(f"{TENSORS} has another SHA-256 than {METADATA} says")
+        parts: dict[str, Any] = {part: {} for part in TENSOR_PARTS}
+        for name, tensor in safetensors.torch.load(data).items():
+            part, _, rest_of_name = name.partition("/")
+            parts[part][rest_of_name] = tensor
+    except (OSError, ValueError, KeyError, RecursionError, SafetensorError) as error:
+        raise CheckpointError(f"{path} is no complete checkpoint: {error}") from error
+    return Checkpoint(**parts, **{name: metadata[name] for name in JSON_TYPES})
 
 
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError as error:
-        raise CheckpointError(f"{path.parent} is no whole checkpoint: it has no {path.name}") from (
-            error
-        )
-    except OSError as error:
-        raise CheckpointError(f"cannot read {path}: {error}") from error
-
-
-def _read_rest(path: Path) -> dict:
-    data = _read(path)
-    try:
-        rest = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise CheckpointError(f"{path} is damaged: it is not JSON ({error})") from error
-    if not isinstance(rest, dict) or rest.get("format") != FORMAT:
-        raise CheckpointError(f"{path} is of another kind: its format is not {FORMAT!r}")
-    if rest.get("version") != VERSION:
-        raise CheckpointError(
-            f"{path} has version {rest.get('version')!r}; this book reads version {VERSION}"
+def _read_metadata(path: Path) -> dict:
+    metadata = json.loads(path.read_bytes())
+    if not isinstance(metadata, dict) or metadata.get("format") != FORMAT:
+        raise ValueError(f"{path.name} is of another format than {FORMAT!r}")
+    if metadata.get("version") != VERSION:
+        raise ValueError(
+            f"version {metadata.get('version')!r} is not {VERSION}, which is read here"
         )
     for name, kind in {"tensors_sha256": str, **JSON_TYPES}.items():
-        if not isinstance(rest.get(name), kind):
-            raise CheckpointError(f"{path} is damaged: {name!r} should be of type {kind.__name__}")
-    return rest
-
-
-# -------------------------------------------------- what is in and what it is for
+        if not isinstance(metadata.get(name), kind):
+            raise ValueError(f"{name!r} in {path.name} should be of type {kind.__name__}")
+    return metadata
 
 
 def model_tensors(model: nn.Module) -> dict[str, Tensor]:
-    """Parameters and lasting buffers of a model by name; what is tied stands once."""
-    seen, found = set(), {}
+    """Parameters and persistent buffers of a model by name; tied ones once, by their first name."""
+    first: dict[int, tuple[str, Tensor]] = {}
     for name, tensor in model.state_dict(keep_vars=True).items():
-        if id(tensor) not in seen:
-            seen.add(id(tensor))
-            found[name] = tensor
-    return found
+        first.setdefault(id(tensor), (name, tensor))
+    return dict(first.values())
 
 
 def check_model(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
@@ -260,9 +216,9 @@ def check_model(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
     own = model_tensors(model)
     for name in own.keys() | tensors.keys():
         if name not in tensors:
-            raise CheckpointError(f"the checkpoint has no tensor {name!r}, which the model needs")
+            raise CheckpointError(f"missing key: the checkpoint has no {name!r}")
         if name not in own:
-            raise CheckpointError(f"the checkpoint holds {name!r}, which the model does not have")
+            raise CheckpointError(f"unexpected key: the model has no {name!r}")
         if own[name].shape != tensors[name].shape:
             raise CheckpointError(
                 f"{name!r} has shape {tuple(tensors[name].shape)} in the checkpoint and "
@@ -278,13 +234,13 @@ def restore_model(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
             tensor.copy_(tensors[name])
 
 
-def check_config(found: Mapping, config: Any) -> None:
-    """Raise CheckpointError naming each field in which a stored configuration is another one."""
-    wanted = json.loads(json.dumps(asdict(config)))
+def check_config(stored: Mapping, config: Any) -> None:
+    """Raise CheckpointError naming each field in which a stored configuration differs."""
+    own = json.loads(json.dumps(asdict(config)))
     differ = [
-        f"{name}={found.get(name)!r} there and {wanted.get(name)!r} here"
-        for name in [*wanted, *(name for name in found if name not in wanted)]
-        if name not in found or name not in wanted or found[name] != wanted[name]
+        f"{name}={stored.get(name)!r} there and {own.get(name)!r} here"
+        for name in dict.fromkeys([*own, *stored])
+        if name not in stored or name not in own or stored[name] != own[name]
     ]
     if differ:
         raise CheckpointError(f"the checkpoint was made with another config: {'; '.join(differ)}")

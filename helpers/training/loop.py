@@ -5,26 +5,26 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+import torch.nn.functional as F
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from helpers.checks import checked
 from helpers.modes import in_mode
+from helpers.shape_checks import paused
 
-Loss = Callable[[Tensor, Tensor], Tensor]  # (what the module gives, target) -> a scalar
+Loss = Callable[[Tensor, Tensor], Tensor]  # (output of the module, target) -> a scalar
 Pairs = Iterable[tuple[Tensor, Tensor]]  # (input, target)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """One step: how many updates came before it, and the loss and gradient met there."""
+    """One step: the number of updates before it, and the loss and gradient norm there."""
 
     step: int
     loss: float
     gradient_norm: float
 
 
-@checked
 def train(
     module: nn.Module,
     loss: Loss,
@@ -34,26 +34,23 @@ def train(
     optimizer: torch.optim.Optimizer,
     on_step: Callable[[Record], None] | None = None,
 ) -> tuple[Record, ...]:
-    """Take one batch a step, and follow the gradient of the loss on it.
+    """Take one batch per step, and one optimiser step down the gradient of the loss on it.
 
-    Record k belongs to the module as it stood after k updates; `on_step` sees the module
-    in that very state, with its gradients, just before the next update. Modes (train,
-    eval) are as before when it returns. All randomness is in `batches` and the module.
+    Record k belongs to the module after k updates; `on_step` sees the module in that state, with
+    its gradients, just before the next update. Modes (train, eval) are restored. All randomness
+    is in `batches` and the module. Shapes are checked at the first step only.
 
-    Raises ValueError where steps is below 1, the loss is no scalar, or the batches are no
-    pairs or run out; FloatingPointError, naming the step, where loss or gradient is nan or
-    infinite, which leaves the parameters as they were before that step.
+    Raises ValueError where the batches run out; FloatingPointError, naming the step, where loss or
+    gradient is nan or infinite, which leaves the parameters as they were before that step.
     """
-    if steps < 1:
-        raise ValueError(f"steps={steps} must be at least 1")
     records, source = [], iter(batches)
     with in_mode(module, training=True):
         for step in range(steps):
-            batch = next(source, None)
-            if batch is None:
+            if (batch := next(source, None)) is None:
                 raise ValueError(f"batches ended after {step} of steps={steps}")
-            x, target = _pair(batch, "batches")
-            value = _one_number(loss(module(x), target))
+            x, target = batch
+            with paused(step > 0):
+                value = loss(module(x), target)
             optimizer.zero_grad()
             value.backward()
             record = Record(step=step, loss=value.item(), gradient_norm=_gradient_norm(module))
@@ -69,44 +66,39 @@ def train(
     return tuple(records)
 
 
-@checked
 def evaluate(module: nn.Module, loss: Loss, windows: Pairs) -> float:
     """Mean loss over all targets of a split, without gradients, in eval mode.
 
-    loss: a mean over the targets it is given. A window with twice as many targets counts
-    twice, so `corpus.windows`, whose last one may be shorter, gives the mean over the
-    split. Modes are restored. Raises ValueError where there are no windows, one is no pair,
-    or the loss is no scalar.
+    loss: a mean over its targets. A window with twice as many targets counts twice, so
+    `corpus.windows`, whose last one may be shorter, gives the mean over the split. Modes are
+    restored.
     """
     total, count = summed_loss(module, loss, windows)
-    if count == 0:
-        raise ValueError("windows are empty: there is nothing to take the mean of")
     return total / count
 
 
 def summed_loss(module: nn.Module, loss: Loss, windows: Pairs) -> tuple[float, int]:
-    """The loss of each target added up, and how many targets there are; as in `evaluate`."""
+    """The sum of the losses of all targets, and the number of targets; as in `evaluate`."""
     total, count = 0.0, 0
     with in_mode(module, training=False), torch.no_grad():
-        for x, target in (_pair(window, "windows") for window in windows):
-            total += _one_number(loss(module(x), target)).item() * target.numel()
+        for x, target in windows:
+            with paused(count > 0):
+                total += loss(module(x), target).item() * target.numel()
             count += target.numel()
     return total, count
 
 
-def _pair(pair: tuple[Tensor, Tensor], name: str) -> tuple[Tensor, Tensor]:
-    if not isinstance(pair, tuple | list) or len(pair) != 2:
-        raise ValueError(f"{name} must be pairs of input and target, not {pair!r:.60}")
-    return pair
-
-
-def _one_number(loss: Tensor) -> Float[Tensor, ""]:
-    if loss.ndim:
-        raise ValueError(f"loss gave shape {tuple(loss.shape)}; one number is needed")
-    return loss
-
-
 def _gradient_norm(module: nn.Module) -> float:
-    """Length of the gradient of all parameters taken as one vector."""
+    """Norm of the gradient of all parameters taken as one vector."""
     gradients = [p.grad for p in module.parameters() if p.grad is not None]
     return math.hypot(*(torch.linalg.vector_norm(g).item() for g in gradients))
+
+
+def cross_entropy(
+    logits_BTV: Float[Tensor, "B T V"], targets_BT: Int[Tensor, "B T"]
+) -> Float[Tensor, ""]:
+    """Mean over all targets of -log p(target), in nats, computed in float32 at least."""
+    logits_NV = logits_BTV.flatten(0, 1)
+    if logits_NV.dtype in (torch.bfloat16, torch.float16):
+        logits_NV = logits_NV.float()
+    return F.cross_entropy(logits_NV, targets_BT.flatten())

@@ -1,12 +1,15 @@
-"""Several processes on one batch: who takes which rows, and how their numbers come together.
+"""Distributed data parallel: which rows each process takes, and how results are averaged.
 
 Started by `torchrun --nproc-per-node N -m helpers.train …`, every process runs the same code.
 Each draws the same batch and keeps its own rows of it, and DistributedDataParallel averages the
-gradients, so that all take the step which one process would take with the whole batch.
+gradients, so that all take the step that one process would take with the whole batch.
 """
 
+import hashlib
 import os
-from collections.abc import Iterator
+import signal
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
@@ -16,7 +19,7 @@ from jaxtyping import Float, Shaped
 from torch import Tensor, distributed, nn
 from torch.nn.parallel import DistributedDataParallel
 
-TIMEOUT_S = 300  # after so long without an answer a process takes the others for dead
+TIMEOUT_S = 300  # after this long without an answer the other processes count as dead
 LOST = ("gloo", "nccl", "connection", "timed out", "timeout", "tcpstore")
 
 
@@ -26,7 +29,7 @@ class ProcessLostError(ConnectionError):
 
 @dataclass(frozen=True, kw_only=True)
 class DistributedContext:
-    """The processes of a run, seen from one of them; a single one unless told.
+    """The processes of a run, seen from one of them; a single one by default.
 
     rank: the number of this process, 0..size-1. Only rank 0 writes. device: where it computes.
     """
@@ -40,10 +43,10 @@ class DistributedContext:
         """Whether this is the process that writes."""
         return self.rank == 0
 
-    def rows(self, whole: Shaped[Tensor, "B *rest"]) -> Shaped[Tensor, "b *rest"]:
+    def rows(self, batch: Shaped[Tensor, "B *rest"]) -> Shaped[Tensor, "b *rest"]:
         """The rows of a batch that are this process's: an equal part, in order."""
-        part = len(whole) // self.size
-        return whole[self.rank * part : (self.rank + 1) * part]
+        part = len(batch) // self.size
+        return batch[self.rank * part : (self.rank + 1) * part]
 
     def wrap(self, model: nn.Module) -> nn.Module:
         """The model with its gradients averaged over processes; all start from rank 0's."""
@@ -67,28 +70,28 @@ class DistributedContext:
         try:
             yield
         except RuntimeError as error:
-            said = str(error).lower()
-            if self.size == 1 or not any(word in said for word in LOST):
+            message = str(error).lower()
+            if self.size == 1 or not any(word in message for word in LOST):
                 raise
             raise ProcessLostError(
                 f"process {self.rank} of {self.size} lost another one, so the run has ended; "
-                f"look for what that one said ({str(error).splitlines()[0]})"
+                f"see the output of that one ({str(error).splitlines()[0]})"
             ) from error
 
 
 def no_sync(model: nn.Module) -> AbstractContextManager:
-    """A context in which gradients are gathered here and not yet averaged over processes."""
+    """A context in which gradients are accumulated and not yet averaged over processes."""
     return model.no_sync() if isinstance(model, DistributedDataParallel) else nullcontext()
 
 
 @contextmanager
-def team(
+def distributed_context(
     device: torch.device | str | None = None, *, timeout_s: float = TIMEOUT_S
 ) -> Iterator[DistributedContext]:
-    """The context that torchrun started this process in, or that of a single process.
+    """The context in which torchrun started this process, or that of a single process.
 
-    device: "cuda" gives each process the GPU of its number on its machine. Where a process does
-    not answer for timeout_s seconds, the others end with ProcessLostError.
+    device: "cuda" gives each process the GPU of its local rank. Where a process does not answer
+    for timeout_s seconds, the others end with ProcessLostError.
     Raises ValueError where a machine has fewer GPUs than processes.
     """
     device = torch.device(device or "cpu")
@@ -105,3 +108,36 @@ def team(
     distributed.init_process_group(backend, timeout=timedelta(seconds=timeout_s))
     yield DistributedContext(rank=distributed.get_rank(), size=size, device=device)
     distributed.destroy_process_group()  # not after an error: it would wait for the lost one
+
+
+@contextmanager
+def dropout_seed(seed: int, step: int, rank: int, device: torch.device) -> Iterator[None]:
+    """Seed dropout by step and process; the caller's generator is restored afterwards."""
+    gpus = [device] if device.type == "cuda" else []
+    digest = hashlib.sha256(f"{seed} {step} {rank}".encode()).digest()
+    with torch.random.fork_rng(gpus):
+        torch.manual_seed(int.from_bytes(digest[:4], "little"))  # a CPU's takes 32 bits
+        yield
+
+
+@contextmanager
+def interrupts(*, alone: bool) -> Iterator[Callable[[], bool]]:
+    """Whether Ctrl-C was pressed in here, in place of the first KeyboardInterrupt.
+
+    alone: a second Ctrl-C is a KeyboardInterrupt. Of several processes none stops before the rest.
+    """
+    pressed = threading.Event()
+    if threading.current_thread() is not threading.main_thread():  # only there are signals seen
+        yield pressed.is_set
+        return
+
+    def handler(number: int, frame: object) -> None:
+        pressed.set()
+        if alone:
+            signal.signal(signal.SIGINT, before)
+
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        yield pressed.is_set
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -16,7 +16,7 @@ from hypothesis.extra.numpy import arrays
 from tiny import seeded
 from torch.nn import functional as F
 
-from helpers import bigram, corpus
+from helpers import bigram, corpus, tokenizers
 
 V = 4
 rows_of_ids = st.lists(st.integers(0, V - 1), min_size=2, max_size=60)
@@ -66,7 +66,7 @@ def test_conditional_entropy_is_the_loops(counts):
 
 
 @given(some_counts, arrays(np.float64, (V, V), elements=st.floats(0.05, 1)))
-def test_no_table_is_better_than_the_floor(counts, table):
+def test_no_table_beats_the_conditional_entropy(counts, table):
     table = table / table.sum(axis=1, keepdims=True)
     floor = bigram.conditional_entropy(counts)
     assert bigram.cross_entropy_of(table, counts) >= floor - 1e-12
@@ -116,7 +116,7 @@ def test_abc_chain_is_known_exactly():
         for p in row
     )
     assert chain.entropy_rate == pytest.approx(rate, abs=1e-15)
-    with pytest.raises(ValueError, match="read-only"):
+    with pytest.raises(ValueError):
         bigram.ABC_TABLE[0, 0] = 1
 
 
@@ -223,7 +223,7 @@ def test_loss_of_the_model_is_the_cross_entropy_of_its_counts():
     assert bigram.loss(model(ids[None, :-1]), ids[None, 1:]).item() == pytest.approx(expected)
 
 
-def test_gradient_is_p_minus_y_and_touches_only_rows_in_the_batch():
+def test_gradient_is_p_minus_y_for_the_rows_in_the_batch():
     model = filled_model()
     x_BT, y_BT = torch.tensor([[0, 2], [2, 0]]), torch.tensor([[1, 3], [3, 3]])
     bigram.loss(model(x_BT), y_BT).backward()
@@ -259,35 +259,6 @@ def test_generation_keeps_its_prompt_and_its_seed():
     assert not any(graphs)
 
 
-# -------------------------------------------------------------- refusals
-
-
-@pytest.mark.no_shape_check
-@pytest.mark.parametrize(
-    ("call", "says"),
-    [
-        (
-            lambda: bigram.count_bigrams(torch.tensor([0, 3, 1]), 3),
-            r"ids\[1\] is 3; with vocab_size=3 it must lie in 0\.\.2",
-        ),
-        (lambda: bigram.cross_entropy_of(np.eye(2), np.ones((3, 3))), "one vocabulary"),
-        (lambda: bigram.MarkovChain(bigram.ABC_TABLE.T), r"row 0 sums to 0\.8"),
-        (lambda: bigram.MarkovChain([[0.2, 0.4, 0.4], [0, 1, 0], [0, 0, 1]]), "several groups"),
-        (lambda: bigram.MarkovChain(np.array([[0, 1], [1e-310, 1]])), "table holds 1e-310"),
-        (lambda: bigram.MarkovChain(np.zeros((0, 0))), "table is empty"),
-        (lambda: bigram.MarkovChain(np.eye(2) * (1 + 1j)), "table must be"),
-        (lambda: bigram.cross_entropy_of(np.zeros((0, 0)), np.ones((2, 2))), "ities is empty"),
-        (lambda: bigram.smoothed(np.ones((2, 2)), 1e308), r"add=1e\+308 are too large"),
-        (lambda: bigram.smoothed(np.array([[1e308, 0], [0, 0]]), 1e308), "counts and add=1e"),
-        (lambda: bigram.smoothed(np.ones((2, 2)) * 1j), "counts must be"),
-        (lambda: bigram.smoothed(torch.ones(2, 2) * 1j), "counts must be"),
-    ],
-)
-def test_bad_input_is_refused(call, says):
-    with pytest.raises(ValueError, match=says):
-        call()
-
-
 # ---------------------------------------------------- published figures
 
 
@@ -296,7 +267,7 @@ def test_published_figures_of_tiny_shakespeare():
     if not folder or not (Path(folder) / "tinyshakespeare.txt").is_file():
         pytest.skip("tinyshakespeare.txt is not at hand (BOOK_DATA_DIR)")
     text = corpus.load("tinyshakespeare")
-    tokenizer = corpus.CharTokenizer(text)  # the vocabulary of the whole text: 65
+    tokenizer = tokenizers.CharTokenizer(text)  # the vocabulary of the whole text: 65
     train, validation = corpus.split(tokenizer.encode(text))
     counts = bigram.count_bigrams(train, len(tokenizer))
     unseen_by_training = bigram.count_bigrams(validation, len(tokenizer))
@@ -319,19 +290,10 @@ def test_stationary_counts_probabilities_however_small(tiny):
         ([[1, 1e-200, 0], [1, 0, 1e-200], [0, 1, 0]], [1, 1e-200, 0]),
     ],
 )
-def test_shares_may_be_further_apart_than_float64_reaches(table, stationary):
+def test_stationary_probabilities_may_differ_beyond_float64(table, stationary):
     chain = bigram.MarkovChain(np.array(table))
     np.testing.assert_allclose(chain.stationary, stationary, rtol=1e-12)
     assert set(chain.sample(9, seeded()).tolist()) < {0, 1, 2}
-
-
-@pytest.mark.parametrize("odd", [math.nan, math.inf])
-def test_a_model_without_probabilities_generates_nothing(odd):
-    model = filled_model()
-    model.table.weight.data[2, 1] = odd
-    assert model.generate(torch.tensor([[2]]), 0, seeded()).tolist() == [[2]]
-    with pytest.raises(ValueError, match=r"table gives logits to \[2\]"):
-        model.generate(torch.tensor([[2]]), 1, seeded())
 
 
 @pytest.mark.parametrize("kind", [np.uint64, np.uint8, np.int8])
@@ -339,14 +301,6 @@ def test_ids_and_counts_may_be_of_any_kind(kind):
     counts = bigram.count_bigrams(np.array([1, 2, 0, 2], dtype=kind), 300)
     assert counts.sum() == counts[1, 2] + counts[2, 0] + counts[0, 2] == 3
     assert bigram.conditional_entropy(torch.ones(4, 4).bfloat16()) == pytest.approx(math.log(4))
-
-
-@pytest.mark.no_shape_check
-def test_a_loss_over_nothing_and_a_prompt_of_nothing_are_refused():
-    with pytest.raises(ValueError, match="targets_BT are empty"):
-        bigram.loss(torch.zeros(0, 3, 5), torch.zeros(0, 3, dtype=torch.int64))
-    with pytest.raises(ValueError, match=r"ids_BT of shape \(2, 0\) must have a token a row"):
-        bigram.BigramLanguageModel(5).generate(torch.zeros(2, 0).long(), 1, seeded())
 
 
 def test_targets_may_be_of_32_bits():

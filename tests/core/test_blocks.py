@@ -116,7 +116,7 @@ def test_squared_relu_is_its_formula():
     torch.testing.assert_close(net(x), wanted, **EXACT)
 
 
-def test_feed_forward_widens_by_four_unless_told():
+def test_feed_forward_is_four_times_as_wide_by_default():
     assert FeedForward(6).up.out_features == 24
     assert FeedForward(6, 5).up.out_features == 5
 
@@ -128,7 +128,7 @@ def test_feed_forward_takes_each_token_by_itself(tokens, seed):
     torch.testing.assert_close(net(x), one_by_one, **EXACT)
 
 
-def test_without_a_bend_it_is_one_linear_map():
+def test_without_activation_it_is_one_linear_layer():
     net = shaken(FeedForward(4, activation="none"))
     a, b = numbers(2, 4)
     torch.testing.assert_close(net(a) + net(b), net(a + b) + net(torch.zeros_like(a)), **EXACT)
@@ -146,7 +146,7 @@ def test_add_norm_is_its_formula(placement, residual):
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS)
-def test_dropout_spares_the_residual_and_what_is_not_trained(placement):
+def test_dropout_acts_on_the_sublayer_in_training_only(placement):
     part = AddNorm(nn.Sigmoid(), nn.Identity(), placement=placement, dropout=0.5).double()
     x = numbers(50, 4)
     with torch.random.fork_rng():
@@ -158,14 +158,14 @@ def test_dropout_spares_the_residual_and_what_is_not_trained(placement):
     torch.testing.assert_close(part.eval()(x), x + x.sigmoid(), **EXACT)
 
 
-def test_another_attention_takes_the_place_of_the_first():
+def test_block_uses_the_given_attention():
     part = nn.Linear(4, 4)
     assert Block(4, attention=part).attention.sublayer is part
     usual = Block(4).attention.sublayer
     assert (usual.heads, usual.causal) == (1, True)
 
 
-def test_a_block_that_adds_nothing_hands_on_what_it_got():
+def test_a_block_with_zero_outputs_is_the_identity():
     block = Block(8, 2, placement="pre").double()
     for linear in (block.attention.sublayer.out, block.feed_forward.sublayer.down):
         nn.init.zeros_(linear.weight)
@@ -176,7 +176,7 @@ def test_a_block_that_adds_nothing_hands_on_what_it_got():
     assert torch.equal(by_x, upstream)
 
 
-def test_what_comes_out_of_post_norm_is_normed():
+def test_post_norm_output_is_normalised():
     out = Block(8, 2, placement="post").double()(numbers(2, 4, 8))
     torch.testing.assert_close(out.mean(dim=-1), torch.zeros(2, 4).double(), **EXACT)
     torch.testing.assert_close(

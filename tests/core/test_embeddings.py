@@ -1,4 +1,4 @@
-"""A table and what trains it: held to torch, to loops, and to what they promise."""
+"""Embeddings against torch and plain loops, and their properties."""
 
 import numpy as np
 import pytest
@@ -8,12 +8,10 @@ from hypothesis import strategies as st
 from tiny import numbers, seeded
 from torch.nn import functional as F
 
-from helpers import corpus
+from helpers import corpus, tokenizers
 from helpers.embeddings import (
     CBOW,
-    NGRAM_ROWS,
     WORD_GROUPS,
-    NGrams,
     context_windows,
     one_hot,
     prune_rare,
@@ -21,27 +19,24 @@ from helpers.embeddings import (
     remap_vocabulary,
     table_bytes,
 )
+from helpers.ngrams import NGRAM_ROWS, NGrams
 
 IDS = st.lists(st.integers(0, 5), min_size=1, max_size=30).map(torch.tensor)
-
-HOLED = torch.tensor([[1.0, float("nan")], [2.0, 1.0], [3.0, 4.0]])
 
 
 # ------------------------------------------------------------------ fewer words
 
 
-def test_frequent_numbers_anew_and_says_from_what():
+def test_prune_rare_renumbers_and_returns_old_ids():
     ids, kept = prune_rare(torch.tensor([7, 2, 7, 9, 2, 7, 4]), at_least=2)
     assert ids.tolist() == [1, 0, 1, 2, 0, 1, 2]
     assert kept.tolist() == [2, 7]
 
 
 @given(IDS, st.integers(1, 3))
-def test_frequent_keeps_what_is_frequent_and_nothing_else(ids, at_least):
+def test_prune_rare_keeps_exactly_the_frequent_ids(ids, at_least):
     counts = ids.bincount(minlength=6)
     if counts.max() < at_least:
-        with pytest.raises(ValueError, match="no id comes at_least"):
-            prune_rare(ids, at_least=at_least)
         return
     new, kept = prune_rare(ids, at_least=at_least)
     assert kept.tolist() == [i for i in range(6) if counts[i] >= at_least]
@@ -53,15 +48,15 @@ def test_frequent_keeps_what_is_frequent_and_nothing_else(ids, at_least):
 
 
 @given(st.integers(1, 3), st.integers(0, 6))
-def test_surroundings_are_the_tokens_on_both_sides(reach, more):
+def test_context_windows_are_the_neighbours_on_both_sides(reach, more):
     ids = torch.arange(10, 10 + 2 * reach + 1 + more)
-    around, covered = context_windows(ids, reach=reach)
+    around, covered = context_windows(ids, window=reach)
     assert around.shape == (more + 1, 2 * reach)
     for row, middle in zip(around.tolist(), covered.tolist(), strict=True):
         assert row == [middle + step for step in range(-reach, reach + 1) if step]
 
 
-def test_model_averages_rows_and_compares_them_with_each_output():
+def test_cbow_is_mean_then_dot_products():
     model = CBOW(7, 4, generator=seeded(1)).double()
     with torch.no_grad():
         model.output.copy_(numbers(7, 4, seed=2))
@@ -73,7 +68,7 @@ def test_model_averages_rows_and_compares_them_with_each_output():
     np.testing.assert_allclose(model(ids).detach(), expected, rtol=0, atol=1e-12)
 
 
-def test_model_starts_from_its_generator_and_without_an_opinion():
+def test_cbow_is_initialised_reproducibly_with_uniform_output():
     first, again, other = (CBOW(50, 8, generator=seeded(seed)) for seed in (3, 3, 4))
     assert torch.equal(first.table.weight, again.table.weight)
     assert not torch.equal(first.table.weight, other.table.weight)
@@ -82,9 +77,9 @@ def test_model_starts_from_its_generator_and_without_an_opinion():
     assert first.table.weight.std().item() == pytest.approx(0.3, rel=0.1)
 
 
-def test_every_grouped_word_is_frequent_in_the_tales_and_in_one_group():
+def test_every_grouped_word_is_frequent_and_in_one_group():
     text = corpus.load()
-    tokenizer = corpus.WordTokenizer(text)
+    tokenizer = tokenizers.WordTokenizer(text)
     _, kept = prune_rare(tokenizer.encode(text), at_least=5)
     words = {tokenizer.vocab[i] for i in kept}
     grouped = [word for group in WORD_GROUPS.values() for word in group]
@@ -103,7 +98,7 @@ def test_one_hot_is_torchs(rows):
     assert one_hot(ids[:0], 5).shape == (0, 3, 5)
 
 
-def test_one_hot_times_a_table_is_a_lookup_and_so_is_its_gradient():
+def test_one_hot_times_a_matrix_is_a_lookup_with_its_gradient():
     ids, table = torch.tensor([3, 7, 7]), numbers(8, 3).requires_grad_()
     upstream = numbers(3, 3, seed=5)
     product, lookup = one_hot(ids, 8).double() @ table, F.embedding(ids, table)
@@ -126,21 +121,21 @@ def test_bytes_of_four_bits_are_rounded_up():
 
 
 @given(st.permutations("abcde"), st.permutations("acexyz"))
-def test_migration_keeps_the_row_of_each_known_word(old, new):
+def test_remap_vocabulary_keeps_the_row_of_each_known_word(old, new):
     rows, start = numbers(5, 2), torch.full((2,), 9.0, dtype=torch.float64)
     moved = remap_vocabulary(rows, old, new, start)
     for word, row in zip(new, moved, strict=True):
         assert torch.equal(row, rows[old.index(word)] if word in old else start)
 
 
-def test_migration_there_and_back_changes_nothing():
+def test_remap_vocabulary_round_trip():
     rows, words = numbers(4, 3), ["d", "a", "c", "b"]
     there = remap_vocabulary(rows, words, sorted(words), rows[0])
     assert torch.equal(remap_vocabulary(there, sorted(words), words, rows[0]), rows)
 
 
 @given(st.integers(2, 8), st.integers(0, 1000))
-def test_rounding_is_within_half_a_scale_and_uses_the_whole_range(bits, seed):
+def test_rounding_error_is_at_most_half_a_scale(bits, seed):
     table = numbers(4, 6, seed=seed) * torch.tensor([[0.01], [1.0], [3.0], [100.0]])
     codes, scale = quantised(table, bits)
     assert codes.dtype == torch.int8
@@ -155,15 +150,6 @@ def test_rounding_leaves_zeros_alone():
     codes, scale = quantised(torch.zeros(2, 3, dtype=torch.float64), 4)
     assert (codes == 0).all()
     assert (scale == 1).all()
-
-
-@pytest.mark.parametrize(("size", "dtype"), [(1e-44, torch.float32), (1e-310, torch.float64)])
-def test_rounding_refuses_a_row_too_small_for_its_scale(size, dtype):
-    table = torch.full((2, 2), size, dtype=dtype)
-    with pytest.raises(ValueError, match="table has a row whose scale is"):
-        quantised(torch.cat([table, torch.ones_like(table)]), 8)
-    codes, scale = quantised(table * 1e10, 8)
-    torch.testing.assert_close(codes * scale, table * 1e10, rtol=1e-4, atol=0)
 
 
 # ------------------------------------------------------------------ n-grams
@@ -196,19 +182,12 @@ def test_ngrams_share_rows_only_where_there_are_too_many():
 
 
 @pytest.mark.parametrize("vocab_size", [8189, 8190, 8191, 16381, 16382])
-def test_ngrams_tell_order_and_the_earlier_token_whatever_the_vocabulary(vocab_size):
+def test_ngrams_depend_on_order_for_any_vocabulary_size(vocab_size):
     model = NGrams(vocab_size, 1, longest=2)
     model.tables[0].weight.data = torch.arange(1.0 * NGRAM_ROWS)[:, None]
     groups = torch.tensor([[3, 7], [7, 3], [4, 7], [vocab_size - 1, 7]])
     assert len(model(groups)[:, 1].unique()) == 4
-    with pytest.raises(ValueError, match=f"vocab_size={vocab_size}"):
-        model(torch.tensor([vocab_size]))
 
 
 def test_ngrams_start_at_nothing():
     assert not NGrams(5, 3, longest=3)(torch.tensor([[1, 2, 4]])).any()
-
-
-# ------------------------------------------------------------------ refusals
-
-IDS_6, ROWS = torch.arange(6), numbers(2, 2)

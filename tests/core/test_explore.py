@@ -1,4 +1,4 @@
-"""Predictions and explorers: the static form as HTML, the live form as ipywidgets, the refusals."""
+"""Predictions and explorers: the static form as HTML, the live form as ipywidgets."""
 
 import base64
 import html
@@ -198,22 +198,6 @@ def test_every_position_can_be_reached_live(live):
     ]
 
 
-# ------------------------------------------------------------- what an explorer refuses
-
-
-@pytest.mark.no_shape_check
-def test_explorer_refuses():
-    with pytest.raises(ValueError, match="at least one control"):
-        explore(draw, title="t", describe=describe)
-    with pytest.raises(ValueError, match="151 positions, at most 150"):
-        explorer(height=range(151))
-    assert len(explorer(height=range(75), width=[1, 2]).positions()) == 150
-    with pytest.raises(ValueError, match=r"at least two values, got \[1\]"):
-        explorer(height=[1])
-    with pytest.raises(ValueError, match=r"start must be one of \[1, 2\], got 3"):
-        Slider([1, 2], start=3)
-
-
 # ------------------------------------------------------------- predictions on the page
 
 
@@ -287,7 +271,7 @@ def test_html_is_what_a_chapter_stores(kind, static):
     prediction.reveal(ANSWERS[kind], because="Since `x` < 1.")
     stored = [output["text/html"] for output in static]
     assert prediction.html(ANSWERS[kind], "Since `x` < 1.") == "".join(stored)
-    with pytest.raises(ValueError, match="answer must"):
+    with pytest.raises(ValueError):
         prediction.html({"choice": "five", "number": float("nan"), "curve": {}}[kind])
 
 
@@ -433,53 +417,6 @@ def test_sketch_has_a_slider_for_every_point(live):
     assert prediction.guess["÷√D"] == pytest.approx([10 / 3, 2.5, 10 / 3])
 
 
-# ------------------------------------------------------------- what a prediction refuses
-
-
-@pytest.mark.no_shape_check
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        ({}, "exactly one of"),
-        ({"choices": ["a", "b"], "number": True}, "exactly one of"),
-        ({"number": True, "curve": Curve([1, 2], (0, 1))}, "exactly one of"),
-        ({"choices": ["a", "b"]}, r"without a reply are \['a', 'b'\]"),
-        ({"choices": ["a", "b"], "wrong": {"a": "x", "b": "y"}}, r"without a reply are \[\]"),
-        ({"choices": ["a", "b"], "wrong": {"a": "x", "c": "y"}}, r"not among the choices \['c'\]"),
-    ],
-)
-def test_prediction_refuses(arguments, says, static):
-    with pytest.raises(ValueError, match=says):
-        predict("What?", **arguments)
-    assert static == []
-
-
-@pytest.mark.no_shape_check
-@pytest.mark.parametrize(
-    ("kind", "answer", "says"),
-    [
-        ("choice", "five", "answer must be one of .*'five'"),
-        ("choice", "two", "the result is 'two', which wrong calls a mistake"),
-        ("choice", "five", r"asked last is “How `many`\?”: for another one, run the cell"),
-        ("number", "five", "answer must be a number, got 'five'. The question asked last is"),
-        ("curve", 0.5, "answer must be a dictionary .*, got 0.5. The question asked last is"),
-        ("curve", {"÷1": [1, 2, 3]}, "3 values for each of"),
-        ("curve", {"÷1": [1, 2, 3], "÷√D": [1, 2]}, "3 values for each of"),
-    ],
-)
-def test_result_refuses(kind, answer, says, static):
-    with pytest.raises(ValueError, match=says):
-        asks(kind).reveal(answer)
-
-
-@pytest.mark.no_shape_check
-def test_curve_refuses():
-    with pytest.raises(ValueError, match="at least two positions"):
-        Curve([1], (0, 1))
-    with pytest.raises(ValueError, match=r"low < high, got \(1, 1\)"):
-        Curve([1, 2], (1, 1))
-
-
 WITHOUT_WIDGETS = """
 import sys
 sys.modules["ipywidgets"] = None  # as where it is not installed
@@ -491,7 +428,7 @@ explore(lambda n: Figure(), title="t", describe=lambda n: f"{n}", n=[1, 2])._ipy
 """
 
 
-def test_without_ipywidgets_the_form_of_the_page_stands_there_and_says_why():
+def test_without_ipywidgets_the_static_form_is_shown():
     environment = {**os.environ, "BOOK_STATIC": "", "PYTHONUTF8": "1"}
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT_WIDGETS],
@@ -530,15 +467,6 @@ def test_a_kernel_without_the_book_s_style_sheet_draws_too(kind, live):
     assert not re.search(r"var\(--[\w-]+\)", drawn)  # each colour has one to fall back on
     for tag in re.findall(r"<(?:line|path|polyline)[^>]*>", drawn):
         assert "stroke=" in tag
-
-
-@pytest.mark.no_shape_check
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_results_must_be_finite(value, static):
-    with pytest.raises(ValueError, match="finite"):
-        asks("number").reveal(value)
-    with pytest.raises(ValueError, match="finite"):
-        asks("curve").reveal({"÷1": [9, 5, value], "÷√D": [9, 8, 8]})
 
 
 def test_near_a_result_of_zero_counts_as_right(live):

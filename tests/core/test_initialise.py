@@ -1,4 +1,4 @@
-"""Starts of weights and models: against torch's own, against the formulas, and past the traps."""
+"""Initial weights of layers and models: against torch's, the formulas, and special cases."""
 
 import math
 
@@ -83,7 +83,7 @@ def test_orthogonal_weights_favour_no_direction():
     assert 70 < sum(one > 0 for one in ones) < 130
 
 
-def test_he_keeps_the_size_through_relu_and_lecun_halves_its_square():
+def test_he_keeps_the_mean_square_through_relu_lecun_halves_it():
     x = torch.randn(2000, 512, generator=seeded(3))
     for scheme, left in ((HE, 1.0), (LECUN, 0.5)):
         w = initialise.draw(scheme, 512, 512, seeded(4))
@@ -91,7 +91,7 @@ def test_he_keeps_the_size_through_relu_and_lecun_halves_its_square():
         assert out == pytest.approx(left * x.square().mean().item(), rel=0.03)
 
 
-def test_same_generator_same_weight_and_global_randomness_is_left_alone():
+def test_draw_is_reproducible_and_leaves_the_global_generator():
     torch.manual_seed(5)
     before = torch.get_rng_state()
     for scheme in (HE, TORCH):
@@ -105,13 +105,6 @@ def test_residual_factor_counts_two_writes_a_block():
     assert initialise.residual_factor(1) == 2**-0.5
     assert initialise.residual_factor(2) == 0.5
     assert initialise.residual_factor(24) == pytest.approx(1 / math.sqrt(48))
-
-
-@pytest.mark.no_shape_check
-def test_a_packed_weight_is_a_multiple_of_its_parts():
-    odd = nn.ModuleDict({"qkv": nn.Linear(4, 10)})
-    with pytest.raises(ValueError, match="10 outputs cannot be cut into 3"):
-        initialise.initialise(odd, HE, seeded(), embedding=1.0)
 
 
 # --- a model --------------------------------------------------------------------------------
@@ -134,7 +127,7 @@ class Model(nn.Module):
         self.unknown = nn.Bilinear(2, 3, 4)
 
 
-def test_every_parameter_is_started_once_and_told():
+def test_every_parameter_is_initialised_once_and_reported():
     model = Model()
     starts = initialise.initialise(model, XAVIER, seeded(), embedding=0.1, residual=0.5)
     assert [start.name for start in starts] == [name for name, _ in model.named_parameters()]
@@ -202,7 +195,7 @@ def test_residual_projections_are_scaled_and_nothing_else():
 
 
 @pytest.mark.parametrize("scheme", [HE, TORCH], ids=lambda scheme: scheme.name)
-def test_zero_start_makes_a_block_the_identity(scheme):
+def test_zero_initialisation_makes_a_block_the_identity(scheme):
     block, x = Block(16, 2), torch.randn(2, 5, 16, generator=seeded())
     initialise.initialise(block, scheme, seeded(), embedding=1.0, residual=0.0)
     assert torch.equal(block(x), x)
@@ -258,26 +251,3 @@ def test_dtype_is_the_models():
     assert model.weight.dtype == torch.float64
     assert model.weight.requires_grad
     assert model.weight.grad_fn is None
-
-
-@pytest.mark.no_shape_check
-@pytest.mark.parametrize("parts", [0, -3, 1.5, True, "3"])
-def test_a_map_is_packed_with_so_many_parts(parts):
-    with pytest.raises(ValueError, match=r"packed={'qkv': .*} must be a whole number, at least 1"):
-        initialise.initialise(Block(6), HE, seeded(), embedding=1.0, packed={"qkv": parts})
-
-
-@pytest.mark.no_shape_check
-@pytest.mark.parametrize("odd", ["0.1", None, math.nan, math.inf, -0.1])
-def test_a_scheme_gives_a_spread(odd):
-    scheme = initialise.Scheme(name="odd", source="", std=lambda fan_in, fan_out: odd)
-    for call in (
-        lambda: initialise.draw(scheme, 3, 4, seeded()),
-        lambda: initialise.initialise(nn.Linear(4, 3), scheme, seeded(), embedding=1.0),
-    ):
-        with pytest.raises(ValueError, match=r"scheme.std\(4, 3\) gave .*; it must be finite and"):
-            call()
-    with pytest.raises(TypeError, match=r"std must be Callable, not 0\.1"):
-        initialise.Scheme(name="odd", source="", std=0.1)
-    by_tensor = initialise.Scheme(name="", source="", std=lambda *fans: torch.tensor(0.5))
-    assert initialise.draw(by_tensor, 3, 4, seeded()).shape == (3, 4)

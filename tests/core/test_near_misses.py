@@ -1,4 +1,4 @@
-"""What mutations showed that no other test would have seen: one pointed question each."""
+"""Mistakes that no other test would see, one pointed question each."""
 
 import dataclasses
 import math
@@ -8,15 +8,15 @@ import pytest
 import torch
 from tiny import seeded
 
-from helpers import checks, corpus, embeddings, initialise, numerics
-from helpers.attention import attention_steps, record_attention
+from helpers import corpus, initialise, similarity
+from helpers.attention import attention_steps
 from helpers.bigram import BigramLanguageModel, MarkovChain
 from helpers.gpt import GPT, POSITIONS, GPTConfig
 from helpers.norms import BatchNorm, GroupNorm
 from helpers.positions import Rotary, Sinusoidal
+from helpers.record import record_attention
 from helpers.training import optimizers
-from helpers.training.fit import cross_entropy
-from helpers.training.loop import summed_loss
+from helpers.training.loop import cross_entropy, summed_loss
 
 TINY = GPTConfig(vocab_size=7, context=12, layers=1, heads=2, width=8)
 
@@ -31,7 +31,7 @@ def model(**changes):
 
 
 @pytest.mark.parametrize("k", [2, 3, 7])
-def test_top_k_draws_from_the_k_likeliest_by_their_shares(k):
+def test_top_k_samples_the_k_likeliest_in_proportion(k):
     gpt, prompt = model(), torch.tensor([[3, 1, 4]])
     p_V = gpt(prompt)[0, -1].double().softmax(dim=-1)
     kept = p_V.argsort(descending=True)[:k]
@@ -44,7 +44,7 @@ def test_top_k_draws_from_the_k_likeliest_by_their_shares(k):
     assert not shares[wanted == 0].any()
 
 
-def test_a_text_goes_on_after_stop_in_the_rows_that_have_not_met_it():
+def test_rows_without_stop_are_continued():
     gpt, prompt, stop = model(), torch.tensor([[3]] * 6), 5
     free = gpt.generate(prompt, 9, generator=seeded(4))
     ended = gpt.generate(prompt, 9, generator=seeded(4), stop=stop)
@@ -80,7 +80,7 @@ def test_alibi_of_a_model_is_in_its_maps():
             torch.testing.assert_close(maps[0][0, head, t], wanted, rtol=1e-5, atol=1e-7)
 
 
-def test_tilt_is_added_to_the_scaled_scores():
+def test_attn_bias_is_added_to_the_scaled_scores():
     q, k, v = torch.randn(3, 5, 4, generator=seeded(3)).double()
     attn_bias = torch.randn(5, 5, generator=seeded(4)).double()
     steps = attention_steps(q, k, v, attn_bias=attn_bias)
@@ -140,7 +140,7 @@ def test_dropout_of_a_config_is_in_every_part():
 
 
 @pytest.mark.parametrize("made", [model, lambda: BigramLanguageModel(7)])
-def test_writing_keeps_no_graph(made):
+def test_generation_builds_no_graph(made):
     writer, graphs = made(), []
     writer.register_forward_hook(lambda *_: graphs.append(torch.is_grad_enabled()))
     writer.generate(torch.tensor([[1]]), 2, generator=seeded(0))
@@ -149,16 +149,13 @@ def test_writing_keeps_no_graph(made):
 
 def test_distances_of_close_rows_far_from_0():
     table = torch.tensor([[1e4, 0.0], [1e4, 0.01]]).repeat(20, 1)
-    likeness = embeddings.similarity_matrix(table, measure="euclid")
-    torch.testing.assert_close(likeness[0, :2], torch.tensor([0.0, -0.01]))
+    scores = similarity.similarity_matrix(table, measure="euclid")
+    torch.testing.assert_close(scores[0, :2], torch.tensor([0.0, -0.01]))
 
 
 @pytest.mark.parametrize("scheme", initialise.SCHEMES)
 def test_the_least_weight_has_one_entry(scheme):
     assert initialise.draw(scheme, 1, 1, seeded(0)).shape == (1, 1)
-    for fans in ((0, 1), (1, 0)):
-        with pytest.raises(ValueError, match="at least 1"):
-            initialise.draw(scheme, *fans, seeded(0))
 
 
 def test_defaults_of_adamw():
@@ -172,33 +169,20 @@ def test_rounding_leaves_no_gap_below_1(monkeypatch):
     assert chain.sample(4, seeded(0)).tolist() == [1, 1, 1, 1]
 
 
-def test_a_way_through_all_states_is_found():
+def test_a_path_through_all_states_is_found():
     chain = MarkovChain(np.vstack([np.eye(7)[1:], np.eye(7)[6:]]))  # each to the next, to the last
     assert chain.stationary.tolist() == [0, 0, 0, 0, 0, 0, 1]
 
 
-def test_a_loss_counts_targets_and_not_inputs():
+def test_evaluation_weighs_by_targets_not_inputs():
     pairs = [(torch.zeros(4, 3), torch.ones(4)), (torch.zeros(2, 9), torch.zeros(2))]
     total, count = summed_loss(torch.nn.Identity(), lambda x, y: y.mean(), pairs)
     assert (total, count) == (4, 6)
 
 
-@pytest.mark.no_shape_check
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (lambda: BigramLanguageModel(3).generate(torch.tensor([[3]]), 0, seeded(0)), "ids_BT re"),
-        (lambda: numerics.entropy([[0.2, 0.3], [0.5, 0.5]]), "p must sum to 1"),
-    ],
-)
-def test_what_a_door_must_not_let_through(call, said):
-    with pytest.raises(ValueError, match=said):
-        call()
-
-
 def test_the_last_row_has_neighbours_and_all_others_are():
     table = torch.eye(4)
-    assert sorted(embeddings.neighbours(table, 3, 3, measure="dot")) == [0, 1, 2]
+    assert sorted(similarity.neighbours(table, 3, 3, measure="dot")) == [0, 1, 2]
 
 
 def test_a_path_may_begin_at_home(tmp_path, monkeypatch):
@@ -219,12 +203,3 @@ def test_a_download_does_not_wait_for_ever(monkeypatch, tmp_path):
     with pytest.raises(ConnectionError):
         corpus._download(corpus.TINY_SHAKESPEARE, print)
     assert waits == [corpus.TIMEOUT_S]
-
-
-def test_what_is_compiled_is_not_held_at_the_door(monkeypatch):
-    @checks.checked
-    def taken(n: int, *, more: int = 0):
-        return n, more
-
-    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
-    assert taken("no", more="less") == ("no", "less")

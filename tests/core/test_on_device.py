@@ -13,7 +13,7 @@ from helpers.attention import attention_steps, causal_mask
 from helpers.gpt import GPT, GPTConfig
 from helpers.train import PRESETS
 from helpers.training import TrainingConfig, fit
-from helpers.training.fit import cross_entropy
+from helpers.training.loop import cross_entropy
 
 DEVICES = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
 pytestmark = pytest.mark.parametrize("device", DEVICES)
@@ -115,7 +115,7 @@ def trained(device, folder=None, *, steps=12, stop=None, **changes):
 
 
 @pytest.mark.parametrize("optimizer", ["adamw", "muon"])
-def test_training_goes_the_same_way(device, optimizer):
+def test_training_is_the_same_on_every_device(device, optimizer):
     found, wanted = (trained(where, optimizer=optimizer) for where in (device, "cpu"))
     torch.testing.assert_close(found, wanted, rtol=0, atol=2e-3)
     low = trained(device, optimizer=optimizer, precision="bfloat16", steps=40)

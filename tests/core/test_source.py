@@ -1,6 +1,4 @@
-"""The source of what a chapter imports: folded or open, and refused where there is none."""
-
-import pytest
+"""The source of what a chapter imports, folded or open."""
 
 from helpers import files
 from helpers.explore import source
@@ -10,7 +8,7 @@ def doubled(x):
     return 2 * x
 
 
-def test_code_is_shown_as_it_stands_folded_or_open():
+def test_source_is_shown_folded_or_open():
     code = "```python\ndef doubled(x):\n    return 2 * x\n```"
     assert source(doubled, folded=False).data == code
     folded = source(doubled).data
@@ -22,9 +20,3 @@ def test_a_module_goes_by_its_last_name():
     shown = source(files).data
     assert shown.startswith("<details><summary>The code of <code>files</code></summary>")
     assert "\ndef write_text(path" in shown
-
-
-@pytest.mark.parametrize(("things", "error"), [((), ValueError), ((3,), TypeError)])
-def test_what_has_no_source_is_refused(things, error):
-    with pytest.raises(error):
-        source(*things)

@@ -50,7 +50,7 @@ def test_the_characters_are_few(text):
 
 
 @pytest.mark.parametrize("word", NAMES + PLACES)
-def test_people_and_places_come_back(tales, word):
+def test_characters_and_places_recur(tales, word):
     assert sum(any(word in part for part in tale) for tale in tales) >= 10
 
 

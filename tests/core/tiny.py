@@ -69,7 +69,7 @@ def plain(records):
 
 
 def python(*arguments, **options):
-    """Run Python in the house as a reader would, on one thread."""
+    """Run Python in the repository as a reader would, on one thread."""
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests" / "core")])
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path}
     environment |= options.pop("environment", {})

@@ -13,7 +13,7 @@ import pytest
 from bs4 import BeautifulSoup
 from support import NOTEBOOKS, ROOT
 
-from helpers import corpus, generate
+from helpers import corpus, generate, tokenizers
 from helpers.chapters import CHAPTERS
 from helpers.figures import machine
 
@@ -278,7 +278,8 @@ def rungs(index: str) -> list[dict]:
 def losses_by_hand() -> list[float]:
     """What the rungs should show: counted letter by letter, and read from the stored files."""
     text = corpus.load()
-    letters, cut = sorted(set(text)), len(corpus.split(corpus.CharTokenizer(text).encode(text))[0])
+    ids = tokenizers.CharTokenizer(text).encode(text)
+    letters, cut = sorted(set(text)), len(corpus.split(ids)[0])
     train, held = text[:cut], text[cut:]
     V, pairs, singles, firsts = len(letters), {}, {}, {}
     for a, b in itertools.pairwise(train):

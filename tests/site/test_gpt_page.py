@@ -22,9 +22,9 @@ from play import gpt as book_gpt
 from support import ROOT
 
 from helpers import corpus
-from helpers.attention import record_attention
 from helpers.generate import open_model
 from helpers.gpt import GPT, GPTConfig
+from helpers.record import record_attention
 from helpers.train import PRESETS
 
 DATA = ROOT / "helpers" / "data"

@@ -13,7 +13,7 @@ import torch
 from play import figures
 from playing import check, computed, fixed, listed, number, press, sentence
 
-from helpers.embeddings import MEASURES, similarities
+from helpers.similarity import MEASURES, similarities
 
 GIVEN = figures.plane()
 NAMES, SPOKEN, START = GIVEN["names"], GIVEN["spoken"], np.array(GIVEN["vectors"], dtype=float)

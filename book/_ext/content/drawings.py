@@ -23,7 +23,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from content.chapters import MANIFESTS, depend, remember
 from content.markdown import titled
-from helpers import bigram, corpus
+from helpers import bigram, corpus, tokenizers
 from helpers.chapters import BY_NUMBER, CHAPTERS, Chapter, stored
 from helpers.figures import ladder, machine
 
@@ -117,7 +117,7 @@ class Rung(NamedTuple):
 def counted() -> list[float]:
     """Losses of the tables that are counted on the training text: uniform, unigram, bigram."""
     text = corpus.load()
-    tokenizer = corpus.CharTokenizer(text)
+    tokenizer = tokenizers.CharTokenizer(text)
     train_ids, validation_ids = (ids.numpy() for ids in corpus.split(tokenizer.encode(text)))
     V = len(tokenizer)
     common = np.bincount(train_ids, minlength=V) + 1

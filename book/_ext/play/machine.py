@@ -25,10 +25,10 @@ from PIL import Image
 from sphinx.util.docutils import SphinxDirective
 
 from helpers import corpus, valley
-from helpers.attention import record_attention
 from helpers.chapters import BY_NUMBER, CHAPTERS
 from helpers.embeddings import quantised
 from helpers.generate import open_model
+from helpers.record import record_attention
 from play import ASSETS, ROOT
 from play.gpt import BITS, checkpoint, shipped
 

@@ -150,7 +150,7 @@ def train_and_keep(
 
 def loss(model: CBOW, ids: Tensor) -> float:
     """How bad the guesses are, on every eighth covered word of a text."""
-    around, covered = context_windows(ids, reach=2)
+    around, covered = context_windows(ids, window=2)
     parts = zip(around[::8].split(2000), covered[::8].split(2000), strict=True)
     with torch.no_grad():
         sums = [F.cross_entropy(model(a), c, reduction="sum") for a, c in parts]

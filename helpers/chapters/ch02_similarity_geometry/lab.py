@@ -29,9 +29,9 @@ from helpers.chapters.lab import (
     train_words,
     words,
 )
-from helpers.embeddings import (
+from helpers.embeddings import WORD_GROUPS
+from helpers.similarity import (
     MEASURES,
-    WORD_GROUPS,
     centre,
     nearest,
     principal,

@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Bool, Float
 
-from helpers import corpus
+from helpers import corpus, tokenizers
 from helpers.bigram import count_bigrams
 from helpers.corrections.correction import Correction, collected, corrects, number
 from helpers.numerics import softmax
@@ -214,7 +214,7 @@ def formulas_in_the_wrong_place() -> str:
 )
 def the_likeliest_runs_in_circles() -> str:
     """Where the likeliest next character leads in a bigram table of the tales."""
-    tokenizer = corpus.CharTokenizer(corpus.load())
+    tokenizer = tokenizers.CharTokenizer(corpus.load())
     following = count_bigrams(tokenizer.encode(corpus.load()), len(tokenizer)).argmax(axis=1)
     path = [tokenizer.vocab.index("T")]
     while path.count(path[-1]) < 2:

@@ -18,7 +18,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from helpers import bigram, corpus
+from helpers import bigram, corpus, tokenizers
 from helpers import positions as schemes
 from helpers.bigram import loss
 from helpers.chapters import stored
@@ -385,5 +385,5 @@ def vectors_sent(*, cache: bool) -> tuple[Tensor, int]:
 def words_of_the_tales() -> list[str]:
     """All words and signs of the tales in order; a new paragraph is ¶."""
     text = corpus.load()
-    tokenizer = corpus.WordTokenizer(text)
+    tokenizer = tokenizers.WordTokenizer(text)
     return [tokenizer.vocab[i].strip() or "¶" for i in tokenizer.encode(text).tolist()]

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from helpers import corpus
+from helpers import corpus, tokenizers
 from helpers.chapters import stored
 from helpers.chapters.lab import (
     measured,
@@ -330,7 +330,7 @@ def trained(recipe: Mapping, text: str, seed: int, *, halt: int | None = None, p
 
     plain: begin with the numbers that PyTorch's own layers draw, as the model on the page does.
     """
-    tokenizer = corpus.CharTokenizer(corpus.load(text))
+    tokenizer = tokenizers.CharTokenizer(corpus.load(text))
     train_ids, validation_ids = corpus.split(tokenizer.encode(corpus.load(text)))
     shape = GPTConfig(vocab_size=len(tokenizer), **recipe["model"])
     config = training_config(recipe["training"] | {"seed": seed}, context=shape.context)
@@ -372,7 +372,7 @@ def of_whole(seed: int, *, text: str, steps: int, part: str = "") -> dict:
 
 def counted(text: str) -> list[float]:
     """The losses of counted tables of 1, 2, … characters on a text, in nats."""
-    tokenizer = corpus.CharTokenizer(corpus.load(text))
+    tokenizer = tokenizers.CharTokenizer(corpus.load(text))
     train_ids, ids = (ids.numpy() for ids in corpus.split(tokenizer.encode(corpus.load(text))))
     return rounded(count_losses(train_ids, ids, len(tokenizer)).losses)
 

@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from helpers.attention import record_attention
+from helpers.record import record_attention
 
 # --- what heads read ------------------------------------------------------------------------
 

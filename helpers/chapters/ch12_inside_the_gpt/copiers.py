@@ -5,9 +5,9 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from helpers.attention import record_attention
 from helpers.chapters.ch12_inside_the_gpt.ablations import habits
 from helpers.gpt import GPT, GPTConfig
+from helpers.record import record_attention
 
 COPIER: dict[str, Any] = {"vocab_size": 32, "context": 48, "heads": 8, "width": 64}
 COPY: dict[str, Any] = {"steps": 500, "batch_size": 32, "lr": 0.005, "weight_decay": 0.01}

@@ -20,7 +20,6 @@ from torch import Tensor, nn
 
 from helpers import corpus
 from helpers import train as command
-from helpers.attention import record_attention
 from helpers.chapters import stored
 from helpers.chapters.ch12_inside_the_gpt.ablations import with_hooks, without_heads
 from helpers.chapters.ch12_inside_the_gpt.copiers import (
@@ -41,6 +40,7 @@ from helpers.chapters.ch12_inside_the_gpt.readers import (
     teach,
 )
 from helpers.chapters.lab import characters, measured, runs
+from helpers.record import record_attention
 from helpers.training import checkpoints
 
 SHIPPED = Path(str(files("helpers"))) / "data" / "checkpoints"

@@ -10,13 +10,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from helpers.attention import SelfAttention, record_attention
+from helpers.attention import SelfAttention
 from helpers.chapters.ch12_inside_the_gpt.ablations import (
     stream_of,
     with_cut,
     with_patch,
 )
 from helpers.gpt import GPT, GPTConfig
+from helpers.record import record_attention
 from helpers.training import train
 
 READER: dict[str, Any] = {"context": 18, "heads": 4, "width": 32}

@@ -6,7 +6,7 @@ import torch
 from helpers.chapters import stored
 from helpers.chapters.ch01_embeddings_as_features import lab
 from helpers.chapters.lab import furthest, runs
-from helpers.embeddings import nearest
+from helpers.similarity import nearest
 
 # Another processor changes the last digit, and a word on the edge between two neighbours.
 TOLERANCE = 0.03

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from helpers import bigram, corpus
+from helpers import bigram, corpus, tokenizers
 from helpers.bigram import ABC_TABLE
 from helpers.chapters.ch03_bigram_table.exercises import ADDS, BUGS, little_text
 from helpers.numerics import softmax
@@ -90,7 +90,7 @@ def best_constant():
 
 def counted_elsewhere(add, letters=None, validation=False):
     text = corpus.load()
-    parts = corpus.split(corpus.CharTokenizer(text).encode(text))
+    parts = corpus.split(tokenizers.CharTokenizer(text).encode(text))
     return bigram.smoothed(bigram.count_bigrams(parts[validation][:letters], SIZE), add)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from helpers import corpus
+from helpers import corpus, tokenizers
 from helpers.chapters import stored
 from helpers.chapters.ch11_small_gpt import lab
 from helpers.chapters.lab import runs
@@ -110,7 +110,7 @@ def test_recipe_has_every_field_and_the_lever_in_it():
 def test_counts_agree_with_counting_one_by_one():
     """Against the formula of the chapter written out with dictionaries, on a short text."""
     text = corpus.load()[:1500]
-    tokenizer = corpus.CharTokenizer(text)
+    tokenizer = tokenizers.CharTokenizer(text)
     ids, V, k = tokenizer.encode(text).numpy(), len(tokenizer), 5
     train, test = ids[:1300].tolist(), ids[1300:].tolist()
 
@@ -149,7 +149,7 @@ def test_tables_along_a_window_are_those_along_the_text():
 
 def letters_of(n: int) -> np.ndarray:
     text = corpus.load()
-    return corpus.CharTokenizer(text).encode(text)[:n].numpy()
+    return tokenizers.CharTokenizer(text).encode(text)[:n].numpy()
 
 
 # --- what a model costs and writes ----------------------------------------------------------

@@ -6,8 +6,7 @@ import pytest
 import torch
 from support import ROOT
 
-from helpers import corpus
-from helpers.attention import record_attention
+from helpers import corpus, tokenizers
 from helpers.chapters import stored
 from helpers.chapters.ch11_small_gpt.lab import trained
 from helpers.chapters.ch12_inside_the_gpt import lab
@@ -36,9 +35,10 @@ from helpers.chapters.ch12_inside_the_gpt.readers import (
 from helpers.chapters.lab import furthest, runs
 from helpers.generate import open_model
 from helpers.gpt import GPTConfig, parameter_count
+from helpers.record import record_attention
 from helpers.train import PRESETS, every_field
 from helpers.training import TrainingConfig, checkpoints, evaluate
-from helpers.training.fit import cross_entropy
+from helpers.training.loop import cross_entropy
 
 SHIPPED = ROOT / "helpers" / "data" / "checkpoints"
 MOST_BYTES = 6_000_000
@@ -78,7 +78,7 @@ def test_model_of_the_tales_is_the_commands_own():
     assert whole.config == wanted["training"] | {"context": wanted["model"]["context"]}
     assert whole.config.keys() == {field.name for field in dataclasses.fields(TrainingConfig)}
     assert whole.step == whole.config["steps"]
-    assert whole.extra["vocab"] == list(corpus.CharTokenizer(text).vocab)
+    assert whole.extra["vocab"] == list(tokenizers.CharTokenizer(text).vocab)
     assert whole.extra["text"] == "tales"
     shape = GPTConfig(vocab_size=len(whole.extra["vocab"]), **whole.extra["model"])
     assert sum(tensor.numel() for tensor in whole.model.values()) == parameter_count(shape)

@@ -1,0 +1,77 @@
+"""Whether shapes in annotations are checked at each call: in notebooks and tests, not elsewhere.
+
+BOOK_CHECK_SHAPES=1 checks them everywhere, BOOK_CHECK_SHAPES=0 nowhere.
+"""
+
+import os
+import pkgutil
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+VARIABLE = "BOOK_CHECK_SHAPES"
+UNCHECKED = ("chapters", "corrections", "exercises", "explore", "figures", "valley")
+MESSAGE = re.compile(
+    r"(?:parameters|return value) of (?P<function>\S+)\.\n"
+    r"(?:The problem arose whilst typechecking parameter '(?P<name>\w+)'\.\n)?"
+    r"Actual value: (?P<given>.*)\nExpected type: (?P<expected>.*?)\.\n-",
+    re.DOTALL,
+)
+
+
+def wanted() -> bool:
+    """As BOOK_CHECK_SHAPES says; where it is not set, in IPython and under pytest."""
+    if VARIABLE in os.environ:
+        return os.environ[VARIABLE] == "1"
+    ipython = sys.modules.get("IPython")
+    return "pytest" in sys.modules or (ipython is not None and ipython.get_ipython() is not None)
+
+
+def checker(function: Callable) -> Callable:
+    """The function with its annotations checked; NumPy's numbers count as Python's."""
+    import beartype
+    import numpy as np
+
+    numbers = {int: int | np.integer, float: float | int | np.number}
+    conf = beartype.BeartypeConf(hint_overrides=beartype.FrozenDict(numbers))
+    return beartype.beartype(conf=conf)(function)
+
+
+def install(package: str, path: list[str]) -> None:
+    """Check annotations in the modules of a package that are imported from here on."""
+    import jaxtyping
+
+    names = [module.name for module in pkgutil.iter_modules(path)]
+    checked = [f"{package}.{name}" for name in names if name not in UNCHECKED]
+    jaxtyping.install_import_hook(checked, f"{__name__}.checker")
+    error: Any = jaxtyping.TypeCheckError
+    error._render_traceback_ = lambda self: [one_line(str(self))]  # what IPython shows of it
+
+
+@contextmanager
+def paused(now: bool = True) -> Iterator[None]:
+    """Check nothing in here, if now: for the steps of a loop after the first one."""
+    import jaxtyping
+
+    before = jaxtyping.config.jaxtyping_disable
+    jaxtyping.config.update("jaxtyping_disable", before or now)
+    try:
+        yield
+    finally:
+        jaxtyping.config.update("jaxtyping_disable", before)
+
+
+def one_line(message: str) -> str:
+    """Name the argument, what it must be and what it is, from jaxtyping's message."""
+    if (found := MESSAGE.search(message)) is None:
+        return message
+    function, name, given, expected = (
+        " ".join((found[part] or "its result").replace("(torch)", "").split())
+        for part in ("function", "name", "given", "expected")
+    )
+    expected = re.sub(r"<class '(.*?)'>|jaxtyping\.", r"\1", expected)
+    axes = ", ".join(re.findall(r"^\w+=\d+$", message, re.MULTILINE))
+    where = f" with {axes}" if axes else ""
+    return f"{function.removeprefix('helpers.')}: {name} must be {expected}{where}, not {given:.80}"

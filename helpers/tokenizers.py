@@ -1,0 +1,184 @@
+"""Tokenizers: text to ids and back, by characters, words, or frequent words with letters."""
+
+import re
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+
+class Tokenizer(ABC):
+    """A vocabulary: its tokens, their ids, and text to ids and back."""
+
+    vocab: tuple[str, ...]
+    unit: str
+
+    def __init__(self, text: str):
+        self._set_vocab({token for token, _ in self._tokens(text)})
+
+    def _set_vocab(self, tokens: Iterable[str]) -> None:
+        self.vocab = tuple(sorted(tokens))
+        self._id = {token: i for i, token in enumerate(self.vocab)}
+
+    def __len__(self) -> int:
+        return len(self.vocab)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)} {self.unit}s)"
+
+    def encode(self, text: str) -> Int[Tensor, " N"]:
+        """Turn text into token ids, int64, each in 0..V-1.
+
+        Raises ValueError that names the first unknown token and its position in the text.
+        """
+        ids = []
+        for token, position in self._tokens(text):
+            if token not in self._id:
+                raise ValueError(
+                    f"text has the {self.unit} {token!r} at position {position}, which is not "
+                    f"among the {len(self)} {self.unit}s of this tokenizer"
+                )
+            ids.append(self._id[token])
+        return torch.tensor(ids, dtype=torch.int64)
+
+    def decode(self, ids: Int[Tensor, " N"] | list[int]) -> str:
+        """Turn token ids back into the text that they came from, exactly.
+
+        Raises ValueError where an id lies outside 0..V-1.
+        """
+        if isinstance(ids, Tensor):
+            ids = ids.tolist()
+        if any(not 0 <= i < len(self) for i in ids):
+            raise ValueError(f"ids must lie in 0..{len(self) - 1}")
+        return self._join(self.vocab[i] for i in ids)
+
+    @abstractmethod
+    def _tokens(self, text: str) -> Iterator[tuple[str, int]]:
+        """Each token of the text and its position."""
+
+    @abstractmethod
+    def _join(self, tokens: Iterable[str]) -> str:
+        """The text that these tokens came from."""
+
+
+class CharTokenizer(Tokenizer):
+    """One token per character; the vocabulary is the characters of `text`, sorted.
+
+    `vocab` is a tuple of str, `len(tokenizer)` its size V.
+    """
+
+    unit = "character"
+
+    def _tokens(self, text: str) -> Iterator[tuple[str, int]]:
+        return ((character, position) for position, character in enumerate(text))
+
+    def _join(self, tokens: Iterable[str]) -> str:
+        return "".join(tokens)
+
+
+# A word with the space before it, line ends, or any one character besides.
+_SPACED = re.compile(r" ?[^\W\d_]+|\n+|.", re.DOTALL)
+
+
+class PieceTokenizer(Tokenizer):
+    """One token per frequent word, with the space before it; other words are spelt by characters.
+
+    `vocab` is a tuple of str, sorted: the characters of `text`, and each word (or run of line
+    ends) that occurs in it at least `least` times. So every text of these characters can be
+    encoded, and joining the tokens restores it.
+    """
+
+    unit = "token"
+
+    def __init__(self, text: str, least: int = 100):
+        counts = Counter(_SPACED.findall(text))
+        self._set_vocab({*text, *(piece for piece, count in counts.items() if count >= least)})
+
+    @classmethod
+    def from_vocab(cls, vocab: Iterable[str]) -> "PieceTokenizer":
+        """The tokenizer that has this vocabulary."""
+        tokenizer = cls.__new__(cls)
+        tokenizer._set_vocab(vocab)
+        return tokenizer
+
+    def _tokens(self, text: str) -> Iterator[tuple[str, int]]:
+        for match in _SPACED.finditer(text):
+            known = match.group() in self._id
+            for at, token in enumerate([match.group()] if known else match.group()):
+                yield token, match.start() + at
+
+    def _join(self, tokens: Iterable[str]) -> str:
+        return "".join(tokens)
+
+
+# A piece of text is a clitic 's, a word, digits, line ends, or any other character; joining the
+# pieces restores the text.
+_PIECE = re.compile(
+    r"(?<=[^\W\d_])['’]s\b|[^\W\d_]+(?:(?:-|['’](?!s\b))[^\W\d_]+)*|\d+|\n+|.", re.DOTALL
+)
+_NO_SPACE_BEFORE = frozenset(".,;:!?)]}%”’'…") | {"'s", "’s"}
+_NO_SPACE_AFTER = frozenset("([{“‘")
+
+
+def _usual_gap(previous: str | None, piece: str, quoted: bool) -> str:
+    """The usual separator of two pieces in English: a space or nothing.
+
+    quoted: whether a straight double quote is open after `previous`.
+    """
+    if previous is None or piece in _NO_SPACE_BEFORE or previous in _NO_SPACE_AFTER:
+        return ""
+    if '"' in (previous, piece):
+        return "" if quoted else " "
+    return " "
+
+
+class WordTokenizer(Tokenizer):
+    r"""One token per word or punctuation mark; a space is a token only where it is unusual.
+
+    The fox's den, said Anna: "The", "fox", "'s", "den", ",", "said", "Anna". Decoding puts
+    between two tokens what English usually has there (a space, but none before a comma or
+    inside a quote); only where the text differs is there a token for it: " ", "\n",
+    "\n\n", or "" for no space where one is usual. So a word is the same token everywhere, the
+    sequence is hardly longer than its words and marks, and `decode(encode(text)) == text` for
+    every text.
+
+    `vocab` is a tuple of str, sorted, `len(tokenizer)` its size V. Case is kept.
+    """
+
+    unit = "word"
+
+    def _tokens(self, text: str) -> Iterator[tuple[str, int]]:
+        previous, quoted, gap = None, False, []
+        for match in _PIECE.finditer(text):
+            piece, position = match.group(), match.start()
+            if piece.isspace():
+                gap.append((piece, position))
+                continue
+            between = "".join(space for space, _ in gap)
+            if between != _usual_gap(previous, piece, quoted):
+                yield from gap or [("", position)]
+            quoted = (quoted and "\n" not in between) != (piece == '"')
+            yield piece, position
+            previous, gap = piece, []
+        yield from gap
+
+    def _join(self, tokens: Iterable[str]) -> str:
+        parts, previous, quoted, gap = [], None, False, None
+        for token in tokens:
+            if not token or token.isspace():
+                gap = (gap or "") + token
+                continue
+            between = _usual_gap(previous, token, quoted) if gap is None else gap
+            quoted = (quoted and "\n" not in between) != (token == '"')
+            parts += [between, token]
+            previous, gap = token, None
+        return "".join(parts) + (gap or "")
+
+
+TOKENIZERS: dict[str, Callable[[str], Tokenizer]] = {
+    "characters": CharTokenizer,
+    "words": PieceTokenizer,
+}

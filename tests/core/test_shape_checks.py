@@ -1,0 +1,59 @@
+"""Annotations are checked in notebooks and tests, and a slip in a notebook is told in one line."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+import torch
+from jaxtyping import TypeCheckError
+from tiny import python
+
+from helpers import numerics, shape_checks
+
+NOTEBOOK = """
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance(colors="nocolor")
+shell.run_cell('''
+import torch
+from helpers.attention import SelfAttention, attention_steps
+from helpers.bigram import BigramLanguageModel
+q = k = v = torch.ones(4, 3)
+''')
+for cell in CELLS:
+    print("=====")
+    shell.run_cell(cell)
+"""
+SLIPS = {  # cell: the argument, what it must be, what it is
+    "attention_steps(q, k.T, v)": ("k", "Tk D", "f32[3,4]"),
+    "BigramLanguageModel(5)(torch.ones(2, 3))": ("ids_BT", "Int", "f32[2,3]"),
+    "attention_steps(q.numpy(), k, v)": ("q", "Tensor", "f32[4,3](numpy)"),
+    "SelfAttention(3)(torch.ones(4, 3))": ("x_BTC", "B T C", "f32[4,3]"),
+    "attention_steps(q, k, v, mask=torch.ones(4, 4).long())": ("mask", "Bool", "i64[4,4]"),
+}
+
+
+def test_a_slip_in_a_notebook_is_one_line():
+    _, *shown = python("-c", f"CELLS = {list(SLIPS)!r}\n{NOTEBOOK}").stdout.split("=====\n")
+    for (name, expected, given), line in zip(SLIPS.values(), shown, strict=True):
+        pattern = rf".*: {name} must be .*{re.escape(expected)}.*, not {re.escape(given)}"
+        assert re.fullmatch(pattern, line.strip()), line
+
+
+@pytest.mark.parametrize(("setting", "checked"), [(None, False), ("1", True), ("0", False)])
+def test_a_script_is_checked_only_if_asked(setting, checked):
+    code = "from helpers.numerics import softmax; softmax([0.0, 1.0])"  # a list for an array
+    variables = {} if setting is None else {shape_checks.VARIABLE: setting}
+    environment = {k: v for k, v in os.environ.items() if k != shape_checks.VARIABLE} | variables
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True)
+    assert (done.returncode != 0) == checked
+
+
+def test_the_checks_pause_for_a_while():
+    with pytest.raises(TypeCheckError):
+        numerics.softmax([0.0, 0.0])
+    with shape_checks.paused():
+        assert numerics.softmax([0.0, 0.0]).tolist() == [0.5, 0.5]
+    with shape_checks.paused(False), pytest.raises(TypeCheckError):
+        numerics.softmax(torch.zeros(2))
