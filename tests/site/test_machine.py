@@ -53,7 +53,7 @@ def steps(model, ids: list[int], instead: dict | None = None, turns: bool = True
         for name in "qk":
             at[f"{name}_by"] = scale(at[name])
             at[f"{name}_normed"] = at[name] * at[f"{name}_by"][..., None]
-            turned = attention.turn.rotary(at[f"{name}_normed"], 0)
+            turned = attention.qk_transform.rotary(at[f"{name}_normed"], 0)
             at[f"{name}_turned"] = turned if turns else at[f"{name}_normed"]
         allowed = torch.ones(len(ids), len(ids), dtype=torch.bool).tril()
         kept = attention_steps(at["q_turned"], at["k_turned"], at["v"], mask=allowed)

@@ -88,7 +88,7 @@ def scores_of(model, layer, ids_BT):
     block = model.blocks[layer].attention
     qkv = block.sublayer.qkv(block.norm(stream_of(model, ids_BT)[layer]))
     q, k, _ = qkv.view(*ids_BT.shape, 3, block.sublayer.heads, -1).permute(2, 0, 3, 1, 4)
-    q, k = (block.sublayer.turn(a, 0) for a in (q, k))  # normed, and turned by their place
+    q, k = (block.sublayer.qk_transform(a, 0) for a in (q, k))  # normed, and rotated by their place
     return (q @ k.mT / q.shape[-1] ** 0.5).detach()
 
 
