@@ -13,6 +13,7 @@ from typing import Any
 
 VARIABLE = "BOOK_CHECK_SHAPES"
 UNCHECKED = ("chapters", "corrections", "exercises", "explore", "figures", "valley")
+UNCHECKED += ("numerics", "worked")  # which take lists, too
 MESSAGE = re.compile(
     r"(?:parameters|return value) of (?P<function>\S+)\.\n"
     r"(?:The problem arose whilst typechecking parameter '(?P<name>\w+)'\.\n)?"

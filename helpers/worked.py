@@ -6,6 +6,7 @@ number is typed twice.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Real
@@ -44,7 +45,7 @@ class Step:
 
     name: str
     working: str
-    value: Real[np.ndarray, "..."]
+    value: Real[np.ndarray, "..."] | float
 
     def __repr__(self) -> str:
         shown = (np.round(np.asarray(self.value, np.float64), DIGITS) + 0.0).tolist()  # no -0.0
@@ -65,7 +66,7 @@ class Worked:
     title: str
     steps: tuple[Step, ...]
 
-    def __getitem__(self, name: str) -> Real[np.ndarray, "..."]:
+    def __getitem__(self, name: str) -> Any:
         for step in self.steps:
             if step.name == name:
                 return step.value

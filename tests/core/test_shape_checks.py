@@ -6,11 +6,10 @@ import subprocess
 import sys
 
 import pytest
-import torch
 from jaxtyping import TypeCheckError
 from tiny import python
 
-from helpers import numerics, shape_checks
+from helpers import embeddings, shape_checks
 
 NOTEBOOK = """
 from IPython.core.interactiveshell import InteractiveShell
@@ -43,7 +42,7 @@ def test_a_slip_in_a_notebook_is_one_line():
 
 @pytest.mark.parametrize(("setting", "checked"), [(None, False), ("1", True), ("0", False)])
 def test_a_script_is_checked_only_if_asked(setting, checked):
-    code = "from helpers.numerics import softmax; softmax([0.0, 1.0])"  # a list for an array
+    code = "from helpers.embeddings import table_bytes; table_bytes(2, 3, 8.0)"  # no whole number
     variables = {} if setting is None else {shape_checks.VARIABLE: setting}
     environment = {k: v for k, v in os.environ.items() if k != shape_checks.VARIABLE} | variables
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True)
@@ -52,8 +51,8 @@ def test_a_script_is_checked_only_if_asked(setting, checked):
 
 def test_the_checks_pause_for_a_while():
     with pytest.raises(TypeCheckError):
-        numerics.softmax([0.0, 0.0])
+        embeddings.table_bytes(2, 3, 8.0)
     with shape_checks.paused():
-        assert numerics.softmax([0.0, 0.0]).tolist() == [0.5, 0.5]
+        assert embeddings.table_bytes(2, 3, 8.0) == 6
     with shape_checks.paused(False), pytest.raises(TypeCheckError):
-        numerics.softmax(torch.zeros(2))
+        embeddings.table_bytes(2, 3, 8.0)
