@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from typing import Any
 
 VARIABLE = "BOOK_CHECK_SHAPES"
-UNCHECKED = ("chapters", "corrections", "exercises", "explore", "figures", "valley")
-UNCHECKED += ("numerics", "worked")  # which take lists, too
+TAKE_LISTS = ("numerics", "worked")
+UNCHECKED = ("chapters", "corrections", "exercises", "explore", "figures", "valley", *TAKE_LISTS)
 MESSAGE = re.compile(
     r"(?:parameters|return value) of (?P<function>\S+)\.\n"
     r"(?:The problem arose whilst typechecking parameter '(?P<name>\w+)'\.\n)?"

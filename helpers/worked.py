@@ -45,7 +45,7 @@ class Step:
 
     name: str
     working: str
-    value: Real[np.ndarray, "..."] | float
+    value: Any  # a number or an array
 
     def __repr__(self) -> str:
         shown = (np.round(np.asarray(self.value, np.float64), DIGITS) + 0.0).tolist()  # no -0.0
