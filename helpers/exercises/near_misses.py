@@ -29,14 +29,14 @@ Reply = str | Callable[..., str]
 class NearMisses:
     """The judge of an exercise that asks for a function; see `near_misses`.
 
-    what: name of the output, or of each of several. tolerance: absolute and relative. run: how a
+    what: name of the output, or of each of several, as `otherwise` may be for each. tolerance: absolute and relative. run: how a
     function is called with a case. unchanged: the reply to a function that changes its arguments.
     """
 
     right: Callable
     cases: list[tuple]
     replies: dict[str, Any]
-    otherwise: Reply = "The shape is right, the numbers are not."
+    otherwise: Reply | tuple[Reply, ...] = "The shape is right, the numbers are not."
     what: str | tuple[str, ...] = "The result"
     tolerance: float = 1e-5
     run: Callable = call
@@ -74,9 +74,8 @@ class NearMisses:
                     raise Wrong(reply.format(**known))
         what = self.what if isinstance(self.what, str) else self.what[at]
         array(found[at], right[at].shape, what.format(**known))
-        if callable(self.otherwise):
-            raise Wrong(self.otherwise(found[at], *case))
-        raise Wrong(self.otherwise.format(**known))
+        other = self.otherwise[at] if isinstance(self.otherwise, tuple) else self.otherwise
+        raise Wrong(other(found[at], *case) if callable(other) else other.format(**known))
 
     def _agrees(self, wrong: Callable, case: tuple, found: list[np.ndarray]) -> bool:
         try:
@@ -92,7 +91,7 @@ def near_misses(
     right: Callable,
     cases: Iterable[tuple],
     replies: dict[str, Any],
-    otherwise: Reply = NearMisses.otherwise,
+    otherwise: Reply | tuple[Reply, ...] = NearMisses.otherwise,
     **options: Any,
 ) -> None:
     """Register an exercise that asks for a function, with the wrong ones that people write.
