@@ -119,7 +119,8 @@ class NumericNearMisses:
 
     def __call__(self, answer: object) -> None:
         """Judge an answer."""
-        value = float(array(answer, (), self.what))
+        given = numbers(answer)
+        value = float(array(given.reshape(()) if given.size == 1 else given, (), self.what))
         if value <= 0:
             raise Wrong(self.positive)
         effect = self.effect(value)
