@@ -83,7 +83,9 @@ class NearMisses:
                 made = self._outputs(wrong, case)
         except Wrong:  # it raises for this case
             return False
-        return all(_same(*pair, 1e-5) for pair in zip(found, made, strict=False))
+        return all(
+            _same(*pair, min(self.tolerance, 1e-5)) for pair in zip(found, made, strict=False)
+        )
 
 
 def near_misses(
