@@ -27,5 +27,6 @@ from helpers.exercises.verdict import (
     explanation,
     judged,
     numbers,
+    unpacked,
     without_addresses,
 )

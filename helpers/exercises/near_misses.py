@@ -29,8 +29,9 @@ Reply = str | Callable[..., str]
 class NearMisses:
     """The judge of an exercise that asks for a function; see `near_misses`.
 
-    what: name of the output, or of each of several, as `otherwise` may be for each. tolerance: absolute and relative. run: how a
-    function is called with a case. unchanged: the reply to a function that changes its arguments.
+    what: name of the output, or of each of several, as `otherwise` may be for each. where: what
+    each reply begins with. tolerance: absolute and relative. run: how a function is called with a
+    case. unchanged: the reply to a function that changes its arguments.
     """
 
     right: Callable
@@ -41,6 +42,7 @@ class NearMisses:
     tolerance: float = 1e-5
     run: Callable = call
     unchanged: str = ""
+    where: str = ""
 
     def __call__(self, answer: Any) -> None:
         """Judge an answer."""
@@ -55,8 +57,7 @@ class NearMisses:
 
     def wrong_functions(self, reply: str) -> tuple[Callable, ...]:
         """The functions that get this reply."""
-        wrong = self.replies[reply]
-        return wrong if isinstance(wrong, tuple) else (wrong,)
+        return _as_tuple(self.replies[reply])
 
     def _outputs(self, function: Callable, case: tuple) -> list[np.ndarray]:
         """What a function gives for a case, part by part."""
@@ -71,11 +72,13 @@ class NearMisses:
         for reply in self.replies:
             for wrong in self.wrong_functions(reply):
                 if self._agrees(wrong, case, found[: at + 1]):
-                    raise Wrong(reply.format(**known))
+                    raise Wrong((self.where + reply).format(**known))
         what = self.what if isinstance(self.what, str) else self.what[at]
         array(found[at], right[at].shape, what.format(**known))
         other = self.otherwise[at] if isinstance(self.otherwise, tuple) else self.otherwise
-        raise Wrong(other(found[at], *case) if callable(other) else other.format(**known))
+        if callable(other):
+            raise Wrong(other(found[at], *case))
+        raise Wrong((self.where + other).format(**known))
 
     def _agrees(self, wrong: Callable, case: tuple, found: list[np.ndarray]) -> bool:
         try:
@@ -114,7 +117,7 @@ class NumericNearMisses:
     right: float
     effect: Callable[[float], float]
     within: tuple[float, float]
-    replies: dict[str, tuple[float, ...]]
+    replies: dict[str, Any]
     otherwise: Reply
     what: str
     positive: str
@@ -129,7 +132,7 @@ class NumericNearMisses:
         if self.within[0] <= effect <= self.within[1]:
             return
         for reply, wrong in self.replies.items():
-            if any(close(value / number, 1, 1e-2) for number in wrong):
+            if any(close(value / number, 1, 1e-2) for number in _as_tuple(wrong)):
                 raise Wrong(reply.format(effect=effect))
         text = self.otherwise(effect) if callable(self.otherwise) else self.otherwise
         raise Wrong(text.format(effect=effect))
@@ -139,9 +142,9 @@ def numeric_near_misses(name: str, **table: Any) -> None:
     """Register an exercise that asks for a positive number with a given effect.
 
     right: one such number. within: the effects that are right, both ends included. replies: from
-    the reply to the wrong numbers that get it, within a percent. otherwise: the reply to all
-    others, or a function of the effect. what: its name. positive: the reply to one that is not.
-    In replies, {effect} is filled in.
+    the reply to the wrong number (or numbers) that get it, within a percent. otherwise: the reply
+    to all others, or a function of the effect. what: its name. positive: the reply to one that is
+    not. In replies, {effect} is filled in.
     """
     exercise(name)(NumericNearMisses(**table))
 
@@ -161,6 +164,10 @@ class Diagnosis:
 def diagnosis(name: str, bugs: dict[str, str], advice: str) -> None:
     """Register an exercise that asks for a dict from student to mistake."""
     exercise(name)(Diagnosis(bugs, advice))
+
+
+def _as_tuple(wrong: Any) -> tuple:
+    return wrong if isinstance(wrong, tuple) else (wrong,)
 
 
 def _same(found: np.ndarray, right: np.ndarray, tolerance: float) -> bool:

@@ -62,17 +62,17 @@ near_misses(
     _rows,
     _tables(),
     {
-        "These are the one-hot vectors. They are still to meet the table.": (
-            lambda table, ids: np.eye(len(table))[ids]
-        ),
+        "These are the one-hot vectors. They are still to meet the table.": lambda E, ids: np.eye(
+            len(E)
+        )[ids],
         "The rows are in one long list: each sentence should keep its own.": (
-            lambda table, ids: _rows(table, ids.ravel())
+            lambda E, ids: _rows(E, ids.ravel())
         ),
         "Each id fetches the row before its own: ids count from 0.": (
-            lambda table, ids: _rows(table, ids - 1)
+            lambda E, ids: _rows(E, ids - 1)
         ),
         "Each id fetches the row after its own: ids count from 0.": (
-            lambda table, ids: _rows(table, ids + 1)
+            lambda E, ids: _rows(E, ids + 1)
         ),
     },
     "The shape is right, the numbers are not those of the rows.",
@@ -110,12 +110,12 @@ near_misses(
     {
         "An id that comes again overwrites what was there before.": _overwritten,
         "This is the mean over a row's tokens. Nudge the row: do they take turns?": (
-            lambda ids, upstream, V: (
-                _added(ids, upstream, V) / np.bincount(ids, minlength=V).clip(min=1)[:, None]
+            lambda ids, dy, V: (
+                _added(ids, dy, V) / np.bincount(ids, minlength=V).clip(min=1)[:, None]
             )
         ),
         "This is divided by the number of tokens. Who asked for a mean?": (
-            lambda ids, upstream, V: _added(ids, upstream, V) / len(ids)
+            lambda ids, dy, V: _added(ids, dy, V) / len(ids)
         ),
     },
     _not_gradient,
@@ -230,23 +230,23 @@ near_misses(
     [(np.random.default_rng(7).standard_normal((len(OLD), 4)), OLD, NEW)],
     {
         "The new vocabulary has one word more than the old: the table should grow.": (
-            lambda rows, old, new: _moved(rows, old, new)[:-1],
-            lambda rows, old, new: rows,
+            lambda E, old, new: _moved(E, old, new)[:-1],
+            lambda E, old, new: E,
         ),
         "The rows stand as before, so the words have other words' rows.": (
-            lambda rows, old, new: np.vstack([rows, np.zeros(4)]),
-            lambda rows, old, new: np.vstack([rows, rows.mean(axis=0)]),
+            lambda E, old, new: np.vstack([E, np.zeros(4)]),
+            lambda E, old, new: np.vstack([E, E.mean(axis=0)]),
         ),
         "A new word's row is zero; it should be the mean of all old rows.": (
-            lambda rows, old, new: _moved(rows, old, new, np.zeros(4))
+            lambda E, old, new: _moved(E, old, new, np.zeros(4))
         ),
         "This is the mean of the rows that stay. All old rows were asked for.": (
-            lambda rows, old, new: _moved(
-                rows, old, new, rows[[old.index(word) for word in new if word in old]].mean(axis=0)
+            lambda E, old, new: _moved(
+                E, old, new, E[[old.index(word) for word in new if word in old]].mean(axis=0)
             )
         ),
         "This is one mean of all numbers; each column has a mean of its own.": (
-            lambda rows, old, new: _moved(rows, old, new, np.full(4, rows.mean()))
+            lambda E, old, new: _moved(E, old, new, np.full(4, E.mean()))
         ),
     },
     _not_moved,

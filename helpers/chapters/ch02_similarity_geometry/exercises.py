@@ -12,6 +12,7 @@ from helpers.exercises import (
     explanation,
     near_misses,
     numbers,
+    unpacked,
 )
 from helpers.exercises import check as check
 
@@ -51,24 +52,20 @@ near_misses(
     _cosines,
     _queries(),
     {
-        "These are dot products: both lengths are still in them.": lambda query, table: (
-            table @ query
-        ),
-        "The lengths of the rows were not divided out.": lambda query, table: (
-            table @ query / np.linalg.norm(query)
-        ),
+        "These are dot products: both lengths are still in them.": lambda q, t: t @ q,
+        "The lengths of the rows were not divided out.": lambda q, t: t @ q / np.linalg.norm(q),
         "The length of the query was not divided out: the order is right, the size is not.": (
-            lambda query, table: _unit(table) @ query
+            lambda q, t: _unit(t) @ q
         ),
-        "The squares of the lengths were divided by, not the lengths.": lambda query, table: (
-            _cosines(query, table) / np.linalg.norm(table, axis=1) / np.linalg.norm(query)
+        "The squares of the lengths were divided by, not the lengths.": (
+            lambda q, t: _cosines(q, t) / np.linalg.norm(t, axis=1) / np.linalg.norm(q)
         ),
         "This is one less the cosine: a distance, small where vectors are alike.": (
-            lambda query, table: 1 - _cosines(query, table)
+            lambda q, t: 1 - _cosines(q, t)
         ),
-        "These are the angles themselves.": lambda query, table: np.arccos(_cosines(query, table)),
+        "These are the angles themselves.": lambda q, t: np.arccos(_cosines(q, t)),
         "One length was taken for the whole table; each row has its own. Mind the axis.": (
-            lambda query, table: table @ query / np.linalg.norm(table) / np.linalg.norm(query)
+            lambda q, t: t @ q / np.linalg.norm(t) / np.linalg.norm(q)
         ),
     },
     _not_cosines,
@@ -105,17 +102,17 @@ near_misses(
     _dot_products(),
     {
         "There is a nan: rounding made a square slightly negative for two vectors that are almost "
-        "equal.": lambda dots: np.sqrt(_squares(dots)),
+        "equal.": lambda d: np.sqrt(_squares(d)),
         "These are squared distances; one step is left.": _squares,
         "Check the identity: how often does the dot product come in it?": (
-            lambda dots: _distances(dots, -1)
+            lambda d: _distances(d, -1)
         ),
         "This is the length of the sum of two vectors. Look at the sign of the middle term.": (
-            lambda dots: _distances(dots, 2)
+            lambda d: _distances(d, 2)
         ),
-        "The sign is off: a distance is never negative.": lambda dots: -_distances(dots),
-        "The diagonal holds squared lengths already: no root is to be taken of it.": lambda dots: (
-            np.sqrt((np.diag(dots)[:, None] ** 0.5 + np.diag(dots) ** 0.5 - 2 * dots).clip(min=0))
+        "The sign is off: a distance is never negative.": lambda d: -_distances(d),
+        "The diagonal holds squared lengths already: no root is to be taken of it.": (
+            lambda d: np.sqrt((np.diag(d)[:, None] ** 0.5 + np.diag(d) ** 0.5 - 2 * d).clip(min=0))
         ),
     },
     _not_distances,
@@ -173,9 +170,8 @@ def _three_winners(answer) -> None:
 
 @exercise("02.5")
 def _push(answer) -> None:
-    if not isinstance(answer, tuple | list) or len(answer) != 2:
-        raise Wrong("Give a tuple of two: the rows, and the vector that is subtracted.")
-    rows, push = (numbers(part) for part in answer)
+    request = "Give a tuple of two: the rows, and the vector that is subtracted."
+    rows, push = map(numbers, unpacked(answer, 2, request))
     if rows.ndim != 2 or len(rows) < 3:
         raise Wrong(f"rows should have shape (N, C) with at least three rows, not {rows.shape}.")
     if push.shape != rows.shape[1:]:

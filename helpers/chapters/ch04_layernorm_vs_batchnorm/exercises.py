@@ -16,6 +16,7 @@ from helpers.exercises import (
     explanation,
     near_misses,
     numeric_near_misses,
+    unpacked,
 )
 from helpers.exercises import check as check
 
@@ -63,18 +64,16 @@ near_misses(
         "ε plays no part in your answer.": _affine(eps=0.0),
         "The mean was not subtracted.": _affine(centred=False),
         "One mean for the whole array: each token has its own.": _affine(axis="all"),
-        "You averaged down the columns, over the tokens.": (
-            lambda x, *given: _affine(axis=-2 if x.ndim > 1 else -1)(x, *given)
-        ),
-        "Normalised rightly, but γ and β play no part.": (
-            lambda x, gamma, beta, eps: _layer_norm(x, eps=eps)
-        ),
+        "You averaged down the columns, over the tokens.": lambda x, *given: _affine(
+            axis=-2 if x.ndim > 1 else -1
+        )(x, *given),
+        "Normalised rightly, but γ and β play no part.": lambda x, g, b, e: _layer_norm(x, eps=e),
         "γ multiplies β too; the shift comes last.": (
-            lambda x, gamma, beta, eps: gamma * (_layer_norm(x, eps=eps) + beta)
+            lambda x, g, b, e: g * (_layer_norm(x, eps=e) + b)
         ),
         "One of γ and β plays no part.": (
-            lambda x, gamma, beta, eps: gamma * _layer_norm(x, eps=eps),
-            lambda x, gamma, beta, eps: _layer_norm(x, eps=eps) + beta,
+            lambda x, g, b, e: g * _layer_norm(x, eps=e),
+            lambda x, g, b, e: _layer_norm(x, eps=e) + b,
         ),
     },
     "For x of shape {x.shape} the numbers are not right.",
@@ -100,10 +99,8 @@ def _batch_norm(x, mean, variance, momentum, *, of_mean=None, of_variance=None, 
 
 
 def _run_batch_norm(function, *case):
-    results = call(function, *case)
-    if not isinstance(results, tuple | list) or len(results) != 3:
-        raise Wrong("Give three things back: output, new running mean, new running variance.")
-    return results
+    request = "Give three things back: output, new running mean, new running variance."
+    return unpacked(call(function, *case), 3, request)
 
 
 MOMENTA = {
@@ -116,8 +113,9 @@ near_misses(
     _batch_norm,
     _batches(),
     {
-        "The output was divided with n − 1; that variance is for the memory only.": (
-            lambda *given: (_layer_norm(given[0], axis=0, ddof=1), *_batch_norm(*given)[1:])
+        "The output was divided with n − 1; that variance is for the memory only.": lambda *given: (
+            _layer_norm(given[0], axis=0, ddof=1),
+            *_batch_norm(*given)[1:],
         ),
         "The output is normalised along the rows. That is layer norm.": (
             partial(_batch_norm, axis=1)

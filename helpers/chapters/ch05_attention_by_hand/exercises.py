@@ -13,6 +13,7 @@ from helpers.exercises import (
     explanation,
     near_misses,
     numbers,
+    unpacked,
 )
 from helpers.exercises import check as check
 from helpers.numerics import softmax
@@ -176,9 +177,7 @@ explanation(
 
 @exercise("05.7")
 def _previous_token(answer) -> None:
-    if not isinstance(answer, tuple | list) or len(answer) != 3:
-        raise Wrong("Give the three arrays as a tuple (q, k, v).")
-    q, k, v = (numbers(part) for part in answer)
+    q, k, v = map(numbers, unpacked(answer, 3, "Give the three arrays as a tuple (q, k, v)."))
     if q.ndim != 2 or q.shape != k.shape or len(q) != 5:
         raise Wrong(f"q and k should both have shape (5, D); they have {q.shape} and {k.shape}.")
     if not np.array_equal(v, np.eye(5)):

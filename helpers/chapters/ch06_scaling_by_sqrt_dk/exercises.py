@@ -12,6 +12,7 @@ from helpers.exercises import (
     explanation,
     near_misses,
     numeric_near_misses,
+    unpacked,
 )
 from helpers.exercises import check as check
 from helpers.numerics import softmax
@@ -30,15 +31,13 @@ near_misses(
     [(50, 0.5), (64, 1.0), (7, 3.0)],
     {
         "This is the variance; the standard deviation is asked for.": (
-            lambda D, sigma: sigma**4 * D,
-            lambda D, sigma: D,
+            lambda D, s: s**4 * D,
+            lambda D, s: D,
         ),
-        "At D = {D} you let the terms add up as if they all had one sign.": (
-            lambda D, sigma: sigma**2 * D
-        ),
+        "At D = {D} you let the terms add up as if they all had one sign.": lambda D, s: s**2 * D,
         "Right for σ = 1, not for σ = {sigma:g}: each product has two factors.": (
-            lambda D, sigma: D**0.5,
-            lambda D, sigma: sigma * D**0.5,
+            lambda D, s: D**0.5,
+            lambda D, s: s * D**0.5,
         ),
     },
     "For D = {D} and σ = {sigma:g} it gives {found:.3f}, which is not right.",
@@ -76,18 +75,18 @@ near_misses(
     ],
     {
         "These are derivatives by the divided scores. The undivided ones are asked.": (
-            lambda scores, divisor: _jacobian(scores, divisor) * divisor
+            lambda s, d: _jacobian(s, d) * d
         ),
-        "The divisor plays no part in your answer.": lambda scores, divisor: _jacobian(scores, 1),
+        "The divisor plays no part in your answer.": lambda s, d: _jacobian(s, 1),
         "You divided by the root of the number of scores, not by the divisor.": (
-            lambda scores, divisor: _jacobian(scores, len(scores) ** 0.5)
+            lambda s, d: _jacobian(s, len(s) ** 0.5)
         ),
         "Only the diagonal is filled, but raising one score lowers the other weights.": (
-            lambda scores, divisor: np.diag(softmax(scores / divisor)) / divisor,
-            lambda scores, divisor: np.diag(np.diag(_jacobian(scores, divisor))),
+            lambda s, d: np.diag(softmax(s / d)) / d,
+            lambda s, d: np.diag(np.diag(_jacobian(s, d))),
         ),
         "Right for small scores, but for scores near 1000 it overflows.": (
-            lambda scores, divisor: _jacobian(scores, divisor, _overflowing)
+            lambda s, d: _jacobian(s, d, _overflowing)
         ),
     },
     _not_jacobian,
@@ -139,11 +138,8 @@ numeric_near_misses(
 
 @exercise("06.5")
 def _counterexample(answer) -> None:
-    if tuple(getattr(answer, "shape", ())) == (2, 64):
-        answer = tuple(answer)
-    if not isinstance(answer, tuple | list) or len(answer) != 2:
-        raise Wrong("Give the two vectors as a tuple (q, k).")
-    q, k = (array(part, (64,), name) for part, name in zip(answer, "qk", strict=True))
+    q, k = unpacked(answer, 2, "Give the two vectors as a tuple (q, k).")
+    q, k = array(q, (64,), "q"), array(k, (64,), "k")
     for name, vector in (("q", q), ("k", k)):
         if abs(vector.mean()) > 1e-6:
             raise Wrong(f"The entries of {name} have mean {vector.mean():.3f}, not 0.")

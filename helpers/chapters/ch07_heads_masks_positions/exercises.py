@@ -15,6 +15,7 @@ from helpers.exercises import (
     explanation,
     near_misses,
     numbers,
+    unpacked,
 )
 from helpers.exercises import check as check
 from helpers.numerics import softmax
@@ -35,32 +36,24 @@ def _mask_of(function, new: int, total: int):
     return mask
 
 
-WHERE = "For new = {new} and total = {total}: "
 near_misses(
     "07.1",
-    lambda new, total: np.tri(total)[total - new :],
+    lambda n, T: np.tri(T)[T - n :],
     [(4, 4), (2, 5), (1, 6), (1, 1), (3, 4)],
     {
-        WHERE + "true and false are exchanged.": (
-            lambda new, total: 1 - np.tri(total)[total - new :]
-        ),
-        WHERE + "the first token that asks is taken for the first of the text.": (
-            lambda new, total: np.tri(new, total)
-        ),
-        WHERE + "a token may read itself, too.": (
-            lambda new, total: np.tri(total, k=-1)[total - new :]
-        ),
-        WHERE + "the next token may be read. That is one too far.": (
-            lambda new, total: np.tri(total, k=1)[total - new :]
-        ),
-        WHERE + "what comes later may be read, and not what came before.": (
-            lambda new, total: np.tri(total).T[total - new :]
-        ),
-        WHERE + "everything may be read.": lambda new, total: np.ones((new, total)),
+        "true and false are exchanged.": lambda n, T: 1 - np.tri(T)[T - n :],
+        "the first token that asks is taken for the first of the text.": lambda n, T: np.tri(n, T),
+        "a token may read itself, too.": lambda n, T: np.tri(T, k=-1)[T - n :],
+        "the next token may be read. That is one too far.": lambda n, T: np.tri(T, k=1)[T - n :],
+        "what comes later may be read, and not what came before.": lambda n, T: np.tri(T).T[
+            T - n :
+        ],
+        "everything may be read.": lambda n, T: np.ones((n, T)),
     },
-    WHERE + "the shape is right, the entries are not.",
+    "the shape is right, the entries are not.",
     what="The mask",
     run=_mask_of,
+    where="For new = {new} and total = {total}: ",
 )
 
 
@@ -235,10 +228,9 @@ def _step(x, keys, values, W_Q, W_K, W_V, *, itself=True, root=None):
 
 def _run_step(function, *case):
     """Keys, values and output; the output may be of shape (1, D)."""
-    step = call(function, *case)
-    if not isinstance(step, tuple | list) or len(step) != 3:
-        raise Wrong("Return the three things as a tuple (output, keys, values).")
-    return step[1], step[2], numbers(step[0]).ravel()
+    request = "Return the three things as a tuple (output, keys, values)."
+    output, keys, values = unpacked(call(function, *case), 3, request)
+    return keys, values, numbers(output).ravel()
 
 
 near_misses(
@@ -247,14 +239,16 @@ near_misses(
     _new_tokens(),
     {
         "The keys that you return lack the row of the new token.": lambda *given: given[:3],
-        "The values that you return lack the row of the new token.": (
-            lambda *given: (*_step(*given)[:2], given[2])
+        "The values that you return lack the row of the new token.": lambda *given: (
+            *_step(*given)[:2],
+            given[2],
         ),
-        "The new row of the keys stands first; it belongs behind the rest.": (
-            lambda *given: [np.roll(part, 1, axis=0) for part in _step(*given)]
-        ),
-        "The new row of the values stands first; it belongs behind the rest.": (
-            lambda *given: (*_step(*given)[:2], np.roll(_step(*given)[2], 1, axis=0))
+        "The new row of the keys stands first; it belongs behind the rest.": lambda *given: [
+            np.roll(part, 1, axis=0) for part in _step(*given)
+        ],
+        "The new row of the values stands first; it belongs behind the rest.": lambda *given: (
+            *_step(*given)[:2],
+            np.roll(_step(*given)[2], 1, axis=0),
         ),
         "The new token reads those before it, but not itself.": partial(_step, itself=False),
         "The scores are not divided.": partial(_step, root=1),

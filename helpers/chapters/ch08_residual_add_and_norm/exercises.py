@@ -14,6 +14,7 @@ from helpers.exercises import (
     explanation,
     near_misses,
     numeric_near_misses,
+    unpacked,
 )
 from helpers.exercises import check as check
 
@@ -27,7 +28,7 @@ BUGS = {
 }
 
 
-def _normed(x: np.ndarray, *, axis: int = -1, ddof: int = 0, eps: float = EPS) -> np.ndarray:
+def _normalised(x: np.ndarray, *, axis: int = -1, ddof: int = 0, eps: float = EPS) -> np.ndarray:
     away = x - x.mean(axis=axis, keepdims=True)
     return away / np.sqrt(x.var(axis=axis, ddof=ddof, keepdims=True) + eps)
 
@@ -51,22 +52,22 @@ def _deviation(x, y):
 
 near_misses(
     "08.1",
-    lambda x, y: _normed(x + y),
+    lambda x, y: _normalised(x + y),
     _pairs(),
     {
         "You normed the answer and added x afterwards: the sum is to be normed.": (
-            lambda x, y: x + _normed(y)
+            lambda x, y: x + _normalised(y)
         ),
-        "You normed x before the sum: the sum is to be normed.": lambda x, y: _normed(x) + y,
-        "The input x plays no part in your result: there is no residual.": (
-            lambda x, y: _normed(y)
+        "You normed x before the sum: the sum is to be normed.": lambda x, y: _normalised(x) + y,
+        "The input x plays no part in your result: there is no residual.": lambda x, y: _normalised(
+            y
         ),
         "This is the sum. It is still to be normed.": lambda x, y: x + y,
         "Your variance divides by n − 1; that of LayerNorm divides by n.": (
-            lambda x, y: _normed(x + y, ddof=1)
+            lambda x, y: _normalised(x + y, ddof=1)
         ),
         "You took the mean over the tokens; each token is normed by itself.": (
-            lambda x, y: _normed(x + y, axis=0)
+            lambda x, y: _normalised(x + y, axis=0)
         ),
         "For small vectors it shows: ε stands beside the root.": (
             lambda x, y: _centred(x, y) / (_deviation(x, y) + EPS)
@@ -78,7 +79,7 @@ near_misses(
             lambda x, y: (x + y) / np.sqrt(((x + y) ** 2).mean(axis=-1, keepdims=True) + EPS)
         ),
         "Right but for ε: without it a token whose entries are all alike gives nan.": (
-            lambda x, y: _normed(x + y, eps=0.0)
+            lambda x, y: _normalised(x + y, eps=0.0)
         ),
     },
 )
@@ -124,10 +125,10 @@ def which_bug() -> tuple[Students, Students, dict[str, Students]]:
     """
     x, y = np.random.default_rng(8).standard_normal((2, 4, 3)).round(1)
     made = {
-        "norm before the sum": x + _normed(y),
-        "no residual": _normed(y),
-        "variance over n − 1": _normed(x + y, ddof=1),
-        "norm over the tokens": _normed(x + y, axis=0),
+        "norm before the sum": x + _normalised(y),
+        "no residual": _normalised(y),
+        "variance over n − 1": _normalised(x + y, ddof=1),
+        "norm over the tokens": _normalised(x + y, axis=0),
     }
     return x, y, {student: made[bug] for student, bug in BUGS.items()}
 
@@ -212,8 +213,7 @@ explanation(
 
 @exercise("08.7")
 def _largest(answer) -> None:
-    if not isinstance(answer, tuple | list) or len(answer) != 4:
-        raise Wrong("Give the four arrays as a tuple (W1, b1, W2, b2).")
+    answer = unpacked(answer, 4, "Give the four arrays as a tuple (W1, b1, W2, b2).")
     width = np.shape(answer[0])[-1] if np.ndim(answer[0]) == 2 else 0
     if width > 3:
         raise Wrong(f"{width} hidden neurons; three are allowed.")

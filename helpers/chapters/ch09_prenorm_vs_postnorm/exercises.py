@@ -12,8 +12,8 @@ from helpers.exercises import (
     exercise,
     explanation,
     near_misses,
-    numbers,
     numeric_near_misses,
+    unpacked,
 )
 from helpers.exercises import check as check
 
@@ -27,7 +27,7 @@ BUGS = {
 BLOCKS, SQUARE = 64, 0.25  # of exercise 5
 
 
-def _normed(x: np.ndarray) -> np.ndarray:
+def _normalised(x: np.ndarray) -> np.ndarray:
     return (x - x.mean(axis=-1, keepdims=True)) / (x.std(axis=-1, keepdims=True) + 1e-8)
 
 
@@ -39,9 +39,9 @@ def _blocks():
         gain = 1 + rng.random(C)
         yield (
             x,
-            _normed,
+            _normalised,
             lambda z, V=V: z.mean(axis=0) + z @ V,
-            lambda z, gain=gain: gain * _normed(z) + 0.5,
+            lambda z, gain=gain: gain * _normalised(z) + 0.5,
             lambda z, W=W: np.maximum(z @ W, 0),
         )
 
@@ -56,8 +56,8 @@ near_misses(
     _pre_block,
     _blocks(),
     {
-        "The norms stand on the stream: this is post-norm.": lambda x, n1, f, n2, g: n2(
-            (h := n1(x + f(x))) + g(h)
+        "The norms stand on the stream: this is post-norm.": (
+            lambda x, n1, f, n2, g: n2((h := n1(x + f(x))) + g(h))
         ),
         "You add to the normed copy; the answer is to be added to the stream itself.": (
             lambda x, n1, f, n2, g: (h := n2(n1(x) + f(n1(x)))) + g(h)
@@ -102,8 +102,8 @@ near_misses(
         for order in ("post", "pre")
     ],
     {
-        "You have the two orders the other way round.": lambda order, a, n: _fraction(
-            "pre" if order == "post" else "post", a, n
+        "You have the two orders the other way round.": (
+            lambda order, a, n: _fraction("pre" if order == "post" else "post", a, n)
         ),
         "The share is a part of the mean square, not of the size.": (
             lambda order, a, n: _fraction(order, a, n) ** 0.5
@@ -172,10 +172,10 @@ def which_bug() -> tuple[Tokens, Float[np.ndarray, "3 3"], dict[str, Tokens]]:
     rng = np.random.default_rng(9)
     x, W = (3 * rng.standard_normal((4, 3))).round(1), rng.standard_normal((3, 3)).round(1)
     made = {
-        "added to the normed copy": _normed(x) + _normed(x) @ W,
-        "post-norm": _normed(x + x @ W),
-        "norm of the answer": x + _normed(x @ W),
-        "no residual": _normed(x) @ W,
+        "added to the normed copy": _normalised(x) + _normalised(x) @ W,
+        "post-norm": _normalised(x + x @ W),
+        "norm of the answer": x + _normalised(x @ W),
+        "no residual": _normalised(x) @ W,
     }
     return x, W, {student: made[bug] for student, bug in BUGS.items()}
 
@@ -223,11 +223,8 @@ numeric_near_misses(
 
 @exercise("09.6")
 def _forgets(answer) -> None:
-    if not isinstance(answer, tuple | list):  # one array with two rows is as good
-        answer = list(numbers(answer))
-    if len(answer) != 2:
-        raise Wrong("Give the two vectors as a tuple (s, t).")
-    s, t = (array(part, (3,), name) for part, name in zip(answer, ("s", "t"), strict=True))
+    s, t = unpacked(answer, 2, "Give the two vectors as a tuple (s, t).")
+    s, t = array(s, (3,), "s"), array(t, (3,), "t")
     if min(s.std(), t.std()) < 1e-6:
         raise Wrong("A vector whose entries are all alike has no norm without ε.")
     apart = np.linalg.norm(np.cross(s, t)) / np.linalg.norm(s) / np.linalg.norm(t)
@@ -235,7 +232,9 @@ def _forgets(answer) -> None:
         if s @ t < 0:
             raise Wrong("One points against the other, and so do their norms.")
         raise Wrong("One is a multiple of the other: they differ in length only.")
-    if np.abs(_normed(s) - _normed(t)).max() > 1e-3 * apart:  # as alike as they are, or nearly
+    if (
+        np.abs(_normalised(s) - _normalised(t)).max() > 1e-3 * apart
+    ):  # as alike as they are, or nearly
         raise Wrong("Their norms differ. Which step of the norm comes before the division?")
 
 

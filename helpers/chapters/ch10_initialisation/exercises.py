@@ -20,6 +20,7 @@ from helpers.exercises import (
     near_misses,
     numbers,
     numeric_near_misses,
+    unpacked,
 )
 from helpers.exercises import check as check
 
@@ -39,19 +40,19 @@ near_misses(
     [(64, 256), (300, 300), (10, 2)],
     {
         "This is the standard deviation. How far does a uniform reach beyond it?": (
-            lambda fan_in, fan_out: (2 / (fan_in + fan_out)) ** 0.5
+            lambda i, o: (2 / (i + o)) ** 0.5
         ),
         "Divided by √3; a uniform on ±a has a standard deviation below a.": (
-            lambda fan_in, fan_out: (2 / 3 / (fan_in + fan_out)) ** 0.5
+            lambda i, o: (2 / 3 / (i + o)) ** 0.5
         ),
         "The variance is 1 over the mean of the two fans, not over their sum.": (
-            lambda fan_in, fan_out: (3 / (fan_in + fan_out)) ** 0.5
+            lambda i, o: (3 / (i + o)) ** 0.5
         ),
         "The fan-out plays no part in yours; it should.": (
-            lambda fan_in, fan_out: (6 / fan_in) ** 0.5,
-            lambda fan_in, fan_out: (3 / fan_in) ** 0.5,
+            lambda i, o: (6 / i) ** 0.5,
+            lambda i, o: (3 / i) ** 0.5,
         ),
-        "A root is missing.": lambda fan_in, fan_out: 6 / (fan_in + fan_out),
+        "A root is missing.": lambda i, o: 6 / (i + o),
     },
     "For fan_in={fan_in} and fan_out={fan_out} yours is {found:.4g}: not right.",
 )
@@ -144,9 +145,8 @@ numeric_near_misses(
 
 @exercise("10.5")
 def _nothing_comes_out(answer) -> None:
-    if not isinstance(answer, tuple | list) or len(answer) != 2:
-        raise Wrong("Give W and x as a tuple (W, x).")
-    W, x = array(answer[0], (4, 4), "W"), array(answer[1], (4,), "x")
+    W, x = unpacked(answer, 2, "Give W and x as a tuple (W, x).")
+    W, x = array(W, (4, 4), "W"), array(x, (4,), "x")
     if not close(np.abs(W), 0.5, 1e-9):
         raise Wrong("Every entry of W should be +0.5 or -0.5.")
     if not np.abs(x).max() > 1e-6:

@@ -16,6 +16,7 @@ from helpers.exercises import (
     near_misses,
     numbers,
     numeric_near_misses,
+    unpacked,
 )
 from helpers.exercises import check as check
 
@@ -52,23 +53,19 @@ near_misses(
     ],
     {
         "What is left out is gone, but the rest does not sum to 1.": (
-            lambda logits, temperature, top_k: (
-                _softmax(logits / temperature) * np.isfinite(_kept(logits, top_k))
-            )
+            lambda z, T, k: _softmax(z / T) * np.isfinite(_kept(z, k))
         ),
         "With top_k={top_k} only the {top_k} likeliest may be drawn; yours keeps all.": (
-            lambda logits, temperature, top_k: _softmax(logits / temperature)
+            lambda z, T, k: _softmax(z / T)
         ),
         "With a low temperature yours gets bolder. It should be the other way.": (
-            lambda logits, temperature, top_k: _probabilities(logits, 1 / temperature, top_k)
+            lambda z, T, k: _probabilities(z, 1 / T, k)
         ),
         "With temperature={temperature} yours is what it is with 1.": (
-            lambda logits, temperature, top_k: _probabilities(logits, 1, top_k)
+            lambda z, T, k: _probabilities(z, 1, k)
         ),
         "Yours keeps the least likely characters.": (
-            lambda logits, temperature, top_k: _softmax(
-                np.where(logits <= np.sort(logits)[top_k - 1], logits, -np.inf) / temperature
-            )
+            lambda z, T, k: _softmax(np.where(z <= np.sort(z)[k - 1], z, -np.inf) / T)
         ),
     },
     "With temperature={temperature} and top_k={top_k} the probabilities are not right.",
@@ -133,12 +130,10 @@ numeric_near_misses(
 
 @exercise("11.5")
 def _loss_and_hits(answer) -> None:
-    if not isinstance(answer, tuple | list) or len(answer) != 3:
-        raise Wrong("Give the tuple (p, q, came).")
-    p, q = (numbers(part) for part in answer[:2])
+    p, q, came = map(numbers, unpacked(answer, 3, "Give the tuple (p, q, came)."))
     if p.ndim != 2 or p.shape != q.shape:
         raise Wrong(f"p and q should have one shape (T, V); yours have {p.shape} and {q.shape}.")
-    came = array(answer[2], (len(p),), "came")
+    came = array(came, (len(p),), "came")
     if not ((came == came.round()) & (came >= 0) & (came < p.shape[1])).all():
         raise Wrong(f"came should hold whole numbers from 0 to {p.shape[1] - 1}.")
     for name, table in (("p", p), ("q", q)):
@@ -207,11 +202,11 @@ near_misses(
     ],
     {
         "Only the new tokens come back; the prompt should stand before them.": (
-            lambda logits_of, ids, n, context: _generated(logits_of, ids, n, context)[len(ids) :]
+            lambda f, ids, n, c: _generated(f, ids, n, c)[len(ids) :]
         ),
         "{right.size} tokens should come back, yours have shape {found.shape}.": (
-            lambda logits_of, ids, n, context: _generated(logits_of, ids, n + 1, context),
-            lambda logits_of, ids, n, context: _generated(logits_of, ids, n - 1, context),
+            lambda f, ids, n, c: _generated(f, ids, n + 1, c),
+            lambda f, ids, n, c: _generated(f, ids, n - 1, c),
         ),
         "The model reads the first tokens of the text. Which ones should it read?": (
             lambda *given: _generated(*given, seen=lambda tokens: tokens[: given[3]])

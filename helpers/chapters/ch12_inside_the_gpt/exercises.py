@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Float
 
-from helpers.exercises import Wrong, array, diagnosis, exercise, explanation, near_misses
+from helpers.exercises import Wrong, array, diagnosis, exercise, explanation, near_misses, unpacked
 from helpers.exercises import check as check
 from helpers.numerics import softmax
 
@@ -26,33 +26,28 @@ def _diagonal(weights, back: int, start: int = 0):
     return np.diagonal(weights, -back, axis1=1, axis2=2)[:, start:]
 
 
-HEADS_AND_TOKENS = "For {weights.shape[0]} heads and {weights.shape[1]} tokens: "
 near_misses(
     "12.1",
     lambda weights: _diagonal(weights, 1).mean(axis=1),
     [(_weights(seed, H, T),) for seed, H, T in ((1, 3, 5), (2, 1, 8), (3, 4, 2))],
     {
-        HEADS_AND_TOKENS + "you took the token after; a row is a token that reads.": (
-            lambda weights: _diagonal(weights, -1).mean(axis=1)
+        "you took the token after; a row is a token that reads.": (
+            lambda w: _diagonal(w, -1).mean(axis=1)
         ),
-        HEADS_AND_TOKENS + "these are sums, not means.": (
-            lambda weights: _diagonal(weights, 1).sum(axis=1)
+        "these are sums, not means.": lambda w: _diagonal(w, 1).sum(axis=1),
+        "you divided by T; the first token does not count.": (
+            lambda w: _diagonal(w, 1).sum(axis=1) / w.shape[1]
         ),
-        HEADS_AND_TOKENS + "you divided by T; the first token does not count.": (
-            lambda weights: _diagonal(weights, 1).sum(axis=1) / weights.shape[1]
-        ),
-        HEADS_AND_TOKENS + "this is the weight on the token itself.": (
-            lambda weights: _diagonal(weights, 0).mean(axis=1)
-        ),
-        HEADS_AND_TOKENS + "this is one mean over all heads; give one a head.": (
-            lambda weights: np.full(len(weights), _diagonal(weights, 1).mean())
+        "this is the weight on the token itself.": lambda w: _diagonal(w, 0).mean(axis=1),
+        "this is one mean over all heads; give one a head.": (
+            lambda w: np.full(len(w), _diagonal(w, 1).mean())
         ),
     },
-    HEADS_AND_TOKENS + "the shape is right, the numbers are not.",
+    "the shape is right, the numbers are not.",
     what="The result, one number a head,",
+    where="For {weights.shape[0]} heads and {weights.shape[1]} tokens: ",
 )
 
-TOKENS_AND_N = "For {weights.shape[1]} tokens and n = {n}: "
 near_misses(
     "12.2",
     lambda weights, n: _diagonal(weights, n - 1, 1).mean(axis=1),
@@ -61,24 +56,23 @@ near_misses(
         for seed, H, T, n in ((4, 2, 9, 4), (5, 3, 12, 3), (6, 1, 7, 5), (7, 2, 6, 2))
     ],
     {
-        TOKENS_AND_N + "this reads the same letter, not what followed it.": (
-            lambda weights, n: _diagonal(weights, n).mean(axis=1)
+        "this reads the same letter, not what followed it.": (
+            lambda w, n: _diagonal(w, n).mean(axis=1)
         ),
-        TOKENS_AND_N + "a place is counted at which the word has not begun again.": (
-            lambda weights, n: _diagonal(weights, n - 1).mean(axis=1)
+        "a place is counted at which the word has not begun again.": (
+            lambda w, n: _diagonal(w, n - 1).mean(axis=1)
         ),
-        TOKENS_AND_N + "these are sums, not means.": (
-            lambda weights, n: _diagonal(weights, n - 1, 1).sum(axis=1)
+        "these are sums, not means.": lambda w, n: _diagonal(w, n - 1, 1).sum(axis=1),
+        "you divided by T, not by the number of places that count.": (
+            lambda w, n: _diagonal(w, n - 1, 1).sum(axis=1) / w.shape[1]
         ),
-        TOKENS_AND_N + "you divided by T, not by the number of places that count.": (
-            lambda weights, n: _diagonal(weights, n - 1, 1).sum(axis=1) / weights.shape[1]
-        ),
-        TOKENS_AND_N + "this reads what came before the letter, not what followed it.": (
-            lambda weights, n: _diagonal(weights, n + 1).mean(axis=1)
+        "this reads what came before the letter, not what followed it.": (
+            lambda w, n: _diagonal(w, n + 1).mean(axis=1)
         ),
     },
-    TOKENS_AND_N + "the shape is right, the numbers are not.",
+    "the shape is right, the numbers are not.",
     what="The result, one number a head,",
+    where="For {weights.shape[1]} tokens and n = {n}: ",
 )
 
 
@@ -121,33 +115,25 @@ def _exchanged(x_here, x_there, place):
     return x
 
 
-T_AND_PLACE = "For T = {x_here.shape[0]} and place = {place}: "
 near_misses(
     "12.4",
     _exchanged,
     _vectors(),
     {
-        T_AND_PLACE + "everything but this place was exchanged.": (
-            lambda x_here, x_there, place: _exchanged(x_there, x_here, place)
+        "everything but this place was exchanged.": lambda a, b, t: _exchanged(b, a, t),
+        "everything was exchanged; only one place should be.": lambda a, b, t: b,
+        "nothing was exchanged.": lambda a, b, t: a,
+        "the places after it were exchanged, too.": (
+            lambda a, b, t: _exchanged(a, b, slice(t, None))
         ),
-        T_AND_PLACE + "everything was exchanged; only one place should be.": (
-            lambda x_here, x_there, place: x_there
-        ),
-        T_AND_PLACE + "nothing was exchanged.": lambda x_here, x_there, place: x_here,
-        T_AND_PLACE + "the places after it were exchanged, too.": (
-            lambda x_here, x_there, place: _exchanged(x_here, x_there, slice(place, None))
-        ),
-        T_AND_PLACE + "the places before it were exchanged, too.": (
-            lambda x_here, x_there, place: _exchanged(x_here, x_there, slice(place + 1))
-        ),
-        T_AND_PLACE + "a column was exchanged: one number of every token, not one token.": (
-            lambda x_here, x_there, place: _exchanged(
-                x_here, x_there, (slice(None), place % x_here.shape[1])
-            )
+        "the places before it were exchanged, too.": lambda a, b, t: _exchanged(a, b, slice(t + 1)),
+        "a column was exchanged: one number of every token, not one token.": (
+            lambda a, b, t: _exchanged(a, b, (slice(None), t % a.shape[1]))
         ),
     },
-    T_AND_PLACE + "the shape is right, the numbers are not.",
+    "the shape is right, the numbers are not.",
     unchanged="An array that was given to your function has changed. Work on a copy.",
+    where="For T = {x_here.shape[0]} and place = {place}: ",
 )
 
 
@@ -158,9 +144,8 @@ def _left_out(w, v, token: int):
 
 @exercise("12.5")
 def _counterexample(answer) -> None:
-    if not isinstance(answer, tuple | list) or len(answer) != 2:
-        raise Wrong("Give the two as a tuple (weights, values).")
-    w, v = array(answer[0], (3,), "weights"), array(answer[1], (3, 2), "values")
+    w, v = unpacked(answer, 2, "Give the two as a tuple (weights, values).")
+    w, v = array(w, (3,), "weights"), array(v, (3, 2), "values")
     if (w <= 0).any() or abs(w.sum() - 1) > 1e-5:
         raise Wrong("The three weights should be positive and sum to 1.")
     if w[0] < 0.9 - 1e-6:
