@@ -82,7 +82,7 @@ def test_each_wrong_function_gets_its_own_reply(name):
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("give", [np.asarray, np.float32, torch.tensor, np.ndarray.tolist])
-def test_reference_is_right_in_whatever_form_it_gives_its_result(name, give):
+def test_reference_is_right_in_each_form_of_its_result(name, give):
     right = CHECKS[name].right
 
     def in_this_form(part):
@@ -178,7 +178,7 @@ def test_wrong_answer_is_told_what_is_wrong(name):
 
 
 @pytest.mark.parametrize("name", sorted(EXPLANATIONS))
-def test_words_are_not_judged_but_put_beside_a_good_answer(name):
+def test_words_are_shown_beside_a_good_answer(name):
     for nothing in (None, ..., "", "  ", "It cancels.", 3, ["a"] * 20):
         assert check(name, nothing).state == "Not yet"
     for words in (EXPLANATIONS[name].model, "What the student says is right, as far as I can see."):
@@ -186,7 +186,7 @@ def test_words_are_not_judged_but_put_beside_a_good_answer(name):
     assert check(name, solution=True) is EXPLANATIONS[name]
 
 
-def test_an_explanation_has_three_or_four_points_and_shows_them_as_boxes_to_tick():
+def test_explanation_shows_three_or_four_points_to_tick():
     for name, explanation in EXPLANATIONS.items():
         assert 3 <= len(explanation.points) <= 4, name
         shown, plain = explanation._repr_html_(), repr(explanation)
@@ -196,7 +196,7 @@ def test_an_explanation_has_three_or_four_points_and_shows_them_as_boxes_to_tick
             assert text in shown
 
 
-def test_a_point_in_homework_for_each_thing_that_a_good_answer_says():
+def test_homework_gives_a_mark_for_each_point_of_a_good_answer():
     points = {
         found[1]: cell.metadata["nbgrader"]["points"]
         for path in NOTEBOOKS
