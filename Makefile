@@ -86,8 +86,10 @@ coverage: $(READY)  ## measure how much of helpers its tests reach (95 % at leas
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 tests/core tests/chapters --cov=helpers \
 	    --cov-report=term:skip-covered --cov-fail-under=95
 
-mutations: $(READY)  ## plant a sample of errors in helpers, see that tests find them: [SEED=] [MINUTES=]
-	$(BIN)/python tests/mutations/run.py --seed $(or $(SEED),0) --minutes $(or $(MINUTES),28)
+mutations: $(READY)  ## plant errors in the core with mutmut, list those that no test finds: [ONLY="helpers.norms*"]
+	$(BIN)/python -m pip install --quiet mutmut==3.8.1
+	OMP_NUM_THREADS=1 $(BIN)/python -m mutmut run $(ONLY)
+	$(BIN)/python -m mutmut results
 
 oracles: $(READY) ## compare the GPT with Hugging Face's models, in its own environment
 	@test -x $(ORACLES)/bin/python || $(BIN)/python -m venv --without-pip $(ORACLES)

@@ -1,8 +1,8 @@
-"""Measure again what a chapter stores: its own ``measure`` with the long settings.
+"""Measure again what a chapter stores: its own ``lab`` with the long settings.
 
 ``python benchmarks/chapters.py 09 [part …]`` writes these parts of chapter 9's stored results,
 ``helpers/data/results/09_prenorm_vs_postnorm.json``; without parts all of them, without a number
-all chapters. ``PARTS`` in a chapter's ``measure.py`` has a function for each part; it gives its
+all chapters. ``PARTS`` in a chapter's ``lab.py`` has a function for each part; it gives its
 ``seeds``, its ``settings`` with their runs, and whatever else is worth keeping.
 """
 
@@ -16,8 +16,8 @@ from helpers.chapters import CHAPTERS, Chapter
 
 def measured(chapter: Chapter, parts: list[str]) -> None:
     """Measure these parts of a chapter, or all of them, and store each as soon as it is there."""
-    measure = chapter.module("measure")
-    known = getattr(measure, "PARTS", {})
+    lab = chapter.module("lab")
+    known = getattr(lab, "PARTS", {})
     if unknown := set(parts) - set(known):
         raise SystemExit(
             f"chapter {chapter.number} measures {', '.join(known)}, "

@@ -22,7 +22,7 @@ from gpt_rounding import COLUMNS, compared
 from torch import Tensor
 
 from helpers import corpus, generate, train, valley
-from helpers.chapters.ch12_inside_the_gpt.measure import SHIPPED, ship
+from helpers.chapters.ch12_inside_the_gpt.lab import SHIPPED, ship
 from helpers.files import write_text
 from helpers.generate import open_model
 from helpers.training import checkpoints

@@ -63,7 +63,6 @@ NEAR = files(
     "tests/chapters",
     "tests/core",
     "tests/test_repository.py",
-    "tests/test_mutations.py",
 )
 NOTEBOOKS = files(
     *(

@@ -1,11 +1,9 @@
 """The house: folders, pins, licences, one address, no trace of how or where it was made."""
 
 import importlib.metadata
-import json
 import os
 import re
 import shutil
-import stat
 import subprocess
 import sys
 import sysconfig
@@ -17,11 +15,10 @@ from types import SimpleNamespace
 import pytest
 import yaml
 from packaging.requirements import Requirement
-from support import NOTEBOOKS, ROOT, execute, script
+from support import NOTEBOOKS, ROOT, execute
 
 from book import address, environment
 
-run = script(ROOT / "tests" / "run.py")
 TEXTS = {
     ".py",
     ".md",
@@ -55,20 +52,6 @@ def texts() -> list:
 # ------------------------------------------------------------- what there is
 
 
-def test_readme_gives_the_two_commands_and_the_licences():
-    text = (ROOT / "README.md").read_text("utf-8")
-    for wanted in (
-        "make book",
-        "make test",
-        "CONTRIBUTING",
-        "BSD",
-        "CC BY 4.0",
-        "requirements.txt",
-    ):
-        assert wanted in text, wanted
-    assert re.search(r"!\[[^\]]{20,}\]\(|<img[^>]+alt=\"[^\"]{20,}\"", text), "one picture"
-
-
 def test_links_of_the_readme_lead_somewhere():
     for name in ("README.md", "CONTRIBUTING.md"):
         text = (ROOT / name).read_text("utf-8")
@@ -84,26 +67,6 @@ def test_every_chapter_is_in_the_table_of_contents():
     assert listed == [f"notebooks/{path.stem}" for path in NOTEBOOKS]
 
 
-def test_make_help_lists_every_target():
-    if shutil.which("make") is None:
-        pytest.skip("no make")
-    said = subprocess.run(["make", "-s", "help"], cwd=ROOT, capture_output=True, text=True).stdout
-    for target in (
-        "book",
-        "test",
-        "bench",
-        "notebooks",
-        "pdf",
-        "zip",
-        "serve",
-        "lab",
-        "lint",
-        "clean",
-        "help",
-    ):
-        assert re.search(rf"^{target}\b", said, re.MULTILINE), target
-
-
 def test_make_speaks_utf_8_in_every_locale():
     if shutil.which("make") is None:
         pytest.skip("no make")
@@ -114,90 +77,10 @@ def test_make_speaks_utf_8_in_every_locale():
     assert said.split() == ["utf-8", "utf-8"]
 
 
-def test_ci_calls_the_readmes_command():
-    script = ROOT / ".ci" / "run"
-    text = script.read_text("utf-8")
-    assert text.startswith("#!")
-    assert "set -euo pipefail" in text
-    assert re.search(r"^\s*(exec )?make test$", text, re.MULTILINE)
-    assert re.search(r"^\s*(sudo )?sysctl .*apparmor_restrict_unprivileged_userns=0", text, re.M)
-    if os.name != "nt":
-        assert script.stat().st_mode & stat.S_IXUSR
-
-
-def test_workflows_run_every_part_and_publish_what_was_tested():
-    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text("utf-8"))["jobs"]
-    parts = jobs["test"]["strategy"]["matrix"]["part"]
-    split = [command for part in parts for _, command in run.PARTS[part]]
-    assert all(command in split for _, command in (*run.STYLE, run.BOOK))
-    assert set(run.ALL[1]) <= {word for command in split for word in command}
-    nightly = (ROOT / ".github" / "workflows" / "nightly.yml").read_text("utf-8")
-    assert "run: .ci/run nightly\n" in nightly
-    steps = jobs["test"]["steps"]
-    (test,) = [at for at, step in enumerate(steps) if step.get("run", "").startswith(".ci/run")]
-    (keep,) = [at for at, step in enumerate(steps) if "upload-pages" in step.get("uses", "")]
-    assert test < keep
-    assert steps[keep]["with"]["path"] == "_build/html"
-    assert {"test", "oldest"} <= {*jobs["publish"]["needs"]}
-    assert "publish" in jobs["release"]["needs"]
-    for job in ("publish", "release"):
-        assert "checkout" not in str(jobs[job]["steps"]), "nothing is built again"
-
-
-def test_whoever_sets_up_does_it_in_the_one_way():
-    container = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text("utf-8"))
-    assert container["postCreateCommand"] == "make setup"
-    assert "book/environment.py" in (ROOT / "Makefile").read_text("utf-8")
-    for path in (ROOT / ".github" / "workflows").glob("*.yml"):
-        assert "requirements.txt" not in path.read_text("utf-8"), path.name
-    for name in ("homework/Dockerfile", "homework/gradescope.py"):  # where that file would not do
-        text = (ROOT / name).read_text("utf-8").replace("\\\\\n", " ").replace("\\\n", " ")
-        every, torch = (line.split() for line in re.findall("pip install ([^&\n]*)", text))
-        assert {"--no-deps", "--require-hashes", environment.HASHES} <= {*every}, name
-        assert {"--no-deps", environment.CPU_BUILDS} <= {*torch}, name
-        assert "^torch==" in " ".join(torch), name
-
-
-def test_forms_for_issues_can_be_shown():
-    forms = [
-        yaml.safe_load(path.read_text("utf-8"))
-        for path in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("*-*.yml")
-    ]
-    assert len(forms) == 3
-    for form in forms:
-        assert {"name", "description", "body"} <= set(form)
-        ids = [field["id"] for field in form["body"]]
-        assert len(ids) == len(set(ids))
-        for field in form["body"]:
-            assert field["type"] in ("input", "textarea")
-            assert field["attributes"]["label"]
-
-
-def test_line_ends_are_the_same_on_windows():
-    named = [".ci/run", "Makefile", "helpers/data/tales.txt"]
-    asked = subprocess.run(
-        ["git", "check-attr", "eol", *named], cwd=ROOT, capture_output=True, text=True
-    )
-    if asked.returncode:
-        pytest.skip("no git here")
-    assert asked.stdout.count(": eol: lf") == len(named)
-    assert all(b"\r" not in (ROOT / name).read_bytes() for name in named)
-
-
 def test_workflows_have_no_fault_that_actionlint_finds():
     linter = Path(sys.executable).with_name("actionlint" + ".exe" * (os.name == "nt"))
     done = subprocess.run([linter], cwd=ROOT, capture_output=True, text=True)
     assert done.stdout + done.stderr == ""
-
-
-def test_files_that_workflows_and_the_guide_name_are_there():
-    paths = [ROOT / "CONTRIBUTING.md", ROOT / "README.md", ROOT / "ARCHITECTURE.md"]
-    for path in (*paths, *(ROOT / ".github" / "workflows").glob("*.yml")):
-        named = re.findall(
-            r"(?<![\w/-])(?:tests|helpers|homework|book)/[\w/]+\.\w+", path.read_text("utf-8")
-        )
-        missing = [name for name in named if "NN" not in name and not (ROOT / name).exists()]
-        assert missing == [], path.name
 
 
 # ------------------------------------------------------------- one address
@@ -332,18 +215,6 @@ def test_pins_are_exact_and_hold_no_cuda():
     assert str(pins()["torch"].specifier) == "==2.13.0"
 
 
-def test_hashes_are_of_what_is_pinned_and_of_all_but_torch():
-    text = (ROOT / environment.HASHES).read_text("utf-8").replace("\\\n", " ")
-    hashed = {}
-    for line in text.splitlines():
-        if not line.startswith("#"):
-            requirement, *hashes = re.split(r"\s+--hash=", line)
-            assert hashes, line
-            assert all(re.fullmatch(r"sha256:[0-9a-f]{64}", one.strip()) for one in hashes)
-            hashed[Requirement(requirement).name] = Requirement(requirement)
-    assert hashed == {name: pin for name, pin in pins().items() if name != "torch"}
-
-
 # ------------------------------------------------------------- the set-up
 
 
@@ -444,16 +315,6 @@ def test_set_up_says_which_python_and_how_much_room_it_needs(monkeypatch):
         monkeypatch.setattr(environment.sys, "version_info", version)
         with pytest.raises(SystemExit, match="needs Python"):
             environment.make_venv(text, 2)
-
-
-def test_what_is_asked_for_by_name_is_pinned():
-    for line in (ROOT / "requirements.in").read_text("utf-8").splitlines():
-        asked = line.partition("#")[0].strip()
-        if asked:
-            name = Requirement(asked).name.lower().replace("_", "-")
-            assert name in pins(), name
-            version = next(iter(pins()[name].specifier)).version
-            assert version in Requirement(asked).specifier
 
 
 def test_installed_is_what_is_pinned():

@@ -25,7 +25,7 @@ from bs4 import BeautifulSoup, Tag
 ELSEWHERE = ("http:", "https:", "mailto:")
 ASIDE = "\ue000"  # around the name of what was put aside; no page has this sign
 BOX = "\u2610"  # an empty box to tick
-MEASURE = "The code of measure"  # a whole module, too long for paper
+MEASURE = "The code of lab"  # a whole module, too long for paper
 CODE = re.compile(r"(?<=<pre>)<span></span>.*?(?=</pre>)", re.DOTALL)  # as Pygments writes it
 MARKS = re.compile(
     r'<span class="c1">(?:### (?:BEGIN|END) SOLUTION|# [\w ]+: click to open)</span>\n?'

@@ -2,7 +2,7 @@
 
 A folder ``chNN_subject`` belongs to ``notebooks/NN_subject.ipynb``. Its ``chapter.toml`` says what
 pages, plans and tests need to know of the chapter; ``figures``, ``corrections``, ``exercises`` and
-``measure`` are modules, each of them only where there is something to put in it.
+``lab`` are modules, each of them only where there is something to put in it.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Chapter:
         return f"notebooks/{self.stem}"
 
     def module(self, name: str) -> ModuleType | None:
-        """Import what the chapter has of ``figures``, ``corrections``, ``exercises``, ``measure``.
+        """Import what the chapter has of ``figures``, ``corrections``, ``exercises``, ``lab``.
 
         Gives None where it has no such module.
         """

@@ -7,7 +7,7 @@ import sys
 import pytest
 from support import ROOT
 
-from helpers.chapters.ch11_small_gpt import measure
+from helpers.chapters.ch11_small_gpt import lab
 
 PEER_MODEL = """
 from dataclasses import dataclass
@@ -70,7 +70,7 @@ def test_a_dry_run_stores_what_the_pages_read(tmp_path, monkeypatch):
     assert (theirs[0], theirs[2], theirs[4]) == ("nanoGPT", "20", "1.000")
     assert ours[0] == "ours"
     assert all(outcome == "passed" for _, outcome in found["gpu_tests"]["rows"])
-    said = measure.larger(out)
+    said = lab.larger(out)
     assert "The larger size, 20 steps (CPU" in said
     assert found["gpt_larger"]["rows"][-1][2] in said
-    assert measure.larger(tmp_path) == "The larger size has not been measured yet."
+    assert lab.larger(tmp_path) == "The larger size has not been measured yet."

@@ -150,7 +150,7 @@ def test_files_keep_quiet():
     complaints = []
     for path in FILES:
         checks = [oracle_in_torch_modules]
-        if path.name != "measure.py":  # which repeats a notebook's runs, seeds and all
+        if path.name != "lab.py":  # which repeats a notebook's runs, seeds and all
             checks.append(global_randomness)
         if module_of(path.relative_to(HELPERS)) not in GROUPS["commands"] | {"console"}:
             checks.append(prints)

@@ -266,7 +266,7 @@ def test_results_say_what_they_are(tmp_path):
     from content import results
 
     for chapter in CHAPTERS:
-        source = chapter.folder / "measure.py"
+        source = chapter.folder / "lab.py"
         file, part = Path(f"{chapter.stem}.json"), {"a": {**MADE, "settings": []}}
         assert results.sources_of(file, part, ROOT) == [source]
         assert bool(results.what_it_is(file, part, ROOT)) == source.is_file()

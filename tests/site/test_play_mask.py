@@ -17,7 +17,7 @@ from playing import check, computed, many, press, sentence
 
 from helpers import numerics
 from helpers.attention import attention_steps
-from helpers.chapters.ch07_heads_masks_positions.measure import allowed
+from helpers.chapters.ch07_heads_masks_positions.lab import allowed
 
 opened_once, figure, on_phone = playing.fixtures("mask")
 WORDS = ["The", "fox", "did", "not", "cross", "the", "stream", "because"]

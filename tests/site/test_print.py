@@ -52,7 +52,7 @@ data-told='{"replies": {"that": "REPLY"}}'><summary>Show the result</summary><p>
 <output>60</output></label></div>
 <figcaption class="explore-says">It says.</figcaption>
 <script class="explore-frames">eNr</script></figure>
-<div class="cell"><div class="cell_output"><details><summary>The code of <code>measure</code>
+<div class="cell"><div class="cell_output"><details><summary>The code of <code>lab</code>
 </summary><p>MEASURED</p></details></div></div>
 <details><summary>Deeper. More</summary><p>OPENED</p></details>
 <blockquote class="callout callout-exercise"><div>
@@ -241,7 +241,7 @@ def test_whole_book_is_consistent(book):
     assert set(re.findall(r'data-page-of="([^"]+)"', book)) <= set(ids)
     assert not re.search(r"<(?:form|input|button|details|iframe|canvas)\b", book)
     assert "\ue000" not in book
-    modules = [path for path in TAUGHT if '"source(measure)"' in path.read_text("utf-8")]
+    modules = [path for path in TAUGHT if '"source(lab)"' in path.read_text("utf-8")]
     assert len(modules) > 9
     assert book.count("below helpers/chapters") == len(modules)  # they are too long for paper
     assert not re.search(r"<img\b[^>]*\bloading=", book)  # a printer would wait for ever

@@ -67,9 +67,9 @@ def what_it_is(file: Path, stored: dict, root: Path) -> str:
 
 
 def sources_of(file: Path, stored: dict, root: Path) -> list[Path]:
-    """Return what measures: a chapter's ``measure``, or the scripts that the parts name."""
+    """Return what measures: a chapter's ``lab``, or the scripts that the parts name."""
     if chapter := BY_STEM.get(file.stem):
-        return [chapter.folder / "measure.py"]
+        return [chapter.folder / "lab.py"]
     return [root / part["script"] for part in parts_of(stored).values()]
 
 

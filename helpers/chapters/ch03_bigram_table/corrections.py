@@ -18,7 +18,7 @@ from helpers.bigram import (
     cross_entropy_of,
     smoothed,
 )
-from helpers.chapters.ch03_bigram_table.measure import adam, descend, loss_of, softmax, tales
+from helpers.chapters.ch03_bigram_table.lab import adam, descend, loss_of, softmax, tales
 from helpers.corrections.arrays import given
 from helpers.corrections.correction import Correction, collected, corrects, number
 from helpers.numerics import entropy

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 from helpers import bigram, numerics
-from helpers.chapters.common import letters
+from helpers.chapters.lab import characters
 from helpers.exercises import Wrong, array, close, diagnosis, exercise, explanation, near_misses
 from helpers.exercises import check as check
 
@@ -172,7 +172,7 @@ diagnosis(
 @cache
 def _tales():
     """Training ids, counts of the training part and of the validation part of the tales."""
-    tokenizer, *parts = letters()
+    tokenizer, *parts = characters()
     return parts[0], *(bigram.count_bigrams(part, len(tokenizer)) for part in parts)
 
 

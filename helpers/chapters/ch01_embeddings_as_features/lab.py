@@ -1,0 +1,259 @@
+"""Train the word table of chapter 01 over seeds, on the tales and on the shuffled tales.
+
+The one part, ``neighbours``, some four minutes on one core: ten seeds on either text, with the
+share of grouped words whose nearest neighbour is of their group, during training, and what
+rounding the table changes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import cache
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from helpers import corpus
+from helpers.chapters.lab import (
+    measured,
+    over_seeds,
+    percent,
+    rounded,
+    table,
+    train_words,
+    words,
+)
+from helpers.embeddings import (
+    CBOW,
+    WORD_GROUPS,
+    context_windows,
+    quantised,
+    table_bytes,
+)
+from helpers.gpt import GPT, GPTConfig
+
+SEEDS = range(10)
+MOMENTS = (0, 25, 50, 100, 200, 400)  # steps after which the table is kept
+TEXTS = ("the tales", "shuffled")
+BITS = (8, 4, 3, 2)
+WATCHED = ("said", "two", "she", "wide", "fox", "king")
+GROUPED = tuple(word for group in WORD_GROUPS.values() for word in group)
+GROUP_OF = {word: name for name, group in WORD_GROUPS.items() for word in group}
+
+
+# --- the words ------------------------------------------------------------------------------
+
+
+@cache
+def grouped() -> Tensor:
+    """The ids of the words in groups."""
+    return torch.tensor([words().names.index(word) for word in GROUPED])
+
+
+def shuffled(ids: Tensor, seed: int) -> Tensor:
+    """The same words in another order."""
+    draws = torch.Generator().manual_seed(seed)
+    return ids[torch.randperm(len(ids), generator=draws)]
+
+
+# --- neighbours -----------------------------------------------------------------------------
+
+
+def cosines(table_VC: Tensor) -> Tensor:
+    """Of each row with each; with itself −2, since no row is its own neighbour."""
+    # each row divided by its length, so that dot products are cosines
+    unit = F.normalize(table_VC, dim=1)
+    return (unit @ unit.T).fill_diagonal_(-2)
+
+
+def nearest_grouped(table_VC: Tensor) -> list[str]:
+    """For each grouped word, the grouped word nearest to it."""
+    return [GROUPED[n] for n in cosines(table_VC[grouped()]).argmax(dim=1)]
+
+
+def share_right(table_VC: Tensor) -> float:
+    """Share of grouped words whose nearest neighbour is of their group."""
+    pairs = zip(GROUPED, nearest_grouped(table_VC), strict=True)
+    return float(np.mean([GROUP_OF[a] == GROUP_OF[b] for a, b in pairs]))
+
+
+def rank(table_VC: Tensor, word: str, other: str) -> int:
+    """Which neighbour of a word another is: 1 for the nearest of all words."""
+    at, neighbour = (words().names.index(name) for name in (word, other))
+    cosines_V = cosines(table_VC)[at]
+    return int((cosines_V > cosines_V[neighbour]).sum()) + 1
+
+
+def five_nearest(table_VC: Tensor, word: str) -> tuple[list[str], list[float]]:
+    """The five nearest neighbours of a word among all words, and their cosines."""
+    names = words().names
+    best = cosines(table_VC)[names.index(word)].topk(5)
+    return [names[i] for i in best.indices], best.values.tolist()
+
+
+def chance() -> float:
+    """The share of grouped words whose nearest would be of their group by luck alone."""
+    sizes = [len(WORD_GROUPS[GROUP_OF[word]]) for word in GROUPED]
+    return float(np.mean([(size - 1) / (len(GROUPED) - 1) for size in sizes]))
+
+
+def random_shares(tables: int = 100) -> np.ndarray:
+    """Shares right in so many random tables."""
+    draws = [torch.Generator().manual_seed(seed) for seed in range(tables)]
+    made = (torch.randn(len(words().names), 32, generator=draw) for draw in draws)
+    return np.array([share_right(table_VC) for table_VC in made])
+
+
+def to_bits(table_VC: Tensor, bits: int) -> Tensor:
+    """The table, each number rounded to so many bits."""
+    codes, scale = quantised(table_VC, bits)
+    return codes * scale
+
+
+def kept_neighbours(table_VC: Tensor, bits: int) -> float:
+    """The share of all words whose nearest stays the nearest."""
+    best, after = (cosines(rows).argmax(dim=1) for rows in (table_VC, to_bits(table_VC, bits)))
+    return (after == best).double().mean().item()
+
+
+def after_a_determiner() -> dict[str, bool]:
+    """Of each word, whether it stands after a word such as "the" more often than not."""
+    ids, names = words()
+    before = (*WORD_GROUPS["words before a noun"], "an", "its", "our", "this", "that", "no")
+    at = torch.tensor([at for at, name in enumerate(names) if name.lower() in before])
+    follows = torch.isin(ids[:-1], at).double()
+    often = torch.bincount(ids[1:], minlength=len(names))
+    after = torch.bincount(ids[1:], weights=follows, minlength=len(names))
+    return dict(zip(names, (after > often / 2).tolist(), strict=True))
+
+
+# --- training -------------------------------------------------------------------------------
+
+
+def train_and_keep(
+    ids: Tensor, seed: int, steps: int = MOMENTS[-1]
+) -> tuple[CBOW, dict[int, Tensor]]:
+    """The trained model, and its table after so many steps."""
+    kept = {}
+
+    def keep(step, model):
+        if step in MOMENTS:
+            kept[step] = model.table.weight.detach().clone()
+
+    model = train_words(ids, seed, steps=steps, on_step=keep)
+    keep(steps, model)
+    return model, kept
+
+
+def loss(model: CBOW, ids: Tensor) -> float:
+    """How bad the guesses are, on every eighth covered word of a text."""
+    around, covered = context_windows(ids, reach=2)
+    parts = zip(around[::8].split(2000), covered[::8].split(2000), strict=True)
+    with torch.no_grad():
+        sums = [F.cross_entropy(model(a), c, reduction="sum") for a, c in parts]
+    return float(sum(sums)) / len(covered[::8])
+
+
+def seen_and_unseen(model: CBOW, seed: int) -> list[float]:
+    """On the shuffled text of train_words(shuffled(…)), and on another."""
+    return [loss(model, shuffled(words().ids, by)) for by in (seed, 1000 + seed)]
+
+
+# --- which rows learn -----------------------------------------------------------------------
+
+
+def rows_that_learn(tied: bool, optimizer: str, steps: int = 50) -> list[float]:
+    """Shares of a GPT's rows in the last of some steps: looked up, with a gradient, moved."""
+    ids, names = words()
+    draws = torch.Generator().manual_seed(0)
+    size = GPTConfig(vocab_size=len(names), context=32, layers=1, width=32, tied=tied)
+    gpt = GPT(size, generator=draws)
+    table, made = gpt.embedding.weight, getattr(torch.optim, optimizer)(gpt.parameters(), lr=0.003)
+    batches = corpus.batches(ids, batch_size=8, context=32, generator=draws)
+    for _ in range(steps):
+        x_BT, y_BT = next(batches)
+        before = table.detach().clone()
+        made.zero_grad()
+        F.cross_entropy(gpt(x_BT).flatten(0, 1), y_BT.flatten()).backward()
+        made.step()
+    read = torch.isin(torch.arange(len(names)), x_BT)
+    with_gradient = table.grad.ne(0).any(dim=1)  # type: ignore[union-attr]
+    some = (read, with_gradient, table.ne(before).any(dim=1))
+    return [rows.double().mean().item() for rows in some]
+
+
+# --- what the chapter says of them ----------------------------------------------------------
+
+
+def in_the_starts(found: list[dict]) -> dict[str, Counter]:
+    """Who is among a word's five nearest, and in how many starts."""
+    return {
+        word: Counter(name for run in found for name in run["five nearest"][word])
+        for word in WATCHED
+    }
+
+
+def starts_in_words(found: Mapping[str, Counter], starts: int) -> str:
+    """The same as a table."""
+    rows = [
+        [word, ", ".join(f"{name} ({n})" for name, n in counted.most_common(5))]
+        for word, counted in found.items()
+    ]
+    return table(f"word | most often among its five nearest (in how many of {starts} starts)", rows)
+
+
+def bits_in_words(found: list[dict]) -> str:
+    """What rounding changes."""
+    shares = [over_seeds(found, key).T for key in ("kept", "right")]
+    rows = [
+        [bits, f"{table_bytes(50_000, 4096, bits) / 1e6:,.0f} MB"]
+        + [percent(share, unit="%") for share in both]
+        for bits, *both in zip(BITS, *shares, strict=True)
+    ]
+    return table(
+        "bits | 50,000 × 4096 numbers | the nearest of all words is the same | "
+        "of the 81 words right",
+        rows,
+    )
+
+
+# --- the parts ------------------------------------------------------------------------------
+
+
+def of_the_tales(table_VC: Tensor) -> dict:
+    """What is measured of a table that was trained on the tales."""
+    return {
+        "rank of queen": rank(table_VC, "king", "queen"),
+        "rank of evening": rank(table_VC, "morning", "evening"),
+        "five nearest": {word: five_nearest(table_VC, word)[0] for word in WATCHED},
+        "kept": rounded(kept_neighbours(table_VC, bits) for bits in BITS),
+        "right": rounded(share_right(to_bits(table_VC, bits)) for bits in BITS),
+    }
+
+
+def one_training(seed: int, *, text: str) -> dict:
+    """Shares right over training, and what is measured in the end."""
+    ids = words().ids
+    if text == "shuffled":
+        ids = shuffled(ids, seed)
+    model, tables = train_and_keep(ids, seed)
+    run = {"shares": rounded(share_right(tables[step]) for step in MOMENTS)}
+    if text == "shuffled":
+        return run | {"seen and unseen": rounded(seen_and_unseen(model, seed))}
+    return run | of_the_tales(tables[MOMENTS[-1]])
+
+
+def settings(part: str) -> list[dict]:
+    """What is measured in the part."""
+    return [{"text": text} for text in TEXTS]
+
+
+def neighbours() -> dict:
+    """Both texts, every seed."""
+    return measured(one_training, settings("neighbours"), SEEDS)
+
+
+PARTS = {"neighbours": neighbours}

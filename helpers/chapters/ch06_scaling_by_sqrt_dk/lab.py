@@ -1,0 +1,391 @@
+"""Train the one-head model of chapter 06 over divisors, widths, starts, learning rates and seeds.
+
+What is trained is attention alone, 200 or 2000 steps of Adam on the tales. The parts: ``short``,
+200 steps over the whole grid (three minutes on one core); ``long``, 2000 steps at width 64 (eight
+minutes); ``controls``, tables of queries and keys that learn at a rate of their own, or not at all
+(a minute); ``more``, eight further seeds where means lie close together (three minutes).
+A run keeps its validation loss, its training losses as means over ``BLOCK`` steps, before and
+after training the spread of its scores and the keys effectively read, and in ``more`` what single
+steps did to W_Q, W_K and the scores.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from helpers import bigram, corpus, numerics
+from helpers.attention import causal_mask
+from helpers.chapters import stored
+from helpers.chapters.lab import (
+    TinyLM,
+    characters,
+    measured,
+    over_seeds,
+    percent,
+    rounded,
+    seeded,
+    significant,
+    spread,
+    table,
+    trainer,
+    validation_loss,
+)
+from helpers.corrections.arrays import rms
+
+SEEDS = dict.fromkeys(("short", "long", "controls"), range(5)) | {"more": range(5, 13)}
+BLOCK = 20  # losses are stored as means over so many steps
+UNIT, SMALL = 1 / 8, 0.02  # with C = 64: undivided scores of variance D; as in GPT-2
+ADAM = (0.001, 0.003, 0.01, 0.03)
+LONG = (0.0003, *ADAM[:3])
+PLAIN = ("1", "√D", "D")
+
+LOOKS = (0, 9, 49, 198)  # updates that are looked at, the first of them number 0
+
+# steps, widths D, start, divisors, learning rates, and, where it is not 1, by what the learning
+# rate of the tables of queries and keys is multiplied
+GRIDS: dict[str, tuple[tuple[Any, ...], ...]] = {
+    "short": (
+        (200, (16, 64, 256), UNIT, PLAIN, ADAM),
+        (200, (64, 256), UNIT, ("QK-norm",), (0.01,)),
+        (200, (64,), SMALL, PLAIN, ADAM),
+    ),
+    "long": (
+        (2000, (64,), UNIT, PLAIN, LONG),
+        (2000, (64,), SMALL, PLAIN, LONG),
+    ),
+    "controls": (
+        (200, (64, 256), UNIT, ("√D",), (0.01,), 0),  # queries and keys stay as they start
+        *((200, (D,), UNIT, ("1",), (0.01,), D**-0.5) for D in (64, 256)),
+        *((200, (D,), SMALL, ("1",), (0.01,), D**-0.5) for D in (64, 256)),
+        # what makes ÷ D out of ÷ √D, by halves
+        *((200, (D,), UNIT, ("√D",), (0.01,), D**-0.25) for D in (64, 256)),
+        *((200, (D,), UNIT * D**-0.25, ("√D",), (0.01,)) for D in (64, 256)),
+    ),
+    "more": (
+        (200, (16, 64, 256), UNIT, PLAIN, (0.01,)),
+        (200, (256,), UNIT, ("√D",), (0.006,)),
+        (200, (64,), SMALL, PLAIN[1:], (0.01,)),
+        (200, (64, 256), UNIT, ("√D",), (0.01,), 0),
+        *((200, (D,), UNIT, ("√D",), (0.01,), D**-0.25) for D in (64, 256)),
+        *((200, (D,), UNIT * D**-0.25, ("√D",), (0.01,)) for D in (64, 256)),
+        *((200, (D,), SMALL, ("1",), (0.01,), D**-0.5) for D in (64, 256)),
+    ),
+}
+
+
+# --- the model and its training -------------------------------------------------------------
+
+
+class Head(nn.Module):
+    """One causal head, queries and keys D wide, values C wide; scores divided as named."""
+
+    def __init__(self, C, D, divisor):
+        super().__init__()
+        self.query = nn.Linear(C, D, bias=False)
+        self.key = nn.Linear(C, D, bias=False)
+        self.value = nn.Linear(C, C, bias=False)
+        self.divisor = {"1": 1.0, "√D": D**0.5, "D": float(D), "QK-norm": D**0.5}[divisor]
+        self.gain = nn.Parameter(torch.ones(())) if divisor == "QK-norm" else None
+
+    def scores(self, x_BTC):
+        """The scores that softmax gets, and its weights."""
+        q_BTD, k_BTD = self.query(x_BTC), self.key(x_BTC)
+        if self.gain is not None:  # every query and key gets length √D
+            length = q_BTD.shape[-1] ** 0.5
+            q_BTD = self.gain * length * F.normalize(q_BTD, dim=-1)
+            k_BTD = length * F.normalize(k_BTD, dim=-1)
+        scores_BTT = q_BTD @ k_BTD.mT / self.divisor
+        masked_BTT = scores_BTT.masked_fill(~causal_mask(x_BTC.shape[1]), -torch.inf)
+        return scores_BTT, masked_BTT.softmax(dim=-1)
+
+    def forward(self, x_BTC):
+        """Each token's average of the values that it reads."""
+        return self.scores(x_BTC)[1] @ self.value(x_BTC)
+
+
+def one_head(divisor: str, *, D: int, start: float, seed: int, C=64) -> TinyLM:
+    """An untrained model of attention alone; start: spread of the weights of queries and keys."""
+    with seeded(seed):
+        model = TinyLM(lambda: [Head(C, D, divisor)], C=C)
+        for rows in (model.token, model.position):  # their sum has variance 1
+            nn.init.normal_(rows.weight, std=0.5**0.5)
+        for linear in (model.layers[0].query, model.layers[0].key):
+            nn.init.normal_(linear.weight, std=start)
+    return model
+
+
+@cache
+def some_windows() -> Tensor:
+    """Thirty-two windows of the validation text, 32 letters each."""
+    return next(corpus.windows(characters().validation, 32, batch_size=32))[0]
+
+
+@torch.no_grad()
+def scores_and_keys(model: TinyLM) -> tuple[float, float]:
+    """Standard deviation of the scores that softmax gets, and the keys effectively read."""
+    scores_BTT, weights_BTT = model.layers[0].scores(model.embedded(some_windows()))
+    spread = scores_BTT[:, causal_mask(32)].std().item()
+    entropy_BT = torch.special.entr(weights_BTT).sum(dim=-1)
+    return spread, entropy_BT.exp().mean().item()
+
+
+class Steps:
+    """Watch single updates: how far W_Q and W_K move, in learning rates, and q·k, undivided."""
+
+    before: tuple[Tensor, Tensor]
+
+    def __init__(self, model: TinyLM, lr: float):
+        self.model, self.head, self.lr = model, model.layers[0], lr
+        self.step: list[float] = []
+        self.moved: list[float] = []
+
+    @torch.no_grad()
+    def now(self) -> tuple[Tensor, Tensor]:
+        """Both tables, and the undivided scores."""
+        tables = torch.stack([self.head.query.weight, self.head.key.weight]).clone()
+        scores_BTT, _ = self.head.scores(self.model.embedded(some_windows()))
+        return tables, self.head.divisor * scores_BTT
+
+    def __call__(self, record) -> None:
+        """Look before and after the updates of ``LOOKS``; ``train`` calls it before each update."""
+        if record.step - 1 in LOOKS:
+            after = self.now()
+            tables, scores = (new - old for new, old in zip(after, self.before, strict=True))
+            self.step.append((tables.abs().mean() / self.lr).item())
+            self.moved.append(scores[:, causal_mask(32)].std().item())
+        if record.step in LOOKS:
+            self.before = self.now()
+
+
+def adam(model: TinyLM, lr: float, qk_rate: float) -> torch.optim.Adam:
+    """Adam, in which W_Q and W_K learn at the common rate times qk_rate."""
+    tables = [model.layers[0].query.weight, model.layers[0].key.weight]
+    others = [w for w in model.parameters() if all(w is not table for table in tables)]
+    groups: list[dict] = [{"params": tables, "lr": qk_rate * lr}, {"params": others}]
+    return torch.optim.Adam(groups, lr=lr)
+
+
+def trained(divisor: str, *, D=64, start=UNIT, lr=0.01, qk_rate=1.0, seed=0, steps=200) -> dict:
+    """Train one model, and look at it before, on the way and after."""
+    model = one_head(divisor, D=D, start=start, seed=seed)
+    before, watched = scores_and_keys(model), Steps(model, lr)
+    go_on = trainer(model, seed, optimizer=adam(model, lr, qk_rate))
+    records = go_on(steps=steps, on_step=watched)
+    return {
+        "losses": [record.loss for record in records],
+        "validation": validation_loss(model),
+        "before": before,
+        "after": scores_and_keys(model),
+        "step": watched.step,
+        "moved": watched.moved,
+    }
+
+
+# --- the parts ------------------------------------------------------------------------------
+
+
+def settings(part: str) -> list[dict]:
+    """Each combination of a part that is trained."""
+    found = []
+    for steps, widths, start, divisors, rates, *qk_rate in GRIDS[part]:
+        for width, divisor, lr in itertools.product(widths, divisors, rates):
+            setting = {"steps": steps, "D": width, "start": start, "divisor": divisor, "lr": lr}
+            found.append(setting | ({"qk_rate": qk_rate[0]} if qk_rate else {}))
+    return found
+
+
+def one_run(seed: int, *, steps_too=False, **setting) -> dict:
+    """What is kept of one training."""
+    run = trained(seed=seed, **setting)
+    return {
+        "validation": round(run["validation"], 4),
+        "losses": rounded(torch.tensor(run["losses"]).view(-1, BLOCK).mean(dim=1)),
+        "before": rounded(run["before"]),
+        "after": rounded(run["after"]),
+    } | ({key: significant(run[key]) for key in ("step", "moved")} if steps_too else {})
+
+
+def measure(part: str) -> dict:
+    """Train everything in a part."""
+    run = partial(one_run, steps_too=part == "more")
+    return measured(run, settings(part), SEEDS[part], block=BLOCK)
+
+
+PARTS = {part: partial(measure, part) for part in GRIDS}
+
+
+# --- what is stored -------------------------------------------------------------------------
+
+
+def stored_runs(*, divisor, steps=200, D=64, start=UNIT, lr=0.01, qk_rate=1) -> list[dict]:
+    """All stored runs of one setting, in whichever parts they are, by seed."""
+    wanted = {"steps": steps, "D": D, "divisor": divisor, "lr": lr}
+    found = [
+        run
+        for part in stored(6).values()
+        for setting in part["settings"]
+        if all(setting[key] == value for key, value in wanted.items())
+        and np.isclose(setting["start"], start, atol=1e-9)
+        and np.isclose(setting.get("qk_rate", 1), qk_rate)
+        for run in setting["runs"]
+    ]
+    return sorted(found, key=lambda run: run["seed"])
+
+
+def final(**setting) -> np.ndarray:
+    """Validation losses of a stored setting, one a seed."""
+    return over_seeds(stored_runs(**setting))
+
+
+def best(rates: Sequence[float], **setting) -> np.ndarray:
+    """The losses at the rate with the lowest mean."""
+    return min((final(lr=lr, **setting) for lr in rates), key=np.mean)
+
+
+def loss_table(head: str, rows: Mapping[str, Sequence[np.ndarray]]) -> str:
+    """A table of losses, mean and spread, with this head and a row a name."""
+    return table(head, ([name, *map(spread, row)] for name, row in rows.items()))
+
+
+# --- random queries and keys ----------------------------------------------------------------
+
+
+def scores_of_pairs(D: int, seed: int, pairs=500) -> np.ndarray:
+    """Dot products of random pairs: independent normal entries of mean 0 and variance 1."""
+    q_ND, k_ND = np.random.default_rng([D, seed]).standard_normal((2, pairs, D), dtype=np.float32)
+    return (q_ND * k_ND).sum(axis=1)
+
+
+def families(D: int, seed: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Four kinds of pairs, each entry of variance 1."""
+    q_ND, other_ND = np.random.default_rng([D, seed]).standard_normal((2, 200, D))
+    common_ND = 0.1 * q_ND + 0.99**0.5 * other_ND  # variance 0.01 + 0.99
+    return {
+        "independent, mean 0": (q_ND, other_ND),
+        "independent, mean 1": (q_ND + 1, other_ND + 1),
+        "a tenth in common": (q_ND, common_ND),
+        "the key is the query": (q_ND, q_ND),
+    }
+
+
+def typical_sizes(widths: Sequence[int]) -> dict[str, np.ndarray]:
+    """Root mean square of q·k of each family, (widths, 8 seeds)."""
+    drawn = [[families(D, seed) for seed in range(8)] for D in widths]
+    return {
+        name: np.array(
+            [[rms((one[name][0] * one[name][1]).sum(axis=1)) for one in row] for row in drawn]
+        )
+        for name in drawn[0][0]
+    }
+
+
+def apart_in_a_row(D: int, mean: float, seed: int) -> tuple[float, float]:
+    """Typical size of q·k, and how far the scores of one query lie apart, 100 by 100."""
+    q_QD, k_KD = mean + np.random.default_rng([D, seed]).standard_normal((2, 100, D))
+    scores_QK = q_QD @ k_KD.T
+    return rms(scores_QK), scores_QK.std(axis=1).mean()
+
+
+@cache
+def weights_and_gradients(
+    D: int, keys: int, divisor: str, seeds=range(5)
+) -> tuple[np.ndarray, np.ndarray]:
+    """Weights of 100 random queries a seed on random keys, and the norm of ∂w/∂q of each query.
+
+    Row i of ∂w/∂q is w_i (k_i − k̄)/s, with k̄ the weighted mean of the keys.
+    """
+    s = {"1": 1.0, "√D": D**0.5, "D": float(D)}[divisor]
+    weights, norms = [], []
+    for seed in seeds:
+        rng = np.random.default_rng([D, keys, seed])
+        q_QD, k_KD = rng.standard_normal((100, D)), rng.standard_normal((keys, D))
+        w_QK = numerics.softmax(q_QD @ k_KD.T / s)
+        mean_QD = w_QK @ k_KD
+        away_QK = (k_KD**2).sum(1) - 2 * mean_QD @ k_KD.T + (mean_QD**2).sum(1)[:, None]
+        weights.append(w_QK)
+        norms.append(np.sqrt(np.maximum((w_QK**2 * away_QK).sum(1), 0)) / s)
+    return np.stack(weights), np.stack(norms)
+
+
+def vanishing_table(widths=(16, 64, 256, 1024), counts=(2, 16, 128, 1024)) -> tuple[dict, str]:
+    """Norms of ∂w/∂q undivided, as multiples of the median with √D: (median, share that is lost).
+
+    Lost are queries with less than a hundredth of that median.
+    """
+    found, rows = {}, []
+    for D in widths:
+        for n in counts:
+            of_S = weights_and_gradients(D, n, "1")[1]
+            of_S = of_S / np.median(weights_and_gradients(D, n, "√D")[1])
+            found[D, n] = np.median(of_S), (of_S < 0.01).mean(axis=1)
+        cells = []
+        for n in counts:
+            median, lost_S = found[D, n]
+            said = f"{median:.2g}" if median > 0.001 else "below 0.001"
+            cells.append(f"{said}; {percent(lost_S)}")
+        rows.append([f"D = {D}", *cells])
+    return found, table(" | ".join(["", *(f"{n:,} keys" for n in counts)]), rows)
+
+
+# --- single steps ---------------------------------------------------------------------------
+
+
+def growth(moved_DS: np.ndarray) -> np.ndarray:
+    """The power of D by which something grows from D = 16 to 256, one a seed."""
+    return np.log(moved_DS[-1] / moved_DS[0]) / np.log(16)
+
+
+def on_the_way(key: str, divisor: str) -> np.ndarray:
+    """What single steps did in stored runs with Adam at 0.01: (three widths, seeds, LOOKS)."""
+    found = (stored_runs(D=D, divisor=divisor) for D in (16, 64, 256))
+    return np.array([[run[key] for run in runs if key in run] for runs in found])
+
+
+def steps_table() -> str:
+    """Adam's steps of W_Q and W_K, and what they do to q·k, at four moments of training."""
+    rows = []
+    for name in PLAIN:
+        found = {
+            "mean move ÷ rate": np.concatenate(on_the_way("step", name)),
+            "q·k moves as D to the power": growth(on_the_way("moved", name)),
+        }
+        for what, by_look in found.items():
+            rows.append([f"÷ {name}: {what}", *map(spread, by_look.T)])
+    return table(" | ".join(["Adam, rate 0.01", *(f"step {look + 1}" for look in LOOKS)]), rows)
+
+
+def twins(slower: float) -> np.ndarray:
+    """How far the losses of two models lie apart, 20 steps: ÷ √D, and an undivided twin.
+
+    The twin's W_Q and W_K start smaller by the root of √64 and learn ``slower`` times as slowly.
+    """
+    histories = []
+    for divisor, start, factor in (("√D", UNIT, 1.0), ("1", UNIT / 64**0.25, 1 / slower)):
+        model = one_head(divisor, D=64, start=start, seed=0).double()
+        go_on = trainer(model, 0, optimizer=adam(model, 0.01, factor))
+        histories.append([record.loss for record in go_on(steps=20)])
+    return np.abs(np.subtract(histories[0], histories[1]))
+
+
+def rungs() -> dict[str, float]:
+    """Losses of the tables that count, and of the model divided by √D after 2000 steps."""
+    tokenizer, train_ids, validation_ids = characters()
+    V = len(tokenizer)
+    counted, to_predict = (bigram.count_bigrams(ids, V) for ids in (train_ids, validation_ids))
+    common = np.bincount(train_ids, minlength=V) + 1
+    tables = {
+        "uniform: knows nothing": np.full((V, V), 1 / V),
+        "unigram: how common each letter is": np.tile(common / common.sum(), (V, 1)),
+        "bigram: the letter before": bigram.smoothed(counted),
+    }
+    found = {name: bigram.cross_entropy_of(table, to_predict) for name, table in tables.items()}
+    attention = final(steps=2000, lr=0.003, divisor="√D").mean()
+    return found | {"attention alone: up to 32 letters": attention}

@@ -1,0 +1,389 @@
+"""Train the models of chapter 07: through masks, with heads, and with each way to tell positions.
+
+The parts: ``masks``, what a mask lets a model learn, and what is left of it when the future is
+truly absent (eight seeds, two minutes on one core); ``heads``, the loss for 1 to 16 heads of one
+total width (eight seeds, ten minutes); ``lengths``, the loss at places within and beyond the length
+of training (five seeds, thirteen minutes); ``near``, the same where each layer of the trained model
+reads the last 32 letters alone (five seeds, six minutes). Then what the chapter makes of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from functools import partial
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from helpers import bigram, corpus
+from helpers import positions as schemes
+from helpers.bigram import loss
+from helpers.chapters import stored
+from helpers.chapters.lab import (
+    TinyLM,
+    characters,
+    measured,
+    over_seeds,
+    rounded,
+    runs,
+    seeded,
+    spread,
+    table,
+    trainer,
+    validation_loss,
+)
+from helpers.gpt import GPT, GPTConfig
+from helpers.worked import Step, Worked, dot_product, matrix
+
+SEEDS = {"masks": range(8), "heads": range(8), "lengths": range(5), "near": range(5)}
+MASKS = (
+    "causal",
+    "none at all",
+    "one too far",
+    "causal, after softmax",
+    "only what came before",
+)
+HEADS = (1, 2, 4, 8, 16)
+POSITIONS = ("none", "learned", "sinusoidal", "rope", "alibi")
+STEPS = {"masks": 500, "heads": 1000, "lengths": 1000, "near": 1000}
+EARLY = 100  # steps after which a test can compare
+
+
+# --- masks ----------------------------------------------------------------------------------
+
+
+def allowed(mask: str, T: int) -> Tensor:
+    """Row t: which tokens token t may read, True or False."""
+    # tril(k) keeps row t up to place t + k
+    if mask == "none at all":
+        return torch.ones(T, T, dtype=torch.bool)
+    if mask == "one too far":
+        return torch.ones(T, T, dtype=torch.bool).tril(1)
+    if mask == "only what came before":
+        before = torch.ones(T, T, dtype=torch.bool).tril(-1)
+        before[0, 0] = True  # softmax over nothing has no answer
+        return before
+    return torch.ones(T, T, dtype=torch.bool).tril()
+
+
+def masked_weights(scaled_TT: Tensor, mask: str) -> Tensor:
+    """The weights under a mask; one of the five is put on only after softmax."""
+    may_TT = allowed(mask, scaled_TT.shape[-1])
+    if mask == "causal, after softmax":
+        return torch.softmax(scaled_TT, dim=-1) * may_TT
+    return torch.softmax(scaled_TT.masked_fill(~may_TT, float("-inf")), dim=-1)
+
+
+class Head(nn.Module):
+    """One head of attention under a mask."""
+
+    def __init__(self, mask, C):
+        super().__init__()
+        self.mask, self.qkv = mask, nn.Linear(C, 3 * C, bias=False)
+
+    def forward(self, x_BTC):
+        """Each token's average of the values that it may read."""
+        q, k, v = self.qkv(x_BTC).chunk(3, dim=-1)
+        scaled_BTT = q @ k.transpose(1, 2) / q.shape[-1] ** 0.5
+        return masked_weights(scaled_BTT, self.mask) @ v
+
+
+def one_head(mask: str, *, seed: int, C=64) -> TinyLM:
+    """An untrained model of attention alone."""
+    with seeded(seed):
+        return TinyLM(lambda: [Head(mask, C)], C=C)
+
+
+def trained_with_mask(mask: str, *, seed: int) -> TinyLM:
+    """Train a model with this mask."""
+    model = one_head(mask, seed=seed)
+    trainer(model, seed)(steps=STEPS["masks"])
+    return model
+
+
+@torch.no_grad()
+def shown_and_honest(model: TinyLM, windows: int = 256) -> tuple[float, float]:
+    """The loss on whole windows, and letter by letter, with what comes after cut off."""
+    every_window = list(corpus.windows(characters().validation, 32))[:-1]
+    x, y = (torch.cat(part)[:windows] for part in zip(*every_window, strict=True))
+    honest = [
+        F.cross_entropy(model(x[:, : t + 1])[:, t], y[:, t]).item() for t in range(x.shape[1])
+    ]
+    return loss(model(x), y).item(), sum(honest) / len(honest)
+
+
+# --- heads and positions --------------------------------------------------------------------
+
+
+def in_training(
+    positions: str, *, seed: int, context=32, heads=4, layers=2, scale=0.02
+) -> tuple[GPT, Callable]:
+    """A small GPT as it starts, and what trains it further.
+
+    A step is 512 letters in windows of `context`, with Adam. A learned table gets 128 rows.
+    Sinusoids are multiplied by `scale`; at 0.02 they are as small as the embeddings start.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    config = GPTConfig(
+        vocab_size=len(characters().tokenizer),
+        context=128,
+        layers=layers,
+        heads=heads,
+        width=64,
+        positions=positions,
+    )
+    model = GPT(config, generator=generator)
+    if isinstance(model.position, schemes.Sinusoidal):
+        model.position.register_forward_hook(lambda module, given, rows: scale * rows)
+    return model, trainer(model, generator, batch_size=512 // context, context=context)
+
+
+@torch.no_grad()
+def by_place(model: Callable, letters_read: int = 16_000) -> Tensor:
+    """Mean loss at places 0 … 127 of windows that start 32 letters apart.
+
+    The same letters are predicted in each of the four stretches of 32; only what stands before
+    gets longer.
+    """
+    ids = characters().validation[:letters_read]
+    at = torch.arange(0, len(ids) - 128, 32)[:, None] + torch.arange(128)
+    losses_NT = torch.cat(
+        [
+            F.cross_entropy(model(ids[some]).mT, ids[some + 1], reduction="none")
+            for some in at.split(64)
+        ]
+    )
+    N = len(losses_NT)
+    stretches = (losses_NT[3 - b : N - b, 32 * b : 32 * b + 32].mean(dim=0) for b in range(4))
+    return torch.cat(list(stretches))
+
+
+def by_stretch(model: Callable) -> list[float]:
+    """The mean in each of the four stretches."""
+    return rounded((part.mean() for part in by_place(model).split(32)), 3)
+
+
+def near_only(model: GPT, reach: int = 32) -> GPT:
+    """From now on each layer of this model reads 32 letters back: no new distance."""
+
+    def too_far(heads, queries, keys):
+        at = torch.arange(keys)
+        back = at[keys - queries :, None] - at
+        return (back >= reach).float().mul(-1e9).expand(heads, -1, -1)
+
+    for block in model.blocks:
+        block.attention.sublayer.attn_bias = too_far
+    return model
+
+
+# --- the parts ------------------------------------------------------------------------------
+
+
+def settings(part: str) -> list[dict]:
+    """What is measured in a part."""
+    if part == "masks":
+        return [{"mask": mask} for mask in MASKS]
+    if part == "heads":
+        return [{"heads": heads} for heads in HEADS]
+    if part == "near":
+        return [{"positions": way} for way in ("none", "sinusoidal", "rope")]
+    found: list[dict] = [{"positions": way, "context": 32} for way in POSITIONS]
+    found += [{"positions": "sinusoidal", "context": 32, "scale": 0.1}]
+    return [*found, {"positions": "rope", "context": 128}]
+
+
+def of_mask(seed: int, *, mask: str) -> dict:
+    """Loss on whole windows, and with the future truly absent."""
+    shown, honest = rounded(shown_and_honest(trained_with_mask(mask, seed=seed)))
+    return {"shown": shown, "honest": honest}
+
+
+def of_heads(seed: int, *, heads: int) -> dict:
+    """Validation loss of a model of one layer, early and at the end."""
+    model, go_on = in_training("learned", seed=seed, heads=heads, layers=1)
+    run = {}
+    for name, steps in (("early", EARLY), ("validation", STEPS["heads"] - EARLY)):
+        go_on(steps=steps)
+        run[name] = round(validation_loss(model), 4)
+    return run
+
+
+def of_lengths(seed: int, **setting) -> dict:
+    """Losses early, in each stretch, and at the end, at each place."""
+    model, go_on = in_training(seed=seed, **setting)
+    go_on(steps=EARLY)
+    early = by_stretch(model)
+    go_on(steps=STEPS["lengths"] - EARLY)
+    return with_summary({"early": early}, by_place(model))
+
+
+def of_near(seed: int, *, positions: str) -> dict:
+    """Losses of a model that then reads the last letters alone, in each layer."""
+    model, go_on = in_training(positions, seed=seed)
+    go_on(steps=EARLY)
+    early = by_stretch(near_only(deepcopy(model)))
+    go_on(steps=STEPS["near"] - EARLY)
+    return with_summary({"early": early}, by_place(near_only(model)))
+
+
+def with_summary(run: dict, places: Tensor) -> dict:
+    """The loss at each place, after the mean at the last 16, which the results page shows."""
+    nats = rounded(places, 3)
+    mean = round(sum(nats[112:]) / 16, 4)
+    return {"places 112 to 127": mean} | run | {"places": nats}
+
+
+RUN: dict[str, Callable[..., dict]] = {
+    "masks": of_mask,
+    "heads": of_heads,
+    "lengths": of_lengths,
+    "near": of_near,
+}
+PARTS = {
+    part: partial(measured, run, settings(part), SEEDS[part], steps=STEPS[part])
+    for part, run in RUN.items()
+}
+
+
+# --- what is stored -------------------------------------------------------------------------
+
+SAID = {"none": "no positions", "rope": "RoPE", "alibi": "ALiBi"}
+IN_TRANSLATION = {
+    1: (512, 5.29, 24.9),
+    4: (128, 5.00, 25.5),
+    8: (64, 4.92, 25.8),
+    16: (32, 4.91, 25.8),
+    32: (16, 5.01, 25.4),
+}
+"""Heads: their width, perplexity, BLEU. Source: Vaswani et al. 2017, table 3, base and rows (A)."""
+
+
+def found(part: str, key: str, **setting) -> np.ndarray:
+    """What the stored runs of one setting hold under a key, one entry a seed."""
+    return over_seeds(runs(stored(7)[part], **setting), key)
+
+
+def at_places(positions: str, *, context=32, **more) -> np.ndarray:
+    """The loss at each place of a window of 128, a row a seed."""
+    return found("lengths", "places", positions=positions, context=context, **more)
+
+
+def home(losses_ST: np.ndarray) -> np.ndarray:
+    """The mean loss in the second half of the first stretch: no letter is short of a past."""
+    return losses_ST[:, 16:32].mean(axis=1)
+
+
+def far(losses_ST: np.ndarray) -> np.ndarray:
+    """The mean loss of the same letters where they stand in the last stretch."""
+    return losses_ST[:, 112:].mean(axis=1)
+
+
+def bigram_loss() -> float:
+    """The validation loss of a table of bigrams."""
+    tokenizer, train_ids, validation_ids = characters()
+    V = len(tokenizer)
+    counted = bigram.smoothed(bigram.count_bigrams(train_ids, V))
+    return bigram.cross_entropy_of(counted, bigram.count_bigrams(validation_ids, V))
+
+
+def masks_table(reads: Mapping[str, np.ndarray]) -> str:
+    """How many later words each mask lets be read, as `reads` (T, T) found, and the two losses."""
+    rows = [
+        (
+            mask,
+            np.triu(reads[mask], 1).sum(),
+            *(spread(found("masks", kind, mask=mask)) for kind in ("shown", "honest")),
+        )
+        for mask in MASKS
+    ]
+    return table("mask | later words read | loss on whole windows | future cut off", rows)
+
+
+def heads_table() -> str:
+    """Our losses by number of heads, then those of the Transformer of 2017."""
+    ours = [(n, 64 // n, spread(found("heads", "validation", heads=n), 3)) for n in HEADS]
+    theirs = [
+        (n, width, f"{perplexity:.2f}", bleu)
+        for n, (width, perplexity, bleu) in IN_TRANSLATION.items()
+    ]
+    head = "heads, ours | width of a head | validation loss, nats"
+    other = "heads, translation (2017) | width of a head | perplexity | BLEU"
+    return f"{table(head, ours)}\n\n{table(other, theirs)}"
+
+
+def lengths_table() -> str:
+    """The loss of the same letters early and late, for each way to tell positions."""
+    settings = [(SAID.get(way, way), at_places(way)) for way in POSITIONS]
+    settings.append(("sinusoidal, five times as large", at_places("sinusoidal", scale=0.1)))
+    settings.append(("RoPE, trained on 128", at_places("rope", context=128)))
+    rows = [
+        (name, *map(spread, (home(losses), far(losses), far(losses) - home(losses))))
+        for name, losses in settings
+    ]
+    head = "nats a letter | places 16 … 31 | the same letters at places 112 … 127 | difference"
+    return table(head, rows)
+
+
+# --- positions, heads and writing without training ------------------------------------------
+
+
+def turned_by_hand(name: str, vector: list[float], degrees: int) -> Step:
+    """A vector of two numbers, turned by an angle."""
+    cos, sin = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
+    result = np.array([[cos, -sin], [sin, cos]]) @ vector
+    working = rf"\text{{turn }} {matrix(vector)} \text{{ by }} {degrees}° = {matrix(result)}"
+    return Step(name, working, result)
+
+
+def rope_by_hand() -> Worked:
+    """The query (1, 0) at place 5 and the key (1, 0) at places 3 and 4, at 30° a place."""
+    one = [1.0, 0.0]
+    q5, k3, k4 = (
+        turned_by_hand(name, one, 30 * place)
+        for name, place in (("q_5", 5), ("k_3", 3), ("k_4", 4))
+    )
+    two_back = dot_product(r"q_5 \cdot k_3", q5.value, k3.value)
+    one_back = dot_product(r"q_5 \cdot k_4", q5.value, k4.value)
+    return Worked("A key two places back, and one place back", (q5, k3, two_back, k4, one_back))
+
+
+def scores_of(way: str) -> Tensor:
+    """Scaled scores of a head with random tables where all 24 tokens are the same."""
+    T, C = 24, 32
+    normal = partial(torch.randn, generator=torch.Generator().manual_seed(0))
+    token, W_Q, W_K, table = normal(1, C), normal(C, C), normal(C, C), normal(T, C)
+    rows = {"learned": table, "sinusoidal": 2**0.5 * schemes.sinusoidal(T, C)}  # as large as token
+    x = token.expand(T, C) + rows.get(way, 0)
+    q, k = (x @ W / C**0.5 for W in (W_Q, W_K))
+    if way == "rope":
+        q, k = schemes.Rotary(C)(q), schemes.Rotary(C)(k)
+    return q @ k.T / C**0.5 + (schemes.alibi(4, T, T)[0] if way == "alibi" else 0)
+
+
+def vectors_sent(*, cache: bool) -> tuple[Tensor, int]:
+    """A text of 12 + 100 letters by an untrained GPT, and how many vectors went through a layer."""
+    tokenizer = characters().tokenizer
+    config = GPTConfig(
+        vocab_size=len(tokenizer), context=128, layers=2, heads=4, width=64, positions="rope"
+    )
+    model = GPT(config, generator=torch.Generator().manual_seed(0))
+    sent: list[int] = []
+    model.blocks[0].register_forward_pre_hook(lambda _, given: sent.append(given[0].shape[1]))
+    text = model.generate(
+        tokenizer.encode("The fox did n")[None, :12],
+        100,
+        generator=torch.Generator().manual_seed(0),
+        temperature=0,
+        cache=cache,
+    )
+    return text, sum(sent)
+
+
+def words_of_the_tales() -> list[str]:
+    """All words and signs of the tales in order; a new paragraph is ¶."""
+    text = corpus.load()
+    tokenizer = corpus.WordTokenizer(text)
+    return [tokenizer.vocab[i].strip() or "¶" for i in tokenizer.encode(text).tolist()]

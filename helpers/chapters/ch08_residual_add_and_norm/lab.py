@@ -1,0 +1,589 @@
+"""Stacks with and without residual and norm, before training and trained; models of the tales.
+
+The parts: ``depth``, stream and gradient through up to 96 untrained blocks (a minute on one core);
+``copying``, the share of letters that stacks learn to copy (ten minutes); ``ladder``, models of
+the tales with and without residual, feed-forward and norm, 2000 steps, and what their hidden
+neurons tell (six minutes); ``rates``, two seeds of the same at other learning rates (four minutes);
+``mixers``, more attentions and mixers with fixed weights in the network's place. Chapter 11 and the
+front page read rungs from ``ladder``.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from helpers import bigram
+from helpers.attention import SelfAttention
+from helpers.bigram import loss
+from helpers.blocks import AddNorm, Block, FeedForward
+from helpers.chapters import lab, stored
+from helpers.chapters.lab import (
+    TinyLM,
+    characters,
+    differing,
+    extent,
+    measured,
+    measured_side_by_side,
+    over_seeds,
+    power,
+    significant,
+    size,
+    spread,
+    table,
+    train_side_by_side,
+    trainer,
+    validation_loss,
+)
+from helpers.norms import LayerNorm
+from helpers.training import train
+from helpers.worked import Step, matrix, number
+
+SEEDS = {
+    "depth": range(5),
+    "copying": range(5),
+    "ladder": range(5),
+    "rates": range(2),  # only whether another learning rate does better
+    "mixers": range(8),
+}
+DEPTHS = (1, 2, 4, 8, 12, 24, 48, 96)
+SCHEMES = ("neither", "norm alone", "residual alone", "residual and norm", "norm first")
+FOUR = SCHEMES[:4]
+MODELS = (
+    "attention alone",
+    "with its residual",
+    "with feed-forward",
+    "with norms",
+    # controls
+    "feed-forward without a bend",
+    "two more attentions instead",
+)
+BARE = {  # what is said: stack, layers, attentions and networks that stand without a sum
+    "8 layers, sum round both": ("residual and norm", 8, 0, 0),
+    "8 layers, sum round attention only": ("residual round attention only", 8, 0, 8),
+    "8 networks and nothing else": ("norm alone, no attention", 8, 0, 8),
+    "4 layers, no sum": ("norm alone", 4, 4, 4),
+    "8 attentions and nothing else": ("norm alone, no feed-forward", 8, 8, 0),
+    "8 layers, sum round networks only": ("residual round feed-forward only", 8, 8, 0),
+    "16 networks and nothing else": ("norm alone, no attention", 16, 0, 16),
+    "8 layers, no sum": ("norm alone", 8, 8, 8),
+    "16 attentions and nothing else": ("norm alone, no feed-forward", 16, 16, 0),
+}
+WIDTHS = (64, 32)
+MIXED = (*MODELS[1:3], "two more attentions instead", "four fixed mixers instead")
+
+
+# --- stacks before training -----------------------------------------------------------------
+
+
+def stack(L: int, scheme: str, *, seed: int, start="torch") -> list[nn.Module]:
+    """L blocks as torch starts them; "kept": maps scaled to keep sizes."""
+    kind = {
+        "neither": {"residual": False, "norm": "none"},
+        "norm alone": {"residual": False, "norm": "layer"},
+        "residual alone": {"residual": True, "norm": "none"},
+        "residual and norm": {"residual": True, "norm": "layer"},
+        "norm first": {"residual": True, "norm": "layer", "placement": "pre"},
+    }[scheme]
+    settings: dict[str, Any] = {"placement": "post", "activation": "relu", **kind}
+    torch.manual_seed(seed)
+    blocks: list[nn.Module] = [Block(32, 4, **settings).double() for _ in range(L)]
+    if start == "kept":
+        for block in blocks:
+            keep_sizes(block)
+    return blocks
+
+
+@torch.no_grad()
+def keep_sizes(block: nn.Module) -> None:
+    """Draw a map with n inputs: variance 1/n, or 2/n after a ReLU."""
+    for name, part in block.named_modules():
+        if isinstance(part, nn.Linear):  # torch: 1/(3n)
+            part.weight *= 6**0.5 if name.endswith("down") else 3**0.5
+
+
+def through(blocks: list[nn.Module], *, seed: int) -> list[Tensor]:
+    """The stream before the first block and after each: L + 1 tensors."""
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(2, 16, 32, generator=generator, dtype=torch.float64)
+    stream = [x.requires_grad_()]
+    for block in blocks:
+        stream.append(block(stream[-1]))
+    return stream
+
+
+def backward(stream: list[Tensor], *, seed: int) -> tuple[Tensor, ...]:
+    """Gradients at each level if random ones of size 1 come in on top."""
+    generator = torch.Generator().manual_seed(1000 + seed)
+    end = stream[-1]
+    upstream = torch.randn(end.shape, generator=generator, dtype=end.dtype)
+    return torch.autograd.grad(end, stream, upstream, retain_graph=True)
+
+
+# --- copying --------------------------------------------------------------------------------
+
+
+def layers_that_copy(stack: str, L: int) -> list[nn.Module]:
+    """The sub-layers of L layers with norms; `around` names those that get a residual."""
+    both = ("attention", "feed-forward")
+    around, parts = {
+        "residual and norm": (both, both),
+        "residual round attention only": (both[:1], both),
+        "residual round feed-forward only": (both[1:], both),
+        "norm alone": ((), both),
+        "norm alone, no attention": ((), both[1:]),
+        "norm alone, no feed-forward": ((), both[:1]),
+    }[stack]
+    made = {
+        "attention": lambda: SelfAttention(32, 4),
+        "feed-forward": lambda: FeedForward(32, activation="relu"),
+    }
+    return [
+        AddNorm(made[part](), LayerNorm(32), placement="post", residual=part in around)
+        for _ in range(L)
+        for part in parts
+    ]
+
+
+def copied(seed: int, *, stack: str, L: int, lr: float, steps: int) -> dict:
+    """Share of letters copied correctly by a model that was trained to copy its letters."""
+    lm = with_layers(lambda: layers_that_copy(stack, L), seed=seed, V=16, C=32, T=8)
+    generator = torch.Generator().manual_seed(seed)
+
+    def some_letters(B=16):
+        ids_BT = torch.randint(16, (B, 8), generator=generator)
+        return ids_BT, ids_BT  # the answer is the question
+
+    adam = torch.optim.Adam(lm.parameters(), lr=lr)
+    train(lm, loss, iter(some_letters, None), steps=steps, optimizer=adam)
+    ids_BT, _ = some_letters(256)
+    with torch.no_grad():
+        right = (lm(ids_BT).argmax(dim=-1) == ids_BT).float().mean().item()
+    return {"right": round(right, 4)}
+
+
+# --- models of the tales -------------------------------------------------------------------
+
+
+class FixedMixer(nn.Module):
+    """Attention whose weights are fixed: head h reads the letter h back (the first, if none is).
+
+    There are no scores, no softmax and no bend: the map from the tokens is linear.
+    """
+
+    def __init__(self, C: int, *, T=32, heads=4):
+        super().__init__()
+        self.value, self.out, self.heads = nn.Linear(C, C), nn.Linear(C, C), heads
+        read_HT = torch.arange(T) - torch.arange(1, heads + 1)[:, None]
+        self.register_buffer("weights", F.one_hot(read_HT.clamp(min=0), T).float())
+
+    def forward(self, x_BTC):
+        """The values that the heads read, side by side; then the map behind the heads."""
+        T = x_BTC.shape[1]
+        v_BTHD = self.value(x_BTC).unflatten(2, (self.heads, -1))
+        mixed_BTHD = torch.einsum("hts,bshd->bthd", self.weights[:, :T, :T], v_BTHD)
+        return self.out(mixed_BTHD.flatten(2))
+
+
+def layers_of(model: str, C=64) -> list[nn.Module]:
+    """What stands between the embedding and the output table of one of the models."""
+
+    def attention():
+        return SelfAttention(C)  # causal, one head
+
+    def feed_forward(activation="relu"):
+        return FeedForward(C, activation=activation)
+
+    def kept(part, norm=None):
+        """The sum x + f(x), or norm(x + f(x))."""
+        return AddNorm(part, norm or nn.Identity(), placement="post")
+
+    return {
+        "attention alone": lambda: [attention()],
+        "with its residual": lambda: [kept(attention())],
+        "with feed-forward": lambda: [kept(attention()), kept(feed_forward())],
+        "with norms": lambda: [
+            kept(attention(), LayerNorm(C)),
+            kept(feed_forward(), LayerNorm(C)),
+        ],
+        # controls
+        "feed-forward without a bend": lambda: [
+            kept(attention()),
+            kept(feed_forward(activation="none")),
+        ],
+        "two more attentions instead": lambda: [kept(attention()) for _ in range(3)],
+        "four fixed mixers instead": lambda: [
+            kept(attention()),
+            *(kept(FixedMixer(C)) for _ in range(4)),
+        ],
+    }[model]()
+
+
+def with_layers(layers: Callable[[], list[nn.Module]], *, seed: int, **sizes) -> TinyLM:
+    """A model of one seed; its layers are drawn before its embeddings."""
+    torch.manual_seed(seed)
+    made = layers()
+    return TinyLM(lambda: made, std=0.5**0.5, **sizes)  # character plus position has variance 1
+
+
+def in_training(model: str, *, lr=0.003, seed=0) -> tuple[TinyLM, Callable]:
+    """A model as it starts, and what trains it further, as in chapter 06."""
+    lm = with_layers(lambda: layers_of(model), seed=seed, C=64)
+    return lm, trainer(lm, seed, lr=lr)
+
+
+# --- their hidden neurons -------------------------------------------------------------------
+
+
+def taken_out(lm: TinyLM) -> float:
+    """Validation loss when the feed-forward is left out after training."""
+    without = copy.deepcopy(lm)
+    del without.layers[1:]
+    return validation_loss(without)
+
+
+def variance_explained_by_token(fired_BTN: Tensor, ids_BT: Tensor) -> Tensor:
+    """Per neuron, the share of its variance that the letter under it explains."""
+    fired, ids = fired_BTN.flatten(0, 1), ids_BT.flatten()
+    total = (fired - fired.mean(dim=0)).square().sum(dim=0)
+    within = sum(
+        (fired[ids == i] - fired[ids == i].mean(dim=0)).square().sum(dim=0) for i in ids.unique()
+    )
+    return 1 - within / total
+
+
+def logit_effect_vs_next_char(
+    lm: TinyLM, fired_BTN: Tensor, targets_BT: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Per neuron, the logits that it adds to, and which letters came when it fired."""
+    to_logits = lm.output.weight @ lm.layers[1].sublayer.down.weight
+    fired, ids = fired_BTN.flatten(0, 1), targets_BT.flatten()
+    came = F.one_hot(ids, lm.output.out_features).to(fired.dtype)
+    share_NV = fired.T @ came / fired.sum(dim=0)[:, None].clamp(min=1e-9)
+    return to_logits.T, share_NV - came.mean(dim=0)
+
+
+def correlated(a_NV: Tensor, b_NV: Tensor) -> Tensor:
+    """Per neuron, the correlation of two rows."""
+    a, b = (rows - rows.mean(dim=1, keepdim=True) for rows in (a_NV, b_NV))
+    return F.cosine_similarity(a, b, dim=1)
+
+
+@torch.no_grad()
+def of_neurons(lm: TinyLM) -> dict[str, float]:
+    """Medians over the neurons of one model, on 200 windows of the validation text."""
+    ids, many = characters().validation, 200 * 32
+    ids_BT, targets_BT = ids[:many].view(200, 32), ids[1 : many + 1].view(200, 32)
+    read_BTC = lm.layers[0](lm.token(ids_BT) + lm.position.weight)
+    net = lm.layers[1].sublayer
+    fired_BTN = net.activation(net.up(read_BTC))
+    promised, came = logit_effect_vs_next_char(lm, fired_BTN, targets_BT)
+    return {
+        "told by letter": variance_explained_by_token(fired_BTN, ids_BT).median().item(),
+        "promise kept": correlated(promised, came).median().item(),
+        "of a neighbour": correlated(promised.roll(1, 0), came).median().item(),
+    }
+
+
+# --- by hand, and in torch ------------------------------------------------------------------
+
+
+def in_two_lines(working: str, result: str) -> str:
+    """A step's working, and its result on a line of its own: both fit on a telephone."""
+    return rf"\begin{{aligned}}[t] & {working} \\ &= {result} \end{{aligned}}"
+
+
+def add_norm_steps(x, y, k: int, out: str) -> list[Step]:
+    """The steps of norm(x + y), for the k-th sub-layer."""
+    s = np.asarray(x) + np.asarray(y)
+    away, variance = s - s.mean(), s.var()
+    squares = " + ".join(number(square) for square in away**2)
+    total = " + ".join(f"({number(n)})" if n < 0 else number(n) for n in s)
+    normed = away / variance**0.5
+    over_root = rf"\frac{{{matrix(away)}}}{{\sqrt{{{number(variance)}}}}}"
+    return [
+        Step(f"x_{k} + y_{k}", in_two_lines(f"{matrix(x)} + {matrix(y)}", matrix(s)), s),
+        Step(rf"\mu_{k}", rf"\frac{{{total}}}{{{len(s)}}} = {number(s.mean())}", s.mean()),
+        Step(rf"\sigma_{k}^2", rf"\frac{{{squares}}}{{{len(s)}}} = {number(variance)}", variance),
+        Step(out, in_two_lines(over_root, matrix(normed)), normed),
+    ]
+
+
+def network_steps(x, W_1, W_2, out: str) -> list[Step]:
+    """The steps of a feed-forward network without biases."""
+    first = np.asarray(x) @ W_1
+    hidden = np.maximum(first, 0)
+    return [
+        Step("x_2 W_1", in_two_lines(matrix(x) + matrix(W_1), matrix(first)), first),
+        Step("h", rf"\text{{ReLU}}\,{matrix(first)} = {matrix(hidden)}", hidden),
+        Step(out, in_two_lines(matrix(hidden) + matrix(W_2), matrix(hidden @ W_2)), hidden @ W_2),
+    ]
+
+
+def in_torch(block: Block) -> nn.TransformerEncoderLayer:
+    """Torch's own block with the same numbers as weights."""
+    a, f = block.attention.sublayer, block.feed_forward.sublayer
+    theirs = nn.TransformerEncoderLayer(
+        f.up.in_features, 2, f.up.out_features, dropout=0.0, batch_first=True
+    ).double()
+    with torch.no_grad():
+        theirs.self_attn.in_proj_weight.copy_(a.qkv.weight)
+        theirs.self_attn.in_proj_bias.copy_(a.qkv.bias)
+        theirs.self_attn.out_proj.load_state_dict(a.out.state_dict())
+        theirs.linear1.load_state_dict(f.up.state_dict())
+        theirs.linear2.load_state_dict(f.down.state_dict())
+    return theirs
+
+
+# --- the parts ------------------------------------------------------------------------------
+
+
+def settings(part: str) -> list[dict]:
+    """What is measured in a part."""
+    if part == "depth":
+        starts = [("torch", scheme) for scheme in SCHEMES] + [("kept", scheme) for scheme in FOUR]
+        return [
+            {"start": start, "scheme": scheme, "L": L}
+            for (start, scheme), L in itertools.product(starts, DEPTHS)
+        ]
+    if part == "copying":
+        stacks = [(stack, L, 0.001, 300) for stack, L, *_ in BARE.values()]
+        stacks += [("norm alone", 4, lr, 300) for lr in (0.0003, 0.003)]
+        stacks += [("norm alone", 8, 0.0003, 3000)]
+        return [{"stack": s, "L": L, "lr": lr, "steps": steps} for s, L, lr, steps in stacks]
+    if part == "mixers":
+        return [{"model": m, "C": C, "steps": 600} for C in WIDTHS for m in MIXED]
+    rates = (0.003,) if part == "ladder" else (0.001, 0.01)
+    return [{"model": model, "lr": lr, "steps": 2000} for lr in rates for model in MODELS]
+
+
+def one_stack(seed: int, *, start: str, scheme: str, L: int) -> dict:
+    """The gradient at each level; of the deepest stack also the stream."""
+    stream = through(stack(L, scheme, seed=seed, start=start), seed=seed)
+    run = {"gradients": significant(map(size, backward(stream, seed=seed)))}
+    if max(DEPTHS) == L:  # shallower stacks are the beginning of this one
+        run["sizes"] = significant(map(size, stream))
+        run["differing"] = significant(map(differing, stream))
+    return run
+
+
+def mixed(seeds: range, *, model: str, C: int, steps: int) -> list[dict]:
+    """The validation loss of models of one shape, trained side by side."""
+    lms = [with_layers(lambda: layers_of(model, C), seed=seed, C=C) for seed in seeds]
+    weights = train_side_by_side(lms, seeds, lr=0.003, steps=steps)["weights"]
+    found = []
+    for at, lm in enumerate(lms):
+        lm.load_state_dict({k: w[at].detach() for k, w in weights.items()}, strict=False)
+        found.append({"validation": round(validation_loss(lm), 4)})
+    return found
+
+
+def one_model(seed: int, *, model: str, lr: float, steps: int) -> dict:
+    """Validation loss at the end and half way, and what else a feed-forward tells."""
+    lm, go_on = in_training(model, lr=lr, seed=seed)
+    untrained = copy.deepcopy(lm)
+    go_on(steps=steps // 2)
+    half = validation_loss(lm)
+    go_on(steps=steps // 2)
+    run: dict = {"validation": round(validation_loss(lm), 4), "half way": round(half, 4)}
+    if model == "with feed-forward":
+        run["taken out"] = round(taken_out(lm), 4)
+        for label, one in (("trained", lm), ("untrained", untrained)):
+            run[label] = {k: round(v, 3) for k, v in of_neurons(one).items()}
+    return run
+
+
+ONE: dict[str, Callable[..., dict]] = {
+    "depth": one_stack,
+    "copying": copied,
+    "ladder": one_model,
+    "rates": one_model,
+}
+PARTS = {part: partial(measured, one, settings(part), SEEDS[part]) for part, one in ONE.items()}
+PARTS["mixers"] = partial(measured_side_by_side, mixed, settings("mixers"), SEEDS["mixers"])
+
+
+# --- what is stored -------------------------------------------------------------------------
+
+
+def runs(part: str, **wanted) -> list[dict]:
+    """The stored runs of one setting of a part, a run a seed."""
+    return lab.runs(stored(8)[part], **wanted)
+
+
+def at_bottom(scheme: str, L: int, start="torch") -> list[float]:
+    """The stored sizes of the gradient below L blocks, one a seed."""
+    return [run["gradients"][0] for run in runs("depth", start=start, scheme=scheme, L=L)]
+
+
+def at_level(key: str, scheme: str, L: int, start="torch") -> list[float]:
+    """What is stored of the stream ("sizes", "differing") after L of 96 blocks, one a seed."""
+    return [run[key][L] for run in runs("depth", start=start, scheme=scheme, L=96)]
+
+
+def copy_accuracy(stack: str, L: int, lr=0.001, steps=300) -> np.ndarray:
+    """The stored shares of letters copied correctly, one a seed."""
+    return over_seeds(runs("copying", stack=stack, L=L, lr=lr, steps=steps), "right")
+
+
+def final(model: str, lr=0.003, part="ladder") -> np.ndarray:
+    """The stored validation losses of a model after 2000 steps, one a seed."""
+    return over_seeds(runs(part, model=model, lr=lr))
+
+
+def levels(scheme: str, start: str, L: int) -> dict[str, np.ndarray]:
+    """The stored stream and gradients of L blocks from the bottom to the top, a row a seed."""
+    deepest = runs("depth", start=start, scheme=scheme, L=96)  # L blocks are its beginning
+    mine = runs("depth", start=start, scheme=scheme, L=L)
+    return {
+        "size of the stream": np.array([run["sizes"] for run in deepest])[:, : L + 1],
+        "gradient": np.array([run["gradients"] for run in mine]),
+        "not common to all tokens": np.array([run["differing"] for run in deepest])[:, : L + 1],
+    }
+
+
+def in_words(found: dict[str, np.ndarray]) -> str:
+    """The ends of the three, medians over the seeds."""
+    sizes, gradients, apart = found.values()
+    return (
+        f"Medians of five seeds: the stream ends with size {power(typical(sizes[:, -1]))}, the "
+        f"gradient at the bottom is {power(typical(gradients[:, 0]))}; "
+        f"{shares([typical(apart[:, -1])])} of the stream is not common to all tokens."
+    )
+
+
+def is_bounded(scheme: str) -> bool:
+    """Whether stream and gradient stay within a factor of 1000 of 1 in all that is stored."""
+    ends = [
+        end
+        for start, L in itertools.product(("torch", "kept"), DEPTHS)
+        for end in at_bottom(scheme, L, start) + at_level("sizes", scheme, L, start)
+    ]
+    return min(ends) > 1e-3 and max(ends) < 1e3
+
+
+def shares(values) -> str:
+    """As `extent`; what float64 cannot tell from 0 is not shown as a number."""
+    return "less than 10⁻²⁰" if max(values) < 1e-20 else extent(values)
+
+
+def per_cent(values: np.ndarray) -> str:
+    """Mean, smallest and largest of some shares."""
+    return f"{values.mean():.0%} ({values.min():.0%} … {values.max():.0%})"
+
+
+# --- tables ---------------------------------------------------------------------------------
+
+
+def without_sums() -> dict[str, tuple[list[float], list[float]]]:
+    """24 sub-layers without a sum: the gradient at the bottom, and what is not common at the top.
+
+    The blocks are those that are stored; stacks of one kind are measured here.
+    """
+    found = {}
+    for named, other in (("attentions", "feed-forward"), ("networks", "attention")):
+        streams = []
+        for seed in SEEDS["depth"]:
+            torch.manual_seed(seed)
+            layers = layers_that_copy(f"norm alone, no {other}", 24)
+            streams.append(through([layer.double() for layer in layers], seed=seed))
+        found[f"norm, 24 {named}"] = (
+            [size(backward(s, seed=seed)[0]) for seed, s in enumerate(streams)],
+            [differing(s[-1]) for s in streams],
+        )
+    for said, scheme, start in (
+        ("norm, 12 attentions and 12 networks in turn", "norm alone", "torch"),
+        ("no norm, in turn", "neither", "torch"),
+        ("no norm, in turn, larger start", "neither", "kept"),
+    ):
+        found[said] = at_bottom(scheme, 12, start), at_level("differing", scheme, 12, start)
+    return found
+
+
+def copying_table() -> str:
+    """The letters copied correctly, by what stands without a sum."""
+    rows = [
+        (said, str(attentions), str(networks), per_cent(copy_accuracy(stack, L)))
+        for said, (stack, L, attentions, networks) in BARE.items()
+    ]
+    return table(
+        "norm everywhere, 300 steps, five seeds|attentions without a sum|"
+        "networks without a sum|letters copied correctly",
+        rows,
+    )
+
+
+def typical(values) -> float:
+    """The median over the seeds."""
+    return float(np.median(values))
+
+
+def less(model: str, other: str) -> np.ndarray:
+    """Stored losses of a model less those of another, seed by seed."""
+    return final(model) - final(other)
+
+
+def parameters(model: str) -> int:
+    """How many parameters a model has."""
+    return sum(p.numel() for p in in_training(model)[0].parameters())
+
+
+def ladder_table() -> str:
+    """Each model's parameters and its loss, at 0.003 and at the other rates."""
+    rows = []
+    for model in MODELS:
+        others = [f"{final(model, lr, 'rates').mean():.2f}" for lr in (0.001, 0.01)]
+        behind = "0" if model == MODELS[1] else spread(less(model, MODELS[1]), 3, signed=True)
+        rows.append((model, f"{parameters(model):,}", spread(final(model), 3), behind, *others))
+    return table(
+        "model|parameters|validation loss|difference from “with its residual”|rate 0.001|rate 0.01",
+        rows,
+    )
+
+
+def of_width(C: int) -> dict[str, np.ndarray]:
+    """The losses of the models with mixers, one a seed."""
+    return {model: over_seeds(runs("mixers", model=model, C=C)) for model in MIXED}
+
+
+def mixers_table() -> str:
+    """Models with fixed mixers beside their rivals, by width."""
+    rows = [[model, *(spread(of_width(C)[model], 3) for C in WIDTHS)] for model in MIXED]
+    return table("600 steps, eight seeds|" + "|".join(f"width {C}" for C in WIDTHS), rows)
+
+
+def of_seeds(state: str, key: str) -> np.ndarray:
+    """A median over the neurons, for each of the stored models, before training or after."""
+    return np.array([run[state][key] for run in runs("ladder", model="with feed-forward")])
+
+
+def with_places(factor: float, seed: int) -> float:
+    """What the letter explains of untrained neurons if places start larger or smaller."""
+    lm, _ = in_training("with feed-forward", seed=seed)
+    with torch.no_grad():
+        lm.position.weight.mul_(factor)
+    return of_neurons(lm)["told by letter"]
+
+
+def rungs() -> dict[str, float]:
+    """The ladder so far: tables of letters and of pairs, then models."""
+    tokenizer, train_ids, validation_ids = characters()
+    V = len(tokenizer)
+    common_V = np.bincount(train_ids, minlength=V) + 1
+    tables = {
+        "uniform": np.full((V, V), 1 / V),
+        "unigram": np.tile(common_V / common_V.sum(), (V, 1)),
+        "bigram": bigram.smoothed(bigram.count_bigrams(train_ids, V)),
+    }
+    to_predict = bigram.count_bigrams(validation_ids, V)
+    found = {name: bigram.cross_entropy_of(t, to_predict) for name, t in tables.items()}
+    names = ("attention alone", "attention with its residual", *MODELS[2:4])
+    return found | {n: final(m).mean() for n, m in zip(names, MODELS, strict=False)}

@@ -1,0 +1,585 @@
+"""Stacks and small GPTs by how they are started, untrained and after some hundred steps.
+
+The parts: ``layers``, plain layers trained for 60 steps; ``stacks``, sizes and gradients of
+untrained blocks (each a minute or two on one core). The others are trainings of a small GPT on the
+tales over starts and learning rates, half a minute a setting: ``schemes``, rules for all weights;
+``no norm``, the same without any norm; ``embedding``, the size of the tables, tied and not;
+``eight``, starts that end close together, with eight seeds, in 4 and in 12 blocks; ``elsewhere``,
+twice the width, and 1000 steps; ``warm``, a start that holds what counting knows. A run keeps its
+validation loss and its training losses as means over ``BLOCK`` steps.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, partial
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.func import vmap
+
+from helpers import bigram, corpus, initialise
+from helpers.bigram import loss
+from helpers.blocks import NORMS, Block
+from helpers.chapters import lab, stored
+from helpers.chapters.lab import (
+    TinyLM,
+    characters,
+    extent,
+    measured,
+    measured_side_by_side,
+    over_seeds,
+    power,
+    significant,
+    spread,
+    stored_losses,
+    table,
+    train_side_by_side,
+)
+
+FIVE, EIGHT, THREE = range(5), range(8), range(3)
+STEPS = 300
+BLOCK = 10  # losses are stored as means over so many steps
+RATES = (0.001, 0.003, 0.01)
+MIDDLE = (0.003,)
+DEEP = {"L": 12, "C": 32, "heads": 2}
+ROOT = 1 / 8  # 1/√C
+DEPTHS = (6, 24)
+NETS = {"plain layers, ReLU": "", "blocks without norm": "none", "pre-norm blocks": "layer"}
+KNOWN = {scheme.name: scheme for scheme in initialise.SCHEMES}
+ACTIVATIONS = {"ReLU": torch.relu, "sigmoid": torch.sigmoid}
+STARTS = {name: (name, "1") for name in ("LeCun", "Xavier", "He", "torch", "0.02")}
+STARTS |= {"Xavier · 1/√(2L)": ("Xavier", "1/√(2L)"), "Xavier, zero start": ("Xavier", "0")}
+
+# Settings, each with the learning rates at which it is trained.
+TRAINED: dict[str, tuple] = {
+    "schemes": (
+        ({"scheme": "torch"}, RATES),
+        ({"scheme": "Xavier"}, RATES),
+        ({"scheme": "He"}, RATES),
+        ({"scheme": "0.02"}, RATES),
+        ({"scheme": "Xavier", "embedding": 0.02}, RATES),
+        ({"scheme": "0.02", "embedding": 0.02, "residual": "1/√(2L)"}, RATES),
+    ),
+    "no norm": tuple(
+        ({"scheme": scheme, "norm": "none"}, RATES[:2])
+        for scheme in ("torch", "Xavier", "He", "0.02")
+    ),
+    "embedding": (
+        ({"embedding": 0.02}, MIDDLE),
+        ({"embedding": 0.02, "scales": (50.0, 50.0)}, MIDDLE),
+        ({"embedding": 0.02, "table_rate": 0.02}, MIDDLE),
+        ({"embedding": ROOT}, MIDDLE),
+        ({"embedding": ROOT, "scales": (8.0, 1.0)}, MIDDLE),
+        ({"embedding": ROOT, "scales": (8.0, 8.0)}, MIDDLE),
+        ({"tied": True, "embedding": ROOT}, MIDDLE),
+        ({"tied": True, "embedding": ROOT, "scales": (8.0, 1.0)}, MIDDLE),
+        ({"tied": True, "embedding": ROOT, "scales": (8.0, 8.0)}, MIDDLE),
+    ),
+    "eight": tuple(
+        (start, MIDDLE)
+        for start in (
+            {"scheme": "torch"},
+            {"scheme": "Xavier"},
+            {"scheme": "torch", "norm": "none"},
+            {"scheme": "Xavier", "residual": "1/√(2L)"},
+            {"scheme": "Xavier", "residual": "0"},
+            {"scheme": "Xavier", **DEEP},
+            {"scheme": "Xavier", "residual": "1/√(2L)", **DEEP},
+            {"scheme": "Xavier", "residual": "0", **DEEP},
+        )
+    ),
+    "elsewhere": tuple(
+        (start | other, MIDDLE)
+        for other in ({"C": 128}, {"steps": 1000})
+        for start in ({}, {"embedding": 0.02}, {"scheme": "0.02"})
+    ),
+    "warm": (({"start": "bigram", "residual": "0"}, RATES[:2]),),
+}
+
+
+# --- stacks before training -----------------------------------------------------------------
+
+
+def factor(residual: str, L: int) -> float:
+    """By what the projections that write into the residual stream are multiplied."""
+    return {"1": 1.0, "1/√(2L)": initialise.residual_factor(L), "0": 0.0}[residual]
+
+
+def plain(
+    scheme: initialise.Scheme, activation: str, seed: int, depth=24, C=64, bias=False
+) -> tuple[list[float], list[float]]:
+    """Sizes after each layer, and of each layer's gradient of weights; bias: as torch draws it."""
+    generator = torch.Generator().manual_seed(seed)
+    x_NC, upstream_NC = torch.randn(2, 64, C, generator=generator).double()
+    weights = [
+        initialise.draw(scheme, C, C, generator).double().requires_grad_() for _ in range(depth)
+    ]
+    shifts = [bias * initialise.draw(initialise.TORCH, C, C, generator)[:, 0] for _ in weights]
+    sizes = []
+    for W, shift_C in zip(weights, shifts, strict=True):
+        x_NC = ACTIVATIONS[activation](x_NC @ W.T + shift_C)
+        sizes.append(x_NC.detach().square().mean().sqrt().item())
+    made_up_loss = (x_NC * upstream_NC).sum() / 8
+    gradients = torch.autograd.grad(made_up_loss, weights)
+    return sizes, [g.square().mean().sqrt().item() for g in gradients]
+
+
+def transformer(
+    start: str, norm: str, seed: int, depth=24, C=64, T=16
+) -> tuple[list[float], list[float]]:
+    """Sizes of the stream after each block, and of its gradient."""
+    scheme, residual = STARTS[start]
+    blocks = nn.ModuleList(Block(C, 4, norm=norm) for _ in range(depth)).double()
+    generator = torch.Generator().manual_seed(seed)
+    initialise.initialise(
+        blocks, KNOWN[scheme], generator, embedding=1.0, residual=factor(residual, depth)
+    )
+    x_BTC, upstream_BTC = torch.randn(2, 1, T, C, generator=generator).double()
+    sizes = []
+    for block in blocks:
+        x_BTC = block(x_BTC)
+        sizes.append(x_BTC.detach().square().mean().sqrt().item())
+    (NORMS[norm](C).double()(x_BTC) * upstream_BTC / T**0.5).sum().backward()
+    tables = [
+        [w.grad.flatten() for w in block.parameters() if w.ndim == 2 and w.grad is not None]
+        for block in blocks
+    ]
+    return sizes, [torch.cat(table).square().mean().sqrt().item() for table in tables]
+
+
+def learns(seed: int, sigma: float, lr: float, steps=60, depth=24, C=64) -> dict:
+    """Train plain ReLU layers between a table and a head, each letter to predict the next."""
+    generator = torch.Generator().manual_seed(seed)
+    shapes = [(len(characters().tokenizer), C), *[(C, C)] * depth]
+    table_VC, *layers = (torch.randn(shape, generator=generator) for shape in shapes)
+    head_VC = torch.randn(table_VC.shape, generator=generator) / C**0.5
+    weights = [table_VC, *(sigma * W for W in layers), head_VC]
+    adam = torch.optim.Adam([w.requires_grad_() for w in weights], lr=lr)
+    batches = corpus.batches(characters().train, batch_size=8, context=32, generator=generator)
+    losses = torch.zeros(steps)
+    for step, (ids_BT, targets_BT) in zip(range(steps), batches, strict=False):
+        x_BTC = table_VC[ids_BT]
+        for W in weights[1:-1]:
+            x_BTC = torch.relu(x_BTC @ W.T)
+        value = loss(x_BTC @ head_VC.T, targets_BT)
+        adam.zero_grad()
+        value.backward()
+        adam.step()
+        losses[step] = value.detach()
+    return {"first": round(losses[0].item(), 3), "last ten": round(losses[-10:].mean().item(), 3)}
+
+
+def one_stack(seed: int, net: str, start: str, depth: int) -> dict:
+    """Sizes and gradients by block, as they are stored."""
+    sizes, gradients = transformer(start, NETS[net], seed, depth)
+    return {"sizes": significant(sizes), "gradients": significant(gradients)}
+
+
+# --- a small GPT ----------------------------------------------------------------------------
+
+
+def started(
+    seed: int,
+    *,
+    scheme="torch",
+    embedding=1.0,
+    residual="1",
+    tied=False,
+    scales: Sequence[float] = (1.0, 1.0),
+    start="cold",
+    C=64,
+    L=4,
+    heads=4,
+    norm="layer",
+) -> TinyLM:
+    """A small GPT of one seed."""
+    blocks = partial(Block, C, heads, norm=norm)
+    model = TinyLM(lambda: (blocks() for _ in range(L)), C=C, norm=NORMS[norm], scales=scales)
+    if tied:
+        model.output.weight = model.token.weight
+    generator = torch.Generator().manual_seed(seed)
+    smaller = factor(residual, len(model.layers))
+    initialise.initialise(model, KNOWN[scheme], generator, embedding=embedding, residual=smaller)
+    if start == "bigram":
+        warm(model, generator)
+    return model
+
+
+@cache
+def counted() -> Tensor:
+    """The smoothed bigram table, counted in the training text."""
+    tokenizer, train_ids, _ = characters()
+    counts_VV = bigram.count_bigrams(train_ids, len(tokenizer))
+    return torch.tensor(bigram.smoothed(counts_VV)).float()
+
+
+@torch.no_grad()
+def warm(model: TinyLM, generator: torch.Generator) -> None:
+    """Make a model whose blocks add nothing the bigram table."""
+    V, C = model.token.weight.shape
+    rows_CV = torch.randn(C, V, generator=generator)
+    rows_CV = rows_CV - rows_CV.mean(dim=0)  # mean 0, as the norm wants it
+    rows_VC = torch.linalg.qr(rows_CV)[0].T * C**0.5  # at right angles, entries of size 1
+    model.token.weight.copy_(rows_VC)
+    model.position.weight.zero_()
+    model.output.weight.copy_(counted().log().T @ rows_VC / C)
+    model.output.bias.zero_()
+
+
+@cache
+def some_batches() -> list[tuple[Tensor, Tensor]]:
+    """Sixty batches of 8 windows of 32 letters, the same ones each time."""
+    generator = torch.Generator().manual_seed(0)
+    text = characters().train
+    batches = corpus.batches(text, batch_size=8, context=32, generator=generator)
+    return list(itertools.islice(batches, 60))
+
+
+@cache
+def every_window() -> list[tuple[Tensor, Tensor]]:
+    """The validation text in windows of 32 letters, 66 at a time."""
+    return list(corpus.windows(characters().validation, 32, batch_size=66))[:15]
+
+
+def trained(
+    *,
+    lr=0.003,
+    seeds: Iterable[int],
+    steps=STEPS,
+    table_rate=1.0,
+    **start,
+) -> tuple[Tensor, Tensor]:
+    """Several seeds side by side: losses of every step, and validation losses at the end."""
+    models = [started(seed, **start) for seed in seeds]
+    tied = models[0].output.weight is models[0].token.weight
+
+    def validation(weights, one_loss):
+        with torch.no_grad():
+            every = vmap(one_loss, in_dims=(0, None, None))
+            return torch.stack([every(weights, x, y) for x, y in every_window()]).mean(dim=0)
+
+    def groups(weights):
+        is_table = {name: name.startswith(("token", "position")) for name in weights}
+        tables = [w for name, w in weights.items() if is_table[name]]
+        others = [w for name, w in weights.items() if not is_table[name]]
+        return [{"params": tables, "lr": table_rate * lr}, {"params": others}]
+
+    run = train_side_by_side(
+        models,
+        seeds,
+        lr=lr,
+        steps=steps,
+        tied={"output.weight": "token.weight"} if tied else {},
+        groups=groups,
+        looks=(steps,),
+        look=validation,
+    )
+    return run["losses"], run["looks"][steps]
+
+
+# --- the parts ------------------------------------------------------------------------------
+
+
+SIGMAS = {"0.02": 0.02, "He": 2**0.5 / 8, "0.3": 0.3}  # at width 64
+PLAIN_RATES = (0.0003, 0.001, 0.003)
+UNTRAINED: dict[str, list[dict]] = {
+    "layers": [{"sigma": s, "lr": lr} for s in SIGMAS.values() for lr in PLAIN_RATES],
+    "stacks": [
+        {"net": net, "start": start, "depth": depth}
+        for net in list(NETS)[1:]
+        for start in STARTS
+        for depth in DEPTHS
+    ],
+}
+SEEDS = dict.fromkeys(TRAINED, FIVE) | {"eight": EIGHT, "stacks": EIGHT}
+SEEDS |= {"layers": THREE, "elsewhere": THREE}
+
+
+def settings(part: str) -> list[dict]:
+    """Each combination that a part measures."""
+    if part in UNTRAINED:
+        return UNTRAINED[part]
+    return [setting | {"lr": lr} for setting, rates in TRAINED[part] for lr in rates]
+
+
+def all_seeds(seeds: list[int], **setting) -> list[dict]:
+    """What is kept of the trainings of one setting; ``validation`` is None where one diverged."""
+    runs = []
+    for losses_K, validation in zip(*trained(seeds=seeds, **setting), strict=True):
+        kept = stored_losses(losses_K, BLOCK)
+        end = None if None in kept["losses"] else round(validation.item(), 4)
+        runs.append(kept | {"validation": end})
+    return runs
+
+
+def measure(part: str) -> dict:
+    """Measure everything in a part."""
+    if part in UNTRAINED:
+        run: Callable[..., dict] = learns if part == "layers" else one_stack
+        return measured(run, settings(part), SEEDS[part])
+    return measured_side_by_side(all_seeds, settings(part), SEEDS[part], block=BLOCK)
+
+
+PARTS = {part: partial(measure, part) for part in SEEDS}
+
+
+# --- what is stored -------------------------------------------------------------------------
+
+
+def final(part: str, key="validation", lr=0.003, **wanted) -> np.ndarray:
+    """Validation losses after training, or what else a run keeps, one a seed; nan for None."""
+    return over_seeds(lab.runs(stored(10)[part], lr=lr, **wanted), key)
+
+
+@cache
+def stacks(net: str, start: str, depth: int) -> np.ndarray:
+    """Sizes and gradients by layer, (seeds, 2, layers); plain layers are run, blocks are stored."""
+    if not NETS[net]:
+        scheme = KNOWN[STARTS[start][0]]
+        return np.array([plain(scheme, "ReLU", seed, depth) for seed in EIGHT])
+    found = lab.runs(stored(10)["stacks"], net=net, start=start, depth=depth)
+    return np.array([[run["sizes"], run["gradients"]] for run in found])
+
+
+def at_the_top(start: str, depth: int, net="pre-norm blocks") -> np.ndarray:
+    """Size of the stream after the last block, one a seed."""
+    return stacks(net, start, depth)[:, 0, -1]
+
+
+def first_over_last(net: str, start: str) -> np.ndarray:
+    """Gradient of the first of 24 blocks over that of the last, one a seed."""
+    gradients_SL = stacks(net, start, 24)[:, 1]
+    return gradients_SL[:, 0] / gradients_SL[:, -1]
+
+
+def typical(values) -> float:
+    """Geometric mean."""
+    return float(np.exp(np.log(values).mean()))
+
+
+# --- what the chapter shows -----------------------------------------------------------------
+
+
+def signed(values) -> str:
+    """Mean ± standard deviation over the seeds, with its sign."""
+    return spread(values, signed=True)
+
+
+def in_words(net: str, depth: int, start: str) -> str:
+    """A frame of the explorer as a sentence."""
+    sizes_SL, gradients_SL = stacks(net, start, depth).transpose(1, 0, 2)
+    first, last = (power(typical(gradients_SL[:, at])) for at in (0, -1))
+    same = not NETS[net] and STARTS[start][1] != "1"
+    layer = "block" if NETS[net] else "layer"
+    return (
+        f"{net}, {depth} deep, {start}: the {'stream' if NETS[net] else 'vector'} ends with size "
+        f"{power(typical(sizes_SL[:, -1]))}; gradient {first} in the first {layer}, {last} in the "
+        "last." + " There are no residual projections here, so this is Xavier." * same
+    )
+
+
+FORMULAS = {
+    "LeCun": "1/√fan-in",
+    "Xavier": "√(2/(fan-in + fan-out))",
+    "He": "√(2/fan-in)",
+    "torch": "1/√(3·fan-in)",
+    "0.02": "0.02",
+}
+
+
+def rules_table() -> str:
+    """The rules, and what a square layer of width 64 makes of the size."""
+    columns = "rule|σ|σ, 64 → 64|σ, 64 → 256|σ, 768 → 768|size multiplied by (64 → 64)|… with ReLU"
+    rows = []
+    for name, formula in FORMULAS.items():
+        square, wide, large = (KNOWN[name].std(*fans) for fans in ((64, 64), (64, 256), (768, 768)))
+        factors = 8 * square, 8 * square / 2**0.5
+        numbers = *(f"{s:.3f}" for s in (square, wide, large)), *(f"{f:.2f}" for f in factors)
+        rows.append([name, formula, *numbers])
+    return table(columns, rows)
+
+
+SIDES = {
+    "ReLU, LeCun": ("LeCun", "ReLU"),
+    "ReLU, 0.02": ("0.02", "ReLU"),
+    "sigmoid, LeCun": ("LeCun", "sigmoid"),
+    "sigmoid, 0.02": ("0.02", "sigmoid"),
+    "ReLU, torch with its biases": ("torch", "ReLU"),
+}
+
+
+@cache
+def sides(name: str, C: int) -> np.ndarray:
+    """Gradient of the first of 24 plain layers over that of the last, one a seed."""
+    rule, activation = SIDES[name]
+    runs = (plain(KNOWN[rule], activation, seed, C=C, bias=rule == "torch") for seed in THREE)
+    return np.array([up[0] / up[-1] for _, up in runs])
+
+
+def sides_table() -> str:
+    """The same as a table, by activation and rule, at two widths."""
+    rows = [[name, *(power(typical(sides(name, C))) for C in (64, 256))] for name in SIDES]
+    return table("gradient of the first layer ÷ that of the last|width 64|width 256", rows)
+
+
+def layers_ends(name: str) -> list[np.ndarray]:
+    """Means of the last ten losses of plain layers from one of SIGMAS, by rate, one a seed."""
+    return [final("layers", "last ten", lr, sigma=SIGMAS[name]) for lr in PLAIN_RATES]
+
+
+def layers_table() -> str:
+    """The same as a table."""
+    rows = [[name, *map(extent, layers_ends(name))] for name in SIGMAS]
+    return table("σ of 24 plain layers, last ten of 60 losses|rate 0.0003|0.001|0.003", rows)
+
+
+def stream_table() -> str:
+    """Size of the stream of untrained blocks, and how their gradients lie."""
+    columns = "size of the stream|pre-norm, 6 blocks|24 blocks|no norm, 24 blocks"
+    columns += "|gradient, first block ÷ last, pre-norm"
+    rows = []
+    for start in STARTS:
+        sizes = (spread(at_the_top(start, depth)) for depth in DEPTHS)
+        bare = power(typical(at_the_top(start, 24, "blocks without norm")))
+        rows.append([start, *sizes, bare, extent(first_over_last("pre-norm blocks", start))])
+    return table(columns, rows)
+
+
+FIRST: dict[str, dict] = {
+    "torch": {},
+    "Xavier": {"scheme": "Xavier"},
+    "He": {"scheme": "He"},
+    "0.02": {"scheme": "0.02"},
+    "tied, tables N(0, 1)": {"tied": True},
+    "tied, tables N(0, 1), He": {"tied": True, "scheme": "He"},
+    "tied, tables N(0, 1/C)": {"tied": True, "embedding": ROOT},
+    "the same, × √C on the way in": {"tied": True, "embedding": ROOT, "scales": (8.0, 1.0)},
+    "tied, tables N(0, 0.02²)": {"tied": True, "embedding": 0.02},
+}
+
+
+@cache
+@torch.no_grad()
+def first_looks(name: str) -> np.ndarray:
+    """(seeds, 3): first loss, what the formula says, probability of the present letter again."""
+    x_BT, y_BT = (part[:16] for part in every_window()[0])
+    looks = []
+    for seed in EIGHT:
+        model = started(seed, **FIRST[name])
+        logits_BTV = model(x_BT)
+        V, C = model.output.weight.shape
+        again = logits_BTV.softmax(dim=-1).gather(-1, x_BT[..., None]).mean().item()
+        formula = np.log(V) + C * model.output.weight.var().item() / 2
+        looks.append((loss(logits_BTV, y_BT).item(), formula, again))
+    return np.array(looks)
+
+
+def first_table() -> str:
+    """First losses by start, beside the formula."""
+    columns = "start|first loss|log V + C·σ²/2|probability of the present letter once more"
+    rows = []
+    for name in FIRST:
+        found_S, formula_S, again_S = first_looks(name).T
+        digits = 2 if found_S.mean() < 10 else 0
+        formula = f"{formula_S.mean():.{digits}f}"
+        rows.append([name, spread(found_S, digits), formula, spread(again_S)])
+    return table(columns, rows)
+
+
+def formula_fails(variance: float, V: int) -> np.ndarray:
+    """First losses less the formula, one a seed, where logits know nothing and vary so much."""
+    drawn = (np.random.default_rng(seed).standard_normal((400, V)) for seed in EIGHT)
+    found = (np.log(np.exp(variance**0.5 * z).sum(axis=1)).mean() for z in drawn)
+    return np.array(list(found)) - np.log(V) - variance / 2
+
+
+ROWS: dict[str, dict] = {
+    "torch": {"scheme": "torch"},
+    "Xavier": {"scheme": "Xavier"},
+    "He": {"scheme": "He"},
+    "0.02": {"scheme": "0.02"},
+    "Xavier,\nembeddings 0.02": {"scheme": "Xavier", "embedding": 0.02},
+    "GPT-2: 0.02, 1/√(2L),\nembeddings 0.02": {
+        "scheme": "0.02",
+        "embedding": 0.02,
+        "residual": "1/√(2L)",
+    },
+}
+
+
+def by_rate() -> dict[str, dict[float, np.ndarray]]:
+    """Losses after 300 steps from each of the starts of ROWS, by learning rate."""
+    return {
+        name: {lr: final("schemes", lr=lr, **start) for lr in RATES} for name, start in ROWS.items()
+    }
+
+
+def cost(part: str, **start) -> np.ndarray:
+    """Final loss less that of torch's start with the same seeds, width and length."""
+    same: dict = {key: start[key] for key in ("C", "steps") if key in start}
+    part_of_torch = part if same or part == "eight" else "schemes"
+    return final(part, **start) - final(part_of_torch, **same or {"scheme": "torch"})
+
+
+def elsewhere_table() -> str:
+    """Two changes at the rate 0.003, at another width, and after more steps."""
+    changes = (
+        ("linear layers from N(0, 0.02²)", "schemes", {"scheme": "0.02"}),
+        ("embeddings from N(0, 0.02²)", "embedding", {"embedding": 0.02}),
+    )
+    rows = []
+    for name, part, start in changes:
+        wide, long = (cost("elsewhere", **start | other) for other in ({"C": 128}, {"steps": 1000}))
+        rows.append([name, *map(signed, (cost(part, **start), wide, long))])
+    columns = (
+        "change to torch's start, and its cost in nats|width 64, 300 steps|width 128, 300 steps"
+    )
+    return table(columns + "|width 64, 1000 steps", rows)
+
+
+SCALED: dict[str, dict] = {
+    "N(0, 1/C)": {"embedding": ROOT},
+    "N(0, 1/C), letters × √C": {"embedding": ROOT, "scales": (8.0, 1.0)},
+    "N(0, 1/C), letters and places × √C": {"embedding": ROOT, "scales": (8.0, 8.0)},
+}
+
+
+def scaled(name: str, tied: bool) -> np.ndarray:
+    """Final losses with tables of N(0, 1/C) and a factor on the way in."""
+    return final("embedding", **SCALED[name] | ({"tied": True} if tied else {}))
+
+
+def scaled_table() -> str:
+    """The same as a table."""
+    rows = [[name, *(spread(scaled(name, tied)) for tied in (False, True))] for name in SCALED]
+    return table("validation loss; letters and places from|head of its own|tied head", rows)
+
+
+def bare_table() -> str:
+    """With and without norms."""
+    columns = "start|first loss, no norm|final, no norm, rate 0.001|0.003"
+    columns += "|final, with norms, rate 0.001|0.003"
+    rows = []
+    for name in ("torch", "Xavier", "He", "0.02"):
+        first = final("no norm", "first", scheme=name).mean()
+        losses = [final(p, lr=lr, scheme=name) for p in ("no norm", "schemes") for lr in RATES[:2]]
+        ends = (spread(found, 0 if found.mean() > 10 else 2) for found in losses)
+        rows.append([name, power(first), *ends])
+    return table(columns, rows)
+
+
+def writes(residual: str, **sizes) -> np.ndarray:
+    """What small writes change in the loss after 300 steps, one a seed."""
+    small = final("eight", scheme="Xavier", residual=residual, **sizes)
+    return small - final("eight", scheme="Xavier", **sizes)
+
+
+def residual_table() -> str:
+    """What 1/√(2L) and a zero start change in training."""
+    columns = "validation loss, less that of Xavier's start|4 blocks|12 blocks"
+    names = {"× 1/√(2L)": "1/√(2L)", "zero start": "0"}
+    rows = [[name, signed(writes(by)), signed(writes(by, **DEEP))] for name, by in names.items()]
+    return table(columns, rows)

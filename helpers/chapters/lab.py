@@ -1,0 +1,372 @@
+"""What the chapters' measurements share: the letters of the tales, parts as they are stored."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache, partial
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.func import functional_call, stack_module_state, vmap
+
+from helpers import corpus
+from helpers.bigram import loss
+from helpers.embeddings import CBOW, context_windows, prune_rare
+from helpers.training import evaluate, train
+from helpers.worked import superscript
+
+
+class Characters(NamedTuple):
+    """The tales as characters: their tokenizer, and the ids to train on and to validate with."""
+
+    tokenizer: corpus.CharTokenizer
+    train: torch.Tensor
+    validation: torch.Tensor
+
+
+@cache
+def characters() -> Characters:
+    """The tales, read and split once."""
+    tokenizer = corpus.CharTokenizer(corpus.load())
+    return Characters(tokenizer, *corpus.split(tokenizer.encode(corpus.load())))
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Let torch's own layers draw their start from a seed; the shared generator stays as it was."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        yield
+
+
+# --- one tiny language model, and what trains it --------------------------------------------
+
+
+class TinyLM(nn.Module):
+    """Characters and positions, layers one after the other, a last norm, output weights.
+
+    layers: makes the modules in between; it is called once the embeddings are drawn, with
+    entries from N(0, std²). scales: what the rows of characters and positions are multiplied by.
+    Shapes: forward (B, T) ids to (B, T, V) logits.
+    """
+
+    def __init__(
+        self,
+        layers: Callable[[], Iterable[nn.Module]],
+        *,
+        C: int,
+        V: int | None = None,
+        T: int = 32,
+        norm: Callable[[int], nn.Module] = nn.Identity,
+        std: float = 1.0,
+        scales: Sequence[float] = (1.0, 1.0),
+    ):
+        super().__init__()
+        V, self.scales = V or len(characters().tokenizer), tuple(scales)
+        self.token, self.position = nn.Embedding(V, C), nn.Embedding(T, C)
+        if std != 1.0:
+            for rows in (self.token, self.position):
+                nn.init.normal_(rows.weight, std=std)
+        self.layers = nn.Sequential(*layers())
+        self.norm, self.output = norm(C), nn.Linear(C, V)
+
+    def embedded(self, ids_BT: torch.Tensor) -> torch.Tensor:
+        """Characters plus positions, (B, T, C)."""
+        of_token, of_position = self.scales
+        rows_TC = self.position.weight[: ids_BT.shape[1]]
+        return of_token * self.token(ids_BT) + of_position * rows_TC
+
+    def stream(self, ids_BT: torch.Tensor) -> list[torch.Tensor]:
+        """The residual stream before the first layer and after each, (B, T, C)."""
+        levels = [self.embedded(ids_BT)]
+        for layer in self.layers:
+            levels.append(layer(levels[-1]))
+        return levels
+
+    def forward(self, ids_BT: torch.Tensor) -> torch.Tensor:
+        """The logits of the next character."""
+        return self.output(self.norm(self.layers(self.embedded(ids_BT))))
+
+
+def trainer(
+    model: nn.Module,
+    generator: torch.Generator | int,
+    *,
+    lr: float = 0.003,
+    batch_size: int = 16,
+    context: int = 32,
+    optimizer: torch.optim.Optimizer | None = None,
+) -> Callable[..., tuple]:
+    """What trains a model further: ``trainer(model, seed)(steps=200)``, with Adam unless told.
+
+    A step takes batch_size windows of so many characters, drawn by the generator (or its seed).
+    """
+    if isinstance(generator, int):
+        generator = torch.Generator().manual_seed(generator)
+    sizes = {"batch_size": batch_size, "context": context}
+    batches = corpus.batches(characters().train, generator=generator, **sizes)
+    optimizer = optimizer or torch.optim.Adam(model.parameters(), lr=lr)
+    return partial(train, model, loss, batches, optimizer=optimizer)
+
+
+def validation_loss(model: nn.Module) -> float:
+    """Mean loss over the validation text, nats a character, in windows of 32."""
+    return evaluate(model, loss, corpus.windows(characters().validation, 32))
+
+
+# --- the game of chapters 1 and 2: guess a word from the two before it and the two after it ---
+
+
+class Words(NamedTuple):
+    """The tales as words: their ids, and the words by id, the last of which is "(rare)"."""
+
+    ids: torch.Tensor
+    names: list[str]
+
+
+@cache
+def words() -> Words:
+    """The tales, words that occur fewer than five times as one."""
+    tokenizer = corpus.WordTokenizer(corpus.load())
+    ids, kept = prune_rare(tokenizer.encode(corpus.load()), at_least=5)
+    return Words(ids, [tokenizer.vocab[i] for i in kept] + ["(rare)"])
+
+
+def train_words(
+    ids: torch.Tensor,
+    seed: int,
+    *,
+    steps: int = 400,
+    dtype: torch.dtype = torch.float64,
+    optimizer: type[torch.optim.Optimizer] = torch.optim.Adam,
+    rate: float = 0.02,
+    on_step: Callable | None = None,
+) -> CBOW:
+    """Train a model on a text of ids, from a random start.
+
+    on_step: called before each step with its number and the model.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    model = CBOW(int(ids.max()) + 1, 32, generator=generator).to(dtype)
+    around, covered = context_windows(ids, reach=2)
+
+    def batches():
+        while True:
+            n = torch.randint(len(covered), (512,), generator=generator)
+            yield around[n], covered[n]
+
+    train(
+        model,
+        F.cross_entropy,  # how bad the guesses were
+        batches(),
+        steps=steps,
+        optimizer=optimizer(model.parameters(), lr=rate),  # type: ignore[call-arg]
+        on_step=on_step and (lambda record: on_step(record.step, model)),
+    )
+    return model
+
+
+# --- the stream of a stack ------------------------------------------------------------------
+
+
+def size(x: torch.Tensor) -> float:
+    """Root of the mean square."""
+    return x.detach().square().mean().sqrt().item()
+
+
+def differing(x_BTC: torch.Tensor) -> float:
+    """Share of the squared size that is not common to all tokens."""
+    x_BTC = x_BTC.detach()
+    apart_BTC = x_BTC - x_BTC.mean(dim=1, keepdim=True)
+    return (apart_BTC.square().sum() / x_BTC.square().sum()).item()
+
+
+# --- several seeds at once ------------------------------------------------------------------
+
+
+def train_side_by_side(
+    models: Sequence[nn.Module],
+    seeds: Iterable[int],
+    *,
+    lr: float,
+    steps: int,
+    warm_up: int = 0,
+    tied: Mapping[str, str] = MappingProxyType({}),
+    groups: Callable = lambda weights: list(weights.values()),
+    looks: Iterable[int] = (),
+    look: Callable | None = None,
+) -> dict:
+    """Train models of one shape side by side with Adam, each on eight windows of 32 letters a step.
+
+    tied: weights that are others' under a second name, such as a head's that are the embedding's.
+    groups: makes Adam's parameter groups of all weights. look: called before the steps in looks
+    with all weights and the loss of one model. Gives "losses" (seeds, steps), "weights", "looks".
+    """
+    stacked, _ = stack_module_state(models)
+    kept = {name: w for name, w in stacked.items() if name not in tied}
+    weights = {name: w.detach().clone().requires_grad_() for name, w in kept.items()}
+
+    def one_loss(weights, x_BT, y_BT):
+        weights = weights | {name: weights[other] for name, other in tied.items()}
+        return loss(functional_call(models[0], weights, (x_BT,)), y_BT)
+
+    streams = [
+        corpus.batches(
+            characters().train,
+            batch_size=8,
+            context=32,
+            generator=torch.Generator().manual_seed(100 + seed),
+        )
+        for seed in seeds
+    ]
+    adam = torch.optim.Adam(groups(weights), lr=lr)
+    losses, seen = [], {}
+    for step in range(steps + 1):
+        if look is not None and step in looks:
+            seen[step] = look(weights, one_loss)
+        if step == steps:
+            break
+        if warm_up:  # a straight ramp
+            for group in adam.param_groups:
+                group["lr"] = lr * min(1, (step + 1) / warm_up)
+        x_SBT, y_SBT = map(torch.stack, zip(*(next(stream) for stream in streams), strict=True))
+        loss_S = vmap(one_loss)(weights, x_SBT, y_SBT)
+        adam.zero_grad()
+        loss_S.sum().backward()  # each seed's weights enter its own loss only
+        adam.step()
+        losses.append(loss_S.detach())
+    return {"losses": torch.stack(losses, dim=1), "weights": weights, "looks": seen}
+
+
+# --- measuring and storing ------------------------------------------------------------------
+
+
+def measured(
+    run: Callable[..., dict], settings: Iterable[Mapping], seeds: Iterable[int], **more
+) -> dict:
+    """One part in the form that is stored: each setting with its runs, one a seed.
+
+    run: called with ``seed`` and the setting's own names; gives what is kept of one run.
+    more: what else the part says, such as how many steps were taken.
+    """
+    seeds, settings = list(seeds), list(settings)
+    found = [
+        dict(setting) | {"runs": [{"seed": s} | run(seed=s, **setting) for s in seeds]}
+        for setting in settings
+    ]
+    return {"seeds": seeds, **more, "settings": found}
+
+
+def measured_side_by_side(
+    run: Callable[..., list[dict]], settings: Iterable[Mapping], seeds: Iterable[int], **more
+) -> dict:
+    """As `measured` where one call measures all seeds of one setting; ``run`` gives a list."""
+    seeds, found = list(seeds), []
+    for setting in settings:
+        runs = zip(seeds, run(seeds=seeds, **setting), strict=True)
+        found.append(dict(setting) | {"runs": [{"seed": seed} | kept for seed, kept in runs]})
+    return {"seeds": seeds, **more, "settings": found}
+
+
+def stored_losses(losses_K: torch.Tensor, block: int) -> dict:
+    """The first loss of a run, and means over ``block`` steps; None where it diverged."""
+    finite = bool(losses_K.isfinite().all())
+    means = losses_K.view(-1, block).mean(dim=1).tolist()
+    return {
+        "first": round(losses_K[0].item(), 3),
+        "losses": [round(x, 3) if finite else None for x in means],
+    }
+
+
+def rounded(values: Iterable, digits: int = 4) -> list[float]:
+    """Numbers as they are stored."""
+    return [round(float(value), digits) for value in values]
+
+
+def significant(values: Iterable[float]) -> list[float]:
+    """Numbers as they are stored where their sizes span powers of ten: three digits each."""
+    return [float(f"{value:.3g}") for value in values]
+
+
+# --- reading what is stored -----------------------------------------------------------------
+
+
+def runs(part: Mapping, **wanted) -> list[dict]:
+    """The stored runs of one setting of a part, a run a seed.
+
+    wanted: the setting, or as much of it as tells it apart; a setting of just these keys comes
+    before one that has more.
+
+    Raises: ValueError where no setting or more than one is such.
+    """
+    found = [s for s in part["settings"] if all(_is(s.get(k), v) for k, v in wanted.items())]
+    found = [s for s in found if set(s) == {*wanted, "runs"}] or found
+    if len(found) != 1:
+        raise ValueError(f"wanted={wanted} must fit one setting of the part, it fits {len(found)}")
+    return found[0]["runs"]
+
+
+def _is(value: object, wanted: object) -> bool:
+    """Whether they are equal, a float to all but its last digits, a tuple as the list it became."""
+    if isinstance(wanted, float) and isinstance(value, int | float):
+        return math.isclose(value, wanted, rel_tol=1e-9)
+    return value == (list(wanted) if isinstance(wanted, tuple) else wanted)
+
+
+def over_seeds(found: list[dict], key: str = "validation") -> np.ndarray:
+    """What runs hold under a key, one entry a run; nan where there is none, as after diverging."""
+    return np.array([np.nan if run.get(key) is None else run[key] for run in found])
+
+
+def furthest(run: object, other: object) -> float:
+    """The largest difference of two numbers that stand at one place in runs of the same form.
+
+    It is infinite where anything else differs: a word, a key, a length, a number that is missing.
+    """
+    if isinstance(run, Mapping) and isinstance(other, Mapping) and set(run) == set(other):
+        return max((furthest(run[key], other[key]) for key in run), default=0.0)
+    if isinstance(run, list) and isinstance(other, list) and len(run) == len(other):
+        return max(map(furthest, run, other), default=0.0)
+    if isinstance(run, int | float) and isinstance(other, int | float):
+        return abs(run - other)
+    return 0.0 if run == other else math.inf
+
+
+def power(value: float) -> str:
+    """A number as it is written: 0.53, 38, 4 × 10⁻¹⁴."""
+    if 1e-2 <= value < 1e4:
+        return f"{value:.2g}" if value < 100 else f"{value:.0f}"
+    digits, exponent = f"{value:.0e}".split("e")
+    return f"{digits} × 10" + superscript(int(exponent))
+
+
+def extent(values: Iterable[float]) -> str:
+    """The smallest and the largest, over the seeds."""
+    low, high = power(min(values)), power(max(values))
+    return low if low == high else f"{low} … {high}"
+
+
+def spread(values: Iterable, digits: int = 2, *, signed: bool = False) -> str:
+    """Mean ± standard deviation over the seeds, such as "2.31 ± 0.02"; signed: with a plus."""
+    values = np.asarray(values, dtype=float)
+    mean = round(values.mean(), digits) + 0.0  # no minus before a zero
+    said = f"{mean:{'+' * signed}.{digits}f} ± {values.std(ddof=1):.{digits}f}"
+    return said.replace("-", "−")
+
+
+def percent(values: Iterable, digits: int = 0, unit: str = " %") -> str:
+    """The same of shares, in per cent, such as "85 ± 3 %"."""
+    return spread(100 * np.asarray(values), digits) + unit
+
+
+def table(head: str, rows: Iterable[Iterable]) -> str:
+    """A table in Markdown; ``head``: the titles of its columns, with bars between them."""
+    titles = [title.strip() for title in head.split("|")]
+    lines = [titles, ["---"] * len(titles), *rows]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)

@@ -1,0 +1,48 @@
+"""The measurements of chapter 01: a slice of each stored part, recomputed; neighbours."""
+
+import pytest
+import torch
+
+from helpers.chapters import stored
+from helpers.chapters.ch01_embeddings_as_features import lab
+from helpers.chapters.lab import furthest, runs
+from helpers.embeddings import nearest
+
+# Another processor changes the last digit, and a word on the edge between two neighbours.
+TOLERANCE = 0.03
+
+
+@pytest.mark.slow
+def test_a_training_is_the_stored_one():
+    made, then = (
+        lab.one_training(0, text="the tales"),
+        runs(stored(1)["neighbours"], text="the tales")[0],
+    )
+    for key in ("shares", "kept", "right"):
+        assert furthest(made[key], then[key]) < TOLERANCE, key
+    for key in ("rank of queen", "rank of evening"):
+        assert made[key] == pytest.approx(then[key], rel=0.1, abs=2)
+    for word, five in then["five nearest"].items():
+        assert len(set(five) & set(made["five nearest"][word])) >= 4, word
+
+
+def test_rank_counts_the_neighbours_that_are_nearer():
+    table = torch.randn(len(lab.words().names), 32, generator=torch.Generator().manual_seed(0))
+    five, cosines = lab.five_nearest(table, "king")
+    assert cosines == sorted(cosines, reverse=True)
+    names = lab.words().names
+    assert five[0] == names[nearest(table, measure="cosine")[names.index("king")]]
+    assert [lab.rank(table, "king", word) for word in five] == [1, 2, 3, 4, 5]
+
+
+def test_rows_that_learn_are_told_apart():
+    """Plain gradient descent moves what has a gradient; a tied table has one everywhere."""
+    read, with_gradient, moved = lab.rows_that_learn(False, "SGD", steps=3)
+    assert read == with_gradient < 0.2
+    assert with_gradient - 2 / 1420 < moved <= with_gradient  # float32 may lose a tiny step
+    read, with_gradient, _ = lab.rows_that_learn(True, "SGD", steps=3)
+    assert read < with_gradient == 1
+    _, with_gradient, moved = lab.rows_that_learn(False, "Adam", steps=1)
+    assert with_gradient == moved
+    _, with_gradient, moved = lab.rows_that_learn(False, "Adam", steps=3)
+    assert with_gradient < moved < 1

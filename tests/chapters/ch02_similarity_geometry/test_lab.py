@@ -1,0 +1,83 @@
+"""The measurements of chapter 02: a slice of each stored part, recomputed; texts with controls."""
+
+import pytest
+import torch
+
+from helpers.chapters import stored
+from helpers.chapters.ch02_similarity_geometry import lab
+from helpers.chapters.lab import furthest, runs, words
+
+TOLERANCE = 0.02  # of correlations and shares, for another processor
+
+
+def first_run(part, **wanted):
+    return runs(stored(2)[part], **wanted)[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("optimizer", lab.RATES)
+def test_lengths_are_the_stored_ones(optimizer):
+    for table in lab.TABLES:
+        made = lab.one_length(0, table=table, optimizer=optimizer, steps=400)
+        then = first_run("lengths", table=table, optimizer=optimizer)
+        assert furthest(made["correlations"], then["correlations"][:3]) < TOLERANCE
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("table", lab.TABLES)
+def test_neighbours_are_the_stored_ones(table):
+    for way in lab.WAYS:
+        made = lab.one_search(0, table=table, by=way, steps=400, until=400)
+        then = first_run("neighbours", table=table, by=way, steps=400)
+        assert furthest(made["right"], then["right"]) < 2 * TOLERANCE
+
+
+@pytest.mark.slow
+def test_cloud_is_the_stored_one():
+    made = lab.one_cloud(0, table="input rows", steps=400, until=400)
+    for name in ("kept", "recall", "all three, cosine and Euclid"):
+        assert furthest(made[name], first_run("cloud")[name]) < TOLERANCE
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("optimizer", lab.RATES)
+@pytest.mark.parametrize("tokens", lab.TOKENS)
+def test_controls_are_the_stored_ones(optimizer, tokens):
+    made = lab.one_control(0, tokens=tokens, optimizer=optimizer, steps=25)
+    then = first_run("controls", tokens=tokens, optimizer=optimizer)
+    assert made["occurrences"] == then["occurrences"]
+    assert furthest(made["lengths"][0], then["lengths"][0]) < TOLERANCE
+
+
+def test_cloud_of_rows_that_are_known():
+    corners = torch.tensor([[1.0, 0.0], [1.1, 0.0], [0.0, 1.0], [0.0, 1.3]]).double()
+    assert lab.contrast(corners) == pytest.approx((1.3**2 + 1) ** 0.5 / 0.2, rel=0.5)
+    rows = torch.randn(300, 32, generator=torch.Generator().manual_seed(0)).double()
+    assert lab.kept_of(rows, 2) < lab.kept_of(rows, 32) == 1
+    assert lab.on_the_shortlist(rows, 32, 50) == 1
+    assert lab.on_the_shortlist(rows, 4, 50) < 1
+
+
+def test_keys_of_equal_length_have_one_order():
+    assert lab.other_best(64, 16, 32, 0, qk_norm=True) == pytest.approx((0, 1))
+    other, ratio = lab.other_best(64, 4, 64, 0)
+    assert other > 0.3
+    assert ratio > 1.5
+
+
+def test_a_table_has_a_line_for_each_row():
+    assert lab.table("a | b", [(1, 2)]) == "| a | b |\n| --- | --- |\n| 1 | 2 |"
+
+
+def test_text_with_controls_differs_from_the_text_only_where_it_should():
+    ids, names = words()
+    new, copies, strewn = lab.with_controls(0)
+    assert lab.with_controls(0)[0].equal(new), "a seed is a text"
+    times = new.bincount()
+    assert times[strewn].tolist() == [5, 20, 80, 320, 1280]
+    assert copies.shape == (20, 5)
+    kept = (new < len(names)) & ~(copies[:, :1] == new).any(dim=0)
+    assert new[kept].equal(ids[kept])
+    shares = times[copies].sum(dim=0) / times[copies].sum()
+    assert shares[0] > 0.45
+    assert (shares[3:] < 0.08).all()

@@ -1,0 +1,107 @@
+"""The measurements of chapter 07: a slice of each stored part, recomputed; what they measure."""
+
+import pytest
+import torch
+
+from helpers import corpus
+from helpers.bigram import loss
+from helpers.chapters import stored
+from helpers.chapters.ch07_heads_masks_positions import lab
+from helpers.chapters.lab import characters, furthest, runs
+from helpers.training import evaluate
+
+TOLERANCE = 0.03  # nats, for another processor
+
+
+def stored_run(part, **setting):
+    return runs(stored(7)[part], **setting)[0]
+
+
+@pytest.mark.slow
+def test_a_masked_reader_is_the_stored_one():
+    made = {"seed": 0} | lab.of_mask(0, mask="causal")
+    assert furthest(made, stored_run("masks", mask="causal")) < TOLERANCE
+
+
+@pytest.mark.slow
+def test_a_model_with_heads_begins_as_the_stored_one():
+    model, go_on = lab.in_training("learned", seed=0, heads=1, layers=1)
+    go_on(steps=lab.EARLY)
+    windows = corpus.windows(characters().validation, 32)
+    then = stored_run("heads", heads=1)["early"]
+    assert evaluate(model, loss, windows) == pytest.approx(then, abs=TOLERANCE)
+
+
+@pytest.mark.slow
+def test_lengths_and_what_is_near_begin_as_the_stored_ones():
+    """One training has both: the model of "near" is that of "lengths", read otherwise."""
+    model, go_on = lab.in_training("none", seed=0)
+    go_on(steps=lab.EARLY)
+    then = stored_run("lengths", positions="none", context=32)["early"]
+    assert furthest(lab.by_stretch(model), then) < TOLERANCE
+    near = stored_run("near", positions="none")["early"]
+    assert furthest(lab.by_stretch(lab.near_only(model)), near) < TOLERANCE
+
+
+def test_the_same_letters_are_predicted_in_each_stretch():
+    """A model that knows only the letter itself has one loss in all four stretches."""
+    table = torch.randn(61, 61, generator=torch.Generator().manual_seed(0))
+    places = lab.by_place(lambda ids: table[ids], 4000)
+    first, *others = places.split(32)
+    for stretch in others:
+        torch.testing.assert_close(stretch, first, rtol=0, atol=1e-5)
+
+
+def test_an_honest_loss_is_the_shown_one_where_nothing_leaks():
+    torch.manual_seed(0)
+    for mask in lab.MASKS:
+        model = lab.one_head(mask, seed=0)
+        shown, honest = lab.shown_and_honest(model, windows=8)
+        leaks = mask in ("none at all", "one too far", "causal, after softmax")
+        assert (abs(shown - honest) > 1e-5) == leaks
+
+
+def test_sinusoids_are_made_as_large_as_in_the_paper():
+    """There the embeddings have variance 1, here 0.02²; the rows keep their ratio to them."""
+    quiet, _ = lab.in_training("sinusoidal", seed=0)
+    loud, _ = lab.in_training("sinusoidal", seed=0, scale=1)
+    torch.testing.assert_close(quiet.position(40, 3), 0.02 * loud.position(40, 3))
+    assert torch.equal(quiet.embedding.weight, loud.embedding.weight)
+
+
+def test_reading_near_by_cuts_off_what_stands_further_back():
+    """Two layers that read four letters each see seven: the letter itself and six before it."""
+    model, _ = lab.in_training("rope", seed=0)
+    ids = torch.arange(20)[None]
+    other = torch.cat([torch.tensor([[30]]), ids[:, 1:]], dim=1)
+    near = lab.near_only(model, reach=4)
+    with torch.no_grad():
+        moved = (near(ids) - near(other)).abs().amax(dim=-1)[0]
+    assert (moved[:7] > 0).all()
+    assert (moved[7:] == 0).all()
+
+
+def test_scores_of_equal_tokens_know_distance_alone_under_rope_and_alibi():
+    later, earlier = (slice(1, None),) * 2, (slice(-1),) * 2  # along the diagonals
+    for way in lab.POSITIONS:
+        scores = lab.scores_of(way).tril()
+        alone = torch.allclose(scores[later].tril(), scores[earlier].tril(), atol=1e-4)
+        assert alone == (way in ("none", "rope", "alibi"))
+
+
+def test_a_cache_sends_each_token_once():
+    text, sent = lab.vectors_sent(cache=True)
+    assert (text.shape[-1], sent) == (112, 111)
+
+
+def test_rope_by_hand_gives_the_cosines_of_the_angles():
+    by_hand = lab.rope_by_hand()
+    assert by_hand[r"q_5 \cdot k_3"] == pytest.approx(0.5)
+    assert by_hand[r"q_5 \cdot k_4"] == pytest.approx(0.75**0.5)
+
+
+def test_the_words_of_the_tales_begin_with_the_fox():
+    words = lab.words_of_the_tales()
+    assert "¶" in words
+    assert "fox" in words[:40]
+    assert all(word.strip() == word for word in words)

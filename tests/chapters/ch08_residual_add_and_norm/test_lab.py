@@ -1,0 +1,81 @@
+"""The measurements of chapter 08: a slice of each stored part is what its code makes now."""
+
+import numpy as np
+import pytest
+import torch
+
+from helpers.chapters.ch08_residual_add_and_norm import lab
+
+
+@pytest.mark.parametrize(
+    ("start", "scheme", "L"),
+    [("torch", "norm alone", 4), ("kept", "residual alone", 4), ("torch", "norm first", 96)],
+)
+def test_depth_is_what_is_stored(start, scheme, L):
+    run = lab.one_stack(1, start=start, scheme=scheme, L=L)
+    stored = lab.runs("depth", start=start, scheme=scheme, L=L)[1]
+    assert run.keys() | {"seed"} == stored.keys()
+    for key in run:
+        assert run[key] == pytest.approx(stored[key], rel=0.02)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stack", ["norm alone, no attention", "norm alone"])
+def test_copying_is_what_is_stored(stack):
+    setting = {"stack": stack, "L": 8, "lr": 0.001, "steps": 300}
+    run = {"seed": 0} | lab.copied(0, **setting)
+    assert run == pytest.approx(lab.runs("copying", **setting)[0], abs=0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("part", "model", "lr"),
+    [("ladder", "with its residual", 0.003), ("rates", "attention alone", 0.01)],
+)
+def test_readers_half_way_are_what_is_stored(part, model, lr):
+    lm, go_on = lab.in_training(model, lr=lr, seed=1)
+    go_on(steps=1000)
+    stored = lab.runs(part, model=model, lr=lr)[1]["half way"]
+    assert lab.validation_loss(lm) == pytest.approx(stored, abs=0.02)
+
+
+@pytest.mark.slow
+def test_a_mixer_is_what_is_stored():
+    setting = {"model": "four fixed mixers instead", "C": 32, "steps": 600}
+    stored = lab.runs("mixers", **setting)[0]["validation"]
+    assert lab.mixed(range(1), **setting)[0]["validation"] == pytest.approx(stored, abs=0.01)
+
+
+def test_neurons_before_training_are_what_is_stored():
+    lm, _ = lab.in_training("with feed-forward", seed=2)
+    stored = lab.runs("ladder", model="with feed-forward")[2]["untrained"]
+    assert lab.of_neurons(lm) == pytest.approx(stored, abs=0.002)
+
+
+def test_taken_out_leaves_the_reader_as_it_was():
+    lm, _ = lab.in_training("with feed-forward")
+    before = lab.validation_loss(lm)
+    assert lab.taken_out(lm) != before
+    assert len(lm.layers) == 2
+    assert lab.validation_loss(lm) == before
+
+
+def test_a_fixed_mixer_reads_back_and_is_linear():
+    mixer = lab.FixedMixer(8, T=6, heads=2)
+    assert mixer.weights.argmax(dim=2).tolist() == [[0, 0, 1, 2, 3, 4], [0, 0, 0, 1, 2, 3]]
+    x_SBTC = torch.randn(2, 1, 6, 8, generator=torch.Generator().manual_seed(0))
+    at_0 = mixer(torch.zeros(1, 6, 8))
+    both = mixer(x_SBTC.sum(dim=0)) - at_0
+    assert torch.allclose(both, sum(mixer(x_BTC) - at_0 for x_BTC in x_SBTC), atol=1e-5)
+    attention, mixers = (lab.parameters(m) for m in lab.MIXED[2:])
+    assert attention == mixers
+
+
+def test_steps_by_hand_are_torch_s_layers():
+    x, y = np.array([1.0, 2.0, -1.0]), np.array([0.5, 1.5, -0.5])
+    *_, normed = lab.add_norm_steps(x, y, 1, "x_2")
+    right = torch.nn.functional.layer_norm(torch.tensor(x + y), (3,), eps=0.0)
+    np.testing.assert_allclose(normed.value, right)
+    W_1, W_2 = np.array([[-1, 1], [1, -1], [0, 0]]), np.array([[0, 0, 1], [0, 0, 1]])
+    *_, answer = lab.network_steps(x, W_1, W_2, "y_2")
+    np.testing.assert_allclose(answer.value, [0, 0, 1])
