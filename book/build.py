@@ -28,7 +28,6 @@ SOURCES = (
     "helpers",
     "benchmarks",
     "homework/private_example",
-    "tests/exceptions.toml",
 )
 RECORD = "built-from.txt"  # beside what Sphinx remembers
 # Hardly anything of pages in the making is garbage: it is looked for less often than Python would.

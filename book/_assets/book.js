@@ -10,7 +10,7 @@ async function unpack(base64) {
   return JSON.parse(await new Response(stream).text());
 }
 
-// What is packed stands in a notebook's output, or in a script beside the page (passes/explorers.py).
+// What is packed stands in a notebook's output, or in a script beside the page (postprocess/explorers.py).
 function stored(packed) {
   const { source, key } = packed.dataset;
   if (!source) return Promise.resolve(packed.textContent);
@@ -94,7 +94,7 @@ function liven(explorer) {
 }
 
 // --- predictions: lock a guess, then uncover the result; what waits for it stands in its fold
-// (passes/predictions.py)
+// (postprocess/predictions.py)
 
 const near = (guess, number, close) =>
   Math.abs(guess - number) <= close * (Math.abs(number) || 1);

@@ -116,47 +116,6 @@ def test_two_prints_are_the_same(elsewhere, html_root, tmp_path):
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
-def test_search_forgets_words_that_no_page_has_any_more():
-    from content.topics import enter
-
-    indexer = SimpleNamespace(
-        _index_entries={},
-        _all_titles={},
-        _mapping={"zebra": set(), "fox": {"a"}},
-        _title_mapping={"stripes": set()},
-    )
-    enter(SimpleNamespace(builder=SimpleNamespace(indexer=indexer), env=None))
-    assert (indexer._mapping, indexer._title_mapping) == ({"fox": {"a"}}, {})
-
-
-def test_what_a_site_is_made_from_is_its_files_and_its_address(tmp_path, monkeypatch):
-    monkeypatch.setenv("BOOK_ADDRESS", "https://github.com/me/book")
-    (tmp_path / "book").mkdir()
-    file = tmp_path / "book" / "a.md"
-    file.write_text("a", "utf-8")
-    states = [build.state(tmp_path)]
-    os.utime(file, (1, 1))
-    (tmp_path / "book" / ".a.md.swp").write_text("an editor's", "utf-8")
-    assert build.state(tmp_path) == states[0]
-    file.write_text("b", "utf-8")
-    states.append(build.state(tmp_path))
-    file.rename(tmp_path / "book" / "c.md")
-    states.append(build.state(tmp_path))
-    monkeypatch.setenv("BOOK_ADDRESS", "https://github.com/somebody/book")
-    states.append(build.state(tmp_path))
-    assert len(set(states)) == 4
-
-
-def test_a_build_that_fails_is_begun_anew(tmp_path, monkeypatch):
-    """Or Sphinx, which does not warn twice, would let the next one pass."""
-    (tmp_path / "_build" / ".doctrees").mkdir(parents=True)
-    monkeypatch.setenv("BOOK_ADDRESS", "https://github.com/me/book")
-    failed = SimpleNamespace(returncode=3)
-    monkeypatch.setattr(build, "jupyter_book", lambda *_: failed)
-    assert build.main(tmp_path) == 3
-    assert not (tmp_path / "_build" / ".doctrees").exists()
-
-
 def test_a_folder_that_cannot_be_written_is_told_in_a_sentence(tmp_path, capsys):
     (tmp_path / "_build").write_text("a file, where a folder should be", "utf-8")
     assert build.main(tmp_path) == 2

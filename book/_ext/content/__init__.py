@@ -7,13 +7,10 @@ MODULES = (
     "glossary",
     "corrections",
     "results",
-    "status",
-    "stamp",
-    "lecture",
     "topics",
     "front",
     "drawings",
-    "cards",
+    "opengraph",
 )
 
 

@@ -61,7 +61,7 @@ def link_to(chapter: Chapter, text: str, docname: str) -> nodes.Node:
     )
 
 
-def remember(env) -> None:
+def note_chapter_links(env) -> None:
     """Have the page that is read made anew when a chapter arrives."""
     env.book_chapter_pages = {*getattr(env, "book_chapter_pages", ()), env.docname}
 
@@ -71,7 +71,7 @@ class ChapterList(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Render the list."""
-        remember(self.env)
+        note_chapter_links(self.env)
         depend(self.env, *MANIFESTS)
         items = nodes.bullet_list(classes=["chapter-list"])
         for chapter in CHAPTERS:
@@ -95,7 +95,7 @@ class Introduced(SphinxRole):
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Render the link, or nothing."""
-        remember(self.env)
+        note_chapter_links(self.env)
         if not (self.text.isdigit() and int(self.text) in BY_NUMBER):
             raise ValueError(f"introduced should name a chapter by its number, got {self.text!r}")
         chapter = BY_NUMBER[int(self.text)]
@@ -106,7 +106,7 @@ class Introduced(SphinxRole):
         return [where], []
 
 
-def read_again(app, env, added, changed, removed) -> list[str]:
+def outdated_pages(app, env, added, changed, removed) -> list[str]:
     """Name the pages that link to chapters, when the set of chapters has changed."""
     found = sorted(doc for doc in env.found_docs if doc.startswith("notebooks/"))
     stale = getattr(env, "book_chapters_found", found) != found
@@ -115,7 +115,20 @@ def read_again(app, env, added, changed, removed) -> list[str]:
     return sorted(pages) if stale else []
 
 
+def add_stamp(app, pagename, templatename, context, doctree) -> None:
+    """Say at the foot of a chapter when, with what and on what its outputs were computed."""
+    file = Path(app.srcdir, "book", "outputs.json")
+    stamps = json.loads(file.read_text("utf-8")) if file.exists() else {}
+    if stamp := stamps.get(pagename.removeprefix("notebooks/")):
+        versions = ", ".join(f"{name} {version}" for name, version in stamp["versions"].items())
+        context["book_stamp"] = (
+            f"The outputs on this page were computed on {stamp['computed']} with {versions} on "
+            f"{stamp['device']}; {stamp['cells']} cells took {stamp['seconds']:.0f} s."
+        )
+
+
 def setup(app) -> None:
+    app.connect("html-page-context", add_stamp)
     app.add_directive("chapters", ChapterList)
     app.add_role("introduced", Introduced())
-    app.connect("env-get-outdated", read_again)
+    app.connect("env-get-outdated", outdated_pages)

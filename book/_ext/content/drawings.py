@@ -21,7 +21,7 @@ from docutils import nodes
 from matplotlib.figure import Figure
 from sphinx.util.docutils import SphinxDirective
 
-from content.chapters import MANIFESTS, depend, remember
+from content.chapters import MANIFESTS, depend, note_chapter_links
 from content.markdown import titled
 from helpers import bigram, corpus
 from helpers.chapters import BY_NUMBER, CHAPTERS, Chapter, stored
@@ -203,7 +203,7 @@ class Machine(Drawing):
 
     def run(self) -> list[nodes.Node]:
         """Draw it."""
-        remember(self.env)
+        note_chapter_links(self.env)
         depend(self.env, __file__, machine.__file__, *MANIFESTS)
         lines = [
             f"- **{words}**: {', '.join(map(titled, chapters))}"
@@ -224,7 +224,7 @@ class Ladder(Drawing):
 
     def run(self) -> list[nodes.Node]:
         """Draw it; a new result, or another text, makes the page anew."""
-        remember(self.env)
+        note_chapter_links(self.env)
         results = [RESULTS / f"{BY_NUMBER[number].stem}.json" for number in (8, 11, 12)]
         depend(self.env, __file__, ladder.__file__, corpus.__file__, bigram.__file__, *results)
         drawn = f"<figure>{draw_ladder(self.address)}</figure>"

@@ -45,7 +45,7 @@ ENDS = (". ", ".\n", '."', "! ", "? ", '!"', '?"')  # of a sentence, two charact
 
 
 @cache
-def written() -> str:
+def sample_text() -> str:
     """Return what the command prints, up to its last full stop; empty lines say nothing here."""
     arguments = [f"--{name}={value}" for name, value in OPTIONS.items()]
     with contextlib.redirect_stdout(io.StringIO()) as printed:
@@ -56,7 +56,7 @@ def written() -> str:
     return re.sub(r"\n{2,}", "\n\n", whole.rstrip())
 
 
-class Written(SphinxDirective):
+class SampleText(SphinxDirective):
     """A text by the book's GPT; what stands in the block becomes the words below it."""
 
     has_content = True
@@ -65,7 +65,7 @@ class Written(SphinxDirective):
         """Render the text, and a button that waits for a script."""
         for file in (__file__, generate.__file__, gpt.__file__, *CHECKPOINT.rglob("*.*")):
             self.env.note_dependency(str(file))
-        prompt, text = str(OPTIONS["prompt"]), written()
+        prompt, text = str(OPTIONS["prompt"]), sample_text()
         opening = (
             '<figure class="written"><p class="written-text">'
             f"<b>{html.escape(prompt)}</b><span>{html.escape(text[len(prompt) :])}</span></p>"
@@ -79,7 +79,7 @@ class Written(SphinxDirective):
         ]
 
 
-class HowWritten(SphinxDirective):
+class SampleSettings(SphinxDirective):
     """How that text was written: names in capitals stand for the settings and the command."""
 
     has_content = True
@@ -121,7 +121,7 @@ WRONG = {
 }
 
 
-def shares(query: np.ndarray) -> np.ndarray:
+def weights_of(query: np.ndarray) -> np.ndarray:
     """Weights that a query gives to the three keys of the cover."""
     return attention_weights(query[None], KEYS)[0]
 
@@ -130,7 +130,7 @@ def percent(weights: np.ndarray, digits: int = 0) -> str:
     return ", ".join(f"{100 * weight:.{digits}f}\u00a0%" for weight in weights)
 
 
-def kind_of_change(before: np.ndarray, after: np.ndarray) -> str:
+def outcome(before: np.ndarray, after: np.ndarray) -> str:
     """Say which of the choices holds for weights before and after, by looking at them."""
     if np.allclose(before, after, atol=0.01):
         return STAY
@@ -141,7 +141,7 @@ def kind_of_change(before: np.ndarray, after: np.ndarray) -> str:
 
 def prediction() -> str:
     """Return the form and the result as the page's script knows them."""
-    before, after = shares(QUERY), shares(TIMES * QUERY)
+    before, after = weights_of(QUERY), weights_of(TIMES * QUERY)
     question = (
         f"In the drawing the three keys get {percent(before)} of the weight. Now the query becomes "
         f"{TIMES} times as long and keeps its direction. What becomes of the weights?"
@@ -154,10 +154,10 @@ def prediction() -> str:
         "factor of e in weight."
     )
     asked = Choice(question, [STAY, EVEN, EACH, FIRST], WRONG)
-    return asked.html(kind_of_change(before, after), because)
+    return asked.html(outcome(before, after), because)
 
 
-class TryOne(SphinxDirective):
+class FirstPrediction(SphinxDirective):
     """The prediction of the first page."""
 
     def run(self) -> list[nodes.Node]:
@@ -167,7 +167,7 @@ class TryOne(SphinxDirective):
         return [nodes.raw("", prediction(), format="html", front=True)]
 
 
-def bring_style(app, pagename, templatename, context, doctree) -> None:
+def add_assets(app, pagename, templatename, context, doctree) -> None:
     """Let a page that shows any of this load the style and the script for it."""
     if doctree is None or not any(node.get("front") for node in doctree.findall(nodes.raw)):
         return
@@ -176,7 +176,7 @@ def bring_style(app, pagename, templatename, context, doctree) -> None:
 
 
 def setup(app) -> None:
-    app.add_directive("written", Written)
-    app.add_directive("how-written", HowWritten)
-    app.add_directive("try-one", TryOne)
-    app.connect("html-page-context", bring_style)
+    app.add_directive("written", SampleText)
+    app.add_directive("how-written", SampleSettings)
+    app.add_directive("try-one", FirstPrediction)
+    app.connect("html-page-context", add_assets)

@@ -55,7 +55,7 @@ def parts_of(stored: dict) -> dict[str, dict]:
     }
 
 
-def what_it_is(file: Path, stored: dict, root: Path) -> str:
+def description_of(file: Path, stored: dict, root: Path) -> str:
     """Return what was measured: the claim, or the first sentence of the code that measures."""
     if stored.get("claim"):
         return stored["claim"].rstrip(".") + "."
@@ -102,7 +102,7 @@ def shown(value) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def what_is_measured(runs: list[dict]) -> str:
+def measured_key(runs: list[dict]) -> str:
     """Return the entry of the runs that a table shows: the validation loss, or the first one."""
     keys = [key for key in (runs[0] if runs else {}) if key != "seed"]
     return "validation" if "validation" in keys else next(iter(keys), "")
@@ -113,7 +113,7 @@ def measured(runs: list[dict]) -> str:
 
     null is a run that diverged; a short row of numbers is shown number by number.
     """
-    ends = [run.get(what_is_measured(runs)) for run in runs]
+    ends = [run.get(measured_key(runs)) for run in runs]
     rows = [end for end in ends if isinstance(end, list)]
     if rows and len(rows) == len(ends) and all(len(row) == len(rows[0]) <= 6 for row in rows):
         return "; ".join(spread(list(column)) for column in zip(*rows, strict=True))
@@ -177,7 +177,7 @@ def table_and_words(part: dict) -> tuple[str, int, str]:
     if not settings or not all(isinstance(s, dict) and s.get("runs") for s in settings):
         return "", 0, ""
     same, columns, rows = table_of(settings)
-    key = what_is_measured(settings[0]["runs"])
+    key = measured_key(settings[0]["runs"])
     words = f"Each entry: mean and standard deviation of `{key}` over the seeds"
     return table(columns, rows), len(rows), f"{words}. {f'Throughout: {same}.' if same else ''}"
 
@@ -210,7 +210,7 @@ class Results(SphinxDirective):
         depend(self.env, file, *sources_of(file, stored, root))
         section = nodes.section(ids=[nodes.make_id(file.stem)], names=[file.stem])
         section += nodes.title("", stored.get("title") or title_of(file.stem))
-        section.extend(self.parse_text_to_nodes(what_it_is(file, stored, root)))
+        section.extend(self.parse_text_to_nodes(description_of(file, stored, root)))
         for name, part in parts_of(stored).items():
             section.extend(self.part(name, part))
         return section
@@ -244,7 +244,7 @@ class Results(SphinxDirective):
         return [*found, *body]
 
 
-def read_again(app, env, added, changed, removed) -> list[str]:
+def outdated_pages(app, env, added, changed, removed) -> list[str]:
     """Read pages with results again when a stored file was added or taken away."""
     seen = getattr(env, "book_results", {})
     return [page for page in env.found_docs if seen.get(page, names_of(env)) != names_of(env)]
@@ -252,4 +252,4 @@ def read_again(app, env, added, changed, removed) -> list[str]:
 
 def setup(app) -> None:
     app.add_directive("results", Results)
-    app.connect("env-get-outdated", read_again)
+    app.connect("env-get-outdated", outdated_pages)

@@ -20,14 +20,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from passes.maths import node
+from postprocess.maths import node
 
 ROOT = Path(__file__).parents[3]
 ASSETS = ROOT / "book" / "_assets"
 STILL = "With JavaScript this figure moves; it does not run here."
 
 
-def framed(name: str, ident: str, *, title: str, note: str, data: dict) -> str:
+def figure_html(name: str, ident: str, *, title: str, note: str, data: dict) -> str:
     """Give a figure's HTML, as it opens.
 
     title, note: plain text; the note says how to read the figure. data: what the script reads.
@@ -46,16 +46,13 @@ def framed(name: str, ident: str, *, title: str, note: str, data: dict) -> str:
 """
 
 
-def evaluated(name: str, function: str, *given, change: tuple[str, str] = ("", "")):
-    """Give what a function of JavaScript gives in Node, with a figure's script loaded.
-
-    change: a piece of that script and what to put in its place. Raises: RuntimeError.
-    """
+def evaluated(name: str, function: str, *given):
+    """Call a function of a figure's script in Node. Raises: RuntimeError."""
     shared, own = ((ASSETS / f"{part}.js").read_text("utf-8") for part in ("play", f"play-{name}"))
     call = f"process.stdout.write(JSON.stringify(({function})(...{json.dumps(given)})));"
     done = subprocess.run(
         [node(), "-"],
-        input="\n".join([shared, own.replace(*change), call]),
+        input="\n".join([shared, own, call]),
         capture_output=True,
         text=True,
         encoding="utf-8",

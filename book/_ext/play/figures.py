@@ -26,10 +26,10 @@ class Figure:
     data: Callable[[], dict]
 
 
-def drawn(name: str, ident: str) -> str:
+def html_of(name: str, ident: str) -> str:
     """Give the HTML of the figure of a name, as it opens."""
     figure = FIGURES[name]
-    return play.framed(name, ident, title=figure.title, note=figure.note, data=figure.data())
+    return play.figure_html(name, ident, title=figure.title, note=figure.note, data=figure.data())
 
 
 # --- chapter 02 -----------------------------------------------------------------------------------

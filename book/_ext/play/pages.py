@@ -16,7 +16,7 @@ from helpers.chapters import CHAPTERS
 from play import figures
 
 
-def places(docname: str) -> list[tuple[str, str]]:
+def placements(docname: str) -> list[tuple[str, str]]:
     """Give the figures of a chapter's page: the id of the cell that each follows, and its name."""
     widgets = [w for chapter in CHAPTERS if chapter.docname == docname for w in chapter.widgets]
     if unknown := {w["figure"] for w in widgets} - {*figures.FIGURES, "gpt"}:
@@ -24,11 +24,11 @@ def places(docname: str) -> list[tuple[str, str]]:
     return [(w["after"], w["figure"]) for w in widgets if w["figure"] != "gpt"]
 
 
-def placed(env, name: str, number: int) -> nodes.raw:
+def figure_node(env, name: str, number: int) -> nodes.raw:
     """Give the figure of a name, the page's first, second, …; they are read again together."""
     scripts = (play.ASSETS / "play.js", play.ASSETS / f"play-{name}.js")
     depend(env, __file__, play.__file__, figures.__file__, *scripts)
-    return nodes.raw("", figures.drawn(name, f"play-{name}-{number}"), format="html", play=name)
+    return nodes.raw("", figures.html_of(name, f"play-{name}-{number}"), format="html", play=name)
 
 
 class PlayDirective(SphinxDirective):
@@ -38,27 +38,27 @@ class PlayDirective(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Give the figure."""
-        return [placed(self.env, self.arguments[0], self.env.new_serialno("play") + 1)]
+        return [figure_node(self.env, self.arguments[0], self.env.new_serialno("play") + 1)]
 
 
-def put_into_chapter(app, doctree) -> None:
+def insert_into_chapter(app, doctree) -> None:
     """Put figures behind the cells that the manifest names, in its order."""
-    for number, (ident, name) in enumerate(places(app.env.docname), start=1):
+    for number, (ident, name) in enumerate(placements(app.env.docname), start=1):
         cell = cell_of(app, doctree, ident)
         at = cell.parent.index(cell) + 1
-        cell.parent.insert(at, placed(app.env, name, number))
+        cell.parent.insert(at, figure_node(app.env, name, number))
 
 
-def names_in(doctree) -> list[str]:
+def figure_names(doctree) -> list[str]:
     """Give the names of a page's figures, each once."""
     return list(
         dict.fromkeys(node["play"] for node in doctree.findall(nodes.raw) if "play" in node)
     )
 
 
-def bring_scripts(app, pagename, templatename, context, doctree) -> None:
+def add_assets(app, pagename, templatename, context, doctree) -> None:
     """Let a page that has figures load what they need, and no other page."""
-    names = names_in(doctree) if doctree is not None else []
+    names = figure_names(doctree) if doctree is not None else []
     if not names:
         return
     for part in ("play", *(f"play-{name}" for name in names)):
@@ -69,5 +69,5 @@ def bring_scripts(app, pagename, templatename, context, doctree) -> None:
 
 def setup(app) -> None:
     app.add_directive("play", PlayDirective)
-    app.connect("doctree-read", put_into_chapter, priority=310)
-    app.connect("html-page-context", bring_scripts)
+    app.connect("doctree-read", insert_into_chapter, priority=310)
+    app.connect("html-page-context", add_assets)

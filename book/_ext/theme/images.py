@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 FILE_NAME = re.compile(r"^\S+\.(svg|png|jpe?g|gif|webp)$|^[0-9a-f]{16,}|^data:", re.IGNORECASE)
 
 
-def complaint(alt: str | None) -> str | None:
+def alt_problem(alt: str | None) -> str | None:
     """Say what is wrong with an alt text, or None."""
     if alt is None or not alt.strip():
         return "has no alt text"
@@ -27,7 +27,7 @@ def complaint(alt: str | None) -> str | None:
     return None
 
 
-def keep_local(app, doctree) -> None:
+def replace_remote_images(app, doctree) -> None:
     """Replace images from elsewhere by their alt text."""
     for image in list(doctree.findall(nodes.image)):
         if "://" in image["uri"] and image.get("alt"):
@@ -36,7 +36,7 @@ def keep_local(app, doctree) -> None:
 
 def check_alt(app, doctree) -> None:
     for image in doctree.findall(nodes.image):
-        if wrong := complaint(image.get("alt")):
+        if wrong := alt_problem(image.get("alt")):
             logger.warning(
                 "image %s %s (a notebook gives it in the cell's metadata, mystnb.image.alt)",
                 Path(image["uri"]).name,
@@ -52,5 +52,5 @@ def check_alt(app, doctree) -> None:
 
 
 def setup(app) -> None:
-    app.connect("doctree-read", keep_local, priority=400)
+    app.connect("doctree-read", replace_remote_images, priority=400)
     app.connect("doctree-read", check_alt)

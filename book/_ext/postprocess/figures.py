@@ -51,7 +51,7 @@ def whole(colour: str) -> str:
 
 
 @cache
-def in_both(colour: str) -> tuple[str, str] | None:
+def colours_of(colour: str) -> tuple[str, str] | None:
     """Give a colour on the light and on the dark page; None where it is one of data."""
     colour = whole(colour)
     if colour in INKS:
@@ -127,7 +127,7 @@ def with_variables(svg: str, used: set[str]) -> str:
 
     def named(match: re.Match) -> str:
         colour = whole(match[2])
-        if in_both(colour) is None:
+        if colours_of(colour) is None:
             return match[0]
         used.add(colour)
         return f"{match[1]}var(--c{colour[1:]})"
@@ -142,7 +142,7 @@ def with_variables(svg: str, used: set[str]) -> str:
             under = below[-1].colour if below else GROUND[0]
             written = FILL.search(tag)
             ink = whole(written[1]) if written else INK[0]
-            if under is None or in_both(under) is None or (under in INKS and ink == INK[0]):
+            if under is None or colours_of(under) is None or (under in INKS and ink == INK[0]):
                 return tag if written else tag.replace(" ", f' fill="{INK[0]}" ', 1)
             if written and is_faint(ink):
                 tag = tag.replace(written[1], "#" + 3 * f"{FAINTEST:02x}", 1)
@@ -151,13 +151,13 @@ def with_variables(svg: str, used: set[str]) -> str:
     return TAG.sub(change, svg)
 
 
-def in_both_modes(pictures: list[str]) -> list[str]:
+def with_colour_schemes(pictures: list[str]) -> list[str]:
     """Give pictures their colours in both modes, one table for all; once is enough."""
     if any(MARK in svg for svg in pictures):
         return pictures
     used = {INK[0]}
     changed = [with_variables(svg, used) for svg in pictures]
-    both = {colour: modes for colour in sorted(used) if (modes := in_both(colour))}
+    both = {colour: modes for colour in sorted(used) if (modes := colours_of(colour))}
     light, dark = (
         ";".join(f"--c{colour[1:]}:{modes[mode]}" for colour, modes in both.items())
         for mode in (0, 1)
@@ -169,14 +169,14 @@ def in_both_modes(pictures: list[str]) -> list[str]:
     return [re.sub(r"(<svg\b[^>]*>)", lambda at: at[1] + style, svg, count=1) for svg in changed]
 
 
-def follow_the_page(page) -> None:
+def add_colour_schemes(page) -> None:
     """Let the drawings of a page follow light and dark."""
     for image in page.soup.select('article img[src$=".svg"]'):
         file = (page.file.parent / image["src"]).resolve()
         if "_images" not in file.parts or not file.is_file():
             continue
         before = file.read_text("utf-8")
-        [after] = in_both_modes([before])
+        [after] = with_colour_schemes([before])
         if after != before:
             file.write_text(after, "utf-8")
         if "themed" not in image.get("class", []):

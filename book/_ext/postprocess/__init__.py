@@ -1,10 +1,9 @@
-"""What is done to finished pages: each is read, goes through `STEPS`, and is written, once.
+"""Steps over the pages that Sphinx has written: each page is read once and written once.
 
 A build may write some pages and leave others as an earlier build made them. Those that it wrote go
-through `STEPS`, which change the tree, and become text (`body.plain_code`); the others are known by
-the hash with which they were left (`DONE`, beside what Sphinx remembers). `SITE` has all pages at
-hand, since a font holds the signs of all. What a site holds, and who may read it, is the same
-whether it was built at once or page by page.
+through `PAGE_STEPS`, which change the parsed page. The others are recognised by their hashes in
+`RECORD`, beside Sphinx's environment. `SITE_STEPS` get all pages, since fonts are cut down to the
+characters of all. The result is the same whether a site was built at once or page by page.
 """
 
 from __future__ import annotations
@@ -22,34 +21,34 @@ from bs4.dammit import EntitySubstitution
 from bs4.formatter import HTMLFormatter
 
 from helpers.files import write_text
-from passes import body, explorers, figures, head, images, maths, predictions, static
+from postprocess import body, explorers, figures, head, images, maths, predictions, static
 
-STEPS = (  # each gets a page and changes its soup
-    head.scripts_that_wait,
-    head.light_or_dark_at_once,
-    head.text_face_at_once,
-    head.names_of_landmarks,
-    head.ways_without_scripts,
-    body.one_heading,
-    body.words_of_titles,
-    body.scopes_of_tables,
-    body.cells_without_paragraphs,
-    body.roles,
-    predictions.results_at_guesses,
-    explorers.frames_beside_the_page,
-    figures.follow_the_page,
-    images.room_for_images,
-    images.ways_to_enlarge,
+PAGE_STEPS = (  # each gets a page and changes its soup
+    head.defer_scripts,
+    head.set_initial_theme,
+    head.load_text_font,
+    head.name_landmarks,
+    head.noscript_nav,
+    body.drop_print_copy,
+    body.keep_hyphenated_words,
+    body.set_table_scopes,
+    body.unwrap_cell_paragraphs,
+    body.drop_invalid_roles,
+    predictions.move_results,
+    explorers.extract_frames,
+    figures.add_colour_schemes,
+    images.set_image_sizes,
+    images.add_enlarge_links,
 )
-SITE = (  # each gets all pages
-    maths.set_formulas,
-    static.cut_icons,
-    static.face_in_style,
-    static.leave_out,
+SITE_STEPS = (  # each gets all pages
+    maths.typeset_formulas,
+    static.subset_icon_fonts,
+    static.inline_text_font,
+    static.remove_unused_files,
 )
 BOOK = Path(__file__).parents[2]
-DONE = "finished-pages.json"
-ASIDE = "\ue000"  # around the number of what was put aside; no page has this sign
+RECORD = "finished-pages.json"
+PLACEHOLDER = "\ue000"  # around the number of what was put aside; no page has this sign
 CODE = re.compile(r"(?<=<pre>)<span></span>.*?(?=</pre>)", re.DOTALL)  # as Pygments writes it
 
 
@@ -75,20 +74,20 @@ class Page:
 
     def _keep(self, found: re.Match) -> str:
         self.code.append(found[0])
-        return f"{ASIDE}{len(self.code) - 1}{ASIDE}"
+        return f"{PLACEHOLDER}{len(self.code) - 1}{PLACEHOLDER}"
 
-    def way_to(self, name: str) -> str:
+    def relative_url(self, name: str) -> str:
         """Return the address of a file of the site as this page writes it."""
         return Path(os.path.relpath(self.site / name, self.file.parent)).as_posix()
 
     def serialise(self) -> None:
         """Write the soup into ``text``, the code in its place."""
-        text = self.soup.decode(formatter=Plain(EntitySubstitution.substitute_xml))
-        text = re.sub(f"{ASIDE}(\\d+){ASIDE}", lambda at: self.code[int(at[1])], text)
-        self.text = body.plain_code(text)
+        text = self.soup.decode(formatter=AttributeFormatter(EntitySubstitution.substitute_xml))
+        text = re.sub(f"{PLACEHOLDER}(\\d+){PLACEHOLDER}", lambda at: self.code[int(at[1])], text)
+        self.text = body.drop_plain_tokens(text)
 
 
-class Plain(HTMLFormatter):
+class AttributeFormatter(HTMLFormatter):
     """Attributes as they come, always in double quotes, whatever they hold."""
 
     def attributes(self, tag):
@@ -100,7 +99,7 @@ class Plain(HTMLFormatter):
         return html.escape(value).replace("&#x27;", "'")
 
 
-def built_pages(site: Path) -> list[Path]:
+def site_files(site: Path) -> list[Path]:
     """Return all pages of the site, written in this build or an earlier one.
 
     The page at the root is none: it only leads on.
@@ -116,24 +115,24 @@ def finish(app, exception) -> None:
     """Lead the pages that this build wrote through all steps."""
     if exception is not None or app.builder.format != "html":
         return
-    site, record = Path(app.outdir), Path(app.doctreedir, DONE)
+    site, record = Path(app.outdir), Path(app.doctreedir, RECORD)
     done = json.loads(record.read_text("utf-8")) if record.exists() else {}
-    pages = [Page(file, site) for file in built_pages(site)]
+    pages = [Page(file, site) for file in site_files(site)]
     new = [page for page in pages if done.get(page.name) != page.hash]
     for page in new:
-        for step in STEPS:
+        for step in PAGE_STEPS:
             step(page)
         page.serialise()
     if new:
-        for whole in SITE:
+        for whole in SITE_STEPS:
             whole(app, pages)
         write_text(record, json.dumps({page.name: page.hash for page in pages}))
     for page in new:
         write_text(page.file, page.text)
-    readable(site)
+    make_readable(site)
 
 
-def readable(site: Path) -> None:
+def make_readable(site: Path) -> None:
     """Let everybody read a site, whoever built it: a server is often another user."""
     for path in (site, *site.rglob("*")):
         mode = 0o755 if path.is_dir() else 0o644
@@ -141,7 +140,7 @@ def readable(site: Path) -> None:
             path.chmod(mode)
 
 
-def hashed(*patterns: str) -> str:
+def hash_files(*patterns: str) -> str:
     """Hash the files of the book's folder that match: what they hold, and their names."""
     files = sorted({file for pattern in patterns for file in BOOK.glob(pattern) if file.is_file()})
     digest = sha256()
@@ -152,8 +151,8 @@ def hashed(*patterns: str) -> str:
 
 def setup(app) -> dict:
     # Another code reads all pages again, other styles and scripts write them again.
-    code = hashed("_ext/**/*.py", "_ext/**/*.js", "../requirements.txt")
+    code = hash_files("_ext/**/*.py", "_ext/**/*.js", "../requirements.txt")
     app.add_config_value("book_code", code, "env")
-    app.add_config_value("book_looks", hashed("_assets/**/*", "_templates/**/*"), "html")
+    app.add_config_value("book_looks", hash_files("_assets/**/*", "_templates/**/*"), "html")
     app.connect("build-finished", finish, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -17,8 +17,8 @@ import zlib
 from itertools import pairwise
 
 from helpers.explore.page import packed
-from passes import figures
-from passes.figures import NUMBER
+from postprocess import figures
+from postprocess.figures import NUMBER
 
 FOLDER = "_images/explore"
 EMBEDDED = "data:image/svg+xml;base64,"
@@ -40,17 +40,17 @@ def stored(page, data: bytes, ending: str) -> str:
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(data)
-    return page.way_to(name)
+    return page.relative_url(name)
 
 
-def in_both_modes(stored: str) -> str:
+def with_colour_schemes(stored: str) -> str:
     """Give frames, as they are packed, their colours in light and dark."""
     held = json.loads(zlib.decompress(base64.b64decode(stored)))
     pictures = ["".join(held["pieces"][piece] for piece in frame) for frame in held["frames"]]
-    return packed(figures.in_both_modes(pictures), held["sentences"])
+    return packed(figures.with_colour_schemes(pictures), held["sentences"])
 
 
-def panels_of(svg: str) -> list[str]:
+def panel_boxes(svg: str) -> list[str]:
     """Give the view boxes of a picture's panels that stand side by side, one or more in each.
 
     A panel's labels stand to its left: a cut is made a little right of the panel before.
@@ -74,10 +74,10 @@ def panels_of(svg: str) -> list[str]:
     return [f"{a:g} 0 {b - a:g} {height:g}" for a, b in pairwise([*kept, width])]
 
 
-def frames_beside_the_page(page) -> None:
+def extract_frames(page) -> None:
     """Put what explorers hold into files that the page names."""
     for script in page.soup.select("script.explore-frames:not([data-source])"):
-        frames = in_both_modes(script.string.strip())
+        frames = with_colour_schemes(script.string.strip())
         key = key_of(frames.encode())
         body = f'(globalThis.bookFrames ??= {{}})["{key}"] = "{frames}";\n'
         script.attrs.update({"data-key": key, "data-source": stored(page, body.encode(), "js")})
@@ -85,6 +85,6 @@ def frames_beside_the_page(page) -> None:
     for image in page.soup.select(f'img[src^="{EMBEDDED}"]'):
         if len(image["src"]) > LARGE:
             data = base64.b64decode(image["src"].removeprefix(EMBEDDED))
-            if panels := panels_of(data.decode()):
+            if panels := panel_boxes(data.decode()):
                 image["data-panels"] = ",".join(panels)
             image.attrs.update(src=stored(page, data, "svg"), loading="lazy", decoding="async")

@@ -14,7 +14,7 @@ ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))")
 logging.getLogger("fontTools").setLevel(logging.ERROR)  # else it tells of every table
 
 
-def signs(css: str) -> set[int]:
+def css_characters(css: str) -> set[int]:
     """Return the code points that a style sheet writes before or after elements."""
     found = set()
     for match in CONTENT.finditer(css):
@@ -24,7 +24,7 @@ def signs(css: str) -> set[int]:
     return found
 
 
-def cut_down(source: Path, wanted: set[int], target: Path) -> bool:
+def subset_font(source: Path, wanted: set[int], target: Path) -> bool:
     """Write a font with the wanted glyphs alone, as WOFF; False where it has none of them.
 
     The same font and glyphs give the same file.
