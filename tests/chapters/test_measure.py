@@ -70,12 +70,12 @@ def test_runs_are_those_of_the_one_setting_that_fits():
             runs(part, **wanted)
 
 
-def test_a_diverged_run_counts_as_nan_and_a_loss_of_zero_does_not():
+def test_a_diverged_run_counts_as_nan_a_zero_loss_does_not():
     found = over_seeds([{"validation": 0.0}, {"validation": None}, {}])
     np.testing.assert_array_equal(found, [0.0, np.nan, np.nan])
 
 
-def test_spread_is_that_over_n_minus_one_with_no_minus_before_a_zero():
+def test_spread_uses_n_minus_one_and_no_minus_zero():
     assert spread([1.0, 2.0, 3.0]) == "2.00 ± 1.00"
     assert spread([-1.0, -3.0], 1, signed=True) == "−2.0 ± 1.4"
     assert spread([0.5, 1.5], 0, signed=True) == "+1 ± 1"

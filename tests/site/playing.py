@@ -16,7 +16,7 @@ from play import pages
 from helpers import worked
 from helpers.chapters import CHAPTERS
 
-FIGURES = {name: f"{c.docname}.html" for c in CHAPTERS for _, name in pages.places(c.docname)}
+FIGURES = {name: f"{c.docname}.html" for c in CHAPTERS for _, name in pages.placements(c.docname)}
 DESK = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"}
 WIDE = """() => [document.documentElement.scrollWidth,
     [...document.querySelectorAll("figure.play *, .gpt *")].filter(e => e.checkVisibility()

@@ -23,7 +23,7 @@ def opened(visit, page):
     return go
 
 
-def test_a_list_has_a_name_and_gives_the_focus_back_to_its_button(opened, page):
+def test_a_drawer_has_a_name_and_returns_the_focus(opened, page):
     for which, (name, button) in DRAWERS.items():
         assert page.get_by_role("button", name=button, exact=True).count() == 1
         for way in ("Close", "Escape") * 2:  # and the list opens as it did before

@@ -74,7 +74,7 @@ def test_parts_of_results_are_pivoted_and_averaged():
     assert results.table_and_words(stored["two"]) == ("", 0, "")
 
 
-def test_stored_results_say_where_they_come_from_and_are_on_the_page(html_root):
+def test_stored_results_have_provenance_and_are_on_the_page(html_root):
     from content import results
 
     page = (html_root / "book" / "results.html").read_text("utf-8")

@@ -49,7 +49,7 @@ def test_text_is_what_the_command_on_the_page_prints(index, monkeypatch):
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_first_screen_leads_to_the_overview_and_asks_for_no_command(visit, page, width):
+def test_first_screen_links_to_the_overview_without_commands(visit, page, width):
     page.set_viewport_size({"width": width, "height": 800})
     visit(INDEX)
     seen = page.evaluate(SEEN)
@@ -131,7 +131,7 @@ def test_list_of_parts_leads_to_every_chapter(index):
     }
 
 
-def test_each_box_of_the_map_leads_to_a_chapter_that_takes_it_to_pieces(index):
+def test_each_box_of_the_map_links_to_its_chapter(index):
     links = svg_of(index, "machine-map").select("a")
     assert len(links) == len(machine.PARTS)
     for name, link in zip(machine.PARTS, links, strict=True):

@@ -210,7 +210,7 @@ def test_logits_and_weights_are_python_s(loaded, html_root):
         page.evaluate(READ, [5] * 65)
 
 
-def test_numbers_of_the_longer_model_are_python_s_up_to_its_last_place(script, html_root):
+def test_the_longer_model_matches_python_up_to_its_context(script, html_root):
     model, tokenizer = rounded_model(html_root, "valley"), shipped("valley")[1]
     script.add_script_tag(path=html_root / "_static" / "gpt-weights-valley.js")
     ids = tokenizer.encode(corpus.load("valley")[-model.config.context :]).tolist()
@@ -324,9 +324,7 @@ def write(widget, **settings) -> str:
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
-def test_nothing_is_asked_for_before_the_button_or_from_elsewhere(
-    page, site_url, html_root, chapter
-):
+def test_nothing_is_requested_before_the_button(page, site_url, html_root, chapter):
     """In one chapter from a server, in the other from a disk."""
     home = f"{site_url}/" if chapter == INSIDE else f"{html_root.as_uri()}/"
     asked, errors = [], []

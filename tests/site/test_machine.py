@@ -213,7 +213,7 @@ def test_every_number_is_python_s_and_the_sum_of_its_terms(page, html_root, chan
     ids = shipped(machine.MODEL)[1].encode(TEXT).tolist()
     found = steps(model, ids, change.get("instead"), turns="positions" not in change)
     drawn = addresses(found, model, 200 if change else 600)
-    assert {a["part"] for a in drawn} == set(machine.described())
+    assert {a["part"] for a in drawn} == set(machine.part_texts())
     for a, got in zip(drawn, page.evaluate(READ, [TEXT, drawn, change]), strict=True):
         wanted = pytest.approx(expected(found, model, a), **EXACT)
         assert got["value"] == wanted, a
@@ -225,7 +225,7 @@ def test_every_number_is_python_s_and_the_sum_of_its_terms(page, html_root, chan
         assert got["back"] == a
 
 
-def test_the_share_of_a_normal_distribution_is_exact_in_its_tail_too(page):
+def test_the_normal_distribution_is_exact_in_its_tail(page):
     xs = np.linspace(-9, 9, 721).tolist()
     for x, share in zip(xs, page.evaluate("xs => xs.map(bookGPT.below)", xs), strict=True):
         assert share == pytest.approx(math.erfc(-x / math.sqrt(2)) / 2, rel=1e-12, abs=0), x
@@ -296,7 +296,7 @@ def test_who_follows_an_address_sees_its_cell(browser, site_url, device):
 
 
 @pytest.mark.parametrize(("granted", "says"), [(True, "copied"), (False, "see the address bar")])
-def test_a_link_to_a_number_is_copied_or_one_is_told_where_it_stands(page, granted, says):
+def test_a_link_to_a_number_is_copied_or_shown(page, granted, says):
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     if not granted:  # some browsers let a page copy unasked
         page.evaluate("void (navigator.clipboard.writeText = () => Promise.reject())")
@@ -309,7 +309,7 @@ def test_a_link_to_a_number_is_copied_or_one_is_told_where_it_stands(page, grant
     page.evaluate("void delete navigator.clipboard.writeText")
 
 
-def test_in_the_place_of_what_a_head_mixes_stands_what_was_put_there(page):
+def test_a_replaced_head_output_is_shown(page):
     for how, says in (("silent", "is silenced"), ("mean", "gives its mean")):
         go(page, **{how: "2.1"}, number="mixed", layer=2, head=1, q=4, i=3)
         opens(page, "Mixed values")
@@ -354,7 +354,7 @@ def test_a_number_that_is_not_there_is_told(page):
     assert page.locator(".machine-trouble").text_content() == ""
 
 
-def test_each_address_that_chapters_give_is_one_that_the_page_understands(page, html_root):
+def test_the_page_understands_all_addresses_of_chapters(page, html_root):
     links = [
         link["href"].partition("#")[2]
         for file in sorted((html_root / "notebooks").glob("*.html"))
@@ -463,9 +463,7 @@ SLOW = """globalThis.Worker = class extends Worker {
 };"""
 
 
-def test_who_types_faster_than_the_worker_reads_gets_the_last_text_s_numbers(
-    browser, site_url, html_root
-):
+def test_fast_typing_shows_the_numbers_of_the_last_text(browser, site_url, html_root):
     """And on the way a text with its own numbers, never half of another's."""
     model, ids = rounded_model(html_root, machine.MODEL), shipped(machine.MODEL)[1].encode(TEXT)
     context = browser.new_context(**playing.DESK)
@@ -568,7 +566,7 @@ def test_the_means_are_those_of_the_heads(monkeypatch):
     config = model.config
     ids = tokenizer.encode(corpus.load(machine.MODEL)[:2000])[: 2 * machine.PLACES]
     monkeypatch.setattr(machine, "WINDOWS", 2)
-    means = torch.tensor(machine.means.__wrapped__())
+    means = torch.tensor(machine.head_means.__wrapped__())
     assert means.shape == (config.layers, config.heads, config.width // config.heads)
     windows = [steps(model, window.tolist()) for window in ids.view(2, -1)]
     mixed_HTD = torch.cat([found["layers"][2]["mixed"] for found in windows], dim=1)
@@ -602,7 +600,7 @@ SCROLLED = """([place, heading]) => {
 }"""
 
 
-def test_the_visit_opens_a_number_at_each_station_until_the_reader_does(browser, site_url):
+def test_the_tour_opens_a_number_at_each_station(browser, site_url):
     context = browser.new_context(**playing.PHONE)
     page = context.new_page()
     page.goto(f"{site_url}/{PAGE}", wait_until="domcontentloaded")

@@ -309,7 +309,7 @@ def test_mouse_watches_one_result_and_drags_another_s_number(figure, chapter_blo
     held(figure, chapter_block, chapter_block, point, (0, 1, 2))
 
 
-def test_a_number_of_the_other_sentence_moves_batch_norm_and_not_layer_norm(figure, chapter_block):
+def test_the_other_sentence_moves_batch_norm_not_layer_norm(figure, chapter_block):
     """The question of the chapter, by the slider that stands there from the start."""
     x, watched = chapter_block.copy(), (0, 2, 3)
     figure.locator('input[name="value"]').fill("9")

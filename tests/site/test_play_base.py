@@ -70,7 +70,7 @@ def test_softmax_is_the_oracles():
 # --- the pages ------------------------------------------------------------------------------------
 
 
-def test_figures_stand_where_they_are_placed_and_only_their_pages_load_scripts(html_root):
+def test_figures_are_placed_and_only_their_pages_load_scripts(html_root):
     assert set(FIGURES) == set(figures.FIGURES)
     for file in html_root.rglob("*.html"):
         where, text = file.relative_to(html_root).as_posix(), file.read_text("utf-8")
@@ -86,9 +86,7 @@ def test_figures_stand_where_they_are_placed_and_only_their_pages_load_scripts(h
 
 
 @EVERY
-def test_figure_where_no_script_runs_is_what_the_script_opens_with(
-    browser, site_url, html_root, name
-):
+def test_figure_without_scripts_is_what_the_script_opens_with(browser, site_url, html_root, name):
     """Without scripts it is a true figure, and with them not a mark of it changes at first."""
     live = "figure => { for (const e of figure.querySelectorAll('.play-controls')) e.remove();"
     live += " return [...figure.querySelectorAll('.play-view *')].map(e => [e.tagName, "
@@ -219,14 +217,14 @@ KEYS = {
 
 def two_figures(page, name: str):
     """Bring two figures of one name to life in a page without anything else."""
-    page.set_content(figures.drawn(name, "one") + figures.drawn(name, "two"))
+    page.set_content(figures.html_of(name, "one") + figures.html_of(name, "two"))
     for part in ("play.js", f"play-{name}.js"):
         page.add_script_tag(path=play.ASSETS / part)
     return page.locator("figure.play").all()
 
 
 @EVERY
-def test_two_figures_of_one_name_are_independent_and_a_screen_reader_waits(page, name):
+def test_two_figures_of_one_name_are_independent(page, name):
     """Each has its own ids, radio buttons, state and sentence, which is told after a pause."""
     page.clock.install(time=0)
     page.clock.pause_at(1)

@@ -54,7 +54,7 @@ def test_steps_are_those_of_the_oracle_and_of_torch():
     hold()
 
 
-def test_no_query_gets_out_of_the_hull_and_nothing_gives_the_mean():
+def test_outputs_stay_in_the_hull_and_zero_gives_the_mean():
     corners = np.array(GIVEN["hull"])
     assert all(inside(corners, found["output"]) for found in steps(states()))
     (nothing,) = steps([[0, 0]])
@@ -131,7 +131,7 @@ def test_it_opens_with_the_query_of_the_chapter(figure):
     assert check_shown(figure) == START
 
 
-def test_the_mouse_drags_the_tip_and_a_click_beside_it_sends_it_there(figure):
+def test_the_mouse_drags_the_tip_and_a_click_moves_it(figure):
     handle, picture = figure.locator("[data-part=handle]"), figure.locator("svg").first
     unit = picture.bounding_box()["width"] / (4 * REACH)
     playing.drag(handle, 1.5 * unit, -1.0 * unit)

@@ -361,7 +361,7 @@ def test_formulas_are_set(pdf):
     assert not re.findall(r"\\[a-z]{3,}|\$\$", "".join(kept))
 
 
-def test_a_chapter_printed_from_the_browser_is_light_and_begins_with_its_title(browser):
+def test_a_printed_chapter_is_light_and_begins_with_its_title(browser):
     tab = browser.new_page(color_scheme="dark")
     tab.goto((SITE / "notebooks" / "05_attention_by_hand.html").as_uri())
     tab.evaluate(

@@ -1,8 +1,8 @@
 """What the first page shows at once: a text that the book's GPT wrote, and a prediction to try.
 
 ``{written}`` has the shipped GPT write when the page is built, from a stated prompt and seed, by
-the very command that a reader may give; ``{how-written}`` says which. ``{try-one}`` asks what
-attention does when a query is stretched; its drawing is the cover, its answer is computed here.
+the very command that a reader may give, which stands on the page. ``{try-one}`` asks what attention
+does when a query is stretched; its drawing is the cover, its answer is computed here.
 Pages that hold either, the map or the ladder load ``front.css`` and ``front.js``, and no other
 page does.
 """
@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import html
 import io
-import json
 import re
 from functools import cache
 from importlib.resources import files
@@ -22,10 +21,9 @@ import numpy as np
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from helpers import generate, gpt
+from helpers import generate
 from helpers.explore.predictions import Choice
 from helpers.numerics import attention_weights
-from helpers.training import checkpoints
 
 HELPERS = Path(str(files("helpers")))
 CHECKPOINT = HELPERS / "data" / "checkpoints" / "valley"
@@ -35,9 +33,6 @@ OPTIONS = {
     "temperature": 0.5,
     "seed": 0,
 }
-COMMAND = "python -m helpers.generate helpers/data/checkpoints/valley " + " ".join(
-    f"--{name} {json.dumps(value)}" for name, value in OPTIONS.items()
-)
 ENDS = (". ", ".\n", '."', "! ", "? ", '!"', '?"')  # of a sentence, two characters each
 
 
@@ -63,8 +58,6 @@ class SampleText(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Render the text, and a button that waits for a script."""
-        for file in (__file__, generate.__file__, gpt.__file__, *CHECKPOINT.rglob("*.*")):
-            self.env.note_dependency(str(file))
         prompt, text = str(OPTIONS["prompt"]), sample_text()
         opening = (
             '<figure class="written"><p class="written-text">'
@@ -77,27 +70,6 @@ class SampleText(SphinxDirective):
             *self.parse_text_to_nodes("\n".join(self.content)),
             nodes.raw("", "</figcaption></figure>", format="html"),
         ]
-
-
-class SampleSettings(SphinxDirective):
-    """How that text was written: names in capitals stand for the settings and the command."""
-
-    has_content = True
-
-    def run(self) -> list[nodes.Node]:
-        """Render the words of the block."""
-        for file in (__file__, *CHECKPOINT.rglob("*.*")):
-            self.env.note_dependency(str(file))
-        known = {
-            "COMMAND": COMMAND,
-            "SEED": OPTIONS["seed"],
-            "TEMPERATURE": OPTIONS["temperature"],
-            "UPDATES": f"{checkpoints.load(CHECKPOINT).step:,}",
-        }
-        words = "\n".join(self.content)
-        for name, value in known.items():
-            words = words.replace(name, str(value))
-        return self.parse_text_to_nodes(words)
 
 
 # --- a prediction to try ------------------------------------------------------------------------
@@ -162,8 +134,6 @@ class FirstPrediction(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Render it."""
-        for file in (__file__, HELPERS / "numerics.py", *HELPERS.glob("explore/*.py")):
-            self.env.note_dependency(str(file))
         return [nodes.raw("", prediction(), format="html", front=True)]
 
 
@@ -177,6 +147,5 @@ def add_assets(app, pagename, templatename, context, doctree) -> None:
 
 def setup(app) -> None:
     app.add_directive("written", SampleText)
-    app.add_directive("how-written", SampleSettings)
     app.add_directive("try-one", FirstPrediction)
     app.connect("html-page-context", add_assets)

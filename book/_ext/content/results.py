@@ -28,7 +28,6 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from content.chapters import depend
 from content.markdown import table
 from helpers.chapters import CHAPTERS
 
@@ -40,10 +39,6 @@ UNFOLDED = 12  # rows; a longer table is folded
 def result_files(env) -> list[Path]:
     """Return the stored files: those of chapters bear their numbers and come first."""
     return sorted(Path(env.srcdir).joinpath(*STORED).glob("*.json"))
-
-
-def names_of(env) -> list[str]:
-    return [file.name for file in result_files(env)]
 
 
 def parts_of(stored: dict) -> dict[str, dict]:
@@ -192,22 +187,15 @@ class Results(SphinxDirective):
     final_argument_whitespace = True
 
     def run(self) -> list[nodes.Node]:
-        """Render the runs, or say that there are none."""
-        seen = vars(self.env).setdefault("book_results", {})
-        seen[self.env.docname] = names_of(self.env)
+        """Render the runs."""
         if self.arguments:
             return [node for name in self.arguments[0].split() for node in self.named(name)]
-        sections = [self.section(file) for file in result_files(self.env)]
-        nothing = nodes.paragraph(
-            "", "Not measured yet: so far every number in the book is computed in its own chapter."
-        )
-        return sections or [nothing]
+        return [self.section(file) for file in result_files(self.env)]
 
     def section(self, file: Path) -> nodes.section:
         """Render one file."""
         root = Path(self.env.srcdir)
         stored = json.loads(file.read_text("utf-8"))
-        depend(self.env, file, *sources_of(file, stored, root))
         section = nodes.section(ids=[nodes.make_id(file.stem)], names=[file.stem])
         section += nodes.title("", stored.get("title") or title_of(file.stem))
         section.extend(self.parse_text_to_nodes(description_of(file, stored, root)))
@@ -218,7 +206,6 @@ class Results(SphinxDirective):
     def named(self, name: str) -> list[nodes.Node]:
         """Render the table of one file and where it comes from, if it has been measured."""
         file = Path(self.env.srcdir, *STORED, f"{name}.json")
-        depend(self.env, file)
         if not file.exists():
             return [nodes.paragraph("", "Not measured yet.")]
         parts = parts_of(json.loads(file.read_text("utf-8")))
@@ -244,12 +231,5 @@ class Results(SphinxDirective):
         return [*found, *body]
 
 
-def outdated_pages(app, env, added, changed, removed) -> list[str]:
-    """Read pages with results again when a stored file was added or taken away."""
-    seen = getattr(env, "book_results", {})
-    return [page for page in env.found_docs if seen.get(page, names_of(env)) != names_of(env)]
-
-
 def setup(app) -> None:
     app.add_directive("results", Results)
-    app.connect("env-get-outdated", outdated_pages)

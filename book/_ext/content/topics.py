@@ -13,7 +13,6 @@ import unicodedata
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from content.chapters import MANIFESTS, depend
 from content.markdown import link
 from helpers.chapters import CHAPTERS, Chapter
 
@@ -54,7 +53,6 @@ class Topics(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Render the lists."""
-        depend(self.env, __file__, *MANIFESTS)
         lists = []
         for letter, markdown in topic_lines().items():
             box = nodes.container(classes=["topic-list"])
@@ -86,17 +84,10 @@ def entries(env, titles: dict[str, list]) -> list[tuple[str, str, str]]:
 
 
 def add_to_index(app) -> list:
-    """Add the entries at every build, each title once: Sphinx drops those of unwritten pages.
-
-    Sphinx's own entries for the glossary's terms are removed, since a first build alone has them,
-    and so are words that no page has any more.
-    """
+    """Add the entries, each title once, in place of Sphinx's own for the glossary's terms."""
     indexer = getattr(app.builder, "indexer", None)
     if indexer is not None:
         indexer._index_entries.clear()
-        for words in (indexer._mapping, indexer._title_mapping):
-            for gone in [word for word, pages in words.items() if not pages]:
-                del words[gone]
         titles = indexer._all_titles
         for docname, title, ident in entries(app.env, titles):
             if (title, ident) not in titles.get(docname, [(title, ident)]):

@@ -21,7 +21,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
-from content.chapters import cell_of, depend
+from content.chapters import cell_of
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
@@ -159,9 +159,8 @@ NUMBERS = (  # name, label, value, least, most, step; none: of the model
 def widget(env, prompt: str, number: int, name: str, about_model: str) -> nodes.raw:
     """Give the widget: words that hold without scripts, and controls that wait for them.
 
-    whose: what it says of the model. A page that has it is read again when the checkpoint changes.
+    whose: what it says of the model.
     """
-    depend(env, __file__, ROUNDING[name][0], *checkpoint(name).rglob("*.*"))
     return nodes.raw("", widget_html(prompt, number, name, about_model), format="html", gpt=True)
 
 
@@ -245,7 +244,6 @@ def insert_into_chapter(app, doctree) -> None:
     """Put the widget behind the cell that the chapter's manifest names."""
     for chapter in CHAPTERS:
         if chapter.docname == app.env.docname:
-            depend(app.env, chapter.folder / "chapter.toml")
             for here in chapter.widgets:
                 if here["figure"] == "gpt":
                     cell = cell_of(app, doctree, here["after"])

@@ -18,7 +18,6 @@ from urllib.parse import quote_plus
 
 import torch
 import torch.nn.functional as F
-from content.chapters import depend
 from docutils import nodes
 from myst_parser.mdit_to_docutils.base import default_slugify
 from PIL import Image
@@ -29,7 +28,7 @@ from helpers.attention import record_attention
 from helpers.chapters import BY_NUMBER, CHAPTERS
 from helpers.embeddings import quantised
 from helpers.generate import open_model
-from play import ASSETS, ROOT
+from play import ROOT
 from play.gpt import BITS, checkpoint, weights_script
 
 WORDS = ROOT / "book" / "number-by-number.toml"
@@ -283,9 +282,6 @@ class WholeMachine(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Give it."""
-        shown = {ROOT / about["file"] for about in part_texts().values()}
-        scripts = (ASSETS / script for script in SCRIPTS)
-        depend(self.env, __file__, WORDS, *checkpoint(MODEL).rglob("*.*"), *scripts, *sorted(shown))
         return [nodes.raw("", page_html(), format="html", machine=True)]
 
 
@@ -302,7 +298,6 @@ def link_from_chapter(app, doctree) -> None:
     for chapter in CHAPTERS:
         if chapter.docname != app.env.docname:
             continue
-        depend(app.env, __file__, WORDS, *checkpoint(MODEL).rglob("*.*"))
         links: dict[str, str] = {}  # of parts of one name the first
         for part, about in part_texts().items():
             if about["where"].startswith(f"{chapter.number} "):

@@ -7,7 +7,7 @@ their manifests name (``widgets``), so that a notebook needs no word about them.
 
 from __future__ import annotations
 
-from content.chapters import cell_of, depend
+from content.chapters import cell_of
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
@@ -25,9 +25,7 @@ def placements(docname: str) -> list[tuple[str, str]]:
 
 
 def figure_node(env, name: str, number: int) -> nodes.raw:
-    """Give the figure of a name, the page's first, second, …; they are read again together."""
-    scripts = (play.ASSETS / "play.js", play.ASSETS / f"play-{name}.js")
-    depend(env, __file__, play.__file__, figures.__file__, *scripts)
+    """Give the figure of a name, the page's first, second, …"""
     return nodes.raw("", figures.html_of(name, f"play-{name}-{number}"), format="html", play=name)
 
 

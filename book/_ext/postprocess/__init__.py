@@ -1,19 +1,15 @@
 """Steps over the pages that Sphinx has written: each page is read once and written once.
 
-A build may write some pages and leave others as an earlier build made them. Those that it wrote go
-through `PAGE_STEPS`, which change the parsed page. The others are recognised by their hashes in
-`RECORD`, beside Sphinx's environment. `SITE_STEPS` get all pages, since fonts are cut down to the
-characters of all. The result is the same whether a site was built at once or page by page.
+`PAGE_STEPS` change the parsed page; `SITE_STEPS` get all pages, since fonts are cut down to the
+characters of all.
 """
 
 from __future__ import annotations
 
 import html
-import json
 import os
 import re
 from functools import cached_property
-from hashlib import sha256
 from pathlib import Path
 
 from bs4 import BeautifulSoup
@@ -46,8 +42,6 @@ SITE_STEPS = (  # each gets all pages
     static.inline_text_font,
     static.remove_unused_files,
 )
-BOOK = Path(__file__).parents[2]
-RECORD = "finished-pages.json"
 PLACEHOLDER = "\ue000"  # around the number of what was put aside; no page has this sign
 CODE = re.compile(r"(?<=<pre>)<span></span>.*?(?=</pre>)", re.DOTALL)  # as Pygments writes it
 
@@ -66,11 +60,6 @@ class Page:
     def soup(self) -> BeautifulSoup:
         """Its tree, without highlighted code, which has most of a page's tags."""
         return BeautifulSoup(CODE.sub(self._keep, self.before), "html.parser")
-
-    @property
-    def hash(self) -> str:
-        """What its text is known by."""
-        return sha256(self.text.encode()).hexdigest()
 
     def _keep(self, found: re.Match) -> str:
         self.code.append(found[0])
@@ -100,10 +89,7 @@ class AttributeFormatter(HTMLFormatter):
 
 
 def site_files(site: Path) -> list[Path]:
-    """Return all pages of the site, written in this build or an earlier one.
-
-    The page at the root is none: it only leads on.
-    """
+    """Return all pages of the site but that at its root, which only redirects."""
     return sorted(
         page
         for page in site.glob("**/*.html")
@@ -112,22 +98,18 @@ def site_files(site: Path) -> list[Path]:
 
 
 def finish(app, exception) -> None:
-    """Lead the pages that this build wrote through all steps."""
+    """Lead the pages through all steps."""
     if exception is not None or app.builder.format != "html":
         return
-    site, record = Path(app.outdir), Path(app.doctreedir, RECORD)
-    done = json.loads(record.read_text("utf-8")) if record.exists() else {}
+    site = Path(app.outdir)
     pages = [Page(file, site) for file in site_files(site)]
-    new = [page for page in pages if done.get(page.name) != page.hash]
-    for page in new:
+    for page in pages:
         for step in PAGE_STEPS:
             step(page)
         page.serialise()
-    if new:
-        for whole in SITE_STEPS:
-            whole(app, pages)
-        write_text(record, json.dumps({page.name: page.hash for page in pages}))
-    for page in new:
+    for whole in SITE_STEPS:
+        whole(app, pages)
+    for page in pages:
         write_text(page.file, page.text)
     make_readable(site)
 
@@ -140,19 +122,12 @@ def make_readable(site: Path) -> None:
             path.chmod(mode)
 
 
-def hash_files(*patterns: str) -> str:
-    """Hash the files of the book's folder that match: what they hold, and their names."""
-    files = sorted({file for pattern in patterns for file in BOOK.glob(pattern) if file.is_file()})
-    digest = sha256()
-    for file in files:
-        digest.update(f"{file.name}\n".encode() + file.read_bytes())
-    return digest.hexdigest()
+def read_all(app, env, added, changed, removed) -> list[str]:
+    """Make all pages at every build, since the steps expect them as Sphinx writes them."""
+    return sorted(env.found_docs)
 
 
 def setup(app) -> dict:
-    # Another code reads all pages again, other styles and scripts write them again.
-    code = hash_files("_ext/**/*.py", "_ext/**/*.js", "../requirements.txt")
-    app.add_config_value("book_code", code, "env")
-    app.add_config_value("book_looks", hash_files("_assets/**/*", "_templates/**/*"), "html")
+    app.connect("env-get-outdated", read_all)
     app.connect("build-finished", finish, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -20,15 +20,12 @@ from pathlib import Path
 
 from sphinx.util import logging
 
-from helpers.files import write_text
 from postprocess.fonts import css_characters, subset_font
 
 logger = logging.getLogger(__name__)
 FONTS = "output/chtml/fonts/woff-v2"
 STYLE = "styles/maths.css"
-RECORD = "formulas.json"  # what was set last, beside what Sphinx remembers
 FORMULA = re.compile(r'<(span|div) class="([^"]*\bmath notranslate[^"]*)">([^<]*)</\1>')
-TYPESET = re.compile(r'<(?:span|div) class="[^"]*\bmath notranslate[^"]*" data-tex="([^"]*)">')
 LAZY_SIZE = re.compile(r' style="contain-intrinsic-size:[^"]*"')
 FACE = re.compile(r"@font-face[^{]*\{[^}]*/(MathJax_[\w-]+\.woff)[^}]*\}\s*")
 
@@ -115,33 +112,21 @@ def insert_formulas(text: str, html: dict[str, str], style: str) -> str:
 
     link = f'<link rel="stylesheet" href="{style}"/>'
     text = LAZY_SIZE.sub("", FORMULA.sub(put, text), count=1)
-    return text if link in text else text.replace("</head>", f"  {link}\n  </head>", 1)
-
-
-def formula_sources(text: str) -> set[str]:
-    """Return the sources of a page's formulas, those that an earlier build has set among them."""
-    found = [match[3] for match in FORMULA.finditer(text)] + TYPESET.findall(text)
-    return {unescape(source).strip() for source in found}
+    return text.replace("</head>", f"  {link}\n  </head>", 1)
 
 
 def typeset_formulas(app, pages) -> None:
-    """Set the formulas of pages that have some unset: all anew where the site has others now."""
-    sources = sorted(set().union(*(formula_sources(page.text) for page in pages)))
+    """Typeset the formulas of all pages."""
+    found = {match[3] for page in pages for match in FORMULA.finditer(page.text)}
+    sources = sorted(unescape(source).strip() for source in found)
     if not sources:
         return
-    asked = [sources, app.config.mathjax3_config or {}, app.config.book_code]
-    static, record = Path(app.outdir, "_static"), Path(app.doctreedir, RECORD)
-    last = json.loads(record.read_text("utf-8")) if record.exists() else {}
-    if last.get("asked") != asked or not (static / STYLE).exists():
-        html, css = typeset(*asked[:2])
-        for source in sources:
-            if "data-mjx-error" in html[source]:
-                logger.warning("MathJax cannot read %s", source, type="book", subtype="maths")
-        write_style(css, static)
-        last = {"asked": asked, "html": html}
-        write_text(record, json.dumps(last))
+    static = Path(app.outdir, "_static")
+    html, css = typeset(sources, app.config.mathjax3_config or {})
+    for source in sources:
+        if "data-mjx-error" in html[source]:
+            logger.warning("MathJax cannot read %s", source, type="book", subtype="maths")
+    write_style(css, static)
     for page in pages:
         if FORMULA.search(page.text):
-            page.text = insert_formulas(
-                page.text, last["html"], page.relative_url(f"_static/{STYLE}")
-            )
+            page.text = insert_formulas(page.text, html, page.relative_url(f"_static/{STYLE}"))

@@ -132,13 +132,6 @@ def copy_cell_styles(app) -> None:
     add_global_html_resources(app, None)
 
 
-def pages_with_changed_neighbours(app, env) -> list[str]:
-    """Write all pages again when a title is another: each names the pages before and after it."""
-    now = {docname: title.astext() for docname, title in env.titles.items()}
-    before, env.book_titles = getattr(env, "book_titles", now), now
-    return sorted(env.found_docs) if now != before else []
-
-
 def open_details(self, node) -> None:
     classes = " ".join(["hide", *node["classes"]])
     self.body.append(
@@ -159,7 +152,6 @@ def setup(app) -> dict:
     app.connect("source-read", fill_in_address)
     app.connect("build-finished", update_offered_notebooks)
     app.connect("doctree-read", label_folded_cells)
-    app.connect("env-updated", pages_with_changed_neighbours)
     app.connect("builder-inited", copy_cell_styles)
     app.add_node(HideCodeCellNode, override=True, html=(open_details, close_details))
     for module in (callouts, images, anchors):
