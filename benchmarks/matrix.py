@@ -35,7 +35,6 @@ from packaging.requirements import Requirement
 from book.address import addressed, stored
 from helpers.files import write_text
 
-NAMES = ["pins", "plain", "oldest", "newest", "colab"]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 DECLARED = {Requirement(one).name: one for one in PROJECT["dependencies"]}
 PINS = re.findall(r"^[a-z0-9.-]+==[^ ;\n]+", (ROOT / "requirements.txt").read_text("utf-8"), re.M)
@@ -217,7 +216,7 @@ def keep(row: list[str]) -> None:
         "claim": "Helpers' tests and all chapters in clean environments that hold the built wheel, "
         "what it declares and a kernel, away from the book's folder",
         "columns": COLUMNS,
-        "rows": [every[name] for name in NAMES if name in every],
+        "rows": [every[name] for name in NAMED if name in every],
     }
     store_table("matrix", table)
 
@@ -265,7 +264,7 @@ def tried(name: str, python: str, work: Path, url: str, release: str) -> tuple[i
 def main() -> int:
     """Run what is asked for and store the table; 1 where something failed."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("names", nargs="*", choices=[*NAMES, []], help="all without names")
+    parser.add_argument("names", nargs="*", choices=[*NAMED, []], help="all without names")
     parser.add_argument("--python", default=sys._base_executable, help="of the environments")
     parser.add_argument("--report", type=Path, help="a file for all that failed or moved")
     chosen = parser.parse_args()
@@ -275,7 +274,7 @@ def main() -> int:
         url = repository(work / "book", release)
         build = ["wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", work]
         call(sys.executable, "-m", "pip", *build, f"git+{url}@{release}")
-        for name in chosen.names or NAMES:
+        for name in chosen.names or NAMED:
             try:
                 wrong, report = tried(name, chosen.python, work, url, release)
             except RuntimeError as error:  # of pip

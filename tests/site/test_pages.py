@@ -19,11 +19,9 @@ from urllib.parse import unquote, urldefrag
 import playing
 import pytest
 from looks import too_small
-from support import ROOT, script
 
 from helpers.chapters import CHAPTERS
 
-lighthouse = script(ROOT / "benchmarks" / "lighthouse.py")
 MOST = 450_000  # bytes of a first visit
 KINDS = {
     f"{name}.html"
@@ -265,12 +263,6 @@ SHOWN = """link => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def compressed_url(html_root):
-    with lighthouse.served(html_root) as address:
-        yield address
-
-
 @pytest.fixture
 def telephone(browser):
     context = browser.new_context(viewport={"width": 412, "height": 823}, reduced_motion="reduce")
@@ -353,10 +345,10 @@ def complaints(page, which: str = "all") -> list[str]:
     return page.evaluate(RUN, which)
 
 
-def test_each_page_in_a_browser(telephone, watched, compressed_url, path):
+def test_each_page_in_a_browser(telephone, watched, site_url, path):
     page = telephone
-    problems = watched(page, compressed_url)
-    found = too_heavy(loaded(page, f"{compressed_url}/{path}"), path)
+    problems = watched(page, f"{site_url}/")
+    found = too_heavy(loaded(page, f"{site_url}/{path}"), path)
     found += [] if (moved := page.evaluate(READ)) < 0.02 else [f"moves by itself: {moved}"]
     page.evaluate(OPEN)
     page.set_viewport_size({"width": 390, "height": 844})

@@ -98,7 +98,7 @@ def weights_of(query: np.ndarray) -> np.ndarray:
     return attention_weights(query[None], KEYS)[0]
 
 
-def percent(weights: np.ndarray, digits: int = 0) -> str:
+def percentages(weights: np.ndarray, digits: int = 0) -> str:
     return ", ".join(f"{100 * weight:.{digits}f}\u00a0%" for weight in weights)
 
 
@@ -115,13 +115,13 @@ def prediction() -> str:
     """Return the form and the result as the page's script knows them."""
     before, after = weights_of(QUERY), weights_of(TIMES * QUERY)
     question = (
-        f"In the drawing the three keys get {percent(before)} of the weight. Now the query becomes "
+        f"In the drawing the three keys get {percentages(before)} of the weight. Now the query becomes "
         f"{TIMES} times as long and keeps its direction. What becomes of the weights?"
     )
     scores, root = KEYS @ QUERY, np.sqrt(len(QUERY))
     lead = (scores[0] - scores[1]) / root
     because = (
-        f"Computed when this page was built: {percent(after, 1)}. Key 1 led key 2 by {lead:.2f} in "
+        f"Computed when this page was built: {percentages(after, 1)}. Key 1 led key 2 by {lead:.2f} in "
         f"scaled score; now it leads by {TIMES * lead:.2f}, and each unit of lead is worth a "
         "factor of e in weight."
     )

@@ -88,12 +88,12 @@ def provenance(part: dict) -> str:
 # --- tables -------------------------------------------------------------------------------------
 
 
-def shown(value) -> str:
+def formatted(value) -> str:
     """Return one entry of a table as it is written there."""
     if value is None:
         return ""
     if isinstance(value, list | tuple):
-        return ", ".join(map(shown, value))
+        return ", ".join(map(formatted, value))
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
@@ -103,7 +103,7 @@ def measured_key(runs: list[dict]) -> str:
     return "validation" if "validation" in keys else next(iter(keys), "")
 
 
-def measured(runs: list[dict]) -> str:
+def summary(runs: list[dict]) -> str:
     """Return mean and standard deviation, over the runs of one setting, of what is measured.
 
     null is a run that diverged; a short row of numbers is shown number by number.
@@ -111,11 +111,11 @@ def measured(runs: list[dict]) -> str:
     ends = [run.get(measured_key(runs)) for run in runs]
     rows = [end for end in ends if isinstance(end, list)]
     if rows and len(rows) == len(ends) and all(len(row) == len(rows[0]) <= 6 for row in rows):
-        return "; ".join(spread(list(column)) for column in zip(*rows, strict=True))
-    return spread(ends)
+        return "; ".join(mean_and_deviation(list(column)) for column in zip(*rows, strict=True))
+    return mean_and_deviation(ends)
 
 
-def spread(ends: list) -> str:
+def mean_and_deviation(ends: list) -> str:
     """Return mean and standard deviation of numbers; nothing where they are no numbers."""
     if not all(isinstance(end, int | float | None) for end in ends):
         return ""
@@ -127,7 +127,7 @@ def spread(ends: list) -> str:
     return f"{statistics.mean(kept):.3f}{wide}{lost}"
 
 
-def across(settings: list[dict]) -> str | None:
+def column_key(settings: list[dict]) -> str | None:
     """Return the setting that spans the columns: among those that are words, the most varied."""
     kinds: dict[str, set] = {}
     for setting in settings:
@@ -148,25 +148,25 @@ def table_of(settings: list[dict]) -> tuple[str, list[str], list[list[str]]]:
     same = [
         key for key in keys if len(bare) > 1 and all(s.get(key) == bare[0].get(key) for s in bare)
     ]
-    spans = across(bare)
+    spans = column_key(bare)
     left = [key for key in keys if key not in same and key != spans]
     heads = list(dict.fromkeys(s[spans] for s in bare if spans in s)) if spans else []
     rows: dict[tuple, dict] = {}
     for setting, whole in zip(bare, settings, strict=True):
         row = rows.setdefault(tuple(setting.get(key) for key in left), {})
-        row[setting.get(spans) if spans else None] = measured(whole["runs"])
+        row[setting.get(spans) if spans else None] = summary(whole["runs"])
     body = [
-        [*map(shown, row), *(cells.get(head, "") for head in heads or [None])]
+        [*map(formatted, row), *(cells.get(head, "") for head in heads or [None])]
         for row, cells in rows.items()
     ]
     columns = [*left, *(f"{spans} {head}" for head in heads)] if spans else [*left, "measured"]
-    return ", ".join(f"{key} {shown(bare[0].get(key))}" for key in same), columns, body
+    return ", ".join(f"{key} {formatted(bare[0].get(key))}" for key in same), columns, body
 
 
 def table_and_words(part: dict) -> tuple[str, int, str]:
     """Return a part's table in Markdown, its number of rows, and what to know of it."""
     if part.get("columns"):
-        rows = [[shown(entry) for entry in row] for row in part["rows"]]
+        rows = [[formatted(entry) for entry in row] for row in part["rows"]]
         return table(part["columns"], rows), len(rows), ""
     settings = part.get("settings") or []
     if not settings or not all(isinstance(s, dict) and s.get("runs") for s in settings):

@@ -29,13 +29,13 @@ AXES = re.compile(r'<g id="axes_\d+"><g id="patch_\d+"><path d="([^"]*)"')
 BOX = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
 
 
-def key_of(data: bytes) -> str:
+def content_hash(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:16]
 
 
-def stored(page, data: bytes, ending: str) -> str:
+def write_asset(page, data: bytes, ending: str) -> str:
     """Write a file that is named after what it holds; return its address on the page."""
-    name = f"{FOLDER}/{key_of(data)}.{ending}"
+    name = f"{FOLDER}/{content_hash(data)}.{ending}"
     file = page.site / name
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -43,9 +43,9 @@ def stored(page, data: bytes, ending: str) -> str:
     return page.relative_url(name)
 
 
-def with_colour_schemes(stored: str) -> str:
+def with_colour_schemes(packed_frames: str) -> str:
     """Give frames, as they are packed, their colours in light and dark."""
-    held = json.loads(zlib.decompress(base64.b64decode(stored)))
+    held = json.loads(zlib.decompress(base64.b64decode(packed_frames)))
     pictures = ["".join(held["pieces"][piece] for piece in frame) for frame in held["frames"]]
     return packed(figures.with_colour_schemes(pictures), held["sentences"])
 
@@ -78,13 +78,15 @@ def extract_frames(page) -> None:
     """Put what explorers hold into files that the page names."""
     for script in page.soup.select("script.explore-frames:not([data-source])"):
         frames = with_colour_schemes(script.string.strip())
-        key = key_of(frames.encode())
+        key = content_hash(frames.encode())
         body = f'(globalThis.bookFrames ??= {{}})["{key}"] = "{frames}";\n'
-        script.attrs.update({"data-key": key, "data-source": stored(page, body.encode(), "js")})
+        script.attrs.update(
+            {"data-key": key, "data-source": write_asset(page, body.encode(), "js")}
+        )
         script.clear()
     for image in page.soup.select(f'img[src^="{EMBEDDED}"]'):
         if len(image["src"]) > LARGE:
             data = base64.b64decode(image["src"].removeprefix(EMBEDDED))
             if panels := panel_boxes(data.decode()):
                 image["data-panels"] = ",".join(panels)
-            image.attrs.update(src=stored(page, data, "svg"), loading="lazy", decoding="async")
+            image.attrs.update(src=write_asset(page, data, "svg"), loading="lazy", decoding="async")

@@ -44,7 +44,7 @@ MARK = "prefers-color-scheme"
 
 
 @cache
-def whole(colour: str) -> str:
+def six_digits(colour: str) -> str:
     """Write a colour with six digits."""
     digits = colour.lower().lstrip("#")
     return "#" + ("".join(2 * digit for digit in digits) if len(digits) == 3 else digits)
@@ -53,7 +53,7 @@ def whole(colour: str) -> str:
 @cache
 def colours_of(colour: str) -> tuple[str, str] | None:
     """Give a colour on the light and on the dark page; None where it is one of data."""
-    colour = whole(colour)
+    colour = six_digits(colour)
     if colour in INKS:
         return INKS[colour]
     red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
@@ -87,7 +87,7 @@ class Patch:
 
 
 @lru_cache(4096)  # the frames of an explorer have most tags in common
-def patch_of(tag: str) -> Patch | None:
+def patch_at(tag: str) -> Patch | None:
     """Give the box of an image or of a filled path."""
     solid = OPACITY.search(tag)
     if solid and float(solid[1]) < 0.5:
@@ -108,11 +108,11 @@ def patch_of(tag: str) -> Patch | None:
     if len(ones) < 6 or re.search("[HVhvAa]", drawn[1]):
         return None
     xs, ys = ones[::2], ones[1::2]
-    return Patch(min(xs), min(ys), max(xs), max(ys), whole(fill[1]))
+    return Patch(min(xs), min(ys), max(xs), max(ys), six_digits(fill[1]))
 
 
 @lru_cache(4096)
-def place_of(tag: str) -> tuple[float, float] | None:
+def position_of(tag: str) -> tuple[float, float] | None:
     """Say where a tag writes, if it is text: a little in from its lower left corner."""
     if tag.startswith("<text"):
         at = dict(re.findall(r'\s([xy])="(-?[\d.]+)"', tag))
@@ -126,7 +126,7 @@ def with_variables(svg: str, used: set[str]) -> str:
     patches: list[Patch] = []
 
     def named(match: re.Match) -> str:
-        colour = whole(match[2])
+        colour = six_digits(match[2])
         if colours_of(colour) is None:
             return match[0]
         used.add(colour)
@@ -134,14 +134,14 @@ def with_variables(svg: str, used: set[str]) -> str:
 
     def change(match: re.Match) -> str:
         tag = match[0]
-        if (patch := patch_of(tag)) is not None:
+        if (patch := patch_at(tag)) is not None:
             patches.append(patch)
-        if (place := place_of(tag)) is not None:
+        if (place := position_of(tag)) is not None:
             x, y = place
             below = [p for p in patches if p.left <= x <= p.right and p.top <= y <= p.foot]
             under = below[-1].colour if below else GROUND[0]
             written = FILL.search(tag)
-            ink = whole(written[1]) if written else INK[0]
+            ink = six_digits(written[1]) if written else INK[0]
             if under is None or colours_of(under) is None or (under in INKS and ink == INK[0]):
                 return tag if written else tag.replace(" ", f' fill="{INK[0]}" ', 1)
             if written and is_faint(ink):
