@@ -115,15 +115,15 @@ def prediction() -> str:
     """Return the form and the result as the page's script knows them."""
     before, after = weights_of(QUERY), weights_of(TIMES * QUERY)
     question = (
-        f"In the drawing the three keys get {percentages(before)} of the weight. Now the query becomes "
-        f"{TIMES} times as long and keeps its direction. What becomes of the weights?"
+        f"In the drawing the three keys get {percentages(before)} of the weight. Now the query "
+        f"becomes {TIMES} times as long and keeps its direction. What becomes of the weights?"
     )
     scores, root = KEYS @ QUERY, np.sqrt(len(QUERY))
     lead = (scores[0] - scores[1]) / root
     because = (
-        f"Computed when this page was built: {percentages(after, 1)}. Key 1 led key 2 by {lead:.2f} in "
-        f"scaled score; now it leads by {TIMES * lead:.2f}, and each unit of lead is worth a "
-        "factor of e in weight."
+        f"Computed when this page was built: {percentages(after, 1)}. Key 1 led key 2 by "
+        f"{lead:.2f} in scaled score; now it leads by {TIMES * lead:.2f}, and each unit of lead is "
+        "worth a factor of e in weight."
     )
     asked = Choice(question, [STAY, EVEN, EACH, FIRST], WRONG)
     return asked.html(outcome(before, after), because)

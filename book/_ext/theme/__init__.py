@@ -20,7 +20,6 @@ from pathlib import Path
 
 from docutils import nodes
 from myst_nb.sphinx_ import HideCodeCellNode
-from myst_nb.sphinx_ext import add_global_html_resources
 
 from book import address
 from helpers.files import write_text
@@ -126,12 +125,6 @@ def label_folded_cells(app, doctree) -> None:
             cell["prompt_show"], cell["prompt_hide"] = f"Show {what}", f"Hide {what}"
 
 
-def copy_cell_styles(app) -> None:
-    """Have myst-nb's style sheet in its place before pages name it with its hash, if it is."""
-    Path(app.outdir, "_static").mkdir(parents=True, exist_ok=True)
-    add_global_html_resources(app, None)
-
-
 def open_details(self, node) -> None:
     classes = " ".join(["hide", *node["classes"]])
     self.body.append(
@@ -152,7 +145,6 @@ def setup(app) -> dict:
     app.connect("source-read", fill_in_address)
     app.connect("build-finished", update_offered_notebooks)
     app.connect("doctree-read", label_folded_cells)
-    app.connect("builder-inited", copy_cell_styles)
     app.add_node(HideCodeCellNode, override=True, html=(open_details, close_details))
     for module in (callouts, images, anchors):
         module.setup(app)
