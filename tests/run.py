@@ -1,6 +1,6 @@
 """What `make check` and `make test` run.
 
-    python tests/run.py check   style, types, layers, helpers, chapters, prose: before each commit
+    python tests/run.py check   style, types, layers, helpers, chapters: before each commit
     python tests/run.py         all of that and the book, then every cell, the site, the homework,
                                 in one run: who waits in one room leaves the processor to another
     python tests/run.py PART    near, cells, site or homework, as CI runs them side by side;
