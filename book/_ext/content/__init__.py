@@ -1,4 +1,4 @@
-"""What pages show that nobody types: made from the chapters' manifests, notebooks and results."""
+"""Directives that render manifests, notebooks and stored results, and the search entries."""
 
 from importlib import import_module
 

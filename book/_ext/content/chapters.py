@@ -1,4 +1,4 @@
-"""A list of the chapters for the index, links to them by number, and what is read from a notebook.
+"""The list of chapters, links to chapters by number, and helpers that read notebooks.
 
 ``{chapters}`` lists the chapters with their questions, ``{introduced}`05` `` links to one. The foot
 of a chapter says when its outputs were computed.
@@ -25,7 +25,7 @@ def cells(chapter: Chapter) -> list[dict]:
 
 
 def cell_of(app, doctree, ident: str) -> nodes.container:
-    """Return what the page that is read has of a cell, by the cell's id. Raises: ValueError."""
+    """Return the node of a cell, given its id, in the page being read. Raises: ValueError."""
     file = Path(app.env.doc2path(app.env.docname))
     ids = [cell.get("id") for cell in json.loads(file.read_text("utf-8"))["cells"]]
     found = [
@@ -82,7 +82,7 @@ class Introduced(SphinxRole):
 
 
 def add_stamp(app, pagename, templatename, context, doctree) -> None:
-    """Say at the foot of a chapter when, with what and on what its outputs were computed."""
+    """Add date, versions and device of a chapter's outputs to its footer."""
     file = Path(app.srcdir, "book", "outputs.json")
     stamps = json.loads(file.read_text("utf-8")) if file.exists() else {}
     if stamp := stamps.get(pagename.removeprefix("notebooks/")):

@@ -101,7 +101,7 @@ def draw_map(address) -> str:
 
 
 class Rung(NamedTuple):
-    """A model: what it is called, its loss in nats a letter, and the figure where it is lit."""
+    """A model: its name, its loss in nats per character, and the name of the chapter's figure."""
 
     name: str
     loss: float
@@ -109,12 +109,12 @@ class Rung(NamedTuple):
 
     @property
     def chapter(self) -> Chapter:
-        """The chapter with that figure, whose number ends the figure's name."""
+        """The chapter whose number ends the figure's name."""
         return BY_NUMBER[int(self.figure[-2:])]
 
 
 def counted() -> list[float]:
-    """Losses of the tables that are counted on the training text: uniform, unigram, bigram."""
+    """Validation losses of the uniform, unigram and bigram tables."""
     text = corpus.load()
     tokenizer = corpus.CharTokenizer(text)
     train_ids, validation_ids = (ids.numpy() for ids in corpus.split(tokenizer.encode(text)))
@@ -130,7 +130,7 @@ def counted() -> list[float]:
 
 
 def trained() -> list[float]:
-    """Stored losses of what was trained, means over the seeds."""
+    """Stored validation losses of the trained models, means over the seeds."""
     parts = {setting["model"]: setting for setting in stored(8)["ladder"]["settings"]}
     names = ("attention alone", "with its residual", "with feed-forward", "with norms")
     (whole,) = (s for s in stored(11)["whole"]["settings"] if s["text"] == "tales")

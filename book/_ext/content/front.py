@@ -1,4 +1,4 @@
-"""What the first page shows at once: a text that the book's GPT wrote, and a prediction to try.
+"""The first page: a text that the book's GPT wrote, and a prediction to try.
 
 ``{written}`` has the shipped GPT write when the page is built, from a stated prompt and seed, by
 the very command that a reader may give, which stands on the page. ``{try-one}`` asks what attention
@@ -41,7 +41,7 @@ ENDS = (". ", ".\n", '."', "! ", "? ", '!"', '?"')  # of a sentence, two charact
 
 @cache
 def sample_text() -> str:
-    """Return what the command prints, up to its last full stop; empty lines say nothing here."""
+    """Return what the command prints up to its last full stop, without empty lines."""
     arguments = [f"--{name}={value}" for name, value in OPTIONS.items()]
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         if generate.main([str(CHECKPOINT), *arguments]):
@@ -52,12 +52,12 @@ def sample_text() -> str:
 
 
 class SampleText(SphinxDirective):
-    """A text by the book's GPT; what stands in the block becomes the words below it."""
+    """A text by the book's GPT; the block's content becomes the caption."""
 
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        """Render the text, and a button that waits for a script."""
+        """Render the text, and a button that a script activates."""
         prompt, text = str(OPTIONS["prompt"]), sample_text()
         opening = (
             '<figure class="written"><p class="written-text">'
@@ -94,7 +94,7 @@ WRONG = {
 
 
 def weights_of(query: np.ndarray) -> np.ndarray:
-    """Weights that a query gives to the three keys of the cover."""
+    """Attention weights of a query over the three keys of the cover."""
     return attention_weights(query[None], KEYS)[0]
 
 
@@ -103,7 +103,7 @@ def percentages(weights: np.ndarray, digits: int = 0) -> str:
 
 
 def outcome(before: np.ndarray, after: np.ndarray) -> str:
-    """Say which of the choices holds for weights before and after, by looking at them."""
+    """Return the choice that is right for the weights before and after."""
     if np.allclose(before, after, atol=0.01):
         return STAY
     if after[0] > 0.95:
@@ -112,7 +112,7 @@ def outcome(before: np.ndarray, after: np.ndarray) -> str:
 
 
 def prediction() -> str:
-    """Return the form and the result as the page's script knows them."""
+    """Return the HTML of the form and the result."""
     before, after = weights_of(QUERY), weights_of(TIMES * QUERY)
     question = (
         f"In the drawing the three keys get {percentages(before)} of the weight. Now the query "
@@ -138,7 +138,7 @@ class FirstPrediction(SphinxDirective):
 
 
 def add_assets(app, pagename, templatename, context, doctree) -> None:
-    """Let a page that shows any of this load the style and the script for it."""
+    """Load style and script on pages that need them."""
     if doctree is None or not any(node.get("front") for node in doctree.findall(nodes.raw)):
         return
     app.add_css_file("front.css")

@@ -1,4 +1,4 @@
-"""What a page says of itself to search engines and where its address is posted (Open Graph)."""
+"""Meta tags for search engines and for links that are shared (Open Graph)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def shortened(words: str) -> str:
 
 
 def first_words(doctree: nodes.document) -> str:
-    """Return what a page starts with: of a chapter its question, of others the first paragraph."""
+    """Return the question of a chapter, or the first paragraph of another page."""
     paragraphs = [
         p
         for p in doctree.findall(nodes.paragraph)
@@ -40,7 +40,7 @@ def first_words(doctree: nodes.document) -> str:
 
 
 def tags(app, pagename: str, title: str, words: str) -> dict[str, str]:
-    """Return what the head of a page says of it, by name."""
+    """Return the content of each meta tag by name."""
     chapter = {chapter.docname: chapter for chapter in CHAPTERS}.get(pagename)
     found = {
         "description": shortened(words),
@@ -55,7 +55,7 @@ def tags(app, pagename: str, title: str, words: str) -> dict[str, str]:
 
 
 def describe(app, pagename, templatename, context, doctree) -> None:
-    """Write the tags into the page's head; Open Graph has a property, everything else a name."""
+    """Write the tags into the page's head, Open Graph's with `property`, others with `name`."""
     title = re.sub(r"<[^>]+>", "", html.unescape(context.get("title") or "")) or app.config.project
     words = first_words(doctree) if doctree else ""
     words = words or PLAIN.get(pagename, "{project}: {title}").format(

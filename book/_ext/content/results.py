@@ -51,7 +51,7 @@ def parts_of(stored: dict) -> dict[str, dict]:
 
 
 def description_of(file: Path, stored: dict, root: Path) -> str:
-    """Return what was measured: the claim, or the first sentence of the code that measures."""
+    """Return the claim, or the first sentence of the measuring code's docstring."""
     if stored.get("claim"):
         return stored["claim"].rstrip(".") + "."
     for source in sources_of(file, stored, root):
@@ -62,7 +62,7 @@ def description_of(file: Path, stored: dict, root: Path) -> str:
 
 
 def sources_of(file: Path, stored: dict, root: Path) -> list[Path]:
-    """Return what measures: a chapter's ``measure``, or the scripts that the parts name."""
+    """Return the measuring code: a chapter's ``measure``, or the scripts that the parts name."""
     if chapter := BY_STEM.get(file.stem):
         return [chapter.folder / "measure.py"]
     return [root / part["script"] for part in parts_of(stored).values()]
@@ -77,7 +77,7 @@ def title_of(stem: str) -> str:
 
 
 def provenance(part: dict) -> str:
-    """Return by what, when, where and with what a part was computed."""
+    """Return script, date, device, versions and seeds of a part in words."""
     versions = ", ".join(f"{name} {version}" for name, version in part.get("versions", {}).items())
     seeds = ", ".join(map(str, part.get("seeds", [])))
     made = f"Computed by `{part['script']}` on {part['date']}"
@@ -89,7 +89,7 @@ def provenance(part: dict) -> str:
 
 
 def formatted(value) -> str:
-    """Return one entry of a table as it is written there."""
+    """Format one entry of a table."""
     if value is None:
         return ""
     if isinstance(value, list | tuple):
@@ -98,7 +98,7 @@ def formatted(value) -> str:
 
 
 def measured_key(runs: list[dict]) -> str:
-    """Return the entry of the runs that a table shows: the validation loss, or the first one."""
+    """Return the key of the runs that a table shows: validation loss if present, else the first."""
     keys = [key for key in (runs[0] if runs else {}) if key != "seed"]
     return "validation" if "validation" in keys else next(iter(keys), "")
 
@@ -116,7 +116,7 @@ def summary(runs: list[dict]) -> str:
 
 
 def mean_and_deviation(ends: list) -> str:
-    """Return mean and standard deviation of numbers; nothing where they are no numbers."""
+    """Return mean and standard deviation in words, or "" for values that are no numbers."""
     if not all(isinstance(end, int | float | None) for end in ends):
         return ""
     kept = [end for end in ends if end is not None]
@@ -128,7 +128,7 @@ def mean_and_deviation(ends: list) -> str:
 
 
 def column_key(settings: list[dict]) -> str | None:
-    """Return the setting that spans the columns: among those that are words, the most varied."""
+    """Return the setting shown across the columns: of those with words, the most varied."""
     kinds: dict[str, set] = {}
     for setting in settings:
         for key, value in setting.items():
@@ -164,7 +164,7 @@ def table_of(settings: list[dict]) -> tuple[str, list[str], list[list[str]]]:
 
 
 def table_and_words(part: dict) -> tuple[str, int, str]:
-    """Return a part's table in Markdown, its number of rows, and what to know of it."""
+    """Return a part's table in Markdown, its number of rows, and an explanation."""
     if part.get("columns"):
         rows = [[formatted(entry) for entry in row] for row in part["rows"]]
         return table(part["columns"], rows), len(rows), ""
@@ -204,7 +204,7 @@ class Results(SphinxDirective):
         return section
 
     def named(self, name: str) -> list[nodes.Node]:
-        """Render the table of one file and where it comes from, if it has been measured."""
+        """Render the table and provenance of one file, if it has been measured."""
         file = Path(self.env.srcdir, *STORED, f"{name}.json")
         if not file.exists():
             return [nodes.paragraph("", "Not measured yet.")]
@@ -212,7 +212,7 @@ class Results(SphinxDirective):
         return [node for label, part in parts.items() for node in self.part(label, part)]
 
     def part(self, name: str, part: dict) -> list[nodes.Node]:
-        """Render where a part comes from, and its table, folded where it is long."""
+        """Render a part's provenance and its table, folded where it is long."""
         markdown, rows, words = table_and_words(part)
         head = f"**{part.get('title') or name.capitalize()}.** " if name else ""
         said = head + " ".join(filter(None, [part.get("claim", "") if name else "", words]))

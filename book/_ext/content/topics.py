@@ -1,4 +1,4 @@
-"""The topics page, and what search knows besides the words of a page.
+"""The topics page, and the entries of the search index that are no words of a page.
 
 ``{topics}`` lists topics from A to Z with their sections, from the manifests. Search gets each
 topic and usual term as a title of its section, since headings that are questions do not say what
@@ -28,7 +28,7 @@ def by_topic() -> dict[str, list[tuple[Chapter, str]]]:
 
 
 def sorting_key(topic: str) -> str:
-    """Return what a topic is sorted by: letters and digits alone, without accents."""
+    """Return the sorting key of a topic: letters and digits, without accents."""
     plain = unicodedata.normalize("NFKD", topic.casefold()).replace("√", "root ")
     spelt = plain.replace("γ", "gamma").replace("ε", "epsilon")
     return re.sub(r"[^a-z0-9 ]", "", spelt).strip()

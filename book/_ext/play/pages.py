@@ -1,4 +1,4 @@
-"""Where figures that a reader moves stand, and the scripts that a page loads for them.
+"""Placement of the interactive figures, and the scripts that a page loads for them.
 
 ``{play} NAME`` puts a figure into a page under ``book/``; chapters get theirs after the cells that
 their manifests name (``widgets``), so that a notebook needs no word about them. A page loads
@@ -17,7 +17,7 @@ from play import figures
 
 
 def placements(docname: str) -> list[tuple[str, str]]:
-    """Give the figures of a chapter's page: the id of the cell that each follows, and its name."""
+    """Return (id of the cell before, name) of each figure of a chapter."""
     widgets = [w for chapter in CHAPTERS if chapter.docname == docname for w in chapter.widgets]
     if unknown := {w["figure"] for w in widgets} - {*figures.FIGURES, "gpt"}:
         raise ValueError(f"{docname}: no figure that plays is called {', '.join(sorted(unknown))}")
@@ -25,22 +25,22 @@ def placements(docname: str) -> list[tuple[str, str]]:
 
 
 def figure_node(env, name: str, number: int) -> nodes.raw:
-    """Give the figure of a name, the page's first, second, …"""
+    """Return the node of a figure, the page's `number`-th."""
     return nodes.raw("", figures.html_of(name, f"play-{name}-{number}"), format="html", play=name)
 
 
 class PlayDirective(SphinxDirective):
-    """Put the figure here whose name is the argument."""
+    """The figure whose name is the argument."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Give the figure."""
+        """Render the figure."""
         return [figure_node(self.env, self.arguments[0], self.env.new_serialno("play") + 1)]
 
 
 def insert_into_chapter(app, doctree) -> None:
-    """Put figures behind the cells that the manifest names, in its order."""
+    """Insert figures after the cells that the manifest names."""
     for number, (ident, name) in enumerate(placements(app.env.docname), start=1):
         cell = cell_of(app, doctree, ident)
         at = cell.parent.index(cell) + 1
@@ -48,14 +48,14 @@ def insert_into_chapter(app, doctree) -> None:
 
 
 def figure_names(doctree) -> list[str]:
-    """Give the names of a page's figures, each once."""
+    """Return the names of a page's figures, each once."""
     return list(
         dict.fromkeys(node["play"] for node in doctree.findall(nodes.raw) if "play" in node)
     )
 
 
 def add_assets(app, pagename, templatename, context, doctree) -> None:
-    """Let a page that has figures load what they need, and no other page."""
+    """Load scripts and styles on pages that have figures."""
     names = figure_names(doctree) if doctree is not None else []
     if not names:
         return

@@ -58,7 +58,7 @@ class Page:
 
     @cached_property
     def soup(self) -> BeautifulSoup:
-        """Its tree, without highlighted code, which has most of a page's tags."""
+        """The parsed page, without highlighted code, which has most of a page's tags."""
         return BeautifulSoup(CODE.sub(self._keep, self.before), "html.parser")
 
     def _keep(self, found: re.Match) -> str:
@@ -66,18 +66,18 @@ class Page:
         return f"{PLACEHOLDER}{len(self.code) - 1}{PLACEHOLDER}"
 
     def relative_url(self, name: str) -> str:
-        """Return the address of a file of the site as this page writes it."""
+        """Return the relative URL of a file of the site."""
         return Path(os.path.relpath(self.site / name, self.file.parent)).as_posix()
 
     def serialise(self) -> None:
-        """Write the soup into ``text``, the code in its place."""
+        """Serialise the parsed page and its code into ``text``."""
         text = self.soup.decode(formatter=AttributeFormatter(EntitySubstitution.substitute_xml))
         text = re.sub(f"{PLACEHOLDER}(\\d+){PLACEHOLDER}", lambda at: self.code[int(at[1])], text)
         self.text = body.drop_plain_tokens(text)
 
 
 class AttributeFormatter(HTMLFormatter):
-    """Attributes as they come, always in double quotes, whatever they hold."""
+    """Keeps the order of attributes and quotes them with double quotes."""
 
     def attributes(self, tag):
         """Keep their order."""
@@ -98,7 +98,7 @@ def site_files(site: Path) -> list[Path]:
 
 
 def finish(app, exception) -> None:
-    """Lead the pages through all steps."""
+    """Apply all steps to all pages."""
     if exception is not None or app.builder.format != "html":
         return
     site = Path(app.outdir)
@@ -115,7 +115,7 @@ def finish(app, exception) -> None:
 
 
 def make_readable(site: Path) -> None:
-    """Let everybody read a site, whoever built it: a server is often another user."""
+    """Make all files world-readable: a server is often another user."""
     for path in (site, *site.rglob("*")):
         mode = 0o755 if path.is_dir() else 0o644
         if path.stat().st_mode & 0o777 != mode:

@@ -10,7 +10,7 @@ TOKEN = re.compile(rf'<span class="(?:{"|".join(PLAIN)})">([^<]*)</span>')
 
 
 def drop_plain_tokens(code: str) -> str:
-    """Drop marks of tokens that look like plain text: most elements of a page, to be laid out."""
+    """Drop the spans of tokens in the colour of plain text, most elements of a page."""
     return TOKEN.sub(r"\1", code)
 
 
@@ -31,7 +31,7 @@ def keep_hyphenated_words(page) -> None:
 
 
 def set_table_scopes(page) -> None:
-    """Say of head cells whether they head a column or a row; one without words is none."""
+    """Set the scope of header cells; one without text becomes an ordinary cell."""
     for head in page.soup.find_all("th"):
         if not head.get_text(strip=True) and not head.select_one("img, svg"):
             head.name = "td"
@@ -41,7 +41,7 @@ def set_table_scopes(page) -> None:
 
 
 def unwrap_cell_paragraphs(page) -> None:
-    """Let a cell of a table that holds one paragraph hold its words."""
+    """Unwrap the paragraph of a table cell that holds nothing else."""
     for cell in page.soup.find_all(["td", "th"]):
         inside = [child for child in cell.children if child.name or child.strip()]
         if len(inside) == 1 and inside[0].name == "p":
@@ -49,7 +49,7 @@ def unwrap_cell_paragraphs(page) -> None:
 
 
 def drop_invalid_roles(page) -> None:
-    """Take away roles that are none any more, or that the tag may not have."""
+    """Drop ARIA roles that are obsolete or not allowed on their element."""
     for tag in page.soup.find_all(role=("doc-biblioentry", "list", "group")):
         if tag["role"] != "group" or "explore" in tag.get("class", ()):
             del tag["role"]

@@ -34,7 +34,7 @@ def content_hash(data: bytes) -> str:
 
 
 def write_asset(page, data: bytes, ending: str) -> str:
-    """Write a file that is named after what it holds; return its address on the page."""
+    """Write a file named by the hash of its content; return its relative URL."""
     name = f"{FOLDER}/{content_hash(data)}.{ending}"
     file = page.site / name
     if not file.exists():
@@ -44,14 +44,14 @@ def write_asset(page, data: bytes, ending: str) -> str:
 
 
 def with_colour_schemes(packed_frames: str) -> str:
-    """Give frames, as they are packed, their colours in light and dark."""
+    """Give packed frames their colours in light and dark."""
     held = json.loads(zlib.decompress(base64.b64decode(packed_frames)))
     pictures = ["".join(held["pieces"][piece] for piece in frame) for frame in held["frames"]]
     return packed(figures.with_colour_schemes(pictures), held["sentences"])
 
 
 def panel_boxes(svg: str) -> list[str]:
-    """Give the view boxes of a picture's panels that stand side by side, one or more in each.
+    """Return view boxes that cut a picture between panels side by side.
 
     A panel's labels stand to its left: a cut is made a little right of the panel before.
     """
@@ -75,7 +75,7 @@ def panel_boxes(svg: str) -> list[str]:
 
 
 def extract_frames(page) -> None:
-    """Put what explorers hold into files that the page names."""
+    """Move the frames and pictures of explorers into files."""
     for script in page.soup.select("script.explore-frames:not([data-source])"):
         frames = with_colour_schemes(script.string.strip())
         key = content_hash(frames.encode())

@@ -70,14 +70,14 @@ def colours_of(colour: str) -> tuple[str, str] | None:
 
 
 def is_faint(colour: str) -> bool:
-    """Say whether a colour is a grey in which words cannot be read."""
+    """Whether a colour is a grey too light for text."""
     ones = {colour[at : at + 2] for at in (1, 3, 5)}
     return len(ones) == 1 and FAINTEST < int(ones.pop(), 16) < 0xF0
 
 
 @dataclass
 class Patch:
-    """Something solid on which text may stand: where it is, and its colour (None: an image)."""
+    """A filled area behind text: its box and colour (None: an image)."""
 
     left: float
     top: float
@@ -88,7 +88,7 @@ class Patch:
 
 @lru_cache(4096)  # the frames of an explorer have most tags in common
 def patch_at(tag: str) -> Patch | None:
-    """Give the box of an image or of a filled path."""
+    """Return the box of an image or of a filled path."""
     solid = OPACITY.search(tag)
     if solid and float(solid[1]) < 0.5:
         return None
@@ -113,7 +113,7 @@ def patch_at(tag: str) -> Patch | None:
 
 @lru_cache(4096)
 def position_of(tag: str) -> tuple[float, float] | None:
-    """Say where a tag writes, if it is text: a little in from its lower left corner."""
+    """Return the position of a text element, or None for other elements."""
     if tag.startswith("<text"):
         at = dict(re.findall(r'\s([xy])="(-?[\d.]+)"', tag))
         return (float(at["x"]), float(at["y"]) - 2) if len(at) == 2 else None
@@ -122,7 +122,7 @@ def position_of(tag: str) -> tuple[float, float] | None:
 
 
 def with_variables(svg: str, used: set[str]) -> str:
-    """Let a picture take its colours from variables, and note which."""
+    """Replace a picture's colours by variables, and collect them in `used`."""
     patches: list[Patch] = []
 
     def named(match: re.Match) -> str:
@@ -170,7 +170,7 @@ def with_colour_schemes(pictures: list[str]) -> list[str]:
 
 
 def add_colour_schemes(page) -> None:
-    """Let the drawings of a page follow light and dark."""
+    """Give the pictures of a page their colours in light and dark."""
     for image in page.soup.select('article img[src$=".svg"]'):
         file = (page.file.parent / image["src"]).resolve()
         if "_images" not in file.parts or not file.is_file():

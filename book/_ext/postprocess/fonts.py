@@ -15,7 +15,7 @@ logging.getLogger("fontTools").setLevel(logging.ERROR)  # else it tells of every
 
 
 def css_characters(css: str) -> set[int]:
-    """Return the code points that a style sheet writes before or after elements."""
+    """Return the code points in a style sheet's `content` properties."""
     found = set()
     for match in CONTENT.finditer(css):
         text = match[1] or match[2] or ""
@@ -25,7 +25,7 @@ def css_characters(css: str) -> set[int]:
 
 
 def subset_font(source: Path, wanted: set[int], target: Path) -> bool:
-    """Write a font with the wanted glyphs alone, as WOFF; False where it has none of them.
+    """Write a subset of a font as WOFF; return False where it has none of the wanted glyphs.
 
     The same font and glyphs give the same file.
     """

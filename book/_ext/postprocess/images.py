@@ -1,4 +1,4 @@
-"""Room that is kept for images before they arrive, and a way to see them large on a telephone."""
+"""Sizes of images, so that nothing moves when they load, and links to enlarge them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def image_size(path: Path) -> tuple[int, int] | None:
 
 
 def set_image_sizes(page) -> None:
-    """Write width and height of image files into a page's text, and let them wait."""
+    """Set width and height of images, and load them lazily."""
     for image in page.soup.select("article img[src]:not([width])"):
         file = page.file.parent / unquote(image["src"])
         size = image_size(file) if not image["src"].startswith("data:") and file.is_file() else None
@@ -45,7 +45,7 @@ def set_image_sizes(page) -> None:
 
 
 def add_enlarge_links(page) -> None:
-    """Let a link to a picture's file stand below it: book.js opens it over the page."""
+    """Add a link to the file below each picture; book.js opens it over the page."""
     for image in page.soup.select("article img[width]"):
         if int(image["width"]) <= NARROW or image.find_parent("a"):
             continue

@@ -1,4 +1,4 @@
-"""Formulas, set when the site is built: pages load no MathJax, only a style sheet and its fonts.
+"""Formulas, typeset at the build: pages load a style sheet and fonts, and no MathJax.
 
 MathJax comes from the package sphinx-mathjax-offline and runs in the Node that playwright brings,
 or one on the path. Its rules for all formulas of the site stand in one style sheet, and the fonts
@@ -100,7 +100,7 @@ def write_style(css: str, static: Path) -> None:
 
 
 def insert_formulas(text: str, html: dict[str, str], style: str) -> str:
-    """Put set formulas and their style sheet into a page.
+    """Insert typeset formulas and their style sheet into a page.
 
     The first is laid out at once, so that its fonts are there before the others come near.
     """

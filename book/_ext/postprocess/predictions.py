@@ -19,7 +19,7 @@ WHOLE = {"tag_hide-cell", "tag_hide_cell"}  # folded as they are: a solution, an
 
 
 def move_results(page) -> None:
-    """Move results, and what waits for them, to their questions."""
+    """Move results, and the cells that belong to them, below their questions."""
     for form in page.soup.select("div.cell form.predict"):
         reveal = page.soup.select_one(f'details.reveal[data-key="{form["data-key"]}"]')
         home = reveal.find_parent("div", class_="cell") if reveal else None

@@ -1,4 +1,4 @@
-"""What lies beside the pages: fonts of what they show, and nothing that no page loads."""
+"""Static files: fonts cut down to what pages show, unused files removed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ UNUSED = (
 
 
 def subset_icon_fonts(app, pages) -> None:
-    """Cut the icon fonts (300 kB) down to the icons that a page, a script or a style shows."""
+    """Subset the icon fonts (300 kB) to the icons that pages, scripts or styles use."""
     static = Path(app.outdir, "_static")
     sheet = (static / SHEET).read_text("utf-8")
     scripts = [
@@ -55,7 +55,7 @@ def subset_icon_fonts(app, pages) -> None:
 
 
 def inline_text_font(app, pages) -> None:
-    """Put the text face into its style sheet: it is there with the text, on a disk, too."""
+    """Inline the text font into its style sheet, so that it arrives with the text."""
     sheet = Path(app.outdir, "_static", "fonts.css")
 
     def data(match: re.Match) -> str:
