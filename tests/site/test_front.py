@@ -291,6 +291,7 @@ def test_prediction_says_what_softmax_gives(index):
         powers = np.exp(times * scores)
         wanted = ", ".join(form.format(100 * share) for share in powers / powers.sum())
         assert wanted in index
+    assert powers[0] / powers.sum() > 0.95  # nearly all of it goes to key 1
     outcome = json.loads(re.search(r'data-told="(.*?)"', index)[1].replace("&quot;", '"'))
     assert outcome["answer"] == front.FIRST
     assert set(outcome["replies"]) == {front.STAY, front.EVEN, front.EACH}

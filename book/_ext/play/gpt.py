@@ -36,13 +36,6 @@ ROUNDING = {  # by model: what rounding does to its loss, and where the results 
     "valley": (DATA / "results" / "valley.json", "valley"),
 }
 BITS = 8
-SUPPORTED = {  # what gpt.js can run; also tied or not, with QK norm or without, any size
-    "norm": ("layer", "rms", "none"),
-    "placement": ("pre", "post"),
-    "positions": ("learned", "rope", "alibi", "none"),
-    "activation": ("gelu", "relu", "relu2", "none"),
-    "ngrams": (1,),
-}
 ABOUT_TALES = "Here answers the GPT that ships with the book and is taken apart in {chapter_12}"
 ABOUT_VALLEY = (
     "Here answers a GPT built like that of {chapter_12}, with more places, which has read "
@@ -59,15 +52,8 @@ def packed(model, vocab: tuple[str, ...]) -> dict:
     """Give what gpt.js unpacks: config, vocab, where each tensor stands, and the bytes in base64.
 
     All floats (vectors, and a scale for each row of a matrix) come first, little-endian and four
-    bytes each, then the codes of the matrices, a byte each. Raises ValueError for a GPT that
-    gpt.js cannot run.
+    bytes each, then the codes of the matrices, a byte each.
     """
-    for name, known in SUPPORTED.items():
-        if (got := getattr(model.config, name)) not in known:
-            raise ValueError(
-                f"the page's GPT (book/_assets/gpt.js) knows {name} of {known}, the checkpoint in "
-                f"the book has {got!r}: ship another one, or teach gpt.js this"
-            )
     floats, codes, tensors = [], [], []
     for name, tensor in model.state_dict().items():
         if tensor.ndim == 1:
