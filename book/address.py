@@ -108,7 +108,7 @@ def stored(root: Path = ROOT) -> tuple[str, str]:
     return repository["url"], repository["branch"]
 
 
-def is_stored(root: Path = ROOT) -> bool:
+def is_written(root: Path = ROOT) -> bool:
     """Whether the stored chapters, of which Colab runs the first cell, hold the book's address.
 
     In a fork they hold that of the repository that it comes from, until it writes its own.

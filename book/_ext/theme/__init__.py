@@ -52,7 +52,7 @@ def set_address(app, config) -> None:
     """Find out where the book lives; where Colab cannot open and run it there are no buttons."""
     root = Path(app.srcdir)
     config.book_address = address.address(root)
-    opens = bool(address.colab(config.book_address, "", "")) and address.is_stored(root)
+    opens = bool(address.colab(config.book_address, "", "")) and address.is_written(root)
     options = config.html_theme_options
     options["repository_url"] = (
         config.book_address if opens else ""
@@ -80,7 +80,7 @@ def colab_note(url: str | None, root: Path) -> str:
         return UNPUBLISHED
     if not address.colab(url, "", ""):
         return ELSEWHERE
-    return "" if address.is_stored(root) else UNWRITTEN
+    return "" if address.is_written(root) else UNWRITTEN
 
 
 def fill_in_address(app, docname, source) -> None:
