@@ -55,7 +55,7 @@ homework: $(READY) ## write a problem set: CHAPTER=05 OUT=course [SEED=] [PRIVAT
 	    --seed "$(SEED)" --private "$(PRIVATE)" --site "$(SITE_URL)" \
 	    --book-functions "$(or $(BOOK_FUNCTIONS),flagged)"
 
-check: $(READY)  ## quick checks before a commit: style, types, helpers, chapters, prose
+check: $(READY)  ## quick checks before a commit: style, types, helpers, chapters
 	$(BIN)/python tests/run.py check
 
 format: $(READY) ## fix what ruff can fix

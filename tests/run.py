@@ -1,6 +1,6 @@
 """What `make check` and `make test` run.
 
-    python tests/run.py check   style, types, layers, helpers, chapters, prose: before each commit
+    python tests/run.py check   style, types, layers, helpers, chapters: before each commit
     python tests/run.py         all of that and the book, then every cell, the site, the homework,
                                 in one run: who waits in one room leaves the processor to another
     python tests/run.py PART    near, cells, site or homework, as CI runs them side by side;
@@ -118,8 +118,6 @@ AS_STORED = [
     "tests/nbval_sanitize.cfg",
     "--nbval-cell-timeout",
     "600",
-    "-p",
-    "tests.count_cells",
 ]
 CELLS = ("cells of the notebooks", [*PYTEST, "--nbval", *NOTEBOOKS, *AS_STORED])
 # One more than cores: a browser's or a sandbox's waiting is another's time.
@@ -178,6 +176,7 @@ class Ended:
 def run(what: str, command: list[str], *, show: bool = True) -> Ended:
     """Run one part. show: its output as it comes; without it only if the part fails, at its end."""
     environment = {
+        "BOOK_STATIC": "1",  # explorers and predictions are stored as the page shows them
         "OMP_NUM_THREADS": "1",
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
         "PYTHONUTF8": "1",

@@ -1,4 +1,4 @@
-"""Room that is kept for images before they arrive, and a way to see them large on a telephone."""
+"""Sizes of images, so that nothing moves when they load, and links to enlarge them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NARROW = 340  # CSS pixels: what a telephone shows in full
 TO_PX = {"pt": 4 / 3, "px": 1.0, None: 1.0, "in": 96.0}
 
 
-def size_of(path: Path) -> tuple[int, int] | None:
+def image_size(path: Path) -> tuple[int, int] | None:
     """Return an image file's size in CSS pixels, or None where it does not say."""
     with path.open("rb") as file:
         start = file.read(4096)
@@ -33,19 +33,19 @@ def size_of(path: Path) -> tuple[int, int] | None:
     return (round(float(box[2])), round(float(box[3]))) if len(box) == 4 else None
 
 
-def room_for_images(page) -> None:
-    """Write width and height of image files into a page's text, and let them wait."""
+def set_image_sizes(page) -> None:
+    """Set width and height of images, and load them lazily."""
     for image in page.soup.select("article img[src]:not([width])"):
         file = page.file.parent / unquote(image["src"])
-        size = size_of(file) if not image["src"].startswith("data:") and file.is_file() else None
+        size = image_size(file) if not image["src"].startswith("data:") and file.is_file() else None
         if size is not None:
             image.attrs.update(
                 width=str(size[0]), height=str(size[1]), loading="lazy", decoding="async"
             )
 
 
-def ways_to_enlarge(page) -> None:
-    """Let a link to a picture's file stand below it: book.js opens it over the page."""
+def add_enlarge_links(page) -> None:
+    """Add a link to the file below each picture; book.js opens it over the page."""
     for image in page.soup.select("article img[width]"):
         if int(image["width"]) <= NARROW or image.find_parent("a"):
             continue

@@ -17,8 +17,8 @@ import zlib
 from itertools import pairwise
 
 from helpers.explore.page import packed
-from passes import figures
-from passes.figures import NUMBER
+from postprocess import figures
+from postprocess.figures import NUMBER
 
 FOLDER = "_images/explore"
 EMBEDDED = "data:image/svg+xml;base64,"
@@ -29,29 +29,29 @@ AXES = re.compile(r'<g id="axes_\d+"><g id="patch_\d+"><path d="([^"]*)"')
 BOX = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
 
 
-def key_of(data: bytes) -> str:
+def content_hash(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:16]
 
 
-def stored(page, data: bytes, ending: str) -> str:
-    """Write a file that is named after what it holds; return its address on the page."""
-    name = f"{FOLDER}/{key_of(data)}.{ending}"
+def write_asset(page, data: bytes, ending: str) -> str:
+    """Write a file named by the hash of its content; return its relative URL."""
+    name = f"{FOLDER}/{content_hash(data)}.{ending}"
     file = page.site / name
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(data)
-    return page.way_to(name)
+    return page.relative_url(name)
 
 
-def in_both_modes(stored: str) -> str:
-    """Give frames, as they are packed, their colours in light and dark."""
-    held = json.loads(zlib.decompress(base64.b64decode(stored)))
+def with_colour_schemes(packed_frames: str) -> str:
+    """Give packed frames their colours in light and dark."""
+    held = json.loads(zlib.decompress(base64.b64decode(packed_frames)))
     pictures = ["".join(held["pieces"][piece] for piece in frame) for frame in held["frames"]]
-    return packed(figures.in_both_modes(pictures), held["sentences"])
+    return packed(figures.with_colour_schemes(pictures), held["sentences"])
 
 
-def panels_of(svg: str) -> list[str]:
-    """Give the view boxes of a picture's panels that stand side by side, one or more in each.
+def panel_boxes(svg: str) -> list[str]:
+    """Return view boxes that cut a picture between panels side by side.
 
     A panel's labels stand to its left: a cut is made a little right of the panel before.
     """
@@ -74,17 +74,19 @@ def panels_of(svg: str) -> list[str]:
     return [f"{a:g} 0 {b - a:g} {height:g}" for a, b in pairwise([*kept, width])]
 
 
-def frames_beside_the_page(page) -> None:
-    """Put what explorers hold into files that the page names."""
+def extract_frames(page) -> None:
+    """Move the frames and pictures of explorers into files."""
     for script in page.soup.select("script.explore-frames:not([data-source])"):
-        frames = in_both_modes(script.string.strip())
-        key = key_of(frames.encode())
+        frames = with_colour_schemes(script.string.strip())
+        key = content_hash(frames.encode())
         body = f'(globalThis.bookFrames ??= {{}})["{key}"] = "{frames}";\n'
-        script.attrs.update({"data-key": key, "data-source": stored(page, body.encode(), "js")})
+        script.attrs.update(
+            {"data-key": key, "data-source": write_asset(page, body.encode(), "js")}
+        )
         script.clear()
     for image in page.soup.select(f'img[src^="{EMBEDDED}"]'):
         if len(image["src"]) > LARGE:
             data = base64.b64decode(image["src"].removeprefix(EMBEDDED))
-            if panels := panels_of(data.decode()):
+            if panels := panel_boxes(data.decode()):
                 image["data-panels"] = ",".join(panels)
-            image.attrs.update(src=stored(page, data, "svg"), loading="lazy", decoding="async")
+            image.attrs.update(src=write_asset(page, data, "svg"), loading="lazy", decoding="async")

@@ -1,4 +1,4 @@
-"""Marks in the text of a page: those that are missing, and those that nobody needs."""
+"""Markup of a page's body: what is missing is added, what nobody needs is dropped."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ HYPHENED = re.compile(r"(\w+-\w+)")
 TOKEN = re.compile(rf'<span class="(?:{"|".join(PLAIN)})">([^<]*)</span>')
 
 
-def plain_code(code: str) -> str:
-    """Drop marks of tokens that look like plain text: most elements of a page, to be laid out."""
+def drop_plain_tokens(code: str) -> str:
+    """Drop the spans of tokens in the colour of plain text, most elements of a page."""
     return TOKEN.sub(r"\1", code)
 
 
-def one_heading(page) -> None:
+def drop_print_copy(page) -> None:
     """Drop the copy of the page's title and contents that the theme keeps for printing."""
     for copy in page.soup.select("#jb-print-docs-body"):
         copy.decompose()
 
 
-def words_of_titles(page) -> None:
+def keep_hyphenated_words(page) -> None:
     """Keep a word with a hyphen in a title on one line."""
     for text in page.soup.h1.find_all(string=HYPHENED) if page.soup.h1 else ():
         whole = [
@@ -30,8 +30,8 @@ def words_of_titles(page) -> None:
         text.replace_with(*whole)
 
 
-def scopes_of_tables(page) -> None:
-    """Say of head cells whether they head a column or a row; one without words is none."""
+def set_table_scopes(page) -> None:
+    """Set the scope of header cells; one without text becomes an ordinary cell."""
     for head in page.soup.find_all("th"):
         if not head.get_text(strip=True) and not head.select_one("img, svg"):
             head.name = "td"
@@ -40,16 +40,16 @@ def scopes_of_tables(page) -> None:
             head["scope"] = "col" if head.find_parent("thead") else "row"
 
 
-def cells_without_paragraphs(page) -> None:
-    """Let a cell of a table that holds one paragraph hold its words."""
+def unwrap_cell_paragraphs(page) -> None:
+    """Unwrap the paragraph of a table cell that holds nothing else."""
     for cell in page.soup.find_all(["td", "th"]):
         inside = [child for child in cell.children if child.name or child.strip()]
         if len(inside) == 1 and inside[0].name == "p":
             inside[0].unwrap()
 
 
-def roles(page) -> None:
-    """Take away roles that are none any more, or that the tag may not have."""
+def drop_invalid_roles(page) -> None:
+    """Drop ARIA roles that are obsolete or not allowed on their element."""
     for tag in page.soup.find_all(role=("doc-biblioentry", "list", "group")):
         if tag["role"] != "group" or "explore" in tag.get("class", ()):
             del tag["role"]

@@ -18,15 +18,15 @@ FOLD = (
 WHOLE = {"tag_hide-cell", "tag_hide_cell"}  # folded as they are: a solution, an answer
 
 
-def results_at_guesses(page) -> None:
-    """Move results, and what waits for them, to their questions."""
+def move_results(page) -> None:
+    """Move results, and the cells that belong to them, below their questions."""
     for form in page.soup.select("div.cell form.predict"):
         reveal = page.soup.select_one(f'details.reveal[data-key="{form["data-key"]}"]')
         home = reveal.find_parent("div", class_="cell") if reveal else None
         if home is None:
             continue  # there is none, or it has been moved
         asked = form.find_parent("div", class_="cell")
-        waiting = what_waits(asked)
+        waiting = cells_until_text(asked)
         waiting += [] if home in waiting else [home]
         asked.insert_after(reveal.extract())
         fold = BeautifulSoup(FOLD, "html.parser").div
@@ -40,7 +40,7 @@ def results_at_guesses(page) -> None:
             reveal.append(fold)
 
 
-def what_waits(asked) -> list:
+def cells_until_text(asked) -> list:
     """List the cells and folds from a question to the next text or question."""
     waiting = []
     for part in asked.find_next_siblings():

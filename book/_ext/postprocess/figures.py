@@ -44,16 +44,16 @@ MARK = "prefers-color-scheme"
 
 
 @cache
-def whole(colour: str) -> str:
+def six_digits(colour: str) -> str:
     """Write a colour with six digits."""
     digits = colour.lower().lstrip("#")
     return "#" + ("".join(2 * digit for digit in digits) if len(digits) == 3 else digits)
 
 
 @cache
-def in_both(colour: str) -> tuple[str, str] | None:
+def colours_of(colour: str) -> tuple[str, str] | None:
     """Give a colour on the light and on the dark page; None where it is one of data."""
-    colour = whole(colour)
+    colour = six_digits(colour)
     if colour in INKS:
         return INKS[colour]
     red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
@@ -70,14 +70,14 @@ def in_both(colour: str) -> tuple[str, str] | None:
 
 
 def is_faint(colour: str) -> bool:
-    """Say whether a colour is a grey in which words cannot be read."""
+    """Whether a colour is a grey too light for text."""
     ones = {colour[at : at + 2] for at in (1, 3, 5)}
     return len(ones) == 1 and FAINTEST < int(ones.pop(), 16) < 0xF0
 
 
 @dataclass
 class Patch:
-    """Something solid on which text may stand: where it is, and its colour (None: an image)."""
+    """A filled area behind text: its box and colour (None: an image)."""
 
     left: float
     top: float
@@ -87,8 +87,8 @@ class Patch:
 
 
 @lru_cache(4096)  # the frames of an explorer have most tags in common
-def patch_of(tag: str) -> Patch | None:
-    """Give the box of an image or of a filled path."""
+def patch_at(tag: str) -> Patch | None:
+    """Return the box of an image or of a filled path."""
     solid = OPACITY.search(tag)
     if solid and float(solid[1]) < 0.5:
         return None
@@ -108,12 +108,12 @@ def patch_of(tag: str) -> Patch | None:
     if len(ones) < 6 or re.search("[HVhvAa]", drawn[1]):
         return None
     xs, ys = ones[::2], ones[1::2]
-    return Patch(min(xs), min(ys), max(xs), max(ys), whole(fill[1]))
+    return Patch(min(xs), min(ys), max(xs), max(ys), six_digits(fill[1]))
 
 
 @lru_cache(4096)
-def place_of(tag: str) -> tuple[float, float] | None:
-    """Say where a tag writes, if it is text: a little in from its lower left corner."""
+def position_of(tag: str) -> tuple[float, float] | None:
+    """Return the position of a text element, or None for other elements."""
     if tag.startswith("<text"):
         at = dict(re.findall(r'\s([xy])="(-?[\d.]+)"', tag))
         return (float(at["x"]), float(at["y"]) - 2) if len(at) == 2 else None
@@ -122,27 +122,27 @@ def place_of(tag: str) -> tuple[float, float] | None:
 
 
 def with_variables(svg: str, used: set[str]) -> str:
-    """Let a picture take its colours from variables, and note which."""
+    """Replace a picture's colours by variables, and collect them in `used`."""
     patches: list[Patch] = []
 
     def named(match: re.Match) -> str:
-        colour = whole(match[2])
-        if in_both(colour) is None:
+        colour = six_digits(match[2])
+        if colours_of(colour) is None:
             return match[0]
         used.add(colour)
         return f"{match[1]}var(--c{colour[1:]})"
 
     def change(match: re.Match) -> str:
         tag = match[0]
-        if (patch := patch_of(tag)) is not None:
+        if (patch := patch_at(tag)) is not None:
             patches.append(patch)
-        if (place := place_of(tag)) is not None:
+        if (place := position_of(tag)) is not None:
             x, y = place
             below = [p for p in patches if p.left <= x <= p.right and p.top <= y <= p.foot]
             under = below[-1].colour if below else GROUND[0]
             written = FILL.search(tag)
-            ink = whole(written[1]) if written else INK[0]
-            if under is None or in_both(under) is None or (under in INKS and ink == INK[0]):
+            ink = six_digits(written[1]) if written else INK[0]
+            if under is None or colours_of(under) is None or (under in INKS and ink == INK[0]):
                 return tag if written else tag.replace(" ", f' fill="{INK[0]}" ', 1)
             if written and is_faint(ink):
                 tag = tag.replace(written[1], "#" + 3 * f"{FAINTEST:02x}", 1)
@@ -151,13 +151,13 @@ def with_variables(svg: str, used: set[str]) -> str:
     return TAG.sub(change, svg)
 
 
-def in_both_modes(pictures: list[str]) -> list[str]:
+def with_colour_schemes(pictures: list[str]) -> list[str]:
     """Give pictures their colours in both modes, one table for all; once is enough."""
     if any(MARK in svg for svg in pictures):
         return pictures
     used = {INK[0]}
     changed = [with_variables(svg, used) for svg in pictures]
-    both = {colour: modes for colour in sorted(used) if (modes := in_both(colour))}
+    both = {colour: modes for colour in sorted(used) if (modes := colours_of(colour))}
     light, dark = (
         ";".join(f"--c{colour[1:]}:{modes[mode]}" for colour, modes in both.items())
         for mode in (0, 1)
@@ -169,14 +169,14 @@ def in_both_modes(pictures: list[str]) -> list[str]:
     return [re.sub(r"(<svg\b[^>]*>)", lambda at: at[1] + style, svg, count=1) for svg in changed]
 
 
-def follow_the_page(page) -> None:
-    """Let the drawings of a page follow light and dark."""
+def add_colour_schemes(page) -> None:
+    """Give the pictures of a page their colours in light and dark."""
     for image in page.soup.select('article img[src$=".svg"]'):
         file = (page.file.parent / image["src"]).resolve()
         if "_images" not in file.parts or not file.is_file():
             continue
         before = file.read_text("utf-8")
-        [after] = in_both_modes([before])
+        [after] = with_colour_schemes([before])
         if after != before:
             file.write_text(after, "utf-8")
         if "themed" not in image.get("class", []):

@@ -1,4 +1,4 @@
-"""Formulas, set when the site is built: pages load no MathJax, only a style sheet and its fonts.
+"""Formulas, typeset at the build: pages load a style sheet and fonts, and no MathJax.
 
 MathJax comes from the package sphinx-mathjax-offline and runs in the Node that playwright brings,
 or one on the path. Its rules for all formulas of the site stand in one style sheet, and the fonts
@@ -20,16 +20,13 @@ from pathlib import Path
 
 from sphinx.util import logging
 
-from helpers.files import write_text
-from passes.fonts import cut_down, signs
+from postprocess.fonts import css_characters, subset_font
 
 logger = logging.getLogger(__name__)
 FONTS = "output/chtml/fonts/woff-v2"
 STYLE = "styles/maths.css"
-LAST = "formulas.json"  # what was set last, beside what Sphinx remembers
 FORMULA = re.compile(r'<(span|div) class="([^"]*\bmath notranslate[^"]*)">([^<]*)</\1>')
-SET = re.compile(r'<(?:span|div) class="[^"]*\bmath notranslate[^"]*" data-tex="([^"]*)">')
-LATE = re.compile(r' style="contain-intrinsic-size:[^"]*"')
+LAZY_SIZE = re.compile(r' style="contain-intrinsic-size:[^"]*"')
 FACE = re.compile(r"@font-face[^{]*\{[^}]*/(MathJax_[\w-]+\.woff)[^}]*\}\s*")
 
 
@@ -50,7 +47,7 @@ def node() -> str:
     return found
 
 
-def bare(source: str) -> tuple[str, bool]:
+def strip_delimiters(source: str) -> tuple[str, bool]:
     r"""Return a formula without \( \) or \[ \] around it, and whether it stands on its own."""
     text = source.strip()
     if text.startswith(r"\(") and text.endswith(r"\)"):
@@ -67,7 +64,11 @@ def typeset(sources: list[str], config: dict) -> tuple[dict[str, str], str]:
         "chtml": {**config.get("chtml", {}), "fontURL": "../fonts"},
         "tex": {**config.get("tex", {}), "packages": {"[-]": ["noundefined"]}},
     }
-    asked = {"root": str(mathjax_root()), "config": config, "formulas": list(map(bare, sources))}
+    asked = {
+        "root": str(mathjax_root()),
+        "config": config,
+        "formulas": list(map(strip_delimiters, sources)),
+    }
     script = Path(__file__).with_name("typeset.js")
     done = subprocess.run(
         [node(), str(script)],
@@ -84,22 +85,22 @@ def typeset(sources: list[str], config: dict) -> tuple[dict[str, str], str]:
 
 def write_style(css: str, static: Path) -> None:
     """Write the rules and the fonts that they name, cut down to what they show."""
-    wanted = signs(css)
+    wanted = css_characters(css)
 
     def face(match: re.Match) -> str:
         source, target = mathjax_root() / FONTS / match[1], static / "fonts" / match[1]
         if match[1] == "MathJax_Zero.woff":  # has no sign; lines take their height from it, at once
             data = base64.b64encode(source.read_bytes()).decode()
             return re.sub(r"url\([^)]*\)", f"url(data:font/woff;base64,{data})", match[0])
-        return match[0] if cut_down(source, wanted, target) else ""
+        return match[0] if subset_font(source, wanted, target) else ""
 
     style = static / STYLE
     style.parent.mkdir(parents=True, exist_ok=True)
     style.write_text(FACE.sub(face, css), "utf-8")
 
 
-def with_formulas(text: str, html: dict[str, str], style: str) -> str:
-    """Put set formulas and their style sheet into a page.
+def insert_formulas(text: str, html: dict[str, str], style: str) -> str:
+    """Insert typeset formulas and their style sheet into a page.
 
     The first is laid out at once, so that its fonts are there before the others come near.
     """
@@ -110,32 +111,22 @@ def with_formulas(text: str, html: dict[str, str], style: str) -> str:
         return f'<{tag} class="{classes}" data-tex="{escape(source)}">{html[source]}</{tag}>'
 
     link = f'<link rel="stylesheet" href="{style}"/>'
-    text = LATE.sub("", FORMULA.sub(put, text), count=1)
-    return text if link in text else text.replace("</head>", f"  {link}\n  </head>", 1)
+    text = LAZY_SIZE.sub("", FORMULA.sub(put, text), count=1)
+    return text.replace("</head>", f"  {link}\n  </head>", 1)
 
 
-def formulas_of(text: str) -> set[str]:
-    """Return the sources of a page's formulas, those that an earlier build has set among them."""
-    found = [match[3] for match in FORMULA.finditer(text)] + SET.findall(text)
-    return {unescape(source).strip() for source in found}
-
-
-def set_formulas(app, pages) -> None:
-    """Set the formulas of pages that have some unset: all anew where the site has others now."""
-    sources = sorted(set().union(*(formulas_of(page.text) for page in pages)))
+def typeset_formulas(app, pages) -> None:
+    """Typeset the formulas of all pages."""
+    found = {match[3] for page in pages for match in FORMULA.finditer(page.text)}
+    sources = sorted(unescape(source).strip() for source in found)
     if not sources:
         return
-    asked = [sources, app.config.mathjax3_config or {}, app.config.book_code]
-    static, record = Path(app.outdir, "_static"), Path(app.doctreedir, LAST)
-    last = json.loads(record.read_text("utf-8")) if record.exists() else {}
-    if last.get("asked") != asked or not (static / STYLE).exists():
-        html, css = typeset(*asked[:2])
-        for source in sources:
-            if "data-mjx-error" in html[source]:
-                logger.warning("MathJax cannot read %s", source, type="book", subtype="maths")
-        write_style(css, static)
-        last = {"asked": asked, "html": html}
-        write_text(record, json.dumps(last))
+    static = Path(app.outdir, "_static")
+    html, css = typeset(sources, app.config.mathjax3_config or {})
+    for source in sources:
+        if "data-mjx-error" in html[source]:
+            logger.warning("MathJax cannot read %s", source, type="book", subtype="maths")
+    write_style(css, static)
     for page in pages:
         if FORMULA.search(page.text):
-            page.text = with_formulas(page.text, last["html"], page.way_to(f"_static/{STYLE}"))
+            page.text = insert_formulas(page.text, html, page.relative_url(f"_static/{STYLE}"))

@@ -14,8 +14,8 @@ ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))")
 logging.getLogger("fontTools").setLevel(logging.ERROR)  # else it tells of every table
 
 
-def signs(css: str) -> set[int]:
-    """Return the code points that a style sheet writes before or after elements."""
+def css_characters(css: str) -> set[int]:
+    """Return the code points in a style sheet's `content` properties."""
     found = set()
     for match in CONTENT.finditer(css):
         text = match[1] or match[2] or ""
@@ -24,8 +24,8 @@ def signs(css: str) -> set[int]:
     return found
 
 
-def cut_down(source: Path, wanted: set[int], target: Path) -> bool:
-    """Write a font with the wanted glyphs alone, as WOFF; False where it has none of them.
+def subset_font(source: Path, wanted: set[int], target: Path) -> bool:
+    """Write a subset of a font as WOFF; return False where it has none of the wanted glyphs.
 
     The same font and glyphs give the same file.
     """

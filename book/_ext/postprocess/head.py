@@ -1,4 +1,4 @@
-"""Head and frame of a page: what it loads, in which order, and what its parts are called."""
+"""The head of a page, and the names of its landmarks."""
 
 from __future__ import annotations
 
@@ -27,11 +27,10 @@ RENAMED = {
 }
 
 
-def scripts_that_wait(page) -> None:
-    """Let scripts wait until the page is read, in their order, and drop those it does not need.
+def defer_scripts(page) -> None:
+    """Defer scripts, and drop those that the page does not need.
 
-    What only the search page needs is loaded there alone, at once: the index of all words is the
-    largest script of the site.
+    The search index, the largest script of the site, is loaded by the search page alone.
     """
     for_search = page.name == "search.html"
     for script in page.soup.find_all("script"):
@@ -49,14 +48,14 @@ def scripts_that_wait(page) -> None:
         tag.decompose()
 
 
-def light_or_dark_at_once(page) -> None:
-    """Choose light or dark before anything is drawn, so that no page flashes."""
+def set_initial_theme(page) -> None:
+    """Set light or dark before the first paint, so that no page flashes."""
     for script in page.soup.head.select("script:not([src])"):
         script.string = THEME.sub(lambda _: CHOSEN, script.string or "")
 
 
-def text_face_at_once(page) -> None:
-    """Unpack the text face (static.face_in_style) before the first line: else lines would move."""
+def load_text_font(page) -> None:
+    """Load the text font, which static.inline_text_font inlines, before any line is laid out."""
     head = page.soup.head
     if head.find("link", rel="stylesheet") and not head.find("script", string=FACE):
         script = page.soup.new_tag("script")
@@ -64,8 +63,8 @@ def text_face_at_once(page) -> None:
         head.append(script)
 
 
-def names_of_landmarks(page) -> None:
-    """Name the sidebars and their buttons as readers would; the index's columns are no table."""
+def name_landmarks(page) -> None:
+    """Give sidebars and their buttons accessible names; the index's columns are no table."""
     for ident, names in SIDEBARS.items():
         if tag := page.soup.find(id=ident):
             tag.attrs.update(names)
@@ -77,8 +76,8 @@ def names_of_landmarks(page) -> None:
         table["role"] = "presentation"
 
 
-def ways_without_scripts(page) -> None:
-    """Where no script opens the list of chapters, a link at the top leads down to it."""
+def noscript_nav(page) -> None:
+    """Add a link at the top to the list of chapters, for browsers without scripts."""
     if button := page.soup.select_one("button.primary-toggle"):
         link = '<noscript><a href="#pst-primary-sidebar">Chapters</a></noscript>'
         button.insert_after(BeautifulSoup(link, "html.parser"))

@@ -1,4 +1,4 @@
-"""What lies beside the pages: fonts of what they show, and nothing that no page loads."""
+"""Static files: fonts cut down to what pages show, unused files removed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sphinx.util import logging
 
-from passes.fonts import cut_down
+from postprocess.fonts import subset_font
 
 logger = logging.getLogger(__name__)
 ICONS = "vendor/fontawesome/webfonts"
@@ -30,8 +30,8 @@ UNUSED = (
 )
 
 
-def cut_icons(app, pages) -> None:
-    """Cut the icon fonts (300 kB) down to the icons that a page, a script or a style shows."""
+def subset_icon_fonts(app, pages) -> None:
+    """Subset the icon fonts (300 kB) to the icons that pages, scripts or styles use."""
     static = Path(app.outdir, "_static")
     sheet = (static / SHEET).read_text("utf-8")
     scripts = [
@@ -50,12 +50,12 @@ def cut_icons(app, pages) -> None:
         if named & set(re.findall(r"fa-[\w-]+", selectors))
     }
     for font in FONTS.glob("*.ttf"):
-        cut_down(font, wanted, static / ICONS / f"{font.stem}.woff")
+        subset_font(font, wanted, static / ICONS / f"{font.stem}.woff")
     (static / SHEET).write_text(SOURCE.sub(r'url(\1.woff) format("woff")', sheet), "utf-8")
 
 
-def face_in_style(app, pages) -> None:
-    """Put the text face into its style sheet: it is there with the text, on a disk, too."""
+def inline_text_font(app, pages) -> None:
+    """Inline the text font into its style sheet, so that it arrives with the text."""
     sheet = Path(app.outdir, "_static", "fonts.css")
 
     def data(match: re.Match) -> str:
@@ -67,7 +67,7 @@ def face_in_style(app, pages) -> None:
     sheet.write_text(FACE.sub(data, sheet.read_text("utf-8")), "utf-8")
 
 
-def leave_out(app, pages) -> None:
+def remove_unused_files(app, pages) -> None:
     """Take away what no page loads, and let the theme's script look at no block of code.
 
     It asks of each block whether it scrolls, and has the browser lay out the page once a block;
@@ -85,5 +85,5 @@ def leave_out(app, pages) -> None:
     script = static / "scripts" / "pydata-sphinx-theme.js"
     text, times = STOPS.subn('["pst-none"]', script.read_text("utf-8"))
     if times != 1 and "pst-none" not in text:
-        logger.warning("the theme's script is another: STOPS in passes/static.py does not fit")
+        logger.warning("the theme's script is another: STOPS in postprocess/static.py does not fit")
     script.write_text(text, "utf-8")
