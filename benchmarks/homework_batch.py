@@ -69,8 +69,8 @@ COLUMNS = ["graded", "seconds since the start", "memory on average, MiB", "at mo
 
 
 def suite() -> ModuleType:
-    """tests/homework/submissions.py: submissions, and what each deserves."""
-    for folder in (ROOT / "tests" / "homework", ROOT):
+    """homework/tests/submissions.py: submissions, and what each deserves."""
+    for folder in (ROOT / "homework" / "tests", ROOT):
         if str(folder) not in sys.path:
             sys.path.insert(0, str(folder))
     import submissions

@@ -29,7 +29,6 @@ from homework.run.wire import decode, encode
 
 pytestmark = [
     pytest.mark.usefixtures("bubblewrap"),
-    pytest.mark.no_shape_check,
 ]
 RIGHT, WRONG, OPEN = "Right", "Not right", "Not yet"
 IMPORTS = """

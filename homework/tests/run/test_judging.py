@@ -20,7 +20,6 @@ from homework.run.sandbox import Limits
 
 pytestmark = [
     pytest.mark.usefixtures("bubblewrap"),
-    pytest.mark.no_shape_check,
 ]
 WHOLE = read_assignment(TAUGHT[4])
 CHAPTER = replace(  # which starts quickly

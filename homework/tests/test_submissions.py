@@ -42,7 +42,6 @@ from homework.run.worker import Worker
 
 pytestmark = [
     pytest.mark.usefixtures("bubblewrap"),
-    pytest.mark.no_shape_check,
 ]
 assert students, "registers its hand-ins"
 LIMITS = {"answer": 3, "task": 6, "cpu": 20, "given": 20, "submission": 120}
@@ -455,7 +454,7 @@ def test_judges_in_the_students_process_would_be_noticed(batches):
     """Who patches the judges' module or NumPy has points there that they do not have here."""
     one = BY_NAME["patched-asserts"]
     (raw,) = one.files().values()
-    paths = os.pathsep.join((str(ROOT), str(ROOT / "tests" / "homework")))
+    paths = os.pathsep.join((str(ROOT), str(ROOT / "homework" / "tests")))
     done = subprocess.run(
         [sys.executable, "-c", IN_THEIR_PROCESS],
         input=raw,
