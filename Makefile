@@ -50,10 +50,9 @@ zip: book $(filter pdf,$(MAKECMDGOALS))  ## pack the site and the notebooks into
 test: $(READY)   ## run everything: check, every cell, the site and the homework
 	$(BIN)/python tests/run.py
 
-homework: $(READY) ## write a problem set: CHAPTER=05 OUT=course [SEED=] [PRIVATE=] [SITE_URL=] [BOOK_FUNCTIONS=]
+homework: $(READY) ## write a problem set: CHAPTER=05 OUT=course [SEED=] [PRIVATE=] [SITE_URL=]
 	@$(BIN)/python -m homework.release --chapter "$(CHAPTER)" --out "$(OUT)" \
-	    --seed "$(SEED)" --private "$(PRIVATE)" --site "$(SITE_URL)" \
-	    --book-functions "$(or $(BOOK_FUNCTIONS),flagged)"
+	    --seed "$(SEED)" --private "$(PRIVATE)" --site "$(SITE_URL)"
 
 check: $(READY)  ## quick checks before a commit: style, types, helpers, chapters, prose
 	$(BIN)/python tests/run.py check

@@ -98,7 +98,6 @@ HOMEWORK = files(
         for name in (
             "submissions",
             "site",
-            "walkthrough",
             "grade",
         )
     ),
@@ -131,10 +130,10 @@ ALL = (
     [
         *WIDE,
         "--nbval",
-        *HOMEWORK[:4],
+        *HOMEWORK[:3],
         *NOTEBOOKS[:4],
         *SITE,
-        *HOMEWORK[4:],
+        *HOMEWORK[3:],
         *NOTEBOOKS[4:],
         *NEAR,
         *AS_STORED,

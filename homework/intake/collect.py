@@ -11,7 +11,6 @@ raised.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from pathlib import Path
 
 from homework.intake.archive import (
@@ -40,8 +39,7 @@ class Handed:
     where the file came from, what to tell the teacher, and "" or why it cannot be read.
 
     order: by what the platform numbers or dates its files, and that: of two by the same the one
-    with the larger counts. time: when it was handed in, None where the platform does not say so;
-    late: whether it says at least that it was late.
+    with the larger counts.
     """
 
     student: str
@@ -51,8 +49,6 @@ class Handed:
     error: str = ""
     place: Place | None = field(default=None, repr=False)
     order: tuple[str, float] = ("", 0.0)
-    time: datetime | None = None
-    late: bool = False
 
     def read(self) -> bytes:
         """The file's bytes, read now. Raises: ValueError where it cannot be read."""
@@ -144,19 +140,19 @@ def _hand(
 ) -> Handed:
     """What counts of all that one student handed in."""
     best, is_read, notes = chosen(found, is_wanted)
-    who, time = best.who, best.who.time
+    who = best.who
     is_platforms = who.scheme in PLATFORMS
     order = ("", 0.0)
     if who.number:
         order = ("number of the file", float(who.number))
-    elif time:
-        order = ("time", time.timestamp())
+    elif who.time:
+        order = ("time", who.time.timestamp())
     elif is_zipped and who.scheme == "moodle":  # which dates all that is in a zip by the download
         order = ("download", best.rank[2][0])
     key = safe(f"{who.name}_{who.id}" if is_platforms and who.name else who.id)
     name = "" if who.name == "Participant" else shown(who.name)
     if roster and (known := (roster.match if is_platforms else roster.find)(who.id)):
-        key, name, time = known.key, known.name or name, moment(known.time) or time
+        key, name = known.key, known.name or name
     elif roster:
         key, notes = unique(key, {one.key for one in roster.students}), (*notes, UNKNOWN)
     return Handed(
@@ -167,6 +163,4 @@ def _hand(
         "" if is_read else best.problem,
         best.place if is_read else None,
         order,
-        time,
-        who.late,
     )

@@ -12,8 +12,8 @@ from datetime import datetime
 
 PLATFORMS = ("canvas", "moodle")
 CANVAS = re.compile(
-    r"(?:(?P<late>LATE_)?anon_(?P<anon>[A-Za-z0-9]{5})"
-    r"|(?P<name>.+?)_(?P<behind>LATE_)?(?P<id>\d{1,18}))_(?:(?P<file>\d{1,18})_.+|(?P<online>text|link)\.html)",
+    r"(?:(?:LATE_)?anon_(?P<anon>[A-Za-z0-9]{5})"
+    r"|(?P<name>.+?)_(?:LATE_)?(?P<id>\d{1,18}))_(?:(?P<file>\d{1,18})_.+|(?P<online>text|link)\.html)",
     re.IGNORECASE | re.DOTALL,
 )
 MOODLE = re.compile(
@@ -25,8 +25,8 @@ MOODLE = re.compile(
 @dataclass(frozen=True)
 class Who:
     """What a name says of whose it is: the scheme, what tells one from another, a name to show, the
-    platform's number of the file, whether it is a text typed on the platform, whether the platform
-    calls it late, and when it was handed in, where that is known.
+    platform's number of the file, whether it is a text typed there, and when it was handed in,
+    where that is known.
     """
 
     scheme: str
@@ -34,7 +34,6 @@ class Who:
     name: str = ""
     number: int = 0
     online: bool = False
-    late: bool = False
     time: datetime | None = None
 
 
@@ -48,7 +47,6 @@ def whose(name: str, is_file: bool) -> Who | None:
         return Who("moodle", found["id"], found["name"], online=found["kind"] == "onlinetext")
     if found := canvas:
         id = f"anon_{found['anon']}" if found["anon"] else found["id"]
-        late = bool(found["late"] or found["behind"])
         online = bool(found["online"])
-        return Who("canvas", id, found["name"] or "", int(found["file"] or 0), online, late)
+        return Who("canvas", id, found["name"] or "", int(found["file"] or 0), online)
     return None if is_file else Who("folder", name, name)

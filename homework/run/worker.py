@@ -11,17 +11,16 @@ import multiprocessing
 import os
 import signal
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 from homework.intake.archive import UnreadableError
 from homework.intake.repair import repaired
-from homework.intake.suspicious import flags
 from homework.release.assignment import Assignment
 from homework.release.course import Course
-from homework.release.edition import REFUSED, edition
+from homework.release.edition import edition
 from homework.run import cgroup, sandbox
 from homework.run.cgroup import Group, NoGroupsError
 from homework.run.judging import Result, judge
@@ -31,7 +30,7 @@ MEMORY = 2**30  # bytes that a judge may take beyond what it has loaded; the mac
 LAST_BUT = "500"  # of 1000, of all that a machine without memory ends: after students' code
 PATIENCE = 30.0  # seconds beyond those of the limits, for what the judge itself computes
 MOST_LOST = 3  # workers that one file may cost
-MOST_RESPONSE = 20_000  # characters of an answer that are kept
+MOST_RESPONSE = 20_000  # characters of a cell that are kept, and shown
 FAILED = "the grader could not grade this file"
 TOO_MUCH = "the file could not be read: it takes too much memory or time"
 JUDGE_LOST = "the process that judged it was ended"
@@ -39,7 +38,8 @@ JUDGE_LOST = "the process that judged it was ended"
 
 @dataclass(frozen=True)
 class Graded:
-    """What came of a file: an error, or results, notes, flags and free responses by task.
+    """What came of a file: an error, or results, notes, the student's cells before the first task
+    and of each, and free responses by task.
 
     ours: whether the error is a fault of the grader's, not of the file's.
     """
@@ -48,7 +48,8 @@ class Graded:
     ours: bool = False
     results: tuple[Result, ...] = ()
     notes: tuple[str, ...] = ()
-    flags: tuple[dict, ...] = ()
+    before: tuple[str, ...] = ()
+    answers: tuple[tuple[str, tuple[str, ...]], ...] = ()
     responses: tuple[tuple[str, str], ...] = ()
 
 
@@ -59,18 +60,21 @@ def graded(raw: bytes, assignment: Assignment, released, **options: object) -> G
     except UnreadableError as error:
         return Graded(error=str(error))
     results = judge(assignment, found.answers, before=found.before, **options)
-    odd = flags(found, assignment)
-    if assignment.book_functions == "refused":
-        refused = {flag.task for flag in odd if flag.borrowed}
-        refusal: dict[str, Any] = {"points": 0.0, "state": "Not right", "message": REFUSED}
-        results = [replace(one, **refusal) if one.task in refused else one for one in results]
-    free = [task.name for task in assignment.tasks if task.free and task.name in found.answers]
+    free = {task.name for task in assignment.tasks if task.free}
+    shown = {task: tuple(map(_cut, cells)) for task, cells in found.answers.items()}
     return Graded(
         results=tuple(results),
         notes=found.notes,
-        flags=tuple(vars(flag) for flag in odd),
-        responses=tuple((n, "\n\n".join(found.answers[n])[:MOST_RESPONSE]) for n in free),
+        before=tuple(map(_cut, found.before)),
+        answers=tuple((task, cells) for task, cells in shown.items() if task not in free),
+        responses=tuple((n, _cut("\n\n".join(shown[n]))) for n in shown.keys() & free),
     )
+
+
+def _cut(text: str) -> str:
+    """What is kept of a cell, and how much there was."""
+    more = len(text) - MOST_RESPONSE
+    return text if more <= 0 else f"{text[:MOST_RESPONSE]} … ({more} more characters)"
 
 
 class Worker:

@@ -116,7 +116,6 @@ my_weights = lambda q, k: [Yes(1)] * len(k)""",
     },
     NONE | {"05.2": 3, "05.3": 2, "05.4": 2},
     "it is done once more where answers are judged",
-    flagged=True,
 )
 answers(
     "memory-that-is-not-theirs",
@@ -138,7 +137,6 @@ head = (30 * np.roll(np.eye(5), -1, 1), np.eye(5), np.eye(5))""",
     },
     NONE | {"05.4": 2},
     "addresses of nothing, parts shared without end, calls of another machine",
-    flagged=True,
 )
 answers(
     "numbers-on-the-edge",
@@ -151,7 +149,6 @@ answers(
     },
     NONE | {"05.3": 2},
     "overflow, underflow and what is no number are not right",
-    flagged=False,
 )
 answers(
     "shapes-of-nothing",
@@ -164,7 +161,6 @@ answers(
     },
     NONE | {"05.3": 2},
     "arrays without entries are not right",
-    flagged=False,
 )
 
 # ------------------------------------------------------------- the process that runs them
@@ -195,7 +191,6 @@ def my_weights(query, keys): return [1.0] + [0.0] * (len(keys) - 1)""",
     },
     but(t1=0, t5=0),
     "hooks, signals, threads and finalisers that write into the talk",
-    flagged=True,
 )
 answers(
     "the-caller-inspected",
@@ -215,7 +210,6 @@ def my_weights(query, keys):
     },
     but(t1=0),
     "nobody who judges is among the callers",
-    flagged=True,
 )
 answers(
     "namespace-of-its-own",
@@ -357,7 +351,6 @@ def my_weights(query, keys):
     but(t1=0),
     "no test that is not hidden comes after the hidden ones",
     says={"05.1": "weights sum to 1"},
-    flagged=False,
 )
 
 # ------------------------------------------------------------- the talk, and whoever judges
@@ -429,7 +422,6 @@ counterexample = 1""",
     },
     but(rest=0, t3=2, t4=2),
     "nothing is unpickled by who judges",
-    flagged=None,
 )
 # ------------------------------------------------------------- what pages, tables and consoles show
 
@@ -448,7 +440,6 @@ answers(
     },
     but(rest=0, t4=2),
     "escapes for consoles, formulas, tags and marks that turn text round",
-    flagged=None,
 )
 
 
@@ -471,7 +462,7 @@ def _words() -> dict[str, Content]:
 # ------------------------------------------------------------- notebooks that are none
 
 
-@deserves("odd-types", ALL, "fields that hold anything", flagged=False)
+@deserves("odd-types", ALL, "fields that hold anything")
 def _types() -> bytes:
     notebook = perfect()
     odd = [None, 0, "x", [], {}, [[]], True, 1e308, {"a": {"b": []}}]
@@ -582,7 +573,7 @@ def _painted() -> dict[str, Content]:
 
 def named(file: str, why: str) -> None:
     """Register right answers in a file of that name."""
-    deserves(f"named-{safe(file)}", ALL, why, key=safe(file), flagged=False)(
+    deserves(f"named-{safe(file)}", ALL, why, key=safe(file))(
         lambda: {f"{file}.ipynb": written(perfect())}
     )
 

@@ -72,7 +72,6 @@ counterexample = rows * torch.tensor([[1], [1], [9], [90]])""",
     ALL,
     "results and parameters that are still in a graph",
     quiet=True,
-    flagged=False,
 )
 answers(
     "single-precision",
@@ -92,7 +91,6 @@ answers(
     ALL,
     "32 and 16 bits are enough",
     quiet=True,
-    flagged=False,
 )
 answers(
     "scalars-in-lists",
@@ -116,7 +114,6 @@ head = (q, [torch.eye(5)[t] for t in range(5)], np.identity(5, dtype=bool))""",
     ALL,
     "arrays without axes, typed names, bits, lists of tensors, a deque",
     quiet=True,
-    flagged=False,
 )
 answers(
     "decorated",
@@ -152,7 +149,6 @@ counterexample = [t.vector for t in tokens]""",
     ALL,
     "decorators, types that are only written, keywords, recursion",
     quiet=True,
-    flagged=False,
 )
 answers(
     "noise-of-a-notebook",
@@ -184,7 +180,6 @@ answers(
     ALL,
     "magics, installs, figures, prompts and the last result",
     quiet=True,
-    flagged=False,
 )
 answers(
     "seeds-and-settings",
@@ -206,7 +201,6 @@ answers(
     ALL,
     "seeds, defaults and names of other modules",
     quiet=True,
-    flagged=False,
 )
 answers(
     "awaits",
@@ -227,7 +221,6 @@ def my_weights(query, keys):
     ALL,
     "a notebook may await at the top of a cell",
     quiet=True,
-    flagged=False,
 )
 
 
@@ -236,7 +229,6 @@ def my_weights(query, keys):
     ALL,
     "what is changed in a later cell counts as changed",
     quiet=True,
-    flagged=False,
 )
 def _in_place() -> bytes:
     notebook = fill(
@@ -289,7 +281,6 @@ head = Head(q=np.matrix(30 * np.roll(np.eye(5), -1, 1)), k=np.matrix(np.eye(5)),
     ALL,
     "byte orders, masks, enumerations, records, matrices",
     quiet=True,
-    flagged=False,
 )
 answers(
     "functions-of-all-kinds",
@@ -315,7 +306,6 @@ with torch.inference_mode():
     },
     ALL,
     "classes that give arrays, compiled and scripted functions, files of one's own",
-    flagged=False,
 )
 answers(
     "pools",
@@ -338,7 +328,6 @@ head = q, np.eye(5), np.eye(5)""",
     },
     ALL,
     "as many processes and threads as there are processors, and more",
-    flagged=False,
 )
 answers(
     "magics-and-stops",
@@ -373,7 +362,6 @@ answers(
     },
     ALL,
     "lines for IPython and a desktop, and cells that stop Run All",
-    flagged=None,
 )
 
 # ------------------------------------------------------------- near misses, each with its sentence
@@ -391,7 +379,6 @@ answers(
     },
     but(rest=0, t3=2),
     "a list was asked for",
-    flagged=False,
     says={
         "05.1": "type generator, which",
         "05.2": "type generator, which",
@@ -413,7 +400,6 @@ answers(
     },
     but(rest=0),
     "printed, one argument more, capitals, an axis more, a module, one array",
-    flagged=False,
     says={
         "05.1": "gives nothing back",
         "05.2": "missing 1 required positional argument",
@@ -436,7 +422,6 @@ answers(
     but(rest=0),
     "the line that was given, a comment, another name, other packages, a question",
     notes=("does not define my_query",),
-    flagged=False,
     says={"05.4": "no my_query"},
 )
 answers(
@@ -449,7 +434,6 @@ answers(
     },
     but(rest=0, t2=3, t4=2),
     "spaces, quotes, a minus and a letter that only look like it",
-    flagged=False,
 )
 
 
@@ -458,7 +442,6 @@ answers(
     but(t2=0),
     "run from the top, a helper is not there yet",
     says={"05.2": "NameError: name 'rows_softmax' is not defined"},
-    flagged=False,
 )
 def _below() -> bytes:
     later = "def rows_softmax(s):\n    return np.exp(s) / np.exp(s).sum(1, keepdims=True)"
@@ -490,9 +473,7 @@ def _merged() -> bytes:
     return written(notebook | {"cells": cells})
 
 
-@deserves(
-    "split", ALL, "each line of an answer in a cell of its own, with words between", flagged=False
-)
+@deserves("split", ALL, "each line of an answer in a cell of its own, with words between")
 def _split() -> bytes:
     parts = {
         "05.4": [
@@ -539,7 +520,6 @@ def _top() -> bytes:
     ALL,
     "typed above the call in the cell of the check",
     notes=("the check cell of 05.1 was changed",),
-    flagged=False,
 )
 def _in_checks() -> bytes:
     notebook, right = fill({}), answered({})
@@ -552,7 +532,6 @@ def _in_checks() -> bytes:
     "two-tries-commented-out",
     ALL,
     "earlier tries stay above, in comments and quotes",
-    flagged=False,
 )
 def _tries() -> bytes:
     old = "def my_attention(q, k, v):\n    return q"
@@ -573,7 +552,7 @@ def rewritten(name: str, why: str, **more: object):
             notebook = fill(answered({"05.1": f"# größer, 注意, naïve\n{solved()['05.1']}"}))
             return change(notebook) or written(notebook)
 
-        return deserves(name, ALL, why, flagged=False, **more)(made)
+        return deserves(name, ALL, why, **more)(made)
 
     return register
 
@@ -670,7 +649,7 @@ def _wide(notebook: dict) -> bytes:
     return json.dumps(notebook).encode("utf-32")
 
 
-@deserves("colab-forms", ALL, "a mounted drive, forms and folded cells", flagged=False)
+@deserves("colab-forms", ALL, "a mounted drive, forms and folded cells")
 def _forms() -> bytes:
     notebook = perfect()
     for number, cell in enumerate(notebook["cells"]):

@@ -39,9 +39,9 @@ class Submission:
 
     files: makes them, by name; a function in place of bytes puts the file there itself. points: of
     each task that tests judge; none where the file cannot be read, and `error` is a part of what
-    is said then. notes: parts of notes for the teacher; quiet: there are no others. flagged:
-    whether the code must be shown to the teacher, None where it may be. says: a part of what the
-    tests of a task said; responses: of the words that a person marks. key: in the gradebook.
+    is said then. notes: parts of notes for the teacher; quiet: there are no others. says: a part of
+    what the tests of a task said; responses: of the words that a person marks. key: in the
+    gradebook.
     """
 
     name: str
@@ -51,7 +51,6 @@ class Submission:
     error: str = ""
     notes: tuple[str, ...] = ()
     quiet: bool = False
-    flagged: bool | None = None
     says: Mapping[str, str] = field(default_factory=dict)
     responses: Mapping[str, str] = field(default_factory=dict)
     key: str = ""
@@ -195,7 +194,7 @@ def perfect() -> dict:
 
 # ------------------------------------------------------------- honest ones
 
-deserves("perfect", ALL, "the book's solutions", quiet=True, flagged=False)(
+deserves("perfect", ALL, "the book's solutions", quiet=True)(
     lambda: written(fill(solved() | {"05.8": "All values come back, mixed."}))
 )
 
@@ -216,7 +215,6 @@ deserves(
     but(t1=2, t4=0, t5=0, t7=0),
     "four done: one is wrong, one not for whole numbers",
     quiet=True,
-    flagged=False,
 )(lambda: written(fill(HALF)))
 
 deserves("nothing", NONE, "the edition as it came", notes=("nothing was filled in",))(
@@ -244,7 +242,6 @@ my_query = torch.log(torch.tensor(3.0)) * 2**0.5 * apart / (apart @ apart)""",
     ALL,
     "lists and tensors are as good as arrays",
     quiet=True,
-    flagged=False,
 )
 
 answers(
@@ -274,7 +271,6 @@ answers(
     ALL,
     "helper functions, classes, figures and imports in cells of their own",
     quiet=True,
-    flagged=False,
 )
 
 
@@ -290,7 +286,7 @@ def _below() -> bytes:
     return written(notebook | {"cells": cells})
 
 
-@deserves("as-it-was-run", ALL, "outputs and counts of a run are kept", quiet=True, flagged=False)
+@deserves("as-it-was-run", ALL, "outputs and counts of a run are kept", quiet=True)
 def _run() -> bytes:
     chapter = next((ROOT / "notebooks").glob("05_*.ipynb"))
     stored = {c["id"]: c for c in json.loads(chapter.read_text("utf-8"))["cells"]}
@@ -319,7 +315,7 @@ def _outputs() -> bytes:
     return written(notebook)
 
 
-@deserves("colab", ALL, "Colab drops ids and rewrites metadata", flagged=False)
+@deserves("colab", ALL, "Colab drops ids and rewrites metadata")
 def _colab() -> bytes:
     notebook = perfect()
     for number, cell in enumerate(notebook["cells"]):
@@ -332,7 +328,7 @@ def _colab() -> bytes:
     return written(notebook | {"metadata": metadata, "nbformat_minor": 0}, indent=2)
 
 
-@deserves("vscode", ALL, "VS Code gives new ids", flagged=False)
+@deserves("vscode", ALL, "VS Code gives new ids")
 def _vscode() -> bytes:
     notebook = perfect()
     for number, cell in enumerate(notebook["cells"]):
@@ -340,7 +336,7 @@ def _vscode() -> bytes:
     return written(notebook)
 
 
-@deserves("reordered", ALL, "the exercises in the order they were solved", flagged=False)
+@deserves("reordered", ALL, "the exercises in the order they were solved")
 def _reordered() -> bytes:
     notebook = perfect()
     groups: dict[str, list[dict]] = {}
@@ -384,14 +380,14 @@ def _given() -> bytes:
     return written(notebook)
 
 
-@deserves("given-deleted", ALL, "given cells are run as they were given", flagged=False)
+@deserves("given-deleted", ALL, "given cells are run as they were given")
 def _no_given() -> bytes:
     notebook = perfect()
     given = kinds(notebook, "given") + kinds(notebook, "text")
     return written(notebook | {"cells": [c for c in notebook["cells"] if c not in given]})
 
 
-@deserves("metadata-stripped", ALL, "nothing is left but the sources", flagged=False)
+@deserves("metadata-stripped", ALL, "nothing is left but the sources")
 def _stripped() -> bytes:
     notebook = perfect()
     cells = [{"cell_type": c["cell_type"], "source": c["source"]} for c in notebook["cells"]]
@@ -454,7 +450,6 @@ answers(
     but(t2=0),
     "softmax down the columns",
     quiet=True,
-    flagged=False,
 )
 answers(
     "divided-by-d",
@@ -465,7 +460,6 @@ answers(
     },
     but(t1=0, t2=0),
     "the width in place of its root",
-    flagged=False,
 )
 answers(
     "one-softmax",
@@ -475,7 +469,6 @@ answers(
     },
     but(t2=1),
     "over the whole matrix: right for the one query of the hidden test",
-    flagged=False,
 )
 answers(
     "near-misses",
@@ -488,7 +481,6 @@ answers(
     },
     but(rest=0, t2=3),
     "a name that is not there, another course's numbers, a part of each",
-    flagged=False,
 )
 answers(
     "syntax-error",
@@ -499,7 +491,6 @@ answers(
     },
     but(t1=0, t2=0, t5=0),
     "and another name, and a package that is not there: each costs its own",
-    flagged=False,
 )
 
 # ------------------------------------------------------------- hard-coded, tests touched
@@ -522,7 +513,6 @@ answers(
     },
     but(t1=2, t2=2),
     "right for the inputs that the book's checks have, and for no others",
-    flagged=True,
 )
 
 
@@ -626,7 +616,6 @@ answers(
     },
     NONE,
     "a verdict is given by the grader",
-    flagged=True,
 )
 
 PATCHES = """import builtins, sys
@@ -659,7 +648,6 @@ deserves(
     "patched-asserts",
     NONE,
     "NumPy, torch, the asserts and the checks of their own process",
-    flagged=True,
 )(lambda: written(fill(PATCHED)))
 
 HOOKS = """ip = get_ipython()
@@ -685,7 +673,7 @@ class Space(dict):
     def __missing__(self, name): return Space()
 ip.user_ns = Space(ip.user_ns)
 """
-deserves("ipython-hooks", NONE, "the kernel is the student's own", flagged=True)(
+deserves("ipython-hooks", NONE, "the kernel is the student's own")(
     lambda: written(
         fill(
             {
@@ -696,7 +684,7 @@ deserves("ipython-hooks", NONE, "the kernel is the student's own", flagged=True)
         )
     )
 )
-deserves("imports-patched", NONE, "later imports are the student's own, too", flagged=True)(
+deserves("imports-patched", NONE, "later imports are the student's own, too")(
     lambda: written(
         fill(
             {
@@ -752,7 +740,7 @@ else:
 def reaches(name: str, why: str, source: str) -> None:
     """Register a cheat that sets `won`; its answer is right if it has."""
     says = {"05.4": "The ratio is 1,"}
-    answers(name, {"05.4": source + WINS}, but(t4=0), why, flagged=True, says=says)
+    answers(name, {"05.4": source + WINS}, but(t4=0), why, says=says)
 
 
 answers(
@@ -769,7 +757,6 @@ def my_weights(query, keys):
     },
     but(t1=0, t4=0),
     "there is no test in their process to find",
-    flagged=True,
 )
 
 # ------------------------------------------------------------- the pipe
@@ -832,7 +819,7 @@ counterexample = 1""",
         )
     )
 )
-deserves("its-own-server", NONE, "the objects that talk are theirs to break", flagged=True)(
+deserves("its-own-server", NONE, "the objects that talk are theirs to break")(
     lambda: written(
         fill(
             {
@@ -852,7 +839,7 @@ def my_weights(query, keys): return True""",
         )
     )
 )
-deserves("another-python", NONE, "a process in its place that answers all alike", flagged=True)(
+deserves("another-python", NONE, "a process in its place that answers all alike")(
     lambda: written(
         fill(
             {
@@ -870,7 +857,7 @@ while True:
         )
     )
 )
-deserves("two-answer", NONE, "a child that talks as well", flagged=True)(
+deserves("two-answer", NONE, "a child that talks as well")(
     lambda: written(
         fill(
             {
@@ -942,7 +929,6 @@ answers(
     },
     but(t3=0, t5=0, t7=0),
     "a crash, an exit and a sleep cost their own exercises",
-    flagged=True,
     says=dict.fromkeys(("05.3", "05.5", "05.7"), "was ended"),
 )
 answers(
@@ -959,7 +945,7 @@ answers(
 )
 
 
-@deserves("exits-before-all", ALL, "only the cell that exits is left out", flagged=True)
+@deserves("exits-before-all", ALL, "only the cell that exits is left out")
 def _exits() -> bytes:
     notebook = perfect()
     place = at(notebook, "hw-student") + 1
@@ -995,7 +981,6 @@ answers(
     },
     but(t1=0, t2=0, t5=0),
     "the processors, hidden memory and the judge's memory",
-    flagged=True,
     says={"05.1": "was ended", "05.2": "There is no", "05.5": "at most 1,000"},
 )
 reaches(
@@ -1015,7 +1000,7 @@ except OSError:
 for child in children: os.kill(child, signal.SIGKILL)
 """,
 )
-deserves("fork-bomb-in-earnest", NONE, "that does not end by itself", flagged=True)(
+deserves("fork-bomb-in-earnest", NONE, "that does not end by itself")(
     lambda: written(
         fill(
             {
@@ -1113,7 +1098,6 @@ answers(
     },
     ALL,
     "the book's own checks are public; a person is told",
-    flagged=True,
 )
 reaches(
     "reads",
@@ -1214,7 +1198,6 @@ deserves(
     but(rest=0, t3=2),
     "says it is another student, who is graded as ever",
     key="claims-to-be-perfect",
-    flagged=None,
 )(
     lambda: {
         "claims-to-be-perfect.ipynb": written(fill({"05.3": DIAGNOSED}, student="perfect")),
@@ -1412,7 +1395,7 @@ CAUSAL = """def causal_norm(x):
         seen = x[: t + 1]
         out[t] = (x[t] - seen.mean()) / {root}
     return out"""
-canvas("perfect-norms", {}, but("04"), "the book's solutions", quiet=True, flagged=False)
+canvas("perfect-norms", {}, but("04"), "the book's solutions", quiet=True)
 canvas(
     "eps-outside",
     {
@@ -1422,7 +1405,6 @@ canvas(
     },
     but("04", t1=0, t4=0, t7=0),
     "ε outside the root",
-    flagged=False,
 )
 canvas(
     "n-minus-one",
@@ -1432,21 +1414,18 @@ canvas(
     },
     but("04", t1=0, t7=0),
     "divided by n − 1",
-    flagged=False,
 )
 canvas(
     "columns",
     {"04.1": NORM.format(**ROOT_OF | {"axis": 0})},
     but("04", t1=0),
     "the other axis",
-    flagged=False,
 )
 canvas(
     "looks-ahead",
     {"04.7": "def causal_norm(x): return (x - x.mean()) / np.sqrt(x.var() + 1e-5)"},
     but("04", t7=0),
     "a norm that reads the future",
-    flagged=False,
 )
 
 # ------------------------------------------------------------- chapter 07, as Moodle gives it
@@ -1468,7 +1447,7 @@ def moodle(name: str, changes: Mapping[str, object], points: Points, why: str, *
     )
 
 
-moodle("perfect-heads", {}, but("07"), "the book's solutions", quiet=True, flagged=False)
+moodle("perfect-heads", {}, but("07"), "the book's solutions", quiet=True)
 moodle(
     "root-of-the-model",
     {
@@ -1477,5 +1456,4 @@ moodle(
     },
     but("07", t2=0, t7=0),
     "√d_model in place of √d_head",
-    flagged=False,
 )

@@ -233,8 +233,6 @@ def untold(one: Submission, record: Record) -> list[str]:
     found = [f"no note {words!r}" for words in one.notes if not any(words in n for n in notes)]
     if one.quiet:
         found += [f"note {n!r}" for n in notes if not any(words in n for words in one.notes)]
-    if one.flagged is not None and bool(record.flags) != one.flagged:
-        found.append(f"flags {record.flags}")
     return found
 
 
@@ -347,7 +345,7 @@ def grades(book: Gradebook, *names: str) -> dict[str, tuple]:
     """All that matters of some results."""
     records = {name: book.get(BY_NAME[name].student) for name in names}
     return {
-        name: record and (record.results, record.notes, record.flags, record.responses)
+        name: record and (record.results, record.notes, record.responses)
         for name, record in records.items()
     }
 

@@ -94,11 +94,8 @@ def test_formulas_are_made_harmless(text, shown):
     assert harmless(text) == shown
 
 
-@pytest.mark.parametrize(
-    "written", ["2025-11-03 09:12", "2025-11-03T09:12:00", "Monday, 3 November 2025, 9:12 AM"]
-)
-def test_times_as_people_and_platforms_write_them(written):
-    assert moment(written) == datetime(2025, 11, 3, 9, 12).astimezone()
+def test_times_as_nbgrader_writes_them():
+    assert moment("2025-11-03 09:12") == datetime(2025, 11, 3, 9, 12).astimezone()
     zoned = datetime(2025, 11, 3, 9, 12, 30, 5, UTC)
     assert moment("2025-11-03 09:12:30.000005 UTC") == zoned  # by nbgrader
     assert moment("2025-11-03 10:12:30.000005+01:00") == zoned

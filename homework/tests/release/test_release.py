@@ -14,7 +14,7 @@ from homework.release import course as release
 from homework.release.__main__ import main
 from homework.release.assignment import chapter_file, read_assignment
 from homework.release.course import Course
-from homework.release.edition import BOOK_FUNCTIONS, edition
+from homework.release.edition import edition
 from homework.release.leaks import LeakError, leaks
 from homework.run.sandbox import Limits
 
@@ -80,25 +80,6 @@ def test_it_says_what_an_answer_may_use(made):
     most = "about 1,048,576 numbers in arrays, 131,072 in lists, and 10,000 entries in sets"
     assert f"An answer may hold {most} and dictionaries." in text
     assert "run all" not in text
-
-
-@pytest.mark.parametrize(
-    ("policy", "said"),
-    [
-        ("allowed", "may use all of the book's functions"),
-        ("flagged", "is shown to your teacher"),
-        ("refused", "gets no points"),
-    ],
-)
-def test_it_says_what_comes_of_answers_made_with_the_books_functions(policy, said):
-    text = edition(Course("05", book_functions=policy).assignment()).cells[0].source
-    assert said in text
-    assert len([other for other in BOOK_FUNCTIONS.values() if other in text]) == 1
-
-
-def test_another_word_for_that_is_told():
-    with pytest.raises(ValueError, match="one of allowed, flagged, refused, got 'never'"):
-        Course("05", book_functions="never").assignment()
 
 
 def test_each_exercise_leads_to_its_section(made):

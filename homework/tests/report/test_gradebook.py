@@ -41,7 +41,7 @@ def record(student="ada", text="Because.", points=2.0, **more):
 
 
 def test_a_record_comes_back_as_it_was(book):
-    one = record(notes=("odd",), flags=({"task": "05.1", "what": "w", "line": "l"},))
+    one = record(notes=("odd",), before=("a = 1",), answers={"05.1": ("x", "y")})
     book.put(one)
     assert book.get("ada") == one
     assert book.get("bob") is None
