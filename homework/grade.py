@@ -30,7 +30,7 @@ from filelock import Timeout
 
 from homework.command import command, parser
 from homework.intake.collect import Handed, collected
-from homework.intake.matching import seems_of
+from homework.intake.repair import seems_of
 from homework.intake.roster import Roster
 from homework.intake.roster import read as read_roster
 from homework.release.course import Course, fingerprint, released

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from homework.intake import collect
 from homework.intake.collect import collected
-from homework.intake.matching import seems_of
+from homework.intake.repair import seems_of
 from homework.intake.roster import read
 
 

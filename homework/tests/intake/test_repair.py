@@ -170,7 +170,7 @@ def test_without_ids_and_metadata():
     assert strip(done(hw_student="student = Ada Lovelace")).repaired().before == ()
 
 
-@pytest.mark.parametrize("key", ["colab", "nbgrader", "homework"])
+@pytest.mark.parametrize("key", ["colab", "nbgrader"])
 def test_one_way_to_name_a_cell_is_enough(key):
     work = done()
     for one in work.cells:
@@ -263,7 +263,6 @@ def test_copies_of_a_stub():
     "pristine",
     [
         STUBS["05.1"][1] + "  \n\n",
-        "def my_weights(query,keys):\n  raise NotImplementedError",
         STUBS["05.1"][1].replace("\n", "\r\n"),
     ],
 )
@@ -295,17 +294,14 @@ def test_one_cell_for_two_tasks():
 
 
 def test_given_cells():
-    work = Work(code_005="keys = np.eye(4)", code_065=GIVEN + "\nprint(1)", code_002=None)
-    work["code-002"]["source"] = "import  numpy  as np\nfrom helpers import exercises  # mine"
+    work = Work(code_005="keys = np.eye(4)", code_065=GIVEN + "\nprint(1)")
     found = work.repaired()
     assert found.before == ("keys = np.eye(4)",)
     assert found.answers == {"05.3": (GIVEN + "\nprint(1)", STUBS["05.3"][1])}
     assert found.notes == (
-        "a given cell before the tasks was changed (code-005)",
-        "a given cell of 05.3 was changed (code-065)",
+        "a given cell before the tasks was changed",
+        "a given cell of 05.3 was changed",
     )
-    strip(work)
-    assert work.repaired().answers["05.3"] == (GIVEN + "\nprint(1)", STUBS["05.3"][1])
 
 
 def test_a_question_that_was_changed_is_still_known():
@@ -327,14 +323,6 @@ def test_the_chapter_itself():
     found = work.repaired()
     assert found.answers["05.1"] == (FILLED["05.1"], "solution_1 = 3")
     assert found.notes == ("this seems to be the chapter itself; all of its code is run",)
-
-
-def test_a_given_cell_run_once_more_is_kept():
-    work = done()
-    work.add("check-05-2", "keys = np.eye(3)\nvalues = np.ones(3)")
-    found = work.repaired()
-    assert found.answers["05.2"] == (FILLED["05.2"], "keys = np.eye(3)\nvalues = np.ones(3)")
-    assert (found.before, found.notes) == ((), ())
 
 
 def test_checks_are_noted_and_never_run():
