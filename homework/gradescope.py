@@ -66,7 +66,7 @@ def _files(course: Course) -> Iterator[Path]:
     yield from (ROOT / name for name in names)
     for room in ("helpers", "homework"):
         for path in sorted((ROOT / room).rglob("*")):
-            if path.is_file() and not {"__pycache__", "private_example"} & set(path.parts):
+            if path.is_file() and not {"__pycache__", "private_example", "tests"} & set(path.parts):
                 yield path
 
 

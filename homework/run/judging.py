@@ -14,6 +14,7 @@ from typing import Any
 
 from helpers import exercises
 from homework.release.assignment import Assignment, Task, Test
+from homework.release.withheld import withheld
 from homework.run import sandbox
 from homework.run.cgroup import Group
 from homework.run.lending import lent, settle
@@ -209,9 +210,15 @@ class Judging:
         self.talk = sandbox.started(self.limits, **self.how)
         for cell in self.assignment.setup:
             self._given(self.talk, cell.source)()
+        self._withhold(self.talk)
         if not self.how["unsafe"]:  # where nothing would end a copy with its process
             self.talk.copy()
         return self.talk
+
+    def _withhold(self, talk: Talk) -> None:
+        """Take from the student's cells what the exercises ask for."""
+        names = withheld(self.assignment)
+        talk.ask(functions(talk), within=self.limits.given, do="withhold", names=names)
 
     def _leave(self) -> None:
         """End the process, if there is one."""

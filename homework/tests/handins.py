@@ -106,6 +106,7 @@ def warm(ready: tuple[str, ...] = ()):
         for cell in self.assignment.setup if not ready else ():
             answer = talk.ask(functions(talk), do="run", source=cell.source, within=60)
             assert "error" not in answer, answer
+        self._withhold(talk)
         return talk
 
     def left(self: Judging) -> None:

@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import nbformat
@@ -14,6 +15,7 @@ from support import TAUGHT, chapter, exercises
 
 from helpers.exercises import call, judged
 from homework.release.assignment import Test, read_assignment
+from homework.release.withheld import ASKED_FOR
 from homework.run import sandbox
 from homework.run.judging import judge
 from homework.run.sandbox import Limits
@@ -22,6 +24,7 @@ pytestmark = [
     pytest.mark.usefixtures("bubblewrap"),
 ]
 WHOLE = read_assignment(TAUGHT[4])
+JUDGES = "helpers.chapters.ch05_attention_by_hand.exercises"
 CHAPTER = replace(  # which starts quickly
     WHOLE, setup=(nbformat.v4.new_code_cell("import numpy as np"),), tasks=WHOLE.tasks[:2]
 )
@@ -71,6 +74,41 @@ def test_what_is_not_handed_in_needs_no_process(started):
     assert {(result.points, result.state) for result in found} == {(0, "Not yet")}
     assert [result.task for result in found] == [task.name for task in CHAPTER.tasks]
     assert started == []
+
+
+@pytest.mark.parametrize(
+    ("task", "answer", "said"),
+    [
+        ("05.2", "from helpers.numerics import attention as my_attention", "ImportError: cannot"),
+        ("05.2", "import helpers.numerics as n\nmy_attention = n.attention", "AttributeError: "),
+        ("05.2", "my_attention = lambda *a: attention_steps(*a).output", ""),  # the chapter's own
+        ("05.2", "my_attention = lambda *a: exercises.numerics.attention(*a)", ""),
+        ("05.3", "diagnosis = exercises.BUGS", "AttributeError: "),
+        ("05.3", f"from {JUDGES} import BUGS as diagnosis", "ImportError: cannot"),
+    ],
+)
+def test_what_an_exercise_asks_for_is_not_there_to_be_imported(task, answer, said):
+    results = {r.task: r for r in judge(WHOLE, perfect(WHOLE) | {task: [answer]})}
+    assert results.pop(task).points == 0
+    assert all(r.points == r.most for r in results.values())
+    with warm():
+        [raised] = {r.raised for r in judge(WHOLE, {task: [answer]}) if r.task == task}
+    assert raised.startswith(said)
+
+
+def test_the_books_own_code_has_what_students_have_not():
+    source = (
+        "from helpers.worked import softmax_steps\nfrom helpers.blocks import Block\nassert Block"
+    )
+    results = judge(WHOLE, perfect(WHOLE) | {"05.1": [source, *perfect(WHOLE)["05.1"]]})
+    assert [r.raised for r in results if r.raised or r.points < r.most] == []
+
+
+def test_what_is_withheld_is_there():
+    for names in ASKED_FOR.values():
+        for name in names:
+            module, _, last = name.rpartition(".")
+            assert hasattr(import_module(f"helpers.{module}"), last), name
 
 
 def hidden(assignment, judge, task="05.1", name="secret"):
