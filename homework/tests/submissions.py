@@ -511,8 +511,8 @@ answers(
             return exercises.numerics.attention(q, k, v)
     return np.zeros((len(q), 3))""",
     },
-    but(t1=2, t2=2),
-    "right for the inputs that the book's checks have, and for no others",
+    but(t1=2, t2=0),
+    "right for the inputs of the book's checks; the second asks the judges for them, in vain",
 )
 
 
@@ -1096,8 +1096,8 @@ answers(
         "05.3": "from helpers.chapters.ch05_attention_by_hand.exercises import BUGS\n"
         "diagnosis = dict(BUGS)"
     },
-    ALL,
-    "the book's own checks are public; a person is told",
+    but(t3=0),
+    "the answers in the book's judges are not there to be imported",
 )
 reaches(
     "reads",
