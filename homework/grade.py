@@ -29,8 +29,8 @@ from typing import Any
 from filelock import Timeout
 
 from homework.command import command, parser
-from homework.intake.collect import Handed, collected
-from homework.intake.repair import seems_of
+from homework.intake.collect import HandIn, collected
+from homework.intake.repair import may_be_of_set
 from homework.intake.roster import Roster
 from homework.intake.roster import read as read_roster
 from homework.release.course import Course, fingerprint, released
@@ -144,7 +144,7 @@ def grade_all(
     """
     assignment = course.assignment()
     answers = [task.answer for task in assignment.tasks]
-    is_wanted = partial(seems_of, chapter=assignment.chapter, answers=answers)
+    is_wanted = partial(may_be_of_set, chapter=assignment.chapter, answers=answers)
     handed = collected(options.source, roster, options.assignment, is_wanted)
     if not handed:
         raise ValueError(f"there is nothing to grade in {options.source}")
@@ -238,8 +238,8 @@ def _forget_doubles(book: Gradebook, handed: set[str]) -> None:
 
 
 def _open(
-    book: Gradebook, handed: list[Handed], version: str, again: bool
-) -> Iterator[tuple[Handed, bytes | None, str]]:
+    book: Gradebook, handed: list[HandIn], version: str, again: bool
+) -> Iterator[tuple[HandIn, bytes | None, str]]:
     """What has to be graded: the file, its bytes and the key of its result."""
     for at, one in enumerate(handed, start=1):
         one, raw = _read(one)
@@ -257,7 +257,7 @@ def _open(
         yield one, raw, key
 
 
-def _read(one: Handed) -> tuple[Handed, bytes | None]:
+def _read(one: HandIn) -> tuple[HandIn, bytes | None]:
     """The file's bytes, or None and why there are none."""
     if one.error:
         return one, None
@@ -267,7 +267,7 @@ def _read(one: Handed) -> tuple[Handed, bytes | None]:
         return replace(one, error=str(error)), None
 
 
-def graded(worker: Worker, one: Handed, raw: bytes | None, key: str) -> Record:
+def graded(worker: Worker, one: HandIn, raw: bytes | None, key: str) -> Record:
     """What comes of a file."""
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     record = Record(

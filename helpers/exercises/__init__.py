@@ -1,6 +1,6 @@
 """Checks that tell a learner what is wrong without giving the answer; judges stand by chapter."""
 
-from helpers.exercises.answers import NotSerialisable, RemoteFunction, plain
+from helpers.exercises.answers import NotSerialisable, to_plain
 from helpers.exercises.verdict import (
     CHECKS,
     EXPLANATIONS,

@@ -71,7 +71,7 @@ class Matched(Cell):
     place: str = ""
 
 
-def seems_of(raw: bytes, chapter: str, answers: Iterable[str]) -> bool:
+def may_be_of_set(raw: bytes, chapter: str, answers: Iterable[str]) -> bool:
     """Whether a file seems to be a notebook of a problem set, as a glance at its bytes tells.
 
     answers: the names of those that are asked for, which tell where nothing names a set.
@@ -80,7 +80,7 @@ def seems_of(raw: bytes, chapter: str, answers: Iterable[str]) -> bool:
     return chapter in sets or (not sets and any(name.encode() in raw for name in answers if name))
 
 
-def repaired(raw: bytes, released: NotebookNode) -> Submission:
+def read_submission(raw: bytes, released: NotebookNode) -> Submission:
     """What a student handed in, whatever became of it on the way.
 
     raw: the file. released: the student edition. Raises: UnreadableError, and nothing else.

@@ -107,7 +107,7 @@ def text(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return file.getvalue()
 
 
-def moment(text: str) -> datetime | None:
+def parse_time(text: str) -> datetime | None:
     """A day and time as nbgrader writes it, "2027-10-01 23:59 UTC"; None where it is none."""
     text = text.strip().removesuffix("UTC").strip() + ("+00:00" if "UTC" in text else "")
     with suppress(ValueError, OverflowError, OSError):

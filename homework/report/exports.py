@@ -7,13 +7,13 @@ from pathlib import Path
 
 from helpers.files import write_bytes, write_text
 from homework.intake import tables
-from homework.intake.filenames import whose
+from homework.intake.filenames import parse_owner
 from homework.intake.roster import Roster
 from homework.release.assignment import Assignment
 from homework.release.course import Course
 from homework.release.sections import section
 from homework.report import feedback
-from homework.report.gradebook import Gradebook, Record, standing
+from homework.report.gradebook import Gradebook, Record, points_by_task
 from homework.report.marking import marking_page
 
 
@@ -41,7 +41,7 @@ def write(
     write_text(folder / "summary.html", summary)
     if old := [record.student for record in records if record.tests not in ("", version)]:
         print(f"not given this time, so still graded with the earlier tests: {', '.join(old)}")
-    points = [standing(record, assignment, marks) for record in records if not record.ours]
+    points = [points_by_task(record, assignment, marks) for record in records if not record.ours]
     waiting = sum(one is None for found in points for one in found.values())
     print(_said(folder, records, missing, waiting, len(look)))
     if roster:
@@ -87,7 +87,7 @@ def canvas_zip(path: Path, records: list[Record], pages: dict[str, str]) -> None
     named = {}
     for record in records:
         top = record.file.partition("/")[0]
-        who = whose(top, is_file=True)
+        who = parse_owner(top, is_file=True)
         if who and who.scheme == "canvas" and who.number:
             named[f"{Path(top).stem}.html"] = pages[record.student]
     if named:
@@ -99,7 +99,7 @@ def canvas_zip(path: Path, records: list[Record], pages: dict[str, str]) -> None
 
 def _total(record: Record, assignment: Assignment, marks: dict) -> float | None:
     """All points, or None while a person has to mark."""
-    points = standing(record, assignment, marks).values()
+    points = points_by_task(record, assignment, marks).values()
     there = [one for one in points if one is not None]
     return sum(there) if len(there) == len(points) else None
 
@@ -115,7 +115,7 @@ def grades(
     names = [task.name for task in assignment.tasks]
     possible, rows = f"{assignment.points:g}", []
     for record in records:
-        points = standing(record, assignment, marks)
+        points = points_by_task(record, assignment, marks)
         waits = None in points.values()
         if record.ours:
             state = "not graded" if waits else ""

@@ -14,8 +14,8 @@ from helpers.exercises.verdict import FILL_IN
 from homework.intake.collect import SEVERAL
 from homework.release.assignment import Assignment, Task
 from homework.release.sections import Section
-from homework.report.gradebook import Record, standing
-from homework.report.marking import Marks, asked, ticked
+from homework.report.gradebook import Record, points_by_task
+from homework.report.marking import Marks, asked, parse_ticks
 from homework.report.page import page, points_of
 from homework.run.judging import LOST, OVER, Result
 
@@ -35,7 +35,7 @@ STATES = {
 
 
 @dataclass(frozen=True)
-class Said:
+class TestReport:
     """What a student may read of a test. Of a hidden one: whether it passed, and `says` alone."""
 
     hidden: bool
@@ -47,7 +47,7 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Part:
+class TaskReport:
     """What a student's page has of an exercise; points are None while a person has to mark.
 
     question: the text of its cells. answer: that of the student's cells. rubric: what a person
@@ -60,7 +60,7 @@ class Part:
     rubric: list[tuple[str, float]]
     points: float | None
     state: str
-    tests: tuple[Said, ...]
+    tests: tuple[TestReport, ...]
     raised: str
     marked: bool
     remark: str
@@ -83,9 +83,9 @@ def student_page(
 
     section: of a task's name, the section that it rests on; linked where its address has a host.
     """
-    points = standing(record, assignment, marks)
+    points = points_by_task(record, assignment, marks)
     parts = [
-        _part(task, record, points[task.name], marks, section(task.name))
+        _task_report(task, record, points[task.name], marks, section(task.name))
         for task in assignment.tasks
     ]
     given = [part.points for part in parts if part.points is not None]
@@ -104,25 +104,25 @@ def student_page(
     )
 
 
-def _part(
+def _task_report(
     task: Task,
     record: Record,
     points: float | None,
     marks: Marks,
     reading: Section | None,
-) -> Part:
+) -> TaskReport:
     results = _results(task, record)
     marked = _marked(task, record, marks)
     mark = marks.get((record.student, task.name))
-    ticks, remark = ticked(mark, task) if mark and (marked or not task.free) else (None, "")
-    return Part(
+    ticks, remark = parse_ticks(mark, task) if mark and (marked or not task.free) else (None, "")
+    return TaskReport(
         task=task,
         question=asked(task),
         answer=_answer(task, record),
         rubric=[task.rubric[number - 1] for number in ticks or () if marked],
         points=points,
         state=_state(task, record, points, marks),
-        tests=tuple(_said(result, task) for result in results),
+        tests=tuple(_test_report(result, task) for result in results),
         raised=next((result.raised for result in results if result.raised), ""),
         marked=marked,
         remark=remark,
@@ -142,14 +142,14 @@ def _results(task: Task, record: Record) -> list[Result]:
     return [result for result in record.results if result.task == task.name]
 
 
-def _said(result: Result, task: Task) -> Said:
+def _test_report(result: Result, task: Task) -> TestReport:
     """What may be told of a result: it is hidden if it was when it was judged, or is now."""
     now = next((test for test in task.tests if test.name == result.test and test.hidden), None)
     passed = result.state == "Right"
     if result.hidden or now is not None:
-        return Said(True, passed, says=now.says if now is not None else "")
+        return TestReport(True, passed, says=now.says if now is not None else "")
     text = "" if result.message == FILL_IN else result.message
-    return Said(False, passed, text, points=result.points, most=result.most)
+    return TestReport(False, passed, text, points=result.points, most=result.most)
 
 
 def _marked(task: Task, record: Record, marks: Marks) -> bool:
@@ -229,7 +229,7 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class Look:
+class Concern:
     """Something that a person should look at; file is the student's, or ""."""
 
     student: str
@@ -251,7 +251,7 @@ def summary_page(
     missing: who of the roster has not handed in; None without a roster.
     """
     read = [record for record in records if not record.error]
-    points = [standing(record, assignment, marks) for record in read]
+    points = [points_by_task(record, assignment, marks) for record in read]
     totals = [sum(filter(None, one.values())) for one in points]
     return page(
         "summary.html",
@@ -263,7 +263,7 @@ def summary_page(
         unfinished=sum(None in one.values() for one in points),
         bars=_histogram(totals, assignment.points),
         questions=[_question(task, read, points, marks) for task in assignment.tasks],
-        looks=_looks(records, assignment, marks),
+        looks=_concerns(records, assignment, marks),
         look=to_look_at(records, assignment, marks),
         waiting=_waiting(records, assignment, marks),
         to_mark=TO_MARK,
@@ -343,24 +343,26 @@ def _message(result: Result) -> str:
 
 def to_look_at(records: Sequence[Record], assignment: Assignment, marks: Marks) -> set[str]:
     """Who of those who handed in stands in the summary's list of what to look at."""
-    looks = _looks(records, assignment, marks).values()
+    looks = _concerns(records, assignment, marks).values()
     listed = {look.student for found in looks for look in found}
     return listed & {record.student for record in records}
 
 
-def _looks(
+def _concerns(
     records: Sequence[Record], assignment: Assignment, marks: Marks
-) -> dict[str, list[Look]]:
+) -> dict[str, list[Concern]]:
     """All that a person should look at, by kind; each kind in the order of the records."""
-    notes = [Look(record.student, "", note) for record in records for note in record.notes]
+    notes = [Concern(record.student, "", note) for record in records for note in record.notes]
     return {
         "Files that could not be read": [
-            Look(record.student, "", record.error, record.file)
+            Concern(record.student, "", record.error, record.file)
             for record in records
             if record.error and not record.ours
         ],
         "Not graded, for a cause of ours": [
-            Look(record.student, "", record.error, record.file) for record in records if record.ours
+            Concern(record.student, "", record.error, record.file)
+            for record in records
+            if record.ours
         ],
         "Processes that were ended": [look for record in records for look in _ended(record)],
         "Several files": [look for look in notes if look.what.startswith(SEVERAL)],
@@ -369,17 +371,17 @@ def _looks(
     }
 
 
-def _ended(record: Record) -> Iterator[Look]:
+def _ended(record: Record) -> Iterator[Concern]:
     """Each task once of which a test was lost with its process, or not reached."""
     start = LOST.partition("{")[0]
     seen = set()
     for result in record.results:
         if result.message.startswith((start, OVER)) and result.task not in seen:
             seen.add(result.task)
-            yield Look(record.student, result.task, result.message)
+            yield Concern(record.student, result.task, result.message)
 
 
-def _astray(records: Sequence[Record], assignment: Assignment, marks: Marks) -> Iterator[Look]:
+def _astray(records: Sequence[Record], assignment: Assignment, marks: Marks) -> Iterator[Concern]:
     """Marks of nobody, or of no task: a spreadsheet makes 5.1 of 05.1."""
     handed_in = {record.student for record in records}
     tasks = {task.name for task in assignment.tasks}
@@ -387,9 +389,9 @@ def _astray(records: Sequence[Record], assignment: Assignment, marks: Marks) -> 
         given = "no points" if mark.points is None else points_of(mark.points)
         if task not in tasks:
             names = ", ".join(sorted(tasks))
-            yield Look(student, "", f"{given} for {task!r}, which is no task; tasks are {names}")
+            yield Concern(student, "", f"{given} for {task!r}, which is no task; tasks are {names}")
         elif student not in handed_in:
-            yield Look(student, task, f"{given} for a student who handed in nothing")
+            yield Concern(student, task, f"{given} for a student who handed in nothing")
 
 
 def _waiting(records: Sequence[Record], assignment: Assignment, marks: Marks) -> dict[str, int]:
@@ -398,7 +400,7 @@ def _waiting(records: Sequence[Record], assignment: Assignment, marks: Marks) ->
         task
         for record in records
         if not record.ours
-        for task, points in standing(record, assignment, marks).items()
+        for task, points in points_by_task(record, assignment, marks).items()
         if points is None
     )
     return {task.name: waits[task.name] for task in assignment.tasks if waits[task.name]}

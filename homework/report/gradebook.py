@@ -240,7 +240,9 @@ def _row(mark: Mark) -> list[str]:
     return [mark.student, mark.task, points, f"{mark.possible:g}", *texts]
 
 
-def standing(record: Record, assignment: Assignment, marks: Mapping) -> dict[str, float | None]:
+def points_by_task(
+    record: Record, assignment: Assignment, marks: Mapping
+) -> dict[str, float | None]:
     """Points of each task: a person's where there are any, else the tests'.
 
     None waits for a person, or, where the grader failed, for a run in which it does not.

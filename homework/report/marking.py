@@ -29,7 +29,7 @@ HINT = re.compile(r"<details>.*?</details>", re.DOTALL)
 SCRIPT = (TEMPLATES / "marking.js").read_text("utf-8")
 
 
-def ticked(mark: Mark, task: Task) -> tuple[tuple[int, ...] | None, str]:
+def parse_ticks(mark: Mark, task: Task) -> tuple[tuple[int, ...] | None, str]:
     """The points of the rubric that were ticked, from 1 on, and the remark; None if untold."""
     found = TICKED.match(mark.remark)
     numbers = [int(number) for number in found[1].split(", ")] if found else []

@@ -20,7 +20,7 @@ It is asked, one line at a time, with a dict, and answers each with a dict:
 
 What is not plain data stays here and is named by a number. Functions of the grader that came as
 arguments have a name with a g, and are asked for by {"ask": name, "args": …, "kwargs": …} first.
-The value of a call is [what it gave, the numbers of what was lent]. Nothing in this process is
+The value of a call is [what it gave, the numbers of what was exported]. Nothing in this process is
 trusted: it holds no hidden test.
 """
 
@@ -39,9 +39,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from helpers.exercises import plain
-from homework.run.lending import borrow, returned
-from homework.run.seccomp import enter, is_known, of_copy, show
+from helpers.exercises import to_plain
+from homework.run.remote import import_, returned
+from homework.run.seccomp import fork_filter, install, is_supported, set_dumpable
 from homework.run.wire import WireError, decode, encode
 
 COLLECTED = (700, 10, 10)  # as often as Python does
@@ -131,12 +131,12 @@ class Cells:
         """What a name stands for, made plain. Raises: NameError where nothing has that name."""
         if name not in self.shell.user_ns:
             raise NameError(f"there is no {name}")
-        return plain(self.shell.user_ns[name])
+        return to_plain(self.shell.user_ns[name])
 
     def do_call(self, name: str, args: list, kwargs: dict) -> object:
-        """Call something kept here; what came as lent goes back as what the call made of it."""
+        """Call something kept here; what was exported goes back as what the call made of it."""
         copies: list[object] = []
-        args, kwargs = borrow([args, kwargs], copies)
+        args, kwargs = import_([args, kwargs], copies)
         value = self.kept[int(name)](*args, **kwargs)
         return list(returned(value, copies)) if copies else [value, []]
 
@@ -175,7 +175,7 @@ def serve(questions, answers) -> None:
         answers.flush()
 
     def ask(name: str, args: tuple, kwargs: dict) -> object:
-        places, names = plain([list(args), kwargs])
+        places, names = to_plain([list(args), kwargs])
         send({"ask": name, "args": places, "kwargs": names})
         reply = decode(questions.readline(), cells.fetch)
         if "error" in reply:
@@ -210,8 +210,8 @@ def _forked() -> dict:
             os.kill(copy, signal.SIGKILL)
 
     signal.signal(signal.SIGUSR1, end)
-    if is_known():
-        show(False)
+    if is_supported():
+        set_dumpable(False)
     try:
         copy = os.fork()
     except OSError:  # there are as many processes as there may be
@@ -231,9 +231,9 @@ def _forked() -> dict:
 
 def _keep_to_itself() -> None:
     os.setsid()
-    if is_known():
-        show(True)
-        enter(of_copy(os.getpid()))
+    if is_supported():
+        set_dumpable(True)
+        install(fork_filter(os.getpid()))
 
 
 def main() -> None:

@@ -105,7 +105,7 @@ answers(
 answers = sys.modules["helpers.exercises.answers"]
 inside = sys.modules.get("homework.run.inside") or sys.modules["__main__"]
 for module in (answers, inside, exercises):
-    module.plain = lambda value: value
+    module.to_plain = lambda value: value
 answers._Making.made = lambda self, value, depth: value
 answers.MOST_BYTES = answers.MOST_ENTRIES = answers.DEEPEST = 10**18
 class Yes(float):
@@ -414,8 +414,8 @@ def my_weights(query, keys): return pickle.dumps(Bomb())""",
         "05.5": [
             FORGE,
             """bomb = ["bytes", __import__("base64").b64encode(pickle.dumps(Bomb())).decode()]
-forge(["dict", ["value", ["lent", 0, "module", bomb]], ["said", ""]],
-      ["dict", ["value", ["lent", -1, "optimizer", ["list", "lr_scheduler.LambdaLR", ["list"]]]]])
+forge(["dict", ["value", ["ref", 0, "module", bomb]], ["said", ""]],
+      ["dict", ["value", ["ref", -1, "optimizer", ["list", "lr_scheduler.LambdaLR", ["list"]]]]])
 counterexample = 1""",
         ],
         "05.7": "head = np.array([Bomb(), Bomb(), Bomb()], dtype=object)",

@@ -13,12 +13,12 @@ import pytest
 
 from homework.intake.archive import UnreadableError
 from homework.intake.collect import collected
-from homework.intake.repair import repaired
+from homework.intake.repair import read_submission
 from homework.release.course import Course, fingerprint
 from homework.release.edition import edition
 from homework.run import sandbox, worker
 from homework.run.judging import Judging, functions
-from homework.run.sandbox import Limits, LostError, Talk
+from homework.run.sandbox import Limits, LostError, SandboxClient
 
 
 def notebook(**more) -> bytes:
@@ -81,7 +81,9 @@ def hand_in_below(tmp_path):
 
 
 IMPORTS = "import matplotlib.pyplot, torch, helpers.explore, helpers.figures, helpers.exercises"
-WAITING: dict[tuple[str, ...], list[Talk]] = {}  # sandboxes in which just this and that was run
+WAITING: dict[
+    tuple[str, ...], list[SandboxClient]
+] = {}  # sandboxes in which just this and that was run
 ONE_AT_A_TIME = threading.RLock()  # graders are threads
 
 
@@ -94,25 +96,25 @@ def warm(ready: tuple[str, ...] = ()):
     """
     waiting = WAITING.setdefault(ready, [])
 
-    def entered(self: Judging) -> Talk:
+    def entered(self: Judging) -> SandboxClient:
         while True:
-            talk = self.talk or (waiting.pop() if waiting else started(ready))
-            talk.limits, self.talk = self.limits, talk
+            client = self.client or (waiting.pop() if waiting else started(ready))
+            client.limits, self.client = self.limits, client
             with contextlib.suppress(LostError):
-                if talk.copy():
+                if client.fork():
                     break
-            talk.end()
-            self.talk = None
+            client.end()
+            self.client = None
         for cell in self.assignment.setup if not ready else ():
-            answer = talk.ask(functions(talk), do="run", source=cell.source, within=60)
+            answer = client.ask(functions(client), do="run", source=cell.source, within=60)
             assert "error" not in answer, answer
-        self._withhold(talk)
-        return talk
+        self._withhold(client)
+        return client
 
     def left(self: Judging) -> None:
-        if self.talk is not None and self.talk.process.returncode is None:
-            waiting.append(self.talk)
-        self.talk = None
+        if self.client is not None and self.client.process.returncode is None:
+            waiting.append(self.client)
+        self.client = None
 
     with ONE_AT_A_TIME, pytest.MonkeyPatch.context() as patch:
         patch.setattr(Judging, "_entered", entered)
@@ -120,11 +122,11 @@ def warm(ready: tuple[str, ...] = ()):
         yield
 
 
-def started(ready: tuple[str, ...]) -> Talk:
-    talk = sandbox.started(Limits())
+def started(ready: tuple[str, ...]) -> SandboxClient:
+    client = sandbox.started(Limits())
     for source in (IMPORTS, *ready):
-        assert "error" not in talk.ask(str, do="run", source=source, within=60)
-    return talk
+        assert "error" not in client.ask(str, do="run", source=source, within=60)
+    return client
 
 
 class Warm:
@@ -148,7 +150,7 @@ class Warm:
 
     def grade(self, raw: bytes) -> worker.Graded:
         try:
-            found = repaired(raw, self.released)
+            found = read_submission(raw, self.released)
         except UnreadableError as error:
             return worker.Graded(error=str(error))
         key = self.version, found.before, tuple(found.answers.items())

@@ -719,7 +719,7 @@ def seen():
 def wanted(thing):
     name = str(getattr(thing, "__name__", "")) + str(getattr(thing, "__qualname__", ""))
     module = str(getattr(thing, "__module__", ""))
-    theirs = [f"homework.run.{one}" for one in ("inside", "wire", "lending", "seccomp")]
+    theirs = [f"homework.run.{one}" for one in ("inside", "wire", "remote", "seccomp")]
     tests = ("whole_numbers", "ratio_of_weights", "Judging")
     return any(w in name for w in tests) or (
         module.startswith("homework.") and module not in theirs)
@@ -784,7 +784,7 @@ def my_weights(query, keys):
                 ],
                 "05.2": """forge({"ask": "g0", "args": ["list"], "kwargs": ["dict"]})
 def my_attention(q, k, v): return forge({"ask": "g-1", "args": ["list"], "kwargs": ["dict"]})""",
-                "05.4": 'forge({"value": ["kept", "0"]}, {"value": ["lent", 0, "same", None]})\n'
+                "05.4": 'forge({"value": ["kept", "0"]}, {"value": ["ref", 0, "same", None]})\n'
                 "my_query = (0.0, 0.0)",
                 "05.5": 'forge({"value": ["array", "|O", [1], "AAAA"]})\ncounterexample = 0',
                 "05.7": 'forge(["tensor"], 0, None, '

@@ -116,9 +116,9 @@ def table(folder):
 @pytest.mark.usefixtures("bubblewrap")
 def test_a_worker_that_is_lost_costs_its_own_test_and_is_replaced(course, monkeypatch):
     folder, assignment = course
-    monkeypatch.setattr(worker, "PATIENCE", 0.0)
+    monkeypatch.setattr(worker, "GRACE", 0.0)
     # Of who waits here for the judge.
-    monkeypatch.setattr(sandbox, "PATIENCE", 1.5 * sandbox.patience())
+    monkeypatch.setattr(sandbox, "MOST_LOAD_FACTOR", 1.5 * sandbox.load_factor())
     right = {task.name: task.solution for task in assignment.tasks}
     for rows in (2, 3, 4):
         answer = f"counterexample = np.array([[1.0, 0], [3, 1]] + [[0.0, 0]] * {rows - 2})"

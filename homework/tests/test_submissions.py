@@ -33,7 +33,7 @@ from handins import Warm
 from submissions import FULL, SEED, SHUT_IN, SUBMISSIONS, TEMPLATE, Submission, course, written
 
 from homework import grade
-from homework.intake.collect import Handed
+from homework.intake.collect import HandIn
 from homework.release.assignment import ROOT
 from homework.release.course import Course, release
 from homework.report.gradebook import Gradebook, Record
@@ -64,7 +64,7 @@ ENDED = {  # as gentle, once their time is over
 gentle = cache(Warm)
 
 
-def graded(by: Worker, one: Handed, raw: bytes | None, key: str, real=grade.graded) -> Record:
+def graded(by: Worker, one: HandIn, raw: bytes | None, key: str, real=grade.graded) -> Record:
     """As the command has it, by a warm worker where that does no harm."""
     is_gentle = by.course.chapter != "05" or one.student in GENTLE | ENDED
     limits = by.limits if one.student in ENDED else Limits()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from homework.intake import collect
 from homework.intake.collect import collected
-from homework.intake.repair import seems_of
+from homework.intake.repair import may_be_of_set
 from homework.intake.roster import read
 
 
@@ -254,7 +254,7 @@ def test_of_notebooks_of_several_sets_the_latest_of_this_one_counts(hand_in, tmp
         }
     )
     found = collected(
-        tmp_path / "given", is_wanted=lambda raw: seems_of(raw, "05", ["my_weights", ""])
+        tmp_path / "given", is_wanted=lambda raw: may_be_of_set(raw, "05", ["my_weights", ""])
     )
     assert [handed.file for handed in found] == [
         "ada/04.ipynb",

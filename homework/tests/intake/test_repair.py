@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from homework.intake import notebook
 from homework.intake.archive import UnreadableError
 from homework.intake.cellcode import defined_in, parsed
-from homework.intake.repair import repaired
+from homework.intake.repair import read_submission
 
 NOTHING = "    # yours\n    raise NotImplementedError"
 STUBS = {
@@ -123,8 +123,8 @@ class Work:
     def bytes(self):
         return json.dumps(self.notebook).encode()
 
-    def repaired(self):
-        return repaired(self.bytes(), RELEASED)
+    def read_submission(self):
+        return read_submission(self.bytes(), RELEASED)
 
 
 def done(**more):
@@ -148,26 +148,26 @@ def strip(work):
 
 
 def test_an_untouched_edition():
-    found = Work().repaired()
+    found = Work().read_submission()
     assert (found.before, found.answers) == ((), {})
     assert found.notes == ("nothing was filled in",)
 
 
 def test_an_honest_submission():
     text = "Each weight is a share of the whole."
-    found = done(hw_student='student = "Ada L."  # me', stub_05_4=text).repaired()
+    found = done(hw_student='student = "Ada L."  # me', stub_05_4=text).read_submission()
     assert found.before == ()
     assert found.answers == ALL | {"05.4": (text,)}
     assert found.notes == ()
 
 
 def test_without_ids_and_metadata():
-    assert strip(done()).repaired().answers == ALL
-    assert strip(done()).repaired().notes == ()
-    assert strip(Work()).repaired().notes == ("nothing was filled in",)
-    found = strip(done(stub_05_4="They are shares.", hw_student="student = 'B'")).repaired()
+    assert strip(done()).read_submission().answers == ALL
+    assert strip(done()).read_submission().notes == ()
+    assert strip(Work()).read_submission().notes == ("nothing was filled in",)
+    found = strip(done(stub_05_4="They are shares.", hw_student="student = 'B'")).read_submission()
     assert (found.answers["05.4"], found.before) == (("They are shares.",), ())
-    assert strip(done(hw_student="student = Ada Lovelace")).repaired().before == ()
+    assert strip(done(hw_student="student = Ada Lovelace")).read_submission().before == ()
 
 
 @pytest.mark.parametrize("key", ["colab", "nbgrader"])
@@ -183,7 +183,7 @@ def test_one_way_to_name_a_cell_is_enough(key):
     work.cells[work.cells.index(next(c for c in work.cells if c["source"] == FILLED["05.1"]))][
         "source"
     ] = "from mine import *"
-    found = work.repaired()
+    found = work.read_submission()
     assert found.answers == ALL | {"05.1": ("from mine import *",)}
     assert found.notes == ("the cell of 05.1 does not define my_weights",)
 
@@ -191,7 +191,7 @@ def test_one_way_to_name_a_cell_is_enough(key):
 def test_bare_code_cells_alone():
     sources = [FILLED["05.1"], "def helper():\n    pass", FILLED["05.2"]]
     cells = [{"cell_type": "code", "source": s, "metadata": {}, "outputs": []} for s in sources]
-    found = repaired(json.dumps({"cells": cells}).encode(), RELEASED)
+    found = read_submission(json.dumps({"cells": cells}).encode(), RELEASED)
     assert found.answers == {"05.1": (sources[0], sources[1]), "05.2": (sources[2],)}
     assert "check cells are missing: 05.1, 05.2, 05.3" in found.notes
     assert "there is no cell for: 05.3, 05.4" in found.notes
@@ -202,7 +202,7 @@ def test_reordered_cells():
     order = ["stub-05-2", "stub-05-3", "stub-05-1", "code-065", "code-005", "code-002"]
     moved = [work[name] for name in order]
     work.cells[:] = moved + [c for c in work.cells if c not in moved]
-    found = work.repaired()
+    found = work.read_submission()
     assert found.answers == ALL
     assert list(found.answers) == ["05.1", "05.2", "05.3"]
     assert found.before == ()
@@ -215,7 +215,7 @@ def test_added_cells_belong_to_the_marker_before_them():
     work.add("stub-05-1", "below = 1")
     work.add("check-05-1", "behind = 1")
     work.add("code-065", "in_3 = 1")
-    found = work.repaired()
+    found = work.read_submission()
     assert found.before == ("import math",)
     assert found.answers["05.1"] == ("above = 1", FILLED["05.1"], "below = 1", "behind = 1")
     assert found.answers["05.3"] == ("in_3 = 1", FILLED["05.3"])
@@ -225,24 +225,24 @@ def test_added_cells_belong_to_the_marker_before_them():
 def test_a_new_cell_that_answers():
     below = Work()
     below.add("check-05-1", FILLED["05.1"])
-    assert below.repaired().answers == {"05.1": (FILLED["05.1"],)}
+    assert below.read_submission().answers == {"05.1": (FILLED["05.1"],)}
     early = Work()
     early.add("code-005", FILLED["05.2"])
     early.add("check-05-1", "helper = 1")
-    assert early.repaired().answers == {
+    assert early.read_submission().answers == {
         "05.1": (STUBS["05.1"][1], "helper = 1"),
         "05.2": (FILLED["05.2"],),
     }
     late = Work()
     late.add("md-05-4", FILLED["05.1"])
-    assert late.repaired().answers == {"05.1": (FILLED["05.1"],)}
+    assert late.read_submission().answers == {"05.1": (FILLED["05.1"],)}
 
 
 def test_a_common_name_used_elsewhere_does_not_undo_an_answer():
     work = done()
     work.add("check-05-1", "diagnosis = 3")
     work.add("md-05-4", "my_weights = None")  # code among a free response: with the task before
-    found = work.repaired().answers
+    found = work.read_submission().answers
     assert found["05.1"] == (FILLED["05.1"], "diagnosis = 3")
     assert found["05.3"] == (FILLED["05.3"], "my_weights = None")
 
@@ -252,11 +252,11 @@ def test_copies_of_a_stub():
     work = Work(stub_05_1=first)
     again = copy.deepcopy(work["stub-05-1"]) | {"source": second}
     work.cells.insert(work.at("check-05-1"), again)  # same id
-    assert work.repaired().answers == {"05.1": (first, second)}
+    assert work.read_submission().answers == {"05.1": (first, second)}
     work = Work(stub_05_1=first)
     work.add("check-05-1", STUBS["05.1"][1] + "\n\n")
     work.add("check-05-1", second)
-    assert work.repaired().answers == {"05.1": (first, second)}
+    assert work.read_submission().answers == {"05.1": (first, second)}
 
 
 @pytest.mark.parametrize(
@@ -268,34 +268,34 @@ def test_copies_of_a_stub():
 )
 def test_an_untouched_copy_undoes_nothing(pristine):
     work = Work(stub_05_1=pristine)
-    assert work.repaired().answers == {}
+    assert work.read_submission().answers == {}
     work.add("md-05-1", FILLED["05.1"])
-    assert work.repaired().answers == {"05.1": (FILLED["05.1"],)}
-    assert strip(work).repaired().answers == {"05.1": (FILLED["05.1"],)}
+    assert work.read_submission().answers == {"05.1": (FILLED["05.1"],)}
+    assert strip(work).read_submission().answers == {"05.1": (FILLED["05.1"],)}
 
 
 def test_an_answer_changed_in_place_keeps_its_stub():
     work = Work()
     work.add("stub-05-3", 'diagnosis["Ada"] = "no scaling"')
     expected = (STUBS["05.3"][1], 'diagnosis["Ada"] = "no scaling"')
-    assert work.repaired().answers == {"05.3": expected}
+    assert work.read_submission().answers == {"05.3": expected}
 
 
 def test_one_cell_for_two_tasks():
     both = FILLED["05.1"] + "\n" + FILLED["05.2"]
-    found = Work(stub_05_1=both).repaired()
+    found = Work(stub_05_1=both).read_submission()
     assert found.answers == {"05.1": (both,), "05.2": ("# answered in a cell of 05.1",)}
     assert found.notes == ("05.2 is answered in a cell of 05.1",)
-    found = Work(stub_05_2=both).repaired()
+    found = Work(stub_05_2=both).read_submission()
     assert found.answers == {"05.1": (both,), "05.2": (both,)}
     assert found.notes == ("05.1 is answered in a cell of 05.2, run for both",)
-    both_filled = Work(stub_05_1=both, stub_05_2=FILLED["05.2"]).repaired()
+    both_filled = Work(stub_05_1=both, stub_05_2=FILLED["05.2"]).read_submission()
     assert both_filled.answers == {"05.1": (both,), "05.2": (FILLED["05.2"],)}
 
 
 def test_given_cells():
     work = Work(code_005="keys = np.eye(4)", code_065=GIVEN + "\nprint(1)")
-    found = work.repaired()
+    found = work.read_submission()
     assert found.before == ("keys = np.eye(4)",)
     assert found.answers == {"05.3": (GIVEN + "\nprint(1)", STUBS["05.3"][1])}
     assert found.notes == (
@@ -308,7 +308,7 @@ def test_a_question_that_was_changed_is_still_known():
     work = Work()
     work["md-05-2"]["source"] += " Please."
     work.add("md-05-2", "helper = 1")
-    assert strip(work).repaired().answers == {"05.2": ("helper = 1", STUBS["05.2"][1])}
+    assert strip(work).read_submission().answers == {"05.2": ("helper = 1", STUBS["05.2"][1])}
 
 
 def test_the_chapter_itself():
@@ -317,10 +317,10 @@ def test_the_chapter_itself():
         one["metadata"].pop("homework", None)
         one["source"] = one["source"].removesuffix(".hold()")
     work.notebook["metadata"] = {}
-    assert (work.repaired().answers, work.repaired().notes) == (ALL, ())
+    assert (work.read_submission().answers, work.read_submission().notes) == (ALL, ())
     work.add("check-05-1", "solution_1 = 3")
     work.cells[work.at("check-05-1") + 1]["id"] = "solution-05-1"
-    found = work.repaired()
+    found = work.read_submission()
     assert found.answers["05.1"] == (FILLED["05.1"], "solution_1 = 3")
     assert found.notes == ("this seems to be the chapter itself; all of its code is run",)
 
@@ -329,19 +329,19 @@ def test_checks_are_noted_and_never_run():
     work = done(check_05_2='print("all right")')
     work.remove("check-05-3")
     work["check-05-1"]["cell_type"] = "raw"
-    found = work.repaired()
+    found = work.read_submission()
     assert found.answers == ALL
     assert found.notes == ("the check cell of 05.2 was changed", "check cells are missing: 05.3")
     work = done()
     work.add("check-05-1", 'exercises.check("05.1", my_weights)')
-    assert work.repaired().answers == ALL
+    assert work.read_submission().answers == ALL
 
 
 def test_a_copied_check_that_became_a_helper():
     work = done()
     again = copy.deepcopy(work["check-05-1"]) | {"id": "other", "source": "def helper(): pass"}
     work.cells.insert(work.at("stub-05-2"), again)
-    assert work.repaired().answers["05.1"] == (FILLED["05.1"], "def helper(): pass")
+    assert work.read_submission().answers["05.1"] == (FILLED["05.1"], "def helper(): pass")
 
 
 def test_forged_names_gain_nothing():
@@ -349,47 +349,49 @@ def test_forged_names_gain_nothing():
     for name in ("check-05-1", "code-065", "code-005"):  # released cells said to be stubs
         work[name]["metadata"] = copy.deepcopy(work["stub-05-2"]["metadata"])
         work[name]["id"] = f"stub-05-{name[-1]}"
-    assert work.repaired().notes == ("nothing was filled in",)
+    assert work.read_submission().notes == ("nothing was filled in",)
     work = done()
     one, two, check = work["stub-05-1"], work["stub-05-2"], work["check-05-3"]
     one["source"], two["source"] = two["source"], one["source"]
     check["source"] = "diagnosis = {}"
-    found = work.repaired()
+    found = work.read_submission()
     assert found.answers == ALL | {"05.3": (FILLED["05.3"], "diagnosis = {}")}
     work = done()
     for name in ("stub-05-1", "stub-05-2"):
         work[name]["metadata"] = {"homework": {"kind": "check", "task": "05.3"}, "nbgrader": {}}
         work[name]["id"] = "code-005" if name == "stub-05-1" else "md-05-1"
-    assert work.repaired().answers == ALL
+    assert work.read_submission().answers == ALL
 
 
 @pytest.mark.parametrize("type", ["markdown", "raw"])
 def test_code_in_a_cell_that_is_none(type):
     work = done()
     work["stub-05-1"]["cell_type"] = type
-    found = work.repaired()
+    found = work.read_submission()
     assert found.answers == ALL
     assert found.notes == (f"a {type} cell that answers 05.1 was taken for code",)
     work.add("check-05-1", FILLED["05.1"] + " * 3")  # the other was an earlier try
-    assert work.repaired().answers["05.1"] == (FILLED["05.1"] + " * 3",)
+    assert work.read_submission().answers["05.1"] == (FILLED["05.1"] + " * 3",)
     work = Work(stub_05_1="I do not know how")
     work["stub-05-1"]["cell_type"] = type
-    assert work.repaired().answers == {}
-    assert work.repaired().notes[0] == f"the cell of 05.1 is a {type} cell and holds no answer"
+    assert work.read_submission().answers == {}
+    assert (
+        work.read_submission().notes[0] == f"the cell of 05.1 is a {type} cell and holds no answer"
+    )
 
 
 def test_a_stub_that_does_not_parse():
     wrong = "def my_weights(query, keys:\n    return keys @"
-    assert Work(stub_05_1=wrong).repaired().answers == {"05.1": (wrong,)}
+    assert Work(stub_05_1=wrong).read_submission().answers == {"05.1": (wrong,)}
     work = Work()
     work.add("code-005", "diagnosis = {'Ada'")
-    assert work.repaired().answers == {"05.3": ("diagnosis = {'Ada'",)}
+    assert work.read_submission().answers == {"05.3": ("diagnosis = {'Ada'",)}
 
 
 def test_deleted_cells():
     work = done()
     work.remove("stub-05-2")
-    found = work.repaired()
+    found = work.read_submission()
     assert found.answers == {task: ALL[task] for task in ("05.1", "05.3")}
     assert found.notes == ("there is no cell for: 05.2",)
 
@@ -397,7 +399,7 @@ def test_deleted_cells():
 def test_magics_stay():
     source = "%%time\n" + FILLED["05.1"]
     shell = "!pip install x\n%timeit 1\n" + FILLED["05.2"]
-    found = strip(Work(stub_05_1=source, stub_05_2=shell)).repaired()
+    found = strip(Work(stub_05_1=source, stub_05_2=shell)).read_submission()
     assert found.answers == {"05.1": (source,), "05.2": (shell,)}
 
 
@@ -417,19 +419,19 @@ def test_magics_stay():
 def test_a_free_response(text, expected, type):
     work = Work(stub_05_4=text)
     work["stub-05-4"]["cell_type"] = type
-    assert work.repaired().answers == ({"05.4": (expected,)} if expected else {})
+    assert work.read_submission().answers == ({"05.4": (expected,)} if expected else {})
 
 
 def test_a_free_response_in_a_new_cell():
     for name in ("markdown", "raw", "code"):
         work = Work()
         work.add("stub-05-4", "They are shares.", name)
-        assert work.repaired().answers == {"05.4": ("They are shares.",)}, name
+        assert work.read_submission().answers == {"05.4": ("They are shares.",)}, name
     work = Work()
     work.remove("stub-05-4")
     work.add("md-05-4", "They are shares.", "markdown")
     work.add("md-05-1", "A remark that nobody asked for.", "markdown")
-    assert work.repaired().answers == {"05.4": ("They are shares.",)}
+    assert work.read_submission().answers == {"05.4": ("They are shares.",)}
 
 
 RESPONSE = "Softmax divides by the sum of all powers, so each value gets a share of the whole."
@@ -439,7 +441,7 @@ RESPONSE = "Softmax divides by the sum of all powers, so each value gets a share
 def test_a_response_in_the_questions_cell_is_found_and_told(with_names):
     work = done()
     work["md-05-4"]["source"] += f"\n\n{RESPONSE}"
-    found = (work if with_names else strip(work)).repaired()
+    found = (work if with_names else strip(work)).read_submission()
     assert found.answers == ALL | {"05.4": (RESPONSE,)}
     assert "the response to 05.4 stands, in part at least, in the question's cell" in found.notes
 
@@ -447,7 +449,7 @@ def test_a_response_in_the_questions_cell_is_found_and_told(with_names):
 def test_what_is_written_into_a_question_about_code_is_told():
     work = done()
     work["md-05-2"]["source"] += f"\n\n{RESPONSE}"
-    found = work.repaired()
+    found = work.read_submission()
     assert found.answers == ALL
     assert found.notes == ("something was written into the question of 05.2, and is not read",)
 
@@ -458,7 +460,7 @@ def test_all_cells_of_one_id(id):
     for one in work.cells:
         one["id"] = id
         one["metadata"] = {}
-    found = work.repaired()
+    found = work.read_submission()
     assert found.answers == ALL | {"05.4": (RESPONSE,)}
     assert "many cells have the same id; they were told apart by what they hold" in found.notes
 
@@ -472,7 +474,7 @@ def test_all_cells_of_one_id(id):
     ],
 )
 def test_a_pasted_picture_hides_no_text(picture):
-    found = done(stub_05_4=f"{picture}\n\n{RESPONSE}").repaired()
+    found = done(stub_05_4=f"{picture}\n\n{RESPONSE}").read_submission()
     (text,) = found.answers["05.4"]
     assert text.endswith(RESPONSE)
     assert len(text) < 200
@@ -480,7 +482,7 @@ def test_a_pasted_picture_hides_no_text(picture):
 
 
 def test_more_in_the_cell_of_the_name():
-    found = Work(hw_student='student = "Ada"\nimport math').repaired()
+    found = Work(hw_student='student = "Ada"\nimport math').read_submission()
     assert found.before == ('student = "Ada"\nimport math',)
 
 
@@ -491,7 +493,7 @@ def test_more_in_the_cell_of_the_name():
 def test_encodings(encoding):
     work = done(hw_student='student = "Zoé"')
     raw = json.dumps(work.notebook, ensure_ascii=False).encode(encoding)
-    found = repaired(raw, RELEASED)
+    found = read_submission(raw, RELEASED)
     assert found.answers == ALL
     assert (found.notes == ()) == (encoding == "utf-8-sig")
 
@@ -503,7 +505,7 @@ def test_damaged_parts():
     work["stub-05-3"]["metadata"] = {"homework": [], "nbgrader": {"grade_id": {}}, "id": 3}
     work.notebook["metadata"] = None
     work.cells[0:0] = [None, 3, [], {}, {"cell_type": 3, "source": {}, "metadata": [], "id": []}]
-    found = work.repaired()
+    found = work.read_submission()
     assert found.answers == ALL | {"05.1": (FILLED["05.1"] + "\ufffd",)}
     assert found.notes == (
         "damaged cells were left out: 3",
@@ -562,13 +564,13 @@ OTHER = OTHER.encode()
 )
 def test_what_is_no_submission(raw, said):
     with pytest.raises(UnreadableError, match=said):
-        repaired(raw, RELEASED)
+        read_submission(raw, RELEASED)
 
 
 def test_too_many_bytes(monkeypatch):
     monkeypatch.setattr(notebook, "MOST_BYTES", 2**10)
     with pytest.raises(UnreadableError, match="0 MiB"):
-        repaired(done().bytes(), RELEASED)
+        read_submission(done().bytes(), RELEASED)
 
 
 def test_another_chapter_without_its_metadata():
@@ -577,21 +579,21 @@ def test_another_chapter_without_its_metadata():
     for one in notebook["cells"]:
         one["metadata"] = {}
     with pytest.raises(UnreadableError, match="problem set 04"):
-        repaired(json.dumps(notebook).encode(), RELEASED)
+        read_submission(json.dumps(notebook).encode(), RELEASED)
     for one in notebook["cells"]:
         del one["id"]
     with pytest.raises(UnreadableError, match="problem set 04"):  # by the checks
-        repaired(json.dumps(notebook).encode(), RELEASED)
+        read_submission(json.dumps(notebook).encode(), RELEASED)
 
 
 def test_another_edition():
     work = done()
     work.notebook["metadata"]["homework"]["edition"] = "e0"
-    assert work.repaired().notes == (
+    assert work.read_submission().notes == (
         "the notebook was made from another edition of the problem set",
     )
     work.notebook["metadata"]["homework"]["assignment"] = "04"  # the cells say otherwise
-    assert work.repaired().answers == ALL
+    assert work.read_submission().answers == ALL
 
 
 # ------------------------------------------------------------- hostile files
@@ -600,7 +602,7 @@ def test_another_edition():
 def survives(raw):
     """Nothing but UnreadableError comes out, and not the one of last resort."""
     try:
-        found = repaired(raw, RELEASED)
+        found = read_submission(raw, RELEASED)
     except UnreadableError as error:
         if isinstance(error.__cause__, Exception):
             raise error.__cause__ from None
@@ -695,7 +697,7 @@ def test_nothing_is_run(tmp_path):
     mark = tmp_path / "ran"
     source = f"open({str(mark)!r}, 'w')\n!touch {mark}\n%run {mark}\n" + FILLED["05.1"]
     work = done(stub_05_1=source, hw_student=f"student = open({str(mark)!r}, 'w')")
-    assert work.repaired().answers["05.1"] == (source,)
+    assert work.read_submission().answers["05.1"] == (source,)
     assert not mark.exists()
 
 

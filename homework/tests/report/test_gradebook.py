@@ -10,7 +10,7 @@ from support import TAUGHT
 from homework.release.additions import with_private
 from homework.release.assignment import read_assignment
 from homework.report import gradebook
-from homework.report.gradebook import Gradebook, Record, standing
+from homework.report.gradebook import Gradebook, Record, points_by_task
 from homework.run.judging import Result
 
 FREE_ONE = (
@@ -97,10 +97,10 @@ def fill_in(book, old, new):
 
 def test_a_free_response_waits_for_a_person_and_keeps_the_mark(book, assignment):
     marks = book.update_marks([record()], assignment)
-    assert standing(record(), assignment, marks)["05.8"] is None
+    assert points_by_task(record(), assignment, marks)["05.8"] is None
     fill_in(book, "ada,05.8,,3", "ada,05.8,2.5,3")
     marks = book.update_marks([record()], assignment)
-    points = standing(record(), assignment, marks)
+    points = points_by_task(record(), assignment, marks)
     assert (points["05.8"], points["05.1"], points["05.2"], points["05.3"]) == (2.5, 2, 0, 0)
     assert book.update_marks([record()], assignment) == marks  # and so it stays
 
@@ -116,7 +116,7 @@ def test_another_answer_asks_for_points_again_and_says_what_there_was(book, assi
 
 def test_nothing_handed_in_for_a_free_response_is_no_points_at_once(book, assignment):
     one = record(text="")
-    assert standing(one, assignment, book.update_marks([one], assignment))["05.8"] == 0
+    assert points_by_task(one, assignment, book.update_marks([one], assignment))["05.8"] == 0
 
 
 def test_an_appeal_is_a_line_in_the_same_file(book, assignment):
@@ -124,7 +124,7 @@ def test_an_appeal_is_a_line_in_the_same_file(book, assignment):
     with (book.folder / "marks.csv").open("a") as file:
         file.write('ada,05.2,1.5,,,,"right but for a sign"\n')
     marks = book.update_marks([record()], assignment)
-    assert standing(record(), assignment, marks)["05.2"] == 1.5
+    assert points_by_task(record(), assignment, marks)["05.2"] == 1.5
     text = (book.folder / "marks.csv").read_text()
     assert "ada,05.2,1.5,2,0,,right but for a sign" in text  # with what the tests gave
 
@@ -141,7 +141,7 @@ def test_a_spreadsheet_may_take_a_task_for_a_number(book, assignment):
     text = ",".join(gradebook.MARKS) + "\nada,5.2,1,2,,,\nada,05.99,1,2,,,\n"
     (book.folder / "marks.csv").write_text(text)
     marks = book.update_marks([record()], assignment)
-    assert standing(record(), assignment, marks)["05.2"] == 1
+    assert points_by_task(record(), assignment, marks)["05.2"] == 1
     assert ("ada", "05.99") in marks  # which the summary shows as a mark for nothing
 
 

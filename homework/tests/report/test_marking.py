@@ -8,7 +8,7 @@ from bs4 import BeautifulSoup
 
 from homework.release.assignment import Assignment, Task
 from homework.report.gradebook import MARKS, Mark, Record
-from homework.report.marking import marking_page, ticked
+from homework.report.marking import marking_page, parse_ticks
 
 RUBRIC = (("a mixture", 1.0), ("an example", 0.5))
 
@@ -94,4 +94,4 @@ def test_a_response_is_shown_as_it_was_typed():
     ],
 )
 def test_what_was_ticked_is_read_from_the_remark(remark, found):
-    assert ticked(Mark("ada", "05.8", 1.0, 1.5, remark=remark), OF.tasks[0]) == found
+    assert parse_ticks(Mark("ada", "05.8", 1.0, 1.5, remark=remark), OF.tasks[0]) == found

@@ -190,7 +190,7 @@ def test_where_there_can_be_no_copy_each_run_has_a_process_of_its_own(started):
 
 def test_without_a_sandbox_nothing_is_left_running(monkeypatch):
     """A copy would outlive the process that is ended."""
-    monkeypatch.setattr(sandbox, "patience", lambda: 4.0)  # other tests are at work beside it
+    monkeypatch.setattr(sandbox, "load_factor", lambda: 4.0)  # other tests are at work beside it
     before = orphans()
     found = judge(CHAPTER, {"05.1": ["while True: pass"]}, limits=Limits(answer=1), unsafe=True)
     assert sum(r.points for r in found) == 0
@@ -259,7 +259,7 @@ LEFT = "if os.fork() == 0:\n    os.setsid()\n    time.sleep(600)\n"
 def test_a_lost_copy_costs_a_new_process_only_where_something_is_left(
     cell, processes, started, monkeypatch
 ):
-    monkeypatch.setattr(sandbox, "patience", lambda: 4.0)  # other tests are at work beside it
+    monkeypatch.setattr(sandbox, "load_factor", lambda: 4.0)  # other tests are at work beside it
     monkeypatch.setattr(sandbox.cgroup, "kills", lambda *_: (0, 0))  # others' tests have theirs
     if processes == 1:
         monkeypatch.setattr(sandbox, "END", 10.0)
@@ -270,7 +270,7 @@ def test_a_lost_copy_costs_a_new_process_only_where_something_is_left(
 
 
 def test_what_is_left_is_seen_though_a_list_made_while_the_copy_ends_lacks_it(started, monkeypatch):
-    monkeypatch.setattr(sandbox, "patience", lambda: 4.0)
+    monkeypatch.setattr(sandbox, "load_factor", lambda: 4.0)
     children, short = psutil.Process.children, []
 
     def lacking(process, recursive=False):

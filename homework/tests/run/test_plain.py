@@ -20,7 +20,7 @@ from helpers.exercises import (
     close,
     diagnosed,
     judged,
-    plain,
+    to_plain,
 )
 from helpers.exercises.answers import MOST_AXES, MOST_BYTES, MOST_ENTRIES
 from homework.release.assignment import Assignment, Task, Test
@@ -321,9 +321,9 @@ things = st.recursive(
 @given(things)
 def test_what_is_plain_crosses_and_stays_what_it_is(value):
     with contextlib.suppress(NotSerialisable):
-        made = plain(value)
+        made = to_plain(value)
         there = decode(encode(made))
-        assert repr(there) == repr(made) == repr(plain(there))
+        assert repr(there) == repr(made) == repr(to_plain(there))
 
 
 @pytest.mark.parametrize(
@@ -341,7 +341,7 @@ def test_what_is_plain_crosses_and_stays_what_it_is(value):
     ids=["text", "complex", "whole", "array", "dictionary", "lists", "dicts", "axes"],
 )
 def test_whatever_is_small_enough_for_the_notebook_is_so_for_the_grader(value):
-    made = plain(value)
+    made = to_plain(value)
     line = encode({"value": [made, []], "said": ""})
     assert len(line) > 10_000
     assert repr(decode(line)["value"][0]) == repr(made)
@@ -363,17 +363,17 @@ def test_what_a_large_answer_is_told_holds(most, made):
         else made
     )
     with pytest.raises(NotSerialisable) as error:
-        plain(given(2_000_000))
+        to_plain(given(2_000_000))
     (number,) = re.findall(most, str(error.value))
     number = int(number.replace(",", ""))
-    plain(given(int(number * 0.999)))
+    to_plain(given(int(number * 0.999)))
     with pytest.raises(NotSerialisable, match=re.escape(str(error.value))):
-        plain(given(int(number * 1.001)))
+        to_plain(given(int(number * 1.001)))
 
 
 def test_a_tensor_of_many_axes_is_told_how_many_it_may_have():
     with pytest.raises(NotSerialisable, match="a tensor of 65 axes; it may have 64"):
-        plain({"x": torch.ones((1,) * 65)})
+        to_plain({"x": torch.ones((1,) * 65)})
 
 
 def test_what_calls_back_may_give_and_catch_what_it_does_in_a_notebook():

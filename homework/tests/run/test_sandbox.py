@@ -17,12 +17,12 @@ import pytest
 import torch
 
 from homework.run import cgroup, sandbox
-from homework.run.sandbox import Limits, LostError, SandboxError, Talk, started, until
+from homework.run.sandbox import Limits, LostError, SandboxClient, SandboxError, started, until
 
 PARTS = (
     "__init__",
     "wire",
-    "lending",
+    "remote",
     "seccomp",
     "inside",
 )  # that are in the sandbox
@@ -31,85 +31,85 @@ pytestmark = pytest.mark.usefixtures("bubblewrap")
 
 
 @pytest.fixture(scope="module")
-def talk():
+def client():
     """One process for all tests that leave it alive."""
-    with started(SMALL) as talk:
-        yield talk
+    with started(SMALL) as client:
+        yield client
 
 
-def run(talk, source):
-    return talk.ask(lambda name: ("kept", name), do="run", source=source)
+def run(client, source):
+    return client.ask(lambda name: ("kept", name), do="run", source=source)
 
 
-def value(talk, name):
-    return talk.ask(lambda name: ("kept", name), do="value", name=name)["value"]
+def value(client, name):
+    return client.ask(lambda name: ("kept", name), do="value", name=name)["value"]
 
 
-def called(talk, name, *args):
-    (_, number) = value(talk, name)
+def called(client, name, *args):
+    (_, number) = value(client, name)
     question = {"do": "call", "name": number, "args": list(args), "kwargs": {}}
-    found = talk.ask(lambda name: ("kept", name), **question)
+    found = client.ask(lambda name: ("kept", name), **question)
     if "value" in found:
-        found["value"], lent = found["value"]
-        assert lent == []
+        found["value"], export = found["value"]
+        assert export == []
     return found
 
 
-def refused(talk, source, *kinds):
-    found = run(talk, source)
+def refused(client, source, *kinds):
+    found = run(client, source)
     assert found.get("error") in kinds, found
 
 
 # ------------------------------------------------------------- what it is for
 
 
-def test_cells_run_as_in_a_notebook(talk):
-    found = run(talk, "import numpy as np\nprint('hello')\nx = [np.ones(2), (1, ...)]\n%pwd")
+def test_cells_run_as_in_a_notebook(client):
+    found = run(client, "import numpy as np\nprint('hello')\nx = [np.ones(2), (1, ...)]\n%pwd")
     assert found["value"] is None
     assert found["said"].startswith("hello\n")
-    assert value(talk, "x")[1] == (1, ...)
-    assert run(talk, "1 / 0")["error"] == "ZeroDivisionError"
-    assert run(talk, "1 /")["error"] == "SyntaxError"
-    assert run(talk, "import sys; sys.exit(3)")["error"] == "SystemExit"
-    assert run(talk, "input()")["error"] == "EOFError"
-    assert value(talk, "x")[1] == (1, ...)  # all is still there
+    assert value(client, "x")[1] == (1, ...)
+    assert run(client, "1 / 0")["error"] == "ZeroDivisionError"
+    assert run(client, "1 /")["error"] == "SyntaxError"
+    assert run(client, "import sys; sys.exit(3)")["error"] == "SystemExit"
+    assert run(client, "input()")["error"] == "EOFError"
+    assert value(client, "x")[1] == (1, ...)  # all is still there
 
 
-def test_functions_are_called_and_call_back(talk):
-    run(talk, "def twice(x, f=None):\n    return x * 2 if f is None else f(x) + f(1)")
-    assert np.array_equal(called(talk, "twice", np.arange(3.0))["value"], [0, 2, 4])
-    assert torch.equal(called(talk, "twice", torch.ones(2))["value"], torch.full((2,), 2.0))
-    assert called(talk, "twice", 3, lambda x: 10 * x)["value"] == 40
-    failed = called(talk, "twice", 3, lambda x: x / 0)
+def test_functions_are_called_and_call_back(client):
+    run(client, "def twice(x, f=None):\n    return x * 2 if f is None else f(x) + f(1)")
+    assert np.array_equal(called(client, "twice", np.arange(3.0))["value"], [0, 2, 4])
+    assert torch.equal(called(client, "twice", torch.ones(2))["value"], torch.full((2,), 2.0))
+    assert called(client, "twice", 3, lambda x: 10 * x)["value"] == 40
+    failed = called(client, "twice", 3, lambda x: x / 0)
     assert (failed["error"], failed["text"]) == ("ZeroDivisionError", "division by zero")
-    assert called(talk, "twice", None)["error"] == "TypeError"
+    assert called(client, "twice", None)["error"] == "TypeError"
 
 
-def test_the_books_helpers_are_there(talk):
-    assert run(talk, "from helpers import exercises, numerics").get("error") is None
+def test_the_books_helpers_are_there(client):
+    assert run(client, "from helpers import exercises, numerics").get("error") is None
 
 
 # ------------------------------------------------------------- what it cannot reach
 
 
-def test_nothing_of_the_course_is_in_sight(talk):
-    run(talk, "import os\nseen = [os.path.join(a, f) for a, _, b in os.walk('/book') for f in b]")
-    seen = set(value(talk, "seen"))
+def test_nothing_of_the_course_is_in_sight(client):
+    run(client, "import os\nseen = [os.path.join(a, f) for a, _, b in os.walk('/book') for f in b]")
+    seen = set(value(client, "seen"))
     assert {"/book/homework/__init__.py", *(f"/book/homework/run/{name}.py" for name in PARTS)} == {
         path for path in seen if path.startswith("/book/homework") and path.endswith(".py")
     }
-    run(talk, f"there = os.path.exists({str(sandbox.ROOT / 'tests')!r})")
-    assert value(talk, "there") is False
+    run(client, f"there = os.path.exists({str(sandbox.ROOT / 'tests')!r})")
+    assert value(client, "there") is False
     for path in ("/etc/shadow", "/etc/passwd", "/var", str(Path.home() / ".ssh")):
-        run(talk, f"there = os.path.exists({path!r})")
-        assert value(talk, "there") is False, path
+        run(client, f"there = os.path.exists({path!r})")
+        assert value(client, "there") is False, path
     for folder in {Path("/home"), Path.home().parent, Path.home()} - {Path("/")}:
         pythons = [Path(one) for one in sandbox.PYTHON if Path(one).is_relative_to(folder)]
         leads = {one.relative_to(folder).parts[0] for one in pythons}  # where Python lies in a home
-        run(talk, f"there = os.path.exists({str(folder)!r}) and os.listdir({str(folder)!r})")
-        assert set(value(talk, "there") or ()) <= leads, folder
-    run(talk, "env = dict(os.environ)")
-    assert value(talk, "env").keys() <= {
+        run(client, f"there = os.path.exists({str(folder)!r}) and os.listdir({str(folder)!r})")
+        assert set(value(client, "there") or ()) <= leads, folder
+    run(client, "env = dict(os.environ)")
+    assert value(client, "env").keys() <= {
         "HOME",
         "PATH",
         "PYTHONPATH",
@@ -133,26 +133,28 @@ def test_nothing_of_the_course_is_in_sight(talk):
 @pytest.mark.parametrize(
     "path", ["/book/helpers/x", f"{sys.prefix}/x", "/x", "/proc/sys/kernel/hostname"]
 )
-def test_the_system_is_read_only(talk, path):
-    refused(talk, f"open({path!r}, 'w')", "OSError", "PermissionError")
+def test_the_system_is_read_only(client, path):
+    refused(client, f"open({path!r}, 'w')", "OSError", "PermissionError")
 
 
-def test_there_is_no_network(talk):
-    refused(talk, "import socket; socket.create_connection(('1.1.1.1', 53), timeout=2)", "OSError")
+def test_there_is_no_network(client):
+    refused(
+        client, "import socket; socket.create_connection(('1.1.1.1', 53), timeout=2)", "OSError"
+    )
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         socket.create_connection(("127.0.0.1", port), timeout=2).close()  # from here it is there
         reach = f"socket.create_connection(('127.0.0.1', {port}), timeout=2)"
-        refused(talk, reach, "ConnectionRefusedError")
+        refused(client, reach, "ConnectionRefusedError")
 
 
-def test_no_other_process_is_in_sight(talk):
-    run(talk, "import os, signal\npids = [int(p) for p in os.listdir('/proc') if p.isdigit()]")
-    assert len(value(talk, "pids")) <= 4
-    assert run(talk, "me = os.getuid()")["value"] is None
-    assert value(talk, "me") != 0
-    refused(talk, "os.setuid(0)", "PermissionError", "OSError")  # where an ordinary user grades
-    assert run(talk, "assert os.getuid() == me")["value"] is None
+def test_no_other_process_is_in_sight(client):
+    run(client, "import os, signal\npids = [int(p) for p in os.listdir('/proc') if p.isdigit()]")
+    assert len(value(client, "pids")) <= 4
+    assert run(client, "me = os.getuid()")["value"] is None
+    assert value(client, "me") != 0
+    refused(client, "os.setuid(0)", "PermissionError", "OSError")  # where an ordinary user grades
+    assert run(client, "assert os.getuid() == me")["value"] is None
 
 
 CALLS = """
@@ -175,24 +177,24 @@ if ours == 0:
 """
 
 
-def test_calls_that_no_program_of_a_student_needs_are_refused(talk):
+def test_calls_that_no_program_of_a_student_needs_are_refused(client):
     """Each by its number, and a namespace of users by both of the calls that make one."""
-    run(talk, CALLS + "if ours: os.kill(ours, 9), os.wait()")
-    run(talk, "found = {n: refused(c[column], 0, 0, 0, 0, 0) for n, c in seccomp.DENIED.items()}")
-    assert {name for name, result in value(talk, "found").items() if result != (-1, 1)} == set()
-    run(talk, "found = refused(seccomp.CLONE[column], 0x10000000 | 17, 0, 0, 0, 0)")
-    assert value(talk, "found") == (-1, 1)
-    run(talk, "found = refused(seccomp.CLONE3[column], 0, 0)")
-    assert value(talk, "found") == (-1, 38)
-    run(talk, "import subprocess\nfound = subprocess.run(['unshare', '-U', 'true']).returncode")
-    assert value(talk, "found") != 0
+    run(client, CALLS + "if ours: os.kill(ours, 9), os.wait()")
+    run(client, "found = {n: refused(c[column], 0, 0, 0, 0, 0) for n, c in seccomp.DENIED.items()}")
+    assert {name for name, result in value(client, "found").items() if result != (-1, 1)} == set()
+    run(client, "found = refused(seccomp.CLONE[column], 0x10000000 | 17, 0, 0, 0, 0)")
+    assert value(client, "found") == (-1, 1)
+    run(client, "found = refused(seccomp.CLONE3[column], 0, 0)")
+    assert value(client, "found") == (-1, 38)
+    run(client, "import subprocess\nfound = subprocess.run(['unshare', '-U', 'true']).returncode")
+    assert value(client, "found") != 0
 
 
-def test_there_are_sockets_of_the_sandboxs_own_network_and_no_others(talk):
+def test_there_are_sockets_of_the_sandboxs_own_network_and_no_others(client):
     """A machine's host answers vsock (40) from any namespace; 17 and 38 are the kernel's depths."""
-    run(talk, CALLS + "if ours: os.kill(ours, 9), os.wait()")
+    run(client, CALLS + "if ours: os.kill(ours, 9), os.wait()")
     run(
-        talk,
+        client,
         """def made(family):
     try:
         return socket.socket(family, socket.SOCK_DGRAM).close() is None
@@ -200,13 +202,13 @@ def test_there_are_sockets_of_the_sandboxs_own_network_and_no_others(talk):
         return error.errno
 found = {family: made(family) for family in range(60)}""",
     )
-    assert {family for family, result in value(talk, "found").items() if result is True} <= {
+    assert {family for family, result in value(client, "found").items() if result is True} <= {
         1,
         2,
         10,
         16,
     }
-    assert [value(talk, "found")[family] for family in (1, 2, 17, 38, 40)] == [
+    assert [value(client, "found")[family] for family in (1, 2, 17, 38, 40)] == [
         True,
         True,
         errno.EAFNOSUPPORT,
@@ -230,40 +232,40 @@ def test_a_copy_can_end_what_it_started_and_not_the_process_behind_it():
         "open, f'/proc/{parent}/mem', 'r+b'",
         "os.listdir, f'/proc/{parent}/fd'",
     )
-    with started(SMALL) as talk:
-        assert talk.copy()
-        run(talk, CALLS)
-        run(talk, f"found = [denied(*way) for way in [{', '.join(f'({way})' for way in ways)}]]")
-        assert dict(zip(ways, value(talk, "found"), strict=True)) == dict.fromkeys(ways, True)
-        assert "error" not in run(talk, "os.kill(ours, 9)\nos.wait()\nos.kill(os.getpid(), 0)")
-        assert talk.behind.is_running()
-        assert "error" not in run(talk, "os.listdir('/proc/self/fd')")
+    with started(SMALL) as client:
+        assert client.fork()
+        run(client, CALLS)
+        run(client, f"found = [denied(*way) for way in [{', '.join(f'({way})' for way in ways)}]]")
+        assert dict(zip(ways, value(client, "found"), strict=True)) == dict.fromkeys(ways, True)
+        assert "error" not in run(client, "os.kill(ours, 9)\nos.wait()\nos.kill(os.getpid(), 0)")
+        assert client.parent.is_running()
+        assert "error" not in run(client, "os.listdir('/proc/self/fd')")
 
 
 # ------------------------------------------------------------- what it cannot use up
 
 
-def test_memory_and_files_have_an_end(talk):
-    refused(talk, "import numpy as np; x = np.ones(10**10)", "MemoryError")
-    refused(talk, "open('/tmp/big', 'wb').write(b'0' * 10**8)", "OSError")
-    assert "error" not in run(talk, "np.ones(1)")
+def test_memory_and_files_have_an_end(client):
+    refused(client, "import numpy as np; x = np.ones(10**10)", "MemoryError")
+    refused(client, "open('/tmp/big', 'wb').write(b'0' * 10**8)", "OSError")
+    assert "error" not in run(client, "np.ones(1)")
 
 
-def test_processes_have_an_end(talk):
+def test_processes_have_an_end(client):
     run(
-        talk,
+        client,
         "import subprocess\nmany = []\n"
         "try:\n    for _ in range(100): many.append(subprocess.Popen(['sleep', '60']))\n"
         "except OSError: pass\nstarted = len(many)\nfor one in many: one.kill(); one.wait()",
     )
-    assert 0 < value(talk, "started") < 40
+    assert 0 < value(client, "started") < 40
 
 
-def test_device_files_take_little(talk):
-    refused(talk, "open('/dev/x', 'wb').write(b'0' * 10**6)", "OSError", "PermissionError")
+def test_device_files_take_little(client):
+    refused(client, "open('/dev/x', 'wb').write(b'0' * 10**6)", "OSError", "PermissionError")
     fill = "import os\nwith open('/dev/shm/x', 'wb') as file: file.write(b'0' * %d)"
-    refused(talk, fill % (2 * sandbox.SHARED), "OSError")
-    assert "error" not in run(talk, "os.remove('/dev/shm/x'); open('/dev/null', 'w').write('x')")
+    refused(client, fill % (2 * sandbox.SHARED), "OSError")
+    assert "error" not in run(client, "os.remove('/dev/shm/x'); open('/dev/null', 'w').write('x')")
 
 
 def test_memory_is_counted_over_all_processes():
@@ -273,9 +275,9 @@ def test_memory_is_counted_over_all_processes():
         "        x = b'x' * (120 * 2**20)\n        time.sleep(60)\ntime.sleep(60)"
     )
     more = pytest.raises(LostError, match="more memory than it may")
-    with started(Limits(answer=30, resident=700)) as talk, more:
-        run(talk, hoard)
-    assert sandbox.resident(talk.process.pid) == 0
+    with started(Limits(answer=30, resident=700)) as client, more:
+        run(client, hoard)
+    assert sandbox.resident(client.process.pid) == 0
 
 
 def test_what_processes_hold_together_counts_once():
@@ -283,9 +285,9 @@ def test_what_processes_hold_together_counts_once():
         "import os, time, torch\nchildren = []\nfor _ in range(12):\n    child = os.fork()\n"
         "    if child == 0: time.sleep(60)\n    children.append(child)\ntime.sleep(2)"
     )
-    with started(Limits(answer=30, resident=1000)) as talk:
-        assert "error" not in run(talk, sleepers)
-        assert sandbox.resident(talk.process.pid) > 1000 * 2**20
+    with started(Limits(answer=30, resident=1000)) as client:
+        assert "error" not in run(client, sleepers)
+        assert sandbox.resident(client.process.pid) > 1000 * 2**20
 
 
 def test_who_keeps_talking_is_looked_at_too():
@@ -295,8 +297,8 @@ def test_who_keeps_talking_is_looked_at_too():
         "        except OSError: pass\n    time.sleep(0.1)"
     )
     more = pytest.raises(LostError, match="more memory than it may")
-    with started(Limits(answer=30, resident=250)) as talk, more:
-        run(talk, dribble)
+    with started(Limits(answer=30, resident=250)) as client, more:
+        run(client, dribble)
 
 
 def test_a_course_within_pythons_own_folder_would_be_seen_and_is_refused(tmp_path):
@@ -305,8 +307,8 @@ def test_a_course_within_pythons_own_folder_would_be_seen_and_is_refused(tmp_pat
     sandbox.check(tmp_path)
 
 
-def test_what_is_said_is_cut(talk):
-    found = run(talk, "print('x' * 10**6)")
+def test_what_is_said_is_cut(client):
+    found = run(client, "print('x' * 10**6)")
     assert len(found["said"]) == 20_000
 
 
@@ -344,15 +346,15 @@ def test_what_is_said_is_cut(talk):
 )
 def test_a_process_that_is_lost_is_ended_and_told(source, said, monkeypatch):
     monkeypatch.setattr(sandbox.cgroup, "kills", lambda *_: (0, 0))  # others' tests have theirs
-    with started(SMALL) as talk:
-        run(talk, "pass")
-        talk.limits = Limits(answer=2)
+    with started(SMALL) as client:
+        run(client, "pass")
+        client.limits = Limits(answer=2)
         with pytest.raises(LostError, match=said):  # noqa: PT012 - at once, or when asked again
-            run(talk, source)
-            run(talk, "pass")
-        assert talk.process.returncode is not None
+            run(client, source)
+            run(client, "pass")
+        assert client.process.returncode is not None
         with pytest.raises(LostError, match="has ended"):
-            run(talk, "pass")
+            run(client, "pass")
 
 
 @pytest.mark.parametrize(
@@ -363,13 +365,13 @@ def test_a_process_that_the_machine_ended_is_told_from_one_that_had_its_limit(
     kills, said, outside, monkeypatch
 ):
     """Somebody ends it; what the kernel counts meanwhile tells who that was."""
-    with started(SMALL) as talk:
-        assert talk.copy()
+    with started(SMALL) as client:
+        assert client.fork()
         monkeypatch.setattr(sandbox.cgroup, "kills", lambda *_: kills)
-        talk.kills = (0, 0)
-        os.kill(talk.answering, 9)
+        client.kills = (0, 0)
+        os.kill(client.answering, 9)
         with pytest.raises(LostError, match=said) as raised:
-            run(talk, "pass")
+            run(client, "pass")
         assert raised.value.outside is outside
 
 
@@ -381,9 +383,9 @@ def test_a_process_that_the_machine_ended_is_told_from_one_that_had_its_limit(
 def test_who_waits_for_a_processor_is_told_from_who_takes_too_long(now, outside, monkeypatch):
     looks = itertools.chain([(0, 0)], itertools.repeat(now))
     monkeypatch.setattr(sandbox, "ran", lambda pid: next(looks))
-    with Talk(["sleep", "60"], replace(SMALL, answer=0.2)) as talk:
+    with SandboxClient(["sleep", "60"], replace(SMALL, answer=0.2)) as client:
         with pytest.raises(LostError) as raised:
-            run(talk, "what is never answered")
+            run(client, "what is never answered")
         assert raised.value.outside is outside
 
 
@@ -397,19 +399,19 @@ def test_a_pool_that_waits_for_a_processor_is_told_from_one_that_takes_too_long(
 ):
     """Who started it sleeps, so its first thread waits for no processor."""
     monkeypatch.setattr(sandbox, "ran", lambda pid: (0.0, 0.0))
-    monkeypatch.setattr(Talk, "_others", lambda self: others)
-    with Talk(["sleep", "60"], replace(SMALL, answer=0.2)) as talk:
+    monkeypatch.setattr(SandboxClient, "_others", lambda self: others)
+    with SandboxClient(["sleep", "60"], replace(SMALL, answer=0.2)) as client:
         with pytest.raises(LostError) as raised:
-            run(talk, "what is never answered")
+            run(client, "what is never answered")
         assert raised.value.outside is outside
 
 
 def test_the_waiting_of_each_other_process_counts(monkeypatch):
-    with Talk(["sh", "-c", "sleep 60 & sleep 60 & wait"], SMALL) as talk:
-        while len(psutil.Process(talk.process.pid).children()) < 2:
+    with SandboxClient(["sh", "-c", "sleep 60 & sleep 60 & wait"], SMALL) as client:
+        while len(psutil.Process(client.process.pid).children()) < 2:
             time.sleep(0.01)
         monkeypatch.setattr(sandbox, "kept_waiting", lambda pid: 0.5)
-        assert talk._others()[1] == 1.0
+        assert client._others()[1] == 1.0
 
 
 @pytest.mark.parametrize("started_by", ["threads", "orphans"])
@@ -421,16 +423,16 @@ def test_what_starves_among_its_own_was_not_starved_by_the_machine(started_by):
         "orphans": "import os\nfor _ in range(6):\n    if not os.fork():\n        if os.fork(): "
         "os._exit(0)\n        while True: pass\nwhile True: pass",
     }
-    with started(SMALL) as talk:
-        assert talk.copy()
-        talk.limits = replace(SMALL, answer=1.5)
+    with started(SMALL) as client:
+        assert client.fork()
+        client.limits = replace(SMALL, answer=1.5)
         with pytest.raises(LostError, match=sandbox.TOO_LONG):
-            run(talk, sources[started_by])
+            run(client, sources[started_by])
 
 
 def test_what_no_longer_ends_with_its_parent_is_ended_too():
-    with Talk(["sh", "-c", "sleep 60 & exec sleep 60"], SMALL) as talk:
-        while not (started_by_it := psutil.Process(talk.process.pid).children()):
+    with SandboxClient(["sh", "-c", "sleep 60 & exec sleep 60"], SMALL) as client:
+        while not (started_by_it := psutil.Process(client.process.pid).children()):
             time.sleep(0.01)
     deadline = time.monotonic() + 20  # far from the minute after which they end by themselves
     while any(map(runs, started_by_it)):
@@ -446,11 +448,11 @@ def runs(process: psutil.Process) -> bool:
 
 
 def test_what_a_process_had_of_a_processor_is_told():
-    before = sandbox.ran(os.getpid())
-    while sandbox.ran(os.getpid())[0] < before[0] + 0.1:
+    before = sandbox.cpu_seconds(os.getpid())
+    while sandbox.cpu_seconds(os.getpid())[0] < before[0] + 0.1:
         sum(range(10**5))
-    assert sandbox.ran(os.getpid())[1] >= before[1]
-    assert sandbox.ran(-1) == (0, 0)
+    assert sandbox.cpu_seconds(os.getpid())[1] >= before[1]
+    assert sandbox.cpu_seconds(-1) == (0, 0)
 
 
 def test_a_group_holds_all_that_a_sandbox_takes_and_the_next_copy_goes_on():
@@ -465,28 +467,28 @@ def test_a_group_holds_all_that_a_sandbox_takes_and_the_next_copy_goes_on():
         "        import time; time.sleep(60)\nx = [bytearray(2**28) for _ in range(9)]"
     )
     try:
-        with started(SMALL, group=group) as talk:
-            assert talk.copy()
+        with started(SMALL, group=group) as client:
+            assert client.fork()
             with pytest.raises(LostError, match="more memory than it may") as raised:
-                run(talk, hoard)
+                run(client, hoard)
             assert not raised.value.outside
-            if talk.process.returncode is None:
-                assert talk.copy()
-                assert "error" not in run(talk, "x = 1")
+            if client.process.returncode is None:
+                assert client.fork()
+                assert "error" not in run(client, "x = 1")
     finally:
         group.close()
 
 
 def test_a_forged_answer_is_an_answer_and_no_more():
     """Who writes an answer by hand gives a value, as any function could have."""
-    with started(SMALL) as talk:
+    with started(SMALL) as client:
         run(
-            talk,
+            client,
             "import os\ndef f(x):\n    for fd in range(3, 9):\n"
             "        try: os.write(fd, b'{}')\n        except OSError: pass\n    return 1",
         )
         with pytest.raises(LostError, match="made no sense"):
-            called(talk, "f", 1)
+            called(client, "f", 1)
 
 
 def test_bubblewrap_is_the_systems_or_the_package_indexs_or_missed(monkeypatch):
@@ -497,16 +499,16 @@ def test_bubblewrap_is_the_systems_or_the_package_indexs_or_missed(monkeypatch):
         started(SMALL)
 
 
-def test_what_is_said_of_an_error_is_cut_on_this_side_too(talk):
-    found = run(talk, "raise ValueError('x' * 10**6)")
+def test_what_is_said_of_an_error_is_cut_on_this_side_too(client):
+    found = run(client, "raise ValueError('x' * 10**6)")
     assert len(found["text"]) == sandbox.MOST_TEXT
 
 
 def test_the_graders_environment_is_in_no_process_of_the_sandbox(monkeypatch):
     monkeypatch.setenv("SECRET_TOKEN", "sesame")
-    with started(SMALL) as talk:
-        run(talk, "pass")
-        environment = Path(f"/proc/{talk.process.pid}/environ").read_bytes()
+    with started(SMALL) as client:
+        run(client, "pass")
+        environment = Path(f"/proc/{client.process.pid}/environ").read_bytes()
     assert b"sesame" not in environment
     assert b"PATH" in environment
 

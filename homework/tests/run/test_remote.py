@@ -1,4 +1,4 @@
-"""Objects that are lent: what a call does to the copy is done to the original, and no more."""
+"""Exported objects: what a call does to the copy is done to the original, and no more."""
 
 import contextlib
 import struct
@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import nn
 
-from homework.run.lending import borrow, lent, returned, settle
-from homework.run.wire import Lent, WireError, decode, encode
+from homework.run.remote import export, import_, returned, sync_back
+from homework.run.wire import RemoteRef, WireError, decode, encode
 
 
 def across(value):
@@ -19,9 +19,9 @@ def across(value):
 def call(function, *args):
     """Call a function as the sandbox does: with copies, over the wire."""
     originals, copies = [], []
-    args = borrow(across(lent(list(args), originals)), copies)
+    args = import_(across(export(list(args), originals)), copies)
     assert all(a is not b for a, b in zip(originals, copies, strict=True))
-    return settle(*across(list(returned(function(*args), copies))), originals)
+    return sync_back(*across(list(returned(function(*args), copies))), originals)
 
 
 def test_a_module_is_changed_in_place_and_returned_as_itself():
@@ -131,25 +131,34 @@ def test_other_optimizers_than_torchs_and_other_parameters_do_not_come():
         (1, [([torch.zeros(2)], [0])]),
         (1, torch.zeros(1)),
         (
-            Lent(-1, "optimizer", ["SGD", [{"params": [0]}, {"params": [0]}]]),
+            RemoteRef(-1, "optimizer", ["SGD", [{"params": [0]}, {"params": [0]}]]),
             [[[torch.zeros(2)], [0]]],
         ),
-        (Lent(-1, "optimizer", ["Optimizer", [{"params": [0]}]]), [[[torch.zeros(2)], [0]]]),
+        (RemoteRef(-1, "optimizer", ["Optimizer", [{"params": [0]}]]), [[[torch.zeros(2)], [0]]]),
         (1, [[[], [0]]]),
         (1, [5]),
-        (Lent(4, "same"), [[[torch.zeros(2)], [0]]]),
-        (Lent(0, "module", b""), [[[torch.zeros(2)], [0]]]),
-        (Lent(-1, "optimizer", ["load", [{"params": [0]}]]), [[[torch.zeros(2)], [0]]]),
-        (Lent(-1, "optimizer", ["lr_scheduler", [{}]]), [[[torch.zeros(2)], [0]]]),
-        (Lent(-1, "optimizer", None), [[[torch.zeros(2)], [0]]]),
-        (Lent(-1, "optimizer", ["SGD", [{"lr": -1, "params": [0]}]]), [[[torch.zeros(2)], [0]]]),
-        (Lent(-1, "optimizer", ["Adam", [{"lr": -1, "params": [0]}]]), [[[torch.zeros(2)], [0]]]),
-        (Lent(-1, "optimizer", ["SGD", [{"lr": 1, "params": [9]}]]), [[[torch.zeros(2)], [0]]]),
+        (RemoteRef(4, "same"), [[[torch.zeros(2)], [0]]]),
+        (RemoteRef(0, "module", b""), [[[torch.zeros(2)], [0]]]),
+        (RemoteRef(-1, "optimizer", ["load", [{"params": [0]}]]), [[[torch.zeros(2)], [0]]]),
+        (RemoteRef(-1, "optimizer", ["lr_scheduler", [{}]]), [[[torch.zeros(2)], [0]]]),
+        (RemoteRef(-1, "optimizer", None), [[[torch.zeros(2)], [0]]]),
+        (
+            RemoteRef(-1, "optimizer", ["SGD", [{"lr": -1, "params": [0]}]]),
+            [[[torch.zeros(2)], [0]]],
+        ),
+        (
+            RemoteRef(-1, "optimizer", ["Adam", [{"lr": -1, "params": [0]}]]),
+            [[[torch.zeros(2)], [0]]],
+        ),
+        (
+            RemoteRef(-1, "optimizer", ["SGD", [{"lr": 1, "params": [9]}]]),
+            [[[torch.zeros(2)], [0]]],
+        ),
     ],
 )
 def test_forged_returns_are_refused(value, numbers):
     with pytest.raises(WireError):
-        settle(across(value), across(numbers), [nn.Parameter(torch.ones(2))])
+        sync_back(across(value), across(numbers), [nn.Parameter(torch.ones(2))])
 
 
 STATE = torch.Generator().manual_seed(3).get_state()
@@ -169,7 +178,7 @@ def test_each_state_of_a_generator_comes_back(draws):
     for generator in (here, there):
         for _ in range(draws):
             torch.randint(2**31, (), generator=generator)
-    settle(1, across([[[here.get_state()], [0]]]), [other := torch.Generator()])
+    sync_back(1, across([[[here.get_state()], [0]]]), [other := torch.Generator()])
     assert torch.equal(torch.rand(2000, generator=other), torch.rand(2000, generator=there))
 
 
@@ -197,7 +206,7 @@ def test_each_state_of_a_generator_comes_back(draws):
 def test_a_state_that_is_none_is_refused_and_the_generator_goes_on(state):
     generator, twin = torch.Generator().manual_seed(3), torch.Generator().manual_seed(3)
     with pytest.raises(WireError):
-        settle(1, across([[[state], [0]]]), [generator])
+        sync_back(1, across([[[state], [0]]]), [generator])
     assert torch.equal(torch.randn(9, generator=generator), torch.randn(9, generator=twin))
 
 
@@ -209,6 +218,6 @@ def test_any_bytes_for_a_state_are_taken_or_refused():
         state[at] = torch.randint(256, (5,), generator=random).to(torch.uint8)
         generator = torch.Generator().manual_seed(3)
         with contextlib.suppress(WireError):
-            settle(1, across([[[state], [0]]]), [generator])
+            sync_back(1, across([[[state], [0]]]), [generator])
         assert torch.randn(700, generator=generator).shape == (700,)
         assert torch.randperm(7, generator=generator).sort().values.tolist() == [*range(7)]

@@ -5,8 +5,8 @@ The sandbox gets a copy; what the call did to the copy is then done to the origi
 judge works with its own objects, and nothing comes back but numbers:
 
     grader                                            sandbox
-    lent(args)        objects become `Lent` data  ->  borrow(args)   and objects again
-    settle(...)       numbers into the originals  <-  returned(...)  numbers of the copies
+    export(args)        objects become `RemoteRef` data  ->  import_(args)  and objects again
+    sync_back(…)        numbers into the originals       <-  returned(…)    numbers of the copies
 
 An optimiser of torch.optim comes back as its name and its settings, and is made anew here.
 """
@@ -20,16 +20,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from helpers.exercises.answers import is_optimizer
-from homework.run.wire import Lent, WireError
+from homework.run.wire import RemoteRef, WireError
 
 if TYPE_CHECKING:
-    import torch  # else only where something is lent, as in `wire`
+    import torch  # else only where something is exported, as in `wire`
 
 TWISTER = 624  # numbers that a generator makes at a time
 
 
-def lent(args: object, originals: list) -> Any:
-    """Arguments with `Lent` in the place of each object that is shared; these go to originals."""
+def export(args: object, originals: list) -> Any:
+    """Arguments with a `RemoteRef` for each object that is shared; these go to originals."""
     if (torch := sys.modules.get("torch")) is None:
         return args  # there can be no such object
     shared = (torch.nn.Module, torch.nn.Parameter, torch.Generator)
@@ -43,26 +43,26 @@ def lent(args: object, originals: list) -> Any:
     return _walk(args, lend)
 
 
-def _described(number: int, value: object) -> Lent:
+def _described(number: int, value: object) -> RemoteRef:
     import torch
 
     if isinstance(value, torch.nn.Parameter):
-        return Lent(number, "parameter", value.detach())
+        return RemoteRef(number, "parameter", value.detach())
     if isinstance(value, torch.Generator):
-        return Lent(number, "generator", value.get_state())
+        return RemoteRef(number, "generator", value.get_state())
     file = io.BytesIO()
     torch.save(value, file)
-    return Lent(number, "module", file.getvalue())
+    return RemoteRef(number, "module", file.getvalue())
 
 
-def borrow(args: object, copies: list) -> Any:
-    """Objects in the place of `Lent`, which go to copies; in the sandbox.
+def import_(args: object, copies: list) -> Any:
+    """Objects in the place of `RemoteRef`, which go to copies; in the sandbox.
 
     Unpickling is safe there: what comes is the grader's.
     """
 
     def take(value):
-        if not isinstance(value, Lent):
+        if not isinstance(value, RemoteRef):
             return value
         import torch
 
@@ -82,10 +82,10 @@ def returned(value: Any, copies: list) -> tuple[object, list]:
     numbers = [[_numbers(copy), _ties(copy)] for copy in copies]
     at = {id(copy): number for number, copy in enumerate(copies)}
     if id(value) in at:
-        return Lent(at[id(value)], "same"), numbers
+        return RemoteRef(at[id(value)], "same"), numbers
     if is_optimizer(value):
         groups = [_settings(group, at) for group in value.param_groups]
-        return Lent(-1, "optimizer", [type(value).__name__, groups]), numbers
+        return RemoteRef(-1, "optimizer", [type(value).__name__, groups]), numbers
     return value, numbers
 
 
@@ -107,22 +107,22 @@ def _ties(thing: object) -> list[int]:
     return [places.index(place) for place in places]
 
 
-def settle(value: object, numbers: object, originals: list) -> object:
+def sync_back(value: object, numbers: object, originals: list) -> object:
     """Do to the originals what was done to the copies, and give what the call gave.
 
     Raises: WireError where what came does not fit them.
     """
     if not isinstance(numbers, list) or len(numbers) != len(originals):
-        raise WireError("the numbers of what was lent did not come back")
+        raise WireError("the numbers of what was exported did not come back")
     for original, new in zip(originals, numbers, strict=True):
         _put(original, new)
-    if not isinstance(value, Lent):
+    if not isinstance(value, RemoteRef):
         return value
     if value.kind == "same" and 0 <= value.number < len(originals):
         return originals[value.number]
     if value.kind == "optimizer":
         return _optimizer(value.data, originals)
-    raise WireError("something came back that was not lent")
+    raise WireError("something came back that was not exported")
 
 
 def _put(original: object, new: Any) -> None:
@@ -131,12 +131,12 @@ def _put(original: object, new: Any) -> None:
 
     old = _numbers(original)
     if not (type(new) is list and len(new) == 2 and all(type(part) is list for part in new)):
-        raise WireError("what was lent came back as something else")
+        raise WireError("what was exported came back as something else")
     tensors, ties = new
     if not all(type(place) is int for place in ties) or ties != _ties(original):
         raise WireError("weights that shared their numbers no longer do, or others now do")
     if len(tensors) != len(old) or not all(map(_is_like, old, tensors)):
-        raise WireError("what was lent came back with other shapes or types")
+        raise WireError("what was exported came back with other shapes or types")
     if isinstance(original, torch.Generator):
         _set_state(original, tensors[0])
         return
