@@ -10,20 +10,16 @@ from textwrap import dedent
 
 import nbformat
 import pytest
-import yaml
 from handins import warm
-from submissions import TEMPLATE
 
-from helpers.exercises import judged
 from homework import grade
-from homework.release.assignment import ROOT
 from homework.release.course import Course, fingerprint, release
 from homework.release.edition import edition
 from homework.report.gradebook import Gradebook, digest
 from homework.run import sandbox, worker
 from homework.run.judging import OVER, Result, tried
 from homework.run.sandbox import Limits
-from homework.run.worker import TOO_MUCH, Graded, Worker
+from homework.run.worker import Graded, Worker
 
 SMALL = Limits(answer=4, task=4, given=10)
 
@@ -126,16 +122,6 @@ def test_a_worker_that_is_lost_costs_its_own_test_and_is_replaced(course, monkey
     assert run(folder) == 0
     points = {name: row[1] for name, row in table(folder).items() if name != "student"}
     assert points == {"rows2": "5", "rows3": "2", "rows4": "2"}
-
-
-def test_a_file_that_ends_the_reader_is_told(monkeypatch):
-    def dies(*_, **__):
-        raise worker._Lost("")
-
-    with Worker(Course("05"), SMALL) as one:
-        monkeypatch.setattr(one, "_start", lambda: None)
-        monkeypatch.setattr(one, "_answer", dies)
-        assert one.grade(b"{}").error == TOO_MUCH
 
 
 def test_a_worker_that_cannot_start_stops_the_command_and_marks_nobody(course):
@@ -282,22 +268,6 @@ def test_a_fault_of_ours_takes_no_grade_that_was_there(quick, capsys, monkeypatc
         rows, record = table(quick), Gradebook(quick / "course/grading/05").get("ada")
         assert [row[:-1] for row in rows.values()] == [row[:-1] for row in before.values()]
         assert (rows["ada"][-1] == "1") == (grade.STAYS in record.notes) == bool(fails)
-
-
-def test_one_who_can_be_graded_is_so_whoever_is_tried_before(quick, capsys, monkeypatch):
-    for name in ("ada", "bob"):
-        hand_in(quick, name)
-    failing(monkeypatch, 1, 2, 3)
-    assert run(quick) == 0
-    assert [one.ours for one in Gradebook(quick / "course/grading/05").records()] == [True, False]
-
-
-def test_as_many_are_graded_at_a_time_as_there_are_processors_for_it(monkeypatch):
-    monkeypatch.setattr(grade.os, "sched_getaffinity", lambda pid: {5}, raising=False)
-    assert grade._options(["x", "--assignment", "05"]).workers == 1
-    monkeypatch.delattr(grade.os, "sched_getaffinity")
-    monkeypatch.setattr(grade.os, "cpu_count", lambda: 3)
-    assert grade._options(["x", "--assignment", "05"]).workers == 3
 
 
 @pytest.mark.usefixtures("bubblewrap")
@@ -550,12 +520,6 @@ def test_a_python_that_does_not_run_there_is_told_before_anybody_is_graded(
     assert run(quick, "--without-sandbox") == run(quick) == 0  # nothing is left to be run
 
 
-def test_a_sandbox_that_cannot_start_says_why(monkeypatch):
-    monkeypatch.setattr(sandbox, "command", lambda *_, **__: ["sh", "-c", "echo why >&2; exit 1"])
-    with pytest.raises(sandbox.SandboxError, match=r"cannot start a sandbox \(why\)"):
-        sandbox.check()
-
-
 @pytest.mark.parametrize(
     ("prepare", "said"),
     [
@@ -578,28 +542,6 @@ def test_the_course_itself_is_not_graded(quick, capsys):
     for source in (".", "course", "private"):
         assert run(quick, source=source) == 2
         assert "name the folder of hand-ins alone" in capsys.readouterr().err
-
-
-def test_what_ci_hands_in_to_the_container_is_worth_what_it_asks_for():
-    """One right answer among empty ones, written into the edition by sed."""
-    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text("utf-8"))["jobs"]
-    script = jobs["docker"]["steps"][-1]["run"]
-    ((old, new),) = re.findall(r"sed 's/(.*)/(.*)/'", script)
-    assignment = Course("05", "", str(TEMPLATE)).assignment()
-    text = nbformat.writes(nbformat.from_dict(edition(assignment)))
-    assert len(re.findall(old, text)) == 1
-    name, _, source = new.partition(" = ")
-    points = [
-        sum(
-            test.points
-            for test in task.tests
-            if task.answer == name and judged(test.judge, eval(source)).state == "Right"
-        )
-        for task in assignment.tasks
-    ]
-    assert sum(points) > 0
-    fields = [f"{one:g}" for one in (*points, sum(points), assignment.points)]
-    assert f"grep '^ada,ada,{','.join(fields)},,'" in script
 
 
 def test_wrong_words_are_told(tmp_path, capsys):

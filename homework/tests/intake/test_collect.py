@@ -201,18 +201,6 @@ def test_the_later_of_two_counts_and_is_noted(hand_in, kind):
     )
 
 
-@pytest.mark.parametrize(
-    "files",
-    [
-        {"x_1_10_05.ipynb": A, "x_1_20_05-1.ipynb": B},
-        {"x_1_10_05.ipynb": A, "x_1_20_a.pdf": B},
-    ],
-)
-def test_notes_on_several_files_begin_alike(hand_in, files):
-    noted = [note for handed in hand_in(files) for note in handed.notes]
-    assert any(note.startswith(collect.SEVERAL) for note in noted)
-
-
 def test_time_then_number_tell_which_is_later(hand_in, tmp_path, roster):
     files = {"ada/05 (2).ipynb": A, "ada/05.ipynb": B, "ada/05 (1).ipynb": C}
     (found,) = hand_in(files, roster)

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -79,46 +78,6 @@ def test_processes_have_an_end(group):
             psutil.Process(pid).kill()
         process.kill()
         process.communicate()
-
-
-SHARES = ("cpu.weight", "cpu.shares")
-
-
-def spent(processes):
-    """The seconds of a processor that each has had."""
-    return [sum(psutil.Process(one.pid).cpu_times()[:2]) for one in processes]
-
-
-def test_a_neighbour_of_many_processes_has_the_same_share(group):
-    """On one processor: a share, which no load of other programs changes."""
-    if not any((at / name).exists() for at in group.folders for name in SHARES):
-        pytest.skip("the processors are not shared by group here")
-    other = cgroup.made(8, 200 * MIB, processes=32)
-    spin, at = "while True: pass", str(min(os.sched_getaffinity(0)))
-    one = subprocess.Popen(["taskset", "-c", at, *argv(group, spin)])
-    many = [subprocess.Popen(["taskset", "-c", at, *argv(other, spin)]) for _ in range(20)]
-    try:
-        while not all(had := spent([one, *many])):  # each is there, and spins
-            time.sleep(0.05)
-        while sum(now := spent([one, *many])) < sum(had) + 2.0:
-            time.sleep(0.05)
-        assert now[0] - had[0] > (sum(now[1:]) - sum(had[1:])) / 4  # without groups, a twentieth
-    finally:
-        for process in (one, *many):
-            process.kill()
-            process.wait()
-        other.close()
-
-
-def test_what_a_killed_grader_left_is_removed(group):
-    gone = subprocess.Popen(["true"])
-    gone.wait()
-    left = [folder.parent / f"{cgroup.NAME}-{gone.pid}-0" for folder in group.folders]
-    for folder in left:
-        folder.mkdir()
-    cgroup.made(9, 60 * MIB, processes=8).close()
-    assert not any(folder.exists() for folder in left)
-    assert all(folder.exists() for folder in group.folders)
 
 
 # ------------------------------------------------------------- where it is otherwise
