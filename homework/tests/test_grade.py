@@ -110,7 +110,7 @@ def table(folder):
 
 
 @pytest.mark.usefixtures("bubblewrap")
-def test_a_worker_that_is_lost_costs_its_own_test_and_is_replaced(course, monkeypatch):
+def test_lost_worker_costs_one_test_and_is_replaced(course, monkeypatch):
     folder, assignment = course
     monkeypatch.setattr(worker, "GRACE", 0.0)
     # Of who waits here for the judge.
@@ -124,7 +124,7 @@ def test_a_worker_that_is_lost_costs_its_own_test_and_is_replaced(course, monkey
     assert points == {"rows2": "5", "rows3": "2", "rows4": "2"}
 
 
-def test_a_worker_that_cannot_start_stops_the_command_and_marks_nobody(course):
+def test_worker_that_cannot_start_stops_the_command(course):
     """As where its private file has a fault, or somebody presses Ctrl-C while it starts."""
     folder, _ = course
     with Worker(Course("05", private=str(folder / "private")), SMALL) as one:
@@ -158,7 +158,7 @@ def failing(monkeypatch, *which):
     )
 
 
-def test_who_is_lost_to_a_fault_of_ours_is_graded_again_at_the_end(quick, capsys, monkeypatch):
+def test_grader_failure_is_retried_at_the_end(quick, capsys, monkeypatch):
     hand_in(quick, "ada")
     hand_in(quick, "bob")
     failing(monkeypatch, 1)
@@ -213,7 +213,7 @@ def test_who_could_not_be_graded_has_no_points_in_any_table(quick, capsys, monke
     assert "responses to mark" not in summary
 
 
-def test_a_fault_of_ours_in_every_file_ends_with_an_error_and_no_grades(quick, capsys, monkeypatch):
+def test_grader_failure_in_every_file_writes_no_grades(quick, capsys, monkeypatch):
     for name in ("ada", "bob", "cleo"):
         hand_in(quick, name)
     failing(monkeypatch, *range(9))
@@ -271,7 +271,7 @@ def test_a_fault_of_ours_takes_no_grade_that_was_there(quick, capsys, monkeypatc
 
 
 @pytest.mark.usefixtures("bubblewrap")
-def test_an_answer_that_is_too_large_to_judge_costs_no_more_than_its_points(course):
+def test_answer_too_large_to_judge_costs_only_its_points(course):
     """As for a judge that compares each of its rows with each."""
     folder, assignment = course
     right = {task.name: task.solution for task in assignment.tasks}
@@ -298,7 +298,7 @@ def test_a_judge_that_is_lost_beside_others_costs_nothing_yet(monkeypatch):
             assert one.grade(b"{}").ours is ours
 
 
-def test_whatever_fails_on_the_way_is_told_and_not_taken_for_done(quick, capsys, monkeypatch):
+def test_any_error_is_reported_and_retried(quick, capsys, monkeypatch):
     for name in ("ada", "bob"):
         hand_in(quick, name)
 
@@ -313,7 +313,7 @@ def test_whatever_fails_on_the_way_is_told_and_not_taken_for_done(quick, capsys,
 # ------------------------------------------------------------- what is graded, and when
 
 
-def test_what_is_graded_is_graded_again_where_its_tests_change_or_a_person_asks(quick, capsys):
+def test_graded_again_when_tests_change_or_on_request(quick, capsys):
     hand_in(quick, "ada")
     hand_in(quick, "bob")
 
@@ -344,7 +344,7 @@ def test_what_is_graded_is_graded_again_where_its_tests_change_or_a_person_asks(
         (("lovelaceada_7_10_05", "lovelaceada_7_20_05"), "10"),
     ],
 )
-def test_what_was_handed_in_later_wins_whatever_is_collected_last(quick, capsys, names, orders):
+def test_later_attempt_wins_in_any_order_of_collecting(quick, capsys, names, orders):
     """First, late, first again, told apart by content; late, then first, by Canvas's numbers."""
     made = {}
     for order in orders:
@@ -429,7 +429,7 @@ def test_those_to_look_at_are_as_many_everywhere(quick, capsys):
     assert '<b>2</b><a href="#to-look-at">' in summary
 
 
-def test_mended_tests_that_fail_on_the_solutions_stop_the_command(quick, capsys, monkeypatch):
+def test_changed_tests_that_fail_the_solutions_stop_grading(quick, capsys, monkeypatch):
     hand_in(quick, "ada")
     assert run(quick) == 0
     first, private = table(quick), quick / "private" / "05.py"
@@ -454,7 +454,7 @@ def test_tests_that_a_solution_fails_are_told(course):
         tried(Course("05", "s", str(folder / "private")).assignment())
 
 
-def test_who_was_graded_without_a_roster_is_not_in_the_list_twice(quick, capsys):
+def test_no_duplicate_after_grading_without_a_roster(quick, capsys):
     hand_in(quick, "lovelaceada_7_9_05")
     assert run(quick) == 0
     before = table(quick)
@@ -506,9 +506,7 @@ def test_it_refuses_to_run_unsandboxed_unless_told_so(quick, capsys, monkeypatch
     assert run(quick, "--without-sandbox") == 0
 
 
-def test_a_python_that_does_not_run_there_is_told_before_anybody_is_graded(
-    quick, capsys, monkeypatch
-):
+def test_python_that_fails_in_the_sandbox_stops_grading(quick, capsys, monkeypatch):
     def fails():
         raise sandbox.SandboxError("python cannot run the book's helpers in it")
 

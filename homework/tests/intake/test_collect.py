@@ -225,7 +225,7 @@ def test_a_notebook_counts_before_anything_else(hand_in):
     assert found.notes == ()
 
 
-def test_of_notebooks_of_several_sets_the_latest_of_this_one_counts(hand_in, tmp_path):
+def test_latest_notebook_of_this_problem_set_counts(hand_in, tmp_path):
     mine, other = notebook(x="stub-05-1"), notebook(x="check-04-2 my_weights")
     hand_in(
         {
@@ -269,7 +269,7 @@ def test_of_notebooks_of_several_sets_the_latest_of_this_one_counts(hand_in, tmp
     ],
 )
 @pytest.mark.parametrize("kind", ["folder", "zip"])
-def test_a_name_that_looks_like_anothers_number_stops_the_command(hand_in, files, kind):
+def test_two_names_with_one_number_stop_the_command(hand_in, files, kind):
     with pytest.raises(ValueError, match="bear one student's number and two names"):
         hand_in(dict.fromkeys(files, A), kind=kind)
 
@@ -298,7 +298,7 @@ def test_a_students_folder_that_lies_alone_is_theirs(hand_in, roster):
     assert (found.student, found.read()) == ("ada", A)
 
 
-def test_names_in_zips_of_programs_that_do_not_say_how_they_write(tmp_path):
+def test_zip_names_in_undeclared_utf8(tmp_path):
     data = zipped({"Zo##/05.ipynb": A}).replace(b"Zo##", "Zoë".encode())
     (tmp_path / "given.zip").write_bytes(data)
     (found,) = collected(tmp_path / "given.zip")
@@ -402,7 +402,7 @@ def test_several_files_of_one_student_are_one_hand_in(hand_in, names, kind):
 # ------------------------------------------------------- when it was handed in
 
 
-def test_nbgrader_dates_what_was_handed_in_and_moodle_the_download(hand_in, tmp_path):
+def test_order_by_nbgraders_date_or_moodles_download(hand_in, tmp_path):
     stamped = {
         "ada/05/05.ipynb": A,
         "ada/05/timestamp.txt": b"2027-10-08 21:59:00.5 UTC",
@@ -465,7 +465,7 @@ def test_whatever_is_in_a_zip_the_others_are_there(tmp_path, changed, cut):
     assert eve.error or eve.read() in (A, B)
 
 
-def test_the_students_own_part_of_a_name_makes_nobody_else_of_them(tmp_path):
+def test_students_own_file_name_cannot_impersonate(tmp_path):
     name = "joneseve_13_346_x_12_assignsubmission_file_05.ipynb"
     (tmp_path / name).write_text("{}")
     (one,) = collected(tmp_path)

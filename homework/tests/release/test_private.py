@@ -80,7 +80,7 @@ def test_the_books_tasks_can_be_replaced_and_left_out(merged):
     assert len(tasks) == len(OF.tasks) - 1
 
 
-def test_a_new_task_brings_the_cells_of_the_chapter_that_it_needs(merged, tmp_path):
+def test_new_task_brings_the_cells_it_depends_on(merged, tmp_path):
     reads = TASK.replace("fig = {{ n }}", "print(W_Q)")
     (tmp_path / "05.py").write_text(HEAD + DRAW + reads)
     first = next(at for at, cell in enumerate(CELLS) if "**Exercise 1.**" in cell.source)
@@ -148,7 +148,7 @@ def test_what_does_not_fit_is_told(merged, source, said):
         merged(source)
 
 
-def test_a_hidden_test_that_answers_false_does_not_count_as_right(merged):
+def test_hidden_test_that_returns_false_is_an_error(merged):
     returns = HIDDEN.replace('    if answer != n: raise Wrong(f"{n}")', "    return answer == n")
     hidden = merged(DRAW + returns)["05.1"].tests[1]
     verdict = exercises.judged(hidden.judge, -1)

@@ -156,7 +156,7 @@ def test_points_and_what_failed():
     assert "write to your teacher" in words(page)
 
 
-def test_a_link_leads_to_the_section_where_it_has_an_address_for_all():
+def test_section_is_linked_only_with_an_absolute_address():
     def section(task):
         return {"05.1": Section("Scores & more?", "https://book.example/05.html#scores")}.get(task)
 

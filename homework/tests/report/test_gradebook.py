@@ -49,7 +49,7 @@ def test_a_record_comes_back_as_it_was(book):
     assert [r.student for r in book.records()] == ["ada", "bob"]
 
 
-def test_a_file_is_earlier_by_the_platforms_marks_else_by_having_been_seen(book):
+def test_order_of_attempts_by_platform_then_by_digest(book):
     for content in ("a", "b", "c", "b"):
         book.put(record(seen=(content,), order=("number of the file", 7.0)))
     known = book.get("ada")
@@ -105,7 +105,7 @@ def test_a_free_response_waits_for_a_person_and_keeps_the_mark(book, assignment)
     assert book.update_marks([record()], assignment) == marks  # and so it stays
 
 
-def test_another_answer_asks_for_points_again_and_says_what_there_was(book, assignment):
+def test_changed_response_is_to_be_marked_again(book, assignment):
     book.update_marks([record()], assignment)
     fill_in(book, "ada,05.8,,3", "ada,05.8,2.5,3")
     marks = book.update_marks([record(text="On second thoughts.")], assignment)
@@ -114,7 +114,7 @@ def test_another_answer_asks_for_points_again_and_says_what_there_was(book, assi
     assert "an earlier answer had 2.5" in mark.remark
 
 
-def test_nothing_handed_in_for_a_free_response_is_no_points_at_once(book, assignment):
+def test_missing_response_gets_no_points_at_once(book, assignment):
     one = record(text="")
     assert points_by_task(one, assignment, book.update_marks([one], assignment))["05.8"] == 0
 
@@ -163,9 +163,7 @@ def test_marks_may_come_back_in_excels_own_code(book):
         ("ada,05.2,1,2,,,\nada,05.2,2,2,,,", "line 3: ada has 05.2 twice"),
     ],
 )
-def test_a_mark_that_cannot_be_is_told_with_its_line_and_nothing_is_lost(
-    book, assignment, row, said
-):
+def test_invalid_mark_names_its_line_and_keeps_the_file(book, assignment, row, said):
     text = ",".join(gradebook.MARKS) + f"\n{row}\n"
     (book.folder / "marks.csv").write_text(text)
     with pytest.raises(ValueError, match=said):

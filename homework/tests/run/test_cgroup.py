@@ -58,7 +58,7 @@ def test_memory_that_no_process_shows_is_counted(group, source):
         file.unlink(missing_ok=True)
 
 
-def test_a_process_within_its_limits_ends_well_and_is_not_counted(group):
+def test_process_within_its_limits_is_not_killed(group):
     process = subprocess.run(argv(group, "x = bytes(2**20)"))
     assert process.returncode == 0
     assert group.killed(0) == 0

@@ -165,7 +165,7 @@ ONE_HIDDEN = hidden(CHAPTER, lambda answer: call(answer, np.ones(2), np.ones((3,
 RIGHT = perfect(CHAPTER)["05.1"][0]
 
 
-def test_both_runs_are_copies_of_one_process_and_neither_knows_of_the_other(started):
+def test_both_runs_are_independent_forks_of_one_process(started):
     once = f"import os\nos.mkdir('figures')\nopen('log.txt', 'x').close()\n{RIGHT}"
     results = judge(ONE_HIDDEN, perfect(CHAPTER) | {"05.1": [once]})
     assert sum(r.points for r in results) == CHAPTER.points + 1
@@ -182,7 +182,7 @@ def test_a_copy_has_the_random_numbers_of_its_process():
     assert sum(r.points for r in judge(assignment, {"05.1": [wrong]})) == 0
 
 
-def test_where_there_can_be_no_copy_each_run_has_a_process_of_its_own(started):
+def test_without_fork_each_run_starts_a_process(started):
     results = judge(ONE_HIDDEN, {"05.1": [RIGHT]}, limits=Limits(processes=1))
     assert sum(r.points for r in results) == 3
     assert len(started) == 2
@@ -211,7 +211,7 @@ def _is_orphan(stat: Path) -> bool:
     return b"homework.run.inside" in command and parent == 1 and b"bwrap" not in command
 
 
-def test_a_forged_answer_to_the_next_run_costs_no_more_than_its_own():
+def test_forged_answer_to_the_next_run_costs_only_its_task():
     forged = f"""{RIGHT}
 import os, sys, torch
 from homework.run.wire import encode
@@ -256,9 +256,7 @@ LEFT = "if os.fork() == 0:\n    os.setsid()\n    time.sleep(600)\n"
         ("os.kill(os.getppid(), 19)\nos._exit(0)", 1),
     ],
 )
-def test_a_lost_copy_costs_a_new_process_only_where_something_is_left(
-    cell, processes, started, monkeypatch
-):
+def test_lost_fork_costs_a_process_only_with_leftovers(cell, processes, started, monkeypatch):
     monkeypatch.setattr(sandbox, "load_factor", lambda: 4.0)  # other tests are at work beside it
     monkeypatch.setattr(sandbox.cgroup, "kills", lambda *_: (0, 0))  # others' tests have theirs
     if processes == 1:
@@ -269,7 +267,7 @@ def test_a_lost_copy_costs_a_new_process_only_where_something_is_left(
     assert len(started) == processes
 
 
-def test_what_is_left_is_seen_though_a_list_made_while_the_copy_ends_lacks_it(started, monkeypatch):
+def test_leftover_processes_are_seen_at_the_second_look(started, monkeypatch):
     monkeypatch.setattr(sandbox, "load_factor", lambda: 4.0)
     children, short = psutil.Process.children, []
 
@@ -288,7 +286,7 @@ def test_what_is_left_is_seen_though_a_list_made_while_the_copy_ends_lacks_it(st
     assert len(started) == 2
 
 
-def test_who_would_end_the_process_behind_the_copy_is_told_and_nothing_else_is_lost():
+def test_killing_the_parent_is_refused_and_costs_one_task():
     results = judge(
         ONE_HIDDEN, perfect(CHAPTER) | {"05.1": ["import os\nos.kill(os.getppid(), 9)"]}
     )

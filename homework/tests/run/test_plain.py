@@ -340,7 +340,7 @@ def test_what_is_plain_crosses_and_stays_what_it_is(value):
     ],
     ids=["text", "complex", "whole", "array", "dictionary", "lists", "dicts", "axes"],
 )
-def test_whatever_is_small_enough_for_the_notebook_is_so_for_the_grader(value):
+def test_size_limits_agree_in_notebook_and_grader(value):
     made = to_plain(value)
     line = encode({"value": [made, []], "said": ""})
     assert len(line) > 10_000
@@ -376,7 +376,7 @@ def test_a_tensor_of_many_axes_is_told_how_many_it_may_have():
         to_plain({"x": torch.ones((1,) * 65)})
 
 
-def test_what_calls_back_may_give_and_catch_what_it_does_in_a_notebook():
+def test_callbacks_return_and_raise_as_in_a_notebook():
     """The grader's own functions get plain values, and what they raise has its name."""
     source = """
 def answer(f):

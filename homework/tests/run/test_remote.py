@@ -109,7 +109,7 @@ def test_a_tie_that_is_cut_is_told():
         call(cut, model)
 
 
-def test_other_optimizers_than_torchs_and_other_parameters_do_not_come():
+def test_foreign_optimizers_and_parameters_are_refused():
     table = nn.Parameter(torch.zeros(2))
     with pytest.raises(WireError, match="parameters that it was not given"):
         call(lambda p: torch.optim.SGD([nn.Parameter(torch.zeros(2))], lr=1.0), [table])
@@ -203,7 +203,7 @@ def test_each_state_of_a_generator_comes_back(draws):
         placed(-1, 626),
     ],
 )
-def test_a_state_that_is_none_is_refused_and_the_generator_goes_on(state):
+def test_invalid_generator_state_is_refused(state):
     generator, twin = torch.Generator().manual_seed(3), torch.Generator().manual_seed(3)
     with pytest.raises(WireError):
         sync_back(1, across([[[state], [0]]]), [generator])

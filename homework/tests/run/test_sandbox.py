@@ -190,7 +190,7 @@ def test_calls_that_no_program_of_a_student_needs_are_refused(client):
     assert value(client, "found") != 0
 
 
-def test_there_are_sockets_of_the_sandboxs_own_network_and_no_others(client):
+def test_only_sockets_of_the_own_network_namespace(client):
     """A machine's host answers vsock (40) from any namespace; 17 and 38 are the kernel's depths."""
     run(client, CALLS + "if ours: os.kill(ours, 9), os.wait()")
     run(
@@ -217,7 +217,7 @@ found = {family: made(family) for family in range(60)}""",
     ]
 
 
-def test_a_copy_can_end_what_it_started_and_not_the_process_behind_it():
+def test_fork_cannot_signal_its_parent():
     ways = (
         "os.kill, parent, 9",
         "os.kill, -1, 9",
@@ -280,7 +280,7 @@ def test_memory_is_counted_over_all_processes():
     assert sandbox.resident(client.process.pid) == 0
 
 
-def test_a_course_within_pythons_own_folder_would_be_seen_and_is_refused(tmp_path):
+def test_course_inside_the_python_folder_is_refused(tmp_path):
     with pytest.raises(SandboxError, match=r"would see .*course, for it lies in"):
         sandbox.check(Path(sys.prefix) / "course")
     sandbox.check(tmp_path)
@@ -340,9 +340,7 @@ def test_a_process_that_is_lost_is_ended_and_told(source, said, monkeypatch):
     ("kills", "said", "outside"),
     [((0, 1), "memory was out", True), ((1, 1), "more memory", False), ((0, 0), "ended", False)],
 )
-def test_a_process_that_the_machine_ended_is_told_from_one_that_had_its_limit(
-    kills, said, outside, monkeypatch
-):
+def test_oom_kill_outside_differs_from_the_memory_limit(kills, said, outside, monkeypatch):
     """Somebody ends it; what the kernel counts meanwhile tells who that was."""
     with started(SMALL) as client:
         assert client.fork()
@@ -359,29 +357,13 @@ def test_a_process_that_the_machine_ended_is_told_from_one_that_had_its_limit(
     [((0.01, 0.15), True), ((0.01, 0.01), False), ((0.25, 0.15), False)],
     ids=["waits", "sleeps", "computes"],
 )
-def test_who_waits_for_a_processor_is_told_from_who_takes_too_long(now, outside, monkeypatch):
+def test_starved_process_differs_from_a_slow_one(now, outside, monkeypatch):
     looks = itertools.chain([(0, 0)], itertools.repeat(now))
-    monkeypatch.setattr(sandbox, "ran", lambda pid: next(looks))
+    monkeypatch.setattr(sandbox, "cpu_seconds", lambda pid: next(looks))
     with SandboxClient(["sleep", "60"], replace(SMALL, answer=0.2)) as client:
         with pytest.raises(LostError) as raised:
             run(client, "what is never answered")
         assert raised.value.outside is outside
-
-
-@pytest.mark.parametrize("started_by", ["threads", "orphans"])
-def test_what_starves_among_its_own_was_not_starved_by_the_machine(started_by):
-    """Nobody escapes a verdict by what it started, whether or not that is still its child's."""
-    sources = {
-        "threads": "import hashlib, threading\ndef spin(): hashlib.pbkdf2_hmac('md5', b'', b'', "
-        "10**9)\nfor _ in range(6): threading.Thread(target=spin, daemon=True).start()\nspin()",
-        "orphans": "import os\nfor _ in range(6):\n    if not os.fork():\n        if os.fork(): "
-        "os._exit(0)\n        while True: pass\nwhile True: pass",
-    }
-    with started(SMALL) as client:
-        assert client.fork()
-        client.limits = replace(SMALL, answer=1.5)
-        with pytest.raises(LostError, match=sandbox.TOO_LONG):
-            run(client, sources[started_by])
 
 
 def test_what_no_longer_ends_with_its_parent_is_ended_too():
@@ -401,7 +383,7 @@ def runs(process: psutil.Process) -> bool:
     return False
 
 
-def test_a_group_holds_all_that_a_sandbox_takes_and_the_next_copy_goes_on():
+def test_cgroup_limits_all_memory_and_the_next_fork_works():
     """Memory that is shared and held by nobody for long, in more processes than one."""
     try:
         group = cgroup.made(3, 700 * 2**20, processes=32)
@@ -459,7 +441,7 @@ def test_python_below_the_temporary_folder_is_in_sight(tmp_path, monkeypatch):
     assert done.returncode == 0, done.stderr
 
 
-def test_a_python_that_cannot_run_there_is_told_before_anybody_is_graded(monkeypatch):
+def test_python_outside_the_sandbox_is_reported(monkeypatch):
     monkeypatch.setattr(sandbox, "PYTHON", (sys.base_prefix,))  # what is installed is out of sight
     with pytest.raises(SandboxError, match=r"cannot run the book's helpers in it \(.+\): it shows"):
         sandbox.check_python()
