@@ -79,7 +79,7 @@ def student_page(
 
     A person's mark counts in the place of the tests' points, and its remark is shown: there are no
     remarks for the teacher alone. Of a hidden test the page has whether it passed and what it
-    `says`; notes and flags it has not, and of a rubric only what a person ticked.
+    `says`; notes it has not, and of a rubric only what a person ticked.
 
     section: of a task's name, the section that it rests on; linked where its address has a host.
     """
