@@ -90,7 +90,7 @@ class ProblemSet:
         self.left_out |= set(tasks)
 
 
-def _count(points: float, parse_owner: str) -> None:
+def _count(points: float, whose: str) -> None:
     if type(points) not in (int, float) or not 0 < points <= MOST_POINTS:
         raise ValueError(
             f"{whose}: points must be a number above 0, at most {MOST_POINTS}, got {points!r}"

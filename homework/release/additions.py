@@ -167,7 +167,7 @@ def _made(name: str, made: dict, values: dict, chapter: str) -> Task:
     )
 
 
-def _gives(source: str, parse_owner: str) -> set[str]:
+def _gives(source: str, whose: str) -> set[str]:
     """The names that a cell defines. Raises: ValueError where it is no Python."""
     try:
         return names(new_code_cell(source))[0]
