@@ -203,5 +203,5 @@ def _divided(base: Path) -> Path:
 
 
 def _scope() -> list[str]:
-    parse_owner = [] if os.geteuid() == 0 else ["--user"]
-    return ["systemd-run", *parse_owner, "--scope", "--quiet", "--collect"]
+    whose = [] if os.geteuid() == 0 else ["--user"]
+    return ["systemd-run", *whose, "--scope", "--quiet", "--collect"]
