@@ -1,6 +1,6 @@
 """Checks that tell a learner what is wrong without giving the answer."""
 
-from helpers.exercises.answers import NotSerialisable, RemoteFunction, plain
+from helpers.exercises.answers import NotSerialisable, to_plain
 from helpers.exercises.near_misses import (
     Diagnosis,
     NearMisses,

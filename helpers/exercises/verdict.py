@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Num
 
-from helpers.exercises.answers import NotSerialisable, plain
+from helpers.exercises.answers import NotSerialisable, to_plain
 
 CHECKS: dict[str, Callable] = {}
 EXPLANATIONS: dict[str, "Explanation"] = {}
@@ -138,7 +138,7 @@ def check(name: str, answer: object = None, *, solution: bool = False) -> Verdic
 def judged(judge: Callable[[object], None], answer: object) -> Verdict:
     """What a judge says of an answer made plain; what it raises on the way is a verdict, too."""
     try:
-        answer = plain(answer)
+        answer = to_plain(answer)
         if _empty(answer):
             raise NotYet
         judge(answer)
