@@ -60,7 +60,8 @@ class Course:
 
 def fingerprint(course: Course, assignment: Assignment) -> str:
     """Changes with the questions, the chapter's judges, the private file and what it draws."""
-    files = [Path(verdict.__file__), BY_NUMBER[int(assignment.chapter)].folder / "exercises.py"]
+    files = sorted(Path(verdict.__file__).parent.glob("*.py"))
+    files += [BY_NUMBER[int(assignment.chapter)].folder / "exercises.py"]
     files += filter(None, [course.private_file])
     parts = [course.seed, edition(assignment).metadata["homework"]["edition"], *assignment.secrets]
     parts += [path.read_text("utf-8") for path in files if path.exists()]
