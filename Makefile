@@ -18,10 +18,10 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup book wheel check test coverage mutations oracles matrix bench notebooks address lint types format homework pdf zip serve lab requirements clean
+.PHONY: help setup book wheel check test test-homework coverage mutations oracles matrix bench notebooks address lint types format homework pdf zip serve lab requirements clean
 
 help:            ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-16s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-16s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup:           ## make .venv and install the pinned packages: [TORCH=cpu|gpu]
 	@"$(PYTHON)" book/environment.py "$(TORCH)"
@@ -50,12 +50,14 @@ zip: book $(filter pdf,$(MAKECMDGOALS))  ## pack the site and the notebooks into
 test: $(READY)   ## run everything: check, every cell, the site and the homework
 	$(BIN)/python tests/run.py
 
-homework: $(READY) ## write a problem set: CHAPTER=05 OUT=course [SEED=] [PRIVATE=] [SITE_URL=] [BOOK_FUNCTIONS=]
+homework: $(READY) ## write a problem set: CHAPTER=05 OUT=course [SEED=] [PRIVATE=] [SITE_URL=]
 	@$(BIN)/python -m homework.release --chapter "$(CHAPTER)" --out "$(OUT)" \
-	    --seed "$(SEED)" --private "$(PRIVATE)" --site "$(SITE_URL)" \
-	    --book-functions "$(or $(BOOK_FUNCTIONS),flagged)"
+	    --seed "$(SEED)" --private "$(PRIVATE)" --site "$(SITE_URL)"
 
-check: $(READY)  ## quick checks before a commit: style, types, helpers, chapters, prose
+test-homework: $(READY) ## run the homework's tests alone
+	$(BIN)/python tests/run.py homework
+
+check: $(READY)  ## quick checks before a commit: style, types, helpers, chapters
 	$(BIN)/python tests/run.py check
 
 format: $(READY) ## fix what ruff can fix

@@ -6,9 +6,8 @@ checkout of it) to a validation loss of 1.4697, and runs the tests of helpers on
 --peer our side runs alone. It installs nothing and needs no network.
 
 Each part runs in a process of its own and stores its result as soon as it has it, so one that
-fails or runs out of time takes nothing from the others. `--minutes` are shared out among the parts;
-one that ends early leaves its rest to the next. `--dry-run` does all of it in small on a CPU,
-with another text, and asks for a folder of its own (--out).
+fails takes nothing from the others. `--dry-run` does all of it in small on a CPU, with another
+text, and asks for a folder of its own (--out).
 """
 
 import argparse
@@ -16,34 +15,23 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import time
-from importlib.util import find_spec
 from pathlib import Path
 
-try:
-    import gpt
-    import pytest
-    import torch
-    from common import RESULTS, ROOT, about, store_table
+import gpt
+import pytest
+import torch
+from common import RESULTS, ROOT, about, store_table
 
-    from helpers import corpus
-    from helpers.train import PRESETS
-    from helpers.training.loop import cross_entropy, evaluate
-except ModuleNotFoundError as error:
-    names = ["helpers", "filelock", "jaxtyping", "numpy", "pytest", "safetensors", "torch", "tqdm"]
-    missing = [name for name in names if not find_spec(name)] or [error.name]
-    raise SystemExit(
-        f"missing here: {', '.join(missing)}. Name the folders they lie in in PYTHONPATH "
-        "(helpers lies in this project's own)"
-    ) from None
+from helpers import corpus
+from helpers.train import PRESETS
+from helpers.training.loop import cross_entropy, evaluate
 
 TARGET = 1.4697  # the validation loss that nanoGPT's README gives for its recipe
 PEER_TOKENS = 64 * 256  # an iteration of that recipe
-SHARES = {"larger": 0.25, "race": 0.62, "tests": 0.13}  # of the minutes; the most wanted first
 CELLS = ("the-model", "the-text", "prepare", "write", "train", "the-training")  # of chapter 11
 ON_A_GPU = re.compile(r"(sizes, batch, steps) = .*# on a GPU: (.*)")
 SMALL = {"context": 16, "layers": 1, "heads": 2, "width": 16}
@@ -154,18 +142,7 @@ def tests(options: argparse.Namespace) -> None:
     raise SystemExit(int(status))
 
 
-def run(part: str, until: float, arguments: list[str]) -> str:
-    """Run a part in a process of its own, with all that it starts, and say how it ended."""
-    command, left = [sys.executable, __file__, *arguments, "--part", part], until - time.monotonic()
-    with subprocess.Popen(command, start_new_session=True) as process:
-        try:
-            status = process.wait(left)
-        except subprocess.TimeoutExpired:
-            return f"stopped after {left:.0f} s, for which there was time"
-        finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-    return "done" if status == 0 else f"failed with status {status}"
+PARTS = {"larger": larger, "race": race, "tests": tests}  # the most wanted first
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -174,12 +151,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--peer", type=Path, help="a checkout of nanoGPT")
     parser.add_argument("--text", type=Path, help="tiny Shakespeare, where it is not in the cache")
     parser.add_argument("--out", type=Path, default=RESULTS, help="where results are stored")
-    parser.add_argument("--minutes", type=float, default=8.0, help="for all parts together")
     parser.add_argument("--dry-run", action="store_true", help="all in small, on a CPU")
-    parser.add_argument("--part", choices=SHARES, help=argparse.SUPPRESS)
+    parser.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.part:
-        {"larger": larger, "race": race, "tests": tests}[options.part](options)
+        PARTS[options.part](options)
         return
     if options.dry_run and options.out == RESULTS:
         raise SystemExit("--dry-run needs --out: the pages would show its numbers")
@@ -187,7 +163,7 @@ def main(arguments: list[str] | None = None) -> None:
         raise SystemExit("torch finds no CUDA here: nothing was measured")
     if options.peer and not (options.peer / "train.py").is_file():
         raise SystemExit(f"{options.peer} is no checkout of nanoGPT: it has no train.py")
-    until, ended = time.monotonic(), []
+    ended = []
     with tempfile.TemporaryDirectory() as folder:
         if options.text:
             shutil.copy(options.text, Path(folder) / corpus.TINY_SHAKESPEARE.file)
@@ -196,12 +172,11 @@ def main(arguments: list[str] | None = None) -> None:
             corpus.load("tales" if options.dry_run else gpt.TEXT)
         except (OSError, ValueError) as error:
             raise SystemExit(f"{error} Or name the file by --text.") from None
-        for part, share in SHARES.items():
-            until += 60 * options.minutes * share
-            ended.append(f"{part}: {run(part, until, arguments or sys.argv[1:])}")
-            print(ended[-1], flush=True)
-    print("", *ended, f"stored in {options.out}", sep="\n")
-    raise SystemExit(any(not line.endswith("done") for line in ended))
+        for part in PARTS:
+            command = [sys.executable, __file__, *(arguments or sys.argv[1:]), "--part", part]
+            ended.append(subprocess.run(command).returncode)
+            print(f"{part} ended with status {ended[-1]}", flush=True)
+    raise SystemExit(any(ended))
 
 
 if __name__ == "__main__":

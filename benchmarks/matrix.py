@@ -10,9 +10,9 @@
               chapter installs ours from a git repository at its release
 
 An environment holds the built wheel, what it declares and a kernel while the chapters run there, in
-another folder; what tests need is added after that. A cell fails where it raises, where it shows
-another number than it stored for the pins, or a headline number (of its manifest) beyond its
-tolerance. A row is stored only if it was made with the releases that its environment names.
+another folder; what tests need is added after that. A cell fails where it raises, or shows another
+number than it stored for the pins. A row is stored only if it was made with the releases that its
+environment names.
 """
 
 import argparse
@@ -35,7 +35,6 @@ from packaging.requirements import Requirement
 from book.address import addressed, stored
 from helpers.files import write_text
 
-NAMES = ["pins", "plain", "oldest", "newest", "colab"]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 DECLARED = {Requirement(one).name: one for one in PROJECT["dependencies"]}
 PINS = re.findall(r"^[a-z0-9.-]+==[^ ;\n]+", (ROOT / "requirements.txt").read_text("utf-8"), re.M)
@@ -52,12 +51,10 @@ NAMED = {
 CPU_BUILDS = "https://download.pytorch.org/whl/cpu"
 FOR_TESTS = "beartype beautifulsoup4 hypothesis nbclient nbformat nbval packaging pytest"
 TESTS = ["tests/core", "tests/chapters/test_figures.py"]
-# These hold the scripts of this folder, which the wheel has not.
-OF_SCRIPTS = "tests/core/test_benchmarks_*.py"
 # ipywidgets 7 draws when it is displayed, for which this test has no front end.
 LEFT_OUT = {"oldest": ["tests/core/test_explore.py::test_moving_a_slider_draws_and_says_anew"]}
 PYTEST = ["-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", "-p", "no:cacheprovider"]
-CELLS = ["--nbval-sanitize-with=tests/nbval_sanitize.cfg", "--nbval-cell-timeout=600", "-p"]
+CELLS = ["--nbval-sanitize-with=tests/nbval_sanitize.cfg", "--nbval-cell-timeout=600"]
 PLAIN = {
     "ATEN_CPU_CAPABILITY": "default",
     "MKL_CBWR": "COMPATIBLE",
@@ -78,10 +75,9 @@ COLUMNS = [
 
 @dataclass
 class Ran:
-    """What came of tests or cells: counts, headline numbers, and what failed in a line each."""
+    """Results of tests or cells: counts, and a line for each failure."""
 
     counts: Counter = field(default_factory=Counter)
-    found: dict[str, str] = field(default_factory=dict)
     failed: list[str] = field(default_factory=list)
 
     def read(self, report: Path) -> None:
@@ -92,7 +88,6 @@ class Ran:
             differs = "differs" if "Cell outputs differ" in said else "failed"
             how = "passed" if fault is None else differs
             self.counts["skipped" if case.find("skipped") is not None else how] += 1
-            self.found |= {one.get("name"): one.get("value") for one in case.iter("property")}
             if said:
                 said = said.partition("Traceback:")[2] or said
                 words = " ".join(re.sub(r"(\x1b|#x1B)\[[0-9;]*m", "", said).split())
@@ -108,7 +103,7 @@ class Environment:
         self.python = (
             self.work / "env" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
         )
-        for part in ("tests", "notebooks", "book", "benchmarks"):
+        for part in ("tests", "notebooks", "book"):
             ignored = shutil.ignore_patterns("__pycache__", ".*")
             shutil.copytree(ROOT / part, self.away / part, ignore=ignored)
         for part in ("pyproject.toml", "_config.yml", "ARCHITECTURE.md"):
@@ -158,13 +153,13 @@ class Environment:
         """Run chapters, whose kernel is this environment's; pytest and nbval are the book's."""
         how = "--nbval-lax" if self.name == "colab" else "--nbval"
         kernel = f"--nbval-kernel-name={self.name}"
-        self.pytest(ran, sys.executable, how, *map(str, paths), kernel, *CELLS, "tests.count_cells")
+        self.pytest(ran, sys.executable, how, *map(str, paths), kernel, *CELLS)
 
     def tests(self) -> Ran:
         """Run the tests of helpers, for which their packages are added."""
         self.install(*FOR_TESTS.split(), "pytest-xdist", "pyyaml")
         ran, left_out = Ran(), LEFT_OUT.get(self.name, [])
-        chosen = [*TESTS, f"--ignore-glob={OF_SCRIPTS}", *(f"--deselect={one}" for one in left_out)]
+        chosen = [*TESTS, *(f"--deselect={one}" for one in left_out)]
         self.pytest(ran, self.python, *chosen)
         return ran
 
@@ -211,7 +206,7 @@ def repository(folder: Path, release: str) -> str:
     return folder.as_uri()
 
 
-def keep(row: list[str], found: dict[str, str]) -> None:
+def keep(row: list[str]) -> None:
     """Store a row; those of environments that did not run now stay as they were."""
     path = RESULTS / "matrix.json"
     old = json.loads(path.read_text("utf-8"))
@@ -221,8 +216,7 @@ def keep(row: list[str], found: dict[str, str]) -> None:
         "claim": "Helpers' tests and all chapters in clean environments that hold the built wheel, "
         "what it declares and a kernel, away from the book's folder",
         "columns": COLUMNS,
-        "rows": [every[name] for name in NAMES if name in every],
-        "found": old["found"] | {row[0]: found},
+        "rows": [every[name] for name in NAMED if name in every],
     }
     store_table("matrix", table)
 
@@ -243,8 +237,9 @@ def tried(name: str, python: str, work: Path, url: str, release: str) -> tuple[i
         there.cells(cells, *chapters)
         tests = there.tests()
     versions = there.versions()
-    tested = f"{tests.counts['passed']} passed, {tests.counts['failed']} failed; left out: "
-    tested += ", ".join(re.split("[/:]", o)[-1] for o in [OF_SCRIPTS, *LEFT_OUT.get(name, [])])
+    tested = f"{tests.counts['passed']} passed, {tests.counts['failed']} failed"
+    if left_out := LEFT_OUT.get(name):
+        tested += "; left out: " + ", ".join(re.split("[/:]", one)[-1] for one in left_out)
     shown = [call(there.python, "--version").strip(), *(f"{o} {versions[o]}" for o in SHOWN)]
     row = [
         name,
@@ -254,7 +249,7 @@ def tried(name: str, python: str, work: Path, url: str, release: str) -> tuple[i
         str(cells.counts["failed"]),
         "not compared" if name == "colab" else str(cells.counts["differs"]),
     ]
-    keep(row, cells.found)
+    keep(row)
     names = {pin.partition("==")[0] for pin in PINS}
     now = {f"{one}=={versions[one].partition('+')[0]}" for one in names & {*versions}}
     moved = sorted(now - {*PINS})
@@ -269,7 +264,7 @@ def tried(name: str, python: str, work: Path, url: str, release: str) -> tuple[i
 def main() -> int:
     """Run what is asked for and store the table; 1 where something failed."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("names", nargs="*", choices=[*NAMES, []], help="all without names")
+    parser.add_argument("names", nargs="*", choices=[*NAMED, []], help="all without names")
     parser.add_argument("--python", default=sys._base_executable, help="of the environments")
     parser.add_argument("--report", type=Path, help="a file for all that failed or moved")
     chosen = parser.parse_args()
@@ -279,7 +274,7 @@ def main() -> int:
         url = repository(work / "book", release)
         build = ["wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", work]
         call(sys.executable, "-m", "pip", *build, f"git+{url}@{release}")
-        for name in chosen.names or NAMES:
+        for name in chosen.names or NAMED:
             try:
                 wrong, report = tried(name, chosen.python, work, url, release)
             except RuntimeError as error:  # of pip

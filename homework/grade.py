@@ -29,13 +29,13 @@ from typing import Any
 from filelock import Timeout
 
 from homework.command import command, parser
-from homework.intake.collect import Handed, collected
-from homework.intake.matching import seems_of
+from homework.intake.collect import HandIn, collected
+from homework.intake.repair import may_be_of_set
 from homework.intake.roster import Roster
 from homework.intake.roster import read as read_roster
 from homework.release.course import Course, fingerprint, released
 from homework.release.edition import edition
-from homework.report import sheets, works
+from homework.report import exports
 from homework.report.gradebook import Gradebook, Record, digest
 from homework.run import cgroup, sandbox
 from homework.run.judging import tried
@@ -75,7 +75,7 @@ def main(arguments: list[str] | None = None, limits: Limits | None = None) -> No
             print(f"the tests have changed since the release: {tried(assignment)}", flush=True)
             book.tried = version
         grade_all(book, course, version, options, roster, limits or Limits())
-        sheets.write(book, course, assignment, version, roster)
+        exports.write(book, course, assignment, version, roster)
 
 
 def _checked(options: argparse.Namespace, check: Callable, *paths: Path) -> Any:
@@ -144,12 +144,11 @@ def grade_all(
     """
     assignment = course.assignment()
     answers = [task.answer for task in assignment.tasks]
-    is_wanted = partial(seems_of, chapter=assignment.chapter, answers=answers)
+    is_wanted = partial(may_be_of_set, chapter=assignment.chapter, answers=answers)
     handed = collected(options.source, roster, options.assignment, is_wanted)
     if not handed:
         raise ValueError(f"there is nothing to grade in {options.source}")
     queue, lock = _open(book, handed, version, options.again), threading.Lock()
-    released_as = edition(assignment)
     failures: list = []
     lost: list = []
     judged: list[str] = []  # who has results of this run
@@ -162,7 +161,7 @@ def grade_all(
 
     def keep(record: Record, item: tuple) -> None:
         record = replace(record, tests=version)
-        book.put(works.keep(book.folder, record, item[1], released_as))
+        book.put(record)
         if record.results:
             judged.append(record.student)
 
@@ -239,8 +238,8 @@ def _forget_doubles(book: Gradebook, handed: set[str]) -> None:
 
 
 def _open(
-    book: Gradebook, handed: list[Handed], version: str, again: bool
-) -> Iterator[tuple[Handed, bytes | None, str]]:
+    book: Gradebook, handed: list[HandIn], version: str, again: bool
+) -> Iterator[tuple[HandIn, bytes | None, str]]:
     """What has to be graded: the file, its bytes and the key of its result."""
     for at, one in enumerate(handed, start=1):
         one, raw = _read(one)
@@ -251,20 +250,14 @@ def _open(
             continue
         is_done = known is not None and known.key == key and STAYS not in known.notes
         if known is not None and is_done and not again:
-            if (now := replace(known, name=one.name, file=one.file, **_when(one))) != known:
+            if (now := replace(known, name=one.name, file=one.file, order=one.order)) != known:
                 book.put(now)
             continue
         print(f"[{at}/{len(handed)}] {one.student}", flush=True)
         yield one, raw, key
 
 
-def _when(one: Handed) -> dict[str, Any]:
-    """What the platform says of when a file was handed in, as a record has it."""
-    time = one.time.isoformat() if one.time else ""
-    return {"order": one.order, "time": time, "late": one.late}
-
-
-def _read(one: Handed) -> tuple[Handed, bytes | None]:
+def _read(one: HandIn) -> tuple[HandIn, bytes | None]:
     """The file's bytes, or None and why there are none."""
     if one.error:
         return one, None
@@ -274,11 +267,11 @@ def _read(one: Handed) -> tuple[Handed, bytes | None]:
         return replace(one, error=str(error)), None
 
 
-def graded(worker: Worker, one: Handed, raw: bytes | None, key: str) -> Record:
+def graded(worker: Worker, one: HandIn, raw: bytes | None, key: str) -> Record:
     """What comes of a file."""
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     record = Record(
-        one.student, one.name, one.file, key, one.error, tuple(one.notes), when=now, **_when(one)
+        one.student, one.name, one.file, key, one.error, tuple(one.notes), when=now, order=one.order
     )
     if raw is None:
         return record
@@ -289,8 +282,9 @@ def graded(worker: Worker, one: Handed, raw: bytes | None, key: str) -> Record:
         ours=found.ours,  # the next run tries ours again
         error=found.error,
         notes=record.notes + found.notes,
-        flags=found.flags,
         results=found.results,
+        before=found.before,
+        answers=dict(found.answers),
         responses=dict(found.responses),
         seen=(digest(raw),),
     )

@@ -66,7 +66,7 @@ def _files(course: Course) -> Iterator[Path]:
     yield from (ROOT / name for name in names)
     for room in ("helpers", "homework"):
         for path in sorted((ROOT / room).rglob("*")):
-            if path.is_file() and not {"__pycache__", "private_example"} & set(path.parts):
+            if path.is_file() and not {"__pycache__", "private_example", "tests"} & set(path.parts):
                 yield path
 
 
@@ -110,7 +110,7 @@ def _graded(course: Course, submission: Path, work: Path) -> Record:
 
 
 def results(record: Record, assignment: Assignment) -> dict:
-    """What Gradescope shows: a test of its own for each of ours; flags for the teacher alone."""
+    """What Gradescope shows: a test of its own for each of ours; notes for the teacher alone."""
     tests = [
         {
             "name": f"{one.task}, {_says(one, assignment) if one.hidden else 'the check'}",
@@ -121,15 +121,14 @@ def results(record: Record, assignment: Assignment) -> dict:
         }
         for one in record.results
     ]
-    odd = [f"{flag['task'] or 'before'}: {flag['what']}: {flag['line']}" for flag in record.flags]
-    if odd := [*odd, *record.notes]:
+    if record.notes:
         tests.append(
             {
                 "name": "to look at",
                 "score": 0,
                 "max_score": 0,
                 "visibility": "hidden",
-                "output": "\n".join(odd),
+                "output": "\n".join(record.notes),
             }
         )
     free = [task.name for task in assignment.tasks if task.free]

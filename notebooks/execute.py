@@ -246,7 +246,7 @@ def stamp(
 ) -> dict:
     """When, on what and with what outputs were computed; no machine's name."""
     return {
-        **checked(notebook),
+        "cells": sum(cell.cell_type == "code" for cell in notebook.cells),
         "computed": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "device": device,
         "seconds": max(1, round(seconds)),
@@ -257,28 +257,6 @@ def stamp(
             "matplotlib": version("matplotlib"),
             "helpers": version("transformers-worked-out"),
         },
-    }
-
-
-def checked(notebook: nbformat.NotebookNode) -> dict:
-    """How much of a chapter is held to something on every run.
-
-    The cells, those with output, those whose output nbval compares with the
-    stored one, and the assertions in their code.
-    """
-    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    with_output = [cell for cell in code if cell.outputs]
-    return {
-        "cells": len(code),
-        "outputs": len(with_output),
-        "compared": sum(
-            "nbval-ignore-output" not in cell.metadata.get("tags", [])
-            for cell in with_output
-        ),
-        "assertions": sum(
-            len(re.findall(r"^\s*assert\b", cell.source, re.MULTILINE))
-            for cell in code
-        ),
     }
 
 
@@ -301,7 +279,6 @@ def store(
     write_text(path, nbformat.writes(notebook).rstrip("\n") + "\n")
     if changed:
         stamps[path.stem] = stamp(notebook, device, seconds)
-    stamps[path.stem] |= checked(notebook)
     here = {chapter.stem for chapter in path.parent.glob("*.ipynb")}
     kept = {
         stem: entry

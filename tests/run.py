@@ -1,6 +1,6 @@
 """What `make check` and `make test` run.
 
-    python tests/run.py check   style, types, layers, helpers, chapters, prose: before each commit
+    python tests/run.py check   style, types, layers, helpers, chapters: before each commit
     python tests/run.py         all of that and the book, then every cell, the site, the homework,
                                 in one run: who waits in one room leaves the processor to another
     python tests/run.py PART    near, cells, site or homework, as CI runs them side by side;
@@ -29,7 +29,7 @@ MOST_AGAIN = 20  # tests: where more fail, chance is not why
 CACHE = ROOT / "_build" / "pytest"  # holds which tests failed
 PYTHON = [sys.executable, "-m"]
 SINGLE = [*PYTHON, "pytest", "-q", "-o", f"cache_dir={CACHE}"]
-ONCE_MORE = [*SINGLE, "--last-failed", "tests/site", "tests/homework"]
+ONCE_MORE = [*SINGLE, "--last-failed", "tests/site", "homework/tests"]
 PYTEST = [
     *SINGLE,
     "--cache-clear",
@@ -93,16 +93,15 @@ SITE = files(
 )
 HOMEWORK = files(
     *(
-        f"tests/homework/test_{name}.py"
+        f"homework/tests/test_{name}.py"
         for name in (
             "submissions",
             "site",
-            "walkthrough",
             "grade",
         )
     ),
-    "tests/homework/run",
-    "tests/homework",
+    "homework/tests/run",
+    "homework/tests",
 )
 
 STYLE = [
@@ -118,8 +117,6 @@ AS_STORED = [
     "tests/nbval_sanitize.cfg",
     "--nbval-cell-timeout",
     "600",
-    "-p",
-    "tests.count_cells",
 ]
 CELLS = ("cells of the notebooks", [*PYTEST, "--nbval", *NOTEBOOKS, *AS_STORED])
 # One more than cores: a browser's or a sandbox's waiting is another's time.
@@ -130,10 +127,10 @@ ALL = (
     [
         *WIDE,
         "--nbval",
-        *HOMEWORK[:4],
+        *HOMEWORK[:3],
         *NOTEBOOKS[:4],
         *SITE,
-        *HOMEWORK[4:],
+        *HOMEWORK[3:],
         *NOTEBOOKS[4:],
         *NEAR,
         *AS_STORED,
@@ -146,7 +143,7 @@ PARTS = {
     "cells": [CELLS],
     "site": [BOOK, ("site", [*WIDE, *SITE])],
     "homework": [BOOK, ("homework", [*WIDE, *HOMEWORK])],
-    "nightly": [BOOK, ("at night", [*WIDE, "tests", "-m", "nightly"])],
+    "nightly": [BOOK, ("at night", [*WIDE, "tests", "homework/tests", "-m", "nightly"])],
     "elsewhere": [
         NEAR_ALL,
         (CELLS[0], ["--nbval-lax" if one == "--nbval" else one for one in CELLS[1]]),
@@ -178,6 +175,7 @@ class Ended:
 def run(what: str, command: list[str], *, show: bool = True) -> Ended:
     """Run one part. show: its output as it comes; without it only if the part fails, at its end."""
     environment = {
+        "BOOK_STATIC": "1",  # explorers and predictions are stored as the page shows them
         "OMP_NUM_THREADS": "1",
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
         "PYTHONUTF8": "1",
@@ -216,7 +214,7 @@ def tests(what: str, command: list[str]) -> list[Ended]:
     file = CACHE / "v" / "cache" / "lastfailed"
     is_known = first.status == SOME_FAILED and file.exists()
     failed = json.loads(file.read_text("utf-8")) if is_known else {}
-    again = [name for name in failed if name.startswith(("tests/site/", "tests/homework/"))]
+    again = [name for name in failed if name.startswith(("tests/site/", "homework/tests/"))]
     if not 0 < len(again) <= MOST_AGAIN:
         return [first]
     second = run("second try, one by one", ONCE_MORE)

@@ -10,7 +10,7 @@ async function unpack(base64) {
   return JSON.parse(await new Response(stream).text());
 }
 
-// What is packed stands in a notebook's output, or in a script beside the page (passes/explorers.py).
+// What is packed stands in a notebook's output, or in a script beside the page (postprocess/explorers.py).
 function stored(packed) {
   const { source, key } = packed.dataset;
   if (!source) return Promise.resolve(packed.textContent);
@@ -52,7 +52,7 @@ function stacked(picture) {
   return panels;
 }
 
-function liven(explorer) {
+function initExplorer(explorer) {
   const picture = explorer.querySelector(":scope > img");
   const says = explorer.querySelector(".explore-says");
   const inputs = [...explorer.querySelectorAll("input[type=range]")];
@@ -94,7 +94,7 @@ function liven(explorer) {
 }
 
 // --- predictions: lock a guess, then uncover the result; what waits for it stands in its fold
-// (passes/predictions.py)
+// (postprocess/predictions.py)
 
 const near = (guess, number, close) =>
   Math.abs(guess - number) <= close * (Math.abs(number) || 1);
@@ -147,7 +147,7 @@ function placeNumber(svg, guess) {
   mark.setAttribute("visibility", "visible");
 }
 
-function sketching(form) {
+function initSketch(form) {
   const svg = form.querySelector("svg.sketch");
   const inputs = [...form.querySelectorAll("input[type=range]")];
   const hint = document.createElement("p");
@@ -189,7 +189,7 @@ function sketching(form) {
 }
 
 // The verdict stands where the guess was made, and has the focus, so that it is read out.
-function ask(form) {
+function initPrediction(form) {
   const reveal = document.querySelector(`details.reveal[data-key="${form.dataset.key}"]`);
   const fields = form.querySelector("fieldset"), button = form.querySelector("button");
   const note = form.querySelector(".predict-locked"); // a status: what it is given is read out
@@ -206,7 +206,7 @@ function ask(form) {
     note.textContent = locked && !reveal ? "Locked." : "";
   };
   lock(false);
-  if (form.dataset.kind === "curve") sketching(form);
+  if (form.dataset.kind === "curve") initSketch(form);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     if (fields.disabled) return;
@@ -235,11 +235,11 @@ function ask(form) {
     form.querySelector("input").focus();
     note.textContent = "Your guess is taken back.";
   });
-  if (reveal) nameFold(reveal);
+  if (reveal) labelFold(reveal);
   form.classList.add("alive");
 }
 
-function nameFold(reveal) {
+function labelFold(reveal) {
   const summary = reveal.querySelector("summary"), closed = summary.textContent;
   const name = () => { summary.textContent = reveal.open ? "The result" : closed; };
   name(); // it may have been opened before this script came
@@ -247,7 +247,7 @@ function nameFold(reveal) {
 }
 
 // A link may lead into what is folded; not every browser opens the fold.
-function led() {
+function openTarget() {
   const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
   let folded = target && target.parentElement.closest("details:not([open])");
   if (!folded) return;
@@ -257,7 +257,7 @@ function led() {
 
 // --- figures, large: where the page is narrow, a link below a picture leads to it
 
-function enlarging() {
+function initEnlarging() {
   const links = document.querySelectorAll("a.enlarge");
   if (!links.length) return;
   const dialog = document.createElement("dialog");
@@ -306,7 +306,7 @@ const SCROLLS = "pre, .math, mjx-container, .cell_output, .output, .gpt-weights,
   + ".pst-scrollable-table-container";
 
 // Sizes are read when the browser has them anyway: reading them earlier would have it lay out all.
-function reachable() {
+function makeFocusable() {
   const sizes = new ResizeObserver((changed) => {
     const found = changed.map(({ target: e }) =>
       [e, e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight + 1]);
@@ -358,7 +358,7 @@ function drawers() {
 const BAR = 48; // pixels at the top of a page that its bar covers, a few more where it is narrow
 
 // Once its title has gone, the bar of a narrow page says which page this is, and leads to its top.
-function nameInBar() {
+function showTitleInBar() {
   const title = document.querySelector("article h1");
   const bar = document.querySelector(".header-article-items__start");
   if (!title || !bar) return;
@@ -382,14 +382,14 @@ function nameInBar() {
 }
 
 function start() {
-  reachable();
+  makeFocusable();
   drawers();
-  nameInBar();
-  enlarging();
-  document.querySelectorAll("figure.explore").forEach(liven);
-  document.querySelectorAll("form.predict").forEach(ask);
-  addEventListener("hashchange", led);
-  led();
+  showTitleInBar();
+  initEnlarging();
+  document.querySelectorAll("figure.explore").forEach(initExplorer);
+  document.querySelectorAll("form.predict").forEach(initPrediction);
+  addEventListener("hashchange", openTarget);
+  openTarget();
 }
 if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
 else start();

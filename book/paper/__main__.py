@@ -166,10 +166,10 @@ def signed(pdf: bytes, config: dict, date: str, mark: str) -> bytes:
         "/ModDate": day,
     }
     writer.write(made)
-    return renumbered(made.getvalue())
+    return renumber_nodes(made.getvalue())
 
 
-def renumbered(pdf: bytes) -> bytes:
+def renumber_nodes(pdf: bytes) -> bytes:
     """Count the nodes that a PDF names from 1: Chromium's count is another on every run."""
     names = {name: b"(node%08d)" % n for n, name in enumerate(sorted(set(NODE.findall(pdf))), 1)}
     return NODE.sub(lambda found: names[found[0]], pdf)

@@ -207,8 +207,8 @@ class Maker:
     def move_result(self, box: Tag, reveal: Tag) -> None:
         """Move a prediction's result to the end, with what is said to each wrong choice.
 
-        On the page all that tells the answer is folded into it (``passes/predictions.py``): what
-        cells show, and their code.
+        On the page all that tells the answer is folded into it, what cells show and their code
+        (``postprocess/predictions.py``).
         """
         self.go_through(reveal)
         reveal.extract()

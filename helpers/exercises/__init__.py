@@ -1,6 +1,14 @@
-"""Checks that tell a learner what is wrong without giving the answer; judges stand by chapter."""
+"""Checks that tell a learner what is wrong without giving the answer."""
 
-from helpers.exercises.answers import NotSerialisable, RemoteFunction, plain
+from helpers.exercises.answers import NotSerialisable, to_plain
+from helpers.exercises.near_misses import (
+    Diagnosis,
+    NearMisses,
+    NumericNearMisses,
+    diagnosis,
+    near_misses,
+    numeric_near_misses,
+)
 from helpers.exercises.verdict import (
     CHECKS,
     EXPLANATIONS,
@@ -19,5 +27,6 @@ from helpers.exercises.verdict import (
     explanation,
     judged,
     numbers,
+    unpacked,
     without_addresses,
 )

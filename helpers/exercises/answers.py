@@ -1,7 +1,7 @@
 """What an answer is to whoever judges it: plain data, and functions that give plain data.
 
 A check in a notebook and the grader, which gets answers from another process, both judge what
-`plain` makes of one. So neither takes what the other does not.
+`to_plain` makes of one. So neither takes what the other does not.
 """
 
 import copy
@@ -43,23 +43,11 @@ CONVERSIONS: dict[type, Callable] = {
 }
 
 
-class RemoteFunction:
-    """A function of another process, which says there whether it changes what it is given."""
-
-    def __call__(self, *args: object, **kwargs: object) -> Any:
-        """What it gives."""
-        raise NotImplementedError
-
-    def changes(self, *args: object) -> bool:
-        """Whether it changes an array or a list that it is given."""
-        raise NotImplementedError
-
-
 class NotSerialisable(ValueError):
     """An answer that cannot be handed in; the message says what it holds."""
 
 
-def plain(value: object) -> Any:
+def to_plain(value: object) -> Any:
     """The value, made of Python's own types, NumPy's arrays of numbers and torch's tensors alone.
 
     What is of a subclass becomes what it is a kind of; other numbers (fractions, decimals) and
@@ -164,10 +152,10 @@ def _giving_plain(function: Callable) -> Callable:
         given = function(*args, **kwargs)
         if is_optimizer(given) or any(given is one for one in (*args, *kwargs.values())):
             return given
-        return plain(given)
+        return to_plain(given)
 
-    is_elsewhere = isinstance(function, RemoteFunction)
-    answer.changes = function.changes if is_elsewhere else partial(_changes, function)  # type: ignore[attr-defined]
+    # A function of another process says there whether it changes what it is given.
+    answer.changes = getattr(function, "changes", partial(_changes, function))  # type: ignore[attr-defined]
     return answer
 
 

@@ -1,6 +1,6 @@
 """What a check says: not yet, not right because of something, or right.
 
-The judges themselves stand in the chapters, each in its folder's ``exercises.py``.
+The judges are in the chapters' ``exercises.py``; most are tables (see near_misses.py).
 """
 
 import html
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Num
 
-from helpers.exercises.answers import NotSerialisable, plain
+from helpers.exercises.answers import NotSerialisable, to_plain
 
 CHECKS: dict[str, Callable] = {}
 EXPLANATIONS: dict[str, "Explanation"] = {}
@@ -138,7 +138,7 @@ def check(name: str, answer: object = None, *, solution: bool = False) -> Verdic
 def judged(judge: Callable[[object], None], answer: object) -> Verdict:
     """What a judge says of an answer made plain; what it raises on the way is a verdict, too."""
     try:
-        answer = plain(answer)
+        answer = to_plain(answer)
         if _empty(answer):
             raise NotYet
         judge(answer)
@@ -210,6 +210,14 @@ def array(value: object, shape: tuple[int, ...], what: str) -> Float[np.ndarray,
     return found
 
 
+def unpacked(answer: Any, count: int, request: str) -> Any:
+    """The parts of a tuple, a list or an array, after holding it to how many are asked for."""
+    is_array = len(getattr(answer, "shape", ())) > 1
+    if not (is_array or isinstance(answer, tuple | list)) or len(answer) != count:
+        raise Wrong(request)
+    return answer
+
+
 def close(
     value: Num[np.ndarray, "..."] | float,
     expected: Num[np.ndarray, "..."] | float,
@@ -231,13 +239,19 @@ def diagnosed(answer: object, bugs: dict[str, str], advice: str) -> None:
         raise NotYet
     if still_open:
         raise Wrong(f"Still open: {', '.join(still_open)}.")
-    unknown = sorted({str(bug) for bug in answer.values()} - set(bugs.values()))
+    listed = {_spelling(bug) for bug in bugs.values()}
+    unknown = sorted(str(bug) for bug in answer.values() if _spelling(bug) not in listed)
     if unknown:
         raise Wrong(f"{unknown[0]!r} is not one of the {len(bugs)} mistakes on the list.")
-    right = [name for name, bug in bugs.items() if answer[name] == bug]
+    right = [name for name, bug in bugs.items() if _spelling(answer[name]) == _spelling(bug)]
     if len(right) < len(bugs):
         names = f" ({', '.join(right)})" if right else ""
         raise Wrong(f"{len(right)} of the {len(bugs)} are right{names}. {advice}")
+
+
+def _spelling(bug: object) -> str:
+    """A mistake's name, whatever its minus, its ε, its capitals and its spaces."""
+    return " ".join(str(bug).lower().replace("−", "-").replace("ε", "eps").split())
 
 
 def _empty(value) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from homework.intake.archive import File, Place, UnreadableError, chunks, in_zip, read, shown
-from homework.intake.filenames import Who
+from homework.intake.filenames import Owner
 
 MOST_TRIED = 10  # files of a student are read to find one that can be, or to compare
 MOST_NOTES = 5  # on files of a student that do not count
@@ -21,7 +21,7 @@ class Candidate:
     place: Place
     shown: str
     rank: tuple
-    who: Who
+    who: Owner
     problem: str = ""
 
 
@@ -41,7 +41,7 @@ def stamp(files: list[File]) -> str:
         return ""
 
 
-def candidates(file: File, who: Who) -> Iterator[Candidate]:
+def candidates(file: File, who: Owner) -> Iterator[Candidate]:
     """A file, or the files in it where it is a zip."""
     where = shown("/".join(file.parts))
     whole = Candidate(file.place, where, _rank(file, who), who)
@@ -73,7 +73,7 @@ def _is_zip(name: str) -> bool:
     return name.casefold().endswith(".zip")
 
 
-def _rank(file: File, who: Who, outer: float | None = None) -> tuple:
+def _rank(file: File, who: Owner, outer: float | None = None) -> tuple:
     """What makes a file count before another: being a notebook, then being later.
 
     outer: the time of the zip it is in.

@@ -11,7 +11,6 @@ raised.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from pathlib import Path
 
 from homework.intake.archive import (
@@ -24,9 +23,9 @@ from homework.intake.archive import (
     shown,
 )
 from homework.intake.attempts import STAMP, Candidate, candidates, chosen, of_assignment, stamp
-from homework.intake.filenames import PLATFORMS, Who, whose
+from homework.intake.filenames import PLATFORMS, Owner, parse_owner
 from homework.intake.roster import Roster, safe, unique
-from homework.intake.tables import moment
+from homework.intake.tables import parse_time
 
 UNKNOWN = "the roster has no such student, or several"
 SEVERAL = ("handed in ", "a later file ")  # so begin notes on several files
@@ -35,13 +34,12 @@ BESIDE = (".csv", ".yml")  # files beside the students', such as the roster
 
 
 @dataclass(frozen=True)
-class Handed:
+class HandIn:
     """What counts of a student: a key that is unique and a safe file name, a name to show or "",
     where the file came from, what to tell the teacher, and "" or why it cannot be read.
 
     order: by what the platform numbers or dates its files, and that: of two by the same the one
-    with the larger counts. time: when it was handed in, None where the platform does not say so;
-    late: whether it says at least that it was late.
+    with the larger counts.
     """
 
     student: str
@@ -51,8 +49,6 @@ class Handed:
     error: str = ""
     place: Place | None = field(default=None, repr=False)
     order: tuple[str, float] = ("", 0.0)
-    time: datetime | None = None
-    late: bool = False
 
     def read(self) -> bytes:
         """The file's bytes, read now. Raises: ValueError where it cannot be read."""
@@ -66,7 +62,7 @@ def collected(
     roster: Roster | None = None,
     assignment: str | None = None,
     is_wanted: Callable[[bytes], bool] = lambda raw: True,
-) -> list[Handed]:
+) -> list[HandIn]:
     """One Handed for each student, sorted by student, from a folder or a zip.
 
     assignment: such as "05"; where nbgrader has folders for several, its folder alone counts.
@@ -79,7 +75,7 @@ def collected(
     for who, files in _students(source, given, roster, assignment).items():
         found = groups.setdefault((who.scheme, who.id), [])
         found += [one for file in files if file.name != STAMP for one in candidates(file, who)]
-    by_key: dict[str, Handed] = {}
+    by_key: dict[str, HandIn] = {}
     for found in groups.values():
         if others := [one for one in found if one.who.name != found[0].who.name]:
             raise ValueError(
@@ -112,17 +108,19 @@ def _given(source: Path) -> tuple[list[File], bool]:
 
 def _students(
     source: Path, given: list[File], roster: Roster | None, assignment: str | None
-) -> dict[Who, list[File]]:
+) -> dict[Owner, list[File]]:
     """Whose each folder is, or each file that a platform named, and the files that count of it."""
     tops: dict[str, list[File]] = {}
     for file in given:
         tops.setdefault(file.parts[0], []).append(file)
-    found: dict[Who, list[File]] = {}
+    found: dict[Owner, list[File]] = {}
     for name, files in tops.items():
-        if who := whose(name, any((one.parts, one.kind) == ((name,), "file") for one in files)):
+        if who := parse_owner(
+            name, any((one.parts, one.kind) == ((name,), "file") for one in files)
+        ):
             if who.scheme == "folder" and assignment:
                 files = of_assignment(files, assignment)
-                who = replace(who, time=moment(stamp(files)))
+                who = replace(who, time=parse_time(stamp(files)))
             found.setdefault(who, []).extend(files)
         elif not name.casefold().endswith(BESIDE):
             raise ValueError(f"{source}: nothing says whose {shown(name)} is; {WANTED}")
@@ -141,25 +139,25 @@ def _hand(
     roster: Roster | None,
     is_zipped: bool,
     is_wanted: Callable[[bytes], bool],
-) -> Handed:
+) -> HandIn:
     """What counts of all that one student handed in."""
     best, is_read, notes = chosen(found, is_wanted)
-    who, time = best.who, best.who.time
+    who = best.who
     is_platforms = who.scheme in PLATFORMS
     order = ("", 0.0)
     if who.number:
         order = ("number of the file", float(who.number))
-    elif time:
-        order = ("time", time.timestamp())
+    elif who.time:
+        order = ("time", who.time.timestamp())
     elif is_zipped and who.scheme == "moodle":  # which dates all that is in a zip by the download
         order = ("download", best.rank[2][0])
     key = safe(f"{who.name}_{who.id}" if is_platforms and who.name else who.id)
     name = "" if who.name == "Participant" else shown(who.name)
     if roster and (known := (roster.match if is_platforms else roster.find)(who.id)):
-        key, name, time = known.key, known.name or name, moment(known.time) or time
+        key, name = known.key, known.name or name
     elif roster:
         key, notes = unique(key, {one.key for one in roster.students}), (*notes, UNKNOWN)
-    return Handed(
+    return HandIn(
         key,
         name,
         best.shown,
@@ -167,6 +165,4 @@ def _hand(
         "" if is_read else best.problem,
         best.place if is_read else None,
         order,
-        time,
-        who.late,
     )

@@ -12,8 +12,8 @@ from datetime import datetime
 
 PLATFORMS = ("canvas", "moodle")
 CANVAS = re.compile(
-    r"(?:(?P<late>LATE_)?anon_(?P<anon>[A-Za-z0-9]{5})"
-    r"|(?P<name>.+?)_(?P<behind>LATE_)?(?P<id>\d{1,18}))_(?:(?P<file>\d{1,18})_.+|(?P<online>text|link)\.html)",
+    r"(?:(?:LATE_)?anon_(?P<anon>[A-Za-z0-9]{5})"
+    r"|(?P<name>.+?)_(?:LATE_)?(?P<id>\d{1,18}))_(?:(?P<file>\d{1,18})_.+|(?P<online>text|link)\.html)",
     re.IGNORECASE | re.DOTALL,
 )
 MOODLE = re.compile(
@@ -23,10 +23,10 @@ MOODLE = re.compile(
 
 
 @dataclass(frozen=True)
-class Who:
+class Owner:
     """What a name says of whose it is: the scheme, what tells one from another, a name to show, the
-    platform's number of the file, whether it is a text typed on the platform, whether the platform
-    calls it late, and when it was handed in, where that is known.
+    platform's number of the file, whether it is a text typed there, and when it was handed in,
+    where that is known.
     """
 
     scheme: str
@@ -34,21 +34,19 @@ class Who:
     name: str = ""
     number: int = 0
     online: bool = False
-    late: bool = False
     time: datetime | None = None
 
 
-def whose(name: str, is_file: bool) -> Who | None:
+def parse_owner(name: str, is_file: bool) -> Owner | None:
     """What a name says; None of a file that no platform named."""
     moodle, canvas = MOODLE.fullmatch(name), CANVAS.fullmatch(name)
     if moodle and canvas:  # the end of a name is the student's own: the first number counts
         at = canvas.start("anon") if canvas["anon"] else canvas.start("id")
         moodle = None if at < moodle.start("id") else moodle
     if found := moodle:
-        return Who("moodle", found["id"], found["name"], online=found["kind"] == "onlinetext")
+        return Owner("moodle", found["id"], found["name"], online=found["kind"] == "onlinetext")
     if found := canvas:
         id = f"anon_{found['anon']}" if found["anon"] else found["id"]
-        late = bool(found["late"] or found["behind"])
         online = bool(found["online"])
-        return Who("canvas", id, found["name"] or "", int(found["file"] or 0), online, late)
-    return None if is_file else Who("folder", name, name)
+        return Owner("canvas", id, found["name"] or "", int(found["file"] or 0), online)
+    return None if is_file else Owner("folder", name, name)

@@ -57,8 +57,7 @@ ASKED = "the gradebook that Canvas exports, or Moodle's grading worksheet"
 @dataclass(frozen=True)
 class Student:
     """A row of the roster: a key that is unique and a safe file name, the name shown, the
-    platform's number for the student, other names to the platform, and when the platform says that
-    the student handed in.
+    platform's number for the student, and other names to the platform.
     """
 
     key: str
@@ -66,7 +65,6 @@ class Student:
     id: str
     logins: tuple[str, ...]
     row: int
-    time: str = ""
 
 
 @dataclass(frozen=True)
@@ -202,7 +200,7 @@ def _student(kind: str, row: int, cells: dict[str, str], taken: set[str]) -> Stu
     id = number[0] if number else ""
     logins = tuple(filled[name] for name in LOGINS if name in filled)
     key = unique(safe([*logins, id or name or "student"][0]), taken)
-    return Student(key, name, id, logins, row, filled.get("last modified (submission)", ""))
+    return Student(key, name, id, logins, row)
 
 
 # ---------------------------------------------------------------- names

@@ -3,7 +3,7 @@
 read(path, known)   a Table: its header, its rows, and how it was written
 text(head, rows)    a table as it is written
 harmless(cell)      the cell, such that no spreadsheet takes it for a formula
-moment(text)        a day and time as people and platforms write them
+moment(text)        a day and time as nbgrader writes it
 """
 
 import csv
@@ -18,7 +18,6 @@ from pathlib import Path
 DELIMITERS = ",;"
 FORMULA = re.compile(r"(^|[;,|\t\r\n])(?=[\s\ufeff]*[=+\-@＝＋－＠])")
 NUMBER = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)%?|-")
-MOODLE_TIME = "%A, %d %B %Y, %I:%M %p"  # of its English versions
 
 
 @dataclass(frozen=True)
@@ -108,12 +107,9 @@ def text(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return file.getvalue()
 
 
-def moment(text: str) -> datetime | None:
-    """A day and time such as "2027-10-01 23:59", with "+02:00" or "UTC" or of this machine's time
-    zone, or as Moodle or nbgrader write it; None where it is none.
-    """
+def parse_time(text: str) -> datetime | None:
+    """A day and time as nbgrader writes it, "2027-10-01 23:59 UTC"; None where it is none."""
     text = text.strip().removesuffix("UTC").strip() + ("+00:00" if "UTC" in text else "")
-    for parse in (datetime.fromisoformat, lambda value: datetime.strptime(value, MOODLE_TIME)):
-        with suppress(ValueError, OverflowError, OSError):
-            return parse(text).astimezone()
+    with suppress(ValueError, OverflowError, OSError):
+        return datetime.fromisoformat(text).astimezone()
     return None

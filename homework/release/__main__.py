@@ -1,8 +1,7 @@
 """Write the student edition of a problem set, and prove that nothing leaked.
 
     python -m homework.release --chapter 05 --out course [--seed TEXT] [--private FOLDER]
-                               [--site URL] [--book-functions allowed|flagged|refused]
-                               [--gradescope ZIP]
+                               [--site URL] [--gradescope ZIP]
 
 (`make homework CHAPTER=05 OUT=course` is short for it.) It writes into the folder of the course:
 
@@ -19,7 +18,6 @@ from pathlib import Path
 from homework import gradescope
 from homework.command import command, parser
 from homework.release.course import Course, release
-from homework.release.edition import BOOK_FUNCTIONS
 from homework.run.judging import tried
 
 
@@ -32,24 +30,12 @@ def main(arguments: list[str] | None = None) -> None:
     asked.add_argument("--seed", default="", help="any text; draws the numbers of this course")
     asked.add_argument("--private", default="", help="your folder of hidden tests and tasks")
     asked.add_argument("--site", default="", help="where feedback links to: the book's address")
-    asked.add_argument(
-        "--book-functions",
-        choices=list(BOOK_FUNCTIONS),
-        default="flagged",
-        help="answers made with them (default: %(default)s)",
-    )
     asked.add_argument("--gradescope", type=Path, help="write an autograder for Gradescope, too")
     options = asked.parse_args(arguments)
     if not options.out:
         raise ValueError("--out (OUT=) is missing: the folder of the course")
     private = str(Path(options.private).resolve()) if options.private else ""
-    course = Course(
-        options.chapter,
-        options.seed,
-        private,
-        site=options.site,
-        book_functions=options.book_functions,
-    )
+    course = Course(options.chapter, options.seed, private, site=options.site)
     said = tried(course.assignment())
     path, assignment = release(course, Path(options.out))
     if course.private_file is not None and not course.private_file.exists():

@@ -88,8 +88,7 @@ class Assignment:
 
     install: the chapter's first cell, which gets the helpers where they are missing. secrets: what
     a student edition may not hold, as texts. drawn: numbers of the course: name, value,
-    and whether a text or a test uses it. book_functions: what the course makes of
-    them in answers, see `homework.release.edition`. site: the address of the book, or "".
+    and whether a text or a test uses it. site: the address of the book, or "".
     """
 
     chapter: str
@@ -99,7 +98,6 @@ class Assignment:
     tasks: tuple[Task, ...]
     secrets: tuple[str, ...] = ()
     drawn: tuple[tuple[str, object, bool], ...] = ()
-    book_functions: str = "flagged"
     site: str = ""
 
     @property

@@ -18,7 +18,7 @@ from homework.release.assignment import (
     chapter_file,
     read_assignment,
 )
-from homework.release.edition import BOOK_FUNCTIONS, edition
+from homework.release.edition import edition
 from homework.release.leaks import LeakError, leaks
 
 
@@ -33,7 +33,6 @@ class Course:
     site: str = ""
     tests: str = ""  # the fingerprint of those that were tried on the solutions
     own: str = ""  # the private file, where there was one
-    book_functions: str = "flagged"  # in answers: one of BOOK_FUNCTIONS
 
     def assignment(self) -> Assignment:
         """The problem set, with the private part.
@@ -45,13 +44,8 @@ class Course:
                 f"{self.own} is missing: the problem set was released with it, and is not graded "
                 "out of fewer points; put it back, or release the problem set again"
             )
-        if self.book_functions not in BOOK_FUNCTIONS:
-            one_of = ", ".join(BOOK_FUNCTIONS)
-            raise ValueError(f"book_functions must be one of {one_of}, got {self.book_functions!r}")
         notebook = chapter_file(self.chapter)
-        found = replace(
-            read_assignment(notebook), book_functions=self.book_functions, site=self.site
-        )
+        found = replace(read_assignment(notebook), site=self.site)
         if not self.private:
             return found
         cells = cells_of(notebook)
@@ -66,7 +60,8 @@ class Course:
 
 def fingerprint(course: Course, assignment: Assignment) -> str:
     """Changes with the questions, the chapter's judges, the private file and what it draws."""
-    files = [Path(verdict.__file__), BY_NUMBER[int(assignment.chapter)].folder / "exercises.py"]
+    files = sorted(Path(verdict.__file__).parent.glob("*.py"))
+    files += [BY_NUMBER[int(assignment.chapter)].folder / "exercises.py"]
     files += filter(None, [course.private_file])
     parts = [course.seed, edition(assignment).metadata["homework"]["edition"], *assignment.secrets]
     parts += [path.read_text("utf-8") for path in files if path.exists()]

@@ -28,20 +28,9 @@ function may take {answer} seconds, the cells of an exercise {task} seconds toge
 hold about {arrays:,} numbers in arrays, {lists:,} in lists, and {entries:,} entries in sets and
 dictionaries.
 
-{book}"""
-BORROWED = (
-    "An answer should do its own work: one made with the book's functions (`helpers`) where "
-    "its exercise does not name them "
-)
-BOOK_FUNCTIONS = {  # what a course may make of them, and what its students are told
-    "allowed": "Your answers may use all of the book's functions (`helpers`).",
-    "flagged": BORROWED + "is shown to your teacher, and costs no points by itself.",
-    "refused": BORROWED + "gets no points.",
-}
-REFUSED = (
-    "This answer is made with functions of the book that the exercise does not name, which this "
-    "problem set does not allow."
-)
+They may use the book's functions (`helpers`), but for those that do what an exercise asks for:
+these cannot be imported where your notebook is run.
+"""
 ANSWER, TASK = 20, 60  # seconds; what students are told of the sandbox's limits
 PACKAGES = {"ipython": "IPython", "matplotlib": "Matplotlib", "numpy": "NumPy", "torch": "PyTorch"}
 STUDENT = 'student = ""  # your name or number, as your course knows you'
@@ -61,7 +50,6 @@ def edition(assignment: Assignment) -> NotebookNode:
         arrays=answers.MOST_IN_ARRAYS,
         lists=answers.MOST_IN_LISTS,
         entries=answers.MOST_ENTRIES,
-        book=BOOK_FUNCTIONS[assignment.book_functions],
     )
     install = FIRST + assignment.install.source.partition("\n")[2]
     cells = [

@@ -6,23 +6,17 @@ summary_page(records, assignment, marks)    for the teacher: how it went, and wh
 
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
-
-from markupsafe import Markup
 
 from helpers.exercises.verdict import FILL_IN
 from homework.intake.collect import SEVERAL
 from homework.release.assignment import Assignment, Task
 from homework.release.sections import Section
-from homework.report.gradebook import Record, standing
-from homework.report.late import Late
-from homework.report.marking import LONGEST_RESPONSE, Marks, asked, ticked
-from homework.report.page import clip, page, points_of
-from homework.report.prose import CODE_STYLE, Prose, code
-from homework.report.similar import Group
-from homework.report.works import Work
+from homework.report.gradebook import Record, points_by_task
+from homework.report.marking import Marks, asked, parse_ticks
+from homework.report.page import page, points_of
 from homework.run.judging import LOST, OVER, Result
 
 TO_MARK = "to-mark.html"  # where the page for marking lies, beside the summary
@@ -41,7 +35,7 @@ STATES = {
 
 
 @dataclass(frozen=True)
-class Said:
+class TestReport:
     """What a student may read of a test. Of a hidden one: whether it passed, and `says` alone."""
 
     hidden: bool
@@ -53,20 +47,20 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Part:
+class TaskReport:
     """What a student's page has of an exercise; points are None while a person has to mark.
 
-    question: its cells as their types and HTML. answer: the student's cells as HTML, of code but
-    where the response is free. rubric: what a person ticked, where that is told.
+    question: the text of its cells. answer: that of the student's cells. rubric: what a person
+    ticked, where that is told.
     """
 
     task: Task
-    question: list[tuple[str, Markup]]
-    answer: list[Markup]
+    question: list[str]
+    answer: list[str]
     rubric: list[tuple[str, float]]
     points: float | None
     state: str
-    tests: tuple[Said, ...]
+    tests: tuple[TestReport, ...]
     raised: str
     marked: bool
     remark: str
@@ -79,23 +73,19 @@ def student_page(
     marks: Marks,
     *,
     section: Callable[[str], Section | None] = lambda task: None,
-    work: Work | None = None,
-    prose: Prose | None = None,
-    late: Late = Late(),  # noqa: B008
 ) -> str:
     """A student's feedback as HTML: the total, and each exercise with its question, the student's
     answer, what failed and what to read.
 
     A person's mark counts in the place of the tests' points, and its remark is shown: there are no
     remarks for the teacher alone. Of a hidden test the page has whether it passed and what it
-    `says`; notes and flags it has not, and of a rubric only what a person ticked.
+    `says`; notes it has not, and of a rubric only what a person ticked.
 
     section: of a task's name, the section that it rests on; linked where its address has a host.
-    work: what the student wrote. late: what being late costs, which the total has less.
     """
-    points, work, prose = standing(record, assignment, marks), work or Work(), prose or Prose()
+    points = points_by_task(record, assignment, marks)
     parts = [
-        _part(task, record, points[task.name], marks, section(task.name), work, prose)
+        _task_report(task, record, points[task.name], marks, section(task.name))
         for task in assignment.tasks
     ]
     given = [part.points for part in parts if part.points is not None]
@@ -107,36 +97,32 @@ def student_page(
         assignment=assignment,
         parts=parts,
         waiting=waiting,
-        total=max(sum(given) - late.points, 0.0),
+        total=sum(given),
         graded=graded,
-        late=late,
         STATES=STATES,
-        style=CODE_STYLE,
-        before=[code(clip(cell, LONGEST_RESPONSE)) for cell in work.before],
+        before=record.before,
     )
 
 
-def _part(
+def _task_report(
     task: Task,
     record: Record,
     points: float | None,
     marks: Marks,
     reading: Section | None,
-    work: Work,
-    prose: Prose,
-) -> Part:
+) -> TaskReport:
     results = _results(task, record)
     marked = _marked(task, record, marks)
     mark = marks.get((record.student, task.name))
-    ticks, remark = ticked(mark, task) if mark and (marked or not task.free) else (None, "")
-    return Part(
+    ticks, remark = parse_ticks(mark, task) if mark and (marked or not task.free) else (None, "")
+    return TaskReport(
         task=task,
-        question=asked(task, prose),
-        answer=_answer(task, record, work, prose),
+        question=asked(task),
+        answer=_answer(task, record),
         rubric=[task.rubric[number - 1] for number in ticks or () if marked],
         points=points,
         state=_state(task, record, points, marks),
-        tests=tuple(_said(result, task) for result in results),
+        tests=tuple(_test_report(result, task) for result in results),
         raised=next((result.raised for result in results if result.raised), ""),
         marked=marked,
         remark=remark,
@@ -144,26 +130,26 @@ def _part(
     )
 
 
-def _answer(task: Task, record: Record, work: Work, prose: Prose) -> list[Markup]:
-    """A student's cells of a task as HTML; of a free response its text."""
+def _answer(task: Task, record: Record) -> list[str]:
+    """A student's cells of a task; of a free response its text."""
     if task.free:
-        text = clip(record.responses.get(task.name, ""), LONGEST_RESPONSE)
-        return [prose(text, work.pictures)] if text else []
-    return [code(clip(cell, LONGEST_RESPONSE)) for cell in work.answers.get(task.name, ())]
+        text = record.responses.get(task.name, "")
+        return [text] if text else []
+    return [*record.answers.get(task.name, ())]
 
 
 def _results(task: Task, record: Record) -> list[Result]:
     return [result for result in record.results if result.task == task.name]
 
 
-def _said(result: Result, task: Task) -> Said:
+def _test_report(result: Result, task: Task) -> TestReport:
     """What may be told of a result: it is hidden if it was when it was judged, or is now."""
     now = next((test for test in task.tests if test.name == result.test and test.hidden), None)
     passed = result.state == "Right"
     if result.hidden or now is not None:
-        return Said(True, passed, says=now.says if now is not None else "")
+        return TestReport(True, passed, says=now.says if now is not None else "")
     text = "" if result.message == FILL_IN else result.message
-    return Said(False, passed, text, points=result.points, most=result.most)
+    return TestReport(False, passed, text, points=result.points, most=result.most)
 
 
 def _marked(task: Task, record: Record, marks: Marks) -> bool:
@@ -243,13 +229,13 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class Look:
-    """Something that a person should look at; code is a line of the student's, or ""."""
+class Concern:
+    """Something that a person should look at; file is the student's, or ""."""
 
     student: str
     task: str
     what: str
-    code: str = ""
+    file: str = ""
 
 
 def summary_page(
@@ -258,21 +244,15 @@ def summary_page(
     marks: Marks,
     *,
     missing: Sequence[str] | None = None,
-    late: Mapping[str, Late] = {},
-    alike: Sequence[Group] = (),
 ) -> str:
     """How an assignment went, as HTML for the teacher: hidden tests have their names and messages.
 
     Totals are of the files that could be read; what a person has yet to mark counts 0 in them.
-    missing: who of the roster has not handed in; None without a roster. late: by student, what that
-    costs. alike: groups whose answers are nearly the same.
+    missing: who of the roster has not handed in; None without a roster.
     """
     read = [record for record in records if not record.error]
-    points = [standing(record, assignment, marks) for record in read]
-    lost = [late[record.student].points if record.student in late else 0.0 for record in read]
-    totals = [
-        max(sum(filter(None, p.values())) - l, 0.0) for p, l in zip(points, lost, strict=True)
-    ]
+    points = [points_by_task(record, assignment, marks) for record in read]
+    totals = [sum(filter(None, one.values())) for one in points]
     return page(
         "summary.html",
         assignment=assignment,
@@ -283,13 +263,11 @@ def summary_page(
         unfinished=sum(None in one.values() for one in points),
         bars=_histogram(totals, assignment.points),
         questions=[_question(task, read, points, marks) for task in assignment.tasks],
-        alike=alike,
-        looks=_looks(records, assignment, marks, late),
-        look=to_look_at(records, assignment, marks, late, alike),
+        looks=_concerns(records, assignment, marks),
+        look=to_look_at(records, assignment, marks),
         waiting=_waiting(records, assignment, marks),
         to_mark=TO_MARK,
         STATES=STATES,
-        style="",
     )
 
 
@@ -363,37 +341,28 @@ def _message(result: Result) -> str:
 # ---------------------------------------------------------------- what to look at
 
 
-def to_look_at(
-    records: Sequence[Record],
-    assignment: Assignment,
-    marks: Marks,
-    late: Mapping[str, Late],
-    alike: Sequence[Group],
-) -> set[str]:
+def to_look_at(records: Sequence[Record], assignment: Assignment, marks: Marks) -> set[str]:
     """Who of those who handed in stands in the summary's list of what to look at."""
-    looks = _looks(records, assignment, marks, late).values()
+    looks = _concerns(records, assignment, marks).values()
     listed = {look.student for found in looks for look in found}
-    listed.update(student for group in alike for student in group.members)
     return listed & {record.student for record in records}
 
 
-def _looks(
-    records: Sequence[Record], assignment: Assignment, marks: Marks, late: Mapping[str, Late]
-) -> dict[str, list[Look]]:
+def _concerns(
+    records: Sequence[Record], assignment: Assignment, marks: Marks
+) -> dict[str, list[Concern]]:
     """All that a person should look at, by kind; each kind in the order of the records."""
-    notes = [Look(record.student, "", note) for record in records for note in record.notes]
+    notes = [Concern(record.student, "", note) for record in records for note in record.notes]
     return {
         "Files that could not be read": [
-            Look(record.student, "", record.error, record.file)
+            Concern(record.student, "", record.error, record.file)
             for record in records
             if record.error and not record.ours
         ],
         "Not graded, for a cause of ours": [
-            Look(record.student, "", record.error, record.file) for record in records if record.ours
-        ],
-        "Late": [Look(student, "", one.message) for student, one in late.items() if one.message],
-        "Lines of code to read": [
-            _flagged(record, flag) for record in records for flag in record.flags
+            Concern(record.student, "", record.error, record.file)
+            for record in records
+            if record.ours
         ],
         "Processes that were ended": [look for record in records for look in _ended(record)],
         "Several files": [look for look in notes if look.what.startswith(SEVERAL)],
@@ -402,22 +371,17 @@ def _looks(
     }
 
 
-def _flagged(record: Record, flag: Mapping[str, object]) -> Look:
-    task, what, line = (str(flag.get(name, "")) for name in ("task", "what", "line"))
-    return Look(record.student, task, what, line)
-
-
-def _ended(record: Record) -> Iterator[Look]:
+def _ended(record: Record) -> Iterator[Concern]:
     """Each task once of which a test was lost with its process, or not reached."""
     start = LOST.partition("{")[0]
     seen = set()
     for result in record.results:
         if result.message.startswith((start, OVER)) and result.task not in seen:
             seen.add(result.task)
-            yield Look(record.student, result.task, result.message)
+            yield Concern(record.student, result.task, result.message)
 
 
-def _astray(records: Sequence[Record], assignment: Assignment, marks: Marks) -> Iterator[Look]:
+def _astray(records: Sequence[Record], assignment: Assignment, marks: Marks) -> Iterator[Concern]:
     """Marks of nobody, or of no task: a spreadsheet makes 5.1 of 05.1."""
     handed_in = {record.student for record in records}
     tasks = {task.name for task in assignment.tasks}
@@ -425,9 +389,9 @@ def _astray(records: Sequence[Record], assignment: Assignment, marks: Marks) -> 
         given = "no points" if mark.points is None else points_of(mark.points)
         if task not in tasks:
             names = ", ".join(sorted(tasks))
-            yield Look(student, "", f"{given} for {task!r}, which is no task; tasks are {names}")
+            yield Concern(student, "", f"{given} for {task!r}, which is no task; tasks are {names}")
         elif student not in handed_in:
-            yield Look(student, task, f"{given} for a student who handed in nothing")
+            yield Concern(student, task, f"{given} for a student who handed in nothing")
 
 
 def _waiting(records: Sequence[Record], assignment: Assignment, marks: Marks) -> dict[str, int]:
@@ -436,7 +400,7 @@ def _waiting(records: Sequence[Record], assignment: Assignment, marks: Marks) ->
         task
         for record in records
         if not record.ours
-        for task, points in standing(record, assignment, marks).items()
+        for task, points in points_by_task(record, assignment, marks).items()
         if points is None
     )
     return {task.name: waits[task.name] for task in assignment.tasks if waits[task.name]}

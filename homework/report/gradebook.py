@@ -33,11 +33,11 @@ class Record:
     """What came of a submission.
 
     key: of what was graded and with which tests; the same key need not be graded again. error: why
-    there is nothing to grade, or "". notes, flags: for the teacher; a flag has task, what and line.
-    responses: answers that a person marks. when: the day and time of grading. tests: the
-    fingerprint of those it was judged by. ours: whether an error is the grader's fault. order,
-    time, late: of the file, as `Handed` has them, the time in ISO 8601 or "". seen: digests of the
-    files that were collected, this one last.
+    there is nothing to grade, or "". notes: for the teacher. before, answers: the student's own
+    cells before the first task, and of each. responses: answers that a person marks. when: the day
+    and time of grading. tests: the fingerprint of those it was judged by. ours: whether an error is
+    the grader's fault. order: of the file, as `Handed` has it. seen: digests of the files that were
+    collected, this one last.
     """
 
     student: str
@@ -46,15 +46,14 @@ class Record:
     key: str
     error: str = ""
     notes: tuple[str, ...] = ()
-    flags: tuple[dict, ...] = ()
     results: tuple[Result, ...] = ()
+    before: tuple[str, ...] = ()
+    answers: dict[str, tuple[str, ...]] = field(default_factory=dict)
     responses: dict[str, str] = field(default_factory=dict)
     when: str = ""
     tests: str = ""
     ours: bool = False
     order: tuple[str, float] = ("", 0.0)
-    time: str = ""
-    late: bool = False
     seen: tuple[str, ...] = ()
 
     def is_later_than(self, order: tuple[str, float], content: str) -> bool:
@@ -103,7 +102,8 @@ class Gradebook:
         try:
             data = json.loads((self.results / f"{student}.json").read_text("utf-8"))
             results = tuple(Result(**result) for result in data.pop("results"))
-            data |= {n: tuple(data[n]) for n in data.keys() & {"notes", "flags", "order", "seen"}}
+            data |= {n: tuple(data[n]) for n in data.keys() & {"notes", "order", "seen", "before"}}
+            data["answers"] = {task: tuple(cells) for task, cells in data["answers"].items()}
             return Record(**data, results=results)
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return None
@@ -240,7 +240,9 @@ def _row(mark: Mark) -> list[str]:
     return [mark.student, mark.task, points, f"{mark.possible:g}", *texts]
 
 
-def standing(record: Record, assignment: Assignment, marks: Mapping) -> dict[str, float | None]:
+def points_by_task(
+    record: Record, assignment: Assignment, marks: Mapping
+) -> dict[str, float | None]:
     """Points of each task: a person's where there are any, else the tests'.
 
     None waits for a person, or, where the grader failed, for a run in which it does not.

@@ -12,7 +12,7 @@ nbgrader's own autograde fills, which runs students' code and the checks in one 
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 
 from markupsafe import Markup
@@ -20,24 +20,16 @@ from markupsafe import Markup
 from homework.intake import tables
 from homework.release.assignment import QUESTION, Assignment, Task
 from homework.report.gradebook import MARKS, Mark, Record
-from homework.report.page import TEMPLATES, clip, page
-from homework.report.prose import CODE_STYLE, Prose, code
-from homework.report.works import Work
+from homework.report.page import TEMPLATES, page
 
 Marks = Mapping[tuple[str, str], Mark]
 
-LONGEST_RESPONSE = 20_000  # characters
 TICKED = re.compile(r"\[(\d+(?:, \d+)*)\]\s*")
 HINT = re.compile(r"<details>.*?</details>", re.DOTALL)
 SCRIPT = (TEMPLATES / "marking.js").read_text("utf-8")
 
 
-def nothing(record: Record) -> Work:
-    """What is shown of a student's work where nothing was kept."""
-    return Work()
-
-
-def ticked(mark: Mark, task: Task) -> tuple[tuple[int, ...] | None, str]:
+def parse_ticks(mark: Mark, task: Task) -> tuple[tuple[int, ...] | None, str]:
     """The points of the rubric that were ticked, from 1 on, and the remark; None if untold."""
     found = TICKED.match(mark.remark)
     numbers = [int(number) for number in found[1].split(", ")] if found else []
@@ -46,15 +38,11 @@ def ticked(mark: Mark, task: Task) -> tuple[tuple[int, ...] | None, str]:
     return tuple(filter(None, numbers)), mark.remark[found.end() :]
 
 
-def asked(task: Task, prose: Prose) -> list[tuple[str, Markup]]:
-    """The cells of a question as their types and HTML, without heading, quotation and hint."""
-    shown = []
-    for at, cell in enumerate(task.cells[:-1]):
-        if cell.cell_type == "code":
-            shown.append(("code", code(cell.source)))
-        elif text := HINT.sub("", cell.source if at else _question(cell.source)).strip():
-            shown.append(("markdown", prose(text)))
-    return shown
+def asked(task: Task) -> list[str]:
+    """The cells of a question as text, without heading, quotation and hint."""
+    first, *more = (cell.source for cell in task.cells[:-1])
+    texts = (HINT.sub("", text).strip() for text in (_question(first), *more))
+    return [text for text in texts if text]
 
 
 def _question(source: str) -> str:
@@ -69,22 +57,15 @@ class Response:
 
     row: int
     id: str
-    shown: Markup
-    typed: str
+    text: str
 
 
 def marking_page(
     records: Sequence[Record],
     assignment: Assignment,
     marks: Marks,
-    *,
-    prose: Prose | None = None,
-    work: Callable[[Record], Work] = nothing,
 ) -> str:
-    """The free responses as HTML for who marks them: by question, in an order that is no name's.
-
-    work: of a record, what the student wrote, for its pictures.
-    """
+    """The free responses as HTML for who marks them: by question, in an order that is no name's."""
     free = [task for task in assignment.tasks if task.free]
     there = {
         (record.student, task.name): Mark(record.student, task.name, None, task.points)
@@ -93,10 +74,7 @@ def marking_page(
         if task.name in record.responses
     } | dict(marks)
     rows = {key: at for at, key in enumerate(sorted(there))}
-    prose = prose or Prose()
-    piles = [
-        (task, asked(task, prose), _responses(task, records, rows, prose, work)) for task in free
-    ]
+    piles = [(task, asked(task), _responses(task, records, rows)) for task in free]
     data = {
         "head": MARKS,
         "rows": [_cells(there[key]) for key in rows],
@@ -112,7 +90,6 @@ def marking_page(
         data=data,
         script=Markup(SCRIPT),
         digest=digest,
-        style=CODE_STYLE,
         count=sum(len(responses) for _, _, responses in piles),
     )
 
@@ -125,15 +102,11 @@ def _cells(mark: Mark) -> list[str]:
     ]
 
 
-def _responses(
-    task: Task, records: Sequence[Record], rows: Mapping, prose: Prose, work: Callable
-) -> list[Response]:
+def _responses(task: Task, records: Sequence[Record], rows: Mapping) -> list[Response]:
     found = []
     for record in records:
-        if task.name in record.responses:
-            text = clip(record.responses[task.name], LONGEST_RESPONSE)
+        if (text := record.responses.get(task.name)) is not None:
             content = f"{task.name}/{record.student}/{text}".encode("utf-8", "replace")
             id = hashlib.sha256(content).hexdigest()[:16]
-            shown = prose(text, work(record).pictures)
-            found.append(Response(rows[record.student, task.name], id, shown, text))
+            found.append(Response(rows[record.student, task.name], id, text))
     return sorted(found, key=lambda response: response.id)

@@ -5,6 +5,7 @@
 It is asked, one line at a time, with a dict, and answers each with a dict:
 
     {"do": "run", "source": …}                  run a cell, as a notebook would
+    {"do": "withhold", "names": …}          let cells no longer import what has these names
     {"do": "write", "name": …, "text": …}   write a file
     {"do": "value", "name": …}                  what a name stands for
     {"do": "call", "name": …, "args": …, "kwargs": …}   call something kept here
@@ -19,7 +20,7 @@ It is asked, one line at a time, with a dict, and answers each with a dict:
 
 What is not plain data stays here and is named by a number. Functions of the grader that came as
 arguments have a name with a g, and are asked for by {"ask": name, "args": …, "kwargs": …} first.
-The value of a call is [what it gave, the numbers of what was lent]. Nothing in this process is
+The value of a call is [what it gave, the numbers of what was exported]. Nothing in this process is
 trusted: it holds no hidden test.
 """
 
@@ -33,13 +34,14 @@ import shutil
 import signal
 import sys
 import tempfile
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from helpers.exercises import plain
-from homework.run.lending import borrow, returned
-from homework.run.seccomp import enter, is_known, of_copy, show
+from helpers.exercises import to_plain
+from homework.run.remote import import_, returned
+from homework.run.seccomp import fork_filter, install, is_supported, set_dumpable
 from homework.run.wire import WireError, decode, encode
 
 COLLECTED = (700, 10, 10)  # as often as Python does
@@ -47,7 +49,21 @@ OF_NOTEBOOKS = ("autosave", "conda", "connect_info", "qtconsole", "store")  # ma
 CORES = 4  # that are told of, for there may be few processes
 ERRORS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 KNOWN = {kind.__name__: kind for base in ERRORS for kind in (base, *base.__subclasses__())}
+WITHHELD: set[str] = set()  # dotted names
 MOST_SAID = 20_000  # characters of what a cell writes are passed on
+
+
+class Withholding(types.ModuleType):
+    """A module that has some of its names for the book's own code alone."""
+
+    def __getattribute__(self, name: str) -> Any:
+        """As ever. Raises: AttributeError where cells ask for what is withheld from them."""
+        module = super().__getattribute__("__name__")
+        if f"{module}.{name}" in WITHHELD:
+            asks = sys._getframe(1).f_globals.get("__name__", "")
+            if not asks.startswith("helpers."):
+                raise AttributeError(f"{module}.{name} is not there in homework")
+        return super().__getattribute__(name)
 
 
 class Cells:
@@ -92,6 +108,19 @@ class Cells:
         result = self.run_cell(source, store_history=False, silent=False)
         result.raise_error()
 
+    def do_withhold(self, names: list[str]) -> None:
+        """Take from the cells what has these dotted names; the book's own code still has it."""
+        for name in names:
+            place, _, last = name.rpartition(".")
+            module = importlib.import_module(place)
+            value = vars(module).get(last)
+            module.__class__ = Withholding
+            WITHHELD.add(name)
+            if callable(value) and not place.endswith(".exercises"):
+                known = [key for key, one in self.shell.user_ns.items() if one is value]
+                for key in known:
+                    del self.shell.user_ns[key]
+
     def do_write(self, name: str, text: str) -> None:
         """Write a file in the folder in which this runs."""
         path = Path(name)
@@ -102,12 +131,12 @@ class Cells:
         """What a name stands for, made plain. Raises: NameError where nothing has that name."""
         if name not in self.shell.user_ns:
             raise NameError(f"there is no {name}")
-        return plain(self.shell.user_ns[name])
+        return to_plain(self.shell.user_ns[name])
 
     def do_call(self, name: str, args: list, kwargs: dict) -> object:
-        """Call something kept here; what came as lent goes back as what the call made of it."""
+        """Call something kept here; what was exported goes back as what the call made of it."""
         copies: list[object] = []
-        args, kwargs = borrow([args, kwargs], copies)
+        args, kwargs = import_([args, kwargs], copies)
         value = self.kept[int(name)](*args, **kwargs)
         return list(returned(value, copies)) if copies else [value, []]
 
@@ -146,7 +175,7 @@ def serve(questions, answers) -> None:
         answers.flush()
 
     def ask(name: str, args: tuple, kwargs: dict) -> object:
-        places, names = plain([list(args), kwargs])
+        places, names = to_plain([list(args), kwargs])
         send({"ask": name, "args": places, "kwargs": names})
         reply = decode(questions.readline(), cells.fetch)
         if "error" in reply:
@@ -181,8 +210,8 @@ def _forked() -> dict:
             os.kill(copy, signal.SIGKILL)
 
     signal.signal(signal.SIGUSR1, end)
-    if is_known():
-        show(False)
+    if is_supported():
+        set_dumpable(False)
     try:
         copy = os.fork()
     except OSError:  # there are as many processes as there may be
@@ -202,9 +231,9 @@ def _forked() -> dict:
 
 def _keep_to_itself() -> None:
     os.setsid()
-    if is_known():
-        show(True)
-        enter(of_copy(os.getpid()))
+    if is_supported():
+        set_dumpable(True)
+        install(fork_filter(os.getpid()))
 
 
 def main() -> None:

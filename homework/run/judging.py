@@ -14,10 +14,11 @@ from typing import Any
 
 from helpers import exercises
 from homework.release.assignment import Assignment, Task, Test
+from homework.release.withheld import withheld
 from homework.run import sandbox
 from homework.run.cgroup import Group
-from homework.run.lending import lent, settle
-from homework.run.sandbox import Limits, LostError, Talk, until
+from homework.run.remote import export, sync_back
+from homework.run.sandbox import Limits, LostError, SandboxClient, until
 from homework.run.wire import WireError
 
 LOST = "The process that ran this was ended: {}. It costs the points of this part alone."
@@ -47,36 +48,36 @@ class StudentError(Exception):
     """Something that a student's function raised; its own subclass has the name of the original."""
 
 
-class Function(exercises.RemoteFunction):
+class RemoteFunction:
     """A function of the student's, seen from the grader: a call is a question to the sandbox."""
 
-    def __init__(self, talk: Talk, name: str):
-        self._talk, self._name = talk, name
+    def __init__(self, client: SandboxClient, name: str):
+        self._client, self._name = client, name
 
     def __call__(self, *args: object, **kwargs: object) -> object:
         """What it gives. Raises: what it raised, by name; LostError where the process ends."""
         originals: list = []
-        args, kwargs = lent([list(args), kwargs], originals)
+        args, kwargs = export([list(args), kwargs], originals)
         returned = self._asked("call", args=args, kwargs=kwargs)
         if not isinstance(returned, list) or len(returned) != 2:
-            raise WireError("a call gives a value and what was lent")
+            raise WireError("a call gives a value and what was exported")
         value, numbers = returned
-        return settle(value, numbers, originals)
+        return sync_back(value, numbers, originals)
 
     def changes(self, *args: object) -> bool:
         """Whether it changes what it is given. Raises: as a call."""
         return self._asked("change", args=list(args)) is True
 
     def _asked(self, do: str, **more: Any) -> object:
-        answer = self._talk.ask(functions(self._talk), do=do, name=self._name, **more)
+        answer = self._client.ask(functions(self._client), do=do, name=self._name, **more)
         if "error" in answer:
             raise _raised(str(answer["error"]), str(answer.get("text", "")))
         return answer.get("value")
 
 
-def functions(talk: Talk) -> Callable[[str], Function]:
+def functions(client: SandboxClient) -> Callable[[str], RemoteFunction]:
     """What stands here for things that stay in the sandbox."""
-    return lambda name: Function(talk, name)
+    return lambda name: RemoteFunction(client, name)
 
 
 def _raised(kind: str, text: str) -> Exception:
@@ -105,29 +106,29 @@ class Judging:
         before: Sequence[str] = (),
         limits: Limits | None = None,
         number: int = 0,
-        say: Callable[[str], None] = lambda what: None,
-        spoilt: Collection[str] = (),
+        progress: Callable[[str], None] = lambda what: None,
+        skip: Collection[str] = (),
         unsafe: bool = False,
         files: dict[str, str] | None = None,
         group: Group | None = None,
     ):
         """See `judge`. A context that ends the process when left."""
         self.assignment, self.before = assignment, before
-        self.limits, self.say = limits or Limits(), say
+        self.limits, self.progress = limits or Limits(), progress
         self.how: dict[str, Any] = {
             "number": number,
             "unsafe": unsafe,
             "files": files,
             "group": group,
         }
-        self.talk: Talk | None = None  # the process, kept from one run to the next
+        self.client: SandboxClient | None = None  # the process, kept from one run to the next
         self.begin(answers)
-        if f"{BEFORE}/" in spoilt:
+        if f"{BEFORE}/" in skip:
             self.lost.add(BEFORE)
         for task, test in self._open():
-            if f"{task.name}/" in spoilt:
+            if f"{task.name}/" in skip:
                 self.lost.add(task.name)
-            if {f"{task.name}/", f"{task.name}/{test.name}"} & set(spoilt):
+            if {f"{task.name}/", f"{task.name}/{test.name}"} & set(skip):
                 self._put(task, test, "Not right", LOST.format("its answer could not be judged"))
 
     def begin(self, answers: Mapping[str, Sequence[str]]) -> None:
@@ -172,13 +173,13 @@ class Judging:
     def _once(self, hidden: bool) -> None:
         """Run the submission in a process until it ends or all tests of a kind are judged."""
         ran: list[str] = []  # the student's own cells, run in this process
-        name, is_fresh = None, self.talk is None
+        name, is_fresh = None, self.client is None
         try:
-            talk = self._entered()
-            for name, step in self._steps(talk, hidden):
+            client = self._entered()
+            for name, step in self._steps(client, hidden):
                 if name is not None:
-                    self.say(f"{name}/")
-                talk.deadline = min(until(self.limits.task), self.end)
+                    self.progress(f"{name}/")
+                client.deadline = min(until(self.limits.task), self.end)
                 step()
                 if name is not None:
                     ran.append(name)
@@ -186,64 +187,72 @@ class Judging:
             if error.outside:
                 raise
             if name is not None or is_fresh:  # else what an earlier run left may have done it
-                self._blame(name, ran, error)
+                self._attribute_failure(name, ran, error)
             if name is None:
                 self._leave()
             return
-        if talk.behind is None:
+        if client.parent is None:
             self._leave()
         else:
             with contextlib.suppress(LostError):
-                talk.end_copy()
+                client.end_fork()
 
-    def _entered(self) -> Talk:
+    def _entered(self) -> SandboxClient:
         """A process in which the release's first cells were run, and nothing of the student's.
 
         Where it can, it is a copy: what it leaves behind goes with it.
         """
-        if self.talk is not None:
+        if self.client is not None:
             with contextlib.suppress(LostError):
-                if self.talk.copy():
-                    return self.talk
+                if self.client.fork():
+                    return self.client
             self._leave()
-        self.talk = sandbox.started(self.limits, **self.how)
+        self.client = sandbox.started(self.limits, **self.how)
         for cell in self.assignment.setup:
-            self._given(self.talk, cell.source)()
+            self._given(self.client, cell.source)()
+        self._withhold(self.client)
         if not self.how["unsafe"]:  # where nothing would end a copy with its process
-            self.talk.copy()
-        return self.talk
+            self.client.fork()
+        return self.client
+
+    def _withhold(self, client: SandboxClient) -> None:
+        """Take from the student's cells what the exercises ask for."""
+        names = withheld(self.assignment)
+        client.ask(functions(client), within=self.limits.given, do="withhold", names=names)
 
     def _leave(self) -> None:
         """End the process, if there is one."""
-        if self.talk is not None:
-            self.talk.end()
-            self.talk = None
+        if self.client is not None:
+            self.client.end()
+            self.client = None
 
-    def _steps(self, talk: Talk, hidden: bool) -> Iterator[tuple[str | None, Callable[[], None]]]:
+    def _steps(
+        self, client: SandboxClient, hidden: bool
+    ) -> Iterator[tuple[str | None, Callable[[], None]]]:
         """What is run, in order, and whose it is: a task's, BEFORE, or None (the release's)."""
         if BEFORE not in self.lost:
-            yield BEFORE, self._cells(talk, BEFORE, self.before, hidden)
+            yield BEFORE, self._cells(client, BEFORE, self.before, hidden)
         for task in self.assignment.tasks:
             for cell in task.cells[:-1]:
                 if cell.cell_type == "code":
-                    yield None, self._given(talk, cell.source)
+                    yield None, self._given(client, cell.source)
             if task.name not in self.lost and not task.free and self.answers.get(task.name):
-                yield task.name, self._cells(talk, task.name, self.answers[task.name], hidden)
-                yield task.name, partial(self._judge_all, task, talk, hidden)
+                yield task.name, self._cells(client, task.name, self.answers[task.name], hidden)
+                yield task.name, partial(self._judge_all, task, client, hidden)
 
-    def _given(self, talk: Talk, source: str) -> Callable[[], None]:
+    def _given(self, client: SandboxClient, source: str) -> Callable[[], None]:
         def run() -> None:
-            talk.deadline = max(talk.deadline, until(self.limits.given))
-            talk.ask(functions(talk), within=self.limits.given, do="run", source=source)
+            client.deadline = max(client.deadline, until(self.limits.given))
+            client.ask(functions(client), within=self.limits.given, do="run", source=source)
 
         return run
 
     def _cells(
-        self, talk: Talk, name: str, sources: Sequence[str], hidden: bool
+        self, client: SandboxClient, name: str, sources: Sequence[str], hidden: bool
     ) -> Callable[[], None]:
         def run() -> None:
             for source in sources:
-                answer = talk.ask(functions(talk), do="run", source=source)
+                answer = client.ask(functions(client), do="run", source=source)
                 if "error" in answer and not hidden:
                     text = str(answer.get("text", "")).strip()
                     said = f"{answer['error']}: {text}" if text else str(answer["error"])
@@ -251,19 +260,19 @@ class Judging:
 
         return run
 
-    def _judge_all(self, task: Task, talk: Talk, hidden: bool) -> None:
+    def _judge_all(self, task: Task, client: SandboxClient, hidden: bool) -> None:
         for test in task.tests:
             if test.hidden == hidden and (task.name, test.name) not in self.results:
-                self.say(f"{task.name}/{test.name}")
+                self.progress(f"{task.name}/{test.name}")
                 try:
-                    self._judge(task, test, talk)
+                    self._judge(task, test, client)
                 except LostError as error:
                     self._put(task, test, "Not right", LOST.format(error))
                     raise
 
-    def _judge(self, task: Task, test: Test, talk: Talk) -> None:
+    def _judge(self, task: Task, test: Test, client: SandboxClient) -> None:
         """Ask for the answer and judge it here."""
-        answer = talk.ask(functions(talk), do="value", name=task.answer)
+        answer = client.ask(functions(client), do="value", name=task.answer)
         if answer.get("error") == "NameError":
             self._put(task, test, "Not yet", f"There is no {task.answer}.")
             return
@@ -271,11 +280,11 @@ class Judging:
             self._put(task, test, "Not right", answer.get("text") or str(answer["error"]))
             return
         verdict = exercises.judged(test.judge, answer.get("value"))
-        if talk.lost:  # while the judge called
-            raise talk.lost
+        if client.lost:  # while the judge called
+            raise client.lost
         self._put(task, test, verdict.state, verdict.message)
 
-    def _blame(self, name: str | None, ran: list[str], error: LostError) -> None:
+    def _attribute_failure(self, name: str | None, ran: list[str], error: LostError) -> None:
         """Somebody pays for a lost process, so that the next one gets further."""
         if name is None and not ran:
             raise LostError(f"a cell of the release itself: {error}") from error
@@ -308,8 +317,8 @@ def judge(
 
     answers: the student's cells of each task handed in. Options: `before`, the student's cells
     before the first task; `limits`; `number`, of the process, where several run at a time;
-    `say`, told of each test before it is judged, as task/test, and of each task before
-    its cells are run, as task/; `spoilt`, those of them that are left out because an earlier try
+    `progress`, told of each test before it is judged, as task/test, and of each task before
+    its cells are run, as task/; `skip`, those of them that are left out because an earlier try
     ended the grader's own process; `unsafe`, without a sandbox; `files`, which that begins with;
     `group`, the cgroup that holds it. Raises: SandboxError where there is no sandbox; LostError
     where a cell of the release itself or something outside ends the process.

@@ -38,7 +38,7 @@ BOOK = "/book"  # where the sandbox has it
 INSIDE = (
     "helpers",
     "homework/__init__.py",
-    *(f"homework/run/{name}.py" for name in ("__init__", "wire", "lending", "seccomp", "inside")),
+    *(f"homework/run/{name}.py" for name in ("__init__", "wire", "remote", "seccomp", "inside")),
 )
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc/fonts")
 PYTHON = (sys.base_prefix, sys.prefix, os.path.realpath(sys.prefix))  # it may be a link
@@ -52,7 +52,7 @@ for path in pathlib.Path(matplotlib.get_cachedir()).glob("fontlist-*.json"):
     print(path.relative_to("/tmp"), path.read_text(), sep="\\n")
 """
 BUS = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")  # by which systemd is reached
-PATIENCE = 4.0  # at most, how many times longer a process may take on a busy machine
+MOST_LOAD_FACTOR = 4.0  # at most, how many times longer a process may take on a busy machine
 END = 2.0  # seconds that a copy of a process has to end
 ENDED = "the process has ended"
 TOO_LONG, TOO_MUCH = "it took longer than it may", "it took more memory than it may"
@@ -88,7 +88,7 @@ class Limits:
     cpu: seconds of a process in all. answer, given: seconds on the clock for one question, and for
     a cell of the release. task: seconds for a task's cells, and again for its tests, in each run.
     submission: seconds after which nothing new is judged. Where others want the processors too,
-    the seconds on the clock are up to `PATIENCE` times as many, see `patience`.
+    the seconds on the clock are up to `MOST_LOAD_FACTOR` times as many, see `load_factor`.
     """
 
     memory: int = 3072
@@ -102,18 +102,18 @@ class Limits:
     submission: float = 600.0
 
 
-def patience() -> float:
-    """How many times longer a process may take on a machine that is busy: 1 to PATIENCE.
+def load_factor() -> float:
+    """How many times longer a process may take on a machine that is busy: 1 to MOST_LOAD_FACTOR.
 
     What waits for a processor is not charged for it, and nobody gains much by making it busy.
     """
     waiting = os.getloadavg()[0] / (os.cpu_count() or 1) if hasattr(os, "getloadavg") else 1.0
-    return min(max(waiting, 1.0), PATIENCE)
+    return min(max(waiting, 1.0), MOST_LOAD_FACTOR)
 
 
 def until(seconds: float) -> float:
-    """When so many seconds are over, on the monotonic clock, with `patience`."""
-    return time.monotonic() + seconds * patience()
+    """When so many seconds are over, on the monotonic clock, with `load_factor`."""
+    return time.monotonic() + seconds * load_factor()
 
 
 def bubblewrap() -> str:
@@ -165,7 +165,7 @@ def command(
         "--die-with-parent",
         "--new-session",
         "--clearenv",
-        *(["--seccomp", "9"] if seccomp.is_known() else []),
+        *(["--seccomp", "9"] if seccomp.is_supported() else []),
         *(["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"] if is_root else []),
         *([] if is_root else ["--unshare-user", *_no_more_users(bwrap)]),
         "--unshare-ipc",
@@ -209,7 +209,7 @@ def _entering(group: Group | None) -> list[str]:
     steps = [
         f"echo $$ >{shlex.quote(str(folder / 'cgroup.procs'))} || exit; " for folder in folders
     ]
-    filter_ = f" 9<{_filter()}" if seccomp.is_known() else ""
+    filter_ = f" 9<{_filter()}" if seccomp.is_supported() else ""
     script = f'{"".join(steps)}unset {" ".join(BUS)}; exec "$@"{filter_}'
     return [*(group.command if group else ()), "sh", "-c", script, "sh"]
 
@@ -218,7 +218,7 @@ def _entering(group: Group | None) -> list[str]:
 def _filter() -> str:
     """The path of a file in memory, which lives as long as this process and has the filter."""
     file = os.memfd_create("filter")
-    os.write(file, seccomp.of_sandbox())
+    os.write(file, seccomp.sandbox_filter())
     return f"/proc/{os.getpid()}/fd/{file}"
 
 
@@ -272,11 +272,11 @@ def _handed_over(is_root: bool, number: int) -> list[str]:
     ]
 
 
-class Talk:
+class SandboxClient:
     """A process that runs cells, and questions to it; a context that ends the process when left.
 
-    behind: while a copy of it answers, the process that waits for the copy's end. lost: why what
-    answered has ended or was ended, or None; then only `copy` may give something new to ask. group:
+    parent: while a copy of it answers, the process that waits for the copy's end. lost: why what
+    answered has ended or was ended, or None; then only `fork` may give something new to ask. group:
     the cgroup that holds all of it.
     """
 
@@ -293,7 +293,7 @@ class Talk:
         self.deadline = float("inf")  # on the monotonic clock, for any question
         self.looked = time.monotonic()  # at what memory it holds
         self.lost: LostError | None = None
-        self.behind: psutil.Process | None = None
+        self.parent: psutil.Process | None = None
         self.process = subprocess.Popen(
             argv,
             stdin=subprocess.PIPE,
@@ -309,7 +309,7 @@ class Talk:
         self.answering = self.process.pid
         self.kills = cgroup.kills(group, self.process.pid)
 
-    def __enter__(self) -> "Talk":
+    def __enter__(self) -> "SandboxClient":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -345,17 +345,17 @@ class Talk:
             raise LostError(ENDED)
         line = encode(question, self._give)
         within = self.limits.answer if within is None else within
-        if self.behind is None:
+        if self.parent is None:
             self.answering = self._innermost()
         asked, deadline = time.monotonic(), min(until(within), self.deadline)
-        before = ran(self.answering)
+        before = cpu_seconds(self.answering)
         try:
             self._send(line, deadline)
             while True:
                 try:
                     line = self._line(deadline)
                 except LostError as error:
-                    last = min(asked + PATIENCE * within, self.deadline)
+                    last = min(asked + MOST_LOAD_FACTOR * within, self.deadline)
                     if deadline >= last or not self._is_starved(error, before, within):
                         raise
                     deadline = min(time.monotonic() + within / 4, last)
@@ -381,7 +381,7 @@ class Talk:
     def _explained(self, error: LostError, before: tuple[float, float], within: float) -> LostError:
         """Whose doing it was that the process is lost.
 
-        before: as `ran` says, when the question was put that may take so many seconds.
+        before: as `cpu_seconds` says, when the question was put that may take so many seconds.
         """
         kills = cgroup.kills(self.group, self.process.pid)
         if kills[0] > self.kills[0]:
@@ -395,7 +395,7 @@ class Talk:
     def _is_starved(self, error: LostError, before: tuple[float, float], within: float) -> bool:
         """Whether it was slow because it had to wait for a processor; see `_explained`."""
         computed, waited = (
-            now - then for now, then in zip(ran(self.answering), before, strict=True)
+            now - then for now, then in zip(cpu_seconds(self.answering), before, strict=True)
         )
         if str(error) != TOO_LONG:
             return False
@@ -411,59 +411,59 @@ class Talk:
         total = waited = 0.0
         with contextlib.suppress(psutil.Error, IndexError):
             first = psutil.Process(self.process.pid)
-            known = {self.answering, self.behind and self.behind.pid}
-            if self.behind is not None:
+            known = {self.answering, self.parent and self.parent.pid}
+            if self.parent is not None:
                 first = first.children()[0]  # which outlives, and waits for, all that is orphaned
                 total += sum(first.cpu_times()[2:4])
             for one in first.children(recursive=True):
                 with contextlib.suppress(psutil.Error):
                     total += 0.0 if one.pid in known else sum(one.cpu_times()[:4])
-                waited += 0.0 if one.pid in known else kept_waiting(one.pid)
+                waited += 0.0 if one.pid in known else wait_seconds(one.pid)
         return total, waited
 
-    def copy(self) -> bool:
+    def fork(self) -> bool:
         """Let a copy of the process answer; whether there is one. Raises: LostError.
 
-        What the copy leaves behind goes with it, when it is lost or by `end_copy`.
+        What the copy leaves behind goes with it, when it is lost or by `end_fork`.
         """
-        self.lost, self.behind, self.deadline = None, None, float("inf")
+        self.lost, self.parent, self.deadline = None, None, float("inf")
         if self.ask(str, do="fork").get("value") is not True:
             return False
         with contextlib.suppress(psutil.Error, IndexError):
             init = psutil.Process(self.process.pid).children()[0]
-            self.behind = init.children()[0]
-            self.answering = self.behind.children()[0].pid
+            self.parent = init.children()[0]
+            self.answering = self.parent.children()[0].pid
         self.kills = cgroup.kills(self.group, self.process.pid)
         return True
 
-    def end_copy(self) -> None:
+    def end_fork(self) -> None:
         """Ask the copy to end, and end all of it where processes of the copy's are left.
 
         Raises: LostError.
         """
         self.ask(str, within=END, do="end")
         with contextlib.suppress(psutil.Error):
-            if self.behind is not None and self._is_alone(self.behind):
+            if self.parent is not None and self._is_alone(self.parent):
                 return
         self.end()
 
     def _give_up(self, why: LostError) -> LostError:
         """End what answered, and all of it unless the process behind it is left, alone."""
         self.lost = why
-        behind, self.behind = self.behind, None
+        parent, self.parent = self.parent, None
         try:
-            if behind is None or not self._is_alone(behind) or not self._is_in_step():
+            if parent is None or not self._is_alone(parent) or not self._is_in_step():
                 self.end()
         except (psutil.Error, LostError, OSError):
             self.end()
         return why
 
-    def _is_alone(self, behind: psutil.Process) -> bool:
+    def _is_alone(self, parent: psutil.Process) -> bool:
         """End the copy; whether nothing is left in the sandbox but what was there before it.
 
         Looks twice: a list that is made while the copy ends may lack what the copy leaves.
         """
-        behind.send_signal(signal.SIGUSR1)
+        parent.send_signal(signal.SIGUSR1)
         sandbox, until = psutil.Process(self.process.pid), time.monotonic() + END
         seen_alone = 0
         while seen_alone < 2:
@@ -474,7 +474,7 @@ class Talk:
             if time.monotonic() > until:
                 return False
             time.sleep(0.01)
-        return behind.is_running()
+        return parent.is_running()
 
     def _is_in_step(self) -> bool:
         """Whether the process answers the next question, whatever the copy wrote before its end."""
@@ -557,16 +557,16 @@ def _checked(message: object) -> dict[str, Any]:
     return message | texts
 
 
-def ran(pid: int) -> tuple[float, float]:
+def cpu_seconds(pid: int) -> tuple[float, float]:
     """The seconds of a processor that a process's threads and ended children have had, and those
     for which its first thread has waited; 0 if not told.
     """
     with contextlib.suppress(psutil.Error, ValueError):
-        return sum(psutil.Process(pid).cpu_times()[:4]), kept_waiting(pid)
+        return sum(psutil.Process(pid).cpu_times()[:4]), wait_seconds(pid)
     return 0.0, 0.0
 
 
-def kept_waiting(pid: int) -> float:
+def wait_seconds(pid: int) -> float:
     """The seconds for which a process's first thread has waited for a processor; 0 if not told."""
     with contextlib.suppress(OSError, ValueError):
         _, waited, _ = Path(f"/proc/{pid}/schedstat").read_text(encoding="utf-8").split()
@@ -603,21 +603,21 @@ def started(
     unsafe: bool = False,
     files: dict[str, str] | None = None,
     group: Group | None = None,
-) -> Talk:
+) -> SandboxClient:
     """Start a process for a submission's cells in the sandbox; `unsafe` starts it without one.
 
     files: texts to begin with, by their paths in the sandbox's /tmp. group: as for `command`.
     """
     program = [sys.executable, "-m", "homework.run.inside"]
     if unsafe:
-        return Talk(program, limits)
+        return SandboxClient(program, limits)
     # Bubblewrap's own process, which students' code can look at, knows no more than a path.
     bus = {name: os.environ[name] for name in BUS if group and name in os.environ}
     argv = command(limits, program, number=number, group=group)
-    talk = Talk(argv, limits, {"PATH": os.defpath} | bus, group)
+    client = SandboxClient(argv, limits, {"PATH": os.defpath} | bus, group)
     for name, text in (files or {}).items():
-        talk.ask(str, within=limits.given, do="write", name=name, text=text)
-    return talk
+        client.ask(str, within=limits.given, do="write", name=name, text=text)
+    return client
 
 
 def check(*private: Path) -> None:

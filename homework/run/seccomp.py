@@ -110,12 +110,12 @@ def _begun() -> tuple[list[tuple], int]:
     return program, column
 
 
-def is_known() -> bool:
+def is_supported() -> bool:
     """Whether there are filters for this machine."""
     return sys.platform == "linux" and platform.machine() in MACHINES
 
 
-def of_sandbox() -> bytes:
+def sandbox_filter() -> bytes:
     """The filter of a whole sandbox: no namespaces, keys, mounts, traces, or hidden memory, and no
     sockets that leave it, as those to the host of a virtual machine (vsock) do.
 
@@ -134,7 +134,7 @@ def of_sandbox() -> bytes:
     return _packed(program)
 
 
-def of_copy(pid: int) -> bytes:
+def fork_filter(pid: int) -> bytes:
     """The filter of a copy, from its own pid: it ends itself and what it starts, and none before.
 
     Pids are given in order, so what has a lower one is the process behind the copy, or its thread.
@@ -155,14 +155,14 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("lines", ctypes.c_char_p))
 
 
-def enter(program: bytes) -> None:
+def install(program: bytes) -> None:
     """Put this process, and all that it starts from now on, behind a filter. Raises: OSError."""
     filter_ = _Program(len(program) // 8, program)
     _prctl(SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     _prctl(SET_SECCOMP, FILTER, ctypes.byref(filter_), 0, 0)
 
 
-def show(is_shown: bool) -> None:
+def set_dumpable(is_shown: bool) -> None:
     """Whether other processes of the same user may look into this one's memory."""
     _prctl(SET_DUMPABLE, int(is_shown), 0, 0, 0)
 

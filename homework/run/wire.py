@@ -4,10 +4,10 @@
     decode(line, fetch)   the value; fetch(name) gives what stands for something that was kept
 
 Plain are None, ..., booleans, numbers, text, bytes, lists, tuples, sets and dicts of these, NumPy
-arrays and scalars of numbers or booleans, torch tensors, and what stands for a thing that is lent
-(see `lending`). Everything is made anew from built-in types, arrays and tensors, so that
-no method of a student's class, such as an `__eq__` that always agrees, comes across. Nothing is
-unpickled here, and nothing in a line can name a class or run code.
+arrays and scalars of numbers or booleans, torch tensors, and a reference to what is exported (see
+`remote`). Everything is made anew from built-in types, arrays and tensors, so that no method of a
+student's class, such as an `__eq__` that always agrees, comes across. Nothing is unpickled here,
+and nothing in a line can name a class or run code.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MOST_HASHED = 2 * MOST_ENTRIES  # of a line's sets and dicts: an answer's, and t
 
 
 @dataclass(frozen=True)
-class Lent:
+class RemoteRef:
     """Stands for an object of one side on the other: its number, what it is, and plain data."""
 
     number: int
@@ -108,8 +108,8 @@ def _packed(value, keep, depth: int) -> Any:
         return _tensor(value)
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufc":
         return _array(value)
-    if kind is Lent:
-        return ["lent", value.number, value.kind, _packed(value.data, keep, depth + 1)]
+    if kind is RemoteRef:
+        return ["ref", value.number, value.kind, _packed(value.data, keep, depth + 1)]
     if keep is None:
         raise WireError(f"{kind.__name__} is not plain data")
     return ["kept", keep(value)]
@@ -170,11 +170,11 @@ def _unpacked(packed, fetch, depth: int, left: list[int]) -> Any:
         return _to_array(tag, *parts)
     if tag == "tensor":
         return _to_tensor(*parts)
-    if tag == "lent":
+    if tag == "ref":
         number, kind, data = parts
         if type(number) is not int or type(kind) is not str:
-            raise WireError("this is no message: lent")
-        return Lent(number, kind, _unpacked(data, fetch, depth + 1, left))
+            raise WireError("this is no message: ref")
+        return RemoteRef(number, kind, _unpacked(data, fetch, depth + 1, left))
     if tag == "kept" and fetch is not None and isinstance(parts[0], str):
         return fetch(parts[0])
     raise WireError(f"this is no message: {str(tag)[:20]!r}")

@@ -11,17 +11,16 @@ import multiprocessing
 import os
 import signal
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 from homework.intake.archive import UnreadableError
-from homework.intake.repair import repaired
-from homework.intake.suspicious import flags
+from homework.intake.repair import read_submission
 from homework.release.assignment import Assignment
 from homework.release.course import Course
-from homework.release.edition import REFUSED, edition
+from homework.release.edition import edition
 from homework.run import cgroup, sandbox
 from homework.run.cgroup import Group, NoGroupsError
 from homework.run.judging import Result, judge
@@ -29,9 +28,9 @@ from homework.run.sandbox import Limits
 
 MEMORY = 2**30  # bytes that a judge may take beyond what it has loaded; the machine may have few
 LAST_BUT = "500"  # of 1000, of all that a machine without memory ends: after students' code
-PATIENCE = 30.0  # seconds beyond those of the limits, for what the judge itself computes
+GRACE = 30.0  # seconds beyond those of the limits, for what the judge itself computes
 MOST_LOST = 3  # workers that one file may cost
-MOST_RESPONSE = 20_000  # characters of an answer that are kept
+MOST_RESPONSE = 20_000  # characters of a cell that are kept, and shown
 FAILED = "the grader could not grade this file"
 TOO_MUCH = "the file could not be read: it takes too much memory or time"
 JUDGE_LOST = "the process that judged it was ended"
@@ -39,7 +38,8 @@ JUDGE_LOST = "the process that judged it was ended"
 
 @dataclass(frozen=True)
 class Graded:
-    """What came of a file: an error, or results, notes, flags and free responses by task.
+    """What came of a file: an error, or results, notes, the student's cells before the first task
+    and of each, and free responses by task.
 
     ours: whether the error is a fault of the grader's, not of the file's.
     """
@@ -48,29 +48,33 @@ class Graded:
     ours: bool = False
     results: tuple[Result, ...] = ()
     notes: tuple[str, ...] = ()
-    flags: tuple[dict, ...] = ()
+    before: tuple[str, ...] = ()
+    answers: tuple[tuple[str, tuple[str, ...]], ...] = ()
     responses: tuple[tuple[str, str], ...] = ()
 
 
 def graded(raw: bytes, assignment: Assignment, released, **options: object) -> Graded:
     """Read a submitted file and judge it; options as `judge` has them."""
     try:
-        found = repaired(raw, released)
+        found = read_submission(raw, released)
     except UnreadableError as error:
         return Graded(error=str(error))
     results = judge(assignment, found.answers, before=found.before, **options)
-    odd = flags(found, assignment)
-    if assignment.book_functions == "refused":
-        refused = {flag.task for flag in odd if flag.borrowed}
-        refusal: dict[str, Any] = {"points": 0.0, "state": "Not right", "message": REFUSED}
-        results = [replace(one, **refusal) if one.task in refused else one for one in results]
-    free = [task.name for task in assignment.tasks if task.free and task.name in found.answers]
+    free = {task.name for task in assignment.tasks if task.free}
+    shown = {task: tuple(map(_cut, cells)) for task, cells in found.answers.items()}
     return Graded(
         results=tuple(results),
         notes=found.notes,
-        flags=tuple(vars(flag) for flag in odd),
-        responses=tuple((n, "\n\n".join(found.answers[n])[:MOST_RESPONSE]) for n in free),
+        before=tuple(map(_cut, found.before)),
+        answers=tuple((task, cells) for task, cells in shown.items() if task not in free),
+        responses=tuple((n, _cut("\n\n".join(shown[n]))) for n in shown.keys() & free),
     )
+
+
+def _cut(text: str) -> str:
+    """What is kept of a cell, and how much there was."""
+    more = len(text) - MOST_RESPONSE
+    return text if more <= 0 else f"{text[:MOST_RESPONSE]} … ({more} more characters)"
 
 
 class Worker:
@@ -105,20 +109,20 @@ class Worker:
 
     def grade(self, raw: bytes) -> Graded:
         """What comes of a file. Raises: RuntimeError where its process cannot start."""
-        spoilt: list[str] = []
+        skip: list[str] = []
         while True:
             if self.process is None:
                 self._start()
             killed = cgroup.kills(self.group, os.getpid())[1]
             try:
-                return self._answer(raw, spoilt)
+                return self._answer(raw, skip)
             except _Lost as lost:
                 self._end()
                 if not self.alone or cgroup.kills(self.group, os.getpid())[1] > killed:
                     return Graded(error=f"{FAILED} ({JUDGE_LOST})", ours=True)
-                if not lost.at or lost.at in spoilt or len(spoilt) + 1 >= MOST_LOST:
+                if not lost.at or lost.at in skip or len(skip) + 1 >= MOST_LOST:
                     return Graded(error=TOO_MUCH)
-                spoilt.append(lost.at)
+                skip.append(lost.at)
 
     def _start(self) -> None:
         context = _context()
@@ -136,12 +140,12 @@ class Worker:
             self._end()
             raise RuntimeError(f"the grader's process does not start: {said}")
 
-    def _answer(self, raw: bytes, spoilt: list[str]) -> Graded:
+    def _answer(self, raw: bytes, skip: list[str]) -> Graded:
         at, longest = "", self.limits.given + self.limits.task
         with contextlib.suppress(OSError):  # it is lost; the next line says so
-            self.pipe.send((raw, spoilt))
+            self.pipe.send((raw, skip))
         while True:
-            kind, content = self._next(at, longest * sandbox.PATIENCE + PATIENCE)
+            kind, content = self._next(at, longest * sandbox.MOST_LOAD_FACTOR + GRACE)
             if kind != "judging":
                 return content
             at = content
@@ -173,7 +177,7 @@ class _Lost(Exception):
 def _context():
     """How a process is started: on Linux as a copy of one that has loaded what it needs.
 
-    RemoteFunction what torch uses may not be copied.
+    Elsewhere what torch uses may not be copied.
     """
     if sys.platform != "linux":
         return multiprocessing.get_context("spawn")
@@ -186,7 +190,7 @@ def _serve(pipe, course: Course, limits: Limits, how: dict) -> None:
     """Grade the files that come, in the worker's process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the command, which ends this one
 
-    def say(what: str) -> None:
+    def progress(what: str) -> None:
         pipe.send(("judging", what))
 
     try:
@@ -199,11 +203,11 @@ def _serve(pipe, course: Course, limits: Limits, how: dict) -> None:
     pipe.send(("ready", None))
     while True:
         try:
-            raw, spoilt = pipe.recv()
+            raw, skip = pipe.recv()
         except EOFError:
             return
         try:
-            options = {"limits": limits, "say": say, "spoilt": spoilt, **how}
+            options = {"limits": limits, "progress": progress, "skip": skip, **how}
             result = graded(raw, assignment, released, **options)
             pipe.send(("done", result))
         except MemoryError:

@@ -1,7 +1,7 @@
 """The rules that notebooks keep.
 
 A rule takes a `Chapter` and returns complaints, none where all is well. test_notebooks.py holds
-every chapter to every rule, and each rule to a fault planted in a small chapter.
+every chapter to every rule.
 """
 
 import ast
@@ -26,7 +26,6 @@ from support import (
 
 from book import address
 
-CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 REGISTRY = ROOT / "tests" / "exceptions.toml"
 IGNORED, SKIPPED = "nbval-ignore-output", "nbval-skip"
 LARGEST_BYTES = 1_500_000
@@ -119,16 +118,6 @@ def ids_are_unique(chapter: Chapter) -> list[str]:
 
 
 @rule
-def nothing_is_silenced(chapter: Chapter) -> list[str]:
-    return [
-        f"{name(chapter, cell)} ends in a semicolon, which hides its value from some front ends "
-        "only: assign it to _ instead"
-        for cell in chapter.code
-        if cell.source.rstrip().endswith(";")
-    ]
-
-
-@rule
 def exceptions_are_registered(chapter: Chapter) -> list[str]:
     known = {(entry["notebook"], entry["cell"]): entry["tag"] for entry in exceptions()}
     found = {(chapter.stem, cell.id): tag for cell in chapter.code for tag in _untested(cell)}
@@ -215,23 +204,6 @@ def markdown_is_plain(chapter: Chapter) -> list[str]:
         if cell.cell_type == "markdown"
         for match in [MYST.search(cell.source)]
         if match
-    ]
-
-
-# The pictographs, and the marks that turn a sign into one. ▼, √, · and → are signs.
-EMOJI = re.compile(
-    "[\U0001f000-\U0001faff\u2705\u274c\u274e\u2728\u2b50\u2b55\u2753-\u2757\u26a0\u2714\u2716"
-    "\u23e9-\u23f3\u231a\u231b\u2600-\u2604\u2614\u2615\u26a1\u26bd\u270a-\u270d\ufe0f\u20e3]"
-)
-
-
-@rule
-def no_emoji(chapter: Chapter) -> list[str]:
-    return [
-        f"{name(chapter, cell)} holds {match.group()!r}"
-        for cell in chapter.cells
-        for text in (cell.source, *(said(output) for output in cell.get("outputs", [])))
-        if (match := EMOJI.search(text))
     ]
 
 
@@ -517,60 +489,6 @@ DECIMAL = re.compile(
 )
 NUMBER = re.compile(r"(?<![\d.])(\d*\.?\d+(?:[eE][-+]?\d+)?)")
 RAISED = str.maketrans("⁻−⁰¹²³⁴⁵⁶⁷⁸⁹", "--0123456789")
-
-
-def words_to_avoid() -> dict[str, re.Pattern]:
-    """Those of the table in CONTRIBUTING, each with the pattern that finds it."""
-    table = re.search(r"\| Not \| But \|\n.*?\n((?:\|.*\n)+)", CONTRIBUTING.read_text("utf-8"))[1]
-    turns = [turn.strip() for row in table.splitlines() for turn in row.split("|")[1].split(";")]
-    return {turn: _pattern(turn) for turn in turns}
-
-
-def _pattern(turn: str) -> re.Pattern:
-    words = [r"\w+(?:\W+\w+){0,2}" if w == "…" else re.escape(w) for w in turn.split()]
-    return re.compile(r"\b" + r"\s+".join(words) + r"\b", re.IGNORECASE)
-
-
-MARKED = re.compile(r"```.*?```|`[^`]*`|\$\$.*?\$\$|\$[^$]*\$|<[^>]+>|\]\([^)]*\)", re.DOTALL)
-FORMS = {  # of what is neither code nor formula
-    "chapter with a capital inside a sentence": re.compile(r"[a-z,;] \[?Chapters? \d"),
-    "a hyphen for a minus": re.compile(r"(?<![\w\-/])-\d"),
-    "√d not typeset": re.compile(r"√d_"),
-}
-
-
-def unidiomatic(text: str) -> list[str]:
-    """The turns of a text that are on the list of words to avoid."""
-    plain = MARKED.sub(" ` ", text)
-    return [turn for turn, pattern in words_to_avoid().items() if pattern.search(plain)]
-
-
-def misformed(text: str) -> list[str]:
-    """What of prose is not in the book's form."""
-    plain = MARKED.sub(" ` ", text)
-    return [form for form, pattern in FORMS.items() if pattern.search(plain)]
-
-
-def sentences(source: str) -> str:
-    """The strings of a module or a cell that are sentences, not names."""
-    strings = [
-        node.value
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    ]
-    return "\n\n".join(text for text in strings if text.count(" ") > 2)
-
-
-@rule
-def words_are_a_native_writer_s(chapter: Chapter) -> list[str]:
-    shown = [chapter.prose]
-    for cell in chapter.code:
-        words = cell.metadata.get("mystnb", {})
-        shown += [words.get("figure", {}).get("caption", ""), words.get("image", {}).get("alt", "")]
-        shown += ["".join(o.data.get("text/markdown", "")) for o in cell.outputs if "data" in o]
-    in_code = [sentences(ast.unparse(tree)) for tree in _parsed(chapter)]
-    found = unidiomatic("\n\n".join([*shown, *in_code])) + misformed("\n\n".join(shown))
-    return [f"says “{turn}”" for turn in found]
 
 
 def decimals(text: str) -> list[str]:

@@ -1,12 +1,13 @@
 """The exercises: a stub is told "Not yet", a solution "Right", a wrong answer what is wrong.
 
-Plausible wrong answers stand in a chapter's wrong_answers.py, in two dictionaries by the
-exercise's name: RIGHT[name] is an answer, WRONG[name] a list of (answer, fragment), at least
-three, where the fragment is what the message must say to be of help.
+Most exercises are tables, which hold their right and their wrong answers themselves. What is in no
+table is in a chapter's wrong_answers.py, in two dictionaries by the exercise's name: RIGHT[name] is
+a list of answers, WRONG[name] a list of (answer, fragment), where the fragment is what the message
+must say to be of help.
 """
 
+import copy
 import importlib
-import inspect
 import re
 
 import numpy as np
@@ -18,29 +19,43 @@ from support import CHECKED, NOTEBOOKS, TAUGHT, chapter, exercises
 
 from helpers import chapters as manifests
 from helpers.chapters import judges
-from helpers.exercises import EXPLANATIONS, Verdict, check
+from helpers.exercises import (
+    EXPLANATIONS,
+    Diagnosis,
+    NearMisses,
+    NumericNearMisses,
+    Verdict,
+    check,
+)
 from helpers.exercises import verdict as verdicts
 
 pytestmark = pytest.mark.no_shape_check  # as for a reader, who is told by the check alone
 
-FEWEST = 3
 CHECKS = judges()
+FUNCTIONS, VALUES, DIAGNOSES = (
+    sorted(name for name, judge in CHECKS.items() if isinstance(judge, kind))
+    for kind in (NearMisses, NumericNearMisses, Diagnosis)
+)
 ANSWERS = [
     importlib.import_module(f"chapters.{chapter.folder.name}.wrong_answers")
     for chapter in manifests.TAUGHT
 ]
-RIGHT = {name: answer for module in ANSWERS for name, answer in module.RIGHT.items()}
+RIGHT = {name: answers for module in ANSWERS for name, answers in module.RIGHT.items()}
 WRONG = {name: answers for module in ANSWERS for name, answers in module.WRONG.items()}
-# An answer that is a plain word cannot be kept out of every sentence about it.
-SHORTEST_THAT_GIVES_AWAY = 4
+
+
+def has_form(message: str, template: str) -> bool:
+    """Whether a message is a reply with its {…} filled in."""
+    return re.fullmatch(re.sub(r"\\\{.*?\\\}", ".*", re.escape(template)), message) is not None
 
 
 # ------------------------------------------------------------- all are covered
 
 
 def test_every_exercise_has_right_and_wrong_answers():
-    assert sorted(RIGHT) == sorted(CHECKS)
-    assert sorted(WRONG) == sorted(CHECKS)
+    open_questions = set(CHECKS) - {*FUNCTIONS, *VALUES, *DIAGNOSES}
+    assert set(RIGHT) == open_questions
+    assert set(WRONG) >= open_questions
 
 
 def test_exercises_of_a_chapter_are_those_of_its_notebook():
@@ -51,72 +66,119 @@ def test_exercises_of_a_chapter_are_those_of_its_notebook():
     assert asked - known == set(), "no judge knows these"
 
 
-def test_at_least_three_answers_are_rejected():
-    assert {name: len(WRONG[name]) for name in CHECKS if len(WRONG[name]) < FEWEST} == {}
+# ------------------------------------------------------------- tables
 
 
-# ------------------------------------------------------------- answers
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_each_wrong_function_gets_its_own_reply(name):
+    judge = CHECKS[name]
+    for reply in judge.replies:
+        for wrong in judge.wrong_functions(reply):
+            with np.errstate(all="ignore"):
+                verdict = check(name, wrong)
+            assert verdict.state == "Not right"
+            assert has_form(verdict.message, judge.where + reply), (verdict.message, reply)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("give", [np.asarray, np.float32, torch.tensor, np.ndarray.tolist])
+def test_reference_is_right_in_each_form_of_its_result(name, give):
+    right = CHECKS[name].right
+
+    def in_this_form(part):
+        return part if isinstance(part, torch.nn.Module) else give(np.asarray(part))
+
+    def answer(*given):
+        value = right(*given)
+        return tuple(map(in_this_form, value)) if isinstance(value, tuple) else in_this_form(value)
+
+    verdict = check(name, answer)
+    assert verdict.state == "Right", verdict.message
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_function_that_gives_something_else_is_told_so(name):
+    right = CHECKS[name].right
+    for wrong in (
+        lambda *given: np.nan * np.asarray(right(*given), dtype=float),
+        lambda *given: np.ones((2, 9, 2)),
+        lambda *given: "text",
+        lambda *given: right(*given, 1),
+    ):
+        verdict = check(name, wrong)
+        assert verdict.state == "Not right"
+        assert len(verdict.message) > 20
+    assert check(name, lambda *given: None).state == "Not yet"
+
+
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if CHECKS[name].unchanged])
+def test_function_that_changes_its_arguments_is_told_so(name):
+    def answer(*given):
+        result = CHECKS[name].right(*copy.deepcopy(given))
+        for part in given:
+            if isinstance(part, list | np.ndarray):
+                part[:] = part[::-1] if isinstance(part, list) else 2 * part
+        return result
+
+    assert check(name, answer).message == CHECKS[name].unchanged
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_each_wrong_number_gets_its_own_reply(name):
+    judge = CHECKS[name]
+    assert check(name, np.float32(judge.right)).state == "Right"
+    for reply, numbers in judge.replies.items():
+        for number in numbers:
+            message = check(name, number).message
+            assert has_form(message, reply)
+            assert f"{judge.right:.3g}" not in message, "it gives the answer away"
+    assert check(name, -judge.right).message == judge.positive
+    assert "should have shape" in check(name, [1.0, 2.0]).message
+    for number in (1e-3 * judge.right, 1e3 * judge.right):
+        assert check(name, number).state == "Not right"
+
+
+@pytest.mark.parametrize("name", DIAGNOSES)
+def test_diagnosis_says_how_many_students_are_right(name):
+    bugs = CHECKS[name].bugs
+    one = next(iter(bugs))
+    assert check(
+        name, {who: bug.replace("−", "-").upper() for who, bug in bugs.items()}
+    ) == Verdict("Right")
+    for answer, says in (
+        (dict.fromkeys(bugs, bugs[one]), f"1 of the 4 are right ({one})"),
+        (dict(zip(bugs, reversed(bugs.values()), strict=True)), "0 of the 4 are right"),
+        ({**bugs, one: "wrong sign"}, "'wrong sign' is not one of the 4"),
+        ({**bugs, one: ""}, f"Still open: {one}."),
+        ({one: bugs[one]}, "an entry for each of"),
+        (list(bugs.values()), "Give a dictionary"),
+    ):
+        assert says in check(name, answer).message
+
+
+# ------------------------------------------------------------- answers in no table
 
 
 @pytest.mark.parametrize("name", sorted(RIGHT))
 def test_right_answer_is_called_right(name):
-    verdict = check(name, RIGHT[name])
-    assert verdict.state == "Right", verdict.message
+    for answer in RIGHT[name]:
+        verdict = check(name, answer)
+        assert verdict.state == "Right", verdict.message
 
 
-@pytest.mark.parametrize(
-    ("name", "at"), [(name, at) for name in sorted(WRONG) for at in range(len(WRONG[name]))]
-)
-def test_wrong_answer_is_told_what_is_wrong(name, at):
-    answer, fragment = WRONG[name][at]
-    verdict = check(name, answer)
-    assert verdict.state == "Not right"
-    assert fragment in verdict.message
-    assert len(fragment) >= 4, "a fragment that says something"
-    assert not gives_away(verdict.message, RIGHT.get(name)), verdict.message
-
-
-def gives_away(message: str, answer) -> bool:
-    """Whether the message holds the answer: its words, its number, or a line of its code."""
-    if callable(answer):
-        try:
-            lines = [line.strip() for line in inspect.getsource(answer).splitlines()]
-        except (OSError, TypeError):
-            return False
-        return any(len(line) > 12 and line in message for line in lines if "def " not in line)
-    if isinstance(answer, bool | None):
-        return False
-    if isinstance(answer, int | float | np.number):
-        forms = {f"{answer:.{digits}g}" for digits in (3, 4, 6)} | {repr(answer)}
-        return any(len(form) >= SHORTEST_THAT_GIVES_AWAY and holds(message, form) for form in forms)
-    if isinstance(answer, str):
-        return len(answer) >= SHORTEST_THAT_GIVES_AWAY and holds(message, answer)
-    return len(repr(answer)) > 12 and repr(answer) in message
-
-
-def holds(message: str, words: str) -> bool:
-    return re.search(rf"(?<![\w.]){re.escape(words)}(?![\w]|\.\d)", message) is not None
-
-
-@pytest.mark.parametrize(
-    ("message", "answer", "given_away"),
-    [
-        ("It should be 2.302.", 2.302, True),
-        ("Yours is 12.302.", 2.302, False),
-        ("Say `cannot be known`.", "cannot be known", True),
-        ("Use k @ q / np.sqrt(5).", {"a": 1}, False),
-        ("return 3 * x + 17", lambda x: 3 * x + 17, False),
-    ],
-)
-def test_what_gives_an_answer_away(message, answer, given_away):
-    assert gives_away(message, answer) == given_away
+@pytest.mark.parametrize("name", sorted(WRONG))
+def test_wrong_answer_is_told_what_is_wrong(name):
+    for answer, fragment in WRONG[name]:
+        verdict = check(name, answer)
+        assert verdict.state == "Not right", answer
+        assert fragment in verdict.message
 
 
 # ------------------------------------------------------------- answers in words
 
 
 @pytest.mark.parametrize("name", sorted(EXPLANATIONS))
-def test_words_are_not_judged_but_put_beside_a_good_answer(name):
+def test_words_are_shown_beside_a_good_answer(name):
     for nothing in (None, ..., "", "  ", "It cancels.", 3, ["a"] * 20):
         assert check(name, nothing).state == "Not yet"
     for words in (EXPLANATIONS[name].model, "What the student says is right, as far as I can see."):
@@ -124,7 +186,7 @@ def test_words_are_not_judged_but_put_beside_a_good_answer(name):
     assert check(name, solution=True) is EXPLANATIONS[name]
 
 
-def test_an_explanation_has_three_or_four_points_and_shows_them_as_boxes_to_tick():
+def test_explanation_shows_three_or_four_points_to_tick():
     for name, explanation in EXPLANATIONS.items():
         assert 3 <= len(explanation.points) <= 4, name
         shown, plain = explanation._repr_html_(), repr(explanation)
@@ -134,7 +196,7 @@ def test_an_explanation_has_three_or_four_points_and_shows_them_as_boxes_to_tick
             assert text in shown
 
 
-def test_a_point_in_homework_for_each_thing_that_a_good_answer_says():
+def test_homework_gives_a_mark_for_each_point_of_a_good_answer():
     points = {
         found[1]: cell.metadata["nbgrader"]["points"]
         for path in NOTEBOOKS

@@ -2,7 +2,6 @@
 
 import importlib
 import inspect
-import itertools
 import pkgutil
 from types import SimpleNamespace
 
@@ -80,11 +79,6 @@ def test_machine_lights_what_is_named(ax):
     assert len(lit) == 2
     names = {text.get_text() for text in ax.texts}
     assert {words for *_, words in machine.PARTS.values()} <= names
-
-
-def test_machine_boxes_do_not_overlap():
-    spans = sorted((x, x + width) for x, y, width, _ in machine.PARTS.values() if y == 0)
-    assert all(left[1] < right[0] for left, right in itertools.pairwise(spans))
 
 
 @pytest.mark.no_shape_check

@@ -6,7 +6,9 @@ or `make book` by hand.
 """
 
 import functools
+import gzip
 import http.server
+import io
 import os
 import sys
 import threading
@@ -17,6 +19,7 @@ from playwright.sync_api import sync_playwright
 
 from book.browser import FLAGS, MISSING, chromium
 
+TEXT = {".html", ".css", ".js", ".svg", ".json"}
 HTML = Path(__file__).parents[2] / "_build" / "html"
 sys.path.append(str(HTML.parents[1] / "book" / "_ext"))  # tests import what makes the pages
 
@@ -40,7 +43,22 @@ def html_root() -> Path:
     return HTML
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
+class Compressing(http.server.SimpleHTTPRequestHandler):
+    """Sends text compressed, as servers of sites do."""
+
+    def send_head(self):
+        path = Path(self.translate_path(self.path))
+        takes = "gzip" in self.headers.get("Accept-Encoding", "")
+        if not (takes and path.is_file() and path.suffix in TEXT):
+            return super().send_head()
+        body = gzip.compress(path.read_bytes(), compresslevel=6, mtime=0)
+        self.send_response(200)
+        self.send_header("Content-Type", self.guess_type(str(path)))
+        self.send_header("Content-Encoding", "gzip")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        return io.BytesIO(body)
+
     def log_message(self, *args):
         pass
 
@@ -48,7 +66,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 @pytest.fixture(scope="session")
 def site_url(html_root):
     """Serve the built site and give its address, without a slash at the end."""
-    handler = functools.partial(Quiet, directory=str(html_root))
+    handler = functools.partial(Compressing, directory=str(html_root))
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"

@@ -12,12 +12,11 @@ import pytest
 from bs4 import BeautifulSoup
 from looks import bring_to_middle, swipe
 from play import pages
-from support import ROOT
 
 from helpers import worked
 from helpers.chapters import CHAPTERS
 
-FIGURES = {name: f"{c.docname}.html" for c in CHAPTERS for _, name in pages.places(c.docname)}
+FIGURES = {name: f"{c.docname}.html" for c in CHAPTERS for _, name in pages.placements(c.docname)}
 DESK = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"}
 WIDE = """() => [document.documentElement.scrollWidth,
     [...document.querySelectorAll("figure.play *, .gpt *")].filter(e => e.checkVisibility()
@@ -31,15 +30,10 @@ PHONE = {"viewport": {"width": 390, "height": 740}, "has_touch": True}
 # --- what is computed -----------------------------------------------------------------------------
 
 
-def computed(name: str, function: str, states: list, change: tuple[str, str] = ("", "")) -> list:
-    """What one of a figure's pure functions gives for each list of arguments.
-
-    change: a piece of the figure's script, and what stands there in its place.
-    """
-    script = (ROOT / "book" / "_assets" / f"play-{name}.js").read_text("utf-8")
-    assert not change[0] or script.count(change[0]) >= 1, f"{name} does not hold {change[0]!r}"
+def computed(name: str, function: str, states: list) -> list:
+    """What one of a figure's pure functions gives for each list of arguments."""
     call = f"states => states.map(s => Play.compute.{name}.{function}(...s))"
-    return play.evaluated(name, call, states, change=change)
+    return play.evaluated(name, call, states)
 
 
 def points(seed: int, count: int, reach: float, width: int = 2) -> np.ndarray:

@@ -1,12 +1,10 @@
 """One commit, the same bytes: the book is built a second time, elsewhere and otherwise.
 
 In a folder with a space, an accent and Chinese in its name, without git and without a home, with
-another umask, locale, time zone and hash seed; and in two steps, the first with a chapter that is
-another, so that what is built page by page is held to what was built at once.
+another umask, locale, time zone and hash seed.
 """
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -19,7 +17,6 @@ from book import build
 from book.address import address
 from book.paper import __main__ as paper
 
-CHAPTER = "notebooks/05_attention_by_hand"
 OTHERWISE = {
     "HOME": "/nonexistent",
     "LC_ALL": "C",
@@ -62,7 +59,7 @@ def copied(folder):
 
 @pytest.fixture(scope="module")
 def elsewhere(tmp_path_factory, html_root):
-    """A second build: its folder, what the step after a change printed, and the step after none."""
+    """A second build: its folder, and what a third one with no change printed."""
     record = html_root.parent / ".doctrees" / build.RECORD
     if not record.exists() or record.read_text("utf-8") != build.state(ROOT):
         pytest.fail(
@@ -70,15 +67,8 @@ def elsewhere(tmp_path_factory, html_root):
             pytrace=False,
         )
     folder = copied(tmp_path_factory.mktemp("elsewhere") / "é 中 x")
-    chapter = folder / f"{CHAPTER}.ipynb"
-    text = chapter.read_text("utf-8")
-    chapter.write_text(text.replace("**The question.**", "**The question.** Zebras?"), "utf-8")
-    assert chapter.read_text("utf-8") != text
     run("book.build", folder)
-    chapter.write_text(text, "utf-8")
-    return SimpleNamespace(
-        folder=folder, changed=run("book.build", folder), same=run("book.build", folder)
-    )
+    return SimpleNamespace(folder=folder, same=run("book.build", folder))
 
 
 def files_of(site) -> dict[str, tuple[int, bytes]]:
@@ -97,13 +87,6 @@ def test_two_builds_give_the_same_site(elsewhere, html_root):
     assert {mode for mode, _ in here.values()} == {0o644}
 
 
-def test_a_change_of_a_chapter_builds_what_depends_on_it(elsewhere):
-    written = set(
-        re.findall(r"writing output\.\.\. .*?((?:book|notebooks)/[\w-]+)", elsewhere.changed)
-    )
-    assert written == {CHAPTER, "book/for-the-lecture", "book/index", "book/status", "book/topics"}
-
-
 def test_nothing_is_built_where_nothing_has_changed(elsewhere):
     start = elsewhere.folder / "_build" / "html" / "index.html"
     assert elsewhere.same == f"The book: {start}\n"
@@ -114,47 +97,6 @@ def test_two_prints_are_the_same(elsewhere, html_root, tmp_path):
     assert paper.main(["--site", str(html_root), "--out", str(tmp_path / "a")]) == 0
     run("book.paper", elsewhere.folder, "--out", str(tmp_path / "b"))
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-
-
-def test_search_forgets_words_that_no_page_has_any_more():
-    from content.topics import enter
-
-    indexer = SimpleNamespace(
-        _index_entries={},
-        _all_titles={},
-        _mapping={"zebra": set(), "fox": {"a"}},
-        _title_mapping={"stripes": set()},
-    )
-    enter(SimpleNamespace(builder=SimpleNamespace(indexer=indexer), env=None))
-    assert (indexer._mapping, indexer._title_mapping) == ({"fox": {"a"}}, {})
-
-
-def test_what_a_site_is_made_from_is_its_files_and_its_address(tmp_path, monkeypatch):
-    monkeypatch.setenv("BOOK_ADDRESS", "https://github.com/me/book")
-    (tmp_path / "book").mkdir()
-    file = tmp_path / "book" / "a.md"
-    file.write_text("a", "utf-8")
-    states = [build.state(tmp_path)]
-    os.utime(file, (1, 1))
-    (tmp_path / "book" / ".a.md.swp").write_text("an editor's", "utf-8")
-    assert build.state(tmp_path) == states[0]
-    file.write_text("b", "utf-8")
-    states.append(build.state(tmp_path))
-    file.rename(tmp_path / "book" / "c.md")
-    states.append(build.state(tmp_path))
-    monkeypatch.setenv("BOOK_ADDRESS", "https://github.com/somebody/book")
-    states.append(build.state(tmp_path))
-    assert len(set(states)) == 4
-
-
-def test_a_build_that_fails_is_begun_anew(tmp_path, monkeypatch):
-    """Or Sphinx, which does not warn twice, would let the next one pass."""
-    (tmp_path / "_build" / ".doctrees").mkdir(parents=True)
-    monkeypatch.setenv("BOOK_ADDRESS", "https://github.com/me/book")
-    failed = SimpleNamespace(returncode=3)
-    monkeypatch.setattr(build, "jupyter_book", lambda *_: failed)
-    assert build.main(tmp_path) == 3
-    assert not (tmp_path / "_build" / ".doctrees").exists()
 
 
 def test_a_folder_that_cannot_be_written_is_told_in_a_sentence(tmp_path, capsys):

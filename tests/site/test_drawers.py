@@ -23,7 +23,7 @@ def opened(visit, page):
     return go
 
 
-def test_a_list_has_a_name_and_gives_the_focus_back_to_its_button(opened, page):
+def test_a_drawer_has_a_name_and_returns_the_focus(opened, page):
     for which, (name, button) in DRAWERS.items():
         assert page.get_by_role("button", name=button, exact=True).count() == 1
         for way in ("Close", "Escape") * 2:  # and the list opens as it did before
@@ -56,28 +56,3 @@ def test_a_link_to_a_place_on_the_page_closes_the_list(opened, page):
         arg=heading.element_handle(),
     )
     assert "toggle" not in page.evaluate(WHERE)
-
-
-def test_a_narrow_bar_names_the_page_once_its_title_has_gone(visit, page):
-    assert visit("notebooks/07_heads_masks_positions.html") == []
-    name = page.locator(".bar-title")
-    for width in (1280, 768, 390):
-        page.set_viewport_size({"width": width, "height": 800})
-        name.wait_for(state="hidden")
-        page.evaluate("scrollTo(0, 3000)")
-        page.wait_for_function("!document.querySelector('.bar-title').hidden")
-        if width == 1280:
-            assert not name.is_visible()  # the list of chapters beside it says it
-            page.evaluate("scrollTo(0, 0)")
-            page.wait_for_function("document.querySelector('.bar-title').hidden")
-            continue
-        name.wait_for(state="visible")
-        assert name.text_content() == "To the top of Heads, masks and positions"
-        buttons = page.locator(".article-header-buttons").bounding_box()
-        box = name.bounding_box()
-        assert box["x"] + box["width"] <= buttons["x"]
-        assert box["height"] >= 24
-        name.click()
-        name.wait_for(state="hidden")
-        assert page.evaluate("scrollY") < 50
-        assert page.evaluate("document.activeElement.tagName") == "H1"

@@ -4,16 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-from passes import explorers, figures
 from playwright.sync_api import expect
-
-from helpers.figures import INKS
-
-HTML = Path(__file__).parents[2] / "_build" / "html"
-SVG = (
-    '<svg width="9pt" height="9pt" viewBox="0 0 90 90"><defs></defs>'
-    '<path d="M 0 90 L 90 90 L 90 0 L 0 0 z " style="fill: #ffffff"/>{}</svg>'
-)
+from postprocess import explorers, figures
 
 
 def light_of(colour: str) -> float:
@@ -28,13 +20,6 @@ def contrast(one: str, other: str) -> float:
 
 
 # --- light and dark -------------------------------------------------------------------------------
-
-
-def test_the_palette_is_known():
-    assert {ink.lower() for ink in INKS} <= set(figures.INKS)
-    assert figures.in_both("#FFF") == figures.GROUND
-    assert figures.in_both("#000000") == figures.INK
-    assert figures.in_both("#ffd24d") is None
 
 
 def drawn(html_root) -> list[Path]:
@@ -64,62 +49,6 @@ def test_text_and_lines_can_be_read_in_both_modes(html_root, mode):
             assert guide or contrast(inks[name], ground) >= 3, (file.name, name)
 
 
-def test_data_and_the_text_on_it_keep_their_colours():
-    svg = SVG.format(
-        '<path d="M 10 50 L 50 50 L 50 10 L 10 10 z " style="fill: #ffd24d"/>'
-        '<image width="2" height="2" transform="matrix(10 0 0 10 60 60)"/>'
-        '<g transform="translate(20 30) scale(0.1 -0.1)"></g>'
-        '<g style="fill: #ffffff" transform="translate(65 70) scale(0.1 -0.1)"></g>'
-        '<text style="font-size: 8px" x="70" y="72">on an image</text>'
-        '<g transform="translate(20 80) scale(0.1 -0.1)"></g>'
-        '<path d="M 0 0 L 9 9" style="fill: none; stroke: #D55E00"/>'
-    )
-    [changed] = figures.in_both_modes([svg])
-    assert [changed] == figures.in_both_modes([changed]), "once is enough"
-    assert "fill: #ffd24d" in changed
-    assert '<g fill="#000000" transform="translate(20 30)' in changed
-    assert '<g style="fill: #ffffff" transform="translate(65 70)' in changed
-    assert '<text fill="#000000" style="font-size: 8px" x="70"' in changed
-    assert '<g transform="translate(20 80)' in changed, "this one follows the page"
-    assert "stroke: var(--cd55e00)" in changed
-    assert "--cd55e00:#b84c00" in changed
-    assert "--cd55e00:#f0975a" in changed
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_picture_stands_on_the_page_s_own_ground(visit, page, scheme):
-    """Also where the reader has chosen what their system has not."""
-    page.emulate_media(color_scheme="dark" if scheme == "light" else "light")
-    visit("notebooks/08_residual_add_and_norm.html")
-    page.evaluate("scheme => { document.documentElement.dataset.theme = scheme }", scheme)
-    picture = page.locator("article img.themed").first
-    picture.scroll_into_view_if_needed()
-    picture.evaluate("image => image.decode()")
-    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    ones = "".join(f"{int(one):02x}" for one in re.findall(r"\d+", ground)[:3])
-    assert f"#{ones}" == figures.GROUND[scheme == "dark"]
-    corner = page.evaluate(
-        """async image => {
-            const canvas = Object.assign(document.createElement("canvas"), {width: 1, height: 1});
-            canvas.getContext("2d").drawImage(image, 0, 0);
-            return [...canvas.getContext("2d").getImageData(0, 0, 1, 1).data].slice(0, 3);
-        }""",
-        picture.element_handle(),
-    )
-    assert corner is not None
-    box = picture.bounding_box()
-    shot = page.screenshot(clip={"x": box["x"], "y": box["y"], "width": 4, "height": 4})
-    assert pixel(shot) == tuple(int(ones[at : at + 2], 16) for at in (0, 2, 4))
-
-
-def pixel(png: bytes) -> tuple[int, ...]:
-    import io
-
-    import matplotlib.pyplot as plt
-
-    return tuple(round(255 * float(one)) for one in plt.imread(io.BytesIO(png))[2, 2, :3])
-
-
 # --- on a telephone -------------------------------------------------------------------------------
 
 
@@ -128,16 +57,7 @@ def panels(*spans: tuple[float, float], width: float) -> list[str]:
         f'<g id="axes_{n}"><g id="patch_{n}"><path d="M {a} 90 L {b} 90 L {b} 10 L {a} 10 z "/></g>'
         for n, (a, b) in enumerate(spans, start=1)
     )
-    return explorers.panels_of(f'<svg viewBox="0 0 {width} 100">{axes}</svg>')
-
-
-def test_panels_that_stand_side_by_side_are_cut_apart():
-    assert panels((20, 240), (280, 500), width=520) == ["0 0 252 100", "252 0 268 100"]
-    grouped = panels((10, 140), (150, 280), (290, 420), (430, 560), width=570)
-    assert [float(box.split()[2]) for box in grouped] == [283, 287], "two and two"
-    assert panels((20, 240), (280, 380), width=390) == [], "narrow enough"
-    assert panels((20, 500), width=520) == []
-    assert panels((20, 240), (20, 500), (280, 500), width=520) == [], "one lies below both"
+    return explorers.panel_boxes(f'<svg viewBox="0 0 {width} 100">{axes}</svg>')
 
 
 @pytest.fixture

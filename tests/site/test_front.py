@@ -6,12 +6,11 @@ import itertools
 import json
 import re
 import shlex
-from pathlib import Path
 
 import numpy as np
 import pytest
 from bs4 import BeautifulSoup
-from support import NOTEBOOKS, ROOT
+from support import ROOT
 
 from helpers import corpus, generate, tokenizers
 from helpers.chapters import CHAPTERS
@@ -50,7 +49,7 @@ def test_text_is_what_the_command_on_the_page_prints(index, monkeypatch):
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_first_screen_leads_to_the_overview_and_asks_for_no_command(visit, page, width):
+def test_first_screen_links_to_the_overview_without_commands(visit, page, width):
     page.set_viewport_size({"width": width, "height": 800})
     visit(INDEX)
     seen = page.evaluate(SEEN)
@@ -124,37 +123,6 @@ def test_prompt_of_ones_own_is_continued(visit, page):
 # --- the machine map ------------------------------------------------------------------------------
 
 
-def lit_by_chapter() -> dict[int, set[str]]:
-    """The parts that each chapter's own map lights, read from its code."""
-    found = {}
-    for path in NOTEBOOKS:
-        cells = json.loads(path.read_text("utf-8"))["cells"]
-        source = next(
-            "".join(c["source"]) for c in cells if "draw_machine(" in "".join(c["source"])
-        )
-        call = (source.partition("use_book_style()")[2] or source).replace("plt.show()", "")
-        call = re.sub(r"fig, ax = .*", "", call)
-        kept = {}
-
-        class Map:
-            PARTS = machine.PARTS
-
-            @staticmethod
-            def draw_machine(ax, *, lit, kept=kept):
-                kept["lit"] = set(lit)
-
-        exec(call, {"machine": Map, "ax": None})
-        found[int(path.stem[:2])] = kept["lit"]
-    return found
-
-
-def test_parts_of_a_manifest_are_lit_in_the_chapter():
-    lit = lit_by_chapter()
-    for chapter in CHAPTERS:
-        assert set(chapter.parts) <= lit[chapter.number], chapter.stem
-    assert {part for chapter in CHAPTERS for part in chapter.parts} == set(machine.PARTS)
-
-
 def test_list_of_parts_leads_to_every_chapter(index):
     links = BeautifulSoup(index, "html.parser").select(".machine-parts a[href*=notebooks]")
     assert {(link["href"], link.get_text()) for link in links} == {
@@ -163,7 +131,7 @@ def test_list_of_parts_leads_to_every_chapter(index):
     }
 
 
-def test_each_box_of_the_map_leads_to_a_chapter_that_takes_it_to_pieces(index):
+def test_each_box_of_the_map_links_to_its_chapter(index):
     links = svg_of(index, "machine-map").select("a")
     assert len(links) == len(machine.PARTS)
     for name, link in zip(machine.PARTS, links, strict=True):
@@ -240,16 +208,6 @@ def test_drawings_answer_the_keyboard(visit, page, kind):
     page.wait_for_url(f"**{target}")
 
 
-def test_exercises_take_as_long_as_it_says(index):
-    takes = [
-        sum(sum(section.exercises.values()) for section in chapter.sections)
-        for chapter in CHAPTERS
-        if not chapter.overview
-    ]
-    said = re.search(r"(\d+) to (\d+) for the exercises", " ".join(index.split()))
-    assert tuple(map(int, said.groups())) == (min(takes), max(takes))
-
-
 # --- the nats ladder ------------------------------------------------------------------------------
 
 
@@ -313,13 +271,6 @@ def test_rungs_are_losses(index):
     assert shown == sorted(shown, reverse=True)
 
 
-def test_rungs_stand_as_high_as_their_losses(index):
-    found = rungs(index)
-    y, loss = (np.array([rung[key] for rung in found]) for key in ("y", "loss"))
-    foot = y[0] + (y[-1] - y[0]) * loss[0] / (loss[0] - loss[-1])
-    np.testing.assert_allclose((foot - y) / (foot - y[0]), loss / loss[0], atol=0.004)
-
-
 def test_rungs_lead_to_the_ladders_of_their_chapters(index, html_root):
     for rung in rungs(index):
         address, _, anchor = rung["href"].partition("#")
@@ -333,17 +284,6 @@ def test_rungs_lead_to_the_ladders_of_their_chapters(index, html_root):
 # --- the prediction -------------------------------------------------------------------------------
 
 
-def test_prediction_is_about_the_cover():
-    from content import front
-
-    svg = (ROOT / "book" / "_assets" / "cover.svg").read_text("utf-8")
-    circles = np.array(re.findall(r'<circle cx="(\d+)" cy="(\d+)"', svg), dtype=float)[:3]
-    tip = np.array(re.search(r'M120 165 (\d+) (\d+)" stroke="#222"', svg).groups(), dtype=float)
-    origin, unit = np.array([120, 165]), np.array([55, -55])
-    np.testing.assert_allclose((circles - origin) / unit, front.KEYS, atol=0.02)
-    np.testing.assert_allclose((tip - origin) / unit, front.QUERY, atol=0.04)
-
-
 def test_prediction_says_what_softmax_gives(index):
     from content import front
 
@@ -352,27 +292,7 @@ def test_prediction_says_what_softmax_gives(index):
         powers = np.exp(times * scores)
         wanted = ", ".join(form.format(100 * share) for share in powers / powers.sum())
         assert wanted in index
+    assert powers[0] / powers.sum() > 0.95  # nearly all of it goes to key 1
     outcome = json.loads(re.search(r'data-told="(.*?)"', index)[1].replace("&quot;", '"'))
     assert outcome["answer"] == front.FIRST
     assert set(outcome["replies"]) == {front.STAY, front.EVEN, front.EACH}
-
-
-@pytest.mark.parametrize(
-    ("after", "named"),
-    [
-        ([0.61, 0.35, 0.04], "STAY"),
-        ([0.99, 0.01, 0.0], "FIRST"),
-        ([0.4, 0.35, 0.25], "EVEN"),
-        ([6.1, 3.5, 0.4], "FIRST"),
-    ],
-)
-def test_answer_follows_from_the_weights(after, named):
-    from content import front
-
-    before = np.array([0.61, 0.35, 0.04])
-    assert front.kind_of_change(before, np.array(after)) == getattr(front, named)
-
-
-def test_only_the_first_page_loads_its_style(html_root):
-    pages = [p for p in html_root.rglob("*.html") if "front.css" in p.read_text("utf-8")]
-    assert pages == [html_root / Path(INDEX)]

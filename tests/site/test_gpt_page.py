@@ -9,7 +9,6 @@ import base64
 import functools
 import json
 import re
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -148,36 +147,6 @@ def small_model(**config) -> GPT:
     return model
 
 
-def test_packed_is_right_for_another_model():
-    """Sizes that have nothing in common with the shipped ones, and a row of zeros."""
-    model = small_model(norm="rms", positions="rope", qk_norm=True, tied=False)
-    with torch.no_grad():
-        model.head.weight[2] = 0.0
-    parts, tensors, rounded = tensors_of(json.dumps(book_gpt.packed(model, tuple("abcdefg"))))
-    assert parts["config"] == asdict(model.config)
-    for name, tensor in model.state_dict().items():
-        exact = tensor.double().numpy()
-        step = rounded[name][1][:, None] if name in rounded else 1e-12
-        assert (np.abs(tensors[name] - exact) <= step / 2 * 1.001).all()
-    assert not tensors["head.weight"][2].any()
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("norm", "group"), ("positions", "sinusoidal"), ("ngrams", 2)]
-)
-def test_what_the_page_cannot_show_is_named(name, value):
-    with pytest.raises(ValueError, match=rf"knows {name} of .*has {value!r}: ship another one"):
-        book_gpt.packed(small_model(**{name: value}), tuple("abcdefg"))
-
-
-def test_widget_on_another_page_has_ids_and_a_prompt_of_its_own():
-    html = book_gpt.drawn('a < b & "c"', 2, "tales", book_gpt.WHOSE)
-    assert 'id="gpt-2"' in html
-    assert 'for="gpt-2-prompt"' in html
-    assert "a &lt; b &amp; &quot;c&quot;</textarea>" in html
-    assert "Here answers the GPT that ships with the book" in html
-
-
 # --- the numbers, in the browser ----------------------------------------------------------------
 
 READ = """ids => {
@@ -241,7 +210,7 @@ def test_logits_and_weights_are_python_s(loaded, html_root):
         page.evaluate(READ, [5] * 65)
 
 
-def test_numbers_of_the_longer_model_are_python_s_up_to_its_last_place(script, html_root):
+def test_the_longer_model_matches_python_up_to_its_context(script, html_root):
     model, tokenizer = rounded_model(html_root, "valley"), shipped("valley")[1]
     script.add_script_tag(path=html_root / "_static" / "gpt-weights-valley.js")
     ids = tokenizer.encode(corpus.load("valley")[-model.config.context :]).tolist()
@@ -326,13 +295,6 @@ def test_chance_is_even_and_repeats(script):
     assert abs(np.corrcoef(numbers[:-1], numbers[1:])[0, 1]) < 0.04
 
 
-def test_draw_takes_the_piece_into_which_the_number_falls(script):
-    p_V, numbers = [0.0, 0.25, 0.0, 0.5, 0.25], [0.0, 0.2, 0.25, 0.7, 0.75, 0.999]
-    found = script.evaluate("([p, ns]) => ns.map(n => bookGPT.draw(p, n))", [p_V, numbers])
-    assert found == [1, 1, 3, 3, 4, 4]
-    assert script.evaluate("bookGPT.draw([0.2, 0.5, 0.2], 0.95)") == 1  # what rounding left over
-
-
 # --- the widget ---------------------------------------------------------------------------------
 
 
@@ -362,9 +324,7 @@ def write(widget, **settings) -> str:
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
-def test_nothing_is_asked_for_before_the_button_or_from_elsewhere(
-    page, site_url, html_root, chapter
-):
+def test_nothing_is_requested_before_the_button(page, site_url, html_root, chapter):
     """In one chapter from a server, in the other from a disk."""
     home = f"{site_url}/" if chapter == INSIDE else f"{html_root.as_uri()}/"
     asked, errors = [], []
@@ -577,38 +537,6 @@ def test_what_is_shown_is_what_was_computed(widget, html_root):
     assert label.startswith(f"Map of layer {layer + 1}, head {head + 1}: a row for each of 17")
 
 
-def test_map_is_drawn_and_answers_the_pointer(widget, html_root):
-    """The darkest of two cells is the one with more weight; a click chooses its row."""
-    fill(widget, prompt="The fox and the b")
-    canvas, places = widget.locator("canvas"), 17
-    _, maps_LHTT = answers(
-        rounded_model(html_root), shipped()[1].encode("The fox and the b").tolist()
-    )
-    ink_TT = np.array(
-        canvas.evaluate(
-            """(canvas, n) => {
-            const edge = 16 * devicePixelRatio, cell = (canvas.width - edge) / n;
-            const pen = canvas.getContext("2d"), at = i => Math.floor((i + 0.5) * cell);
-            return [...Array(n).keys()].map(t => [...Array(n).keys()].map(
-                s => pen.getImageData(edge + at(s), at(t), 1, 1).data[3] / 255));
-        }""",
-            places,
-        )
-    )
-    np.testing.assert_allclose(ink_TT, maps_LHTT[0, 0], atol=0.01)
-    canvas.scroll_into_view_if_needed()
-    box = canvas.bounding_box()
-    cell = (box["width"] - 18) / places
-    spot = {"x": 17 + 3.5 * cell, "y": 1 + 8.5 * cell}
-    canvas.hover(position=spot)
-    reads = widget.locator(".gpt-reads")
-    assert reads.text_content() == f"“a” (9) gives {maps_LHTT[0, 0, 8, 3]:.1%} to space (4)."
-    canvas.click(position=spot)
-    assert widget.locator('[name="place"]').input_value() == "8"
-    canvas.hover(position={"x": 17 + 12.5 * cell, "y": 1 + 8.5 * cell})
-    assert "cannot read it" in reads.text_content()
-
-
 COUNT = """name => {
     window.changes = 0;
     window.watch?.disconnect();
@@ -654,19 +582,6 @@ def test_widget_says_what_it_is_where_no_script_runs(browser, site_url):
         assert not widget.get_by_role("button").first.is_visible()
     finally:
         context.close()
-
-
-def test_only_pages_with_the_widget_load_its_scripts(html_root):
-    pages = {
-        p.relative_to(html_root).as_posix(): p.read_text("utf-8") for p in html_root.rglob("*.html")
-    }
-    assert {name for name, text in pages.items() if 'class="gpt"' in text} >= set(CHAPTERS)
-    for name, text in pages.items():
-        has = 'class="gpt"' in text
-        assert [part in text for part in ("gpt-page.js", "gpt.css")] == [has] * 2, name
-        machine = 'class="machine"' in text
-        assert ("gpt.js" in text) == (has or machine), name
-        assert [part in text for part in ("machine-page.js", "machine.css")] == [machine] * 2, name
 
 
 def test_words_about_the_model_are_true(html_root):

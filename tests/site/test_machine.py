@@ -1,9 +1,7 @@
 """The page of all numbers: what opens is Python's, and it is used as a reader does."""
 
-import json
 import math
 import re
-import tomllib
 from urllib.parse import urlencode
 
 import numpy as np
@@ -215,7 +213,7 @@ def test_every_number_is_python_s_and_the_sum_of_its_terms(page, html_root, chan
     ids = shipped(machine.MODEL)[1].encode(TEXT).tolist()
     found = steps(model, ids, change.get("instead"), turns="positions" not in change)
     drawn = addresses(found, model, 200 if change else 600)
-    assert {a["part"] for a in drawn} == set(machine.described())
+    assert {a["part"] for a in drawn} == set(machine.part_texts())
     for a, got in zip(drawn, page.evaluate(READ, [TEXT, drawn, change]), strict=True):
         wanted = pytest.approx(expected(found, model, a), **EXACT)
         assert got["value"] == wanted, a
@@ -227,7 +225,7 @@ def test_every_number_is_python_s_and_the_sum_of_its_terms(page, html_root, chan
         assert got["back"] == a
 
 
-def test_the_share_of_a_normal_distribution_is_exact_in_its_tail_too(page):
+def test_the_normal_distribution_is_exact_in_its_tail(page):
     xs = np.linspace(-9, 9, 721).tolist()
     for x, share in zip(xs, page.evaluate("xs => xs.map(bookGPT.below)", xs), strict=True):
         assert share == pytest.approx(math.erfc(-x / math.sqrt(2)) / 2, rel=1e-12, abs=0), x
@@ -298,7 +296,7 @@ def test_who_follows_an_address_sees_its_cell(browser, site_url, device):
 
 
 @pytest.mark.parametrize(("granted", "says"), [(True, "copied"), (False, "see the address bar")])
-def test_a_link_to_a_number_is_copied_or_one_is_told_where_it_stands(page, granted, says):
+def test_a_link_to_a_number_is_copied_or_shown(page, granted, says):
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     if not granted:  # some browsers let a page copy unasked
         page.evaluate("void (navigator.clipboard.writeText = () => Promise.reject())")
@@ -311,7 +309,7 @@ def test_a_link_to_a_number_is_copied_or_one_is_told_where_it_stands(page, grant
     page.evaluate("void delete navigator.clipboard.writeText")
 
 
-def test_in_the_place_of_what_a_head_mixes_stands_what_was_put_there(page):
+def test_a_replaced_head_output_is_shown(page):
     for how, says in (("silent", "is silenced"), ("mean", "gives its mean")):
         go(page, **{how: "2.1"}, number="mixed", layer=2, head=1, q=4, i=3)
         opens(page, "Mixed values")
@@ -326,22 +324,6 @@ def test_in_the_place_of_what_a_head_mixes_stands_what_was_put_there(page):
     assert panel.locator("pre").count() == 1
 
 
-def test_every_minus_is_a_true_one(page):
-    small = page.evaluate(
-        """text => {
-        const model = bookGPT.unpack(bookGPTWeights), memory = bookGPT.remember(model);
-        const ids = bookGPT.tokens(model, text).map(token => model.vocab.indexOf(token));
-        const seen = ids.map(id => bookGPT.read(model, memory, id));
-        return [...seen[4].layers[2].bent].findIndex(x => x < 0 && x > -1e-3) + 1;
-    }""",
-        TEXT,
-    )
-    assert small
-    go(page, number="bent", layer=3, q=5, i=small)
-    opens(page, "After GELU")
-    page.locator(".machine-value", has_text=re.compile(r"^−\d\.\d{4}e−\d+$")).wait_for()
-
-
 def test_a_number_read_early_leads_to_the_section_on_that(page):
     go(page, number="logits", layer=2, q=9, i=8)
     opens(page, "Logit")
@@ -349,110 +331,6 @@ def test_a_number_read_early_leads_to_the_section_on_that(page):
     assert early.text_content() == "12 · What would each layer say next?"
     go(page, number="logits", q=9, i=8)
     page.locator(".machine-where a", has_text="11 · ").wait_for()
-
-
-LONG = "The fox and " + "the fox and " * 20 + "the"  # 64 tokens
-
-
-@pytest.mark.parametrize("device", [playing.DESK, playing.PHONE])
-def test_the_map_of_a_long_text_is_as_wide_as_it_was_drawn(browser, site_url, device):
-    context = browser.new_context(**device)
-    page = context.new_page()
-    where = urlencode({"text": LONG, "number": "weights", "layer": 1, "head": 1, "q": 62, "k": 3})
-    page.goto(f"{site_url}/{PAGE}#{where}", wait_until="domcontentloaded")
-    loaded(page)
-    opens(page, "Attention weight “\u00a0fox” (62) reads")
-    assert page.locator(".machine-tokens button").count() == machine.PLACES
-    canvas = page.locator(".machine-map canvas")
-    page.wait_for_function("document.querySelector('.machine-map canvas').style.width")
-    drawn, meant = canvas.evaluate("e => [e.getBoundingClientRect().width, e.style.width]")
-    assert f"{drawn:g}px" == meant
-    assert drawn > page.locator(".machine-map").evaluate("e => e.clientWidth")
-    assert page.evaluate(playing.WIDE)[0] <= device["viewport"]["width"]
-    place = """([t, s]) => {
-        const canvas = document.querySelector('.machine-map canvas');
-        const cell = (parseFloat(canvas.style.width) - 72) / 64;
-        const [x, y] = [s, t].map(n => 72 + (n + 0.5) * cell);
-        canvas.parentElement.scrollTo(x - 150, y - 150);
-        scrollBy({ top: canvas.getBoundingClientRect().top + y - 350, behavior: 'instant' });
-        const { left, top } = canvas.getBoundingClientRect();
-        return [left + x, top + y];
-    }"""
-    page.mouse.click(*page.evaluate(place, [61, 60]))
-    opens(page, "Attention weight “\u00a0fox” (62) reads “\u00a0the” (61)")
-    page.wait_for_function("location.hash.includes('k=61')")
-    page.mouse.click(*page.evaluate(place, [59, 63]))  # masked
-    page.locator('[data-part="maps"] [role="status"]', has_text="(64) comes after").wait_for()
-    assert "k=61" in page.url
-    context.close()
-
-
-def test_masked_cells_are_hatched_and_explained(page):
-    go(page, number="weights", layer=1, head=1, q=4, k=3)
-    opens(page, "Attention weight")
-    maps = page.locator('[data-part="maps"]')
-    link = maps.get_by_role("link", name="7 · What does a causal mask hide?")
-    assert link.get_attribute("href").endswith("#what-does-a-causal-mask-hide")
-    hatched = page.wait_for_function(
-        """() => {
-        const canvas = document.querySelector('.machine-map canvas');
-        const side = parseFloat(canvas.style.width), sharp = canvas.width / side;
-        const cell = (side - 72) / 9, within = Math.floor(cell * sharp) - 4;
-        const inked = (t, s) => {
-            const at = [s, t].map(n => Math.ceil((72 + n * cell) * sharp) + 2);
-            const { data } = canvas.getContext('2d').getImageData(...at, within, within);
-            return new Set(data.filter((_, i) => i % 4 === 3)).size > 1; // not of one shade
-        };
-        const all = [...Array(9).keys()].flatMap(t => [...Array(9).keys()].map(s => [t, s]));
-        return all.every(([t, s]) => inked(t, s) === s > t);
-    }"""
-    )
-    assert hatched.json_value()
-
-
-def test_numbers_of_a_strip_say_whose_they_are(page):
-    go(page, number="q", layer=1, head=1, q=4, i=3)
-    opens(page, "Query")
-    strip = page.locator('[data-part="q"]')
-    strip.get_by_text("as numbers").click()
-    third = strip.locator(".machine-numbers button").nth(2)
-    shown = third.text_content()
-    third.and_(page.get_by_role("button", name=f"query, entry 3: {shown}")).wait_for()
-    strip.get_by_text("as numbers").click()
-
-
-def test_a_long_text_looks_nothing_up_in_a_list(page):
-    """Or a word would take as long as the list of them."""
-    page.evaluate("""() => {
-        globalThis.lookedUp = 0;
-        for (const name of ["includes", "indexOf"]) {
-            const plain = Array.prototype[name];
-            Array.prototype[name] = function (...a) {
-                if (this.length > 500) lookedUp++;
-                return plain.apply(this, a);
-            };
-        }
-    }""")
-    page.locator('[name="text"]').fill("fox xyz éé 9 " * 500)
-    page.locator(".machine-cut", has_text="and not the last").wait_for()
-    page.locator(".machine-trouble", has_text="no row for").wait_for()
-    assert page.evaluate("lookedUp") == 0
-    page.reload()
-    loaded(page)
-
-
-def test_on_a_telephone_all_that_was_changed_is_said(browser, site_url):
-    context = browser.new_context(**playing.PHONE)
-    page = context.new_page()
-    where = urlencode({"text": TEXT, "silent": "1.4 2.1", "mean": "3.2", "positions": "none"})
-    page.goto(f"{site_url}/{PAGE}#{where}", wait_until="domcontentloaded")
-    loaded(page)
-    said = page.locator(".machine-changed", has_text="head 2 gives its mean; no positions")
-    said.wait_for()
-    wide, shown = said.evaluate("e => [e.scrollWidth, e.clientWidth]")
-    assert wide <= shown
-    assert page.evaluate(playing.WIDE)[0] <= 390
-    context.close()
 
 
 def test_a_cell_that_is_pointed_at_shows_its_number(page):
@@ -468,17 +346,6 @@ def test_a_cell_that_is_pointed_at_shows_its_number(page):
     )
 
 
-def test_one_gets_down_to_the_word_s_row(page):
-    go(page, number="out", layer=1, q=4, i=7)
-    opens(page, "Output of attention")
-    for begins in ("mix", "v", "x̂", "x["):
-        page.locator(".machine-factor", has_text=begins).first.click()
-    opens(page, "Embedding")
-    page.locator(".machine-factor").first.click()
-    opens(page, "Number of a table embedding.weight, row")
-    assert page.locator(".machine-opened .machine-leaf").count() == 2
-
-
 def test_a_number_that_is_not_there_is_told(page):
     go(page, number="scores", layer=9, head=1, q=2, k=1)
     page.locator(".machine-trouble", has_text="names a number that there is not").wait_for()
@@ -487,7 +354,7 @@ def test_a_number_that_is_not_there_is_told(page):
     assert page.locator(".machine-trouble").text_content() == ""
 
 
-def test_each_address_that_chapters_give_is_one_that_the_page_understands(page, html_root):
+def test_the_page_understands_all_addresses_of_chapters(page, html_root):
     links = [
         link["href"].partition("#")[2]
         for file in sorted((html_root / "notebooks").glob("*.html"))
@@ -544,7 +411,7 @@ def test_a_head_that_is_not_there_is_told(page):
 
 
 def test_experiments_take_the_head_that_matters_in_this_gpt(html_root):
-    head = ".".join(str(n + 1) for n in machine.needed_most())
+    head = ".".join(str(n + 1) for n in machine.most_important_head())
     given = {one["address"] for one in machine.experiments() if one["chapter"] == 12}
     assert {f"silent={head}", f"mean={head}"} < given
     ways = [
@@ -596,9 +463,7 @@ SLOW = """globalThis.Worker = class extends Worker {
 };"""
 
 
-def test_who_types_faster_than_the_worker_reads_gets_the_last_text_s_numbers(
-    browser, site_url, html_root
-):
+def test_fast_typing_shows_the_numbers_of_the_last_text(browser, site_url, html_root):
     """And on the way a text with its own numbers, never half of another's."""
     model, ids = rounded_model(html_root, machine.MODEL), shipped(machine.MODEL)[1].encode(TEXT)
     context = browser.new_context(**playing.DESK)
@@ -696,24 +561,12 @@ def test_a_press_leaves_the_visit_and_a_button_leads_back(page):
     page.locator(".machine-opened", has_text="Press any number").wait_for()
 
 
-def test_the_panel_begins_where_the_bar_ends(page):
-    go(page, silent="2.1 2.2 3.1", positions="none", number="stream", layer=1, q=2, i=1)
-    opens(page, "Stream after the layer")
-    page.evaluate("scrollTo(0, document.body.scrollHeight / 2)")
-    page.wait_for_function("""() => {
-        const [bar, panel] = [".machine-bar", ".machine-opened"].map(
-            name => document.querySelector(name).getBoundingClientRect());
-        const between = panel.top - bar.bottom;
-        return between >= 0 && between < 20 && panel.bottom <= innerHeight;
-    }""")
-
-
 def test_the_means_are_those_of_the_heads(monkeypatch):
     model, tokenizer = shipped(machine.MODEL)
     config = model.config
     ids = tokenizer.encode(corpus.load(machine.MODEL)[:2000])[: 2 * machine.PLACES]
     monkeypatch.setattr(machine, "WINDOWS", 2)
-    means = torch.tensor(machine.means.__wrapped__())
+    means = torch.tensor(machine.head_means.__wrapped__())
     assert means.shape == (config.layers, config.heads, config.width // config.heads)
     windows = [steps(model, window.tolist()) for window in ids.view(2, -1)]
     mixed_HTD = torch.cat([found["layers"][2]["mixed"] for found in windows], dim=1)
@@ -747,7 +600,7 @@ SCROLLED = """([place, heading]) => {
 }"""
 
 
-def test_the_visit_opens_a_number_at_each_station_until_the_reader_does(browser, site_url):
+def test_the_tour_opens_a_number_at_each_station(browser, site_url):
     context = browser.new_context(**playing.PHONE)
     page = context.new_page()
     page.goto(f"{site_url}/{PAGE}", wait_until="domcontentloaded")
@@ -773,30 +626,6 @@ def test_without_scripts_the_page_shows_what_it_begins_with(html_root):
         p_V = model(ids[None])[0, -1].softmax(-1)
     assert [cell.text for cell in still.select("td")] == written(p_V)
     assert still.img["src"].startswith("data:image/png")
-
-
-def test_words_and_stations_are_whole(html_root):
-    described = tomllib.loads(machine.WORDS.read_text("utf-8"))
-    assert len(described["stations"]) == 7
-    soup = BeautifulSoup((html_root / PAGE).read_text("utf-8"), "html.parser")
-    parts = json.loads(soup.select_one(".machine-data").string)["parts"].values()
-    anchors = {about["href"].partition("#")[::2] for about in parts}
-    for page in {page for page, _ in anchors}:
-        text = (html_root / "book" / page).read_text("utf-8")
-        missing = [a for where, a in anchors if where == page and f'id="{a}"' not in text]
-        assert not missing, page
-
-
-@pytest.mark.parametrize("fault", ["line", "heading"])
-def test_a_line_or_a_section_that_has_gone_is_told(tmp_path, monkeypatch, fault):
-    words = tmp_path / "words.toml"
-    text = machine.WORDS.read_text("utf-8")
-    words.write_text(
-        text.replace(f'{fault} = "', f'{fault} = "not ', text.count("[[stations]]") + 1), "utf-8"
-    )
-    monkeypatch.setattr(machine, "WORDS", words)
-    with pytest.raises(ValueError, match=r"has no (line|section) .*not "):
-        machine.described()
 
 
 # --- each of its states, in both colours and both widths ------------------------------------------

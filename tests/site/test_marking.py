@@ -97,7 +97,7 @@ def test_marks_are_given_kept_and_saved_as_the_grader_reads_them(desk):
     assert problems == []
 
 
-def test_a_marks_csv_that_was_changed_since_comes_before_what_was_kept(desk):
+def test_a_newer_marks_csv_outranks_kept_marks(desk):
     book, path, page, _ = desk
     to(page, "So.")
     page.keyboard.press("1")

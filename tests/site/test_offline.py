@@ -1,6 +1,5 @@
 """The archive that `make zip` writes: unpacked on a disk and read there, with no server."""
 
-import re
 import subprocess
 import sys
 import tomllib
@@ -111,25 +110,6 @@ def test_pdf_is_packed_if_it_was_printed_from_this_site(tmp_path):
     assert packed_pdf()
     (site / "book" / "index.html").write_text("newer", "utf-8")
     assert not packed_pdf()
-
-
-def test_site_without_solutions_is_packed_apart(tmp_path):
-    site = tmp_path / "site"
-    (site / "homework").mkdir(parents=True)
-    (site / "homework" / "05.ipynb").write_text("{}", "utf-8")
-    with zipfile.ZipFile(archive.pack(site, tmp_path / "no.pdf", tmp_path / "a.zip")) as file:
-        [folder] = {name.split("/")[0] for name in file.namelist()}
-        assert folder != NAME
-        assert "holds no solutions" in file.read(f"{folder}/index.html").decode()
-
-
-def test_styles_and_scripts_name_no_other_place(stick):
-    """Not one address to load from stands in a style sheet, or in a script of ours."""
-    for path in sorted(stick.rglob("*.css")):
-        loaded = re.findall(r"(?:url\(|@import)\s*['\"]?(https?:|//)", path.read_text("utf-8"))
-        assert loaded == [], path.name
-    for path in sorted((ROOT / "book" / "_assets").glob("*.js")):
-        assert not re.search(r"(?:fetch|import)\s*\(\s*['\"`]https?:", path.read_text("utf-8"))
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -67,75 +67,10 @@ def test_softmax_is_the_oracles():
         np.testing.assert_allclose(weights, numerics.softmax(np.array(row)), rtol=0, atol=1e-12)
 
 
-def test_points_snap_and_stay_inside():
-    found = shared("snap", [[0.3000000001, 0.1], [-0.04, 0.1], [1.25, 0.5], [7.0, 1.0]])
-    assert found == [0.3, 0, 1.5, 7]
-    assert play.evaluated("plane", "() => Object.is(Play.snap(-0.04, 0.1), 0)")
-    assert shared("clamp", [[5, -1, 2], [-5, -1, 2], [1, -1, 2]]) == [2, -1, 1]
-
-
-@pytest.mark.parametrize(("reach", "side", "middle"), [(2.1, 300, 0), (7.5, 360, 2.0)])
-def test_the_plane(reach, side, middle):
-    """Its corners and middle stand where they should; lines through the origin end at the edge."""
-    low, high = middle - reach, middle + reach
-    ways = [*playing.points(0, 60, 1).tolist(), [1, 0], [0, -3], [-1e-9, 1], [0, 0]]
-    corners, lines = play.evaluated(
-        "plane",
-        """(given, corners, ways) => {
-            const plane = Play.plane(given);
-            return [plane.points(corners), ways.map(plane.through)];
-        }""",
-        {"reach": reach, "side": side, "middle": middle},
-        [[low, low], [high, high], [middle, high], [middle + reach / 2, middle]],
-        ways,
-    )
-    half = f"{side / 2:g}"
-    assert corners == f"0,{side} {side},0 {half},0 {0.75 * side:g},{half}"
-    assert lines.pop() == [[0, 0], [0, 0]]
-    for way, ends in zip(ways, map(np.array, lines), strict=False):
-        assert ends.min() >= low - 1e-9
-        assert ends.max() <= high + 1e-9
-        assert (np.isclose(ends, low) | np.isclose(ends, high)).any(axis=1).all()
-        np.testing.assert_allclose(ends[:, 0] * way[1] - ends[:, 1] * way[0], 0, atol=1e-9)
-        assert ends[0] @ way < 0 < ends[1] @ way
-
-
-def test_an_element_is_written():
-    line = {"x1": 2.5, "y2": -0.001, "class": "a", "data-part": "b", "hidden": True, "x": None}
-    assert shared("tag", [["line", line], ["p", {"title": '"<"'}, ["<b>x</b>"], ""]]) == [
-        '<line x1="2.5" y2="0" class="a" data-part="b" hidden></line>',
-        '<p title="&#34;&#60;&#34;"><b>x</b></p>',
-    ]
-
-
-# --- Python's side --------------------------------------------------------------------------------
-
-
-def test_what_a_chapter_gives_is_read_and_nothing_is_run():
-    chapter = "notebooks/05_attention_by_hand"
-    words, vectors = play.literals(chapter, "words", "X")
-    assert words[0] == "fox"
-    assert np.shape(vectors) == (5, 3)
-    assert play.source_of(chapter, "attention_by_loops").startswith("def attention_by_loops(")
-    with pytest.raises(KeyError):
-        play.literals(chapter, "nothing")
-    with pytest.raises(ValueError, match="malformed"):
-        play.literals(chapter, "by_hand")
-
-
-def test_data_cannot_end_its_script_and_errors_are_told():
-    data = {**figures.query(), "words": ["</script><b>"] * 5}
-    soup = BeautifulSoup(play.framed("query", "i", title="t", note="n", data=data), "html.parser")
-    assert "<" not in soup.select_one("script.play-data").string
-    assert not soup.select(".play-view b")
-    with pytest.raises(RuntimeError, match="failed: "):
-        play.framed("query", "i", title="t", note="n", data={})
-
-
 # --- the pages ------------------------------------------------------------------------------------
 
 
-def test_figures_stand_where_they_are_placed_and_only_their_pages_load_scripts(html_root):
+def test_figures_are_placed_and_only_their_pages_load_scripts(html_root):
     assert set(FIGURES) == set(figures.FIGURES)
     for file in html_root.rglob("*.html"):
         where, text = file.relative_to(html_root).as_posix(), file.read_text("utf-8")
@@ -151,9 +86,7 @@ def test_figures_stand_where_they_are_placed_and_only_their_pages_load_scripts(h
 
 
 @EVERY
-def test_figure_where_no_script_runs_is_what_the_script_opens_with(
-    browser, site_url, html_root, name
-):
+def test_figure_without_scripts_is_what_the_script_opens_with(browser, site_url, html_root, name):
     """Without scripts it is a true figure, and with them not a mark of it changes at first."""
     live = "figure => { for (const e of figure.querySelectorAll('.play-controls')) e.remove();"
     live += " return [...figure.querySelectorAll('.play-view *')].map(e => [e.tagName, "
@@ -284,14 +217,14 @@ KEYS = {
 
 def two_figures(page, name: str):
     """Bring two figures of one name to life in a page without anything else."""
-    page.set_content(figures.drawn(name, "one") + figures.drawn(name, "two"))
+    page.set_content(figures.html_of(name, "one") + figures.html_of(name, "two"))
     for part in ("play.js", f"play-{name}.js"):
         page.add_script_tag(path=play.ASSETS / part)
     return page.locator("figure.play").all()
 
 
 @EVERY
-def test_two_figures_of_one_name_are_independent_and_a_screen_reader_waits(page, name):
+def test_two_figures_of_one_name_are_independent(page, name):
     """Each has its own ids, radio buttons, state and sentence, which is told after a pause."""
     page.clock.install(time=0)
     page.clock.pause_at(1)
@@ -309,26 +242,3 @@ def test_two_figures_of_one_name_are_independent_and_a_screen_reader_waits(page,
     for control in first.locator("input[type=radio], button").all():
         control.evaluate("control => control.click()")
     assert second.evaluate("figure => figure.outerHTML") == before
-
-
-def test_what_is_drawn_anew_keeps_its_nodes_and_its_focus(page):
-    """A drawing in which nothing differs changes nothing; a handle that moves is the same node."""
-    first, _ = two_figures(page, "plane")
-    page.evaluate("""() => {
-        window.seen = [];
-        new MutationObserver(all => window.seen.push(...all)).observe(
-            document.querySelector(".play-view"),
-            { subtree: true, childList: true, attributes: true, characterData: true });
-    }""")
-    press = "button[name=anew]"
-    first.locator(press).click()
-    assert page.evaluate("seen.length") == 0
-    handle = first.locator("[data-part=handle-2]")
-    handle.focus()
-    kept = handle.element_handle()
-    page.keyboard.press("ArrowLeft")
-    assert page.evaluate("seen.length") > 0
-    assert page.evaluate(
-        "seen.every(change => change.type !== 'childList' || change.target.localName !== 'svg')"
-    )
-    assert kept.evaluate("node => node === document.activeElement")

@@ -137,10 +137,10 @@ def sent(masks, *, layers: bool = True) -> list[list]:
     ]
 
 
-def cheats_wrongly(masks, change=("", "")) -> list:
+def cheats_wrongly(masks) -> list:
     """The masks for which the script's verdicts are not what changing later words shows."""
     wrong = []
-    verdicts = computed("mask", "verdicts", sent(masks), change)
+    verdicts = computed("mask", "verdicts", sent(masks))
     for (mask, layers, after), found in zip(masks, verdicts, strict=True):
         later = np.triu(moved_by(mask, layers, after), 1)
         wanted = [
@@ -152,9 +152,9 @@ def cheats_wrongly(masks, change=("", "")) -> list:
     return wrong
 
 
-def reaches_wrongly(masks, change=("", "")) -> list:
+def reaches_wrongly(masks) -> list:
     """The masks for which the script's reach is not what changing each word shows."""
-    reach = computed("mask", "reach", sent(masks), change)
+    reach = computed("mask", "reach", sent(masks))
     return [
         masked
         for masked, found in zip(masks, reach, strict=True)
@@ -202,57 +202,6 @@ def test_weights_are_softmax_under_the_mask():
                 wanted = numerics.softmax(np.where(mask[t], scaled[t], -np.inf))
             np.testing.assert_allclose(row, wanted, atol=1e-12)
     assert empty > 50
-
-
-def test_ways_are_ways_and_no_longer_than_needed():
-    asked = []
-    for mask, layers, after in random_masks(210):
-        read = powers(mask, layers, after)
-        asked += [(mask, after, layers, *map(int, at)) for at in np.argwhere(read)]
-    states = [[mask.tolist(), after, t, s] for mask, after, _, t, s in asked]
-    ways = computed("mask", "path", states)
-    for (mask, after, layers, t, s), way in zip(asked, ways, strict=True):
-        sees = powers(mask, 1, after)
-        assert (way[0], way[-1]) == (t, s)
-        assert all(sees[a, b] for a, b in itertools.pairwise(way))
-        assert len(way) - 1 <= layers
-        if len(way) > 2:
-            assert not powers(mask, len(way) - 2, after)[t, s]
-
-
-def test_one_cell_too_many_spoils_three_losses_in_two_layers():
-    """What the page asks its reader to try."""
-    mask = CAUSAL.copy()
-    mask[1, 4] = True
-    one, two = computed("mask", "verdicts", [[mask.tolist(), n, False] for n in (1, 2)])
-    assert [t for t, v in enumerate(one) if v["kind"] == "cheats"] == [1]
-    assert [(t, v["path"]) for t, v in enumerate(two) if v["kind"] == "cheats"] == [
-        (1, [1, 4, 2]),
-        (2, [2, 1, 4]),
-        (3, [3, 1, 4]),
-    ]
-    assert moved_by(mask, 2, False)[[1, 2, 3], [4, 4, 4]].all()
-
-
-MISTAKES = {  # what stands in the script: what is put there
-    "transposed": ("row.some(Boolean) : Boolean(may)", "row.some(Boolean) : Boolean(mask[s][t])"),
-    "no residual path": ("t === s || (after", "(after"),
-    "one layer always": ("layer < layers; layer++", "layer < 1; layer++"),
-    "one layer too many": ("layer < layers; layer++", "layer <= layers; layer++"),
-    "its own word is later": ("(is, s) => is && s > t", "(is, s) => is && s >= t"),
-    "the answer is not later": ("(is, s) => is && s > t", "(is, s) => is && s > t + 1"),
-    "the sum is forgotten": ("after ? row.some(Boolean) : Boolean(may)", "Boolean(may)"),
-    "empty rows are honest": (
-        "!after && !mask[t].some(Boolean)) return { kind",
-        "false) return { kind",
-    ),
-}
-
-
-@pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_planted_mistake_is_found(mistake):
-    masks, change = random_masks(140), MISTAKES[mistake]
-    assert len(cheats_wrongly(masks, change)) + len(reaches_wrongly(masks, change)) > 10
 
 
 def test_masks_to_start_from_are_the_chapter_s():
@@ -486,17 +435,6 @@ def test_drawing_over_cells_makes_them_all_alike(figure):
     cell(figure, 0, 1).click()
     mask[0, 1] = True
     held(figure, mask, 2, chosen=0)
-
-
-def test_a_quick_stroke_leaves_no_gap(figure):
-    mask = CAUSAL.copy()
-    boxes = [cell(figure, *at).bounding_box() for at in ((0, 1), (0, 6), (3, 6))]
-    for box, act in zip(boxes, (figure.page.mouse.down, None, figure.page.mouse.up), strict=True):
-        figure.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-        if act:
-            act()
-    mask[0, 1:7] = mask[:4, 6] = True
-    held(figure, mask, 2)
 
 
 def test_all_by_the_keyboard(figure):

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import playing
-import pytest
 import torch
 import torch.nn.functional as F
 from play import figures
@@ -28,22 +27,19 @@ def states() -> np.ndarray:
     return np.vstack([playing.points(0, 220, 4), np.array(edges, dtype=float)])
 
 
-def steps(queries, keys=KEYS, values=VALUES, change=("", "")) -> list[dict]:
+def steps(queries, keys=KEYS, values=VALUES) -> list[dict]:
     return computed(
-        "query",
-        "steps",
-        [[np.array(part).tolist() for part in (q, keys, values)] for q in queries],
-        change,
+        "query", "steps", [[np.array(part).tolist() for part in (q, keys, values)] for q in queries]
     )
 
 
-def hold(change=("", "")) -> None:
+def hold() -> None:
     """Scores, weights and output at every state, for the chapter's keys and for wider ones."""
     rng = np.random.default_rng(1)
     tables = [(states(), KEYS, VALUES)]
     tables += [(rng.standard_normal((6, 5)), *rng.standard_normal((2, 7, 5))) for _ in range(6)]
     for queries, keys, values in tables:
-        found = steps(queries, keys, values, change)
+        found = steps(queries, keys, values)
         weights = numerics.attention_weights(queries, keys)
         outputs = F.scaled_dot_product_attention(*map(torch.tensor, (queries, keys, values)))
         for n, (query, got) in enumerate(zip(queries, found, strict=True)):
@@ -58,60 +54,11 @@ def test_steps_are_those_of_the_oracle_and_of_torch():
     hold()
 
 
-@pytest.mark.parametrize(
-    ("right", "wrong"),
-    [
-        ("score / Math.sqrt(query.length)", "score"),
-        ("score / Math.sqrt(query.length)", "score / query.length"),
-        ("Math.sqrt(query.length)", "Math.sqrt(keys.length)"),
-        ("const weights = softmax(scaled)", "const weights = softmax(scores)"),
-        ("dot(weights, values.map", "dot(weights, keys.map"),
-        ("dot(query, key));", "Math.abs(dot(query, key)));"),
-    ],
-)
-def test_mistakes_that_people_make_are_found(right, wrong):
-    with pytest.raises(AssertionError):
-        hold((right, wrong))
-
-
-def test_no_query_gets_out_of_the_hull_and_nothing_gives_the_mean():
+def test_outputs_stay_in_the_hull_and_zero_gives_the_mean():
     corners = np.array(GIVEN["hull"])
     assert all(inside(corners, found["output"]) for found in steps(states()))
     (nothing,) = steps([[0, 0]])
     np.testing.assert_allclose(nothing["output"], VALUES.mean(axis=0), atol=1e-12)
-
-
-def test_shadows_lie_on_the_querys_line_and_square_to_the_key():
-    asked = [q for q in states() if 1e-6 < np.abs(q).max() < 100]
-    found = computed("query", "feet", [[q.tolist(), KEYS.tolist()] for q in [*asked, np.zeros(2)]])
-    assert np.array_equal(found.pop(), np.zeros((5, 2)))
-    for q, feet in zip(asked, np.array(found), strict=True):
-        length = np.linalg.norm(q)
-        np.testing.assert_allclose(feet[:, 0] * q[1] - feet[:, 1] * q[0], 0, atol=1e-9 * length)
-        np.testing.assert_allclose((KEYS - feet) @ q, 0, atol=1e-9 * length)
-        np.testing.assert_allclose(feet @ q, KEYS @ q, atol=1e-9 * length)
-
-
-def test_the_chain_ends_at_the_output():
-    rng = np.random.default_rng(0)
-    cases = [(rng.dirichlet(np.ones(5)), rng.standard_normal((5, 2))) for _ in range(50)]
-    found = computed("query", "chain", [[part.tolist() for part in case] for case in cases])
-    for (weights, values), corners in zip(cases, found, strict=True):
-        assert corners[0] == [0, 0]
-        links = np.diff(corners, axis=0)
-        np.testing.assert_allclose(links, weights[:, None] * values, atol=1e-12)
-        np.testing.assert_allclose(corners[-1], weights @ values, atol=1e-12)
-
-
-def test_shade_covers_what_scores_below_zero():
-    """A place is in the shaded polygon exactly if a key there would score less than 0."""
-    asked = [q for q in states()[:60] if np.abs(q).max() > 0.1]
-    found = computed("query", "away", [[list(q), REACH] for q in [*asked, (0, 0)]])
-    assert found.pop() == []
-    places = playing.points(3, 40, REACH)
-    for q, corners in zip(asked, np.array(found, dtype=object), strict=True):
-        for place in places[np.abs(places @ q) > 1e-6]:
-            assert inside(np.array(corners, dtype=float), place) == (place @ q < 0)
 
 
 def share(weight: float) -> str:
@@ -152,17 +99,6 @@ def test_sentences():
     assert len(set(found)) > 200
 
 
-def test_stretching_keeps_the_direction_and_stays_in_the_picture():
-    cases = [[q.tolist(), times, 4.0] for q in playing.points(0, 60, 4) for times in (2, 0.5, -1)]
-    for (q, times, most), long in zip(cases, computed("query", "stretched", cases), strict=True):
-        assert np.abs(long).max() <= most
-        expected = np.array(q) * times
-        fits = most / np.abs(expected).max()
-        np.testing.assert_allclose(long, expected * min(1, fits), atol=1e-12)
-    edges = computed("query", "stretched", [[[0, 0], 2, 4], [[1, -2], 0, 4]])
-    assert edges == [[0, 0], [0, 0]]
-
-
 # --- on the page ----------------------------------------------------------------------------------
 
 
@@ -195,7 +131,7 @@ def test_it_opens_with_the_query_of_the_chapter(figure):
     assert check_shown(figure) == START
 
 
-def test_the_mouse_drags_the_tip_and_a_click_beside_it_sends_it_there(figure):
+def test_the_mouse_drags_the_tip_and_a_click_moves_it(figure):
     handle, picture = figure.locator("[data-part=handle]"), figure.locator("svg").first
     unit = picture.bounding_box()["width"] / (4 * REACH)
     playing.drag(handle, 1.5 * unit, -1.0 * unit)

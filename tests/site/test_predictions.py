@@ -2,62 +2,12 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup, Tag
-from passes import predictions
 from support import NOTEBOOKS
 
-HTML = Path(__file__).parents[2] / "_build" / "html"
 CHAPTERS = [path.stem for path in NOTEBOOKS]
-
-# --- what the build makes of a question and the cells after it ------------------------------------
-
-CODE = '<div class="cell_input">{}</div>'
-CELLS = (
-    '<section><p>before</p><div class="cell tag_remove-input"><div class="cell_output">'
-    '<form class="predict" data-key="k"></form></div></div>'
-    f'<div class="cell">{CODE.format("one")}<div class="cell_output"><p>early</p></div></div>'
-    f'<div class="cell">{CODE.format("two")}<div class="cell_output"><div class="output">'
-    '<details class="reveal" data-key="k"><summary>Show</summary><p>RESULT</p></details></div>'
-    "<p>beside</p></div></div>"
-    f'<div class="cell tag_hide-input"><details class="hide above-input"><summary>x</summary>'
-    f'{CODE.format("three")}</details><div class="cell_output"><img src="a.svg"></div></div>'
-    f'<div class="cell tag_hide-cell"><details class="hide"><summary>x</summary>'
-    f"{CODE.format('four')}</details></div>"
-    "<details><summary>Deeper.</summary></details><p>after</p>"
-    f'<div class="cell">{CODE.format("five")}</div></section>'
-)
-
-
-class Page:
-    def __init__(self, html: str):
-        self.soup = BeautifulSoup(html, "html.parser")
-
-
-def test_a_result_stands_below_its_question_and_folds_what_waits():
-    page = Page(CELLS)
-    predictions.results_at_guesses(page)
-    once = str(page.soup)
-    predictions.results_at_guesses(page)
-    assert str(page.soup) == once, "pages are led through the steps again and again"
-    reveal = page.soup.select_one("section > .cell:has(form) + details.reveal")
-    assert [part.get_text() for part in reveal.find_next_siblings()] == ["after", "five"]
-    *shown, fold = reveal.find_all(recursive=False)
-    words = [part.get_text() or part.img["src"] for part in shown]
-    assert words == ["Show", "RESULT", "early", "beside", "a.svg", "xfour", "Deeper."]
-    assert [part.get_text() for part in fold.select(".cell_input")] == ["one", "two", "three"]
-    assert fold.summary.get_text(" ") == "Show the code Hide the code"
-    assert fold.select_one(".tag_hide-input").get_text() == "three"
-
-
-def test_what_waits_ends_at_the_next_question():
-    two = '<div class="cell"><form class="predict" data-key="l"></form></div>'
-    page = Page(CELLS.replace("<details><summary>Deeper", f"{two}<details><summary>Deeper"))
-    predictions.results_at_guesses(page)
-    assert page.soup.select_one("section > details:not(.reveal)")
-
 
 # --- with all predictions closed ------------------------------------------------------------------
 
@@ -138,31 +88,6 @@ def told_of(soup: BeautifulSoup) -> list[str]:
 def test_open_text_tells_no_closed_result(html_root, stem):
     html = (html_root / "notebooks" / f"{stem}.html").read_text("utf-8")
     assert told_of(BeautifulSoup(html, "html.parser")) == []
-
-
-@pytest.mark.parametrize(
-    ("below", "fault"),
-    [
-        ("<p>So it is nearly all.</p>", "tells 'nearly all'"),
-        ("<p>Some 41.5% of it.</p>", "tells 41.5%"),
-        ("<p>Read the table.</p>", "reads what is hidden: read the table"),
-        ("<p>The left panel shows more.</p>", "reads what is hidden: the left panel"),
-        ('<p>See <a href="#fig">it</a>.</p>', "leads to #fig"),
-        ("<p>It goes on in words that hold anyway, for all 12 of 300.</p>", None),
-        ("<details><summary>Deeper</summary>Nearly all.</details>", None),
-        ("<figure><img></figure><p>This picture is open.</p>", None),
-        ("<section><h2>Next</h2><p>Nearly all.</p></section>", None),
-    ],
-)
-def test_what_is_told_is_noticed(below, fault):
-    outcome = json.dumps({"answer": "nearly all", "replies": {}})
-    html = (
-        '<article><form class="predict" data-key="k"><legend>How many?</legend></form>'
-        f"<details class='reveal' data-key='k' data-told='{outcome}'><summary>Show</summary>"
-        '<p>Result: nearly all</p><p>41.5% of 300.</p><div class="cell"><figure id="fig"><img>'
-        f"</figure><table></table></div></details>{below}</article>"
-    )
-    assert told_of(BeautifulSoup(html, "html.parser")) == ([fault] if fault else [])
 
 
 # --- in a browser ---------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ def test_every_word_of_every_caption_is_in_the_index(found):
     assert missing == []
 
 
-def test_titles_and_first_sentences_of_explorers_are_in_the_index(found):
+def test_titles_and_sentences_of_explorers_are_in_the_index(found):
     lang, missing = stemmer(), []
     for path in NOTEBOOKS:
         for cell in json.loads(path.read_text("utf-8"))["cells"]:

@@ -19,8 +19,8 @@ from urllib.parse import unquote
 
 import pytest
 from looks import LOADED
-from passes import figures
-from support import ROOT, TAUGHT
+from postprocess import figures
+from support import ROOT
 
 from helpers.explore.page import text
 
@@ -34,12 +34,6 @@ WITH_WIDGETS = [
 ]
 SEVERAL = 7  # positions between an explorer's ends that are looked at
 FARTHEST = 150  # pixels from a guess to its verdict
-
-
-def test_every_chapter_has_widgets_on_its_page(html_root):
-    chapters = {f"notebooks/{path.stem}.html" for path in TAUGHT}
-    assert chapters <= set(WITH_WIDGETS)
-    assert all(map(explorers, chapters))
 
 
 # --- explorers ------------------------------------------------------------------------------------
@@ -74,7 +68,7 @@ class Stored(NamedTuple):
         packed = re.search(r'class="explore-frames">([^<]*)<', self.page)[1]
         held = json.loads(zlib.decompress(base64.b64decode(packed)))
         frames = ["".join(held["pieces"][piece] for piece in frame) for frame in held["frames"]]
-        return figures.in_both_modes(frames)
+        return figures.with_colour_schemes(frames)
 
     def positions(self) -> list[tuple[int, ...]]:
         """All positions, the last slider running fastest."""

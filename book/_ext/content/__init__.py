@@ -1,4 +1,4 @@
-"""What pages show that nobody types: made from the chapters' manifests, notebooks and results."""
+"""Directives that render manifests, notebooks and stored results, and the search entries."""
 
 from importlib import import_module
 
@@ -7,13 +7,10 @@ MODULES = (
     "glossary",
     "corrections",
     "results",
-    "status",
-    "stamp",
-    "lecture",
     "topics",
     "front",
     "drawings",
-    "cards",
+    "opengraph",
 )
 
 

@@ -1,8 +1,7 @@
-"""A list of the chapters for the index, links to them by number, and what is read from a notebook.
+"""The list of chapters, links to chapters by number, and helpers that read notebooks.
 
-``{chapters}`` renders every chapter that has a manifest, linked where its notebook is in the book.
-``{introduced}`05` `` links to a chapter that exists and leaves nothing behind for one that does
-not. Pages that used either are read again when a chapter arrives.
+``{chapters}`` lists the chapters with their questions, ``{introduced}`05` `` links to one. The foot
+of a chapter says when its outputs were computed.
 """
 
 from __future__ import annotations
@@ -17,8 +16,6 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from helpers.chapters import BY_NUMBER, CHAPTERS, Chapter
 
 ROOT = Path(__file__).parents[3]
-MANIFESTS = [chapter.folder / "chapter.toml" for chapter in CHAPTERS]
-NOTEBOOKS = [ROOT / f"{chapter.docname}.ipynb" for chapter in CHAPTERS]
 
 
 def cells(chapter: Chapter) -> list[dict]:
@@ -28,7 +25,7 @@ def cells(chapter: Chapter) -> list[dict]:
 
 
 def cell_of(app, doctree, ident: str) -> nodes.container:
-    """Return what the page that is read has of a cell, by the cell's id. Raises: ValueError."""
+    """Return the node of a cell, given its id, in the page being read. Raises: ValueError."""
     file = Path(app.env.doc2path(app.env.docname))
     ids = [cell.get("id") for cell in json.loads(file.read_text("utf-8"))["cells"]]
     found = [
@@ -39,13 +36,6 @@ def cell_of(app, doctree, ident: str) -> nodes.container:
     if len(found) != 1:
         raise ValueError(f"{file.name} should show one cell {ident!r}, it shows {len(found)}")
     return found[0]
-
-
-def depend(env, *files) -> None:
-    """Have the page that is read made anew when one of these files changes, if it is there."""
-    for file in files:
-        if Path(file).exists():  # or Sphinx would read the page again at every build
-            env.note_dependency(str(file))
 
 
 def link_to(chapter: Chapter, text: str, docname: str) -> nodes.Node:
@@ -61,61 +51,49 @@ def link_to(chapter: Chapter, text: str, docname: str) -> nodes.Node:
     )
 
 
-def remember(env) -> None:
-    """Have the page that is read made anew when a chapter arrives."""
-    env.book_chapter_pages = {*getattr(env, "book_chapter_pages", ()), env.docname}
-
-
 class ChapterList(SphinxDirective):
     """A list of all chapters with their questions."""
 
     def run(self) -> list[nodes.Node]:
         """Render the list."""
-        remember(self.env)
-        depend(self.env, *MANIFESTS)
         items = nodes.bullet_list(classes=["chapter-list"])
         for chapter in CHAPTERS:
-            exists = chapter.docname in self.env.found_docs
             line = nodes.paragraph()
             line += nodes.inline("", f"{chapter.number}", classes=["chapter-number"])
             line += nodes.Text(" ")
-            if exists:
-                line += link_to(chapter, chapter.title, self.env.docname)
-            else:
-                line += nodes.inline("", chapter.title)
+            line += link_to(chapter, chapter.title, self.env.docname)
             line += nodes.Text(" ")
-            question = chapter.question + ("" if exists else " (to come)")
-            line += nodes.inline("", question, classes=["chapter-question"])
-            items += nodes.list_item("", line, classes=[] if exists else ["to-come"])
+            line += nodes.inline("", chapter.question, classes=["chapter-question"])
+            items += nodes.list_item("", line)
         return [items]
 
 
 class Introduced(SphinxRole):
-    """The chapter that introduces something, as a link, if the book has it."""
+    """The chapter that introduces something, as a link."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        """Render the link, or nothing."""
-        remember(self.env)
+        """Render the link."""
         if not (self.text.isdigit() and int(self.text) in BY_NUMBER):
             raise ValueError(f"introduced should name a chapter by its number, got {self.text!r}")
         chapter = BY_NUMBER[int(self.text)]
-        if chapter.docname not in self.env.found_docs:
-            return [], []
         where = nodes.inline("", "", classes=["introduced"])
         where += link_to(chapter, f"Chapter {chapter.number}", self.env.docname)
         return [where], []
 
 
-def read_again(app, env, added, changed, removed) -> list[str]:
-    """Name the pages that link to chapters, when the set of chapters has changed."""
-    found = sorted(doc for doc in env.found_docs if doc.startswith("notebooks/"))
-    stale = getattr(env, "book_chapters_found", found) != found
-    env.book_chapters_found = found
-    pages = getattr(env, "book_chapter_pages", set()) & env.found_docs
-    return sorted(pages) if stale else []
+def add_stamp(app, pagename, templatename, context, doctree) -> None:
+    """Add date, versions and device of a chapter's outputs to its footer."""
+    file = Path(app.srcdir, "book", "outputs.json")
+    stamps = json.loads(file.read_text("utf-8")) if file.exists() else {}
+    if stamp := stamps.get(pagename.removeprefix("notebooks/")):
+        versions = ", ".join(f"{name} {version}" for name, version in stamp["versions"].items())
+        context["book_stamp"] = (
+            f"The outputs on this page were computed on {stamp['computed']} with {versions} on "
+            f"{stamp['device']}; {stamp['cells']} cells took {stamp['seconds']:.0f} s."
+        )
 
 
 def setup(app) -> None:
+    app.connect("html-page-context", add_stamp)
     app.add_directive("chapters", ChapterList)
     app.add_role("introduced", Introduced())
-    app.connect("env-get-outdated", read_again)

@@ -6,12 +6,10 @@ was met stays in the data. Each entry's anchor is its slug.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from content.chapters import depend, link_to
+from content.chapters import link_to
 from helpers.chapters import CHAPTERS, Chapter, corrections
 
 
@@ -20,7 +18,6 @@ class Corrections(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Compute each right value and render the list."""
-        depend(self.env, *sorted(Path(self.env.srcdir, "helpers").glob("**/*.py")))
         found = [
             (chapter, [c for c in corrections() if int(c.chapter) == chapter.number])
             for chapter in CHAPTERS
@@ -32,11 +29,10 @@ class Corrections(SphinxDirective):
         n = chapter.number
         section = nodes.section(ids=[f"chapter-{n:02d}"], names=[f"chapter {n:02d}"])
         section += nodes.title("", f"Chapter {n}: {chapter.title}")
-        if chapter.docname in self.env.found_docs:
-            to_chapter = link_to(chapter, "the chapter", self.env.docname)
-            section += nodes.paragraph(
-                "", "", nodes.Text("Worked out in "), to_chapter, nodes.Text(".")
-            )
+        to_chapter = link_to(chapter, "the chapter", self.env.docname)
+        section += nodes.paragraph(
+            "", "", nodes.Text("Worked out in "), to_chapter, nodes.Text(".")
+        )
         section.extend(map(self.entry, claims))
         self.state.document.note_explicit_target(section, section)
         return section

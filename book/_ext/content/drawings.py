@@ -12,7 +12,6 @@ import html
 import io
 import re
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import matplotlib as mpl
@@ -21,13 +20,11 @@ from docutils import nodes
 from matplotlib.figure import Figure
 from sphinx.util.docutils import SphinxDirective
 
-from content.chapters import MANIFESTS, depend, remember
 from content.markdown import titled
 from helpers import bigram, corpus, tokenizers
 from helpers.chapters import BY_NUMBER, CHAPTERS, Chapter, stored
 from helpers.figures import ladder, machine
 
-RESULTS = Path(corpus.__file__).parent / "data" / "results"
 RC: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "book",
@@ -82,7 +79,7 @@ def by_part() -> dict[str, list[Chapter]]:
 
 
 def draw_map(address) -> str:
-    """Return the map as SVG; ``address`` gives a chapter's address, or None where it has none."""
+    """Return the map as SVG; ``address`` gives a chapter's address."""
     links: list = []
     with mpl.rc_context(RC):
         figure = Figure(figsize=(8.6, 1.75))
@@ -91,9 +88,11 @@ def draw_map(address) -> str:
             words.set_fontsize(8.6)
         for name, box in zip(machine.PARTS, ax.patches, strict=False):  # the boxes come first
             chapter = next((c for c in CHAPTERS if name in c.parts), None)
-            if chapter and (page := address(chapter)):
+            if chapter:
                 box.set_url(str(len(links)))
-                links.append((page, f"{name}: chapter {chapter.number}, {chapter.title}"))
+                links.append(
+                    (address(chapter), f"{name}: chapter {chapter.number}, {chapter.title}")
+                )
         label = "The machine, from token ids on the left to next-token probabilities on the right"
         return as_svg(figure, "machine-map", label, links)
 
@@ -102,7 +101,7 @@ def draw_map(address) -> str:
 
 
 class Rung(NamedTuple):
-    """A model: what it is called, its loss in nats a letter, and the figure where it is lit."""
+    """A model: its name, its loss in nats per character, and the name of the chapter's figure."""
 
     name: str
     loss: float
@@ -110,12 +109,12 @@ class Rung(NamedTuple):
 
     @property
     def chapter(self) -> Chapter:
-        """The chapter with that figure, whose number ends the figure's name."""
+        """The chapter whose number ends the figure's name."""
         return BY_NUMBER[int(self.figure[-2:])]
 
 
 def counted() -> list[float]:
-    """Losses of the tables that are counted on the training text: uniform, unigram, bigram."""
+    """Validation losses of the uniform, unigram and bigram tables."""
     text = corpus.load()
     tokenizer = tokenizers.CharTokenizer(text)
     train_ids, validation_ids = (ids.numpy() for ids in corpus.split(tokenizer.encode(text)))
@@ -131,7 +130,7 @@ def counted() -> list[float]:
 
 
 def trained() -> list[float]:
-    """Stored losses of what was trained, means over the seeds."""
+    """Stored validation losses of the trained models, means over the seeds."""
     parts = {setting["model"]: setting for setting in stored(8)["ladder"]["settings"]}
     names = ("attention alone", "with its residual", "with feed-forward", "with norms")
     (whole,) = (s for s in stored(11)["whole"]["settings"] if s["text"] == "tales")
@@ -173,11 +172,9 @@ def draw_ladder(address) -> str:
         ax.set_axis_off()
         for rung, words in zip(rungs(), ax.texts, strict=True):
             words.set_text(f"{rung.loss:.2f}  {rung.name} · {rung.chapter.number}")
-            if page := address(rung.chapter):
-                words.set_url(str(len(links)))
-                links.append(
-                    (f"{page}#{rung.figure}", f"{words.get_text()}: nats, and the chapter")
-                )
+            words.set_url(str(len(links)))
+            page = f"{address(rung.chapter)}#{rung.figure}"
+            links.append((page, f"{words.get_text()}: nats, and the chapter"))
         label = (
             f"The nats ladder: {len(rungs())} models from {rungs()[0].loss:.2f} down to "
             f"{rungs()[-1].loss:.2f} nats a letter; each rung leads to its chapter"
@@ -189,12 +186,10 @@ def draw_ladder(address) -> str:
 
 
 class Drawing(SphinxDirective):
-    """A drawing; chapters that the book does not have are not linked."""
+    """A drawing whose parts lead to chapters."""
 
-    def address(self, chapter: Chapter) -> str | None:
+    def address(self, chapter: Chapter) -> str:
         """Return the address of a chapter as this page writes it."""
-        if chapter.docname not in self.env.found_docs:
-            return None
         return self.env.app.builder.get_relative_uri(self.env.docname, chapter.docname)
 
 
@@ -203,8 +198,6 @@ class Machine(Drawing):
 
     def run(self) -> list[nodes.Node]:
         """Draw it."""
-        remember(self.env)
-        depend(self.env, __file__, machine.__file__, *MANIFESTS)
         lines = [
             f"- **{words}**: {', '.join(map(titled, chapters))}"
             for words, chapters in by_part().items()
@@ -223,10 +216,7 @@ class Ladder(Drawing):
     """The nats ladder."""
 
     def run(self) -> list[nodes.Node]:
-        """Draw it; a new result, or another text, makes the page anew."""
-        remember(self.env)
-        results = [RESULTS / f"{BY_NUMBER[number].stem}.json" for number in (8, 11, 12)]
-        depend(self.env, __file__, ladder.__file__, corpus.__file__, bigram.__file__, *results)
+        """Draw it."""
         drawn = f"<figure>{draw_ladder(self.address)}</figure>"
         return [nodes.raw("", drawn, format="html", front=True)]
 

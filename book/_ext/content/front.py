@@ -1,8 +1,8 @@
-"""What the first page shows at once: a text that the book's GPT wrote, and a prediction to try.
+"""The first page: a text that the book's GPT wrote, and a prediction to try.
 
 ``{written}`` has the shipped GPT write when the page is built, from a stated prompt and seed, by
-the very command that a reader may give; ``{how-written}`` says which. ``{try-one}`` asks what
-attention does when a query is stretched; its drawing is the cover, its answer is computed here.
+the very command that a reader may give, which stands on the page. ``{try-one}`` asks what attention
+does when a query is stretched; its drawing is the cover, its answer is computed here.
 Pages that hold either, the map or the ladder load ``front.css`` and ``front.js``, and no other
 page does.
 """
@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import html
 import io
-import json
 import re
 from functools import cache
 from importlib.resources import files
@@ -22,10 +21,9 @@ import numpy as np
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from helpers import generate, gpt
+from helpers import generate
 from helpers.explore.predictions import Choice
 from helpers.numerics import attention_weights
-from helpers.training import checkpoints
 
 HELPERS = Path(str(files("helpers")))
 CHECKPOINT = HELPERS / "data" / "checkpoints" / "valley"
@@ -35,9 +33,6 @@ OPTIONS = {
     "temperature": 0.5,
     "seed": 0,
 }
-COMMAND = "python -m helpers.generate helpers/data/checkpoints/valley " + " ".join(
-    f"--{name} {json.dumps(value)}" for name, value in OPTIONS.items()
-)
 ENDS = (". ", ".\n", '."', "! ", "? ", '!"', '?"')  # of a sentence, two characters each
 
 
@@ -45,8 +40,8 @@ ENDS = (". ", ".\n", '."', "! ", "? ", '!"', '?"')  # of a sentence, two charact
 
 
 @cache
-def written() -> str:
-    """Return what the command prints, up to its last full stop; empty lines say nothing here."""
+def sample_text() -> str:
+    """Return what the command prints up to its last full stop, without empty lines."""
     arguments = [f"--{name}={value}" for name, value in OPTIONS.items()]
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         if generate.main([str(CHECKPOINT), *arguments]):
@@ -56,16 +51,14 @@ def written() -> str:
     return re.sub(r"\n{2,}", "\n\n", whole.rstrip())
 
 
-class Written(SphinxDirective):
-    """A text by the book's GPT; what stands in the block becomes the words below it."""
+class SampleText(SphinxDirective):
+    """A text by the book's GPT; the block's content becomes the caption."""
 
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        """Render the text, and a button that waits for a script."""
-        for file in (__file__, generate.__file__, gpt.__file__, *CHECKPOINT.rglob("*.*")):
-            self.env.note_dependency(str(file))
-        prompt, text = str(OPTIONS["prompt"]), written()
+        """Render the text, and a button that a script activates."""
+        prompt, text = str(OPTIONS["prompt"]), sample_text()
         opening = (
             '<figure class="written"><p class="written-text">'
             f"<b>{html.escape(prompt)}</b><span>{html.escape(text[len(prompt) :])}</span></p>"
@@ -77,27 +70,6 @@ class Written(SphinxDirective):
             *self.parse_text_to_nodes("\n".join(self.content)),
             nodes.raw("", "</figcaption></figure>", format="html"),
         ]
-
-
-class HowWritten(SphinxDirective):
-    """How that text was written: names in capitals stand for the settings and the command."""
-
-    has_content = True
-
-    def run(self) -> list[nodes.Node]:
-        """Render the words of the block."""
-        for file in (__file__, *CHECKPOINT.rglob("*.*")):
-            self.env.note_dependency(str(file))
-        known = {
-            "COMMAND": COMMAND,
-            "SEED": OPTIONS["seed"],
-            "TEMPERATURE": OPTIONS["temperature"],
-            "UPDATES": f"{checkpoints.load(CHECKPOINT).step:,}",
-        }
-        words = "\n".join(self.content)
-        for name, value in known.items():
-            words = words.replace(name, str(value))
-        return self.parse_text_to_nodes(words)
 
 
 # --- a prediction to try ------------------------------------------------------------------------
@@ -121,54 +93,43 @@ WRONG = {
 }
 
 
-def shares(query: np.ndarray) -> np.ndarray:
-    """Weights that a query gives to the three keys of the cover."""
+def weights_of(query: np.ndarray) -> np.ndarray:
+    """Attention weights of a query over the three keys of the cover."""
     return attention_weights(query[None], KEYS)[0]
 
 
-def percent(weights: np.ndarray, digits: int = 0) -> str:
+def percentages(weights: np.ndarray, digits: int = 0) -> str:
     return ", ".join(f"{100 * weight:.{digits}f}\u00a0%" for weight in weights)
 
 
-def kind_of_change(before: np.ndarray, after: np.ndarray) -> str:
-    """Say which of the choices holds for weights before and after, by looking at them."""
-    if np.allclose(before, after, atol=0.01):
-        return STAY
-    if after[0] > 0.95:
-        return FIRST
-    return EVEN if np.ptp(after) < np.ptp(before) else EACH
-
-
 def prediction() -> str:
-    """Return the form and the result as the page's script knows them."""
-    before, after = shares(QUERY), shares(TIMES * QUERY)
+    """Return the HTML of the form and the result."""
+    before, after = weights_of(QUERY), weights_of(TIMES * QUERY)
     question = (
-        f"In the drawing the three keys get {percent(before)} of the weight. Now the query becomes "
-        f"{TIMES} times as long and keeps its direction. What becomes of the weights?"
+        f"In the drawing the three keys get {percentages(before)} of the weight. Now the query "
+        f"becomes {TIMES} times as long and keeps its direction. What becomes of the weights?"
     )
     scores, root = KEYS @ QUERY, np.sqrt(len(QUERY))
     lead = (scores[0] - scores[1]) / root
     because = (
-        f"Computed when this page was built: {percent(after, 1)}. Key 1 led key 2 by {lead:.2f} in "
-        f"scaled score; now it leads by {TIMES * lead:.2f}, and each unit of lead is worth a "
-        "factor of e in weight."
+        f"Computed when this page was built: {percentages(after, 1)}. Key 1 led key 2 by "
+        f"{lead:.2f} in scaled score; now it leads by {TIMES * lead:.2f}, and each unit of lead is "
+        "worth a factor of e in weight."
     )
     asked = Choice(question, [STAY, EVEN, EACH, FIRST], WRONG)
-    return asked.html(kind_of_change(before, after), because)
+    return asked.html(FIRST, because)
 
 
-class TryOne(SphinxDirective):
+class FirstPrediction(SphinxDirective):
     """The prediction of the first page."""
 
     def run(self) -> list[nodes.Node]:
         """Render it."""
-        for file in (__file__, HELPERS / "numerics.py", *HELPERS.glob("explore/*.py")):
-            self.env.note_dependency(str(file))
         return [nodes.raw("", prediction(), format="html", front=True)]
 
 
-def bring_style(app, pagename, templatename, context, doctree) -> None:
-    """Let a page that shows any of this load the style and the script for it."""
+def add_assets(app, pagename, templatename, context, doctree) -> None:
+    """Load style and script on pages that need them."""
     if doctree is None or not any(node.get("front") for node in doctree.findall(nodes.raw)):
         return
     app.add_css_file("front.css")
@@ -176,7 +137,6 @@ def bring_style(app, pagename, templatename, context, doctree) -> None:
 
 
 def setup(app) -> None:
-    app.add_directive("written", Written)
-    app.add_directive("how-written", HowWritten)
-    app.add_directive("try-one", TryOne)
-    app.connect("html-page-context", bring_style)
+    app.add_directive("written", SampleText)
+    app.add_directive("try-one", FirstPrediction)
+    app.connect("html-page-context", add_assets)

@@ -124,15 +124,6 @@ def link_terms(app, doctree, docname) -> None:
             link_text(text, finder, waiting, whole, uri)
 
 
-def write_again(app, env) -> list[str]:
-    """Have every page written again when the glossary has changed."""
-    now = getattr(env, "book_glossary", None)
-    before = getattr(env, "book_glossary_linked", None)
-    env.book_glossary_linked = now
-    return sorted(env.found_docs) if now != before else []
-
-
 def setup(app) -> None:
     app.connect("doctree-read", collect)
-    app.connect("env-updated", write_again)
     app.connect("doctree-resolved", link_terms)

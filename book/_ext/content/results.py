@@ -28,7 +28,6 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from content.chapters import depend
 from content.markdown import table
 from helpers.chapters import CHAPTERS
 
@@ -42,10 +41,6 @@ def result_files(env) -> list[Path]:
     return sorted(Path(env.srcdir).joinpath(*STORED).glob("*.json"))
 
 
-def names_of(env) -> list[str]:
-    return [file.name for file in result_files(env)]
-
-
 def parts_of(stored: dict) -> dict[str, dict]:
     """Return the parts of a stored file by name; a plain table is one part without a name."""
     if "script" in stored:
@@ -55,8 +50,8 @@ def parts_of(stored: dict) -> dict[str, dict]:
     }
 
 
-def what_it_is(file: Path, stored: dict, root: Path) -> str:
-    """Return what was measured: the claim, or the first sentence of the code that measures."""
+def description_of(file: Path, stored: dict, root: Path) -> str:
+    """Return the claim, or the first sentence of the measuring code's docstring."""
     if stored.get("claim"):
         return stored["claim"].rstrip(".") + "."
     for source in sources_of(file, stored, root):
@@ -67,7 +62,7 @@ def what_it_is(file: Path, stored: dict, root: Path) -> str:
 
 
 def sources_of(file: Path, stored: dict, root: Path) -> list[Path]:
-    """Return what measures: a chapter's ``lab``, or the scripts that the parts name."""
+    """Return the measuring code: a chapter's ``lab``, or the scripts that the parts name."""
     if chapter := BY_STEM.get(file.stem):
         return [chapter.folder / "lab.py"]
     return [root / part["script"] for part in parts_of(stored).values()]
@@ -82,7 +77,7 @@ def title_of(stem: str) -> str:
 
 
 def provenance(part: dict) -> str:
-    """Return by what, when, where and with what a part was computed."""
+    """Return script, date, device, versions and seeds of a part in words."""
     versions = ", ".join(f"{name} {version}" for name, version in part.get("versions", {}).items())
     seeds = ", ".join(map(str, part.get("seeds", [])))
     made = f"Computed by `{part['script']}` on {part['date']}"
@@ -93,35 +88,35 @@ def provenance(part: dict) -> str:
 # --- tables -------------------------------------------------------------------------------------
 
 
-def shown(value) -> str:
-    """Return one entry of a table as it is written there."""
+def formatted(value) -> str:
+    """Format one entry of a table."""
     if value is None:
         return ""
     if isinstance(value, list | tuple):
-        return ", ".join(map(shown, value))
+        return ", ".join(map(formatted, value))
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def what_is_measured(runs: list[dict]) -> str:
-    """Return the entry of the runs that a table shows: the validation loss, or the first one."""
+def measured_key(runs: list[dict]) -> str:
+    """Return the key of the runs that a table shows: validation loss if present, else the first."""
     keys = [key for key in (runs[0] if runs else {}) if key != "seed"]
     return "validation" if "validation" in keys else next(iter(keys), "")
 
 
-def measured(runs: list[dict]) -> str:
+def summary(runs: list[dict]) -> str:
     """Return mean and standard deviation, over the runs of one setting, of what is measured.
 
     null is a run that diverged; a short row of numbers is shown number by number.
     """
-    ends = [run.get(what_is_measured(runs)) for run in runs]
+    ends = [run.get(measured_key(runs)) for run in runs]
     rows = [end for end in ends if isinstance(end, list)]
     if rows and len(rows) == len(ends) and all(len(row) == len(rows[0]) <= 6 for row in rows):
-        return "; ".join(spread(list(column)) for column in zip(*rows, strict=True))
-    return spread(ends)
+        return "; ".join(mean_and_deviation(list(column)) for column in zip(*rows, strict=True))
+    return mean_and_deviation(ends)
 
 
-def spread(ends: list) -> str:
-    """Return mean and standard deviation of numbers; nothing where they are no numbers."""
+def mean_and_deviation(ends: list) -> str:
+    """Return mean and standard deviation in words, or "" for values that are no numbers."""
     if not all(isinstance(end, int | float | None) for end in ends):
         return ""
     kept = [end for end in ends if end is not None]
@@ -132,8 +127,8 @@ def spread(ends: list) -> str:
     return f"{statistics.mean(kept):.3f}{wide}{lost}"
 
 
-def across(settings: list[dict]) -> str | None:
-    """Return the setting that spans the columns: among those that are words, the most varied."""
+def column_key(settings: list[dict]) -> str | None:
+    """Return the setting shown across the columns: of those with words, the most varied."""
     kinds: dict[str, set] = {}
     for setting in settings:
         for key, value in setting.items():
@@ -153,31 +148,31 @@ def table_of(settings: list[dict]) -> tuple[str, list[str], list[list[str]]]:
     same = [
         key for key in keys if len(bare) > 1 and all(s.get(key) == bare[0].get(key) for s in bare)
     ]
-    spans = across(bare)
+    spans = column_key(bare)
     left = [key for key in keys if key not in same and key != spans]
     heads = list(dict.fromkeys(s[spans] for s in bare if spans in s)) if spans else []
     rows: dict[tuple, dict] = {}
     for setting, whole in zip(bare, settings, strict=True):
         row = rows.setdefault(tuple(setting.get(key) for key in left), {})
-        row[setting.get(spans) if spans else None] = measured(whole["runs"])
+        row[setting.get(spans) if spans else None] = summary(whole["runs"])
     body = [
-        [*map(shown, row), *(cells.get(head, "") for head in heads or [None])]
+        [*map(formatted, row), *(cells.get(head, "") for head in heads or [None])]
         for row, cells in rows.items()
     ]
     columns = [*left, *(f"{spans} {head}" for head in heads)] if spans else [*left, "measured"]
-    return ", ".join(f"{key} {shown(bare[0].get(key))}" for key in same), columns, body
+    return ", ".join(f"{key} {formatted(bare[0].get(key))}" for key in same), columns, body
 
 
 def table_and_words(part: dict) -> tuple[str, int, str]:
-    """Return a part's table in Markdown, its number of rows, and what to know of it."""
+    """Return a part's table in Markdown, its number of rows, and an explanation."""
     if part.get("columns"):
-        rows = [[shown(entry) for entry in row] for row in part["rows"]]
+        rows = [[formatted(entry) for entry in row] for row in part["rows"]]
         return table(part["columns"], rows), len(rows), ""
     settings = part.get("settings") or []
     if not settings or not all(isinstance(s, dict) and s.get("runs") for s in settings):
         return "", 0, ""
     same, columns, rows = table_of(settings)
-    key = what_is_measured(settings[0]["runs"])
+    key = measured_key(settings[0]["runs"])
     words = f"Each entry: mean and standard deviation of `{key}` over the seeds"
     return table(columns, rows), len(rows), f"{words}. {f'Throughout: {same}.' if same else ''}"
 
@@ -192,40 +187,32 @@ class Results(SphinxDirective):
     final_argument_whitespace = True
 
     def run(self) -> list[nodes.Node]:
-        """Render the runs, or say that there are none."""
-        seen = vars(self.env).setdefault("book_results", {})
-        seen[self.env.docname] = names_of(self.env)
+        """Render the runs."""
         if self.arguments:
             return [node for name in self.arguments[0].split() for node in self.named(name)]
-        sections = [self.section(file) for file in result_files(self.env)]
-        nothing = nodes.paragraph(
-            "", "Not measured yet: so far every number in the book is computed in its own chapter."
-        )
-        return sections or [nothing]
+        return [self.section(file) for file in result_files(self.env)]
 
     def section(self, file: Path) -> nodes.section:
         """Render one file."""
         root = Path(self.env.srcdir)
         stored = json.loads(file.read_text("utf-8"))
-        depend(self.env, file, *sources_of(file, stored, root))
         section = nodes.section(ids=[nodes.make_id(file.stem)], names=[file.stem])
         section += nodes.title("", stored.get("title") or title_of(file.stem))
-        section.extend(self.parse_text_to_nodes(what_it_is(file, stored, root)))
+        section.extend(self.parse_text_to_nodes(description_of(file, stored, root)))
         for name, part in parts_of(stored).items():
             section.extend(self.part(name, part))
         return section
 
     def named(self, name: str) -> list[nodes.Node]:
-        """Render the table of one file and where it comes from, if it has been measured."""
+        """Render the table and provenance of one file, if it has been measured."""
         file = Path(self.env.srcdir, *STORED, f"{name}.json")
-        depend(self.env, file)
         if not file.exists():
             return [nodes.paragraph("", "Not measured yet.")]
         parts = parts_of(json.loads(file.read_text("utf-8")))
         return [node for label, part in parts.items() for node in self.part(label, part)]
 
     def part(self, name: str, part: dict) -> list[nodes.Node]:
-        """Render where a part comes from, and its table, folded where it is long."""
+        """Render a part's provenance and its table, folded where it is long."""
         markdown, rows, words = table_and_words(part)
         head = f"**{part.get('title') or name.capitalize()}.** " if name else ""
         said = head + " ".join(filter(None, [part.get("claim", "") if name else "", words]))
@@ -244,12 +231,5 @@ class Results(SphinxDirective):
         return [*found, *body]
 
 
-def read_again(app, env, added, changed, removed) -> list[str]:
-    """Read pages with results again when a stored file was added or taken away."""
-    seen = getattr(env, "book_results", {})
-    return [page for page in env.found_docs if seen.get(page, names_of(env)) != names_of(env)]
-
-
 def setup(app) -> None:
     app.add_directive("results", Results)
-    app.connect("env-get-outdated", read_again)

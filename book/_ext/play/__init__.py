@@ -1,4 +1,4 @@
-"""Figures that a reader moves by hand, computed in the page: no kernel and no stored frames.
+"""Interactive figures that compute in the page, without kernel or stored frames.
 
 ``book/_assets/play-NAME.js`` is a figure: what it computes, pure functions under
 ``Play.compute.NAME`` that tests hold to the helpers at many points; how it is drawn, from its
@@ -20,15 +20,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from passes.maths import node
+from postprocess.maths import node
 
 ROOT = Path(__file__).parents[3]
 ASSETS = ROOT / "book" / "_assets"
 STILL = "With JavaScript this figure moves; it does not run here."
 
 
-def framed(name: str, ident: str, *, title: str, note: str, data: dict) -> str:
-    """Give a figure's HTML, as it opens.
+def figure_html(name: str, ident: str, *, title: str, note: str, data: dict) -> str:
+    """Return a figure's HTML in its initial state.
 
     title, note: plain text; the note says how to read the figure. data: what the script reads.
     """
@@ -46,16 +46,13 @@ def framed(name: str, ident: str, *, title: str, note: str, data: dict) -> str:
 """
 
 
-def evaluated(name: str, function: str, *given, change: tuple[str, str] = ("", "")):
-    """Give what a function of JavaScript gives in Node, with a figure's script loaded.
-
-    change: a piece of that script and what to put in its place. Raises: RuntimeError.
-    """
+def evaluated(name: str, function: str, *given):
+    """Call a function of a figure's script in Node. Raises: RuntimeError."""
     shared, own = ((ASSETS / f"{part}.js").read_text("utf-8") for part in ("play", f"play-{name}"))
     call = f"process.stdout.write(JSON.stringify(({function})(...{json.dumps(given)})));"
     done = subprocess.run(
         [node(), "-"],
-        input="\n".join([shared, own.replace(*change), call]),
+        input="\n".join([shared, own, call]),
         capture_output=True,
         text=True,
         encoding="utf-8",
@@ -70,7 +67,7 @@ def evaluated(name: str, function: str, *given, change: tuple[str, str] = ("", "
 
 @cache
 def _statements(docname: str) -> dict[str, tuple[str, Any]]:
-    """Give a chapter's top-level assignments and functions by name, the first of each."""
+    """Return a chapter's top-level assignments and functions by name, the first of each."""
     found: dict[str, tuple[str, Any]] = {}
     for cell in json.loads((ROOT / f"{docname}.ipynb").read_text("utf-8"))["cells"]:
         source = "".join(cell["source"])
@@ -85,7 +82,7 @@ def _statements(docname: str) -> dict[str, tuple[str, Any]]:
 
 
 def literals(docname: str, *names: str) -> list:
-    """Give what a chapter writes out under each name, as it stands there; nothing is run.
+    """Return the literals that a chapter assigns to these names, without running it.
 
     Of an array its rows. Raises: KeyError for a name that the chapter does not give, ValueError for
     one that it computes.
@@ -98,7 +95,7 @@ def literals(docname: str, *names: str) -> list:
 
 
 def source_of(docname: str, function: str) -> str:
-    """Give the source of a chapter's function. Raises: KeyError where there is none."""
+    """Return the source of a chapter's function. Raises: KeyError where there is none."""
     source, statement = _statements(docname)[function]
     return ast.get_source_segment(source, statement) or ""
 

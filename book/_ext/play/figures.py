@@ -1,4 +1,4 @@
-"""What each figure that plays is called, how to read it, and what it takes from its chapter."""
+"""Title, note and data of each interactive figure."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from helpers.norms import EPS, NORMS, NormSpec
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """A figure's title, a note on how to read it, and what gives the data that its script reads."""
+    """A figure's title, a note on how to read it, and a function that returns its data."""
 
     title: str
     note: str
     data: Callable[[], dict]
 
 
-def drawn(name: str, ident: str) -> str:
-    """Give the HTML of the figure of a name, as it opens."""
+def html_of(name: str, ident: str) -> str:
+    """Return the HTML of a figure, given its name, in its initial state."""
     figure = FIGURES[name]
-    return play.framed(name, ident, title=figure.title, note=figure.note, data=figure.data())
+    return play.figure_html(name, ident, title=figure.title, note=figure.note, data=figure.data())
 
 
 # --- chapter 02 -----------------------------------------------------------------------------------
 
 
 def plane() -> dict:
-    """Give the query, three words, and the colour that each has in the chapter's figures."""
+    """Return the query, three words, and the colour of each in the chapter's figures."""
     names, points, query, spoken = play.literals(
         "notebooks/02_similarity_geometry", "names", "points", "stream", "spoken"
     )
@@ -59,7 +59,7 @@ NAMES = {point: f"{name} norm" for name, point in NORMS.items()} | {  # as the c
 
 
 def axes() -> dict:
-    """Give the chapter's sentences, their numbers (B, T, C), and the names of norms."""
+    """Return the chapter's sentences, their numbers (B, T, C), and the names of norms."""
     docname = "notebooks/04_layernorm_vs_batchnorm"
     sentences, of_word = play.literals(docname, "sentences", "of_word")
     x = [[of_word[word] for word in words] for words in sentences]
@@ -94,20 +94,20 @@ NOTED = {"for t in": "t", "sum(q_TD": "sum", "for s in": "s", "weights =": "weig
 
 
 def projected(*tables: str) -> list:
-    """Give the chapter's five words, and their vectors times each of the tables named."""
+    """Return the chapter's five words, and their vectors times each of these matrices."""
     words, x, *weights = play.literals(BY_HAND, "words", "X", *tables)
     return [words, *((np.array(x) @ table).round(9).tolist() for table in weights)]
 
 
 def query() -> dict:
-    """Give the words, keys and values of the chapter; the figure starts with the query of "it"."""
+    """Return the chapter's words, keys and values; the figure starts with the query of "it"."""
     words, queries, keys, values = projected("W_Q", "W_K", "W_V")
     start, corners = queries[words.index("it")], hull(values).tolist()
     return {"words": words, "keys": keys, "values": values, "query": start, "hull": corners}
 
 
 def scores() -> dict:
-    """Give the chapter's words, keys, queries and code; first of all "it" asks "stream"."""
+    """Return the chapter's words, keys, queries and code; at first "it" asks "stream"."""
     words, queries, keys = projected("W_Q", "W_K")
     code = lines()
     coloured = highlight("\n".join(code), PythonLexer(), HtmlFormatter(nowrap=True))
@@ -126,7 +126,7 @@ def scores() -> dict:
 
 
 def lines() -> list[str]:
-    """Give the two functions that the chapter has just compared, line by line."""
+    """Return the lines of the two functions that the chapter compares."""
     loops, matrices = (
         play.source_of(BY_HAND, f"attention_by_{way}").split("\n") for way in ("loops", "matrices")
     )
@@ -134,7 +134,7 @@ def lines() -> list[str]:
 
 
 def found_in(code: list[str], beginnings: tuple[str, ...]) -> list[int]:
-    """Give the first line with each beginning. Raises: ValueError where one is missing."""
+    """Return the first line with each beginning. Raises: ValueError where one is missing."""
     stripped = [line.strip() for line in code]
     places = []
     for beginning in beginnings:
@@ -151,7 +151,7 @@ WINDOW, WIDTH, LAYERS = 7, 16, 4  # words in the window, numbers of each, layers
 
 
 def mask() -> dict:
-    """Give the chapter's words, and scores of them in a first layer with random tables."""
+    """Return the chapter's words, and their scores in a first layer with random weights."""
     (sentence,) = play.literals("notebooks/07_heads_masks_positions", "sentence")
     normal = torch.Generator().manual_seed(0)
     x_TC = torch.randn(WINDOW, WIDTH, generator=normal, dtype=torch.float64)

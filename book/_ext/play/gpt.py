@@ -21,7 +21,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
-from content.chapters import cell_of, depend
+from content.chapters import cell_of
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
@@ -36,15 +36,8 @@ ROUNDING = {  # by model: what rounding does to its loss, and where the results 
     "valley": (DATA / "results" / "valley.json", "valley"),
 }
 BITS = 8
-READ = {  # what gpt.js can do; tied or not, with QK norm or without, and any size, it can as well
-    "norm": ("layer", "rms", "none"),
-    "placement": ("pre", "post"),
-    "positions": ("learned", "rope", "alibi", "none"),
-    "activation": ("gelu", "relu", "relu2", "none"),
-    "ngrams": (1,),
-}
-WHOSE = "Here answers the GPT that ships with the book and is taken apart in {chapter_12}"
-OF_THE_VALLEY = (
+ABOUT_TALES = "Here answers the GPT that ships with the book and is taken apart in {chapter_12}"
+ABOUT_VALLEY = (
     "Here answers a GPT built like that of {chapter_12}, with more places, which has read "
     "tales that a program told. Its tokens are words, each with the space before it; a word that "
     "it does not know, it spells letter by letter"
@@ -59,15 +52,8 @@ def packed(model, vocab: tuple[str, ...]) -> dict:
     """Give what gpt.js unpacks: config, vocab, where each tensor stands, and the bytes in base64.
 
     All floats (vectors, and a scale for each row of a matrix) come first, little-endian and four
-    bytes each, then the codes of the matrices, a byte each. Raises ValueError for a GPT that
-    gpt.js cannot run.
+    bytes each, then the codes of the matrices, a byte each.
     """
-    for name, known in READ.items():
-        if (got := getattr(model.config, name)) not in known:
-            raise ValueError(
-                f"the page's GPT (book/_assets/gpt.js) knows {name} of {known}, the checkpoint in "
-                f"the book has {got!r}: ship another one, or teach gpt.js this"
-            )
     floats, codes, tensors = [], [], []
     for name, tensor in model.state_dict().items():
         if tensor.ndim == 1:
@@ -102,7 +88,7 @@ def checkpoint(name: str) -> Path:
 
 
 @cache
-def shipped(name: str) -> tuple[str, dict]:
+def weights_script(name: str) -> tuple[str, dict]:
     """Give the script with the weights of a shipped GPT, and what the widget says of them."""
     model, tokenizer = open_model(checkpoint(name))
     parts = packed(model, tokenizer.vocab)
@@ -135,7 +121,7 @@ def write_weights(app) -> None:
     if app.builder.format != "html":
         return
     for name in ROUNDING:
-        script, about = shipped(name)
+        script, about = weights_script(name)
         target = Path(app.outdir, "_static", about["file"].partition("?")[0])
         target.parent.mkdir(parents=True, exist_ok=True)
         if not target.exists() or target.read_text("utf-8") != script:
@@ -156,20 +142,19 @@ NUMBERS = (  # name, label, value, least, most, step; none: of the model
 )
 
 
-def widget(env, prompt: str, number: int, name: str, whose: str) -> nodes.raw:
+def widget(env, prompt: str, number: int, name: str, about_model: str) -> nodes.raw:
     """Give the widget: words that hold without scripts, and controls that wait for them.
 
-    whose: what it says of the model. A page that has it is read again when the checkpoint changes.
+    whose: what it says of the model.
     """
-    depend(env, __file__, ROUNDING[name][0], *checkpoint(name).rglob("*.*"))
-    return nodes.raw("", drawn(prompt, number, name, whose), format="html", gpt=True)
+    return nodes.raw("", widget_html(prompt, number, name, about_model), format="html", gpt=True)
 
 
-def drawn(prompt: str, number: int, name: str, whose: str) -> str:
+def widget_html(prompt: str, number: int, name: str, about_model: str) -> str:
     """Give the widget's HTML."""
-    about, ident, measured = shipped(name)[1], f"gpt-{number}", ROUNDING[name][1]
+    about, ident, measured = weights_script(name)[1], f"gpt-{number}", ROUNDING[name][1]
     size, text = (f"{about[what] / 1e6:.2f} MB" for what in ("bytes", "letters"))
-    whose, unit = whose.format(chapter_12=CHAPTER_12), about["unit"]
+    about_model, unit = about_model.format(chapter_12=CHAPTER_12), about["unit"]
     opens = OPENS[name] | {"top-k": about["tokens"]}
     fields = "".join(
         f'<label>{label} <input type="number" name="{field}" '
@@ -187,7 +172,7 @@ def drawn(prompt: str, number: int, name: str, whose: str) -> str:
 <div class="gpt" id="{ident}" role="group" aria-labelledby="{ident}-title"
  data-weights="{about["file"]}" data-unit="{unit}">
 <p class="gpt-title" id="{ident}-title">Let it write, in this page</p>
-<p>{whose}: {about["layers"]} layers of {about["heads"]} heads, {about["numbers"]:,} numbers,
+<p>{about_model}: {about["layers"]} layers of {about["heads"]} heads, {about["numbers"]:,} numbers,
 {about["updates"]:,} updates. For the page, each number of its tables is rounded to one of 255
 values, with a scale for each row: {size} in all, which come as {text} of text when you ask for
 them. The loss on the validation text differs by {about["change"]} nats
@@ -238,22 +223,23 @@ class Gpt(SphinxDirective):
         """Give the widget."""
         prompt = self.arguments[0] if self.arguments else "The "
         number = self.env.new_serialno("gpt") + 1
-        return [widget(self.env, prompt, number, "valley", OF_THE_VALLEY)]
+        return [widget(self.env, prompt, number, "valley", ABOUT_VALLEY)]
 
 
-def put_into_chapter(app, doctree) -> None:
+def insert_into_chapter(app, doctree) -> None:
     """Put the widget behind the cell that the chapter's manifest names."""
     for chapter in CHAPTERS:
         if chapter.docname == app.env.docname:
-            depend(app.env, chapter.folder / "chapter.toml")
             for here in chapter.widgets:
                 if here["figure"] == "gpt":
                     cell = cell_of(app, doctree, here["after"])
-                    drawn = widget(app.env, here["prompt"], 1, "tales", here.get("says", WHOSE))
-                    cell.parent.insert(cell.parent.index(cell) + 1, drawn)
+                    widget_html = widget(
+                        app.env, here["prompt"], 1, "tales", here.get("says", ABOUT_TALES)
+                    )
+                    cell.parent.insert(cell.parent.index(cell) + 1, widget_html)
 
 
-def bring_scripts(app, pagename, templatename, context, doctree) -> None:
+def add_assets(app, pagename, templatename, context, doctree) -> None:
     """Let a page that has the widget load its scripts and its style, and no other page."""
     if doctree is None or not any(node.get("gpt") for node in doctree.findall(nodes.raw)):
         return
@@ -265,5 +251,5 @@ def bring_scripts(app, pagename, templatename, context, doctree) -> None:
 def setup(app) -> None:
     app.add_directive("gpt", Gpt)
     app.connect("builder-inited", write_weights)
-    app.connect("doctree-read", put_into_chapter, priority=300)
-    app.connect("html-page-context", bring_scripts)
+    app.connect("doctree-read", insert_into_chapter, priority=300)
+    app.connect("html-page-context", add_assets)

@@ -18,7 +18,6 @@ from urllib.parse import quote_plus
 
 import torch
 import torch.nn.functional as F
-from content.chapters import depend
 from docutils import nodes
 from myst_parser.mdit_to_docutils.base import default_slugify
 from PIL import Image
@@ -29,8 +28,8 @@ from helpers.chapters import BY_NUMBER, CHAPTERS
 from helpers.embeddings import quantised
 from helpers.generate import open_model
 from helpers.record import record_attention
-from play import ASSETS, ROOT
-from play.gpt import BITS, checkpoint, shipped
+from play import ROOT
+from play.gpt import BITS, checkpoint, weights_script
 
 WORDS = ROOT / "book" / "number-by-number.toml"
 SCRIPTS = ("gpt.js", "machine.js", "machine-page.js")
@@ -78,7 +77,7 @@ EXPERIMENTS = """<div class="machine-choices">
 TEXT = "The fox did not cross the stream because it was too"
 
 
-def described() -> dict[str, dict[str, str]]:
+def part_texts() -> dict[str, dict[str, str]]:
     """What the page says of each part. Raises: ValueError for a line or a section that has gone."""
     found = {}
     for part, about in tomllib.loads(WORDS.read_text("utf-8"))["parts"].items():
@@ -107,7 +106,7 @@ def sections() -> dict[str, dict[str, str]]:
 
 
 @cache
-def means() -> list[list[list[float]]]:
+def head_means() -> list[list[list[float]]]:
     """What each head mixes on average (L, H, D), over windows of the text that it was trained on.
 
     Raises: ValueError for a GPT that machine.js cannot open.
@@ -135,7 +134,7 @@ def means() -> list[list[list[float]]]:
 
 
 @torch.no_grad()
-def still() -> str:
+def static_html() -> str:
     """Give what the page opens with, as a picture and a table: all heads, and what comes next."""
     model, tokenizer = open_model(checkpoint(MODEL))
     for table in filter(lambda tensor: tensor.ndim == 2, model.state_dict().values()):
@@ -162,7 +161,7 @@ heads looks</caption><thead><tr><th scope="col">next</th><th scope="col">probabi
 
 @cache
 @torch.no_grad()
-def needed_most() -> tuple[int, int]:
+def most_important_head() -> tuple[int, int]:
     """The head, as (layer, head), without which the likeliest word after the text loses most."""
     model, tokenizer = open_model(checkpoint(MODEL))
     read = tokenizer.encode(TEXT)[None]
@@ -178,17 +177,18 @@ def needed_most() -> tuple[int, int]:
     return min(left, key=left.__getitem__)
 
 
-def filled() -> dict:
+def filled_words() -> dict:
     """The page's words, with the head that is needed most, and the text, put in."""
-    layer, head = (str(n + 1) for n in needed_most())
+    layer, head = (str(n + 1) for n in most_important_head())
     words = WORDS.read_text("utf-8").replace("LAYER", layer).replace("HEAD", head)
     return tomllib.loads(words.replace("TEXT", quote_plus(TEXT)))
 
 
-def tries() -> str:
+def suggestions() -> str:
     """What a reader may try at once, as links."""
     return "; ".join(
-        f'<a href="#{html.escape(one["address"])}">{one["says"]}</a>' for one in filled()["tries"]
+        f'<a href="#{html.escape(one["address"])}">{one["says"]}</a>'
+        for one in filled_words()["tries"]
     )
 
 
@@ -209,12 +209,12 @@ def picture(weights_LHTT: torch.Tensor) -> str:
     return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
 
 
-def drawn() -> str:
+def page_html() -> str:
     """Give the page's HTML: words, controls that wait for the model, and places for pictures."""
-    about = shipped(MODEL)[1]
+    about = weights_script(MODEL)[1]
     size = f"{about['letters'] / 1e6:.2f} MB"
     data = json.dumps(
-        {"parts": described(), "sections": sections(), "means": means()}, ensure_ascii=False
+        {"parts": part_texts(), "sections": sections(), "means": head_means()}, ensure_ascii=False
     )
     listed = list(enumerate(tomllib.loads(WORDS.read_text("utf-8"))["stations"], start=1))
     stations = "".join(_station(n, station) for n, station in listed)
@@ -236,7 +236,7 @@ def drawn() -> str:
 <button type="button" name="load">Load the model ({size})</button></p>
 <p class="machine-scriptless">Numbers open with JavaScript, which does not run here. This is what
 the page begins with.</p>
-{still()}
+{static_html()}
 </div>
 <p class="machine-trouble" role="alert"></p>
 <form class="machine-live" hidden>
@@ -246,7 +246,7 @@ the page begins with.</p>
 <p class="machine-cut" role="status"></p>
 <p class="machine-label" id="machine-said">A token is a word with the space before it, a mark, or,
 where the model does not know the word, a letter. It knows {about["tokens"]}, from
-{valley.COUNT:,} tales that a program tells. Press one to follow it. Or try: {tries()}.</p>
+{valley.COUNT:,} tales that a program tells. Press one to follow it. Or try: {suggestions()}.</p>
 <div class="machine-tokens" role="group"
  aria-label="Tokens: the chosen one is followed below"></div>
 <div class="machine-bar">
@@ -282,31 +282,27 @@ class WholeMachine(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Give it."""
-        shown = {ROOT / about["file"] for about in described().values()}
-        scripts = (ASSETS / script for script in SCRIPTS)
-        depend(self.env, __file__, WORDS, *checkpoint(MODEL).rglob("*.*"), *scripts, *sorted(shown))
-        return [nodes.raw("", drawn(), format="html", machine=True)]
+        return [nodes.raw("", page_html(), format="html", machine=True)]
 
 
 def experiments() -> list[dict]:
     """Give the experiments that lead here. Raises: ValueError for a section that has gone."""
-    found = filled()["experiments"]
+    found = filled_words()["experiments"]
     for one in found:
         section_of(one, repr(one["says"]))
     return found
 
 
-def lead_from_chapter(app, doctree) -> None:
+def link_from_chapter(app, doctree) -> None:
     """End a chapter's first reading, and its experiments, with a way to the machine."""
     for chapter in CHAPTERS:
         if chapter.docname != app.env.docname:
             continue
-        depend(app.env, __file__, WORDS, *checkpoint(MODEL).rglob("*.*"))
         links: dict[str, str] = {}  # of parts of one name the first
-        for part, about in described().items():
+        for part, about in part_texts().items():
             if about["where"].startswith(f"{chapter.number} "):
                 name = about["name"]
-                links.setdefault(name, f'<a href="{PAGE}#{address(part)}">{name}</a>')
+                links.setdefault(name, f'<a href="{PAGE}#{example_address(part)}">{name}</a>')
         of = f" This chapter’s numbers: {', '.join(links.values())}." if links else ""
         ends = {"What we saw": f"{WHERE}.{of}"} | {
             one["heading"]: f'<a href="{PAGE}#{html.escape(one["address"])}">{one["says"]}</a>, '
@@ -321,7 +317,7 @@ def lead_from_chapter(app, doctree) -> None:
                 section.insert(next(inner, len(section)), way)
 
 
-def address(part: str) -> str:
+def example_address(part: str) -> str:
     """Give the address of an example of a part, in the text that the page opens with."""
     if part == "learned":
         return "number=learned&amp;table=head.weight&amp;row=1&amp;column=1"
@@ -330,7 +326,7 @@ def address(part: str) -> str:
     return "&amp;".join([f"number={part}", *fields, *[entry] * (part not in ALONE)])
 
 
-def bring_scripts(app, pagename, templatename, context, doctree) -> None:
+def add_assets(app, pagename, templatename, context, doctree) -> None:
     """Let the page load its scripts and its style, and no other page."""
     if doctree is None or not any(node.get("machine") for node in doctree.findall(nodes.raw)):
         return
@@ -341,5 +337,5 @@ def bring_scripts(app, pagename, templatename, context, doctree) -> None:
 
 def setup(app) -> None:
     app.add_directive("whole-machine", WholeMachine)
-    app.connect("doctree-read", lead_from_chapter, priority=320)
-    app.connect("html-page-context", bring_scripts)
+    app.connect("doctree-read", link_from_chapter, priority=320)
+    app.connect("html-page-context", add_assets)

@@ -1,4 +1,4 @@
-"""Where figures that a reader moves stand, and the scripts that a page loads for them.
+"""Placement of the interactive figures, and the scripts that a page loads for them.
 
 ``{play} NAME`` puts a figure into a page under ``book/``; chapters get theirs after the cells that
 their manifests name (``widgets``), so that a notebook needs no word about them. A page loads
@@ -7,7 +7,7 @@ their manifests name (``widgets``), so that a notebook needs no word about them.
 
 from __future__ import annotations
 
-from content.chapters import cell_of, depend
+from content.chapters import cell_of
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
@@ -16,49 +16,47 @@ from helpers.chapters import CHAPTERS
 from play import figures
 
 
-def places(docname: str) -> list[tuple[str, str]]:
-    """Give the figures of a chapter's page: the id of the cell that each follows, and its name."""
+def placements(docname: str) -> list[tuple[str, str]]:
+    """Return (id of the cell before, name) of each figure of a chapter."""
     widgets = [w for chapter in CHAPTERS if chapter.docname == docname for w in chapter.widgets]
     if unknown := {w["figure"] for w in widgets} - {*figures.FIGURES, "gpt"}:
         raise ValueError(f"{docname}: no figure that plays is called {', '.join(sorted(unknown))}")
     return [(w["after"], w["figure"]) for w in widgets if w["figure"] != "gpt"]
 
 
-def placed(env, name: str, number: int) -> nodes.raw:
-    """Give the figure of a name, the page's first, second, …; they are read again together."""
-    scripts = (play.ASSETS / "play.js", play.ASSETS / f"play-{name}.js")
-    depend(env, __file__, play.__file__, figures.__file__, *scripts)
-    return nodes.raw("", figures.drawn(name, f"play-{name}-{number}"), format="html", play=name)
+def figure_node(env, name: str, number: int) -> nodes.raw:
+    """Return the node of a figure, the page's `number`-th."""
+    return nodes.raw("", figures.html_of(name, f"play-{name}-{number}"), format="html", play=name)
 
 
 class PlayDirective(SphinxDirective):
-    """Put the figure here whose name is the argument."""
+    """The figure whose name is the argument."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Give the figure."""
-        return [placed(self.env, self.arguments[0], self.env.new_serialno("play") + 1)]
+        """Render the figure."""
+        return [figure_node(self.env, self.arguments[0], self.env.new_serialno("play") + 1)]
 
 
-def put_into_chapter(app, doctree) -> None:
-    """Put figures behind the cells that the manifest names, in its order."""
-    for number, (ident, name) in enumerate(places(app.env.docname), start=1):
+def insert_into_chapter(app, doctree) -> None:
+    """Insert figures after the cells that the manifest names."""
+    for number, (ident, name) in enumerate(placements(app.env.docname), start=1):
         cell = cell_of(app, doctree, ident)
         at = cell.parent.index(cell) + 1
-        cell.parent.insert(at, placed(app.env, name, number))
+        cell.parent.insert(at, figure_node(app.env, name, number))
 
 
-def names_in(doctree) -> list[str]:
-    """Give the names of a page's figures, each once."""
+def figure_names(doctree) -> list[str]:
+    """Return the names of a page's figures, each once."""
     return list(
         dict.fromkeys(node["play"] for node in doctree.findall(nodes.raw) if "play" in node)
     )
 
 
-def bring_scripts(app, pagename, templatename, context, doctree) -> None:
-    """Let a page that has figures load what they need, and no other page."""
-    names = names_in(doctree) if doctree is not None else []
+def add_assets(app, pagename, templatename, context, doctree) -> None:
+    """Load scripts and styles on pages that have figures."""
+    names = figure_names(doctree) if doctree is not None else []
     if not names:
         return
     for part in ("play", *(f"play-{name}" for name in names)):
@@ -69,5 +67,5 @@ def bring_scripts(app, pagename, templatename, context, doctree) -> None:
 
 def setup(app) -> None:
     app.add_directive("play", PlayDirective)
-    app.connect("doctree-read", put_into_chapter, priority=310)
-    app.connect("html-page-context", bring_scripts)
+    app.connect("doctree-read", insert_into_chapter, priority=310)
+    app.connect("html-page-context", add_assets)

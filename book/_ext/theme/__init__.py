@@ -1,4 +1,4 @@
-"""Mends of the stock theme, before a page is written.
+"""Adjustments of the stock theme, before a page is written.
 
 - One search field: the header's own lists are emptied, the sidebar keeps its button. Search puts
   titles that were typed, chapters and the glossary first (``search-scorer.js``).
@@ -9,7 +9,7 @@
   the notebooks that are offered take it; pages write REPOSITORY-URL, REPOSITORY-NAME
   (of its folder), and UNPUBLISHED-NOTE where readers must know that there is none, and so nothing
   that opens Colab.
-- The foot of a chapter shows when its outputs were computed (see ``content/stamp.py``).
+- The foot of a chapter shows when its outputs were computed (``content/chapters.py``).
 - Callouts, images and anchors have a module each.
 """
 
@@ -20,7 +20,6 @@ from pathlib import Path
 
 from docutils import nodes
 from myst_nb.sphinx_ import HideCodeCellNode
-from myst_nb.sphinx_ext import add_global_html_resources
 
 from book import address
 from helpers.files import write_text
@@ -43,7 +42,7 @@ def set_options(app, config) -> None:
     )
     config.html_context["default_mode"] = "auto"
     config.html_search_scorer = str(Path(__file__).with_name("search-scorer.js"))
-    config.mathjax_path = "mathjax.js"  # nothing is there: passes/maths.py sets formulas
+    config.mathjax_path = "mathjax.js"  # nothing is there: postprocess/maths.py sets formulas
     config.numfig = False
     config.html_baseurl = config.html_baseurl or os.environ.get("BOOK_SITE", "")
     set_address(app, config)
@@ -75,7 +74,7 @@ UNWRITTEN = (
 ELSEWHERE = "**Colab opens only what is on GitHub**, and this copy is somewhere else."
 
 
-def why_not_in_colab(url: str | None, root: Path) -> str:
+def colab_note(url: str | None, root: Path) -> str:
     """What a page says where no button opens Colab; nothing where they do."""
     if not url:
         return UNPUBLISHED
@@ -87,16 +86,16 @@ def why_not_in_colab(url: str | None, root: Path) -> str:
 def fill_in_address(app, docname, source) -> None:
     url = app.config.book_address
     if docname.startswith("book/"):
-        note = why_not_in_colab(url, Path(app.srcdir))
+        note = colab_note(url, Path(app.srcdir))
         source[0] = source[0].replace("UNPUBLISHED-NOTE", note)
         source[0] = source[0].replace("REPOSITORY-URL", url or "ADDRESS-OF-THE-BOOK")
         name = (url or "transformers-worked-out").rpartition("/")[2]
         source[0] = source[0].replace("REPOSITORY-NAME", name)
     elif docname.startswith("notebooks/"):
-        source[0] = chapter_addressed(app, docname, source[0])
+        source[0] = with_address(app, docname, source[0])
 
 
-def chapter_addressed(app, docname, text: str) -> str:
+def with_address(app, docname, text: str) -> str:
     release = address.stored(Path(app.srcdir))[1]
     stem = docname.removeprefix("notebooks/")
     # Jupyter Book has a default of its own, in which no place is named.
@@ -104,11 +103,11 @@ def chapter_addressed(app, docname, text: str) -> str:
     return address.addressed(text, stem, app.config.book_address, release, badge=badge)
 
 
-def offer_addressed(app, error) -> None:
+def update_offered_notebooks(app, error) -> None:
     """Let the notebooks that the site offers install from where the site was built."""
     for path in Path(app.outdir, "_sources", "notebooks").glob("*.ipynb"):
         text = path.read_text("utf-8")
-        if (now := chapter_addressed(app, f"notebooks/{path.stem}", text)) != text:
+        if (now := with_address(app, f"notebooks/{path.stem}", text)) != text:
             write_text(path, now)
 
 
@@ -116,7 +115,7 @@ TAGGED = {"solution": "the solution", "answer": "the answer", "deeper": "the com
 FOLDED = {"all": "this cell", "input": "the code", "output": "the output"}
 
 
-def name_folds(app, doctree) -> None:
+def label_folded_cells(app, doctree) -> None:
     """Say of each folded cell what it holds."""
     for cell in doctree.findall(nodes.container):
         if cell.get("hide_mode"):
@@ -124,19 +123,6 @@ def name_folds(app, doctree) -> None:
             for tag, holds in TAGGED.items():
                 what = holds if f"tag_{tag}" in cell["classes"] else what
             cell["prompt_show"], cell["prompt_hide"] = f"Show {what}", f"Hide {what}"
-
-
-def bring_style_of_cells(app) -> None:
-    """Have myst-nb's style sheet in its place before pages name it with its hash, if it is."""
-    Path(app.outdir, "_static").mkdir(parents=True, exist_ok=True)
-    add_global_html_resources(app, None)
-
-
-def name_neighbours(app, env) -> list[str]:
-    """Write all pages again when a title is another: each names the pages before and after it."""
-    now = {docname: title.astext() for docname, title in env.titles.items()}
-    before, env.book_titles = getattr(env, "book_titles", now), now
-    return sorted(env.found_docs) if now != before else []
 
 
 def open_details(self, node) -> None:
@@ -157,10 +143,8 @@ def setup(app) -> dict:
     app.connect("config-inited", set_options, priority=900)
     app.add_config_value("book_address", None, "env", (str, type(None)))
     app.connect("source-read", fill_in_address)
-    app.connect("build-finished", offer_addressed)
-    app.connect("doctree-read", name_folds)
-    app.connect("env-updated", name_neighbours)
-    app.connect("builder-inited", bring_style_of_cells)
+    app.connect("build-finished", update_offered_notebooks)
+    app.connect("doctree-read", label_folded_cells)
     app.add_node(HideCodeCellNode, override=True, html=(open_details, close_details))
     for module in (callouts, images, anchors):
         module.setup(app)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from docutils import nodes
 
 
-def register(app, doctree) -> None:
+def register_ids(app, doctree) -> None:
     slugs = app.env.metadata[app.env.docname].setdefault("myst_slugs", {})
     for node in doctree.findall(nodes.Element):
         for ident in node.get("ids", ()):
@@ -17,4 +17,4 @@ def register(app, doctree) -> None:
 
 
 def setup(app) -> None:
-    app.connect("doctree-read", register, priority=900)
+    app.connect("doctree-read", register_ids, priority=900)

@@ -26,7 +26,7 @@ def kind_of(quote: nodes.block_quote) -> str | None:
     return match[1].lower().replace(" ", "-") if match else None
 
 
-def dress(app, doctree) -> None:
+def add_callout_classes(app, doctree) -> None:
     for quote in doctree.findall(nodes.block_quote):
         kind = kind_of(quote)
         if kind:
@@ -35,4 +35,4 @@ def dress(app, doctree) -> None:
 
 
 def setup(app) -> None:
-    app.connect("doctree-read", dress)
+    app.connect("doctree-read", add_callout_classes)

@@ -9,11 +9,11 @@ from helpers.exercises import (
     Wrong,
     array,
     call,
-    changes,
     close,
-    diagnosed,
+    diagnosis,
     exercise,
     explanation,
+    near_misses,
     numbers,
 )
 from helpers.exercises import check as check
@@ -42,51 +42,85 @@ class _NoIndexing(np.ndarray):
         return np.asarray(made)
 
 
-@exercise("01.1")
-def _lookup(answer) -> None:
+def _tables():
+    """Embedding tables and ids that fetch the first row; the last is asked for in one of two."""
     rng = np.random.default_rng(1)
     for size, width, shape in ((7, 3, (2, 4)), (5, 6, (3, 2))):
         table, ids = rng.standard_normal((size, width)), rng.integers(0, size, shape)
         ids[0, 0], ids[-1, -1] = 0, size - 1
         if size == 5:
-            ids %= size - 1  # the last row is not asked for: a one-hot counts rows, not ids
-        found = numbers(call(answer, table.copy().view(_NoIndexing), ids.copy()))
-        if found.shape == (*shape, size) and close(found, np.eye(size)[ids]):
-            raise Wrong("These are the one-hot vectors. They are still to meet the table.")
-        if found.shape == (ids.size, width):
-            raise Wrong("The rows are in one long list: each sentence should keep its own.")
-        found = array(found, (*shape, width), "The result")
-        if close(found, table[ids]):
-            continue
-        if close(found, table[ids - 1]):
-            raise Wrong("Each id fetches the row before its own: ids count from 0.")
-        if close(found, table[(ids + 1) % size]):
-            raise Wrong("Each id fetches the row after its own: ids count from 0.")
-        raise Wrong("The shape is right, the numbers are not those of the rows.")
+            ids %= size - 1  # a one-hot counts rows, not ids
+        yield table.view(_NoIndexing), ids
 
 
-@exercise("01.2")
-def _gradient(answer) -> None:
+def _rows(table, ids):
+    return np.asarray(table)[ids % len(table)]
+
+
+near_misses(
+    "01.1",
+    _rows,
+    _tables(),
+    {
+        "These are the one-hot vectors. They are still to meet the table.": lambda E, ids: np.eye(
+            len(E)
+        )[ids],
+        "The rows are in one long list: each sentence should keep its own.": (
+            lambda E, ids: _rows(E, ids.ravel())
+        ),
+        "Each id fetches the row before its own: ids count from 0.": (
+            lambda E, ids: _rows(E, ids - 1)
+        ),
+        "Each id fetches the row after its own: ids count from 0.": (
+            lambda E, ids: _rows(E, ids + 1)
+        ),
+    },
+    "The shape is right, the numbers are not those of the rows.",
+)
+
+
+def _tokens_of_rows():
     rng = np.random.default_rng(2)
     for size, chosen in ((8, [3, 7, 7]), (6, [2, 0, 2, 5, 2])):
-        ids, upstream = np.array(chosen), rng.standard_normal((len(chosen), 4))
-        found = array(call(answer, ids.copy(), upstream.copy(), size), (size, 4), "The gradient")
-        right = np.zeros((size, 4))
-        np.add.at(right, ids, upstream)
-        if close(found, right):
-            continue
-        last = np.zeros((size, 4))
-        last[ids] = upstream
-        counts = np.maximum(np.bincount(ids, minlength=size), 1)[:, None]
-        if close(found, last):
-            raise Wrong("An id that comes again overwrites what was there before.")
-        if close(found, right / counts):
-            raise Wrong("This is the mean over a row's tokens. Nudge the row: do they take turns?")
-        if close(found, right / len(ids)):
-            raise Wrong("This is divided by the number of tokens. Who asked for a mean?")
-        if np.abs(found[np.setdiff1d(np.arange(size), ids)]).max() > 1e-9:
-            raise Wrong("A row that no token fetched has a gradient other than 0.")
-        raise Wrong("The right rows, but not the right numbers in them.")
+        yield np.array(chosen), rng.standard_normal((len(chosen), 4)), size
+
+
+def _added(ids, upstream, V):
+    gradient = np.zeros((V, upstream.shape[1]))
+    np.add.at(gradient, ids, upstream)
+    return gradient
+
+
+def _overwritten(ids, upstream, V):
+    gradient = np.zeros((V, upstream.shape[1]))
+    gradient[ids] = upstream
+    return gradient
+
+
+def _not_gradient(found, ids, upstream, V) -> str:
+    if np.abs(found[np.setdiff1d(np.arange(V), ids)]).max() > 1e-9:
+        return "A row that no token fetched has a gradient other than 0."
+    return "The right rows, but not the right numbers in them."
+
+
+near_misses(
+    "01.2",
+    _added,
+    _tokens_of_rows(),
+    {
+        "An id that comes again overwrites what was there before.": _overwritten,
+        "This is the mean over a row's tokens. Nudge the row: do they take turns?": (
+            lambda ids, dy, V: (
+                _added(ids, dy, V) / np.bincount(ids, minlength=V).clip(min=1)[:, None]
+            )
+        ),
+        "This is divided by the number of tokens. Who asked for a mean?": (
+            lambda ids, dy, V: _added(ids, dy, V) / len(ids)
+        ),
+    },
+    _not_gradient,
+    what="The gradient",
+)
 
 
 def which_bug() -> dict[str, Callable]:
@@ -118,14 +152,12 @@ def _taking_arrays(function: Callable) -> Callable:
     return box
 
 
-@exercise("01.3")
-def _which_bug(answer) -> None:
-    diagnosed(
-        answer,
-        BUGS,
-        "Poke a single number of a block of zeros. In which sentences, tokens and columns does "
-        "the output move?",
-    )
+diagnosis(
+    "01.3",
+    BUGS,
+    "Poke a single number of a block of zeros. In which sentences, tokens and columns does the "
+    "output move?",
+)
 
 
 @exercise("01.4")
@@ -179,30 +211,45 @@ explanation(
 )
 
 
-@exercise("01.7")
-def _migration(answer) -> None:
-    rng = np.random.default_rng(7)
-    rows = rng.standard_normal((len(OLD), 4))
-    kept, place = [n for n, word in enumerate(NEW) if word in OLD], OLD.index
-    fresh = [n for n, word in enumerate(NEW) if word not in OLD]
-    value = call(answer, rows.copy(), list(OLD), list(NEW))
-    if changes(answer, rows.copy(), list(OLD), list(NEW)):
-        raise Wrong("Your function changes the table that it is given: work on a copy.")
-    found = numbers(value)
-    if found.shape == rows.shape:
-        raise Wrong("The new vocabulary has one word more than the old: the table should grow.")
-    found = array(found, (len(NEW), 4), "The new table")
-    if close(found[: len(OLD)], rows) or close(found[: len(OLD) - 1], rows[:-1]):
-        raise Wrong("The rows stand as before, so the words have other words' rows.")
-    wrong = [NEW[n] for n in kept if not close(found[n], rows[place(NEW[n])])]
-    if wrong:
-        raise Wrong(f"{wrong[0]!r} is in both vocabularies and should keep its row.")
-    if close(found[fresh], 0):
-        raise Wrong("A new word's row is zero; it should be the mean of all old rows.")
-    survivors = rows[[place(NEW[n]) for n in kept]].mean(axis=0)
-    if close(found[fresh], survivors):
-        raise Wrong("This is the mean of the rows that stay. All old rows were asked for.")
-    if close(found[fresh], rows.mean()):
-        raise Wrong("This is one mean of all numbers; each column has a mean of its own.")
-    if not close(found[fresh], rows.mean(axis=0)):
-        raise Wrong("The known words are right. The new ones do not start with the mean row.")
+def _moved(rows, old, new, start=None):
+    start = rows.mean(axis=0) if start is None else start
+    return np.array([rows[old.index(word)] if word in old else start for word in new])
+
+
+def _not_moved(found, rows, old, new) -> str:
+    right = _moved(rows, old, new)
+    for n, word in enumerate(new):
+        if word in old and not close(found[n], right[n]):
+            return f"{word!r} is in both vocabularies and should keep its row."
+    return "The known words are right. The new ones do not start with the mean row."
+
+
+near_misses(
+    "01.7",
+    _moved,
+    [(np.random.default_rng(7).standard_normal((len(OLD), 4)), OLD, NEW)],
+    {
+        "The new vocabulary has one word more than the old: the table should grow.": (
+            lambda E, old, new: _moved(E, old, new)[:-1],
+            lambda E, old, new: E,
+        ),
+        "The rows stand as before, so the words have other words' rows.": (
+            lambda E, old, new: np.vstack([E, np.zeros(4)]),
+            lambda E, old, new: np.vstack([E, E.mean(axis=0)]),
+        ),
+        "A new word's row is zero; it should be the mean of all old rows.": (
+            lambda E, old, new: _moved(E, old, new, np.zeros(4))
+        ),
+        "This is the mean of the rows that stay. All old rows were asked for.": (
+            lambda E, old, new: _moved(
+                E, old, new, E[[old.index(word) for word in new if word in old]].mean(axis=0)
+            )
+        ),
+        "This is one mean of all numbers; each column has a mean of its own.": (
+            lambda E, old, new: _moved(E, old, new, np.full(4, E.mean()))
+        ),
+    },
+    _not_moved,
+    what="The new table",
+    unchanged="Your function changes the table that it is given: work on a copy.",
+)

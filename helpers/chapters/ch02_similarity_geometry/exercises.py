@@ -3,7 +3,17 @@
 import numpy as np
 from jaxtyping import Float
 
-from helpers.exercises import Wrong, array, call, close, diagnosed, exercise, explanation, numbers
+from helpers.exercises import (
+    Wrong,
+    array,
+    close,
+    diagnosis,
+    exercise,
+    explanation,
+    near_misses,
+    numbers,
+    unpacked,
+)
 from helpers.exercises import check as check
 
 NAMES = ("brook", "river", "pond", "lake", "sand")
@@ -21,77 +31,93 @@ def _unit(x: Float[np.ndarray, "N C"], axis: int = 1) -> Float[np.ndarray, "N C"
     return x / np.linalg.norm(x, axis=axis, keepdims=True)
 
 
-@exercise("02.1")
-def _cosines(answer) -> None:
+def _queries():
     for seed, (n, width) in enumerate(((6, 3), (4, 9))):
         rng = np.random.default_rng(seed)
-        query, table = 3 * rng.standard_normal(width), rng.standard_normal((n, width))
-        found = array(call(answer, query.copy(), table.copy()), (n,), "The result")
-        dots, lengths, own = table @ query, np.linalg.norm(table, axis=1), np.linalg.norm(query)
-        if close(found, dots / lengths / own):
-            continue
-        raise Wrong(_what_is_wrong_with_cosines(found, dots, lengths, own))
+        yield 3 * rng.standard_normal(width), rng.standard_normal((n, width))
 
 
-def _what_is_wrong_with_cosines(found, dots, lengths, own) -> str:
-    if close(found, dots):
-        return "These are dot products: both lengths are still in them."
-    if close(found, dots / own):
-        return "The lengths of the rows were not divided out."
-    if close(found, dots / lengths):
-        return "The length of the query was not divided out: the order is right, the size is not."
-    if close(found, dots / (lengths * own) ** 2):
-        return "The squares of the lengths were divided by, not the lengths."
-    if close(found, 1 - dots / lengths / own):
-        return "This is one less the cosine: a distance, small where vectors are alike."
-    if close(found, np.arccos(np.clip(dots / lengths / own, -1, 1))):
-        return "These are the angles themselves."
-    if close(found, dots / np.linalg.norm(lengths) / own):
-        return "One length was taken for the whole table; each row has its own. Mind the axis."
+def _cosines(query, table):
+    return _unit(table) @ query / np.linalg.norm(query)
+
+
+def _not_cosines(found, query, table) -> str:
     if np.abs(found).max() > 1 + 1e-9:
         return f"No cosine is larger than 1 in size; yours goes up to {np.abs(found).max():.2f}."
     return "The shape is right, the numbers are not."
 
 
-@exercise("02.2")
-def _distances(answer) -> None:
-    table = np.random.default_rng(3).standard_normal((5, 3))
-    more = np.nextafter(2.0, 3.0)  # rounding: a dot product larger than both squares
-    almost = np.array([[2.0, more, 0.0], [more, 2.0, 0.0], [0.0, 0.0, 3.0]])
-    far = np.array([[0.0, 0.0, 5.0], [0.0, 0.0, 5.0], [5.0, 5.0, 0.0]]) ** 0.5
-    exact_of_table = np.linalg.norm(table[:, None] - table[None], axis=-1)
-    for dots, exact in ((table @ table.T, exact_of_table), (almost, far)):
-        n = len(dots)
-        value = numbers(call(answer, dots.copy()))
-        if value.shape == (n, n) and np.isnan(value).any():
-            raise Wrong(
-                "There is a nan: rounding made a square slightly negative for two vectors that "
-                "are almost equal."
-            )
-        found = array(value, (n, n), "The result")
-        if close(found, exact, 2e-3):  # float32 loses half of its digits here
-            continue
-        raise Wrong(_what_is_wrong_with_distances(found, dots, exact))
+near_misses(
+    "02.1",
+    _cosines,
+    _queries(),
+    {
+        "These are dot products: both lengths are still in them.": lambda q, t: t @ q,
+        "The lengths of the rows were not divided out.": lambda q, t: t @ q / np.linalg.norm(q),
+        "The length of the query was not divided out: the order is right, the size is not.": (
+            lambda q, t: _unit(t) @ q
+        ),
+        "The squares of the lengths were divided by, not the lengths.": (
+            lambda q, t: _cosines(q, t) / np.linalg.norm(t, axis=1) / np.linalg.norm(q)
+        ),
+        "This is one less the cosine: a distance, small where vectors are alike.": (
+            lambda q, t: 1 - _cosines(q, t)
+        ),
+        "These are the angles themselves.": lambda q, t: np.arccos(_cosines(q, t)),
+        "One length was taken for the whole table; each row has its own. Mind the axis.": (
+            lambda q, t: t @ q / np.linalg.norm(t) / np.linalg.norm(q)
+        ),
+    },
+    _not_cosines,
+)
 
 
-def _what_is_wrong_with_distances(found, dots, exact) -> str:
-    squares = np.diag(dots)
-    if np.allclose(found, exact**2):
-        return "These are squared distances; one step is left."
-    sums = squares[:, None] + squares[None]
-    if np.allclose(found, np.sqrt(np.maximum(sums - dots, 0))):
-        return "Check the identity: how often does the dot product come in it?"
-    if np.allclose(found, np.sqrt(np.maximum(sums + 2 * dots, 0))):
-        return "This is the length of the sum of two vectors. Look at the sign of the middle term."
-    if np.allclose(found, -exact):
-        return "The sign is off: a distance is never negative."
-    roots = np.sqrt(squares)
-    mixed = np.maximum(roots[:, None] + roots[None] - 2 * dots, 0)
-    if np.allclose(found, np.sqrt(mixed)):
-        return "The diagonal holds squared lengths already: no root is to be taken of it."
+def _dot_products():
+    """Of rows, and of three vectors of which two are alike but for rounding."""
+    rows = np.random.default_rng(3).standard_normal((5, 3))
+    more = np.nextafter(2.0, 3.0)  # a dot product larger than both squares
+    return [
+        (rows @ rows.T,),
+        (np.array([[2.0, more, 0.0], [more, 2.0, 0.0], [0.0, 0.0, 3.0]]),),
+    ]
+
+
+def _squares(dots, times: float = -2.0):
+    return np.diag(dots)[:, None] + np.diag(dots) + times * dots
+
+
+def _distances(dots, times: float = -2.0):
+    return np.sqrt(_squares(dots, times).clip(min=0))
+
+
+def _not_distances(found, dots) -> str:
     if not np.allclose(np.diag(found), 0, atol=1e-6):
         return "A vector has distance 0 from itself; your diagonal is not 0."
     return "The shape is right, the numbers are not."
+
+
+near_misses(
+    "02.2",
+    _distances,
+    _dot_products(),
+    {
+        "There is a nan: rounding made a square slightly negative for two vectors that are almost "
+        "equal.": lambda d: np.sqrt(_squares(d)),
+        "These are squared distances; one step is left.": _squares,
+        "Check the identity: how often does the dot product come in it?": (
+            lambda d: _distances(d, -1)
+        ),
+        "This is the length of the sum of two vectors. Look at the sign of the middle term.": (
+            lambda d: _distances(d, 2)
+        ),
+        "The sign is off: a distance is never negative.": lambda d: -_distances(d),
+        "The diagonal holds squared lengths already: no root is to be taken of it.": (
+            lambda d: np.sqrt((np.diag(d)[:, None] ** 0.5 + np.diag(d) ** 0.5 - 2 * d).clip(min=0))
+        ),
+    },
+    _not_distances,
+    tolerance=2e-3,  # float32 loses half of its digits here
+)
 
 
 def which_bug() -> tuple[Given, dict[str, Given]]:
@@ -111,9 +137,7 @@ def which_bug() -> tuple[Given, dict[str, Given]]:
     return x, {student: outputs[bug] for student, bug in BUGS.items()}
 
 
-@exercise("02.3")
-def _which_bug(answer) -> None:
-    diagnosed(answer, BUGS, "Make each mistake on purpose and compare.")
+diagnosis("02.3", BUGS, "Make each mistake on purpose and compare.")
 
 
 @exercise("02.4")
@@ -146,9 +170,8 @@ def _three_winners(answer) -> None:
 
 @exercise("02.5")
 def _push(answer) -> None:
-    if not isinstance(answer, tuple | list) or len(answer) != 2:
-        raise Wrong("Give a tuple of two: the rows, and the vector that is subtracted.")
-    rows, push = (numbers(part) for part in answer)
+    request = "Give a tuple of two: the rows, and the vector that is subtracted."
+    rows, push = map(numbers, unpacked(answer, 2, request))
     if rows.ndim != 2 or len(rows) < 3:
         raise Wrong(f"rows should have shape (N, C) with at least three rows, not {rows.shape}.")
     if push.shape != rows.shape[1:]:

@@ -1,13 +1,13 @@
 """Checks for chapter 03, the bigram table."""
 
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 
 import numpy as np
 
 from helpers import bigram, numerics
 from helpers.chapters.lab import characters
-from helpers.exercises import Wrong, array, call, close, diagnosed, exercise, explanation, numbers
+from helpers.exercises import Wrong, array, close, diagnosis, exercise, explanation, near_misses
 from helpers.exercises import check as check
 
 IDS = [0, 1, 2, 0, 1, 0, 2, 2, 1, 0, 1, 1, 0, 1, 3]  # token 3 only ends the text
@@ -21,95 +21,126 @@ BUGS = {
 }
 STEPS, GOAL = 1000, 0.02  # of exercise 4
 FEW = 5000  # letters of exercise 7
-MARGIN = 0.024  # nats; 10,000 letters give more
+MARGIN = 0.024  # nats below `discounted`: less has seen other text, as 10,000 letters give more
 ADDS = np.geomspace(0.005, 1, 60)
 
 
-@exercise("03.1")
-def _table(answer) -> None:
-    size = len(set(IDS))
-    value = numbers(call(answer, list(IDS), size))
-    if value.shape == (size, size) and np.isnan(value).any():
-        raise Wrong("One row is nan: the token that only ends the text was divided by 0.")
-    found = array(value, (size, size), "The table")
-    counts = bigram.count_bigrams(np.array(IDS), size)
-    if close(found, bigram.smoothed(counts, 0)):
-        _other_table(answer)
-        return
-    if close(found, counts):
-        raise Wrong("These are the counts. One step is left: making each row shares of 1.")
-    if close(found[:3, :3], bigram.smoothed(counts.T, 0)[:3, :3]):
-        raise Wrong("Rows and columns are swapped: a row belongs to the present token.")
-    if close(found[:3], counts[:3] / counts.sum()):
-        raise Wrong("You divided by all pairs together; each row should sum to 1 by itself.")
-    if close(found, bigram.smoothed(counts, 1)):
-        raise Wrong("Here 1 was added to each count. Wanted are the shares as they were counted.")
-    if close(found[:3], bigram.smoothed(counts, 0)[:3]):
-        raise Wrong(
-            f"Only the row of the token that nothing follows is off: it sums to {found[3].sum():g}."
-        )
+def _counts(ids, V):
+    return bigram.count_bigrams(np.array(ids), V)
+
+
+def _shares(ids, V, add: float = 0):
+    return bigram.smoothed(_counts(ids, V), add)
+
+
+def _not_shares(found, ids, V) -> str:
+    right = _shares(ids, V)
+    if ids == OTHER_IDS:
+        row = next(token for token in range(V) if not close(found[token], right[token]))
+        seen = "does not come there" if row > 1 else "comes there, with others after it"
+        return f"{ON_ONE_TEXT} row {row} is off; token {row} {seen}.".format(ids=ids, V=V)
+    if close(found[:3], right[:3]):
+        off = f"it sums to {found[3].sum():g}"
+        return f"Only the row of the token that nothing follows is off: {off}."
     sums = found.sum(axis=1)
     if not np.allclose(sums, 1):
-        raise Wrong(
-            f"Each row should sum to 1; yours sum to {', '.join(f'{s:.3g}' for s in sums)}."
-        )
-    raise Wrong("The rows sum to 1, but they are not the counted shares.")
+        return f"Each row should sum to 1; yours sum to {', '.join(f'{s:.3g}' for s in sums)}."
+    return "The rows sum to 1, but they are not the counted shares."
 
 
-def _other_table(answer) -> None:
-    """Hold a function that is right on one text to a second one, and to a V larger than it."""
-    value = numbers(call(answer, list(OTHER_IDS), OTHER_SIZE))
-    what = f"Right on one text. But for ids={OTHER_IDS} and V={OTHER_SIZE}"
-    if value.shape != (OTHER_SIZE, OTHER_SIZE):
-        raise Wrong(f"{what} the table has shape {value.shape}: V is given, not to be found.")
-    counts = bigram.count_bigrams(np.array(OTHER_IDS), OTHER_SIZE)
-    for token, (row, right) in enumerate(zip(value, bigram.smoothed(counts, 0), strict=True)):
-        if not close(row, right):
-            seen = "does not come there" if token > 1 else "comes there, with others after it"
-            raise Wrong(f"{what} row {token} is off; token {token} {seen}.")
+ON_ONE_TEXT = "Right on one text. But for ids={ids} and V={V}"
+near_misses(
+    "03.1",
+    _shares,
+    [(IDS, len(set(IDS))), (OTHER_IDS, OTHER_SIZE)],
+    {
+        "One row is nan: the token that only ends the text was divided by 0.": (
+            lambda ids, V: _counts(ids, V) / _counts(ids, V).sum(axis=1, keepdims=True)
+        ),
+        "These are the counts. One step is left: making each row shares of 1.": _counts,
+        "Rows and columns are swapped: a row belongs to the present token.": (
+            lambda ids, V: _shares(ids[::-1], V)
+        ),
+        "You divided by all pairs together; each row should sum to 1 by itself.": (
+            lambda ids, V: _counts(ids, V) / (len(ids) - 1)
+        ),
+        "Here 1 was added to each count. Wanted are the shares as they were counted.": (
+            lambda ids, V: _shares(ids, V, add=1)
+        ),
+        ON_ONE_TEXT + " the table has shape {found.shape}: V is given, not to be found.": (
+            lambda ids, V: _shares(ids, max(ids) + 1)
+        ),
+    },
+    _not_shares,
+    what="The table",
+)
 
 
-@exercise("03.2")
-def _gradient(answer) -> None:
-    table = np.random.default_rng(5).standard_normal((4, 4))
-    found = array(call(answer, table.copy(), list(IDS)), (4, 4), "The gradient")
-    counts = bigram.count_bigrams(np.array(IDS), 4)
-    often, p = counts.sum(axis=1, keepdims=True), numerics.softmax(table)
-    right = (often * p - counts) / counts.sum()
-    if close(found, right):
-        far = (often * numerics.softmax(1000 * table) - counts) / counts.sum()
-        if not close(numbers(call(answer, 1000 * table, list(IDS))), far):
-            raise Wrong(
-                "Right for small logits, not for some of a thousand, whose exponentials are "
-                "infinite. What may be subtracted from a row before they are taken?"
-            )
-        return
-    if close(found, -right):
-        raise Wrong("The sign is wrong: this is y − p, the way the logits go, not the gradient.")
-    if close(found, right * counts.sum()):
-        raise Wrong("This is the gradient of the sum of the losses; the mean is asked for.")
-    if close(found, right * counts.sum() / len(IDS)):
-        raise Wrong("You divided by the number of tokens. How many pairs do they make?")
-    if close(found[:3], (p - bigram.smoothed(counts, 0))[:3]):
-        raise Wrong("Each row is right up to a factor: how often it was read has no say here yet.")
-    if close(found, (often * table - counts) / counts.sum()):
-        raise Wrong("The logits stand here in the place of p. What makes probabilities of them?")
-    if any(close(found, _last_pairs_only(p) / over) for over in (1, counts.sum(), len(IDS))):
-        raise Wrong("Each pair overwrites what the pairs before it left in the row: add them up.")
-    if close(found, (often * numerics.softmax(table, axis=0) - counts) / counts.sum()):
-        raise Wrong("Softmax runs down the columns here; the logits of one prediction are a row.")
-    if np.abs(found[3]).max() > 1e-9:
-        raise Wrong("Token 3 has nothing after it, so its row takes no part in the loss.")
-    raise Wrong(
-        "The shape is right, the numbers are not. What does one pair add, and to which row?"
-    )
+def _gradient(table, ids, *, weights=numerics.softmax, over=None):
+    """The gradient of the mean loss of the pairs, or what comes of other weights or divisors."""
+    counts = _counts(ids, len(table))
+    pairs = counts.sum(axis=1, keepdims=True) * weights(table) - counts
+    return pairs / (counts.sum() if over is None else over)
 
 
-def _last_pairs_only(p):
-    gradient = np.zeros_like(p)
-    for present, following in pairwise(IDS):
+def _overflowing(table):
+    return np.exp(table) / np.exp(table).sum(axis=1, keepdims=True)
+
+
+def _each_row_alone(table, ids):
+    return numerics.softmax(table) - _shares(ids, len(table))
+
+
+def _last_pairs_only(table, ids):
+    gradient, p = np.zeros_like(table), numerics.softmax(table)
+    for present, following in pairwise(ids):
         gradient[present] = p[present] - np.eye(len(p))[following]
     return gradient
+
+
+def _not_gradient(found, table, ids) -> str:
+    if np.abs(found[3]).max() > 1e-9:
+        return "Token 3 has nothing after it, so its row takes no part in the loss."
+    return "The shape is right, the numbers are not. What does one pair add, and to which row?"
+
+
+near_misses(
+    "03.2",
+    _gradient,
+    [(scale * np.random.default_rng(5).standard_normal((4, 4)), IDS) for scale in (1, 1000)],
+    {
+        "Right for small logits, not for some of a thousand, whose exponentials are infinite. What "
+        "may be subtracted from a row before they are taken?": (
+            partial(_gradient, weights=_overflowing)
+        ),
+        "The sign is wrong: this is y − p, the way the logits go, not the gradient.": (
+            lambda table, ids: -_gradient(table, ids)
+        ),
+        "This is the gradient of the sum of the losses; the mean is asked for.": (
+            partial(_gradient, over=1)
+        ),
+        "You divided by the number of tokens. How many pairs do they make?": (
+            partial(_gradient, over=len(IDS))
+        ),
+        "Each row is right up to a factor: how often it was read has no say here yet.": (
+            _each_row_alone,
+            lambda table, ids: _each_row_alone(table, ids) * (np.arange(4) < 3)[:, None],
+        ),
+        "The logits stand here in the place of p. What makes probabilities of them?": (
+            partial(_gradient, weights=lambda table: table)
+        ),
+        "Each pair overwrites what the pairs before it left in the row: add them up.": (
+            _last_pairs_only,
+            lambda table, ids: _last_pairs_only(table, ids) / len(ids),
+            lambda table, ids: _last_pairs_only(table, ids) / (len(ids) - 1),
+        ),
+        "Softmax runs down the columns here; the logits of one prediction are a row.": (
+            partial(_gradient, weights=partial(numerics.softmax, axis=0))
+        ),
+    },
+    _not_gradient,
+    what="The gradient",
+)
 
 
 def which_bug():
@@ -130,14 +161,12 @@ def which_bug():
     return COUNTS.copy(), {student: tables[bug] for student, bug in BUGS.items()}
 
 
-@exercise("03.3")
-def _which_bug(answer) -> None:
-    diagnosed(
-        answer,
-        BUGS,
-        "Make each mistake on purpose and compare. Which of the tables would change if "
-        "you took more steps?",
-    )
+diagnosis(
+    "03.3",
+    BUGS,
+    "Make each mistake on purpose and compare. Which of the tables would change if you took more "
+    "steps?",
+)
 
 
 @cache
@@ -224,15 +253,14 @@ def loss_of_add(add: float) -> float:
 
 
 @cache
-def _within_reach() -> float:
-    """A little below what the 5,000 letters are known to give: less has seen other text."""
+def discounted():
+    """Absolute discounting of the little text: what is taken goes to what follows many letters."""
     train, _, validation = _tales()
     few = bigram.count_bigrams(train[:FEW], len(validation)).astype(np.float64)
     rows, many = few.sum(axis=1, keepdims=True), (few > 0).sum(axis=0) + 0.3
     taken = np.minimum(few, 0.5)
     given = few - taken + taken.sum(axis=1, keepdims=True) * many / many.sum()
-    table = np.where(rows > 0, given / np.maximum(rows, 1), many / many.sum())
-    return bigram.cross_entropy_of(table, validation) - MARGIN
+    return np.where(rows > 0, given / np.maximum(rows, 1), many / many.sum())
 
 
 @exercise("03.7")
@@ -247,7 +275,7 @@ def _little_text(answer) -> None:
     loss, best = bigram.cross_entropy_of(table, validation), little_text()[1]
     if np.isinf(loss):
         raise Wrong("The loss is infinite: some pair still has probability 0.")
-    if loss < _within_reach():
+    if loss < bigram.cross_entropy_of(discounted(), validation) - MARGIN:
         raise Wrong(
             f"{loss:.4f} nats is better than these letters alone are known to give. "
             "Use the 5,000 letters only."

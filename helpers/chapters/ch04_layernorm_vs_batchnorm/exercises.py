@@ -1,12 +1,23 @@
 """Checks for chapter 04, LayerNorm and BatchNorm, axis by axis."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
-from helpers import numerics
-from helpers.exercises import Wrong, array, call, close, diagnosed, exercise, explanation, numbers
+from helpers.exercises import (
+    Wrong,
+    array,
+    call,
+    close,
+    diagnosis,
+    exercise,
+    explanation,
+    near_misses,
+    numeric_near_misses,
+    unpacked,
+)
 from helpers.exercises import check as check
 
 BUGS = {
@@ -16,7 +27,6 @@ BUGS = {
     "Dan": "eps outside the root",
 }
 BUG_EPS = 0.5
-SINGLE = 1e-5  # float32 is good enough; small inputs show ε all the same
 
 
 def _layer_norm(x, *, axis=-1, ddof=0, eps=1e-5, outside=False, centred=True):
@@ -28,97 +38,114 @@ def _layer_norm(x, *, axis=-1, ddof=0, eps=1e-5, outside=False, centred=True):
     return (x - mean) / (np.sqrt(variance) + eps if outside else np.sqrt(variance + eps))
 
 
-@exercise("04.1")
-def _my_layer_norm(answer) -> None:
+def _affine(**choice: Any):
+    """Layer norm with γ and β."""
+
+    def norm(x, gamma, beta, eps):
+        return gamma * _layer_norm(x, **{"eps": eps} | choice) + beta
+
+    return norm
+
+
+def _tokens():
     rng = np.random.default_rng(41)
     gamma, beta = rng.uniform(0.5, 2, 6), rng.normal(size=6)
     for shape, size in (((6,), 1.0), ((4, 6), 3.0), ((2, 6, 6), 1.0), ((4, 6), 0.01)):
-        x = size * rng.standard_normal(shape) + 1
-        given = (x.copy(), gamma.copy(), beta.copy(), 1e-3)
-        found = array(call(answer, *given), shape, f"For x of shape {shape} the result")
-        if close(found, gamma * _layer_norm(x, eps=1e-3) + beta, SINGLE):
-            continue
-        _why_not_layer_norm(found, x, gamma, beta)
+        yield size * rng.standard_normal(shape) + 1, gamma, beta, 1e-3
 
 
-def _why_not_layer_norm(found, x, gamma, beta) -> None:
-    """Name the near miss that gave these numbers."""
-    misses: dict[str, dict[str, Any]] = {
-        "You divided by n − 1, as x.std() does in torch.": {"ddof": 1},
-        "ε stands outside the root here; inside is asked for.": {"outside": True},
-        "ε plays no part in your answer.": {"eps": 0.0},
-        "The mean was not subtracted.": {"centred": False},
-        "One mean for the whole array: each token has its own.": {"axis": "all"},
-    }
-    if x.ndim > 1:
-        misses["You averaged down the columns, over the tokens."] = {"axis": -2}
-    for words, choice in misses.items():
-        if close(found, gamma * _layer_norm(x, **{"eps": 1e-3, **choice}) + beta, SINGLE):
-            raise Wrong(words)
-    hat = _layer_norm(x, eps=1e-3)
-    if close(found, hat, SINGLE):
-        raise Wrong("Normalised rightly, but γ and β play no part.")
-    if close(found, gamma * (hat + beta), SINGLE):
-        raise Wrong("γ multiplies β too; the shift comes last.")
-    if close(found, gamma * hat, SINGLE) or close(found, hat + beta, SINGLE):
-        raise Wrong("One of γ and β plays no part.")
-    raise Wrong(f"For x of shape {x.shape} the numbers are not right.")
+near_misses(
+    "04.1",
+    _affine(),
+    _tokens(),
+    {
+        "You divided by n − 1, as x.std() does in torch.": _affine(ddof=1),
+        "ε stands outside the root here; inside is asked for.": _affine(outside=True),
+        "ε plays no part in your answer.": _affine(eps=0.0),
+        "The mean was not subtracted.": _affine(centred=False),
+        "One mean for the whole array: each token has its own.": _affine(axis="all"),
+        "You averaged down the columns, over the tokens.": lambda x, *given: _affine(
+            axis=-2 if x.ndim > 1 else -1
+        )(x, *given),
+        "Normalised rightly, but γ and β play no part.": lambda x, g, b, e: _layer_norm(x, eps=e),
+        "γ multiplies β too; the shift comes last.": (
+            lambda x, g, b, e: g * (_layer_norm(x, eps=e) + b)
+        ),
+        "One of γ and β plays no part.": (
+            lambda x, g, b, e: g * _layer_norm(x, eps=e),
+            lambda x, g, b, e: _layer_norm(x, eps=e) + b,
+        ),
+    },
+    "For x of shape {x.shape} the numbers are not right.",
+    what="For x of shape {x.shape} the result",
+)
 
 
-@exercise("04.2")
-def _my_batch_norm(answer) -> None:
+def _batches():
     rng = np.random.default_rng(42)
-    for rows, momentum in ((5, 0.1), (4, 0.25)):
-        x = 3 * rng.standard_normal((rows, 3)) + 2
-        mean, variance = rng.normal(size=3), rng.uniform(0.5, 2, 3)
-        value = call(answer, x.copy(), mean.copy(), variance.copy(), momentum)
-        if not isinstance(value, tuple | list) or len(value) != 3:
-            raise Wrong("Give three things back: output, new running mean, new running variance.")
-        out, new_mean, new_variance = (
-            array(part, shape, what)
-            for part, shape, what in zip(
-                value,
-                (x.shape, (3,), (3,)),
-                ("The output", "The running mean", "The running variance"),
-                strict=True,
+    for rows, momentum, size in ((5, 0.1, 3), (4, 0.25, 3), (5, 0.1, 0.01)):  # in the last, ε shows
+        x = size * rng.standard_normal((rows, 3)) + 2
+        yield x, rng.normal(size=3), rng.uniform(0.5, 2, 3), momentum
+
+
+def _batch_norm(x, mean, variance, momentum, *, of_mean=None, of_variance=None, ddof=1, **choice):
+    """Output and running statistics, each with a momentum of its own if it is to be wrong."""
+    of_mean, of_variance = (momentum if m is None else m(momentum) for m in (of_mean, of_variance))
+    return (
+        _layer_norm(x, **{"axis": 0} | choice),
+        (1 - of_mean) * mean + of_mean * x.mean(axis=0),
+        (1 - of_variance) * variance + of_variance * x.var(axis=0, ddof=ddof),
+    )
+
+
+def _run_batch_norm(function, *case):
+    request = "Give three things back: output, new running mean, new running variance."
+    return unpacked(call(function, *case), 3, request)
+
+
+MOMENTA = {
+    "has not moved.": lambda momentum: 0,
+    "has forgotten all earlier batches.": lambda momentum: 1,
+    "keeps a share of momentum and should keep the rest.": lambda momentum: 1 - momentum,
+}
+near_misses(
+    "04.2",
+    _batch_norm,
+    _batches(),
+    {
+        "The output was divided with n − 1; that variance is for the memory only.": lambda *given: (
+            _layer_norm(given[0], axis=0, ddof=1),
+            *_batch_norm(*given)[1:],
+        ),
+        "The output is normalised along the rows. That is layer norm.": (
+            partial(_batch_norm, axis=1)
+        ),
+        "The output uses the running statistics. In train mode it is the batch's own.": (
+            lambda x, mean, variance, momentum: (
+                (x - mean) / np.sqrt(variance + 1e-5),
+                *_batch_norm(x, mean, variance, momentum)[1:],
             )
-        )
-        _batch_output(out, x, mean, variance)
-        _moved(new_mean, mean, x.mean(axis=0), momentum, "mean")
-        if close(new_variance, (1 - momentum) * variance + momentum * x.var(axis=0)):
-            raise Wrong(
-                "The running variance is moved towards the one divided by n; torch keeps "
-                "the one divided by n − 1."
-            )
-        _moved(new_variance, variance, x.var(axis=0, ddof=1), momentum, "variance")
-    small = 0.01 * rng.standard_normal((5, 3))  # so that ε shows
-    out = array(call(answer, small.copy(), mean, variance, 0.1)[0], (5, 3), "The output")
-    if not close(out, _layer_norm(small, axis=0), SINGLE):
-        raise Wrong("The output is nearly right: is ε 0.00001, and inside the root?")
-
-
-def _batch_output(out, x, mean, variance) -> None:
-    if close(out, _layer_norm(x, axis=0), SINGLE):
-        return
-    if close(out, _layer_norm(x, axis=0, ddof=1), 1e-4):
-        raise Wrong("The output was divided with n − 1; that variance is for the memory only.")
-    if close(out, _layer_norm(x, axis=1), 1e-4):
-        raise Wrong("The output is normalised along the rows. That is layer norm.")
-    if close(out, (x - mean) / np.sqrt(variance + 1e-5), 1e-4):
-        raise Wrong("The output uses the running statistics. In train mode it is the batch's own.")
-    raise Wrong("The numbers of the output are not right.")
-
-
-def _moved(found, old, target, momentum, what) -> None:
-    if close(found, (1 - momentum) * old + momentum * target, SINGLE):
-        return
-    if close(found, old):
-        raise Wrong(f"The running {what} has not moved.")
-    if close(found, target):
-        raise Wrong(f"The running {what} has forgotten all earlier batches.")
-    if close(found, momentum * old + (1 - momentum) * target):
-        raise Wrong(f"The running {what} keeps a share of momentum and should keep the rest.")
-    raise Wrong(f"The new running {what} is not right.")
+        ),
+        "The output is nearly right: is ε 0.00001, and inside the root?": (
+            partial(_batch_norm, outside=True),
+            partial(_batch_norm, eps=0.0),
+        ),
+        "The running variance is moved towards the one divided by n; torch keeps the one divided "
+        "by n − 1.": partial(_batch_norm, ddof=0),
+    }
+    | {
+        f"The running {what} {reply}": partial(_batch_norm, **{f"of_{what}": momentum})
+        for what in ("mean", "variance")
+        for reply, momentum in MOMENTA.items()
+    },
+    (
+        "The numbers of the output are not right.",
+        "The new running mean is not right.",
+        "The new running variance is not right.",
+    ),
+    what=("The output", "The running mean", "The running variance"),
+    run=_run_batch_norm,
+)
 
 
 def which_bug() -> tuple[Float[np.ndarray, "4 5"], dict[str, Float[np.ndarray, "4 5"]]]:
@@ -137,40 +164,31 @@ def which_bug() -> tuple[Float[np.ndarray, "4 5"], dict[str, Float[np.ndarray, "
     return x, {student: outputs[bug] for student, bug in BUGS.items()}
 
 
-def _as_listed(bug):
-    """A mistake's name as the list has it, whatever its minus, its ε and its capitals."""
-    return " ".join(bug.lower().replace("−", "-").replace("ε", "eps").split()) if bug else bug
+diagnosis(
+    "04.3",
+    BUGS,
+    "Which sums along rows and columns must be 0? Where both fit, make each mistake on purpose and "
+    "compare.",
+)
 
-
-@exercise("04.3")
-def _which_bug(answer) -> None:
-    if isinstance(answer, dict):  # the signs of the prose are as good as those of the keyboard
-        answer = {who: _as_listed(bug) for who, bug in answer.items()}
-    diagnosed(
-        answer,
-        BUGS,
-        "Which sums along rows and columns must be 0? Where both fit, make each mistake on "
-        "purpose and compare.",
-    )
-
-
-@exercise("04.4")
-def _half(answer) -> None:
-    found = numbers(answer)
-    sigma = float(array(found.reshape(()) if found.size == 1 else found, (), "The deviation"))
-    if sigma <= 0:
-        raise Wrong("A deviation is positive.")
-    reached = sigma / np.sqrt(sigma**2 + 1e-5)
-    if abs(reached - 0.5) <= 0.004:  # σ within a percent: reached moves by three quarters of it
-        return
-    message = f"With this deviation of the input the output has {reached:.3g}."
-    if abs(reached - 0.5) <= 0.05:
-        message += " That is near. It should be within a percent."
-    if abs(sigma / 1e-5 - 1) < 0.02:
-        message += " You solved it for ε outside the root."
-    if abs(sigma / (1e-5 / 3) - 1) < 0.02:
-        message += " Is this a deviation, or its square?"
-    raise Wrong(message)
+REACHED = "With this deviation of the input the output has {effect:.3g}."
+numeric_near_misses(
+    "04.4",
+    right=(1e-5 / 3) ** 0.5,
+    effect=lambda sigma: sigma / np.sqrt(sigma**2 + 1e-5),
+    within=(0.496, 0.504),  # σ within a percent: the effect moves by three quarters of it
+    replies={
+        f"{REACHED} You solved it for ε outside the root.": (1e-5,),
+        f"{REACHED} Is this a deviation, or its square?": (1e-5 / 3,),
+    },
+    otherwise=lambda reached: (
+        f"{REACHED} That is near. It should be within a percent."
+        if abs(reached - 0.5) <= 0.05
+        else REACHED
+    ),
+    what="The deviation",
+    positive="A deviation is positive.",
+)
 
 
 @exercise("04.5")
@@ -197,42 +215,50 @@ explanation(
 )
 
 
-@exercise("04.7")
-def _causal_norm(answer) -> None:
+def _of_the_past(**choice: Any):
+    """A layer norm of each token over all features of the tokens up to it."""
+
+    def norm(x):
+        rows = (_layer_norm(x[: t + 1], **{"axis": "all"} | choice)[t] for t in range(len(x)))
+        return np.stack(list(rows))
+
+    return norm
+
+
+def _long_texts():
     rng = np.random.default_rng(47)
     for T, C, size in ((5, 3, 2.0), (4, 6, 1.0), (3, 2, 0.01)):
-        x = size * rng.standard_normal((T, C)) + np.arange(T)[:, None] * size
-        found = array(call(answer, x.copy()), (T, C), "The result")
-        for t in range(T - 1):  # as the chapter's leak_test does
-            poked = x.copy()
-            poked[t + 1 :] = size * rng.standard_normal((T - t - 1, C))
-            after = array(call(answer, poked), (T, C), "The result")
-            if not close(after[: t + 1], found[: t + 1], 1e-9):
-                raise Wrong("It leaks: when later tokens change, earlier outputs move.")
-        _why_not_causal(found, x)
+        yield (size * rng.standard_normal((T, C)) + np.arange(T)[:, None] * size,)
 
 
-def _why_not_causal(found, x) -> None:
-    """Hold a norm of the past to the right one, or name the near miss."""
+def _without_leak(function, x):
+    """The result, if no output moves when later tokens change."""
+    found = array(call(function, x.copy()), x.shape, "The result")
+    for t in range(len(x) - 1):
+        poked = x.copy()
+        poked[t + 1 :] = x.std() * np.random.default_rng(t).standard_normal(poked[t + 1 :].shape)
+        after = array(call(function, poked), x.shape, "The result")
+        if not close(after[: t + 1], found[: t + 1], 1e-9):
+            raise Wrong("It leaks: when later tokens change, earlier outputs move.")
+    return found
 
-    def past(**choice):
-        parts = [_layer_norm(x[: t + 1], axis="all", **choice)[t] for t in range(len(x))]
-        return np.stack(parts)
 
-    if close(found, past(), SINGLE):
-        return
-    if close(found, _layer_norm(x), 1e-4):
-        raise Wrong("This is layer norm: each token by itself. The tokens before it count too.")
-    if close(found, past(outside=True), SINGLE):
-        raise Wrong("ε stands outside the root; inside is asked for.")
-    if close(found, past(eps=0.0), SINGLE):
-        raise Wrong("ε plays no part in your answer.")
-    if close(found, past(ddof=1), 1e-4):
-        raise Wrong("You divided by n − 1.")
-    by_feature = [_layer_norm(x[: t + 1], axis=0)[t] for t in range(len(x))]
-    if close(found, np.stack(by_feature), 1e-4):
-        raise Wrong("Each feature was averaged by itself. All features of those tokens count.")
-    own = [(x[t] - numerics.mean(x[: t + 1], (0, 1))) for t in range(len(x))]
-    if close(found, np.stack(own), 1e-4):
-        raise Wrong("You subtracted the mean but did not divide.")
-    raise Wrong("It does not leak, but the numbers are not right. Does a token count itself?")
+near_misses(
+    "04.7",
+    _of_the_past(),
+    _long_texts(),
+    {
+        "This is layer norm: each token by itself. The tokens before it count too.": _layer_norm,
+        "ε stands outside the root; inside is asked for.": _of_the_past(outside=True),
+        "ε plays no part in your answer.": _of_the_past(eps=0.0),
+        "You divided by n − 1.": _of_the_past(ddof=1),
+        "Each feature was averaged by itself. All features of those tokens count.": (
+            _of_the_past(axis=0)
+        ),
+        "You subtracted the mean but did not divide.": (
+            lambda x: np.stack([x[t] - x[: t + 1].mean() for t in range(len(x))])
+        ),
+    },
+    "It does not leak, but the numbers are not right. Does a token count itself?",
+    run=_without_leak,
+)

@@ -4,8 +4,19 @@ import numpy as np
 from jaxtyping import Float
 
 from helpers import numerics
-from helpers.exercises import Wrong, array, call, close, diagnosed, exercise, explanation, numbers
+from helpers.exercises import (
+    Wrong,
+    array,
+    close,
+    diagnosis,
+    exercise,
+    explanation,
+    near_misses,
+    numbers,
+    unpacked,
+)
 from helpers.exercises import check as check
+from helpers.numerics import softmax
 
 KEYS = np.array([[1.2, 0.2], [-0.9, 0.3], [0.1, 1.2], [-0.5, -0.8], [0.6, -0.6]])
 FOX, STREAM = 0, 2
@@ -19,67 +30,87 @@ BUGS = {
 }
 
 
-def _example(queries: int, keys: int, width: int, seed: int):
-    rng = np.random.default_rng(seed)
-    shapes = ((queries, width), (keys, width), (keys, 3))
-    return tuple(rng.standard_normal(shape) for shape in shapes)
+def _examples(*sizes: tuple[int, int, int, int]):
+    """Random queries, keys and values for each of (queries, keys, width, seed)."""
+    for queries, keys, width, seed in sizes:
+        rng = np.random.default_rng(seed)
+        shapes = ((queries, width), (keys, width), (keys, 3))
+        yield tuple(rng.standard_normal(shape) for shape in shapes)
 
 
-@exercise("05.1")
-def _weights(answer) -> None:
-    for keys, width, seed in ((5, 9, 1), (7, 8, 2)):
-        q, k, _ = _example(1, keys, width, seed)
-        found = array(call(answer, q[0].copy(), k.copy()), (keys,), "The result")
-        scores, root = k @ q[0], np.sqrt(width)
-        if close(found, numerics.softmax(scores / root)):
-            far = numbers(call(answer, 1000 * q[0], k.copy()))
-            if close(far, numerics.softmax(1000 * scores / root)):
-                continue
-            raise Wrong(
-                "Right for small scores, not for some of a thousand, whose exponentials are "
-                "infinite. What may be subtracted from all of them before they are taken?"
-            )
-        if close(found, scores / root):
-            raise Wrong("These are the scaled scores. One step is left: making them shares of 1.")
-        if close(found, numerics.softmax(scores)):
-            raise Wrong("The scores were not scaled before softmax.")
-        if close(found, numerics.softmax(scores / width)):
-            raise Wrong("The scores were divided by D; it should be its root.")
-        if close(found, numerics.softmax(scores / np.sqrt(keys))):
-            raise Wrong("You divided by the root of the number of keys; D is the width of a key.")
-        if not np.isclose(found.sum(), 1):
-            raise Wrong(f"The weights should sum to 1; yours sum to {found.sum():.3f}.")
-        if (found < 0).any() or close(found, scores / scores.sum()):
-            raise Wrong("These are scores divided by their sum. Did you take exponentials?")
-        raise Wrong("The weights sum to 1 but are not those of softmax(q·k / √D).")
+def _weights(query, keys, *, root=None):
+    return softmax(keys @ query / (len(query) ** 0.5 if root is None else root))
 
 
-@exercise("05.2")
-def _attention(answer) -> None:
-    for (queries, keys, width), seed in (((4, 6, 9), 2), ((5, 7, 8), 3)):
-        q, k, v = _example(queries, keys, width, seed)
-        value = call(answer, q.copy(), k.copy(), v.copy())
-        found = array(value, (queries, 3), "The output, one row a query,")
-        if not close(found, numerics.attention(q, k, v)):
-            raise Wrong(_attention_fault(found, q, k, v))
+def _one_softmax(scores):
+    """Over all scores at once; it overflows where they are large."""
+    return np.exp(scores) / np.exp(scores).sum()
 
 
-def _attention_fault(found, q, k, v) -> str:
-    scores, root = q @ k.T, np.sqrt(q.shape[1])
-    powers = np.exp(scores / root)
-    if close(found, numerics.softmax(scores / root, axis=0) @ v):
-        return "Softmax runs down the columns here: the weights of one query do not sum to 1."
-    if close(found, powers / powers.sum() @ v):
-        return "One softmax runs over the whole matrix; each query needs its own."
-    if close(found, numerics.softmax(scores) @ v):
-        return "The scores were not scaled before softmax."
-    if close(found, numerics.softmax(scores / q.shape[1]) @ v):
-        return "The scores were divided by D; it should be its root."
-    if any(close(found, numerics.softmax(scores / n**0.5) @ v) for n in (*q.shape, *v.shape)):
-        return "You divided by the root of the wrong number: D is the width of a key."
-    if close(found, scores @ v / root):
-        return "The scores were used as weights as they are, without softmax."
-    return "The shape is right, the numbers are not. Compare each step with the four steps."
+def _not_weights(found, query, keys) -> str:
+    scores = keys @ query
+    if not np.isclose(found.sum(), 1):
+        return f"The weights should sum to 1; yours sum to {found.sum():.3f}."
+    if (found < 0).any() or close(found, scores / scores.sum()):
+        return "These are scores divided by their sum. Did you take exponentials?"
+    return "The weights sum to 1 but are not those of softmax(q·k / √D)."
+
+
+near_misses(
+    "05.1",
+    _weights,
+    [(scale * q[0], k) for q, k, _ in _examples((1, 5, 9, 1), (1, 7, 8, 2)) for scale in (1, 1000)],
+    {
+        "These are the scaled scores. One step is left: making them shares of 1.": (
+            lambda q, k: k @ q / len(q) ** 0.5
+        ),
+        "The scores were not scaled before softmax.": lambda q, k: _weights(q, k, root=1),
+        "The scores were divided by D; it should be its root.": (
+            lambda q, k: _weights(q, k, root=len(q))
+        ),
+        "You divided by the root of the number of keys; D is the width of a key.": (
+            lambda q, k: _weights(q, k, root=len(k) ** 0.5)
+        ),
+        "Right for small scores, not for some of a thousand, whose exponentials are infinite. What "
+        "may be subtracted from all of them before they are taken?": (
+            lambda q, k: _one_softmax(k @ q / len(q) ** 0.5)
+        ),
+    },
+    _not_weights,
+)
+
+
+def _attend(q, k, v, *, root=None, axis=-1):
+    scores = q @ k.T / (q.shape[1] ** 0.5 if root is None else root)
+    return softmax(scores, axis=axis) @ v
+
+
+near_misses(
+    "05.2",
+    numerics.attention,
+    _examples((4, 6, 9, 2), (5, 7, 8, 3)),
+    {
+        "Softmax runs down the columns here: the weights of one query do not sum to 1.": (
+            lambda q, k, v: _attend(q, k, v, axis=0)
+        ),
+        "One softmax runs over the whole matrix; each query needs its own.": (
+            lambda q, k, v: _one_softmax(q @ k.T / q.shape[1] ** 0.5) @ v
+        ),
+        "The scores were not scaled before softmax.": lambda q, k, v: _attend(q, k, v, root=1),
+        "The scores were divided by D; it should be its root.": (
+            lambda q, k, v: _attend(q, k, v, root=q.shape[1])
+        ),
+        "You divided by the root of the wrong number: D is the width of a key.": tuple(
+            lambda q, k, v, of=of: _attend(q, k, v, root=of(q, k, v) ** 0.5)
+            for of in (lambda q, k, v: len(q), lambda q, k, v: len(k), lambda q, k, v: v.shape[1])
+        ),
+        "The scores were used as weights as they are, without softmax.": (
+            lambda q, k, v: q @ k.T @ v / q.shape[1] ** 0.5
+        ),
+    },
+    "The shape is right, the numbers are not. Compare each step with the four steps.",
+    what="The output, one row a query,",
+)
 
 
 def which_bug() -> tuple[Given, Given, Given, dict[str, Given]]:
@@ -90,7 +121,6 @@ def which_bug() -> tuple[Given, Given, Given, dict[str, Given]]:
     rng = np.random.default_rng(7)
     q, k, v = (np.round(rng.normal(size=(3, 4)), 1) for _ in range(3))
     scores = q @ k.T
-    softmax = numerics.softmax
     outputs = {
         "no scaling": softmax(scores) @ v,
         "divided by D": softmax(scores / 4) @ v,
@@ -100,20 +130,14 @@ def which_bug() -> tuple[Given, Given, Given, dict[str, Given]]:
     return q, k, v, {student: outputs[bug] for student, bug in BUGS.items()}
 
 
-@exercise("05.3")
-def _which_bug(answer) -> None:
-    diagnosed(
-        answer,
-        BUGS,
-        "Make each mistake on purpose and compare.",
-    )
+diagnosis("05.3", BUGS, "Make each mistake on purpose and compare.")
 
 
 @exercise("05.4")
 def _setting(answer) -> None:
     angle, length = array(answer, (2,), "The answer (angle, length)")
     query = length * np.array([np.cos(np.radians(angle)), np.sin(np.radians(angle))])
-    weights = numerics.softmax(KEYS @ query / np.sqrt(2))
+    weights = softmax(KEYS @ query / np.sqrt(2))
     fox, stream = weights[FOX], weights[STREAM]
     if abs(fox - stream) > 0.02:
         apart = f"they are {abs(fox - stream):.3f} apart"
@@ -153,9 +177,7 @@ explanation(
 
 @exercise("05.7")
 def _previous_token(answer) -> None:
-    if not isinstance(answer, tuple | list) or len(answer) != 3:
-        raise Wrong("Give the three arrays as a tuple (q, k, v).")
-    q, k, v = (numbers(part) for part in answer)
+    q, k, v = map(numbers, unpacked(answer, 3, "Give the three arrays as a tuple (q, k, v)."))
     if q.ndim != 2 or q.shape != k.shape or len(q) != 5:
         raise Wrong(f"q and k should both have shape (5, D); they have {q.shape} and {k.shape}.")
     if not np.array_equal(v, np.eye(5)):

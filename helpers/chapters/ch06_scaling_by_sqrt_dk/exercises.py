@@ -2,9 +2,20 @@
 
 import numpy as np
 
-from helpers import numerics
-from helpers.exercises import Wrong, array, call, close, diagnosed, exercise, explanation
+from helpers.exercises import (
+    Wrong,
+    array,
+    call,
+    close,
+    diagnosis,
+    exercise,
+    explanation,
+    near_misses,
+    numeric_near_misses,
+    unpacked,
+)
 from helpers.exercises import check as check
+from helpers.numerics import softmax
 
 BUGS = {
     "Ada": "root of the number of keys",
@@ -14,55 +25,72 @@ BUGS = {
 }
 
 
-@exercise("06.1")
-def _typical_score(answer) -> None:
-    for width, sigma in ((64, 1.0), (50, 0.5), (7, 3.0)):
-        found = float(array(call(answer, width, sigma), (), "The result"))
-        if close(found, sigma**2 * np.sqrt(width)):
-            continue
-        if close(found, sigma**4 * width):
-            raise Wrong("This is the variance; the standard deviation is asked for.")
-        if close(found, sigma**2 * width):
-            raise Wrong(f"At D = {width} you let the terms add up as if they all had one sign.")
-        if close(found, np.sqrt(width)) or close(found, sigma * np.sqrt(width)):
-            raise Wrong(f"Right for σ = 1, not for σ = {sigma:g}: each product has two factors.")
-        raise Wrong(f"For D = {width} and σ = {sigma:g} it gives {found:.3f}, which is not right.")
+near_misses(
+    "06.1",
+    lambda D, sigma: sigma**2 * D**0.5,
+    [(50, 0.5), (64, 1.0), (7, 3.0)],
+    {
+        "This is the variance; the standard deviation is asked for.": (
+            lambda D, s: s**4 * D,
+            lambda D, s: D,
+        ),
+        "At D = {D} you let the terms add up as if they all had one sign.": lambda D, s: s**2 * D,
+        "Right for σ = 1, not for σ = {sigma:g}: each product has two factors.": (
+            lambda D, s: D**0.5,
+            lambda D, s: s * D**0.5,
+        ),
+    },
+    "For D = {D} and σ = {sigma:g} it gives {found:.3f}, which is not right.",
+)
 
 
-@exercise("06.2")
-def _jacobian(answer) -> None:
-    # The root of the number of scores must differ from the divisor, or the one passes as the other.
-    for scores, divisor in (([2.0, -1.0, 0.5, 3.0], 3.0), ([0.3, 1.0, -0.6], 0.7)):
-        _jacobian_of(answer, np.array(scores), divisor)
-    with np.errstate(all="ignore"):
-        large = np.asarray(call(answer, np.array([1000.0, 999.0]), 1.0), dtype=float)
-    if not np.isfinite(large).all():
-        raise Wrong("Right for small scores, but for scores near 1000 it overflows.")
-    if not close(large, numerics.softmax_jacobian(numerics.softmax(np.array([1.0, 0.0])))):
-        raise Wrong("Right for small scores, but for 1000 and 999 the numbers are not right.")
+def _jacobian(scores, divisor, weights=softmax):
+    w = weights(scores / divisor)
+    return (np.diag(w) - np.outer(w, w)) / divisor
 
 
-def _jacobian_of(answer, scores: np.ndarray, divisor: float) -> None:
-    """Hold the function to one row of scores and one divisor."""
-    n = len(scores)
-    found = array(call(answer, scores.copy(), divisor), (n, n), "The result")
-    w = numerics.softmax(scores / divisor)
-    right = numerics.softmax_jacobian(w) / divisor
-    if close(found, right):
-        return
-    if close(found, right * divisor):
-        raise Wrong("These are derivatives by the divided scores. The undivided ones are asked.")
-    if close(found, numerics.softmax_jacobian(numerics.softmax(scores))):
-        raise Wrong("The divisor plays no part in your answer.")
-    if close(found, numerics.softmax_jacobian(numerics.softmax(scores / n**0.5)) / n**0.5):
-        raise Wrong("You divided by the root of the number of scores, not by the divisor.")
-    if close(found, np.diag(w) / divisor) or close(found, np.diag(w * (1 - w)) / divisor):
-        raise Wrong("Only the diagonal is filled, but raising one score lowers the other weights.")
+def _overflowing(scores):
+    return np.exp(scores) / np.exp(scores).sum()
+
+
+def _not_jacobian(found, scores, divisor) -> str:
+    right = _jacobian(scores, divisor)
+    if scores.max() > 99:
+        return "Right for small scores, but for 1000 and 999 the numbers are not right."
     if not np.allclose(found.sum(axis=0), 0, atol=1e-6):
-        raise Wrong("Each column should sum to 0, since the weights always sum to 1; yours do not.")
+        return "Each column should sum to 0, since the weights always sum to 1; yours do not."
     if found[0, 0] and close(found * (right[0, 0] / found[0, 0]), right):
-        raise Wrong("Right up to a factor, the same everywhere. What does the chain rule add?")
-    raise Wrong("The columns sum to 0, as they should, but the numbers are not right.")
+        return "Right up to a factor, the same everywhere. What does the chain rule add?"
+    return "The columns sum to 0, as they should, but the numbers are not right."
+
+
+near_misses(
+    "06.2",
+    _jacobian,
+    # The root of the number of scores must differ from the divisor, or one passes as the other.
+    [
+        (np.array([2.0, -1.0, 0.5, 3.0]), 3.0),
+        (np.array([0.3, 1.0, -0.6]), 0.7),
+        (np.array([1000.0, 999.0]), 1.0),
+    ],
+    {
+        "These are derivatives by the divided scores. The undivided ones are asked.": (
+            lambda s, d: _jacobian(s, d) * d
+        ),
+        "The divisor plays no part in your answer.": lambda s, d: _jacobian(s, 1),
+        "You divided by the root of the number of scores, not by the divisor.": (
+            lambda s, d: _jacobian(s, len(s) ** 0.5)
+        ),
+        "Only the diagonal is filled, but raising one score lowers the other weights.": (
+            lambda s, d: np.diag(softmax(s / d)) / d,
+            lambda s, d: np.diag(np.diag(_jacobian(s, d))),
+        ),
+        "Right for small scores, but for scores near 1000 it overflows.": (
+            lambda s, d: _jacobian(s, d, _overflowing)
+        ),
+    },
+    _not_jacobian,
+)
 
 
 def which_bug():
@@ -77,40 +105,41 @@ def which_bug():
         "root of the number of keys": np.sqrt(25),
         "not divided": 1.0,
     }
-    weights = {bug: numerics.softmax(q @ k.T / divisor) for bug, divisor in divisors.items()}
+    weights = {bug: softmax(q @ k.T / divisor) for bug, divisor in divisors.items()}
     return q, k, {student: weights[bug] for student, bug in BUGS.items()}
 
 
-@exercise("06.3")
-def _which_bug(answer) -> None:
-    diagnosed(
-        answer,
-        BUGS,
-        "Work out the divisor that each mistake makes, and compare what it gives with the "
-        "whole array of each student.",
-    )
+diagnosis(
+    "06.3",
+    BUGS,
+    "Work out the divisor that each mistake makes, and compare what it gives with the whole array "
+    "of each student.",
+)
 
-
-@exercise("06.4")
-def _start(answer) -> None:
-    start = float(array(answer, (), "The standard deviation"))
-    if start <= 0:
-        raise Wrong("A standard deviation is positive.")
-    spread = 64 * start**2 * np.sqrt(256)
-    if abs(spread - 1) > 0.05:
-        message = f"With this start the scores have a spread of {spread:.3g}."
-        if any(close(start, 2.0**-power) for power in (3, 4, 6, 10)):
-            message += " The start enters twice, once through q and once through k."
-        raise Wrong(message)
+SPREAD = "With this start the scores have a spread of {effect:.3g}."
+numeric_near_misses(
+    "06.4",
+    right=1 / (64**0.5 * 256**0.25),
+    effect=lambda std: 64 * std**2 * 256**0.5,
+    within=(0.95, 1.05),
+    replies={
+        f"{SPREAD} The start enters twice, once through q and once through k.": (
+            1 / 8,
+            1 / 16,
+            1 / 64,
+            1 / 1024,
+        )
+    },
+    otherwise=SPREAD,
+    what="The standard deviation",
+    positive="A standard deviation is positive.",
+)
 
 
 @exercise("06.5")
 def _counterexample(answer) -> None:
-    if tuple(getattr(answer, "shape", ())) == (2, 64):
-        answer = tuple(answer)
-    if not isinstance(answer, tuple | list) or len(answer) != 2:
-        raise Wrong("Give the two vectors as a tuple (q, k).")
-    q, k = (array(part, (64,), name) for part, name in zip(answer, "qk", strict=True))
+    q, k = unpacked(answer, 2, "Give the two vectors as a tuple (q, k).")
+    q, k = array(q, (64,), "q"), array(k, (64,), "k")
     for name, vector in (("q", q), ("k", k)):
         if abs(vector.mean()) > 1e-6:
             raise Wrong(f"The entries of {name} have mean {vector.mean():.3f}, not 0.")
@@ -139,42 +168,54 @@ explanation(
 )
 
 
-@exercise("06.7")
-def _divisor(answer) -> None:
-    rng = np.random.default_rng(7)
-    for size, mean in ((1.0, 0.0), (0.5, 0.0), (1.0, 1.0)):
-        q, k = mean + size * rng.standard_normal((2, 40, 64))
-        value = call(answer, q.copy(), k.copy())
-        if len(getattr(value, "shape", ())) == 1:
-            raise Wrong("One number for all rows is asked, not one for each.")
-        found = float(array(value, (), "The divisor"))
-        if not close(found, np.sqrt((q @ k.T).var(axis=1).mean()), 1e-4):
-            _why_not(found, q, k, f"entries of size {size:g} and mean {mean:g}")
+def _rows_spread(q, k, *, axis=1, ddof=0, power=0.5):
+    """The root of the mean variance of the scores in a row, or what is like it."""
+    return (q @ k.T).var(axis=axis, ddof=ddof).mean() ** power
 
 
-def _why_not(found: float, q: np.ndarray, k: np.ndarray, entries: str) -> None:
-    """Say what a divisor seems to have been computed from."""
-    scores = q @ k.T
-    variance = scores.var(axis=1).mean()
-    if close(found, scores.std(axis=1).mean()):
-        raise Wrong("You averaged the deviations of the rows. Average their variances.")
-    if close(found, np.sqrt(scores.var(axis=1, ddof=1).mean())):
-        raise Wrong(
-            "You divided by n − 1, as torch does unless told otherwise: the variance over these "
-            "keys divides by their number."
-        )
-    if close(found, np.sqrt(scores.var(axis=0).mean())):
-        raise Wrong("This is the spread over the queries of a column. Softmax runs over keys.")
-    if close(found, 8.0):
-        raise Wrong(f"√D does not depend on the vectors; it is not right for {entries}.")
-    if close(found, scores.std()) or close(found, np.sqrt((scores**2).mean())):
-        raise Wrong(f"For {entries} this counts what all scores of a row share.")
-    if close(found, variance):
-        raise Wrong("This is the variance; to divide, its root is needed.")
-    left = np.sqrt(variance) / abs(found) if found else np.inf
+def _not_spread(found, q, k, entries) -> str:
+    left = _rows_spread(q, k) / abs(found) if found else np.inf
     if abs(left - 1) < 0.1:
-        raise Wrong(
+        return (
             f"Close: for {entries} the spread within a row is {left:.3f} after dividing. An "
             "estimate from the entries is not enough: compute it from the scores themselves."
         )
-    raise Wrong(f"For {entries} the spread within a row is {left:.3f} after dividing, not 1.")
+    return f"For {entries} the spread within a row is {left:.3f} after dividing, not 1."
+
+
+def _queries_and_keys():
+    rng = np.random.default_rng(7)
+    for size, mean in ((1.0, 0.0), (0.5, 0.0), (1.0, 1.0)):
+        q, k = mean + size * rng.standard_normal((2, 40, 64))
+        yield q, k, f"entries of size {size:g} and mean {mean:g}"
+
+
+near_misses(
+    "06.7",
+    _rows_spread,
+    _queries_and_keys(),
+    {
+        "One number for all rows is asked, not one for each.": lambda q, k: (q @ k.T).std(axis=1),
+        "You averaged the deviations of the rows. Average their variances.": (
+            lambda q, k: (q @ k.T).std(axis=1).mean()
+        ),
+        "You divided by n − 1, as torch does unless told otherwise: the variance over these keys "
+        "divides by their number.": lambda q, k: _rows_spread(q, k, ddof=1),
+        "This is the spread over the queries of a column. Softmax runs over keys.": (
+            lambda q, k: _rows_spread(q, k, axis=0)
+        ),
+        "√D does not depend on the vectors; it is not right for {entries}.": (
+            lambda q, k: q.shape[1] ** 0.5
+        ),
+        "For {entries} this counts what all scores of a row share.": (
+            lambda q, k: (q @ k.T).std(),
+            lambda q, k: ((q @ k.T) ** 2).mean() ** 0.5,
+        ),
+        "This is the variance; to divide, its root is needed.": (
+            lambda q, k: _rows_spread(q, k, power=1)
+        ),
+    },
+    _not_spread,
+    what="The divisor",
+    run=lambda function, q, k, entries: call(function, q, k),
+)

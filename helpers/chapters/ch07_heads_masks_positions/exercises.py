@@ -1,9 +1,22 @@
 """Checks for chapter 07, heads, masks and positions."""
 
+from functools import partial
+
 import numpy as np
 from jaxtyping import Float
 
-from helpers.exercises import Wrong, array, call, close, diagnosed, exercise, explanation, numbers
+from helpers.exercises import (
+    Wrong,
+    array,
+    call,
+    close,
+    diagnosis,
+    exercise,
+    explanation,
+    near_misses,
+    numbers,
+    unpacked,
+)
 from helpers.exercises import check as check
 from helpers.numerics import softmax
 
@@ -16,33 +29,37 @@ BUGS = {
 }
 
 
-@exercise("07.1")
-def _mask(answer) -> None:
-    for new, total in ((4, 4), (2, 5), (1, 6), (1, 1), (3, 4)):
-        given = numbers(call(answer, new, total))
-        if given.shape == (new, total) and not np.isin(given, (0, 1)).all():
-            raise Wrong("A mask holds True and False (or 1 and 0) only, not scores.")
-        found = array(given, (new, total), "The mask")
-        every = np.tri(total)
-        if close(found, every[total - new :]):
-            continue
-        where = f"For new = {new} and total = {total}: "
-        for wrong, message in (
-            (1 - every[total - new :], "true and false are exchanged."),
-            (every[:new], "the first token that asks is taken for the first of the text."),
-            (np.tri(total, k=-1)[total - new :], "a token may read itself, too."),
-            (np.tri(total, k=1)[total - new :], "the next token may be read. That is one too far."),
-            (every.T[total - new :], "what comes later may be read, and not what came before."),
-            (np.ones((new, total)), "everything may be read."),
-        ):
-            if close(found, wrong):
-                raise Wrong(where + message)
-        raise Wrong(where + "the shape is right, the entries are not.")
+def _mask_of(function, new: int, total: int):
+    mask = numbers(call(function, new, total))
+    if mask.shape == (new, total) and not np.isin(mask, (0, 1)).all():
+        raise Wrong("A mask holds True and False (or 1 and 0) only, not scores.")
+    return mask
 
 
-def _heads(x: Tokens, tables, H: int, *, bug: str = "") -> Tokens:
+near_misses(
+    "07.1",
+    lambda n, T: np.tri(T)[T - n :],
+    [(4, 4), (2, 5), (1, 6), (1, 1), (3, 4)],
+    {
+        "true and false are exchanged.": lambda n, T: 1 - np.tri(T)[T - n :],
+        "the first token that asks is taken for the first of the text.": lambda n, T: np.tri(n, T),
+        "a token may read itself, too.": lambda n, T: np.tri(T, k=-1)[T - n :],
+        "the next token may be read. That is one too far.": lambda n, T: np.tri(T, k=1)[T - n :],
+        "what comes later may be read, and not what came before.": lambda n, T: np.tri(T).T[
+            T - n :
+        ],
+        "everything may be read.": lambda n, T: np.ones((n, T)),
+    },
+    "the shape is right, the entries are not.",
+    what="The mask",
+    run=_mask_of,
+    where="For new = {new} and total = {total}: ",
+)
+
+
+def _heads(x: Tokens, W_Q, W_K, W_V, W_O, H: int, *, bug: str = "") -> Tokens:
     """Causal attention with H heads in NumPy, right or with one mistake."""
-    (T, C), (W_Q, W_K, W_V, W_O) = x.shape, tables
+    T, C = x.shape
     D = C // H
     if bug == "every H-th column":
         W_Q, W_K, W_V = (W.reshape(C, D, H).swapaxes(1, 2).reshape(C, C) for W in (W_Q, W_K, W_V))
@@ -55,24 +72,24 @@ def _heads(x: Tokens, tables, H: int, *, bug: str = "") -> Tokens:
     root = {"root of C": C, "root of H": H, "no root": 1}.get(bug, D) ** 0.5
     if bug == "D, no root":
         root = D
-    may = np.tri(T, k={"one too far": 1}.get(bug, 0), dtype=bool)
+    mask = np.tri(T, k={"one too far": 1}.get(bug, 0), dtype=bool)
     if bug == "later only":
-        may = may.T
+        mask = mask.T
     scaled = q @ k.swapaxes(1, 2) / root
     if bug == "mask after softmax":
-        weights = softmax(scaled) * may
+        weights = softmax(scaled) * mask
     elif bug == "scores of 0":
-        weights = softmax(scaled * may)
+        weights = softmax(scaled * mask)
     elif bug == "other axis":
-        weights = softmax(np.where(may, scaled, -np.inf).swapaxes(1, 2)).swapaxes(1, 2)
+        weights = softmax(np.where(mask, scaled, -np.inf).swapaxes(1, 2)).swapaxes(1, 2)
     else:
-        weights = softmax(scaled if bug == "no mask" else np.where(may, scaled, -np.inf))
+        weights = softmax(scaled if bug == "no mask" else np.where(mask, scaled, -np.inf))
     out = weights @ v
     joined = out.reshape(T, C) if bug == "axes not moved" else out.swapaxes(0, 1).reshape(T, C)
     return joined if bug == "no output projection" else joined @ W_O
 
 
-MISTAKES = {
+HEADS = {
     "no mask": "Later tokens are read: the mask is missing.",
     "one too far": "Each token also reads the next one: the mask is one too far.",
     "later only": "The mask is the wrong way round: tokens read what comes after them.",
@@ -90,42 +107,43 @@ MISTAKES = {
 }
 
 
-@exercise("07.2")
-def _my_heads(answer) -> None:
+def _tokens_and_weights():
     rng = np.random.default_rng(72)
     for T, C, H in ((5, 12, 3), (4, 8, 1), (3, 8, 4), (1, 4, 2)):
-        x, tables = rng.standard_normal((T, C)), rng.standard_normal((4, C, C)) / C**0.25
-        given = (x.copy(), *tables.copy(), H)
-        found = array(call(answer, *given), (T, C), "The result")
-        if close(found, _heads(x, tables, H), 1e-5):
-            continue
-        for bug, message in MISTAKES.items():
-            if close(found, _heads(x, tables, H, bug=bug), 1e-5):
-                raise Wrong(message)
-        if close(found, _heads(x, tables, 1), 1e-5):
-            raise Wrong("This is right for one head; the number of heads plays no part in it.")
-        raise Wrong(f"For {T} tokens, C = {C} and {H} heads the numbers are not right.")
+        yield rng.standard_normal((T, C)), *(rng.standard_normal((4, C, C)) / C**0.25), H
+
+
+near_misses(
+    "07.2",
+    _heads,
+    _tokens_and_weights(),
+    {reply: partial(_heads, bug=bug) for bug, reply in HEADS.items()}
+    | {
+        "This is right for one head; the number of heads plays no part in it.": (
+            lambda x, W_Q, W_K, W_V, W_O, H: _heads(x, W_Q, W_K, W_V, W_O, 1)
+        )
+    },
+    "For {x.shape[0]} tokens, C = {x.shape[1]} and {H} heads the numbers are not right.",
+)
 
 
 def which_bug() -> tuple[Tokens, dict[str, Tokens], dict[str, Tokens]]:
-    """Four tokens, the four tables, and what four students took for attention with two heads.
+    """Four tokens, four weight matrices, and what four students took for attention with two heads.
 
     Returns: x (4, 6), a dict of W_Q, W_K, W_V, W_O (6, 6), and a dict from name to (4, 6).
     """
     rng = np.random.default_rng(7)
-    x, tables = rng.standard_normal((4, 6)).round(1), rng.standard_normal((4, 6, 6)).round(1)
-    made = {student: _heads(x, tables, 2, bug=bug) for student, bug in BUGS.items()}
-    return x, dict(zip(("W_Q", "W_K", "W_V", "W_O"), tables, strict=True)), made
+    x, matrices = rng.standard_normal((4, 6)).round(1), rng.standard_normal((4, 6, 6)).round(1)
+    weights = dict(zip(("W_Q", "W_K", "W_V", "W_O"), matrices, strict=True))
+    return x, weights, {who: _heads(x, **weights, H=2, bug=bug) for who, bug in BUGS.items()}
 
 
-@exercise("07.3")
-def _which_bug(answer) -> None:
-    diagnosed(
-        answer,
-        BUGS,
-        "Compute the first token's output by hand: it reads only itself, so the divisor is no "
-        "matter there.",
-    )
+diagnosis(
+    "07.3",
+    BUGS,
+    "Compute the first token's output by hand: it reads only itself, so the divisor is no matter "
+    "there.",
+)
 
 
 def scores_by_distance(query: Float[np.ndarray, " D"]) -> Float[np.ndarray, "32"]:
@@ -155,9 +173,9 @@ def _five_back(answer) -> None:
 
 def _two_layers(x: Tokens) -> Tokens:
     """Two causal layers, x + attention, whose queries, keys and values are x itself."""
-    may = np.tri(len(x), dtype=bool)
+    mask = np.tri(len(x), dtype=bool)
     for _ in range(2):
-        weights = softmax(np.where(may, x @ x.T / x.shape[1] ** 0.5, -np.inf))
+        weights = softmax(np.where(mask, x @ x.T / x.shape[1] ** 0.5, -np.inf))
         x = x + weights @ x
     return x
 
@@ -192,41 +210,57 @@ explanation(
 )
 
 
-@exercise("07.7")
-def _my_step(answer) -> None:
+def _new_tokens():
+    """A new token, keys and values of those before it, and three weight matrices."""
     rng = np.random.default_rng(77)
     for before, C, D in ((3, 6, 4), (0, 5, 3), (1, 4, 4)):
         x, (W_Q, W_K, W_V) = rng.standard_normal((before + 1, C)), rng.standard_normal((3, C, D))
-        old_k, old_v = x[:-1] @ W_K, x[:-1] @ W_V
-        given = (x[-1], old_k, old_v, W_Q, W_K, W_V)
-        answered = call(answer, *(part.copy() for part in given))
-        if not isinstance(answered, tuple | list) or len(answered) != 3:
-            raise Wrong("Return the three things as a tuple (output, keys, values).")
-        _hold_step(answered, x, (W_Q, W_K, W_V))
+        yield x[-1], x[:-1] @ W_K, x[:-1] @ W_V, W_Q, W_K, W_V
 
 
-def _hold_step(answered, x: Tokens, tables) -> None:
-    W_Q, W_K, W_V = tables
-    n, D = len(x), W_Q.shape[1]
-    every = {"keys": x @ W_K, "values": x @ W_V}
-    for (what, right), got in zip(every.items(), answered[1:], strict=True):
-        if np.shape(got) == (n - 1, D):
-            raise Wrong(f"The {what} that you return lack the row of the new token.")
-        found = array(got, (n, D), f"The {what}")
-        if not close(found, right, 1e-5):
-            if close(found, np.roll(right, 1, axis=0), 1e-5):
-                raise Wrong(f"The new row of the {what} stands first; it belongs behind the rest.")
-            raise Wrong(f"The {what} that you return are not right.")
-    k, v = every["keys"], every["values"]
-    output = np.reshape(array(answered[0], np.shape(answered[0]), "The output"), -1)
-    output = array(output, (D,), "The output")
-    scores = k @ (x[-1] @ W_Q)
-    if close(output, softmax(scores / D**0.5) @ v, 1e-5):
-        return
-    if n > 1 and close(output, softmax(scores[:-1] / D**0.5) @ v[:-1], 1e-5):
-        raise Wrong("The new token reads those before it, but not itself.")
-    if close(output, softmax(scores) @ v, 1e-5):
-        raise Wrong("The scores are not divided.")
-    if close(output, softmax(scores / x.shape[1] ** 0.5) @ v, 1e-5):
-        raise Wrong("You divided by the root of C; the query has another width.")
-    raise Wrong("Keys and values are right, the output is not.")
+def _step(x, keys, values, W_Q, W_K, W_V, *, itself=True, root=None):
+    """Keys and values with those of the new token, and its output."""
+    k, v = np.vstack([keys, x @ W_K]), np.vstack([values, x @ W_V])
+    seen = slice(None) if itself or len(k) == 1 else slice(-1)
+    scores = k[seen] @ (x @ W_Q) / (W_Q.shape[1] ** 0.5 if root is None else root)
+    return softmax(scores) @ v[seen], k, v
+
+
+def _run_step(function, *case):
+    """Keys, values and output; the output may be of shape (1, D)."""
+    request = "Return the three things as a tuple (output, keys, values)."
+    output, keys, values = unpacked(call(function, *case), 3, request)
+    return keys, values, numbers(output).ravel()
+
+
+near_misses(
+    "07.7",
+    _step,
+    _new_tokens(),
+    {
+        "The keys that you return lack the row of the new token.": lambda *given: given[:3],
+        "The values that you return lack the row of the new token.": lambda *given: (
+            *_step(*given)[:2],
+            given[2],
+        ),
+        "The new row of the keys stands first; it belongs behind the rest.": lambda *given: [
+            np.roll(part, 1, axis=0) for part in _step(*given)
+        ],
+        "The new row of the values stands first; it belongs behind the rest.": lambda *given: (
+            *_step(*given)[:2],
+            np.roll(_step(*given)[2], 1, axis=0),
+        ),
+        "The new token reads those before it, but not itself.": partial(_step, itself=False),
+        "The scores are not divided.": partial(_step, root=1),
+        "You divided by the root of C; the query has another width.": (
+            lambda x, *given: _step(x, *given, root=len(x) ** 0.5)
+        ),
+    },
+    (
+        "The keys that you return are not right.",
+        "The values that you return are not right.",
+        "Keys and values are right, the output is not.",
+    ),
+    what=("The keys", "The values", "The output"),
+    run=_run_step,
+)

@@ -5,7 +5,17 @@ import torch
 from jaxtyping import Float
 
 from helpers.blocks import FeedForward
-from helpers.exercises import Wrong, array, call, close, diagnosed, exercise, explanation
+from helpers.exercises import (
+    Wrong,
+    array,
+    close,
+    diagnosis,
+    exercise,
+    explanation,
+    near_misses,
+    numeric_near_misses,
+    unpacked,
+)
 from helpers.exercises import check as check
 
 EPS = 1e-5
@@ -18,72 +28,94 @@ BUGS = {
 }
 
 
-def _normed(x: np.ndarray, *, axis: int = -1, ddof: int = 0, eps: float = EPS) -> np.ndarray:
+def _normalised(x: np.ndarray, *, axis: int = -1, ddof: int = 0, eps: float = EPS) -> np.ndarray:
     away = x - x.mean(axis=axis, keepdims=True)
     return away / np.sqrt(x.var(axis=axis, ddof=ddof, keepdims=True) + eps)
 
 
-@exercise("08.1")
-def _add_and_norm(answer) -> None:
+def _pairs():
     rng = np.random.default_rng(81)
     large = rng.standard_normal((2, 5, 4))
-    # Small entries, so that it shows where the ε stands.
+    # Small entries show where the ε is.
     rows = 3.0 + 2.0 * rng.standard_normal((2, 3, 8))
     block = rng.standard_normal((2, 2, 3, 4, 6))
-    for x, y in (large, 0.004 * large, rows, block, rows[:, 0]):
-        found = array(call(answer, x.copy(), y.copy()), x.shape, "The result")
-        if not close(found, _normed(x + y), 1e-5):
-            _why_not_normed(found, x, y)
+    return [tuple(pair) for pair in (large, 0.004 * large, rows, block, rows[:, 0])]
 
 
-def _why_not_normed(found: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:
-    s = x + y
-    away = s - s.mean(axis=-1, keepdims=True)
-    deviation = s.std(axis=-1, keepdims=True)
-    for wrong, message in (
-        (x + _normed(y), "You normed the answer and added x afterwards: the sum is to be normed."),
-        (_normed(x) + y, "You normed x before the sum: the sum is to be normed."),
-        (_normed(y), "The input x plays no part in your result: there is no residual."),
-        (s, "This is the sum. It is still to be normed."),
-        (_normed(s, ddof=1), "Your variance divides by n − 1; that of LayerNorm divides by n."),
-        (_normed(s, axis=0), "You took the mean over the tokens; each token is normed by itself."),
-        (away / (deviation + EPS), "For small vectors it shows: ε stands beside the root."),
-        (away / deviation**2, "You divided by the variance and not by its root."),
-        (s / np.sqrt((s**2).mean(axis=-1, keepdims=True) + EPS), "The mean is not taken away."),
-    ):
-        if close(found, wrong):
-            raise Wrong(message)
-    if close(found, away / deviation, 1e-4):
-        raise Wrong("Right but for ε: without it a token whose entries are all alike gives nan.")
-    raise Wrong("The shape is right, the numbers are not.")
+def _centred(x, y):
+    return x + y - (x + y).mean(axis=-1, keepdims=True)
 
 
-@exercise("08.2")
-def _feed_forward(answer) -> None:
+def _deviation(x, y):
+    return (x + y).std(axis=-1, keepdims=True)
+
+
+near_misses(
+    "08.1",
+    lambda x, y: _normalised(x + y),
+    _pairs(),
+    {
+        "You normed the answer and added x afterwards: the sum is to be normed.": (
+            lambda x, y: x + _normalised(y)
+        ),
+        "You normed x before the sum: the sum is to be normed.": lambda x, y: _normalised(x) + y,
+        "The input x plays no part in your result: there is no residual.": lambda x, y: _normalised(
+            y
+        ),
+        "This is the sum. It is still to be normed.": lambda x, y: x + y,
+        "Your variance divides by n − 1; that of LayerNorm divides by n.": (
+            lambda x, y: _normalised(x + y, ddof=1)
+        ),
+        "You took the mean over the tokens; each token is normed by itself.": (
+            lambda x, y: _normalised(x + y, axis=0)
+        ),
+        "For small vectors it shows: ε stands beside the root.": (
+            lambda x, y: _centred(x, y) / (_deviation(x, y) + EPS)
+        ),
+        "You divided by the variance and not by its root.": (
+            lambda x, y: _centred(x, y) / _deviation(x, y) ** 2
+        ),
+        "The mean is not taken away.": (
+            lambda x, y: (x + y) / np.sqrt(((x + y) ** 2).mean(axis=-1, keepdims=True) + EPS)
+        ),
+        "Right but for ε: without it a token whose entries are all alike gives nan.": (
+            lambda x, y: _normalised(x + y, eps=0.0)
+        ),
+    },
+)
+
+
+def _relu(x):
+    return np.maximum(x, 0)
+
+
+def _networks():
+    """Tokens, and the weights and biases of two linear layers."""
     rng = np.random.default_rng(82)
     for T, C, N in ((5, 3, 7), (4, 4, 4), (1, 2, 6)):
         x, W1, W2 = (rng.standard_normal(shape) for shape in ((T, C), (C, N), (N, C)))
-        b1, b2 = rng.standard_normal(N), rng.standard_normal(C)
-        given = (x, W1, b1, W2, b2)
-        found = array(call(answer, *(a.copy() for a in given)), (T, C), "The result")
-        if close(found, np.maximum(x @ W1 + b1, 0) @ W2 + b2, 1e-5):
-            continue
-        for wrong, message in (
-            ((x @ W1 + b1) @ W2 + b2, "There is no bend between the two maps."),
-            (np.maximum((x @ W1 + b1) @ W2 + b2, 0), "The ReLU stands at the end."),
-            (
-                np.maximum(np.maximum(x @ W1 + b1, 0) @ W2 + b2, 0),
-                "There is a second ReLU at the end; only the hidden neurons are bent.",
-            ),
-            (np.maximum(x @ W1, 0) @ W2, "The biases play no part."),
-            (np.maximum(x @ W1, 0) @ W2 + b2, "The bias b1 plays no part."),
-            (np.maximum(x @ W1, 0) + b1, "The second map is missing."),
-            (np.maximum(x @ W1, 0) @ W2 + b1 @ W2 + b2, "b1 is added after the ReLU."),
-            (x + np.maximum(x @ W1 + b1, 0) @ W2 + b2, "The residual is not part of the network."),
-        ):
-            if np.shape(wrong) == found.shape and close(found, wrong):
-                raise Wrong(message)
-        raise Wrong("The shape is right, the numbers are not.")
+        yield x, W1, rng.standard_normal(N), W2, rng.standard_normal(C)
+
+
+near_misses(
+    "08.2",
+    lambda x, W1, b1, W2, b2: _relu(x @ W1 + b1) @ W2 + b2,
+    _networks(),
+    {
+        "There is no bend between the two maps.": lambda x, W1, b1, W2, b2: (x @ W1 + b1) @ W2 + b2,
+        "The ReLU stands at the end.": lambda x, W1, b1, W2, b2: _relu((x @ W1 + b1) @ W2 + b2),
+        "There is a second ReLU at the end; only the hidden neurons are bent.": (
+            lambda x, W1, b1, W2, b2: _relu(_relu(x @ W1 + b1) @ W2 + b2)
+        ),
+        "The biases play no part.": lambda x, W1, b1, W2, b2: _relu(x @ W1) @ W2,
+        "The bias b1 plays no part.": lambda x, W1, b1, W2, b2: _relu(x @ W1) @ W2 + b2,
+        "The second map is missing.": lambda x, W1, b1, W2, b2: _relu(x @ W1) + b1,
+        "b1 is added after the ReLU.": lambda x, W1, b1, W2, b2: (_relu(x @ W1) + b1) @ W2 + b2,
+        "The residual is not part of the network.": (
+            lambda x, W1, b1, W2, b2: x + _relu(x @ W1 + b1) @ W2 + b2
+        ),
+    },
+)
 
 
 def which_bug() -> tuple[Students, Students, dict[str, Students]]:
@@ -93,26 +125,17 @@ def which_bug() -> tuple[Students, Students, dict[str, Students]]:
     """
     x, y = np.random.default_rng(8).standard_normal((2, 4, 3)).round(1)
     made = {
-        "norm before the sum": x + _normed(y),
-        "no residual": _normed(y),
-        "variance over n − 1": _normed(x + y, ddof=1),
-        "norm over the tokens": _normed(x + y, axis=0),
+        "norm before the sum": x + _normalised(y),
+        "no residual": _normalised(y),
+        "variance over n − 1": _normalised(x + y, ddof=1),
+        "norm over the tokens": _normalised(x + y, axis=0),
     }
     return x, y, {student: made[bug] for student, bug in BUGS.items()}
 
 
-@exercise("08.3")
-def _which_bug(answer) -> None:
-    if isinstance(answer, dict):  # a hyphen typed for the minus sign looks the same
-        answer = {
-            student: bug.replace("-", "−") if isinstance(bug, str) else bug
-            for student, bug in answer.items()
-        }
-    diagnosed(
-        answer,
-        BUGS,
-        "Look at the mean and at the sum of squares of each row and of each column.",
-    )
+diagnosis(
+    "08.3", BUGS, "Look at the mean and at the sum of squares of each row and of each column."
+)
 
 
 def gradient_through(factor: float) -> float:
@@ -142,16 +165,20 @@ def _gradient_through_one(factor: float, seed: int, layers: int = 24) -> float:
     return gradient.square().mean().sqrt().item()
 
 
-@exercise("08.4")
-def _start(answer) -> None:
-    factor = float(array(answer, (), "The factor"))
-    if factor <= 0:
-        raise Wrong("The factor is positive.")
-    arrived = gradient_through(factor)
-    if arrived < 0.5:
-        raise Wrong(f"With this factor {arrived:.2g} of the gradient arrives: too little.")
-    if not arrived <= 2:  # nan is too much, too
-        raise Wrong(f"With this factor the gradient has grown to {arrived:.2g}: too much.")
+numeric_near_misses(
+    "08.4",
+    right=18**0.25,  # √3 for the first map and √6 for the second, evenly
+    effect=gradient_through,
+    within=(0.5, 2),
+    replies={},
+    otherwise=lambda arrived: (
+        "With this factor {effect:.2g} of the gradient arrives: too little."
+        if arrived < 0.5
+        else "With this factor the gradient has grown to {effect:.2g}: too much."
+    ),
+    what="The factor",
+    positive="The factor is positive.",
+)
 
 
 @exercise("08.5")
@@ -186,8 +213,7 @@ explanation(
 
 @exercise("08.7")
 def _largest(answer) -> None:
-    if not isinstance(answer, tuple | list) or len(answer) != 4:
-        raise Wrong("Give the four arrays as a tuple (W1, b1, W2, b2).")
+    answer = unpacked(answer, 4, "Give the four arrays as a tuple (W1, b1, W2, b2).")
     width = np.shape(answer[0])[-1] if np.ndim(answer[0]) == 2 else 0
     if width > 3:
         raise Wrong(f"{width} hidden neurons; three are allowed.")

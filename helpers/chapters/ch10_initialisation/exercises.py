@@ -10,7 +10,18 @@ import torch
 from jaxtyping import Float
 from torch import nn
 
-from helpers.exercises import Wrong, array, call, close, diagnosed, exercise, numbers
+from helpers.exercises import (
+    Wrong,
+    array,
+    call,
+    close,
+    diagnosis,
+    exercise,
+    near_misses,
+    numbers,
+    numeric_near_misses,
+    unpacked,
+)
 from helpers.exercises import check as check
 
 BUGS = {
@@ -23,44 +34,64 @@ WIDTHS = (100, 400, 100, 400, 100, 400, 100)
 TIMES, LAYERS, WIDTH = 1000, 24, 100
 
 
-@exercise("10.1")
-def _bound(answer) -> None:
-    for fan_in, fan_out in ((64, 256), (300, 300), (10, 2)):
-        found = float(array(call(answer, fan_in, fan_out), (), "The result"))
-        right = (6 / (fan_in + fan_out)) ** 0.5
-        if close(found, right):
-            continue
-        if close(found, right / 3**0.5):
-            raise Wrong("This is the standard deviation. How far does a uniform reach beyond it?")
-        if close(found, right / 3):
-            raise Wrong("Divided by √3; a uniform on ±a has a standard deviation below a.")
-        if close(found, (3 / (fan_in + fan_out)) ** 0.5):
-            raise Wrong("The variance is 1 over the mean of the two fans, not over their sum.")
-        if close(found, (6 / fan_in) ** 0.5) or close(found, (3 / fan_in) ** 0.5):
-            raise Wrong("The fan-out plays no part in yours; it should.")
-        if close(found, right**2):
-            raise Wrong("A root is missing.")
-        raise Wrong(f"For fan_in={fan_in} and fan_out={fan_out} yours is {found:.4g}: not right.")
+near_misses(
+    "10.1",
+    lambda fan_in, fan_out: (6 / (fan_in + fan_out)) ** 0.5,
+    [(64, 256), (300, 300), (10, 2)],
+    {
+        "This is the standard deviation. How far does a uniform reach beyond it?": (
+            lambda i, o: (2 / (i + o)) ** 0.5
+        ),
+        "Divided by √3; a uniform on ±a has a standard deviation below a.": (
+            lambda i, o: (2 / 3 / (i + o)) ** 0.5
+        ),
+        "The variance is 1 over the mean of the two fans, not over their sum.": (
+            lambda i, o: (3 / (i + o)) ** 0.5
+        ),
+        "The fan-out plays no part in yours; it should.": (
+            lambda i, o: (6 / i) ** 0.5,
+            lambda i, o: (3 / i) ** 0.5,
+        ),
+        "A root is missing.": lambda i, o: 6 / (i + o),
+    },
+    "For fan_in={fan_in} and fan_out={fan_out} yours is {found:.4g}: not right.",
+)
 
 
-@exercise("10.2")
-def _first_loss(answer) -> None:
-    for V, C, std in ((61, 64, 0.125), (1000, 768, 0.02), (50, 16, 0.1)):
-        found = float(array(call(answer, V, C, std), (), "The result"))
-        right = math.log(V) + C * std**2 / 2
-        if abs(found - right) < 0.05 * (right - math.log(V)):  # with V finite it is a little less
-            continue
-        if close(found, math.log(V)):
-            raise Wrong("That is the loss of equal probabilities; here the logits scatter.")
-        if close(found, math.log(V) + C * std**2):
-            raise Wrong("The variance of the logits is right. Look at the formula once more.")
-        if close(found, math.log(V) + std**2 / 2):
-            raise Wrong("You took the variance of one weight for that of a logit.")
-        if close(found, math.log(V) + C**0.5 * std / 2):
-            raise Wrong("The formula wants the variance of the logits, not their deviation.")
-        if close(found, math.log2(V) + C * std**2 / 2):
-            raise Wrong("The loss is counted in nats here: take the natural logarithm.")
-        raise Wrong(f"For V={V}, C={C}, std={std} yours is {found:.4g}: not right.")
+def _above_uniform(function, V, C, std):
+    """By how much the loss is above that of equal probabilities, in units of what is expected."""
+    loss = float(array(call(function, V, C, std), (), "The result"))
+    return (loss - math.log(V)) / (C * std**2 / 2)
+
+
+near_misses(
+    "10.2",
+    lambda V, C, std: math.log(V) + C * std**2 / 2,
+    [(61, 64, 0.125), (1000, 768, 0.02), (50, 16, 0.1)],
+    {
+        "That is the loss of equal probabilities; here the logits scatter.": (
+            lambda V, C, std: math.log(V)
+        ),
+        "The variance of the logits is right. Look at the formula once more.": (
+            lambda V, C, std: math.log(V) + C * std**2
+        ),
+        "You took the variance of one weight for that of a logit.": (
+            lambda V, C, std: math.log(V) + std**2 / 2
+        ),
+        "The formula wants the variance of the logits, not their deviation.": (
+            lambda V, C, std: math.log(V) + C**0.5 * std / 2
+        ),
+        "The loss is counted in nats here: take the natural logarithm.": (
+            lambda V, C, std: math.log2(V) + C * std**2 / 2
+        ),
+    },
+    lambda found, V, C, std: (
+        f"For V={V}, C={C}, std={std} yours is "
+        f"{math.log(V) + found * C * std**2 / 2:.4g}: not right."
+    ),
+    tolerance=0.025,  # with V finite it is a little less
+    run=_above_uniform,
+)
 
 
 def which_bug() -> dict[str, Float[np.ndarray, " layers"]]:
@@ -86,33 +117,36 @@ def which_bug() -> dict[str, Float[np.ndarray, " layers"]]:
     return found
 
 
-@exercise("10.3")
-def _which_bug(answer) -> None:
-    diagnosed(answer, BUGS, "Work out by what factor each mistake changes the size in each layer.")
+diagnosis("10.3", BUGS, "Work out by what factor each mistake changes the size in each layer.")
 
 
-@exercise("10.4")
-def _thousandfold(answer) -> None:
-    std = float(array(answer, (), "The standard deviation"))
-    if std <= 0:
-        raise Wrong("A standard deviation is positive.")
-    log_times = LAYERS * (math.log(std) + math.log(WIDTH / 2) / 2)
-    if 0.75 <= math.exp(min(log_times, 99.0)) / TIMES <= 1.25:
-        return
-    if close(log_times, 2 * math.log(TIMES), 0.02):
-        raise Wrong("With yours the size grows by the square of what is asked.")
-    if close(log_times, math.log(TIMES) / 2, 0.02):
-        raise Wrong("With yours the mean square grows so much. The size is its root.")
-    if close(log_times, math.log(TIMES) - LAYERS * math.log(2) / 2, 0.02):
-        raise Wrong("That would be right for layers without an activation. What does ReLU take?")
-    raise Wrong(f"With yours the size is multiplied by about 10^{log_times / math.log(10):.1f}.")
+def _std_for(times: float, kept: float = 0.5) -> float:
+    """With what standard deviation the size grows so much, if a layer keeps this mean square."""
+    return times ** (1 / LAYERS) / (kept * WIDTH) ** 0.5
+
+
+numeric_near_misses(
+    "10.4",
+    right=_std_for(TIMES),
+    effect=lambda std: LAYERS * math.log10(std * (WIDTH / 2) ** 0.5),
+    within=(math.log10(0.75 * TIMES), math.log10(1.25 * TIMES)),
+    replies={
+        "With yours the size grows by the square of what is asked.": (_std_for(TIMES**2),),
+        "With yours the mean square grows so much. The size is its root.": (_std_for(TIMES**0.5),),
+        "That would be right for layers without an activation. What does ReLU take?": (
+            _std_for(TIMES, kept=1),
+        ),
+    },
+    otherwise="With yours the size is multiplied by about 10^{effect:.1f}.",
+    what="The standard deviation",
+    positive="A standard deviation is positive.",
+)
 
 
 @exercise("10.5")
 def _nothing_comes_out(answer) -> None:
-    if not isinstance(answer, tuple | list) or len(answer) != 2:
-        raise Wrong("Give W and x as a tuple (W, x).")
-    W, x = array(answer[0], (4, 4), "W"), array(answer[1], (4,), "x")
+    W, x = unpacked(answer, 2, "Give W and x as a tuple (W, x).")
+    W, x = array(W, (4, 4), "W"), array(x, (4,), "x")
     if not close(np.abs(W), 0.5, 1e-9):
         raise Wrong("Every entry of W should be +0.5 or -0.5.")
     if not np.abs(x).max() > 1e-6:

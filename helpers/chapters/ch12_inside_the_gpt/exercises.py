@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Float
 
-from helpers.exercises import Wrong, array, call, changes, close, diagnosed, exercise, explanation
+from helpers.exercises import Wrong, array, diagnosis, exercise, explanation, near_misses, unpacked
 from helpers.exercises import check as check
 from helpers.numerics import softmax
 
@@ -21,52 +21,59 @@ def _weights(seed: int, H: int, T: int) -> Float[np.ndarray, "H T T"]:
     return softmax(np.where(np.tri(T, dtype=bool), scores, -np.inf))
 
 
-def _hold(found, right, others, where: str) -> None:
-    """Raise Wrong with the reply to the mistake that gives these numbers, if they are not right."""
-    if close(found, right, 1e-5):
-        return
-    for wrong, message in others:
-        if np.shape(wrong) == np.shape(found) and close(found, wrong, 1e-5):
-            raise Wrong(where + message)
-    raise Wrong(where + "the shape is right, the numbers are not.")
+def _diagonal(weights, back: int, start: int = 0):
+    """Each head's weights on the token so many positions back."""
+    return np.diagonal(weights, -back, axis1=1, axis2=2)[:, start:]
 
 
-@exercise("12.1")
-def _previous_score(answer) -> None:
-    for seed, H, T in ((1, 3, 5), (2, 1, 8), (3, 4, 2)):
-        w = _weights(seed, H, T)
-        t = np.arange(1, T)
-        below = w[:, t, t - 1]
-        found = array(call(answer, w.copy()), (H,), "The result, one number a head,")
-        others = [
-            (w[:, t - 1, t].mean(-1), "you took the token after; a row is a token that reads."),
-            (below.sum(-1), "these are sums, not means."),
-            (below.sum(-1) / T, "you divided by T; the first token does not count."),
-            (np.diagonal(w, axis1=1, axis2=2).mean(-1), "this is the weight on the token itself."),
-            (np.full(H, below.mean()), "this is one mean over all heads; give one a head."),
-        ]
-        _hold(found, below.mean(-1), others, f"For {H} heads and {T} tokens: ")
+near_misses(
+    "12.1",
+    lambda weights: _diagonal(weights, 1).mean(axis=1),
+    [(_weights(seed, H, T),) for seed, H, T in ((1, 3, 5), (2, 1, 8), (3, 4, 2))],
+    {
+        "you took the token after; a row is a token that reads.": (
+            lambda w: _diagonal(w, -1).mean(axis=1)
+        ),
+        "these are sums, not means.": lambda w: _diagonal(w, 1).sum(axis=1),
+        "you divided by T; the first token does not count.": (
+            lambda w: _diagonal(w, 1).sum(axis=1) / w.shape[1]
+        ),
+        "this is the weight on the token itself.": lambda w: _diagonal(w, 0).mean(axis=1),
+        "this is one mean over all heads; give one a head.": (
+            lambda w: np.full(len(w), _diagonal(w, 1).mean())
+        ),
+    },
+    "the shape is right, the numbers are not.",
+    what="The result, one number a head,",
+    where="For {weights.shape[0]} heads and {weights.shape[1]} tokens: ",
+)
 
-
-@exercise("12.2")
-def _induction_score(answer) -> None:
-    for seed, H, T, n in ((4, 2, 9, 4), (5, 3, 12, 3), (6, 1, 7, 5), (7, 2, 6, 2)):
-        w = _weights(seed, H, T)
-        t = np.arange(n, T)
-        stripe = w[:, t, t - n + 1]
-        found = array(call(answer, w.copy(), n), (H,), "The result, one number a head,")
-        whole = np.diagonal(w, 1 - n, axis1=1, axis2=2).mean(-1)
-        others = [
-            (w[:, t, t - n].mean(-1), "this reads the same letter, not what followed it."),
-            (whole, "a place is counted at which the word has not begun again."),
-            (stripe.sum(-1), "these are sums, not means."),
-            (stripe.sum(-1) / T, "you divided by T, not by the number of places that count."),
-            (
-                np.diagonal(w, -n - 1, axis1=1, axis2=2).mean(-1) if n + 1 < T else np.nan,
-                "this reads what came before the letter, not what followed it.",
-            ),
-        ]
-        _hold(found, stripe.mean(-1), others, f"For {T} tokens and n = {n}: ")
+near_misses(
+    "12.2",
+    lambda weights, n: _diagonal(weights, n - 1, 1).mean(axis=1),
+    [
+        (_weights(seed, H, T), n)
+        for seed, H, T, n in ((4, 2, 9, 4), (5, 3, 12, 3), (6, 1, 7, 5), (7, 2, 6, 2))
+    ],
+    {
+        "this reads the same letter, not what followed it.": (
+            lambda w, n: _diagonal(w, n).mean(axis=1)
+        ),
+        "a place is counted at which the word has not begun again.": (
+            lambda w, n: _diagonal(w, n - 1).mean(axis=1)
+        ),
+        "these are sums, not means.": lambda w, n: _diagonal(w, n - 1, 1).sum(axis=1),
+        "you divided by T, not by the number of places that count.": (
+            lambda w, n: _diagonal(w, n - 1, 1).sum(axis=1) / w.shape[1]
+        ),
+        "this reads what came before the letter, not what followed it.": (
+            lambda w, n: _diagonal(w, n + 1).mean(axis=1)
+        ),
+    },
+    "the shape is right, the numbers are not.",
+    what="The result, one number a head,",
+    where="For {weights.shape[1]} tokens and n = {n}: ",
+)
 
 
 def which_bug() -> tuple[
@@ -93,37 +100,41 @@ def which_bug() -> tuple[
     return out, table, {student: made[bug] for student, bug in BUGS.items()}
 
 
-@exercise("12.3")
-def _which_bug(answer) -> None:
-    diagnosed(
-        answer,
-        BUGS,
-        "Make each mistake yourself, with zeros in other columns, and compare.",
-    )
+diagnosis("12.3", BUGS, "Make each mistake yourself, with zeros in other columns, and compare.")
 
 
-@exercise("12.4")
-def _patched(answer) -> None:
+def _vectors():
     rng = np.random.default_rng(124)
     for T, C, place in ((4, 3, 2), (5, 2, 0), (3, 4, 2), (1, 2, 0)):
-        here, there = rng.standard_normal((2, T, C))
-        found = array(call(answer, here.copy(), there.copy(), place), (T, C), "The result")
-        if changes(answer, here.copy(), there.copy(), place):
-            raise Wrong("An array that was given to your function has changed. Work on a copy.")
-        right, after = here.copy(), here.copy()
-        right[place], after[place:] = there[place], there[place:]
-        back, before, column = there.copy(), here.copy(), here.copy()
-        back[place], before[: place + 1] = here[place], there[: place + 1]
-        column[:, place % C] = there[:, place % C]
-        others = [
-            (back, "everything but this place was exchanged."),
-            (there, "everything was exchanged; only one place should be."),
-            (here, "nothing was exchanged."),
-            (after, "the places after it were exchanged, too."),
-            (before, "the places before it were exchanged, too."),
-            (column, "a column was exchanged: one number of every token, not one token."),
-        ]
-        _hold(found, right, others, f"For T = {T} and place = {place}: ")
+        yield *rng.standard_normal((2, T, C)), place
+
+
+def _exchanged(x_here, x_there, place):
+    x = x_here.copy()
+    x[place] = x_there[place]
+    return x
+
+
+near_misses(
+    "12.4",
+    _exchanged,
+    _vectors(),
+    {
+        "everything but this place was exchanged.": lambda a, b, t: _exchanged(b, a, t),
+        "everything was exchanged; only one place should be.": lambda a, b, t: b,
+        "nothing was exchanged.": lambda a, b, t: a,
+        "the places after it were exchanged, too.": (
+            lambda a, b, t: _exchanged(a, b, slice(t, None))
+        ),
+        "the places before it were exchanged, too.": lambda a, b, t: _exchanged(a, b, slice(t + 1)),
+        "a column was exchanged: one number of every token, not one token.": (
+            lambda a, b, t: _exchanged(a, b, (slice(None), t % a.shape[1]))
+        ),
+    },
+    "the shape is right, the numbers are not.",
+    unchanged="An array that was given to your function has changed. Work on a copy.",
+    where="For T = {x_here.shape[0]} and place = {place}: ",
+)
 
 
 def _left_out(w, v, token: int):
@@ -133,9 +144,8 @@ def _left_out(w, v, token: int):
 
 @exercise("12.5")
 def _counterexample(answer) -> None:
-    if not isinstance(answer, tuple | list) or len(answer) != 2:
-        raise Wrong("Give the two as a tuple (weights, values).")
-    w, v = array(answer[0], (3,), "weights"), array(answer[1], (3, 2), "values")
+    w, v = unpacked(answer, 2, "Give the two as a tuple (weights, values).")
+    w, v = array(w, (3,), "weights"), array(v, (3, 2), "values")
     if (w <= 0).any() or abs(w.sum() - 1) > 1e-5:
         raise Wrong("The three weights should be positive and sum to 1.")
     if w[0] < 0.9 - 1e-6:

@@ -1,0 +1,55 @@
+"""Markup of a page's body: what is missing is added, what nobody needs is dropped."""
+
+from __future__ import annotations
+
+import re
+
+PLAIN = ("n", "p", "w", "nn", "o")  # names, signs and space: in the colour of all code
+HYPHENED = re.compile(r"(\w+-\w+)")
+TOKEN = re.compile(rf'<span class="(?:{"|".join(PLAIN)})">([^<]*)</span>')
+
+
+def drop_plain_tokens(code: str) -> str:
+    """Drop the spans of tokens in the colour of plain text, most elements of a page."""
+    return TOKEN.sub(r"\1", code)
+
+
+def drop_print_copy(page) -> None:
+    """Drop the copy of the page's title and contents that the theme keeps for printing."""
+    for copy in page.soup.select("#jb-print-docs-body"):
+        copy.decompose()
+
+
+def keep_hyphenated_words(page) -> None:
+    """Keep a word with a hyphen in a title on one line."""
+    for text in page.soup.h1.find_all(string=HYPHENED) if page.soup.h1 else ():
+        whole = [
+            page.soup.new_tag("span", attrs={"class": "whole"}, string=part) if n % 2 else part
+            for n, part in enumerate(HYPHENED.split(text))
+        ]
+        text.replace_with(*whole)
+
+
+def set_table_scopes(page) -> None:
+    """Set the scope of header cells; one without text becomes an ordinary cell."""
+    for head in page.soup.find_all("th"):
+        if not head.get_text(strip=True) and not head.select_one("img, svg"):
+            head.name = "td"
+            head.attrs.clear()
+        elif not head.has_attr("scope"):
+            head["scope"] = "col" if head.find_parent("thead") else "row"
+
+
+def unwrap_cell_paragraphs(page) -> None:
+    """Unwrap the paragraph of a table cell that holds nothing else."""
+    for cell in page.soup.find_all(["td", "th"]):
+        inside = [child for child in cell.children if child.name or child.strip()]
+        if len(inside) == 1 and inside[0].name == "p":
+            inside[0].unwrap()
+
+
+def drop_invalid_roles(page) -> None:
+    """Drop ARIA roles that are obsolete or not allowed on their element."""
+    for tag in page.soup.find_all(role=("doc-biblioentry", "list", "group")):
+        if tag["role"] != "group" or "explore" in tag.get("class", ()):
+            del tag["role"]

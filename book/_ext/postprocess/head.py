@@ -1,0 +1,83 @@
+"""The head of a page, and the names of its landmarks."""
+
+from __future__ import annotations
+
+import re
+
+from bs4 import BeautifulSoup
+
+NEEDLESS = re.compile(r"scripts/fontawesome\.js|/mathjax\.js")  # icons (1.5 MB), and see maths.py
+FOR_SEARCH = re.compile(r"/?(searchtools|language_data|searchindex)\.js")
+THEME = re.compile(r"document\.documentElement\.dataset\.theme = localStorage[^;]*;")
+CHOSEN = (
+    'document.documentElement.dataset.theme = (mode => mode !== "auto" ? mode : '
+    'matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")'
+    "(document.documentElement.dataset.mode);"
+)
+FACE = 'document.fonts.forEach(face => face.family === "Literata" && face.load())'
+SIDEBARS = {
+    "pst-primary-sidebar": {"role": "region", "aria-label": "This book"},
+    "pst-primary-sidebar-modal": {"aria-label": "This book"},
+    "pst-secondary-sidebar-modal": {"aria-label": "On this page"},
+}
+RENAMED = {
+    "Toggle primary sidebar": "Contents of the book",
+    "Toggle secondary sidebar": "On this page",
+    "Color mode": "Light or dark",
+}
+
+
+def defer_scripts(page) -> None:
+    """Defer scripts, and drop those that the page does not need.
+
+    The search index, the largest script of the site, is loaded by the search page alone.
+    """
+    for_search = page.name == "search.html"
+    for script in page.soup.find_all("script"):
+        source, words = script.get("src", ""), script.string or ""
+        needless = NEEDLESS.search(source) or "window.MathJax = " in words
+        if not for_search:
+            needless = (
+                needless or FOR_SEARCH.search(source) or words.startswith("DOCUMENTATION_OPTIONS.")
+            )
+        if needless:
+            script.decompose()
+        elif source and not for_search and not script.has_attr("async"):
+            script["defer"] = "defer"
+    for tag in page.soup.head.select('link[rel="preload"][as="script"], meta[name^="docsearch:"]'):
+        tag.decompose()
+
+
+def set_initial_theme(page) -> None:
+    """Set light or dark before the first paint, so that no page flashes."""
+    for script in page.soup.head.select("script:not([src])"):
+        script.string = THEME.sub(lambda _: CHOSEN, script.string or "")
+
+
+def load_text_font(page) -> None:
+    """Load the text font, which static.inline_text_font inlines, before any line is laid out."""
+    head = page.soup.head
+    if head.find("link", rel="stylesheet") and not head.find("script", string=FACE):
+        script = page.soup.new_tag("script")
+        script.string = FACE
+        head.append(script)
+
+
+def name_landmarks(page) -> None:
+    """Give sidebars and their buttons accessible names; the index's columns are no table."""
+    for ident, names in SIDEBARS.items():
+        if tag := page.soup.find(id=ident):
+            tag.attrs.update(names)
+    for tag in page.soup.find_all(True):
+        for name in ("title", "aria-label", "data-bs-title"):
+            if tag.get(name) in RENAMED:
+                tag[name] = RENAMED[tag[name]]
+    for table in page.soup.find_all("table", class_="indextable"):
+        table["role"] = "presentation"
+
+
+def noscript_nav(page) -> None:
+    """Add a link at the top to the list of chapters, for browsers without scripts."""
+    if button := page.soup.select_one("button.primary-toggle"):
+        link = '<noscript><a href="#pst-primary-sidebar">Chapters</a></noscript>'
+        button.insert_after(BeautifulSoup(link, "html.parser"))

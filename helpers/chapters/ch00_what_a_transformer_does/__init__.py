@@ -1,1 +1,0 @@
-"""Chapter 0: What a Transformer does."""

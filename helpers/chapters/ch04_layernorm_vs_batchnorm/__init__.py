@@ -1,1 +1,0 @@
-"""Chapter 4: LayerNorm and BatchNorm, axis by axis."""

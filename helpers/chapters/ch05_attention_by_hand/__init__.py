@@ -1,1 +1,0 @@
-"""Chapter 5: Attention worked by hand."""

@@ -1,1 +1,0 @@
-"""Chapter 9: Pre-norm and post-norm at depth."""

@@ -1,1 +1,0 @@
-"""Chapter 11: A small GPT, trained."""

@@ -1,0 +1,177 @@
+"""Exercises as tables: the right answer, and the wrong ones that learners write on the way to it.
+
+A table registered here is the judge of its exercise; tests hold it to its own entries.
+"""
+
+import copy
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from helpers.exercises.verdict import (
+    Wrong,
+    array,
+    call,
+    changes,
+    close,
+    diagnosed,
+    exercise,
+    numbers,
+)
+
+Reply = str | Callable[..., str]
+
+
+@dataclass(frozen=True)
+class NearMisses:
+    """The judge of an exercise that asks for a function; see `near_misses`.
+
+    what: name of the output, or of each of several, as `otherwise` may be for each. where: what
+    each reply begins with. tolerance: absolute and relative. run: how a function is called with a
+    case. unchanged: the reply to a function that changes its arguments.
+    """
+
+    right: Callable
+    cases: list[tuple]
+    replies: dict[str, Any]
+    otherwise: Reply | tuple[Reply, ...] = "The shape is right, the numbers are not."
+    what: str | tuple[str, ...] = "The result"
+    tolerance: float = 1e-5
+    run: Callable = call
+    unchanged: str = ""
+    where: str = ""
+
+    def __call__(self, answer: Any) -> None:
+        """Judge an answer."""
+        for case in self.cases:
+            found = self._outputs(answer, case)
+            if self.unchanged and changes(answer, *copy.deepcopy(case)):
+                raise Wrong(self.unchanged)
+            right = self._outputs(self.right, case)
+            for at, pair in enumerate(zip(found, right, strict=True)):
+                if not _same(*pair, self.tolerance):
+                    self._explain(found, right, case, at)
+
+    def wrong_functions(self, reply: str) -> tuple[Callable, ...]:
+        """The functions that get this reply."""
+        return _as_tuple(self.replies[reply])
+
+    def _outputs(self, function: Callable, case: tuple) -> list[np.ndarray]:
+        """What a function gives for a case, part by part."""
+        value = self.run(function, *copy.deepcopy(case))
+        return [numbers(part) for part in ((value,) if isinstance(self.what, str) else value)]
+
+    def _explain(self, found, right, case: tuple, at: int) -> None:
+        """Say which wrong function agrees with the answer, up to the first part that is wrong."""
+        signature = inspect.signature(self.right if self.run is call else self.run)
+        names = list(signature.parameters)[self.run is not call :]
+        known = dict(zip(names, case, strict=False)) | {"found": found[at], "right": right[at]}
+        for reply in self.replies:
+            for wrong in self.wrong_functions(reply):
+                if self._agrees(wrong, case, found[: at + 1]):
+                    raise Wrong((self.where + reply).format(**known))
+        what = self.what if isinstance(self.what, str) else self.what[at]
+        array(found[at], right[at].shape, what.format(**known))
+        other = self.otherwise[at] if isinstance(self.otherwise, tuple) else self.otherwise
+        if callable(other):
+            raise Wrong(other(found[at], *case))
+        raise Wrong((self.where + other).format(**known))
+
+    def _agrees(self, wrong: Callable, case: tuple, found: list[np.ndarray]) -> bool:
+        try:
+            with np.errstate(all="ignore"):
+                made = self._outputs(wrong, case)
+        except Wrong:  # it raises for this case
+            return False
+        return all(
+            _same(*pair, min(self.tolerance, 1e-5)) for pair in zip(found, made, strict=False)
+        )
+
+
+def near_misses(
+    name: str,
+    right: Callable,
+    cases: Iterable[tuple],
+    replies: dict[str, Any],
+    otherwise: Reply | tuple[Reply, ...] = NearMisses.otherwise,
+    **options: Any,
+) -> None:
+    """Register an exercise that asks for a function, with the wrong ones that people write.
+
+    right: the reference. cases: tuples of arguments. replies: from the reply to the wrong function
+    (or functions) that get it; where an answer first differs from the reference, it is given the
+    first reply whose function agrees with it. otherwise: the reply to all others, or a function of
+    the output and the arguments that gives it. options: fields of `NearMisses`.
+    In replies and names, {found}, {right} and the arguments' names are filled in.
+    """
+    exercise(name)(NearMisses(right, list(cases), replies, otherwise, **options))
+
+
+@dataclass(frozen=True)
+class NumericNearMisses:
+    """The judge of an exercise that asks for a number; see `numeric_near_misses`."""
+
+    right: float
+    effect: Callable[[float], float]
+    within: tuple[float, float]
+    replies: dict[str, Any]
+    otherwise: Reply
+    what: str
+    positive: str
+
+    def __call__(self, answer: object) -> None:
+        """Judge an answer."""
+        given = numbers(answer)
+        value = float(array(given.reshape(()) if given.size == 1 else given, (), self.what))
+        if value <= 0:
+            raise Wrong(self.positive)
+        effect = self.effect(value)
+        if self.within[0] <= effect <= self.within[1]:
+            return
+        for reply, wrong in self.replies.items():
+            if any(close(value / number, 1, 1e-2) for number in _as_tuple(wrong)):
+                raise Wrong(reply.format(effect=effect))
+        text = self.otherwise(effect) if callable(self.otherwise) else self.otherwise
+        raise Wrong(text.format(effect=effect))
+
+
+def numeric_near_misses(name: str, **table: Any) -> None:
+    """Register an exercise that asks for a positive number with a given effect.
+
+    right: one such number. within: the effects that are right, both ends included. replies: from
+    the reply to the wrong number (or numbers) that get it, within a percent. otherwise: the reply
+    to all others, or a function of the effect. what: its name. positive: the reply to one that is
+    not. In replies, {effect} is filled in.
+    """
+    exercise(name)(NumericNearMisses(**table))
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The judge of an exercise that asks which student made which mistake."""
+
+    bugs: dict[str, str]
+    advice: str
+
+    def __call__(self, answer: object) -> None:
+        """Judge an answer."""
+        diagnosed(answer, self.bugs, self.advice)
+
+
+def diagnosis(name: str, bugs: dict[str, str], advice: str) -> None:
+    """Register an exercise that asks for a dict from student to mistake."""
+    exercise(name)(Diagnosis(bugs, advice))
+
+
+def _as_tuple(wrong: Any) -> tuple:
+    return wrong if isinstance(wrong, tuple) else (wrong,)
+
+
+def _same(found: np.ndarray, right: np.ndarray, tolerance: float) -> bool:
+    """Whether shapes and entries agree, nan with nan."""
+    return found.shape == right.shape and np.allclose(
+        found, right, rtol=tolerance, atol=tolerance, equal_nan=True
+    )

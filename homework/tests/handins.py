@@ -1,0 +1,164 @@
+"""Files as students hand them in, for the tests of what is made of them."""
+
+import contextlib
+import io
+import json
+import os
+import threading
+import zipfile
+from dataclasses import replace
+
+import nbformat
+import pytest
+
+from homework.intake.archive import UnreadableError
+from homework.intake.collect import collected
+from homework.intake.repair import read_submission
+from homework.release.course import Course, fingerprint
+from homework.release.edition import edition
+from homework.run import sandbox, worker
+from homework.run.judging import Judging, functions
+from homework.run.sandbox import Limits, LostError, SandboxClient
+
+
+def notebook(**more) -> bytes:
+    """A notebook of one empty cell; `more` makes it another one."""
+    cells = [{"cell_type": "code", "id": "x", "metadata": {}, "source": [], "outputs": []}]
+    return json.dumps({"cells": cells, "metadata": more, "nbformat": 4}).encode()
+
+
+def zipped(files, **options) -> bytes:
+    """A zip of names and bytes; a name may be a ZipInfo."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, **options) as made:
+        for name, data in files.items() if isinstance(files, dict) else files:
+            made.writestr(name, data)
+    return out.getvalue()
+
+
+CHOKING = (  # Markdown that is slow to read, or would run, load or paint
+    "> " * 9000 + "x",
+    "[" * 20_000,
+    "![" * 9000 + "](" * 50,
+    "*_" * 9000,
+    "`" * 19_999 + "x",
+    "\n".join("  " * n + "- x" for n in range(90)),
+    "|" * 9000 + "\n" + "|-" * 4500 + "|\n",
+    "$" * 19_999,
+    "$" + "{" * 1999 + "$",
+    "$\\def\\x{\\x\\x}\\x$ $\\href{javascript:1}{x}$",
+    "<!--" * 4000,
+    "&" * 19_000,
+    "\\" * 19_999,
+    "<a href='javascript:alert(9)'>x</a>" * 300,
+    "[x](javascript:alert(9)) <javascript:alert(9)> ![x](attachment:x.svg)",
+    "1. x\n" * 4000,
+    "\\begin{align}" * 900,
+    "~~~\n" * 4000,
+    "http://x" * 2000,
+    "a@b." * 4000,
+    "\0\ufeff\u202e\u2066" * 4000,
+)
+
+
+def hand_in_below(tmp_path):
+    """A function that gives what is collected of files by name, from a folder or a zip of it."""
+
+    def hand_in(files, roster=None, kind="folder"):
+        source = tmp_path / "given"
+        if kind == "zip":
+            source = tmp_path / "given.zip"
+            source.write_bytes(zipped(files))
+            return collected(source, roster)
+        for at, (name, data) in enumerate(files.items()):
+            path = source / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+            os.utime(path, (1_700_000_000 + at, 1_700_000_000 + at))
+        return collected(source, roster)
+
+    return hand_in
+
+
+IMPORTS = "import matplotlib.pyplot, torch, helpers.explore, helpers.figures, helpers.exercises"
+WAITING: dict[
+    tuple[str, ...], list[SandboxClient]
+] = {}  # sandboxes in which just this and that was run
+ONE_AT_A_TIME = threading.RLock()  # graders are threads
+
+
+@contextlib.contextmanager
+def warm(ready: tuple[str, ...] = ()):
+    """Judge in copies of one process of the sandbox, whatever the problem set: starting it costs
+    more than most of what is judged. Not for who may reach what other copies will find.
+
+    ready: the first cells of a problem set, which have been run in that process.
+    """
+    waiting = WAITING.setdefault(ready, [])
+
+    def entered(self: Judging) -> SandboxClient:
+        while True:
+            client = self.client or (waiting.pop() if waiting else started(ready))
+            client.limits, self.client = self.limits, client
+            with contextlib.suppress(LostError):
+                if client.fork():
+                    break
+            client.end()
+            self.client = None
+        for cell in self.assignment.setup if not ready else ():
+            answer = client.ask(functions(client), do="run", source=cell.source, within=60)
+            assert "error" not in answer, answer
+        self._withhold(client)
+        return client
+
+    def left(self: Judging) -> None:
+        if self.client is not None and self.client.process.returncode is None:
+            waiting.append(self.client)
+        self.client = None
+
+    with ONE_AT_A_TIME, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Judging, "_entered", entered)
+        patch.setattr(Judging, "_leave", left)
+        yield
+
+
+def started(ready: tuple[str, ...]) -> SandboxClient:
+    client = sandbox.started(Limits())
+    for source in (IMPORTS, *ready):
+        assert "error" not in client.ask(str, do="run", source=source, within=60)
+    return client
+
+
+class Warm:
+    """A worker for files that do no harm outside of a copy: in this process, over one sandbox.
+
+    What has the same cells as an earlier file is run only once; its notes are its own.
+    """
+
+    known: dict = {}  # noqa: RUF012
+
+    def __init__(self, course: Course, limits: Limits, **_: object):
+        self.assignment, self.limits = course.assignment(), limits
+        self.released = nbformat.from_dict(edition(self.assignment))
+        self.version = fingerprint(course, self.assignment)
+
+    def __enter__(self) -> "Warm":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def grade(self, raw: bytes) -> worker.Graded:
+        try:
+            found = read_submission(raw, self.released)
+        except UnreadableError as error:
+            return worker.Graded(error=str(error))
+        key = self.version, found.before, tuple(found.answers.items())
+        if key not in self.known:
+            try:
+                with warm(tuple(cell.source for cell in self.assignment.setup)):
+                    made = worker.graded(raw, self.assignment, self.released, limits=self.limits)
+                    self.known[key] = made
+            except LostError as error:  # to a busy machine: once more, as a worker has it
+                return worker.Graded(error=str(error), ours=True)
+        return replace(self.known[key], notes=found.notes)

@@ -1,0 +1,179 @@
+"""The folder of grades: whole files, marks that a person gave, and what becomes of them."""
+
+import threading
+from dataclasses import replace
+
+import pytest
+from filelock import Timeout
+from support import TAUGHT
+
+from homework.release.additions import with_private
+from homework.release.assignment import read_assignment
+from homework.report import gradebook
+from homework.report.gradebook import Gradebook, Record, points_by_task
+from homework.run.judging import Result
+
+FREE_ONE = (
+    "from homework.private import ProblemSet\nown = ProblemSet()\n"
+    'own.free("05.8", question="Why?", rubric={"because": 1, "so": 2})\n'
+)
+
+
+@pytest.fixture
+def book(tmp_path):
+    return Gradebook(tmp_path / "grading" / "05")
+
+
+@pytest.fixture(scope="module")
+def assignment(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("private")
+    (folder / "05.py").write_text(FREE_ONE)
+    return with_private(read_assignment(TAUGHT[4]), folder, "s")
+
+
+def record(student="ada", text="Because.", points=2.0, **more):
+    results = (
+        Result("05.1", "check", points, 2, "Right", "ü <b> \ud800 '"),
+        Result("05.2", "check", 0.0, 2, "Not right", "The scores were not scaled."),
+    )
+    responses = {"05.8": text} if text else {}
+    return Record(student, "Ada", "a.ipynb", "k", results=results, responses=responses, **more)
+
+
+def test_a_record_comes_back_as_it_was(book):
+    one = record(notes=("odd",), before=("a = 1",), answers={"05.1": ("x", "y")})
+    book.put(one)
+    assert book.get("ada") == one
+    assert book.get("bob") is None
+    book.put(record("bob", points=1.0))
+    assert [r.student for r in book.records()] == ["ada", "bob"]
+
+
+def test_order_of_attempts_by_platform_then_by_digest(book):
+    for content in ("a", "b", "c", "b"):
+        book.put(record(seen=(content,), order=("number of the file", 7.0)))
+    known = book.get("ada")
+    assert known.seen == ("a", "c", "b")
+    assert known.is_later_than(("number of the file", 6.0), "new")
+    assert not known.is_later_than(("number of the file", 8.0), "a")  # handed in once more
+    for order in (("", 0.0), ("number of the file", 7.0), ("download", 1.0)):
+        assert known.is_later_than(order, "a")
+        assert not known.is_later_than(order, "b")
+        assert not known.is_later_than(order, "new")
+    assert not replace(known, seen=("", "a")).is_later_than(("", 0.0), "")  # unreadable, again
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"student": "ada"}', "null", "\x00"])
+def test_what_is_not_whole_is_as_if_it_were_not_there(book, text):
+    (book.results / "ada.json").write_text(text)
+    assert book.get("ada") is None
+    with pytest.raises(ValueError, match=r"ada\.json is damaged, or .* delete it"):
+        book.records()
+
+
+def test_one_grader_at_a_time(book):
+    got = []
+
+    def second():
+        with pytest.raises(Timeout), book.lock(0.1):
+            pass
+        got.append("refused")
+
+    with book.lock():
+        thread = threading.Thread(target=second)
+        thread.start()
+        thread.join()
+    assert got == ["refused"]
+    with book.lock(0.1):
+        pass
+
+
+def fill_in(book, old, new):
+    path = book.folder / "marks.csv"
+    text = path.read_text()
+    assert text.count(old) == 1
+    path.write_text(text.replace(old, new))
+
+
+def test_a_free_response_waits_for_a_person_and_keeps_the_mark(book, assignment):
+    marks = book.update_marks([record()], assignment)
+    assert points_by_task(record(), assignment, marks)["05.8"] is None
+    fill_in(book, "ada,05.8,,3", "ada,05.8,2.5,3")
+    marks = book.update_marks([record()], assignment)
+    points = points_by_task(record(), assignment, marks)
+    assert (points["05.8"], points["05.1"], points["05.2"], points["05.3"]) == (2.5, 2, 0, 0)
+    assert book.update_marks([record()], assignment) == marks  # and so it stays
+
+
+def test_changed_response_is_to_be_marked_again(book, assignment):
+    book.update_marks([record()], assignment)
+    fill_in(book, "ada,05.8,,3", "ada,05.8,2.5,3")
+    marks = book.update_marks([record(text="On second thoughts.")], assignment)
+    mark = marks["ada", "05.8"]
+    assert mark.points is None
+    assert "an earlier answer had 2.5" in mark.remark
+
+
+def test_missing_response_gets_no_points_at_once(book, assignment):
+    one = record(text="")
+    assert points_by_task(one, assignment, book.update_marks([one], assignment))["05.8"] == 0
+
+
+def test_an_appeal_is_a_line_in_the_same_file(book, assignment):
+    book.update_marks([record()], assignment)
+    with (book.folder / "marks.csv").open("a") as file:
+        file.write('ada,05.2,1.5,,,,"right but for a sign"\n')
+    marks = book.update_marks([record()], assignment)
+    assert points_by_task(record(), assignment, marks)["05.2"] == 1.5
+    text = (book.folder / "marks.csv").read_text()
+    assert "ada,05.2,1.5,2,0,,right but for a sign" in text  # with what the tests gave
+
+
+@pytest.mark.parametrize(("between", "number"), [(",", "1.5"), (";", "1,5")])
+def test_marks_may_come_back_from_any_spreadsheet(book, assignment, between, number):
+    head = between.join(gradebook.MARKS)
+    row = between.join(["ada", "05.2", number, "2", "", "", "ok"])
+    (book.folder / "marks.csv").write_text(f"\ufeff{head}\r\n{row}\r\n", "utf-8", newline="")
+    assert book.marks()["ada", "05.2"].points == 1.5
+
+
+def test_a_spreadsheet_may_take_a_task_for_a_number(book, assignment):
+    text = ",".join(gradebook.MARKS) + "\nada,5.2,1,2,,,\nada,05.99,1,2,,,\n"
+    (book.folder / "marks.csv").write_text(text)
+    marks = book.update_marks([record()], assignment)
+    assert points_by_task(record(), assignment, marks)["05.2"] == 1
+    assert ("ada", "05.99") in marks  # which the summary shows as a mark for nothing
+
+
+def test_marks_may_come_back_in_excels_own_code(book):
+    text = ",".join(gradebook.MARKS) + "\nada,05.2,1,2,,,schön\n"
+    (book.folder / "marks.csv").write_bytes(text.encode("cp1252"))
+    assert book.marks()["ada", "05.2"].remark == "schön"
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("ada,05.2,two,2,,,", r"marks.csv, line 2: a mark has student, task and points"),
+        ("ada,05.2,-1,2,,,", "line 2"),
+        ("ada,05.2,nan,2,,,", "line 2"),
+        ("ada,05.2,inf,2,,,", "line 2"),
+        (",05.2,1,2,,,", "line 2"),
+        ("ada,05.2,20,2,,,", "ada has 20 of 2 for 05.2"),
+        ("ada,05.2,1,2,,,\nada,05.2,2,2,,,", "line 3: ada has 05.2 twice"),
+    ],
+)
+def test_invalid_mark_names_its_line_and_keeps_the_file(book, assignment, row, said):
+    text = ",".join(gradebook.MARKS) + f"\n{row}\n"
+    (book.folder / "marks.csv").write_text(text)
+    with pytest.raises(ValueError, match=said):
+        book.update_marks([record()], assignment)
+    assert (book.folder / "marks.csv").read_text() == text
+
+
+@pytest.mark.parametrize("text", ["ada,05.8,1,2\n", "PK\x03\x04", ""])
+def test_what_is_no_table_of_marks_is_told_and_not_written_over(book, assignment, text):
+    (book.folder / "marks.csv").write_text(text)
+    with pytest.raises(ValueError, match="has no column points, student, task; its first line is"):
+        book.update_marks([record()], assignment)
+    assert (book.folder / "marks.csv").read_text() == text

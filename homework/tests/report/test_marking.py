@@ -1,0 +1,97 @@
+"""The page for marking as it is written; tests/site/test_marking.py uses it in a browser."""
+
+import json
+
+import nbformat
+import pytest
+from bs4 import BeautifulSoup
+
+from homework.release.assignment import Assignment, Task
+from homework.report.gradebook import MARKS, Mark, Record
+from homework.report.marking import marking_page, parse_ticks
+
+RUBRIC = (("a mixture", 1.0), ("an example", 0.5))
+
+
+def task(name: str, question="What is it?") -> Task:
+    cell = nbformat.v4.new_markdown_cell
+    hint = "<details><summary>Hint</summary>\n\nIt is none.</details>"
+    asked = cell(f"> **Exercise {name[3:]}.** {question}\n> And why?\n\n{hint}")
+    return Task(name, "", (asked, cell("…")), (), rubric=RUBRIC, solution="A mixture.")
+
+
+OF = Assignment("05", "Attention", nbformat.v4.new_code_cell(""), (), (task("05.8"), task("05.9")))
+NAMES = [f"student-{at:02d}" for at in range(20)]
+RECORDS = [
+    Record(name, name, name, "k", responses={"05.8": f"I say {at}", "05.9": "x"})
+    for at, name in enumerate(NAMES)
+]
+
+
+def soup(page: str) -> BeautifulSoup:
+    return BeautifulSoup(page, "html.parser")
+
+
+def data(page: str) -> dict:
+    return json.loads(soup(page).find(id="data").string)
+
+
+def test_responses_by_question_in_an_order_that_is_no_names():
+    page = marking_page(RECORDS, OF, {})
+    assert page == marking_page(RECORDS[::-1], OF, {})
+    found = soup(page)
+    first, second = found.select(".pile")
+    assert [pile.h2.get_text() for pile in (first, second)] == ["Exercise 8", "Exercise 9"]
+    rows = [[int(one["data-row"]) for one in pile.select(".response")] for pile in (first, second)]
+    assert rows[0] != sorted(rows[0])
+    assert [row + 1 for row in rows[0]] != rows[1]
+    for one in found.select(".response"):
+        student, name = data(page)["rows"][int(one["data-row"])][:2]
+        assert name == f"05.{'8' if one in first.select('.response') else '9'}"
+        text = one.select_one("pre.answer").get_text()
+        assert text == RECORDS[NAMES.index(student)].responses[name]
+    for script in found("script"):
+        script.decompose()
+    assert "student-" not in str(found)  # whoever marks sees no names
+    assert first.select_one(".asked pre").get_text() == "What is it?\nAnd why?"
+    assert "A good answer: A mixture." in first.get_text()
+    labels = [label.get_text(" ", strip=True) for label in found.select("fieldset")[0]("label")]
+    assert labels == ["1 a mixture 1", "2 an example 0.5"]
+
+
+def test_the_rows_are_those_of_marks_csv():
+    marks = {
+        ("ada", "05.8"): Mark("ada", "05.8", 1.0, 1.5, answer="r1", remark="[1] =so"),
+        ("ada", "05.1"): Mark("ada", "05.1", 2.5, 3.0, automatic="0.5", remark="appeal"),
+    }
+    page = marking_page([Record("ada", "", "", "k", responses={"05.8": "x"})], OF, marks)
+    assert data(page)["head"] == list(MARKS)
+    assert data(page)["rows"] == [
+        ["ada", "05.1", "2.5", "3", "0.5", "", "appeal"],
+        ["ada", "05.8", "1", "1.5", "", "r1", "[1] =so"],
+    ]
+    assert "no response" in soup(marking_page([], OF, {})).main.get_text()
+
+
+def test_a_response_is_shown_as_it_was_typed():
+    text = "*so* ![p](attachment:0a) $x$ <b>&amp;</b>\n\n    code"
+    record = Record("ada", "", "", "k", responses={"05.8": text})
+    found = soup(marking_page([record], OF, {}))
+    assert found.select_one("pre.answer").get_text() == text
+    assert found.select_one(".answer").find_all() == []
+
+
+@pytest.mark.parametrize(
+    ("remark", "found"),
+    [
+        ("[1, 2] Good.", ((1, 2), "Good.")),
+        ("[2]", ((2,), "")),
+        ("[0] No.", ((), "No.")),
+        ("Good.", (None, "Good.")),
+        ("[3] is a number", (None, "[3] is a number")),
+        ("an earlier answer had 1; [1] Good.", (None, "an earlier answer had 1; [1] Good.")),
+        ("", (None, "")),
+    ],
+)
+def test_what_was_ticked_is_read_from_the_remark(remark, found):
+    assert parse_ticks(Mark("ada", "05.8", 1.0, 1.5, remark=remark), OF.tasks[0]) == found

@@ -1,0 +1,301 @@
+"""Submissions, honest and not, and the points that each of their answers deserves."""
+
+import random
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import psutil
+import pytest
+import torch
+from handins import warm
+from support import TAUGHT, chapter, exercises
+
+from helpers.exercises import call, judged
+from homework.release.assignment import Test, read_assignment
+from homework.release.withheld import ASKED_FOR
+from homework.run import sandbox
+from homework.run.judging import judge
+from homework.run.sandbox import Limits
+
+pytestmark = [
+    pytest.mark.usefixtures("bubblewrap"),
+]
+WHOLE = read_assignment(TAUGHT[4])
+JUDGES = "helpers.chapters.ch05_attention_by_hand.exercises"
+CHAPTER = replace(  # which starts quickly
+    WHOLE, setup=(nbformat.v4.new_code_cell("import numpy as np"),), tasks=WHOLE.tasks[:2]
+)
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """How many processes are started."""
+    count = []
+    start = sandbox.started
+    monkeypatch.setattr(sandbox, "started", lambda *a, **k: count.append(1) or start(*a, **k))
+    return count
+
+
+def perfect(assignment) -> dict[str, list[str]]:
+    """The book's solutions, handed in under the names that are asked for."""
+    return {task.name: [task.solution] for task in assignment.tasks if not task.free}
+
+
+@pytest.mark.parametrize("notebook", TAUGHT, ids=lambda path: path.stem[:2])
+def test_the_books_solutions_have_all_points(notebook):
+    """With the few cells that they need; and the check there agrees."""
+    assignment = read_assignment(notebook)
+    assert [task.name for task in assignment.tasks] == list(exercises(chapter(notebook)))
+    tasks = [task for task in assignment.tasks if not task.free]
+    assert assignment.chapter == notebook.stem[:2]
+    assert len(assignment.setup) <= 8
+    checked = {t.name: [t.solution, f"assert {t.check.strip()}.state == 'Right'"] for t in tasks}
+    with warm():
+        results = judge(assignment, checked)
+    assert [result.task for result in results] == [task.name for task in tasks]
+    assert [result for result in results if result.points < result.most or result.raised] == []
+
+
+@pytest.mark.parametrize("notebook", TAUGHT, ids=lambda path: path.stem[:2])
+def test_stubs_have_no_points(notebook):
+    assignment = read_assignment(notebook)
+    for task in (task for task in assignment.tasks if not task.free):
+        names = {"np": np, "torch": torch}
+        exec(task.stub.source, names)
+        for test in task.tests:
+            assert judged(test.judge, names[task.answer]).state == "Not yet", task.name
+
+
+def test_what_is_not_handed_in_needs_no_process(started):
+    found = judge(CHAPTER, {})
+    assert {(result.points, result.state) for result in found} == {(0, "Not yet")}
+    assert [result.task for result in found] == [task.name for task in CHAPTER.tasks]
+    assert started == []
+
+
+@pytest.mark.parametrize(
+    ("task", "answer", "said"),
+    [
+        ("05.2", "from helpers.numerics import attention as my_attention", "ImportError: cannot"),
+        ("05.2", "import helpers.numerics as n\nmy_attention = n.attention", "AttributeError: "),
+        ("05.2", "my_attention = lambda *a: attention_steps(*a).output", ""),  # the chapter's own
+        ("05.2", "my_attention = lambda *a: exercises.numerics.attention(*a)", ""),
+        ("05.3", "diagnosis = exercises.BUGS", "AttributeError: "),
+        ("05.3", f"from {JUDGES} import BUGS as diagnosis", "ImportError: cannot"),
+    ],
+)
+def test_what_an_exercise_asks_for_is_not_there_to_be_imported(task, answer, said):
+    results = {r.task: r for r in judge(WHOLE, perfect(WHOLE) | {task: [answer]})}
+    assert results.pop(task).points == 0
+    assert all(r.points == r.most for r in results.values())
+    with warm():
+        [raised] = {r.raised for r in judge(WHOLE, {task: [answer]}) if r.task == task}
+    assert raised.startswith(said)
+
+
+def test_the_books_own_code_has_what_students_have_not():
+    source = (
+        "from helpers.worked import softmax_steps\nfrom helpers.blocks import Block\nassert Block"
+    )
+    results = judge(WHOLE, perfect(WHOLE) | {"05.1": [source, *perfect(WHOLE)["05.1"]]})
+    assert [r.raised for r in results if r.raised or r.points < r.most] == []
+
+
+def test_what_is_withheld_is_there():
+    for names in ASKED_FOR.values():
+        for name in names:
+            module, _, last = name.rpartition(".")
+            assert hasattr(import_module(f"helpers.{module}"), last), name
+
+
+def hidden(assignment, judge, task="05.1", name="secret"):
+    """The assignment with a hidden test more."""
+    tests = Test(name, 1, judge, hidden=True)
+    tasks = [replace(t, tests=(*t.tests, tests)) if t.name == task else t for t in assignment.tasks]
+    return replace(assignment, tasks=tuple(tasks))
+
+
+def test_points_are_given_by_test_and_a_crash_costs_its_own():
+    def large(answer):
+        assert call(answer, np.ones(2), np.ones((999, 2))).shape == (999,)
+
+    assignment = hidden(CHAPTER, large)
+    assignment = hidden(
+        assignment, lambda answer: call(answer, np.ones(2), np.ones((3, 2))), name="other"
+    )
+    dies = perfect(assignment)["05.1"][0] + (
+        "\nright = my_weights\ndef my_weights(q, k):\n    import os\n"
+        "    return os._exit(0) if len(k) == 999 else right(q, k)"
+    )
+    results = judge(assignment, perfect(assignment) | {"05.1": [dies]}, limits=Limits(answer=20))
+    points = {(r.task, r.test): r.points for r in results}
+    assert points.pop(("05.1", "secret")) == 0
+    assert points["05.1", "check"] == 2
+    assert points["05.1", "other"] == 1
+    assert sum(points.values()) == CHAPTER.points + 1
+
+
+def test_what_goes_off_in_a_given_cell_costs_no_other_task():
+    bomb = "import os\nexercises.which_bug = lambda: os._exit(0)"
+    results = judge(WHOLE, perfect(WHOLE) | {"05.1": [bomb]})
+    assert {result.task for result in results if result.points < result.most} == {"05.1"}
+
+
+def test_what_a_function_saw_of_a_hidden_test_comes_out_nowhere():
+    secret = 3.14159
+    assignment = hidden(WHOLE, lambda answer: call(answer, np.full(2, secret), np.ones((3, 2))))
+    right = perfect(assignment)["05.1"][0]
+    spy = f"{right}\nright, seen = my_weights, []\ndef my_weights(q, k):\n    seen.append(str(q))\n    return right(q, k)"  # noqa: E501
+    tell = "raise ValueError(f'{[x for x in seen if len(seen) > 2] or [0]}')"
+    ask = "def my_attention(q, k, v): raise ValueError(f'{seen}')"
+    answers = perfect(assignment) | {"05.1": [spy], "05.2": [ask], "05.3": [tell]}
+    results = judge(assignment, answers)
+    by_test = {r.test: r for r in results if r.task == "05.1"}
+    assert by_test["secret"].points == 1
+    shown = " ".join(f"{r.message} {r.raised}" for r in results if not r.hidden)
+    assert "seen" not in shown
+    assert "[" in shown  # the spy did tell of the visible test's
+    assert str(secret) not in shown
+
+
+ONE_HIDDEN = hidden(CHAPTER, lambda answer: call(answer, np.ones(2), np.ones((3, 2))))
+RIGHT = perfect(CHAPTER)["05.1"][0]
+
+
+def test_both_runs_are_independent_forks_of_one_process(started):
+    once = f"import os\nos.mkdir('figures')\nopen('log.txt', 'x').close()\n{RIGHT}"
+    results = judge(ONE_HIDDEN, perfect(CHAPTER) | {"05.1": [once]})
+    assert sum(r.points for r in results) == CHAPTER.points + 1
+    assert len(started) == 1
+
+
+def test_a_copy_has_the_random_numbers_of_its_process():
+    seeded = nbformat.v4.new_code_cell("import random\nrandom.seed(7)")
+    assignment = replace(ONE_HIDDEN, setup=(*ONE_HIDDEN.setup, seeded))
+    drawn = random.Random(7).random()
+    answer = f"{RIGHT}\nassert random.random() == {drawn!r}"
+    assert sum(r.points for r in judge(assignment, {"05.1": [answer]})) == 3
+    wrong = f"assert random.random() == {drawn + 1!r}\n{RIGHT}"
+    assert sum(r.points for r in judge(assignment, {"05.1": [wrong]})) == 0
+
+
+def test_without_fork_each_run_starts_a_process(started):
+    results = judge(ONE_HIDDEN, {"05.1": [RIGHT]}, limits=Limits(processes=1))
+    assert sum(r.points for r in results) == 3
+    assert len(started) == 2
+
+
+def test_without_a_sandbox_nothing_is_left_running(monkeypatch):
+    """A copy would outlive the process that is ended."""
+    monkeypatch.setattr(sandbox, "load_factor", lambda: 4.0)  # other tests are at work beside it
+    before = orphans()
+    found = judge(CHAPTER, {"05.1": ["while True: pass"]}, limits=Limits(answer=1), unsafe=True)
+    assert sum(r.points for r in found) == 0
+    assert orphans() <= before
+
+
+def orphans() -> set[Path]:
+    return {p for p in Path("/proc").glob("[0-9]*/stat") if _is_orphan(p)}
+
+
+def _is_orphan(stat: Path) -> bool:
+    """Whether a student's process has lost the one that started it."""
+    try:
+        command = (stat.parent / "cmdline").read_bytes()
+        parent = int(stat.read_text("utf-8").rpartition(")")[2].split()[1])
+    except OSError:
+        return False
+    return b"homework.run.inside" in command and parent == 1 and b"bwrap" not in command
+
+
+def test_forged_answer_to_the_next_run_costs_only_its_task():
+    forged = f"""{RIGHT}
+import os, sys, torch
+from homework.run.wire import encode
+def forge(_):
+    for line in ({{"ended": 0}}, {{"value": torch.ones(2)}}):
+        for fd in range(3, 12):
+            try: os.write(fd, encode(line, str))
+            except OSError: pass
+    import time; time.sleep(600)
+os._exit = forge"""
+    results = judge(ONE_HIDDEN, perfect(CHAPTER) | {"05.1": [forged]})
+    assert {r.task for r in results if r.points < r.most} <= {"05.1"}
+
+
+@pytest.mark.parametrize(
+    ("trick", "processes"),
+    [
+        ("os.fork() or time.sleep(600)", 2),  # it leaves something behind
+        ("os._exit = lambda _: time.sleep(600)", 1),  # it does not end when it is told to
+    ],
+)
+def test_who_spoils_the_way_to_the_second_run_still_has_one(trick, processes, started, monkeypatch):
+    monkeypatch.setattr(sandbox, "END", 1.0 if processes == 2 else 5.0)
+    spoilt = f"{RIGHT}\nimport os, sys, time\n{trick}"
+    results = judge(ONE_HIDDEN, perfect(CHAPTER) | {"05.1": [spoilt]})
+    assert sum(r.points for r in results) == CHAPTER.points + 1
+    assert len(started) == processes
+
+
+LEFT = "if os.fork() == 0:\n    os.setsid()\n    time.sleep(600)\n"
+
+
+@pytest.mark.parametrize(
+    ("cell", "processes"),
+    [
+        ("os._exit(0)", 1),
+        ("while True: pass", 1),
+        ("time.sleep(600)", 1),
+        ("for fd in range(3, 40):\n    try: os.write(fd, b'x{\\n')\n    except OSError: pass", 1),
+        (f"{LEFT}os._exit(0)", 2),
+        (f"{LEFT}time.sleep(600)", 2),
+        ("os.kill(os.getppid(), 19)\nos._exit(0)", 1),
+    ],
+)
+def test_lost_fork_costs_a_process_only_with_leftovers(cell, processes, started, monkeypatch):
+    monkeypatch.setattr(sandbox, "load_factor", lambda: 4.0)  # other tests are at work beside it
+    monkeypatch.setattr(sandbox.cgroup, "kills", lambda *_: (0, 0))  # others' tests have theirs
+    if processes == 1:
+        monkeypatch.setattr(sandbox, "END", 10.0)
+    spoilt = {"05.1": [f"import os, time\n{cell}"]}
+    results = judge(CHAPTER, perfect(CHAPTER) | spoilt, limits=Limits(answer=1))
+    assert [r.task for r in results if r.points < r.most] == ["05.1"]
+    assert len(started) == processes
+
+
+def test_leftover_processes_are_seen_at_the_second_look(started, monkeypatch):
+    monkeypatch.setattr(sandbox, "load_factor", lambda: 4.0)
+    children, short = psutil.Process.children, []
+
+    def lacking(process, recursive=False):
+        found = children(process, recursive=recursive)
+        if recursive and len(found) > 2 and not short:
+            short.append(found)
+            return found[:2]
+        return found
+
+    monkeypatch.setattr(psutil.Process, "children", lacking)
+    spoilt = {"05.1": [f"import os, time\n{LEFT}os._exit(0)"]}
+    results = judge(CHAPTER, perfect(CHAPTER) | spoilt, limits=Limits(answer=1))
+    assert [r.task for r in results if r.points < r.most] == ["05.1"]
+    assert short
+    assert len(started) == 2
+
+
+def test_killing_the_parent_is_refused_and_costs_one_task():
+    results = judge(
+        ONE_HIDDEN, perfect(CHAPTER) | {"05.1": ["import os\nos.kill(os.getppid(), 9)"]}
+    )
+    assert {r.task for r in results if r.points < r.most} == {"05.1"}
+    assert results[0].raised.startswith("PermissionError")
+
+
+def test_a_submission_has_its_time_and_the_rest_is_told():
+    slow = {name: ["import time\ntime.sleep(60)"] for name in ("05.1", "05.2", "05.3")}
+    results = judge(CHAPTER, perfect(CHAPTER) | slow, limits=Limits(task=60, submission=4))
+    assert {r.points for r in results} == {0}
+    assert any("time for one submission was over" in r.message for r in results)

@@ -1,0 +1,502 @@
+"""An answer of any kind has the same verdict from the notebook's check and from the grader."""
+
+import contextlib
+import re
+from dataclasses import dataclass
+
+import nbformat
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helpers.exercises import (
+    NotSerialisable,
+    Wrong,
+    array,
+    call,
+    changes,
+    close,
+    diagnosed,
+    judged,
+    to_plain,
+)
+from helpers.exercises.answers import MOST_AXES, MOST_BYTES, MOST_ENTRIES
+from homework.release.assignment import Assignment, Task, Test
+from homework.run.judging import judge as judge_of
+from homework.run.wire import decode, encode
+
+pytestmark = [
+    pytest.mark.usefixtures("bubblewrap"),
+]
+RIGHT, WRONG, OPEN = "Right", "Not right", "Not yet"
+IMPORTS = """
+import array as arrays, collections, ctypes, dataclasses, datetime, decimal, enum, fractions, types
+import numpy as np, torch
+Pair = collections.namedtuple("Pair", "a b c")
+Whole = enum.IntEnum("Whole", "one two three")
+Name = enum.Enum("Name", {"a": "x", "b": "y"}, type=str)
+class Tensor(torch.Tensor): pass
+class Array(np.ndarray): pass
+class List(list): pass
+class Text(str): pass
+class Number(float): pass
+class Given:
+    def __array__(self, dtype=None, copy=None): return np.array([1.0, 2.0, 3.0], dtype)
+class Half:
+    def __float__(self): return 0.5
+class Called:
+    def __call__(self): return (1, 2, 3)
+class Steps(torch.optim.SGD): pass
+@dataclasses.dataclass
+class Data: a: int = 1
+def objects(*parts):
+    made = np.empty(len(parts), dtype=object)
+    made[:] = parts
+    return made
+"""
+
+
+def three(answer):
+    if not close(array(answer, (3,), "It"), np.array([1, 2, 3])):
+        raise Wrong("These are not 1, 2 and 3.")
+
+
+def half(answer):
+    if float(array(answer, (), "It")) != 0.5:
+        raise Wrong(f"This is no half but {answer}.")
+
+
+def named(answer):
+    diagnosed(answer, {"a": "x", "b": "y"}, "Look again.")
+
+
+def pair(answer):
+    if not isinstance(answer, tuple | list) or len(answer) != 2:
+        raise Wrong(f"A tuple is asked for, not {type(answer).__name__}.")
+    half(answer[0])
+    three(answer[1])
+
+
+def exactly(value):
+    def judge(answer):
+        if repr(answer) != repr(value):
+            raise Wrong(f"It should not be {answer!r}.")
+
+    return judge
+
+
+THREE = {
+    "[1, 2, 3]": RIGHT,
+    "(1, 2.0, True + 2)": RIGHT,
+    "[1, 2, 4]": WRONG,
+    "np.arange(1, 4)": RIGHT,
+    "range(1, 4)": RIGHT,
+    "collections.deque([1, 2, 3])": RIGHT,
+    "Pair(1, 2, 3)": RIGHT,
+    "collections.UserList([1, 2, 3])": RIGHT,
+    "List([1, 2, 3])": RIGHT,
+    "list(Whole)": RIGHT,
+    "arrays.array('d', [1, 2, 3])": RIGHT,
+    "(ctypes.c_double * 3)(1, 2, 3)": RIGHT,
+    "memoryview(np.array([1.0, 2, 3]))": RIGHT,
+    "bytearray([1, 2, 3])": RIGHT,
+    "Given()": RIGHT,
+    "objects(1, np.float64(2), fractions.Fraction(3))": RIGHT,
+    "objects(1, 2, None)": OPEN,
+    "objects(1, 2, object())": WRONG,
+    "np.array(['1', '2', '3'])": RIGHT,
+    "np.array([1, 2, 3], '>f4')": RIGHT,
+    "np.arange(1.0, 7)[:3]": RIGHT,
+    "np.array([3.0, 2, 1])[::-1]": RIGHT,
+    "np.array([1.0, 2, 3]).view(Array)": RIGHT,
+    "np.array([1, 2, 3], np.longdouble)": RIGHT,
+    "np.ma.array([1.0, 2, 3], mask=[0, 0, 1])": RIGHT,
+    "np.matrix([1, 2, 3])": WRONG,
+    "np.array([(1, 2.0)], 'i4,f4')": WRONG,
+    "np.array(['2020-01-01'] * 3, 'M8[D]')": WRONG,
+    "[1, 2, float('nan')]": WRONG,
+    "[1, 2, [3]]": WRONG,
+    "torch.arange(1, 4)": RIGHT,
+    "torch.arange(1.0, 4).to_sparse()": WRONG,
+    "torch.arange(1.0, 4, requires_grad=True)": RIGHT,
+    "torch.ones(3, device='meta')": WRONG,
+    "torch.nn.Parameter(torch.arange(1.0, 4))": RIGHT,
+    "torch.arange(1.0, 4).as_subclass(Tensor)": RIGHT,
+    "torch.arange(1.0, 7)[:3]": RIGHT,
+    "torch.arange(1.0, 4).bfloat16()": RIGHT,
+    "torch.ones(2, 3).T": WRONG,
+    "list(torch.arange(1.0, 4, requires_grad=True))": RIGHT,
+    "torch.nested.nested_tensor([torch.ones(3)])": WRONG,
+    "torch.ones(3) / 0": WRONG,
+    "(x for x in (1, 2, 3))": WRONG,
+    "zip([1, 2, 3])": WRONG,
+    "map(float, [1, 2, 3])": WRONG,
+    "{1: 0, 2: 0, 3: 0}.keys()": WRONG,
+    "{1, 2, 3}": WRONG,
+    "frozenset([1, 2, 3])": WRONG,
+    "frozenset([range(2)])": WRONG,
+    "Data()": WRONG,
+    "object()": WRONG,
+    "[object()]": WRONG,
+    "list": WRONG,
+    "Called()": WRONG,
+    "lambda: 1": WRONG,
+    "torch.nn.Linear(2, 2)": WRONG,
+    "np.poly1d([1, 2, 3])": WRONG,
+    "[10**400, 2, 3]": WRONG,
+    "range(2 * 10**6)": WRONG,
+    "[[]] * 10**6": WRONG,
+    "set(range(20_000))": WRONG,
+    "[0.5] * 200_000": WRONG,
+    "[{j: 0.5 for j in range(100)} for _ in range(201)]": WRONG,
+    "torch.ones((1,) * 65)": WRONG,
+    "b'123'": WRONG,
+    "''": OPEN,
+    "None": OPEN,
+    "...": OPEN,
+    "[]": OPEN,
+    "[1, ..., 3]": OPEN,
+    "collections.OrderedDict()": OPEN,
+    "datetime.date(2020, 1, 1)": WRONG,
+    "types.SimpleNamespace(a=1)": WRONG,
+    "slice(3)": WRONG,
+}
+HALF = {
+    "0.5": RIGHT,
+    "fractions.Fraction(1, 2)": RIGHT,
+    "decimal.Decimal('0.5')": RIGHT,
+    "decimal.Decimal('0.25')": WRONG,
+    "decimal.Decimal('sNaN')": WRONG,
+    "Half()": RIGHT,
+    "np.float16(0.5)": RIGHT,
+    "np.longdouble(0.5)": RIGHT,
+    "np.array(0.5)": RIGHT,
+    "torch.tensor(0.5)": RIGHT,
+    "Number(0.5)": RIGHT,
+    "'0.5'": RIGHT,
+    "np.str_('0.5')": RIGHT,
+    "[0.5]": WRONG,
+    "True": WRONG,
+    "-0.0": WRONG,
+    "Whole.one": WRONG,
+    "objects(0.5).reshape(())": RIGHT,
+    "np.datetime64('NaT')": OPEN,
+    "float('inf')": WRONG,
+    "__import__('sympy').Rational(1, 2)": RIGHT,
+    "__import__('sympy').Symbol('x')": WRONG,
+}
+NAMED = {
+    "{'a': 'x', 'b': 'y'}": RIGHT,
+    "{np.str_('a'): np.str_('x'), 'b': np.array(['y'])[0]}": RIGHT,
+    "collections.OrderedDict(a='x', b='y')": RIGHT,
+    "{Text('a'): Text('x'), 'b': 'y'}": RIGHT,
+    "collections.defaultdict(str, a='x', b='y')": RIGHT,
+    "{'a': Name.a, 'b': Name.b}": RIGHT,
+    "collections.Counter(a=1, b=2)": WRONG,
+    "types.MappingProxyType({'a': 'x', 'b': 'y'})": WRONG,
+    "{'a': object(), 'b': 'y'}": WRONG,
+    "{'a': print, 'b': lambda: 1}": WRONG,
+    "{'a': Called, 'b': Called()}": WRONG,
+    "{'a': b'x', 'b': 'y'}": WRONG,
+    "[('a', 'x')]": WRONG,
+    "{'a': '', 'b': 'y'}": WRONG,
+    "{'a': None, 'b': 'y'}": OPEN,
+    "{}": OPEN,
+}
+PAIRS = {
+    "(0.5, [1, 2, 3])": RIGHT,
+    "[np.float32(0.5), torch.arange(1, 4)]": RIGHT,
+    "collections.namedtuple('P', 'a b')(fractions.Fraction(1, 2), Pair(1, 2, 3))": RIGHT,
+    "objects(0.5, np.array([1, 2, 3]))": RIGHT,
+    "zip((0.5, [1, 2, 3]))": WRONG,
+    "(0.5, torch.ones(3).to_sparse())": WRONG,
+    "{0.5: 1, 2: [1]}": WRONG,
+}
+EXACT = {
+    "(True, 1, -0.0, 2**70, 1 - 0j, b'a', 'b')": (True, 1, -0.0, 2**70, 1 - 0j, b"a", "b"),
+    "[np.int8(1), np.bool_(True), 1.0]": [np.int8(1), np.bool_(True), 1.0],
+    "[Whole.two, Text('a'), Name.b]": [2, "a", "y"],
+    "(float('nan'), float('-inf'))": (float("nan"), float("-inf")),
+    "torch.tensor([1j]).conj()": torch.tensor([complex(0, -1)]),
+    "np.zeros((0, 3), np.float32)": np.zeros((0, 3), np.float32),
+    "'\\ud800'": "\ud800",
+}
+OPTIMIZERS = {"lambda p: torch.optim.SGD(p)": RIGHT, "lambda p: Steps(p)": WRONG}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What an answer is written as, how it is judged, and the state that it should have."""
+
+    source: str
+    judge: object
+    state: str
+
+
+def of_function(judge):
+    return lambda answer: judge(call(answer))
+
+
+def made_by(answer):
+    made = call(answer, [torch.nn.Parameter(torch.ones(2))])
+    if not isinstance(made, torch.optim.Optimizer):
+        raise Wrong(f"An optimiser is asked for, this is {type(made).__name__}.")
+
+
+JUDGED = [
+    *(
+        Kind(s, judge, state)
+        for judge, kinds in (
+            (three, THREE),
+            (half, HALF),
+            (named, NAMED),
+            (pair, PAIRS),
+            (made_by, OPTIMIZERS),
+        )
+        for s, state in kinds.items()
+    ),
+    *(Kind(source, exactly(value), RIGHT) for source, value in EXACT.items()),
+]
+KINDS = JUDGED + [
+    Kind(f"lambda: {kind.source}", of_function(kind.judge), kind.state)
+    for kind in JUDGED
+    if kind.judge is not made_by
+]
+
+
+@pytest.fixture(scope="module")
+def graded():
+    """The grader's verdict on each kind, all of them handed in by one student."""
+    cell = nbformat.v4.new_code_cell
+    tasks = [
+        Task(f"{at}", f"answer_{at}", (cell(""),), (Test("check", 1, kind.judge),))
+        for at, kind in enumerate(KINDS)
+    ]
+    assignment = Assignment("05", "Kinds", cell(""), (cell(IMPORTS),), tuple(tasks))
+    answers = {f"{at}": [f"answer_{at} = {kind.source}"] for at, kind in enumerate(KINDS)}
+    return judge_of(assignment, answers)
+
+
+@pytest.fixture(scope="module")
+def notebook():
+    names: dict = {"__name__": "__main__"}
+    exec(IMPORTS, names)
+    return names
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("at", range(len(KINDS)), ids=[kind.source for kind in KINDS])
+def test_a_kind_of_answer_has_one_verdict(at, graded, notebook):
+    kind, result = KINDS[at], graded[at]
+    exec(f"answer = {kind.source}", notebook)
+    here = judged(kind.judge, notebook["answer"])
+    assert (result.state, result.message) == (here.state, here.message)
+    assert here.state == kind.state, here.message
+    assert result.points == (kind.state == RIGHT)
+    assert result.raised == ""
+    assert "0x" not in here.message
+
+
+things = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.complex_numbers()
+    | st.text()
+    | st.fractions()
+    | st.decimals(allow_nan=False)
+    | st.dates()
+    | st.binary()
+    | st.lists(st.fractions()).map(lambda parts: np.array(parts, dtype=object))
+    | st.builds(np.arange, st.integers(0, 3))
+    | st.builds(torch.ones, st.integers(0, 3)),
+    lambda inner: st.lists(inner) | st.tuples(inner, inner) | st.dictionaries(st.text(), inner),
+    max_leaves=8,
+)
+
+
+@given(things)
+def test_what_is_plain_crosses_and_stays_what_it_is(value):
+    with contextlib.suppress(NotSerialisable):
+        made = to_plain(value)
+        there = decode(encode(made))
+        assert repr(there) == repr(made) == repr(to_plain(there))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        ["\x00" * (MOST_BYTES // 4 - 100)],
+        [1j] * (MOST_BYTES // 65),
+        [2**1023] * (MOST_BYTES // 65),
+        np.ones(MOST_BYTES // 8 - 9),
+        dict.fromkeys(range(MOST_ENTRIES)),
+        {"x": [[[True]]] * 60_000},
+        [dict.fromkeys(range(100), 0.5) for _ in range(MOST_ENTRIES // 100)],
+        [torch.ones((1,) * MOST_AXES)] * 99,
+    ],
+    ids=["text", "complex", "whole", "array", "dictionary", "lists", "dicts", "axes"],
+)
+def test_size_limits_agree_in_notebook_and_grader(value):
+    made = to_plain(value)
+    line = encode({"value": [made, []], "said": ""})
+    assert len(line) > 10_000
+    assert repr(decode(line)["value"][0]) == repr(made)
+
+
+@pytest.mark.parametrize(
+    ("most", "made"),
+    [
+        ("an array may hold about ([0-9,]+) numbers", np.ones),
+        (r"lists ([0-9,]+)\.", [0.5].__mul__),
+        (r"sets and dictionaries together may have ([0-9,]+) entries", range),
+    ],
+)
+def test_what_a_large_answer_is_told_holds(most, made):
+    """One that is a thousandth below what it may hold is taken; a thousandth above it is not."""
+    given = (
+        (lambda n: {"a": set(made(n // 2)), "b": dict.fromkeys(made(n // 2))})
+        if made is range
+        else made
+    )
+    with pytest.raises(NotSerialisable) as error:
+        to_plain(given(2_000_000))
+    (number,) = re.findall(most, str(error.value))
+    number = int(number.replace(",", ""))
+    to_plain(given(int(number * 0.999)))
+    with pytest.raises(NotSerialisable, match=re.escape(str(error.value))):
+        to_plain(given(int(number * 1.001)))
+
+
+def test_a_tensor_of_many_axes_is_told_how_many_it_may_have():
+    with pytest.raises(NotSerialisable, match="a tensor of 65 axes; it may have 64"):
+        to_plain({"x": torch.ones((1,) * 65)})
+
+
+def test_callbacks_return_and_raise_as_in_a_notebook():
+    """The grader's own functions get plain values, and what they raise has its name."""
+    source = """
+def answer(f):
+    try:
+        f(collections.deque([-1]))
+    except ValueError as error:
+        assert "negative" in str(error)
+    return f(Pair(fractions.Fraction(1), np.float16(2), 3))
+"""
+
+    def given(row):
+        if min(row) < 0:
+            raise ValueError("negative")
+        return np.asarray(row, dtype=float)
+
+    cell = nbformat.v4.new_code_cell
+    check = Test("check", 1, lambda answer: three(call(answer, given)))
+    task = Task("1", "answer", (cell(""),), (check,))
+    assignment = Assignment("05", "T", cell(""), (cell(IMPORTS),), (task,))
+    names: dict = {}
+    exec(IMPORTS + source, names)
+    assert judged(check.judge, names["answer"]).state == RIGHT
+    (result,) = judge_of(assignment, {"1": [source]})
+    assert result.state == RIGHT, result.message
+
+
+NOTEBOOKS = {
+    "a file and its import": [
+        "%%writefile mine.py\ndef f():\n    return [1, 2, 3]",
+        "from mine import f\nanswer = f()",
+    ],
+    "a file that is run": ["%%writefile other.py\ng = [1, 2, 3]", "%run other.py\nanswer = g"],
+    **{
+        f"%matplotlib {how}": [
+            f"%matplotlib {how}\nimport matplotlib.pyplot as plt\n"
+            "plt.plot([1]); plt.show()\nanswer = [1, 2, 3]"
+        ]
+        for how in ("notebook", "widget", "inline", "qt", "")
+    },
+    "pylab": ["%pylab inline\nanswer = array([1, 2, 3])"],
+    "magics": ["%autosave 60\n%conda install numpy\n%store\n%gui qt\nanswer = [1, 2, 3]"],
+    **{
+        f"a pool: {pool}": [
+            "import multiprocessing, concurrent.futures as futures\n"
+            f"def f(x): return x + 1\nwith {pool} as pool: answer = list(pool.map(f, range(3)))"
+        ]
+        for pool in (
+            "multiprocessing.Pool()",
+            "multiprocessing.get_context('fork').Pool(2)",
+            "futures.ProcessPoolExecutor()",
+            "futures.ThreadPoolExecutor()",
+        )
+    },
+    "a pool that is started anew": [
+        "%%writefile part.py\ndef f(x):\n    return x + 1",
+        "import multiprocessing\nfrom part import f\n"
+        "with multiprocessing.get_context('spawn').Pool(2) as p: answer = p.map(f, range(3))",
+    ],
+    "a data loader": [
+        "loader = torch.utils.data.DataLoader([1, 2, 3], num_workers=2)\n"
+        "answer = [float(x) for x in loader]"
+    ],
+    "an async cell": ["import asyncio\nawait asyncio.sleep(0)\nanswer = [1, 2, 3]"],
+}
+
+
+@pytest.fixture(scope="module")
+def ran():
+    """Results by what each notebook does, all of them in one submission."""
+    cell = nbformat.v4.new_code_cell
+    forget = cell("answer = None")
+    check = (Test("check", 1, three),)
+    tasks = tuple(Task(name, "answer", (forget, cell("")), check) for name in NOTEBOOKS)
+    assignment = Assignment("05", "Notebooks", cell(""), (cell(IMPORTS),), tasks)
+    return {result.task: result for result in judge_of(assignment, NOTEBOOKS)}
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_what_works_in_a_notebook_works_for_the_grader(name, ran):
+    assert (ran[name].state, ran[name].raised) == (RIGHT, ""), ran[name].message
+
+
+CHANGING = {
+    "lambda row, ids: row.sort()": True,
+    "lambda row, ids: ids.append(1)": True,
+    "lambda row, ids: np.sort(row)": False,
+    "lambda row, ids: ids + [1]": False,
+    "lambda row, ids: np.add(row, 1, out=row)": True,
+    "lambda row, ids: row.copy().sort()": False,
+}
+
+
+def test_who_changes_what_was_given_is_told_by_both():
+    def judge(answer):
+        if changes(answer, np.array([3.0, 1.0, 2.0]), [1, 2]):
+            raise Wrong("It changes what it is given.")
+
+    cell, check = nbformat.v4.new_code_cell, (Test("check", 1, judge),)
+    tasks = tuple(Task(name, "answer", (cell(""),), check) for name in CHANGING)
+    assignment = Assignment("05", "Changes", cell(""), (cell(IMPORTS),), tasks)
+    answers = {name: [f"answer = {name}"] for name in CHANGING}
+    found = {result.task: result for result in judge_of(assignment, answers)}
+    for name, is_changing in CHANGING.items():
+        here = judged(judge, eval(name))
+        assert here.state == (WRONG if is_changing else RIGHT)
+        assert (found[name].state, found[name].message) == (here.state, here.message)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "def f(): raise ValueError(f'{object()}')",
+        "def f(): return {(lambda: 1): object()}",
+        "def f(): raise KeyError(print, f)",
+        "f = {'a': object, 'b': f'{object()}'}",
+        "f = object()",
+    ],
+)
+def test_no_message_shows_where_an_object_lies(answer):
+    names: dict = {}
+    exec(f"f = None\n{answer}", names)
+    for by in (named, of_function(three), half):
+        assert "0x" not in repr(judged(by, names["f"]))

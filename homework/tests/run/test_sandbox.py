@@ -1,0 +1,455 @@
+"""The sandbox: what students' code can reach, use up and break, by trying."""
+
+import contextlib
+import errno
+import itertools
+import os
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+import torch
+
+from homework.run import cgroup, sandbox
+from homework.run.sandbox import Limits, LostError, SandboxClient, SandboxError, started, until
+
+PARTS = (
+    "__init__",
+    "wire",
+    "remote",
+    "seccomp",
+    "inside",
+)  # that are in the sandbox
+SMALL = Limits(answer=20, files=8, processes=32)
+pytestmark = pytest.mark.usefixtures("bubblewrap")
+
+
+@pytest.fixture(scope="module")
+def client():
+    """One process for all tests that leave it alive."""
+    with started(SMALL) as client:
+        yield client
+
+
+def run(client, source):
+    return client.ask(lambda name: ("kept", name), do="run", source=source)
+
+
+def value(client, name):
+    return client.ask(lambda name: ("kept", name), do="value", name=name)["value"]
+
+
+def called(client, name, *args):
+    (_, number) = value(client, name)
+    question = {"do": "call", "name": number, "args": list(args), "kwargs": {}}
+    found = client.ask(lambda name: ("kept", name), **question)
+    if "value" in found:
+        found["value"], export = found["value"]
+        assert export == []
+    return found
+
+
+def refused(client, source, *kinds):
+    found = run(client, source)
+    assert found.get("error") in kinds, found
+
+
+# ------------------------------------------------------------- what it is for
+
+
+def test_cells_run_as_in_a_notebook(client):
+    found = run(client, "import numpy as np\nprint('hello')\nx = [np.ones(2), (1, ...)]\n%pwd")
+    assert found["value"] is None
+    assert found["said"].startswith("hello\n")
+    assert value(client, "x")[1] == (1, ...)
+    assert run(client, "1 / 0")["error"] == "ZeroDivisionError"
+    assert run(client, "1 /")["error"] == "SyntaxError"
+    assert run(client, "import sys; sys.exit(3)")["error"] == "SystemExit"
+    assert run(client, "input()")["error"] == "EOFError"
+    assert value(client, "x")[1] == (1, ...)  # all is still there
+
+
+def test_functions_are_called_and_call_back(client):
+    run(client, "def twice(x, f=None):\n    return x * 2 if f is None else f(x) + f(1)")
+    assert np.array_equal(called(client, "twice", np.arange(3.0))["value"], [0, 2, 4])
+    assert torch.equal(called(client, "twice", torch.ones(2))["value"], torch.full((2,), 2.0))
+    assert called(client, "twice", 3, lambda x: 10 * x)["value"] == 40
+    failed = called(client, "twice", 3, lambda x: x / 0)
+    assert (failed["error"], failed["text"]) == ("ZeroDivisionError", "division by zero")
+    assert called(client, "twice", None)["error"] == "TypeError"
+
+
+def test_the_books_helpers_are_there(client):
+    assert run(client, "from helpers import exercises, numerics").get("error") is None
+
+
+# ------------------------------------------------------------- what it cannot reach
+
+
+def test_nothing_of_the_course_is_in_sight(client):
+    run(client, "import os\nseen = [os.path.join(a, f) for a, _, b in os.walk('/book') for f in b]")
+    seen = set(value(client, "seen"))
+    assert {"/book/homework/__init__.py", *(f"/book/homework/run/{name}.py" for name in PARTS)} == {
+        path for path in seen if path.startswith("/book/homework") and path.endswith(".py")
+    }
+    run(client, f"there = os.path.exists({str(sandbox.ROOT / 'tests')!r})")
+    assert value(client, "there") is False
+    for path in ("/etc/shadow", "/etc/passwd", "/var", str(Path.home() / ".ssh")):
+        run(client, f"there = os.path.exists({path!r})")
+        assert value(client, "there") is False, path
+    for folder in {Path("/home"), Path.home().parent, Path.home()} - {Path("/")}:
+        pythons = [Path(one) for one in sandbox.PYTHON if Path(one).is_relative_to(folder)]
+        leads = {one.relative_to(folder).parts[0] for one in pythons}  # where Python lies in a home
+        run(client, f"there = os.path.exists({str(folder)!r}) and os.listdir({str(folder)!r})")
+        assert set(value(client, "there") or ()) <= leads, folder
+    run(client, "env = dict(os.environ)")
+    assert value(client, "env").keys() <= {
+        "HOME",
+        "PATH",
+        "PYTHONPATH",
+        "MPLBACKEND",
+        "PYTHONDONTWRITEBYTECODE",
+        "OMP_NUM_THREADS",
+        "LANG",
+        "PWD",
+        "LC_CTYPE",
+        "TORCHINDUCTOR_CACHE_DIR",
+        "KMP_DUPLICATE_LIB_OK",
+        "COLUMNS",
+        "LINES",
+        "KMP_INIT_AT_FORK",
+        "PYTHONHASHSEED",
+        "PIP_RETRIES",
+        "TORCHDYNAMO_DISABLE",
+    }
+
+
+@pytest.mark.parametrize(
+    "path", ["/book/helpers/x", f"{sys.prefix}/x", "/x", "/proc/sys/kernel/hostname"]
+)
+def test_the_system_is_read_only(client, path):
+    refused(client, f"open({path!r}, 'w')", "OSError", "PermissionError")
+
+
+def test_there_is_no_network(client):
+    refused(
+        client, "import socket; socket.create_connection(('1.1.1.1', 53), timeout=2)", "OSError"
+    )
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        socket.create_connection(("127.0.0.1", port), timeout=2).close()  # from here it is there
+        reach = f"socket.create_connection(('127.0.0.1', {port}), timeout=2)"
+        refused(client, reach, "ConnectionRefusedError")
+
+
+def test_no_other_process_is_in_sight(client):
+    run(client, "import os, signal\npids = [int(p) for p in os.listdir('/proc') if p.isdigit()]")
+    assert len(value(client, "pids")) <= 4
+    assert run(client, "me = os.getuid()")["value"] is None
+    assert value(client, "me") != 0
+    refused(client, "os.setuid(0)", "PermissionError", "OSError")  # where an ordinary user grades
+    assert run(client, "assert os.getuid() == me")["value"] is None
+
+
+CALLS = """
+import errno
+import itertools
+import ctypes, fcntl, os, resource, signal, socket
+from homework.run import seccomp
+libc = ctypes.CDLL(None, use_errno=True)
+_, column = seccomp.MACHINES[os.uname().machine]
+def refused(number, *arguments):
+    return (libc.syscall(number, *arguments), ctypes.get_errno())
+def denied(function, *arguments):
+    try:
+        function(*arguments)
+    except PermissionError:
+        return True
+parent, ours, talks = os.getppid(), os.fork(), socket.socketpair()[0]
+if ours == 0:
+    signal.pause()
+"""
+
+
+def test_calls_that_no_program_of_a_student_needs_are_refused(client):
+    """Each by its number, and a namespace of users by both of the calls that make one."""
+    run(client, CALLS + "if ours: os.kill(ours, 9), os.wait()")
+    run(client, "found = {n: refused(c[column], 0, 0, 0, 0, 0) for n, c in seccomp.DENIED.items()}")
+    assert {name for name, result in value(client, "found").items() if result != (-1, 1)} == set()
+    run(client, "found = refused(seccomp.CLONE[column], 0x10000000 | 17, 0, 0, 0, 0)")
+    assert value(client, "found") == (-1, 1)
+    run(client, "found = refused(seccomp.CLONE3[column], 0, 0)")
+    assert value(client, "found") == (-1, 38)
+    run(client, "import subprocess\nfound = subprocess.run(['unshare', '-U', 'true']).returncode")
+    assert value(client, "found") != 0
+
+
+def test_only_sockets_of_the_own_network_namespace(client):
+    """A machine's host answers vsock (40) from any namespace; 17 and 38 are the kernel's depths."""
+    run(client, CALLS + "if ours: os.kill(ours, 9), os.wait()")
+    run(
+        client,
+        """def made(family):
+    try:
+        return socket.socket(family, socket.SOCK_DGRAM).close() is None
+    except OSError as error:
+        return error.errno
+found = {family: made(family) for family in range(60)}""",
+    )
+    assert {family for family, result in value(client, "found").items() if result is True} <= {
+        1,
+        2,
+        10,
+        16,
+    }
+    assert [value(client, "found")[family] for family in (1, 2, 17, 38, 40)] == [
+        True,
+        True,
+        errno.EAFNOSUPPORT,
+        errno.EAFNOSUPPORT,
+        errno.EAFNOSUPPORT,
+    ]
+
+
+def test_fork_cannot_signal_its_parent():
+    ways = (
+        "os.kill, parent, 9",
+        "os.kill, -1, 9",
+        "os.kill, -parent, 9",
+        "os.kill, parent + 1, 9",
+        "signal.pidfd_send_signal, os.pidfd_open(parent), 9",
+        "os.kill, parent, 0",
+        "resource.prlimit, parent, resource.RLIMIT_CPU, (0, 0)",
+        "os.sched_setaffinity, parent, {0}",
+        "fcntl.fcntl, talks, fcntl.F_SETOWN, parent",
+        "fcntl.ioctl, talks, 0x8901, parent.to_bytes(4, 'little')",
+        "open, f'/proc/{parent}/mem', 'r+b'",
+        "os.listdir, f'/proc/{parent}/fd'",
+    )
+    with started(SMALL) as client:
+        assert client.fork()
+        run(client, CALLS)
+        run(client, f"found = [denied(*way) for way in [{', '.join(f'({way})' for way in ways)}]]")
+        assert dict(zip(ways, value(client, "found"), strict=True)) == dict.fromkeys(ways, True)
+        assert "error" not in run(client, "os.kill(ours, 9)\nos.wait()\nos.kill(os.getpid(), 0)")
+        assert client.parent.is_running()
+        assert "error" not in run(client, "os.listdir('/proc/self/fd')")
+
+
+# ------------------------------------------------------------- what it cannot use up
+
+
+def test_memory_and_files_have_an_end(client):
+    refused(client, "import numpy as np; x = np.ones(10**10)", "MemoryError")
+    refused(client, "open('/tmp/big', 'wb').write(b'0' * 10**8)", "OSError")
+    assert "error" not in run(client, "np.ones(1)")
+
+
+def test_processes_have_an_end(client):
+    run(
+        client,
+        "import subprocess\nmany = []\n"
+        "try:\n    for _ in range(100): many.append(subprocess.Popen(['sleep', '60']))\n"
+        "except OSError: pass\nstarted = len(many)\nfor one in many: one.kill(); one.wait()",
+    )
+    assert 0 < value(client, "started") < 40
+
+
+def test_device_files_take_little(client):
+    refused(client, "open('/dev/x', 'wb').write(b'0' * 10**6)", "OSError", "PermissionError")
+    fill = "import os\nwith open('/dev/shm/x', 'wb') as file: file.write(b'0' * %d)"
+    refused(client, fill % (2 * sandbox.SHARED), "OSError")
+    assert "error" not in run(client, "os.remove('/dev/shm/x'); open('/dev/null', 'w').write('x')")
+
+
+def test_memory_is_counted_over_all_processes():
+    """Each of them keeps below its own limit; together they do not."""
+    hoard = (
+        "import os, time\nfor _ in range(8):\n    if os.fork() == 0:\n"
+        "        x = b'x' * (120 * 2**20)\n        time.sleep(60)\ntime.sleep(60)"
+    )
+    more = pytest.raises(LostError, match="more memory than it may")
+    with started(Limits(answer=30, resident=700)) as client, more:
+        run(client, hoard)
+    assert sandbox.resident(client.process.pid) == 0
+
+
+def test_course_inside_the_python_folder_is_refused(tmp_path):
+    with pytest.raises(SandboxError, match=r"would see .*course, for it lies in"):
+        sandbox.check(Path(sys.prefix) / "course")
+    sandbox.check(tmp_path)
+
+
+def test_what_is_said_is_cut(client):
+    found = run(client, "print('x' * 10**6)")
+    assert len(found["said"]) == 20_000
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("while True: pass", "longer than it may"),
+        (
+            "while True:\n    try:\n        while True: pass\n    except BaseException: pass",
+            "longer than it may",
+        ),
+        ("import os; os._exit(0)", "has ended"),
+        ("import ctypes; ctypes.string_at(0)", "has ended"),
+        ("import os; os.kill(os.getpid(), 9)", "has ended"),
+        (
+            "import os\nfor fd in range(3, 50):\n    try: os.write(fd, b'[\"list\"]\\n')\n"
+            "    except OSError: pass",
+            "made no sense",
+        ),
+        (
+            "import os\nfor fd in range(3, 50):\n    try: os.write(fd, b'x' * 10**8)\n"
+            "    except OSError: pass",
+            "bytes|longer",
+        ),
+        (
+            'import os\nfor fd in range(3, 50):\n    try: os.write(fd, b\'["dict",["error",'
+            '["tensor","float32",[1],"AAAAAA=="]]]\\n\')\n    except OSError: pass',
+            "made no sense: error is no text",
+        ),
+        (
+            "import os\nfor fd in range(3, 50):\n    try: os.close(fd)\n    except OSError: pass",
+            "has ended",
+        ),
+    ],
+)
+def test_a_process_that_is_lost_is_ended_and_told(source, said, monkeypatch):
+    monkeypatch.setattr(sandbox.cgroup, "kills", lambda *_: (0, 0))  # others' tests have theirs
+    with started(SMALL) as client:
+        run(client, "pass")
+        client.limits = Limits(answer=2)
+        with pytest.raises(LostError, match=said):  # noqa: PT012 - at once, or when asked again
+            run(client, source)
+            run(client, "pass")
+        assert client.process.returncode is not None
+        with pytest.raises(LostError, match="has ended"):
+            run(client, "pass")
+
+
+@pytest.mark.parametrize(
+    ("kills", "said", "outside"),
+    [((0, 1), "memory was out", True), ((1, 1), "more memory", False), ((0, 0), "ended", False)],
+)
+def test_oom_kill_outside_differs_from_the_memory_limit(kills, said, outside, monkeypatch):
+    """Somebody ends it; what the kernel counts meanwhile tells who that was."""
+    with started(SMALL) as client:
+        assert client.fork()
+        monkeypatch.setattr(sandbox.cgroup, "kills", lambda *_: kills)
+        client.kills = (0, 0)
+        os.kill(client.answering, 9)
+        with pytest.raises(LostError, match=said) as raised:
+            run(client, "pass")
+        assert raised.value.outside is outside
+
+
+@pytest.mark.parametrize(
+    ("now", "outside"),
+    [((0.01, 0.15), True), ((0.01, 0.01), False), ((0.25, 0.15), False)],
+    ids=["waits", "sleeps", "computes"],
+)
+def test_starved_process_differs_from_a_slow_one(now, outside, monkeypatch):
+    looks = itertools.chain([(0, 0)], itertools.repeat(now))
+    monkeypatch.setattr(sandbox, "cpu_seconds", lambda pid: next(looks))
+    with SandboxClient(["sleep", "60"], replace(SMALL, answer=0.2)) as client:
+        with pytest.raises(LostError) as raised:
+            run(client, "what is never answered")
+        assert raised.value.outside is outside
+
+
+def test_what_no_longer_ends_with_its_parent_is_ended_too():
+    with SandboxClient(["sh", "-c", "sleep 60 & exec sleep 60"], SMALL) as client:
+        while not (started_by_it := psutil.Process(client.process.pid).children()):
+            time.sleep(0.01)
+    deadline = time.monotonic() + 20  # far from the minute after which they end by themselves
+    while any(map(runs, started_by_it)):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def runs(process: psutil.Process) -> bool:
+    """Whether it has not ended; who waits for its end may not have fetched it yet."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False
+
+
+def test_cgroup_limits_all_memory_and_the_next_fork_works():
+    """Memory that is shared and held by nobody for long, in more processes than one."""
+    try:
+        group = cgroup.made(3, 700 * 2**20, processes=32)
+    except cgroup.NoGroupsError as error:
+        pytest.skip(f"no groups here: {error}")
+    hoard = (
+        "import mmap, os\nfor _ in range(9):\n    if os.fork() == 0:\n"
+        "        x = mmap.mmap(-1, 200 * 2**20)\n        x[:] = bytes(200 * 2**20)\n"
+        "        import time; time.sleep(60)\nx = [bytearray(2**28) for _ in range(9)]"
+    )
+    try:
+        with started(SMALL, group=group) as client:
+            assert client.fork()
+            with pytest.raises(LostError, match="more memory than it may") as raised:
+                run(client, hoard)
+            assert not raised.value.outside
+            if client.process.returncode is None:
+                assert client.fork()
+                assert "error" not in run(client, "x = 1")
+    finally:
+        group.close()
+
+
+def test_a_forged_answer_is_an_answer_and_no_more():
+    """Who writes an answer by hand gives a value, as any function could have."""
+    with started(SMALL) as client:
+        run(
+            client,
+            "import os\ndef f(x):\n    for fd in range(3, 9):\n"
+            "        try: os.write(fd, b'{}')\n        except OSError: pass\n    return 1",
+        )
+        with pytest.raises(LostError, match="made no sense"):
+            called(client, "f", 1)
+
+
+def test_the_graders_environment_is_in_no_process_of_the_sandbox(monkeypatch):
+    monkeypatch.setenv("SECRET_TOKEN", "sesame")
+    with started(SMALL) as client:
+        run(client, "pass")
+        environment = Path(f"/proc/{client.process.pid}/environ").read_bytes()
+    assert b"sesame" not in environment
+    assert b"PATH" in environment
+
+
+def test_python_below_the_temporary_folder_is_in_sight(tmp_path, monkeypatch):
+    """A checkout may lie there, as the Docker recipe of For teachers puts it."""
+    assert tmp_path.is_relative_to("/tmp")
+    tmp_path.chmod(0o755)
+    (tmp_path / "part").write_text("seen")
+    monkeypatch.setattr(sandbox, "PYTHON", (*sandbox.PYTHON, str(tmp_path)))
+    read = ["sh", "-c", f"cat {tmp_path}/part && ! touch {tmp_path}/new 2>&1 && touch /tmp/mine"]
+    done = subprocess.run(sandbox.command(Limits(), read), capture_output=True, text=True)
+    assert done.stdout.startswith("seen")
+    assert "ead-only" in done.stdout
+    assert done.returncode == 0, done.stderr
+
+
+def test_python_outside_the_sandbox_is_reported(monkeypatch):
+    monkeypatch.setattr(sandbox, "PYTHON", (sys.base_prefix,))  # what is installed is out of sight
+    with pytest.raises(SandboxError, match=r"cannot run the book's helpers in it \(.+\): it shows"):
+        sandbox.check_python()
+
+
+@pytest.mark.parametrize(("load", "times"), [(0.2, 1), (2, 1), (5, 2.5), (100, 4)])
+def test_what_waits_for_a_processor_is_not_charged_for_it(monkeypatch, load, times):
+    monkeypatch.setattr("homework.run.sandbox.time.monotonic", lambda: 1000.0)
+    monkeypatch.setattr("os.getloadavg", lambda: (load, 0, 0))
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    assert until(20) == 1000 + 20 * times

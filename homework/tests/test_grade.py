@@ -1,0 +1,558 @@
+"""The grade command: what it refuses, what it says, and the process in which it judges."""
+
+import json
+import re
+import shutil
+import zipfile
+from dataclasses import replace
+from itertools import count
+from textwrap import dedent
+
+import nbformat
+import pytest
+from handins import warm
+
+from homework import grade
+from homework.release.course import Course, fingerprint, release
+from homework.release.edition import edition
+from homework.report.gradebook import Gradebook, digest
+from homework.run import sandbox, worker
+from homework.run.judging import OVER, Result, tried
+from homework.run.sandbox import Limits
+from homework.run.worker import Graded, Worker
+
+SMALL = Limits(answer=4, task=4, given=10)
+
+
+class Fake:
+    """A worker that gives everybody all points, without a process."""
+
+    def __init__(self, course, limits, **how):
+        self.tasks = course.assignment().tasks
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def grade(self, raw):
+        return Graded(
+            results=tuple(
+                Result(task.name, test.name, test.points, test.points, "Right", "", test.hidden)
+                for task in self.tasks
+                for test in task.tests
+            )
+        )
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A released problem set of one visible and one hidden test, and a folder for submissions."""
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private" / "05.py").write_text(
+        dedent("""
+            import os, time
+            import numpy as np
+            from helpers.exercises.verdict import Wrong
+            from homework.private import ProblemSet
+            own = ProblemSet()
+            own.leave_out("05.2", "05.3", "05.4", "05.6", "05.7")
+
+            @own.hidden("05.5", points=3)
+            def weak(answer):
+                if len(answer) == 3:
+                    os._exit(1)  # as the system does when memory is out
+                if len(answer) == 4:
+                    time.sleep(600)
+                if len(answer) == 6:
+                    np.ones((60_000, 60_000))
+        """)
+    )
+    made = Course("05", "s", str(tmp_path / "private"))
+    release(made, tmp_path / "course")
+    (tmp_path / "handed").mkdir()
+    return tmp_path, made.assignment()
+
+
+@pytest.fixture
+def quick(course, monkeypatch):
+    """The same where nothing is run: neither submissions nor, to try the tests, solutions."""
+    monkeypatch.setattr(grade, "Worker", Fake)
+    monkeypatch.setattr(grade, "tried", lambda assignment: "all is well")
+    monkeypatch.setattr(sandbox, "check", lambda *_: None)
+    monkeypatch.setattr(sandbox, "check_python", lambda: None)
+    return course[0]
+
+
+def hand_in(folder, name, answers=(), assignment=None):
+    """Write a student edition with these answers."""
+    notebook = edition(assignment or Course("05").assignment())
+    for cell in notebook.cells:
+        homework = cell.metadata.homework
+        if homework.kind == "stub" and homework.task in answers:
+            cell.source = answers[homework.task]
+    (folder / "handed" / name).mkdir(exist_ok=True)
+    (folder / "handed" / name / "05.ipynb").write_text(nbformat.writes(notebook), "utf-8")
+
+
+def run(folder, *more, source="handed"):
+    arguments = [str(folder / source), "--assignment", "05", "--course", str(folder / "course")]
+    return grade.main([*arguments, "--workers", "1", *more], SMALL)
+
+
+def table(folder):
+    lines = (folder / "course/grading/05/grades.csv").read_text().splitlines()
+    return {line.split(",")[0]: line.split(",")[2:] for line in lines}
+
+
+# ------------------------------------------------------------- the process that judges
+
+
+@pytest.mark.usefixtures("bubblewrap")
+def test_lost_worker_costs_one_test_and_is_replaced(course, monkeypatch):
+    folder, assignment = course
+    monkeypatch.setattr(worker, "GRACE", 0.0)
+    # Of who waits here for the judge.
+    monkeypatch.setattr(sandbox, "MOST_LOAD_FACTOR", 1.5 * sandbox.load_factor())
+    right = {task.name: task.solution for task in assignment.tasks}
+    for rows in (2, 3, 4):
+        answer = f"counterexample = np.array([[1.0, 0], [3, 1]] + [[0.0, 0]] * {rows - 2})"
+        hand_in(folder, f"rows{rows}", right | {"05.5": answer}, assignment)
+    assert run(folder) == 0
+    points = {name: row[1] for name, row in table(folder).items() if name != "student"}
+    assert points == {"rows2": "5", "rows3": "2", "rows4": "2"}
+
+
+def test_worker_that_cannot_start_stops_the_command(course):
+    """As where its private file has a fault, or somebody presses Ctrl-C while it starts."""
+    folder, _ = course
+    with Worker(Course("05", private=str(folder / "private")), SMALL) as one:
+        (folder / "private" / "05.py").write_text("1 / 0")
+        with pytest.raises(RuntimeError, match=r"does not start: .*ZeroDivisionError"):
+            one.grade(b"{}")
+        assert one.process is None
+
+
+def test_the_grader_stops_where_the_worker_itself_fails(quick, capsys, monkeypatch):
+    """A fault of the course's own, such as a private file that went away, is no student's."""
+    hand_in(quick, "ada")
+
+    def fails(*_):
+        raise RuntimeError("the disk is full")
+
+    monkeypatch.setattr(Fake, "grade", fails)
+    assert run(quick) == 2
+    assert "the grader failed and stopped: the disk is full" in capsys.readouterr().err
+    assert Gradebook(quick / "course/grading/05").records() == []
+
+
+FAULT, RIGHT = Graded(error="a slip", ours=True), Fake.grade
+
+
+def failing(monkeypatch, *which):
+    """Let the worker fail in its calls of these numbers."""
+    calls, real = count(1), Fake.grade
+    monkeypatch.setattr(
+        Fake, "grade", lambda self, raw: FAULT if next(calls) in which else real(self, raw)
+    )
+
+
+def test_grader_failure_is_retried_at_the_end(quick, capsys, monkeypatch):
+    hand_in(quick, "ada")
+    hand_in(quick, "bob")
+    failing(monkeypatch, 1)
+    assert run(quick) == 0
+    assert "[again, alone: 1/1] ada\n" in capsys.readouterr().out
+    assert table(quick)["ada"] == table(quick)["bob"]
+
+
+def test_a_fault_that_stays_is_told_as_ours_and_tried_again(quick, capsys, monkeypatch):
+    hand_in(quick, "ada")
+    hand_in(quick, "bob")
+    failing(monkeypatch, 1, 3, 4, 5)
+    assert run(quick) == run(quick) == 0
+    assert capsys.readouterr().out.count("/2] ada") == 2
+    grading = quick / "course/grading/05"
+    assert "no fault of yours" in (grading / "feedback/ada.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("by_hand", [{}, {"05.5": 2}, {"05.1": 1, "05.5": 2}])
+def test_who_could_not_be_graded_has_no_points_in_any_table(quick, capsys, monkeypatch, by_hand):
+    """But those that a person gave, and a total where these are of all exercises."""
+    names = ("lovelaceada_101_9001_05", "libo_102_9002_05")
+    for name in names:
+        hand_in(quick, name)
+    roster = "Student,ID,SIS Login ID,Section,Problem set 05\n    Points Possible,,,,\n"
+    (quick / "canvas.csv").write_text(f'{roster}"Lovelace, Ada",101,ada,L,EX\n"Li, Bo",102,bo,L,\n')
+    failing(monkeypatch, 1, 3)
+    grading = quick / "course/grading/05"
+    grading.mkdir(parents=True)
+    rows = [f"ada,{task},{points}\n" for task, points in by_hand.items()]
+    (grading / "marks.csv").write_text(f"student,task,points\n{''.join(rows)}")
+    tasks = [task.name for task in Course("05", "s", str(quick / "private")).assignment().tasks]
+    is_whole = set(by_hand) == set(tasks)
+    assert run(quick, "--roster", str(quick / "canvas.csv")) == 0
+    said = capsys.readouterr().out
+    assert "2 handed in, 0 of them not readable, 1 to look at, 1 not graded for a cause of" in said
+    assert "wait for a person" not in said
+    points = [f"{by_hand[task]}" if task in by_hand else "" for task in tasks]
+    total = ["3", "7", ""] if is_whole else ["", "7", "not graded"]
+    assert table(quick)["ada"][1:] == [*points, *total, "1"]
+    imported = (grading / "grades-to-import.csv").read_text()
+    assert f'"Lovelace, Ada",101,ada,L,{"3" if is_whole else "EX"}\n' in imported
+    assert '"Li, Bo",102,bo,L,7\n' in imported
+    summary = (grading / "summary.html").read_text("utf-8")
+    for words in (
+        "<b>0</b>could not be read",
+        "<b>1</b>not graded",
+        "<caption>Of 1 student</cap",
+        "<h3>Not graded, for a cause of ours (1)</h3>",
+    ):
+        assert words in summary
+    assert "responses to mark" not in summary
+
+
+def test_grader_failure_in_every_file_writes_no_grades(quick, capsys, monkeypatch):
+    for name in ("ada", "bob", "cleo"):
+        hand_in(quick, name)
+    failing(monkeypatch, *range(9))
+    assert run(quick) == 2
+    assert "no hand-in could be graded, for a cause of ours: a slip" in capsys.readouterr().err
+    assert Gradebook(quick / "course/grading/05").records() == []
+    assert not (quick / "course/grading/05/grades.csv").exists()
+
+
+def graded_once(quick, monkeypatch):
+    """Three who have all points, and what is stored of them; from then on the worker fails."""
+    for name in ("ada", "bob", "cleo"):
+        hand_in(quick, name)
+    assert run(quick) == 0
+    monkeypatch.setattr(Fake, "grade", lambda self, raw: FAULT)
+    return stored(quick)
+
+
+def stored(folder):
+    grading = folder / "course/grading/05"
+    files = [*(grading / "results").iterdir(), grading / "grades.csv"]
+    return {path: path.read_bytes() for path in files}
+
+
+def test_a_fault_of_ours_in_all_of_a_later_run_changes_no_grade(quick, capsys, monkeypatch):
+    """Asked for again; then with a mended test; then of files that have changed."""
+    before = graded_once(quick, monkeypatch)
+    assert len(before) == 4
+    private = quick / "private" / "05.py"
+    for prepare, more in (
+        (lambda: None, ["--again"]),
+        (lambda: private.write_text(private.read_text() + "\n# mended\n"), []),
+        (lambda: [hand_in(quick, name, {"05.1": "x = 1"}) for name in ("ada", "bob", "cleo")], []),
+    ):
+        prepare()
+        assert run(quick, *more) == 2
+        said = "no hand-in could be graded, for a cause of ours: a slip"
+        assert said in capsys.readouterr().err
+        assert stored(quick) == before
+
+
+def test_a_fault_of_ours_takes_no_grade_that_was_there(quick, capsys, monkeypatch):
+    """Where somebody else can be graded. It is noted, and each run tries again, until one can."""
+    graded_once(quick, monkeypatch)
+    before, again = table(quick), ["--again"]
+    for fails, more in (((1, 4), again), ((), []), ((1, 4), again), (range(9), []), ((), [])):
+        monkeypatch.setattr(Fake, "grade", RIGHT)
+        failing(monkeypatch, *fails)
+        assert run(quick, *more) == 0
+        said = capsys.readouterr().out
+        assert ("\nada: a slip; the grade of ada/05.ipynb stays\n" in said) == bool(fails)
+        rows, record = table(quick), Gradebook(quick / "course/grading/05").get("ada")
+        assert [row[:-1] for row in rows.values()] == [row[:-1] for row in before.values()]
+        assert (rows["ada"][-1] == "1") == (grade.STAYS in record.notes) == bool(fails)
+
+
+@pytest.mark.usefixtures("bubblewrap")
+def test_answer_too_large_to_judge_costs_only_its_points(course):
+    """As for a judge that compares each of its rows with each."""
+    folder, assignment = course
+    right = {task.name: task.solution for task in assignment.tasks}
+    answer = "counterexample = np.array([[1.0], [2.0]] * 3)"
+    hand_in(folder, "large", right | {"05.5": answer}, assignment)
+    with Worker(Course("05", "s", str(folder / "private")), SMALL) as one:
+        graded = one.grade((folder / "handed" / "large" / "05.ipynb").read_bytes())
+        lost = [result for result in graded.results if result.points < result.most]
+        assert [result.test for result in lost] == ["weak"]
+        assert "MemoryError" in lost[0].message
+        assert one.process.is_alive()
+
+
+def test_a_judge_that_is_lost_beside_others_costs_nothing_yet(monkeypatch):
+    def dies(*_, **__):
+        raise worker._Lost("05.1/check")
+
+    for alone, kills, ours in ((False, 0, True), (True, 1, True), (True, 0, False)):
+        looks = iter([(0, 0)] + [(0, kills)] * 9)
+        monkeypatch.setattr(worker.cgroup, "kills", lambda *_, looks=looks: next(looks))
+        with Worker(Course("05"), SMALL, alone=alone) as one:
+            monkeypatch.setattr(one, "_start", lambda: None)
+            monkeypatch.setattr(one, "_answer", dies)
+            assert one.grade(b"{}").ours is ours
+
+
+def test_any_error_is_reported_and_retried(quick, capsys, monkeypatch):
+    for name in ("ada", "bob"):
+        hand_in(quick, name)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Gradebook, "get", full)
+    assert run(quick) == 2
+    assert "No space left" in capsys.readouterr().err
+
+
+# ------------------------------------------------------------- what is graded, and when
+
+
+def test_graded_again_when_tests_change_or_on_request(quick, capsys):
+    hand_in(quick, "ada")
+    hand_in(quick, "bob")
+
+    def graded(*more):
+        assert run(quick, *more) == 0
+        said = capsys.readouterr().out
+        return re.findall(r"^\[.*\] (\w+)", said, re.MULTILINE), said
+
+    assert graded()[0] == ["ada", "bob"]
+    first = table(quick)
+    assert graded()[0] == []
+    assert table(quick) == first
+    assert graded("--again")[0] == ["ada", "bob"]
+    private = quick / "private" / "05.py"
+    private.write_text(private.read_text() + "\n# mended\n")
+    shutil.rmtree(quick / "handed" / "bob")
+    names, said = graded()
+    assert names == ["ada"]
+    assert "the tests have changed since the release: all is well" in said
+    assert "not given this time, so still graded with the earlier tests: bob\n" in said
+    assert "the tests have changed" not in graded("--again")[1]
+
+
+@pytest.mark.parametrize(
+    ("names", "orders"),
+    [
+        (("ada", "ada"), "010"),
+        (("lovelaceada_7_10_05", "lovelaceada_7_20_05"), "10"),
+    ],
+)
+def test_later_attempt_wins_in_any_order_of_collecting(quick, capsys, names, orders):
+    """First, late, first again, told apart by content; late, then first, by Canvas's numbers."""
+    made = {}
+    for order in orders:
+        shutil.rmtree(quick / "handed")
+        (quick / "handed").mkdir()
+        hand_in(quick, names[int(order)], {"05.1": f"x = {order}"})
+        (file,) = (quick / "handed").rglob("*.ipynb")
+        made[order] = digest(file.read_bytes())
+        assert run(quick) == 0
+    (known,) = Gradebook(quick / "course/grading/05").records()
+    assert known.seen[-1] == made["1"] != made["0"]
+    said = capsys.readouterr().out
+    assert f"{names[1]}/05.ipynb was handed in after {names[0]}/05.ipynb and stays" in said
+
+
+def test_a_private_file_that_is_missing_stops_the_command(quick, capsys):
+    hand_in(quick, "ada")
+    private = quick / "private" / "05.py"
+    private.rename(quick / "05.py")
+    assert run(quick) == 2
+    assert f"{private} is missing: the problem set was released with it" in capsys.readouterr().err
+    assert not (quick / "course" / "grading").exists()
+    (quick / "05.py").rename(private)
+    assert run(quick) == 0
+
+
+def test_a_mark_that_a_page_left_open_has_undone_is_told_once(quick, capsys):
+    hand_in(quick, "ada")
+    assert run(quick) == 0
+    marks = quick / "course" / "grading" / "05" / "marks.csv"
+    head = "student,task,points,of,automatic,answer,remark\n"
+    for text, points, said in (
+        (f"{head}ada,05.5,1,,,,a sign\n", "1", False),
+        (head, "5", True),
+        (head, "5", False),
+    ):
+        marks.write_text(text)
+        assert run(quick) == 0
+        assert table(quick)["ada"][1] == points
+        note = "marks.csv no longer has these points of the last run: ada 05.5 (1)\n"
+        assert (note in capsys.readouterr().out) == said
+
+
+@pytest.mark.parametrize(
+    ("column", "title"),
+    [
+        (",problem set 05 (4711)", "problem set 05 (4711)"),
+        ("", "Problem set 05, a new one"),
+    ],
+)
+def test_the_column_of_the_import_is_told_and_canvas_gets_a_zip(quick, capsys, column, title):
+    hand_in(quick, "lovelaceada_LATE_101_9001_05")
+    hand_in(quick, "libo_102_9002_05")
+    cell = "," * bool(column)
+    (quick / "canvas.csv").write_text(
+        f"Student,ID,SIS Login ID,Section{column}\n    Points Possible,,,{cell}\n"
+        f'"Lovelace, Ada",101,ada,L{cell}\n"Li, Bo",102,bo,L{cell}\n'
+    )
+    assert run(quick, "--roster", str(quick / "canvas.csv")) == 0
+    said, path = capsys.readouterr().out, quick / "course/grading/05/grades-to-import.csv"
+    assert f"import: {path}   column: {title}\n" in said
+    assert path.read_text().splitlines()[0].endswith(f",{title.removesuffix(', a new one')}")
+    pages = quick / "course/grading/05"
+    with zipfile.ZipFile(pages / "feedback.zip") as made:
+        assert made.namelist() == ["libo_102_9002_05.html", "lovelaceada_LATE_101_9001_05.html"]
+        assert made.read(made.namelist()[1]) == (pages / "feedback" / "ada.html").read_bytes()
+
+
+def test_those_to_look_at_are_as_many_everywhere(quick, capsys):
+    names = ("ada", "bo", "eve")
+    for name in names:
+        hand_in(quick, name)
+    assert run(quick) == 0
+    book = Gradebook(quick / "course" / "grading" / "05")
+    ada, bo, _ = map(book.get, names)
+    book.put(replace(ada, notes=("handed in twice", "a check was changed")))
+    book.put(replace(bo, results=(replace(bo.results[0], message=OVER), *bo.results[1:])))
+    assert run(quick) == 0
+    assert "\n3 handed in, 0 of them not readable, 2 to look at\n" in capsys.readouterr().out
+    assert [table(quick)[name][-1] for name in names] == ["1", "1", "0"]
+    summary = (book.folder / "summary.html").read_text("utf-8")
+    assert '<b>2</b><a href="#to-look-at">' in summary
+
+
+def test_changed_tests_that_fail_the_solutions_stop_grading(quick, capsys, monkeypatch):
+    hand_in(quick, "ada")
+    assert run(quick) == 0
+    first, private = table(quick), quick / "private" / "05.py"
+    private.write_text(private.read_text() + "\n# mended\n")
+
+    def fails(assignment):
+        raise ValueError("the solution of 05.5 gets 0 of 3 points")
+
+    monkeypatch.setattr(grade, "tried", fails)
+    assert run(quick) == 2
+    assert "the solution of 05.5 gets 0 of 3 points" in capsys.readouterr().err
+    assert table(quick) == first
+
+
+@pytest.mark.usefixtures("bubblewrap")
+def test_tests_that_a_solution_fails_are_told(course):
+    folder, _ = course
+    private = folder / "private" / "05.py"
+    private.write_text(private.read_text() + "    raise Wrong('whatever it is')\n")
+    said = r"the solution of 05.5 gets 0 of 3 points in the test weak: whatever it is"
+    with warm(), pytest.raises(ValueError, match=said):
+        tried(Course("05", "s", str(folder / "private")).assignment())
+
+
+def test_no_duplicate_after_grading_without_a_roster(quick, capsys):
+    hand_in(quick, "lovelaceada_7_9_05")
+    assert run(quick) == 0
+    before = table(quick)
+    (quick / "roster.csv").write_text(
+        'Student,ID,SIS Login ID,Section\n"Lovelace, Ada",7,ada,A\n"Li, Bo",8,bo,A\n'
+    )
+    assert run(quick, "--roster", str(quick / "roster.csv")) == 0
+    (key,) = set(before) - {"student"}
+    assert f"{key} is in the list under another name now" in capsys.readouterr().out
+    after = table(quick)
+    assert set(after) == {"student", "ada", "bo"}
+    assert after["ada"][-6:] == before[key][-6:]
+    pages = quick / "course/grading/05/feedback"
+    assert [page.name for page in pages.iterdir()] == ["ada.html"]
+
+
+def test_moodle_is_asked_for_its_maximum_first(quick, capsys):
+    hand_in(quick, "Ada Lovelace_77_assignsubmission_file_05")
+    sheet = (
+        "Identifier,Full name,Email address,Grade,Maximum Grade,Feedback comments\n"
+        "Participant 77,Ada Lovelace,ada@x.org,,{},\n"
+    )
+    (quick / "sheet.csv").write_text(sheet.format(100))
+    assert run(quick, "--roster", str(quick / "sheet.csv")) == 2
+    printed = capsys.readouterr()
+    assert "has 100 points for this assignment, the marks are of 7" in printed.err
+    assert "[1/1]" not in printed.out
+    (quick / "sheet.csv").write_text(sheet.format("7"))
+    assert run(quick, "--roster", str(quick / "sheet.csv")) == 0
+    assert not (quick / "course/grading/05/feedback.zip").exists()  # which is Canvas's
+
+
+# ------------------------------------------------------------- what it refuses
+
+
+def test_it_refuses_to_run_unsandboxed_unless_told_so(quick, capsys, monkeypatch):
+    error = "bwrap: No permissions to create a new namespace"
+
+    def none(*_):
+        raise sandbox.SandboxError(error)
+
+    monkeypatch.setattr(sandbox, "check", none)
+    hand_in(quick, "ada")
+    assert run(quick) == 2
+    printed = capsys.readouterr().err
+    for words in (error, "with your own rights", "WSL2"):
+        assert words in printed
+    assert not (quick / "course" / "grading").exists()
+    assert run(quick, "--without-sandbox") == 0
+
+
+def test_python_that_fails_in_the_sandbox_stops_grading(quick, capsys, monkeypatch):
+    def fails():
+        raise sandbox.SandboxError("python cannot run the book's helpers in it")
+
+    hand_in(quick, "ada")
+    monkeypatch.setattr(sandbox, "check_python", fails)
+    assert run(quick) == 2
+    assert "cannot run the book's helpers" in capsys.readouterr().err
+    assert Gradebook(quick / "course/grading/05").records() == []
+    assert run(quick, "--without-sandbox") == run(quick) == 0  # nothing is left to be run
+
+
+@pytest.mark.parametrize(
+    ("prepare", "said"),
+    [
+        (lambda f: (f / "handed").rmdir(), r"there is no '\S+handed'"),
+        (lambda f: None, "there is nothing to grade"),
+        (lambda f: (f / "course/05.json").unlink(), "there is no .*05.json, which says how"),
+        (lambda f: (f / "course/05.json").write_text("{"), "05.json is no record of a release"),
+        (lambda f: (f / "course/05.json").write_text('{"a": 1}'), "is no record of a release"),
+        (lambda f: (f / "course/05.json").write_text('{"chapter": "06"}'), "that it is of 06"),
+        (lambda f: (f / "course/05.json").write_text('{"chapter": 5}'), "should be text"),
+    ],
+)
+def test_what_cannot_be_graded_is_told(quick, capsys, prepare, said):
+    prepare(quick)
+    assert run(quick) == 2
+    assert re.search(said, capsys.readouterr().err)
+
+
+def test_the_course_itself_is_not_graded(quick, capsys):
+    for source in (".", "course", "private"):
+        assert run(quick, source=source) == 2
+        assert "name the folder of hand-ins alone" in capsys.readouterr().err
+
+
+def test_wrong_words_are_told(tmp_path, capsys):
+    assert grade.main(["x", "--assignment", "5", "--course", str(tmp_path)]) == 2
+    assert "two digits" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        grade.main(["x", "--assignment", "05", "--workers", "0"])
+    assert "--workers must be 1 or more, got 0" in capsys.readouterr().err
+
+
+def test_the_record_of_a_course_comes_back(tmp_path):
+    release(Course("05", "s", site="https://example.org"), tmp_path)
+    record = json.loads((tmp_path / "05.json").read_text())
+    again = Course(**record)
+    assert again.site == "https://example.org"
+    assert record["tests"] == fingerprint(again, again.assignment())
