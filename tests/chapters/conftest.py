@@ -1,4 +1,4 @@
-"""What tests of figures draw on, and what is run as a reader's kernel runs it."""
+"""What tests of figures draw on."""
 
 import matplotlib.pyplot as plt
 import pytest
@@ -9,10 +9,3 @@ def ax():
     figure, axes = plt.subplots()
     yield axes
     plt.close(figure)
-
-
-def pytest_collection_modifyitems(items):
-    """Without checks of shapes, for which every step of a training would wait."""
-    for item in items:
-        if item.path.name == "test_lab.py":
-            item.add_marker(pytest.mark.no_shape_check)

@@ -29,8 +29,6 @@ from helpers.exercises import (
 )
 from helpers.exercises import verdict as verdicts
 
-pytestmark = pytest.mark.no_shape_check  # as for a reader, who is told by the check alone
-
 CHECKS = judges()
 FUNCTIONS, VALUES, DIAGNOSES = (
     sorted(name for name, judge in CHECKS.items() if isinstance(judge, kind))

@@ -81,7 +81,6 @@ def test_machine_lights_what_is_named(ax):
     assert {words for *_, words in machine.PARTS.values()} <= names
 
 
-@pytest.mark.no_shape_check
 def test_machine_knows_its_parts(ax):
     with pytest.raises(ValueError, match=r"got \['softmaxer'\]"):
         machine.draw_machine(ax, lit=["softmaxer"])

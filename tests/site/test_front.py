@@ -31,7 +31,6 @@ def svg_of(index: str, kind: str) -> BeautifulSoup:
 # --- the trained GPT, writing ---------------------------------------------------------------------
 
 
-@pytest.mark.no_shape_check
 def test_text_is_what_the_command_on_the_page_prints(index, monkeypatch):
     words = re.search(r"<code[^>]*>(.*?python.*?)</code>", index, re.DOTALL)[1]
     command = shlex.split(re.sub(r"<[^>]+>", "", words).replace("&quot;", '"'))

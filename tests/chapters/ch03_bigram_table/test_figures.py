@@ -121,7 +121,6 @@ def test_rungs_hang_at_their_losses_and_the_new_ones_are_lit(ax):
     assert [t.get_text() for t in ax.texts] == ["4.100  uniform", "3.000  unigram", "2.300  bigram"]
 
 
-@pytest.mark.no_shape_check
 @pytest.mark.parametrize("loss", [-0.1, np.inf, np.nan])
 def test_a_loss_that_is_none_hangs_nowhere(ax, loss):
     with pytest.raises(ValueError, match=r"rungs\['odd'\]"):
