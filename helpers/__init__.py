@@ -4,5 +4,5 @@ from helpers import shape_checks
 
 TRANSFORMERS_WORKED_OUT = True  # by which a notebook knows it from other packages named helpers
 
-if shape_checks.wanted():
+if shape_checks.enabled():
     shape_checks.install(__name__, __path__)

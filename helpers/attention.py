@@ -37,8 +37,8 @@ def attend(
 ) -> AttentionSteps:
     """softmax(q kᵀ / √D + attn_bias) v, as every model of the book runs it.
 
-    A query that may read no key gets nan. The scores of float16 are in float32: a product of long
-    rows exceeds float16's largest number. Shapes: as in `attention_steps`.
+    A query that may read no key gets nan. Scores of float16 are computed in float32: a product of
+    long rows exceeds float16's largest number. Shapes: as in `attention_steps`.
     """
     if q.dtype == torch.float16:
         q, k = q.float(), k.float()
@@ -72,9 +72,9 @@ def attention_steps(
     """
     steps = attend(q, k, v, mask=mask, attn_bias=attn_bias)
     hidden = steps.scaled.isneginf() if mask is None else steps.scaled.isneginf() | ~mask
-    if alone := hidden.all(dim=-1).nonzero().tolist():
+    if keyless := hidden.all(dim=-1).nonzero().tolist():
         raise ValueError(
-            f"mask and attn_bias leave query {alone[0]} no key: softmax over nothing has no "
+            f"mask and attn_bias leave query {keyless[0]} no key: softmax over nothing has no "
             "answer, so let each query read at least one key (itself, say)"
         )
     return steps
@@ -100,7 +100,7 @@ class SelfAttention(nn.Module):
     qk_transform(x, offset): applied to queries and keys (2, B, H, T, D), the first row at position
     offset (RoPE, QK-norm). attn_bias(H, T_q, T_k): added to the scaled scores (ALiBi).
     Shapes: forward (B, T, C) to (B, T, C). With causal=True a token reads itself and the tokens
-    before it. Used by `kv_cache` and `record_attention`: `project` and `attend`.
+    before it. `kv_cache` replaces `project` for a while, `record_attention` replaces `attend`.
     Raises: ValueError where width is not a multiple of heads.
     Source: Vaswani et al. 2017, section 3.2.2.
     """

@@ -147,21 +147,21 @@ def flops_per_token(config: GPTConfig) -> int:
     return 6 * (config.layers * (12 * C**2 + 2 * T * C) + C * config.vocab_size)
 
 
-class QueryKey(nn.Module):
+class QKTransform(nn.Module):
     """What is done to queries and keys before their dot product: QK-norm, rotation, or both.
 
     Shapes: forward (..., T, D) to (..., T, D), the first row at position offset.
     Source: Henry et al. 2020 for the norm (here without its learned scale); Su et al. 2021.
     """
 
-    def __init__(self, width: int, *, normed: bool, rotated: bool):
+    def __init__(self, width: int, *, qk_norm: bool, rope: bool):
         super().__init__()
-        self.normed = normed
-        self.rotary = Rotary(width) if rotated else None
+        self.qk_norm = qk_norm
+        self.rotary = Rotary(width) if rope else None
 
     def forward(self, x: Float[Tensor, "*batch T D"], offset: int) -> Float[Tensor, "*batch T D"]:
         """Normalise, then rotate, as asked for."""
-        if self.normed:
+        if self.qk_norm:
             x = F.rms_norm(x, x.shape[-1:], eps=EPS)
         return x if self.rotary is None else self.rotary(x, offset)
 
@@ -182,14 +182,10 @@ def _init_weights(gpt: GPT, generator: torch.Generator) -> None:
 
 
 def _block(config: GPTConfig) -> Block:
-    width, rotated = config.width // config.heads, config.positions == "rope"
-    changed = config.qk_norm or rotated
-    attention = SelfAttention(
-        config.width,
-        config.heads,
-        qk_transform=QueryKey(width, normed=config.qk_norm, rotated=rotated) if changed else None,
-        attn_bias=alibi if config.positions == "alibi" else None,
-    )
+    rope, qk_transform = config.positions == "rope", None
+    if config.qk_norm or rope:
+        qk_transform = QKTransform(config.width // config.heads, qk_norm=config.qk_norm, rope=rope)
+    attn_bias = alibi if config.positions == "alibi" else None
     return Block(
         config.width,
         config.heads,
@@ -197,7 +193,9 @@ def _block(config: GPTConfig) -> Block:
         norm=config.norm,
         activation=config.activation,
         dropout=config.dropout,
-        attention=attention,
+        attention=SelfAttention(
+            config.width, config.heads, qk_transform=qk_transform, attn_bias=attn_bias
+        ),
     )
 
 

@@ -31,7 +31,7 @@ def normalise(
 
     Shapes: x any; mean and variance have x's shape with the given axes of length 1.
     With centred=False the mean counts as 0, so that the variance is the mean square: RMSNorm.
-    The statistics of 16-bit numbers are in float32: their squares exceed float16's largest number.
+    Statistics of 16-bit numbers are computed in float32: squares exceed float16's largest number.
     Raises: ValueError without axes.
     Source: Ba, Kiros and Hinton 2016, equation 3; Ioffe and Szegedy 2015, algorithm 1.
     """

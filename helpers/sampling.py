@@ -11,7 +11,7 @@ from helpers.kv_cache import kv_cache, norms_over_positions
 from helpers.modes import in_mode
 from helpers.shape_checks import paused
 
-COLDEST = 1e-30  # a lower temperature counts as 0: scores divided by it would be infinite
+MIN_TEMPERATURE = 1e-30  # a lower temperature counts as 0: scores divided by it would be infinite
 
 
 @torch.no_grad()
@@ -39,8 +39,7 @@ def generate(
     model's logits are not finite.
     Source of top_p: Holtzman et al. 2020, section 3.1.
     """
-    least_k = 1 if top_k is None else top_k
-    if not (0 <= temperature < float("inf") and 0 < top_p <= 1 and least_k >= 1):
+    if not (0 <= temperature < float("inf") and 0 < top_p <= 1 and (top_k is None or top_k >= 1)):
         raise ValueError(
             f"temperature={temperature} must be at least 0, top_k={top_k} at least 1, and "
             f"top_p={top_p} in (0, 1]"
@@ -73,7 +72,7 @@ def sample(
     top_p: float = 1.0,
 ) -> Int[Tensor, " B"]:
     """Draw one token per row. Raises: ValueError where logits / temperature are not finite."""
-    greedy = temperature < COLDEST
+    greedy = temperature < MIN_TEMPERATURE
     largest_B = logits_BV.amax(dim=-1).float() / (1.0 if greedy else temperature)
     if not bool(largest_B.isfinite().all()):
         raise ValueError(f"the logits, divided by temperature={temperature}, are nan or infinite")
@@ -85,8 +84,8 @@ def sample(
     p_BV = (logits_BV.float() / temperature).softmax(dim=-1)
     if top_p < 1:
         sorted_BV, order_BV = p_BV.sort(dim=-1, descending=True, stable=True)
-        beyond_BV = sorted_BV.cumsum(dim=-1) - sorted_BV >= top_p  # those before suffice
-        beyond_BV[:, 0] = False  # even where top_p is too small for float32
-        p_BV = p_BV.masked_fill(beyond_BV.gather(-1, order_BV.argsort(dim=-1)), 0.0)
+        remove_BV = sorted_BV.cumsum(dim=-1) - sorted_BV >= top_p  # those before suffice
+        remove_BV[:, 0] = False  # even where top_p is too small for float32
+        p_BV = p_BV.masked_fill(remove_BV.gather(-1, order_BV.argsort(dim=-1)), 0.0)
     drawn_B1 = torch.multinomial(p_BV.to(generator.device), 1, generator=generator)
     return drawn_B1[:, 0].to(logits_BV.device)

@@ -22,7 +22,7 @@ MESSAGE = re.compile(
 )
 
 
-def wanted() -> bool:
+def enabled() -> bool:
     """As BOOK_CHECK_SHAPES says; where it is not set, in IPython and under pytest."""
     if VARIABLE in os.environ:
         return os.environ[VARIABLE] == "1"
@@ -30,7 +30,7 @@ def wanted() -> bool:
     return "pytest" in sys.modules or (ipython is not None and ipython.get_ipython() is not None)
 
 
-def checker(function: Callable) -> Callable:
+def typechecker(function: Callable) -> Callable:
     """The function with its annotations checked; NumPy's numbers count as Python's."""
     import beartype
     import numpy as np
@@ -46,7 +46,7 @@ def install(package: str, path: list[str]) -> None:
 
     names = [module.name for module in pkgutil.iter_modules(path)]
     checked = [f"{package}.{name}" for name in names if name not in UNCHECKED]
-    jaxtyping.install_import_hook(checked, f"{__name__}.checker")
+    jaxtyping.install_import_hook(checked, f"{__name__}.typechecker")
     error: Any = jaxtyping.TypeCheckError
     error._render_traceback_ = lambda self: [one_line(str(self))]  # what IPython shows of it
 

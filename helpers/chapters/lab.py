@@ -1,4 +1,4 @@
-"""What the chapters' measurements share: the letters of the tales, parts as they are stored."""
+"""What the chapters' measurements share: the characters of the tales, parts as they are stored."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -78,9 +78,9 @@ class TinyLM(nn.Module):
 
     def embedded(self, ids_BT: torch.Tensor) -> torch.Tensor:
         """Characters plus positions, (B, T, C)."""
-        of_token, of_position = self.scales
+        token_scale, position_scale = self.scales
         rows_TC = self.position.weight[: ids_BT.shape[1]]
-        return of_token * self.token(ids_BT) + of_position * rows_TC
+        return token_scale * self.token(ids_BT) + position_scale * rows_TC
 
     def stream(self, ids_BT: torch.Tensor) -> list[torch.Tensor]:
         """The residual stream before the first layer and after each, (B, T, C)."""
@@ -103,9 +103,9 @@ def trainer(
     context: int = 32,
     optimizer: torch.optim.Optimizer | None = None,
 ) -> Callable[..., tuple]:
-    """What trains a model further: ``trainer(model, seed)(steps=200)``, with Adam unless told.
+    """A function that trains a model further, with Adam unless told: ``trainer(…)(steps=200)``.
 
-    A step takes batch_size windows of so many characters, drawn by the generator (or its seed).
+    A step takes batch_size windows of context characters, drawn by the generator (or its seed).
     """
     if isinstance(generator, int):
         generator = torch.Generator().manual_seed(generator)
@@ -145,7 +145,7 @@ def train_words(
     steps: int = 400,
     dtype: torch.dtype = torch.float64,
     optimizer: type[torch.optim.Optimizer] = torch.optim.Adam,
-    rate: float = 0.02,
+    lr: float = 0.02,
     on_step: Callable | None = None,
 ) -> CBOW:
     """Train a model on a text of ids, from a random start.
@@ -163,10 +163,10 @@ def train_words(
 
     train(
         model,
-        F.cross_entropy,  # how bad the guesses were
+        F.cross_entropy,
         batches(),
         steps=steps,
-        optimizer=optimizer(model.parameters(), lr=rate),  # type: ignore[call-arg]
+        optimizer=optimizer(model.parameters(), lr=lr),  # type: ignore[call-arg]
         on_step=on_step and (lambda record: on_step(record.step, model)),
     )
     return model
@@ -175,7 +175,7 @@ def train_words(
 # --- the stream of a stack ------------------------------------------------------------------
 
 
-def size(x: torch.Tensor) -> float:
+def rms(x: torch.Tensor) -> float:
     """Root of the mean square."""
     return x.detach().square().mean().sqrt().item()
 
@@ -202,7 +202,7 @@ def train_side_by_side(
     looks: Iterable[int] = (),
     look: Callable | None = None,
 ) -> dict:
-    """Train models of one shape side by side with Adam, each on eight windows of 32 letters a step.
+    """Train models of one shape side by side with Adam, on eight windows of 32 characters a step.
 
     tied: weights that are others' under a second name, such as a head's that are the embedding's.
     groups: makes Adam's parameter groups of all weights. look: called before the steps in looks
@@ -305,14 +305,14 @@ def runs(part: Mapping, **wanted) -> list[dict]:
 
     Raises: ValueError where no setting or more than one is such.
     """
-    found = [s for s in part["settings"] if all(_is(s.get(k), v) for k, v in wanted.items())]
+    found = [s for s in part["settings"] if all(_matches(s.get(k), v) for k, v in wanted.items())]
     found = [s for s in found if set(s) == {*wanted, "runs"}] or found
     if len(found) != 1:
         raise ValueError(f"wanted={wanted} must fit one setting of the part, it fits {len(found)}")
     return found[0]["runs"]
 
 
-def _is(value: object, wanted: object) -> bool:
+def _matches(value: object, wanted: object) -> bool:
     """Whether they are equal, a float to all but its last digits, a tuple as the list it became."""
     if isinstance(wanted, float) and isinstance(value, int | float):
         return math.isclose(value, wanted, rel_tol=1e-9)
@@ -324,21 +324,26 @@ def over_seeds(found: list[dict], key: str = "validation") -> np.ndarray:
     return np.array([np.nan if run.get(key) is None else run[key] for run in found])
 
 
-def furthest(run: object, other: object) -> float:
+def max_difference(run: object, other: object) -> float:
     """The largest difference of two numbers that stand at one place in runs of the same form.
 
     It is infinite where anything else differs: a word, a key, a length, a number that is missing.
     """
     if isinstance(run, Mapping) and isinstance(other, Mapping) and set(run) == set(other):
-        return max((furthest(run[key], other[key]) for key in run), default=0.0)
+        return max((max_difference(run[key], other[key]) for key in run), default=0.0)
     if isinstance(run, list) and isinstance(other, list) and len(run) == len(other):
-        return max(map(furthest, run, other), default=0.0)
+        return max(map(max_difference, run, other), default=0.0)
     if isinstance(run, int | float) and isinstance(other, int | float):
         return abs(run - other)
     return 0.0 if run == other else math.inf
 
 
-def power(value: float) -> str:
+def gmean(values, axis=None) -> Any:
+    """Geometric mean."""
+    return np.exp(np.log(values).mean(axis=axis))
+
+
+def fmt(value: float) -> str:
     """A number as it is written: 0.53, 38, 4 × 10⁻¹⁴."""
     if 1e-2 <= value < 1e4:
         return f"{value:.2g}" if value < 100 else f"{value:.0f}"
@@ -348,7 +353,7 @@ def power(value: float) -> str:
 
 def extent(values: Iterable[float]) -> str:
     """The smallest and the largest, over the seeds."""
-    low, high = power(min(values)), power(max(values))
+    low, high = fmt(min(values)), fmt(max(values))
     return low if low == high else f"{low} … {high}"
 
 

@@ -22,7 +22,6 @@ from helpers.exercises.verdict import (
     changes,
     check,
     close,
-    diagnosed,
     exercise,
     explanation,
     judged,

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from helpers.exercises.verdict import (
+    NotYet,
     Wrong,
     array,
     call,
     changes,
     close,
-    diagnosed,
     exercise,
     numbers,
 )
@@ -29,9 +29,9 @@ Reply = str | Callable[..., str]
 class NearMisses:
     """The judge of an exercise that asks for a function; see `near_misses`.
 
-    what: name of the output, or of each of several, as `otherwise` may be for each. where: what
-    each reply begins with. tolerance: absolute and relative. run: how a function is called with a
-    case. unchanged: the reply to a function that changes its arguments.
+    what: name of the output; a tuple where there are several, as `otherwise` may be then. prefix:
+    what each reply begins with. tolerance: absolute and relative. run: how a function is called
+    with a case. unchanged: the reply to a function that changes its arguments.
     """
 
     right: Callable
@@ -42,7 +42,7 @@ class NearMisses:
     tolerance: float = 1e-5
     run: Callable = call
     unchanged: str = ""
-    where: str = ""
+    prefix: str = ""
 
     def __call__(self, answer: Any) -> None:
         """Judge an answer."""
@@ -72,13 +72,13 @@ class NearMisses:
         for reply in self.replies:
             for wrong in self.wrong_functions(reply):
                 if self._agrees(wrong, case, found[: at + 1]):
-                    raise Wrong((self.where + reply).format(**known))
+                    raise Wrong((self.prefix + reply).format(**known))
         what = self.what if isinstance(self.what, str) else self.what[at]
         array(found[at], right[at].shape, what.format(**known))
         other = self.otherwise[at] if isinstance(self.otherwise, tuple) else self.otherwise
         if callable(other):
             raise Wrong(other(found[at], *case))
-        raise Wrong((self.where + other).format(**known))
+        raise Wrong((self.prefix + other).format(**known))
 
     def _agrees(self, wrong: Callable, case: tuple, found: list[np.ndarray]) -> bool:
         try:
@@ -151,19 +151,40 @@ def numeric_near_misses(name: str, **table: Any) -> None:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The judge of an exercise that asks which student made which mistake."""
+    """The judge of an exercise that asks which student made which mistake; see `diagnosis`."""
 
     bugs: dict[str, str]
     advice: str
 
     def __call__(self, answer: object) -> None:
         """Judge an answer."""
-        diagnosed(answer, self.bugs, self.advice)
+        if not isinstance(answer, dict) or set(answer) != set(self.bugs):
+            raise Wrong(f"Give a dictionary with an entry for each of {', '.join(self.bugs)}.")
+        still_open = [name for name in self.bugs if not str(answer[name]).strip()]
+        if len(still_open) == len(self.bugs):
+            raise NotYet
+        if still_open:
+            raise Wrong(f"Still open: {', '.join(still_open)}.")
+        listed = {_spelling(bug) for bug in self.bugs.values()}
+        unknown = sorted(str(bug) for bug in answer.values() if _spelling(bug) not in listed)
+        if unknown:
+            raise Wrong(f"{unknown[0]!r} is not one of the {len(self.bugs)} mistakes on the list.")
+        right = [
+            name for name, bug in self.bugs.items() if _spelling(answer[name]) == _spelling(bug)
+        ]
+        if len(right) < len(self.bugs):
+            names = f" ({', '.join(right)})" if right else ""
+            raise Wrong(f"{len(right)} of the {len(self.bugs)} are right{names}. {self.advice}")
 
 
 def diagnosis(name: str, bugs: dict[str, str], advice: str) -> None:
     """Register an exercise that asks for a dict from student to mistake."""
     exercise(name)(Diagnosis(bugs, advice))
+
+
+def _spelling(bug: object) -> str:
+    """A mistake's name, whatever its minus, its ε, its capitals and its spaces."""
+    return " ".join(str(bug).lower().replace("−", "-").replace("ε", "eps").split())
 
 
 def _as_tuple(wrong: Any) -> tuple:

@@ -19,7 +19,7 @@ EXPLANATIONS: dict[str, "Explanation"] = {}
 LARGEST = 1e50  # of an answer's numbers; products of a few of them are still finite
 FILL_IN = "Fill in the cell above, then run it and this one again."
 ADDRESS = re.compile(r" at 0x[0-9a-f]+", re.IGNORECASE)  # of an object, as Python shows it
-FEWEST_WORDS = 8  # that are taken for an explanation
+MIN_WORDS = 8  # that are taken for an explanation
 WRITE = (
     "Write a sentence or two into the cell above, then run it and this one again. Nothing judges "
     "your words: you will see a good answer and what it says, to tick for yourself."
@@ -124,7 +124,7 @@ def check(name: str, answer: object = None, *, solution: bool = False) -> Verdic
     Raises: ValueError when there is no exercise of that name.
     """
     if registered := EXPLANATIONS.get(name):
-        is_written = isinstance(answer, str) and len(answer.split()) >= FEWEST_WORDS
+        is_written = isinstance(answer, str) and len(answer.split()) >= MIN_WORDS
         return registered if solution or is_written else Verdict("Not yet", WRITE)
     if name not in CHECKS:
         known = sorted([*CHECKS, *EXPLANATIONS])
@@ -225,33 +225,6 @@ def close(
 ) -> bool:
     """Whether every entry is within the tolerance, absolute and relative."""
     return bool(np.allclose(value, expected, rtol=tolerance, atol=tolerance))
-
-
-def diagnosed(answer: object, bugs: dict[str, str], advice: str) -> None:
-    """Hold an assignment of mistakes to students to the right one, a dict from name to mistake.
-
-    Raises: NotYet where nothing is filled in, otherwise Wrong with what is open, unknown or off.
-    """
-    if not isinstance(answer, dict) or set(answer) != set(bugs):
-        raise Wrong(f"Give a dictionary with an entry for each of {', '.join(bugs)}.")
-    still_open = [name for name in bugs if not str(answer[name]).strip()]
-    if len(still_open) == len(bugs):
-        raise NotYet
-    if still_open:
-        raise Wrong(f"Still open: {', '.join(still_open)}.")
-    listed = {_spelling(bug) for bug in bugs.values()}
-    unknown = sorted(str(bug) for bug in answer.values() if _spelling(bug) not in listed)
-    if unknown:
-        raise Wrong(f"{unknown[0]!r} is not one of the {len(bugs)} mistakes on the list.")
-    right = [name for name, bug in bugs.items() if _spelling(answer[name]) == _spelling(bug)]
-    if len(right) < len(bugs):
-        names = f" ({', '.join(right)})" if right else ""
-        raise Wrong(f"{len(right)} of the {len(bugs)} are right{names}. {advice}")
-
-
-def _spelling(bug: object) -> str:
-    """A mistake's name, whatever its minus, its ε, its capitals and its spaces."""
-    return " ".join(str(bug).lower().replace("−", "-").replace("ε", "eps").split())
 
 
 def _empty(value) -> bool:

@@ -23,7 +23,7 @@ from helpers.explore.page import (
     text,
 )
 
-MOST_FRAMES = 150
+MAX_FRAMES = 150
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,9 @@ def explore(
         for name, given in controls.items()
     }
     positions = math.prod(len(slider.values) for slider in sliders.values())
-    if positions > MOST_FRAMES:
+    if positions > MAX_FRAMES:
         raise ValueError(
-            f"controls make {positions} positions, at most {MOST_FRAMES} can be stored: "
+            f"controls make {positions} positions, at most {MAX_FRAMES} can be stored: "
             "give them fewer values"
         )
     return Explorer(draw, title, describe, sliders)

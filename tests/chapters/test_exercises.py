@@ -75,7 +75,7 @@ def test_each_wrong_function_gets_its_own_reply(name):
             with np.errstate(all="ignore"):
                 verdict = check(name, wrong)
             assert verdict.state == "Not right"
-            assert has_form(verdict.message, judge.where + reply), (verdict.message, reply)
+            assert has_form(verdict.message, judge.prefix + reply), (verdict.message, reply)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from helpers.blocks import NORMS
-from helpers.gpt import GPT, POSITIONS, GPTConfig, QueryKey, flops_per_token, parameter_count
+from helpers.gpt import GPT, POSITIONS, GPTConfig, QKTransform, flops_per_token, parameter_count
 from helpers.kv_cache import kv_cache
 
 PLAIN = GPTConfig(vocab_size=17, context=12, layers=3, heads=4, width=32)
@@ -136,7 +136,7 @@ def test_no_logit_knows_a_later_token(changes):
 def test_queries_and_keys_have_mean_square_1():
     x = 0.01 * torch.randn(2, 5, 4, generator=seeded(0))
     wanted = x / (x.square().mean(dim=-1, keepdim=True) + 1e-5).sqrt()
-    torch.testing.assert_close(QueryKey(4, normed=True, rotated=False)(x, 0), wanted)
+    torch.testing.assert_close(QKTransform(4, qk_norm=True, rope=False)(x, 0), wanted)
 
 
 @pytest.mark.parametrize("changes", [{"qk_norm": True}, {"positions": "rope"}], ids=str)

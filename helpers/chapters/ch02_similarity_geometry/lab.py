@@ -79,7 +79,7 @@ def inspect(
         steps=steps,
         dtype=torch.float32,
         optimizer=getattr(torch.optim, optimizer),
-        rate=RATES[optimizer],
+        lr=RATES[optimizer],
         on_step=look,
     )
     look(steps, model)

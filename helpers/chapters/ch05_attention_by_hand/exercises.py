@@ -20,7 +20,7 @@ from helpers.numerics import softmax
 
 KEYS = np.array([[1.2, 0.2], [-0.9, 0.3], [0.1, 1.2], [-0.5, -0.8], [0.6, -0.6]])
 FOX, STREAM = 0, 2
-MOST_TOKENS = 1000  # of exercise 5, whose scores are as many squared
+MAX_TOKENS = 1000  # of exercise 5, whose scores are as many squared
 Given = Float[np.ndarray, "3 4"]
 BUGS = {
     "Ada": "softmax down the columns",
@@ -151,8 +151,8 @@ def _self_reading(answer) -> None:
     x = numbers(answer)
     if x.ndim != 2 or len(x) < 2:
         raise Wrong(f"Give an array of shape (T, D) with at least two tokens, not {x.shape}.")
-    if len(x) > MOST_TOKENS:
-        raise Wrong(f"{len(x):,} tokens; a few suffice, at most {MOST_TOKENS:,} are taken.")
+    if len(x) > MAX_TOKENS:
+        raise Wrong(f"{len(x):,} tokens; a few suffice, at most {MAX_TOKENS:,} are taken.")
     if not np.isfinite(x).all():
         raise Wrong("The embeddings should be finite numbers.")
     x = x / max(np.abs(x).max(), 1e-300)  # the claim does not depend on the scale

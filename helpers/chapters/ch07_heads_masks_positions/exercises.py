@@ -53,7 +53,7 @@ near_misses(
     "the shape is right, the entries are not.",
     what="The mask",
     run=_mask_of,
-    where="For new = {new} and total = {total}: ",
+    prefix="For new = {new} and total = {total}: ",
 )
 
 

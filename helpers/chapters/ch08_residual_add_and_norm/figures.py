@@ -23,7 +23,7 @@ DASHES = {
 LIT = "#ffd24d"
 EDGES = (1e-12, 1e12)  # what lies beyond is drawn here
 TICKS = {-12: "≤ 10⁻¹²", -6: "10⁻⁶", 0: "1", 6: "10⁶", 12: "≥ 10¹²"}  # powers of ten
-MOST_POINTS = 25  # of a line; a frame of an explorer is as heavy as its points
+MAX_POINTS = 25  # of a line; a frame of an explorer is as heavy as its points
 
 
 def draw_block(ax: Axes) -> Axes:
@@ -55,7 +55,7 @@ def draw_levels(
     """
     values_SL = np.clip(values_SL, *EDGES)
     last = values_SL.shape[1] - 1
-    at = np.unique(np.linspace(0, last, min(last + 1, MOST_POINTS)).round().astype(int))
+    at = np.unique(np.linspace(0, last, min(last + 1, MAX_POINTS)).round().astype(int))
     for values_L in values_SL:
         ax.plot(
             at, np.log10(values_L[at]), color=INKS[scheme], linestyle=DASHES[scheme], linewidth=1

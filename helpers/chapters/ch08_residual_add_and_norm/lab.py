@@ -31,12 +31,12 @@ from helpers.chapters.lab import (
     characters,
     differing,
     extent,
+    fmt,
     measured,
     measured_side_by_side,
     over_seeds,
-    power,
+    rms,
     significant,
-    size,
     spread,
     table,
     train_side_by_side,
@@ -368,9 +368,9 @@ def settings(part: str) -> list[dict]:
 def one_stack(seed: int, *, start: str, scheme: str, L: int) -> dict:
     """The gradient at each level; of the deepest stack also the stream."""
     stream = through(stack(L, scheme, seed=seed, start=start), seed=seed)
-    run = {"gradients": significant(map(size, backward(stream, seed=seed)))}
+    run = {"gradients": significant(map(rms, backward(stream, seed=seed)))}
     if max(DEPTHS) == L:  # shallower stacks are the beginning of this one
-        run["sizes"] = significant(map(size, stream))
+        run["sizes"] = significant(map(rms, stream))
         run["differing"] = significant(map(differing, stream))
     return run
 
@@ -454,9 +454,9 @@ def in_words(found: dict[str, np.ndarray]) -> str:
     """The ends of the three, medians over the seeds."""
     sizes, gradients, apart = found.values()
     return (
-        f"Medians of five seeds: the stream ends with size {power(typical(sizes[:, -1]))}, the "
-        f"gradient at the bottom is {power(typical(gradients[:, 0]))}; "
-        f"{shares([typical(apart[:, -1])])} of the stream is not common to all tokens."
+        f"Medians of five seeds: the stream ends with size {fmt(np.median(sizes[:, -1]))}, the "
+        f"gradient at the bottom is {fmt(np.median(gradients[:, 0]))}; "
+        f"{shares([np.median(apart[:, -1])])} of the stream is not common to all tokens."
     )
 
 
@@ -496,7 +496,7 @@ def without_sums() -> dict[str, tuple[list[float], list[float]]]:
             layers = layers_that_copy(f"norm alone, no {other}", 24)
             streams.append(through([layer.double() for layer in layers], seed=seed))
         found[f"norm, 24 {named}"] = (
-            [size(backward(s, seed=seed)[0]) for seed, s in enumerate(streams)],
+            [rms(backward(s, seed=seed)[0]) for seed, s in enumerate(streams)],
             [differing(s[-1]) for s in streams],
         )
     for said, scheme, start in (
@@ -519,11 +519,6 @@ def copying_table() -> str:
         "networks without a sum|letters copied correctly",
         rows,
     )
-
-
-def typical(values) -> float:
-    """The median over the seeds."""
-    return float(np.median(values))
 
 
 def less(model: str, other: str) -> np.ndarray:

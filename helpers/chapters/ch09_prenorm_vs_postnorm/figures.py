@@ -12,7 +12,7 @@ from helpers.worked import superscript
 # The orders keep their colours through the whole chapter.
 INKS = {"post": "#D55E00", "pre": "#0072B2"}
 NORM, PLAIN = "#ffd24d", "#f2f2f2"
-MOST_POINTS = 17  # of a line; a frame of an explorer is as heavy as its points
+MAX_POINTS = 17  # of a line; a frame of an explorer is as heavy as its points
 ORDERS = {  # what a token meets: (name, height above the stream), from left to right
     "post": (("f", 1), ("+", 0), ("norm", 0)),
     "pre": (("norm", 1), ("f", 1), ("+", 0)),
@@ -83,7 +83,7 @@ def draw_by_block(
     for name, values_SL in curves.items():
         logs_SL = np.log10(np.clip(np.asarray(values_SL, dtype=float), *limits))
         count = logs_SL.shape[1]
-        at = np.unique(np.linspace(0, count - 1, min(count, MOST_POINTS)).round().astype(int))
+        at = np.unique(np.linspace(0, count - 1, min(count, MAX_POINTS)).round().astype(int))
         for logs_L in logs_SL:
             ax.plot(at + first, logs_L[at], color=INKS[name], linewidth=0.6, alpha=0.5)
         ax.plot(at + first, logs_SL.mean(axis=0)[at], color=INKS[name], linewidth=2, label=name)

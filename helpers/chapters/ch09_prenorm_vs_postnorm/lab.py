@@ -13,7 +13,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping
 from functools import cache, partial
-from typing import Any
 
 import numpy as np
 import torch
@@ -28,12 +27,13 @@ from helpers.chapters.lab import (
     characters,
     differing,
     extent,
+    fmt,
+    gmean,
     measured,
     measured_side_by_side,
     over_seeds,
-    power,
+    rms,
     significant,
-    size,
     spread,
     stored_losses,
     table,
@@ -63,8 +63,8 @@ BLOCK = 10  # losses are stored as means over so many steps
 # --- the model -----------------------------------------------------------------------------
 
 
-def started(L: int, place: str, *, start="Xavier", seed=0, C=32) -> TinyLM:
-    """An untrained model of L blocks; small writes: maps times 1/√(2L)."""
+def init_model(L: int, place: str, *, start="Xavier", seed=0, C=32) -> TinyLM:
+    """An untrained model of L blocks; small writes: output matrices times 1/√(2L), as in GPT-2."""
     order, last_norm, small_writes = PLACES[place]
     model = TinyLM(
         lambda: (Block(C, 2, placement=order, activation="relu") for _ in range(L)),
@@ -86,17 +86,17 @@ def started(L: int, place: str, *, start="Xavier", seed=0, C=32) -> TinyLM:
 
 
 def one_batch(seed: int) -> tuple[Tensor, Tensor]:
-    """Eight stretches of 32 letters, and the letter after each."""
+    """Eight windows of 32 characters, and the character after each."""
     generator = torch.Generator().manual_seed(1000 + seed)
     return next(corpus.batches(characters().train, batch_size=8, context=32, generator=generator))
 
 
-def length(tensors: Iterable) -> float:
-    """Length of all numbers together, taken as one long vector."""
+def total_norm(tensors: Iterable) -> float:
+    """Norm of all tensors together, taken as one long vector."""
     return torch.cat([t.flatten() for t in tensors]).norm().item()
 
 
-def inside(model: TinyLM, ids_BT: Tensor, targets_BT: Tensor) -> dict:
+def stream_and_gradients(model: TinyLM, ids_BT: Tensor, targets_BT: Tensor) -> dict:
     """Stream by level; by block, gradients of all matrices and of W_Q and W_K alone."""
     model.zero_grad()
     levels = model.stream(ids_BT)
@@ -105,23 +105,15 @@ def inside(model: TinyLM, ids_BT: Tensor, targets_BT: Tensor) -> dict:
     matrices = [[w.grad for w in block.parameters() if w.ndim == 2] for block in model.layers]
     last_map = model.layers[-1].feed_forward.sublayer.down.weight
     return {
-        "sizes": [size(x_BTC) for x_BTC in levels],
+        "sizes": [rms(x_BTC) for x_BTC in levels],
         "differing": [differing(x_BTC) for x_BTC in levels],
-        "gradients": [length(grads) for grads in matrices],
-        "W_Q, W_K": [length(of_queries_and_keys(block)) for block in model.layers],
+        "gradients": [total_norm(grads) for grads in matrices],
+        "W_Q, W_K": [
+            total_norm(block.attention.sublayer.qkv.weight.grad.chunk(3)[:2])  # without W_V
+            for block in model.layers
+        ],
         "last map": [last_map.grad.norm().item()],
     }
-
-
-def of_queries_and_keys(block: Any) -> list[Tensor]:
-    """Gradients of W_Q and W_K, which lie with W_V in one matrix."""
-    W_Q, W_K, _ = block.attention.sublayer.qkv.weight.grad.chunk(3)
-    return [W_Q, W_K]
-
-
-def at_the_start(L: int, place: str, *, start="Xavier", seed=0, C=32) -> dict:
-    """Stream and gradients of an untrained model, in double precision."""
-    return inside(started(L, place, start=start, seed=seed, C=C).double(), *one_batch(seed))
 
 
 # --- training -------------------------------------------------------------------------------
@@ -129,19 +121,19 @@ def at_the_start(L: int, place: str, *, start="Xavier", seed=0, C=32) -> dict:
 
 @cache
 def some_windows() -> list[tuple[Tensor, Tensor]]:
-    """A part of the validation text, in windows of 32 letters."""
+    """A part of the validation text, in windows of 32 characters."""
     return list(corpus.windows(characters().validation, 32, batch_size=66))[:4]
 
 
 @torch.no_grad()
-def looked_at(model: TinyLM, seed: int) -> dict:
+def differing_at_top(model: TinyLM, seed: int) -> dict:
     """What differs between tokens at the top."""
     return {"differing": [differing(model.stream(some_windows()[0][0])[-1])]}
 
 
-def ends(model: TinyLM, seed: int) -> dict:
+def first_and_last_gradients(model: TinyLM, seed: int) -> dict:
     """Gradients of the first block and of the last."""
-    found = inside(model, *one_batch(seed))
+    found = stream_and_gradients(model, *one_batch(seed))
     model.zero_grad()
     return {key: [found[key][0], found[key][-1]] for key in ("gradients", "W_Q, W_K")}
 
@@ -156,13 +148,13 @@ def trained(
     steps=100,
     seeds=FIVE,
     looks=(),
-    look=looked_at,
+    look=differing_at_top,
 ) -> dict:
-    """Train seeds side by side with Adam: losses, what they became, and how they looked on the way.
+    """Train a model for each seed, side by side, with Adam: "losses", "weights", "looks", "models".
 
-    look: called with a model and its seed.
+    look: called with a model and its seed before the steps in looks.
     """
-    models = [started(L, place, start=start, seed=seed) for seed in seeds]
+    models = [init_model(L, place, start=start, seed=seed) for seed in seeds]
     run = train_side_by_side(
         models,
         seeds,
@@ -172,7 +164,7 @@ def trained(
         looks=looks,
         look=lambda weights, _: list(map(look, load_weights(models, weights), seeds)),
     )
-    return run | {"readers": load_weights(models, run["weights"])}
+    return run | {"models": load_weights(models, run["weights"])}
 
 
 def load_weights(models: list[TinyLM], weights: dict[str, Tensor]) -> list[TinyLM]:
@@ -244,14 +236,15 @@ SEEDS = {part: EIGHT if part in ("start", "race") else FIVE for part in SETTINGS
 
 
 def one_start(seed: int, **setting) -> dict:
-    """Stream and gradients before training."""
-    return {key: significant(values) for key, values in at_the_start(seed=seed, **setting).items()}
+    """Stream and gradients of an untrained model, in double precision."""
+    found = stream_and_gradients(init_model(seed=seed, **setting).double(), *one_batch(seed))
+    return {key: significant(values) for key, values in found.items()}
 
 
 def all_seeds(seeds: list[int], **setting) -> list[dict]:
     """What is kept of the trainings of one setting."""
     found, runs = trained(seeds=seeds, **setting), []
-    for at, model in enumerate(found["readers"]):
+    for at, model in enumerate(found["models"]):
         run: dict = {"validation": round(on_validation(model), 4)}
         run |= stored_losses(found["losses"][at], BLOCK)
         if found["looks"]:
@@ -269,7 +262,7 @@ def measure(part: str) -> dict:
         return measured(one_start, settings(part), SEEDS[part], block=BLOCK)
     watched: dict[str, dict] = {
         "longer": {"looks": LOOKS},
-        "race": {"looks": RACE_LOOKS, "look": ends},
+        "race": {"looks": RACE_LOOKS, "look": first_and_last_gradients},
     }
     run = partial(all_seeds, **watched.get(part, {}))
     return measured_side_by_side(run, settings(part), SEEDS[part], block=BLOCK)
@@ -307,9 +300,9 @@ def before_training(place: str, L: int, start="Xavier", **more) -> dict[str, np.
     return {key: np.array([run[key] for run in found]) for key in found[0] if key != "seed"}
 
 
-def power_of_depth(place: str, key: str) -> float:
-    """The power of the depth that fits the typical value at the top best."""
-    values = [np.log(typical(before_training(place, L)[key][:, -1])) for L in DEPTHS]
+def depth_exponent(place: str, key: str) -> float:
+    """The power of depth, fitted to the geometric means over the seeds at the top."""
+    values = [np.log(gmean(before_training(place, L)[key][:, -1])) for L in DEPTHS]
     return np.polyfit(np.log(DEPTHS), values, 1)[0]
 
 
@@ -327,11 +320,6 @@ def on_the_way(place: str, start="Xavier") -> dict[str, np.ndarray]:
     }
 
 
-def typical(values, axis=None) -> np.ndarray:
-    """Geometric mean."""
-    return np.exp(np.log(values).mean(axis=axis))
-
-
 # --- what the chapter shows -----------------------------------------------------------------
 
 
@@ -339,9 +327,9 @@ def by_hand(x: np.ndarray, y_post: np.ndarray, y_pre: np.ndarray) -> tuple[Worke
     """One sub-layer in both orders, step by step; y_post and y_pre are its answers."""
 
     def normed(name: str, argument: str, s: np.ndarray) -> Step:
-        away = s - s.mean()
-        working = rf"\frac{{{matrix(away)}}}{{\sqrt{{{number(s.var())}}}}}"
-        value = away / s.std()
+        centred = s - s.mean()
+        working = rf"\frac{{{matrix(centred)}}}{{\sqrt{{{number(s.var())}}}}}"
+        value = centred / s.std()
         return Step(name, rf"\text{{norm}}({argument}) = {working} = {matrix(value)}", value)
 
     def added(name: str, y: np.ndarray) -> Step:
@@ -363,14 +351,14 @@ def sizes_read(order: str, seed: int, *, L=16, C=32, T=16) -> np.ndarray:
         x_BTC, read = 3 * torch.randn(2, T, C), []
     for block in blocks:
         for part in (block.attention, block.feed_forward):
-            read.append(size(part.norm(x_BTC) if order == "pre" else x_BTC))
+            read.append(rms(part.norm(x_BTC) if order == "pre" else x_BTC))
             x_BTC = part(x_BTC)
     return np.array(read)
 
 
 @cache
-def letter_frequencies() -> float:
-    """Loss on the validation text, in nats, of who knows how frequent each letter is."""
+def unigram_loss() -> float:
+    """Validation loss, in nats, of the unigram model, its counts with one added."""
     tokenizer, train_ids, validation_ids = characters()
     counted = np.bincount(train_ids, minlength=len(tokenizer)) + 1
     return -np.log(counted / counted.sum())[validation_ids[1:]].mean()
@@ -379,7 +367,7 @@ def letter_frequencies() -> float:
 def in_words(found: Mapping[str, Mapping[str, np.ndarray]]) -> str:
     """What untrained models of both orders are like at the top."""
     (slow, apart, _), (fast, kept, grown) = (
-        [power(float(typical(order[key][:, -1]))) for key in ("W_Q, W_K", "differing", "sizes")]
+        [fmt(gmean(order[key][:, -1])) for key in ("W_Q, W_K", "differing", "sizes")]
         for order in (found["post"], found["pre"])
     )
     return (
@@ -389,12 +377,12 @@ def in_words(found: Mapping[str, Mapping[str, np.ndarray]]) -> str:
     )
 
 
-CLEARLY = 0.05  # nats below the letter frequencies: a run that learns
+MARGIN = 0.05  # nats below the unigram loss: a run that learns
 
 
 def learnt(losses: np.ndarray) -> int:
-    """How many of the seeds end clearly below the letter frequencies."""
-    return int((losses < letter_frequencies() - CLEARLY).sum())
+    """How many of the seeds end clearly below the unigram loss."""
+    return int((losses < unigram_loss() - MARGIN).sum())
 
 
 def summary(losses: np.ndarray) -> str:

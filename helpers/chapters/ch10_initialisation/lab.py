@@ -28,10 +28,11 @@ from helpers.chapters.lab import (
     TinyLM,
     characters,
     extent,
+    fmt,
+    gmean,
     measured,
     measured_side_by_side,
     over_seeds,
-    power,
     significant,
     spread,
     stored_losses,
@@ -181,7 +182,7 @@ def one_stack(seed: int, net: str, start: str, depth: int) -> dict:
 # --- a small GPT ----------------------------------------------------------------------------
 
 
-def started(
+def init_model(
     seed: int,
     *,
     scheme="torch",
@@ -253,7 +254,7 @@ def trained(
     **start,
 ) -> tuple[Tensor, Tensor]:
     """Several seeds side by side: losses of every step, and validation losses at the end."""
-    models = [started(seed, **start) for seed in seeds]
+    models = [init_model(seed, **start) for seed in seeds]
     tied = models[0].output.weight is models[0].token.weight
 
     def validation(weights, one_loss):
@@ -355,11 +356,6 @@ def first_over_last(net: str, start: str) -> np.ndarray:
     return gradients_SL[:, 0] / gradients_SL[:, -1]
 
 
-def typical(values) -> float:
-    """Geometric mean."""
-    return float(np.exp(np.log(values).mean()))
-
-
 # --- what the chapter shows -----------------------------------------------------------------
 
 
@@ -371,12 +367,12 @@ def signed(values) -> str:
 def in_words(net: str, depth: int, start: str) -> str:
     """A frame of the explorer as a sentence."""
     sizes_SL, gradients_SL = stacks(net, start, depth).transpose(1, 0, 2)
-    first, last = (power(typical(gradients_SL[:, at])) for at in (0, -1))
+    first, last = (fmt(gmean(gradients_SL[:, at])) for at in (0, -1))
     same = not NETS[net] and STARTS[start][1] != "1"
     layer = "block" if NETS[net] else "layer"
     return (
         f"{net}, {depth} deep, {start}: the {'stream' if NETS[net] else 'vector'} ends with size "
-        f"{power(typical(sizes_SL[:, -1]))}; gradient {first} in the first {layer}, {last} in the "
+        f"{fmt(gmean(sizes_SL[:, -1]))}; gradient {first} in the first {layer}, {last} in the "
         "last." + " There are no residual projections here, so this is Xavier." * same
     )
 
@@ -421,7 +417,7 @@ def sides(name: str, C: int) -> np.ndarray:
 
 def sides_table() -> str:
     """The same as a table, by activation and rule, at two widths."""
-    rows = [[name, *(power(typical(sides(name, C))) for C in (64, 256))] for name in SIDES]
+    rows = [[name, *(fmt(gmean(sides(name, C))) for C in (64, 256))] for name in SIDES]
     return table("gradient of the first layer ÷ that of the last|width 64|width 256", rows)
 
 
@@ -443,7 +439,7 @@ def stream_table() -> str:
     rows = []
     for start in STARTS:
         sizes = (spread(at_the_top(start, depth)) for depth in DEPTHS)
-        bare = power(typical(at_the_top(start, 24, "blocks without norm")))
+        bare = fmt(gmean(at_the_top(start, 24, "blocks without norm")))
         rows.append([start, *sizes, bare, extent(first_over_last("pre-norm blocks", start))])
     return table(columns, rows)
 
@@ -468,7 +464,7 @@ def first_looks(name: str) -> np.ndarray:
     x_BT, y_BT = (part[:16] for part in every_window()[0])
     looks = []
     for seed in EIGHT:
-        model = started(seed, **FIRST[name])
+        model = init_model(seed, **FIRST[name])
         logits_BTV = model(x_BT)
         V, C = model.output.weight.shape
         again = logits_BTV.softmax(dim=-1).gather(-1, x_BT[..., None]).mean().item()
@@ -567,7 +563,7 @@ def bare_table() -> str:
         first = final("no norm", "first", scheme=name).mean()
         losses = [final(p, lr=lr, scheme=name) for p in ("no norm", "schemes") for lr in RATES[:2]]
         ends = (spread(found, 0 if found.mean() > 10 else 2) for found in losses)
-        rows.append([name, power(first), *ends])
+        rows.append([name, fmt(first), *ends])
     return table(columns, rows)
 
 

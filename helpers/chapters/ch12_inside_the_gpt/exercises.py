@@ -45,7 +45,7 @@ near_misses(
     },
     "the shape is right, the numbers are not.",
     what="The result, one number a head,",
-    where="For {weights.shape[0]} heads and {weights.shape[1]} tokens: ",
+    prefix="For {weights.shape[0]} heads and {weights.shape[1]} tokens: ",
 )
 
 near_misses(
@@ -72,7 +72,7 @@ near_misses(
     },
     "the shape is right, the numbers are not.",
     what="The result, one number a head,",
-    where="For {weights.shape[1]} tokens and n = {n}: ",
+    prefix="For {weights.shape[1]} tokens and n = {n}: ",
 )
 
 
@@ -133,7 +133,7 @@ near_misses(
     },
     "the shape is right, the numbers are not.",
     unchanged="An array that was given to your function has changed. Work on a copy.",
-    where="For T = {x_here.shape[0]} and place = {place}: ",
+    prefix="For T = {x_here.shape[0]} and place = {place}: ",
 )
 
 

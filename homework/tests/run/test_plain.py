@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.exercises import (
+    Diagnosis,
     NotSerialisable,
     Wrong,
     array,
     call,
     changes,
     close,
-    diagnosed,
     judged,
     to_plain,
 )
@@ -69,7 +69,7 @@ def half(answer):
 
 
 def named(answer):
-    diagnosed(answer, {"a": "x", "b": "y"}, "Look again.")
+    Diagnosis({"a": "x", "b": "y"}, "Look again.")(answer)
 
 
 def pair(answer):

@@ -5,7 +5,7 @@ import torch
 
 from helpers.chapters import stored
 from helpers.chapters.ch01_embeddings_as_features import lab
-from helpers.chapters.lab import furthest, runs
+from helpers.chapters.lab import max_difference, runs
 from helpers.similarity import nearest
 
 # Another processor changes the last digit, and a word on the edge between two neighbours.
@@ -19,7 +19,7 @@ def test_a_training_is_the_stored_one():
         runs(stored(1)["neighbours"], text="the tales")[0],
     )
     for key in ("shares", "kept", "right"):
-        assert furthest(made[key], then[key]) < TOLERANCE, key
+        assert max_difference(made[key], then[key]) < TOLERANCE, key
     for key in ("rank of queen", "rank of evening"):
         assert made[key] == pytest.approx(then[key], rel=0.1, abs=2)
     for word, five in then["five nearest"].items():

@@ -5,7 +5,7 @@ import torch
 
 from helpers.chapters import stored
 from helpers.chapters.ch02_similarity_geometry import lab
-from helpers.chapters.lab import furthest, runs, words
+from helpers.chapters.lab import max_difference, runs, words
 
 TOLERANCE = 0.02  # of correlations and shares, for another processor
 
@@ -20,7 +20,7 @@ def test_lengths_are_the_stored_ones(optimizer):
     for table in lab.TABLES:
         made = lab.one_length(0, table=table, optimizer=optimizer, steps=400)
         then = first_run("lengths", table=table, optimizer=optimizer)
-        assert furthest(made["correlations"], then["correlations"][:3]) < TOLERANCE
+        assert max_difference(made["correlations"], then["correlations"][:3]) < TOLERANCE
 
 
 @pytest.mark.slow
@@ -29,14 +29,14 @@ def test_neighbours_are_the_stored_ones(table):
     for way in lab.WAYS:
         made = lab.one_search(0, table=table, by=way, steps=400, until=400)
         then = first_run("neighbours", table=table, by=way, steps=400)
-        assert furthest(made["right"], then["right"]) < 2 * TOLERANCE
+        assert max_difference(made["right"], then["right"]) < 2 * TOLERANCE
 
 
 @pytest.mark.slow
 def test_cloud_is_the_stored_one():
     made = lab.one_cloud(0, table="input rows", steps=400, until=400)
     for name in ("kept", "recall", "all three, cosine and Euclid"):
-        assert furthest(made[name], first_run("cloud")[name]) < TOLERANCE
+        assert max_difference(made[name], first_run("cloud")[name]) < TOLERANCE
 
 
 @pytest.mark.slow
@@ -46,7 +46,7 @@ def test_controls_are_the_stored_ones(optimizer, tokens):
     made = lab.one_control(0, tokens=tokens, optimizer=optimizer, steps=25)
     then = first_run("controls", tokens=tokens, optimizer=optimizer)
     assert made["occurrences"] == then["occurrences"]
-    assert furthest(made["lengths"][0], then["lengths"][0]) < TOLERANCE
+    assert max_difference(made["lengths"][0], then["lengths"][0]) < TOLERANCE
 
 
 def test_cloud_of_rows_that_are_known():

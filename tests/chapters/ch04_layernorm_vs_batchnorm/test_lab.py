@@ -5,7 +5,7 @@ import pytest
 
 from helpers.chapters import stored
 from helpers.chapters.ch04_layernorm_vs_batchnorm import lab
-from helpers.chapters.lab import furthest, runs
+from helpers.chapters.lab import max_difference, runs
 
 SLICES = {
     "pairs": (5, {"norm": "rms", "lr": 0.01}),
@@ -21,10 +21,10 @@ TOLERANCE = 0.02  # of losses in nats, for another processor
 def test_a_run_is_the_stored_one(part):
     seed, setting = SLICES[part]
     made = {"seed": seed} | lab.one_run(seed, **setting)
-    assert furthest(made, runs(stored(4)[part], **setting)[0]) < TOLERANCE
+    assert max_difference(made, runs(stored(4)[part], **setting)[0]) < TOLERANCE
     if part == "probes":
         then = runs(stored(4)["norms"], norm="layer", lr=0.01)[0]
-        assert furthest({key: made[key] for key in then}, then) < TOLERANCE
+        assert max_difference({key: made[key] for key in then}, then) < TOLERANCE
 
 
 @pytest.mark.slow
@@ -32,7 +32,7 @@ def test_a_longer_run_begins_as_it_is_stored(monkeypatch):
     monkeypatch.setattr(lab, "LOOKS", lab.LOOKS[:1])
     (made,) = lab.longer([0], "none", 0.01)
     then = runs(stored(4)["longer"], norm="none", lr=0.01)[0]["validation"][:1]
-    assert furthest(made["validation"], then) < TOLERANCE
+    assert max_difference(made["validation"], then) < TOLERANCE
 
 
 def test_rows_of_the_table_are_as_wide_as_its_head():

@@ -4,7 +4,7 @@ import pytest
 
 from helpers.chapters import stored
 from helpers.chapters.ch06_scaling_by_sqrt_dk import lab
-from helpers.chapters.lab import furthest, runs
+from helpers.chapters.lab import max_difference, runs
 
 TOLERANCE = 0.01  # of losses in nats and of spreads, at small rates, for another processor
 SMALL_RATE = {"steps": 200, "divisor": "√D", "lr": 0.001}
@@ -25,14 +25,14 @@ SLICES = {
 @pytest.mark.parametrize("part", SLICES)
 def test_a_run_is_the_stored_one(part):
     made = {"seed": 0} | lab.one_run(0, **SLICES[part])
-    assert furthest(made, runs(stored(6)[part], **SLICES[part])[0]) < TOLERANCE
+    assert max_difference(made, runs(stored(6)[part], **SLICES[part])[0]) < TOLERANCE
 
 
 @pytest.mark.slow
 def test_a_run_of_more_seeds_is_the_stored_one():
     setting = {"steps": 200, "D": 64, "start": lab.SMALL, "divisor": "√D", "lr": 0.01}
     made = {"seed": 5} | lab.one_run(5, steps_too=True, **setting)
-    assert furthest(made, runs(stored(6)["more"], **setting)[0]) < TOLERANCE
+    assert max_difference(made, runs(stored(6)["more"], **setting)[0]) < TOLERANCE
 
 
 @pytest.mark.slow
@@ -40,4 +40,4 @@ def test_a_long_run_begins_as_the_stored_one():
     setting = SMALL_RATE | {"D": 64, "start": lab.SMALL}
     made = lab.one_run(0, **setting)["losses"]
     then = runs(stored(6)["long"], **setting | {"steps": 2000})[0]["losses"]
-    assert furthest(made, then[: len(made)]) < TOLERANCE
+    assert max_difference(made, then[: len(made)]) < TOLERANCE

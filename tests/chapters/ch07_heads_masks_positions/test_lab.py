@@ -7,7 +7,7 @@ from helpers import corpus
 from helpers.bigram import loss
 from helpers.chapters import stored
 from helpers.chapters.ch07_heads_masks_positions import lab
-from helpers.chapters.lab import characters, furthest, runs
+from helpers.chapters.lab import characters, max_difference, runs
 from helpers.training import evaluate
 
 TOLERANCE = 0.03  # nats, for another processor
@@ -20,7 +20,7 @@ def stored_run(part, **setting):
 @pytest.mark.slow
 def test_a_masked_reader_is_the_stored_one():
     made = {"seed": 0} | lab.of_mask(0, mask="causal")
-    assert furthest(made, stored_run("masks", mask="causal")) < TOLERANCE
+    assert max_difference(made, stored_run("masks", mask="causal")) < TOLERANCE
 
 
 @pytest.mark.slow
@@ -38,9 +38,9 @@ def test_lengths_and_what_is_near_begin_as_the_stored_ones():
     model, go_on = lab.in_training("none", seed=0)
     go_on(steps=lab.EARLY)
     then = stored_run("lengths", positions="none", context=32)["early"]
-    assert furthest(lab.by_stretch(model), then) < TOLERANCE
+    assert max_difference(lab.by_stretch(model), then) < TOLERANCE
     near = stored_run("near", positions="none")["early"]
-    assert furthest(lab.by_stretch(lab.near_only(model)), near) < TOLERANCE
+    assert max_difference(lab.by_stretch(lab.near_only(model)), near) < TOLERANCE
 
 
 def test_the_same_letters_are_predicted_in_each_stretch():

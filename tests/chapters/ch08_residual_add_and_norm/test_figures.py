@@ -12,7 +12,7 @@ def test_levels_lie_on_the_page_and_keep_their_ends(ax):
     falling, flat = ax.lines
     x, y = falling.get_data()
     assert (x[0], x[-1]) == (0, 96)
-    assert len(x) <= draw.MOST_POINTS
+    assert len(x) <= draw.MAX_POINTS
     assert (y[0], y[-1]) == (0, -12)
     np.testing.assert_allclose(flat.get_ydata(), 0)
     assert falling.get_color() == draw.INKS["neither"]

@@ -53,7 +53,7 @@ def test_by_block_counts_from_what_is_given_and_thins_long_lines(ax):
     draw.draw_by_block(ax, {"pre": np.ones((2, 65))}, limits=(0.1, 10.0), first=0)
     x = ax.lines[-1].get_xdata()
     assert (x[0], x[-1]) == (0, 64)
-    assert len(x) <= draw.MOST_POINTS
+    assert len(x) <= draw.MAX_POINTS
     assert ax.get_xlabel() == "after block"
 
 

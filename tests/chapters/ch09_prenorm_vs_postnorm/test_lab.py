@@ -23,18 +23,18 @@ def test_starts_are_what_is_stored(place):
 def test_alike_tokens_leave_no_gradient_to_queries_and_keys():
     """Of one token repeated, W_Q and W_K of every block have none, whatever the order."""
     for order in ("post", "pre"):
-        model = lab.started(2, order).double()
+        model = lab.init_model(2, order).double()
         torch.nn.init.zeros_(model.position.weight)
         ids_BT = torch.full((1, 6), 3)
-        found = lab.inside(model, ids_BT, ids_BT.roll(1) + torch.arange(6))
+        found = lab.stream_and_gradients(model, ids_BT, ids_BT.roll(1) + torch.arange(6))
         assert max(found["W_Q, W_K"]) < 1e-12 < 0.01 < min(found["gradients"])
         assert max(found["differing"]) < 1e-12
 
 
 def test_gradients_are_those_of_the_loss():
     """A step against the gradient of W_Q and W_K lowers the loss by its length times the step."""
-    model, batch = lab.started(2, "post").double(), lab.one_batch(0)
-    found = lab.inside(model, *batch)
+    model, batch = lab.init_model(2, "post").double(), lab.one_batch(0)
+    found = lab.stream_and_gradients(model, *batch)
     weight = model.layers[-1].attention.sublayer.qkv.weight
     direction = weight.grad.clone()
     direction[-weight.shape[1] :] = 0  # W_V stays
@@ -57,7 +57,7 @@ def test_all_but_the_first_sub_layer_read_size_1(order):
 
 
 def test_a_run_learns_where_it_ends_clearly_below_the_letter_frequencies():
-    level = lab.letter_frequencies()
+    level = lab.unigram_loss()
     pairs = bigram.count_bigrams(characters().validation, len(characters().tokenizer))
     counted = np.bincount(characters().train, minlength=len(pairs)) + 1
     frequencies = np.tile(counted / counted.sum(), (len(pairs), 1))
@@ -84,7 +84,7 @@ def test_short_runs_are_the_start_of_the_stored_ones(part, at):
     setting = lab.settings(part)[at]
     steps = 1 if part == "deep" else lab.BLOCK
     stored = lab.runs(part, **setting)[0]
-    look = lab.ends if part == "race" else lab.looked_at
+    look = lab.first_and_last_gradients if part == "race" else lab.differing_at_top
     run = lab.trained(seeds=[0], looks=(0,), look=look, **setting | {"steps": steps})
     assert run["losses"][0, 0].item() == pytest.approx(stored["first"], abs=0.01)
     if part != "deep":
@@ -112,9 +112,9 @@ def test_seeds_trained_side_by_side_are_the_seeds_trained_alone():
 
 def test_warm_up_is_a_straight_ramp_to_the_rate():
     """Adam's first step moves every weight that has a gradient by the rate of that step."""
-    before = lab.started(2, "pre", seed=0).output.weight.detach()
+    before = lab.init_model(2, "pre", seed=0).output.weight.detach()
     moved = []
     for warm_up in (0, 4):
         run = lab.trained(2, "pre", lr=0.01, warm_up=warm_up, seeds=[0], steps=1)
-        moved.append((run["readers"][0].output.weight - before).abs().max().item())
+        moved.append((run["models"][0].output.weight - before).abs().max().item())
     assert moved == pytest.approx([0.01, 0.0025], rel=1e-3)

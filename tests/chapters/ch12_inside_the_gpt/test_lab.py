@@ -32,7 +32,7 @@ from helpers.chapters.ch12_inside_the_gpt.readers import (
     referents,
     sentences,
 )
-from helpers.chapters.lab import furthest, runs
+from helpers.chapters.lab import max_difference, runs
 from helpers.generate import open_model
 from helpers.gpt import GPTConfig, parameter_count
 from helpers.record import record_attention
@@ -115,7 +115,7 @@ def test_shipped_readers_do_what_is_stored_of_seed_0(causal, L):
     assert whole.config == TEACH | {"seed": 0, "causal": causal}
     checkpoints.restore_model(reader.eval(), whole.model)
     then = runs(RESULTS["pronouns"], causal=causal, L=L)[0]
-    assert furthest({"seed": 0} | lab.answers(reader, causal), then) < 5e-3
+    assert max_difference({"seed": 0} | lab.answers(reader, causal), then) < 5e-3
 
 
 # --- what is stored -------------------------------------------------------------------------
@@ -132,7 +132,7 @@ def test_stored_parts_state_of_what_and_how_their_models_are_made(part):
 def test_a_reader_taught_again_is_the_stored_one(nothing_ships):
     assert RESULTS["pronouns"]["training"]["steps"] == 500
     found = {"seed": 0} | lab.of_reader(0, causal=False, L=1)
-    assert furthest(found, runs(RESULTS["pronouns"], causal=False, L=1)[0]) < 0.02
+    assert max_difference(found, runs(RESULTS["pronouns"], causal=False, L=1)[0]) < 0.02
 
 
 def test_a_copier_that_learns_again_begins_as_the_stored_one(monkeypatch):
