@@ -117,7 +117,9 @@ def results(record: Record, assignment: Assignment) -> dict:
             "score": one.points,
             "max_score": one.most,
             "visibility": "visible",
-            "output": one.state if one.hidden else f"{one.state}. {one.message}".strip(),
+            "output": one.state
+            if one.hidden
+            else " ".join(filter(None, (f"{one.state}.", one.message, one.raised))),
         }
         for one in record.results
     ]

@@ -128,7 +128,11 @@ class _Reader:
             raise UnreadableError(
                 f"the notebook's cells have {length} characters; at most {MOST_CODE} are read"
             )
-        matched = [self._matched(cell) for cell in cells]
+        matched: list[Matched] = []
+        zone = ""
+        for cell in cells:
+            matched.append(self._matched(cell, zone))
+            zone = _shows(matched[-1]) or zone
         self._check_set(matched, notebook)
         self.present = {cell.same for cell in matched if cell.same}
         codes = [cell for cell in matched if cell.type == "code" and not cell.same]
@@ -155,7 +159,7 @@ class _Reader:
         self.notes.append("many cells have the same id; they were told apart by what they hold")
         return [replace(cell, ids=tuple(i for i in cell.ids if i not in shared)) for cell in cells]
 
-    def _matched(self, cell: Cell) -> Matched:
+    def _matched(self, cell: Cell, zone: str) -> Matched:
         nbgrader = cell.metadata.get("nbgrader")
         grade_id = nbgrader.get("grade_id") if isinstance(nbgrader, dict) else None
         names = [*cell.ids, grade_id] if isinstance(grade_id, str) else cell.ids
@@ -164,7 +168,8 @@ class _Reader:
             claims = self.questions.get(number[1])
         found = Matched(**vars(cell), claims=claims)
         if alike := self.by_source.get(_trimmed(cell.source)) if cell.source.strip() else None:
-            return replace(found, same=claims if claims in alike else alike[0])
+            of_zone = (one for one in alike if one.task == zone)
+            return replace(found, same=claims if claims in alike else next(of_zone, alike[0]))
         if cell.type != "code":
             was_text = claims is not None and claims.type != "code"
             if was_text or len(cell.source) > LONGEST_WORDS:

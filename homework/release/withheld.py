@@ -9,25 +9,30 @@ from homework.release.assignment import Assignment
 ASKED_FOR = {  # by exercise: names in `helpers` that do most of what it asks for
     "01.1": ("embeddings.one_hot",),
     "01.7": ("embeddings.remap_vocabulary",),
-    "02.1": ("embeddings.similarities",),
+    "02.1": ("similarity.similarities",),
     "04.1": ("norms.normalise", "norms.normalise_over"),
     "05.1": ("numerics.attention_weights", "worked.attention_of_one_query"),
-    "05.2": ("numerics.attention", "attention.attend", "attention.attention_steps"),
+    "05.2": (
+        "numerics.attention",
+        "attention.attend",
+        "attention.attention_steps",
+        "chapters.ch05_attention_by_hand.corrections._attend",
+    ),
     "06.2": ("numerics.softmax_jacobian",),
     "07.1": ("attention.causal_mask",),
     "09.3": ("training.schedule.lr_factor",),
     "11.2": ("gpt.parameter_count",),
 }
+JUDGES = ("exercises.CHECKS", "exercises.verdict.CHECKS", "chapters.CHECKS")  # hold answers
 
 
 def withheld(assignment: Assignment) -> list[str]:
     """Dotted names that students' cells cannot have: of the exercises of a problem set, and of the
     chapter's judges all that no given cell and no check names.
     """
-    found = [
-        f"helpers.{name}" for task in assignment.tasks for name in ASKED_FOR.get(task.name, ())
-    ]
     tasks = assignment.tasks
+    asked_for = [name for task in tasks for name in ASKED_FOR.get(task.name, ())]
+    found = [f"helpers.{name}" for name in (*asked_for, *JUDGES)]
     given = [*assignment.setup, *(cell for task in tasks for cell in task.cells[:-1])]
     texts = [cell.source for cell in given if cell.cell_type == "code"]
     words = set(re.findall(r"\w+", "\n".join([*texts, *(task.check for task in tasks)])))

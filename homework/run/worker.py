@@ -67,7 +67,7 @@ def graded(raw: bytes, assignment: Assignment, released, **options: object) -> G
         notes=found.notes,
         before=tuple(map(_cut, found.before)),
         answers=tuple((task, cells) for task, cells in shown.items() if task not in free),
-        responses=tuple((n, _cut("\n\n".join(shown[n]))) for n in shown.keys() & free),
+        responses=tuple((n, "\n\n".join(shown[n])) for n in shown.keys() & free),
     )
 
 

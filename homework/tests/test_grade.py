@@ -124,6 +124,15 @@ def test_lost_worker_costs_one_test_and_is_replaced(course, monkeypatch):
     assert points == {"rows2": "5", "rows3": "2", "rows4": "2"}
 
 
+def test_a_long_response_says_how_much_is_left_out():
+    assignment = Course("05").assignment()
+    released = edition(assignment)
+    handed = edition(assignment)
+    next(cell for cell in handed.cells if cell.id == "stub-05-6").source = "a" * 30_000
+    found = worker.graded(nbformat.writes(handed).encode(), assignment, released)
+    assert dict(found.responses)["05.6"].endswith("a … (10000 more characters)")
+
+
 def test_worker_that_cannot_start_stops_the_command(course):
     """As where its private file has a fault, or somebody presses Ctrl-C while it starts."""
     folder, _ = course

@@ -434,6 +434,17 @@ def test_a_free_response_in_a_new_cell():
     assert work.read_submission().answers == {"05.4": ("They are shares.",)}
 
 
+def test_a_placeholder_that_two_questions_have_is_of_the_one_above_it():
+    released, work = edition(), Work()
+    question = cell("text", "> **Exercise 5.** Why?", "md-05-5", "05.5", type="markdown")
+    stub = cell("stub", PLACEHOLDER, "stub-05-5", "05.5", type="markdown")
+    released.cells += [question, stub]
+    work.cells += json.loads(json.dumps([question, stub]))
+    work.add("stub-05-5", "They are shares.", "markdown")
+    found = read_submission(strip(work).bytes(), released)
+    assert (found.answers, found.notes) == ({"05.5": ("They are shares.",)}, ())
+
+
 RESPONSE = "Softmax divides by the sum of all powers, so each value gets a share of the whole."
 
 

@@ -83,8 +83,10 @@ def test_what_is_not_handed_in_needs_no_process(started):
         ("05.2", "import helpers.numerics as n\nmy_attention = n.attention", "AttributeError: "),
         ("05.2", "my_attention = lambda *a: attention_steps(*a).output", ""),  # the chapter's own
         ("05.2", "my_attention = lambda *a: exercises.numerics.attention(*a)", ""),
+        ("05.2", "my_attention = printed._attend", "AttributeError"),  # of the corrections
         ("05.3", "diagnosis = exercises.BUGS", "AttributeError: "),
         ("05.3", f"from {JUDGES} import BUGS as diagnosis", "ImportError: cannot"),
+        ("05.3", "import helpers.exercises as e\ndiagnosis = e.CHECKS['05.3'].bugs", "Attribute"),
     ],
 )
 def test_what_an_exercise_asks_for_is_not_there_to_be_imported(task, answer, said):
