@@ -155,6 +155,7 @@ class Diagnosis:
 
     bugs: dict[str, str]
     advice: str
+    spelling: Callable[[Any], str] = str
 
     def __call__(self, answer: object) -> None:
         """Judge an answer."""
@@ -165,24 +166,31 @@ class Diagnosis:
             raise NotYet
         if still_open:
             raise Wrong(f"Still open: {', '.join(still_open)}.")
-        listed = {_spelling(bug) for bug in self.bugs.values()}
-        unknown = sorted(str(bug) for bug in answer.values() if _spelling(bug) not in listed)
+        listed = {self.spelling(bug) for bug in self.bugs.values()}
+        unknown = sorted(str(bug) for bug in answer.values() if self.spelling(bug) not in listed)
         if unknown:
             raise Wrong(f"{unknown[0]!r} is not one of the {len(self.bugs)} mistakes on the list.")
         right = [
-            name for name, bug in self.bugs.items() if _spelling(answer[name]) == _spelling(bug)
+            name
+            for name, bug in self.bugs.items()
+            if self.spelling(answer[name]) == self.spelling(bug)
         ]
         if len(right) < len(self.bugs):
             names = f" ({', '.join(right)})" if right else ""
             raise Wrong(f"{len(right)} of the {len(self.bugs)} are right{names}. {self.advice}")
 
 
-def diagnosis(name: str, bugs: dict[str, str], advice: str) -> None:
-    """Register an exercise that asks for a dict from student to mistake."""
-    exercise(name)(Diagnosis(bugs, advice))
+def diagnosis(
+    name: str, bugs: dict[str, str], advice: str, spelling: Callable[[Any], str] = str
+) -> None:
+    """Register an exercise that asks for a dict from student to mistake.
+
+    spelling: what two ways to write one mistake have in common.
+    """
+    exercise(name)(Diagnosis(bugs, advice, spelling))
 
 
-def _spelling(bug: object) -> str:
+def any_spelling(bug: object) -> str:
     """A mistake's name, whatever its minus, its ε, its capitals and its spaces."""
     return " ".join(str(bug).lower().replace("−", "-").replace("ε", "eps").split())
 

@@ -211,9 +211,8 @@ def array(value: object, shape: tuple[int, ...], what: str) -> Float[np.ndarray,
 
 
 def unpacked(answer: Any, count: int, request: str) -> Any:
-    """The parts of a tuple, a list or an array, after holding it to how many are asked for."""
-    is_array = len(getattr(answer, "shape", ())) > 1
-    if not (is_array or isinstance(answer, tuple | list)) or len(answer) != count:
+    """The parts of a tuple or a list, after holding it to how many are asked for."""
+    if not isinstance(answer, tuple | list) or len(answer) != count:
         raise Wrong(request)
     return answer
 

@@ -8,6 +8,7 @@ from jaxtyping import Float
 
 from helpers.exercises import (
     Wrong,
+    any_spelling,
     array,
     call,
     close,
@@ -169,6 +170,7 @@ diagnosis(
     BUGS,
     "Which sums along rows and columns must be 0? Where both fit, make each mistake on purpose and "
     "compare.",
+    any_spelling,
 )
 
 REACHED = "With this deviation of the input the output has {effect:.3g}."

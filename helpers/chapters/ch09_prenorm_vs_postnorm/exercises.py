@@ -12,6 +12,7 @@ from helpers.exercises import (
     exercise,
     explanation,
     near_misses,
+    numbers,
     numeric_near_misses,
     unpacked,
 )
@@ -223,7 +224,8 @@ numeric_near_misses(
 
 @exercise("09.6")
 def _forgets(answer) -> None:
-    s, t = unpacked(answer, 2, "Give the two vectors as a tuple (s, t).")
+    parts = answer if isinstance(answer, tuple | list) else list(numbers(answer))
+    s, t = unpacked(parts, 2, "Give the two vectors as a tuple (s, t).")
     s, t = array(s, (3,), "s"), array(t, (3,), "t")
     if min(s.std(), t.std()) < 1e-6:
         raise Wrong("A vector whose entries are all alike has no norm without ε.")
