@@ -15,6 +15,7 @@ from support import ROOT
 from helpers import corpus, generate, tokenizers
 from helpers.chapters import CHAPTERS
 from helpers.figures import machine
+from helpers.training import checkpoints
 
 INDEX = "book/index.html"
 
@@ -35,6 +36,10 @@ def test_text_is_what_the_command_on_the_page_prints(index, monkeypatch):
     words = re.search(r"<code[^>]*>(.*?python.*?)</code>", index, re.DOTALL)[1]
     command = shlex.split(re.sub(r"<[^>]+>", "", words).replace("&quot;", '"'))
     assert command[1:3] == ["-m", "helpers.generate"]
+    step = checkpoints.load(ROOT / command[3]).step
+    told = f"after {step:,} updates|temperature {command[-3]}|there is, {command[-1]};"
+    text = " ".join(re.sub(r"<[^>]+>", "", index).split())
+    assert all(setting in text for setting in told.split("|"))
     monkeypatch.chdir(ROOT)
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         assert generate.main(command[3:]) == 0
