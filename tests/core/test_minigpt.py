@@ -1,0 +1,180 @@
+"""minigpt's pieces against torch's modules, NumPy in float64 and the laboratory's GPT."""
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from helpers import example, gpt, minigpt
+
+SIZES = {"V": 11, "T": 7, "C": 12, "H": 3, "L": 2}
+
+
+@pytest.fixture
+def model():
+    torch.manual_seed(0)
+    return minigpt.GPT(**SIZES).double()
+
+
+def ids(B=4, T=7):
+    return torch.randint(SIZES["V"], (B, T), generator=torch.Generator().manual_seed(1))
+
+
+@pytest.mark.parametrize("pattern", [r"(?s).", minigpt.WORDS])
+def test_tokenizer_restores_the_text(pattern):
+    text = "The fox, red as rust,\n\nran. The fox ran!"
+    tokenizer = minigpt.Tokenizer(text, pattern)
+    assert tokenizer.decode(tokenizer.encode(text)) == text
+    assert tokenizer.vocab == sorted(tokenizer.vocab)
+    if pattern == minigpt.WORDS:
+        assert " fox" in tokenizer.vocab
+        assert len(tokenizer.encode(" fox")) == 1
+
+
+def test_targets_are_the_inputs_one_later():
+    torch.manual_seed(0)
+    x_BT, y_BT = minigpt.get_batch(torch.arange(50), 2000, 8)
+    assert torch.equal(y_BT, x_BT + 1)
+    assert set(x_BT[:, 0].tolist()) == set(range(42))  # every window can come
+
+
+def test_layer_norm_equals_torch():
+    x = torch.randn(3, 5, 8, dtype=torch.float64) * 0.01 + 3  # small, so that ε shows
+    ours, theirs = minigpt.LayerNorm(8).double(), nn.LayerNorm(8).double()
+    assert torch.allclose(ours(x), theirs(x), rtol=0, atol=1e-12)
+
+
+def test_attention_equals_multihead_attention():
+    ours = minigpt.CausalSelfAttention(12, 3, 0.0).double()
+    theirs = nn.MultiheadAttention(12, 3, batch_first=True).double()
+    state = ours.state_dict()
+    theirs.load_state_dict(
+        {f"in_proj_{n}": state[f"qkv.{n}"] for n in ("weight", "bias")}
+        | {f"out_proj.{n}": state[f"out.{n}"] for n in ("weight", "bias")}
+    )
+    x = torch.randn(2, 6, 12, dtype=torch.float64)
+    future = torch.ones(6, 6, dtype=torch.bool).triu(1)
+    assert torch.allclose(ours(x), theirs(x, x, x, attn_mask=future)[0], rtol=0, atol=1e-12)
+
+
+def test_attention_prints_the_pencil_numbers():
+    attention = minigpt.CausalSelfAttention(3, 2, 0.0)
+    attention.qkv, attention.out = example.linear(example.qkv()), example.linear(example.W_O)
+    heads = []
+    for W_Q, W_K, W_V in (
+        (example.W_Q, example.W_K, example.W_V),
+        (example.W_Q2, example.W_K2, example.W_V2),
+    ):
+        weights = np.exp((example.X @ W_Q) @ (example.X @ W_K).T / 2**0.5)
+        weights = np.tril(weights)
+        heads.append(weights / weights.sum(axis=1, keepdims=True) @ (example.X @ W_V))
+    by_hand = np.hstack(heads) @ example.W_O
+    ours = attention(torch.tensor(example.X)[None])[0].detach()
+    assert np.allclose(ours, by_hand, rtol=0, atol=1e-12)
+
+
+def test_equals_the_laboratory_gpt(model):
+    lab = gpt.GPT(
+        gpt.GPTConfig(vocab_size=11, context=7, layers=2, heads=3, width=12, tied=False),
+        generator=torch.Generator(),
+    ).double()
+    state = model.state_dict()
+    names = dict(zip(lab.state_dict(), lab_names(state), strict=True))
+    lab.load_state_dict({theirs: state[ours] for theirs, ours in names.items()})
+    logits, theirs = model(ids()), lab(ids())
+    assert torch.allclose(logits, theirs, rtol=0, atol=1e-12)
+    F.cross_entropy(logits.flatten(0, 1), ids().flatten()).backward()
+    F.cross_entropy(theirs.flatten(0, 1), ids().flatten()).backward()
+    lab_grads = dict(lab.named_parameters())
+    for theirs_name, ours_name in names.items():
+        ours_grad = model.get_parameter(ours_name).grad
+        assert torch.allclose(ours_grad, lab_grads[theirs_name].grad, rtol=0, atol=1e-12)
+
+
+def lab_names(state):
+    """Names of minigpt's parameters in the order in which the laboratory's GPT lists them."""
+    yield from ("embedding.weight", "position.weight")
+    for block in range(2):
+        for part, norm, layers in (
+            ("attention", "norm_1", ("qkv", "out")),
+            ("feed_forward", "norm_2", ("up", "down")),
+        ):
+            yield from (
+                f"blocks.{block}.{part}.{layer}.{n}" for layer in layers for n in ("weight", "bias")
+            )
+            yield from (f"blocks.{block}.{norm}.{n}" for n in ("weight", "bias"))
+    yield from ("norm.weight", "norm.bias", "head.weight")
+
+
+def test_no_token_reads_the_future(model):
+    later = ids()
+    later[:, 4] = (later[:, 4] + 1) % 11
+    before, after = model(ids()), model(later)
+    assert torch.equal(before[:, :4], after[:, :4])
+    assert not torch.allclose(before[:, 4:], after[:, 4:])
+
+
+def test_initial_weights_are_those_of_gpt2():
+    torch.manual_seed(0)
+    model = minigpt.GPT(V=500, T=64, C=128, H=4, L=8)
+    for name, parameter in model.named_parameters():
+        if name.endswith("bias"):
+            assert not parameter.any(), name
+        elif "norm" in name:
+            assert (parameter == 1).all(), name
+        else:
+            adds = name.endswith(("out.weight", "down.weight"))
+            assert parameter.std().item() == pytest.approx(0.02 / (4 if adds else 1), rel=0.05), (
+                name
+            )
+
+
+def test_matrices_decay_and_vectors_do_not(model):
+    decayed = {
+        id(p): group["weight_decay"]
+        for group in minigpt.make_optimizer(model, 0.1).param_groups
+        for p in group["params"]
+    }
+    for name, parameter in model.named_parameters():
+        vector = "norm" in name or name.endswith("bias")
+        assert decayed[id(parameter)] == (0.0 if vector else 0.1), name
+
+
+def test_learning_rate_rises_and_falls_to_zero():
+    rates = [minigpt.lr_at(step, 1000, 0.5) for step in range(1000)]
+    assert rates[:20] == sorted(rates[:20])
+    assert rates[19] <= 0.5
+    assert rates[20:] == sorted(rates[20:], reverse=True)
+    assert rates[0] == pytest.approx(0.5 / 20)
+    assert rates[-1] == pytest.approx(0.5 / 1000)
+
+
+def test_training_learns_a_text_that_repeats():
+    torch.manual_seed(0)
+    text = "the fox ran. " * 60
+    tokenizer = minigpt.Tokenizer(text)
+    model = minigpt.GPT(len(tokenizer.vocab), T=16, C=32, H=2, L=2)
+    losses = [loss for _, loss in minigpt.train(model, tokenizer.encode(text), 150, 8, 0.01)]
+    assert losses[0] == pytest.approx(np.log(len(tokenizer.vocab)), abs=0.1)
+    assert losses[-1] < 0.4
+    written = minigpt.generate(model, tokenizer.encode("the fox")[None], 19, temperature=0.1)
+    assert tokenizer.decode(written[0]) == "the fox ran. the fox ran. "
+
+
+def test_top_k_draws_the_likeliest_alone(model):
+    torch.manual_seed(0)
+    prompt = ids(B=1).repeat(300, 1)
+    allowed = set(model.eval()(ids(B=1))[0, -1].topk(3).indices.tolist())
+    drawn = minigpt.generate(model, prompt, 1, temperature=5.0, top_k=3)[:, -1]
+    assert set(drawn.tolist()) == allowed
+
+
+def test_it_writes_beyond_its_context_without_dropout():
+    torch.manual_seed(0)
+    model = minigpt.GPT(**SIZES, dropout=0.5)
+    torch.manual_seed(1)
+    once = minigpt.generate(model.train(), ids(B=1), 9)
+    torch.manual_seed(1)
+    assert torch.equal(once, minigpt.generate(model.eval(), ids(B=1), 9))
+    assert once.shape == (1, 16)
