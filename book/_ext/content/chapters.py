@@ -1,7 +1,7 @@
 """The list of chapters, links to chapters by number, and helpers that read notebooks.
 
-``{chapters} 4 10`` lists the chapters from 4 to 10 with their questions, ``{introduced}`05` `` links
-to one. The foot of a chapter says when its outputs were computed.
+``{chapters} 4 10`` lists the chapters from 4 to 10 with their questions, ``{introduced}`05` ``
+links to one. The foot of a chapter says when its outputs were computed.
 """
 
 from __future__ import annotations
