@@ -83,10 +83,6 @@ def _gradient(table, ids, *, weights=numerics.softmax, over=None):
     return pairs / (counts.sum() if over is None else over)
 
 
-def _overflowing(table):
-    return np.exp(table) / np.exp(table).sum(axis=1, keepdims=True)
-
-
 def _each_row_alone(table, ids):
     return numerics.softmax(table) - _shares(ids, len(table))
 
@@ -107,12 +103,8 @@ def _not_gradient(found, table, ids) -> str:
 near_misses(
     "03.2",
     _gradient,
-    [(scale * np.random.default_rng(5).standard_normal((4, 4)), IDS) for scale in (1, 1000)],
+    [(np.random.default_rng(5).standard_normal((4, 4)), IDS)],
     {
-        "Right for small logits, not for some of a thousand, whose exponentials are infinite. What "
-        "may be subtracted from a row before they are taken?": (
-            partial(_gradient, weights=_overflowing)
-        ),
         "The sign is wrong: this is y − p, the way the logits go, not the gradient.": (
             lambda table, ids: -_gradient(table, ids)
         ),
