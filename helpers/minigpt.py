@@ -152,7 +152,6 @@ class GPT(nn.Module):
         self.T = T
         self.embedding = nn.Embedding(V, C)
         self.position = nn.Embedding(T, C)
-        self.dropout = nn.Dropout(dropout)
         blocks = [Block(C, H, dropout) for _ in range(L)]
         self.blocks = nn.Sequential(*blocks)
         self.norm = LayerNorm(C)
@@ -162,7 +161,7 @@ class GPT(nn.Module):
     def forward(self, ids_BT):
         """Embed, add positions, run the blocks, read off the logits."""
         positions_TC = self.position.weight[: ids_BT.shape[1]]
-        x_BTC = self.dropout(self.embedding(ids_BT) + positions_TC)
+        x_BTC = self.embedding(ids_BT) + positions_TC
         return self.head(self.norm(self.blocks(x_BTC)))
 
 
