@@ -103,14 +103,14 @@ diagnosis(
     "of each student.",
 )
 
-SPREAD = "With this start the scores have a spread of {effect:.3g}."
+SPREAD = "The scores then begin with a standard deviation of {effect:.3g}."
 numeric_near_misses(
     "06.4",
     right=1 / (64**0.5 * 256**0.25),
     effect=lambda std: 64 * std**2 * 256**0.5,
     within=(0.95, 1.05),
     replies={
-        f"{SPREAD} The start enters twice, once through q and once through k.": (
+        f"{SPREAD} Your number enters twice, once through q and once through k.": (
             1 / 8,
             1 / 16,
             1 / 64,
