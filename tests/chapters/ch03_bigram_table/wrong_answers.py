@@ -99,7 +99,10 @@ WRONG = {
         (batch_of(1), "All windows are the same"),
         (batch_of(None, last=1), "never come"),
         (lambda ids, batch, context: minigpt.get_batch(ids, batch, context)[0], "two tensors"),
-        (lambda ids, batch, context: minigpt.get_batch(ids, context, batch), "Your function raised"),
+        (
+            lambda ids, batch, context: minigpt.get_batch(ids, context, batch),
+            "Your function raised",
+        ),
         (lambda *given: [part.T for part in minigpt.get_batch(*given)], "have shape (400, 8)"),
         (lambda *given: [part - 100 for part in minigpt.get_batch(*given)], "does not have"),
     ],
