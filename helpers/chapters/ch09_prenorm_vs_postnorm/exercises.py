@@ -242,10 +242,10 @@ def _forgets(answer) -> None:
 
 explanation(
     "09.7",
-    "The stream of pre-norm is never normed and grows about like the root of the depth; it is "
-    "post-norm whose stream has size 1. What has size 1 in pre-norm is the copy that each sub-"
-    "layer reads, and so it is in post-norm.",
-    "In pre-norm the stream itself is never normed.",
+    "The stream of pre-norm is never normalised and grows about like the root of the depth; it is "
+    "post-norm whose stream has RMS 1. In pre-norm only the copy that each sub-layer reads has "
+    "RMS 1, and what the sub-layers read has it in post-norm too.",
+    "In pre-norm the stream itself is never normalised.",
     "It grows with depth.",
     "The norm acts on the copy that each sub-layer reads.",
 )
