@@ -61,15 +61,17 @@ near_misses(
     _tokens(),
     {
         "You divided by n − 1, as x.std() does in torch.": _affine(ddof=1),
-        "ε stands outside the root here; inside is asked for.": _affine(outside=True),
+        "You added ε outside the root. The question asks for inside.": _affine(outside=True),
         "ε plays no part in your answer.": _affine(eps=0.0),
         "The mean was not subtracted.": _affine(centred=False),
-        "One mean for the whole array: each token has its own.": _affine(axis="all"),
+        "You took one mean for the whole array, but each token has its own.": _affine(axis="all"),
         "You averaged down the columns, over the tokens.": lambda x, *given: _affine(
             axis=-2 if x.ndim > 1 else -1
         )(x, *given),
-        "Normalised rightly, but γ and β play no part.": lambda x, g, b, e: _layer_norm(x, eps=e),
-        "γ multiplies β too; the shift comes last.": (
+        "You normalised rightly, but γ and β play no part.": lambda x, g, b, e: _layer_norm(
+            x, eps=e
+        ),
+        "In your answer γ multiplies β too. The shift comes last.": (
             lambda x, g, b, e: g * (_layer_norm(x, eps=e) + b)
         ),
         "One of γ and β plays no part.": (
@@ -100,7 +102,9 @@ def _batch_norm(x, mean, variance, momentum, *, of_mean=None, of_variance=None, 
 
 
 def _run_batch_norm(function, *case):
-    request = "Give three things back: output, new running mean, new running variance."
+    request = (
+        "Give three things back, the output, the new running mean and the new running variance."
+    )
     return unpacked(call(function, *case), 3, request)
 
 
@@ -251,7 +255,7 @@ near_misses(
     _long_texts(),
     {
         "This is layer norm: each token by itself. The tokens before it count too.": _layer_norm,
-        "ε stands outside the root; inside is asked for.": _of_the_past(outside=True),
+        "You added ε outside the root. The question asks for inside.": _of_the_past(outside=True),
         "ε plays no part in your answer.": _of_the_past(eps=0.0),
         "You divided by n − 1.": _of_the_past(ddof=1),
         "Each feature was averaged by itself. All features of those tokens count.": (
