@@ -4,10 +4,21 @@ from functools import cache, partial
 from itertools import pairwise
 
 import numpy as np
+import torch
 
 from helpers import bigram, numerics
 from helpers.chapters.lab import characters
-from helpers.exercises import Wrong, array, close, diagnosis, exercise, explanation, near_misses
+from helpers.exercises import (
+    Wrong,
+    array,
+    call,
+    close,
+    diagnosis,
+    exercise,
+    explanation,
+    near_misses,
+    unpacked,
+)
 from helpers.exercises import check as check
 
 IDS = [0, 1, 2, 0, 1, 0, 2, 2, 1, 0, 1, 1, 0, 1, 3]  # token 3 only ends the text
@@ -277,4 +288,29 @@ def _little_text(answer) -> None:
             f"{loss:.4f} nats; the best constant gives {best:.4f}. Giving the rest to letters by "
             "frequency alone does not suffice: some are common after one letter only (as h is "
             "after t). Count after how many different letters each was seen."
+        )
+
+
+@exercise("03.8")
+def _(answer):
+    ids, batch, context = torch.arange(100, 120), 400, 8
+    both = "Return two tensors, the windows and their targets."
+    x, y = unpacked(call(answer, ids, batch, context), 2, both)
+    x = array(x, (batch, context), "The tensor of windows")
+    y = array(y, (batch, context), "The tensor of targets")
+    if not np.isin(np.concatenate([x, y]), ids).all():
+        raise Wrong("There are numbers in it that the text does not have. Are these its tokens?")
+    if (np.diff(x, axis=1) != 1).any():
+        raise Wrong("A window is a run of the text; yours are not.")
+    if (y == x).all():
+        raise Wrong("The targets are what was read. They should lie one token later.")
+    if (y != x + 1).any():
+        raise Wrong("Each target is the token after the one that was read; yours are not.")
+    starts = set((x[:, 0] - 100).astype(int))
+    if len(starts) == 1:
+        raise Wrong("All windows are the same. Draw a position for each of them.")
+    if lacking := set(range(len(ids) - context)) - starts:
+        raise Wrong(
+            f"Of {len(ids)} tokens the windows that begin at {sorted(lacking)} never come. Which "
+            "is the last position at which a window and its targets still fit?"
         )

@@ -4,8 +4,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 
+from helpers import minigpt
 from helpers.exercises import (
     Wrong,
     any_spelling,
@@ -20,6 +23,7 @@ from helpers.exercises import (
     unpacked,
 )
 from helpers.exercises import check as check
+from helpers.exercises.pieces import drawn, piece
 
 BUGS = {
     "Ada": "mean not subtracted",
@@ -267,4 +271,38 @@ near_misses(
     },
     "It does not leak, but the numbers are not right. Does a token count itself?",
     run=_without_leak,
+)
+
+
+def _forward(*, axis=-1, correction=0, centred=True, rooted=True, inside=True):
+    """LayerNorm's forward, or one with a mistake."""
+
+    def forward(self, x_BTC):
+        mean = x_BTC.mean(dim=axis, keepdim=True) if centred else 0.0
+        square = ((x_BTC - mean) ** 2).sum(dim=axis, keepdim=True)
+        variance = square / (x_BTC.shape[axis] - correction)
+        below = torch.sqrt(variance + self.eps) if inside else torch.sqrt(variance) + self.eps
+        return self.weight * (x_BTC - mean) / (below if rooted else below**2) + self.bias
+
+    return forward
+
+
+piece(
+    "04.8",
+    minigpt.LayerNorm,
+    (6,),
+    drawn(minigpt.LayerNorm, (6,), 2, 3, 6, scale=0.01),  # small, so that ε shows
+    {
+        "Mean and variance run over the positions; each token is normalised by itself.": _forward(
+            axis=1
+        ),
+        "Your variance divides by C − 1; that of LayerNorm divides by C.": _forward(correction=1),
+        "The mean is not subtracted.": _forward(centred=False),
+        "You divided by the variance and not by its root.": _forward(rooted=False),
+        "ε stands outside the root. For small numbers that shows.": _forward(inside=False),
+        "weight and bias play no part.": lambda self, x: F.layer_norm(x, (6,), eps=self.eps),
+        "The bias is added before the weight multiplies.": (
+            lambda self, x: self.weight * (F.layer_norm(x, (6,), eps=self.eps) + self.bias)
+        ),
+    },
 )
