@@ -3,8 +3,10 @@
 from functools import partial
 
 import numpy as np
+import torch
 from jaxtyping import Float
 
+from helpers import minigpt
 from helpers.exercises import (
     Wrong,
     array,
@@ -18,6 +20,7 @@ from helpers.exercises import (
     unpacked,
 )
 from helpers.exercises import check as check
+from helpers.exercises.pieces import drawn, piece
 from helpers.numerics import softmax
 
 Tokens = Float[np.ndarray, "T C"]
@@ -263,4 +266,45 @@ near_misses(
     ),
     what=("The keys", "The values", "The output"),
     run=_run_step,
+)
+
+
+def _causal(*, diagonal=1, divisor=lambda D, C: D**0.5, axis=-1, heads=2, exchanged=False):
+    """The heads of CausalSelfAttention side by side, or with a mistake."""
+
+    def mixed(self, x_BTC):
+        qkv_BT3HD = self.qkv(x_BTC).unflatten(-1, (3, heads, -1))
+        q, k, v = qkv_BT3HD.permute(2, 0, 3, 1, 4)
+        if exchanged:
+            q, k = k, q
+        scores_BHTT = q @ k.mT / divisor(q.shape[-1], x_BTC.shape[-1])
+        future_BHTT = torch.full_like(scores_BHTT, -torch.inf).triu(diagonal)
+        weights_BHTT = (scores_BHTT + future_BHTT).softmax(dim=axis)
+        return (weights_BHTT @ v).transpose(1, 2).flatten(2)
+
+    return mixed
+
+
+def _joined(**mistake):
+    return lambda self, x_BTC: self.out(_causal(**mistake)(self, x_BTC))
+
+
+piece(
+    "07.8",
+    minigpt.CausalSelfAttention,
+    (6, 2, 0.0),
+    drawn(minigpt.CausalSelfAttention, (6, 2, 0.0), 2, 5, 6),
+    {
+        "There is no mask, so a token reads those after it.": _joined(diagonal=9),
+        "The mask is off by one, so a token reads the one after it.": _joined(diagonal=2),
+        "The scores are divided by √C; the D of √D is the width of one head.": _joined(
+            divisor=lambda D, C: C**0.5
+        ),
+        "The scores are not divided by √D.": _joined(divisor=lambda D, C: 1.0),
+        "The scores are divided by D and not by its root.": _joined(divisor=lambda D, C: D),
+        "Softmax runs over the queries; the weights of one query sum to 1.": _joined(axis=-2),
+        "Queries and keys are exchanged.": _joined(exchanged=True),
+        "The heads lie side by side, but `out` does not join them.": _causal(),
+        "There is one head of width C; H heads of width C / H are wanted.": _joined(heads=1),
+    },
 )

@@ -2,8 +2,10 @@
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 
+from helpers import minigpt
 from helpers.blocks import FeedForward
 from helpers.exercises import (
     Wrong,
@@ -17,6 +19,7 @@ from helpers.exercises import (
     unpacked,
 )
 from helpers.exercises import check as check
+from helpers.exercises.pieces import drawn, piece
 
 EPS = 1e-5
 Students = Float[np.ndarray, "4 3"]  # four tokens of width 3
@@ -240,3 +243,27 @@ def _largest(answer) -> None:
         raise Wrong("Right where both are positive. ReLU deletes what is negative: try (−1, −2).")
     a, b = x[off.argmax()]
     raise Wrong(f"For ({a:.2f}, {b:.2f}) it gives {found[off.argmax()]:.3f}.")
+
+
+piece(
+    "08.8",
+    minigpt.FeedForward,
+    (4,),
+    drawn(minigpt.FeedForward, (4,), 2, 3, 4),
+    {
+        "There is no activation between the two layers.": lambda self, x: self.down(self.up(x)),
+        "This is ReLU; GELU is asked for.": lambda self, x: self.down(F.relu(self.up(x))),
+        "This is the approximation of GELU by tanh; GELU itself is asked for.": (
+            lambda self, x: self.down(F.gelu(self.up(x), approximate="tanh"))
+        ),
+        "GELU comes last; it belongs between the two layers.": (
+            lambda self, x: F.gelu(self.down(self.up(x)))
+        ),
+        "There is a second GELU at the end.": (
+            lambda self, x: F.gelu(self.down(F.gelu(self.up(x))))
+        ),
+        "The input is added; the block does that, outside of this piece.": (
+            lambda self, x: x + self.down(F.gelu(self.up(x)))
+        ),
+    },
+)
