@@ -1,6 +1,6 @@
 """Chapter 11's measurements: counted tables, what a trained model writes, and stored runs.
 
-The parts: ``plain``, the training that the page shows (two minutes on one core); ``levers``, a
+The parts: ``plain``, the training that the page shows, at three learning rates; ``levers``, a
 smaller model with one choice changed, 240 steps; ``rates``, the same at a grid of learning rates,
 one seed; ``whole``, the run of the preset "cpu" on the tales and on tiny Shakespeare; ``longer``,
 the same on the tales with three times the steps.
@@ -8,8 +8,9 @@ Tiny Shakespeare is looked for in the folder that BOOK_DATA_DIR names, else down
 """
 
 import importlib.resources
+import itertools
 import json
-import re
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
@@ -19,7 +20,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from helpers import corpus, tokenizers
+from helpers import corpus, minigpt, tokenizers
 from helpers.chapters import stored
 from helpers.chapters.lab import (
     measured,
@@ -39,7 +40,7 @@ SEEDS = {
     "rates": [8],
     "whole": range(2),
     "longer": range(3),
-    "plain": range(3),
+    "plain": range(2),
 }
 TIMES = 3  # how many times longer the longer run is
 NAMES = ("unigram", "bigram", "trigram", "4-gram", "5-gram", "6-gram", "7-gram")
@@ -127,9 +128,9 @@ def resemblance(gpts, ids, counted):
     The control, under "flattened", is the 7-gram table, made less sure of itself in the way that
     brings it nearest to the bigram table.
     """
-    x_BT, _ = next(corpus.windows(ids, 64, batch_size=32))
-    V = next(iter(gpts.values())).config.vocab_size
-    tables = tables_along(counted, x_BT.numpy(), V)
+    one = next(iter(gpts.values()))
+    x_BT, _ = next(corpus.windows(ids, one.T, batch_size=32))
+    tables = tables_along(counted, x_BT.numpy(), one.head.out_features)
 
     def apart(p_BTV):
         return {n: np.abs(p_BTV - q_BTV).sum(-1).mean() / 2 for n, q_BTV in tables.items()}
@@ -145,27 +146,15 @@ def resemblance(gpts, ids, counted):
 
 
 def costs_of(model, ids):
-    """−log p of each character, in windows of the model's context: (windows, context)."""
-    context = model.config.context
-    whole = (len(ids) - 1) // context * context
+    """−log p of each character, in windows of a minigpt's context: (windows, T)."""
+    whole = (len(ids) - 1) // model.T * model.T
     with torch.no_grad():
         return torch.cat(
             [
-                F.cross_entropy(model(x_BT).transpose(1, 2), y_BT, reduction="none")
-                for x_BT, y_BT in corpus.windows(ids[: whole + 1], context)
+                F.cross_entropy(model.eval()(x_BT).mT, y_BT, reduction="none")
+                for x_BT, y_BT in corpus.windows(ids[: whole + 1], model.T)
             ]
         )
-
-
-def words_of(text):
-    """The words of a text, but for the last, which may have been cut off."""
-    return re.findall("[a-z]+(?=[^a-z])", text.lower())
-
-
-def real(texts, known):
-    """The share of the words written that are words of the known text."""
-    found = [word in known for text in texts for word in words_of(text)]
-    return float(np.mean(found)) if found else 0.0
 
 
 def write(model, prompts_BT, n, *, temperature, generator):
@@ -197,27 +186,6 @@ def repeats(text, n=20):
     return 1 - len(set(every)) / len(every)
 
 
-def found_in(texts, other, n):
-    """The share of the texts' runs of n characters that stand in another text."""
-    there = {other[i : i + n] for i in range(len(other) - n + 1)}
-    return np.mean([one[i : i + n] in there for one in texts for i in range(len(one) - n + 1)])
-
-
-def copied(texts, train_text, unread):
-    """The shares of a writer's runs of characters that stand in texts.
-
-    Of its runs of 8 in pieces of the training text, on average, and in a text as long as a piece
-    that it has not read; of its runs of 24 in the whole training text.
-    """
-    size = len(unread)
-    pieces = [train_text[i : i + size] for i in range(0, len(train_text) - size, size)]
-    return {
-        "read": np.mean([found_in(texts, piece, 8) for piece in pieces]),
-        "unread": found_in(texts, unread, 8),
-        "long": found_in(texts, train_text, 24),
-    }
-
-
 def by_place(costs_NT, ids, vocab):
     """What a character costs on average, by its place in the word and in the window."""
     letters_V = np.array([c.isalpha() for c in vocab])
@@ -227,12 +195,19 @@ def by_place(costs_NT, ids, vocab):
         "the first letter of a word": costs_NT[~after_NT & now_NT],
         "a later letter": costs_NT[after_NT & now_NT],
         "what follows a word": costs_NT[after_NT & ~now_NT],
-        "places 2 to 5 of a window": costs_NT[:, :4],
-        "places 6 to 9": costs_NT[:, 4:8],
-        "places 10 to 33": costs_NT[:, 8:32],
-        "places 34 to 65": costs_NT[:, 32:],
+        "positions 2 to 5 of a window": costs_NT[:, :4],
+        "positions 6 to 9": costs_NT[:, 4:8],
+        "positions 10 to 33": costs_NT[:, 8:32],
+        "positions 34 to 65": costs_NT[:, 32:],
     }
     return {name: float(costs.mean()) for name, costs in groups.items()}
+
+
+def holds(claim: bool, usual: bool, words: str) -> None:
+    """Assert a claim in the settings of the page; in others say where it does not hold."""
+    assert claim or not usual, words
+    if not claim:
+        print(f"With your settings this does not hold: {words}.")
 
 
 # --- the parts ------------------------------------------------------------------------------
@@ -287,23 +262,9 @@ GRID: list[dict] = [
     for lr in (0.01, 0.02, 0.04, 0.08)  # of the tables and vectors
     for matrix_lr in rates
 ]
-PLAIN = {
-    "context": 64,
-    "layers": 2,
-    "heads": 4,
-    "width": 128,
-    "activation": "relu",
-    "tied": False,
-}
-PLAINLY = {
-    "steps": 1000,
-    "batch_size": 12,
-    "lr": 0.006,
-    "betas": (0.9, 0.999),
-    "weight_decay": 0.1,
-    "warmup": 20,
-    "clip": None,
-}
+PAGE = {"T": 64, "C": 128, "H": 4, "L": 2}  # minigpt's GPT, as the page trains it
+PLAINLY = {"steps": 1000, "batch": 12}
+TRIED, RATE = (0.003, 0.006, 0.012), 0.006  # learning rates, and the one that the page takes
 
 
 class Halt(Exception):
@@ -314,9 +275,7 @@ def recipe(part: str, **moved) -> dict[str, dict]:
     """Each field of the model and of the training of a part, with some moved; no seed."""
     model, how = PRESETS["cpu"]["model"], PRESETS["cpu"]["training"]
     looks = 1 if part in ("levers", "rates") else 4
-    if part == "plain":
-        model, how = PLAIN, PLAINLY
-    elif looks == 1:
+    if looks == 1:
         model, how = SMALL, SHORT
     model, how = ({name: moved.get(name, v) for name, v in one.items()} for one in (model, how))
     steps = how["steps"] * (TIMES if part == "longer" else 1)
@@ -325,21 +284,13 @@ def recipe(part: str, **moved) -> dict[str, dict]:
     return found
 
 
-def trained(recipe: Mapping, text: str, seed: int, *, halt: int | None = None, plain: bool = False):
-    """Train a GPT on a text by a recipe, to its end or so many steps: model, tokenizer, records.
-
-    plain: begin with the numbers that PyTorch's own layers draw, as the model on the page does.
-    """
+def trained(recipe: Mapping, text: str, seed: int, *, halt: int | None = None):
+    """Train a GPT on a text by a recipe, to its end or so many steps: model, tokenizer, records."""
     tokenizer = tokenizers.CharTokenizer(corpus.load(text))
     train_ids, validation_ids = corpus.split(tokenizer.encode(corpus.load(text)))
     shape = GPTConfig(vocab_size=len(tokenizer), **recipe["model"])
     config = training_config(recipe["training"] | {"seed": seed}, context=shape.context)
     model = GPT(shape, generator=torch.Generator().manual_seed(seed))
-    if plain:
-        with seeded(seed):
-            for part in model.modules():
-                if isinstance(part, torch.nn.Embedding | torch.nn.Linear):
-                    part.reset_parameters()
     records = []
 
     def keep(record):
@@ -358,10 +309,26 @@ def short(seed: int, *, lever: str = "nothing", **moved) -> dict:
     return {"validation": round(records[-1].validation, 4)}
 
 
-def of_whole(seed: int, *, text: str, steps: int, part: str = "") -> dict:
+def plain(seed: int, *, lr: float, halt: int | None = None) -> dict:
+    """The run of the page, to its end or so many steps: validation loss and first losses."""
+    tokenizer = minigpt.Tokenizer(corpus.load())
+    train_N, validation_N = corpus.split(tokenizer.encode(corpus.load()))
+    began = time.perf_counter()
+    with seeded(seed):
+        model = minigpt.GPT(len(tokenizer.vocab), **PAGE)
+        run = minigpt.train(model, train_N, lr=lr, **PLAINLY)
+        losses = [loss for _, loss in itertools.islice(run, halt)]
+    return {
+        "validation": round(costs_of(model, validation_N).mean().item(), 4),
+        "first losses": rounded(losses[:BEGIN]),
+        "seconds": round(time.perf_counter() - began),
+    }
+
+
+def of_whole(seed: int, *, text: str, steps: int) -> dict:
     """The validation loss at the end, the first losses, and a text that the model writes."""
-    part = part or ("whole" if recipe("whole")["training"]["steps"] == steps else "longer")
-    model, tokenizer, records = trained(recipe(part), text, seed, plain=part == "plain")
+    part = "whole" if recipe("whole")["training"]["steps"] == steps else "longer"
+    model, tokenizer, records = trained(recipe(part), text, seed)
     return {
         "validation": round(records[-1].validation, 4),
         "first losses": rounded(record.loss for record in records[:BEGIN]),
@@ -385,8 +352,7 @@ def settings(part: str) -> list[dict]:
         return [{"lever": lever} for lever in LEVERS]
     steps = recipe(part)["training"]["steps"]
     texts = ("tales", "tinyshakespeare") if part == "whole" else ("tales",)
-    more = {"part": part} if part == "plain" else {}
-    return [{"text": text, "steps": steps, **more} for text in texts]
+    return [{"text": text, "steps": steps} for text in texts]
 
 
 def many_short(part: str, **more) -> dict:
@@ -407,29 +373,20 @@ PARTS: dict[str, Callable[[], dict]] = {
     "rates": partial(many_short, "rates"),
     "whole": partial(whole, "whole"),
     "longer": partial(whole, "longer"),
-    "plain": partial(whole, "plain"),
+    "plain": lambda: measured(
+        plain, [{"lr": lr} for lr in TRIED], SEEDS["plain"], model=PAGE, training=PLAINLY
+    ),
 }
 
 
 # --- tables of what is stored ---------------------------------------------------------------
 
-RESULTS = importlib.resources.files("helpers") / "data" / "results"
+STORIES = importlib.resources.files("helpers") / "data" / "results" / "minigpt.json"
 
 
-def larger(results=RESULTS) -> str:
-    """What `benchmarks/gpu.py` found of the larger size, in words and with a sample."""
-    file = results / "gpt_larger.json"
-    if not file.is_file():
-        return "The larger size has not been measured yet."
-    found = json.loads(file.read_text("utf-8"))
-    rows = [(step, float(loss), text) for step, loss, text in found["rows"]]
-    (step, lowest, text), (steps, final, _) = min(rows, key=lambda row: row[1]), rows[-1]
-    turned = "" if step == steps else f" (lowest after {step:,}: {lowest:.2f})"
-    return (
-        f"The larger size, {steps:,} steps ({found['device']}), ends at {final:.2f}{turned} and "
-        f"takes {found['seconds']} seconds. After {step:,} steps it writes:\n\n"
-        f"> {' '.join(text.split())}"
-    )
+def stories() -> dict:
+    """What `benchmarks/minigpt.py` found of the checkpoint that it ships."""
+    return json.loads(STORIES.read_text("utf-8"))
 
 
 def ends(part: str, what: str = "validation", **setting) -> np.ndarray:
@@ -502,13 +459,14 @@ def resemblance_table(found: Mapping[object, Mapping[str, float]]) -> str:
 
 
 def rungs(floors: Mapping[str, float]) -> dict[str, float]:
-    """The nats ladder, highest loss first: floors, chapter 8's readers, and this chapter's."""
+    """The nats ladder, highest loss first: floors, chapter 8's models, and this chapter's."""
     of_8 = stored(8)["ladder"]
     earlier = {
         f"{name} (chapter 8)": over_seeds(runs_of(of_8, model=model)).mean()
         for name, model in (("attention alone", "attention alone"), ("one block", "with norms"))
     }
-    own = {"small GPT": "plain", "newer recipe": "whole", "newer, three times the steps": "longer"}
+    own = {"newer recipe": "whole", "newer, three times the steps": "longer"}
     found = {name: floors[name] for name in floors if name not in ("5-gram", "6-gram")} | earlier
     found = dict(sorted(found.items(), key=lambda rung: -rung[1]))
+    found |= {"small GPT": ends("plain", lr=RATE).mean()}
     return found | {name: ends(part, text="tales").mean() for name, part in own.items()}
