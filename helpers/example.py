@@ -37,7 +37,8 @@ W_2 = np.array([[0.5, 0.0, 0.0], [0.0, 0.5, 0.0], [-0.5, 0.0, 0.0], [0.0, 0.0, 0
 
 def linear(matrix: np.ndarray) -> nn.Linear:
     """The layer without bias that computes x @ matrix, in float64. Shapes: (fan_in, fan_out)."""
-    layer = nn.Linear(*matrix.shape, bias=False, dtype=torch.float64)
+    fan_in, fan_out = matrix.shape
+    layer = nn.Linear(fan_in, fan_out, bias=False, dtype=torch.float64)
     layer.weight = nn.Parameter(torch.tensor(matrix.T))
     return layer
 

@@ -4,7 +4,8 @@ The models are not changed: `kv_cache` replaces two of their methods while it is
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from unittest.mock import patch
 
 import torch
 from jaxtyping import Float, Int
@@ -17,7 +18,7 @@ class CachedProjection:
     """`SelfAttention.project` that keeps keys and values, and gives them with those before."""
 
     def __init__(self, layer: SelfAttention):
-        self.project = layer.project
+        self.layer = layer
         self.k: Tensor | None = None
         self.v: Tensor | None = None
 
@@ -28,7 +29,7 @@ class CachedProjection:
         self, x_BTC: Float[Tensor, "B Tnew C"]
     ) -> tuple[Float[Tensor, "B H Tnew D"], Float[Tensor, "B H T D"], Float[Tensor, "B H T D"]]:
         """Queries of the new tokens, keys and values of all tokens so far."""
-        q, k, v = self.project(x_BTC, offset=len(self))
+        q, k, v = type(self.layer).project(self.layer, x_BTC, offset=len(self))
         if self.k is not None and self.v is not None:
             k, v = torch.cat([self.k, k], dim=-2), torch.cat([self.v, v], dim=-2)
         self.k, self.v = k, v
@@ -40,7 +41,8 @@ def kv_cache(module: nn.Module) -> Iterator[None]:
     """Let each attention in a module keep its keys and values until this ends.
 
     Inside, an attention is given the new tokens alone. A GPT is given the whole text so far, and
-    returns logits for the new tokens alone: those that it has not seen in here.
+    returns logits for the new tokens alone: those that it has not seen in here. Inside another
+    one, a cache begins anew.
     Raises: ValueError where an attention is not causal, or a norm averages over positions, since
     later tokens would change what is kept.
     """
@@ -50,16 +52,13 @@ def kv_cache(module: nn.Module) -> Iterator[None]:
     if norms := norms_over_positions(module):
         raise ValueError(f"module has {norms[0]}, through which later tokens change earlier ones")
     gpts = [part for part in module.modules() if layers and hasattr(part, "embed")]
-    try:
-        for layer in layers:
-            layer.project = CachedProjection(layer)  # type: ignore[method-assign, assignment]
+    caches = [CachedProjection(layer) for layer in layers]
+    with ExitStack() as replaced:
+        for layer, cache in zip(layers, caches, strict=True):
+            replaced.enter_context(patch.object(layer, "project", cache))
         for gpt in gpts:
-            gpt.forward = _forward_new(gpt, layers[0].project)
+            replaced.enter_context(patch.object(gpt, "forward", _forward_new(gpt, caches[0])))
         yield
-    finally:
-        for part in (*layers, *gpts):
-            for replaced in ("project", "forward"):
-                vars(part).pop(replaced, None)
 
 
 def _forward_new(gpt, cache):

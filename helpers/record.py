@@ -1,7 +1,8 @@
 """Record the attention weights of a model while it runs."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from unittest.mock import patch
 
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -17,13 +18,11 @@ def record_attention(module: nn.Module) -> Iterator[list[Float[Tensor, "B H Tq T
     """
     layers = [part for part in module.modules() if isinstance(part, SelfAttention)]
     recorded: list[Tensor] = []
-    for layer in layers:
-        layer.attend = _recording(layer.attend, recorded)  # type: ignore[method-assign]
-    try:
-        yield recorded
-    finally:
+    with ExitStack() as replaced:
         for layer in layers:
-            vars(layer).pop("attend", None)
+            attend = _recording(layer.attend, recorded)
+            replaced.enter_context(patch.object(layer, "attend", attend))
+        yield recorded
 
 
 def _recording(attend: Callable[..., AttentionSteps], recorded: list[Tensor]) -> Callable:

@@ -10,6 +10,6 @@
 
 from helpers.training.checkpoints import Checkpoint, CheckpointError
 from helpers.training.config import TrainingConfig
-from helpers.training.fit import Outcome, fit
+from helpers.training.fit import fit
 from helpers.training.loop import Loss, Pairs, Record, evaluate, train
-from helpers.training.run_folder import StepRecord
+from helpers.training.run_folder import Outcome, StepRecord

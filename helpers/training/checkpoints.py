@@ -25,13 +25,7 @@ FORMAT, VERSION = "transformers-worked-out checkpoint", 1
 TENSORS, METADATA = "tensors.safetensors", "checkpoint.json"
 NAME, PARTIAL = "checkpoint-", ".partial-"
 TENSOR_PARTS = ("model", "optimizer", "generators")
-JSON_TYPES = {
-    "step": int,
-    "config": dict,
-    "records": list,
-    "data_sha256": str,
-    "extra": dict,
-}
+JSON_TYPES = {"step": int, "config": dict, "records": list, "data_sha256": str, "extra": dict}
 
 
 class CheckpointError(ValueError):

@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing, nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
 
@@ -22,18 +22,10 @@ from helpers.training.config import DTYPES, TrainingConfig
 from helpers.training.loop import cross_entropy, summed_loss
 from helpers.training.optimizers import make_optimizer
 from helpers.training.processes import DistributedContext, dropout_seed, interrupts, no_sync
-from helpers.training.run_folder import RunFolder, StepRecord
+from helpers.training.run_folder import Outcome, RunFolder, StepRecord
 
 SYNCHRONOUS = ("cpu",)  # devices whose losses are read at every step; others would have to wait
 READ_EVERY = 20  # steps between two reads of the losses from the others
-
-
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """The result of a run: a record for each step made, and whether it was interrupted."""
-
-    records: tuple[StepRecord, ...]
-    interrupted: bool = False
 
 
 def fit(
@@ -52,12 +44,10 @@ def fit(
 ) -> Outcome:
     """Train a model that turns ids (B, T) into logits (B, T, V), in place and on its device.
 
-    folder: for records.jsonl and the checkpoints, of which the last `keep` stay; without one
-    nothing is written. resume: continue from the last checkpoint in it, bit for bit the same on a
-    CPU as without the interruption. extra: further JSON to store in checkpoints. on_record
-    sees each record once it is complete (on a GPU some steps later), in the main process.
-    progress: a tqdm bar. distributed: from `processes.distributed_context`, where there are several
-    processes. Shapes are not checked inside.
+    folder: for records.jsonl and the checkpoints, of which the last `keep` stay. resume: continue
+    from the last checkpoint in it, on a CPU bit for bit as without the interruption. extra: further
+    JSON to store in checkpoints. on_record sees each record once it is complete, in the main
+    process. progress: a tqdm bar. distributed: from `processes.distributed_context`.
 
     Ctrl-C ends the run after the current step and saves it.
     Raises ValueError where config, model and ids do not fit, a folder has a run already that is not
@@ -119,10 +109,8 @@ class _Run:
     def one_step(self, stop: Callable[[], bool]) -> None:
         """Make one update, then evaluate and save if due."""
         began = time.perf_counter()
-        evaluates, saves = (
-            self.is_due(every)
-            for every in (self.config.evaluate_every, self.config.checkpoint_every)
-        )
+        evaluates = self.is_due(self.config.evaluate_every)
+        saves = self.is_due(self.config.checkpoint_every)
         read_every = 1 if self.device.type in SYNCHRONOUS else READ_EVERY
         self.optimizer.scale(self.config.lr_factor(self.step))
         with self.distributed.guard():

@@ -40,10 +40,14 @@ def train(
     its gradients, just before the next update. Modes (train, eval) are restored. All randomness
     is in `batches` and the module. Shapes are checked at the first step only.
 
-    Raises ValueError where the batches run out; FloatingPointError, naming the step, where loss or
-    gradient is nan or infinite, which leaves the parameters as they were before that step.
+    Raises ValueError where the batches run out or the optimizer is another module's;
+    FloatingPointError, naming the step, where loss or gradient is nan or infinite, which leaves the
+    parameters as they were before that step.
     """
     records, source = [], iter(batches)
+    held = {id(p) for group in optimizer.param_groups for p in group["params"]}
+    if held.isdisjoint(map(id, module.parameters())):
+        raise ValueError("optimizer holds no parameter of this module: was it made for another?")
     with in_mode(module, training=True):
         for step in range(steps):
             if (batch := next(source, None)) is None:
@@ -52,6 +56,7 @@ def train(
             with paused(step > 0):
                 value = loss(module(x), target)
             optimizer.zero_grad()
+            module.zero_grad()  # what the optimizer does not hold, too
             value.backward()
             record = Record(step=step, loss=value.item(), gradient_norm=_gradient_norm(module))
             if not math.isfinite(record.loss + record.gradient_norm):

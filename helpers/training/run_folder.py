@@ -33,6 +33,14 @@ class StepRecord:
     seconds: float = field(default=0.0, compare=False)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """The result of a run: a record for each step made, and whether it was interrupted."""
+
+    records: tuple[StepRecord, ...]
+    interrupted: bool = False
+
+
 class RunFolder:
     """keep: how many checkpoints stay, None for all. extra: JSON stored in each of them."""
 

@@ -64,9 +64,9 @@ class RemoteFunction:
         value, numbers = returned
         return sync_back(value, numbers, originals)
 
-    def changes(self, *args: object) -> bool:
-        """Whether it changes what it is given. Raises: as a call."""
-        return self._asked("change", args=list(args)) is True
+    def after(self, *args: object) -> Any:
+        """What a call leaves of its arguments. Raises: as a call."""
+        return self._asked("after", args=list(args))
 
     def _asked(self, do: str, **more: Any) -> object:
         answer = self._client.ask(functions(self._client), do=do, name=self._name, **more)

@@ -313,6 +313,24 @@ def test_recorded_weights_cover_all_cached_keys():
     assert [tuple(m.shape) for m in maps] == [(1, 1, 1, 1), (1, 1, 1, 2), (1, 1, 1, 3)]
 
 
+def test_a_cache_inside_a_cache_leaves_the_outer_one_as_it_was():
+    layer, x = SelfAttention(8, 2).double(), numbers(1, 6, 8)
+    with kv_cache(layer), record_attention(layer) as outer:
+        parts = [layer(x[:, :4])]
+        with kv_cache(layer), record_attention(layer) as inner:
+            torch.testing.assert_close(layer(x[:, :2]), layer_alone(layer, x[:, :2]), **TIGHT)
+        parts.append(layer(x[:, 4:]))
+    torch.testing.assert_close(torch.cat(parts, dim=1), layer_alone(layer, x), **TIGHT)
+    assert [len(inner), len(outer)] == [1, 3]
+
+
+def layer_alone(layer, x):
+    """What a causal layer gives for x with nothing cached."""
+    alone = SelfAttention(8, 2).double()
+    alone.load_state_dict(layer.state_dict())
+    return alone(x)
+
+
 def test_kv_cache_needs_causal_attention():
     layer = SelfAttention(4, causal=False)
     with pytest.raises(ValueError), kv_cache(layer):

@@ -85,6 +85,15 @@ def test_parameters_without_gradient_are_left_alone():
     assert module["unused"].weight.item() == 3.0
 
 
+def test_gradient_norm_is_of_this_step_where_the_optimizer_holds_a_part():
+    module = nn.Sequential(line(0.5), line(0.5))
+    part = torch.optim.SGD(module[0].parameters(), lr=0.0)
+    records = training.train(module, F.mse_loss, SAME, steps=3, optimizer=part)
+    assert len({record.gradient_norm for record in records}) == 1
+    with pytest.raises(ValueError):
+        training.train(line(), F.mse_loss, SAME, steps=1, optimizer=part)
+
+
 def test_one_batch_is_taken_a_step_and_no_more():
     module, source = line(), iter([(ONE, ONE)] * 5)
     training.train(module, F.mse_loss, source, steps=3, optimizer=sgd(module))

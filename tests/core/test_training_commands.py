@@ -16,7 +16,7 @@ import torch
 from tiny import python
 
 from helpers import console, generate, train, training
-from helpers.training import checkpoints, processes
+from helpers.training import checkpoints, options, processes
 
 SMALL = "--layers 1 --heads 1 --width 8 --context 8 --steps 6 --batch-size 2 --warmup 2 --quiet "
 SMALL += "--evaluate-every 3 --checkpoint-every 3 --precision float32"
@@ -243,8 +243,8 @@ def test_presets_are_sound():
     for name, preset in train.PRESETS.items():
         shape = train.GPTConfig(vocab_size=65, **preset["model"])
         config = training.TrainingConfig(context=shape.context, **preset["training"])
-        assert train._default("steps", name) == config.steps
-        assert train._default("clip", name) == config.clip
+        assert options._default_of("steps", name) == config.steps
+        assert options._default_of("clip", name) == config.clip
         assert math.isfinite(config.lr)
 
 

@@ -477,7 +477,8 @@ def test_who_changes_what_was_given_is_told_by_both():
     cell, check = nbformat.v4.new_code_cell, (Test("check", 1, judge),)
     tasks = tuple(Task(name, "answer", (cell(""),), check) for name in CHANGING)
     assignment = Assignment("05", "Changes", cell(""), (cell(IMPORTS),), tasks)
-    answers = {name: [f"answer = {name}"] for name in CHANGING}
+    cheat = "np.array_equal = lambda a, b: True"
+    answers = {name: [cheat, f"answer = {name}"] for name in CHANGING}
     found = {result.task: result for result in judge_of(assignment, answers)}
     for name, is_changing in CHANGING.items():
         here = judged(judge, eval(name))
