@@ -2,8 +2,15 @@
 
 A chapter has a first reading (all before its Laboratory) and a laboratory (from there to its
 Exercises). Words are all prose that the page shows: Markdown, captions, sentences made by cells,
-questions and their options; not code, not replies to guesses, not exercises. The minutes in a
-chapter's head are computed here, and written there whenever the chapter is run.
+questions and their options; not code, not replies to guesses, not exercises.
+
+The minutes in a chapter's head are computed here, and written there whenever the chapter is run:
+
+    words / 200 + lines of open code / 4
+    + 1 for each figure and each question whose answer is folded in the text
+    + 2 for each prediction + 3 for each explorer + 4 for each table
+
+rounded to five. Folded code may be skipped and counts nothing; an exercise says its own minutes.
 """
 
 import json
@@ -16,10 +23,7 @@ from statistics import median
 FOLDED = {"hide-input", "hide-cell"}
 UNSEEN = {"remove-input", "remove-cell"}
 ANSWERS = {"exercise", "check", "solution"}
-WORDS_A_MINUTE = 150
-LINES_A_MINUTE = 4  # of open code, read with care
-MINUTES_A_GUESS = 1
-MINUTES_A_FORMULA = 0.5  # displayed: a step of hand work
+RULE_OF_TABLE = re.compile(r"^\s*\|(\s*:?-+:?\s*\|)+\s*$", re.M)
 HEAD = re.compile(
     r"First reading: about \d+ minutes\."
     r"( Laboratory: about \d+ more\.)?( Exercises: about \d+\.)?"
@@ -35,25 +39,32 @@ class Reading:
     """One reading of a chapter, counted.
 
     open: lines of each cell whose code is shown; folded: of each that is folded. sources: listings
-    of imported code, folded as well. formulas: those displayed, worked steps among them.
+    of imported code, folded as well. asked: questions to refresh the memory, and others whose
+    answer is folded in the text.
     """
 
     words: int
     open: tuple[int, ...]
     folded: tuple[int, ...]
     sources: int
+    asked: int
     guesses: int
-    formulas: int
+    figures: int
+    tables: int
+    explorers: int
     experiments: int
 
     @property
     def minutes(self) -> int:
-        """Minutes that it takes, to the next five."""
+        """Minutes that it takes, to the nearest five."""
         exact = (
-            self.words / WORDS_A_MINUTE
-            + sum(self.open) / LINES_A_MINUTE
-            + self.guesses * MINUTES_A_GUESS
-            + self.formulas * MINUTES_A_FORMULA
+            self.words / 200
+            + sum(self.open) / 4
+            + self.figures
+            + self.asked
+            + 2 * self.guesses
+            + 3 * self.explorers
+            + 4 * self.tables
         )
         return 5 * max(1, round(exact / 5))
 
@@ -121,6 +132,14 @@ def prose(cell: dict) -> list[str]:
     return said
 
 
+def figures(cell: dict) -> int:
+    """The pictures that the page shows of a cell."""
+    kinds = [output.get("data", {}) for output in cell.get("outputs", [])]
+    if "remove-cell" in tags(cell):
+        return 0
+    return sum(any(k.startswith("image/") for k in data) for data in kinds)
+
+
 def tags(cell: dict) -> set[str]:
     """A cell's tags."""
     return set(cell["metadata"].get("tags", []))
@@ -145,8 +164,16 @@ def count(cells: list) -> Reading:
         sources=sum(
             "source(" in text(c) for c in cells if c["cell_type"] == "code"
         ),
+        asked=sum(
+            text(c).count("<details")
+            for c in cells
+            if c["cell_type"] == "markdown"
+        ),
         guesses=everything.count('<form class="predict"'),
-        formulas=everything.count("$$") // 2,
+        figures=sum(map(figures, cells)),
+        tables=len(RULE_OF_TABLE.findall(everything))
+        + everything.count("<table"),
+        explorers=everything.count('<figure class="explore"'),
         experiments=len(re.findall(r"^### ", everything, re.MULTILINE)),
     )
 

@@ -393,7 +393,7 @@ UNDERSTOOD = """([address, opening]) => {
 
 def test_what_a_part_does_not_have_is_left_out_of_an_address(page):
     go(page, number="norm1", layer=1, head=1, q=9, k=3, i=4)
-    assert "head" not in opens(page, "Normed stream “\u00a0hid” (9), entry 4 · layer 1")
+    assert "head" not in opens(page, "Normalised stream “\u00a0hid” (9), entry 4 · layer 1")
     page.locator('[data-part="norm1"].opened .machine-mark').wait_for()
     page.wait_for_function("!/head=|[&]k=/.test(location.hash)")
     go(page, number="by1", layer=1, q=9, i=1)

@@ -100,8 +100,9 @@ def test_order_is_that_of_the_contents():
     assert entries[0] == document.Entry("book/index", "First")
     assert [e.part for e in entries if e.part] == [
         "Before you start",
-        "Chapters",
-        "The whole machine",
+        "Words",
+        "The block",
+        "The model",
         "Appendices",
     ]
     assert len({entry.docname for entry in entries}) == len(entries)

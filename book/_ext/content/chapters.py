@@ -1,7 +1,7 @@
 """The list of chapters, links to chapters by number, and helpers that read notebooks.
 
-``{chapters}`` lists the chapters with their questions, ``{introduced}`05` `` links to one. The foot
-of a chapter says when its outputs were computed.
+``{chapters} 4 10`` lists the chapters from 4 to 10 with their questions, ``{introduced}`05` ``
+links to one. The foot of a chapter says when its outputs were computed.
 """
 
 from __future__ import annotations
@@ -52,12 +52,17 @@ def link_to(chapter: Chapter, text: str, docname: str) -> nodes.Node:
 
 
 class ChapterList(SphinxDirective):
-    """A list of all chapters with their questions."""
+    """A list of chapters, from a number to a number, with their questions."""
+
+    required_arguments = 2
 
     def run(self) -> list[nodes.Node]:
         """Render the list."""
+        first, last = map(int, self.arguments)
         items = nodes.bullet_list(classes=["chapter-list"])
         for chapter in CHAPTERS:
+            if not first <= chapter.number <= last:
+                continue
             line = nodes.paragraph()
             line += nodes.inline("", f"{chapter.number}", classes=["chapter-number"])
             line += nodes.Text(" ")

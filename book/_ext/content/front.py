@@ -84,12 +84,12 @@ STAY, EVEN, EACH, FIRST = (
     "Nearly all of it goes to key 1",
 )
 WRONG = {
-    STAY: "That is what cosine similarity would give, which asks for the direction alone. A score "
-    f"in attention is a dot product: {TIMES} times the query makes {TIMES} times the score.",
+    STAY: "Cosine similarity would do that, because it looks at the direction alone. A score in "
+    f"attention is a dot product, so {TIMES} times the query makes {TIMES} times the score.",
     EVEN: "Dividing the scores would do that. Softmax looks at the *differences* between scores, "
     "and a longer query makes them larger.",
-    EACH: "The scores do. The weights cannot: softmax divides by their sum, so that they share out "
-    "1 whatever the scores.",
+    EACH: "The scores do. The weights can't, because softmax divides by their sum, so that they "
+    "always add up to 1.",
 }
 
 

@@ -27,7 +27,7 @@ COMPANIONS = {
     "context": r"\b(tokens?|model|window|length)\b",
     "block": r"\b(attention|feed-forward|layers?|Transformer)\b",
     "step": r"\b(learning rate|gradient|training)\b",
-    "floor": r"\b(loss|entropy)\b",
+    "baseline": r"\b(loss|losses|counts?|counting)\b",
 }
 SKIP = (
     nodes.reference,

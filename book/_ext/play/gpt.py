@@ -173,11 +173,11 @@ def widget_html(prompt: str, number: int, name: str, about_model: str) -> str:
  data-weights="{about["file"]}" data-unit="{unit}">
 <p class="gpt-title" id="{ident}-title">Let it write, in this page</p>
 <p>{about_model}: {about["layers"]} layers of {about["heads"]} heads, {about["numbers"]:,} numbers,
-{about["updates"]:,} updates. For the page, each number of its tables is rounded to one of 255
-values, with a scale for each row: {size} in all, which come as {text} of text when you ask for
-them. The loss on the validation text differs by {about["change"]} nats
+{about["updates"]:,} updates. For this page we round each weight to one of 255 values, with a scale
+for each row. That makes {size}, which come as {text} of text when you ask for them. The loss on the
+validation text differs by {about["change"]} nats
 (<a href="../book/results.html#{measured}">measured</a>). What you type stays in this page.
-<a href="../book/number-by-number.html">The whole machine</a> shows what each number is made of.</p>
+<a href="../book/number-by-number.html">The whole machine</a> shows how each number is computed.</p>
 <p class="gpt-scriptless">(This needs JavaScript, which does not run here.)</p>
 <p class="gpt-load" hidden><button type="button" name="load">Load the model ({text})</button></p>
 <p class="gpt-trouble" role="alert"></p>
@@ -191,9 +191,9 @@ them. The loss on the validation text differs by {about["change"]} nats
  name="stop" aria-disabled="true">Stop</button><button type="button"
  name="one">One {unit}</button><button type="button" name="anew">Back to the prompt</button></p>
 <div class="gpt-shown">
-<p class="gpt-caption">Underlined: written by the model. Pale: what it no longer reads; when its
-{about["context"]} places are full, it reads the last half of them afresh. Tinted: what the outlined
-{unit} reads, in the head chosen below.</p>
+<p class="gpt-caption">Underlined text was written by the model. It no longer reads the pale text,
+because when its {about["context"]} positions are full, it begins afresh with the last half of them.
+Tinted is what the outlined {unit} reads, in the head chosen below.</p>
 <div class="gpt-text" aria-hidden="true"></div>
 <p class="visually-hidden gpt-plain"></p>
 <div class="gpt-settings"><label class="gpt-place">{unit} that reads

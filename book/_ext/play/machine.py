@@ -65,10 +65,10 @@ OF_HEAD = (
 ALONE = ("by1", "by2", "by", "q_by", "k_by", "share", "share_next")  # a number in no row
 PAGE = "../book/number-by-number.html"
 WHERE = (
-    f'<a href="{PAGE}">The whole machine</a> has all of it at work on a sentence of yours, in '
-    "a GPT that reads words"
+    f'To see every part at work on a sentence of your own, open <a href="{PAGE}">The whole '
+    "machine</a>, a GPT that reads words"
 )
-OTHER = "in the whole machine, whose GPT is another one: it reads words, and has read other tales"
+OTHER = "in the whole machine. Its GPT is another one, which reads words and other tales"
 EXPERIMENTS = """<div class="machine-choices">
 <label>The chosen head <select name="works"><option value="">works</option>
 <option value="silent">is silenced</option>
@@ -245,7 +245,7 @@ the page begins with.</p>
  autocapitalize="off" autocomplete="off">
 <p class="machine-cut" role="status"></p>
 <p class="machine-label" id="machine-said">A token is a word with the space before it, a mark, or,
-where the model does not know the word, a letter. It knows {about["tokens"]}, from
+where the model does not know the word, a letter. It knows {about["tokens"]} tokens, from
 {valley.COUNT:,} tales that a program tells. Press one to follow it. Or try: {suggestions()}.</p>
 <div class="machine-tokens" role="group"
  aria-label="Tokens: the chosen one is followed below"></div>
