@@ -375,19 +375,19 @@ def ends(part: str, what: str = "validation", **setting) -> np.ndarray:
 
 
 def moved(lever: str, start: str = "") -> np.ndarray:
-    """By how much a change raises the stored loss, seed by seed, from one of the two starts."""
+    """By how much a change raises the stored loss, seed by seed, from either initialisation."""
     from_there = "start at 1/√fan-in" if start else "nothing"
     return ends("levers", lever=start + lever) - ends("levers", lever=from_there)
 
 
 def levers_moved() -> dict[str, np.ndarray]:
-    """The same for every change from the first start, the smallest first."""
+    """The same for every change from the first initialisation, the smallest first."""
     found = {name: moved(name) for name in LEVERS if name != "nothing" and ";" not in name}
     return dict(sorted(found.items(), key=lambda item: item[1].mean()))
 
 
 def starts_table() -> str:
-    """The changes that were measured from both starts."""
+    """The changes that were measured from both initialisations."""
     both = ["nothing", "start at 1/√fan-in"]
     rows = [["none: the loss itself", *(spread(ends("levers", lever=name)) for name in both)]]
     rows += [
@@ -405,14 +405,16 @@ def best(optimizer: str, start: str) -> dict:
 
 
 def best_table() -> str:
-    """Both optimisers at the best of their rates, from both starts."""
+    """Both optimisers at the best of their rates, from both initialisations."""
     said = {"adamw": "AdamW", "muon": "Muon", "gpt2": "0.02", "fan_in": "1/√fan-in"}
     found = [best(optimizer, start) for start in ("gpt2", "fan_in") for optimizer in RATES]
     rows = [
         [said[b["start"]], said[b["optimizer"]], b["lr"], b["matrix_lr"], f"{b['loss']:.2f}"]
         for b in found
     ]
-    return table("start|optimiser|rate of tables|rate of matrices|validation loss", rows)
+    return table(
+        "initial weights|optimiser|rate of embeddings|rate of matrices|validation loss", rows
+    )
 
 
 def texts_table() -> str:
