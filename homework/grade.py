@@ -37,7 +37,7 @@ from homework.release.course import Course, fingerprint, released
 from homework.release.edition import edition
 from homework.report import exports
 from homework.report.gradebook import Gradebook, Record, digest
-from homework.run import cgroup, sandbox
+from homework.run import sandbox
 from homework.run.judging import tried
 from homework.run.sandbox import Limits, SandboxError
 from homework.run.worker import Worker
@@ -155,8 +155,6 @@ def grade_all(
     how: dict = {"unsafe": options.without_sandbox}
     if (first := next(queue, None)) is not None:
         how["files"] = _checked(options, sandbox.check_python)  # longer, so only where it matters
-        if not options.without_sandbox and (lacking := cgroup.lacking()):
-            print(f"note: {lacking}", flush=True)
         queue = chain([first], queue)
 
     def keep(record: Record, item: tuple) -> None:

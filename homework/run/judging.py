@@ -16,7 +16,6 @@ from helpers import exercises
 from homework.release.assignment import Assignment, Task, Test
 from homework.release.withheld import withheld
 from homework.run import sandbox
-from homework.run.cgroup import Group
 from homework.run.remote import export, sync_back
 from homework.run.sandbox import Limits, LostError, SandboxClient, until
 from homework.run.wire import WireError
@@ -110,7 +109,6 @@ class Judging:
         skip: Collection[str] = (),
         unsafe: bool = False,
         files: dict[str, str] | None = None,
-        group: Group | None = None,
     ):
         """See `judge`. A context that ends the process when left."""
         self.assignment, self.before = assignment, before
@@ -119,7 +117,6 @@ class Judging:
             "number": number,
             "unsafe": unsafe,
             "files": files,
-            "group": group,
         }
         self.client: SandboxClient | None = None  # the process, kept from one run to the next
         self.begin(answers)
@@ -320,7 +317,7 @@ def judge(
     `progress`, told of each test before it is judged, as task/test, and of each task before
     its cells are run, as task/; `skip`, those of them that are left out because an earlier try
     ended the grader's own process; `unsafe`, without a sandbox; `files`, which that begins with;
-    `group`, the cgroup that holds it. Raises: SandboxError where there is no sandbox; LostError
+    Raises: SandboxError where there is no sandbox; LostError
     where a cell of the release itself or something outside ends the process.
     """
     with Judging(assignment, answers, **options) as judging:

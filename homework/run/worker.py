@@ -8,7 +8,6 @@ again.
 
 import contextlib
 import multiprocessing
-import os
 import signal
 import sys
 from dataclasses import dataclass
@@ -21,8 +20,7 @@ from homework.intake.repair import read_submission
 from homework.release.assignment import Assignment
 from homework.release.course import Course
 from homework.release.edition import edition
-from homework.run import cgroup, sandbox
-from homework.run.cgroup import Group, NoGroupsError
+from homework.run import sandbox
 from homework.run.judging import Result, judge
 from homework.run.sandbox import Limits
 
@@ -89,23 +87,14 @@ class Worker:
         whether they are unsafe.
         """
         self.course, self.limits, self.alone = course, limits, alone
-        self.how = {"number": number, "group": None, **how}
+        self.how = {"number": number, **how}
         self.process: BaseProcess | None = None
-        self.group: Group | None = None
 
     def __enter__(self) -> "Worker":
-        most = self.limits
-        with contextlib.suppress(NoGroupsError):
-            if not self.how.get("unsafe"):
-                number = int(str(self.how["number"]))
-                self.group = cgroup.made(number, most.resident * 2**20, most.processes)
-        self.how["group"] = self.group
         return self
 
     def __exit__(self, *_: object) -> None:
         self._end()
-        if self.group is not None:
-            self.group.close()
 
     def grade(self, raw: bytes) -> Graded:
         """What comes of a file. Raises: RuntimeError where its process cannot start."""
@@ -113,12 +102,12 @@ class Worker:
         while True:
             if self.process is None:
                 self._start()
-            killed = cgroup.kills(self.group, os.getpid())[1]
+            killed = sandbox.memory_kills()
             try:
                 return self._answer(raw, skip)
             except _Lost as lost:
                 self._end()
-                if not self.alone or cgroup.kills(self.group, os.getpid())[1] > killed:
+                if not self.alone or sandbox.memory_kills() > killed:
                     return Graded(error=f"{FAILED} ({JUDGE_LOST})", ours=True)
                 if not lost.at or lost.at in skip or len(skip) + 1 >= MOST_LOST:
                     return Graded(error=TOO_MUCH)

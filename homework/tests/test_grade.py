@@ -299,8 +299,8 @@ def test_a_judge_that_is_lost_beside_others_costs_nothing_yet(monkeypatch):
         raise worker._Lost("05.1/check")
 
     for alone, kills, ours in ((False, 0, True), (True, 1, True), (True, 0, False)):
-        looks = iter([(0, 0)] + [(0, kills)] * 9)
-        monkeypatch.setattr(worker.cgroup, "kills", lambda *_, looks=looks: next(looks))
+        looks = iter([0] + [kills] * 9)
+        monkeypatch.setattr(worker.sandbox, "memory_kills", lambda looks=looks: next(looks))
         with Worker(Course("05"), SMALL, alone=alone) as one:
             monkeypatch.setattr(one, "_start", lambda: None)
             monkeypatch.setattr(one, "_answer", dies)

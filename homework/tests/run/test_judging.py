@@ -260,7 +260,7 @@ LEFT = "if os.fork() == 0:\n    os.setsid()\n    time.sleep(600)\n"
 )
 def test_lost_fork_costs_a_process_only_with_leftovers(cell, processes, started, monkeypatch):
     monkeypatch.setattr(sandbox, "load_factor", lambda: 4.0)  # other tests are at work beside it
-    monkeypatch.setattr(sandbox.cgroup, "kills", lambda *_: (0, 0))  # others' tests have theirs
+    monkeypatch.setattr(sandbox, "memory_kills", lambda: 0)  # others' tests have theirs
     if processes == 1:
         monkeypatch.setattr(sandbox, "END", 10.0)
     spoilt = {"05.1": [f"import os, time\n{cell}"]}
