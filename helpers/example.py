@@ -23,16 +23,16 @@ X = np.array(
 W_Q = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
 W_K = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
 W_V = np.array([[1.0, 1.0], [-1.0, 1.0], [0.0, -1.0]])
-# Head 2, of chapter 7: a word asks for words of its own size.
-W_Q2 = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0]])
-W_K2 = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+# Head 2, of chapter 7: only a word that has been called wide asks, and for something alive.
+W_Q2 = np.array([[0.0, 0.0], [0.0, 0.0], [2.0, 0.0]])
+W_K2 = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
 W_V2 = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
 # What joins them, (4, 3), and the rest of chapter 8's block, with four hidden numbers.
 W_O = np.array([[0.5, 0.0, 0.0], [0.0, 0.5, 0.0], [0.0, 0.0, 0.5], [0.5, 0.0, 0.5]])
-GAMMA = np.array([1.0, 0.5, 2.0])
-BETA = np.array([0.0, 0.1, -0.1])
-W_1 = np.array([[1.0, 0.0, -1.0, 0.0], [0.0, 1.0, 0.0, -1.0], [0.5, 0.0, 0.0, 1.0]])
-W_2 = np.array([[0.5, 0.0, 0.0], [0.0, 0.5, 0.0], [-0.5, 0.0, 0.0], [0.0, 0.0, 0.5]])
+GAMMA = np.array([1.0, 1.0, 0.5])
+BETA = np.array([0.1, 0.0, 0.5])
+W_1 = np.array([[1.0, -1.0, 0.0, 0.0], [-1.0, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 0.5]])
+W_2 = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 1.0], [0.5, 0.0, 0.0], [0.0, 0.5, 0.0]])
 
 
 def linear(matrix: np.ndarray) -> nn.Linear:

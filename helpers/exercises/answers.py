@@ -120,7 +120,7 @@ class _Making:
                 if isinstance(value, int) and value.bit_length() > MOST_BITS:
                     raise NotSerialisable("The answer holds a whole number too large for a float.")
                 return convert(value)
-        if isinstance(value, type) and hasattr(value, "load_state_dict"):  # a class of modules
+        if isinstance(value, type) and hasattr(value, "named_modules"):  # a class of modules
             from helpers.exercises.pieces import as_function
 
             value = as_function(value)

@@ -177,7 +177,7 @@ def draw_ladder(address) -> str:
             links.append((page, f"{words.get_text()}: nats, and the chapter"))
         label = (
             f"The nats ladder: {len(rungs())} models from {rungs()[0].loss:.2f} down to "
-            f"{rungs()[-1].loss:.2f} nats a letter; each rung leads to its chapter"
+            f"{rungs()[-1].loss:.2f} nats per letter; each rung leads to its chapter"
         )
         return as_svg(figure, "nats-ladder", label, links)
 

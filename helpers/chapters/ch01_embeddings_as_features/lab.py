@@ -119,17 +119,6 @@ def kept_neighbours(table_VC: Tensor, bits: int) -> float:
     return (after == best).double().mean().item()
 
 
-def after_a_determiner() -> dict[str, bool]:
-    """Of each word, whether it stands after a word such as "the" more often than not."""
-    ids, names = words()
-    before = (*WORD_GROUPS["words before a noun"], "an", "its", "our", "this", "that", "no")
-    at = torch.tensor([at for at, name in enumerate(names) if name.lower() in before])
-    follows = torch.isin(ids[:-1], at).double()
-    often = torch.bincount(ids[1:], minlength=len(names))
-    after = torch.bincount(ids[1:], weights=follows, minlength=len(names))
-    return dict(zip(names, (after > often / 2).tolist(), strict=True))
-
-
 # --- training -------------------------------------------------------------------------------
 
 
@@ -140,7 +129,7 @@ def train_and_keep(
     kept = {}
 
     def keep(step, model):
-        if step in MOMENTS:
+        if step in (*MOMENTS, steps):
             kept[step] = model.table.weight.detach().clone()
 
     model = train_words(ids, seed, steps=steps, on_step=keep)
@@ -155,11 +144,6 @@ def loss(model: CBOW, ids: Tensor) -> float:
     with torch.no_grad():
         sums = [F.cross_entropy(model(a), c, reduction="sum") for a, c in parts]
     return float(sum(sums)) / len(covered[::8])
-
-
-def seen_and_unseen(model: CBOW, seed: int) -> list[float]:
-    """On the shuffled text of train_words(shuffled(…)), and on another."""
-    return [loss(model, shuffled(words().ids, by)) for by in (seed, 1000 + seed)]
 
 
 # --- which rows learn -----------------------------------------------------------------------
@@ -239,11 +223,9 @@ def one_training(seed: int, *, text: str) -> dict:
     ids = words().ids
     if text == "shuffled":
         ids = shuffled(ids, seed)
-    model, tables = train_and_keep(ids, seed)
+    _, tables = train_and_keep(ids, seed)
     run = {"shares": rounded(share_right(tables[step]) for step in MOMENTS)}
-    if text == "shuffled":
-        return run | {"seen and unseen": rounded(seen_and_unseen(model, seed))}
-    return run | of_the_tales(tables[MOMENTS[-1]])
+    return run if text == "shuffled" else run | of_the_tales(tables[MOMENTS[-1]])
 
 
 def settings(part: str) -> list[dict]:

@@ -82,30 +82,6 @@ def draw_correlations(
     return ax
 
 
-def draw_controls(
-    ax: Axes,
-    counts: Mapping[str, Num[np.ndarray, "S K"]],
-    lengths: Mapping[str, Num[np.ndarray, "S K"]],
-    *,
-    start: float,
-) -> Axes:
-    """Draw lengths of control tokens against their occurrences, a line a seed, for each kind.
-
-    The grey line is the length before training. Shapes: each of both mappings (seeds, K).
-    """
-    ax.axhline(start, color=GREY, linewidth=0.8)
-    for (name, counts_SK), ink in zip(counts.items(), (INKS[2], INKS[3]), strict=False):
-        for seed, (x, y) in enumerate(zip(counts_SK, lengths[name], strict=True)):
-            label = name if seed == 0 else None
-            ax.plot(x, y, "-o", color=ink, linewidth=1, markersize=3, label=label)
-    ax.set_xscale("log")
-    ax.set(xlabel="occurrences of the token", ylabel="length of its row")
-    ax.autoscale(axis="y")  # a panel beside it, of the same axis, may have ended that
-    ax.set_ylim(bottom=0)
-    ax.legend(fontsize=8)
-    return ax
-
-
 def draw_words(
     ax: Axes,
     points_N2: Num[np.ndarray, "N 2"],

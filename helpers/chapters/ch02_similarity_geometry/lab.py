@@ -2,8 +2,7 @@
 
 The parts, some two minutes each on one core: ``lengths``, how a row's length goes with the count
 of its word, after 25 to 1200 steps; ``neighbours``, the share of listed words whose nearest is of
-their list, by each measure and after centring and whitening; ``cloud``, how the rows lie;
-``controls``, lengths of copies that share one word's use unevenly, and of tokens strewn at random.
+their list, by each measure and after centring and whitening; ``cloud``, how the rows lie.
 """
 
 from __future__ import annotations
@@ -45,8 +44,7 @@ SEEDS = range(8)
 STEPS = 1200
 LOOKS = (0, 25, 100, 400, 1200)  # the steps at which tables are looked at
 TABLES = ("input rows", "output rows")
-RATES = {"Adam": 0.02, "SGD": 20.0}
-TOKENS = ("copies", "strewn")
+RATES = {"Adam": 0.02, "SGD": 20.0, "Adam at 0.005": 0.005, "SGD at 5": 5.0}
 SPOKEN = {"dot": "dot product", "euclid": "Euclid"}
 WAYS = (*MEASURES, "centred", "whitened")
 FOUND_AT = (400, 1200)  # the steps at which neighbours are counted
@@ -62,29 +60,25 @@ def counts() -> Tensor:
 
 
 @cache
-def inspect(
-    seed: int, steps: int = STEPS, optimizer: str = "Adam", controls: bool = False
-) -> dict[int, dict[str, Tensor]]:
+def inspect(seed: int, steps: int = STEPS, optimizer: str = "Adam") -> dict[int, dict[str, Tensor]]:
     """Train a model to guess each word from two before and two after; its tables at each look."""
     seen = {}
 
     def look(step, model):
-        if step in LOOKS:
-            both = (model.table.weight, model.output)
+        if step in (*LOOKS, steps):
+            both = (model.table.weight[:-1], model.output[:-1])  # without the row of the rare
             seen[step] = {n: t.detach().double() for n, t in zip(TABLES, both, strict=True)}
 
     model = train_words(
-        with_controls(seed)[0] if controls else words().ids,
+        words().ids,
         seed,
         steps=steps,
         dtype=torch.float32,
-        optimizer=getattr(torch.optim, optimizer),
+        optimizer=getattr(torch.optim, optimizer.split()[0]),
         lr=RATES[optimizer],
         on_step=look,
     )
     look(steps, model)
-    if not controls:  # without the row of the rare
-        seen = {at: {name: t[:-1] for name, t in look.items()} for at, look in seen.items()}
     return seen
 
 
@@ -171,31 +165,6 @@ def cloud(rows: Tensor) -> dict[str, list[float]]:
     return {name: rounded(values) for name, values in found.items()}
 
 
-# --- lengths --------------------------------------------------------------------------------
-
-
-def with_controls(seed: int) -> tuple[Tensor, Tensor, Tensor]:
-    """The ids with copies and strewn tokens; the copies' ids (W, 5), the strewn ids (5,)."""
-    ids, names = words()
-    generator = torch.Generator().manual_seed(1000 + seed)
-    order = torch.bincount(ids).argsort(descending=True, stable=True).tolist()
-    common = [i for i in order if names[i].isalpha()][:20]
-    shares = torch.tensor([8.0, 4.0, 2.0, 1.0, 1.0])
-    new, next_id, copies = ids.clone(), len(names), []
-    for word in common:
-        places = (ids == word).nonzero()[:, 0]
-        lot = torch.multinomial(shares, len(places), replacement=True, generator=generator)
-        copies.append([word, *range(next_id, next_id + 4)])
-        next_id += 4
-        new[places] = torch.tensor(copies[-1])[lot]
-    places = torch.randperm(len(ids), generator=generator)
-    strewn = list(range(next_id, next_id + 5))
-    for token, n in zip(strewn, (5, 20, 80, 320, 1280), strict=True):
-        new[places[:n]] = token
-        places = places[n:]
-    return new, torch.tensor(copies), torch.tensor(strewn)
-
-
 # --- keys -----------------------------------------------------------------------------------
 
 
@@ -242,26 +211,6 @@ def neighbours_table(ways: Sequence[str], less: str = "") -> str:
     )
 
 
-def of_copies(optimizer: str) -> np.ndarray:
-    """Length of the rarest copies over that of the most frequent: (seeds, looks)."""
-    lengths = kept("controls", "lengths", tokens="copies", optimizer=optimizer)
-    return lengths[:, :, 3:].mean(axis=2) / lengths[:, :, 0]
-
-
-def scattered(optimizer: str) -> np.ndarray:
-    """Lengths of the tokens strewn 5 to 1280 times: (seeds, looks, tokens)."""
-    return kept("controls", "lengths", tokens="strewn", optimizer=optimizer)
-
-
-def controls_at(optimizer: str, look: int) -> tuple[dict, dict]:
-    """Occurrences and lengths of copies and strewn tokens at a look: a row a seed, for each."""
-    said = {"copies of a word": "copies", "strewn tokens": "strewn"}
-    runs_of = {name: {"tokens": t, "optimizer": optimizer} for name, t in said.items()}
-    counts = {name: kept("controls", "occurrences", **run) for name, run in runs_of.items()}
-    lengths = {name: kept("controls", "lengths", **run)[:, look] for name, run in runs_of.items()}
-    return counts, lengths
-
-
 def keys_table(shapes: Iterable[tuple[int, int]], numbers: Sequence[int]) -> str:
     """Of eight draws each: how often another key is best, and how unequal keys are."""
     rows = []
@@ -292,24 +241,10 @@ def one_cloud(seed: int, *, table: str, steps: int, until: int = STEPS) -> dict:
     return cloud(inspect(seed, until, "Adam")[steps][table])
 
 
-def one_control(seed: int, *, tokens: str, optimizer: str, steps: int = STEPS) -> dict:
-    """Occurrences of copies (means over words) or strewn tokens, and lengths of their input rows.
-
-    The lengths are those at each look but the first.
-    """
-    new, *both = with_controls(seed)
-    ids = both[TOKENS.index(tokens)].view(-1, 5)
-    looks = list(inspect(seed, steps, optimizer, controls=True).values())[1:]
-    lengths = (look["input rows"].norm(dim=1)[ids].mean(dim=0) for look in looks)
-    times = torch.bincount(new)[ids].double().mean(dim=0)
-    return {"occurrences": rounded(times, 2), "lengths": [rounded(x) for x in lengths]}
-
-
 KINDS: dict[str, tuple[Callable[..., dict], dict[str, Iterable]]] = {
     "lengths": (one_length, {"table": TABLES, "optimizer": RATES}),
     "neighbours": (one_search, {"steps": FOUND_AT, "table": TABLES, "by": WAYS}),
     "cloud": (one_cloud, {"table": TABLES[:1], "steps": [400]}),
-    "controls": (one_control, {"tokens": TOKENS, "optimizer": RATES}),
 }
 
 

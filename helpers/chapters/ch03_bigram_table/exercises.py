@@ -4,10 +4,21 @@ from functools import cache, partial
 from itertools import pairwise
 
 import numpy as np
+import torch
 
 from helpers import bigram, numerics
 from helpers.chapters.lab import characters
-from helpers.exercises import Wrong, array, close, diagnosis, exercise, explanation, near_misses
+from helpers.exercises import (
+    Wrong,
+    array,
+    call,
+    close,
+    diagnosis,
+    exercise,
+    explanation,
+    near_misses,
+    unpacked,
+)
 from helpers.exercises import check as check
 
 IDS = [0, 1, 2, 0, 1, 0, 2, 2, 1, 0, 1, 1, 0, 1, 3]  # token 3 only ends the text
@@ -54,17 +65,17 @@ near_misses(
     _shares,
     [(IDS, len(set(IDS))), (OTHER_IDS, OTHER_SIZE)],
     {
-        "One row is nan: the token that only ends the text was divided by 0.": (
+        "One row is nan, because the row of the token that only ends the text was divided by 0.": (
             lambda ids, V: _counts(ids, V) / _counts(ids, V).sum(axis=1, keepdims=True)
         ),
-        "These are the counts. One step is left: making each row shares of 1.": _counts,
-        "Rows and columns are swapped: a row belongs to the present token.": (
+        "These are the counts. In one more step each row becomes probabilities.": _counts,
+        "Rows and columns are swapped. A row belongs to the present token.": (
             lambda ids, V: _shares(ids[::-1], V)
         ),
         "You divided by all pairs together; each row should sum to 1 by itself.": (
             lambda ids, V: _counts(ids, V) / (len(ids) - 1)
         ),
-        "Here 1 was added to each count. Wanted are the shares as they were counted.": (
+        "You added 1 to each count. The question asks for the counts as they are.": (
             lambda ids, V: _shares(ids, V, add=1)
         ),
         ON_ONE_TEXT + " the table has shape {found.shape}: V is given, not to be found.": (
@@ -81,10 +92,6 @@ def _gradient(table, ids, *, weights=numerics.softmax, over=None):
     counts = _counts(ids, len(table))
     pairs = counts.sum(axis=1, keepdims=True) * weights(table) - counts
     return pairs / (counts.sum() if over is None else over)
-
-
-def _overflowing(table):
-    return np.exp(table) / np.exp(table).sum(axis=1, keepdims=True)
 
 
 def _each_row_alone(table, ids):
@@ -107,12 +114,8 @@ def _not_gradient(found, table, ids) -> str:
 near_misses(
     "03.2",
     _gradient,
-    [(scale * np.random.default_rng(5).standard_normal((4, 4)), IDS) for scale in (1, 1000)],
+    [(np.random.default_rng(5).standard_normal((4, 4)), IDS)],
     {
-        "Right for small logits, not for some of a thousand, whose exponentials are infinite. What "
-        "may be subtracted from a row before they are taken?": (
-            partial(_gradient, weights=_overflowing)
-        ),
         "The sign is wrong: this is y − p, the way the logits go, not the gradient.": (
             lambda table, ids: -_gradient(table, ids)
         ),
@@ -122,19 +125,19 @@ near_misses(
         "You divided by the number of tokens. How many pairs do they make?": (
             partial(_gradient, over=len(IDS))
         ),
-        "Each row is right up to a factor: how often it was read has no say here yet.": (
+        "Each row is right up to a factor. How often was it read?": (
             _each_row_alone,
             lambda table, ids: _each_row_alone(table, ids) * (np.arange(4) < 3)[:, None],
         ),
-        "The logits stand here in the place of p. What makes probabilities of them?": (
+        "You used the logits where p belongs. What turns them into probabilities?": (
             partial(_gradient, weights=lambda table: table)
         ),
-        "Each pair overwrites what the pairs before it left in the row: add them up.": (
+        "Each pair overwrites what the pairs before it left in the row. Add them up.": (
             _last_pairs_only,
             lambda table, ids: _last_pairs_only(table, ids) / len(ids),
             lambda table, ids: _last_pairs_only(table, ids) / (len(ids) - 1),
         ),
-        "Softmax runs down the columns here; the logits of one prediction are a row.": (
+        "Your softmax runs down the columns, but the logits of one prediction are a row.": (
             partial(_gradient, weights=partial(numerics.softmax, axis=0))
         ),
     },
@@ -285,4 +288,29 @@ def _little_text(answer) -> None:
             f"{loss:.4f} nats; the best constant gives {best:.4f}. Giving the rest to letters by "
             "frequency alone does not suffice: some are common after one letter only (as h is "
             "after t). Count after how many different letters each was seen."
+        )
+
+
+@exercise("03.8")
+def _(answer):
+    ids, batch, context = torch.arange(100, 120), 400, 8
+    both = "Return two tensors, the windows and their targets."
+    x, y = unpacked(call(answer, ids, batch, context), 2, both)
+    x = array(x, (batch, context), "The tensor of windows")
+    y = array(y, (batch, context), "The tensor of targets")
+    if not np.isin(np.concatenate([x, y]), ids).all():
+        raise Wrong("There are numbers in it that the text does not have. Are these its tokens?")
+    if (np.diff(x, axis=1) != 1).any():
+        raise Wrong("A window is a run of the text; yours are not.")
+    if (y == x).all():
+        raise Wrong("The targets are what was read. They should lie one token later.")
+    if (y != x + 1).any():
+        raise Wrong("Each target is the token after the one that was read; yours are not.")
+    starts = set((x[:, 0] - 100).astype(int))
+    if len(starts) == 1:
+        raise Wrong("All windows are the same. Draw a position for each of them.")
+    if lacking := set(range(len(ids) - context)) - starts:
+        raise Wrong(
+            f"Of {len(ids)} tokens the windows that begin at {sorted(lacking)} never come. Which "
+            "is the last position at which a window and its targets still fit?"
         )

@@ -108,7 +108,7 @@ def draw_logits(ax: Axes, log_p_VV, table_VV, letters: Sequence[str], lit: Seque
         ax.text(0.15, height, SPOKEN.get(letter, letter), color=ink, va="center", clip_on=True)
     _unseen_strip(ax, table_VV, seen_VV, left, [inks.get(letter, "#cfcfcf") for letter in letters])
     ax.set(xlim=(left - 2.4, 1.6), xticks=np.arange(left + left % 2, 1, 2))
-    ax.set(xlabel="log of its share of the row", ylabel="logit in the table")
+    ax.set(xlabel="log of its counted probability", ylabel="logit in the table")
     return ax
 
 

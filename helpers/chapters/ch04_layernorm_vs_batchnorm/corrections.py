@@ -1,5 +1,7 @@
 """Corrections for chapter 04: which numbers a norm averages, what it divides by, what it undoes."""
 
+from functools import partial
+
 import numpy as np
 import torch
 from jaxtyping import Float
@@ -12,45 +14,30 @@ from helpers.norms import RMSNorm
 from helpers.numerics import attention, mean, softmax, variance
 
 Array = Float[np.ndarray, "..."]
+corrects_04 = partial(corrects, "04")
 
 
 # ------------------------------------------------------------------- inputs of worked examples
 
-HUNDREDS: Float[np.ndarray, "3"] = given([100, 110, 90])
-"""Three numbers that are normalised to show what that means."""
-
-EIGHT_TEN_TWELVE: Float[np.ndarray, "3"] = given([8, 10, 12])
-"""Three raw scores, normalised and then scaled and shifted with γ = 2, β = 1."""
-
-TWO_WORDS: Float[np.ndarray, "2 3"] = given([[3, 5, 2], [2, 4, 3]])
-"""Two word vectors of width 3, to be normalised row by row."""
-
-NEURON: Float[np.ndarray, "3"] = given([4.1, 3.7, 4.2])
-"""What one neuron gives for the three samples of a batch."""
-
-WORD: Float[np.ndarray, "8"] = given([3.2, 2.9, 3.0, 3.1, 3.3, 2.8, 3.0, 2.9])
-"""A word embedding of width 8."""
-
-WORD_PRINTED: Float[np.ndarray, "8"] = given([1.33, -0.66, 0.0, 0.66, 2.0, -1.33, 0.0, -0.66])
-"""What is printed as that embedding normalised."""
-
-TABLE: Float[np.ndarray, "3 3"] = given([[1, 2, -1], [3, 1, 0.5], [2, -1, 1.5]])
-"""Three tokens (rows) of three features (columns), for LayerNorm and for BatchNorm."""
-
-ONE_TO_FOUR: Float[np.ndarray, "4"] = given([1, 2, 3, 4])
-"""One sample of four features."""
-
-CAT_BEFORE: Float[np.ndarray, "5"] = given([10.5, -3.2, 0.0, 5.1, 7.3])
-"""The five entries that are shown of a vector of width 512."""
-
-CAT_PRINTED_AFTER: Float[np.ndarray, "5"] = given([1.2, -0.5, 0.0, 0.7, 1.0])
-"""What is printed for the same five entries after LayerNorm, before γ and β."""
-
-HEIGHTS: Float[np.ndarray, "3"] = given([150, 180, 120])
-"""Heights in cm of three children: one feature each."""
-
-HOUSES: Float[np.ndarray, "3 2"] = given([[1700, 3], [900, 2], [2400, 5]])
-"""Size in square feet and rooms of three houses; the first is the usual example."""
+HUNDREDS = given([100, 110, 90])  # three numbers that are normalised to show what that means
+# Three raw scores, normalised and then scaled and shifted with γ = 2, β = 1.
+EIGHT_TEN_TWELVE = given([8, 10, 12])
+# Two word vectors of width 3, to be normalised row by row.
+TWO_WORDS = given([[3, 5, 2], [2, 4, 3]])
+NEURON = given([4.1, 3.7, 4.2])  # what one neuron gives for the three samples of a batch
+WORD = given([3.2, 2.9, 3.0, 3.1, 3.3, 2.8, 3.0, 2.9])  # a word embedding of width 8
+# What is printed as that embedding normalised.
+WORD_PRINTED = given([1.33, -0.66, 0.0, 0.66, 2.0, -1.33, 0.0, -0.66])
+# Three tokens (rows) of three features (columns), for LayerNorm and for BatchNorm.
+TABLE = given([[1, 2, -1], [3, 1, 0.5], [2, -1, 1.5]])
+ONE_TO_FOUR = given([1, 2, 3, 4])  # one sample of four features
+# The five entries that are shown of a vector of width 512.
+CAT_BEFORE = given([10.5, -3.2, 0.0, 5.1, 7.3])
+# What is printed for the same five entries after LayerNorm, before γ and β.
+CAT_PRINTED_AFTER = given([1.2, -0.5, 0.0, 0.7, 1.0])
+HEIGHTS = given([150, 180, 120])  # heights in cm of three children: one feature each
+# Size in square feet and rooms of three houses; the first is the usual example.
+HOUSES = given([[1700, 3], [900, 2], [2400, 5]])
 
 # ------------------------------------------------------------ what the measurements are made of
 
@@ -74,8 +61,7 @@ def _batch_norm(x_BTC: Tensor) -> Tensor:
 # ----------------------------------------------------------------------------- why one normalises
 
 
-@corrects(
-    "04",
+@corrects_04(
     "000",
     *(70, 73, 77),
     claim="Internal covariate shift is the drift of the activations from layer to layer.",
@@ -119,8 +105,7 @@ def _shifts(seed: int) -> tuple[float, float]:
     return size, rms((shift / before.std(dim=0, correction=0)).numpy())
 
 
-@corrects(
-    "04",
+@corrects_04(
     "000",
     *(220, 268),
     claim="LayerNorm does to a token's features what standardising the columns does to a table.",
@@ -145,8 +130,7 @@ def rows_are_not_columns() -> str:
 # ------------------------------------------------------------------------------ axis by axis
 
 
-@corrects(
-    "04",
+@corrects_04(
     "004",
     *(603, 605, 606),
     claim="Where BatchNorm compares a child's height with a crowd of tall ones, LayerNorm is the "
@@ -166,8 +150,7 @@ def one_feature_vanishes() -> str:
 # ------------------------------------------------------------------- what a norm divides by
 
 
-@corrects(
-    "04",
+@corrects_04(
     "004",
     *(66, 254, 285, 287, 384, 389, 390),
     claim="LayerNorm divides by what `x.std()` gives, so that (100, 110, 90) becomes (0, 1, −1), "
@@ -194,8 +177,7 @@ def three_numbers_normalised() -> str:
     )
 
 
-@corrects(
-    "04",
+@corrects_04(
     "004",
     *(657, 661),
     claim="A LayerNorm of one's own that divides by `x.std() + eps` stands in for PyTorch's "
@@ -228,8 +210,7 @@ def eps_outside_the_root() -> str:
     )
 
 
-@corrects(
-    "04",
+@corrects_04(
     "003",
     675,
     claim="LayerNorm gives each token an output of mean 0 and standard deviation 1, and so keeps "
@@ -261,8 +242,7 @@ def gamma_and_beta_come_after() -> str:
 # -------------------------------------------------------------------- worked examples by hand
 
 
-@corrects(
-    "04",
+@corrects_04(
     "003",
     *(761, 766, 772),
     claim="The third feature of the 3 × 3 table, the column (−1, 0.5, 1.5), has the variance 1.11 "
@@ -279,8 +259,7 @@ def variance_of_the_third_feature() -> str:
     )
 
 
-@corrects(
-    "04",
+@corrects_04(
     "004",
     117,
     claim="After normalisation all values lie between −1 and 1.",
@@ -304,8 +283,7 @@ def values_beyond_one() -> str:
     )
 
 
-@corrects(
-    "04",
+@corrects_04(
     "004",
     253,
     claim="LayerNorm takes the word vector (3, 5, 2) to (0.2, 1.2, −1.4).",
@@ -322,8 +300,7 @@ def the_word_three_five_two() -> str:
     )
 
 
-@corrects(
-    "04",
+@corrects_04(
     "004",
     *(408, 411),
     claim="The word embedding (3.2, 2.9, 3.0, 3.1, 3.3, 2.8, 3.0, 2.9) has the standard deviation "
@@ -342,8 +319,7 @@ def the_word_of_eight() -> str:
     )
 
 
-@corrects(
-    "04",
+@corrects_04(
     "004",
     *(526, 545),
     claim="LayerNorm takes a vector (10.5, −3.2, 0, 5.1, …, 7.3) of width 512 to something like "
@@ -364,8 +340,7 @@ def one_line_through_a_vector() -> str:
     )
 
 
-@corrects(
-    "04",
+@corrects_04(
     "004",
     *(38, 72),
     claim="Normalising spreads numbers out evenly.",
@@ -386,8 +361,7 @@ def shape_stays() -> str:
     )
 
 
-@corrects(
-    "04",
+@corrects_04(
     "004",
     *(620, 639),
     claim="Histograms of a vector drawn by `torch.randn`, before and after LayerNorm, show what "
@@ -413,8 +387,7 @@ def nothing_to_see() -> str:
 # -------------------------------------------------------------------------- γ and β, and undoing
 
 
-@corrects(
-    "04",
+@corrects_04(
     "004",
     *(555, 673, 810),
     claim="With γ and β, LayerNorm can undo its normalisation if that is better.",
@@ -440,8 +413,7 @@ def gamma_and_beta_undo() -> str:
 # --------------------------------------------------------------------- batches, padding, and use
 
 
-@corrects(
-    "04",
+@corrects_04(
     "004",
     *(166, 167, 469, 738),
     claim="BatchNorm fails for Transformers because zero padding gets into its statistics.",
@@ -474,8 +446,7 @@ def without_padding_it_still_leaks() -> str:
     )
 
 
-@corrects(
-    "04",
+@corrects_04(
     "004",
     *(204, 256, 444, 671, 779),
     claim="Since LayerNorm treats each word by itself, a Transformer that has it copes with "
@@ -506,8 +477,7 @@ def padding_needs_a_mask() -> str:
     )
 
 
-@corrects(
-    "04",
+@corrects_04(
     "004",
     832,
     claim="BatchNorm depends on the batch, so it always needs more than one sample.",
@@ -537,8 +507,7 @@ def one_sample_can_do() -> str:
     )
 
 
-@corrects(
-    "04",
+@corrects_04(
     "004",
     *(226, 228, 230, 232, 233, 777),
     claim="All Transformers have LayerNorm, GPT, BERT, T5 and LLaMA alike, and it follows each "

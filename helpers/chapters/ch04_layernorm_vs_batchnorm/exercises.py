@@ -4,8 +4,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 
+from helpers import minigpt
 from helpers.exercises import (
     Wrong,
     any_spelling,
@@ -20,6 +23,7 @@ from helpers.exercises import (
     unpacked,
 )
 from helpers.exercises import check as check
+from helpers.exercises.pieces import drawn, piece
 
 BUGS = {
     "Ada": "mean not subtracted",
@@ -61,15 +65,17 @@ near_misses(
     _tokens(),
     {
         "You divided by n − 1, as x.std() does in torch.": _affine(ddof=1),
-        "ε stands outside the root here; inside is asked for.": _affine(outside=True),
+        "You added ε outside the root. The question asks for inside.": _affine(outside=True),
         "ε plays no part in your answer.": _affine(eps=0.0),
         "The mean was not subtracted.": _affine(centred=False),
-        "One mean for the whole array: each token has its own.": _affine(axis="all"),
+        "You took one mean for the whole array, but each token has its own.": _affine(axis="all"),
         "You averaged down the columns, over the tokens.": lambda x, *given: _affine(
             axis=-2 if x.ndim > 1 else -1
         )(x, *given),
-        "Normalised rightly, but γ and β play no part.": lambda x, g, b, e: _layer_norm(x, eps=e),
-        "γ multiplies β too; the shift comes last.": (
+        "You normalised rightly, but γ and β play no part.": lambda x, g, b, e: _layer_norm(
+            x, eps=e
+        ),
+        "In your answer γ multiplies β too. The shift comes last.": (
             lambda x, g, b, e: g * (_layer_norm(x, eps=e) + b)
         ),
         "One of γ and β plays no part.": (
@@ -100,7 +106,9 @@ def _batch_norm(x, mean, variance, momentum, *, of_mean=None, of_variance=None, 
 
 
 def _run_batch_norm(function, *case):
-    request = "Give three things back: output, new running mean, new running variance."
+    request = (
+        "Give three things back, the output, the new running mean and the new running variance."
+    )
     return unpacked(call(function, *case), 3, request)
 
 
@@ -251,7 +259,7 @@ near_misses(
     _long_texts(),
     {
         "This is layer norm: each token by itself. The tokens before it count too.": _layer_norm,
-        "ε stands outside the root; inside is asked for.": _of_the_past(outside=True),
+        "You added ε outside the root. The question asks for inside.": _of_the_past(outside=True),
         "ε plays no part in your answer.": _of_the_past(eps=0.0),
         "You divided by n − 1.": _of_the_past(ddof=1),
         "Each feature was averaged by itself. All features of those tokens count.": (
@@ -263,4 +271,38 @@ near_misses(
     },
     "It does not leak, but the numbers are not right. Does a token count itself?",
     run=_without_leak,
+)
+
+
+def _forward(*, axis=-1, correction=0, centred=True, rooted=True, inside=True):
+    """LayerNorm's forward, or one with a mistake."""
+
+    def forward(self, x_BTC):
+        mean = x_BTC.mean(dim=axis, keepdim=True) if centred else 0.0
+        square = ((x_BTC - mean) ** 2).sum(dim=axis, keepdim=True)
+        variance = square / (x_BTC.shape[axis] - correction)
+        below = torch.sqrt(variance + self.eps) if inside else torch.sqrt(variance) + self.eps
+        return self.weight * (x_BTC - mean) / (below if rooted else below**2) + self.bias
+
+    return forward
+
+
+piece(
+    "04.8",
+    minigpt.LayerNorm,
+    (6,),
+    drawn(minigpt.LayerNorm, (6,), 2, 3, 6, scale=0.01),  # small, so that ε shows
+    {
+        "Mean and variance run over the positions; each token is normalised by itself.": _forward(
+            axis=1
+        ),
+        "Your variance divides by C − 1; that of LayerNorm divides by C.": _forward(correction=1),
+        "The mean is not subtracted.": _forward(centred=False),
+        "You divided by the variance and not by its root.": _forward(rooted=False),
+        "ε stands outside the root. For small numbers that shows.": _forward(inside=False),
+        "weight and bias play no part.": lambda self, x: F.layer_norm(x, (6,), eps=self.eps),
+        "The bias is added before the weight multiplies.": (
+            lambda self, x: self.weight * (F.layer_norm(x, (6,), eps=self.eps) + self.bias)
+        ),
+    },
 )

@@ -47,6 +47,7 @@ SEEDS = {
     "longer": range(8),
 }
 RATES = (0.003, 0.01, 0.03)
+LONGER = {"layer": (0.003, 0.01), "none": (0.003, 0.005, 0.0065, 0.01)}  # rates of longer runs
 C, T = 32, 32  # width and window
 
 # norms, learning rates, and what else is set
@@ -63,7 +64,7 @@ GRIDS: dict[str, tuple] = {
     ),
     "probes": ((("layer",), (0.01,), {"probe": True}),),
     "drift": ((("layer", "batch", "none"), RATES, {"drift_in_training": True}),),
-    "longer": ((("layer", "none"), RATES[:2], {}),),
+    "longer": ((("layer",), LONGER["layer"], {}), (("none",), LONGER["none"], {})),
 }
 LOOKS = (300, 600, 1000, 1500)  # steps of the longer runs at which they are looked at
 
@@ -270,22 +271,21 @@ def over_steps(norm: str, lr: float) -> np.ndarray:
 
 def ahead() -> np.ndarray:
     """By how much layer norm leads in the longer runs, best rates at each look (seeds, looks)."""
-    none, layer = (
-        np.array([over_steps(norm, lr) for lr in RATES[:2]]).transpose(2, 0, 1)  # (looks, rates, …)
-        for norm in ("none", "layer")
-    )
-    looks = [
-        a[a.mean(axis=1).argmin()] - b[b.mean(axis=1).argmin()]
-        for a, b in zip(none, layer, strict=True)
-    ]
-    return np.stack(looks, axis=1)
+
+    def best(norm: str) -> np.ndarray:
+        by_rate = np.array([over_steps(norm, lr) for lr in LONGER[norm]])  # (rates, seeds, looks)
+        rates = by_rate.mean(axis=1).argmin(axis=0)
+        return np.stack([by_rate[rate, :, look] for look, rate in enumerate(rates)], axis=1)
+
+    return best("none") - best("layer")
 
 
 def longer_table() -> str:
     """The losses of the longer runs on the way."""
     rows = [
         [f"{norm}, rate {lr:g}", *(spread(losses, 3) for losses in over_steps(norm, lr).T)]
-        for norm, lr in itertools.product(("layer", "none"), RATES[:2])
+        for norm, rates in LONGER.items()
+        for lr in rates
     ]
     rows.append(["none − layer, best rates", *(spread(gap, 3, signed=True) for gap in ahead().T)])
     return table("loss after | " + " | ".join(f"{steps} steps" for steps in LOOKS), rows)

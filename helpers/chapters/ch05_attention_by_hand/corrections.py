@@ -1,6 +1,6 @@
 """Corrections for chapter 05: the worked examples of attention, and what is said about it."""
 
-from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import torch
@@ -18,112 +18,37 @@ from helpers.corrections.correction import (
 from helpers.numerics import softmax
 
 TC = Float[np.ndarray, "T C"]
+corrects_here = partial(corrects, "05", "003")
 
 # Each worked example stands here once: what is given, and, under names with PRINTED in them, what
 # one finds printed as its result.
 
-# ------------------------------------- three tokens of width 4, with all three matrices alike
+# Three tokens of width 4; one matrix (C, D) serves as W_Q, W_K and W_V. Printed are Q, K and V,
+# which are alike, and what "The" gets.
+THE_CAT_SAT_TOKENS = ("The", "cat", "sat")
+THE_CAT_SAT_X = given([[0.1, 0.2, 0.3, 0.4], [0.5, 0.6, 0.7, 0.8], [0.9, 1.0, 1.1, 1.2]])
+THE_CAT_SAT_W = given([*THE_CAT_SAT_X, [1.3, 1.4, 1.5, 1.6]])
+THE_CAT_SAT_PRINTED_QKV = given([[0.3, 0.7, 1.1, 1.5], [0.7, 1.5, 2.3, 3.1], [1.1, 2.3, 3.5, 4.7]])
+THE_CAT_SAT_PRINTED_SCORES = given([3.74, 8.74, 13.74])
+THE_CAT_SAT_PRINTED_WEIGHTS = given([0.02, 0.28, 0.70])
 
-THE_CAT_SAT_TOKENS: tuple[str, ...] = ("The", "cat", "sat")
-"""The three tokens, T = 3."""
+# Six tokens of width 3, seen from the word "cat". The last three embeddings are means of two of the
+# first three; no W_K makes the keys of them, and no W_V the values.
+CAT_TOKENS = ("The", "cat", "sat", "on", "the", "mat")
+CAT_X = given([[1, 0, 0], [0, 1, 0], [0, 0, 1], [0.5, 0.5, 0], [0.5, 0, 0.5], [0, 0.5, 0.5]])
+CAT_QUERY = given([1, 0, 1])
+CAT_KEYS = given([CAT_X[0], [1, 0.5, 0], *CAT_X[2:]])
+CAT_VALUES = given([CAT_X[0], [0, 1, 0.5], *CAT_X[2:]])
+CAT_PRINTED_WEIGHTS = given([0.217, 0.217, 0.217, 0.132, 0.217, 0.132])
 
-THE_CAT_SAT_X: Float[np.ndarray, "3 4"] = given(
-    [[0.1, 0.2, 0.3, 0.4], [0.5, 0.6, 0.7, 0.8], [0.9, 1.0, 1.1, 1.2]]
+# Seven tokens: three entries of their embeddings, of which "The" and "the" have the same, and the
+# weights printed for "cat".
+SITS_TOKENS = ("The", "cat", "sits", "on", "the", "mat", ".")
+THE = [0.2, 0.1, 0.7]
+SITS_X = given(
+    [THE, [0.6, 0.4, 0.3], [0.5, 0.9, 0.2], [0.3, 0.7, 0.1], THE, [0.4, 0.6, 0.8], [0.1, 0.3, 0.4]]
 )
-"""Their embeddings, (T, C) = (3, 4)."""
-
-THE_CAT_SAT_W: Float[np.ndarray, "4 4"] = given(
-    [[0.1, 0.2, 0.3, 0.4], [0.5, 0.6, 0.7, 0.8], [0.9, 1.0, 1.1, 1.2], [1.3, 1.4, 1.5, 1.6]]
-)
-"""The one matrix (C, D) = (4, 4) that serves as W_Q, W_K and W_V."""
-
-THE_CAT_SAT_PRINTED_QKV: Float[np.ndarray, "3 4"] = given(
-    [[0.3, 0.7, 1.1, 1.5], [0.7, 1.5, 2.3, 3.1], [1.1, 2.3, 3.5, 4.7]]
-)
-"""What is printed as Q, as K and as V, (T, D); it is not X times W."""
-
-THE_CAT_SAT_PRINTED_SCORES: Float[np.ndarray, "3"] = given([3.74, 8.74, 13.74])
-"""What is printed as the scores of "The" with the three keys, (T,)."""
-
-THE_CAT_SAT_PRINTED_WEIGHTS: Float[np.ndarray, "3"] = given([0.02, 0.28, 0.70])
-"""What is printed as the softmax of those scores, (T,)."""
-
-THE_CAT_SAT_PRINTED_OUTPUT: Float[np.ndarray, "4"] = given([1.0, 2.0, 3.0, 4.0])
-"""What is printed as the output for "The", (D,)."""
-
-# --------------------------------------------- six tokens of width 3, seen from the word "cat"
-
-CAT_TOKENS: tuple[str, ...] = ("The", "cat", "sat", "on", "the", "mat")
-"""The six tokens, T = 6; the query is that of the second."""
-
-CAT_X: Float[np.ndarray, "6 3"] = given(
-    [
-        [1.0, 0.0, 0.0],
-        [0.0, 1.0, 0.0],
-        [0.0, 0.0, 1.0],
-        [0.5, 0.5, 0.0],
-        [0.5, 0.0, 0.5],
-        [0.0, 0.5, 0.5],
-    ]
-)
-"""Their embeddings, (T, C) = (6, 3): the last three are means of two of the first three."""
-
-CAT_QUERY: Float[np.ndarray, "3"] = given([1.0, 0.0, 1.0])
-"""The query of "cat", (D,) = (3,)."""
-
-CAT_KEYS: Float[np.ndarray, "6 3"] = given(
-    [
-        [1.0, 0.0, 0.0],
-        [1.0, 0.5, 0.0],
-        [0.0, 0.0, 1.0],
-        [0.5, 0.5, 0.0],
-        [0.5, 0.0, 0.5],
-        [0.0, 0.5, 0.5],
-    ]
-)
-"""The keys as given, (T, D): no W_K makes them from the embeddings."""
-
-CAT_VALUES: Float[np.ndarray, "6 3"] = given(
-    [
-        [1.0, 0.0, 0.0],
-        [0.0, 1.0, 0.5],
-        [0.0, 0.0, 1.0],
-        [0.5, 0.5, 0.0],
-        [0.5, 0.0, 0.5],
-        [0.0, 0.5, 0.5],
-    ]
-)
-"""The values as given, (T, D): no W_V makes them from the embeddings."""
-
-CAT_PRINTED_SCORES: Float[np.ndarray, "6"] = given([1.0, 1.0, 1.0, 0.5, 1.0, 0.5])
-"""What is printed as the scores of "cat", (T,); right for the keys as given."""
-
-CAT_PRINTED_WEIGHTS: Float[np.ndarray, "6"] = given([0.217, 0.217, 0.217, 0.132, 0.217, 0.132])
-"""What is printed as the softmax of those scores, (T,)."""
-
-CAT_PRINTED_OUTPUT: Float[np.ndarray, "3"] = given([0.391, 0.349, 0.499])
-"""What is printed as the output for "cat", (D,)."""
-
-# ------------------------------------------------- seven tokens with a table of weights only
-
-SITS_TOKENS: tuple[str, ...] = ("The", "cat", "sits", "on", "the", "mat", ".")
-"""The seven tokens, T = 7."""
-
-SITS_X: Float[np.ndarray, "7 3"] = given(
-    [
-        [0.2, 0.1, 0.7],
-        [0.6, 0.4, 0.3],
-        [0.5, 0.9, 0.2],
-        [0.3, 0.7, 0.1],
-        [0.2, 0.1, 0.7],
-        [0.4, 0.6, 0.8],
-        [0.1, 0.3, 0.4],
-    ]
-)
-"""The first three entries of their embeddings, (T, 3); "The" and "the" share theirs."""
-
-SITS_PRINTED_WEIGHTS: Float[np.ndarray, "7"] = given([0.1, 0.3, 0.4, 0.1, 0.05, 0.35, 0.1])
-"""What is printed as the attention weights of "cat", (T,)."""
+SITS_PRINTED_WEIGHTS = given([0.1, 0.3, 0.4, 0.1, 0.05, 0.35, 0.1])
 
 # ------------------------------------------------------------ what the measurements are made of
 
@@ -144,13 +69,13 @@ def _self_attend(x: TC, weights: Float[np.ndarray, "3 C C"]) -> TC:
     return _attend(q, k, v)
 
 
-def _made_from_embeddings(given: TC) -> TC:
-    """What a matrix that gives the first three tokens of the cat example their vectors gives all.
+def _on_and_mat(name: str, given: TC) -> str:
+    """What follows for on and mat from the vectors of The, cat and sat, whose embeddings are units.
 
-    The first three embeddings are the unit vectors, so those three vectors are its rows.
+    A matrix that gives these three their vectors has them as its rows.
     """
-    matrix = np.linalg.solve(CAT_X[:3], given[:3])
-    return CAT_X @ matrix
+    on, mat = (CAT_X @ given[:3])[[CAT_TOKENS.index("on"), CAT_TOKENS.index("mat")]]
+    return f"{name}(on) = {shown(on)}, {name}(mat) = {shown(mat)}."
 
 
 def _cat_weights() -> Float[np.ndarray, "6"]:
@@ -166,9 +91,7 @@ def _the_cat_sat() -> Float[np.ndarray, "3 4"]:
 # -------------------------------------------------------------------------- shapes and settings
 
 
-@corrects(
-    "05",
-    "003",
+@corrects_here(
     5,
     claim="The number of rows N of the matrix X that attention projects is the batch size, be it "
     "of sequences or of tokens.",
@@ -195,9 +118,7 @@ def rows_are_tokens() -> str:
 # ------------------------------------------------- three tokens of width 4: "The cat sat"
 
 
-@corrects(
-    "05",
-    "003",
+@corrects_here(
     *(430, 431, 432, 435, 436, 437, 440, 441, 442),
     claim="Queries, keys and values of the 3-token example are the three embeddings times the "
     "matrix W.",
@@ -210,9 +131,7 @@ def x_times_w() -> str:
     return "; ".join(f"{token}: {shown(row)}" for token, row in rows)
 
 
-@corrects(
-    "05",
-    "003",
+@corrects_here(
     *(457, 459, 461),
     claim="In the 3-token example the dot products of the printed query of The with the three "
     "printed keys are 3.74, 8.74 and 13.74.",
@@ -226,9 +145,7 @@ def sums_of_printed_products() -> str:
     return f"The printed products add up to {', '.join(map(number, sums))}."
 
 
-@corrects(
-    "05",
-    "003",
+@corrects_here(
     *(457, 459, 461, 463),
     claim="The inputs of the 3-token example give The the scores 3.74, 8.74 and 13.74.",
     says="3.74, 8.74, 13.74",
@@ -242,9 +159,7 @@ def scores_of_the() -> str:
     return f"With queries and keys X · W the scores, before any scaling, are {scores}."
 
 
-@corrects(
-    "05",
-    "003",
+@corrects_here(
     *(463, 464, 465, 466),
     claim="The softmax of the scores 3.74, 8.74 and 13.74 might be 0.02, 0.28 and 0.70.",
     says="The softmax “might be” (0.02, 0.28, 0.70).",
@@ -256,9 +171,7 @@ def softmax_of_printed_scores() -> str:
     return f"The softmax of these scores is {shown(softmax(THE_CAT_SAT_PRINTED_SCORES))}."
 
 
-@corrects(
-    "05",
-    "003",
+@corrects_here(
     *(160, 162, 462, 463, 466),
     claim="In a worked example of scaled dot-product attention the scores go into the softmax "
     "as they are.",
@@ -269,19 +182,15 @@ def softmax_of_printed_scores() -> str:
 def the_scaling_left_out() -> str:
     """Weights of the two worked examples, with the scaling and without it."""
     qkv = _the_cat_sat()
+    examples = {"The": (qkv, qkv[0]), "cat, with its keys as given,": (CAT_KEYS, CAT_QUERY)}
     parts = []
-    for name, scores, width in (
-        ("The", qkv @ qkv[0], qkv.shape[1]),
-        ("cat, with its keys as given,", CAT_KEYS @ CAT_QUERY, len(CAT_QUERY)),
-    ):
-        scaled, raw = shown(softmax(scores / np.sqrt(width))), shown(softmax(scores))
+    for name, (keys, query) in examples.items():
+        scaled, raw = (shown(softmax(keys @ query / s)) for s in (np.sqrt(len(query)), 1))
         parts.append(f"{name} has the weights {scaled} with the scaling and {raw} without")
     return "; ".join(parts) + "."
 
 
-@corrects(
-    "05",
-    "003",
+@corrects_here(
     *(471, 472, 473),
     claim="The sum of the printed values with weights 0.02, 0.28 and 0.70 is 1, 2, 3 and 4.",
     says="(1.0, 2.0, 3.0, 4.0)",
@@ -294,9 +203,7 @@ def printed_weighted_sum() -> str:
     return f"With the printed weights and values the sum is {shown(total)}."
 
 
-@corrects(
-    "05",
-    "003",
+@corrects_here(
     *(472, 473),
     claim="The inputs of the 3-token example give the token The the output (1, 2, 3, 4).",
     says="(1.0, 2.0, 3.0, 4.0)",
@@ -309,9 +216,7 @@ def output_of_the() -> str:
     return f"The output is {shown(_attend(qkv, qkv, qkv)[0])}; the value of sat is {shown(qkv[2])}."
 
 
-@corrects(
-    "05",
-    "003",
+@corrects_here(
     *(444, 484),
     claim="In the 3-token example, which token is read most depends on what the query asks.",
     says="The scores “determine how much each token should pay attention to others”.",
@@ -333,9 +238,7 @@ def every_query_reads_sat() -> str:
 # --------------------------------------------- six tokens of width 3, seen from the word "cat"
 
 
-@corrects(
-    "05",
-    "003",
+@corrects_here(
     *(139, 143, 151, 152, 153, 154, 156),
     claim="The six keys of the cat example come from the embeddings by a matrix W_K.",
     says="K(The) = (1, 0, 0), K(cat) = (1, 0.5, 0), K(sat) = (0, 0, 1), K(on) = (0.5, 0.5, 0), "
@@ -346,13 +249,10 @@ def every_query_reads_sat() -> str:
 )
 def keys_from_no_matrix() -> str:
     """The keys of on and mat that follow from the other keys."""
-    on, mat = _made_from_embeddings(CAT_KEYS)[[CAT_TOKENS.index("on"), CAT_TOKENS.index("mat")]]
-    return f"From the keys of The, cat and sat follow K(on) = {shown(on)}, K(mat) = {shown(mat)}."
+    return f"From the keys of The, cat and sat follow {_on_and_mat('K', CAT_KEYS)}"
 
 
-@corrects(
-    "05",
-    "003",
+@corrects_here(
     *(139, 144, 196, 197, 198, 199, 201),
     claim="The six values of the cat example come from the embeddings by a matrix W_V.",
     says="V(The) = (1, 0, 0), V(cat) = (0, 1, 0.5), V(sat) = (0, 0, 1), V(on) = (0.5, 0.5, 0), "
@@ -362,13 +262,10 @@ def keys_from_no_matrix() -> str:
 )
 def values_from_no_matrix() -> str:
     """The values of on and mat that follow from the other values."""
-    on, mat = _made_from_embeddings(CAT_VALUES)[[CAT_TOKENS.index("on"), CAT_TOKENS.index("mat")]]
-    return f"From the values of The, cat and sat follow V(on) = {shown(on)}, V(mat) = {shown(mat)}."
+    return f"From the values of The, cat and sat follow {_on_and_mat('V', CAT_VALUES)}"
 
 
-@corrects(
-    "05",
-    "003",
+@corrects_here(
     *(162, 163),
     claim="The softmax of the scores (1, 1, 1, 0.5, 1, 0.5) is what the cat example prints, and "
     "sums to 1.",
@@ -384,9 +281,7 @@ def weights_of_cat() -> str:
     )
 
 
-@corrects(
-    "05",
-    "003",
+@corrects_here(
     *(181, 182, 186, 187, 192, 193, 206, 207, 208, 209),
     claim="The output for cat, a weighted sum of the six values, is (0.391, 0.349, 0.499).",
     says="(0.391, 0.349, 0.499)",
@@ -402,9 +297,7 @@ def output_of_cat() -> str:
 # ------------------------------------------------------- seven tokens: "The cat sits on the mat."
 
 
-@corrects(
-    "05",
-    "003",
+@corrects_here(
     *(88, 89, 90, 91, 92, 93, 94),
     claim="In a sentence of seven tokens the attention weights of cat are 0.1, 0.3, 0.4, 0.1, "
     "0.05, 0.35 and 0.1.",
@@ -416,9 +309,7 @@ def sum_of_seven_weights() -> str:
     return f"The seven weights sum to {number(round(SITS_PRINTED_WEIGHTS.sum(), 9))}."
 
 
-@corrects(
-    "05",
-    "003",
+@corrects_here(
     *(84, 101, 105),
     claim="With positions added, the encoder's outputs for two occurrences of one word can be "
     "expected to begin with the same entries.",
@@ -446,9 +337,7 @@ def same_word_other_position() -> str:
 # ---------------------------------------------------------------- what attention is said to be
 
 
-@corrects(
-    "05",
-    "003",
+@corrects_here(
     111,
     claim="Self-attention is a linear operation on its input.",
     says="“Self-attention is a linear operation”, which combines its input in a simple, additive "
@@ -471,9 +360,7 @@ def attention_is_not_linear() -> str:
     )
 
 
-@corrects(
-    "05",
-    "003",
+@corrects_here(
     120,
     claim="Each layer of the encoder or the decoder is self-attention followed by a feed-forward "
     "network.",
@@ -494,9 +381,7 @@ def attentions_in_a_layer() -> str:
     )
 
 
-@corrects(
-    "05",
-    "003",
+@corrects_here(
     237,
     claim="The input of the next layer's attention is the output of this layer's feed-forward "
     "network.",
@@ -525,9 +410,7 @@ def what_the_next_layer_reads() -> str:
     )
 
 
-@corrects(
-    "05",
-    "003",
+@corrects_here(
     241,
     claim="A word's query asks how relevant this word is to the others.",
     says="“How relevant is this word to the other words in the sequence?”",
@@ -549,57 +432,6 @@ def whose_weights_a_query_sets() -> str:
         f"of the other {len(others)}; another key changes how much {by_key[others, word].sum()} of "
         f"them read it."
     )
-
-
-# ------------------------------------------------------------- tables that the chapter shows
-
-
-def the_cat_sat_by_step() -> str:
-    """What is printed for The in the 3-token example, and what is right, as a Markdown table."""
-    qkv, keys = _the_cat_sat(), THE_CAT_SAT_PRINTED_QKV
-    scores, raw = qkv @ qkv[0], THE_CAT_SAT_PRINTED_SCORES
-    weights, total = softmax(scores / 2), THE_CAT_SAT_PRINTED_WEIGHTS @ keys
-    rows = [
-        *(
-            (f"row of *{token}*", shown(row), shown(right), shown(right))
-            for token, row, right in zip(THE_CAT_SAT_TOKENS, keys, qkv, strict=True)
-        ),
-        ("scores", shown(raw), shown(keys @ keys[0]), shown(scores)),
-        ("divided by √4", "missing", shown(raw / 2), shown(scores / 2)),
-        (
-            "weights",
-            shown(THE_CAT_SAT_PRINTED_WEIGHTS),
-            f"{shown(softmax(raw))} without the division, {shown(softmax(raw / 2))} with it",
-            shown(weights),
-        ),
-        ("output", shown(THE_CAT_SAT_PRINTED_OUTPUT), shown(total), shown(weights @ qkv)),
-    ]
-    right = int(np.isclose(keys, qkv).sum())
-    head = "step | printed | what follows from the line before | right from the start"
-    return _table(head, rows) + (
-        f"\n\nOf the twelve numbers printed for the rows, {right} agrees with what X·W gives. The "
-        f"output is too round to be true: with the printed weights and rows its third number is "
-        f"{number(total[2])}."
-    )
-
-
-def cat_by_step() -> str:
-    """Weights and output printed for cat, and what softmax gives, as a Markdown table."""
-    scores = CAT_KEYS @ CAT_QUERY
-    unscaled, scaled = softmax(scores), softmax(scores / np.sqrt(3))
-    rows = [("scores", *map(number, scores), "", "")]
-    for name, weights, output in (
-        ("weights, printed", CAT_PRINTED_WEIGHTS, CAT_PRINTED_OUTPUT),
-        ("weights, unscaled", unscaled, unscaled @ CAT_VALUES),
-        ("weights, scores divided by √3", scaled, scaled @ CAT_VALUES),
-    ):
-        rows.append((name, *map(number, weights), number(weights.sum()), shown(output)))
-    return _table(f"for *cat* | {' | '.join(CAT_TOKENS)} | sum | output", rows)
-
-
-def _table(head: str, rows: Sequence[tuple[str, ...]]) -> str:
-    lines = [head, "|".join(["---"] * len(rows[0])), *map(" | ".join, rows)]
-    return "\n".join(f"| {line} |" for line in lines)
 
 
 CORRECTIONS: tuple[Correction, ...] = collected(vars())

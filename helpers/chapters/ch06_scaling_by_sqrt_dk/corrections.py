@@ -1,5 +1,7 @@
 """Corrections for chapter 06: how large a dot product gets, and what that has to do with √D."""
 
+from functools import partial
+
 import numpy as np
 from jaxtyping import Float
 
@@ -9,6 +11,7 @@ from helpers.numerics import softmax
 
 # ------------------------------------------------------------ what the measurements are made of
 
+corrects_here = partial(corrects, "06", "003")
 Vectors = Float[np.ndarray, "N D"]
 
 
@@ -40,9 +43,7 @@ def _dice(n: int) -> tuple[Float[np.ndarray, " S"], Float[np.ndarray, " S"]]:
 # ------------------------------------------------------------------- the argument from a mean of 1
 
 
-@corrects(
-    "06",
-    "003",
+@corrects_here(
     *(257, 258, 264),
     claim="Dot products grow too large because the components of query and key are around 1, and "
     "so is each product; dividing by √D mends that.",
@@ -60,9 +61,7 @@ def mean_one_needs_more() -> str:
     )
 
 
-@corrects(
-    "06",
-    "003",
+@corrects_here(
     *(257, 260, 261, 262, 263),
     claim="The dot product of random vectors grows in proportion to D.",
     says="“The dot product scales linearly with D”: something like 64 at D = 64, like 1024 at "
@@ -83,9 +82,7 @@ def power_of_growth() -> str:
     )
 
 
-@corrects(
-    "06",
-    "003",
+@corrects_here(
     262,
     claim="The dot product grows in proportion to D, yet dividing it by D would make it too small.",
     says="“the dot product grows proportionally to D … But dividing by D itself would "
@@ -104,9 +101,7 @@ def dividing_by_d() -> str:
     )
 
 
-@corrects(
-    "06",
-    "003",
+@corrects_here(
     *(263, 264),
     claim="The divisor is √D because the length of a vector grows as √D.",
     says="“the magnitude (or norm) of a vector scales with the square root of the number of "
@@ -131,9 +126,7 @@ def lengths_are_not_the_reason() -> str:
 # ----------------------------------------------------------------- the argument from the variance
 
 
-@corrects(
-    "06",
-    "003",
+@corrects_here(
     265,
     claim="The size of the dot product follows the variance of the individual components, which "
     "grows with D.",
@@ -154,9 +147,7 @@ def variance_and_magnitude() -> str:
     )
 
 
-@corrects(
-    "06",
-    "003",
+@corrects_here(
     254,
     claim="Without the division softmax saturates, and the gradient no longer flows.",
     says="“to prevent large values when d_k is large, which could lead to extremely high softmax "
@@ -185,9 +176,7 @@ def _typical_gradient(width: int, keys: int, divisor: float) -> float:
     return float(np.median(np.sqrt(np.maximum((w_NK**2 * away_NK).sum(1), 0)) / divisor))
 
 
-@corrects(
-    "06",
-    "003",
+@corrects_here(
     *(264, 268, 285),
     claim="Dividing by √D ensures that the scores stay in a reasonable range.",
     says="“Dividing by √D ensures that the dot product remains in a reasonable range”",
@@ -208,9 +197,7 @@ def aligned_after_scaling() -> str:
 # ----------------------------------------------------------------------------------------- dice
 
 
-@corrects(
-    "06",
-    "003",
+@corrects_here(
     *(280, 281),
     claim="The more dice, the more likely are extreme totals, very low or very high.",
     says="“the spread of possible outcomes (the variance) increases: you could roll a 2 (two 1s) "
@@ -235,9 +222,7 @@ def extremes_become_rarer() -> str:
     )
 
 
-@corrects(
-    "06",
-    "003",
+@corrects_here(
     *(281, 282),
     claim="A total of dice is like a dot product, in that the expected value stays and the spread "
     "grows.",

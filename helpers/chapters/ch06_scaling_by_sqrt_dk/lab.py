@@ -1,9 +1,9 @@
-"""Train the one-head model of chapter 06 over divisors, widths, starts, learning rates and seeds.
+"""Train the one-head model of chapter 06 over divisors, widths, initialisations, rates and seeds.
 
 What is trained is attention alone, 200 or 2000 steps of Adam on the tales. The parts: ``short``,
 200 steps over the whole grid (three minutes on one core); ``long``, 2000 steps at width 64 (eight
-minutes); ``controls``, tables of queries and keys that learn at a rate of their own, or not at all
-(a minute); ``more``, eight further seeds where means lie close together (three minutes).
+minutes); ``controls``, W_Q and W_K that learn at a rate of their own, or not at all (a minute);
+``more``, eight further seeds where means lie close together (three minutes).
 A run keeps its validation loss, its training losses as means over ``BLOCK`` steps, before and
 after training the spread of its scores and the keys effectively read, and in ``more`` what single
 steps did to W_Q, W_K and the scores.
@@ -49,8 +49,8 @@ PLAIN = ("1", "√D", "D")
 
 LOOKS = (0, 9, 49, 198)  # updates that are looked at, the first of them number 0
 
-# steps, widths D, start, divisors, learning rates, and, where it is not 1, by what the learning
-# rate of the tables of queries and keys is multiplied
+# steps, widths D, standard deviation of the initial W_Q and W_K, divisors, learning rates, and,
+# where it is not 1, by what the learning rate of W_Q and W_K is multiplied
 GRIDS: dict[str, tuple[tuple[Any, ...], ...]] = {
     "short": (
         (200, (16, 64, 256), UNIT, PLAIN, ADAM),
@@ -62,7 +62,7 @@ GRIDS: dict[str, tuple[tuple[Any, ...], ...]] = {
         (2000, (64,), SMALL, PLAIN, LONG),
     ),
     "controls": (
-        (200, (64, 256), UNIT, ("√D",), (0.01,), 0),  # queries and keys stay as they start
+        (200, (64, 256), UNIT, ("√D",), (0.01,), 0),  # W_Q and W_K stay as they are
         *((200, (D,), UNIT, ("1",), (0.01,), D**-0.5) for D in (64, 256)),
         *((200, (D,), SMALL, ("1",), (0.01,), D**-0.5) for D in (64, 256)),
         # what makes ÷ D out of ÷ √D, by halves
@@ -112,7 +112,7 @@ class Head(nn.Module):
 
 
 def one_head(divisor: str, *, D: int, start: float, seed: int, C=64) -> TinyLM:
-    """An untrained model of attention alone; start: spread of the weights of queries and keys."""
+    """An untrained model of attention alone; start: standard deviation of W_Q and W_K."""
     with seeded(seed):
         model = TinyLM(lambda: [Head(C, D, divisor)], C=C)
         for rows in (model.token, model.position):  # their sum has variance 1
@@ -124,7 +124,7 @@ def one_head(divisor: str, *, D: int, start: float, seed: int, C=64) -> TinyLM:
 
 @cache
 def some_windows() -> Tensor:
-    """Thirty-two windows of the validation text, 32 letters each."""
+    """Thirty-two windows of the validation text, 32 characters each."""
     return next(corpus.windows(characters().validation, 32, batch_size=32))[0]
 
 
@@ -149,7 +149,7 @@ class Steps:
 
     @torch.no_grad()
     def now(self) -> tuple[Tensor, Tensor]:
-        """Both tables, and the undivided scores."""
+        """W_Q and W_K, and the undivided scores."""
         tables = torch.stack([self.head.query.weight, self.head.key.weight]).clone()
         scores_BTT, _ = self.head.scores(self.model.embedded(some_windows()))
         return tables, self.head.divisor * scores_BTT
@@ -258,12 +258,6 @@ def loss_table(head: str, rows: Mapping[str, Sequence[np.ndarray]]) -> str:
 # --- random queries and keys ----------------------------------------------------------------
 
 
-def scores_of_pairs(D: int, seed: int, pairs=500) -> np.ndarray:
-    """Dot products of random pairs: independent normal entries of mean 0 and variance 1."""
-    q_ND, k_ND = np.random.default_rng([D, seed]).standard_normal((2, pairs, D), dtype=np.float32)
-    return (q_ND * k_ND).sum(axis=1)
-
-
 def families(D: int, seed: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Four kinds of pairs, each entry of variance 1."""
     q_ND, other_ND = np.random.default_rng([D, seed]).standard_normal((2, 200, D))
@@ -365,7 +359,7 @@ def steps_table() -> str:
 def twins(slower: float) -> np.ndarray:
     """How far the losses of two models lie apart, 20 steps: ÷ √D, and an undivided twin.
 
-    The twin's W_Q and W_K start smaller by the root of √64 and learn ``slower`` times as slowly.
+    The twin's W_Q and W_K begin smaller by the root of √64 and learn ``slower`` times as slowly.
     """
     histories = []
     for divisor, start, factor in (("√D", UNIT, 1.0), ("1", UNIT / 64**0.25, 1 / slower)):
@@ -376,7 +370,7 @@ def twins(slower: float) -> np.ndarray:
 
 
 def rungs() -> dict[str, float]:
-    """Losses of the tables that count, and of the model divided by √D after 2000 steps."""
+    """Losses of counted probabilities, and of the model divided by √D after 2000 steps."""
     tokenizer, train_ids, validation_ids = characters()
     V = len(tokenizer)
     counted, to_predict = (bigram.count_bigrams(ids, V) for ids in (train_ids, validation_ids))

@@ -80,7 +80,7 @@ def _between(values: list[float]) -> str:
     "09",
     "003",
     *(616, 618),
-    claim="In a worked example of pre-norm the input (1, 2, −1) is normed to (0.27, 1.07, −1.33).",
+    claim="In a worked example of pre-norm (1, 2, −1) is normalised to (0.27, 1.07, −1.33).",
     says="−1.67 / 1.25 ≈ −1.33, and so (0.27, 1.07, −1.33)",
     why="Two of the three divisions are right; the last is off in its last digit, and the printed "
     "−1.67 and 1.25 do not give it either.",
@@ -97,12 +97,12 @@ def normed_before_the_sublayer() -> str:
     "09",
     "003",
     *(634, 639),
-    claim="In post-norm the norm stands after the sub-layer and normalises what comes out of it.",
+    claim="In post-norm the norm comes after the sub-layer and normalises its output.",
     says="“Normalization Location”: “After the sub-layer (e.g., self-attention or FFN)”; "
     "“Post-Norm normalizes the input after the sub-layer”",
-    why="It stands after the addition and normalises the sum, as the same text says in its steps. "
-    "Normalising what comes out of the sub-layer, and adding then, is a third order; it gives "
-    "other numbers, and a stream that is not normed.",
+    why="It comes after the addition and normalises the sum, as the same text says in its steps. "
+    "Normalising the output of the sub-layer and adding afterwards is a third order. It gives "
+    "other numbers, and a stream that is not normalised.",
 )
 def the_sum_is_normed() -> str:
     """The worked example in both readings."""
@@ -126,8 +126,8 @@ def the_sum_is_normed() -> str:
     "gives each sub-layer an input of a consistent scale.",
     says="“In Post-Norm, the sub-layer processes the raw input first, without normalization”, so "
     "it “operates on potentially unnormalized inputs”",
-    why="Before each sub-layer of post-norm stands the norm of the sub-layer before it. Only the "
-    "very first reads what comes in. In this the two orders do not differ.",
+    why="Each sub-layer of post-norm reads the output of the norm before it. Only the very first "
+    "reads the input of the stack as it is. In this the two orders do not differ.",
 )
 def what_is_read() -> str:
     """Root mean square of what 12 sub-layers read, for tokens that come in with size 3."""
@@ -140,10 +140,10 @@ def what_is_read() -> str:
             read = _read(_stack(placement, 6, generator), 3 * x)
             first, others = [*first, read[0]], [*others, *read[1:]]
         texts.append(
-            f"in {placement}-norm the first sub-layer reads size {number(round(np.mean(first), 1))}"
-            f", the other {len(read) - 1} size {number(round(min(others), 2))}"
+            f"in {placement}-norm the first sub-layer reads RMS {number(round(np.mean(first), 1))}"
+            f", the other {len(read) - 1} read RMS {number(round(min(others), 2))}"
         )
-    return f"With tokens of size 3, over three draws of 6 blocks: {'; '.join(texts)}."
+    return f"With tokens of RMS 3, over three draws of 6 blocks: {'; '.join(texts)}."
 
 
 @torch.no_grad()
@@ -162,21 +162,21 @@ def _read(blocks: nn.ModuleList, x: Float[torch.Tensor, "B T C"]) -> list[float]
     "09",
     "003",
     *(650, 652),
-    claim="In post-norm the norm comes too late to correct an answer that is far too large; in "
-    "pre-norm such an answer does not distort the stream.",
+    claim="In post-norm the norm comes too late to correct an output that is far too large; in "
+    "pre-norm such an output does not distort the stream.",
     says="“Since normalization happens after the residual connection, it might not correct the "
     "instability introduced by the sub-layer”; in pre-norm “the residual connection doesn’t "
     "distort or destabilize the input”",
-    why="It is the other way round. Behind the addition the norm brings any sum back to size 1. In "
-    "pre-norm nothing stands behind the addition, and what was added stays on the stream.",
+    why="It is the other way round. After the addition the norm brings any sum back to RMS 1. In "
+    "pre-norm no norm follows the addition, and what was added stays on the stream.",
 )
 def a_loud_answer() -> str:
-    """Size of what is handed on if the sub-layer's answer is a hundred times too large."""
+    """RMS of the stream after a sub-layer whose output is a hundred times too large."""
     total = PLACEMENT_X + 100 * PLACEMENT_Y_POST
     return (
-        f"For x = {shown(PLACEMENT_X)} and an answer of 100 · {shown(PLACEMENT_Y_POST)} post-norm "
-        f"hands on size {number(round(rms(standardised(total)), 4))}, pre-norm size "
-        f"{number(rms(total))}."
+        f"For x = {shown(PLACEMENT_X)} and an output of 100 · {shown(PLACEMENT_Y_POST)} the stream "
+        f"has RMS {number(round(rms(standardised(total)), 4))} afterwards in post-norm and "
+        f"{number(rms(total))} in pre-norm."
     )
 
 
@@ -191,9 +191,9 @@ def a_loud_answer() -> str:
     "the gradients become neither too large nor too small.",
     says="“a mean of 0 and a standard deviation of 1, which ensures that the gradients do not "
     "become too large or too small as they flow through the layers”",
-    why="What the sub-layers read is normed with or without the last norm, the one before the "
-    "output. Without it the gradients grow with depth. With it they do not: on the way back this "
-    "norm divides them by the size of the stream.",
+    why="The sub-layers read normalised numbers with or without the last norm, the one before the "
+    "output. Without it the gradients grow with depth. With it they do not, because on the way "
+    "back this norm divides them by the RMS of the stream.",
 )
 def the_last_norm_divides() -> str:
     """First block's gradient in a deep stack over that in 2 blocks, with a last norm or not."""

@@ -57,29 +57,29 @@ near_misses(
     _pre_block,
     _blocks(),
     {
-        "The norms stand on the stream: this is post-norm.": (
+        "The norms are on the stream, so this is post-norm.": (
             lambda x, n1, f, n2, g: n2((h := n1(x + f(x))) + g(h))
         ),
-        "You add to the normed copy; the answer is to be added to the stream itself.": (
+        "You add to the normalised copy; add the output to the stream itself.": (
             lambda x, n1, f, n2, g: (h := n2(n1(x) + f(n1(x)))) + g(h)
         ),
-        "You norm the answers; what the sub-layers read is to be normed.": (
+        "You normalise the outputs; normalise what the sub-layers read.": (
             lambda x, n1, f, n2, g: (h := x + n1(f(x))) + n2(g(h))
         ),
         "The network reads the stream as it is, without its norm.": (
             lambda x, n1, f, n2, g: (h := x + f(n1(x))) + g(h)
         ),
-        "The second norm plays no part; each sub-layer has a norm of its own.": (
+        "The second norm plays no part; each sub-layer has its own norm.": (
             lambda x, n1, f, n2, g: (h := x + f(n1(x))) + g(n1(h))
         ),
-        "The second addition starts from the normed copy and not from the stream.": (
+        "The second addition starts from the normalised copy and not from the stream.": (
             lambda x, n1, f, n2, g: (h := n2(x + f(n1(x)))) + g(h)
         ),
         "The network has no residual.": lambda x, n1, f, n2, g: g(n2(x + f(n1(x)))),
         "The network reads the stream from before attention has written to it.": (
             lambda x, n1, f, n2, g: x + f(n1(x)) + g(n2(x))
         ),
-        "The network's answer is added to x; what attention wrote is lost.": (
+        "The network's output is added to x, and what attention wrote is lost.": (
             lambda x, n1, f, n2, g: x + g(n2(x + f(n1(x))))
         ),
         "Attention has no residual.": lambda x, n1, f, n2, g: x + g(n2(f(n1(x)))),
@@ -106,17 +106,17 @@ near_misses(
         "You have the two orders the other way round.": (
             lambda order, a, n: _fraction("pre" if order == "post" else "post", a, n)
         ),
-        "The share is a part of the mean square, not of the size.": (
+        "The fraction is a part of the mean square, not of the RMS.": (
             lambda order, a, n: _fraction(order, a, n) ** 0.5
         ),
-        "This is what the answers have; asked is what is left of x.": (
+        "This is the part of the outputs. How much is left of x?": (
             lambda order, a, n: 1 - _fraction(order, a, n)
         ),
         "This is by how much x was divided.": lambda order, a, n: 1 / _fraction(order, a, n),
-        "The answer has mean square a; the sum then has more than 1.": (
+        "The output has mean square a, so the sum has more than 1.": (
             lambda order, a, n: (1 - a) ** n if order == "post" else _fraction(order, a, n)
         ),
-        "A share cannot become negative, and yours does for many answers.": (
+        "A fraction cannot become negative, and yours does for many outputs.": (
             lambda order, a, n: 1 - n * a if order == "pre" else _fraction(order, a, n)
         ),
         "You took n for a and a for n.": lambda order, a, n: _fraction(order, n, a),
@@ -202,10 +202,10 @@ numeric_near_misses(
         "This is the factor of small writes. With it {effect:.0%} is left, more than is asked.": (
             (2 * BLOCKS) ** -0.5,
         ),
-        "That would be right for one sub-layer a block. How many answers are added?": (
+        "That would be right for one sub-layer a block. How many outputs are added?": (
             ((2 ** (1 / BLOCKS) - 1) / SQUARE) ** 0.5,
         ),
-        "A factor on the answers changes their mean square by its square.": (
+        "A factor on the outputs changes their mean square by its square.": (
             (2 ** (1 / (2 * BLOCKS)) - 1) / SQUARE,
         ),
         "With yours {effect:.0%} is left: they need not be as small as that.": (
@@ -242,10 +242,10 @@ def _forgets(answer) -> None:
 
 explanation(
     "09.7",
-    "The stream of pre-norm is never normed and grows about like the root of the depth; it is "
-    "post-norm whose stream has size 1. What has size 1 in pre-norm is the copy that each sub-"
-    "layer reads, and so it is in post-norm.",
-    "In pre-norm the stream itself is never normed.",
+    "The stream of pre-norm is never normalised and grows about like the root of the depth; it is "
+    "post-norm whose stream has RMS 1. In pre-norm only the copy that each sub-layer reads has "
+    "RMS 1, and what the sub-layers read has it in post-norm too.",
+    "In pre-norm the stream itself is never normalised.",
     "It grows with depth.",
     "The norm acts on the copy that each sub-layer reads.",
 )

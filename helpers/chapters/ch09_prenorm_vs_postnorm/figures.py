@@ -75,9 +75,9 @@ def draw_by_block(
     first: int = 1,
     title: str = "",
 ) -> Axes:
-    """Draw one quantity by block on a log scale, a thin line a seed and a thick one for the mean.
+    """Draw one quantity by block on a log scale, thin lines for seeds, a thick one for their mean.
 
-    first: what the first column counts as; 0 where it stands before the first block. Values beyond
+    first: what the first column counts as; 0 where it lies before the first block. Values beyond
     the limits are drawn on the nearer edge. The mean is geometric. Shapes: each curve (seeds, L).
     """
     for name, values_SL in curves.items():
@@ -95,8 +95,8 @@ def draw_by_block(
 
 
 BEFORE = {  # title: key, limits, and what its first column counts as
-    "size of the stream": ("sizes", (0.3, 30), 0),
-    "not common to all tokens": ("differing", (1e-10, 1), 0),
+    "RMS of the stream": ("sizes", (0.3, 30), 0),
+    "differing between tokens": ("differing", (1e-10, 1), 0),
     "gradient of W_Q and W_K": ("W_Q, W_K", (1e-10, 1), 1),
 }
 
@@ -104,28 +104,11 @@ BEFORE = {  # title: key, limits, and what its first column counts as
 def panels_before(
     axes: Shaped[np.ndarray, " panels"], found: Mapping[str, Mapping]
 ) -> Shaped[np.ndarray, " panels"]:
-    """Draw what untrained readers are like by block, a panel a quantity of BEFORE."""
+    """Draw what untrained models are like by block, a panel for each quantity of BEFORE."""
     for ax, (title, (key, limits, first)) in zip(axes, BEFORE.items(), strict=True):
         curves = {name: values[key] for name, values in found.items()}
         draw_by_block(ax, curves, limits=limits, first=first, title=title)
     axes[0].legend(fontsize=7)
-    return axes
-
-
-def panels_race(
-    axes: Shaped[np.ndarray, " panels"],
-    seen: Mapping[str, Num[np.ndarray, "steps 2"]],
-    level: float,
-) -> Shaped[np.ndarray, " panels"]:
-    """Draw a run by step: loss, with a level to compare with, and a ratio of gradients."""
-    axes[0].axhline(level, color="#999999", linewidth=1)
-    for name, values in seen.items():
-        for ax, column in zip(axes, np.asarray(values).T, strict=True):
-            ax.plot(column, color=INKS[name], label=f"{name}-norm")
-    axes[1].set_yscale("log")
-    for ax, title in zip(axes, ("loss (nats)", "gradient, first block ÷ last"), strict=True):
-        ax.set(xlabel="step", title=title)
-    axes[0].legend(fontsize=8)
     return axes
 
 

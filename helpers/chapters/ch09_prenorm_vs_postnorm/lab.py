@@ -175,6 +175,17 @@ def load_weights(models: list[TinyLM], weights: dict[str, Tensor]) -> list[TinyL
 
 
 @torch.no_grad()
+def adam_at(adam: torch.optim.Adam, qkv: Tensor) -> tuple[float, float]:
+    """Medians over the entries of W_Q and W_K: √v, and the next step in learning rates."""
+    state, (beta_1, beta_2) = adam.state[qkv], adam.param_groups[0]["betas"]
+    rows, step = slice(2 * len(qkv) // 3), int(state["step"])
+    root = (state["exp_avg_sq"][rows] / (1 - beta_2**step)).sqrt()
+    mean = state["exp_avg"][rows] / (1 - beta_1**step)
+    taken = mean.abs() / (root + adam.param_groups[0]["eps"])
+    return root.median().item(), taken.median().item()
+
+
+@torch.no_grad()
 def on_validation(model: TinyLM) -> float:
     """Mean loss on some of the validation text."""
     return sum(loss(model(x), y).item() for x, y in some_windows()) / len(some_windows())
@@ -324,7 +335,7 @@ def on_the_way(place: str, start="Xavier") -> dict[str, np.ndarray]:
 
 
 def by_hand(x: np.ndarray, y_post: np.ndarray, y_pre: np.ndarray) -> tuple[Worked, Worked]:
-    """One sub-layer in both orders, step by step; y_post and y_pre are its answers."""
+    """One sub-layer in both orders, step by step; y_post and y_pre are its outputs."""
 
     def normed(name: str, argument: str, s: np.ndarray) -> Step:
         centred = s - s.mean()
@@ -335,25 +346,12 @@ def by_hand(x: np.ndarray, y_post: np.ndarray, y_pre: np.ndarray) -> tuple[Worke
     def added(name: str, y: np.ndarray) -> Step:
         return Step(name, f"{matrix(x)} + {matrix(y)} = {matrix(x + y)}", x + y)
 
-    post = added("x + y", y_post), normed(r"\text{handed on}", "x + y", x + y_post)
-    pre = normed(r"f\text{ reads}", "x", x), added(r"\text{handed on} = x + y", y_pre)
+    post = added("x + y", y_post), normed(r"\text{output}", "x + y", x + y_post)
+    pre = normed(r"f\text{ reads}", "x", x), added(r"\text{output} = x + y", y_pre)
     return (
-        Worked("Post-norm: f reads x itself; handed on is the norm of the sum", post),
-        Worked("Pre-norm: f reads the norm of x; handed on is the sum", pre),
+        Worked("Post-norm: f reads x itself, and the output is the norm of the sum", post),
+        Worked("Pre-norm: f reads the norm of x, and the output is the sum", pre),
     )
-
-
-@torch.no_grad()
-def sizes_read(order: str, seed: int, *, L=16, C=32, T=16) -> np.ndarray:
-    """Size of what each sub-layer reads, where tokens of size 3 come in."""
-    with lab.seeded(seed):
-        blocks = [Block(C, 2, placement=order) for _ in range(L)]
-        x_BTC, read = 3 * torch.randn(2, T, C), []
-    for block in blocks:
-        for part in (block.attention, block.feed_forward):
-            read.append(rms(part.norm(x_BTC) if order == "pre" else x_BTC))
-            x_BTC = part(x_BTC)
-    return np.array(read)
 
 
 @cache
@@ -371,9 +369,9 @@ def in_words(found: Mapping[str, Mapping[str, np.ndarray]]) -> str:
         for order in (found["post"], found["pre"])
     )
     return (
-        f"at the top {apart} of the stream is not common to all tokens in post-norm, {kept} in "
+        f"at the top tokens differ by {apart} of the mean square in post-norm and {kept} in "
         f"pre-norm; the last block's gradient of W_Q and W_K is {slow} and {fast}; the stream of "
-        f"pre-norm has size {grown}."
+        f"pre-norm has RMS {grown}."
     )
 
 
@@ -410,7 +408,7 @@ def gradients_table() -> str:
             ]
         )
     return table(
-        "order, start|blocks|W_Q and W_K ÷ all of the last block|not common to all tokens below it"
+        "order, initial weights|blocks|W_Q and W_K ÷ all of the last block|differing"
         "|first block ÷ last block",
         rows,
     )
@@ -431,7 +429,7 @@ def race_table() -> str:
             ]
         )
     return table(
-        "order, start|first block ÷ last, step 0|step 10|step 100"
+        "order, initial weights|first block ÷ last, step 0|step 10|step 100"
         "|W_Q and W_K ÷ last block, step 10|loss after 100 steps (runs that learn)",
         rows,
     )
@@ -458,7 +456,7 @@ def longer_table() -> str:
             ]
         )
     return table(
-        "order, start|last map, step 0|not common to all tokens, step 0|step 10|step 300"
+        "order, initial weights|last matrix, step 0|differing at the top, step 0|step 10|step 300"
         "|loss after 300 steps (runs that learn)",
         rows,
     )

@@ -51,13 +51,13 @@ def _xavier_std(inputs: int, outputs: int) -> float:
     "10",
     "002",
     *(470, 486, 491),
-    claim="In the style of GPT and BERT the linear layers start with Xavier's uniform weights.",
+    claim="In the style of GPT and BERT the linear layers begin with Xavier's uniform weights.",
     says="“Common, time-tested defaults (GPT/BERT-style)”, and for the linear layers "
     "`nn.init.xavier_uniform_(m.weight)`",
     why="GPT and BERT draw the weights of their linear layers as they do their embeddings, with "
     "the standard deviation 0.02 whatever the shape; GPT-2 then shrinks those that write into the "
-    "residual stream. Xavier's rule goes by the shape. It is a fair recipe too, that of PyTorch's "
-    "`nn.Transformer`, but another one.",
+    "residual stream. Xavier's rule depends on the shape. It is a fair recipe too, which PyTorch's "
+    "`nn.Transformer` uses, but another one.",
 )
 def xavier_is_another_recipe() -> str:
     """Xavier's standard deviation for a few shapes, beside GPT's."""
@@ -73,12 +73,12 @@ def xavier_is_another_recipe() -> str:
     "10",
     "002",
     *(470, 477, 480, 483),
-    claim="Where token and position embeddings start with standard deviation 0.02, as in GPT and "
+    claim="Where token and position embeddings begin with standard deviation 0.02, as in GPT and "
     "BERT, it is standard to multiply the token embeddings by √C before the positions are added.",
     says="“optional but standard”: `token_emb(idx) * math.sqrt(n_embd) + pos_emb(pos_idx)`",
-    why="Neither GPT nor BERT does so. The factor is that of the Transformer of 2017, whose token "
-    "table can start with deviation 1/√C and whose positions are sines and cosines. With two "
-    "tables of one size it drowns the positions.",
+    why="Neither GPT nor BERT does so. The factor belongs to the Transformer of 2017, whose "
+    "token embeddings can have deviation 1/√C and whose positions are sines and cosines. With two "
+    "embedding matrices of one scale it drowns the positions.",
 )
 def scaling_drowns_the_positions() -> str:
     """Share of the positions in the variance of the sum, for C = 768 and three recipes."""
@@ -127,9 +127,9 @@ class _Tied(nn.Module):
     claim="With the head tied to the token embeddings, a hook that walks through the modules gives "
     "the embeddings standard deviation 0.02 and the linear layers Xavier's weights.",
     says="“`Embedding ~ N(0, 0.02)`, `Linear → Xavier`, … and tie `lm_head` to token embeddings”",
-    why="Tied, the two are one matrix, which the hook meets twice: once as an embedding, once as "
-    "a linear layer. What is drawn last stays, so the order in which the modules were registered "
-    "decides. With the head last, as usual, the embeddings are Xavier's. Tying after the hook "
+    why="Tied, the two are one matrix, which the hook meets twice, once as an embedding and once "
+    "as a linear layer. What is drawn last stays, so the order of registration decides. With the "
+    "head last, as usual, the embeddings are Xavier's. Tying after the hook "
     "leaves them as meant.",
 )
 def tied_and_drawn_twice() -> str:

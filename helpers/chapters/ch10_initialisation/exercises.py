@@ -117,7 +117,7 @@ def which_bug() -> dict[str, Float[np.ndarray, " layers"]]:
     return found
 
 
-diagnosis("10.3", BUGS, "Work out by what factor each mistake changes the size in each layer.")
+diagnosis("10.3", BUGS, "Work out by what factor each mistake changes the RMS in each layer.")
 
 
 def _std_for(times: float, kept: float = 0.5) -> float:
@@ -131,13 +131,13 @@ numeric_near_misses(
     effect=lambda std: LAYERS * math.log10(std * (WIDTH / 2) ** 0.5),
     within=(math.log10(0.75 * TIMES), math.log10(1.25 * TIMES)),
     replies={
-        "With yours the size grows by the square of what is asked.": (_std_for(TIMES**2),),
-        "With yours the mean square grows so much. The size is its root.": (_std_for(TIMES**0.5),),
+        "With yours the RMS grows by the square of what is asked.": (_std_for(TIMES**2),),
+        "With yours the mean square grows so much. The RMS is its root.": (_std_for(TIMES**0.5),),
         "That would be right for layers without an activation. What does ReLU take?": (
             _std_for(TIMES, kept=1),
         ),
     },
-    otherwise="With yours the size is multiplied by about 10^{effect:.1f}.",
+    otherwise="With yours the RMS is multiplied by about 10^{effect:.1f}.",
     what="The standard deviation",
     positive="A standard deviation is positive.",
 )
@@ -272,8 +272,8 @@ def _tied(model: nn.Module, head_first: bool) -> None:
     if not close(_spread(model.token.weight), 0.02, 0.04):
         order = "before" if head_first else "after"
         raise Wrong(
-            f"A tied table, its head registered {order} the embedding, ends with a spread of "
-            f"{_spread(model.token.weight):.3f}. It should start as an embedding."
+            f"A tied matrix, its head registered {order} the embedding, ends with a spread of "
+            f"{_spread(model.token.weight):.3f}. It should be drawn as an embedding."
         )
     if numbers(model.head.bias).any():
         raise Wrong("The bias of a tied head is not 0. Its weight is tied, its bias is not.")
@@ -285,8 +285,8 @@ def _packed(model: nn.MultiheadAttention) -> None:
         raise Wrong("in_proj_weight of nn.MultiheadAttention was left as it was.")
     if close(found / right, (2 / 4) ** 0.5, 0.04):
         raise Wrong(
-            "in_proj_weight of nn.MultiheadAttention holds three square maps, and yours has the "
-            "spread of one map with three times as many outputs."
+            "in_proj_weight of nn.MultiheadAttention holds three square matrices, and yours has "
+            "the spread of one matrix with three times as many outputs."
         )
     if not close(found / right, 1.0, 0.04):
         raise Wrong(f"in_proj_weight of nn.MultiheadAttention ends with a spread of {found:.4f}.")

@@ -25,7 +25,7 @@ def draw_sizes(
 ) -> Axes:
     """Draw how large the numbers are after each layer, a line a scheme, on a log scale.
 
-    A line is the geometric mean over the seeds. Shapes: each (seeds, L), all positive.
+    Each line is the geometric mean over the seeds. Shapes: each (seeds, L), all positive.
     """
     for name, sizes_SL in sizes.items():
         mean_L = np.exp(np.log(sizes_SL).mean(axis=0))
@@ -33,7 +33,7 @@ def draw_sizes(
         ax.plot(layers, mean_L, color=INKS[name], linestyle=DASHES.get(name, "-"), label=name)
     ax.set_yscale("log")
     ax.minorticks_off()
-    ax.set(xlabel="layer", ylabel="size", title=title)
+    ax.set(xlabel="layer", ylabel="RMS", title=title)
     return ax
 
 
@@ -57,7 +57,7 @@ def panels_by_layer(
     Shapes: (seeds, 2, L), none negative.
     """
     layer = "block" if "blocks" in net else "layer"
-    titles = f"size after the {layer}", f"gradient of the {layer}'s weights"
+    titles = f"RMS after the {layer}", f"gradient of the {layer}'s weights"
     for at, (ax, title) in enumerate(zip(axes, titles, strict=True)):
         low, high = LIMITS[net][at]
         kept_SL = np.clip(values[:, at], low, high)

@@ -5,13 +5,12 @@ untrained blocks (each a minute or two on one core). The others are trainings of
 tales over starts and learning rates, half a minute a setting: ``schemes``, rules for all weights;
 ``no norm``, the same without any norm; ``embedding``, the size of the tables, tied and not;
 ``eight``, starts that end close together, with eight seeds, in 4 and in 12 blocks; ``elsewhere``,
-twice the width, and 1000 steps; ``warm``, a start that holds what counting knows. A run keeps its
-validation loss and its training losses as means over ``BLOCK`` steps.
+twice the width, and 1000 steps. A run keeps its validation loss and its training losses as means
+over ``BLOCK`` steps.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 
@@ -20,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import vmap
 
-from helpers import bigram, corpus, initialise
+from helpers import corpus, initialise
 from helpers.bigram import loss
 from helpers.blocks import NORMS, Block
 from helpers.chapters import lab, stored
@@ -97,7 +96,6 @@ TRAINED: dict[str, tuple] = {
         for other in ({"C": 128}, {"steps": 1000})
         for start in ({}, {"embedding": 0.02}, {"scheme": "0.02"})
     ),
-    "warm": (({"start": "bigram", "residual": "0"}, RATES[:2]),),
 }
 
 
@@ -190,7 +188,6 @@ def init_model(
     residual="1",
     tied=False,
     scales: Sequence[float] = (1.0, 1.0),
-    start="cold",
     C=64,
     L=4,
     heads=4,
@@ -204,39 +201,7 @@ def init_model(
     generator = torch.Generator().manual_seed(seed)
     smaller = factor(residual, len(model.layers))
     initialise.initialise(model, KNOWN[scheme], generator, embedding=embedding, residual=smaller)
-    if start == "bigram":
-        warm(model, generator)
     return model
-
-
-@cache
-def counted() -> Tensor:
-    """The smoothed bigram table, counted in the training text."""
-    tokenizer, train_ids, _ = characters()
-    counts_VV = bigram.count_bigrams(train_ids, len(tokenizer))
-    return torch.tensor(bigram.smoothed(counts_VV)).float()
-
-
-@torch.no_grad()
-def warm(model: TinyLM, generator: torch.Generator) -> None:
-    """Make a model whose blocks add nothing the bigram table."""
-    V, C = model.token.weight.shape
-    rows_CV = torch.randn(C, V, generator=generator)
-    rows_CV = rows_CV - rows_CV.mean(dim=0)  # mean 0, as the norm wants it
-    rows_VC = torch.linalg.qr(rows_CV)[0].T * C**0.5  # at right angles, entries of size 1
-    model.token.weight.copy_(rows_VC)
-    model.position.weight.zero_()
-    model.output.weight.copy_(counted().log().T @ rows_VC / C)
-    model.output.bias.zero_()
-
-
-@cache
-def some_batches() -> list[tuple[Tensor, Tensor]]:
-    """Sixty batches of 8 windows of 32 letters, the same ones each time."""
-    generator = torch.Generator().manual_seed(0)
-    text = characters().train
-    batches = corpus.batches(text, batch_size=8, context=32, generator=generator)
-    return list(itertools.islice(batches, 60))
 
 
 @cache
@@ -371,7 +336,7 @@ def in_words(net: str, depth: int, start: str) -> str:
     same = not NETS[net] and STARTS[start][1] != "1"
     layer = "block" if NETS[net] else "layer"
     return (
-        f"{net}, {depth} deep, {start}: the {'stream' if NETS[net] else 'vector'} ends with size "
+        f"{net}, {depth} deep, {start}: the {'stream' if NETS[net] else 'vector'} ends with RMS "
         f"{fmt(gmean(sizes_SL[:, -1]))}; gradient {first} in the first {layer}, {last} in the "
         "last." + " There are no residual projections here, so this is Xavier." * same
     )
@@ -388,7 +353,7 @@ FORMULAS = {
 
 def rules_table() -> str:
     """The rules, and what a square layer of width 64 makes of the size."""
-    columns = "rule|σ|σ, 64 → 64|σ, 64 → 256|σ, 768 → 768|size multiplied by (64 → 64)|… with ReLU"
+    columns = "rule|σ|σ, 64 → 64|σ, 64 → 256|σ, 768 → 768|RMS multiplied by (64 → 64)|… with ReLU"
     rows = []
     for name, formula in FORMULAS.items():
         square, wide, large = (KNOWN[name].std(*fans) for fans in ((64, 64), (64, 256), (768, 768)))
@@ -434,7 +399,7 @@ def layers_table() -> str:
 
 def stream_table() -> str:
     """Size of the stream of untrained blocks, and how their gradients lie."""
-    columns = "size of the stream|pre-norm, 6 blocks|24 blocks|no norm, 24 blocks"
+    columns = "RMS of the stream|pre-norm, 6 blocks|24 blocks|no norm, 24 blocks"
     columns += "|gradient, first block ÷ last, pre-norm"
     rows = []
     for start in STARTS:
@@ -449,11 +414,11 @@ FIRST: dict[str, dict] = {
     "Xavier": {"scheme": "Xavier"},
     "He": {"scheme": "He"},
     "0.02": {"scheme": "0.02"},
-    "tied, tables N(0, 1)": {"tied": True},
-    "tied, tables N(0, 1), He": {"tied": True, "scheme": "He"},
-    "tied, tables N(0, 1/C)": {"tied": True, "embedding": ROOT},
+    "tied, embeddings N(0, 1)": {"tied": True},
+    "tied, embeddings N(0, 1), He": {"tied": True, "scheme": "He"},
+    "tied, embeddings N(0, 1/C)": {"tied": True, "embedding": ROOT},
     "the same, × √C on the way in": {"tied": True, "embedding": ROOT, "scales": (8.0, 1.0)},
-    "tied, tables N(0, 0.02²)": {"tied": True, "embedding": 0.02},
+    "tied, embeddings N(0, 0.02²)": {"tied": True, "embedding": 0.02},
 }
 
 
@@ -475,7 +440,9 @@ def first_looks(name: str) -> np.ndarray:
 
 def first_table() -> str:
     """First losses by start, beside the formula."""
-    columns = "start|first loss|log V + C·σ²/2|probability of the present letter once more"
+    columns = (
+        "initial weights|first loss|log V + C·σ²/2|probability of the present character once more"
+    )
     rows = []
     for name in FIRST:
         found_S, formula_S, again_S = first_looks(name).T
@@ -531,15 +498,15 @@ def elsewhere_table() -> str:
         wide, long = (cost("elsewhere", **start | other) for other in ({"C": 128}, {"steps": 1000}))
         rows.append([name, *map(signed, (cost(part, **start), wide, long))])
     columns = (
-        "change to torch's start, and its cost in nats|width 64, 300 steps|width 128, 300 steps"
+        "change to torch's rule, and its cost in nats|width 64, 300 steps|width 128, 300 steps"
     )
     return table(columns + "|width 64, 1000 steps", rows)
 
 
 SCALED: dict[str, dict] = {
     "N(0, 1/C)": {"embedding": ROOT},
-    "N(0, 1/C), letters × √C": {"embedding": ROOT, "scales": (8.0, 1.0)},
-    "N(0, 1/C), letters and places × √C": {"embedding": ROOT, "scales": (8.0, 8.0)},
+    "N(0, 1/C), tokens × √C": {"embedding": ROOT, "scales": (8.0, 1.0)},
+    "N(0, 1/C), tokens and positions × √C": {"embedding": ROOT, "scales": (8.0, 8.0)},
 }
 
 
@@ -551,12 +518,12 @@ def scaled(name: str, tied: bool) -> np.ndarray:
 def scaled_table() -> str:
     """The same as a table."""
     rows = [[name, *(spread(scaled(name, tied)) for tied in (False, True))] for name in SCALED]
-    return table("validation loss; letters and places from|head of its own|tied head", rows)
+    return table("validation loss; tokens and positions from|head of its own|tied head", rows)
 
 
 def bare_table() -> str:
     """With and without norms."""
-    columns = "start|first loss, no norm|final, no norm, rate 0.001|0.003"
+    columns = "initial weights|first loss, no norm|final, no norm, rate 0.001|0.003"
     columns += "|final, with norms, rate 0.001|0.003"
     rows = []
     for name in ("torch", "Xavier", "He", "0.02"):
@@ -575,7 +542,7 @@ def writes(residual: str, **sizes) -> np.ndarray:
 
 def residual_table() -> str:
     """What 1/√(2L) and a zero start change in training."""
-    columns = "validation loss, less that of Xavier's start|4 blocks|12 blocks"
+    columns = "validation loss, less that of Xavier's rule|4 blocks|12 blocks"
     names = {"× 1/√(2L)": "1/√(2L)", "zero start": "0"}
     rows = [[name, signed(writes(by)), signed(writes(by, **DEEP))] for name, by in names.items()]
     return table(columns, rows)

@@ -39,12 +39,12 @@ near_misses(
             lambda w: _diagonal(w, 1).sum(axis=1) / w.shape[1]
         ),
         "this is the weight on the token itself.": lambda w: _diagonal(w, 0).mean(axis=1),
-        "this is one mean over all heads; give one a head.": (
+        "this is one mean over all heads; give one per head.": (
             lambda w: np.full(len(w), _diagonal(w, 1).mean())
         ),
     },
     "the shape is right, the numbers are not.",
-    what="The result, one number a head,",
+    what="The result, one number per head,",
     prefix="For {weights.shape[0]} heads and {weights.shape[1]} tokens: ",
 )
 
@@ -71,7 +71,7 @@ near_misses(
         ),
     },
     "the shape is right, the numbers are not.",
-    what="The result, one number a head,",
+    what="The result, one number per head,",
     prefix="For {weights.shape[1]} tokens and n = {n}: ",
 )
 

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from importlib.resources import files
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -208,21 +207,8 @@ def shipped_reader() -> nn.Module:
 
 
 def even_map(T: int) -> Tensor:
-    """The map of a head that reads evenly all that it may read: (1, 1, T, T)."""
+    """The attention pattern of a head that reads evenly all that it may read: (1, 1, T, T)."""
     return torch.ones(1, 1, T, T).tril() / torch.arange(1, T + 1)[:, None]
-
-
-def costs(model, x_NT, y_NT, instead=torch.zeros_like) -> np.ndarray:
-    """How much the loss of each of five pieces of text rises without each head: (5, heads)."""
-
-    def of_pieces(heads):
-        logits = with_hooks(without_heads(model, heads, instead), model, x_NT)
-        nats_NT = F.cross_entropy(logits.mT, y_NT, reduction="none")
-        return nats_NT.view(5, -1).mean(dim=1).numpy()
-
-    intact = of_pieces([])
-    every = product(range(model.config.layers), range(model.config.heads))
-    return np.stack([of_pieces([head]) - intact for head in every], axis=1)
 
 
 def neighbours(levels: list[Tensor], x_NT: Tensor) -> dict:

@@ -2,7 +2,6 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pytest
 from matplotlib.colors import to_hex
 
 from helpers.chapters.ch01_embeddings_as_features import figures as draw
@@ -52,11 +51,6 @@ def test_block_fills_each_cell_by_its_mark(ax):
 def test_block_without_a_place_or_labels_has_neither(ax):
     draw.draw_block(ax, np.ones((1, 2, 2), dtype=int), labels=False)
     assert (len(ax.patches), len(ax.texts)) == (4, 0)
-
-
-def test_block_refuses_other_marks(ax):
-    with pytest.raises(ValueError, match="marks must be 1, 0 or -1, got"):
-        draw.draw_block(ax, np.full((1, 1, 1), 2))
 
 
 def test_neighbours_are_bars_as_long_as_the_cosine(ax):

@@ -63,13 +63,6 @@ def test_correlations_are_a_line_a_seed_in_the_ink_of_the_table(ax):
     assert [text.get_text() for text in ax.get_legend().get_texts()] == list(found)
 
 
-def test_controls_start_at_the_grey_line(ax):
-    counts, lengths = {"copies": np.array([[5, 50]])}, {"copies": np.array([[2.0, 3.0]])}
-    assert draw.draw_controls(ax, counts, lengths, start=1.7) is ax
-    assert set(ax.lines[0].get_ydata()) == {1.7}
-    np.testing.assert_allclose(ax.lines[1].get_xydata(), [[5, 2], [50, 3]])
-
-
 def test_words_are_linked_and_only_some_are_written(ax):
     points = np.array([[0.0, 0.0], [1.0, 2.0], [3.0, 1.0]])
     links = [(0, 2)]

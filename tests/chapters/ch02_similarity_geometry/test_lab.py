@@ -1,11 +1,11 @@
-"""The measurements of chapter 02: a slice of each stored part, recomputed; texts with controls."""
+"""The measurements of chapter 02: a slice of each stored part, recomputed."""
 
 import pytest
 import torch
 
 from helpers.chapters import stored
 from helpers.chapters.ch02_similarity_geometry import lab
-from helpers.chapters.lab import max_difference, runs, words
+from helpers.chapters.lab import max_difference, runs
 
 TOLERANCE = 0.02  # of correlations and shares, for another processor
 
@@ -39,16 +39,6 @@ def test_cloud_is_the_stored_one():
         assert max_difference(made[name], first_run("cloud")[name]) < TOLERANCE
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("optimizer", lab.RATES)
-@pytest.mark.parametrize("tokens", lab.TOKENS)
-def test_controls_are_the_stored_ones(optimizer, tokens):
-    made = lab.one_control(0, tokens=tokens, optimizer=optimizer, steps=25)
-    then = first_run("controls", tokens=tokens, optimizer=optimizer)
-    assert made["occurrences"] == then["occurrences"]
-    assert max_difference(made["lengths"][0], then["lengths"][0]) < TOLERANCE
-
-
 def test_cloud_of_rows_that_are_known():
     corners = torch.tensor([[1.0, 0.0], [1.1, 0.0], [0.0, 1.0], [0.0, 1.3]]).double()
     assert lab.contrast(corners) == pytest.approx((1.3**2 + 1) ** 0.5 / 0.2, rel=0.5)
@@ -63,21 +53,3 @@ def test_keys_of_equal_length_have_one_order():
     other, ratio = lab.other_best(64, 4, 64, 0)
     assert other > 0.3
     assert ratio > 1.5
-
-
-def test_a_table_has_a_line_for_each_row():
-    assert lab.table("a | b", [(1, 2)]) == "| a | b |\n| --- | --- |\n| 1 | 2 |"
-
-
-def test_text_with_controls_differs_from_the_text_only_where_it_should():
-    ids, names = words()
-    new, copies, strewn = lab.with_controls(0)
-    assert lab.with_controls(0)[0].equal(new), "a seed is a text"
-    times = new.bincount()
-    assert times[strewn].tolist() == [5, 20, 80, 320, 1280]
-    assert copies.shape == (20, 5)
-    kept = (new < len(names)) & ~(copies[:, :1] == new).any(dim=0)
-    assert new[kept].equal(ids[kept])
-    shares = times[copies].sum(dim=0) / times[copies].sum()
-    assert shares[0] > 0.45
-    assert (shares[3:] < 0.08).all()

@@ -1,8 +1,9 @@
 """Chapter 03: what learners write before they have it, and what the check should tell them."""
 
 import numpy as np
+import torch
 
-from helpers import bigram, corpus, tokenizers
+from helpers import bigram, corpus, minigpt, tokenizers
 from helpers.bigram import ABC_TABLE
 from helpers.chapters import judges
 from helpers.chapters.ch03_bigram_table.exercises import ADDS, discounted, little_text
@@ -34,7 +35,19 @@ def by_frequency():
     return mixed / mixed.sum(axis=1, keepdims=True)
 
 
+def batch_of(windows, *, targets=1, stride=1, last=0):
+    """A get_batch that draws `windows` positions, with the targets so many tokens later."""
+
+    def get_batch(ids, batch, context):
+        first = torch.randint(len(ids) - context - last, (windows or batch, 1))
+        at = (first + stride * torch.arange(context)).expand(batch, -1) % len(ids)
+        return ids[at], ids[(at + targets) % len(ids)]
+
+    return get_batch
+
+
 RIGHT = {
+    "03.8": [minigpt.get_batch],
     "03.4": [40],
     "03.5": [shifted],
     "03.7": [discounted()],
@@ -78,5 +91,19 @@ WRONG = {
         (2 * discounted(), "each should sum to 1"),
         (discounted() - np.eye(SIZE) + np.roll(np.eye(SIZE), 1, axis=1), "is negative"),
         (discounted()[0], "should have shape (61, 61)"),
+    ],
+    "03.8": [
+        (batch_of(None, targets=0), "are what was read"),
+        (batch_of(None, targets=2), "Each target is the token after"),
+        (batch_of(None, stride=2), "is a run of the text"),
+        (batch_of(1), "All windows are the same"),
+        (batch_of(None, last=1), "never come"),
+        (lambda ids, batch, context: minigpt.get_batch(ids, batch, context)[0], "two tensors"),
+        (
+            lambda ids, batch, context: minigpt.get_batch(ids, context, batch),
+            "Your function raised",
+        ),
+        (lambda *given: [part.T for part in minigpt.get_batch(*given)], "have shape (400, 8)"),
+        (lambda *given: [part - 100 for part in minigpt.get_batch(*given)], "does not have"),
     ],
 }

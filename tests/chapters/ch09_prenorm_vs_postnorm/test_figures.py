@@ -68,18 +68,6 @@ def test_before_has_a_panel_a_quantity():
     plt.close(fig)
 
 
-def test_race_has_losses_and_ratios_by_step():
-    fig, axes = plt.subplots(1, 2)
-    draw.panels_race(axes, {"post": np.array([[3.5, 1.0], [3.0, 0.1]])}, 3.02)
-    level, losses = axes[0].lines
-    assert set(level.get_ydata()) == {3.02}
-    np.testing.assert_allclose(losses.get_ydata(), [3.5, 3.0])
-    (ratios,) = axes[1].lines
-    np.testing.assert_allclose(ratios.get_ydata(), [1.0, 0.1])
-    assert [ax.get_yscale() for ax in axes] == ["linear", "log"]
-    plt.close(fig)
-
-
 def test_alike_is_the_cosines_under_their_letters(ax):
     cosines = np.array([[1.0, 0.5], [0.5, 1.0]])
     assert draw.draw_alike(ax, cosines, "a ", title="t") is ax

@@ -41,7 +41,7 @@ def test_stacks_are_sizes_and_gradients_of_each_seed():
     blocks = lab.stacks("pre-norm blocks", "He", 6)
     assert blocks.shape == (8, 2, 6)
     assert lab.at_the_top("He", 6) == pytest.approx(blocks[:, 0, -1])
-    assert "the stream ends with size 5.3; gradient" in lab.in_words("pre-norm blocks", 6, "He")
+    assert "the stream ends with RMS 5.3; gradient" in lab.in_words("pre-norm blocks", 6, "He")
     assert "so this is Xavier" in lab.in_words("plain layers, ReLU", 6, "Xavier, zero start")
 
 
@@ -66,7 +66,7 @@ def test_what_is_kept_of_a_run_has_the_stored_form(monkeypatch):
     assert good == {"first": 4.0, "validation": 2.0, "losses": [3.0] * 30}
     assert diverged["validation"] is None
     assert diverged["losses"] == [None] * 30
-    (kept,) = (s["runs"][0] for s in stored(10)["warm"]["settings"][:1])
+    (kept,) = (s["runs"][0] for s in stored(10)["eight"]["settings"][:1])
     assert good.keys() | {"seed"} == kept.keys()
 
 

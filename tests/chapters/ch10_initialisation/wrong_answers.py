@@ -111,7 +111,7 @@ WRONG = {
     "10.7": [
         (lambda m, g: hook(m, g, once=False), "a spread of 0.069"),
         (lambda m, g: hook(m, g, packed=0), "left as it was"),
-        (lambda m, g: hook(m, g, packed=1), "three square maps"),
+        (lambda m, g: hook(m, g, packed=1), "three square"),
         (lambda m, g: hook(m, g, bare=False), "without a bias or without a weight"),
         (lambda m, g: hook(m, g, draw=normal_for_uniform), "reach too far"),
         (lambda m, g: hook(m, g, draw=nn.init.kaiming_uniform_), "not Xavier's"),
