@@ -42,7 +42,7 @@ near_misses(
     [(4, 4), (2, 5), (1, 6), (1, 1), (3, 4)],
     {
         "true and false are exchanged.": lambda n, T: 1 - np.tri(T)[T - n :],
-        "the first token that asks is taken for the first of the text.": lambda n, T: np.tri(n, T),
+        "the first new token is taken for the first of the text.": lambda n, T: np.tri(n, T),
         "a token may read itself, too.": lambda n, T: np.tri(T, k=-1)[T - n :],
         "the next token may be read. That is one too far.": lambda n, T: np.tri(T, k=1)[T - n :],
         "what comes later may be read, and not what came before.": lambda n, T: np.tri(T).T[
@@ -93,17 +93,17 @@ HEADS = {
     "no mask": "Later tokens are read: the mask is missing.",
     "one too far": "Each token also reads the next one: the mask is one too far.",
     "later only": "The mask is the wrong way round: tokens read what comes after them.",
-    "mask after softmax": "The mask stands behind the softmax; then the shares do not sum to 1.",
+    "mask after softmax": "The mask comes after softmax, so the weights do not sum to 1.",
     "root of C": "You divided by the root of C. How wide is a query of one head?",
     "root of H": "You divided by the root of the number of heads.",
     "no root": "The scores are not divided.",
     "D, no root": "You divided by D and not by its root.",
     "axes not moved": "The heads are cut the wrong way: each should get numbers of every token.",
-    "no output projection": "The heads stand side by side, but W_O is missing.",
-    "scores of 0": "A score of 0 is not a weight of 0: e to the 0 is 1. What has to stand there?",
+    "no output projection": "The heads are side by side, but W_O is missing.",
+    "scores of 0": "A score of 0 is no weight of 0, because e to the 0 is 1. Which score gives 0?",
     "other axis": "The weights of one query should sum to 1, not the weights on one key.",
-    "exchanged": "Queries and keys are exchanged: W_Q makes the queries, which stand in the rows.",
-    "every H-th column": "Each head should get columns that stand side by side, not every H-th.",
+    "exchanged": "Queries and keys are exchanged. W_Q makes the queries, which belong in the rows.",
+    "every H-th column": "Each head should get columns that are side by side, not every H-th.",
 }
 
 
@@ -147,7 +147,7 @@ diagnosis(
 
 
 def scores_by_distance(query: Float[np.ndarray, " D"]) -> Float[np.ndarray, "32"]:
-    """Scores under RoPE of a query with a key of ones 0, 1, … 31 places back.
+    """Scores under RoPE of a query with a key of ones 0, 1, … 31 positions back.
 
     Shapes: query (D,), with pair k its numbers k and k + D/2.
     """
@@ -164,7 +164,7 @@ def _five_back(answer) -> None:
     scores = scores_by_distance(query.ravel())
     best = int(scores.argmax())
     if scores.max() - np.delete(scores, best).max() <= 1e-6 * np.abs(scores).max():
-        raise Wrong("No single place scores highest with this query.")
+        raise Wrong("No single position scores highest with this query.")
     if scores.argmin() == 5:
         raise Wrong("This query scores lowest where it should score highest.")
     if best != 5:
@@ -243,10 +243,10 @@ near_misses(
             *_step(*given)[:2],
             given[2],
         ),
-        "The new row of the keys stands first; it belongs behind the rest.": lambda *given: [
+        "The new row of the keys comes first; it belongs after the rest.": lambda *given: [
             np.roll(part, 1, axis=0) for part in _step(*given)
         ],
-        "The new row of the values stands first; it belongs behind the rest.": lambda *given: (
+        "The new row of the values comes first; it belongs after the rest.": lambda *given: (
             *_step(*given)[:2],
             np.roll(_step(*given)[2], 1, axis=0),
         ),

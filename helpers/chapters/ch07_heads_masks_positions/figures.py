@@ -1,16 +1,14 @@
-"""Drawings of chapter 07: heads, turned vectors, positions, losses by place, writing."""
+"""Drawings of chapter 07: turned vectors, positions, losses by position, writing."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from jaxtyping import Float, Int, Num
+from jaxtyping import Float, Num
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
-
-from helpers.figures import INKS as HEAD_INKS
 
 INKS = {
     "none": "#777777",
@@ -29,24 +27,6 @@ DASHES = {
 SAID = {"rope": "RoPE", "alibi": "ALiBi"}
 GREY = "#444444"
 EMPTY, KEPT, NOW = "none", "#d9d9d9", "#0072B2"
-
-
-def draw_split(ax: Axes, head_TC: Int[np.ndarray, "T C"] | Sequence, *, title: str = "") -> Axes:
-    """Draw which head each number of the tokens goes to, a colour and a digit a head.
-
-    Shapes: head (T, C), heads counted from 0.
-    """
-    head_TC = np.asarray(head_TC)
-    inks = ListedColormap(HEAD_INKS[: head_TC.max() + 1])
-    ax.imshow(head_TC, cmap=inks, alpha=0.45, aspect="auto", interpolation="none")
-    for (row, column), head in np.ndenumerate(head_TC):
-        ax.text(column, row, str(head), ha="center", va="center", fontsize=8)
-    ax.set_yticks(range(len(head_TC)), [f"token {row}" for row in range(len(head_TC))], fontsize=8)
-    ax.set_xticks([])
-    ax.set(xlabel="the C numbers of a query", title=title)
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
-    return ax
 
 
 def draw_turned(
@@ -72,7 +52,7 @@ def draw_turned(
         ax.annotate(word, tuple(turned * 1.08), ha="center", va="center", color=ink)
     ax.plot(0, 0, "+", color="#888888")
     ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xticks=[], yticks=[])
-    ax.set_title("turned by their places")
+    ax.set_title("turned by their positions")
     return ax
 
 
@@ -91,7 +71,7 @@ def draw_by_distance(
         ax.plot(distances, values, line, color=GREY, label=name)
         ax.plot(at, np.interp(at, distances, values), "o", color=GREY)
     ax.axhline(0, color="#bbbbbb", linewidth=0.8, zorder=0)
-    ax.set(xlabel="how far back the key stands", ylabel="score", title="score by distance")
+    ax.set(xlabel="distance back to the key", ylabel="score", title="score by distance")
     ax.legend(fontsize=8)
     return ax
 
@@ -118,16 +98,16 @@ def draw_waves(ax: Axes, rows_TC: Num[np.ndarray, "T C"]) -> Axes:
     Shapes: rows (T, C).
     """
     ax.imshow(rows_TC, cmap="PuOr_r", vmin=-1, vmax=1, aspect="auto", interpolation="none")
-    ax.set(xlabel="which of the C numbers", ylabel="place")
+    ax.set(xlabel="which of the C numbers", ylabel="position")
     return ax
 
 
-def draw_places(
+def draw_positions(
     ax: Axes, losses: Mapping[str, Float[np.ndarray, "seeds T"] | Sequence], *, trained: int
 ) -> Axes:
-    """Draw the loss at each place of a window, a thin line a seed, a thick one for their mean.
+    """Draw the loss at each position of a window, a thin line per seed, a thick one for their mean.
 
-    Shapes: each of ``losses`` (seeds, T); eight places are taken together. Places below
+    Shapes: each of ``losses`` (seeds, T); eight positions are averaged. Positions below
     ``trained`` were met in training.
     """
     ax.axvspan(0, trained, color="#f1f1f1", zorder=0)
@@ -139,7 +119,7 @@ def draw_places(
         style: dict[str, Any] = {"color": INKS[name], "linestyle": DASHES[name]}
         ax.plot(middles, means.T, linewidth=0.5, alpha=0.5, **style)
         ax.plot(middles, means.mean(axis=0), linewidth=2, label=SAID.get(name, name), **style)
-    ax.set(xlabel="place in the window", ylabel="nats a letter", xlim=(0, None))
+    ax.set(xlabel="position in the window", ylabel="nats per letter", xlim=(0, None))
     ax.legend(fontsize=8, loc="upper left", ncols=2)
     return ax
 
@@ -176,10 +156,10 @@ def pair_score(
     return np.asarray((q * np.exp(1j * speed * np.asarray(distance)) * np.conj(k)).real)
 
 
-def turning_by_place(
+def turning_by_position(
     query_2: Sequence[float], key_2: Sequence[float]
 ) -> tuple[Callable[[int, int], Figure], Callable[[int, int], str]]:
-    """The picture of a pair turned by its places and its score by distance, and what to say.
+    """The picture of a pair turned by its positions and its score by distance, and what to say.
 
     Beside the pair stands a head of four such pairs with slower and slower hands.
     """
@@ -197,7 +177,7 @@ def turning_by_place(
 
     def in_words(query: int, distance: int) -> str:
         return (
-            f"Query at place {query}, key {distance} back: the pair has the score "
+            f"Query at position {query}, key {distance} back. The pair scores "
             f"{one[distance]:.2f}, the four pairs {four[distance]:.2f}."
         ).replace("-", "−")
 

@@ -2,9 +2,9 @@
 
 The parts: ``masks``, what a mask lets a model learn, and what is left of it when the future is
 truly absent (eight seeds, two minutes on one core); ``heads``, the loss for 1 to 16 heads of one
-total width (eight seeds, ten minutes); ``lengths``, the loss at places within and beyond the length
-of training (five seeds, thirteen minutes); ``near``, the same where each layer of the trained model
-reads the last 32 letters alone (five seeds, six minutes). Then what the chapter makes of them.
+total width (eight seeds, ten minutes); ``lengths``, the loss at positions within and beyond the
+length of training (five seeds, thirteen minutes); ``near``, the same where each layer of the
+trained model reads the last 32 letters alone (five seeds, six minutes).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from helpers import bigram, corpus, tokenizers
+from helpers import bigram, corpus
 from helpers import positions as schemes
 from helpers.bigram import loss
 from helpers.chapters import stored
@@ -57,7 +57,7 @@ EARLY = 100  # steps after which a test can compare
 
 def allowed(mask: str, T: int) -> Tensor:
     """Row t: which tokens token t may read, True or False."""
-    # tril(k) keeps row t up to place t + k
+    # tril(k) keeps row t up to position t + k
     if mask == "none at all":
         return torch.ones(T, T, dtype=torch.bool)
     if mask == "one too far":
@@ -142,8 +142,8 @@ def in_training(
 
 
 @torch.no_grad()
-def by_place(model: Callable, letters_read: int = 16_000) -> Tensor:
-    """Mean loss at places 0 … 127 of windows that start 32 letters apart.
+def by_position(model: Callable, letters_read: int = 16_000) -> Tensor:
+    """Mean loss at positions 0 … 127 of windows that start 32 letters apart.
 
     The same letters are predicted in each of the four stretches of 32; only what stands before
     gets longer.
@@ -163,7 +163,7 @@ def by_place(model: Callable, letters_read: int = 16_000) -> Tensor:
 
 def by_stretch(model: Callable) -> list[float]:
     """The mean in each of the four stretches."""
-    return rounded((part.mean() for part in by_place(model).split(32)), 3)
+    return rounded((part.mean() for part in by_position(model).split(32)), 3)
 
 
 def near_only(model: GPT, reach: int = 32) -> GPT:
@@ -212,12 +212,12 @@ def of_heads(seed: int, *, heads: int) -> dict:
 
 
 def of_lengths(seed: int, **setting) -> dict:
-    """Losses early, in each stretch, and at the end, at each place."""
+    """Losses early, in each stretch, and at the end, at each position."""
     model, go_on = in_training(seed=seed, **setting)
     go_on(steps=EARLY)
     early = by_stretch(model)
     go_on(steps=STEPS["lengths"] - EARLY)
-    return with_summary({"early": early}, by_place(model))
+    return with_summary({"early": early}, by_position(model))
 
 
 def of_near(seed: int, *, positions: str) -> dict:
@@ -226,12 +226,12 @@ def of_near(seed: int, *, positions: str) -> dict:
     go_on(steps=EARLY)
     early = by_stretch(near_only(deepcopy(model)))
     go_on(steps=STEPS["near"] - EARLY)
-    return with_summary({"early": early}, by_place(near_only(model)))
+    return with_summary({"early": early}, by_position(near_only(model)))
 
 
-def with_summary(run: dict, places: Tensor) -> dict:
-    """The loss at each place, after the mean at the last 16, which the results page shows."""
-    nats = rounded(places, 3)
+def with_summary(run: dict, losses: Tensor) -> dict:
+    """The loss at each position, after the mean at the last 16, which the results page shows."""
+    nats = rounded(losses, 3)
     mean = round(sum(nats[112:]) / 16, 4)
     return {"places 112 to 127": mean} | run | {"places": nats}
 
@@ -267,7 +267,7 @@ def found(part: str, key: str, **setting) -> np.ndarray:
 
 
 def at_places(positions: str, *, context=32, **more) -> np.ndarray:
-    """The loss at each place of a window of 128, a row a seed."""
+    """The loss at each position of a window of 128, one row per seed."""
     return found("lengths", "places", positions=positions, context=context, **more)
 
 
@@ -323,7 +323,9 @@ def lengths_table() -> str:
         (name, *map(spread, (home(losses), far(losses), far(losses) - home(losses))))
         for name, losses in settings
     ]
-    head = "nats a letter | places 16 … 31 | the same letters at places 112 … 127 | difference"
+    head = (
+        "nats per letter | positions 16 … 31 | the same letters at positions 112 … 127 | difference"
+    )
     return table(head, rows)
 
 
@@ -339,15 +341,17 @@ def turned_by_hand(name: str, vector: list[float], degrees: int) -> Step:
 
 
 def rope_by_hand() -> Worked:
-    """The query (1, 0) at place 5 and the key (1, 0) at places 3 and 4, at 30° a place."""
+    """The query (1, 0) at position 5 and the key (1, 0) at 3 and 4, at 30° per position."""
     one = [1.0, 0.0]
     q5, k3, k4 = (
-        turned_by_hand(name, one, 30 * place)
-        for name, place in (("q_5", 5), ("k_3", 3), ("k_4", 4))
+        turned_by_hand(name, one, 30 * position)
+        for name, position in (("q_5", 5), ("k_3", 3), ("k_4", 4))
     )
     two_back = dot_product(r"q_5 \cdot k_3", q5.value, k3.value)
     one_back = dot_product(r"q_5 \cdot k_4", q5.value, k4.value)
-    return Worked("A key two places back, and one place back", (q5, k3, two_back, k4, one_back))
+    return Worked(
+        "A key two positions back, and one position back", (q5, k3, two_back, k4, one_back)
+    )
 
 
 def scores_of(way: str) -> Tensor:
@@ -380,10 +384,3 @@ def vectors_sent(*, cache: bool) -> tuple[Tensor, int]:
         cache=cache,
     )
     return text, sum(sent)
-
-
-def words_of_the_tales() -> list[str]:
-    """All words and signs of the tales in order; a new paragraph is ¶."""
-    text = corpus.load()
-    tokenizer = tokenizers.WordTokenizer(text)
-    return [tokenizer.vocab[i].strip() or "¶" for i in tokenizer.encode(text).tolist()]

@@ -229,8 +229,8 @@ def the_stream_grows() -> str:
     "relationships only.",
     says="“Without non-linearity, the model would only be able to model linear relationships”.",
     why="Attention multiplies the tokens with one another, so that a layer without an activation "
-    "is not linear, not even if the softmax is left out too. What such a layer lacks is a bend "
-    "in what it does with each token by itself.",
+    "is not linear, not even if the softmax is left out too. What such a layer lacks, unless it "
+    "has a norm, is a non-linearity in what it does with each token by itself.",
 )
 def products_without_activation() -> str:
     """Second difference of layers with no activation and no norm, and the degree without softmax.

@@ -55,21 +55,23 @@ near_misses(
     lambda x, y: _normalised(x + y),
     _pairs(),
     {
-        "You normed the answer and added x afterwards: the sum is to be normed.": (
+        "You normalised y and added x afterwards, but the sum is to be normalised.": (
             lambda x, y: x + _normalised(y)
         ),
-        "You normed x before the sum: the sum is to be normed.": lambda x, y: _normalised(x) + y,
+        "You normalised x before the sum, but the sum is to be normalised.": lambda x, y: (
+            _normalised(x) + y
+        ),
         "The input x plays no part in your result: there is no residual.": lambda x, y: _normalised(
             y
         ),
-        "This is the sum. It is still to be normed.": lambda x, y: x + y,
+        "This is the sum. It is still to be normalised.": lambda x, y: x + y,
         "Your variance divides by n − 1; that of LayerNorm divides by n.": (
             lambda x, y: _normalised(x + y, ddof=1)
         ),
-        "You took the mean over the tokens; each token is normed by itself.": (
+        "You took the mean over the tokens; each token is normalised by itself.": (
             lambda x, y: _normalised(x + y, axis=0)
         ),
-        "For small vectors it shows: ε stands beside the root.": (
+        "Small vectors show that your ε is outside the root.": (
             lambda x, y: _centred(x, y) / (_deviation(x, y) + EPS)
         ),
         "You divided by the variance and not by its root.": (
@@ -102,14 +104,16 @@ near_misses(
     lambda x, W1, b1, W2, b2: _relu(x @ W1 + b1) @ W2 + b2,
     _networks(),
     {
-        "There is no bend between the two maps.": lambda x, W1, b1, W2, b2: (x @ W1 + b1) @ W2 + b2,
-        "The ReLU stands at the end.": lambda x, W1, b1, W2, b2: _relu((x @ W1 + b1) @ W2 + b2),
-        "There is a second ReLU at the end; only the hidden neurons are bent.": (
+        "There is no non-linearity between the two linear layers.": lambda x, W1, b1, W2, b2: (
+            (x @ W1 + b1) @ W2 + b2
+        ),
+        "The ReLU comes at the end.": lambda x, W1, b1, W2, b2: _relu((x @ W1 + b1) @ W2 + b2),
+        "There is a second ReLU at the end; only the hidden neurons get one.": (
             lambda x, W1, b1, W2, b2: _relu(_relu(x @ W1 + b1) @ W2 + b2)
         ),
         "The biases play no part.": lambda x, W1, b1, W2, b2: _relu(x @ W1) @ W2,
         "The bias b1 plays no part.": lambda x, W1, b1, W2, b2: _relu(x @ W1) @ W2 + b2,
-        "The second map is missing.": lambda x, W1, b1, W2, b2: _relu(x @ W1) + b1,
+        "The second linear layer is missing.": lambda x, W1, b1, W2, b2: _relu(x @ W1) + b1,
         "b1 is added after the ReLU.": lambda x, W1, b1, W2, b2: (_relu(x @ W1) + b1) @ W2 + b2,
         "The residual is not part of the network.": (
             lambda x, W1, b1, W2, b2: x + _relu(x @ W1 + b1) @ W2 + b2
@@ -167,7 +171,7 @@ def _gradient_through_one(factor: float, seed: int, layers: int = 24) -> float:
 
 numeric_near_misses(
     "08.4",
-    right=18**0.25,  # √3 for the first map and √6 for the second, evenly
+    right=18**0.25,  # √3 for the first layer and √6 for the second, evenly
     effect=gradient_through,
     within=(0.5, 2),
     replies={},
@@ -203,11 +207,11 @@ def _counterexample(answer) -> None:
 explanation(
     "08.6",
     "The other parts were trained together with the network and rely on it, so without it they "
-    "are worse than they could be. Compare with a reader that was trained without the network "
+    "are worse than they could be. Compare with a model that was trained without the network "
     "from the start.",
     "The other parts were trained together with the network and rely on it.",
     "So the loss rises by more than the network is worth.",
-    "Compare with a reader that was trained without the network from the start.",
+    "Compare with a model that was trained without the network from the start.",
 )
 
 

@@ -66,15 +66,15 @@ MODELS = (
     "feed-forward without a bend",
     "two more attentions instead",
 )
-BARE = {  # what is said: stack, layers, attentions and networks that stand without a sum
-    "8 layers, sum round both": ("residual and norm", 8, 0, 0),
-    "8 layers, sum round attention only": ("residual round attention only", 8, 0, 8),
+BARE = {  # what is said: stack, layers, attentions and networks without a residual connection
+    "8 layers, residual around both": ("residual and norm", 8, 0, 0),
+    "8 layers, residual around attention only": ("residual round attention only", 8, 0, 8),
     "8 networks and nothing else": ("norm alone, no attention", 8, 0, 8),
-    "4 layers, no sum": ("norm alone", 4, 4, 4),
+    "4 layers, no residual": ("norm alone", 4, 4, 4),
     "8 attentions and nothing else": ("norm alone, no feed-forward", 8, 8, 0),
-    "8 layers, sum round networks only": ("residual round feed-forward only", 8, 8, 0),
+    "8 layers, residual around networks only": ("residual round feed-forward only", 8, 8, 0),
     "16 networks and nothing else": ("norm alone, no attention", 16, 0, 16),
-    "8 layers, no sum": ("norm alone", 8, 8, 8),
+    "8 layers, no residual": ("norm alone", 8, 8, 8),
     "16 attentions and nothing else": ("norm alone, no feed-forward", 16, 16, 0),
 }
 WIDTHS = (64, 32)
@@ -85,7 +85,7 @@ MIXED = (*MODELS[1:3], "two more attentions instead", "four fixed mixers instead
 
 
 def stack(L: int, scheme: str, *, seed: int, start="torch") -> list[nn.Module]:
-    """L blocks as torch starts them; "kept": maps scaled to keep sizes."""
+    """L blocks with torch's initial weights; "kept": scaled so that layers keep the RMS."""
     kind = {
         "neither": {"residual": False, "norm": "none"},
         "norm alone": {"residual": False, "norm": "layer"},
@@ -104,7 +104,7 @@ def stack(L: int, scheme: str, *, seed: int, start="torch") -> list[nn.Module]:
 
 @torch.no_grad()
 def keep_sizes(block: nn.Module) -> None:
-    """Draw a map with n inputs: variance 1/n, or 2/n after a ReLU."""
+    """A linear layer with n inputs gets variance 1/n, or 2/n after a ReLU."""
     for name, part in block.named_modules():
         if isinstance(part, nn.Linear):  # torch: 1/(3n)
             part.weight *= 6**0.5 if name.endswith("down") else 3**0.5
@@ -121,7 +121,7 @@ def through(blocks: list[nn.Module], *, seed: int) -> list[Tensor]:
 
 
 def backward(stream: list[Tensor], *, seed: int) -> tuple[Tensor, ...]:
-    """Gradients at each level if random ones of size 1 come in on top."""
+    """Gradients at each level if random ones of RMS 1 arrive at the top."""
     generator = torch.Generator().manual_seed(1000 + seed)
     end = stream[-1]
     upstream = torch.randn(end.shape, generator=generator, dtype=end.dtype)
@@ -160,7 +160,7 @@ def copied(seed: int, *, stack: str, L: int, lr: float, steps: int) -> dict:
 
     def some_letters(B=16):
         ids_BT = torch.randint(16, (B, 8), generator=generator)
-        return ids_BT, ids_BT  # the answer is the question
+        return ids_BT, ids_BT  # each letter is its own target
 
     adam = torch.optim.Adam(lm.parameters(), lr=lr)
     train(lm, loss, iter(some_letters, None), steps=steps, optimizer=adam)
@@ -176,7 +176,7 @@ def copied(seed: int, *, stack: str, L: int, lr: float, steps: int) -> dict:
 class FixedMixer(nn.Module):
     """Attention whose weights are fixed: head h reads the letter h back (the first, if none is).
 
-    There are no scores, no softmax and no bend: the map from the tokens is linear.
+    There are no scores and no softmax, so it is linear in the tokens.
     """
 
     def __init__(self, C: int, *, T=32, heads=4):
@@ -186,7 +186,7 @@ class FixedMixer(nn.Module):
         self.register_buffer("weights", F.one_hot(read_HT.clamp(min=0), T).float())
 
     def forward(self, x_BTC):
-        """The values that the heads read, side by side; then the map behind the heads."""
+        """The values that the heads read, side by side, then the output projection."""
         T = x_BTC.shape[1]
         v_BTHD = self.value(x_BTC).unflatten(2, (self.heads, -1))
         mixed_BTHD = torch.einsum("hts,bshd->bthd", self.weights[:, :T, :T], v_BTHD)
@@ -194,7 +194,7 @@ class FixedMixer(nn.Module):
 
 
 def layers_of(model: str, C=64) -> list[nn.Module]:
-    """What stands between the embedding and the output table of one of the models."""
+    """The layers between embedding and output of one of the models."""
 
     def attention():
         return SelfAttention(C)  # causal, one head
@@ -235,7 +235,7 @@ def with_layers(layers: Callable[[], list[nn.Module]], *, seed: int, **sizes) ->
 
 
 def in_training(model: str, *, lr=0.003, seed=0) -> tuple[TinyLM, Callable]:
-    """A model as it starts, and what trains it further, as in chapter 06."""
+    """An untrained model, and what trains it further, as in chapter 06."""
     lm = with_layers(lambda: layers_of(model), seed=seed, C=64)
     return lm, trainer(lm, seed, lr=lr)
 
@@ -301,45 +301,53 @@ def in_two_lines(working: str, result: str) -> str:
     return rf"\begin{{aligned}}[t] & {working} \\ &= {result} \end{{aligned}}"
 
 
-def add_norm_steps(x, y, k: int, out: str) -> list[Step]:
-    """The steps of norm(x + y), for the k-th sub-layer."""
+def add_norm_steps(x, y, k: int, out: str, gamma, beta) -> list[Step]:
+    """The steps of norm(x + y) without ε, for the k-th sub-layer."""
     s = np.asarray(x) + np.asarray(y)
     away, variance = s - s.mean(), s.var()
     squares = " + ".join(number(square) for square in away**2)
     total = " + ".join(f"({number(n)})" if n < 0 else number(n) for n in s)
-    normed = away / variance**0.5
+    normalised = away / variance**0.5
     over_root = rf"\frac{{{matrix(away)}}}{{\sqrt{{{number(variance)}}}}}"
+    scaled = gamma * normalised + beta
     return [
         Step(f"x_{k} + y_{k}", in_two_lines(f"{matrix(x)} + {matrix(y)}", matrix(s)), s),
         Step(rf"\mu_{k}", rf"\frac{{{total}}}{{{len(s)}}} = {number(s.mean())}", s.mean()),
         Step(rf"\sigma_{k}^2", rf"\frac{{{squares}}}{{{len(s)}}} = {number(variance)}", variance),
-        Step(out, in_two_lines(over_root, matrix(normed)), normed),
+        Step(f"n_{k}", in_two_lines(over_root, matrix(normalised)), normalised),
+        Step(out, rf"\gamma \odot n_{k} + \beta = {matrix(scaled)}", scaled),
     ]
 
 
 def network_steps(x, W_1, W_2, out: str) -> list[Step]:
     """The steps of a feed-forward network without biases."""
     first = np.asarray(x) @ W_1
-    hidden = np.maximum(first, 0)
+    hidden = F.gelu(torch.tensor(first)).numpy()
+    gelu = rf"\text{{GELU}}\,{matrix(first)}"
     return [
         Step("x_2 W_1", in_two_lines(matrix(x) + matrix(W_1), matrix(first)), first),
-        Step("h", rf"\text{{ReLU}}\,{matrix(first)} = {matrix(hidden)}", hidden),
+        Step("h", in_two_lines(gelu, matrix(hidden)), hidden),
         Step(out, in_two_lines(matrix(hidden) + matrix(W_2), matrix(hidden @ W_2)), hidden @ W_2),
     ]
 
 
-def in_torch(block: Block) -> nn.TransformerEncoderLayer:
-    """Torch's own block with the same numbers as weights."""
-    a, f = block.attention.sublayer, block.feed_forward.sublayer
+def in_torch(block: nn.Module) -> nn.TransformerEncoderLayer:
+    """Torch's own block with the weights of ours, in float64."""
+    attention, network = block.attention, block.feed_forward
     theirs = nn.TransformerEncoderLayer(
-        f.up.in_features, 2, f.up.out_features, dropout=0.0, batch_first=True
+        network.up.in_features,
+        attention.H,
+        network.up.out_features,
+        dropout=0.0,
+        activation="gelu",
+        batch_first=True,
     ).double()
     with torch.no_grad():
-        theirs.self_attn.in_proj_weight.copy_(a.qkv.weight)
-        theirs.self_attn.in_proj_bias.copy_(a.qkv.bias)
-        theirs.self_attn.out_proj.load_state_dict(a.out.state_dict())
-        theirs.linear1.load_state_dict(f.up.state_dict())
-        theirs.linear2.load_state_dict(f.down.state_dict())
+        theirs.self_attn.in_proj_weight.copy_(attention.qkv.weight)
+        theirs.self_attn.in_proj_bias.copy_(attention.qkv.bias)
+        theirs.self_attn.out_proj.load_state_dict(attention.out.state_dict())
+        theirs.linear1.load_state_dict(network.up.state_dict())
+        theirs.linear2.load_state_dict(network.down.state_dict())
     return theirs
 
 
@@ -444,9 +452,9 @@ def levels(scheme: str, start: str, L: int) -> dict[str, np.ndarray]:
     deepest = runs("depth", start=start, scheme=scheme, L=96)  # L blocks are its beginning
     mine = runs("depth", start=start, scheme=scheme, L=L)
     return {
-        "size of the stream": np.array([run["sizes"] for run in deepest])[:, : L + 1],
-        "gradient": np.array([run["gradients"] for run in mine]),
-        "not common to all tokens": np.array([run["differing"] for run in deepest])[:, : L + 1],
+        "RMS of the stream": np.array([run["sizes"] for run in deepest])[:, : L + 1],
+        "RMS of the gradient": np.array([run["gradients"] for run in mine]),
+        "how different the tokens are": np.array([run["differing"] for run in deepest])[:, : L + 1],
     }
 
 
@@ -454,9 +462,9 @@ def in_words(found: dict[str, np.ndarray]) -> str:
     """The ends of the three, medians over the seeds."""
     sizes, gradients, apart = found.values()
     return (
-        f"Medians of five seeds: the stream ends with size {fmt(np.median(sizes[:, -1]))}, the "
-        f"gradient at the bottom is {fmt(np.median(gradients[:, 0]))}; "
-        f"{shares([np.median(apart[:, -1])])} of the stream is not common to all tokens."
+        f"Medians of five seeds. The stream ends with RMS {fmt(np.median(sizes[:, -1]))}, the "
+        f"gradient at the input has RMS {fmt(np.median(gradients[:, 0]))}, and how different the "
+        f"tokens are at the top is {shares([np.median(apart[:, -1])])}."
     )
 
 
@@ -484,7 +492,7 @@ def per_cent(values: np.ndarray) -> str:
 
 
 def without_sums() -> dict[str, tuple[list[float], list[float]]]:
-    """24 sub-layers without a sum: the gradient at the bottom, and what is not common at the top.
+    """24 sub-layers without residual: gradient at the input, difference of tokens at the top.
 
     The blocks are those that are stored; stacks of one kind are measured here.
     """
@@ -502,21 +510,21 @@ def without_sums() -> dict[str, tuple[list[float], list[float]]]:
     for said, scheme, start in (
         ("norm, 12 attentions and 12 networks in turn", "norm alone", "torch"),
         ("no norm, in turn", "neither", "torch"),
-        ("no norm, in turn, larger start", "neither", "kept"),
+        ("no norm, in turn, larger initial weights", "neither", "kept"),
     ):
         found[said] = at_bottom(scheme, 12, start), at_level("differing", scheme, 12, start)
     return found
 
 
 def copying_table() -> str:
-    """The letters copied correctly, by what stands without a sum."""
+    """The letters copied correctly, by the sub-layers that lack a residual connection."""
     rows = [
         (said, str(attentions), str(networks), per_cent(copy_accuracy(stack, L)))
         for said, (stack, L, attentions, networks) in BARE.items()
     ]
     return table(
-        "norm everywhere, 300 steps, five seeds|attentions without a sum|"
-        "networks without a sum|letters copied correctly",
+        "norm everywhere, 300 steps, five seeds|attentions without|"
+        "networks without|letters copied correctly",
         rows,
     )
 
@@ -531,13 +539,19 @@ def parameters(model: str) -> int:
     return sum(p.numel() for p in in_training(model)[0].parameters())
 
 
+def added(model: str) -> str:
+    """How many parameters a model has more than attention with its residual."""
+    return f"{parameters(model) - parameters(MODELS[1]):,}"
+
+
 def ladder_table() -> str:
     """Each model's parameters and its loss, at 0.003 and at the other rates."""
     rows = []
     for model in MODELS:
         others = [f"{final(model, lr, 'rates').mean():.2f}" for lr in (0.001, 0.01)]
         behind = "0" if model == MODELS[1] else spread(less(model, MODELS[1]), 3, signed=True)
-        rows.append((model, f"{parameters(model):,}", spread(final(model), 3), behind, *others))
+        said = model.replace("bend", "non-linearity")
+        rows.append((said, f"{parameters(model):,}", spread(final(model), 3), behind, *others))
     return table(
         "model|parameters|validation loss|difference from “with its residual”|rate 0.001|rate 0.01",
         rows,
@@ -560,8 +574,8 @@ def of_seeds(state: str, key: str) -> np.ndarray:
     return np.array([run[state][key] for run in runs("ladder", model="with feed-forward")])
 
 
-def with_places(factor: float, seed: int) -> float:
-    """What the letter explains of untrained neurons if places start larger or smaller."""
+def with_positions(factor: float, seed: int) -> float:
+    """What the letter explains of untrained neurons if position vectors are longer or shorter."""
     lm, _ = in_training("with feed-forward", seed=seed)
     with torch.no_grad():
         lm.position.weight.mul_(factor)

@@ -3,6 +3,7 @@
 import numpy as np
 from jaxtyping import Float
 
+from helpers import minigpt
 from helpers.exercises import (
     Wrong,
     array,
@@ -17,6 +18,7 @@ from helpers.exercises import (
     unpacked,
 )
 from helpers.exercises import check as check
+from helpers.exercises.pieces import drawn, piece
 
 Tokens = Float[np.ndarray, "4 3"]  # four tokens of width 3
 BUGS = {
@@ -248,4 +250,43 @@ explanation(
     "In pre-norm the stream itself is never normalised.",
     "It grows with depth.",
     "The norm acts on the copy that each sub-layer reads.",
+)
+
+
+def _in_two_steps(first, second):
+    """A block's forward: attention as `first` does it, then feed-forward as `second` does."""
+    return lambda self, x: second(self, first(self, x))
+
+
+def _attend(self, x):
+    return x + self.attention(self.norm_1(x))
+
+
+piece(
+    "09.8",
+    minigpt.Block,
+    (6, 2, 0.0),
+    drawn(minigpt.Block, (6, 2, 0.0), 2, 4, 6),
+    {
+        "This is post-norm, which normalises the sums.": _in_two_steps(
+            lambda self, x: self.norm_1(x + self.attention(x)),
+            lambda self, x: self.norm_2(x + self.feed_forward(x)),
+        ),
+        "Nothing is normalised.": _in_two_steps(
+            lambda self, x: x + self.attention(x), lambda self, x: x + self.feed_forward(x)
+        ),
+        "The two additions are missing.": _in_two_steps(
+            lambda self, x: self.attention(self.norm_1(x)),
+            lambda self, x: self.feed_forward(self.norm_2(x)),
+        ),
+        "norm_1 is used twice; the feed-forward layer has a norm of its own.": _in_two_steps(
+            _attend, lambda self, x: x + self.feed_forward(self.norm_1(x))
+        ),
+        "The feed-forward layer reads the stream without a norm.": _in_two_steps(
+            _attend, lambda self, x: x + self.feed_forward(x)
+        ),
+        "Both layers read the same stream; the second is to read what the first has added to.": (
+            lambda self, x: _attend(self, x) + self.feed_forward(self.norm_2(x))
+        ),
+    },
 )

@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import nn
 
+from helpers import minigpt
 from helpers.exercises import (
     Wrong,
     array,
@@ -321,3 +322,37 @@ def _repeatable(answer) -> None:
         )
         if not close(once, again) or close(once, other):
             raise Wrong(f"The weights of {kind} should depend on the generator, on nothing else.")
+
+
+@exercise("10.8")
+def _(answer):
+    model = minigpt.GPT(V=200, T=64, C=64, H=4, L=8)
+    for parameter in model.parameters():
+        nn.init.constant_(parameter, 0.5)
+    for name, parameter in model.named_parameters():
+        if "norm" in name and name.endswith("weight"):
+            nn.init.ones_(parameter)
+    if call(answer, model) is not model:
+        raise Wrong("Return the model that you were given.")
+    for name, parameter in model.named_parameters():
+        adds = name.endswith(("out.weight", "down.weight"))
+        if name.endswith("bias"):
+            if parameter.any():
+                raise Wrong(f"{name} is a bias and begins at 0.")
+        elif "norm" in name:
+            if (parameter != 1).any():
+                raise Wrong(f"{name} scales a norm and stays 1.")
+        else:
+            _hold_to_std(name, parameter.std().item(), 0.02 / 4 if adds else 0.02)
+
+
+def _hold_to_std(name, found, wanted):
+    if abs(found / wanted - 1) < 0.1:
+        return
+    if abs(found / wanted - 4) < 0.4:
+        raise Wrong(f"{name} adds to the residual stream: {found:.3f} is too large by √(2L) = 4.")
+    if abs(found / wanted - 0.25) < 0.025:
+        raise Wrong(f"{name} has {found:.4f}. Is it 2L or its root by which you divide?")
+    if abs(found / wanted**0.5 - 1) < 0.1:
+        raise Wrong(f"{name} has {found:.3f}, the root of {wanted:g}: is 0.02 a variance to you?")
+    raise Wrong(f"The numbers of {name} have the standard deviation {found:.4f}, not {wanted:g}.")

@@ -14,16 +14,6 @@ def cells(ax, numbers=3):
     return image.cmap(image.norm(image.get_array()))[..., :numbers]
 
 
-def test_split_writes_the_head_into_each_cell(ax):
-    heads = np.array([[0, 0, 1, 1], [0, 0, 1, 1]])
-    assert draw.draw_split(ax, heads, title="right") is ax
-    written = {text.get_position(): text.get_text() for text in ax.texts}
-    assert [written[(column, 1)] for column in range(4)] == ["0", "0", "1", "1"]
-    colours = cells(ax)
-    np.testing.assert_allclose(colours[0, 0], colours[1, 1])
-    assert not np.allclose(colours[0, 0], colours[0, 2])
-
-
 def test_turned_arrows_point_where_the_angle_says(ax):
     assert draw.draw_turned(ax, [1.0, 0.0], [0.0, 2.0], (np.pi / 2, np.pi)) is ax
     tips = [text.xy for text in ax.texts if text.arrow_patch is not None]
@@ -60,7 +50,7 @@ def test_waves_are_drawn_as_they_are(ax):
 
 def test_places_are_taken_together_and_averaged_over_seeds(ax):
     losses = np.stack([np.arange(16.0), np.arange(16.0) + 2])
-    assert draw.draw_places(ax, {"rope": losses}, trained=8) is ax
+    assert draw.draw_positions(ax, {"rope": losses}, trained=8) is ax
     first, second, mean = (line.get_xydata() for line in ax.lines)
     np.testing.assert_allclose(first, [[4, 3.5], [12, 11.5]])
     np.testing.assert_allclose(second, [[4, 5.5], [12, 13.5]])
@@ -86,5 +76,5 @@ def test_a_pair_scores_as_it_does_when_both_vectors_are_turned():
 
 
 def test_what_is_said_of_a_turned_pair():
-    _, in_words = draw.turning_by_place([1.0, 0.0], [1.0, 0.0])
-    assert in_words(24, 0).endswith("the pair has the score 1.00, the four pairs 4.00.")
+    _, in_words = draw.turning_by_position([1.0, 0.0], [1.0, 0.0])
+    assert in_words(24, 0).endswith("The pair scores 1.00, the four pairs 4.00.")

@@ -46,7 +46,7 @@ def test_lengths_and_what_is_near_begin_as_the_stored_ones():
 def test_the_same_letters_are_predicted_in_each_stretch():
     """A model that knows only the letter itself has one loss in all four stretches."""
     table = torch.randn(61, 61, generator=torch.Generator().manual_seed(0))
-    places = lab.by_place(lambda ids: table[ids], 4000)
+    places = lab.by_position(lambda ids: table[ids], 4000)
     first, *others = places.split(32)
     for stretch in others:
         torch.testing.assert_close(stretch, first, rtol=0, atol=1e-5)
@@ -98,10 +98,3 @@ def test_rope_by_hand_gives_the_cosines_of_the_angles():
     by_hand = lab.rope_by_hand()
     assert by_hand[r"q_5 \cdot k_3"] == pytest.approx(0.5)
     assert by_hand[r"q_5 \cdot k_4"] == pytest.approx(0.75**0.5)
-
-
-def test_the_words_of_the_tales_begin_with_the_fox():
-    words = lab.words_of_the_tales()
-    assert "¶" in words
-    assert "fox" in words[:40]
-    assert all(word.strip() == word for word in words)

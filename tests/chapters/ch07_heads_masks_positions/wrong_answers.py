@@ -23,7 +23,7 @@ WRONG = {
     "07.4": [
         (np.ones(8), "the key 0 back"),
         (np.concatenate([OTHER_WAY.real, OTHER_WAY.imag]), "back scores highest"),
-        (np.zeros(8), "No single place"),
+        (np.zeros(8), "No single position"),
         (np.ones(4), "should have shape"),
         (-np.concatenate([HANDS.real, HANDS.imag]), "scores lowest"),
     ],

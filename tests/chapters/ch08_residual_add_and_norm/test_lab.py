@@ -73,9 +73,11 @@ def test_a_fixed_mixer_reads_back_and_is_linear():
 
 def test_steps_by_hand_are_torch_s_layers():
     x, y = np.array([1.0, 2.0, -1.0]), np.array([0.5, 1.5, -0.5])
-    *_, normed = lab.add_norm_steps(x, y, 1, "x_2")
-    right = torch.nn.functional.layer_norm(torch.tensor(x + y), (3,), eps=0.0)
-    np.testing.assert_allclose(normed.value, right)
+    gamma, beta = np.array([1.0, 2.0, 0.5]), np.array([0.1, 0.0, -1.0])
+    *_, normalised = lab.add_norm_steps(x, y, 1, "x_2", gamma, beta)
+    x_3, *affine = map(torch.tensor, (x + y, gamma, beta))
+    right = torch.nn.functional.layer_norm(x_3, (3,), *affine, eps=0.0)
+    np.testing.assert_allclose(normalised.value, right)
     W_1, W_2 = np.array([[-1, 1], [1, -1], [0, 0]]), np.array([[0, 0, 1], [0, 0, 1]])
-    *_, answer = lab.network_steps(x, W_1, W_2, "y_2")
-    np.testing.assert_allclose(answer.value, [0, 0, 1])
+    *_, output = lab.network_steps(x, W_1, W_2, "y_2")
+    np.testing.assert_allclose(output.value, [0, 0, 0.682689], atol=1e-6)  # Φ(1) − Φ(−1)

@@ -6,6 +6,8 @@ import numpy as np
 import torch
 from torch import nn
 
+from helpers import minigpt
+
 
 def hook(model, generator, *, once=True, packed=3, bare=True, draw=nn.init.xavier_uniform_):
     """The mended hook of exercise 7, and what is left of it with a repair taken out."""
@@ -70,13 +72,40 @@ ZERO = {
 TWO_ROWS = np.array([[0.5, 0.5, 0.5, 0.5]] * 4)
 
 
+def initialised(*, matrix=0.02, adding=0.005, bias=0.0, gain=1.0):
+    """A init_weights with these standard deviations and values."""
+
+    def init_weights(model):
+        for name, parameter in model.named_parameters():
+            if name.endswith("bias"):
+                nn.init.constant_(parameter, bias)
+            elif "norm" in name:
+                nn.init.constant_(parameter, gain)
+            else:
+                std = adding if name.endswith(("out.weight", "down.weight")) else matrix
+                nn.init.normal_(parameter, std=std)
+        return model
+
+    return init_weights
+
+
 RIGHT = {
+    "10.8": [initialised()],
     "10.5": [(torch.tensor(TWO_ROWS), [1.0, -1.0, 0.0, 0.0])],
     "10.6": [ZERO],
     "10.7": [hook],
 }
 
 WRONG = {
+    "10.8": [
+        (lambda model: minigpt.init_weights(model) or model.state_dict(), "Return the model"),
+        (initialised(bias=0.02), "begins at 0"),
+        (initialised(gain=0.02), "stays 1"),
+        (initialised(adding=0.02), "too large by"),
+        (initialised(adding=0.02 / 16), "or its root"),
+        (initialised(matrix=0.02**0.5), "a variance to you"),
+        (initialised(matrix=0.1), "have the standard deviation"),
+    ],
     "10.2": [
         (lambda V, C, std: math.log(V) + 0.5, "not right"),
         (lambda V, C, std: math.log(V) + (C - 1) * std**2 / 2, "not right"),
