@@ -1,9 +1,8 @@
 """All that the book measures on a graphics card, in one call of a few minutes.
 
-`python benchmarks/gpu.py --text TINY_SHAKESPEARE --peer NANOGPT` trains the larger size of
-chapter 11 by the chapter's own open cells, races our recipe for a GPU against that of nanoGPT (a
-checkout of it) to a validation loss of 1.4697, and runs the tests of helpers on the card. Without
---peer our side runs alone. It installs nothing and needs no network.
+`python benchmarks/gpu.py --text TINY_SHAKESPEARE --peer NANOGPT` races our recipe for a GPU against
+that of nanoGPT (a checkout of it) to a validation loss of 1.4697, and runs the tests of helpers on
+the card. Without --peer our side runs alone. It installs nothing and needs no network.
 
 Each part runs in a process of its own and stores its result as soon as it has it, so one that
 fails takes nothing from the others. `--dry-run` does all of it in small on a CPU, with another
@@ -11,14 +10,11 @@ text, and asks for a folder of its own (--out).
 """
 
 import argparse
-import json
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import gpt
@@ -28,50 +24,11 @@ from common import RESULTS, ROOT, about, store_table
 
 from helpers import corpus
 from helpers.train import PRESETS
-from helpers.training.loop import cross_entropy, evaluate
 
 TARGET = 1.4697  # the validation loss that nanoGPT's README gives for its recipe
 PEER_TOKENS = 64 * 256  # an iteration of that recipe
-CELLS = ("the-model", "the-text", "prepare", "write", "train", "the-training")  # of chapter 11
-ON_A_GPU = re.compile(r"(sizes, batch, steps) = .*# on a GPU: (.*)")
 SMALL = {"context": 16, "layers": 1, "heads": 2, "width": 16}
 SMALL_PEER = [*gpt.PEER, "--block_size=16", "--n_layer=1", "--n_embd=16", "--eval_interval=10"]
-
-
-def larger(options: argparse.Namespace) -> None:
-    """Run the chapter's open cells as they ask to be run on a GPU, and store what came of it."""
-    read = json.loads((ROOT / "notebooks" / "11_small_gpt.ipynb").read_text("utf-8"))
-    cells = {cell["id"]: "".join(cell["source"]) for cell in read["cells"]}
-    chosen = f"{SMALL}, 4, 20" if options.dry_run else r"\2"
-    cells["the-text"], found = ON_A_GPU.subn(rf"\1 = {chosen}", cells["the-text"])
-    if not found:
-        raise ValueError("the cell the-text of chapter 11 names no size for a GPU")
-    names: dict = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "corpus": corpus}
-    exec("import copy", names)
-    for cell in CELLS:
-        began = time.perf_counter()
-        exec(cells[cell], names)
-    seconds, rows = time.perf_counter() - began, []
-    device, sizes = names["device"], names["sizes"]
-    ids = names["validation_ids"].to(device)
-    for step, model in names["kept"].items():
-        loss = evaluate(model.to(device), cross_entropy, corpus.windows(ids, sizes["context"]))
-        text = " ".join(names["write"](model, "The ", 120).split())
-        rows.append([step, f"{loss:.4f}", text])
-    made = about(
-        __file__,
-        [0],
-        device=gpt.device_words(device),
-        title="The larger GPT of chapter 11",
-        claim=f"The open cells of chapter 11 with {', '.join(f'{n} {x}' for n, x in sizes.items())}"
-        f" and batches of {names['batch']}. The loss is over the whole validation text; training "
-        f"took {seconds:.0f} s, samples included",
-        columns=["step", "validation loss", "what it writes, at temperature 0.8"],
-        rows=rows,
-        seconds=round(seconds),
-        parameters=sum(p.numel() for p in names["model"].parameters()),
-    )
-    store_table("gpt_larger", made, options.out)
 
 
 def race(options: argparse.Namespace) -> None:
@@ -142,7 +99,7 @@ def tests(options: argparse.Namespace) -> None:
     raise SystemExit(int(status))
 
 
-PARTS = {"larger": larger, "race": race, "tests": tests}  # the most wanted first
+PARTS = {"race": race, "tests": tests}  # the most wanted first
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -178,3 +178,25 @@ def test_it_writes_beyond_its_context_without_dropout():
     torch.manual_seed(1)
     assert torch.equal(once, minigpt.generate(model.eval(), ids(B=1), 9))
     assert once.shape == (1, 16)
+
+
+def test_command_stopped_by_ctrl_c_writes_in_the_alphabet_of_its_text(
+    monkeypatch, tmp_path, capsys
+):
+    def stopped(*_, **__):
+        yield 1, 4.0
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(minigpt, "train", stopped)
+    text = "Лиса не перешла ручей. " * 60
+    (tmp_path / "my.txt").write_text(text, encoding="utf-8")
+    minigpt.main(str(tmp_path / "my.txt"))
+    written = capsys.readouterr().out.partition(text[:10])[2]
+    assert len(written.strip()) > 200
+    assert set(written) - {"\n"} <= set(text)
+
+
+def test_command_says_what_is_wrong_with_a_text(tmp_path):
+    (tmp_path / "my.txt").write_text("Too short.", encoding="utf-8")
+    with pytest.raises(ValueError, match="10 characters"):
+        minigpt.main(str(tmp_path / "my.txt"))

@@ -81,10 +81,10 @@ near_misses(
     _parameters,
     [(61, 128, 4), (50, 64, 2), (100, 32, 3)],
     {
-        "The biases of the linear maps are missing.": partial(_parameters, biases=0),
+        "The biases of the linear layers are missing.": partial(_parameters, biases=0),
         "The norms are missing.": partial(_parameters, of_norm=0),
-        "One norm is missing: the one behind the last block.": partial(_parameters, last=0),
-        "That is the count with one table for both ends. Here there are two.": (
+        "One norm is missing: the one after the last block.": partial(_parameters, last=0),
+        "That is the count with one matrix for embedding and head. Here there are two.": (
             partial(_parameters, tables=1)
         ),
         "That is right for RMS norm. LayerNorm has a shift, too.": partial(_parameters, of_norm=1),
@@ -161,7 +161,7 @@ explanation(
     "11.6",
     "So low a loss can only be that of the training text: the model has learned the diary by "
     "heart, every page of it. What it knows of language shows in the loss on a validation text "
-    "that it has never seen, beside the floors of counted tables on that text.",
+    "that it has never seen, beside the losses of counted tables on that text.",
     "So low a loss can only be that of the training text.",
     "The model has learned the diary by heart.",
     "What counts is the loss on text that it has never seen.",
@@ -201,7 +201,7 @@ near_misses(
         for ids, n, context in (([1, 2], 3, 8), ([1, 2, 3], 9, 4), ([5, 1, 1, 4, 2, 6], 2, 3))
     ],
     {
-        "Only the new tokens come back; the prompt should stand before them.": (
+        "Only the new tokens come back; the prompt should come before them.": (
             lambda f, ids, n, c: _generated(f, ids, n, c)[len(ids) :]
         ),
         "{right.size} tokens should come back, yours have shape {found.shape}.": (

@@ -1,6 +1,6 @@
 """Chapter 11's measurements: counted tables, what a trained model writes, and stored runs.
 
-The parts: ``plain``, the training that the page shows (two minutes on one core); ``levers``, a
+The parts: ``plain``, the page's training, cut to 300 steps, at three learning rates; ``levers``, a
 smaller model with one choice changed, 240 steps; ``rates``, the same at a grid of learning rates,
 one seed; ``whole``, the run of the preset "cpu" on the tales and on tiny Shakespeare; ``longer``,
 the same on the tales with three times the steps.
@@ -8,8 +8,8 @@ Tiny Shakespeare is looked for in the folder that BOOK_DATA_DIR names, else down
 """
 
 import importlib.resources
+import itertools
 import json
-import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
@@ -19,7 +19,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from helpers import corpus, tokenizers
+from helpers import corpus, minigpt, tokenizers
 from helpers.chapters import stored
 from helpers.chapters.lab import (
     measured,
@@ -39,7 +39,7 @@ SEEDS = {
     "rates": [8],
     "whole": range(2),
     "longer": range(3),
-    "plain": range(3),
+    "plain": [0],
 }
 TIMES = 3  # how many times longer the longer run is
 NAMES = ("unigram", "bigram", "trigram", "4-gram", "5-gram", "6-gram", "7-gram")
@@ -127,9 +127,9 @@ def resemblance(gpts, ids, counted):
     The control, under "flattened", is the 7-gram table, made less sure of itself in the way that
     brings it nearest to the bigram table.
     """
-    x_BT, _ = next(corpus.windows(ids, 64, batch_size=32))
-    V = next(iter(gpts.values())).config.vocab_size
-    tables = tables_along(counted, x_BT.numpy(), V)
+    one = next(iter(gpts.values()))
+    x_BT, _ = next(corpus.windows(ids, one.T, batch_size=32))
+    tables = tables_along(counted, x_BT.numpy(), one.head.out_features)
 
     def apart(p_BTV):
         return {n: np.abs(p_BTV - q_BTV).sum(-1).mean() / 2 for n, q_BTV in tables.items()}
@@ -145,27 +145,15 @@ def resemblance(gpts, ids, counted):
 
 
 def costs_of(model, ids):
-    """−log p of each character, in windows of the model's context: (windows, context)."""
-    context = model.config.context
-    whole = (len(ids) - 1) // context * context
+    """−log p of each character, in windows of a minigpt's context: (windows, T)."""
+    whole = (len(ids) - 1) // model.T * model.T
     with torch.no_grad():
         return torch.cat(
             [
-                F.cross_entropy(model(x_BT).transpose(1, 2), y_BT, reduction="none")
-                for x_BT, y_BT in corpus.windows(ids[: whole + 1], context)
+                F.cross_entropy(model.eval()(x_BT).mT, y_BT, reduction="none")
+                for x_BT, y_BT in corpus.windows(ids[: whole + 1], model.T)
             ]
         )
-
-
-def words_of(text):
-    """The words of a text, but for the last, which may have been cut off."""
-    return re.findall("[a-z]+(?=[^a-z])", text.lower())
-
-
-def real(texts, known):
-    """The share of the words written that are words of the known text."""
-    found = [word in known for text in texts for word in words_of(text)]
-    return float(np.mean(found)) if found else 0.0
 
 
 def write(model, prompts_BT, n, *, temperature, generator):
@@ -197,42 +185,11 @@ def repeats(text, n=20):
     return 1 - len(set(every)) / len(every)
 
 
-def found_in(texts, other, n):
-    """The share of the texts' runs of n characters that stand in another text."""
-    there = {other[i : i + n] for i in range(len(other) - n + 1)}
-    return np.mean([one[i : i + n] in there for one in texts for i in range(len(one) - n + 1)])
-
-
-def copied(texts, train_text, unread):
-    """The shares of a writer's runs of characters that stand in texts.
-
-    Of its runs of 8 in pieces of the training text, on average, and in a text as long as a piece
-    that it has not read; of its runs of 24 in the whole training text.
-    """
-    size = len(unread)
-    pieces = [train_text[i : i + size] for i in range(0, len(train_text) - size, size)]
-    return {
-        "read": np.mean([found_in(texts, piece, 8) for piece in pieces]),
-        "unread": found_in(texts, unread, 8),
-        "long": found_in(texts, train_text, 24),
-    }
-
-
-def by_place(costs_NT, ids, vocab):
-    """What a character costs on average, by its place in the word and in the window."""
-    letters_V = np.array([c.isalpha() for c in vocab])
-    after_NT = letters_V[ids[: costs_NT.size]].reshape(costs_NT.shape)
-    now_NT = letters_V[ids[1 : costs_NT.size + 1]].reshape(costs_NT.shape)
-    groups = {
-        "the first letter of a word": costs_NT[~after_NT & now_NT],
-        "a later letter": costs_NT[after_NT & now_NT],
-        "what follows a word": costs_NT[after_NT & ~now_NT],
-        "places 2 to 5 of a window": costs_NT[:, :4],
-        "places 6 to 9": costs_NT[:, 4:8],
-        "places 10 to 33": costs_NT[:, 8:32],
-        "places 34 to 65": costs_NT[:, 32:],
-    }
-    return {name: float(costs.mean()) for name, costs in groups.items()}
+def holds(claim: bool, usual: bool, words: str) -> None:
+    """Assert a claim in the settings of the page; in others say where it does not hold."""
+    assert claim or not usual, words
+    if not claim:
+        print(f"With your settings this does not hold: {words}.")
 
 
 # --- the parts ------------------------------------------------------------------------------
@@ -287,23 +244,9 @@ GRID: list[dict] = [
     for lr in (0.01, 0.02, 0.04, 0.08)  # of the tables and vectors
     for matrix_lr in rates
 ]
-PLAIN = {
-    "context": 64,
-    "layers": 2,
-    "heads": 4,
-    "width": 128,
-    "activation": "relu",
-    "tied": False,
-}
-PLAINLY = {
-    "steps": 1000,
-    "batch_size": 12,
-    "lr": 0.006,
-    "betas": (0.9, 0.999),
-    "weight_decay": 0.1,
-    "warmup": 20,
-    "clip": None,
-}
+PAGE = {"T": 64, "C": 128, "H": 4, "L": 2}  # minigpt's GPT, as the page trains it
+SHORTLY = {"steps": 300, "batch": 12}
+TRIED = (0.003, 0.006, 0.012)  # learning rates, of which the page takes one
 
 
 class Halt(Exception):
@@ -314,9 +257,7 @@ def recipe(part: str, **moved) -> dict[str, dict]:
     """Each field of the model and of the training of a part, with some moved; no seed."""
     model, how = PRESETS["cpu"]["model"], PRESETS["cpu"]["training"]
     looks = 1 if part in ("levers", "rates") else 4
-    if part == "plain":
-        model, how = PLAIN, PLAINLY
-    elif looks == 1:
+    if looks == 1:
         model, how = SMALL, SHORT
     model, how = ({name: moved.get(name, v) for name, v in one.items()} for one in (model, how))
     steps = how["steps"] * (TIMES if part == "longer" else 1)
@@ -325,21 +266,13 @@ def recipe(part: str, **moved) -> dict[str, dict]:
     return found
 
 
-def trained(recipe: Mapping, text: str, seed: int, *, halt: int | None = None, plain: bool = False):
-    """Train a GPT on a text by a recipe, to its end or so many steps: model, tokenizer, records.
-
-    plain: begin with the numbers that PyTorch's own layers draw, as the model on the page does.
-    """
+def trained(recipe: Mapping, text: str, seed: int, *, halt: int | None = None):
+    """Train a GPT on a text by a recipe, to its end or so many steps: model, tokenizer, records."""
     tokenizer = tokenizers.CharTokenizer(corpus.load(text))
     train_ids, validation_ids = corpus.split(tokenizer.encode(corpus.load(text)))
     shape = GPTConfig(vocab_size=len(tokenizer), **recipe["model"])
     config = training_config(recipe["training"] | {"seed": seed}, context=shape.context)
     model = GPT(shape, generator=torch.Generator().manual_seed(seed))
-    if plain:
-        with seeded(seed):
-            for part in model.modules():
-                if isinstance(part, torch.nn.Embedding | torch.nn.Linear):
-                    part.reset_parameters()
     records = []
 
     def keep(record):
@@ -358,10 +291,24 @@ def short(seed: int, *, lever: str = "nothing", **moved) -> dict:
     return {"validation": round(records[-1].validation, 4)}
 
 
-def of_whole(seed: int, *, text: str, steps: int, part: str = "") -> dict:
+def plain(seed: int, *, lr: float, halt: int | None = None) -> dict:
+    """A run like the page's, to its end or so many steps: validation loss and first losses."""
+    tokenizer = minigpt.Tokenizer(corpus.load())
+    train_N, validation_N = corpus.split(tokenizer.encode(corpus.load()))
+    with seeded(seed):
+        model = minigpt.GPT(len(tokenizer.vocab), **PAGE)
+        run = minigpt.train(model, train_N, lr=lr, **SHORTLY)
+        losses = [loss for _, loss in itertools.islice(run, halt)]
+    return {
+        "validation": round(costs_of(model, validation_N).mean().item(), 4),
+        "first losses": rounded(losses[:BEGIN]),
+    }
+
+
+def of_whole(seed: int, *, text: str, steps: int) -> dict:
     """The validation loss at the end, the first losses, and a text that the model writes."""
-    part = part or ("whole" if recipe("whole")["training"]["steps"] == steps else "longer")
-    model, tokenizer, records = trained(recipe(part), text, seed, plain=part == "plain")
+    part = "whole" if recipe("whole")["training"]["steps"] == steps else "longer"
+    model, tokenizer, records = trained(recipe(part), text, seed)
     return {
         "validation": round(records[-1].validation, 4),
         "first losses": rounded(record.loss for record in records[:BEGIN]),
@@ -385,8 +332,7 @@ def settings(part: str) -> list[dict]:
         return [{"lever": lever} for lever in LEVERS]
     steps = recipe(part)["training"]["steps"]
     texts = ("tales", "tinyshakespeare") if part == "whole" else ("tales",)
-    more = {"part": part} if part == "plain" else {}
-    return [{"text": text, "steps": steps, **more} for text in texts]
+    return [{"text": text, "steps": steps} for text in texts]
 
 
 def many_short(part: str, **more) -> dict:
@@ -407,29 +353,20 @@ PARTS: dict[str, Callable[[], dict]] = {
     "rates": partial(many_short, "rates"),
     "whole": partial(whole, "whole"),
     "longer": partial(whole, "longer"),
-    "plain": partial(whole, "plain"),
+    "plain": lambda: measured(
+        plain, [{"lr": lr} for lr in TRIED], SEEDS["plain"], model=PAGE, training=SHORTLY
+    ),
 }
 
 
 # --- tables of what is stored ---------------------------------------------------------------
 
-RESULTS = importlib.resources.files("helpers") / "data" / "results"
+STORIES = importlib.resources.files("helpers") / "data" / "results" / "minigpt.json"
 
 
-def larger(results=RESULTS) -> str:
-    """What `benchmarks/gpu.py` found of the larger size, in words and with a sample."""
-    file = results / "gpt_larger.json"
-    if not file.is_file():
-        return "The larger size has not been measured yet."
-    found = json.loads(file.read_text("utf-8"))
-    rows = [(step, float(loss), text) for step, loss, text in found["rows"]]
-    (step, lowest, text), (steps, final, _) = min(rows, key=lambda row: row[1]), rows[-1]
-    turned = "" if step == steps else f" (lowest after {step:,}: {lowest:.2f})"
-    return (
-        f"The larger size, {steps:,} steps ({found['device']}), ends at {final:.2f}{turned} and "
-        f"takes {found['seconds']} seconds. After {step:,} steps it writes:\n\n"
-        f"> {' '.join(text.split())}"
-    )
+def stories() -> dict:
+    """What `benchmarks/minigpt.py` found of the checkpoint that it ships."""
+    return json.loads(STORIES.read_text("utf-8"))
 
 
 def ends(part: str, what: str = "validation", **setting) -> np.ndarray:
@@ -438,19 +375,19 @@ def ends(part: str, what: str = "validation", **setting) -> np.ndarray:
 
 
 def moved(lever: str, start: str = "") -> np.ndarray:
-    """By how much a change raises the stored loss, seed by seed, from one of the two starts."""
+    """By how much a change raises the stored loss, seed by seed, from either initialisation."""
     from_there = "start at 1/√fan-in" if start else "nothing"
     return ends("levers", lever=start + lever) - ends("levers", lever=from_there)
 
 
 def levers_moved() -> dict[str, np.ndarray]:
-    """The same for every change from the first start, the smallest first."""
+    """The same for every change from the first initialisation, the smallest first."""
     found = {name: moved(name) for name in LEVERS if name != "nothing" and ";" not in name}
     return dict(sorted(found.items(), key=lambda item: item[1].mean()))
 
 
 def starts_table() -> str:
-    """The changes that were measured from both starts."""
+    """The changes that were measured from both initialisations."""
     both = ["nothing", "start at 1/√fan-in"]
     rows = [["none: the loss itself", *(spread(ends("levers", lever=name)) for name in both)]]
     rows += [
@@ -468,14 +405,16 @@ def best(optimizer: str, start: str) -> dict:
 
 
 def best_table() -> str:
-    """Both optimisers at the best of their rates, from both starts."""
+    """Both optimisers at the best of their rates, from both initialisations."""
     said = {"adamw": "AdamW", "muon": "Muon", "gpt2": "0.02", "fan_in": "1/√fan-in"}
     found = [best(optimizer, start) for start in ("gpt2", "fan_in") for optimizer in RATES]
     rows = [
         [said[b["start"]], said[b["optimizer"]], b["lr"], b["matrix_lr"], f"{b['loss']:.2f}"]
         for b in found
     ]
-    return table("start|optimiser|rate of tables|rate of matrices|validation loss", rows)
+    return table(
+        "initial weights|optimiser|rate of embeddings|rate of matrices|validation loss", rows
+    )
 
 
 def texts_table() -> str:
@@ -501,14 +440,15 @@ def resemblance_table(found: Mapping[object, Mapping[str, float]]) -> str:
     return table("after steps|" + "|".join(NAMES), rows)
 
 
-def rungs(floors: Mapping[str, float]) -> dict[str, float]:
-    """The nats ladder, highest loss first: floors, chapter 8's readers, and this chapter's."""
+def rungs(floors: Mapping[str, float], page: float) -> dict[str, float]:
+    """The nats ladder, highest loss first: floors, chapter 8's models, and this chapter's."""
     of_8 = stored(8)["ladder"]
     earlier = {
         f"{name} (chapter 8)": over_seeds(runs_of(of_8, model=model)).mean()
         for name, model in (("attention alone", "attention alone"), ("one block", "with norms"))
     }
-    own = {"small GPT": "plain", "newer recipe": "whole", "newer, three times the steps": "longer"}
+    own = {"newer recipe": "whole", "newer, three times the steps": "longer"}
     found = {name: floors[name] for name in floors if name not in ("5-gram", "6-gram")} | earlier
     found = dict(sorted(found.items(), key=lambda rung: -rung[1]))
+    found |= {"small GPT": page}
     return found | {name: ends(part, text="tales").mean() for name, part in own.items()}
