@@ -153,7 +153,8 @@ def weighted_sum(
     weights = np.asarray(weights, dtype=np.float64)
     vectors = np.asarray(vectors)
     terms = [rf"{_factor(w)} {matrix(row)}" for w, row in zip(weights, vectors, strict=True)]
-    lines = [" + ".join(terms[at : at + 3]) for at in range(0, len(terms), 3)]
+    per_line = max(1, min(3, 10 // vectors.shape[1]))  # as many as a sheet of paper has room for
+    lines = [" + ".join(terms[at : at + per_line]) for at in range(0, len(terms), per_line)]
     value = weights @ vectors
     working = r"\\ &\quad + ".join(lines) + rf" \\ &= {matrix(value)}"
     return Step(name, rf"\begin{{aligned}}[t] & {working} \end{{aligned}}", value)

@@ -602,7 +602,7 @@ def test_words_about_the_model_are_true(html_root):
     assert stored["rows"][0][0] == 8
     for words in (
         f"{numbers:,} numbers",
-        f"{size:.2f} MB in all",
+        f"That makes {size:.2f} MB",
         f"{letters:.2f} MB of text",
         change,
     ):

@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 from jaxtyping import Float
 
+from helpers import minigpt
 from helpers.exercises import (
     Wrong,
     array,
@@ -19,6 +20,7 @@ from helpers.exercises import (
     unpacked,
 )
 from helpers.exercises import check as check
+from helpers.exercises.pieces import drawn, piece
 
 BUGS = {
     "Ada": "multiplied by the temperature",
@@ -221,4 +223,44 @@ near_misses(
     },
     "Right in number, but these are not the likeliest tokens one after another.",
     unchanged="The list of ids that it was given has been changed.",
+)
+
+
+def _logits(*, positions=True, blocks=True, norm=True):
+    """GPT's forward, or one that leaves a part out."""
+
+    def forward(self, ids_BT):
+        x_BTC = self.embedding(ids_BT)
+        if positions:
+            x_BTC = x_BTC + self.position.weight[: ids_BT.shape[1]]
+        if blocks:
+            x_BTC = self.blocks(x_BTC)
+        return self.head(self.norm(x_BTC) if norm else x_BTC)
+
+    return forward
+
+
+piece(
+    "11.8",
+    minigpt.GPT,
+    (7, 5, 6, 2, 2),
+    [
+        (np.array([[1, 2, 6, 0], [3, 3, 5, 4]]), *parameters)
+        for _, *parameters in drawn(minigpt.GPT, (7, 5, 6, 2, 2), 1)
+    ],
+    {
+        "Positions play no part.": _logits(positions=False),
+        "The blocks play no part.": _logits(blocks=False),
+        "The last norm is missing.": _logits(norm=False),
+        "These are probabilities; logits are asked for.": (
+            lambda self, ids_BT: _logits()(self, ids_BT).softmax(dim=-1)
+        ),
+        "Only the first block is used.": (
+            lambda self, ids_BT: self.head(
+                self.norm(
+                    self.blocks[0](self.embedding(ids_BT) + self.position.weight[: ids_BT.shape[1]])
+                )
+            )
+        ),
+    },
 )
