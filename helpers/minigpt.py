@@ -246,7 +246,8 @@ def main(path):
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit("usage: python -m helpers.minigpt my.txt")
-    sys.stdout.reconfigure(errors="backslashreplace")  # a console may lack a letter
+    # A console may lack a letter.
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         main(sys.argv[1])
     except (ValueError, OSError) as error:
