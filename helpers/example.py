@@ -19,7 +19,7 @@ X = np.array(
     ]
 )
 
-# Head 1, of chapter 5: it asks for something alive.
+# Head 1, of chapter 5: a word that is wide asks for something large.
 W_Q = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
 W_K = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
 W_V = np.array([[1.0, 1.0], [-1.0, 1.0], [0.0, -1.0]])

@@ -15,6 +15,7 @@ from helpers.exercises.near_misses import NearMisses
 from helpers.exercises.verdict import Wrong, call, exercise, numbers
 
 STEPS, LEAST = 20, 0.5  # so many steps lower the loss by so much, with the book's own piece by 1.2
+NEAR = 0.1  # nats from the first loss of the book's own
 SMALL = {"T": 32, "C": 32, "H": 2, "L": 2}
 
 
@@ -63,6 +64,11 @@ class Piece(NearMisses):
         """Judge an answer: by itself, then in a GPT that is trained for twenty steps."""
         super().__call__(answer)
         first, last = numbers(call(answer))
+        if abs(first - (wanted := self.right()[0])) > NEAR:
+            raise Wrong(
+                f"It is right by itself. But before training minigpt has the loss {first:.2f} with "
+                f"it, not {wanted:.2f}. What are its initial weights?"
+            )
         if not last < first - LEAST:
             raise Wrong(
                 f"It is right by itself. But in minigpt, {STEPS} steps of training bring the loss "

@@ -1,7 +1,9 @@
 """Chapter 11: what learners write before they have it, and what the check should tell them."""
 
 import numpy as np
+from torch import nn
 
+from helpers import minigpt
 from helpers.chapters import judges
 
 SURE = [[0.9, 0.1], [0.45, 0.55], [0.45, 0.55]]  # lower loss, right once of three
@@ -10,6 +12,15 @@ TIED = [[0.5, 0.5], [0.5, 0.5], [0.9, 0.1]]  # a tie is right by argmax
 JUST = [[0.51, 0.49], [0.51, 0.49], [0.01, 0.99]]
 
 generated = judges()["11.7"].right
+
+
+class LoudGPT(minigpt.GPT):
+    """A GPT whose head begins with weights that are too large."""
+
+    def __init__(self, *sizes, **more):
+        super().__init__(*sizes, **more)
+        nn.init.normal_(self.head.weight, std=0.2)
+
 
 RIGHT = {
     "11.5": [(SURE, np.array(UNSURE), [0, 0, 0])],
@@ -26,4 +37,5 @@ WRONG = {
         ((SURE, UNSURE), "Give the tuple"),
     ],
     "11.7": [(lambda *given: generated(*given, seen=lambda ids: ids), "reads 1 to 4 tokens")],
+    "11.8": [(LoudGPT, "initial weights")],
 }
