@@ -192,7 +192,7 @@ def test_lines_of_solutions_hidden_tests_and_rubrics_are_found(made):
 
 
 def test_a_leak_stops_the_release(made, tmp_path, monkeypatch):
-    leaky = "# your code here\npowers = np.exp(scaled - scaled.max())  # same shares, no overflow"
+    leaky = "# your code here\npowers = np.exp(scaled - scaled.max())  # the largest cancels"
 
     def careless(assignment):
         notebook = edition(assignment)
@@ -200,7 +200,7 @@ def test_a_leak_stops_the_release(made, tmp_path, monkeypatch):
         return notebook
 
     monkeypatch.setattr(release, "edition", careless)
-    with pytest.raises(LeakError, match="same"):
+    with pytest.raises(LeakError, match="largest"):
         release.release(COURSE, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
