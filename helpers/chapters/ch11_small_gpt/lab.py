@@ -330,6 +330,8 @@ def settings(part: str) -> list[dict]:
         return GRID
     if part == "levers":
         return [{"lever": lever} for lever in LEVERS]
+    if part == "plain":
+        return [{"lr": lr} for lr in TRIED]
     steps = recipe(part)["training"]["steps"]
     texts = ("tales", "tinyshakespeare") if part == "whole" else ("tales",)
     return [{"text": text, "steps": steps} for text in texts]
@@ -354,7 +356,7 @@ PARTS: dict[str, Callable[[], dict]] = {
     "whole": partial(whole, "whole"),
     "longer": partial(whole, "longer"),
     "plain": lambda: measured(
-        plain, [{"lr": lr} for lr in TRIED], SEEDS["plain"], model=PAGE, training=SHORTLY
+        plain, settings("plain"), SEEDS["plain"], model=PAGE, training=SHORTLY
     ),
 }
 
