@@ -10,6 +10,7 @@ Tiny Shakespeare is looked for in the folder that BOOK_DATA_DIR names, else down
 import importlib.resources
 import itertools
 import json
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
@@ -189,7 +190,7 @@ def holds(claim: bool, usual: bool, words: str) -> None:
     """Assert a claim in the settings of the page; in others say where it does not hold."""
     assert claim or not usual, words
     if not claim:
-        print(f"With your settings this does not hold: {words}.")
+        warnings.warn(f"With your settings this does not hold: {words}.", stacklevel=2)
 
 
 # --- the parts ------------------------------------------------------------------------------
