@@ -473,7 +473,7 @@ answers(
 answers(
     "near-misses",
     {
-        "05.1": "def my_weights(query, keys): return softmax(keys @ query / len(query) ** 0.5)",
+        "05.1": "def my_weights(query, keys): return soft_max(keys @ query / len(query) ** 0.5)",
         "05.3": DIAGNOSED.replace("divided by D", "no scaling"),
         "05.4": "my_query = np.log(4) * 2**0.5 * (keys[0] - keys[1])",
         "05.5": "counterexample = np.array([1.0, 3.0])",
