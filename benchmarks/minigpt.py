@@ -3,12 +3,13 @@
 ``python benchmarks/minigpt.py`` trains it with words as tokens, by the loop that the book builds,
 stores its numbers in 16 bits in helpers/data/minigpt.safetensors, and writes
 helpers/data/results/minigpt.json: its loss beside the entropy of the tales and ten texts, none
-left out. About six minutes on two idle cores.
+left out.
 """
 
 import json
 import math
 import re
+import time
 
 import torch
 import torch.nn.functional as F
@@ -61,11 +62,12 @@ def main() -> None:
     torch.manual_seed(0)
     tokenizer = Tokenizer(valley.text(), WORDS)
     train_N, validation_N = corpus.split(tokenizer.encode(valley.text()))
-    model, losses = GPT(len(tokenizer.vocab), **SIZES), []
+    model, began, losses = GPT(len(tokenizer.vocab), **SIZES), time.perf_counter(), []
     for step, loss in train(model, train_N, STEPS, BATCH, LR):
         losses.append(loss)
         if step % 100 == 0:
             print(step, f"{sum(losses[-100:]) / 100:.3f}", flush=True)
+    minutes = (time.perf_counter() - began) / 60
     save_file({name: tensor.half() for name, tensor in model.state_dict().items()}, SHIPPED)
     model.load_state_dict(load_file(SHIPPED))
     model.eval()
@@ -76,6 +78,7 @@ def main() -> None:
     here = about(__file__, [0]) | {"device": f"CPU, {torch.get_num_threads()} threads"}
     rows = [
         ["parameters", f"{sum(p.numel() for p in model.parameters()):,}"],
+        ["minutes of training, whatever else ran", f"{minutes:.1f}"],
         ["loss of the last 100 steps, nats a token", f"{sum(losses[-100:]) / 100:.3f}"],
         ["loss on held-out tales, bits a character", f"{bits(model, validation_N, tokenizer):.3f}"],
         [f"entropy of the {tales} tales held out, bits a character", f"{bound:.3f}"],
