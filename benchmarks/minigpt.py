@@ -12,9 +12,9 @@ import re
 import time
 
 import torch
-import torch.nn.functional as F
 from common import RESULTS, about
 from safetensors.torch import load_file, save_file
+from valley import lengths, losses
 
 from helpers import corpus, valley
 from helpers.files import write_text
@@ -24,16 +24,6 @@ SIZES = {"T": 192, "C": 128, "H": 4, "L": 4}
 STEPS, BATCH, LR = 2400, 8, 0.003
 SEEDS, TOKENS, TEMPERATURE = range(10), 240, 0.5
 SHIPPED = RESULTS.parent / "minigpt.safetensors"
-
-
-def bits(model: GPT, ids_N: torch.Tensor, tokenizer: Tokenizer, many: int = 256) -> float:
-    """Bits a character, over so many windows of a text."""
-    x_BT, y_BT = next(corpus.windows(ids_N, model.T, batch_size=many))
-    with torch.no_grad():
-        parts = zip(x_BT.split(8), y_BT.split(8), strict=True)
-        nats = [F.cross_entropy(model(x).mT, y, reduction="sum").item() for x, y in parts]
-    characters = sum(len(tokenizer.vocab[i]) for i in y_BT.flatten())
-    return sum(nats) / characters / math.log(2)
 
 
 def entropy(text: str) -> tuple[float, int]:
@@ -62,11 +52,11 @@ def main() -> None:
     torch.manual_seed(0)
     tokenizer = Tokenizer(valley.text(), WORDS)
     train_N, validation_N = corpus.split(tokenizer.encode(valley.text()))
-    model, began, losses = GPT(len(tokenizer.vocab), **SIZES), time.perf_counter(), []
+    model, began, curve = GPT(len(tokenizer.vocab), **SIZES), time.perf_counter(), []
     for step, loss in train(model, train_N, STEPS, BATCH, LR):
-        losses.append(loss)
+        curve.append(loss)
         if step % 100 == 0:
-            print(step, f"{sum(losses[-100:]) / 100:.3f}", flush=True)
+            print(step, f"{sum(curve[-100:]) / 100:.3f}", flush=True)
     minutes = (time.perf_counter() - began) / 60
     save_file({name: tensor.half() for name, tensor in model.state_dict().items()}, SHIPPED)
     model.load_state_dict(load_file(SHIPPED))
@@ -74,13 +64,15 @@ def main() -> None:
     texts = [written(model, tokenizer, seed) for seed in SEEDS]
     read = tokenizer.decode(train_N)
     whole = [sentence for text in texts for sentence in sentences(text)]
+    held_out = next(corpus.windows(validation_N, model.T, batch_size=256))
+    bits, _ = losses(model, *held_out, lengths(tokenizer))
     bound, tales = entropy(tokenizer.decode(validation_N))
     here = about(__file__, [0]) | {"device": f"CPU, {torch.get_num_threads()} threads"}
     rows = [
         ["parameters", f"{sum(p.numel() for p in model.parameters()):,}"],
         ["minutes of training, whatever else ran", f"{minutes:.1f}"],
-        ["loss of the last 100 steps, nats a token", f"{sum(losses[-100:]) / 100:.3f}"],
-        ["loss on held-out tales, bits a character", f"{bits(model, validation_N, tokenizer):.3f}"],
+        ["loss of the last 100 steps, nats a token", f"{sum(curve[-100:]) / 100:.3f}"],
+        ["loss on held-out tales, bits a character", f"{bits:.3f}"],
         [f"entropy of the {tales} tales held out, bits a character", f"{bound:.3f}"],
         ["whole sentences in the ten texts", str(len(whole))],
         ["of these, in the training text, too", str(sum(s in read for s in whole))],
@@ -93,7 +85,7 @@ def main() -> None:
             **here,
             "columns": ["step", "mean loss of the 100 steps before it, nats a token"],
             "rows": [
-                [n, round(sum(losses[n - 100 : n]) / 100, 4)] for n in range(100, STEPS + 1, 100)
+                [n, round(sum(curve[n - 100 : n]) / 100, 4)] for n in range(100, STEPS + 1, 100)
             ],
         },
         "texts": {
