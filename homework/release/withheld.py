@@ -10,7 +10,9 @@ ASKED_FOR = {  # by exercise: names in `helpers` that do most of what it asks fo
     "01.1": ("embeddings.one_hot",),
     "01.7": ("embeddings.remap_vocabulary",),
     "02.1": ("similarity.similarities",),
+    "03.8": ("minigpt.get_batch",),
     "04.1": ("norms.normalise", "norms.normalise_over"),
+    "04.8": ("minigpt.LayerNorm",),
     "05.1": ("numerics.attention_weights", "worked.attention_of_one_query"),
     "05.2": (
         "numerics.attention",
@@ -20,8 +22,13 @@ ASKED_FOR = {  # by exercise: names in `helpers` that do most of what it asks fo
     ),
     "06.2": ("numerics.softmax_jacobian",),
     "07.1": ("attention.causal_mask",),
+    "07.8": ("minigpt.CausalSelfAttention",),
+    "08.8": ("minigpt.FeedForward",),
     "09.3": ("training.schedule.lr_factor",),
+    "09.8": ("minigpt.Block",),
+    "10.8": ("minigpt.init_weights",),
     "11.2": ("gpt.parameter_count",),
+    "11.8": ("minigpt.GPT",),
 }
 JUDGES = ("exercises.CHECKS", "exercises.verdict.CHECKS", "chapters.CHECKS")  # hold answers
 

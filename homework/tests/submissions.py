@@ -1428,6 +1428,12 @@ canvas(
     but("04", t7=0),
     "a norm that reads the future",
 )
+canvas(
+    "borrowed-piece",
+    {"04.8": "from helpers.minigpt import LayerNorm as MyLayerNorm"},
+    but("04", t8=0),
+    "a piece to be written cannot be imported",
+)
 
 # ------------------------------------------------------------- chapter 07, as Moodle gives it
 
