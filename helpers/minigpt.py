@@ -18,9 +18,9 @@ from torch import nn
 
 
 class Tokenizer:
-    """The pieces of a text that match a pattern, sorted; a piece's rank is its id.
+    """The tokens of a text, sorted; a token's place in the list is its id.
 
-    pattern: one character, unless given; with WORDS, a word and the space before it.
+    pattern: what a token is, one character unless given.
     """
 
     def __init__(self, text, pattern=r"(?s)."):
@@ -42,7 +42,7 @@ WORDS = r" ?\w+|\W"
 
 
 def get_batch(ids, batch, context):
-    """Random windows of a text, and the same windows one token later, (B, T) each."""
+    """Random windows, and the same one token later, (B, T) each."""
     start_B1 = torch.randint(len(ids) - context, (batch, 1))
     at_BT = start_B1 + torch.arange(context)
     return ids[at_BT], ids[at_BT + 1]
@@ -52,7 +52,7 @@ def get_batch(ids, batch, context):
 
 
 class LayerNorm(nn.Module):
-    """Each token's C numbers to mean 0 and variance 1, then scaled and shifted."""
+    """Each token to mean 0 and variance 1, then scaled and shifted."""
 
     def __init__(self, C, eps=1e-5):
         super().__init__()
@@ -72,7 +72,7 @@ class LayerNorm(nn.Module):
 
 
 class CausalSelfAttention(nn.Module):
-    """H heads in parallel; each token reads itself and the tokens before it."""
+    """H heads; each token reads itself and the tokens before it."""
 
     def __init__(self, C, H, dropout):
         super().__init__()
@@ -109,7 +109,7 @@ class FeedForward(nn.Module):
 
 
 class Block(nn.Module):
-    """Attention, then feed-forward: each reads the normalised stream and adds to the stream."""
+    """Attention, then feed-forward, each from a norm and added to x."""
 
     def __init__(self, C, H, dropout):
         super().__init__()
@@ -131,7 +131,7 @@ class Block(nn.Module):
 
 
 def init_weights(model):
-    """GPT-2's initial weights: N(0, 0.02²), smaller where a block adds to the stream; biases 0."""
+    """GPT-2's: N(0, 0.02²), smaller where a block adds; biases 0."""
     for name, parameter in model.named_parameters():
         if name.endswith("bias"):
             nn.init.zeros_(parameter)
@@ -145,7 +145,7 @@ def init_weights(model):
 
 
 class GPT(nn.Module):
-    """Ids (B, T) to logits (B, T, V) for the token after each; T at most the context."""
+    """Ids (B, T) to logits (B, T, V) for the token after each."""
 
     def __init__(self, V, T, C, H, L, dropout=0.0):
         super().__init__()
@@ -177,12 +177,12 @@ def make_optimizer(model, lr):
 
 
 def lr_at(step, steps, peak):
-    """Learning rate of a step: up to the peak in 20 steps, then in a line to 0."""
+    """The learning rate: to its peak in 20 steps, then down to 0."""
     return peak * min((step + 1) / 20, 1 - step / steps)
 
 
 def train(model, ids, steps, batch, lr):
-    """Take the steps one by one; after each, yield its number and the loss before it."""
+    """After each step, yield its number and the loss before it."""
     optimizer = make_optimizer(model, lr)
     for step in range(steps):
         for group in optimizer.param_groups:
@@ -199,7 +199,7 @@ def train(model, ids, steps, batch, lr):
 
 @torch.no_grad()
 def generate(model, ids_BT, n, temperature=1.0, top_k=None):
-    """The ids and n more, each drawn from the top_k likeliest tokens (all, unless given)."""
+    """The ids and n more, drawn from all tokens or the top_k."""
     for _ in range(n):
         logits_BTV = model.eval()(ids_BT[:, -model.T :])
         logits_BV = logits_BTV[:, -1] / temperature
