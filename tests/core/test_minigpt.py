@@ -58,6 +58,30 @@ def test_attention_equals_multihead_attention():
     assert torch.allclose(ours(x), theirs(x, x, x, attn_mask=future)[0], rtol=0, atol=1e-12)
 
 
+def test_block_equals_torchs_pre_norm_layer():
+    ours = minigpt.Block(12, 3, 0.0).double()
+    for parameter in ours.parameters():
+        nn.init.normal_(parameter)  # so that no two norms are alike
+    theirs = nn.TransformerEncoderLayer(
+        12, 3, 48, 0.0, "gelu", norm_first=True, batch_first=True
+    ).double()
+    names = {
+        "self_attn.in_proj_": "attention.qkv.",
+        "self_attn.out_proj.": "attention.out.",
+        "linear1.": "feed_forward.up.",
+        "linear2.": "feed_forward.down.",
+        "norm1.": "norm_1.",
+        "norm2.": "norm_2.",
+    }
+    state = ours.state_dict()
+    theirs.load_state_dict(
+        {torchs + n: state[own + n] for torchs, own in names.items() for n in ("weight", "bias")}
+    )
+    x = torch.randn(2, 6, 12, dtype=torch.float64)
+    future = torch.ones(6, 6, dtype=torch.bool).triu(1)
+    assert torch.allclose(ours(x), theirs(x, src_mask=future), rtol=0, atol=1e-9)
+
+
 def test_attention_prints_the_pencil_numbers():
     attention = minigpt.CausalSelfAttention(3, 2, 0.0)
     attention.qkv, attention.out = example.linear(example.qkv()), example.linear(example.W_O)
