@@ -63,7 +63,7 @@ def test_the_books_solutions_have_all_points(notebook):
 def test_stubs_have_no_points(notebook):
     assignment = read_assignment(notebook)
     for task in (task for task in assignment.tasks if not task.free):
-        names = {"np": np, "torch": torch}
+        names = {"np": np, "torch": torch, "nn": torch.nn}
         exec(task.stub.source, names)
         for test in task.tests:
             assert judged(test.judge, names[task.answer]).state == "Not yet", task.name
