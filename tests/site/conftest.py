@@ -14,6 +14,7 @@ import sys
 import threading
 from pathlib import Path
 
+import psutil
 import pytest
 from playwright.sync_api import sync_playwright
 
@@ -89,6 +90,22 @@ def browser(chromium_path):
         browser = playwright.chromium.launch(executable_path=chromium_path, args=FLAGS)
         yield browser
         browser.close()
+
+
+@pytest.fixture(autouse=True)
+def no_page_hangs():
+    """After ten minutes end all pages, so that who waits for one fails, and is tried again."""
+
+    def end():
+        for child in psutil.Process().children(recursive=True):
+            if "--type=renderer" in child.cmdline():
+                child.kill()
+
+    timer = threading.Timer(600, end)
+    timer.daemon = True
+    timer.start()
+    yield
+    timer.cancel()
 
 
 @pytest.fixture

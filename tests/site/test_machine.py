@@ -185,7 +185,7 @@ def page(browser, site_url):
 
 DRAWN = """async () => {  // a size that is seen, a frame, and what was then put off
     for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);
-    await new Promise(requestIdleCallback);
+    await new Promise(drawn => requestIdleCallback(drawn, {timeout: 5000}));
 }"""
 
 
