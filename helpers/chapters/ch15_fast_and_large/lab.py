@@ -1,0 +1,180 @@
+"""Chapter 15's measurements: a scaling law of minigpt, drafts, blocks of few bits, a roofline.
+
+The parts: ``scaling``, minigpt of seven widths on the tales, at two rates, all on equal data
+(four minutes on one core); ``drafts``, the storyteller of chapter 11 with n-gram tables as its
+drafts (a minute).
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from functools import cache, partial
+from importlib.resources import files
+from typing import NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from safetensors.torch import load_file
+
+from helpers import corpus, minigpt, valley
+from helpers.chapters import lab, stored
+from helpers.chapters.lab import measured, over_seeds, rounded, seeded
+
+# --- a scaling law ---------------------------------------------------------------------------
+
+WIDTHS = (8, 12, 16, 24, 32, 48, 64)  # the reader predicts the last
+RATES = (0.2, 0.4)  # divided by the width
+BLOCKS, CONTEXT, BATCH, STEPS = 2, 32, 16, 400
+
+
+def parameters(C: int) -> int:
+    """Entries of the matrices in the blocks, 12 L C²: what Kaplan and others count."""
+    return 12 * BLOCKS * C**2
+
+
+@cache
+def tales() -> tuple[int, torch.Tensor, torch.Tensor]:
+    """Size of the vocabulary, characters to train on, windows of the others (N, context + 1)."""
+    tokenizer = minigpt.Tokenizer(corpus.load())
+    train, unseen = corpus.split(tokenizer.encode(corpus.load()))
+    return len(tokenizer.vocab), train, unseen.unfold(0, CONTEXT + 1, CONTEXT)
+
+
+def scaled(seed: int, C: int, rate: float, steps: int = STEPS) -> dict:
+    """Train one minigpt of width C at rate / C, and keep its losses, nats a character."""
+    V, train, unseen = tales()
+    with seeded(seed):
+        model = minigpt.GPT(V, CONTEXT, C, max(1, C // 16), BLOCKS)
+        losses = [loss for _, loss in minigpt.train(model, train, steps, BATCH, rate / C)]
+    with torch.no_grad():
+        logits = model.eval()(unseen[:, :-1])
+        loss = F.cross_entropy(logits.mT, unseen[:, 1:]).item()
+    return {"first": rounded(losses[:5]), "validation": round(loss, 4)}
+
+
+def best_rate(C: int) -> tuple[float, np.ndarray]:
+    """The rate with the lowest mean loss, and its losses, one a seed."""
+    part = stored(15)["scaling"]
+    found = {rate: over_seeds(lab.runs(part, C=C, rate=rate)) for rate in RATES}
+    best = min(found, key=lambda rate: found[rate].mean())
+    return best, found[best]
+
+
+def power_law(N: Iterable[float], losses: Iterable[float]) -> Callable[[float], float]:
+    """The line through log loss against log N, by least squares, as a function of N."""
+    slope, start = np.polyfit(np.log(list(N)), np.log(list(losses)), 1)
+    return lambda n: float(np.exp(start + slope * np.log(n)))
+
+
+# --- drafts ----------------------------------------------------------------------------------
+
+PROMPT, WRITTEN = 8, 120  # tokens of a held-out story, and tokens written after them
+DRAFTS = ((1, 4), (3, 1), (3, 2), (3, 4), (3, 8))  # n of the n-gram table, drafted at once
+
+
+class Storyteller(NamedTuple):
+    """The GPT of chapter 11 that ships, its tokenizer, and stories that it did and didn't read."""
+
+    model: minigpt.GPT
+    tokenizer: minigpt.Tokenizer
+    train: torch.Tensor
+    unseen: torch.Tensor
+
+
+@cache
+def storyteller() -> Storyteller:
+    """Loaded once."""
+    tokenizer = minigpt.Tokenizer(valley.text(), minigpt.WORDS)
+    model = minigpt.GPT(len(tokenizer.vocab), T=192, C=128, H=4, L=4)
+    model.load_state_dict(load_file(files("helpers") / "data" / "minigpt.safetensors"))
+    train, unseen = corpus.split(tokenizer.encode(valley.text()))
+    return Storyteller(model.eval(), tokenizer, train, unseen)
+
+
+@cache
+def ngram_draft(n: int) -> Callable[[torch.Tensor], torch.Tensor]:
+    """Ids (T,) to the probabilities (V,) of the next token, counted after the last n - 1 tokens.
+
+    Where those were never met, all tokens are equally likely.
+    """
+    _, tokenizer, train, _ = storyteller()
+    counts: dict[tuple, Counter] = defaultdict(Counter)
+    for *before, after in zip(*(train[at:].tolist() for at in range(n)), strict=False):
+        counts[tuple(before)][after] += 1
+
+    def probabilities(ids_T: torch.Tensor) -> torch.Tensor:
+        found = counts.get(tuple(ids_T[len(ids_T) - n + 1 :].tolist()))
+        if found is None:
+            return torch.full((len(tokenizer.vocab),), 1 / len(tokenizer.vocab))
+        q_V = torch.zeros(len(tokenizer.vocab))
+        q_V[list(found)] = torch.tensor(list(found.values()), dtype=torch.float32)
+        return q_V / q_V.sum()
+
+    return probabilities
+
+
+@torch.no_grad()
+def target(ids_T: torch.Tensor) -> torch.Tensor:
+    """The storyteller's probabilities after every position, (T, V)."""
+    return storyteller().model(ids_T[None, -192:])[0].softmax(dim=-1)
+
+
+def keep_or_replace(token: int, p_V: torch.Tensor, q_V: torch.Tensor) -> tuple[int, bool]:
+    """A token drawn from q, kept or replaced so that what results is drawn from p."""
+    if torch.rand(()) < p_V[token] / q_V[token]:
+        return token, True
+    return (p_V - q_V).clamp(min=0).multinomial(1).item(), False
+
+
+def speculative_round(target, draft, ids_T: torch.Tensor, k: int) -> tuple[torch.Tensor, int]:
+    """The ids and one to k + 1 more, by one call of the target; and how many drafts were kept."""
+    drafted_T, qs = ids_T, []
+    for _ in range(k):
+        qs.append(draft(drafted_T))
+        drafted_T = torch.cat([drafted_T, qs[-1].multinomial(1)])
+    p_TV = target(drafted_T)[-k - 1 :]
+    for kept, (p_V, q_V) in enumerate(zip(p_TV, qs, strict=False)):
+        token, same = keep_or_replace(drafted_T[len(ids_T)].item(), p_V, q_V)
+        ids_T = torch.cat([ids_T, torch.tensor([token])])
+        if not same:
+            return ids_T, kept
+    return torch.cat([ids_T, p_TV[-1].multinomial(1)]), k
+
+
+def drafted(seed: int, n: int, k: int, written: int = WRITTEN) -> dict:
+    """Write with a draft; keep how many tokens a call gave, and the share of drafts accepted."""
+    unseen = storyteller().unseen
+    start = 500 * seed
+    ids_T, calls, kept, judged = unseen[start : start + PROMPT], 0, 0, 0
+    with seeded(seed):
+        while len(ids_T) < PROMPT + written:
+            ids_T, now = speculative_round(target, ngram_draft(n), ids_T, k)
+            calls, kept, judged = calls + 1, kept + now, judged + min(now + 1, k)
+    tokens = len(ids_T) - PROMPT
+    return {"tokens a call": round(tokens / calls, 4), "accepted": round(kept / judged, 4)}
+
+
+# --- the parts -------------------------------------------------------------------------------
+
+SETTINGS: dict[str, list[dict]] = {
+    "scaling": [{"C": C, "rate": rate} for C in WIDTHS for rate in RATES],
+    "drafts": [{"n": n, "k": k} for n, k in DRAFTS],
+}
+SEEDS = {"scaling": range(3), "drafts": range(8)}
+RUNS = {"scaling": scaled, "drafts": drafted}
+
+
+def settings(part: str) -> list[dict]:
+    """What is measured in a part."""
+    return SETTINGS[part]
+
+
+def measure(part: str) -> dict:
+    """Measure everything in a part."""
+    return measured(RUNS[part], settings(part), SEEDS[part])
+
+
+PARTS = {part: partial(measure, part) for part in SETTINGS}
