@@ -72,8 +72,8 @@ class BytePairTokenizer:
     def encode(self, text):
         """Text to ids, (N,)."""
         words = regex.findall(SPLIT, text)
-        tokens = [t for word in words for t in merged(word, self.rank)]
-        return torch.tensor([self.ids[token] for token in tokens])
+        tokens = {word: merged(word, self.rank) for word in set(words)}
+        return torch.tensor([self.ids[t] for word in words for t in tokens[word]])
 
     def decode(self, ids):
         """Ids to text; bytes that are no UTF-8 become �."""
