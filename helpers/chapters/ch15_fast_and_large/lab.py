@@ -19,7 +19,7 @@ import torch
 import torch.nn.functional as F
 from safetensors.torch import load_file
 
-from helpers import corpus, minigpt, valley
+from helpers import corpus, minigpt, minillama, valley
 from helpers.chapters import lab, stored
 from helpers.chapters.lab import measured, over_seeds, rounded, seeded
 
@@ -155,6 +155,65 @@ def drafted(seed: int, n: int, k: int, written: int = WRITTEN) -> dict:
             calls, kept, judged = calls + 1, kept + now, judged + min(now + 1, k)
     tokens = len(ids_T) - PROMPT
     return {"tokens a call": round(tokens / calls, 4), "accepted": round(kept / judged, 4)}
+
+
+# --- what the chapter measures as it runs ----------------------------------------------------
+
+
+def times_of_phases(model: torch.nn.Module, ids_1T: torch.Tensor, n: int) -> dict[str, float]:
+    """Seconds a token that a model of minillama takes to read a prompt and to write n tokens."""
+    writing = minillama.stream(model, ids_1T, n + 1)
+    began = time.perf_counter()
+    next(writing)
+    read = time.perf_counter()
+    list(writing)
+    done = time.perf_counter()
+    return {"prefill": (read - began) / ids_1T.shape[1], "decode": (done - read) / n}
+
+
+def least_seconds(*functions: Callable, rounds: int = 3) -> list[float]:
+    """The shortest time of each function, called in turn so that all are disturbed alike."""
+    taken = np.zeros((rounds, len(functions)))
+    for row in taken:
+        for at, function in enumerate(functions):
+            began = time.perf_counter()
+            function()
+            row[at] = time.perf_counter() - began
+    return taken.min(axis=0).tolist()
+
+
+def levels_of_others(x_N: np.ndarray, levels: np.ndarray, largest: int) -> tuple[int, float]:
+    """Of all numbers but one: on how many levels they are, and the relative RMS of rounding."""
+    others = np.delete(x_N, largest)
+    nearest = np.abs(others[:, None] - levels).argmin(axis=1)
+    error = levels[nearest] - others
+    return len(set(nearest)), float(np.sqrt((error**2).mean() / (others**2).mean()))
+
+
+def rounded_weights(w: torch.Tensor, bits: int, block: int | None = 32) -> torch.Tensor:
+    """A matrix with each block of numbers rounded to 2^bits levels, from its least to its largest.
+
+    block: numbers in a block; None for the whole matrix as one.
+    """
+    x = w.reshape(-1, block or w.numel())
+    least = x.amin(dim=1, keepdim=True)
+    scale = (x.amax(dim=1, keepdim=True) - least) / (2**bits - 1)
+    codes = ((x - least) / scale.clamp(min=1e-12)).round()
+    return (least + codes * scale).view_as(w)
+
+
+@torch.no_grad()
+def loss_of_bits(
+    model: torch.nn.Module, ids_BT: torch.Tensor, bits: int, block: int | None = 32
+) -> float:
+    """Loss of a model, nats a token, with all of its matrices rounded."""
+    kept = {name: w.clone() for name, w in model.state_dict().items()}
+    low = {n: rounded_weights(w, bits, block) if w.ndim == 2 else w for n, w in kept.items()}
+    try:
+        model.load_state_dict(low)
+        return F.cross_entropy(model(ids_BT[:, :-1]).mT, ids_BT[:, 1:]).item()
+    finally:
+        model.load_state_dict(kept)
 
 
 # --- the parts -------------------------------------------------------------------------------

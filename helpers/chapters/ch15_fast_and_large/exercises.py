@@ -1,0 +1,217 @@
+"""Checks for chapter 15, fast and large."""
+
+import numpy as np
+
+from helpers.exercises import (
+    Wrong,
+    array,
+    call,
+    close,
+    exercise,
+    explanation,
+    near_misses,
+    unpacked,
+)
+from helpers.exercises import check as check
+
+
+def _longest(memory, weights, L, G, D, bits):
+    left = memory - weights * bits / 8
+    return max(0, left // (2 * L * G * D * bits / 8))
+
+
+near_misses(
+    "15.1",
+    _longest,
+    [
+        (80e9, 8e9, 32, 8, 128, 16),
+        (24e9, 8e9, 32, 8, 128, 8),
+        (1e9, 135e6, 30, 3, 64, 4),
+        (80e9, 70e9, 80, 8, 128, 16),
+    ],
+    {
+        "Keys and values: each token stores both.": (
+            lambda memory, weights, L, G, D, bits: max(
+                0, (memory - weights * bits / 8) // (L * G * D * bits / 8)
+            )
+        ),
+        "The weights need room, too.": (
+            lambda memory, weights, L, G, D, bits: memory // (2 * L * G * D * bits / 8)
+        ),
+        "A byte has 8 bits, and `memory` is in bytes.": (
+            lambda memory, weights, L, G, D, bits: max(
+                0, (memory - weights * bits) // (2 * L * G * D * bits)
+            )
+        ),
+        "The weights are counted in bytes, the cache in bits.": (
+            lambda memory, weights, L, G, D, bits: max(
+                0, (memory - weights * bits / 8) // (2 * L * G * D * bits)
+            )
+        ),
+        "Every layer has a cache of its own.": (
+            lambda memory, weights, L, G, D, bits: max(
+                0, (memory - weights * bits / 8) // (2 * G * D * bits / 8)
+            )
+        ),
+        "Every one of the G heads stores its own keys and values.": (
+            lambda memory, weights, L, G, D, bits: max(
+                0, (memory - weights * bits / 8) // (2 * L * D * bits / 8)
+            )
+        ),
+        "Where not even the weights fit, the answer is 0.": (
+            lambda memory, weights, L, G, D, bits: (
+                (memory - weights * bits / 8) // (2 * L * G * D * bits / 8)
+            )
+        ),
+        "Part of a token is no token: round down.": (
+            lambda memory, weights, L, G, D, bits: max(
+                0, (memory - weights * bits / 8) / (2 * L * G * D * bits / 8)
+            )
+        ),
+    },
+    "For {memory:g} bytes, {weights:g} weights and {bits} bits yours is {found:.4g}: not right.",
+    tolerance=1e-9,
+)
+
+BLOCK = np.array([-0.5, 0.1, 0.32, -0.18, 1.0, 0.0, -0.44, 0.75])
+SCALE = 0.1
+
+
+@exercise("15.2")
+def _by_pencil(answer) -> None:
+    scale, codes = unpacked(answer, 2, "Give a scale and a list of eight codes.")
+    scale, codes = float(array(scale, (), "The scale")), array(codes, (8,), "The list of codes")
+    if close(scale, np.ptp(BLOCK) / 16, 1e-3):
+        raise Wrong("Between sixteen levels there are fewer than sixteen steps.")
+    if close(scale, BLOCK.max() / 15, 1e-3) or close(scale, BLOCK.max() / 16, 1e-3):
+        raise Wrong("The levels begin at the smallest number of the block, which is negative.")
+    if not close(scale, SCALE, 1e-3):
+        raise Wrong(f"The scale is not {scale:.4g}. How far is it from smallest to largest?")
+    steps = (BLOCK - BLOCK.min()) / SCALE
+    if not close(codes, codes.round()) or codes.min() < 0 or codes.max() > 15:
+        raise Wrong("A code is a whole number from 0 to 15.")
+    off = np.abs(codes - steps) > 0.5 + 1e-6
+    if off.any() and close(codes, np.floor(steps + 1e-6)):
+        raise Wrong("You always went down. Which level is nearest?")
+    if off.any():
+        at = int(off.argmax())
+        raise Wrong(f"{BLOCK[at]:g} is nearer to another level than to the one with your code.")
+
+
+def _merged(a, b):
+    (m_a, s_a, o_a), (m_b, s_b, o_b) = a, b
+    m = max(m_a, m_b)
+    a, b = np.exp(m_a - m), np.exp(m_b - m)
+    return m, a * s_a + b * s_b, a * o_a + b * o_b
+
+
+def _triple(function, a, b):
+    """The three parts of what a function makes of two triples."""
+    return unpacked(call(function, a, b), 3, "Return a tuple (m, s, o).")
+
+
+def _swapped(a, b):
+    (m_a, s_a, o_a), (m_b, s_b, o_b) = a, b
+    m = max(m_a, m_b)
+    a, b = np.exp(m - m_a), np.exp(m - m_b)
+    return m, a * s_a + b * s_b, a * o_a + b * o_b
+
+
+def _divided(a, b):
+    m, s, o = _merged(a, b)
+    return m, s, o / s
+
+
+near_misses(
+    "15.3",
+    _merged,
+    [
+        ((1.0, 1.5, np.array([2.0, -1.0])), (3.0, 2.5, np.array([0.5, 4.0]))),
+        ((2.0, 1.2, np.array([1.0, 0.0, 3.0])), (-1.0, 3.0, np.array([2.0, 2.0, -2.0]))),
+        ((900.0, 1.0, np.array([1.0])), (-900.0, 1.0, np.array([5.0]))),
+    ],
+    {
+        "Each s belongs to its own m, and can't be added as it is.": (
+            lambda a, b: (max(a[0], b[0]), a[1] + b[1], a[2] + b[2])
+        ),
+        "Your factors have the wrong sign in the exponent: they make the smaller part larger.": (
+            _swapped
+        ),
+        "The o of a triple isn't divided by s yet.": _divided,
+        "s is corrected, o is not.": lambda a, b: (*_merged(a, b)[:2], a[2] + b[2]),
+        "m is the largest score of both parts.": (
+            lambda a, b: (min(a[0], b[0]), *_merged(a, b)[1:])
+        ),
+    },
+    what=("m", "s", "o"),
+    run=_triple,
+)
+
+DRAFT, TARGET = np.array([0.4, 0.3, 0.2, 0.1]), np.array([0.1, 0.4, 0.2, 0.3])
+
+
+@exercise("15.4")
+def _accepted(answer) -> None:
+    accepted, instead = unpacked(answer, 2, "Give a probability and a list of four.")
+    accepted = float(array(accepted, (), "The probability"))
+    instead = array(instead, (4,), "The list")
+    right = np.minimum(DRAFT, TARGET).sum()
+    lacking = (TARGET - DRAFT).clip(0)
+    if close(accepted, 1 - right, 1e-3):
+        raise Wrong("This is how often a token is rejected.")
+    if close(accepted, DRAFT @ TARGET, 1e-3):
+        raise Wrong("Two models that draw independently would agree so often. Here one judges.")
+    if not close(accepted, right, 1e-3):
+        raise Wrong("The probability is not right. What is Σ q · min(1, p/q), term by term?")
+    if close(instead, TARGET, 1e-3):
+        raise Wrong("Drawn from p again, tokens that the draft likes would come too often.")
+    if close(instead, lacking, 1e-3):
+        raise Wrong("These are the right proportions, but probabilities sum to 1.")
+    if not close(instead, lacking / lacking.sum(), 1e-2):
+        raise Wrong("The list is not right. Which tokens does the draft give too little?")
+
+
+def _best(N, D):
+    n = (N * D / 20) ** 0.5
+    return n, 20 * n
+
+
+def _pair(function, N, D):
+    """The two parts of what a function makes of a model."""
+    return unpacked(call(function, N, D), 2, "Return a pair (parameters, tokens).")
+
+
+near_misses(
+    "15.5",
+    _best,
+    [(175e9, 300e9), (405e9, 15.6e12), (70e9, 1.4e12)],
+    {
+        "The 6 is on both sides of the equation, so it cancels.": (
+            lambda N, D: ((n := (6 * N * D / 20) ** 0.5), 20 * n)
+        ),
+        "With 20 n tokens, the operations grow with the square of n.": (
+            lambda N, D: ((n := N * D / 20), 20 * n)
+        ),
+        "You kept the parameters. It is the operations that stay the same.": (
+            lambda N, D: (N, 20 * N)
+        ),
+        "You kept the tokens. It is the operations that stay the same.": lambda N, D: (D / 20, D),
+        "Twenty tokens for a parameter, not twenty parameters for a token.": (
+            lambda N, D: ((20 * N * D) ** 0.5, (N * D / 20) ** 0.5)
+        ),
+    },
+    "For N={N:g} and D={D:g} yours gives {found:.3g}: not right.",
+    what=("The number of parameters", "The number of tokens"),
+    run=_pair,
+)
+
+explanation(
+    "15.6",
+    "The one new token still has to be compared with every key in the cache and mixes every value, "
+    "and all of them have to be read from memory. So the time for a token grows with the length of "
+    "the conversation, slowly at first, because reading the weights takes most of it, and then in "
+    "proportion.",
+    "The new query is compared with all keys in the cache.",
+    "The cache has to be read for every token.",
+    "So the time of a token grows with the length.",
+)
