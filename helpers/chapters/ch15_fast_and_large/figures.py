@@ -65,6 +65,9 @@ def draw_roofline(
     ax.plot(x, np.minimum(x * bandwidth, top), color="#999999", linewidth=2)
     ax.plot(intensity, rate, "o-", color=INKS[0], markersize=4, linewidth=0.8)
     ax.set(xscale="log", yscale="log")
+    ax.xaxis.set_major_formatter("{x:g}")
+    ax.yaxis.set_major_formatter("{x:g}")
+    ax.minorticks_off()
     ax.set(xlabel="operations a byte", ylabel="10⁹ operations a second")
     return ax
 
@@ -76,8 +79,9 @@ def draw_scaling(
     for N, values in losses.items():
         ax.plot([N] * len(values), values, "o", color=INKS[0], markersize=4, alpha=0.7)
     ax.set(xscale="log", yscale="log", xlim=(min(losses) / 1.5, upto * 1.5))
-    ticks = (1.6, 1.8, 2.0, 2.2)
+    ticks = (1.9, 2.0, 2.1, 2.2, 2.3)
     ax.set_yticks(ticks, [f"{tick:.1f}" for tick in ticks])
+    ax.set_ylim(ticks[0], ticks[-1])
     ax.minorticks_off()
     ax.set(xlabel="parameters in the blocks", ylabel="validation loss (nats)")
     return ax

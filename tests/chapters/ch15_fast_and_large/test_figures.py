@@ -1,0 +1,45 @@
+"""Figures of chapter 15: the data behind what is drawn."""
+
+import numpy as np
+from matplotlib.colors import to_hex
+from matplotlib.patches import Rectangle
+
+from helpers.chapters.ch15_fast_and_large import figures as draw
+
+
+def test_tiles_that_are_done_come_before_the_one_at_work(ax):
+    assert draw.draw_tiles(ax, T=12, tile=3, row=2, column=1) is ax
+    tiles = {
+        patch.get_xy(): to_hex(patch.get_facecolor())
+        for patch in ax.patches
+        if isinstance(patch, Rectangle) and patch.get_x() < 12
+    }
+    assert len(tiles) == 16
+    assert [at for at, colour in tiles.items() if colour == draw.NOW] == [(3, 6)]
+    done = {at for at, colour in tiles.items() if colour == draw.DONE}
+    assert done == {(0, 0), (0, 3), (3, 3), (0, 6)}
+    assert {at for at, colour in tiles.items() if colour == draw.NEVER} == {
+        (x, y) for x in range(0, 12, 3) for y in range(0, 12, 3) if x > y
+    }
+
+
+def test_block_shows_each_number_and_how_far_its_level_is(ax):
+    x_N, levels = np.array([0.1, 0.9, -0.3]), np.array([-0.5, 0.0, 0.5, 1.0])
+    assert draw.draw_block(ax, x_N, levels) is ax
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), x_N)
+    moves = [segment[:, 1] for segment in ax.collections[-1].get_segments()]
+    np.testing.assert_allclose(moves, [[0.1, 0.0], [0.9, 1.0], [-0.3, -0.5]])
+
+
+def test_roofline_is_the_lower_of_two_roofs(ax):
+    assert draw.draw_roofline(ax, [0.5, 2, 8], [5.0, 15.0, 40.0], bandwidth=10.0) is ax
+    x, y = ax.lines[0].get_data()
+    np.testing.assert_allclose(y, np.minimum(10 * np.asarray(x), 40))
+    assert x[1] == 4
+    np.testing.assert_allclose(ax.lines[1].get_ydata(), [5, 15, 40])
+
+
+def test_scaling_has_a_dot_a_seed_and_room_for_one_more_size(ax):
+    assert draw.draw_scaling(ax, {100: np.array([2.2, 2.1]), 1000: np.array([2.0])}, upto=5e3) is ax
+    assert [len(line.get_xdata()) for line in ax.lines] == [2, 1]
+    assert ax.get_xlim()[1] > 5e3
