@@ -13,6 +13,7 @@ import sys
 import tempfile
 import zipfile
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import torch
@@ -60,8 +61,11 @@ def filled(state: dict[str, Tensor], T: int, H: int, base: float, eps: float) ->
     G = len(state["blocks.0.attention.key.weight"]) * H // C
     L = 1 + max(int(name.split(".")[1]) for name in state if name.startswith("blocks"))
     hidden = len(state["blocks.0.feed_forward.up.weight"])
-    drawn = {name: lambda tensor, **_: tensor for name in ("normal_", "kaiming_uniform_")}
-    with torch.device("meta"), patch.multiple(nn.init, **drawn):  # no initial weights
+
+    def as_is(tensor: Tensor, **_: Any) -> Tensor:
+        return tensor  # nothing is drawn for weights that come from a file
+
+    with torch.device("meta"), patch.multiple(nn.init, normal_=as_is, kaiming_uniform_=as_is):
         model = Llama(V, T, C, H, G, L, hidden, base)
     head = {"head.weight": state["embedding.weight"]}
     model.load_state_dict(head | state, assign=True)
