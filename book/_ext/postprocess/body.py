@@ -28,6 +28,13 @@ def set_indices(page) -> None:
         text.replace_with(*whole)
 
 
+def mark_titles(page) -> None:
+    """Tell the title of an exercise, which is a sentence, from a quoted word."""
+    for title in page.soup.select(".callout-exercise em"):
+        if title.get_text().endswith((".", "?")):
+            title["class"] = "title"
+
+
 def drop_print_copy(page) -> None:
     """Drop the copy of the page's title and contents that the theme keeps for printing."""
     for copy in page.soup.select("#jb-print-docs-body"):
