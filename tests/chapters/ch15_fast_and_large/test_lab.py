@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from support import ROOT
 
-from helpers import minillama, pretrained
+from helpers import gguf, minillama
 from helpers.chapters.ch15_fast_and_large import lab
 
 
@@ -132,7 +132,7 @@ def test_blocks_that_the_chapter_packs_are_read_by_the_reader_of_gguf():
     space = {"np": np}
     exec(cell("to-q4-1"), space)
     x_32 = np.random.default_rng(0).standard_normal(32)
-    back_32 = pretrained.q4_1(space["to_q4_1"](x_32)[None])[0]
+    back_32 = gguf.q4_1(space["to_q4_1"](x_32)[None])[0]
     assert len(space["to_q4_1"](x_32)) == 20
     assert np.abs(back_32 - x_32).max() < np.ptp(x_32) / 15 / 2 + 0.003  # of float16
 
