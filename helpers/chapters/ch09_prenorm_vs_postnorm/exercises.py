@@ -22,9 +22,9 @@ from helpers.exercises.pieces import drawn, piece
 
 Tokens = Float[np.ndarray, "4 3"]  # four tokens of width 3
 BUGS = {
-    "Ada": "added to the normed copy",
+    "Ada": "added to the normalised copy",
     "Ben": "post-norm",
-    "Cleo": "norm of the answer",
+    "Cleo": "norm of the output",
     "Dan": "no residual",
 }
 BLOCKS, SQUARE = 64, 0.25  # of exercise 5
@@ -175,9 +175,9 @@ def which_bug() -> tuple[Tokens, Float[np.ndarray, "3 3"], dict[str, Tokens]]:
     rng = np.random.default_rng(9)
     x, W = (3 * rng.standard_normal((4, 3))).round(1), rng.standard_normal((3, 3)).round(1)
     made = {
-        "added to the normed copy": _normalised(x) + _normalised(x) @ W,
+        "added to the normalised copy": _normalised(x) + _normalised(x) @ W,
         "post-norm": _normalised(x + x @ W),
-        "norm of the answer": x + _normalised(x @ W),
+        "norm of the output": x + _normalised(x @ W),
         "no residual": _normalised(x) @ W,
     }
     return x, W, {student: made[bug] for student, bug in BUGS.items()}
