@@ -262,12 +262,22 @@ def _attend(self, x):
     return x + self.attention(self.norm_1(x))
 
 
+def _think(self, x):
+    return x + self.feed_forward(self.norm_2(x))
+
+
 piece(
     "09.8",
     minigpt.Block,
-    (6, 2, 0.0),
-    drawn(minigpt.Block, (6, 2, 0.0), 2, 4, 6),
+    [drawn(minigpt.Block, (6, 2, p), 2, 4, 6) for p in (0.0, 1.0)],
     {
+        "Dropout is missing: in training it acts on what is added.": _in_two_steps(_attend, _think),
+        "Attention reads the stream without a norm.": _in_two_steps(
+            lambda self, x: x + self.attention(x), _think
+        ),
+        "norm_1 comes after attention; it belongs before.": _in_two_steps(
+            lambda self, x: x + self.norm_1(self.attention(x)), _think
+        ),
         "This is post-norm, which normalises the sums.": _in_two_steps(
             lambda self, x: self.norm_1(x + self.attention(x)),
             lambda self, x: self.norm_2(x + self.feed_forward(x)),
