@@ -253,17 +253,12 @@ explanation(
 )
 
 
-def _in_two_steps(first, second):
-    """A block's forward: attention as `first` does it, then feed-forward as `second` does."""
-    return lambda self, x: second(self, first(self, x))
-
-
-def _attend(self, x):
-    return x + self.attention(self.norm_1(x))
-
-
-def _think(self, x):
-    return x + self.feed_forward(self.norm_2(x))
+def _block(
+    attend=lambda self, x: x + self.attention(self.norm_1(x)),
+    think=lambda self, x: x + self.feed_forward(self.norm_2(x)),
+):
+    """A block's forward in two steps, without dropout."""
+    return lambda self, x: think(self, attend(self, x))
 
 
 piece(
@@ -271,32 +266,30 @@ piece(
     minigpt.Block,
     [drawn(minigpt.Block, (6, 2, p), 2, 4, 6) for p in (0.0, 1.0)],
     {
-        "Dropout is missing: in training it acts on what is added.": _in_two_steps(_attend, _think),
-        "Attention reads the stream without a norm.": _in_two_steps(
-            lambda self, x: x + self.attention(x), _think
+        "Dropout is missing: in training it acts on what is added.": _block(),
+        "Attention reads the stream without a norm.": _block(lambda self, x: x + self.attention(x)),
+        "norm_1 comes after attention; it belongs before.": _block(
+            lambda self, x: x + self.norm_1(self.attention(x))
         ),
-        "norm_1 comes after attention; it belongs before.": _in_two_steps(
-            lambda self, x: x + self.norm_1(self.attention(x)), _think
-        ),
-        "This is post-norm, which normalises the sums.": _in_two_steps(
+        "This is post-norm, which normalises the sums.": _block(
             lambda self, x: self.norm_1(x + self.attention(x)),
             lambda self, x: self.norm_2(x + self.feed_forward(x)),
         ),
-        "Nothing is normalised.": _in_two_steps(
+        "Nothing is normalised.": _block(
             lambda self, x: x + self.attention(x), lambda self, x: x + self.feed_forward(x)
         ),
-        "The two additions are missing.": _in_two_steps(
+        "The two additions are missing.": _block(
             lambda self, x: self.attention(self.norm_1(x)),
             lambda self, x: self.feed_forward(self.norm_2(x)),
         ),
-        "norm_1 is used twice; the feed-forward layer has a norm of its own.": _in_two_steps(
-            _attend, lambda self, x: x + self.feed_forward(self.norm_1(x))
+        "norm_1 is used twice; the feed-forward layer has a norm of its own.": _block(
+            think=lambda self, x: x + self.feed_forward(self.norm_1(x))
         ),
-        "The feed-forward layer reads the stream without a norm.": _in_two_steps(
-            _attend, lambda self, x: x + self.feed_forward(x)
+        "The feed-forward layer reads the stream without a norm.": _block(
+            think=lambda self, x: x + self.feed_forward(x)
         ),
         "Both layers read the same stream; the second is to read what the first has added to.": (
-            lambda self, x: _attend(self, x) + self.feed_forward(self.norm_2(x))
+            lambda self, x: x + self.attention(self.norm_1(x)) + self.feed_forward(self.norm_2(x))
         ),
     },
 )
