@@ -65,11 +65,6 @@ class Reading:
         )
         return 5 * max(1, round(exact / 5))
 
-    @property
-    def longest(self) -> int:
-        """Lines of the longest cell that is shown."""
-        return max(self.open, default=0)
-
 
 def parts(cells: list) -> dict[str, list]:
     """The cells of "first", "laboratory" and "exercises"; what follows exercises is in none."""

@@ -395,7 +395,6 @@ def overview_is_short(chapter: Chapter) -> list[str]:
         f"{what}: {count}, at most {most} are wanted"
         for what, count, most in (
             ("words", first.words, 1500),
-            ("lines of the longest cell shown", first.longest, 15),
             ("lines of half of the cells shown", median(first.open), 8),
         )
         if count > most
