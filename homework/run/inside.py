@@ -9,7 +9,7 @@ It is asked, one line at a time, with a dict, and answers each with a dict:
     {"do": "write", "name": …, "text": …}   write a file
     {"do": "value", "name": …}                  what a name stands for
     {"do": "call", "name": …, "args": …, "kwargs": …}   call something kept here
-    {"do": "after", "name": …, "args": …}       what calling it leaves of the arguments
+    {"do": "traced", "name": …, "args": …}      what calling it leaves of the arguments, and more
     {"do": "fork"}              go on in a copy of this process, which spares the next run its start
     {"do": "end"}               end the copy; this process goes on as it was
     {"do": "echo", "value": …}  say it back, at once
@@ -140,9 +140,9 @@ class Cells:
         value = self.kept[int(name)](*args, **kwargs)
         return list(returned(value, copies)) if copies else [value, []]
 
-    def do_after(self, name: str, args: list) -> object:
-        """What something kept here leaves of the arguments that it is called with."""
-        return to_plain(self.kept[int(name)].after(*args))
+    def do_traced(self, name: str, args: list) -> object:
+        """What something kept here does when it is called; see `helpers.exercises.answers`."""
+        return to_plain(self.kept[int(name)].traced(*args))
 
     def keep(self, value: object) -> str:
         """A number for what cannot cross."""

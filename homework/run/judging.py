@@ -63,9 +63,9 @@ class RemoteFunction:
         value, numbers = returned
         return sync_back(value, numbers, originals)
 
-    def after(self, *args: object) -> Any:
-        """What a call leaves of its arguments. Raises: as a call."""
-        return self._asked("after", args=list(args))
+    def traced(self, *args: object) -> Any:
+        """What a call leaves of its arguments, and whether it uses PyTorch. Raises: as a call."""
+        return self._asked("traced", args=list(args))
 
     def _asked(self, do: str, **more: Any) -> object:
         answer = self._client.ask(functions(self._client), do=do, name=self._name, **more)
