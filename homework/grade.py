@@ -188,7 +188,7 @@ def grade_all(
     if failures:
         raise RuntimeError(f"the grader failed and stopped: {failures[0]}") from failures[0]
     if lost:
-        with Worker(course, limits, **how) as worker:
+        with Worker(course, limits, last=True, **how) as worker:
             _grade_alone(book, worker, lost, keep, judged)
     _forget_doubles(book, {one.student for one in handed})
 
