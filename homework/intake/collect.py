@@ -29,7 +29,7 @@ from homework.intake.tables import parse_time
 
 UNKNOWN = "the roster has no such student, or several"
 SEVERAL = ("handed in ", "a later file ")  # so begin notes on several files
-WANTED = "give the zip that Canvas or Moodle makes, or a folder with a folder for each student"
+WANTED = "give the zip that your platform makes, or a folder with a folder for each student"
 BESIDE = (".csv", ".yml", "index.html")  # files beside the students', such as the roster
 
 

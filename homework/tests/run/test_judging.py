@@ -85,6 +85,12 @@ def test_what_is_not_handed_in_needs_no_process(started):
         ("05.2", "my_attention = lambda *a: attention_steps(*a).output", ""),  # the chapter's own
         ("05.2", "my_attention = lambda *a: exercises.numerics.attention(*a)", ""),
         ("05.2", "my_attention = printed._attend", "AttributeError"),  # of the corrections
+        (
+            "05.2",
+            "import importlib.resources as r\nexec(r.files('helpers').joinpath('numerics.py')"
+            ".read_text())\nmy_attention = attention",
+            "PermissionError",
+        ),
         ("05.3", "diagnosis = exercises.BUGS", "AttributeError: "),
         ("05.3", f"from {JUDGES} import BUGS as diagnosis", "ImportError: cannot"),
         ("05.3", "import helpers.exercises as e\ndiagnosis = e.CHECKS['05.3'].bugs", "Attribute"),
