@@ -58,8 +58,8 @@ class NearMisses:
             for at, pair in enumerate(zip(found, right, strict=True)):
                 if not _same(*pair, self.tolerance):
                     self._explain(found, right, case, at)
-            if self.numpy and answer.traced(*copy.deepcopy(case))[1]:
-                raise Wrong(IN_TORCH)
+        if self.numpy and answer.traced(*copy.deepcopy(self.cases[0]))[1]:
+            raise Wrong(IN_TORCH)
 
     def wrong_functions(self, reply: str) -> tuple[Callable, ...]:
         """The functions that get this reply."""

@@ -192,7 +192,7 @@ def changes(function: Any, *arguments: object) -> bool:
     return any(isinstance(a, list | np.ndarray) and not np.array_equal(a, b) for a, b in pairs)
 
 
-def numbers(value: object) -> Float[np.ndarray, "..."]:
+def numbers(value: Any) -> Float[np.ndarray, "..."]:
     """Whatever array, tensor or list the reader gave, as float64 NumPy of the same shape.
 
     Raises: Wrong where it holds anything else than real numbers, such as the text "40".
