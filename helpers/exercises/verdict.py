@@ -201,7 +201,7 @@ def numbers(value: Any) -> Float[np.ndarray, "..."]:
         value = value.detach().cpu()
         value = (value if value.is_complex() else value.double()).numpy()
     found = np.asarray(value)
-    if found.dtype.kind not in "biuf":
+    if found.dtype.kind not in "biufO":  # whole numbers above 2**64 are objects to NumPy
         kind = "complex numbers" if found.dtype.kind == "c" else "something else"
         raise Wrong(f"Real numbers are asked for, yours holds {kind}.")
     return found.astype(np.float64)
