@@ -2,8 +2,8 @@
 
     collected(source, roster)   a Handed for each student, sorted by student
 
-Whose a file is, the name says that Canvas or Moodle gave it (see `filenames`), or the folder in
-which it lies, one for each student, as in nbgrader's "submitted". Nothing else does.
+Whose a file is, the name says that a platform gave it (see `filenames`), or the folder in which it
+lies, one for each student, as in nbgrader's "submitted". Nothing else does.
 
 What is found is hostile until shown otherwise (see `archive`): what cannot be read is said, not
 raised.

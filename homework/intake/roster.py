@@ -1,4 +1,4 @@
-"""Who is in the course, as Canvas or Moodle export it, and the marks in the form they import.
+"""Who is in the course, as platforms export it, and the marks in the form they import.
 
     read(path)                            a roster from a CSV export
     roster.match(id)                      the student with the platform's number, or None
