@@ -23,7 +23,7 @@ from homework.intake.archive import (
     shown,
 )
 from homework.intake.attempts import STAMP, Candidate, candidates, chosen, of_assignment, stamp
-from homework.intake.filenames import BY_NUMBER, Owner, parse_owner
+from homework.intake.filenames import BY_NUMBER, Owner, parse_owner, schemes_of
 from homework.intake.roster import Roster, safe, unique
 from homework.intake.tables import parse_time
 
@@ -115,9 +115,10 @@ def _students(
     for file in given:
         tops.setdefault(file.parts[0], []).append(file)
     found: dict[Owner, list[File]] = {}
+    schemes = schemes_of([name for name in tops if not name.casefold().endswith(BESIDE)])
     for name, files in tops.items():
         is_file = any((one.parts, one.kind) == ((name,), "file") for one in files)
-        if who := parse_owner(name.removeprefix(repository), is_file):
+        if who := parse_owner(name.removeprefix(repository), is_file, schemes):
             if who.scheme == "folder" and assignment:
                 files = of_assignment(files, assignment)
                 who = replace(who, time=parse_time(stamp(files)))

@@ -7,6 +7,7 @@ name that its student chose, which says nothing.
 """
 
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -41,11 +42,18 @@ class Owner:
     time: datetime | None = None
 
 
-def parse_owner(name: str, is_file: bool) -> Owner | None:
-    """What a name says; None of a file that no platform named."""
-    options = re.IGNORECASE | re.DOTALL
-    tried = {scheme: re.fullmatch(one, name, options) for scheme, one in PATTERNS.items()}
-    found = {scheme: one for scheme, one in tried.items() if one}
+def schemes_of(names: Sequence[str]) -> list[str]:
+    """The platforms that may have written all of these names; of some, where none wrote all."""
+    return [s for s in PATTERNS if all(_match(s, name) for name in names)] or [*PATTERNS]
+
+
+def _match(scheme: str, name: str) -> re.Match | None:
+    return re.fullmatch(PATTERNS[scheme], name, re.IGNORECASE | re.DOTALL)
+
+
+def parse_owner(name: str, is_file: bool, schemes: Sequence[str] = tuple(PATTERNS)) -> Owner | None:
+    """What a name says; None of a file that none of these platforms named."""
+    found = {scheme: one for scheme in schemes if (one := _match(scheme, name))}
     if not found:
         return None if is_file else Owner("folder", name, name)
     # The end of a name is the student's own, so the number that comes first counts.

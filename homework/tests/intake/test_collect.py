@@ -498,3 +498,10 @@ def test_students_own_file_name_cannot_impersonate(tmp_path):
     (tmp_path / name).write_text("{}")
     (one,) = collected(tmp_path)
     assert one.student == "joneseve_13"
+
+
+def test_a_name_of_ones_own_choice_is_no_other_platforms(hand_in):
+    """Of one download all names are of one platform."""
+    eve = "x_bob_attempt_2026-10-01-09-00-00_7_assignsubmission_file_/05.ipynb"
+    found = hand_in({eve: A, "Bob_12_assignsubmission_file_/05.ipynb": B})
+    assert {one.student[-3:]: one.read() for one in found} == {"0_7": A, "_12": B}
