@@ -74,6 +74,9 @@ class GPTConfig:
 class GPT(nn.Module):
     """Read tokens, return logits for the token after each.
 
+    device, dtype: where the parameters are, and as what; they are drawn in float32 by `generator`
+    alone, and torch's own random state stays. A batch of texts padded at their ends needs no mask:
+    no token reads a later one.
     Shapes: forward (B, T) ids to (B, T, V) logits, T at most `context` with learned positions.
     Raises: ValueError where an id lies outside 0..V-1 (on a CPU), or a text is longer than learned
     positions reach.
@@ -82,7 +85,15 @@ class GPT(nn.Module):
 
     generate = sampling.generate  # model.generate(ids, n, generator=…)
 
-    def __init__(self, config: GPTConfig, *, generator: torch.Generator):
+    @torch.random.fork_rng([])  # modules of torch draw weights that are not kept
+    def __init__(
+        self,
+        config: GPTConfig,
+        *,
+        generator: torch.Generator,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ):
         super().__init__()
         self.config = config
         self.embedding = nn.Embedding(config.vocab_size, config.width)
@@ -95,6 +106,7 @@ class GPT(nn.Module):
         if config.tied:
             self.head.weight = self.embedding.weight
         _init_weights(self, generator)
+        self.to(device, dtype)
 
     def forward(self, ids_BT: Int[Tensor, "B T"]) -> Float[Tensor, "B T V"]:
         """Logits for what follows each token."""

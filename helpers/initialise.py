@@ -18,63 +18,67 @@ from helpers import norms
 FAMILIES = ("normal", "uniform", "orthogonal")
 NORMS = (
     *(nn.LayerNorm, nn.RMSNorm, nn.GroupNorm, nn.modules.batchnorm._BatchNorm),
-    *(norms.LayerNorm, norms.RMSNorm, norms.BatchNorm, norms.InstanceNorm, norms.GroupNorm),
+    *(norms.LayerNorm, norms.RMSNorm, norms.BatchNorm, norms.GroupNorm),
 )
+
+
+FANS = {"in": lambda i, o: i, "in + out": lambda i, o: i + o, "larger": max, "any": lambda i, o: 1}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scheme:
-    """A way to draw a weight: a family of distributions, and a spread from the two fans.
+    """A way to draw a weight: a family of distributions, with variance `factor` / `fan`.
 
-    std: standard deviation of the entries for (fan_in, fan_out). init_bias: whether biases are
-    drawn from ±1/√fan_in as nn.Linear does it; otherwise they start at 0.
+    fan: a name in FANS. init_bias: whether biases are drawn from ±1/√fan_in as nn.Linear does it;
+    otherwise they start at 0.
     """
 
     name: str
     source: str
-    std: Callable[[int, int], float]
+    factor: float = 1.0
+    fan: str = "in"
     family: str = "normal"
     init_bias: bool = False
 
     def __post_init__(self):
-        if self.family not in FAMILIES:
-            raise ValueError(f"family={self.family!r} must be one of {', '.join(FAMILIES)}")
+        if self.family not in FAMILIES or self.fan not in FANS:
+            raise ValueError(
+                f"family={self.family!r} must be one of {', '.join(FAMILIES)}, and "
+                f"fan={self.fan!r} one of {', '.join(FANS)}"
+            )
+
+    def std(self, fan_in: int, fan_out: int) -> float:
+        """Standard deviation of the entries."""
+        return (self.factor / FANS[self.fan](fan_in, fan_out)) ** 0.5
 
 
-LECUN = Scheme(
-    name="LeCun",
-    source="LeCun, Bottou, Orr and Müller 1998, equation 16",
-    std=lambda fan_in, fan_out: fan_in**-0.5,
-)
+LECUN = Scheme(name="LeCun", source="LeCun, Bottou, Orr and Müller 1998, equation 16")
 XAVIER = Scheme(
     name="Xavier",
     source="Glorot and Bengio 2010, equation 16",
-    std=lambda fan_in, fan_out: (2 / (fan_in + fan_out)) ** 0.5,
+    factor=2,
+    fan="in + out",
     family="uniform",
 )
-HE = Scheme(
-    name="He",
-    source="He, Zhang, Ren and Sun 2015, equation 10",
-    std=lambda fan_in, fan_out: (2 / fan_in) ** 0.5,
-)
+HE = Scheme(name="He", source="He, Zhang, Ren and Sun 2015, equation 10", factor=2)
 TORCH = Scheme(
     name="torch",
     source="nn.Linear.reset_parameters: kaiming_uniform with a = √5, which is ±1/√fan_in",
-    std=lambda fan_in, fan_out: (3 * fan_in) ** -0.5,
+    factor=1 / 3,
     family="uniform",
     init_bias=True,
 )
 ORTHOGONAL = Scheme(
     name="orthogonal",
     source="Saxe, McClelland and Ganguli 2014, section 3",
-    std=lambda fan_in, fan_out: max(fan_in, fan_out) ** -0.5,
+    fan="larger",
     family="orthogonal",
 )
 
 
 def fixed(std: float, name: str = "", source: str = "") -> Scheme:
     """Entries from N(0, std²) whatever the shape."""
-    return Scheme(name=name or f"N(0, {std:g}²)", source=source, std=lambda *_: std)
+    return Scheme(name=name or f"N(0, {std:g}²)", source=source, factor=std**2, fan="any")
 
 
 GPT2 = fixed(0.02, "0.02", "Radford et al. 2018, section 4.1; kept in the code of GPT-2")

@@ -300,6 +300,13 @@ def test_defaults_of_a_gpt():
     }
 
 
+def test_a_model_has_its_dtype_and_leaves_the_global_generator():
+    before = torch.get_rng_state()
+    double = GPT(PLAIN, generator=seeded(0), dtype=torch.float64)
+    assert torch.equal(before, torch.get_rng_state())
+    assert torch.equal(double(ids(1, 5)), model().double()(ids(1, 5)))
+
+
 def test_too_long_for_learned_positions():
     with pytest.raises(ValueError):
         model()(ids(1, 13))
