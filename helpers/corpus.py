@@ -7,8 +7,7 @@ import importlib.resources
 import os
 import sys
 import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, nullcontext
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from torch import Tensor
 
 from helpers import files, valley
 
-Progress = Callable[[int, int | None], None]
 Batch = tuple[Int[Tensor, "B T"], Int[Tensor, "B T"]]
 
 KNOWN = ("tales", "valley", "tinyshakespeare")
@@ -42,19 +40,13 @@ TINY_SHAKESPEARE = Source(
 )
 
 
-def load(
-    name: str | Path = "tales",
-    *,
-    context: int | None = None,
-    progress: Progress | None = None,
-) -> str:
+def load(name: str | Path = "tales", *, context: int | None = None) -> str:
     r"""Give a text as one string, its line ends as "\n".
 
     name: "tales" (ships with the book), "valley" (sampled from a grammar, helpers.valley),
     "tinyshakespeare" (looked for in the folder that BOOK_DATA_DIR names, then in a cache
-    folder, else downloaded and checked), or the path of a UTF-8 file. context: if given, the
-    text must hold one context and the character after it. progress: called with (bytes so
-    far, bytes in all or None) during a download; a tqdm bar, unless given.
+    folder, else downloaded and checked), or the path of a UTF-8 file, "./tales" for one that has
+    such a name. context: if given, the text must hold one context and the character after it.
 
     Raises ValueError for an unknown name, an empty, undecodable or too short text, and a wrong
     checksum; FileNotFoundError for a path with no file; ConnectionError where the download
@@ -66,7 +58,7 @@ def load(
     elif name == "valley":
         where, data = Path("valley"), valley.text().encode()
     elif name == "tinyshakespeare":
-        where, data = _fetch(TINY_SHAKESPEARE, progress)
+        where, data = _fetch(TINY_SHAKESPEARE)
     else:
         where, data = _read(name)
     text = _decode(data, where)
@@ -116,7 +108,7 @@ def cache_dir() -> Path:
     return base.expanduser() / "transformers-worked-out"
 
 
-def _fetch(source: Source, progress: Progress | None) -> tuple[Path, bytes]:
+def _fetch(source: Source) -> tuple[Path, bytes]:
     """The bytes of `source`: from the reader's data folder, the cache, or the internet."""
     own = os.environ.get(DATA_DIR_VARIABLE)
     if own and (path := Path(own).expanduser() / source.file).is_file():
@@ -126,8 +118,7 @@ def _fetch(source: Source, progress: Progress | None) -> tuple[Path, bytes]:
     path = cache_dir() / source.file
     if path.is_file() and hashlib.sha256(data := path.read_bytes()).hexdigest() == source.sha256:
         return path, data
-    with nullcontext(progress) if progress else _bar(source.file) as report:
-        data = _download(source, report)
+    data = _download(source)
     _check_sum(data, source, f"what {source.url} sent")
     try:
         files.write_bytes(path, data)
@@ -148,14 +139,17 @@ def _check_sum(data: bytes, source: Source, what: str) -> None:
         )
 
 
-def _download(source: Source, progress: Progress) -> bytes:
+def _download(source: Source) -> bytes:
+    from tqdm.auto import tqdm
+
     data = bytearray()
     try:
         with urllib.request.urlopen(source.url, timeout=TIMEOUT_S) as response:
             total = int(response.headers.get("Content-Length") or 0) or None
-            while block := response.read(65_536):
-                data += block
-                progress(len(data), total)
+            with tqdm(desc=source.file, total=total, unit="B", unit_scale=True) as bar:
+                while block := response.read(65_536):
+                    data += block
+                    bar.update(len(block))
         if total is not None and len(data) != total:
             raise ConnectionError(f"it ended after {len(data)} of {total} bytes")
     except (OSError, http.client.HTTPException) as error:  # a URLError is an OSError
@@ -165,20 +159,6 @@ def _download(source: Source, progress: Progress) -> bytes:
             f"as {source.file}"
         ) from error
     return bytes(data)
-
-
-@contextmanager
-def _bar(label: str) -> Iterator[Progress]:
-    """A tqdm bar as a progress callback, closed at the end however that comes."""
-    from tqdm.auto import tqdm
-
-    with closing(tqdm(desc=label, unit="B", unit_scale=True)) as bar:
-
-        def report(done: int, total: int | None) -> None:
-            bar.total = total
-            bar.update(done - bar.n)
-
-        yield report
 
 
 def split(

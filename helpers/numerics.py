@@ -30,17 +30,6 @@ def _sum(exponentials: np.ndarray, axis: int) -> np.ndarray:
     return total
 
 
-def logsumexp(scores: Real[np.ndarray, "..."], axis: int = -1) -> Reduced:
-    """Log of the sum of exponentials along `axis`, computed without overflow.
-
-    scores: any shape; -inf entries count as zeros. The result lacks `axis`; it is -inf
-    where every entry is.
-    """
-    exponentials, largest = _exponentials(scores, axis)
-    with np.errstate(divide="ignore"):
-        return np.log(exponentials.sum(axis=axis)) + largest.squeeze(axis)
-
-
 def softmax(scores: Real[np.ndarray, "*shape"], axis: int = -1) -> Float[np.ndarray, "*shape"]:
     """Exponentials of the scores, divided by their sum along `axis`.
 

@@ -1,6 +1,7 @@
 """Tokenizers: text to ids and back, by characters, words, or frequent words with letters."""
 
 import re
+import unicodedata
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -79,8 +80,12 @@ class CharTokenizer(Tokenizer):
         return "".join(tokens)
 
 
+# Marks and joiners belong to the letter before them, as vowels do in Hindi; \w lacks them.
+_MARKS = "".join(c for c in map(chr, range(0x300, 0x1F000)) if unicodedata.category(c)[0] == "M")
+_WORD = rf"[^\W\d_](?:[^\W\d_]|[{_MARKS}\u200c\u200d])*"
+
 # A word with the space before it, line ends, or any one character besides.
-_SPACED = re.compile(r" ?[^\W\d_]+|\n+|.", re.DOTALL)
+_SPACED = re.compile(rf" ?{_WORD}|\n+|.", re.DOTALL)
 
 
 class PieceTokenizer(Tokenizer):
@@ -117,7 +122,7 @@ class PieceTokenizer(Tokenizer):
 # A piece of text is a clitic 's, a word, digits, line ends, or any other character; joining the
 # pieces restores the text.
 _PIECE = re.compile(
-    r"(?<=[^\W\d_])['’]s\b|[^\W\d_]+(?:(?:-|['’](?!s\b))[^\W\d_]+)*|\d+|\n+|.", re.DOTALL
+    rf"(?<=[^\W\d_])['’]s\b|{_WORD}(?:(?:-|['’](?!s\b)){_WORD})*|\d+|\n+|.", re.DOTALL
 )
 _NO_SPACE_BEFORE = frozenset(".,;:!?)]}%”’'…") | {"'s", "’s"}
 _NO_SPACE_AFTER = frozenset("([{“‘")

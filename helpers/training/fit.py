@@ -26,6 +26,7 @@ from helpers.training.run_folder import Outcome, RunFolder, StepRecord
 
 SYNCHRONOUS = ("cpu",)  # devices whose losses are read at every step; others would have to wait
 READ_EVERY = 20  # steps between two reads of the losses from the others
+SAMPLE = 2**17  # tokens of a longer validation text, about, on which its loss is measured
 
 
 def fit(
@@ -40,14 +41,20 @@ def fit(
     extra: Mapping | None = None,
     keep: int | None = 1,
     progress: bool = True,
+    whole: bool = False,
     distributed: DistributedContext | None = None,
 ) -> Outcome:
     """Train a model that turns ids (B, T) into logits (B, T, V), in place and on its device.
 
     folder: for records.jsonl and the checkpoints, of which the last `keep` stay. resume: continue
-    from the last checkpoint in it, on a CPU bit for bit as without the interruption. extra: further
-    JSON to store in checkpoints. on_record sees each record once it is complete, in the main
-    process. progress: a tqdm bar. distributed: from `processes.distributed_context`.
+    from the last checkpoint in it, on a CPU bit for bit as without the interruption; with more
+    steps in config, the learning rate follows the longer schedule from there. extra: further JSON
+    to store in checkpoints. on_record sees each record once it is complete, in the main process.
+    progress: a tqdm bar. whole: the last evaluation is over all of validation_ids, however many;
+    else each is over a fixed sample, every k-th batch of windows, of about SAMPLE tokens at most.
+    distributed: from `processes.distributed_context`.
+
+    Shapes: ids (N,) and (M,), of windows of config.context and the token after.
 
     Ctrl-C ends the run after the current step and saves it.
     Raises ValueError where config, model and ids do not fit, a folder has a run already that is not
@@ -56,9 +63,8 @@ def fit(
     or gradient is nan or infinite; ProcessLostError where another process has ended. Existing
     checkpoints stay.
     """
-    run = _Run(
-        model, train_ids, validation_ids, config, distributed or DistributedContext(), on_record
-    )
+    distributed = distributed or DistributedContext()
+    run = _Run(model, train_ids, validation_ids, config, distributed, on_record, whole)
     if resume and folder is None:
         raise ValueError("resume=True needs the folder of the run")
     where = None if folder is None else RunFolder(Path(folder), keep=keep, extra=dict(extra or {}))
@@ -83,8 +89,8 @@ def fit(
 class _Run:
     """The parts of a run that a step changes."""
 
-    def __init__(self, model, train_ids, validation_ids, config, distributed, on_record):
-        self.model, self.config, self.on_record = model, config, on_record
+    def __init__(self, model, train_ids, validation_ids, config, distributed, on_record, whole):
+        self.model, self.config, self.on_record, self.whole = model, config, on_record, whole
         self.distributed, self.device = distributed, next(model.parameters()).device
         if config.batch_size % (config.accumulate * distributed.size):
             raise ValueError(
@@ -171,9 +177,12 @@ class _Run:
         return fresh
 
     def evaluate(self) -> float:
-        """Mean loss over the whole validation split, in float32, each process with its part."""
+        """Mean loss over the validation split or its sample, in float32, each process a part."""
         windows = corpus.windows(self.validation_ids, self.config.context)
-        mine = islice(windows, self.distributed.rank, None, self.distributed.size)
+        ends = self.whole and self.step == self.config.steps
+        every = 1 if ends else math.ceil(len(self.validation_ids) / SAMPLE)
+        sampled = islice(windows, 0, None, every)
+        mine = islice(sampled, self.distributed.rank, None, self.distributed.size)
         sums = torch.tensor(summed_loss(self.model, cross_entropy, mine), dtype=torch.float64)
         if self.distributed.size > 1:
             sums = self.distributed.total(sums.to(self.device))
@@ -184,7 +193,8 @@ class _Run:
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Restore the state of the run. Raises CheckpointError where something does not fit."""
-        checkpoints.check_config(checkpoint.config, self.config)
+        more = {"steps": self.config.steps} if self.config.steps > checkpoint.step else {}
+        checkpoints.check_config(checkpoint.config | more, self.config)
         checkpoints.check_model(self.model, checkpoint.model)
         if checkpoint.data_sha256 != self.sha256:
             raise CheckpointError("the checkpoint was made with another training text")

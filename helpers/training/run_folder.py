@@ -21,8 +21,9 @@ class StepRecord:
 
     loss (nats, mean over the batch) and gradient_norm (before clipping) are of the model before
     the update; rate is the learning rate of the update as a fraction of its peak; validation,
-    where it was measured, is the loss after it, over the whole validation split. seconds: spent on
-    training so far, without evaluation and saving; two records that differ in it alone are equal.
+    where it was measured, is the loss after it, over the validation split or a fixed sample of it.
+    seconds: spent on training so far, without evaluation and saving; two records that differ in it
+    alone are equal.
     """
 
     step: int

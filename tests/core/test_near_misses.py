@@ -201,5 +201,5 @@ def test_a_download_does_not_wait_for_ever(monkeypatch, tmp_path):
 
     monkeypatch.setattr(corpus.urllib.request, "urlopen", opened)
     with pytest.raises(ConnectionError):
-        corpus._download(corpus.TINY_SHAKESPEARE, print)
+        corpus._download(corpus.TINY_SHAKESPEARE)
     assert waits == [corpus.TIMEOUT_S]
