@@ -22,7 +22,12 @@ NORMS = (
 )
 
 
-FANS = {"in": lambda i, o: i, "in + out": lambda i, o: i + o, "larger": max, "any": lambda i, o: 1}
+FANS: dict[str, Callable[[int, int], float]] = {
+    "in": lambda fan_in, fan_out: fan_in,
+    "in + out": lambda fan_in, fan_out: fan_in + fan_out,
+    "larger": max,
+    "any": lambda fan_in, fan_out: 1.0,
+}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,6 +14,7 @@ from helpers.gpt import GPT, GPTConfig
 from helpers.initialise import LECUN, initialise
 from helpers.norms import BatchNorm, GroupNorm, InstanceNorm, masked_statistics, normalise
 from helpers.positions import Rotary, sinusoidal
+from helpers.to_hf import to_hf
 from helpers.training import TrainingConfig
 
 IDS, ROWS, X = torch.arange(6), torch.eye(3), torch.ones(2, 3, 4)
@@ -42,6 +43,9 @@ CALLS = {
     "an unknown placement": lambda: AddNorm(Block(8), Block(8), placement="middle"),
     "an unknown choice of a model": lambda: GPTConfig(vocab_size=5, positions="rotary"),
     "no layers": lambda: GPTConfig(vocab_size=5, layers=0),
+    "a model that GPT-2 cannot be": lambda: to_hf(
+        GPT(GPTConfig(vocab_size=5, positions="rope"), generator=seeded()), "never-written"
+    ),
     "an id outside the vocabulary": lambda: MODEL(torch.tensor([[5]])),
     "a negative id": lambda: MODEL(torch.tensor([[-1]])),
     "a text longer than the context": lambda: MODEL(torch.zeros(1, 5).long()),
