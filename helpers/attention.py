@@ -72,6 +72,11 @@ def attention_steps(
     Range: each row of ``weights`` sums to 1, and is 0 where the mask is False.
     Raises: ValueError when mask and attn_bias leave a query no key.
     Source: Vaswani et al. 2017, equation 1.
+
+    >>> x = torch.zeros(2, 4)
+    >>> attention_steps(x, x, x, mask=causal_mask(2)).weights
+    tensor([[1.0000, 0.0000],
+            [0.5000, 0.5000]])
     """
     steps = attend(q, k, v, mask=mask, attn_bias=attn_bias)
     hidden = steps.scaled.isneginf() if mask is None else steps.scaled.isneginf() | ~mask
@@ -90,6 +95,10 @@ def causal_mask(
 
     Shapes: returns (T, T), or the rows of the last `queries` tokens alone, (T_q, T).
     Raises: ValueError unless 1 ≤ queries ≤ length.
+
+    >>> causal_mask(3, 2).int()
+    tensor([[1, 1, 0],
+            [1, 1, 1]], dtype=torch.int32)
     """
     queries = length if queries is None else queries
     if not 1 <= queries <= length:
@@ -139,7 +148,10 @@ class SelfAttention(nn.Module):
     def project(
         self, x_BTC: Float[Tensor, "B T C"], offset: int = 0
     ) -> tuple[Float[Tensor, "B H T D"], Float[Tensor, "B H T D"], Float[Tensor, "B H T D"]]:
-        """Queries, keys and values of each head; the first token is at position offset."""
+        """Queries, keys and values of each head; the first token is at position offset.
+
+        Shapes: x (B, T, C) gives three of (B, H, T, D).
+        """
         B, T, C = x_BTC.shape
         qkv_BT3HD = self.qkv(x_BTC).view(B, T, 3, self.heads, C // self.heads)
         qkv_3BHTD = qkv_BT3HD.permute(2, 0, 3, 1, 4)
@@ -155,7 +167,10 @@ class SelfAttention(nn.Module):
         v: Float[Tensor, "B H Tk D"],
         valid: Bool[Tensor, "B Tk"] | None = None,
     ) -> AttentionSteps:
-        """Attention in each head; the queries are those of the last T_q tokens."""
+        """Attention in each head; the queries are those of the last T_q tokens.
+
+        Shapes: q (B, H, T_q, D), k and v (B, H, T_k, D).
+        """
         queries, keys = q.shape[-2], k.shape[-2]
         mask = causal_mask(keys, queries, device=q.device) if self.causal else None
         if valid is not None:  # padding reads itself at least, or it would be nan

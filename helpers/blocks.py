@@ -98,6 +98,9 @@ class Block(nn.Module):
     no other token then reads (norms over positions still count it).
     Raises: ValueError for a name that is not in NORMS, ACTIVATIONS or PLACEMENTS, and where
     width is not a multiple of heads.
+
+    >>> Block(8).feed_forward.sublayer.up
+    Linear(in_features=8, out_features=32, bias=True)
     """
 
     def __init__(

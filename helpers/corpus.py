@@ -168,6 +168,9 @@ def split(
 
     Both are contiguous views; no pair of neighbours spans the cut. Raises ValueError
     unless both parts hold at least one id.
+
+    >>> split(torch.arange(5), 0.8)
+    (tensor([0, 1, 2, 3]), tensor([4]))
     """
     cut = int(round(fraction * len(ids), 6))  # rounded first: 0.29 · 100 is 28.999999999999996
     if not 0 < cut < len(ids):
@@ -182,6 +185,7 @@ def batches(
 
     Each of the N - context windows is equally likely, and the same seed gives the same batches.
     Raises ValueError (at once, not at the first batch) where ids hold no window.
+    Shapes: ids (N,) give x and y (B, T).
     """
     _check_window(ids, context)
 
@@ -205,6 +209,10 @@ def windows(ids: Integer[Tensor, " N"], context: int, *, batch_size: int = 64) -
 
     Windows follow one another without overlap, up to `batch_size` at a time; the last one may be
     shorter. Raises ValueError as `batches` does.
+    Shapes: ids (N,) give x and y (B, T), B at most batch_size.
+
+    >>> list(windows(torch.arange(4), 3))
+    [(tensor([[0, 1, 2]]), tensor([[1, 2, 3]]))]
     """
     _check_window(ids, context)
     whole = (len(ids) - 1) // context

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from helpers.console import command, echo
+from helpers.console import command
 from helpers.gpt import GPT, GPTConfig
 from helpers.tokenizers import CharTokenizer, PieceTokenizer
 from helpers.training import CheckpointError, checkpoints
@@ -99,7 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         top_k=options.top_k,
         top_p=options.top_p,
     )
-    echo(tokenizer.decode(ids_BT[0]))
+    print(tokenizer.decode(ids_BT[0]))
     return 0
 
 

@@ -81,6 +81,10 @@ class GPT(nn.Module):
     Raises: ValueError where an id lies outside 0..V-1 (on a CPU), or a text is longer than learned
     positions reach.
     Source: Radford et al. 2019, with the choices of GPTConfig.
+
+    >>> gpt = GPT(GPTConfig(vocab_size=9), generator=torch.Generator())
+    >>> gpt(torch.tensor([[3, 1, 4]])).shape
+    torch.Size([1, 3, 9])
     """
 
     generate = sampling.generate  # model.generate(ids, n, generator=…)
@@ -113,7 +117,10 @@ class GPT(nn.Module):
         return self.logits(self.embed(ids_BT))
 
     def embed(self, ids_BT: Int[Tensor, "B T"]) -> Float[Tensor, "B T C"]:
-        """The residual stream below the first block: embeddings, plus positions if added here."""
+        """The residual stream below the first block: embeddings, plus positions if added here.
+
+        Shapes: (B, T) to (B, T, C).
+        """
         check_ids(ids_BT, self.config.vocab_size)
         ids_BT = ids_BT.long()
         x_BTC = self.embedding(ids_BT)
@@ -124,7 +131,10 @@ class GPT(nn.Module):
         return self.dropout(x_BTC)
 
     def logits(self, x_BTC: Float[Tensor, "B T C"]) -> Float[Tensor, "B T V"]:
-        """Logits from the residual stream: the blocks, the final norm, the output layer."""
+        """Logits from the residual stream: the blocks, the final norm, the output layer.
+
+        Shapes: (B, T, C) to (B, T, V).
+        """
         for block in self.blocks:
             x_BTC = block(x_BTC)
         return self.head(self.norm(x_BTC))

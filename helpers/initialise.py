@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from helpers import norms
 
+RESIDUAL = ("out", "down", "out_proj")  # projections that add to the residual stream
 FAMILIES = ("normal", "uniform", "orthogonal")
 NORMS = (
     *(nn.LayerNorm, nn.RMSNorm, nn.GroupNorm, nn.modules.batchnorm._BatchNorm),
@@ -134,13 +135,12 @@ def initialise(
     *,
     embedding: float,
     residual: float = 1.0,
-    residual_names: tuple[str, ...] = ("out", "down", "out_proj"),
     packed: Mapping[str, int] | None = None,
 ) -> tuple[InitRecord, ...]:
     """Initialise every parameter of a model once, and report how.
 
     Embeddings are drawn from N(0, embedding²), a padding row is 0; weights by the scheme. Linear
-    layers whose own name is in `residual_names`, weight and bias, are multiplied by `residual`.
+    layers whose own name is in RESIDUAL, weight and bias, are multiplied by `residual`.
     Gains are 1, shifts 0. A tied matrix counts as an embedding. `packed` names the linear layers
     that hold several in one, {"qkv": 3} unless given, as nn.MultiheadAttention does: each part has
     its own fans. Modules of unknown kinds are left as they are, and the result says so.
@@ -150,9 +150,7 @@ def initialise(
     for name, own in model.named_parameters(remove_duplicate=False):
         names.setdefault(id(own), []).append(name)
     done: dict[int, tuple[str, float]] = {}
-    initializer = _Initializer(
-        scheme, generator, embedding, residual, residual_names, packed or {"qkv": 3}
-    )
+    initializer = _Initializer(scheme, generator, embedding, residual, packed or {"qkv": 3})
     modules = sorted(model.named_modules(), key=lambda named: not _is_embedding(named[1]))
     for path, module in modules:
         for parameter, role, std, value in initializer.draws(path.rpartition(".")[2], module):
@@ -178,14 +176,13 @@ class _Initializer:
     generator: torch.Generator
     embedding: float
     residual: float
-    residual_names: tuple[str, ...]
     packed: Mapping[str, int]
 
     def draws(self, own_name: str, module: nn.Module) -> Iterator[Step]:
         if _is_embedding(module):
             yield module.weight, "embedding", self.embedding, lambda: self._rows(module)
         elif isinstance(module, nn.Linear):
-            residual = own_name in self.residual_names
+            residual = own_name in RESIDUAL
             factor = self.residual if residual else 1.0
             parts = self.packed.get(own_name, 1)
             yield self._weight(module.weight, "residual" if residual else "weight", parts, factor)

@@ -34,6 +34,9 @@ def normalise(
     Statistics of 16-bit numbers are computed in float32: squares exceed float16's largest number.
     Raises: ValueError without axes.
     Source: Ba, Kiros and Hinton 2016, equation 3; Ioffe and Szegedy 2015, algorithm 1.
+
+    >>> normalise(torch.tensor([[1.0, 3.0]]), (-1,), eps=0.0).output
+    tensor([[-1.,  1.]])
     """
     if not axes:
         raise ValueError("axes must name at least one axis to average over")
@@ -53,6 +56,9 @@ class LayerNorm(nn.Module):
     """Each token's vector to mean 0 and variance 1, then times weight plus bias, per feature.
 
     Shapes: forward (..., C) to (..., C). Source: Ba, Kiros and Hinton 2016.
+
+    >>> LayerNorm(2, eps=0.0)(torch.tensor([1.0, 3.0])).tolist()
+    [-1.0, 1.0]
     """
 
     def __init__(self, width: int, *, eps: float = EPS):

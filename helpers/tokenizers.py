@@ -48,7 +48,7 @@ class Tokenizer(ABC):
     def decode(self, ids: Int[Tensor, " N"] | list[int]) -> str:
         """Turn token ids back into the text that they came from, exactly.
 
-        Raises ValueError where an id lies outside 0..V-1.
+        Raises ValueError where an id lies outside 0..V-1. Shapes: ids (N,).
         """
         if isinstance(ids, Tensor):
             ids = ids.tolist()
@@ -60,24 +60,24 @@ class Tokenizer(ABC):
     def _tokens(self, text: str) -> Iterator[tuple[str, int]]:
         """Each token of the text and its position."""
 
-    @abstractmethod
     def _join(self, tokens: Iterable[str]) -> str:
         """The text that these tokens came from."""
+        return "".join(tokens)
 
 
 class CharTokenizer(Tokenizer):
     """One token per character; the vocabulary is the characters of `text`, sorted.
 
     `vocab` is a tuple of str, `len(tokenizer)` its size V.
+
+    >>> CharTokenizer("abc").encode("cab")
+    tensor([2, 0, 1])
     """
 
     unit = "character"
 
     def _tokens(self, text: str) -> Iterator[tuple[str, int]]:
         return ((character, position) for position, character in enumerate(text))
-
-    def _join(self, tokens: Iterable[str]) -> str:
-        return "".join(tokens)
 
 
 # Marks and joiners belong to the letter before them, as vowels do in Hindi; \w lacks them.
@@ -114,9 +114,6 @@ class PieceTokenizer(Tokenizer):
             known = match.group() in self._id
             for at, token in enumerate([match.group()] if known else match.group()):
                 yield token, match.start() + at
-
-    def _join(self, tokens: Iterable[str]) -> str:
-        return "".join(tokens)
 
 
 # A piece of text is a clitic 's, a word, digits, line ends, or any other character; joining the

@@ -19,13 +19,13 @@ from typing import Any
 import torch
 
 from helpers import corpus, tokenizers
-from helpers.console import EXIT_SIGINT, command, echo
+from helpers.console import EXIT_SIGINT, command
 from helpers.gpt import GPT, GPTConfig
 from helpers.training import CheckpointError, Outcome, TrainingConfig, checkpoints, fit
 from helpers.training.fit import SAMPLE
 from helpers.training.options import MODEL, TRAINING, make_parser
 from helpers.training.presets import PRESETS
-from helpers.training.processes import DistributedContext, ProcessLostError, distributed_context
+from helpers.training.processes import DistributedContext, distributed_context
 
 
 @command
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with distributed_context(_device(options)) as distributed:
             return _train(options, distributed)
-    except (FloatingPointError, ProcessLostError) as error:
+    except FloatingPointError as error:
         print(f"\nthe run has ended: {error}", file=sys.stderr)
         if checkpoints.list_checkpoints(Path(options.out)):
             print(f"continue from the last checkpoint: {_resume(options)}", file=sys.stderr)
@@ -194,17 +194,17 @@ def _draw(folder: Path, outcome: Outcome) -> None:
 def _report(options, outcome: Outcome, config: TrainingConfig, text: str, unit: str) -> None:
     last = outcome.records[-1]
     if outcome.interrupted:
-        echo(
+        print(
             f"stopped after {len(outcome.records)} of {config.steps} steps, and saved; "
             f"continue with: {_resume(options)}"
         )
         return
-    echo(
+    print(
         f"validation loss {last.validation:.4f} nats per {unit} after {config.steps} steps "
         f"({last.seconds:.0f} s of training)"
     )
     prompt = "The " if "The " in text else text.strip()[:1]
-    echo(f"next: {_shell('generate', options.out, '--prompt', prompt)}")
+    print(f"next: {_shell('generate', options.out, '--prompt', prompt)}")
 
 
 def _resume(options: argparse.Namespace) -> str:

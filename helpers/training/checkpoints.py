@@ -51,11 +51,11 @@ class Checkpoint:
     extra: dict = field(default_factory=dict)
 
 
-def save(folder: Path, checkpoint: Checkpoint, *, keep: int | None = 1) -> Path:
+def save(folder: Path, checkpoint: Checkpoint) -> Path:
     """Write a checkpoint into a run's folder, completely or not at all; returns its own folder.
 
-    keep: how many of the latest stay, None for all; the others are removed once this one is on
-    disk. A complete one of the same step is left as it is.
+    Earlier ones are removed once this one is on disk. A complete one of the same step is left as it
+    is.
     Raises OSError where it cannot be written; earlier checkpoints stay, the partial one is removed.
     """
     final = folder / f"{NAME}{checkpoint.step:08d}"
@@ -78,7 +78,7 @@ def save(folder: Path, checkpoint: Checkpoint, *, keep: int | None = 1) -> Path:
             left = f"{kept[-1].name} is still there" if kept else "there is no earlier one"
             reason = f"cannot write a checkpoint to {folder}: {error.strerror or error}; {left}"
             raise type(error)(error.errno, reason) from error
-    for old in list_checkpoints(folder)[: -keep if keep else 0]:
+    for old in list_checkpoints(folder)[:-1]:
         with suppress(OSError):
             _remove(old)
     return final
@@ -241,6 +241,6 @@ def check_config(stored: Mapping, config: Any) -> None:
 
 
 def sha256_of(ids: Int[Tensor, " N"]) -> str:
-    """SHA-256 of token ids as 64-bit integers, little end first."""
+    """SHA-256 of token ids as 64-bit integers, little end first. ids (N,)."""
     numbers = ids.cpu().numpy().astype("<i8")
     return hashlib.sha256(numbers.tobytes()).hexdigest()

@@ -39,14 +39,13 @@ def fit(
     resume: bool = False,
     on_record: Callable[[StepRecord], object] | None = None,
     extra: Mapping | None = None,
-    keep: int | None = 1,
     progress: bool = True,
     whole: bool = False,
     distributed: DistributedContext | None = None,
 ) -> Outcome:
     """Train a model that turns ids (B, T) into logits (B, T, V), in place and on its device.
 
-    folder: for records.jsonl and the checkpoints, of which the last `keep` stay. resume: continue
+    folder: for records.jsonl and checkpoints, of which the last one stays. resume: continue
     from the last checkpoint in it, on a CPU bit for bit as without the interruption; with more
     steps in config, the learning rate follows the longer schedule from there. extra: further JSON
     to store in checkpoints. on_record sees each record once it is complete, in the main process.
@@ -60,14 +59,13 @@ def fit(
     Raises ValueError where config, model and ids do not fit, a folder has a run already that is not
     to be resumed, or another run is using it; CheckpointError where the checkpoint cannot be
     restored; OSError where one cannot be written; FloatingPointError, naming the step, where loss
-    or gradient is nan or infinite; ProcessLostError where another process has ended. Existing
-    checkpoints stay.
+    or gradient is nan or infinite. Existing checkpoints stay.
     """
     distributed = distributed or DistributedContext()
     run = _Run(model, train_ids, validation_ids, config, distributed, on_record, whole)
     if resume and folder is None:
         raise ValueError("resume=True needs the folder of the run")
-    where = None if folder is None else RunFolder(Path(folder), keep=keep, extra=dict(extra or {}))
+    where = None if folder is None else RunFolder(Path(folder), extra)
     shown = progress and run.distributed.is_main
     with (
         nullcontext() if where is None else closing(where),
@@ -119,8 +117,7 @@ class _Run:
         saves = self.is_due(self.config.checkpoint_every)
         read_every = 1 if self.device.type in SYNCHRONOUS else READ_EVERY
         self.optimizer.scale(self.config.lr_factor(self.step))
-        with self.distributed.guard():
-            self.pending.append(self.gradients())
+        self.pending.append(self.gradients())
         fresh = self.read(stop()) if evaluates or saves or self.is_due(read_every) else []
         self.optimizer.step()
         self.step += 1

@@ -27,6 +27,23 @@ examples:
 
 then: python -m helpers.generate runs/tales --prompt "The fox"
 """
+RUN: dict[str, tuple[str | None, list[str] | None, str]] = {  # default, choices, help
+    "text": (None, None, "tales, valley, tinyshakespeare (downloaded), or the path of a file"),
+    "tokens": (None, list(tokenizers.TOKENIZERS), "of the text; rare words are spelt"),
+    "out": ("runs/latest", None, "folder of the run (default: %(default)s)"),
+    "preset": (
+        "cpu",
+        list(PRESETS),
+        "model and training that fit the machine (default: cpu); the "
+        "options below change them. valley is trained on the words of valley, others on tales",
+    ),
+    "device": (None, None, "cpu, cuda or mps (default: as the preset)"),
+}
+SWITCHES = {
+    "resume": "continue from the last checkpoint of the run, with its settings",
+    "quiet": "no progress bar",
+    "whole": "measure the last loss on all of the held-out text, and not on a sample of it",
+}
 MODEL = {
     "layers": "number of blocks",
     "heads": "attention heads per block",
@@ -67,44 +84,10 @@ def make_parser() -> argparse.ArgumentParser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "--text",
-        help="tales (the default), valley (sampled from a grammar, the default of its preset), "
-        "tinyshakespeare (downloaded), or the path of a file",
-    )
-    parser.add_argument(
-        "--tokens",
-        choices=list(tokenizers.TOKENIZERS),
-        help="tokens of the text: characters (the default), or words, of which rare ones are spelt "
-        "(the default of valley)",
-    )
-    parser.add_argument(
-        "--out",
-        default="runs/latest",
-        metavar="FOLDER",
-        help="folder of the run (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--resume",
-        action="store_true",
-        help="continue from the last checkpoint in FOLDER, with its settings",
-    )
-    parser.add_argument(
-        "--preset",
-        choices=list(PRESETS),
-        default="cpu",
-        help="a model and training that fit the machine; the options below change them "
-        "(default: %(default)s)",
-    )
-    parser.add_argument(
-        "--device", metavar="NAME", help="cpu, cuda or mps (default: as the preset)"
-    )
-    parser.add_argument("--quiet", action="store_true", help="no progress bar")
-    parser.add_argument(
-        "--whole",
-        action="store_true",
-        help="measure the last loss on all of the held-out text, and not on a sample of it",
-    )
+    for name, (default, choices, text) in RUN.items():
+        parser.add_argument(f"--{name}", default=default, choices=choices, help=text)
+    for name, text in SWITCHES.items():
+        parser.add_argument(f"--{name}", action="store_true", help=text)
     fields = [*dataclasses.fields(GPTConfig), *dataclasses.fields(TrainingConfig)]
     defaults = {field.name: field.default for field in fields}
     values = [{**defaults, **preset["model"], **preset["training"]} for preset in PRESETS.values()]

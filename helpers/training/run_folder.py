@@ -43,11 +43,11 @@ class Outcome:
 
 
 class RunFolder:
-    """keep: how many checkpoints stay, None for all. extra: JSON stored in each of them."""
+    """extra: JSON stored in each checkpoint."""
 
-    def __init__(self, path: Path, *, keep: int | None = 1, extra: Mapping | None = None):
+    def __init__(self, path: Path, extra: Mapping | None = None):
         json.dumps(extra)  # raises now, and not at the first checkpoint, if it is not JSON
-        self.path, self.keep, self.extra = path, keep, dict(extra or {})
+        self.path, self.extra = path, dict(extra or {})
         self.lines: IO[str] | None = None
         self.lock = FileLock(path / LOCK)
 
@@ -85,8 +85,7 @@ class RunFolder:
 
     def save(self, **parts: Any) -> None:
         """Write a checkpoint of these parts."""
-        checkpoint = Checkpoint(extra=self.extra, **parts)
-        checkpoints.save(self.path, checkpoint, keep=self.keep)
+        checkpoints.save(self.path, Checkpoint(extra=self.extra, **parts))
 
     def close(self) -> None:
         """Close the file of records, and unlock the folder."""

@@ -207,23 +207,6 @@ def test_none_and_all_are_numbers_too():
     assert torch.equal(*drawn)
 
 
-def test_a_row_that_stopped_stays_stopped():
-    gpt = enlarged(model())
-    text = gpt.generate(ids(6, 2), 40, generator=seeded(0), stop=3)
-    for row in text[:, 2:]:
-        at = (row == 3).nonzero()
-        if len(at):
-            assert (row[at[0, 0] :] == 3).all()
-    assert ((text[:, 2:] == 3).any(dim=1)).any()
-
-
-def test_the_text_ends_when_all_rows_have():
-    gpt, prompt = enlarged(model()), ids(1, 2)
-    first = int(gpt(prompt)[0, -1].argmax())
-    text = gpt.generate(prompt, 9, generator=torch.Generator(), temperature=0, stop=first)
-    assert text.tolist() == [[*prompt[0].tolist(), first]]
-
-
 def test_flops_are_those_that_torch_counts():
     from torch.utils.flop_counter import FlopCounterMode
 

@@ -2,7 +2,6 @@
 
 import ast
 import inspect
-import io
 import json
 import math
 import os
@@ -17,7 +16,7 @@ import torch
 from tiny import ROOT, python
 
 from helpers import console, generate, train, training
-from helpers.training import checkpoints, processes
+from helpers.training import checkpoints
 
 SMALL = "--layers 1 --heads 1 --width 8 --context 8 --steps 6 --batch-size 2 --warmup 2 --quiet "
 SMALL += "--evaluate-every 3 --checkpoint-every 3 --precision float32"
@@ -205,7 +204,6 @@ def test_ctrl_c_prints_the_resume_command(tmp_path, run, monkeypatch):
     ("error", "said"),
     [
         (FloatingPointError("at step 4 the loss is nan"), "the run has ended: at step 4"),
-        (processes.ProcessLostError("process 0 lost another"), "the run has ended: process 0"),
     ],
 )
 def test_a_failed_run_prints_the_resume_command(run, monkeypatch, error, said):
@@ -421,13 +419,3 @@ def test_ctrl_c_is_handled_before_imports(module):
     guard = next(place for place, line in enumerate(body) if isinstance(line, ast.If))
     assert [ast.unparse(line) for line in body[1:guard]] == ["import signal", "import sys"]
     assert "signal.SIG_DFL" in ast.unparse(body[guard])
-
-
-def test_failing_output_raises_an_os_error(monkeypatch):
-    class Full(io.StringIO):
-        def write(self, text):
-            raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(sys, "stdout", Full())
-    with pytest.raises(OSError):
-        console.echo("a line")
