@@ -5,7 +5,6 @@ import hashlib
 import http.client
 import importlib.resources
 import os
-import sys
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -96,16 +95,9 @@ def _decode(data: bytes, where: object) -> str:
 
 
 def cache_dir() -> Path:
-    """The platform's folder for downloads that are kept."""
-    if "XDG_CACHE_HOME" in os.environ:
-        base = Path(os.environ["XDG_CACHE_HOME"])
-    elif sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA", "~/AppData/Local"))
-    elif sys.platform == "darwin":
-        base = Path("~/Library/Caches")
-    else:
-        base = Path("~/.cache")
-    return base.expanduser() / "transformers-worked-out"
+    """The folder for downloads that are kept."""
+    base = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser()
+    return base / "transformers-worked-out"
 
 
 def _fetch(source: Source) -> tuple[Path, bytes]:

@@ -15,19 +15,13 @@ Reduced = Float[np.ndarray, "..."] | float
 SUM_TOLERANCE = 1e-6  # how far the sum of a distribution may lie from 1
 
 
-def _exponentials(scores: Real[np.ndarray, "..."], axis: int) -> tuple[np.ndarray, np.ndarray]:
-    """Exponentials of the scores less the largest, which cannot overflow, and that largest."""
+def _shifted(scores: Real[np.ndarray, "..."], axis: int) -> Float[np.ndarray, "..."]:
+    """The scores less the largest along `axis`, so that no exponential overflows."""
     scores = np.asarray(scores, dtype=np.float64)
     largest = scores.max(axis=axis, keepdims=True)
-    largest = np.where(np.isneginf(largest), 0.0, largest)
-    return np.exp(scores - largest), largest
-
-
-def _sum(exponentials: np.ndarray, axis: int) -> np.ndarray:
-    total = exponentials.sum(axis=axis, keepdims=True)
-    if not total.all():
+    if np.isneginf(largest).any():
         raise ValueError("scores are -inf all along the axis somewhere: one must be finite")
-    return total
+    return scores - largest
 
 
 def softmax(scores: Real[np.ndarray, "*shape"], axis: int = -1) -> Float[np.ndarray, "*shape"]:
@@ -39,8 +33,8 @@ def softmax(scores: Real[np.ndarray, "*shape"], axis: int = -1) -> Float[np.ndar
     >>> softmax(np.array([0.0, 0.0, -np.inf]))
     array([0.5, 0.5, 0. ])
     """
-    exponentials, _ = _exponentials(scores, axis)
-    return exponentials / _sum(exponentials, axis)
+    exponentials = np.exp(_shifted(scores, axis))
+    return exponentials / exponentials.sum(axis=axis, keepdims=True)
 
 
 def log_softmax(scores: Real[np.ndarray, "*shape"], axis: int = -1) -> Float[np.ndarray, "*shape"]:
@@ -49,8 +43,8 @@ def log_softmax(scores: Real[np.ndarray, "*shape"], axis: int = -1) -> Float[np.
     Same shape, entries in [-inf, 0], exact where softmax itself underflows to 0. Raises
     ValueError as `softmax` does.
     """
-    exponentials, largest = _exponentials(scores, axis)
-    return (scores - largest) - np.log(_sum(exponentials, axis))
+    shifted = _shifted(scores, axis)
+    return shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
 
 
 def softmax_jacobian(p: Real[np.ndarray, "*lead V"]) -> Float[np.ndarray, "*lead V V"]:

@@ -19,13 +19,7 @@ def similarities(
     >>> similarities(torch.tensor([1.0, 0.0]), torch.tensor([[3.0, 4.0]]), measure="cosine")
     tensor([0.6000])
     """
-    if measure == "dot":
-        return table @ query
-    if measure == "cosine":
-        return _units(table) @ _units(query)
-    if measure == "euclid":
-        return -torch.linalg.vector_norm(table - query, dim=1)
-    raise ValueError(f"measure={measure!r} must be one of {', '.join(MEASURES)}")
+    return _compare(query[None], table, measure)[0]
 
 
 def similarity_matrix(table: Float[Tensor, "N C"], *, measure: str) -> Float[Tensor, "N N"]:
@@ -33,13 +27,18 @@ def similarity_matrix(table: Float[Tensor, "N C"], *, measure: str) -> Float[Ten
 
     Shapes: (N, C) to (N, N). Raises: ValueError for another measure.
     """
+    return _compare(table, table, measure)
+
+
+def _compare(
+    queries: Float[Tensor, "M C"], table: Float[Tensor, "N C"], measure: str
+) -> Float[Tensor, "M N"]:
     if measure == "dot":
-        return table @ table.T
+        return queries @ table.T
     if measure == "cosine":
-        units = _units(table)
-        return units @ units.T
+        return _units(queries) @ _units(table).T
     if measure == "euclid":
-        return -torch.cdist(table, table, compute_mode="donot_use_mm_for_euclid_dist")
+        return -torch.cdist(queries, table, compute_mode="donot_use_mm_for_euclid_dist")
     raise ValueError(f"measure={measure!r} must be one of {', '.join(MEASURES)}")
 
 

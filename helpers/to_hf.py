@@ -1,7 +1,6 @@
 """A trained GPT as a folder that Hugging Face's transformers opens, and what converts from it."""
 
 import json
-import re
 from pathlib import Path
 
 import safetensors.torch
@@ -12,18 +11,17 @@ from helpers.norms import EPS
 
 GPT2 = {"norm": "layer", "placement": "pre", "positions": "learned", "ngrams": 1, "qk_norm": False}
 ACTIVATIONS = {"gelu": "gelu", "relu": "relu", "relu2": "relu2", "none": "linear"}
-NAMES = {
-    r"^embedding\.": "transformer.wte.",
-    r"^position\.rows\.": "transformer.wpe.",
-    r"^norm\.": "transformer.ln_f.",
-    r"^head\.": "lm_head.",
-    r"^blocks\.": "transformer.h.",
-    r"attention\.norm": "ln_1",
-    r"attention\.sublayer\.qkv": "attn.c_attn",
-    r"attention\.sublayer\.out": "attn.c_proj",
-    r"feed_forward\.norm": "ln_2",
-    r"feed_forward\.sublayer\.up": "mlp.c_fc",
-    r"feed_forward\.sublayer\.down": "mlp.c_proj",
+NAMES = {  # of modules, ours to theirs
+    "embedding": "transformer.wte",
+    "position.rows": "transformer.wpe",
+    "norm": "transformer.ln_f",
+    "head": "lm_head",
+    "attention.norm": "ln_1",
+    "attention.sublayer.qkv": "attn.c_attn",
+    "attention.sublayer.out": "attn.c_proj",
+    "feed_forward.norm": "ln_2",
+    "feed_forward.sublayer.up": "mlp.c_fc",
+    "feed_forward.sublayer.down": "mlp.c_proj",
 }
 
 
@@ -36,13 +34,14 @@ def to_hf(model: GPT, folder: str | Path) -> None:
     if other := [f"{n}={v!r}" for n in GPT2 if (v := getattr(config, n)) != GPT2[n]]:
         raise ValueError(f"GPT-2 has no {', '.join(other)}")
     tensors = {}
-    for name, tensor in model.state_dict().items():
-        for ours, theirs in NAMES.items():
-            name = re.sub(ours, theirs, name)
-        if re.search(r"c_\w+\.weight", name):  # there stored as (fan_in, fan_out)
-            tensor = tensor.T
-        if name != "lm_head.weight" or not config.tied:
-            tensors[name] = tensor.detach().cpu().contiguous()
+    for name, tensor in model.named_parameters():  # a tied one comes once
+        module, _, end = name.rpartition(".")
+        block = ""
+        if module.startswith("blocks."):
+            _, number, module = module.split(".", 2)
+            block = f"transformer.h.{number}."
+        values = tensor.T if block and tensor.ndim == 2 else tensor  # there (fan_in, fan_out)
+        tensors[f"{block}{NAMES[module]}.{end}"] = values.detach().cpu().contiguous()
     about = {
         "architectures": ["GPT2LMHeadModel"],
         "model_type": "gpt2",

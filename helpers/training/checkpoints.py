@@ -54,30 +54,28 @@ class Checkpoint:
 def save(folder: Path, checkpoint: Checkpoint) -> Path:
     """Write a checkpoint into a run's folder, completely or not at all; returns its own folder.
 
-    Earlier ones are removed once this one is on disk. A complete one of the same step is left as it
-    is.
+    Earlier ones are removed once this one is on disk.
     Raises OSError where it cannot be written; earlier checkpoints stay, the partial one is removed.
     """
     final = folder / f"{NAME}{checkpoint.step:08d}"
     partial = folder / f"{PARTIAL}{final.name}"
     tensors, metadata = _serialise(checkpoint)
-    if not _is_complete(final):
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            remove_partials(folder)
-            partial.mkdir()
-            _write(partial / TENSORS, tensors)
-            _write(partial / METADATA, metadata)
-            _fsync_dir(partial)
-            _remove(final)
-            os.rename(partial, final)
-            _fsync_dir(folder)
-        except OSError as error:
-            shutil.rmtree(partial, ignore_errors=True)
-            kept = list_checkpoints(folder)
-            left = f"{kept[-1].name} is still there" if kept else "there is no earlier one"
-            reason = f"cannot write a checkpoint to {folder}: {error.strerror or error}; {left}"
-            raise type(error)(error.errno, reason) from error
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        remove_partials(folder)
+        partial.mkdir()
+        _write(partial / TENSORS, tensors)
+        _write(partial / METADATA, metadata)
+        _fsync_dir(partial)
+        _remove(final)
+        os.rename(partial, final)
+        _fsync_dir(folder)
+    except OSError as error:
+        shutil.rmtree(partial, ignore_errors=True)
+        kept = list_checkpoints(folder)
+        left = f"{kept[-1].name} is still there" if kept else "there is no earlier one"
+        reason = f"cannot write a checkpoint to {folder}: {error.strerror or error}; {left}"
+        raise type(error)(error.errno, reason) from error
     for old in list_checkpoints(folder)[:-1]:
         with suppress(OSError):
             _remove(old)
@@ -140,14 +138,6 @@ def _remove(path: Path) -> None:
         shutil.rmtree(partial, ignore_errors=True)
         os.rename(path, partial)
         shutil.rmtree(partial, ignore_errors=True)
-
-
-def _is_complete(path: Path) -> bool:
-    try:
-        load(path)
-    except CheckpointError:
-        return False
-    return True
 
 
 def latest(folder: Path | str) -> Path:

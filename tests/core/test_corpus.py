@@ -272,21 +272,6 @@ def test_wrong_file_in_data_dir_is_refused_and_kept(server, tmp_path, monkeypatc
     assert path.read_text("utf-8") == "the wrong play"
 
 
-@pytest.mark.parametrize(
-    ("platform", "ends"),
-    [
-        ("linux", ".cache/transformers-worked-out"),
-        ("darwin", "Library/Caches/transformers-worked-out"),
-        ("win32", "AppData/Local/transformers-worked-out"),
-    ],
-)
-def test_cache_folder_of_each_platform(monkeypatch, platform, ends):
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.delenv("LOCALAPPDATA", raising=False)
-    monkeypatch.setattr(sys, "platform", platform)
-    assert corpus.cache_dir() == Path.home() / ends
-
-
 def test_loading_prints_nothing_and_needs_no_ids(server, capsys, monkeypatch):
     monkeypatch.setattr(builtins, "print", None)
     corpus.load("tinyshakespeare")
