@@ -74,9 +74,8 @@ def attention_steps(
     Source: Vaswani et al. 2017, equation 1.
 
     >>> x = torch.zeros(2, 4)
-    >>> attention_steps(x, x, x, mask=causal_mask(2)).weights
-    tensor([[1.0000, 0.0000],
-            [0.5000, 0.5000]])
+    >>> attention_steps(x, x, x, mask=causal_mask(2)).weights.tolist()
+    [[1.0, 0.0], [0.5, 0.5]]
     """
     steps = attend(q, k, v, mask=mask, attn_bias=attn_bias)
     hidden = steps.scaled.isneginf() if mask is None else steps.scaled.isneginf() | ~mask
@@ -96,9 +95,8 @@ def causal_mask(
     Shapes: returns (T, T), or the rows of the last `queries` tokens alone, (T_q, T).
     Raises: ValueError unless 1 ≤ queries ≤ length.
 
-    >>> causal_mask(3, 2).int()
-    tensor([[1, 1, 0],
-            [1, 1, 1]], dtype=torch.int32)
+    >>> causal_mask(3, 2).tolist()
+    [[True, True, False], [True, True, True]]
     """
     queries = length if queries is None else queries
     if not 1 <= queries <= length:
@@ -148,10 +146,7 @@ class SelfAttention(nn.Module):
     def project(
         self, x_BTC: Float[Tensor, "B T C"], offset: int = 0
     ) -> tuple[Float[Tensor, "B H T D"], Float[Tensor, "B H T D"], Float[Tensor, "B H T D"]]:
-        """Queries, keys and values of each head; the first token is at position offset.
-
-        Shapes: x (B, T, C) gives three of (B, H, T, D).
-        """
+        """Queries, keys and values, each (B, H, T, D); the first token is at position offset."""
         B, T, C = x_BTC.shape
         qkv_BT3HD = self.qkv(x_BTC).view(B, T, 3, self.heads, C // self.heads)
         qkv_3BHTD = qkv_BT3HD.permute(2, 0, 3, 1, 4)
@@ -167,10 +162,7 @@ class SelfAttention(nn.Module):
         v: Float[Tensor, "B H Tk D"],
         valid: Bool[Tensor, "B Tk"] | None = None,
     ) -> AttentionSteps:
-        """Attention in each head; the queries are those of the last T_q tokens.
-
-        Shapes: q (B, H, T_q, D), k and v (B, H, T_k, D).
-        """
+        """Attention in each head (B, H, T, D); the queries are those of the last T_q tokens."""
         queries, keys = q.shape[-2], k.shape[-2]
         mask = causal_mask(keys, queries, device=q.device) if self.causal else None
         if valid is not None:  # padding reads itself at least, or it would be nan

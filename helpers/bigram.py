@@ -29,9 +29,8 @@ def count_bigrams(ids: Ids, vocab_size: int) -> Int[np.ndarray, "V V"]:
     ids: one row of N tokens, which has N - 1 pairs of neighbours. Raises ValueError where an
     id lies outside 0..V-1. Shapes: ids (N,) give (V, V).
 
-    >>> count_bigrams(np.array([0, 1, 1, 0]), 2)
-    array([[0, 1],
-           [1, 1]])
+    >>> count_bigrams(np.array([0, 1, 1, 0]), 2).tolist()
+    [[0, 1], [1, 1]]
     """
     ids = _numpy(ids).astype(np.int64)
     check_ids(torch.from_numpy(ids), vocab_size)
@@ -156,10 +155,7 @@ class BigramLanguageModel(nn.Module):
     def generate(
         self, ids_BT: Int[Tensor, "B T"], n: int, generator: torch.Generator
     ) -> Int[Tensor, "B T_plus_n"]:
-        """Append n tokens to each row, each drawn from the softmax of the last one's logits.
-
-        Shapes: (B, T) to (B, T + n).
-        """
+        """Append n tokens to each row, drawn from the softmax of its last. (B, T) to (B, T + n)."""
         for _ in range(n):
             p_BV = self(ids_BT)[:, -1].softmax(dim=-1)
             next_B1 = torch.multinomial(p_BV, 1, generator=generator)

@@ -7,8 +7,8 @@ import importlib.resources
 import os
 import urllib.request
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import torch
 from jaxtyping import Int, Integer
@@ -21,18 +21,7 @@ Batch = tuple[Int[Tensor, "B T"], Int[Tensor, "B T"]]
 KNOWN = ("tales", "valley", "tinyshakespeare")
 DATA_DIR_VARIABLE = "BOOK_DATA_DIR"
 TIMEOUT_S = 30
-
-
-@dataclass(frozen=True, kw_only=True)
-class Source:
-    """A text to download: its file name here, its URL, and the SHA-256 of its bytes."""
-
-    file: str
-    url: str
-    sha256: str
-
-
-TINY_SHAKESPEARE = Source(
+TINY_SHAKESPEARE = SimpleNamespace(
     file="tinyshakespeare.txt",
     url="https://raw.githubusercontent.com/karpathy/char-rnn/master/data/tinyshakespeare/input.txt",
     sha256="86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed",
@@ -100,7 +89,7 @@ def cache_dir() -> Path:
     return base / "transformers-worked-out"
 
 
-def _fetch(source: Source) -> tuple[Path, bytes]:
+def _fetch(source: SimpleNamespace) -> tuple[Path, bytes]:
     """The bytes of `source`: from the reader's data folder, the cache, or the internet."""
     own = os.environ.get(DATA_DIR_VARIABLE)
     if own and (path := Path(own).expanduser() / source.file).is_file():
@@ -122,7 +111,7 @@ def _fetch(source: Source) -> tuple[Path, bytes]:
     return path, data
 
 
-def _check_sum(data: bytes, source: Source, what: str) -> None:
+def _check_sum(data: bytes, source: SimpleNamespace, what: str) -> None:
     found = hashlib.sha256(data).hexdigest()
     if found != source.sha256:
         raise ValueError(
@@ -131,7 +120,7 @@ def _check_sum(data: bytes, source: Source, what: str) -> None:
         )
 
 
-def _download(source: Source) -> bytes:
+def _download(source: SimpleNamespace) -> bytes:
     from tqdm.auto import tqdm
 
     data = bytearray()

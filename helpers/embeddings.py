@@ -42,9 +42,8 @@ def one_hot(ids: Integer[Tensor, "*batch"], vocab_size: int) -> Float[Tensor, "*
 
     Shapes: ids (...) give (..., V). Raises: ValueError where an id lies outside 0..V-1.
 
-    >>> one_hot(torch.tensor([2, 0]), 3)
-    tensor([[0., 0., 1.],
-            [1., 0., 0.]])
+    >>> one_hot(torch.tensor([2]), 3)
+    tensor([[0., 0., 1.]])
     """
     check_ids(ids, vocab_size)
     columns = torch.arange(vocab_size, device=ids.device)

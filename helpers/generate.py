@@ -28,8 +28,8 @@ OPTIONS: dict[str, tuple[type, Any, str]] = {
     "prompt": (str, None, "start of the text (default: a new line, or the first character)"),
     "length": (int, 500, "tokens to generate: characters or words, as trained"),
     "temperature": (float, 0.8, "0: always the likeliest token; 1: as trained; more: bolder"),
-    "top-k": (int, None, "sample from the K likeliest tokens only"),
-    "top-p": (float, 1.0, "sample from the fewest tokens whose probabilities sum to P"),
+    "top-k": (int, None, "sample from so many likeliest tokens only"),
+    "top-p": (float, 1.0, "sample from the fewest tokens whose probabilities sum to this"),
     "seed": (int, 0, "of the random draws"),
 }
 
@@ -72,10 +72,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     for name, (kind, default, text) in OPTIONS.items():
         shown = "" if default is None else f" (default: {default})"
-        metavar = kind.__name__.upper()
-        parser.add_argument(
-            f"--{name}", type=kind, default=default, metavar=metavar, help=text + shown
-        )
+        parser.add_argument(f"--{name}", type=kind, default=default, help=text + shown)
     return parser
 
 

@@ -23,9 +23,8 @@ def depends_on(
     underflows, a dependence is not seen: keep x of ordinary size.
     Raises: ValueError where a derivative is nan, or autograd cannot see how outputs depend on x.
 
-    >>> depends_on(torch.flipud, torch.ones(2, 1)).squeeze().int()
-    tensor([[0, 1],
-            [1, 0]], dtype=torch.int32)
+    >>> depends_on(torch.flipud, torch.ones(2, 1)).squeeze().tolist()
+    [[False, True], [True, False]]
     """
     return _jacobian(function, x) != 0
 

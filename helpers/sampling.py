@@ -63,10 +63,7 @@ def sample(
     top_k: int | None = None,
     top_p: float = 1.0,
 ) -> Int[Tensor, " B"]:
-    """Draw one token per row. Raises: ValueError where logits / temperature are not finite.
-
-    Shapes: (B, V) to (B,).
-    """
+    """Draw a token per row of (B, V). Raises: ValueError where one / temperature is not finite."""
     greedy = temperature < MIN_TEMPERATURE
     largest_B = logits_BV.amax(dim=-1).float() / (1.0 if greedy else temperature)
     if not bool(largest_B.isfinite().all()):

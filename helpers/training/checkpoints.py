@@ -178,9 +178,7 @@ def _read_metadata(path: Path) -> dict:
     if not isinstance(metadata, dict) or metadata.get("format") != FORMAT:
         raise ValueError(f"{path.name} is of another format than {FORMAT!r}")
     if metadata.get("version") != VERSION:
-        raise ValueError(
-            f"version {metadata.get('version')!r} is not {VERSION}, which is read here"
-        )
+        raise ValueError(f"version {metadata.get('version')!r} is not {VERSION}")
     for name, kind in {"tensors_sha256": str, **JSON_TYPES}.items():
         if not isinstance(metadata.get(name), kind):
             raise ValueError(f"{name!r} in {path.name} should be of type {kind.__name__}")

@@ -45,21 +45,17 @@ def fit(
 ) -> Outcome:
     """Train a model that turns ids (B, T) into logits (B, T, V), in place and on its device.
 
-    folder: for records.jsonl and checkpoints, of which the last one stays. resume: continue
-    from the last checkpoint in it, on a CPU bit for bit as without the interruption; with more
-    steps in config, the learning rate follows the longer schedule from there. extra: further JSON
-    to store in checkpoints. on_record sees each record once it is complete, in the main process.
-    progress: a tqdm bar. whole: the last evaluation is over all of validation_ids, however many;
-    else each is over a fixed sample, every k-th batch of windows, of about SAMPLE tokens at most.
-    distributed: from `processes.distributed_context`.
+    train_ids (N,), validation_ids (M,). folder: for records.jsonl and checkpoints, of which the
+    last one stays. resume: continue from it, on a CPU bit for bit as without the interruption; with
+    more steps in config, on the longer schedule of the learning rate. extra: further JSON to store
+    in checkpoints. on_record sees each record once it is complete, in the main process. progress: a
+    tqdm bar. whole: the last evaluation is over all of validation_ids; else each is over a fixed
+    sample, every k-th batch of windows, about SAMPLE tokens. distributed: from
+    `processes.distributed_context`. Ctrl-C ends the run after the current step and saves it.
 
-    Shapes: ids (N,) and (M,), of windows of config.context and the token after.
-
-    Ctrl-C ends the run after the current step and saves it.
-    Raises ValueError where config, model and ids do not fit, a folder has a run already that is not
-    to be resumed, or another run is using it; CheckpointError where the checkpoint cannot be
-    restored; OSError where one cannot be written; FloatingPointError, naming the step, where loss
-    or gradient is nan or infinite. Existing checkpoints stay.
+    Raises ValueError where config, model and ids do not fit, or a folder's run is not to be resumed
+    or is in use; CheckpointError where the checkpoint cannot be restored; OSError where
+    one cannot be written; FloatingPointError where loss or gradient is nan or infinite.
     """
     distributed = distributed or DistributedContext()
     run = _Run(model, train_ids, validation_ids, config, distributed, on_record, whole)
@@ -176,10 +172,9 @@ class _Run:
     def evaluate(self) -> float:
         """Mean loss over the validation split or its sample, in float32, each process a part."""
         windows = corpus.windows(self.validation_ids, self.config.context)
-        ends = self.whole and self.step == self.config.steps
-        every = 1 if ends else math.ceil(len(self.validation_ids) / SAMPLE)
-        sampled = islice(windows, 0, None, every)
-        mine = islice(sampled, self.distributed.rank, None, self.distributed.size)
+        if not (self.whole and self.step == self.config.steps):
+            windows = islice(windows, 0, None, math.ceil(len(self.validation_ids) / SAMPLE))
+        mine = islice(windows, self.distributed.rank, None, self.distributed.size)
         sums = torch.tensor(summed_loss(self.model, cross_entropy, mine), dtype=torch.float64)
         if self.distributed.size > 1:
             sums = self.distributed.total(sums.to(self.device))
@@ -208,8 +203,7 @@ class _Run:
     def open(self, folder: RunFolder, *, resume: bool) -> None:
         """Continue from the folder's last checkpoint, or start in a folder that has none."""
         self.folder, self.sha256 = folder, checkpoints.sha256_of(self.train_ids)
-        checkpoint = folder.open(resume=resume, write=self.distributed.is_main)
-        if checkpoint is not None:
+        if checkpoint := folder.open(resume=resume, write=self.distributed.is_main):
             self.restore(checkpoint)
         if self.distributed.is_main:
             folder.write(self.records)

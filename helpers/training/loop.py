@@ -77,10 +77,6 @@ def evaluate(module: nn.Module, loss: Loss, windows: Pairs) -> float:
     loss: a mean over its targets. A window with twice as many targets counts twice, so
     `corpus.windows`, whose last one may be shorter, gives the mean over the split. Modes are
     restored.
-
-    >>> windows = [(torch.ones(2, 1), torch.zeros(2, 1)), (torch.ones(4, 1), torch.ones(4, 1))]
-    >>> round(evaluate(nn.Identity(), F.mse_loss, windows), 3)
-    0.333
     """
     total, count = summed_loss(module, loss, windows)
     return total / count
@@ -106,10 +102,7 @@ def _gradient_norm(module: nn.Module) -> float:
 def cross_entropy(
     logits_BTV: Float[Tensor, "B T V"], targets_BT: Int[Tensor, "B T"]
 ) -> Float[Tensor, ""]:
-    """Mean over all targets of -log p(target), in nats, computed in float32 at least.
-
-    Shapes: logits (B, T, V), targets (B, T).
-    """
+    """Mean over targets (B, T) of -log p(target), in nats, of logits (B, T, V) in float32 or 64."""
     logits_NV = logits_BTV.flatten(0, 1)
     if logits_NV.dtype in (torch.bfloat16, torch.float16):
         logits_NV = logits_NV.float()

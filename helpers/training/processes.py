@@ -36,10 +36,7 @@ class DistributedContext:
         return self.rank == 0
 
     def rows(self, batch: Shaped[Tensor, "B *rest"]) -> Shaped[Tensor, "b *rest"]:
-        """The rows of a batch that are this process's: an equal part, in order.
-
-        Shapes: (B, ...) to (B / size, ...).
-        """
+        """Give this process its equal part of a batch, in order: (B, ...) to (B / size, ...)."""
         part = len(batch) // self.size
         return batch[self.rank * part : (self.rank + 1) * part]
 
@@ -69,13 +66,10 @@ def distributed_context(device: torch.device | str | None = None) -> Iterator[Di
     """The context in which torchrun started this process, or that of a single process.
 
     device: "cuda" gives each process the GPU of its local rank.
-    Raises ValueError where a machine has fewer GPUs than processes.
     """
     device = torch.device(device or "cpu")
     size, local = int(os.environ.get("WORLD_SIZE", 1)), int(os.environ.get("LOCAL_RANK", 0))
     if device.type == "cuda" and size > 1:
-        if local >= (there := torch.cuda.device_count()):
-            raise ValueError(f"process {local} of this machine has no GPU: there are {there}")
         device = torch.device("cuda", local)
         torch.cuda.set_device(device)
     if size == 1:

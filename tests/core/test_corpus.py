@@ -157,7 +157,7 @@ def cache(tmp_path, monkeypatch):
 @pytest.fixture
 def server(cache, monkeypatch):
     server = Server()
-    source = corpus.Source(file="tinyshakespeare.txt", url=server.url, sha256=SHA)
+    source = types.SimpleNamespace(file="tinyshakespeare.txt", url=server.url, sha256=SHA)
     monkeypatch.setattr(corpus, "TINY_SHAKESPEARE", source)
     yield server
     server.stop()

@@ -194,7 +194,6 @@ def test_each_process_uses_the_gpu_of_its_local_rank(monkeypatch):
     for name, value in {"RANK": "1", "WORLD_SIZE": "2", "LOCAL_RANK": "1"}.items():
         monkeypatch.setenv(name, value)
     taken = []
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setattr(torch.cuda, "set_device", taken.append)
     monkeypatch.setattr(
         distributed, "init_process_group", lambda backend, **_: taken.append(backend)
@@ -204,9 +203,6 @@ def test_each_process_uses_the_gpu_of_its_local_rank(monkeypatch):
     with distributed_context("cuda") as context:
         assert context.device == torch.device("cuda", 1)
     assert taken == [context.device, "nccl"]
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
-    with pytest.raises(ValueError):
-        distributed_context("cuda").__enter__()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
