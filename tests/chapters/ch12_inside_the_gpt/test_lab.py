@@ -34,8 +34,8 @@ from helpers.chapters.ch12_inside_the_gpt.readers import (
 )
 from helpers.chapters.lab import max_difference, runs
 from helpers.generate import open_model
-from helpers.record import record_attention
 from helpers.gpt import GPTConfig
+from helpers.record import record_attention
 from helpers.train import PRESETS, every_field
 from helpers.training import TrainingConfig, checkpoints, evaluate
 from helpers.training.loop import cross_entropy
