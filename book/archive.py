@@ -28,17 +28,20 @@ START = """<!DOCTYPE html>
 <a href="site/book/how-to.html#run-the-chapters-yourself">how to run them</a>.</ul>
 """
 PDF = '<li><a href="book.pdf">The book on paper</a> (PDF).\n'
+HOMEWORK = """<li>This edition holds no solutions; the problem sets to hand in are in
+<a href="site/homework/">site/homework</a>.\n"""
 
 
 def pack(site: Path, pdf: Path, out: Path) -> str:
     """Write the archive of a built site; gives its path."""
     title = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["title"]
     said = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    unsolved = (site / "homework").is_dir()
     printed = pdf.is_file() and keywords(pdf.read_bytes()) == MARK + fingerprint(site)
     with tempfile.TemporaryDirectory() as work:
-        name = f"{said['name']}-{said['version']}"
+        name = f"{said['name']}{'-without-solutions' * unsolved}-{said['version']}"
         shutil.copytree(site, Path(work, name, "site"), ignore=shutil.ignore_patterns(".*"))
-        start = START.format(title=title, lines=PDF * printed)
+        start = START.format(title=title, lines=PDF * printed + HOMEWORK * unsolved)
         Path(work, name, "index.html").write_text(start, "utf-8")
         if printed:
             shutil.copy(pdf, Path(work, name, "book.pdf"))
