@@ -30,10 +30,10 @@ def draw_tiles(ax: Axes, *, T: int = 12, tile: int = 3, row: int = 2, column: in
                     (left, top), tile, tile, facecolor=colour, edgecolor="#555555", hatch=hatch
                 )
             )
-    for name, at in (("m", T + 0.8), ("s", T + 2.0), ("o", T + 3.2)):
+    for name, x in (("m", T + 0.8), ("s", T + 2.0), ("o", T + 3.2)):
         width = 2.4 if name == "o" else 0.8
-        ax.add_patch(Rectangle((at, row * tile), width, tile, facecolor=NOW, edgecolor="#555555"))
-        ax.text(at + width / 2, row * tile - 0.3, name, ha="center", va="bottom", fontsize=10)
+        ax.add_patch(Rectangle((x, row * tile), width, tile, facecolor=NOW, edgecolor="#555555"))
+        ax.text(x + width / 2, row * tile - 0.3, name, ha="center", va="bottom", fontsize=10)
     ax.text(T / 2, -0.4, "keys, in tiles", ha="center", va="bottom", fontsize=9)
     ax.text(-0.4, T / 2, "queries", ha="right", va="center", rotation=90, fontsize=9)
     ax.set(xlim=(-1.4, T + 6.2), ylim=(T + 0.3, -1.6), aspect="equal")
