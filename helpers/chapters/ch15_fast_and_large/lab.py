@@ -90,7 +90,7 @@ def storyteller() -> Storyteller:
     """Loaded once."""
     tokenizer = minigpt.Tokenizer(valley.text(), minigpt.WORDS)
     model = minigpt.GPT(len(tokenizer.vocab), T=192, C=128, H=4, L=4)
-    model.load_state_dict(load_file(files("helpers") / "data" / "minigpt.safetensors"))
+    model.load_state_dict(load_file(str(files("helpers") / "data" / "minigpt.safetensors")))
     train, unseen = corpus.split(tokenizer.encode(valley.text()))
     return Storyteller(model.eval(), tokenizer, train, unseen)
 
@@ -127,7 +127,7 @@ def keep_or_replace(token: int, p_V: torch.Tensor, q_V: torch.Tensor) -> tuple[i
     """A token drawn from q, kept or replaced so that what results is drawn from p."""
     if torch.rand(()) < p_V[token] / q_V[token]:
         return token, True
-    return (p_V - q_V).clamp(min=0).multinomial(1).item(), False
+    return int((p_V - q_V).clamp(min=0).multinomial(1)), False
 
 
 def speculative_round(target, draft, ids_T: torch.Tensor, k: int) -> tuple[torch.Tensor, int]:
@@ -138,7 +138,7 @@ def speculative_round(target, draft, ids_T: torch.Tensor, k: int) -> tuple[torch
         drafted_T = torch.cat([drafted_T, qs[-1].multinomial(1)])
     p_TV = target(drafted_T)[-k - 1 :]
     for kept, (p_V, q_V) in enumerate(zip(p_TV, qs, strict=False)):
-        token, same = keep_or_replace(drafted_T[len(ids_T)].item(), p_V, q_V)
+        token, same = keep_or_replace(int(drafted_T[len(ids_T)]), p_V, q_V)
         ids_T = torch.cat([ids_T, torch.tensor([token])])
         if not same:
             return ids_T, kept
