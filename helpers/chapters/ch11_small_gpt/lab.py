@@ -437,6 +437,17 @@ def texts_table() -> str:
     return table("text|bigram|trigram|best counted|GPT, seed 0|seed 1", rows)
 
 
+def decoding_table() -> str:
+    """How surprised the model is by what each rule of decoding adds to held-out tales."""
+    found = {s["rule"]: ends("decoding", "surprise", **s) for s in settings("decoding")}
+    tale = found["the tale itself"]
+    rows = [
+        [rule, spread(x, 3), f"{(x < tale).sum()} of {len(x)}" if x is not tale else ""]
+        for rule, x in found.items()
+    ]
+    return table("rule|nats per token|less surprising than the tale", rows)
+
+
 def resemblance_table(found: Mapping[object, Mapping[str, float]]) -> str:
     """What `resemblance` found, the nearest table in bold."""
     rows = []
