@@ -138,8 +138,7 @@ class GroupNorm(nn.Module):
     """Groups of features to mean 0 and variance 1 over the tokens of their own sequence.
 
     Shapes: forward (B, T, C) to (B, T, C). Source: Wu and He 2018, with T in place of the image.
-    Raises: ValueError where groups do not divide width, and in train mode where a group is one
-    number, which becomes 0: in eval mode the first token of a text may be alone.
+    Raises: ValueError where groups do not divide width; in train mode where a group is one number.
     """
 
     over_positions = True
