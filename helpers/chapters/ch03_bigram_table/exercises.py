@@ -17,6 +17,7 @@ from helpers.exercises import (
     exercise,
     explanation,
     near_misses,
+    numbers,
     unpacked,
 )
 from helpers.exercises import check as check
@@ -181,7 +182,7 @@ def _tales():
 
 @exercise("03.4")
 def _rate(answer) -> None:
-    rate = float(answer)
+    rate = float(numbers(answer))
     if not 0 < rate < np.inf:
         raise Wrong(f"A learning rate is positive and finite, not {rate:g}.")
     _, counts, _ = _tales()

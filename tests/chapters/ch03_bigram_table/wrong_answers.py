@@ -71,6 +71,7 @@ WRONG = {
         (90, "too large a rate"),
         (200, "too large a rate"),
         (-3, "positive and finite"),
+        ("40", "Real numbers"),
     ],
     "03.5": [
         (ABC_TABLE, "These are the probabilities"),
