@@ -138,7 +138,7 @@ class GroupNorm(nn.Module):
     """Groups of features to mean 0 and variance 1 over the tokens of their own sequence.
 
     Shapes: forward (B, T, C) to (B, T, C). Source: Wu and He 2018, with T in place of the image.
-    Raises: ValueError where groups do not divide width, or a group is one number: that is its mean.
+    Raises: ValueError where groups do not divide width; in train mode where a group is one number.
     """
 
     over_positions = True
@@ -153,8 +153,8 @@ class GroupNorm(nn.Module):
 
     def forward(self, x_BTC: Float[Tensor, "B T C"]) -> Float[Tensor, "B T C"]:
         """Normalise each group of features along its sequence, then scale and shift features."""
-        if x_BTC.shape[1] == 1 and x_BTC.shape[2] == self.spec.groups:
-            raise ValueError("each group is one number, which would become 0: give it more tokens")
+        if self.training and x_BTC.shape[1] == 1 and x_BTC.shape[2] == self.spec.groups:
+            raise ValueError("train mode needs at least 2 numbers in a group, not 1")
         return self.weight * normalise_over(x_BTC, self.spec, eps=self.eps).output + self.bias
 
 
