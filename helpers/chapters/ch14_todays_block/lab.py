@@ -1,0 +1,286 @@
+"""Small models of the tales between minigpt's GPT and minillama's Llama, one swap at a time.
+
+The parts: ``swaps``, each swap alone, and all of them (five minutes on one core); ``experts``,
+mixtures of eight experts beside dense layers (four minutes). Each model is trained by minigpt's
+own `train`, on eight windows of 32 characters a step.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from functools import cache, partial
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from helpers.chapters import lab, stored
+from helpers.chapters.lab import characters, measured, over_seeds, seeded
+from helpers.minigpt import LayerNorm, init_weights, train
+from helpers.minillama import RMSNorm, rotate
+
+EIGHT = range(8)
+C, H, L, T = 48, 4, 2, 32
+STEPS, BATCH = 300, 8
+RATES = (0.002, 0.005)
+SWAPS: dict[str, tuple[str, ...]] = {
+    "GPT": (),
+    "RMSNorm": ("RMSNorm",),
+    "RoPE": ("RoPE",),
+    "grouped queries": ("grouped",),
+    "SwiGLU": ("SwiGLU",),
+    "no biases": ("no biases",),
+    "tied": ("tied",),
+    "Llama": ("RMSNorm", "RoPE", "grouped", "SwiGLU", "no biases", "tied"),
+    "Llama, as many parameters": (
+        *("RMSNorm", "RoPE", "grouped", "SwiGLU", "no biases", "tied"),
+        "larger",
+    ),
+}
+
+
+class Attention(nn.Module):
+    """Causal attention of H heads that share G heads of keys and values, rotated or not."""
+
+    def __init__(self, G: int, *, rotary: bool, bias: bool):
+        super().__init__()
+        self.G, self.rotary = G, rotary
+        self.query = nn.Linear(C, C, bias=bias)
+        self.key = nn.Linear(C, C // H * G, bias=bias)
+        self.value = nn.Linear(C, C // H * G, bias=bias)
+        self.out = nn.Linear(C, C, bias=bias)
+
+    def forward(self, x_BTC: Tensor) -> Tensor:
+        """(B, T, C) to (B, T, C)."""
+        heads = ((self.query, H), (self.key, self.G), (self.value, self.G))
+        q, k, v = (layer(x_BTC).unflatten(-1, (n, -1)).transpose(1, 2) for layer, n in heads)
+        if self.rotary:
+            q, k = rotate(q, 0, 10_000), rotate(k, 0, 10_000)
+        k, v = (x.repeat_interleave(H // self.G, dim=1) for x in (k, v))
+        mixed_BHTD = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.out(mixed_BHTD.transpose(1, 2).flatten(2))
+
+
+class Network(nn.Module):
+    """Feed-forward with GELU, or with SwiGLU where it is gated."""
+
+    def __init__(self, hidden: int, *, gated: bool, bias: bool):
+        super().__init__()
+        self.gate = nn.Linear(C, hidden, bias=bias) if gated else None
+        self.up = nn.Linear(C, hidden, bias=bias)
+        self.down = nn.Linear(hidden, C, bias=bias)
+
+    def forward(self, x_BTC: Tensor) -> Tensor:
+        """(B, T, C) to (B, T, C)."""
+        if self.gate is None:
+            return self.down(F.gelu(self.up(x_BTC)))
+        return self.down(F.silu(self.gate(x_BTC)) * self.up(x_BTC))
+
+
+class Experts(nn.Module):
+    """Eight gated networks, of which each token has the two that its router scores highest.
+
+    The bias of an expert moves its place in the choice and nothing else (Wang et al. 2024). All
+    eight are computed here, which costs time and changes no number.
+    """
+
+    def __init__(self, hidden: int):
+        super().__init__()
+        self.router = nn.Linear(C, 8, bias=False)
+        self.experts = nn.ModuleList(Network(hidden, gated=True, bias=False) for _ in range(8))
+        self.register_buffer("bias", torch.zeros(8))
+        self.load: Tensor = torch.zeros(8)
+        self.balanced = False
+
+    def chosen(self, x_BTC: Tensor) -> Tensor:
+        """The two experts of each token, (B, T, 2), the likelier first."""
+        p_BTE = self.router(x_BTC).softmax(dim=-1)
+        return (p_BTE + self.bias).topk(2, dim=-1).indices
+
+    def forward(self, x_BTC: Tensor) -> Tensor:
+        """(B, T, C) to (B, T, C)."""
+        p_BTE = self.router(x_BTC).softmax(dim=-1)
+        mask_BTE = F.one_hot(self.chosen(x_BTC), 8).sum(dim=-2)
+        self.load = mask_BTE.flatten(0, 1).float().mean(dim=0).detach() / 2
+        weight_BTE = p_BTE * mask_BTE
+        weight_BTE = weight_BTE / weight_BTE.sum(dim=-1, keepdim=True)
+        out_BTCE = torch.stack([expert(x_BTC) for expert in self.experts], dim=-1)
+        return (out_BTCE * weight_BTE[..., None, :]).sum(dim=-1)
+
+    def balance(self, rate: float) -> None:
+        """Make experts that had too few tokens likelier to be chosen, and the others less."""
+        self.bias += rate * (1 / 8 - self.load).sign()
+
+
+class Layer(nn.Module):
+    """A pre-norm block."""
+
+    def __init__(self, norm: type[nn.Module], attention: nn.Module, feed_forward: nn.Module):
+        super().__init__()
+        self.norm_1, self.norm_2 = norm(C), norm(C)
+        self.attention, self.feed_forward = attention, feed_forward
+
+    def forward(self, x_BTC: Tensor) -> Tensor:
+        """(B, T, C) to (B, T, C)."""
+        x_BTC = x_BTC + self.attention(self.norm_1(x_BTC))
+        return x_BTC + self.feed_forward(self.norm_2(x_BTC))
+
+
+class Between(nn.Module):
+    """minigpt's GPT with any of the swaps; with all of them it is minillama's Llama.
+
+    What a swap saves among the weights that multiply goes to the hidden numbers of the feed-forward
+    layer; "larger" gives them the weights of the embeddings that are saved, too.
+    """
+
+    def __init__(self, swaps: Iterable[str] = (), *, experts: int = 0, wider: int = 1):
+        super().__init__()
+        has = {name: name in swaps for name in SWAPS["Llama, as many parameters"]}
+        V, G, self.T = len(characters().tokenizer), H // 2 if has["grouped"] else H, T
+        norm, bias = RMSNorm if has["RMSNorm"] else LayerNorm, not has["no biases"]
+        spare = 2 * C * C * (H - G) // H + has["larger"] * (V + T) * C // L
+        matrices = 3 if has["SwiGLU"] else 2
+        hidden = round((8 * C * C + spare) / (matrices * C)) * wider
+
+        def feed_forward() -> nn.Module:
+            if experts:
+                return Experts(hidden // 2)
+            return Network(hidden, gated=has["SwiGLU"], bias=bias)
+
+        self.embedding = nn.Embedding(V, C)
+        self.position = None if has["RoPE"] else nn.Embedding(T, C)
+        attentions = (Attention(G, rotary=has["RoPE"], bias=bias) for _ in range(L))
+        self.blocks = nn.Sequential(*(Layer(norm, one, feed_forward()) for one in attentions))
+        self.norm, self.head = norm(C), nn.Linear(C, V, bias=False)
+        if has["tied"]:
+            self.head.weight = self.embedding.weight
+        init_weights(self)
+
+    def forward(self, ids_BT: Tensor) -> Tensor:
+        """Ids (B, T) to logits (B, T, V)."""
+        x_BTC = self.embedding(ids_BT)
+        if self.position is not None:
+            x_BTC = x_BTC + self.position.weight[: ids_BT.shape[1]]
+        return self.head(self.norm(self.blocks(x_BTC)))
+
+
+def parameters(model: nn.Module) -> int:
+    """How many parameters a model has, tied ones once."""
+    return sum(p.numel() for p in model.parameters())
+
+
+@cache
+def some_windows() -> tuple[Tensor, Tensor]:
+    """400 windows of the validation text, and the character after each position, (400, T)."""
+    ids = characters().validation[: 400 * T + 1]
+    return ids[:-1].view(-1, T), ids[1:].view(-1, T)
+
+
+@torch.no_grad()
+def validation(model: nn.Module) -> float:
+    """Mean loss on some of the validation text, in nats a character."""
+    x_NT, y_NT = some_windows()
+    return F.cross_entropy(model.eval()(x_NT).flatten(0, 1), y_NT.flatten()).item()
+
+
+# --- the parts ------------------------------------------------------------------------------
+
+MIXTURES: dict[str, dict[str, int]] = {
+    "as wide as two experts": {},
+    "as wide as eight": {"wider": 4},
+    "eight experts": {"experts": 1},
+    "eight experts, balanced": {"experts": 1},
+}
+BALANCE = 0.01  # by which the bias of an expert moves a step
+SETTINGS = {
+    "swaps": [{"swaps": name, "lr": lr} for name, lr in itertools.product(SWAPS, RATES)],
+    "experts": [{"layer": name, "lr": lr} for name, lr in itertools.product(MIXTURES, RATES)],
+}
+SEEDS = {"swaps": EIGHT, "experts": EIGHT}
+BLOCK = 50  # losses are stored as means over so many steps
+
+
+def settings(part: str) -> list[dict]:
+    """What is measured in a part."""
+    return [dict(row) for row in SETTINGS[part]]
+
+
+def trained(model: nn.Module, lr: float, steps: int = STEPS) -> Tensor:
+    """Train a model by minigpt's loop, whose batches come from torch's generator: its losses."""
+    losses = []
+    for _, loss in train(model, characters().train, steps, BATCH, lr):
+        losses.append(loss)
+        for module in model.modules():
+            if isinstance(module, Experts) and module.balanced:
+                module.balance(BALANCE)
+    return torch.tensor(losses)
+
+
+def kept(losses_K: Tensor, model: nn.Module) -> dict:
+    """What is stored of a run."""
+    found = lab.stored_losses(losses_K, BLOCK) | {"validation": round(validation(model), 4)}
+    return found | {"parameters": parameters(model)}
+
+
+def one_swap(seed: int, swaps: str, lr: float) -> dict:
+    """Train a model with some of the swaps."""
+    with seeded(seed):
+        model = Between(SWAPS[swaps])
+        return kept(trained(model, lr), model)
+
+
+def one_mixture(seed: int, layer: str, lr: float) -> dict:
+    """Train a Llama whose feed-forward layers are one network, or eight experts."""
+    with seeded(seed):
+        model = Between(SWAPS["Llama"], **MIXTURES[layer])
+        for module in model.modules():
+            if isinstance(module, Experts):
+                module.balanced = layer.endswith("balanced")
+        found = kept(trained(model, lr), model)
+    return found | (
+        {"loads": loads(model), "told": told_by_character(model)}
+        if MIXTURES[layer].get("experts")
+        else {}
+    )
+
+
+@torch.no_grad()
+def routed(model: nn.Module) -> list[Tensor]:
+    """Of some validation text, the two experts of each position, (N, T, 2), layer by layer."""
+    found = []
+    experts = [block.feed_forward for block in model.blocks]
+    hooks = [
+        layer.register_forward_hook(lambda layer, given, _: found.append(layer.chosen(given[0])))
+        for layer in experts
+    ]
+    model.eval()(some_windows()[0])
+    for hook in hooks:
+        hook.remove()
+    return found
+
+
+def loads(model: nn.Module) -> list[list[float]]:
+    """The fraction of tokens that each expert of each layer works on; they sum to 2."""
+    return [
+        lab.rounded(torch.bincount(chosen.flatten(), minlength=8) / chosen[..., 0].numel())
+        for chosen in routed(model)
+    ]
+
+
+def told_by_character(model: nn.Module) -> list[float]:
+    """How often the first expert is the one that is commonest for that character, by layer."""
+    V = len(characters().tokenizer)
+    found = []
+    for chosen_NTK in routed(model):
+        pairs = some_windows()[0] * 8 + chosen_NTK[..., 0]
+        counts_VE = torch.bincount(pairs.flatten(), minlength=8 * V).view(V, 8)
+        found.append(counts_VE.max(dim=1).values.sum() / counts_VE.sum())
+    return lab.rounded(found)
+
+
+PARTS = {
+    "swaps": lambda: measured(one_swap, settings("swaps"), SEEDS["swaps"], block=BLOCK),
+    "experts": lambda: measured(one_mixture, settings("experts"), SEEDS["experts"], block=BLOCK),
+}
