@@ -2,26 +2,30 @@
 
 The parts: ``swaps``, each swap alone, and all of them (five minutes on one core); ``experts``,
 mixtures of eight experts beside dense layers (four minutes). Each model is trained by minigpt's
-own `train`, on eight windows of 32 characters a step.
+own `train`, on eight windows of 32 characters a step. The rest looks into a Llama such as SmolLM2.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
-from functools import cache, partial
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from helpers import minillama
 from helpers.chapters import lab, stored
 from helpers.chapters.lab import characters, measured, over_seeds, seeded
 from helpers.minigpt import LayerNorm, init_weights, train
 from helpers.minillama import RMSNorm, rotate
+from helpers.worked import Step, Worked, matrix, number
 
 EIGHT = range(8)
+LAYERS = 30  # of SmolLM2
 C, H, L, T = 48, 4, 2, 32
 STEPS, BATCH = 300, 8
 RATES = (0.002, 0.005)
@@ -196,7 +200,7 @@ MIXTURES: dict[str, dict[str, int]] = {
 BALANCE = 0.01  # by which the bias of an expert moves a step
 SETTINGS = {
     "swaps": [{"swaps": name, "lr": lr} for name, lr in itertools.product(SWAPS, RATES)],
-    "experts": [{"layer": name, "lr": lr} for name, lr in itertools.product(MIXTURES, RATES)],
+    "experts": [{"layer": name, "lr": lr} for name, lr in itertools.product(MIXTURES, [0.003])],
 }
 SEEDS = {"swaps": EIGHT, "experts": EIGHT}
 BLOCK = 50  # losses are stored as means over so many steps
@@ -284,3 +288,161 @@ PARTS = {
     "swaps": lambda: measured(one_swap, settings("swaps"), SEEDS["swaps"], block=BLOCK),
     "experts": lambda: measured(one_mixture, settings("experts"), SEEDS["experts"], block=BLOCK),
 }
+
+
+# --- what the chapter shows -----------------------------------------------------------------
+
+TEXT = """The old harbour lay quiet in the morning. Two boats had come in during the night, and \
+the men were sorting their nets on the wall while the gulls waited. Anna walked past them with a \
+basket of bread. She had promised her brother to be back before noon, because the ferry to the \
+island left at one, and he never remembered to bring the tickets himself. When she reached the \
+yellow house, the door stood open and a kettle was boiling over. Nobody answered. On the table lay \
+a map of the coast, a broken pencil and her brother's watch, which had stopped at ten minutes past \
+six. She turned off the stove, sat down, and tried to remember what he had said about the wind."""
+"""Written for this chapter, so that no model has read it."""
+
+
+def final(swaps: str) -> np.ndarray:
+    """Validation losses at the better of the two rates, one a seed."""
+    part = stored(14)["swaps"]
+    found = [over_seeds(lab.runs(part, swaps=swaps, lr=lr)) for lr in RATES]
+    return min(found, key=np.mean)
+
+
+def turned_by_hand(x: np.ndarray, halves: bool) -> Worked:
+    """Four numbers at position 1, turned pair by pair by 1 and by 1/10 radian."""
+    pairs, steps, turned = ((0, 2), (1, 3)) if halves else ((0, 1), (2, 3)), [], np.zeros(4)
+    for pair, angle in zip(pairs, (1.0, 0.1), strict=True):
+        (a, b), cos, sin = x[list(pair)], np.cos(angle), np.sin(angle)
+        turned[list(pair)] = a * cos - b * sin, a * sin + b * cos
+        name = rf"({number(a)}, {number(b)})\text{{ by }}{number(angle)}"
+        working = [
+            rf"{number(a)} \cdot {number(cos)} - {number(b)} \cdot {number(sin)}",
+            rf"{number(a)} \cdot {number(sin)} + {number(b)} \cdot {number(cos)}",
+        ]
+        value = turned[list(pair)]
+        shown = rf"({working[0]},\; {working[1]}) = {matrix(value)}"
+        steps.append(Step(name, shown, value))
+    steps.append(Step(r"\text{turned}", matrix(turned), turned))
+    title = (
+        "Halves: 1st with 3rd, 2nd with 4th" if halves else "Neighbours: 1st with 2nd, 3rd with 4th"
+    )
+    return Worked(title, tuple(steps))
+
+
+def gate_by_hand(x: np.ndarray, gate: np.ndarray, up: np.ndarray, down: np.ndarray) -> Worked:
+    """SwiGLU of one token, step by step."""
+    g, u = x @ gate, x @ up
+    opened = g / (1 + np.exp(-g))
+    shown = ", ".join(rf"\frac{{{number(one)}}}{{1 + e^{{{number(-one)}}}}}" for one in g)
+    hidden = opened * u
+    products = r" & ".join(
+        rf"{number(a)} \cdot {number(b)}" for a, b in zip(opened, u, strict=True)
+    )
+    rows = " + ".join(rf"{number(h)} {matrix(row)}" for h, row in zip(hidden, down, strict=True))
+    return Worked(
+        "What SwiGLU makes of “it”",
+        (
+            Step(r"x\,W_{\text{gate}}", matrix(g), g),
+            Step(r"\text{silu}", rf"({shown}) = {matrix(opened)}", opened),
+            Step(r"x\,W_{\text{up}}", matrix(u), u),
+            Step(
+                r"\text{hidden}",
+                rf"\begin{{bmatrix}} {products} \end{{bmatrix}} = {matrix(hidden)}",
+                hidden,
+            ),
+            Step(r"\text{output}", f"{rows} = {matrix(hidden @ down)}", hidden @ down),
+        ),
+    )
+
+
+# --- looking into a Llama -------------------------------------------------------------------
+
+
+@torch.no_grad()
+def stream_of(model: nn.Module, ids_BT: Tensor) -> list[Tensor]:
+    """The residual stream before the first block and after each, (B, T, C)."""
+    levels = [model.embedding(ids_BT)]
+    for block in model.blocks:
+        levels.append(block(levels[-1]))
+    return levels
+
+
+@torch.no_grad()
+def weights_of(model: nn.Module, ids_1T: Tensor) -> Tensor:
+    """The attention weights on one text, (L, H, T, T)."""
+    found = []
+    for block, x_BTC in zip(model.blocks, stream_of(model, ids_1T), strict=False):
+        q, k, _ = block.attention.project(block.norm_1(x_BTC))
+        k_BHTD = k.repeat_interleave(q.shape[1] // k.shape[1], dim=1)
+        scores = q @ k_BHTD.mT / q.shape[-1] ** 0.5
+        future = torch.full_like(scores, -torch.inf).triu(1)
+        found.append((scores + future).softmax(dim=-1)[0])
+    return torch.stack(found)
+
+
+@torch.no_grad()
+def losses_of(model: nn.Module, ids_1T: Tensor) -> Tensor:
+    """The loss at each position of one text but the last, (T - 1,), in nats."""
+    return F.cross_entropy(model(ids_1T)[0, :-1], ids_1T[0, 1:], reduction="none")
+
+
+@contextmanager
+def hidden_position(position: int, layers: range) -> Iterator[None]:
+    """Let no later position read this one in these layers of a Llama that runs once or more."""
+    original, calls = minillama.attend, itertools.count()
+
+    def attend(q, k, v):
+        here = next(calls) % LAYERS
+        if here not in layers:
+            return original(q, k, v)
+        k = k.repeat_interleave(q.shape[1] // k.shape[1], dim=1)
+        v = v.repeat_interleave(q.shape[1] // v.shape[1], dim=1)
+        sees_TT = torch.ones(q.shape[2], q.shape[2], dtype=torch.bool).tril()
+        sees_TT[position + 1 :, position] = False
+        return F.scaled_dot_product_attention(q, k, v, sees_TT).transpose(1, 2).flatten(2)
+
+    minillama.attend = attend
+    try:
+        yield
+    finally:
+        minillama.attend = original
+
+
+@contextmanager
+def without_heads(model: nn.Module, heads: Iterable[tuple[int, int]]) -> Iterator[None]:
+    """Silence heads, (layer, head) counted from 0, before the output projection."""
+
+    def silencing(head: int, D: int):
+        def hook(module, given):
+            side_by_side = given[0].clone()
+            side_by_side[..., head * D : (head + 1) * D] = 0
+            return (side_by_side,)
+
+        return hook
+
+    hooks = [
+        attention.out.register_forward_pre_hook(
+            silencing(head, attention.out.in_features // attention.H)
+        )
+        for layer, head in heads
+        for attention in [model.blocks[layer].attention]
+    ]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def repeated(V: int, n: int, seed: int = 0) -> Tensor:
+    """Random ids, n of them, and the same again, (1, 2n), so that the second half can be known."""
+    generator = torch.Generator().manual_seed(seed)
+    ids_1N = torch.randint(1_000, V - 1_000, (1, n), generator=generator)
+    return torch.cat([ids_1N, ids_1N], dim=1)
+
+
+def induction_scores(weights_LHTT: Tensor) -> Tensor:
+    """How much each head reads the token after the same token's first copy, (L, H)."""
+    n = weights_LHTT.shape[-1] // 2
+    return weights_LHTT.diagonal(1 - n, 2, 3)[..., 1:].mean(dim=-1)
