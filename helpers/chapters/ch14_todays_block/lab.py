@@ -25,9 +25,9 @@ from helpers.minillama import RMSNorm, rotate
 from helpers.worked import Step, Worked, matrix, number
 
 EIGHT = range(8)
-LAYERS = 30  # of SmolLM2
 C, H, L, T = 48, 4, 2, 32
 STEPS, BATCH = 300, 8
+STEPS_OF_EXPERTS = 200
 RATES = (0.002, 0.005)
 SWAPS: dict[str, tuple[str, ...]] = {
     "GPT": (),
@@ -86,32 +86,34 @@ class Network(nn.Module):
 class Experts(nn.Module):
     """Eight gated networks, of which each token has the two that its router scores highest.
 
-    The bias of an expert moves its place in the choice and nothing else (Wang et al. 2024). All
-    eight are computed here, which costs time and changes no number.
+    Side by side they are one wide network whose hidden numbers are scaled, an eighth at a time, by
+    the weight of their expert, most often 0. All are computed here, which costs time and changes
+    no number. The bias of an expert counts in the choice alone (Wang et al. 2024).
     """
 
     def __init__(self, hidden: int):
         super().__init__()
         self.router = nn.Linear(C, 8, bias=False)
-        self.experts = nn.ModuleList(Network(hidden, gated=True, bias=False) for _ in range(8))
+        self.gate = nn.Linear(C, 8 * hidden, bias=False)
+        self.up = nn.Linear(C, 8 * hidden, bias=False)
+        self.down = nn.Linear(8 * hidden, C, bias=False)
         self.register_buffer("bias", torch.zeros(8))
         self.load: Tensor = torch.zeros(8)
         self.balanced = False
 
-    def chosen(self, x_BTC: Tensor) -> Tensor:
+    def chosen(self, p_BTE: Tensor) -> Tensor:
         """The two experts of each token, (B, T, 2), the likelier first."""
-        p_BTE = self.router(x_BTC).softmax(dim=-1)
         return (p_BTE + self.bias).topk(2, dim=-1).indices
 
     def forward(self, x_BTC: Tensor) -> Tensor:
         """(B, T, C) to (B, T, C)."""
         p_BTE = self.router(x_BTC).softmax(dim=-1)
-        mask_BTE = F.one_hot(self.chosen(x_BTC), 8).sum(dim=-2)
-        self.load = mask_BTE.flatten(0, 1).float().mean(dim=0).detach() / 2
+        mask_BTE = F.one_hot(self.chosen(p_BTE), 8).sum(dim=-2)
+        self.load = mask_BTE.flatten(0, 1).float().mean(dim=0) / 2
         weight_BTE = p_BTE * mask_BTE
         weight_BTE = weight_BTE / weight_BTE.sum(dim=-1, keepdim=True)
-        out_BTCE = torch.stack([expert(x_BTC) for expert in self.experts], dim=-1)
-        return (out_BTCE * weight_BTE[..., None, :]).sum(dim=-1)
+        hidden_BTEK = (F.silu(self.gate(x_BTC)) * self.up(x_BTC)).unflatten(-1, (8, -1))
+        return self.down((hidden_BTEK * weight_BTE[..., None]).flatten(-2))
 
     def balance(self, rate: float) -> None:
         """Make experts that had too few tokens likelier to be chosen, and the others less."""
@@ -242,7 +244,7 @@ def one_mixture(seed: int, layer: str, lr: float) -> dict:
         for module in model.modules():
             if isinstance(module, Experts):
                 module.balanced = layer.endswith("balanced")
-        found = kept(trained(model, lr), model)
+        found = kept(trained(model, lr, STEPS_OF_EXPERTS), model)
     return found | (
         {"loads": loads(model), "told": told_by_character(model)}
         if MIXTURES[layer].get("experts")
@@ -254,14 +256,10 @@ def one_mixture(seed: int, layer: str, lr: float) -> dict:
 def routed(model: nn.Module) -> list[Tensor]:
     """Of some validation text, the two experts of each position, (N, T, 2), layer by layer."""
     found = []
-    experts = [block.feed_forward for block in model.blocks]
-    hooks = [
-        layer.register_forward_hook(lambda layer, given, _: found.append(layer.chosen(given[0])))
-        for layer in experts
-    ]
-    model.eval()(some_windows()[0])
-    for hook in hooks:
-        hook.remove()
+    for block, x_BTC in zip(model.blocks, stream_of(model, some_windows()[0]), strict=False):
+        x_BTC = x_BTC + block.attention(block.norm_1(x_BTC))
+        layer = block.feed_forward
+        found.append(layer.chosen(layer.router(block.norm_2(x_BTC)).softmax(dim=-1)))
     return found
 
 
@@ -388,12 +386,12 @@ def losses_of(model: nn.Module, ids_1T: Tensor) -> Tensor:
 
 
 @contextmanager
-def hidden_position(position: int, layers: range) -> Iterator[None]:
-    """Let no later position read this one in these layers of a Llama that runs once or more."""
+def hidden_position(model: nn.Module, position: int, layers: range) -> Iterator[None]:
+    """Let no later position read this one in these layers of a Llama."""
     original, calls = minillama.attend, itertools.count()
 
     def attend(q, k, v):
-        here = next(calls) % LAYERS
+        here = next(calls) % len(model.blocks)
         if here not in layers:
             return original(q, k, v)
         k = k.repeat_interleave(q.shape[1] // k.shape[1], dim=1)
