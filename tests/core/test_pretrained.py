@@ -164,6 +164,7 @@ def test_folder_holds_the_model(folder, tied, shards):
     assert torch.allclose(model(ids), ours(ids), rtol=0, atol=1e-6)
     assert (model.head.weight is model.embedding.weight) == tied
     assert tokenizer.encode("hen then").tolist() == [6, 7, 6]
+    assert tokenizer.encode("hen\x04é then").tolist() == [6, 7, 6]  # of what it has no token for
     assert tokenizer.decode([6, 7, 8]) == "hen t<|end|>"
 
 
