@@ -218,7 +218,7 @@ def fetch() -> bytes:
     return data
 
 
-def chat(model: Llama, tokenizer: BytePairTokenizer, question: str, n: int = 200) -> str:
+def chat(model: nn.Module, tokenizer: BytePairTokenizer, question: str, n: int = 200) -> str:
     """SmolLM2's answer, greedily, at most n tokens.
 
     Its own template gives it a system message: that it is a helpful assistant named SmolLM.

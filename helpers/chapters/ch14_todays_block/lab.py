@@ -27,7 +27,7 @@ from helpers.worked import Step, Worked, matrix, number
 EIGHT = range(8)
 C, H, L, T = 48, 4, 2, 32
 STEPS, BATCH = 300, 8
-STEPS_OF_EXPERTS = 200
+STEPS_OF_EXPERTS = 150
 RATES = (0.002, 0.005)
 SWAPS: dict[str, tuple[str, ...]] = {
     "GPT": (),
@@ -420,9 +420,7 @@ def without_heads(model: nn.Module, heads: Iterable[tuple[int, int]]) -> Iterato
         return hook
 
     hooks = [
-        attention.out.register_forward_pre_hook(
-            silencing(head, attention.out.in_features // attention.H)
-        )
+        attention.out.register_forward_pre_hook(silencing(head, attention.D))
         for layer, head in heads
         for attention in [model.blocks[layer].attention]
     ]
