@@ -300,11 +300,33 @@ six. She turned off the stove, sat down, and tried to remember what he had said 
 """Written for this chapter, so that no model has read it."""
 
 
+EXAMPLES = (  # animal, what it did not do, to what, because it was too …, and which was
+    ("horse", "jump", "fence", "old", "horse"),
+    ("bear", "lift", "stone", "weak", "bear"),
+    ("dog", "climb", "hill", "steep", "hill"),
+    ("cat", "eat", "bread", "dry", "bread"),
+)
+
+
+def prompt(how: str, examples: Iterable[tuple] = EXAMPLES, third: str = "it") -> str:
+    """The fox's sentence after some examples, up to where the next word says what "it" was."""
+    shown = "".join(
+        f"The {animal} did not {verb} the {thing} because it was too {adjective}. "
+        f"The {meant} was too {adjective}.\n"
+        for animal, verb, thing, adjective, meant in examples
+    )
+    return f"{shown}The fox did not cross the stream because {third} was too {how}. The"
+
+
 def final(swaps: str) -> np.ndarray:
     """Validation losses at the better of the two rates, one a seed."""
     part = stored(14)["swaps"]
     found = [over_seeds(lab.runs(part, swaps=swaps, lr=lr)) for lr in RATES]
     return min(found, key=np.mean)
+
+
+def _factor(value: float) -> str:
+    return f"({number(value)})" if value < 0 else number(value)
 
 
 def turned_by_hand(x: np.ndarray, halves: bool) -> Worked:
@@ -313,10 +335,11 @@ def turned_by_hand(x: np.ndarray, halves: bool) -> Worked:
     for pair, angle in zip(pairs, (1.0, 0.1), strict=True):
         (a, b), cos, sin = x[list(pair)], np.cos(angle), np.sin(angle)
         turned[list(pair)] = a * cos - b * sin, a * sin + b * cos
+        first, second = _factor(a), _factor(b)
         name = rf"({number(a)}, {number(b)})\text{{ by }}{number(angle)}"
         working = [
-            rf"{number(a)} \cdot {number(cos)} - {number(b)} \cdot {number(sin)}",
-            rf"{number(a)} \cdot {number(sin)} + {number(b)} \cdot {number(cos)}",
+            rf"{first} \cdot {number(cos)} - {second} \cdot {number(sin)}",
+            rf"{first} \cdot {number(sin)} + {second} \cdot {number(cos)}",
         ]
         value = turned[list(pair)]
         shown = rf"({working[0]},\; {working[1]}) = {matrix(value)}"
@@ -335,7 +358,7 @@ def gate_by_hand(x: np.ndarray, gate: np.ndarray, up: np.ndarray, down: np.ndarr
     shown = ", ".join(rf"\frac{{{number(one)}}}{{1 + e^{{{number(-one)}}}}}" for one in g)
     hidden = opened * u
     products = r" & ".join(
-        rf"{number(a)} \cdot {number(b)}" for a, b in zip(opened, u, strict=True)
+        rf"{_factor(a)} \cdot {_factor(b)}" for a, b in zip(opened, u, strict=True)
     )
     rows = " + ".join(rf"{number(h)} {matrix(row)}" for h, row in zip(hidden, down, strict=True))
     return Worked(
@@ -383,6 +406,22 @@ def weights_of(model: nn.Module, ids_1T: Tensor) -> Tensor:
 def losses_of(model: nn.Module, ids_1T: Tensor) -> Tensor:
     """The loss at each position of one text but the last, (T - 1,), in nats."""
     return F.cross_entropy(model(ids_1T)[0, :-1], ids_1T[0, 1:], reduction="none")
+
+
+@contextmanager
+def centred_norms(model: nn.Module) -> Iterator[None]:
+    """Subtract the mean before each norm of a Llama: its RMSNorms become LayerNorms without β."""
+
+    def centre(norm, given):
+        return (given[0] - given[0].mean(dim=-1, keepdim=True),)
+
+    norms = [n for block in model.blocks for n in (block.norm_1, block.norm_2)]
+    hooks = [norm.register_forward_pre_hook(centre) for norm in (*norms, model.norm)]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
 
 
 @contextmanager

@@ -137,6 +137,15 @@ def test_the_stream_ends_in_the_model_s_logits(llama):
     torch.testing.assert_close(lab.losses_of(llama, ids()), wanted)
 
 
+def test_centred_norms_are_layer_norms(llama):
+    x_BTC = torch.randn(1, 3, 12, generator=torch.Generator().manual_seed(0)) + 2
+    norm = llama.blocks[1].norm_2
+    wanted = F.layer_norm(x_BTC, (12,), norm.weight, eps=norm.eps)
+    with lab.centred_norms(llama):
+        torch.testing.assert_close(norm(x_BTC), wanted)
+    assert not torch.allclose(norm(x_BTC), wanted)
+
+
 def test_a_hidden_position_changes_no_later_one(llama):
     other = ids().clone()
     other[0, 2] = (other[0, 2] + 1) % 50
