@@ -1,0 +1,196 @@
+"""Checks for chapter 14, today's block."""
+
+import numpy as np
+from jaxtyping import Float
+
+from helpers.exercises import check as check
+from helpers.exercises import diagnosis, explanation, near_misses
+
+BUGS = {
+    "Ada": "silu on the product",
+    "Ben": "gate and up exchanged",
+    "Cleo": "added",
+    "Dan": "sigmoid for silu",
+}
+
+
+def _rms_norm(x, gain, eps):
+    return gain * x / np.sqrt((x**2).mean(axis=-1, keepdims=True) + eps)
+
+
+def _tokens():
+    """Tokens, gains and an ε that is large enough to be seen."""
+    rng = np.random.default_rng(14)
+    for T, C in ((3, 4), (2, 5)):
+        yield rng.standard_normal((T, C)) + 0.5, 1 + rng.random(C), 0.1
+
+
+near_misses(
+    "14.1",
+    _rms_norm,
+    _tokens(),
+    {
+        "This is LayerNorm: the mean is subtracted.": (
+            lambda x, gain, eps: _rms_norm(x - x.mean(axis=-1, keepdims=True), gain, eps)
+        ),
+        "You divide by the mean square; its root is missing.": (
+            lambda x, gain, eps: gain * x / ((x**2).mean(axis=-1, keepdims=True) + eps)
+        ),
+        "ε is added to the RMS; it belongs under the root.": (
+            lambda x, gain, eps: gain * x / (((x**2).mean(axis=-1, keepdims=True)) ** 0.5 + eps)
+        ),
+        "You divide by the length, the root of the sum of squares.": (
+            lambda x, gain, eps: gain * x / np.sqrt((x**2).sum(axis=-1, keepdims=True) + eps)
+        ),
+        "The mean is taken over all tokens; each token has one of its own.": (
+            lambda x, gain, eps: gain * x / np.sqrt((x**2).mean() + eps)
+        ),
+        "The mean is over the tokens, for each number; take it over the numbers of a token.": (
+            lambda x, gain, eps: gain * x / np.sqrt((x**2).mean(axis=0) + eps)
+        ),
+        "The gain is missing.": lambda x, gain, eps: _rms_norm(x, 1.0, eps),
+        "ε is missing.": lambda x, gain, eps: _rms_norm(x, gain, 0.0),
+    },
+)
+
+near_misses(
+    "14.2",
+    lambda L, G, D, T, each: 2 * L * G * D * T * each,
+    [(32, 8, 128, 8192, 4), (30, 3, 64, 100, 1)],
+    {
+        "That is keys or values. Both are kept.": lambda L, G, D, T, each: L * G * D * T * each,
+        "Queries aren't kept: of a token there are keys and values.": (
+            lambda L, G, D, T, each: 3 * L * G * D * T * each
+        ),
+        "This counts numbers and not bytes.": lambda L, G, D, T, each: 2 * L * G * D * T,
+        "Each layer has keys and values of its own.": (
+            lambda L, G, D, T, each: 2 * G * D * T * each
+        ),
+        "This is one token. The cache holds all of them.": (
+            lambda L, G, D, T, each: 2 * L * G * D * each
+        ),
+        "Scores aren't kept, so nothing grows with the square of T.": (
+            lambda L, G, D, T, each: 2 * L * G * D * T**2 * each
+        ),
+    },
+)
+
+
+def _to_halves(W, H):
+    rows = W.reshape(H, -1, 2, W.shape[1])
+    return rows.transpose(0, 2, 1, 3).reshape(W.shape)
+
+
+def _weights():
+    """Weights of query layers with two and three heads, of widths 4 and 6."""
+    rng = np.random.default_rng(143)
+    for H, D, C in ((2, 4, 3), (3, 6, 2)):
+        yield rng.standard_normal((H * D, C)).round(2), H
+
+
+near_misses(
+    "14.3",
+    _to_halves,
+    _weights(),
+    {
+        "Nothing has moved.": lambda W, H: 1 * W,
+        "You reorder across heads; each head keeps its rows.": lambda W, H: _to_halves(W, 1),
+        "This is the way back, from halves to neighbours.": (
+            lambda W, H: W.reshape(H, 2, -1, W.shape[1]).transpose(0, 2, 1, 3).reshape(W.shape)
+        ),
+        "The second numbers of the pairs come first.": (
+            lambda W, H: (
+                W.reshape(H, -1, 2, W.shape[1])[:, :, ::-1].transpose(0, 2, 1, 3).reshape(W.shape)
+            )
+        ),
+        "You exchange the two numbers of each pair, and leave the pairs where they are.": (
+            lambda W, H: W.reshape(H, -1, 2, W.shape[1])[:, :, ::-1].reshape(W.shape)
+        ),
+        "You reorder the heads; the rows within a head are to move.": (
+            lambda W, H: W.reshape(H, -1, W.shape[1])[::-1].reshape(W.shape)
+        ),
+    },
+)
+
+
+def _parameters(V, C, H, G, L, hidden, *, tied=1, biases=0):
+    attention = 2 * C * C + 2 * C * C // H * G
+    block = attention + 3 * C * hidden + 2 * C
+    return (2 - tied) * V * C + L * block + C + biases
+
+
+near_misses(
+    "14.4",
+    _parameters,
+    [(49_152, 576, 9, 3, 30, 1_536), (100, 8, 4, 2, 3, 20), (50, 6, 3, 1, 1, 10)],
+    {
+        "The head is tied: its matrix is the embedding's, counted once.": (
+            lambda V, C, H, G, L, hidden: _parameters(V, C, H, G, L, hidden, tied=0)
+        ),
+        "All heads have keys and values of their own in yours; there are G.": (
+            lambda V, C, H, G, L, hidden: _parameters(V, C, H, H, L, hidden)
+        ),
+        "SwiGLU has three matrices.": (
+            lambda V, C, H, G, L, hidden: _parameters(V, C, H, G, L, hidden) - L * C * hidden
+        ),
+        "The norms of the blocks are missing.": (
+            lambda V, C, H, G, L, hidden: _parameters(V, C, H, G, L, hidden) - 2 * L * C
+        ),
+        "The last norm is missing.": (
+            lambda V, C, H, G, L, hidden: _parameters(V, C, H, G, L, hidden) - C
+        ),
+        "The output projection of attention is missing.": (
+            lambda V, C, H, G, L, hidden: _parameters(V, C, H, G, L, hidden) - L * C * C
+        ),
+        "The embedding is missing.": (
+            lambda V, C, H, G, L, hidden: _parameters(V, C, H, G, L, hidden) - V * C
+        ),
+        "You count one block; there are L.": (
+            lambda V, C, H, G, L, hidden: _parameters(V, C, H, G, 1, hidden)
+        ),
+    },
+)
+
+
+def _silu(z):
+    return z / (1 + np.exp(-z))
+
+
+def which_bug() -> tuple[
+    Float[np.ndarray, "3 2"],
+    Float[np.ndarray, "2 3"],
+    Float[np.ndarray, "2 3"],
+    dict[str, Float[np.ndarray, "3 3"]],
+]:
+    """Three tokens, two matrices, and what four students took for the hidden numbers of SwiGLU.
+
+    Returns: x (3, 2), gate (2, 3), up (2, 3), and a dict from the student's name to (3, 3).
+    """
+    rng = np.random.default_rng(145)
+    x, gate, up = (rng.standard_normal(shape).round(1) for shape in ((3, 2), (2, 3), (2, 3)))
+    g, u = x @ gate, x @ up
+    made = {
+        "gate and up exchanged": _silu(u) * g,
+        "sigmoid for silu": u / (1 + np.exp(-g)),
+        "added": _silu(g) + u,
+        "silu on the product": _silu(g * u),
+    }
+    return x, gate, up, {student: made[bug] for student, bug in BUGS.items()}
+
+
+diagnosis(
+    "14.5",
+    BUGS,
+    "Compute each of the four mistakes for one token, and compare with the first rows.",
+)
+
+explanation(
+    "14.6",
+    "Names and shapes say nothing about what is done with the numbers. Which numbers RoPE pairs, "
+    "its base, the ε of the norms and the activation aren't in the matrices, and a wrong choice "
+    "raises no error. He should compare logits on a text with those of the program the checkpoint "
+    "comes from, or at least the loss on ordinary text.",
+    "Names and shapes don't say how the numbers are used.",
+    "An example, such as the pairing or the base of RoPE, the ε, or the activation.",
+    "Compare logits, or the loss on a text, with the original program.",
+)

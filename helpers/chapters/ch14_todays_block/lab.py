@@ -1,0 +1,483 @@
+"""Small models of the tales between minigpt's GPT and minillama's Llama, one swap at a time.
+
+The parts: ``swaps``, each swap alone, and all of them (five minutes on one core); ``experts``,
+mixtures of eight experts beside dense layers (four minutes). Each model is trained by minigpt's
+own `train`, on eight windows of 32 characters a step. The rest looks into a Llama such as SmolLM2.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from helpers import minillama
+from helpers.chapters import lab, stored
+from helpers.chapters.lab import characters, measured, over_seeds, seeded
+from helpers.minigpt import LayerNorm, init_weights, train
+from helpers.minillama import RMSNorm, rotate
+from helpers.worked import Step, Worked, matrix, number
+
+EIGHT = range(8)
+C, H, L, T = 48, 4, 2, 32
+STEPS, BATCH = 300, 8
+STEPS_OF_EXPERTS = 150
+RATES = (0.002, 0.005)
+SWAPS: dict[str, tuple[str, ...]] = {
+    "GPT": (),
+    "RMSNorm": ("RMSNorm",),
+    "RoPE": ("RoPE",),
+    "grouped queries": ("grouped",),
+    "SwiGLU": ("SwiGLU",),
+    "no biases": ("no biases",),
+    "tied": ("tied",),
+    "Llama": ("RMSNorm", "RoPE", "grouped", "SwiGLU", "no biases", "tied"),
+    "Llama, as many parameters": (
+        *("RMSNorm", "RoPE", "grouped", "SwiGLU", "no biases", "tied"),
+        "larger",
+    ),
+}
+
+
+class Attention(nn.Module):
+    """Causal attention of H heads that share G heads of keys and values, rotated or not."""
+
+    def __init__(self, G: int, *, rotary: bool, bias: bool):
+        super().__init__()
+        self.G, self.rotary = G, rotary
+        self.query = nn.Linear(C, C, bias=bias)
+        self.key = nn.Linear(C, C // H * G, bias=bias)
+        self.value = nn.Linear(C, C // H * G, bias=bias)
+        self.out = nn.Linear(C, C, bias=bias)
+
+    def forward(self, x_BTC: Tensor) -> Tensor:
+        """(B, T, C) to (B, T, C)."""
+        heads = ((self.query, H), (self.key, self.G), (self.value, self.G))
+        q, k, v = (layer(x_BTC).unflatten(-1, (n, -1)).transpose(1, 2) for layer, n in heads)
+        if self.rotary:
+            q, k = rotate(q, 0, 10_000), rotate(k, 0, 10_000)
+        k, v = (x.repeat_interleave(H // self.G, dim=1) for x in (k, v))
+        mixed_BHTD = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.out(mixed_BHTD.transpose(1, 2).flatten(2))
+
+
+class Network(nn.Module):
+    """Feed-forward with GELU, or with SwiGLU where it is gated."""
+
+    def __init__(self, hidden: int, *, gated: bool, bias: bool):
+        super().__init__()
+        self.gate = nn.Linear(C, hidden, bias=bias) if gated else None
+        self.up = nn.Linear(C, hidden, bias=bias)
+        self.down = nn.Linear(hidden, C, bias=bias)
+
+    def forward(self, x_BTC: Tensor) -> Tensor:
+        """(B, T, C) to (B, T, C)."""
+        if self.gate is None:
+            return self.down(F.gelu(self.up(x_BTC)))
+        return self.down(F.silu(self.gate(x_BTC)) * self.up(x_BTC))
+
+
+class Experts(nn.Module):
+    """Eight gated networks, of which each token has the two that its router scores highest.
+
+    Side by side they are one wide network whose hidden numbers are scaled, an eighth at a time, by
+    the weight of their expert, most often 0. All are computed here, which costs time and changes
+    no number. The bias of an expert counts in the choice alone (Wang et al. 2024).
+    """
+
+    def __init__(self, hidden: int):
+        super().__init__()
+        self.router = nn.Linear(C, 8, bias=False)
+        self.gate = nn.Linear(C, 8 * hidden, bias=False)
+        self.up = nn.Linear(C, 8 * hidden, bias=False)
+        self.down = nn.Linear(8 * hidden, C, bias=False)
+        self.register_buffer("bias", torch.zeros(8))
+        self.load: Tensor = torch.zeros(8)
+        self.balanced = False
+
+    def chosen(self, p_BTE: Tensor) -> Tensor:
+        """The two experts of each token, (B, T, 2), the likelier first."""
+        return (p_BTE + self.bias).topk(2, dim=-1).indices
+
+    def forward(self, x_BTC: Tensor) -> Tensor:
+        """(B, T, C) to (B, T, C)."""
+        p_BTE = self.router(x_BTC).softmax(dim=-1)
+        mask_BTE = F.one_hot(self.chosen(p_BTE), 8).sum(dim=-2)
+        self.load = mask_BTE.flatten(0, 1).float().mean(dim=0) / 2
+        weight_BTE = p_BTE * mask_BTE
+        weight_BTE = weight_BTE / weight_BTE.sum(dim=-1, keepdim=True)
+        hidden_BTEK = (F.silu(self.gate(x_BTC)) * self.up(x_BTC)).unflatten(-1, (8, -1))
+        return self.down((hidden_BTEK * weight_BTE[..., None]).flatten(-2))
+
+    def balance(self, rate: float) -> None:
+        """Make experts that had too few tokens likelier to be chosen, and the others less."""
+        self.bias += rate * (1 / 8 - self.load).sign()
+
+
+class Layer(nn.Module):
+    """A pre-norm block."""
+
+    def __init__(self, norm: type[nn.Module], attention: nn.Module, feed_forward: nn.Module):
+        super().__init__()
+        self.norm_1, self.norm_2 = norm(C), norm(C)
+        self.attention, self.feed_forward = attention, feed_forward
+
+    def forward(self, x_BTC: Tensor) -> Tensor:
+        """(B, T, C) to (B, T, C)."""
+        x_BTC = x_BTC + self.attention(self.norm_1(x_BTC))
+        return x_BTC + self.feed_forward(self.norm_2(x_BTC))
+
+
+class Between(nn.Module):
+    """minigpt's GPT with any of the swaps; with all of them it is minillama's Llama.
+
+    What a swap saves among the weights that multiply goes to the hidden numbers of the feed-forward
+    layer; "larger" gives them the weights of the embeddings that are saved, too.
+    """
+
+    def __init__(self, swaps: Iterable[str] = (), *, experts: int = 0, wider: int = 1):
+        super().__init__()
+        has = {name: name in swaps for name in SWAPS["Llama, as many parameters"]}
+        V, G, self.T = len(characters().tokenizer), H // 2 if has["grouped"] else H, T
+        norm, bias = RMSNorm if has["RMSNorm"] else LayerNorm, not has["no biases"]
+        spare = 2 * C * C * (H - G) // H + has["larger"] * (V + T) * C // L
+        matrices = 3 if has["SwiGLU"] else 2
+        hidden = round((8 * C * C + spare) / (matrices * C)) * wider
+
+        def feed_forward() -> nn.Module:
+            if experts:
+                return Experts(hidden // 2)
+            return Network(hidden, gated=has["SwiGLU"], bias=bias)
+
+        self.embedding = nn.Embedding(V, C)
+        self.position = None if has["RoPE"] else nn.Embedding(T, C)
+        attentions = (Attention(G, rotary=has["RoPE"], bias=bias) for _ in range(L))
+        self.blocks = nn.Sequential(*(Layer(norm, one, feed_forward()) for one in attentions))
+        self.norm, self.head = norm(C), nn.Linear(C, V, bias=False)
+        if has["tied"]:
+            self.head.weight = self.embedding.weight
+        init_weights(self)
+
+    def forward(self, ids_BT: Tensor) -> Tensor:
+        """Ids (B, T) to logits (B, T, V)."""
+        x_BTC = self.embedding(ids_BT)
+        if self.position is not None:
+            x_BTC = x_BTC + self.position.weight[: ids_BT.shape[1]]
+        return self.head(self.norm(self.blocks(x_BTC)))
+
+
+def parameters(model: nn.Module) -> int:
+    """How many parameters a model has, tied ones once."""
+    return sum(p.numel() for p in model.parameters())
+
+
+@cache
+def some_windows() -> tuple[Tensor, Tensor]:
+    """400 windows of the validation text, and the character after each position, (400, T)."""
+    ids = characters().validation[: 400 * T + 1]
+    return ids[:-1].view(-1, T), ids[1:].view(-1, T)
+
+
+@torch.no_grad()
+def validation(model: nn.Module) -> float:
+    """Mean loss on some of the validation text, in nats a character."""
+    x_NT, y_NT = some_windows()
+    return F.cross_entropy(model.eval()(x_NT).flatten(0, 1), y_NT.flatten()).item()
+
+
+# --- the parts ------------------------------------------------------------------------------
+
+MIXTURES: dict[str, dict[str, int]] = {
+    "as wide as two experts": {},
+    "as wide as eight": {"wider": 4},
+    "eight experts": {"experts": 1},
+    "eight experts, balanced": {"experts": 1},
+}
+BALANCE = 0.01  # by which the bias of an expert moves a step
+SETTINGS = {
+    "swaps": [{"swaps": name, "lr": lr} for name, lr in itertools.product(SWAPS, RATES)],
+    "experts": [{"layer": name, "lr": lr} for name, lr in itertools.product(MIXTURES, [0.003])],
+}
+SEEDS = {"swaps": EIGHT, "experts": EIGHT}
+BLOCK = 50  # losses are stored as means over so many steps
+
+
+def settings(part: str) -> list[dict]:
+    """What is measured in a part."""
+    return [dict(row) for row in SETTINGS[part]]
+
+
+def trained(model: nn.Module, lr: float, steps: int = STEPS) -> Tensor:
+    """Train a model by minigpt's loop, whose batches come from torch's generator: its losses."""
+    losses = []
+    for _, loss in train(model, characters().train, steps, BATCH, lr):
+        losses.append(loss)
+        for module in model.modules():
+            if isinstance(module, Experts) and module.balanced:
+                module.balance(BALANCE)
+    return torch.tensor(losses)
+
+
+def kept(losses_K: Tensor, model: nn.Module) -> dict:
+    """What is stored of a run."""
+    found = lab.stored_losses(losses_K, BLOCK) | {"validation": round(validation(model), 4)}
+    return found | {"parameters": parameters(model)}
+
+
+def one_swap(seed: int, swaps: str, lr: float) -> dict:
+    """Train a model with some of the swaps."""
+    with seeded(seed):
+        model = Between(SWAPS[swaps])
+        return kept(trained(model, lr), model)
+
+
+def one_mixture(seed: int, layer: str, lr: float) -> dict:
+    """Train a Llama whose feed-forward layers are one network, or eight experts."""
+    with seeded(seed):
+        model = Between(SWAPS["Llama"], **MIXTURES[layer])
+        for module in model.modules():
+            if isinstance(module, Experts):
+                module.balanced = layer.endswith("balanced")
+        found = kept(trained(model, lr, STEPS_OF_EXPERTS), model)
+    return found | (
+        {"loads": loads(model), "told": told_by_character(model)}
+        if MIXTURES[layer].get("experts")
+        else {}
+    )
+
+
+@torch.no_grad()
+def routed(model: nn.Module) -> list[Tensor]:
+    """Of some validation text, the two experts of each position, (N, T, 2), layer by layer."""
+    found = []
+    for block, x_BTC in zip(model.blocks, stream_of(model, some_windows()[0]), strict=False):
+        x_BTC = x_BTC + block.attention(block.norm_1(x_BTC))
+        layer = block.feed_forward
+        found.append(layer.chosen(layer.router(block.norm_2(x_BTC)).softmax(dim=-1)))
+    return found
+
+
+def loads(model: nn.Module) -> list[list[float]]:
+    """The fraction of tokens that each expert of each layer works on; they sum to 2."""
+    return [
+        lab.rounded(torch.bincount(chosen.flatten(), minlength=8) / chosen[..., 0].numel())
+        for chosen in routed(model)
+    ]
+
+
+def told_by_character(model: nn.Module) -> list[float]:
+    """How often the first expert is the one that is commonest for that character, by layer."""
+    V = len(characters().tokenizer)
+    found = []
+    for chosen_NTK in routed(model):
+        pairs = some_windows()[0] * 8 + chosen_NTK[..., 0]
+        counts_VE = torch.bincount(pairs.flatten(), minlength=8 * V).view(V, 8)
+        found.append(counts_VE.max(dim=1).values.sum() / counts_VE.sum())
+    return lab.rounded(found)
+
+
+PARTS = {
+    "swaps": lambda: measured(one_swap, settings("swaps"), SEEDS["swaps"], block=BLOCK),
+    "experts": lambda: measured(one_mixture, settings("experts"), SEEDS["experts"], block=BLOCK),
+}
+
+
+# --- what the chapter shows -----------------------------------------------------------------
+
+TEXT = """The old harbour lay quiet in the morning. Two boats had come in during the night, and \
+the men were sorting their nets on the wall while the gulls waited. Anna walked past them with a \
+basket of bread. She had promised her brother to be back before noon, because the ferry to the \
+island left at one, and he never remembered to bring the tickets himself. When she reached the \
+yellow house, the door stood open and a kettle was boiling over. Nobody answered. On the table lay \
+a map of the coast, a broken pencil and her brother's watch, which had stopped at ten minutes past \
+six. She turned off the stove, sat down, and tried to remember what he had said about the wind."""
+"""Written for this chapter, so that no model has read it."""
+
+
+EXAMPLES = (  # animal, what it did not do, to what, because it was too …, and which was
+    ("horse", "jump", "fence", "old", "horse"),
+    ("bear", "lift", "stone", "weak", "bear"),
+    ("dog", "climb", "hill", "steep", "hill"),
+    ("cat", "eat", "bread", "dry", "bread"),
+)
+
+
+def prompt(how: str, examples: Iterable[tuple] = EXAMPLES, third: str = "it") -> str:
+    """The fox's sentence after some examples, up to where the next word says what "it" was."""
+    shown = "".join(
+        f"The {animal} did not {verb} the {thing} because it was too {adjective}. "
+        f"The {meant} was too {adjective}.\n"
+        for animal, verb, thing, adjective, meant in examples
+    )
+    return f"{shown}The fox did not cross the stream because {third} was too {how}. The"
+
+
+def final(swaps: str) -> np.ndarray:
+    """Validation losses at the better of the two rates, one a seed."""
+    part = stored(14)["swaps"]
+    found = [over_seeds(lab.runs(part, swaps=swaps, lr=lr)) for lr in RATES]
+    return min(found, key=np.mean)
+
+
+def _factor(value: float) -> str:
+    return f"({number(value)})" if value < 0 else number(value)
+
+
+def turned_by_hand(x: np.ndarray, halves: bool) -> Worked:
+    """Four numbers at position 1, turned pair by pair by 1 and by 1/10 radian."""
+    pairs, steps, turned = ((0, 2), (1, 3)) if halves else ((0, 1), (2, 3)), [], np.zeros(4)
+    for pair, angle in zip(pairs, (1.0, 0.1), strict=True):
+        (a, b), cos, sin = x[list(pair)], np.cos(angle), np.sin(angle)
+        turned[list(pair)] = a * cos - b * sin, a * sin + b * cos
+        first, second = _factor(a), _factor(b)
+        name = rf"({number(a)}, {number(b)})\text{{ by }}{number(angle)}"
+        working = [
+            rf"{first} \cdot {number(cos)} - {second} \cdot {number(sin)}",
+            rf"{first} \cdot {number(sin)} + {second} \cdot {number(cos)}",
+        ]
+        value = turned[list(pair)]
+        shown = rf"({working[0]},\; {working[1]}) = {matrix(value)}"
+        steps.append(Step(name, shown, value))
+    steps.append(Step(r"\text{turned}", matrix(turned), turned))
+    title = (
+        "Halves: 1st with 3rd, 2nd with 4th" if halves else "Neighbours: 1st with 2nd, 3rd with 4th"
+    )
+    return Worked(title, tuple(steps))
+
+
+def gate_by_hand(x: np.ndarray, gate: np.ndarray, up: np.ndarray, down: np.ndarray) -> Worked:
+    """SwiGLU of one token, step by step."""
+    g, u = x @ gate, x @ up
+    opened = g / (1 + np.exp(-g))
+    shown = ", ".join(rf"\frac{{{number(one)}}}{{1 + e^{{{number(-one)}}}}}" for one in g)
+    hidden = opened * u
+    products = r" & ".join(
+        rf"{_factor(a)} \cdot {_factor(b)}" for a, b in zip(opened, u, strict=True)
+    )
+    rows = " + ".join(rf"{number(h)} {matrix(row)}" for h, row in zip(hidden, down, strict=True))
+    return Worked(
+        "What SwiGLU makes of “it”",
+        (
+            Step(r"x\,W_{\text{gate}}", matrix(g), g),
+            Step(r"\text{silu}", rf"({shown}) = {matrix(opened)}", opened),
+            Step(r"x\,W_{\text{up}}", matrix(u), u),
+            Step(
+                r"\text{hidden}",
+                rf"\begin{{bmatrix}} {products} \end{{bmatrix}} = {matrix(hidden)}",
+                hidden,
+            ),
+            Step(r"\text{output}", f"{rows} = {matrix(hidden @ down)}", hidden @ down),
+        ),
+    )
+
+
+# --- looking into a Llama -------------------------------------------------------------------
+
+
+@torch.no_grad()
+def stream_of(model: nn.Module, ids_BT: Tensor) -> list[Tensor]:
+    """The residual stream before the first block and after each, (B, T, C)."""
+    levels = [model.embedding(ids_BT)]
+    for block in model.blocks:
+        levels.append(block(levels[-1]))
+    return levels
+
+
+@torch.no_grad()
+def weights_of(model: nn.Module, ids_1T: Tensor) -> Tensor:
+    """The attention weights on one text, (L, H, T, T)."""
+    found = []
+    for block, x_BTC in zip(model.blocks, stream_of(model, ids_1T), strict=False):
+        q, k, _ = block.attention.project(block.norm_1(x_BTC))
+        k_BHTD = k.repeat_interleave(q.shape[1] // k.shape[1], dim=1)
+        scores = q @ k_BHTD.mT / q.shape[-1] ** 0.5
+        future = torch.full_like(scores, -torch.inf).triu(1)
+        found.append((scores + future).softmax(dim=-1)[0])
+    return torch.stack(found)
+
+
+@torch.no_grad()
+def losses_of(model: nn.Module, ids_1T: Tensor) -> Tensor:
+    """The loss at each position of one text but the last, (T - 1,), in nats."""
+    return F.cross_entropy(model(ids_1T)[0, :-1], ids_1T[0, 1:], reduction="none")
+
+
+@contextmanager
+def centred_norms(model: nn.Module) -> Iterator[None]:
+    """Subtract the mean before each norm of a Llama: its RMSNorms become LayerNorms without β."""
+
+    def centre(norm, given):
+        return (given[0] - given[0].mean(dim=-1, keepdim=True),)
+
+    norms = [n for block in model.blocks for n in (block.norm_1, block.norm_2)]
+    hooks = [norm.register_forward_pre_hook(centre) for norm in (*norms, model.norm)]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+@contextmanager
+def hidden_position(model: nn.Module, position: int, layers: range) -> Iterator[None]:
+    """Let no later position read this one in these layers of a Llama."""
+    original, calls = minillama.attend, itertools.count()
+
+    def attend(q, k, v):
+        here = next(calls) % len(model.blocks)
+        if here not in layers:
+            return original(q, k, v)
+        k = k.repeat_interleave(q.shape[1] // k.shape[1], dim=1)
+        v = v.repeat_interleave(q.shape[1] // v.shape[1], dim=1)
+        sees_TT = torch.ones(q.shape[2], q.shape[2], dtype=torch.bool).tril()
+        sees_TT[position + 1 :, position] = False
+        return F.scaled_dot_product_attention(q, k, v, sees_TT).transpose(1, 2).flatten(2)
+
+    minillama.attend = attend
+    try:
+        yield
+    finally:
+        minillama.attend = original
+
+
+@contextmanager
+def without_heads(model: nn.Module, heads: Iterable[tuple[int, int]]) -> Iterator[None]:
+    """Silence heads, (layer, head) counted from 0, before the output projection."""
+
+    def silencing(head: int, D: int):
+        def hook(module, given):
+            side_by_side = given[0].clone()
+            side_by_side[..., head * D : (head + 1) * D] = 0
+            return (side_by_side,)
+
+        return hook
+
+    hooks = [
+        attention.out.register_forward_pre_hook(silencing(head, attention.D))
+        for layer, head in heads
+        for attention in [model.blocks[layer].attention]
+    ]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def repeated(V: int, n: int, seed: int = 0) -> Tensor:
+    """Random ids, n of them, and the same again, (1, 2n), so that the second half can be known."""
+    generator = torch.Generator().manual_seed(seed)
+    ids_1N = torch.randint(1_000, V - 1_000, (1, n), generator=generator)
+    return torch.cat([ids_1N, ids_1N], dim=1)
+
+
+def induction_scores(weights_LHTT: Tensor) -> Tensor:
+    """How much each head reads the token after the same token's first copy, (L, H)."""
+    n = weights_LHTT.shape[-1] // 2
+    return weights_LHTT.diagonal(1 - n, 2, 3)[..., 1:].mean(dim=-1)

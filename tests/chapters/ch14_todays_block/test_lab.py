@@ -1,0 +1,198 @@
+"""The measurements of chapter 14: models between GPT and Llama, and what looks into a Llama."""
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from helpers import example, minigpt, minillama
+from helpers.chapters import stored
+from helpers.chapters.ch14_todays_block import lab
+from helpers.chapters.lab import characters, runs, seeded
+
+V = len(characters().tokenizer)
+
+
+@pytest.fixture
+def llama():
+    with seeded(0):
+        model = minillama.Llama(V=50, T=16, C=12, H=3, G=1, L=2, hidden=20).eval()
+        for parameter in model.parameters():
+            if parameter.ndim == 2:
+                torch.nn.init.normal_(parameter, std=0.5)
+    return model
+
+
+def ids(n: int = 10) -> torch.Tensor:
+    return torch.randint(50, (1, n), generator=torch.Generator().manual_seed(1))
+
+
+def test_without_swaps_it_is_minigpt_s_gpt():
+    with seeded(1):
+        gpt = minigpt.GPT(V, lab.T, lab.C, lab.H, lab.L)
+        ours = lab.Between()
+    state = {}
+    for name, value in gpt.state_dict().items():
+        if ".qkv." in name:
+            for part, rows in zip(("query", "key", "value"), value.chunk(3), strict=True):
+                state[name.replace("qkv", part)] = rows
+        else:
+            state[name] = value
+    ours.load_state_dict(state)
+    x_BT, _ = lab.some_windows()
+    torch.testing.assert_close(ours(x_BT[:3]), gpt.eval()(x_BT[:3]), rtol=1e-4, atol=1e-4)
+
+
+def test_with_all_swaps_it_is_minillama_s_llama():
+    with seeded(1):
+        ours = lab.Between(lab.SWAPS["Llama"])
+        hidden = ours.blocks[0].feed_forward.up.out_features
+        llama = minillama.Llama(V, lab.T, lab.C, lab.H, lab.H // 2, lab.L, hidden)
+    llama.load_state_dict(ours.state_dict())
+    x_BT, _ = lab.some_windows()
+    torch.testing.assert_close(ours(x_BT[:3]), llama(x_BT[:3]), rtol=1e-4, atol=1e-4)
+
+
+def test_swaps_keep_the_weights_that_multiply():
+    """Within a hundredth; "as many parameters" is so, too."""
+
+    def multiplying(model):
+        return sum(
+            w.numel() for name, w in model.named_parameters() if w.ndim == 2 and "blocks" in name
+        )
+
+    gpt = lab.Between()
+    for name, swaps in lab.SWAPS.items():
+        model = lab.Between(swaps)
+        if "larger" in swaps:
+            assert lab.parameters(model) == pytest.approx(lab.parameters(gpt), rel=0.02)
+        else:
+            assert multiplying(model) == pytest.approx(multiplying(gpt), rel=0.01), name
+
+
+def test_a_token_gets_its_two_likeliest_experts():
+    with seeded(2):
+        layer = lab.Experts(6).double()
+        x_BTC = torch.randn(1, 5, lab.C, dtype=torch.float64)
+    logits = (x_BTC[0] @ layer.router.weight.T).detach().numpy()
+    p = np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True)
+    gate, up = (w.weight.detach().view(8, 6, lab.C) for w in (layer.gate, layer.up))
+    down = layer.down.weight.detach().view(lab.C, 8, 6)
+    for t, x in enumerate(x_BTC[0]):
+        two = p[t].argsort()[::-1][:2].copy()
+        wanted = sum(
+            p[t, e] / p[t, two].sum() * (down[:, e] @ (F.silu(gate[e] @ x) * (up[e] @ x)))
+            for e in two
+        )
+        torch.testing.assert_close(layer(x_BTC)[0, t].detach(), wanted)
+
+
+def test_balance_helps_the_expert_that_has_nothing_to_do():
+    with seeded(2):
+        layer = lab.Experts(6)
+        x_BTC = torch.randn(8, 8, lab.C)
+    layer.bias[3] = -1.0
+    layer(x_BTC)
+    assert layer.load[3] == 0
+    assert layer.load.sum() == pytest.approx(1)
+    for _ in range(300):
+        layer(x_BTC)
+        layer.balance(0.01)
+    assert layer.load.min() > 0.05
+
+
+@pytest.mark.parametrize(("part", "at"), [("swaps", 4), ("swaps", -1), ("experts", -1)])
+def test_first_steps_are_those_that_are_stored(part, at):
+    setting = lab.settings(part)[at]
+    found = runs(stored(14)[part], **setting)[0]
+    with seeded(0):
+        if part == "swaps":
+            model = lab.Between(lab.SWAPS[setting["swaps"]])
+        else:
+            model = lab.Between(lab.SWAPS["Llama"], **lab.MIXTURES[setting["layer"]])
+            for block in model.blocks:
+                block.feed_forward.balanced = True
+        assert lab.parameters(model) == found["parameters"]
+        x_BT, y_BT = minigpt.get_batch(characters().train, lab.BATCH, lab.T)
+        first = F.cross_entropy(model(x_BT).flatten(0, 1), y_BT.flatten())
+    assert first.item() == pytest.approx(found["first"], abs=0.002)
+
+
+def test_weights_times_values_are_what_attention_mixes(llama):
+    weights_LHTT = lab.weights_of(llama, ids())
+    x_BTC = lab.stream_of(llama, ids())[1]
+    attention = llama.blocks[1].attention
+    normed = llama.blocks[1].norm_1(x_BTC)
+    *_, v_BGTD = attention.project(normed)
+    mixed = weights_LHTT[1] @ v_BGTD[0].repeat_interleave(3, dim=0)
+    wanted = attention(normed)[0]
+    side_by_side = mixed.transpose(0, 1).flatten(1)
+    torch.testing.assert_close(attention.out(side_by_side), wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_the_stream_ends_in_the_model_s_logits(llama):
+    logits = llama.head(llama.norm(lab.stream_of(llama, ids())[-1]))
+    torch.testing.assert_close(logits, llama(ids()))
+    wanted = F.cross_entropy(logits[0, :-1], ids()[0, 1:], reduction="none")
+    torch.testing.assert_close(lab.losses_of(llama, ids()), wanted)
+
+
+def test_centred_norms_are_layer_norms(llama):
+    x_BTC = torch.randn(1, 3, 12, generator=torch.Generator().manual_seed(0)) + 2
+    norm = llama.blocks[1].norm_2
+    wanted = F.layer_norm(x_BTC, (12,), norm.weight, eps=norm.eps)
+    with lab.centred_norms(llama):
+        torch.testing.assert_close(norm(x_BTC), wanted)
+    assert not torch.allclose(norm(x_BTC), wanted)
+
+
+def test_a_hidden_position_changes_no_later_one(llama):
+    other = ids().clone()
+    other[0, 2] = (other[0, 2] + 1) % 50
+    with torch.no_grad():
+        assert not torch.allclose(llama(ids())[0, 3:], llama(other)[0, 3:])
+        with lab.hidden_position(llama, 2, range(2)):
+            torch.testing.assert_close(llama(ids())[0, 3:], llama(other)[0, 3:])
+        with lab.hidden_position(llama, 2, range(1, 2)):
+            assert not torch.allclose(llama(ids())[0, 3:], llama(other)[0, 3:])
+
+
+def test_without_its_heads_a_block_adds_no_attention(llama):
+    with torch.no_grad():
+        x_BTC = llama.embedding(ids())
+        alone = x_BTC + llama.blocks[0].feed_forward(llama.blocks[0].norm_2(x_BTC))
+        with lab.without_heads(llama, [(0, head) for head in range(3)]):
+            torch.testing.assert_close(llama.blocks[0](x_BTC), alone)
+        with lab.without_heads(llama, [(0, 1)]):
+            one = llama.blocks[0](x_BTC)
+        assert not torch.allclose(one, alone)
+        assert not torch.allclose(one, llama.blocks[0](x_BTC))
+
+
+def test_induction_reads_what_followed_the_first_copy():
+    weights = torch.zeros(1, 2, 8, 8)
+    for t in range(4, 8):
+        weights[0, 0, t, t - 3] = 1.0  # four tokens, twice: the one after the same token
+        weights[0, 1, t, t - 4] = 1.0  # the same token itself
+    assert lab.induction_scores(weights).tolist() == [[1, 0]]
+    twice = lab.repeated(5_000, 6)
+    assert twice.shape == (1, 12)
+    assert torch.equal(twice[0, :6], twice[0, 6:])
+
+
+@pytest.mark.parametrize("halves", [False, True])
+def test_by_hand_pairs_turn_as_complex_numbers(halves):
+    x = np.array([1.0, 2.0, -3.0, 0.5])
+    pairs = x.reshape(2, 2) if halves else x.reshape(2, 2).T
+    hands = (pairs[0] + 1j * pairs[1]) * np.exp(1j * np.array([1, 0.1]))
+    wanted = np.stack([hands.real, hands.imag])
+    turned = lab.turned_by_hand(x, halves)[r"\text{turned}"]
+    np.testing.assert_allclose(turned, (wanted if halves else wanted.T).flatten())
+
+
+def test_by_hand_the_gate_is_torch_s():
+    x, gate, up, down = example.X[-1], example.W_1[:, :2], example.W_1[:, 2:], example.W_2[:2]
+    g, u, d = (torch.tensor(w) for w in (gate, up, down))
+    wanted = (F.silu(torch.tensor(x) @ g) * (torch.tensor(x) @ u)) @ d
+    found = lab.gate_by_hand(x, gate, up, down)[r"\text{output}"]
+    np.testing.assert_allclose(found, wanted)
