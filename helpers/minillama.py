@@ -72,8 +72,8 @@ class BytePairTokenizer:
     def encode(self, text):
         """Text to ids, (N,)."""
         words = regex.findall(SPLIT, text)
-        tokens = [t for word in words for t in merged(word, self.rank)]
-        return torch.tensor([self.ids[token] for token in tokens])
+        tokens = {word: merged(word, self.rank) for word in set(words)}
+        return torch.tensor([self.ids[t] for word in words for t in tokens[word]])
 
     def decode(self, ids):
         """Ids to text; bytes that are no UTF-8 become �."""
@@ -103,10 +103,21 @@ def rotate(x_BHTD, first, base):
     position_T1 = torch.arange(first, first + T, device=x_BHTD.device)[:, None]
     exponents_K = torch.arange(0, D, 2, device=x_BHTD.device) / D
     angle_TK = position_T1 / base**exponents_K
-    cos_TK, sin_TK = angle_TK.cos(), angle_TK.sin()
+    cos_TK, sin_TK = angle_TK.cos().to(x_BHTD), angle_TK.sin().to(x_BHTD)
     x, y = x_BHTD.unflatten(-1, (-1, 2)).unbind(-1)
     turned = [x * cos_TK - y * sin_TK, x * sin_TK + y * cos_TK]
     return torch.stack(turned, dim=-1).flatten(-2)
+
+
+def attend(q_BHTD, k_BGSD, v_BGSD):
+    """The values that each of the last T positions reads, (B, T, C)."""
+    share = q_BHTD.shape[1] // k_BGSD.shape[1]
+    k_BHSD = k_BGSD.repeat_interleave(share, dim=1)
+    v_BHSD = v_BGSD.repeat_interleave(share, dim=1)
+    T, S = q_BHTD.shape[2], k_BHSD.shape[2]
+    sees_TS = torch.ones(T, S, dtype=torch.bool, device=q_BHTD.device).tril(S - T)
+    mixed = F.scaled_dot_product_attention(q_BHTD, k_BHSD, v_BHSD, sees_TS)
+    return mixed.transpose(1, 2).flatten(2)
 
 
 class GroupedQueryAttention(nn.Module):
@@ -114,30 +125,21 @@ class GroupedQueryAttention(nn.Module):
 
     def __init__(self, C, H, G, base):
         super().__init__()
-        self.H, self.G, self.base = H, G, base
+        self.D, self.base = C // H, base
         self.query = nn.Linear(C, C, bias=False)
-        self.key = nn.Linear(C, C // H * G, bias=False)
-        self.value = nn.Linear(C, C // H * G, bias=False)
+        self.key = nn.Linear(C, G * self.D, bias=False)
+        self.value = nn.Linear(C, G * self.D, bias=False)
         self.out = nn.Linear(C, C, bias=False)
 
     def project(self, x_BTC, first=0):
         """Queries (B, H, T, D), keys and values (B, G, T, D)."""
-        q = self.query(x_BTC).unflatten(-1, (self.H, -1)).transpose(1, 2)
-        k = self.key(x_BTC).unflatten(-1, (self.G, -1)).transpose(1, 2)
-        v = self.value(x_BTC).unflatten(-1, (self.G, -1)).transpose(1, 2)
+        parts = [self.query(x_BTC), self.key(x_BTC), self.value(x_BTC)]
+        q, k, v = (x.unflatten(-1, (-1, self.D)).transpose(1, 2) for x in parts)
         return rotate(q, first, self.base), rotate(k, first, self.base), v
-
-    def mix(self, q_BHTD, k_BGSD, v_BGSD):
-        """The values that each of the last T positions reads, (B, T, C)."""
-        k_BHSD, v_BHSD = (x.repeat_interleave(self.H // self.G, dim=1) for x in (k_BGSD, v_BGSD))
-        T, S = q_BHTD.shape[2], k_BGSD.shape[2]
-        sees_TS = torch.ones(T, S, dtype=torch.bool, device=q_BHTD.device).tril(S - T)
-        mixed = F.scaled_dot_product_attention(q_BHTD, k_BHSD, v_BHSD, sees_TS)
-        return self.out(mixed.transpose(1, 2).flatten(2))
 
     def forward(self, x_BTC):
         """(B, T, C) to (B, T, C)."""
-        return self.mix(*self.project(x_BTC))
+        return self.out(attend(*self.project(x_BTC)))
 
 
 class SwiGLU(nn.Module):
@@ -208,7 +210,7 @@ class CachedAttention(nn.Module):
             k = torch.cat([self.cache[0], k], dim=2)
             v = torch.cat([self.cache[1], v], dim=2)
         self.cache = k, v
-        return self.attention.mix(q, k, v)
+        return self.attention.out(attend(q, k, v))
 
 
 @torch.no_grad()
