@@ -1,0 +1,48 @@
+"""The reader's tokenizer against the package ``tokenizers``, whose merges are stored here."""
+
+import json
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import regex
+
+from helpers.chapters.ch13_tokens import lab
+from helpers.minillama import SPLIT, BytePairTokenizer, join, learn_merges
+from helpers.pretrained import byte_names
+
+STORED = json.loads(Path(__file__).with_name("with_tokenizers.json").read_text("utf-8"))
+
+
+def as_bytes(token: str) -> bytes:
+    return bytes(byte_names()[letter] for letter in token)
+
+
+@pytest.fixture(scope="module")
+def theirs() -> list[tuple[bytes, bytes]]:
+    return [tuple(map(as_bytes, merge.split(" "))) for merge in STORED["merges"]]
+
+
+def test_merges_are_those_of_tokenizers_up_to_ties(theirs):
+    """They join a pair of the highest count at every step, as we do; of equals we differ."""
+    text, ours, same = lab.texts()[0], learn_merges(lab.texts()[0], 100), True
+    counts = Counter(regex.findall(SPLIT, text))
+    words = {word: [bytes([b]) for b in word.encode()] for word in counts}
+    for n, best in enumerate(theirs):
+        pairs: Counter = Counter()
+        for word, tokens in words.items():
+            for pair in pairwise(tokens):
+                pairs[pair] += counts[word]
+        assert pairs[best] == max(pairs.values())
+        if same and n < len(ours) and ours[n] != best:
+            assert pairs[ours[n]] == pairs[best]
+            same = False  # from here on the counts are of other tokens
+        words = {word: join(tokens, best) for word, tokens in words.items()}
+    assert ours[:90] == theirs[:90]
+
+
+def test_a_text_is_cut_as_tokenizers_cuts_it(theirs):
+    tokenizer = BytePairTokenizer(theirs)
+    ids = tokenizer.encode(lab.texts()[1][:2000])
+    assert [tokenizer.vocab[i] for i in ids] == [as_bytes(token) for token in STORED["tokens"]]
