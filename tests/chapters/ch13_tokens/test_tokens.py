@@ -29,7 +29,7 @@ def test_merges_are_those_of_tokenizers_up_to_ties(theirs):
     text, ours, same = lab.texts()[0], learn_merges(lab.texts()[0], 100), True
     counts = Counter(regex.findall(SPLIT, text))
     words = {word: [bytes([b]) for b in word.encode()] for word in counts}
-    for n, best in enumerate(theirs):
+    for n, best in enumerate(theirs[:120]):
         pairs: Counter = Counter()
         for word, tokens in words.items():
             for pair in pairwise(tokens):
