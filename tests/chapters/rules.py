@@ -331,6 +331,22 @@ def open_cells_need_nothing_hidden(chapter: Chapter) -> list[str]:
 
 
 @rule
+def nothing_else_needs_smollm2(chapter: Chapter) -> list[str]:
+    """Its cells are tagged, since they are left out where it cannot be fetched."""
+    faults, source = [], {"pretrained", "smollm2"}
+    missing = set(source)
+    for cell in chapter.code:
+        read, defined, imported = _names(cell.source)
+        if "needs-smollm2" in readings.tags(cell):
+            missing |= defined | imported
+        else:
+            if used := (read & missing) - defined:
+                faults.append(f"{name(chapter, cell)} uses {sorted(used)} without needs-smollm2")
+            missing -= (defined | imported) - source
+    return faults
+
+
+@rule
 def answers_are_not_code(chapter: Chapter) -> list[str]:
     """An answer box shows the answer, not the source that prints it."""
     return [
