@@ -125,12 +125,12 @@ near_misses(
         "A bound itself belongs to the longer form: 127 is the last of one byte.": _by_bounds(
             129, 2049, 65537
         ),
-        "A byte holds eight bits, but not all of them are free for the character.": _by_bounds(
-            256, 65536, 16777216
-        ),
         "Is two bytes enough for every character that is not English?": _by_bounds(128),
         "An emoji has a code point above 65,535. How many bytes does it take?": _by_bounds(
             128, 2048
+        ),
+        "A byte holds eight bits, but not all of them are free for the character.": _by_bounds(
+            256, 65536, 16777216
         ),
     },
     "For the code point {code} yours is {found:g}: not right.",

@@ -33,7 +33,7 @@ def draw_tokens(ax: Axes, rows: Mapping[str, Sequence[str]], *, size: float = 9)
                     va="center",
                     fontsize=size,
                     family="monospace",
-                    color="black",
+                    color="#102a43",
                 )
             x += len(token)
     longest = max(sum(map(len, tokens)) for tokens in rows.values())
