@@ -236,7 +236,7 @@ def in_words(states: list[Round], often: Counter, merges: int, new: str) -> str:
     """The same in a sentence or two."""
     learned, pairs, tokens = states[merges]
     count = sum(often[word] * len(parts) for word, parts in tokens.items())
-    said = f"After {merges} merges the ten words are {count} tokens, and {new} is cut into "
+    said = f"Merges: {merges}. The ten words are {count} tokens, and {new} is cut into "
     said += " | ".join(cut_by(learned, new)) + ". "
     if not pairs:
         return said + "There is nothing left to join."
@@ -318,9 +318,10 @@ def sums_table() -> str:
     rows = []
     for name, pattern in (("a digit", DIGITS), ("a number", NUMBERS)):
         found = runs("sums", pattern=pattern)
-        shares = (percent(over_seeds(found, key)) for key in ("seen", "unseen"))
+        seen, unseen = (over_seeds(found, key) for key in ("seen", "unseen"))
+        shares = map(percent, (seen, unseen, seen - unseen))
         rows.append((name, found[0]["steps"], *shares))
-    return table("a token is | steps | right of those it learned from | of the others", rows)
+    return table("a token is | steps | right of those it learned from | of the others | less", rows)
 
 
 def spelling_table(found: Sequence[dict[str, list[float]]]) -> str:
