@@ -1,0 +1,67 @@
+"""Drawings of chapter 13: texts cut into tokens, the counts of pairs, vocabularies compared."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+
+FILLS = ("#cfe3f2", "#f7e3b5")  # of tokens that follow one another
+EDGE, BAR, OTHER = "#777777", "#0072B2", "#9cc3de"
+SHOWN = str.maketrans(" \n", "␣⏎")
+
+
+def draw_tokens(ax: Axes, rows: Mapping[str, Sequence[str]], *, size: float = 9) -> Axes:
+    """Draw a row of boxes for each text: its tokens, a letter as wide as any other.
+
+    rows: from what is written before a row to its tokens. A space is shown as ␣.
+    """
+    for y, tokens in enumerate(rows.values()):
+        x = 0
+        for n, token in enumerate(tokens):
+            box = Rectangle(
+                (x, y - 0.4), len(token), 0.8, facecolor=FILLS[n % 2], edgecolor=EDGE, linewidth=0.8
+            )
+            ax.add_patch(box)
+            for at, letter in enumerate(token.translate(SHOWN)):
+                ax.text(
+                    x + at + 0.5,
+                    y,
+                    letter,
+                    ha="center",
+                    va="center",
+                    fontsize=size,
+                    family="monospace",
+                    color="#102a43",
+                )
+            x += len(token)
+    longest = max(sum(map(len, tokens)) for tokens in rows.values())
+    ax.set_yticks(range(len(rows)), list(rows))
+    ax.set(xlim=(-0.2, longest + 0.2), ylim=(len(rows) - 0.4, -0.6), xticks=[])
+    ax.tick_params(axis="y", length=0)
+    ax.spines[:].set_visible(False)
+    return ax
+
+
+def draw_counts(ax: Axes, counts: Mapping[str, int], *, most: int) -> Axes:
+    """Draw how often pairs occur as bars, the first of them marked as the one that is joined."""
+    names = list(counts)[:6]
+    colours = [BAR] + [OTHER] * 5
+    ax.barh(range(len(names)), [counts[name] for name in names], color=colours[: len(names)])
+    ax.set_yticks(range(len(names)), names, family="monospace")
+    ax.set(xlim=(0, most), ylim=(5.6, -0.6), xlabel="how often")
+    ax.tick_params(axis="y", length=0)
+    return ax
+
+
+def draw_vocabularies(
+    ax: Axes, bits: Mapping[str, Float[np.ndarray, " seeds"]], *, title: str = ""
+) -> Axes:
+    """Draw the bits per byte of each vocabulary, a dot for each seed and a line for the mean."""
+    for x, values in enumerate(bits.values()):
+        ax.plot(np.full(len(values), x), values, "o", color=OTHER, markersize=4)
+        ax.plot([x - 0.25, x + 0.25], [values.mean()] * 2, color=BAR, linewidth=2)
+    ax.set_xticks(range(len(bits)), list(bits))
+    ax.set(ylabel="bits per byte", title=title)
+    return ax

@@ -1,0 +1,333 @@
+"""What the choice of tokens does to minigpt on the tales, and to a small model that adds numbers.
+
+The parts: ``vocabulary``, four vocabularies at equal work (two minutes on one core);
+``sums``, additions in digits and in whole numbers (a minute); ``reach``, contexts that hold equally
+much text (a minute). A run on the tales keeps the size of its vocabulary, the bytes a token of
+the validation text, its steps, its first training losses, and its bits per byte on the validation
+text.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache, partial
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from helpers import corpus, minigpt
+from helpers.chapters import lab as shared
+from helpers.chapters import stored
+from helpers.chapters.lab import measured, over_seeds, percent, rounded, seeded, spread, table
+from helpers.minigpt import GPT, Tokenizer
+from helpers.minillama import BytePairTokenizer, join, learn_merges
+
+C, H, L, TOKENS, LR = 32, 4, 2, 768, 0.01
+STEPS, FIRST = 300, 10  # steps of the model of letters; losses kept
+SEEDS = range(3)
+LETTERS = None  # in place of a number of merges
+MERGES = (LETTERS, 64, 256, 512)
+
+
+@cache
+def texts() -> tuple[str, str]:
+    """The tales to train on and to validate with."""
+    text = corpus.load()
+    cut = len(text) * 9 // 10
+    return text[:cut], text[cut:]
+
+
+@cache
+def merges(n: int) -> list[tuple[bytes, bytes]]:
+    """The first merges of the training text."""
+    return learn_merges(texts()[0], n)
+
+
+@cache
+def tokenizer(n: int | None) -> Tokenizer | BytePairTokenizer:
+    """Letters, or bytes with n merges of the training text."""
+    if n is LETTERS:
+        return Tokenizer(corpus.load())
+    return BytePairTokenizer(merges(64 if n <= 64 else max(MERGES[1:]))[:n])
+
+
+@cache
+def encoded(n: int | None) -> tuple[Tensor, Tensor]:
+    """Both texts as ids."""
+    train, validation = texts()
+    return tokenizer(n).encode(train), tokenizer(n).encode(validation)
+
+
+def work(V: int, T: int) -> int:
+    """Multiplications of one token forward: matrices of the blocks, attention, the head."""
+    return L * (12 * C**2 + 2 * T * C) + V * C
+
+
+def steps_for(n: int | None, T: int) -> int:
+    """As many steps as are the work of so many of letters with a context of 64."""
+    V, of_letters = len(tokenizer(n).vocab), len(tokenizer(LETTERS).vocab)
+    batch = TOKENS // T
+    return round(STEPS * work(of_letters, 64) * TOKENS / (work(V, T) * batch * T))
+
+
+@torch.no_grad()
+def nats(model: GPT, ids: Tensor) -> float:
+    """The sum of −log p over all tokens of a text but the first, in windows of the context."""
+    model.eval()
+    return sum(
+        F.cross_entropy(model(x_BT).flatten(0, 1), y_BT.flatten(), reduction="sum").item()
+        for x_BT, y_BT in corpus.windows(ids, model.T)
+    )
+
+
+def bits_per_byte(model: GPT, n: int | None) -> float:
+    """On the validation text."""
+    size = len(texts()[1].encode())
+    return nats(model, encoded(n)[1]) / size / math.log(2)
+
+
+def trained(seed: int, merges: int | None, T: int, lr: float = LR, steps: int | None = None):
+    """A model and the losses of its steps; steps: after how many to stop."""
+    full = steps_for(merges, T)
+    with seeded(seed):
+        model = GPT(len(tokenizer(merges).vocab), T=T, C=C, H=H, L=L)
+        run = minigpt.train(model, encoded(merges)[0], full, TOKENS // T, lr)
+        losses = [loss for _, loss in itertools.islice(run, steps or full)]
+    return model, losses
+
+
+def of_tales(seed: int, merges: int | None, T: int, lr: float = LR) -> dict:
+    """What is kept of a run on the tales."""
+    model, losses = trained(seed, merges, T, lr)
+    return {
+        "V": len(tokenizer(merges).vocab),
+        "length": round(len(texts()[1].encode()) / len(encoded(merges)[1]), 3),
+        "steps": len(losses),
+        "first": rounded(losses[:FIRST], 3),
+        "bits": round(bits_per_byte(model, merges), 4),
+    }
+
+
+# --- sums -----------------------------------------------------------------------------------
+
+DIGITS, NUMBERS = r"\d|\D", r"\d+|\D"
+
+
+@cache
+def sums(pattern: str) -> tuple[Tokenizer, Tensor, int]:
+    """All a+b=c of two-digit numbers, shuffled, as ids, (8100, T), and how many belong to c."""
+    lines = [f"{a}+{b}={a + b:03}" for a in range(10, 100) for b in range(10, 100)]
+    tokenizer = Tokenizer(" ".join(lines), pattern)
+    ids_NT = torch.stack([tokenizer.encode(line) for line in lines])
+    order = torch.randperm(len(lines), generator=torch.Generator().manual_seed(0))
+    return tokenizer, ids_NT[order], len(tokenizer.encode("100"))
+
+
+def sum_steps(pattern: str) -> int:
+    """As many steps as are the work of 800 with digits."""
+
+    def of_a_line(pattern: str) -> int:
+        tokenizer, ids_NT, _ = sums(pattern)
+        T = ids_NT.shape[1] - 1
+        return T * work(len(tokenizer.vocab), T)
+
+    return round(800 * of_a_line(DIGITS) / of_a_line(pattern))
+
+
+def adder(seed: int, pattern: str) -> dict:
+    """The share of sums that it gets right: of those that it learned from, and of others."""
+    tokenizer, ids_NT, answer = sums(pattern)
+    steps = sum_steps(pattern)
+    half = len(ids_NT) // 2
+    with seeded(seed):
+        model = GPT(len(tokenizer.vocab), T=ids_NT.shape[1] - 1, C=C, H=H, L=L)
+        optimizer = minigpt.make_optimizer(model, LR)
+        for step in range(steps):
+            for group in optimizer.param_groups:
+                group["lr"] = minigpt.lr_at(step, steps, LR)
+            rows_BT = ids_NT[torch.randint(half, (128,))]
+            logits_BTV = model.train()(rows_BT[:, :-1])[:, -answer:]
+            loss = F.cross_entropy(logits_BTV.mT, rows_BT[:, -answer:])
+            optimizer.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+    return {
+        "steps": steps,
+        "seen": right(model, ids_NT[:half], answer),
+        "unseen": right(model, ids_NT[half:], answer),
+    }
+
+
+@torch.no_grad()
+def right(model: GPT, ids_NT: Tensor, answer: int) -> float:
+    """The share of lines whose tokens after = are all the likeliest."""
+    guess_NT = model.eval()(ids_NT[:, :-1])[:, -answer:].argmax(dim=-1)
+    return round((guess_NT == ids_NT[:, -answer:]).all(dim=1).float().mean().item(), 4)
+
+
+SETTINGS: dict[str, list[dict]] = {
+    "vocabulary": [{"merges": n, "T": 64} for n in MERGES],
+    "reach": [{"merges": LETTERS, "T": 147}, {"merges": 256, "T": 28}],
+    "sums": [{"pattern": DIGITS}, {"pattern": NUMBERS}],
+}
+
+
+def settings(part: str) -> list[dict]:
+    """What is measured in a part."""
+    return SETTINGS[part]
+
+
+PARTS = {
+    part: partial(measured, adder if part == "sums" else of_tales, settings(part), SEEDS)
+    for part in SETTINGS
+}
+
+
+def runs(part: str, **wanted) -> list[dict]:
+    """The stored runs of one setting."""
+    return shared.runs(stored(13)[part], **wanted)
+
+
+# --- merge by merge, and the letters of a token -----------------------------------------------
+
+Round = tuple[list[tuple[str, str]], Counter, dict[str, list[str]]]
+
+
+def rounds(words: Sequence[str]) -> list[Round]:
+    """After 0, 1, 2, … merges: the merges, the pairs of the next round, the tokens of each word."""
+    often, merges = Counter(words), list[tuple[str, str]]()
+    tokens = {word: list(word) for word in often}
+    found = []
+    while True:
+        pairs: Counter = Counter()
+        for word, parts in tokens.items():
+            for pair in itertools.pairwise(parts):
+                pairs[pair] += often[word]
+        found.append((list(merges), pairs, tokens))
+        if not pairs:
+            return found
+        merges.append(max(pairs, key=pairs.__getitem__))
+        tokens = {word: join(parts, merges[-1]) for word, parts in tokens.items()}
+
+
+def cut_by(merges: Sequence[tuple[str, str]], word: str) -> list[str]:
+    """The tokens of a word: its letters, joined by one merge after the other."""
+    tokens = list(word)
+    for pair in merges:
+        tokens = join(tokens, pair)
+    return tokens
+
+
+def after(states: list[Round], often: Counter, merges: int, new: str) -> tuple[dict, dict]:
+    """What is drawn: a row of tokens for each word and a new one, and the pairs, most first."""
+    learned, pairs, tokens = states[merges]
+    rows = {f"{often[word]} × {word}": parts for word, parts in tokens.items()}
+    rows |= {f"new: {new}": cut_by(learned, new)}
+    return rows, {f"{a}+{b}": n for (a, b), n in pairs.most_common(6)}
+
+
+def in_words(states: list[Round], often: Counter, merges: int, new: str) -> str:
+    """The same in a sentence or two."""
+    learned, pairs, tokens = states[merges]
+    count = sum(often[word] * len(parts) for word, parts in tokens.items())
+    said = f"Merges: {merges}. The ten words are {count} tokens, and {new} is cut into "
+    said += " | ".join(cut_by(learned, new)) + ". "
+    if not pairs:
+        return said + "There is nothing left to join."
+    (left, right), n = pairs.most_common(1)[0]
+    return said + f"The next merge is {left}+{right}, which occurs {n} times."
+
+
+WORD = re.compile(rb" [a-z]{4,}")  # a token that is a word with its space
+PLACES = {"first": 0, "second": 1, "third": 2, "fourth": 3, "last": -1}
+
+
+def spelling(rows_VC: Tensor, vocab: Sequence[bytes], seed: int) -> dict[str, list[float]]:
+    """How well a linear map finds a letter of a word from its token's row of the embedding.
+
+    Words begin with a space and have four small letters or more. The map is fitted to four fifths
+    of them by ridge regression; no two words of the same first four letters are on both sides.
+    Gives for each place the share that is right, the same after shuffling the letters among the
+    words that are fitted, and the share of the commonest letter.
+    """
+    chosen = [(i, word[1:].decode()) for i, word in enumerate(vocab) if WORD.fullmatch(word)]
+    generator = torch.Generator().manual_seed(seed)
+    families = sorted({word[:4] for _, word in chosen})
+    order = torch.randperm(len(families), generator=generator).tolist()
+    fitted = {families[n] for n in order[: len(order) * 4 // 5]}
+    fit_N = torch.tensor([word[:4] in fitted for _, word in chosen])
+    x_NC = rows_VC.detach()[[i for i, _ in chosen]]
+    x_NC = torch.cat([(x_NC - x_NC.mean(0)) / x_NC.std(), torch.ones(len(x_NC), 1)], dim=1)
+    square_CC = x_NC[fit_N].mT @ x_NC[fit_N] + 10 * torch.eye(x_NC.shape[1])
+    found = {}
+    for name, place in PLACES.items():
+        y_N = torch.tensor([ord(word[place]) - ord("a") for _, word in chosen])
+        shuffled_N = y_N[fit_N][torch.randperm(int(fit_N.sum()), generator=generator)]
+        shares = []
+        for target_N in (y_N[fit_N], shuffled_N):
+            wanted_N26 = F.one_hot(target_N, 26).float()
+            map_C26 = torch.linalg.solve(square_CC, x_NC[fit_N].mT @ wanted_N26)
+            shares.append((x_NC[~fit_N] @ map_C26).argmax(dim=1) == y_N[~fit_N])
+        shares.append(y_N[~fit_N] == y_N[fit_N].mode().values)
+        found[name] = [share.float().mean().item() for share in shares]
+    return found
+
+
+# --- the tables of the chapter ------------------------------------------------------------------
+
+
+def name_of(n: int | None) -> str:
+    """A vocabulary as a table has it."""
+    return "letters" if n is LETTERS else f"bytes and {n:,} merges"
+
+
+def vocabulary_table() -> str:
+    """A row for each vocabulary: its size, what a token holds, the steps, and the bits."""
+    rows = []
+    for n in MERGES:
+        found = runs("vocabulary", merges=n, T=64)
+        sizes = found[0]
+        bits = spread(over_seeds(found, "bits"), 3)
+        rows.append((name_of(n), sizes["V"], sizes["length"], sizes["steps"], bits))
+    return table("tokens | V | bytes a token | steps | bits per byte", rows)
+
+
+def reach_table() -> str:
+    """A row for each context, in tokens and in bytes."""
+    rows = []
+    for part, n, T in (
+        ("vocabulary", LETTERS, 64),
+        ("reach", LETTERS, 147),
+        ("reach", 256, 28),
+        ("vocabulary", 256, 64),
+    ):
+        found = runs(part, merges=n, T=T)
+        reach = f"{T * found[0]['length']:.0f}"
+        rows.append((name_of(n), T, reach, spread(over_seeds(found, "bits"), 3)))
+    return table("tokens | context | in bytes | bits per byte", rows)
+
+
+def sums_table() -> str:
+    """A row for each way to write numbers: the sums that are right."""
+    rows = []
+    for name, pattern in (("a digit", DIGITS), ("a number", NUMBERS)):
+        found = runs("sums", pattern=pattern)
+        seen, unseen = (over_seeds(found, key) for key in ("seen", "unseen"))
+        shares = map(percent, (seen, unseen, seen - unseen))
+        rows.append((name, found[0]["steps"], *shares))
+    return table("a token is | steps | right of those it learned from | of the others | less", rows)
+
+
+def spelling_table(found: Sequence[dict[str, list[float]]]) -> str:
+    """A row for each letter of a word, over several splits of the words."""
+    rows = [
+        (f"{name} letter", *(percent([run[name][at] for run in found]) for at in range(3)))
+        for name in PLACES
+    ]
+    return table("which | found | letters shuffled | always the commonest", rows)
