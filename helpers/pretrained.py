@@ -145,12 +145,14 @@ def from_folder(path: str | Path) -> tuple[Llama, BytePairTokenizer]:
     """A Llama-like model from a folder as Hugging Face stores it, and its tokenizer.
 
     Raises ValueError, in one sentence, for what minillama cannot express: biases, RoPE scaling,
-    sliding windows, other architectures, other tokenizers than SmolLM2's kind.
+    sliding windows, other architectures, other tokenizers than SmolLM2's kind; FileNotFoundError
+    where a file is missing.
     """
-    config, words, index = (
-        json.loads(file.read_text("utf-8")) if (file := Path(path) / name).is_file() else {}
-        for name in ("config.json", "tokenizer.json", "model.safetensors.index.json")
-    )
+
+    def read(name: str) -> dict[str, Any]:
+        return json.loads((Path(path) / name).read_text("utf-8"))
+
+    config, words = read("config.json"), read("tokenizer.json")
     rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
     config |= {"rope_type": rope.get("type")} | rope
     H = config["num_attention_heads"]
@@ -163,15 +165,16 @@ def from_folder(path: str | Path) -> tuple[Llama, BytePairTokenizer]:
         if config.get(name) not in (value, None)
     ]
     pairs, splits = words["model"], (words["pre_tokenizer"] or {}).get("pretokenizers", [])
-    is_known = [split | wanted for split, wanted in zip(splits, SPLITS, strict=False)] == splits
+    is_known = [one | known for one, known in zip(splits, SPLITS, strict=False)] == splits
     is_known &= len(splits) == len(SPLITS) and pairs["type"] == "BPE" and not words["normalizer"]
     if not is_known or pairs.get("ignore_merges"):
         faults.append("its tokenizer is no byte-level BPE that splits as minillama.SPLIT does")
     if faults:
         raise ValueError(f"minillama cannot run the model in {path}: {', '.join(faults)}")
-    tensors: dict[str, Tensor] = {}
-    for name in set(index.get("weight_map", {"": "model.safetensors"}).values()):
-        tensors |= load_file(Path(path) / name)
+    parts, index = {"model.safetensors"}, "model.safetensors.index.json"
+    if (Path(path) / index).is_file():
+        parts = set(read(index)["weight_map"].values())
+    tensors = {n: tensor for p in parts for n, tensor in load_file(Path(path) / p).items()}
     state = {name: tensor.float() for name, tensor in renamed(tensors, 1).items()}
     for name, rows in state.items():  # they turn entries i and i + D / 2, we 2i and 2i + 1
         if name.endswith(("query.weight", "key.weight")):

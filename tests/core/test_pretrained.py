@@ -87,7 +87,7 @@ def test_other_files_are_refused(data):
 CONFIG = {
     "model_type": "llama",
     "hidden_size": 24,
-    "num_attention_heads": 6,
+    "num_attention_heads": 3,
     "max_position_embeddings": 9,
     "rms_norm_eps": 1e-3,
     "rope_theta": 100.0,
@@ -126,7 +126,7 @@ def folder(tmp_path):
             number = next(iter(part for part in name.split(".") if part.isdigit()), "")
             key = name.removesuffix(".weight").replace(f".{number}.", ".{}.")
             if "query" in name or "key" in name:
-                tensor = torch.cat([head[i::2] for head in tensor.split(4) for i in (0, 1)])
+                tensor = torch.cat([head[i::2] for head in tensor.split(8) for i in (0, 1)])
             theirs = pretrained.NAMES[key][1].format(number)
             tensors[f"{theirs}.weight"] = tensor.clone()
         files = {}
@@ -146,7 +146,7 @@ def folder(tmp_path):
 
 
 def llama(tied):
-    model = minillama.Llama(9, 9, 24, 6, 2, 2, 20, base=100.0).eval()
+    model = minillama.Llama(9, 9, 24, 3, 1, 2, 20, base=100.0).eval()
     if not tied:
         model.head.weight = torch.nn.Parameter(numbers(9, 24).float())
     for module in model.modules():
@@ -179,7 +179,7 @@ WHOLE_NUMBERS = {"pre_tokenizer": TOKENIZER["pre_tokenizer"]["pretokenizers"][1]
         {"config": CONFIG | {"model_type": "gemma"}},
         {"config": CONFIG | {"hidden_act": "gelu"}},
         {"config": CONFIG | {"sliding_window": 4096}},
-        {"config": CONFIG | {"head_dim": 8}},
+        {"config": CONFIG | {"head_dim": 16}},
         {"config": CONFIG | {"rope_scaling": {"type": "linear", "factor": 2.0}}},
         {"config": CONFIG | {"rope_parameters": {"rope_type": "yarn", "rope_theta": 1e4}}},
         {"tokenizer": TOKENIZER | NORMALIZED},
