@@ -1,9 +1,7 @@
-"""Drawings of chapter 13: texts cut into tokens, the counts of pairs, vocabularies compared."""
+"""Drawings of chapter 13: texts cut into tokens, and the counts of pairs."""
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
@@ -52,16 +50,4 @@ def draw_counts(ax: Axes, counts: Mapping[str, int], *, most: int) -> Axes:
     ax.set_yticks(range(len(names)), names, family="monospace")
     ax.set(xlim=(0, most), ylim=(5.6, -0.6), xlabel="how often")
     ax.tick_params(axis="y", length=0)
-    return ax
-
-
-def draw_vocabularies(
-    ax: Axes, bits: Mapping[str, Float[np.ndarray, " seeds"]], *, title: str = ""
-) -> Axes:
-    """Draw the bits per byte of each vocabulary, a dot for each seed and a line for the mean."""
-    for x, values in enumerate(bits.values()):
-        ax.plot(np.full(len(values), x), values, "o", color=OTHER, markersize=4)
-        ax.plot([x - 0.25, x + 0.25], [values.mean()] * 2, color=BAR, linewidth=2)
-    ax.set_xticks(range(len(bits)), list(bits))
-    ax.set(ylabel="bits per byte", title=title)
     return ax
