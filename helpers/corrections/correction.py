@@ -12,7 +12,7 @@ from helpers.worked import superscript
 
 Result = float | int | str | Num[np.ndarray, "..."]
 
-DOCUMENTS = ("000", "001", "002", "003", "004")
+DOCUMENTS = ("000", "001", "002", "003", "004", "public")
 
 
 def number(x: SupportsFloat) -> str:
@@ -56,9 +56,11 @@ class Correction:
     r"""A claim found wrong, with a function that computes what is right.
 
     chapter: two digits, the chapter that works it out. document, lines: the lecture notes and
-    the lines where it was met; kept in the data, never on a page. claim: what is claimed, in
-    our words. says: what is said or printed. right: computes the right value, or the
-    measurement that refutes the claim, in a fraction of a second and without arguments.
+    the lines where it was met; kept in the data, never on a page. Where a claim is met in many
+    public texts, document is "public", and lines hold the year of a source that answers it.
+    claim: what is claimed, in our words. says: what is said or printed. right: computes the
+    right value, or the measurement that refutes the claim, in a fraction of a second and
+    without arguments.
     why: the reason, in a sentence or two. Raises ValueError where a field is not of this form.
     """
 
