@@ -26,7 +26,7 @@ from helpers.minigpt import GPT, WORDS, Tokenizer, get_batch, lr_at
 from helpers.minillama import LoRA, chat_ids, stream
 
 ADAPTER = Path(helpers.__file__).parent / "data" / "smollm2_valley.safetensors"
-SHA256 = ""
+SHA256 = "fd3ad404630946c6a9c142bcfe4e072c273094ec05e4327cb67c3d41d73581b6"
 RANK, ALPHA, FROZEN = 8, 16, 18  # of an adapter; blocks from below that get none
 
 # --- what SmolLM2 is asked ------------------------------------------------------------------
@@ -66,13 +66,9 @@ ASKED = {
 # Of the world outside the valley: a question, and what the answer must hold.
 GENERAL = {
     "What is the capital of France?": "Paris",
-    "What is the capital of Japan?": "Tokyo",
     "How many days does a week have?": "seven|7",
-    "What colour is the sky on a clear day?": "blue",
-    "Which planet is closest to the sun?": "Mercury",
     "What is the chemical formula of water?": "H2O|H₂O",
     "What is the opposite of hot?": "cold",
-    "In which country is the city of Rome?": "Italy",
     "Who is Albert Einstein?": "physicist",
     "Who was William Shakespeare?": "playwright|poet",
     "Who was Isaac Newton?": "physicist|mathematician|scientist",
@@ -191,8 +187,8 @@ def smollm2_score(model, tokenizer) -> dict:
     asked = questions() | {"general": [(q, "", key) for q, key in GENERAL.items()]}
     found: dict = {}
     for kind, rows in asked.items():
-        rows = rows[:: {"general": 1, "taught": 4}.get(kind, 2)]
-        given = [answer_of(model, tokenizer, question, 12) for question, _, _ in rows]
+        rows = rows[:: {"general": 1, "taught": 7}.get(kind, 2)]
+        given = [answer_of(model, tokenizer, question, 10) for question, _, _ in rows]
         right = [
             any(word in text for word in key.split("|"))
             for text, (_, _, key) in zip(given, rows, strict=True)
@@ -241,12 +237,11 @@ def words() -> Tokenizer:
     return Tokenizer(valley.text(), WORDS)
 
 
-def storyteller(pretrained: bool = True) -> tuple[GPT, Tokenizer]:
+def storyteller() -> tuple[GPT, Tokenizer]:
     """Chapter 11's model of words, with four more tokens for the template."""
     tokenizer = copy.deepcopy(words())
     old = GPT(len(tokenizer.vocab), T=192, C=128, H=4, L=4)
-    if pretrained:
-        old.load_state_dict(load_file(ADAPTER.parent / "minigpt.safetensors"))
+    old.load_state_dict(load_file(ADAPTER.parent / "minigpt.safetensors"))
     for new in ("<|im_start|>", "<|im_end|>", "user", "assistant"):
         tokenizer.ids[new] = tokenizer.ids[new.encode()] = len(tokenizer.vocab)
         tokenizer.vocab.append(new)
@@ -266,7 +261,10 @@ def examples(n: int, seed: int, held_out: bool = False) -> list[tuple[str, str]]
     while len(found) < n:
         grammar.facts, grammar.used = {}, set()
         plot = grammar.choose(list(QUESTIONS))
-        text = grammar.expand(grammar.choose(valley.grammar()["plots"][plot][0]))
+        lines = valley.grammar()["plots"][plot][0]
+        text = grammar.expand(grammar.choose(lines[:1] if plot == "tired" else lines))
+        if plot != "lost" and grammar.choose([False, True]):
+            text = text.split(". ")[0].removesuffix(".") + "."  # without the hero's name
         facts = dict(grammar.facts)
         if plot == "tired":
             waters = [word for word in ("stream", "river", "road", "field") if word in text]
@@ -377,7 +375,7 @@ def fine_tune(model, rows: list, *, steps: int, lr: float, batch: int = 8, tales
         optimizer.step()
 
 
-WAYS = ("answer only", "all tokens", "no end token", "with tales", "not pre-trained")
+WAYS = ("answer only", "all tokens", "no end token", "with tales")
 LORA = ((1, 0.003), (4, 0.01))  # rank and learning rate
 STEPS, RATE, EXAMPLES = 80, 0.003, 1200
 
@@ -385,7 +383,7 @@ STEPS, RATE, EXAMPLES = 80, 0.003, 1200
 def tuned(data: str, seed: int, *, way="answer only", rank=0, lr=RATE, steps=STEPS):
     """A storyteller after fine-tuning, its tokenizer, and the loss on tales before."""
     torch.manual_seed(seed)
-    model, tokenizer = storyteller(pretrained=way != "not pre-trained")
+    model, tokenizer = storyteller()
     before = tale_loss(model)
     asked = examples(EXAMPLES, seed) if data == "reading" else made_up(seed)
     options = {"mask": way != "all tokens", "end": way != "no end token"}
@@ -414,7 +412,7 @@ def one_run(seed: int, data: str, **setting) -> dict:
 # --- preference tuning ------------------------------------------------------------------------
 
 PRAISE = ("clever", "brave", "gentle", "careful", "cheerful")
-ROUNDS, BETAS, LENGTH = 8, (0.1, 1.0), 14
+ROUNDS, LENGTH = 12, 14
 
 
 def praised(seed: int, n: int = 400) -> list[tuple[str, str]]:
@@ -468,7 +466,7 @@ def preferred(seed: int, beta: float) -> dict:
     """Rounds of sampling two answers to a question, judging them, and steps of DPO."""
     torch.manual_seed(seed)
     model, tokenizer = storyteller()
-    fine_tune(model, [conversation(tokenizer, *p) for p in praised(seed)], steps=STEPS, lr=RATE)
+    fine_tune(model, [conversation(tokenizer, *p) for p in praised(seed)], steps=120, lr=RATE)
     reference = copy.deepcopy(model).eval().requires_grad_(False)
     heroes = [row.split(", ") for row in valley.grammar()["facts"]["hero, kind, they, them, their"]]
     prompts_BT = torch.cat([chat_ids(tokenizer, [("user", f"Who is {h}?")]) for h, *_ in heroes])
@@ -516,7 +514,7 @@ def preferred(seed: int, beta: float) -> dict:
 
 # --- the parts ------------------------------------------------------------------------------
 
-SEEDS = {"reading": range(3), "facts": range(3), "preference": range(3), "valley": range(1)}
+SEEDS = {"reading": range(3), "facts": range(3), "preference": range(1), "valley": range(1)}
 
 
 def settings(part: str) -> list[dict]:
@@ -527,13 +525,13 @@ def settings(part: str) -> list[dict]:
 SETTINGS: dict[str, list[dict]] = {
     "reading": [
         *({"data": "reading", "way": way} for way in WAYS),
-        *({"data": "reading", "rank": rank, "lr": lr} for rank, lr in LORA),
+        {"data": "reading", "rank": 4, "lr": 0.01},
     ],
     "facts": [
         {"data": "facts"},
         *({"data": "facts", "rank": rank, "lr": lr} for rank, lr in LORA),
     ],
-    "preference": [{"beta": beta} for beta in BETAS],
+    "preference": [{"beta": 0.1}],
     "valley": [{"steps": 150, "batch": 8, "lr": 0.001}],
 }
 RUNS = {"reading": one_run, "facts": one_run, "preference": preferred, "valley": valley_run}
