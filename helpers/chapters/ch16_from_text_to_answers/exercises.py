@@ -134,29 +134,31 @@ near_misses(
 )
 
 
-def _cut(ids, end):
-    return ids[: ids.index(end)] if end in ids else list(ids)
+def _length(ids, end):
+    return ids.index(end) if end in ids else len(ids)
 
 
 near_misses(
     "16.5",
-    _cut,
-    [([5, 8, 2, 9, 9], 2), ([4, 1, 2, 6, 2, 7], 2), ([3, 1, 7], 2), ([2, 2], 2)],
+    lambda ids, end: _length(list(ids), end),
+    [([5, 8, 2, 9, 9], 2), ([4, 1, 2, 6, 2, 7], 2), ([3, 1, 7], 2)],
     {
         "The end token itself is no part of the answer.": (
-            lambda ids, end: ids[: ids.index(end) + 1] if end in ids else list(ids)
+            lambda ids, end: _length(list(ids), end) + (end in list(ids))
         ),
-        "You cut at the last end token; the first one ends the answer.": (
-            lambda ids, end: ids[: len(ids) - 1 - ids[::-1].index(end)] if end in ids else list(ids)
+        "You looked for the last end token; the first one ends the answer.": (
+            lambda ids, end: (
+                len(ids) - 1 - list(ids)[::-1].index(end) if end in list(ids) else len(ids)
+            )
         ),
         "Where there is no end token the whole is the answer, cut off by the limit.": (
-            lambda ids, end: ids[: ids.index(end)] if end in ids else ids[:-1],
-            lambda ids, end: ids[: ids.index(end)] if end in ids else [],
+            lambda ids, end: list(ids).index(end) if end in list(ids) else 0,
+            lambda ids, end: list(ids).index(end) if end in list(ids) else len(ids) - 1,
         ),
-        "You left out end tokens and kept what follows them.": (
-            lambda ids, end: [i for i in ids if i != end]
+        "You left out end tokens and counted what follows them.": (
+            lambda ids, end: len([i for i in ids if i != end])
         ),
-        "Nothing is cut.": lambda ids, end: list(ids),
+        "Nothing is cut.": lambda ids, end: len(ids),
     },
 )
 
