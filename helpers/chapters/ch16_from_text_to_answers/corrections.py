@@ -52,7 +52,7 @@ def both_at_zero() -> str:
             if both:
                 torch.nn.init.zeros_(layer.a)
             layer(torch.ones(1, 6, dtype=torch.float64)).square().sum().backward()
-        found.append([float(p.grad.norm()) for p in (layer.a, layer.b)])
+        found.append([float(torch.linalg.norm(p.grad)) for p in (layer.a, layer.b)])
     (a_1, b_1), (a_2, b_2) = found
     return (
         f"With only b at zero, the gradients of a and b have the norms {number(a_1)} and "
@@ -94,8 +94,9 @@ def masked_tokens_are_read() -> str:
     """The gradient at two tokens, of which only the second has a target."""
     x_BTC = torch.tensor([[[1.0, 2.0], [0.5, -1.0]]], dtype=torch.float64, requires_grad=True)
     mixed = F.scaled_dot_product_attention(x_BTC, x_BTC, x_BTC, is_causal=True)
-    F.cross_entropy(mixed[0], torch.tensor([-100, 1])).backward()
-    masked, counted = x_BTC.grad[0].norm(dim=-1).tolist()
+    loss = F.cross_entropy(mixed[0], torch.tensor([-100, 1]))
+    [grad_BTC] = torch.autograd.grad(loss, x_BTC)
+    masked, counted = grad_BTC[0].norm(dim=-1).tolist()
     return (
         f"In a small example the gradient at the masked token has the norm {number(masked)}, and "
         f"at the counted one {number(counted)}."

@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import random
+from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
 
@@ -133,7 +134,7 @@ def padded(rows: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
     """Ids and targets of several conversations, filled up on the right, (B, T) each."""
     inputs, targets = zip(*rows, strict=True)
     pad = partial(nn.utils.rnn.pad_sequence, batch_first=True)
-    return pad(inputs), pad(targets, padding_value=-100)
+    return pad(list(inputs)), pad(list(targets), padding_value=-100)
 
 
 def teach_smollm2(model, tokenizer, *, steps: int, batch: int, lr: float, seed: int) -> list[float]:
@@ -257,7 +258,8 @@ def examples(n: int, seed: int, held_out: bool = False) -> list[tuple[str, str]]
 
     held_out: of the heroes that are never asked about in training, or of the others.
     """
-    grammar, found = valley.StoryGrammar(seed), {}
+    grammar = valley.StoryGrammar(seed)
+    found: dict[str, str] = {}
     while len(found) < n:
         grammar.facts, grammar.used = {}, set()
         plot = grammar.choose(list(QUESTIONS))
@@ -471,7 +473,7 @@ def preferred(seed: int, beta: float) -> dict:
     heroes = [row.split(", ") for row in valley.grammar()["facts"]["hero, kind, they, them, their"]]
     prompts_BT = torch.cat([chat_ids(tokenizer, [("user", f"Who is {h}?")]) for h, *_ in heroes])
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.0)
-    seen = []
+    seen: list[dict] = []
     for _ in range(ROUNDS + 1):
         pairs = [sampled(model, tokenizer, prompts_BT) for _ in range(2)]
         texts = [[said(tokenizer, *row) for row in zip(*pair, strict=True)] for pair in pairs]
@@ -503,7 +505,7 @@ def preferred(seed: int, beta: float) -> dict:
                 log_probability(model.train(), *side) - b
                 for side, b in zip((better, worse), base, strict=True)
             ]
-            loss = dpo_loss(*ratios, beta)
+            loss = dpo_loss(ratios[0], ratios[1], beta)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
@@ -534,7 +536,12 @@ SETTINGS: dict[str, list[dict]] = {
     "preference": [{"beta": 0.1}],
     "valley": [{"steps": 150, "batch": 8, "lr": 0.001}],
 }
-RUNS = {"reading": one_run, "facts": one_run, "preference": preferred, "valley": valley_run}
+RUNS: dict[str, Callable[..., dict]] = {
+    "reading": one_run,
+    "facts": one_run,
+    "preference": preferred,
+    "valley": valley_run,
+}
 PARTS = {
     part: partial(lambda part: measured(RUNS[part], settings(part), SEEDS[part]), part)
     for part in SETTINGS
