@@ -82,7 +82,7 @@ wheel: $(READY)  ## build the package helpers as a wheel: [DIST=dist]
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir "$(DIST)" .
 
 bench: book       ## run the long measurements and store their results
-	@set -e; export PYTHONPATH="$$PWD"; for script in $(filter-out benchmarks/gpu.py benchmarks/oracles.py benchmarks/matrix.py,$(wildcard benchmarks/*.py)); do echo "$$script"; $(BIN)/python "$$script"; done; $(BIN)/python benchmarks/gpt.py --levers
+	@set -e; export PYTHONPATH="$$PWD"; for script in $(filter-out benchmarks/gpu.py benchmarks/oracles%.py benchmarks/matrix.py,$(wildcard benchmarks/*.py)); do echo "$$script"; $(BIN)/python "$$script"; done; $(BIN)/python benchmarks/gpt.py --levers
 
 coverage: $(READY)  ## measure how much of helpers its tests reach (95 % at least)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 tests/core tests/chapters --cov=helpers \
@@ -99,6 +99,7 @@ oracles: $(READY) ## compare the GPT with Hugging Face's models, in its own envi
 	    > "$$($(ORACLES)/bin/python -c "$$where")/book.pth"
 	$(ORACLES)/bin/python -m pip install --quiet --no-deps --requirement benchmarks/oracles.txt
 	PYTHONPATH="$$PWD" OMP_NUM_THREADS=1 $(ORACLES)/bin/python benchmarks/oracles.py
+	PYTHONPATH="$$PWD" OMP_NUM_THREADS=1 $(ORACLES)/bin/python benchmarks/oracles_llama.py
 
 matrix: $(READY) ## run helpers' tests and all chapters with other packages: [ONLY=] [WITH=python]
 	OMP_NUM_THREADS=1 PYTHONPATH="$$PWD" $(BIN)/python benchmarks/matrix.py $(ONLY) $(and $(WITH),--python "$(WITH)")

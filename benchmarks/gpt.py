@@ -34,7 +34,7 @@ import torch
 from common import about, store_table
 
 from helpers import corpus, tokenizers
-from helpers.gpt import GPT, GPTConfig, flops_per_token, parameter_count
+from helpers.gpt import GPT, GPTConfig
 from helpers.train import PRESETS, every_field, training_config
 from helpers.training import fit
 from helpers.training.loop import cross_entropy, evaluate
@@ -78,6 +78,19 @@ PLAIN_ALONE = {  # without the tables of n-grams, as the chapters have it
     },
     "training": PLAIN["training"] | {"steps": 860, "lr": 0.01, "matrix_lr": 0.005},
 }
+
+
+def flops_per_token(config: GPTConfig) -> int:
+    """Floating-point operations to train on one token of a full context, matrix products alone.
+
+    A product of a vector with an n × m matrix is n·m multiplications and as many additions. A
+    token meets 12 C² weights a block and C·V in the output; in attention its query meets T keys
+    and its weights T values, C numbers each, whether or not a mask takes half of them away. The
+    backward pass makes two products of each one: 3 · 2 · (L (12 C² + 2 T C) + C V) in all.
+    Source: the count of Kaplan et al. 2020, section 2.1, with the attention and output terms.
+    """
+    C, T = config.width, config.context
+    return 6 * (config.layers * (12 * C**2 + 2 * T * C) + C * config.vocab_size)
 
 
 def moved(recipe: dict, *, model: Mapping | None = None, rates: float = 1, **training) -> dict:
@@ -153,7 +166,7 @@ def ours(
     end = next((record for record in losses if record.validation <= until), lowest)
     tokens = (end.step + 1) * config.batch_size * config.context
     return {
-        "parameters": parameter_count(shape),
+        "parameters": sum(p.numel() for p in model.parameters()),
         "iterations": end.step + 1,
         "seconds": end.seconds,
         "validation": end.validation,

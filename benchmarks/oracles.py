@@ -7,6 +7,7 @@ table. It fails where logits differ by more than 1e-5 or gradients by more than 
 """
 
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 
@@ -17,6 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from helpers.gpt import GPT, GPTConfig
+from helpers.to_hf import to_hf
 from helpers.training.optimizers import Muon, adamw
 
 LOGITS, GRADIENTS = 1e-5, 1e-6  # the largest differences that pass
@@ -295,6 +297,20 @@ def difference(kind: str, config: GPTConfig, theirs: nn.Module) -> tuple[float, 
     return (found[0] - found[1]).abs().max().item(), apart
 
 
+def written_by_to_hf() -> float:
+    """The largest difference of logits between a model and what transformers opens of it."""
+    generator = torch.Generator().manual_seed(0)
+    sizes = {"vocab_size": V, "context": T, "layers": L, "heads": H, "width": C, "start": "fan_in"}
+    ours = GPT(GPTConfig(**sizes, tied=False), generator=generator)
+    with torch.no_grad():
+        ours.head.weight.normal_(std=0.2, generator=generator)
+    with tempfile.TemporaryDirectory() as folder:
+        to_hf(ours, folder)
+        theirs = hf.AutoModelForCausalLM.from_pretrained(folder)
+    x = torch.randint(V, (4, T), generator=generator)
+    return (ours.eval()(x) - theirs(x).logits).abs().max().item()
+
+
 def apart_after_steps(ours: Callable, theirs: Callable, steps: int = 20) -> float:
     """The largest difference of parameters after so many updates by the same gradients."""
     generator = torch.Generator().manual_seed(0)
@@ -331,6 +347,7 @@ def rows() -> list[list]:
         config = GPTConfig(**{**sizes, **changes})
         logits, gradients = difference(kind, config, make())
         found.append([name, settings, f"{logits:.1e}", f"{gradients:.1e}", ""])
+    found.append(["to_hf, opened by transformers", "", f"{written_by_to_hf():.1e}", "", ""])
     for name, sides in OPTIMIZERS.items():
         found.append([name, "", "", "", f"{apart_after_steps(*sides):.1e}"])
     return found + [[f"not held: {what}", why, "", "", ""] for what, why in NOT_EXPRESSED.items()]

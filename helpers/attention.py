@@ -34,11 +34,13 @@ def attend(
     *,
     mask: Bool[Tensor, "*#mask Tq Tk"] | None = None,
     attn_bias: Float[Tensor, "*#attn_bias Tq Tk"] | None = None,
+    dropout: float = 0.0,
 ) -> AttentionSteps:
     """softmax(q kᵀ / √D + attn_bias) v, as every model of the book runs it.
 
     A query that may read no key gets nan. Scores of float16 are computed in float32: a product of
-    long rows exceeds float16's largest number. Shapes: as in `attention_steps`.
+    long rows exceeds float16's largest number. dropout: the fraction of weights that the output
+    leaves out; `weights` has them all. Shapes: as in `attention_steps`.
     """
     if q.dtype == torch.float16:
         q, k = q.float(), k.float()
@@ -50,7 +52,8 @@ def attend(
     if mask is not None:
         masked = scaled + torch.where(mask, 0.0, -torch.inf).to(scaled.dtype)
     weights = masked.softmax(dim=-1).to(v.dtype)
-    return AttentionSteps(scores=scores, scaled=scaled, weights=weights, output=weights @ v)
+    output = nn.functional.dropout(weights, dropout) @ v
+    return AttentionSteps(scores=scores, scaled=scaled, weights=weights, output=output)
 
 
 def attention_steps(
@@ -69,6 +72,10 @@ def attention_steps(
     Range: each row of ``weights`` sums to 1, and is 0 where the mask is False.
     Raises: ValueError when mask and attn_bias leave a query no key.
     Source: Vaswani et al. 2017, equation 1.
+
+    >>> x = torch.zeros(2, 4)
+    >>> attention_steps(x, x, x, mask=causal_mask(2)).weights.tolist()
+    [[1.0, 0.0], [0.5, 0.5]]
     """
     steps = attend(q, k, v, mask=mask, attn_bias=attn_bias)
     hidden = steps.scaled.isneginf() if mask is None else steps.scaled.isneginf() | ~mask
@@ -87,6 +94,9 @@ def causal_mask(
 
     Shapes: returns (T, T), or the rows of the last `queries` tokens alone, (T_q, T).
     Raises: ValueError unless 1 ≤ queries ≤ length.
+
+    >>> causal_mask(3, 2).tolist()
+    [[True, True, False], [True, True, True]]
     """
     queries = length if queries is None else queries
     if not 1 <= queries <= length:
@@ -98,9 +108,11 @@ class SelfAttention(nn.Module):
     """Tokens of one sequence read one another, in H parallel heads of width D = C / H.
 
     qk_transform(x, offset): applied to queries and keys (2, B, H, T, D), the first row at position
-    offset (RoPE, QK-norm). attn_bias(H, T_q, T_k): added to the scaled scores (ALiBi).
+    offset (RoPE, QK-norm). attn_bias(H, T_q, T_k): added to the scaled scores (ALiBi). dropout:
+    the fraction of attention weights dropped in training.
     Shapes: forward (B, T, C) to (B, T, C). With causal=True a token reads itself and the tokens
-    before it. `kv_cache` replaces `project` for a while, `record_attention` replaces `attend`.
+    before it. `valid` (B, T) is False where a token is padding, which no other token then reads.
+    `kv_cache` replaces `project` for a while, `record_attention` replaces `attend`.
     Raises: ValueError where width is not a multiple of heads.
     Source: Vaswani et al. 2017, section 3.2.2.
     """
@@ -112,26 +124,29 @@ class SelfAttention(nn.Module):
         *,
         causal: bool = True,
         bias: bool = True,
+        dropout: float = 0.0,
         qk_transform: Callable[[Tensor, int], Tensor] | None = None,
         attn_bias: Callable[[int, int, int], Tensor] | None = None,
     ):
         super().__init__()
         if heads < 1 or width < 1 or width % heads:
             raise ValueError(f"width={width} must be a positive multiple of heads={heads}")
-        self.heads, self.causal = heads, causal
+        self.heads, self.causal, self.dropout = heads, causal, dropout
         self.qk_transform, self.attn_bias = qk_transform, attn_bias
         self.qkv = nn.Linear(width, 3 * width, bias=bias)
         self.out = nn.Linear(width, width, bias=bias)
 
-    def forward(self, x_BTC: Float[Tensor, "B T C"]) -> Float[Tensor, "B T C"]:
+    def forward(
+        self, x_BTC: Float[Tensor, "B T C"], valid: Bool[Tensor, "B Tk"] | None = None
+    ) -> Float[Tensor, "B T C"]:
         """Let each token gather values from the tokens that it may read."""
-        output_BHTD = self.attend(*self.project(x_BTC)).output
+        output_BHTD = self.attend(*self.project(x_BTC), valid).output
         return self.out(output_BHTD.transpose(1, 2).flatten(2))
 
     def project(
         self, x_BTC: Float[Tensor, "B T C"], offset: int = 0
     ) -> tuple[Float[Tensor, "B H T D"], Float[Tensor, "B H T D"], Float[Tensor, "B H T D"]]:
-        """Queries, keys and values of each head; the first token is at position offset."""
+        """Queries, keys and values, each (B, H, T, D); the first token is at position offset."""
         B, T, C = x_BTC.shape
         qkv_BT3HD = self.qkv(x_BTC).view(B, T, 3, self.heads, C // self.heads)
         qkv_3BHTD = qkv_BT3HD.permute(2, 0, 3, 1, 4)
@@ -145,11 +160,17 @@ class SelfAttention(nn.Module):
         q: Float[Tensor, "B H Tq D"],
         k: Float[Tensor, "B H Tk D"],
         v: Float[Tensor, "B H Tk D"],
+        valid: Bool[Tensor, "B Tk"] | None = None,
     ) -> AttentionSteps:
-        """Attention in each head; the queries are those of the last T_q tokens."""
+        """Attention in each head (B, H, T, D); the queries are those of the last T_q tokens."""
         queries, keys = q.shape[-2], k.shape[-2]
-        mask_TT = causal_mask(keys, queries, device=q.device) if self.causal else None
+        mask = causal_mask(keys, queries, device=q.device) if self.causal else None
+        if valid is not None:  # padding reads itself at least, or it would be nan
+            itself_TT = torch.eye(keys, dtype=torch.bool, device=q.device)[-queries:]
+            valid_B11T = valid[:, None, None]
+            mask = itself_TT | (valid_B11T if mask is None else valid_B11T & mask)
         bias_HTT = None
         if self.attn_bias is not None:
             bias_HTT = self.attn_bias(self.heads, queries, keys).to(q)
-        return attend(q, k, v, mask=mask_TT, attn_bias=bias_HTT)
+        dropout = self.dropout if self.training else 0.0
+        return attend(q, k, v, mask=mask, attn_bias=bias_HTT, dropout=dropout)

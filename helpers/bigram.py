@@ -27,7 +27,10 @@ def count_bigrams(ids: Ids, vocab_size: int) -> Int[np.ndarray, "V V"]:
     """Count how often token j comes right after token i: entry [i, j], int64.
 
     ids: one row of N tokens, which has N - 1 pairs of neighbours. Raises ValueError where an
-    id lies outside 0..V-1.
+    id lies outside 0..V-1. Shapes: ids (N,) give (V, V).
+
+    >>> count_bigrams(np.array([0, 1, 1, 0]), 2).tolist()
+    [[0, 1], [1, 1]]
     """
     ids = _numpy(ids).astype(np.int64)
     check_ids(torch.from_numpy(ids), vocab_size)
@@ -39,7 +42,7 @@ def conditional_entropy(counts: Table) -> float:
     """Give the least loss, in nats per transition, that any bigram table has on these counts.
 
     The entropy of each row, weighted by how often the row occurs; 0 to log V. Raises
-    ValueError for counts that are negative or all zero.
+    ValueError for counts that are negative or all zero. Shapes: counts (V, V).
     """
     counts = _counts(counts)
     seen = counts[counts.sum(axis=1) > 0]
@@ -52,7 +55,7 @@ def smoothed(counts: Table, add: float = 1.0) -> Float[np.ndarray, "V V"]:
 
     add=1 is Laplace's rule; add=0 is maximum likelihood. Rows sum to 1. A row that was
     never seen is uniform for every `add`, so for 0 too. Raises ValueError where add or a
-    count is negative.
+    count is negative. Shapes: counts (V, V) to (V, V).
     """
     if add < 0:
         raise ValueError(f"add={add} must be at least 0")
@@ -65,7 +68,7 @@ def cross_entropy_of(probabilities: Table, counts: Table) -> float:
     """Loss of a table on data with these counts: mean of -log P over transitions, in nats.
 
     It is inf where a pair that occurs has probability 0; a pair that does not occur costs
-    nothing. Raises ValueError where rows do not sum to 1.
+    nothing. Raises ValueError where rows do not sum to 1. Shapes: probabilities and counts (V, V).
     """
     probabilities, counts = _stochastic(probabilities), _counts(counts)
     occurs = counts > 0
@@ -144,7 +147,7 @@ class BigramLanguageModel(nn.Module):
         self.table = nn.Embedding.from_pretrained(start, freeze=False)
 
     def forward(self, ids_BT: Int[Tensor, "B T"]) -> Float[Tensor, "B T V"]:
-        """Look up each token's row of logits."""
+        """Look up each token's row of logits. (B, T) to (B, T, V)."""
         check_ids(ids_BT, self.table.num_embeddings)
         return self.table(ids_BT.long())
 
@@ -152,7 +155,7 @@ class BigramLanguageModel(nn.Module):
     def generate(
         self, ids_BT: Int[Tensor, "B T"], n: int, generator: torch.Generator
     ) -> Int[Tensor, "B T_plus_n"]:
-        """Append n tokens to each row, each drawn from the softmax of the last one's logits."""
+        """Append n tokens to each row, drawn from the softmax of its last. (B, T) to (B, T + n)."""
         for _ in range(n):
             p_BV = self(ids_BT)[:, -1].softmax(dim=-1)
             next_B1 = torch.multinomial(p_BV, 1, generator=generator)
@@ -164,6 +167,9 @@ def loss(logits_BTV: Float[Tensor, "B T V"], targets_BT: Int[Tensor, "B T"]) -> 
     """Cross-entropy: mean over all positions of -log P(target), in nats.
 
     Raises ValueError where a target lies outside 0..V-1, or shapes do not fit.
+
+    >>> round(loss(torch.zeros(1, 2, 4), torch.tensor([[0, 3]])).item(), 3)  # log 4
+    1.386
     """
     if logits_BTV.shape[:2] != targets_BT.shape:  # transposed targets would be as many
         raise ValueError(f"targets_BT must have shape {tuple(logits_BTV.shape[:2])}")

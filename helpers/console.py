@@ -40,13 +40,3 @@ def command(main: Main) -> Callable[..., int]:
             return EXIT_SIGINT
 
     return wrapper
-
-
-def echo(text: str) -> None:
-    """Print a line at once. Raises OSError that says where it could not be written."""
-    try:
-        print(text, flush=True)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise OSError(error.errno, f"cannot write to standard output: {error.strerror}") from error

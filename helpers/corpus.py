@@ -5,12 +5,10 @@ import hashlib
 import http.client
 import importlib.resources
 import os
-import sys
 import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import torch
 from jaxtyping import Int, Integer
@@ -18,43 +16,25 @@ from torch import Tensor
 
 from helpers import files, valley
 
-Progress = Callable[[int, int | None], None]
 Batch = tuple[Int[Tensor, "B T"], Int[Tensor, "B T"]]
 
 KNOWN = ("tales", "valley", "tinyshakespeare")
 DATA_DIR_VARIABLE = "BOOK_DATA_DIR"
 TIMEOUT_S = 30
-
-
-@dataclass(frozen=True, kw_only=True)
-class Source:
-    """A text to download: its file name here, its URL, and the SHA-256 of its bytes."""
-
-    file: str
-    url: str
-    sha256: str
-
-
-TINY_SHAKESPEARE = Source(
+TINY_SHAKESPEARE = SimpleNamespace(
     file="tinyshakespeare.txt",
     url="https://raw.githubusercontent.com/karpathy/char-rnn/master/data/tinyshakespeare/input.txt",
     sha256="86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed",
 )
 
 
-def load(
-    name: str | Path = "tales",
-    *,
-    context: int | None = None,
-    progress: Progress | None = None,
-) -> str:
+def load(name: str | Path = "tales", *, context: int | None = None) -> str:
     r"""Give a text as one string, its line ends as "\n".
 
     name: "tales" (ships with the book), "valley" (sampled from a grammar, helpers.valley),
     "tinyshakespeare" (looked for in the folder that BOOK_DATA_DIR names, then in a cache
-    folder, else downloaded and checked), or the path of a UTF-8 file. context: if given, the
-    text must hold one context and the character after it. progress: called with (bytes so
-    far, bytes in all or None) during a download; a tqdm bar, unless given.
+    folder, else downloaded and checked), or the path of a UTF-8 file, "./tales" for one that has
+    such a name. context: if given, the text must hold one context and the character after it.
 
     Raises ValueError for an unknown name, an empty, undecodable or too short text, and a wrong
     checksum; FileNotFoundError for a path with no file; ConnectionError where the download
@@ -66,7 +46,7 @@ def load(
     elif name == "valley":
         where, data = Path("valley"), valley.text().encode()
     elif name == "tinyshakespeare":
-        where, data = _fetch(TINY_SHAKESPEARE, progress)
+        where, data = _fetch(TINY_SHAKESPEARE)
     else:
         where, data = _read(name)
     text = _decode(data, where)
@@ -104,19 +84,12 @@ def _decode(data: bytes, where: object) -> str:
 
 
 def cache_dir() -> Path:
-    """The platform's folder for downloads that are kept."""
-    if "XDG_CACHE_HOME" in os.environ:
-        base = Path(os.environ["XDG_CACHE_HOME"])
-    elif sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA", "~/AppData/Local"))
-    elif sys.platform == "darwin":
-        base = Path("~/Library/Caches")
-    else:
-        base = Path("~/.cache")
-    return base.expanduser() / "transformers-worked-out"
+    """The folder for downloads that are kept."""
+    base = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser()
+    return base / "transformers-worked-out"
 
 
-def _fetch(source: Source, progress: Progress | None) -> tuple[Path, bytes]:
+def _fetch(source: SimpleNamespace) -> tuple[Path, bytes]:
     """The bytes of `source`: from the reader's data folder, the cache, or the internet."""
     own = os.environ.get(DATA_DIR_VARIABLE)
     if own and (path := Path(own).expanduser() / source.file).is_file():
@@ -126,8 +99,7 @@ def _fetch(source: Source, progress: Progress | None) -> tuple[Path, bytes]:
     path = cache_dir() / source.file
     if path.is_file() and hashlib.sha256(data := path.read_bytes()).hexdigest() == source.sha256:
         return path, data
-    with nullcontext(progress) if progress else _bar(source.file) as report:
-        data = _download(source, report)
+    data = _download(source)
     _check_sum(data, source, f"what {source.url} sent")
     try:
         files.write_bytes(path, data)
@@ -139,7 +111,7 @@ def _fetch(source: Source, progress: Progress | None) -> tuple[Path, bytes]:
     return path, data
 
 
-def _check_sum(data: bytes, source: Source, what: str) -> None:
+def _check_sum(data: bytes, source: SimpleNamespace, what: str) -> None:
     found = hashlib.sha256(data).hexdigest()
     if found != source.sha256:
         raise ValueError(
@@ -148,14 +120,17 @@ def _check_sum(data: bytes, source: Source, what: str) -> None:
         )
 
 
-def _download(source: Source, progress: Progress) -> bytes:
+def _download(source: SimpleNamespace) -> bytes:
+    from tqdm.auto import tqdm
+
     data = bytearray()
     try:
         with urllib.request.urlopen(source.url, timeout=TIMEOUT_S) as response:
             total = int(response.headers.get("Content-Length") or 0) or None
-            while block := response.read(65_536):
-                data += block
-                progress(len(data), total)
+            with tqdm(desc=source.file, total=total, unit="B", unit_scale=True) as bar:
+                while block := response.read(65_536):
+                    data += block
+                    bar.update(len(block))
         if total is not None and len(data) != total:
             raise ConnectionError(f"it ended after {len(data)} of {total} bytes")
     except (OSError, http.client.HTTPException) as error:  # a URLError is an OSError
@@ -167,20 +142,6 @@ def _download(source: Source, progress: Progress) -> bytes:
     return bytes(data)
 
 
-@contextmanager
-def _bar(label: str) -> Iterator[Progress]:
-    """A tqdm bar as a progress callback, closed at the end however that comes."""
-    from tqdm.auto import tqdm
-
-    with closing(tqdm(desc=label, unit="B", unit_scale=True)) as bar:
-
-        def report(done: int, total: int | None) -> None:
-            bar.total = total
-            bar.update(done - bar.n)
-
-        yield report
-
-
 def split(
     ids: Integer[Tensor, " N"], fraction: float = 0.9
 ) -> tuple[Int[Tensor, " N_train"], Int[Tensor, " N_validation"]]:
@@ -188,6 +149,9 @@ def split(
 
     Both are contiguous views; no pair of neighbours spans the cut. Raises ValueError
     unless both parts hold at least one id.
+
+    >>> split(torch.arange(5), 0.8)
+    (tensor([0, 1, 2, 3]), tensor([4]))
     """
     cut = int(round(fraction * len(ids), 6))  # rounded first: 0.29 · 100 is 28.999999999999996
     if not 0 < cut < len(ids):
@@ -202,6 +166,7 @@ def batches(
 
     Each of the N - context windows is equally likely, and the same seed gives the same batches.
     Raises ValueError (at once, not at the first batch) where ids hold no window.
+    Shapes: ids (N,) give x and y (B, T).
     """
     _check_window(ids, context)
 
@@ -225,6 +190,10 @@ def windows(ids: Integer[Tensor, " N"], context: int, *, batch_size: int = 64) -
 
     Windows follow one another without overlap, up to `batch_size` at a time; the last one may be
     shorter. Raises ValueError as `batches` does.
+    Shapes: ids (N,) give x and y (B, T), B at most batch_size.
+
+    >>> list(windows(torch.arange(4), 3))
+    [(tensor([[0, 1, 2]]), tensor([[1, 2, 3]]))]
     """
     _check_window(ids, context)
     whole = (len(ids) - 1) // context

@@ -41,6 +41,9 @@ def one_hot(ids: Integer[Tensor, "*batch"], vocab_size: int) -> Float[Tensor, "*
     """A row of V numbers for each id: 1 at position id, 0 elsewhere.
 
     Shapes: ids (...) give (..., V). Raises: ValueError where an id lies outside 0..V-1.
+
+    >>> one_hot(torch.tensor([2]), 3)
+    tensor([[0., 0., 1.]])
     """
     check_ids(ids, vocab_size)
     columns = torch.arange(vocab_size, device=ids.device)
@@ -53,7 +56,7 @@ def prune_rare(
     """Renumber the ids, leaving out those that occur fewer than `at_least` times.
 
     Returns the new ids, 0..V where V stands for everything rare, and for each of 0..V-1 the
-    old id.
+    old id. Shapes: ids (N,) give (N,) and (V,).
     """
     old, counts = ids.unique(return_counts=True)
     kept = old[counts >= at_least]
@@ -106,6 +109,7 @@ def remap_vocabulary(
     """The rows in the order of a new vocabulary: a known word keeps its row, a new one gets start.
 
     Raises: ValueError where rows and old words differ in number.
+    Shapes: rows (V, C) and start (C,) give (V_new, C).
     """
     row_of = dict(zip(old_words, rows, strict=True))
     return torch.stack([row_of.get(word, start) for word in new_words])
@@ -118,7 +122,7 @@ def quantised(
 
     The largest number of a row becomes the largest code, 2^(bits-1) - 1, and no number is off by
     more than half a scale. A row of zeros gets the scale 1. Raises: ValueError unless 2 ≤ bits ≤ 8,
-    or where a number is not finite.
+    or where a number is not finite. Shapes: table (V, C) gives (V, C) and (V, 1).
     """
     if not 2 <= bits <= 8 or not bool(table.isfinite().all()):
         raise ValueError(f"bits={bits} must be 2 to 8, and every number of table finite")

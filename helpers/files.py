@@ -1,9 +1,13 @@
 """Files that are written completely or not at all."""
 
+import glob
 import os
 import secrets
+import time
 from contextlib import suppress
 from pathlib import Path
+
+ABANDONED_S = 3600  # a file is written in far less
 
 
 def write_text(path: str | Path, text: str) -> None:
@@ -15,11 +19,17 @@ def write_bytes(path: str | Path, data: bytes) -> None:
     """Replace a file atomically, and sync it to disk.
 
     Parent folders are created. Permissions are those of any new file.
-    Raises OSError where it cannot be written; no partial file is left.
+    Raises OSError where it cannot be written; no partial file is left, and one that a killed
+    process left over an hour ago is removed.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name[:50]}-{secrets.token_hex(4)}")
+    start = f".{path.name[:50]}-"
+    for left in path.parent.glob(f"{glob.escape(start)}{8 * '[0-9a-f]'}"):
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > ABANDONED_S:
+                left.unlink()
+    partial = path.with_name(f"{start}{secrets.token_hex(4)}")
     try:
         with open(partial, "xb") as file:
             file.write(data)

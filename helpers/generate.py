@@ -9,10 +9,11 @@ if __name__ == "__main__":  # Ctrl-C while torch is being loaded ends it without
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 
-from helpers.console import command, echo
+from helpers.console import command
 from helpers.gpt import GPT, GPTConfig
 from helpers.tokenizers import CharTokenizer, PieceTokenizer
 from helpers.training import CheckpointError, checkpoints
@@ -23,6 +24,14 @@ examples:
   python -m helpers.generate runs/tales --prompt "The fox"
   python -m helpers.generate runs/tales --temperature 0.5 --length 1000 --seed 3
 """
+OPTIONS: dict[str, tuple[type, Any, str]] = {
+    "prompt": (str, None, "start of the text (default: a new line, or the first character)"),
+    "length": (int, 500, "tokens to generate: characters or words, as trained"),
+    "temperature": (float, 0.8, "0: always the likeliest token; 1: as trained; more: bolder"),
+    "top-k": (int, None, "sample from so many likeliest tokens only"),
+    "top-p": (float, 1.0, "sample from the fewest tokens whose probabilities sum to this"),
+    "seed": (int, 0, "of the random draws"),
+}
 
 
 def open_model(path: str | Path) -> tuple[GPT, CharTokenizer | PieceTokenizer]:
@@ -61,46 +70,9 @@ def make_parser() -> argparse.ArgumentParser:
         metavar="CHECKPOINT",
         help="the folder of a run (its last checkpoint), or a checkpoint in it",
     )
-    parser.add_argument(
-        "--prompt",
-        default=None,
-        help="start of the text (default: a new line, or the model's first character)",
-    )
-    parser.add_argument(
-        "--length",
-        type=int,
-        default=500,
-        metavar="N",
-        help="tokens to generate: characters or words, as trained (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--temperature",
-        type=float,
-        default=0.8,
-        metavar="T",
-        help="0: always the likeliest token; 1: as trained; more: bolder (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--top-k",
-        type=int,
-        default=None,
-        metavar="K",
-        help="sample from the K likeliest tokens only",
-    )
-    parser.add_argument(
-        "--top-p",
-        type=float,
-        default=1.0,
-        metavar="P",
-        help="sample from the fewest tokens whose probabilities sum to P (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--seed",
-        type=int,
-        default=0,
-        metavar="N",
-        help="of the random draws (default: %(default)s)",
-    )
+    for name, (kind, default, text) in OPTIONS.items():
+        shown = "" if default is None else f" (default: {default})"
+        parser.add_argument(f"--{name}", type=kind, default=default, help=text + shown)
     return parser
 
 
@@ -124,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         top_k=options.top_k,
         top_p=options.top_p,
     )
-    echo(tokenizer.decode(ids_BT[0]))
+    print(tokenizer.decode(ids_BT[0]))
     return 0
 
 

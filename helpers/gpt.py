@@ -1,4 +1,4 @@
-"""A small GPT: its configuration, the model, and what it costs."""
+"""A small GPT: its configuration, and the model."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from helpers.attention import SelfAttention
 from helpers.blocks import ACTIVATIONS, NORMS, PLACEMENTS, Block
 from helpers.embeddings import check_ids
 from helpers.initialise import GPT2, LECUN, initialise, residual_factor
-from helpers.ngrams import NGRAM_ROWS, NGrams
+from helpers.ngrams import NGrams
 from helpers.norms import EPS
 from helpers.positions import Learned, Rotary, Sinusoidal, alibi
 
@@ -74,15 +74,30 @@ class GPTConfig:
 class GPT(nn.Module):
     """Read tokens, return logits for the token after each.
 
+    device, dtype: where the parameters are, and as what; they are drawn in float32 by `generator`
+    alone, and torch's own random state stays. A batch of texts padded at their ends needs no mask:
+    no token reads a later one.
     Shapes: forward (B, T) ids to (B, T, V) logits, T at most `context` with learned positions.
     Raises: ValueError where an id lies outside 0..V-1 (on a CPU), or a text is longer than learned
     positions reach.
     Source: Radford et al. 2019, with the choices of GPTConfig.
+
+    >>> gpt = GPT(GPTConfig(vocab_size=9), generator=torch.Generator())
+    >>> gpt(torch.tensor([[3, 1, 4]])).shape
+    torch.Size([1, 3, 9])
     """
 
     generate = sampling.generate  # model.generate(ids, n, generator=…)
 
-    def __init__(self, config: GPTConfig, *, generator: torch.Generator):
+    @torch.random.fork_rng([])  # modules of torch draw weights that are not kept
+    def __init__(
+        self,
+        config: GPTConfig,
+        *,
+        generator: torch.Generator,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ):
         super().__init__()
         self.config = config
         self.embedding = nn.Embedding(config.vocab_size, config.width)
@@ -95,13 +110,14 @@ class GPT(nn.Module):
         if config.tied:
             self.head.weight = self.embedding.weight
         _init_weights(self, generator)
+        self.to(device, dtype)
 
     def forward(self, ids_BT: Int[Tensor, "B T"]) -> Float[Tensor, "B T V"]:
         """Logits for what follows each token."""
         return self.logits(self.embed(ids_BT))
 
     def embed(self, ids_BT: Int[Tensor, "B T"]) -> Float[Tensor, "B T C"]:
-        """The residual stream below the first block: embeddings, plus positions if added here."""
+        """The stream (B, T, C) below the first block: embeddings, plus positions if added here."""
         check_ids(ids_BT, self.config.vocab_size)
         ids_BT = ids_BT.long()
         x_BTC = self.embedding(ids_BT)
@@ -112,39 +128,10 @@ class GPT(nn.Module):
         return self.dropout(x_BTC)
 
     def logits(self, x_BTC: Float[Tensor, "B T C"]) -> Float[Tensor, "B T V"]:
-        """Logits from the residual stream: the blocks, the final norm, the output layer."""
+        """Logits (B, T, V) from the stream (B, T, C): the blocks, the final norm, the head."""
         for block in self.blocks:
             x_BTC = block(x_BTC)
         return self.head(self.norm(x_BTC))
-
-
-def parameter_count(config: GPTConfig) -> int:
-    """How many numbers are trained, a tied matrix counted once, from the sizes alone.
-
-    Of a block: 12 C² of weights (4 C² in attention, 8 C² in the feed-forward), 9 C of their
-    biases, and what its two norms have. Tables of n-grams have at most NGRAM_ROWS rows each.
-    """
-    C, V = config.width, config.vocab_size
-    norm = {"layer": 2 * C, "rms": C, "batch": 2 * C, "instance": 2 * C, "group": 2 * C, "none": 0}
-    block = 12 * C**2 + 9 * C + 2 * norm[config.norm]
-    final = norm[config.norm] if config.placement == "pre" else 0
-    tables = V * C * (1 if config.tied else 2)
-    tables += config.context * C if config.positions == "learned" else 0
-    tables += sum(min((V + 1) ** n, NGRAM_ROWS) * C for n in range(2, config.ngrams + 1))
-    return config.layers * block + final + tables
-
-
-def flops_per_token(config: GPTConfig) -> int:
-    """Floating-point operations to train on one token of a full context, matrix products alone.
-
-    A product of a vector with an n × m matrix is n·m multiplications and as many additions. A
-    token meets 12 C² weights a block and C·V in the output; in attention its query meets T keys
-    and its weights T values, C numbers each, whether or not a mask takes half of them away. The
-    backward pass makes two products of each one: 3 · 2 · (L (12 C² + 2 T C) + C V) in all.
-    Source: the count of Kaplan et al. 2020, section 2.1, with the attention and output terms.
-    """
-    C, T = config.width, config.context
-    return 6 * (config.layers * (12 * C**2 + 2 * T * C) + C * config.vocab_size)
 
 
 class QKTransform(nn.Module):

@@ -15,24 +15,34 @@ from torch import Tensor, nn
 
 from helpers import norms
 
+RESIDUAL = ("out", "down", "out_proj")  # projections that add to the residual stream
 FAMILIES = ("normal", "uniform", "orthogonal")
 NORMS = (
     *(nn.LayerNorm, nn.RMSNorm, nn.GroupNorm, nn.modules.batchnorm._BatchNorm),
-    *(norms.LayerNorm, norms.RMSNorm, norms.BatchNorm, norms.InstanceNorm, norms.GroupNorm),
+    *(norms.LayerNorm, norms.RMSNorm, norms.BatchNorm, norms.GroupNorm),
 )
+
+
+FANS: dict[str, Callable[[int, int], float]] = {
+    "in": lambda fan_in, fan_out: fan_in,
+    "in + out": lambda fan_in, fan_out: fan_in + fan_out,
+    "larger": max,
+    "any": lambda fan_in, fan_out: 1.0,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scheme:
-    """A way to draw a weight: a family of distributions, and a spread from the two fans.
+    """A way to draw a weight: a family of distributions, with variance `factor` / `fan`.
 
-    std: standard deviation of the entries for (fan_in, fan_out). init_bias: whether biases are
-    drawn from ±1/√fan_in as nn.Linear does it; otherwise they start at 0.
+    fan: a name in FANS. init_bias: whether biases are drawn from ±1/√fan_in as nn.Linear does it;
+    otherwise they start at 0.
     """
 
     name: str
     source: str
-    std: Callable[[int, int], float]
+    factor: float = 1.0
+    fan: str = "in"
     family: str = "normal"
     init_bias: bool = False
 
@@ -40,41 +50,38 @@ class Scheme:
         if self.family not in FAMILIES:
             raise ValueError(f"family={self.family!r} must be one of {', '.join(FAMILIES)}")
 
+    def std(self, fan_in: int, fan_out: int) -> float:
+        """Standard deviation of the entries."""
+        return (self.factor / FANS[self.fan](fan_in, fan_out)) ** 0.5
 
-LECUN = Scheme(
-    name="LeCun",
-    source="LeCun, Bottou, Orr and Müller 1998, equation 16",
-    std=lambda fan_in, fan_out: fan_in**-0.5,
-)
+
+LECUN = Scheme(name="LeCun", source="LeCun, Bottou, Orr and Müller 1998, equation 16")
 XAVIER = Scheme(
     name="Xavier",
     source="Glorot and Bengio 2010, equation 16",
-    std=lambda fan_in, fan_out: (2 / (fan_in + fan_out)) ** 0.5,
+    factor=2,
+    fan="in + out",
     family="uniform",
 )
-HE = Scheme(
-    name="He",
-    source="He, Zhang, Ren and Sun 2015, equation 10",
-    std=lambda fan_in, fan_out: (2 / fan_in) ** 0.5,
-)
+HE = Scheme(name="He", source="He, Zhang, Ren and Sun 2015, equation 10", factor=2)
 TORCH = Scheme(
     name="torch",
     source="nn.Linear.reset_parameters: kaiming_uniform with a = √5, which is ±1/√fan_in",
-    std=lambda fan_in, fan_out: (3 * fan_in) ** -0.5,
+    factor=1 / 3,
     family="uniform",
     init_bias=True,
 )
 ORTHOGONAL = Scheme(
     name="orthogonal",
     source="Saxe, McClelland and Ganguli 2014, section 3",
-    std=lambda fan_in, fan_out: max(fan_in, fan_out) ** -0.5,
+    fan="larger",
     family="orthogonal",
 )
 
 
 def fixed(std: float, name: str = "", source: str = "") -> Scheme:
     """Entries from N(0, std²) whatever the shape."""
-    return Scheme(name=name or f"N(0, {std:g}²)", source=source, std=lambda *_: std)
+    return Scheme(name=name or f"N(0, {std:g}²)", source=source, factor=std**2, fan="any")
 
 
 GPT2 = fixed(0.02, "0.02", "Radford et al. 2018, section 4.1; kept in the code of GPT-2")
@@ -125,13 +132,12 @@ def initialise(
     *,
     embedding: float,
     residual: float = 1.0,
-    residual_names: tuple[str, ...] = ("out", "down", "out_proj"),
     packed: Mapping[str, int] | None = None,
 ) -> tuple[InitRecord, ...]:
     """Initialise every parameter of a model once, and report how.
 
     Embeddings are drawn from N(0, embedding²), a padding row is 0; weights by the scheme. Linear
-    layers whose own name is in `residual_names`, weight and bias, are multiplied by `residual`.
+    layers whose own name is in RESIDUAL, weight and bias, are multiplied by `residual`.
     Gains are 1, shifts 0. A tied matrix counts as an embedding. `packed` names the linear layers
     that hold several in one, {"qkv": 3} unless given, as nn.MultiheadAttention does: each part has
     its own fans. Modules of unknown kinds are left as they are, and the result says so.
@@ -141,9 +147,7 @@ def initialise(
     for name, own in model.named_parameters(remove_duplicate=False):
         names.setdefault(id(own), []).append(name)
     done: dict[int, tuple[str, float]] = {}
-    initializer = _Initializer(
-        scheme, generator, embedding, residual, residual_names, packed or {"qkv": 3}
-    )
+    initializer = _Initializer(scheme, generator, embedding, residual, packed or {"qkv": 3})
     modules = sorted(model.named_modules(), key=lambda named: not _is_embedding(named[1]))
     for path, module in modules:
         for parameter, role, std, value in initializer.draws(path.rpartition(".")[2], module):
@@ -169,14 +173,13 @@ class _Initializer:
     generator: torch.Generator
     embedding: float
     residual: float
-    residual_names: tuple[str, ...]
     packed: Mapping[str, int]
 
     def draws(self, own_name: str, module: nn.Module) -> Iterator[Step]:
         if _is_embedding(module):
             yield module.weight, "embedding", self.embedding, lambda: self._rows(module)
         elif isinstance(module, nn.Linear):
-            residual = own_name in self.residual_names
+            residual = own_name in RESIDUAL
             factor = self.residual if residual else 1.0
             parts = self.packed.get(own_name, 1)
             yield self._weight(module.weight, "residual" if residual else "weight", parts, factor)

@@ -133,8 +133,9 @@ class GroupedQueryAttention(nn.Module):
 
     def project(self, x_BTC, first=0):
         """Queries (B, H, T, D), keys and values (B, G, T, D)."""
-        parts = [self.query(x_BTC), self.key(x_BTC), self.value(x_BTC)]
-        q, k, v = (x.unflatten(-1, (-1, self.D)).transpose(1, 2) for x in parts)
+        q, k, v = self.query(x_BTC), self.key(x_BTC), self.value(x_BTC)
+        q, k, v = (x.unflatten(-1, (-1, self.D)) for x in (q, k, v))
+        q, k, v = (x.transpose(1, 2) for x in (q, k, v))
         return rotate(q, first, self.base), rotate(k, first, self.base), v
 
     def forward(self, x_BTC):

@@ -34,6 +34,9 @@ def normalise(
     Statistics of 16-bit numbers are computed in float32: squares exceed float16's largest number.
     Raises: ValueError without axes.
     Source: Ba, Kiros and Hinton 2016, equation 3; Ioffe and Szegedy 2015, algorithm 1.
+
+    >>> normalise(torch.tensor([[1.0, 3.0]]), (-1,), eps=0.0).output
+    tensor([[-1.,  1.]])
     """
     if not axes:
         raise ValueError("axes must name at least one axis to average over")
@@ -53,6 +56,9 @@ class LayerNorm(nn.Module):
     """Each token's vector to mean 0 and variance 1, then times weight plus bias, per feature.
 
     Shapes: forward (..., C) to (..., C). Source: Ba, Kiros and Hinton 2016.
+
+    >>> LayerNorm(2, eps=0.0)(torch.tensor([1.0, 3.0])).tolist()
+    [-1.0, 1.0]
     """
 
     def __init__(self, width: int, *, eps: float = EPS):
@@ -128,30 +134,11 @@ class BatchNorm(nn.Module):
         self.running_var.lerp_(unbiased_C.to(self.running_var), self.momentum)
 
 
-class InstanceNorm(nn.Module):
-    """Each feature to mean 0 and variance 1 over the tokens of its own sequence.
-
-    Shapes: forward (B, T, C) to (B, T, C). Source: Ulyanov, Vedaldi and Lempitsky 2016.
-    """
-
-    over_positions = True
-
-    def __init__(self, width: int, *, eps: float = EPS):
-        super().__init__()
-        self.eps = eps
-        self.weight = nn.Parameter(torch.ones(width))
-        self.bias = nn.Parameter(torch.zeros(width))
-
-    def forward(self, x_BTC: Float[Tensor, "B T C"]) -> Float[Tensor, "B T C"]:
-        """Normalise each feature along its sequence, then scale and shift it."""
-        return self.weight * normalise(x_BTC, (1,), eps=self.eps).output + self.bias
-
-
 class GroupNorm(nn.Module):
     """Groups of features to mean 0 and variance 1 over the tokens of their own sequence.
 
     Shapes: forward (B, T, C) to (B, T, C). Source: Wu and He 2018, with T in place of the image.
-    Raises: ValueError where groups do not divide width.
+    Raises: ValueError where groups do not divide width; in train mode where a group is one number.
     """
 
     over_positions = True
@@ -166,7 +153,19 @@ class GroupNorm(nn.Module):
 
     def forward(self, x_BTC: Float[Tensor, "B T C"]) -> Float[Tensor, "B T C"]:
         """Normalise each group of features along its sequence, then scale and shift features."""
+        if self.training and x_BTC.shape[1] == 1 and x_BTC.shape[2] == self.spec.groups:
+            raise ValueError("train mode needs at least 2 numbers in a group, not 1")
         return self.weight * normalise_over(x_BTC, self.spec, eps=self.eps).output + self.bias
+
+
+class InstanceNorm(GroupNorm):
+    """Each feature to mean 0 and variance 1 over the tokens of its own sequence: a group of one.
+
+    Shapes: forward (B, T, C) to (B, T, C). Source: Ulyanov, Vedaldi and Lempitsky 2016.
+    """
+
+    def __init__(self, width: int, *, eps: float = EPS):
+        super().__init__(width, width, eps=eps)
 
 
 # --- norms by the axes that they average over ------------------------------------------------

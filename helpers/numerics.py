@@ -15,30 +15,13 @@ Reduced = Float[np.ndarray, "..."] | float
 SUM_TOLERANCE = 1e-6  # how far the sum of a distribution may lie from 1
 
 
-def _exponentials(scores: Real[np.ndarray, "..."], axis: int) -> tuple[np.ndarray, np.ndarray]:
-    """Exponentials of the scores less the largest, which cannot overflow, and that largest."""
+def _shifted(scores: Real[np.ndarray, "..."], axis: int) -> Float[np.ndarray, "..."]:
+    """The scores less the largest along `axis`, so that no exponential overflows."""
     scores = np.asarray(scores, dtype=np.float64)
     largest = scores.max(axis=axis, keepdims=True)
-    largest = np.where(np.isneginf(largest), 0.0, largest)
-    return np.exp(scores - largest), largest
-
-
-def _sum(exponentials: np.ndarray, axis: int) -> np.ndarray:
-    total = exponentials.sum(axis=axis, keepdims=True)
-    if not total.all():
+    if np.isneginf(largest).any():
         raise ValueError("scores are -inf all along the axis somewhere: one must be finite")
-    return total
-
-
-def logsumexp(scores: Real[np.ndarray, "..."], axis: int = -1) -> Reduced:
-    """Log of the sum of exponentials along `axis`, computed without overflow.
-
-    scores: any shape; -inf entries count as zeros. The result lacks `axis`; it is -inf
-    where every entry is.
-    """
-    exponentials, largest = _exponentials(scores, axis)
-    with np.errstate(divide="ignore"):
-        return np.log(exponentials.sum(axis=axis)) + largest.squeeze(axis)
+    return scores - largest
 
 
 def softmax(scores: Real[np.ndarray, "*shape"], axis: int = -1) -> Float[np.ndarray, "*shape"]:
@@ -46,9 +29,12 @@ def softmax(scores: Real[np.ndarray, "*shape"], axis: int = -1) -> Float[np.ndar
 
     Same shape, entries in [0, 1] that sum to 1 along `axis`. Raises ValueError where all
     scores along `axis` are -inf, since nothing is then left to choose from.
+
+    >>> softmax(np.array([0.0, 0.0, -np.inf]))
+    array([0.5, 0.5, 0. ])
     """
-    exponentials, _ = _exponentials(scores, axis)
-    return exponentials / _sum(exponentials, axis)
+    exponentials = np.exp(_shifted(scores, axis))
+    return exponentials / exponentials.sum(axis=axis, keepdims=True)
 
 
 def log_softmax(scores: Real[np.ndarray, "*shape"], axis: int = -1) -> Float[np.ndarray, "*shape"]:
@@ -57,15 +43,15 @@ def log_softmax(scores: Real[np.ndarray, "*shape"], axis: int = -1) -> Float[np.
     Same shape, entries in [-inf, 0], exact where softmax itself underflows to 0. Raises
     ValueError as `softmax` does.
     """
-    exponentials, largest = _exponentials(scores, axis)
-    return (scores - largest) - np.log(_sum(exponentials, axis))
+    shifted = _shifted(scores, axis)
+    return shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
 
 
 def softmax_jacobian(p: Real[np.ndarray, "*lead V"]) -> Float[np.ndarray, "*lead V V"]:
     """Derivative of a softmax with respect to its scores: diag(p) - p pᵀ.
 
     p: probabilities along the last axis. Entry [..., i, j] is ∂p_i/∂score_j; rows and
-    columns sum to 0. Raises ValueError where p is no distribution.
+    columns sum to 0. Raises ValueError where p is no distribution. Shapes: (..., V) to (..., V, V).
     """
     p = _probabilities(p, axis=-1)
     return p[..., :, None] * np.eye(p.shape[-1]) - p[..., :, None] * p[..., None, :]
@@ -84,6 +70,9 @@ def entropy(p: Real[np.ndarray, "..."], axis: int = -1) -> Reduced:
 
     p: probabilities along `axis`; the result lacks that axis and lies in [0, log V].
     Raises ValueError where p is negative or does not sum to 1. Shannon 1948, section 6.
+
+    >>> round(float(entropy(np.array([0.5, 0.5]))), 3)  # log 2
+    0.693
     """
     p = _probabilities(p, axis)
     # Adding 0 turns the -0.0 of a certain outcome into 0.0.
@@ -97,6 +86,10 @@ def cross_entropy(
 
     logits: scores along the last axis. targets: the index of the right answer at each
     position. Raises ValueError where a target is outside 0..V-1.
+    Shapes: logits (..., V), targets (...).
+
+    >>> round(cross_entropy(np.zeros((1, 4)), np.array([2])), 3)  # log 4
+    1.386
     """
     logits, targets = np.asarray(logits), np.asarray(targets)
     if ((targets < 0) | (targets >= logits.shape[-1])).any():
@@ -111,6 +104,9 @@ def mean(
     """Sum over `axis` (one or several), divided by the number of entries summed.
 
     The result lacks those axes; it is nan where there is nothing to average.
+
+    >>> mean(np.array([[1, 2], [3, 6]]), axis=0)
+    array([2., 4.])
     """
     x = np.asarray(x, dtype=np.float64)
     return x.sum(axis=axis) / _count(x, axis)
@@ -121,6 +117,9 @@ def variance(x: Real[np.ndarray, "..."], axis: int | tuple[int, ...], ddof: int 
 
     ddof=0 divides by n, as normalisation layers do; ddof=1 divides by n - 1, which makes
     the estimate from a sample unbiased. Raises ValueError where n - ddof is not positive.
+
+    >>> variance(np.array([[1, 3]]), axis=1), variance(np.array([[1, 3]]), axis=1, ddof=1)
+    (array([1.]), array([2.]))
     """
     x = np.asarray(x, dtype=np.float64)
     n = _count(x, axis)
@@ -173,6 +172,10 @@ def attention(
 
     Arguments and errors are those of `attention_weights`; v has one row for each key.
     Vaswani et al. 2017, equation 1.
+    Shapes: q (..., T_q, D), k (..., T_k, D), v (..., T_k, D_v) give (..., T_q, D_v).
+
+    >>> attention(np.zeros((1, 2)), np.eye(2), np.array([[2.0], [4.0]]))
+    array([[3.]])
     """
     weights = attention_weights(q, k, mask)
     output = np.zeros((*weights.shape[:-1], v.shape[-1]))

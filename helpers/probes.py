@@ -22,6 +22,9 @@ def depends_on(
     entry with respect to an input entry is not zero. Where a softmax is so sure that its derivative
     underflows, a dependence is not seen: keep x of ordinary size.
     Raises: ValueError where a derivative is nan, or autograd cannot see how outputs depend on x.
+
+    >>> depends_on(torch.flipud, torch.ones(2, 1)).squeeze().tolist()
+    [[False, True], [True, False]]
     """
     return _jacobian(function, x) != 0
 
@@ -45,7 +48,7 @@ def reads(
     Entry (b, t) is the largest absolute derivative of an output feature of token `at` = (sequence,
     position) by an input feature of token (b, t). A module in train mode is run, so its running
     statistics change.
-    Raises: ValueError as `depends_on` does.
+    Raises: ValueError as `depends_on` does. Shapes: x (B, T, C) gives (B, T).
     """
     jacobian_CBTC = _jacobian(lambda x: function(x)[at], x_BTC)
     return jacobian_CBTC.abs().amax(dim=(0, 3))

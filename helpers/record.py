@@ -26,7 +26,7 @@ def record_attention(module: nn.Module) -> Iterator[list[Float[Tensor, "B H Tq T
 
 
 def _recording(attend: Callable[..., AttentionSteps], recorded: list[Tensor]) -> Callable:
-    def recording(*qkv: Tensor) -> AttentionSteps:
+    def recording(*qkv: Tensor | None) -> AttentionSteps:
         steps = attend(*qkv)
         recorded.append(steps.weights.detach())
         return steps

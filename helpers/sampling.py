@@ -24,20 +24,18 @@ def generate(
     temperature: float = 1.0,
     top_k: int | None = None,
     top_p: float = 1.0,
-    stop: int | None = None,
     cache: bool = True,
 ) -> Int[Tensor, "B N"]:
     """Write n tokens after a prompt, one at a time, and return prompt and all.
 
     model: a GPT. temperature 0 takes the likeliest token. top_k keeps the k likeliest, top_p of
-    these the fewest whose probabilities sum to top_p, at least one; ties go to the lower id. After
-    `stop` a row holds `stop` alone, and the text ends when all rows have ended. A text longer than
-    the context is read through its last `context` tokens. cache: keep keys and values from step to
-    step while the text fits the context; the logits are the same, sooner. (Not with norms over
-    positions, through which each new token changes those before it.)
+    these the fewest whose probabilities sum to top_p, at least one; ties go to the lower id. A text
+    longer than the context is read through its last `context` tokens. cache: keep keys and values
+    from step to step while the text fits the context; the logits are the same, sooner. (Not with
+    norms over positions, through which each new token changes those before it.)
     Raises: ValueError where temperature is below 0, top_k below 1, top_p not in (0, 1], or the
     model's logits are not finite.
-    Source of top_p: Holtzman et al. 2020, section 3.1.
+    Source of top_p: Holtzman et al. 2020, section 3.1. Shapes: (B, T) to (B, T + n).
     """
     if not (0 <= temperature < float("inf") and 0 < top_p <= 1 and (top_k is None or top_k >= 1)):
         raise ValueError(
@@ -45,7 +43,6 @@ def generate(
             f"top_p={top_p} in (0, 1]"
         )
     context = model.config.context
-    ended_B = torch.zeros(len(ids_BT), dtype=torch.bool, device=ids_BT.device)
     with in_mode(model, training=False), ExitStack() as caching:
         if cache and not norms_over_positions(model):
             caching.enter_context(kv_cache(model))
@@ -55,12 +52,7 @@ def generate(
             with paused(step > 0):
                 logits_BV = model(ids_BT[:, -context:])[:, -1]
                 next_B = sample(logits_BV, generator, temperature, top_k, top_p)
-            if stop is not None:
-                next_B = next_B.where(~ended_B, stop)
-                ended_B |= next_B == stop
             ids_BT = torch.cat([ids_BT, next_B[:, None]], dim=1)
-            if ended_B.all():
-                break
     return ids_BT
 
 
@@ -71,7 +63,7 @@ def sample(
     top_k: int | None = None,
     top_p: float = 1.0,
 ) -> Int[Tensor, " B"]:
-    """Draw one token per row. Raises: ValueError where logits / temperature are not finite."""
+    """Draw a token per row of (B, V). Raises: ValueError where one / temperature is not finite."""
     greedy = temperature < MIN_TEMPERATURE
     largest_B = logits_BV.amax(dim=-1).float() / (1.0 if greedy else temperature)
     if not bool(largest_B.isfinite().all()):

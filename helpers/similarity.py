@@ -15,14 +15,11 @@ def similarities(
 
     "euclid" is minus the distance. Shapes: query (C,), table (N, C) give (N,).
     Raises: ValueError for another measure.
+
+    >>> similarities(torch.tensor([1.0, 0.0]), torch.tensor([[3.0, 4.0]]), measure="cosine")
+    tensor([0.6000])
     """
-    if measure == "dot":
-        return table @ query
-    if measure == "cosine":
-        return _units(table) @ _units(query)
-    if measure == "euclid":
-        return -torch.linalg.vector_norm(table - query, dim=1)
-    raise ValueError(f"measure={measure!r} must be one of {', '.join(MEASURES)}")
+    return _compare(query[None], table, measure)[0]
 
 
 def similarity_matrix(table: Float[Tensor, "N C"], *, measure: str) -> Float[Tensor, "N N"]:
@@ -30,13 +27,18 @@ def similarity_matrix(table: Float[Tensor, "N C"], *, measure: str) -> Float[Ten
 
     Shapes: (N, C) to (N, N). Raises: ValueError for another measure.
     """
+    return _compare(table, table, measure)
+
+
+def _compare(
+    queries: Float[Tensor, "M C"], table: Float[Tensor, "N C"], measure: str
+) -> Float[Tensor, "M N"]:
     if measure == "dot":
-        return table @ table.T
+        return queries @ table.T
     if measure == "cosine":
-        units = _units(table)
-        return units @ units.T
+        return _units(queries) @ _units(table).T
     if measure == "euclid":
-        return -torch.cdist(table, table, compute_mode="donot_use_mm_for_euclid_dist")
+        return -torch.cdist(queries, table, compute_mode="donot_use_mm_for_euclid_dist")
     raise ValueError(f"measure={measure!r} must be one of {', '.join(MEASURES)}")
 
 
@@ -44,6 +46,7 @@ def neighbours(table: Float[Tensor, "N C"], row: int, k: int, *, measure: str) -
     """The k rows most similar to one row of the table, itself left out, the nearest first.
 
     Raises: ValueError for an unknown measure, or where numbers are not finite or too large.
+    Shapes: table (N, C).
     """
     scores = _comparable(similarities(table[row], table, measure=measure))
     scores[row] = float("-inf")
@@ -51,13 +54,17 @@ def neighbours(table: Float[Tensor, "N C"], row: int, k: int, *, measure: str) -
 
 
 def nearest(table: Float[Tensor, "N C"], *, measure: str) -> Int[Tensor, " N"]:
-    """For each row the most similar other row. Shapes: (N, C) to (N,). Raises: as `neighbours`."""
+    """For each row the most similar other row. Shapes: (N, C) to (N,). Raises: as `neighbours`.
+
+    >>> nearest(torch.tensor([[0.0], [1.0], [5.0]]), measure="euclid")
+    tensor([1, 0, 1])
+    """
     scores = _comparable(similarity_matrix(table, measure=measure))
     return scores.fill_diagonal_(float("-inf")).argmax(dim=1)
 
 
 def centre(table: Float[Tensor, "N C"]) -> Float[Tensor, "N C"]:
-    """Each row minus the mean of all rows."""
+    """Each row minus the mean of all rows. (N, C) to (N, C)."""
     return table - table.mean(dim=0)
 
 
@@ -65,6 +72,7 @@ def principal(table: Float[Tensor, "N C"]) -> tuple[Float[Tensor, " C"], Float[T
     """Variances of the centred rows along their principal directions, and these as columns.
 
     The variance divides by N; the widest direction comes first; a direction's sign is arbitrary.
+    Shapes: (N, C) gives (C,) and (C, C).
     """
     centred = centre(table)
     covariance_CC = centred.T @ centred / len(table)
@@ -88,7 +96,7 @@ def whiten(table: Float[Tensor, "N C"]) -> Float[Tensor, "N C"]:
 def anisotropy(table: Float[Tensor, "N C"]) -> float:
     """Mean cosine of two different rows: 0 where directions balance, 1 where all are the same.
 
-    nan for fewer than two rows. Source: Ethayarajh 2019.
+    nan for fewer than two rows. Source: Ethayarajh 2019. Shapes: table (N, C).
     """
     units, n = _units(table), len(table)
     squared = units.sum(dim=0).square().sum()  # all pairs, and each row with itself
@@ -102,6 +110,7 @@ def rank_correlation(
 
     Equal values share the mean of their ranks; nan where one of the two is constant.
     Raises: ValueError where a value is nan, or lengths differ. Source: Spearman 1904.
+    Shapes: both (N,).
     """
     ranks = [_ranks(_comparable(values)) for values in (first, second)]
     if len(first) != len(second):

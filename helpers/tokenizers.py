@@ -1,6 +1,7 @@
 """Tokenizers: text to ids and back, by characters, words, or frequent words with letters."""
 
 import re
+import unicodedata
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -47,7 +48,7 @@ class Tokenizer(ABC):
     def decode(self, ids: Int[Tensor, " N"] | list[int]) -> str:
         """Turn token ids back into the text that they came from, exactly.
 
-        Raises ValueError where an id lies outside 0..V-1.
+        Raises ValueError where an id lies outside 0..V-1. Shapes: ids (N,).
         """
         if isinstance(ids, Tensor):
             ids = ids.tolist()
@@ -59,15 +60,18 @@ class Tokenizer(ABC):
     def _tokens(self, text: str) -> Iterator[tuple[str, int]]:
         """Each token of the text and its position."""
 
-    @abstractmethod
     def _join(self, tokens: Iterable[str]) -> str:
         """The text that these tokens came from."""
+        return "".join(tokens)
 
 
 class CharTokenizer(Tokenizer):
     """One token per character; the vocabulary is the characters of `text`, sorted.
 
     `vocab` is a tuple of str, `len(tokenizer)` its size V.
+
+    >>> CharTokenizer("abc").encode("cab")
+    tensor([2, 0, 1])
     """
 
     unit = "character"
@@ -75,12 +79,13 @@ class CharTokenizer(Tokenizer):
     def _tokens(self, text: str) -> Iterator[tuple[str, int]]:
         return ((character, position) for position, character in enumerate(text))
 
-    def _join(self, tokens: Iterable[str]) -> str:
-        return "".join(tokens)
 
+# Marks and joiners belong to the letter before them, as vowels do in Hindi; \w lacks them.
+_MARKS = "".join(c for c in map(chr, range(0x300, 0x1F000)) if unicodedata.category(c)[0] == "M")
+_WORD = rf"[^\W\d_](?:[^\W\d_]|[{_MARKS}\u200c\u200d])*"
 
 # A word with the space before it, line ends, or any one character besides.
-_SPACED = re.compile(r" ?[^\W\d_]+|\n+|.", re.DOTALL)
+_SPACED = re.compile(rf" ?{_WORD}|\n+|.", re.DOTALL)
 
 
 class PieceTokenizer(Tokenizer):
@@ -110,14 +115,11 @@ class PieceTokenizer(Tokenizer):
             for at, token in enumerate([match.group()] if known else match.group()):
                 yield token, match.start() + at
 
-    def _join(self, tokens: Iterable[str]) -> str:
-        return "".join(tokens)
-
 
 # A piece of text is a clitic 's, a word, digits, line ends, or any other character; joining the
 # pieces restores the text.
 _PIECE = re.compile(
-    r"(?<=[^\W\d_])['’]s\b|[^\W\d_]+(?:(?:-|['’](?!s\b))[^\W\d_]+)*|\d+|\n+|.", re.DOTALL
+    rf"(?<=[^\W\d_])['’]s\b|{_WORD}(?:(?:-|['’](?!s\b)){_WORD})*|\d+|\n+|.", re.DOTALL
 )
 _NO_SPACE_BEFORE = frozenset(".,;:!?)]}%”’'…") | {"'s", "’s"}
 _NO_SPACE_AFTER = frozenset("([{“‘")

@@ -11,6 +11,7 @@ import dataclasses
 import hashlib
 import json
 import shlex
+import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,13 @@ from typing import Any
 import torch
 
 from helpers import corpus, tokenizers
-from helpers.console import EXIT_SIGINT, command, echo
+from helpers.console import EXIT_SIGINT, command
 from helpers.gpt import GPT, GPTConfig
-from helpers.training import CheckpointError, TrainingConfig, checkpoints, fit
+from helpers.training import CheckpointError, Outcome, TrainingConfig, checkpoints, fit
+from helpers.training.fit import SAMPLE
 from helpers.training.options import MODEL, TRAINING, make_parser
 from helpers.training.presets import PRESETS
-from helpers.training.processes import DistributedContext, ProcessLostError, distributed_context
+from helpers.training.processes import DistributedContext, distributed_context
 
 
 @command
@@ -33,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with distributed_context(_device(options)) as distributed:
             return _train(options, distributed)
-    except (FloatingPointError, ProcessLostError) as error:
+    except FloatingPointError as error:
         print(f"\nthe run has ended: {error}", file=sys.stderr)
         if checkpoints.list_checkpoints(Path(options.out)):
             print(f"continue from the last checkpoint: {_resume(options)}", file=sys.stderr)
@@ -61,24 +63,17 @@ def training_config(training: Mapping, **more) -> TrainingConfig:
 
 
 def _device(options: argparse.Namespace) -> torch.device:
+    name = options.device or ("cuda" if options.preset == "gpu" else "cpu")
     try:
-        device = torch.device(options.device or ("cuda" if options.preset == "gpu" else "cpu"))
-    except RuntimeError as error:
-        raise ValueError(f"--device {options.device}: cpu, cuda and mps are known") from error
-    available = {
-        "cpu": True,
-        "cuda": torch.cuda.is_available(),
-        "mps": torch.backends.mps.is_available(),
-    }
-    if not available.get(device.type, False):
-        raise ValueError(f"no {device.type} available; use --preset cpu, or --device cpu")
-    return device
+        return torch.empty(0, device=name).device
+    except (RuntimeError, AssertionError) as error:  # torch's, where it was built without one
+        raise ValueError(f"no {name} available; use --preset cpu, or --device cpu") from error
 
 
 def _train(options: argparse.Namespace, distributed: DistributedContext) -> int:
     before = checkpoints.load(Path(options.out)) if options.resume else None
     try:
-        settings = _settings(options, before)
+        settings = _settings(options, before, distributed.device)
         text, tokenizer, model, config = _build(settings, before)
     except (TypeError, RuntimeError, MemoryError) as error:
         raise ValueError(f"cannot build this model or training: {error}") from error
@@ -94,16 +89,23 @@ def _train(options: argparse.Namespace, distributed: DistributedContext) -> int:
         resume=options.resume,
         extra=extra,
         progress=not options.quiet,
+        whole=options.whole,
         distributed=distributed,
     )
     if distributed.is_main:
-        _report(options, outcome, config, text, tokenizer.unit)
+        _draw(Path(options.out), outcome)
+        sampled = len(validation_ids) > SAMPLE and not options.whole
+        measured = " (on a sample of the held-out text; --whole takes all of it)" if sampled else ""
+        _report(options, outcome, config, text, tokenizer.unit + measured)
     return EXIT_SIGINT if outcome.interrupted else 0
 
 
 def _build(settings: dict, before: checkpoints.Checkpoint | None):
     """The text, its tokenizer, a new model and the configuration of its training."""
-    text = corpus.load(settings["text"])
+    try:
+        text = corpus.load(settings["text"])
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"{error}; --text names the file, wherever it is now") from error
     if before is not None and _sha256(text) != before.extra["text_sha256"]:
         raise CheckpointError(f"the text {settings['text']} is not the one of the run")
     tokenizer = tokenizers.TOKENIZERS[settings["tokens"]](text)
@@ -117,7 +119,9 @@ def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
-def _settings(options: argparse.Namespace, before: checkpoints.Checkpoint | None) -> dict:
+def _settings(
+    options: argparse.Namespace, before: checkpoints.Checkpoint | None, device: torch.device | None
+) -> dict:
     """Text, model and training as JSON: the preset's, changed by the options, or the run's."""
     given = {name: getattr(options, name) for name in ("text", "tokens", *MODEL, *TRAINING)}
     given = {name: value for name, value in given.items() if value is not None}
@@ -126,24 +130,33 @@ def _settings(options: argparse.Namespace, before: checkpoints.Checkpoint | None
     if before is not None:
         return _stored_settings(options.out, before.extra, given)
     preset = PRESETS[options.preset]
-    settings = {"text": given.get("text", "tales"), "tokens": given.get("tokens", "characters")}
+    usual = {"text": "tales", "tokens": "characters"}
+    settings = {name: given.get(name, preset.get(name, it)) for name, it in usual.items()}
     for part, names in (("model", MODEL), ("training", TRAINING)):
         settings[part] = preset[part] | {name: given[name] for name in names if name in given}
+    training = settings["training"]
     if "warmup" not in given:  # the preset's may be too long
-        training = settings["training"]
         training["warmup"] = min(training["warmup"], training["steps"])
+    on_gpu = device is not None and device.type == "cuda"
+    if "precision" not in given and on_gpu and not torch.cuda.is_bf16_supported(False):
+        training["precision"] = "float32"  # a GPU that emulates bfloat16 is slower with it
     return settings
 
 
 def _stored_settings(out: str, extra: Mapping, given: Mapping) -> dict:
-    """The settings of a run. Raises ValueError where an option differs from them."""
+    """The settings of a run. Raises ValueError where an option differs from them.
+
+    The text may be elsewhere now, its SHA-256 is compared later. Steps may be more.
+    """
     settings = {"tokens": "characters"} | {
         name: extra[name] for name in ("text", "tokens", "model", "training") if name in extra
     }
     missing = {"text", "model", "training", "text_sha256"} - extra.keys()
     if missing or settings["tokens"] not in tokenizers.TOKENIZERS:
         raise CheckpointError(f"{out} is not a run of this command")
-    settings["text"] = _absolute(settings["text"])
+    settings["text"] = given.get("text", _absolute(settings["text"]))
+    if "steps" in given:
+        settings["training"] = settings["training"] | {"steps": given["steps"]}
     stored = {**settings, **settings["model"], **settings["training"]}
     for name, value in given.items():
         if value != stored.get(name):
@@ -154,31 +167,49 @@ def _stored_settings(out: str, extra: Mapping, given: Mapping) -> dict:
 
 def _absolute(text: str) -> str:
     """The text's name, or the absolute path of its file: a run may be resumed from elsewhere."""
-    return str(Path(text).resolve()) if Path(text).is_file() else text
+    is_file = text not in corpus.KNOWN and Path(text).is_file()
+    return str(Path(text).resolve()) if is_file else text
 
 
-def _report(options, outcome, config: TrainingConfig, text: str, unit: str) -> None:
+def _draw(folder: Path, outcome: Outcome) -> None:
+    """Write a picture of the losses beside their records."""
+    from matplotlib.figure import Figure
+
+    from helpers.figures.losses import draw_losses
+
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    steps, losses = zip(*((r.step + 1, r.loss) for r in outcome.records), strict=True)
+    seen = {r.step + 1: r.validation for r in outcome.records if r.validation is not None}
+    draw_losses(figure.add_subplot(), steps, losses, {}, validation=seen)
+    figure.savefig(folder / "losses.svg")
+
+
+def _report(options, outcome: Outcome, config: TrainingConfig, text: str, unit: str) -> None:
     last = outcome.records[-1]
     if outcome.interrupted:
-        echo(
+        print(
             f"stopped after {len(outcome.records)} of {config.steps} steps, and saved; "
             f"continue with: {_resume(options)}"
         )
         return
-    echo(
+    print(
         f"validation loss {last.validation:.4f} nats per {unit} after {config.steps} steps "
         f"({last.seconds:.0f} s of training)"
     )
-    prompt = "The " if "The " in text else text[:1]
-    out = shlex.quote(str(options.out))
-    echo(f"next: python -m helpers.generate {out} --prompt {shlex.quote(prompt)}")
+    prompt = "The " if "The " in text else text.strip()[:1]
+    print(f"next: {_shell('generate', options.out, '--prompt', prompt)}")
 
 
 def _resume(options: argparse.Namespace) -> str:
-    device = f" --device {options.device}" if options.device else ""
-    preset = f" --preset {options.preset}" if options.preset != "cpu" else ""
-    out = shlex.quote(str(options.out))
-    return f"python -m helpers.train --out {out}{preset}{device} --resume"
+    device = ["--device", options.device] if options.device else []
+    preset = ["--preset", options.preset] if options.preset != "cpu" else []
+    return _shell("train", "--out", options.out, *preset, *device, "--resume")
+
+
+def _shell(command: str, *options: str) -> str:
+    """A command of helpers as this machine's shell takes it, with the Python that runs now."""
+    words = [sys.executable, "-m", f"helpers.{command}", *options]
+    return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
 
 
 if __name__ == "__main__":

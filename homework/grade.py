@@ -2,11 +2,11 @@
 
     python -m homework.grade FOLDER_OR_ZIP --assignment 05 [--course course] [--roster FILE.csv]
 
-FOLDER_OR_ZIP is the zip that Canvas or Moodle gives, or a folder with a folder for each student, as
+FOLDER_OR_ZIP is the zip that your platform gives, or a folder with a folder for each student, as
 nbgrader has it. Into course/grading/05 go grades.csv, a page of feedback for each student,
 summary.html with what to look at, and, where a person has to mark, to-mark.html: the page on which
-to do that, and to save marks.csv; then run the command again. Given the roster that Canvas or
-Moodle exports, the same table with the grades comes out, to be imported.
+to do that, and to save marks.csv; then run the command again. Given the roster that your
+platform exports, the same table with the grades comes out, to be imported.
 
 What was graded already is not graded again unless the file, the problem set or its tests changed.
 """
@@ -44,8 +44,8 @@ from homework.run.worker import Worker
 
 UNSAFE = (
     "{}. Without a sandbox, students' code would run with your own rights and could read, change "
-    "and send whatever you can. On macOS and Windows, use the container or WSL2 (see the page For "
-    "teachers). To grade without a sandbox all the same, add --without-sandbox"
+    "and send whatever you can. On macOS and Windows, use the container or WSL2 (see the "
+    "page Homework in detail). To grade without a sandbox all the same, add --without-sandbox"
 )
 
 STAYS = "a later try to grade failed for a cause of ours; the grade is that of before"
@@ -91,7 +91,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     asked.add_argument("source", type=Path, help="a folder or a zip of submissions")
     asked.add_argument("--assignment", required=True, help="two digits, such as 05")
     asked.add_argument("--course", type=Path, default=Path("course"), help="default: course")
-    asked.add_argument("--roster", type=Path, help="a CSV that Canvas or Moodle exports")
+    asked.add_argument("--roster", type=Path, help="a CSV that your platform exports")
     asked.add_argument(
         "--workers",
         type=int,
@@ -188,7 +188,7 @@ def grade_all(
     if failures:
         raise RuntimeError(f"the grader failed and stopped: {failures[0]}") from failures[0]
     if lost:
-        with Worker(course, limits, **how) as worker:
+        with Worker(course, limits, last=True, **how) as worker:
             _grade_alone(book, worker, lost, keep, judged)
     _forget_doubles(book, {one.student for one in handed})
 

@@ -24,10 +24,7 @@ FOLDED = {"hide-input", "hide-cell"}
 UNSEEN = {"remove-input", "remove-cell"}
 ANSWERS = {"exercise", "check", "solution"}
 RULE_OF_TABLE = re.compile(r"^\s*\|(\s*:?-+:?\s*\|)+\s*$", re.M)
-HEAD = re.compile(
-    r"First reading: about \d+ minutes\."
-    r"( Laboratory: about \d+ more\.)?( Exercises: about \d+\.)?"
-)
+HEAD = re.compile(r"The first reading takes about \d+ minutes\b[^.]*\.")
 EXERCISE = re.compile(
     r"\*\*Exercise \d+\.\*\* "
     r"\((first reading|laboratory) · (●{1,3}) · (\d+) min\)"
@@ -67,11 +64,6 @@ class Reading:
             + 4 * self.tables
         )
         return 5 * max(1, round(exact / 5))
-
-    @property
-    def longest(self) -> int:
-        """Lines of the longest cell that is shown."""
-        return max(self.open, default=0)
 
 
 def parts(cells: list) -> dict[str, list]:
@@ -196,13 +188,13 @@ def head(cells: list) -> str:
     """The sentence about minutes in a chapter's head, computed."""
     found = parts(cells)
     first, laboratory = count(found["first"]), count(found["laboratory"])
-    said = f"First reading: about {first.minutes} minutes."
+    said = f"The first reading takes about {first.minutes} minutes"
     if found["laboratory"]:
-        said += f" Laboratory: about {laboratory.minutes} more."
+        said += f", the laboratory {laboratory.minutes} more"
     if found["exercises"]:
         long = sum(m for _, _, m in exercises(found["exercises"]).values())
-        said += f" Exercises: about {long}."
-    return said
+        said += f" and the exercises {long}"
+    return said + "."
 
 
 def tell(cells: list) -> None:

@@ -1,7 +1,7 @@
 """What all tests share; annotations are checked in them, as `helpers.shape_checks` says."""
 
 import contextlib
-from collections import Counter
+import os
 
 import hypothesis
 import matplotlib as mpl
@@ -24,8 +24,14 @@ def _style_of_figures_stays_in_a_file():
         yield
 
 
-def pytest_terminal_summary(terminalreporter):
-    skipped = terminalreporter.getreports("skipped")
-    reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skipped)
-    for reason, count in reasons.most_common():
-        terminalreporter.write_line(f"skipped ({count}): {reason}")
+@pytest.fixture(scope="session")
+def smollm2():
+    """SmolLM2 and its tokenizer; where it cannot be had, its tests are skipped, on CI they fail."""
+    from helpers import pretrained  # torch: seconds, which other tests need not wait
+
+    try:
+        return pretrained.smollm2()
+    except ConnectionError as error:
+        if "CI" in os.environ:
+            raise
+        pytest.skip(str(error))

@@ -8,6 +8,8 @@ import copy
 import sys
 from collections.abc import Callable
 from functools import partial
+from itertools import takewhile
+from traceback import walk_stack
 from typing import Any, NoReturn
 
 import numpy as np
@@ -150,7 +152,7 @@ def _tensor(value: Any) -> object:
 
 
 def _giving_plain(function: Callable) -> Callable:
-    """The function, with plain results, and `after`, what a call leaves of its arguments."""
+    """The function, with plain results, and `traced`, which says more of a call; see `_traced`."""
 
     def answer(*args: object, **kwargs: object) -> object:
         given = function(*args, **kwargs)
@@ -159,14 +161,32 @@ def _giving_plain(function: Callable) -> Callable:
         return to_plain(given)
 
     # A function of another process is called there, with copies.
-    answer.after = getattr(function, "after", partial(_after, function))  # type: ignore[attr-defined]
+    answer.traced = getattr(function, "traced", partial(_traced, function))  # type: ignore[attr-defined]
     return answer
 
 
-def _after(function: Callable, *args: Any) -> list:
+def _traced(function: Callable, *args: Any) -> tuple[list, bool]:
+    """What a call leaves of its arguments, and whether it made a tensor of PyTorch on the way.
+
+    Those that the book's functions make, and give as NumPy arrays, don't count.
+    """
+    import torch
+    from torch.overrides import TorchFunctionMode
+
+    made = []
+
+    class Noted(TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            value, callers = func(*args, **(kwargs or {})), walk_stack(sys._getframe(1))
+            own = takewhile(lambda at: at[0].f_code is not _traced.__code__, callers)
+            if not any(at.f_globals.get("__name__", "").startswith("helpers.") for at, _ in own):
+                made.append(value)
+            return value
+
     given = copy.deepcopy(args)
-    function(*given)
-    return list(given)
+    with Noted():
+        made.append(function(*given))
+    return list(given), any(isinstance(one, torch.Tensor) for one in made)
 
 
 def _refuse(kind: str) -> NoReturn:

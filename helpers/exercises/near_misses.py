@@ -23,6 +23,8 @@ from helpers.exercises.verdict import (
 )
 
 Reply = str | Callable[..., str]
+IN_NUMPY = {"01.7", "02.1", "03.1", "04.1", "05.1", "05.2", "07.2", "07.7", "08.1", "12.1"}
+IN_TORCH = "The numbers are right, but the question asks for NumPy and your function uses PyTorch."
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,8 @@ class NearMisses:
 
     what: name of the output; a tuple where there are several, as `otherwise` may be then. prefix:
     what each reply begins with. tolerance: absolute and relative. run: how a function is called
-    with a case. unchanged: the reply to a function that changes its arguments.
+    with a case. unchanged: the reply to a function that changes its arguments. numpy: whether the
+    question asks for NumPy, so that no use of PyTorch is right.
     """
 
     right: Callable
@@ -43,6 +46,7 @@ class NearMisses:
     run: Callable = call
     unchanged: str = ""
     prefix: str = ""
+    numpy: bool = False
 
     def __call__(self, answer: Any) -> None:
         """Judge an answer."""
@@ -54,6 +58,8 @@ class NearMisses:
             for at, pair in enumerate(zip(found, right, strict=True)):
                 if not _same(*pair, self.tolerance):
                     self._explain(found, right, case, at)
+        if self.numpy and answer.traced(*copy.deepcopy(self.cases[0]))[1]:
+            raise Wrong(IN_TORCH)
 
     def wrong_functions(self, reply: str) -> tuple[Callable, ...]:
         """The functions that get this reply."""
@@ -107,6 +113,7 @@ def near_misses(
     the output and the arguments that gives it. options: fields of `NearMisses`.
     In replies and names, {found}, {right} and the arguments' names are filled in.
     """
+    options["numpy"] = name in IN_NUMPY
     exercise(name)(NearMisses(right, list(cases), replies, otherwise, **options))
 
 

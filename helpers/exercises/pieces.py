@@ -39,7 +39,7 @@ def _output(
     x: np.ndarray,
     *parameters: np.ndarray,
 ) -> np.ndarray:
-    module = piece(*sizes).double().eval()
+    module = piece(*sizes).double()  # in training, so that dropout shows
     tensors = (torch.tensor(parameter) for parameter in parameters)
     module.load_state_dict(dict(zip(of_book(*sizes).state_dict(), tensors, strict=True)))
     with torch.no_grad():
@@ -83,26 +83,24 @@ class Piece(NearMisses):
 def piece(
     name: str,
     of_book: type[nn.Module],
-    sizes: tuple,
-    inputs: Iterable[tuple],
+    cases: Iterable[tuple],
     replies: dict[str, Any],
     **options: Any,
 ) -> None:
     """Register an exercise that asks for a class of minigpt, with the wrong ones people write.
 
-    sizes: how the class is made. inputs: an x and the parameters for each case. replies: from the
-    reply to the `forward` that gets it. options: as for `near_misses`.
+    cases: each how the class is made, an x and the parameters; see `drawn`. replies: from the reply
+    to the `forward` that gets it. options: as for `near_misses`.
     """
-    cases = [(sizes, *arrays) for arrays in inputs]
     wrong = {
         reply: as_function(type(of_book.__name__, (of_book,), {"forward": forward}))
         for reply, forward in replies.items()
     }
-    exercise(name)(Piece(as_function(of_book), cases, wrong, **options))
+    exercise(name)(Piece(as_function(of_book), list(cases), wrong, **options))
 
 
-def drawn(of_book: type[nn.Module], sizes: tuple, *shape: int, scale: float = 1.0) -> list[tuple]:
-    """Inputs for `piece`: one x of a shape, and the class's parameters drawn from N(0, 1)."""
+def drawn(of_book: type[nn.Module], sizes: tuple, *shape: int, scale: float = 1.0) -> tuple:
+    """A case for `piece`: sizes, an x of a shape, and the class's parameters, from N(0, 1)."""
     rng = np.random.default_rng(0)
     shapes = [tuple(parameter.shape) for parameter in of_book(*sizes).state_dict().values()]
-    return [(scale * rng.normal(size=shape), *(rng.normal(size=one) for one in shapes))]
+    return sizes, scale * rng.normal(size=shape), *(rng.normal(size=one) for one in shapes)

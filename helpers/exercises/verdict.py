@@ -188,15 +188,23 @@ def changes(function: Any, *arguments: object) -> bool:
 
     Homework calls it in another process, and compares here what comes back of the arguments.
     """
-    pairs = zip(arguments, function.after(*arguments), strict=True)
+    pairs = zip(arguments, function.traced(*arguments)[0], strict=True)
     return any(isinstance(a, list | np.ndarray) and not np.array_equal(a, b) for a, b in pairs)
 
 
-def numbers(value: object) -> Float[np.ndarray, "..."]:
-    """Whatever array, tensor or list the reader gave, as float64 NumPy of the same shape."""
+def numbers(value: Any) -> Float[np.ndarray, "..."]:
+    """Whatever array, tensor or list the reader gave, as float64 NumPy of the same shape.
+
+    Raises: Wrong where it holds anything else than real numbers, such as the text "40".
+    """
     if hasattr(value, "detach"):  # a tensor of PyTorch, which need not be loaded for this
-        value = value.detach().cpu().double().numpy()
-    return np.asarray(value, dtype=np.float64)
+        value = value.detach().cpu()
+        value = (value if value.is_complex() else value.double()).numpy()
+    found = np.asarray(value)
+    if found.dtype.kind not in "biufO":  # whole numbers above 2**64 are objects to NumPy
+        kind = "complex numbers" if found.dtype.kind == "c" else "something else"
+        raise Wrong(f"Real numbers are asked for, yours holds {kind}.")
+    return found.astype(np.float64)
 
 
 def array(value: object, shape: tuple[int, ...], what: str) -> Float[np.ndarray, "..."]:

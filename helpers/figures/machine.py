@@ -22,24 +22,25 @@ PARTS = {
     "probabilities": (12.35, 0.0, 1.45, "next-token\nprobabilities"),
 }
 FLOW = [name for name in PARTS if name != "position"]
-LIT, DIM = "#ffd24d", "#f2f2f2"
+LIT, BUILT, DIM = "#ffd24d", "#ece0b8", "#f2f2f2"
 
 
-def draw_machine(ax: Axes, *, lit: Collection[str] = ()) -> Axes:
-    """Draw the whole Transformer, with the parts named in ``lit`` highlighted.
+def draw_machine(ax: Axes, *, lit: Collection[str] = (), built: Collection[str] = ()) -> Axes:
+    """Draw the whole Transformer, the parts in ``lit`` highlighted, those ``built`` before pale.
 
     Raises: ValueError for a part that is not on the map.
     """
-    unknown = set(lit) - set(PARTS)
+    unknown = {*lit, *built} - set(PARTS)
     if unknown:
-        raise ValueError(f"lit must name parts of {sorted(PARTS)}, got {sorted(unknown)}")
+        raise ValueError(f"must name parts of {sorted(PARTS)}, got {sorted(unknown)}")
+    done = {PARTS[name][-1] for name in (*built, *lit)}  # one norm built, all are
     for name, (x, y, width, words) in PARTS.items():
         box = FancyBboxPatch(
             (x, y - 0.32),
             width,
             0.64,
             boxstyle="round,pad=0.02,rounding_size=0.1",
-            facecolor=LIT if name in lit else DIM,
+            facecolor=LIT if name in lit else BUILT if words in done else DIM,
             edgecolor="#555555",
             linewidth=1.6 if name in lit else 0.8,
         )

@@ -51,34 +51,32 @@ class Checkpoint:
     extra: dict = field(default_factory=dict)
 
 
-def save(folder: Path, checkpoint: Checkpoint, *, keep: int | None = 1) -> Path:
+def save(folder: Path, checkpoint: Checkpoint) -> Path:
     """Write a checkpoint into a run's folder, completely or not at all; returns its own folder.
 
-    keep: how many of the latest stay, None for all; the others are removed once this one is on
-    disk. A complete one of the same step is left as it is.
+    Earlier ones are removed once this one is on disk.
     Raises OSError where it cannot be written; earlier checkpoints stay, the partial one is removed.
     """
     final = folder / f"{NAME}{checkpoint.step:08d}"
     partial = folder / f"{PARTIAL}{final.name}"
     tensors, metadata = _serialise(checkpoint)
-    if not _is_complete(final):
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            remove_partials(folder)
-            partial.mkdir()
-            _write(partial / TENSORS, tensors)
-            _write(partial / METADATA, metadata)
-            _fsync_dir(partial)
-            _remove(final)
-            os.rename(partial, final)
-            _fsync_dir(folder)
-        except OSError as error:
-            shutil.rmtree(partial, ignore_errors=True)
-            kept = list_checkpoints(folder)
-            left = f"{kept[-1].name} is still there" if kept else "there is no earlier one"
-            reason = f"cannot write a checkpoint to {folder}: {error.strerror or error}; {left}"
-            raise type(error)(error.errno, reason) from error
-    for old in list_checkpoints(folder)[: -keep if keep else 0]:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        remove_partials(folder)
+        partial.mkdir()
+        _write(partial / TENSORS, tensors)
+        _write(partial / METADATA, metadata)
+        _fsync_dir(partial)
+        _remove(final)
+        os.rename(partial, final)
+        _fsync_dir(folder)
+    except OSError as error:
+        shutil.rmtree(partial, ignore_errors=True)
+        kept = list_checkpoints(folder)
+        left = f"{kept[-1].name} is still there" if kept else "there is no earlier one"
+        reason = f"cannot write a checkpoint to {folder}: {error.strerror or error}; {left}"
+        raise type(error)(error.errno, reason) from error
+    for old in list_checkpoints(folder)[:-1]:
         with suppress(OSError):
             _remove(old)
     return final
@@ -142,14 +140,6 @@ def _remove(path: Path) -> None:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def _is_complete(path: Path) -> bool:
-    try:
-        load(path)
-    except CheckpointError:
-        return False
-    return True
-
-
 def latest(folder: Path | str) -> Path:
     """The last checkpoint of a run's folder; a checkpoint's own folder is returned as it is.
 
@@ -188,9 +178,7 @@ def _read_metadata(path: Path) -> dict:
     if not isinstance(metadata, dict) or metadata.get("format") != FORMAT:
         raise ValueError(f"{path.name} is of another format than {FORMAT!r}")
     if metadata.get("version") != VERSION:
-        raise ValueError(
-            f"version {metadata.get('version')!r} is not {VERSION}, which is read here"
-        )
+        raise ValueError(f"version {metadata.get('version')!r} is not {VERSION}")
     for name, kind in {"tensors_sha256": str, **JSON_TYPES}.items():
         if not isinstance(metadata.get(name), kind):
             raise ValueError(f"{name!r} in {path.name} should be of type {kind.__name__}")
@@ -241,6 +229,6 @@ def check_config(stored: Mapping, config: Any) -> None:
 
 
 def sha256_of(ids: Int[Tensor, " N"]) -> str:
-    """SHA-256 of token ids as 64-bit integers, little end first."""
+    """SHA-256 of token ids as 64-bit integers, little end first. ids (N,)."""
     numbers = ids.cpu().numpy().astype("<i8")
     return hashlib.sha256(numbers.tobytes()).hexdigest()

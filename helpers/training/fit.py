@@ -26,6 +26,7 @@ from helpers.training.run_folder import Outcome, RunFolder, StepRecord
 
 SYNCHRONOUS = ("cpu",)  # devices whose losses are read at every step; others would have to wait
 READ_EVERY = 20  # steps between two reads of the losses from the others
+SAMPLE = 2**17  # tokens of a longer validation text, about, on which its loss is measured
 
 
 def fit(
@@ -38,30 +39,29 @@ def fit(
     resume: bool = False,
     on_record: Callable[[StepRecord], object] | None = None,
     extra: Mapping | None = None,
-    keep: int | None = 1,
     progress: bool = True,
+    whole: bool = False,
     distributed: DistributedContext | None = None,
 ) -> Outcome:
     """Train a model that turns ids (B, T) into logits (B, T, V), in place and on its device.
 
-    folder: for records.jsonl and the checkpoints, of which the last `keep` stay. resume: continue
-    from the last checkpoint in it, on a CPU bit for bit as without the interruption. extra: further
-    JSON to store in checkpoints. on_record sees each record once it is complete, in the main
-    process. progress: a tqdm bar. distributed: from `processes.distributed_context`.
+    train_ids (N,), validation_ids (M,). folder: for records.jsonl and checkpoints, of which the
+    last one stays. resume: continue from it, on a CPU bit for bit as without the interruption; with
+    more steps in config, on the longer schedule of the learning rate. extra: further JSON to store
+    in checkpoints. on_record sees each record once it is complete, in the main process. progress: a
+    tqdm bar. whole: the last evaluation is over all of validation_ids; else each is over a fixed
+    sample, every k-th batch of windows, about SAMPLE tokens. distributed: from
+    `processes.distributed_context`. Ctrl-C ends the run after the current step and saves it.
 
-    Ctrl-C ends the run after the current step and saves it.
-    Raises ValueError where config, model and ids do not fit, a folder has a run already that is not
-    to be resumed, or another run is using it; CheckpointError where the checkpoint cannot be
-    restored; OSError where one cannot be written; FloatingPointError, naming the step, where loss
-    or gradient is nan or infinite; ProcessLostError where another process has ended. Existing
-    checkpoints stay.
+    Raises ValueError where config, model and ids do not fit, or a folder's run is not to be resumed
+    or is in use; CheckpointError where the checkpoint cannot be restored; OSError where
+    one cannot be written; FloatingPointError where loss or gradient is nan or infinite.
     """
-    run = _Run(
-        model, train_ids, validation_ids, config, distributed or DistributedContext(), on_record
-    )
+    distributed = distributed or DistributedContext()
+    run = _Run(model, train_ids, validation_ids, config, distributed, on_record, whole)
     if resume and folder is None:
         raise ValueError("resume=True needs the folder of the run")
-    where = None if folder is None else RunFolder(Path(folder), keep=keep, extra=dict(extra or {}))
+    where = None if folder is None else RunFolder(Path(folder), extra)
     shown = progress and run.distributed.is_main
     with (
         nullcontext() if where is None else closing(where),
@@ -83,8 +83,8 @@ def fit(
 class _Run:
     """The parts of a run that a step changes."""
 
-    def __init__(self, model, train_ids, validation_ids, config, distributed, on_record):
-        self.model, self.config, self.on_record = model, config, on_record
+    def __init__(self, model, train_ids, validation_ids, config, distributed, on_record, whole):
+        self.model, self.config, self.on_record, self.whole = model, config, on_record, whole
         self.distributed, self.device = distributed, next(model.parameters()).device
         if config.batch_size % (config.accumulate * distributed.size):
             raise ValueError(
@@ -113,8 +113,7 @@ class _Run:
         saves = self.is_due(self.config.checkpoint_every)
         read_every = 1 if self.device.type in SYNCHRONOUS else READ_EVERY
         self.optimizer.scale(self.config.lr_factor(self.step))
-        with self.distributed.guard():
-            self.pending.append(self.gradients())
+        self.pending.append(self.gradients())
         fresh = self.read(stop()) if evaluates or saves or self.is_due(read_every) else []
         self.optimizer.step()
         self.step += 1
@@ -171,8 +170,10 @@ class _Run:
         return fresh
 
     def evaluate(self) -> float:
-        """Mean loss over the whole validation split, in float32, each process with its part."""
+        """Mean loss over the validation split or its sample, in float32, each process a part."""
         windows = corpus.windows(self.validation_ids, self.config.context)
+        if not (self.whole and self.step == self.config.steps):
+            windows = islice(windows, 0, None, math.ceil(len(self.validation_ids) / SAMPLE))
         mine = islice(windows, self.distributed.rank, None, self.distributed.size)
         sums = torch.tensor(summed_loss(self.model, cross_entropy, mine), dtype=torch.float64)
         if self.distributed.size > 1:
@@ -184,7 +185,8 @@ class _Run:
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Restore the state of the run. Raises CheckpointError where something does not fit."""
-        checkpoints.check_config(checkpoint.config, self.config)
+        more = {"steps": self.config.steps} if self.config.steps > checkpoint.step else {}
+        checkpoints.check_config(checkpoint.config | more, self.config)
         checkpoints.check_model(self.model, checkpoint.model)
         if checkpoint.data_sha256 != self.sha256:
             raise CheckpointError("the checkpoint was made with another training text")
@@ -201,8 +203,7 @@ class _Run:
     def open(self, folder: RunFolder, *, resume: bool) -> None:
         """Continue from the folder's last checkpoint, or start in a folder that has none."""
         self.folder, self.sha256 = folder, checkpoints.sha256_of(self.train_ids)
-        checkpoint = folder.open(resume=resume, write=self.distributed.is_main)
-        if checkpoint is not None:
+        if checkpoint := folder.open(resume=resume, write=self.distributed.is_main):
             self.restore(checkpoint)
         if self.distributed.is_main:
             folder.write(self.records)

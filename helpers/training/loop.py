@@ -102,7 +102,7 @@ def _gradient_norm(module: nn.Module) -> float:
 def cross_entropy(
     logits_BTV: Float[Tensor, "B T V"], targets_BT: Int[Tensor, "B T"]
 ) -> Float[Tensor, ""]:
-    """Mean over all targets of -log p(target), in nats, computed in float32 at least."""
+    """Mean over targets (B, T) of -log p(target), in nats, of logits (B, T, V) in float32 or 64."""
     logits_NV = logits_BTV.flatten(0, 1)
     if logits_NV.dtype in (torch.bfloat16, torch.float16):
         logits_NV = logits_NV.float()

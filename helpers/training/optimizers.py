@@ -31,6 +31,7 @@ def newton_schulz(
 
     dtype: of the computation and of the result.
     Source: Jordan et al. 2024, "Muon: An optimizer for hidden layers in neural networks".
+    Shapes: (..., R, C) to (..., R, C).
     """
     a, b, c = NEWTON_SCHULZ
     x = matrices.to(dtype).reshape(-1, *matrices.shape[-2:])

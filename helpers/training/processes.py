@@ -12,19 +12,11 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from datetime import timedelta
 
 import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, distributed, nn
 from torch.nn.parallel import DistributedDataParallel
-
-TIMEOUT_S = 300  # after this long without an answer the other processes count as dead
-LOST = ("gloo", "nccl", "connection", "timed out", "timeout", "tcpstore")
-
-
-class ProcessLostError(ConnectionError):
-    """Another process of the run has ended or does not answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +36,7 @@ class DistributedContext:
         return self.rank == 0
 
     def rows(self, batch: Shaped[Tensor, "B *rest"]) -> Shaped[Tensor, "b *rest"]:
-        """The rows of a batch that are this process's: an equal part, in order."""
+        """Give this process its equal part of a batch, in order: (B, ...) to (B / size, ...)."""
         part = len(batch) // self.size
         return batch[self.rank * part : (self.rank + 1) * part]
 
@@ -56,27 +48,12 @@ class DistributedContext:
         return DistributedDataParallel(model, [device] if device.type == "cuda" else None)
 
     def total(self, numbers: Float[Tensor, " N"]) -> Float[Tensor, " N"]:
-        """The numbers of all processes added up, the same in each."""
+        """The numbers of all processes added up, the same in each. (N,) to (N,)."""
         if self.size == 1:
             return numbers
         numbers = numbers.clone()
-        with self.guard():
-            distributed.all_reduce(numbers)
+        distributed.all_reduce(numbers)
         return numbers
-
-    @contextmanager
-    def guard(self) -> Iterator[None]:
-        """Turn the errors of a broken connection into a ProcessLostError."""
-        try:
-            yield
-        except RuntimeError as error:
-            message = str(error).lower()
-            if self.size == 1 or not any(word in message for word in LOST):
-                raise
-            raise ProcessLostError(
-                f"process {self.rank} of {self.size} lost another one, so the run has ended; "
-                f"see the output of that one ({str(error).splitlines()[0]})"
-            ) from error
 
 
 def no_sync(model: nn.Module) -> AbstractContextManager:
@@ -85,27 +62,20 @@ def no_sync(model: nn.Module) -> AbstractContextManager:
 
 
 @contextmanager
-def distributed_context(
-    device: torch.device | str | None = None, *, timeout_s: float = TIMEOUT_S
-) -> Iterator[DistributedContext]:
+def distributed_context(device: torch.device | str | None = None) -> Iterator[DistributedContext]:
     """The context in which torchrun started this process, or that of a single process.
 
-    device: "cuda" gives each process the GPU of its local rank. Where a process does not answer
-    for timeout_s seconds, the others end with ProcessLostError.
-    Raises ValueError where a machine has fewer GPUs than processes.
+    device: "cuda" gives each process the GPU of its local rank.
     """
     device = torch.device(device or "cpu")
     size, local = int(os.environ.get("WORLD_SIZE", 1)), int(os.environ.get("LOCAL_RANK", 0))
     if device.type == "cuda" and size > 1:
-        if local >= (there := torch.cuda.device_count()):
-            raise ValueError(f"process {local} of this machine has no GPU: there are {there}")
         device = torch.device("cuda", local)
         torch.cuda.set_device(device)
     if size == 1:
         yield DistributedContext(device=device)
         return
-    backend = "nccl" if device.type == "cuda" else "gloo"
-    distributed.init_process_group(backend, timeout=timedelta(seconds=timeout_s))
+    distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")
     yield DistributedContext(rank=distributed.get_rank(), size=size, device=device)
     distributed.destroy_process_group()  # not after an error: it would wait for the lost one
 

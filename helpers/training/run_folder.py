@@ -21,8 +21,9 @@ class StepRecord:
 
     loss (nats, mean over the batch) and gradient_norm (before clipping) are of the model before
     the update; rate is the learning rate of the update as a fraction of its peak; validation,
-    where it was measured, is the loss after it, over the whole validation split. seconds: spent on
-    training so far, without evaluation and saving; two records that differ in it alone are equal.
+    where it was measured, is the loss after it, over the validation split or a fixed sample of it.
+    seconds: spent on training so far, without evaluation and saving; two records that differ in it
+    alone are equal.
     """
 
     step: int
@@ -42,11 +43,11 @@ class Outcome:
 
 
 class RunFolder:
-    """keep: how many checkpoints stay, None for all. extra: JSON stored in each of them."""
+    """extra: JSON stored in each checkpoint."""
 
-    def __init__(self, path: Path, *, keep: int | None = 1, extra: Mapping | None = None):
+    def __init__(self, path: Path, extra: Mapping | None = None):
         json.dumps(extra)  # raises now, and not at the first checkpoint, if it is not JSON
-        self.path, self.keep, self.extra = path, keep, dict(extra or {})
+        self.path, self.extra = path, dict(extra or {})
         self.lines: IO[str] | None = None
         self.lock = FileLock(path / LOCK)
 
@@ -84,8 +85,7 @@ class RunFolder:
 
     def save(self, **parts: Any) -> None:
         """Write a checkpoint of these parts."""
-        checkpoint = Checkpoint(extra=self.extra, **parts)
-        checkpoints.save(self.path, checkpoint, keep=self.keep)
+        checkpoints.save(self.path, Checkpoint(extra=self.extra, **parts))
 
     def close(self) -> None:
         """Close the file of records, and unlock the folder."""

@@ -2,8 +2,8 @@
 
     collected(source, roster)   a Handed for each student, sorted by student
 
-Whose a file is, the name says that Canvas or Moodle gave it (see `filenames`), or the folder in
-which it lies, one for each student, as in nbgrader's "submitted". Nothing else does.
+Whose a file is, the name says that a platform gave it (see `filenames`), or the folder in which it
+lies, one for each student, as in nbgrader's "submitted". Nothing else does.
 
 What is found is hostile until shown otherwise (see `archive`): what cannot be read is said, not
 raised.
@@ -23,14 +23,14 @@ from homework.intake.archive import (
     shown,
 )
 from homework.intake.attempts import STAMP, Candidate, candidates, chosen, of_assignment, stamp
-from homework.intake.filenames import PLATFORMS, Owner, parse_owner
+from homework.intake.filenames import BY_NUMBER, Owner, parse_owner, schemes_of
 from homework.intake.roster import Roster, safe, unique
 from homework.intake.tables import parse_time
 
 UNKNOWN = "the roster has no such student, or several"
 SEVERAL = ("handed in ", "a later file ")  # so begin notes on several files
-WANTED = "give the zip that Canvas or Moodle makes, or a folder with a folder for each student"
-BESIDE = (".csv", ".yml")  # files beside the students', such as the roster
+WANTED = "give the zip that your platform makes, or a folder with a folder for each student"
+BESIDE = (".csv", ".yml", "index.html")  # files beside the students', such as the roster
 
 
 @dataclass(frozen=True)
@@ -111,13 +111,14 @@ def _students(
 ) -> dict[Owner, list[File]]:
     """Whose each folder is, or each file that a platform named, and the files that count of it."""
     tops: dict[str, list[File]] = {}
+    repository = f"{source.name.removesuffix('-submissions')}-"  # as GitHub Classroom names them
     for file in given:
         tops.setdefault(file.parts[0], []).append(file)
     found: dict[Owner, list[File]] = {}
+    schemes = schemes_of([name for name in tops if not name.casefold().endswith(BESIDE)])
     for name, files in tops.items():
-        if who := parse_owner(
-            name, any((one.parts, one.kind) == ((name,), "file") for one in files)
-        ):
+        is_file = any((one.parts, one.kind) == ((name,), "file") for one in files)
+        if who := parse_owner(name.removeprefix(repository), is_file, schemes):
             if who.scheme == "folder" and assignment:
                 files = of_assignment(files, assignment)
                 who = replace(who, time=parse_time(stamp(files)))
@@ -143,7 +144,7 @@ def _hand(
     """What counts of all that one student handed in."""
     best, is_read, notes = chosen(found, is_wanted)
     who = best.who
-    is_platforms = who.scheme in PLATFORMS
+    is_numbered = who.scheme in BY_NUMBER
     order = ("", 0.0)
     if who.number:
         order = ("number of the file", float(who.number))
@@ -151,9 +152,10 @@ def _hand(
         order = ("time", who.time.timestamp())
     elif is_zipped and who.scheme == "moodle":  # which dates all that is in a zip by the download
         order = ("download", best.rank[2][0])
-    key = safe(f"{who.name}_{who.id}" if is_platforms and who.name else who.id)
+    key = safe(f"{who.name}_{who.id}" if is_numbered and who.name else who.id)
     name = "" if who.name == "Participant" else shown(who.name)
-    if roster and (known := (roster.match if is_platforms else roster.find)(who.id)):
+    finds = roster and (roster.match if is_numbered else roster.find)
+    if finds and (known := finds(who.id if is_numbered else who.name or who.id)):
         key, name = known.key, known.name or name
     elif roster:
         key, notes = unique(key, {one.key for one in roster.students}), (*notes, UNKNOWN)

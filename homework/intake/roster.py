@@ -1,4 +1,4 @@
-"""Who is in the course, as Canvas or Moodle export it, and the marks in the form they import.
+"""Who is in the course, as platforms export it, and the marks in the form they import.
 
     read(path)                            a roster from a CSV export
     roster.match(id)                      the student with the platform's number, or None
@@ -6,12 +6,17 @@
     roster.agrees(title, possible)        whether it can be written; raises ValueError if not
     roster.write(path, title, marks, possible)  the same table with an assignment's column
 
-Two forms are told apart by their columns, whose names are those of the English versions:
+The forms are told apart by their columns:
 - Canvas, "Export Entire Gradebook" (lib/gradebook_exporter.rb of canvas-lms): Student, ID, SIS User
   ID, SIS Login ID, Section, then assignments as "title (number)"; a row "    Points Possible".
 - Moodle, "Download grading worksheet" (mod/assign/gradingtable.php of moodle): Identifier
   ("Participant 1234"; the number is the one in the names of the files), Full name, Email address,
-  Status, Grade, Maximum Grade, Last modified (submission), …
+  Status, Grade, Maximum Grade, Last modified (submission), …; in German with the words of Moodle's
+  language pack (de/assign.php, de/assignfeedback_comments.php).
+- Any other table with a column of logins, which comes back with the marks in it: Brightspace's
+  grades (community.d2l.com, "Importing grades": OrgDefinedID, Username, "title Points Grade"),
+  Blackboard's (no source of the vendor's, not tried) and GitHub Classroom's classroom_roster.csv
+  (not tried).
 """
 
 import csv
@@ -28,7 +33,23 @@ from helpers.files import write_text
 from homework.intake import tables
 from homework.intake.tables import folded, harmless
 
-CANVAS, WORKSHEET = "Canvas gradebook", "Moodle grading worksheet"
+CANVAS, WORKSHEET, OTHER = "Canvas gradebook", "Moodle grading worksheet", "table of students"
+COLUMNS = {  # what others call a column, and what it is called here
+    "vollständiger name": "full name",
+    "e-mail-adresse": "email address",
+    "bewertung": "grade",
+    "bestwertung": "maximum grade",
+    "feedback als kommentar": "feedback comments",
+    "last name": "lastname",
+    "first name": "firstname",
+    "orgdefinedid": "id number",
+    "student id": "id number",
+    "github_username": "username",
+    "name": "full name",
+}
+NUMBERED = re.compile(  # what platforms write after an assignment's title
+    r"\s*(\(\d+\)|points grade( <.*)?|\[total pts.*)$"
+)
 LONGEST_KEY = 64  # characters
 IDENTIFYING = (  # by which Canvas knows a student
     "student",
@@ -51,7 +72,7 @@ LOGINS = (  # the first that is filled in is the student's key
 )
 MOODLES = ("identifier", "grade", "maximum grade", "feedback comments")
 READ_BACK = (*MOODLES, *IDENTIFYING[3:], *LOGINS)
-ASKED = "the gradebook that Canvas exports, or Moodle's grading worksheet"
+ASKED = "the gradebook that your platform exports, or Moodle's grading worksheet"
 
 
 @dataclass(frozen=True)
@@ -109,7 +130,7 @@ class Roster:
         ValueError where it does not agree (see `agrees`).
         """
         self.agrees(title, possible)
-        column, names = self.column(title), folded(self.table.header)
+        column, names = self.column(title), _names(self.table.header)
         header = [*self.table.header, *([title] if column == len(names) else [])]
         rows = []
         for row in self.table.rows:
@@ -131,7 +152,7 @@ class Roster:
         """Raise the ValueError that `write` would raise for any marks of this assignment: where the
         title names several columns, or the platform counts another number of points as all.
         """
-        names, column, rows = folded(self.table.header), self.column(title), self.table.rows
+        names, column, rows = _names(self.table.header), self.column(title), self.table.rows
         maxima = set()
         if self.kind == WORKSHEET and "maximum grade" in names:
             maxima = {row[names.index("maximum grade")] for row in rows}
@@ -150,7 +171,7 @@ class Roster:
     def column(self, title: str) -> int:
         """Where the marks go: a column of that title, else one after the last."""
         wanted = "grade" if self.kind == WORKSHEET else title.casefold()
-        names = [re.sub(r"\s*\(\d+\)$", "", name) for name in folded(self.table.header)]
+        names = [NUMBERED.sub("", name) for name in _names(self.table.header)]
         if names.count(wanted) > 1:
             raise ValueError(
                 f"several columns of the {self.kind} are called {title!r}: delete all but one"
@@ -164,23 +185,33 @@ class Roster:
 def read(path: Path) -> Roster:
     """The roster in a CSV export. Raises: ValueError where there is none, or it is no roster."""
     try:
-        table = tables.read(path, {*MOODLES, *IDENTIFYING})
+        table = tables.read(path, {*MOODLES, *IDENTIFYING, *COLUMNS})
     except ValueError as error:
         raise ValueError(f"{error}; a roster is {ASKED}") from error
-    names = set(folded(table.header))
+    columns = _names(table.header)
+    names = set(columns)
     if "id" in names and names & {"student", "lastname"} and names & {"section", "sis login id"}:
         kind = CANVAS
     elif {"identifier", "grade"} <= names:
         kind = WORKSHEET
+    elif names & {"username", "id number"}:
+        kind = OTHER
     else:
         raise ValueError(f"{path} has the columns {[*table.header][:20]}; a roster is {ASKED}")
     taken: set[str] = set()
     rows = [
-        (at, cells)
-        for at, (_, cells) in enumerate(table.named())
+        (at, dict(zip(columns, row, strict=True)))
+        for at, row in enumerate(table.rows)
         if kind != CANVAS or not _is_nobody(table.rows[at])
     ]
     return Roster(kind, table, tuple(_student(kind, at, cells, taken) for at, cells in rows))
+
+
+def _names(header: tuple[str, ...]) -> list[str]:
+    """The names of the columns, as they are called here."""
+    names = [COLUMNS.get(name, name) for name in folded(header)]
+    is_german = "bestwertung" in folded(header)  # where the identifier is called ID
+    return ["identifier" if name == "id" and is_german else name for name in names]
 
 
 def _is_nobody(row: tuple[str, ...]) -> bool:
@@ -192,7 +223,7 @@ def _is_nobody(row: tuple[str, ...]) -> bool:
 
 
 def _student(kind: str, row: int, cells: dict[str, str], taken: set[str]) -> Student:
-    filled = {name: cell.strip() for name, cell in cells.items() if cell.strip()}
+    filled = {name: cell.strip().lstrip("#") for name, cell in cells.items() if cell.strip()}
     name = filled.get("student", filled.get("full name", ""))
     if "lastname" in filled:  # as Canvas has it on demand
         name = ", ".join(filter(None, [filled["lastname"], filled.get("firstname")]))
@@ -200,6 +231,8 @@ def _student(kind: str, row: int, cells: dict[str, str], taken: set[str]) -> Stu
     id = number[0] if number else ""
     logins = tuple(filled[name] for name in LOGINS if name in filled)
     key = unique(safe([*logins, id or name or "student"][0]), taken)
+    if kind == OTHER and "firstname" in filled:  # as in the names of Brightspace's folders
+        logins += (f"{filled['firstname']} {filled.get('lastname', '')}",)
     return Student(key, name, id, logins, row)
 
 

@@ -1,4 +1,4 @@
-"""Write the student edition of a problem set, and prove that nothing leaked.
+"""Write the student edition of a problem set, and search it for lines of the solutions.
 
     python -m homework.release --chapter 05 --out course [--seed TEXT] [--private FOLDER]
                                [--site URL] [--gradescope ZIP]
@@ -49,12 +49,14 @@ def main(arguments: list[str] | None = None) -> None:
         )
     if assignment.drawn and not options.seed:
         print("note: there is no SEED; every course without one has these numbers")
+    if options.seed and not assignment.drawn:
+        print("note: SEED changes nothing, for no private file draws numbers from it")
     if options.gradescope:
         gradescope.write(options.gradescope, Path(options.out), course)
         print(f"{options.gradescope}: the autograder for Gradescope")
     if "%pip" not in assignment.install.source:
         print("note: the first cell installs nothing in Colab until the book has an address")
-    print(f"nothing leaked; {said}")
+    print(f"it holds no line of a solution or of a hidden test; {said}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The proof that nothing leaked: the edition as it was written, searched for what is secret."""
+"""What leaked: the edition as it was written, searched for the lines of what is secret."""
 
 import json
 import re

@@ -297,10 +297,11 @@ def _question(task: Task, read: Sequence[Record], points: Sequence[dict], marks:
     pairs = zip(read, given, strict=True)
     states = Counter(_state(task, record, score, marks) for record, score in pairs)
     known = [score for score in given if score is not None]
+    is_marked = any(_marked(task, record, marks) for record in read)  # not left empty alone
     return Question(
         task=task,
         counts={state: states[state] for state in STATES},
-        mean=statistics.fmean(known) if known else None,
+        mean=statistics.fmean(known) if known and (is_marked or not states["waits"]) else None,
         loss=_loss(task, [record for record in read if not _absent(task, record)]),
     )
 

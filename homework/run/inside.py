@@ -9,7 +9,7 @@ It is asked, one line at a time, with a dict, and answers each with a dict:
     {"do": "write", "name": …, "text": …}   write a file
     {"do": "value", "name": …}                  what a name stands for
     {"do": "call", "name": …, "args": …, "kwargs": …}   call something kept here
-    {"do": "after", "name": …, "args": …}       what calling it leaves of the arguments
+    {"do": "traced", "name": …, "args": …}      what calling it leaves of the arguments, and more
     {"do": "fork"}              go on in a copy of this process, which spares the next run its start
     {"do": "end"}               end the copy; this process goes on as it was
     {"do": "echo", "value": …}  say it back, at once
@@ -39,6 +39,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import helpers
 from helpers.exercises import to_plain
 from homework.run.remote import import_, returned
 from homework.run.seccomp import fork_filter, install, is_supported, set_dumpable
@@ -50,6 +51,7 @@ CORES = 4  # that are told of, for there may be few processes
 ERRORS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 KNOWN = {kind.__name__: kind for base in ERRORS for kind in (base, *base.__subclasses__())}
 WITHHELD: set[str] = set()  # dotted names
+BOOK = str(Path(helpers.__file__).parent)
 MOST_SAID = 20_000  # characters of what a cell writes are passed on
 
 
@@ -64,6 +66,13 @@ class Withholding(types.ModuleType):
             if not asks.startswith("helpers."):
                 raise AttributeError(f"{module}.{name} is not there in homework")
         return super().__getattribute__(name)
+
+
+def _hide_text(event: str, args: tuple) -> None:
+    """An audit hook: what the book's modules say is for the import system alone to read."""
+    is_text = event == "open" and str(args[0]).startswith(BOOK) and str(args[0]).endswith(".py")
+    if is_text and "importlib" not in sys._getframe(1).f_code.co_filename:
+        raise PermissionError(f"{args[0]} is not there in homework")
 
 
 class Cells:
@@ -110,6 +119,7 @@ class Cells:
 
     def do_withhold(self, names: list[str]) -> None:
         """Take from the cells what has these dotted names; the book's own code still has it."""
+        sys.addaudithook(_hide_text)
         for name in names:
             place, _, last = name.rpartition(".")
             module = importlib.import_module(place)
@@ -140,9 +150,9 @@ class Cells:
         value = self.kept[int(name)](*args, **kwargs)
         return list(returned(value, copies)) if copies else [value, []]
 
-    def do_after(self, name: str, args: list) -> object:
-        """What something kept here leaves of the arguments that it is called with."""
-        return to_plain(self.kept[int(name)].after(*args))
+    def do_traced(self, name: str, args: list) -> object:
+        """What something kept here does when it is called; see `helpers.exercises.answers`."""
+        return to_plain(self.kept[int(name)].traced(*args))
 
     def keep(self, value: object) -> str:
         """A number for what cannot cross."""

@@ -52,6 +52,7 @@ for path in pathlib.Path(matplotlib.get_cachedir()).glob("fontlist-*.json"):
 MOST_LOAD_FACTOR = 8.0  # at most, how many times longer a process may take on a busy machine
 END = 2.0  # seconds that a copy of a process has to end
 ENDED = "the process has ended"
+BUSY = "the machine was too busy"
 TOO_LONG, TOO_MUCH = "it took longer than it may", "it took more memory than it may"
 INSTALL = (
     "students' code runs in a sandbox, which needs Linux and bubblewrap "
@@ -81,10 +82,11 @@ class Limits:
     memory: of a process, in MiB of address space. resident: of all processes together, in MiB of
     what they really hold, looked at twice a second while an answer is waited for. files: all it
     writes, in both runs, in MiB (they lie in memory, too). processes: at a time, threads counted.
-    cpu: seconds of a process in all. answer, given: seconds on the clock for one question, and for
-    a cell of the release. task: seconds for a task's cells, and again for its tests, in each run.
-    submission: seconds after which nothing new is judged. Where others want the processors too,
-    the seconds on the clock are up to `MOST_LOAD_FACTOR` times as many, see `load_factor`.
+    cpu: seconds of a process in all. answer, given: seconds for one question, and for a cell of the
+    release. task: seconds for a task's cells, and again for its tests, in each run. submission:
+    seconds after which nothing new is judged. Where others want the processors too, the seconds
+    on the clock are up to `MOST_LOAD_FACTOR` times as many, see `load_factor`, but for one question
+    those of a processor are not.
     """
 
     memory: int = 3072
@@ -332,16 +334,18 @@ class SandboxClient:
         within = self.limits.answer if within is None else within
         if self.parent is None:
             self.answering = self._innermost()
-        asked, deadline = time.monotonic(), min(until(within), self.deadline)
-        before = cpu_seconds(self.answering)
+        asked, before = time.monotonic(), cpu_seconds(self.answering)
         try:
-            self._send(line, deadline)
+            self._send(line, min(until(within), self.deadline))
+            deadline = min(asked + within, self.deadline)
             while True:
                 try:
                     line = self._line(deadline)
                 except LostError as error:
-                    last = min(asked + MOST_LOAD_FACTOR * within, self.deadline)
-                    if deadline >= last or not self._is_starved(error, before, within):
+                    computed, starved = self._is_starved(error, before, within)
+                    factor = MOST_LOAD_FACTOR if starved else load_factor()
+                    last = min(asked + factor * within, self.deadline)
+                    if deadline >= last or computed >= within or str(error) != TOO_LONG:
                         raise
                     deadline = min(time.monotonic() + within / 4, last)
                     continue
@@ -370,20 +374,23 @@ class SandboxClient:
         """
         if memory_kills() > self.kills and str(error) == ENDED:
             return LostError("the machine's memory was out", outside=True)
-        if self._is_starved(error, before, within):
-            return LostError("the machine was too busy", outside=True)
+        if self._is_starved(error, before, within)[1]:
+            return LostError(BUSY, outside=True)
         return error
 
-    def _is_starved(self, error: LostError, before: tuple[float, float], within: float) -> bool:
-        """Whether it was slow because it had to wait for a processor; see `_explained`."""
+    def _is_starved(
+        self, error: LostError, before: tuple[float, float], within: float
+    ) -> tuple[float, bool]:
+        """The seconds of a processor that it has had since, and whether it was slow because it had
+        to wait for one; see `_explained`.
+        """
         computed, waited = (
             now - then for now, then in zip(cpu_seconds(self.answering), before, strict=True)
         )
-        if str(error) != TOO_LONG:
-            return False
         others_computed, others_waited = self._others()
         computed, waited = computed + others_computed, waited + others_waited
-        return waited > within / 4 and computed < within
+        starved = str(error) == TOO_LONG and waited > within / 4 and computed < within
+        return computed, starved
 
     def _others(self) -> tuple[float, float]:
         """The seconds of a processor that the copy's other processes have had, whoever started them

@@ -47,14 +47,6 @@ def moved(notebook: dict, sources: list[str], after: str) -> bytes:
 answers(
     "tensors-with-a-gradient",
     {
-        "05.1": """def my_weights(query, keys):
-    q, k = (torch.tensor(x * 1.0, requires_grad=True) for x in (query, keys))
-    return (k @ q / len(q) ** 0.5).softmax(0)""",
-        "05.2": """class Attention(torch.nn.Module):
-    def forward(self, q, k, v):
-        q, k, v = map(torch.as_tensor, (q, k, v))
-        return (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) @ v
-my_attention = Attention()""",
         "05.4": """my_query = torch.nn.Parameter(torch.zeros(2, dtype=torch.float64))
 optimizer = torch.optim.LBFGS([my_query], max_iter=100)
 def loss():
@@ -81,9 +73,6 @@ answers(
     s = keys @ query / np.float32(len(query)) ** np.float32(0.5)
     e = np.exp(s - s.max())
     return e / e.sum()""",
-        "05.2": """def my_attention(q, k, v):
-    q, k, v = (torch.as_tensor(x, dtype=torch.float32)[None, None] for x in (q, k, v))
-    return F.scaled_dot_product_attention(q, k, v)[0, 0]""",
         "05.4": "apart = np.float32(keys[0] - keys[2])\n"
         "my_query = np.float32(np.log(3) * 2**0.5) * apart / (apart @ apart)",
         "05.5": "counterexample = np.float16([[1, 0], [2, 1]])",
@@ -287,25 +276,18 @@ answers(
     {
         "05.1": """class my_weights:
     def __new__(cls, query, keys):
-        query, keys = torch.as_tensor(query), torch.as_tensor(keys)
-        s = torch.vmap(lambda key: torch.dot(query, key))(keys) / len(query) ** 0.5
-        return torch.nn.Softmax(dim=-1)(s)""",
-        "05.2": """@torch.jit.script
-def scripted(q, k, v):
-    return torch.softmax(q @ k.T / q.shape[1] ** 0.5, -1) @ v
-@torch.compile
-def compiled(q, k, v):
-    return scripted(q, k, v)
-class Attention(torch.nn.Module):
-    def forward(self, *qkv): return compiled(*map(torch.tensor, qkv))
-with torch.inference_mode():
-    my_attention = torch.inference_mode()(Attention().eval())""",
+        return softmax(np.vectorize(np.dot, signature="(d),(d)->()")(query, keys) / len(query) ** 0.5)""",
         "05.3": "from types import SimpleNamespace as S\ndiagnosis = vars(S(Ada='softmax down the columns', "
         "Ben='no scaling', Cleo='keys in place of values', Dan='divided by D'))",
-        "05.5": "np.savetxt('x.csv', [[1, 0], [3, 0]])\ncounterexample = np.loadtxt('x.csv')",
+        "05.5": """@torch.jit.script
+def scripted(x): return x * 3
+@torch.compile
+def compiled(x): return scripted(x)
+np.savetxt('x.csv', [[1, 0], compiled(torch.tensor([1, 0]))])
+counterexample = np.loadtxt('x.csv')""",
     },
     ALL,
-    "classes that give arrays, compiled and scripted functions, files of one's own",
+    "a class that gives arrays, compiled and scripted functions, files of one's own",
 )
 answers(
     "pools",

@@ -239,8 +239,9 @@ my_query = torch.log(torch.tensor(3.0)) * 2**0.5 * apart / (apart @ apart)""",
         "05.7": """head = [30 * torch.roll(torch.eye(5), -1, 1), np.eye(5, dtype=np.float32),
         [[float(i == j) for j in range(5)] for i in range(5)]]""",
     },
-    ALL,
-    "lists and tensors are as good as arrays",
+    but(t2=1),  # which a teacher's hidden test gives
+    "lists and tensors are as good as arrays, but where the question says NumPy",
+    says={"05.2": "asks for NumPy"},
     quiet=True,
 )
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 from support import CHECKED, NOTEBOOKS, TAUGHT, chapter, exercises
@@ -28,6 +29,7 @@ from helpers.exercises import (
     check,
 )
 from helpers.exercises import verdict as verdicts
+from helpers.exercises.near_misses import IN_NUMPY, IN_TORCH
 
 CHECKS = judges()
 FUNCTIONS, VALUES, DIAGNOSES = (
@@ -91,7 +93,38 @@ def test_reference_is_right_in_each_form_of_its_result(name, give):
         return tuple(map(in_this_form, value)) if isinstance(value, tuple) else in_this_form(value)
 
     verdict = check(name, answer)
-    assert verdict.state == "Right", verdict.message
+    told = CHECKS[name].numpy and give is torch.tensor
+    assert verdict == (Verdict("Not right", IN_TORCH) if told else Verdict("Right"))
+
+
+@pytest.mark.parametrize("path", TAUGHT, ids=lambda path: path.stem[:2])
+def test_question_asks_for_numpy_where_torch_is_refused(path):
+    cells = chapter(path).cells
+    for name in (n for n in IN_NUMPY if n.startswith(path.stem[:2])):
+        [question] = [c.source for c in cells if f"> **Exercise {name[-1]}.**" in c.source]
+        assert "in NumPy" in question or re.search("an? NumPy array (of shape|with)", question)
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        (
+            "02.1",
+            lambda q, table: F.cosine_similarity(*map(torch.tensor, (table, q[None]))).numpy(),
+        ),
+        (
+            "04.1",
+            lambda x, g, b, eps: F.layer_norm(
+                x := torch.tensor(x), x.shape[-1:], *map(torch.tensor, (g, b)), eps
+            ).numpy(),
+        ),
+        ("05.2", lambda *qkv: F.scaled_dot_product_attention(*map(torch.tensor, qkv)).numpy()),
+        ("05.1", lambda *case: CHECKS["05.1"].right(*case) + 0j),
+        ("05.1", lambda *case: [str(weight) for weight in CHECKS["05.1"].right(*case)]),
+    ],
+)
+def test_right_numbers_that_are_not_what_was_asked_for_are_refused(name, answer):
+    assert check(name, answer).state == "Not right"
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -73,10 +73,10 @@ def test_a_kernel_draws_in_the_notebook(monkeypatch, backend, kernel, asked):
 
 
 def test_machine_lights_what_is_named(ax):
-    assert machine.draw_machine(ax, lit=["attention", "add 1"]) is ax
+    assert machine.draw_machine(ax, lit=["attention", "add 1"], built=["attention", "norm 1"]) is ax
     boxes = [patch for patch in ax.patches if isinstance(patch, FancyBboxPatch)]
-    lit = [box for box in boxes if to_hex(box.get_facecolor()) == machine.LIT]
-    assert len(lit) == 2
+    inks = [to_hex(box.get_facecolor()) for box in boxes]
+    assert [inks.count(ink) for ink in (machine.LIT, machine.BUILT)] == [2, 4]  # three norms, one +
     names = {text.get_text() for text in ax.texts}
     assert {words for *_, words in machine.PARTS.values()} <= names
 

@@ -35,6 +35,13 @@ def test_every_cell_is_run_and_nearly_all_output_compared(chapter):
     assert len(compared) >= LEAST_COMPARED * len(with_output)
 
 
+@pytest.mark.parametrize("page", sorted(ROOT.glob("book/recap-*.md")), ids=lambda page: page.stem)
+def test_a_recap_says_what_its_chapters_measured(page):
+    text = page.read_text("utf-8")
+    held = [rules.held(read(path)) for path in NOTEBOOKS if path.stem in text]
+    assert rules.typed(text, set().union(*held)) == []
+
+
 def test_stamps_name_all_chapters_and_no_other():
     stamps = ROOT / "book" / "outputs.json"
     known = json.loads(stamps.read_text("utf-8")) if stamps.exists() else {}

@@ -16,6 +16,15 @@ def test_text_is_written_unchanged(tmp_path):
     assert [entry.name for entry in path.parent.iterdir()] == ["note.txt"]
 
 
+def test_what_a_killed_process_left_is_removed_later(tmp_path):
+    left = [tmp_path / name for name in (".note.txt-0123abcd", ".note.txt-4567cdef", ".other-txt")]
+    for file in left:
+        file.touch()
+    os.utime(left[0], (0, 0))
+    files.write_text(tmp_path / "note.txt", "new")
+    assert [file.exists() for file in left] == [False, True, True]
+
+
 @pytest.mark.parametrize("stage", ["builtins.open", "os.fsync", "os.replace"])
 def test_an_interrupted_write_leaves_the_old_file(stage, tmp_path, monkeypatch):
     def interrupted(*args):

@@ -1,6 +1,7 @@
 """Initial weights of layers and models: against torch's, the formulas, and special cases."""
 
 import math
+import pickle
 
 import pytest
 import torch
@@ -56,6 +57,7 @@ def test_draw_is_distributed_as_torchs(scheme, fan_out, fan_in):
 )
 def test_spread_is_the_formula(scheme, expected):
     assert scheme.std(48, 12) == pytest.approx(expected)
+    assert pickle.loads(pickle.dumps(scheme)) == scheme
 
 
 def test_uniform_weights_stay_within_their_bound():

@@ -12,8 +12,9 @@ from helpers.attention import SelfAttention, attention_steps, causal_mask
 from helpers.blocks import AddNorm, Block
 from helpers.gpt import GPT, GPTConfig
 from helpers.initialise import LECUN, initialise
-from helpers.norms import BatchNorm, GroupNorm, masked_statistics, normalise
+from helpers.norms import BatchNorm, GroupNorm, InstanceNorm, masked_statistics, normalise
 from helpers.positions import Rotary, sinusoidal
+from helpers.to_hf import to_hf
 from helpers.training import TrainingConfig
 
 IDS, ROWS, X = torch.arange(6), torch.eye(3), torch.ones(2, 3, 4)
@@ -36,11 +37,15 @@ CALLS = {
     "groups that do not divide the width": lambda: GroupNorm(6, 4),
     "no axes to average over": lambda: normalise(X, ()),
     "a batch of one token": lambda: BatchNorm(4)(torch.ones(1, 1, 4)),
+    "a sequence of one token": lambda: InstanceNorm(4)(torch.ones(1, 1, 4)),
     "only padding": lambda: masked_statistics(X, torch.zeros(2, 3, dtype=torch.bool)),
     "an unknown norm": lambda: Block(8, norm="layernorm"),
     "an unknown placement": lambda: AddNorm(Block(8), Block(8), placement="middle"),
     "an unknown choice of a model": lambda: GPTConfig(vocab_size=5, positions="rotary"),
     "no layers": lambda: GPTConfig(vocab_size=5, layers=0),
+    "a model that GPT-2 cannot be": lambda: to_hf(
+        GPT(GPTConfig(vocab_size=5, positions="rope"), generator=seeded()), "never-written"
+    ),
     "an id outside the vocabulary": lambda: MODEL(torch.tensor([[5]])),
     "a negative id": lambda: MODEL(torch.tensor([[-1]])),
     "a text longer than the context": lambda: MODEL(torch.zeros(1, 5).long()),
@@ -88,5 +93,6 @@ CALLS = {
 
 @pytest.mark.parametrize("slip", CALLS)
 def test_it_raises_a_value_error(slip):
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError) as raised:
         CALLS[slip]()
+    assert not isinstance(raised.value, np.exceptions.AxisError)  # which is NumPy's, of our slip

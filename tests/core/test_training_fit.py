@@ -94,6 +94,17 @@ def test_it_is_the_loop_by_hand(accumulate):
     assert not outcome.interrupted
 
 
+def test_a_long_validation_text_is_sampled_until_asked_for_all(monkeypatch):
+    long, model = ids(5000, seed=1), Tiny()
+    windows = list(corpus.windows(long, 6))  # 64 at a time, 384 tokens
+    monkeypatch.setattr(fit_module, "SAMPLE", 1600)
+    for whole, wanted in ((False, windows[::4]), (True, windows)):
+        found = training.fit(model, TRAIN, long, config(), whole=whole, progress=False).records
+        loss = training.evaluate(model, fit_module.cross_entropy, wanted)
+        assert found[-1].validation == pytest.approx(loss, rel=1e-5)
+    assert found[3].validation != found[-1].validation
+
+
 def test_no_sync_for_all_parts_but_the_last(monkeypatch):
     held = []
     monkeypatch.setattr(fit_module, "no_sync", lambda model: held.append(1) or nullcontext())
@@ -265,6 +276,16 @@ def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path, changes, at):
     ]
 
 
+def test_a_finished_run_is_trained_for_longer(tmp_path):
+    model, settings = Tiny(), config(steps=20)
+    short = fit(model, config(), folder=tmp_path).records
+    longer = fit(model, settings, folder=tmp_path, resume=True).records
+    assert longer[:12] == short
+    assert [r.rate for r in longer[12:]] == [settings.lr_factor(step) for step in range(12, 20)]
+    with pytest.raises(CheckpointError):  # no fewer than were made
+        fit(model, config(steps=16), folder=tmp_path, resume=True)
+
+
 def test_a_finished_run_has_nothing_left_to_do(tmp_path):
     outcome = fit(Tiny(), config(), folder=tmp_path)
     model = Tiny()
@@ -364,6 +385,14 @@ def test_nan_keeps_the_last_good_checkpoint(tmp_path):
     assert len(lines(tmp_path)) == 6
     with pytest.raises(FloatingPointError, match=r"at step 6 .* lower learning rate$"):
         fit(Fragile(), config())
+
+
+def test_an_infinite_gradient_of_a_finite_loss_ends_the_run():
+    model, untouched = Tiny(), Tiny()
+    model.hidden.weight.register_hook(lambda gradient: torch.full_like(gradient, math.inf))
+    with pytest.raises(FloatingPointError, match=r"at step 0 the loss is \d.*norm inf"):
+        fit(model, config())
+    assert same(model, untouched)
 
 
 def test_a_broken_model_is_not_saved_over_a_good_one(tmp_path):

@@ -226,6 +226,17 @@ def test_learning_rates_are_fractions_of_each_peak():
     assert [part.defaults["lr"] for part in usual.parts] == [0.1, 0.02]
 
 
+def test_muon_orthogonalises_in_bfloat16_unless_told():
+    def stepped(**options):
+        parameter = nn.Parameter(torch.zeros(4, 6))
+        parameter.grad = torch.randn(4, 6, generator=seeded(1))
+        Muon([parameter], **options).step()
+        return parameter.detach()
+
+    assert torch.equal(stepped(), stepped(dtype=torch.bfloat16))
+    assert not torch.equal(stepped(), stepped(dtype=torch.float32))
+
+
 def test_hidden_matrices_have_a_rate_of_their_own_with_adamw():
     optimizer = make_optimizer(Tiny(), config(lr=0.1, matrix_lr=0.4))
     rates = {

@@ -1,4 +1,4 @@
-"""training.processes: two processes make the run of one, and a lost one ends it clearly.
+"""training.processes: two processes make the run of one, and may resume it after one was lost.
 
 The two are real ones, started by torchrun and talking through gloo.
 """
@@ -6,7 +6,6 @@ The two are real ones, started by torchrun and talking through gloo.
 import json
 import os
 import signal
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -15,16 +14,9 @@ from torch import distributed
 from torch.nn.parallel import DistributedDataParallel
 
 from helpers import training
-from helpers.training import checkpoints, processes
-from helpers.training.processes import (
-    DistributedContext,
-    ProcessLostError,
-    distributed_context,
-    no_sync,
-)
+from helpers.training import checkpoints
+from helpers.training.processes import DistributedContext, distributed_context, no_sync
 
-# Long enough for a machine at work, and too short for a lost process to be noticed by its silence.
-PATIENCE = {"timeout": 0.8 * processes.TIMEOUT_S}
 SETTINGS = {"batch_size": 8, "accumulate": 2, "optimizer": "muon", "clip": 0.3}
 
 # Two ranks with a Tiny; what each of them says on standard output is a line of JSON.
@@ -33,7 +25,7 @@ import os, signal, sys
 from pathlib import Path
 from tiny import TRAIN, VALIDATION, Tiny, config
 from helpers.training import fit
-from helpers.training.processes import ProcessLostError, distributed_context
+from helpers.training.processes import distributed_context
 
 folder, settings, kill, resume = Path(sys.argv[1]), eval(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 
@@ -48,17 +40,13 @@ class Mortal(Tiny):
 
 with distributed_context() as context:
     (folder / f"rank-{context.rank}-of-{context.size}").touch()
-    try:
-        out = fit(Mortal(), TRAIN, VALIDATION, config(**settings), folder=folder / "run",
-                  distributed=context,
-                  progress=False, resume=bool(resume),
-                  on_record=lambda r: (folder / f"seen-by-{context.rank}").touch())
-    except ProcessLostError as lost:
-        sys.exit(f"lost: {lost}")
+    fit(Mortal(), TRAIN, VALIDATION, config(**settings), folder=folder / "run",
+        distributed=context, progress=False, resume=bool(resume),
+        on_record=lambda r: (folder / f"seen-by-{context.rank}").touch())
 """
 
 
-def two(folder, settings, *, resume=False):
+def two(folder, settings, *, kill=0, resume=False):
     script = folder / "script.py"
     script.write_text(SCRIPT)
     return python(
@@ -70,34 +58,10 @@ def two(folder, settings, *, resume=False):
         script,
         folder,
         settings,
-        0,
+        kill,
         "yes" if resume else "",
-        **PATIENCE,
+        timeout=240,
     )
-
-
-def two_and_a_killed_one(folder, settings, *, kill):
-    """The same without torchrun, which may end the other process before it has said why it ends.
-
-    They meet at a store that is open here already, as torchrun has one: a port that is looked for,
-    let go and named to them could be another's by the time they have loaded torch.
-    """
-    script = folder / "script.py"
-    script.write_text(SCRIPT)
-    store = distributed.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
-    place = {
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(store.port),
-        "TORCHELASTIC_USE_AGENT_STORE": "True",
-        "TORCHELASTIC_RESTART_COUNT": "0",
-    }
-
-    def start(rank):
-        own = {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2"}
-        return python(script, folder, settings, kill, "", environment=place | own, **PATIENCE)
-
-    with ThreadPoolExecutor(2) as pool:
-        return list(pool.map(start, range(2)))
 
 
 @pytest.mark.slow
@@ -106,10 +70,7 @@ def test_two_processes_make_the_run_of_one_and_one_may_be_killed(tmp_path):
     one = Tiny()
     wanted = training.fit(one, TRAIN, VALIDATION, config(**SETTINGS), progress=False).records
     # The second process is killed in the tenth step; the last checkpoint is of the eighth.
-    first, second = two_and_a_killed_one(tmp_path, SETTINGS, kill=2 * 9)
-    assert second.returncode == -signal.SIGKILL
-    assert first.returncode == 1
-    assert "lost: process 0 of 2 lost another one, so the run has ended" in first.stderr
+    assert two(tmp_path, SETTINGS, kill=2 * 9).returncode
     assert checkpoints.load(tmp_path / "run").step == 8
     # It goes on from there, again in two.
     done = two(tmp_path, SETTINGS, resume=True)
@@ -185,13 +146,6 @@ def test_total_is_an_all_reduce_on_a_copy(group, monkeypatch):
     assert group.total(numbers).tolist() == [2, 2]
     assert numbers.tolist() == [1, 1]
 
-    def broken(x):
-        raise RuntimeError("Connection closed by peer")
-
-    monkeypatch.setattr(distributed, "all_reduce", broken)
-    with pytest.raises(ProcessLostError):
-        group.total(numbers)
-
 
 def test_gradients_are_synchronised_with_the_last_part(group):
     model = group.wrap(Tiny())
@@ -227,13 +181,12 @@ def test_process_group_is_created_and_destroyed(monkeypatch):
     monkeypatch.setattr(distributed, "init_process_group", lambda *a, **k: said.append((a, k)))
     monkeypatch.setattr(distributed, "get_rank", lambda: 1)
     monkeypatch.setattr(distributed, "destroy_process_group", lambda: said.append("left"))
-    with distributed_context(timeout_s=7) as context:
+    with distributed_context() as context:
         assert (context.rank, context.size) == (1, 2)
     assert said[0][0] == ("gloo",)
-    assert said[0][1]["timeout"].total_seconds() == 7
     assert said[1] == "left"
-    with pytest.raises(ProcessLostError), distributed_context():  # it would wait for the lost one
-        raise ProcessLostError
+    with pytest.raises(RuntimeError), distributed_context():  # it would wait for a lost one
+        raise RuntimeError
     assert len(said) == 3
 
 
@@ -241,7 +194,6 @@ def test_each_process_uses_the_gpu_of_its_local_rank(monkeypatch):
     for name, value in {"RANK": "1", "WORLD_SIZE": "2", "LOCAL_RANK": "1"}.items():
         monkeypatch.setenv(name, value)
     taken = []
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setattr(torch.cuda, "set_device", taken.append)
     monkeypatch.setattr(
         distributed, "init_process_group", lambda backend, **_: taken.append(backend)
@@ -251,21 +203,6 @@ def test_each_process_uses_the_gpu_of_its_local_rank(monkeypatch):
     with distributed_context("cuda") as context:
         assert context.device == torch.device("cuda", 1)
     assert taken == [context.device, "nccl"]
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
-    with pytest.raises(ValueError):
-        distributed_context("cuda").__enter__()
-
-
-def test_a_lost_connection_is_a_process_lost_error():
-    context = DistributedContext(rank=1, size=2)
-    with pytest.raises(ProcessLostError), context.guard():
-        raise RuntimeError("[../gloo/transport/tcp/pair.cc:547] Connection closed by peer")
-    with pytest.raises(RuntimeError, match="shapes") as caught, context.guard():
-        raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
-    assert not isinstance(caught.value, ProcessLostError)
-    with pytest.raises(RuntimeError, match="gloo"), DistributedContext().guard():
-        raise RuntimeError("gloo")
-    assert processes.TIMEOUT_S < 601
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")

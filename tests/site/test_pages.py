@@ -105,7 +105,10 @@ def poor_images(images: list[dict]) -> list[str]:
 
 def faults_of_tags(path: str, meta: dict[str, list[str]]) -> list[str]:
     """What is wrong with what a page says of itself."""
-    wanted = {"og:type": "website" if path == "book/index.html" else "article"}
+    wanted = {
+        "og:type": "website" if path == "book/index.html" else "article",
+        "og:site_name": "Transformers, Worked Out",
+    }
     for chapter in CHAPTERS:
         if path == f"{chapter.docname}.html":
             wanted |= {"og:title": chapter.title, "og:description": chapter.question}

@@ -27,6 +27,8 @@ PAGE_STEPS = (  # each gets a page and changes its soup
     head.noscript_nav,
     body.drop_print_copy,
     body.keep_hyphenated_words,
+    body.set_indices,
+    body.mark_titles,
     body.set_table_scopes,
     body.unwrap_cell_paragraphs,
     body.drop_invalid_roles,

@@ -6,12 +6,33 @@ import re
 
 PLAIN = ("n", "p", "w", "nn", "o")  # names, signs and space: in the colour of all code
 HYPHENED = re.compile(r"(\w+-\w+)")
+INDEXED = re.compile(r"(?<=\bW)_([A-Z12])\b")
+VERBATIM = ["code", "pre", "script", "style", "title", "svg", "textarea"]
 TOKEN = re.compile(rf'<span class="(?:{"|".join(PLAIN)})">([^<]*)</span>')
 
 
 def drop_plain_tokens(code: str) -> str:
     """Drop the spans of tokens in the colour of plain text, most elements of a page."""
     return TOKEN.sub(r"\1", code)
+
+
+def set_indices(page) -> None:
+    """Set the index of a matrix named in running text, as in W_Q, below the line."""
+    for text in page.soup.find_all(string=INDEXED):
+        if text.find_parent(VERBATIM) or text.find_parent(class_="math"):
+            continue
+        whole = [
+            page.soup.new_tag("sub", string=part) if n % 2 else part
+            for n, part in enumerate(INDEXED.split(text))
+        ]
+        text.replace_with(*whole)
+
+
+def mark_titles(page) -> None:
+    """Tell the title of an exercise, which is a sentence, from a quoted word."""
+    for title in page.soup.select(".callout-exercise em"):
+        if title.get_text().endswith((".", "?")):
+            title["class"] = "title"
 
 
 def drop_print_copy(page) -> None:

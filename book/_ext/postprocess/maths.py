@@ -26,6 +26,7 @@ logger = logging.getLogger(__name__)
 FONTS = "output/chtml/fonts/woff-v2"
 STYLE = "styles/maths.css"
 FORMULA = re.compile(r'<(span|div) class="([^"]*\bmath notranslate[^"]*)">([^<]*)</\1>')
+SWALLOWED = re.compile(r"(\\begin\{\w+\*?\}|\\\\)\s*\[(?![tbc]\]|[\d.]+\w\w\])")
 LAZY_SIZE = re.compile(r' style="contain-intrinsic-size:[^"]*"')
 FACE = re.compile(r"@font-face[^{]*\{[^}]*/(MathJax_[\w-]+\.woff)[^}]*\}\s*")
 
@@ -126,6 +127,8 @@ def typeset_formulas(app, pages) -> None:
     for source in sources:
         if "data-mjx-error" in html[source]:
             logger.warning("MathJax cannot read %s", source, type="book", subtype="maths")
+        if SWALLOWED.search(source):
+            logger.warning("TeX takes a bracket for an option: %s", source, type="book")
     write_style(css, static)
     for page in pages:
         if FORMULA.search(page.text):

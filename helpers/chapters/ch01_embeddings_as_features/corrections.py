@@ -186,10 +186,10 @@ def _cosine_of_pairs(deviation: float, width: int, seed: int) -> tuple[float, fl
     says="“similar tokens end up with similar embeddings”, “by the pressure of the loss function "
     "and co-occurrence structure of language”",
     why="It does where there are far fewer features than tokens, as with a large vocabulary, or "
-    "where the start is very small. But the loss asks for the same predictions, not for near rows: "
-    "where features are nearly as many as tokens, or more, a table has directions that the output "
-    "reads little or not at all. What a large random start put there is hardly changed, and the "
-    "rows stay apart.",
+    "where the initial weights are very small. But the loss asks for the same predictions, not for "
+    "near rows: where features are nearly as many as tokens, or more, a table has directions that "
+    "the output reads little or not at all. What large random weights put there is hardly changed, "
+    "and the rows stay apart.",
 )
 def used_alike_and_far_apart() -> str:
     """Cosine of the rows of tokens with the same continuations, by width and start, 8 seeds."""
@@ -197,7 +197,7 @@ def used_alike_and_far_apart() -> str:
     for width, deviation in ((64, 1.0), (64, 0.02), (10, 1.0), (4, 1.0)):
         runs = [_cosine_of_pairs(deviation, width, seed) for seed in range(8)]
         parts.append(
-            f"{span([cosine for cosine, _ in runs])} with {width} features and a start of "
+            f"{span([cosine for cosine, _ in runs])} with {width} features and initial weights of "
             f"standard deviation {number(deviation)}"
         )
         excess += [extra for _, extra in runs] if width == 64 else []

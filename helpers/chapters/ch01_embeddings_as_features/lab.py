@@ -186,7 +186,7 @@ def starts_in_words(found: Mapping[str, Counter], starts: int) -> str:
         [word, ", ".join(f"{name} ({n})" for name, n in counted.most_common(5))]
         for word, counted in found.items()
     ]
-    return table(f"word | most often among its five nearest (in how many of {starts} starts)", rows)
+    return table(f"word | most often among its five nearest (in how many of {starts} models)", rows)
 
 
 def bits_in_words(found: list[dict]) -> str:

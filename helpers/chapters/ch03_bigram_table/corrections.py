@@ -91,8 +91,8 @@ def row_sums() -> str:
     claim="After training, entry [i, j] is approximately log P(j | i).",
     says="$W[i, j] \\approx \\log P(j \\mid i)$",
     why="Adding a constant to a row changes no probability, so the loss fixes each row only up to "
-    "such a constant. Which it is depends on the start and on the optimiser; it would have to be "
-    "0 in every row.",
+    "such a constant. Which it is depends on the initial weights and on the optimiser; it would "
+    "have to be 0 in every row.",
 )
 def log_probability_up_to_a_constant() -> str:
     """The constant of each row of the A/B/C table trained from zeros."""
@@ -213,7 +213,7 @@ def a_few_hundred_iterations() -> str:
         far = np.abs(trained - start).max()
     before = loss_of(start, chain.table, chain.stationary) - chain.entropy_rate
     return (
-        f"On a known chain of {len(start)} tokens the start lies {number(before)} nats above the "
+        f"On a known chain of {len(start)} tokens the logits begin {number(before)} nats above the "
         f"floor; {steps} steps of Adam leave "
         + ", ".join(f"{number(gap)} at rate {rate}" for rate, gap in gaps.items())
         + f". At the last rate no logit has moved by more than {number(far)}."
@@ -248,7 +248,7 @@ def zeros_need_no_breaking() -> str:
     says="“Best warm-start (if you want fastest convergence)”: counts from `torch.ones(V, V)`, "
     "“+1 Laplace”",
     why="The training loss has its minimum at the log of the frequencies as they are. Adding 1 to "
-    "each of V × V cells moves the start away from it, the more so the fewer the data; a "
+    "each of V × V cells moves the logits away from it, the more so the fewer the data; a "
     "thousandth also guards against the log of 0, and starts far closer.",
 )
 def add_one_start() -> str:
@@ -257,7 +257,7 @@ def add_one_start() -> str:
     floor = conditional_entropy(counts)
     gaps = {a: cross_entropy_of(smoothed(counts, a), counts) - floor for a in (1.0, 0.1, 0.001)}
     return (
-        f"On {counts.sum()} transitions between {len(counts)} tokens the start lies above the "
+        f"On {counts.sum()} transitions between {len(counts)} tokens the logits begin above the "
         "floor by "
         + ", ".join(f"{number(gap)} nats with +{number(add)}" for add, gap in gaps.items())
         + "."
@@ -387,7 +387,7 @@ def flat_close_and_far() -> str:
     before = cross_entropy_of(softmax(zeros), train)
     after, unseen = (cross_entropy_of(slow, counts) for counts in (train, validation))
     return (
-        f"On the letters of the tales, {steps} steps from zeros at rate 0.001 move the training "
+        f"On the characters of the tales, {steps} steps from zeros at rate 0.001 move the training "
         f"loss by {number(before - after)} nats; the gap is then {number(abs(unseen - after))}, "
         f"and the loss {number(after - conditional_entropy(train))} above its floor."
     )

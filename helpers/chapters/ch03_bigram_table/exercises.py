@@ -17,6 +17,7 @@ from helpers.exercises import (
     exercise,
     explanation,
     near_misses,
+    numbers,
     unpacked,
 )
 from helpers.exercises import check as check
@@ -181,7 +182,7 @@ def _tales():
 
 @exercise("03.4")
 def _rate(answer) -> None:
-    rate = float(answer)
+    rate = float(numbers(answer))
     if not 0 < rate < np.inf:
         raise Wrong(f"A learning rate is positive and finite, not {rate:g}.")
     _, counts, _ = _tales()
@@ -280,14 +281,14 @@ def _little_text(answer) -> None:
         raise Wrong("The loss is infinite: some pair still has probability 0.")
     if loss < bigram.cross_entropy_of(discounted(), validation) - MARGIN:
         raise Wrong(
-            f"{loss:.4f} nats is better than these letters alone are known to give. "
-            "Use the 5,000 letters only."
+            f"{loss:.4f} nats is better than these characters alone are known to give. "
+            "Use the 5,000 characters only."
         )
     if loss >= best - 1e-4:
         raise Wrong(
-            f"{loss:.4f} nats; the best constant gives {best:.4f}. Giving the rest to letters by "
-            "frequency alone does not suffice: some are common after one letter only (as h is "
-            "after t). Count after how many different letters each was seen."
+            f"{loss:.4f} nats; the best constant gives {best:.4f}. Giving the rest to characters "
+            "by frequency alone does not suffice: some are common after one letter only (as h is "
+            "after t). Count after how many different characters each was seen."
         )
 
 

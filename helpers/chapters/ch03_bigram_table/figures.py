@@ -41,7 +41,7 @@ def draw_table(ax: Axes, share_VV, letters: Sequence[str]) -> Axes:
     ax.set_yticks(range(len(names)), names, fontsize=8)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    ax.set(xlabel="next letter", ylabel="present letter")
+    ax.set(xlabel="next character", ylabel="present character")
     return ax
 
 

@@ -269,6 +269,6 @@ def samples_in_words(lengths: Sequence[int], errors, excess) -> str:
     return (
         f"The chain's table: ${matrix(chain.table)}$. "
         f"Entropy rate {chain.entropy_rate:.4f} nats.\n\n"
-        + table("letters | mean error of an entry | loss above the entropy rate", rows)
+        + table("characters | mean error of an entry | loss above the entropy rate", rows)
         + f"\n\nSlope of the error {slopes[0]:.2f}, of the loss {slopes[1]:.2f}.".replace("-", "−")
     )

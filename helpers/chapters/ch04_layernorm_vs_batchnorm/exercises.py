@@ -290,12 +290,10 @@ def _forward(*, axis=-1, correction=0, centred=True, rooted=True, inside=True):
 piece(
     "04.8",
     minigpt.LayerNorm,
-    (6,),
-    drawn(minigpt.LayerNorm, (6,), 2, 3, 6, scale=0.01),  # small, so that ε shows
+    [drawn(minigpt.LayerNorm, (6,), 2, 3, 6, scale=0.01)],  # small, so that ε shows
     {
-        "Mean and variance run over the positions; each token is normalised by itself.": _forward(
-            axis=1
-        ),
+        "Mean and variance run over the batch, and not over one token.": _forward(axis=0),
+        "Mean and variance run over the positions, and not over one token.": _forward(axis=1),
         "Your variance divides by C − 1; that of LayerNorm divides by C.": _forward(correction=1),
         "The mean is not subtracted.": _forward(centred=False),
         "You divided by the variance and not by its root.": _forward(rooted=False),

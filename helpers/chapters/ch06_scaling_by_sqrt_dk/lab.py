@@ -377,9 +377,9 @@ def rungs() -> dict[str, float]:
     common = np.bincount(train_ids, minlength=V) + 1
     tables = {
         "uniform: knows nothing": np.full((V, V), 1 / V),
-        "unigram: how common each letter is": np.tile(common / common.sum(), (V, 1)),
-        "bigram: the letter before": bigram.smoothed(counted),
+        "unigram: how common each character is": np.tile(common / common.sum(), (V, 1)),
+        "bigram: the character before": bigram.smoothed(counted),
     }
     found = {name: bigram.cross_entropy_of(table, to_predict) for name, table in tables.items()}
     attention = final(steps=2000, lr=0.003, divisor="√D").mean()
-    return found | {"attention alone: up to 32 letters": attention}
+    return found | {"attention alone: up to 32 characters": attention}

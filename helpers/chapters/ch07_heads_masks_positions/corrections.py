@@ -105,17 +105,17 @@ def a_token_reads_itself() -> str:
     claim="A GPT consists of masked self-attention and feed-forward layers only.",
     says="“Therefore, GPT consists of masked self-attention and feed-forward layers only.”",
     why="That it has no cross-attention is right. But it has embeddings, positions, norms and "
-    "residual connections besides, and the tables of tokens and places are no small part of it.",
+    "residual connections besides, and the embeddings and positions are no small part of it.",
 )
 def what_else_a_gpt_has() -> str:
-    """Parameters of GPT-2 small in the tables of tokens and places and in the norms."""
+    """Parameters of GPT-2 small in the embeddings of tokens and positions and in the norms."""
     V, T, C, L = (GPT2_SMALL[axis] for axis in "VTCL")
     tables, norms = (V + T) * C, (2 * L + 1) * 2 * C
     layers = L * (12 * C**2 + 9 * C)
     every = tables + norms + layers
     return (
         f"Of the {every} parameters of GPT-2 small, {layers} are in attention and feed-forward "
-        f"layers, {tables} in the tables of tokens and places "
+        f"layers, {tables} in the embeddings of tokens and positions "
         f"({number(round(100 * tables / every, 1))} per cent), and {norms} in the norms."
     )
 
@@ -169,7 +169,7 @@ def numbers_a_position_has() -> str:
     C, H = 64, 4
     return (
         f"With C = {C} and {H} heads: sinusoidal {_sinusoids(1, C).shape[1]} numbers for each "
-        f"place, RoPE {C // H // 2} angles, and ALiBi no vector but {H} slopes in all."
+        f"position, RoPE {C // H // 2} angles, and ALiBi no vector but {H} slopes in all."
     )
 
 
@@ -193,8 +193,8 @@ def formulas_in_the_wrong_place() -> str:
     apart, turned = (np.linalg.norm(a[:, None] - a, axis=-1) for a in (z, z * hands))
     changed = np.round(np.abs(apart - turned).max(), 9)
     return (
-        f"The rows of 100 places of width 64 have lengths from {number(round(lengths.min(), 9))} "
-        f"to {number(round(lengths.max(), 9))}. Turned by RoPE as at one place, 20 random vectors "
+        f"Rows for 100 positions of width 64 have lengths from {number(round(lengths.min(), 9))} "
+        f"to {number(round(lengths.max(), 9))}. Turned as at one position, 20 random vectors "
         f"change their distances by {number(changed)}."
     )
 

@@ -292,9 +292,9 @@ def _joined(**mistake):
 piece(
     "07.8",
     minigpt.CausalSelfAttention,
-    (6, 2, 0.0),
-    drawn(minigpt.CausalSelfAttention, (6, 2, 0.0), 2, 5, 6),
+    [drawn(minigpt.CausalSelfAttention, (6, 2, p), 2, 5, 6) for p in (0.0, 1.0)],
     {
+        "Dropout is missing: in training it sets some of the weights to 0.": _joined(),
         "There is no mask, so a token reads those after it.": _joined(diagonal=9),
         "The mask is off by one, so a token reads the one after it.": _joined(diagonal=2),
         "The scores are divided by √C; the D of √D is the width of one head.": _joined(

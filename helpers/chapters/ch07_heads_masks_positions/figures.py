@@ -119,7 +119,7 @@ def draw_positions(
         style: dict[str, Any] = {"color": INKS[name], "linestyle": DASHES[name]}
         ax.plot(middles, means.T, linewidth=0.5, alpha=0.5, **style)
         ax.plot(middles, means.mean(axis=0), linewidth=2, label=SAID.get(name, name), **style)
-    ax.set(xlabel="position in the window", ylabel="nats per letter", xlim=(0, None))
+    ax.set(xlabel="position in the window", ylabel="nats per character", xlim=(0, None))
     ax.legend(fontsize=8, loc="upper left", ncols=2)
     return ax
 

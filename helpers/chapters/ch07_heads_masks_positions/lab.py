@@ -323,9 +323,7 @@ def lengths_table() -> str:
         (name, *map(spread, (home(losses), far(losses), far(losses) - home(losses))))
         for name, losses in settings
     ]
-    head = (
-        "nats per letter | positions 16 … 31 | the same letters at positions 112 … 127 | difference"
-    )
+    head = "nats per character | positions 16 … 31 | the same at positions 112 … 127 | difference"
     return table(head, rows)
 
 

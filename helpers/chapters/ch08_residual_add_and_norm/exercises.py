@@ -248,8 +248,7 @@ def _largest(answer) -> None:
 piece(
     "08.8",
     minigpt.FeedForward,
-    (4,),
-    drawn(minigpt.FeedForward, (4,), 2, 3, 4),
+    [drawn(minigpt.FeedForward, (4,), 2, 3, 4)],
     {
         "There is no activation between the two layers.": lambda self, x: self.down(self.up(x)),
         "This is ReLU; GELU is asked for.": lambda self, x: self.down(F.relu(self.up(x))),

@@ -63,7 +63,7 @@ MODELS = (
     "with feed-forward",
     "with norms",
     # controls
-    "feed-forward without a bend",
+    "feed-forward without a non-linearity",
     "two more attentions instead",
 )
 BARE = {  # what is said: stack, layers, attentions and networks without a residual connection
@@ -215,7 +215,7 @@ def layers_of(model: str, C=64) -> list[nn.Module]:
             kept(feed_forward(), LayerNorm(C)),
         ],
         # controls
-        "feed-forward without a bend": lambda: [
+        "feed-forward without a non-linearity": lambda: [
             kept(attention()),
             kept(feed_forward(activation="none")),
         ],
@@ -287,7 +287,7 @@ def of_neurons(lm: TinyLM) -> dict[str, float]:
     fired_BTN = net.activation(net.up(read_BTC))
     promised, came = logit_effect_vs_next_char(lm, fired_BTN, targets_BT)
     return {
-        "told by letter": variance_explained_by_token(fired_BTN, ids_BT).median().item(),
+        "variance explained": variance_explained_by_token(fired_BTN, ids_BT).median().item(),
         "promise kept": correlated(promised, came).median().item(),
         "of a neighbour": correlated(promised.roll(1, 0), came).median().item(),
     }
@@ -550,8 +550,7 @@ def ladder_table() -> str:
     for model in MODELS:
         others = [f"{final(model, lr, 'rates').mean():.2f}" for lr in (0.001, 0.01)]
         behind = "0" if model == MODELS[1] else spread(less(model, MODELS[1]), 3, signed=True)
-        said = model.replace("bend", "non-linearity")
-        rows.append((said, f"{parameters(model):,}", spread(final(model), 3), behind, *others))
+        rows.append((model, f"{parameters(model):,}", spread(final(model), 3), behind, *others))
     return table(
         "model|parameters|validation loss|difference from “with its residual”|rate 0.001|rate 0.01",
         rows,
@@ -575,15 +574,15 @@ def of_seeds(state: str, key: str) -> np.ndarray:
 
 
 def with_positions(factor: float, seed: int) -> float:
-    """What the letter explains of untrained neurons if position vectors are longer or shorter."""
+    """What the token explains of untrained neurons if position vectors are longer or shorter."""
     lm, _ = in_training("with feed-forward", seed=seed)
     with torch.no_grad():
         lm.position.weight.mul_(factor)
-    return of_neurons(lm)["told by letter"]
+    return of_neurons(lm)["variance explained"]
 
 
 def rungs() -> dict[str, float]:
-    """The ladder so far: tables of letters and of pairs, then models."""
+    """The ladder so far: tables of characters and of pairs, then models."""
     tokenizer, train_ids, validation_ids = characters()
     V = len(tokenizer)
     common_V = np.bincount(train_ids, minlength=V) + 1

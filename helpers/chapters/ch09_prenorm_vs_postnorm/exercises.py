@@ -22,9 +22,9 @@ from helpers.exercises.pieces import drawn, piece
 
 Tokens = Float[np.ndarray, "4 3"]  # four tokens of width 3
 BUGS = {
-    "Ada": "added to the normed copy",
+    "Ada": "added to the normalised copy",
     "Ben": "post-norm",
-    "Cleo": "norm of the answer",
+    "Cleo": "norm of the output",
     "Dan": "no residual",
 }
 BLOCKS, SQUARE = 64, 0.25  # of exercise 5
@@ -175,9 +175,9 @@ def which_bug() -> tuple[Tokens, Float[np.ndarray, "3 3"], dict[str, Tokens]]:
     rng = np.random.default_rng(9)
     x, W = (3 * rng.standard_normal((4, 3))).round(1), rng.standard_normal((3, 3)).round(1)
     made = {
-        "added to the normed copy": _normalised(x) + _normalised(x) @ W,
+        "added to the normalised copy": _normalised(x) + _normalised(x) @ W,
         "post-norm": _normalised(x + x @ W),
-        "norm of the answer": x + _normalised(x @ W),
+        "norm of the output": x + _normalised(x @ W),
         "no residual": _normalised(x) @ W,
     }
     return x, W, {student: made[bug] for student, bug in BUGS.items()}
@@ -253,40 +253,43 @@ explanation(
 )
 
 
-def _in_two_steps(first, second):
-    """A block's forward: attention as `first` does it, then feed-forward as `second` does."""
-    return lambda self, x: second(self, first(self, x))
-
-
-def _attend(self, x):
-    return x + self.attention(self.norm_1(x))
+def _block(
+    attend=lambda self, x: x + self.attention(self.norm_1(x)),
+    think=lambda self, x: x + self.feed_forward(self.norm_2(x)),
+):
+    """A block's forward in two steps, without dropout."""
+    return lambda self, x: think(self, attend(self, x))
 
 
 piece(
     "09.8",
     minigpt.Block,
-    (6, 2, 0.0),
-    drawn(minigpt.Block, (6, 2, 0.0), 2, 4, 6),
+    [drawn(minigpt.Block, (6, 2, p), 2, 4, 6) for p in (0.0, 1.0)],
     {
-        "This is post-norm, which normalises the sums.": _in_two_steps(
+        "Dropout is missing: in training it acts on what is added.": _block(),
+        "Attention reads the stream without a norm.": _block(lambda self, x: x + self.attention(x)),
+        "norm_1 comes after attention; it belongs before.": _block(
+            lambda self, x: x + self.norm_1(self.attention(x))
+        ),
+        "This is post-norm, which normalises the sums.": _block(
             lambda self, x: self.norm_1(x + self.attention(x)),
             lambda self, x: self.norm_2(x + self.feed_forward(x)),
         ),
-        "Nothing is normalised.": _in_two_steps(
+        "Nothing is normalised.": _block(
             lambda self, x: x + self.attention(x), lambda self, x: x + self.feed_forward(x)
         ),
-        "The two additions are missing.": _in_two_steps(
+        "The two additions are missing.": _block(
             lambda self, x: self.attention(self.norm_1(x)),
             lambda self, x: self.feed_forward(self.norm_2(x)),
         ),
-        "norm_1 is used twice; the feed-forward layer has a norm of its own.": _in_two_steps(
-            _attend, lambda self, x: x + self.feed_forward(self.norm_1(x))
+        "norm_1 is used twice; the feed-forward layer has a norm of its own.": _block(
+            think=lambda self, x: x + self.feed_forward(self.norm_1(x))
         ),
-        "The feed-forward layer reads the stream without a norm.": _in_two_steps(
-            _attend, lambda self, x: x + self.feed_forward(x)
+        "The feed-forward layer reads the stream without a norm.": _block(
+            think=lambda self, x: x + self.feed_forward(x)
         ),
         "Both layers read the same stream; the second is to read what the first has added to.": (
-            lambda self, x: _attend(self, x) + self.feed_forward(self.norm_2(x))
+            lambda self, x: x + self.attention(self.norm_1(x)) + self.feed_forward(self.norm_2(x))
         ),
     },
 )

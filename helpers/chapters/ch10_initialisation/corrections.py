@@ -176,7 +176,7 @@ def what_the_hook_passes_over() -> str:
     return (
         f"In `nn.MultiheadAttention` of width {C} the hook does not touch "
         f"{' and '.join(f'`{name}`' for name in left)}, {number(100 * share)} % of the numbers. "
-        f"The matrices keep PyTorch's start, with standard deviation {number(before)}, where the "
+        f"The matrices keep PyTorch's weights, with standard deviation {number(before)}, where the "
         f"rule for a linear layer from {C} to {C} would give {number(_xavier_std(C, C))}."
     )
 

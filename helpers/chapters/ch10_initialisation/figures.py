@@ -14,9 +14,9 @@ INKS = {
     "torch": "#CC79A7",
     "0.02": "#8c6d00",
     "Xavier · 1/√(2L)": "#56B4E9",
-    "Xavier, zero start": "#000000",
+    "Xavier · 0": "#000000",
 }
-DASHES = {"Xavier": (0, (4, 2)), "torch": (0, (1, 1.5)), "Xavier, zero start": (0, (6, 2, 1, 2))}
+DASHES = {"Xavier": (0, (4, 2)), "torch": (0, (1, 1.5)), "Xavier · 0": (0, (6, 2, 1, 2))}
 RATES = (("#8c6d00", "o"), ("#0072B2", "s"), ("#D55E00", "^"))  # colour and shape
 
 

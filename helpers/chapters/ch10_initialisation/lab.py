@@ -51,7 +51,7 @@ NETS = {"plain layers, ReLU": "", "blocks without norm": "none", "pre-norm block
 KNOWN = {scheme.name: scheme for scheme in initialise.SCHEMES}
 ACTIVATIONS = {"ReLU": torch.relu, "sigmoid": torch.sigmoid}
 STARTS = {name: (name, "1") for name in ("LeCun", "Xavier", "He", "torch", "0.02")}
-STARTS |= {"Xavier · 1/√(2L)": ("Xavier", "1/√(2L)"), "Xavier, zero start": ("Xavier", "0")}
+STARTS |= {"Xavier · 1/√(2L)": ("Xavier", "1/√(2L)"), "Xavier · 0": ("Xavier", "0")}
 
 # Settings, each with the learning rates at which it is trained.
 TRAINED: dict[str, tuple] = {
@@ -541,8 +541,8 @@ def writes(residual: str, **sizes) -> np.ndarray:
 
 
 def residual_table() -> str:
-    """What 1/√(2L) and a zero start change in training."""
+    """What 1/√(2L) and a zero initialisation change in training."""
     columns = "validation loss, less that of Xavier's rule|4 blocks|12 blocks"
-    names = {"× 1/√(2L)": "1/√(2L)", "zero start": "0"}
+    names = {"× 1/√(2L)": "1/√(2L)", "× 0": "0"}
     rows = [[name, signed(writes(by)), signed(writes(by, **DEEP))] for name, by in names.items()]
     return table(columns, rows)

@@ -243,10 +243,9 @@ def _logits(*, positions=True, blocks=True, norm=True):
 piece(
     "11.8",
     minigpt.GPT,
-    (7, 5, 6, 2, 2),
     [
-        (np.array([[1, 2, 6, 0], [3, 3, 5, 4]]), *parameters)
-        for _, *parameters in drawn(minigpt.GPT, (7, 5, 6, 2, 2), 1)
+        (sizes, np.array([[1, 2, 6, 0], [3, 3, 5, 4]]), *parameters)
+        for sizes, _, *parameters in [drawn(minigpt.GPT, (7, 5, 6, 2, 2))]
     ],
     {
         "Positions play no part.": _logits(positions=False),

@@ -3,7 +3,7 @@
 The parts: ``plain``, the page's training, cut to 300 steps, at three learning rates; ``levers``, a
 smaller model with one choice changed, 240 steps; ``rates``, the same at a grid of learning rates,
 one seed; ``whole``, the run of the preset "cpu" on the tales and on tiny Shakespeare; ``longer``,
-the same on the tales with three times the steps.
+the same on the tales with three times the steps; ``decoding``, in the module of that name.
 Tiny Shakespeare is looked for in the folder that BOOK_DATA_DIR names, else downloaded.
 """
 
@@ -22,6 +22,7 @@ import torch.nn.functional as F
 
 from helpers import corpus, minigpt, tokenizers
 from helpers.chapters import stored
+from helpers.chapters.ch11_small_gpt import decoding
 from helpers.chapters.lab import (
     measured,
     over_seeds,
@@ -41,6 +42,7 @@ SEEDS = {
     "whole": range(2),
     "longer": range(3),
     "plain": [0],
+    "decoding": decoding.TALES,
 }
 TIMES = 3  # how many times longer the longer run is
 NAMES = ("unigram", "bigram", "trigram", "4-gram", "5-gram", "6-gram", "7-gram")
@@ -235,7 +237,7 @@ LEVERS: dict[str, dict] = {
     "one head": {"heads": 1},
     "context 16": {"context": 16, "batch_size": 48},
     "rate held, not let fall": {"final": 1.0},
-    "start at 1/√fan-in": START,
+    "weights of 1/√fan-in": START,
 } | {OTHER + name: START | moved for name, moved in CHANGES.items()}
 RATES = {"adamw": (0.003, 0.01, 0.03), "muon": (0.01, 0.02, 0.04)}  # of the matrices
 GRID: list[dict] = [
@@ -331,6 +333,8 @@ def settings(part: str) -> list[dict]:
         return GRID
     if part == "levers":
         return [{"lever": lever} for lever in LEVERS]
+    if part == "decoding":
+        return decoding.SETTINGS
     if part == "plain":
         return [{"lr": lr} for lr in TRIED]
     steps = recipe(part)["training"]["steps"]
@@ -359,6 +363,7 @@ PARTS: dict[str, Callable[[], dict]] = {
     "plain": lambda: measured(
         plain, settings("plain"), SEEDS["plain"], model=PAGE, training=SHORTLY
     ),
+    "decoding": lambda: measured(decoding.run, settings("decoding"), SEEDS["decoding"]),
 }
 
 
@@ -379,7 +384,7 @@ def ends(part: str, what: str = "validation", **setting) -> np.ndarray:
 
 def moved(lever: str, start: str = "") -> np.ndarray:
     """By how much a change raises the stored loss, seed by seed, from either initialisation."""
-    from_there = "start at 1/√fan-in" if start else "nothing"
+    from_there = "weights of 1/√fan-in" if start else "nothing"
     return ends("levers", lever=start + lever) - ends("levers", lever=from_there)
 
 
@@ -391,7 +396,7 @@ def levers_moved() -> dict[str, np.ndarray]:
 
 def starts_table() -> str:
     """The changes that were measured from both initialisations."""
-    both = ["nothing", "start at 1/√fan-in"]
+    both = ["nothing", "weights of 1/√fan-in"]
     rows = [["none: the loss itself", *(spread(ends("levers", lever=name)) for name in both)]]
     rows += [
         [name, *(spread(moved(name, start), signed=True) for start in ("", OTHER))]
@@ -430,6 +435,17 @@ def texts_table() -> str:
         name = {"tinyshakespeare": "tiny Shakespeare"}.get(setting["text"], setting["text"])
         rows.append([name, *(f"{x:.2f}" for x in shown)])
     return table("text|bigram|trigram|best counted|GPT, seed 0|seed 1", rows)
+
+
+def decoding_table() -> str:
+    """How surprised the model is by what each rule of decoding adds to held-out tales."""
+    found = {s["rule"]: ends("decoding", "surprise", **s) for s in settings("decoding")}
+    tale = found["the tale itself"]
+    rows = [
+        [rule, spread(x, 3), f"{(x < tale).sum()} of {len(x)}" if x is not tale else ""]
+        for rule, x in found.items()
+    ]
+    return table("rule|nats per token|less surprising than the tale", rows)
 
 
 def resemblance_table(found: Mapping[object, Mapping[str, float]]) -> str:

@@ -56,17 +56,17 @@ near_misses(
         for seed, H, T, n in ((4, 2, 9, 4), (5, 3, 12, 3), (6, 1, 7, 5), (7, 2, 6, 2))
     ],
     {
-        "this reads the same letter, not what followed it.": (
+        "this reads the same token, not what followed it.": (
             lambda w, n: _diagonal(w, n).mean(axis=1)
         ),
-        "a place is counted at which the word has not begun again.": (
+        "a position is counted at which the word has not begun again.": (
             lambda w, n: _diagonal(w, n - 1).mean(axis=1)
         ),
         "these are sums, not means.": lambda w, n: _diagonal(w, n - 1, 1).sum(axis=1),
-        "you divided by T, not by the number of places that count.": (
+        "you divided by T, not by the number of positions that count.": (
             lambda w, n: _diagonal(w, n - 1, 1).sum(axis=1) / w.shape[1]
         ),
-        "this reads what came before the letter, not what followed it.": (
+        "this reads what came before the token, not what followed it.": (
             lambda w, n: _diagonal(w, n + 1).mean(axis=1)
         ),
     },
@@ -105,13 +105,13 @@ diagnosis("12.3", BUGS, "Make each mistake yourself, with zeros in other columns
 
 def _vectors():
     rng = np.random.default_rng(124)
-    for T, C, place in ((4, 3, 2), (5, 2, 0), (3, 4, 2), (1, 2, 0)):
-        yield *rng.standard_normal((2, T, C)), place
+    for T, C, position in ((4, 3, 2), (5, 2, 0), (3, 4, 2), (1, 2, 0)):
+        yield *rng.standard_normal((2, T, C)), position
 
 
-def _exchanged(x_here, x_there, place):
+def _exchanged(x_here, x_there, position):
     x = x_here.copy()
-    x[place] = x_there[place]
+    x[position] = x_there[position]
     return x
 
 
@@ -120,20 +120,20 @@ near_misses(
     _exchanged,
     _vectors(),
     {
-        "everything but this place was exchanged.": lambda a, b, t: _exchanged(b, a, t),
-        "everything was exchanged; only one place should be.": lambda a, b, t: b,
+        "everything but this position was exchanged.": lambda a, b, t: _exchanged(b, a, t),
+        "everything was exchanged; only one position should be.": lambda a, b, t: b,
         "nothing was exchanged.": lambda a, b, t: a,
-        "the places after it were exchanged, too.": (
+        "the positions after it were exchanged, too.": (
             lambda a, b, t: _exchanged(a, b, slice(t, None))
         ),
-        "the places before it were exchanged, too.": lambda a, b, t: _exchanged(a, b, slice(t + 1)),
+        "the positions before were exchanged, too.": lambda a, b, t: _exchanged(a, b, slice(t + 1)),
         "a column was exchanged: one number of every token, not one token.": (
             lambda a, b, t: _exchanged(a, b, (slice(None), t % a.shape[1]))
         ),
     },
     "the shape is right, the numbers are not.",
     unchanged="An array that was given to your function has changed. Work on a copy.",
-    prefix="For T = {x_here.shape[0]} and place = {place}: ",
+    prefix="For T = {x_here.shape[0]} and position = {position}: ",
 )
 
 
@@ -165,11 +165,11 @@ def _counterexample(answer) -> None:
 
 explanation(
     "12.6",
-    "In a GPT the place of 'it' cannot read 'tired', which comes later, so the same attention "
+    "In a GPT the position of 'it' cannot read 'tired', which comes later, so the same attention "
     "would be there if the sentence went on with 'wide'. A map only shows where a head reads: "
     "take the head out, or patch in vectors of the other sentence, and see whether the answer "
     "changes.",
-    "At the place of “it” a GPT has not read “tired”.",
+    "At the position of “it” a GPT has not read “tired”.",
     "So the attention would be the same if the sentence ended in “wide”.",
     "A map shows where a head reads, not what comes of it.",
     "Take the head out, or patch in vectors of the other sentence, and see whether the answer "

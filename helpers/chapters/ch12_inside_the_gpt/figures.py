@@ -90,7 +90,7 @@ def draw_lens(
     names = ["embedding", *(f"layer {level}" for level in range(1, len(p_RT)))]
     ax.set_yticks(range(len(p_RT)), names, fontsize=8)
     ax.tick_params(length=0)
-    ax.set(xlabel="letter that was read last")
+    ax.set(xlabel="character that was read last")
     return ax
 
 
@@ -158,8 +158,8 @@ def of_heads(maps: Sequence, tokens: Sequence[str]) -> tuple[Callable, Callable]
         weights_TT = np.asarray(maps[layer - 1][0, head - 1])
         itself, before = (weights_TT.diagonal(-back).mean() for back in (0, 1))
         return (
-            f"Layer {layer}, head {head}: on average {itself:.0%} of the weight goes to the letter "
-            f"itself, {before:.0%} to the letter before."
+            f"Layer {layer}, head {head}: on average {itself:.0%} of the weight goes to the token "
+            f"itself, {before:.0%} to the one before."
         )
 
     return picture, in_words

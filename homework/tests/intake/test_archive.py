@@ -266,7 +266,7 @@ def test_a_source_that_is_none(tmp_path, kind):
         os.mkfifo(source)
     elif kind != "none":
         source.write_bytes(A if kind == "notebook" else zipped({"05.ipynb": A})[:-30])
-    with pytest.raises(ValueError, match="give the zip that Canvas or Moodle makes, or"):
+    with pytest.raises(ValueError, match="give the zip that your platform makes, or"):
         collected(source)
 
 

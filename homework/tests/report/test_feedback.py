@@ -365,6 +365,8 @@ def test_what_waits_and_what_cannot_be_read_is_said():
     assert table(page, "Of 2 students")[1] == ["mean", "6.75"]
     assert "Exercise 8: 1." in words(page)
     assert "of the roster" not in words(feedback.summary_page(records, OF, {}))
+    unmarked = table(feedback.summary_page([record("amy"), *records], OF, {}), "How many of 3")
+    assert unmarked[3] == ["8", "0", "0", "2", "0", "1", "–", "1.5"]  # one was left empty
     assert "eve : this is a PDF" in words(page)
 
 

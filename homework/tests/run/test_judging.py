@@ -3,6 +3,7 @@
 import random
 from dataclasses import replace
 from importlib import import_module
+from itertools import count
 from pathlib import Path
 
 import nbformat
@@ -18,7 +19,7 @@ from homework.release.assignment import Test, read_assignment
 from homework.release.withheld import ASKED_FOR
 from homework.run import sandbox
 from homework.run.judging import judge
-from homework.run.sandbox import Limits
+from homework.run.sandbox import Limits, LostError
 
 pytestmark = [
     pytest.mark.usefixtures("bubblewrap"),
@@ -84,6 +85,12 @@ def test_what_is_not_handed_in_needs_no_process(started):
         ("05.2", "my_attention = lambda *a: attention_steps(*a).output", ""),  # the chapter's own
         ("05.2", "my_attention = lambda *a: exercises.numerics.attention(*a)", ""),
         ("05.2", "my_attention = printed._attend", "AttributeError"),  # of the corrections
+        (
+            "05.2",
+            "import importlib.resources as r\nexec(r.files('helpers').joinpath('numerics.py')"
+            ".read_text())\nmy_attention = attention",
+            "PermissionError",
+        ),
         ("05.3", "diagnosis = exercises.BUGS", "AttributeError: "),
         ("05.3", f"from {JUDGES} import BUGS as diagnosis", "ImportError: cannot"),
         ("05.3", "import helpers.exercises as e\ndiagnosis = e.CHECKS['05.3'].bugs", "Attribute"),
@@ -197,6 +204,17 @@ def test_without_a_sandbox_nothing_is_left_running(monkeypatch):
     found = judge(CHAPTER, {"05.1": ["while True: pass"]}, limits=Limits(answer=1), unsafe=True)
     assert sum(r.points for r in found) == 0
     assert orphans() <= before
+
+
+def test_a_busy_machine_costs_one_task_on_the_last_try_and_none_before(monkeypatch):
+    waited = count()  # seconds, by which the machine always gives its processors to others
+    monkeypatch.setattr(sandbox, "cpu_seconds", lambda pid: (0.0, float(next(waited))))
+    monkeypatch.setattr(sandbox, "load_factor", lambda: 1.0)
+    loops, limits = perfect(CHAPTER) | {"05.1": ["while True: pass"]}, Limits(answer=1)
+    with pytest.raises(LostError, match="too busy"):
+        judge(CHAPTER, loops, limits=limits)
+    results = judge(CHAPTER, loops, limits=limits, last=True)
+    assert [r.task for r in results if r.points < r.most] == ["05.1"]
 
 
 def orphans() -> set[Path]:

@@ -43,7 +43,7 @@ def test_table_is_drawn_as_it_is(ax):
     np.testing.assert_array_equal(ax.images[0].get_array(), SHARE)
     assert ax.images[0].get_clim() == (0, 1)  # no share is cut off at the darkest shade
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["a", "␣", "."]
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("next letter", "present letter")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("next character", "present character")
 
 
 def test_surprise_stands_over_the_letter_that_surprised(ax):

@@ -1,7 +1,9 @@
 """Chapter 04: what learners write before they have it, and what the check should tell them."""
 
 import numpy as np
+from torch.nn import functional as F
 
+from helpers import minigpt
 from helpers.chapters import judges
 
 spike = np.zeros(16)
@@ -13,6 +15,12 @@ batch_norm, of_the_past = (judges()[name].right for name in ("04.2", "04.7"))
 def peeking_at_first(x):
     """Leaks from the second token only: poking the last one alone does not show it."""
     return np.vstack([of_the_past(x)[:1] + 0.1 * x[1], of_the_past(x)[1:]])
+
+
+class LayerNorm(minigpt.LayerNorm):
+    def forward(self, x_BTC):  # of each position and feature, over the batch
+        x = F.batch_norm(x_BTC.flatten(1), None, None, training=True, eps=self.eps)
+        return self.weight * x.view_as(x_BTC) + self.bias
 
 
 RIGHT = {
@@ -37,4 +45,5 @@ WRONG = {
         (peeking_at_first, "It leaks"),
         (lambda x: 2 * of_the_past(x), "Does a token count itself?"),
     ],
+    "04.8": [(LayerNorm, "over the batch")],
 }

@@ -2,13 +2,23 @@
 
 import numpy as np
 import torch
+from torch.nn import functional as F
 
+from helpers import minigpt
 from helpers.chapters import judges
 
 HANDS = np.exp(-5j * 10_000.0 ** (-np.arange(4) / 4)) * (1 + 1j)
 OTHER_WAY = np.exp(5j * 10_000.0 ** (-np.arange(4) / 4)) * (1 + 1j)
 
 step = judges()["07.7"].right
+
+
+class CausalSelfAttention(minigpt.CausalSelfAttention):
+    def forward(self, x_BTC):  # without dropout
+        q, k, v = self.qkv(x_BTC).unflatten(-1, (3, self.H, -1)).permute(2, 0, 3, 1, 4)
+        mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.out(mixed.transpose(1, 2).flatten(2))
+
 
 RIGHT = {
     "07.4": [torch.tensor(np.concatenate([HANDS.real, HANDS.imag])).float()],
@@ -35,4 +45,5 @@ WRONG = {
         (1e200 * np.eye(3), "so large"),
     ],
     "07.7": [(lambda *given: step(*given)[0], "Return the three things")],
+    "07.8": [(CausalSelfAttention, "Dropout is missing")],
 }

@@ -1,8 +1,16 @@
 """Chapter 09: what learners write before they have it, and what the check should tell them."""
 
+from helpers import minigpt
 from helpers.chapters import judges
 
 rate = judges()["09.3"].right
+
+
+class Block(minigpt.Block):
+    def forward(self, x):  # without norm_1
+        x = x + self.dropout(self.attention(x))
+        return x + self.dropout(self.feed_forward(self.norm_2(x)))
+
 
 RIGHT = {
     "09.6": [([1, 2, 3], [11, 12, 13])],
@@ -24,4 +32,5 @@ WRONG = {
         ([1, 2, 3], "Give the two vectors"),
         (([1, 2], [11, 12]), "should have shape"),
     ],
+    "09.8": [(Block, "without a norm")],
 }

