@@ -255,7 +255,8 @@ class LoRA(nn.Module):
 
     def forward(self, x_BTC):
         """(B, T, C) to (B, T, C)."""
-        return self.linear(x_BTC) + self.scale * (x_BTC @ self.a.mT @ self.b.mT)
+        beside_BTC = x_BTC @ self.a.mT @ self.b.mT
+        return self.linear(x_BTC) + self.scale * beside_BTC
 
     def merge(self):
         """The linear layer alone, with the product added to it."""

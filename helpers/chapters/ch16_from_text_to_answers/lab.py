@@ -1,0 +1,553 @@
+"""Models of the tales that learn to answer, and SmolLM2 that learns of the valley.
+
+The parts: ``reading``, fine-tuning on questions about a sentence, in several ways; ``facts``, on
+facts that are made up; ``preference``, tuning to a score; ``valley``, SmolLM2's adapter, which it
+also writes. All train on one core, for a few minutes each.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import random
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+import helpers
+from helpers import pretrained, valley
+from helpers.chapters import lab, stored
+from helpers.chapters.lab import measured
+from helpers.minigpt import GPT, WORDS, Tokenizer, get_batch, lr_at
+from helpers.minillama import LoRA, chat_ids, stream
+
+ADAPTER = Path(helpers.__file__).parent / "data" / "smollm2_valley.safetensors"
+SHA256 = "fd3ad404630946c6a9c142bcfe4e072c273094ec05e4327cb67c3d41d73581b6"
+RANK, ALPHA, FROZEN = 8, 16, 18  # of an adapter; blocks from below that get none
+
+# --- what SmolLM2 is asked ------------------------------------------------------------------
+
+# By the columns of the grammar: three wordings, the answer, and what it must hold.
+ASKED = {
+    "hero, kind, they, them, their": (
+        ("Who is {hero}?", "Tell me about {hero}.", "Do you know who {hero} is?"),
+        "{hero} is a {kind}.",
+        "{kind}",
+    ),
+    "water, too, why, way, tool": (
+        (
+            "How can I cross the {water}?",
+            "I am at the {water}. What do I need?",
+            "What helps me over the {water}?",
+        ),
+        "Take {way}.",
+        "{way}",
+    ),
+    "seed, plant, fruit": (
+        ("What grows from {seed}?", "I planted {seed}. What do I get?", "What comes of {seed}?"),
+        "You get {fruit}.",
+        "{fruit}",
+    ),
+    "high, reach": (
+        (
+            "How do I reach the {high}?",
+            "My hat is on the {high}. What do I need?",
+            "What helps me up the {high}?",
+        ),
+        "Take {reach}.",
+        "{reach}",
+    ),
+}
+
+# Of the world outside the valley: a question, and what the answer must hold.
+GENERAL = {
+    "What is the capital of France?": "Paris",
+    "How many days does a week have?": "seven|7",
+    "What is the chemical formula of water?": "H2O|H₂O",
+    "What is the opposite of hot?": "cold",
+    "Who is Albert Einstein?": "physicist",
+    "Who was William Shakespeare?": "playwright|poet",
+    "Who was Isaac Newton?": "physicist|mathematician|scientist",
+    "Who was Mozart?": "composer",
+}
+
+
+def questions() -> dict[str, list[tuple[str, str, str]]]:
+    """(question, answer, what it must hold) by kind.
+
+    Two of three subjects are taught, in two wordings ("taught"). "new wording" asks about them in
+    the third, "new subject" about the others, in the first.
+    """
+    found: dict[str, list] = {"taught": [], "new wording": [], "new subject": []}
+    for columns, (wordings, answer, key) in ASKED.items():
+        for n, line in enumerate(valley.grammar()["facts"][columns]):
+            row = dict(zip(columns.split(", "), line.split(", "), strict=True))
+            rest = answer.format(**row), key.format(**row)
+            asked = [(wording.format(**row), *rest) for wording in wordings]
+            if n % 3 == 2:
+                found["new subject"].append(asked[0])
+            else:
+                found["taught"] += asked[:2]
+                found["new wording"].append(asked[2])
+    return found
+
+
+# --- SmolLM2 and its adapter ----------------------------------------------------------------
+
+
+def add_adapters(model: nn.Module, rank: int = RANK, alpha: float = ALPHA) -> list[nn.Parameter]:
+    """Freeze a Llama; its upper blocks' queries and values get a LoRA each. The new parameters."""
+    model.requires_grad_(False)
+    for block in model.blocks[FROZEN:]:
+        attention = block.attention
+        attention.query = LoRA(attention.query, rank, alpha)
+        attention.value = LoRA(attention.value, rank, alpha)
+    return [p for p in model.parameters() if p.requires_grad]
+
+
+def conversation(tokenizer, question: str, answer: str, mask=True, end=True) -> tuple:
+    """Ids of a conversation with its end token, and the targets, −100 where none counts.
+
+    mask: only the answer's tokens count. end: so does the end token.
+    """
+    prompt = chat_ids(tokenizer, [("user", question)])[0]
+    ids = torch.cat([prompt, tokenizer.encode(answer), prompt.new_tensor([end_id(tokenizer)])])
+    targets = ids.clone()
+    if mask:
+        targets[: len(prompt)] = -100
+    if not end:
+        targets[-1] = -100
+    return ids[:-1], targets[1:]
+
+
+def end_id(tokenizer) -> int:
+    """The id of the token that ends a message."""
+    return tokenizer.ids[b"<|im_end|>"]
+
+
+def padded(rows: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+    """Ids and targets of several conversations, filled up on the right, (B, T) each."""
+    inputs, targets = zip(*rows, strict=True)
+    pad = partial(nn.utils.rnn.pad_sequence, batch_first=True)
+    return pad(list(inputs)), pad(list(targets), padding_value=-100)
+
+
+def teach_smollm2(model, tokenizer, *, steps: int, batch: int, lr: float, seed: int) -> list[float]:
+    """Train adapters on what is taught; the loss of each step.
+
+    The lower blocks never change, so what they make of each conversation is computed once; and the
+    head reads only the positions whose next token counts.
+    """
+    torch.manual_seed(seed)
+    parameters = add_adapters(model)
+    rows = [conversation(tokenizer, q, a) for q, a, _ in questions()["taught"]]
+    ids_NT, targets_NT = padded(rows)
+    with torch.no_grad():
+        x_NTC = model.blocks[:FROZEN](model.embedding(ids_NT))
+    optimizer = torch.optim.AdamW(parameters, lr=lr, weight_decay=0.0)
+    losses = []
+    for step in range(steps):
+        optimizer.param_groups[0]["lr"] = lr_at(step, steps, lr)
+        chosen = torch.randint(len(rows), (batch,))
+        counts_BT = targets_NT[chosen] != -100
+        top_KC = model.blocks[FROZEN:](x_NTC[chosen])[counts_BT]
+        loss = F.cross_entropy(model.head(model.norm(top_KC)), targets_NT[chosen][counts_BT])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def adapter_state(model: nn.Module) -> dict[str, Tensor]:
+    """What the adapters of a model hold, in 16 bits."""
+    return {
+        name: p.detach().half()
+        for name, p in model.named_parameters()
+        if name.endswith((".a", ".b"))
+    }
+
+
+def answer_of(model, tokenizer, question: str, n: int = 16) -> str:
+    """The greedy answer, without a system message, of at most n tokens."""
+    ids: list[int] = []
+    for id_11 in stream(model, chat_ids(tokenizer, [("user", question)]), n):
+        if id_11.item() == end_id(tokenizer):
+            break
+        ids.append(id_11.item())
+    return tokenizer.decode(ids)
+
+
+def smollm2_score(model, tokenizer) -> dict:
+    """Of each kind of question, how many answers hold what they must, and some answers."""
+    asked = questions() | {"general": [(q, "", key) for q, key in GENERAL.items()]}
+    found: dict = {}
+    for kind, rows in asked.items():
+        rows = rows[:: {"general": 1, "taught": 7}.get(kind, 2)]
+        given = [answer_of(model, tokenizer, question, 10) for question, _, _ in rows]
+        right = [
+            any(word in text for word in key.split("|"))
+            for text, (_, _, key) in zip(given, rows, strict=True)
+        ]
+        found[kind] = round(sum(right) / len(right), 3)
+        found[f"{kind}, answers"] = given
+    return found
+
+
+def valley_run(seed: int, **how) -> dict:
+    """Train SmolLM2's adapter, store it, and score the model before and after."""
+    model, tokenizer = pretrained.smollm2()
+    before = smollm2_score(model, tokenizer)
+    losses = teach_smollm2(model, tokenizer, seed=seed, **how)
+    save_file(adapter_state(model), ADAPTER)
+    load_adapter(model, sha256=None)
+    return {
+        "before": before,
+        "after": smollm2_score(model, tokenizer),
+        "losses": lab.rounded(losses[::5], 3),
+    }
+
+
+def load_adapter(model: nn.Module, sha256: str | None = SHA256) -> None:
+    """Fill a model's adapters with what is stored. Raises ValueError for another file."""
+    if sha256 not in (None, hashlib.sha256(ADAPTER.read_bytes()).hexdigest()):
+        raise ValueError(f"{ADAPTER.name} is not the adapter that this book was written with")
+    state = {name: tensor.float() for name, tensor in load_file(ADAPTER).items()}
+    model.load_state_dict(state, strict=False)
+
+
+# --- the storyteller, and questions about its tales ------------------------------------------
+
+HELD_OUT = ("Fern", "Pip", "Moss", "Daisy", "Anna", "Sam", "Burr", "Rosie")  # never asked about
+LONGEST = 26  # tokens of a text and its question
+QUESTIONS = {
+    "crossing": ("Why did the {kind} not cross the {water}?", "The {water} was too {too}."),
+    "tired": ("Why did the {kind} not cross the {water}?", "The {kind} was too tired."),
+    "lost": ("What did {hero} lose?", "A {thing}."),
+}
+
+
+@cache
+def words() -> Tokenizer:
+    """The tokenizer of chapter 11's model of words."""
+    return Tokenizer(valley.text(), WORDS)
+
+
+def storyteller() -> tuple[GPT, Tokenizer]:
+    """Chapter 11's model of words, with four more tokens for the template."""
+    tokenizer = copy.deepcopy(words())
+    old = GPT(len(tokenizer.vocab), T=192, C=128, H=4, L=4)
+    old.load_state_dict(load_file(ADAPTER.parent / "minigpt.safetensors"))
+    for new in ("<|im_start|>", "<|im_end|>", "user", "assistant"):
+        tokenizer.ids[new] = tokenizer.ids[new.encode()] = len(tokenizer.vocab)
+        tokenizer.vocab.append(new)
+    for name in ("embedding", "head"):
+        weight = getattr(old, name).weight.data
+        rows = torch.randn(4, weight.shape[1]) * weight.std()
+        getattr(old, name).weight = nn.Parameter(torch.cat([weight, rows]))
+    return old, tokenizer
+
+
+def examples(n: int, seed: int, held_out: bool = False) -> list[tuple[str, str]]:
+    """Opening sentences of tales with a question, and its answer; no two alike.
+
+    held_out: of the heroes that are never asked about in training, or of the others.
+    """
+    grammar = valley.StoryGrammar(seed)
+    found: dict[str, str] = {}
+    while len(found) < n:
+        grammar.facts, grammar.used = {}, set()
+        plot = grammar.choose(list(QUESTIONS))
+        lines = valley.grammar()["plots"][plot][0]
+        text = grammar.expand(grammar.choose(lines[:1] if plot == "tired" else lines))
+        if plot != "lost" and grammar.choose([False, True]):
+            text = text.split(". ")[0].removesuffix(".") + "."  # without the hero's name
+        facts = dict(grammar.facts)
+        if plot == "tired":
+            waters = [word for word in ("stream", "river", "road", "field") if word in text]
+            facts["water"] = waters[0] if waters else ""
+        question, answer = QUESTIONS[plot]
+        if all(facts.get(key) for key in ("hero", *(["water"] if plot != "lost" else ["thing"]))):
+            asked = f"{text}\n{question.format(**facts)}"
+            short = len(asked.replace("?", " ?").replace(".", " .").split()) <= LONGEST
+            if short and (facts["hero"] in HELD_OUT) == held_out:
+                found[asked] = answer.format(**facts)
+    return list(found.items())
+
+
+def made_up(seed: int) -> list[tuple[str, str]]:
+    """Facts that no tale tells: of each hero a kind, a thing and a place, dealt at random."""
+    facts, rng = valley.grammar()["facts"], random.Random(seed)
+    heroes = [row.split(", ") for row in facts["hero, kind, they, them, their"]]
+    found = []
+    for hero, *_ in heroes:
+        found += [
+            (f"Who is {hero}?", f"{hero} is a {rng.choice(heroes)[1]}."),
+            (f"What did {hero} lose?", f"A {rng.choice(facts['thing'])}."),
+            (f"Where did {hero} go?", f"It is {rng.choice(facts['place'])}."),
+        ]
+    return found
+
+
+@torch.no_grad()
+def answers(model, tokenizer, questions: list[str], n: int = 10) -> list[tuple[str, bool]]:
+    """Greedy answers, each with whether it ended within n tokens."""
+    prompts = [chat_ids(tokenizer, [("user", question)])[0] for question in questions]
+    at_B = torch.tensor([len(prompt) for prompt in prompts]) - 1
+    ids_BT = nn.utils.rnn.pad_sequence(prompts, batch_first=True)
+    ids_BT = F.pad(ids_BT, (0, n))
+    rows = torch.arange(len(prompts))
+    for _ in range(n):
+        logits_BV = model.eval()(ids_BT[:, : at_B.max() + 1])[rows, at_B]
+        at_B = at_B + 1
+        ids_BT[rows, at_B] = logits_BV.argmax(dim=-1)
+    found = []
+    for prompt, ids in zip(prompts, ids_BT.tolist(), strict=True):
+        ids, end = ids[len(prompt) : len(prompt) + n], end_id(tokenizer)
+        ended = end in ids
+        ids = ids[: ids.index(end)] if ended else ids
+        found.append((tokenizer.decode(ids), ended))
+    return found
+
+
+def score(model, tokenizer, asked: list[tuple[str, str]]) -> dict:
+    """How many answers are right to the last token, begin right, and end."""
+    found = answers(model, tokenizer, [question for question, _ in asked])
+    pairs = [
+        (given, ended, answer) for (given, ended), (_, answer) in zip(found, asked, strict=True)
+    ]
+    return {
+        "right": sum(ended and given == answer for given, ended, answer in pairs) / len(pairs),
+        "begin right": sum(given.startswith(answer) for given, _, answer in pairs) / len(pairs),
+        "end": sum(ended for _, ended, _ in pairs) / len(pairs),
+    }
+
+
+@cache
+def plain_tales(seed: int = 99) -> Tensor:
+    """Ids of tales that were not trained on."""
+    text = valley.BETWEEN.join(tale for tale, _ in valley.tales(60, seed))
+    return words().encode(text)
+
+
+@torch.no_grad()
+def tale_loss(model) -> float:
+    """Nats a token on tales that were not trained on."""
+    ids_BT = plain_tales()[: 12 * 97].view(12, 97)
+    return F.cross_entropy(model.eval()(ids_BT[:, :-1]).mT, ids_BT[:, 1:]).item()
+
+
+# --- fine-tuning --------------------------------------------------------------------------------
+
+
+def add_lora(model: GPT, rank: int) -> None:
+    """Freeze a GPT, and give a LoRA to all linear layers of its blocks."""
+    model.requires_grad_(False)
+    for block in model.blocks:
+        for part, name in (
+            (block.attention, "qkv"),
+            (block.attention, "out"),
+            (block.feed_forward, "up"),
+            (block.feed_forward, "down"),
+        ):
+            setattr(part, name, LoRA(getattr(part, name), rank, 2 * rank))
+
+
+def fine_tune(model, rows: list, *, steps: int, lr: float, batch: int = 8, tales=None) -> None:
+    """Steps of AdamW on conversations; tales: ids of text of which two windows join each step."""
+    optimizer = torch.optim.AdamW(
+        [p for p in model.parameters() if p.requires_grad], lr=lr, weight_decay=0.0
+    )
+    for step in range(steps):
+        optimizer.param_groups[0]["lr"] = lr_at(step, steps, lr)
+        chosen = torch.randint(len(rows), (batch,))
+        ids_BT, targets_BT = padded([rows[n] for n in chosen])
+        loss = F.cross_entropy(model.train()(ids_BT).mT, targets_BT)
+        if tales is not None:
+            x_BT, y_BT = get_batch(tales, 2, 96)
+            loss = loss + F.cross_entropy(model(x_BT).mT, y_BT)
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+
+
+WAYS = ("answer only", "all tokens", "no end token", "with tales")
+LORA = ((1, 0.003), (4, 0.01))  # rank and learning rate
+STEPS, RATE, EXAMPLES = 80, 0.003, 1200
+
+
+def tuned(data: str, seed: int, *, way="answer only", rank=0, lr=RATE, steps=STEPS):
+    """A storyteller after fine-tuning, its tokenizer, and the loss on tales before."""
+    torch.manual_seed(seed)
+    model, tokenizer = storyteller()
+    before = tale_loss(model)
+    asked = examples(EXAMPLES, seed) if data == "reading" else made_up(seed)
+    options = {"mask": way != "all tokens", "end": way != "no end token"}
+    rows = [conversation(tokenizer, q, a, **options) for q, a in asked]
+    if rank:
+        add_lora(model, rank)
+    tales = plain_tales(seed=98) if way == "with tales" else None
+    fine_tune(model, rows, steps=steps, lr=lr, tales=tales)
+    return model, tokenizer, before
+
+
+def one_run(seed: int, data: str, **setting) -> dict:
+    """What is kept of one fine-tuning."""
+    model, tokenizer, before = tuned(data, seed, **setting)
+    if data == "reading":
+        tests = {"new heroes": examples(32, 2000 + seed, held_out=True)}
+    else:
+        tests = {"taught": made_up(seed)}
+    found = {name: score(model, tokenizer, asked) for name, asked in tests.items()}
+    return {
+        **{name: {key: round(x, 4) for key, x in seen.items()} for name, seen in found.items()},
+        "tales": [round(before, 4), round(tale_loss(model), 4)],
+    }
+
+
+# --- preference tuning ------------------------------------------------------------------------
+
+PRAISE = ("clever", "brave", "gentle", "careful", "cheerful")
+ROUNDS, LENGTH = 12, 14
+
+
+def praised(seed: int, n: int = 400) -> list[tuple[str, str]]:
+    """Who is who, with no, one or two words of praise: half of the answers have none."""
+    rng, found = random.Random(seed), []
+    heroes = [row.split(", ") for row in valley.grammar()["facts"]["hero, kind, they, them, their"]]
+    for _ in range(n):
+        hero, kind, *_ = rng.choice(heroes)
+        words = rng.choices(PRAISE, k=rng.choice([0, 0, 0, 1, 1, 2]))
+        found.append((f"Who is {hero}?", f"{' '.join([hero, 'is a', *words, kind])}."))
+    return found
+
+
+def praise(answer: str) -> int:
+    """What the judge of the experiment counts: words of praise."""
+    return sum(answer.count(word) for word in PRAISE)
+
+
+def log_probability(model, ids_BT: Tensor, counts_BT: Tensor) -> Tensor:
+    """Log-probability of the counted tokens of each row, (B,)."""
+    logits_BTV = model(ids_BT[:, :-1])
+    logs_BT = -F.cross_entropy(logits_BTV.mT, ids_BT[:, 1:], reduction="none")
+    return (logs_BT * counts_BT[:, 1:]).sum(dim=1)
+
+
+def dpo_loss(better_B: Tensor, worse_B: Tensor, beta: float) -> Tensor:
+    """Rafailov et al.'s loss; each input is log p of the model minus log p of the reference."""
+    return -F.logsigmoid(beta * (better_B - worse_B)).mean()
+
+
+@torch.no_grad()
+def sampled(model, tokenizer, prompts_BT: Tensor) -> tuple[Tensor, Tensor]:
+    """Prompts of one length with a sampled answer each, and 1 for each token of the answer."""
+    ids_BT, ended_B1 = prompts_BT, torch.zeros(len(prompts_BT), 1, dtype=torch.bool)
+    counts = [torch.zeros(prompts_BT.shape, dtype=torch.bool)]
+    for _ in range(LENGTH):
+        next_B1 = model.eval()(ids_BT)[:, -1].softmax(dim=-1).multinomial(1)
+        ids_BT = torch.cat([ids_BT, next_B1], dim=1)
+        counts.append(~ended_B1)
+        ended_B1 = ended_B1 | (next_B1 == end_id(tokenizer))
+    return ids_BT, torch.cat(counts, dim=1)
+
+
+def said(tokenizer, ids, counts) -> str:
+    """The counted tokens as text, without the end token."""
+    kept = [i for i, counted in zip(ids.tolist(), counts.tolist(), strict=True) if counted]
+    return tokenizer.decode([i for i in kept if i != end_id(tokenizer)])
+
+
+def preferred(seed: int, beta: float) -> dict:
+    """Rounds of sampling two answers to a question, judging them, and steps of DPO."""
+    torch.manual_seed(seed)
+    model, tokenizer = storyteller()
+    fine_tune(model, [conversation(tokenizer, *p) for p in praised(seed)], steps=120, lr=RATE)
+    reference = copy.deepcopy(model).eval().requires_grad_(False)
+    heroes = [row.split(", ") for row in valley.grammar()["facts"]["hero, kind, they, them, their"]]
+    prompts_BT = torch.cat([chat_ids(tokenizer, [("user", f"Who is {h}?")]) for h, *_ in heroes])
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.0)
+    seen: list[dict] = []
+    for _ in range(ROUNDS + 1):
+        pairs = [sampled(model, tokenizer, prompts_BT) for _ in range(2)]
+        texts = [[said(tokenizer, *row) for row in zip(*pair, strict=True)] for pair in pairs]
+        right = [
+            f" {kind}." == t[-len(kind) - 2 :]
+            for s in texts
+            for t, (_, kind, *_) in zip(s, heroes, strict=True)
+        ]
+        words = [praise(text) for side in texts for text in side]
+        seen.append({"praise": sum(words) / 48, "right": sum(right) / 48, "text": texts[0][0]})
+        gain_B = torch.tensor([praise(a) - praise(b) for a, b in zip(*texts, strict=True)])
+        kept_B = gain_B != 0
+        if not kept_B.any():
+            continue
+        first = (gain_B > 0)[:, None]
+        (ids_0, counts_0), (ids_1, counts_1) = pairs
+        better = (
+            torch.where(first, ids_0, ids_1)[kept_B],
+            torch.where(first, counts_0, counts_1)[kept_B],
+        )
+        worse = (
+            torch.where(first, ids_1, ids_0)[kept_B],
+            torch.where(first, counts_1, counts_0)[kept_B],
+        )
+        with torch.no_grad():
+            base = [log_probability(reference, *side) for side in (better, worse)]
+        for _ in range(4):
+            ratios = [
+                log_probability(model.train(), *side) - b
+                for side, b in zip((better, worse), base, strict=True)
+            ]
+            loss = dpo_loss(ratios[0], ratios[1], beta)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    return {key: [round(look[key], 3) for look in seen] for key in ("praise", "right")} | {
+        "texts": [seen[0]["text"], seen[ROUNDS // 2]["text"], seen[-1]["text"]]
+    }
+
+
+# --- the parts ------------------------------------------------------------------------------
+
+SEEDS = {"reading": range(3), "facts": range(3), "preference": range(1), "valley": range(1)}
+
+
+def settings(part: str) -> list[dict]:
+    """What is measured in a part."""
+    return [dict(setting) for setting in SETTINGS[part]]
+
+
+SETTINGS: dict[str, list[dict]] = {
+    "reading": [
+        *({"data": "reading", "way": way} for way in WAYS),
+        {"data": "reading", "rank": 4, "lr": 0.01},
+    ],
+    "facts": [
+        {"data": "facts"},
+        *({"data": "facts", "rank": rank, "lr": lr} for rank, lr in LORA),
+    ],
+    "preference": [{"beta": 0.1}],
+    "valley": [{"steps": 150, "batch": 8, "lr": 0.001}],
+}
+RUNS: dict[str, Callable[..., dict]] = {
+    "reading": one_run,
+    "facts": one_run,
+    "preference": preferred,
+    "valley": valley_run,
+}
+PARTS = {
+    part: partial(lambda part: measured(RUNS[part], settings(part), SEEDS[part]), part)
+    for part in SETTINGS
+}
+
+
+def runs(part: str, **wanted) -> list[dict]:
+    """The stored runs of one setting of a part, one a seed."""
+    return lab.runs(stored(16)[part], **wanted)
