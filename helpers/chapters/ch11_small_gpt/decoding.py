@@ -32,11 +32,12 @@ def min_p(logits_BV, p):
 
 
 @torch.no_grad()
-def sampled(model, ids_BT, n, keep):
+def sampled(model, ids_BT, n, keep, generator):
     """The ids and n more, each drawn from what a rule keeps of the logits."""
     for _ in range(n):
         logits_BV = keep(model(ids_BT[:, -model.T :])[:, -1])
-        ids_BT = torch.cat([ids_BT, logits_BV.softmax(dim=-1).multinomial(1)], dim=1)
+        p_BV = logits_BV.softmax(dim=-1)
+        ids_BT = torch.cat([ids_BT, p_BV.multinomial(1, generator=generator)], dim=1)
     return ids_BT
 
 
@@ -91,12 +92,12 @@ def surprise(model, ids_1T):
 
 def continued(model, tale_1T, rule, seed):
     """A tale's first tokens and what a rule adds to them."""
-    torch.manual_seed(seed)
+    generator = torch.Generator().manual_seed(seed)
     if rule == "the tale itself":
         return tale_1T
     if rule == "beam of 4":
         return beam(model, tale_1T[:, :GIVEN], MORE, 4)
-    return sampled(model, tale_1T[:, :GIVEN], MORE, RULES[rule])
+    return sampled(model, tale_1T[:, :GIVEN], MORE, RULES[rule], generator)
 
 
 def run(seed: int, *, rule: str) -> dict:
