@@ -68,7 +68,7 @@ def storyteller():
     """The model that `benchmarks/minigpt.py` ships, and its tokenizer."""
     tokenizer = Tokenizer(valley.text(), WORDS)
     model = GPT(len(tokenizer.vocab), **SIZES)
-    model.load_state_dict(load_file(files("helpers") / "data" / "minigpt.safetensors"))
+    model.load_state_dict(load_file(str(files("helpers") / "data" / "minigpt.safetensors")))
     return model.eval(), tokenizer
 
 

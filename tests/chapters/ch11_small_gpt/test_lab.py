@@ -22,7 +22,7 @@ def tiny(context: int) -> GPT:
 # --- what is stored -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("part", [part for part in lab.PARTS if part != "plain"])
+@pytest.mark.parametrize("part", [part for part in lab.PARTS if part not in ("plain", "decoding")])
 def test_stored_runs_are_of_the_recipe_as_it_is(part):
     recipe = lab.recipe(part)
     assert {name: RESULTS[part][name] for name in recipe} == recipe
