@@ -103,6 +103,7 @@ def test_order_is_that_of_the_contents():
         "Words",
         "The block",
         "The model",
+        "Today",
         "Appendices",
     ]
     assert len({entry.docname for entry in entries}) == len(entries)
