@@ -23,7 +23,6 @@ from helpers.exercises.verdict import (
 )
 
 Reply = str | Callable[..., str]
-IN_NUMPY = {"01.7", "02.1", "03.1", "04.1", "05.1", "05.2", "07.2", "07.7", "08.1", "12.1"}
 IN_TORCH = "The numbers are right, but the question asks for NumPy and your function uses PyTorch."
 
 
@@ -113,7 +112,6 @@ def near_misses(
     the output and the arguments that gives it. options: fields of `NearMisses`.
     In replies and names, {found}, {right} and the arguments' names are filled in.
     """
-    options["numpy"] = name in IN_NUMPY
     exercise(name)(NearMisses(right, list(cases), replies, otherwise, **options))
 
 

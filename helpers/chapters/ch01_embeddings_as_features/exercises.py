@@ -252,4 +252,5 @@ near_misses(
     _not_moved,
     what="The new table",
     unchanged="Your function changes the table that it is given: work on a copy.",
+    numpy=True,
 )

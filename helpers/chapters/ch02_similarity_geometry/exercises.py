@@ -69,6 +69,7 @@ near_misses(
         ),
     },
     _not_cosines,
+    numpy=True,
 )
 
 

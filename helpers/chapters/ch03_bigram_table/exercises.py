@@ -85,6 +85,7 @@ near_misses(
     },
     _not_shares,
     what="The table",
+    numpy=True,
 )
 
 

@@ -85,6 +85,7 @@ near_misses(
     },
     "For x of shape {x.shape} the numbers are not right.",
     what="For x of shape {x.shape} the result",
+    numpy=True,
 )
 
 

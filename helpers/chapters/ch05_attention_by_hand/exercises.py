@@ -73,6 +73,7 @@ near_misses(
         ),
     },
     _not_weights,
+    numpy=True,
 )
 
 
@@ -106,6 +107,7 @@ near_misses(
     },
     "The shape is right, the numbers are not. Compare each step with the four steps.",
     what="The output, one row a query,",
+    numpy=True,
 )
 
 

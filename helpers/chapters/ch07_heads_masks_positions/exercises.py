@@ -127,6 +127,7 @@ near_misses(
         )
     },
     "For {x.shape[0]} tokens, C = {x.shape[1]} and {H} heads the numbers are not right.",
+    numpy=True,
 )
 
 
@@ -266,6 +267,7 @@ near_misses(
     ),
     what=("The keys", "The values", "The output"),
     run=_run_step,
+    numpy=True,
 )
 
 

@@ -87,6 +87,7 @@ near_misses(
             lambda x, y: _normalised(x + y, eps=0.0)
         ),
     },
+    numpy=True,
 )
 
 

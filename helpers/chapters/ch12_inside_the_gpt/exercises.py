@@ -46,6 +46,7 @@ near_misses(
     "the shape is right, the numbers are not.",
     what="The result, one number per head,",
     prefix="For {weights.shape[0]} heads and {weights.shape[1]} tokens: ",
+    numpy=True,
 )
 
 near_misses(

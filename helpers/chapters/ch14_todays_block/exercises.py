@@ -51,6 +51,7 @@ near_misses(
         "The gain is missing.": lambda x, gain, eps: _rms_norm(x, 1.0, eps),
         "ε is missing.": lambda x, gain, eps: _rms_norm(x, gain, 0.0),
     },
+    numpy=True,
 )
 
 near_misses(
@@ -110,6 +111,7 @@ near_misses(
             lambda W, H: W.reshape(H, -1, W.shape[1])[::-1].reshape(W.shape)
         ),
     },
+    numpy=True,
 )
 
 

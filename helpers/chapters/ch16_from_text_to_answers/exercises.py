@@ -131,6 +131,7 @@ near_misses(
         ),
     },
     "For these log-probabilities yours is {found:.4g}: not right.",
+    numpy=True,
 )
 
 
