@@ -29,15 +29,6 @@ SOLUTION = re.compile(
     r"exercises\.check\(\s*\"[\d.]+\",\s*(.+?),\s*solution=True",
     re.DOTALL,
 )
-DESCENT = (  # of a cell that 03.3 needs: what answers 03.2, and what students get instead
-    """    n = counts.sum(axis=1, keepdims=True)
-    for _ in range(steps):
-        gradient = (n * softmax(table) - counts) / counts.sum()
-        table = table - rate * gradient
-    return table""",
-    """    n = counts.sum(axis=1)
-    return lab.descend(table, counts / n[:, None], n / n.sum(), rate, steps)""",
-)
 
 
 @dataclass(frozen=True)
@@ -138,10 +129,7 @@ def cells_of(notebook: Path) -> list[NotebookNode]:
 
 @lru_cache(64)
 def _cells(notebook: Path, *_: int) -> list[NotebookNode]:
-    cells = nbformat.read(notebook, as_version=4).cells
-    for cell in cells:
-        cell.source = cell.source.replace(*DESCENT)
-    return cells
+    return nbformat.read(notebook, as_version=4).cells
 
 
 def read_assignment(notebook: Path) -> Assignment:

@@ -55,7 +55,7 @@ def test_every_chapters_edition_is_valid_whole_and_tight(notebook):
     text = nbformat.writes(made)
     assert "solution_1" not in text
     assert "folded" not in text
-    assert "softmax(table) - counts" not in text  # 03.2, in a function that 03.3 needs
+    assert "softmax(table) - counts" not in text  # 03.2, which a cell of the chapter does
     title = f"# Problem set {assignment.chapter}: {assignment.title}\n"
     assert made.cells[0].source.startswith(title)
 
