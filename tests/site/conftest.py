@@ -5,6 +5,7 @@ a page of the site and records what goes wrong on it). The tests do not build: `
 or `make book` by hand.
 """
 
+import contextlib
 import functools
 import gzip
 import http.server
@@ -94,12 +95,13 @@ def browser(chromium_path):
 
 @pytest.fixture(autouse=True)
 def no_page_hangs():
-    """After ten minutes end all pages, so that who waits for one fails, and is tried again."""
+    """After ten minutes kill all pages: a test that waits for one then fails and is tried again."""
 
     def end():
         for child in psutil.Process().children(recursive=True):
-            if "--type=renderer" in child.cmdline():
-                child.kill()
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if "--type=renderer" in child.cmdline():
+                    child.kill()
 
     timer = threading.Timer(600, end)
     timer.daemon = True
