@@ -27,7 +27,7 @@ from helpers.minigpt import GPT, WORDS, Tokenizer, get_batch, lr_at
 from helpers.minillama import LoRA, chat_ids, stream
 
 ADAPTER = Path(helpers.__file__).parent / "data" / "smollm2_valley.safetensors"
-SHA256 = "fd3ad404630946c6a9c142bcfe4e072c273094ec05e4327cb67c3d41d73581b6"
+SHA256 = "242e542caebd77308573a5cc05ae885818eec19bc1f3297188c626bc7fed62f0"
 RANK, ALPHA, FROZEN = 8, 16, 18  # of an adapter; blocks from below that get none
 
 # --- what SmolLM2 is asked ------------------------------------------------------------------
