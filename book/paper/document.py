@@ -27,8 +27,10 @@ ASIDE = "\ue000"  # around the name of what was put aside; no page has this sign
 BOX = "\u2610"  # an empty box to tick
 MEASURE = "The code of lab"  # a whole module, too long for paper
 CODE = re.compile(r"(?<=<pre>)<span></span>.*?(?=</pre>)", re.DOTALL)  # as Pygments writes it
-MARKS = re.compile(
+MARKS = re.compile(  # and the words of a result: it stands there itself
     r'<span class="c1">(?:### (?:BEGIN|END) SOLUTION|# [\w ]+: click to open)</span>\n?'
+    r"|^guess\.reveal\((?:.*\)$|\n(?s:.*?)^\))\n?",
+    re.MULTILINE,
 )
 LIVE = (  # what is of no use on paper
     ".headerlink, .explore-controls, .play-controls, script, style, button, input, "
@@ -106,7 +108,8 @@ class Maker:
 
     def keep(self, match: re.Match) -> str:
         """Put highlighted code aside: it has most of a page's tags, and none is looked at."""
-        self.code.append(MARKS.sub("", match[0]).rstrip() + "\n")
+        code = match[0].removeprefix("<span></span>")
+        self.code.append(f"<span></span>{MARKS.sub('', code).rstrip()}\n")
         return f"{ASIDE}{page_id(self.entry.docname)} {len(self.code) - 1}{ASIDE}"
 
     def make(self) -> Page:
@@ -318,8 +321,10 @@ class Maker:
     def move_solution(self, cell: Tag) -> None:
         """Move a solution to the end, without the verdict that it is right."""
         self.unfold(cell)
-        for verdict in cell.select(".verdict"):
+        for verdict in cell.select("p.verdict"):  # a good answer to "explain" is a div
             verdict.decompose()
+        for tick in cell.select("input"):
+            tick.replace_with(BOX)
         for output in cell.select("div.cell_output"):
             if not output.get_text(strip=True) and not output.select_one("img, svg"):
                 output.decompose()

@@ -3,6 +3,7 @@
 import io
 import re
 from collections import Counter
+from html import escape
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from support import TAUGHT
 
 from book.paper import __main__ as paper
 from book.paper import document
+from helpers.chapters import judges
+from helpers.exercises import EXPLANATIONS
 
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "_build" / "html"
@@ -39,6 +42,10 @@ data-told='{"replies": {"that": "REPLY"}}'><summary>Show the result</summary><p>
 <div class="cell tag_hide-input"><div class="cell_output"><p>WAITED</p></div></div>
 <div class="cell"><details class="hide above-input"><summary>Show the code</summary>
 <div class="cell"><div class="cell_input"><div class="highlight"><pre><span></span>TELLS
+guess.reveal(
+    "that",
+    because=f"TEMPLATE",
+)
 </pre></div></div></div>
 <div class="cell tag_hide-input"><div class="cell_input"><div class="highlight">
 <pre><span></span>FOLDED
@@ -66,7 +73,9 @@ data-told='{"replies": {"that": "REPLY"}}'><summary>Show the result</summary><p>
 <span class="c1">### BEGIN SOLUTION</span>
 SOLVED
 <span class="c1">### END SOLUTION</span>
-</pre></div></div><div class="cell_output"><p class="verdict">Right.</p></div></details></div>
+</pre></div></div><div class="cell_output"><p class="verdict">Right.</p>
+<div class="verdict model_07_1"><p><b>A good answer.</b> MODEL</p>
+<ul><li><label><input type="checkbox"> POINT</label></li></ul></div></div></details></div>
 </section></section></article></main><p class="stamp">Computed.</p></body></html>"""
 OTHER = """<article class="bd-article"><section id="other"><h1>Other</h1>
 <p id="there">T</p></section></article>"""
@@ -156,9 +165,19 @@ def test_chapter_asks_and_does_not_answer(joined):
         "It says.",
     ):
         assert kept in text, kept
-    for moved in ("RECALLED", "RESULT", "REPLY", "WAITED", "TELLS", "HINTED", "SOLVED"):
+    for moved in (
+        "RECALLED",
+        "RESULT",
+        "REPLY",
+        "WAITED",
+        "TELLS",
+        "HINTED",
+        "SOLVED",
+        "MODEL",
+        "POINT",
+    ):
         assert moved not in text, moved
-    for gone in ("MEASURED", "FOLDED", "Not yet", "Open in Colab", "eNr", "Lock"):
+    for gone in ("MEASURED", "FOLDED", "TEMPLATE", "Not yet", "Open in Colab", "eNr", "Lock"):
         assert gone not in joined.get_text(), gone
     assert "Shown: angle: 60" in text
     assert text.rstrip().endswith("Computed.")
@@ -178,6 +197,7 @@ def test_what_was_moved_is_at_the_end_with_a_way_there_and_back(joined):
     solution = solutions.select_one(".item")
     assert solution.pre.get_text() == "SOLVED\n"
     assert "Right." not in solution.get_text()
+    assert "A good answer. MODEL ☐ POINT" in " ".join(solution.get_text().split())
     chapter = parts(joined)["notebooks-07_x"]
     for item in (*items.values(), solution):
         assert chapter.select_one(f'a[href="#{item["id"]}"]')
@@ -208,10 +228,9 @@ def book() -> str:
 
 
 def test_no_answer_stands_under_its_question(book):
-    """Neither the result nor the code that computes and names it."""
+    """Nor does any show the template of its words, in code."""
     before, after = (re.sub("<[^>]+>", "", half) for half in book.split('<h1 id="answers">'))
-    assert ".reveal(" not in before
-    assert ".reveal(" in after
+    assert not re.search(r"^guess\.reveal\(|Markdown\(f", before + after, re.MULTILINE)
     assert "Result:" not in before
     assert after.count("Result:") > 50
 
@@ -223,6 +242,14 @@ def test_solutions_stand_only_at_the_end(book):
     assert after.count('class="item"') == len(re.findall(r'class="item"[^>]*-solution"', after))
     assert "solution=True" not in re.sub("<[^>]+>", "", before)
     assert "BEGIN SOLUTION" not in book
+
+
+def test_a_good_answer_to_each_explanation_is_printed(book):
+    after = " ".join(re.sub("<[^>]+>", "", book.split('<h1 id="solutions">')[1]).split())
+    judges()  # fills EXPLANATIONS
+    assert len(EXPLANATIONS) >= 16
+    for name, said in EXPLANATIONS.items():
+        assert " ".join(escape(said.model, quote=False).split()) in after, name
 
 
 # ---------------------------------------------------------------- a chapter, printed
