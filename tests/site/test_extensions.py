@@ -1,5 +1,6 @@
 """The Sphinx extensions of book/_ext, piece by piece, and what they leave on the built pages."""
 
+import html
 import json
 import re
 from pathlib import Path
@@ -48,30 +49,41 @@ MADE = {
 
 
 def runs(*ends):
-    return [{"seed": seed, "loss": end, "path": [1.0]} for seed, end in enumerate(ends)]
+    return [{"seed": seed, "loss": end, "path": [1.0, 2e-5]} for seed, end in enumerate(ends)]
 
 
-def test_parts_of_results_are_pivoted_and_averaged():
+def test_parts_of_results_are_pivoted_averaged_and_named():
     from content import results
 
     settings = [
-        {"steps": 9, "D": 4, "by": "1", "runs": runs(1.0, 2.0)},
-        {"steps": 9, "D": 4, "by": "D", "runs": runs(3.0, None)},
-        {"steps": 9, "D": 8, "by": "D", "rate": 0.5, "runs": runs(None, None)},
+        {"steps": 9, "lr": 4, "by": "1", "counted": [1], "runs": runs(1.0, 2.0)},
+        {"steps": 9, "lr": 4, "by": "rope", "runs": runs(3.0, None)},
+        {"steps": 9, "lr": 8, "by": "rope", "merges": None, "runs": runs(None, None)},
     ]
     stored = {"title": "Runs", "one": {**MADE, "settings": settings}, "two": MADE}
     assert list(results.parts_of(stored)) == ["one", "two"]
-    markdown, rows, words = results.table_and_words(stored["one"])
-    assert rows == 2
+    says = {"shows": {"loss": ["loss"], "the end": ["path", -1]}, "labels": {"by": "way"}}
+    markdown, rows, words = results.table_and_words(stored["one"], says)
+    assert rows == 4
     assert markdown.splitlines() == [
-        "| D | rate | by 1 | by D |",
-        "| --- | --- | --- | --- |",
-        "| 4 |  | 1.500\u00a0±\u00a00.707 | 3.000 (1 diverged) |",
-        "| 8 | 0.5 |  | diverged |",
+        "| learning rate | merges |  | way: 1 | way: RoPE |",
+        "| --- | --- | --- | --- | --- |",
+        "| 4 |  | loss | 1.500\u00a0±\u00a00.707 | 3.000 (1 diverged) |",
+        "| 4 |  | the end | 2.0e-05\u00a0±\u00a00.0e+00 | 2.0e-05\u00a0±\u00a00.0e+00 |",
+        "| 8 | none | loss |  | diverged |",
+        "| 8 | none | the end |  | 2.0e-05\u00a0±\u00a00.0e+00 |",
     ]
-    assert "`loss`" in words
-    assert "steps 9" in words
-    assert results.table_and_words(stored["two"]) == ("", 0, "")
+    assert words.endswith("over the seeds. Throughout: steps 9.")
+    assert results.table_and_words(stored["two"], {}) == ("", 0, "")
+
+
+def test_each_number_of_the_results_has_its_setting():
+    """A run is shown even where it lacks the setting that spans the columns of others."""
+    from content import results
+
+    settings = [{"by": "a", "runs": runs(1.0)}, {"by": "b", "runs": runs(2.0)}, {"runs": runs(3.0)}]
+    shown = results.table_and_words({**MADE, "settings": settings}, {"shows": {"x": ["loss"]}})[0]
+    assert all(f"{n}.000" in shown for n in (1, 2, 3))
 
 
 def test_stored_results_have_provenance_and_are_on_the_page(html_root):
@@ -82,10 +94,14 @@ def test_stored_results_have_provenance_and_are_on_the_page(html_root):
     for file in sorted((ROOT / "helpers" / "data" / "results").glob("*.json")):
         stored = json.loads(file.read_text("utf-8"))
         assert results.parts_of(stored), file.name
-        for part in results.parts_of(stored).values():
+        for name, part in results.parts_of(stored).items():
             assert set(part) >= {"script", "date", "device", "versions", "seeds"}, file.name
             assert (ROOT / part["script"].split()[0]).is_file(), file.name
-            assert results.table_and_words(part)[0], file.name
+            says = results.WORDS.get(file.stem, {}).get(name, {})
+            assert results.table_and_words(part, says)[0], file.name
+            assert not name or f"<strong>{html.escape(says['title'])}" in page, (file.name, name)
+            keys = {key for setting in part.get("settings", ()) for key in setting}
+            assert keys - {"runs"} <= set(results.WORDS["labels"]), (file.name, name)
         assert f'id="{nodes.make_id(file.stem)}"' in page, file.name
 
 

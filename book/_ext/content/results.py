@@ -14,6 +14,7 @@ seed::
                "settings": [{"lr": 0.1, ..., "runs": [{"seed": 0, "validation": 2.5, ...}]}]}}
 
 "title", "claim" and "seeds" may be missing; the first sentence of the code then says what it is.
+Parts, settings and what is shown of the runs have their names in ``book/results.toml``.
 ``{results}`` renders the chapters' files in their order, then the others; with names, the tables of
 these alone, without headings.
 """
@@ -23,6 +24,8 @@ from __future__ import annotations
 import ast
 import json
 import statistics
+import tomllib
+from functools import reduce
 from pathlib import Path
 
 from docutils import nodes
@@ -34,6 +37,9 @@ from helpers.chapters import CHAPTERS
 STORED = ("helpers", "data", "results")
 BY_STEM = {chapter.stem: chapter for chapter in CHAPTERS}
 UNFOLDED = 12  # rows; a longer table is folded
+WORDS = tomllib.loads(Path(__file__).parents[2].joinpath("results.toml").read_text("utf-8"))
+KINDS = (0.01, ".1e"), (100, ".3f"), (10_000, ".0f"), (float("inf"), ".1e")
+LOSS = {"validation loss, nats": ["validation"]}
 
 
 def result_files(env) -> list[Path]:
@@ -91,90 +97,90 @@ def provenance(part: dict) -> str:
 def formatted(value) -> str:
     """Format one entry of a table."""
     if value is None:
-        return ""
+        return "none"
     if isinstance(value, list | tuple):
         return ", ".join(map(formatted, value))
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    return WORDS["values"].get(value, str(value).replace("\n\n", " / "))
 
 
-def measured_key(runs: list[dict]) -> str:
-    """Return the key of the runs that a table shows: validation loss if present, else the first."""
-    keys = [key for key in (runs[0] if runs else {}) if key != "seed"]
-    return "validation" if "validation" in keys else next(iter(keys), "")
+def follow(run: dict, way: list):
+    """Return what lies at the end of a way of keys and indices."""
+    return reduce(lambda found, key: found[key], way, run)
 
 
-def summary(runs: list[dict]) -> str:
-    """Return mean and standard deviation, over the runs of one setting, of what is measured.
-
-    null is a run that diverged; a short row of numbers is shown number by number.
-    """
-    ends = [run.get(measured_key(runs)) for run in runs]
-    rows = [end for end in ends if isinstance(end, list)]
-    if rows and len(rows) == len(ends) and all(len(row) == len(rows[0]) <= 6 for row in rows):
-        return "; ".join(mean_and_deviation(list(column)) for column in zip(*rows, strict=True))
-    return mean_and_deviation(ends)
-
-
-def mean_and_deviation(ends: list) -> str:
-    """Return mean and standard deviation in words, or "" for values that are no numbers."""
-    if not all(isinstance(end, int | float | None) for end in ends):
-        return ""
+def mean_and_deviation(ends: list[float | None]) -> str:
+    """Return mean and standard deviation in words; None is a run that diverged."""
     kept = [end for end in ends if end is not None]
     if not kept:
-        return "diverged" if ends else ""
-    wide = f"\u00a0±\u00a0{statistics.stdev(kept):.3f}" if len(kept) > 1 else ""
+        return "diverged"
+    mean = statistics.mean(kept)
+    kind = next(k for less, k in KINDS if abs(mean) < less) if mean else ".3f"
+    wide = f"\u00a0±\u00a0{statistics.stdev(kept):{kind}}" if len(kept) > 1 else ""
     lost = f" ({len(ends) - len(kept)} diverged)" if len(kept) < len(ends) else ""
-    return f"{statistics.mean(kept):.3f}{wide}{lost}"
+    return f"{mean:{kind}}{wide}{lost}"
 
 
 def column_key(settings: list[dict]) -> str | None:
-    """Return the setting shown across the columns: of those with words, the most varied."""
-    kinds: dict[str, set] = {}
-    for setting in settings:
-        for key, value in setting.items():
-            if isinstance(value, str):
-                kinds.setdefault(key, set()).add(value)
-    varied = [key for key, values in kinds.items() if 1 < len(values) <= 6]
-    return max(varied, key=lambda key: len(kinds[key]), default=None)
+    """Return the setting shown across the columns: of those in words, the most varied."""
+    values = {key: [setting.get(key) for setting in settings] for key in settings[0]}
+    kinds = {key: len(set(all_)) for key, all_ in values.items() if {*map(type, all_)} == {str}}
+    varied = [key for key, kind in kinds.items() if 1 < kind <= 6]
+    return max(varied, key=kinds.__getitem__, default=None)
 
 
-def table_of(settings: list[dict]) -> tuple[str, list[str], list[list[str]]]:
-    """Return what all settings share, in words, and the columns and rows of a table of the rest."""
+def table_of(settings: list[dict], says: dict) -> tuple[str, list[str], list[list[str]]]:
+    """Return what all settings share, in words, and the columns and rows of a table of the rest.
+
+    Where several things are shown, each has a row, with its name before the numbers.
+    """
+    shows, labels = says.get("shows", LOSS), {**WORDS["labels"], **says.get("labels", {})}
     bare = [
         {k: tuple(v) if isinstance(v, list) else v for k, v in s.items() if k != "runs"}
         for s in settings
     ]
-    keys = list(dict.fromkeys(key for setting in bare for key in setting))
-    same = [
-        key for key in keys if len(bare) > 1 and all(s.get(key) == bare[0].get(key) for s in bare)
-    ]
+    keys = [key for key in dict.fromkeys(key for s in bare for key in s) if labels.get(key, key)]
+    same = [key for key in keys if all(key in s and s[key] == bare[0].get(key) for s in bare)]
     spans = column_key(bare)
     left = [key for key in keys if key not in same and key != spans]
-    heads = list(dict.fromkeys(s[spans] for s in bare if spans in s)) if spans else []
+    heads = list(dict.fromkeys(s[spans] for s in bare if spans in s)) if spans else [None]
     rows: dict[tuple, dict] = {}
     for setting, whole in zip(bare, settings, strict=True):
-        row = rows.setdefault(tuple(setting.get(key) for key in left), {})
-        row[setting.get(spans) if spans else None] = summary(whole["runs"])
-    body = [
-        [*map(formatted, row), *(cells.get(head, "") for head in heads or [None])]
-        for row, cells in rows.items()
-    ]
-    columns = [*left, *(f"{spans} {head}" for head in heads)] if spans else [*left, "measured"]
-    return ", ".join(f"{key} {formatted(bare[0].get(key))}" for key in same), columns, body
+        for name, way in shows.items():
+            row = rows.setdefault((*(formatted(setting.get(key, "")) for key in left), name), {})
+            ends = [follow(run, way) for run in whole["runs"]]
+            row[setting.get(spans) if spans else None] = mean_and_deviation(ends)
+    named, last = ([""], None) if len(shows) > 1 else ([], -1)
+    body = [[*row[:last], *(cells.get(head, "") for head in heads)] for row, cells in rows.items()]
+    across = [f"{labels.get(spans, spans)}: {formatted(head)}" for head in heads]
+    only = ["measured" if named else next(iter(shows))]
+    columns = [*(labels.get(key, key) for key in left), *named, *(across if spans else only)]
+    same_too = (f"{labels.get(key, key)} {formatted(bare[0][key])}" for key in same)
+    return ", ".join(same_too), columns, body
 
 
-def table_and_words(part: dict) -> tuple[str, int, str]:
-    """Return a part's table in Markdown, its number of rows, and an explanation."""
+def table_and_words(part: dict, says: dict) -> tuple[str, int, str]:
+    """Return a part's table in Markdown, its number of rows, and an explanation.
+
+    says: what ``book/results.toml`` says of the part.
+    """
     if part.get("columns"):
-        rows = [[formatted(entry) for entry in row] for row in part["rows"]]
+        rows = [["" if e is None else formatted(e) for e in row] for row in part["rows"]]
         return table(part["columns"], rows), len(rows), ""
-    settings = part.get("settings") or []
-    if not settings or not all(isinstance(s, dict) and s.get("runs") for s in settings):
+    if not part.get("settings"):
         return "", 0, ""
-    same, columns, rows = table_of(settings)
-    key = measured_key(settings[0]["runs"])
-    words = f"Each entry: mean and standard deviation of `{key}` over the seeds"
-    return table(columns, rows), len(rows), f"{words}. {f'Throughout: {same}.' if same else ''}"
+    same, columns, rows = table_of(part["settings"], says)
+    what = next(iter(shows)) if len(shows := says.get("shows", LOSS)) == 1 else ""
+    several = "mean and standard deviation over the seeds" if len(part["seeds"]) > 1 else ""
+    said = ": ".join(filter(None, [what, several]))
+    words = [
+        f"{said[:1].upper()}{said[1:]}." if said else "",
+        f"Throughout: {same}." if same else "",
+    ]
+    return table(columns, rows), len(rows), " ".join(filter(None, words))
 
 
 # --- the page -----------------------------------------------------------------------------------
@@ -200,7 +206,7 @@ class Results(SphinxDirective):
         section += nodes.title("", stored.get("title") or title_of(file.stem))
         section.extend(self.parse_text_to_nodes(description_of(file, stored, root)))
         for name, part in parts_of(stored).items():
-            section.extend(self.part(name, part))
+            section.extend(self.part(file.stem, name, part))
         return section
 
     def named(self, name: str) -> list[nodes.Node]:
@@ -209,12 +215,13 @@ class Results(SphinxDirective):
         if not file.exists():
             return [nodes.paragraph("", "Not measured yet.")]
         parts = parts_of(json.loads(file.read_text("utf-8")))
-        return [node for label, part in parts.items() for node in self.part(label, part)]
+        return [node for label, part in parts.items() for node in self.part(name, label, part)]
 
-    def part(self, name: str, part: dict) -> list[nodes.Node]:
+    def part(self, stem: str, name: str, part: dict) -> list[nodes.Node]:
         """Render a part's provenance and its table, folded where it is long."""
-        markdown, rows, words = table_and_words(part)
-        head = f"**{part.get('title') or name.capitalize()}.** " if name else ""
+        says = WORDS.get(stem, {}).get(name, {})
+        markdown, rows, words = table_and_words(part, says)
+        head = f"**{says.get('title') or name.capitalize()}.** " if name else ""
         said = head + " ".join(filter(None, [part.get("claim", "") if name else "", words]))
         found = self.parse_text_to_nodes("\n\n".join(filter(None, [said, provenance(part)])))
         found[-1]["classes"].append("provenance")
