@@ -10,8 +10,9 @@ from postprocess.maths import strip_delimiters, typeset
 
 FORMULA = re.compile(r'data-tex="([^"]*)"[^>]*>(<mjx-container.*?</mjx-container>)', re.DOTALL)
 SIGNS = """alpha α  approx ≈  bar ¯  beta β  cdot ⋅  cdots ⋯  cos cos  dots …  ell ℓ  eta η  exp exp
-gamma γ  hat ^  langle ⟨  le ≤  leftarrow ←  log log  lVert ‖  mid ∣  mu μ  nabla ∇  odot ⊙  omega ω
-partial ∂  rangle ⟩  rVert ‖  sigma σ  sin sin  softmax softmax  sum ∑  times ×  top ⊤  varepsilon ε"""
+gamma γ  hat ^  langle ⟨  le ≤  leftarrow ←  log log  lVert ‖  mid ∣  mu μ  nabla ∇  odot ⊙
+omega ω  partial ∂  rangle ⟩  rVert ‖  sigma σ  sin sin  softmax softmax  sum ∑  times ×  top ⊤
+varepsilon ε"""
 SIGN_OF = dict(re.findall(r"(\S+) (\S+)", SIGNS))
 TEX = re.compile(
     r"\\begin\{(?P<begin>\w+)\}(?:\[[tbc]\])?|\\end\{(?P<end>\w+)\}|\\(?:left|right)\."

@@ -167,8 +167,8 @@ NAMES = {
     NormSpec(over="T", groups=None): "instance norm",
     NormSpec(over="T", groups=2): "group norm",
     NormSpec(over="B", groups=None): "batch norm, each position by itself",
-    NormSpec(over="", groups=2): "groups within one token",
-    NormSpec(over="T", groups=1): "nn.LayerNorm((T, C))",
+    NormSpec(over="", groups=2): "group norm, each token by itself",
+    NormSpec(over="T", groups=1): "group norm with one group",
 }
 
 

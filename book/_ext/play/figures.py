@@ -13,6 +13,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 import play
+from helpers.chapters.ch04_layernorm_vs_batchnorm.figures import NAMELESS, NAMES
 from helpers.chapters.ch05_attention_by_hand.figures import hull
 from helpers.norms import EPS, NORMS, NormSpec
 
@@ -51,12 +52,6 @@ def plane() -> dict:
 
 # --- chapter 04 -----------------------------------------------------------------------------------
 
-NAMES = {point: f"{name} norm" for name, point in NORMS.items()} | {  # as the chapter calls them
-    NormSpec(over="B", groups=None): "batch norm, each position by itself",
-    NormSpec(over="", groups=2): "groups within one token",
-    NormSpec(over="T", groups=1): "nn.LayerNorm((T, C))",
-}
-
 
 def axes() -> dict:
     """Return the chapter's sentences, their numbers (B, T, C), and the names of norms."""
@@ -77,7 +72,7 @@ def axes() -> dict:
         "watched": (0, 2, 3),  # sentence, word, number of the result that is written out at first
         "chosen": (1, 4, 3),  # the number that the slider changes at first
         "names": {key(point): name for point, name in NAMES.items()},
-        "nameless": "no norm with a usual name",
+        "nameless": NAMELESS,
         "five": [key(point) for point in NORMS.values()],
     }
 

@@ -1,7 +1,7 @@
 """Drawings of chapter 02: who wins where, lengths, words, and where norms lead."""
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import product
+from itertools import combinations, product
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
+from matplotlib.text import Annotation
 
 from helpers.figures import INKS
 
@@ -17,7 +18,7 @@ GREY = "#777777"
 MARKS = (("o", 10), ("s", 8), ("D", 6), ("^", 5), ("v", 4), ("o", 2))
 BESIDE = {  # where a name stands that does not stand below its mark
     "stream": (6, -7, "center", "top"),
-    "river": (6, -2, "left", "baseline"),
+    "river": (6, 3, "left", "baseline"),
     "pond": (2, 5, "right", "baseline"),
     "lake": (0, 5, "center", "baseline"),
 }
@@ -93,22 +94,38 @@ def draw_words(
 ) -> Axes:
     """Draw words at their places in a plane, with links between pairs.
 
-    The groups that are ``shown`` are written out in colour, all other words are dots.
+    The groups that are ``shown`` are written out in colour, a little apart where they would
+    collide; all other words are dots.
     Shapes: points (N, 2), a word and a group for each; ``links`` join rows by number.
     """
-    for a, b in links:
-        ax.plot(*points_N2[[a, b]].T, color="#999999", linewidth=0.8, zorder=1)
-    for point, word, group in zip(points_N2, words, groups, strict=True):
-        if group in shown:
-            ink = INKS[list(shown).index(group)]
-            ax.annotate(word, point, ha="center", va="center", fontsize=8, color=ink)
-        else:
-            ax.plot(*point, ".", color="#888888", markersize=4, zorder=2)
     low, high = points_N2.min(axis=0), points_N2.max(axis=0)
     margin = 0.06 * (high - low)
     ax.set_xlim(low[0] - margin[0], high[0] + margin[0])
     ax.set(ylim=(low[1] - margin[1], high[1] + margin[1]), xticks=[], yticks=[])
+    for a, b in links:
+        ax.plot(*points_N2[[a, b]].T, color="#999999", linewidth=0.8, zorder=1)
+    written = []
+    for point, word, group in zip(points_N2, words, groups, strict=True):
+        if group in shown:
+            ink = INKS[list(shown).index(group)]
+            behind = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
+            where = {"ha": "center", "va": "center", "fontsize": 8, "color": ink, "bbox": behind}
+            written.append(ax.annotate(word, point, (0, 0), textcoords="offset points", **where))
+        else:
+            ax.plot(*point, ".", color="#888888", markersize=4, zorder=2)
+    move_apart(written)
     return ax
+
+
+def move_apart(written: Sequence[Annotation], rounds: int = 30) -> None:
+    """Move words up and down, in small steps, until none is on another."""
+    for _, (a, b) in product(range(rounds), combinations(written, 2)):
+        first, second = (word.get_window_extent() for word in (a, b))
+        if not first.overlaps(second):
+            continue
+        higher = 1 if first.y0 + first.y1 >= second.y0 + second.y1 else -1
+        for word, way in ((a, higher), (b, -higher)):
+            word.set_position((0, word.get_position()[1] + way))
 
 
 def draw_marks(

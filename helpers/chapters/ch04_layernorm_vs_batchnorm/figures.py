@@ -138,13 +138,18 @@ def draw_reads(
 
 Block = Float[Any, "B T C"]
 TOGETHER = {"each by itself": None, "two and two": 2, "all four": 1}
+NAMES = {point: f"{name} norm" for name, point in NORMS.items()} | {
+    NormSpec(over="B", groups=None): "batch norm, each position by itself",
+    NormSpec(over="", groups=2): "group norm, each token by itself",
+    NormSpec(over="T", groups=1): "group norm with one group",
+}
+NAMELESS = "no norm with a usual name"
 
 
 def picking(
     block_BTC: Block, sentences: Sequence[Sequence[str]], at: tuple[int, int]
 ) -> tuple[Callable[..., Figure], Callable[..., str]]:
     """Give the picture and the words of the explorer that picks what is averaged."""
-    of_point = {point: f"{name} norm" for name, point in NORMS.items()}
 
     def point_of(sentences_too: str, words_too: str, features: str, mean_off: str) -> NormSpec:
         over = "B" * (sentences_too == "yes") + "T" * (words_too == "yes")
@@ -168,7 +173,7 @@ def picking(
         found = leaks(lambda x: normalise_over(x, point).output, block_BTC)
         read = ["later words"] * (found.future > 0) + ["the other sentence"] * (found.others > 0)
         return (
-            f"This is {of_point.get(point, 'no norm with a usual name')}. "
+            f"This is {NAMES.get(point, NAMELESS)}. "
             f"Through it a word reads {' and '.join(read) or 'nothing that it must not'}."
         )
 

@@ -1,5 +1,7 @@
 """Figures of chapter 02: the data behind what is drawn."""
 
+from itertools import combinations
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -72,6 +74,14 @@ def test_words_are_linked_and_only_some_are_written(ax):
     np.testing.assert_allclose(ax.lines[0].get_xydata(), points[[0, 2]])
     np.testing.assert_allclose(ax.lines[1].get_xydata(), points[[2]])
     assert ax.get_xlim() == pytest.approx((-0.18, 3.18))
+
+
+def test_words_at_one_place_can_be_read(ax):
+    points = np.array([[0.0, 0.0], [1.0, 1.0], [1.0, 1.0], [1.0, 0.98], [2.0, 2.0]])
+    named = ["a", "Anna", "Mary", "Sam", "b"]
+    draw.draw_words(ax, points, named, ["x"] * 5, shown=["x"], links=[])
+    boxes = [word.get_window_extent() for word in ax.texts]
+    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
 
 
 def test_who_wins_is_what_the_three_measures_say():

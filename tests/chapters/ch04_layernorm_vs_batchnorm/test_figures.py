@@ -83,6 +83,7 @@ def test_short_does_not_depend_on_the_last_bits():
         (("no", "no", "all four", "yes"), "This is layer norm. Through it a word reads nothing"),
         (("yes", "yes", "each by itself", "yes"), "reads later words and the other sentence."),
         (("no", "yes", "each by itself", "no"), "no norm with a usual name"),
+        (("no", "yes", "all four", "yes"), "This is group norm with one group"),
     ],
 )
 def test_the_picker_names_the_norm_and_what_is_read(choice, words):
