@@ -38,6 +38,8 @@ KINDS = {
 
 FILE_NAME = re.compile(r"^\S+\.(svg|png|jpe?g|gif|webp)$|^[0-9a-f]{16,}|^data:", re.IGNORECASE)
 ELSEWHERE = ("http://", "https://", "mailto:", "data:", "javascript:")
+INDEXED = re.compile(r"\b[A-Za-z]_[A-Za-z0-9]\b.{,20}")
+HOW_TO_RUN = re.compile(r'id="exercises">(?:(?!</section>).)*how-to.html#run', re.DOTALL)
 UNREAD = re.compile(r'<(pre|code|script|style)\b.*?</\1>|data-tex="[^"]*"|<[^>]*>', re.DOTALL)
 
 
@@ -109,9 +111,12 @@ def faults_of_tags(path: str, meta: dict[str, list[str]]) -> list[str]:
         "og:type": "website" if path == "book/index.html" else "article",
         "og:site_name": "Transformers, Worked Out",
     }
+    described = meta.get("description", [""])[0]
     for chapter in CHAPTERS:
         if path == f"{chapter.docname}.html":
             wanted |= {"og:title": chapter.title, "og:description": chapter.question}
+            if not described.startswith(chapter.question):
+                wanted["description"] = chapter.question
     found = [
         f"{name} is {meta.get(name)}" for name, value in wanted.items() if meta.get(name) != [value]
     ]
@@ -121,7 +126,7 @@ def faults_of_tags(path: str, meta: dict[str, list[str]]) -> list[str]:
         for name in names
         if len(meta.get(name, ())) != 1 or not meta[name][0].strip()
     ]
-    if not 20 <= len(meta.get("description", [""])[0]) <= 160:
+    if not 20 <= len(described) <= 160:
         found.append("a description that is too short or too long")
     return found
 
@@ -132,6 +137,10 @@ def faults(text: str, path: str, file: Path) -> list[str]:
     found = ["not one h1"] if text.count("<h1") != 1 else []
     if formula := re.search(r"\\[(\[].*|\\begin\{.*", UNREAD.sub("", text)):
         found.append(f"a formula in TeX: {formula[0][:40]}")
+    if index := INDEXED.search(UNREAD.sub("", text)):
+        found.append(f"an index on the line: {index[0]}")
+    if 'id="exercises"' in text and not HOW_TO_RUN.search(text):
+        found.append("exercises without a way to run them")
     found += [f"an id twice: {ident}" for ident in set(page.ids) if page.ids.count(ident) > 1]
     found += [
         f"a term linked twice: {term}"
@@ -154,6 +163,18 @@ def faults(text: str, path: str, file: Path) -> list[str]:
 def test_the_file_of_each_page_is_sound(html_root, path):
     file = html_root / path
     assert faults(file.read_text("utf-8"), path, file) == []
+
+
+def test_the_site_is_called_as_the_book(html_root):
+    """In the inventory that other books link by, and in the titles of pages."""
+    assert b"# Project: Transformers, Worked Out\n" in (html_root / "objects.inv").read_bytes()
+    titles = {
+        re.search("<title>(.*?)</title>", file.read_text("utf-8"))[1].partition(" — ")[::2]
+        for file in html_root.glob("*/*.html")
+        if not file.parent.name.startswith("_")
+    }
+    assert ("Transformers, Worked Out", "") in titles
+    assert {book for _, book in titles} == {"", "Transformers, Worked Out"}
 
 
 def test_the_site_is_light_and_its_first_page_leads_on(html_root):

@@ -42,6 +42,8 @@ def first_words(doctree: nodes.document) -> str:
 def tags(app, pagename: str, title: str, words: str) -> dict[str, str]:
     """Return the content of each meta tag by name."""
     chapter = {chapter.docname: chapter for chapter in CHAPTERS}.get(pagename)
+    if chapter and not words.startswith(chapter.question):
+        words = f"{chapter.question} {words}"
     found = {
         "description": shortened(words),
         "og:title": chapter.title if chapter else title,
@@ -61,6 +63,8 @@ def describe(app, pagename, templatename, context, doctree) -> None:
     words = words or PLAIN.get(pagename, "{project}: {title}").format(
         project=app.config.project, title=title
     )
+    if title == context.get("docstitle"):  # it would be the first page's title twice
+        context["docstitle"] = ""
     context["metatags"] = context.get("metatags", "") + "".join(
         f'\n    <meta {"property" if name.startswith("og:") else "name"}="{name}" '
         f'content="{html.escape(value)}" />'

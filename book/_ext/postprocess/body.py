@@ -6,7 +6,7 @@ import re
 
 PLAIN = ("n", "p", "w", "nn", "o")  # names, signs and space: in the colour of all code
 HYPHENED = re.compile(r"(\w+-\w+)")
-INDEXED = re.compile(r"(?<=\bW)_([A-Z12])\b")
+INDEXED = re.compile(r"(?<=\b[A-Za-z])_([A-Za-z0-9])\b")
 VERBATIM = ["code", "pre", "script", "style", "title", "svg", "textarea"]
 TOKEN = re.compile(rf'<span class="(?:{"|".join(PLAIN)})">([^<]*)</span>')
 
@@ -17,7 +17,9 @@ def drop_plain_tokens(code: str) -> str:
 
 
 def set_indices(page) -> None:
-    """Set the index of a matrix named in running text, as in W_Q, below the line."""
+    """Set the index of a name of one letter in running text, as in W_Q, below the line."""
+    for told in page.soup.select("[data-told]"):  # HTML that a prediction keeps for its end
+        told["data-told"] = INDEXED.sub(r"<sub>\1</sub>", told["data-told"])
     for text in page.soup.find_all(string=INDEXED):
         if text.find_parent(VERBATIM) or text.find_parent(class_="math"):
             continue
