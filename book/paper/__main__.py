@@ -41,6 +41,7 @@ READY = """async () => {
 WIDTH = 590  # of the text on paper, in CSS pixels: 210 mm without the margins
 TOO_WIDE = """width => [...document.body.querySelectorAll("*")]
     .filter(part => part.getBoundingClientRect().right > width + 1)
+    .filter(part => !part.closest("mjx-assistive-mml"))
     .map(part => part.textContent.trim().slice(0, 40) || part.tagName)"""
 FILL = """pages => {
     for (const number of document.querySelectorAll("[data-page-of]")) {

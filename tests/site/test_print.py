@@ -252,6 +252,12 @@ def test_a_good_answer_to_each_explanation_is_printed(book):
         assert " ".join(escape(said.model, quote=False).split()) in after, name
 
 
+@pytest.mark.nightly
+def test_the_whole_book_can_be_printed(book, chromium_path):
+    """Nothing is wider than the paper, and the numbers of pages settle."""
+    assert len(PdfReader(io.BytesIO(paper.printed(book))).pages) > 300
+
+
 # ---------------------------------------------------------------- a chapter, printed
 
 
