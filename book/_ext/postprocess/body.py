@@ -8,6 +8,7 @@ PLAIN = ("n", "p", "w", "nn", "o")  # names, signs and space: in the colour of a
 HYPHENED = re.compile(r"(\w+-\w+)")
 INDEXED = re.compile(r"(?<=\bW)_([A-Z12])\b")
 VERBATIM = ["code", "pre", "script", "style", "title", "svg", "textarea"]
+WITHIN = re.compile(r"(?<=[\d%⁰-⁹¹²³]) (?=[±…×%] ?)|(?<=[±…×]) (?=[\d+−-])")  # a number or range
 TOKEN = re.compile(rf'<span class="(?:{"|".join(PLAIN)})">([^<]*)</span>')
 
 
@@ -59,6 +60,13 @@ def set_table_scopes(page) -> None:
             head.attrs.clear()
         elif not head.has_attr("scope"):
             head["scope"] = "col" if head.find_parent("thead") else "row"
+
+
+def keep_ranges_together(page) -> None:
+    """Let no table break a line within a number, its spread or a range."""
+    for text in page.soup.find_all(string=WITHIN):
+        if text.find_parent(["td", "th"]):
+            text.replace_with(WITHIN.sub("\u00a0", text))
 
 
 def unwrap_cell_paragraphs(page) -> None:
