@@ -1,4 +1,4 @@
-"""The picture on the first page: the book's GPT reads a sentence, and each part leads to its chapter.
+"""The picture on the first page: the book's GPT reads a sentence; its parts lead to chapters.
 
 ``hero.js`` draws it. The build has it drawn in Node, by the model and the weights that the page
 loads when a reader asks for a sentence of their own, so that it is true without scripts.
@@ -7,6 +7,7 @@ loads when a reader asks for a sentence of their own, so that it is true without
 from __future__ import annotations
 
 from html import escape
+from urllib.parse import quote_plus
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
@@ -48,7 +49,8 @@ def hero_html(address) -> str:
 <button>Read it</button></form>
 <p class="hero-note"><span class="hero-said" role="status">Loads {about["letters"] / 1e6:.1f} MB
 when you press; what you type stays in this page.</span>
-<a class="hero-open" href="number-by-number.html#text={TEXT.replace(" ", "+")}">Open every number of it</a>
+<a class="hero-open" href="number-by-number.html#text={quote_plus(TEXT)}">Open every number of
+it</a>
 </p></figcaption></figure>"""
 
 

@@ -8,7 +8,9 @@ PLAIN = ("n", "p", "w", "nn", "o")  # names, signs and space: in the colour of a
 HYPHENED = re.compile(r"(\w+-\w+)")
 INDEXED = re.compile(r"(?<=\bW)_([A-Z12])\b")
 VERBATIM = ["code", "pre", "script", "style", "title", "svg", "textarea"]
-WITHIN = re.compile(r"(?<=[\d%⁰-⁹¹²³]) (?=[±…×%] ?)|(?<=[±…×]) (?=[\d+−-])")  # a number or range
+WITHIN = re.compile(  # a number with its spread, a range, a list of numbers in brackets
+    r"(?<=[\d%⁰-⁹¹²³]) (?=[±…×%])|(?<=[±…×]) (?=[\d+−-])|(?<=,) (?=[^\[\],]{1,6}[\],])"
+)
 TOKEN = re.compile(rf'<span class="(?:{"|".join(PLAIN)})">([^<]*)</span>')
 
 
