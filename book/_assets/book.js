@@ -188,6 +188,25 @@ function initSketch(form) {
   redraw();
 }
 
+// --- what a reload and Back leave as it was, of this page and release: guesses, and what is open
+
+const KEPT = `${location.pathname} ${typeof DOCUMENTATION_OPTIONS === "undefined" ? "" : DOCUMENTATION_OPTIONS.VERSION}`;
+
+function kept() {
+  try { return JSON.parse(sessionStorage.getItem(KEPT)) ?? {}; } catch { return {}; }
+}
+
+function keep(change) {
+  try { sessionStorage.setItem(KEPT, JSON.stringify({ ...kept(), ...change })); } catch { /* forbidden */ }
+}
+
+function keepOpen() {
+  const folds = [...document.querySelectorAll("article details")];
+  for (const at of kept().open ?? []) if (folds[at]) folds[at].open = true;
+  const note = () => keep({ open: [...folds.keys()].filter((at) => folds[at].open) });
+  for (const fold of folds) fold.addEventListener("toggle", note);
+}
+
 // The verdict stands where the guess was made, and has the focus, so that it is read out.
 function initPrediction(form) {
   const reveal = document.querySelector(`details.reveal[data-key="${form.dataset.key}"]`);
@@ -207,9 +226,8 @@ function initPrediction(form) {
   };
   lock(false);
   if (form.dataset.kind === "curve") initSketch(form);
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    if (fields.disabled) return;
+  const inputs = [...fields.querySelectorAll("input")], name = form.dataset.key;
+  const settle = () => {
     const guess = answered(form);
     lock(true);
     if (!reveal) return;
@@ -219,12 +237,20 @@ function initPrediction(form) {
     said.innerHTML = verdict(form, guess, JSON.parse(reveal.dataset.told));
     said.removeAttribute("role");
     said.tabIndex = -1;
+  };
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (fields.disabled) return;
+    keep({ [name]: inputs.map((input) => (input.type === "radio" ? input.checked : input.value)) });
+    settle();
+    if (!reveal) return;
     said.focus();
     reveal.open = true;
   });
   again.addEventListener("click", ({ detail }) => {
     if (detail > 1) return; // the second of two quick clicks was meant for the button before it
     form.reset();
+    keep({ [name]: undefined });
     lock(false);
     form.dispatchEvent(new Event("input")); // lets a sketch be drawn anew
     if (reveal) {
@@ -237,6 +263,11 @@ function initPrediction(form) {
   });
   if (reveal) labelFold(reveal);
   form.classList.add("alive");
+  const before = kept()[name];
+  if (before?.length !== inputs.length) return;
+  inputs.forEach((input, at) => { input[input.type === "radio" ? "checked" : "value"] = before[at]; });
+  form.dispatchEvent(new Event("input"));
+  settle();
 }
 
 function labelFold(reveal) {
@@ -373,7 +404,8 @@ function showTitleInBar() {
     title.focus({ preventScroll: true });
   });
   link.innerHTML = '<span class="visually-hidden">To the top of </span>';
-  link.append(title.firstChild.textContent.trim());
+  link.append([...title.childNodes].filter((part) => part.className !== "headerlink")
+    .map((part) => part.textContent).join("").trim());
   bar.append(link);
   new IntersectionObserver((seen) => {
     const { isIntersecting, boundingClientRect } = seen.at(-1);
@@ -382,6 +414,7 @@ function showTitleInBar() {
 }
 
 function start() {
+  keepOpen();
   makeFocusable();
   drawers();
   showTitleInBar();

@@ -7,26 +7,9 @@
   const SHOWN = 8; // tokens in the table of what may come next
   const SPOKEN = 80; // characters that a screen reader is given at a time, a sentence if it is shorter
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
-  const here = document.currentScript.src;
   const percent = (share) =>
     share > 0 && share < 0.0005 ? "< 0.1%" : `${(100 * share).toFixed(1)}%`;
   const { named, sign } = bookGPT;
-
-  // --- the weights: one script for all widgets of a page
-
-  let coming = null;
-
-  function load(file) {
-    coming ??= new Promise((done, fail) => {
-      const script = document.createElement("script");
-      script.src = new URL(file, here);
-      script.onload = () => (globalThis.bookGPTWeights ? done() : fail());
-      script.onerror = fail;
-      document.head.append(script);
-    }).then(() => bookGPT.unpack(globalThis.bookGPTWeights));
-    coming.catch(() => (coming = null)); // so that one can try again
-    return coming;
-  }
 
   // --- a text, read by the model
 
@@ -346,7 +329,7 @@
         button.setAttribute("aria-disabled", true);
         trouble("");
         try {
-          reading = new Reading(await load(root.dataset.weights));
+          reading = new Reading(await bookGPT.load(root.dataset.weights));
         } catch {
           root.dataset.state = "waiting";
           button.setAttribute("aria-disabled", false);

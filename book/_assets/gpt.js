@@ -265,3 +265,19 @@ const bookGPTMade = () => {
 };
 
 globalThis.bookGPT = bookGPTMade();
+
+// The model whose weights are in a script beside this one, once for all of a page that ask for it.
+bookGPT.load = ((here) => {
+  let coming = null;
+  return (file) => {
+    coming ??= new Promise((done, fail) => {
+      const script = document.createElement("script");
+      script.src = new URL(file, here);
+      script.onload = () => (globalThis.bookGPTWeights ? done() : fail());
+      script.onerror = fail;
+      document.head.append(script);
+    }).then(() => bookGPT.unpack(globalThis.bookGPTWeights));
+    coming.catch(() => (coming = null)); // so that one can try again
+    return coming;
+  };
+})(globalThis.document?.currentScript.src);

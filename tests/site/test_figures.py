@@ -49,6 +49,14 @@ def test_text_and_lines_can_be_read_in_both_modes(html_root, mode):
             assert guide or contrast(inks[name], ground) >= 3, (file.name, name)
 
 
+def test_heat_maps_follow_the_dark(html_root):
+    maps = [text for file in drawn(html_root) if "<image" in (text := file.read_text("utf-8"))]
+    assert len(maps) > 8
+    for svg in maps:
+        assert svg.count("<image") == svg.count('<image class="map"')
+        assert re.search(r"dark\)\{.*?\.map\{filter:invert", svg)
+
+
 # --- on a telephone -------------------------------------------------------------------------------
 
 
@@ -127,3 +135,54 @@ def test_on_a_wide_page_panels_stand_side_by_side(visit, page):
     assert explorer.locator(":scope > img").is_visible()
     assert not explorer.locator(".explore-panels").is_visible()
     assert not page.locator("a.enlarge").first.is_visible()
+
+
+# --- one measure ----------------------------------------------------------------------------------
+
+EDGES = """() => [...new Set([...document.querySelectorAll("article :is(section > p, " +
+    "div.cell_input, blockquote.callout, form.predict, section > h2)")]
+    .filter(e => e.checkVisibility()).map(e => Math.round(e.getBoundingClientRect().right)))]"""
+BROKEN = """() => {
+    const found = [], walk = document.createTreeWalker(document.querySelector("article"), 4);
+    for (let node; (node = walk.nextNode());) {
+        if (!node.parentElement.closest("td, th")) continue;
+        const ranges = node.data.matchAll(/\\d\\S*\\s[…±×]\\s\\S+(\\s[…×]\\s\\S+)*/g);
+        for (const { index, 0: words } of ranges) {
+            const range = document.createRange();
+            range.setStart(node, index);
+            range.setEnd(node, index + words.length);
+            const tops = [...range.getClientRects()].map(box => Math.round(box.top));
+            if (new Set(tops).size > 1) found.push(words);
+        }
+    }
+    return found;
+}"""
+
+
+@pytest.mark.parametrize("stem", ["05_attention_by_hand", "09_prenorm_vs_postnorm"])
+def test_text_and_cells_share_one_right_edge(visit, page, stem):
+    visit(f"notebooks/{stem}.html")
+    assert len(page.evaluate(EDGES)) == 1
+
+
+@pytest.mark.parametrize(
+    "where",
+    ["notebooks/08_residual_add_and_norm", "notebooks/09_prenorm_vs_postnorm", "book/results"],
+)
+def test_a_table_breaks_no_range(visit, telephone, where):
+    visit(f"{where}.html")
+    assert telephone.evaluate(BROKEN) == []
+
+
+@pytest.mark.parametrize("stem", ["08_residual_add_and_norm", "09_prenorm_vs_postnorm"])
+def test_the_bar_has_the_whole_title(visit, telephone, stem):
+    visit(f"notebooks/{stem}.html")
+    title = telephone.locator("article h1").evaluate(
+        "h1 => h1.firstChild.textContent && h1.innerText"
+    )
+    telephone.locator("article h2").nth(2).scroll_into_view_if_needed()
+    bar = telephone.locator(".bar-title")
+    bar.wait_for(state="visible")
+    shown = " ".join(bar.inner_text().split()).removeprefix("To the top of ")
+    assert shown == " ".join(title.rstrip("#").split())
+    assert bar.evaluate("e => e.scrollHeight <= e.clientHeight + 1 && e.clientHeight <= 48")

@@ -10,10 +10,12 @@ import shlex
 import numpy as np
 import pytest
 from bs4 import BeautifulSoup
+from looks import CLEAR
 from support import ROOT
+from test_gpt_page import answers, rounded_model, shipped
 
 from helpers import corpus, generate, tokenizers
-from helpers.chapters import CHAPTERS
+from helpers.chapters import BY_NUMBER, CHAPTERS
 from helpers.figures import machine
 from helpers.training import checkpoints
 
@@ -52,18 +54,38 @@ def test_text_is_what_the_command_on_the_page_prints(index, monkeypatch):
     assert len(shown) > len(page[1]) + 20
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_first_screen_links_to_the_overview_without_commands(visit, page, width):
-    page.set_viewport_size({"width": width, "height": 800})
-    visit(INDEX)
+# --- the first screen -----------------------------------------------------------------------------
+
+TEXT = "The fox did not cross the stream because it was too"
+EXPERIENCES = ("05_attention_by_hand", "11_small_gpt", "14_todays_block")
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (390, 844)])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_first_screen_shows_the_machine_at_work(visit, page, size, scheme):
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.emulate_media(color_scheme=scheme)
+    page.add_init_script(SHIFTS)
+    assert visit(INDEX) == []
     seen = page.evaluate(SEEN)
     (overview,) = (chapter for chapter in CHAPTERS if chapter.overview)
     assert f"../{overview.docname}.html" in seen["links"]
+    for stem in EXPERIENCES:
+        assert any(link.startswith(f"../notebooks/{stem}.html") for link in seen["links"])
+    assert any(link.startswith("number-by-number.html#text=") for link in seen["links"])
     assert "Transformer" in seen["words"]
     assert "python" not in seen["words"].lower()
     assert "make " not in seen["words"]
+    box = page.locator("figure.hero").bounding_box()
+    assert box["y"] + box["height"] <= size[1]
+    assert page.evaluate(CLEAR, "figure.hero") == []
+    assert page.evaluate("globalThis.shifted ?? 0") < 0.01
 
 
+SHIFTS = """new PerformanceObserver(list => {
+    for (const { value } of list.getEntries())
+        globalThis.shifted = (globalThis.shifted ?? 0) + value;
+}).observe({ type: "layout-shift", buffered: true });"""
 SEEN = """() => {
     const within = element => {
         const box = element.getBoundingClientRect();
@@ -78,37 +100,61 @@ SEEN = """() => {
 }"""
 
 
-def test_text_comes_bit_by_bit_and_can_be_stopped(visit, page):
-    page.clock.install(time=0)
-    page.clock.pause_at(1)
-    problems = visit(INDEX)
-    text = page.locator(".written-text")
-    whole = text.text_content()
-    page.clock.run_for(400)
-    assert text.text_content() == whole, "all of it stands there for those who listen"
-    assert page.locator(".to-come").text_content() != ""
-    button = page.locator(".written button")
-    assert button.inner_text() == "Stop, show all of it"
-    button.press("Enter")
-    assert page.locator(".to-come").text_content() == ""
-    assert text.text_content() == whole
-    button.click()
-    assert page.locator(".to-come").text_content() != ""
-    assert problems == []
+def likeliest(html_root, text: str) -> list[tuple[str, str]]:
+    """The six likeliest tokens after a text, by the Python model with the page's weights."""
+    tokenizer = shipped("valley")[1]
+    logits_TV, _ = answers(rounded_model(html_root, "valley"), tokenizer.encode(text).tolist())
+    p_V = np.exp(logits_TV[-1] - logits_TV[-1].max())
+    p_V /= p_V.sum()
+    return [
+        (tokenizer.vocab[i].strip(), f"{p_V[i]:.1%}" if p_V[i] >= 0.0005 else "< 0.1%")
+        for i in np.argsort(-p_V)[:6]
+    ]
 
 
-def test_nothing_moves_where_motion_is_unwelcome(visit, page):
-    page.emulate_media(reduced_motion="reduce")
+def pictured(soup: BeautifulSoup) -> list[tuple[str, str]]:
+    rows = soup.select(".hero-next li")
+    return [(row.span.get_text(), row.b.get_text()) for row in rows]
+
+
+def test_picture_is_the_model_s_without_scripts_too(html_root, index):
+    soup = BeautifulSoup(index, "html.parser")
+    assert [word.get_text() for word in soup.select(".hero-words span")] == TEXT.split()
+    assert pictured(soup) == likeliest(html_root, TEXT)
+
+
+def test_parts_of_the_picture_lead_to_their_chapters(visit, page):
     visit(INDEX)
-    assert page.locator(".to-come").text_content() == ""
-    assert not page.locator(".written button").is_visible()
+    for link in page.locator(".hero-parts a").all():
+        number = int(link.locator("b").inner_text())
+        assert link.get_attribute("href") == f"../{BY_NUMBER[number].docname}.html"
+        assert link.get_attribute("title") == BY_NUMBER[number].title
+    page.locator(".hero-words span").first.click()
+    page.wait_for_url("**/13_tokens.html")
+
+
+def test_a_sentence_of_ones_own_is_read_and_written_on(html_root, visit, page):
+    problems = visit(INDEX)
+    page.get_by_label("A sentence of yours").fill("Nell gave Anna the")
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.querySelectorAll('.hero-words span:not(:empty)').length === 4")
+    found = pictured(BeautifulSoup(page.content(), "html.parser"))
+    assert found == likeliest(html_root, "Nell gave Anna the")
+    page.locator(".hero-next button").first.click()
+    longer = f"Nell gave Anna the {found[0][0]}"
+    assert page.get_by_label("A sentence of yours").input_value() == longer
+    page.wait_for_function("document.querySelectorAll('.hero-words span:not(:empty)').length === 5")
+    assert pictured(BeautifulSoup(page.content(), "html.parser")) == likeliest(html_root, longer)
+    page.get_by_role("link", name="Open every number of it").click()
+    assert page.locator("#machine-text").input_value() == longer
+    assert problems == []
 
 
 def test_a_first_visit_asks_for_no_weights(page, site_url):
     seen = []
     page.on("request", lambda request: seen.append(request.url))
     page.goto(f"{site_url}/{INDEX}", wait_until="networkidle")
-    assert any("gpt-page.js" in url for url in seen)
+    assert any("hero.js" in url for url in seen)
     assert not [url for url in seen if "gpt-weights" in url]
 
 

@@ -175,3 +175,47 @@ def test_a_drawing_says_what_to_do(visit, page):
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] - 150, steps=5)
     assert page.evaluate("getSelection().toString()") == "", "drawing selects no words"
+
+
+STANDS = """() => [scrollY, [...document.querySelectorAll("form.predict")].map(form =>
+    [form.innerText, form.dataset.locked ?? "",
+        [...form.querySelectorAll("input")].map(i => i.checked || i.value)]),
+    [...document.querySelectorAll("details.reveal[open]")].map(reveal => reveal.innerText)]"""
+
+
+@pytest.mark.parametrize("way", ["reload", "back"])
+def test_guesses_and_place_outlast_a_reload_and_back(visit, page, way):
+    problems = visit("notebooks/02_similarity_geometry.html")
+    for kind, key in {"choice": "Space", "number": "3", "curve": "ArrowRight"}.items():
+        form = page.locator(f"form.predict[data-kind={kind}]").first
+        form.locator("input").first.focus()
+        page.keyboard.press(key)
+        page.keyboard.press("Enter")
+    form.get_by_role("button", name="Guess again").scroll_into_view_if_needed()
+    page.wait_for_timeout(300)
+    before = page.evaluate(STANDS)
+    assert len(before[2]) == 3
+    if way == "reload":
+        page.reload()
+    else:
+        page.goto(page.url.replace("02_similarity_geometry", "03_bigram_table"))
+        page.go_back()
+    page.wait_for_function(f"({STANDS})()[2].length === 3")
+    page.wait_for_function("at => Math.abs(scrollY - at) < 3", arg=before[0])
+    assert page.evaluate(STANDS)[1:] == before[1:]
+    form.get_by_role("button", name="Guess again").click()
+    page.reload()
+    page.wait_for_function(f"({STANDS})()[2].length === 2")
+    assert problems == []
+
+
+def test_guesses_work_where_nothing_may_be_stored(visit, page):
+    page.add_init_script(
+        "Object.defineProperty(window, 'sessionStorage', { get() { throw new Error('no'); } })"
+    )
+    problems = visit("notebooks/05_attention_by_hand.html")
+    form = page.locator("form.predict").first
+    form.locator("input").first.check()
+    form.get_by_role("button").click()
+    assert form.locator(".reveal-guess").is_visible()
+    assert problems == []

@@ -280,6 +280,9 @@ def test_page_reads_without_scripts(browser, site_url, where):
         assert not explorer.locator(".explore-controls").is_visible()
     for reveal in page.locator("details.reveal").all():
         assert reveal.locator("> summary").is_visible()
-    for kind in page.locator(".written-text, .machine-map a, .nats-ladder a").all():
+    for kind in page.locator(
+        ".hero svg, .hero-next li, .written-text, .machine-map a, .nats-ladder a"
+    ).all():
         assert kind.is_visible()
+    assert not page.locator(".hero form").is_visible()
     context.close()

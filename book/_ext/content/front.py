@@ -3,8 +3,7 @@
 ``{written}`` has the shipped GPT write when the page is built, from a stated prompt and seed, by
 the very command that a reader may give, which stands on the page. ``{try-one}`` asks what attention
 does when a query is stretched; its drawing is the cover, its answer is computed here.
-Pages that hold either, the map or the ladder load ``front.css`` and ``front.js``, and no other
-page does.
+Pages that hold either, the map or the ladder load ``front.css``, and no other page does.
 """
 
 from __future__ import annotations
@@ -57,12 +56,11 @@ class SampleText(SphinxDirective):
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        """Render the text, and a button that a script activates."""
+        """Render the text."""
         prompt, text = str(OPTIONS["prompt"]), sample_text()
         opening = (
             '<figure class="written"><p class="written-text">'
             f"<b>{html.escape(prompt)}</b><span>{html.escape(text[len(prompt) :])}</span></p>"
-            '<p class="written-actions" hidden><button type="button">Write it again</button></p>'
             "<figcaption>"
         )
         return [
@@ -129,11 +127,10 @@ class FirstPrediction(SphinxDirective):
 
 
 def add_assets(app, pagename, templatename, context, doctree) -> None:
-    """Load style and script on pages that need them."""
+    """Load the style on pages that need it."""
     if doctree is None or not any(node.get("front") for node in doctree.findall(nodes.raw)):
         return
     app.add_css_file("front.css")
-    app.add_js_file("front.js", loading_method="defer")
 
 
 def setup(app) -> None:

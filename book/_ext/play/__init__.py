@@ -48,17 +48,22 @@ def figure_html(name: str, ident: str, *, title: str, note: str, data: dict) -> 
 
 def evaluated(name: str, function: str, *given):
     """Call a function of a figure's script in Node. Raises: RuntimeError."""
-    shared, own = ((ASSETS / f"{part}.js").read_text("utf-8") for part in ("play", f"play-{name}"))
+    scripts = [(ASSETS / f"{part}.js").read_text("utf-8") for part in ("play", f"play-{name}")]
+    return in_node(scripts, function, *given)
+
+
+def in_node(scripts: list[str], function: str, *given):
+    """Call a function in Node, after these scripts. Raises: RuntimeError."""
     call = f"process.stdout.write(JSON.stringify(({function})(...{json.dumps(given)})));"
     done = subprocess.run(
         [node(), "-"],
-        input="\n".join([shared, own, call]),
+        input="\n".join([*scripts, call]),
         capture_output=True,
         text=True,
         encoding="utf-8",
     )
     if done.returncode:
-        raise RuntimeError(f"play-{name}.js failed: {done.stderr[-2000:]}")
+        raise RuntimeError(f"{function} failed: {done.stderr[-2000:]}")
     return json.loads(done.stdout)
 
 
@@ -101,6 +106,6 @@ def source_of(docname: str, function: str) -> str:
 
 
 def setup(app) -> dict:
-    for name in ("gpt", "machine", "pages"):
+    for name in ("gpt", "hero", "machine", "pages"):
         import_module(f"{__name__}.{name}").setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -30,6 +30,7 @@ PAGE_STEPS = (  # each gets a page and changes its soup
     body.set_indices,
     body.mark_titles,
     body.set_table_scopes,
+    body.keep_ranges_together,
     body.unwrap_cell_paragraphs,
     body.drop_invalid_roles,
     predictions.move_results,

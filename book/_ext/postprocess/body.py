@@ -8,6 +8,9 @@ PLAIN = ("n", "p", "w", "nn", "o")  # names, signs and space: in the colour of a
 HYPHENED = re.compile(r"(\w+-\w+)")
 INDEXED = re.compile(r"(?<=\b[A-Za-z])_([A-Za-z0-9])\b")
 VERBATIM = ["code", "pre", "script", "style", "title", "svg", "textarea"]
+WITHIN = re.compile(  # a number with its spread, a range, a list of numbers in brackets
+    r"(?<=[\d%⁰-⁹¹²³]) (?=[±…×%])|(?<=[±…×]) (?=[\d+−-])|(?<=,) (?=[^\[\],]{1,6}[\],])"
+)
 TOKEN = re.compile(rf'<span class="(?:{"|".join(PLAIN)})">([^<]*)</span>')
 
 
@@ -61,6 +64,13 @@ def set_table_scopes(page) -> None:
             head.attrs.clear()
         elif not head.has_attr("scope"):
             head["scope"] = "col" if head.find_parent("thead") else "row"
+
+
+def keep_ranges_together(page) -> None:
+    """Let no table break a line within a number, its spread or a range."""
+    for text in page.soup.find_all(string=WITHIN):
+        if text.find_parent(["td", "th"]):
+            text.replace_with(WITHIN.sub("\u00a0", text))
 
 
 def unwrap_cell_paragraphs(page) -> None:

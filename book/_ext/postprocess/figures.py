@@ -6,8 +6,9 @@ site each picture gets a table of its colours in both modes and chooses by
 whatever the reader chose there. So a figure stays a file of its own, loaded once it comes near; in
 the page itself, where the page's own variables reach, the book's figures would be megabytes.
 
-Colours of data keep their values in both modes: heat maps, and fills that are neither grey nor of
-the palette. So does the text that stands on them.
+Fills that are neither grey nor of the palette keep their values in both modes, as does the text on
+them. Heat maps, with the text on them, are inverted in the dark: white becomes the page's ground,
+hues stay.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ INKS = {  # as figures have them (helpers/figures): on the light page, and on th
     "#00704f": ("#00704f", "#4cc9a4"),
 }
 INK, GROUND = ("#000000", "#e4e8ee"), ("#ffffff", "#121212")  # the page's, light and dark
+INVERTED = ".map{filter:invert(.93) hue-rotate(180deg) brightness(.9)}"  # white becomes 0x10
 FAINTEST = 0x70  # greys that are read are at least so dark on white
 GUIDE = 0x98  # lighter greys guide the eye, and stay faint
 COLOUR = re.compile(r"((?:fill|stroke|stop-color)(?:: ?|=\"))(#[0-9a-fA-F]{3,6})\b")
@@ -136,12 +138,16 @@ def with_variables(svg: str, used: set[str]) -> str:
         tag = match[0]
         if (patch := patch_at(tag)) is not None:
             patches.append(patch)
+        if tag.startswith("<image"):
+            return tag.replace(" ", ' class="map" ', 1)
         if (place := position_of(tag)) is not None:
             x, y = place
             below = [p for p in patches if p.left <= x <= p.right and p.top <= y <= p.foot]
             under = below[-1].colour if below else GROUND[0]
             written = FILL.search(tag)
             ink = six_digits(written[1]) if written else INK[0]
+            if under is None:
+                tag = tag.replace(" ", ' class="map" ', 1)
             if under is None or colours_of(under) is None or (under in INKS and ink == INK[0]):
                 return tag if written else tag.replace(" ", f' fill="{INK[0]}" ', 1)
             if written and is_faint(ink):
@@ -163,7 +169,7 @@ def with_colour_schemes(pictures: list[str]) -> list[str]:
         for mode in (0, 1)
     )
     style = (
-        f"<style>:root{{{light}}}@media ({MARK}: dark){{:root{{{dark}}}}}"
+        f"<style>:root{{{light}}}@media ({MARK}: dark){{:root{{{dark}}}{INVERTED}}}"
         f"svg:not([fill]){{fill:var(--c{INK[0][1:]})}}</style>"
     )
     return [re.sub(r"(<svg\b[^>]*>)", lambda at: at[1] + style, svg, count=1) for svg in changed]

@@ -52,6 +52,7 @@ def set_address(app, config) -> None:
     """Find out where the book lives; where Colab cannot open and run it there are no buttons."""
     root = Path(app.srcdir)
     config.book_address = address.address(root)
+    config.version = config.release = address.stored(root)[1]
     opens = bool(address.colab(config.book_address, "", "")) and address.is_written(root)
     options = config.html_theme_options
     options["repository_url"] = (

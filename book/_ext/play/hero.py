@@ -1,0 +1,79 @@
+"""The picture on the first page: the book's GPT reads a sentence; its parts lead to chapters.
+
+``hero.js`` draws it. The build has it drawn in Node, by the model and the weights that the page
+loads when a reader asks for a sentence of their own, so that it is true without scripts.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from urllib.parse import quote_plus
+
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+from helpers.chapters import BY_NUMBER
+from play import ASSETS, in_node
+from play.gpt import weights_script
+from play.machine import MODEL, PLACES, TEXT
+
+PARTS = {  # of the picture, in its order: what each is called, and the chapter that explains it
+    "tokens": ("tokens", 13),
+    "embedding": ("embedding", 1),
+    "attention": ("attention", 5),
+    "sums": ("add, feed-forward", 8),
+    "next": ("probabilities", 3),
+}
+DRAWN = """text => {
+    const model = bookGPT.unpack(bookGPTWeights);
+    return bookHero.draw(model, bookHero.understood(model, text).ids).view;
+}"""
+
+
+def hero_html(address) -> str:
+    """Return the picture's HTML; ``address`` gives a chapter's address."""
+    script, about = weights_script(MODEL)
+    own = ((ASSETS / f"{name}.js").read_text("utf-8") for name in ("gpt", "hero"))
+    view = in_node([next(own), script, next(own)], DRAWN, TEXT)
+    parts = "".join(
+        f'<li data-part="{part}"><a href="{address(BY_NUMBER[number])}" '
+        f'title="{escape(BY_NUMBER[number].title)}"><b>{number}</b> {escape(name)}</a></li>'
+        for part, (name, number) in PARTS.items()
+    )
+    return f"""<figure class="hero" data-weights="{about["file"]}" data-places="{PLACES}">
+<div class="hero-view">{view}</div>
+<figcaption><span class="visually-hidden">The picture shows how a GPT reads “{TEXT}”.</span>
+<ol class="hero-parts" aria-label="The parts, and the chapters that explain them">{parts}</ol>
+<form><label for="hero-text">A sentence of yours</label>
+<input id="hero-text" value="{TEXT}" spellcheck="false" autocapitalize="off" autocomplete="off">
+<button>Read it</button></form>
+<p class="hero-note"><span class="hero-said" role="status">Loads {about["letters"] / 1e6:.1f} MB
+when you press; what you type stays in this page.</span>
+<a class="hero-open" href="number-by-number.html#text={quote_plus(TEXT)}">Open every number of
+it</a>
+</p></figcaption></figure>"""
+
+
+class Hero(SphinxDirective):
+    """Put the picture here."""
+
+    def run(self) -> list[nodes.Node]:
+        """Render it."""
+
+        def address(chapter) -> str:
+            return self.env.app.builder.get_relative_uri(self.env.docname, chapter.docname)
+
+        return [nodes.raw("", hero_html(address), format="html", hero=True)]
+
+
+def add_assets(app, pagename, templatename, context, doctree) -> None:
+    """Load scripts and style on a page that has the picture."""
+    if doctree is not None and any(node.get("hero") for node in doctree.findall(nodes.raw)):
+        app.add_css_file("hero.css")
+        for script in ("gpt.js", "hero.js"):
+            app.add_js_file(script, loading_method="defer")
+
+
+def setup(app) -> None:
+    app.add_directive("hero", Hero)
+    app.connect("html-page-context", add_assets)
