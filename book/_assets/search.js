@@ -17,7 +17,8 @@ const bookSearch = (() => {
   // Words: formulas as they are spoken, √d_k as "sqrt dk"; LayerNorm and layer-norm as
   // "layernorm", "layer" and "norm".
   function pieces(text) {
-    const plain = text.normalize("NFKD").replace(/\p{M}/gu, "").replace(/_|['’](s\b)?/g, "")
+    const letters = /^[\x20-\x7e]*$/.test(text) ? text : text.normalize("NFKD").replace(/\p{M}/gu, "");
+    const plain = letters.replace(/_|['’](s\b)?/g, "")
       .replace(/√|\bsquare[\s-]+roots?(\s+of)?\b/gi, " sqrt ")
       .replace(/[α-ω]/g, (letter) => ` ${GREEK[letter] ?? letter} `);
     const found = plain.match(/\d+(?:[.,]\d+)+|[\p{L}\p{N}]+(?:[-‑][\p{L}\p{N}]+)*/gu) ?? [];
@@ -27,15 +28,17 @@ const bookSearch = (() => {
   const cut = (text) => pieces(text).flatMap((parts) => (parts.length > 1 ? [parts.join(""), ...parts] : parts));
 
   // A word without its ending, British and American alike.
-  function stem(word) {
+  const seen = new Map();
+  const stem = (word) => seen.get(word) ?? seen.set(word, bare(word)).get(word);
+  function bare(word) {
     if (word.length < 4 || /\d/.test(word)) return word;
     const one = word.replace(/ies$/, "y").replace(/(s|x|ch|sh)es$/, "$1").replace(/([^sui])s$/, "$1");
     const whole = one.replace(/our(?=s?$|al|ed|ing)/, "or").replace(/([ts]ion)al$/, "$1")
       .replace(/is(?=(e|ed|er|ing|ation|able)$)/, "iz");
-    const bare = whole.replace(/(...)iz(e|ed|er|ing|ation|able)$/, "$1iz").replace(/(..)(ation|ated|ating|ator|ate)$/, "$1at")
+    const short = whole.replace(/(...)iz(e|ed|er|ing|ation|able)$/, "$1iz").replace(/(..)(ation|ated|ating|ator|ate)$/, "$1at")
       .replace(/^(.*[aeiouy].*[^aeiouy])(ing|ed)$/, "$1").replace(/([bdgmnprt])\1$/, "$1")
       .replace(/e$/, "").replace(/y$/, "i");
-    return bare.replace(/normaliz$/, "norm");
+    return short.replace(/normaliz$/, "norm");
   }
 
   const called = (words) => words.flatMap((word) => (Object.hasOwn(SAME, word) ? stems(SAME[word]) : [stem(word)]));
@@ -80,7 +83,7 @@ const bookSearch = (() => {
         for (const word of typed) if (word.length > 2) index.spelt.set(word, stem(word));
         for (const word of found) known.add(word);
         index.names.push(name);
-        return { kind: n === 0 ? 0.9 : n > terms ? 0.95 : 1, key: keyOf(name), found };
+        return { kind: n === 0 ? 0.9 : n > terms ? 0.95 : 1, name, found };
       });
       const href = pages[page][0] + (anchor === "" ? "" : `#${anchor || slug(title)}`);
       return { title, says, href, page: pages[page][1], weight: pages[page][2], names };
@@ -145,8 +148,8 @@ const bookSearch = (() => {
       scores[n] += 3 * Math.max(...names.map((name) => name.kind
         * sum([...words].filter((word) => name.words.has(word))) / sum([...new Set([...words, ...name.words])])));
       scores[n] *= weight * Math.max(shares[n], named);
-      const exact = names.find((name) => name.key === key);
-      if (exact && scores[n] > 0) scores[n] += 10 * exact.kind;
+      const exact = named > 0.99 && names.find(({ name }) => keyOf(name) === key);
+      if (exact) scores[n] += 10 * exact.kind;
     });
     const least = Math.max(0.1, Math.max(...scores) / 40);
     const found = scores.map((score, n) => ({ score, ...index.sections[n] })).filter(({ score }) => score > least)

@@ -159,15 +159,15 @@ def chapters(pdf: bytes) -> dict[str, bytes]:
     """Cut each chapter out of the printed book, with its answers, hints and solutions."""
     reader = PdfReader(io.BytesIO(pdf))
     heads = sorted(
-        (page, bool(found[1]), found[2])
+        (page, bool(found[1]), found[2] or "")
         for name, page in page_numbers(reader).items()
         if "--" not in name and (found := HEAD.fullmatch(name))
     )
     runs: dict[str, list[tuple[int, int]]] = {}
     for (page, at_end, name), (end, _, following) in pairwise(
-        [*heads, (len(reader.pages) + 1, False, None)]
+        [*heads, (len(reader.pages) + 1, False, "")]
     ):
-        if name and name[0].isdigit():  # at the end chapters follow each other on one page
+        if name[:1].isdigit():  # at the end chapters follow each other on one page
             runs.setdefault(name, []).append((page - 1, end if at_end and following else end - 1))
     cut = {}
     for name, pages in runs.items():
