@@ -190,7 +190,7 @@ const bookSearch = (() => {
     const [list, said] = ["#search-results", "#search-said"].map((name) => document.querySelector(name));
     const field = list.parentElement.querySelector("input[name=q]");
     const text = new URLSearchParams(location.search).get("q")?.trim();
-    if (!text) return field.focus();
+    if (!text) return;
     field.value = text;
     const script = document.createElement("script");
     script.src = list.dataset.index;
