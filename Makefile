@@ -41,7 +41,7 @@ lab:             ## open the chapters in JupyterLab (installs only what they nee
 serve: book      ## build the site and serve it on http://localhost:8000
 	$(BIN)/python -m http.server --directory $(SITE) --bind 127.0.0.1 8000
 
-pdf: book        ## print the book as one PDF (needs Chromium): [SOLUTIONS=no]
+pdf: book        ## print the book, and each chapter, as PDFs (needs Chromium): [SOLUTIONS=no]
 	@$(BIN)/python -m book.paper --site $(SITE) --out $(FILE).pdf
 
 zip: book $(filter pdf,$(MAKECMDGOALS))  ## pack the site and the notebooks into one archive (make pdf zip: the PDF, too)

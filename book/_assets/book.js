@@ -426,20 +426,3 @@ function start() {
 }
 if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
 else start();
-
-// --- search quotes the text of a page, not what stands around it; of a glossary entry what it says
-
-if (typeof Search !== "undefined") {
-  Search.htmlToText = (html, anchor) => {
-    const text = new DOMParser().parseFromString(html, "text/html").querySelector("article");
-    text?.querySelectorAll("h1, .headerlink, script, style, summary").forEach((e) => e.remove());
-    const place = anchor ? text?.querySelector(anchor) : null;
-    return (place?.matches("dt") ? place.nextElementSibling : place ?? text)?.textContent ?? "";
-  };
-}
-
-// --- search, where the folder lies on a disk: a browser fetches no page there to quote from
-
-if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "undefined") {
-  DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
-}

@@ -2,7 +2,7 @@
 
 Chromium prints, and has to print twice: on which page something stands is known only when the
 pages are there, and the contents and all "page 123" name it. pypdf reads where each target came to
-stand. (``make pdf`` builds the site first.)
+stand, and cuts each chapter out. (``make pdf`` builds the site first.)
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from html import escape
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -33,6 +34,7 @@ SITE = ROOT / "_build" / "html"
 NAME = "transformers-worked-out"
 UNHINTED = "--font-render-hinting=none"  # else letters keep to whole pixels, and words fall apart
 MARK = "printed from "  # before the fingerprint of the site, among the keywords
+HEAD = re.compile(r"(?:(answers|solutions)-?)?(?:(?:notebooks|book)-(.*))?")  # ids of whole parts
 NODE = re.compile(rb"\(node\d{8}\)")
 READY = """async () => {
     await Promise.all([...document.images].map(image => image.decode()));
@@ -154,6 +156,30 @@ def page_numbers(reader: PdfReader) -> dict[str, int]:
     }
 
 
+def chapters(pdf: bytes) -> dict[str, bytes]:
+    """Cut each chapter out of the printed book, with its answers, hints and solutions."""
+    reader = PdfReader(io.BytesIO(pdf))
+    heads = sorted(
+        (page, bool(found[1]), found[2] or "")
+        for name, page in page_numbers(reader).items()
+        if "--" not in name and (found := HEAD.fullmatch(name))
+    )
+    runs: dict[str, list[tuple[int, int]]] = {}
+    for (page, at_end, name), (end, _, following) in pairwise(
+        [*heads, (len(reader.pages) + 1, False, "")]
+    ):
+        if name[:1].isdigit():  # at the end chapters follow each other on one page
+            runs.setdefault(name, []).append((page - 1, end if at_end and following else end - 1))
+    cut = {}
+    for name, pages in runs.items():
+        writer, made = PdfWriter(), io.BytesIO()
+        for run in pages:
+            writer.append(reader, pages=run, import_outline=False)
+        writer.write(made)
+        cut[name] = made.getvalue()
+    return cut
+
+
 def signed(pdf: bytes, config: dict, date: str, mark: str) -> bytes:
     """Write authors, the outputs' date and a mark into a PDF, in place of its printer's name."""
     logging.getLogger("pypdf").setLevel(logging.ERROR)  # a copy's count of objects is its own
@@ -202,6 +228,8 @@ def main(arguments: list[str] | None = None) -> int:
             printed(whole(chosen.site)), config, computed(ROOT)[-1], MARK + fingerprint(chosen.site)
         )
         write_bytes(out, pdf)
+        for name, part in chapters(pdf).items():
+            write_bytes(out.with_suffix("") / f"{name}.pdf", part)
     except (ValueError, OSError) as error:
         print(f"pdf: {error}", file=sys.stderr)
         return 2

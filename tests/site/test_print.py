@@ -326,6 +326,16 @@ def test_pdf_says_what_it_is(pdf):
     assert (round(width), round(height)) == (595, 842)
 
 
+def test_a_chapter_is_cut_out_with_its_answers(pdf):
+    (name, part), *others = paper.chapters(pdf.stream.getvalue()).items()
+    texts = [page.extract_text() for page in PdfReader(io.BytesIO(part)).pages]
+    assert (name, others) == ("05_attention_by_hand", [])
+    assert "Attention worked by hand" in texts[0]
+    assert "Result: " in " ".join(texts[-8:])
+    assert "Solutions" in texts[-1] + texts[-2] + texts[-3]
+    assert not any(text.startswith("Notation") for text in texts)
+
+
 def test_links_inside_the_pdf_lead_somewhere(pdf):
     known, inside = set(pdf.named_destinations), 0
     for page in pdf.pages:

@@ -2,261 +2,204 @@
 
 import json
 import re
+import subprocess
+import tomllib
+from pathlib import Path
 
 import pytest
 import yaml
-from docutils import nodes
+from bs4 import BeautifulSoup
+from docutils.nodes import make_id
 from support import NOTEBOOKS, ROOT
 
 from helpers.chapters import BY_NUMBER, CHAPTERS
 
+SEARCHES = tomllib.loads(Path(__file__).with_name("searches.toml").read_text("utf-8"))
+ASK = """
+const { readFileSync } = require("fs");
+const { texts, index } = JSON.parse(readFileSync(0));
+(0, eval)(readFileSync(index, "utf-8"));
+const opened = bookSearch.open(bookSearch.data);
+process.stdout.write(JSON.stringify(texts.map((text) => bookSearch.search(opened, text))));
+"""
+MOST = 150_000  # bytes of a query, as a server sends them
+
 
 @pytest.fixture(scope="module")
-def found(html_root) -> dict:
-    script = (html_root / "searchindex.js").read_text("utf-8")
-    return json.loads(script[script.index("{") : script.rindex("}") + 1])
+def ask(html_root):
+    """Return a function that searches the site's index for each of some texts, without a page."""
+    from postprocess.maths import node
+
+    def ask(texts) -> list[dict]:
+        script = (html_root / "_static" / "search.js").read_text("utf-8")
+        asked = {"texts": list(texts), "index": str(html_root / "_static" / "search-index.js")}
+        done = subprocess.run(
+            [node(), "-e", f"{script}globalThis.bookSearch = bookSearch;{ASK}"],
+            input=json.dumps(asked),
+            capture_output=True,
+            encoding="utf-8",
+            check=True,
+        )
+        return json.loads(done.stdout)
+
+    return ask
 
 
-def stemmer():
-    from sphinx.search import languages  # noqa: F401
-    from sphinx.search.en import SearchEnglish
-
-    return SearchEnglish({})
+def links(answer: dict, most: int = 20) -> list[str]:
+    return [found["href"] for found in answer["found"][:most]]
 
 
-def pages_with(found: dict, word: str) -> set[str]:
-    """Pages that the index names for a word, as the search page looks it up."""
-    lang = stemmer()
-    names = set()
-    for kind in ("terms", "titleterms"):
-        where = found[kind].get(lang.stem(word.lower()), [])
-        names |= {found["docnames"][n] for n in ([where] if isinstance(where, int) else where)}
-    return names
+def address(place: str) -> str:
+    """The address of a section that searches.toml names."""
+    page, sign, anchor = place.partition("#")
+    name = BY_NUMBER[int(page)].docname if page.isdigit() else f"book/{page}"
+    return f"{name}.html{sign}{anchor}"
 
 
-def captions() -> list[tuple[str, str]]:
-    """The page and the words of each figure's caption."""
-    pairs = []
-    for path in NOTEBOOKS:
-        for cell in json.loads(path.read_text("utf-8"))["cells"]:
-            figure = cell["metadata"].get("mystnb", {}).get("figure", {})
-            if figure.get("caption"):
-                pairs.append((f"notebooks/{path.stem}", figure["caption"]))
-    return pairs
+@pytest.fixture(scope="module")
+def answers(ask) -> dict[str, dict]:
+    return dict(zip(SEARCHES, ask(SEARCHES), strict=True))
 
 
-def test_every_word_of_every_caption_is_in_the_index(found):
-    lang, missing = stemmer(), []
-    assert len(captions()) > 50
-    for docname, caption in captions():
-        plain = re.sub(r"\[([^]]*)\]\([^)]*\)|[*$`\\]", r"\1", caption)
-        for word in re.findall(r"[A-Za-z]{3,}", plain):
-            if lang.word_filter(lang.stem(word.lower())) and docname not in pages_with(found, word):
-                missing.append((docname, word))
-    assert missing == []
+@pytest.mark.parametrize("text", SEARCHES)
+def test_what_readers_type_leads_to_its_section(answers, text):
+    found = links(answers[text], 3)
+    assert set(found) & set(map(address, SEARCHES[text])), found
 
 
-def test_titles_and_sentences_of_explorers_are_in_the_index(found):
-    lang, missing = stemmer(), []
-    for path in NOTEBOOKS:
-        for cell in json.loads(path.read_text("utf-8"))["cells"]:
-            for output in cell.get("outputs", ()):
-                page = "".join(output.get("data", {}).get("text/html", ""))
-                for words in re.findall(r'class="explore-(?:title|says)"[^>]*>([^<]+)<', page):
-                    missing += [
-                        (path.stem, word)
-                        for word in re.findall(r"[A-Za-z]{4,}", words)
-                        if lang.word_filter(lang.stem(word.lower()))
-                        and f"notebooks/{path.stem}" not in pages_with(found, word)
-                    ]
-    assert missing == []
-
-
-def test_glossary_terms_lead_to_their_entries(found, html_root):
-    page = (html_root / "book" / "glossary.html").read_text("utf-8")
-    terms = set(re.findall(r'<dt id="(term-[^"]+)"', page))
-    assert len(terms) > 100
-    glossary = found["docnames"].index("book/glossary")
-    listed = [
-        place for rows in found["alltitles"].values() for page, place in rows if page == glossary
-    ]
-    assert terms <= set(listed)
-    assert len(listed) == len(set(listed))
-
-
-def test_topics_lead_to_their_sections(found, html_root):
+def test_a_usual_term_leads_to_its_section(ask):
+    """Before all others, but for one that has the same word in another form."""
+    places = {}
     for chapter in CHAPTERS:
-        page = (html_root / f"{chapter.docname}.html").read_text("utf-8")
-        place = found["docnames"].index(chapter.docname)
-        for topic in (topic for section in chapter.sections for topic in section.topics):
-            rows = found["alltitles"][topic.replace("`", "")]
-            (ident,) = {ident for where, ident in rows if where == place}
-            assert f'<section id="{ident}"' in page
+        for section in chapter.sections:
+            for term in section.terms:
+                place = f"{chapter.docname}.html#{make_id(section.heading)}"
+                places.setdefault(term, set()).add(place)
+    for term, found in zip(places, ask(places), strict=True):
+        assert places[term] & set(links(found, 2)), term
+
+
+def test_topics_lead_to_their_sections(ask, html_root):
+    rows = [
+        (topic, chapter.docname, make_id(section.heading))
+        for chapter in CHAPTERS
+        for section in chapter.sections
+        for topic in section.topics
+    ]
+    for (topic, page, ident), found in zip(rows, ask(topic for topic, *_ in rows), strict=True):
+        assert f"{page}.html#{ident}" in links(found, 6), topic
+        assert f'<section id="{ident}"' in (html_root / f"{page}.html").read_text("utf-8")
+
+
+def test_glossary_terms_lead_to_their_entries(ask, html_root):
+    page = BeautifulSoup((html_root / "book" / "glossary.html").read_text("utf-8"), "html.parser")
+    terms = {term.get_text().removesuffix("#"): term["id"] for term in page.select("dt[id^=term-]")}
+    assert len(terms) > 100
+    for (term, ident), found in zip(terms.items(), ask(terms), strict=True):
+        entry = next(one for one in found["found"][:6] if one["href"].endswith(f"#{ident}"))
+        meaning = page.find(id=ident).find_next_sibling("dd").p.get_text()
+        assert entry["says"][:50] in " ".join(meaning.split()), term
+
+
+def test_a_word_that_only_a_caption_has_leads_to_its_chapter(ask):
+    texts = {path.stem: path.read_text("utf-8") for path in NOTEBOOKS}
+    lonely = {}
+    for name, text in texts.items():
+        others = " ".join(other for stem, other in texts.items() if stem != name).lower()
+        for cell in json.loads(text)["cells"]:
+            figure = cell["metadata"].get("mystnb", {}).get("figure", {})
+            words = re.findall(r"\b[a-z]{6,}\b", figure.get("caption", ""))
+            lonely |= {word: name for word in words if word not in others}
+    assert len(lonely) > 5
+    for (word, name), found in zip(lonely.items(), ask(lonely), strict=True):
+        assert any(link.startswith(f"notebooks/{name}") for link in links(found)), word
+
+
+def test_chapters_and_glossary_come_before_pages_about_the_book(ask):
+    words = ["causal mask", "dropout", "residual stream", "variance"]
+    for found in ask(words):
+        assert all("/glossary" in link or "notebooks/" in link for link in links(found, 4))
+
+
+def test_a_page_whose_title_is_typed_comes_first(ask):
+    titles = ["results", "corrections", "notation", "for the lecture"]
+    for title, found in zip(titles, ask(titles), strict=True):
+        assert links(found, 1) == [f"book/{title.replace(' ', '-')}.html"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("normalising", "normalization"),
+        ("warm-up", "warmup"),
+        ("warm up", "warmup"),
+        ("LayerNorm", "layer norms"),
+        ("√d_k", "square root of d_k"),
+        ("fine-tuning", "finetuning"),
+        ("atention mask", "attention mask"),
+        ("perplexty", "perplexity"),
+    ],
+)
+def test_spellings_make_no_difference(ask, one, other):
+    first, second = ask([one, other])
+    assert links(first, 1) == links(second, 1) != []
+
+
+def test_what_is_not_there_names_what_is_near(ask):
+    (found,) = ask(["zzyzx"])
+    assert found["found"] == []
+    assert len(found["near"]) >= 3
+    assert all(answer["found"] for answer in ask(found["near"]))
+
+
+def test_excerpts_are_whole_words_of_open_text(html_root):
+    text = (html_root / "_static" / "search-index.js").read_text("utf-8")
+    index = json.loads(text[text.index("{") : text.rindex("}") + 1])
+    pages = [page for page, *_ in index["pages"]]
+    read = 0
+    for number, page in enumerate(pages):
+        soup = BeautifulSoup((html_root / page).read_text("utf-8"), "html.parser")
+        for formula in soup.select(".math, .headerlink"):
+            formula.replace_with(" " * ("math" not in formula["class"]))
+        for hidden in soup.select("details, pre, form"):
+            hidden.decompose()
+        shown = f" {' '.join(soup.article.get_text().split())}"
+        for _, _, _, says, *_ in (row for row in index["rows"] if row[0] == number):
+            read += f" {says[:30]}" in shown  # a formula early on is read otherwise
+            assert f" {says}"[:6] in shown, (page, says)
+    assert read > 0.9 * len(index["rows"])
 
 
 # --- as a reader does it --------------------------------------------------------------------------
 
 
-def results(page) -> list[str]:
-    page.get_by_text(
-        re.compile(r"^Search finished, found \d+ page")
-    ).wait_for()  # one by one they come
-    return page.locator("#search-results li a").evaluate_all("links => links.map(l => l.href)")
-
-
-SEARCH = """words => {
-    fetch = () => new Promise(() => {}); // which would ask for each page, to quote it
-    document.querySelector("#search-results").replaceChildren();
-    Search.performSearch(words);
-}"""
-
-
-@pytest.fixture(scope="module")
-def searched(browser, site_url):
-    """Return a function that gives the links found for some words, on a page that is opened once.
-
-    The search is the one that `search.html?q=…` starts, as the tests above have it.
-    """
-    context = browser.new_context()
-    page = context.new_page()
-    page.goto(f"{site_url}/search.html")
-    page.wait_for_function("Search.hasIndex()")
-
-    def search(words: str) -> list[str]:
-        page.evaluate(SEARCH, words)
-        return results(page)
-
-    yield search
-    context.close()
-
-
-def lonely_word(found) -> tuple[str, str, str]:
-    """A word of a caption that stands nowhere else in the book: its page, it, its caption."""
-    for docname, caption in captions():
-        for word in re.findall(r"[a-z]{6,}", caption):
-            source = (ROOT / f"{docname}.ipynb").read_text("utf-8").lower()
-            if pages_with(found, word) == {docname} and source.count(word) <= 2:
-                return docname, word, caption
-    raise AssertionError("no caption has a word of its own")
-
-
-def test_search_finds_a_word_of_a_caption(visit, page, found):
-    docname, word, _ = lonely_word(found)
-    problems = visit(f"search.html?q={word}")
-    links = results(page)
+def test_search_shows_sections_in_few_bytes(visit, page):
+    sizes = {}
+    page.on("response", lambda answer: sizes.update({answer.url: answer.headers["content-length"]}))
+    problems = visit("book/index.html")
+    before = set(sizes)
+    problems += visit("search.html?q=sqrt d_k")
+    first = page.locator("#search-results li").first
+    assert "√" in first.inner_text()
+    assert len(first.locator(".context").inner_text()) > 30
+    assert sum(int(size) for url, size in sizes.items() if url not in before) <= MOST
+    first.locator("a").click()
+    page.wait_for_url("**/notebooks/06_*")
     assert problems == []
-    assert all(f"{docname}.html" in link for link in links)
-    page.locator("#search-results li a").first.click()
-    page.wait_for_url(f"**/{docname}.html**")
-    assert page.locator(f"figcaption:has-text('{word}')").count() >= 1
 
 
-@pytest.mark.parametrize("term", ["perplexity", "anisotropy", "residual stream", "RoPE"])
-def test_search_leads_to_the_glossary_entry(searched, term):
-    anchor = f"book/glossary.html#term-{term.replace(' ', '-')}"
-    assert any(link.endswith(anchor) for link in searched(term)[:6])
+def test_search_says_what_is_near(visit, page):
+    assert visit("search.html?q=zzyzx") == []
+    page.locator("#search-results a").first.click()
+    page.locator("#search-results .context").first.wait_for()
 
 
-def test_search_leads_to_the_section_on_a_topic(searched):
-    found = searched("induction heads")
-    assert any(link.endswith("#how-does-a-model-learn-to-copy") for link in found[:3])
-
-
-USUAL = {  # what readers type, and the chapter whose section is to come first
-    "tokenization": 1,
-    "embedding": 1,
-    "word2vec": 1,
-    "one-hot": 1,
-    "cosine similarity": 2,
-    "RMSNorm": 4,
-    "bigram": 3,
-    "cross-entropy": 3,
-    "perplexity": 3,
-    "Adam": 3,
-    "gradient descent": 3,
-    "softmax": 3,
-    "layer normalization": 4,
-    "batch normalization": 4,
-    "self-attention": 5,
-    "query, key, value": 5,
-    "scaled dot-product attention": 6,
-    "multi-head attention": 7,
-    "causal mask": 7,
-    "padding mask": 7,
-    "positional encoding": 7,
-    "RoPE": 7,
-    "KV cache": 7,
-    "attention sink": 7,
-    "residual connection": 8,
-    "skip connection": 8,
-    "feed-forward network": 8,
-    "MLP": 8,
-    "backpropagation": 8,
-    "vanishing gradient": 8,
-    "pre-norm": 9,
-    "post-norm": 9,
-    "Xavier initialization": 10,
-    "He initialization": 10,
-    "learning rate warm-up": 9,
-    "temperature": 11,
-    "sampling": 11,
-    "n-gram": 11,
-    "Muon": 11,
-    "teacher forcing": 3,
-    "one hot": 1,
-    "self attention": 5,
-    "query key value": 5,
-    "PCA": 2,
-    "KL divergence": 3,
-    "GroupNorm": 4,
-    "grouped-query attention": 7,
-    "exploding gradient": 8,
-    "GELU": 8,
-    "AdamW": 11,
-    "dropout": 7,
-    "training loop": 11,
-    "logit lens": 12,
-    "induction head": 12,
-    "next-token prediction": 0,
-}
-
-
-FIRST = """term => {  // as the page looks a term up, without drawing what it found
-    const found = Search._performSearch(...Search._parseQuery(term)).at(-1);
-    return found ? `${found[0]}.html${found[2]}` : "nothing";
-}"""
-
-
-def test_a_usual_term_leads_to_its_section_first(visit, page):
-    problems, wrong = visit("search.html?q=softmax"), []
-    assert results(page)[0].endswith(page.evaluate(FIRST, "softmax"))
-    for term, number in USUAL.items():
-        chapter = BY_NUMBER[number]
-        (heading,) = [s.heading for s in chapter.sections if term in s.terms]
-        first = page.evaluate(FIRST, term)
-        if first != f"{chapter.docname}.html#{nodes.make_id(heading)}":
-            wrong.append((term, first))
-    assert problems + wrong == []
-
-
-@pytest.mark.parametrize("words", ["causal mask", "dropout", "residual stream", "variance"])
-def test_chapters_and_glossary_come_before_pages_about_the_book(searched, words):
-    taught = ["/notebooks/" in link or "/book/glossary" in link for link in searched(words)]
-    assert True in taught
-    assert False in taught
-    assert taught == sorted(taught, reverse=True)
-
-
-@pytest.mark.parametrize("title", ["results", "corrections", "notation", "for the lecture"])
-def test_a_page_whose_title_is_typed_comes_first(searched, title):
-    assert searched(title)[0].endswith(f"book/{title.replace(' ', '-')}.html")
-
-
-def test_search_goes_by_stems_and_says_when_there_is_nothing(visit, page):
-    visit("search.html?q=normalising")
-    assert any("04_layernorm" in link for link in results(page))
-    visit("search.html?q=zzyzx")
-    page.wait_for_function("() => /did not match/.test(document.body.innerText)")
+@pytest.mark.parametrize("text", ["softmax", "zzyzx" * 12])
+def test_search_fits_a_phone(visit, page, text):
+    page.set_viewport_size({"width": 390, "height": 800})
+    visit(f"search.html?q={text}")
+    page.locator("#search-results li").first.wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 # --- next and previous ----------------------------------------------------------------------------
@@ -278,19 +221,3 @@ def test_each_page_names_its_neighbours(html_root):
                 continue
             target = (html_root / f"{name}.html").parent / link[1]
             assert target.resolve() == (html_root / f"{pages[other]}.html").resolve()
-
-
-def test_search_quotes_the_text_of_a_page(visit, page, html_root):
-    """Not the theme's buttons and the copy of the title for print; of a term, what it means."""
-    assert visit("search.html?q=layer norm") == []
-    found = results(page)
-    page.wait_for_function(  # each comes with its page
-        "n => document.querySelectorAll('#search-results .context').length === n", arg=len(found)
-    )
-    quotes = page.locator("#search-results .context").all_inner_texts()
-    assert len(quotes) > 10
-    assert not [q for q in quotes if ".pdf" in q or "On this page" in q or "Show the code" in q]
-    entry = page.locator("#search-results li:has(a[href$='#term-layer-norm']) .context").first
-    text = (html_root / "book" / "glossary.html").read_text("utf-8").partition("term-layer-norm")[2]
-    meaning = re.search(r"<dd><p>([^<]+)<", text)[1].strip()
-    assert " ".join(entry.inner_text().split()).startswith(meaning[:60])

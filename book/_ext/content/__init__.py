@@ -1,4 +1,4 @@
-"""Directives that render manifests, notebooks and stored results, and the search entries."""
+"""Directives that render manifests, notebooks and stored results."""
 
 from importlib import import_module
 

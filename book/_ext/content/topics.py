@@ -1,9 +1,4 @@
-"""The topics page, and the entries of the search index that are no words of a page.
-
-``{topics}`` lists topics from A to Z with their sections, from the manifests. Search gets each
-topic and usual term as a title of its section, since headings that are questions do not say what
-a section is about, and each term of the glossary.
-"""
+"""The topics page: ``{topics}`` lists topics from A to Z, with their sections in the manifests."""
 
 from __future__ import annotations
 
@@ -62,39 +57,5 @@ class Topics(SphinxDirective):
         return lists
 
 
-# --- search -------------------------------------------------------------------------------------
-
-
-def entries(env, titles: dict[str, list]) -> list[tuple[str, str, str]]:
-    """Return page, title and anchor of each entry that search gets.
-
-    Raises: KeyError for a section of a manifest that its chapter does not have.
-    """
-    page, terms = getattr(env, "book_glossary", ("", {}))
-    found = [(page, term, ident) for term, (ident, _) in terms.items()]
-    for chapter in CHAPTERS:
-        if chapter.docname in titles:
-            anchors = dict(titles[chapter.docname])
-            found += [
-                (chapter.docname, topic.replace("`", ""), anchors[section.heading])
-                for section in chapter.sections
-                for topic in (*section.terms, *section.topics)
-            ]
-    return found
-
-
-def add_to_index(app) -> list:
-    """Add the entries, each title once, in place of Sphinx's own for the glossary's terms."""
-    indexer = getattr(app.builder, "indexer", None)
-    if indexer is not None:
-        indexer._index_entries.clear()
-        titles = indexer._all_titles
-        for docname, title, ident in entries(app.env, titles):
-            if (title, ident) not in titles.get(docname, [(title, ident)]):
-                titles[docname].append((title, ident))
-    return []
-
-
 def setup(app) -> None:
     app.add_directive("topics", Topics)
-    app.connect("html-collect-pages", add_to_index)

@@ -17,7 +17,7 @@ from bs4.dammit import EntitySubstitution
 from bs4.formatter import HTMLFormatter
 
 from helpers.files import write_text
-from postprocess import body, explorers, figures, head, images, maths, predictions, static
+from postprocess import body, explorers, figures, head, images, maths, predictions, search, static
 
 PAGE_STEPS = (  # each gets a page and changes its soup
     head.defer_scripts,
@@ -40,6 +40,7 @@ PAGE_STEPS = (  # each gets a page and changes its soup
     images.add_enlarge_links,
 )
 SITE_STEPS = (  # each gets all pages
+    search.write_index,
     maths.typeset_formulas,
     static.subset_icon_fonts,
     static.inline_text_font,

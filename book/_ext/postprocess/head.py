@@ -6,8 +6,8 @@ import re
 
 from bs4 import BeautifulSoup
 
-NEEDLESS = re.compile(r"scripts/fontawesome\.js|/mathjax\.js")  # icons (1.5 MB), and see maths.py
-FOR_SEARCH = re.compile(r"/?(searchtools|language_data|searchindex)\.js")
+# Icons (1.5 MB), what maths.py does at the build, and the search that search.js replaces.
+NEEDLESS = re.compile(r"fontawesome\.js|/mathjax\.js|(searchtools|language_data|searchindex)\.js")
 THEME = re.compile(r"document\.documentElement\.dataset\.theme = localStorage[^;]*;")
 CHOSEN = (
     'document.documentElement.dataset.theme = (mode => mode !== "auto" ? mode : '
@@ -28,21 +28,16 @@ RENAMED = {
 
 
 def defer_scripts(page) -> None:
-    """Defer scripts, and drop those that the page does not need.
-
-    The search index, the largest script of the site, is loaded by the search page alone.
-    """
-    for_search = page.name == "search.html"
+    """Defer scripts, and drop those that the page does not need."""
     for script in page.soup.find_all("script"):
         source, words = script.get("src", ""), script.string or ""
-        needless = NEEDLESS.search(source) or "window.MathJax = " in words
-        if not for_search:
-            needless = (
-                needless or FOR_SEARCH.search(source) or words.startswith("DOCUMENTATION_OPTIONS.")
-            )
-        if needless:
+        if (
+            NEEDLESS.search(source)
+            or "window.MathJax = " in words
+            or words.startswith("DOCUMENTATION_OPTIONS.")
+        ):
             script.decompose()
-        elif source and not for_search and not script.has_attr("async"):
+        elif source and not script.has_attr("async"):
             script["defer"] = "defer"
     for tag in page.soup.head.select('link[rel="preload"][as="script"], meta[name^="docsearch:"]'):
         tag.decompose()

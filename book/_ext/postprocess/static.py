@@ -24,6 +24,8 @@ STOPS = re.compile(r'\["pre",[^\]]*"\.pst-scrollable-table-container"\]')
 UNUSED = (
     "**/*.map",
     "scripts/fontawesome.js*",
+    "searchtools.js",
+    "language_data.js",
     "vendor/**/*.ttf",
     "vendor/**/*.woff2",
     "images/logo_[bdj]*",

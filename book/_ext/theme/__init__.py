@@ -1,7 +1,7 @@
 """Adjustments of the stock theme, before a page is written.
 
-- One search field: the header's own lists are emptied, the sidebar keeps its button. Search puts
-  titles that were typed, chapters and the glossary first (``search-scorer.js``).
+- One search field: the header's own lists are emptied, the sidebar keeps its button. Search is ours
+  (``postprocess/search.py``), so Sphinx makes no index.
 - Light or dark as the reader's system has it, until the reader chooses.
 - What folds a cell says what it opens, and its name is its text.
 - Captions without a number that would run through all pages.
@@ -10,7 +10,7 @@
   (of its folder), and UNPUBLISHED-NOTE where readers must know that there is none, and so nothing
   that opens Colab.
 - The foot of a chapter shows when its outputs were computed (``content/chapters.py``).
-- Callouts, images and anchors have a module each.
+- Callouts, images, anchors, and what a published site has have a module each.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from myst_nb.sphinx_ import HideCodeCellNode
 
 from book import address
 from helpers.files import write_text
-from theme import anchors, callouts, images
+from theme import anchors, callouts, images, published
 
 
 def set_options(app, config) -> None:
@@ -31,7 +31,7 @@ def set_options(app, config) -> None:
     for part in ("start", "center", "end", "persistent"):
         config.html_theme_options[f"navbar_{part}"] = []
     config.html_theme_options.update(
-        article_footer_items=["stamp"],
+        article_footer_items=["stamp", "page-links"],
         footer_content_items=["copyright", "extra-footer"],
         use_fullscreen_button=False,
         show_toc_level=2,
@@ -41,7 +41,6 @@ def set_options(app, config) -> None:
         search_bar_text="Search this book",
     )
     config.html_context["default_mode"] = "auto"
-    config.html_search_scorer = str(Path(__file__).with_name("search-scorer.js"))
     config.mathjax_path = "mathjax.js"  # nothing is there: postprocess/maths.py sets formulas
     config.numfig = False
     config.html_baseurl = config.html_baseurl or os.environ.get("BOOK_SITE", "")
@@ -92,6 +91,9 @@ def fill_in_address(app, docname, source) -> None:
         source[0] = source[0].replace("REPOSITORY-URL", url or "ADDRESS-OF-THE-BOOK")
         name = (url or "transformers-worked-out").rpartition("/")[2]
         source[0] = source[0].replace("REPOSITORY-NAME", name)
+        if "CITATION-BIBTEX" in source[0]:
+            entry = published.bibtex(Path(app.srcdir), app.config.html_baseurl or url)
+            source[0] = source[0].replace("CITATION-BIBTEX", entry)
     elif docname.startswith("notebooks/"):
         source[0] = with_address(app, docname, source[0])
 
@@ -143,10 +145,11 @@ def setup(app) -> dict:
     app.add_config_value("comments_config", {}, "html")  # Jupyter Book sets it in any case
     app.connect("config-inited", set_options, priority=900)
     app.add_config_value("book_address", None, "env", (str, type(None)))
+    app.connect("builder-inited", lambda app: setattr(app.builder, "search", False))
     app.connect("source-read", fill_in_address)
     app.connect("build-finished", update_offered_notebooks)
     app.connect("doctree-read", label_folded_cells)
     app.add_node(HideCodeCellNode, override=True, html=(open_details, close_details))
-    for module in (callouts, images, anchors):
+    for module in (callouts, images, anchors, published):
         module.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,96 @@
+"""What the site offers besides its pages: citing, correcting, a sitemap, a page for what is not."""
+
+import re
+from types import SimpleNamespace
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+from bs4 import BeautifulSoup
+from support import ROOT
+
+SITE = "https://ann.github.io/fork/"
+TOC = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
+PAGES = [TOC["root"], *(entry["file"] for part in TOC["parts"] for entry in part["chapters"])]
+
+
+def app(out, site: str) -> SimpleNamespace:
+    builder = SimpleNamespace(format="html", get_target_uri=lambda name: f"{name}.html")
+    config = SimpleNamespace(html_baseurl=site, book_address=None)
+    return SimpleNamespace(
+        builder=builder, config=config, outdir=out, env=SimpleNamespace(found_docs=set(PAGES))
+    )
+
+
+def test_a_published_site_has_a_sitemap(tmp_path):
+    from theme import published
+
+    published.write_for_robots(app(tmp_path, SITE), None)
+    sitemap = ElementTree.parse(tmp_path / "sitemap.xml")
+    listed = [place.text for place in sitemap.findall(".//{*}loc")]
+    assert sorted(listed) == sorted(f"{SITE}{name}.html" for name in PAGES)
+    assert f"Sitemap: {SITE}sitemap.xml" in (tmp_path / "robots.txt").read_text("utf-8")
+
+
+def test_a_site_without_an_address_has_none(tmp_path):
+    from theme import published
+
+    published.write_for_robots(app(tmp_path, ""), None)
+    assert [file.name for file in tmp_path.iterdir()] == ["robots.txt"]
+    assert "Sitemap" not in (tmp_path / "robots.txt").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("host", "report", "edit"),
+    [
+        ("github.com", "/issues/new?title=", "/edit/main/"),
+        ("gitlab.com", "/-/issues/new?issue%5Btitle%5D=", "/-/edit/main/"),
+        ("codeberg.org", "/issues/new?title=", "/_edit/main/"),
+    ],
+)
+def test_a_page_can_be_reported_and_edited(host, report, edit):
+    from theme import published
+
+    url, file = f"https://{host}/ann/fork", "notebooks/05_attention_by_hand.ipynb"
+    first, second = published.repository_links(url, file, "“A & B”")
+    assert first[1] == f"{url}{report}Error%20on%20%E2%80%9CA%20%26%20B%E2%80%9D"
+    assert second[1] == f"{url}{edit}{file}"
+
+
+def test_bibtex_says_what_the_citation_file_says():
+    from theme import published
+
+    said = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    entry = published.bibtex(ROOT, SITE)
+    for value in (said["title"], said["authors"][0]["name"], said["version"], SITE):
+        assert f"{{{value}}}" in entry
+    assert entry.count("{") == entry.count("}")
+    assert "url" not in published.bibtex(ROOT, None)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_says_how_to_cite_it(html_root, name):
+    """And no link leads to a place-holder where this copy has no address."""
+    page = BeautifulSoup((html_root / f"{name}.html").read_text("utf-8"), "html.parser")
+    offered = {link.get_text(): link["href"] for link in page.select(".page-links a")}
+    file, anchor = offered["Cite this book"].split("#")
+    target = (html_root / f"{name}.html").parent / file if file else html_root / f"{name}.html"
+    assert f'<section id="{anchor}"' in target.read_text("utf-8")
+    assert not any("OWNER" in link for link in offered.values())
+
+
+def test_an_address_that_is_none_leads_to_search_and_contents(html_root):
+    page = BeautifulSoup((html_root / "404.html").read_text("utf-8"), "html.parser")
+    form = page.select_one("main form[method=get]")
+    assert form["action"] == "search.html"
+    assert form.select_one("input[name=q]")
+    listed = {link["href"] for link in page.select(".bd-search-container li a")}
+    assert {f"{name}.html" for name in PAGES[1:]} <= listed
+
+
+def test_its_links_work_from_any_folder():
+    from theme import published
+
+    given = {"pathto": lambda name: name, "metatags": "<meta>", "title": "No such page"}
+    published.add_links(app("", SITE), "404", "", given, None)
+    assert re.match('<base href="/fork/" ?/>', given["metatags"])
