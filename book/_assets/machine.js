@@ -216,7 +216,10 @@ globalThis.bookMachine = (() => {
     const found = [{ part: "embedding", value: dot(seen[place].embedding, u_C) }], biases = { part: "biases", value: 0 };
     for (let layer = 0; layer < layers; layer++) {
       const { codes, scales } = weights[`blocks.${layer}.attention.sublayer.out.weight`], back_C = new Float64Array(C);
-      for (let i = 0; i < C; i++) for (let j = 0; j < C; j++) back_C[j] += u_C[i] * scales[i] * codes[i * C + j];
+      for (let i = 0, at = 0; i < C; i++) {
+        const by = u_C[i] * scales[i];
+        for (let j = 0; j < C; j++, at++) back_C[j] += by * codes[at];
+      }
       for (let head = 0; head < heads; head++) {
         const { weights: shares, mixed } = seen[place].layers[layer].heads[head], back_D = back_C.slice(head * D, (head + 1) * D);
         const put = change.instead?.[layer]?.[head], part = { part: "attention", layer, head };

@@ -126,7 +126,7 @@ def logit_parts(model, ids_T, word, over=None):
         hooks.append(block.feed_forward.sublayer.down.register_forward_hook(note("down", n)))
     with record_attention(model) as maps:
         logits_V = with_hooks(hooks, model, ids_T[None])[0, -1]
-    x_C, y_C = (side[-1] for side in kept["norm",])
+    x_C = kept["norm",][0][-1]
     row_C = model.head.weight[word] - (0 if over is None else model.head.weight[over])
     scale = (x_C.square().mean() + model.norm.eps).rsqrt()
     toward_C = (row_C * model.norm.weight * scale).detach()  # what 1 in the stream adds
