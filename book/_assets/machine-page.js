@@ -512,15 +512,15 @@
 
     // Mark where one is, say it, and light the place of the reason that is pointed at, or silenced.
     let pieces = [], here = "";
-    function locate(lit = why.silent) {
+    function locate(pointed = null) {
       const { opens } = document.getElementById(here)?.dataset ?? {}, a = { part: opens, ...head() };
       if (!["q", "mixed", "weights"].includes(opens)) delete a.head;
-      const at = opens ? pieceOf(a) : "", shines = lit ? pieceOf(lit) : "";
+      const at = opens ? pieceOf(a) : "", lit = [why.silent, pointed].filter(Boolean).map(pieceOf);
       for (const one of pieces) {
         const { piece } = one.dataset;
         if (piece === at) one.setAttribute("aria-current", "location");
         else one.removeAttribute("aria-current");
-        one.classList.toggle("lit", piece === shines || (shines === "biases" && one.className.includes("layer")));
+        one.classList.toggle("lit", lit.includes(piece) || (lit.includes("biases") && one.className.includes("layer")));
       }
       const { layer, head: h } = head(), where = ["", "embedding", "output"].includes(at) ? at : `layer ${layer + 1}${a.head === undefined ? "" : `, head ${h + 1}`}`;
       find(".machine-here").replaceChildren(make("b", {}, where), make("span", {}, `${where && ". "}Bars: what each part adds to ${sumOf(inquiry())}.`));
