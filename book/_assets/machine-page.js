@@ -588,7 +588,7 @@
       const all = make("button", { type: "button", onclick: () => { why.every = !why.every; update(); } });
       box.append(make("p", { className: "machine-choices" }, make("label", {}, "Why ", word), after, make("label", {}, "as a sum: ", over)), says,
         make("table", { className: "machine-reasons" }, caption, make("thead", {}, make("tr", {}, ...["part", "adds", "without it"].map((name) => make("th", { scope: "col" }, name)))), body),
-        all, told, make("p", { className: "machine-where" }, `${WHY.says} `, make("a", { href: WHY.href, target: "_blank" }, WHY.where), "."));
+        all, told, make("p", { className: "machine-note" }, `${WHY.says} `, make("a", { href: WHY.href, target: "_blank" }, WHY.where), "."));
 
       function fill(select, p_V, chosen, name) {
         const near = [...new Set([...likely(p_V, 20), ...(chosen === undefined ? [] : [chosen])])];
@@ -598,7 +598,7 @@
 
       const nameOf = ({ part, layer, head: h, key }) => (part === "embedding" ? `embedding of ${named(token(place))}` : part === "biases" ? "all biases"
         : `layer ${layer + 1}, ${part === "down" ? "feed-forward network" : `head ${h + 1} ${key === undefined ? "as it was replaced" : `reads ${inPlace(key)}`}`}`);
-      const same = (a, b) => b && ["part", "layer", "head", "key"].every((n) => a[n] === b[n]);
+      const same = (a, b) => Boolean(b) && ["part", "layer", "head", "key"].every((n) => a[n] === b[n]);
 
       function showReasons() {
         const asked = inquiry(), p_V = row(machine, { part: "probabilities", place }), focused = [...box.querySelectorAll("button")].indexOf(document.activeElement);
@@ -629,7 +629,7 @@
           told.textContent = result?.querySelector("p").textContent ?? "";
           result?.scrollIntoView({ block: "nearest" });
         };
-        const line = make("tr", {}, make("td", {}, make("button", { type: "button", className: "machine-factor", onclick: () => { why.asked = true; show(bookMachine.leads(machine, inquiry(), part)); } }, name)),
+        const line = make("tr", {}, make("td", {}, make("button", { type: "button", className: "machine-reason", onclick: () => { why.asked = true; show(bookMachine.leads(machine, inquiry(), part)); } }, name)),
           cell, make("td", {}, make("button", { type: "button", onclick: press, aria: { label: `${says}: ${name}`, expanded: silent } }, says)));
         for (const event of ["pointerenter", "focusin"]) line.addEventListener(event, () => locate(part));
         for (const event of ["pointerleave", "focusout"]) line.addEventListener(event, () => locate());

@@ -337,11 +337,12 @@ globalThis.bookMachine = (() => {
     return { text: query.get("text"), number, change, why: query.has("why") ? why : null };
   }
 
-  // What an address asks about: ids of words, and a place; none where a word or place is not there.
+  // What an address asks about: a place and ids of words (without one, the likeliest); null where one
+  // is not there.
   function asks({ model, ids }, { why, over, after = String(ids.length) }) {
     const id = (word) => model.ids.get(/^\S/.test(word) && model.ids.has(` ${word}`) ? ` ${word}` : word);
     const words = ids.map((one) => model.vocab[one].trim()), place = /\D/.test(after) ? words.lastIndexOf(after.trim()) : Number(after) - 1;
-    const found = { place, entry: id(why), ...(over !== undefined && { over: id(over) }) };
+    const found = { place, ...(why && { entry: id(why) }), ...(over !== undefined && { over: id(over) }) };
     return place >= 0 && place < ids.length && !Object.values(found).includes(undefined) ? found : null;
   }
 
