@@ -622,7 +622,7 @@
       function reason(part, most) {
         const silent = same(part, why.silent), cell = make("td", { className: part.value < 0 ? "minus" : "plus" }, signed(part.value)), name = nameOf(part);
         cell.style.setProperty("--share", Math.abs(part.value) / most);
-        const says = silent ? "Put it back" : "Silence it", press = () => {
+        const says = silent ? "Put back" : "Silence", press = () => {
           why.silent = silent ? null : part;
           update();
           const result = box.querySelector(".machine-silenced");
@@ -644,7 +644,7 @@
         const above = Math.abs(later) < 5e-4 ? "No layer above reads what is gone." : `The layers above read what is gone, and what they add differs by ${signed(later)}.`;
         return make("tr", { className: "machine-silenced" }, make("td", { colSpan: 3 },
           make("table", {}, make("thead", {}, make("tr", {}, make("td"), ...["with it", "without it, by the sum", "without it, computed"].map((name) => make("th", { scope: "col" }, name)))),
-            make("tbody", {}, line(what, (way) => signed(value(way))), line(`probability of ${wordOf(asked.entry)}`, (way) => percent(p[way][asked.entry])),
+            make("tbody", {}, line(what, (way) => signed(value(way))), line("probability", (way) => percent(p[way][asked.entry])),
               line("likeliest", (way) => wordOf(likely(p[way], 1)[0])))),
           make("p", {}, `Without this part the sum predicts ${signed(value("said"))}, and the machine, computed again from there, gives ${signed(value("found"))}. `
             + `${above} The scale of the last norm goes from ${by.now.toFixed(3)} to ${by.found.toFixed(3)}, which makes ${signed(norm)}.`)));

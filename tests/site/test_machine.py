@@ -682,7 +682,7 @@ def silenced(page):
 
 def reasoned(page):
     go(page, why="wide", over="cold", text=machine.TEXT)
-    page.get_by_role("button", name="Silence it").nth(1).click()
+    page.get_by_role("button", name="Silence").nth(1).click()
     page.locator(".machine-silenced").wait_for()
 
 

@@ -216,7 +216,7 @@ def test_a_part_silenced_shows_prediction_and_truth(page):
     logits_V = model(ids_T[None])[0, -1].detach()
     left_V = logits_without(model, ids_T, ("head", 0, 3, 6))
     name = "layer 1, head 4 reads “\u00a0stream” (7)"
-    page.get_by_role("button", name=f"Silence it: {name}").press("Enter")
+    page.get_by_role("button", name=f"Silence: {name}").press("Enter")
     shown = page.locator(".machine-silenced tbody tr").evaluate_all(
         "rows => rows.map(r => [...r.querySelectorAll('td')].map(c => c.textContent))"
     )
@@ -228,7 +228,7 @@ def test_a_part_silenced_shows_prediction_and_truth(page):
     )
     assert tokenizer.vocab[left_V.argmax()].strip() in shown[2][2]
     assert page.locator('[data-piece="0.3"].lit').count() == 1
-    page.get_by_role("button", name=f"Put it back: {name}").press("Enter")
+    page.get_by_role("button", name=f"Put back: {name}").press("Enter")
     assert page.locator(".machine-silenced").count() == 0
 
 
