@@ -279,7 +279,8 @@ function labelFold(reveal) {
 
 // A link may lead into what is folded; not every browser opens the fold.
 function openTarget() {
-  const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  let target = null;
+  try { target = document.getElementById(decodeURIComponent(location.hash.slice(1))); } catch { /* it names nothing */ }
   let folded = target && target.parentElement.closest("details:not([open])");
   if (!folded) return;
   for (; folded; folded = folded.parentElement.closest("details:not([open])")) folded.open = true;

@@ -70,16 +70,8 @@
     // --- what the reader has typed: the prompt's ids and the settings, or what is wrong with them
 
     function prompt() {
-      const { vocab, ids: rows } = reading.model, tokens = bookGPT.tokens(reading.model, field("prompt").value);
-      const ids = tokens.map((token) => rows.get(token) ?? -1);
-      const before = (at) => [...tokens.slice(0, at).join("")].length;
-      const unknown = [...ids.keys()].filter((at) => ids[at] < 0);
-      if (!ids.length) return { wrong: "The prompt is empty: type one character at least." };
-      if (!unknown.length) return { ids };
-      const some = unknown.slice(0, 5).map((at) => `“${tokens[at]}” (character ${before(at) + 1})`).join(", ") + (unknown.length > 5 ? " and others" : "");
-      const known = vocab.filter((token) => [...token].length === 1);
-      return { wrong: `The model has no row for ${some}. It knows the ${known.length} characters of `
-        + `the tales: ${known.map((letter) => (letter.trim() ? letter : named(letter))).join(" ")}` };
+      const { ids, told } = bookGPT.understood(reading.model, field("prompt").value);
+      return { ids: ids.length ? ids : null, told };
     }
 
     function settings() {
@@ -95,11 +87,11 @@
       if (find(".gpt-trouble").textContent !== message) find(".gpt-trouble").textContent = message;
     }
 
-    // Both, or nothing and a word about what is wrong.
+    // Both, or nothing; and a word about what is wrong or left out.
     function typed() {
       const [asked, chosen] = [prompt(), settings()];
-      trouble(asked.wrong, chosen.wrong);
-      return asked.wrong || chosen.wrong ? null : { ...asked, ...chosen };
+      trouble(asked.told, chosen.wrong);
+      return !asked.ids || chosen.wrong ? null : { ...asked, ...chosen };
     }
 
     function begin() {

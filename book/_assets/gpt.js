@@ -40,6 +40,25 @@ const bookGPTMade = () => {
     return pieces.flatMap((piece) => (ids.has(piece) ? [piece] : [...piece]));
   }
 
+  // Signs that keyboards and copied text bring along, as the texts of the models write them.
+  const PLAIN = { "’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-", "…": "...", "\u00a0": " ", "\t": " ", "\r": "\n" };
+
+  // What a model reads of a text, `ids`, and in words what it leaves out or reads as something else:
+  // one rule for every page.
+  function understood({ ids: rows, ...model }, text) {
+    const instead = new Set();
+    const plain = text.replace(/\r\n/g, "\n").replace(/[’‘“”–—…\u00a0\t\r]/g, (found) => {
+      if (![...PLAIN[found]].every((one) => rows.has(one))) return found;
+      if (found.trim()) instead.add(`${found} as ${PLAIN[found]}`);
+      return PLAIN[found];
+    });
+    const all = tokens({ ids: rows, ...model }, plain), unknown = [...new Set(all.filter((token) => !rows.has(token)))];
+    const ids = all.filter((token) => rows.has(token)).map((token) => rows.get(token));
+    const some = unknown.slice(0, 5).map(named).join(", ") + (unknown.length > 5 ? ` and ${unknown.length - 5} more` : "");
+    return { ids, told: [unknown.length && `The model has no row for ${some}${ids.length ? "; it reads the rest." : "."}`,
+      instead.size && `It reads ${[...instead].join(", ")}.`, !ids.length && "Type something that it can read."].filter(Boolean).join(" ") };
+  }
+
   // What a token is called in a sentence.
   function named(token) {
     if (/^\n+$/.test(token)) return token === "\n" ? "new line" : `${token.length} new lines`;
@@ -192,8 +211,10 @@ const bookGPTMade = () => {
   // Read one more token, and keep every step under its name: `logits_V` for the one after it,
   // and for each layer what its two sub-layers made, `heads` with their `weights` among it.
   // change: without positions, `{ positions: "none" }`; what heads are to have mixed instead, by
-  // layer and head, `{ instead: { 1: { 3: vector } } }`.
-  function read(model, memory_LH, id, { instead = {}, ...change } = {}) {
+  // layer and head, `{ instead: { 1: { 3: vector } } }`; what is taken from the stream at this place,
+  // from the embedding and from what a layer's sub-layers add, `{ less: { embedding: vector, 1: { out:
+  // vector, down: vector } } }`.
+  function read(model, memory_LH, id, { instead = {}, less = {}, ...change } = {}) {
     const { weights } = model, t = memory_LH[0][0].keys.length;
     const config = { ...model.config, ...change }, changed = { ...model, config };
     if (t >= config.context) {
@@ -204,16 +225,19 @@ const bookGPTMade = () => {
     const before = (x_C, name) => (pre ? norm(x_C, changed, `${name}.norm`) : x_C);
     const added = (x_C, y_C, name) =>
       (pre ? plus(x_C, y_C) : norm(plus(x_C, y_C), changed, `${name}.norm`));
-    const embedding = row(weights["embedding.weight"], id);
+    const minus = (x_C, y_C) => (y_C ? x_C.map((v, i) => v - y_C[i]) : x_C);
+    const embedding = minus(row(weights["embedding.weight"], id), less.embedding);
     let stream = config.positions === "learned"
       ? plus(embedding, row(weights["position.rows.weight"], t)) : embedding;
     const layers = memory_LH.map((memory_H, layer) => {
       const [first, second] = ["attention", "feed_forward"].map((part) => `blocks.${layer}.${part}`);
       const norm1 = before(stream, first);
-      const { heads, out } = attention(norm1, memory_H, changed, `${first}.sublayer`, instead[layer]);
+      const { heads, out: whole } = attention(norm1, memory_H, changed, `${first}.sublayer`, instead[layer]);
+      const out = minus(whole, less[layer]?.out);
       const middle = added(stream, out, first);
       const norm2 = before(middle, second);
-      const { up, bent, down } = feedForward(norm2, changed, `${second}.sublayer`);
+      const { up, bent, down: added_C } = feedForward(norm2, changed, `${second}.sublayer`);
+      const down = minus(added_C, less[layer]?.down);
       stream = added(middle, down, second);
       return { norm1, heads, out, middle, norm2, up, bent, down, stream };
     });
@@ -261,7 +285,7 @@ const bookGPTMade = () => {
     return p_V.reduce((best, p, i) => (p > p_V[best] ? i : best), 0); // rounding left a gap
   }
 
-  return { unpack, tokens, named, sign, below, remember, read, last, probabilities, chance, draw };
+  return { unpack, tokens, understood, linear, named, sign, below, remember, read, last, probabilities, chance, draw };
 };
 
 globalThis.bookGPT = bookGPTMade();

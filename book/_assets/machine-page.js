@@ -87,9 +87,10 @@
   function liven(root) {
     const find = (name) => root.querySelector(name);
     const field = (name) => find(`[name="${name}"]`);
-    const { parts: PARTS, sections: SECTIONS, means } = JSON.parse(find(".machine-data").textContent);
+    const { parts: PARTS, sections: SECTIONS, means, why: WHY } = JSON.parse(find(".machine-data").textContent);
     let machine = null, worker = null, run = 0, place = 0, opened = null, visiting = true, every = false;
     let wanted = null; // a number that the page's address names, until it can be opened
+    let question = null; // or a word that it asks about
     let headless = false; // whether it names a head that there is not
 
     const head = () => ({ layer: Number(field("layer").value), head: Number(field("head").value) });
@@ -101,15 +102,11 @@
 
     // --- reading
 
-    // The ids of what was typed, cut to the machine's places; what it has no row for is told.
+    // The ids of what was typed, cut to the machine's places; what is left out is told.
     function typed() {
-      const { ids: rows } = machine.model, most = Number(root.dataset.places);
-      const tokens = bookGPT.tokens(machine.model, field("text").value);
-      const unknown = tokens.filter((token) => !rows.has(token));
-      const ids = tokens.filter((token) => rows.has(token)).map((token) => rows.get(token));
-      say(unknown.length ? `The model has no row for ${[...new Set(unknown)].map(named).join(", ")}; it reads the rest.`
-        : ids.length ? "" : "Type one word at least.");
-      const over = ids.length - most;
+      const most = Number(root.dataset.places);
+      const { ids, told } = bookGPT.understood(machine.model, field("text").value), over = ids.length - most;
+      say(told);
       find(".machine-cut").textContent = over > 0
         ? `This page has ${most} places: it reads the first ${most} tokens, and not the last ${over}.` : "";
       return ids.slice(0, most);
@@ -147,10 +144,14 @@
 
     function read() {
       const ids = typed();
-      if (!ids.length) return;
+      for (const name of ["tokens", "bar", "halves"]) find(`.machine-${name}`).hidden = !ids.length;
+      run++;
+      if (!ids.length) { // no numbers of another text stay
+        machine.ids = [];
+        return;
+      }
       asked = { ids, change: change() };
       missing = Object.keys(asked.change).length ? ["plain", "changed"] : ["plain"];
-      run++;
       for (const as of missing) worker.postMessage({ run, as, ids, change: as === "plain" ? {} : asked.change });
     }
 
@@ -174,6 +175,9 @@
       place = Math.min(followed ? machine.ids.length - 1 : place, machine.ids.length - 1);
       if (headless) say("The address of this page names a head that there is not.");
       headless = false;
+      if (question) answerTo(question);
+      if (question && !wanted) sought = { why: true, atOnce: true };
+      question = null;
       if (wanted) {
         const a = bookMachine.placed(machine, wanted);
         wanted = null;
@@ -191,7 +195,7 @@
 
     // --- the opened number, and the page's address
 
-    const address = (a) => `#${bookMachine.write(text(), a, changed())}`;
+    const address = (a) => `#${bookMachine.write(text(), a, changed(), why.asked ? inWords() : {})}`;
 
     function write(how) {
       clearTimeout(written);
@@ -227,7 +231,11 @@
     let sought = null; // a number that is to be brought into view as soon as all is drawn
 
     // Bring where a number stands into view by the shortest way: itself, or what it belongs to.
-    function reveal({ a, atOnce }) {
+    function reveal({ a, atOnce, why: asks }) {
+      if (asks) {
+        find(".machine-why").focus({ preventScroll: true });
+        return toView(".machine-why", atOnce);
+      }
       const own = a.part === "learned" ? a.table.split(".").at(-2) : a.part;
       const part = bookMachine.isReadOut(a) && a.layer !== undefined ? "lens" : STANDS_FOR[own] ?? own;
       const still = atOnce || matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -236,12 +244,13 @@
     }
 
     function arrive() {
-      const { text: given, number: a, change: other } = bookMachine.parse(location.hash);
+      const { text: given, number: a, change: other, why: about } = bookMachine.parse(location.hash);
       clearTimeout(written);
       if (given !== null) field("text").value = given;
-      wanted = a;
-      if (a) leave();
-      else [followed, opened] = [true, null];
+      [wanted, question] = [a, about];
+      forget();
+      if (a || about) leave();
+      if (!a) [followed, opened] = [true, null];
       undo();
       field("places").checked = Boolean(other.positions);
       for (const how of ["silent", "mean"]) {
@@ -277,9 +286,10 @@
     }
 
     function showOpened() {
-      const panel = find(".machine-opened"), inside = () => [...panel.querySelectorAll("button, a")];
+      const panel = find(".machine-opened"), none = !opened || !bookMachine.has(machine, opened), inside = () => [...panel.querySelectorAll("button, a")];
       const focused = inside().indexOf(document.activeElement);
-      if (!opened || !bookMachine.has(machine, opened)) {
+      panel.classList.toggle("empty", none);
+      if (none) {
         panel.replaceChildren(make("p", {}, "Press any number: here it shows what it is made of."),
           make("button", { type: "button", onclick: visit }, "Visit the seven stations"));
         return;
@@ -309,6 +319,9 @@
           ? `The sum of ${terms.length} terms${rest ? `, the ${MOST_TERMS} largest first` : ""}.${opens}`
           : `What it is made of.${opens}`),
         make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "factors"), make("th", { scope: "col" }, "term"))), body));
+      if (["logits", "probabilities"].includes(opened.part) && opened.layer === undefined) {
+        panel.append(make("button", { type: "button", onclick: () => ask({ entry: opened.entry, over: undefined }) }, "Why this word?"));
+      }
       if (terms.length > MOST_TERMS) {
         panel.append(make("button", { type: "button", onclick: () => { every = !every; showOpened(); } },
           every ? "The largest alone" : `All ${terms.length} terms, in order`));
@@ -447,19 +460,202 @@
       return update;
     }
 
-    // --- all heads, and one of them large
+    // --- the whole machine in one frame: where one is, and what each part adds to the word asked about
+
+    const rows = ({ layer, head: h }, part) => machine.seen.map((kept) => kept.layers[layer].heads[h][part]);
+    const pieceOf = ({ part, layer, head: h }) => (["embedding", "biases"].includes(part) ? part : layer === undefined || bookMachine.isReadOut({ part }) ? "output"
+      : h !== undefined ? `${layer}.${h}` : ["norm2", "by2", "up", "bent", "down"].includes(part) ? `${layer}.down` : `${layer}`);
+
+    function picture() {
+      const { layers, heads } = machine.model.config, box = find(".machine-picture"), tall = (words) => make("span", {}, words);
+      const each = (length, make) => Array.from({ length }, (_, n) => make(n));
+      // At a station that has the part one stays there.
+      const to = (stations, layer, h) => () => {
+        leave();
+        if (layer !== undefined) field("layer").value = layer;
+        if (h !== undefined) field("head").value = h;
+        if (!stations.some((n) => here === `station-${n}`)) go(stations[0]);
+        draw();
+      };
+      const piece = (key, name, onclick, inside) => {
+        const button = make("button", { type: "button", title: name, onclick, aria: { label: name } }, inside);
+        button.dataset.piece = key;
+        return button;
+      };
+      box.append(piece("embedding", "Embedding", to([1]), tall("embedding")), ...each(layers, (layer) => {
+        const whole = make("div", { className: "machine-layer" }, make("span", {}, `layer ${layer + 1}`),
+          ...each(heads, (h) => piece(`${layer}.${h}`, `Layer ${layer + 1}, head ${h + 1}`, to([3, 2, 4], layer, h), make("canvas"))),
+          piece(`${layer}.down`, `Layer ${layer + 1}, feed-forward network (FFN)`, to([5, 6], layer), tall("FFN")));
+        whole.dataset.piece = `${layer}`;
+        return whole;
+      }), piece("output", "Output: last norm and logits", to([7]), tall("output")));
+      pieces = [...box.querySelectorAll("[data-piece]")];
+      return () => {
+        const T = machine.seen.length, chosen = head(), totals = {};
+        for (const part of reasons()) totals[pieceOf(part)] = (totals[pieceOf(part)] ?? 0) + part.value;
+        const most = largest(Object.values(totals));
+        for (const one of pieces) {
+          const total = totals[one.dataset.piece] ?? 0, [layer, h] = one.dataset.piece.split(".").map(Number);
+          one.style.setProperty("--share", Math.abs(total) / most);
+          one.classList.toggle("minus", total < 0);
+          if (one.firstChild.tagName !== "CANVAS") continue;
+          one.setAttribute("aria-pressed", layer === chosen.layer && h === chosen.head);
+          one.classList.toggle("changed", Boolean(machine.change.instead?.[layer]?.[h]));
+          pixels(one.firstChild, rows({ layer, head: h }, "weights"), T, 1);
+        }
+        const what = sumOf(inquiry()), name = ({ title, dataset }) => `${title.toLowerCase()} ${signed(totals[dataset.piece])}`;
+        find("#machine-all").textContent = `From left to right: the embedding, ${layers} layers, each with ${heads} heads, which are drawn as what they read, `
+          + `and a feed-forward network, and the output. Of ${what} they add: ${pieces.filter(({ dataset }) => dataset.piece in totals).map(name).join("; ")}; all biases ${signed(totals.biases)}.`;
+        locate();
+      };
+    }
+
+    // Mark where one is, say it, and light the place of the reason that is pointed at, or silenced.
+    let pieces = [], here = "";
+    function locate(pointed = null) {
+      const { opens } = document.getElementById(here)?.dataset ?? {}, a = { part: opens, ...head() };
+      if (!["q", "mixed", "weights"].includes(opens)) delete a.head;
+      const at = opens ? pieceOf(a) : "", lit = [why.silent, pointed].filter(Boolean).map(pieceOf);
+      for (const one of pieces) {
+        const { piece } = one.dataset;
+        if (piece === at) one.setAttribute("aria-current", "location");
+        else one.removeAttribute("aria-current");
+        one.classList.toggle("lit", lit.includes(piece) || (lit.includes("biases") && one.className.includes("layer")));
+      }
+      const { layer, head: h } = head(), where = ["", "embedding", "output"].includes(at) ? at : `layer ${layer + 1}${a.head === undefined ? "" : `, head ${h + 1}`}`;
+      find(".machine-here").replaceChildren(make("b", {}, where), make("span", {}, `${where && ". "}Bars: what each part adds to ${sumOf(inquiry())}.`));
+    }
+
+    // --- why this word
+
+    // What is asked: of the likeliest word, or of one that was chosen; its logit, or its lead.
+    const why = {};
+    function forget() {
+      Object.assign(why, { entry: undefined, over: undefined, silent: null, every: false, asked: false });
+    }
+    forget();
+    const inquiry = () => ({ place, entry: why.entry ?? likely(machine.seen[place].logits_V, 1)[0], over: why.over });
+    const wordOf = (entry) => named(machine.model.vocab[entry]);
+    const sumOf = ({ entry, over }) => (over === undefined ? `the logit of ${wordOf(entry)}` : `the lead of ${wordOf(entry)} over ${wordOf(over)}`);
+    const signed = (x) => `${x < 0 ? "−" : "+"}${Math.abs(x).toFixed(3)}`;
+
+    function inWords() {
+      const { entry, over } = inquiry(), word = (id) => (id === undefined ? id : bookMachine.word(machine, id));
+      return { why: word(entry), over: word(over), after: place + 1 };
+    }
+
+    let ledger = {};
+    function reasons() {
+      const asked = JSON.stringify(inquiry());
+      if (ledger.seen !== machine.seen || ledger.asked !== asked) ledger = { seen: machine.seen, asked, parts: bookMachine.parts(machine, inquiry()) };
+      return ledger.parts;
+    }
+
+    // As an address asks it, which may be written by hand.
+    function answerTo(given) {
+      const found = bookMachine.asks(machine, given);
+      if (!found) return say("The address of this page asks about a word that there is not.");
+      Object.assign(why, { entry: found.entry, over: found.over, asked: true });
+      place = found.place;
+      followed = place === machine.ids.length - 1;
+    }
+
+    function ask(given = {}) {
+      Object.assign(why, given, { asked: true, silent: null });
+      leave();
+      opened = null;
+      sought = { why: true };
+      draw();
+      write("on");
+    }
+
+    function whyThis(box) {
+      const update = () => { showReasons(); locate(); };
+      const choice = (name, first) => {
+        const select = make("select", { name }, ...first, make("optgroup", { label: "likeliest" }));
+        const more = () => select.append(make("optgroup", { label: "all" }, ...machine.model.vocab.map((token, id) => make("option", { value: id }, named(token)))));
+        select.addEventListener("focus", more, { once: true });
+        select.addEventListener("change", () => {
+          Object.assign(why, { [name === "why" ? "entry" : "over"]: select.value ? Number(select.value) : undefined, asked: true, silent: null });
+          draw();
+          write("stay");
+        });
+        return select;
+      };
+      const word = choice("why", []), over = choice("over", [make("option", { value: "" }, "its logit")]), after = make("span");
+      const says = make("p"), body = make("tbody"), caption = make("caption"), told = make("p", { className: "visually-hidden" });
+      told.setAttribute("role", "status");
+      const all = make("button", { type: "button", onclick: () => { why.every = !why.every; update(); } });
+      box.append(make("p", { className: "machine-choices" }, make("label", {}, "Why ", word), after, make("label", {}, "as a sum: ", over)), says,
+        make("table", { className: "machine-reasons" }, caption, make("thead", {}, make("tr", {}, ...["part", "adds", "without it"].map((name) => make("th", { scope: "col" }, name)))), body),
+        all, told, make("p", { className: "machine-note" }, `${WHY.says} `, make("a", { href: WHY.href, target: "_blank" }, WHY.where), "."));
+
+      function fill(select, p_V, chosen, name) {
+        const near = [...new Set([...likely(p_V, 20), ...(chosen === undefined ? [] : [chosen])])];
+        select.querySelector("optgroup").replaceChildren(...near.map((id) => make("option", { value: id }, name(id))));
+        select.value = chosen ?? "";
+      }
+
+      const nameOf = ({ part, layer, head: h, key }) => (part === "embedding" ? `embedding of ${named(token(place))}` : part === "biases" ? "all biases"
+        : `layer ${layer + 1}, ${part === "down" ? "feed-forward network" : `head ${h + 1} ${key === undefined ? "as it was replaced" : `reads ${inPlace(key)}`}`}`);
+      const same = (a, b) => Boolean(b) && ["part", "layer", "head", "key"].every((n) => a[n] === b[n]);
+
+      function showReasons() {
+        const asked = inquiry(), p_V = row(machine, { part: "probabilities", place }), focused = [...box.querySelectorAll("button")].indexOf(document.activeElement);
+        fill(word, p_V, asked.entry, (id) => `${wordOf(id)} ${percent(p_V[id])}`);
+        fill(over, p_V, asked.over, (id) => `its lead over ${wordOf(id)}`);
+        after.textContent = `after ${inPlace(place)}`;
+        const ranked = [...reasons()].sort((a, b) => Math.abs(b.value) - Math.abs(a.value)), most = Math.abs(ranked[0].value) || 1;
+        const shown = why.every ? ranked : ranked.slice(0, MOST_TERMS), total = bookMachine.lead(machine.seen[place].logits_V, asked);
+        const rest = ranked.length - shown.length, rounded = (x) => Number(x.toFixed(3)), what = sumOf(asked);
+        says.textContent = `${what[0].toUpperCase()}${what.slice(1)} is ${signed(total)}. Each part of the machine has added a vector to the stream of ${inPlace(place)}. `
+          + "With the scale of the last norm held at what it is here, their shares add up to this number exactly.";
+        caption.textContent = `${ranked.length} parts, the largest first. Press a part to open its numbers.`;
+        const line = (name, x) => make("tr", { className: "machine-sum" }, make("th", { scope: "row" }, name), make("td", {}, signed(x)), make("td"));
+        body.replaceChildren(...shown.flatMap((part) => reason(part, most)),
+          ...(rest ? [line(`${rest} others`, rounded(total) - shown.reduce((sum, { value }) => sum + rounded(value), 0))] : []), line(what, total));
+        all.textContent = why.every ? "The largest alone" : `All ${ranked.length} parts`;
+        if (focused >= 0) box.querySelectorAll("button")[focused]?.focus({ preventScroll: true });
+      }
+
+      // A row, and under it what becomes of the word without this part, if that was asked.
+      function reason(part, most) {
+        const silent = same(part, why.silent), cell = make("td", { className: part.value < 0 ? "minus" : "plus" }, signed(part.value)), name = nameOf(part);
+        cell.style.setProperty("--share", Math.abs(part.value) / most);
+        const says = silent ? "Put back" : "Silence", press = () => {
+          why.silent = silent ? null : part;
+          update();
+          const result = box.querySelector(".machine-silenced");
+          told.textContent = result?.querySelector("p").textContent ?? "";
+          result?.scrollIntoView({ block: "nearest" });
+        };
+        const line = make("tr", {}, make("td", {}, make("button", { type: "button", className: "machine-reason", onclick: () => { why.asked = true; show(bookMachine.leads(machine, inquiry(), part)); } }, name)),
+          cell, make("td", {}, make("button", { type: "button", onclick: press, aria: { label: `${says}: ${name}`, expanded: silent } }, says)));
+        for (const event of ["pointerenter", "focusin"]) line.addEventListener(event, () => locate(part));
+        for (const event of ["pointerleave", "focusout"]) line.addEventListener(event, () => locate());
+        return silent ? [line, without(part)] : [line];
+      }
+
+      function without(part) {
+        const asked = inquiry(), { logits, later, norm, by } = bookMachine.silence(machine, asked, part), ways = ["now", "said", "found"];
+        const p = Object.fromEntries(ways.map((way) => [way, bookGPT.probabilities(logits[way], 1, logits.now.length)]));
+        const value = (way) => bookMachine.lead(logits[way], asked), what = asked.over === undefined ? "logit" : "lead";
+        const line = (name, of) => make("tr", {}, make("th", { scope: "row" }, name), ...ways.map((way) => make("td", {}, of(way))));
+        const above = Math.abs(later) < 5e-4 ? "No layer above reads what is gone." : `The layers above read what is gone, and what they add differs by ${signed(later)}.`;
+        return make("tr", { className: "machine-silenced" }, make("td", { colSpan: 3 },
+          make("table", {}, make("thead", {}, make("tr", {}, make("td"), ...["with it", "without it, by the sum", "without it, computed"].map((name) => make("th", { scope: "col" }, name)))),
+            make("tbody", {}, line(what, (way) => signed(value(way))), line("probability", (way) => percent(p[way][asked.entry])),
+              line("likeliest", (way) => wordOf(likely(p[way], 1)[0])))),
+          make("p", {}, `Without this part the sum predicts ${signed(value("said"))}, and the machine, computed again from there, gives ${signed(value("found"))}. `
+            + `${above} The scale of the last norm goes from ${by.now.toFixed(3)} to ${by.found.toFixed(3)}, which makes ${signed(norm)}.`)));
+      }
+
+      return showReasons;
+    }
+
+    // --- one head large
 
     function maps(box) {
-      const { layers, heads } = machine.model.config, small = make("div", { className: "machine-heads", role: "group", aria: { label: "All heads" } });
-      small.style.setProperty("--heads", heads);
-      small.append(make("span"), ...Array.from({ length: heads }, (_, h) => make("span", {}, `head ${h + 1}`)));
-      const thumbs = Array.from({ length: layers * heads }, (_, n) => {
-        const layer = Math.floor(n / heads), h = n % heads;
-        const button = make("button", { type: "button", aria: { label: `Layer ${layer + 1}, head ${h + 1}` },
-          onclick: () => { field("layer").value = layer; field("head").value = h; draw(); } }, make("canvas"));
-        small.append(...(h ? [] : [make("span", {}, `layer ${layer + 1}`)]), button);
-        return { layer, head: h, button, canvas: button.firstChild };
-      });
       const shown = make("select", { name: "shown" }, ...["weights", "scaled", "scores"].map((part) => make("option", { value: part }, `${PARTS[part].name}s`)));
       const canvas = make("canvas", { tabIndex: 0 }), [said, scale] = [0, 1].map(() => make("p", { className: "machine-label" }));
       const mark = make("span", { className: "machine-mark" }), pointed = make("span", { className: "machine-pointed" });
@@ -470,10 +666,9 @@
       const EDGE = 72; // room for a word
       canvas.setAttribute("role", "img");
       said.setAttribute("role", "status");
-      box.append(small, make("label", {}, "shown large: ", shown), said, make("div", { className: "machine-map" }, canvas, ...bands, mark, pointed), scale, details);
+      box.append(make("label", {}, "shown large: ", shown), said, make("div", { className: "machine-map" }, canvas, ...bands, mark, pointed), scale, details);
       const address = ({ t, s }) => ({ part: shown.value, place: t, ...head(), key: s });
 
-      const rows = ({ layer, head: h }, part) => machine.seen.map((kept) => kept.layers[layer].heads[h][part]);
       const enlarged = make("canvas");
       function sized(canvas, side) {
         const sharp = devicePixelRatio || 1, pen = canvas.getContext("2d");
@@ -483,11 +678,6 @@
       }
       function update() {
         const T = machine.seen.length, chosen = head();
-        for (const { layer, head: h, button, canvas } of thumbs) {
-          button.setAttribute("aria-pressed", layer === chosen.layer && h === chosen.head);
-          button.classList.toggle("changed", Boolean(machine.change.instead?.[layer]?.[h]));
-          pixels(canvas, rows({ layer, head: h }, "weights"), T, 1);
-        }
         cell = Math.max(11, Math.min(32, Math.floor((width - EDGE) / T)));
         const side = EDGE + cell * T, pen = sized(canvas, side);
         canvas.style.width = canvas.style.height = `${side}px`;
@@ -630,7 +820,7 @@
     // --- drawing all
 
     const idle = (work) => (globalThis.requestIdleCallback ?? setTimeout)(work, { timeout: 200 });
-    let parts = [], waiting = false, whole = true, width = 0;
+    let parts = [], showPicture = null, waiting = false, whole = true, width = 0;
 
     // The answer at once, within the frame that shows what was typed; the rest when it stands.
     function draw() {
@@ -647,6 +837,7 @@
       if (whole) takeInks();
       showChange();
       showOpened();
+      showPicture();
       parts.filter(({ near }) => near || whole).forEach(catchUp);
       whole = false;
       if (sought) reveal(sought);
@@ -696,6 +887,7 @@
 
     function choose(at) {
       leave();
+      forget();
       place = at;
       followed = at === machine.ids.length - 1;
       if (opened && opened.place !== undefined && opened.place !== at) {
@@ -735,10 +927,12 @@
       show(example(find(`#${station}`).dataset.opens), "visit");
     }
 
-    function go(n) {
-      const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-      find(`#station-${n}`).scrollIntoView({ behavior: still ? "instant" : "smooth" });
+    function toView(name, atOnce) {
+      const still = atOnce || matchMedia("(prefers-reduced-motion: reduce)").matches;
+      find(name).scrollIntoView({ behavior: still ? "instant" : "smooth" });
     }
+
+    const go = (n) => toView(`#station-${n}`);
 
     // The number that a station opens while the reader scrolls: the largest of its row.
     function example(part) {
@@ -751,9 +945,12 @@
     const watch = new IntersectionObserver((entries) => {
       for (const { isIntersecting, target } of entries) {
         if (!isIntersecting) continue;
-        station = target.id;
+        here = target.id;
         root.querySelectorAll("[data-step]").forEach((link) =>
           link.setAttribute("aria-current", link.hash === `#${target.id}` ? "step" : "false"));
+        if (there()) locate();
+        if (!target.dataset.opens) continue;
+        station = target.id;
         if (visiting && there()) show(example(target.dataset.opens), "visit");
       }
     }, { rootMargin: "-40% 0px -55% 0px" });
@@ -783,15 +980,26 @@
       find(".machine-live").scrollIntoView();
       find(".machine-opened").focus({ preventScroll: true });
       parts = [...root.querySelectorAll(".machine-part")].map((box) =>
-        ({ box, update: ({ maps, lens, next })[box.dataset.part]?.(box) ?? strip(box) }));
+        ({ box, update: ({ why: whyThis, maps, lens, next })[box.dataset.part]?.(box) ?? strip(box) }));
       parts.forEach(({ box }) => nearing.observe(box));
-      stations.forEach((one) => watch.observe(one));
+      showPicture = picture();
+      [find(".machine-why"), ...stations].forEach((one) => watch.observe(one));
       read();
     }
 
     field("load").addEventListener("click", () => !machine && begin());
     find(".machine-live").addEventListener("submit", (event) => event.preventDefault());
-    field("text").addEventListener("input", () => { followed = true; read(); });
+    field("text").addEventListener("input", () => {
+      followed = true;
+      forget();
+      read();
+    });
+    field("text").addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+      event.preventDefault();
+      if (there()) ask();
+    });
+    field("ask").addEventListener("click", () => there() && ask());
     root.querySelectorAll("[data-step]").forEach((link) => link.addEventListener("click", (event) => {
       event.preventDefault(); // the page's address is the number's
       go(link.dataset.step);
@@ -822,7 +1030,7 @@
     find(".machine-scriptless").remove();
     find(".machine-load").hidden = false;
     const asks = bookMachine.parse(location.hash);
-    if (asks.number) field("load").append(" and open the number of this address");
+    if (asks.number || asks.why) field("load").append(asks.number ? " and open the number of this address" : " and see why");
     find(".machine-still").hidden = asks.text !== null; // it shows another text's answer
     arrive();
   }

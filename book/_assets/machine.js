@@ -192,6 +192,95 @@ globalThis.bookMachine = (() => {
       outer: outer[1], value: outer[0](sum) };
   }
 
+  // --- why this word: its logit as a sum over what each part has added to the stream
+
+  const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
+  const lead = (logits_V, { entry, over }) => logits_V[entry] - (over === undefined ? 0 : logits_V[over]);
+
+  // What 1 in each entry of the last stream adds to the logit of a word (`entry`), or to its lead over
+  // another word (`over`), with the last norm's scale held at what it is for this text.
+  function towards({ model: { weights }, seen }, { place, entry, over }) {
+    const { codes, scales, columns } = weights["head.weight"], gamma = weights["norm.weight"];
+    const of = (i, c) => (i === undefined ? 0 : codes[i * columns + c] * scales[i]), by = scaleOf(seen[place]);
+    return Float64Array.from(gamma, (g, c) => g * by * (of(entry, c) - of(over, c)));
+  }
+
+  const lastOf = ({ layers }) => layers.at(-1).stream;
+  const scaleOf = (kept) => 1 / Math.sqrt(dot(lastOf(kept), lastOf(kept)) / lastOf(kept).length + EPS);
+
+  // All parts, each with its share of the logit: the embedding, each head by the token that it reads
+  // (as a whole where something was put in its place), each feed-forward network, and all biases.
+  function parts(machine, asked) {
+    const { model: { weights, config: { layers, heads, width: C } }, seen, change } = machine;
+    const { place } = asked, u_C = towards(machine, asked), D = C / heads;
+    const found = [{ part: "embedding", value: dot(seen[place].embedding, u_C) }], biases = { part: "biases", value: 0 };
+    for (let layer = 0; layer < layers; layer++) {
+      const { codes, scales } = weights[`blocks.${layer}.attention.sublayer.out.weight`], back_C = new Float64Array(C);
+      for (let i = 0, at = 0; i < C; i++) {
+        const by = u_C[i] * scales[i];
+        for (let j = 0; j < C; j++, at++) back_C[j] += by * codes[at];
+      }
+      for (let head = 0; head < heads; head++) {
+        const { weights: shares, mixed } = seen[place].layers[layer].heads[head], back_D = back_C.slice(head * D, (head + 1) * D);
+        const put = change.instead?.[layer]?.[head], part = { part: "attention", layer, head };
+        if (put) found.push({ ...part, value: dot(mixed, back_D) });
+        else for (let key = 0; key <= place; key++) found.push({ ...part, key, value: shares[key] * dot(seen[key].layers[layer].heads[head].v, back_D) });
+      }
+      const [out, down] = biasesOf(machine, layer).map((bias) => dot(bias, u_C));
+      found.push({ part: "down", layer, value: dot(seen[place].layers[layer].down, u_C) - down });
+      biases.value += out + down;
+    }
+    return [...found, biases];
+  }
+
+  const biasesOf = ({ model: { weights } }, layer) =>
+    ["attention.sublayer.out", "feed_forward.sublayer.down"].map((name) => Float64Array.from(weights[`blocks.${layer}.${name}.bias`]));
+
+  // The vectors that a part has added to the stream, where gpt.js can leave them out.
+  function added(machine, place, { part, layer, head, key }) {
+    const { model: { weights, config: { layers, heads, width: C } }, seen } = machine, kept = seen[place].layers[layer];
+    if (part === "embedding") return { embedding: seen[place].embedding };
+    if (part === "biases") {
+      return Object.fromEntries(Array.from({ length: layers }, (_, l) => [l, { out: biasesOf(machine, l)[0], down: biasesOf(machine, l)[1] }]));
+    }
+    if (part === "down") {
+      const [, bias] = biasesOf(machine, layer);
+      return { [layer]: { down: kept.down.map((x, i) => x - bias[i]) } };
+    }
+    const mixed = key === undefined ? kept.heads[head].mixed : seen[key].layers[layer].heads[head].v.map((x) => x * kept.heads[head].weights[key]);
+    const mixed_C = new Float64Array(C);
+    mixed_C.set(mixed, (head * C) / heads);
+    return { [layer]: { out: bookGPT.linear(mixed_C, weights[`blocks.${layer}.attention.sublayer.out.weight`]) } };
+  }
+
+  const vectors = ({ embedding, ...layers }) => [embedding, ...Object.values(layers).flatMap(({ out, down }) => [out, down])].filter(Boolean);
+
+  // A part left out of the stream at this place: the logits now, by the sum, and as the machine computes
+  // them again from there. `later`: how much of the difference the layers above make, `norm`: the rest.
+  function silence(machine, asked, part) {
+    const { model, ids, seen, change } = machine, { place } = asked, less = added(machine, place, part), kept = seen[place];
+    const memory = bookGPT.remember(model).map((heads, l) => heads.map((_, h) => {
+      const earlier = seen.slice(0, place).map(({ layers }) => layers[l].heads[h]);
+      return { keys: earlier.map(({ k_turned }) => k_turned), values: earlier.map(({ v }) => v) };
+    }));
+    const without = bookGPT.read(model, memory, ids[place], { ...change, less });
+    const gone_C = vectors(less).reduce((all, vector) => all.map((x, i) => x + vector[i]), new Float64Array(model.config.width));
+    const by = scaleOf(kept), gone_V = bookGPT.linear(gone_C.map((x, c) => x * by * model.weights["norm.weight"][c]), model.weights["head.weight"]);
+    const said_V = kept.logits_V.map((x, i) => x - gone_V[i]), logits = { now: kept.logits_V, said: said_V, found: without.logits_V };
+    const u_C = towards(machine, asked), later = dot(lastOf(without), u_C) - dot(lastOf(kept), u_C) + dot(gone_C, u_C);
+    return { logits, later, norm: lead(logits.found, asked) - lead(said_V, asked) - later, by: { now: by, said: by, found: scaleOf(without) } };
+  }
+
+  // The number that a part opens: of a row the entry that adds most, up or down.
+  function leads(machine, asked, { part, layer, head, key }) {
+    const u_C = towards(machine, asked), { place } = asked;
+    const most = (vector) => vector.reduce((best, x, i) => (Math.abs(x * u_C[i]) > Math.abs(vector[best] * u_C[best]) ? i : best), 0);
+    if (part === "attention") return key === undefined ? { part: "mixed", layer, head, place, entry: 0 } : { part: "weights", layer, head, place, key };
+    if (part !== "biases") return { part, layer, place, entry: most(vectors(added(machine, place, { part, layer }))[0]) };
+    const last = machine.model.config.layers - 1;
+    return { part: "learned", table: `blocks.${last}.feed_forward.sublayer.down.bias`, row: most(biasesOf(machine, last)[1]) };
+  }
+
   // --- addresses in words, and in the page's own address
 
   const SYMBOLS = { embedding: "x", stream: "x", middle: "x′", norm1: "x̂", norm2: "x̂′", norm: "x̂", by1: "1/rms",
@@ -215,13 +304,15 @@ globalThis.bookMachine = (() => {
   // Tokens count from 1 in words and in addresses, as a reader counts.
   const WRITTEN = { layer: "layer", head: "head", place: "q", key: "k", entry: "i", row: "row", column: "column" };
 
-  // The address of a number in a text, and of what was changed: heads as [layer, head].
-  function write(text, a, { silent = [], mean = [], positions } = {}) {
+  // The address of a number in a text, of what was changed (heads as [layer, head]), and of the word
+  // that is asked about: why it, over which other, after which place.
+  function write(text, a, { silent = [], mean = [], positions } = {}, why = {}) {
     const query = new URLSearchParams({ text });
     for (const [name, heads] of Object.entries({ silent, mean })) {
       if (heads.length) query.set(name, heads.map((head) => head.map((n) => n + 1).join(".")).join(" "));
     }
     if (positions) query.set("positions", positions);
+    for (const [name, word] of Object.entries(why ?? {})) if (word !== undefined) query.set(name, word);
     if (!a) return query.toString();
     query.set("number", a.part);
     if (a.table) query.set("table", a.table);
@@ -242,8 +333,24 @@ globalThis.bookMachine = (() => {
       const given = query.get(short), word = ["q", "k"].includes(short) && /\D/.test(given ?? "");
       if (given !== null) number[name] = word ? given : Number(given) - 1;
     }
-    return { text: query.get("text"), number, change };
+    const why = Object.fromEntries(["why", "over", "after"].filter((name) => query.has(name)).map((name) => [name, query.get(name)]));
+    return { text: query.get("text"), number, change, why: query.has("why") ? why : null };
   }
+
+  // What an address asks about: a place and ids of words (without one, the likeliest); null where one
+  // is not there.
+  function asks({ model, ids }, { why, over, after = String(ids.length) }) {
+    const id = (word) => model.ids.get(/^\S/.test(word) && model.ids.has(` ${word}`) ? ` ${word}` : word);
+    const words = ids.map((one) => model.vocab[one].trim()), place = /\D/.test(after) ? words.lastIndexOf(after.trim()) : Number(after) - 1;
+    const found = { place, ...(why && { entry: id(why) }), ...(over !== undefined && { over: id(over) }) };
+    return place >= 0 && place < ids.length && !Object.values(found).includes(undefined) ? found : null;
+  }
+
+  // As it is written there: without its space, where that is clear.
+  const word = ({ model }, entry) => {
+    const token = model.vocab[entry];
+    return asks({ model, ids: [0] }, { why: token.trim() })?.entry === entry ? token.trim() : token;
+  };
 
   // The number, with places for words: a word stands for the last token that is this word. Of what
   // comes next the likeliest is meant where none is named. What the part does not have is left out.
@@ -274,5 +381,5 @@ globalThis.bookMachine = (() => {
     return !all || between(byKey(a.part) ? a.key : a.entry, all.length);
   }
 
-  return { row, value, open, label, write, parse, placed, has, byKey, isReadOut: ({ part }) => READ_OUT.includes(part) };
+  return { parts, silence, leads, lead, asks, word, row, value, open, label, write, parse, placed, has, byKey, isReadOut: ({ part }) => READ_OUT.includes(part) };
 })();

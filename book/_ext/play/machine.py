@@ -69,11 +69,10 @@ WHERE = (
     "machine</a>, a GPT that reads words"
 )
 OTHER = "in the whole machine. Its GPT is another one, which reads words and other tales"
-EXPERIMENTS = """<div class="machine-choices">
-<label>The chosen head <select name="works"><option value="">works</option>
+EXPERIMENTS = """<label>The chosen head <select name="works"><option value="">works</option>
 <option value="silent">is silenced</option>
 <option value="mean">gives its mean</option></select></label>
-<label><input type="checkbox" name="places"> no positions, in any head</label></div>"""
+<label><input type="checkbox" name="places"> no positions, in any head</label>"""
 TEXT = "The fox did not cross the stream because it was too"
 
 
@@ -103,6 +102,12 @@ def sections() -> dict[str, dict[str, str]]:
     """Other sections that the page leads to. Raises: ValueError for one that has gone."""
     named = tomllib.loads(WORDS.read_text("utf-8"))["sections"]
     return {name: section_of(about, name) for name, about in named.items()}
+
+
+def why_texts() -> dict[str, str]:
+    """What the page says of a logit as a sum. Raises: ValueError for a section that has gone."""
+    about = tomllib.loads(WORDS.read_text("utf-8"))["why"]
+    return {"says": about["says"], **section_of(about, "why")}
 
 
 @cache
@@ -214,10 +219,15 @@ def page_html() -> str:
     about = weights_script(MODEL)[1]
     size = f"{about['letters'] / 1e6:.2f} MB"
     data = json.dumps(
-        {"parts": part_texts(), "sections": sections(), "means": head_means()}, ensure_ascii=False
+        {
+            "parts": part_texts(),
+            "sections": sections(),
+            "means": head_means(),
+            "why": why_texts(),
+        },
+        ensure_ascii=False,
     )
     listed = list(enumerate(tomllib.loads(WORDS.read_text("utf-8"))["stations"], start=1))
-    stations = "".join(_station(n, station) for n, station in listed)
     steps = "".join(
         f'<li><a href="#station-{n}" data-step="{n}" title="{station["heading"]}">{n}'
         f'<span class="visually-hidden">: {station["heading"]}</span></a></li>'
@@ -229,6 +239,8 @@ def page_html() -> str:
         + "</select>"
         for name in ("layer", "head")
     )
+    choices = f'<div class="machine-choices">{choices}{EXPERIMENTS}</div>'
+    stations = "".join(_station(n, station, choices) for n, station in listed)
     return f"""
 <div class="machine" data-weights="{about["file"]}" data-places="{PLACES}">
 <div class="machine-start">
@@ -240,9 +252,10 @@ the page begins with.</p>
 </div>
 <p class="machine-trouble" role="alert"></p>
 <form class="machine-live" hidden>
-<label class="machine-prompt" for="machine-text">Type here, up to {PLACES} tokens</label>
-<input id="machine-text" name="text" value="{html.escape(TEXT)}" spellcheck="false"
- autocapitalize="off" autocomplete="off">
+<label class="machine-prompt" for="machine-text">Type here, up to {PLACES} tokens. Enter asks
+why</label>
+<textarea id="machine-text" name="text" rows="1" spellcheck="false" autocapitalize="off"
+ autocomplete="off" enterkeyhint="go">{html.escape(TEXT)}</textarea>
 <p class="machine-cut" role="status"></p>
 <p class="machine-label" id="machine-said">A token is a word with the space before it, a mark, or,
 where the model does not know the word, a letter. It knows {about["tokens"]} tokens, from
@@ -250,14 +263,21 @@ where the model does not know the word, a letter. It knows {about["tokens"]} tok
 <div class="machine-tokens" role="group"
  aria-label="Tokens: the chosen one is followed below"></div>
 <div class="machine-bar">
+<div class="machine-picture" role="group" aria-label="The whole machine"
+ aria-describedby="machine-all" style="--heads: {about["heads"]}"></div>
+<p class="visually-hidden" id="machine-all"></p>
+<p class="machine-here"></p>
 <nav class="machine-visit" aria-label="The seven stations"><ol>{steps}</ol></nav>
-<div class="machine-choices">{choices}</div>
 <div class="machine-answer" role="group" aria-label="Likeliest next tokens"></div>
+<button type="button" name="ask">Why this word?</button>
 <p class="machine-changed" role="status"></p>
 <button type="button" name="undo" aria-label="Undo all changes" hidden>Undo</button>
 </div>
 <div class="machine-halves">
-<div class="machine-stations">{stations}</div>
+<div class="machine-stations">
+<section class="machine-why" id="why" tabindex="-1" aria-label="Why this word?">
+<h2>Why this word?</h2><div class="machine-part" data-part="why"></div></section>
+{stations}</div>
 <section class="machine-opened" aria-label="The opened number" tabindex="-1"></section>
 </div>
 </form>
@@ -266,14 +286,14 @@ where the model does not know the word, a letter. It knows {about["tokens"]} tok
 """
 
 
-def _station(number: int, station: dict) -> str:
+def _station(number: int, station: dict, choices: str) -> str:
     parts = "".join(
         f'<div class="machine-part" data-part="{part}"></div>' for part in station["parts"]
     )
     return (
         f'<section class="machine-station" id="station-{number}" data-opens="{station["opens"]}">'
         f"<h2>{number} · {station['heading']}</h2><p>{station['says']}</p>"
-        f"{parts}{EXPERIMENTS if 'maps' in station['parts'] else ''}</section>"
+        f"{choices if 'maps' in station['parts'] else ''}{parts}</section>"
     )
 
 

@@ -3,6 +3,7 @@
 import torch
 import torch.nn.functional as F
 
+from helpers.norms import RMSNorm
 from helpers.record import record_attention
 
 # --- what heads read ------------------------------------------------------------------------
@@ -102,6 +103,47 @@ def stream_of(model, ids_BT):
     read_by = [*model.blocks, model.norm]  # who reads each level
     with_hooks([part.register_forward_pre_hook(note) for part in read_by], model, ids_BT)
     return levels
+
+
+# --- what each part adds to a logit ---------------------------------------------------------
+
+
+def logit_parts(model, ids_T, word, over=None):
+    """The logit of a word after a text, or its lead over another, as a sum over the model's parts.
+
+    The scale of the last norm, an RMSNorm, is held at what it is for this text. By name:
+    ("embedding",), ("head", layer, head, position read), ("feed-forward", layer), ("biases",).
+    Raises ValueError where the last norm is another one: the parts would not add up.
+    """
+    if not isinstance(model.norm, RMSNorm):
+        raise ValueError(f"the last norm must be an RMSNorm, this is {model.norm}")
+    kept, attentions = {}, [block.attention.sublayer for block in model.blocks]
+
+    def note(*name):
+        return lambda module, given, out: kept.update({name: (given[0][0], out[0])})
+
+    hooks = [model.norm.register_forward_hook(note("norm"))]
+    for n, block in enumerate(model.blocks):
+        hooks.append(block.register_forward_hook(note("block", n)))
+        hooks.append(attentions[n].qkv.register_forward_hook(note("qkv", n)))
+        hooks.append(block.feed_forward.sublayer.down.register_forward_hook(note("down", n)))
+    with record_attention(model) as maps:
+        with_hooks(hooks, model, ids_T[None])
+    x_C = kept["norm",][0][-1]
+    row_C = model.head.weight[word] - (0 if over is None else model.head.weight[over])
+    scale = (x_C.square().mean() + model.norm.eps).rsqrt()
+    toward_C = (row_C * model.norm.weight * scale).detach()  # what 1 in the stream adds
+    parts = {("embedding",): kept["block", 0][0][-1] @ toward_C, ("biases",): 0}
+    for n, block in enumerate(model.blocks):
+        out, down = attentions[n].out, block.feed_forward.sublayer.down
+        v_THD = kept["qkv", n][1].view(len(ids_T), 3, attentions[n].heads, -1)[:, 2]
+        table_CHD = out.weight.view(len(x_C), *v_THD.shape[1:])
+        read_HT = maps[n][0, :, -1]
+        given_HT = torch.einsum("ht,thd,chd,c->ht", read_HT, v_THD, table_CHD, toward_C)
+        parts |= {("head", n, h, t): x for h, row in enumerate(given_HT) for t, x in enumerate(row)}
+        parts["feed-forward", n] = down.weight @ kept["down", n][0][-1] @ toward_C
+        parts["biases",] = parts["biases",] + (out.bias + down.bias) @ toward_C
+    return {name: value.item() for name, value in parts.items()}
 
 
 @torch.no_grad()

@@ -12,6 +12,8 @@ from helpers.chapters.ch11_small_gpt.lab import trained
 from helpers.chapters.ch12_inside_the_gpt import lab
 from helpers.chapters.ch12_inside_the_gpt.ablations import (
     habits,
+    logit_parts,
+    stream_of,
     with_cut,
     with_hooks,
     without_heads,
@@ -238,6 +240,27 @@ def test_parts_of_the_first_layer_add_up():
     hook.remove()
     intact, no_own, no_rest, silenced = results
     torch.testing.assert_close(no_own + no_rest, intact + silenced)
+
+
+def test_the_parts_of_a_logit_are_what_is_lost_at_a_fixed_scale(monkeypatch):
+    """A linear last norm in its place: without the last network the logit falls by its part."""
+    model, tokenizer = open_model(lab.SHIPPED / "tales")
+    ids_T = tokenizer.encode("The fox did not cross the strea")
+    m, d = map(tokenizer.vocab.index, "md")
+    model.double()
+    parts, of_d, lead = (logit_parts(model, ids_T, *words) for words in ((m,), (d,), (m, d)))
+    assert lead == pytest.approx({name: parts[name] - of_d[name] for name in parts})
+    (x_C,) = stream_of(model, ids_T[None])[-1][:, -1].detach()
+    factor_C = model.norm.weight / (x_C.square().mean() + 1e-5).sqrt()
+    monkeypatch.setattr(model.norm, "forward", lambda x_BTC: x_BTC * factor_C)
+    down = model.blocks[-1].feed_forward.sublayer.down
+    silent = down.register_forward_pre_hook(lambda module, given: (0 * given[0],))
+    left = with_hooks([silent], model, ids_T[None])[0, -1, m].item()
+    whole = model(ids_T[None])[0, -1, m].item()
+    assert sum(parts.values()) == pytest.approx(whole)
+    assert parts["feed-forward", model.config.layers - 1] == pytest.approx(whole - left)
+    with pytest.raises(ValueError, match="RMSNorm"):
+        logit_parts(reader_of_words(1, seed=0), torch.tensor([1, 2]), 3)
 
 
 def test_patches_find_by_necessity_what_they_must():
