@@ -40,6 +40,7 @@ from homework.report.gradebook import Gradebook, Record, digest
 from homework.run import sandbox
 from homework.run.judging import tried
 from homework.run.sandbox import Limits, SandboxError
+from homework.run.withheld import book_for
 from homework.run.worker import Worker
 
 UNSAFE = (
@@ -68,13 +69,13 @@ def main(arguments: list[str] | None = None, limits: Limits | None = None) -> No
     if roster:
         roster.agrees(assignment.name, assignment.points)
     book = Gradebook(options.course / "grading" / options.assignment)
-    with _alone(book):
+    with _alone(book), book_for(assignment) as code:
         version = fingerprint(course, assignment)
         if version not in (course.tests, book.tried):
             _checked(options, sandbox.check_python)
             print(f"the tests have changed since the release: {tried(assignment)}", flush=True)
             book.tried = version
-        grade_all(book, course, version, options, roster, limits or Limits())
+        grade_all(book, course, version, options, roster, limits or Limits(), code)
         exports.write(book, course, assignment, version, roster)
 
 
@@ -137,10 +138,11 @@ def grade_all(
     options: argparse.Namespace,
     roster: Roster | None,
     limits: Limits,
+    code: Path,
 ) -> None:
     """Grade what is new or changed, and keep each result as soon as it is there.
 
-    version: the fingerprint of the problem set and its tests.
+    version: the fingerprint of the problem set and its tests. code: as `book_for` gives it.
     """
     assignment = course.assignment()
     answers = [task.answer for task in assignment.tasks]
@@ -152,7 +154,7 @@ def grade_all(
     failures: list = []
     lost: list = []
     judged: list[str] = []  # who has results of this run
-    how: dict = {"unsafe": options.without_sandbox}
+    how: dict = {"unsafe": options.without_sandbox, "book": code}
     if (first := next(queue, None)) is not None:
         how["files"] = _checked(options, sandbox.check_python)  # longer, so only where it matters
         queue = chain([first], queue)
