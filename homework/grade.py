@@ -192,7 +192,6 @@ def grade_all(
     if lost:
         with Worker(course, limits, last=True, **how) as worker:
             _grade_alone(book, worker, lost, keep, judged)
-    _forget_doubles(book, {one.student for one in handed})
 
 
 def _grade_alone(
@@ -225,16 +224,6 @@ def _grade_alone(
             book.put(replace(known, notes=tuple(dict.fromkeys([*known.notes, STAYS]))))
         else:
             keep(record, item)
-
-
-def _forget_doubles(book: Gradebook, handed: set[str]) -> None:
-    """Drop what stands under another name, as a file does that was graded without a roster."""
-    records = book.records()
-    graded = {(record.key, record.file) for record in records if record.student in handed}
-    for record in records:
-        if record.student not in handed and record.key and (record.key, record.file) in graded:
-            print(f"{record.student} is in the list under another name now")
-            book.forget(record.student)
 
 
 def _open(
