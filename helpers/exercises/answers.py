@@ -173,7 +173,7 @@ def _traced(function: Callable, *args: Any) -> tuple[list, bool]:
     import torch
     from torch.overrides import TorchFunctionMode
 
-    made = []
+    made: list[object] = []
 
     class Noted(TorchFunctionMode):
         def __torch_function__(self, func, types, args=(), kwargs=None):

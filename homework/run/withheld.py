@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import FunctionType, ModuleType
+from typing import Any
 
 from IPython.core.inputtransformer2 import TransformerManager
 
@@ -130,7 +131,7 @@ class _Pickler(pickle.Pickler):
         super().__init__(file)
         self.module = module
 
-    def reducer_override(self, value: object) -> object:
+    def reducer_override(self, value: object) -> Any:
         if isinstance(value, ModuleType):
             return importlib.import_module, (value.__name__,)
         if not callable(value) or getattr(value, "__module__", "") != self.module:
