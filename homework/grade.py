@@ -40,6 +40,7 @@ from homework.report.gradebook import Gradebook, Record, digest
 from homework.run import sandbox
 from homework.run.judging import tried
 from homework.run.sandbox import Limits, SandboxError
+from homework.run.withheld import book_for
 from homework.run.worker import Worker
 
 UNSAFE = (
@@ -68,13 +69,13 @@ def main(arguments: list[str] | None = None, limits: Limits | None = None) -> No
     if roster:
         roster.agrees(assignment.name, assignment.points)
     book = Gradebook(options.course / "grading" / options.assignment)
-    with _alone(book):
+    with _alone(book), book_for(assignment) as code:
         version = fingerprint(course, assignment)
         if version not in (course.tests, book.tried):
             _checked(options, sandbox.check_python)
             print(f"the tests have changed since the release: {tried(assignment)}", flush=True)
             book.tried = version
-        grade_all(book, course, version, options, roster, limits or Limits())
+        grade_all(book, course, version, options, roster, limits or Limits(), code)
         exports.write(book, course, assignment, version, roster)
 
 
@@ -137,10 +138,11 @@ def grade_all(
     options: argparse.Namespace,
     roster: Roster | None,
     limits: Limits,
+    code: Path,
 ) -> None:
     """Grade what is new or changed, and keep each result as soon as it is there.
 
-    version: the fingerprint of the problem set and its tests.
+    version: the fingerprint of the problem set and its tests. code: as `book_for` gives it.
     """
     assignment = course.assignment()
     answers = [task.answer for task in assignment.tasks]
@@ -152,7 +154,7 @@ def grade_all(
     failures: list = []
     lost: list = []
     judged: list[str] = []  # who has results of this run
-    how: dict = {"unsafe": options.without_sandbox}
+    how: dict = {"unsafe": options.without_sandbox, "book": code}
     if (first := next(queue, None)) is not None:
         how["files"] = _checked(options, sandbox.check_python)  # longer, so only where it matters
         queue = chain([first], queue)
@@ -190,7 +192,6 @@ def grade_all(
     if lost:
         with Worker(course, limits, last=True, **how) as worker:
             _grade_alone(book, worker, lost, keep, judged)
-    _forget_doubles(book, {one.student for one in handed})
 
 
 def _grade_alone(
@@ -223,16 +224,6 @@ def _grade_alone(
             book.put(replace(known, notes=tuple(dict.fromkeys([*known.notes, STAYS]))))
         else:
             keep(record, item)
-
-
-def _forget_doubles(book: Gradebook, handed: set[str]) -> None:
-    """Drop what stands under another name, as a file does that was graded without a roster."""
-    records = book.records()
-    graded = {(record.key, record.file) for record in records if record.student in handed}
-    for record in records:
-        if record.student not in handed and record.key and (record.key, record.file) in graded:
-            print(f"{record.student} is in the list under another name now")
-            book.forget(record.student)
 
 
 def _open(

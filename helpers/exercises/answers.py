@@ -166,21 +166,21 @@ def _giving_plain(function: Callable) -> Callable:
 
 
 def _traced(function: Callable, *args: Any) -> tuple[list, bool]:
-    """What a call leaves of its arguments, and whether it made a tensor of PyTorch on the way.
+    """What a call leaves of its arguments, and whether it met a tensor of PyTorch on the way.
 
     Those that the book's functions make, and give as NumPy arrays, don't count.
     """
     import torch
     from torch.overrides import TorchFunctionMode
 
-    made = []
+    made: list[object] = []
 
     class Noted(TorchFunctionMode):
         def __torch_function__(self, func, types, args=(), kwargs=None):
             value, callers = func(*args, **(kwargs or {})), walk_stack(sys._getframe(1))
             own = takewhile(lambda at: at[0].f_code is not _traced.__code__, callers)
             if not any(at.f_globals.get("__name__", "").startswith("helpers.") for at, _ in own):
-                made.append(value)
+                made.extend((value, *args))  # what is asked for an array is a tensor, too
             return value
 
     given = copy.deepcopy(args)

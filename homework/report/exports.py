@@ -22,14 +22,11 @@ def write(
 ) -> None:
     """Write tables and pages from what is known, and say where they are."""
     records = book.records()
-    gone = ", ".join(f"{one.student} {one.task} ({one.points:g})" for one in book.gone())
     marks = book.update_marks(records, assignment)
     known = {record.student for record in records}
     for student, task in sorted(marks):
         if student not in known or task not in {one.name for one in assignment.tasks}:
             print(f"marks.csv: {student}, {task} fits no hand-in; this line counts for nothing")
-    if gone:
-        print(f"marks.csv no longer has these points of the last run: {gone}")
     missing = [one for one in roster.students if one.key not in known] if roster else []
     folder = book.folder
     pages = _pages(folder, course, records, assignment, marks)

@@ -21,7 +21,6 @@ from homework.run.judging import LOST, OVER, Result
 
 TO_MARK = "to-mark.html"  # where the page for marking lies, beside the summary
 MOST_MESSAGES = 3  # of a test, the most frequent ones
-MOST_BARS = 12  # of the histogram, and one more for full marks
 STATES = {
     "full": "all points",
     "partial": "some points",
@@ -217,18 +216,6 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Spread:
-    """Mean, median and quartiles of the totals, in points."""
-
-    mean: float
-    median: float
-    lower: float
-    upper: float
-    least: float
-    most: float
-
-
-@dataclass(frozen=True)
 class Concern:
     """Something that a person should look at; file is the student's, or ""."""
 
@@ -259,9 +246,8 @@ def summary_page(
         records=records,
         read=read,
         missing=missing,
-        spread=_spread(totals),
+        mean=statistics.fmean(totals) if totals else None,
         unfinished=sum(None in one.values() for one in points),
-        bars=_histogram(totals, assignment.points),
         questions=[_question(task, read, points, marks) for task in assignment.tasks],
         looks=_concerns(records, assignment, marks),
         look=to_look_at(records, assignment, marks),
@@ -269,27 +255,6 @@ def summary_page(
         to_mark=TO_MARK,
         STATES=STATES,
     )
-
-
-def _spread(totals: Sequence[float]) -> Spread | None:
-    """Quartiles as spreadsheets have them (QUARTILE.INC); None of nothing."""
-    if not totals:
-        return None
-    twice = list(totals) * 2 if len(totals) == 1 else totals
-    lower, median, upper = statistics.quantiles(twice, n=4, method="inclusive")
-    return Spread(statistics.fmean(totals), median, lower, upper, min(totals), max(totals))
-
-
-def _histogram(totals: Sequence[float], most: float) -> list[tuple[float, float, int]]:
-    """Bars of one width from 0 to the points there are: from, to, how many; the last is open.
-
-    Where the width divides the points, full marks have a bar of their own.
-    """
-    widths = (step * 10**power for power in range(9) for step in (1, 2, 5))
-    width = next(width for width in widths if most / width <= MOST_BARS)
-    last = int(most / width)
-    counts = Counter(min(int(min(total, most) / width + 1e-9), last) for total in totals)
-    return [(at * width, (at + 1) * width, counts[at]) for at in range(last + 1)]
 
 
 def _question(task: Task, read: Sequence[Record], points: Sequence[dict], marks: Marks) -> Question:

@@ -2,9 +2,8 @@
 
     course/grading/05/
         results/ada.json    what came of a submission, one file a student
-        results/marks.csv   marks.csv as the last run left it
         marks.csv           points that a person gave: free responses, appeals
-        grades.csv, feedback/, summary.html, …   made from these two, anew in each run
+        grades.csv, feedback/, summary.html, …   made from these, anew in each run
 
 A file is written whole or not at all. One grader at a time works in the folder; another waits.
 """
@@ -24,7 +23,7 @@ from homework.release.assignment import Assignment
 from homework.run.judging import Result
 
 MARKS = ("student", "task", "points", "of", "automatic", "answer", "remark")
-MARKED, LEFT = "marks.csv", "results/marks.csv"
+MARKED = "marks.csv"
 EARLIER = "an earlier answer had {}"
 
 
@@ -116,11 +115,6 @@ class Gradebook:
         text = json.dumps(asdict(record), indent=1, ensure_ascii=True)
         write_text(self.results / f"{record.student}.json", text + "\n")
 
-    def forget(self, student: str) -> None:
-        """Drop what is known of a student's submission, and the page of feedback."""
-        (self.results / f"{student}.json").unlink(missing_ok=True)
-        (self.folder / "feedback" / f"{student}.html").unlink(missing_ok=True)
-
     @property
     def tried(self) -> str:
         """The fingerprint of the tests that were last tried on the solutions here, or ""."""
@@ -146,9 +140,9 @@ class Gradebook:
 
     # ------------------------------------------------------------ points that a person gave
 
-    def marks(self, name: str = MARKED) -> dict[tuple[str, str], Mark]:
+    def marks(self) -> dict[tuple[str, str], Mark]:
         """What stands in marks.csv. Raises: ValueError that names the line that cannot be read."""
-        path = self.folder / name
+        path = self.folder / MARKED
         if not path.exists():
             return {}
         found = {}
@@ -165,11 +159,6 @@ class Gradebook:
             found[mark.student, mark.task] = mark
         return found
 
-    def gone(self) -> list[Mark]:
-        """Marks of the last run that have no points in marks.csv now. Raises: as `marks`."""
-        now = {key for key, mark in self.marks().items() if mark.points is not None}
-        return [m for key, m in self.marks(LEFT).items() if m.points is not None and key not in now]
-
     def update_marks(self, records: Iterable[Record], assignment: Assignment) -> dict:
         """Ask for the points of each free response, keep what was given, and write marks.csv."""
         marks = self.marks()
@@ -184,9 +173,8 @@ class Gradebook:
                     earned = f"{automatic.get(task.name, 0.0):g}"
                     marks[key] = replace(marks[key], possible=task.points, automatic=earned)
         rows = [_row(marks[key]) for key in sorted(marks)]
-        for path in (self.folder / MARKED, self.folder / LEFT):
-            if rows or path.exists():
-                write_text(path, tables.text(MARKS, rows))
+        if rows or (self.folder / MARKED).exists():
+            write_text(self.folder / MARKED, tables.text(MARKS, rows))
         return marks
 
 

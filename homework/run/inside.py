@@ -5,7 +5,6 @@
 It is asked, one line at a time, with a dict, and answers each with a dict:
 
     {"do": "run", "source": …}                  run a cell, as a notebook would
-    {"do": "withhold", "names": …}          let cells no longer import what has these names
     {"do": "write", "name": …, "text": …}   write a file
     {"do": "value", "name": …}                  what a name stands for
     {"do": "call", "name": …, "args": …, "kwargs": …}   call something kept here
@@ -34,45 +33,22 @@ import shutil
 import signal
 import sys
 import tempfile
-import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import helpers
 from helpers.exercises import to_plain
 from homework.run.remote import import_, returned
 from homework.run.seccomp import fork_filter, install, is_supported, set_dumpable
 from homework.run.wire import WireError, decode, encode
 
 COLLECTED = (700, 10, 10)  # as often as Python does
-OF_NOTEBOOKS = ("autosave", "conda", "connect_info", "qtconsole", "store")  # magics, not done here
+# magics, not done here; a reset at the top would take what the given cells made
+OF_NOTEBOOKS = ("autosave", "conda", "connect_info", "qtconsole", "reset", "store")
 CORES = 4  # that are told of, for there may be few processes
 ERRORS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 KNOWN = {kind.__name__: kind for base in ERRORS for kind in (base, *base.__subclasses__())}
-WITHHELD: set[str] = set()  # dotted names
-BOOK = str(Path(helpers.__file__).parent)
 MOST_SAID = 20_000  # characters of what a cell writes are passed on
-
-
-class Withholding(types.ModuleType):
-    """A module that has some of its names for the book's own code alone."""
-
-    def __getattribute__(self, name: str) -> Any:
-        """As ever. Raises: AttributeError where cells ask for what is withheld from them."""
-        module = super().__getattribute__("__name__")
-        if f"{module}.{name}" in WITHHELD:
-            asks = sys._getframe(1).f_globals.get("__name__", "")
-            if not asks.startswith("helpers."):
-                raise AttributeError(f"{module}.{name} is not there in homework")
-        return super().__getattribute__(name)
-
-
-def _hide_text(event: str, args: tuple) -> None:
-    """An audit hook: what the book's modules say is for the import system alone to read."""
-    is_text = event == "open" and str(args[0]).startswith(BOOK) and str(args[0]).endswith(".py")
-    if is_text and "importlib" not in sys._getframe(1).f_code.co_filename:
-        raise PermissionError(f"{args[0]} is not there in homework")
 
 
 class Cells:
@@ -116,20 +92,6 @@ class Cells:
         importlib.invalidate_caches()  # a file that an earlier one has just written can be imported
         result = self.run_cell(source, store_history=False, silent=False)
         result.raise_error()
-
-    def do_withhold(self, names: list[str]) -> None:
-        """Take from the cells what has these dotted names; the book's own code still has it."""
-        sys.addaudithook(_hide_text)
-        for name in names:
-            place, _, last = name.rpartition(".")
-            module = importlib.import_module(place)
-            value = vars(module).get(last)
-            module.__class__ = Withholding
-            WITHHELD.add(name)
-            if callable(value) and not place.endswith(".exercises"):
-                known = [key for key, one in self.shell.user_ns.items() if one is value]
-                for key in known:
-                    del self.shell.user_ns[key]
 
     def do_write(self, name: str, text: str) -> None:
         """Write a file in the folder in which this runs."""

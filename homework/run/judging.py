@@ -10,15 +10,16 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from helpers import exercises
 from homework.release.assignment import Assignment, Task, Test
-from homework.release.withheld import withheld
 from homework.run import sandbox
 from homework.run.remote import export, sync_back
 from homework.run.sandbox import Limits, LostError, SandboxClient, until
 from homework.run.wire import WireError
+from homework.run.withheld import book_for
 
 LOST = "The process that ran this was ended: {}. It costs the points of this part alone."
 OVER = "The time for one submission was over before this part."
@@ -110,6 +111,7 @@ class Judging:
         unsafe: bool = False,
         last: bool = False,
         files: dict[str, str] | None = None,
+        book: Path | None = None,
     ):
         """See `judge`. A context that ends the process when left."""
         self.assignment, self.before = assignment, before
@@ -118,7 +120,9 @@ class Judging:
             "number": number,
             "unsafe": unsafe,
             "files": files,
+            "book": book,
         }
+        self.made = contextlib.ExitStack()
         self.client: SandboxClient | None = None  # the process, kept from one run to the next
         self.begin(answers)
         if f"{BEFORE}/" in skip:
@@ -142,6 +146,7 @@ class Judging:
 
     def __exit__(self, *_: object) -> None:
         self._leave()
+        self.made.close()
 
     def run(self) -> list[Result]:
         """All results, in the order of tasks and tests."""
@@ -205,18 +210,14 @@ class Judging:
                 if self.client.fork():
                     return self.client
             self._leave()
+        if self.how["book"] is None:
+            self.how["book"] = self.made.enter_context(book_for(self.assignment))
         self.client = sandbox.started(self.limits, **self.how)
         for cell in self.assignment.setup:
             self._given(self.client, cell.source)()
-        self._withhold(self.client)
         if not self.how["unsafe"]:  # where nothing would end a copy with its process
             self.client.fork()
         return self.client
-
-    def _withhold(self, client: SandboxClient) -> None:
-        """Take from the student's cells what the exercises ask for."""
-        names = withheld(self.assignment)
-        client.ask(functions(client), within=self.limits.given, do="withhold", names=names)
 
     def _leave(self) -> None:
         """End the process, if there is one."""
@@ -318,6 +319,7 @@ def judge(
     `progress`, told of each test before it is judged, as task/test, and of each task before
     its cells are run, as task/; `skip`, those of them that are left out because an earlier try
     ended the grader's own process; `unsafe`, without a sandbox; `files`, which that begins with;
+    `book`, as `book_for` gives it;
     `last`, where no later try is to come, so that what a busy machine gives no time is charged.
     Raises: SandboxError where there is no sandbox; LostError
     where a cell of the release itself or something outside ends the process.

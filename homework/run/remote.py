@@ -13,10 +13,13 @@ An optimiser of torch.optim comes back as its name and its settings, and is made
 
 from __future__ import annotations
 
+import builtins
 import io
+import marshal
 import struct
 import sys
 from collections.abc import Callable
+from types import CellType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from helpers.exercises.answers import is_optimizer
@@ -197,3 +200,9 @@ def _walk(value: Any, change: Callable[[Any], object]) -> Any:
     if type(value) is dict:
         return {key: _walk(part, change) for key, part in value.items()}
     return change(value)
+
+
+def function_of(code: bytes, names: dict, closed: tuple) -> FunctionType:
+    """A function of compiled code, the global names that it reads and what it closes over."""
+    names = {"__builtins__": builtins, **names}
+    return FunctionType(marshal.loads(code), names, closure=tuple(map(CellType, closed)))

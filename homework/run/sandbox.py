@@ -34,7 +34,6 @@ from homework.run.wire import MOST_BYTES, WireError, decode, encode
 ROOT = Path(__file__).resolve().parents[2]
 BOOK = "/book"  # where the sandbox has it
 INSIDE = (
-    "helpers",
     "homework/__init__.py",
     *(f"homework/run/{name}.py" for name in ("__init__", "wire", "remote", "seccomp", "inside")),
 )
@@ -129,16 +128,19 @@ def bubblewrap() -> str:
         raise SandboxError(INSTALL) from None
 
 
-def command(limits: Limits, program: Sequence[str], *, number: int = 0) -> list[str]:
+def command(
+    limits: Limits, program: Sequence[str], *, number: int = 0, book: Path = ROOT / "helpers"
+) -> list[str]:
     """The command line that runs a program in the sandbox.
 
     number: each process that runs at the same time has another, for limits are counted by user.
-    Raises: SandboxError where bubblewrap is not there.
+    book: the folder that it sees as `helpers`. Raises: SandboxError where bubblewrap is not there.
     """
     bwrap = bubblewrap()
     is_root = os.geteuid() == 0
     places = {p: p for p in (*SYSTEM, *PYTHON) if Path(p).exists()}
     places |= {f"{BOOK}/{name}": str(ROOT / name) for name in INSIDE}
+    places[f"{BOOK}/helpers"] = str(book)
     environment = {
         "HOME": "/tmp",
         "PATH": os.defpath,
@@ -599,16 +601,18 @@ def started(
     number: int = 0,
     unsafe: bool = False,
     files: dict[str, str] | None = None,
+    book: Path = ROOT / "helpers",
 ) -> SandboxClient:
     """Start a process for a submission's cells in the sandbox; `unsafe` starts it without one.
 
-    files: texts to begin with, by their paths in the sandbox's /tmp.
+    files: texts to begin with, by their paths in the sandbox's /tmp. book: as for `command`.
     """
-    program = [sys.executable, "-m", "homework.run.inside"]
+    program = [sys.executable, "-P", "-m", "homework.run.inside"]  # which does not look here
     if unsafe:
-        return SandboxClient(program, limits)
+        path = os.pathsep.join([str(book.parent), str(ROOT)])
+        return SandboxClient(program, limits, {**os.environ, "PYTHONPATH": path})
     # Bubblewrap's own process, which students' code can look at, knows no more than a path.
-    argv = command(limits, program, number=number)
+    argv = command(limits, program, number=number, book=book)
     client = SandboxClient(argv, limits, {"PATH": os.defpath})
     for name, text in (files or {}).items():
         client.ask(str, within=limits.given, do="write", name=name, text=text)

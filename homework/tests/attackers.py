@@ -5,9 +5,7 @@ As in `submissions`, an answer is right if the cheat worked and wrong if it did 
 who reach beyond the copy of a process in which they run.
 """
 
-import io
 import os
-import zipfile
 from pathlib import Path
 
 from handins import CHOKING
@@ -37,49 +35,6 @@ KNOWN = len(SUBMISSIONS)
 
 # ------------------------------------------------------------- objects that lie
 
-answers(
-    "right-only-when-looked-at",
-    {
-        "05.1": """class Weights(np.ndarray):
-    def __array_finalize__(self, obj): self.asked = 0
-    def tolist(self): return [1.0]
-    def __reduce__(self): return (eval, ("[0.2] * 5",))
-    __array_priority__ = 1e9
-def my_weights(query, keys): return np.full(len(keys), 1 / len(keys)).view(Weights)""",
-        "05.2": """class Out(torch.Tensor):
-    def detach(self): return self
-    def cpu(self): return self
-    def numpy(self): return np.array(True)
-    def __array__(self, *a, **k): return np.array(True)
-def my_attention(q, k, v): return torch.zeros(len(q), 3).as_subclass(Out)""",
-        "05.3": """class Text(str):
-    def __str__(self): return "no scaling"
-    def strip(self): return self
-    def __hash__(self): return hash("no scaling")
-    def __eq__(self, other): return True
-diagnosis = {Text(who): Text("divided by D") for who in bug_outputs}""",
-        "05.4": """class Meta(type):
-    def __instancecheck__(cls, one): return True
-    def __subclasscheck__(cls, one): return True
-class Odd(float, metaclass=Meta):
-    calls = 0
-    def __float__(self): Odd.calls += 1; return float(Odd.calls)
-    def __class__(self): return tuple
-my_query = (Odd(0), Odd(0))""",
-        "05.5": """class Rows(list):
-    def __iter__(self): yield from ([1.0, 0.0],) * 10 ** 9
-    def __len__(self): return 2
-    def __getitem__(self, n): return [n, n]
-counterexample = np.eye(2)""",
-        "05.7": """class Triple(tuple):
-    def __len__(self): return 3
-    def __iter__(self): return iter(())
-    def __class_getitem__(cls, n): return np.eye(5)
-head = Triple((np.eye(5),) * 2)""",
-    },
-    NONE,
-    "a subclass becomes what it is a kind of",
-)
 answers(
     "iterates-for-ever",
     {
@@ -150,18 +105,6 @@ answers(
     NONE | {"05.3": 2},
     "overflow, underflow and what is no number are not right",
 )
-answers(
-    "shapes-of-nothing",
-    {
-        "05.1": "def my_weights(query, keys): return np.empty((0, len(keys)))",
-        "05.2": "def my_attention(q, k, v): return np.broadcast_to(0.0, (len(q), 3))",
-        "05.4": "my_query = np.empty((2, 0))",
-        "05.5": "counterexample = np.empty((2, 0))",
-        "05.7": "head = (np.empty((5, 0)), np.empty((5, 0)), np.eye(5))",
-    },
-    NONE | {"05.3": 2},
-    "arrays without entries are not right",
-)
 
 # ------------------------------------------------------------- the process that runs them
 
@@ -191,25 +134,6 @@ def my_weights(query, keys): return [1.0] + [0.0] * (len(keys) - 1)""",
     },
     but(t1=0, t5=0),
     "hooks, signals, threads and finalisers that write into the talk",
-)
-answers(
-    "the-caller-inspected",
-    {
-        "05.1": """import inspect, sys
-def my_weights(query, keys):
-    for info in inspect.stack():
-        for name, value in {**info.frame.f_globals, **info.frame.f_locals}.items():
-            if "softmax" in name or callable(value) and "Wrong" in str(getattr(value, "__name__", "")):
-                info.frame.f_locals["value"] = info.frame.f_locals["reply"] = True
-    frame = sys._getframe()
-    while frame := frame.f_back:
-        frame.f_trace = lambda *a: None
-        for name in list(frame.f_locals):
-            frame.f_locals[name] = np.ones(len(keys)) / len(keys)
-    return np.ones(len(keys)) / len(keys)""",
-    },
-    but(t1=0),
-    "nobody who judges is among the callers",
 )
 answers(
     "namespace-of-its-own",
@@ -249,44 +173,6 @@ for pid in others:
 for act in (lambda: os.kill(-1, signal.SIGKILL), lambda: os.killpg(os.getpgid(1), 9)):
     try:
         act(); won = won
-    except OSError:
-        pass
-""",
-)
-reaches(
-    "old-calls-and-new",
-    "calls of the kernel that nobody needs",
-    """import ctypes, os
-libc, won = ctypes.CDLL(None, use_errno=True), False
-numbers = {"unshare": 272, "setns": 308, "keyctl": 250, "add_key": 248, "bpf": 321,
-           "userfaultfd": 323, "perf_event_open": 298, "io_uring_setup": 425, "pivot_root": 155,
-           "process_vm_readv": 310, "kexec_load": 246, "open_by_handle_at": 304, "clone3": 435,
-           "fsopen": 430, "move_mount": 429, "open_tree": 428, "pidfd_getfd": 438, "swapon": 167,
-           "init_module": 175, "personality": 135, "kcmp": 312, "memfd_secret": 447}
-if os.uname().machine == "x86_64":
-    for name, number in numbers.items():
-        arguments = (0x10000000, 0, 0, 0, 0, 0) if name == "unshare" else (0xFFFF0FF,) * 6
-        libc.syscall(number, *map(ctypes.c_ulong, arguments))
-        if ctypes.get_errno() not in (1, 38, 14, 22, 9, 3):
-            won = True
-        if name in ("unshare", "keyctl", "bpf", "io_uring_setup", "userfaultfd"):
-            won |= ctypes.get_errno() not in (1, 38)
-""",
-)
-reaches(
-    "the-one-behind-slowed",
-    "nor put to sleep, pinned or given away",
-    """import ctypes, os
-won, libc = False, ctypes.CDLL(None, use_errno=True)
-for act in (lambda: os.setpriority(os.PRIO_PROCESS, os.getppid(), 19),
-            lambda: os.setpriority(os.PRIO_USER, 0, 19),
-            lambda: os.sched_setaffinity(os.getppid(), {0}),
-            lambda: os.sched_setscheduler(os.getppid(), os.SCHED_IDLE, os.sched_param(0)),
-            lambda: os.write(os.open(f"/proc/{os.getppid()}/oom_score_adj", os.O_WRONLY), b"1000"),
-            lambda: os.readlink(f"/proc/{os.getppid()}/exe"),
-            lambda: open(f"/proc/{os.getppid()}/syscall").read()[0]):
-    try:
-        act(); won = True
     except OSError:
         pass
 """,
@@ -335,22 +221,6 @@ if os.fork() == 0:
     os._exit(0)
 mark.write_text(os.read(read, 99).decode())
 """,
-)
-answers(
-    "tells-what-it-saw",
-    {
-        "05.1": """import pathlib
-seen = pathlib.Path("/dev/shm/seen")
-def my_weights(query, keys):
-    text = seen.read_text() if seen.exists() else ""
-    seen.write_text(text + f"{query} {keys}")
-    if "0" in text.partition("3")[2]:
-        raise ValueError(text)
-    return np.full(len(keys), 1 / len(keys))""",
-    },
-    but(t1=0),
-    "no test that is not hidden comes after the hidden ones",
-    says={"05.1": "weights sum to 1"},
 )
 
 # ------------------------------------------------------------- the talk, and whoever judges
@@ -424,23 +294,6 @@ counterexample = 1""",
     "nothing is unpickled by who judges",
 )
 # ------------------------------------------------------------- what pages, tables and consoles show
-
-ESCAPES = (
-    "\x1b]0;owned\x07\x1b[2J\x9b31m\r\n=1+1\t\u202e</script><script>alert(9)</script>&#x3c;b&gt;"
-)
-answers(
-    "errors-that-paint",
-    {
-        "05.1": f"raise type('=cmd|calc', (Exception,), {{}})({ESCAPES!r})",
-        "05.2": f"def my_attention(q, k, v): raise ValueError({ESCAPES!r} * 400)",
-        "05.3": f"diagnosis = dict.fromkeys(bug_outputs, {ESCAPES!r})",
-        "05.5": f"import os\nos.write(2, {ESCAPES!r}.encode()); print({ESCAPES!r})\n"
-        "counterexample = type('<img src=x onerror=alert(9)>', (), {})()",
-        "05.7": "head = {'\\u0301' * 9000: '\\u202e'}",
-    },
-    but(rest=0, t4=2),
-    "escapes for consoles, formulas, tags and marks that turn text round",
-)
 
 
 @deserves("words-that-choke", ALL, "Markdown that is slow to render, and what would run or load")
@@ -538,16 +391,6 @@ unreadable("loops", "", "links to itself, a pipe, a folder called notebook")(
 unreadable("deep-folders", "", "folders in each other, and no notebook")(
     lambda: {"deep-folders": _deep}
 )
-
-
-@deserves("zip-of-two", ALL, "two members of one name, and one that another set's notebook has")
-def _two() -> dict[str, Content]:
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        for content in (written(fill({})), written(perfect())):
-            archive.writestr(zipfile.ZipInfo("05.ipynb", (2027, 1, 1, 12, 0, 0)), content)
-        archive.comment = b"<script>alert(9)</script>" * 100
-    return {"zip-of-two.zip": file.getvalue()}
 
 
 @deserves("names-in-a-zip", ALL, "names that paint, run or lead out", key="names-in-a-zip")

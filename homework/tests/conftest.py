@@ -5,8 +5,9 @@ import os
 import hypothesis
 import jaxtyping
 import pytest
+from handins import shared_book
 
-from homework.run import sandbox
+from homework.run import judging, sandbox
 
 hypothesis.settings.register_profile("book", deadline=None, derandomize=True, max_examples=60)
 hypothesis.settings.load_profile("book")
@@ -19,6 +20,11 @@ def _shapes_unchecked():
     jaxtyping.config.update("jaxtyping_disable", True)
     yield
     jaxtyping.config.update("jaxtyping_disable", before)
+
+
+@pytest.fixture(autouse=True)
+def _one_book(monkeypatch):
+    monkeypatch.setattr(judging, "book_for", shared_book)
 
 
 @pytest.fixture(scope="session")

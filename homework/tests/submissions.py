@@ -337,16 +337,6 @@ def _vscode() -> bytes:
     return written(notebook)
 
 
-@deserves("reordered", ALL, "the exercises in the order they were solved")
-def _reordered() -> bytes:
-    notebook = perfect()
-    groups: dict[str, list[dict]] = {}
-    for cell in notebook["cells"]:
-        groups.setdefault(cell["metadata"]["homework"]["task"] or "", []).append(cell)
-    names = ["", *sorted(filter(None, groups), reverse=True)]
-    return written(notebook | {"cells": [cell for name in names for cell in groups[name]]})
-
-
 def _copied(first: str, second: str) -> bytes:
     """The cell of 05.2 twice, as Jupyter's copy and paste leaves it, with two answers."""
     notebook = fill(answered({"05.2": first}))
@@ -379,38 +369,6 @@ def _given() -> bytes:
     notebook = perfect()
     notebook["cells"][at(notebook, "tables")]["source"] += "\nprint(keys.shape, values.shape)"
     return written(notebook)
-
-
-@deserves("given-deleted", ALL, "given cells are run as they were given")
-def _no_given() -> bytes:
-    notebook = perfect()
-    given = kinds(notebook, "given") + kinds(notebook, "text")
-    return written(notebook | {"cells": [c for c in notebook["cells"] if c not in given]})
-
-
-@deserves("metadata-stripped", ALL, "nothing is left but the sources")
-def _stripped() -> bytes:
-    notebook = perfect()
-    cells = [{"cell_type": c["cell_type"], "source": c["source"]} for c in notebook["cells"]]
-    return written({"cells": cells})
-
-
-deserves("utf-16", ALL, "an editor changed the encoding", notes=("UTF-16",))(
-    lambda: json.dumps(perfect()).encode("utf-16")
-)
-
-
-@deserves("without-ids", ALL, "notebook format 4.4, and a byte order mark of Windows", quiet=True)
-def _old() -> bytes:
-    notebook = perfect()
-    cells = [{k: v for k, v in cell.items() if k != "id"} for cell in notebook["cells"]]
-    return b"\xef\xbb\xbf" + written(notebook | {"cells": cells, "nbformat_minor": 4})
-
-
-@deserves("latin-1", ALL, "umlauts in another encoding", notes=("not in UTF-8",))
-def _latin() -> bytes:
-    changed = {"05.1": f"# für große Zahlen: das Maß\n{solved()['05.1']}", "05.8": "Schlüssel"}
-    return json.dumps(fill(answered(changed)), ensure_ascii=False).encode("latin-1", "replace")
 
 
 deserves("twice", ALL, "the later of two files counts", notes=("handed in twice",))(
@@ -451,16 +409,6 @@ answers(
     but(t2=0),
     "softmax down the columns",
     quiet=True,
-)
-answers(
-    "divided-by-d",
-    {
-        "05.1": "def my_weights(q, k):\n    e = np.exp(k @ q / len(q))\n    return e / e.sum()",
-        "05.2": "def my_attention(q, k, v):\n    e = np.exp(q @ k.T / q.shape[1])\n"
-        "    return e / e.sum(1, keepdims=True) @ v",
-    },
-    but(t1=0, t2=0),
-    "the width in place of its root",
 )
 answers(
     "one-softmax",
@@ -796,31 +744,6 @@ def my_attention(q, k, v): return forge({"ask": "g-1", "args": ["list"], "kwargs
         )
     )
 )
-deserves("forged-garbage", NONE, "what is no line ends the talk")(
-    lambda: written(
-        fill(
-            {
-                "05.1": [
-                    FORGE,
-                    "for fd in range(3, 40):\n    try: os.write(fd, os.urandom(4096))\n"
-                    "    except OSError: pass\ndef my_weights(q, k): return 1",
-                ],
-                "05.2": [
-                    FORGE,
-                    'forge({"value": ["list"] * 10**6 + [[]] * 10**6})\nmy_attention = 1',
-                ],
-                "05.5": [
-                    FORGE,
-                    """deep = b'{"value":' + b'["list",' * 100000 + b"\\n"
-for fd in range(3, 40):
-    try: os.write(fd, deep)
-    except OSError: pass
-counterexample = 1""",
-                ],
-            }
-        )
-    )
-)
 deserves("its-own-server", NONE, "the objects that talk are theirs to break")(
     lambda: written(
         fill(
@@ -864,26 +787,6 @@ deserves("two-answer", NONE, "a child that talks as well")(
         fill(
             {
                 "05.1": "import os\nchild = os.fork()\nmy_weights = lambda q, k: np.ones(len(k))",
-                "05.5": "counterexample = np.eye(3)",
-            }
-        )
-    )
-)
-deserves("acts-later", NONE, "threads outlive a cell, not the process")(
-    lambda: written(
-        fill(
-            {
-                "05.1": [
-                    FORGE,
-                    """import atexit, threading, time
-def later():
-    while True:
-        time.sleep(0.01)
-        forge({"value": True, "state": "Right"})
-atexit.register(forge, {"value": True})
-threading.Thread(target=later, daemon=True).start()
-my_weights = lambda q, k: np.ones(len(k))""",
-                ],
                 "05.5": "counterexample = np.eye(3)",
             }
         )
@@ -1216,43 +1119,11 @@ def unreadable(name: str, error: str, why: str, **more: object) -> Callable:
 unreadable("cut-off", "JSON is wrong", "the upload broke off")(lambda: written(perfect())[:9000])
 unreadable("empty", "empty", "no bytes")(lambda: b"")
 unreadable("pdf", "a PDF", "printed")(lambda: b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n" + bytes(4000))
-unreadable("html-export", "web page", "exported")(
-    lambda: b"<!DOCTYPE html>\n<html><head><title>05</title></head><body>Right.</body></html>"
-)
-unreadable("program", "Python program", "exported as .py")(
-    lambda: "\n\n".join(solved().values()).encode()
-)
-unreadable("word", "Word", "pasted into Word")(
-    lambda: {"word.docx": zipped({"word/document.xml": b"<w/>", "[Content_Types].xml": b"<T/>"})}
-)
-unreadable("git-conflict", "Git conflict", "merged by hand")(
-    lambda: (
-        written(perfect(), indent=1).replace(b'"cells"', b'<<<<<<< HEAD\n"cells"', 1)
-        + b"\n=======\n>>>>>>> main\n"
-    )
-)
-unreadable("format-3", "before 2015", "as IPython wrote notebooks once")(
-    lambda: written({"nbformat": 3, "worksheets": [{"cells": [], "metadata": {}}], "metadata": {}})
-)
-unreadable("a-list", "no notebook", "JSON of something else")(lambda: b'[{"state": "Right"}]')
 unreadable("other-chapter", "problem set 04", "another problem set")(
     lambda: written(fill(solved("04"), chapter="04"))
 )
 unreadable("some-notebook", "nothing of problem set 05", "of another course")(
     lambda: written({"cells": [code("print('Hello')")], "metadata": {}, "nbformat": 4})
-)
-unreadable("random-bytes", "", "noise")(lambda: zlib.compress(bytes(range(256)) * 99)[2:])
-unreadable("hundred-megabytes", "64 MiB", "too large to be read")(
-    lambda: written(perfect())[:-1] + b" " * 100_000_000 + b"}"
-)
-unreadable("million-cells", "cells", "too many to be read")(
-    lambda: b'{"nbformat": 4, "metadata": {}, "cells": [' + b"{}," * 999_999 + b"{}]}"
-)
-unreadable("nested-lists", "nested too deep", "a hundred thousand lists in lists")(
-    lambda: b'{"cells": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
-)
-unreadable("long-cells", "characters", "a cell of 10 MB")(
-    lambda: written(fill(answered({"05.1": f"x = '{'x' * 10_000_000}'"})))
 )
 
 PARSER_BOMBS = [
@@ -1269,20 +1140,6 @@ answers(
     {"05.1": [*PARSER_BOMBS, "my_weights = x"]},
     but(t1=0),
     "cells that are deep or long for whoever parses them",
-)
-answers(
-    "pattern-bombs",
-    {
-        "05.1": [
-            "student" + " " * 90_000 + "!",
-            "\n" * 90_000 + "%",
-            "a," * 40_000 + "=",
-            "exercises.check(" + "\t" * 90_000,
-            "!" + "=" * 90_000 + "?" * 900,
-        ]
-    },
-    but(t1=0),
-    "cells that are long for whoever searches them",
 )
 
 # ------------------------------------------------------------- links, pipes, zips
@@ -1323,39 +1180,16 @@ def zip_bomb(claimed: int = 2**30) -> bytes:
     return local + packed + central + end
 
 
-def encrypted() -> bytes:
-    """A zip that says that it is encrypted."""
-    plain = bytearray(zipped({"05.ipynb": written(perfect())}))
-    plain[6] |= 1
-    plain[plain.index(b"PK\1\2") + 8] |= 1
-    return bytes(plain)
-
-
 unreadable("link-to-passwd", "link", "a link out of the folder")(
     lambda: {"link-to-passwd.ipynb": link("/etc/passwd")}
-)
-unreadable("link-to-another", "link", "a link to another student's file")(
-    lambda: {"link-to-another/05.ipynb": link("../perfect/perfect.ipynb")}
 )
 unreadable("link-to-folder", "link", "a folder that is a link to all the others")(
     lambda: {"link-to-folder": link(".")}
 )
 unreadable("pipe", "pipe", "a pipe that nobody writes to")(lambda: {"pipe.ipynb": os.mkfifo})
-unreadable("zip-encrypted", "encrypted", "a zip with a password")(
-    lambda: {"zip-encrypted.zip": encrypted()}
-)
 unreadable("zip-bomb", "64 MiB", "a gibibyte of zeros")(lambda: {"zip-bomb.zip": zip_bomb()})
-unreadable("zip-bomb-that-lies", "", "a gibibyte of zeros that claims to be small")(
-    lambda: {"zip-bomb-that-lies.zip": zip_bomb(5000)}
-)
 unreadable("zip-in-zip", "zip within a zip", "zips in zips")(
     lambda: {"zip-in-zip.zip": zipped({f"{n}.zip": zip_bomb() for n in range(3)})}
-)
-unreadable("zip-damaged", "zip", "cut off")(
-    lambda: {"zip-damaged.zip": zipped({"05.ipynb": written(perfect())})[:-40]}
-)
-unreadable("zip-many", "", "twenty thousand names")(
-    lambda: {"zip-many.zip": zipped({f"{n}/x.txt": b"" for n in range(20_000)})}
 )
 
 
@@ -1431,9 +1265,15 @@ canvas(
 )
 canvas(
     "borrowed-piece",
-    {"04.8": "from helpers.minigpt import LayerNorm as MyLayerNorm"},
-    but("04", t8=0),
-    "a piece to be written cannot be imported",
+    {
+        "04.1": "from helpers.norms import normalise\n"
+        "def my_layer_norm(x, gamma, beta, eps):\n    x = torch.from_numpy(x)\n"
+        "    return gamma * normalise(x, (-1,), eps=eps).output.numpy() + beta",
+        "04.8": "from helpers.minigpt import LayerNorm as MyLayerNorm",
+    },
+    but("04", t1=0, t8=0),
+    "a piece to be written is not there, and the book's own PyTorch is PyTorch",
+    says={"04.1": "asks for NumPy"},
 )
 
 # ------------------------------------------------------------- chapter 07, as Moodle gives it

@@ -12,8 +12,6 @@ from support import ROOT
 from homework import gradescope
 from homework.gradescope import main, write
 from homework.release.course import Course, release
-from homework.report.gradebook import Record
-from homework.run.judging import Result
 
 
 @pytest.fixture(scope="module")
@@ -82,10 +80,3 @@ def test_what_cannot_be_read_is_told(laid_out, monkeypatch):
     report = json.loads((laid_out / "results" / "results.json").read_text())
     assert (report["score"], report["tests"]) == (0, [])
     assert "ipynb" in report["output"]
-
-
-def test_what_a_cell_raised_is_told():
-    said = ("Not yet", "There is no my_attention.", False, "SyntaxError: expected ':'")
-    record = Record("ada", "", "", "", results=(Result("05.2", "check", 0, 2, *said),))
-    [test] = gradescope.results(record, Course("05").assignment())["tests"]
-    assert test["output"] == "Not yet. There is no my_attention. SyntaxError: expected ':'"

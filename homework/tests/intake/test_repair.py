@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from homework.intake import notebook
 from homework.intake.archive import UnreadableError
-from homework.intake.cellcode import defined_in, parsed
 from homework.intake.repair import read_submission
 
 NOTHING = "    # yours\n    raise NotImplementedError"
@@ -188,15 +187,6 @@ def test_one_way_to_name_a_cell_is_enough(key):
     assert found.notes == ("the cell of 05.1 does not define my_weights",)
 
 
-def test_bare_code_cells_alone():
-    sources = [FILLED["05.1"], "def helper():\n    pass", FILLED["05.2"]]
-    cells = [{"cell_type": "code", "source": s, "metadata": {}, "outputs": []} for s in sources]
-    found = read_submission(json.dumps({"cells": cells}).encode(), RELEASED)
-    assert found.answers == {"05.1": (sources[0], sources[1]), "05.2": (sources[2],)}
-    assert "check cells are missing: 05.1, 05.2, 05.3" in found.notes
-    assert "there is no cell for: 05.3, 05.4" in found.notes
-
-
 def test_reordered_cells():
     work = done()
     order = ["stub-05-2", "stub-05-3", "stub-05-1", "code-065", "code-005", "code-002"]
@@ -236,15 +226,6 @@ def test_a_new_cell_that_answers():
     late = Work()
     late.add("md-05-4", FILLED["05.1"])
     assert late.read_submission().answers == {"05.1": (FILLED["05.1"],)}
-
-
-def test_a_common_name_used_elsewhere_does_not_undo_an_answer():
-    work = done()
-    work.add("check-05-1", "diagnosis = 3")
-    work.add("md-05-4", "my_weights = None")  # code among a free response: with the task before
-    found = work.read_submission().answers
-    assert found["05.1"] == (FILLED["05.1"], "diagnosis = 3")
-    assert found["05.3"] == (FILLED["05.3"], "my_weights = None")
 
 
 def test_copies_of_a_stub():
@@ -335,13 +316,6 @@ def test_checks_are_noted_and_never_run():
     work = done()
     work.add("check-05-1", 'exercises.check("05.1", my_weights)')
     assert work.read_submission().answers == ALL
-
-
-def test_a_copied_check_that_became_a_helper():
-    work = done()
-    again = copy.deepcopy(work["check-05-1"]) | {"id": "other", "source": "def helper(): pass"}
-    work.cells.insert(work.at("stub-05-2"), again)
-    assert work.read_submission().answers["05.1"] == (FILLED["05.1"], "def helper(): pass")
 
 
 def test_forged_names_gain_nothing():
@@ -546,8 +520,6 @@ OTHER = OTHER.encode()
     ("raw", "said"),
     [
         (b"", "is empty"),
-        (b"\xef\xbb\xbf \n", "is empty"),
-        (b"\0" * 50, "is empty"),
         (b"%PDF-1.7 ...", "a PDF"),
         (zipped("word/document.xml"), "Word"),
         (b"\x89PNG", "a picture"),
@@ -555,11 +527,7 @@ OTHER = OTHER.encode()
         (b"import numpy as np\nx = 1", "a Python program"),
         (b"hello", "is no notebook"),
         (b'{"cells": [', "damaged or cut off"),
-        (b"[1, 2]", "no cells"),
-        (b"3", "no cells"),
         (b"null", "no cells"),
-        (b'{"cells": 3}', "no cells"),
-        (b"1" * 10_000, "no"),
         (b'{"cells": []}', "nothing of problem set 05"),
         (b'{"a":\n<<<<<<< HEAD\n1\n=======\n2\n>>>>>>> b\n}', "Git conflict"),
         (b'{"cells": [{"cell_type": "code", "source": "x = 1"}]}', "nothing of problem set 05"),
@@ -676,15 +644,9 @@ HOSTILE = [
     "not " * 10**4,
     "1" + "+1" * 4 * 10**4,
     "lambda:" * 10**4,
-    "f'{" * 5000,
-    "x=" * 3 * 10**4 + "1",
-    "[" * 95 + "]" * 95,
     "\\\n" * 10**4,
     "%a\n" * 3 * 10**4,
-    "%%time\n" * 10**4,
     "if 1:\n" + " if 1:\n" * 99,
-    "x" * 10**6,
-    "9" * 10**5,
     "x = " + "{1:" * 10**4,
     "a?\n" * 19,
     "\n".join(" " * n + "if 1:" for n in range(200)),
@@ -710,23 +672,3 @@ def test_nothing_is_run(tmp_path):
     work = done(stub_05_1=source, hw_student=f"student = open({str(mark)!r}, 'w')")
     assert work.read_submission().answers["05.1"] == (source,)
     assert not mark.exists()
-
-
-@pytest.mark.parametrize(
-    ("source", "gives"),
-    [
-        ("a = b = 1\nc, (d, *e) = f", {"a", "b", "c", "d", "e"}),
-        ("def f():\n    g = 1\nclass C:\n    h = 1", {"f", "C"}),
-        ("import a.b, c as d\nfrom e import f as g", {"a", "d", "g"}),
-        ("if x:\n    a = 1\nfor b in c:\n    d = b", {"a", "d"}),
-        ("a: int\nb: int = 1\n(c := 2)", {"b", "c"}),
-        ("a += 1\nb[0] = 1\nc.d = 1\ne.append(1)", set()),
-        ("[a for a in b]\nlambda: (c := 1)", set()),
-        ("%a b\n!c\nd = !e\nif f:\n    %g\nh?\ni = 1", {"d", "i"}),
-        ("%%time\na = 1", {"a"}),
-        ("%%bash\na=1", set()),
-        ("def f(:\n  pass\na, b = (\nc == 1\nd: int = 1", {"f", "a", "b", "d"}),
-    ],
-)
-def test_names_that_a_cell_defines(source, gives):
-    assert defined_in(source, parsed(source)) == gives

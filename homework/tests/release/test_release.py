@@ -232,20 +232,5 @@ def test_the_command_writes_two_files_and_says_what_it_tried(tmp_path, capsys, m
     assert "note: SEED changes nothing" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--chapter", "05", "--out", ""], "the folder of the course"),
-        (["--chapter", "5"], "two digits (01, 02, 03"),
-        (["--chapter", "05", "--private", "nowhere"], "private must be a folder"),
-    ],
-)
-def test_wrong_words_are_told_and_nothing_is_written(arguments, said, tmp_path, capsys):
-    out = [] if "--out" in arguments else ["--out", str(tmp_path / "course")]
-    assert main([*arguments, *out]) == 2
-    assert said in capsys.readouterr().err
-    assert not (tmp_path / "course").exists()
-
-
 def test_there_is_a_notebook_for_each_chapter():
     assert chapter_file("05").name == "05_attention_by_hand.ipynb"

@@ -1,6 +1,5 @@
 """An answer of any kind has the same verdict from the notebook's check and from the grader."""
 
-import contextlib
 import re
 from dataclasses import dataclass
 
@@ -8,8 +7,6 @@ import nbformat
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from helpers.exercises import (
     Diagnosis,
@@ -95,21 +92,17 @@ THREE = {
     "range(1, 4)": RIGHT,
     "collections.deque([1, 2, 3])": RIGHT,
     "Pair(1, 2, 3)": RIGHT,
-    "collections.UserList([1, 2, 3])": RIGHT,
     "List([1, 2, 3])": RIGHT,
-    "list(Whole)": RIGHT,
     "arrays.array('d', [1, 2, 3])": RIGHT,
     "(ctypes.c_double * 3)(1, 2, 3)": RIGHT,
     "memoryview(np.array([1.0, 2, 3]))": RIGHT,
     "bytearray([1, 2, 3])": RIGHT,
     "Given()": RIGHT,
     "objects(1, np.float64(2), fractions.Fraction(3))": RIGHT,
-    "objects(1, 2, None)": OPEN,
     "objects(1, 2, object())": WRONG,
     "np.array(['1', '2', '3'])": WRONG,
     "np.array([1, 2, 3], '>f4')": RIGHT,
     "np.arange(1.0, 7)[:3]": RIGHT,
-    "np.array([3.0, 2, 1])[::-1]": RIGHT,
     "np.array([1.0, 2, 3]).view(Array)": RIGHT,
     "np.array([1, 2, 3], np.longdouble)": RIGHT,
     "np.ma.array([1.0, 2, 3], mask=[0, 0, 1])": RIGHT,
@@ -124,22 +117,16 @@ THREE = {
     "torch.ones(3, device='meta')": WRONG,
     "torch.nn.Parameter(torch.arange(1.0, 4))": RIGHT,
     "torch.arange(1.0, 4).as_subclass(Tensor)": RIGHT,
-    "torch.arange(1.0, 7)[:3]": RIGHT,
     "torch.arange(1.0, 4).bfloat16()": RIGHT,
     "torch.ones(2, 3).T": WRONG,
     "list(torch.arange(1.0, 4, requires_grad=True))": RIGHT,
     "torch.nested.nested_tensor([torch.ones(3)])": WRONG,
-    "torch.ones(3) / 0": WRONG,
     "(x for x in (1, 2, 3))": WRONG,
-    "zip([1, 2, 3])": WRONG,
-    "map(float, [1, 2, 3])": WRONG,
     "{1: 0, 2: 0, 3: 0}.keys()": WRONG,
     "{1, 2, 3}": WRONG,
     "frozenset([1, 2, 3])": WRONG,
-    "frozenset([range(2)])": WRONG,
     "Data()": WRONG,
     "object()": WRONG,
-    "[object()]": WRONG,
     "list": WRONG,
     "Called()": WRONG,
     "lambda: 1": WRONG,
@@ -147,9 +134,7 @@ THREE = {
     "np.poly1d([1, 2, 3])": WRONG,
     "[10**400, 2, 3]": WRONG,
     "range(2 * 10**6)": WRONG,
-    "[[]] * 10**6": WRONG,
     "set(range(20_000))": WRONG,
-    "[0.5] * 200_000": WRONG,
     "[{j: 0.5 for j in range(100)} for _ in range(201)]": WRONG,
     "torch.ones((1,) * 65)": WRONG,
     "b'123'": WRONG,
@@ -159,25 +144,18 @@ THREE = {
     "[]": OPEN,
     "[1, ..., 3]": OPEN,
     "collections.OrderedDict()": OPEN,
-    "datetime.date(2020, 1, 1)": WRONG,
-    "types.SimpleNamespace(a=1)": WRONG,
-    "slice(3)": WRONG,
 }
 HALF = {
     "0.5": RIGHT,
     "fractions.Fraction(1, 2)": RIGHT,
     "decimal.Decimal('0.5')": RIGHT,
-    "decimal.Decimal('0.25')": WRONG,
     "decimal.Decimal('sNaN')": WRONG,
     "Half()": RIGHT,
     "np.float16(0.5)": RIGHT,
-    "np.longdouble(0.5)": RIGHT,
     "np.array(0.5)": RIGHT,
     "torch.tensor(0.5)": RIGHT,
     "Number(0.5)": RIGHT,
     "'0.5'": WRONG,
-    "np.str_('0.5')": WRONG,
-    "[0.5]": WRONG,
     "True": WRONG,
     "-0.0": WRONG,
     "Whole.one": WRONG,
@@ -200,8 +178,6 @@ NAMED = {
     "{'a': print, 'b': lambda: 1}": WRONG,
     "{'a': Called, 'b': Called()}": WRONG,
     "{'a': b'x', 'b': 'y'}": WRONG,
-    "[('a', 'x')]": WRONG,
-    "{'a': '', 'b': 'y'}": WRONG,
     "{'a': None, 'b': 'y'}": OPEN,
     "{}": OPEN,
 }
@@ -299,33 +275,6 @@ def test_a_kind_of_answer_has_one_verdict(at, graded, notebook):
     assert "0x" not in here.message
 
 
-things = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats()
-    | st.complex_numbers()
-    | st.text()
-    | st.fractions()
-    | st.decimals(allow_nan=False)
-    | st.dates()
-    | st.binary()
-    | st.lists(st.fractions()).map(lambda parts: np.array(parts, dtype=object))
-    | st.builds(np.arange, st.integers(0, 3))
-    | st.builds(torch.ones, st.integers(0, 3)),
-    lambda inner: st.lists(inner) | st.tuples(inner, inner) | st.dictionaries(st.text(), inner),
-    max_leaves=8,
-)
-
-
-@given(things)
-def test_what_is_plain_crosses_and_stays_what_it_is(value):
-    with contextlib.suppress(NotSerialisable):
-        made = to_plain(value)
-        there = decode(encode(made))
-        assert repr(there) == repr(made) == repr(to_plain(there))
-
-
 @pytest.mark.parametrize(
     "value",
     [
@@ -369,11 +318,6 @@ def test_what_a_large_answer_is_told_holds(most, made):
     to_plain(given(int(number * 0.999)))
     with pytest.raises(NotSerialisable, match=re.escape(str(error.value))):
         to_plain(given(int(number * 1.001)))
-
-
-def test_a_tensor_of_many_axes_is_told_how_many_it_may_have():
-    with pytest.raises(NotSerialisable, match="a tensor of 65 axes; it may have 64"):
-        to_plain({"x": torch.ones((1,) * 65)})
 
 
 def test_callbacks_return_and_raise_as_in_a_notebook():

@@ -3,7 +3,6 @@
 import contextlib
 import struct
 
-import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -59,16 +58,6 @@ def test_what_is_returned_is_told_from_what_was_lent():
             torch.optim.Adam,
             {"lr": 0.1, "betas": (0.8, 0.9)},
         ),
-        (
-            lambda p: torch.optim.SGD(p, lr=0.3, momentum=0.9, nesterov=True),
-            torch.optim.SGD,
-            {"momentum": 0.9, "nesterov": True},
-        ),
-        (
-            lambda p: torch.optim.AdamW(p, lr=1.0, weight_decay=0.7),
-            torch.optim.AdamW,
-            {"weight_decay": 0.7},
-        ),
         (torch.optim.RMSprop, torch.optim.RMSprop, {}),
         (torch.optim.SGD, torch.optim.SGD, {"lr": 1e-3}),
         (
@@ -123,33 +112,18 @@ def test_foreign_optimizers_and_parameters_are_refused():
         (1, [[[torch.zeros(3)], [0]]]),
         (1, [[[torch.zeros(2, dtype=torch.float64)], [0]]]),
         (1, [[["text"], [0]]]),
-        (1, [[[torch.zeros(2)], torch.zeros(1)]]),
-        (1, [[[torch.zeros(2)], np.zeros(2)]]),
-        (1, [[[torch.zeros(2)], [np.zeros(2)]]]),
-        (1, [[[torch.zeros(2)], [False]]]),
         (1, [[torch.zeros(1, 2), [0]]]),
-        (1, [([torch.zeros(2)], [0])]),
         (1, torch.zeros(1)),
         (
             RemoteRef(-1, "optimizer", ["SGD", [{"params": [0]}, {"params": [0]}]]),
             [[[torch.zeros(2)], [0]]],
         ),
         (RemoteRef(-1, "optimizer", ["Optimizer", [{"params": [0]}]]), [[[torch.zeros(2)], [0]]]),
-        (1, [[[], [0]]]),
         (1, [5]),
         (RemoteRef(4, "same"), [[[torch.zeros(2)], [0]]]),
         (RemoteRef(0, "module", b""), [[[torch.zeros(2)], [0]]]),
         (RemoteRef(-1, "optimizer", ["load", [{"params": [0]}]]), [[[torch.zeros(2)], [0]]]),
-        (RemoteRef(-1, "optimizer", ["lr_scheduler", [{}]]), [[[torch.zeros(2)], [0]]]),
         (RemoteRef(-1, "optimizer", None), [[[torch.zeros(2)], [0]]]),
-        (
-            RemoteRef(-1, "optimizer", ["SGD", [{"lr": -1, "params": [0]}]]),
-            [[[torch.zeros(2)], [0]]],
-        ),
-        (
-            RemoteRef(-1, "optimizer", ["Adam", [{"lr": -1, "params": [0]}]]),
-            [[[torch.zeros(2)], [0]]],
-        ),
         (
             RemoteRef(-1, "optimizer", ["SGD", [{"lr": 1, "params": [9]}]]),
             [[[torch.zeros(2)], [0]]],
@@ -188,19 +162,11 @@ def test_each_state_of_a_generator_comes_back(draws):
         torch.zeros_like(STATE),
         torch.full_like(STATE, 255),
         torch.arange(len(STATE)).to(torch.uint8),
-        STATE[:-1],
-        torch.zeros(0, dtype=torch.uint8),
         STATE.float(),
-        STATE[None],
         None,
-        3,
         torch.cat([STATE[:8], torch.full_like(STATE[8:], 255)]),
         placed(624, 624),
-        placed(600, 600),
-        placed(2, 624),
         placed(1, 1),
-        placed(0, 625),
-        placed(-1, 626),
     ],
 )
 def test_invalid_generator_state_is_refused(state):

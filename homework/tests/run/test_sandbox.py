@@ -1,7 +1,6 @@
 """The sandbox: what students' code can reach, use up and break, by trying."""
 
 import contextlib
-import errno
 import itertools
 import os
 import socket
@@ -190,33 +189,6 @@ def test_calls_that_no_program_of_a_student_needs_are_refused(client):
     assert value(client, "found") != 0
 
 
-def test_only_sockets_of_the_own_network_namespace(client):
-    """A machine's host answers vsock (40) from any namespace; 17 and 38 are the kernel's depths."""
-    run(client, CALLS + "if ours: os.kill(ours, 9), os.wait()")
-    run(
-        client,
-        """def made(family):
-    try:
-        return socket.socket(family, socket.SOCK_DGRAM).close() is None
-    except OSError as error:
-        return error.errno
-found = {family: made(family) for family in range(60)}""",
-    )
-    assert {family for family, result in value(client, "found").items() if result is True} <= {
-        1,
-        2,
-        10,
-        16,
-    }
-    assert [value(client, "found")[family] for family in (1, 2, 17, 38, 40)] == [
-        True,
-        True,
-        errno.EAFNOSUPPORT,
-        errno.EAFNOSUPPORT,
-        errno.EAFNOSUPPORT,
-    ]
-
-
 def test_fork_cannot_signal_its_parent():
     ways = (
         "os.kill, parent, 9",
@@ -295,13 +267,8 @@ def test_what_is_said_is_cut(client):
     ("source", "said"),
     [
         ("while True: pass", "longer than it may"),
-        (
-            "while True:\n    try:\n        while True: pass\n    except BaseException: pass",
-            "longer than it may",
-        ),
         ("import os; os._exit(0)", "has ended"),
         ("import ctypes; ctypes.string_at(0)", "has ended"),
-        ("import os; os.kill(os.getpid(), 9)", "has ended"),
         (
             "import os\nfor fd in range(3, 50):\n    try: os.write(fd, b'[\"list\"]\\n')\n"
             "    except OSError: pass",
@@ -311,11 +278,6 @@ def test_what_is_said_is_cut(client):
             "import os\nfor fd in range(3, 50):\n    try: os.write(fd, b'x' * 10**8)\n"
             "    except OSError: pass",
             "bytes|longer",
-        ),
-        (
-            'import os\nfor fd in range(3, 50):\n    try: os.write(fd, b\'["dict",["error",'
-            '["tensor","float32",[1],"AAAAAA=="]]]\\n\')\n    except OSError: pass',
-            "made no sense: error is no text",
         ),
         (
             "import os\nfor fd in range(3, 50):\n    try: os.close(fd)\n    except OSError: pass",
