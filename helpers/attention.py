@@ -6,6 +6,7 @@ width of a value. There may be any leading axes (batch, heads).
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float
@@ -109,7 +110,7 @@ class SelfAttention(nn.Module):
 
     qk_transform(x, offset): applied to queries and keys (2, B, H, T, D), the first row at position
     offset (RoPE, QK-norm). attn_bias(H, T_q, T_k): added to the scaled scores (ALiBi). dropout:
-    the fraction of attention weights dropped in training.
+    the fraction of attention weights dropped in training. factory: device, dtype, as torch's.
     Shapes: forward (B, T, C) to (B, T, C). With causal=True a token reads itself and the tokens
     before it. `valid` (B, T) is False where a token is padding, which no other token then reads.
     `kv_cache` replaces `project` for a while, `record_attention` replaces `attend`.
@@ -127,14 +128,15 @@ class SelfAttention(nn.Module):
         dropout: float = 0.0,
         qk_transform: Callable[[Tensor, int], Tensor] | None = None,
         attn_bias: Callable[[int, int, int], Tensor] | None = None,
+        **factory: Any,
     ):
         super().__init__()
         if heads < 1 or width < 1 or width % heads:
             raise ValueError(f"width={width} must be a positive multiple of heads={heads}")
         self.heads, self.causal, self.dropout = heads, causal, dropout
         self.qk_transform, self.attn_bias = qk_transform, attn_bias
-        self.qkv = nn.Linear(width, 3 * width, bias=bias)
-        self.out = nn.Linear(width, width, bias=bias)
+        self.qkv = nn.Linear(width, 3 * width, bias=bias, **factory)
+        self.out = nn.Linear(width, width, bias=bias, **factory)
 
     def forward(
         self, x_BTC: Float[Tensor, "B T C"], valid: Bool[Tensor, "B Tk"] | None = None

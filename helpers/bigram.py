@@ -91,14 +91,11 @@ class MarkovChain:
 
     def __init__(self, table: Table):
         self.table = _stochastic(table).copy()
-        reaches = (self.table > 0) | np.eye(len(self.table), dtype=bool)
-        for _ in range(len(self.table).bit_length()):
-            reaches = reaches @ reaches  # paths of up to 2, 4, 8, … transitions
-        recurrent = reaches.all(axis=0)  # the other states are left for good
-        if not recurrent.any():
+        equations = self.table.T - np.eye(len(self.table))  # (Pᵀ - I) π = 0
+        if np.linalg.matrix_rank(equations) < len(self.table) - 1:
             raise ValueError("some state of table must be reachable from every state")
-        self.stationary = np.zeros(len(self.table))
-        self.stationary[recurrent] = _stationary(self.table[np.ix_(recurrent, recurrent)])
+        equations[-1] = 1.0  # and π sums to 1
+        self.stationary = np.linalg.solve(equations, np.eye(len(self.table))[-1])
         self.entropy_rate = float(self.stationary @ numerics.entropy(self.table))
 
     def sample(self, n: int, generator: torch.Generator) -> Int[Tensor, " n"]:
@@ -112,24 +109,6 @@ class MarkovChain:
             state = bisect_right(cumulative[state], u)
             states.append(state)
         return torch.tensor(states, dtype=torch.int64)
-
-
-def _stationary(table: Float[np.ndarray, "V V"]) -> Float[np.ndarray, " V"]:
-    """The distribution π = π P of a chain in which each state reaches each other.
-
-    State after state is eliminated, the paths through it added to the others, then put back: no
-    subtraction, so that tiny probabilities count. Source: Grassmann, Taksar and Heyman 1985.
-    Rescaling by powers of 2 is exact, and keeps every ratio within float64.
-    """
-    paths, n = table.copy(), len(table)
-    for last in range(n - 1, 0, -1):
-        paths[:last, last] /= paths[last, :last].sum()
-        paths[:last, :last] += np.outer(paths[:last, last], paths[last, :last])
-    pi = np.ones(n)
-    for state in range(1, n):
-        pi[state] = pi[:state] @ paths[:state, state]
-        pi = np.ldexp(pi, -np.frexp(pi[: state + 1].max())[1])
-    return pi / pi.sum()
 
 
 # ---------------------------------------------------------------- model

@@ -1,4 +1,7 @@
-"""The parts of a Transformer layer: feed-forward, residual with norm, and the block of both."""
+"""The parts of a Transformer layer: feed-forward, residual with norm, and the block of both.
+
+Modules take device and dtype as torch's do (factory).
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,13 +12,13 @@ from torch import Tensor, nn
 from helpers.attention import SelfAttention
 from helpers.norms import BatchNorm, GroupNorm, InstanceNorm, LayerNorm, RMSNorm
 
-NORMS: dict[str, Callable[[int], nn.Module]] = {
+NORMS: dict[str, Callable[..., nn.Module]] = {
     "layer": LayerNorm,
     "rms": RMSNorm,
     "batch": BatchNorm,
     "instance": InstanceNorm,
     "group": GroupNorm,
-    "none": lambda width: nn.Identity(),
+    "none": nn.Identity,
 }
 ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
     "gelu": nn.GELU,
@@ -42,12 +45,14 @@ class FeedForward(nn.Module):
     Source: Vaswani et al. 2017, equation 2 (with ReLU); Hendrycks and Gimpel 2016 for GELU.
     """
 
-    def __init__(self, width: int, hidden: int | None = None, *, activation: str = "gelu"):
+    def __init__(
+        self, width: int, hidden: int | None = None, *, activation: str = "gelu", **factory: Any
+    ):
         super().__init__()
         hidden = 4 * width if hidden is None else hidden
-        self.up = nn.Linear(width, hidden)
+        self.up = nn.Linear(width, hidden, **factory)
         self.activation = _choice(ACTIVATIONS, activation=activation)()
-        self.down = nn.Linear(hidden, width)
+        self.down = nn.Linear(hidden, width, **factory)
 
     def forward(self, x: Float[Tensor, "*batch C"]) -> Float[Tensor, "*batch C"]:
         """Up to the hidden features, through the activation, and down again."""
@@ -93,6 +98,7 @@ class AddNorm(nn.Module):
 class Block(nn.Module):
     """One layer of a Transformer: attention between tokens, then a feed-forward on each.
 
+    dropout: the fraction dropped in training of attention weights and of what each sub-layer adds.
     attention: a sub-layer to use in place of plain self-attention.
     Shapes: forward (B, T, C) to (B, T, C); `valid` (B, T) is False where a token is padding, which
     no other token then reads (norms over positions still count it).
@@ -115,14 +121,17 @@ class Block(nn.Module):
         causal: bool = True,
         dropout: float = 0.0,
         attention: nn.Module | None = None,
+        **factory: Any,
     ):
         super().__init__()
         make_norm = _choice(NORMS, norm=norm)
         options: dict[str, Any] = {"placement": placement, "residual": residual, "dropout": dropout}
-        attention = attention or SelfAttention(width, heads, causal=causal)
-        feed_forward = FeedForward(width, activation=activation)
-        self.attention = AddNorm(attention, make_norm(width), **options)
-        self.feed_forward = AddNorm(feed_forward, make_norm(width), **options)
+        attention = attention or SelfAttention(
+            width, heads, causal=causal, dropout=dropout, **factory
+        )
+        feed_forward = FeedForward(width, activation=activation, **factory)
+        self.attention = AddNorm(attention, make_norm(width, **factory), **options)
+        self.feed_forward = AddNorm(feed_forward, make_norm(width, **factory), **options)
 
     def forward(
         self, x_BTC: Float[Tensor, "B T C"], valid: Bool[Tensor, "B T"] | None = None

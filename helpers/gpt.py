@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from helpers import sampling
@@ -34,6 +34,8 @@ class GPTConfig:
     have a row in an embedding matrix of their own, 1 for none. tied: the output layer uses the
     embedding matrix. qk_norm: queries and keys are normalised to mean square 1. start: the initial
     weights; "gpt2" draws every matrix from N(0, 0.02²), "fan_in" linear layers from N(0, 1/fan-in).
+    dropout: of the embeddings and of what each sub-layer adds; attention_dropout: of attention
+    weights.
     Raises: ValueError that names the field, its value and what is allowed.
     """
 
@@ -51,6 +53,7 @@ class GPTConfig:
     qk_norm: bool = False
     start: str = "gpt2"
     dropout: float = 0.0
+    attention_dropout: float = 0.0
 
     def __post_init__(self):
         for name in ("vocab_size", "context", "layers", "heads", "width", "ngrams"):
@@ -67,17 +70,19 @@ class GPTConfig:
                 f"positions={self.positions!r} pairs features: width={self.width} and "
                 f"heads={self.heads} must leave it an even number"
             )
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout={self.dropout} must lie in [0, 1)")
+        for name in ("dropout", "attention_dropout"):
+            if not 0 <= (value := getattr(self, name)) < 1:
+                raise ValueError(f"{name}={value} must lie in [0, 1)")
 
 
 class GPT(nn.Module):
     """Read tokens, return logits for the token after each.
 
     device, dtype: where the parameters are, and as what; they are drawn in float32 by `generator`
-    alone, and torch's own random state stays. A batch of texts padded at their ends needs no mask:
-    no token reads a later one.
+    alone, and torch's own random state stays.
     Shapes: forward (B, T) ids to (B, T, V) logits, T at most `context` with learned positions.
+    `valid` (B, T) is False where a token is padding, which no other token then reads, though it
+    has a position. Texts padded at their ends need none: no token reads a later one.
     Raises: ValueError where an id lies outside 0..V-1 (on a CPU), or a text is longer than learned
     positions reach.
     Source: Radford et al. 2019, with the choices of GPTConfig.
@@ -112,9 +117,11 @@ class GPT(nn.Module):
         _init_weights(self, generator)
         self.to(device, dtype)
 
-    def forward(self, ids_BT: Int[Tensor, "B T"]) -> Float[Tensor, "B T V"]:
+    def forward(
+        self, ids_BT: Int[Tensor, "B T"], valid: Bool[Tensor, "B T"] | None = None
+    ) -> Float[Tensor, "B T V"]:
         """Logits for what follows each token."""
-        return self.logits(self.embed(ids_BT))
+        return self.logits(self.embed(ids_BT), valid)
 
     def embed(self, ids_BT: Int[Tensor, "B T"]) -> Float[Tensor, "B T C"]:
         """The stream (B, T, C) below the first block: embeddings, plus positions if added here."""
@@ -127,10 +134,12 @@ class GPT(nn.Module):
             x_BTC = x_BTC + self.position(ids_BT.shape[1])
         return self.dropout(x_BTC)
 
-    def logits(self, x_BTC: Float[Tensor, "B T C"]) -> Float[Tensor, "B T V"]:
+    def logits(
+        self, x_BTC: Float[Tensor, "B T C"], valid: Bool[Tensor, "B T"] | None = None
+    ) -> Float[Tensor, "B T V"]:
         """Logits (B, T, V) from the stream (B, T, C): the blocks, the final norm, the head."""
         for block in self.blocks:
-            x_BTC = block(x_BTC)
+            x_BTC = block(x_BTC, valid)
         return self.head(self.norm(x_BTC))
 
 
@@ -181,7 +190,11 @@ def _block(config: GPTConfig) -> Block:
         activation=config.activation,
         dropout=config.dropout,
         attention=SelfAttention(
-            config.width, config.heads, qk_transform=qk_transform, attn_bias=attn_bias
+            config.width,
+            config.heads,
+            dropout=config.attention_dropout,
+            qk_transform=qk_transform,
+            attn_bias=attn_bias,
         ),
     )
 

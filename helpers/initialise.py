@@ -4,10 +4,8 @@ A weight has shape (fan_out, fan_in), as in nn.Linear: each of its fan_out outpu
 fan_in inputs.
 """
 
-import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeGuard
 
 import torch
 from jaxtyping import Float
@@ -16,7 +14,8 @@ from torch import Tensor, nn
 from helpers import norms
 
 RESIDUAL = ("out", "down", "out_proj")  # projections that add to the residual stream
-FAMILIES = ("normal", "uniform", "orthogonal")
+PACKED = {"qkv": 3}  # linear layers that hold several in one, each with fans of its own
+FAMILIES = ("normal", "uniform")
 NORMS = (
     *(nn.LayerNorm, nn.RMSNorm, nn.GroupNorm, nn.modules.batchnorm._BatchNorm),
     *(norms.LayerNorm, norms.RMSNorm, norms.BatchNorm, norms.GroupNorm),
@@ -26,7 +25,6 @@ NORMS = (
 FANS: dict[str, Callable[[int, int], float]] = {
     "in": lambda fan_in, fan_out: fan_in,
     "in + out": lambda fan_in, fan_out: fan_in + fan_out,
-    "larger": max,
     "any": lambda fan_in, fan_out: 1.0,
 }
 
@@ -71,12 +69,6 @@ TORCH = Scheme(
     family="uniform",
     init_bias=True,
 )
-ORTHOGONAL = Scheme(
-    name="orthogonal",
-    source="Saxe, McClelland and Ganguli 2014, section 3",
-    fan="larger",
-    family="orthogonal",
-)
 
 
 def fixed(std: float, name: str = "", source: str = "") -> Scheme:
@@ -85,7 +77,7 @@ def fixed(std: float, name: str = "", source: str = "") -> Scheme:
 
 
 GPT2 = fixed(0.02, "0.02", "Radford et al. 2018, section 4.1; kept in the code of GPT-2")
-SCHEMES = (LECUN, XAVIER, HE, TORCH, GPT2, ORTHOGONAL)
+SCHEMES = (LECUN, XAVIER, HE, TORCH, GPT2)
 
 
 def draw(
@@ -95,10 +87,7 @@ def draw(
     std, shape, device = scheme.std(fan_in, fan_out), (fan_out, fan_in), generator.device
     if scheme.family == "uniform":  # the variance of U(-a, a) is a²/3
         return (torch.rand(shape, generator=generator, device=device) * 2 - 1) * std * 3**0.5
-    normal = torch.randn(shape, generator=generator, device=device)
-    if scheme.family == "normal":
-        return normal * std
-    return _orthonormal(normal) * std * max(shape) ** 0.5
+    return torch.randn(shape, generator=generator, device=device) * std
 
 
 def residual_factor(blocks: int) -> float:
@@ -110,21 +99,7 @@ def residual_factor(blocks: int) -> float:
     return (2 * blocks) ** -0.5
 
 
-@dataclass(frozen=True, kw_only=True)
-class InitRecord:
-    """How one parameter of a model was initialised.
-
-    name: the first name under which the model lists it; also: its other names, if it is tied.
-    role: embedding, weight, residual, bias, gain, shift, or untouched.
-    std: the standard deviation of the draw, 0 where all are set to one value; nan if untouched.
-    """
-
-    name: str
-    role: str
-    std: float
-    also: tuple[str, ...] = ()
-
-
+@torch.no_grad()
 def initialise(
     model: nn.Module,
     scheme: Scheme,
@@ -132,112 +107,75 @@ def initialise(
     *,
     embedding: float,
     residual: float = 1.0,
-    packed: Mapping[str, int] | None = None,
-) -> tuple[InitRecord, ...]:
-    """Initialise every parameter of a model once, and report how.
+) -> None:
+    """Initialise every parameter of a model once.
 
-    Embeddings are drawn from N(0, embedding²), a padding row is 0; weights by the scheme. Linear
-    layers whose own name is in RESIDUAL, weight and bias, are multiplied by `residual`.
-    Gains are 1, shifts 0. A tied matrix counts as an embedding. `packed` names the linear layers
-    that hold several in one, {"qkv": 3} unless given, as nn.MultiheadAttention does: each part has
-    its own fans. Modules of unknown kinds are left as they are, and the result says so.
+    Embeddings are drawn from N(0, embedding²), a padding row is 0; weights by the scheme, each part
+    of a packed one by itself. Linear layers whose own name is in RESIDUAL, weight and bias, are
+    multiplied by `residual`. Gains are 1, shifts 0. A tied matrix counts as an embedding. Modules
+    of unknown kinds are left as they are.
     Raises: ValueError where a packed weight cannot be cut into its parts.
     """
-    names: dict[int, list[str]] = {}
-    for name, own in model.named_parameters(remove_duplicate=False):
-        names.setdefault(id(own), []).append(name)
-    done: dict[int, tuple[str, float]] = {}
-    initializer = _Initializer(scheme, generator, embedding, residual, packed or {"qkv": 3})
-    modules = sorted(model.named_modules(), key=lambda named: not _is_embedding(named[1]))
-    for path, module in modules:
-        for parameter, role, std, value in initializer.draws(path.rpartition(".")[2], module):
-            if parameter is not None and id(parameter) not in done:
-                with torch.no_grad():
-                    parameter.copy_(value())
-                done[id(parameter)] = role, std
-    return tuple(
-        InitRecord(name=first, also=tuple(also), role=role, std=std)
-        for key, (first, *also) in names.items()
-        for role, std in [done.get(key, ("untouched", math.nan))]
+    done: set[int] = set()
+    modules = sorted(
+        model.named_modules(), key=lambda named: not isinstance(named[1], nn.Embedding)
     )
+    for path, module in modules:
+        own_name = path.rpartition(".")[2]
+        for parameter, value in _values(module, own_name, scheme, generator, embedding, residual):
+            if parameter is not None and id(parameter) not in done:
+                parameter.copy_(value(parameter))
+                done.add(id(parameter))
 
 
-Step = tuple[Tensor | None, str, float, Callable[[], Tensor]]  # parameter, role, std, value
+def _values(
+    module: nn.Module,
+    own_name: str,
+    scheme: Scheme,
+    generator: torch.Generator,
+    embedding: float,
+    residual: float,
+) -> Iterator[tuple[Tensor | None, Callable[[Tensor], Tensor]]]:
+    """The parameters of a module's own, each with the function that draws it."""
 
-
-@dataclass(frozen=True)
-class _Initializer:
-    """The initial values of a module's own parameters, by the kind of module."""
-
-    scheme: Scheme
-    generator: torch.Generator
-    embedding: float
-    residual: float
-    packed: Mapping[str, int]
-
-    def draws(self, own_name: str, module: nn.Module) -> Iterator[Step]:
-        if _is_embedding(module):
-            yield module.weight, "embedding", self.embedding, lambda: self._rows(module)
-        elif isinstance(module, nn.Linear):
-            residual = own_name in RESIDUAL
-            factor = self.residual if residual else 1.0
-            parts = self.packed.get(own_name, 1)
-            yield self._weight(module.weight, "residual" if residual else "weight", parts, factor)
-            yield self._bias(module.bias, module.in_features, factor)
-        elif isinstance(module, nn.MultiheadAttention):
-            yield self._weight(module.in_proj_weight, "weight", 3)
-            for name in ("q_proj_weight", "k_proj_weight", "v_proj_weight"):
-                yield self._weight(getattr(module, name), "weight")
-            for bias in (module.in_proj_bias, module.bias_k, module.bias_v):
-                yield self._bias(bias, module.embed_dim)
-        else:
-            if isinstance(module, NORMS):
-                gain: Any = getattr(module, "weight", None)
-                shift: Any = getattr(module, "bias", None)
-                yield gain, "gain", 0.0, lambda: torch.ones_like(gain)
-                yield shift, "shift", 0.0, lambda: torch.zeros_like(shift)
-
-    def _rows(self, module: nn.Embedding | nn.EmbeddingBag) -> Tensor:
-        table_VC = (
-            torch.randn(module.weight.shape, generator=self.generator, device=self.generator.device)
-            * self.embedding
-        )
+    def rows(table_VC: Tensor) -> Tensor:
+        shape, device = table_VC.shape, generator.device
+        drawn_VC = torch.randn(shape, generator=generator, device=device) * embedding
         if module.padding_idx is not None:
-            table_VC[module.padding_idx] = 0.0
-        return table_VC
+            drawn_VC[module.padding_idx] = 0.0
+        return drawn_VC
 
-    def _weight(self, weight, role: str, parts: int = 1, factor: float = 1.0) -> Step:
-        if weight is None:
-            return None, role, 0.0, torch.empty
-        fan_out, fan_in = weight.shape
-        if fan_out % parts:
-            raise ValueError(f"a weight with {fan_out} outputs cannot be cut into {parts} parts")
-        fan_out //= parts
-
-        def value() -> Tensor:
-            drawn = [draw(self.scheme, fan_out, fan_in, self.generator) for _ in range(parts)]
+    def weight(parts: int = 1, factor: float = 1.0) -> Callable[[Tensor], Tensor]:
+        def value(matrix: Tensor) -> Tensor:
+            fan_out, fan_in = matrix.shape
+            if fan_out % parts:
+                raise ValueError(
+                    f"a weight with {fan_out} outputs cannot be cut into {parts} parts"
+                )
+            drawn = [draw(scheme, fan_out // parts, fan_in, generator) for _ in range(parts)]
             return torch.cat(drawn) * factor
 
-        return weight, role, self.scheme.std(fan_in, fan_out) * factor, value
+        return value
 
-    def _bias(self, bias, fan_in: int, factor: float = 1.0) -> Step:
-        if bias is None or not self.scheme.init_bias:
-            return bias, "bias", 0.0, lambda: torch.zeros_like(bias)
+    def bias(fan_in: int, factor: float = 1.0) -> Callable[[Tensor], Tensor]:
+        if not scheme.init_bias:
+            return torch.zeros_like
+        return lambda row: (  # as a weight of the same layer
+            draw(TORCH, row.numel(), fan_in, generator)[:, 0].view_as(row) * factor
+        )
 
-        def value() -> Tensor:
-            drawn = draw(TORCH, bias.numel(), fan_in, self.generator)
-            return drawn[:, 0].view_as(bias) * factor  # as a weight of the same layer
-
-        return bias, "bias", TORCH.std(fan_in, 1) * factor, value
-
-
-def _is_embedding(module: nn.Module) -> TypeGuard[nn.Embedding | nn.EmbeddingBag]:
-    return isinstance(module, nn.Embedding | nn.EmbeddingBag)
-
-
-def _orthonormal(normal: Tensor) -> Tensor:
-    """Orthonormal rows, or columns if there are fewer, uniformly distributed: Q of a QR."""
-    wide = normal.shape[0] < normal.shape[1]
-    q, r = torch.linalg.qr(normal.T if wide else normal)
-    q = q * r.diagonal().sign()  # without the signs it is not uniform
-    return q.T if wide else q
+    if isinstance(module, nn.Embedding):
+        yield module.weight, rows
+    elif isinstance(module, nn.Linear):
+        factor = residual if own_name in RESIDUAL else 1.0
+        yield module.weight, weight(PACKED.get(own_name, 1), factor)
+        yield module.bias, bias(module.in_features, factor)
+    elif isinstance(module, nn.MultiheadAttention):
+        yield module.in_proj_weight, weight(3)
+        for name in ("q_proj_weight", "k_proj_weight", "v_proj_weight"):
+            yield getattr(module, name), weight()
+        for row in (module.in_proj_bias, module.bias_k, module.bias_v):
+            yield row, bias(module.embed_dim)
+    elif isinstance(module, NORMS):
+        yield getattr(module, "weight", None), torch.ones_like
+        yield getattr(module, "bias", None), torch.zeros_like

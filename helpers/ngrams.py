@@ -20,12 +20,12 @@ class NGrams(nn.Module):
     Source: the hash n-gram embeddings of Pagnoni et al. 2024, section 3.2.1.
     """
 
-    def __init__(self, vocab_size: int, width: int, *, longest: int):
+    def __init__(self, vocab_size: int, width: int, *, longest: int, **factory: Any):
         super().__init__()
         rows = (min((vocab_size + 1) ** n, NGRAM_ROWS) for n in range(2, longest + 1))
         remainder = (vocab_size + 1) % NGRAM_ROWS
         self.base = vocab_size + 1 + max(0, 2 - remainder)
-        self.tables = nn.ModuleList(nn.Embedding(count, width) for count in rows)
+        self.tables = nn.ModuleList(nn.Embedding(count, width, **factory) for count in rows)
         for table in self.tables:
             nn.init.zeros_(table.weight)
 

@@ -1,6 +1,10 @@
-"""Layer, RMS, batch, instance and group norm: one operation, and a choice of axes."""
+"""Layer, RMS, batch, instance and group norm: one operation, and a choice of axes.
+
+Modules take device and dtype as torch's do (factory).
+"""
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -61,11 +65,11 @@ class LayerNorm(nn.Module):
     [-1.0, 1.0]
     """
 
-    def __init__(self, width: int, *, eps: float = EPS):
+    def __init__(self, width: int, *, eps: float = EPS, **factory: Any):
         super().__init__()
         self.eps = eps
-        self.weight = nn.Parameter(torch.ones(width))
-        self.bias = nn.Parameter(torch.zeros(width))
+        self.weight = nn.Parameter(torch.ones(width, **factory))
+        self.bias = nn.Parameter(torch.zeros(width, **factory))
 
     def forward(self, x: Float[Tensor, "*batch C"]) -> Float[Tensor, "*batch C"]:
         """In torch's one kernel for it: weight · normalise(x, (-1,), eps=eps).output + bias."""
@@ -78,10 +82,10 @@ class RMSNorm(nn.Module):
     Shapes: forward (..., C) to (..., C). Source: Zhang and Sennrich 2019, equation 4.
     """
 
-    def __init__(self, width: int, *, eps: float = EPS):
+    def __init__(self, width: int, *, eps: float = EPS, **factory: Any):
         super().__init__()
         self.eps = eps
-        self.weight = nn.Parameter(torch.ones(width))
+        self.weight = nn.Parameter(torch.ones(width, **factory))
 
     def forward(self, x: Float[Tensor, "*batch C"]) -> Float[Tensor, "*batch C"]:
         """In torch's kernel: weight · normalise(x, (-1,), eps=eps, centred=False).output."""
@@ -102,13 +106,13 @@ class BatchNorm(nn.Module):
     running_mean: Tensor
     running_var: Tensor
 
-    def __init__(self, width: int, *, eps: float = EPS, momentum: float = 0.1):
+    def __init__(self, width: int, *, eps: float = EPS, momentum: float = 0.1, **factory: Any):
         super().__init__()
         self.eps, self.momentum = eps, momentum
-        self.weight = nn.Parameter(torch.ones(width))
-        self.bias = nn.Parameter(torch.zeros(width))
-        self.register_buffer("running_mean", torch.zeros(width))
-        self.register_buffer("running_var", torch.ones(width))
+        self.weight = nn.Parameter(torch.ones(width, **factory))
+        self.bias = nn.Parameter(torch.zeros(width, **factory))
+        self.register_buffer("running_mean", torch.zeros(width, **factory))
+        self.register_buffer("running_var", torch.ones(width, **factory))
 
     @property
     def over_positions(self) -> bool:
@@ -143,13 +147,13 @@ class GroupNorm(nn.Module):
 
     over_positions = True
 
-    def __init__(self, width: int, groups: int = GROUPS, *, eps: float = EPS):
+    def __init__(self, width: int, groups: int = GROUPS, *, eps: float = EPS, **factory: Any):
         super().__init__()
         if width % groups:
             raise ValueError(f"groups={groups} must divide width={width}")
         self.eps, self.spec = eps, NormSpec(over="T", groups=groups)
-        self.weight = nn.Parameter(torch.ones(width))
-        self.bias = nn.Parameter(torch.zeros(width))
+        self.weight = nn.Parameter(torch.ones(width, **factory))
+        self.bias = nn.Parameter(torch.zeros(width, **factory))
 
     def forward(self, x_BTC: Float[Tensor, "B T C"]) -> Float[Tensor, "B T C"]:
         """Normalise each group of features along its sequence, then scale and shift features."""
@@ -164,8 +168,8 @@ class InstanceNorm(GroupNorm):
     Shapes: forward (B, T, C) to (B, T, C). Source: Ulyanov, Vedaldi and Lempitsky 2016.
     """
 
-    def __init__(self, width: int, *, eps: float = EPS):
-        super().__init__(width, width, eps=eps)
+    def __init__(self, width: int, *, eps: float = EPS, **factory: Any):
+        super().__init__(width, width, eps=eps, **factory)
 
 
 # --- norms by the axes that they average over ------------------------------------------------

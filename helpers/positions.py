@@ -34,10 +34,11 @@ class Sinusoidal(nn.Module):
     Raises: ValueError where width is not even.
     """
 
-    def __init__(self, width: int, *, base: float = BASE):
+    def __init__(self, width: int, *, base: float = BASE, **factory: Any):
         super().__init__()
         self.width, self.base = width, base
-        self.register_buffer("like", sinusoidal(1, width, base=base), persistent=False)
+        like = sinusoidal(1, width, base=base).to(**factory)
+        self.register_buffer("like", like, persistent=False)
 
     def forward(self, length: int, offset: int = 0) -> Float[Tensor, "T C"]:
         """The positions offset, …, offset + length - 1."""
@@ -54,9 +55,9 @@ class Learned(nn.Module):
     Source: Gehring et al. 2017, section 3.1.
     """
 
-    def __init__(self, context: int, width: int):
+    def __init__(self, context: int, width: int, **factory: Any):
         super().__init__()
-        self.rows = nn.Embedding(context, width)
+        self.rows = nn.Embedding(context, width, **factory)
 
     def forward(self, length: int, offset: int = 0) -> Float[Tensor, "T C"]:
         """The rows of the positions offset, …, offset + length - 1."""

@@ -54,7 +54,7 @@ def to_hf(model: GPT, folder: str | Path) -> None:
         "layer_norm_epsilon": EPS,
         "tie_word_embeddings": config.tied,
         **dict.fromkeys(("resid_pdrop", "embd_pdrop"), config.dropout),
-        "attn_pdrop": 0.0,
+        "attn_pdrop": config.attention_dropout,
         **dict.fromkeys(("bos_token_id", "eos_token_id")),
     }
     data = safetensors.torch.save(tensors, {"format": "pt"})

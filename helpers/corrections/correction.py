@@ -1,6 +1,5 @@
 """What a correction is: a claim that is met, the computation that answers it, and why."""
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import SupportsFloat
@@ -11,8 +10,6 @@ from jaxtyping import Num
 from helpers.worked import superscript
 
 Result = float | int | str | Num[np.ndarray, "..."]
-
-DOCUMENTS = ("000", "001", "002", "003", "004", "public")
 
 
 def number(x: SupportsFloat) -> str:
@@ -53,40 +50,18 @@ def shown(value: Result) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Correction:
-    r"""A claim found wrong, with a function that computes what is right.
+    """A claim found wrong, with a function that computes what is right.
 
-    chapter: two digits, the chapter that works it out. document, lines: the lecture notes and
-    the lines where it was met; kept in the data, never on a page. Where a claim is met in many
-    public texts, document is "public", and lines hold the year of a source that answers it.
-    claim: what is claimed, in our words. says: what is said or printed. right: computes the
-    right value, or the measurement that refutes the claim, in a fraction of a second and
-    without arguments.
-    why: the reason, in a sentence or two. Raises ValueError where a field is not of this form.
+    chapter: two digits, the chapter that works it out. claim: what is claimed, in our words. says:
+    what is said or printed. right: computes the right value, or the measurement that refutes the
+    claim, in a fraction of a second and without arguments. why: the reason, in a sentence or two.
     """
 
     chapter: str
-    document: str
-    lines: tuple[int, ...]
     claim: str
     says: str
     right: Callable[[], Result]
     why: str
-
-    def __post_init__(self):
-        if not re.fullmatch(r"\d\d", self.chapter):
-            raise ValueError(f"chapter must be two digits such as '05', got {self.chapter!r}")
-        if self.document not in DOCUMENTS:
-            raise ValueError(f"document must be one of {DOCUMENTS}, got {self.document!r}")
-        if not self.lines or not all(isinstance(n, int) and n > 0 for n in self.lines):
-            raise ValueError(f"lines must be line numbers from 1, got {self.lines!r}")
-        for name in ("claim", "says", "why"):
-            if not getattr(self, name).strip():
-                raise ValueError(f"{name} must not be empty")
-        if not re.fullmatch(r"[a-z][a-z0-9_]*", getattr(self.right, "__name__", "")):
-            raise ValueError(
-                f"right must be a named function, since its name gives the anchor: "
-                f"got {self.right!r}"
-            )
 
     @property
     def slug(self) -> str:
@@ -99,25 +74,10 @@ class Correction:
 
 
 def corrects(
-    chapter: str, document: str, *lines: int, claim: str, says: str, why: str
+    chapter: str, *, claim: str, says: str, why: str
 ) -> Callable[[Callable[[], Result]], Correction]:
-    """Turn the function below it into a Correction whose `right` it is.
-
-    Arguments as in `Correction`; raises ValueError as that does.
-    """
-
-    def decorate(right: Callable[[], Result]) -> Correction:
-        return Correction(
-            chapter=chapter,
-            document=document,
-            lines=lines,
-            claim=claim,
-            says=says,
-            right=right,
-            why=why,
-        )
-
-    return decorate
+    """Turn the function below it into a Correction whose `right` it is."""
+    return lambda right: Correction(chapter=chapter, claim=claim, says=says, right=right, why=why)
 
 
 def collected(namespace: Mapping[str, object]) -> tuple[Correction, ...]:

@@ -71,8 +71,7 @@ def fit(
     ):
         if where is not None:
             run.open(where, resume=resume)
-        bar = tqdm(total=config.steps, initial=run.step, disable=not shown, unit="step")
-        with bar:
+        with tqdm(total=config.steps, initial=run.step, disable=not shown, unit="step") as bar:
             while run.step < config.steps and not run.interrupted:
                 run.one_step(stop)
                 if shown:

@@ -13,7 +13,6 @@ from helpers.training.config import DTYPES, TrainingConfig
 # a, b, c of the polynomial a·s + b·s³ + c·s⁵ that pushes singular values towards 1.
 NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)
 MUON_LR = 0.02
-Named = dict[str, nn.Parameter]
 
 
 # --------------------------------------------------------------------- Muon

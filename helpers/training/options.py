@@ -57,6 +57,7 @@ MODEL = {
     "qk_norm": "normalise queries and keys",
     "tied": "the output layer uses the embedding matrix",
     "dropout": "fraction of numbers dropped at random in training, 0 to 1",
+    "attention_dropout": "fraction of attention weights dropped in training",
 }
 TRAINING = {
     "steps": "updates of the parameters",

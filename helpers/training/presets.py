@@ -19,6 +19,7 @@ SHIPPED: dict[str, dict] = {
         "qk_norm": True,
         "start": "gpt2",
         "dropout": 0.15,
+        "attention_dropout": 0.0,
     },
     "training": {
         "steps": 2500,

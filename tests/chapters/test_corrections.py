@@ -70,7 +70,6 @@ def test_inputs_of_examples_are_read_only(chapter):
 
 @pytest.mark.parametrize("correction", CORRECTIONS, ids=lambda c: c.slug)
 def test_form(correction, snapshot):
-    assert correction.lines == tuple(sorted(set(correction.lines)))
     assert correction.claim.endswith(".")
     assert correction.why.endswith(".")
     assert correction.right.__doc__
@@ -122,8 +121,6 @@ def a_right_value() -> float:
 
 GOOD = {
     "chapter": "05",
-    "document": "003",
-    "lines": (1, 2),
     "claim": "One is two.",
     "says": "2",
     "right": a_right_value,
@@ -134,7 +131,7 @@ GOOD = {
 def test_correction_and_its_decorator_agree():
     correction = Correction(**GOOD)
     rest = {name: GOOD[name] for name in ("claim", "says", "why")}
-    assert corrects("05", "003", 1, 2, **rest)(a_right_value) == correction
+    assert corrects("05", **rest)(a_right_value) == correction
     assert (correction.slug, correction.shown()) == ("c05-a-right-value", "1")
     assert collected({"a": 1, "b": correction}) == (correction,)
     with pytest.raises(AttributeError):

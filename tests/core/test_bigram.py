@@ -276,26 +276,6 @@ def test_published_figures_of_tiny_shakespeare():
     assert bigram.cross_entropy_of(bigram.smoothed(counts, 0), unseen_by_training) == math.inf
 
 
-@pytest.mark.parametrize("tiny", [1e-9, 1e-17, 1e-200])
-def test_stationary_counts_probabilities_however_small(tiny):
-    """π₁ · tiny = π₂ · 3 tiny, by hand: three quarters and one, at any size."""
-    chain = bigram.MarkovChain(np.array([[1 - tiny, tiny], [3 * tiny, 1 - 3 * tiny]]))
-    np.testing.assert_allclose(chain.stationary, [0.75, 0.25], rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("table", "stationary"),
-    [  # by hand, from π_0 · P(1|0) = π_1 · P(0|1) and the like
-        ([[0, 1, 0], [1e-200, 0, 1], [0, 1e-200, 1]], [0, 1e-200, 1]),
-        ([[1, 1e-200, 0], [1, 0, 1e-200], [0, 1, 0]], [1, 1e-200, 0]),
-    ],
-)
-def test_stationary_probabilities_may_differ_beyond_float64(table, stationary):
-    chain = bigram.MarkovChain(np.array(table))
-    np.testing.assert_allclose(chain.stationary, stationary, rtol=1e-12)
-    assert set(chain.sample(9, seeded()).tolist()) < {0, 1, 2}
-
-
 @pytest.mark.parametrize("kind", [np.uint64, np.uint8, np.int8])
 def test_ids_and_counts_may_be_of_any_kind(kind):
     counts = bigram.count_bigrams(np.array([1, 2, 0, 2], dtype=kind), 300)

@@ -1,5 +1,7 @@
 """Feed-forward, Add & Norm and the block, held to torch's own modules, and their properties."""
 
+from functools import partial
+
 import pytest
 import torch
 from hypothesis import given
@@ -7,7 +9,10 @@ from hypothesis import strategies as st
 from tiny import numbers, seeded
 from torch import nn
 
+from helpers.attention import SelfAttention
 from helpers.blocks import ACTIVATIONS, NORMS, PLACEMENTS, AddNorm, Block, FeedForward
+from helpers.ngrams import NGrams
+from helpers.positions import Learned, Sinusoidal
 from helpers.probes import depends_on
 
 EXACT = {"rtol": 0, "atol": 1e-12}
@@ -143,6 +148,30 @@ def test_add_norm_is_its_formula(placement, residual):
     wanted = kept + part(norm(x)) if placement == "pre" else norm(kept + part(x))
     found = AddNorm(part, norm, placement=placement, residual=residual)(x)
     torch.testing.assert_close(found, wanted, **EXACT)
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_dropout_of_a_block_is_torchs(placement):
+    block = shaken(Block(8, 2, placement=placement, dropout=0.3))
+    theirs = torchs(block, 8, 2, "gelu").train()
+    theirs.self_attn.dropout = theirs.dropout1.p = theirs.dropout2.p = 0.3
+    x, mask = numbers(1, 5, 8), torch.ones(5, 5).triu(1).bool()
+    torch.manual_seed(0)
+    wanted = theirs(x, src_mask=mask)
+    torch.manual_seed(0)
+    torch.testing.assert_close(block(x), wanted, **EXACT)
+    torch.testing.assert_close(block.eval()(x), theirs.eval()(x, src_mask=mask), **EXACT)
+
+
+MODULES = [*NORMS.values(), SelfAttention, FeedForward, Block]
+MODULES += [Sinusoidal, partial(Learned, 6), partial(NGrams, 5, longest=2)]
+
+
+@pytest.mark.parametrize("module", MODULES, ids=str)
+def test_modules_take_device_and_dtype_as_torchs_do(module):
+    made = module(8, device="meta", dtype=torch.float64)
+    held = [*made.parameters(), *made.buffers()]
+    assert {(tensor.device.type, tensor.dtype) for tensor in held} <= {("meta", torch.float64)}
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS)

@@ -112,9 +112,10 @@ def test_one_group_of_all_features():
 
 
 def test_dropout_of_a_config_is_in_every_part():
-    gpt = model(layers=2, dropout=0.25)
+    gpt = model(layers=2, dropout=0.25, attention_dropout=0.125)
     shares = [part.p for part in gpt.modules() if isinstance(part, torch.nn.Dropout)]
     assert shares == [0.25] * 5  # of the input, and of two sub-layers a block
+    assert [block.attention.sublayer.dropout for block in gpt.blocks] == [0.125] * 2
 
 
 @pytest.mark.parametrize("made", [model, lambda: BigramLanguageModel(7)])

@@ -47,8 +47,6 @@ def _keys_and_choices(seed: int) -> tuple[Float[np.ndarray, " N"], float]:
 
 @corrects(
     "02",
-    "000",
-    *(109, 118),
     claim="With normalised embeddings, attention compares directions and no longer lengths, much "
     "like cosine.",
     says="“so attention focuses on directional similarity (cosine-like), not arbitrary length "
@@ -71,8 +69,6 @@ def keys_have_lengths_again() -> str:
 
 @corrects(
     "02",
-    "000",
-    122,
     claim="A toy example in two dimensions shows well what LayerNorm does to clusters of "
     "embeddings, direction as against magnitude.",
     says="“illustrate visually (with a 2D toy example) how embeddings form a cluster structure "
@@ -100,9 +96,6 @@ def two_dimensions_become_two_points() -> str:
 
 @corrects(
     "02",
-    "001",
-    *(119, 123, 167, 171, 215, 219, 316, 320, 364, 368, 512, 514, 516, 560, 562, 564),
-    *(608, 610, 612, 656, 660, 704, 708),
     claim="The formula of the dot product is "
     r"$\langle u, v\rangle / (\lVert u\rVert\,\lVert v\rVert)$, that of cosine similarity "
     r"$-\log\,(\exp(h^\top w_y) / \sum_j \exp(h^\top w_j))$, and that of Euclidean distance "

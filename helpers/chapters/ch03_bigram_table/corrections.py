@@ -28,7 +28,7 @@ Matrix = Float[np.ndarray, "V V"]
 Vector = Float[np.ndarray, " V"]
 
 THIRDS = given([1 / 3] * 3)
-corrects_002 = partial(corrects, "03", "002")
+corrects_here = partial(corrects, "03")
 
 # ------------------------------------------------------------ what the measurements are made of
 
@@ -56,8 +56,7 @@ def _abc_from_zeros() -> Matrix:
 # ------------------------------------------------------------------------- what an entry means
 
 
-@corrects_002(
-    *(78, 101, 216, 218, 312, 315),
+@corrects_here(
     claim="Entry [i, j] of the trained table is the probability that token j follows token i.",
     says="“table[i, j] = p1 means: when current token is i, the probability of the next token "
     "being j is p1”",
@@ -73,8 +72,7 @@ def entry_is_a_logit() -> str:
     )
 
 
-@corrects_002(
-    *(216, 218),
+@corrects_here(
     claim="The entries of each row of the trained table sum to 1.",
     says="“sum(table[i, j], j = 1 to vocab_size) = 1”",
     why="The softmax of a row sums to 1, the row itself need not. The gradient of a row sums to 0, "
@@ -86,8 +84,7 @@ def row_sums() -> str:
     return f"Trained from zeros on A/B/C, the rows sum to {', '.join(map(number, sums))}."
 
 
-@corrects_002(
-    349,
+@corrects_here(
     claim="After training, entry [i, j] is approximately log P(j | i).",
     says="$W[i, j] \\approx \\log P(j \\mid i)$",
     why="Adding a constant to a row changes no probability, so the loss fixes each row only up to "
@@ -103,8 +100,7 @@ def log_probability_up_to_a_constant() -> str:
     )
 
 
-@corrects_002(
-    271,
+@corrects_here(
     claim="In the A/B/C table, as its heading has it, current tokens run along the top and next "
     "tokens down the side.",
     says="“current token → next token ↓”",
@@ -120,8 +116,7 @@ def abc_heading() -> str:
     )
 
 
-@corrects_002(
-    90,
+@corrects_here(
     claim="In a GPT the embedding table no longer has a direct part in predicting the next token, "
     "even where the output layer shares its weights.",
     says="“not directly responsible for predicting next tokens anymore”, though the output layer "
@@ -147,8 +142,7 @@ def tied_table_predicts() -> str:
     )
 
 
-@corrects_002(
-    188,
+@corrects_here(
     claim="An embedding layer is made by naming its two sizes vocab_size and n_embd.",
     says="`E = nn.Embedding(vocab_size=5, n_embd=3)`",
     why="PyTorch has other names for the two arguments, so the line stops with an error; passed "
@@ -168,8 +162,7 @@ def embedding_keywords() -> str:
 # -------------------------------------------------------------------------- what training does
 
 
-@corrects_002(
-    *(346, 349),
+@corrects_here(
     claim="In training to convergence the logits converge, each to about the log of an empirical "
     "probability.",
     says="“At convergence” $W[i, j] \\approx \\log P_{\\text{data}}(j \\mid i)$",
@@ -192,8 +185,7 @@ def unseen_pairs_sink() -> str:
     )
 
 
-@corrects_002(
-    363,
+@corrects_here(
     claim="The losses of a bigram model level off very quickly, often within a few hundred "
     "iterations.",
     says="“should plateau very quickly (often within a few hundred iterations)”",
@@ -220,8 +212,7 @@ def a_few_hundred_iterations() -> str:
     )
 
 
-@corrects_002(
-    450,
+@corrects_here(
     claim="Starting from zeros works because training soon breaks the symmetry, the rows seeing "
     "different tokens.",
     says="“Works fine—training quickly breaks symmetry because rows see different tokens.”",
@@ -242,8 +233,7 @@ def zeros_need_no_breaking() -> str:
     )
 
 
-@corrects_002(
-    *(456, 459),
+@corrects_here(
     claim="The log of add-one counts is the best warm start for the fastest convergence.",
     says="“Best warm-start (if you want fastest convergence)”: counts from `torch.ones(V, V)`, "
     "“+1 Laplace”",
@@ -267,8 +257,7 @@ def add_one_start() -> str:
 # ---------------------------------------------------------------------------- when it is done
 
 
-@corrects_002(
-    *(361, 362, 365),
+@corrects_here(
     claim="A loss that stops decreasing significantly over many iterations has converged.",
     says="“stops decreasing significantly over many iterations”, as in 2.31 → 2.30 → 2.30 → 2.31",
     why="A small learning rate makes a flat curve anywhere. For a bigram table there is a better "
@@ -285,8 +274,7 @@ def flat_loss() -> str:
     )
 
 
-@corrects_002(
-    *(361, 365),
+@corrects_here(
     claim="When the loss has levelled off, the distributions in all rows have essentially matched "
     "the data.",
     says="“the bigram conditional distributions have essentially matched the data statistics”",
@@ -307,8 +295,7 @@ def a_rare_row_lags() -> str:
     )
 
 
-@corrects_002(
-    *(375, 378),
+@corrects_here(
     claim="The row of the character t in the table is found with ord('t').",
     says="`model.token_embedding_table.weight[ord('t')]`",
     why="ord gives a code point, not the row that the tokenizer gave the character. In a table of "
@@ -324,8 +311,7 @@ def row_of_a_character() -> str:
     )
 
 
-@corrects_002(
-    *(369, 384),
+@corrects_here(
     claim="A row whose distribution moved by less than 1e-4 between two looks has converged.",
     says="“When diff becomes very small (e.g. < 1e-4), the row's learned probabilities have "
     "stabilized.”",
@@ -345,8 +331,7 @@ def small_difference_far_away() -> str:
     )
 
 
-@corrects_002(
-    *(376, 384),
+@corrects_here(
     claim="The same test serves in training on batches: a row that has arrived will pass it.",
     says="“When diff becomes very small (e.g. < 1e-4)”, after N more steps",
     why="This is the test's other failure, which the notes do not mention. Batches are samples, so "
@@ -368,8 +353,7 @@ def difference_at_the_optimum() -> str:
     )
 
 
-@corrects_002(
-    *(357, 386),
+@corrects_here(
     claim="Training and validation curves that are flat and close together are a sign that the "
     "table has converged.",
     says="Among the signals of convergence: “Training vs. validation loss gap small”, “both "
@@ -393,8 +377,7 @@ def flat_close_and_far() -> str:
     )
 
 
-@corrects_002(
-    388,
+@corrects_here(
     claim="Where the curves of training and validation loss flatten and do not part, the table "
     "fits the training frequencies about as well as it can.",
     says="If “there's no divergence, the model has fit the empirical bigram frequencies about as "
@@ -417,8 +400,7 @@ def best_fit_infinite_loss() -> str:
     )
 
 
-@corrects_002(
-    *(432, 434),
+@corrects_here(
     claim="A table equal to the training frequencies has learned all that one token of context "
     "can tell.",
     says="Once the table matches the empirical frequencies, “it's learned all it can from the "
@@ -445,8 +427,7 @@ def smoothing_knows_more() -> str:
 # ------------------------------------------------------------- comparing with the count matrix
 
 
-@corrects_002(
-    *(413, 416),
+@corrects_here(
     claim="Dividing each row of the count matrix by its sum gives an empirical distribution for "
     "every token.",
     says="`empirical = counts / counts.sum(1, keepdim=True)`",
@@ -468,8 +449,7 @@ def rows_of_nan() -> str:
     )
 
 
-@corrects_002(
-    *(416, 420),
+@corrects_here(
     claim="A small mean absolute difference between trained and counted table shows that they "
     "match.",
     says="“If diff is small, the learned bigram table has ‘stabilized’ to the true dataset "
@@ -487,8 +467,7 @@ def mean_difference_is_always_small() -> str:
     )
 
 
-@corrects_002(
-    *(416, 420),
+@corrects_here(
     claim="The mean absolute difference over all entries tells how well the table fits the text.",
     says="`diff = torch.mean(torch.abs(empirical - trained))`",
     why="It weighs all rows alike, while the text does not: rows of rare tokens, which training "

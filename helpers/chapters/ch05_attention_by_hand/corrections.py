@@ -18,7 +18,7 @@ from helpers.corrections.correction import (
 from helpers.numerics import softmax
 
 TC = Float[np.ndarray, "T C"]
-corrects_here = partial(corrects, "05", "003")
+corrects_here = partial(corrects, "05")
 
 # Each worked example stands here once: what is given, and, under names with PRINTED in them, what
 # one finds printed as its result.
@@ -92,7 +92,6 @@ def _the_cat_sat() -> Float[np.ndarray, "3 4"]:
 
 
 @corrects_here(
-    5,
     claim="The number of rows N of the matrix X that attention projects is the batch size, be it "
     "of sequences or of tokens.",
     says="“N is the batch size (number of input sequences or tokens)”",
@@ -119,7 +118,6 @@ def rows_are_tokens() -> str:
 
 
 @corrects_here(
-    *(430, 431, 432, 435, 436, 437, 440, 441, 442),
     claim="Queries, keys and values of the 3-token example are the three embeddings times the "
     "matrix W.",
     says="The: (0.3, 0.7, 1.1, 1.5); cat: (0.7, 1.5, 2.3, 3.1); sat: (1.1, 2.3, 3.5, 4.7)",
@@ -132,7 +130,6 @@ def x_times_w() -> str:
 
 
 @corrects_here(
-    *(457, 459, 461),
     claim="In the 3-token example the dot products of the printed query of The with the three "
     "printed keys are 3.74, 8.74 and 13.74.",
     says="3.74, 8.74, 13.74",
@@ -146,7 +143,6 @@ def sums_of_printed_products() -> str:
 
 
 @corrects_here(
-    *(457, 459, 461, 463),
     claim="The inputs of the 3-token example give The the scores 3.74, 8.74 and 13.74.",
     says="3.74, 8.74, 13.74",
     why="They follow neither from the right queries and keys, which are X · W, nor from the "
@@ -160,7 +156,6 @@ def scores_of_the() -> str:
 
 
 @corrects_here(
-    *(463, 464, 465, 466),
     claim="The softmax of the scores 3.74, 8.74 and 13.74 might be 0.02, 0.28 and 0.70.",
     says="The softmax “might be” (0.02, 0.28, 0.70).",
     why="The scores fix their softmax. Two weights are in the ratio of exp of the difference of "
@@ -172,7 +167,6 @@ def softmax_of_printed_scores() -> str:
 
 
 @corrects_here(
-    *(160, 162, 462, 463, 466),
     claim="In a worked example of scaled dot-product attention the scores go into the softmax "
     "as they are.",
     says="“The raw scores are normalized using softmax” (three tokens; likewise for cat)",
@@ -191,7 +185,6 @@ def the_scaling_left_out() -> str:
 
 
 @corrects_here(
-    *(471, 472, 473),
     claim="The sum of the printed values with weights 0.02, 0.28 and 0.70 is 1, 2, 3 and 4.",
     says="(1.0, 2.0, 3.0, 4.0)",
     why="None of the four is right, even with these very weights and values. Rounded to the one "
@@ -204,7 +197,6 @@ def printed_weighted_sum() -> str:
 
 
 @corrects_here(
-    *(472, 473),
     claim="The inputs of the 3-token example give the token The the output (1, 2, 3, 4).",
     says="(1.0, 2.0, 3.0, 4.0)",
     why="Worked through from the inputs, with X · W, the scaling and a true softmax, the output is "
@@ -217,7 +209,6 @@ def output_of_the() -> str:
 
 
 @corrects_here(
-    *(444, 484),
     claim="In the 3-token example, which token is read most depends on what the query asks.",
     says="The scores “determine how much each token should pay attention to others”.",
     why="That is what scores are for, but this example cannot show it. The key of sat exceeds the "
@@ -239,7 +230,6 @@ def every_query_reads_sat() -> str:
 
 
 @corrects_here(
-    *(139, 143, 151, 152, 153, 154, 156),
     claim="The six keys of the cat example come from the embeddings by a matrix W_K.",
     says="K(The) = (1, 0, 0), K(cat) = (1, 0.5, 0), K(sat) = (0, 0, 1), K(on) = (0.5, 0.5, 0), "
     "K(mat) = (0, 0.5, 0.5)",
@@ -253,7 +243,6 @@ def keys_from_no_matrix() -> str:
 
 
 @corrects_here(
-    *(139, 144, 196, 197, 198, 199, 201),
     claim="The six values of the cat example come from the embeddings by a matrix W_V.",
     says="V(The) = (1, 0, 0), V(cat) = (0, 1, 0.5), V(sat) = (0, 0, 1), V(on) = (0.5, 0.5, 0), "
     "V(mat) = (0, 0.5, 0.5)",
@@ -266,7 +255,6 @@ def values_from_no_matrix() -> str:
 
 
 @corrects_here(
-    *(162, 163),
     claim="The softmax of the scores (1, 1, 1, 0.5, 1, 0.5) is what the cat example prints, and "
     "sums to 1.",
     says="(0.217, 0.217, 0.217, 0.132, 0.217, 0.132); “These values now sum to 1.”",
@@ -282,7 +270,6 @@ def weights_of_cat() -> str:
 
 
 @corrects_here(
-    *(181, 182, 186, 187, 192, 193, 206, 207, 208, 209),
     claim="The output for cat, a weighted sum of the six values, is (0.391, 0.349, 0.499).",
     says="(0.391, 0.349, 0.499)",
     why="The additions are right but the weights are not. With weights that sum to 1, each of the "
@@ -298,7 +285,6 @@ def output_of_cat() -> str:
 
 
 @corrects_here(
-    *(88, 89, 90, 91, 92, 93, 94),
     claim="In a sentence of seven tokens the attention weights of cat are 0.1, 0.3, 0.4, 0.1, "
     "0.05, 0.35 and 0.1.",
     says="(0.1, 0.3, 0.4, 0.1, 0.05, 0.35, 0.1)",
@@ -310,7 +296,6 @@ def sum_of_seven_weights() -> str:
 
 
 @corrects_here(
-    *(84, 101, 105),
     claim="With positions added, the encoder's outputs for two occurrences of one word can be "
     "expected to begin with the same entries.",
     says="“The” and “the”, with one embedding, both show (0.25, 0.1, 0.7, …) as output.",
@@ -338,7 +323,6 @@ def same_word_other_position() -> str:
 
 
 @corrects_here(
-    111,
     claim="Self-attention is a linear operation on its input.",
     says="“Self-attention is a linear operation”, which combines its input in a simple, additive "
     "way.",
@@ -361,7 +345,6 @@ def attention_is_not_linear() -> str:
 
 
 @corrects_here(
-    120,
     claim="Each layer of the encoder or the decoder is self-attention followed by a feed-forward "
     "network.",
     says="“Each layer of the encoder or decoder consists of self-attention followed by an FFN.”",
@@ -382,7 +365,6 @@ def attentions_in_a_layer() -> str:
 
 
 @corrects_here(
-    237,
     claim="The input of the next layer's attention is the output of this layer's feed-forward "
     "network.",
     says="“the output of one layer's FFN becomes the input to the self-attention mechanism of the "
@@ -411,7 +393,6 @@ def what_the_next_layer_reads() -> str:
 
 
 @corrects_here(
-    241,
     claim="A word's query asks how relevant this word is to the others.",
     says="“How relevant is this word to the other words in the sequence?”",
     why="The other way round: it asks what this word wants from the others, and bears on its own "

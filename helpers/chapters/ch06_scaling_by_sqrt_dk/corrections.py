@@ -11,7 +11,7 @@ from helpers.numerics import softmax
 
 # ------------------------------------------------------------ what the measurements are made of
 
-corrects_here = partial(corrects, "06", "003")
+corrects_here = partial(corrects, "06")
 Vectors = Float[np.ndarray, "N D"]
 
 
@@ -44,7 +44,6 @@ def _dice(n: int) -> tuple[Float[np.ndarray, " S"], Float[np.ndarray, " S"]]:
 
 
 @corrects_here(
-    *(257, 258, 264),
     claim="Dot products grow too large because the components of query and key are around 1, and "
     "so is each product; dividing by √D mends that.",
     says="“each component of these vectors is on average around 1 … the sum will roughly be D … "
@@ -62,7 +61,6 @@ def mean_one_needs_more() -> str:
 
 
 @corrects_here(
-    *(257, 260, 261, 262, 263),
     claim="The dot product of random vectors grows in proportion to D.",
     says="“The dot product scales linearly with D”: something like 64 at D = 64, like 1024 at "
     "D = 1024.",
@@ -83,7 +81,6 @@ def power_of_growth() -> str:
 
 
 @corrects_here(
-    262,
     claim="The dot product grows in proportion to D, yet dividing it by D would make it too small.",
     says="“the dot product grows proportionally to D … But dividing by D itself would "
     "overcompensate, making the values too small”",
@@ -102,7 +99,6 @@ def dividing_by_d() -> str:
 
 
 @corrects_here(
-    *(263, 264),
     claim="The divisor is √D because the length of a vector grows as √D.",
     says="“the magnitude (or norm) of a vector scales with the square root of the number of "
     "dimensions … Thus, dividing by √D”",
@@ -127,7 +123,6 @@ def lengths_are_not_the_reason() -> str:
 
 
 @corrects_here(
-    265,
     claim="The size of the dot product follows the variance of the individual components, which "
     "grows with D.",
     says="“the magnitude of the dot product is more influenced by the variance of the individual "
@@ -148,7 +143,6 @@ def variance_and_magnitude() -> str:
 
 
 @corrects_here(
-    254,
     claim="Without the division softmax saturates, and the gradient no longer flows.",
     says="“to prevent large values when d_k is large, which could lead to extremely high softmax "
     "outputs and thus poor gradient flow during training”",
@@ -177,7 +171,6 @@ def _typical_gradient(width: int, keys: int, divisor: float) -> float:
 
 
 @corrects_here(
-    *(264, 268, 285),
     claim="Dividing by √D ensures that the scores stay in a reasonable range.",
     says="“Dividing by √D ensures that the dot product remains in a reasonable range”",
     why="For independent entries of mean 0 and variance 1 it does. Training may start like that, "
@@ -198,7 +191,6 @@ def aligned_after_scaling() -> str:
 
 
 @corrects_here(
-    *(280, 281),
     claim="The more dice, the more likely are extreme totals, very low or very high.",
     says="“the spread of possible outcomes (the variance) increases: you could roll a 2 (two 1s) "
     "or a 12 (two 6s) … the extremes (very low or very high sums) become more likely”",
@@ -223,7 +215,6 @@ def extremes_become_rarer() -> str:
 
 
 @corrects_here(
-    *(281, 282),
     claim="A total of dice is like a dot product, in that the expected value stays and the spread "
     "grows.",
     says="“the expected sum per die remains the same … Similarly, in the dot product, … the "

@@ -1,5 +1,7 @@
 """Corrections for chapter 07: heads put together, who reads whom, order, and what writing fixes."""
 
+from functools import partial
+
 import numpy as np
 from jaxtyping import Bool, Float
 
@@ -7,6 +9,8 @@ from helpers import corpus, tokenizers
 from helpers.bigram import count_bigrams
 from helpers.corrections.correction import Correction, collected, corrects, number
 from helpers.numerics import softmax
+
+corrects_here = partial(corrects, "07")
 
 # --------------------------------------------------------- the inputs of the worked examples
 
@@ -48,10 +52,7 @@ def _sinusoids(length: int, width: int) -> Tokens:
 # --------------------------------------------------------------------------------- heads
 
 
-@corrects(
-    "07",
-    "003",
-    313,
+@corrects_here(
     claim="Multi-head attention is done once the outputs of its heads are concatenated.",
     says="“Each attention head computes its own set of queries, keys, and values, and the outputs "
     "are concatenated at the end.”",
@@ -76,10 +77,7 @@ def the_output_projection() -> str:
 # ------------------------------------------------------------------------- who reads whom
 
 
-@corrects(
-    "07",
-    "003",
-    *(26, 229, 231, 333, 365),
+@corrects_here(
     claim="A token attends to the other tokens; in a GPT, to the previous ones only.",
     says="“it can only attend to previous tokens”; “how it attends to all other words”; queries "
     "meet the keys “of every other token”",
@@ -98,10 +96,7 @@ def a_token_reads_itself() -> str:
     )
 
 
-@corrects(
-    "07",
-    "003",
-    18,
+@corrects_here(
     claim="A GPT consists of masked self-attention and feed-forward layers only.",
     says="“Therefore, GPT consists of masked self-attention and feed-forward layers only.”",
     why="That it has no cross-attention is right. But it has embeddings, positions, norms and "
@@ -123,10 +118,7 @@ def what_else_a_gpt_has() -> str:
 # ------------------------------------------------------------------------------- order
 
 
-@corrects(
-    "07",
-    "003",
-    83,
+@corrects_here(
     claim="Transformers have no sense of order unless positions are added to the embeddings.",
     says="“Transformers do not have built-in sequence awareness”, so “positional encoding is added "
     "to the word embeddings”",
@@ -153,10 +145,7 @@ def order_from_the_mask() -> str:
     )
 
 
-@corrects(
-    "07",
-    "003",
-    504,
+@corrects_here(
     claim="A positional encoding has as many numbers as a word embedding.",
     says="“the dimensionality of the positional encoding is the same as the dimensionality of the "
     "word embedding vector”",
@@ -173,10 +162,7 @@ def numbers_a_position_has() -> str:
     )
 
 
-@corrects(
-    "07",
-    "001",
-    *(660, 708),
+@corrects_here(
     claim="The formula of sinusoidal positions belongs to norms and frequency effects of "
     "embeddings, that of RoPE to nearest neighbours.",
     says="Printed under “Norms and frequency effects” and “Nearest neighbors”, as the formulas of "
@@ -202,10 +188,7 @@ def formulas_in_the_wrong_place() -> str:
 # ------------------------------------------------------------------------------- writing
 
 
-@corrects(
-    "07",
-    "003",
-    *(25, 37),
+@corrects_here(
     claim="A GPT writes by predicting the most likely next token at each step.",
     says="“takes the prompt as input and predicts the most likely next token”",
     why="It gives a probability for every token. To take the likeliest is one way to choose, and "
@@ -227,10 +210,7 @@ def the_likeliest_runs_in_circles() -> str:
     )
 
 
-@corrects(
-    "07",
-    "003",
-    *(52, 56, 63),
+@corrects_here(
     claim="A person can correct a mistake while speaking, and a GPT cannot, since what it has "
     "written is fixed.",
     says="“Without the ability to revise … it cannot find errors and correct them as people do”, "
@@ -250,10 +230,7 @@ def a_correction_is_appended() -> str:
     )
 
 
-@corrects(
-    "07",
-    "003",
-    *(59, 60),
+@corrects_here(
     claim="Written words cannot be changed because attention is causal.",
     says="“The attention of GPT is causal … so it goes in sequence and cannot go back to change "
     "words or sentences already generated.” (our translation)",

@@ -1,5 +1,7 @@
 """Corrections for chapter 08: Add & Norm by hand, what a residual keeps, what a network adds."""
 
+from functools import partial
+
 import numpy as np
 import torch
 from jaxtyping import Float
@@ -9,6 +11,8 @@ from helpers.blocks import Block
 from helpers.corrections.arrays import given, standardised
 from helpers.corrections.correction import Correction, collected, corrects, number, shown
 from helpers.numerics import softmax, variance
+
+corrects_here = partial(corrects, "08")
 
 Vector = Float[np.ndarray, " C"]
 
@@ -110,10 +114,7 @@ def _sizes(placement: str, depths: tuple[int, ...]) -> Float[np.ndarray, "depths
 # ------------------------------------------------------------------------ Add & Norm by hand
 
 
-@corrects(
-    "08",
-    "003",
-    *(552, 558, 561, 563, 564, 566, 570),
+@corrects_here(
     claim="In a worked example of Add & Norm the sum after attention, (1.5, 3.5, −1.5), has the "
     "variance 4.89 and is normalised to (0.15, 1.06, −1.19).",
     says="(0.11 + 5.43 + 7.13) / 3 ≈ 4.89 and √4.89 ≈ 2.21; with “a mean of 0 and a variance of "
@@ -136,10 +137,7 @@ def normalised_after_attention() -> str:
     )
 
 
-@corrects(
-    "08",
-    "003",
-    *(577, 578, 579, 581),
+@corrects_here(
     claim="In a worked example of Add & Norm the sum after the feed-forward network, "
     "(0.40, 1.86, −2.19), has the variance 2.15, so that the layer's output is "
     "(0.26, 1.25, −1.50).",
@@ -164,10 +162,7 @@ def output_of_add_and_norm() -> str:
 # ------------------------------------------------------------------------ what a residual keeps
 
 
-@corrects(
-    "08",
-    "003",
-    *(527, 533, 537),
+@corrects_here(
     claim="With a residual connection the next step has both the input X and the sub-layer's "
     "output Y at hand, which ensures that nothing of X is lost.",
     says="“ensures you have both the summary (Y) and the original notes (X) available for the "
@@ -188,10 +183,7 @@ def the_sum_is_all_there_is() -> str:
     )
 
 
-@corrects(
-    "08",
-    "000",
-    *(89, 118),
+@corrects_here(
     claim="Layer normalisation keeps the residual signals of a deep stack of layers bounded.",
     says="“LayerNorm keeps those residual signals at a predictable magnitude” and will “keep "
     "residuals bounded”.",
@@ -221,10 +213,7 @@ def the_stream_grows() -> str:
 # ------------------------------------------------------------------- what the network adds
 
 
-@corrects(
-    "08",
-    "003",
-    112,
+@corrects_here(
     claim="Without the non-linearity of the feed-forward network a Transformer could model linear "
     "relationships only.",
     says="“Without non-linearity, the model would only be able to model linear relationships”.",

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 import torch
@@ -9,6 +10,8 @@ from jaxtyping import Float
 from torch import nn
 
 from helpers.corrections.correction import Correction, collected, corrects, number
+
+corrects_here = partial(corrects, "10")
 
 GPT_STD = 0.02
 """The standard deviation of GPT's and BERT's first weights."""
@@ -47,10 +50,7 @@ def _xavier_std(inputs: int, outputs: int) -> float:
 # --------------------------------------------------------------------- which recipe is whose
 
 
-@corrects(
-    "10",
-    "002",
-    *(470, 486, 491),
+@corrects_here(
     claim="In the style of GPT and BERT the linear layers begin with Xavier's uniform weights.",
     says="“Common, time-tested defaults (GPT/BERT-style)”, and for the linear layers "
     "`nn.init.xavier_uniform_(m.weight)`",
@@ -69,10 +69,7 @@ def xavier_is_another_recipe() -> str:
     )
 
 
-@corrects(
-    "10",
-    "002",
-    *(470, 477, 480, 483),
+@corrects_here(
     claim="Where token and position embeddings begin with standard deviation 0.02, as in GPT and "
     "BERT, it is standard to multiply the token embeddings by √C before the positions are added.",
     says="“optional but standard”: `token_emb(idx) * math.sqrt(n_embd) + pos_emb(pos_idx)`",
@@ -120,10 +117,7 @@ class _Tied(nn.Module):
             self.add_module(name, parts[name])
 
 
-@corrects(
-    "10",
-    "002",
-    *(509, 524, 525, 526, 527, 537),
+@corrects_here(
     claim="With the head tied to the token embeddings, a hook that walks through the modules gives "
     "the embeddings standard deviation 0.02 and the linear layers Xavier's weights.",
     says="“`Embedding ~ N(0, 0.02)`, `Linear → Xavier`, … and tie `lm_head` to token embeddings”",
@@ -149,10 +143,7 @@ def tied_and_drawn_twice() -> str:
     )
 
 
-@corrects(
-    "10",
-    "002",
-    *(486, 490, 519, 526, 527),
+@corrects_here(
     claim="A hook with a rule for `nn.Embedding`, `nn.Linear` and `nn.LayerNorm` draws all the "
     "weights of a Transformer, those of queries, keys and values among them.",
     says="Under “Linear layers (Q, K, V, output projections, MLPs)” a rule for `nn.Linear`; "
@@ -184,10 +175,7 @@ def what_the_hook_passes_over() -> str:
 # ------------------------------------------------------------------------------ which precision
 
 
-@corrects(
-    "10",
-    "002",
-    515,
+@corrects_here(
     claim="Embeddings should be in fp32 unless one trains in mixed precision.",
     says="“Use fp32 for embeddings on MPS/CUDA unless you’re doing mixed precision.”",
     why="That is what makes it mixed: the matrix products are done in fewer digits, while the "

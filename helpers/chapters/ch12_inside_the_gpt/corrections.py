@@ -39,8 +39,6 @@ def _span(values: Float[np.ndarray, " N"]) -> str:
 
 @corrects(
     "12",
-    "003",
-    *range(485, 504),
     claim="From layer to layer, attention from “it” to its referent becomes stronger: undecided "
     "in layer 3, much higher in layer 4, the strongest in layer 5.",
     says="The deeper the layer, the more the attention of “it” settles on the referent.",

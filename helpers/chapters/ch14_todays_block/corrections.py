@@ -19,8 +19,6 @@ def _billions(count: float) -> str:
 
 @corrects(
     "14",
-    "public",
-    2019,
     claim="RMSNorm is LayerNorm without the bias β.",
     says="“RMSNorm simply drops the bias term of LayerNorm.”",
     why="It drops the mean as well, and the mean matters more: RMSNorm divides by the root of the "
@@ -38,8 +36,6 @@ def rms_norm_keeps_the_mean() -> str:
 
 @corrects(
     "14",
-    "public",
-    2021,
     claim="Whether RoPE pairs neighbours or halves is a matter of notation.",
     says="“The two implementations of rotary embeddings are equivalent.”",
     why="They are equivalent for weights that were trained with them. The same weights under the "
@@ -62,8 +58,6 @@ def pairings_differ() -> str:
 
 @corrects(
     "14",
-    "public",
-    2023,
     claim="With 8 key-value heads for 64 heads, attention has an eighth of the parameters and "
     "computes an eighth of the scores.",
     says="“GQA reduces the cost of attention by the number of query heads per group.”",
@@ -82,8 +76,6 @@ def what_groups_save() -> str:
 
 @corrects(
     "14",
-    "public",
-    2020,
     claim="SwiGLU makes the feed-forward network half as large again, since it has three matrices "
     "in place of two.",
     says="“SwiGLU adds a third weight matrix and therefore 50 % more parameters.”",
@@ -101,8 +93,6 @@ def three_smaller_matrices() -> str:
 
 @corrects(
     "14",
-    "public",
-    2024,
     claim="A mixture of eight experts of 7 billion parameters has 56 billion, of which each token "
     "uses 14 billion.",
     says="“Mixtral 8x7B is eight models of 7B parameters.”",

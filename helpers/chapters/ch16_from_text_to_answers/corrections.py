@@ -16,8 +16,6 @@ BEFORE, AFTER = (-10.0, -10.0), (-12.0, -20.0)
 
 @corrects(
     "16",
-    "public",
-    2021,
     claim="A model fine-tuned by LoRA is smaller, so it answers faster.",
     says="LoRA is recommended for making inference cheaper.",
     why="The frozen weights are all still used. An adapter beside its layer adds work; merged into "
@@ -35,8 +33,6 @@ def work_of_an_adapter() -> str:
 
 @corrects(
     "16",
-    "public",
-    2021,
     claim="Both matrices of a LoRA begin at zero, so that it changes nothing at first.",
     says="“A and B are initialised with zeros.”",
     why="If one of them is zero, the product is. If both are, neither has a gradient, and nothing "
@@ -62,8 +58,6 @@ def both_at_zero() -> str:
 
 @corrects(
     "16",
-    "public",
-    2024,
     claim="DPO makes the preferred answer more probable.",
     says="The loss is said to raise the likelihood of chosen answers.",
     why="The loss depends only on the difference of two log-ratios. It falls, too, where both "
@@ -83,8 +77,6 @@ def only_the_difference_counts() -> str:
 
 @corrects(
     "16",
-    "public",
-    2019,
     claim="Tokens with the target −100 are ignored by the model.",
     says="“Set the labels of the prompt to −100 so that the model ignores it.”",
     why="The loss ignores the prediction made of them. The model reads them as ever, and gradients "
