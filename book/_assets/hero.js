@@ -58,13 +58,6 @@ const bookHero = (() => {
     };
   }
 
-  // The reader's text: what the model has no row for is told.
-  function understood(model, text) {
-    const tokens = bookGPT.tokens(model, text), unknown = tokens.filter((token) => !model.ids.has(token));
-    return { ids: tokens.filter((token) => model.ids.has(token)).map((token) => model.ids.get(token)),
-      told: unknown.length ? `The model has no row for ${[...new Set(unknown)].map(bookGPT.named).join(", ")}.` : "" };
-  }
-
   function liven(root) {
     const find = (name) => root.querySelector(name), field = find("input"), view = find(".hero-view");
     const most = Number(root.dataset.places);
@@ -72,9 +65,9 @@ const bookHero = (() => {
     const link = (text) => (find(".hero-open").hash = new URLSearchParams({ text }));
 
     function show() {
-      const { ids, told } = understood(model, field.value);
+      const { ids, told } = bookGPT.understood(model, field.value);
       link(field.value);
-      if (!ids.length) return (find(".hero-said").textContent = `${told} Type a word.`.trim());
+      if (!ids.length) return (find(".hero-said").textContent = told);
       const { view: html, said } = draw(model, ids.slice(-most));
       view.innerHTML = html;
       awake();
@@ -112,7 +105,7 @@ const bookHero = (() => {
     awake();
   }
 
-  return { draw, understood, liven };
+  return { draw, liven };
 })();
 
 if (globalThis.document) document.querySelectorAll(".hero").forEach(bookHero.liven);

@@ -10,7 +10,6 @@
   const STANDS_FOR = { by1: "norm1", by2: "norm2", by: "norm", q_by: "q", k_by: "k", q_normed: "q",
     k_normed: "k", scores: "maps", scaled: "maps", weights: "maps", share: "maps", share_next: "probabilities",
     qkv: "q", head: "logits" }; // where on the left a number is that has no picture of its own
-  const here = document.currentScript.src;
   const { open, value, row, label, byKey } = bookMachine;
   const { named, sign } = bookGPT;
   const percent = (share) => (share < 0.0005 ? "< 0.1%" : `${(100 * share).toFixed(1)}%`);
@@ -73,15 +72,6 @@
       }
       handOver({ run, as, from, kept, done: true });
     };
-  }
-
-  function load(file) {
-    return new Promise((done, fail) => {
-      const script = make("script", { src: new URL(file, here) });
-      script.onload = () => (globalThis.bookGPTWeights ? done(globalThis.bookGPTWeights) : fail());
-      script.onerror = fail;
-      document.head.append(script);
-    });
   }
 
   function liven(root) {
@@ -962,12 +952,12 @@
       button.setAttribute("aria-disabled", true);
       say("");
       try {
-        const weights = await load(root.dataset.weights);
+        const model = await bookGPT.load(root.dataset.weights);
         const script = new Blob([`"use strict"; const bookGPT = (${bookGPTMade})(); (${work})();`], { type: "text/javascript" });
         worker = new Worker(URL.createObjectURL(script));
         worker.onmessage = heard;
-        worker.postMessage({ weights });
-        machine = { model: bookGPT.unpack(weights), seen: [], plain: null, ids: [], change: {} };
+        worker.postMessage({ weights: bookGPTWeights });
+        machine = { model, seen: [], plain: null, ids: [], change: {} };
       } catch {
         button.setAttribute("aria-disabled", false);
         say("The model could not be started. Its weights stand in the folder _static, beside this book’s pages; "

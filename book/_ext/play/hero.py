@@ -26,7 +26,7 @@ PARTS = {  # of the picture, in its order: what each is called, and the chapter 
 }
 DRAWN = """text => {
     const model = bookGPT.unpack(bookGPTWeights);
-    return bookHero.draw(model, bookHero.understood(model, text).ids).view;
+    return bookHero.draw(model, bookGPT.understood(model, text).ids).view;
 }"""
 
 
