@@ -516,7 +516,7 @@ def preferred(seed: int, beta: float) -> dict:
 
 # --- the parts ------------------------------------------------------------------------------
 
-SEEDS = {"reading": range(3), "facts": range(3), "preference": range(1), "valley": range(1)}
+SEEDS = {"reading": range(8), "facts": range(8), "preference": range(4), "valley": range(1)}
 
 
 def settings(part: str) -> list[dict]:

@@ -43,11 +43,11 @@ def test_equal_probabilities_cost_the_log_of_the_vocabulary(merges):
 
 def test_work_is_equal():
     """Up to half a step."""
-    of_letters = lab.STEPS * lab.work(61, 64) * 768
+    of_characters = lab.STEPS * lab.work(61, 64) * 768
     for n, T in ((64, 64), (256, 64), (None, 147), (256, 28)):
         V = len(lab.tokenizer(n).vocab)
         done = lab.steps_for(n, T) * lab.work(V, T) * (768 // T * T)
-        assert done == pytest.approx(of_letters, rel=0.01)
+        assert done == pytest.approx(of_characters, rel=0.01)
 
 
 def test_first_rounds_of_the_ten_words_are_those_of_the_pencil():
