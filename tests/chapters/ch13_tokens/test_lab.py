@@ -31,6 +31,12 @@ def test_digits_are_added_as_stored():
     )
 
 
+@pytest.mark.slow
+def test_smollm2_predicts_the_tales_as_stored(smollm2):
+    [stored] = lab.runs("smollm2", context=512)
+    assert lab.of_smollm2(0, 512)["bits"] == pytest.approx(stored["bits"], abs=0.01)
+
+
 @pytest.mark.parametrize("merges", [None, 64])
 def test_equal_probabilities_cost_the_log_of_the_vocabulary(merges):
     V = len(lab.tokenizer(merges).vocab)
