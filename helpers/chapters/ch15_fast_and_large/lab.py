@@ -287,7 +287,12 @@ SETTINGS: dict[str, list[dict]] = {
     "chat": [{"threads": 2}],
 }
 SEEDS = {"scaling": range(3), "drafts": range(8), "smollm2": range(1), "chat": range(1)}
-RUNS = {"scaling": scaled, "drafts": drafted, "smollm2": smollm2_bits, "chat": chat_speed}
+RUNS: dict[str, Callable[..., dict]] = {
+    "scaling": scaled,
+    "drafts": drafted,
+    "smollm2": smollm2_bits,
+    "chat": chat_speed,
+}
 
 
 def settings(part: str) -> list[dict]:
