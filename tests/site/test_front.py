@@ -312,7 +312,12 @@ def losses_by_hand() -> list[float]:
         stored["12_inside_the_gpt"]["tales"]["settings"][0]["runs"],
     ]
     trained = [float(np.mean([run["validation"] for run in found])) for found in runs]
-    return [float(np.log(V)), -float(np.mean(unigram)), -float(np.mean(bigram)), *trained]
+    assert len(text.encode()) == len(text), "a character of the tales is one byte"
+    settings = [stored["13_tokens"][part]["settings"][-1] for part in ("vocabulary", "smollm2")]
+    bits = [np.mean([run["bits"] for run in setting["runs"]]) for setting in settings]
+    trained += [np.log(2) * each for each in bits]
+    counted = [float(np.log(V)), -float(np.mean(unigram)), -float(np.mean(bigram))]
+    return sorted(counted + trained, reverse=True)
 
 
 def test_rungs_are_losses(index):

@@ -135,10 +135,15 @@ def trained() -> list[float]:
     names = ("attention alone", "with its residual", "with feed-forward", "with norms")
     (whole,) = (s for s in stored(11)["whole"]["settings"] if s["text"] == "tales")
     (ships,) = stored(12)["tales"]["settings"]
-    return [
-        float(np.mean([run["validation"] for run in setting["runs"]]))
-        for setting in (*(parts[name] for name in names), whole, ships)
-    ]
+    (tokens,) = (s for s in stored(13)["vocabulary"]["settings"] if s["merges"] == 512)
+    (chat,) = stored(13)["smollm2"]["settings"]
+    settings = (*(parts[name] for name in names), tokens, whole, ships, chat)
+    return [float(np.mean([nats(run) for run in s["runs"]])) for s in settings]
+
+
+def nats(run: dict) -> float:
+    """Nats per character of a stored run; a character of the tales is one byte."""
+    return run["validation"] if "validation" in run else run["bits"] * np.log(2)
 
 
 @cache
@@ -152,8 +157,10 @@ def rungs() -> tuple[Rung, ...]:
         "with a residual": "ladder-08",
         "with feed-forward": "ladder-08",
         "with norms: a block": "ladder-08",
+        "a small GPT on tokens": "ladder-13",
         "a GPT, in a minute": "ladder-11",
         "the GPT taken apart": "ladder-12",
+        "SmolLM2, a chat model": "ladder-13",
     }
     losses = [*counted(), *trained()]
     if losses != sorted(losses, reverse=True):

@@ -8,16 +8,16 @@ from helpers.chapters.ch13_tokens.exercises import EIGHT, longest_first
 from helpers.corrections.correction import Correction, collected, corrects, number
 from helpers.minillama import BytePairTokenizer, learn_merges
 
-LETTERS, MERGES = 10_000, 100
+CHARACTERS, MERGES = 10_000, 100
 """So much of the tales is read here, and so many merges are learned from it."""
 
-LETTER_LOSS, TOKEN_LOSS, TOKEN_LENGTH = 1.5, 2.9, 2.3
-"""Nats a letter, nats a token, and letters a token, in the chapter's example."""
+CHARACTER_LOSS, TOKEN_LOSS, TOKEN_LENGTH = 1.5, 2.9, 2.3
+"""Nats per character, nats per token, and characters per token, in the chapter's example."""
 
 
 def _small() -> tuple[BytePairTokenizer, str]:
     """A small tokenizer, and the text from which it was learned."""
-    text = corpus.load()[:LETTERS]
+    text = corpus.load()[:CHARACTERS]
     return BytePairTokenizer(learn_merges(text, MERGES)), text
 
 
@@ -39,8 +39,8 @@ def the_order_decides() -> str:
         cut = [len(tokenizer.vocab[i]) for i in tokenizer.encode(word)]
         other += cut != longest_first(word, merges)
     return (
-        f"With {MERGES} merges learned from the first {LETTERS:,} letters of the tales, {other} of "
-        f"their {len(words)} words are cut differently by the two rules."
+        f"With {MERGES} merges learned from the first {CHARACTERS:,} characters of the tales, "
+        f"{other} of their {len(words)} words are cut differently by the two rules."
     )
 
 
@@ -52,7 +52,7 @@ def the_order_decides() -> str:
     "on the text from which the merges were learned, and in other languages the same content "
     "takes up to fifteen times as many tokens (Petrov et al. 2023).",
 )
-def letters_of_a_token() -> str:
+def characters_of_a_token() -> str:
     """Characters of a token in the tales and in a Chinese sentence."""
     tokenizer, text = _small()
     chinese = "人人生而自由,在尊严和权利上一律平等。"
@@ -72,12 +72,15 @@ def letters_of_a_token() -> str:
 )
 def bits_and_not_perplexity() -> str:
     """Perplexities and bits per byte of the two models of the chapter's example."""
-    letters = LETTER_LOSS / math.log(2)
-    tokens = TOKEN_LOSS / math.log(2) / TOKEN_LENGTH
+    bits = (CHARACTER_LOSS / math.log(2), TOKEN_LOSS / math.log(2) / TOKEN_LENGTH)
+    perplexities = map(math.exp, (CHARACTER_LOSS, TOKEN_LOSS))
+    characters, tokens = (
+        f"a perplexity of {number(perplexity)} and {number(each)} bits per byte."
+        for perplexity, each in zip(perplexities, bits, strict=True)
+    )
     return (
-        f"A loss of {LETTER_LOSS} nats a letter is a perplexity of {number(math.exp(LETTER_LOSS))} "
-        f"and {number(letters)} bits a byte. {TOKEN_LOSS} nats a token of {TOKEN_LENGTH} letters "
-        f"are a perplexity of {number(math.exp(TOKEN_LOSS))} and {number(tokens)} bits a byte."
+        f"A loss of {CHARACTER_LOSS} nats per character is {characters} {TOKEN_LOSS} nats per "
+        f"token of {TOKEN_LENGTH} characters are {tokens}"
     )
 
 

@@ -102,7 +102,7 @@ near_misses(
             lambda word, merges: _lengths(word, merges[::-1])
         ),
         "Each merge was used once only; a word may have its pair twice.": _once_each,
-        "These are the letters. Which of their pairs are in the list?": (
+        "These are the characters. Which of their pairs are in the list?": (
             lambda word, merges: [1] * len(word)
         ),
         "That is one token for the whole word, whatever the merges are.": (

@@ -11,7 +11,7 @@ SHOWN = str.maketrans(" \n", "␣⏎")
 
 
 def draw_tokens(ax: Axes, rows: Mapping[str, Sequence[str]], *, size: float = 9) -> Axes:
-    """Draw a row of boxes for each text: its tokens, a letter as wide as any other.
+    """Draw a row of boxes for each text: its tokens, a character as wide as any other.
 
     rows: from what is written before a row to its tokens. A space is shown as ␣.
     """
@@ -22,11 +22,11 @@ def draw_tokens(ax: Axes, rows: Mapping[str, Sequence[str]], *, size: float = 9)
                 (x, y - 0.4), len(token), 0.8, facecolor=FILLS[n % 2], edgecolor=EDGE, linewidth=0.8
             )
             ax.add_patch(box)
-            for at, letter in enumerate(token.translate(SHOWN)):
+            for at, character in enumerate(token.translate(SHOWN)):
                 ax.text(
                     x + at + 0.5,
                     y,
-                    letter,
+                    character,
                     ha="center",
                     va="center",
                     fontsize=size,

@@ -1,10 +1,10 @@
 """What the choice of tokens does to minigpt on the tales, and to a small model that adds numbers.
 
 The parts: ``vocabulary``, four vocabularies at equal work (two minutes on one core);
-``sums``, additions in digits and in whole numbers (a minute); ``reach``, contexts that hold equally
-much text (a minute). A run on the tales keeps the size of its vocabulary, the bytes a token of
-the validation text, its steps, its first training losses, and its bits per byte on the validation
-text.
+``sums``, additions in digits and in whole numbers (three); ``reach``, contexts that hold equally
+much text (a minute); ``smollm2``, the chat model on the tales (one). A run on the tales keeps the
+size of its vocabulary, the bytes a token of the validation text, its steps, its first training
+losses, and its bits per byte on the validation text.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from helpers import corpus, minigpt
+from helpers import corpus, minigpt, pretrained
 from helpers.chapters import lab as shared
 from helpers.chapters import stored
 from helpers.chapters.lab import measured, over_seeds, percent, rounded, seeded, spread, table
@@ -28,10 +28,10 @@ from helpers.minigpt import GPT, Tokenizer
 from helpers.minillama import BytePairTokenizer, join, learn_merges
 
 C, H, L, TOKENS, LR = 32, 4, 2, 768, 0.01
-STEPS, FIRST = 300, 10  # steps of the model of letters; losses kept
-SEEDS = range(3)
-LETTERS = None  # in place of a number of merges
-MERGES = (LETTERS, 64, 256, 512)
+STEPS, FIRST = 300, 10  # steps of the character model; losses kept
+SEEDS = {"vocabulary": range(3), "reach": range(3), "sums": range(8), "smollm2": range(1)}
+CHARACTERS = None  # in place of a number of merges
+MERGES = (CHARACTERS, 64, 256, 512)
 
 
 @cache
@@ -50,8 +50,8 @@ def merges(n: int) -> list[tuple[bytes, bytes]]:
 
 @cache
 def tokenizer(n: int | None) -> Tokenizer | BytePairTokenizer:
-    """Letters, or bytes with n merges of the training text."""
-    if n is LETTERS:
+    """Characters, or bytes with n merges of the training text."""
+    if n is CHARACTERS:
         return Tokenizer(corpus.load())
     return BytePairTokenizer(merges(64 if n <= 64 else max(MERGES[1:]))[:n])
 
@@ -69,10 +69,10 @@ def work(V: int, T: int) -> int:
 
 
 def steps_for(n: int | None, T: int) -> int:
-    """As many steps as are the work of so many of letters with a context of 64."""
-    V, of_letters = len(tokenizer(n).vocab), len(tokenizer(LETTERS).vocab)
+    """As many steps as cost what those of the character model cost with a context of 64."""
+    V, of_characters = len(tokenizer(n).vocab), len(tokenizer(CHARACTERS).vocab)
     batch = TOKENS // T
-    return round(STEPS * work(of_letters, 64) * TOKENS / (work(V, T) * batch * T))
+    return round(STEPS * work(of_characters, 64) * TOKENS / (work(V, T) * batch * T))
 
 
 @torch.no_grad()
@@ -111,6 +111,17 @@ def of_tales(seed: int, merges: int | None, T: int, lr: float = LR) -> dict:
         "first": rounded(losses[:FIRST], 3),
         "bits": round(bits_per_byte(model, merges), 4),
     }
+
+
+@torch.no_grad()
+def of_smollm2(seed: int, context: int) -> dict:
+    """SmolLM2's bits per byte on the validation text, in windows of the context."""
+    model, tokenizer = pretrained.smollm2()
+    windows = corpus.windows(tokenizer.encode(texts()[1]), context, batch_size=1)
+    found = sum(
+        F.cross_entropy(model(x_1T).mT, y_1T, reduction="sum").item() for x_1T, y_1T in windows
+    )
+    return {"bits": round(found / len(texts()[1].encode()) / math.log(2), 4)}
 
 
 # --- sums -----------------------------------------------------------------------------------
@@ -173,8 +184,15 @@ def right(model: GPT, ids_NT: Tensor, answer: int) -> float:
 
 SETTINGS: dict[str, list[dict]] = {
     "vocabulary": [{"merges": n, "T": 64} for n in MERGES],
-    "reach": [{"merges": LETTERS, "T": 147}, {"merges": 256, "T": 28}],
+    "reach": [{"merges": CHARACTERS, "T": 147}, {"merges": 256, "T": 28}],
     "sums": [{"pattern": DIGITS}, {"pattern": NUMBERS}],
+    "smollm2": [{"context": 512}],
+}
+RUNS: dict[str, Callable[..., dict]] = {
+    "vocabulary": of_tales,
+    "reach": of_tales,
+    "sums": adder,
+    "smollm2": of_smollm2,
 }
 
 
@@ -183,10 +201,7 @@ def settings(part: str) -> list[dict]:
     return SETTINGS[part]
 
 
-PARTS = {
-    part: partial(measured, adder if part == "sums" else of_tales, settings(part), SEEDS)
-    for part in SETTINGS
-}
+PARTS = {part: partial(measured, RUNS[part], settings(part), SEEDS[part]) for part in SETTINGS}
 
 
 def runs(part: str, **wanted) -> list[dict]:
@@ -217,7 +232,7 @@ def rounds(words: Sequence[str]) -> list[Round]:
 
 
 def cut_by(merges: Sequence[tuple[str, str]], word: str) -> list[str]:
-    """The tokens of a word: its letters, joined by one merge after the other."""
+    """The tokens of a word: its characters, joined by one merge after the other."""
     tokens = list(word)
     for pair in merges:
         tokens = join(tokens, pair)
@@ -284,7 +299,7 @@ def spelling(rows_VC: Tensor, vocab: Sequence[bytes], seed: int) -> dict[str, li
 
 def name_of(n: int | None) -> str:
     """A vocabulary as a table has it."""
-    return "letters" if n is LETTERS else f"bytes and {n:,} merges"
+    return "characters" if n is CHARACTERS else f"bytes and {n:,} merges"
 
 
 def vocabulary_table() -> str:
@@ -302,8 +317,8 @@ def reach_table() -> str:
     """A row for each context, in tokens and in bytes."""
     rows = []
     for part, n, T in (
-        ("vocabulary", LETTERS, 64),
-        ("reach", LETTERS, 147),
+        ("vocabulary", CHARACTERS, 64),
+        ("reach", CHARACTERS, 147),
         ("reach", 256, 28),
         ("vocabulary", 256, 64),
     ):

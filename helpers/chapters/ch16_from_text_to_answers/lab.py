@@ -1,8 +1,9 @@
 """Models of the tales that learn to answer, and SmolLM2 that learns of the valley.
 
-The parts: ``reading``, fine-tuning on questions about a sentence, in several ways; ``facts``, on
-facts that are made up; ``preference``, tuning to a score; ``valley``, SmolLM2's adapter, which it
-also writes. All train on one core, for a few minutes each.
+The parts: ``reading``, fine-tuning on questions about a sentence, in several ways; ``forgetting``,
+the same with tales in between, and with LoRA; ``facts``, on facts that are made up;
+``preference``, tuning to a score; ``valley``, SmolLM2's adapter, which it also writes. All train
+on one core, for a few minutes each.
 """
 
 from __future__ import annotations
@@ -377,7 +378,7 @@ def fine_tune(model, rows: list, *, steps: int, lr: float, batch: int = 8, tales
         optimizer.step()
 
 
-WAYS = ("answer only", "all tokens", "no end token", "with tales")
+WAYS = ("answer only", "all tokens", "no end token")
 LORA = ((1, 0.003), (4, 0.01))  # rank and learning rate
 STEPS, RATE, EXAMPLES = 80, 0.003, 1200
 
@@ -516,7 +517,13 @@ def preferred(seed: int, beta: float) -> dict:
 
 # --- the parts ------------------------------------------------------------------------------
 
-SEEDS = {"reading": range(3), "facts": range(3), "preference": range(1), "valley": range(1)}
+SEEDS = {
+    "reading": range(8),
+    "forgetting": range(3),
+    "facts": range(8),
+    "preference": range(4),
+    "valley": range(1),
+}
 
 
 def settings(part: str) -> list[dict]:
@@ -525,8 +532,9 @@ def settings(part: str) -> list[dict]:
 
 
 SETTINGS: dict[str, list[dict]] = {
-    "reading": [
-        *({"data": "reading", "way": way} for way in WAYS),
+    "reading": [{"data": "reading", "way": way} for way in WAYS],
+    "forgetting": [
+        {"data": "reading", "way": "with tales"},
         {"data": "reading", "rank": 4, "lr": 0.01},
     ],
     "facts": [
@@ -538,6 +546,7 @@ SETTINGS: dict[str, list[dict]] = {
 }
 RUNS: dict[str, Callable[..., dict]] = {
     "reading": one_run,
+    "forgetting": one_run,
     "facts": one_run,
     "preference": preferred,
     "valley": valley_run,

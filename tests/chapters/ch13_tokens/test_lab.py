@@ -31,6 +31,12 @@ def test_digits_are_added_as_stored():
     )
 
 
+@pytest.mark.slow
+def test_smollm2_predicts_the_tales_as_stored(smollm2):
+    [stored] = lab.runs("smollm2", context=512)
+    assert lab.of_smollm2(0, 512)["bits"] == pytest.approx(stored["bits"], abs=0.01)
+
+
 @pytest.mark.parametrize("merges", [None, 64])
 def test_equal_probabilities_cost_the_log_of_the_vocabulary(merges):
     V = len(lab.tokenizer(merges).vocab)
@@ -43,11 +49,11 @@ def test_equal_probabilities_cost_the_log_of_the_vocabulary(merges):
 
 def test_work_is_equal():
     """Up to half a step."""
-    of_letters = lab.STEPS * lab.work(61, 64) * 768
+    of_characters = lab.STEPS * lab.work(61, 64) * 768
     for n, T in ((64, 64), (256, 64), (None, 147), (256, 28)):
         V = len(lab.tokenizer(n).vocab)
         done = lab.steps_for(n, T) * lab.work(V, T) * (768 // T * T)
-        assert done == pytest.approx(of_letters, rel=0.01)
+        assert done == pytest.approx(of_characters, rel=0.01)
 
 
 def test_first_rounds_of_the_ten_words_are_those_of_the_pencil():

@@ -128,6 +128,21 @@ def test_loss_of_bits_leaves_the_model_as_it_was():
     assert all(torch.equal(w, before[name]) for name, w in model.state_dict().items())
 
 
+def test_smollm2_loses_nothing_at_four_bits_and_what_is_stored_at_three(smollm2):
+    model, tokenizer = smollm2
+    w = model.blocks[0].attention.query.weight.detach()
+    torch.testing.assert_close(lab.rounded_weights(w, 4), w)  # on the 16 levels of its file
+    ids_1T = tokenizer.encode(lab.page())[None]
+    [stored] = lab.lab.runs(lab.stored(15)["smollm2"], bits=3)
+    found = lab.loss_of_bits(model, ids_1T, 3, leave=lab.EMBEDDING)
+    assert found == pytest.approx(stored["blocks"], abs=0.02)
+
+
+def test_no_speed_is_kept_where_other_work_is_under_way(monkeypatch):
+    monkeypatch.setattr("os.getloadavg", lambda: (1.0, 0.0, 0.0))
+    assert lab.chat_speed(0, threads=2) == {"tokens a second": None}
+
+
 def test_blocks_that_the_chapter_packs_are_read_by_the_reader_of_gguf():
     space = {"np": np}
     exec(cell("to-q4-1"), space)
