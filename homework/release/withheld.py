@@ -28,7 +28,7 @@ ASKED_FOR = {  # by exercise: names in `helpers` that do most of what it asks fo
     "09.8": ("minigpt.Block",),
     "10.8": ("minigpt.init_weights",),
     "11.8": ("minigpt.GPT",),
-    "13.2": ("minillama.merged", "pretrained.merged"),
+    "13.2": ("minillama.merged",),
     "14.4": ("minillama.GroupedQueryAttention",),
     "15.1": ("minillama.CachedAttention",),
     "16.3": (
