@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
+from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -375,3 +377,13 @@ def table(head: str, rows: Iterable[Iterable]) -> str:
     titles = [title.strip() for title in head.split("|")]
     lines = [titles, ["---"] * len(titles), *rows]
     return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+
+
+def on_a_card(name: str) -> str:
+    """What benchmarks/gpu.py stored, as a table in Markdown, or that it isn't measured yet."""
+    file = files("helpers") / "data" / "results" / f"{name}.json"
+    if not file.is_file():
+        return "Not measured yet."
+    stored = json.loads(file.read_text("utf-8"))
+    said = f"{stored['claim']}. Measured on {stored['device']}, {stored['date']}."
+    return f"{said}\n\n{table(' | '.join(stored['columns']), stored['rows'])}"
