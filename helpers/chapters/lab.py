@@ -379,11 +379,12 @@ def table(head: str, rows: Iterable[Iterable]) -> str:
     return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
-def on_a_card(name: str) -> str:
-    """What benchmarks/gpu.py stored, as a table in Markdown, or that it isn't measured yet."""
-    file = files("helpers") / "data" / "results" / f"{name}.json"
-    if not file.is_file():
-        return "Not measured yet."
-    stored = json.loads(file.read_text("utf-8"))
-    said = f"{stored['claim']}. Measured on {stored['device']}, {stored['date']}."
-    return f"{said}\n\n{table(' | '.join(stored['columns']), stored['rows'])}"
+def on_a_card(*names: str) -> str:
+    """What benchmarks/gpu.py stored, as tables in Markdown, or that it isn't measured yet."""
+    results, said = files("helpers") / "data" / "results", []
+    for file in (results / f"{name}.json" for name in names):
+        if file.is_file():
+            stored = json.loads(file.read_text("utf-8"))
+            said.append(f"{stored['claim']}. Measured on {stored['device']}, {stored['date']}.")
+            said.append(table(" | ".join(stored["columns"]), stored["rows"]))
+    return "\n\n".join(said) or "Not measured yet."
