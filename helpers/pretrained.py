@@ -256,12 +256,18 @@ def from_folder(path: str | Path) -> tuple[Llama, BytePairTokenizer]:
     D = config["hidden_size"] // H
     if not config.get("use_sliding_window", True):
         config["sliding_window"] = None
-    wanted = {"model_type": ("llama", "qwen2"), "hidden_act": "silu", "rope_type": "default"}
-    wanted |= {"head_dim": D, "sliding_window": None, "partial_rotary_factor": 1.0}
+    wanted: dict[str, tuple] = {  # what isn't said is as it should be
+        "model_type": ("llama", "qwen2"),
+        "hidden_act": ("silu",),
+        "rope_type": ("default",),
+        "head_dim": (D,),
+        "sliding_window": (),
+        "partial_rotary_factor": (1.0,),
+    }
     faults = [
         f"its {name} is {config[name]}"
-        for name, value in wanted.items()
-        if config.get(name) not in (*(value if isinstance(value, tuple) else [value]), None)
+        for name, values in wanted.items()
+        if config.get(name) not in (*values, None)
     ]
     tokenizer = tokenizer_from(words)
     if tokenizer is None:

@@ -16,7 +16,7 @@ from helpers.exercises.verdict import Wrong, call, exercise, numbers
 
 STEPS, LEAST = 20, 0.5  # so many steps lower the loss by so much, with the book's own piece by 1.2
 NEAR = 0.1  # nats from the first loss of the book's own
-MODELS = {
+MODELS: dict[ModuleType, Callable[[int], nn.Module]] = {
     minigpt: lambda V: minigpt.GPT(V, T=32, C=32, H=2, L=2),
     minillama: lambda V: minillama.Llama(V, T=32, C=32, H=4, G=2, L=2, hidden=88),
 }

@@ -23,15 +23,12 @@ def _cached(*, past=True, keeps=True, after=True, out=True):
 
     def forward(self, x_BTC):
         old = self.cache
-        *q, k, v = self.attention.project(x_BTC, old[0].shape[2] if old and past else 0)
-        self.cache = k, v
-        if old:
-            k, v = (
-                torch.cat(pair if after else pair[::-1], dim=2)
-                for pair in zip(old, (k, v), strict=True)
-            )
-            self.cache = (k, v) if keeps else self.cache
-        mixed_BTC = minillama.attend(*q, k, v)
+        q, *new = self.attention.project(x_BTC, old[0].shape[2] if old and past else 0)
+        pairs = [*zip(old, new, strict=True)] if old else []
+        all_of = [torch.cat(pair if after else pair[::-1], dim=2) for pair in pairs] or new
+        self.cache = all_of if keeps else new
+        k, v = all_of
+        mixed_BTC = minillama.attend(q, k, v)
         return self.attention.out(mixed_BTC) if out else mixed_BTC
 
     return forward
