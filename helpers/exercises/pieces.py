@@ -20,7 +20,9 @@ MODELS: dict[ModuleType, Callable[[int], nn.Module]] = {
     minigpt: lambda V: minigpt.GPT(V, T=32, C=32, H=2, L=2),
     minillama: lambda V: minillama.Llama(V, T=32, C=32, H=4, G=2, L=2, hidden=88),
 }
-AROUND = {  # pieces that take a layer: which, and how many of the sizes are its own
+AROUND: dict[
+    type, tuple[Callable[..., nn.Module], int]
+] = {  # pieces that take a layer: which, and how many of the sizes are its own
     minillama.CachedAttention: (minillama.GroupedQueryAttention, 4),
     minillama.LoRA: (partial(nn.Linear, bias=False), 2),
 }
