@@ -256,14 +256,9 @@ def from_folder(path: str | Path) -> tuple[Llama, BytePairTokenizer]:
     D = config["hidden_size"] // H
     if not config.get("use_sliding_window", True):
         config["sliding_window"] = None
-    wanted: dict[str, tuple] = {  # what isn't said is as it should be
-        "model_type": ("llama", "qwen2"),
-        "hidden_act": ("silu",),
-        "rope_type": ("default",),
-        "head_dim": (D,),
-        "sliding_window": (),
-        "partial_rotary_factor": (1.0,),
-    }
+    wanted: dict[str, tuple] = {"model_type": ("llama", "qwen2"), "hidden_act": ("silu",)}
+    wanted |= {"rope_type": ("default",), "head_dim": (D,), "partial_rotary_factor": (1.0,)}
+    wanted |= {"sliding_window": ()}
     faults = [
         f"its {name} is {config[name]}"
         for name, values in wanted.items()
