@@ -11,7 +11,10 @@ import re
 import subprocess
 import sys
 import tempfile
+import unicodedata
 import zipfile
+from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -29,7 +32,6 @@ from helpers.minillama import (
     Llama,
     RMSNorm,
     chat_ids,
-    merged,
     stream,
 )
 
@@ -53,8 +55,13 @@ NAMES = {  # ours, those of GGUF, and those of Hugging Face; {}: a block's numbe
 
 
 def renamed(tensors: dict[str, Tensor], column: int) -> dict[str, Tensor]:
-    """Tensors by our names. Raises ValueError for one without a place in minillama, as a bias."""
+    """Tensors by our names. Raises ValueError for one without a place in minillama, as QK-norm's.
+
+    A linear layer has a place for a bias, which `filled` makes where a file has one.
+    """
     ours = {f"{theirs[column]}.weight": f"{name}.weight" for name, theirs in NAMES.items()}
+    linear = [name for name in NAMES if "attention." in name or "feed_forward." in name]
+    ours |= {f"{NAMES[name][column]}.bias": f"{name}.bias" for name in linear}
     state = {}
     for name, tensor in tensors.items():
         pattern = re.sub(r"\.\d+\.", ".{}.", name)
@@ -76,6 +83,10 @@ def filled(state: dict[str, Tensor], T: int, H: int, base: float, eps: float) ->
 
     with torch.device("meta"), patch.multiple(nn.init, normal_=as_is, kaiming_uniform_=as_is):
         model = Llama(V, T, C, H, G, L, hidden, base)
+    for name in state:
+        layer, _, kind = name.rpartition(".")
+        if kind == "bias":
+            model.get_submodule(layer).bias = nn.Parameter(state[name])
     head = {"head.weight": state["embedding.weight"]}
     model.load_state_dict(head | state, assign=True)
     if "head.weight" not in state:
@@ -87,20 +98,73 @@ def filled(state: dict[str, Tensor], T: int, H: int, base: float, eps: float) ->
 
 
 class PretrainedTokenizer(BytePairTokenizer):
-    """Drops characters without a token (in SmolLM2 six control characters), as Hugging Face's."""
+    """A tokenizer from a file, which splits as that says and joins one pair at a time.
+
+    Drops characters without a token (in SmolLM2 six control characters), as Hugging Face's.
+    """
+
+    split, composes = SPLIT, False
+
+    def normal(self, text: str) -> str:
+        """The text that is split, where the file says so in Unicode's form NFC."""
+        return unicodedata.normalize("NFC", text) if self.composes else text
+
+    def begin(self, character: str) -> list[bytes]:
+        """The tokens of a character before any are joined."""
+        parts = [bytes([byte]) for byte in character.encode()]
+        return parts if parts[0] in self.ids else []
+
+    def joined(self, word: str) -> list[int]:
+        """A word's ids. Files made of other formats may name a pair before one of its parts."""
+        tokens = [token for character in word for token in self.begin(character)]
+        while len(tokens) > 1:
+            ranks = [self.rank.get(pair, len(self.rank)) for pair in pairwise(tokens)]
+            at = ranks.index(least := min(ranks))
+            if least == len(self.rank):
+                break
+            tokens[at : at + 2] = [tokens[at] + tokens[at + 1]]
+        return [self.ids[token] for token in tokens]
 
     def encode(self, text: str) -> Tensor:
         """Text to ids, (N,)."""
-        words = regex.findall(SPLIT, text)
-        words = ["".join(c for c in word if c.encode()[:1] in self.ids) for word in words]
-        tokens = {word: merged(word, self.rank) for word in set(words)}
-        return torch.tensor([self.ids[t] for word in words for t in tokens[word]])
+        words = [match.group() for match in regex.finditer(self.split, self.normal(text))]
+        ids = {word: self.joined(word) for word in set(words)}
+        return torch.tensor([i for word in words for i in ids[word]], dtype=torch.int64)
 
 
-def byte_pair_tokenizer(tokens: list[str], merges: list[list[str]]) -> BytePairTokenizer:
+class SentencePieceTokenizer(PretrainedTokenizer):
+    """Joins characters, ▁ for a space; one without a token is written in bytes, as in Llama 2."""
+
+    split = "▁*[^▁]+|▁+"
+
+    def normal(self, text: str) -> str:
+        """▁ for each space and at the beginning."""
+        return "▁" + text.replace(" ", "▁") if text else ""
+
+    def begin(self, character: str) -> list[bytes]:
+        """The character, or <0x…> for each of its bytes."""
+        parts = character.encode()
+        return [parts] if parts in self.ids else [b"<0x%02X>" % byte for byte in parts]
+
+    def decode(self, ids: Iterable) -> str:
+        """Ids to text, without the space that `normal` put in front."""
+        parts = [
+            bytes([int(token[3:5], 16)]) if re.fullmatch(b"<0x..>", token) else token
+            for token in (self.vocab[i] for i in ids)
+        ]
+        text = b"".join(parts).decode(errors="replace").replace("▁", " ")
+        return text.removeprefix(" ")
+
+
+def byte_pair_tokenizer(
+    tokens: list[str],
+    merges: list[list[str]],
+    kind: type[PretrainedTokenizer] = PretrainedTokenizer,
+) -> PretrainedTokenizer:
     """A tokenizer from tokens by id and pairs that merge, all in GPT-2's letters for bytes.
 
-    A byte's letter is its own if that can be printed, else one from 256 on.
+    A byte's letter is its own if that can be printed, else one from 256 on. SentencePiece's tokens
+    are text as it is.
     """
     printed = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in printed]
@@ -108,9 +172,10 @@ def byte_pair_tokenizer(tokens: list[str], merges: list[list[str]]) -> BytePairT
 
     def as_bytes(token: str) -> bytes:
         known = all(ord(letter) in names for letter in token)
+        known &= kind is not SentencePieceTokenizer
         return bytes(names[ord(letter)] for letter in token) if known else token.encode()
 
-    tokenizer = PretrainedTokenizer([(as_bytes(left), as_bytes(right)) for left, right in merges])
+    tokenizer = kind([(as_bytes(left), as_bytes(right)) for left, right in merges])
     tokenizer.vocab = [as_bytes(token) for token in tokens]
     tokenizer.ids = {token: i for i, token in enumerate(tokenizer.vocab)}
     return tokenizer
@@ -135,18 +200,50 @@ def from_gguf(data: bytes) -> tuple[Llama, BytePairTokenizer]:
     return model, byte_pair_tokenizer(about["tokenizer.ggml.tokens"], merges)
 
 
-SPLITS = [  # the pre-tokenizers that split where minillama.SPLIT does
+DIGITS = [  # the pre-tokenizers that split where minillama.SPLIT does
     {"type": "Digits", "individual_digits": True},
     {"type": "ByteLevel", "add_prefix_space": False, "use_regex": True},
 ]
+PATTERN = [  # those of a file that brings its own regular expression
+    {"type": "Split", "behavior": "Isolated", "invert": False},
+    {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False},
+]
+SPACES = [{"type": "Prepend", "prepend": "▁"}, {"type": "Replace", "content": "▁"}]
+
+
+def tokenizer_from(words: dict[str, Any]) -> PretrainedTokenizer | None:
+    """The tokenizer of a tokenizer.json, or None for a kind that isn't known here."""
+
+    def are(steps: list[dict], known: list[dict]) -> bool:
+        same = [step | of_book for step, of_book in zip(steps, known, strict=False)]
+        return same == steps and len(steps) == len(known)
+
+    pairs, normalizer = words["model"], words["normalizer"] or {}
+    splits = (words["pre_tokenizer"] or {}).get("pretokenizers", [])
+    is_spaced = not words["pre_tokenizer"] and are(normalizer.get("normalizers", []), SPACES)
+    if is_spaced:  # where no token has ▁ after another character
+        is_known = pairs.get("byte_fallback") and not re.search("[^▁ ]▁", " ".join(pairs["vocab"]))
+    else:
+        is_known = normalizer.get("type") in (None, "NFC")
+        is_known &= are(splits, DIGITS) or are(splits, PATTERN)
+    if not is_known or pairs["type"] != "BPE" or pairs.get("ignore_merges"):
+        return None
+    ids = pairs["vocab"] | {token["content"]: token["id"] for token in words["added_tokens"]}
+    merges = [m.split(" ") if isinstance(m, str) else m for m in pairs["merges"]]
+    kind = SentencePieceTokenizer if is_spaced else PretrainedTokenizer
+    tokenizer = byte_pair_tokenizer(sorted(ids, key=ids.__getitem__), merges, kind)
+    tokenizer.composes = bool(normalizer)
+    if are(splits, PATTERN):
+        tokenizer.split = splits[0]["pattern"]["Regex"]
+    return tokenizer
 
 
 def from_folder(path: str | Path) -> tuple[Llama, BytePairTokenizer]:
     """A Llama-like model from a folder as Hugging Face stores it, and its tokenizer.
 
-    Raises ValueError, in one sentence, for what minillama cannot express: biases, RoPE scaling,
-    sliding windows, other architectures, other tokenizers than SmolLM2's kind; FileNotFoundError
-    where a file is missing.
+    SmolLM2, Llama 2, TinyLlama, Qwen2 and Qwen2.5 are like that. Raises ValueError, in one
+    sentence, for what minillama cannot express: RoPE scaling, sliding windows, norms of queries and
+    keys, other architectures and tokenizers; FileNotFoundError where a file is missing.
     """
 
     def read(name: str) -> dict[str, Any]:
@@ -157,19 +254,22 @@ def from_folder(path: str | Path) -> tuple[Llama, BytePairTokenizer]:
     config |= {"rope_type": rope.get("type")} | rope
     H = config["num_attention_heads"]
     D = config["hidden_size"] // H
-    wanted = {"model_type": "llama", "hidden_act": "silu", "rope_type": "default", "head_dim": D}
-    wanted |= {"sliding_window": None, "partial_rotary_factor": 1.0}
+    if not config.get("use_sliding_window", True):
+        config["sliding_window"] = None
+    wanted: dict[str, tuple] = {"model_type": ("llama", "qwen2"), "hidden_act": ("silu",)}
+    wanted |= {"rope_type": ("default",), "head_dim": (D,), "partial_rotary_factor": (1.0,)}
+    wanted |= {"sliding_window": ()}
     faults = [
         f"its {name} is {config[name]}"
-        for name, value in wanted.items()
-        if config.get(name) not in (value, None)
+        for name, values in wanted.items()
+        if config.get(name) not in (*values, None)
     ]
-    pairs, splits = words["model"], (words["pre_tokenizer"] or {}).get("pretokenizers", [])
-    is_known = [one | known for one, known in zip(splits, SPLITS, strict=False)] == splits
-    is_known &= len(splits) == len(SPLITS) and pairs["type"] == "BPE" and not words["normalizer"]
-    if not is_known or pairs.get("ignore_merges"):
-        faults.append("its tokenizer is no byte-level BPE that splits as minillama.SPLIT does")
-    if faults:
+    tokenizer = tokenizer_from(words)
+    if tokenizer is None:
+        faults.append(
+            "its tokenizer is no byte-pair encoding of SmolLM2's, Qwen2's or Llama 2's kind"
+        )
+    if faults or tokenizer is None:
         raise ValueError(f"minillama cannot run the model in {path}: {', '.join(faults)}")
     parts, index = {"model.safetensors"}, "model.safetensors.index.json"
     if (Path(path) / index).is_file():
@@ -177,14 +277,11 @@ def from_folder(path: str | Path) -> tuple[Llama, BytePairTokenizer]:
     tensors = {n: tensor for p in parts for n, tensor in load_file(Path(path) / p).items()}
     state = {name: tensor.float() for name, tensor in renamed(tensors, 1).items()}
     for name, rows in state.items():  # they turn entries i and i + D / 2, we 2i and 2i + 1
-        if name.endswith(("query.weight", "key.weight")):
+        if ".attention.query." in name or ".attention.key." in name:
             state[name] = rows.unflatten(0, (-1, 2, D // 2)).transpose(1, 2).flatten(0, 2)
     if config.get("tie_word_embeddings"):
         state.pop("head.weight", None)
     base, eps = config.get("rope_theta", 10_000.0), config["rms_norm_eps"]
-    ids = pairs["vocab"] | {token["content"]: token["id"] for token in words["added_tokens"]}
-    merges = [m.split(" ") if isinstance(m, str) else m for m in pairs["merges"]]
-    tokenizer = byte_pair_tokenizer(sorted(ids, key=ids.__getitem__), merges)
     return filled(state, config["max_position_embeddings"], H, base, eps), tokenizer
 
 

@@ -1,35 +1,54 @@
-"""Exercises that ask for a piece of minigpt: the reader's class, judged as a function of arrays."""
+"""Exercises that ask for a piece of the book's models: a class, judged as a function of arrays."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
 from torch import nn
 
-from helpers import corpus, minigpt
+from helpers import corpus, minigpt, minillama
 from helpers.exercises.answers import NotSerialisable
 from helpers.exercises.near_misses import NearMisses
 from helpers.exercises.verdict import Wrong, call, exercise, numbers
 
 STEPS, LEAST = 20, 0.5  # so many steps lower the loss by so much, with the book's own piece by 1.2
 NEAR = 0.1  # nats from the first loss of the book's own
-SMALL = {"T": 32, "C": 32, "H": 2, "L": 2}
+MODELS: dict[ModuleType, Callable[[int], nn.Module]] = {
+    minigpt: lambda V: minigpt.GPT(V, T=32, C=32, H=2, L=2),
+    minillama: lambda V: minillama.Llama(V, T=32, C=32, H=4, G=2, L=2, hidden=88),
+}
+AROUND: dict[
+    type, tuple[Callable[..., nn.Module], int]
+] = {  # pieces that take a layer: which, and how many of the sizes are its own
+    minillama.CachedAttention: (minillama.GroupedQueryAttention, 4),
+    minillama.LoRA: (partial(nn.Linear, bias=False), 2),
+}
 
 
 def as_function(piece: type[nn.Module]) -> Callable[..., np.ndarray]:
     """The class as a function of its sizes, an input and its parameters.
 
     f(sizes, x, *parameters) gives the output for x of piece(*sizes), whose parameters are set in
-    the order and under the names of minigpt's class. f() gives the losses of a small GPT with this
-    class in it, at the first step and after twenty. Which class it replaces, the end of its name
-    says: MyLayerNorm stands for LayerNorm. Raises: NotSerialisable where it says none.
+    the order and under the names of the book's class. f() puts the class into a small model and
+    gives the losses at the first step of training and after twenty, or what a cache writes. Which
+    class it replaces, the end of its name says: MyLayerNorm stands for LayerNorm. Raises:
+    NotSerialisable where it says none.
     """
-    for name, of_book in vars(minigpt).items():
-        if isinstance(of_book, type) and piece.__name__.endswith(name):
-            return lambda *given: _output(piece, of_book, *given) if given else _losses(piece, name)
-    raise NotSerialisable(f"minigpt has no piece to which the name {piece.__name__} belongs")
+    for module in (minillama, minigpt):
+        for name, of_book in vars(module).items():
+            is_piece = isinstance(of_book, type) and issubclass(of_book, nn.Module)
+            if is_piece and piece.__name__.endswith(name):
+                alone, inside = partial(_output, piece, of_book), partial(_inside, piece, module)
+                return lambda *given: alone(*given) if given else inside(name)
+    raise NotSerialisable(f"the book has no piece to which the name {piece.__name__} belongs")
+
+
+def _made(piece: type[nn.Module], of_book: type[nn.Module], sizes: tuple) -> nn.Module:
+    layer, own = AROUND.get(of_book, (None, 0))
+    return piece(*([layer(*sizes[:own])] if layer else []), *sizes[own:])
 
 
 def _output(
@@ -39,44 +58,71 @@ def _output(
     x: np.ndarray,
     *parameters: np.ndarray,
 ) -> np.ndarray:
-    module = piece(*sizes).double()  # in training, so that dropout shows
-    tensors = (torch.tensor(parameter) for parameter in parameters)
-    module.load_state_dict(dict(zip(of_book(*sizes).state_dict(), tensors, strict=True)))
+    module = _made(piece, of_book, sizes).double()  # in training, so that dropout shows
+    tensors, x_BTC = (torch.tensor(parameter) for parameter in parameters), torch.tensor(x)
+    names = _made(of_book, of_book, sizes).state_dict()
+    module.load_state_dict(dict(zip(names, tensors, strict=True)))
     with torch.no_grad():
-        return module(torch.tensor(x)).numpy()
+        if of_book is minillama.CachedAttention:  # a prompt, then token by token
+            return torch.cat([module(x) for x in x_BTC.tensor_split((3, 4), dim=1)], dim=1).numpy()
+        if of_book is minillama.LoRA:  # beside its layer, and merged
+            return torch.stack([module(x_BTC), module.merge()(x_BTC)]).numpy()
+        return module(x_BTC).numpy()
 
 
-def _losses(piece: type[nn.Module], name: str) -> Float[np.ndarray, "2"]:
+def _inside(piece: type[nn.Module], module: ModuleType, name: str) -> np.ndarray:
     tokenizer = minigpt.Tokenizer(text := corpus.load())
-    pieces = vars(minigpt)
-    of_book, pieces[name] = pieces[name], piece
+    ids_N, pieces = tokenizer.encode(text), vars(module)
+    put = {name: piece}
+    if module is minillama:
+        put.setdefault("RMSNorm", nn.RMSNorm)  # homework withholds the book's, for 14.1
+    of_book = {part: pieces[part] for part in put}
+    pieces.update(put)
     try:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
-            model = pieces["GPT"](len(tokenizer.vocab), **SMALL)
-            steps = minigpt.train(model, tokenizer.encode(text), STEPS, batch=8, lr=0.02)
+            model = MODELS[module](len(tokenizer.vocab))
+            if name == "CachedAttention":
+                for parameter in model.parameters():
+                    parameter.data *= 4  # or it would repeat one token
+                return np.array([i.item() for i in minillama.stream(model, ids_N[None, :8], STEPS)])
+            if name == "LoRA":
+                model.requires_grad_(False)
+                for part in (*(block.feed_forward for block in model.blocks), model):
+                    for child, layer in [*part.named_children()]:
+                        if isinstance(layer, nn.Linear):
+                            setattr(part, child, piece(layer, 8, 16))
+            steps = minigpt.train(model, ids_N, STEPS, batch=8, lr=0.02)
             losses = [loss for _, loss in steps]
     finally:
-        pieces[name] = of_book
+        pieces.update(of_book)
     return np.array([losses[0], losses[-1]])
 
 
 class Piece(NearMisses):
-    """The judge of an exercise that asks for a piece of minigpt; see `piece`."""
+    """The judge of an exercise that asks for a piece of the book's models; see `piece`."""
 
     def __call__(self, answer: Any) -> None:
-        """Judge an answer: by itself, then in a GPT that is trained for twenty steps."""
+        """Judge an answer: by itself, then in a small model."""
         super().__call__(answer)
-        first, last = numbers(call(answer))
-        if abs(first - (wanted := self.right()[0])) > NEAR:
+        found, wanted = numbers(call(answer)), self.right()
+        if len(wanted) > 2:
+            if not np.array_equal(found, wanted):
+                raise Wrong(
+                    "It is right by itself. But with one in each block the model writes other "
+                    "tokens than with the book's. Does each keep something of its own?"
+                )
+            return
+        (first, last), wanted = found, wanted[0]
+        if abs(first - wanted) > NEAR:
             raise Wrong(
-                f"It is right by itself. But before training minigpt has the loss {first:.2f} with "
-                f"it, not {wanted:.2f}. What are its initial weights?"
+                f"It is right by itself. But before training the model has the loss {first:.2f} "
+                f"with it, not {wanted:.2f}. What are its initial weights?"
             )
         if not last < first - LEAST:
             raise Wrong(
-                f"It is right by itself. But in minigpt, {STEPS} steps of training bring the loss "
-                f"from {first:.2f} to {last:.2f} and no lower."
+                f"It is right by itself. But {STEPS} steps of training with it bring the loss from "
+                f"{first:.2f} to {last:.2f} and no lower."
             )
 
 
@@ -87,14 +133,18 @@ def piece(
     replies: dict[str, Any],
     **options: Any,
 ) -> None:
-    """Register an exercise that asks for a class of minigpt, with the wrong ones people write.
+    """Register an exercise that asks for a class of the book, with the wrong ones people write.
 
     cases: each how the class is made, an x and the parameters; see `drawn`. replies: from the reply
-    to the `forward` that gets it. options: as for `near_misses`.
+    to the `forward` that gets it, or a dict of methods. options: as for `near_misses`.
     """
     wrong = {
-        reply: as_function(type(of_book.__name__, (of_book,), {"forward": forward}))
-        for reply, forward in replies.items()
+        reply: as_function(
+            type(
+                of_book.__name__, (of_book,), made if isinstance(made, dict) else {"forward": made}
+            )
+        )
+        for reply, made in replies.items()
     }
     exercise(name)(Piece(as_function(of_book), list(cases), wrong, **options))
 
@@ -102,5 +152,7 @@ def piece(
 def drawn(of_book: type[nn.Module], sizes: tuple, *shape: int, scale: float = 1.0) -> tuple:
     """A case for `piece`: sizes, an x of a shape, and the class's parameters, from N(0, 1)."""
     rng = np.random.default_rng(0)
-    shapes = [tuple(parameter.shape) for parameter in of_book(*sizes).state_dict().values()]
+    shapes = [
+        tuple(parameter.shape) for parameter in _made(of_book, of_book, sizes).state_dict().values()
+    ]
     return sizes, scale * rng.normal(size=shape), *(rng.normal(size=one) for one in shapes)

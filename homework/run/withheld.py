@@ -47,6 +47,8 @@ ASKED_FOR = {  # by exercise: names in `helpers` that do most of what it asks fo
     "11.8": ("minigpt.GPT",),
     "13.2": ("minillama.merged", "chapters.ch13_tokens.lab.cut_by"),
     "14.1": ("minillama.RMSNorm", "norms.RMSNorm"),
+    "14.4": ("minillama.GroupedQueryAttention",),
+    "15.1": ("minillama.CachedAttention",),
     "16.3": ("minillama.LoRA",),
     "16.4": ("chapters.ch16_from_text_to_answers.lab.dpo_loss",),
 }

@@ -124,11 +124,12 @@ def folder(tmp_path):
         tensors = dict(more)
         for name, tensor in ours.state_dict().items():
             number = next(iter(part for part in name.split(".") if part.isdigit()), "")
-            key = name.removesuffix(".weight").replace(f".{number}.", ".{}.")
+            layer, _, kind = name.rpartition(".")
+            key = layer.replace(f".{number}.", ".{}.")
             if "query" in name or "key" in name:
                 tensor = torch.cat([head[i::2] for head in tensor.split(8) for i in (0, 1)])
             theirs = pretrained.NAMES[key][1].format(number)
-            tensors[f"{theirs}.weight"] = tensor.clone()
+            tensors[f"{theirs}.{kind}"] = tensor.clone()
         files = {}
         for i in range(shards):
             file = f"model-{i}.safetensors" if shards > 1 else "model.safetensors"
@@ -145,22 +146,35 @@ def folder(tmp_path):
     return write
 
 
-def llama(tied):
+def llama(tied, biased=()):
     model = minillama.Llama(9, 9, 24, 3, 1, 2, 20, base=100.0).eval()
     if not tied:
         model.head.weight = torch.nn.Parameter(numbers(9, 24).float())
     for module in model.modules():
         if isinstance(module, minillama.RMSNorm):
             module.eps = 1e-3
+    for name, module in model.blocks.named_modules():
+        if name.endswith(biased):
+            module.bias = torch.nn.Parameter(numbers(len(module.weight)).float())
     return model
 
 
-@pytest.mark.parametrize(("tied", "shards"), [(True, 1), (False, 3)])
-def test_folder_holds_the_model(folder, tied, shards):
-    ours = llama(tied)
-    model, tokenizer = pretrained.from_folder(
-        folder(ours, CONFIG | {"tie_word_embeddings": tied}, shards=shards)
-    )
+OF_QWEN2 = {"model_type": "qwen2", "use_sliding_window": False, "sliding_window": 4096}
+
+
+@pytest.mark.parametrize(
+    ("tied", "shards", "biased", "more"),
+    [
+        (True, 1, (), {}),
+        (False, 3, (), {}),
+        (True, 1, ("query", "key", "value"), OF_QWEN2),
+        (False, 1, ("query", "key", "value", "out", "gate", "up", "down"), {}),
+    ],
+)
+def test_folder_holds_the_model(folder, tied, shards, biased, more):
+    ours = llama(tied, biased)
+    config = CONFIG | {"tie_word_embeddings": tied} | more
+    model, tokenizer = pretrained.from_folder(folder(ours, config, shards=shards))
     ids = torch.tensor([[0, 5, 6, 7, 8, 1]])
     assert torch.allclose(model(ids), ours(ids), rtol=0, atol=1e-6)
     assert (model.head.weight is model.embedding.weight) == tied
@@ -169,7 +183,17 @@ def test_folder_holds_the_model(folder, tied, shards):
     assert tokenizer.decode([6, 7, 8]) == "hen t<|end|>"
 
 
-NORMALIZED = {"normalizer": {"type": "NFC"}}
+@pytest.mark.parametrize("kind", ["qwen2", "llama2"])
+def test_tokens_of_another_kind_are_hugging_faces(kind):
+    """Stored by benchmarks/oracles_llama.py, which compares 10,000 strings."""
+    stored = json.loads(Path(__file__).with_name(f"{kind}_tokens.json").read_text("utf-8"))
+    tokenizer = pretrained.tokenizer_from(stored.pop("tokenizer.json"))
+    assert len(stored) == 40
+    assert [text for text, ids in stored.items() if tokenizer.encode(text).tolist() != ids] == []
+    assert tokenizer.decode(tokenizer.encode("Two  foxes\n中 é")) == "Two  foxes\n中 é"
+
+
+NORMALIZED = {"normalizer": {"type": "NFKC"}}
 WHOLE_NUMBERS = {"pre_tokenizer": TOKENIZER["pre_tokenizer"]["pretokenizers"][1]}
 
 
@@ -184,7 +208,8 @@ WHOLE_NUMBERS = {"pre_tokenizer": TOKENIZER["pre_tokenizer"]["pretokenizers"][1]
         {"config": CONFIG | {"rope_parameters": {"rope_type": "yarn", "rope_theta": 1e4}}},
         {"tokenizer": TOKENIZER | NORMALIZED},
         {"tokenizer": TOKENIZER | WHOLE_NUMBERS},
-        {"more": {"model.layers.0.self_attn.q_proj.bias": torch.zeros(24)}},
+        {"more": {"model.norm.bias": torch.zeros(24)}},
+        {"more": {"model.layers.0.self_attn.q_norm.weight": torch.zeros(8)}},
     ],
     ids=lambda wrong: str(next(iter(wrong))),
 )

@@ -36,6 +36,12 @@ from helpers.chapters import CHAPTERS
 
 STORED = ("helpers", "data", "results")
 BY_STEM = {chapter.stem: chapter for chapter in CHAPTERS}
+ON_A_CARD = {  # what benchmarks/gpu.py stores
+    "gpu_speeds": "prefill and decode",
+    "gpu_roofline": "the roofline",
+    "gpt_gpu": "the race to nanoGPT's loss",
+    "gpu_tests": "the tests of helpers",
+}
 UNFOLDED = 12  # rows; a longer table is folded
 WORDS = tomllib.loads(Path(__file__).parents[2].joinpath("results.toml").read_text("utf-8"))
 KINDS = (0.01, ".1e"), (100, ".3f"), (10_000, ".0f"), (float("inf"), ".1e")
@@ -196,7 +202,12 @@ class Results(SphinxDirective):
         """Render the runs."""
         if self.arguments:
             return [node for name in self.arguments[0].split() for node in self.named(name)]
-        return [self.section(file) for file in result_files(self.env)]
+        files = result_files(self.env)
+        stored = {file.stem for file in files}
+        missing = [what for name, what in ON_A_CARD.items() if name not in stored]
+        said = f"On a graphics card these are not measured yet: {', '.join(missing)}."
+        lacking = [nodes.paragraph("", said)] if missing else []
+        return [*lacking, *map(self.section, files)]
 
     def section(self, file: Path) -> nodes.section:
         """Render one file."""

@@ -1,11 +1,12 @@
 """Checks for chapter 13, tokens."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, pairwise
 
+from helpers import corpus, minillama
+from helpers.exercises import Wrong, call, exercise, explanation, near_misses, numeric_near_misses
 from helpers.exercises import check as check
-from helpers.exercises import explanation, near_misses, numeric_near_misses
-from helpers.minillama import join
 
 EIGHT = [
     ("w", "i"),
@@ -59,13 +60,6 @@ near_misses(
 )
 
 
-def _lengths(word: str, merges: Sequence[tuple[str, str]]) -> list[int]:
-    tokens = list(word)
-    for pair in merges:
-        tokens = join(tokens, tuple(pair))
-    return [len(token) for token in tokens]
-
-
 def longest_first(word: str, merges: Sequence[tuple[str, str]]) -> list[int]:
     """Always the longest token that fits, from the left."""
     vocabulary, lengths = {left + right for left, right in merges}, list[int]()
@@ -76,41 +70,76 @@ def longest_first(word: str, merges: Sequence[tuple[str, str]]) -> list[int]:
     return lengths
 
 
-def _once_each(word: str, merges: Sequence[tuple[str, str]]) -> list[int]:
-    """Each merge at its first place only."""
-    tokens = list(word)
-    for left, right in merges:
-        for at in range(len(tokens) - 1):
-            if (tokens[at], tokens[at + 1]) == (left, right):
-                tokens[at : at + 2] = [left + right]
-                break
-    return [len(token) for token in tokens]
+def _one_by_one(word: str, merges: Iterable[tuple[bytes, bytes]], *, once: bool = False) -> list:
+    """Each merge in turn, at all places or at its first one."""
+    tokens = [bytes([b]) for b in word.encode()]
+    for pair in merges:
+        places = [at for at, found in enumerate(pairwise(tokens)) if found == pair]
+        if once and places:
+            tokens[places[0] : places[0] + 2] = [pair[0] + pair[1]]
+        elif not once:
+            tokens = minillama.join(tokens, pair)
+    return tokens
 
 
-near_misses(
-    "13.2",
-    _lengths,
-    [
-        ("wired", EIGHT),
-        ("widewider", EIGHT),
-        ("fox", EIGHT),
-        ("abc", [("b", "c"), ("a", "b")]),
-    ],
-    {
-        "You took the longest token that fits. Which merge was learned first?": longest_first,
-        "You began with the merge that was learned last.": (
-            lambda word, merges: _lengths(word, merges[::-1])
-        ),
-        "Each merge was used once only; a word may have its pair twice.": _once_each,
-        "These are the characters. Which of their pairs are in the list?": (
-            lambda word, merges: [1] * len(word)
-        ),
-        "That is one token for the whole word, whatever the merges are.": (
-            lambda word, merges: [len(word)]
-        ),
-    },
-    "For the word {word} yours is not right.",
+def _longest_fits(word: str, rank: dict) -> list[bytes]:
+    ends = [0, *accumulate(longest_first(word, [(a.decode(), b.decode()) for a, b in rank]))]
+    return [word[first:end].encode() for first, end in pairwise(ends)]
+
+
+OF_BYTES = [(left.encode(), right.encode()) for left, right in EIGHT]
+WORDS = (
+    ("wired", OF_BYTES),
+    ("widewider", OF_BYTES),
+    ("fox", OF_BYTES),
+    ("abc", [(b"b", b"c"), (b"a", b"b")]),
+    ("Süden", [(b"\xc3", b"\xbc"), (b"S", b"\xc3\xbc")]),
 )
+WRONG_MERGED = {
+    "You took the longest token that fits. Which merge was learned first?": _longest_fits,
+    "You began with the merge that was learned last.": (
+        lambda word, rank: _one_by_one(word, [*rank][::-1])
+    ),
+    "Each merge was used once only; a word may have its pair twice.": (
+        lambda word, rank: _one_by_one(word, rank, once=True)
+    ),
+    "These are the bytes. Which of their pairs are in the list?": (
+        lambda word, rank: _one_by_one(word, [])
+    ),
+    "That is one token for the whole word, whatever the merges are.": (
+        lambda word, rank: [word.encode()]
+    ),
+}
+
+
+@exercise("13.2")
+def _merged(answer) -> None:
+    for word, merges in WORDS:
+        rank = {pair: i for i, pair in enumerate(merges)}
+        found = call(answer, word, rank)
+        if not isinstance(found, list) or not all(isinstance(token, bytes) for token in found):
+            raise Wrong("Return a list of tokens, each of them of the type bytes, as b'wi' is.")
+        if b"".join(found) != word.encode():
+            raise Wrong(f"Your tokens together are {b''.join(found)!r} and not the word {word}.")
+        if found != minillama.merged(word, rank):
+            for reply, wrong in WRONG_MERGED.items():
+                if found == wrong(word, rank):
+                    raise Wrong(reply)
+            raise Wrong(f"For the word {word} yours is not right.")
+    text = corpus.load()[:2000]
+    tokenizer = minillama.BytePairTokenizer(minillama.learn_merges(text, 60))
+    wanted, pieces = tokenizer.encode(text).tolist(), vars(minillama)
+    of_book, pieces["merged"] = pieces["merged"], lambda word, rank: call(answer, word, rank)
+    try:
+        found = tokenizer.encode(text).tolist()
+    except KeyError:  # what is no token
+        found = []
+    finally:
+        pieces["merged"] = of_book
+    if found != wanted:
+        raise Wrong(
+            "It is right for short words. But with it the tokenizer gives a tale other ids."
+        )
 
 
 def _by_bounds(*bounds: int):

@@ -1,10 +1,13 @@
 """Checks for chapter 14, today's block."""
 
 import numpy as np
+import torch.nn.functional as F
 from jaxtyping import Float
 
+from helpers import minillama
 from helpers.exercises import check as check
 from helpers.exercises import diagnosis, explanation, near_misses
+from helpers.exercises.pieces import drawn, piece
 
 BUGS = {
     "Ada": "silu on the product",
@@ -115,40 +118,45 @@ near_misses(
 )
 
 
-def _parameters(V, C, H, G, L, hidden, *, tied=1, biases=0):
-    attention = 2 * C * C + 2 * C * C // H * G
-    block = attention + 3 * C * hidden + 2 * C
-    return (2 - tied) * V * C + L * block + C + biases
+def _grouped(turned="qk", *, dealt=False, masked=True, out=True):
+    """The forward of grouped-query attention, or one with a mistake."""
+
+    def forward(self, x_BTC):
+        layers = self.query, self.key, self.value
+        q, k, v = (layer(x_BTC).unflatten(-1, (-1, self.D)).transpose(1, 2) for layer in layers)
+        q, k, v = (
+            minillama.rotate(x, 0, self.base) if name in turned else x
+            for name, x in zip("qkv", (q, k, v), strict=True)
+        )
+        share = q.shape[1] // k.shape[1]
+        repeat = (
+            (lambda x: x.repeat(1, share, 1, 1))
+            if dealt
+            else (lambda x: x.repeat_interleave(share, dim=1))
+        )
+        mixed = F.scaled_dot_product_attention(q, repeat(k), repeat(v), is_causal=masked)
+        mixed_BTC = mixed.transpose(1, 2).flatten(2)
+        return self.out(mixed_BTC) if out else mixed_BTC
+
+    return forward
 
 
-near_misses(
+piece(
     "14.4",
-    _parameters,
-    [(49_152, 576, 9, 3, 30, 1_536), (100, 8, 4, 2, 3, 20), (50, 6, 3, 1, 1, 10)],
+    minillama.GroupedQueryAttention,
+    [drawn(minillama.GroupedQueryAttention, (24, 6, 2, 100), 2, 5, 24, scale=0.3)],
     {
-        "The head is tied: its matrix is the embedding's, counted once.": (
-            lambda V, C, H, G, L, hidden: _parameters(V, C, H, G, L, hidden, tied=0)
+        "Nothing is rotated, so it has no positions.": _grouped(""),
+        "Queries are rotated and keys are not.": _grouped("q"),
+        "Keys are rotated and queries are not.": _grouped("k"),
+        "Values are rotated, too. Positions belong into the scores alone.": _grouped("qkv"),
+        "Which queries share a head of keys? Neighbours do, in yours every other one.": (
+            _grouped(dealt=True)
         ),
-        "All heads have keys and values of their own in yours; there are G.": (
-            lambda V, C, H, G, L, hidden: _parameters(V, C, H, H, L, hidden)
-        ),
-        "SwiGLU has three matrices.": (
-            lambda V, C, H, G, L, hidden: _parameters(V, C, H, G, L, hidden) - L * C * hidden
-        ),
-        "The norms of the blocks are missing.": (
-            lambda V, C, H, G, L, hidden: _parameters(V, C, H, G, L, hidden) - 2 * L * C
-        ),
-        "The last norm is missing.": (
-            lambda V, C, H, G, L, hidden: _parameters(V, C, H, G, L, hidden) - C
-        ),
-        "The output projection of attention is missing.": (
-            lambda V, C, H, G, L, hidden: _parameters(V, C, H, G, L, hidden) - L * C * C
-        ),
-        "The embedding is missing.": (
-            lambda V, C, H, G, L, hidden: _parameters(V, C, H, G, L, hidden) - V * C
-        ),
-        "You count one block; there are L.": (
-            lambda V, C, H, G, L, hidden: _parameters(V, C, H, G, 1, hidden)
+        "Each token reads what follows it.": _grouped(masked=False),
+        "The layer `out` plays no part.": _grouped(out=False),
+        "The input is added; the block does that, outside of this piece.": (
+            lambda self, x_BTC: x_BTC + _grouped()(self, x_BTC)
         ),
     },
 )

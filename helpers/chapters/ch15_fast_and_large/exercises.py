@@ -1,7 +1,9 @@
 """Checks for chapter 15, fast and large."""
 
 import numpy as np
+import torch
 
+from helpers import minillama
 from helpers.exercises import (
     Wrong,
     array,
@@ -13,64 +15,40 @@ from helpers.exercises import (
     unpacked,
 )
 from helpers.exercises import check as check
+from helpers.exercises.pieces import drawn, piece
 
 
-def _longest(memory, weights, L, G, D, bits):
-    left = memory - weights * bits / 8
-    return max(0, left // (2 * L * G * D * bits / 8))
+def _cached(*, past=True, keeps=True, after=True, out=True):
+    """The forward of cached attention, or one with a mistake."""
+
+    def forward(self, x_BTC):
+        old = self.cache
+        q, *new = self.attention.project(x_BTC, old[0].shape[2] if old and past else 0)
+        pairs = [*zip(old, new, strict=True)] if old else []
+        all_of = [torch.cat(pair if after else pair[::-1], dim=2) for pair in pairs] or new
+        self.cache = all_of if keeps else new
+        k, v = all_of
+        mixed_BTC = minillama.attend(q, k, v)
+        return self.attention.out(mixed_BTC) if out else mixed_BTC
+
+    return forward
 
 
-near_misses(
+piece(
     "15.1",
-    _longest,
-    [
-        (80e9, 8e9, 32, 8, 128, 16),
-        (24e9, 8e9, 32, 8, 128, 8),
-        (1e9, 135e6, 30, 3, 64, 4),
-        (80e9, 70e9, 80, 8, 128, 16),
-    ],
+    minillama.CachedAttention,
+    [drawn(minillama.CachedAttention, (24, 6, 2, 100), 2, 6, 24, scale=0.3)],
     {
-        "Keys and values: each token stores both.": (
-            lambda memory, weights, L, G, D, bits: max(
-                0, (memory - weights * bits / 8) // (L * G * D * bits / 8)
-            )
+        "Nothing is kept: each call reads its own tokens alone.": (
+            lambda self, x_BTC: self.attention(x_BTC)
         ),
-        "The weights need room, too.": (
-            lambda memory, weights, L, G, D, bits: memory // (2 * L * G * D * bits / 8)
+        "New tokens are rotated as if they were the first ones. How many came before?": (
+            _cached(past=False)
         ),
-        "A byte has 8 bits, and `memory` is in bytes.": (
-            lambda memory, weights, L, G, D, bits: max(
-                0, (memory - weights * bits) // (2 * L * G * D * bits)
-            )
-        ),
-        "The weights are counted in bytes, the cache in bits.": (
-            lambda memory, weights, L, G, D, bits: max(
-                0, (memory - weights * bits / 8) // (2 * L * G * D * bits)
-            )
-        ),
-        "Every layer has a cache of its own.": (
-            lambda memory, weights, L, G, D, bits: max(
-                0, (memory - weights * bits / 8) // (2 * G * D * bits / 8)
-            )
-        ),
-        "Every one of the G heads stores its own keys and values.": (
-            lambda memory, weights, L, G, D, bits: max(
-                0, (memory - weights * bits / 8) // (2 * L * D * bits / 8)
-            )
-        ),
-        "Where not even the weights fit, the answer is 0.": (
-            lambda memory, weights, L, G, D, bits: (
-                (memory - weights * bits / 8) // (2 * L * G * D * bits / 8)
-            )
-        ),
-        "Part of a token is no token: round down.": (
-            lambda memory, weights, L, G, D, bits: max(
-                0, (memory - weights * bits / 8) / (2 * L * G * D * bits / 8)
-            )
-        ),
+        "The cache holds the tokens of the last call only.": _cached(keeps=False),
+        "New keys and values belong after the old ones.": _cached(after=False),
+        "The layer's `out` plays no part.": _cached(out=False),
     },
-    "For {memory:g} bytes, {weights:g} weights and {bits} bits yours is {found:.4g}: not right.",
-    tolerance=1e-9,
 )
 
 BLOCK = np.array([-0.5, 0.1, 0.32, -0.18, 1.0, 0.0, -0.44, 0.75])

@@ -2,8 +2,10 @@
 
 import numpy as np
 
+from helpers import minillama
 from helpers.exercises import check as check
 from helpers.exercises import explanation, near_misses
+from helpers.exercises.pieces import drawn, piece
 
 
 def _targets(ids, prompt):
@@ -69,36 +71,43 @@ near_misses(
 )
 
 
-def _matrices():
-    rng = np.random.default_rng(16)
-    for out, into, rank in ((3, 4, 2), (5, 2, 1)):
-        W, a, b = (rng.standard_normal(s) for s in ((out, into), (rank, into), (out, rank)))
-        yield W, a, b, 6
+def _beside(scale=lambda self: self.scale, linear=1):
+    """A LoRA, or one with a mistake in both of its methods."""
+
+    def forward(self, x_BTC):
+        return linear * self.linear(x_BTC) + scale(self) * (x_BTC @ self.a.mT @ self.b.mT)
+
+    def merge(self):
+        self.linear.weight.data *= linear
+        self.linear.weight.data += scale(self) * self.b.data @ self.a.data
+        return self.linear
+
+    return {"forward": forward, "merge": merge}
 
 
-near_misses(
+def _merge_without_scale(self):
+    self.linear.weight.data += self.b.data @ self.a.data
+    return self.linear
+
+
+piece(
     "16.3",
-    lambda W, a, b, alpha: W + alpha / len(a) * b @ a,
-    list(_matrices()),
+    minillama.LoRA,
+    [drawn(minillama.LoRA, (4, 6, 2, 6), 2, 3, 4)],
     {
-        "The scale is missing.": lambda W, a, b, alpha: W + b @ a,
-        "The scale is alpha divided by the rank, not alpha.": lambda W, a, b, alpha: (
-            W + alpha * b @ a
+        "The scale is missing.": _beside(lambda self: 1),
+        "The scale is alpha divided by the rank, not alpha.": (
+            _beside(lambda self: self.scale * len(self.a))
         ),
-        "You multiplied by the rank; divide by it.": lambda W, a, b, alpha: (
-            W + alpha * len(a) * b @ a
+        "You multiplied by the rank; divide by it.": (
+            _beside(lambda self: self.scale * len(self.a) ** 2)
         ),
-        "You divided by a width; the rank is the number of rows of a.": (
-            lambda W, a, b, alpha: W + alpha / a.shape[1] * b @ a,
-            lambda W, a, b, alpha: W + alpha / len(b) * b @ a,
-        ),
-        "The product alone is the change; add it to W.": lambda W, a, b, alpha: (
-            alpha / len(a) * b @ a
-        ),
-        "The change is subtracted.": lambda W, a, b, alpha: W - alpha / len(a) * b @ a,
-        "W is scaled too; only the product is.": lambda W, a, b, alpha: (
-            alpha / len(a) * (W + b @ a)
-        ),
+        "The product alone is the change; add it to what the layer gives.": _beside(linear=0),
+        "The change is subtracted.": _beside(lambda self: -self.scale),
+        "`forward` is right, but `merge` gives the layer as it was.": {
+            "merge": lambda self: self.linear
+        },
+        "`forward` is right, but in `merge` the scale is missing.": {"merge": _merge_without_scale},
     },
 )
 
