@@ -55,6 +55,7 @@ class Cells:
     """The cells' namespace, and what of it the grader has been told of by a number."""
 
     def __init__(self, ask: Callable[[str, tuple, dict], object]):
+        import torch  # noqa: F401 - answers are traced with it; loaded now, it costs none its time
         from IPython.core.interactiveshell import InteractiveShell
 
         self.shell = InteractiveShell.instance()  # the only one, which has the name __main__
