@@ -263,7 +263,7 @@ def smollm2_bits(seed: int, bits: int) -> dict:
 
 
 def chat_speed(seed: int, threads: int, rounds: int = 5) -> dict:
-    """Tokens a second that SmolLM2 writes, the median of the rounds; None where other work is under way."""
+    """Tokens a second that SmolLM2 writes, the median of rounds; None beside other work."""
     if os.getloadavg()[0] > 0.3:
         return {"tokens a second": None}
     model, tokenizer = pretrained.smollm2()
