@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCES = (
     "_config.yml",
     "_toc.yml",
+    "CITATION.cff",
     "requirements.txt",
     "book",
     "notebooks",

@@ -63,7 +63,7 @@ def describe(app, pagename, templatename, context, doctree) -> None:
     words = words or PLAIN.get(pagename, "{project}: {title}").format(
         project=app.config.project, title=title
     )
-    if title == context.get("docstitle"):  # it would be the first page's title twice
+    if pagename == app.config.root_doc:  # it would be the first page's title twice
         context["docstitle"] = ""
     context["metatags"] = context.get("metatags", "") + "".join(
         f'\n    <meta {"property" if name.startswith("og:") else "name"}="{name}" '

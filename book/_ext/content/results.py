@@ -127,7 +127,7 @@ def mean_and_deviation(ends: list[float | None]) -> str:
     kind = next(k for less, k in KINDS if abs(mean) < less) if mean else ".3f"
     wide = f"\u00a0±\u00a0{statistics.stdev(kept):{kind}}" if len(kept) > 1 else ""
     lost = f" ({len(ends) - len(kept)} diverged)" if len(kept) < len(ends) else ""
-    return f"{mean:{kind}}{wide}{lost}"
+    return f"{mean:{kind}}{wide}{lost}".replace("-", "−")  # which breaks no line
 
 
 def column_key(settings: list[dict]) -> str | None:

@@ -126,7 +126,8 @@ def sections(page, number: int, named: dict) -> Iterator[dict]:
 def write_index(app, pages) -> None:
     """Write the index. Raises: KeyError for a section of a manifest that its chapter lacks."""
     numbers = {f"{chapter.docname}.html": chapter.number for chapter in CHAPTERS}
-    named, rows, found = names(), [], []
+    named, rows = names(), []
+    found: list[dict] = []
     for page in sorted(pages, key=lambda page: (not page.name.startswith("notebooks"), page.name)):
         if page.name in UNSEARCHED:
             continue

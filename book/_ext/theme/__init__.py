@@ -39,6 +39,7 @@ def set_options(app, config) -> None:
         pygments_light_style="a11y-high-contrast-light",
         pygments_dark_style="a11y-high-contrast-dark",
         search_bar_text="Search this book",
+        logo={"text": config.html_title},
     )
     config.html_context["default_mode"] = "auto"
     config.mathjax_path = "mathjax.js"  # nothing is there: postprocess/maths.py sets formulas

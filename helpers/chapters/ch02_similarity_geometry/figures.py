@@ -109,8 +109,9 @@ def draw_words(
         if group in shown:
             ink = INKS[list(shown).index(group)]
             behind = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
-            where = {"ha": "center", "va": "center", "fontsize": 8, "color": ink, "bbox": behind}
-            written.append(ax.annotate(word, point, (0, 0), textcoords="offset points", **where))
+            said = ax.annotate(word, point, (0, 0), textcoords="offset points", color=ink)
+            said.set(ha="center", va="center", fontsize=8, bbox=behind)
+            written.append(said)
         else:
             ax.plot(*point, ".", color="#888888", markersize=4, zorder=2)
     move_apart(written)

@@ -2,6 +2,7 @@
 
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
 from helpers.norms import RMSNorm
 from helpers.record import record_attention
@@ -133,7 +134,10 @@ def logit_parts(model, ids_T, word, over=None):
     row_C = model.head.weight[word] - (0 if over is None else model.head.weight[over])
     scale = (x_C.square().mean() + model.norm.eps).rsqrt()
     toward_C = (row_C * model.norm.weight * scale).detach()  # what 1 in the stream adds
-    parts = {("embedding",): kept["block", 0][0][-1] @ toward_C, ("biases",): 0}
+    parts: dict[tuple, Tensor] = {
+        ("embedding",): kept["block", 0][0][-1] @ toward_C,
+        ("biases",): torch.zeros(()),
+    }
     for n, block in enumerate(model.blocks):
         out, down = attentions[n].out, block.feed_forward.sublayer.down
         v_THD = kept["qkv", n][1].view(len(ids_T), 3, attentions[n].heads, -1)[:, 2]
