@@ -69,9 +69,9 @@ def test_parts_of_results_are_pivoted_averaged_and_named():
         "| learning rate | merges |  | way: 1 | way: RoPE |",
         "| --- | --- | --- | --- | --- |",
         "| 4 |  | loss | 1.500\u00a0±\u00a00.707 | 3.000 (1 diverged) |",
-        "| 4 |  | the end | 2.0e-05\u00a0±\u00a00.0e+00 | 2.0e-05\u00a0±\u00a00.0e+00 |",
+        "| 4 |  | the end | 2.0e−05\u00a0±\u00a00.0e+00 | 2.0e−05\u00a0±\u00a00.0e+00 |",
         "| 8 | none | loss |  | diverged |",
-        "| 8 | none | the end |  | 2.0e-05\u00a0±\u00a00.0e+00 |",
+        "| 8 | none | the end |  | 2.0e−05\u00a0±\u00a00.0e+00 |",
     ]
     assert words.endswith("over the seeds. Throughout: steps 9.")
     assert results.table_and_words(stored["two"], {}) == ("", 0, "")

@@ -52,8 +52,10 @@ def add_links(app, pagename, templatename, context, doctree) -> None:
     if doctree is not None and (url := app.config.book_address):
         path = Path(app.env.doc2path(pagename)).relative_to(app.srcdir).as_posix()
         title = re.sub(r"<[^>]+>", "", context["title"])
-        links += repository_links(url, path, f"“{title}”")
-        if app.config.html_theme_options.get("repository_url") and path.endswith(".ipynb"):
+        report, edit = repository_links(url, path, f"“{title}”")
+        whole = app.config.html_theme_options.get("launch_buttons", {}).get("colab_url")
+        links += [report, edit] if whole or path.endswith(".md") else [report]  # no solutions
+        if whole and path.endswith(".ipynb"):
             release, stem = address.stored(Path(app.srcdir))[1], Path(path).stem
             links.append(("This chapter as a PDF", f"{url}/releases/download/{release}/{stem}.pdf"))
     context["book_links"] = links
