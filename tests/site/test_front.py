@@ -146,7 +146,8 @@ def test_a_sentence_of_ones_own_is_read_and_written_on(html_root, visit, page):
     page.wait_for_function("document.querySelectorAll('.hero-words span:not(:empty)').length === 5")
     assert pictured(BeautifulSoup(page.content(), "html.parser")) == likeliest(html_root, longer)
     page.get_by_role("link", name="Open every number of it").click()
-    assert page.locator("#machine-text").input_value() == longer
+    typed = "text => document.querySelector('#machine-text')?.value === text"
+    page.wait_for_function(typed, arg=longer)
     assert problems == []
 
 
