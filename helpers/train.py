@@ -137,10 +137,16 @@ def _settings(
     training = settings["training"]
     if "warmup" not in given:  # the preset's may be too long
         training["warmup"] = min(training["warmup"], training["steps"])
-    on_gpu = device is not None and device.type == "cuda"
-    if "precision" not in given and on_gpu and not torch.cuda.is_bf16_supported(False):
-        training["precision"] = "float32"  # a GPU that emulates bfloat16 is slower with it
+    if "precision" not in given and not _multiplies_bfloat16(device or torch.device("cpu")):
+        training["precision"] = "float32"
     return settings
+
+
+def _multiplies_bfloat16(device: torch.device) -> bool:
+    """Whether a device has products in bfloat16; one that only emulates them is slower with it."""
+    if device.type == "cpu":
+        return torch.ops.mkldnn._is_mkldnn_bf16_supported()
+    return device.type != "cuda" or torch.cuda.is_bf16_supported(False)
 
 
 def _stored_settings(out: str, extra: Mapping, given: Mapping) -> dict:

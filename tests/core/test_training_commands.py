@@ -176,11 +176,16 @@ def test_names_and_settings_are_the_books(tmp_path, monkeypatch):
     assert (valley["text"], valley["tokens"]) == ("valley", "words")
     assert other["model"].items() >= {"norm": "rms", "placement": "post", "tied": True}.items()
     assert not other["model"]["qk_norm"]
-    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda emulated=True: emulated)
+
+
+@pytest.mark.parametrize(("has", "precision"), [(True, "bfloat16"), (False, "float32")])
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_bfloat16_is_the_default_only_where_it_is_native(monkeypatch, device, has, precision):
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda emulated=True: emulated or has)
+    monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: has)
     options = train.make_parser().parse_args([])
-    for device, precision in (("cpu", "bfloat16"), ("cuda", "float32")):
-        settings = train._settings(options, None, torch.device(device))
-        assert settings["training"]["precision"] == precision
+    settings = train._settings(options, None, torch.device(device))
+    assert settings["training"]["precision"] == precision
 
 
 def test_ctrl_c_prints_the_resume_command(tmp_path, run, monkeypatch):
