@@ -126,7 +126,7 @@ def race(options: argparse.Namespace) -> None:
         small = {"steps": 40, "batch_size": 4, "warmup": 1, "compile": False}
         recipe, flags, iterations = gpt.moved(recipe, model=SMALL, **small), SMALL_PEER, 20
     recipe["training"]["evaluate_every"] = recipe["training"]["steps"] // 30
-    peaks = gpt.peaks_of(device, 256 if options.dry_run else 8192)
+    peaks = gpt.peaks_of(("float32", "bfloat16"), device, 256 if options.dry_run else 8192)
     made = about(
         __file__,
         [0],
