@@ -44,6 +44,7 @@ SITE_STEPS = (  # each gets all pages
     maths.typeset_formulas,
     static.subset_icon_fonts,
     static.inline_text_font,
+    static.join_styles,
     static.remove_unused_files,
 )
 PLACEHOLDER = "\ue000"  # around the number of what was put aside; no page has this sign

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import re
 import shutil
 from importlib.resources import files
@@ -21,6 +22,7 @@ OTHERS = re.compile(r"\\([ef][0-9a-f]{3})\b|([\ue000-\uf8ff])")
 SOURCE = re.compile(r"url\((\.\./vendor/fontawesome/webfonts/fa-[\w-]+)\.woff2\)[^;}]*")
 FACE = re.compile(r"url\((fonts/[\w-]+\.woff2)\)")
 STOPS = re.compile(r'\["pre",[^\]]*"\.pst-scrollable-table-container"\]')
+STYLES = re.compile(r'(?:<link rel="stylesheet" [^>]*_static/(?!fonts)[\w.-]+\.css[^>]*>\s*){2,}')
 UNUSED = (
     "**/*.map",
     "scripts/fontawesome.js*",
@@ -67,6 +69,21 @@ def inline_text_font(app, pages) -> None:
         return f"url(data:font/woff2;base64,{packed})"
 
     sheet.write_text(FACE.sub(data, sheet.read_text("utf-8")), "utf-8")
+
+
+def join_styles(app, pages) -> None:
+    """Join style sheets that follow each other: each is a request before the first paint."""
+    static = Path(app.outdir, "_static")
+
+    def joined(links: re.Match) -> str:
+        sheets = re.findall(r"_static/([\w.-]+\.css)", links[0])
+        text = "\n".join((static / sheet).read_text("utf-8") for sheet in sheets)
+        name = f"styles.{hashlib.sha256(text.encode()).hexdigest()[:12]}.css"
+        (static / name).write_text(text, "utf-8")
+        return re.sub(sheets[0] + r"[^\"]*", name, links[0].partition(">")[0]) + ">\n"
+
+    for page in pages:
+        page.text = STYLES.sub(joined, page.text)
 
 
 def remove_unused_files(app, pages) -> None:
