@@ -28,7 +28,6 @@ from homework.intake.roster import Roster, safe, unique
 from homework.intake.tables import parse_time
 
 UNKNOWN = "the roster has no such student, or several"
-SEVERAL = ("handed in ", "a later file ")  # so begin notes on several files
 WANTED = "give the zip that your platform makes, or a folder with a folder for each student"
 BESIDE = (".csv", ".yml", "index.html")  # files beside the students', such as the roster
 
