@@ -1,4 +1,4 @@
-"""Some 130 submissions, honest and hostile: each gets what it deserves, and none touches
+"""Some 110 submissions, honest and hostile: each gets what it deserves, and none touches
 others.
 
 All of `submissions.py` is graded once, as a folder (chapter 05), a zip of Canvas (04) and a folder
