@@ -23,7 +23,7 @@ MOST_ALIKE = 2  # cells that may have one id, as a copy has
 STUDENT = re.compile(r"[ \t]*student[ \t]*=(?!=)")  # so begins the cell with a student's name
 SET_OF_ID = re.compile(r"(?:stub|check|exercise|solution)-(\d\d)-\d+")
 EXERCISE = re.compile(r"\*\*Exercise (\d+)\.")  # at the head of a question
-CHECK_CALL = re.compile(r"exercises\.check\([ \t\n]{0,80}[\"'](\d\d)\.(\d+)[\"']")
+CHECK_CALL = re.compile(r"exercises\.check\([ \t\n]{0,80}[\"'](\d\d)\.\d+[\"']")
 SET_IN_FILE = re.compile(
     rb"(?:stub|check|exercise)-(\d\d)-\d|exercises\.check\([ \t]{0,9}\\?[\"'](\d\d)\."
 )
@@ -144,7 +144,10 @@ class _Reader:
             found = self._answer(placed, task, name) if name else self._text(placed, task)
             if found is not None:
                 answers[task] = found
-        self._note_missing(matched, answers)
+        claimed = {cell.claims for cell in matched if cell.claims} | self.present
+        there = answers.keys() | {one.task for one in claimed if one.kind == "stub"}
+        if lost := [task for task in self.tasks if task not in there]:
+            self.notes.append(f"there is no cell for: {', '.join(lost)}")
         if not answers and not before:
             self.notes.append("nothing was filled in")
         return Submission(before, answers, tuple(dict.fromkeys(self.notes)))
@@ -328,23 +331,6 @@ class _Reader:
         text = "\n\n".join(filter(None, texts))
         text = re.sub(r"(data:image/\w+)[^\s)\"']{1000,}", r"\1", text)  # of a pasted picture
         return (text,) if text else None
-
-    def _note_missing(self, cells: list[Matched], answers: dict) -> None:
-        """Note checks that were changed or are gone, and tasks of which nothing is left."""
-        claimed = {cell.claims for cell in cells if cell.claims} | self.present
-        checks = (CHECK_CALL.findall(cell.source) for cell in cells if _only_checks(cell))
-        called = {".".join(call) for calls in checks for call in calls}
-        gone = []
-        for check in (one for one in dict.fromkeys(self.by_id.values()) if one.kind == "check"):
-            if check not in self.present and (check in claimed or check.task in called):
-                self.notes.append(f"the check cell of {check.task} was changed")
-            elif check not in self.present:
-                gone.append(check.task)
-        if gone:
-            self.notes.append(f"check cells are missing: {', '.join(gone)}")
-        there = answers.keys() | {one.task for one in claimed if one.kind == "stub"}
-        if lost := [task for task in self.tasks if task not in there]:
-            self.notes.append(f"there is no cell for: {', '.join(lost)}")
 
 
 def _trimmed(source: str) -> str:

@@ -257,7 +257,6 @@ def _top() -> bytes:
     "answers-in-the-checks",
     ALL,
     "typed above the call in the cell of the check",
-    notes=("the check cell of 05.1 was changed",),
 )
 def _in_checks() -> bytes:
     notebook, right = fill({}), answered({})

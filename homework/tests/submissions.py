@@ -353,7 +353,7 @@ deserves("copied-cell-wrong", but(t2=0), "the cell that runs last counts, as in 
 )
 
 
-@deserves("checks-deleted", ALL, "who deletes the checks deletes no test", notes=("check cells",))
+@deserves("checks-deleted", ALL, "who deletes the checks deletes no test")
 def _no_checks() -> bytes:
     notebook = perfect()
     checks = kinds(notebook, "check")
@@ -451,7 +451,6 @@ answers(
     "checks-edited",
     but(t1=0, t2=0),
     "the checks that students run are not the tests",
-    notes=("the check cell of 05.1 was changed",),
 )
 def _edited() -> bytes:
     wrong = {"05.1": "def my_weights(q, k): return 1", "05.2": "my_attention = lambda q, k, v: v"}
