@@ -19,7 +19,6 @@ from homework.intake.notebook import HAND_IN, Cell, cells_of, notebook_of
 
 MOST_CODE = 2**20  # characters of all code cells together
 LONGEST_WORDS = 20_000  # characters of a cell that is no code and may have been
-MOST_ALIKE = 2  # cells that may have one id, as a copy has
 STUDENT = re.compile(r"[ \t]*student[ \t]*=(?!=)")  # so begins the cell with a student's name
 SET_OF_ID = re.compile(r"(?:stub|check|exercise|solution)-(\d\d)-\d+")
 EXERCISE = re.compile(r"\*\*Exercise (\d+)\.")  # at the head of a question
@@ -121,8 +120,8 @@ class _Reader:
 
     def read(self, raw: bytes) -> Submission:
         """What was handed in."""
-        notebook = notebook_of(raw, self.notes)
-        cells = self._told_apart(list(cells_of(notebook, self.notes)))
+        notebook = notebook_of(raw)
+        cells = list(cells_of(notebook, self.notes))
         short = (len(c.source) for c in cells if c.type == "code" or len(c.source) <= LONGEST_WORDS)
         if (length := sum(short)) > MOST_CODE:
             raise UnreadableError(
@@ -153,14 +152,6 @@ class _Reader:
         return Submission(before, answers, tuple(dict.fromkeys(self.notes)))
 
     # ------------------------------------------------------------- what a cell is
-
-    def _told_apart(self, cells: list[Cell]) -> list[Cell]:
-        """The cells, without ids that many of them have."""
-        counts = Counter(name for cell in cells for name in set(cell.ids))
-        if not (shared := {name for name, count in counts.items() if count > MOST_ALIKE}):
-            return cells
-        self.notes.append("many cells have the same id; they were told apart by what they hold")
-        return [replace(cell, ids=tuple(i for i in cell.ids if i not in shared)) for cell in cells]
 
     def _matched(self, cell: Cell, zone: str) -> Matched:
         nbgrader = cell.metadata.get("nbgrader")

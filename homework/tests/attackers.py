@@ -329,7 +329,7 @@ def _notes() -> bytes:
     return written(notebook)
 
 
-unreadable("numbers-too-long", "JSON is wrong", "a whole number of a million digits")(
+unreadable("numbers-too-long", "damaged", "a whole number of a million digits")(
     lambda: b'{"nbformat": ' + b"9" * 1_000_000 + b', "cells": []}'
 )
 # ------------------------------------------------------------- files and whose they are

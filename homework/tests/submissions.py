@@ -1097,7 +1097,7 @@ def unreadable(name: str, error: str, why: str, **more: object) -> Callable:
     return deserves(name, {}, why, error=error, **more)
 
 
-unreadable("cut-off", "JSON is wrong", "the upload broke off")(lambda: written(perfect())[:9000])
+unreadable("cut-off", "cut off", "the upload broke off")(lambda: written(perfect())[:9000])
 unreadable("pdf", "a PDF", "printed")(lambda: b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n" + bytes(4000))
 unreadable("other-chapter", "problem set 04", "another problem set")(
     lambda: written(fill(solved("04"), chapter="04"))
