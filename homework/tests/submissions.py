@@ -367,7 +367,7 @@ def _given() -> bytes:
     return written(notebook)
 
 
-deserves("twice", ALL, "the later of two files counts", notes=("handed in twice",))(
+deserves("twice", ALL, "the later of two files counts", notes=("2 notebooks",))(
     lambda: {
         "twice.ipynb": written(fill(HALF)),
         "twice (1).ipynb": written(perfect()),
