@@ -50,8 +50,8 @@ zip: book $(filter pdf,$(MAKECMDGOALS))  ## pack the site and the notebooks into
 test: $(READY)   ## run everything: check, every cell, the site and the homework
 	$(BIN)/python tests/run.py
 
-homework: $(READY) ## write a problem set: CHAPTER=05 OUT=course [SEED=] [PRIVATE=] [SITE_URL=]
-	@$(BIN)/python -m homework.release --chapter "$(CHAPTER)" --out "$(OUT)" \
+homework: $(READY) ## write a problem set: CHAPTER=05 [OUT=course] [SEED=] [PRIVATE=] [SITE_URL=]
+	@$(BIN)/python -m homework.release --chapter "$(CHAPTER)" --out "$(or $(OUT),course)" \
 	    --seed "$(SEED)" --private "$(PRIVATE)" --site "$(SITE_URL)"
 
 test-homework: $(READY) ## run the homework's tests alone

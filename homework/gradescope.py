@@ -62,7 +62,7 @@ def write(out: Path, folder: Path, course: Course) -> None:
 def _files(course: Course) -> Iterator[Path]:
     """What of the book the grader needs."""
     yield chapter_file(course.chapter)
-    names = ("pyproject.toml", "requirements.txt", "requirements-hashes.txt", "_config.yml")
+    names = ("pyproject.toml", "requirements.txt", "requirements-hashes.txt")
     yield from (ROOT / name for name in names)
     for room in ("helpers", "homework"):
         for path in sorted((ROOT / room).rglob("*")):

@@ -110,6 +110,7 @@ STYLE = [
     ("style", [*PYTHON, "ruff", "check"]),
     ("format", [*PYTHON, "ruff", "format", "--check"]),
     ("types", [*PYTHON, "mypy"]),
+    ("workflows", [str(Path(sys.executable).with_name("actionlint"))]),
 ]
 NEAR_ALL = ("helpers and chapters", [*PYTEST, *NEAR])
 QUICK = ("helpers and chapters", [*PYTEST, *NEAR, "-m", "not slow and not nightly"])

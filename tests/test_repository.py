@@ -1,20 +1,16 @@
-"""The house: folders, pins, licences, one address, no trace of how or where it was made."""
+"""The repository: one address, the set-up, the wheel, no path of one machine."""
 
-import importlib.metadata
 import os
 import re
 import shutil
 import subprocess
 import sys
 import sysconfig
-import tomllib
 import zipfile
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import yaml
-from packaging.requirements import Requirement
 from support import NOTEBOOKS, ROOT, execute
 
 from book import address, environment
@@ -52,13 +48,6 @@ def texts() -> list:
 # ------------------------------------------------------------- what there is
 
 
-def test_links_of_the_readme_lead_somewhere():
-    for name in ("README.md", "CONTRIBUTING.md"):
-        text = (ROOT / name).read_text("utf-8")
-        for target in re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", text):
-            assert (ROOT / target).exists(), f"{name} links to {target}"
-
-
 def test_every_chapter_is_in_the_table_of_contents():
     contents = (ROOT / "_toc.yml").read_text("utf-8")
     parts = yaml.safe_load(contents)["parts"]
@@ -75,12 +64,6 @@ def test_make_speaks_utf_8_in_every_locale():
     ascii_alone = {**os.environ, "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
     said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=ascii_alone).stdout
     assert said.split() == ["utf-8", "utf-8"]
-
-
-def test_workflows_have_no_fault_that_actionlint_finds():
-    linter = Path(sys.executable).with_name("actionlint" + ".exe" * (os.name == "nt"))
-    done = subprocess.run([linter], cwd=ROOT, capture_output=True, text=True)
-    assert done.stdout + done.stderr == ""
 
 
 # ------------------------------------------------------------- one address
@@ -199,22 +182,6 @@ def test_first_cell_finds_helpers_or_gets_them(tmp_path, place, there, colab, ur
         assert wanted in done.stderr
 
 
-# ------------------------------------------------------------- pins
-
-
-def pins() -> dict[str, Requirement]:
-    lines = (ROOT / "requirements.txt").read_text("utf-8").splitlines()
-    found = [Requirement(line) for line in lines if line.strip() and not line.startswith("#")]
-    return {requirement.name.lower().replace("_", "-"): requirement for requirement in found}
-
-
-def test_pins_are_exact_and_hold_no_cuda():
-    for name, requirement in pins().items():
-        assert [s.operator for s in requirement.specifier] == ["=="], name
-        assert not re.match(r"nvidia|cuda|triton", name), name
-    assert str(pins()["torch"].specifier) == "==2.13.0"
-
-
 # ------------------------------------------------------------- the set-up
 
 
@@ -286,57 +253,6 @@ def test_set_up_takes_less_for_the_notebooks_alone(at, tmp_path):
 def test_set_up_leaves_a_link_to_another_folders_alone(at, tmp_path):
     (tmp_path / ".venv").symlink_to(ROOT / ".venv", target_is_directory=True)
     assert at(tmp_path) == []
-
-
-@pytest.mark.parametrize(
-    ("said", "reason"),
-    [
-        ("WARNING: Retrying …\nERROR: No matching distribution found for torch", "network"),
-        ("ERROR: No matching distribution found for torch", "no build for this Python"),
-        ("ERROR: [Errno 28] No space left on device", "disk is full"),
-        ("Error: [Errno 13] Permission denied: '/opt/book/.venv'", "folder that is yours"),
-        ("/usr/bin/python3: No module named venv", "python3-venv"),
-        ("Error: Command '['python3', '-m', 'ensurepip']' returned …", "python3-venv"),
-    ],
-)
-def test_set_up_says_why_a_step_failed(monkeypatch, said, reason):
-    failed = SimpleNamespace(returncode=1, stderr=said)
-    monkeypatch.setattr(environment.subprocess, "run", lambda *_, **__: failed)
-    with pytest.raises(SystemExit, match=reason):
-        environment.run("2/4 torch", "pip")
-
-
-def test_set_up_says_which_python_and_how_much_room_it_needs(monkeypatch):
-    text = (ROOT / "pyproject.toml").read_text("utf-8")
-    monkeypatch.setattr(environment.shutil, "disk_usage", lambda _: SimpleNamespace(free=1.5e9))
-    with pytest.raises(SystemExit, match=r"needs 2 GB, but only 1\.5 GB are free"):
-        environment.make_venv(text, 2)
-    for version in ((3, 10, 2), (4, 0, 0)):
-        monkeypatch.setattr(environment.sys, "version_info", version)
-        with pytest.raises(SystemExit, match="needs Python"):
-            environment.make_venv(text, 2)
-
-
-def test_installed_is_what_is_pinned():
-    for name, requirement in pins().items():
-        if requirement.marker is None or requirement.marker.evaluate():
-            installed = importlib.metadata.version(name).partition("+")[0]
-            assert installed == next(iter(requirement.specifier)).version, name
-
-
-def test_pip_finds_no_conflict():
-    check = [sys.executable, "-m", "pip", "check"]
-    done = subprocess.run(check, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
-
-
-def test_readers_torch_and_numpy_are_left_alone():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    for line in project["dependencies"]:
-        requirement = Requirement(line)
-        assert [s.operator for s in requirement.specifier] == [">="], line
-        if requirement.name == "torch":
-            assert requirement.specifier.contains("2.5.0")
 
 
 # ------------------------------------------------------------- the wheel

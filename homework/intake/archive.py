@@ -1,7 +1,7 @@
 """Folders and zips from people whom nobody knows, read without harm.
 
     in_folder(root), in_zip(place)   the files there, as a File each
-    chunks(place)                    a file's bytes, a piece at a time
+    read(place)                      a file's bytes
 
 No link is followed, nothing but plain files is opened, nothing is written, and a file gives no more
 than it may. What cannot be read raises UnreadableError, whose message is a sentence.
@@ -251,23 +251,17 @@ def _members(place: Place) -> list[zipfile.ZipInfo]:
         return archive.infolist()
 
 
-def chunks(place: Place) -> Iterator[bytes]:
-    """A file's bytes, a piece at a time, up to MOST_BYTES. Raises: UnreadableError."""
+def read(place: Place) -> bytes:
+    """A file's bytes. Raises: UnreadableError, also where there are more than MOST_BYTES."""
     if not place.members:
         with _opened(place) as file:
-            yield from _limited(file)
-        return
+            return _limited(file)
     *outer, number = place.members
     with _zip(replace(place, members=tuple(outer)), "damaged") as archive:
         info = archive.infolist()[number]
         _check(info)
         with archive.open(info) as member:
-            yield from _limited(member)
-
-
-def read(place: Place) -> bytes:
-    """A file's bytes. Raises: UnreadableError."""
-    return b"".join(chunks(place))
+            return _limited(member)
 
 
 def _check(info: zipfile.ZipInfo) -> None:
@@ -284,10 +278,10 @@ def _check(info: zipfile.ZipInfo) -> None:
 TOO_BIG = f"the file is larger than {MOST_BYTES // 2**20} MiB"
 
 
-def _limited(file: IO[bytes]) -> Iterator[bytes]:
-    left = MOST_BYTES
-    while chunk := file.read(min(CHUNK, MOST_DIRECTORY, left + 1)):
-        left -= len(chunk)
-        if left < 0:
+def _limited(file: IO[bytes]) -> bytes:
+    data = bytearray()
+    while chunk := file.read(CHUNK):
+        data += chunk
+        if len(data) > MOST_BYTES:
             raise UnreadableError(TOO_BIG)
-        yield chunk
+    return bytes(data)

@@ -1,14 +1,13 @@
 """The files of one student, and which of them counts: a notebook of the set, then the latest."""
 
-import hashlib
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from homework.intake.archive import File, Place, UnreadableError, chunks, in_zip, read, shown
+from homework.intake.archive import File, Place, UnreadableError, in_zip, read, shown
 from homework.intake.filenames import Owner
 
-MOST_TRIED = 10  # files of a student are read to find one that can be, or to compare
+MOST_TRIED = 10  # files of a student are read to find one of the problem set
 MOST_NOTES = 5  # on files of a student that do not count
 COPY = re.compile(r"\((\d{1,6})\)\.ipynb$")  # by browsers, of what is saved once more
 STAMP = "timestamp.txt"  # in which nbgrader writes when a folder was handed in
@@ -87,57 +86,36 @@ def _rank(file: File, who: Owner, outer: float | None = None) -> tuple:
 
 def chosen(
     found: list[Candidate], is_wanted: Callable[[bytes], bool] = lambda raw: True
-) -> tuple[Candidate, str, tuple[str, ...]]:
-    """The file that counts, a digest of it ("" if it cannot be read), and notes on the others.
+) -> tuple[Candidate, bool, tuple[str, ...]]:
+    """The file that counts, whether it can be read, and notes on the others.
 
     is_wanted: whether a file's bytes seem to be of the problem set; of several the latest that
     does counts, and the latest of all where none does.
     """
     ranked = sorted(found, key=lambda one: (not one.problem, one.rank), reverse=True)
-    most = MOST_TRIED if len(ranked) > 1 else 1
-    tried = [_tried(candidate) for candidate in ranked[:most]]
-    readable = [one for one in tried if one[1]]
-    if not readable:
-        return tried[0][0], "", tuple(_on_broken(ranked[1:]))
-    wanted = (one for one in readable if not readable[1:] or is_wanted(read(one[0].place)))
-    candidate, seen = next(wanted, readable[0])
-    left = [one for one, _ in tried if one is not candidate] + ranked[most:]
-    return candidate, seen, (*_on_others(candidate, seen, left), *_on_broken(left))
+    tried = [_tried(candidate, is_wanted) for candidate in ranked[:MOST_TRIED]]
+    readable = [one for one in tried if not one[0].problem]
+    best = next((one for one, wanted in readable if wanted), (readable or tried)[0][0])
+    others = [one for one, _ in tried if one is not best] + ranked[MOST_TRIED:]
+    return best, bool(readable), tuple(_on_others(best, others))
 
 
-def _on_broken(others: list[Candidate]) -> Iterator[str]:
+def _tried(one: Candidate, is_wanted: Callable[[bytes], bool]) -> tuple[Candidate, bool]:
+    """The candidate, with why it cannot be read, and whether it is wanted."""
+    try:
+        return one, not one.problem and is_wanted(read(one.place))
+    except UnreadableError as error:
+        return replace(one, problem=str(error)), False
+
+
+def _on_others(best: Candidate, others: list[Candidate]) -> Iterator[str]:
+    """Notes on notebooks that do not count, and on what cannot be read."""
+    notebooks = [one.shown for one in others if one.rank[0] >= 2 and not one.problem]
+    if best.rank[0] >= 2 and notebooks:
+        names = ", ".join(notebooks[:3]) + (", …" if notebooks[3:] else "")
+        yield f"{len(notebooks) + 1} notebooks; {best.shown} counts, not {names}"
     broken = [one for one in others if one.problem]
     for one in broken[:MOST_NOTES]:
         yield f"{one.shown} does not count: {one.problem}"
     if len(broken) > MOST_NOTES:
         yield f"and {len(broken) - MOST_NOTES} more do not count"
-
-
-def _on_others(best: Candidate, seen: str, left: list[Candidate]) -> Iterator[str]:
-    """Notes where other notebooks differ from the one that counts, or something else came later."""
-    if best.rank[0] < 2:
-        return
-    others = [one for one in left if one.rank[0] >= 2 and not one.problem]
-    if len(others) > MOST_TRIED or any(_tried(one)[1] != seen for one in others):
-        times = "twice" if len(others) == 1 else f"{len(others) + 1} times"
-        names = ", ".join(one.shown for one in others[:3]) + (", …" if others[3:] else "")
-        is_last = all(one.rank < best.rank for one in others)
-        why = "the later one counts" if is_last else "the one of this problem set counts"
-        yield f"handed in {times}; {why} ({best.shown}), not {names}"
-    for one in left:
-        if one.rank[0] == 1 and one.rank[1:3] > best.rank[1:3]:
-            yield f"a later file does not count: {one.shown} ({one.problem or 'it is no notebook'})"
-            return
-
-
-def _tried(candidate: Candidate) -> tuple[Candidate, str]:
-    """The candidate, and a digest of its bytes, or the problem and ""."""
-    if candidate.problem:
-        return candidate, ""
-    known = hashlib.sha256()
-    try:
-        for chunk in chunks(candidate.place):
-            known.update(chunk)
-    except UnreadableError as error:
-        return replace(candidate, problem=str(error)), ""
-    return candidate, known.hexdigest()

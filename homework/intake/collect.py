@@ -1,6 +1,6 @@
 """From a folder or a zip of what students handed in to one file a student.
 
-    collected(source, roster)   a Handed for each student, sorted by student
+    collected(source, roster)   a HandIn for each student, sorted by student
 
 Whose a file is, the name says that a platform gave it (see `filenames`), or the folder in which it
 lies, one for each student, as in nbgrader's "submitted". Nothing else does.
@@ -28,7 +28,6 @@ from homework.intake.roster import Roster, safe, unique
 from homework.intake.tables import parse_time
 
 UNKNOWN = "the roster has no such student, or several"
-SEVERAL = ("handed in ", "a later file ")  # so begin notes on several files
 WANTED = "give the zip that your platform makes, or a folder with a folder for each student"
 BESIDE = (".csv", ".yml", "index.html")  # files beside the students', such as the roster
 
@@ -63,16 +62,16 @@ def collected(
     assignment: str | None = None,
     is_wanted: Callable[[bytes], bool] = lambda raw: True,
 ) -> list[HandIn]:
-    """One Handed for each student, sorted by student, from a folder or a zip.
+    """One HandIn for each student, sorted by student, from a folder or a zip.
 
     assignment: such as "05"; where nbgrader has folders for several, its folder alone counts.
     is_wanted: as for `attempts.chosen`. Raises: ValueError where the source is neither, holds a
-    file of which nothing says whose it is, or students a folder deeper, where two folders have one
-    student's name, and where two names have one student's number: one of them is made up.
+    file of which nothing says whose it is, where two folders have one student's name, and where two
+    names have one student's number: one of them is made up.
     """
     given, is_zipped = _given(Path(source))
     groups: dict[tuple[str, str], list[Candidate]] = {}
-    for who, files in _students(source, given, roster, assignment).items():
+    for who, files in _students(source, given, assignment).items():
         found = groups.setdefault((who.scheme, who.id), [])
         found += [one for file in files if file.name != STAMP for one in candidates(file, who)]
     by_key: dict[str, HandIn] = {}
@@ -106,9 +105,7 @@ def _given(source: Path) -> tuple[list[File], bool]:
         raise ValueError(f"{str(source)!r} is no zip ({error}): {WANTED}") from error
 
 
-def _students(
-    source: Path, given: list[File], roster: Roster | None, assignment: str | None
-) -> dict[Owner, list[File]]:
+def _students(source: Path, given: list[File], assignment: str | None) -> dict[Owner, list[File]]:
     """Whose each folder is, or each file that a platform named, and the files that count of it."""
     tops: dict[str, list[File]] = {}
     repository = f"{source.name.removesuffix('-submissions')}-"  # as GitHub Classroom names them
@@ -125,13 +122,6 @@ def _students(
             found.setdefault(who, []).extend(files)
         elif not name.casefold().endswith(BESIDE):
             raise ValueError(f"{source}: nothing says whose {shown(name)} is; {WANTED}")
-    for who in found if len(found) == 1 else ():
-        notebooks = [one for one in found[who] if one.name.casefold().endswith(".ipynb")]
-        if who.scheme == "folder" and notebooks[1:] and not (roster and roster.find(who.id)):
-            raise ValueError(
-                f"{source} holds one folder, {shown(who.id)}, with several notebooks: give that "
-                "folder if it is a class's, and leave one notebook in it if it is a student's"
-            )
     return found
 
 

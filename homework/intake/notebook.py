@@ -1,13 +1,12 @@
 """From the bytes of a file to the cells of a notebook, in any encoding."""
 
-import ast
 import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from homework.intake.archive import MOST_BYTES, UnreadableError
-from homework.intake.cellcode import parsed, source_of
+from homework.intake.cellcode import source_of
 
 MOST_CELLS = 5000
 HAND_IN = "hand in the .ipynb file itself (Jupyter: File, Download; Colab: File, Download .ipynb)"
@@ -32,7 +31,7 @@ class Cell:
     ids: tuple[str, ...]
 
 
-def notebook_of(raw: bytes, notes: list[str]) -> dict:
+def notebook_of(raw: bytes) -> dict:
     """The JSON object of a notebook. Raises: UnreadableError that says what came instead."""
     if len(raw) > MOST_BYTES:
         raise UnreadableError(
@@ -44,52 +43,16 @@ def notebook_of(raw: bytes, notes: list[str]) -> dict:
             raise UnreadableError(f"this is {what}, not a notebook: {HAND_IN}")
     if not raw.strip(b"\xef\xbb\xbf\xfe\xff\0 \t\r\n"):
         raise UnreadableError(f"the file is empty: {HAND_IN}")
-    text = _decoded(raw, notes)
+    text = raw.decode(json.detect_encoding(raw), "replace").strip("\ufeff\0 \t\r\n")
     try:
-        notebook = json.loads(text.strip("\ufeff\0 \t\r\n"))
-    except ValueError as error:
-        raise UnreadableError(f"{_no_json(text, error)}: {HAND_IN}") from None
+        notebook = json.loads(text)
+    except ValueError:
+        is_damaged = text.startswith("{")
+        what = "a notebook that is damaged or cut off" if is_damaged else "no notebook"
+        raise UnreadableError(f"this is {what}: {HAND_IN}") from None
     if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
-        what = "JSON, but no notebook (it has no cells)"
-        if isinstance(notebook, dict) and "worksheets" in notebook:
-            what = "a notebook of the format before 2015; open it in Jupyter and save it"
-        raise UnreadableError(f"this is {what}: {HAND_IN}")
+        raise UnreadableError(f"this is JSON, but no notebook (it has no cells): {HAND_IN}")
     return notebook
-
-
-def _decoded(raw: bytes, notes: list[str]) -> str:
-    encoding = json.detect_encoding(raw)
-    if encoding.startswith("utf-8"):
-        try:
-            return raw.decode(encoding)
-        except UnicodeDecodeError:
-            notes.append("the file is not in UTF-8; it was read as Windows-1252")
-            try:
-                return raw.decode("cp1252")
-            except UnicodeDecodeError:
-                return raw.decode("latin-1")
-    notes.append(f"the file is in {encoding.upper()}, not in UTF-8")
-    return raw.decode(encoding, "replace")
-
-
-def _no_json(text: str, error: ValueError) -> str:
-    start = text.lstrip("\ufeff \t\r\n")[:500].lower()
-    if start.startswith(("<!doctype html", "<html", "<head", "<?xml")):
-        return "this is a web page (HTML), not a notebook"
-    if "<<<<<<< " in text and "\n>>>>>>> " in text:
-        return "the notebook holds the marks of a Git conflict"
-    if start.startswith("{"):
-        place = f" at line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        return f"the notebook is damaged or cut off: its JSON is wrong{place}"
-    if (tree := parsed(text)) is not None and not _only_words(tree):
-        return "this is a Python program, not a notebook"
-    return "this is no notebook"
-
-
-def _only_words(tree: ast.Module) -> bool:
-    return all(
-        isinstance(s, ast.Expr) and isinstance(s.value, ast.Name | ast.Constant) for s in tree.body
-    )
 
 
 def cells_of(notebook: dict, notes: list[str]) -> Iterator[Cell]:

@@ -19,11 +19,10 @@ from homework.intake.notebook import HAND_IN, Cell, cells_of, notebook_of
 
 MOST_CODE = 2**20  # characters of all code cells together
 LONGEST_WORDS = 20_000  # characters of a cell that is no code and may have been
-MOST_ALIKE = 2  # cells that may have one id, as a copy has
 STUDENT = re.compile(r"[ \t]*student[ \t]*=(?!=)")  # so begins the cell with a student's name
 SET_OF_ID = re.compile(r"(?:stub|check|exercise|solution)-(\d\d)-\d+")
 EXERCISE = re.compile(r"\*\*Exercise (\d+)\.")  # at the head of a question
-CHECK_CALL = re.compile(r"exercises\.check\([ \t\n]{0,80}[\"'](\d\d)\.(\d+)[\"']")
+CHECK_CALL = re.compile(r"exercises\.check\([ \t\n]{0,80}[\"'](\d\d)\.\d+[\"']")
 SET_IN_FILE = re.compile(
     rb"(?:stub|check|exercise)-(\d\d)-\d|exercises\.check\([ \t]{0,9}\\?[\"'](\d\d)\."
 )
@@ -121,8 +120,8 @@ class _Reader:
 
     def read(self, raw: bytes) -> Submission:
         """What was handed in."""
-        notebook = notebook_of(raw, self.notes)
-        cells = self._told_apart(list(cells_of(notebook, self.notes)))
+        notebook = notebook_of(raw)
+        cells = list(cells_of(notebook, self.notes))
         short = (len(c.source) for c in cells if c.type == "code" or len(c.source) <= LONGEST_WORDS)
         if (length := sum(short)) > MOST_CODE:
             raise UnreadableError(
@@ -144,20 +143,15 @@ class _Reader:
             found = self._answer(placed, task, name) if name else self._text(placed, task)
             if found is not None:
                 answers[task] = found
-        self._note_missing(matched, answers)
+        claimed = {cell.claims for cell in matched if cell.claims} | self.present
+        there = answers.keys() | {one.task for one in claimed if one.kind == "stub"}
+        if lost := [task for task in self.tasks if task not in there]:
+            self.notes.append(f"there is no cell for: {', '.join(lost)}")
         if not answers and not before:
             self.notes.append("nothing was filled in")
         return Submission(before, answers, tuple(dict.fromkeys(self.notes)))
 
     # ------------------------------------------------------------- what a cell is
-
-    def _told_apart(self, cells: list[Cell]) -> list[Cell]:
-        """The cells, without ids that many of them have."""
-        counts = Counter(name for cell in cells for name in set(cell.ids))
-        if not (shared := {name for name, count in counts.items() if count > MOST_ALIKE}):
-            return cells
-        self.notes.append("many cells have the same id; they were told apart by what they hold")
-        return [replace(cell, ids=tuple(i for i in cell.ids if i not in shared)) for cell in cells]
 
     def _matched(self, cell: Cell, zone: str) -> Matched:
         nbgrader = cell.metadata.get("nbgrader")
@@ -328,23 +322,6 @@ class _Reader:
         text = "\n\n".join(filter(None, texts))
         text = re.sub(r"(data:image/\w+)[^\s)\"']{1000,}", r"\1", text)  # of a pasted picture
         return (text,) if text else None
-
-    def _note_missing(self, cells: list[Matched], answers: dict) -> None:
-        """Note checks that were changed or are gone, and tasks of which nothing is left."""
-        claimed = {cell.claims for cell in cells if cell.claims} | self.present
-        checks = (CHECK_CALL.findall(cell.source) for cell in cells if _only_checks(cell))
-        called = {".".join(call) for calls in checks for call in calls}
-        gone = []
-        for check in (one for one in dict.fromkeys(self.by_id.values()) if one.kind == "check"):
-            if check not in self.present and (check in claimed or check.task in called):
-                self.notes.append(f"the check cell of {check.task} was changed")
-            elif check not in self.present:
-                gone.append(check.task)
-        if gone:
-            self.notes.append(f"check cells are missing: {', '.join(gone)}")
-        there = answers.keys() | {one.task for one in claimed if one.kind == "stub"}
-        if lost := [task for task in self.tasks if task not in there]:
-            self.notes.append(f"there is no cell for: {', '.join(lost)}")
 
 
 def _trimmed(source: str) -> str:

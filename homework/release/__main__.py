@@ -26,14 +26,12 @@ def main(arguments: list[str] | None = None) -> None:
     """The command; see the head of this module."""
     asked = parser("homework.release", __doc__)
     asked.add_argument("--chapter", required=True, help="two digits, such as 05")
-    asked.add_argument("--out", required=True, help="the folder of the course")
+    asked.add_argument("--out", default="course", help="the folder of the course (default: course)")
     asked.add_argument("--seed", default="", help="any text; draws the numbers of this course")
     asked.add_argument("--private", default="", help="your folder of hidden tests and tasks")
     asked.add_argument("--site", default="", help="where feedback links to: the book's address")
     asked.add_argument("--gradescope", type=Path, help="write an autograder for Gradescope, too")
     options = asked.parse_args(arguments)
-    if not options.out:
-        raise ValueError("--out (OUT=) is missing: the folder of the course")
     private = str(Path(options.private).resolve()) if options.private else ""
     course = Course(options.chapter, options.seed, private, site=options.site)
     said = tried(course.assignment())
@@ -42,15 +40,7 @@ def main(arguments: list[str] | None = None) -> None:
         print(f"note: there is no {assignment.chapter}.py in {private}; nothing of yours is in it")
     print(f"{path}: {len(assignment.tasks)} exercises, {assignment.points:g} points")
     if assignment.drawn:
-        unused = {True: "", False: " (in no text and no test)"}
-        print(
-            "drawn: "
-            + ", ".join(f"{name} = {value}{unused[used]}" for name, value, used in assignment.drawn)
-        )
-    if assignment.drawn and not options.seed:
-        print("note: there is no SEED; every course without one has these numbers")
-    if options.seed and not assignment.drawn:
-        print("note: SEED changes nothing, for no private file draws numbers from it")
+        print("drawn: " + ", ".join(f"{name} = {value}" for name, value in assignment.drawn))
     if options.gradescope:
         gradescope.write(options.gradescope, Path(options.out), course)
         print(f"{options.gradescope}: the autograder for Gradescope")

@@ -5,14 +5,12 @@ import inspect
 import random
 import re
 import runpy
-import traceback
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import jinja2
-import jinja2.meta
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from homework.private import ProblemSet
@@ -25,51 +23,26 @@ def with_private(assignment: Assignment, folder: Path, seed: str, cells=()) -> A
     """The assignment with what a private folder has for its chapter; itself where that is nothing.
 
     seed: of the course, any text. cells: the chapter's, of which new tasks may need some.
-    Raises: ValueError where the folder or the file does not fit, or the file raises something.
+    Raises: ValueError where the folder or the file does not fit, and whatever the file raises.
     """
     if not folder.is_dir():
         raise ValueError(f"private must be a folder, got {str(folder)!r}")
     file = folder / f"{assignment.chapter}.py"
     if not file.exists():
         return assignment
-    own = _called(runpy.run_path, str(file), file=file).get("own")
+    own = runpy.run_path(str(file)).get("own")
     if not isinstance(own, ProblemSet):
         raise ValueError(f"{file} must have a ProblemSet named own, it has {own!r}")
-    values = _called(drawn, own, seed, assignment.chapter, file=file)
-    return _called(_merged, assignment, own, values, cells, file, file=file)
-
-
-def _called(function: Callable, *args: object, file: Path) -> Any:
-    """What a function gives; what a teacher's file raises in it is told with its line."""
-    try:
-        return function(*args)
-    except SyntaxError as error:
-        raise ValueError(f"{file}, line {error.lineno}: {error.msg}") from error
-    except (Exception, SystemExit) as error:
-        lines = [
-            at.lineno
-            for at in traceback.extract_tb(error.__traceback__)
-            if at.filename == str(file)
-        ]
-        where = f", line {lines[-1]}" if lines else ""
-        said = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-        raise ValueError(f"{file}{where}: {said}") from error
+    return _merged(assignment, own, drawn(own, seed, assignment.chapter), cells, file)
 
 
 def drawn(own: ProblemSet, seed: str, chapter: str) -> dict[str, Any]:
-    """What a problem set draws for a course; the same seed gives the same.
-
-    Raises: ValueError where a function that draws gives no dict.
-    """
+    """What a problem set draws for a course; the same seed gives the same."""
     digest = hashlib.sha256(f"{seed}/{chapter}".encode()).digest()
     rng = random.Random(int.from_bytes(digest[:8]))
     values: dict[str, Any] = {}
     for function in own.draws:
-        found = function(rng)
-        if not isinstance(found, dict):
-            name = getattr(function, "__name__", "draw")
-            raise ValueError(f"{name} must return what it draws as a dict by name, got {found!r}")
-        values |= found
+        values |= function(rng)
     return values
 
 
@@ -93,7 +66,6 @@ def _merged(assignment: Assignment, own: ProblemSet, values: dict, cells, file: 
             raise ValueError(f"task {task.name} has no points; give it a hidden test, or a rubric")
     if not kept:
         raise ValueError("it leaves out all tasks")
-    used = _used(own)
     answers = [text for task in kept for text, _ in task.rubric]
     answers += [task.solution for task in kept]
     return replace(
@@ -101,15 +73,8 @@ def _merged(assignment: Assignment, own: ProblemSet, values: dict, cells, file: 
         setup=tuple(needed(list(cells), kept)) if cells else assignment.setup,
         tasks=tuple(kept),
         secrets=(*assignment.secrets, file.read_text("utf-8"), *answers),
-        drawn=tuple((name, value, name in used) for name, value in values.items()),
+        drawn=tuple(values.items()),
     )
-
-
-def _used(own: ProblemSet) -> set[str]:
-    """The names of drawn numbers that stand in a text or are asked for by a test."""
-    texts = (text for made in own.tasks.values() for text in made["texts"].values())
-    used = {name for _, _, judge in own.tests for name in inspect.signature(judge).parameters}
-    return used.union(*(jinja2.meta.find_undeclared_variables(JINJA.parse(t)) for t in texts))
 
 
 def _known(names: set[str], tasks: dict, where: str) -> None:
@@ -146,11 +111,9 @@ def _made(name: str, made: dict, values: dict, chapter: str) -> Task:
         stub = new_markdown_cell(texts["stub"], id=f"stub-{number}")
     else:
         stub = new_code_cell(texts["stub"], id=f"stub-{number}")
-        gives = {
-            key: _gives(texts[key], f"the {key} of {name}")
-            for key in ("stub", "given", "check", "solution")
-        }
-        if made["answer"] not in gives["stub"]:
+        for key in ("given", "check", "solution"):
+            names(new_code_cell(texts[key]))  # which raises a SyntaxError
+        if made["answer"] not in names(stub)[0]:
             raise ValueError(
                 f"the stub of {name} must define {made['answer']}, got {texts['stub']!r}"
             )
@@ -165,14 +128,6 @@ def _made(name: str, made: dict, values: dict, chapter: str) -> Task:
         solution=texts["solution"],
         rubric=made["rubric"],
     )
-
-
-def _gives(source: str, whose: str) -> set[str]:
-    """The names that a cell defines. Raises: ValueError where it is no Python."""
-    try:
-        return names(new_code_cell(source))[0]
-    except SyntaxError as error:
-        raise ValueError(f"{whose} is no Python: {error.msg}, {error.text or source!r}") from error
 
 
 def filled(text: str, values: dict) -> str:

@@ -87,8 +87,8 @@ class Assignment:
     """The tasks of a chapter, and the cells that they need, in the notebook's order.
 
     install: the chapter's first cell, which gets the helpers where they are missing. secrets: what
-    a student edition may not hold, as texts. drawn: numbers of the course: name, value,
-    and whether a text or a test uses it. site: the address of the book, or "".
+    a student edition may not hold, as texts. drawn: numbers of the course: name and value. site:
+    the address of the book, or "".
     """
 
     chapter: str
@@ -97,7 +97,7 @@ class Assignment:
     setup: tuple[NotebookNode, ...]
     tasks: tuple[Task, ...]
     secrets: tuple[str, ...] = ()
-    drawn: tuple[tuple[str, object, bool], ...] = ()
+    drawn: tuple[tuple[str, object], ...] = ()
     site: str = ""
 
     @property

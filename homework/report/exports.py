@@ -31,7 +31,7 @@ def write(
     folder = book.folder
     pages = _pages(folder, course, records, assignment, marks)
     canvas_zip(folder / "feedback.zip", records, pages)
-    look = feedback.to_look_at(records, assignment, marks)
+    look = feedback.to_look_at(records)
     write_text(folder / "grades.csv", grades(records, assignment, marks, missing, look))
     names = [one.name or one.key for one in missing] if roster else None
     summary = feedback.summary_page(records, assignment, marks, missing=names)

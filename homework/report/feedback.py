@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from helpers.exercises.verdict import FILL_IN
-from homework.intake.collect import SEVERAL
 from homework.release.assignment import Assignment, Task
 from homework.release.sections import Section
 from homework.report.gradebook import Record, points_by_task
 from homework.report.marking import Marks, asked, parse_ticks
-from homework.report.page import page, points_of
+from homework.report.page import page
 from homework.run.judging import LOST, OVER, Result
 
 TO_MARK = "to-mark.html"  # where the page for marking lies, beside the summary
@@ -249,8 +248,8 @@ def summary_page(
         mean=statistics.fmean(totals) if totals else None,
         unfinished=sum(None in one.values() for one in points),
         questions=[_question(task, read, points, marks) for task in assignment.tasks],
-        looks=_concerns(records, assignment, marks),
-        look=to_look_at(records, assignment, marks),
+        looks=_concerns(records),
+        look=to_look_at(records),
         waiting=_waiting(records, assignment, marks),
         to_mark=TO_MARK,
         STATES=STATES,
@@ -307,18 +306,13 @@ def _message(result: Result) -> str:
 # ---------------------------------------------------------------- what to look at
 
 
-def to_look_at(records: Sequence[Record], assignment: Assignment, marks: Marks) -> set[str]:
-    """Who of those who handed in stands in the summary's list of what to look at."""
-    looks = _concerns(records, assignment, marks).values()
-    listed = {look.student for found in looks for look in found}
-    return listed & {record.student for record in records}
+def to_look_at(records: Sequence[Record]) -> set[str]:
+    """Who stands in the summary's list of what to look at."""
+    return {look.student for found in _concerns(records).values() for look in found}
 
 
-def _concerns(
-    records: Sequence[Record], assignment: Assignment, marks: Marks
-) -> dict[str, list[Concern]]:
+def _concerns(records: Sequence[Record]) -> dict[str, list[Concern]]:
     """All that a person should look at, by kind; each kind in the order of the records."""
-    notes = [Concern(record.student, "", note) for record in records for note in record.notes]
     return {
         "Files that could not be read": [
             Concern(record.student, "", record.error, record.file)
@@ -331,9 +325,9 @@ def _concerns(
             if record.ours
         ],
         "Processes that were ended": [look for record in records for look in _ended(record)],
-        "Several files": [look for look in notes if look.what.startswith(SEVERAL)],
-        "Other notes on files": [look for look in notes if not look.what.startswith(SEVERAL)],
-        "Rows of marks.csv that count nowhere": list(_astray(records, assignment, marks)),
+        "Notes on files": [
+            Concern(record.student, "", note) for record in records for note in record.notes
+        ],
     }
 
 
@@ -345,19 +339,6 @@ def _ended(record: Record) -> Iterator[Concern]:
         if result.message.startswith((start, OVER)) and result.task not in seen:
             seen.add(result.task)
             yield Concern(record.student, result.task, result.message)
-
-
-def _astray(records: Sequence[Record], assignment: Assignment, marks: Marks) -> Iterator[Concern]:
-    """Marks of nobody, or of no task: a spreadsheet makes 5.1 of 05.1."""
-    handed_in = {record.student for record in records}
-    tasks = {task.name for task in assignment.tasks}
-    for (student, task), mark in marks.items():
-        given = "no points" if mark.points is None else points_of(mark.points)
-        if task not in tasks:
-            names = ", ".join(sorted(tasks))
-            yield Concern(student, "", f"{given} for {task!r}, which is no task; tasks are {names}")
-        elif student not in handed_in:
-            yield Concern(student, task, f"{given} for a student who handed in nothing")
 
 
 def _waiting(records: Sequence[Record], assignment: Assignment, marks: Marks) -> dict[str, int]:

@@ -8,7 +8,6 @@ who reach beyond the copy of a process in which they run.
 import os
 from pathlib import Path
 
-from handins import CHOKING
 from submissions import (
     ALL,
     FORGE,
@@ -16,7 +15,6 @@ from submissions import (
     SUBMISSIONS,
     Content,
     answers,
-    at,
     but,
     code,
     deserves,
@@ -293,25 +291,6 @@ counterexample = 1""",
     but(rest=0, t3=2, t4=2),
     "nothing is unpickled by who judges",
 )
-# ------------------------------------------------------------- what pages, tables and consoles show
-
-
-@deserves("words-that-choke", ALL, "Markdown that is slow to render, and what would run or load")
-def _words() -> dict[str, Content]:
-    notebook = perfect()
-    cell = notebook["cells"][at(notebook, "stub-05-6")]
-    cell["source"] = "\n\n".join(part[:900] for part in CHOKING)
-    svg = "PHN2ZyBvbmxvYWQ9ImFsZXJ0KDkpIi8+"
-    cell["attachments"] = {
-        "x.svg": {"image/svg+xml": svg, "text/html": svg},
-        "y": {"image/png": 3},
-        "": {"": {}},
-        "z": ["image/png"],
-        "x" * 9999: {"image/PNG": "AAAA"},
-    }
-    return {"words-that-choke.ipynb": written(notebook)}
-
-
 # ------------------------------------------------------------- notebooks that are none
 
 
@@ -350,13 +329,9 @@ def _notes() -> bytes:
     return written(notebook)
 
 
-unreadable("numbers-too-long", "JSON is wrong", "a whole number of a million digits")(
+unreadable("numbers-too-long", "damaged", "a whole number of a million digits")(
     lambda: b'{"nbformat": ' + b"9" * 1_000_000 + b', "cells": []}'
 )
-unreadable("deep-metadata", "", "metadata a hundred thousand deep")(
-    lambda: written(perfect())[:-1] + b', "x": ' + b'{"a":' * 100_000 + b"1" + b"}" * 100_000 + b"}"
-)
-
 # ------------------------------------------------------------- files and whose they are
 
 
@@ -373,23 +348,9 @@ def _loop(path: Path) -> None:
     (path / "e.ipynb").mkdir()
 
 
-def _deep(path: Path) -> None:
-    path.mkdir()
-    fd = os.open(path, os.O_RDONLY)
-    for _ in range(15):
-        os.mkdir("d" * 200, dir_fd=fd)
-        inner = os.open("d" * 200, os.O_RDONLY, dir_fd=fd)
-        os.close(fd)
-        fd = inner
-    os.close(fd)
-
-
 unreadable("sparse", "64 MiB", "a file that claims a tebibyte")(lambda: {"sparse.ipynb": _sparse})
 unreadable("loops", "", "links to itself, a pipe, a folder called notebook")(
     lambda: {"loops": _loop}
-)
-unreadable("deep-folders", "", "folders in each other, and no notebook")(
-    lambda: {"deep-folders": _deep}
 )
 
 

@@ -41,20 +41,6 @@ def zipped(files, **options) -> bytes:
     return out.getvalue()
 
 
-CHOKING = (  # Markdown that is slow to read, or would run, load or paint
-    "> " * 9000 + "x",
-    "[" * 20_000,
-    "\n".join("  " * n + "- x" for n in range(90)),
-    "|" * 9000 + "\n" + "|-" * 4500 + "|\n",
-    "$" * 19_999,
-    "$\\def\\x{\\x\\x}\\x$ $\\href{javascript:1}{x}$",
-    "&" * 19_000,
-    "<a href='javascript:alert(9)'>x</a>" * 300,
-    "[x](javascript:alert(9)) <javascript:alert(9)> ![x](attachment:x.svg)",
-    "\0\ufeff\u202e\u2066" * 4000,
-)
-
-
 def hand_in_below(tmp_path):
     """A function that gives what is collected of files by name, from a folder or a zip of it."""
 

@@ -6,7 +6,6 @@ What is right gets all points; what is not quite gets a sentence that says what 
 
 import copy
 import json
-from collections.abc import Callable
 
 from submissions import (
     ALL,
@@ -258,7 +257,6 @@ def _top() -> bytes:
     "answers-in-the-checks",
     ALL,
     "typed above the call in the cell of the check",
-    notes=("the check cell of 05.1 was changed",),
 )
 def _in_checks() -> bytes:
     notebook, right = fill({}), answered({})
@@ -289,29 +287,6 @@ def _windows(notebook: dict) -> bytes:
         cell["source"] = lines(cell["source"].replace("\n", "\r\n"))
     content = json.dumps(notebook, indent=1, ensure_ascii=False).replace("\n", "\r\n")
     return b"\xef\xbb\xbf" + content.encode()
-
-
-@rewritten("format-4-0", "no ids, no metadata of ours, widgets, as an old program writes it")
-def _old(notebook: dict) -> None:
-    for cell in notebook["cells"]:
-        del cell["id"]
-        cell["metadata"] = {"collapsed": False, "scrolled": True, "trusted": True}
-        if cell["cell_type"] == "code":
-            cell["outputs"] = [{"output_type": "pyout", "text": None}]
-            cell["execution_count"] = "*"
-    state = {"a" * 32: {"model_module": "@jupyter-widgets/base", "model_name": "LayoutModel"}}
-    widgets = {"application/vnd.jupyter.widget-state+json": {"state": state, "version_major": 2}}
-    notebook["metadata"] = {"widgets": widgets, "kernelspec": {"name": "conda-env-ünï-py"}}
-    notebook["nbformat_minor"] = 0
-
-
-@rewritten("kaggle", "ids of Kaggle, a first cell that asks where it is, tags lost")
-def _kaggle(notebook: dict) -> None:
-    for at_, cell in enumerate(notebook["cells"]):
-        del cell["id"]
-        cell["metadata"] = {"_uuid": f"{at_:040x}", "trusted": True, "tags": []}
-    notebook["cells"].insert(0, code("import sys\nif 'google.colab' in sys.modules: pass"))
-    notebook["metadata"]["kaggle"] = {"accelerator": "none", "dataSources": []}
 
 
 @rewritten("all-cells-copied", "every cell twice, as copy and paste of all leaves it", notes=())
@@ -354,7 +329,6 @@ said("words-on-the-same-line", "behind the line that was given", stub=f"{STUB} {
 said("words-in-a-text-below", "in a cell of their own", text(f"### Answer\n\n- {ESSAY}"), stub=STUB)
 said("words-as-a-comment", "in a cell for code, behind #", code("# " + ESSAY), stub=STUB)
 said("words-as-a-string", "in quotes", code(f'answer = """{ESSAY}"""\nprint(answer)'), stub=STUB)
-said("words-printed", "by print", code(f"print('{ESSAY}')"), stub=STUB)
 said(
     "words-displayed",
     "by display(Markdown(…))",
@@ -375,21 +349,6 @@ for _file in ("José Ñandú", "山田 太郎", "O’Brien, Zoë 🎓"):
         key=safe(_file),
         quiet=True,
     )(lambda _file=_file: {f"{_file}.ipynb": written(perfect())})
-
-
-# ------------------------------------------------------------- what platforms make of files
-
-
-def platform(chapter: str, name: str, key: str, **more: object) -> Callable:
-    """Register the right answers in files as a platform names them."""
-    return deserves(
-        name, but(chapter), "as the platform gives it", key=key, chapter=chapter, **more
-    )
-
-
-def right(chapter: str, **changes: str) -> bytes:
-    """The right answers of another problem set, but for some."""
-    return written(fill(answered(changes, chapter), chapter=chapter))
 
 
 MORE = SUBMISSIONS[KNOWN:]

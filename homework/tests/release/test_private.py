@@ -88,13 +88,6 @@ def test_new_task_brings_the_cells_it_depends_on(merged, tmp_path):
     assert any("W_Q =" in cell.source for cell in assignment.setup)
 
 
-def test_what_is_drawn_and_used_nowhere_is_known(tmp_path):
-    """As where { n } was written in place of {{ n }}."""
-    (tmp_path / "05.py").write_text(HEAD + DRAW + FREE_ONE)
-    found = with_private(OF, tmp_path, "s").drawn
-    assert {name: used for name, _, used in found} == {"n": False, "word": "{{ word }}" in FREE_ONE}
-
-
 def test_without_a_file_for_the_chapter_nothing_changes(tmp_path):
     assert with_private(OF, tmp_path, "s") is OF
 
@@ -113,8 +106,6 @@ def test_without_a_file_for_the_chapter_nothing_changes(tmp_path):
         ('own.hidden("05.1", points=True)', "got True"),
         (DRAW + HIDDEN.replace("05.1", "05.77"), r"no task '05.77'; there are \['05.1'"),
         ('own.task("05.9", question="{{ m }}", stub="", answer="x")', "'m' is undefined"),
-        ("1 / 0", r"05\.py, line \d+: ZeroDivisionError: division by zero"),
-        ("def f(:", r"05\.py, line \d+: "),
     ],
 )
 def test_what_does_not_fit_is_told(merged, source, said):

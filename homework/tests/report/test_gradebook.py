@@ -142,7 +142,7 @@ def test_a_spreadsheet_may_take_a_task_for_a_number(book, assignment):
     (book.folder / "marks.csv").write_text(text)
     marks = book.update_marks([record()], assignment)
     assert points_by_task(record(), assignment, marks)["05.2"] == 1
-    assert ("ada", "05.99") in marks  # which the summary shows as a mark for nothing
+    assert ("ada", "05.99") in marks  # which the command says counts for nothing
 
 
 @pytest.mark.parametrize(
