@@ -1,18 +1,14 @@
 """Corrections for chapter 01: what a row of the embedding table holds, and how it is trained."""
 
-from functools import partial
-
 import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
+from helpers.corrections import corrects, number
 from helpers.corrections.arrays import moved, span
-from helpers.corrections.correction import Correction, collected, corrects, number
 from helpers.numerics import cross_entropy, softmax
-
-corrects_here = partial(corrects, "01")
 
 TC = Float[np.ndarray, "T C"]
 
@@ -40,7 +36,7 @@ def _positions(length: int, width: int) -> TC:
 # ---------------------------------------------------------------- a token beside a row of a table
 
 
-@corrects_here(
+@corrects(
     claim="The embedding of a token encodes its position in the sentence and its context there.",
     says="Each token embedding encodes “syntactic info (position, word identity, grammar role)” "
     "and “semantic info (meaning, context, relationships to other words)”",
@@ -62,7 +58,7 @@ def the_row_is_the_same_anywhere() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="For several heads the embedding space is split up among them.",
     says="“splitting the embedding space into multiple heads to train their information "
     "separately”",
@@ -120,7 +116,7 @@ def _recited(parameters: list[Tensor], first: Int[Tensor, "1"], length: int) -> 
     return ids
 
 
-@corrects_here(
+@corrects(
     claim="A Transformer does not memorise its training text; it learns a geometry in which "
     "language has structure.",
     says="“The Transformer doesn't memorize text; it learns a geometry”",
@@ -172,7 +168,7 @@ def _cosine_of_pairs(deviation: float, width: int, seed: int) -> tuple[float, fl
     return cosine.item(), (loss - least).item()
 
 
-@corrects_here(
+@corrects(
     claim="The loss of next-token prediction alone brings the embeddings of tokens that are used "
     "alike near one another.",
     says="“similar tokens end up with similar embeddings”, “by the pressure of the loss function "
@@ -204,7 +200,7 @@ def used_alike_and_far_apart() -> str:
 # ------------------------------------------------------------------------ lookup, and what is not
 
 
-@corrects_here(
+@corrects(
     claim="Every semantic embedding is, at heart, a trained lookup table.",
     says="“every semantic embedding you've ever seen is, at heart, just a well-trained lookup "
     "table”",
@@ -244,7 +240,7 @@ def _slope(table: Float[np.ndarray, "V C"], token: int, target: int) -> Float[np
     return gradient
 
 
-@corrects_here(
+@corrects(
     claim="Where input and output share one table, the gradient of its row $w_j$ is "
     r"$(p_j - \mathbf{1}\{j=y\})\,h$.",
     says=r"Under “Input output and tied embeddings”: "
@@ -266,6 +262,3 @@ def tied_rows_have_two_parts() -> str:
         f"{number(np.linalg.norm(formula[token]))}; the two are {number(missing[token])} apart. In "
         f"the other rows formula and gradient differ by {number(others)}."
     )
-
-
-CORRECTIONS: tuple[Correction, ...] = collected(vars())

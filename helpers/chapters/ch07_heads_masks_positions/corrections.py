@@ -1,16 +1,12 @@
 """Corrections for chapter 07: heads put together, who reads whom, order, and what writing fixes."""
 
-from functools import partial
-
 import numpy as np
 from jaxtyping import Bool, Float
 
 from helpers import corpus, tokenizers
 from helpers.bigram import count_bigrams
-from helpers.corrections.correction import Correction, collected, corrects, number
+from helpers.corrections import corrects, number
 from helpers.numerics import softmax
-
-corrects_here = partial(corrects, "07")
 
 # --------------------------------------------------------- the inputs of the worked examples
 
@@ -52,7 +48,7 @@ def _sinusoids(length: int, width: int) -> Tokens:
 # --------------------------------------------------------------------------------- heads
 
 
-@corrects_here(
+@corrects(
     claim="Multi-head attention is done once the outputs of its heads are concatenated.",
     says="“Each attention head computes its own set of queries, keys, and values, and the outputs "
     "are concatenated at the end.”",
@@ -77,7 +73,7 @@ def the_output_projection() -> str:
 # ------------------------------------------------------------------------- who reads whom
 
 
-@corrects_here(
+@corrects(
     claim="A token attends to the other tokens; in a GPT, to the previous ones only.",
     says="“it can only attend to previous tokens”; “how it attends to all other words”; queries "
     "meet the keys “of every other token”",
@@ -96,7 +92,7 @@ def a_token_reads_itself() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="A GPT consists of masked self-attention and feed-forward layers only.",
     says="“Therefore, GPT consists of masked self-attention and feed-forward layers only.”",
     why="That it has no cross-attention is right. But it has embeddings, positions, norms and "
@@ -118,7 +114,7 @@ def what_else_a_gpt_has() -> str:
 # ------------------------------------------------------------------------------- order
 
 
-@corrects_here(
+@corrects(
     claim="Transformers have no sense of order unless positions are added to the embeddings.",
     says="“Transformers do not have built-in sequence awareness”, so “positional encoding is added "
     "to the word embeddings”",
@@ -145,7 +141,7 @@ def order_from_the_mask() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="A positional encoding has as many numbers as a word embedding.",
     says="“the dimensionality of the positional encoding is the same as the dimensionality of the "
     "word embedding vector”",
@@ -162,7 +158,7 @@ def numbers_a_position_has() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="The formula of sinusoidal positions belongs to norms and frequency effects of "
     "embeddings, that of RoPE to nearest neighbours.",
     says="Printed under “Norms and frequency effects” and “Nearest neighbors”, as the formulas of "
@@ -188,7 +184,7 @@ def formulas_in_the_wrong_place() -> str:
 # ------------------------------------------------------------------------------- writing
 
 
-@corrects_here(
+@corrects(
     claim="A GPT writes by predicting the most likely next token at each step.",
     says="“takes the prompt as input and predicts the most likely next token”",
     why="It gives a probability for every token. To take the likeliest is one way to choose, and "
@@ -210,7 +206,7 @@ def the_likeliest_runs_in_circles() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="A person can correct a mistake while speaking, and a GPT cannot, since what it has "
     "written is fixed.",
     says="“Without the ability to revise … it cannot find errors and correct them as people do”, "
@@ -230,7 +226,7 @@ def a_correction_is_appended() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="Written words cannot be changed because attention is causal.",
     says="“The attention of GPT is causal … so it goes in sequence and cannot go back to change "
     "words or sentences already generated.” (our translation)",
@@ -251,6 +247,3 @@ def what_the_mask_fixes() -> str:
         f"{number(np.round(moved[0], 9))} with a causal mask and by up to {number(moved[1])} "
         "without one; the six tokens themselves are the same in both."
     )
-
-
-CORRECTIONS: tuple[Correction, ...] = collected(vars())

@@ -1,18 +1,14 @@
 """Corrections for chapter 09: where the norm stands, and what that does to a deep stack."""
 
-from functools import partial
-
 import numpy as np
 import torch
 from jaxtyping import Float
 from torch import nn
 
 from helpers.blocks import Block
+from helpers.corrections import corrects, number, shown
 from helpers.corrections.arrays import given, rms, standardised
-from helpers.corrections.correction import Correction, collected, corrects, number, shown
 from helpers.numerics import variance
-
-corrects_here = partial(corrects, "09")
 
 Vector = Float[np.ndarray, " C"]
 
@@ -80,7 +76,7 @@ def _between(values: list[float]) -> str:
 # ------------------------------------------------------------------------- the two examples
 
 
-@corrects_here(
+@corrects(
     claim="In a worked example of pre-norm (1, 2, −1) is normalised to (0.27, 1.07, −1.33).",
     says="−1.67 / 1.25 ≈ −1.33, and so (0.27, 1.07, −1.33)",
     why="Two of the three divisions are right; the last is off in its last digit, and the printed "
@@ -94,7 +90,7 @@ def normed_before_the_sublayer() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="In post-norm the norm comes after the sub-layer and normalises its output.",
     says="“Normalization Location”: “After the sub-layer (e.g., self-attention or FFN)”; "
     "“Post-Norm normalizes the input after the sub-layer”",
@@ -116,7 +112,7 @@ def the_sum_is_normed() -> str:
 # ------------------------------------------------------------------------------ what is read
 
 
-@corrects_here(
+@corrects(
     claim="In post-norm the sub-layers read the raw stream, without normalisation; only pre-norm "
     "gives each sub-layer an input of a consistent scale.",
     says="“In Post-Norm, the sub-layer processes the raw input first, without normalization”, so "
@@ -153,7 +149,7 @@ def _read(blocks: nn.ModuleList, x: Float[torch.Tensor, "B T C"]) -> list[float]
     return sizes
 
 
-@corrects_here(
+@corrects(
     claim="In post-norm the norm comes too late to correct an output that is far too large; in "
     "pre-norm such an output does not distort the stream.",
     says="“Since normalization happens after the residual connection, it might not correct the "
@@ -175,7 +171,7 @@ def a_loud_answer() -> str:
 # ---------------------------------------------------------------------------------- gradients
 
 
-@corrects_here(
+@corrects(
     claim="Because each sub-layer of pre-norm reads numbers of mean 0 and standard deviation 1, "
     "the gradients become neither too large nor too small.",
     says="“a mean of 0 and a standard deviation of 1, which ensures that the gradients do not "
@@ -198,6 +194,3 @@ def the_last_norm_divides() -> str:
         f"From 2 pre-norm blocks to {DEEP} the gradient of the first block's weights changes by a "
         f"factor {'; '.join(texts)} (five draws)."
     )
-
-
-CORRECTIONS: tuple[Correction, ...] = collected(vars())

@@ -2,16 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from torch import nn
 
-from helpers.corrections.correction import Correction, collected, corrects, number
-
-corrects_here = partial(corrects, "10")
+from helpers.corrections import corrects, number
 
 GPT_STD = 0.02
 """The standard deviation of GPT's and BERT's first weights."""
@@ -50,7 +47,7 @@ def _xavier_std(inputs: int, outputs: int) -> float:
 # --------------------------------------------------------------------- which recipe is whose
 
 
-@corrects_here(
+@corrects(
     claim="In the style of GPT and BERT the linear layers begin with Xavier's uniform weights.",
     says="“Common, time-tested defaults (GPT/BERT-style)”, and for the linear layers "
     "`nn.init.xavier_uniform_(m.weight)`",
@@ -69,7 +66,7 @@ def xavier_is_another_recipe() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="Where token and position embeddings begin with standard deviation 0.02, as in GPT and "
     "BERT, it is standard to multiply the token embeddings by √C before the positions are added.",
     says="“optional but standard”: `token_emb(idx) * math.sqrt(n_embd) + pos_emb(pos_idx)`",
@@ -117,7 +114,7 @@ class _Tied(nn.Module):
             self.add_module(name, parts[name])
 
 
-@corrects_here(
+@corrects(
     claim="With the head tied to the token embeddings, a hook that walks through the modules gives "
     "the embeddings standard deviation 0.02 and the linear layers Xavier's weights.",
     says="“`Embedding ~ N(0, 0.02)`, `Linear → Xavier`, … and tie `lm_head` to token embeddings”",
@@ -143,7 +140,7 @@ def tied_and_drawn_twice() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="A hook with a rule for `nn.Embedding`, `nn.Linear` and `nn.LayerNorm` draws all the "
     "weights of a Transformer, those of queries, keys and values among them.",
     says="Under “Linear layers (Q, K, V, output projections, MLPs)” a rule for `nn.Linear`; "
@@ -175,7 +172,7 @@ def what_the_hook_passes_over() -> str:
 # ------------------------------------------------------------------------------ which precision
 
 
-@corrects_here(
+@corrects(
     claim="Embeddings should be in fp32 unless one trains in mixed precision.",
     says="“Use fp32 for embeddings on MPS/CUDA unless you’re doing mixed precision.”",
     why="That is what makes it mixed: the matrix products are done in fewer digits, while the "
@@ -201,6 +198,3 @@ def mixed_precision_keeps_fp32() -> str:
         f"deviation {number(GPT_STD)} and kept in bfloat16, {number(100 * still)} % do not move at "
         f"all when {number(step)} is added."
     )
-
-
-CORRECTIONS: tuple[Correction, ...] = collected(vars())

@@ -6,7 +6,7 @@ from importlib.resources import files
 import numpy as np
 from jaxtyping import Float
 
-from helpers.corrections.correction import Correction, collected, corrects, number
+from helpers.corrections import corrects, number
 
 LAYERS = 4
 """Of the readers that answer: enough for layers that have nothing left to decide."""
@@ -38,7 +38,6 @@ def _span(values: Float[np.ndarray, " N"]) -> str:
 
 
 @corrects(
-    "12",
     claim="From layer to layer, attention from “it” to its referent becomes stronger: undecided "
     "in layer 3, much higher in layer 4, the strongest in layer 5.",
     says="The deeper the layer, the more the attention of “it” settles on the referent.",
@@ -62,6 +61,3 @@ def attention_of_it_by_layer() -> str:
         f"are lost; of all {all_readers} readers of two layers and more, {last} look hardest in "
         "the last"
     )
-
-
-CORRECTIONS: tuple[Correction, ...] = collected(vars())
