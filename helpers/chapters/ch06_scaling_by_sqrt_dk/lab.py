@@ -21,12 +21,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from helpers import bigram, corpus, numerics
+from helpers import corpus, numerics
 from helpers.attention import causal_mask
 from helpers.chapters import stored
 from helpers.chapters.lab import (
     TinyLM,
     characters,
+    counted_losses,
     measured,
     over_seeds,
     percent,
@@ -371,15 +372,11 @@ def twins(slower: float) -> np.ndarray:
 
 def rungs() -> dict[str, float]:
     """Losses of counted probabilities, and of the model divided by √D after 2000 steps."""
-    tokenizer, train_ids, validation_ids = characters()
-    V = len(tokenizer)
-    counted, to_predict = (bigram.count_bigrams(ids, V) for ids in (train_ids, validation_ids))
-    common = np.bincount(train_ids, minlength=V) + 1
-    tables = {
-        "uniform: knows nothing": np.full((V, V), 1 / V),
-        "unigram: how common each character is": np.tile(common / common.sum(), (V, 1)),
-        "bigram: the character before": bigram.smoothed(counted),
+    said = {
+        "uniform": "uniform: knows nothing",
+        "unigram": "unigram: how common each character is",
+        "bigram": "bigram: the character before",
     }
-    found = {name: bigram.cross_entropy_of(table, to_predict) for name, table in tables.items()}
     attention = final(steps=2000, lr=0.003, divisor="√D").mean()
-    return found | {"attention alone: up to 32 characters": attention}
+    counted = {said[name]: loss for name, loss in counted_losses().items()}
+    return counted | {"attention alone: up to 32 characters": attention}

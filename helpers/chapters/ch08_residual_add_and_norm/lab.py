@@ -21,7 +21,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from helpers import bigram
 from helpers.attention import SelfAttention
 from helpers.bigram import loss
 from helpers.blocks import AddNorm, Block, FeedForward
@@ -29,6 +28,7 @@ from helpers.chapters import lab, stored
 from helpers.chapters.lab import (
     TinyLM,
     characters,
+    counted_losses,
     differing,
     extent,
     fmt,
@@ -583,15 +583,6 @@ def with_positions(factor: float, seed: int) -> float:
 
 def rungs() -> dict[str, float]:
     """The ladder so far: tables of characters and of pairs, then models."""
-    tokenizer, train_ids, validation_ids = characters()
-    V = len(tokenizer)
-    common_V = np.bincount(train_ids, minlength=V) + 1
-    tables = {
-        "uniform": np.full((V, V), 1 / V),
-        "unigram": np.tile(common_V / common_V.sum(), (V, 1)),
-        "bigram": bigram.smoothed(bigram.count_bigrams(train_ids, V)),
-    }
-    to_predict = bigram.count_bigrams(validation_ids, V)
-    found = {name: bigram.cross_entropy_of(t, to_predict) for name, t in tables.items()}
     names = ("attention alone", "attention with its residual", *MODELS[2:4])
-    return found | {n: final(m).mean() for n, m in zip(names, MODELS, strict=False)}
+    models = {n: final(m).mean() for n, m in zip(names, MODELS, strict=False)}
+    return counted_losses() | models

@@ -25,6 +25,7 @@ from helpers.chapters import lab, stored
 from helpers.chapters.lab import (
     TinyLM,
     characters,
+    counted_losses,
     differing,
     extent,
     fmt,
@@ -354,14 +355,6 @@ def by_hand(x: np.ndarray, y_post: np.ndarray, y_pre: np.ndarray) -> tuple[Worke
     )
 
 
-@cache
-def unigram_loss() -> float:
-    """Validation loss, in nats, of the unigram model, its counts with one added."""
-    tokenizer, train_ids, validation_ids = characters()
-    counted = np.bincount(train_ids, minlength=len(tokenizer)) + 1
-    return -np.log(counted / counted.sum())[validation_ids[1:]].mean()
-
-
 def in_words(found: Mapping[str, Mapping[str, np.ndarray]]) -> str:
     """What untrained models of both orders are like at the top."""
     (slow, apart, _), (fast, kept, grown) = (
@@ -380,7 +373,7 @@ MARGIN = 0.05  # nats below the unigram loss: a run that learns
 
 def learnt(losses: np.ndarray) -> int:
     """How many of the seeds end clearly below the unigram loss."""
-    return int((losses < unigram_loss() - MARGIN).sum())
+    return int((losses < counted_losses()["unigram"] - MARGIN).sum())
 
 
 def summary(losses: np.ndarray) -> str:
