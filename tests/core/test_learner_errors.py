@@ -12,7 +12,7 @@ from helpers.attention import SelfAttention, attention_steps, causal_mask
 from helpers.blocks import AddNorm, Block
 from helpers.gpt import GPT, GPTConfig
 from helpers.initialise import LECUN, initialise
-from helpers.norms import BatchNorm, GroupNorm, InstanceNorm, masked_statistics, normalise
+from helpers.norms import BatchNorm, GroupNorm, InstanceNorm, normalise
 from helpers.positions import Rotary, sinusoidal
 from helpers.to_hf import to_hf
 from helpers.training import TrainingConfig
@@ -38,7 +38,6 @@ CALLS = {
     "no axes to average over": lambda: normalise(X, ()),
     "a batch of one token": lambda: BatchNorm(4)(torch.ones(1, 1, 4)),
     "a sequence of one token": lambda: InstanceNorm(4)(torch.ones(1, 1, 4)),
-    "only padding": lambda: masked_statistics(X, torch.zeros(2, 3, dtype=torch.bool)),
     "an unknown norm": lambda: Block(8, norm="layernorm"),
     "an unknown placement": lambda: AddNorm(Block(8), Block(8), placement="middle"),
     "an unknown choice of a model": lambda: GPTConfig(vocab_size=5, positions="rotary"),
@@ -57,7 +56,6 @@ CALLS = {
     "a packed weight that cannot be cut": lambda: initialise(
         torch.nn.ModuleDict({"qkv": torch.nn.Linear(4, 10)}), LECUN, seeded(), embedding=1.0
     ),
-    "an id for one-hot outside the vocabulary": lambda: embeddings.one_hot(IDS, 5),
     "an id to count outside the vocabulary": lambda: bigram.count_bigrams(IDS, 5),
     "negative counts": lambda: bigram.smoothed(-np.ones((2, 2))),
     "counts of nothing": lambda: bigram.conditional_entropy(np.zeros((2, 2))),

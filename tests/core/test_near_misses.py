@@ -159,11 +159,6 @@ def test_evaluation_weighs_by_targets_not_inputs():
     assert (total, count) == (4, 6)
 
 
-def test_the_last_row_has_neighbours_and_all_others_are():
-    table = torch.eye(4)
-    assert sorted(similarity.neighbours(table, 3, 3, measure="dot")) == [0, 1, 2]
-
-
 def test_a_path_may_begin_at_home(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
