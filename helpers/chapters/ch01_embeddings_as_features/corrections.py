@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from helpers.corrections import corrects, number
 from helpers.corrections.arrays import moved, span
-from helpers.numerics import cross_entropy, softmax
+from helpers.numerics import softmax
 
 TC = Float[np.ndarray, "T C"]
 
@@ -224,22 +224,6 @@ def contextual_embeddings_are_computed() -> str:
 # --------------------------------------------------------------------------------- tied weights
 
 
-def _tied_loss(table: Float[np.ndarray, "V C"], token: int, target: int) -> float:
-    """Loss of a model that scores the embedding of a token against the same table's rows."""
-    return cross_entropy(table @ table[token], target)
-
-
-def _slope(table: Float[np.ndarray, "V C"], token: int, target: int) -> Float[np.ndarray, "V C"]:
-    """Gradient of that loss by central differences."""
-    gradient, step = np.zeros_like(table), 1e-5
-    for index in np.ndindex(table.shape):
-        move = np.zeros_like(table)
-        move[index] = step
-        ahead, behind = (_tied_loss(table + s * move, token, target) for s in (1, -1))
-        gradient[index] = (ahead - behind) / (2 * step)
-    return gradient
-
-
 @corrects(
     claim="Where input and output share one table, the gradient of its row $w_j$ is "
     r"$(p_j - \mathbf{1}\{j=y\})\,h$.",
@@ -252,7 +236,9 @@ def _slope(table: Float[np.ndarray, "V C"], token: int, target: int) -> Float[np
 def tied_rows_have_two_parts() -> str:
     """Miss of the formula in a tied table, for the row of the input token and for the others."""
     table, token, target = _table(6, 4) / 2, 1, 2
-    hidden, slope = table[token], _slope(table, token, target)
+    rows = torch.tensor(table, requires_grad=True)  # scores of an embedding against the same rows
+    F.cross_entropy(rows @ rows[token], torch.tensor(target)).backward()
+    hidden, slope = table[token], rows.grad.numpy()  # type: ignore[union-attr]
     formula = np.outer(softmax(table @ hidden) - np.eye(6)[target], hidden)
     missing = np.linalg.norm(slope - formula, axis=1)
     others = round(np.delete(missing, token).max(), 6) + 0.0

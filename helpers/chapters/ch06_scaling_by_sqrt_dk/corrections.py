@@ -3,9 +3,9 @@
 import numpy as np
 from jaxtyping import Float
 
+from helpers.chapters.ch06_scaling_by_sqrt_dk.lab import weights_and_gradient
 from helpers.corrections import corrects, number
 from helpers.corrections.arrays import rms
-from helpers.numerics import softmax
 
 # ------------------------------------------------------------ what the measurements are made of
 
@@ -161,10 +161,7 @@ def _typical_gradient(width: int, keys: int, divisor: float) -> float:
     """Median over 400 queries, on the same random keys, of the norm of a query's ∂w/∂q."""
     rng = np.random.default_rng([width, keys])
     q_ND, k_KD = rng.standard_normal((400, width)), rng.standard_normal((keys, width))
-    w_NK = softmax(q_ND @ k_KD.T / divisor)
-    mean_ND = w_NK @ k_KD  # row i of ∂w/∂q is w_i (k_i - mean)/s
-    away_NK = (k_KD**2).sum(1) - 2 * mean_ND @ k_KD.T + (mean_ND**2).sum(1)[:, None]
-    return float(np.median(np.sqrt(np.maximum((w_NK**2 * away_NK).sum(1), 0)) / divisor))
+    return float(np.median(weights_and_gradient(q_ND, k_KD, divisor)[1]))
 
 
 @corrects(

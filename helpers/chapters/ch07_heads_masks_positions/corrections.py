@@ -7,20 +7,17 @@ from helpers import corpus, tokenizers
 from helpers.bigram import count_bigrams
 from helpers.corrections import corrects, number
 from helpers.numerics import softmax
+from helpers.positions import sinusoidal
 
 # --------------------------------------------------------- the inputs of the worked examples
 
+# The example of eight heads of width 64 over five tokens; its shapes are printed rightly.
 HEADS, HEAD_WIDTH, TOKENS = 8, 64, 5
-"""The example of eight heads of width 64 over five tokens; its shapes are printed rightly."""
-
+# A person corrects himself: I bought at the supermarket … oh no, I went to the bookshop.
 CORRECTED_SPEECH = "我昨天去超市买了……哦,不对,我是去了书店。"
-"""A person corrects himself: I bought at the supermarket … oh no, I went to the bookshop."""
-
-BEFORE_THE_CORRECTION = "我昨天去超市买了"
-"""What that person had said before."""
-
+BEFORE_THE_CORRECTION = "我昨天去超市买了"  # what that person had said before
+# Vocabulary, context, width and layers of GPT-2 small. Source: Radford et al. 2019.
 GPT2_SMALL = {"V": 50257, "T": 1024, "C": 768, "L": 12}
-"""Vocabulary, context, width and layers of GPT-2 small. Source: Radford et al. 2019."""
 
 # ------------------------------------------------------------ what the measurements are made of
 
@@ -37,12 +34,6 @@ def _layer(x: Tokens, tables: Float[np.ndarray, "3 C C"], *, causal: bool) -> To
     q, k, v = (x @ table for table in tables)
     scaled = q @ k.T / np.sqrt(x.shape[1])
     return x + softmax(np.where(_causal(len(x)), scaled, -np.inf) if causal else scaled) @ v
-
-
-def _sinusoids(length: int, width: int) -> Tokens:
-    """The rows of sines and cosines, as they are printed."""
-    angles = np.arange(length)[:, None] / 10_000 ** (np.arange(0, width, 2) / width)
-    return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(length, width)
 
 
 # --------------------------------------------------------------------------------- heads
@@ -153,7 +144,7 @@ def numbers_a_position_has() -> str:
     """Numbers for each place in a model of width 64 with four heads."""
     C, H = 64, 4
     return (
-        f"With C = {C} and {H} heads: sinusoidal {_sinusoids(1, C).shape[1]} numbers for each "
+        f"With C = {C} and {H} heads: sinusoidal {sinusoidal(1, C).shape[1]} numbers for each "
         f"position, RoPE {C // H // 2} angles, and ALiBi no vector but {H} slopes in all."
     )
 
@@ -168,15 +159,15 @@ def numbers_a_position_has() -> str:
 )
 def formulas_in_the_wrong_place() -> str:
     """Lengths of sinusoidal rows; what one rotation changes among distances; the identity."""
-    lengths = np.linalg.norm(_sinusoids(100, 64), axis=1)
+    lengths = sinusoidal(100, 64).double().norm(dim=1)
     rng = np.random.default_rng(0)
     z = rng.standard_normal((20, 4)) + 1j * rng.standard_normal((20, 4))
     hands = np.exp(7j / 10_000 ** (np.arange(4) / 4))
     apart, turned = (np.linalg.norm(a[:, None] - a, axis=-1) for a in (z, z * hands))
     changed = np.round(np.abs(apart - turned).max(), 9)
     return (
-        f"Rows for 100 positions of width 64 have lengths from {number(round(lengths.min(), 9))} "
-        f"to {number(round(lengths.max(), 9))}. Turned as at one position, 20 random vectors "
+        f"Rows for 100 positions of width 64 have lengths from {number(lengths.min())} "
+        f"to {number(lengths.max())}. Turned as at one position, 20 random vectors "
         f"change their distances by {number(changed)}."
     )
 

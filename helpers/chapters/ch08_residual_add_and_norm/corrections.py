@@ -14,35 +14,20 @@ Vector = Float[np.ndarray, " C"]
 
 # --------------------------------------------------------- the inputs of the worked examples
 
+# What goes into the sub-layer of the first example, and is added to what comes out.
 RESIDUAL_X = given([1.5, 2.0, -0.5])
-"""What goes into the sub-layer of the first example, and is added to what comes out, (C,)."""
-
-RESIDUAL_Y = given([0.8, 1.2, -0.1])
-"""What that sub-layer puts out, (C,)."""
-
-ADD_NORM_X = given([1.0, 2.0, -1.0])
-"""What goes into the layer of the second example, (C,) = (3,)."""
-
-ADD_NORM_Y1 = given([0.5, 1.5, -0.5])
-"""What its attention puts out, (C,)."""
-
-ADD_NORM_Y2 = given([0.25, 0.80, -1.0])
-"""What its feed-forward network puts out, (C,)."""
-
-ADD_NORM_PRINTED_MEAN = 1.17
-"""What is printed as the mean of the first sum; right to two decimals."""
-
+RESIDUAL_Y = given([0.8, 1.2, -0.1])  # what that sub-layer puts out
+ADD_NORM_X = given([1.0, 2.0, -1.0])  # what goes into the layer of the second example
+ADD_NORM_Y1 = given([0.5, 1.5, -0.5])  # what its attention puts out
+ADD_NORM_Y2 = given([0.25, 0.80, -1.0])  # what its feed-forward network puts out
+ADD_NORM_PRINTED_MEAN = 1.17  # what is printed as the mean of the first sum; right to two decimals
+# What is printed as the squared deviations of the first sum; right to two hundredths.
 ADD_NORM_PRINTED_SQUARES = given([0.11, 5.43, 7.13])
-"""What is printed as the squared deviations of the first sum, (C,); right to two hundredths."""
-
-ADD_NORM_PRINTED_DEVIATION = 2.21
-"""What is printed as its standard deviation."""
-
+ADD_NORM_PRINTED_DEVIATION = 2.21  # what is printed as its standard deviation
+# What is printed as the first sum normalised, and goes into the feed-forward network.
 ADD_NORM_PRINTED_X2 = given([0.15, 1.06, -1.19])
-"""What is printed as the first sum normalised, and goes into the feed-forward network, (C,)."""
-
+# What is printed as the second sum normalised, the output of the layer.
 ADD_NORM_PRINTED_OUTPUT = given([0.26, 1.25, -1.50])
-"""What is printed as the second sum normalised, the output of the layer, (C,)."""
 
 # ------------------------------------------------------------ what the measurements are made of
 

@@ -14,14 +14,9 @@ Vector = Float[np.ndarray, " C"]
 
 # --------------------------------------------------------- the inputs of the worked examples
 
-PLACEMENT_X = given([1.0, 2.0, -1.0])
-"""What goes into the sub-layer, in both orders, (C,) = (3,)."""
-
-PLACEMENT_Y_POST = given([0.5, 1.5, -0.5])
-"""What the sub-layer answers in the post-norm example, (C,)."""
-
-DEEP = 24
-"""Blocks of the stacks that count as deep; the claims begin there."""
+PLACEMENT_X = given([1.0, 2.0, -1.0])  # what goes into the sub-layer, in both orders
+PLACEMENT_Y_POST = given([0.5, 1.5, -0.5])  # what the sub-layer answers in the post-norm example
+DEEP = 24  # blocks of the stacks that count as deep; the claims begin there
 
 # ------------------------------------------------------------ what the measurements are made of
 

@@ -1,27 +1,16 @@
 """Corrections for chapter 10: what the usual recipes for a Transformer's first weights do."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import numpy as np
 import torch
-from jaxtyping import Float
 from torch import nn
 
+from helpers.chapters.lab import seeded
 from helpers.corrections import corrects, number
+from helpers.positions import sinusoidal
 
-GPT_STD = 0.02
-"""The standard deviation of GPT's and BERT's first weights."""
+GPT_STD = 0.02  # the standard deviation of GPT's and BERT's first weights
 
 # ------------------------------------------------------------ what the measurements are made of
-
-
-@contextmanager
-def _seeded(seed: int) -> Iterator[None]:
-    """Let what draws from torch's global generator draw from this seed, and put it back."""
-    with torch.random.fork_rng(devices=()):
-        torch.manual_seed(seed)
-        yield
 
 
 def _hook(model: nn.Module) -> None:
@@ -78,24 +67,20 @@ def scaling_drowns_the_positions() -> str:
     """Share of the positions in the variance of the sum, for C = 768 and three recipes."""
     C, N = 768, 512
     rng = np.random.default_rng(0)
-    tokens, positions = rng.standard_normal((2, N, C))
+    (tokens, positions), waves = rng.standard_normal((2, N, C)), sinusoidal(N, C).numpy()
     recipes = {
         "from two tables of 0.02": (GPT_STD * tokens, GPT_STD * positions),
         "with the factor": (GPT_STD * C**0.5 * tokens, GPT_STD * positions),
-        "with the factor, a table of 1/√C, and sines and cosines": (tokens, _sinusoids(N, C)),
+        "with the factor, a table of 1/√C, and sines and cosines": (
+            tokens,
+            sinusoidal(N, C).numpy(),
+        ),
     }
     shares = []
     for name, (token, position) in recipes.items():
         of_token, of_position = (float((table**2).mean()) for table in (token, position))
         shares.append(f"{number(100 * of_position / (of_position + of_token))} % {name}")
     return f"At C = {C} the positions make up this share of the mean square: {', '.join(shares)}."
-
-
-def _sinusoids(positions: int, width: int) -> Float[np.ndarray, "N C"]:
-    """Sines and cosines of the positions (Vaswani et al. 2017, section 3.5)."""
-    frequencies = 10_000.0 ** (-np.arange(0, width, 2) / width)
-    angles = np.arange(positions)[:, None] * frequencies
-    return np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
 
 
 # ------------------------------------------------------------------ the one-stop hook's traps
@@ -128,7 +113,7 @@ def tied_and_drawn_twice() -> str:
     V, C = 65, 384
     after = []
     for head_last in (True, False):
-        with _seeded(0):
+        with seeded(0):
             model = _Tied(V, C, head_last=head_last)
             _hook(model)
         after.append(number(model.embedding.weight.std().item()))
@@ -153,7 +138,7 @@ def tied_and_drawn_twice() -> str:
 def what_the_hook_passes_over() -> str:
     """Parameters of torch's attention that the hook leaves as they were, and what they hold."""
     C = 64
-    with _seeded(0):
+    with seeded(0):
         attention = nn.MultiheadAttention(C, 4)
         before = attention.in_proj_weight.std().item()
         for parameter in attention.parameters():
@@ -181,7 +166,7 @@ def what_the_hook_passes_over() -> str:
 )
 def mixed_precision_keeps_fp32() -> str:
     """Types under autocast, and the share of bf16 weights that a small step leaves unmoved."""
-    with _seeded(0):
+    with seeded(0):
         table, linear = nn.Embedding(100, 64), nn.Linear(64, 64)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         read = table(torch.arange(100))
