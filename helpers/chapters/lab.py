@@ -272,12 +272,11 @@ def measured(
     run: called with ``seed`` and the setting's own names; gives what is kept of one run.
     more: what else the part says, such as how many steps were taken.
     """
-    seeds, settings = list(seeds), list(settings)
-    found = [
-        dict(setting) | {"runs": [{"seed": s} | run(seed=s, **setting) for s in seeds]}
-        for setting in settings
-    ]
-    return {"seeds": seeds, **more, "settings": found}
+
+    def every_run(seeds: list[int], **setting) -> list[dict]:
+        return [run(seed=seed, **setting) for seed in seeds]
+
+    return measured_side_by_side(every_run, settings, seeds, **more)
 
 
 def measured_side_by_side(

@@ -71,10 +71,7 @@ def scaling_drowns_the_positions() -> str:
     recipes = {
         "from two tables of 0.02": (GPT_STD * tokens, GPT_STD * positions),
         "with the factor": (GPT_STD * C**0.5 * tokens, GPT_STD * positions),
-        "with the factor, a table of 1/√C, and sines and cosines": (
-            tokens,
-            sinusoidal(N, C).numpy(),
-        ),
+        "with the factor, a table of 1/√C, and sines and cosines": (tokens, waves),
     }
     shares = []
     for name, (token, position) in recipes.items():
