@@ -6,6 +6,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
+from helpers import minigpt
+from helpers.chapters.lab import seeded
 from helpers.corrections import corrects, number
 from helpers.corrections.arrays import moved, span
 from helpers.numerics import softmax
@@ -83,37 +85,12 @@ def heads_read_all_features() -> str:
 # --------------------------------------------------------------------------- what training does
 
 
-def _transformer(parameters: list[Tensor], ids: Int[Tensor, " T"]) -> Float[Tensor, "T V"]:
-    """One block of one head, causal, without normalisation: logits at each position."""
-    table, places, w_q, w_k, w_v, up, down, head = parameters
-    x = table[ids] + places[: len(ids)]
-    q, k, v = ((x @ w)[None] for w in (w_q, w_k, w_v))
-    x = x + F.scaled_dot_product_attention(q, k, v, is_causal=True)[0]
-    return (x + torch.relu(x @ up) @ down) @ head
-
-
-def _trained_on(ids: Int[Tensor, " T"], width: int, seed: int) -> list[Tensor]:
-    """Parameters of that block after 60 steps of Adam on one text over 16 characters."""
-    generator = torch.Generator().manual_seed(seed)
-    shapes = [(16, width), (len(ids), width), *[(width, width)] * 3]
-    shapes += [(width, 2 * width), (2 * width, width), (width, 16)]
-    start = [0.1 * torch.randn(shape, generator=generator) for shape in shapes]
-    parameters = [tensor.requires_grad_() for tensor in start]
-    optimizer = torch.optim.Adam(parameters, lr=0.01)
-    for _ in range(60):
-        optimizer.zero_grad()
-        F.cross_entropy(_transformer(parameters, ids[:-1]), ids[1:]).backward()
-        optimizer.step()
-    return parameters
-
-
-@torch.no_grad()
-def _recited(parameters: list[Tensor], first: Int[Tensor, "1"], length: int) -> Int[Tensor, " T"]:
-    """Continue a text to a length, always with the likeliest character."""
-    ids = first
-    while len(ids) < length:
-        ids = torch.cat([ids, _transformer(parameters, ids)[-1:].argmax(dim=-1)])
-    return ids
+def _recited(ids: Int[Tensor, " T"], seed: int) -> Int[Tensor, " T"]:
+    """What a GPT of one block, trained on one text alone, makes of its first character."""
+    with seeded(seed):
+        model = minigpt.GPT(16, T=len(ids) - 1, C=32, H=1, L=1)
+        list(minigpt.train(model, ids, steps=100, batch=1, lr=0.01))
+        return minigpt.generate(model, ids[None, :1], len(ids) - 1, top_k=1)[0]
 
 
 @corrects(
@@ -130,8 +107,7 @@ def random_text_is_recited() -> str:
     for seed in range(5):
         generator = torch.Generator().manual_seed(100 + seed)
         ids = torch.randint(16, (length,), generator=generator)
-        recited = _recited(_trained_on(ids, width=32, seed=seed), ids[:1], length)
-        shares.append(float((recited[1:] == ids[1:]).double().mean()))
+        shares.append(float((_recited(ids, seed)[1:] == ids[1:]).double().mean()))
     return (
         f"Given the first of {length} random characters out of 16, one block of width 32 recites "
         f"{number(100 * min(shares))} % of the others correctly in the worst of {len(shares)} "

@@ -43,23 +43,18 @@ def _drawn(seed: int) -> tuple[torch.Tensor, torch.Generator]:
     return torch.randn(1, 8, 16, generator=generator, dtype=torch.float64), generator
 
 
-def _gradients(placement: str, depth: int, seed: int, *, last_norm: bool) -> tuple[float, float]:
-    """Length of the gradient of the first block's weights, and of the last block's.
-
-    The gradient that comes in at the top is random, of size 1.
-    """
+def _gradient(depth: int, seed: int, *, last_norm: bool) -> float:
+    """Length of the gradient of the first pre-norm block's weights, from a random one on top."""
     x, generator = _drawn(seed)
     upstream = torch.randn(x.shape, generator=generator, dtype=x.dtype)
-    blocks = _stack(placement, depth, generator)
+    blocks = _stack("pre", depth, generator)
     for block in blocks:
         x = block(x)
     if last_norm:
         x = nn.functional.layer_norm(x, x.shape[-1:])
-    ends = [[p for p in blocks[at].parameters() if p.ndim > 1] for at in (0, -1)]
-    found = torch.autograd.grad((x * upstream).sum(), ends[0] + ends[1])
-    first, last = found[: len(ends[0])], found[len(ends[0]) :]
-    lengths = (float(torch.cat([g.flatten() for g in part]).norm()) for part in (first, last))
-    return next(lengths), next(lengths)
+    first = [p for p in blocks[0].parameters() if p.ndim > 1]
+    found = torch.autograd.grad((x * upstream).sum(), first)
+    return torch.cat([g.flatten() for g in found]).norm().item()
 
 
 def _between(values: list[float]) -> str:
@@ -180,8 +175,7 @@ def the_last_norm_divides() -> str:
     texts = []
     for last_norm, name in ((False, "without"), (True, "with")):
         grown = [
-            _gradients("pre", DEEP, seed, last_norm=last_norm)[0]
-            / _gradients("pre", 2, seed, last_norm=last_norm)[0]
+            _gradient(DEEP, seed, last_norm=last_norm) / _gradient(2, seed, last_norm=last_norm)
             for seed in range(5)
         ]
         texts.append(f"{_between(grown)} {name} the last norm")
