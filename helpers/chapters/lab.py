@@ -261,6 +261,14 @@ def train_side_by_side(
     return {"losses": torch.stack(losses, dim=1), "weights": weights, "looks": seen}
 
 
+def load_weights(models: Sequence[nn.Module], weights: Mapping[str, torch.Tensor]) -> Sequence:
+    """The models, with the weights that each of them has by now."""
+    for at, model in enumerate(models):
+        mine = {name: w[at].detach() for name, w in weights.items()}
+        model.load_state_dict(mine, strict=False)  # buffers stay
+    return models
+
+
 # --- measuring and storing ------------------------------------------------------------------
 
 

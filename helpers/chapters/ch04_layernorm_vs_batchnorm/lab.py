@@ -24,6 +24,7 @@ from helpers.chapters import stored
 from helpers.chapters.lab import (
     TinyLM,
     characters,
+    load_weights,
     measured,
     measured_side_by_side,
     over_seeds,
@@ -193,11 +194,7 @@ def longer(seeds, norm: str, lr: float) -> list[dict]:
     windows = list(corpus.windows(characters().validation, T))
 
     def look(weights, one_loss):
-        found = []
-        for seed, model in enumerate(models):
-            model.load_state_dict({name: w[seed].detach() for name, w in weights.items()})
-            found.append(evaluate(model, loss, windows))
-        return found
+        return [evaluate(model, loss, windows) for model in load_weights(models, weights)]
 
     steps = LOOKS[-1]
     run = train_side_by_side(models, seeds, lr=lr, steps=steps, looks=LOOKS, look=look)

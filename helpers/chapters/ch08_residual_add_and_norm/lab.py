@@ -32,6 +32,7 @@ from helpers.chapters.lab import (
     differing,
     extent,
     fmt,
+    load_weights,
     measured,
     measured_side_by_side,
     over_seeds,
@@ -387,11 +388,8 @@ def mixed(seeds: range, *, model: str, C: int, steps: int) -> list[dict]:
     """The validation loss of models of one shape, trained side by side."""
     lms = [with_layers(lambda: layers_of(model, C), seed=seed, C=C) for seed in seeds]
     weights = train_side_by_side(lms, seeds, lr=0.003, steps=steps)["weights"]
-    found = []
-    for at, lm in enumerate(lms):
-        lm.load_state_dict({k: w[at].detach() for k, w in weights.items()}, strict=False)
-        found.append({"validation": round(validation_loss(lm), 4)})
-    return found
+    trained = load_weights(lms, weights)
+    return [{"validation": round(validation_loss(lm), 4)} for lm in trained]
 
 
 def one_model(seed: int, *, model: str, lr: float, steps: int) -> dict:

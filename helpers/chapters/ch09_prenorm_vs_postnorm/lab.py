@@ -30,6 +30,7 @@ from helpers.chapters.lab import (
     extent,
     fmt,
     gmean,
+    load_weights,
     measured,
     measured_side_by_side,
     over_seeds,
@@ -166,13 +167,6 @@ def trained(
         look=lambda weights, _: list(map(look, load_weights(models, weights), seeds)),
     )
     return run | {"models": load_weights(models, run["weights"])}
-
-
-def load_weights(models: list[TinyLM], weights: dict[str, Tensor]) -> list[TinyLM]:
-    """Put each seed's weights into its model."""
-    for at, model in enumerate(models):
-        model.load_state_dict({name: w[at] for name, w in weights.items()})
-    return models
 
 
 @torch.no_grad()
