@@ -112,7 +112,8 @@ class SelfAttention(nn.Module):
     offset (RoPE, QK-norm). attn_bias(H, T_q, T_k): added to the scaled scores (ALiBi). dropout:
     the fraction of attention weights dropped in training. factory: device, dtype, as torch's.
     Shapes: forward (B, T, C) to (B, T, C). With causal=True a token reads itself and the tokens
-    before it. `kv_cache` replaces `project` for a while, `record_attention` replaces `attend`.
+    before it. `valid` (B, T) is False where a token is padding, which no other token then reads.
+    `kv_cache` replaces `project` for a while, `record_attention` replaces `attend`.
     Raises: ValueError where width is not a multiple of heads.
     Source: Vaswani et al. 2017, section 3.2.2.
     """
@@ -137,9 +138,11 @@ class SelfAttention(nn.Module):
         self.qkv = nn.Linear(width, 3 * width, bias=bias, **factory)
         self.out = nn.Linear(width, width, bias=bias, **factory)
 
-    def forward(self, x_BTC: Float[Tensor, "B T C"]) -> Float[Tensor, "B T C"]:
+    def forward(
+        self, x_BTC: Float[Tensor, "B T C"], valid: Bool[Tensor, "B Tk"] | None = None
+    ) -> Float[Tensor, "B T C"]:
         """Let each token gather values from the tokens that it may read."""
-        output_BHTD = self.attend(*self.project(x_BTC)).output
+        output_BHTD = self.attend(*self.project(x_BTC), valid).output
         return self.out(output_BHTD.transpose(1, 2).flatten(2))
 
     def project(
@@ -159,10 +162,15 @@ class SelfAttention(nn.Module):
         q: Float[Tensor, "B H Tq D"],
         k: Float[Tensor, "B H Tk D"],
         v: Float[Tensor, "B H Tk D"],
+        valid: Bool[Tensor, "B Tk"] | None = None,
     ) -> AttentionSteps:
         """Attention in each head (B, H, T, D); the queries are those of the last T_q tokens."""
         queries, keys = q.shape[-2], k.shape[-2]
         mask = causal_mask(keys, queries, device=q.device) if self.causal else None
+        if valid is not None:  # padding reads itself at least, or it would be nan
+            itself_TT = torch.eye(keys, dtype=torch.bool, device=q.device)[-queries:]
+            valid_B11T = valid[:, None, None]
+            mask = itself_TT | (valid_B11T if mask is None else valid_B11T & mask)
         bias_HTT = None
         if self.attn_bias is not None:
             bias_HTT = self.attn_bias(self.heads, queries, keys).to(q)

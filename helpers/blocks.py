@@ -6,7 +6,7 @@ Modules take device and dtype as torch's do (factory).
 from collections.abc import Callable
 from typing import Any
 
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from helpers.attention import SelfAttention
@@ -84,12 +84,15 @@ class AddNorm(nn.Module):
         self.sublayer, self.norm, self.dropout = sublayer, norm, nn.Dropout(dropout)
         self.placement, self.residual = placement, residual
 
-    def forward(self, x: Float[Tensor, "*batch C"]) -> Float[Tensor, "*batch C"]:
-        """Run the sub-layer, its residual and its norm in the order of the placement."""
+    def forward(self, x: Float[Tensor, "*batch C"], *more: Tensor) -> Float[Tensor, "*batch C"]:
+        """Run the sub-layer, its residual and its norm in the order of the placement.
+
+        more: what the sub-layer takes beside x.
+        """
         residual = x if self.residual else 0.0
         if self.placement == "pre":
-            return residual + self.dropout(self.sublayer(self.norm(x)))
-        return self.norm(residual + self.dropout(self.sublayer(x)))
+            return residual + self.dropout(self.sublayer(self.norm(x), *more))
+        return self.norm(residual + self.dropout(self.sublayer(x, *more)))
 
 
 class Block(nn.Module):
@@ -97,7 +100,8 @@ class Block(nn.Module):
 
     dropout: the fraction dropped in training of attention weights and of what each sub-layer adds.
     attention: a sub-layer to use in place of plain self-attention.
-    Shapes: forward (B, T, C) to (B, T, C).
+    Shapes: forward (B, T, C) to (B, T, C); `valid` (B, T) is False where a token is padding, which
+    no other token then reads (norms over positions still count it).
     Raises: ValueError for a name that is not in NORMS, ACTIVATIONS or PLACEMENTS, and where
     width is not a multiple of heads.
 
@@ -129,9 +133,12 @@ class Block(nn.Module):
         self.attention = AddNorm(attention, make_norm(width, **factory), **options)
         self.feed_forward = AddNorm(feed_forward, make_norm(width, **factory), **options)
 
-    def forward(self, x_BTC: Float[Tensor, "B T C"]) -> Float[Tensor, "B T C"]:
+    def forward(
+        self, x_BTC: Float[Tensor, "B T C"], valid: Bool[Tensor, "B T"] | None = None
+    ) -> Float[Tensor, "B T C"]:
         """Attention, then feed-forward, each with its residual and norm."""
-        return self.feed_forward(self.attention(x_BTC))
+        more = () if valid is None else (valid,)
+        return self.feed_forward(self.attention(x_BTC, *more))
 
 
 def _choice(choices: dict, **named: str):

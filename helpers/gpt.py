@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from helpers import sampling
@@ -81,6 +81,8 @@ class GPT(nn.Module):
     device, dtype: where the parameters are, and as what; they are drawn in float32 by `generator`
     alone, and torch's own random state stays.
     Shapes: forward (B, T) ids to (B, T, V) logits, T at most `context` with learned positions.
+    `valid` (B, T) is False where a token is padding, which no other token then reads, though it
+    has a position. Texts padded at their ends need none: no token reads a later one.
     Raises: ValueError where an id lies outside 0..V-1 (on a CPU), or a text is longer than learned
     positions reach.
     Source: Radford et al. 2019, with the choices of GPTConfig.
@@ -115,9 +117,11 @@ class GPT(nn.Module):
         _init_weights(self, generator)
         self.to(device, dtype)
 
-    def forward(self, ids_BT: Int[Tensor, "B T"]) -> Float[Tensor, "B T V"]:
+    def forward(
+        self, ids_BT: Int[Tensor, "B T"], valid: Bool[Tensor, "B T"] | None = None
+    ) -> Float[Tensor, "B T V"]:
         """Logits for what follows each token."""
-        return self.logits(self.embed(ids_BT))
+        return self.logits(self.embed(ids_BT), valid)
 
     def embed(self, ids_BT: Int[Tensor, "B T"]) -> Float[Tensor, "B T C"]:
         """The stream (B, T, C) below the first block: embeddings, plus positions if added here."""
@@ -130,10 +134,12 @@ class GPT(nn.Module):
             x_BTC = x_BTC + self.position(ids_BT.shape[1])
         return self.dropout(x_BTC)
 
-    def logits(self, x_BTC: Float[Tensor, "B T C"]) -> Float[Tensor, "B T V"]:
+    def logits(
+        self, x_BTC: Float[Tensor, "B T C"], valid: Bool[Tensor, "B T"] | None = None
+    ) -> Float[Tensor, "B T V"]:
         """Logits (B, T, V) from the stream (B, T, C): the blocks, the final norm, the head."""
         for block in self.blocks:
-            x_BTC = block(x_BTC)
+            x_BTC = block(x_BTC, valid)
         return self.head(self.norm(x_BTC))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 EPS = 1e-5  # what torch's LayerNorm and BatchNorm add to the variance
@@ -44,7 +44,7 @@ def normalise(
     """
     if not axes:
         raise ValueError("axes must name at least one axis to average over")
-    wide = x.float() if x.dtype.itemsize < 4 else x
+    wide = _at_least_32_bits(x)
     mean = wide.mean(dim=axes, keepdim=True)
     if not centred:
         mean = torch.zeros_like(mean)
@@ -97,8 +97,9 @@ class BatchNorm(nn.Module):
 
     In train mode the statistics are the batch's, and running averages of them are kept, of the
     variance with n - 1 in place of n; in eval mode the running averages are used.
-    Shapes: forward (..., C) to (..., C).
-    Raises: ValueError in train mode for fewer than two tokens.
+    Shapes: forward (..., C) to (..., C); `valid` (...) is False where a token is padding, which is
+    normalised like the others and not counted.
+    Raises: ValueError in train mode where fewer than two tokens count.
     Source: Ioffe and Szegedy 2015, algorithms 1 and 2; momentum as torch counts it.
     """
 
@@ -118,18 +119,23 @@ class BatchNorm(nn.Module):
         """Whether a token changes the output at those before it."""
         return self.training
 
-    def forward(self, x: Float[Tensor, "*batch C"]) -> Float[Tensor, "*batch C"]:
+    def forward(
+        self, x: Float[Tensor, "*batch C"], valid: Bool[Tensor, "*batch"] | None = None
+    ) -> Float[Tensor, "*batch C"]:
         """Normalise with the batch's statistics in train mode, with the running ones in eval."""
-        if not self.training:
-            output = (x - self.running_mean) / torch.sqrt(self.running_var + self.eps)
-            return self.weight * output.to(x.dtype) + self.bias
-        if (n := x[..., 0].numel()) < 2:
-            raise ValueError(f"train mode needs at least 2 tokens, not {n}")
-        found = normalise(x.flatten(0, -2), (0,), eps=self.eps)
-        unbiased_C = found.variance[0].detach() * n / (n - 1)
-        self.running_mean.lerp_(found.mean[0].detach().to(self.running_mean), self.momentum)
+        mean_C, variance_C = self.running_mean, self.running_var
+        if self.training:
+            mean_C, variance_C = masked_statistics(x, valid)
+            self._update(mean_C, variance_C, x[..., 0].numel() if valid is None else valid.sum())
+        output = (x - mean_C) / torch.sqrt(variance_C + self.eps)
+        return self.weight * output.to(x.dtype) + self.bias
+
+    def _update(self, mean_C: Tensor, variance_C: Tensor, n: int | Tensor) -> None:
+        if n < 2:
+            raise ValueError(f"train mode needs at least 2 tokens that count, not {int(n)}")
+        unbiased_C = variance_C.detach() * n / (n - 1)
+        self.running_mean.lerp_(mean_C.detach().to(self.running_mean), self.momentum)
         self.running_var.lerp_(unbiased_C.to(self.running_var), self.momentum)
-        return self.weight * found.output.view_as(x) + self.bias
 
 
 class GroupNorm(nn.Module):
@@ -208,3 +214,27 @@ def normalise_over(
         variance=found.variance.expand_as(parts_BTGF).reshape(B, T, C),
         output=found.output.reshape(B, T, C),
     )
+
+
+# --- padding --------------------------------------------------------------------------------
+
+
+def masked_statistics(
+    x: Float[Tensor, "*batch C"], valid: Bool[Tensor, "*batch"] | None = None
+) -> tuple[Float[Tensor, " C"], Float[Tensor, " C"]]:
+    """Mean and biased variance of each feature over the valid tokens.
+
+    Shapes: x (..., C), valid (...), True where a token counts; None counts all.
+    Raises: ValueError where valid is not boolean with one entry per token, or no token is valid.
+    """
+    if valid is not None and (valid.dtype != torch.bool or valid.shape != x.shape[:-1]):
+        raise ValueError(f"valid must be boolean of shape {tuple(x.shape[:-1])}, one per token")
+    rows_NC = _at_least_32_bits(x.reshape(-1, x.shape[-1]) if valid is None else x[valid])
+    if len(rows_NC) == 0:
+        raise ValueError("valid is False everywhere: there is nothing to take the mean of")
+    mean_C = rows_NC.mean(dim=0)
+    return mean_C, (rows_NC - mean_C).square().mean(dim=0)
+
+
+def _at_least_32_bits(x: Tensor) -> Tensor:
+    return x.float() if x.dtype.itemsize < 4 else x

@@ -15,6 +15,7 @@ from helpers.attention import (
     attention_steps,
     causal_mask,
 )
+from helpers.blocks import Block
 from helpers.kv_cache import kv_cache
 from helpers.norms import BatchNorm, GroupNorm, InstanceNorm
 from helpers.probes import depends_on
@@ -244,16 +245,18 @@ def test_layer_and_its_gradients_are_torchs(width, heads, causal, bias):
 
 
 @pytest.mark.parametrize("causal", [True, False])
-def test_dropped_weights_are_torchs(causal):
+def test_padding_and_dropped_weights_are_torchs(causal):
     ours, theirs = pair(8, 2, causal=causal)
-    x = numbers(2, 5, 8, seed=9)
+    x, valid = numbers(2, 5, 8, seed=9), torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]]).bool()
     hidden = torch.ones(5, 5, dtype=torch.bool).triu(1) if causal else None
     ours.dropout = theirs.dropout = 0.4
     for training in (False, True):
         torch.manual_seed(3)
-        wanted, _ = theirs.train(training)(x, x, x, attn_mask=hidden)
+        wanted, _ = theirs.train(training)(x, x, x, attn_mask=hidden, key_padding_mask=~valid)
         torch.manual_seed(3)
-        torch.testing.assert_close(ours.train(training)(x), wanted, **TIGHT)
+        found = ours.train(training)(x, valid)
+        torch.testing.assert_close(found[valid], wanted[valid], **TIGHT)
+    assert Block(8, 2).double()(x, valid.flip(1)).isfinite().all()  # at the beginning, too
 
 
 def test_one_head_is_attention_between_its_projections():

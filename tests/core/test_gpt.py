@@ -273,6 +273,14 @@ def test_a_model_has_its_dtype_and_leaves_the_global_generator():
     assert torch.equal(double(ids(1, 5)), model().double()(ids(1, 5)))
 
 
+@pytest.mark.parametrize("positions", ["rope", "alibi", "none"])
+def test_padding_in_front_changes_nothing(positions):
+    gpt, text = enlarged(model(positions=positions)), ids(2, 5)
+    padded = torch.cat([ids(2, 3, seed=4), text], dim=1)
+    valid = torch.arange(8).expand(2, 8) >= 3
+    torch.testing.assert_close(gpt(padded, valid)[:, 3:], gpt(text), atol=1e-5, rtol=1e-4)
+
+
 def test_too_long_for_learned_positions():
     with pytest.raises(ValueError):
         model()(ids(1, 13))

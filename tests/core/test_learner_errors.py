@@ -11,7 +11,7 @@ from helpers import bigram, corpus, embeddings, numerics, similarity, tokenizers
 from helpers.attention import SelfAttention, attention_steps, causal_mask
 from helpers.blocks import AddNorm, Block
 from helpers.gpt import GPT, GPTConfig
-from helpers.norms import BatchNorm, GroupNorm, InstanceNorm, normalise
+from helpers.norms import BatchNorm, GroupNorm, InstanceNorm, masked_statistics, normalise
 from helpers.positions import Rotary, sinusoidal
 from helpers.to_hf import to_hf
 from helpers.training import TrainingConfig
@@ -37,6 +37,7 @@ CALLS = {
     "no axes to average over": lambda: normalise(X, ()),
     "a batch of one token": lambda: BatchNorm(4)(torch.ones(1, 1, 4)),
     "a sequence of one token": lambda: InstanceNorm(4)(torch.ones(1, 1, 4)),
+    "only padding": lambda: masked_statistics(X, torch.zeros(2, 3, dtype=torch.bool)),
     "an unknown norm": lambda: Block(8, norm="layernorm"),
     "an unknown placement": lambda: AddNorm(Block(8), Block(8), placement="middle"),
     "an unknown choice of a model": lambda: GPTConfig(vocab_size=5, positions="rotary"),

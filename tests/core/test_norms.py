@@ -18,6 +18,7 @@ from helpers.norms import (
     GroupNorm,
     InstanceNorm,
     NormSpec,
+    masked_statistics,
     normalise,
     normalise_over,
 )
@@ -204,6 +205,31 @@ def test_named_norm_specs_are_their_modules(name):
     torch.testing.assert_close(
         normalise_over(x, spec).output, PAIRS[name][0](C).double()(x), **TIGHT
     )
+
+
+# --- padding --------------------------------------------------------------------------------
+
+
+def test_masked_statistics_are_those_of_the_valid_tokens():
+    x = block()
+    valid = torch.rand(B, T, generator=seeded(1)) < 0.6
+    mean, variance = masked_statistics(x, valid)
+    np.testing.assert_allclose(mean, numerics.mean(x[valid].numpy(), 0))
+    np.testing.assert_allclose(variance, numerics.variance(x[valid].numpy(), 0))
+    everywhere = torch.ones(B, T, dtype=torch.bool)
+    for a, b in zip(masked_statistics(x), masked_statistics(x, everywhere), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_padding_does_not_count_where_it_is_masked():
+    x, padding = block(), 7 * torch.ones(B, 4, C, dtype=torch.float64)
+    longer = torch.cat([x, padding], dim=1)
+    valid = torch.arange(T + 4).expand(B, -1) < T
+    short, long = norms.BatchNorm(C).double(), norms.BatchNorm(C).double()
+    torch.testing.assert_close(long(longer, valid)[:, :T], short(x), **TIGHT)
+    torch.testing.assert_close(long.running_mean, short.running_mean, **TIGHT)
+    torch.testing.assert_close(long.running_var, short.running_var, **TIGHT)
+    assert (norms.BatchNorm(C).double()(longer)[:, :T] - short(x)).abs().max() > 0.1
 
 
 def test_a_refused_batch_leaves_running_statistics():
