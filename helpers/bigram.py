@@ -1,13 +1,11 @@
-"""The bigram model: counts and their entropy, a Markov chain with a known table, and the same
-table as a torch module.
-"""
+"""The bigram model: counts and their entropy, a Markov chain with a known table, and the loss."""
 
 from bisect import bisect_right
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int, Integer, Real
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from helpers import numerics
@@ -111,35 +109,7 @@ class MarkovChain:
         return torch.tensor(states, dtype=torch.int64)
 
 
-# ---------------------------------------------------------------- model
-
-
-class BigramLanguageModel(nn.Module):
-    """A table of logits, one row for each token: what may come next given this one token.
-
-    The table starts at zero: every token is then equally likely.
-    """
-
-    def __init__(self, vocab_size: int):
-        super().__init__()
-        start = torch.zeros(vocab_size, vocab_size)
-        self.table = nn.Embedding.from_pretrained(start, freeze=False)
-
-    def forward(self, ids_BT: Int[Tensor, "B T"]) -> Float[Tensor, "B T V"]:
-        """Look up each token's row of logits. (B, T) to (B, T, V)."""
-        check_ids(ids_BT, self.table.num_embeddings)
-        return self.table(ids_BT.long())
-
-    @torch.no_grad()
-    def generate(
-        self, ids_BT: Int[Tensor, "B T"], n: int, generator: torch.Generator
-    ) -> Int[Tensor, "B T_plus_n"]:
-        """Append n tokens to each row, drawn from the softmax of its last. (B, T) to (B, T + n)."""
-        for _ in range(n):
-            p_BV = self(ids_BT)[:, -1].softmax(dim=-1)
-            next_B1 = torch.multinomial(p_BV, 1, generator=generator)
-            ids_BT = torch.cat([ids_BT, next_B1], dim=1)
-        return ids_BT
+# ----------------------------------------------------------------- loss
 
 
 def loss(logits_BTV: Float[Tensor, "B T V"], targets_BT: Int[Tensor, "B T"]) -> Float[Tensor, ""]:

@@ -37,19 +37,6 @@ def check_ids(ids: Integer[Tensor, "*batch"], vocab_size: int) -> None:
         raise ValueError(f"ids reach from {lowest} to {highest}, outside 0..{vocab_size - 1}")
 
 
-def one_hot(ids: Integer[Tensor, "*batch"], vocab_size: int) -> Float[Tensor, "*batch V"]:
-    """A row of V numbers for each id: 1 at position id, 0 elsewhere.
-
-    Shapes: ids (...) give (..., V). Raises: ValueError where an id lies outside 0..V-1.
-
-    >>> one_hot(torch.tensor([2]), 3)
-    tensor([[0., 0., 1.]])
-    """
-    check_ids(ids, vocab_size)
-    columns = torch.arange(vocab_size, device=ids.device)
-    return (ids.long()[..., None] == columns).to(torch.get_default_dtype())
-
-
 def prune_rare(
     ids: Int[Tensor, " N"], *, at_least: int
 ) -> tuple[Int[Tensor, " N"], Int[Tensor, " V"]]:

@@ -15,7 +15,6 @@ from helpers import norms
 
 RESIDUAL = ("out", "down", "out_proj")  # projections that add to the residual stream
 PACKED = {"qkv": 3}  # linear layers that hold several in one, each with fans of its own
-FAMILIES = ("normal", "uniform")
 NORMS = (
     *(nn.LayerNorm, nn.RMSNorm, nn.GroupNorm, nn.modules.batchnorm._BatchNorm),
     *(norms.LayerNorm, norms.RMSNorm, norms.BatchNorm, norms.GroupNorm),
@@ -31,52 +30,33 @@ FANS: dict[str, Callable[[int, int], float]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Scheme:
-    """A way to draw a weight: a family of distributions, with variance `factor` / `fan`.
+    """A way to draw a weight: normal or uniform, with variance `factor` / `fan`.
 
     fan: a name in FANS. init_bias: whether biases are drawn from ±1/√fan_in as nn.Linear does it;
     otherwise they start at 0.
     """
 
     name: str
-    source: str
     factor: float = 1.0
     fan: str = "in"
-    family: str = "normal"
+    uniform: bool = False
     init_bias: bool = False
-
-    def __post_init__(self):
-        if self.family not in FAMILIES:
-            raise ValueError(f"family={self.family!r} must be one of {', '.join(FAMILIES)}")
 
     def std(self, fan_in: int, fan_out: int) -> float:
         """Standard deviation of the entries."""
         return (self.factor / FANS[self.fan](fan_in, fan_out)) ** 0.5
 
 
-LECUN = Scheme(name="LeCun", source="LeCun, Bottou, Orr and Müller 1998, equation 16")
-XAVIER = Scheme(
-    name="Xavier",
-    source="Glorot and Bengio 2010, equation 16",
-    factor=2,
-    fan="in + out",
-    family="uniform",
-)
-HE = Scheme(name="He", source="He, Zhang, Ren and Sun 2015, equation 10", factor=2)
-TORCH = Scheme(
-    name="torch",
-    source="nn.Linear.reset_parameters: kaiming_uniform with a = √5, which is ±1/√fan_in",
-    factor=1 / 3,
-    family="uniform",
-    init_bias=True,
-)
-
-
-def fixed(std: float, name: str = "", source: str = "") -> Scheme:
-    """Entries from N(0, std²) whatever the shape."""
-    return Scheme(name=name or f"N(0, {std:g}²)", source=source, factor=std**2, fan="any")
-
-
-GPT2 = fixed(0.02, "0.02", "Radford et al. 2018, section 4.1; kept in the code of GPT-2")
+# LeCun, Bottou, Orr and Müller 1998, equation 16
+LECUN = Scheme(name="LeCun")
+# Glorot and Bengio 2010, equation 16
+XAVIER = Scheme(name="Xavier", factor=2, fan="in + out", uniform=True)
+# He, Zhang, Ren and Sun 2015, equation 10
+HE = Scheme(name="He", factor=2)
+# nn.Linear.reset_parameters: kaiming_uniform with a = √5, which is ±1/√fan_in
+TORCH = Scheme(name="torch", factor=1 / 3, uniform=True, init_bias=True)
+# N(0, 0.02²) whatever the shape: Radford et al. 2018, section 4.1; kept in the code of GPT-2
+GPT2 = Scheme(name="0.02", factor=0.02**2, fan="any")
 SCHEMES = (LECUN, XAVIER, HE, TORCH, GPT2)
 
 
@@ -85,7 +65,7 @@ def draw(
 ) -> Float[Tensor, "fan_out fan_in"]:
     """Draw one weight by a scheme, float32, on the generator's device."""
     std, shape, device = scheme.std(fan_in, fan_out), (fan_out, fan_in), generator.device
-    if scheme.family == "uniform":  # the variance of U(-a, a) is a²/3
+    if scheme.uniform:  # the variance of U(-a, a) is a²/3
         return (torch.rand(shape, generator=generator, device=device) * 2 - 1) * std * 3**0.5
     return torch.randn(shape, generator=generator, device=device) * std
 
@@ -114,7 +94,6 @@ def initialise(
     of a packed one by itself. Linear layers whose own name is in RESIDUAL, weight and bias, are
     multiplied by `residual`. Gains are 1, shifts 0. A tied matrix counts as an embedding. Modules
     of unknown kinds are left as they are.
-    Raises: ValueError where a packed weight cannot be cut into its parts.
     """
     done: set[int] = set()
     modules = sorted(
@@ -148,10 +127,6 @@ def _values(
     def weight(parts: int = 1, factor: float = 1.0) -> Callable[[Tensor], Tensor]:
         def value(matrix: Tensor) -> Tensor:
             fan_out, fan_in = matrix.shape
-            if fan_out % parts:
-                raise ValueError(
-                    f"a weight with {fan_out} outputs cannot be cut into {parts} parts"
-                )
             drawn = [draw(scheme, fan_out // parts, fan_in, generator) for _ in range(parts)]
             return torch.cat(drawn) * factor
 
@@ -160,9 +135,7 @@ def _values(
     def bias(fan_in: int, factor: float = 1.0) -> Callable[[Tensor], Tensor]:
         if not scheme.init_bias:
             return torch.zeros_like
-        return lambda row: (  # as a weight of the same layer
-            draw(TORCH, row.numel(), fan_in, generator)[:, 0].view_as(row) * factor
-        )
+        return lambda row: draw(TORCH, len(row), fan_in, generator)[:, 0] * factor
 
     if isinstance(module, nn.Embedding):
         yield module.weight, rows
@@ -172,10 +145,7 @@ def _values(
         yield module.bias, bias(module.in_features, factor)
     elif isinstance(module, nn.MultiheadAttention):
         yield module.in_proj_weight, weight(3)
-        for name in ("q_proj_weight", "k_proj_weight", "v_proj_weight"):
-            yield getattr(module, name), weight()
-        for row in (module.in_proj_bias, module.bias_k, module.bias_v):
-            yield row, bias(module.embed_dim)
+        yield module.in_proj_bias, bias(module.embed_dim)
     elif isinstance(module, NORMS):
         yield getattr(module, "weight", None), torch.ones_like
         yield getattr(module, "bias", None), torch.zeros_like

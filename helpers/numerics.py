@@ -47,16 +47,6 @@ def log_softmax(scores: Real[np.ndarray, "*shape"], axis: int = -1) -> Float[np.
     return shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
 
 
-def softmax_jacobian(p: Real[np.ndarray, "*lead V"]) -> Float[np.ndarray, "*lead V V"]:
-    """Derivative of a softmax with respect to its scores: diag(p) - p pᵀ.
-
-    p: probabilities along the last axis. Entry [..., i, j] is ∂p_i/∂score_j; rows and
-    columns sum to 0. Raises ValueError where p is no distribution. Shapes: (..., V) to (..., V, V).
-    """
-    p = _probabilities(p, axis=-1)
-    return p[..., :, None] * np.eye(p.shape[-1]) - p[..., :, None] * p[..., None, :]
-
-
 def _probabilities(p: Real[np.ndarray, "..."], axis: int) -> Float[np.ndarray, "..."]:
     """`p` in float64. Raises ValueError where it is not a distribution along `axis`."""
     p = np.asarray(p, dtype=np.float64)

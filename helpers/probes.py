@@ -1,8 +1,7 @@
 """What an output depends on, from the Jacobian of the function that computed it.
 
 A probe asks autograd and takes any function: an attention, a norm, a whole model. A dependence
-through `.detach()` or NumPy is invisible to autograd, so a probe raises where outputs change with
-x and none has a derivative.
+through `.detach()` or NumPy is invisible to autograd, so a probe raises where no derivative exists.
 """
 
 from collections.abc import Callable
@@ -21,7 +20,7 @@ def depends_on(
     Shapes: x (T, C); the result (T_out, C_out, T, C) is True where the derivative of an output
     entry with respect to an input entry is not zero. Where a softmax is so sure that its derivative
     underflows, a dependence is not seen: keep x of ordinary size.
-    Raises: ValueError where a derivative is nan, or autograd cannot see how outputs depend on x.
+    Raises: ValueError where a derivative is nan, RuntimeError where autograd sees no way back to x.
 
     >>> depends_on(torch.flipud, torch.ones(2, 1)).squeeze().tolist()
     [[False, True], [True, False]]
@@ -48,7 +47,7 @@ def reads(
     Entry (b, t) is the largest absolute derivative of an output feature of token `at` = (sequence,
     position) by an input feature of token (b, t). A module in train mode is run, so its running
     statistics change.
-    Raises: ValueError as `depends_on` does. Shapes: x (B, T, C) gives (B, T).
+    Raises: as `depends_on` does. Shapes: x (B, T, C) gives (B, T).
     """
     jacobian_CBTC = _jacobian(lambda x: function(x)[at], x_BTC)
     return jacobian_CBTC.abs().amax(dim=(0, 3))
@@ -57,7 +56,7 @@ def reads(
 def leaks(function: Callable[[Tensor], Tensor], x_BTC: Float[Tensor, "B T C"]) -> Leaks:
     """Probe whether outputs depend on later tokens, or on other sequences of the batch.
 
-    Shapes: function (B, T, C) to (B, T, any width). Raises: ValueError as `reads` does.
+    Shapes: function (B, T, C) to (B, T, any width). Raises: as `depends_on` does.
     """
     future = others = 0.0
     for b, t in torch.cartesian_prod(*map(torch.arange, x_BTC.shape[:2])).tolist():
@@ -69,22 +68,7 @@ def leaks(function: Callable[[Tensor], Tensor], x_BTC: Float[Tensor, "B T C"]) -
 
 
 def _jacobian(function: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
-    jacobian = torch.autograd.functional.jacobian(lambda x: _tracked(function, x), x)
+    jacobian = torch.autograd.functional.jacobian(function, x, strict=True)
     if jacobian.isnan().any():
         raise ValueError("function has derivatives that are nan at this x")
     return jacobian
-
-
-def _tracked(function: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
-    """function(x). Raises: ValueError where it depends on x, but not through autograd's graph."""
-    y, gradient = function(x), None
-    if y.requires_grad:
-        (gradient,) = torch.autograd.grad(y.sum(), x, retain_graph=True, allow_unused=True)
-    if gradient is None and x.numel():
-        elsewhere = x.detach() + torch.linspace(1, 2, x.numel()).to(x).view_as(x)
-        if not torch.equal(function(elsewhere), y):
-            raise ValueError(
-                "autograd cannot see how function depends on x: its output changes with x and has "
-                "no derivative (no_grad, inference_mode, .detach() or NumPy on the way?)"
-            )
-    return y

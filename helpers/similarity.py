@@ -42,19 +42,10 @@ def _compare(
     raise ValueError(f"measure={measure!r} must be one of {', '.join(MEASURES)}")
 
 
-def neighbours(table: Float[Tensor, "N C"], row: int, k: int, *, measure: str) -> list[int]:
-    """The k rows most similar to one row of the table, itself left out, the nearest first.
+def nearest(table: Float[Tensor, "N C"], *, measure: str) -> Int[Tensor, " N"]:
+    """For each row the most similar other row. Shapes: (N, C) to (N,).
 
     Raises: ValueError for an unknown measure, or where numbers are not finite or too large.
-    Shapes: table (N, C).
-    """
-    scores = _comparable(similarities(table[row], table, measure=measure))
-    scores[row] = float("-inf")
-    return scores.topk(k).indices.tolist()
-
-
-def nearest(table: Float[Tensor, "N C"], *, measure: str) -> Int[Tensor, " N"]:
-    """For each row the most similar other row. Shapes: (N, C) to (N,). Raises: as `neighbours`.
 
     >>> nearest(torch.tensor([[0.0], [1.0], [5.0]]), measure="euclid")
     tensor([1, 0, 1])

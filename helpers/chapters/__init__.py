@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from helpers.corrections import Correction
+from helpers.corrections import CORRECTIONS, Correction
 from helpers.exercises import CHECKS
 
 FOLDER = Path(__file__).parent
@@ -95,8 +95,9 @@ TAUGHT = tuple(chapter for chapter in CHAPTERS if not chapter.overview)  # with 
 @cache
 def corrections() -> tuple[Correction, ...]:
     """The corrections of all chapters, in the order of the book."""
-    modules = (chapter.module("corrections") for chapter in CHAPTERS)
-    return tuple(found for module in modules if module for found in module.CORRECTIONS)
+    for chapter in CHAPTERS:
+        chapter.module("corrections")
+    return tuple(sorted(CORRECTIONS, key=lambda correction: correction.chapter))
 
 
 @cache

@@ -17,7 +17,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.func import functional_call, stack_module_state, vmap
 
-from helpers import corpus, tokenizers
+from helpers import bigram, corpus, tokenizers
 from helpers.bigram import loss
 from helpers.embeddings import CBOW, context_windows, prune_rare
 from helpers.training import evaluate, train
@@ -120,6 +120,21 @@ def trainer(
 def validation_loss(model: nn.Module) -> float:
     """Mean loss over the validation text, nats a character, in windows of 32."""
     return evaluate(model, loss, corpus.windows(characters().validation, 32))
+
+
+@cache
+def counted_losses() -> dict[str, float]:
+    """Validation loss of the uniform, unigram and bigram table, in nats; counts have one added."""
+    tokenizer, train_ids, validation_ids = characters()
+    V = len(tokenizer)
+    common_V = np.bincount(train_ids, minlength=V) + 1
+    tables = {
+        "uniform": np.full((V, V), 1 / V),
+        "unigram": np.tile(common_V / common_V.sum(), (V, 1)),
+        "bigram": bigram.smoothed(bigram.count_bigrams(train_ids, V)),
+    }
+    to_predict = bigram.count_bigrams(validation_ids, V)
+    return {name: bigram.cross_entropy_of(t, to_predict) for name, t in tables.items()}
 
 
 # --- the game of chapters 1 and 2: guess a word from the two before it and the two after it ---
@@ -246,6 +261,14 @@ def train_side_by_side(
     return {"losses": torch.stack(losses, dim=1), "weights": weights, "looks": seen}
 
 
+def load_weights(models: Sequence[nn.Module], weights: Mapping[str, torch.Tensor]) -> Sequence:
+    """The models, with the weights that each of them has by now."""
+    for at, model in enumerate(models):
+        mine = {name: w[at].detach() for name, w in weights.items()}
+        model.load_state_dict(mine, strict=False)  # buffers stay
+    return models
+
+
 # --- measuring and storing ------------------------------------------------------------------
 
 
@@ -257,12 +280,11 @@ def measured(
     run: called with ``seed`` and the setting's own names; gives what is kept of one run.
     more: what else the part says, such as how many steps were taken.
     """
-    seeds, settings = list(seeds), list(settings)
-    found = [
-        dict(setting) | {"runs": [{"seed": s} | run(seed=s, **setting) for s in seeds]}
-        for setting in settings
-    ]
-    return {"seeds": seeds, **more, "settings": found}
+
+    def every_run(seeds: list[int], **setting) -> list[dict]:
+        return [run(seed=seed, **setting) for seed in seeds]
+
+    return measured_side_by_side(every_run, settings, seeds, **more)
 
 
 def measured_side_by_side(

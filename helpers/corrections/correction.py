@@ -1,6 +1,6 @@
 """What a correction is: a claim that is met, the computation that answers it, and why."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import SupportsFloat
 
@@ -52,16 +52,20 @@ def shown(value: Result) -> str:
 class Correction:
     """A claim found wrong, with a function that computes what is right.
 
-    chapter: two digits, the chapter that works it out. claim: what is claimed, in our words. says:
-    what is said or printed. right: computes the right value, or the measurement that refutes the
-    claim, in a fraction of a second and without arguments. why: the reason, in a sentence or two.
+    claim: what is claimed, in our words. says: what is said or printed. right: computes the right
+    value, or the measurement that refutes the claim, in a fraction of a second and without
+    arguments. why: the reason, in a sentence or two.
     """
 
-    chapter: str
     claim: str
     says: str
     right: Callable[[], Result]
     why: str
+
+    @property
+    def chapter(self) -> str:
+        """The chapter that works it out, two digits: the one in whose folder `right` is."""
+        return self.right.__module__.split(".")[2].removeprefix("ch")[:2]
 
     @property
     def slug(self) -> str:
@@ -73,16 +77,14 @@ class Correction:
         return shown(self.right())
 
 
-def corrects(
-    chapter: str, *, claim: str, says: str, why: str
-) -> Callable[[Callable[[], Result]], Correction]:
-    """Turn the function below it into a Correction whose `right` it is."""
-    return lambda right: Correction(chapter=chapter, claim=claim, says=says, right=right, why=why)
+CORRECTIONS: list[Correction] = []
 
 
-def collected(namespace: Mapping[str, object]) -> tuple[Correction, ...]:
-    """List the corrections of a module, in the order in which they are written.
+def corrects(**said: str) -> Callable[[Callable[[], Result]], Correction]:
+    """Register the function below it, with ``claim``, ``says`` and ``why``, as a Correction."""
 
-    namespace: the module's `vars()`.
-    """
-    return tuple(value for value in namespace.values() if isinstance(value, Correction))
+    def register(right: Callable[[], Result]) -> Correction:
+        CORRECTIONS.append(Correction(right=right, **said))
+        return CORRECTIONS[-1]
+
+    return register

@@ -5,7 +5,7 @@ A table registered here is the judge of its exercise; tests hold it to its own e
 
 import copy
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -186,13 +186,15 @@ class Diagnosis:
 
 
 def diagnosis(
-    name: str, bugs: dict[str, str], advice: str, spelling: Callable[[Any], str] = str
+    name: str, bugs: Mapping[str, Any], advice: str, spelling: Callable[[Any], str] = str
 ) -> None:
     """Register an exercise that asks for a dict from student to mistake.
 
-    spelling: what two ways to write one mistake have in common.
+    bugs: the mistakes' names, each alone or in a tuple with what it makes. spelling: what two ways
+    to write one mistake have in common.
     """
-    exercise(name)(Diagnosis(bugs, advice, spelling))
+    names = {student: bug if isinstance(bug, str) else bug[0] for student, bug in bugs.items()}
+    exercise(name)(Diagnosis(names, advice, spelling))
 
 
 def any_spelling(bug: object) -> str:

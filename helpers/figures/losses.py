@@ -19,19 +19,14 @@ def draw_losses(
     floors: Mapping[str, float],
     *,
     validation: Mapping[int, float] | None = None,
-    total: int | None = None,
 ) -> Axes:
     """Draw training losses against steps, with a line for each floor that may be passed.
 
     Shapes: steps, losses (N,), of which there may be none yet; losses in nats. floors: what each
     is called, and its height in nats. validation: losses on the validation text by their step.
-    total: steps that the run will have, so that the axis stands still while it goes on.
-    Raises: ValueError where steps and losses do not go together.
     """
     steps, losses = np.asarray(steps, dtype=float), np.asarray(losses, dtype=float)
-    if steps.ndim != 1 or steps.shape != losses.shape:
-        raise ValueError(f"steps has shape {steps.shape} and losses {losses.shape}: one each")
-    end = max([total or 1, *steps])
+    end = max([1, *steps])
     ax.plot(steps, losses, color=TRAINING, linewidth=1, label="training, a batch")
     if validation:
         ax.plot(

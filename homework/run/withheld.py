@@ -25,7 +25,6 @@ from homework.release.assignment import Assignment
 from homework.run.remote import function_of
 
 ASKED_FOR = {  # by exercise: names in `helpers` that do most of what it asks for
-    "01.1": ("embeddings.one_hot",),
     "01.7": ("embeddings.remap_vocabulary",),
     "02.1": ("similarity.similarities",),
     "03.8": ("minigpt.get_batch",),
@@ -37,7 +36,6 @@ ASKED_FOR = {  # by exercise: names in `helpers` that do most of what it asks fo
         "attention.attention_steps",
         "chapters.ch05_attention_by_hand.corrections._attend",
     ),
-    "06.2": ("numerics.softmax_jacobian",),
     "07.1": ("attention.causal_mask",),
     "07.8": ("minigpt.CausalSelfAttention",),
     "08.8": ("minigpt.FeedForward",),

@@ -15,8 +15,7 @@ import pytest
 import torch
 
 from helpers.chapters import CHAPTERS, corrections
-from helpers.corrections import Correction, number, shown
-from helpers.corrections.correction import collected, corrects
+from helpers.corrections import number, shown
 
 CORRECTIONS = corrections()
 SNAPSHOT = Path(__file__).with_name("corrections.json")
@@ -50,13 +49,6 @@ def test_several_dozen_with_slugs_of_their_own():
     assert len(slugs) == len(CORRECTIONS) >= 85
     assert all(re.fullmatch(r"c\d\d(-[a-z0-9]+)+", slug) for slug in slugs)
     assert len({c.claim for c in CORRECTIONS}) == len(CORRECTIONS)
-
-
-@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.stem)
-def test_a_chapter_lists_all_that_it_writes_and_no_other_does(chapter):
-    if module := chapter.module("corrections"):
-        assert collected(vars(module)) == module.CORRECTIONS
-        assert {correction.chapter for correction in module.CORRECTIONS} == {chapter.stem[:2]}
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.stem)
@@ -112,30 +104,6 @@ def test_shown():
     )
     with pytest.raises(ValueError, match="3 axes"):
         shown(np.zeros((1, 1, 1)))
-
-
-def a_right_value() -> float:
-    """One."""
-    return 1.0
-
-
-GOOD = {
-    "chapter": "05",
-    "claim": "One is two.",
-    "says": "2",
-    "right": a_right_value,
-    "why": "It is one.",
-}
-
-
-def test_correction_and_its_decorator_agree():
-    correction = Correction(**GOOD)
-    rest = {name: GOOD[name] for name in ("claim", "says", "why")}
-    assert corrects("05", **rest)(a_right_value) == correction
-    assert (correction.slug, correction.shown()) == ("c05-a-right-value", "1")
-    assert collected({"a": 1, "b": correction}) == (correction,)
-    with pytest.raises(AttributeError):
-        correction.says = "3"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""bigram: counts by loops, the exact optimum, the known chain, and the table in torch."""
+"""bigram: counts by loops, the exact optimum, the known chain, and the loss."""
 
 import itertools
 import math
@@ -188,75 +188,21 @@ def test_same_seed_same_states():
     assert len(chain.sample(1, seeded())) == 1
 
 
-# ---------------------------------------------------------------- model
+# ----------------------------------------------------------------- loss
 
 
-def test_model_is_a_table_from_zero():
-    before = torch.get_rng_state()
-    model = bigram.BigramLanguageModel(5)
-    assert torch.equal(before, torch.get_rng_state())  # nothing is drawn from the shared generator
-    assert all(p.requires_grad for p in model.parameters())
-    assert [tuple(p.shape) for p in model.parameters()] == [(5, 5)]
-    ids_BT = torch.tensor([[0, 4, 2], [1, 1, 3]])
-    assert model(ids_BT).shape == (2, 3, 5)
-    assert bigram.loss(model(ids_BT), ids_BT).item() == pytest.approx(math.log(5))
-
-
-def filled_model():
-    model = bigram.BigramLanguageModel(V).double()
-    torch.nn.init.normal_(model.table.weight, generator=seeded())
-    return model
-
-
-def test_lookup_is_one_hot_times_table():
-    model, ids_BT = filled_model(), torch.tensor([[0, 3, 2], [1, 1, 3]])
-    one_hot_BTV = F.one_hot(ids_BT, V).double()
-    torch.testing.assert_close(model(ids_BT), one_hot_BTV @ model.table.weight)
-
-
-def test_loss_of_the_model_is_the_cross_entropy_of_its_counts():
-    model = filled_model()
-    ids = torch.randint(V, (200,), generator=seeded(3))
-    expected = bigram.cross_entropy_of(
-        model.table.weight.softmax(dim=-1).detach(), bigram.count_bigrams(ids, V)
-    )
-    assert bigram.loss(model(ids[None, :-1]), ids[None, 1:]).item() == pytest.approx(expected)
-
-
-def test_gradient_is_p_minus_y_for_the_rows_in_the_batch():
-    model = filled_model()
+def test_gradient_of_the_loss_is_p_minus_y_for_the_rows_in_the_batch():
+    table_VV = torch.randn(V, V, dtype=torch.float64, generator=seeded()).requires_grad_()
     x_BT, y_BT = torch.tensor([[0, 2], [2, 0]]), torch.tensor([[1, 3], [3, 3]])
-    bigram.loss(model(x_BT), y_BT).backward()
-    p = model.table.weight.detach().softmax(dim=-1)
-    expected = torch.zeros(V, V, dtype=torch.float64)
+    found = bigram.loss(table_VV[x_BT], y_BT)
+    found.backward()
+    p = table_VV.detach().softmax(dim=-1)
+    counts, expected = np.zeros((V, V)), torch.zeros(V, V, dtype=torch.float64)
     for x, y in zip(x_BT.flatten().tolist(), y_BT.flatten().tolist(), strict=True):
         expected[x] += (p[x] - F.one_hot(torch.tensor(y), V)) / 4
-    torch.testing.assert_close(model.table.weight.grad, expected)
-    assert not model.table.weight.grad[[1, 3]].any()
-    torch.testing.assert_close(expected.sum(dim=-1), torch.zeros(V, dtype=torch.float64))
-
-
-def test_generation_follows_the_table():
-    model = bigram.BigramLanguageModel(3)
-    with torch.no_grad():
-        model.table.weight.copy_(torch.tensor(bigram.ABC_TABLE).log())
-    ids_BT = model.generate(torch.tensor([[0], [1]] * 20), 500, seeded())
-    assert ids_BT.shape == (40, 501)
-    assert ids_BT[:2, 0].tolist() == [0, 1]
-    counts = sum(bigram.count_bigrams(row, 3) for row in ids_BT)
-    np.testing.assert_allclose(bigram.smoothed(counts, add=0), bigram.ABC_TABLE, atol=0.03)
-
-
-def test_generation_keeps_its_prompt_and_its_seed():
-    model, prompt, graphs = filled_model(), torch.tensor([[1, 0, 2]]), []
-    model.register_forward_hook(lambda model, given, out: graphs.append(out.requires_grad))
-    assert model.generate(prompt, 0, seeded()).tolist() == [[1, 0, 2]]
-    first = model.generate(prompt, 30, seeded(1))
-    assert first[0, :3].tolist() == [1, 0, 2]
-    assert torch.equal(first, model.generate(prompt, 30, seeded(1)))
-    assert not torch.equal(first, model.generate(prompt, 30, seeded(2)))
-    assert prompt.shape == (1, 3)
-    assert not any(graphs)
+        counts[x, y] += 1
+    torch.testing.assert_close(table_VV.grad, expected)
+    assert found.item() == pytest.approx(bigram.cross_entropy_of(p, counts))
 
 
 # ---------------------------------------------------- published figures

@@ -1,6 +1,5 @@
 """Texts from every source, lossless tokenizers, and windows that cover a text."""
 
-import builtins
 import hashlib
 import importlib.resources
 import io
@@ -57,11 +56,6 @@ def test_own_file_without_suffix_and_with_byte_order_mark(tmp_path, monkeypatch)
     (tmp_path / "mine").write_bytes(b"\xef\xbb\xbfhello")
     monkeypatch.chdir(tmp_path)
     assert corpus.load("mine") == "hello"
-
-
-def test_unknown_name_lists_the_known():
-    with pytest.raises(ValueError):
-        corpus.load("shakespeare")
 
 
 @pytest.mark.parametrize("name", ["missing.txt", "folder/missing", Path("missing")])
@@ -270,12 +264,6 @@ def test_wrong_file_in_data_dir_is_refused_and_kept(server, tmp_path, monkeypatc
         corpus.load("tinyshakespeare")
     assert str(path) in str(error.value)
     assert path.read_text("utf-8") == "the wrong play"
-
-
-def test_loading_prints_nothing_and_needs_no_ids(server, capsys, monkeypatch):
-    monkeypatch.setattr(builtins, "print", None)
-    corpus.load("tinyshakespeare")
-    assert capsys.readouterr() == ("", "")
 
 
 # ------------------------------------------------------------- tokenizers

@@ -6,14 +6,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from tiny import numbers, seeded
-from torch.nn import functional as F
 
 from helpers import corpus, tokenizers
 from helpers.embeddings import (
     CBOW,
     WORD_GROUPS,
     context_windows,
-    one_hot,
     prune_rare,
     quantised,
     remap_vocabulary,
@@ -85,26 +83,6 @@ def test_every_grouped_word_is_frequent_and_in_one_group():
     grouped = [word for group in WORD_GROUPS.values() for word in group]
     assert len(set(grouped)) == len(grouped)
     assert set(grouped) <= words
-
-
-# ------------------------------------------------------------------ one-hot
-
-
-@given(st.lists(st.lists(st.integers(0, 4), min_size=3, max_size=3), min_size=1, max_size=4))
-def test_one_hot_is_torchs(rows):
-    ids = torch.tensor(rows)
-    assert torch.equal(one_hot(ids, 5), F.one_hot(ids, 5).float())
-    assert torch.equal(one_hot(ids.to(torch.uint16), 5), one_hot(ids, 5))
-    assert one_hot(ids[:0], 5).shape == (0, 3, 5)
-
-
-def test_one_hot_times_a_matrix_is_a_lookup_with_its_gradient():
-    ids, table = torch.tensor([3, 7, 7]), numbers(8, 3).requires_grad_()
-    upstream = numbers(3, 3, seed=5)
-    product, lookup = one_hot(ids, 8).double() @ table, F.embedding(ids, table)
-    assert torch.equal(product, lookup)
-    by_product, by_lookup = (torch.autograd.grad(x, table, upstream)[0] for x in (product, lookup))
-    torch.testing.assert_close(by_product, by_lookup, rtol=0, atol=1e-12)
 
 
 # ------------------------------------------------------------------ bytes, migration, rounding

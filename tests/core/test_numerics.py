@@ -65,24 +65,6 @@ def test_reductions_of_one_row_are_floats():
     assert isinstance(numerics.mean(np.zeros(2), 0), float)
 
 
-# --------------------------------------------------------------- Jacobian
-
-
-def test_softmax_jacobian_is_autograds():
-    scores = torch.from_numpy(example(5))
-    expected = torch.autograd.functional.jacobian(lambda s: s.softmax(-1), scores)
-    got = numerics.softmax_jacobian(scores.softmax(-1).numpy())
-    np.testing.assert_allclose(got, expected, atol=1e-15)
-
-
-def test_softmax_jacobian_takes_leading_axes():
-    p = numerics.softmax(example(2, 3, 4))
-    whole = numerics.softmax_jacobian(p)
-    assert whole.shape == (2, 3, 4, 4)
-    np.testing.assert_array_equal(whole[1, 2], numerics.softmax_jacobian(p[1, 2]))
-    np.testing.assert_allclose(whole.sum(-1), 0, atol=1e-15)
-
-
 # ---------------------------------------------------------------- entropy
 
 

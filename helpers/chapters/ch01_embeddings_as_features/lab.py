@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import torch
@@ -233,9 +233,4 @@ def settings(part: str) -> list[dict]:
     return [{"text": text} for text in TEXTS]
 
 
-def neighbours() -> dict:
-    """Both texts, every seed."""
-    return measured(one_training, settings("neighbours"), SEEDS)
-
-
-PARTS = {"neighbours": neighbours}
+PARTS = {"neighbours": partial(measured, one_training, settings("neighbours"), SEEDS)}

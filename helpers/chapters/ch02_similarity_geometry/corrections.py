@@ -3,8 +3,8 @@
 import numpy as np
 from jaxtyping import Float
 
+from helpers.corrections import corrects, number, shown
 from helpers.corrections.arrays import standardised
-from helpers.corrections.correction import Correction, collected, corrects, number, shown
 from helpers.numerics import cross_entropy, softmax
 
 Vector = Float[np.ndarray, " C"]
@@ -46,7 +46,6 @@ def _keys_and_choices(seed: int) -> tuple[Float[np.ndarray, " N"], float]:
 
 
 @corrects(
-    "02",
     claim="With normalised embeddings, attention compares directions and no longer lengths, much "
     "like cosine.",
     says="“so attention focuses on directional similarity (cosine-like), not arbitrary length "
@@ -68,7 +67,6 @@ def keys_have_lengths_again() -> str:
 
 
 @corrects(
-    "02",
     claim="A toy example in two dimensions shows well what LayerNorm does to clusters of "
     "embeddings, direction as against magnitude.",
     says="“illustrate visually (with a 2D toy example) how embeddings form a cluster structure "
@@ -95,7 +93,6 @@ def two_dimensions_become_two_points() -> str:
 
 
 @corrects(
-    "02",
     claim="The formula of the dot product is "
     r"$\langle u, v\rangle / (\lVert u\rVert\,\lVert v\rVert)$, that of cosine similarity "
     r"$-\log\,(\exp(h^\top w_y) / \sum_j \exp(h^\top w_j))$, and that of Euclidean distance "
@@ -125,6 +122,3 @@ def formulas_and_their_headings() -> str:
         f"{number(np.linalg.norm(h - rows[0]))}, but the loss is "
         f"{number(cross_entropy(rows @ h, 0))} and the gradient {shown(gradient)}."
     )
-
-
-CORRECTIONS: tuple[Correction, ...] = collected(vars())

@@ -1,7 +1,6 @@
 """Corrections for chapter 03: what a table of logits holds, how it is trained, when it is done."""
 
 import inspect
-from functools import partial
 from itertools import pairwise
 from string import ascii_letters
 from typing import Any
@@ -20,15 +19,14 @@ from helpers.bigram import (
     smoothed,
 )
 from helpers.chapters.ch03_bigram_table.lab import adam, descend, loss_of, softmax, tales
+from helpers.corrections import corrects, number
 from helpers.corrections.arrays import given
-from helpers.corrections.correction import Correction, collected, corrects, number
 from helpers.numerics import entropy
 
 Matrix = Float[np.ndarray, "V V"]
 Vector = Float[np.ndarray, " V"]
 
 THIRDS = given([1 / 3] * 3)
-corrects_here = partial(corrects, "03")
 
 # ------------------------------------------------------------ what the measurements are made of
 
@@ -56,7 +54,7 @@ def _abc_from_zeros() -> Matrix:
 # ------------------------------------------------------------------------- what an entry means
 
 
-@corrects_here(
+@corrects(
     claim="Entry [i, j] of the trained table is the probability that token j follows token i.",
     says="“table[i, j] = p1 means: when current token is i, the probability of the next token "
     "being j is p1”",
@@ -72,7 +70,7 @@ def entry_is_a_logit() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="The entries of each row of the trained table sum to 1.",
     says="“sum(table[i, j], j = 1 to vocab_size) = 1”",
     why="The softmax of a row sums to 1, the row itself need not. The gradient of a row sums to 0, "
@@ -84,7 +82,7 @@ def row_sums() -> str:
     return f"Trained from zeros on A/B/C, the rows sum to {', '.join(map(number, sums))}."
 
 
-@corrects_here(
+@corrects(
     claim="After training, entry [i, j] is approximately log P(j | i).",
     says="$W[i, j] \\approx \\log P(j \\mid i)$",
     why="Adding a constant to a row changes no probability, so the loss fixes each row only up to "
@@ -100,7 +98,7 @@ def log_probability_up_to_a_constant() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="In the A/B/C table, as its heading has it, current tokens run along the top and next "
     "tokens down the side.",
     says="“current token → next token ↓”",
@@ -116,7 +114,7 @@ def abc_heading() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="In a GPT the embedding table no longer has a direct part in predicting the next token, "
     "even where the output layer shares its weights.",
     says="“not directly responsible for predicting next tokens anymore”, though the output layer "
@@ -142,7 +140,7 @@ def tied_table_predicts() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="An embedding layer is made by naming its two sizes vocab_size and n_embd.",
     says="`E = nn.Embedding(vocab_size=5, n_embd=3)`",
     why="PyTorch has other names for the two arguments, so the line stops with an error; passed "
@@ -162,7 +160,7 @@ def embedding_keywords() -> str:
 # -------------------------------------------------------------------------- what training does
 
 
-@corrects_here(
+@corrects(
     claim="In training to convergence the logits converge, each to about the log of an empirical "
     "probability.",
     says="“At convergence” $W[i, j] \\approx \\log P_{\\text{data}}(j \\mid i)$",
@@ -185,7 +183,7 @@ def unseen_pairs_sink() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="The losses of a bigram model level off very quickly, often within a few hundred "
     "iterations.",
     says="“should plateau very quickly (often within a few hundred iterations)”",
@@ -212,7 +210,7 @@ def a_few_hundred_iterations() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="Starting from zeros works because training soon breaks the symmetry, the rows seeing "
     "different tokens.",
     says="“Works fine—training quickly breaks symmetry because rows see different tokens.”",
@@ -233,7 +231,7 @@ def zeros_need_no_breaking() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="The log of add-one counts is the best warm start for the fastest convergence.",
     says="“Best warm-start (if you want fastest convergence)”: counts from `torch.ones(V, V)`, "
     "“+1 Laplace”",
@@ -257,7 +255,7 @@ def add_one_start() -> str:
 # ---------------------------------------------------------------------------- when it is done
 
 
-@corrects_here(
+@corrects(
     claim="A loss that stops decreasing significantly over many iterations has converged.",
     says="“stops decreasing significantly over many iterations”, as in 2.31 → 2.30 → 2.30 → 2.31",
     why="A small learning rate makes a flat curve anywhere. For a bigram table there is a better "
@@ -274,7 +272,7 @@ def flat_loss() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="When the loss has levelled off, the distributions in all rows have essentially matched "
     "the data.",
     says="“the bigram conditional distributions have essentially matched the data statistics”",
@@ -295,7 +293,7 @@ def a_rare_row_lags() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="The row of the character t in the table is found with ord('t').",
     says="`model.token_embedding_table.weight[ord('t')]`",
     why="ord gives a code point, not the row that the tokenizer gave the character. In a table of "
@@ -311,7 +309,7 @@ def row_of_a_character() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="A row whose distribution moved by less than 1e-4 between two looks has converged.",
     says="“When diff becomes very small (e.g. < 1e-4), the row's learned probabilities have "
     "stabilized.”",
@@ -331,7 +329,7 @@ def small_difference_far_away() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="The same test serves in training on batches: a row that has arrived will pass it.",
     says="“When diff becomes very small (e.g. < 1e-4)”, after N more steps",
     why="This is the test's other failure, which the notes do not mention. Batches are samples, so "
@@ -353,7 +351,7 @@ def difference_at_the_optimum() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="Training and validation curves that are flat and close together are a sign that the "
     "table has converged.",
     says="Among the signals of convergence: “Training vs. validation loss gap small”, “both "
@@ -377,7 +375,7 @@ def flat_close_and_far() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="Where the curves of training and validation loss flatten and do not part, the table "
     "fits the training frequencies about as well as it can.",
     says="If “there's no divergence, the model has fit the empirical bigram frequencies about as "
@@ -400,7 +398,7 @@ def best_fit_infinite_loss() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="A table equal to the training frequencies has learned all that one token of context "
     "can tell.",
     says="Once the table matches the empirical frequencies, “it's learned all it can from the "
@@ -427,7 +425,7 @@ def smoothing_knows_more() -> str:
 # ------------------------------------------------------------- comparing with the count matrix
 
 
-@corrects_here(
+@corrects(
     claim="Dividing each row of the count matrix by its sum gives an empirical distribution for "
     "every token.",
     says="`empirical = counts / counts.sum(1, keepdim=True)`",
@@ -449,7 +447,7 @@ def rows_of_nan() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="A small mean absolute difference between trained and counted table shows that they "
     "match.",
     says="“If diff is small, the learned bigram table has ‘stabilized’ to the true dataset "
@@ -467,7 +465,7 @@ def mean_difference_is_always_small() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="The mean absolute difference over all entries tells how well the table fits the text.",
     says="`diff = torch.mean(torch.abs(empirical - trained))`",
     why="It weighs all rows alike, while the text does not: rows of rare tokens, which training "
@@ -487,6 +485,3 @@ def rare_rows_rule_the_mean() -> str:
         f"off by {number(apart.mean())} on average, by {number(rows @ apart)} weighted by "
         "frequency."
     )
-
-
-CORRECTIONS: tuple[Correction, ...] = collected(vars())

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from helpers import bigram, numerics
+from helpers.chapters.ch03_bigram_table.lab import descend, largest_rate, tales
 from helpers.chapters.lab import characters
 from helpers.exercises import (
     Wrong,
@@ -174,40 +175,18 @@ diagnosis(
 )
 
 
-@cache
-def _tales():
-    """Training ids, counts of the training part and of the validation part of the tales."""
-    tokenizer, *parts = characters()
-    return parts[0], *(bigram.count_bigrams(part, len(tokenizer)) for part in parts)
-
-
 @exercise("03.4")
 def _rate(answer) -> None:
     rate = float(numbers(answer))
     if not 0 < rate < np.inf:
         raise Wrong(f"A learning rate is positive and finite, not {rate:g}.")
-    _, counts, _ = _tales()
-    pairs, table = counts / counts.sum(), np.zeros(counts.shape)
-    often = pairs.sum(axis=1, keepdims=True)
-    for _ in range(STEPS):
-        powers = np.exp(table - table.max(axis=1, keepdims=True))
-        table = table - rate * (often * powers / powers.sum(axis=1, keepdims=True) - pairs)
-    gap = -(pairs * numerics.log_softmax(table)).sum() - bigram.conditional_entropy(counts)
+    text = tales()
+    gap = text.gap(descend(text.zeros, text.share, text.rows, rate, STEPS))
     if gap < GOAL:
         return
-    if rate > _largest_rate(counts):
+    if rate > largest_rate()[0]:
         raise Wrong(f"It ends {gap:.3g} nats above the floor, and jumps about: too large a rate.")
     raise Wrong(f"It ends {gap:.3g} nats above the floor, still falling: too small a rate.")
-
-
-def _largest_rate(counts) -> float:
-    """Beyond this rate steps near the optimum overshoot by more than they correct."""
-    shares, often = bigram.smoothed(counts, 0), counts.sum(axis=1) / counts.sum()
-    bowls = [
-        n * np.linalg.eigvalsh(np.diag(p) - np.outer(p, p))[-1]
-        for n, p in zip(often, shares, strict=True)
-    ]
-    return 2 / max(bowls)
 
 
 @exercise("03.5")
@@ -247,21 +226,23 @@ def little_text():
 
     Returns: ids (5000,), and the loss in nats.
     """
-    return _tales()[0][:FEW], min(loss_of_add(add) for add in ADDS)
+    return characters().train[:FEW], min(loss_of_add(add) for add in ADDS)
 
 
 def loss_of_add(add: float) -> float:
     """Validation loss of a table counted on the little text, with a constant on each count."""
-    train, _, validation = _tales()
-    few = bigram.count_bigrams(train[:FEW], len(validation))
-    return bigram.cross_entropy_of(bigram.smoothed(few, add), validation)
+    return bigram.cross_entropy_of(bigram.smoothed(_few(), add), tales().validation)
+
+
+def _few():
+    """Counts of the little text."""
+    return bigram.count_bigrams(characters().train[:FEW], len(tales().counts))
 
 
 @cache
 def discounted():
     """Absolute discounting of the little text: what is taken goes to what follows many letters."""
-    train, _, validation = _tales()
-    few = bigram.count_bigrams(train[:FEW], len(validation)).astype(np.float64)
+    few = _few().astype(np.float64)
     rows, many = few.sum(axis=1, keepdims=True), (few > 0).sum(axis=0) + 0.3
     taken = np.minimum(few, 0.5)
     given = few - taken + taken.sum(axis=1, keepdims=True) * many / many.sum()
@@ -270,8 +251,8 @@ def discounted():
 
 @exercise("03.7")
 def _little_text(answer) -> None:
-    _, counts, validation = _tales()
-    table = array(answer, counts.shape, "The table")
+    validation = tales().validation
+    table = array(answer, validation.shape, "The table")
     if table.min() < 0:
         raise Wrong(f"A probability is negative: the smallest is {table.min():.3g}.")
     worst = int(np.abs(table.sum(axis=1) - 1).argmax())

@@ -1,20 +1,17 @@
 """Corrections for chapter 04: which numbers a norm averages, what it divides by, what it undoes."""
 
-from functools import partial
-
 import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from helpers.corrections import corrects, number, shown
 from helpers.corrections.arrays import deviation, given, moved, rms, span, standardised
-from helpers.corrections.correction import Correction, collected, corrects, number, shown
 from helpers.norms import RMSNorm
 from helpers.numerics import attention, mean, softmax, variance
 
 Array = Float[np.ndarray, "..."]
-corrects_here = partial(corrects, "04")
 
 
 # ------------------------------------------------------------------- inputs of worked examples
@@ -61,7 +58,7 @@ def _batch_norm(x_BTC: Tensor) -> Tensor:
 # ----------------------------------------------------------------------------- why one normalises
 
 
-@corrects_here(
+@corrects(
     claim="Internal covariate shift is the drift of the activations from layer to layer.",
     says="Under “Internal covariate shift”: “the distribution of activations (mean/std) could "
     "drift layer by layer”; with LayerNorm each token has “consistent scale … before entering the "
@@ -103,7 +100,7 @@ def _shifts(seed: int) -> tuple[float, float]:
     return size, rms((shift / before.std(dim=0, correction=0)).numpy())
 
 
-@corrects_here(
+@corrects(
     claim="LayerNorm does to a token's features what standardising the columns does to a table.",
     says="“just like you'd standardize columns in tabular ML”; “exactly like feature "
     "standardization in tabular ML (just row-wise)”",
@@ -126,7 +123,7 @@ def rows_are_not_columns() -> str:
 # ------------------------------------------------------------------------------ axis by axis
 
 
-@corrects_here(
+@corrects(
     claim="Where BatchNorm compares a child's height with a crowd of tall ones, LayerNorm is the "
     "cure: it measures each child relative to itself.",
     says="Alice 150 cm, Bob 180 cm, Carol 120 cm: “LayerNorm would normalize per child … No one is "
@@ -144,7 +141,7 @@ def one_feature_vanishes() -> str:
 # ------------------------------------------------------------------- what a norm divides by
 
 
-@corrects_here(
+@corrects(
     claim="LayerNorm divides by what `x.std()` gives, so that (100, 110, 90) becomes (0, 1, −1), "
     "(8, 10, 12) becomes (−1, 0, 1), and (2, 4, 3) becomes (−1, 1, 0).",
     says="[0, 1, −1]; “std = 2.0 … [−1.0, 0.0, 1.0]”; [−1, 1, 0]; “Internally, PyTorch is doing: … "
@@ -169,7 +166,7 @@ def three_numbers_normalised() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="A LayerNorm of one's own that divides by `x.std() + eps` stands in for PyTorch's "
     "`nn.LayerNorm`.",
     says="`x_norm = (x - mean) / (std + self.eps)`; “Use it just like PyTorch's `nn.LayerNorm`.”",
@@ -200,7 +197,7 @@ def eps_outside_the_root() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="LayerNorm gives each token an output of mean 0 and standard deviation 1, and so keeps "
     "the activations in one range throughout training.",
     says="“Layer normalization ensures that the output for each token has a mean of 0 and a "
@@ -230,7 +227,7 @@ def gamma_and_beta_come_after() -> str:
 # -------------------------------------------------------------------- worked examples by hand
 
 
-@corrects_here(
+@corrects(
     claim="The third feature of the 3 × 3 table, the column (−1, 0.5, 1.5), has the variance 1.11 "
     "and is normalised to (−1.26, 0.16, 1.10).",
     says="Variance ≈ 1.11; −1.26, 0.16, 1.10",
@@ -245,7 +242,7 @@ def variance_of_the_third_feature() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="After normalisation all values lie between −1 and 1.",
     says="“After normalization, all your values are around 0 and between -1 and 1.” Just before, a "
     "column was normalised to [0.5, −1.5, 1.0].",
@@ -267,7 +264,7 @@ def values_beyond_one() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="LayerNorm takes the word vector (3, 5, 2) to (0.2, 1.2, −1.4).",
     says="[3, 5, 2] → [0.2, 1.2, −1.4]",
     why="With n − 1 it would not come out either. The mean is above 3, so the first entry must be "
@@ -282,7 +279,7 @@ def the_word_three_five_two() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="The word embedding (3.2, 2.9, 3.0, 3.1, 3.3, 2.8, 3.0, 2.9) has the standard deviation "
     "0.15 and is normalised to about (1.33, −0.66, 0, 0.66, 2, −1.33, 0, −0.66).",
     says="“mean = 3.0, std = 0.15 → becomes like: [1.33, −0.66, 0.0, 0.66, 2.0, −1.33, 0.0, "
@@ -299,7 +296,7 @@ def the_word_of_eight() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="LayerNorm takes a vector (10.5, −3.2, 0, 5.1, …, 7.3) of width 512 to something like "
     "(1.2, −0.5, 0, 0.7, …, 1.0).",
     says="[10.5, −3.2, 0.0, 5.1, …, 7.3] looks like [1.2, −0.5, 0.0, 0.7, …, 1.0] afterwards",
@@ -318,7 +315,7 @@ def one_line_through_a_vector() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="Normalising spreads numbers out evenly.",
     says="“Spread out evenly (standard deviation = 1)”; “Evenly spread”",
     why="It shifts and rescales, so the shape of a distribution stays what it was: lopsided "
@@ -337,7 +334,7 @@ def shape_stays() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="Histograms of a vector drawn by `torch.randn`, before and after LayerNorm, show what "
     "LayerNorm does.",
     says="`x = torch.randn(1, 3, 512)` … “You'll see that the post-norm data is centered "
@@ -361,7 +358,7 @@ def nothing_to_see() -> str:
 # -------------------------------------------------------------------------- γ and β, and undoing
 
 
-@corrects_here(
+@corrects(
     claim="With γ and β, LayerNorm can undo its normalisation if that is better.",
     says="γ and β “allow the model to undo or modify the normalization if needed”; “They undo the "
     "normalization if needed.”",
@@ -385,7 +382,7 @@ def gamma_and_beta_undo() -> str:
 # --------------------------------------------------------------------- batches, padding, and use
 
 
-@corrects_here(
+@corrects(
     claim="BatchNorm fails for Transformers because zero padding gets into its statistics.",
     says="“BatchNorm fails … Because Transformers use padded sequences → zeros skew results”",
     why="Zeros do skew the statistics. But padding can be left out of them, or be avoided, as when "
@@ -416,7 +413,7 @@ def without_padding_it_still_leaks() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="Since LayerNorm treats each word by itself, a Transformer that has it copes with "
     "padding.",
     says="“Works even if some words are padding”; “Handles padding?” Yes; “Ignores padding because "
@@ -445,7 +442,7 @@ def padding_needs_a_mask() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="BatchNorm depends on the batch, so it always needs more than one sample.",
     says="“Depends on batch?” “Yes, needs >1 sample”",
     why="In training it needs more than one value for each feature, and a single sequence or image "
@@ -473,7 +470,7 @@ def one_sample_can_do() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="All Transformers have LayerNorm, GPT, BERT, T5 and LLaMA alike, and it follows each "
     "sub-layer.",
     says="“Every major block is followed by LayerNorm”, “Especially in models like” GPT, BERT, T5 "
@@ -490,6 +487,3 @@ def rms_norm_in_its_place() -> str:
         f"RMSNorm makes {shown(rms)} of (1, 2, 3, 4), with mean {number(mean(rms, 0))}; LayerNorm "
         f"makes {shown(layer)}, with mean {number(round(float(mean(layer, 0)), 9))}."
     )
-
-
-CORRECTIONS: tuple[Correction, ...] = collected(vars())

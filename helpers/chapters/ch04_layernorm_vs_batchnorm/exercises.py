@@ -25,12 +25,6 @@ from helpers.exercises import (
 from helpers.exercises import check as check
 from helpers.exercises.pieces import drawn, piece
 
-BUGS = {
-    "Ada": "mean not subtracted",
-    "Ben": "divided by n - 1",
-    "Cleo": "columns in place of rows",
-    "Dan": "eps outside the root",
-}
 BUG_EPS = 0.5
 
 
@@ -158,20 +152,21 @@ near_misses(
 )
 
 
+BUGS: dict[str, tuple[str, dict[str, Any]]] = {
+    "Ada": ("mean not subtracted", {"centred": False}),
+    "Ben": ("divided by n - 1", {"ddof": 1}),
+    "Cleo": ("columns in place of rows", {"axis": 0}),
+    "Dan": ("eps outside the root", {"outside": True}),
+}
+
+
 def which_bug() -> tuple[Float[np.ndarray, "4 5"], dict[str, Float[np.ndarray, "4 5"]]]:
     """A table of 4 tokens with 5 features, and four students' layer norms of it, wrong in one way.
 
     Returns: x (4, 5), and a dict from the student's name to an output (4, 5).
     """
     x = np.random.default_rng(43).standard_normal((4, 5)) * 2 + 1
-    made: dict[str, dict[str, Any]] = {
-        "divided by n - 1": {"ddof": 1},
-        "eps outside the root": {"outside": True},
-        "columns in place of rows": {"axis": 0},
-        "mean not subtracted": {"centred": False},
-    }
-    outputs = {bug: _layer_norm(x, **{"eps": BUG_EPS, **choice}) for bug, choice in made.items()}
-    return x, {student: outputs[bug] for student, bug in BUGS.items()}
+    return x, {who: _layer_norm(x, eps=BUG_EPS, **choice) for who, (_, choice) in BUGS.items()}
 
 
 diagnosis(

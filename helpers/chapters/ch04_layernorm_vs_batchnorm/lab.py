@@ -1,8 +1,8 @@
 """Train the model of chapter 04 with each norm, over learning rates and seeds.
 
 The parts, twenty minutes on one core together: ``norms``, each norm at three learning rates;
-``pairs``, layer and RMS norm with ten more seeds; ``controls``, layer norm shaken at each step, and
-with γ, β held still, beside runs without; ``probes``, what no γ, β would bring back; ``drift``, how
+``pairs``, layer and RMS norm with ten more seeds; ``controls``, layer norm with γ, β held
+still, beside runs without; ``probes``, what no γ, β would bring back; ``drift``, how
 far features move in training; ``longer``, five times as many steps. A run keeps its losses, all
 letters at once and one at a time. What the chapter's laboratory reads of them stands at the end.
 """
@@ -15,7 +15,7 @@ from functools import cache, partial
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from helpers import corpus, norms
 from helpers.bigram import loss
@@ -24,6 +24,7 @@ from helpers.chapters import stored
 from helpers.chapters.lab import (
     TinyLM,
     characters,
+    load_weights,
     measured,
     measured_side_by_side,
     over_seeds,
@@ -59,7 +60,6 @@ GRIDS: dict[str, tuple] = {
     "pairs": ((("layer", "rms"), (0.01,), {}),),
     "controls": (
         (("layer",), (0.01,), {}),
-        (("layer",), (0.01,), {"shake": 0.1}),
         (("layer",), (0.01,), {"learn": False}),
     ),
     "probes": ((("layer",), (0.01,), {"probe": True}),),
@@ -75,29 +75,6 @@ LOOKS = (300, 600, 1000, 1500)  # steps of the longer runs at which they are loo
 def model_with(norm: str) -> TinyLM:
     """Characters and positions, two blocks with the norm of this name, output weights."""
     return TinyLM(lambda: (Block(C, 2, norm=norm) for _ in range(2)), C=C, T=T, norm=NORMS[norm])
-
-
-class Shaken(nn.Module):
-    """A norm, then in training a random scale and shift per feature."""
-
-    def __init__(self, norm, amount, generator):
-        super().__init__()
-        self.norm, self.amount, self.generator = norm, amount, generator
-
-    def forward(self, x_BTC):
-        """Its output, shaken in training."""
-        y_BTC = self.norm(x_BTC)
-        if self.training:  # drawn anew at each step
-            scale_C, shift_C = self.amount * torch.randn(2, C, generator=self.generator)
-            y_BTC = y_BTC * (1 + scale_C) + shift_C
-        return y_BTC
-
-
-def shake_up(model: TinyLM, amount: float, generator: torch.Generator) -> None:
-    """Let each norm within the blocks be followed by such a shake."""
-    for block in model.layers:
-        for part in (block.attention, block.feed_forward):
-            part.norm = Shaken(part.norm, amount, generator)
 
 
 # --- what is measured of it -----------------------------------------------------------------
@@ -166,15 +143,10 @@ def lost_by_each(model: TinyLM) -> list[float]:
     return [left_after_undoing(norms.normalise(x, (-1,)).output.numpy(), x.numpy()) for x in met]
 
 
-def trained(
-    norm: str, *, seed, lr, shake=0.0, learn=True, probe=False, drift_in_training=False
-) -> dict:
+def trained(norm: str, *, seed, lr, learn=True, probe=False, drift_in_training=False) -> dict:
     """Train one model; its losses, and what else is asked for."""
     with seeded(seed):
         model = model_with(norm)
-        draws = torch.Generator().set_state(torch.get_rng_state())
-    if shake:
-        shake_up(model, shake, draws)
     for name, parameter in model.named_parameters():
         if not learn and name.endswith(("norm.weight", "norm.bias")):
             parameter.requires_grad_(False)
@@ -222,11 +194,7 @@ def longer(seeds, norm: str, lr: float) -> list[dict]:
     windows = list(corpus.windows(characters().validation, T))
 
     def look(weights, one_loss):
-        found = []
-        for seed, model in enumerate(models):
-            model.load_state_dict({name: w[seed].detach() for name, w in weights.items()})
-            found.append(evaluate(model, loss, windows))
-        return found
+        return [evaluate(model, loss, windows) for model in load_weights(models, weights)]
 
     steps = LOOKS[-1]
     run = train_side_by_side(models, seeds, lr=lr, steps=steps, looks=LOOKS, look=look)

@@ -1,24 +1,15 @@
 """Corrections for chapter 05: the worked examples of attention, and what is said about it."""
 
-from functools import partial
-
 import numpy as np
 import torch
 from jaxtyping import Float
 from torch import nn
 
+from helpers.corrections import corrects, number, shown
 from helpers.corrections.arrays import given
-from helpers.corrections.correction import (
-    Correction,
-    collected,
-    corrects,
-    number,
-    shown,
-)
 from helpers.numerics import softmax
 
 TC = Float[np.ndarray, "T C"]
-corrects_here = partial(corrects, "05")
 
 # Each worked example stands here once: what is given, and, under names with PRINTED in them, what
 # one finds printed as its result.
@@ -91,7 +82,7 @@ def _the_cat_sat() -> Float[np.ndarray, "3 4"]:
 # -------------------------------------------------------------------------- shapes and settings
 
 
-@corrects_here(
+@corrects(
     claim="The number of rows N of the matrix X that attention projects is the batch size, be it "
     "of sequences or of tokens.",
     says="“N is the batch size (number of input sequences or tokens)”",
@@ -117,7 +108,7 @@ def rows_are_tokens() -> str:
 # ------------------------------------------------- three tokens of width 4: "The cat sat"
 
 
-@corrects_here(
+@corrects(
     claim="Queries, keys and values of the 3-token example are the three embeddings times the "
     "matrix W.",
     says="The: (0.3, 0.7, 1.1, 1.5); cat: (0.7, 1.5, 2.3, 3.1); sat: (1.1, 2.3, 3.5, 4.7)",
@@ -129,7 +120,7 @@ def x_times_w() -> str:
     return "; ".join(f"{token}: {shown(row)}" for token, row in rows)
 
 
-@corrects_here(
+@corrects(
     claim="In the 3-token example the dot products of the printed query of The with the three "
     "printed keys are 3.74, 8.74 and 13.74.",
     says="3.74, 8.74, 13.74",
@@ -142,7 +133,7 @@ def sums_of_printed_products() -> str:
     return f"The printed products add up to {', '.join(map(number, sums))}."
 
 
-@corrects_here(
+@corrects(
     claim="The inputs of the 3-token example give The the scores 3.74, 8.74 and 13.74.",
     says="3.74, 8.74, 13.74",
     why="They follow neither from the right queries and keys, which are X · W, nor from the "
@@ -155,7 +146,7 @@ def scores_of_the() -> str:
     return f"With queries and keys X · W the scores, before any scaling, are {scores}."
 
 
-@corrects_here(
+@corrects(
     claim="The softmax of the scores 3.74, 8.74 and 13.74 might be 0.02, 0.28 and 0.70.",
     says="The softmax “might be” (0.02, 0.28, 0.70).",
     why="The scores fix their softmax. Two weights are in the ratio of exp of the difference of "
@@ -166,7 +157,7 @@ def softmax_of_printed_scores() -> str:
     return f"The softmax of these scores is {shown(softmax(THE_CAT_SAT_PRINTED_SCORES))}."
 
 
-@corrects_here(
+@corrects(
     claim="In a worked example of scaled dot-product attention the scores go into the softmax "
     "as they are.",
     says="“The raw scores are normalized using softmax” (three tokens; likewise for cat)",
@@ -184,7 +175,7 @@ def the_scaling_left_out() -> str:
     return "; ".join(parts) + "."
 
 
-@corrects_here(
+@corrects(
     claim="The sum of the printed values with weights 0.02, 0.28 and 0.70 is 1, 2, 3 and 4.",
     says="(1.0, 2.0, 3.0, 4.0)",
     why="None of the four is right, even with these very weights and values. Rounded to the one "
@@ -196,7 +187,7 @@ def printed_weighted_sum() -> str:
     return f"With the printed weights and values the sum is {shown(total)}."
 
 
-@corrects_here(
+@corrects(
     claim="The inputs of the 3-token example give the token The the output (1, 2, 3, 4).",
     says="(1.0, 2.0, 3.0, 4.0)",
     why="Worked through from the inputs, with X · W, the scaling and a true softmax, the output is "
@@ -208,7 +199,7 @@ def output_of_the() -> str:
     return f"The output is {shown(_attend(qkv, qkv, qkv)[0])}; the value of sat is {shown(qkv[2])}."
 
 
-@corrects_here(
+@corrects(
     claim="In the 3-token example, which token is read most depends on what the query asks.",
     says="The scores “determine how much each token should pay attention to others”.",
     why="That is what scores are for, but this example cannot show it. The key of sat exceeds the "
@@ -229,7 +220,7 @@ def every_query_reads_sat() -> str:
 # --------------------------------------------- six tokens of width 3, seen from the word "cat"
 
 
-@corrects_here(
+@corrects(
     claim="The six keys of the cat example come from the embeddings by a matrix W_K.",
     says="K(The) = (1, 0, 0), K(cat) = (1, 0.5, 0), K(sat) = (0, 0, 1), K(on) = (0.5, 0.5, 0), "
     "K(mat) = (0, 0.5, 0.5)",
@@ -242,7 +233,7 @@ def keys_from_no_matrix() -> str:
     return f"From the keys of The, cat and sat follow {_on_and_mat('K', CAT_KEYS)}"
 
 
-@corrects_here(
+@corrects(
     claim="The six values of the cat example come from the embeddings by a matrix W_V.",
     says="V(The) = (1, 0, 0), V(cat) = (0, 1, 0.5), V(sat) = (0, 0, 1), V(on) = (0.5, 0.5, 0), "
     "V(mat) = (0, 0.5, 0.5)",
@@ -254,7 +245,7 @@ def values_from_no_matrix() -> str:
     return f"From the values of The, cat and sat follow {_on_and_mat('V', CAT_VALUES)}"
 
 
-@corrects_here(
+@corrects(
     claim="The softmax of the scores (1, 1, 1, 0.5, 1, 0.5) is what the cat example prints, and "
     "sums to 1.",
     says="(0.217, 0.217, 0.217, 0.132, 0.217, 0.132); “These values now sum to 1.”",
@@ -269,7 +260,7 @@ def weights_of_cat() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="The output for cat, a weighted sum of the six values, is (0.391, 0.349, 0.499).",
     says="(0.391, 0.349, 0.499)",
     why="The additions are right but the weights are not. With weights that sum to 1, each of the "
@@ -284,7 +275,7 @@ def output_of_cat() -> str:
 # ------------------------------------------------------- seven tokens: "The cat sits on the mat."
 
 
-@corrects_here(
+@corrects(
     claim="In a sentence of seven tokens the attention weights of cat are 0.1, 0.3, 0.4, 0.1, "
     "0.05, 0.35 and 0.1.",
     says="(0.1, 0.3, 0.4, 0.1, 0.05, 0.35, 0.1)",
@@ -295,7 +286,7 @@ def sum_of_seven_weights() -> str:
     return f"The seven weights sum to {number(round(SITS_PRINTED_WEIGHTS.sum(), 9))}."
 
 
-@corrects_here(
+@corrects(
     claim="With positions added, the encoder's outputs for two occurrences of one word can be "
     "expected to begin with the same entries.",
     says="“The” and “the”, with one embedding, both show (0.25, 0.1, 0.7, …) as output.",
@@ -322,7 +313,7 @@ def same_word_other_position() -> str:
 # ---------------------------------------------------------------- what attention is said to be
 
 
-@corrects_here(
+@corrects(
     claim="Self-attention is a linear operation on its input.",
     says="“Self-attention is a linear operation”, which combines its input in a simple, additive "
     "way.",
@@ -344,7 +335,7 @@ def attention_is_not_linear() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="Each layer of the encoder or the decoder is self-attention followed by a feed-forward "
     "network.",
     says="“Each layer of the encoder or decoder consists of self-attention followed by an FFN.”",
@@ -364,7 +355,7 @@ def attentions_in_a_layer() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="The input of the next layer's attention is the output of this layer's feed-forward "
     "network.",
     says="“the output of one layer's FFN becomes the input to the self-attention mechanism of the "
@@ -392,7 +383,7 @@ def what_the_next_layer_reads() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="A word's query asks how relevant this word is to the others.",
     says="“How relevant is this word to the other words in the sequence?”",
     why="The other way round: it asks what this word wants from the others, and bears on its own "
@@ -413,6 +404,3 @@ def whose_weights_a_query_sets() -> str:
         f"of the other {len(others)}; another key changes how much {by_key[others, word].sum()} of "
         f"them read it."
     )
-
-
-CORRECTIONS: tuple[Correction, ...] = collected(vars())

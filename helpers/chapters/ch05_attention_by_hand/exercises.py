@@ -22,12 +22,6 @@ KEYS = np.array([[1.2, 0.2], [-0.9, 0.3], [0.1, 1.2], [-0.5, -0.8], [0.6, -0.6]]
 FOX, STREAM = 0, 2
 MAX_TOKENS = 1000  # of exercise 5, whose scores are as many squared
 Given = Float[np.ndarray, "3 4"]
-BUGS = {
-    "Ada": "softmax down the columns",
-    "Ben": "no scaling",
-    "Cleo": "keys in place of values",
-    "Dan": "divided by D",
-}
 
 
 def _examples(*sizes: tuple[int, int, int, int]):
@@ -111,6 +105,14 @@ near_misses(
 )
 
 
+BUGS = {
+    "Ada": ("softmax down the columns", lambda q, k, v: _attend(q, k, v, axis=0)),
+    "Ben": ("no scaling", lambda q, k, v: _attend(q, k, v, root=1)),
+    "Cleo": ("keys in place of values", lambda q, k, v: _attend(q, k, k)),
+    "Dan": ("divided by D", lambda q, k, v: _attend(q, k, v, root=4)),
+}
+
+
 def which_bug() -> tuple[Given, Given, Given, dict[str, Given]]:
     """q, k, v of three tokens of width 4, and four students' outputs, each with one mistake.
 
@@ -118,14 +120,7 @@ def which_bug() -> tuple[Given, Given, Given, dict[str, Given]]:
     """
     rng = np.random.default_rng(7)
     q, k, v = (np.round(rng.normal(size=(3, 4)), 1) for _ in range(3))
-    scores = q @ k.T
-    outputs = {
-        "no scaling": softmax(scores) @ v,
-        "divided by D": softmax(scores / 4) @ v,
-        "softmax down the columns": softmax(scores / 2, axis=0) @ v,
-        "keys in place of values": softmax(scores / 2) @ k,
-    }
-    return q, k, v, {student: outputs[bug] for student, bug in BUGS.items()}
+    return q, k, v, {student: made(q, k, v) for student, (_, made) in BUGS.items()}
 
 
 diagnosis("05.3", BUGS, "Make each mistake on purpose and compare.")

@@ -1,17 +1,14 @@
 """Corrections for chapter 06: how large a dot product gets, and what that has to do with √D."""
 
-from functools import partial
-
 import numpy as np
 from jaxtyping import Float
 
+from helpers.chapters.ch06_scaling_by_sqrt_dk.lab import weights_and_gradient
+from helpers.corrections import corrects, number
 from helpers.corrections.arrays import rms
-from helpers.corrections.correction import Correction, collected, corrects, number
-from helpers.numerics import softmax
 
 # ------------------------------------------------------------ what the measurements are made of
 
-corrects_here = partial(corrects, "06")
 Vectors = Float[np.ndarray, "N D"]
 
 
@@ -43,7 +40,7 @@ def _dice(n: int) -> tuple[Float[np.ndarray, " S"], Float[np.ndarray, " S"]]:
 # ------------------------------------------------------------------- the argument from a mean of 1
 
 
-@corrects_here(
+@corrects(
     claim="Dot products grow too large because the components of query and key are around 1, and "
     "so is each product; dividing by √D mends that.",
     says="“each component of these vectors is on average around 1 … the sum will roughly be D … "
@@ -60,7 +57,7 @@ def mean_one_needs_more() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="The dot product of random vectors grows in proportion to D.",
     says="“The dot product scales linearly with D”: something like 64 at D = 64, like 1024 at "
     "D = 1024.",
@@ -80,7 +77,7 @@ def power_of_growth() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="The dot product grows in proportion to D, yet dividing it by D would make it too small.",
     says="“the dot product grows proportionally to D … But dividing by D itself would "
     "overcompensate, making the values too small”",
@@ -98,7 +95,7 @@ def dividing_by_d() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="The divisor is √D because the length of a vector grows as √D.",
     says="“the magnitude (or norm) of a vector scales with the square root of the number of "
     "dimensions … Thus, dividing by √D”",
@@ -122,7 +119,7 @@ def lengths_are_not_the_reason() -> str:
 # ----------------------------------------------------------------- the argument from the variance
 
 
-@corrects_here(
+@corrects(
     claim="The size of the dot product follows the variance of the individual components, which "
     "grows with D.",
     says="“the magnitude of the dot product is more influenced by the variance of the individual "
@@ -142,7 +139,7 @@ def variance_and_magnitude() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="Without the division softmax saturates, and the gradient no longer flows.",
     says="“to prevent large values when d_k is large, which could lead to extremely high softmax "
     "outputs and thus poor gradient flow during training”",
@@ -164,13 +161,10 @@ def _typical_gradient(width: int, keys: int, divisor: float) -> float:
     """Median over 400 queries, on the same random keys, of the norm of a query's ∂w/∂q."""
     rng = np.random.default_rng([width, keys])
     q_ND, k_KD = rng.standard_normal((400, width)), rng.standard_normal((keys, width))
-    w_NK = softmax(q_ND @ k_KD.T / divisor)
-    mean_ND = w_NK @ k_KD  # row i of ∂w/∂q is w_i (k_i - mean)/s
-    away_NK = (k_KD**2).sum(1) - 2 * mean_ND @ k_KD.T + (mean_ND**2).sum(1)[:, None]
-    return float(np.median(np.sqrt(np.maximum((w_NK**2 * away_NK).sum(1), 0)) / divisor))
+    return float(np.median(weights_and_gradient(q_ND, k_KD, divisor)[1]))
 
 
-@corrects_here(
+@corrects(
     claim="Dividing by √D ensures that the scores stay in a reasonable range.",
     says="“Dividing by √D ensures that the dot product remains in a reasonable range”",
     why="For independent entries of mean 0 and variance 1 it does. Training may start like that, "
@@ -190,7 +184,7 @@ def aligned_after_scaling() -> str:
 # ----------------------------------------------------------------------------------------- dice
 
 
-@corrects_here(
+@corrects(
     claim="The more dice, the more likely are extreme totals, very low or very high.",
     says="“the spread of possible outcomes (the variance) increases: you could roll a 2 (two 1s) "
     "or a 12 (two 6s) … the extremes (very low or very high sums) become more likely”",
@@ -214,7 +208,7 @@ def extremes_become_rarer() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="A total of dice is like a dot product, in that the expected value stays and the spread "
     "grows.",
     says="“the expected sum per die remains the same … Similarly, in the dot product, … the "
@@ -232,6 +226,3 @@ def dice_have_a_mean() -> str:
         deviation = np.sqrt(p @ (totals - mean) ** 2)
         parts.append(f"{number(round(mean, 9))} ± {number(deviation)} with {n}")
     return "Expected total and standard deviation: " + ", ".join(parts) + " dice."
-
-
-CORRECTIONS: tuple[Correction, ...] = collected(vars())

@@ -17,14 +17,6 @@ from helpers.exercises import (
 from helpers.exercises import check as check
 from helpers.numerics import softmax
 
-BUGS = {
-    "Ada": "root of the number of keys",
-    "Ben": "width of the head, no root",
-    "Cleo": "not divided",
-    "Dan": "root of the model's width",
-}
-
-
 near_misses(
     "06.1",
     lambda D, sigma: sigma**2 * D**0.5,
@@ -80,20 +72,21 @@ near_misses(
 )
 
 
+BUGS = {  # and what each divided by
+    "Ada": ("root of the number of keys", 5.0),
+    "Ben": ("width of the head, no root", 16.0),
+    "Cleo": ("not divided", 1.0),
+    "Dan": ("root of the model's width", 8.0),
+}
+
+
 def which_bug():
     """Queries and keys of 25 tokens, width 16, and four students' weights, wrongly divided.
 
     Returns: q, k (25, 16), and a dict from the student's name to weights (25, 25).
     """
     q, k = np.random.default_rng(6).standard_normal((2, 25, 16))
-    divisors = {
-        "root of the model's width": np.sqrt(64),
-        "width of the head, no root": 16.0,
-        "root of the number of keys": np.sqrt(25),
-        "not divided": 1.0,
-    }
-    weights = {bug: softmax(q @ k.T / divisor) for bug, divisor in divisors.items()}
-    return q, k, {student: weights[bug] for student, bug in BUGS.items()}
+    return q, k, {who: softmax(q @ k.T / divisor) for who, (_, divisor) in BUGS.items()}
 
 
 diagnosis(

@@ -21,12 +21,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from helpers import bigram, corpus, numerics
+from helpers import corpus, numerics
 from helpers.attention import causal_mask
 from helpers.chapters import stored
 from helpers.chapters.lab import (
     TinyLM,
     characters,
+    counted_losses,
     measured,
     over_seeds,
     percent,
@@ -288,24 +289,26 @@ def apart_in_a_row(D: int, mean: float, seed: int) -> tuple[float, float]:
     return rms(scores_QK), scores_QK.std(axis=1).mean()
 
 
-@cache
-def weights_and_gradients(
-    D: int, keys: int, divisor: str, seeds=range(5)
-) -> tuple[np.ndarray, np.ndarray]:
-    """Weights of 100 random queries a seed on random keys, and the norm of ∂w/∂q of each query.
+def weights_and_gradient(q_QD, k_KD, s: float) -> tuple[np.ndarray, np.ndarray]:
+    """Weights of queries on keys, and the norm of ∂w/∂q of each query.
 
     Row i of ∂w/∂q is w_i (k_i − k̄)/s, with k̄ the weighted mean of the keys.
     """
-    s = {"1": 1.0, "√D": D**0.5, "D": float(D)}[divisor]
-    weights, norms = [], []
-    for seed in seeds:
+    w_QK = numerics.softmax(q_QD @ k_KD.T / s)
+    mean_QD = w_QK @ k_KD
+    away_QK = (k_KD**2).sum(1) - 2 * mean_QD @ k_KD.T + (mean_QD**2).sum(1)[:, None]
+    return w_QK, np.sqrt(np.maximum((w_QK**2 * away_QK).sum(1), 0)) / s
+
+
+@cache
+def weights_and_gradients(D: int, keys: int, divisor: str) -> tuple[np.ndarray, np.ndarray]:
+    """The same of 100 random queries on random keys, for each of five seeds."""
+    s, found = {"1": 1.0, "√D": D**0.5, "D": float(D)}[divisor], []
+    for seed in range(5):
         rng = np.random.default_rng([D, keys, seed])
         q_QD, k_KD = rng.standard_normal((100, D)), rng.standard_normal((keys, D))
-        w_QK = numerics.softmax(q_QD @ k_KD.T / s)
-        mean_QD = w_QK @ k_KD
-        away_QK = (k_KD**2).sum(1) - 2 * mean_QD @ k_KD.T + (mean_QD**2).sum(1)[:, None]
-        weights.append(w_QK)
-        norms.append(np.sqrt(np.maximum((w_QK**2 * away_QK).sum(1), 0)) / s)
+        found.append(weights_and_gradient(q_QD, k_KD, s))
+    weights, norms = zip(*found, strict=True)
     return np.stack(weights), np.stack(norms)
 
 
@@ -371,15 +374,11 @@ def twins(slower: float) -> np.ndarray:
 
 def rungs() -> dict[str, float]:
     """Losses of counted probabilities, and of the model divided by √D after 2000 steps."""
-    tokenizer, train_ids, validation_ids = characters()
-    V = len(tokenizer)
-    counted, to_predict = (bigram.count_bigrams(ids, V) for ids in (train_ids, validation_ids))
-    common = np.bincount(train_ids, minlength=V) + 1
-    tables = {
-        "uniform: knows nothing": np.full((V, V), 1 / V),
-        "unigram: how common each character is": np.tile(common / common.sum(), (V, 1)),
-        "bigram: the character before": bigram.smoothed(counted),
+    said = {
+        "uniform": "uniform: knows nothing",
+        "unigram": "unigram: how common each character is",
+        "bigram": "bigram: the character before",
     }
-    found = {name: bigram.cross_entropy_of(table, to_predict) for name, table in tables.items()}
     attention = final(steps=2000, lr=0.003, divisor="√D").mean()
-    return found | {"attention alone: up to 32 characters": attention}
+    counted = {said[name]: loss for name, loss in counted_losses().items()}
+    return counted | {"attention alone: up to 32 characters": attention}

@@ -1,30 +1,23 @@
 """Corrections for chapter 07: heads put together, who reads whom, order, and what writing fixes."""
 
-from functools import partial
-
 import numpy as np
 from jaxtyping import Bool, Float
 
 from helpers import corpus, tokenizers
 from helpers.bigram import count_bigrams
-from helpers.corrections.correction import Correction, collected, corrects, number
+from helpers.corrections import corrects, number
 from helpers.numerics import softmax
-
-corrects_here = partial(corrects, "07")
+from helpers.positions import sinusoidal
 
 # --------------------------------------------------------- the inputs of the worked examples
 
+# The example of eight heads of width 64 over five tokens; its shapes are printed rightly.
 HEADS, HEAD_WIDTH, TOKENS = 8, 64, 5
-"""The example of eight heads of width 64 over five tokens; its shapes are printed rightly."""
-
+# A person corrects himself: I bought at the supermarket … oh no, I went to the bookshop.
 CORRECTED_SPEECH = "我昨天去超市买了……哦,不对,我是去了书店。"
-"""A person corrects himself: I bought at the supermarket … oh no, I went to the bookshop."""
-
-BEFORE_THE_CORRECTION = "我昨天去超市买了"
-"""What that person had said before."""
-
+BEFORE_THE_CORRECTION = "我昨天去超市买了"  # what that person had said before
+# Vocabulary, context, width and layers of GPT-2 small. Source: Radford et al. 2019.
 GPT2_SMALL = {"V": 50257, "T": 1024, "C": 768, "L": 12}
-"""Vocabulary, context, width and layers of GPT-2 small. Source: Radford et al. 2019."""
 
 # ------------------------------------------------------------ what the measurements are made of
 
@@ -43,16 +36,10 @@ def _layer(x: Tokens, tables: Float[np.ndarray, "3 C C"], *, causal: bool) -> To
     return x + softmax(np.where(_causal(len(x)), scaled, -np.inf) if causal else scaled) @ v
 
 
-def _sinusoids(length: int, width: int) -> Tokens:
-    """The rows of sines and cosines, as they are printed."""
-    angles = np.arange(length)[:, None] / 10_000 ** (np.arange(0, width, 2) / width)
-    return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(length, width)
-
-
 # --------------------------------------------------------------------------------- heads
 
 
-@corrects_here(
+@corrects(
     claim="Multi-head attention is done once the outputs of its heads are concatenated.",
     says="“Each attention head computes its own set of queries, keys, and values, and the outputs "
     "are concatenated at the end.”",
@@ -77,7 +64,7 @@ def the_output_projection() -> str:
 # ------------------------------------------------------------------------- who reads whom
 
 
-@corrects_here(
+@corrects(
     claim="A token attends to the other tokens; in a GPT, to the previous ones only.",
     says="“it can only attend to previous tokens”; “how it attends to all other words”; queries "
     "meet the keys “of every other token”",
@@ -96,7 +83,7 @@ def a_token_reads_itself() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="A GPT consists of masked self-attention and feed-forward layers only.",
     says="“Therefore, GPT consists of masked self-attention and feed-forward layers only.”",
     why="That it has no cross-attention is right. But it has embeddings, positions, norms and "
@@ -118,7 +105,7 @@ def what_else_a_gpt_has() -> str:
 # ------------------------------------------------------------------------------- order
 
 
-@corrects_here(
+@corrects(
     claim="Transformers have no sense of order unless positions are added to the embeddings.",
     says="“Transformers do not have built-in sequence awareness”, so “positional encoding is added "
     "to the word embeddings”",
@@ -145,7 +132,7 @@ def order_from_the_mask() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="A positional encoding has as many numbers as a word embedding.",
     says="“the dimensionality of the positional encoding is the same as the dimensionality of the "
     "word embedding vector”",
@@ -157,12 +144,12 @@ def numbers_a_position_has() -> str:
     """Numbers for each place in a model of width 64 with four heads."""
     C, H = 64, 4
     return (
-        f"With C = {C} and {H} heads: sinusoidal {_sinusoids(1, C).shape[1]} numbers for each "
+        f"With C = {C} and {H} heads: sinusoidal {sinusoidal(1, C).shape[1]} numbers for each "
         f"position, RoPE {C // H // 2} angles, and ALiBi no vector but {H} slopes in all."
     )
 
 
-@corrects_here(
+@corrects(
     claim="The formula of sinusoidal positions belongs to norms and frequency effects of "
     "embeddings, that of RoPE to nearest neighbours.",
     says="Printed under “Norms and frequency effects” and “Nearest neighbors”, as the formulas of "
@@ -172,15 +159,15 @@ def numbers_a_position_has() -> str:
 )
 def formulas_in_the_wrong_place() -> str:
     """Lengths of sinusoidal rows; what one rotation changes among distances; the identity."""
-    lengths = np.linalg.norm(_sinusoids(100, 64), axis=1)
+    lengths = sinusoidal(100, 64).double().norm(dim=1)
     rng = np.random.default_rng(0)
     z = rng.standard_normal((20, 4)) + 1j * rng.standard_normal((20, 4))
     hands = np.exp(7j / 10_000 ** (np.arange(4) / 4))
     apart, turned = (np.linalg.norm(a[:, None] - a, axis=-1) for a in (z, z * hands))
     changed = np.round(np.abs(apart - turned).max(), 9)
     return (
-        f"Rows for 100 positions of width 64 have lengths from {number(round(lengths.min(), 9))} "
-        f"to {number(round(lengths.max(), 9))}. Turned as at one position, 20 random vectors "
+        f"Rows for 100 positions of width 64 have lengths from {number(lengths.min())} "
+        f"to {number(lengths.max())}. Turned as at one position, 20 random vectors "
         f"change their distances by {number(changed)}."
     )
 
@@ -188,7 +175,7 @@ def formulas_in_the_wrong_place() -> str:
 # ------------------------------------------------------------------------------- writing
 
 
-@corrects_here(
+@corrects(
     claim="A GPT writes by predicting the most likely next token at each step.",
     says="“takes the prompt as input and predicts the most likely next token”",
     why="It gives a probability for every token. To take the likeliest is one way to choose, and "
@@ -210,7 +197,7 @@ def the_likeliest_runs_in_circles() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="A person can correct a mistake while speaking, and a GPT cannot, since what it has "
     "written is fixed.",
     says="“Without the ability to revise … it cannot find errors and correct them as people do”, "
@@ -230,7 +217,7 @@ def a_correction_is_appended() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="Written words cannot be changed because attention is causal.",
     says="“The attention of GPT is causal … so it goes in sequence and cannot go back to change "
     "words or sentences already generated.” (our translation)",
@@ -251,6 +238,3 @@ def what_the_mask_fixes() -> str:
         f"{number(np.round(moved[0], 9))} with a causal mask and by up to {number(moved[1])} "
         "without one; the six tokens themselves are the same in both."
     )
-
-
-CORRECTIONS: tuple[Correction, ...] = collected(vars())

@@ -18,13 +18,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from helpers import bigram, corpus
+from helpers import corpus
 from helpers import positions as schemes
 from helpers.bigram import loss
 from helpers.chapters import stored
 from helpers.chapters.lab import (
     TinyLM,
     characters,
+    counted_losses,
     measured,
     over_seeds,
     rounded,
@@ -283,10 +284,7 @@ def far(losses_ST: np.ndarray) -> np.ndarray:
 
 def bigram_loss() -> float:
     """The validation loss of a table of bigrams."""
-    tokenizer, train_ids, validation_ids = characters()
-    V = len(tokenizer)
-    counted = bigram.smoothed(bigram.count_bigrams(train_ids, V))
-    return bigram.cross_entropy_of(counted, bigram.count_bigrams(validation_ids, V))
+    return counted_losses()["bigram"]
 
 
 def masks_table(reads: Mapping[str, np.ndarray]) -> str:

@@ -1,52 +1,33 @@
 """Corrections for chapter 08: Add & Norm by hand, what a residual keeps, what a network adds."""
 
-from functools import partial
-
 import numpy as np
 import torch
 from jaxtyping import Float
 from torch import nn
 
 from helpers.blocks import Block
+from helpers.corrections import corrects, number, shown
 from helpers.corrections.arrays import given, standardised
-from helpers.corrections.correction import Correction, collected, corrects, number, shown
 from helpers.numerics import softmax, variance
-
-corrects_here = partial(corrects, "08")
 
 Vector = Float[np.ndarray, " C"]
 
 # --------------------------------------------------------- the inputs of the worked examples
 
+# What goes into the sub-layer of the first example, and is added to what comes out.
 RESIDUAL_X = given([1.5, 2.0, -0.5])
-"""What goes into the sub-layer of the first example, and is added to what comes out, (C,)."""
-
-RESIDUAL_Y = given([0.8, 1.2, -0.1])
-"""What that sub-layer puts out, (C,)."""
-
-ADD_NORM_X = given([1.0, 2.0, -1.0])
-"""What goes into the layer of the second example, (C,) = (3,)."""
-
-ADD_NORM_Y1 = given([0.5, 1.5, -0.5])
-"""What its attention puts out, (C,)."""
-
-ADD_NORM_Y2 = given([0.25, 0.80, -1.0])
-"""What its feed-forward network puts out, (C,)."""
-
-ADD_NORM_PRINTED_MEAN = 1.17
-"""What is printed as the mean of the first sum; right to two decimals."""
-
+RESIDUAL_Y = given([0.8, 1.2, -0.1])  # what that sub-layer puts out
+ADD_NORM_X = given([1.0, 2.0, -1.0])  # what goes into the layer of the second example
+ADD_NORM_Y1 = given([0.5, 1.5, -0.5])  # what its attention puts out
+ADD_NORM_Y2 = given([0.25, 0.80, -1.0])  # what its feed-forward network puts out
+ADD_NORM_PRINTED_MEAN = 1.17  # what is printed as the mean of the first sum; right to two decimals
+# What is printed as the squared deviations of the first sum; right to two hundredths.
 ADD_NORM_PRINTED_SQUARES = given([0.11, 5.43, 7.13])
-"""What is printed as the squared deviations of the first sum, (C,); right to two hundredths."""
-
-ADD_NORM_PRINTED_DEVIATION = 2.21
-"""What is printed as its standard deviation."""
-
+ADD_NORM_PRINTED_DEVIATION = 2.21  # what is printed as its standard deviation
+# What is printed as the first sum normalised, and goes into the feed-forward network.
 ADD_NORM_PRINTED_X2 = given([0.15, 1.06, -1.19])
-"""What is printed as the first sum normalised, and goes into the feed-forward network, (C,)."""
-
+# What is printed as the second sum normalised, the output of the layer.
 ADD_NORM_PRINTED_OUTPUT = given([0.26, 1.25, -1.50])
-"""What is printed as the second sum normalised, the output of the layer, (C,)."""
 
 # ------------------------------------------------------------ what the measurements are made of
 
@@ -114,7 +95,7 @@ def _sizes(placement: str, depths: tuple[int, ...]) -> Float[np.ndarray, "depths
 # ------------------------------------------------------------------------ Add & Norm by hand
 
 
-@corrects_here(
+@corrects(
     claim="In a worked example of Add & Norm the sum after attention, (1.5, 3.5, −1.5), has the "
     "variance 4.89 and is normalised to (0.15, 1.06, −1.19).",
     says="(0.11 + 5.43 + 7.13) / 3 ≈ 4.89 and √4.89 ≈ 2.21; with “a mean of 0 and a variance of "
@@ -137,7 +118,7 @@ def normalised_after_attention() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="In a worked example of Add & Norm the sum after the feed-forward network, "
     "(0.40, 1.86, −2.19), has the variance 2.15, so that the layer's output is "
     "(0.26, 1.25, −1.50).",
@@ -162,7 +143,7 @@ def output_of_add_and_norm() -> str:
 # ------------------------------------------------------------------------ what a residual keeps
 
 
-@corrects_here(
+@corrects(
     claim="With a residual connection the next step has both the input X and the sub-layer's "
     "output Y at hand, which ensures that nothing of X is lost.",
     says="“ensures you have both the summary (Y) and the original notes (X) available for the "
@@ -183,7 +164,7 @@ def the_sum_is_all_there_is() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="Layer normalisation keeps the residual signals of a deep stack of layers bounded.",
     says="“LayerNorm keeps those residual signals at a predictable magnitude” and will “keep "
     "residuals bounded”.",
@@ -213,7 +194,7 @@ def the_stream_grows() -> str:
 # ------------------------------------------------------------------- what the network adds
 
 
-@corrects_here(
+@corrects(
     claim="Without the non-linearity of the feed-forward network a Transformer could model linear "
     "relationships only.",
     says="“Without non-linearity, the model would only be able to model linear relationships”.",
@@ -245,6 +226,3 @@ def products_without_activation() -> str:
         "for a linear f it is 0. With the softmax left out too, twice the input gives "
         f"{number(round(grown, 9))} times the attention."
     )
-
-
-CORRECTIONS: tuple[Correction, ...] = collected(vars())

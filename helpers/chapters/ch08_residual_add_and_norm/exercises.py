@@ -23,12 +23,6 @@ from helpers.exercises.pieces import drawn, piece
 
 EPS = 1e-5
 Students = Float[np.ndarray, "4 3"]  # four tokens of width 3
-BUGS = {
-    "Ada": "norm before the sum",
-    "Ben": "no residual",
-    "Cleo": "variance over n − 1",
-    "Dan": "norm over the tokens",
-}
 
 
 def _normalised(x: np.ndarray, *, axis: int = -1, ddof: int = 0, eps: float = EPS) -> np.ndarray:
@@ -126,19 +120,21 @@ near_misses(
 )
 
 
+BUGS = {
+    "Ada": ("norm before the sum", lambda x, y: x + _normalised(y)),
+    "Ben": ("no residual", lambda x, y: _normalised(y)),
+    "Cleo": ("variance over n − 1", lambda x, y: _normalised(x + y, ddof=1)),
+    "Dan": ("norm over the tokens", lambda x, y: _normalised(x + y, axis=0)),
+}
+
+
 def which_bug() -> tuple[Students, Students, dict[str, Students]]:
     """A token matrix, a sub-layer's answer, and what four students took for Add & Norm of them.
 
     Returns: x, y (4, 3), and a dict from the student's name to an array (4, 3).
     """
     x, y = np.random.default_rng(8).standard_normal((2, 4, 3)).round(1)
-    made = {
-        "norm before the sum": x + _normalised(y),
-        "no residual": _normalised(y),
-        "variance over n − 1": _normalised(x + y, ddof=1),
-        "norm over the tokens": _normalised(x + y, axis=0),
-    }
-    return x, y, {student: made[bug] for student, bug in BUGS.items()}
+    return x, y, {student: made(x, y) for student, (_, made) in BUGS.items()}
 
 
 diagnosis(

@@ -21,7 +21,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from helpers import bigram
 from helpers.attention import SelfAttention
 from helpers.bigram import loss
 from helpers.blocks import AddNorm, Block, FeedForward
@@ -29,9 +28,11 @@ from helpers.chapters import lab, stored
 from helpers.chapters.lab import (
     TinyLM,
     characters,
+    counted_losses,
     differing,
     extent,
     fmt,
+    load_weights,
     measured,
     measured_side_by_side,
     over_seeds,
@@ -387,11 +388,8 @@ def mixed(seeds: range, *, model: str, C: int, steps: int) -> list[dict]:
     """The validation loss of models of one shape, trained side by side."""
     lms = [with_layers(lambda: layers_of(model, C), seed=seed, C=C) for seed in seeds]
     weights = train_side_by_side(lms, seeds, lr=0.003, steps=steps)["weights"]
-    found = []
-    for at, lm in enumerate(lms):
-        lm.load_state_dict({k: w[at].detach() for k, w in weights.items()}, strict=False)
-        found.append({"validation": round(validation_loss(lm), 4)})
-    return found
+    trained = load_weights(lms, weights)
+    return [{"validation": round(validation_loss(lm), 4)} for lm in trained]
 
 
 def one_model(seed: int, *, model: str, lr: float, steps: int) -> dict:
@@ -583,15 +581,6 @@ def with_positions(factor: float, seed: int) -> float:
 
 def rungs() -> dict[str, float]:
     """The ladder so far: tables of characters and of pairs, then models."""
-    tokenizer, train_ids, validation_ids = characters()
-    V = len(tokenizer)
-    common_V = np.bincount(train_ids, minlength=V) + 1
-    tables = {
-        "uniform": np.full((V, V), 1 / V),
-        "unigram": np.tile(common_V / common_V.sum(), (V, 1)),
-        "bigram": bigram.smoothed(bigram.count_bigrams(train_ids, V)),
-    }
-    to_predict = bigram.count_bigrams(validation_ids, V)
-    found = {name: bigram.cross_entropy_of(t, to_predict) for name, t in tables.items()}
     names = ("attention alone", "attention with its residual", *MODELS[2:4])
-    return found | {n: final(m).mean() for n, m in zip(names, MODELS, strict=False)}
+    models = {n: final(m).mean() for n, m in zip(names, MODELS, strict=False)}
+    return counted_losses() | models

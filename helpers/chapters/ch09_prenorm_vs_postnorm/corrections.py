@@ -1,31 +1,22 @@
 """Corrections for chapter 09: where the norm stands, and what that does to a deep stack."""
 
-from functools import partial
-
 import numpy as np
 import torch
 from jaxtyping import Float
 from torch import nn
 
 from helpers.blocks import Block
+from helpers.corrections import corrects, number, shown
 from helpers.corrections.arrays import given, rms, standardised
-from helpers.corrections.correction import Correction, collected, corrects, number, shown
 from helpers.numerics import variance
-
-corrects_here = partial(corrects, "09")
 
 Vector = Float[np.ndarray, " C"]
 
 # --------------------------------------------------------- the inputs of the worked examples
 
-PLACEMENT_X = given([1.0, 2.0, -1.0])
-"""What goes into the sub-layer, in both orders, (C,) = (3,)."""
-
-PLACEMENT_Y_POST = given([0.5, 1.5, -0.5])
-"""What the sub-layer answers in the post-norm example, (C,)."""
-
-DEEP = 24
-"""Blocks of the stacks that count as deep; the claims begin there."""
+PLACEMENT_X = given([1.0, 2.0, -1.0])  # what goes into the sub-layer, in both orders
+PLACEMENT_Y_POST = given([0.5, 1.5, -0.5])  # what the sub-layer answers in the post-norm example
+DEEP = 24  # blocks of the stacks that count as deep; the claims begin there
 
 # ------------------------------------------------------------ what the measurements are made of
 
@@ -52,23 +43,18 @@ def _drawn(seed: int) -> tuple[torch.Tensor, torch.Generator]:
     return torch.randn(1, 8, 16, generator=generator, dtype=torch.float64), generator
 
 
-def _gradients(placement: str, depth: int, seed: int, *, last_norm: bool) -> tuple[float, float]:
-    """Length of the gradient of the first block's weights, and of the last block's.
-
-    The gradient that comes in at the top is random, of size 1.
-    """
+def _gradient(depth: int, seed: int, *, last_norm: bool) -> float:
+    """Length of the gradient of the first pre-norm block's weights, from a random one on top."""
     x, generator = _drawn(seed)
     upstream = torch.randn(x.shape, generator=generator, dtype=x.dtype)
-    blocks = _stack(placement, depth, generator)
+    blocks = _stack("pre", depth, generator)
     for block in blocks:
         x = block(x)
     if last_norm:
         x = nn.functional.layer_norm(x, x.shape[-1:])
-    ends = [[p for p in blocks[at].parameters() if p.ndim > 1] for at in (0, -1)]
-    found = torch.autograd.grad((x * upstream).sum(), ends[0] + ends[1])
-    first, last = found[: len(ends[0])], found[len(ends[0]) :]
-    lengths = (float(torch.cat([g.flatten() for g in part]).norm()) for part in (first, last))
-    return next(lengths), next(lengths)
+    first = [p for p in blocks[0].parameters() if p.ndim > 1]
+    found = torch.autograd.grad((x * upstream).sum(), first)
+    return torch.cat([g.flatten() for g in found]).norm().item()
 
 
 def _between(values: list[float]) -> str:
@@ -80,7 +66,7 @@ def _between(values: list[float]) -> str:
 # ------------------------------------------------------------------------- the two examples
 
 
-@corrects_here(
+@corrects(
     claim="In a worked example of pre-norm (1, 2, −1) is normalised to (0.27, 1.07, −1.33).",
     says="−1.67 / 1.25 ≈ −1.33, and so (0.27, 1.07, −1.33)",
     why="Two of the three divisions are right; the last is off in its last digit, and the printed "
@@ -94,7 +80,7 @@ def normed_before_the_sublayer() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="In post-norm the norm comes after the sub-layer and normalises its output.",
     says="“Normalization Location”: “After the sub-layer (e.g., self-attention or FFN)”; "
     "“Post-Norm normalizes the input after the sub-layer”",
@@ -116,7 +102,7 @@ def the_sum_is_normed() -> str:
 # ------------------------------------------------------------------------------ what is read
 
 
-@corrects_here(
+@corrects(
     claim="In post-norm the sub-layers read the raw stream, without normalisation; only pre-norm "
     "gives each sub-layer an input of a consistent scale.",
     says="“In Post-Norm, the sub-layer processes the raw input first, without normalization”, so "
@@ -153,7 +139,7 @@ def _read(blocks: nn.ModuleList, x: Float[torch.Tensor, "B T C"]) -> list[float]
     return sizes
 
 
-@corrects_here(
+@corrects(
     claim="In post-norm the norm comes too late to correct an output that is far too large; in "
     "pre-norm such an output does not distort the stream.",
     says="“Since normalization happens after the residual connection, it might not correct the "
@@ -175,7 +161,7 @@ def a_loud_answer() -> str:
 # ---------------------------------------------------------------------------------- gradients
 
 
-@corrects_here(
+@corrects(
     claim="Because each sub-layer of pre-norm reads numbers of mean 0 and standard deviation 1, "
     "the gradients become neither too large nor too small.",
     says="“a mean of 0 and a standard deviation of 1, which ensures that the gradients do not "
@@ -189,8 +175,7 @@ def the_last_norm_divides() -> str:
     texts = []
     for last_norm, name in ((False, "without"), (True, "with")):
         grown = [
-            _gradients("pre", DEEP, seed, last_norm=last_norm)[0]
-            / _gradients("pre", 2, seed, last_norm=last_norm)[0]
+            _gradient(DEEP, seed, last_norm=last_norm) / _gradient(2, seed, last_norm=last_norm)
             for seed in range(5)
         ]
         texts.append(f"{_between(grown)} {name} the last norm")
@@ -198,6 +183,3 @@ def the_last_norm_divides() -> str:
         f"From 2 pre-norm blocks to {DEEP} the gradient of the first block's weights changes by a "
         f"factor {'; '.join(texts)} (five draws)."
     )
-
-
-CORRECTIONS: tuple[Correction, ...] = collected(vars())

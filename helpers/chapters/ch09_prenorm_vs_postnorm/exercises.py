@@ -21,12 +21,6 @@ from helpers.exercises import check as check
 from helpers.exercises.pieces import drawn, piece
 
 Tokens = Float[np.ndarray, "4 3"]  # four tokens of width 3
-BUGS = {
-    "Ada": "added to the normalised copy",
-    "Ben": "post-norm",
-    "Cleo": "norm of the output",
-    "Dan": "no residual",
-}
 BLOCKS, SQUARE = 64, 0.25  # of exercise 5
 
 
@@ -166,6 +160,14 @@ near_misses(
 )
 
 
+BUGS = {
+    "Ada": ("added to the normalised copy", lambda x, W: _normalised(x) + _normalised(x) @ W),
+    "Ben": ("post-norm", lambda x, W: _normalised(x + x @ W)),
+    "Cleo": ("norm of the output", lambda x, W: x + _normalised(x @ W)),
+    "Dan": ("no residual", lambda x, W: _normalised(x) @ W),
+}
+
+
 def which_bug() -> tuple[Tokens, Float[np.ndarray, "3 3"], dict[str, Tokens]]:
     """Four tokens, the matrix of a sub-layer, and what four students took for a pre-norm step.
 
@@ -174,13 +176,7 @@ def which_bug() -> tuple[Tokens, Float[np.ndarray, "3 3"], dict[str, Tokens]]:
     """
     rng = np.random.default_rng(9)
     x, W = (3 * rng.standard_normal((4, 3))).round(1), rng.standard_normal((3, 3)).round(1)
-    made = {
-        "added to the normalised copy": _normalised(x) + _normalised(x) @ W,
-        "post-norm": _normalised(x + x @ W),
-        "norm of the output": x + _normalised(x @ W),
-        "no residual": _normalised(x) @ W,
-    }
-    return x, W, {student: made[bug] for student, bug in BUGS.items()}
+    return x, W, {student: made(x, W) for student, (_, made) in BUGS.items()}
 
 
 diagnosis(

@@ -21,21 +21,16 @@ PITCH = 4.2  # from one sub-layer to the next
 ACROSS = {"post": (1.0, 2.3, 3.2), "pre": (0.9, 2.0, 3.2)}
 
 
-def draw_orders(ax: Axes, order: str, *, sublayers: int = 2) -> Axes:
-    """Draw a few sub-layers in one order: the stream as a thick line, the norms lit.
-
-    Raises: ValueError for an order that is not in ORDERS.
-    """
-    if order not in ORDERS:
-        raise ValueError(f"order={order!r} must be one of {', '.join(ORDERS)}")
+def draw_orders(ax: Axes, order: str) -> Axes:
+    """Draw two sub-layers in one order: the stream as a thick line, the norms lit."""
     names = [name for name, _ in ORDERS[order]]
-    for start in np.arange(sublayers) * PITCH:
+    for start in (0, PITCH):
         leaves, joins = start + 0.45, start + ACROSS[order][names.index("+")]
         ax.plot([leaves, leaves, joins], [0, 1, 1], color="#555555", linewidth=1, zorder=1)
         _arrow(ax, (joins, 1), (joins, 0.22), color="#555555", linewidth=1)
         for (name, height), x in zip(ORDERS[order], ACROSS[order], strict=True):
             _box(ax, start + x, height, name)
-    end = PITCH * sublayers + 0.2
+    end = 2 * PITCH + 0.2
     _arrow(ax, (-0.3, 0), (end, 0), color=INKS[order], linewidth=3)
     ax.set(xlim=(-0.5, end + 0.1), ylim=(-0.5, 1.5), aspect="equal")
     ax.set_axis_off()
@@ -115,13 +110,7 @@ def panels_before(
 def draw_alike(
     ax: Axes, cosines_TT: Float[np.ndarray, "T T"], letters: str, *, title: str = ""
 ) -> Axes:
-    """Draw how alike each two tokens are: white for a cosine of 0 or less, black for 1.
-
-    Raises: ValueError where the array does not have a row and a column for each letter.
-    """
-    wanted = (len(letters), len(letters))
-    if np.shape(cosines_TT) != wanted:
-        raise ValueError(f"cosines_TT has shape {np.shape(cosines_TT)}; it must be {wanted}")
+    """Draw how alike each two tokens are: white for a cosine of 0 or less, black for 1."""
     ax.imshow(cosines_TT, cmap="Greys", vmin=0, vmax=1)
     shown = [{" ": "·", "\n": "↵"}.get(letter, letter) for letter in letters]
     for axis in (ax.xaxis, ax.yaxis):

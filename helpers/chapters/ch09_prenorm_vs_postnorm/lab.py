@@ -25,10 +25,12 @@ from helpers.chapters import lab, stored
 from helpers.chapters.lab import (
     TinyLM,
     characters,
+    counted_losses,
     differing,
     extent,
     fmt,
     gmean,
+    load_weights,
     measured,
     measured_side_by_side,
     over_seeds,
@@ -165,13 +167,6 @@ def trained(
         look=lambda weights, _: list(map(look, load_weights(models, weights), seeds)),
     )
     return run | {"models": load_weights(models, run["weights"])}
-
-
-def load_weights(models: list[TinyLM], weights: dict[str, Tensor]) -> list[TinyLM]:
-    """Put each seed's weights into its model."""
-    for at, model in enumerate(models):
-        model.load_state_dict({name: w[at] for name, w in weights.items()})
-    return models
 
 
 @torch.no_grad()
@@ -354,14 +349,6 @@ def by_hand(x: np.ndarray, y_post: np.ndarray, y_pre: np.ndarray) -> tuple[Worke
     )
 
 
-@cache
-def unigram_loss() -> float:
-    """Validation loss, in nats, of the unigram model, its counts with one added."""
-    tokenizer, train_ids, validation_ids = characters()
-    counted = np.bincount(train_ids, minlength=len(tokenizer)) + 1
-    return -np.log(counted / counted.sum())[validation_ids[1:]].mean()
-
-
 def in_words(found: Mapping[str, Mapping[str, np.ndarray]]) -> str:
     """What untrained models of both orders are like at the top."""
     (slow, apart, _), (fast, kept, grown) = (
@@ -380,7 +367,7 @@ MARGIN = 0.05  # nats below the unigram loss: a run that learns
 
 def learnt(losses: np.ndarray) -> int:
     """How many of the seeds end clearly below the unigram loss."""
-    return int((losses < unigram_loss() - MARGIN).sum())
+    return int((losses < counted_losses()["unigram"] - MARGIN).sum())
 
 
 def summary(losses: np.ndarray) -> str:

@@ -1,30 +1,16 @@
 """Corrections for chapter 10: what the usual recipes for a Transformer's first weights do."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
-
 import numpy as np
 import torch
-from jaxtyping import Float
 from torch import nn
 
-from helpers.corrections.correction import Correction, collected, corrects, number
+from helpers.chapters.lab import seeded
+from helpers.corrections import corrects, number
+from helpers.positions import sinusoidal
 
-corrects_here = partial(corrects, "10")
-
-GPT_STD = 0.02
-"""The standard deviation of GPT's and BERT's first weights."""
+GPT_STD = 0.02  # the standard deviation of GPT's and BERT's first weights
 
 # ------------------------------------------------------------ what the measurements are made of
-
-
-@contextmanager
-def _seeded(seed: int) -> Iterator[None]:
-    """Let what draws from torch's global generator draw from this seed, and put it back."""
-    with torch.random.fork_rng(devices=()):
-        torch.manual_seed(seed)
-        yield
 
 
 def _hook(model: nn.Module) -> None:
@@ -50,7 +36,7 @@ def _xavier_std(inputs: int, outputs: int) -> float:
 # --------------------------------------------------------------------- which recipe is whose
 
 
-@corrects_here(
+@corrects(
     claim="In the style of GPT and BERT the linear layers begin with Xavier's uniform weights.",
     says="“Common, time-tested defaults (GPT/BERT-style)”, and for the linear layers "
     "`nn.init.xavier_uniform_(m.weight)`",
@@ -69,7 +55,7 @@ def xavier_is_another_recipe() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="Where token and position embeddings begin with standard deviation 0.02, as in GPT and "
     "BERT, it is standard to multiply the token embeddings by √C before the positions are added.",
     says="“optional but standard”: `token_emb(idx) * math.sqrt(n_embd) + pos_emb(pos_idx)`",
@@ -81,24 +67,17 @@ def scaling_drowns_the_positions() -> str:
     """Share of the positions in the variance of the sum, for C = 768 and three recipes."""
     C, N = 768, 512
     rng = np.random.default_rng(0)
-    tokens, positions = rng.standard_normal((2, N, C))
+    (tokens, positions), waves = rng.standard_normal((2, N, C)), sinusoidal(N, C).numpy()
     recipes = {
         "from two tables of 0.02": (GPT_STD * tokens, GPT_STD * positions),
         "with the factor": (GPT_STD * C**0.5 * tokens, GPT_STD * positions),
-        "with the factor, a table of 1/√C, and sines and cosines": (tokens, _sinusoids(N, C)),
+        "with the factor, a table of 1/√C, and sines and cosines": (tokens, waves),
     }
     shares = []
     for name, (token, position) in recipes.items():
         of_token, of_position = (float((table**2).mean()) for table in (token, position))
         shares.append(f"{number(100 * of_position / (of_position + of_token))} % {name}")
     return f"At C = {C} the positions make up this share of the mean square: {', '.join(shares)}."
-
-
-def _sinusoids(positions: int, width: int) -> Float[np.ndarray, "N C"]:
-    """Sines and cosines of the positions (Vaswani et al. 2017, section 3.5)."""
-    frequencies = 10_000.0 ** (-np.arange(0, width, 2) / width)
-    angles = np.arange(positions)[:, None] * frequencies
-    return np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
 
 
 # ------------------------------------------------------------------ the one-stop hook's traps
@@ -117,7 +96,7 @@ class _Tied(nn.Module):
             self.add_module(name, parts[name])
 
 
-@corrects_here(
+@corrects(
     claim="With the head tied to the token embeddings, a hook that walks through the modules gives "
     "the embeddings standard deviation 0.02 and the linear layers Xavier's weights.",
     says="“`Embedding ~ N(0, 0.02)`, `Linear → Xavier`, … and tie `lm_head` to token embeddings”",
@@ -131,7 +110,7 @@ def tied_and_drawn_twice() -> str:
     V, C = 65, 384
     after = []
     for head_last in (True, False):
-        with _seeded(0):
+        with seeded(0):
             model = _Tied(V, C, head_last=head_last)
             _hook(model)
         after.append(number(model.embedding.weight.std().item()))
@@ -143,7 +122,7 @@ def tied_and_drawn_twice() -> str:
     )
 
 
-@corrects_here(
+@corrects(
     claim="A hook with a rule for `nn.Embedding`, `nn.Linear` and `nn.LayerNorm` draws all the "
     "weights of a Transformer, those of queries, keys and values among them.",
     says="Under “Linear layers (Q, K, V, output projections, MLPs)” a rule for `nn.Linear`; "
@@ -156,7 +135,7 @@ def tied_and_drawn_twice() -> str:
 def what_the_hook_passes_over() -> str:
     """Parameters of torch's attention that the hook leaves as they were, and what they hold."""
     C = 64
-    with _seeded(0):
+    with seeded(0):
         attention = nn.MultiheadAttention(C, 4)
         before = attention.in_proj_weight.std().item()
         for parameter in attention.parameters():
@@ -175,7 +154,7 @@ def what_the_hook_passes_over() -> str:
 # ------------------------------------------------------------------------------ which precision
 
 
-@corrects_here(
+@corrects(
     claim="Embeddings should be in fp32 unless one trains in mixed precision.",
     says="“Use fp32 for embeddings on MPS/CUDA unless you’re doing mixed precision.”",
     why="That is what makes it mixed: the matrix products are done in fewer digits, while the "
@@ -184,7 +163,7 @@ def what_the_hook_passes_over() -> str:
 )
 def mixed_precision_keeps_fp32() -> str:
     """Types under autocast, and the share of bf16 weights that a small step leaves unmoved."""
-    with _seeded(0):
+    with seeded(0):
         table, linear = nn.Embedding(100, 64), nn.Linear(64, 64)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         read = table(torch.arange(100))
@@ -201,6 +180,3 @@ def mixed_precision_keeps_fp32() -> str:
         f"deviation {number(GPT_STD)} and kept in bfloat16, {number(100 * still)} % do not move at "
         f"all when {number(step)} is added."
     )
-
-
-CORRECTIONS: tuple[Correction, ...] = collected(vars())

@@ -3,6 +3,7 @@
 import itertools
 import math
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,12 +26,6 @@ from helpers.exercises import (
 )
 from helpers.exercises import check as check
 
-BUGS = {
-    "Ada": "fan-out in place of fan-in",
-    "Ben": "no factor 2 for ReLU",
-    "Cleo": "variance in place of standard deviation",
-    "Dan": "standard deviation used as the bound of a uniform",
-}
 WIDTHS = (100, 400, 100, 400, 100, 400, 100)
 TIMES, LAYERS, WIDTH = 1000, 24, 100
 
@@ -95,23 +90,28 @@ near_misses(
 )
 
 
+BUGS: dict[str, tuple[str, Callable[[int, int], float]]] = {  # and the spread that each draws with
+    "Ada": ("fan-out in place of fan-in", lambda i, o: (2 / o) ** 0.5),
+    "Ben": ("no factor 2 for ReLU", lambda i, o: (1 / i) ** 0.5),
+    "Cleo": ("variance in place of standard deviation", lambda i, o: 2 / i),
+    "Dan": (
+        "standard deviation used as the bound of a uniform",
+        lambda i, o: (2 / (3 * i)) ** 0.5,
+    ),
+}
+
+
 def which_bug() -> dict[str, Float[np.ndarray, " layers"]]:
     """Sizes after each of six ReLU layers of widths 100, 400, 100, …, of four students.
 
     Each meant to start with He's rule, so that all sizes were near 1, and made one mistake.
     """
-    spreads = {
-        "fan-out in place of fan-in": lambda i, o: (2 / o) ** 0.5,
-        "no factor 2 for ReLU": lambda i, o: (1 / i) ** 0.5,
-        "variance in place of standard deviation": lambda i, o: 2 / i,
-        "standard deviation used as the bound of a uniform": lambda i, o: (2 / (3 * i)) ** 0.5,
-    }
     found = {}
-    for student, bug in BUGS.items():
+    for student, (_, spread) in BUGS.items():
         rng = np.random.default_rng(10)
         x, sizes = rng.standard_normal((400, WIDTHS[0])), []
         for fan_in, fan_out in itertools.pairwise(WIDTHS):
-            weights = spreads[bug](fan_in, fan_out) * rng.standard_normal((fan_out, fan_in))
+            weights = spread(fan_in, fan_out) * rng.standard_normal((fan_out, fan_in))
             x = np.maximum(x @ weights.T, 0)
             sizes.append(np.sqrt(np.mean(x**2)))
         found[student] = np.array(sizes)

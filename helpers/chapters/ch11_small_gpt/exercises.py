@@ -22,12 +22,6 @@ from helpers.exercises import (
 from helpers.exercises import check as check
 from helpers.exercises.pieces import drawn, piece
 
-BUGS = {
-    "Ada": "multiplied by the temperature",
-    "Ben": "divided the probabilities, not the logits",
-    "Cleo": "divided by the temperature twice",
-    "Dan": "kept one character too many",
-}
 BUG_LOGITS = np.array([1.0, 3.0, -0.5, 2.2, 0.4, 1.7])
 BUG_TEMPERATURE, BUG_TOP_K = 0.5, 3
 FOUR_LOGITS = np.array([2.0, 1.2, 0.3, -1.0])
@@ -97,16 +91,18 @@ near_misses(
 )
 
 
+BUGS = {
+    "Ada": ("multiplied by the temperature", lambda z, T, k: _softmax(_kept(z, k) * T)),
+    "Ben": ("divided the probabilities, not the logits", lambda z, T, k: _softmax(_kept(z, k))),
+    "Cleo": ("divided by the temperature twice", lambda z, T, k: _softmax(_kept(z, k) / T**2)),
+    "Dan": ("kept one character too many", lambda z, T, k: _softmax(_kept(z, k + 1) / T)),
+}
+
+
 def which_bug() -> dict[str, Float[np.ndarray, " V"]]:
     """The next-character probabilities of four students, from the same logits, each with a bug."""
-    z, T, k = BUG_LOGITS, BUG_TEMPERATURE, BUG_TOP_K
-    made = {
-        "multiplied by the temperature": _softmax(_kept(z, k) * T),
-        "divided the probabilities, not the logits": _softmax(_kept(z, k)),
-        "divided by the temperature twice": _softmax(_kept(z, k) / T**2),
-        "kept one character too many": _softmax(_kept(z, k + 1) / T),
-    }
-    return {student: made[bug] for student, bug in BUGS.items()}
+    given = BUG_LOGITS, BUG_TEMPERATURE, BUG_TOP_K
+    return {student: made(*given) for student, (_, made) in BUGS.items()}
 
 
 diagnosis(

@@ -7,13 +7,6 @@ from helpers.exercises import Wrong, array, diagnosis, exercise, explanation, ne
 from helpers.exercises import check as check
 from helpers.numerics import softmax
 
-BUGS = {
-    "Ada": "every third number",
-    "Ben": "the wrong head",
-    "Cleo": "the other heads",
-    "Dan": "zeros after the table",
-}
-
 
 def _weights(seed: int, H: int, T: int) -> Float[np.ndarray, "H T T"]:
     """Causal weights of attention from random scores."""
@@ -77,6 +70,20 @@ near_misses(
 )
 
 
+def _without(x, columns):
+    x = x.copy()
+    x[:, columns] = 0
+    return x
+
+
+BUGS = {
+    "Ada": ("every third number", lambda out, table: _without(out, [1, 4]) @ table),
+    "Ben": ("the wrong head", lambda out, table: _without(out, [4, 5]) @ table),
+    "Cleo": ("the other heads", lambda out, table: _without(out, [0, 1, 4, 5]) @ table),
+    "Dan": ("zeros after the table", lambda out, table: _without(out @ table, [2, 3])),
+}
+
+
 def which_bug() -> tuple[
     Float[np.ndarray, "3 6"], Float[np.ndarray, "6 6"], dict[str, Float[np.ndarray, "3 6"]]
 ]:
@@ -86,19 +93,7 @@ def which_bug() -> tuple[
     """
     rng = np.random.default_rng(12)
     out, table = rng.standard_normal((3, 6)).round(1), rng.standard_normal((6, 6)).round(1)
-
-    def without(x, columns):
-        x = x.copy()
-        x[:, columns] = 0
-        return x
-
-    made = {
-        "the wrong head": without(out, [4, 5]) @ table,
-        "zeros after the table": without(out @ table, [2, 3]),
-        "every third number": without(out, [1, 4]) @ table,
-        "the other heads": without(out, [0, 1, 4, 5]) @ table,
-    }
-    return out, table, {student: made[bug] for student, bug in BUGS.items()}
+    return out, table, {student: made(out, table) for student, (_, made) in BUGS.items()}
 
 
 diagnosis("12.3", BUGS, "Make each mistake yourself, with zeros in other columns, and compare.")

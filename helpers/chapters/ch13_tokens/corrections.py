@@ -5,7 +5,7 @@ import re
 
 from helpers import corpus
 from helpers.chapters.ch13_tokens.exercises import EIGHT, longest_first
-from helpers.corrections.correction import Correction, collected, corrects, number
+from helpers.corrections import corrects, number
 from helpers.minillama import BytePairTokenizer, learn_merges
 
 CHARACTERS, MERGES = 10_000, 100
@@ -22,7 +22,6 @@ def _small() -> tuple[BytePairTokenizer, str]:
 
 
 @corrects(
-    "13",
     claim="Byte-pair encoding cuts a word into the longest tokens that its vocabulary has, from "
     "the left.",
     says="Encoding is described as taking the longest known piece again and again.",
@@ -45,7 +44,6 @@ def the_order_decides() -> str:
 
 
 @corrects(
-    "13",
     claim="A token is about four characters, or three quarters of a word.",
     says="The rule of thumb for one tokenizer and for English is passed on without either.",
     why="That holds for English, and for vocabularies of tens of thousands of tokens. It depends "
@@ -64,7 +62,6 @@ def characters_of_a_token() -> str:
 
 
 @corrects(
-    "13",
     claim="Of two language models, the one with the lower perplexity on a text predicts it better.",
     says="Tables rank models with different tokenizers by their perplexity.",
     why="Perplexity is e to the power of the loss per token, and a token of one model is longer "
@@ -85,7 +82,6 @@ def bits_and_not_perplexity() -> str:
 
 
 @corrects(
-    "13",
     claim="To read what a model has written so far, decode each of its tokens and join the texts.",
     says="Loops that stream an answer decode each id by itself and print it.",
     why="With bytes underneath, a token can be a part of a character. Join the bytes first, and "
@@ -104,7 +100,6 @@ def bytes_first() -> str:
 
 
 @corrects(
-    "13",
     claim="To a given vocabulary a text is one row of tokens and no other.",
     says="Tokenizing is called a one-to-one translation between texts and rows of ids.",
     why="Encoding gives one row, but many rows decode to the same text, and a model can write any "
@@ -122,6 +117,3 @@ def rows_of_one_text() -> str:
         f"With the eight merges of the chapter's ten words {word} can be spelt in {ways[-1]} ways, "
         "of which encoding gives one."
     )
-
-
-CORRECTIONS: tuple[Correction, ...] = collected(vars())

@@ -3,8 +3,8 @@
 import numpy as np
 
 from helpers import example
+from helpers.corrections import corrects, number, shown
 from helpers.corrections.arrays import rms, standardised
-from helpers.corrections.correction import Correction, collected, corrects, number, shown
 
 LLAMA_3_70B = {"C": 8_192, "H": 64, "G": 8}
 """Width, heads and key-value heads (Grattafiori et al. 2024)."""
@@ -18,7 +18,6 @@ def _billions(count: float) -> str:
 
 
 @corrects(
-    "14",
     claim="RMSNorm is LayerNorm without the bias β.",
     says="“RMSNorm simply drops the bias term of LayerNorm.”",
     why="It drops the mean as well, and the mean matters more: RMSNorm divides by the root of the "
@@ -35,7 +34,6 @@ def rms_norm_keeps_the_mean() -> str:
 
 
 @corrects(
-    "14",
     claim="Whether RoPE pairs neighbours or halves is a matter of notation.",
     says="“The two implementations of rotary embeddings are equivalent.”",
     why="They are equivalent for weights that were trained with them. The same weights under the "
@@ -57,7 +55,6 @@ def pairings_differ() -> str:
 
 
 @corrects(
-    "14",
     claim="With 8 key-value heads for 64 heads, attention has an eighth of the parameters and "
     "computes an eighth of the scores.",
     says="“GQA reduces the cost of attention by the number of query heads per group.”",
@@ -75,7 +72,6 @@ def what_groups_save() -> str:
 
 
 @corrects(
-    "14",
     claim="SwiGLU makes the feed-forward network half as large again, since it has three matrices "
     "in place of two.",
     says="“SwiGLU adds a third weight matrix and therefore 50 % more parameters.”",
@@ -92,7 +88,6 @@ def three_smaller_matrices() -> str:
 
 
 @corrects(
-    "14",
     claim="A mixture of eight experts of 7 billion parameters has 56 billion, of which each token "
     "uses 14 billion.",
     says="“Mixtral 8x7B is eight models of 7B parameters.”",
@@ -107,6 +102,3 @@ def eight_times_seven() -> str:
     return (
         f"{_billions(once + 8 * expert)} in all, and {_billions(once + 2 * expert)} for each token."
     )
-
-
-CORRECTIONS: tuple[Correction, ...] = collected(vars())

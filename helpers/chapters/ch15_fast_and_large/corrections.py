@@ -3,14 +3,13 @@
 import numpy as np
 import torch
 
-from helpers.corrections.correction import Correction, collected, corrects, number
+from helpers.corrections import corrects, number
 
 SHORT, LONG = 1_000, 100_000
 """Tokens of the conversations that are compared."""
 
 
 @corrects(
-    "15",
     claim="With a KV cache every token takes the same work, however long the text is.",
     says="The cache is said to make each step constant in the length of the text.",
     why="The new query is compared with every key and mixes every value, and all of them are read "
@@ -27,7 +26,6 @@ def a_cache_is_read_for_every_token() -> str:
 
 
 @corrects(
-    "15",
     claim="FlashAttention is faster because it approximates attention.",
     says="It is listed with sparse and linear attention, which compute something else.",
     why="It computes the same scores and the same softmax, tile by tile, and saves the way of the "
@@ -50,7 +48,6 @@ def tiles_are_exact() -> str:
 
 
 @corrects(
-    "15",
     claim="bf16 is the more precise of the two 16-bit formats, and so training in it is stable.",
     says="Stability is put down to precision.",
     why="It has fewer digits than fp16. What it has more of is range, so that gradients neither "
@@ -66,7 +63,6 @@ def bf16_has_range() -> str:
 
 
 @corrects(
-    "15",
     claim="A model quantised to 4 bits takes half a byte for each weight.",
     says="Sizes are given as parameters divided by two.",
     why="Every block stores its scale, and in some formats its minimum, too, and some matrices are "
@@ -82,7 +78,6 @@ def blocks_have_heads() -> str:
 
 
 @corrects(
-    "15",
     claim="Speculative decoding buys speed with quality, since a small model writes.",
     says="The text is taken for a mixture of what the two models would write.",
     why="A rejected token is replaced by a draw from what the draft lacks, so that what is written "
@@ -102,7 +97,6 @@ def drafts_change_nothing() -> str:
 
 
 @corrects(
-    "15",
     claim="Averaging the mean losses of micro-batches gives the loss of the whole batch.",
     says="Gradient accumulation divides each mean loss by the number of micro-batches.",
     why="A mean of means counts a token of a short micro-batch more than one of a long one. The "
@@ -115,6 +109,3 @@ def a_mean_of_means() -> str:
         f"The mean of the means is {number(means.mean())}, the mean over all tokens "
         f"{number(tokens @ means / tokens.sum())}."
     )
-
-
-CORRECTIONS: tuple[Correction, ...] = collected(vars())

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from helpers.corrections.correction import Correction, collected, corrects, number
+from helpers.corrections import corrects, number
 from helpers.minillama import LoRA
 
 WIDTH, RANK = 4096, 8
@@ -15,7 +15,6 @@ BEFORE, AFTER = (-10.0, -10.0), (-12.0, -20.0)
 
 
 @corrects(
-    "16",
     claim="A model fine-tuned by LoRA is smaller, so it answers faster.",
     says="LoRA is recommended for making inference cheaper.",
     why="The frozen weights are all still used. An adapter beside its layer adds work; merged into "
@@ -32,7 +31,6 @@ def work_of_an_adapter() -> str:
 
 
 @corrects(
-    "16",
     claim="Both matrices of a LoRA begin at zero, so that it changes nothing at first.",
     says="“A and B are initialised with zeros.”",
     why="If one of them is zero, the product is. If both are, neither has a gradient, and nothing "
@@ -57,7 +55,6 @@ def both_at_zero() -> str:
 
 
 @corrects(
-    "16",
     claim="DPO makes the preferred answer more probable.",
     says="The loss is said to raise the likelihood of chosen answers.",
     why="The loss depends only on the difference of two log-ratios. It falls, too, where both "
@@ -76,7 +73,6 @@ def only_the_difference_counts() -> str:
 
 
 @corrects(
-    "16",
     claim="Tokens with the target −100 are ignored by the model.",
     says="“Set the labels of the prompt to −100 so that the model ignores it.”",
     why="The loss ignores the prediction made of them. The model reads them as ever, and gradients "
@@ -93,6 +89,3 @@ def masked_tokens_are_read() -> str:
         f"In a small example the gradient at the masked token has the norm {number(masked)}, and "
         f"at the counted one {number(counted)}."
     )
-
-
-CORRECTIONS: tuple[Correction, ...] = collected(vars())

@@ -15,26 +15,21 @@ def boxes(ax) -> list[tuple[float, float, str]]:
 
 @pytest.mark.parametrize("order", ["post", "pre"])
 def test_orders_put_the_norm_on_the_stream_or_beside_it(ax, order):
-    assert draw.draw_orders(ax, order, sublayers=3) is ax
+    assert draw.draw_orders(ax, order) is ax
     found = boxes(ax)
     names = [name for _, _, name in found]
-    assert names == (["f", "+", "norm"] if order == "post" else ["norm", "f", "+"]) * 3
+    assert names == (["f", "+", "norm"] if order == "post" else ["norm", "f", "+"]) * 2
     assert {height for _, height, name in found if name == "norm"} == {order == "pre"}
     assert {height for _, height, name in found if name == "f"} == {1}
     assert {height for _, height, name in found if name == "+"} == {0}
     lit = [p for p in ax.patches if isinstance(p, FancyBboxPatch)]
-    assert len(lit) == 9
+    assert len(lit) == 6
     stream = max(
         (p for p in ax.patches if isinstance(p, FancyArrowPatch)), key=lambda p: p.get_linewidth()
     )
     assert stream.get_edgecolor()[:3] == pytest.approx(
         plt.matplotlib.colors.to_rgb(draw.INKS[order])
     )
-
-
-def test_orders_are_two(ax):
-    with pytest.raises(ValueError, match="order='middle' must be one of post, pre"):
-        draw.draw_orders(ax, "middle")
 
 
 def test_by_block_shows_every_seed_and_keeps_to_the_page(ax):
@@ -74,5 +69,3 @@ def test_alike_is_the_cosines_under_their_letters(ax):
     np.testing.assert_array_equal(ax.images[0].get_array(), cosines)
     assert ax.images[0].get_clim() == (0, 1)
     assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "·"]
-    with pytest.raises(ValueError, match=r"it must be \(3, 3\)"):
-        draw.draw_alike(ax, cosines, "abc")

@@ -7,7 +7,7 @@ import torch
 from helpers import bigram
 from helpers.bigram import loss
 from helpers.chapters.ch09_prenorm_vs_postnorm import lab
-from helpers.chapters.lab import characters
+from helpers.chapters.lab import characters, counted_losses
 
 
 @pytest.mark.parametrize("place", lab.PLACES)
@@ -49,7 +49,7 @@ def test_gradients_are_those_of_the_loss():
 
 
 def test_a_run_learns_where_it_ends_clearly_below_the_letter_frequencies():
-    level = lab.unigram_loss()
+    level = counted_losses()["unigram"]
     pairs = bigram.count_bigrams(characters().validation, len(characters().tokenizer))
     counted = np.bincount(characters().train, minlength=len(pairs)) + 1
     frequencies = np.tile(counted / counted.sum(), (len(pairs), 1))
