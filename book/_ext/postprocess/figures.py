@@ -31,7 +31,7 @@ INKS = {  # as figures have them (helpers/figures): on the light page, and on th
 }
 INK, GROUND = ("#000000", "#e4e8ee"), ("#ffffff", "#121212")  # the page's, light and dark
 INVERTED = ".map{filter:invert(.93) hue-rotate(180deg) brightness(.9)}"  # white becomes 0x10
-PALE, DEEP, SHADE = 0xB4, 0x40, 0x20  # luma of pale fills, of dark text; what is white in the dark
+PALE, DEEP = 0xB4, 0x40  # luma of pale fills, and of dark text on them
 FAINTEST = 0x70  # greys that are read are at least so dark on white
 GUIDE = 0x98  # lighter greys guide the eye, and stay faint
 COLOUR = re.compile(r"((?:fill|stroke|stop-color)(?:: ?|=\"))(#[0-9a-fA-F]{3,6})\b")
@@ -66,11 +66,12 @@ def colours_of(colour: str) -> tuple[str, str] | None:
     if colour in INKS:
         return INKS[colour]
     red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
-    least = min(red, green, blue)
-    if max(red, green, blue) - least > 0x1A:
+    most, least = max(red, green, blue), min(red, green, blue)
+    if most - least > 0x1A:
         if DEEP < luma(colour) < PALE:
             return None
-        dark = "".join(f"{part - least + SHADE:02x}" for part in (red, green, blue))
+        ground = 0x12 + 2 * (0xFF - most) - least  # the less pale, the less dark
+        dark = "".join(f"{part + ground:02x}" for part in (red, green, blue))
         return colour, f"#{dark}" if luma(colour) > DEEP else INK[1]
     grey = (red + green + blue) // 3
     if FAINTEST < grey < GUIDE:
