@@ -44,8 +44,8 @@ serve: book      ## build the site and serve it on http://localhost:8000
 pdf: book        ## print the book, and each chapter, as PDFs (needs Chromium): [SOLUTIONS=no]
 	@$(BIN)/python -m book.paper --site $(SITE) --out $(FILE).pdf
 
-zip: book $(filter pdf,$(MAKECMDGOALS))  ## pack the site and the notebooks into one archive (make pdf zip: the PDF, too)
-	@$(BIN)/python -m book.archive --site $(SITE) --pdf $(FILE).pdf --out $(FILE).zip
+zip: book        ## pack the site and the notebooks into one archive
+	cd _build && ../$(BIN)/python -m zipfile -c $(notdir $(FILE)).zip $(notdir $(SITE))
 
 test: $(READY)   ## run everything: check, every cell, the site and the homework
 	$(BIN)/python tests/run.py

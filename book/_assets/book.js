@@ -287,39 +287,6 @@ function openTarget() {
   target.scrollIntoView();
 }
 
-// --- figures, large: where the page is narrow, a link below a picture leads to it
-
-function initEnlarging() {
-  const links = document.querySelectorAll("a.enlarge");
-  if (!links.length) return;
-  const dialog = document.createElement("dialog");
-  dialog.className = "enlarged";
-  dialog.setAttribute("aria-label", "The figure, large");
-  dialog.innerHTML = '<button type="button">Close</button>'
-    + '<div tabindex="0" role="group" aria-label="The figure; scroll to move it"></div>';
-  const [shut, box] = dialog.children;
-  let from = null;
-  shut.addEventListener("click", () => dialog.close());
-  dialog.addEventListener("close", () => from.focus({ preventScroll: true }));
-  document.body.append(dialog);
-  for (const link of links) {
-    const picture = link.previousElementSibling;
-    const open = (event) => {
-      if (!link.checkVisibility()) return;
-      event.preventDefault();
-      const copy = picture.cloneNode();
-      copy.loading = "eager";
-      copy.style.setProperty("--natural", `${copy.getAttribute("width")}px`);
-      box.replaceChildren(copy);
-      from = link;
-      dialog.showModal();
-      box.scrollTo(0, 0);
-    };
-    link.addEventListener("click", open);
-    picture.addEventListener("click", open);
-  }
-}
-
 // --- paper is white
 
 let chosen = null;
@@ -334,8 +301,7 @@ addEventListener("afterprint", () => {
 
 // --- what scrolls can be reached by the keyboard
 
-const SCROLLS = "pre, .math, mjx-container, .cell_output, .output, .gpt-weights, "
-  + ".pst-scrollable-table-container";
+const SCROLLS = "pre, .math, mjx-container, .cell_output, .output, .pst-scrollable-table-container";
 
 // Sizes are read when the browser has them anyway: reading them earlier would have it lay out all.
 function makeFocusable() {
@@ -419,7 +385,6 @@ function start() {
   makeFocusable();
   drawers();
   showTitleInBar();
-  initEnlarging();
   document.querySelectorAll("figure.explore").forEach(initExplorer);
   document.querySelectorAll("form.predict").forEach(initPrediction);
   addEventListener("hashchange", openTarget);

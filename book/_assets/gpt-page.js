@@ -202,17 +202,6 @@
       find(".gpt-at").textContent = inPlace(at);
       find(".gpt-reads").textContent =
         `In layer ${layer + 1}, head ${h + 1}, ${inPlace(at)} gives ${shares.join(", ")}.`;
-      if (find("details").open) showTable(at);
-    }
-
-    function showTable(at) {
-      const rows = [...weights(at)].map((weight, s) =>
-        `<tr><th scope="row">${reading.start + s + 1}</th><td></td><td>${percent(weight)}</td></tr>`);
-      find(".gpt-weights").innerHTML = "<table><thead><tr><th scope=col>place</th>"
-        + `<th scope=col>${unit}</th><th scope=col>weight</th></tr></thead><tbody>${rows.join("")}`;
-      root.querySelectorAll(".gpt-weights td:nth-child(2)").forEach((cell, s) => {
-        cell.textContent = named(token(s));
-      });
     }
 
     // The likeliest, and the one that came if it is none of them; always as many rows.
@@ -351,7 +340,6 @@
       const at = !writing && under(event);
       if (at) choose(at.t);
     });
-    find("details").addEventListener("toggle", () => reading && showReads(Number(place.value)));
     const redraw = () => reading && !find(".gpt-shown").hidden && showMap(Number(place.value));
     new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
     new ResizeObserver(redraw).observe(canvas);

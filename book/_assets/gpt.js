@@ -103,15 +103,6 @@ const bookGPTMade = () => {
     return x.map((v, i) => v * by * (gamma ? gamma[i] : 1));
   }
 
-  // Layer norm takes the mean away first, and adds beta at the end; RMS norm does neither.
-  function norm(x, { config, weights }, name) {
-    if (config.norm === "none" || !weights[`${name}.weight`]) return x;
-    const mean = config.norm === "layer" ? x.reduce((sum, v) => sum + v) / x.length : 0;
-    const y = rms(x.map((v) => v - mean), weights[`${name}.weight`]);
-    const beta = weights[`${name}.bias`];
-    return beta ? y.map((v, i) => v + beta[i]) : y;
-  }
-
   // RoPE: entries k and k + D/2 are a pair, which turns by an angle that grows with the place t.
   function turn(x_D, t) {
     const half = x_D.length / 2, y_D = new Float64Array(x_D.length);
@@ -139,18 +130,16 @@ const bookGPTMade = () => {
   }
 
   // One head at the newest place: it asks, and gathers from all keys and values met so far, its
-  // own the last of them. Nothing of what comes later is there to be masked. ALiBi takes the head's
-  // slope off a score for each place between the two.
-  function head(q, k, v, { keys, values }, { positions, qk_norm }, slope) {
+  // own the last of them. Nothing of what comes later is there to be masked.
+  function head(q, k, v, { keys, values }, positions) {
     const t = keys.length;
-    const [q_normed, k_normed] = [q, k].map((x_D) => (qk_norm ? rms(x_D) : x_D));
+    const [q_normed, k_normed] = [q, k].map((x_D) => rms(x_D));
     const [q_turned, k_turned] = [q_normed, k_normed]
       .map((x_D) => (positions === "rope" ? turn(x_D, t) : x_D));
     keys.push(k_turned);
     values.push(v);
     const scores = keys.map((key) => dot(q_turned, key));
-    const scaled = scores.map((score, back) => score / Math.sqrt(q.length)
-      - (positions === "alibi" ? slope * (t - back) : 0));
+    const scaled = scores.map((score) => score / Math.sqrt(q.length));
     const weights = softmax(scaled), mixed = new Float64Array(v.length);
     for (let s = 0; s <= t; s++) {
       for (let d = 0; d < v.length; d++) mixed[d] += weights[s] * values[s][d];
@@ -159,12 +148,12 @@ const bookGPTMade = () => {
   }
 
   // instead: for a head of this layer, what takes the place of what it has mixed.
-  function attention(x_C, memory_H, { config, weights }, name, instead = {}) {
+  function attention(x_C, memory_H, { positions, weights }, name, instead = {}) {
     const C = x_C.length, H = memory_H.length, D = C / H, mixed_C = new Float64Array(C);
     const qkv = linear(x_C, weights[`${name}.qkv.weight`], weights[`${name}.qkv.bias`]);
     const heads = memory_H.map((memory, h) => {
       const qkv_D = [0, C, 2 * C].map((at) => qkv.slice(at + h * D, at + (h + 1) * D));
-      const kept = head(...qkv_D, memory, config, 2 ** (-8 * (h + 1) / H));
+      const kept = head(...qkv_D, memory, positions);
       if (instead[h]) kept.mixed = Float64Array.from(instead[h]);
       mixed_C.set(kept.mixed, h * D);
       return kept;
@@ -187,16 +176,9 @@ const bookGPTMade = () => {
     return x < 0 ? density / fraction : 1 - density / fraction;
   }
 
-  const BENDS = {
-    gelu: (x) => x * below(x),
-    relu: (x) => Math.max(x, 0),
-    relu2: (x) => Math.max(x, 0) ** 2,
-    none: (x) => x,
-  };
-
-  function feedForward(x_C, { config, weights }, name) {
+  function feedForward(x_C, weights, name) {
     const up = linear(x_C, weights[`${name}.up.weight`], weights[`${name}.up.bias`]);
-    const bent = up.map(BENDS[config.activation]);
+    const bent = up.map((x) => x * below(x)); // GELU
     return { up, bent, down: linear(bent, weights[`${name}.down.weight`], weights[`${name}.down.bias`]) };
   }
 
@@ -214,40 +196,33 @@ const bookGPTMade = () => {
   // layer and head, `{ instead: { 1: { 3: vector } } }`; what is taken from the stream at this place,
   // from the embedding and from what a layer's sub-layers add, `{ less: { embedding: vector, 1: { out:
   // vector, down: vector } } }`.
-  function read(model, memory_LH, id, { instead = {}, less = {}, ...change } = {}) {
-    const { weights } = model, t = memory_LH[0][0].keys.length;
-    const config = { ...model.config, ...change }, changed = { ...model, config };
-    if (t >= config.context) {
-      throw new RangeError(`the model reads ${config.context} tokens, no more`);
+  function read(model, memory_LH, id, { instead = {}, less = {}, positions = "rope" } = {}) {
+    const { weights, config: { context } } = model;
+    if (memory_LH[0][0].keys.length >= context) {
+      throw new RangeError(`the model reads ${context} tokens, no more`);
     }
-    const pre = config.placement === "pre";
-    // Add & Norm: a sub-layer reads the normed stream, or its sum with the stream is normed.
-    const before = (x_C, name) => (pre ? norm(x_C, changed, `${name}.norm`) : x_C);
-    const added = (x_C, y_C, name) =>
-      (pre ? plus(x_C, y_C) : norm(plus(x_C, y_C), changed, `${name}.norm`));
     const minus = (x_C, y_C) => (y_C ? x_C.map((v, i) => v - y_C[i]) : x_C);
     const embedding = minus(row(weights["embedding.weight"], id), less.embedding);
-    let stream = config.positions === "learned"
-      ? plus(embedding, row(weights["position.rows.weight"], t)) : embedding;
+    let stream = embedding;
     const layers = memory_LH.map((memory_H, layer) => {
       const [first, second] = ["attention", "feed_forward"].map((part) => `blocks.${layer}.${part}`);
-      const norm1 = before(stream, first);
-      const { heads, out: whole } = attention(norm1, memory_H, changed, `${first}.sublayer`, instead[layer]);
+      const norm1 = rms(stream, weights[`${first}.norm.weight`]);
+      const { heads, out: whole } = attention(norm1, memory_H, { positions, weights }, `${first}.sublayer`, instead[layer]);
       const out = minus(whole, less[layer]?.out);
-      const middle = added(stream, out, first);
-      const norm2 = before(middle, second);
-      const { up, bent, down: added_C } = feedForward(norm2, changed, `${second}.sublayer`);
+      const middle = plus(stream, out);
+      const norm2 = rms(middle, weights[`${second}.norm.weight`]);
+      const { up, bent, down: added_C } = feedForward(norm2, weights, `${second}.sublayer`);
       const down = minus(added_C, less[layer]?.down);
-      stream = added(middle, down, second);
+      stream = plus(middle, down);
       return { norm1, heads, out, middle, norm2, up, bent, down, stream };
     });
-    return { embedding, layers, ...last(changed, stream) };
+    return { embedding, layers, ...last(model, stream) };
   }
 
   // What the last norm and the output head make of a stream: after all layers, or of an earlier one.
   function last(model, stream) {
-    const normed = norm(stream, model, "norm");
-    return { norm: normed, logits_V: linear(normed, model.weights["head.weight"]) };
+    const norm = rms(stream, model.weights["norm.weight"]);
+    return { norm, logits_V: linear(norm, model.weights["head.weight"]) };
   }
 
   // --- from logits to a token

@@ -10,7 +10,7 @@
   const STANDS_FOR = { by1: "norm1", by2: "norm2", by: "norm", q_by: "q", k_by: "k", q_normed: "q",
     k_normed: "k", scores: "maps", scaled: "maps", weights: "maps", share: "maps", share_next: "probabilities",
     qkv: "q", head: "logits" }; // where on the left a number is that has no picture of its own
-  const { open, value, row, label, byKey } = bookMachine;
+  const { open, row, byKey } = bookMachine;
   const { named, sign } = bookGPT;
   const percent = (share) => (share < 0.0005 ? "< 0.1%" : `${(100 * share).toFixed(1)}%`);
   const number = (x) => {
@@ -78,10 +78,9 @@
     const find = (name) => root.querySelector(name);
     const field = (name) => find(`[name="${name}"]`);
     const { parts: PARTS, sections: SECTIONS, means, why: WHY } = JSON.parse(find(".machine-data").textContent);
-    let machine = null, worker = null, run = 0, place = 0, opened = null, visiting = true, every = false;
+    let machine = null, worker = null, run = 0, place = 0, opened = null, every = false;
     let wanted = null; // a number that the page's address names, until it can be opened
     let question = null; // or a word that it asks about
-    let headless = false; // whether it names a head that there is not
 
     const head = () => ({ layer: Number(field("layer").value), head: Number(field("head").value) });
     const say = (words) => (find(".machine-trouble").textContent = words);
@@ -163,8 +162,6 @@
 
     function ended() {
       place = Math.min(followed ? machine.ids.length - 1 : place, machine.ids.length - 1);
-      if (headless) say("The address of this page names a head that there is not.");
-      headless = false;
       if (question) answerTo(question);
       if (question && !wanted) sought = { why: true, atOnce: true };
       question = null;
@@ -175,7 +172,6 @@
         say("The address of this page names a number that there is not in this text.");
       }
       if (opened && !bookMachine.has(machine, opened)) opened = null;
-      if (visiting && !opened) opened = example("embedding");
       draw();
       clearTimeout(written);
       written = setTimeout(write, 250, "stay"); // not at each keystroke: browsers count
@@ -185,25 +181,19 @@
 
     // --- the opened number, and the page's address
 
-    const address = (a) => `#${bookMachine.write(text(), a, changed(), why.asked ? inWords() : {})}`;
-
     function write(how) {
       clearTimeout(written);
-      const hash = address(visiting ? null : opened);
+      const hash = `#${bookMachine.write(text(), opened, changed(), why.asked ? inWords() : {})}`;
       if (hash === location.hash) return;
       history[how === "stay" ? "replaceState" : "pushState"]({ depth: (history.state?.depth ?? 0) + (how !== "stay") }, "", hash);
     }
 
-    // how: "on", a step that Back undoes; "walk", one to another token; "stay", none; "visit", one
-    // that the visit makes.
+    // how: "on", a step that Back undoes; "walk", one to another token; "stay", none.
     function show(a, how = "on") {
-      if (how === "on") {
-        write("stay");
-        leave();
-      }
+      if (how === "on") write("stay");
       opened = a;
       every = false;
-      if (a.place !== undefined && how !== "visit") {
+      if (a.place !== undefined) {
         followed = followed && a.place === place;
         place = a.place;
       }
@@ -211,9 +201,8 @@
         if (a[name] !== undefined && !bookMachine.isReadOut(a)) field(name).value = a[name];
       }
       if (byKey(a.part)) field("shown").value = a.part;
-      if (!["visit", "walk"].includes(how)) sought = { a, atOnce: how === "stay" };
+      if (how !== "walk") sought = { a, atOnce: how === "stay" };
       draw();
-      if (how === "visit") return;
       write(how);
       if (how === "on") find(".machine-opened").focus({ preventScroll: true });
     }
@@ -239,16 +228,12 @@
       if (given !== null) field("text").value = given;
       [wanted, question] = [a, about];
       forget();
-      if (a || about) leave();
       if (!a) [followed, opened] = [true, null];
       undo();
       field("places").checked = Boolean(other.positions);
       for (const how of ["silent", "mean"]) {
         for (const [layer, h] of other[how]) {
-          if (!means[layer]?.[h]) {
-            headless = true;
-            continue;
-          }
+          if (!means[layer]?.[h]) continue;
           replace(layer, h, how);
           if (!a) [field("layer").value, field("head").value] = [layer, h];
         }
@@ -280,8 +265,7 @@
       const focused = inside().indexOf(document.activeElement);
       panel.classList.toggle("empty", none);
       if (none) {
-        panel.replaceChildren(make("p", {}, "Press any number: here it shows what it is made of."),
-          make("button", { type: "button", onclick: visit }, "Visit the seven stations"));
+        panel.replaceChildren(make("p", {}, "Press any number: here it shows what it is made of."));
         return;
       }
       const about = PARTS[opened.part], put = opened.part === "mixed" && otherThan(opened);
@@ -330,34 +314,16 @@
       return !other ? "" : ` This head ${other.some((x) => x) ? "gives its mean" : "is silenced"}: ${goes}.`;
     }
 
-    // Above the number: on with the visit; afterwards the way back, the neighbours, and the address.
+    // Above the number: the way back, and its neighbours.
     function steps() {
       const press = (name, onclick, properties) => make("button", { type: "button", onclick, ...properties }, name);
-      if (visiting) {
-        const at = stations.findIndex((one) => one.id === station) + 1;
-        return make("div", { className: "machine-steps" }, make("span", {}, `Step ${at} of ${stations.length}`),
-          press("Previous", () => go(at - 1), { disabled: at === 1 }),
-          press("Next", () => go(at + 1), { disabled: at === stations.length }),
-          press(at < stations.length ? "Skip the visit" : "End the visit", () => { leave(); draw(); }));
-      }
       const name = ["key", "entry", "column"].find((n) => opened[n] !== undefined);
       const beside = [-1, 1].map((by) => ({ ...opened, [name]: opened[name] + by }));
       return make("div", { className: "machine-steps" },
         press("Back", () => history.back(), { disabled: !history.state?.depth }),
         ...(name ? beside.map((a, n) => press("‹›"[n], () => show(a),
           { disabled: !bookMachine.has(machine, a), aria: { label: `${"‹›"[n]} ${["previous", "next"][n]} ${name}` } })) : []),
-        press("Close", () => { opened = null; draw(); write("on"); }),
-        press("Visit", visit),
-        make("a", { href: address(opened), onclick: copy, title: "Copy a link to this number" }, "copy link"));
-    }
-
-    // Where the browser does not let a page copy, the page's own address is the link.
-    async function copy(event) {
-      event.preventDefault();
-      const { href } = event.currentTarget;
-      write("stay");
-      const said = await navigator.clipboard.writeText(href).then(() => "copied", () => "see the address bar");
-      find(".machine-steps a").textContent = said; // the link may have been drawn anew
+        press("Close", () => { opened = null; draw(); write("on"); }));
     }
 
     // --- rows of numbers as strips
@@ -391,11 +357,9 @@
       const inHead = ["q", "k", "v", "q_turned", "k_turned", "mixed"].includes(part);
       const said = make("p", { className: "machine-label" }), canvas = make("canvas", { tabIndex: 0 });
       const mark = make("span", { className: "machine-mark" });
-      const table = make("div", { className: "machine-numbers", tabIndex: 0, role: "region", aria: { label: `${PARTS[part].name}: numbers` } });
-      const details = make("details", {}, make("summary", {}, "as numbers"), table);
       let at = null, columns = 1;
       canvas.setAttribute("role", "slider");
-      box.append(said, make("div", { className: "machine-strip" }, canvas, mark), details);
+      box.append(said, make("div", { className: "machine-strip" }, canvas, mark));
       const address = (entry) => {
         const { layer, head: h } = head();
         return { part, place, ...(inLayer && { layer }), ...(inHead && { head: h }), entry };
@@ -422,11 +386,6 @@
         const rows = Array.from({ length: Math.ceil(all.length / columns) }, (_, n) => all.slice(n * columns, (n + 1) * columns));
         pixels(canvas, rows, columns, largest(all));
         point();
-        if (details.open) list(all);
-      }
-      function list(all) {
-        table.replaceChildren(...Array.from(all, (x, i) => make("button", { type: "button", title: label(machine, address(i)), onclick: () => show(address(i)),
-          aria: { label: `${PARTS[part].name}, ${name(i)}: ${number(x)}`, current: Boolean(isOpened() && opened.entry === i) } }, number(x))));
       }
       const under = ({ clientX, clientY }) => {
         const { left, top, width, height } = canvas.getBoundingClientRect(), all = row(machine, address(0));
@@ -446,7 +405,6 @@
         at = Math.min(length - 1, Math.max(0, (at ?? -1) + step));
         point();
       });
-      details.addEventListener("toggle", () => there() && update());
       return update;
     }
 
@@ -461,7 +419,6 @@
       const each = (length, make) => Array.from({ length }, (_, n) => make(n));
       // At a station that has the part one stays there.
       const to = (stations, layer, h) => () => {
-        leave();
         if (layer !== undefined) field("layer").value = layer;
         if (h !== undefined) field("head").value = h;
         if (!stations.some((n) => here === `station-${n}`)) go(stations[0]);
@@ -552,7 +509,6 @@
 
     function ask(given = {}) {
       Object.assign(why, given, { asked: true, silent: null });
-      leave();
       opened = null;
       sought = { why: true };
       draw();
@@ -650,13 +606,11 @@
       const canvas = make("canvas", { tabIndex: 0 }), [said, scale] = [0, 1].map(() => make("p", { className: "machine-label" }));
       const mark = make("span", { className: "machine-mark" }), pointed = make("span", { className: "machine-pointed" });
       const bands = [0, 1].map(() => make("span", { className: "machine-band" })); // under the two words of a cell
-      const table = make("div", { className: "machine-numbers", tabIndex: 0, role: "region", aria: { label: "The row of the chosen token" } });
-      const details = make("details", {}, make("summary", {}, "the chosen token’s row as numbers"), table);
       let at = { t: place, s: 0 }, cell = 12;
       const EDGE = 72; // room for a word
       canvas.setAttribute("role", "img");
       said.setAttribute("role", "status");
-      box.append(make("label", {}, "shown large: ", shown), said, make("div", { className: "machine-map" }, canvas, ...bands, mark, pointed), scale, details);
+      box.append(make("label", {}, "shown large: ", shown), said, make("div", { className: "machine-map" }, canvas, ...bands, mark, pointed), scale);
       const address = ({ t, s }) => ({ part: shown.value, place: t, ...head(), key: s });
 
       const enlarged = make("canvas");
@@ -697,8 +651,6 @@
         mark.hidden = opened?.key === undefined || opened.layer !== chosen.layer || opened.head !== chosen.head;
         if (!mark.hidden) frame(mark, EDGE + opened.key * cell, EDGE + opened.place * cell, cell, cell);
         point({ t: place, s: null });
-        if (details.open) table.replaceChildren(...Array.from(row(machine, address({ t: place, s: 0 })), (x, s) =>
-          make("button", { type: "button", title: inPlace(s), onclick: () => show(address({ t: place, s })) }, `${sign(token(s))} ${number(x)}`)));
       }
       // What comes later is masked: a stroke through each of its cells.
       function hatch(pen, T) {
@@ -753,7 +705,6 @@
         pointed.scrollIntoView({ block: "nearest", inline: "nearest" });
       });
       shown.addEventListener("change", () => there() && update());
-      details.addEventListener("toggle", () => there() && update());
       return update;
     }
 
@@ -876,7 +827,6 @@
     }
 
     function choose(at) {
-      leave();
       forget();
       place = at;
       followed = at === machine.ids.length - 1;
@@ -901,21 +851,7 @@
       field("undo").hidden = !changes.length;
     }
 
-    // --- the visit
-
-    const stations = [...root.querySelectorAll(".machine-station")];
-    let station = stations[0].id;
-
-    function leave() {
-      visiting = false;
-    }
-
-    // From where the reader is, or the first time.
-    function visit() {
-      visiting = true;
-      go(Number(station.split("-")[1]));
-      show(example(find(`#${station}`).dataset.opens), "visit");
-    }
+    // --- the stations
 
     function toView(name, atOnce) {
       const still = atOnce || matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -924,14 +860,6 @@
 
     const go = (n) => toView(`#station-${n}`);
 
-    // The number that a station opens while the reader scrolls: the largest of its row.
-    function example(part) {
-      const a = { part, place, ...(["embedding", "probabilities"].includes(part) ? {} : head()), entry: 0 };
-      if (!["q", "mixed", "weights"].includes(part)) delete a.head;
-      const [entry] = likely(row(machine, a).map(Math.abs), 1);
-      return byKey(part) ? { ...a, entry: undefined, key: entry } : { ...a, entry };
-    }
-
     const watch = new IntersectionObserver((entries) => {
       for (const { isIntersecting, target } of entries) {
         if (!isIntersecting) continue;
@@ -939,9 +867,6 @@
         root.querySelectorAll("[data-step]").forEach((link) =>
           link.setAttribute("aria-current", link.hash === `#${target.id}` ? "step" : "false"));
         if (there()) locate();
-        if (!target.dataset.opens) continue;
-        station = target.id;
-        if (visiting && there()) show(example(target.dataset.opens), "visit");
       }
     }, { rootMargin: "-40% 0px -55% 0px" });
 
@@ -973,7 +898,7 @@
         ({ box, update: ({ why: whyThis, maps, lens, next })[box.dataset.part]?.(box) ?? strip(box) }));
       parts.forEach(({ box }) => nearing.observe(box));
       showPicture = picture();
-      [find(".machine-why"), ...stations].forEach((one) => watch.observe(one));
+      root.querySelectorAll(".machine-why, .machine-station").forEach((one) => watch.observe(one));
       read();
     }
 

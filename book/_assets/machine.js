@@ -32,14 +32,6 @@ globalThis.bookMachine = (() => {
   const inHead = (part) => OF_HEAD.includes(part) || /^([qk]_by|share)$/.test(part);
   const inLayer = (part) => inHead(part) || OF_LAYER.includes(part) || /^by[12]$/.test(part);
 
-  // Which of the fields of an address a part has; a vector's numbers have a row and no column.
-  function fields(part) {
-    if (part === "learned") return ["table", "row", "column"];
-    const which = byKey(part) ? ["key"] : /^share|by[12]?$/.test(part) ? [] : ["entry"];
-    return ["place", ...(inLayer(part) || READ_OUT.includes(part) ? ["layer"] : []),
-      ...(inHead(part) ? ["head"] : []), ...which];
-  }
-
   function value(machine, a) {
     const found = row(machine, a);
     return found ? found[byKey(a.part) ? a.key : a.entry] : open(machine, a).value;
@@ -90,7 +82,7 @@ globalThis.bookMachine = (() => {
 
   // q and k alike: from one row of the table for all three, normed, turned by their place.
   function asked(machine, a) {
-    const [letter, step] = a.part.split("_"), { width: C, heads: H, qk_norm } = machine.model.config;
+    const [letter, step] = a.part.split("_"), { width: C, heads: H } = machine.model.config;
     const D = C / H, { entry: d } = a;
     if (!step) {
       const at = "qkv".indexOf(letter) * C + a.head * D + d;
@@ -101,14 +93,12 @@ globalThis.bookMachine = (() => {
     if (step === "by") return scale(machine, { ...a, part: letter });
     if (step === "normed") {
       const by = { ...a, part: `${letter}_by`, entry: undefined };
-      return { terms: [qk_norm ? [plain(d), computed(machine, by)] : [plain(d)]] };
+      return { terms: [[plain(d), computed(machine, by)]] };
     }
     const half = D / 2, angle = `${a.place} · 10000^(−${d % half}/${half})`;
     const turn = a.place / BASE ** ((d % half) / half);
     const from = (entry) => computed(machine, { ...a, part: `${letter}_normed`, entry });
-    if (machine.change.positions !== undefined || machine.model.config.positions !== "rope") {
-      return { terms: [[from(d)]] };
-    }
+    if (machine.change.positions !== undefined) return { terms: [[from(d)]] };
     const [cos, sin] = [constant(Math.cos(turn), `cos(${angle})`), constant(Math.sin(turn), `sin(${angle})`)];
     return { terms: d < half
       ? [[from(d), cos], [from(d + half), { value: -sin.value, name: `−${sin.name}` }]]
@@ -320,18 +310,16 @@ globalThis.bookMachine = (() => {
     return query.toString();
   }
 
-  // What an address names: text and number are null where it names none. Somebody who writes one by
-  // hand may give words for places, and leave out that it is a weight: layer=2&head=1&q=it&k=stream.
+  // What an address names: text and number are null where it names none.
   function parse(hash) {
     const query = new URLSearchParams(hash.replace(/^#/, ""));
     const heads = (name) => (query.get(name) ?? "").split(/[ ,]+/).filter(Boolean)
       .map((head) => head.split(".").map((n) => Number(n) - 1));
     const change = { silent: heads("silent"), mean: heads("mean"), positions: query.get("positions") === "none" ? "none" : undefined };
-    const part = query.get("number") ?? (query.has("k") ? "weights" : null), number = part && { part };
+    const part = query.get("number"), number = part && { part };
     if (part && query.has("table")) number.table = query.get("table");
     for (const [name, short] of Object.entries(part ? WRITTEN : {})) {
-      const given = query.get(short), word = ["q", "k"].includes(short) && /\D/.test(given ?? "");
-      if (given !== null) number[name] = word ? given : Number(given) - 1;
+      if (query.has(short)) number[name] = Number(query.get(short)) - 1;
     }
     const why = Object.fromEntries(["why", "over", "after"].filter((name) => query.has(name)).map((name) => [name, query.get(name)]));
     return { text: query.get("text"), number, change, why: query.has("why") ? why : null };
@@ -341,7 +329,7 @@ globalThis.bookMachine = (() => {
   // is not there.
   function asks({ model, ids }, { why, over, after = String(ids.length) }) {
     const id = (word) => model.ids.get(/^\S/.test(word) && model.ids.has(` ${word}`) ? ` ${word}` : word);
-    const words = ids.map((one) => model.vocab[one].trim()), place = /\D/.test(after) ? words.lastIndexOf(after.trim()) : Number(after) - 1;
+    const place = Number(after) - 1;
     const found = { place, ...(why && { entry: id(why) }), ...(over !== undefined && { over: id(over) }) };
     return place >= 0 && place < ids.length && !Object.values(found).includes(undefined) ? found : null;
   }
@@ -352,16 +340,11 @@ globalThis.bookMachine = (() => {
     return asks({ model, ids: [0] }, { why: token.trim() })?.entry === entry ? token.trim() : token;
   };
 
-  // The number, with places for words: a word stands for the last token that is this word. Of what
-  // comes next the likeliest is meant where none is named. What the part does not have is left out.
-  function placed(machine, given) {
-    const kept = ["part", ...fields(given.part)], a = Object.fromEntries(Object.entries(given).filter(([name]) => kept.includes(name)));
-    const words = machine.ids.map((id) => machine.model.vocab[id].trim());
-    const at = (place) => (typeof place === "string" ? words.lastIndexOf(place.trim()) : place);
-    const found = { ...a, ...("place" in a && { place: at(a.place) }), ...("key" in a && { key: at(a.key) }) };
-    if (!["logits", "probabilities"].includes(a.part) || a.entry !== undefined) return found;
-    const all = has(machine, { ...found, entry: 0 }) ? row(machine, found) : [];
-    return { ...found, entry: all.indexOf(Math.max(...all)) };
+  // The number: of what comes next the likeliest, where none is named.
+  function placed(machine, a) {
+    if (!["logits", "probabilities"].includes(a.part) || a.entry !== undefined) return a;
+    const all = has(machine, { ...a, entry: 0 }) ? row(machine, a) : [];
+    return { ...a, entry: all.indexOf(Math.max(...all)) };
   }
 
   // Whether there is such a number in this text.

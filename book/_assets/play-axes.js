@@ -5,7 +5,6 @@
   const { tag, escaped, fixed, number, factor, listed, many, capital } = Play;
   const STILL = 1e-9; // a result that moves by less has not moved
   const SEEN = 0.0005; // one that moves by less looks as before in three decimals
-  const STRIDE = 8; // CSS pixels that a number is dragged for each 1
   const [LEAST, MOST] = [-12, 12]; // of a number that is changed
   const TERMS = 6; // so many terms of a sum are written out; of more, the first three and the last
   const LEGEND = { itself: "its own word", earlier: "earlier words", later: "later words: a leak",
@@ -209,15 +208,14 @@
   // --- what the reader does
 
   function liven({ element, data, state, put }) {
-    const [T, C] = [data.x[0].length, data.x[0][0].length], { chosen, watched } = state;
+    const T = data.x[0].length, { chosen, watched } = state;
     const pick = (change) => {
       const point = { ...state.point, ...change };
       put({ point, found: [...state.found, key(point)] });
     };
     const turn = (axis) => () => pick({ over: ["B", "T"].filter((one) =>
       state.point.over.includes(one) !== (one === axis)).join("") });
-    const change = (at, value) => put({ chosen: at, x: each(state.x, (other, old) =>
-      (same(other, at) ? Play.clamp(value, LEAST, MOST) : old)) });
+    const change = (value) => put({ x: each(state.x, (at, old) => (same(at, state.chosen) ? value : old)) });
     const whose = (row, c) => [Math.floor(row / T), row % T, c];
     const rows = (side) => [...element.querySelectorAll(`[data-side="${side}"] tr:has(td)`)]
       .map((row) => [...row.querySelectorAll("td .axes-cell")]);
@@ -227,35 +225,9 @@
       reach: (row, c) => put({ watched: whose(row, c), peeked: null }),
       peek: (row, c) => put({ peeked: row === undefined ? null : whose(row, c) }),
     })(watched[0] * T + watched[1], watched[2]);
-    rows("x").flat().forEach((cell, i) => {
-      const at = whose(Math.floor(i / C), i % C);
-      scrub(cell, () => get(state.x, at), (value) => change(at, value));
-    });
     return { B: turn("B"), T: turn("T"), centred: () => pick({ centred: !state.point.centred }),
              features: (i) => pick({ groups: data.groups[i] }),
-             value: (value) => change(state.chosen, value), back: () => put({ x: data.x }) };
-  }
-
-  // A number that is dragged sideways, or counted up and down by + and −.
-  function scrub(cell, get, put) {
-    let held = null;
-    cell.addEventListener("pointerdown", (event) => {
-      if (!event.button) held = { from: event.clientX, value: get() };
-    });
-    cell.addEventListener("pointermove", (event) => {
-      if (!held) return;
-      const steps = Math.round((event.clientX - held.from) / STRIDE);
-      if (steps && !cell.hasPointerCapture(event.pointerId)) cell.setPointerCapture(event.pointerId);
-      if (cell.hasPointerCapture(event.pointerId)) put(held.value + steps);
-    });
-    for (const end of ["pointerup", "pointercancel"]) cell.addEventListener(end, () => (held = null));
-    cell.addEventListener("keydown", (event) => {
-      const by = { "+": 1, "=": 1, "-": -1, "−": -1 }[event.key];
-      if (!by || event.ctrlKey || event.metaKey || event.altKey) return;
-      put(get() + by);
-      event.preventDefault();
-      event.stopPropagation();
-    });
+             value: change, back: () => put({ x: data.x }) };
   }
 
   const first = ({ x, start, watched, chosen }) =>

@@ -223,50 +223,17 @@
     const allow = (t, s, may) => put({ chosen: t,
       mask: state.mask.map((row, n) => (n === t ? row.with(s, may) : row)) });
     const rows = [...element.querySelectorAll(".mask-grid tbody tr")];
-    const cells = rows.map((row) => [...row.querySelectorAll(".mask-cell")]);
-    const go = Play.grid(rows.map((row, t) => [row.querySelector(".mask-word"), ...cells[t]]), {
+    const go = Play.grid(rows.map((row) => [...row.querySelectorAll(".mask-word, .mask-cell")]), {
       reach: (t) => put({ chosen: t }),
       press: (t, column) => column && allow(t, column - 1, !state.mask[t][column - 1]),
     });
     go(state.chosen, state.chosen + 1);
     rows.forEach((row, t) =>
       row.querySelector("td.mask-verdict").addEventListener("click", () => put({ chosen: t })));
-    paint(element.querySelector(".mask-grid"), cells, (t, s) => state.mask[t][s], allow);
     const acts = { layers: (layers) => put({ layers }), order: (i) => put({ after: i === 1 }) };
     Object.keys(PRESETS).forEach((name, i) =>
       (acts[`preset-${i}`] = () => put({ mask: preset(name, rows.length) })));
     return acts;
-  }
-
-  // The cells on the way from one to another, the last included: a quick hand skips some.
-  function between([t, s], [toT, toS]) {
-    const steps = Math.max(Math.abs(toT - t), Math.abs(toS - s));
-    return Array.from({ length: steps }, (_, i) =>
-      [t + ((toT - t) * (i + 1)) / steps, s + ((toS - s) * (i + 1)) / steps].map(Math.round));
-  }
-
-  // Drag over cells: all of them become what a click would have made of the first.
-  function paint(grid, cells, get, put) {
-    let stroke = null;
-    const places = new Map(cells.flatMap((row, t) => row.map((cell, s) => [cell, [t, s]])));
-    const under = ({ clientX, clientY }) =>
-      places.get(document.elementFromPoint(clientX, clientY)?.closest(".mask-cell"));
-    grid.addEventListener("pointerdown", (event) => {
-      const from = !event.button && under(event);
-      stroke = from ? { last: from, may: !get(...from), drawn: false } : null;
-    });
-    grid.addEventListener("pointermove", (event) => {
-      const at = stroke && event.buttons && under(event);
-      if (!at || (!stroke.drawn && String(at) === String(stroke.last))) return;
-      if (!stroke.drawn) put(...stroke.last, stroke.may);
-      between(stroke.last, at).forEach((place) => put(...place, stroke.may));
-      Object.assign(stroke, { last: at, drawn: true });
-    });
-    grid.addEventListener("pointercancel", () => (stroke = null));
-    grid.addEventListener("pointerup", () => setTimeout(() => (stroke = null))); // after its click
-    grid.addEventListener("click", (event) => {
-      if (stroke?.drawn) event.stopPropagation(); // what ends a stroke is no click of its own
-    }, { capture: true });
   }
 
   const first = ({ scaled }) =>

@@ -167,9 +167,7 @@ Play.figure("query", (() => {
     const move = (point) => put({ query: point.map((x) => Play.clamp(x, -MOST, MOST)) });
     const entry = (d) => (value) => move(state.query.with(d, value));
     const stretch = (times) => () => move(stretched(state.query, times, MOST));
-    const svg = element.querySelector("svg");
-    Play.point(svg, part("handle"), { plane: half, at: () => state.query, put: move });
-    Play.tap(svg, { plane: half, put: move });
+    Play.point(element.querySelector("svg"), part("handle"), { plane: half, at: () => state.query, put: move });
     return { x: entry(0), y: entry(1), double: stretch(2), half: stretch(0.5), turn: stretch(-1),
              zero: stretch(0), anew: () => put({ query: data.query }) };
   }

@@ -21,7 +21,6 @@
 //                              move(point), under(svg, event)
 //   Play.arrow(plane, end, name), handle(plane, point, name, label, live), origin(plane)
 //   Play.point(svg, handle, {plane, at, put, step, stride})   a handle to drag in a plane
-//   Play.tap(svg, {plane, put, step})   a click or tap beside the handles
 //   Play.grid(rows, {reach, peek, press})   cells with one tab stop, walked by the arrow keys
 "use strict";
 
@@ -291,13 +290,6 @@ globalThis.Play = (() => {
     });
   }
 
-  function tap(picture, { plane, put, step = 0.1 }) {
-    picture.addEventListener("click", (event) => {
-      if (event.target.closest(".play-handle")) return;
-      put(plane.under(picture, event).map((value) => snap(value, step)));
-    });
-  }
-
   // Cells in rows, of which one can be reached by Tab and the others from there by arrow keys, Home,
   // End (with Ctrl: the first and the last of all). reach(row, column) when one is focused,
   // peek(row, column) while a mouse is over one and peek() when it has left them all, press(row,
@@ -349,6 +341,6 @@ globalThis.Play = (() => {
   return {
     compute: {}, figure, still, tag, escaped, slider, choices, buttons, steered, fixed, number,
     factor, product, listed, at, many, capital, clamp, snap, dot, softmax, plane, arrow, handle,
-    origin, point, tap, grid,
+    origin, point, grid,
   };
 })();

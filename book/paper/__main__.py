@@ -22,20 +22,16 @@ from urllib.parse import unquote
 
 import yaml
 from pypdf import PdfReader, PdfWriter
-from pypdf.errors import PdfReadError
 
 from book.browser import FLAGS, MISSING, chromium
 from book.paper import document
-from book.paper.document import fingerprint
 from helpers.files import write_bytes
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
 NAME = "transformers-worked-out"
 UNHINTED = "--font-render-hinting=none"  # else letters keep to whole pixels, and words fall apart
-MARK = "printed from "  # before the fingerprint of the site, among the keywords
 HEAD = re.compile(r"(?:(answers|solutions)-?)?(?:(?:notebooks|book)-(.*))?")  # ids of whole parts
-NODE = re.compile(rb"\(node\d{8}\)")
 READY = """async () => {
     await Promise.all([...document.images].map(image => image.decode()));
     await document.fonts.ready;
@@ -180,35 +176,19 @@ def chapters(pdf: bytes) -> dict[str, bytes]:
     return cut
 
 
-def signed(pdf: bytes, config: dict, date: str, mark: str) -> bytes:
-    """Write authors, the outputs' date and a mark into a PDF, in place of its printer's name."""
+def signed(pdf: bytes, config: dict, date: str) -> bytes:
+    """Write authors and the outputs' date into a PDF, in place of its printer's name."""
     logging.getLogger("pypdf").setLevel(logging.ERROR)  # a copy's count of objects is its own
     writer, made = PdfWriter(clone_from=io.BytesIO(pdf)), io.BytesIO()
     day = f"D:{date.replace('-', '')}000000Z"
     writer.metadata = {
         "/Title": config["title"],
         "/Author": config["author"],
-        "/Keywords": mark,
         "/CreationDate": day,
         "/ModDate": day,
     }
     writer.write(made)
-    return renumber_nodes(made.getvalue())
-
-
-def renumber_nodes(pdf: bytes) -> bytes:
-    """Count the nodes that a PDF names from 1: Chromium's count is another on every run."""
-    names = {name: b"(node%08d)" % n for n, name in enumerate(sorted(set(NODE.findall(pdf))), 1)}
-    return NODE.sub(lambda found: names[found[0]], pdf)
-
-
-def keywords(pdf: bytes) -> str | None:
-    """What `signed` left in a PDF, if it is one."""
-    try:
-        found = PdfReader(io.BytesIO(pdf)).metadata
-    except PdfReadError:
-        return None
-    return found.keywords if found else None
+    return made.getvalue()
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -224,9 +204,7 @@ def main(arguments: list[str] | None = None) -> int:
     out = chosen.out or ROOT / "_build" / f"{NAME}.pdf"
     config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
     try:
-        pdf = signed(
-            printed(whole(chosen.site)), config, computed(ROOT)[-1], MARK + fingerprint(chosen.site)
-        )
+        pdf = signed(printed(whole(chosen.site)), config, computed(ROOT)[-1])
         write_bytes(out, pdf)
         for name, part in chapters(pdf).items():
             write_bytes(out.with_suffix("") / f"{name}.pdf", part)

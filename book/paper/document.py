@@ -9,7 +9,6 @@ document. Nothing here needs a browser.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import posixpath
 import re
@@ -614,14 +613,6 @@ def read_pages(site: Path, toc: dict, title: str) -> list[Page]:
         Maker((site / f"{entry.docname}.html").read_text("utf-8"), entry, known, address).make()
         for entry in listed
     ]
-
-
-def fingerprint(site: Path) -> str:
-    """Give sixteen digits that are others when a page of a site is another."""
-    digest = hashlib.sha256()
-    for page in sorted(site.glob("*/*.html")):
-        digest.update(page.relative_to(site).as_posix().encode() + b"\0" + page.read_bytes())
-    return digest.hexdigest()[:16]
 
 
 def load_toc(root: Path) -> dict:

@@ -11,12 +11,12 @@ import play
 import pytest
 from bs4 import BeautifulSoup
 from looks import bring_to_middle, swipe
-from play import pages
 
 from helpers import worked
 from helpers.chapters import CHAPTERS
 
-FIGURES = {name: f"{c.docname}.html" for c in CHAPTERS for _, name in pages.placements(c.docname)}
+FIGURES = {w["figure"]: f"{c.docname}.html" for c in CHAPTERS for w in c.widgets}
+del FIGURES["gpt"]
 DESK = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"}
 WIDE = """() => [document.documentElement.scrollWidth,
     [...document.querySelectorAll("figure.play *, .gpt *")].filter(e => e.checkVisibility()

@@ -15,7 +15,6 @@ from support import ROOT
 
 from book import build
 from book.address import address
-from book.paper import __main__ as paper
 
 OTHERWISE = {
     "HOME": "/nonexistent",
@@ -90,13 +89,6 @@ def test_two_builds_give_the_same_site(elsewhere, html_root):
 def test_nothing_is_built_where_nothing_has_changed(elsewhere):
     start = elsewhere.folder / "_build" / "html" / "index.html"
     assert elsewhere.same == f"The book: {start}\n"
-
-
-@pytest.mark.nightly
-def test_two_prints_are_the_same(elsewhere, html_root, tmp_path):
-    assert paper.main(["--site", str(html_root), "--out", str(tmp_path / "a")]) == 0
-    run("book.paper", elsewhere.folder, "--out", str(tmp_path / "b"))
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
 def test_a_folder_that_cannot_be_written_is_told_in_a_sentence(tmp_path, capsys):

@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
 from postprocess import explorers, figures
 
 
@@ -49,12 +48,19 @@ def test_text_and_lines_can_be_read_in_both_modes(html_root, mode):
             assert guide or contrast(inks[name], ground) >= 3, (file.name, name)
 
 
-def test_heat_maps_follow_the_dark(html_root):
-    maps = [text for file in drawn(html_root) if "<image" in (text := file.read_text("utf-8"))]
-    assert len(maps) > 8
-    for svg in maps:
+def test_heat_maps_and_pale_areas_follow_the_dark(html_root):
+    maps = 0
+    for svg in (file.read_text("utf-8") for file in drawn(html_root)):
+        maps += "<image" in svg
         assert svg.count("<image") == svg.count('<image class="map"')
         assert re.search(r"dark\)\{.*?\.map\{filter:invert", svg)
+        _, dark = (
+            dict(re.findall(r"(--c\w{6}):(#\w{6})", table))
+            for table in re.findall(r":root\{([^}]*)\}", svg)
+        )
+        for area in re.findall(r"<path [^>]*fill: ?(?:var\()?(--c\w{6}|#\w{6})", svg):
+            assert light_of(dark.get(area, area)) < 0.5, "it glares"
+    assert maps > 8
 
 
 # --- on a telephone -------------------------------------------------------------------------------
@@ -74,28 +80,10 @@ def telephone(page):
     return page
 
 
-@pytest.mark.parametrize("by", ["tap", "key"])
-def test_a_figure_opens_large_and_gives_the_focus_back(visit, telephone, by):
+def test_a_figure_opens_large(visit, telephone):
     problems = visit("notebooks/08_residual_add_and_norm.html")
-    link = telephone.locator("figure a.enlarge:visible").first
-    picture = link.locator("xpath=preceding-sibling::img")
-    if by == "key":
-        link.press("Enter")
-    else:
-        picture.click()
-    dialog = telephone.get_by_role("dialog", name="The figure, large")
-    assert dialog.is_visible()
-    shown = dialog.locator("img")
-    assert shown.get_attribute("alt") == picture.get_attribute("alt")
-    assert shown.bounding_box()["width"] >= 1.4 * float(picture.get_attribute("width"))
-    assert dialog.locator("div").evaluate("e => e.scrollWidth > e.clientWidth")
-    assert dialog.get_by_role("button").evaluate("e => e === document.activeElement")
-    if by == "key":
-        telephone.keyboard.press("Escape")
-    else:
-        dialog.get_by_role("button", name="Close").click()
-    assert not dialog.is_visible()
-    expect(link).to_be_focused()
+    telephone.locator("figure a.enlarge:visible").first.click()
+    telephone.wait_for_url("**/_images/*.svg")
     assert problems == []
 
 

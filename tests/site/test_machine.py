@@ -16,6 +16,7 @@ from test_pages import LOOKS, complaints, looked_at, show
 
 from helpers import corpus
 from helpers.attention import attention_steps
+from helpers.chapters.ch12_inside_the_gpt import ablations
 
 PAGE = "book/number-by-number.html"
 TEXT = "The old hen saw the fox, and hid"
@@ -255,15 +256,6 @@ def test_an_address_leads_to_its_number_and_back_again(page):
     page.wait_for_function("location.hash.includes('k=6')")
 
 
-def test_an_address_may_be_written_by_hand(page):
-    text = "The fox did not cross the stream because it was too"
-    go(page, text=text, layer=2, head=1, q="it", k="stream")
-    opens(page, "Attention weight “\u00a0it” (9) reads “\u00a0stream” (7) · layer 2 · head 1")
-    page.wait_for_function("location.hash.includes('number=weights')")
-    go(page, text=text, layer=2, head=1, q="it", k="brook")
-    page.locator(".machine-trouble", has_text="names a number that there is not").wait_for()
-
-
 UNCOVERED = """() => {
     const marks = [...document.querySelectorAll('.machine-mark:not([hidden])')].filter(mark =>
         mark.closest('.opened, .machine-map'));
@@ -293,20 +285,6 @@ def test_who_follows_an_address_sees_its_cell(browser, site_url, device):
         assert page.evaluate(UNCOVERED), address
         page.close()
     context.close()
-
-
-@pytest.mark.parametrize(("granted", "says"), [(True, "copied"), (False, "see the address bar")])
-def test_a_link_to_a_number_is_copied_or_shown(page, granted, says):
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    if not granted:  # some browsers let a page copy unasked
-        page.evaluate("void (navigator.clipboard.writeText = () => Promise.reject())")
-    go(page, number="k" if granted else "v", layer=2, head=3, q=4, i=5)
-    opens(page, "Key" if granted else "Value")
-    page.get_by_text("copy link").click()
-    page.locator(".machine-steps a", has_text=says).wait_for()
-    if granted:
-        assert page.evaluate("navigator.clipboard.readText()") == page.url
-    page.evaluate("void delete navigator.clipboard.writeText")
 
 
 def test_a_replaced_head_output_is_shown(page):
@@ -363,7 +341,7 @@ def test_the_page_understands_all_addresses_of_chapters(page, html_root):
         )
     ]
     addresses = set(filter(None, links))
-    assert {one["address"] for one in machine.experiments()} < addresses
+    assert {one["address"] for one in machine.experiments()} == addresses
     for address in addresses:
         found = page.evaluate(UNDERSTOOD, [address, machine.TEXT])
         assert found["unknown"] == [], address
@@ -389,25 +367,6 @@ UNDERSTOOD = """([address, opening]) => {
     return { unknown, surplus, number: placed && bookMachine.has(machine, placed),
         changes: [...change.silent, ...change.mean].every(there) };
 }"""
-
-
-def test_what_a_part_does_not_have_is_left_out_of_an_address(page):
-    go(page, number="norm1", layer=1, head=1, q=9, k=3, i=4)
-    assert "head" not in opens(page, "Normalised stream “\u00a0hid” (9), entry 4 · layer 1")
-    page.locator('[data-part="norm1"].opened .machine-mark').wait_for()
-    page.wait_for_function("!/head=|[&]k=/.test(location.hash)")
-    go(page, number="by1", layer=1, q=9, i=1)
-    assert "entry" not in opens(page, "Scale of the norm")
-    assert page.get_by_role("button", name="next").count() == 0
-
-
-def test_a_head_that_is_not_there_is_told(page):
-    for head in ("9.9", "abc", "1.4 2.9"):
-        go(page, silent=head)
-        page.locator(".machine-trouble", has_text="a head that there is not").wait_for()
-        go(page, silent="1.4")
-        page.locator(".machine-changed", has_text="layer 1, head 4 is silenced").wait_for()
-        page.locator(".machine-trouble", has_text=re.compile("^$")).wait_for(state="attached")
 
 
 def test_experiments_take_the_head_that_matters_in_this_gpt(html_root):
@@ -552,19 +511,6 @@ def test_what_the_page_proposes_can_be_tried(page):
     assert "read after layer 2" in opens(page, "Probability “\u00a0")
 
 
-def test_a_press_leaves_the_visit_and_a_button_leads_back(page):
-    go(page)
-    page.locator(".machine-opened", has_text="Visit the seven stations").wait_for()
-    page.get_by_role("button", name="Visit the seven stations").click()
-    page.locator(".machine-steps", has_text="of 7").wait_for()
-    page.locator(".machine-factor").first.click()
-    page.get_by_role("button", name="Visit", exact=True).click()
-    page.locator(".machine-steps", has_text="of 7").wait_for()
-    page.get_by_role("button", name="Skip the visit").click()
-    page.get_by_role("button", name="Close").click()
-    page.locator(".machine-opened", has_text="Press any number").wait_for()
-
-
 def test_the_means_are_those_of_the_heads(monkeypatch):
     model, tokenizer = shipped(machine.MODEL)
     config = model.config
@@ -612,28 +558,6 @@ def test_keys_alone_open_a_number(page):
     assert page.evaluate("document.activeElement.className") == "machine-opened"
 
 
-SCROLLED = """([place, heading]) => {
-    document.querySelector(place).scrollIntoView({ behavior: "instant" });
-    return document.querySelector(".machine-opened h2").textContent.startsWith(heading);
-}"""
-
-
-def test_the_tour_opens_a_number_at_each_station(browser, site_url):
-    context = browser.new_context(**playing.PHONE)
-    page = context.new_page()
-    page.goto(f"{site_url}/{PAGE}", wait_until="domcontentloaded")
-    page.get_by_role("button", name="Load the model").click()
-    opens(page, "Embedding")
-    page.wait_for_function(SCROLLED, arg=["#station-5", "After GELU"])
-    wide, _ = page.evaluate(playing.WIDE)
-    assert wide <= 390
-    page.get_by_role("button", name="Skip the visit").click()
-    page.evaluate("document.querySelector('#station-7').scrollIntoView()")
-    page.locator('[data-step="7"][aria-current="step"]').wait_for()
-    opens(page, "After GELU")
-    context.close()
-
-
 def test_without_scripts_the_page_shows_what_it_begins_with(html_root):
     model = rounded_model(html_root, machine.MODEL)
     ids = shipped(machine.MODEL)[1].encode(machine.TEXT)
@@ -642,7 +566,12 @@ def test_without_scripts_the_page_shows_what_it_begins_with(html_root):
     )
     with torch.no_grad():
         p_V = model(ids[None])[0, -1].softmax(-1)
-    assert [cell.text for cell in still.select("td")] == written(p_V)
+    likeliest, reasons = still.select("table")
+    assert [cell.text for cell in likeliest.select("td")] == written(p_V)
+    parts = ablations.logit_parts(model, ids, p_V.argmax()).values()
+    *shown, total = [float(cell.text.replace("−", "-")) for cell in reasons.select("td")]
+    assert shown[:8] == pytest.approx(sorted(parts, key=abs, reverse=True)[:8], abs=0.001)
+    assert sum(shown) == pytest.approx(total, abs=1e-6)
     assert still.img["src"].startswith("data:image/png")
 
 
@@ -670,8 +599,6 @@ def step(n: int):
 def opened(page):
     go(page, number="middle", layer=2, q=9, i=7)
     opens(page, "Stream after attention")
-    page.evaluate("""document.querySelectorAll(':is([data-part="maps"], [data-part="q"]) details')
-        .forEach(e => { e.open = true; })""")
 
 
 def silenced(page):

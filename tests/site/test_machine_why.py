@@ -186,7 +186,7 @@ def asked(page, text: str = machine.TEXT):
 
 def columns(page) -> dict[str, float]:
     """The table of reasons: what each row says and adds."""
-    rows = page.locator(".machine-reasons > tbody > tr:not(.machine-silenced)")
+    rows = page.locator(".machine-why .machine-reasons > tbody > tr:not(.machine-silenced)")
     found = rows.evaluate_all("rows => rows.map(r => [...r.cells].map(c => c.textContent))")
     return {cells[0]: read(cells[1]) for cells in found}
 

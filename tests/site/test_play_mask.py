@@ -12,7 +12,6 @@ import numpy as np
 import playing
 import pytest
 import torch
-from looks import bring_to_middle, swipe
 from playing import check, computed, many, press, sentence
 
 from helpers import numerics
@@ -413,30 +412,6 @@ def test_a_row_without_a_word_has_no_answer(figure):
     held(figure, mask, 2, after=True, chosen=2)
 
 
-def test_drawing_over_cells_makes_them_all_alike(figure):
-    mask = CAUSAL.copy()
-    boxes = {at: cell(figure, *at).bounding_box() for at in ((0, 1), (0, 4), (2, 4))}
-    middle = {at: (b["x"] + b["width"] / 2, b["y"] + b["height"] / 2) for at, b in boxes.items()}
-    figure.page.mouse.move(*middle[0, 1])
-    figure.page.mouse.down()
-    figure.page.mouse.move(*middle[0, 4], steps=12)
-    figure.page.mouse.move(*middle[2, 4], steps=8)
-    figure.page.mouse.up()
-    mask[0, 1:5] = mask[1, 4] = mask[2, 4] = True
-    held(figure, mask, 2)
-    figure.page.mouse.move(*middle[0, 4], steps=4)
-    held(figure, mask, 2)  # nothing is drawn any more
-    figure.page.mouse.down()
-    figure.page.mouse.move(*middle[0, 1], steps=12)
-    figure.page.mouse.move(*middle[0, 4], steps=12)
-    figure.page.mouse.up()  # ends where it began: no click that would turn the first one again
-    mask[0, 1:5] = False
-    held(figure, mask, 2)
-    cell(figure, 0, 1).click()
-    mask[0, 1] = True
-    held(figure, mask, 2, chosen=0)
-
-
 def test_all_by_the_keyboard(figure):
     page = figure.page
     keys, mask = page.keyboard, CAUSAL.copy()
@@ -465,18 +440,11 @@ def test_all_by_the_keyboard(figure):
 
 
 def test_touch(on_phone):
-    """A tap turns one cell, a swipe along a row draws over it."""
     figure, mask = on_phone, CAUSAL.copy()
     cell(figure, 4, 6).tap()
     mask[4, 6] = True
     figure.get_by_label("cross may read stream, weight").wait_for()
     held(figure, mask, 2, chosen=4)
-    bring_to_middle(cell(figure, 1, 2))
-    start, end = (cell(figure, 1, s).bounding_box()["x"] for s in (2, 5))
-    swipe(figure.page, cell(figure, 1, 2), across=end - start)
-    figure.locator('[aria-label^="fox may read the, weight"]').wait_for()
-    mask[1, 2:6] = True
-    held(figure, mask, 2)
     press(figure, "one too far")  # a button of its own
     figure.locator(".mask-presets [aria-pressed=true]").wait_for()
     held(figure, PRESETS["one too far"], 2)

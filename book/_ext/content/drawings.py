@@ -212,7 +212,7 @@ class Machine(Drawing):
         ]
         drawn = f'<figure class="machine-window">{draw_map(self.address)}</figure>'
         return [
-            nodes.raw("", drawn, format="html", front=True),
+            nodes.raw("", drawn, format="html", assets=["front.css"]),
             nodes.container(
                 "", *self.parse_text_to_nodes("\n".join(lines)), classes=["machine-parts"]
             ),
@@ -225,7 +225,7 @@ class Ladder(Drawing):
     def run(self) -> list[nodes.Node]:
         """Draw it."""
         drawn = f"<figure>{draw_ladder(self.address)}</figure>"
-        return [nodes.raw("", drawn, format="html", front=True)]
+        return [nodes.raw("", drawn, format="html", assets=["front.css"])]
 
 
 def setup(app) -> None:

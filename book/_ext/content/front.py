@@ -3,7 +3,6 @@
 ``{written}`` has the shipped GPT write when the page is built, from a stated prompt and seed, by
 the very command that a reader may give, which stands on the page. ``{try-one}`` asks what attention
 does when a query is stretched; its drawing is the cover, its answer is computed here.
-Pages that hold either, the map or the ladder load ``front.css``, and no other page does.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ class SampleText(SphinxDirective):
             "<figcaption>"
         )
         return [
-            nodes.raw("", opening, format="html", front=True),
+            nodes.raw("", opening, format="html", assets=["front.css"]),
             *self.parse_text_to_nodes("\n".join(self.content)),
             nodes.raw("", "</figcaption></figure>", format="html"),
         ]
@@ -123,17 +122,9 @@ class FirstPrediction(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Render it."""
-        return [nodes.raw("", prediction(), format="html", front=True)]
-
-
-def add_assets(app, pagename, templatename, context, doctree) -> None:
-    """Load the style on pages that need it."""
-    if doctree is None or not any(node.get("front") for node in doctree.findall(nodes.raw)):
-        return
-    app.add_css_file("front.css")
+        return [nodes.raw("", prediction(), format="html", assets=["front.css"])]
 
 
 def setup(app) -> None:
     app.add_directive("written", SampleText)
     app.add_directive("try-one", FirstPrediction)
-    app.connect("html-page-context", add_assets)

@@ -168,9 +168,9 @@ FIGURES = {
         note="Above you saw what each choice of axes does to the whole block; here follow a single "
         "result back to the numbers that make it, written out below, and change any of them. Left, "
         "the block that goes into a norm; right, what comes out. Choose a result on the right: the "
-        "numbers that share its mean and variance light up. Drag a number on the left sideways, or "
-        "choose it and move the slider: triangles mark the results that move. Guess first: can a "
-        "number of the other sentence move the result that you watch?",
+        "numbers that share its mean and variance light up. Choose a number on the left and move "
+        "the slider: triangles mark the results that move. Guess first: can a number of the other "
+        "sentence move the result that you watch?",
         data=axes,
     ),
     "query": Figure(
@@ -186,11 +186,10 @@ FIGURES = {
     ),
     "mask": Figure(
         title="Who may read whom, and which losses cheat?",
-        note="Each row is a word that reads: click cells, or drag over them, to allow or forbid it "
-        "a word. Numbers are weights of the first layer. The dashed cell of a row is what it has "
-        "to say; a ring is a word that it may not read and yet reaches; what comes later is "
-        "hatched. Let “fox” read “cross”: how many losses does this one cell spoil, in one layer "
-        "and in two?",
+        note="Each row is a word that reads: click a cell to allow or forbid it a word. Numbers "
+        "are weights of the first layer. The dashed cell of a row is what it has to say; a ring is "
+        "a word that it may not read and yet reaches; what comes later is hatched. Let “fox” read "
+        "“cross”: how many losses does this one cell spoil, in one layer and in two?",
         data=mask,
     ),
 }

@@ -21,11 +21,9 @@ from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
-from content.chapters import cell_of
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from helpers.chapters import CHAPTERS
 from helpers.embeddings import quantised
 from helpers.generate import open_model
 from helpers.training import checkpoints
@@ -36,7 +34,14 @@ ROUNDING = {  # by model: what rounding does to its loss, and where the results 
     "valley": (DATA / "results" / "valley.json", "valley"),
 }
 BITS = 8
-ABOUT_TALES = "Here answers the GPT that ships with the book and is taken apart in {chapter_12}"
+COMPUTED = {  # by gpt.js
+    "norm": "rms",
+    "placement": "pre",
+    "positions": "rope",
+    "activation": "gelu",
+    "qk_norm": True,
+    "ngrams": 1,
+}
 ABOUT_VALLEY = (
     "Here answers a GPT built like that of {chapter_12}, with more places, which has read "
     "tales that a program told. Its tokens are words, each with the space before it; a word that "
@@ -89,8 +94,13 @@ def checkpoint(name: str) -> Path:
 
 @cache
 def weights_script(name: str) -> tuple[str, dict]:
-    """Give the script with the weights of a shipped GPT, and what the widget says of them."""
+    """Give the script with the weights of a shipped GPT, and what the widget says of them.
+
+    Raises: ValueError for a GPT that gpt.js does not compute.
+    """
     model, tokenizer = open_model(checkpoint(name))
+    if not COMPUTED.items() <= asdict(model.config).items():
+        raise ValueError(f"gpt.js computes {COMPUTED}, {name} has {model.config}: teach it this")
     parts = packed(model, tokenizer.vocab)
     script = f"globalThis.bookGPTWeights = {json.dumps(parts, ensure_ascii=True)};\n"
     about = {
@@ -142,17 +152,18 @@ NUMBERS = (  # name, label, value, least, most, step; none: of the model
 )
 
 
-def widget(env, prompt: str, number: int, name: str, about_model: str) -> nodes.raw:
+def widget(prompt: str, name: str, about_model: str) -> nodes.raw:
     """Give the widget: words that hold without scripts, and controls that wait for them.
 
-    whose: what it says of the model.
+    about_model: what it says of the model.
     """
-    return nodes.raw("", widget_html(prompt, number, name, about_model), format="html", gpt=True)
+    assets = ["gpt.css", "gpt.js", "gpt-page.js"]
+    return nodes.raw("", widget_html(prompt, name, about_model), format="html", assets=assets)
 
 
-def widget_html(prompt: str, number: int, name: str, about_model: str) -> str:
+def widget_html(prompt: str, name: str, about_model: str) -> str:
     """Give the widget's HTML."""
-    about, ident, measured = weights_script(name)[1], f"gpt-{number}", ROUNDING[name][1]
+    about, measured = weights_script(name)[1], ROUNDING[name][1]
     size, text = (f"{about[what] / 1e6:.2f} MB" for what in ("bytes", "letters"))
     about_model, unit = about_model.format(chapter_12=CHAPTER_12), about["unit"]
     opens = OPENS[name] | {"top-k": about["tokens"]}
@@ -169,9 +180,9 @@ def widget_html(prompt: str, number: int, name: str, about_model: str) -> str:
         for name in ("layer", "head")
     )
     return f"""
-<div class="gpt" id="{ident}" role="group" aria-labelledby="{ident}-title"
+<div class="gpt" id="gpt-1" role="group" aria-labelledby="gpt-title"
  data-weights="{about["file"]}" data-unit="{unit}">
-<p class="gpt-title" id="{ident}-title">Let it write, in this page</p>
+<p class="gpt-title" id="gpt-title">Let it write, in this page</p>
 <p>{about_model}: {about["layers"]} layers of {about["heads"]} heads, {about["numbers"]:,} numbers,
 {about["updates"]:,} updates. For this page we round each weight to one of 255 values, with a scale
 for each row. That makes {size}, which come as {text} of text when you ask for them. The loss on the
@@ -183,8 +194,8 @@ validation text differs by {about["change"]} nats
 <p class="gpt-trouble" role="alert"></p>
 <p class="visually-hidden gpt-said" role="status"></p>
 <form class="gpt-live" hidden>
-<label class="gpt-prompt" for="{ident}-prompt">Your prompt</label>
-<textarea id="{ident}-prompt" name="prompt" rows="2" spellcheck="false" autocapitalize="off"
+<label class="gpt-prompt" for="gpt-prompt">Your prompt</label>
+<textarea id="gpt-prompt" name="prompt" rows="2" spellcheck="false" autocapitalize="off"
  autocomplete="off">{html.escape(prompt)}</textarea>
 <div class="gpt-settings">{fields}</div>
 <p class="gpt-buttons"><button type="button" name="write">Write</button><button type="button"
@@ -201,9 +212,7 @@ Tinted is what the outlined {unit} reads, in the head chosen below.</p>
 <span class="gpt-at" aria-hidden="true"></span></label>{selects}</div>
 <p class="gpt-reads"></p>
 <div class="gpt-halves">
-<div><canvas role="img" width="300" height="300"></canvas>
-<details><summary>This {unit}’s weights as a table</summary>
-<div class="gpt-weights" tabindex="0" role="region" aria-label="Weights"></div></details></div>
+<div><canvas role="img" width="300" height="300"></canvas></div>
 <table class="gpt-next"><caption></caption><thead><tr><th scope="col">next</th>
 <th scope="col">probability</th></tr></thead><tbody></tbody></table>
 </div>
@@ -216,40 +225,14 @@ Tinted is what the outlined {unit} reads, in the head chosen below.</p>
 class Gpt(SphinxDirective):
     """Put the widget here; the argument is the prompt that it starts with."""
 
-    optional_arguments = 1
+    required_arguments = 1
     final_argument_whitespace = True
 
     def run(self) -> list[nodes.Node]:
         """Give the widget."""
-        prompt = self.arguments[0] if self.arguments else "The "
-        number = self.env.new_serialno("gpt") + 1
-        return [widget(self.env, prompt, number, "valley", ABOUT_VALLEY)]
-
-
-def insert_into_chapter(app, doctree) -> None:
-    """Put the widget behind the cell that the chapter's manifest names."""
-    for chapter in CHAPTERS:
-        if chapter.docname == app.env.docname:
-            for here in chapter.widgets:
-                if here["figure"] == "gpt":
-                    cell = cell_of(app, doctree, here["after"])
-                    widget_html = widget(
-                        app.env, here["prompt"], 1, "tales", here.get("says", ABOUT_TALES)
-                    )
-                    cell.parent.insert(cell.parent.index(cell) + 1, widget_html)
-
-
-def add_assets(app, pagename, templatename, context, doctree) -> None:
-    """Let a page that has the widget load its scripts and its style, and no other page."""
-    if doctree is None or not any(node.get("gpt") for node in doctree.findall(nodes.raw)):
-        return
-    app.add_css_file("gpt.css")
-    for script in ("gpt.js", "gpt-page.js"):
-        app.add_js_file(script, loading_method="defer")
+        return [widget(self.arguments[0], "valley", ABOUT_VALLEY)]
 
 
 def setup(app) -> None:
     app.add_directive("gpt", Gpt)
     app.connect("builder-inited", write_weights)
-    app.connect("doctree-read", insert_into_chapter, priority=300)
-    app.connect("html-page-context", add_assets)

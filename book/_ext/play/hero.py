@@ -63,17 +63,9 @@ class Hero(SphinxDirective):
         def address(chapter) -> str:
             return self.env.app.builder.get_relative_uri(self.env.docname, chapter.docname)
 
-        return [nodes.raw("", hero_html(address), format="html", hero=True)]
-
-
-def add_assets(app, pagename, templatename, context, doctree) -> None:
-    """Load scripts and style on a page that has the picture."""
-    if doctree is not None and any(node.get("hero") for node in doctree.findall(nodes.raw)):
-        app.add_css_file("hero.css")
-        for script in ("gpt.js", "hero.js"):
-            app.add_js_file(script, loading_method="defer")
+        assets = ["hero.css", "gpt.js", "hero.js"]
+        return [nodes.raw("", hero_html(address), format="html", assets=assets)]
 
 
 def setup(app) -> None:
     app.add_directive("hero", Hero)
-    app.connect("html-page-context", add_assets)

@@ -25,6 +25,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from helpers import corpus, valley
 from helpers.chapters import BY_NUMBER, CHAPTERS
+from helpers.chapters.ch12_inside_the_gpt import ablations
 from helpers.embeddings import quantised
 from helpers.generate import open_model
 from helpers.record import record_attention
@@ -32,37 +33,13 @@ from play import ROOT
 from play.gpt import BITS, checkpoint, weights_script
 
 WORDS = ROOT / "book" / "number-by-number.toml"
-SCRIPTS = ("gpt.js", "machine.js", "machine-page.js")
+ASSETS = ["machine.css", "gpt.js", "machine.js", "machine-page.js"]
 MODEL = "valley"
 PLACES = 64  # of the model's, so that a telephone keeps up
-NEEDED = {  # what machine.js opens; gpt.js can compute more
-    "norm": "rms",
-    "placement": "pre",
-    "positions": "rope",
-    "activation": "gelu",
-    "ngrams": 1,
-}
 LIKELY = 8  # tokens in the table of what comes next
 GAP = 1  # dots between the pictures of heads
 DOT = 8  # pixels of a weight
 WINDOWS = 32  # of the training text, over which a head's mean is taken
-KEYED = ("scores", "scaled", "weights")
-WITHOUT_LAYER = ("embedding", "norm", "by", "logits", "probabilities", "share_next")
-OF_HEAD = (
-    "q",
-    "k",
-    "v",
-    "q_by",
-    "k_by",
-    "q_normed",
-    "k_normed",
-    "q_turned",
-    "k_turned",
-    *KEYED,
-    "share",
-    "mixed",
-)
-ALONE = ("by1", "by2", "by", "q_by", "k_by", "share", "share_next")  # a number in no row
 PAGE = "../book/number-by-number.html"
 WHERE = (
     f'To see every part at work on a sentence of your own, open <a href="{PAGE}">The whole '
@@ -112,17 +89,8 @@ def why_texts() -> dict[str, str]:
 
 @cache
 def head_means() -> list[list[list[float]]]:
-    """What each head mixes on average (L, H, D), over windows of the text that it was trained on.
-
-    Raises: ValueError for a GPT that machine.js cannot open.
-    """
+    """What each head mixes on average (L, H, D), over windows of the text that trained it."""
     model, tokenizer = open_model(checkpoint(MODEL))
-    for name, needed in NEEDED.items():
-        if (got := getattr(model.config, name)) != needed:
-            raise ValueError(
-                f"the page of all numbers (book/_assets/machine.js) opens {name}="
-                f"{needed!r}, the checkpoint has {got!r}: teach it this"
-            )
     ids = tokenizer.encode(corpus.load(MODEL)[: 8 * WINDOWS * PLACES])  # a word is shorter
     x_BT = ids[: WINDOWS * PLACES].view(WINDOWS, PLACES)
     mixed: list[torch.Tensor] = []
@@ -161,7 +129,40 @@ def static_html() -> str:
  diagonal.">
 <table><caption>The likeliest words after “{TEXT}”; the picture shows where each of the
 heads looks</caption><thead><tr><th scope="col">next</th><th scope="col">probability</th>
-</tr></thead><tbody>{rows}</tbody></table></figure>"""
+</tr></thead><tbody>{rows}</tbody></table>
+{reasons_html(model, read, tokenizer.vocab)}</figure>"""
+
+
+def reasons_html(model, ids_T, vocab) -> str:
+    """Give the likeliest word's logit as a sum over all parts, as machine-page.js does."""
+    word = model(ids_T[None])[0, -1].argmax()
+    parts = ablations.logit_parts(model, ids_T, word)
+
+    def quoted(token) -> str:
+        return f"“{vocab[token].replace(' ', '&nbsp;')}”"
+
+    def named(kind: str, layer: int = 0, head: int = 0, key: int = 0) -> str:
+        return {
+            "embedding": f"embedding of {quoted(ids_T[-1])}",
+            "head": f"layer {layer + 1}, head {head + 1} reads {quoted(ids_T[key])} ({key + 1})",
+            "feed-forward": f"layer {layer + 1}, feed-forward network",
+            "biases": "all biases",
+        }[kind]
+
+    ranked = sorted(parts, key=lambda part: -abs(parts[part]))
+    shown = {named(*part): parts[part] for part in ranked[:LIKELY]}
+    total, most = sum(parts.values()), abs(parts[ranked[0]])
+    written = sum(round(value, 3) for value in shown.values())
+    shown[f"{len(parts) - LIKELY} others"] = round(total, 3) - written
+    shown[f"the logit of {quoted(word)}"] = total
+    rows = "".join(
+        f'<tr><th scope="row">{name}</th><td class="{"minus" if value < 0 else "plus"}" '
+        f'style="--share: {abs(value) / most if n < LIKELY else 0:.3f}">{value:+.3f}</td></tr>'
+        for n, (name, value) in enumerate(shown.items())
+    ).replace(">-", ">−")
+    return f"""<table class="machine-reasons"><caption>Why {quoted(word)}? Its logit is the sum of
+what the parts of the machine add.</caption><thead><tr><th scope="col">part</th>
+<th scope="col">adds</th></tr></thead><tbody>{rows}</tbody></table>"""
 
 
 @cache
@@ -302,7 +303,7 @@ class WholeMachine(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Give it."""
-        return [nodes.raw("", page_html(), format="html", machine=True)]
+        return [nodes.raw("", page_html(), format="html", assets=ASSETS)]
 
 
 def experiments() -> list[dict]:
@@ -315,47 +316,21 @@ def experiments() -> list[dict]:
 
 def link_from_chapter(app, doctree) -> None:
     """End a chapter's first reading, and its experiments, with a way to the machine."""
-    for chapter in CHAPTERS:
-        if chapter.docname != app.env.docname:
-            continue
-        links: dict[str, str] = {}  # of parts of one name the first
-        for part, about in part_texts().items():
-            if about["where"].startswith(f"{chapter.number} "):
-                name = about["name"]
-                links.setdefault(name, f'<a href="{PAGE}#{example_address(part)}">{name}</a>')
-        of = f" This chapter’s numbers: {', '.join(links.values())}." if links else ""
-        ends = {"What we saw": f"{WHERE}.{of}"} | {
-            one["heading"]: f'<a href="{PAGE}#{html.escape(one["address"])}">{one["says"]}</a>, '
-            f"{OTHER}."
-            for one in experiments()
-            if one["chapter"] == chapter.number
-        }
-        for section in list(doctree.findall(nodes.section)):
-            if words := ends.get(section[0].astext()):
-                inner = (n for n, part in enumerate(section) if isinstance(part, nodes.section))
-                way = nodes.raw("", f'<p class="to-the-machine">{words}</p>', format="html")
-                section.insert(next(inner, len(section)), way)
-
-
-def example_address(part: str) -> str:
-    """Give the address of an example of a part, in the text that the page opens with."""
-    if part == "learned":
-        return "number=learned&amp;table=head.weight&amp;row=1&amp;column=1"
-    fields = ["layer=1"] * (part not in WITHOUT_LAYER) + ["head=1"] * (part in OF_HEAD) + ["q=9"]
-    entry = "k=7" if part in KEYED else "i=1"
-    return "&amp;".join([f"number={part}", *fields, *[entry] * (part not in ALONE)])
-
-
-def add_assets(app, pagename, templatename, context, doctree) -> None:
-    """Let the page load its scripts and its style, and no other page."""
-    if doctree is None or not any(node.get("machine") for node in doctree.findall(nodes.raw)):
+    number = next((c.number for c in CHAPTERS if c.docname == app.env.docname), None)
+    if number is None:
         return
-    app.add_css_file("machine.css")
-    for script in SCRIPTS:
-        app.add_js_file(script, loading_method="defer")
+    ends = {"What we saw": f"{WHERE}."}
+    for one in experiments():
+        if one["chapter"] == number:
+            link = f'<a href="{PAGE}#{html.escape(one["address"])}">{one["says"]}</a>'
+            ends[one["heading"]] = f"{link}, {OTHER}."
+    for section in list(doctree.findall(nodes.section)):
+        if words := ends.get(section[0].astext()):
+            inner = (n for n, part in enumerate(section) if isinstance(part, nodes.section))
+            way = nodes.raw("", f'<p class="to-the-machine">{words}</p>', format="html")
+            section.insert(next(inner, len(section)), way)
 
 
 def setup(app) -> None:
     app.add_directive("whole-machine", WholeMachine)
     app.connect("doctree-read", link_from_chapter, priority=320)
-    app.connect("html-page-context", add_assets)

@@ -1,71 +1,49 @@
-"""Placement of the interactive figures, and the scripts that a page loads for them.
+"""Placement of the interactive figures, and the scripts and styles that a page loads.
 
-``{play} NAME`` puts a figure into a page under ``book/``; chapters get theirs after the cells that
-their manifests name (``widgets``), so that a notebook needs no word about them. A page loads
-``play.js``, ``play.css`` and the scripts of the figures that it has; a page without any loads none.
+Chapters get theirs after the cells that their manifests name (``widgets``), so that a notebook
+needs no word about them. A page loads what its raw nodes name in `assets`, and nothing else.
 """
 
 from __future__ import annotations
 
 from content.chapters import cell_of
 from docutils import nodes
-from sphinx.util.docutils import SphinxDirective
 
-import play
 from helpers.chapters import CHAPTERS
-from play import figures
+from play import figures, gpt
 
 
-def placements(docname: str) -> list[tuple[str, str]]:
-    """Return (id of the cell before, name) of each figure of a chapter."""
-    widgets = [w for chapter in CHAPTERS if chapter.docname == docname for w in chapter.widgets]
-    if unknown := {w["figure"] for w in widgets} - {*figures.FIGURES, "gpt"}:
-        raise ValueError(f"{docname}: no figure that plays is called {', '.join(sorted(unknown))}")
-    return [(w["after"], w["figure"]) for w in widgets if w["figure"] != "gpt"]
-
-
-def figure_node(env, name: str, number: int) -> nodes.raw:
+def figure_node(name: str, number: int) -> nodes.raw:
     """Return the node of a figure, the page's `number`-th."""
-    return nodes.raw("", figures.html_of(name, f"play-{name}-{number}"), format="html", play=name)
-
-
-class PlayDirective(SphinxDirective):
-    """The figure whose name is the argument."""
-
-    required_arguments = 1
-
-    def run(self) -> list[nodes.Node]:
-        """Render the figure."""
-        return [figure_node(self.env, self.arguments[0], self.env.new_serialno("play") + 1)]
+    html = figures.html_of(name, f"play-{name}-{number}")
+    assets = [f"{part}.{kind}" for part in ("play", f"play-{name}") for kind in ("js", "css")]
+    return nodes.raw("", html, format="html", assets=assets)
 
 
 def insert_into_chapter(app, doctree) -> None:
     """Insert figures after the cells that the manifest names."""
-    for number, (ident, name) in enumerate(placements(app.env.docname), start=1):
-        cell = cell_of(app, doctree, ident)
-        at = cell.parent.index(cell) + 1
-        cell.parent.insert(at, figure_node(app.env, name, number))
-
-
-def figure_names(doctree) -> list[str]:
-    """Return the names of a page's figures, each once."""
-    return list(
-        dict.fromkeys(node["play"] for node in doctree.findall(nodes.raw) if "play" in node)
-    )
+    for chapter in CHAPTERS:
+        here = chapter.widgets if chapter.docname == app.env.docname else ()
+        for number, widget in enumerate(here, start=1):
+            cell, name = cell_of(app, doctree, widget["after"]), widget["figure"]
+            node = (
+                gpt.widget(widget["prompt"], "tales", widget["says"])
+                if name == "gpt"
+                else figure_node(name, number)
+            )
+            cell.parent.insert(cell.parent.index(cell) + 1, node)
 
 
 def add_assets(app, pagename, templatename, context, doctree) -> None:
-    """Load scripts and styles on pages that have figures."""
-    names = figure_names(doctree) if doctree is not None else []
-    if not names:
-        return
-    for part in ("play", *(f"play-{name}" for name in names)):
-        app.add_js_file(f"{part}.js", loading_method="defer")
-        if (play.ASSETS / f"{part}.css").exists():
-            app.add_css_file(f"{part}.css")
+    """Load what a page's raw nodes name, each once."""
+    found = doctree.findall(nodes.raw) if doctree is not None else ()
+    for name in dict.fromkeys(name for node in found for name in node.get("assets", ())):
+        if name.endswith(".css"):
+            app.add_css_file(name)
+        else:
+            app.add_js_file(name, loading_method="defer")
 
 
 def setup(app) -> None:
-    app.add_directive("play", PlayDirective)
     app.connect("doctree-read", insert_into_chapter, priority=310)
     app.connect("html-page-context", add_assets)

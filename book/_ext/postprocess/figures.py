@@ -7,8 +7,8 @@ whatever the reader chose there. So a figure stays a file of its own, loaded onc
 the page itself, where the page's own variables reach, the book's figures would be megabytes.
 
 Fills that are neither grey nor of the palette keep their values in both modes, as does the text on
-them. Heat maps, with the text on them, are inverted in the dark: white becomes the page's ground,
-hues stay.
+them. But in the dark the white in pale ones becomes the page's ground, and so it does in heat maps,
+which are inverted with the text on them; hues stay.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ INKS = {  # as figures have them (helpers/figures): on the light page, and on th
 }
 INK, GROUND = ("#000000", "#e4e8ee"), ("#ffffff", "#121212")  # the page's, light and dark
 INVERTED = ".map{filter:invert(.93) hue-rotate(180deg) brightness(.9)}"  # white becomes 0x10
+PALE, DEEP = 0xB4, 0x40  # luma of pale fills, and of dark text on them
 FAINTEST = 0x70  # greys that are read are at least so dark on white
 GUIDE = 0x98  # lighter greys guide the eye, and stay faint
 COLOUR = re.compile(r"((?:fill|stroke|stop-color)(?:: ?|=\"))(#[0-9a-fA-F]{3,6})\b")
@@ -52,6 +53,12 @@ def six_digits(colour: str) -> str:
     return "#" + ("".join(2 * digit for digit in digits) if len(digits) == 3 else digits)
 
 
+def luma(colour: str) -> float:
+    """Give how bright a colour looks, from 0 to 255."""
+    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
 @cache
 def colours_of(colour: str) -> tuple[str, str] | None:
     """Give a colour on the light and on the dark page; None where it is one of data."""
@@ -59,8 +66,13 @@ def colours_of(colour: str) -> tuple[str, str] | None:
     if colour in INKS:
         return INKS[colour]
     red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
-    if max(red, green, blue) - min(red, green, blue) > 0x1A:
-        return None
+    most, least = max(red, green, blue), min(red, green, blue)
+    if most - least > 0x1A:
+        if DEEP < luma(colour) < PALE:
+            return None
+        ground = 0x12 + 2 * (0xFF - most) - least  # the less pale, the less dark
+        dark = "".join(f"{part + ground:02x}" for part in (red, green, blue))
+        return colour, f"#{dark}" if luma(colour) > DEEP else INK[1]
     grey = (red + green + blue) // 3
     if FAINTEST < grey < GUIDE:
         grey = FAINTEST
@@ -148,7 +160,8 @@ def with_variables(svg: str, used: set[str]) -> str:
             ink = six_digits(written[1]) if written else INK[0]
             if under is None:
                 tag = tag.replace(" ", ' class="map" ', 1)
-            if under is None or colours_of(under) is None or (under in INKS and ink == INK[0]):
+            both = under and colours_of(under)
+            if not both or (ink == INK[0] and luma(both[1]) > 0x80):
                 return tag if written else tag.replace(" ", f' fill="{INK[0]}" ', 1)
             if written and is_faint(ink):
                 tag = tag.replace(written[1], "#" + 3 * f"{FAINTEST:02x}", 1)
@@ -169,7 +182,8 @@ def with_colour_schemes(pictures: list[str]) -> list[str]:
         for mode in (0, 1)
     )
     style = (
-        f"<style>:root{{{light}}}@media ({MARK}: dark){{:root{{{dark}}}{INVERTED}}}"
+        f"<style>:root{{color-scheme:light dark;{light}}}"
+        f"@media ({MARK}: dark){{:root{{{dark}}}{INVERTED}}}"
         f"svg:not([fill]){{fill:var(--c{INK[0][1:]})}}</style>"
     )
     return [re.sub(r"(<svg\b[^>]*>)", lambda at: at[1] + style, svg, count=1) for svg in changed]

@@ -45,7 +45,7 @@ def set_image_sizes(page) -> None:
 
 
 def add_enlarge_links(page) -> None:
-    """Add a link to the file below each picture; book.js opens it over the page."""
+    """Add a link to the file below each picture, shown where the page is narrow."""
     for image in page.soup.select("article img[width]"):
         if int(image["width"]) <= NARROW or image.find_parent("a"):
             continue

@@ -25,7 +25,7 @@ def draw_losses(
     ax.bar(at + 0.2, after, 0.4, color=INKS[0], label="after")
     ax.set_xticks(at, tokens, rotation=90, fontsize=7)
     ax.set(ylabel="loss (nats)", xlim=(-0.6, len(tokens) - 0.4))
-    ax.legend()
+    ax.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2)
     return ax
 
 
