@@ -62,7 +62,7 @@ const bookHero = (() => {
     const find = (name) => root.querySelector(name), field = find("input"), view = find(".hero-view");
     const most = Number(root.dataset.places);
     let model = null;
-    const link = (text) => (find(".hero-open").hash = new URLSearchParams({ text }));
+    const link = (text) => root.querySelectorAll(".hero-open").forEach((open, i) => (open.hash = new URLSearchParams(i ? { text } : { text, why: "" })));
 
     function show() {
       const { ids, told } = bookGPT.understood(model, field.value);

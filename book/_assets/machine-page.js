@@ -536,8 +536,8 @@
         make("table", { className: "machine-reasons" }, caption, make("thead", {}, make("tr", {}, ...["part", "adds", "without it"].map((name) => make("th", { scope: "col" }, name)))), body),
         all, told, make("p", { className: "machine-note" }, `${WHY.says} `, make("a", { href: WHY.href, target: "_blank" }, WHY.where), "."));
 
-      function fill(select, p_V, chosen, name) {
-        const near = [...new Set([...likely(p_V, 20), ...(chosen === undefined ? [] : [chosen])])];
+      function fill(select, p_V, chosen, name, itself) {
+        const near = [...new Set([...likely(p_V, 20), ...(chosen === undefined ? [] : [chosen])])].filter((id) => id !== itself);
         select.querySelector("optgroup").replaceChildren(...near.map((id) => make("option", { value: id }, name(id))));
         select.value = chosen ?? "";
       }
@@ -549,14 +549,16 @@
       function showReasons() {
         const asked = inquiry(), p_V = row(machine, { part: "probabilities", place }), focused = [...box.querySelectorAll("button")].indexOf(document.activeElement);
         fill(word, p_V, asked.entry, (id) => `${wordOf(id)} ${percent(p_V[id])}`);
-        fill(over, p_V, asked.over, (id) => `its lead over ${wordOf(id)}`);
+        fill(over, p_V, asked.over, (id) => `its lead over ${wordOf(id)}`, asked.entry);
         after.textContent = `after ${inPlace(place)}`;
         const ranked = [...reasons()].sort((a, b) => Math.abs(b.value) - Math.abs(a.value)), most = Math.abs(ranked[0].value) || 1;
         const shown = why.every ? ranked : ranked.slice(0, MOST_TERMS), total = bookMachine.lead(machine.seen[place].logits_V, asked);
+        const against = ranked.find(({ value }) => value < 0);
+        if (against && !shown.includes(against)) shown.splice(-1, 1, against);
         const rest = ranked.length - shown.length, rounded = (x) => Number(x.toFixed(3)), what = sumOf(asked);
         says.textContent = `${what[0].toUpperCase()}${what.slice(1)} is ${signed(total)}. Each part of the machine has added a vector to the stream of ${inPlace(place)}. `
           + "With the scale of the last norm held at what it is here, their shares add up to this number exactly.";
-        caption.textContent = `${ranked.length} parts, the largest first. Press a part to open its numbers.`;
+        caption.textContent = `${ranked.length} parts, the largest first. A minus speaks against the word. Press a part to open its numbers.`;
         const line = (name, x) => make("tr", { className: "machine-sum" }, make("th", { scope: "row" }, name), make("td", {}, signed(x)), make("td"));
         body.replaceChildren(...shown.flatMap((part) => reason(part, most)),
           ...(rest ? [line(`${rest} others`, rounded(total) - shown.reduce((sum, { value }) => sum + rounded(value), 0))] : []), line(what, total));

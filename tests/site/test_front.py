@@ -145,9 +145,10 @@ def test_a_sentence_of_ones_own_is_read_and_written_on(html_root, visit, page):
     assert page.get_by_label("A sentence of yours").input_value() == longer
     page.wait_for_function("document.querySelectorAll('.hero-words span:not(:empty)').length === 5")
     assert pictured(BeautifulSoup(page.content(), "html.parser")) == likeliest(html_root, longer)
-    page.get_by_role("link", name="Open every number of it").click()
+    page.get_by_role("link", name="Why this word?").click()
     typed = "text => document.querySelector('#machine-text')?.value === text"
     page.wait_for_function(typed, arg=longer)
+    assert page.get_by_role("button", name="and see why").count()
     assert problems == []
 
 
