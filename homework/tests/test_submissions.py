@@ -372,11 +372,21 @@ COMMAND = (
 )
 
 
+def started(root: Path, source: Path, workers: int) -> subprocess.Popen:
+    """The command, in a process of its own."""
+    arguments = [str(source), "--assignment", "05", "--course", str(root / "course")]
+    return subprocess.Popen(
+        [sys.executable, "-c", COMMAND, *arguments, "--workers", str(workers)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
 def test_who_kills_the_grader_loses_no_grade(batches, tmp_path):
     source, book = few(tmp_path, *PAIR)
-    arguments = [str(source), "--assignment", "05", "--course", str(tmp_path / "course")]
-    command = [sys.executable, "-c", COMMAND, *arguments, "--workers", "1"]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
+    process = started(tmp_path, source, 1)
     deadline = time.monotonic() + 300
     while not list(book.results.glob("[!.]*.json")) and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -49,7 +49,8 @@ def hero_html(address) -> str:
 <button>Read it</button></form>
 <p class="hero-note"><span class="hero-said" role="status">Press a word to add it to the sentence.
 The first press loads {about["letters"] / 1e6:.1f} MB; what you type stays in this page.</span>
-<a class="hero-open" href="number-by-number.html#text={quote_plus(TEXT)}&amp;why=">Why this word?</a>
+<a class="hero-open" href="number-by-number.html#text={quote_plus(TEXT)}&amp;why=">Why this
+word?</a>
 <a class="hero-open" href="number-by-number.html#text={quote_plus(TEXT)}">Open every number of
 it</a>
 </p></figcaption></figure>"""
