@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 @dataclass(frozen=True, kw_only=True)
 class AttentionSteps:
-    """Every intermediate of one attention computation.
+    """The steps of one attention computation: `scaled` has the bias, and not yet the mask.
 
     Shapes:
         scores, scaled, weights: (..., T_q, T_k), one row per query, one column per key.

@@ -43,9 +43,9 @@ def _blocks():
         )
 
 
-def _pre_block(x, norm_1, attention, norm_2, network):
+def _pre_block(x, norm_1, attention, norm_2, feed_forward):
     h = x + attention(norm_1(x))
-    return h + network(norm_2(h))
+    return h + feed_forward(norm_2(h))
 
 
 near_misses(
@@ -250,11 +250,11 @@ explanation(
 
 
 def _block(
-    attend=lambda self, x: x + self.attention(self.norm_1(x)),
-    think=lambda self, x: x + self.feed_forward(self.norm_2(x)),
+    attention_half=lambda self, x: x + self.attention(self.norm_1(x)),
+    feed_forward_half=lambda self, x: x + self.feed_forward(self.norm_2(x)),
 ):
     """A block's forward in two steps, without dropout."""
-    return lambda self, x: think(self, attend(self, x))
+    return lambda self, x: feed_forward_half(self, attention_half(self, x))
 
 
 piece(
@@ -279,10 +279,10 @@ piece(
             lambda self, x: self.feed_forward(self.norm_2(x)),
         ),
         "norm_1 is used twice; the feed-forward layer has a norm of its own.": _block(
-            think=lambda self, x: x + self.feed_forward(self.norm_1(x))
+            feed_forward_half=lambda self, x: x + self.feed_forward(self.norm_1(x))
         ),
         "The feed-forward layer reads the stream without a norm.": _block(
-            think=lambda self, x: x + self.feed_forward(x)
+            feed_forward_half=lambda self, x: x + self.feed_forward(x)
         ),
         "Both layers read the same stream; the second is to read what the first has added to.": (
             lambda self, x: x + self.attention(self.norm_1(x)) + self.feed_forward(self.norm_2(x))
