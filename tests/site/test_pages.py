@@ -428,10 +428,6 @@ def states(page):
         page.wait_for_function(
             "which => document.activeElement.matches(`.${which}-toggle`)", arg=which
         )
-    page.locator("a.enlarge").first.click()
-    page.locator("dialog.enlarged[open] img").wait_for()
-    yield "a figure enlarged"
-    page.keyboard.press("Escape")
     page.keyboard.press("Control+k")
     page.locator("dialog[open] input").wait_for()
     yield "searching"

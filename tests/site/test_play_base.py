@@ -72,6 +72,7 @@ def test_softmax_is_the_oracles():
 
 def test_figures_are_placed_and_only_their_pages_load_scripts(html_root):
     assert set(FIGURES) == set(figures.FIGURES)
+    look = (html_root / "_static" / "play.css").read_text("utf-8")
     for file in html_root.rglob("*.html"):
         where, text = file.relative_to(html_root).as_posix(), file.read_text("utf-8")
         names = re.findall(r'<figure class="play"[^>]*\sdata-play="(\w+)"', text)
@@ -82,7 +83,9 @@ def test_figures_are_placed_and_only_their_pages_load_scripts(html_root):
         ]
         scripts = [script for script in loaded if script.startswith("play")]
         assert scripts == ["play.js", *(f"play-{n}.js" for n in dict.fromkeys(names))] * bool(names)
-        assert ("/play.css" in text) == bool(names), where
+        sheets = [file.parent / s for s in re.findall(r'href="([^":?]+\.css)', text)]
+        styles = [sheet.read_text("utf-8") for sheet in sheets if sheet.is_file()]
+        assert any(look in style for style in styles) == bool(names), where
 
 
 @EVERY
