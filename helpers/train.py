@@ -145,7 +145,8 @@ def _settings(
 def _multiplies_bfloat16(device: torch.device) -> bool:
     """Whether a device has products in bfloat16; one that only emulates them is slower with it."""
     if device.type == "cpu":
-        return torch.ops.mkldnn._is_mkldnn_bf16_supported()
+        built = torch.backends.mkldnn.is_available()  # without oneDNN there is no such op
+        return built and torch.ops.mkldnn._is_mkldnn_bf16_supported()
     return device.type != "cuda" or torch.cuda.is_bf16_supported(False)
 
 

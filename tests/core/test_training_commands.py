@@ -186,6 +186,10 @@ def test_bfloat16_is_the_default_only_where_it_is_native(monkeypatch, device, ha
     options = train.make_parser().parse_args([])
     settings = train._settings(options, None, torch.device(device))
     assert settings["training"]["precision"] == precision
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
+    monkeypatch.delattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported")
+    settings = train._settings(options, None, torch.device("cpu"))
+    assert settings["training"]["precision"] == "float32"
 
 
 def test_ctrl_c_prints_the_resume_command(tmp_path, run, monkeypatch):
