@@ -76,22 +76,6 @@ def draw_by_distance(
     return ax
 
 
-def draw_scores(ax: Axes, scores_TT: Num[np.ndarray, "T T"], *, title: str = "") -> Axes:
-    """Draw scores of a causal attention as greys, the darker the larger, each on its own scale.
-
-    Shapes: scores (T, T); what comes later than the row is left clear.
-    """
-    scores_TT = np.asarray(scores_TT, dtype=float)
-    past = np.tril(np.ones_like(scores_TT, dtype=bool))
-    low, high = scores_TT[past].min(), scores_TT[past].max()
-    share = (scores_TT - low) / (high - low) if high - low > 1e-9 else np.full_like(scores_TT, 0.3)
-    grey = np.ma.masked_where(~past, 0.1 + 0.9 * share)
-    ax.imshow(grey, cmap="Greys", vmin=0, vmax=1.25, interpolation="none")
-    ax.set(xticks=[], yticks=[], title=title)
-    ax.title.set_fontsize(9)
-    return ax
-
-
 def draw_waves(ax: Axes, rows_TC: Num[np.ndarray, "T C"]) -> Axes:
     """Draw a table of positions, a row a position, from purple (−1) over white to brown (1).
 

@@ -252,14 +252,6 @@ PARTS = {
 # --- what is stored -------------------------------------------------------------------------
 
 SAID = {"none": "no positions", "rope": "RoPE", "alibi": "ALiBi"}
-IN_TRANSLATION = {
-    1: (512, 5.29, 24.9),
-    4: (128, 5.00, 25.5),
-    8: (64, 4.92, 25.8),
-    16: (32, 4.91, 25.8),
-    32: (16, 5.01, 25.4),
-}
-"""Heads: their width, perplexity, BLEU. Source: Vaswani et al. 2017, table 3, base and rows (A)."""
 
 
 def found(part: str, key: str, **setting) -> np.ndarray:
@@ -301,15 +293,9 @@ def masks_table(reads: Mapping[str, np.ndarray]) -> str:
 
 
 def heads_table() -> str:
-    """Our losses by number of heads, then those of the Transformer of 2017."""
-    ours = [(n, 64 // n, spread(found("heads", "validation", heads=n), 3)) for n in HEADS]
-    theirs = [
-        (n, width, f"{perplexity:.2f}", bleu)
-        for n, (width, perplexity, bleu) in IN_TRANSLATION.items()
-    ]
-    head = "heads, ours | width of a head | validation loss, nats"
-    other = "heads, translation (2017) | width of a head | perplexity | BLEU"
-    return f"{table(head, ours)}\n\n{table(other, theirs)}"
+    """The loss by number of heads."""
+    rows = [(n, 64 // n, spread(found("heads", "validation", heads=n), 3)) for n in HEADS]
+    return table("heads | width of a head | validation loss, nats", rows)
 
 
 def lengths_table() -> str:
@@ -348,19 +334,6 @@ def rope_by_hand() -> Worked:
     return Worked(
         "A key two positions back, and one position back", (q5, k3, two_back, k4, one_back)
     )
-
-
-def scores_of(way: str) -> Tensor:
-    """Scaled scores of a head with random tables where all 24 tokens are the same."""
-    T, C = 24, 32
-    normal = partial(torch.randn, generator=torch.Generator().manual_seed(0))
-    token, W_Q, W_K, table = normal(1, C), normal(C, C), normal(C, C), normal(T, C)
-    rows = {"learned": table, "sinusoidal": 2**0.5 * schemes.sinusoidal(T, C)}  # as large as token
-    x = token.expand(T, C) + rows.get(way, 0)
-    q, k = (x @ W / C**0.5 for W in (W_Q, W_K))
-    if way == "rope":
-        q, k = schemes.Rotary(C)(q), schemes.Rotary(C)(k)
-    return q @ k.T / C**0.5 + (schemes.alibi(4, T, T)[0] if way == "alibi" else 0)
 
 
 def vectors_sent(*, cache: bool) -> tuple[Tensor, int]:

@@ -8,12 +8,6 @@ from helpers import positions
 from helpers.chapters.ch07_heads_masks_positions import figures as draw
 
 
-def cells(ax, numbers=3):
-    """The colours of the cells of a picture's only image; with 4 numbers, how solid they are."""
-    image = ax.images[0]
-    return image.cmap(image.norm(image.get_array()))[..., :numbers]
-
-
 def test_turned_arrows_point_where_the_angle_says(ax):
     assert draw.draw_turned(ax, [1.0, 0.0], [0.0, 2.0], (np.pi / 2, np.pi)) is ax
     tips = [text.xy for text in ax.texts if text.arrow_patch is not None]
@@ -26,19 +20,6 @@ def test_by_distance_marks_the_score_at_a_distance_and_names_the_lines(ax):
     dots = [line.get_xydata().tolist() for line in ax.lines if line.get_marker() == "o"]
     assert dots == [[[1, 3.0]], [[1, 1.0]]]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]
-
-
-def test_scores_are_on_their_own_scale_and_clear_above(ax):
-    scores = np.array([[2.0, 9.0], [-2.0, 0.0]])
-    assert draw.draw_scores(ax, scores) is ax
-    np.testing.assert_allclose(ax.images[0].get_array().filled(0), [[1.0, 0.0], [0.1, 0.55]])
-    assert cells(ax, 4)[..., 3].tolist() == [[1, 0], [1, 1]]
-
-
-def test_equal_scores_are_one_grey(ax):
-    draw.draw_scores(ax, np.full((3, 3), 7.0))
-    shown = np.asarray(ax.images[0].get_array())
-    np.testing.assert_allclose(shown[np.tril_indices(3)], 0.37)
 
 
 def test_waves_are_drawn_as_they_are(ax):

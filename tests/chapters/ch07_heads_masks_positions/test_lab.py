@@ -81,14 +81,6 @@ def test_reading_near_by_cuts_off_what_stands_further_back():
     assert (moved[7:] == 0).all()
 
 
-def test_scores_of_equal_tokens_know_distance_alone_under_rope_and_alibi():
-    later, earlier = (slice(1, None),) * 2, (slice(-1),) * 2  # along the diagonals
-    for way in lab.POSITIONS:
-        scores = lab.scores_of(way).tril()
-        alone = torch.allclose(scores[later].tril(), scores[earlier].tril(), atol=1e-4)
-        assert alone == (way in ("none", "rope", "alibi"))
-
-
 def test_a_cache_sends_each_token_once():
     text, sent = lab.vectors_sent(cache=True)
     assert (text.shape[-1], sent) == (112, 111)
