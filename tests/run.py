@@ -6,6 +6,9 @@
     python tests/run.py PART    near, cells, site or homework, as CI runs them side by side;
                                 elsewhere: near and cells, without comparing what is printed
     python tests/run.py nightly what is left to the night: all of what `make test` holds in places
+    python tests/run.py processors [NAME …]
+                                cells and corrections as other processors compute them, which
+                                tests/processors.toml names, and with two threads
     python tests/run.py -k …    the tests alone, with these arguments for pytest
 
 Each part is run even if one before it fails. The last lines say how each ended and how long it
@@ -15,10 +18,12 @@ is not in the cache; cells that need it are skipped where that fails, and on CI 
 
 import json
 import os
+import platform
 import re
 import subprocess
 import sys
 import time
+import tomllib
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -140,6 +145,8 @@ ALL = (
     ],
 )
 CHOSEN = ("tests", [*WIDE, *HOMEWORK, *SITE, *NEAR])
+PROCESSORS = tomllib.loads((ROOT / "tests" / "processors.toml").read_text("utf-8"))
+HELD = [*PYTEST, "--nbval", *NOTEBOOKS, "tests/chapters/test_corrections.py", *AS_STORED]
 PARTS = {
     "check": [*STYLE, QUICK],
     "near": [*STYLE, NEAR_ALL],
@@ -175,8 +182,11 @@ class Ended:
         return "\n        ".join([line, *self.notes])
 
 
-def run(what: str, command: list[str], *, show: bool = True) -> Ended:
-    """Run one part. show: its output as it comes; without it only if the part fails, at its end."""
+def run(what: str, command: list[str], *, show: bool = True, **held: str) -> Ended:
+    """Run one part, with the variables in held.
+
+    show: its output as it comes; without it only if the part fails, at its end.
+    """
     environment = {
         "BOOK_STATIC": "1",  # explorers and predictions are stored as the page shows them
         "OMP_NUM_THREADS": "1",
@@ -187,7 +197,7 @@ def run(what: str, command: list[str], *, show: bool = True) -> Ended:
     process = subprocess.Popen(
         command,
         cwd=ROOT,
-        env={**os.environ, **environment},
+        env={**os.environ, **environment, **held},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -228,6 +238,28 @@ def tests(what: str, command: list[str]) -> list[Ended]:
     return [first, second]
 
 
+def processors(names: list[str]) -> list[Ended]:
+    """Run cells and corrections as each named processor computes them; of no name, as all do.
+
+    A setting that this processor lacks is skipped. Raises: KeyError where the table lacks a name.
+    """
+    import torch
+
+    *held, _ = PROCESSORS  # from the least to the most; the last is this processor's own
+    here = platform.machine().lower()
+    if here in ("x86_64", "amd64"):
+        here = torch.backends.cpu.get_cpu_capability().lower()
+    lacks = held[held.index(here) + 1 :] if here in held else held
+    ended = []
+    for name in names or PROCESSORS:
+        variables = PROCESSORS[name]
+        if name in lacks:
+            ended.append(Ended(name, 0, f"skipped, for this processor is {here}", 0, []))
+        else:
+            ended.append(run(name, HELD, **variables))
+    return ended
+
+
 def without_smollm2() -> str:
     """Why SmolLM2 cannot be had; nothing if it can. CI tries three times."""
     for _ in range(3 if "CI" in os.environ else 1):
@@ -240,23 +272,25 @@ def without_smollm2() -> str:
 def main(arguments: list[str]) -> int:
     """Run what is asked for; the exit status is 1 unless each part passed."""
     sys.stdout.reconfigure(errors="replace")  # a Windows console lacks signs that test ids hold
-    began, part = time.monotonic(), arguments[0] if len(arguments) == 1 else ""
-    if part not in ("check", "near", "cells", "elsewhere"):
+    began, (part, *names) = time.monotonic(), arguments or [""]
+    if part not in ("check", "near", "cells", "elsewhere", "processors"):
         subprocess.run([*PYTHON, "book.browser", "--get"], cwd=ROOT, stdout=subprocess.DEVNULL)
     if part not in ("check", "site", "homework") and (why := without_smollm2()):
         if "CI" in os.environ:
             return print(f"FAILED: {why}") or 1
         os.environ["BOOK_WITHOUT_SMOLLM2"] = why
-    if part in PARTS:
+    if part == "processors":
+        ended = processors(names)
+    elif part in PARTS:
         *others, last = PARTS[part]
-        ended = [run(*one) for one in others]
+        ended = [*(run(*one) for one in others), *tests(*last)]
     elif arguments:
-        ended, last = [], (CHOSEN[0], [*CHOSEN[1], *arguments])
+        ended = tests(CHOSEN[0], [*CHOSEN[1], *arguments])
     else:
         with ThreadPoolExecutor(1) as beside:  # each has work for one core
             book = beside.submit(run, *BOOK, show=False)
-            ended, last = [*(run(*one) for one in STYLE), book.result()], ALL
-    ended += tests(*last)
+            ended = [*(run(*one) for one in STYLE), book.result()]
+        ended += tests(*ALL)
     print("", *ended, "", sep="\n")
     counts = sum((one.counts for one in ended), Counter())
     failed, left_out = counts["failed"] + counts["error"], counts["skipped"]
