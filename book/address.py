@@ -137,7 +137,9 @@ def links(url: str, release: str, root: Path) -> str:
         return ""
     owner, name = url.removeprefix(GITHUB).split("/")
     config = yaml.safe_load((root / "_config.yml").read_text("utf-8"))
-    site = config["html"].get("baseurl") or f"https://{owner.lower()}.github.io/{name}/"
+    host = f"{owner.lower()}.github.io"
+    site = f"https://{host}/" + f"{name}/" * (name.lower() != host)  # that repository is its root
+    site = config["html"].get("baseurl") or site
     first = min(path.stem for path in (root / "notebooks").glob("[0-9][0-9]_*.ipynb"))
     return f"[Read the book]({site}) or [run it in Colab]({colab(url, release, first)}). "
 

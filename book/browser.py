@@ -5,6 +5,7 @@ where there still is none.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -53,7 +54,10 @@ if __name__ == "__main__":
     if "--get" in sys.argv and chromium() is None:
         print("Downloading Chromium for the tests of the site …", file=sys.stderr, flush=True)
         get = [sys.executable, "-m", "playwright", "install", "chromium"]
-        subprocess.run(get, capture_output=True)
+        done = subprocess.run(get, capture_output=True, text=True)
+        if done.returncode:
+            why = re.search("Error: .+", done.stderr) or [done.stderr]
+            print(f"Chromium was not downloaded: {why[0].strip()}", file=sys.stderr, flush=True)
     found = chromium()
     print(found or MISSING)
     sys.exit(found is None)

@@ -22,8 +22,8 @@ REASONS = {
     "No space left": "the disk is full",
     "Permission denied|Read-only": "the book, without .venv, belongs in a folder that is yours",
     "No module named venv|ensurepip": "Debian and Ubuntu need the package python3-venv for it",
-    "Retrying|timed out": "there is no network, or it is closed to the package index",
-    "No matching distribution": "there is no build for this Python, system or processor",
+    "Retrying|timed out|sending request": "there is no network, or the package index is closed",
+    "No (matching|solution)": "there is no build for this Python, system or processor",
 }
 
 
@@ -73,13 +73,15 @@ def make_venv(project, size):
 def run(title, *command):
     """Say what is done and do it; exit with a sentence where it fails."""
     print(f"\n{title}", flush=True)
-    shown = None if command[0] == "uv" else subprocess.PIPE  # uv draws its progress there
     variables = {**os.environ, "UV_PYTHON": str(PYTHON), "UV_SYSTEM_PYTHON": "0"}
-    done = subprocess.run(command, cwd=ROOT, env=variables, stderr=shown, text=True)
-    if done.returncode:
-        said = done.stderr or ""
+    said = ""
+    with subprocess.Popen(command, cwd=ROOT, env=variables, stderr=subprocess.PIPE) as step:
+        for line in step.stderr or ():
+            print(words := line.decode(errors="replace"), end="", file=sys.stderr, flush=True)
+            said += words
+    if step.returncode:
         reason = next((REASONS[one] for one in REASONS if re.search(one, said)), "see above")
-        sys.exit(f"{said}\nSet-up stopped at step {title}: {reason}.")
+        sys.exit(f"\nSet-up stopped at step {title}: {reason}.")
 
 
 if __name__ == "__main__":

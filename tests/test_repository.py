@@ -142,6 +142,13 @@ def test_address_of_a_page_is_cut_to_its_repository(page):
         assert address.plain(f"https://{host.title()}/ann/book{page}") == f"https://{host}/ann/book"
 
 
+def test_repository_named_as_its_owners_site_is_at_its_root():
+    """As GitHub Pages serves it, in whatever case the name is written."""
+    assert "(https://ann.github.io/)" in address.links(
+        "https://github.com/Ann/Ann.github.io", "v1", ROOT
+    )
+
+
 OURS, ANOTHERS = "TRANSFORMERS_WORKED_OUT = True", "TABLE = {}"
 CELL_RUN = """
 import pathlib, sys, sysconfig
@@ -253,6 +260,31 @@ def test_set_up_takes_less_for_the_notebooks_alone(at, tmp_path):
 def test_set_up_leaves_a_link_to_another_folders_alone(at, tmp_path):
     (tmp_path / ".venv").symlink_to(ROOT / ".venv", target_is_directory=True)
     assert at(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("error sending request for url (https://pypi.org/simple/six/)", "there is no network"),
+        ("error: No solution found when resolving dependencies", "there is no build"),
+        ("failed to write: No space left on device (os error 28)", "the disk is full"),
+    ],
+)
+def test_set_up_with_uv_says_why_it_stopped(said, why):
+    with pytest.raises(SystemExit, match=why):
+        environment.run("2/4", sys.executable, "-c", f"import sys; sys.exit({said!r})")
+
+
+@pytest.mark.slow
+def test_browser_that_is_not_downloaded_is_told(tmp_path):
+    """Where the only server asked is none, and no other browser is found."""
+    to = {"PLAYWRIGHT_DOWNLOAD_HOST": "http://127.0.0.1:9", "PLAYWRIGHT_BROWSERS_PATH": tmp_path}
+    command = [sys.executable, "-m", "book.browser", "--get"]
+    without = {**os.environ, **to, "PATH": "", "CHROMIUM": ""}
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=without)
+    if done.returncode == 0:
+        pytest.skip("there is a browser in a place of its own")
+    assert "Chromium was not downloaded: Error: connect ECONNREFUSED 127.0.0.1:9" in done.stderr
 
 
 # ------------------------------------------------------------- the wheel
