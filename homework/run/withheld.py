@@ -25,17 +25,11 @@ from homework.release.assignment import Assignment
 from homework.run.remote import function_of
 
 ASKED_FOR = {  # by exercise: names in `helpers` that do most of what it asks for
-    "01.7": ("embeddings.remap_vocabulary",),
     "02.1": ("similarity.similarities",),
     "03.8": ("minigpt.get_batch",),
     "04.8": ("minigpt.LayerNorm",),
     "05.1": ("numerics.attention_weights", "worked.attention_of_one_query"),
-    "05.2": (
-        "numerics.attention",
-        "attention.attend",
-        "attention.attention_steps",
-        "chapters.ch05_attention_by_hand.corrections._attend",
-    ),
+    "05.2": ("numerics.attention", "attention.attend", "attention.attention_steps"),
     "07.1": ("attention.causal_mask",),
     "07.8": ("minigpt.CausalSelfAttention",),
     "08.8": ("minigpt.FeedForward",),

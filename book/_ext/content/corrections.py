@@ -1,7 +1,7 @@
-"""The corrections page: common claims that are wrong, with the right value computed at build time.
+"""The page of common misconceptions: claims that are wrong, answered as the page is built.
 
-``{corrections}`` renders the corrections that the chapters own, chapter by chapter. Where a claim
-was met stays in the data. Each entry's anchor is its slug.
+``{corrections}`` renders the claims that the chapters own, chapter by chapter. The anchor of each
+is its slug.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from content.chapters import link_to
+from content.markdown import link
 from helpers.chapters import CHAPTERS, Chapter, corrections
 
 
@@ -18,10 +18,7 @@ class Corrections(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Compute each right value and render the list."""
-        found = [
-            (chapter, [c for c in corrections() if int(c.chapter) == chapter.number])
-            for chapter in CHAPTERS
-        ]
+        found = [(one, [c for c in corrections() if c.chapter == one.number]) for one in CHAPTERS]
         return [self.section(chapter, claims) for chapter, claims in found if claims]
 
     def section(self, chapter: Chapter, claims: list) -> nodes.section:
@@ -29,32 +26,17 @@ class Corrections(SphinxDirective):
         n = chapter.number
         section = nodes.section(ids=[f"chapter-{n:02d}"], names=[f"chapter {n:02d}"])
         section += nodes.title("", f"Chapter {n}: {chapter.title}")
-        to_chapter = link_to(chapter, "the chapter", self.env.docname)
-        section += nodes.paragraph(
-            "", "", nodes.Text("Worked out in "), to_chapter, nodes.Text(".")
-        )
-        section.extend(map(self.entry, claims))
+        for c in claims:
+            card = nodes.container(classes=["correction"], ids=[c.slug])
+            card.extend(
+                self.parse_text_to_nodes(
+                    f"**{c.claim}**\n\n{c.says}\n\n**Computed.** {c.right()}\n\n**Why it fails.** "
+                    f"{c.why}\n\nShown in {link(chapter, c.section)}."
+                )
+            )
+            section += card
         self.state.document.note_explicit_target(section, section)
         return section
-
-    def entry(self, correction) -> nodes.container:
-        """Render one correction as a card."""
-        card = nodes.container(classes=["correction"], ids=[correction.slug])
-        rows = nodes.definition_list()
-        for label, text in (
-            ("Claim", correction.claim),
-            ("It says", correction.says),
-            ("Computed", correction.shown()),
-            ("Why", correction.why),
-        ):
-            body = nodes.definition()
-            body.extend(self.parse_text_to_nodes(str(text)))
-            kind = nodes.make_id(label.split()[-1])
-            rows += nodes.definition_list_item(
-                "", nodes.term("", label), body, classes=[f"correction-{kind}"]
-            )
-        card += rows
-        return card
 
 
 def setup(app) -> None:

@@ -80,7 +80,6 @@ def test_what_is_not_handed_in_needs_no_process(started):
     [
         ("05.2", "from helpers.numerics import attention as my_attention"),
         ("05.2", "my_attention = lambda *a: attention_steps(*a).output"),  # the chapter's own
-        ("05.2", "my_attention = printed._attend"),  # of the corrections
         ("05.2", "import helpers.numerics as n\nmy_attention = n.softmax.__globals__['attention']"),
         (
             "05.2",
