@@ -101,14 +101,19 @@ def _fetch(source: SimpleNamespace) -> tuple[Path, bytes]:
         return path, data
     data = _download(source)
     _check_sum(data, source, f"what {source.url} sent")
+    keep(path, data)
+    return path, data
+
+
+def keep(path: Path, data: bytes) -> None:
+    """Write a file into the cache folder. Raises OSError, with what to do, where that fails."""
     try:
         files.write_bytes(path, data)
     except OSError as error:
         raise OSError(
             f"cannot write to the cache folder {path.parent}: {error}. Name another in "
-            f"XDG_CACHE_HOME, or put {path.name} into a folder that {DATA_DIR_VARIABLE} names"
+            f"XDG_CACHE_HOME"
         ) from error
-    return path, data
 
 
 def _check_sum(data: bytes, source: SimpleNamespace, what: str) -> None:

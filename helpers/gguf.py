@@ -40,14 +40,16 @@ NUMBERS = dict(enumerate("BbHhIif?--Qqd"))  # struct's letter of each kind
 def read_gguf(data: bytes) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """The metadata and the tensors (float32) of a GGUF file.
 
-    Raises ValueError for what is no GGUF file of version 3, and for a tensor in a format other than
-    F32, Q4_1 and Q8_0.
+    Raises ValueError for what is no GGUF file of version 3, one that ends early, and for a tensor
+    in a format other than F32, Q4_1 and Q8_0.
     """
     file = io.BytesIO(data)
 
     def number(letter: str) -> Any:
-        [found] = struct.unpack("<" + letter, file.read(struct.calcsize(letter)))
-        return found
+        size = struct.calcsize(letter)
+        if len(found := file.read(size)) < size:
+            raise ValueError("this GGUF file ends early")
+        return struct.unpack("<" + letter, found)[0]
 
     def value(kind: int) -> Any:
         if kind == 8:
@@ -73,6 +75,8 @@ def read_gguf(data: bytes) -> tuple[dict[str, Any], dict[str, Tensor]]:
             raise ValueError(f"{name} is in GGUF's format {kind}; read are F32, Q4_1 and Q8_0")
         size, numbers, decode = TENSORS[kind]
         n = math.prod(shape) // numbers
+        if begin + offset + n * size > len(data):
+            raise ValueError("this GGUF file ends early")
         raw = np.frombuffer(data, np.uint8, n * size, begin + offset)
         tensors[name] = torch.from_numpy(decode(raw.reshape(n, size))).reshape(shape)
     return metadata, tensors

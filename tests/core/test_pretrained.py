@@ -1,5 +1,6 @@
 """GGUF's blocks by hand, files written here, and models in a folder as Hugging Face stores them."""
 
+import copy
 import hashlib
 import json
 import struct
@@ -81,11 +82,74 @@ def test_other_files_are_refused(data):
         gguf.read_gguf(data)
 
 
+def word(value):
+    return (8, text(value))
+
+
+def llama_file(**changed):
+    """A model of one block of width 32 in 8 bits, whose metadata has these changes."""
+    metadata = {
+        "general.architecture": word("llama"),
+        "tokenizer.ggml.model": word("gpt2"),
+        "tokenizer.ggml.pre": word("smollm"),
+        "tokenizer.ggml.tokens": (9, struct.pack("<IQ", 8, 3) + text("h") + text("e") + text("he")),
+        "tokenizer.ggml.merges": (9, struct.pack("<IQ", 8, 1) + text("h e")),
+        "llama.block_count": (4, struct.pack("<I", 1)),
+        "llama.context_length": (4, struct.pack("<I", 9)),
+        "llama.attention.head_count": (4, struct.pack("<I", 2)),
+        "llama.rope.freq_base": (6, struct.pack("<f", 100.0)),
+        "llama.attention.layer_norm_rms_epsilon": (6, struct.pack("<f", 1e-5)),
+    }
+    for name, value in changed.items():
+        [key] = [key for key in metadata if key.endswith(name)]
+        metadata[key] = value
+    metadata = {name: value for name, value in metadata.items() if value}
+    tensors = {}
+    for theirs, _ in pretrained.NAMES.values():
+        shape = (32,) if "norm" in theirs else (3 if "embd" in theirs else 32, 32)
+        blocks = struct.pack("<e32b", 0.01, *range(32)) * (1 if "norm" in theirs else shape[0])
+        if theirs != "output":
+            tensors[f"{theirs.format(0)}.weight"] = (shape, 8, blocks)
+    return gguf_file(metadata, tensors)
+
+
+def test_model_of_a_file_runs():
+    model, tokenizer = pretrained.from_gguf(llama_file())
+    assert tokenizer.encode("hehh").tolist() == [2, 0, 0]
+    assert model(torch.tensor([[0, 2]])).isfinite().all()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"architecture": word("gemma")},
+        {"pre": word("llama-bpe")},
+        {"pre": None},
+        {"ggml.model": word("llama")},
+        {"merges": None},
+        {"freq_base": None},
+        {"block_count": (4, struct.pack("<I", 2))},
+    ],
+    ids=str,
+)
+def test_file_of_another_kind_of_model_is_refused(changed):
+    with pytest.raises(ValueError):
+        pretrained.from_gguf(llama_file(**changed))
+
+
+def test_file_that_ends_early_is_refused():
+    whole = llama_file()
+    for n in range(4, len(whole), 97):
+        with pytest.raises(ValueError):
+            pretrained.from_gguf(whole[:n])
+
+
 # --------------------------------------------------------------------- a folder of Hugging Face
 
 
 CONFIG = {
     "model_type": "llama",
+    "num_hidden_layers": 2,
     "hidden_size": 24,
     "num_attention_heads": 3,
     "max_position_embeddings": 9,
@@ -202,6 +266,7 @@ WHOLE_NUMBERS = {"pre_tokenizer": TOKENIZER["pre_tokenizer"]["pretokenizers"][1]
     [
         {"config": CONFIG | {"model_type": "gemma"}},
         {"config": CONFIG | {"hidden_act": "gelu"}},
+        {"config": CONFIG | {"num_hidden_layers": 3}},
         {"config": CONFIG | {"sliding_window": 4096}},
         {"config": CONFIG | {"head_dim": 16}},
         {"config": CONFIG | {"rope_scaling": {"type": "linear", "factor": 2.0}}},
@@ -216,6 +281,18 @@ WHOLE_NUMBERS = {"pre_tokenizer": TOKENIZER["pre_tokenizer"]["pretokenizers"][1]
 def test_folder_with_another_kind_of_model_is_refused(folder, wrong):
     with pytest.raises(ValueError):
         pretrained.from_folder(folder(llama(True), **wrong))
+
+
+def test_ids_after_one_that_is_left_out_stay_as_they_are(folder):
+    ended = TOKENIZER | {"added_tokens": [{"id": 10, "content": VOCAB[-1]}]}
+    tokenizer = pretrained.from_folder(folder(llama(True), tokenizer=ended))[1]
+    assert tokenizer.decode([6, 7, 10]) == "hen t<|end|>"
+
+
+def test_name_on_the_hub_is_told_how_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileNotFoundError, match="hf download some/model --local-dir some/model"):
+        pretrained.from_folder("some/model")
 
 
 # ------------------------------------------------------------------------------ fetching SmolLM2
@@ -259,6 +336,13 @@ def test_another_file_is_not_kept(index):
     assert not corpus.cache_dir().exists()
 
 
+def test_cache_that_cannot_be_written_is_told(index):
+    corpus.cache_dir().write_text("a file where the folder should be")
+    index.append(b"the model")
+    with pytest.raises(OSError, match="XDG_CACHE_HOME"):
+        pretrained.fetch()
+
+
 def test_without_a_network_it_says_what_to_do(index):
     with pytest.raises(ConnectionError) as error:
         pretrained.fetch()
@@ -278,4 +362,11 @@ def test_tokens_are_hugging_faces(smollm2):
 
 def test_it_answers(smollm2):
     answer = pretrained.chat(*smollm2, "What is the capital of France?", n=12)
+    assert answer == "The capital of France is Paris."
+
+
+def test_it_answers_in_16_bits_as_in_32(smollm2):
+    """The stream reaches 22,552, whose square float16 cannot hold."""
+    model = copy.deepcopy(smollm2[0]).half()
+    answer = pretrained.chat(model, smollm2[1], "What is the capital of France?", n=12)
     assert answer == "The capital of France is Paris."
