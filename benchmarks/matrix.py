@@ -3,7 +3,7 @@
     python benchmarks/matrix.py [NAME …] [--python PATH] [--report FILE]
 
 ``pins``      what requirements.txt pins
-``plain``     the same, as on a processor without AVX
+``plain``     the same, as on a processor without AVX (tests/processors.toml)
 ``oldest``    the oldest that pyproject.toml allows, and the kernel that Colab has
 ``newest``    the newest there are
 ``colab``     Colab's releases, no helpers, but another package of that name; the first cell of each
@@ -33,6 +33,7 @@ from common import RESULTS, ROOT, about, store_table
 from packaging.requirements import Requirement
 
 from book.address import addressed, stored
+from book.cells import digests
 from helpers.files import write_text
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -55,13 +56,12 @@ TESTS = ["tests/core", "tests/chapters/test_figures.py"]
 LEFT_OUT = {"oldest": ["tests/core/test_explore.py::test_moving_a_slider_draws_and_says_anew"]}
 PYTEST = ["-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", "-p", "no:cacheprovider"]
 CELLS = ["--nbval-sanitize-with=tests/nbval_sanitize.cfg", "--nbval-cell-timeout=600"]
-PLAIN = {
-    "ATEN_CPU_CAPABILITY": "default",
-    "MKL_CBWR": "COMPATIBLE",
-    "ONEDNN_MAX_CPU_ISA": "SSE41",
-    "OPENBLAS_CORETYPE": "Nehalem",
-    "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4",
-}
+PROCESSORS = tomllib.loads((ROOT / "tests" / "processors.toml").read_text("utf-8"))
+# IPython only prints a UsageError, which passes for an output, unless the kernel is told otherwise.
+RAISE = (
+    "--IPKernelApp.exec_lines=get_ipython().set_custom_exc((__import__('IPython').core.error."
+    "UsageError,), lambda shell, kind, one, *_, **__: shell._showtraceback(kind, one, [str(one)]))"
+)
 SHOWN = ["torch", "numpy", "matplotlib", "ipython", "ipywidgets", "ipykernel", "safetensors"]
 COLUMNS = [
     "environment",
@@ -108,7 +108,7 @@ class Environment:
             shutil.copytree(ROOT / part, self.away / part, ignore=ignored)
         for part in ("pyproject.toml", "_config.yml", "ARCHITECTURE.md"):
             shutil.copy(ROOT / part, self.away)
-        kernel = [str(self.python), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+        kernel = [str(self.python), "-m", "ipykernel_launcher", "-f", "{connection_file}", RAISE]
         spec = {"argv": kernel, "display_name": name, "language": "python"}
         write_text(self.work / "share" / "kernels" / name / "kernel.json", json.dumps(spec))
         self.variables = os.environ | {
@@ -117,7 +117,7 @@ class Environment:
             "BOOK_STATIC": "1",
             "PYTHONUTF8": "1",
         }
-        self.variables |= PLAIN if name == "plain" else {}
+        self.variables |= PROCESSORS["default"] if name == "plain" else {}
         self.variables.pop("PYTHONPATH", None)
 
     def pip(self, *words: str | Path) -> None:
@@ -206,17 +206,18 @@ def repository(folder: Path, release: str) -> str:
     return folder.as_uri()
 
 
-def keep(row: list[str]) -> None:
-    """Store a row; those of environments that did not run now stay as they were."""
+def keep(row: list[str], code: list[str]) -> None:
+    """Store a row and its cells; environments that did not run now stay as they were."""
     path = RESULTS / "matrix.json"
     old = json.loads(path.read_text("utf-8"))
     every = {one[0]: one for one in (*old["rows"], row)}
     table = about(__file__, []) | {
         "title": "Beside other packages",
-        "claim": "Helpers' tests and all chapters in clean environments that hold the built wheel, "
-        "what it declares and a kernel, away from the book's folder",
+        "claim": "Helpers' tests and the chapters, as they were on that day, in clean environments "
+        "that hold the built wheel, what it declares and a kernel, away from the book's folder",
         "columns": COLUMNS,
         "rows": [every[name] for name in NAMED if name in every],
+        "cells": old["cells"] | {row[0]: " ".join(code)},
     }
     store_table("matrix", table)
 
@@ -228,7 +229,7 @@ def tried(name: str, python: str, work: Path, url: str, release: str) -> tuple[i
     """
     there = Environment(name, python, work)
     chapters = sorted((there.away / "notebooks").glob("[0-9][0-9]_*.ipynb"))
-    cells, tests = Ran(), Ran()
+    cells, tests, code = Ran(), Ran(), digests(there.away)
     if name == "colab":
         there.install()
         cells = as_in_colab(there, chapters, url, release)
@@ -249,7 +250,7 @@ def tried(name: str, python: str, work: Path, url: str, release: str) -> tuple[i
         str(cells.counts["failed"]),
         "not compared" if name == "colab" else str(cells.counts["differs"]),
     ]
-    keep(row)
+    keep(row, code)
     names = {pin.partition("==")[0] for pin in PINS}
     now = {f"{one}=={versions[one].partition('+')[0]}" for one in names & {*versions}}
     moved = sorted(now - {*PINS})

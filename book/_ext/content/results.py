@@ -7,6 +7,8 @@ script in benchmarks/ that it names, in one of two forms. A plain table::
      "device": "...", "versions": {"torch": "..."}, "seeds": [0, 1],
      "columns": ["...", ...], "rows": [["...", ...], ...]}
 
+With "cells", digests of those that a row's environment ran, by its first entry, a column is added.
+
 Or, of a chapter and in a file of its name, parts, each a list of settings that were run once a
 seed::
 
@@ -16,7 +18,7 @@ seed::
 "title", "claim" and "seeds" may be missing; the first sentence of the code then says what it is.
 Parts, settings and what is shown of the runs have their names in ``book/results.toml``.
 ``{results}`` renders the chapters' files in their order, then the others; with names, the tables of
-these alone, without headings.
+these alone, without headings; ``file/part`` names one part.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
+from book.cells import digests
 from content.markdown import table
 from helpers.chapters import CHAPTERS
 
@@ -174,8 +177,13 @@ def table_and_words(part: dict, says: dict) -> tuple[str, int, str]:
     says: what ``book/results.toml`` says of the part.
     """
     if part.get("columns"):
+        columns = [*part["columns"]]
         rows = [["" if e is None else formatted(e) for e in row] for row in part["rows"]]
-        return table(part["columns"], rows), len(rows), ""
+        if ran := part.get("cells"):
+            today = digests(Path(__file__).parents[3])
+            columns.append(f"of today’s {len(today):,} cells it ran")
+            rows = [[*row, str(sum(one in ran[row[0]].split() for one in today))] for row in rows]
+        return table(columns, rows), len(rows), ""
     if not part.get("settings"):
         return "", 0, ""
     same, columns, rows = table_of(part["settings"], says)
@@ -221,12 +229,14 @@ class Results(SphinxDirective):
         return section
 
     def named(self, name: str) -> list[nodes.Node]:
-        """Render the table and provenance of one file, if it has been measured."""
+        """Render the tables and provenance of a file, or of one part, if it has been measured."""
+        name, _, only = name.partition("/")
         file = Path(self.env.srcdir, *STORED, f"{name}.json")
         if not file.exists():
             return [nodes.paragraph("", "Not measured yet.")]
         parts = parts_of(json.loads(file.read_text("utf-8")))
-        return [node for label, part in parts.items() for node in self.part(name, label, part)]
+        wanted = {only: parts[only]} if only else parts
+        return [node for label, part in wanted.items() for node in self.part(name, label, part)]
 
     def part(self, stem: str, name: str, part: dict) -> list[nodes.Node]:
         """Render a part's provenance and its table, folded where it is long."""
