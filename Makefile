@@ -18,7 +18,7 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup book wheel check test test-homework coverage mutations oracles matrix bench notebooks address lint types format homework pdf zip serve lab requirements clean
+.PHONY: help setup book wheel check test processors test-homework coverage mutations oracles matrix bench notebooks address lint types format homework pdf zip serve lab requirements clean
 
 help:            ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-16s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +53,9 @@ test: $(READY)   ## run everything: check, every cell, the site and the homework
 homework: $(READY) ## write a problem set: CHAPTER=05 [OUT=course] [SEED=] [PRIVATE=] [SITE_URL=]
 	@$(BIN)/python -m homework.release --chapter "$(CHAPTER)" --out "$(or $(OUT),course)" \
 	    --seed "$(SEED)" --private "$(PRIVATE)" --site "$(SITE_URL)"
+
+processors: $(READY) ## run cells and corrections as other processors compute them: [ONLY="05 avx2"]
+	$(BIN)/python tests/run.py processors $(ONLY)
 
 test-homework: $(READY) ## run the homework's tests alone
 	$(BIN)/python tests/run.py homework

@@ -7,8 +7,8 @@
                                 elsewhere: near and cells, without comparing what is printed
     python tests/run.py nightly what is left to the night: all of what `make test` holds in places
     python tests/run.py processors [NAME …]
-                                cells and corrections as other processors compute them, which
-                                tests/processors.toml names, and with two threads
+                                cells and corrections as other processors compute them, and with
+                                two threads; of some chapters, or settings of tests/processors.toml
     python tests/run.py -k …    the tests alone, with these arguments for pytest
 
 Each part is run even if one before it fails. The last lines say how each ended and how long it
@@ -146,7 +146,6 @@ ALL = (
 )
 CHOSEN = ("tests", [*WIDE, *HOMEWORK, *SITE, *NEAR])
 PROCESSORS = tomllib.loads((ROOT / "tests" / "processors.toml").read_text("utf-8"))
-HELD = [*PYTEST, "--nbval", *NOTEBOOKS, "tests/chapters/test_corrections.py", *AS_STORED]
 PARTS = {
     "check": [*STYLE, QUICK],
     "near": [*STYLE, NEAR_ALL],
@@ -239,9 +238,10 @@ def tests(what: str, command: list[str]) -> list[Ended]:
 
 
 def processors(names: list[str]) -> list[Ended]:
-    """Run cells and corrections as each named processor computes them; of no name, as all do.
+    """Run cells and corrections as other processors compute them: all, or those that are named.
 
-    A setting that this processor lacks is skipped. Raises: KeyError where the table lacks a name.
+    names: of settings and of chapters, by number. A setting that this processor lacks is skipped.
+    Raises: KeyError where the table lacks a name.
     """
     import torch
 
@@ -250,13 +250,16 @@ def processors(names: list[str]) -> list[Ended]:
     if here in ("x86_64", "amd64"):
         here = torch.backends.cpu.get_cpu_capability().lower()
     lacks = held[held.index(here) + 1 :] if here in held else held
+    numbers = [name for name in names if name.isdecimal()]
+    cells = [file for file in NOTEBOOKS if file[10:12] in numbers or not numbers]
+    command = [*PYTEST, "--nbval", *cells, "tests/chapters/test_corrections.py", *AS_STORED]
     ended = []
-    for name in names or PROCESSORS:
+    for name in [one for one in names if one not in numbers] or PROCESSORS:
         variables = PROCESSORS[name]
         if name in lacks:
             ended.append(Ended(name, 0, f"skipped, for this processor is {here}", 0, []))
         else:
-            ended.append(run(name, HELD, **variables))
+            ended.append(run(name, command, **variables))
     return ended
 
 
