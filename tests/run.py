@@ -37,79 +37,32 @@ CACHE = ROOT / "_build" / "pytest"  # holds which tests failed
 PYTHON = [sys.executable, "-m"]
 SINGLE = [*PYTHON, "pytest", "-q", "-o", f"cache_dir={CACHE}"]
 ONCE_MORE = [*SINGLE, "--last-failed", "tests/site", "homework/tests"]
-PYTEST = [
-    *SINGLE,
-    "--cache-clear",
-    "-n",
-    "2",
-    "--dist",
-    "loadfile",
-    "--no-loadscope-reorder",
-    "--max-worker-restart",
-    "0",
-    "-m",
-    "not nightly",
-]
+PYTEST = [*SINGLE, "--cache-clear", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
+PYTEST += ["--max-worker-restart", "0", "-m", "not nightly"]
 
 
-def files(*names: str) -> list[str]:
+def files(*patterns: str) -> list[str]:
     """Each file once, in this order; of a folder those that are left, by name.
 
     pytest takes the files of a folder that it is given by name, whichever were named before it. A
     file is one process's: what is long comes first, or one process waits for another at the end.
     """
     found: dict[str, None] = {}
-    for path in map(ROOT.joinpath, names):
+    for path in (path for pattern in patterns for path in ROOT.glob(pattern)):
         inside = sorted([*path.rglob("test_*.py"), *path.glob("*.ipynb")])
         found |= dict.fromkeys(p.relative_to(ROOT).as_posix() for p in inside or [path])
     return [*found]
 
 
-NEAR = files(
-    "tests/chapters/test_exercises.py",
-    "tests/chapters",
-    "tests/core",
-    "tests/test_repository.py",
-)
-NOTEBOOKS = files(
-    *(
-        f"notebooks/{name}.ipynb"
-        for name in (
-            "11_small_gpt",
-            "07_heads_masks_positions",
-            "12_inside_the_gpt",
-            "01_embeddings_as_features",
-        )
-    ),
-    "notebooks",
-)
-SITE = files(
-    *(
-        f"tests/site/test_{name}.py"
-        for name in (
-            "build",
-            "pages",
-            "gpt_page",
-            "machine",
-            "play_base",
-            "widgets",
-            "lab",
-        )
-    ),
-    "tests/site",
-)
-HOMEWORK = files(
-    *(
-        f"homework/tests/test_{name}.py"
-        for name in (
-            "submissions",
-            "site",
-            "grade",
-        )
-    ),
-    "homework/tests/run",
-    "homework/tests",
-)
+def long_first(folder: str, names: str) -> list[str]:
+    """A folder's tests: those that are named, those of its folder run, the others."""
+    return files(*(f"{folder}/test_{name}.py" for name in names.split()), f"{folder}/run", folder)
+
+
+NEAR = files("tests/chapters/test_exercises.py", "tests/chapters", "tests/core", "tests/test_*.py")
+NOTEBOOKS = files(*(f"notebooks/{number}_*" for number in ("11", "07", "12", "01")), "notebooks")
+SITE = long_first("tests/site", "build pages gpt_page machine play_base widgets lab")
+HOMEWORK = long_first("homework/tests", "submissions site grade")
 
 STYLE = [
     ("style", [*PYTHON, "ruff", "check"]),
@@ -119,31 +72,14 @@ STYLE = [
 ]
 NEAR_ALL = ("helpers and chapters", [*PYTEST, *NEAR])
 QUICK = ("helpers and chapters", [*PYTEST, *NEAR, "-m", "not slow and not nightly"])
-AS_STORED = [
-    "--nbval-current-env",
-    "--nbval-sanitize-with",
-    "tests/nbval_sanitize.cfg",
-    "--nbval-cell-timeout",
-    "600",
-]
+AS_STORED = ["--nbval-current-env", "--nbval-sanitize-with", "tests/nbval_sanitize.cfg"]
+AS_STORED += ["--nbval-cell-timeout", "600"]
 CELLS = ("cells of the notebooks", [*PYTEST, "--nbval", *NOTEBOOKS, *AS_STORED])
 # One more than cores: a browser's or a sandbox's waiting is another's time.
 WIDE = [*PYTEST, "-n", "3", "--durations=20", "--durations-min=5"]
 BOOK = ("book", [*PYTHON, "book.build"])
-ALL = (
-    "tests and cells",
-    [
-        *WIDE,
-        "--nbval",
-        *HOMEWORK[:3],
-        *NOTEBOOKS[:4],
-        *SITE,
-        *HOMEWORK[3:],
-        *NOTEBOOKS[4:],
-        *NEAR,
-        *AS_STORED,
-    ],
-)
+MIXED = [*HOMEWORK[:3], *NOTEBOOKS[:4], *SITE, *HOMEWORK[3:], *NOTEBOOKS[4:], *NEAR]
+ALL = ("tests and cells", [*WIDE, "--nbval", *MIXED, *AS_STORED])
 CHOSEN = ("tests", [*WIDE, *HOMEWORK, *SITE, *NEAR])
 PROCESSORS = tomllib.loads((ROOT / "tests" / "processors.toml").read_text("utf-8"))
 PARTS = {

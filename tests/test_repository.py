@@ -15,21 +15,8 @@ from support import NOTEBOOKS, ROOT, execute
 
 from book import address, environment
 
-TEXTS = {
-    ".py",
-    ".md",
-    ".yml",
-    ".yaml",
-    ".toml",
-    ".txt",
-    ".in",
-    ".cfg",
-    ".js",
-    ".css",
-    ".html",
-    ".bib",
-    ".cff",
-}
+TEXTS = {".py", ".md", ".yml", ".yaml", ".toml", ".txt", ".in", ".cfg", ".js", ".css", ".html"}
+TEXTS |= {".bib", ".cff", ".ipynb"}
 
 
 def tracked() -> list:
@@ -42,7 +29,7 @@ def tracked() -> list:
 
 
 def texts() -> list:
-    return [path for path in tracked() if path.suffix in TEXTS or path.suffix == ".ipynb"]
+    return [path for path in tracked() if path.suffix in TEXTS]
 
 
 # ------------------------------------------------------------- what there is
@@ -178,9 +165,8 @@ def test_first_cell_finds_helpers_or_gets_them(tmp_path, place, there, colab, ur
     cell = address.first_cell(url, "v1")
     code += re.sub(r"%pip install --quiet (\S+)", r"install('\1')", cell)
     code += "\nfrom helpers import TRANSFORMERS_WORKED_OUT"
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", code], cwd=tmp_path, capture_output=True, text=True
-    )
+    command = [sys.executable, "-I", "-S", "-c", code]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     if there == OURS or (colab and "OWNER" not in url):
         assert done.stderr == ""
     else:
@@ -232,12 +218,8 @@ def test_set_up_begins_anew_what_was_interrupted_or_moved_and_else_does_nothing(
         at(first, "cpu")
     monkeypatch.setattr(environment, "PIP", pip)
     steps = at(first)
-    assert [("venv" in one, "--require-hashes" in one) for one in steps] == [
-        (True, False),
-        (False, False),
-        (False, True),
-        (False, False),
-    ]
+    assert ["venv" in one for one in steps] == [True, False, False, False]
+    assert ["--require-hashes" in one for one in steps] == [False, False, True, False]
     assert any(one.endswith("+cpu") for one in steps[1]) == (sys.platform == "linux")
     assert at(first) == at(first, "lab") == []
     assert at(first.rename(second)) == [
@@ -295,26 +277,11 @@ def test_wheel_holds_code_and_data(tmp_path):
     source.mkdir()
     for path in (ROOT / "pyproject.toml", ROOT / "README.md", *ROOT.glob("LICENSE*")):
         shutil.copy(path, source)
-    shutil.copytree(
-        ROOT / "helpers", source / "helpers", ignore=shutil.ignore_patterns("__pycache__")
-    )
-    subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pip",
-            "wheel",
-            "--quiet",
-            "--no-deps",
-            "--no-build-isolation",
-            "--wheel-dir",
-            str(tmp_path),
-            str(source),
-        ],
-        check=True,
-        capture_output=True,
-        timeout=120,
-    )
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "helpers", source / "helpers", ignore=ignored)
+    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    build += ["--wheel-dir", str(tmp_path), str(source)]
+    subprocess.run(build, check=True, capture_output=True, timeout=120)
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
@@ -327,11 +294,8 @@ def test_wheel_holds_code_and_data(tmp_path):
 
 # ------------------------------------------------------------- no trace
 
-ALLOWED_PATHS = {
-    "tests/chapters/test_notebooks.py",
-    "notebooks/execute.py",
-    "tests/test_repository.py",
-}
+ALLOWED_PATHS = {"tests/chapters/test_notebooks.py", "notebooks/execute.py"}
+ALLOWED_PATHS |= {"tests/test_repository.py"}
 
 
 def test_no_file_holds_a_path_of_one_machine():

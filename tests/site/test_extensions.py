@@ -39,13 +39,8 @@ def test_word_with_an_everyday_meaning_needs_company():
 
 # --- results ------------------------------------------------------------------------------------
 
-MADE = {
-    "script": "benchmarks/ratios.py",
-    "date": "2026-01-31",
-    "device": "CPU",
-    "versions": {"torch": "2.13.0"},
-    "seeds": [0, 1],
-}
+MADE = {"script": "benchmarks/ratios.py", "date": "2026-01-31", "device": "CPU"}
+MADE |= {"versions": {"torch": "2.13.0"}, "seeds": [0, 1]}
 
 
 def runs(*ends):
@@ -131,7 +126,7 @@ def test_misconceptions_are_cards_and_a_folded_table(html_root):
 # --- the address ----------------------------------------------------------------------------------
 
 
-ANN = "https://github.com/ann/fork"
+ANN, BERG = "https://github.com/ann/fork", "https://codeberg.org/ann/fork"
 
 
 @pytest.mark.parametrize(
@@ -139,13 +134,7 @@ ANN = "https://github.com/ann/fork"
     [
         (ANN, True, True, ANN, ""),
         (ANN, False, False, ANN, f"`make address URL={ANN}`"),
-        (
-            "https://codeberg.org/ann/fork",
-            True,
-            False,
-            "https://codeberg.org/ann/fork",
-            "Colab opens only what is on GitHub",
-        ),
+        (BERG, True, False, BERG, "Colab opens only what is on GitHub"),
         (None, True, False, "ADDRESS-OF-THE-BOOK", "make address URL=https://github.com/you/"),
     ],
 )
