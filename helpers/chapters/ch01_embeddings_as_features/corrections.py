@@ -25,8 +25,9 @@ def ids_have_no_order() -> str:
     moved_VC[new_id] = E_VC
     apart = np.abs(moved_VC[new_id[IDS]] - E_VC[IDS]).max()
     return (
-        f"*The fox crossed the stream* has the ids {vector(IDS)}. With new ones, "
-        f"{vector(new_id[IDS])}, the five rows that we look up differ by {number(apart)}."
+        f"*The fox crossed the stream* has the ids {vector(IDS)}. If we deal out new ids, "
+        f"{vector(new_id[IDS])}, and move the rows along, the five rows that we look up differ by "
+        f"{number(apart)}."
     )
 
 
@@ -46,8 +47,8 @@ def the_row_is_the_same_anywhere() -> str:
     read = placed + softmax(placed @ placed.T / np.sqrt(8)) @ placed
     apart = (number(np.linalg.norm(x[0] - x[3])) for x in (rows, placed, read))
     return (
-        "In *the fox crossed the stream* the rows of the two *the* are {} apart, with positions "
-        "added {}, and after a layer of attention {} (random numbers of width 8)."
+        "The rows of the two *the* in *the fox crossed the stream* are {} apart. With positions "
+        "added they are {} apart, and after a layer of attention {} (all numbers random, width 8)."
     ).format(*apart)
 
 
@@ -75,7 +76,7 @@ def _cosines_of_pairs(width: int) -> tuple[torch.Tensor, float]:
 
 
 @corrects(
-    claim="Training to predict the next token always brings tokens that are used alike together.",
+    claim="Training always brings tokens that are used alike close together.",
     says="“Similar words end up with similar embeddings.”",
     why="It does where there are far fewer features than tokens, as in a large vocabulary. But the "
     "loss asks for the same predictions and not for rows that lie close. With as many features as "
@@ -91,7 +92,8 @@ def used_alike_and_far_apart() -> str:
         least, most = (number(round(c.item(), 1) + 0.0) for c in (cosines.min(), cosines.max()))
         spans.append(f"{least} to {most}")
     return (
-        f"Of 12 tokens, each two have the same continuations. With 4 features the cosine of two "
-        f"such rows is {spans[0]} on average, with 64 features {spans[1]} (8 trainings each). Even "
-        f"with 64 the loss ends {extra:.3f} nats above the least possible one."
+        f"Twelve tokens form six pairs, and the two of a pair always have the same continuations. "
+        f"With 4 features the cosine of their rows ends at {spans[0]}, with 64 features at "
+        f"{spans[1]} (means of the pairs, in 8 trainings each). With 64, too, the loss is as low "
+        f"as it can be ({extra:.3f} nats above the least possible one)."
     )

@@ -27,8 +27,8 @@ def keys_have_lengths_again() -> str:
         scores_NN = q_ND @ k_ND.T
         others.append((scores_NN.argmax(axis=1) != (scores_NN / lengths_N).argmax(axis=1)).mean())
     return (
-        f"Of 32 normalised inputs, random W_Q and W_K make keys of which the longest is "
-        f"{number(min(ratios))} to {number(max(ratios))} times as long as the shortest, in 20 "
-        f"draws. For {100 * np.mean(others):.0f} % of the queries the key with the largest score "
-        "isn't the one with the largest cosine."
+        f"For 32 normalised inputs, we draw W_Q and W_K at random 20 times. The longest key is "
+        f"{number(min(ratios))} to {number(max(ratios))} times as long as the shortest, and for "
+        f"{100 * np.mean(others):.0f} % of the queries the key with the largest score isn't the "
+        "one with the largest cosine."
     )

@@ -12,7 +12,7 @@ COUNTED = np.array([0.25, 0.5, 0.25])  # what follows A in the chapter's first t
 
 
 @corrects(
-    claim="An entry of the trained table is a probability, or its logarithm.",
+    claim="An entry of a trained bigram table is a probability, or its logarithm.",
     says="“`table[i, j]` is the probability that j comes after i.”",
     why="The table holds logits, and softmax turns a row of them into probabilities. Adding a "
     "constant to a row changes no probability, so the loss leaves that constant open. Gradient "
@@ -66,6 +66,6 @@ def the_best_fit_is_infinitely_wrong() -> str:
     new = sum(pair not in known for pair in pairwise(text[n : 2 * n]))
     return (
         f"Of the {n - 1:,} pairs of characters in one part of the tales, {new} never occur in the "
-        f"part of the same length before it. A table that matches the first part has a loss of "
-        f"{number(np.inf if new else 0)} on the second."
+        f"part of the same length before it. On the second part, a table that matches the first "
+        f"has the loss {number(np.inf if new else 0)}."
     )

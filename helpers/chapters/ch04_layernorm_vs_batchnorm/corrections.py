@@ -33,8 +33,8 @@ def rows_are_not_columns() -> str:
         ", ".join(map(vector, _normalised(HOUSES, axis).round(2))) for axis in (0, 1)
     )
     return (
-        f"Three houses with size and rooms {', '.join(map(vector, HOUSES))} become {by_column} by "
-        f"column, but {by_row} by row."
+        f"Three houses with size and rooms {', '.join(map(vector, HOUSES))} become {by_column} if "
+        f"we go by column, but {by_row} if we go by row."
     )
 
 
@@ -58,9 +58,9 @@ def three_numbers_normalised() -> str:
 @corrects(
     claim="It makes no difference whether ε is added inside the root or outside.",
     says="`(x - mean) / (std + eps)` in place of `nn.LayerNorm`",
-    why="PyTorch divides by the root of variance + ε. So the usual ε holds a vector down whose "
-    "numbers hardly differ, such as a vector of padding. Outside the root the same ε does so "
-    "about three hundred times less. For an ordinary vector the two agree.",
+    why="PyTorch divides by the root of variance + ε. So the usual ε damps a vector whose "
+    "numbers hardly differ, and outside the root the same ε does that hundreds of times less. For "
+    "an ordinary vector the two agree.",
     section="When does ε matter?",
 )
 def eps_outside_the_root() -> str:
@@ -84,7 +84,7 @@ def gamma_and_beta_come_after() -> str:
     """Mean and deviation of LayerNorm's output with γ = 2 and β = 1."""
     out = 2 * _normalised(CROSS) + 1
     return (
-        f"With γ = 2 and β = 1 for all features, *cross* comes out with mean "
+        f"With γ = 2 and β = 1 for all features, the word *cross* comes out with mean "
         f"{number(round(out.mean(), 9))} and standard deviation {number(round(out.std(), 9))}."
     )
 
@@ -100,8 +100,8 @@ def values_beyond_one() -> str:
     """The running example's word normalised, and one entry that differs from 511 others."""
     spike = _normalised(np.eye(512)[0])
     return (
-        f"*Cross*, {vector(CROSS)}, becomes {vector(_normalised(CROSS))}. Of 512 numbers that are "
-        f"equal but for one, that one becomes {number(spike[0])} and the others "
+        f"The word *cross*, {vector(CROSS)}, becomes {vector(_normalised(CROSS))}. Of 512 "
+        f"numbers that are equal but for one, that one becomes {number(spike[0])} and the others "
         f"{number(spike[1])}."
     )
 
@@ -120,9 +120,9 @@ def gamma_and_beta_undo() -> str:
     apart = np.abs(_normalised(CROSS) - _normalised(other)).max()
     restored = _normalised(X, axis=0) * X.std(axis=0) + X.mean(axis=0)
     return (
-        f"{vector(CROSS)} and {vector(other)} differ by {number(apart.round(9))} after LayerNorm, "
-        f"so no γ and β can tell them apart. After BatchNorm, γ = σ and β = μ give the five words "
-        f"back with an error of {number(np.abs(restored - X).max().round(9))}."
+        f"{vector(CROSS)} and {vector(other)} differ by {number(apart.round(9))} after LayerNorm "
+        f"without ε, so no γ and β can tell them apart. After BatchNorm, γ = σ and β = μ give "
+        f"the five words back with an error of {number(np.abs(restored - X).max().round(9))}."
     )
 
 

@@ -20,12 +20,12 @@ def whose_weights_a_query_sets() -> str:
     q, k = example.X @ example.W_Q, example.X @ example.W_K
     more = np.eye(5)[4][:, None]  # for "it" alone
 
-    def rows_moved(q: np.ndarray, k: np.ndarray) -> list[str]:
+    def rows_moved(q: np.ndarray, k: np.ndarray) -> str:
         moved = np.abs(softmax(q @ k.T) - before).max(axis=1) > 1e-9
-        return [word for word, row in zip(example.WORDS, moved, strict=True) if row]
+        return ", ".join(f"*{word}*" for word, row in zip(example.WORDS, moved, strict=True) if row)
 
     before = softmax(q @ k.T)
     return (
-        f"Another query for *it* changes what is read by {', '.join(rows_moved(q + more, k))}. "
-        f"Another key for *it* changes what is read by {', '.join(rows_moved(q, k + more))}."
+        f"Another query for *it* changes the weights of {rows_moved(q + more, k)}. Another key for "
+        f"*it* changes the weights of {rows_moved(q, k + more)}."
     )

@@ -20,8 +20,9 @@ def the_width_of_the_head() -> str:
     W_Q, W_K = rng.standard_normal((2, 768, 64)) / 768**0.5
     spread = ((x_TC @ W_Q) @ (x_TC @ W_K).T).std()
     return (
-        f"With 768 numbers to a word and 64 to a head, random scores have the standard deviation "
-        f"{spread:.1f}. Divided by √64 it is {spread / 8:.1f}, and by √768 {spread / 768**0.5:.1f}."
+        f"With 768 numbers for a word and 64 for a head, the scores of an untrained head have the "
+        f"standard deviation {spread:.1f}. Divided by √64 it is {spread / 8:.1f}, and divided by "
+        f"√768 it would be {spread / 768**0.5:.1f}."
     )
 
 
@@ -55,9 +56,9 @@ def _typical_gradient(D: int, keys: int, divisor: float) -> float:
 @corrects(
     claim="Without the division softmax saturates, and the gradient vanishes.",
     says="“Large scores push softmax into regions where it has almost no gradient.”",
-    why="With two keys, yes. But a query reads many keys, and among many the winner nearly always "
-    "has a rival close behind, so that the weights still move. Whether the gradient vanishes "
-    "depends on the width *and* on the number of keys.",
+    why="With two keys it does. But a query reads many keys, and among many the winner nearly "
+    "always has a rival close behind, so that the weights still move. Whether the gradient "
+    "vanishes depends on the width *and* on the number of keys.",
     section="What is left of the gradient?",
 )
 def gradient_without_division() -> str:
@@ -65,5 +66,8 @@ def gradient_without_division() -> str:
     parts = []
     for D, keys in ((64, 128), (1024, 16)):
         plain, root = (number(_typical_gradient(D, keys, s)) for s in (1.0, D**0.5))
-        parts.append(f"{plain} undivided and {root} divided by √D, at width {D} with {keys} keys")
-    return f"The median norm of ∂w/∂q is {', and '.join(parts)}."
+        parts.append(f"{plain} undivided and {root} divided by √D at width {D} with {keys} keys")
+    return (
+        f"We take the derivative of a query's weights with respect to the query. Its norm is "
+        f"typically {', and '.join(parts)}."
+    )

@@ -34,8 +34,9 @@ def attention_is_not_linear() -> str:
         once, twice = 2 * _attention(x_TC), _attention(2 * x_TC)
         missed.append(number(100 * np.linalg.norm(twice - once) / np.linalg.norm(once)))
     return (
-        f"We double the five words of the running example. The output misses the doubled output by "
-        f"{missed[0]} % of its length, and with the first word alone by {missed[1]} %."
+        f"If we double the five words of the running example, attention's output misses the "
+        f"doubled output by {missed[0]} % of its length. With the first word alone it misses it by "
+        f"{missed[1]} %."
     )
 
 
@@ -66,7 +67,7 @@ def the_sum_is_all_there_is() -> str:
 )
 def the_stream_grows() -> str:
     """Root mean square of the stream after 12 and 48 blocks of random sub-layers."""
-    after = {}
+    after = []
     for order in ("pre-norm", "post-norm"):
         rng, sizes = np.random.default_rng(0), []
         x_TC = _normalised(rng.standard_normal((16, 64)))
@@ -75,8 +76,8 @@ def the_stream_grows() -> str:
             x_TC = x_TC + (_normalised(x_TC) if order == "pre-norm" else x_TC) @ f
             x_TC = x_TC if order == "pre-norm" else _normalised(x_TC)
             sizes.append(f"{np.sqrt((x_TC**2).mean()):.1f}")
-        after[order] = f"{sizes[23]} after 12 blocks and {sizes[95]} after 48 in {order}"
+        after.append(f"{sizes[23]} after 12 blocks and {sizes[95]} after 48 in {order}")
     return (
-        f"With random sub-layers the root mean square, 1 to begin with, is {after['pre-norm']}. It "
-        f"is {after['post-norm']}."
+        f"The stream begins with a root mean square of 1. With random sub-layers it comes to "
+        f"{', and to '.join(after)}."
     )

@@ -17,7 +17,8 @@ def scaling_drowns_the_positions() -> str:
     for token, position in ((0.02**2, 0.02**2), (0.02**2 * C, 0.02**2), (1.0, 0.5)):
         shares.append(f"{100 * position / (token + position):.1f} %")
     return (
-        f"At C = {C}, with both drawn with standard deviation 0.02, the positions make up "
-        f"{shares[0]} of the mean square of the sum, and with the factor {shares[1]}. With tokens "
-        f"of 1/√C, the factor, and sines and cosines they make up {shares[2]}."
+        f"At C = {C}, if tokens and positions are both drawn with standard deviation 0.02, the "
+        f"positions make up {shares[0]} of the mean square of the sum, and with the factor "
+        f"{shares[1]}. With tokens drawn with 1/√C, the factor, and sines and cosines they make up "
+        f"{shares[2]}."
     )

@@ -51,8 +51,8 @@ def characters_of_a_token() -> str:
     chinese = "人人生而自由,在尊严和权利上一律平等。"
     english, other = (number(len(one) / len(tokenizer.encode(one))) for one in (text, chinese))
     return (
-        f"With our 100 merges a token is {english} characters of the tales on average, and {other} "
-        "of a character in a Chinese sentence."
+        f"With 100 merges of the tales a token is {english} characters of the tales on average, "
+        f"and {other} of a character in a Chinese sentence."
     )
 
 

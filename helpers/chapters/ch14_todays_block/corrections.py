@@ -56,4 +56,7 @@ def eight_times_seven() -> str:
     V, C, H, G, L, hidden = 32_000, 4_096, 32, 8, 32, 14_336  # Jiang et al. 2024
     once = 2 * V * C + L * (2 * C * C + 2 * C * C // H * G + 2 * C + 8 * C) + C
     every, used = (f"{(once + n * L * 3 * C * hidden) / 1e9:.1f}" for n in (8, 2))
-    return f"By its sizes, Mixtral has {every} billion in all, and {used} billion for each token."
+    return (
+        f"Counted from its sizes, Mixtral 8x7B has {every} billion parameters in all, and uses "
+        f"{used} billion for each token."
+    )

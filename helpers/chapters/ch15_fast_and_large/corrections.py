@@ -68,8 +68,8 @@ def drafts_change_nothing() -> str:
     claim="The mean of the micro-batches' mean losses is the loss of the whole batch.",
     says="`loss = loss / accumulation_steps`",
     why="A mean of means counts each token of a short micro-batch for more than one of a long "
-    "micro-batch. Add up the losses of all tokens, and divide once. Well-known training programs "
-    "had this wrong until 2024.",
+    "micro-batch. Add up the losses of all tokens, and divide once. A widely used library had "
+    "this wrong until 2024.",
     section="How good would a larger model be?",
 )
 def a_mean_of_means() -> str:
