@@ -2,8 +2,7 @@
 
 The parts: ``scaling``, minigpt of seven widths on the tales, at three rates, all on equal data
 (six minutes on one core); ``drafts``, the storyteller of chapter 11 with n-gram tables as its
-drafts (a minute); ``smollm2``, its loss with fewer bits (a minute); ``chat``, how fast it writes,
-which counts only on a machine that does nothing else.
+drafts (a minute); ``chat``, how fast SmolLM2 writes, which counts only where nothing else runs.
 """
 
 from __future__ import annotations
@@ -225,14 +224,10 @@ def loss_of_bits(
     ids_BT: torch.Tensor,
     bits: int,
     block: int | None = 32,
-    leave: tuple[str, ...] = (),
 ) -> float:
-    """Loss of a model, nats a token, with all of its matrices rounded but those in ``leave``."""
+    """Loss of a model, nats a token, with all of its matrices rounded."""
     kept = {name: w.clone() for name, w in model.state_dict().items()}
-    low = {
-        name: w if w.ndim != 2 or name in leave else rounded_weights(w, bits, block)
-        for name, w in kept.items()
-    }
+    low = {name: w if w.ndim != 2 else rounded_weights(w, bits, block) for name, w in kept.items()}
     try:
         model.load_state_dict(low)
         return F.cross_entropy(model(ids_BT[:, :-1]).mT, ids_BT[:, 1:]).item()
@@ -240,26 +235,13 @@ def loss_of_bits(
         model.load_state_dict(kept)
 
 
-# --- SmolLM2: fewer bits, and its speed --------------------------------------------------------
-
-EMBEDDING = ("embedding.weight", "head.weight")  # one matrix, under two names
+# --- SmolLM2: a page to read, and its speed -----------------------------------------------------
 
 
 def page() -> str:
     """2,000 characters of the tales, from the tenth that chapter 13 holds out."""
     text = corpus.load()
     return text[len(text) * 9 // 10 :][:2000]
-
-
-def smollm2_bits(seed: int, bits: int) -> dict:
-    """SmolLM2's loss on a page, nats a token, with its matrices rounded.
-
-    The embedding is left as it is in the file ("blocks") or rounded as well ("all").
-    """
-    model, tokenizer = pretrained.smollm2()
-    ids_1T = tokenizer.encode(page())[None]
-    losses = [loss_of_bits(model, ids_1T, bits, leave=leave) for leave in (EMBEDDING, ())]
-    return dict(zip(("blocks", "all"), rounded(losses, 3), strict=True))
 
 
 def chat_speed(seed: int, threads: int, rounds: int = 5) -> dict:
@@ -284,14 +266,12 @@ def chat_speed(seed: int, threads: int, rounds: int = 5) -> dict:
 SETTINGS: dict[str, list[dict]] = {
     "scaling": [{"C": C, "rate": rate} for C in WIDTHS for rate in RATES],
     "drafts": [{"n": n, "k": k} for n, k in DRAFTS],
-    "smollm2": [{"bits": bits} for bits in (8, 4, 3, 2)],
     "chat": [{"threads": 2}],
 }
-SEEDS = {"scaling": range(3), "drafts": range(8), "smollm2": range(1), "chat": range(1)}
+SEEDS = {"scaling": range(3), "drafts": range(8), "chat": range(1)}
 RUNS: dict[str, Callable[..., dict]] = {
     "scaling": scaled,
     "drafts": drafted,
-    "smollm2": smollm2_bits,
     "chat": chat_speed,
 }
 

@@ -128,14 +128,9 @@ def test_loss_of_bits_leaves_the_model_as_it_was():
     assert all(torch.equal(w, before[name]) for name, w in model.state_dict().items())
 
 
-def test_smollm2_loses_nothing_at_four_bits_and_what_is_stored_at_three(smollm2):
-    model, tokenizer = smollm2
-    w = model.blocks[0].attention.query.weight.detach()
-    torch.testing.assert_close(lab.rounded_weights(w, 4), w)  # on the 16 levels of its file
-    ids_1T = tokenizer.encode(lab.page())[None]
-    [stored] = lab.lab.runs(lab.stored(15)["smollm2"], bits=3)
-    found = lab.loss_of_bits(model, ids_1T, 3, leave=lab.EMBEDDING)
-    assert found == pytest.approx(stored["blocks"], abs=0.02)
+def test_smollm2_is_on_the_16_levels_of_its_file(smollm2):
+    w = smollm2[0].blocks[0].attention.query.weight.detach()
+    torch.testing.assert_close(lab.rounded_weights(w, 4), w)
 
 
 def test_no_speed_is_kept_where_other_work_is_under_way(monkeypatch):
@@ -146,10 +141,17 @@ def test_no_speed_is_kept_where_other_work_is_under_way(monkeypatch):
 def test_blocks_that_the_chapter_packs_are_read_by_the_reader_of_gguf():
     space = {"np": np}
     exec(cell("to-q4-1"), space)
-    x_32 = np.random.default_rng(0).standard_normal(32)
-    back_32 = gguf.q4_1(space["to_q4_1"](x_32)[None])[0]
-    assert len(space["to_q4_1"](x_32)) == 20
-    assert np.abs(back_32 - x_32).max() < np.ptp(x_32) / 15 / 2 + 0.003  # of float16
+    for x_32 in (np.random.default_rng(0).standard_normal(32), np.full(32, 0.7)):
+        back_32 = gguf.q4_1(space["to_q4_1"](x_32)[None])[0]
+        assert len(space["to_q4_1"](x_32)) == 20
+        assert np.abs(back_32 - x_32).max() < np.ptp(x_32) / 15 / 2 + 0.003  # of float16
+
+
+def test_a_draft_like_the_target_is_always_accepted_in_the_chapter_too():
+    space = {"torch": torch, "F": F}
+    exec(cell("comes-out"), space)
+    p_V = space["p_V"]
+    assert torch.allclose(space["comes_out"](p_V, p_V), p_V, rtol=0, atol=1e-12)
 
 
 def test_tile_by_tile_is_attention_with_its_gradient():
