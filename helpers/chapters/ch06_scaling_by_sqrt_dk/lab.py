@@ -1,12 +1,11 @@
 """Train the one-head model of chapter 06 over divisors, widths, initialisations, rates and seeds.
 
 What is trained is attention alone, 200 or 2000 steps of Adam on the tales. The parts: ``short``,
-200 steps over the whole grid (three minutes on one core); ``long``, 2000 steps at width 64 (eight
-minutes); ``controls``, W_Q and W_K that learn at a rate of their own, or not at all (a minute);
-``more``, eight further seeds where means lie close together (three minutes).
-A run keeps its validation loss, its training losses as means over ``BLOCK`` steps, before and
-after training the spread of its scores and the keys effectively read, and in ``more`` what single
-steps did to W_Q, W_K and the scores.
+200 steps over the whole grid (two minutes on one core); ``long``, 2000 steps at width 64 (four
+minutes); ``controls``, other initial W_Q and W_K or a rate of their own (a minute); ``more``,
+eight further seeds where means lie close together (two minutes).
+A run keeps its validation loss, its training losses as means over ``BLOCK`` steps, and before and
+after training the spread of its scores and the keys effectively read.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from helpers import corpus, numerics
@@ -33,50 +31,35 @@ from helpers.chapters.lab import (
     percent,
     rounded,
     seeded,
-    significant,
     spread,
     table,
     trainer,
     validation_loss,
 )
-from helpers.corrections.arrays import rms
 
 SEEDS = dict.fromkeys(("short", "long", "controls"), range(5)) | {"more": range(5, 13)}
 BLOCK = 20  # losses are stored as means over so many steps
 UNIT, SMALL = 1 / 8, 0.02  # with C = 64: undivided scores of variance D; as in GPT-2
 ADAM = (0.001, 0.003, 0.01, 0.03)
 LONG = (0.0003, *ADAM[:3])
-PLAIN = ("1", "√D", "D")
-
-LOOKS = (0, 9, 49, 198)  # updates that are looked at, the first of them number 0
+DIVIDE_BY = {"1": lambda D: 1.0, "√D": lambda D: D**0.5, "D": float}
+PLAIN = tuple(DIVIDE_BY)
 
 # steps, widths D, standard deviation of the initial W_Q and W_K, divisors, learning rates, and,
 # where it is not 1, by what the learning rate of W_Q and W_K is multiplied
 GRIDS: dict[str, tuple[tuple[Any, ...], ...]] = {
-    "short": (
-        (200, (16, 64, 256), UNIT, PLAIN, ADAM),
-        (200, (64, 256), UNIT, ("QK-norm",), (0.01,)),
-        (200, (64,), SMALL, PLAIN, ADAM),
-    ),
-    "long": (
-        (2000, (64,), UNIT, PLAIN, LONG),
-        (2000, (64,), SMALL, PLAIN, LONG),
-    ),
+    "short": ((200, (16, 64, 256), UNIT, PLAIN, ADAM),),
+    "long": ((2000, (64,), UNIT, PLAIN, LONG),),
     "controls": (
-        (200, (64, 256), UNIT, ("√D",), (0.01,), 0),  # W_Q and W_K stay as they are
+        (200, (64, 256), SMALL, ("1",), (0.01,)),
+        *((200, (D,), UNIT, ("√D",), (0.01,), D**-0.25) for D in (64, 256)),
         *((200, (D,), UNIT, ("1",), (0.01,), D**-0.5) for D in (64, 256)),
         *((200, (D,), SMALL, ("1",), (0.01,), D**-0.5) for D in (64, 256)),
-        # what makes ÷ D out of ÷ √D, by halves
-        *((200, (D,), UNIT, ("√D",), (0.01,), D**-0.25) for D in (64, 256)),
-        *((200, (D,), UNIT * D**-0.25, ("√D",), (0.01,)) for D in (64, 256)),
     ),
     "more": (
         (200, (16, 64, 256), UNIT, PLAIN, (0.01,)),
         (200, (256,), UNIT, ("√D",), (0.006,)),
-        (200, (64,), SMALL, PLAIN[1:], (0.01,)),
-        (200, (64, 256), UNIT, ("√D",), (0.01,), 0),
         *((200, (D,), UNIT, ("√D",), (0.01,), D**-0.25) for D in (64, 256)),
-        *((200, (D,), UNIT * D**-0.25, ("√D",), (0.01,)) for D in (64, 256)),
         *((200, (D,), SMALL, ("1",), (0.01,), D**-0.5) for D in (64, 256)),
     ),
 }
@@ -93,16 +76,11 @@ class Head(nn.Module):
         self.query = nn.Linear(C, D, bias=False)
         self.key = nn.Linear(C, D, bias=False)
         self.value = nn.Linear(C, C, bias=False)
-        self.divisor = {"1": 1.0, "√D": D**0.5, "D": float(D), "QK-norm": D**0.5}[divisor]
-        self.gain = nn.Parameter(torch.ones(())) if divisor == "QK-norm" else None
+        self.divisor = DIVIDE_BY[divisor](D)
 
     def scores(self, x_BTC):
         """The scores that softmax gets, and its weights."""
         q_BTD, k_BTD = self.query(x_BTC), self.key(x_BTC)
-        if self.gain is not None:  # every query and key gets length √D
-            length = q_BTD.shape[-1] ** 0.5
-            q_BTD = self.gain * length * F.normalize(q_BTD, dim=-1)
-            k_BTD = length * F.normalize(k_BTD, dim=-1)
         scores_BTT = q_BTD @ k_BTD.mT / self.divisor
         masked_BTT = scores_BTT.masked_fill(~causal_mask(x_BTC.shape[1]), -torch.inf)
         return scores_BTT, masked_BTT.softmax(dim=-1)
@@ -138,34 +116,6 @@ def scores_and_keys(model: TinyLM) -> tuple[float, float]:
     return spread, entropy_BT.exp().mean().item()
 
 
-class Steps:
-    """Watch single updates: how far W_Q and W_K move, in learning rates, and q·k, undivided."""
-
-    before: tuple[Tensor, Tensor]
-
-    def __init__(self, model: TinyLM, lr: float):
-        self.model, self.head, self.lr = model, model.layers[0], lr
-        self.step: list[float] = []
-        self.moved: list[float] = []
-
-    @torch.no_grad()
-    def now(self) -> tuple[Tensor, Tensor]:
-        """W_Q and W_K, and the undivided scores."""
-        tables = torch.stack([self.head.query.weight, self.head.key.weight]).clone()
-        scores_BTT, _ = self.head.scores(self.model.embedded(some_windows()))
-        return tables, self.head.divisor * scores_BTT
-
-    def __call__(self, record) -> None:
-        """Look before and after the updates of ``LOOKS``; ``train`` calls it before each update."""
-        if record.step - 1 in LOOKS:
-            after = self.now()
-            tables, scores = (new - old for new, old in zip(after, self.before, strict=True))
-            self.step.append((tables.abs().mean() / self.lr).item())
-            self.moved.append(scores[:, causal_mask(32)].std().item())
-        if record.step in LOOKS:
-            self.before = self.now()
-
-
 def adam(model: TinyLM, lr: float, qk_rate: float) -> torch.optim.Adam:
     """Adam, in which W_Q and W_K learn at the common rate times qk_rate."""
     tables = [model.layers[0].query.weight, model.layers[0].key.weight]
@@ -175,18 +125,15 @@ def adam(model: TinyLM, lr: float, qk_rate: float) -> torch.optim.Adam:
 
 
 def trained(divisor: str, *, D=64, start=UNIT, lr=0.01, qk_rate=1.0, seed=0, steps=200) -> dict:
-    """Train one model, and look at it before, on the way and after."""
+    """Train one model, and look at it before and after."""
     model = one_head(divisor, D=D, start=start, seed=seed)
-    before, watched = scores_and_keys(model), Steps(model, lr)
-    go_on = trainer(model, seed, optimizer=adam(model, lr, qk_rate))
-    records = go_on(steps=steps, on_step=watched)
+    before = scores_and_keys(model)
+    records = trainer(model, seed, optimizer=adam(model, lr, qk_rate))(steps=steps)
     return {
         "losses": [record.loss for record in records],
         "validation": validation_loss(model),
         "before": before,
         "after": scores_and_keys(model),
-        "step": watched.step,
-        "moved": watched.moved,
     }
 
 
@@ -203,7 +150,7 @@ def settings(part: str) -> list[dict]:
     return found
 
 
-def one_run(seed: int, *, steps_too=False, **setting) -> dict:
+def one_run(seed: int, **setting) -> dict:
     """What is kept of one training."""
     run = trained(seed=seed, **setting)
     return {
@@ -211,13 +158,12 @@ def one_run(seed: int, *, steps_too=False, **setting) -> dict:
         "losses": rounded(torch.tensor(run["losses"]).view(-1, BLOCK).mean(dim=1)),
         "before": rounded(run["before"]),
         "after": rounded(run["after"]),
-    } | ({key: significant(run[key]) for key in ("step", "moved")} if steps_too else {})
+    }
 
 
 def measure(part: str) -> dict:
     """Train everything in a part."""
-    run = partial(one_run, steps_too=part == "more")
-    return measured(run, settings(part), SEEDS[part], block=BLOCK)
+    return measured(one_run, settings(part), SEEDS[part], block=BLOCK)
 
 
 PARTS = {part: partial(measure, part) for part in GRIDS}
@@ -271,6 +217,11 @@ def families(D: int, seed: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     }
 
 
+def rms(x: np.ndarray) -> float:
+    """Root of the mean square, the typical size of what varies about 0."""
+    return float(np.sqrt((x**2).mean()))
+
+
 def typical_sizes(widths: Sequence[int]) -> dict[str, np.ndarray]:
     """Root mean square of q·k of each family, (widths, 8 seeds)."""
     drawn = [[families(D, seed) for seed in range(8)] for D in widths]
@@ -303,7 +254,7 @@ def weights_and_gradient(q_QD, k_KD, s: float) -> tuple[np.ndarray, np.ndarray]:
 @cache
 def weights_and_gradients(D: int, keys: int, divisor: str) -> tuple[np.ndarray, np.ndarray]:
     """The same of 100 random queries on random keys, for each of five seeds."""
-    s, found = {"1": 1.0, "√D": D**0.5, "D": float(D)}[divisor], []
+    s, found = DIVIDE_BY[divisor](D), []
     for seed in range(5):
         rng = np.random.default_rng([D, keys, seed])
         q_QD, k_KD = rng.standard_normal((100, D)), rng.standard_normal((keys, D))
@@ -330,46 +281,6 @@ def vanishing_table(widths=(16, 64, 256, 1024), counts=(2, 16, 128, 1024)) -> tu
             cells.append(f"{said}; {percent(lost_S)}")
         rows.append([f"D = {D}", *cells])
     return found, table(" | ".join(["", *(f"{n:,} keys" for n in counts)]), rows)
-
-
-# --- single steps ---------------------------------------------------------------------------
-
-
-def growth(moved_DS: np.ndarray) -> np.ndarray:
-    """The power of D by which something grows from D = 16 to 256, one a seed."""
-    return np.log(moved_DS[-1] / moved_DS[0]) / np.log(16)
-
-
-def on_the_way(key: str, divisor: str) -> np.ndarray:
-    """What single steps did in stored runs with Adam at 0.01: (three widths, seeds, LOOKS)."""
-    found = (stored_runs(D=D, divisor=divisor) for D in (16, 64, 256))
-    return np.array([[run[key] for run in runs if key in run] for runs in found])
-
-
-def steps_table() -> str:
-    """Adam's steps of W_Q and W_K, and what they do to q·k, at four moments of training."""
-    rows = []
-    for name in PLAIN:
-        found = {
-            "mean move ÷ rate": np.concatenate(on_the_way("step", name)),
-            "q·k moves as D to the power": growth(on_the_way("moved", name)),
-        }
-        for what, by_look in found.items():
-            rows.append([f"÷ {name}: {what}", *map(spread, by_look.T)])
-    return table(" | ".join(["Adam, rate 0.01", *(f"step {look + 1}" for look in LOOKS)]), rows)
-
-
-def twins(slower: float) -> np.ndarray:
-    """How far the losses of two models lie apart, 20 steps: ÷ √D, and an undivided twin.
-
-    The twin's W_Q and W_K begin smaller by the root of √64 and learn ``slower`` times as slowly.
-    """
-    histories = []
-    for divisor, start, factor in (("√D", UNIT, 1.0), ("1", UNIT / 64**0.25, 1 / slower)):
-        model = one_head(divisor, D=64, start=start, seed=0).double()
-        go_on = trainer(model, 0, optimizer=adam(model, 0.01, factor))
-        histories.append([record.loss for record in go_on(steps=20)])
-    return np.abs(np.subtract(histories[0], histories[1]))
 
 
 def rungs() -> dict[str, float]:
