@@ -1,11 +1,9 @@
-"""Stacks with and without residual and norm, before training and trained; models of the tales.
+"""Stacks with and without residual and norm, before training; models of the tales.
 
 The parts: ``depth``, stream and gradient through up to 96 untrained blocks (a minute on one core);
-``copying``, the share of letters that stacks learn to copy (ten minutes); ``ladder``, models of
-the tales with and without residual, feed-forward and norm, 2000 steps, and what their hidden
-neurons tell (six minutes); ``rates``, two seeds of the same at other learning rates (four minutes);
-``mixers``, more attentions and mixers with fixed weights in the network's place. Chapter 11 and the
-front page read rungs from ``ladder``.
+``ladder``, models of the tales with and without residual, feed-forward and norm, 2000 steps, and
+what their hidden neurons tell (six minutes); ``rates``, two seeds of the same at other learning
+rates (four minutes). Chapter 11 and the front page read rungs from ``ladder``.
 """
 
 from __future__ import annotations
@@ -22,7 +20,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from helpers.attention import SelfAttention
-from helpers.bigram import loss
 from helpers.blocks import AddNorm, Block, FeedForward
 from helpers.chapters import lab, stored
 from helpers.chapters.lab import (
@@ -31,29 +28,22 @@ from helpers.chapters.lab import (
     counted_losses,
     differing,
     extent,
-    fmt,
-    load_weights,
     measured,
-    measured_side_by_side,
     over_seeds,
     rms,
     significant,
     spread,
     table,
-    train_side_by_side,
     trainer,
     validation_loss,
 )
 from helpers.norms import LayerNorm
-from helpers.training import train
 from helpers.worked import Step, matrix, number
 
 SEEDS = {
     "depth": range(5),
-    "copying": range(5),
     "ladder": range(5),
     "rates": range(2),  # only whether another learning rate does better
-    "mixers": range(8),
 }
 DEPTHS = (1, 2, 4, 8, 12, 24, 48, 96)
 SCHEMES = ("neither", "norm alone", "residual alone", "residual and norm", "norm first")
@@ -67,19 +57,6 @@ MODELS = (
     "feed-forward without a non-linearity",
     "two more attentions instead",
 )
-BARE = {  # what is said: stack, layers, attentions and networks without a residual connection
-    "8 layers, residual around both": ("residual and norm", 8, 0, 0),
-    "8 layers, residual around attention only": ("residual round attention only", 8, 0, 8),
-    "8 networks and nothing else": ("norm alone, no attention", 8, 0, 8),
-    "4 layers, no residual": ("norm alone", 4, 4, 4),
-    "8 attentions and nothing else": ("norm alone, no feed-forward", 8, 8, 0),
-    "8 layers, residual around networks only": ("residual round feed-forward only", 8, 8, 0),
-    "16 networks and nothing else": ("norm alone, no attention", 16, 0, 16),
-    "8 layers, no residual": ("norm alone", 8, 8, 8),
-    "16 attentions and nothing else": ("norm alone, no feed-forward", 16, 16, 0),
-}
-WIDTHS = (64, 32)
-MIXED = (*MODELS[1:3], "two more attentions instead", "four fixed mixers instead")
 
 
 # --- stacks before training -----------------------------------------------------------------
@@ -129,69 +106,18 @@ def backward(stream: list[Tensor], *, seed: int) -> tuple[Tensor, ...]:
     return torch.autograd.grad(end, stream, upstream, retain_graph=True)
 
 
-# --- copying --------------------------------------------------------------------------------
-
-
-def layers_that_copy(stack: str, L: int) -> list[nn.Module]:
-    """The sub-layers of L layers with norms; `around` names those that get a residual."""
-    both = ("attention", "feed-forward")
-    around, parts = {
-        "residual and norm": (both, both),
-        "residual round attention only": (both[:1], both),
-        "residual round feed-forward only": (both[1:], both),
-        "norm alone": ((), both),
-        "norm alone, no attention": ((), both[1:]),
-        "norm alone, no feed-forward": ((), both[:1]),
-    }[stack]
+def alone(part: str, L: int) -> list[nn.Module]:
+    """L attentions or L networks, each with a norm and without a residual connection."""
     made = {
         "attention": lambda: SelfAttention(32, 4),
         "feed-forward": lambda: FeedForward(32, activation="relu"),
-    }
+    }[part]
     return [
-        AddNorm(made[part](), LayerNorm(32), placement="post", residual=part in around)
-        for _ in range(L)
-        for part in parts
+        AddNorm(made(), LayerNorm(32), placement="post", residual=False).double() for _ in range(L)
     ]
 
 
-def copied(seed: int, *, stack: str, L: int, lr: float, steps: int) -> dict:
-    """Share of letters copied correctly by a model that was trained to copy its letters."""
-    lm = with_layers(lambda: layers_that_copy(stack, L), seed=seed, V=16, C=32, T=8)
-    generator = torch.Generator().manual_seed(seed)
-
-    def some_letters(B=16):
-        ids_BT = torch.randint(16, (B, 8), generator=generator)
-        return ids_BT, ids_BT  # each letter is its own target
-
-    adam = torch.optim.Adam(lm.parameters(), lr=lr)
-    train(lm, loss, iter(some_letters, None), steps=steps, optimizer=adam)
-    ids_BT, _ = some_letters(256)
-    with torch.no_grad():
-        right = (lm(ids_BT).argmax(dim=-1) == ids_BT).float().mean().item()
-    return {"right": round(right, 4)}
-
-
 # --- models of the tales -------------------------------------------------------------------
-
-
-class FixedMixer(nn.Module):
-    """Attention whose weights are fixed: head h reads the letter h back (the first, if none is).
-
-    There are no scores and no softmax, so it is linear in the tokens.
-    """
-
-    def __init__(self, C: int, *, T=32, heads=4):
-        super().__init__()
-        self.value, self.out, self.heads = nn.Linear(C, C), nn.Linear(C, C), heads
-        read_HT = torch.arange(T) - torch.arange(1, heads + 1)[:, None]
-        self.register_buffer("weights", F.one_hot(read_HT.clamp(min=0), T).float())
-
-    def forward(self, x_BTC):
-        """The values that the heads read, side by side, then the output projection."""
-        T = x_BTC.shape[1]
-        v_BTHD = self.value(x_BTC).unflatten(2, (self.heads, -1))
-        mixed_BTHD = torch.einsum("hts,bshd->bthd", self.weights[:, :T, :T], v_BTHD)
-        return self.out(mixed_BTHD.flatten(2))
 
 
 def layers_of(model: str, C=64) -> list[nn.Module]:
@@ -221,10 +147,6 @@ def layers_of(model: str, C=64) -> list[nn.Module]:
             kept(feed_forward(activation="none")),
         ],
         "two more attentions instead": lambda: [kept(attention()) for _ in range(3)],
-        "four fixed mixers instead": lambda: [
-            kept(attention()),
-            *(kept(FixedMixer(C)) for _ in range(4)),
-        ],
     }[model]()
 
 
@@ -363,13 +285,6 @@ def settings(part: str) -> list[dict]:
             {"start": start, "scheme": scheme, "L": L}
             for (start, scheme), L in itertools.product(starts, DEPTHS)
         ]
-    if part == "copying":
-        stacks = [(stack, L, 0.001, 300) for stack, L, *_ in BARE.values()]
-        stacks += [("norm alone", 4, lr, 300) for lr in (0.0003, 0.003)]
-        stacks += [("norm alone", 8, 0.0003, 3000)]
-        return [{"stack": s, "L": L, "lr": lr, "steps": steps} for s, L, lr, steps in stacks]
-    if part == "mixers":
-        return [{"model": m, "C": C, "steps": 600} for C in WIDTHS for m in MIXED]
     rates = (0.003,) if part == "ladder" else (0.001, 0.01)
     return [{"model": model, "lr": lr, "steps": 2000} for lr in rates for model in MODELS]
 
@@ -382,14 +297,6 @@ def one_stack(seed: int, *, start: str, scheme: str, L: int) -> dict:
         run["sizes"] = significant(map(rms, stream))
         run["differing"] = significant(map(differing, stream))
     return run
-
-
-def mixed(seeds: range, *, model: str, C: int, steps: int) -> list[dict]:
-    """The validation loss of models of one shape, trained side by side."""
-    lms = [with_layers(lambda: layers_of(model, C), seed=seed, C=C) for seed in seeds]
-    weights = train_side_by_side(lms, seeds, lr=0.003, steps=steps)["weights"]
-    trained = load_weights(lms, weights)
-    return [{"validation": round(validation_loss(lm), 4)} for lm in trained]
 
 
 def one_model(seed: int, *, model: str, lr: float, steps: int) -> dict:
@@ -409,12 +316,10 @@ def one_model(seed: int, *, model: str, lr: float, steps: int) -> dict:
 
 ONE: dict[str, Callable[..., dict]] = {
     "depth": one_stack,
-    "copying": copied,
     "ladder": one_model,
     "rates": one_model,
 }
 PARTS = {part: partial(measured, one, settings(part), SEEDS[part]) for part, one in ONE.items()}
-PARTS["mixers"] = partial(measured_side_by_side, mixed, settings("mixers"), SEEDS["mixers"])
 
 
 # --- what is stored -------------------------------------------------------------------------
@@ -435,11 +340,6 @@ def at_level(key: str, scheme: str, L: int, start="torch") -> list[float]:
     return [run[key][L] for run in runs("depth", start=start, scheme=scheme, L=96)]
 
 
-def copy_accuracy(stack: str, L: int, lr=0.001, steps=300) -> np.ndarray:
-    """The stored shares of letters copied correctly, one a seed."""
-    return over_seeds(runs("copying", stack=stack, L=L, lr=lr, steps=steps), "right")
-
-
 def final(model: str, lr=0.003, part="ladder") -> np.ndarray:
     """The stored validation losses of a model after 2000 steps, one a seed."""
     return over_seeds(runs(part, model=model, lr=lr))
@@ -454,16 +354,6 @@ def levels(scheme: str, start: str, L: int) -> dict[str, np.ndarray]:
         "RMS of the gradient": np.array([run["gradients"] for run in mine]),
         "how different the tokens are": np.array([run["differing"] for run in deepest])[:, : L + 1],
     }
-
-
-def in_words(found: dict[str, np.ndarray]) -> str:
-    """The ends of the three, medians over the seeds."""
-    sizes, gradients, apart = found.values()
-    return (
-        f"Medians of five seeds. The stream ends with RMS {fmt(np.median(sizes[:, -1]))}, the "
-        f"gradient at the input has RMS {fmt(np.median(gradients[:, 0]))}, and how different the "
-        f"tokens are at the top is {shares([np.median(apart[:, -1])])}."
-    )
 
 
 def is_bounded(scheme: str) -> bool:
@@ -481,11 +371,6 @@ def shares(values) -> str:
     return "less than 10⁻²⁰" if max(values) < 1e-20 else extent(values)
 
 
-def per_cent(values: np.ndarray) -> str:
-    """Mean, smallest and largest of some shares."""
-    return f"{values.mean():.0%} ({values.min():.0%} … {values.max():.0%})"
-
-
 # --- tables ---------------------------------------------------------------------------------
 
 
@@ -495,12 +380,11 @@ def without_sums() -> dict[str, tuple[list[float], list[float]]]:
     The blocks are those that are stored; stacks of one kind are measured here.
     """
     found = {}
-    for named, other in (("attentions", "feed-forward"), ("networks", "attention")):
+    for named, part in (("attentions", "attention"), ("networks", "feed-forward")):
         streams = []
         for seed in SEEDS["depth"]:
             torch.manual_seed(seed)
-            layers = layers_that_copy(f"norm alone, no {other}", 24)
-            streams.append(through([layer.double() for layer in layers], seed=seed))
+            streams.append(through(alone(part, 24), seed=seed))
         found[f"norm, 24 {named}"] = (
             [rms(backward(s, seed=seed)[0]) for seed, s in enumerate(streams)],
             [differing(s[-1]) for s in streams],
@@ -512,19 +396,6 @@ def without_sums() -> dict[str, tuple[list[float], list[float]]]:
     ):
         found[said] = at_bottom(scheme, 12, start), at_level("differing", scheme, 12, start)
     return found
-
-
-def copying_table() -> str:
-    """The letters copied correctly, by the sub-layers that lack a residual connection."""
-    rows = [
-        (said, str(attentions), str(networks), per_cent(copy_accuracy(stack, L)))
-        for said, (stack, L, attentions, networks) in BARE.items()
-    ]
-    return table(
-        "norm everywhere, 300 steps, five seeds|attentions without|"
-        "networks without|letters copied correctly",
-        rows,
-    )
 
 
 def less(model: str, other: str) -> np.ndarray:
@@ -553,17 +424,6 @@ def ladder_table() -> str:
         "model|parameters|validation loss|difference from “with its residual”|rate 0.001|rate 0.01",
         rows,
     )
-
-
-def of_width(C: int) -> dict[str, np.ndarray]:
-    """The losses of the models with mixers, one a seed."""
-    return {model: over_seeds(runs("mixers", model=model, C=C)) for model in MIXED}
-
-
-def mixers_table() -> str:
-    """Models with fixed mixers beside their rivals, by width."""
-    rows = [[model, *(spread(of_width(C)[model], 3) for C in WIDTHS)] for model in MIXED]
-    return table("600 steps, eight seeds|" + "|".join(f"width {C}" for C in WIDTHS), rows)
 
 
 def of_seeds(state: str, key: str) -> np.ndarray:

@@ -20,14 +20,6 @@ def test_depth_is_what_is_stored(start, scheme, L):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stack", ["norm alone, no attention", "norm alone"])
-def test_copying_is_what_is_stored(stack):
-    setting = {"stack": stack, "L": 8, "lr": 0.001, "steps": 300}
-    run = {"seed": 0} | lab.copied(0, **setting)
-    assert run == pytest.approx(lab.runs("copying", **setting)[0], abs=0.05)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("part", "model", "lr"),
     [("ladder", "with its residual", 0.003), ("rates", "attention alone", 0.01)],
@@ -37,13 +29,6 @@ def test_readers_half_way_are_what_is_stored(part, model, lr):
     go_on(steps=1000)
     stored = lab.runs(part, model=model, lr=lr)[1]["half way"]
     assert lab.validation_loss(lm) == pytest.approx(stored, abs=0.02)
-
-
-@pytest.mark.slow
-def test_a_mixer_is_what_is_stored():
-    setting = {"model": "four fixed mixers instead", "C": 32, "steps": 600}
-    stored = lab.runs("mixers", **setting)[0]["validation"]
-    assert lab.mixed(range(1), **setting)[0]["validation"] == pytest.approx(stored, abs=0.01)
 
 
 def test_neurons_before_training_are_what_is_stored():
@@ -58,17 +43,6 @@ def test_taken_out_leaves_the_reader_as_it_was():
     assert lab.taken_out(lm) != before
     assert len(lm.layers) == 2
     assert lab.validation_loss(lm) == before
-
-
-def test_a_fixed_mixer_reads_back_and_is_linear():
-    mixer = lab.FixedMixer(8, T=6, heads=2)
-    assert mixer.weights.argmax(dim=2).tolist() == [[0, 0, 1, 2, 3, 4], [0, 0, 0, 1, 2, 3]]
-    x_SBTC = torch.randn(2, 1, 6, 8, generator=torch.Generator().manual_seed(0))
-    at_0 = mixer(torch.zeros(1, 6, 8))
-    both = mixer(x_SBTC.sum(dim=0)) - at_0
-    assert torch.allclose(both, sum(mixer(x_BTC) - at_0 for x_BTC in x_SBTC), atol=1e-5)
-    attention, mixers = (lab.parameters(m) for m in lab.MIXED[2:])
-    assert attention == mixers
 
 
 def test_steps_by_hand_are_torch_s_layers():
