@@ -1,8 +1,8 @@
 """Models of the tales with the norm before or after each sub-layer, untrained and trained.
 
 The parts: ``start``, stream and gradients before training (two minutes on one core, in double
-precision); ``race``, 100 steps of 16 blocks at one rate with eight seeds, and the gradients on the
-way (four minutes); ``longer``, 300 steps of 16 blocks with a look inside (six minutes); ``grid``,
+precision); ``race``, 100 steps of 16 blocks from torch's weights with eight seeds (a minute);
+``longer``, 300 steps of 16 blocks with a look inside (six minutes); ``grid``,
 100 steps over depth, learning rate and warm-up (eleven minutes); ``deep``, 32 and 64 blocks at one
 rate (eight minutes). A run keeps its validation loss and its training losses as means over
 ``BLOCK`` steps.
@@ -48,7 +48,6 @@ FIVE, EIGHT = range(5), range(8)
 PLACES = {  # order in the blocks, whether there is a last norm, and small writes at the start
     "post": ("post", False, False),
     "pre": ("pre", True, False),
-    "pre, no last norm": ("pre", False, False),
     "post, small writes": ("post", False, True),
 }
 ORDERS = ("post", "pre")
@@ -57,8 +56,6 @@ DEPTHS = (2, 4, 8, 16, 32, 64)
 RATES = (0.0003, 0.001, 0.003, 0.01)
 WARM_UPS = (0, 50)
 LOOKS = (0, 10, 300)
-RACE_LOOKS = (0, 2, 5, 10, 20, 50, 100)
-WIDE = 128  # a second width, for what is measured before training
 BLOCK = 10  # losses are stored as means over so many steps
 
 
@@ -93,28 +90,19 @@ def one_batch(seed: int) -> tuple[Tensor, Tensor]:
     return next(corpus.batches(characters().train, batch_size=8, context=32, generator=generator))
 
 
-def total_norm(tensors: Iterable) -> float:
-    """Norm of all tensors together, taken as one long vector."""
-    return torch.cat([t.flatten() for t in tensors]).norm().item()
-
-
 def stream_and_gradients(model: TinyLM, ids_BT: Tensor, targets_BT: Tensor) -> dict:
-    """Stream by level; by block, gradients of all matrices and of W_Q and W_K alone."""
+    """Stream by level; by block, the gradient of W_Q and W_K together."""
     model.zero_grad()
     levels = model.stream(ids_BT)
     logits_BTV = model.output(model.norm(levels[-1]))
     loss(logits_BTV, targets_BT).backward()
-    matrices = [[w.grad for w in block.parameters() if w.ndim == 2] for block in model.layers]
-    last_map = model.layers[-1].feed_forward.sublayer.down.weight
     return {
         "sizes": [rms(x_BTC) for x_BTC in levels],
         "differing": [differing(x_BTC) for x_BTC in levels],
-        "gradients": [total_norm(grads) for grads in matrices],
         "W_Q, W_K": [
-            total_norm(block.attention.sublayer.qkv.weight.grad.chunk(3)[:2])  # without W_V
+            torch.cat(block.attention.sublayer.qkv.weight.grad.chunk(3)[:2]).norm().item()
             for block in model.layers
         ],
-        "last map": [last_map.grad.norm().item()],
     }
 
 
@@ -128,16 +116,9 @@ def some_windows() -> list[tuple[Tensor, Tensor]]:
 
 
 @torch.no_grad()
-def differing_at_top(model: TinyLM, seed: int) -> dict:
+def differing_at_top(model: TinyLM) -> dict:
     """What differs between tokens at the top."""
     return {"differing": [differing(model.stream(some_windows()[0][0])[-1])]}
-
-
-def first_and_last_gradients(model: TinyLM, seed: int) -> dict:
-    """Gradients of the first block and of the last."""
-    found = stream_and_gradients(model, *one_batch(seed))
-    model.zero_grad()
-    return {key: [found[key][0], found[key][-1]] for key in ("gradients", "W_Q, W_K")}
 
 
 def trained(
@@ -150,11 +131,10 @@ def trained(
     steps=100,
     seeds=FIVE,
     looks=(),
-    look=differing_at_top,
 ) -> dict:
     """Train a model for each seed, side by side, with Adam: "losses", "weights", "looks", "models".
 
-    look: called with a model and its seed before the steps in looks.
+    looks: steps before which it is measured what differs between tokens at the top.
     """
     models = [init_model(L, place, start=start, seed=seed) for seed in seeds]
     run = train_side_by_side(
@@ -164,20 +144,9 @@ def trained(
         steps=steps,
         warm_up=warm_up,
         looks=looks,
-        look=lambda weights, _: list(map(look, load_weights(models, weights), seeds)),
+        look=lambda weights, _: list(map(differing_at_top, load_weights(models, weights))),
     )
     return run | {"models": load_weights(models, run["weights"])}
-
-
-@torch.no_grad()
-def adam_at(adam: torch.optim.Adam, qkv: Tensor) -> tuple[float, float]:
-    """Medians over the entries of W_Q and W_K: √v, and the next step in learning rates."""
-    state, (beta_1, beta_2) = adam.state[qkv], adam.param_groups[0]["betas"]
-    rows, step = slice(2 * len(qkv) // 3), int(state["step"])
-    root = (state["exp_avg_sq"][rows] / (1 - beta_2**step)).sqrt()
-    mean = state["exp_avg"][rows] / (1 - beta_1**step)
-    taken = mean.abs() / (root + adam.param_groups[0]["eps"])
-    return root.median().item(), taken.median().item()
 
 
 @torch.no_grad()
@@ -188,14 +157,6 @@ def on_validation(model: TinyLM) -> float:
 
 # --- the parts ------------------------------------------------------------------------------
 
-RACE = (
-    ("post", "Xavier"),
-    ("pre", "Xavier"),
-    ("post", "torch"),
-    ("pre", "torch"),
-    ("post, small writes", "Xavier"),
-    ("pre, no last norm", "Xavier"),
-)
 LONGER = (
     ("post", "Xavier", 0.001, 0),
     ("post", "Xavier", 0.001, 100),
@@ -217,11 +178,8 @@ def rows(keys: str, values: Iterable[tuple]) -> list[dict]:
 
 
 SETTINGS = {
-    "start": [
-        *rows("place start L", itertools.product(PLACES, STARTS, DEPTHS)),
-        *rows("place start L C", itertools.product(ORDERS, STARTS[:1], DEPTHS[3:5], [WIDE])),
-    ],
-    "race": rows("place start L lr", ((*case, 16, RATES[1]) for case in RACE)),
+    "start": rows("place start L", itertools.product(ORDERS, STARTS, DEPTHS)),
+    "race": rows("place start L lr", ((place, "torch", 16, RATES[1]) for place in ORDERS)),
     "longer": rows(
         "place start lr warm_up L steps", ((*setting, 16, max(LOOKS)) for setting in LONGER)
     ),
@@ -266,11 +224,7 @@ def measure(part: str) -> dict:
     """Measure everything in a part."""
     if part == "start":
         return measured(one_start, settings(part), SEEDS[part], block=BLOCK)
-    watched: dict[str, dict] = {
-        "longer": {"looks": LOOKS},
-        "race": {"looks": RACE_LOOKS, "look": first_and_last_gradients},
-    }
-    run = partial(all_seeds, **watched.get(part, {}))
+    run = partial(all_seeds, looks=LOOKS) if part == "longer" else all_seeds
     return measured_side_by_side(run, settings(part), SEEDS[part], block=BLOCK)
 
 
@@ -304,26 +258,6 @@ def before_training(place: str, L: int, start="Xavier", **more) -> dict[str, np.
     """What is stored of untrained models: by name, a row a seed and a column a level or block."""
     found = runs("start", place=place, start=start, L=L, **more)
     return {key: np.array([run[key] for run in found]) for key in found[0] if key != "seed"}
-
-
-def depth_exponent(place: str, key: str) -> float:
-    """The power of depth, fitted to the geometric means over the seeds at the top."""
-    values = [np.log(gmean(before_training(place, L)[key][:, -1])) for L in DEPTHS]
-    return np.polyfit(np.log(DEPTHS), values, 1)[0]
-
-
-def on_the_way(place: str, start="Xavier") -> dict[str, np.ndarray]:
-    """What the race saw at each of its looks, (looks, seeds)."""
-    seen = [run["looks"] for run in runs("race", place=place, start=start)]
-    found = {
-        key: np.array([[look[str(step)][key] for look in seen] for step in RACE_LOOKS])
-        for key in seen[0]["0"]
-    }
-    return {
-        "first block over last": found["gradients"][..., 0] / found["gradients"][..., 1],
-        "W_Q, W_K of the last block": found["W_Q, W_K"][..., 1] / found["gradients"][..., 1],
-        "an entry of W_Q, W_K": found["W_Q, W_K"][..., 1] / (2 * 32 * 32) ** 0.5,
-    }
 
 
 # --- what the chapter shows -----------------------------------------------------------------
@@ -375,53 +309,6 @@ def summary(losses: np.ndarray) -> str:
     return f"{spread(losses)} ({learnt(losses)} of {len(losses)})"
 
 
-def gradients_table() -> str:
-    """Before training: gradients of the last block's W_Q and W_K, and of whole blocks."""
-    cases: list = [(place, "Xavier", L, {}) for place in ORDERS for L in DEPTHS[3:]]
-    cases += [(place, "Xavier", L, {"C": WIDE}) for place in ORDERS for L in DEPTHS[3:5]]
-    cases += [(place, "torch", DEPTHS[-1], {}) for place in ORDERS]
-    cases += [("post, small writes", "Xavier", DEPTHS[-1], {})]
-    rows = []
-    for place, start, L, more in cases:
-        found = before_training(place, L, start, **more)
-        blocks = found["gradients"]
-        rows.append(
-            [
-                f"{place}, {start}" + (f", width {WIDE}" if more else ""),
-                str(L),
-                extent(found["W_Q, W_K"][:, -1] / blocks[:, -1]),
-                extent(found["differing"][:, -2]),
-                extent(blocks[:, 0] / blocks[:, -1]),
-            ]
-        )
-    return table(
-        "order, initial weights|blocks|W_Q and W_K ÷ all of the last block|differing"
-        "|first block ÷ last block",
-        rows,
-    )
-
-
-def race_table() -> str:
-    """During training: gradients at three steps of the race, and where it ended."""
-    rows = []
-    for place, start in RACE[:-1]:
-        found = on_the_way(place, start)
-        steps = [RACE_LOOKS.index(step) for step in (0, 10, 100)]
-        rows.append(
-            [
-                f"{place}, {start}",
-                *(extent(found["first block over last"][at]) for at in steps),
-                extent(found["W_Q, W_K of the last block"][steps[1]]),
-                summary(final("race", place=place, start=start)),
-            ]
-        )
-    return table(
-        "order, initial weights|first block ÷ last, step 0|step 10|step 100"
-        "|W_Q and W_K ÷ last block, step 10|loss after 100 steps (runs that learn)",
-        rows,
-    )
-
-
 def differing_on_the_way(**setting) -> np.ndarray:
     """What differs between tokens at the top in the longer runs, (looks, seeds)."""
     seen = [run["looks"] for run in runs("longer", **setting)]
@@ -437,13 +324,12 @@ def longer_table() -> str:
         rows.append(
             [
                 name + (f", warm-up {warm_up}" if warm_up else ""),
-                extent(before_training(place, 16, start)["last map"][:, 0]),
                 *(extent(kept[at]) for at in (0, 1, -1)),
                 summary(final("longer", place=place, start=start, lr=lr, warm_up=warm_up)),
             ]
         )
     return table(
-        "order, initial weights|last matrix, step 0|differing at the top, step 0|step 10|step 300"
+        "order, initial weights|differing at the top, step 0|step 10|step 300"
         "|loss after 300 steps (runs that learn)",
         rows,
     )

@@ -10,7 +10,7 @@ from helpers.chapters.ch09_prenorm_vs_postnorm import lab
 from helpers.chapters.lab import characters, counted_losses
 
 
-@pytest.mark.parametrize("place", lab.PLACES)
+@pytest.mark.parametrize("place", lab.ORDERS)
 def test_starts_are_what_is_stored(place):
     setting = {"place": place, "start": "torch", "L": 4}
     for seed, stored in enumerate(lab.runs("start", **setting)[:2]):
@@ -27,7 +27,8 @@ def test_alike_tokens_leave_no_gradient_to_queries_and_keys():
         torch.nn.init.zeros_(model.position.weight)
         ids_BT = torch.full((1, 6), 3)
         found = lab.stream_and_gradients(model, ids_BT, ids_BT.roll(1) + torch.arange(6))
-        assert max(found["W_Q, W_K"]) < 1e-12 < 0.01 < min(found["gradients"])
+        values = [block.attention.sublayer.qkv.weight.grad[-32:] for block in model.layers]
+        assert max(found["W_Q, W_K"]) < 1e-12 < 0.001 < min(grad.norm() for grad in values)
         assert max(found["differing"]) < 1e-12
 
 
@@ -69,19 +70,18 @@ def test_by_hand_both_orders_add_and_norm_in_their_order():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("part", "at"),
-    [("race", 4), ("longer", -1), ("deep", 2), ("deep", -1)],
+    [("race", 0), ("longer", -1), ("deep", 2), ("deep", -1)],
 )
 def test_short_runs_are_the_start_of_the_stored_ones(part, at):
     """The deep ones for a step, the others for ten, in which their losses fall by half a nat."""
     setting = lab.settings(part)[at]
     steps = 1 if part == "deep" else lab.BLOCK
     stored = lab.runs(part, **setting)[0]
-    look = lab.first_and_last_gradients if part == "race" else lab.differing_at_top
-    run = lab.trained(seeds=[0], looks=(0,), look=look, **setting | {"steps": steps})
+    run = lab.trained(seeds=[0], looks=(0,), **setting | {"steps": steps})
     assert run["losses"][0, 0].item() == pytest.approx(stored["first"], abs=0.01)
     if part != "deep":
         assert run["losses"].mean().item() == pytest.approx(stored["losses"][0], abs=0.03)
-    if part in ("longer", "race"):
+    if part == "longer":
         for key, values in run["looks"][0][0].items():
             assert values == pytest.approx(stored["looks"]["0"][key], rel=0.02)
 
