@@ -1,6 +1,4 @@
-"""The bigram model: counts and their entropy, a Markov chain with a known table, and the loss."""
-
-from bisect import bisect_right
+"""The bigram model: counts and their entropy, tables made of them, and the loss."""
 
 import numpy as np
 import torch
@@ -73,40 +71,6 @@ def cross_entropy_of(probabilities: Table, counts: Table) -> float:
     with np.errstate(divide="ignore"):
         log_p = np.log(probabilities[occurs])
     return float(-(counts[occurs] @ log_p) / counts.sum())
-
-
-# ---------------------------------------------------------- known chain
-
-
-class MarkovChain:
-    """A chain whose table is known, so that its data have an entropy known exactly.
-
-    table: (V, V), rows are P(next | current). `table`, `stationary` (V,) and `entropy_rate`
-    (nats per transition) are float64. Raises ValueError where an entry is negative, a row
-    does not sum to 1, or the chain has several closed groups of states, and so no single
-    stationary distribution. Shannon 1948, section 7.
-    """
-
-    def __init__(self, table: Table):
-        self.table = _stochastic(table).copy()
-        equations = self.table.T - np.eye(len(self.table))  # (Pᵀ - I) π = 0
-        if np.linalg.matrix_rank(equations) < len(self.table) - 1:
-            raise ValueError("some state of table must be reachable from every state")
-        equations[-1] = 1.0  # and π sums to 1
-        self.stationary = np.linalg.solve(equations, np.eye(len(self.table))[-1])
-        self.entropy_rate = float(self.stationary @ numerics.entropy(self.table))
-
-    def sample(self, n: int, generator: torch.Generator) -> Int[Tensor, " n"]:
-        """Draw n states in a row, the first from the stationary distribution; int64."""
-        uniform = torch.rand(n, dtype=torch.float64, generator=generator, device=generator.device)
-        # Divided by the last so that rounding leaves no gap below 1.
-        cumulative = np.cumsum(np.vstack([self.table, self.stationary]), axis=1)
-        cumulative = (cumulative / cumulative[:, -1:]).tolist()
-        states, state = [], -1  # the last row is that of the first state
-        for u in uniform.tolist():
-            state = bisect_right(cumulative[state], u)
-            states.append(state)
-        return torch.tensor(states, dtype=torch.int64)
 
 
 # ----------------------------------------------------------------- loss

@@ -3,13 +3,11 @@
 import dataclasses
 import math
 
-import numpy as np
 import pytest
 import torch
 from tiny import seeded
 
 from helpers import corpus, similarity
-from helpers.bigram import MarkovChain
 from helpers.gpt import GPT, POSITIONS, GPTConfig
 from helpers.norms import BatchNorm, GroupNorm
 from helpers.positions import Rotary, Sinusoidal
@@ -125,17 +123,6 @@ def test_distances_of_close_rows_far_from_0():
 def test_defaults_of_adamw():
     made = optimizers.adamw({"a": torch.nn.Parameter(torch.zeros(2, 2))}, lr=0.1)
     assert made.defaults["betas"] == (0.9, 0.99)
-
-
-def test_rounding_leaves_no_gap_below_1(monkeypatch):
-    chain = MarkovChain(np.array([[0.5, 0.4999995], [0.5, 0.4999995]]))
-    monkeypatch.setattr(torch, "rand", lambda n, **_: torch.full((n,), 0.9999999).double())
-    assert chain.sample(4, seeded(0)).tolist() == [1, 1, 1, 1]
-
-
-def test_a_path_through_all_states_is_found():
-    chain = MarkovChain(np.vstack([np.eye(7)[1:], np.eye(7)[6:]]))  # each to the next, to the last
-    assert chain.stationary.tolist() == [0, 0, 0, 0, 0, 0, 1]
 
 
 def test_evaluation_weighs_by_targets_not_inputs():

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from helpers import bigram, numerics
-from helpers.chapters.ch03_bigram_table.lab import descend, largest_rate, tales
+from helpers.chapters.ch03_bigram_table.lab import descend, tales
 from helpers.chapters.lab import characters
 from helpers.exercises import (
     Wrong,
@@ -181,10 +181,13 @@ def _rate(answer) -> None:
     if not 0 < rate < np.inf:
         raise Wrong(f"A learning rate is positive and finite, not {rate:g}.")
     text = tales()
-    gap = text.gap(descend(text.zeros, text.share, text.rows, rate, STEPS))
+    gap, at_half = (
+        text.gap(descend(text.zeros, text.share, text.rows, some, STEPS))
+        for some in (rate, rate / 2)
+    )
     if gap < GOAL:
         return
-    if rate > largest_rate()[0]:
+    if at_half < gap:
         raise Wrong(f"It ends {gap:.3g} nats above the floor, and jumps about: too large a rate.")
     raise Wrong(f"It ends {gap:.3g} nats above the floor, still falling: too small a rate.")
 
