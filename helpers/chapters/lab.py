@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
 from importlib.resources import files
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -214,23 +213,19 @@ def train_side_by_side(
     lr: float,
     steps: int,
     warm_up: int = 0,
-    tied: Mapping[str, str] = MappingProxyType({}),
     groups: Callable = lambda weights: list(weights.values()),
     looks: Iterable[int] = (),
     look: Callable | None = None,
 ) -> dict:
     """Train models of one shape side by side with Adam, on eight windows of 32 characters a step.
 
-    tied: weights that are others' under a second name, such as a head's that are the embedding's.
     groups: makes Adam's parameter groups of all weights. look: called before the steps in looks
     with all weights and the loss of one model. Gives "losses" (seeds, steps), "weights", "looks".
     """
     stacked, _ = stack_module_state(models)
-    kept = {name: w for name, w in stacked.items() if name not in tied}
-    weights = {name: w.detach().clone().requires_grad_() for name, w in kept.items()}
+    weights = {name: w.detach().clone().requires_grad_() for name, w in stacked.items()}
 
     def one_loss(weights, x_BT, y_BT):
-        weights = weights | {name: weights[other] for name, other in tied.items()}
         return loss(functional_call(models[0], weights, (x_BT,)), y_BT)
 
     streams = [

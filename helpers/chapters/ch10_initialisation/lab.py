@@ -3,7 +3,7 @@
 The parts: ``layers``, plain layers trained for 60 steps; ``stacks``, sizes and gradients of
 untrained blocks (each a minute or two on one core). The others are trainings of a small GPT on the
 tales over starts and learning rates, half a minute a setting: ``schemes``, rules for all weights;
-``no norm``, the same without any norm; ``embedding``, the size of the tables, tied and not;
+``no norm``, the same without any norm; ``embedding``, the size of the tables;
 ``eight``, starts that end close together, with eight seeds, in 4 and in 12 blocks; ``elsewhere``,
 twice the width, and 1000 steps. A run keeps its validation loss and its training losses as means
 over ``BLOCK`` steps.
@@ -26,7 +26,6 @@ from helpers.chapters import lab, stored
 from helpers.chapters.lab import (
     TinyLM,
     characters,
-    extent,
     fmt,
     gmean,
     measured,
@@ -71,12 +70,6 @@ TRAINED: dict[str, tuple] = {
         ({"embedding": 0.02}, MIDDLE),
         ({"embedding": 0.02, "scales": (50.0, 50.0)}, MIDDLE),
         ({"embedding": 0.02, "table_rate": 0.02}, MIDDLE),
-        ({"embedding": ROOT}, MIDDLE),
-        ({"embedding": ROOT, "scales": (8.0, 1.0)}, MIDDLE),
-        ({"embedding": ROOT, "scales": (8.0, 8.0)}, MIDDLE),
-        ({"tied": True, "embedding": ROOT}, MIDDLE),
-        ({"tied": True, "embedding": ROOT, "scales": (8.0, 1.0)}, MIDDLE),
-        ({"tied": True, "embedding": ROOT, "scales": (8.0, 8.0)}, MIDDLE),
     ),
     "eight": tuple(
         (start, MIDDLE)
@@ -220,7 +213,6 @@ def trained(
 ) -> tuple[Tensor, Tensor]:
     """Several seeds side by side: losses of every step, and validation losses at the end."""
     models = [init_model(seed, **start) for seed in seeds]
-    tied = models[0].output.weight is models[0].token.weight
 
     def validation(weights, one_loss):
         with torch.no_grad():
@@ -238,7 +230,6 @@ def trained(
         seeds,
         lr=lr,
         steps=steps,
-        tied={"output.weight": "token.weight"} if tied else {},
         groups=groups,
         looks=(steps,),
         look=validation,
@@ -315,12 +306,6 @@ def at_the_top(start: str, depth: int, net="pre-norm blocks") -> np.ndarray:
     return stacks(net, start, depth)[:, 0, -1]
 
 
-def first_over_last(net: str, start: str) -> np.ndarray:
-    """Gradient of the first of 24 blocks over that of the last, one a seed."""
-    gradients_SL = stacks(net, start, 24)[:, 1]
-    return gradients_SL[:, 0] / gradients_SL[:, -1]
-
-
 # --- what the chapter shows -----------------------------------------------------------------
 
 
@@ -389,24 +374,6 @@ def sides_table() -> str:
 def layers_ends(name: str) -> list[np.ndarray]:
     """Means of the last ten losses of plain layers from one of SIGMAS, by rate, one a seed."""
     return [final("layers", "last ten", lr, sigma=SIGMAS[name]) for lr in PLAIN_RATES]
-
-
-def layers_table() -> str:
-    """The same as a table."""
-    rows = [[name, *map(extent, layers_ends(name))] for name in SIGMAS]
-    return table("σ of 24 plain layers, last ten of 60 losses|rate 0.0003|0.001|0.003", rows)
-
-
-def stream_table() -> str:
-    """Size of the stream of untrained blocks, and how their gradients lie."""
-    columns = "RMS of the stream|pre-norm, 6 blocks|24 blocks|no norm, 24 blocks"
-    columns += "|gradient, first block ÷ last, pre-norm"
-    rows = []
-    for start in STARTS:
-        sizes = (spread(at_the_top(start, depth)) for depth in DEPTHS)
-        bare = fmt(gmean(at_the_top(start, 24, "blocks without norm")))
-        rows.append([start, *sizes, bare, extent(first_over_last("pre-norm blocks", start))])
-    return table(columns, rows)
 
 
 FIRST: dict[str, dict] = {
@@ -501,24 +468,6 @@ def elsewhere_table() -> str:
         "change to torch's rule, and its cost in nats|width 64, 300 steps|width 128, 300 steps"
     )
     return table(columns + "|width 64, 1000 steps", rows)
-
-
-SCALED: dict[str, dict] = {
-    "N(0, 1/C)": {"embedding": ROOT},
-    "N(0, 1/C), tokens × √C": {"embedding": ROOT, "scales": (8.0, 1.0)},
-    "N(0, 1/C), tokens and positions × √C": {"embedding": ROOT, "scales": (8.0, 8.0)},
-}
-
-
-def scaled(name: str, tied: bool) -> np.ndarray:
-    """Final losses with tables of N(0, 1/C) and a factor on the way in."""
-    return final("embedding", **SCALED[name] | ({"tied": True} if tied else {}))
-
-
-def scaled_table() -> str:
-    """The same as a table."""
-    rows = [[name, *(spread(scaled(name, tied)) for tied in (False, True))] for name in SCALED]
-    return table("validation loss; tokens and positions from|head of its own|tied head", rows)
 
 
 def bare_table() -> str:

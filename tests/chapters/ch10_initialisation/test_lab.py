@@ -78,7 +78,7 @@ def test_a_bias_makes_the_first_gradient_the_smallest():
 
 
 def test_seeds_trained_side_by_side_are_the_seeds_trained_alone():
-    together = lab.trained(seeds=range(2), steps=4, tied=True)
-    alone = lab.trained(seeds=[1], steps=4, tied=True)
+    together = lab.trained(seeds=range(2), steps=4)
+    alone = lab.trained(seeds=[1], steps=4)
     for of_two, of_one in zip(together, alone, strict=True):
         assert torch.allclose(of_two[1], of_one[0], atol=1e-3)
