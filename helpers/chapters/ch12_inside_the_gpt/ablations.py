@@ -10,16 +10,12 @@ from helpers.record import record_attention
 # --- what heads read ------------------------------------------------------------------------
 
 
-def habits(maps, x_NT, where_NT=None):
-    """Mean weight by kind of place, layer and head; where_NT picks rows."""
+def habits(maps, x_NT, where_NT):
+    """Mean weight by kind of place, layer and head, over the rows where where_NT is True."""
     N, T = x_NT.shape
-    if where_NT is None:  # all but the first, which reads only itself
-        where_NT = (torch.arange(T) > 0).expand(N, T)
     same_NTT = (x_NT[:, :, None] == x_NT[:, None, :]).tril(-1)
     kinds = {
-        "itself": torch.eye(T).expand(N, T, T),
         "letter before": torch.diag(torch.ones(T - 1), -1).expand(N, T, T),
-        "same letter": same_NTT,
         "what followed it": F.pad(same_NTT, (1, 0))[..., :-1].tril(),
     }
     rows = where_NT.float()

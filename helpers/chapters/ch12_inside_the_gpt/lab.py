@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from helpers import corpus
@@ -206,53 +205,6 @@ def shipped_reader() -> nn.Module:
     return reader.eval()
 
 
-def even_map(T: int) -> Tensor:
-    """The attention pattern of a head that reads evenly all that it may read: (1, 1, T, T)."""
-    return torch.ones(1, 1, T, T).tril() / torch.arange(1, T + 1)[:, None]
-
-
-def neighbours(levels: list[Tensor], x_NT: Tensor) -> dict:
-    """Of four random places a window: how often the nearest neighbour holds the same letter.
-
-    By level, each (N, T, C). "cosine": of places with the same letter. "without row": the last
-    level, less the first. "random": of two places.
-    """
-    shuffled = torch.rand(len(x_NT), 48, generator=torch.Generator().manual_seed(0))
-    at_N4 = 16 + shuffled.argsort(dim=1)[:, :4]
-    letter_P = x_NT.gather(1, at_N4).flatten()
-    itself_PP = torch.eye(len(letter_P), dtype=torch.bool)
-    same_PP = (letter_P[:, None] == letter_P) & ~itself_PP
-
-    def of_level(x_NTC):
-        v_PC = x_NTC.gather(1, at_N4[..., None].expand(-1, -1, x_NTC.shape[-1])).flatten(0, 1)
-        v_PC = F.normalize(v_PC - v_PC.mean(dim=0), dim=1)
-        cosine_PP = v_PC @ v_PC.T
-        nearest_P = cosine_PP.masked_fill(itself_PP, -2).argmax(dim=1)
-        same = (letter_P[nearest_P] == letter_P).double().mean()
-        return same.item(), cosine_PP[same_PP].mean().item()
-
-    same, cosine = zip(*map(of_level, levels), strict=True)
-    return {
-        "same letter": same,
-        "cosine": cosine,
-        "without row": of_level(levels[-1] - levels[0])[0],
-        "random": (torch.bincount(x_NT.flatten()) / x_NT.numel()).square().sum().item(),
-    }
-
-
-def by_adjective() -> tuple[float, list[str]]:
-    """How many answers the adjective alone would give, and the adjectives that fit both."""
-    speaks: dict[str, list[bool]] = {}
-    for animal, _, thing, adjective, referent in sentences().every_case:
-        if (animal, thing) not in sentences().held_out:
-            speaks.setdefault(adjective, []).append(referent == thing)
-    right = [
-        (np.mean(speaks[adjective]) >= 0.5) == (referent == thing)
-        for _, _, thing, adjective, referent in sentences().asked_cases
-    ]
-    return np.mean(right).item(), sorted(a for a, said in speaks.items() if len(set(said)) > 1)
-
-
 def look_last() -> np.ndarray:
     """Readers of two layers and more that look hardest at the referent in the last layer.
 
@@ -291,31 +243,6 @@ def copied() -> dict:
         "other previous cost": np.where(others, cost_SLH[:, 0], 0).max(axis=1),
         "head": stripe[0],
         "maps": runs(stored(12)["copying"], L=2)[0]["maps"],
-    }
-
-
-def said_twice(model) -> dict[str, float]:
-    """What a GPT of letters gains where 32 letters of the tales stand twice in its window."""
-    validation = characters().validation
-    generator = torch.Generator().manual_seed(1)
-    starts = torch.randint(len(validation) - 128, (200,), generator=generator)
-    said, unlike = (validation[starts[:, None] + torch.arange(32) + off] for off in (0, 64))
-
-    def late(first):
-        rows = torch.cat([first, said], 1)
-        with torch.no_grad(), record_attention(model) as maps:
-            logits = model(rows[:, :-1])
-        return F.cross_entropy(logits.mT, rows[:, 1:], reduction="none")[:, 35:].mean(1), maps
-
-    (again_N, maps), (anew_N, _) = late(said), late(unlike)
-    t, gain_N = torch.arange(36, 63), anew_N - again_N
-    return {
-        "again": again_N.mean().item(),
-        "anew": anew_N.mean().item(),
-        "gain": gain_N.mean().item(),
-        "error": (gain_N.std() / len(gain_N) ** 0.5).item(),
-        "looks": max(a[:, :, t, t - 31].mean((0, 2)).max().item() for a in maps),
-        "evenly": (1 / (t + 1)).mean().item(),
     }
 
 
