@@ -12,7 +12,7 @@ from helpers.corrections import corrects
 @corrects(
     claim="A GPT writes by taking the most likely next token each time.",
     says="“It always predicts the most probable next word.”",
-    why="It gives a probability to *every* token. To take the likeliest is one way to choose, and "
+    why="It gives a probability to every token. To take the likeliest is one way to choose, and "
     "it tends to run in circles. Usually the next token is drawn at random, by its probability.",
     section="How boldly should it write?",
 )

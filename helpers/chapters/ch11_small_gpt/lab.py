@@ -1,14 +1,13 @@
 """Chapter 11's measurements: counted tables, what a trained model writes, and stored runs.
 
-The parts: ``plain``, the page's training, cut to 300 steps, at three learning rates; ``levers``, a
-smaller model with one choice changed, 240 steps; ``rates``, the same at a grid of learning rates,
-one seed; ``whole``, the run of the preset "cpu" on the tales and on tiny Shakespeare; ``longer``,
-the same on the tales with three times the steps; ``decoding``, in the module of that name.
+The parts: ``levers``, a smaller model with one choice changed, 240 steps; ``rates``, the same at a
+grid of learning rates, one seed; ``whole``, the run of the preset "cpu" on the tales and on tiny
+Shakespeare; ``longer``, the same on the tales with three times the steps; ``decoding``, in the
+module of that name.
 Tiny Shakespeare is looked for in the folder that BOOK_DATA_DIR names, else downloaded.
 """
 
 import importlib.resources
-import itertools
 import json
 import warnings
 from collections.abc import Callable, Mapping
@@ -20,14 +19,13 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from helpers import corpus, minigpt, tokenizers
+from helpers import corpus, tokenizers
 from helpers.chapters import stored
 from helpers.chapters.ch11_small_gpt import decoding
 from helpers.chapters.lab import (
     measured,
     over_seeds,
     rounded,
-    seeded,
     spread,
     table,
 )
@@ -41,7 +39,6 @@ SEEDS = {
     "rates": [8],
     "whole": range(2),
     "longer": range(3),
-    "plain": [0],
     "decoding": decoding.TALES,
 }
 TIMES = 3  # how many times longer the longer run is
@@ -159,29 +156,6 @@ def costs_of(model, ids):
         )
 
 
-def write(model, prompts_BT, n, *, temperature, generator):
-    """Write n characters after each prompt; a full context is read afresh from its last half."""
-    half, ids_BT = model.config.context // 2, prompts_BT
-    while (missing := prompts_BT.shape[1] + n - ids_BT.shape[1]) > 0:
-        read_BT = ids_BT[:, -half:]
-        longer_BT = model.generate(
-            read_BT,
-            min(half, missing),
-            temperature=temperature,
-            generator=generator,
-        )
-        ids_BT = torch.cat([ids_BT, longer_BT[:, read_BT.shape[1] :]], 1)
-    return ids_BT
-
-
-def written(model, tokenizer, temperature, *, seed, texts=16, n=240):
-    """So many texts by a model, each begun from the end of a line."""
-    start_BT = tokenizer.encode("\n").repeat(texts, 1)
-    generator = torch.Generator().manual_seed(seed)
-    ids_BT = write(model, start_BT, n, temperature=temperature, generator=generator)
-    return [tokenizer.decode(ids_T[1:]) for ids_T in ids_BT]
-
-
 def repeats(text, n=20):
     """The share of a text's runs of n characters that stand in it earlier on."""
     every = [text[i : i + n] for i in range(len(text) - n + 1)]
@@ -247,9 +221,6 @@ GRID: list[dict] = [
     for lr in (0.01, 0.02, 0.04, 0.08)  # of the tables and vectors
     for matrix_lr in rates
 ]
-PAGE = {"T": 64, "C": 128, "H": 4, "L": 2}  # minigpt's GPT, as the page trains it
-SHORTLY = {"steps": 300, "batch": 12}
-TRIED = (0.003, 0.006, 0.012)  # learning rates, of which the page takes one
 
 
 class Halt(Exception):
@@ -270,7 +241,7 @@ def recipe(part: str, **moved) -> dict[str, dict]:
 
 
 def trained(recipe: Mapping, text: str, seed: int, *, halt: int | None = None):
-    """Train a GPT on a text by a recipe, to its end or so many steps: model, tokenizer, records."""
+    """Train a GPT on a text by a recipe, to its end or so many steps, and give the records."""
     tokenizer = tokenizers.CharTokenizer(corpus.load(text))
     train_ids, validation_ids = corpus.split(tokenizer.encode(corpus.load(text)))
     shape = GPTConfig(vocab_size=len(tokenizer), **recipe["model"])
@@ -285,38 +256,23 @@ def trained(recipe: Mapping, text: str, seed: int, *, halt: int | None = None):
 
     with suppress(Halt):
         fit(model, train_ids, validation_ids, config, on_record=keep, progress=False)
-    return model.eval(), tokenizer, records
+    return records
 
 
 def short(seed: int, *, lever: str = "nothing", **moved) -> dict:
     """Validation loss of a smaller model, trained for a short while with some fields moved."""
-    records = trained(recipe("levers", **LEVERS[lever] | moved), "tales", seed)[2]
+    records = trained(recipe("levers", **LEVERS[lever] | moved), "tales", seed)
     return {"validation": round(records[-1].validation, 4)}
 
 
-def plain(seed: int, *, lr: float, halt: int | None = None) -> dict:
-    """A run like the page's, to its end or so many steps: validation loss and first losses."""
-    tokenizer = minigpt.Tokenizer(corpus.load())
-    train_N, validation_N = corpus.split(tokenizer.encode(corpus.load()))
-    with seeded(seed):
-        model = minigpt.GPT(len(tokenizer.vocab), **PAGE)
-        run = minigpt.train(model, train_N, lr=lr, **SHORTLY)
-        losses = [loss for _, loss in itertools.islice(run, halt)]
-    return {
-        "validation": round(costs_of(model, validation_N).mean().item(), 4),
-        "first losses": rounded(losses[:BEGIN]),
-    }
-
-
 def of_whole(seed: int, *, text: str, steps: int) -> dict:
-    """The validation loss at the end, the first losses, and a text that the model writes."""
+    """The validation loss at the end, and the first losses."""
     part = "whole" if recipe("whole")["training"]["steps"] == steps else "longer"
-    model, tokenizer, records = trained(recipe(part), text, seed)
+    records = trained(recipe(part), text, seed)
     return {
         "validation": round(records[-1].validation, 4),
         "first losses": rounded(record.loss for record in records[:BEGIN]),
         "seconds": round(records[-1].seconds),
-        "sample": written(model, tokenizer, 0.8, seed=seed)[0],
     }
 
 
@@ -335,8 +291,6 @@ def settings(part: str) -> list[dict]:
         return [{"lever": lever} for lever in LEVERS]
     if part == "decoding":
         return decoding.SETTINGS
-    if part == "plain":
-        return [{"lr": lr} for lr in TRIED]
     steps = recipe(part)["training"]["steps"]
     texts = ("tales", "tinyshakespeare") if part == "whole" else ("tales",)
     return [{"text": text, "steps": steps} for text in texts]
@@ -360,9 +314,6 @@ PARTS: dict[str, Callable[[], dict]] = {
     "rates": partial(many_short, "rates"),
     "whole": partial(whole, "whole"),
     "longer": partial(whole, "longer"),
-    "plain": lambda: measured(
-        plain, settings("plain"), SEEDS["plain"], model=PAGE, training=SHORTLY
-    ),
     "decoding": lambda: measured(decoding.run, settings("decoding"), SEEDS["decoding"]),
 }
 
@@ -405,38 +356,6 @@ def starts_table() -> str:
     return table("change|from 0.02|from 1/√fan-in", rows)
 
 
-def best(optimizer: str, start: str) -> dict:
-    """The setting of an optimiser with the lowest stored loss on the grid, and that loss."""
-    tried = [s for s in GRID if (s["optimizer"], s["start"]) == (optimizer, start)]
-    ended = [float(ends("rates", **setting).mean()) for setting in tried]
-    return tried[int(np.argmin(ended))] | {"loss": min(ended)}
-
-
-def best_table() -> str:
-    """Both optimisers at the best of their rates, from both initialisations."""
-    said = {"adamw": "AdamW", "muon": "Muon", "gpt2": "0.02", "fan_in": "1/√fan-in"}
-    found = [best(optimizer, start) for start in ("gpt2", "fan_in") for optimizer in RATES]
-    rows = [
-        [said[b["start"]], said[b["optimizer"]], b["lr"], b["matrix_lr"], f"{b['loss']:.2f}"]
-        for b in found
-    ]
-    return table(
-        "initial weights|optimiser|rate of embeddings|rate of matrices|validation loss", rows
-    )
-
-
-def texts_table() -> str:
-    """The stored runs on both texts beside the counted tables of each."""
-    rows = []
-    for setting in stored(11)["whole"]["settings"]:
-        counts = dict(zip(NAMES, setting["counted"], strict=True))
-        losses = over_seeds(setting["runs"])
-        shown = [counts["bigram"], counts["trigram"], min(counts.values()), *losses]
-        name = {"tinyshakespeare": "tiny Shakespeare"}.get(setting["text"], setting["text"])
-        rows.append([name, *(f"{x:.2f}" for x in shown)])
-    return table("text|bigram|trigram|best counted|GPT, seed 0|seed 1", rows)
-
-
 def decoding_table() -> str:
     """How surprised the model is by what each rule of decoding adds to held-out tales."""
     found = {s["rule"]: ends("decoding", "surprise", **s) for s in settings("decoding")}
@@ -457,17 +376,3 @@ def resemblance_table(found: Mapping[object, Mapping[str, float]]) -> str:
             [label, *(f"**{d:.2f}**" if d == least else f"{d:.2f}" for d in apart.values())]
         )
     return table("after steps|" + "|".join(NAMES), rows)
-
-
-def rungs(floors: Mapping[str, float], page: float) -> dict[str, float]:
-    """The nats ladder, highest loss first: floors, chapter 8's models, and this chapter's."""
-    of_8 = stored(8)["ladder"]
-    earlier = {
-        f"{name} (chapter 8)": over_seeds(runs_of(of_8, model=model)).mean()
-        for name, model in (("attention alone", "attention alone"), ("one block", "with norms"))
-    }
-    own = {"newer recipe": "whole", "newer, three times the steps": "longer"}
-    found = {name: floors[name] for name in floors if name not in ("5-gram", "6-gram")} | earlier
-    found = dict(sorted(found.items(), key=lambda rung: -rung[1]))
-    found |= {"small GPT": page}
-    return found | {name: ends(part, text="tales").mean() for name, part in own.items()}
