@@ -31,7 +31,7 @@ class Corrections(SphinxDirective):
             card.extend(
                 self.parse_text_to_nodes(
                     f"**{c.claim}**\n\n{c.says}\n\n**Computed.** {c.right()}\n\n**Why it fails.** "
-                    f"{c.why}\n\nShown in {link(chapter, c.section)}."
+                    f"{c.why}\n\nShown in {link(chapter, c.section)}"
                 )
             )
             section += card

@@ -93,7 +93,7 @@ def used_alike_and_far_apart() -> str:
         spans.append(f"{least} to {most}")
     return (
         f"Twelve tokens form six pairs, and the two of a pair always have the same continuations. "
-        f"With 4 features the cosine of their rows ends at {spans[0]}, with 64 features at "
-        f"{spans[1]} (means of the pairs, in 8 trainings each). With 64, too, the loss is as low "
-        f"as it can be ({extra:.3f} nats above the least possible one)."
+        f"With 4 features the cosine of their rows ends at {spans[0]} in 8 trainings. With 64 "
+        f"features it ends at {spans[1]}, though the loss comes within "
+        f"{number(np.ceil(1000 * extra) / 1000)} nats of the least possible one."
     )

@@ -8,7 +8,7 @@ from helpers.corrections import corrects, number
 @corrects(
     claim="With LayerNorm before it, attention compares directions only, much like a cosine.",
     says="“Normalising makes attention look at directions rather than at magnitudes.”",
-    why="LayerNorm makes the *inputs* equally long. Attention compares queries and keys, and W_Q "
+    why="LayerNorm makes the inputs equally long. Attention compares queries and keys, and W_Q "
     "and W_K stretch some directions more than others, so the keys have different lengths again. "
     "For scores that are cosines we'd have to normalise the queries and keys themselves.",
     section="Does a norm make attention compare directions?",

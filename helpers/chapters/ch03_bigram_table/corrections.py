@@ -1,10 +1,7 @@
-"""Misconceptions of chapter 3: what a trained table holds, and when it is good."""
-
-from itertools import pairwise
+"""Misconceptions of chapter 3: what a trained table holds, and when it is trained."""
 
 import numpy as np
 
-from helpers import corpus
 from helpers.corrections import corrects, number, vector
 from helpers.numerics import softmax
 
@@ -48,24 +45,4 @@ def flat_loss() -> str:
         f"At a learning rate of 0.0001 the loss of one row changes by only "
         f"{number(losses[0] - losses[-1])} nats in {len(losses)} steps, and it is still "
         f"{number(left)} nats above the least possible loss."
-    )
-
-
-@corrects(
-    claim="The best bigram table is the one that matches the training text exactly.",
-    says="“When the table equals the counts, it has learned all there is in one token of context.”",
-    why="The counts are those of a sample. A pair that the sample happens to lack gets the "
-    "probability 0, and meeting it once in new text costs an infinite loss. A table for new text "
-    "has to keep a little probability for every pair.",
-    section="How does the table fare on new text?",
-)
-def the_best_fit_is_infinitely_wrong() -> str:
-    """How many pairs of a new text never occur in a training text of the same length."""
-    text, n = corpus.load(), 10_000
-    known = set(pairwise(text[:n]))
-    new = sum(pair not in known for pair in pairwise(text[n : 2 * n]))
-    return (
-        f"Of the {n - 1:,} pairs of characters in one part of the tales, {new} never occur in the "
-        f"part of the same length before it. On the second part, a table that matches the first "
-        f"has the loss {number(np.inf if new else 0)}."
     )

@@ -22,7 +22,7 @@ def _normalised(x: Array, axis: int = -1, ddof: int = 0, eps: float = 0.0) -> Ar
     claim="LayerNorm normalises each feature over the batch, as one standardises the columns of a "
     "table.",
     says="“It is feature standardisation, as in any data set.”",
-    why="LayerNorm goes along the row and compares the different features of *one* token. Along a "
+    why="LayerNorm goes along the row and compares the different features of one token. Along a "
     "row of two features only the sign of their difference is left. Going down the columns, over "
     "the batch, is what BatchNorm does.",
     section="The mean of what?",
@@ -129,7 +129,7 @@ def gamma_and_beta_undo() -> str:
 @corrects(
     claim="BatchNorm can't be used in a Transformer because sentences have different lengths.",
     says="“The zeros of the padding spoil the statistics of the batch.”",
-    why="They do, but padding can be left out of the statistics, or avoided, as when a GPT is "
+    why="Zeros do, but padding can be left out of the statistics, or avoided, as when a GPT is "
     "trained on full windows. What remains is that in training the words read one another through "
     "the mean and the deviation, and earlier words read later ones.",
     section="Which words does a word read?",

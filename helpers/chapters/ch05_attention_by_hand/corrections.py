@@ -10,7 +10,7 @@ from helpers.numerics import softmax
 @corrects(
     claim="A word's query asks how relevant this word is to the others.",
     says="“How important is this word for the rest of the sentence?”",
-    why="It's the other way round. A query asks what its word wants *from* the others, and it "
+    why="It's the other way round. A query asks what its word wants from the others, and it "
     "sets one row of the weights. How much the others read the word is a column, which the word's "
     "key decides.",
     section="What does a word ask of the others?",

@@ -9,7 +9,7 @@ from helpers.numerics import softmax
 @corrects(
     claim="The scores are divided by the root of the model's width, √d_model.",
     says="`scores / math.sqrt(n_embd)`",
-    why="A score is a sum of as many products as a *head* is wide, so the head's width belongs "
+    why="A score is a sum of as many products as a head is wide, so the head's width belongs "
     "under the root. The two are the same only in a model with a single head.",
     section="How large does a dot product get?",
 )
@@ -30,7 +30,7 @@ def the_width_of_the_head() -> str:
     claim="The dot product grows in proportion to D, because each product is about 1.",
     says="“64 products of about 1 come to about 64, so we divide by √64.”",
     why="If they did come to 64, the root would not be enough. The products have signs and mostly "
-    "cancel. Of independent entries with mean 0 and variance 1 it's the *variance* that grows as "
+    "cancel. Of independent entries with mean 0 and variance 1 it's the variance that grows as "
     "D, and the typical size grows as √D.",
     section="How large does a dot product get?",
 )
@@ -58,7 +58,7 @@ def _typical_gradient(D: int, keys: int, divisor: float) -> float:
     says="“Large scores push softmax into regions where it has almost no gradient.”",
     why="With two keys it does. But a query reads many keys, and among many the winner nearly "
     "always has a rival close behind, so that the weights still move. Whether the gradient "
-    "vanishes depends on the width *and* on the number of keys.",
+    "vanishes depends on the width and on the number of keys.",
     section="What is left of the gradient?",
 )
 def gradient_without_division() -> str:

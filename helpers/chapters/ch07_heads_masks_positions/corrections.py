@@ -1,15 +1,15 @@
-"""Misconceptions of chapter 7: what a head sees, who reads whom, and what knows the order."""
+"""Misconceptions of chapter 7: what a head sees, and what knows the order."""
 
 import numpy as np
 
-from helpers.corrections import corrects, number, vector
+from helpers.corrections import corrects, number
 from helpers.numerics import softmax
 
 
 @corrects(
     claim="Each head gets its own slice of the embedding.",
     says="“The embedding is split into H parts, and each head attends within its part.”",
-    why="What is split is the *projections*. A head has a few columns of W_Q, W_K and W_V to "
+    why="The projections are what is split. A head has a few columns of W_Q, W_K and W_V to "
     "itself, and each of those columns reads the whole embedding.",
     section="How do several heads make one output?",
 )
@@ -22,24 +22,6 @@ def heads_read_all_features() -> str:
     return (
         f"With {C} features and {H} heads, the query of the first head has {C // H} numbers, and "
         f"it depends on {read} features."
-    )
-
-
-@corrects(
-    claim="A token attends to the other tokens; in a GPT, to the previous ones.",
-    says="“Each word looks at every other word.”",
-    why="It reads itself as well. Otherwise the first token of a text would have nothing to read, "
-    "and softmax over nothing is 0/0.",
-    section="What does a causal mask hide?",
-)
-def a_token_reads_itself() -> str:
-    """The weights of the first tokens on themselves at equal scores, and the first sum without."""
-    scores_TT = np.where(np.tri(4, dtype=bool), 0.0, -np.inf)
-    without_T = np.exp(np.where(np.eye(4, dtype=bool), -np.inf, scores_TT)).sum(axis=1)
-    return (
-        f"At equal scores, the first four tokens give themselves the weights "
-        f"{vector(np.diagonal(softmax(scores_TT)))}. Without themselves, the sum by which softmax "
-        f"divides is {number(without_T[0])} for the first one."
     )
 
 

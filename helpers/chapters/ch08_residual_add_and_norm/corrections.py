@@ -44,7 +44,7 @@ def attention_is_not_linear() -> str:
     claim="A residual connection makes sure that nothing of the input is lost.",
     says="“The original signal is carried along untouched.”",
     why="The next sub-layer gets one vector, the sum, and can't take it apart. The connection "
-    "makes it *easy* to keep x, because a sub-layer that adds little keeps it. A sub-layer can "
+    "makes it easy to keep x, because a sub-layer that adds little keeps it. A sub-layer can "
     "still take away what it likes.",
     section="What does the residual connection keep?",
 )
@@ -60,9 +60,9 @@ def the_sum_is_all_there_is() -> str:
 @corrects(
     claim="LayerNorm keeps the numbers of a deep stack at one size.",
     says="“The norms keep the residual signal at a predictable magnitude.”",
-    why="They do where a norm comes after each addition, as in 2017. In pre-norm models, GPT among "
-    "them, the norm is on the branch. Each sub-layer *reads* numbers of one size, but the sum is "
-    "never normalised, and it grows with every layer.",
+    why="That's so where a norm comes after each addition, as in 2017. In pre-norm models, GPT "
+    "among them, the norm is on the branch. Each sub-layer reads numbers of one size, but the sum "
+    "is never normalised, and it grows with every layer.",
     section="How fast does the stream grow?",
 )
 def the_stream_grows() -> str:

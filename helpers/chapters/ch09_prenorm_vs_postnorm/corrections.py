@@ -9,7 +9,7 @@ from helpers.corrections import corrects, number, vector
 @corrects(
     claim="Post-norm normalises the output of the sub-layer.",
     says="“In post-norm the norm is applied after attention, in pre-norm before it.”",
-    why="It normalises the *sum*, after the addition, so that the stream itself is always "
+    why="It normalises the sum, after the addition, so that the stream itself is always "
     "normalised. Normalising the output and then adding is a third order, with other numbers and "
     "a stream that grows.",
     section="What changes when the norm moves?",

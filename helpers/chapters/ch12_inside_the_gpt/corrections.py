@@ -10,10 +10,9 @@ from helpers.numerics import softmax
 @corrects(
     claim="The attention weights show what the model has understood.",
     says="“*It* looks at *stream*, so the model knows that the stream was too wide.”",
-    why="In a GPT *it* comes before the word that decides, and the mask hides that word. The row "
-    "of *it* is the same with *wide* and with *tired*, whatever it looks at. A pattern shows where "
-    "a head reads. Whether the answer rests on that has to be tested, by taking the head out or "
-    "by swapping what it carries.",
+    why="In a GPT *it* comes before the word that decides, and the mask hides that word. So the "
+    "row of *it* is the same with *wide* and with *tired*. A pattern shows where a head reads. "
+    "Whether an answer rests on it has to be tested, by taking the head out.",
     section="What can “it” know?",
 )
 def the_row_of_it() -> str:

@@ -38,28 +38,9 @@ def the_order_decides() -> str:
 
 
 @corrects(
-    claim="A token is about four characters, or three quarters of a word.",
-    says="“1,000 tokens are about 750 words.”",
-    why="That's a rule of thumb for English and for vocabularies of tens of thousands of tokens. "
-    "It depends on the text from which the merges were learned. In other languages the same "
-    "sentence takes up to fifteen times as many tokens (Petrov et al. 2023).",
-    section="What do tokens do to letters, sums and languages?",
-)
-def characters_of_a_token() -> str:
-    """Characters of a token in the tales and in a Chinese sentence."""
-    tokenizer, text = _small()
-    chinese = "人人生而自由,在尊严和权利上一律平等。"
-    english, other = (number(len(one) / len(tokenizer.encode(one))) for one in (text, chinese))
-    return (
-        f"With 100 merges of the tales a token is {english} characters of the tales on average, "
-        f"and {other} of a character in a Chinese sentence."
-    )
-
-
-@corrects(
     claim="Of two language models, the one with the lower perplexity predicts the text better.",
     says="“4.5 is less than 18, so the character model wins.”",
-    why="Perplexity comes from the loss *per token*, and one model's tokens are longer than the "
+    why="Perplexity comes from the loss per token, and one model's tokens are longer than the "
     "other's. Bits per byte can be compared (Gao et al. 2020).",
     section="How do we compare models that read different tokens?",
 )
@@ -70,8 +51,8 @@ def bits_and_not_perplexity() -> str:
         bits = nats / math.log(2) / length
         found.append(f"a perplexity of {number(math.exp(nats))} and {bits:.2f} bits per byte")
     return (
-        f"1.5 nats per character are {found[0]}. 2.9 nats per token of 2.3 characters are "
-        f"{found[1]}, which is better."
+        f"A loss of 1.5 nats per character is {found[0]}. A loss of 2.9 nats per token of 2.3 "
+        f"characters is {found[1]}, which is better."
     )
 
 

@@ -1,4 +1,4 @@
-"""Misconceptions of chapter 15: what is said of caches, tiles, drafts and batches."""
+"""Misconceptions of chapter 15: what is said of tiles, drafts and batches."""
 
 import numpy as np
 
@@ -6,27 +6,10 @@ from helpers.corrections import corrects, number
 
 
 @corrects(
-    claim="With a KV cache every token takes the same work, however long the text is.",
-    says="“The cache makes generation linear.”",
-    why="Keys and values aren't computed again, but the new query still meets every one of them, "
-    "and all of them are read from memory for it (Shazeer 2019).",
-    section="How many bytes does a conversation take?",
-)
-def a_cache_is_read_for_every_token() -> str:
-    """Numbers that one step reads, for Llama 3 8B, in a short text and in a long one."""
-    of_a_token, weights = 2 * 32 * 8 * 128, 8e9
-    short, long = (number(100 * of_a_token * T / weights) for T in (1_000, 100_000))
-    return (
-        f"For each token, Llama 3 8B reads its 8 billion weights. After 1,000 tokens it reads "
-        f"{short} % as many numbers from the cache, and after 100,000 tokens {long} %."
-    )
-
-
-@corrects(
     claim="FlashAttention is faster because it approximates attention.",
     says="It is listed with sparse and linear attention, which do compute something else.",
-    why="It computes the same scores and the same softmax, tile by tile. What it saves is the way "
-    "of the scores to memory and back (Dao et al. 2022).",
+    why="It computes the same scores and the same softmax, tile by tile. What it saves is "
+    "writing the scores to memory and reading them back (Dao et al. 2022).",
     section="Can softmax be computed tile by tile?",
 )
 def tiles_are_exact() -> str:
@@ -41,7 +24,7 @@ def tiles_are_exact() -> str:
         kept, w = np.exp(m - new), np.exp(tile - new)
         m, s, o = new, kept * s + w.sum(axis=1, keepdims=True), kept * o + w @ v[at : at + 16]
     apart = number(np.abs(o / s - whole).max().round(9))
-    return f"Over 64 keys, attention in tiles of 16 differs from attention as usual by {apart}."
+    return f"Over 64 keys, attention in tiles of 16 differs from attention all at once by {apart}."
 
 
 @corrects(
@@ -50,7 +33,7 @@ def tiles_are_exact() -> str:
     why="Where the large model rejects a token, the token is replaced by a draw from what the "
     "draft lacks. What is written has exactly the large model's probabilities (Leviathan et al. "
     "2023).",
-    section="How many bits does a weight need?",
+    section="Can a small model write for a large one?",
 )
 def drafts_change_nothing() -> str:
     """Largest difference between the target's probabilities and those of what is written."""

@@ -32,7 +32,7 @@ def both_at_zero() -> str:
 @corrects(
     claim="Tokens with the target −100 are ignored by the model.",
     says="“Set the labels of the prompt to −100, and the model doesn't see it.”",
-    why="The *loss* ignores what is predicted at these positions. The model reads them as ever, "
+    why="The loss ignores what is predicted at these positions. The model reads them as ever, "
     "and gradients reach them through attention, so the answer depends on the question.",
     section="Which tokens should count in the loss?",
 )
@@ -52,7 +52,7 @@ def masked_tokens_are_read() -> str:
 @corrects(
     claim="DPO makes the preferred answer more probable.",
     says="“The loss raises the likelihood of the chosen answer and lowers that of the rejected.”",
-    why="The loss depends only on the *difference* of two log-ratios. It also falls where both "
+    why="The loss depends only on the difference of two log-ratios. It also falls where both "
     "answers become less probable, and the rejected one more so (Pal et al. 2024).",
     section="What does preference tuning do to a score, and to the answers?",
 )
