@@ -1,10 +1,10 @@
-"""Drawings of chapter 05: keys and a query, values, matrices, who reads whom; its explorers."""
+"""Drawings of chapter 05: keys and a query, values, matrices; its explorers."""
 
 from collections.abc import Callable, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
-from jaxtyping import Bool, Float, Num
+from jaxtyping import Float, Num
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
@@ -111,29 +111,6 @@ def draw_matrix(
     ax.set_yticks(range(len(rows)), rows)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    ax.set_title(title)
-    return ax
-
-
-def draw_dependence(
-    ax: Axes, depends_TCTC: Bool[np.ndarray, "T C T C"], *, title: str = ""
-) -> Axes:
-    """Draw which input entries each output entry depends on, as one grid of T·C by T·C cells.
-
-    Shapes: depends (T, C, T, C), True where the output (first two axes) depends on the input.
-    """
-    depends_TCTC = np.asarray(depends_TCTC)
-    length, width = depends_TCTC.shape[:2]
-    size = length * width
-    ax.imshow(depends_TCTC.reshape(size, size), cmap="Greys", vmin=0, vmax=1.4)
-    for edge in range(length + 1):
-        ax.axhline(edge * width - 0.5, color="#D55E00", linewidth=0.8)
-        ax.axvline(edge * width - 0.5, color="#D55E00", linewidth=0.8)
-    middles = [token * width + (width - 1) / 2 for token in range(length)]
-    names = [f"token {token}" for token in range(length)]
-    ax.set_xticks(middles, names, fontsize=8)
-    ax.set_yticks(middles, names, fontsize=8, rotation=90, va="center")
-    ax.tick_params(length=0)
     ax.set_title(title)
     return ax
 

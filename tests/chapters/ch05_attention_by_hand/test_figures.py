@@ -78,13 +78,6 @@ def test_matrix_is_shaded_over_the_limits_that_are_given(ax):
     assert light != dark  # what stands on dark ink is written in a light one
 
 
-def test_dependence_is_rows_out_columns_in(ax):
-    depends = np.zeros((2, 3, 2, 3), dtype=bool)
-    depends[1, 0, 0, 2] = True  # entry 0 of token 1 reads entry 2 of token 0
-    assert draw.draw_dependence(ax, depends) is ax
-    assert np.argwhere(np.asarray(ax.images[0].get_array())).tolist() == [[3, 2]]
-
-
 # ------------------------------------------------------------- the hull
 
 corners = arrays(
