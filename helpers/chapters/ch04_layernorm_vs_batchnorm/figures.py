@@ -40,13 +40,13 @@ def draw_block(
     *,
     title: str = "",
     reach: float = 1.0,
-    framed: tuple[int, int] | None = None,
+    framed: tuple[int, ...] | None = None,
     shade_BTC: Bool[np.ndarray, "B T C"] | None = None,
 ) -> Axes:
     """Draw a block of numbers as shaded cells, sentence below sentence, a row a word.
 
     Blue is below 0 and orange above, full at ``reach``; with ``shade_BTC`` some cells are filled
-    and the others clear. ``framed`` is a (sentence, word) with a frame.
+    and the others clear. ``framed`` is a (sentence, word) with a frame, or one number of it.
     Shapes: values (B, T, C), words B lists of T.
     """
     values_BTC = np.asarray(values_BTC, dtype=float)
@@ -79,8 +79,9 @@ def draw_block(
     ax.tick_params(length=0, labelsize=8)
     ax.spines[:].set_visible(False)
     if framed is not None:
-        y = framed[0] * (T + 1) + framed[1]
-        ax.add_patch(Rectangle((-0.5, y - 0.5), C, 1, fill=False, edgecolor="black", linewidth=1.5))
+        b, t, *c = framed
+        corner, wide = (sum(c) - 0.5, b * (T + 1) + t - 0.5), 1 if c else C
+        ax.add_patch(Rectangle(corner, wide, 1, fill=False, edgecolor="black", linewidth=1.5))
     ax.set_title(title)
     return ax
 
@@ -175,6 +176,38 @@ def picking(
         return (
             f"This is {NAMES.get(point, NAMELESS)}. "
             f"Through it a word reads {' and '.join(read) or 'nothing that it must not'}."
+        )
+
+    return picture, in_words
+
+
+def poking(
+    boxes: Mapping[str, Callable], x_BTC: Block, poke: Callable
+) -> tuple[Callable[..., Figure], Callable[..., str]]:
+    """Give the picture of a poke, in which outputs go up (1), down (−1) or stay, and its words.
+
+    poke: called with a box, the block and a place in it; gives by how much each output moves.
+    """
+
+    def moves(box: str, *at: int) -> np.ndarray:
+        by_BTC = poke(boxes[box], x_BTC, *at).numpy()
+        return np.sign(by_BTC) * (np.abs(by_BTC) > 1e-9)
+
+    def picture(box: str, sentence: int, token: int, number: int) -> Figure:
+        fig, (left, right) = plt.subplots(1, 2, figsize=(5.2, 3.2))
+        at = (sentence, token, number)
+        draw_block(left, x_BTC.numpy(), None, title="input", reach=2, framed=at)
+        draw_block(right, moves(box, *at), None, title=f"output of box {box}", reach=1)
+        return fig
+
+    def in_words(box: str, sentence: int, token: int, number: int) -> str:
+        moved_BTC = moves(box, sentence, token, number) != 0
+        B, T, C = moved_BTC.shape
+        tokens, columns = moved_BTC.any(axis=2).sum(), moved_BTC.any(axis=(0, 1)).sum()
+        return (
+            f"Box {box}: {moved_BTC.sum()} of {moved_BTC.size} outputs move. They lie in {tokens} "
+            f"of {B * T} tokens, {columns} of {C} columns, "
+            f"{moved_BTC.any(axis=(1, 2)).sum()} of {B} sentences."
         )
 
     return picture, in_words

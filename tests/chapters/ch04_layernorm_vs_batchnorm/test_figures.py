@@ -55,6 +55,36 @@ def test_reads_are_cells_in_the_colours_of_their_kinds(ax):
     np.testing.assert_allclose(ax.patches[3].get_xy(), (0, 3.5))  # under the gap between sentences
 
 
+def test_block_frames_a_word_or_a_number(ax):
+    draw.draw_block(ax, np.zeros((2, 3, 4)), None, framed=(1, 0))
+    draw.draw_block(ax, np.zeros((2, 3, 4)), None, framed=(1, 0, 2))
+    word, number = ax.patches
+    assert (word.get_xy(), word.get_width()) == ((-0.5, 3.5), 4)
+    assert (number.get_xy(), number.get_width()) == ((1.5, 3.5), 1)
+
+
+def test_poking_shows_what_moves_and_says_where():
+    def poke(box, x_BTC, *at):
+        poked_BTC = x_BTC.clone()
+        poked_BTC[at] += 0.5
+        return box(poked_BTC) - box(x_BTC)
+
+    boxes = {
+        "row": lambda x: x - x.sum(dim=2, keepdim=True),
+        "column": lambda x: x + x.sum(dim=(0, 1)),
+    }
+    picture, in_words = draw.poking(boxes, torch.zeros(2, 3, 4), poke)
+    assert in_words("row", 0, 1, 2) == (
+        "Box row: 3 of 24 outputs move. They lie in 1 of 6 tokens, 3 of 4 columns, "
+        "1 of 2 sentences."
+    )
+    assert "6 of 24 outputs move. They lie in 6 of 6 tokens, 1 of 4" in in_words("column", 0, 1, 2)
+    figure = picture("row", 0, 1, 2)
+    moved = np.asarray(figure.axes[1].images[0].get_array(), dtype=float)
+    np.testing.assert_array_equal(moved[1], [-1, -1, 0, -1])
+    plt.close(figure)
+
+
 def test_gaps_show_both_losses_of_each_seed(ax):
     pairs = {"layer": (np.array([2.0, 2.1]), np.array([2.0, 2.1])), "group": ([1.9], [2.2])}
     assert draw.draw_gaps(ax, pairs) is ax

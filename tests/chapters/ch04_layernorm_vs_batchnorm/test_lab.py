@@ -8,10 +8,8 @@ from helpers.chapters.ch04_layernorm_vs_batchnorm import lab
 from helpers.chapters.lab import max_difference, runs
 
 SLICES = {
-    "pairs": (5, {"norm": "rms", "lr": 0.01}),
     "controls": (0, {"norm": "layer", "lr": 0.01, "learn": False}),
     "probes": (0, {"norm": "layer", "lr": 0.01, "probe": True}),  # and without the probe of "norms"
-    "drift": (0, {"norm": "batch", "lr": 0.01, "drift_in_training": True}),
 }
 TOLERANCE = 0.02  # of losses in nats, for another processor
 
@@ -25,20 +23,6 @@ def test_a_run_is_the_stored_one(part):
     if part == "probes":
         then = runs(stored(4)["norms"], norm="layer", lr=0.01)[0]
         assert max_difference({key: made[key] for key in then}, then) < TOLERANCE
-
-
-@pytest.mark.slow
-def test_a_longer_run_begins_as_it_is_stored(monkeypatch):
-    monkeypatch.setattr(lab, "LOOKS", lab.LOOKS[:1])
-    (made,) = lab.longer([0], "none", 0.01)
-    then = runs(stored(4)["longer"], norm="none", lr=0.01)[0]["validation"][:1]
-    assert max_difference(made["validation"], then) < TOLERANCE
-
-
-def test_rows_of_the_table_are_as_wide_as_its_head():
-    head, line, *rows = lab.longer_table().splitlines()
-    assert rows
-    assert {row.count("|") for row in (line, *rows)} == {head.count("|")}
 
 
 def test_a_norm_undone_leaves_nothing_and_a_lost_row_all():
