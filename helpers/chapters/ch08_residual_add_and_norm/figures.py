@@ -23,7 +23,7 @@ DASHES = {
 LIT = "#ffd24d"
 EDGES = (1e-12, 1e12)  # what lies beyond is drawn here
 TICKS = {-12: "≤ 10⁻¹²", -6: "10⁻⁶", 0: "1", 6: "10⁶", 12: "≥ 10¹²"}  # powers of ten
-MAX_POINTS = 25  # of a line; a picture is as heavy as its points
+MAX_POINTS = 25  # of a line; a frame of an explorer is as heavy as its points
 
 
 def draw_block(ax: Axes) -> Axes:

@@ -28,6 +28,7 @@ from helpers.chapters.lab import (
     counted_losses,
     differing,
     extent,
+    fmt,
     measured,
     over_seeds,
     rms,
@@ -354,6 +355,12 @@ def levels(scheme: str, start: str, L: int) -> dict[str, np.ndarray]:
         "RMS of the gradient": np.array([run["gradients"] for run in mine]),
         "how different the tokens are": np.array([run["differing"] for run in deepest])[:, : L + 1],
     }
+
+
+def in_words(blocks: int) -> str:
+    """The gradient at the input of so many blocks, a median for each of the four."""
+    said = (f"{fmt(np.median(at_bottom(scheme, blocks)))} with {scheme}" for scheme in FOUR)
+    return f"The gradient at the input of {blocks} has RMS {', '.join(said)}: medians of five."
 
 
 def is_bounded(scheme: str) -> bool:
