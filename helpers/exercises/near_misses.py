@@ -5,7 +5,8 @@ A table registered here is the judge of its exercise; tests hold it to its own e
 
 import copy
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,8 +33,8 @@ class NearMisses:
 
     what: name of the output; a tuple where there are several, as `otherwise` may be then. prefix:
     what each reply begins with. tolerance: absolute and relative. run: how a function is called
-    with a case. unchanged: the reply to a function that changes its arguments. numpy: whether the
-    question asks for NumPy, so that no use of PyTorch is right.
+    with a case. unchanged: the reply to a function that changes its arguments, "" where it may.
+    numpy: whether the question asks for NumPy, so that no use of PyTorch is right.
     """
 
     right: Callable
@@ -43,7 +44,7 @@ class NearMisses:
     what: str | tuple[str, ...] = "The result"
     tolerance: float = 1e-5
     run: Callable = call
-    unchanged: str = ""
+    unchanged: str = "Your function changes what it is given. Work on a copy."
     prefix: str = ""
     numpy: bool = False
 
@@ -51,12 +52,12 @@ class NearMisses:
         """Judge an answer."""
         for case in self.cases:
             found = self._outputs(answer, case)
-            if self.unchanged and changes(answer, *copy.deepcopy(case)):
+            if self.unchanged and self._changes(answer, case):
                 raise Wrong(self.unchanged)
             right = self._outputs(self.right, case)
             for at, pair in enumerate(zip(found, right, strict=True)):
                 if not _same(*pair, self.tolerance):
-                    self._explain(found, right, case, at)
+                    self._explain(answer, found, right, case, at)
         if self.numpy and answer.traced(*copy.deepcopy(self.cases[0]))[1]:
             raise Wrong(IN_TORCH)
 
@@ -64,26 +65,46 @@ class NearMisses:
         """The functions that get this reply."""
         return _as_tuple(self.replies[reply])
 
+    def _changes(self, answer: Any, case: tuple) -> bool:
+        """Whether an answer changes an array or a list that it is given for a case."""
+        found = []
+
+        def noted(*given: Any) -> Any:
+            found.append(changes(answer, *copy.deepcopy(given)))
+            return answer(*given)
+
+        self.run(noted, *copy.deepcopy(case))
+        return any(found)
+
     def _outputs(self, function: Callable, case: tuple) -> list[np.ndarray]:
         """What a function gives for a case, part by part."""
         value = self.run(function, *copy.deepcopy(case))
         return [numbers(part) for part in ((value,) if isinstance(self.what, str) else value)]
 
-    def _explain(self, found, right, case: tuple, at: int) -> None:
-        """Say which wrong function agrees with the answer, up to the first part that is wrong."""
+    def _explain(self, answer, found, right, case: tuple, at: int) -> None:
+        """Say which wrong function agrees with the answer in all cases, or in this one."""
         signature = inspect.signature(self.right if self.run is call else self.run)
         names = list(signature.parameters)[self.run is not call :]
         known = dict(zip(names, case, strict=False)) | {"found": found[at], "right": right[at]}
-        for reply in self.replies:
-            for wrong in self.wrong_functions(reply):
-                if self._agrees(wrong, case, found[: at + 1]):
-                    raise Wrong((self.prefix + reply).format(**known))
+        for given in ([*self._up_to_the_first_fault(answer)], [(case, found[: at + 1])]):
+            for reply in self.replies:
+                for wrong in self.wrong_functions(reply):
+                    if all(self._agrees(wrong, *one) for one in given):
+                        raise Wrong((self.prefix + reply).format(**known))
         what = self.what if isinstance(self.what, str) else self.what[at]
         array(found[at], right[at].shape, what.format(**known))
         other = self.otherwise[at] if isinstance(self.otherwise, tuple) else self.otherwise
         if callable(other):
             raise Wrong(other(found[at], *case))
         raise Wrong((self.prefix + other).format(**known))
+
+    def _up_to_the_first_fault(self, answer: Any) -> Iterator[tuple[tuple, list[np.ndarray]]]:
+        """Each case that the answer takes, with its outputs up to the first that is wrong."""
+        for case in self.cases:
+            with suppress(Wrong, NotYet):
+                found, right = self._outputs(answer, case), self._outputs(self.right, case)
+                same = [_same(*pair, self.tolerance) for pair in zip(found, right, strict=True)]
+                yield case, found[: [*same, False].index(False) + 1]
 
     def _agrees(self, wrong: Callable, case: tuple, found: list[np.ndarray]) -> bool:
         try:
@@ -107,9 +128,10 @@ def near_misses(
     """Register an exercise that asks for a function, with the wrong ones that people write.
 
     right: the reference. cases: tuples of arguments. replies: from the reply to the wrong function
-    (or functions) that get it; where an answer first differs from the reference, it is given the
-    first reply whose function agrees with it. otherwise: the reply to all others, or a function of
-    the output and the arguments that gives it. options: fields of `NearMisses`.
+    (or functions) that get it; an answer is given the first reply whose function agrees with it in
+    all cases, or else where it first differs from the reference. otherwise: the reply to all
+    others, or a function of the output and the arguments that gives it. options: fields of
+    `NearMisses`.
     In replies and names, {found}, {right} and the arguments' names are filled in.
     """
     exercise(name)(NearMisses(right, list(cases), replies, otherwise, **options))

@@ -31,11 +31,14 @@ AROUND: dict[
 def as_function(piece: type[nn.Module]) -> Callable[..., np.ndarray]:
     """The class as a function of its sizes, an input and its parameters.
 
-    f(sizes, x, *parameters) gives the output for x of piece(*sizes), whose parameters are set in
-    the order and under the names of the book's class. f() puts the class into a small model and
-    gives the losses at the first step of training and after twenty, or what a cache writes. Which
-    class it replaces, the end of its name says: MyLayerNorm stands for LayerNorm. Raises:
-    NotSerialisable where it says none.
+    f(sizes, x, *parameters) gives the output for x of piece(*sizes) in training, with these
+    parameters, by the names of the book's class or in its order; f("evaluation", …) that in
+    evaluation; f("dropout", …) 1 where some numbers of a head, but not all, are 0 at the first
+    token, else 0; f("initial", sizes) what each parameter begins with, nan where its numbers
+    differ. f() puts the class into a small model and gives the losses at the first step of training
+    and after twenty, or what a cache writes. Which class it replaces, the end of its name says:
+    MyLayerNorm stands for LayerNorm. Raises: NotSerialisable where it says none, and where the
+    parameters are others.
     """
     for module in (minillama, minigpt):
         for name, of_book in vars(module).items():
@@ -54,20 +57,37 @@ def _made(piece: type[nn.Module], of_book: type[nn.Module], sizes: tuple) -> nn.
 def _output(
     piece: type[nn.Module],
     of_book: type[nn.Module],
-    sizes: tuple,
-    x: np.ndarray,
-    *parameters: np.ndarray,
+    *given: Any,
 ) -> np.ndarray:
-    module = _made(piece, of_book, sizes).double()  # in training, so that dropout shows
-    tensors, x_BTC = (torch.tensor(parameter) for parameter in parameters), torch.tensor(x)
-    names = _made(of_book, of_book, sizes).state_dict()
-    module.load_state_dict(dict(zip(names, tensors, strict=True)))
+    what, sizes, *given = given if isinstance(given[0], str) else ("training", *given)
+    module = _made(piece, of_book, sizes).double().train(what != "evaluation")
+    own = _parameters(module, _made(of_book, of_book, sizes))
+    if what == "initial":
+        both = ((one.min().item(), one.max().item()) for one in own)
+        return np.array([least if least == most else np.nan for least, most in both])
+    x_BTC, *values = map(torch.tensor, given)
+    for one, value in zip(own, values, strict=True):
+        one.data = value
     with torch.no_grad():
+        if what == "dropout":
+            is_kept = module(x_BTC)[:, 0].unflatten(-1, (sizes[1], -1)) != 0
+            return (is_kept.any(dim=-1) & ~is_kept.all(dim=-1)).any().double().numpy()
         if of_book is minillama.CachedAttention:  # a prompt, then token by token
             return torch.cat([module(x) for x in x_BTC.tensor_split((3, 4), dim=1)], dim=1).numpy()
         if of_book is minillama.LoRA:  # beside its layer, and merged
             return torch.stack([module(x_BTC), module.merge()(x_BTC)]).numpy()
         return module(x_BTC).numpy()
+
+
+def _parameters(module: nn.Module, of_book: nn.Module) -> list[nn.Parameter]:
+    """The module's parameters as the book's has them; buffers are its own affair."""
+    own, theirs = (dict(one.named_parameters()) for one in (module, of_book))
+    shapes, wanted = ({n: tuple(p.shape) for n, p in one.items()} for one in (own, theirs))
+    if shapes == wanted:
+        return [own[name] for name in theirs]
+    if [*shapes.values()] == [*wanted.values()]:
+        return [*own.values()]
+    raise NotSerialisable(f"Its parameters should be {wanted}, and yours are {shapes}.")
 
 
 def _inside(piece: type[nn.Module], module: ModuleType, name: str) -> np.ndarray:
@@ -105,6 +125,13 @@ class Piece(NearMisses):
     def __call__(self, answer: Any) -> None:
         """Judge an answer: by itself, then in a small model."""
         super().__call__(answer)
+        sizes = next(part for part in self.cases[0] if isinstance(part, tuple))
+        found, wanted = (numbers(call(one, "initial", sizes)) for one in (answer, self.right))
+        if (found != wanted)[~np.isnan(wanted)].any():
+            raise Wrong(
+                "It is right by itself. But a parameter that should begin with all its numbers at "
+                "0, or at 1, begins otherwise."
+            )
         found, wanted = numbers(call(answer)), self.right()
         if len(wanted) > 2:
             if not np.array_equal(found, wanted):
@@ -146,7 +173,7 @@ def piece(
         )
         for reply, made in replies.items()
     }
-    exercise(name)(Piece(as_function(of_book), list(cases), wrong, **options))
+    exercise(name)(Piece(as_function(of_book), list(cases), wrong, unchanged="", **options))
 
 
 def drawn(of_book: type[nn.Module], sizes: tuple, *shape: int, scale: float = 1.0) -> tuple:

@@ -19,7 +19,8 @@ EXPLANATIONS: dict[str, "Explanation"] = {}
 LARGEST = 1e50  # of an answer's numbers; products of a few of them are still finite
 FILL_IN = "Fill in the cell above, then run it and this one again."
 ADDRESS = re.compile(r" at 0x[0-9a-f]+", re.IGNORECASE)  # of an object, as Python shows it
-MIN_WORDS = 8  # that are taken for an explanation
+WORD = re.compile("[\u3040-\u9fff\uac00-\ud7af]|[^\\s\u3040-\u9fff\uac00-\ud7af]+")
+MIN_WORDS = 8  # that are taken for an explanation; those of Chinese and Japanese have no spaces
 WRITE = (
     "Write a sentence or two into the cell above, then run it and this one again. Nothing judges "
     "your words: you will see a good answer and what it says, to tick for yourself."
@@ -124,7 +125,7 @@ def check(name: str, answer: object = None, *, solution: bool = False) -> Verdic
     Raises: ValueError when there is no exercise of that name.
     """
     if registered := EXPLANATIONS.get(name):
-        is_written = isinstance(answer, str) and len(answer.split()) >= MIN_WORDS
+        is_written = isinstance(answer, str) and len(WORD.findall(answer)) >= MIN_WORDS
         return registered if solution or is_written else Verdict("Not yet", WRITE)
     if name not in CHECKS:
         known = sorted([*CHECKS, *EXPLANATIONS])
@@ -220,8 +221,9 @@ def array(value: object, shape: tuple[int, ...], what: str) -> Float[np.ndarray,
 
 
 def unpacked(answer: Any, count: int, request: str) -> Any:
-    """The parts of a tuple or a list, after holding it to how many are asked for."""
-    if not isinstance(answer, tuple | list) or len(answer) != count:
+    """The parts of a tuple, a list or an array, after holding it to how many are asked for."""
+    is_row = isinstance(answer, tuple | list) or getattr(answer, "ndim", 0) > 0
+    if not is_row or len(answer) != count:
         raise Wrong(request)
     return answer
 

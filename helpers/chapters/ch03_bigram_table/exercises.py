@@ -279,22 +279,27 @@ def _little_text(answer) -> None:
 
 @exercise("03.8")
 def _(answer):
-    ids, batch, context = torch.arange(100, 120), 400, 8
+    ids, batch, context = 100 + 7 * torch.arange(20) % 20, 400, 8  # no two alike
     both = "Return two tensors, the windows and their targets."
     x, y = unpacked(call(answer, ids, batch, context), 2, both)
+    again = numbers(unpacked(call(answer, ids, batch, context), 2, both)[0])
     x = array(x, (batch, context), "The tensor of windows")
     y = array(y, (batch, context), "The tensor of targets")
     if not np.isin(np.concatenate([x, y]), ids).all():
         raise Wrong("There are numbers in it that the text does not have. Are these its tokens?")
+    is_same, tokens = np.array_equal(x, again), ids.numpy()
+    x, y = (np.argsort(tokens)[np.searchsorted(np.sort(tokens), part)] for part in (x, y))
     if (np.diff(x, axis=1) != 1).any():
         raise Wrong("A window is a run of the text; yours are not.")
     if (y == x).all():
         raise Wrong("The targets are what was read. They should lie one token later.")
     if (y != x + 1).any():
         raise Wrong("Each target is the token after the one that was read; yours are not.")
-    starts = set((x[:, 0] - 100).astype(int))
+    starts = set(x[:, 0].tolist())
     if len(starts) == 1:
         raise Wrong("All windows are the same. Draw a position for each of them.")
+    if is_same:
+        raise Wrong("Two batches are the same. Draw the positions at random.")
     if lacking := set(range(len(ids) - context)) - starts:
         raise Wrong(
             f"Of {len(ids)} tokens the windows that begin at {sorted(lacking)} never come. Which "

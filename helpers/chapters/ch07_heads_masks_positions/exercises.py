@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 
 from helpers import minigpt
@@ -271,7 +272,15 @@ near_misses(
 )
 
 
-def _causal(*, diagonal=1, divisor=lambda D, C: D**0.5, axis=-1, heads=2, exchanged=False):
+def _causal(
+    *,
+    diagonal=1,
+    divisor=lambda D, C: D**0.5,
+    axis=-1,
+    heads=2,
+    exchanged=False,
+    dropout=lambda self, weights: weights,
+):
     """The heads of CausalSelfAttention side by side, or with a mistake."""
 
     def mixed(self, x_BTC):
@@ -282,7 +291,7 @@ def _causal(*, diagonal=1, divisor=lambda D, C: D**0.5, axis=-1, heads=2, exchan
         scores_BHTT = q @ k.mT / divisor(q.shape[-1], x_BTC.shape[-1])
         future_BHTT = torch.full_like(scores_BHTT, -torch.inf).triu(diagonal)
         weights_BHTT = (scores_BHTT + future_BHTT).softmax(dim=axis)
-        return (weights_BHTT @ v).transpose(1, 2).flatten(2)
+        return (dropout(self, weights_BHTT) @ v).transpose(1, 2).flatten(2)
 
     return mixed
 
@@ -294,8 +303,27 @@ def _joined(**mistake):
 piece(
     "07.8",
     minigpt.CausalSelfAttention,
-    [drawn(minigpt.CausalSelfAttention, (6, 2, p), 2, 5, 6) for p in (0.0, 1.0)],
+    [
+        *(drawn(minigpt.CausalSelfAttention, (6, 2, p), 2, 5, 6) for p in (0.0, 1.0)),
+        ("evaluation", *drawn(minigpt.CausalSelfAttention, (6, 2, 1.0), 2, 5, 6)),
+        # An `out` that changes nothing shows what a head has read.
+        (
+            "dropout",
+            *drawn(minigpt.CausalSelfAttention, (6, 2, 0.5), 8, 5, 6)[:-2],
+            np.eye(6),
+            np.zeros(6),
+        ),
+    ],
     {
+        "Dropout is at work in evaluation, too.": _joined(
+            dropout=lambda self, weights: F.dropout(weights, self.dropout.p)
+        ),
+        "Dropout sets some of the weights to 0. In yours it comes later, on what was read.": (
+            lambda self, x_BTC: self.out(self.dropout(_causal()(self, x_BTC)))
+        ),
+        "Dropout sets some of the weights to 0. In yours it comes last, on what `out` gives.": (
+            lambda self, x_BTC: self.dropout(_joined()(self, x_BTC))
+        ),
         "Dropout is missing: in training it sets some of the weights to 0.": _joined(),
         "There is no mask, so a token reads those after it.": _joined(diagonal=9),
         "The mask is off by one, so a token reads the one after it.": _joined(diagonal=2),

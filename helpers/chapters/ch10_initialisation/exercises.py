@@ -326,7 +326,12 @@ def _repeatable(answer) -> None:
 
 @exercise("10.8")
 def _(answer):
-    model = minigpt.GPT(V=200, T=64, C=64, H=4, L=8)
+    for L in (8, 2):
+        _initialised(answer, L)
+
+
+def _initialised(answer, L):
+    model = minigpt.GPT(V=200, T=64, C=64, H=4, L=L)
     for parameter in model.parameters():
         nn.init.constant_(parameter, 0.5)
     for name, parameter in model.named_parameters():
@@ -343,16 +348,21 @@ def _(answer):
             if (parameter != 1).any():
                 raise Wrong(f"{name} scales a norm and stays 1.")
         else:
-            _hold_to_std(name, parameter.std().item(), 0.02 / 4 if adds else 0.02)
+            root = (2 * L) ** 0.5 if adds else 1.0
+            _hold_to_std(f"With L = {L}, {name}", parameter.std().item(), 0.02 / root, root)
+            if parameter.abs().max() < 2.5 * 0.02 / root:
+                raise Wrong(f"The numbers of {name} should be drawn from a normal distribution.")
 
 
-def _hold_to_std(name, found, wanted):
+def _hold_to_std(name, found, wanted, root):
     if abs(found / wanted - 1) < 0.1:
         return
-    if abs(found / wanted - 4) < 0.4:
-        raise Wrong(f"{name} adds to the residual stream: {found:.3f} is too large by √(2L) = 4.")
-    if abs(found / wanted - 0.25) < 0.025:
+    if abs(found / wanted / root - 1) < 0.1:
+        raise Wrong(
+            f"{name} adds to the residual stream: {found:.3f} is too large by √(2L) = {root:g}."
+        )
+    if abs(found / wanted * root - 1) < 0.1:
         raise Wrong(f"{name} has {found:.4f}. Is it 2L or its root by which you divide?")
     if abs(found / wanted**0.5 - 1) < 0.1:
         raise Wrong(f"{name} has {found:.3f}, the root of {wanted:g}: is 0.02 a variance to you?")
-    raise Wrong(f"The numbers of {name} have the standard deviation {found:.4f}, not {wanted:g}.")
+    raise Wrong(f"{name} has the standard deviation {found:.4f}, not {wanted:.4g}.")

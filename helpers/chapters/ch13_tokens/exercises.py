@@ -39,6 +39,7 @@ near_misses(
         ([5, 5, 5], (5, 5), 8),
         ([4, 2, 1, 7], (1, 2), 9),
         ([1, 1, 2], (1, 2), 9),
+        ([11, 2, 1, 21, 1, 2, 3], (1, 2), 9),  # as text, 1, 2 is in 11, 2 as well
     ],
     {
         "The second id of a pair is still there after the new one.": (
@@ -56,7 +57,6 @@ near_misses(
         "Nothing was joined.": lambda ids, pair, new: list(ids),
     },
     "For ids={ids} and pair={pair} yours is not right.",
-    unchanged="Your function changes the list that it is given; it should make a new one.",
 )
 
 
@@ -83,8 +83,9 @@ def _one_by_one(word: str, merges: Iterable[tuple[bytes, bytes]], *, once: bool 
 
 
 def _longest_fits(word: str, rank: dict) -> list[bytes]:
-    ends = [0, *accumulate(longest_first(word, [(a.decode(), b.decode()) for a, b in rank]))]
-    return [word[first:end].encode() for first, end in pairwise(ends)]
+    pairs = [(left.decode("latin-1"), right.decode("latin-1")) for left, right in rank]
+    ends = [0, *accumulate(longest_first(word.encode().decode("latin-1"), pairs))]
+    return [word.encode()[first:end] for first, end in pairwise(ends)]
 
 
 OF_BYTES = [(left.encode(), right.encode()) for left, right in EIGHT]
@@ -94,6 +95,7 @@ WORDS = (
     ("fox", OF_BYTES),
     ("abc", [(b"b", b"c"), (b"a", b"b")]),
     ("Süden", [(b"\xc3", b"\xbc"), (b"S", b"\xc3\xbc")]),
+    ("ü中", [(b"\xbc", b"\xe4"), (b"\xb8", b"\xad")]),
 )
 WRONG_MERGED = {
     "You took the longest token that fits. Which merge was learned first?": _longest_fits,
@@ -112,10 +114,12 @@ WRONG_MERGED = {
 }
 
 
+WORDS_AND_RANKS = [(word, {pair: i for i, pair in enumerate(merges)}) for word, merges in WORDS]
+
+
 @exercise("13.2")
 def _merged(answer) -> None:
-    for word, merges in WORDS:
-        rank = {pair: i for i, pair in enumerate(merges)}
+    for word, rank in WORDS_AND_RANKS:
         found = call(answer, word, rank)
         if not isinstance(found, list) or not all(isinstance(token, bytes) for token in found):
             raise Wrong("Return a list of tokens, each of them of the type bytes, as b'wi' is.")
@@ -123,7 +127,7 @@ def _merged(answer) -> None:
             raise Wrong(f"Your tokens together are {b''.join(found)!r} and not the word {word}.")
         if found != minillama.merged(word, rank):
             for reply, wrong in WRONG_MERGED.items():
-                if found == wrong(word, rank):
+                if all(call(answer, *one) == wrong(*one) for one in WORDS_AND_RANKS):
                     raise Wrong(reply)
             raise Wrong(f"For the word {word} yours is not right.")
     text = corpus.load()[:2000]
@@ -149,7 +153,8 @@ def _by_bounds(*bounds: int):
 near_misses(
     "13.3",
     _by_bounds(128, 2048, 65536),
-    [(n,) for n in (233, 29392, 129418, 65, 127, 128, 2047, 2048, 65535, 65536)],
+    # 55,296 is no character, so that `encode` has no bytes for it.
+    [(n,) for n in (233, 29392, 129418, 65, 127, 128, 2047, 2048, 65535, 65536, 55296)],
     {
         "A bound itself belongs to the longer form: 127 is the last of one byte.": _by_bounds(
             129, 2049, 65537
@@ -189,7 +194,7 @@ numeric_near_misses(
     "13.5",
     right=12 * 12 * 768,
     effect=lambda V: V / (12 * 12 * 768),
-    within=(0.995, 1.005),
+    within=(0.99, 1.01),
     replies={
         "The cost of one block was counted; there are twelve.": (12 * 768,),
         "You counted the head twice. Looking up a row of the embedding multiplies nothing.": (

@@ -60,7 +60,7 @@ near_misses(
 near_misses(
     "14.2",
     lambda L, G, D, T, each: 2 * L * G * D * T * each,
-    [(32, 8, 128, 8192, 4), (30, 3, 64, 100, 1)],
+    [(31, 7, 61, 101, 3), (30, 3, 64, 100, 1)],  # primes: no two mistakes make the same number
     {
         "That is keys or values. Both are kept.": lambda L, G, D, T, each: L * G * D * T * each,
         "Queries aren't kept: of a token there are keys and values.": (
@@ -118,16 +118,30 @@ near_misses(
 )
 
 
-def _grouped(turned="qk", *, dealt=False, masked=True, out=True):
+def _halves(x_BHTD, first, base):
+    """RoPE for pairs (i, i + D/2), as Hugging Face's, with the pairs side by side."""
+    return minillama.rotate(x_BHTD.unflatten(-1, (2, -1)).mT.flatten(-2), first, base)
+
+
+def _across_heads(x_BHTD, first, base):
+    return minillama.rotate(x_BHTD.transpose(1, 2), first, base).transpose(1, 2)
+
+
+def _grouped(
+    turned="qk", *, rotate=minillama.rotate, divisor=None, dealt=False, masked=True, join=None
+):
     """The forward of grouped-query attention, or one with a mistake."""
+    join = join or (lambda self, mixed: self.out(mixed.transpose(1, 2).flatten(2)))
 
     def forward(self, x_BTC):
         layers = self.query, self.key, self.value
         q, k, v = (layer(x_BTC).unflatten(-1, (-1, self.D)).transpose(1, 2) for layer in layers)
         q, k, v = (
-            minillama.rotate(x, 0, self.base) if name in turned else x
+            rotate(x, 0, self.base) if name in turned else x
             for name, x in zip("qkv", (q, k, v), strict=True)
         )
+        if divisor:
+            q = q * self.D**0.5 / divisor(x_BTC.shape[-1])
         share = q.shape[1] // k.shape[1]
         repeat = (
             (lambda x: x.repeat(1, share, 1, 1))
@@ -135,8 +149,7 @@ def _grouped(turned="qk", *, dealt=False, masked=True, out=True):
             else (lambda x: x.repeat_interleave(share, dim=1))
         )
         mixed = F.scaled_dot_product_attention(q, repeat(k), repeat(v), is_causal=masked)
-        mixed_BTC = mixed.transpose(1, 2).flatten(2)
-        return self.out(mixed_BTC) if out else mixed_BTC
+        return join(self, mixed)
 
     return forward
 
@@ -154,7 +167,24 @@ piece(
             _grouped(dealt=True)
         ),
         "Each token reads what follows it.": _grouped(masked=False),
-        "The layer `out` plays no part.": _grouped(out=False),
+        "The layer `out` plays no part.": (
+            _grouped(join=lambda self, mixed: mixed.transpose(1, 2).flatten(2))
+        ),
+        "Your RoPE pairs i with i + D/2. Here it pairs neighbours, 2i and 2i + 1.": (
+            _grouped(rotate=_halves)
+        ),
+        "`rotate` takes the last axis but one for the positions. In yours these are the heads.": (
+            _grouped(rotate=_across_heads)
+        ),
+        "The scores are not divided by √D.": _grouped(divisor=lambda C: 1.0),
+        "The scores are divided by √C; the D of √D is the width of one head.": (
+            _grouped(divisor=lambda C: C**0.5)
+        ),
+        "What you give to `out` mixes tokens. Which axes does the reshaping join?": (
+            _grouped(
+                join=lambda self, mixed: self.out(mixed.reshape(len(mixed), mixed.shape[2], -1))
+            )
+        ),
         "The input is added; the block does that, outside of this piece.": (
             lambda self, x_BTC: x_BTC + _grouped()(self, x_BTC)
         ),

@@ -53,6 +53,13 @@ RIGHT = {
     "03.7": [discounted()],
 }
 
+
+def every_window(ids, batch, context):
+    """One window after another, and from the first again: none is drawn."""
+    starts = torch.arange(batch)[:, None] % (len(ids) - context) + torch.arange(context)
+    return ids[starts], ids[starts + 1]
+
+
 WRONG = {
     "03.1": [
         (counted, "it sums to 0"),
@@ -98,6 +105,8 @@ WRONG = {
         (batch_of(None, targets=2), "Each target is the token after"),
         (batch_of(None, stride=2), "is a run of the text"),
         (batch_of(1), "All windows are the same"),
+        (lambda *given: [(x := minigpt.get_batch(*given)[0]), x + 1], "does not have"),
+        (every_window, "Two batches are the same"),
         (batch_of(None, last=1), "never come"),
         (lambda ids, batch, context: minigpt.get_batch(ids, batch, context)[0], "two tensors"),
         (

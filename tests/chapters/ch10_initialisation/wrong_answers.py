@@ -72,7 +72,9 @@ ZERO = {
 TWO_ROWS = np.array([[0.5, 0.5, 0.5, 0.5]] * 4)
 
 
-def initialised(*, matrix=0.02, adding=0.005, bias=0.0, gain=1.0):
+def initialised(
+    *, matrix=0.02, adding=lambda L: 0.02 / (2 * L) ** 0.5, bias=0.0, gain=1.0, draw=nn.init.normal_
+):
     """A init_weights with these standard deviations and values."""
 
     def init_weights(model):
@@ -82,11 +84,15 @@ def initialised(*, matrix=0.02, adding=0.005, bias=0.0, gain=1.0):
             elif "norm" in name:
                 nn.init.constant_(parameter, gain)
             else:
-                std = adding if name.endswith(("out.weight", "down.weight")) else matrix
-                nn.init.normal_(parameter, std=std)
+                adds = name.endswith(("out.weight", "down.weight"))
+                draw(parameter, std=adding(len(model.blocks)) if adds else matrix)
         return model
 
     return init_weights
+
+
+def uniform(parameter, std):
+    nn.init.uniform_(parameter, -(3**0.5) * std, 3**0.5 * std)
 
 
 RIGHT = {
@@ -101,10 +107,12 @@ WRONG = {
         (lambda model: minigpt.init_weights(model) or model.state_dict(), "Return the model"),
         (initialised(bias=0.02), "begins at 0"),
         (initialised(gain=0.02), "stays 1"),
-        (initialised(adding=0.02), "too large by"),
-        (initialised(adding=0.02 / 16), "or its root"),
+        (initialised(adding=lambda L: 0.02), "too large by"),
+        (initialised(adding=lambda L: 0.02 / (2 * L)), "or its root"),
+        (initialised(adding=lambda L: 0.02 / 4), "With L = 2"),
+        (initialised(draw=uniform), "normal distribution"),
         (initialised(matrix=0.02**0.5), "a variance to you"),
-        (initialised(matrix=0.1), "have the standard deviation"),
+        (initialised(matrix=0.1), "has the standard deviation"),
     ],
     "10.2": [
         (lambda V, C, std: math.log(V) + 0.5, "not right"),
