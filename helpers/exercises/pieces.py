@@ -59,13 +59,13 @@ def _output(
     of_book: type[nn.Module],
     *given: Any,
 ) -> np.ndarray:
-    what, sizes, *given = given if isinstance(given[0], str) else ("training", *given)
+    what, sizes, *rest = given if isinstance(given[0], str) else ("training", *given)
     module = _made(piece, of_book, sizes).double().train(what != "evaluation")
     own = _parameters(module, _made(of_book, of_book, sizes))
     if what == "initial":
         both = ((one.min().item(), one.max().item()) for one in own)
         return np.array([least if least == most else np.nan for least, most in both])
-    x_BTC, *values = map(torch.tensor, given)
+    x_BTC, *values = map(torch.tensor, rest)
     for one, value in zip(own, values, strict=True):
         one.data = value
     with torch.no_grad():
