@@ -34,6 +34,7 @@ from packaging.requirements import Requirement
 
 from book.address import addressed, stored
 from book.cells import digests
+from helpers import pretrained
 from helpers.files import write_text
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -270,6 +271,7 @@ def main() -> int:
     parser.add_argument("--report", type=Path, help="a file for all that failed or moved")
     chosen = parser.parse_args()
     faults, reports, release = 0, [], stored(ROOT)[1]
+    pretrained.fetch()  # in a cell the lines of a download would be printed otherwise than stored
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         url = repository(work / "book", release)
