@@ -64,14 +64,8 @@ RAISE = (
     "UsageError,), lambda shell, kind, one, *_, **__: shell._showtraceback(kind, one, [str(one)]))"
 )
 SHOWN = ["torch", "numpy", "matplotlib", "ipython", "ipywidgets", "ipykernel", "safetensors"]
-COLUMNS = [
-    "environment",
-    "versions, and when",
-    "helpers' tests",
-    "cells run",
-    "cells that fail",
-    "cells that print otherwise",
-]
+COLUMNS = ["environment", "versions, and when", "helpers' tests", "cells run", "cells that fail"]
+COLUMNS += ["cells that print otherwise"]
 
 
 @dataclass
