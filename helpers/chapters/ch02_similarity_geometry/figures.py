@@ -1,7 +1,7 @@
-"""Drawings of chapter 02: who wins where, lengths, words, and where norms lead."""
+"""Drawings of chapter 02: who wins where, lengths, and where norms lead."""
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import combinations, product
+from itertools import product
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -10,7 +10,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
-from matplotlib.text import Annotation
 
 from helpers.figures import INKS
 
@@ -81,52 +80,6 @@ def draw_correlations(
     ax.set(ylim=(-1, 1), xlabel="training steps", ylabel="rank correlation", title="")
     ax.legend(fontsize=8)
     return ax
-
-
-def draw_words(
-    ax: Axes,
-    points_N2: Num[np.ndarray, "N 2"],
-    words: Sequence[str],
-    groups: Sequence[str],
-    *,
-    shown: Sequence[str],
-    links: Sequence[tuple[int, int]],
-) -> Axes:
-    """Draw words at their places in a plane, with links between pairs.
-
-    The groups that are ``shown`` are written out in colour, a little apart where they would
-    collide; all other words are dots.
-    Shapes: points (N, 2), a word and a group for each; ``links`` join rows by number.
-    """
-    low, high = points_N2.min(axis=0), points_N2.max(axis=0)
-    margin = 0.06 * (high - low)
-    ax.set_xlim(low[0] - margin[0], high[0] + margin[0])
-    ax.set(ylim=(low[1] - margin[1], high[1] + margin[1]), xticks=[], yticks=[])
-    for a, b in links:
-        ax.plot(*points_N2[[a, b]].T, color="#999999", linewidth=0.8, zorder=1)
-    written = []
-    for point, word, group in zip(points_N2, words, groups, strict=True):
-        if group in shown:
-            ink = INKS[list(shown).index(group)]
-            behind = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
-            said = ax.annotate(word, point, (0, 0), textcoords="offset points", color=ink)
-            said.set(ha="center", va="center", fontsize=8, bbox=behind)
-            written.append(said)
-        else:
-            ax.plot(*point, ".", color="#888888", markersize=4, zorder=2)
-    move_apart(written)
-    return ax
-
-
-def move_apart(written: Sequence[Annotation], rounds: int = 30) -> None:
-    """Move words up and down, in small steps, until none is on another."""
-    for _, (a, b) in product(range(rounds), combinations(written, 2)):
-        first, second = (word.get_window_extent() for word in (a, b))
-        if not first.overlaps(second):
-            continue
-        higher = 1 if first.y0 + first.y1 >= second.y0 + second.y1 else -1
-        for word, way in ((a, higher), (b, -higher)):
-            word.set_position((0, word.get_position()[1] + way))
 
 
 def draw_marks(

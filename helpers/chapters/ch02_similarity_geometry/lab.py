@@ -33,10 +33,8 @@ from helpers.similarity import (
     MEASURES,
     centre,
     nearest,
-    principal,
     rank_correlation,
     similarities,
-    similarity_matrix,
     whiten,
 )
 
@@ -48,7 +46,6 @@ RATES = {"Adam": 0.02, "SGD": 20.0, "Adam at 0.005": 0.005, "SGD at 5": 5.0}
 SPOKEN = {"dot": "dot product", "euclid": "Euclid"}
 WAYS = (*MEASURES, "centred", "whitened")
 FOUND_AT = (400, 1200)  # the steps at which neighbours are counted
-SEARCH = (16, 50)  # directions, length of the shortlist
 
 
 # --- the words and their training -----------------------------------------------------------
@@ -117,39 +114,10 @@ def by_measure(table: Tensor, way: str) -> list[float]:
     return found_right(treated[way](table), "cosine") if way in treated else found_right(table, way)
 
 
-def ten_nearest(table: Tensor) -> Tensor:
-    """The ten nearest of each row by distance."""
-    likeness = similarity_matrix(table, measure="euclid")
-    return likeness.fill_diagonal_(float("-inf")).topk(10).indices
-
-
-def kept_of(table: Tensor, directions: int = 2) -> float:
-    """The share of the ten nearest that is left with so many of the widest directions."""
-    along = centre(table) @ principal(table)[1][:, :directions]
-    truth, left = ten_nearest(table), ten_nearest(along)
-    return share((truth[:, :, None] == left[:, None]).any(dim=2))
-
-
-def on_the_shortlist(table: Tensor, directions: int, length: int) -> float:
-    """How often the nearest by cosine is among so many that are near in the widest directions."""
-    units = F.normalize(table, dim=1)
-    short = units @ principal(units)[1][:, :directions]
-    likeness = similarity_matrix(short, measure="euclid").fill_diagonal_(float("-inf"))
-    truth = nearest(units, measure="dot")
-    return share((likeness.topk(length).indices == truth[:, None]).any(dim=1))
-
-
-def contrast(table: Tensor) -> float:
-    """Farthest over nearest: the median over the first 200 rows."""
-    distance = torch.cdist(table[:200], table)
-    far = distance.max(dim=1).values
-    return (far / distance.fill_diagonal_(float("inf")).min(dim=1).values).median().item()
-
-
 def cloud(rows: Tensor) -> dict[str, list[float]]:
-    """How rows lie: who names whom, where they lean, what few directions hold."""
+    """How rows lie: who names whom, and how long the named are."""
     named = {m: nearest(rows, measure=m) for m in MEASURES}
-    lengths, variances = rows.norm(dim=1), principal(rows)[0]
+    lengths = rows.norm(dim=1)
     same = named["cosine"] == named["euclid"]
     found = {
         "all three, cosine and Euclid": [
@@ -158,9 +126,6 @@ def cloud(rows: Tensor) -> dict[str, list[float]]:
         ],
         "length of the named": [lengths[n].mean() / lengths.mean() for n in named.values()],
         "named most often": [n.bincount().max() for n in named.values()],
-        "variance in two directions": [variances[:2].sum() / variances.sum()],
-        "kept": [kept_of(rows)],
-        "recall": [on_the_shortlist(rows, *SEARCH)],
     }
     return {name: rounded(values) for name, values in found.items()}
 
@@ -174,12 +139,12 @@ def other_best(C: int, D: int, N: int, seed: int, qk_norm: bool = False) -> tupl
     Gives the share of queries whose key of the largest score is not that of the largest cosine,
     and how many times as long a long key (of 95 in 100) is as a short one (of 5 in 100).
     """
-    generator = torch.Generator().manual_seed(seed)
-    x = F.layer_norm(torch.randn(N, C, generator=generator), (C,))
-    q, k = x @ torch.randn(2, C, D, generator=generator) / C**0.5
+    draws: dict = {"generator": torch.Generator().manual_seed(seed), "dtype": torch.float64}
+    x = F.layer_norm(torch.randn(N, C, **draws), (C,))
+    q, k = x @ torch.randn(2, C, D, **draws) / C**0.5
     if qk_norm:
         q, k = F.normalize(q, dim=1), F.normalize(k, dim=1)
-    short, long = k.norm(dim=1).quantile(torch.tensor([0.05, 0.95]))
+    short, long = k.norm(dim=1).quantile(torch.tensor([0.05, 0.95], dtype=torch.float64))
     by_score, by_cosine = ((q @ keys.T).argmax(dim=1) for keys in (k, F.normalize(k, dim=1)))
     return share(by_score != by_cosine), (long / short).item()
 

@@ -1,10 +1,7 @@
 """Figures of chapter 02: the data behind what is drawn."""
 
-from itertools import combinations
-
 import matplotlib.pyplot as plt
 import numpy as np
-import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.path import Path
 
@@ -63,25 +60,6 @@ def test_correlations_are_a_line_a_seed_in_the_ink_of_the_table(ax):
     assert (first.get_color(), other.get_color()) == (INKS[0], INKS[1])
     assert ax.get_ylim() == (-1, 1)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == list(found)
-
-
-def test_words_are_linked_and_only_some_are_written(ax):
-    points = np.array([[0.0, 0.0], [1.0, 2.0], [3.0, 1.0]])
-    links = [(0, 2)]
-    words, groups = ["one", "two", "red"], ["numbers", "numbers", "colours"]
-    assert draw.draw_words(ax, points, words, groups, shown=["numbers"], links=links) is ax
-    assert texts(ax) == ["one", "two"]
-    np.testing.assert_allclose(ax.lines[0].get_xydata(), points[[0, 2]])
-    np.testing.assert_allclose(ax.lines[1].get_xydata(), points[[2]])
-    assert ax.get_xlim() == pytest.approx((-0.18, 3.18))
-
-
-def test_words_at_one_place_can_be_read(ax):
-    points = np.array([[0.0, 0.0], [1.0, 1.0], [1.0, 1.0], [1.0, 0.98], [2.0, 2.0]])
-    named = ["a", "Anna", "Mary", "Sam", "b"]
-    draw.draw_words(ax, points, named, ["x"] * 5, shown=["x"], links=[])
-    boxes = [word.get_window_extent() for word in ax.texts]
-    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
 
 
 def test_who_wins_is_what_the_three_measures_say():
