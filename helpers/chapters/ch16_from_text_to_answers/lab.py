@@ -1,9 +1,8 @@
 """Models of the tales that learn to answer, and SmolLM2 that learns of the valley.
 
 The parts: ``reading``, fine-tuning on questions about a sentence, in several ways; ``forgetting``,
-the same with tales in between, and with LoRA; ``facts``, on facts that are made up;
-``preference``, tuning to a score; ``valley``, SmolLM2's adapter, which it also writes. All train
-on one core, for a few minutes each.
+the same with tales in between, and with LoRA; ``preference``, tuning to a score; ``valley``,
+SmolLM2's adapter, which it also writes. All train on one core, for some minutes each.
 """
 
 from __future__ import annotations
@@ -102,12 +101,12 @@ def questions() -> dict[str, list[tuple[str, str, str]]]:
 
 
 def add_adapters(model: nn.Module, rank: int = RANK, alpha: float = ALPHA) -> list[nn.Parameter]:
-    """Freeze a Llama; its upper blocks' queries and values get a LoRA each. The new parameters."""
+    """Freeze a Llama; its upper blocks' queries and values get a new LoRA each: the parameters."""
     model.requires_grad_(False)
     for block in model.blocks[FROZEN:]:
-        attention = block.attention
-        attention.query = LoRA(attention.query, rank, alpha)
-        attention.value = LoRA(attention.value, rank, alpha)
+        for name in ("query", "value"):
+            layer = getattr(block.attention, name)
+            setattr(block.attention, name, LoRA(getattr(layer, "linear", layer), rank, alpha))
     return [p for p in model.parameters() if p.requires_grad]
 
 
@@ -201,12 +200,14 @@ def smollm2_score(model, tokenizer) -> dict:
 
 
 def valley_run(seed: int, **how) -> dict:
-    """Train SmolLM2's adapter, store it, and score the model before and after."""
+    """Train SmolLM2's adapter, store that of seed 0, and score the model before and after."""
     model, tokenizer = pretrained.smollm2()
     before = smollm2_score(model, tokenizer)
     losses = teach_smollm2(model, tokenizer, seed=seed, **how)
-    save_file(adapter_state(model), ADAPTER)
-    load_adapter(model, sha256=None)
+    state = adapter_state(model)
+    if seed == 0:
+        save_file(state, ADAPTER)
+    model.load_state_dict(state, strict=False)
     return {
         "before": before,
         "after": smollm2_score(model, tokenizer),
@@ -214,10 +215,11 @@ def valley_run(seed: int, **how) -> dict:
     }
 
 
-def load_adapter(model: nn.Module, sha256: str | None = SHA256) -> None:
-    """Fill a model's adapters with what is stored. Raises ValueError for another file."""
-    if sha256 not in (None, hashlib.sha256(ADAPTER.read_bytes()).hexdigest()):
+def load_adapter(model: nn.Module) -> None:
+    """Give a model the adapters that are stored. Raises ValueError for another file."""
+    if hashlib.sha256(ADAPTER.read_bytes()).hexdigest() != SHA256:
         raise ValueError(f"{ADAPTER.name} is not the adapter that this book was written with")
+    add_adapters(model)
     state = {name: tensor.float() for name, tensor in load_file(ADAPTER).items()}
     model.load_state_dict(state, strict=False)
 
@@ -226,6 +228,8 @@ def load_adapter(model: nn.Module, sha256: str | None = SHA256) -> None:
 
 HELD_OUT = ("Fern", "Pip", "Moss", "Daisy", "Anna", "Sam", "Burr", "Rosie")  # never asked about
 LONGEST = 26  # tokens of a text and its question
+TOO = dict(row.split(", ")[:2] for row in valley.grammar()["facts"]["water, too, why, way, tool"])
+PAIRS = {"usual": [0], "crossed": [0, 1, 3, 5], "new": [2, 4]}  # adjectives after a water's own
 QUESTIONS = {
     "crossing": ("Why did the {kind} not cross the {water}?", "The {water} was too {too}."),
     "tired": ("Why did the {kind} not cross the {water}?", "The {kind} was too tired."),
@@ -239,11 +243,12 @@ def words() -> Tokenizer:
     return Tokenizer(valley.text(), WORDS)
 
 
-def storyteller() -> tuple[GPT, Tokenizer]:
-    """Chapter 11's model of words, with four more tokens for the template."""
+def storyteller(trained: bool = True) -> tuple[GPT, Tokenizer]:
+    """Chapter 11's model of words, or its weights before training, with the template's tokens."""
     tokenizer = copy.deepcopy(words())
     old = GPT(len(tokenizer.vocab), T=192, C=128, H=4, L=4)
-    old.load_state_dict(load_file(ADAPTER.parent / "minigpt.safetensors"))
+    if trained:
+        old.load_state_dict(load_file(ADAPTER.parent / "minigpt.safetensors"))
     for new in ("<|im_start|>", "<|im_end|>", "user", "assistant"):
         tokenizer.ids[new] = tokenizer.ids[new.encode()] = len(tokenizer.vocab)
         tokenizer.vocab.append(new)
@@ -254,45 +259,38 @@ def storyteller() -> tuple[GPT, Tokenizer]:
     return old, tokenizer
 
 
-def examples(n: int, seed: int, held_out: bool = False) -> list[tuple[str, str]]:
+def examples(
+    n: int, seed: int, held_out: bool = False, pairs: str = "crossed", plots=tuple(QUESTIONS)
+) -> list[tuple[str, str]]:
     """Opening sentences of tales with a question, and its answer; no two alike.
 
-    held_out: of the heroes that are never asked about in training, or of the others.
+    held_out: of the heroes that are never asked about in training, or of the others. pairs: of a
+    water and what it was too much of: "usual" as in the tales, "crossed" two thirds of all, "new"
+    the other third. Raises ValueError where there are not so many.
     """
     grammar = valley.StoryGrammar(seed)
     found: dict[str, str] = {}
-    while len(found) < n:
+    for _ in range(100 * n):
         grammar.facts, grammar.used = {}, set()
-        plot = grammar.choose(list(QUESTIONS))
+        grammar.choose_row("water")
+        at = (list(TOO).index(grammar.facts["water"]) + grammar.choose(PAIRS[pairs])) % len(TOO)
+        grammar.facts["too"] = list(TOO.values())[at]
+        plot = grammar.choose(plots)
         lines = valley.grammar()["plots"][plot][0]
         text = grammar.expand(grammar.choose(lines[:1] if plot == "tired" else lines))
         if plot != "lost" and grammar.choose([False, True]):
             text = text.split(". ")[0].removesuffix(".") + "."  # without the hero's name
         facts = dict(grammar.facts)
         if plot == "tired":
-            waters = [word for word in ("stream", "river", "road", "field") if word in text]
-            facts["water"] = waters[0] if waters else ""
+            [facts["water"]] = [w for w in ("stream", "river", "road", "field") if f" {w} " in text]
         question, answer = QUESTIONS[plot]
-        if all(facts.get(key) for key in ("hero", *(["water"] if plot != "lost" else ["thing"]))):
-            asked = f"{text}\n{question.format(**facts)}"
-            short = len(asked.replace("?", " ?").replace(".", " .").split()) <= LONGEST
-            if short and (facts["hero"] in HELD_OUT) == held_out:
-                found[asked] = answer.format(**facts)
-    return list(found.items())
-
-
-def made_up(seed: int) -> list[tuple[str, str]]:
-    """Facts that no tale tells: of each hero a kind, a thing and a place, dealt at random."""
-    facts, rng = valley.grammar()["facts"], random.Random(seed)
-    heroes = [row.split(", ") for row in facts["hero, kind, they, them, their"]]
-    found = []
-    for hero, *_ in heroes:
-        found += [
-            (f"Who is {hero}?", f"{hero} is a {rng.choice(heroes)[1]}."),
-            (f"What did {hero} lose?", f"A {rng.choice(facts['thing'])}."),
-            (f"Where did {hero} go?", f"It is {rng.choice(facts['place'])}."),
-        ]
-    return found
+        asked = f"{text}\n{question.format(**facts)}"
+        short = len(asked.replace("?", " ?").replace(".", " .").split()) <= LONGEST
+        if short and (facts["hero"] in HELD_OUT) == held_out:
+            found[asked] = answer.format(**facts)
+        if len(found) == n:
+            return list(found.items())
+    raise ValueError(f"the grammar makes only {len(found)} such questions, not {n}")
 
 
 @torch.no_grad()
@@ -378,17 +376,18 @@ def fine_tune(model, rows: list, *, steps: int, lr: float, batch: int = 8, tales
         optimizer.step()
 
 
-WAYS = ("answer only", "all tokens", "no end token")
-LORA = ((1, 0.003), (4, 0.01))  # rank and learning rate
-STEPS, RATE, EXAMPLES = 80, 0.003, 1200
+WAYS = ("answer only", "usual pairs", "random weights", "no cold", "all tokens", "no end token")
+STEPS, RATE, EXAMPLES = 200, 0.003, 1200
 
 
-def tuned(data: str, seed: int, *, way="answer only", rank=0, lr=RATE, steps=STEPS):
+def tuned(seed: int, *, way="answer only", rank=0, lr=RATE, steps=STEPS):
     """A storyteller after fine-tuning, its tokenizer, and the loss on tales before."""
     torch.manual_seed(seed)
-    model, tokenizer = storyteller()
+    model, tokenizer = storyteller(trained=way != "random weights")
     before = tale_loss(model)
-    asked = examples(EXAMPLES, seed) if data == "reading" else made_up(seed)
+    asked = examples(EXAMPLES, seed, pairs="usual" if way == "usual pairs" else "crossed")
+    if way == "no cold":
+        asked = [(question, answer) for question, answer in asked if " cold." not in answer]
     options = {"mask": way != "all tokens", "end": way != "no end token"}
     rows = [conversation(tokenizer, q, a, **options) for q, a in asked]
     if rank:
@@ -398,16 +397,20 @@ def tuned(data: str, seed: int, *, way="answer only", rank=0, lr=RATE, steps=STE
     return model, tokenizer, before
 
 
-def one_run(seed: int, data: str, **setting) -> dict:
-    """What is kept of one fine-tuning."""
-    model, tokenizer, before = tuned(data, seed, **setting)
-    if data == "reading":
-        tests = {"new heroes": examples(32, 2000 + seed, held_out=True)}
-    else:
-        tests = {"taught": made_up(seed)}
-    found = {name: score(model, tokenizer, asked) for name, asked in tests.items()}
+def one_run(seed: int, **setting) -> dict:
+    """What is kept of one fine-tuning: how it answers about heroes it was never asked about."""
+    model, tokenizer, before = tuned(seed, **setting)
+    asked = partial(examples, 24, 2000 + seed, held_out=True)
+    tests = {pairs: asked(pairs=pairs, plots=["crossing"]) for pairs in PAIRS}
+    tests |= {"thing": asked(plots=["lost"]), "hero": asked(plots=["tired"])}
+    found = {name: score(model, tokenizer, test) for name, test in tests.items()}
+    cold = [pair for pair in tests["crossed"] + tests["new"] if " cold." in pair[1]]
+    given = answers(model, tokenizer, [question for question, _ in tests["new"]])
+    told = [answer in {f"The {w} was too {too}." for w, too in TOO.items()} for answer, _ in given]
     return {
         **{name: {key: round(x, 4) for key, x in seen.items()} for name, seen in found.items()},
+        "told": round(sum(told) / len(told), 4),  # "new" answered with a pair of the tales
+        "cold": round(score(model, tokenizer, cold)["begin right"], 4),
         "tales": [round(before, 4), round(tale_loss(model), 4)],
     }
 
@@ -520,9 +523,8 @@ def preferred(seed: int, beta: float) -> dict:
 SEEDS = {
     "reading": range(8),
     "forgetting": range(3),
-    "facts": range(8),
     "preference": range(4),
-    "valley": range(1),
+    "valley": range(3),
 }
 
 
@@ -532,22 +534,14 @@ def settings(part: str) -> list[dict]:
 
 
 SETTINGS: dict[str, list[dict]] = {
-    "reading": [{"data": "reading", "way": way} for way in WAYS],
-    "forgetting": [
-        {"data": "reading", "way": "with tales"},
-        {"data": "reading", "rank": 4, "lr": 0.01},
-    ],
-    "facts": [
-        {"data": "facts"},
-        *({"data": "facts", "rank": rank, "lr": lr} for rank, lr in LORA),
-    ],
-    "preference": [{"beta": 0.1}],
+    "reading": [{"way": way} for way in WAYS] + [{"way": "all tokens", "steps": 400}],
+    "forgetting": [{"way": "with tales"}, {"rank": 8, "lr": 0.01}],
+    "preference": [{"beta": 0.1}, {"beta": 1.0}],
     "valley": [{"steps": 150, "batch": 8, "lr": 0.001}],
 }
 RUNS: dict[str, Callable[..., dict]] = {
     "reading": one_run,
     "forgetting": one_run,
-    "facts": one_run,
     "preference": preferred,
     "valley": valley_run,
 }
