@@ -1,7 +1,5 @@
 """Embedding matrices: ids and lookup, a small model that trains one, and fewer bits for it."""
 
-from collections.abc import Sequence
-
 import torch
 from jaxtyping import Float, Int, Integer
 from torch import Tensor, nn
@@ -80,26 +78,6 @@ class CBOW(nn.Module):
         """Look up, average, take the dot product with every word's output row."""
         check_ids(ids_BW, self.table.num_embeddings)
         return self.table(ids_BW.long()).mean(dim=1) @ self.output.T
-
-
-def table_bytes(vocab_size: int, width: int, bits: int) -> int:
-    """How many bytes V rows of C numbers take, at this many bits a number."""
-    return -(-vocab_size * width * bits // 8)
-
-
-def remap_vocabulary(
-    rows: Float[Tensor, "V C"],
-    old_words: Sequence[str],
-    new_words: Sequence[str],
-    start: Float[Tensor, " C"],
-) -> Float[Tensor, "V_new C"]:
-    """The rows in the order of a new vocabulary: a known word keeps its row, a new one gets start.
-
-    Raises: ValueError where rows and old words differ in number.
-    Shapes: rows (V, C) and start (C,) give (V_new, C).
-    """
-    row_of = dict(zip(old_words, rows, strict=True))
-    return torch.stack([row_of.get(word, start) for word in new_words])
 
 
 def quantised(

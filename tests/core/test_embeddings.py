@@ -14,8 +14,6 @@ from helpers.embeddings import (
     context_windows,
     prune_rare,
     quantised,
-    remap_vocabulary,
-    table_bytes,
 )
 from helpers.ngrams import NGRAM_ROWS, NGrams
 
@@ -85,31 +83,7 @@ def test_every_grouped_word_is_frequent_and_in_one_group():
     assert set(grouped) <= words
 
 
-# ------------------------------------------------------------------ bytes, migration, rounding
-
-
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.int8])
-def test_bytes_are_those_that_torch_allocates(dtype):
-    assert table_bytes(13, 7, 8 * dtype.itemsize) == torch.zeros(13, 7, dtype=dtype).nbytes
-
-
-def test_bytes_of_four_bits_are_rounded_up():
-    assert [table_bytes(1, c, 4) for c in (1, 2, 3)] == [1, 1, 2]
-    assert table_bytes(50_000, 4096, 32) == 819_200_000
-
-
-@given(st.permutations("abcde"), st.permutations("acexyz"))
-def test_remap_vocabulary_keeps_the_row_of_each_known_word(old, new):
-    rows, start = numbers(5, 2), torch.full((2,), 9.0, dtype=torch.float64)
-    moved = remap_vocabulary(rows, old, new, start)
-    for word, row in zip(new, moved, strict=True):
-        assert torch.equal(row, rows[old.index(word)] if word in old else start)
-
-
-def test_remap_vocabulary_round_trip():
-    rows, words = numbers(4, 3), ["d", "a", "c", "b"]
-    there = remap_vocabulary(rows, words, sorted(words), rows[0])
-    assert torch.equal(remap_vocabulary(there, sorted(words), words, rows[0]), rows)
+# ------------------------------------------------------------------ rounding
 
 
 @given(st.integers(2, 8), st.integers(0, 1000))

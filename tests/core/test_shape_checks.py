@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+import torch
 from jaxtyping import TypeCheckError
 from tiny import python
 
@@ -42,7 +43,9 @@ def test_a_slip_in_a_notebook_is_one_line():
 
 @pytest.mark.parametrize(("setting", "checked"), [(None, False), ("1", True), ("0", False)])
 def test_a_script_is_checked_only_if_asked(setting, checked):
-    code = "from helpers.embeddings import table_bytes; table_bytes(2, 3, 8.0)"  # no whole number
+    code = (
+        "import torch; from helpers.embeddings import quantised; quantised(torch.ones(1, 2), 4.0)"
+    )
     variables = {} if setting is None else {shape_checks.VARIABLE: setting}
     environment = {k: v for k, v in os.environ.items() if k != shape_checks.VARIABLE} | variables
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True)
@@ -51,8 +54,8 @@ def test_a_script_is_checked_only_if_asked(setting, checked):
 
 def test_the_checks_pause_for_a_while():
     with pytest.raises(TypeCheckError):
-        embeddings.table_bytes(2, 3, 8.0)
+        embeddings.quantised(torch.ones(1, 2), 4.0)  # no whole number
     with shape_checks.paused():
-        assert embeddings.table_bytes(2, 3, 8.0) == 6
+        assert embeddings.quantised(torch.ones(1, 2), 4.0)[0].tolist() == [[7, 7]]
     with shape_checks.paused(False), pytest.raises(TypeCheckError):
-        embeddings.table_bytes(2, 3, 8.0)
+        embeddings.quantised(torch.ones(1, 2), 4.0)

@@ -1,18 +1,16 @@
-"""Drawings of chapter 01: a lookup, blocks, a word's neighbours, shares; its explorers."""
+"""Drawings of chapter 01: a lookup, a word's neighbours, shares; its explorer."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
-from jaxtyping import Float, Int, Num
+from jaxtyping import Float, Num
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from helpers.figures import INKS
 
-MARKS = {0: "white", 1: "#4a7fb5", -1: "#e8a33d"}  # untouched; read, or moved up; moved down
 PLAIN = "#777777"
 
 
@@ -66,40 +64,6 @@ def _row(
         ax.text(x + column + 0.5, y, said, ha="center", va="center", color=ink, fontsize=9)
 
 
-def draw_block(
-    ax: Axes,
-    marks_BTC: Int[np.ndarray, "B T C"] | Sequence,
-    *,
-    at: tuple[int, int, int] | None = None,
-    title: str = "",
-    labels: bool = True,
-) -> Axes:
-    """Draw a (B, T, C) block as B sheets of T rows, a cell filled by its mark: 1, 0 or -1.
-
-    ``at`` names a cell (b, t, c) to be outlined. Shapes: marks (B, T, C).
-    """
-    marks = np.asarray(marks_BTC).astype(int)
-    sheets, rows, columns = marks.shape
-    step = rows + 0.8
-    for (b, t, c), mark in np.ndenumerate(marks):
-        cell = (c, -b * step - t)
-        ax.add_patch(
-            Rectangle(cell, 0.94, 0.94, facecolor=MARKS[mark], edgecolor="#999999", linewidth=0.6)
-        )
-    if at is not None:
-        b, t, c = at
-        ax.add_patch(
-            Rectangle((c, -b * step - t), 0.94, 0.94, fill=False, edgecolor="black", linewidth=2.4)
-        )
-    for b in range(sheets if labels else 0):
-        middle = -b * step - (rows - 2) / 2
-        ax.text(-0.25, middle, f"sentence {b}", ha="right", va="center", rotation=90, fontsize=8)
-    ax.set(xlim=(-0.9, columns + 0.1), ylim=(-(sheets - 1) * step - rows + 0.9, 1.1))
-    ax.set(aspect="equal", title=title)
-    ax.set_axis_off()
-    return ax
-
-
 def draw_neighbours(
     ax: Axes, words: Sequence[str], cosines: Sequence[float], *, title: str = ""
 ) -> Axes:
@@ -135,38 +99,6 @@ def draw_shares(
     ax.set(ylim=(0, 1), xlabel="steps of training", ylabel="share in the right group")
     ax.legend(loc="upper left")
     return ax
-
-
-def poking(
-    boxes: Mapping[str, Callable], x_BTC: Any, poke: Callable
-) -> tuple[Callable[..., Figure], Callable[..., str]]:
-    """The picture of a poke (which outputs of a box move, and which way), and what to say of it.
-
-    poke: called with a box, the block and a place in it; gives how each output moves.
-    """
-
-    def moved(box: str, *at: int) -> np.ndarray:
-        by = np.asarray(poke(boxes[box], x_BTC, *at))
-        return (np.sign(by) * (np.abs(by) > 1e-9)).astype(int)
-
-    def picture(box: str, sentence: int, token: int, number: int) -> Figure:
-        fig, (left, right) = plt.subplots(1, 2, figsize=(4.6, 3.4))
-        at, nothing = (sentence, token, number), np.zeros(tuple(x_BTC.shape), dtype=int)
-        draw_block(left, nothing, at=at, title="input")
-        draw_block(right, moved(box, *at), title=f"output of box {box}", labels=False)
-        return fig
-
-    def in_words(box: str, sentence: int, token: int, number: int) -> str:
-        marks = moved(box, sentence, token, number) != 0
-        tokens, columns = marks.any(axis=2).sum(), marks.any(axis=(0, 1)).sum()
-        sentences = marks.any(axis=(1, 2)).sum()
-        B, T, C = marks.shape
-        return (
-            f"Box {box}: {marks.sum()} of {marks.size} outputs move. They lie in {tokens} of "
-            f"{B * T} tokens, {columns} of {C} columns, {sentences} of {B} sentences."
-        )
-
-    return picture, in_words
 
 
 def finding(

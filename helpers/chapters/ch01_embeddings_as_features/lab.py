@@ -1,8 +1,7 @@
 """Train the word table of chapter 01 over seeds, on the tales and on the shuffled tales.
 
 The one part, ``neighbours``, some four minutes on one core: ten seeds on either text, with the
-share of grouped words whose nearest neighbour is of their group, during training, and what
-rounding the table changes.
+share of grouped words whose nearest neighbour is of their group, during training.
 """
 
 from __future__ import annotations
@@ -19,26 +18,17 @@ from torch import Tensor
 from helpers import corpus
 from helpers.chapters.lab import (
     measured,
-    over_seeds,
-    percent,
     rounded,
     table,
     train_words,
     words,
 )
-from helpers.embeddings import (
-    CBOW,
-    WORD_GROUPS,
-    context_windows,
-    quantised,
-    table_bytes,
-)
+from helpers.embeddings import CBOW, WORD_GROUPS
 from helpers.gpt import GPT, GPTConfig
 
 SEEDS = range(10)
 MOMENTS = (0, 25, 50, 100, 200, 400)  # steps after which the table is kept
 TEXTS = ("the tales", "shuffled")
-BITS = (8, 4, 3, 2)
 WATCHED = ("said", "two", "she", "wide", "fox", "king")
 GROUPED = tuple(word for group in WORD_GROUPS.values() for word in group)
 GROUP_OF = {word: name for name, group in WORD_GROUPS.items() for word in group}
@@ -107,18 +97,6 @@ def random_shares(tables: int = 100) -> np.ndarray:
     return np.array([share_right(table_VC) for table_VC in made])
 
 
-def to_bits(table_VC: Tensor, bits: int) -> Tensor:
-    """The table, each number rounded to so many bits."""
-    codes, scale = quantised(table_VC, bits)
-    return codes * scale
-
-
-def kept_neighbours(table_VC: Tensor, bits: int) -> float:
-    """The share of all words whose nearest stays the nearest."""
-    best, after = (cosines(rows).argmax(dim=1) for rows in (table_VC, to_bits(table_VC, bits)))
-    return (after == best).double().mean().item()
-
-
 # --- training -------------------------------------------------------------------------------
 
 
@@ -135,15 +113,6 @@ def train_and_keep(
     model = train_words(ids, seed, steps=steps, on_step=keep)
     keep(steps, model)
     return model, kept
-
-
-def loss(model: CBOW, ids: Tensor) -> float:
-    """How bad the guesses are, on every eighth covered word of a text."""
-    around, covered = context_windows(ids, window=2)
-    parts = zip(around[::8].split(2000), covered[::8].split(2000), strict=True)
-    with torch.no_grad():
-        sums = [F.cross_entropy(model(a), c, reduction="sum") for a, c in parts]
-    return float(sum(sums)) / len(covered[::8])
 
 
 # --- which rows learn -----------------------------------------------------------------------
@@ -189,21 +158,6 @@ def starts_in_words(found: Mapping[str, Counter], starts: int) -> str:
     return table(f"word | most often among its five nearest (in how many of {starts} models)", rows)
 
 
-def bits_in_words(found: list[dict]) -> str:
-    """What rounding changes."""
-    shares = [over_seeds(found, key).T for key in ("kept", "right")]
-    rows = [
-        [bits, f"{table_bytes(50_000, 4096, bits) / 1e6:,.0f} MB"]
-        + [percent(share, unit="%") for share in both]
-        for bits, *both in zip(BITS, *shares, strict=True)
-    ]
-    return table(
-        "bits | 50,000 × 4096 numbers | the nearest of all words is the same | "
-        "of the 81 words right",
-        rows,
-    )
-
-
 # --- the parts ------------------------------------------------------------------------------
 
 
@@ -213,8 +167,6 @@ def of_the_tales(table_VC: Tensor) -> dict:
         "rank of queen": rank(table_VC, "king", "queen"),
         "rank of evening": rank(table_VC, "morning", "evening"),
         "five nearest": {word: five_nearest(table_VC, word)[0] for word in WATCHED},
-        "kept": rounded(kept_neighbours(table_VC, bits) for bits in BITS),
-        "right": rounded(share_right(to_bits(table_VC, bits)) for bits in BITS),
     }
 
 

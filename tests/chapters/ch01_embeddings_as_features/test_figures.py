@@ -2,7 +2,6 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.colors import to_hex
 
 from helpers.chapters.ch01_embeddings_as_features import figures as draw
 from helpers.figures import INKS
@@ -32,27 +31,6 @@ def test_lookup_names_the_rows_of_a_vocabulary(ax):
     assert (written.count("the"), written.count("a"), written.count("fox")) == (1, 1, 0)
 
 
-def test_block_fills_each_cell_by_its_mark(ax):
-    marks = np.zeros((2, 3, 4), dtype=int)
-    marks[0, 1, 2], marks[1, 0, 3] = 1, -1
-    assert draw.draw_block(ax, marks, at=(0, 1, 2), title="output") is ax
-    *cells, outline = ax.patches
-    assert len(cells) == marks.size
-    inks = np.array([to_hex(cell.get_facecolor()) for cell in cells]).reshape(marks.shape)
-    assert inks[0, 1, 2] == draw.MARKS[1]
-    assert inks[1, 0, 3] == draw.MARKS[-1]
-    assert (inks == "#ffffff").sum() == marks.size - 2
-    assert outline.get_xy() == cells[1 * 4 + 2].get_xy() == (2, -1)
-    assert [text.get_text() for text in ax.texts] == ["sentence 0", "sentence 1"]
-    places = {cell.get_xy() for cell in cells}
-    assert len(places) == marks.size
-
-
-def test_block_without_a_place_or_labels_has_neither(ax):
-    draw.draw_block(ax, np.ones((1, 2, 2), dtype=int), labels=False)
-    assert (len(ax.patches), len(ax.texts)) == (4, 0)
-
-
 def test_neighbours_are_bars_as_long_as_the_cosine(ax):
     assert draw.draw_neighbours(ax, ["cried", "asked"], [0.9, 0.5], title="said") is ax
     assert [bar.get_width() for bar in ax.patches] == [0.9, 0.5]
@@ -71,31 +49,6 @@ def test_shares_show_every_seed_their_mean_and_chance(ax):
     np.testing.assert_allclose(other.get_ydata(), [0.075, 0.35])
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["0", "400"]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == list(shares)
-
-
-def test_poking_shows_what_moves_and_says_where():
-    x = np.zeros((2, 3, 4))
-
-    def poke(box, x, b, t, c):
-        poked = x.copy()
-        poked[b, t, c] += 1
-        return box(poked) - box(x)
-
-    boxes = {
-        "row": lambda x: x - x.sum(axis=2, keepdims=True),
-        "column": lambda x: x + x.sum(axis=(0, 1)),
-    }
-    picture, in_words = draw.poking(boxes, x, poke)
-    assert in_words("row", 0, 1, 2) == (
-        "Box row: 3 of 24 outputs move. They lie in 1 of 6 tokens, 3 of 4 columns, "
-        "1 of 2 sentences."
-    )
-    assert "6 of 24 outputs move. They lie in 6 of 6 tokens, 1 of 4" in in_words("column", 0, 1, 2)
-    left, right = picture("row", 0, 1, 2).axes
-    inks = [to_hex(cell.get_facecolor()) for cell in right.patches]
-    assert (inks.count(draw.MARKS[-1]), inks.count(draw.MARKS[1])) == (3, 0)
-    assert len(left.patches) == 24 + 1  # the poked number is outlined
-    plt.close("all")
 
 
 def test_finding_draws_and_tells_the_neighbours():
