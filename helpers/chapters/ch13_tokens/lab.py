@@ -1,10 +1,10 @@
 """What the choice of tokens does to minigpt on the tales, and to a small model that adds numbers.
 
-The parts: ``vocabulary``, four vocabularies at equal work (two minutes on one core);
-``sums``, additions in digits and in whole numbers (three); ``reach``, contexts that hold equally
-much text (a minute); ``smollm2``, the chat model on the tales (one). A run on the tales keeps the
-size of its vocabulary, the bytes a token of the validation text, its steps, its first training
-losses, and its bits per byte on the validation text.
+The parts: ``vocabulary``, four vocabularies at equal work (two minutes on one core); ``sums``,
+additions in digits and in whole numbers (three); both for twice as long (four and three);
+``smollm2``, the chat model on the tales (one). A run on the tales keeps the size of its vocabulary,
+the bytes a token of the validation text, its steps, its first training losses, and its bits per
+byte on the validation text.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ from helpers.chapters.lab import measured, over_seeds, percent, rounded, seeded,
 from helpers.minigpt import GPT, Tokenizer
 from helpers.minillama import BytePairTokenizer, join, learn_merges
 
-C, H, L, TOKENS, LR = 32, 4, 2, 768, 0.01
+C, H, L, T, BATCH, LR = 32, 4, 2, 64, 12, 0.01
 STEPS, FIRST = 300, 10  # steps of the character model; losses kept
-SEEDS = {"vocabulary": range(3), "reach": range(3), "sums": range(8), "smollm2": range(1)}
+SEEDS = {"vocabulary": range(3), "vocabulary, longer": range(3), "smollm2": range(1)}
+SEEDS |= {"sums": range(8), "sums, longer": range(4)}
 CHARACTERS = None  # in place of a number of merges
 MERGES = (CHARACTERS, 64, 256, 512)
 
@@ -63,16 +64,15 @@ def encoded(n: int | None) -> tuple[Tensor, Tensor]:
     return tokenizer(n).encode(train), tokenizer(n).encode(validation)
 
 
-def work(V: int, T: int) -> int:
+def work(V: int, T: int = T) -> int:
     """Multiplications of one token forward: matrices of the blocks, attention, the head."""
     return L * (12 * C**2 + 2 * T * C) + V * C
 
 
-def steps_for(n: int | None, T: int) -> int:
-    """As many steps as cost what those of the character model cost with a context of 64."""
-    V, of_characters = len(tokenizer(n).vocab), len(tokenizer(CHARACTERS).vocab)
-    batch = TOKENS // T
-    return round(STEPS * work(of_characters, 64) * TOKENS / (work(V, T) * batch * T))
+def steps_for(merges: int | None, of_characters: int = STEPS) -> int:
+    """As many steps as cost what those of the character model cost."""
+    V, V_characters = (len(tokenizer(n).vocab) for n in (merges, CHARACTERS))
+    return round(of_characters * work(V_characters) / work(V))
 
 
 @torch.no_grad()
@@ -91,19 +91,19 @@ def bits_per_byte(model: GPT, n: int | None) -> float:
     return nats(model, encoded(n)[1]) / size / math.log(2)
 
 
-def trained(seed: int, merges: int | None, T: int, lr: float = LR, steps: int | None = None):
+def trained(seed: int, merges: int | None, of_characters: int = STEPS, steps: int | None = None):
     """A model and the losses of its steps; steps: after how many to stop."""
-    full = steps_for(merges, T)
+    full = steps_for(merges, of_characters)
     with seeded(seed):
         model = GPT(len(tokenizer(merges).vocab), T=T, C=C, H=H, L=L)
-        run = minigpt.train(model, encoded(merges)[0], full, TOKENS // T, lr)
+        run = minigpt.train(model, encoded(merges)[0], full, BATCH, LR)
         losses = [loss for _, loss in itertools.islice(run, steps or full)]
     return model, losses
 
 
-def of_tales(seed: int, merges: int | None, T: int, lr: float = LR) -> dict:
+def of_tales(seed: int, merges: int | None, of_characters: int = STEPS) -> dict:
     """What is kept of a run on the tales."""
-    model, losses = trained(seed, merges, T, lr)
+    model, losses = trained(seed, merges, of_characters)
     return {
         "V": len(tokenizer(merges).vocab),
         "length": round(len(texts()[1].encode()) / len(encoded(merges)[1]), 3),
@@ -139,21 +139,21 @@ def sums(pattern: str) -> tuple[Tokenizer, Tensor, int]:
     return tokenizer, ids_NT[order], len(tokenizer.encode("100"))
 
 
-def sum_steps(pattern: str) -> int:
-    """As many steps as are the work of 800 with digits."""
+def sum_steps(pattern: str, of_digits: int) -> int:
+    """As many steps as are the work of so many with digits."""
 
     def of_a_line(pattern: str) -> int:
         tokenizer, ids_NT, _ = sums(pattern)
         T = ids_NT.shape[1] - 1
         return T * work(len(tokenizer.vocab), T)
 
-    return round(800 * of_a_line(DIGITS) / of_a_line(pattern))
+    return round(of_digits * of_a_line(DIGITS) / of_a_line(pattern))
 
 
-def adder(seed: int, pattern: str) -> dict:
+def adder(seed: int, pattern: str, of_digits: int = 800) -> dict:
     """The share of sums that it gets right: of those that it learned from, and of others."""
     tokenizer, ids_NT, answer = sums(pattern)
-    steps = sum_steps(pattern)
+    steps = sum_steps(pattern, of_digits)
     half = len(ids_NT) // 2
     with seeded(seed):
         model = GPT(len(tokenizer.vocab), T=ids_NT.shape[1] - 1, C=C, H=H, L=L)
@@ -183,15 +183,17 @@ def right(model: GPT, ids_NT: Tensor, answer: int) -> float:
 
 
 SETTINGS: dict[str, list[dict]] = {
-    "vocabulary": [{"merges": n, "T": 64} for n in MERGES],
-    "reach": [{"merges": CHARACTERS, "T": 147}, {"merges": 256, "T": 28}],
+    "vocabulary": [{"merges": n} for n in MERGES],
+    "vocabulary, longer": [{"merges": n, "of_characters": 2 * STEPS} for n in MERGES],
     "sums": [{"pattern": DIGITS}, {"pattern": NUMBERS}],
+    "sums, longer": [{"pattern": p, "of_digits": 1600} for p in (DIGITS, NUMBERS)],
     "smollm2": [{"context": 512}],
 }
 RUNS: dict[str, Callable[..., dict]] = {
     "vocabulary": of_tales,
-    "reach": of_tales,
+    "vocabulary, longer": of_tales,
     "sums": adder,
+    "sums, longer": adder,
     "smollm2": of_smollm2,
 }
 
@@ -306,36 +308,23 @@ def vocabulary_table() -> str:
     """A row for each vocabulary: its size, what a token holds, the steps, and the bits."""
     rows = []
     for n in MERGES:
-        found = runs("vocabulary", merges=n, T=64)
-        sizes = found[0]
-        bits = spread(over_seeds(found, "bits"), 3)
-        rows.append((name_of(n), sizes["V"], sizes["length"], sizes["steps"], bits))
-    return table("tokens | V | bytes a token | steps | bits per byte", rows)
-
-
-def reach_table() -> str:
-    """A row for each context, in tokens and in bytes."""
-    rows = []
-    for part, n, T in (
-        ("vocabulary", CHARACTERS, 64),
-        ("reach", CHARACTERS, 147),
-        ("reach", 256, 28),
-        ("vocabulary", 256, 64),
-    ):
-        found = runs(part, merges=n, T=T)
-        reach = f"{T * found[0]['length']:.0f}"
-        rows.append((name_of(n), T, reach, spread(over_seeds(found, "bits"), 3)))
-    return table("tokens | context | in bytes | bits per byte", rows)
+        short, long = (runs(part, merges=n) for part in ("vocabulary", "vocabulary, longer"))
+        bits = [spread(over_seeds(found, "bits"), 3) for found in (short, long)]
+        sizes = short[0]
+        rows.append((name_of(n), sizes["V"], sizes["length"], sizes["steps"], *bits))
+    head = "tokens | V | bytes a token | steps | bits per byte | after twice the steps"
+    return table(head, rows)
 
 
 def sums_table() -> str:
-    """A row for each way to write numbers: the sums that are right."""
+    """A row for each way to write numbers and each length of training: the sums that are right."""
     rows = []
-    for name, pattern in (("a digit", DIGITS), ("a number", NUMBERS)):
-        found = runs("sums", pattern=pattern)
-        seen, unseen = (over_seeds(found, key) for key in ("seen", "unseen"))
-        shares = map(percent, (seen, unseen, seen - unseen))
-        rows.append((name, found[0]["steps"], *shares))
+    for part in ("sums", "sums, longer"):
+        for name, pattern in (("a digit", DIGITS), ("a number", NUMBERS)):
+            found = runs(part, pattern=pattern)
+            seen, unseen = (over_seeds(found, key) for key in ("seen", "unseen"))
+            shares = map(percent, (seen, unseen, seen - unseen))
+            rows.append((name, found[0]["steps"], *shares))
     return table("a token is | steps | right of those it learned from | of the others | less", rows)
 
 

@@ -1,30 +1,31 @@
 """Small models of the tales between minigpt's GPT and minillama's Llama, one swap at a time.
 
-The parts: ``swaps``, each swap alone, and all of them (five minutes on one core); ``experts``,
-mixtures of eight experts beside dense layers (four minutes). Each model is trained by minigpt's
-own `train`, on eight windows of 32 characters a step. The rest looks into a Llama such as SmolLM2.
+The parts: ``swaps``, each swap alone, and all of them (five minutes on one core), and some for
+twice as long (two minutes); ``experts``, mixtures of eight experts, balanced or not (two minutes);
+``copying``, SmolLM2 without some of its heads (one minute). Each small model is trained by
+minigpt's own `train`, on eight windows of 32 characters a step. The rest looks into a Llama.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from helpers import minillama
+from helpers import minillama, pretrained
 from helpers.chapters import lab, stored
-from helpers.chapters.lab import characters, measured, over_seeds, seeded
+from helpers.chapters.lab import characters, measured, over_seeds, seeded, spread
 from helpers.minigpt import LayerNorm, init_weights, train
 from helpers.minillama import RMSNorm, rotate
 from helpers.worked import Step, Worked, matrix, number
 
-EIGHT = range(8)
+SEEDS = range(8)
 C, H, L, T = 48, 4, 2, 32
 STEPS, BATCH = 300, 8
 STEPS_OF_EXPERTS = 150
@@ -141,14 +142,14 @@ class Between(nn.Module):
     layer; "larger" gives them the weights of the embeddings that are saved, too.
     """
 
-    def __init__(self, swaps: Iterable[str] = (), *, experts: int = 0, wider: int = 1):
+    def __init__(self, swaps: Iterable[str] = (), *, experts: bool = False):
         super().__init__()
         has = {name: name in swaps for name in SWAPS["Llama, as many parameters"]}
         V, G, self.T = len(characters().tokenizer), H // 2 if has["grouped"] else H, T
         norm, bias = RMSNorm if has["RMSNorm"] else LayerNorm, not has["no biases"]
         spare = 2 * C * C * (H - G) // H + has["larger"] * (V + T) * C // L
         matrices = 3 if has["SwiGLU"] else 2
-        hidden = round((8 * C * C + spare) / (matrices * C)) * wider
+        hidden = round((8 * C * C + spare) / (matrices * C))
 
         def feed_forward() -> nn.Module:
             if experts:
@@ -193,18 +194,16 @@ def validation(model: nn.Module) -> float:
 
 # --- the parts ------------------------------------------------------------------------------
 
-MIXTURES: dict[str, dict[str, int]] = {
-    "as wide as two experts": {},
-    "as wide as eight": {"wider": 4},
-    "eight experts": {"experts": 1},
-    "eight experts, balanced": {"experts": 1},
-}
+MIXTURES = ("eight experts", "eight experts, balanced")
 BALANCE = 0.01  # by which the bias of an expert moves a step
-SETTINGS = {
+SETTINGS: dict[str, list[dict]] = {
     "swaps": [{"swaps": name, "lr": lr} for name, lr in itertools.product(SWAPS, RATES)],
-    "experts": [{"layer": name, "lr": lr} for name, lr in itertools.product(MIXTURES, [0.003])],
+    "swaps, longer": [
+        {"swaps": name, "lr": RATES[0], "steps": 2 * STEPS} for name in ("GPT", "RoPE", "Llama")
+    ],
+    "experts": [{"layer": name, "lr": 0.003} for name in MIXTURES],
+    "copying": [{"tokens": 30}],
 }
-SEEDS = {"swaps": EIGHT, "experts": EIGHT}
 BLOCK = 50  # losses are stored as means over so many steps
 
 
@@ -230,62 +229,31 @@ def kept(losses_K: Tensor, model: nn.Module) -> dict:
     return found | {"parameters": parameters(model)}
 
 
-def one_swap(seed: int, swaps: str, lr: float) -> dict:
+def one_swap(seed: int, swaps: str, lr: float, steps: int = STEPS) -> dict:
     """Train a model with some of the swaps."""
     with seeded(seed):
         model = Between(SWAPS[swaps])
-        return kept(trained(model, lr), model)
+        return kept(trained(model, lr, steps), model)
 
 
 def one_mixture(seed: int, layer: str, lr: float) -> dict:
-    """Train a Llama whose feed-forward layers are one network, or eight experts."""
+    """Train a Llama whose feed-forward layers are eight experts."""
     with seeded(seed):
-        model = Between(SWAPS["Llama"], **MIXTURES[layer])
-        for module in model.modules():
-            if isinstance(module, Experts):
-                module.balanced = layer.endswith("balanced")
+        model = Between(SWAPS["Llama"], experts=True)
+        for block in model.blocks:
+            block.feed_forward.balanced = layer.endswith("balanced")
         found = kept(trained(model, lr, STEPS_OF_EXPERTS), model)
-    return found | (
-        {"loads": loads(model), "told": told_by_character(model)}
-        if MIXTURES[layer].get("experts")
-        else {}
-    )
+    return found | {"loads": loads(model)}
 
 
 @torch.no_grad()
-def routed(model: nn.Module) -> list[Tensor]:
-    """Of some validation text, the two experts of each position, (N, T, 2), layer by layer."""
+def loads(model: nn.Module) -> list[list[float]]:
+    """The fraction of some validation text on which each expert of each layer works; of 2."""
     found = []
     for block, x_BTC in zip(model.blocks, stream_of(model, some_windows()[0]), strict=False):
-        x_BTC = x_BTC + block.attention(block.norm_1(x_BTC))
-        layer = block.feed_forward
-        found.append(layer.chosen(layer.router(block.norm_2(x_BTC)).softmax(dim=-1)))
+        block.feed_forward(block.norm_2(x_BTC + block.attention(block.norm_1(x_BTC))))
+        found.append(lab.rounded(2 * block.feed_forward.load))
     return found
-
-
-def loads(model: nn.Module) -> list[list[float]]:
-    """The fraction of tokens that each expert of each layer works on; they sum to 2."""
-    return [
-        lab.rounded(torch.bincount(chosen.flatten(), minlength=8) / chosen[..., 0].numel())
-        for chosen in routed(model)
-    ]
-
-
-def told_by_character(model: nn.Module) -> list[float]:
-    """How often the first expert is the one that is commonest for that character, by layer."""
-    V = len(characters().tokenizer)
-    found = []
-    for chosen_NTK in routed(model):
-        pairs = some_windows()[0] * 8 + chosen_NTK[..., 0]
-        counts_VE = torch.bincount(pairs.flatten(), minlength=8 * V).view(V, 8)
-        found.append(counts_VE.max(dim=1).values.sum() / counts_VE.sum())
-    return lab.rounded(found)
-
-
-PARTS = {
-    "swaps": lambda: measured(one_swap, settings("swaps"), SEEDS["swaps"], block=BLOCK),
-    "experts": lambda: measured(one_mixture, settings("experts"), SEEDS["experts"], block=BLOCK),
-}
 
 
 # --- what the chapter shows -----------------------------------------------------------------
@@ -318,11 +286,12 @@ def prompt(how: str, examples: Iterable[tuple] = EXAMPLES, third: str = "it") ->
     return f"{shown}The fox did not cross the stream because {third} was too {how}. The"
 
 
-def final(swaps: str) -> np.ndarray:
-    """Validation losses at the better of the two rates, one a seed."""
-    part = stored(14)["swaps"]
-    found = [over_seeds(lab.runs(part, swaps=swaps, lr=lr)) for lr in RATES]
-    return min(found, key=np.mean)
+def against_gpt(part: str, **setting) -> str:
+    """The losses of a setting and, in a second column, less those of the GPT, seed by seed."""
+    found, gpt = (
+        over_seeds(lab.runs(stored(14)[part], **setting | more)) for more in ({}, {"swaps": "GPT"})
+    )
+    return f"{spread(found, 3)} | {spread(found - gpt, 3, signed=True)}"
 
 
 def _factor(value: float) -> str:
@@ -481,3 +450,32 @@ def induction_scores(weights_LHTT: Tensor) -> Tensor:
     """How much each head reads the token after the same token's first copy, (L, H)."""
     n = weights_LHTT.shape[-1] // 2
     return weights_LHTT.diagonal(1 - n, 2, 3)[..., 1:].mean(dim=-1)
+
+
+def copying(seed: int, tokens: int) -> dict:
+    """Losses of random tokens in SmolLM2, a first and a second time; then without six heads."""
+    model, tokenizer = pretrained.smollm2()
+    ids_1T = repeated(len(tokenizer.vocab), tokens, seed)
+    scores_LH = induction_scores(weights_of(model, ids_1T))
+    order = [divmod(i, scores_LH.shape[1]) for i in scores_LH.flatten().argsort().tolist()]
+    best, blocks = order[:-7:-1], {layer for layer, _ in order[-6:]}
+    losses = []
+    for heads in ((), best, [head for head in order if head[0] in blocks][:6]):
+        with without_heads(model, heads):
+            losses.append(losses_of(model, ids_1T))
+    return {
+        "first": round(losses[0][: tokens - 1].mean().item(), 2),
+        "second": [round(loss[tokens:].mean().item(), 2) for loss in losses],
+        "best": [[layer + 1, head + 1] for layer, head in best],
+    }
+
+
+RUNS: dict[str, Callable[..., dict]] = {
+    "swaps": one_swap,
+    "swaps, longer": one_swap,
+    "experts": one_mixture,
+    "copying": copying,
+}
+PARTS = {
+    part: partial(measured, run, settings(part), SEEDS, block=BLOCK) for part, run in RUNS.items()
+}

@@ -14,13 +14,13 @@ TEN = ["wide"] * 3 + ["wider", "tired", "tired", "tire", "wire", "wider", "fire"
 
 @pytest.mark.parametrize(
     ("part", "setting"),
-    [("vocabulary", {"merges": 64, "T": 64}), ("reach", {"merges": None, "T": 147})],
+    [("vocabulary", {"merges": 64}), ("vocabulary, longer", {"merges": 64, "of_characters": 600})],
 )
 def test_short_runs_are_the_start_of_the_stored_ones(part, setting):
     stored = lab.runs(part, **setting)[0]
     _, losses = lab.trained(0, **setting, steps=lab.FIRST)
     assert losses == pytest.approx(stored["first"], abs=0.02)
-    assert stored["steps"] == lab.steps_for(setting["merges"], setting["T"])
+    assert stored["steps"] == lab.steps_for(**setting)
 
 
 @pytest.mark.slow
@@ -49,11 +49,9 @@ def test_equal_probabilities_cost_the_log_of_the_vocabulary(merges):
 
 def test_work_is_equal():
     """Up to half a step."""
-    of_characters = lab.STEPS * lab.work(61, 64) * 768
-    for n, T in ((64, 64), (256, 64), (None, 147), (256, 28)):
-        V = len(lab.tokenizer(n).vocab)
-        done = lab.steps_for(n, T) * lab.work(V, T) * (768 // T * T)
-        assert done == pytest.approx(of_characters, rel=0.01)
+    for n in (64, 256):
+        done = lab.steps_for(n) * lab.work(len(lab.tokenizer(n).vocab))
+        assert done == pytest.approx(lab.STEPS * lab.work(61), rel=0.01)
 
 
 def test_first_rounds_of_the_ten_words_are_those_of_the_pencil():

@@ -44,3 +44,7 @@ def test_a_text_is_cut_as_tokenizers_cuts_it(theirs):
     ids = tokenizer.encode(lab.texts()[1][:2000])
     wanted = byte_pair_tokenizer(STORED["tokens"], []).vocab
     assert [tokenizer.vocab[i] for i in ids] == wanted
+
+
+def test_learning_ends_when_each_word_is_one_token():
+    assert learn_merges("ab ab", 9) == [(b"a", b"b"), (b" ", b"ab")]

@@ -101,17 +101,15 @@ def test_balance_helps_the_expert_that_has_nothing_to_do():
     assert layer.load.min() > 0.05
 
 
-@pytest.mark.parametrize(("part", "at"), [("swaps", 4), ("swaps", -1), ("experts", -1)])
+@pytest.mark.parametrize(("part", "at"), [("swaps", 4), ("swaps, longer", -1), ("experts", -1)])
 def test_first_steps_are_those_that_are_stored(part, at):
     setting = lab.settings(part)[at]
     found = runs(stored(14)[part], **setting)[0]
     with seeded(0):
-        if part == "swaps":
+        if part.startswith("swaps"):
             model = lab.Between(lab.SWAPS[setting["swaps"]])
         else:
-            model = lab.Between(lab.SWAPS["Llama"], **lab.MIXTURES[setting["layer"]])
-            for block in model.blocks:
-                block.feed_forward.balanced = True
+            model = lab.Between(lab.SWAPS["Llama"], experts=True)
         assert lab.parameters(model) == found["parameters"]
         x_BT, y_BT = minigpt.get_batch(characters().train, lab.BATCH, lab.T)
         first = F.cross_entropy(model(x_BT).flatten(0, 1), y_BT.flatten())
@@ -178,6 +176,13 @@ def test_induction_reads_what_followed_the_first_copy():
     twice = lab.repeated(5_000, 6)
     assert twice.shape == (1, 12)
     assert torch.equal(twice[0, :6], twice[0, 6:])
+
+
+@pytest.mark.slow
+def test_a_draw_is_copied_as_stored(smollm2):
+    found, stored_run = lab.copying(0, 30), runs(stored(14)["copying"], tokens=30)[0]
+    assert found["second"] == pytest.approx(stored_run["second"], abs=0.05)
+    assert found["best"][0] == stored_run["best"][0]
 
 
 @pytest.mark.parametrize("halves", [False, True])
