@@ -6,6 +6,7 @@ Axes: B batch, T position, S positions that are read, C width, H heads, G heads 
 D head width, V vocabulary, L layers.
 """
 
+import copy
 from collections import Counter
 from itertools import pairwise
 
@@ -43,6 +44,8 @@ def learn_merges(text, n):
         for word, tokens in words.items():
             for pair in pairwise(tokens):
                 pairs[pair] += counts[word]
+        if not pairs:  # each word is one token by now
+            break
         best = max(pairs, key=pairs.get)
         words = {word: join(tokens, best) for word, tokens in words.items()}
         merges.append(best)
@@ -93,8 +96,10 @@ class RMSNorm(nn.Module):
 
     def forward(self, x_BTC):
         """(B, T, C) to (B, T, C)."""
-        mean_square_BT1 = x_BTC.square().mean(dim=-1, keepdim=True)
-        return self.weight * x_BTC / torch.sqrt(mean_square_BT1 + self.eps)
+        wide_BTC = x_BTC.to(torch.promote_types(x_BTC.dtype, torch.float32))
+        mean_square_BT1 = wide_BTC.square().mean(dim=-1, keepdim=True)
+        scaled_BTC = self.weight * wide_BTC / torch.sqrt(mean_square_BT1 + self.eps)
+        return scaled_BTC.to(x_BTC)
 
 
 def rotate(x_BHTD, first, base):
@@ -214,20 +219,25 @@ class CachedAttention(nn.Module):
         return self.attention.out(attend(q, k, v))
 
 
+def set_attention(model, attentions):
+    """Put these into the model's blocks, one each."""
+    for block, attention in zip(model.blocks, attentions, strict=True):
+        block.attention = attention
+
+
 @torch.no_grad()
 def stream(model, ids_BT, n):
     """Yield up to n more ids, (B, 1) each, the likeliest every time."""
     plain = [block.attention for block in model.blocks]
-    for block in model.blocks:
-        block.attention = CachedAttention(block.attention)
-    try:
-        for _ in range(n):
+    cached = [CachedAttention(attention) for attention in plain]
+    for _ in range(n):
+        set_attention(model, cached)
+        try:
             logits_BTV = model.eval()(ids_BT)
-            ids_BT = logits_BTV[:, -1:].argmax(dim=-1)
-            yield ids_BT
-    finally:
-        for block, attention in zip(model.blocks, plain, strict=True):
-            block.attention = attention
+        finally:
+            set_attention(model, plain)
+        ids_BT = logits_BTV[:, -1:].argmax(dim=-1)
+        yield ids_BT
 
 
 # ----------------------------------------------------------------- chapter 16: from text to answers
@@ -251,7 +261,8 @@ class LoRA(nn.Module):
         self.linear, self.scale = linear, alpha / rank
         down = torch.randn(rank, linear.in_features) / rank
         self.a = nn.Parameter(down.to(linear.weight))
-        self.b = nn.Parameter(linear.weight.new_zeros(linear.out_features, rank))
+        up = linear.weight.new_zeros(linear.out_features, rank)
+        self.b = nn.Parameter(up)
 
     def forward(self, x_BTC):
         """(B, T, C) to (B, T, C)."""
@@ -259,6 +270,7 @@ class LoRA(nn.Module):
         return self.linear(x_BTC) + self.scale * beside_BTC
 
     def merge(self):
-        """The linear layer alone, with the product added to it."""
-        self.linear.weight.data += self.scale * self.b.data @ self.a.data
-        return self.linear
+        """A copy of the linear layer with the product added to it."""
+        merged = copy.deepcopy(self.linear)
+        merged.weight.data += self.scale * self.b.data @ self.a.data
+        return merged

@@ -35,6 +35,7 @@ BUILT_IN = {
     "LlamaBlock": "14",
     "Llama": "14",
     "CachedAttention": "15",
+    "set_attention": "15",
     "stream": "15",
     "chat_ids": "16",
     "LoRA": "16",

@@ -192,6 +192,17 @@ def test_stream_writes_what_generate_writes(model):
     assert not any(isinstance(m, minillama.CachedAttention) for m in model.modules())
 
 
+def test_model_is_plain_while_it_streams_twice(model):
+    model.T = 30
+    before = model(ids())
+    two = minillama.stream(model, ids(), 4), minillama.stream(model, ids()[:, :3], 4)
+    for written in zip(*two, strict=True):
+        assert torch.equal(model(ids()), before)
+        ends = written
+    for end, prompt in zip(ends, (ids(), ids()[:, :3]), strict=True):
+        assert torch.equal(end, minigpt.generate(model, prompt, 4, top_k=1)[:, -1:])
+
+
 def test_cache_takes_a_text_in_any_pieces(model):
     attention, x = model.blocks[0].attention, numbers(2, 7, 24)
     cached = minillama.CachedAttention(attention)
@@ -220,4 +231,6 @@ def test_lora_starts_as_the_layer_and_merges_into_it():
     adapted.b.data = numbers(4, 2)
     by_hand = before + 4 * x @ (adapted.b @ adapted.a).T
     assert torch.allclose(adapted(x), by_hand, rtol=0, atol=1e-12)
-    assert torch.allclose(adapted.merge()(x), by_hand, rtol=0, atol=1e-12)
+    for _ in range(2):
+        assert torch.allclose(adapted.merge()(x), by_hand, rtol=0, atol=1e-12)
+    assert torch.allclose(adapted(x), by_hand, rtol=0, atol=1e-12)
