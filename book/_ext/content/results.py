@@ -181,8 +181,9 @@ def table_and_words(part: dict, says: dict) -> tuple[str, int, str]:
         rows = [["" if e is None else formatted(e) for e in row] for row in part["rows"]]
         if ran := part.get("cells"):
             today = digests(Path(__file__).parents[3])
-            columns.append(f"of today’s {len(today):,} cells it ran")
-            rows = [[*row, str(sum(one in ran[row[0]].split() for one in today))] for row in rows]
+            columns.insert(1, f"of today’s {len(today):,} cells it ran")
+            for row in rows:
+                row.insert(1, str(sum(one in ran[row[0]].split() for one in today)))
         return table(columns, rows), len(rows), ""
     if not part.get("settings"):
         return "", 0, ""
