@@ -34,11 +34,11 @@ def as_function(piece: type[nn.Module]) -> Callable[..., np.ndarray]:
     f(sizes, x, *parameters) gives the output for x of piece(*sizes) in training, with these
     parameters, by the names of the book's class or in its order; f("evaluation", …) that in
     evaluation; f("dropout", …) 1 where some numbers of a head, but not all, are 0 at the first
-    token, else 0; f("initial", sizes) what each parameter begins with, nan where its numbers
-    differ. f() puts the class into a small model and gives the losses at the first step of training
-    and after twenty, or what a cache writes. Which class it replaces, the end of its name says:
-    MyLayerNorm stands for LayerNorm. Raises: NotSerialisable where it says none, and where the
-    parameters are others.
+    token, else 0; f("gradients", …) whether x and each parameter get one, if it is trained;
+    f("initial", sizes) what each parameter begins with, nan where its numbers differ. f() puts the
+    class into a small model and gives the losses at the first step of training and after twenty, or
+    what a cache writes. Which class it replaces, the end of its name says: MyLayerNorm stands for
+    LayerNorm. Raises: NotSerialisable where it says none, and where the parameters are others.
     """
     for module in (minillama, minigpt):
         for name, of_book in vars(module).items():
@@ -68,6 +68,12 @@ def _output(
     x_BTC, *values = map(torch.tensor, rest)
     for one, value in zip(own, values, strict=True):
         one.data = value
+    if what == "gradients":
+        leaves = [x_BTC.requires_grad_(x_BTC.is_floating_point()), *own]
+        if (found := module(x_BTC.clone())).requires_grad:
+            found.sum().backward()
+        lacking = [one.requires_grad and one.grad is None for one in leaves]
+        return np.array(of_book is minillama.CachedAttention or not any(lacking))
     with torch.no_grad():
         if what == "dropout":
             is_kept = module(x_BTC)[:, 0].unflatten(-1, (sizes[1], -1)) != 0
@@ -75,7 +81,10 @@ def _output(
         if of_book is minillama.CachedAttention:  # a prompt, then token by token
             return torch.cat([module(x) for x in x_BTC.tensor_split((3, 4), dim=1)], dim=1).numpy()
         if of_book is minillama.LoRA:  # beside its layer, and merged
-            return torch.stack([module(x_BTC), module.merge()(x_BTC)]).numpy()
+            beside_BTC, merged = module(x_BTC), module.merge()
+            if not callable(merged):
+                raise NotSerialisable("Its `merge` should return the layer.")
+            return torch.stack([beside_BTC, merged(x_BTC)]).numpy()
         return module(x_BTC).numpy()
 
 
@@ -87,7 +96,10 @@ def _parameters(module: nn.Module, of_book: nn.Module) -> list[nn.Parameter]:
         return [own[name] for name in theirs]
     if [*shapes.values()] == [*wanted.values()]:
         return [*own.values()]
-    raise NotSerialisable(f"Its parameters should be {wanted}, and yours are {shapes}.")
+    lacking = {name: shape for name, shape in wanted.items() if shapes.get(name) != shape}
+    other = {name: shape for name, shape in shapes.items() if wanted.get(name) != shape}
+    lacks = f"It lacks the parameters {lacking}. " if lacking else ""
+    raise NotSerialisable(lacks + (f"It should not have {other}." if other else ""))
 
 
 def _inside(piece: type[nn.Module], module: ModuleType, name: str) -> np.ndarray:
@@ -125,7 +137,12 @@ class Piece(NearMisses):
     def __call__(self, answer: Any) -> None:
         """Judge an answer: by itself, then in a small model."""
         super().__call__(answer)
-        sizes = next(part for part in self.cases[0] if isinstance(part, tuple))
+        sizes = self.cases[0][0]
+        if not numbers(call(answer, "gradients", *self.cases[0])).all():
+            raise Wrong(
+                "Its numbers are right. But in training its input, or one of its parameters, gets "
+                "no gradient from them."
+            )
         found, wanted = (numbers(call(one, "initial", sizes)) for one in (answer, self.right))
         if (found != wanted)[~np.isnan(wanted)].any():
             raise Wrong(

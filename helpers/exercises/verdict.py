@@ -5,7 +5,7 @@ The judges are in the chapters' ``exercises.py``; most are tables (see near_miss
 
 import html
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -189,8 +189,14 @@ def changes(function: Any, *arguments: object) -> bool:
 
     Homework calls it in another process, and compares here what comes back of the arguments.
     """
-    pairs = zip(arguments, function.traced(*arguments)[0], strict=True)
+    pairs = zip(_single(arguments), _single(function.traced(*arguments)[0]), strict=True)
     return any(isinstance(a, list | np.ndarray) and not np.array_equal(a, b) for a, b in pairs)
+
+
+def _single(parts: Iterable) -> Iterator[Any]:
+    """The parts, with those of tuples one by one."""
+    for part in parts:
+        yield from _single(part) if isinstance(part, tuple) else (part,)
 
 
 def numbers(value: Any) -> Float[np.ndarray, "..."]:

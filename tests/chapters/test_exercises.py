@@ -150,7 +150,7 @@ def test_function_that_changes_its_arguments_is_told_so(name):
 
     def answer(*given):
         result = CHECKS[name].right(*copy.deepcopy(given))
-        for part in given:
+        for part in (one for x in given for one in (x if type(x) is tuple else [x])):
             if type(part) in (list, np.ndarray) and np.any(part):
                 part[:] = part[::-1] if isinstance(part, list) else 2 * part
                 changed.append(part)
@@ -246,6 +246,11 @@ class MyLoRA(minillama.LoRA):
 
 def test_piece_is_judged_by_what_it_begins_with():
     assert "begins otherwise" in check("16.3", MyLoRA).message
+
+
+def test_merge_that_gives_nothing_back_is_told_so():
+    forgets = type("MyLoRA", (minillama.LoRA,), {"merge": lambda self: None})
+    assert "`merge` should return" in check("16.3", forgets).message
 
 
 def test_words_without_spaces_are_counted():

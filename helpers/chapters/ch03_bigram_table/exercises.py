@@ -1,5 +1,6 @@
 """Checks for chapter 03, the bigram table."""
 
+from collections import Counter
 from functools import cache, partial
 from itertools import pairwise
 
@@ -303,5 +304,8 @@ def _(answer):
     if lacking := set(range(len(ids) - context)) - starts:
         raise Wrong(
             f"Of {len(ids)} tokens the windows that begin at {sorted(lacking)} never come. Which "
-            "is the last position at which a window and its targets still fit?"
+            "are the first and the last position at which a window and its targets fit?"
         )
+    at, often = Counter(x[:, 0].tolist()).most_common(1)[0]
+    if often > 80:  # of 400, where 33 are to be expected
+        raise Wrong(f"Of {batch} windows {often} begin at {at}. Each should be equally likely.")

@@ -231,6 +231,13 @@ def _of_the_past(**choice: Any):
     return norm
 
 
+def _in_place(x):
+    found = x.copy()
+    for t in range(len(x)):
+        found[t] = _layer_norm(found[: t + 1], axis="all")[t]
+    return found
+
+
 def _long_texts():
     rng = np.random.default_rng(47)
     for T, C, size in ((5, 3, 2.0), (4, 6, 1.0), (3, 2, 0.01)):
@@ -261,6 +268,7 @@ near_misses(
         "Each feature was averaged by itself. All features of those tokens count.": (
             _of_the_past(axis=0)
         ),
+        "The tokens before count as they came, not as you have normalised them.": _in_place,
         "You subtracted the mean but did not divide.": (
             lambda x: np.stack([x[t] - x[: t + 1].mean() for t in range(len(x))])
         ),
@@ -286,7 +294,7 @@ def _forward(*, axis=-1, correction=0, centred=True, rooted=True, inside=True):
 piece(
     "04.8",
     minigpt.LayerNorm,
-    [drawn(minigpt.LayerNorm, (6,), 2, 3, 6, scale=0.01)],  # small, so that ε shows
+    [drawn(minigpt.LayerNorm, sizes, 2, 3, 6, scale=0.01) for sizes in ((6,), (6, 0.1))],  # ε shows
     {
         "Mean and variance run over the batch, and not over one token.": _forward(axis=0),
         "Mean and variance run over the positions, and not over one token.": _forward(axis=1),
@@ -294,6 +302,9 @@ piece(
         "The mean is not subtracted.": _forward(centred=False),
         "You divided by the variance and not by its root.": _forward(rooted=False),
         "ε stands outside the root. For small numbers that shows.": _forward(inside=False),
+        "The eps that it is given plays no part.": (
+            lambda self, x: F.layer_norm(x, (6,), self.weight, self.bias)
+        ),
         "weight and bias play no part.": lambda self, x: F.layer_norm(x, (6,), eps=self.eps),
         "The bias is added before the weight multiplies.": (
             lambda self, x: self.weight * (F.layer_norm(x, (6,), eps=self.eps) + self.bias)

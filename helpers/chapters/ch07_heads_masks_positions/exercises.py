@@ -280,18 +280,19 @@ def _causal(
     heads=2,
     exchanged=False,
     dropout=lambda self, weights: weights,
+    cut=lambda x_BTC, heads: x_BTC.unflatten(-1, (heads, -1)).transpose(1, 2),
+    join=lambda mixed: mixed.transpose(1, 2).flatten(2),
 ):
     """The heads of CausalSelfAttention side by side, or with a mistake."""
 
     def mixed(self, x_BTC):
-        qkv_BT3HD = self.qkv(x_BTC).unflatten(-1, (3, heads, -1))
-        q, k, v = qkv_BT3HD.permute(2, 0, 3, 1, 4)
+        q, k, v = (cut(part_BTC, heads) for part_BTC in self.qkv(x_BTC).chunk(3, dim=-1))
         if exchanged:
             q, k = k, q
         scores_BHTT = q @ k.mT / divisor(q.shape[-1], x_BTC.shape[-1])
         future_BHTT = torch.full_like(scores_BHTT, -torch.inf).triu(diagonal)
         weights_BHTT = (scores_BHTT + future_BHTT).softmax(dim=axis)
-        return (dropout(self, weights_BHTT) @ v).transpose(1, 2).flatten(2)
+        return join(dropout(self, weights_BHTT) @ v)
 
     return mixed
 
@@ -326,6 +327,15 @@ piece(
         ),
         "Dropout is missing: in training it sets some of the weights to 0.": _joined(),
         "There is no mask, so a token reads those after it.": _joined(diagonal=9),
+        "The mask comes after softmax, so the weights of a token don't sum to 1.": _joined(
+            diagonal=9, dropout=lambda self, weights: self.dropout(weights.tril())
+        ),
+        "The axis C is to be cut into heads. Your reshaping cuts the tokens, too.": _joined(
+            cut=lambda x_BTC, heads: x_BTC.reshape(len(x_BTC), heads, x_BTC.shape[1], -1)
+        ),
+        "What you give to `out` mixes tokens. Which axes does the reshaping join?": _joined(
+            join=lambda mixed: mixed.reshape(len(mixed), mixed.shape[2], -1)
+        ),
         "The mask is off by one, so a token reads the one after it.": _joined(diagonal=2),
         "The scores are divided by √C; the D of √D is the width of one head.": _joined(
             divisor=lambda D, C: C**0.5

@@ -1,6 +1,7 @@
 """Checks for chapter 09, pre-norm and post-norm."""
 
 import numpy as np
+import torch.nn.functional as F
 from jaxtyping import Float
 
 from helpers import minigpt
@@ -260,8 +261,25 @@ def _block(
 piece(
     "09.8",
     minigpt.Block,
-    [drawn(minigpt.Block, (6, 2, p), 2, 4, 6) for p in (0.0, 1.0)],
+    [
+        *(drawn(minigpt.Block, (6, 2, p), 2, 4, 6) for p in (0.0, 1.0)),
+        ("evaluation", *drawn(minigpt.Block, (6, 2, 1.0), 2, 4, 6)),
+    ],
     {
+        "Dropout is at work in evaluation, too.": _block(
+            lambda self, x: x + F.dropout(self.attention(self.norm_1(x)), self.dropout.p),
+            lambda self, x: x + F.dropout(self.feed_forward(self.norm_2(x)), self.dropout.p),
+        ),
+        "Dropout acts on what is added, not on the sum.": _block(
+            lambda self, x: self.dropout(x + self.attention(self.norm_1(x))),
+            lambda self, x: self.dropout(x + self.feed_forward(self.norm_2(x))),
+        ),
+        "What attention gives is added without dropout.": _block(
+            feed_forward_half=lambda self, x: x + self.dropout(self.feed_forward(self.norm_2(x)))
+        ),
+        "What the feed-forward layer gives is added without dropout.": _block(
+            lambda self, x: x + self.dropout(self.attention(self.norm_1(x)))
+        ),
         "Dropout is missing: in training it acts on what is added.": _block(),
         "Attention reads the stream without a norm.": _block(lambda self, x: x + self.attention(x)),
         "norm_1 comes after attention; it belongs before.": _block(

@@ -51,6 +51,12 @@ near_misses(
         "What is left out is gone, but the rest does not sum to 1.": (
             lambda z, T, k: _softmax(z / T) * np.isfinite(_kept(z, k))
         ),
+        "A logit of 0 is not a probability of 0.": (
+            lambda z, T, k: _softmax(np.where(z >= np.sort(z)[-k], z, 0) / T)
+        ),
+        "With top_k={top_k} the {top_k} likeliest may be drawn; yours keeps one fewer.": (
+            lambda z, T, k: _softmax(np.where(z > np.sort(z)[-k], z, -np.inf) / T)
+        ),
         "With top_k={top_k} only the {top_k} likeliest may be drawn; yours keeps all.": (
             lambda z, T, k: _softmax(z / T)
         ),

@@ -88,16 +88,26 @@ def _longest_fits(word: str, rank: dict) -> list[bytes]:
     return [word.encode()[first:end] for first, end in pairwise(ends)]
 
 
+def _leftmost(word: str, rank: dict) -> list[bytes]:
+    """The first pair that has a merge, again and again."""
+    tokens = [bytes([b]) for b in word.encode()]
+    while pair := next((pair for pair in pairwise(tokens) if pair in rank), None):
+        tokens = minillama.join(tokens, pair)
+    return tokens
+
+
 OF_BYTES = [(left.encode(), right.encode()) for left, right in EIGHT]
 WORDS = (
     ("wired", OF_BYTES),
     ("widewider", OF_BYTES),
     ("fox", OF_BYTES),
     ("abc", [(b"b", b"c"), (b"a", b"b")]),
+    ("abc", [(b"a", b"b"), (b"b", b"c"), (b"a", b"bc")]),
     ("Süden", [(b"\xc3", b"\xbc"), (b"S", b"\xc3\xbc")]),
     ("ü中", [(b"\xbc", b"\xe4"), (b"\xb8", b"\xad")]),
 )
 WRONG_MERGED = {
+    "You joined the first pair that is in the list. Which pair was learned first?": _leftmost,
     "You took the longest token that fits. Which merge was learned first?": _longest_fits,
     "You began with the merge that was learned last.": (
         lambda word, rank: _one_by_one(word, [*rank][::-1])

@@ -77,6 +77,7 @@ near_misses(
             lambda L, G, D, T, each: 2 * L * G * D * T**2 * each
         ),
     },
+    "For L={L}, G={G}, D={D}, T={T} and each={each} yours is {found:,.0f}: not right.",
 )
 
 

@@ -1,7 +1,10 @@
 """Checks for chapter 15, fast and large."""
 
+from functools import partial
+
 import numpy as np
 import torch
+import torch.nn.functional as F
 
 from helpers import minillama
 from helpers.exercises import (
@@ -18,7 +21,12 @@ from helpers.exercises import check as check
 from helpers.exercises.pieces import drawn, piece
 
 
-def _cached(*, past=True, keeps=True, after=True, out=True):
+def _all_read(q, k, v, *, is_causal=False):
+    mixed = F.scaled_dot_product_attention(q, k, v, is_causal=is_causal, enable_gqa=True)
+    return mixed.transpose(1, 2).flatten(2)
+
+
+def _cached(*, past=True, keeps=True, after=True, out=True, attend=minillama.attend):
     """The forward of cached attention, or one with a mistake."""
 
     def forward(self, x_BTC):
@@ -28,7 +36,7 @@ def _cached(*, past=True, keeps=True, after=True, out=True):
         all_of = [torch.cat(pair if after else pair[::-1], dim=2) for pair in pairs] or new
         self.cache = all_of if keeps else new
         k, v = all_of
-        mixed_BTC = minillama.attend(q, k, v)
+        mixed_BTC = attend(q, k, v)
         return self.attention.out(mixed_BTC) if out else mixed_BTC
 
     return forward
@@ -48,6 +56,10 @@ piece(
         "The cache holds the tokens of the last call only.": _cached(keeps=False),
         "New keys and values belong after the old ones.": _cached(after=False),
         "The layer's `out` plays no part.": _cached(out=False),
+        "Tokens that come together read those after them, too.": _cached(attend=_all_read),
+        "A token that comes alone reads the first key only. Where does the mask put it?": (
+            _cached(attend=partial(_all_read, is_causal=True))
+        ),
     },
 )
 

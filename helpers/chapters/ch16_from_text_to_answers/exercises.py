@@ -23,11 +23,12 @@ def _changed(ids, prompt, at, value):
 near_misses(
     "16.1",
     _targets,
-    [(np.array([7, 3, 5, 8, 2, 6, 9]), 4), (np.array([1, 4, 2, 9]), 2)],
+    [(np.array([7, 3, 5, 8, 2, 3, 9]), 4), (np.array([1, 4, 2, 9]), 2)],
     {
         "The targets are the ids themselves; each should be the id of the next token.": (
             lambda ids, prompt: np.where(np.arange(len(ids) - 1) < prompt - 1, -100, ids[:-1]),
             lambda ids, prompt: np.where(np.arange(len(ids)) < prompt, -100, ids),
+            lambda ids, prompt: np.where(np.arange(len(ids) - 1) < prompt, -100, ids[:-1]),
         ),
         "The first token of the answer is masked too. Which position predicts it?": (
             lambda ids, prompt: _changed(ids, prompt, prompt - 1, -100)
@@ -40,6 +41,12 @@ near_misses(
         ),
         "You masked the answer and kept the question.": (
             lambda ids, prompt: np.where(np.arange(len(ids) - 1) < prompt - 1, ids[1:], -100)
+        ),
+        "−100 is asked for where nothing counts; 0 is the id of a token.": (
+            lambda ids, prompt: np.where(np.arange(len(ids) - 1) < prompt - 1, 0, ids[1:])
+        ),
+        "You masked ids of the prompt in the answer, too. It is the place that counts.": (
+            lambda ids, prompt: np.where(np.isin(ids[1:], ids[:prompt]), -100, ids[1:])
         ),
         "Nothing is masked.": lambda ids, prompt: ids[1:],
     },
@@ -151,7 +158,7 @@ def _length(ids, end):
 near_misses(
     "16.5",
     lambda ids, end: _length(list(ids), end),
-    [([5, 8, 2, 9, 9], 2), ([4, 1, 2, 6, 2, 7], 2), ([3, 1, 7], 2), ([2, 5], 2)],
+    [([5, 8, 2, 9, 2, 9, 9], 2), ([4, 1, 2, 6, 2, 7], 2), ([3, 1, 7], 2), ([2, 5], 2)],
     {
         "The end token itself is no part of the answer.": (
             lambda ids, end: _length(list(ids), end) + (end in list(ids))
@@ -164,7 +171,9 @@ near_misses(
         "Where there is no end token the whole is the answer, cut off by the limit.": (
             lambda ids, end: list(ids).index(end) if end in list(ids) else 0,
             lambda ids, end: list(ids).index(end) if end in list(ids) else len(ids) - 1,
+            lambda ids, end: list(ids).index(end) if end in list(ids) else -1,
         ),
+        "The end token need not be the last of the list.": lambda ids, end: len(ids) - 1,
         "You left out end tokens and counted what follows them.": (
             lambda ids, end: len([i for i in ids if i != end])
         ),

@@ -60,6 +60,12 @@ def every_window(ids, batch, context):
     return ids[starts], ids[starts + 1]
 
 
+def clamped(ids, batch, context):
+    starts = torch.randint(len(ids), (batch, 1)).clamp(max=len(ids) - context - 1)
+    starts = starts + torch.arange(context)
+    return ids[starts], ids[starts + 1]
+
+
 WRONG = {
     "03.1": [
         (counted, "it sums to 0"),
@@ -108,6 +114,7 @@ WRONG = {
         (lambda *given: [(x := minigpt.get_batch(*given)[0]), x + 1], "does not have"),
         (every_window, "Two batches are the same"),
         (batch_of(None, last=1), "never come"),
+        (clamped, "begin at 11. Each should be equally likely"),
         (lambda ids, batch, context: minigpt.get_batch(ids, batch, context)[0], "two tensors"),
         (
             lambda ids, batch, context: minigpt.get_batch(ids, context, batch),

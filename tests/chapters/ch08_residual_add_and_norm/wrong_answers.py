@@ -1,10 +1,17 @@
 """Chapter 08: what learners write before they have it, and what the check should tell them."""
 
 import numpy as np
+import torch
+
+from helpers import minigpt
 
 # max(a, b) = ReLU(a − b) + ReLU(b) − ReLU(−b)
 W1, W2 = np.array([[1.0, 0, 0], [-1, 1, -1]]), np.array([[1.0], [1], [-1]])
 ZERO3, ZERO1 = np.zeros(3), np.zeros(1)
+
+
+class FeedForward(minigpt.FeedForward):
+    forward = torch.no_grad()(minigpt.FeedForward.forward)
 
 
 RIGHT = {
@@ -50,4 +57,5 @@ WRONG = {
             "Right for small numbers only",
         ),
     ],
+    "08.8": [(FeedForward, "gets no gradient")],
 }
