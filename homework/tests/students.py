@@ -99,7 +99,8 @@ answers(
     {
         "05.1": """class my_weights:
     def __new__(cls, query, keys):
-        return softmax(np.vectorize(np.dot, signature="(d),(d)->()")(query, keys) / len(query) ** 0.5)""",
+        scores = np.vectorize(np.dot, signature="(d),(d)->()")(query, keys) / len(query) ** 0.5
+        return np.exp(scores) / np.exp(scores).sum()""",
         "05.3": "from types import SimpleNamespace as S\ndiagnosis = vars(S(Ada='softmax down the columns', "
         "Ben='no scaling', Cleo='keys in place of values', Dan='divided by D'))",
         "05.5": """@torch.jit.script
@@ -158,7 +159,7 @@ answers(
         "05.4": "apart = keys[0] - keys[2]\n"
         "my_query = [np.log(3) * 2**.5 * apart / (apart @ apart)]",
         "05.5": "counterexample = torch.nn.Embedding(4, 3)",
-        "05.7": "head = np.stack([30 * np.roll(np.eye(5), -1, 1), np.eye(5), np.eye(5)])",
+        "05.7": "head = 30 * np.roll(np.eye(5), -1, 1)",
     },
     but(rest=0),
     "printed, one argument more, capitals, an axis more, a module, one array",

@@ -158,7 +158,7 @@ def rungs() -> tuple[Rung, ...]:
         "with feed-forward": "ladder-08",
         "with norms: a block": "ladder-08",
         "a small GPT on tokens": "ladder-13",
-        "a GPT, in a minute": "ladder-11",
+        "a GPT, in a minute": "ladder-12",
         "the GPT taken apart": "ladder-12",
         "SmolLM2, a chat model": "ladder-13",
     }
