@@ -143,7 +143,7 @@ def test_the_second_of_two_quick_clicks_takes_nothing_back(visit, page):
 def test_without_scripts_one_fold_holds_all(browser, site_url):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
-    page.goto(f"{site_url}/notebooks/02_similarity_geometry.html")
+    page.goto(f"{site_url}/notebooks/08_residual_add_and_norm.html")
     result = page.locator("details.reveal:has(figure)").first
     figure, code = result.locator("figure").first, result.locator("details.above-input")
     assert not figure.is_visible()
@@ -154,7 +154,7 @@ def test_without_scripts_one_fold_holds_all(browser, site_url):
 
 
 def test_a_link_opens_the_fold_into_which_it_leads(visit, page):
-    visit("notebooks/02_similarity_geometry.html")
+    visit("notebooks/08_residual_add_and_norm.html")
     inside = page.locator("details.reveal figure[id]").first
     assert not inside.is_visible()
     page.evaluate("id => { location.hash = id }", inside.get_attribute("id"))
