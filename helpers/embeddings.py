@@ -91,6 +91,7 @@ def quantised(
     """
     if not 2 <= bits <= 8 or not bool(table.isfinite().all()):
         raise ValueError(f"bits={bits} must be 2 to 8, and every number of table finite")
+    table = table.to(torch.promote_types(table.dtype, torch.float32))
     largest = table.abs().amax(dim=1, keepdim=True)
     scale = torch.where(largest > 0, largest / (2 ** (bits - 1) - 1), 1.0)
     return (table / scale).round().to(torch.int8), scale

@@ -98,6 +98,13 @@ def test_rounding_error_is_at_most_half_a_scale(bits, seed):
     torch.testing.assert_close(codes.double(), (table / scale).round())
 
 
+def test_codes_of_16_bit_numbers_fit():
+    table = numbers(40, 64).to(torch.bfloat16)
+    codes, scale = quantised(table, 8)
+    assert codes.abs().amax(dim=1).tolist() == [127] * 40
+    assert ((codes * scale - table).abs() <= scale / 2 * (1 + 1e-6)).all()
+
+
 def test_rounding_leaves_zeros_alone():
     codes, scale = quantised(torch.zeros(2, 3, dtype=torch.float64), 4)
     assert (codes == 0).all()
