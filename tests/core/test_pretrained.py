@@ -329,6 +329,17 @@ def test_spoilt_file_in_the_cache_is_fetched_again(index):
     assert pretrained.fetch() == b"the model"
 
 
+def test_file_that_was_checked_is_remembered_until_it_changes(index, monkeypatch):
+    index += [b"the model", b"the model"]
+    pretrained.fetch()
+    pretrained.fetch()
+    with monkeypatch.context() as without:
+        without.setattr(pretrained.hashlib, "sha256", None)
+        assert pretrained.fetch() == b"the model"
+    (corpus.cache_dir() / "SmolLM2-135M-Instruct.Q4_1.gguf").write_bytes(b"the modem")
+    assert pretrained.fetch() == b"the model"
+
+
 def test_another_file_is_not_kept(index):
     index.append(b"another model")
     with pytest.raises(ValueError):
