@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -16,17 +17,17 @@ import torch.nn.functional as F
 from torch import nn
 from torch.func import functional_call, stack_module_state, vmap
 
-from helpers import bigram, corpus, tokenizers
+from helpers import bigram, corpus, minigpt
 from helpers.bigram import loss
+from helpers.chapters import stored
 from helpers.embeddings import CBOW, context_windows, prune_rare
-from helpers.training import evaluate, train
 from helpers.worked import superscript
 
 
 class Characters(NamedTuple):
     """The tales as characters: their tokenizer, and the ids to train on and to validate with."""
 
-    tokenizer: tokenizers.CharTokenizer
+    tokenizer: minigpt.Tokenizer
     train: torch.Tensor
     validation: torch.Tensor
 
@@ -34,7 +35,7 @@ class Characters(NamedTuple):
 @cache
 def characters() -> Characters:
     """The tales, read and split once."""
-    tokenizer = tokenizers.CharTokenizer(corpus.load())
+    tokenizer = minigpt.Tokenizer(corpus.load())
     return Characters(tokenizer, *corpus.split(tokenizer.encode(corpus.load())))
 
 
@@ -49,50 +50,70 @@ def seeded(seed: int) -> Iterator[None]:
 # --- one tiny language model, and what trains it --------------------------------------------
 
 
-class TinyLM(nn.Module):
-    """Characters and positions, layers one after the other, a last norm, output weights.
+class TinyGPT(minigpt.GPT):
+    """minigpt's GPT with torch's own initial weights, a bias at the output, and any blocks.
 
-    layers: makes the modules in between; it is called once the embeddings are drawn, with
-    entries from N(0, std²). scales: what the rows of characters and positions are multiplied by.
+    blocks: makes them; it is called once the embeddings are drawn, with entries from N(0, std²).
     Shapes: forward (B, T) ids to (B, T, V) logits.
     """
 
     def __init__(
         self,
-        layers: Callable[[], Iterable[nn.Module]],
+        blocks: Callable[[], Iterable[nn.Module]],
         *,
-        C: int,
         V: int | None = None,
+        C: int,
         T: int = 32,
         norm: Callable[[int], nn.Module] = nn.Identity,
         std: float = 1.0,
-        scales: Sequence[float] = (1.0, 1.0),
     ):
-        super().__init__()
-        V, self.scales = V or len(characters().tokenizer), tuple(scales)
-        self.token, self.position = nn.Embedding(V, C), nn.Embedding(T, C)
+        nn.Module.__init__(self)
+        self.T, V = T, V or len(characters().tokenizer.vocab)
+        self.embedding, self.position = nn.Embedding(V, C), nn.Embedding(T, C)
         if std != 1.0:
-            for rows in (self.token, self.position):
-                nn.init.normal_(rows.weight, std=std)
-        self.layers = nn.Sequential(*layers())
-        self.norm, self.output = norm(C), nn.Linear(C, V)
+            nn.init.normal_(self.embedding.weight, std=std)
+            nn.init.normal_(self.position.weight, std=std)
+        self.blocks = nn.Sequential(*blocks())
+        self.norm, self.head = norm(C), nn.Linear(C, V)
 
-    def embedded(self, ids_BT: torch.Tensor) -> torch.Tensor:
-        """Characters plus positions, (B, T, C)."""
-        token_scale, position_scale = self.scales
-        rows_TC = self.position.weight[: ids_BT.shape[1]]
-        return token_scale * self.token(ids_BT) + position_scale * rows_TC
 
-    def stream(self, ids_BT: torch.Tensor) -> list[torch.Tensor]:
-        """The residual stream before the first layer and after each, (B, T, C)."""
-        levels = [self.embedded(ids_BT)]
-        for layer in self.layers:
-            levels.append(layer(levels[-1]))
-        return levels
+def train(
+    model: nn.Module,
+    loss: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
+    batches: Iterable[tuple[torch.Tensor, torch.Tensor]],
+    *,
+    steps: int,
+    optimizer: torch.optim.Optimizer,
+    on_step: Callable[[int, nn.Module], object] | None = None,
+) -> list[float]:
+    """A step down the gradient for each batch, (input, target); gives the losses before the steps.
 
-    def forward(self, ids_BT: torch.Tensor) -> torch.Tensor:
-        """The logits of the next character."""
-        return self.output(self.norm(self.layers(self.embedded(ids_BT))))
+    on_step: called before each step with its number and the model, gradients and all.
+    """
+    losses, was_training = [], model.training
+    model.train()
+    for step, (x, target) in zip(range(steps), batches, strict=False):
+        value = loss(model(x), target)
+        optimizer.zero_grad()
+        value.backward()
+        losses.append(value.item())
+        if on_step is not None:
+            on_step(step, model)
+        optimizer.step()
+    model.train(was_training)
+    return losses
+
+
+@torch.no_grad()
+def evaluate(model: nn.Module, windows: Iterable[tuple[torch.Tensor, torch.Tensor]]) -> float:
+    """Mean loss over all targets of some windows, in nats, without dropout."""
+    total, count, was_training = 0.0, 0, model.training
+    model.eval()
+    for x_BT, y_BT in windows:
+        total += loss(model(x_BT), y_BT).item() * y_BT.numel()
+        count += y_BT.numel()
+    model.train(was_training)
+    return total / count
 
 
 def trainer(
@@ -118,14 +139,14 @@ def trainer(
 
 def validation_loss(model: nn.Module) -> float:
     """Mean loss over the validation text, nats a character, in windows of 32."""
-    return evaluate(model, loss, corpus.windows(characters().validation, 32))
+    return evaluate(model, corpus.windows(characters().validation, 32))
 
 
 @cache
 def counted_losses() -> dict[str, float]:
     """Validation loss of the uniform, unigram and bigram table, in nats; counts have one added."""
     tokenizer, train_ids, validation_ids = characters()
-    V = len(tokenizer)
+    V = len(tokenizer.vocab)
     common_V = np.bincount(train_ids, minlength=V) + 1
     tables = {
         "uniform": np.full((V, V), 1 / V),
@@ -183,7 +204,7 @@ def train_words(
         batches(),
         steps=steps,
         optimizer=optimizer(model.parameters(), lr=lr),  # type: ignore[call-arg]
-        on_step=on_step and (lambda record: on_step(record.step, model)),
+        on_step=on_step,
     )
     return model
 
@@ -267,30 +288,54 @@ def load_weights(models: Sequence[nn.Module], weights: Mapping[str, torch.Tensor
 # --- measuring and storing ------------------------------------------------------------------
 
 
-def measured(
-    run: Callable[..., dict], settings: Iterable[Mapping], seeds: Iterable[int], **more
-) -> dict:
-    """One part in the form that is stored: each setting with its runs, one a seed.
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """What a chapter stores under one name: every setting, with a run for each seed.
 
-    run: called with ``seed`` and the setting's own names; gives what is kept of one run.
-    more: what else the part says, such as how many steps were taken.
+    run: called with ``seed`` and a setting's own names, gives what is kept of one run; with
+    side_by_side called with all ``seeds`` at once, gives a list. more: what else is stored.
     """
 
-    def every_run(seeds: list[int], **setting) -> list[dict]:
-        return [run(seed=seed, **setting) for seed in seeds]
+    chapter: int
+    name: str
+    run: Callable[..., Any]
+    settings: Sequence[Mapping]
+    seeds: Sequence[int] = range(8)
+    side_by_side: bool = False
+    more: Mapping = field(default_factory=dict)
 
-    return measured_side_by_side(every_run, settings, seeds, **more)
+    def measure(self) -> dict:
+        """Run everything, and give it in the form that is stored."""
+        found, seeds = [], list(self.seeds)
+        for setting in self.settings:
+            if self.side_by_side:
+                kept = self.run(seeds=seeds, **setting)
+            else:
+                kept = [self.run(seed=seed, **setting) for seed in seeds]
+            runs = [{"seed": seed} | run for seed, run in zip(seeds, kept, strict=True)]
+            found.append({**setting, "runs": runs})
+        return {"seeds": seeds, **self.more, "settings": found}
 
+    @property
+    def stored(self) -> dict:
+        """What is stored of it. Raises: ValueError where nothing is."""
+        return stored(self.chapter)[self.name]
 
-def measured_side_by_side(
-    run: Callable[..., list[dict]], settings: Iterable[Mapping], seeds: Iterable[int], **more
-) -> dict:
-    """As `measured` where one call measures all seeds of one setting; ``run`` gives a list."""
-    seeds, found = list(seeds), []
-    for setting in settings:
-        runs = zip(seeds, run(seeds=seeds, **setting), strict=True)
-        found.append(dict(setting) | {"runs": [{"seed": seed} | kept for seed, kept in runs]})
-    return {"seeds": seeds, **more, "settings": found}
+    def runs(self, **wanted: Any) -> list[dict]:
+        """The stored runs of the one setting that fits; as in the function `runs`."""
+        return runs(self.stored, **wanted)
+
+    def final(self, key: str = "validation", **wanted: Any) -> np.ndarray:
+        """What they hold under a key, a number for each seed; nan where a run diverged."""
+        return over_seeds(self.runs(**wanted), key)
+
+    def table(self, head: str, key: str = "validation", digits: int = 2) -> str:
+        """A row for each setting: its values, then mean and spread; ``head``: all the titles."""
+        rows = []
+        for setting in self.stored["settings"]:
+            values = [value for name, value in setting.items() if name != "runs"]
+            rows.append([*values, spread(over_seeds(setting["runs"], key), digits)])
+        return table(head, rows)
 
 
 def stored_losses(losses_K: torch.Tensor, block: int) -> dict:
