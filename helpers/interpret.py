@@ -58,24 +58,28 @@ def record_attention(model: nn.Module) -> Iterator[list[Weights]]:
 
 
 @torch.no_grad()
-def scores(model: nn.Module, layer: int, ids_BT: Ids) -> Weights:
-    """The scaled scores of a layer's heads, (B, H, T, T), before the mask."""
-    block = model.blocks[layer - 1]
-    x_BTC = block.norm_1(stream(model, ids_BT)[layer - 1])
+def block_scores(block: nn.Module, x_BTC: Stream) -> Weights:
+    """The scaled scores of a block's heads on a stream, (B, H, T, T), before the mask."""
+    normed_BTC = block.norm_1(x_BTC)
     if hasattr(block.attention, "project"):  # a Llama's
-        q, k, _ = block.attention.project(x_BTC)
+        q, k, _ = block.attention.project(normed_BTC)
         k = k.repeat_interleave(q.shape[1] // k.shape[1], dim=1)
     else:
-        qkv_BT3HD = block.attention.qkv(x_BTC).unflatten(-1, (3, block.attention.H, -1))
+        qkv_BT3HD = block.attention.qkv(normed_BTC).unflatten(-1, (3, block.attention.H, -1))
         q, k, _ = qkv_BT3HD.permute(2, 0, 3, 1, 4)
     return q @ k.mT / q.shape[-1] ** 0.5
+
+
+def scores(model: nn.Module, layer: int, ids_BT: Ids) -> Weights:
+    """The scaled scores of a layer's heads, (B, H, T, T), before the mask."""
+    return block_scores(model.blocks[layer - 1], stream(model, ids_BT)[layer - 1])
 
 
 def attention_weights(model: nn.Module, ids_BT: Ids) -> Float[Tensor, "L B H T T"]:
     """The causal attention weights of all layers, (L, B, H, T, T)."""
     found = []
-    for layer in range(1, len(model.blocks) + 1):
-        scores_BHTT = scores(model, layer, ids_BT)
+    for block, x_BTC in zip(model.blocks, stream(model, ids_BT), strict=False):
+        scores_BHTT = block_scores(block, x_BTC)
         future = torch.full_like(scores_BHTT, -torch.inf).triu(1)
         found.append((scores_BHTT + future).softmax(dim=-1))
     return torch.stack(found)
