@@ -1,4 +1,4 @@
-"""minigpt's pieces against torch's modules, NumPy in float64 and the laboratory's GPT."""
+"""minigpt's pieces against torch's modules and NumPy in float64, and its command."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from helpers import example, gpt, minigpt
+from helpers import checkpoint, command, example, minigpt
 
 SIZES = {"V": 11, "T": 7, "C": 12, "H": 3, "L": 2}
 
@@ -58,28 +58,41 @@ def test_attention_equals_multihead_attention():
     assert torch.allclose(ours(x), theirs(x, x, x, attn_mask=future)[0], rtol=0, atol=1e-12)
 
 
-def test_block_equals_torchs_pre_norm_layer():
-    ours = minigpt.Block(12, 3, 0.0).double()
-    for parameter in ours.parameters():
-        nn.init.normal_(parameter)  # so that no two norms are alike
-    theirs = nn.TransformerEncoderLayer(
-        12, 3, 48, 0.0, "gelu", norm_first=True, batch_first=True
-    ).double()
-    names = {
-        "self_attn.in_proj_": "attention.qkv.",
-        "self_attn.out_proj.": "attention.out.",
-        "linear1.": "feed_forward.up.",
-        "linear2.": "feed_forward.down.",
-        "norm1.": "norm_1.",
-        "norm2.": "norm_2.",
-    }
-    state = ours.state_dict()
-    theirs.load_state_dict(
-        {torchs + n: state[own + n] for torchs, own in names.items() for n in ("weight", "bias")}
+NAMES = {  # torch's in an encoder layer, and ours
+    "self_attn.in_proj_": "attention.qkv.",
+    "self_attn.out_proj.": "attention.out.",
+    "linear1.": "feed_forward.up.",
+    "linear2.": "feed_forward.down.",
+    "norm1.": "norm_1.",
+    "norm2.": "norm_2.",
+}
+
+
+def test_gpt_and_its_gradients_equal_torchs_encoder(model):
+    for parameter in model.parameters():
+        nn.init.normal_(parameter, std=0.3)  # so that no two norms are alike
+    layer = nn.TransformerEncoderLayer(
+        12, 3, 48, 0.0, "gelu", norm_first=True, batch_first=True, dtype=torch.float64
     )
-    x = torch.randn(2, 6, 12, dtype=torch.float64)
-    future = torch.ones(6, 6, dtype=torch.bool).triu(1)
-    assert torch.allclose(ours(x), theirs(x, src_mask=future), rtol=0, atol=1e-9)
+    encoder = nn.TransformerEncoder(layer, 2, nn.LayerNorm(12).double(), False)
+    names = {f"norm.{n}": f"norm.{n}" for n in ("weight", "bias")} | {
+        f"layers.{block}.{torchs}{n}": f"blocks.{block}.{ours}{n}"
+        for block in range(2)
+        for torchs, ours in NAMES.items()
+        for n in ("weight", "bias")
+    }
+    encoder.load_state_dict({torchs: model.state_dict()[own] for torchs, own in names.items()})
+    x_BTC = model.embedding.weight[ids()] + model.position.weight
+    future = torch.ones(7, 7, dtype=torch.bool).triu(1)
+    theirs = encoder(x_BTC, mask=future) @ model.head.weight.T
+    ours = model(ids())
+    assert torch.allclose(ours, theirs, rtol=0, atol=1e-12)
+    F.cross_entropy(theirs.flatten(0, 1), ids().flatten()).backward()
+    model.zero_grad()
+    F.cross_entropy(ours.flatten(0, 1), ids().flatten()).backward()
+    for torchs, own in names.items():
+        grads = encoder.get_parameter(torchs).grad, model.get_parameter(own).grad
+        assert torch.allclose(*grads, rtol=0, atol=1e-12), own
 
 
 def test_attention_prints_the_pencil_numbers():
@@ -96,39 +109,6 @@ def test_attention_prints_the_pencil_numbers():
     by_hand = np.hstack(heads) @ example.W_O
     ours = attention(torch.tensor(example.X)[None])[0].detach()
     assert np.allclose(ours, by_hand, rtol=0, atol=1e-12)
-
-
-def test_equals_the_laboratory_gpt(model):
-    lab = gpt.GPT(
-        gpt.GPTConfig(vocab_size=11, context=7, layers=2, heads=3, width=12, tied=False),
-        generator=torch.Generator(),
-    ).double()
-    state = model.state_dict()
-    names = dict(zip(lab.state_dict(), lab_names(state), strict=True))
-    lab.load_state_dict({theirs: state[ours] for theirs, ours in names.items()})
-    logits, theirs = model(ids()), lab(ids())
-    assert torch.allclose(logits, theirs, rtol=0, atol=1e-12)
-    F.cross_entropy(logits.flatten(0, 1), ids().flatten()).backward()
-    F.cross_entropy(theirs.flatten(0, 1), ids().flatten()).backward()
-    lab_grads = dict(lab.named_parameters())
-    for theirs_name, ours_name in names.items():
-        ours_grad = model.get_parameter(ours_name).grad
-        assert torch.allclose(ours_grad, lab_grads[theirs_name].grad, rtol=0, atol=1e-12)
-
-
-def lab_names(state):
-    """Names of minigpt's parameters in the order in which the laboratory's GPT lists them."""
-    yield from ("embedding.weight", "position.weight")
-    for block in range(2):
-        for part, norm, layers in (
-            ("attention", "norm_1", ("qkv", "out")),
-            ("feed_forward", "norm_2", ("up", "down")),
-        ):
-            yield from (
-                f"blocks.{block}.{part}.{layer}.{n}" for layer in layers for n in ("weight", "bias")
-            )
-            yield from (f"blocks.{block}.{norm}.{n}" for n in ("weight", "bias"))
-    yield from ("norm.weight", "norm.bias", "head.weight")
 
 
 def test_no_token_reads_the_future(model):
@@ -204,23 +184,24 @@ def test_it_writes_beyond_its_context_without_dropout():
     assert once.shape == (1, 16)
 
 
-def test_command_stopped_by_ctrl_c_writes_in_the_alphabet_of_its_text(
-    monkeypatch, tmp_path, capsys
-):
+def test_command_stopped_by_ctrl_c_keeps_the_model(monkeypatch, tmp_path, capsys):
     def stopped(*_, **__):
         yield 1, 4.0
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(minigpt, "train", stopped)
-    text = "Лиса не перешла ручей. " * 60
-    (tmp_path / "my.txt").write_text(text, encoding="utf-8")
-    minigpt.main(str(tmp_path / "my.txt"))
-    written = capsys.readouterr().out.partition(text[:10])[2]
+    monkeypatch.setattr(command, "train", stopped)
+    text, path = "Лиса не перешла ручей. " * 60, tmp_path / "my.txt"
+    path.write_text(text, encoding="utf-8")
+    command.main(str(path))
+    written = capsys.readouterr().out.partition(text[:10])[2].partition("\nThe model is kept")[0]
     assert len(written.strip()) > 200
     assert set(written) - {"\n"} <= set(text)
+    model, tokenizer = checkpoint.load(f"{path}.safetensors")
+    assert tokenizer.vocab == sorted(set(text))
+    assert model.embedding.num_embeddings == len(tokenizer.vocab)
 
 
 def test_command_says_what_is_wrong_with_a_text(tmp_path):
     (tmp_path / "my.txt").write_text("Too short.", encoding="utf-8")
-    with pytest.raises(ValueError, match="10 characters"):
-        minigpt.main(str(tmp_path / "my.txt"))
+    with pytest.raises(SystemExit, match="10 characters"):
+        command.run([str(tmp_path / "my.txt")])
