@@ -5,7 +5,6 @@ BOOK_CHECK_SHAPES=1 checks them everywhere, BOOK_CHECK_SHAPES=0 nowhere.
 
 import os
 import pkgutil
-import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,12 +13,6 @@ from typing import Any
 VARIABLE = "BOOK_CHECK_SHAPES"
 TAKE_LISTS = ("numerics", "worked")
 UNCHECKED = ("chapters", "corrections", "exercises", "explore", "figures", "valley", *TAKE_LISTS)
-MESSAGE = re.compile(
-    r"(?:parameters|return value) of (?P<function>\S+)\.\n"
-    r"(?:The problem arose whilst typechecking parameter '(?P<name>\w+)'\.\n)?"
-    r"Actual value: (?P<given>.*)\nExpected type: (?P<expected>.*?)\.\n-",
-    re.DOTALL,
-)
 
 
 def enabled() -> bool:
@@ -48,7 +41,7 @@ def install(package: str, path: list[str]) -> None:
     checked = [f"{package}.{name}" for name in names if name not in UNCHECKED]
     jaxtyping.install_import_hook(checked, f"{__name__}.typechecker")
     error: Any = jaxtyping.TypeCheckError
-    error._render_traceback_ = lambda self: [one_line(str(self))]  # what IPython shows of it
+    error._render_traceback_ = lambda self: [str(self)]  # IPython shows its message alone
 
 
 @contextmanager
@@ -62,17 +55,3 @@ def paused(now: bool = True) -> Iterator[None]:
         yield
     finally:
         jaxtyping.config.update("jaxtyping_disable", before)
-
-
-def one_line(message: str) -> str:
-    """Name the argument, what it must be and what it is, from jaxtyping's message."""
-    if (found := MESSAGE.search(message)) is None:
-        return message
-    function, name, given, expected = (
-        " ".join((found[part] or "its result").replace("(torch)", "").split())
-        for part in ("function", "name", "given", "expected")
-    )
-    expected = re.sub(r"<class '(.*?)'>|jaxtyping\.", r"\1", expected)
-    axes = ", ".join(re.findall(r"^\w+=\d+$", message, re.MULTILINE))
-    where = f" with {axes}" if axes else ""
-    return f"{function.removeprefix('helpers.')}: {name} must be {expected}{where}, not {given:.80}"
