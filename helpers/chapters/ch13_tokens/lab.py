@@ -13,24 +13,20 @@ import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
-from functools import cache, partial
+from collections.abc import Sequence
+from functools import cache
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from helpers import corpus, minigpt, pretrained
-from helpers.chapters import lab as shared
-from helpers.chapters import stored
-from helpers.chapters.lab import measured, over_seeds, percent, rounded, seeded, spread, table
+from helpers.chapters.lab import Part, percent, rounded, seeded, spread, table
 from helpers.minigpt import GPT, Tokenizer
 from helpers.minillama import BytePairTokenizer, join, learn_merges
 
 C, H, L, T, BATCH, LR = 32, 4, 2, 64, 12, 0.01
 STEPS, FIRST = 300, 10  # steps of the character model; losses kept
-SEEDS = {"vocabulary": range(3), "vocabulary, longer": range(3), "smollm2": range(1)}
-SEEDS |= {"sums": range(8), "sums, longer": range(4)}
 CHARACTERS = None  # in place of a number of merges
 MERGES = (CHARACTERS, 64, 256, 512)
 
@@ -182,33 +178,38 @@ def right(model: GPT, ids_NT: Tensor, answer: int) -> float:
     return round((guess_NT == ids_NT[:, -answer:]).all(dim=1).float().mean().item(), 4)
 
 
-SETTINGS: dict[str, list[dict]] = {
-    "vocabulary": [{"merges": n} for n in MERGES],
-    "vocabulary, longer": [{"merges": n, "of_characters": 2 * STEPS} for n in MERGES],
-    "sums": [{"pattern": DIGITS}, {"pattern": NUMBERS}],
-    "sums, longer": [{"pattern": p, "of_digits": 1600} for p in (DIGITS, NUMBERS)],
-    "smollm2": [{"context": 512}],
+PARTS = {
+    part.name: part
+    for part in (
+        Part(
+            chapter=13,
+            name="vocabulary",
+            run=of_tales,
+            settings=[{"merges": n} for n in MERGES],
+            seeds=range(3),
+        ),
+        Part(
+            chapter=13,
+            name="vocabulary, longer",
+            run=of_tales,
+            settings=[{"merges": n, "of_characters": 2 * STEPS} for n in MERGES],
+            seeds=range(3),
+        ),
+        Part(
+            chapter=13, name="sums", run=adder, settings=[{"pattern": DIGITS}, {"pattern": NUMBERS}]
+        ),
+        Part(
+            chapter=13,
+            name="sums, longer",
+            run=adder,
+            settings=[{"pattern": p, "of_digits": 1600} for p in (DIGITS, NUMBERS)],
+            seeds=range(4),
+        ),
+        Part(
+            chapter=13, name="smollm2", run=of_smollm2, settings=[{"context": 512}], seeds=range(1)
+        ),
+    )
 }
-RUNS: dict[str, Callable[..., dict]] = {
-    "vocabulary": of_tales,
-    "vocabulary, longer": of_tales,
-    "sums": adder,
-    "sums, longer": adder,
-    "smollm2": of_smollm2,
-}
-
-
-def settings(part: str) -> list[dict]:
-    """What is measured in a part."""
-    return SETTINGS[part]
-
-
-PARTS = {part: partial(measured, RUNS[part], settings(part), SEEDS[part]) for part in SETTINGS}
-
-
-def runs(part: str, **wanted) -> list[dict]:
-    """The stored runs of one setting."""
-    return shared.runs(stored(13)[part], **wanted)
 
 
 # --- merge by merge, and the letters of a token -----------------------------------------------
@@ -308,9 +309,9 @@ def vocabulary_table() -> str:
     """A row for each vocabulary: its size, what a token holds, the steps, and the bits."""
     rows = []
     for n in MERGES:
-        short, long = (runs(part, merges=n) for part in ("vocabulary", "vocabulary, longer"))
-        bits = [spread(over_seeds(found, "bits"), 3) for found in (short, long)]
-        sizes = short[0]
+        both = (PARTS["vocabulary"], PARTS["vocabulary, longer"])
+        bits = [spread(part.final("bits", merges=n), 3) for part in both]
+        sizes = both[0].runs(merges=n)[0]
         rows.append((name_of(n), sizes["V"], sizes["length"], sizes["steps"], *bits))
     head = "tokens | V | bytes a token | steps | bits per byte | after twice the steps"
     return table(head, rows)
@@ -319,12 +320,11 @@ def vocabulary_table() -> str:
 def sums_table() -> str:
     """A row for each way to write numbers and each length of training: the sums that are right."""
     rows = []
-    for part in ("sums", "sums, longer"):
+    for part in (PARTS["sums"], PARTS["sums, longer"]):
         for name, pattern in (("a digit", DIGITS), ("a number", NUMBERS)):
-            found = runs(part, pattern=pattern)
-            seen, unseen = (over_seeds(found, key) for key in ("seen", "unseen"))
+            seen, unseen = (part.final(key, pattern=pattern) for key in ("seen", "unseen"))
             shares = map(percent, (seen, unseen, seen - unseen))
-            rows.append((name, found[0]["steps"], *shares))
+            rows.append((name, part.runs(pattern=pattern)[0]["steps"], *shares))
     return table("a token is | steps | right of those it learned from | of the others | less", rows)
 
 

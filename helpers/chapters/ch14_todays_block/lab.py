@@ -9,23 +9,22 @@ minigpt's own `train`, on eight windows of 32 characters a step. The rest looks 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from functools import cache, partial
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import cache
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from helpers import minillama, pretrained
-from helpers.chapters import lab, stored
-from helpers.chapters.lab import characters, measured, over_seeds, seeded, spread
+from helpers import interpret, pretrained
+from helpers.chapters import lab
+from helpers.chapters.lab import Part, characters, seeded, spread
 from helpers.minigpt import LayerNorm, init_weights, train
-from helpers.minillama import RMSNorm, rotate
+from helpers.minillama import GroupedQueryAttention, RMSNorm, rotate, set_attention
 from helpers.worked import Step, Worked, matrix, number
 
-SEEDS = range(8)
 C, H, L, T = 48, 4, 2, 32
 STEPS, BATCH = 300, 8
 STEPS_OF_EXPERTS = 150
@@ -145,7 +144,7 @@ class Between(nn.Module):
     def __init__(self, swaps: Iterable[str] = (), *, experts: bool = False):
         super().__init__()
         has = {name: name in swaps for name in SWAPS["Llama, as many parameters"]}
-        V, G, self.T = len(characters().tokenizer), H // 2 if has["grouped"] else H, T
+        V, G, self.T = len(characters().tokenizer.vocab), H // 2 if has["grouped"] else H, T
         norm, bias = RMSNorm if has["RMSNorm"] else LayerNorm, not has["no biases"]
         spare = 2 * C * C * (H - G) // H + has["larger"] * (V + T) * C // L
         matrices = 3 if has["SwiGLU"] else 2
@@ -192,24 +191,11 @@ def validation(model: nn.Module) -> float:
     return F.cross_entropy(model.eval()(x_NT).flatten(0, 1), y_NT.flatten()).item()
 
 
-# --- the parts ------------------------------------------------------------------------------
+# --- training ---------------------------------------------------------------------------------
 
 MIXTURES = ("eight experts", "eight experts, balanced")
 BALANCE = 0.01  # by which the bias of an expert moves a step
-SETTINGS: dict[str, list[dict]] = {
-    "swaps": [{"swaps": name, "lr": lr} for name, lr in itertools.product(SWAPS, RATES)],
-    "swaps, longer": [
-        {"swaps": name, "lr": RATES[0], "steps": 2 * STEPS} for name in ("GPT", "RoPE", "Llama")
-    ],
-    "experts": [{"layer": name, "lr": 0.003} for name in MIXTURES],
-    "copying": [{"tokens": 30}],
-}
 BLOCK = 50  # losses are stored as means over so many steps
-
-
-def settings(part: str) -> list[dict]:
-    """What is measured in a part."""
-    return [dict(row) for row in SETTINGS[part]]
 
 
 def trained(model: nn.Module, lr: float, steps: int = STEPS) -> Tensor:
@@ -249,11 +235,8 @@ def one_mixture(seed: int, layer: str, lr: float) -> dict:
 @torch.no_grad()
 def loads(model: nn.Module) -> list[list[float]]:
     """The fraction of some validation text on which each expert of each layer works; of 2."""
-    found = []
-    for block, x_BTC in zip(model.blocks, stream_of(model, some_windows()[0]), strict=False):
-        block.feed_forward(block.norm_2(x_BTC + block.attention(block.norm_1(x_BTC))))
-        found.append(lab.rounded(2 * block.feed_forward.load))
-    return found
+    model(some_windows()[0])
+    return [lab.rounded(2 * block.feed_forward.load) for block in model.blocks]
 
 
 # --- what the chapter shows -----------------------------------------------------------------
@@ -288,9 +271,7 @@ def prompt(how: str, examples: Iterable[tuple] = EXAMPLES, third: str = "it") ->
 
 def against_gpt(part: str, **setting) -> str:
     """The losses of a setting and, in a second column, less those of the GPT, seed by seed."""
-    found, gpt = (
-        over_seeds(lab.runs(stored(14)[part], **setting | more)) for more in ({}, {"swaps": "GPT"})
-    )
+    found, gpt = (PARTS[part].final(**setting | more) for more in ({}, {"swaps": "GPT"}))
     return f"{spread(found, 3)} | {spread(found - gpt, 3, signed=True)}"
 
 
@@ -350,93 +331,50 @@ def gate_by_hand(x: np.ndarray, gate: np.ndarray, up: np.ndarray, down: np.ndarr
 
 
 @torch.no_grad()
-def stream_of(model: nn.Module, ids_BT: Tensor) -> list[Tensor]:
-    """The residual stream before the first block and after each, (B, T, C)."""
-    levels = [model.embedding(ids_BT)]
-    for block in model.blocks:
-        levels.append(block(levels[-1]))
-    return levels
-
-
-@torch.no_grad()
-def weights_of(model: nn.Module, ids_1T: Tensor) -> Tensor:
-    """The attention weights on one text, (L, H, T, T)."""
-    found = []
-    for block, x_BTC in zip(model.blocks, stream_of(model, ids_1T), strict=False):
-        q, k, _ = block.attention.project(block.norm_1(x_BTC))
-        k_BHTD = k.repeat_interleave(q.shape[1] // k.shape[1], dim=1)
-        scores = q @ k_BHTD.mT / q.shape[-1] ** 0.5
-        future = torch.full_like(scores, -torch.inf).triu(1)
-        found.append((scores + future).softmax(dim=-1)[0])
-    return torch.stack(found)
-
-
-@torch.no_grad()
 def losses_of(model: nn.Module, ids_1T: Tensor) -> Tensor:
     """The loss at each position of one text but the last, (T - 1,), in nats."""
     return F.cross_entropy(model(ids_1T)[0, :-1], ids_1T[0, 1:], reduction="none")
 
 
-@contextmanager
-def centred_norms(model: nn.Module) -> Iterator[None]:
+def centred_norms(model: nn.Module) -> AbstractContextManager:
     """Subtract the mean before each norm of a Llama: its RMSNorms become LayerNorms without β."""
 
     def centre(norm, given):
         return (given[0] - given[0].mean(dim=-1, keepdim=True),)
 
-    norms = [n for block in model.blocks for n in (block.norm_1, block.norm_2)]
-    hooks = [norm.register_forward_pre_hook(centre) for norm in (*norms, model.norm)]
-    try:
-        yield
-    finally:
-        for hook in hooks:
-            hook.remove()
+    norms = (norm for norm in model.modules() if isinstance(norm, RMSNorm))
+    return interpret.hooked(*(norm.register_forward_pre_hook(centre) for norm in norms))
 
 
-@contextmanager
-def hidden_position(model: nn.Module, position: int, layers: range) -> Iterator[None]:
-    """Let no later position read this one in these layers of a Llama."""
-    original, calls = minillama.attend, itertools.count()
+class HidingAttention(GroupedQueryAttention):
+    """The layers of another one, in which no later position reads this one."""
 
-    def attend(q, k, v):
-        here = next(calls) % len(model.blocks)
-        if here not in layers:
-            return original(q, k, v)
-        k = k.repeat_interleave(q.shape[1] // k.shape[1], dim=1)
-        v = v.repeat_interleave(q.shape[1] // v.shape[1], dim=1)
+    def __init__(self, attention: GroupedQueryAttention, position: int):
+        nn.Module.__init__(self)
+        self.D, self.base, self.position = attention.D, attention.base, position
+        self.query, self.key = attention.query, attention.key
+        self.value, self.out = attention.value, attention.out
+
+    def forward(self, x_BTC: Tensor) -> Tensor:
+        """(B, T, C) to (B, T, C)."""
+        q, k, v = self.project(x_BTC)
+        k, v = (x.repeat_interleave(q.shape[1] // x.shape[1], dim=1) for x in (k, v))
         sees_TT = torch.ones(q.shape[2], q.shape[2], dtype=torch.bool).tril()
-        sees_TT[position + 1 :, position] = False
-        return F.scaled_dot_product_attention(q, k, v, sees_TT).transpose(1, 2).flatten(2)
-
-    minillama.attend = attend
-    try:
-        yield
-    finally:
-        minillama.attend = original
+        sees_TT[self.position + 1 :, self.position] = False
+        mixed_BHTD = F.scaled_dot_product_attention(q, k, v, sees_TT)
+        return self.out(mixed_BHTD.transpose(1, 2).flatten(2))
 
 
 @contextmanager
-def without_heads(model: nn.Module, heads: Iterable[tuple[int, int]]) -> Iterator[None]:
-    """Silence heads, (layer, head) counted from 0, before the output projection."""
-
-    def silencing(head: int, D: int):
-        def hook(module, given):
-            side_by_side = given[0].clone()
-            side_by_side[..., head * D : (head + 1) * D] = 0
-            return (side_by_side,)
-
-        return hook
-
-    hooks = [
-        attention.out.register_forward_pre_hook(silencing(head, attention.D))
-        for layer, head in heads
-        for attention in [model.blocks[layer].attention]
-    ]
+def hidden_position(model: nn.Module, position: int, layers: Iterable[int]) -> Iterator[None]:
+    """Let no later position read this one in these layers of a Llama, counted from 1."""
+    plain = [block.attention for block in model.blocks]
+    for layer in layers:
+        model.blocks[layer - 1].attention = HidingAttention(plain[layer - 1], position)
     try:
         yield
     finally:
-        for hook in hooks:
-            hook.remove()
+        set_attention(model, plain)
 
 
 def repeated(V: int, n: int, seed: int = 0) -> Tensor:
@@ -446,36 +384,65 @@ def repeated(V: int, n: int, seed: int = 0) -> Tensor:
     return torch.cat([ids_1N, ids_1N], dim=1)
 
 
-def induction_scores(weights_LHTT: Tensor) -> Tensor:
-    """How much each head reads the token after the same token's first copy, (L, H)."""
-    n = weights_LHTT.shape[-1] // 2
-    return weights_LHTT.diagonal(1 - n, 2, 3)[..., 1:].mean(dim=-1)
+def best_first(scores_LH: Tensor) -> list[tuple[int, int]]:
+    """The heads, (layer, head) counted from 1, by their scores."""
+    order = scores_LH.flatten().argsort().tolist()[::-1]
+    return [(1 + i // scores_LH.shape[1], 1 + i % scores_LH.shape[1]) for i in order]
 
 
 def copying(seed: int, tokens: int) -> dict:
     """Losses of random tokens in SmolLM2, a first and a second time; then without six heads."""
     model, tokenizer = pretrained.smollm2()
     ids_1T = repeated(len(tokenizer.vocab), tokens, seed)
-    scores_LH = induction_scores(weights_of(model, ids_1T))
-    order = [divmod(i, scores_LH.shape[1]) for i in scores_LH.flatten().argsort().tolist()]
-    best, blocks = order[:-7:-1], {layer for layer, _ in order[-6:]}
+    weights_L1HTT = interpret.attention_weights(model, ids_1T)
+    order = best_first(interpret.induction_scores(weights_L1HTT))
+    best, layers = order[:6], {layer for layer, _ in order[:6]}
+    others = [head for head in order if head[0] in layers][-6:]
     losses = []
-    for heads in ((), best, [head for head in order if head[0] in blocks][:6]):
-        with without_heads(model, heads):
+    for heads in ((), best, others):
+        with interpret.without_heads(model, heads):
             losses.append(losses_of(model, ids_1T))
     return {
         "first": round(losses[0][: tokens - 1].mean().item(), 2),
         "second": [round(loss[tokens:].mean().item(), 2) for loss in losses],
-        "best": [[layer + 1, head + 1] for layer, head in best],
+        "best": [list(head) for head in best],
     }
 
 
-RUNS: dict[str, Callable[..., dict]] = {
-    "swaps": one_swap,
-    "swaps, longer": one_swap,
-    "experts": one_mixture,
-    "copying": copying,
-}
+# --- the parts ------------------------------------------------------------------------------
+
 PARTS = {
-    part: partial(measured, run, settings(part), SEEDS, block=BLOCK) for part, run in RUNS.items()
+    part.name: part
+    for part in (
+        Part(
+            chapter=14,
+            name="swaps",
+            run=one_swap,
+            settings=[{"swaps": s, "lr": lr} for s, lr in itertools.product(SWAPS, RATES)],
+            more={"block": BLOCK},
+        ),
+        Part(
+            chapter=14,
+            name="swaps, longer",
+            run=one_swap,
+            settings=[
+                {"swaps": s, "lr": RATES[0], "steps": 2 * STEPS} for s in ("GPT", "RoPE", "Llama")
+            ],
+            more={"block": BLOCK},
+        ),
+        Part(
+            chapter=14,
+            name="experts",
+            run=one_mixture,
+            settings=[{"layer": layer, "lr": 0.003} for layer in MIXTURES],
+            more={"block": BLOCK},
+        ),
+        Part(
+            chapter=14,
+            name="copying",
+            run=copying,
+            settings=[{"tokens": 30}],
+            more={"block": BLOCK},
+        ),
+    )
 }

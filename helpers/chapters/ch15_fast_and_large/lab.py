@@ -13,18 +13,15 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache, partial
-from importlib.resources import files
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from safetensors.torch import load_file
 
-from helpers import corpus, minigpt, minillama, pretrained, valley
-from helpers.chapters import lab, stored
-from helpers.chapters.lab import measured, over_seeds, rounded, seeded
+from helpers import checkpoint, corpus, minigpt, minillama, pretrained, valley
+from helpers.chapters.lab import Part, rounded, seeded
 
 # --- a scaling law ---------------------------------------------------------------------------
 
@@ -60,8 +57,7 @@ def scaled(seed: int, C: int, rate: float, steps: int = STEPS) -> dict:
 
 def best_rate(C: int) -> tuple[float, np.ndarray]:
     """The rate with the lowest mean loss, and its losses, one a seed."""
-    part = stored(15)["scaling"]
-    found = {rate: over_seeds(lab.runs(part, C=C, rate=rate)) for rate in RATES}
+    found = {rate: PARTS["scaling"].final(C=C, rate=rate) for rate in RATES}
     best = min(found, key=lambda rate: found[rate].mean())
     return best, found[best]
 
@@ -90,11 +86,8 @@ class Storyteller(NamedTuple):
 @cache
 def storyteller() -> Storyteller:
     """Loaded once."""
-    tokenizer = minigpt.Tokenizer(valley.text(), minigpt.WORDS)
-    model = minigpt.GPT(len(tokenizer.vocab), T=192, C=128, H=4, L=4)
-    model.load_state_dict(load_file(str(files("helpers") / "data" / "minigpt.safetensors")))
-    train, unseen = corpus.split(tokenizer.encode(valley.text()))
-    return Storyteller(model.eval(), tokenizer, train, unseen)
+    model, tokenizer = checkpoint.load()
+    return Storyteller(model, tokenizer, *corpus.split(tokenizer.encode(valley.text())))
 
 
 @cache
@@ -263,27 +256,19 @@ def chat_speed(seed: int, threads: int, rounds: int = 5) -> dict:
 
 # --- the parts -------------------------------------------------------------------------------
 
-SETTINGS: dict[str, list[dict]] = {
-    "scaling": [{"C": C, "rate": rate} for C in WIDTHS for rate in RATES],
-    "drafts": [{"n": n, "k": k} for n, k in DRAFTS],
-    "chat": [{"threads": 2}],
+PARTS = {
+    part.name: part
+    for part in (
+        Part(
+            chapter=15,
+            name="scaling",
+            run=scaled,
+            settings=[{"C": C, "rate": rate} for C in WIDTHS for rate in RATES],
+            seeds=range(3),
+        ),
+        Part(
+            chapter=15, name="drafts", run=drafted, settings=[{"n": n, "k": k} for n, k in DRAFTS]
+        ),
+        Part(chapter=15, name="chat", run=chat_speed, settings=[{"threads": 2}], seeds=range(1)),
+    )
 }
-SEEDS = {"scaling": range(3), "drafts": range(8), "chat": range(1)}
-RUNS: dict[str, Callable[..., dict]] = {
-    "scaling": scaled,
-    "drafts": drafted,
-    "chat": chat_speed,
-}
-
-
-def settings(part: str) -> list[dict]:
-    """What is measured in a part."""
-    return SETTINGS[part]
-
-
-def measure(part: str) -> dict:
-    """Measure everything in a part."""
-    return measured(RUNS[part], settings(part), SEEDS[part])
-
-
-PARTS = {part: partial(measure, part) for part in SETTINGS}

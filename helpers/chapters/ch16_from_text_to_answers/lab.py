@@ -10,7 +10,6 @@ from __future__ import annotations
 import copy
 import hashlib
 import random
-from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
 
@@ -20,10 +19,9 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 import helpers
-from helpers import pretrained, valley
-from helpers.chapters import lab, stored
-from helpers.chapters.lab import measured
-from helpers.minigpt import GPT, WORDS, Tokenizer, get_batch, lr_at
+from helpers import checkpoint, pretrained, valley
+from helpers.chapters.lab import Part, rounded
+from helpers.minigpt import GPT, Tokenizer, get_batch, lr_at
 from helpers.minillama import LoRA, chat_ids, stream
 
 ADAPTER = Path(helpers.__file__).parent / "data" / "smollm2_valley.safetensors"
@@ -211,7 +209,7 @@ def valley_run(seed: int, **how) -> dict:
     return {
         "before": before,
         "after": smollm2_score(model, tokenizer),
-        "losses": lab.rounded(losses[::5], 3),
+        "losses": rounded(losses[::5], 3),
     }
 
 
@@ -237,26 +235,20 @@ QUESTIONS = {
 }
 
 
-@cache
-def words() -> Tokenizer:
-    """The tokenizer of chapter 11's model of words."""
-    return Tokenizer(valley.text(), WORDS)
-
-
 def storyteller(trained: bool = True) -> tuple[GPT, Tokenizer]:
     """Chapter 11's model of words, or its weights before training, with the template's tokens."""
-    tokenizer = copy.deepcopy(words())
-    old = GPT(len(tokenizer.vocab), T=192, C=128, H=4, L=4)
-    if trained:
-        old.load_state_dict(load_file(ADAPTER.parent / "minigpt.safetensors"))
+    model, tokenizer = checkpoint.load()
+    start = GPT(**checkpoint.sizes(model))  # drawn in any case, so that a seed draws the same rows
+    if not trained:
+        model = start
     for new in ("<|im_start|>", "<|im_end|>", "user", "assistant"):
         tokenizer.ids[new] = tokenizer.ids[new.encode()] = len(tokenizer.vocab)
         tokenizer.vocab.append(new)
     for name in ("embedding", "head"):
-        weight = getattr(old, name).weight.data
+        weight = getattr(model, name).weight.data
         rows = torch.randn(4, weight.shape[1]) * weight.std()
-        getattr(old, name).weight = nn.Parameter(torch.cat([weight, rows]))
-    return old, tokenizer
+        getattr(model, name).weight = nn.Parameter(torch.cat([weight, rows]))
+    return model, tokenizer
 
 
 def examples(
@@ -331,7 +323,7 @@ def score(model, tokenizer, asked: list[tuple[str, str]]) -> dict:
 def plain_tales(seed: int = 99) -> Tensor:
     """Ids of tales that were not trained on."""
     text = valley.BETWEEN.join(tale for tale, _ in valley.tales(60, seed))
-    return words().encode(text)
+    return checkpoint.load()[1].encode(text)
 
 
 @torch.no_grad()
@@ -520,37 +512,35 @@ def preferred(seed: int, beta: float) -> dict:
 
 # --- the parts ------------------------------------------------------------------------------
 
-SEEDS = {
-    "reading": range(8),
-    "forgetting": range(3),
-    "preference": range(4),
-    "valley": range(3),
-}
-
-
-def settings(part: str) -> list[dict]:
-    """What is measured in a part."""
-    return [dict(setting) for setting in SETTINGS[part]]
-
-
-SETTINGS: dict[str, list[dict]] = {
-    "reading": [{"way": way} for way in WAYS] + [{"way": "all tokens", "steps": 400}],
-    "forgetting": [{"way": "with tales"}, {"rank": 8, "lr": 0.01}],
-    "preference": [{"beta": 0.1}, {"beta": 1.0}],
-    "valley": [{"steps": 150, "batch": 8, "lr": 0.001}],
-}
-RUNS: dict[str, Callable[..., dict]] = {
-    "reading": one_run,
-    "forgetting": one_run,
-    "preference": preferred,
-    "valley": valley_run,
-}
 PARTS = {
-    part: partial(lambda part: measured(RUNS[part], settings(part), SEEDS[part]), part)
-    for part in SETTINGS
+    part.name: part
+    for part in (
+        Part(
+            chapter=16,
+            name="reading",
+            run=one_run,
+            settings=[*({"way": way} for way in WAYS), {"way": "all tokens", "steps": 400}],
+        ),
+        Part(
+            chapter=16,
+            name="forgetting",
+            run=one_run,
+            settings=[{"way": "with tales"}, {"rank": 8, "lr": 0.01}],
+            seeds=range(3),
+        ),
+        Part(
+            chapter=16,
+            name="preference",
+            run=preferred,
+            settings=[{"beta": 0.1}, {"beta": 1.0}],
+            seeds=range(4),
+        ),
+        Part(
+            chapter=16,
+            name="valley",
+            run=valley_run,
+            settings=[{"steps": 150, "batch": 8, "lr": 0.001}],
+            seeds=range(3),
+        ),
+    )
 }
-
-
-def runs(part: str, **wanted) -> list[dict]:
-    """The stored runs of one setting of a part, one a seed."""
-    return lab.runs(stored(16)[part], **wanted)

@@ -17,7 +17,7 @@ TEN = ["wide"] * 3 + ["wider", "tired", "tired", "tire", "wire", "wider", "fire"
     [("vocabulary", {"merges": 64}), ("vocabulary, longer", {"merges": 64, "of_characters": 600})],
 )
 def test_short_runs_are_the_start_of_the_stored_ones(part, setting):
-    stored = lab.runs(part, **setting)[0]
+    stored = lab.PARTS[part].runs(**setting)[0]
     _, losses = lab.trained(0, **setting, steps=lab.FIRST)
     assert losses == pytest.approx(stored["first"], abs=0.02)
     assert stored["steps"] == lab.steps_for(**setting)
@@ -27,13 +27,13 @@ def test_short_runs_are_the_start_of_the_stored_ones(part, setting):
 def test_digits_are_added_as_stored():
     found = lab.adder(0, lab.DIGITS)
     assert found["unseen"] == pytest.approx(
-        lab.runs("sums", pattern=lab.DIGITS)[0]["unseen"], abs=0.02
+        lab.PARTS["sums"].runs(pattern=lab.DIGITS)[0]["unseen"], abs=0.02
     )
 
 
 @pytest.mark.slow
 def test_smollm2_predicts_the_tales_as_stored(smollm2):
-    [stored] = lab.runs("smollm2", context=512)
+    [stored] = lab.PARTS["smollm2"].runs(context=512)
     assert lab.of_smollm2(0, 512)["bits"] == pytest.approx(stored["bits"], abs=0.01)
 
 

@@ -5,12 +5,11 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from helpers import example, minigpt, minillama
-from helpers.chapters import stored
+from helpers import example, interpret, minigpt, minillama
 from helpers.chapters.ch14_todays_block import lab
-from helpers.chapters.lab import characters, runs, seeded
+from helpers.chapters.lab import characters, seeded
 
-V = len(characters().tokenizer)
+V = len(characters().tokenizer.vocab)
 
 
 @pytest.fixture
@@ -103,8 +102,8 @@ def test_balance_helps_the_expert_that_has_nothing_to_do():
 
 @pytest.mark.parametrize(("part", "at"), [("swaps", 4), ("swaps, longer", -1), ("experts", -1)])
 def test_first_steps_are_those_that_are_stored(part, at):
-    setting = lab.settings(part)[at]
-    found = runs(stored(14)[part], **setting)[0]
+    setting = lab.PARTS[part].settings[at]
+    found = lab.PARTS[part].runs(**setting)[0]
     with seeded(0):
         if part.startswith("swaps"):
             model = lab.Between(lab.SWAPS[setting["swaps"]])
@@ -117,8 +116,8 @@ def test_first_steps_are_those_that_are_stored(part, at):
 
 
 def test_weights_times_values_are_what_attention_mixes(llama):
-    weights_LHTT = lab.weights_of(llama, ids())
-    x_BTC = lab.stream_of(llama, ids())[1]
+    weights_LHTT = interpret.attention_weights(llama, ids())[:, 0]
+    x_BTC = interpret.stream(llama, ids())[1]
     attention = llama.blocks[1].attention
     normed = llama.blocks[1].norm_1(x_BTC)
     *_, v_BGTD = attention.project(normed)
@@ -129,7 +128,7 @@ def test_weights_times_values_are_what_attention_mixes(llama):
 
 
 def test_the_stream_ends_in_the_model_s_logits(llama):
-    logits = llama.head(llama.norm(lab.stream_of(llama, ids())[-1]))
+    logits = llama.head(llama.norm(interpret.stream(llama, ids())[-1]))
     torch.testing.assert_close(logits, llama(ids()))
     wanted = F.cross_entropy(logits[0, :-1], ids()[0, 1:], reduction="none")
     torch.testing.assert_close(lab.losses_of(llama, ids()), wanted)
@@ -149,9 +148,9 @@ def test_a_hidden_position_changes_no_later_one(llama):
     other[0, 2] = (other[0, 2] + 1) % 50
     with torch.no_grad():
         assert not torch.allclose(llama(ids())[0, 3:], llama(other)[0, 3:])
-        with lab.hidden_position(llama, 2, range(2)):
+        with lab.hidden_position(llama, 2, (1, 2)):
             torch.testing.assert_close(llama(ids())[0, 3:], llama(other)[0, 3:])
-        with lab.hidden_position(llama, 2, range(1, 2)):
+        with lab.hidden_position(llama, 2, (2,)):
             assert not torch.allclose(llama(ids())[0, 3:], llama(other)[0, 3:])
 
 
@@ -159,20 +158,26 @@ def test_without_its_heads_a_block_adds_no_attention(llama):
     with torch.no_grad():
         x_BTC = llama.embedding(ids())
         alone = x_BTC + llama.blocks[0].feed_forward(llama.blocks[0].norm_2(x_BTC))
-        with lab.without_heads(llama, [(0, head) for head in range(3)]):
+        with interpret.without_heads(llama, [(1, head) for head in (1, 2, 3)]):
             torch.testing.assert_close(llama.blocks[0](x_BTC), alone)
-        with lab.without_heads(llama, [(0, 1)]):
+        with interpret.without_heads(llama, [(1, 2)]):
             one = llama.blocks[0](x_BTC)
         assert not torch.allclose(one, alone)
         assert not torch.allclose(one, llama.blocks[0](x_BTC))
 
 
 def test_induction_reads_what_followed_the_first_copy():
-    weights = torch.zeros(1, 2, 8, 8)
+    weights = torch.zeros(1, 1, 2, 8, 8)
     for t in range(4, 8):
-        weights[0, 0, t, t - 3] = 1.0  # four tokens, twice: the one after the same token
-        weights[0, 1, t, t - 4] = 1.0  # the same token itself
-    assert lab.induction_scores(weights).tolist() == [[1, 0]]
+        weights[0, 0, 0, t, t - 3] = 1.0  # four tokens, twice: the one after the same token
+        weights[0, 0, 1, t, t - 4] = 1.0  # the same token itself
+    assert interpret.induction_scores(weights).tolist() == [[1, 0]]
+    assert lab.best_first(torch.tensor([[0.1, 0.3], [0.2, 0.0]])) == [
+        (1, 2),
+        (2, 1),
+        (1, 1),
+        (2, 2),
+    ]
     twice = lab.repeated(5_000, 6)
     assert twice.shape == (1, 12)
     assert torch.equal(twice[0, :6], twice[0, 6:])
@@ -180,7 +185,7 @@ def test_induction_reads_what_followed_the_first_copy():
 
 @pytest.mark.slow
 def test_a_draw_is_copied_as_stored(smollm2):
-    found, stored_run = lab.copying(0, 30), runs(stored(14)["copying"], tokens=30)[0]
+    found, stored_run = lab.copying(0, 30), lab.PARTS["copying"].runs(tokens=30)[0]
     assert found["second"] == pytest.approx(stored_run["second"], abs=0.05)
     assert found["best"][0] == stored_run["best"][0]
 

@@ -79,8 +79,8 @@ def test_ngram_draft_is_the_share_of_what_followed():
 
 def test_a_writing_is_what_is_stored():
     for at, seed in ((0, 0), (3, 2)):
-        setting = lab.settings("drafts")[at]
-        stored = lab.lab.runs(lab.stored(15)["drafts"], **setting)[seed]
+        setting = lab.PARTS["drafts"].settings[at]
+        stored = lab.PARTS["drafts"].runs(**setting)[seed]
         assert {"seed": seed} | lab.drafted(seed, **setting) == pytest.approx(stored, rel=0.1)
 
 
@@ -89,7 +89,7 @@ def test_a_writing_is_what_is_stored():
 
 def test_first_losses_are_those_of_the_stored_runs():
     for C in (8, 64):
-        stored = lab.lab.runs(lab.stored(15)["scaling"], C=C, rate=0.4)[1]
+        stored = lab.PARTS["scaling"].runs(C=C, rate=0.4)[1]
         assert lab.scaled(1, C, 0.4, steps=2)["first"] == pytest.approx(
             stored["first"][:2], abs=0.01
         )

@@ -108,14 +108,14 @@ def test_questions_held_out_are_not_taught():
 
 
 def test_loss_on_tales_before_is_what_is_stored():
-    stored = lab.runs("reading", way="answer only")[0]
+    stored = lab.PARTS["reading"].runs(way="answer only")[0]
     torch.manual_seed(0)
     assert lab.tale_loss(lab.storyteller()[0]) == pytest.approx(stored["tales"][0], abs=1e-3)
 
 
 @pytest.mark.slow
 def test_a_whole_run_is_what_is_stored():
-    stored = lab.runs("reading", way="usual pairs")[0]
+    stored = lab.PARTS["reading"].runs(way="usual pairs")[0]
     run = lab.one_run(0, way="usual pairs")
     for kind in ("usual", "new", "thing", "hero"):
         assert run[kind]["right"] == pytest.approx(stored[kind]["right"], abs=0.15)
