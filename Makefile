@@ -85,7 +85,7 @@ wheel: $(READY)  ## build the package helpers as a wheel: [DIST=dist]
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir "$(DIST)" .
 
 bench: book       ## run the long measurements and store their results
-	@set -e; export PYTHONPATH="$$PWD"; for script in $(filter-out benchmarks/gpu.py benchmarks/oracles%.py benchmarks/matrix.py,$(wildcard benchmarks/*.py)); do echo "$$script"; $(BIN)/python "$$script"; done; $(BIN)/python benchmarks/gpt.py --levers
+	@set -e; export PYTHONPATH="$$PWD"; for script in $(filter-out benchmarks/gpu.py benchmarks/oracles%.py benchmarks/matrix.py,$(wildcard benchmarks/*.py)); do echo "$$script"; $(BIN)/python "$$script"; done
 
 coverage: $(READY)  ## measure how much of helpers its tests reach (95 % at least)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 tests/core tests/chapters --cov=helpers \
@@ -96,7 +96,7 @@ mutations: $(READY)  ## plant errors in the core with mutmut, list those that no
 	OMP_NUM_THREADS=1 $(BIN)/python -m mutmut run $(ONLY)
 	$(BIN)/python -m mutmut results
 
-oracles: $(READY) ## compare the GPT with Hugging Face's models, in its own environment
+oracles: $(READY) ## compare our GPT and Llama with Hugging Face's, in an environment of its own
 	@test -x $(ORACLES)/bin/python || $(BIN)/python -m venv --without-pip $(ORACLES)
 	@where='import site; print(site.getsitepackages()[0])'; $(BIN)/python -c "$$where" \
 	    > "$$($(ORACLES)/bin/python -c "$$where")/book.pth"
