@@ -2,8 +2,7 @@
 
 ``python benchmarks/chapters.py 09 [part …]`` writes these parts of chapter 9's stored results,
 ``helpers/data/results/09_prenorm_vs_postnorm.json``; without parts all of them, without a number
-all chapters. ``PARTS`` in a chapter's ``lab.py`` has a function for each part; it gives its
-``seeds``, its ``settings`` with their runs, and whatever else is worth keeping.
+all chapters. ``PARTS`` in a chapter's ``lab.py`` has a `Part` for each.
 """
 
 import argparse
@@ -16,10 +15,9 @@ from helpers.chapters import CHAPTERS, Chapter
 
 def measured(chapter: Chapter, parts: list[str]) -> None:
     """Measure these parts of a chapter, or all of them, and store each as soon as it is there."""
-    lab = chapter.module("lab")
-    known = getattr(lab, "PARTS", {})
+    known = getattr(chapter.module("lab"), "PARTS", {})
     for part in parts or known:
-        found = known[part]()
+        found = known[part].measure()
         made = about(__file__, found["seeds"])
         made["script"] += f" {chapter.stem[:2]} {part}"
         store(chapter.stem, part, made | found)

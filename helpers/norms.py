@@ -1,18 +1,15 @@
 """Layer, RMS, batch, instance and group norm: one operation, and a choice of axes.
 
-Modules take device and dtype as torch's do (factory).
+The modules of layer and RMS norm are minigpt.LayerNorm and minillama.RMSNorm.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
-import torch.nn.functional as F
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor, nn
 
 EPS = 1e-5  # what torch's LayerNorm and BatchNorm add to the variance
-GROUPS = 4  # of GroupNorm, unless others are given
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,86 +53,41 @@ def normalise(
 # --- modules --------------------------------------------------------------------------------
 
 
-class LayerNorm(nn.Module):
-    """Each token's vector to mean 0 and variance 1, then times weight plus bias, per feature.
-
-    Shapes: forward (..., C) to (..., C). Source: Ba, Kiros and Hinton 2016.
-
-    >>> LayerNorm(2, eps=0.0)(torch.tensor([1.0, 3.0])).tolist()
-    [-1.0, 1.0]
-    """
-
-    def __init__(self, width: int, *, eps: float = EPS, **factory: Any):
-        super().__init__()
-        self.eps = eps
-        self.weight = nn.Parameter(torch.ones(width, **factory))
-        self.bias = nn.Parameter(torch.zeros(width, **factory))
-
-    def forward(self, x: Float[Tensor, "*batch C"]) -> Float[Tensor, "*batch C"]:
-        """In torch's one kernel for it: weight · normalise(x, (-1,), eps=eps).output + bias."""
-        return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)
-
-
-class RMSNorm(nn.Module):
-    """Each token's vector to mean square 1, then times weight, per feature; no mean, no bias.
-
-    Shapes: forward (..., C) to (..., C). Source: Zhang and Sennrich 2019, equation 4.
-    """
-
-    def __init__(self, width: int, *, eps: float = EPS, **factory: Any):
-        super().__init__()
-        self.eps = eps
-        self.weight = nn.Parameter(torch.ones(width, **factory))
-
-    def forward(self, x: Float[Tensor, "*batch C"]) -> Float[Tensor, "*batch C"]:
-        """In torch's kernel: weight · normalise(x, (-1,), eps=eps, centred=False).output."""
-        return F.rms_norm(x, self.weight.shape, self.weight, self.eps)
-
-
 class BatchNorm(nn.Module):
     """Each feature to mean 0 and variance 1 over all tokens of the batch, then weight and bias.
 
     In train mode the statistics are the batch's, and running averages of them are kept, of the
     variance with n - 1 in place of n; in eval mode the running averages are used.
-    Shapes: forward (..., C) to (..., C); `valid` (...) is False where a token is padding, which is
-    normalised like the others and not counted.
-    Raises: ValueError in train mode where fewer than two tokens count.
+    Shapes: forward (..., C) to (..., C). Raises: ValueError in train mode for a single token.
     Source: Ioffe and Szegedy 2015, algorithms 1 and 2; momentum as torch counts it.
     """
 
     running_mean: Tensor
     running_var: Tensor
 
-    def __init__(self, width: int, *, eps: float = EPS, momentum: float = 0.1, **factory: Any):
+    def __init__(self, width: int, *, eps: float = EPS, momentum: float = 0.1):
         super().__init__()
         self.eps, self.momentum = eps, momentum
-        self.weight = nn.Parameter(torch.ones(width, **factory))
-        self.bias = nn.Parameter(torch.zeros(width, **factory))
-        self.register_buffer("running_mean", torch.zeros(width, **factory))
-        self.register_buffer("running_var", torch.ones(width, **factory))
+        self.weight = nn.Parameter(torch.ones(width))
+        self.bias = nn.Parameter(torch.zeros(width))
+        self.register_buffer("running_mean", torch.zeros(width))
+        self.register_buffer("running_var", torch.ones(width))
 
-    @property
-    def over_positions(self) -> bool:
-        """Whether a token changes the output at those before it."""
-        return self.training
-
-    def forward(
-        self, x: Float[Tensor, "*batch C"], valid: Bool[Tensor, "*batch"] | None = None
-    ) -> Float[Tensor, "*batch C"]:
+    def forward(self, x: Float[Tensor, "*batch C"]) -> Float[Tensor, "*batch C"]:
         """Normalise with the batch's statistics in train mode, with the running ones in eval."""
         mean_C, variance_C = self.running_mean, self.running_var
         if self.training:
-            mean_C, variance_C = masked_statistics(x, valid)
-            self._update(mean_C, variance_C, x[..., 0].numel() if valid is None else valid.sum())
+            rows_NC = _at_least_32_bits(x.reshape(-1, x.shape[-1]))
+            n = len(rows_NC)
+            if n < 2:
+                raise ValueError(f"train mode needs at least 2 tokens, not {n}")
+            mean_C = rows_NC.mean(dim=0)
+            variance_C = (rows_NC - mean_C).square().mean(dim=0)
+            unbiased_C = variance_C.detach() * n / (n - 1)
+            self.running_mean.lerp_(mean_C.detach().to(self.running_mean), self.momentum)
+            self.running_var.lerp_(unbiased_C.to(self.running_var), self.momentum)
         output = (x - mean_C) / torch.sqrt(variance_C + self.eps)
         return self.weight * output.to(x.dtype) + self.bias
-
-    def _update(self, mean_C: Tensor, variance_C: Tensor, n: int | Tensor) -> None:
-        if n < 2:
-            raise ValueError(f"train mode needs at least 2 tokens that count, not {int(n)}")
-        unbiased_C = variance_C.detach() * n / (n - 1)
-        self.running_mean.lerp_(mean_C.detach().to(self.running_mean), self.momentum)
-        self.running_var.lerp_(unbiased_C.to(self.running_var), self.momentum)
 
 
 class GroupNorm(nn.Module):
@@ -145,15 +97,13 @@ class GroupNorm(nn.Module):
     Raises: ValueError where groups do not divide width; in train mode where a group is one number.
     """
 
-    over_positions = True
-
-    def __init__(self, width: int, groups: int = GROUPS, *, eps: float = EPS, **factory: Any):
+    def __init__(self, width: int, groups: int = 4, *, eps: float = EPS):
         super().__init__()
         if width % groups:
             raise ValueError(f"groups={groups} must divide width={width}")
         self.eps, self.spec = eps, NormSpec(over="T", groups=groups)
-        self.weight = nn.Parameter(torch.ones(width, **factory))
-        self.bias = nn.Parameter(torch.zeros(width, **factory))
+        self.weight = nn.Parameter(torch.ones(width))
+        self.bias = nn.Parameter(torch.zeros(width))
 
     def forward(self, x_BTC: Float[Tensor, "B T C"]) -> Float[Tensor, "B T C"]:
         """Normalise each group of features along its sequence, then scale and shift features."""
@@ -168,8 +118,8 @@ class InstanceNorm(GroupNorm):
     Shapes: forward (B, T, C) to (B, T, C). Source: Ulyanov, Vedaldi and Lempitsky 2016.
     """
 
-    def __init__(self, width: int, *, eps: float = EPS, **factory: Any):
-        super().__init__(width, width, eps=eps, **factory)
+    def __init__(self, width: int, *, eps: float = EPS):
+        super().__init__(width, width, eps=eps)
 
 
 # --- norms by the axes that they average over ------------------------------------------------
@@ -214,26 +164,6 @@ def normalise_over(
         variance=found.variance.expand_as(parts_BTGF).reshape(B, T, C),
         output=found.output.reshape(B, T, C),
     )
-
-
-# --- padding --------------------------------------------------------------------------------
-
-
-def masked_statistics(
-    x: Float[Tensor, "*batch C"], valid: Bool[Tensor, "*batch"] | None = None
-) -> tuple[Float[Tensor, " C"], Float[Tensor, " C"]]:
-    """Mean and biased variance of each feature over the valid tokens.
-
-    Shapes: x (..., C), valid (...), True where a token counts; None counts all.
-    Raises: ValueError where valid is not boolean with one entry per token, or no token is valid.
-    """
-    if valid is not None and (valid.dtype != torch.bool or valid.shape != x.shape[:-1]):
-        raise ValueError(f"valid must be boolean of shape {tuple(x.shape[:-1])}, one per token")
-    rows_NC = _at_least_32_bits(x.reshape(-1, x.shape[-1]) if valid is None else x[valid])
-    if len(rows_NC) == 0:
-        raise ValueError("valid is False everywhere: there is nothing to take the mean of")
-    mean_C = rows_NC.mean(dim=0)
-    return mean_C, (rows_NC - mean_C).square().mean(dim=0)
 
 
 def _at_least_32_bits(x: Tensor) -> Tensor:

@@ -17,7 +17,7 @@ from helpers.minillama import RMSNorm, rotate
 from helpers.norms import BatchNorm, GroupNorm, InstanceNorm
 from helpers.positions import alibi, sinusoidal
 
-NORMS: dict[str, Callable[[int], nn.Module]] = {
+NORMS: dict[str, Callable[[int], Any]] = {
     "layer": LayerNorm,
     "rms": RMSNorm,
     "batch": BatchNorm,
@@ -107,7 +107,7 @@ class Block(minigpt.Block):
 
 
 class Rows(nn.Module):
-    """A table of positions that is not trained; one row of zeros, for any length, is none at all."""
+    """Positions that are not trained; one row of zeros, for any length, is none at all."""
 
     def __init__(self, rows_TC: Tensor):
         super().__init__()
@@ -121,26 +121,14 @@ class GPT(minigpt.GPT):
     embedding matrix. block: what `Block` takes. Shapes: forward (B, T) ids to (B, T, V) logits.
     """
 
-    def __init__(
-        self,
-        V: int,
-        T: int,
-        C: int,
-        H: int,
-        L: int,
-        dropout: float = 0.0,
-        positions: str = "learned",
-        tied: bool = False,
-        **block: Any,
-    ):
+    def __init__(self, V, T, C, H, L, dropout=0.0, positions="learned", tied=False, **block):
         nn.Module.__init__(self)
         self.T = T
         self.embedding = nn.Embedding(V, C)
         self.position = nn.Embedding(T, C)
         if positions != "learned":
-            self.position = Rows(
-                sinusoidal(T, C) if positions == "sinusoidal" else torch.zeros(1, C)
-            )
+            rows_TC = sinusoidal(T, C) if positions == "sinusoidal" else torch.zeros(1, C)
+            self.position = Rows(rows_TC)  # type: ignore[assignment]
         block |= {"positions": positions}
         self.blocks = nn.Sequential(*(Block(C, H, dropout, **block) for _ in range(L)))
         last = block.get("norm", "layer") if block.get("placement") != "post" else "none"

@@ -17,7 +17,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.func import functional_call, stack_module_state, vmap
 
-from helpers import bigram, corpus, minigpt
+from helpers import bigram, corpus, minigpt, tokenizers
 from helpers.bigram import loss
 from helpers.chapters import stored
 from helpers.embeddings import CBOW, context_windows, prune_rare
@@ -64,7 +64,7 @@ class TinyGPT(minigpt.GPT):
         V: int | None = None,
         C: int,
         T: int = 32,
-        norm: Callable[[int], nn.Module] = nn.Identity,
+        norm: Callable[[int], Any] = nn.Identity,
         std: float = 1.0,
     ):
         nn.Module.__init__(self)
@@ -124,7 +124,7 @@ def trainer(
     batch_size: int = 16,
     context: int = 32,
     optimizer: torch.optim.Optimizer | None = None,
-) -> Callable[..., tuple]:
+) -> Callable[..., list[float]]:
     """A function that trains a model further, with Adam unless told: ``trainer(…)(steps=200)``.
 
     A step takes batch_size windows of context characters, drawn by the generator (or its seed).
@@ -369,14 +369,14 @@ def runs(part: Mapping, **wanted) -> list[dict]:
 
     Raises: ValueError where no setting or more than one is such.
     """
-    found = [s for s in part["settings"] if all(_matches(s.get(k), v) for k, v in wanted.items())]
+    found = [s for s in part["settings"] if all(matches(s.get(k), v) for k, v in wanted.items())]
     found = [s for s in found if set(s) == {*wanted, "runs"}] or found
     if len(found) != 1:
         raise ValueError(f"wanted={wanted} must fit one setting of the part, it fits {len(found)}")
     return found[0]["runs"]
 
 
-def _matches(value: object, wanted: object) -> bool:
+def matches(value: object, wanted: object) -> bool:
     """Whether they are equal, a float to all but its last digits, a tuple as the list it became."""
     if isinstance(wanted, float) and isinstance(value, int | float):
         return math.isclose(value, wanted, rel_tol=1e-9)

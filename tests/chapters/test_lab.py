@@ -10,27 +10,28 @@ import pytest
 from support import ROOT
 
 from helpers.chapters import CHAPTERS, stored
-from helpers.chapters.lab import measured, over_seeds, percent, runs, spread
+from helpers.chapters.lab import Part, over_seeds, percent, runs, spread
 
 MEASURED = [chapter for chapter in CHAPTERS if hasattr(chapter.module("lab"), "PARTS")]
-
-
-KEPT = {"runs", "counted"}  # what is measured of a setting: its runs, and tables beside them
 
 
 @pytest.mark.parametrize("chapter", MEASURED, ids=lambda chapter: chapter.stem)
 def test_stored_results_are_those_of_the_module(chapter):
     lab, parts = chapter.module("lab"), stored(chapter.number)
     assert set(parts) == set(lab.PARTS)
-    for name, part in parts.items():
-        assert part["script"] == f"benchmarks/chapters.py {chapter.stem[:2]} {name}"
-        seeds = lab.SEEDS[name] if isinstance(lab.SEEDS, dict) else lab.SEEDS
-        assert part["seeds"] == list(seeds)
-        wanted = json.loads(json.dumps(lab.settings(name)))
-        for setting, bare in zip(part["settings"], wanted, strict=True):
-            found = {key: value for key, value in setting.items() if key not in KEPT}
-            assert found == bare
-            assert [run["seed"] for run in setting["runs"]] == part["seeds"]
+    for name, part in lab.PARTS.items():
+        assert (part.chapter, part.name) == (chapter.number, name)
+        found, more, settings = parts[name], *as_stored(part.more, part.settings)
+        assert found["script"] == f"benchmarks/chapters.py {chapter.stem[:2]} {name}"
+        assert found["seeds"] == list(part.seeds)
+        assert found == found | more
+        for setting, wanted in zip(found["settings"], settings, strict=True):
+            assert {key: value for key, value in setting.items() if key != "runs"} == wanted
+            assert [run["seed"] for run in setting["runs"]] == found["seeds"]
+
+
+def as_stored(*values):
+    return json.loads(json.dumps(values))
 
 
 def test_results_of_a_chapter_have_a_module_that_makes_them():
@@ -41,9 +42,21 @@ def test_results_of_a_chapter_have_a_module_that_makes_them():
 # --- what they share --------------------------------------------------------------------------
 
 
-def test_a_part_holds_each_setting_with_its_runs():
-    part = measured(lambda seed, a: {"x": a + seed}, [{"a": 1}, {"a": 5}], range(2), steps=3)
-    assert part == {
+@pytest.mark.parametrize("side_by_side", [False, True])
+def test_a_part_holds_each_setting_with_its_runs(side_by_side):
+    def run(a, seed=None, seeds=()):
+        return [{"x": a + n} for n in seeds] if side_by_side else {"x": a + seed}
+
+    part = Part(
+        chapter=0,
+        name="sums",
+        run=run,
+        settings=[{"a": 1}, {"a": 5}],
+        seeds=range(2),
+        side_by_side=side_by_side,
+        more={"steps": 3},
+    )
+    assert part.measure() == {
         "seeds": [0, 1],
         "steps": 3,
         "settings": [

@@ -11,14 +11,13 @@ from tiny import numbers, seeded
 from torch import nn
 from torch.nn import functional as F
 
-from helpers import norms, numerics
+from helpers import minigpt, minillama, norms, numerics
 from helpers.norms import (
     NORMS,
     BatchNorm,
     GroupNorm,
     InstanceNorm,
     NormSpec,
-    masked_statistics,
     normalise,
     normalise_over,
 )
@@ -45,8 +44,8 @@ class FeaturesInTheMiddle(nn.Module):
 
 # ours, torch's, and where torch's keeps its γ and β
 PAIRS = {
-    "layer": (norms.LayerNorm, nn.LayerNorm),
-    "rms": (norms.RMSNorm, lambda width: nn.RMSNorm(width, eps=1e-5)),
+    "layer": (minigpt.LayerNorm, nn.LayerNorm),
+    "rms": (minillama.RMSNorm, lambda width: nn.RMSNorm(width, eps=1e-5)),
     "batch": (norms.BatchNorm, lambda width: FeaturesInTheMiddle(nn.BatchNorm1d(width))),
     "instance": (
         norms.InstanceNorm,
@@ -135,16 +134,16 @@ def test_normalise_is_the_oracles(shape, axes, centred):
 @pytest.mark.parametrize(
     ("norm", "axes"),
     [
-        (norms.LayerNorm, (3, 4)),
-        (norms.RMSNorm, (3, 4)),
+        (minigpt.LayerNorm, (3, 4)),
+        (minillama.RMSNorm, (3, 4)),
         (norms.BatchNorm, (0, 1)),
         (norms.InstanceNorm, (1,)),
         (partial(norms.GroupNorm, groups=2), (1, 4)),
     ],
 )
 def test_each_norm_adds_the_eps_that_it_is_given(norm, axes):
-    x, layer = block(), norm(width=C, eps=0.5).double()
-    centred = not isinstance(layer, norms.RMSNorm)
+    x, layer = block(), norm(C, eps=0.5).double()
+    centred = not isinstance(layer, minillama.RMSNorm)
     grouped = normalise(x.view(B, T, 1, 2, C // 2), axes, eps=0.5, centred=centred)
     torch.testing.assert_close(layer(x), grouped.output.view_as(x), **TIGHT)
 
@@ -205,31 +204,6 @@ def test_named_norm_specs_are_their_modules(name):
     torch.testing.assert_close(
         normalise_over(x, spec).output, PAIRS[name][0](C).double()(x), **TIGHT
     )
-
-
-# --- padding --------------------------------------------------------------------------------
-
-
-def test_masked_statistics_are_those_of_the_valid_tokens():
-    x = block()
-    valid = torch.rand(B, T, generator=seeded(1)) < 0.6
-    mean, variance = masked_statistics(x, valid)
-    np.testing.assert_allclose(mean, numerics.mean(x[valid].numpy(), 0))
-    np.testing.assert_allclose(variance, numerics.variance(x[valid].numpy(), 0))
-    everywhere = torch.ones(B, T, dtype=torch.bool)
-    for a, b in zip(masked_statistics(x), masked_statistics(x, everywhere), strict=True):
-        assert torch.equal(a, b)
-
-
-def test_padding_does_not_count_where_it_is_masked():
-    x, padding = block(), 7 * torch.ones(B, 4, C, dtype=torch.float64)
-    longer = torch.cat([x, padding], dim=1)
-    valid = torch.arange(T + 4).expand(B, -1) < T
-    short, long = norms.BatchNorm(C).double(), norms.BatchNorm(C).double()
-    torch.testing.assert_close(long(longer, valid)[:, :T], short(x), **TIGHT)
-    torch.testing.assert_close(long.running_mean, short.running_mean, **TIGHT)
-    torch.testing.assert_close(long.running_var, short.running_var, **TIGHT)
-    assert (norms.BatchNorm(C).double()(longer)[:, :T] - short(x)).abs().max() > 0.1
 
 
 def test_a_refused_batch_leaves_running_statistics():

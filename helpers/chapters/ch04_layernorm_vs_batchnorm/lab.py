@@ -8,52 +8,39 @@ bring back. A run keeps its losses, all characters at once and one at a time.
 from __future__ import annotations
 
 import itertools
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from helpers import corpus, norms
+from helpers import corpus, minigpt, norms, variants
 from helpers.bigram import loss
-from helpers.blocks import NORMS, Block
-from helpers.chapters import stored
 from helpers.chapters.lab import (
-    TinyLM,
+    Part,
+    TinyGPT,
     characters,
-    measured,
-    over_seeds,
     rounded,
-    runs,
     seeded,
     trainer,
     validation_loss,
 )
 
-SEEDS = {"norms": range(5), "controls": range(8), "probes": range(5)}
 RATES = (0.003, 0.01, 0.03)
 C, T = 32, 32  # width and window
-
-# norms, learning rates, and what else is set
-GRIDS: dict[str, tuple] = {
-    "norms": (
-        (("layer", "rms", "batch", "none"), RATES, {}),
-        (("instance", "group"), (0.01,), {}),
-    ),
-    "controls": (
-        (("layer",), (0.01,), {}),
-        (("layer",), (0.01,), {"learn": False}),
-    ),
-    "probes": ((("layer",), (0.01,), {"probe": True}),),
-}
 
 
 # --- the model ------------------------------------------------------------------------------
 
 
-def model_with(norm: str) -> TinyLM:
-    """Characters and positions, two blocks with the norm of this name, output weights."""
-    return TinyLM(lambda: (Block(C, 2, norm=norm) for _ in range(2)), C=C, T=T, norm=NORMS[norm])
+def model_with(norm: str) -> TinyGPT:
+    """An untrained GPT of two blocks, with the norm of this name."""
+    return TinyGPT(
+        lambda: [variants.Block(C, 2, norm=norm) for _ in range(2)],
+        C=C,
+        T=T,
+        norm=variants.NORMS[norm],
+    )
 
 
 # --- what is measured of it -----------------------------------------------------------------
@@ -68,14 +55,14 @@ def some_windows() -> tuple[Tensor, Tensor]:
     )
 
 
-def together(model: TinyLM) -> float:
+def together(model: TinyGPT) -> float:
     """Loss on 64 windows, all characters of a window at once, as usual."""
     x_BT, y_BT = some_windows()
     with torch.no_grad():
         return loss(model(x_BT), y_BT).item()
 
 
-def alone(model: TinyLM) -> float:
+def alone(model: TinyGPT) -> float:
     """The same characters, each from a window that ends before it."""
     x_BT, y_BT = some_windows()
     with torch.no_grad():
@@ -93,13 +80,13 @@ def left_after_undoing(normed_NC: np.ndarray, x_NC: np.ndarray) -> float:
     return float(left / np.sum((x_NC - x_NC.mean(axis=0)) ** 2))
 
 
-def lost_by_each(model: TinyLM) -> list[float]:
+def lost_by_each(model: TinyGPT) -> list[float]:
     """For each layer norm, from the first to the last: what no γ, β would bring back."""
     met = []
     hooks = [
         part.register_forward_pre_hook(lambda _, x: met.append(x[0].flatten(0, 1)))
         for part in model.modules()
-        if isinstance(part, norms.LayerNorm)
+        if isinstance(part, minigpt.LayerNorm)
     ]
     together(model)
     for hook in hooks:
@@ -112,7 +99,7 @@ def trained(norm: str, *, seed, lr, learn=True, probe=False) -> dict:
     with seeded(seed):
         model = model_with(norm)
     for name, parameter in model.named_parameters():
-        if not learn and name.endswith(("norm.weight", "norm.bias")):
+        if not learn and "norm" in name:
             parameter.requires_grad_(False)
     trainer(model, seed, lr=lr)(steps=300)
     model.eval()
@@ -127,32 +114,41 @@ def trained(norm: str, *, seed, lr, learn=True, probe=False) -> dict:
 # --- the parts ------------------------------------------------------------------------------
 
 
-def settings(part: str) -> list[dict]:
-    """Each combination of a part that is trained."""
-    return [
-        {"norm": norm, "lr": lr, **more}
-        for kinds, rates, more in GRIDS[part]
-        for norm, lr in itertools.product(kinds, rates)
-    ]
-
-
 def one_run(seed: int, *, norm: str, **setting) -> dict:
     """What is kept of one training."""
     run = trained(norm, seed=seed, **setting)
     return {key: rounded(x) if key == "left" else round(x, 4) for key, x in run.items()}
 
 
-def measure(part: str) -> dict:
-    """Train everything in a part."""
-    return measured(one_run, settings(part), SEEDS[part])
-
-
-PARTS = {part: partial(measure, part) for part in GRIDS}
-
-
-# --- what is stored -------------------------------------------------------------------------
-
-
-def over_runs(key: str, part: str = "norms", lr: float = 0.01, **setting) -> np.ndarray:
-    """What the stored runs of one setting hold under a key, a seed each."""
-    return over_seeds(runs(stored(4)[part], lr=lr, **setting), key)
+USUAL = {"norm": "layer", "lr": 0.01}
+PARTS = {
+    part.name: part
+    for part in (
+        Part(
+            chapter=4,
+            name="norms",
+            run=one_run,
+            settings=[
+                *(
+                    {"norm": norm, "lr": lr}
+                    for norm, lr in itertools.product(("layer", "rms", "batch", "none"), RATES)
+                ),
+                *({"norm": norm, "lr": 0.01} for norm in ("instance", "group")),
+            ],
+            seeds=range(5),
+        ),
+        Part(
+            chapter=4,
+            name="controls",
+            run=one_run,
+            settings=[USUAL, USUAL | {"learn": False}],
+        ),
+        Part(
+            chapter=4,
+            name="probes",
+            run=one_run,
+            settings=[USUAL | {"probe": True}],
+            seeds=range(5),
+        ),
+    )
+}

@@ -13,20 +13,18 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from helpers import corpus, numerics
-from helpers.attention import causal_mask
-from helpers.chapters import stored
+from helpers import corpus, interpret, numerics
 from helpers.chapters.lab import (
-    TinyLM,
+    Part,
+    TinyGPT,
     characters,
     counted_losses,
-    measured,
+    matches,
     over_seeds,
     percent,
     rounded,
@@ -37,32 +35,12 @@ from helpers.chapters.lab import (
     validation_loss,
 )
 
-SEEDS = dict.fromkeys(("short", "long", "controls"), range(5)) | {"more": range(5, 13)}
 BLOCK = 20  # losses are stored as means over so many steps
 UNIT, SMALL = 1 / 8, 0.02  # with C = 64: undivided scores of variance D; as in GPT-2
 ADAM = (0.001, 0.003, 0.01, 0.03)
 LONG = (0.0003, *ADAM[:3])
 DIVIDE_BY = {"1": lambda D: 1.0, "√D": lambda D: D**0.5, "D": float}
 PLAIN = tuple(DIVIDE_BY)
-
-# steps, widths D, standard deviation of the initial W_Q and W_K, divisors, learning rates, and,
-# where it is not 1, by what the learning rate of W_Q and W_K is multiplied
-GRIDS: dict[str, tuple[tuple[Any, ...], ...]] = {
-    "short": ((200, (16, 64, 256), UNIT, PLAIN, ADAM),),
-    "long": ((2000, (64,), UNIT, PLAIN, LONG),),
-    "controls": (
-        (200, (64, 256), SMALL, ("1",), (0.01,)),
-        *((200, (D,), UNIT, ("√D",), (0.01,), D**-0.25) for D in (64, 256)),
-        *((200, (D,), UNIT, ("1",), (0.01,), D**-0.5) for D in (64, 256)),
-        *((200, (D,), SMALL, ("1",), (0.01,), D**-0.5) for D in (64, 256)),
-    ),
-    "more": (
-        (200, (16, 64, 256), UNIT, PLAIN, (0.01,)),
-        (200, (256,), UNIT, ("√D",), (0.006,)),
-        *((200, (D,), UNIT, ("√D",), (0.01,), D**-0.25) for D in (64, 256)),
-        *((200, (D,), SMALL, ("1",), (0.01,), D**-0.5) for D in (64, 256)),
-    ),
-}
 
 
 # --- the model and its training -------------------------------------------------------------
@@ -82,21 +60,21 @@ class Head(nn.Module):
         """The scores that softmax gets, and its weights."""
         q_BTD, k_BTD = self.query(x_BTC), self.key(x_BTC)
         scores_BTT = q_BTD @ k_BTD.mT / self.divisor
-        masked_BTT = scores_BTT.masked_fill(~causal_mask(x_BTC.shape[1]), -torch.inf)
-        return scores_BTT, masked_BTT.softmax(dim=-1)
+        future_BTT = torch.full_like(scores_BTT, -torch.inf).triu(1)
+        return scores_BTT, (scores_BTT + future_BTT).softmax(dim=-1)
 
     def forward(self, x_BTC):
         """Each token's average of the values that it reads."""
         return self.scores(x_BTC)[1] @ self.value(x_BTC)
 
 
-def one_head(divisor: str, *, D: int, start: float, seed: int, C=64) -> TinyLM:
+def one_head(divisor: str, *, D: int, start: float, seed: int, C=64) -> TinyGPT:
     """An untrained model of attention alone; start: standard deviation of W_Q and W_K."""
     with seeded(seed):
-        model = TinyLM(lambda: [Head(C, D, divisor)], C=C)
-        for rows in (model.token, model.position):  # their sum has variance 1
+        model = TinyGPT(lambda: [Head(C, D, divisor)], C=C)
+        for rows in (model.embedding, model.position):  # their sum has variance 1
             nn.init.normal_(rows.weight, std=0.5**0.5)
-        for linear in (model.layers[0].query, model.layers[0].key):
+        for linear in (model.blocks[0].query, model.blocks[0].key):
             nn.init.normal_(linear.weight, std=start)
     return model
 
@@ -108,17 +86,18 @@ def some_windows() -> Tensor:
 
 
 @torch.no_grad()
-def scores_and_keys(model: TinyLM) -> tuple[float, float]:
+def scores_and_keys(model: TinyGPT) -> tuple[float, float]:
     """Standard deviation of the scores that softmax gets, and the keys effectively read."""
-    scores_BTT, weights_BTT = model.layers[0].scores(model.embedded(some_windows()))
-    spread = scores_BTT[:, causal_mask(32)].std().item()
+    embedded_BTC = interpret.stream(model, some_windows())[0]
+    scores_BTT, weights_BTT = model.blocks[0].scores(embedded_BTC)
+    spread = scores_BTT[:, torch.ones(32, 32).tril().bool()].std().item()
     entropy_BT = torch.special.entr(weights_BTT).sum(dim=-1)
     return spread, entropy_BT.exp().mean().item()
 
 
-def adam(model: TinyLM, lr: float, qk_rate: float) -> torch.optim.Adam:
+def adam(model: TinyGPT, lr: float, qk_rate: float) -> torch.optim.Adam:
     """Adam, in which W_Q and W_K learn at the common rate times qk_rate."""
-    tables = [model.layers[0].query.weight, model.layers[0].key.weight]
+    tables = [model.blocks[0].query.weight, model.blocks[0].key.weight]
     others = [w for w in model.parameters() if all(w is not table for table in tables)]
     groups: list[dict] = [{"params": tables, "lr": qk_rate * lr}, {"params": others}]
     return torch.optim.Adam(groups, lr=lr)
@@ -128,9 +107,9 @@ def trained(divisor: str, *, D=64, start=UNIT, lr=0.01, qk_rate=1.0, seed=0, ste
     """Train one model, and look at it before and after."""
     model = one_head(divisor, D=D, start=start, seed=seed)
     before = scores_and_keys(model)
-    records = trainer(model, seed, optimizer=adam(model, lr, qk_rate))(steps=steps)
+    losses = trainer(model, seed, optimizer=adam(model, lr, qk_rate))(steps=steps)
     return {
-        "losses": [record.loss for record in records],
+        "losses": losses,
         "validation": validation_loss(model),
         "before": before,
         "after": scores_and_keys(model),
@@ -138,16 +117,6 @@ def trained(divisor: str, *, D=64, start=UNIT, lr=0.01, qk_rate=1.0, seed=0, ste
 
 
 # --- the parts ------------------------------------------------------------------------------
-
-
-def settings(part: str) -> list[dict]:
-    """Each combination of a part that is trained."""
-    found = []
-    for steps, widths, start, divisors, rates, *qk_rate in GRIDS[part]:
-        for width, divisor, lr in itertools.product(widths, divisors, rates):
-            setting = {"steps": steps, "D": width, "start": start, "divisor": divisor, "lr": lr}
-            found.append(setting | ({"qk_rate": qk_rate[0]} if qk_rate else {}))
-    return found
 
 
 def one_run(seed: int, **setting) -> dict:
@@ -161,27 +130,67 @@ def one_run(seed: int, **setting) -> dict:
     }
 
 
-def measure(part: str) -> dict:
-    """Train everything in a part."""
-    return measured(one_run, settings(part), SEEDS[part], block=BLOCK)
+def grid(steps: int, widths, start: float, divisors, rates, **more) -> list[dict]:
+    """Every combination; start: standard deviation of the initial W_Q and W_K.
+
+    more: ``qk_rate``, by what the learning rate of W_Q and W_K is multiplied.
+    """
+    return [
+        {"steps": steps, "D": D, "start": start, "divisor": divisor, "lr": lr, **more}
+        for D, divisor, lr in itertools.product(widths, divisors, rates)
+    ]
 
 
-PARTS = {part: partial(measure, part) for part in GRIDS}
+def slower(start: float, divisor: str, power: float) -> list[dict]:
+    """W_Q and W_K learn at the rate of all others times a power of D."""
+    found = (grid(200, (D,), start, (divisor,), (0.01,), qk_rate=D**power) for D in (64, 256))
+    return [*itertools.chain(*found)]
+
+
+measured = partial(Part, chapter=6, run=one_run, more={"block": BLOCK})
+PARTS = {
+    part.name: part
+    for part in (
+        measured(
+            name="short", settings=grid(200, (16, 64, 256), UNIT, PLAIN, ADAM), seeds=range(5)
+        ),
+        measured(name="long", settings=grid(2000, (64,), UNIT, PLAIN, LONG), seeds=range(5)),
+        measured(
+            name="controls",
+            settings=[
+                *grid(200, (64, 256), SMALL, ("1",), (0.01,)),
+                *slower(UNIT, "√D", -0.25),
+                *slower(UNIT, "1", -0.5),
+                *slower(SMALL, "1", -0.5),
+            ],
+            seeds=range(5),
+        ),
+        measured(
+            name="more",
+            settings=[
+                *grid(200, (16, 64, 256), UNIT, PLAIN, (0.01,)),
+                *grid(200, (256,), UNIT, ("√D",), (0.006,)),
+                *slower(UNIT, "√D", -0.25),
+                *slower(SMALL, "1", -0.5),
+            ],
+            seeds=range(5, 13),
+        ),
+    )
+}
 
 
 # --- what is stored -------------------------------------------------------------------------
 
 
-def stored_runs(*, divisor, steps=200, D=64, start=UNIT, lr=0.01, qk_rate=1) -> list[dict]:
+def stored_runs(*, divisor: str, **others) -> list[dict]:
     """All stored runs of one setting, in whichever parts they are, by seed."""
-    wanted = {"steps": steps, "D": D, "divisor": divisor, "lr": lr}
+    usual = {"steps": 200, "D": 64, "start": UNIT, "lr": 0.01, "qk_rate": 1.0}
+    wanted = usual | others | {"divisor": divisor}
     found = [
         run
-        for part in stored(6).values()
-        for setting in part["settings"]
-        if all(setting[key] == value for key, value in wanted.items())
-        and np.isclose(setting["start"], start, atol=1e-9)
-        and np.isclose(setting.get("qk_rate", 1), qk_rate)
+        for part in PARTS.values()
+        for setting in part.stored["settings"]
+        if all(matches((usual | setting)[k], v) for k, v in wanted.items())
         for run in setting["runs"]
     ]
     return sorted(found, key=lambda run: run["seed"])

@@ -6,7 +6,6 @@ import torch.nn.functional as F
 from jaxtyping import Float
 
 from helpers import minigpt
-from helpers.blocks import FeedForward
 from helpers.exercises import (
     Wrong,
     array,
@@ -20,6 +19,7 @@ from helpers.exercises import (
 )
 from helpers.exercises import check as check
 from helpers.exercises.pieces import drawn, piece
+from helpers.variants import FeedForward
 
 EPS = 1e-5
 Students = Float[np.ndarray, "4 3"]  # four tokens of width 3
@@ -155,7 +155,7 @@ def gradient_through(factor: float) -> float:
 def _gradient_through_one(factor: float, seed: int, layers: int = 24) -> float:
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        nets = [FeedForward(32, activation="relu").double() for _ in range(layers)]
+        nets = [FeedForward(32, "relu").double() for _ in range(layers)]
         x = torch.randn(32, 32, dtype=torch.float64).requires_grad_()
         upstream = torch.randn(32, 32, dtype=torch.float64)
     h = x

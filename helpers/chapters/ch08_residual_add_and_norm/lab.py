@@ -11,7 +11,6 @@ from __future__ import annotations
 import copy
 import itertools
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,18 +18,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from helpers.attention import SelfAttention
-from helpers.blocks import AddNorm, Block, FeedForward
-from helpers.chapters import lab, stored
+from helpers import interpret
 from helpers.chapters.lab import (
-    TinyLM,
+    Part,
+    TinyGPT,
     characters,
     counted_losses,
     differing,
     extent,
     fmt,
-    measured,
-    over_seeds,
     rms,
     significant,
     spread,
@@ -38,14 +34,10 @@ from helpers.chapters.lab import (
     trainer,
     validation_loss,
 )
-from helpers.norms import LayerNorm
+from helpers.minigpt import CausalSelfAttention, LayerNorm
+from helpers.variants import Block, FeedForward
 from helpers.worked import Step, matrix, number
 
-SEEDS = {
-    "depth": range(5),
-    "ladder": range(5),
-    "rates": range(2),  # only whether another learning rate does better
-}
 DEPTHS = (1, 2, 4, 8, 12, 24, 48, 96)
 SCHEMES = ("neither", "norm alone", "residual alone", "residual and norm", "norm first")
 FOUR = SCHEMES[:4]
@@ -110,67 +102,68 @@ def backward(stream: list[Tensor], *, seed: int) -> tuple[Tensor, ...]:
 def alone(part: str, L: int) -> list[nn.Module]:
     """L attentions or L networks, each with a norm and without a residual connection."""
     made = {
-        "attention": lambda: SelfAttention(32, 4),
-        "feed-forward": lambda: FeedForward(32, activation="relu"),
+        "attention": lambda: CausalSelfAttention(32, 4, 0.0),
+        "feed-forward": lambda: FeedForward(32, "relu"),
     }[part]
-    return [
-        AddNorm(made(), LayerNorm(32), placement="post", residual=False).double() for _ in range(L)
-    ]
+    return [nn.Sequential(made(), LayerNorm(32)).double() for _ in range(L)]
 
 
 # --- models of the tales -------------------------------------------------------------------
 
 
-def layers_of(model: str, C=64) -> list[nn.Module]:
-    """The layers between embedding and output of one of the models."""
+class AddNorm(nn.Module):
+    """norm(x + f(x)), or without a norm the sum."""
+
+    def __init__(self, sublayer: nn.Module, norm: nn.Module | None = None):
+        super().__init__()
+        self.sublayer, self.norm = sublayer, norm or nn.Identity()
+
+    def forward(self, x_BTC: Tensor) -> Tensor:
+        """(B, T, C) to (B, T, C)."""
+        return self.norm(x_BTC + self.sublayer(x_BTC))
+
+
+def blocks_of(model: str, C=64) -> list[nn.Module]:
+    """What is between embedding and head of one of the models."""
 
     def attention():
-        return SelfAttention(C)  # causal, one head
+        return CausalSelfAttention(C, 1, 0.0)
 
     def feed_forward(activation="relu"):
-        return FeedForward(C, activation=activation)
-
-    def kept(part, norm=None):
-        """The sum x + f(x), or norm(x + f(x))."""
-        return AddNorm(part, norm or nn.Identity(), placement="post")
+        return FeedForward(C, activation)
 
     return {
         "attention alone": lambda: [attention()],
-        "with its residual": lambda: [kept(attention())],
-        "with feed-forward": lambda: [kept(attention()), kept(feed_forward())],
+        "with its residual": lambda: [AddNorm(attention())],
+        "with feed-forward": lambda: [AddNorm(attention()), AddNorm(feed_forward())],
         "with norms": lambda: [
-            kept(attention(), LayerNorm(C)),
-            kept(feed_forward(), LayerNorm(C)),
+            AddNorm(attention(), LayerNorm(C)),
+            AddNorm(feed_forward(), LayerNorm(C)),
         ],
         # controls
         "feed-forward without a non-linearity": lambda: [
-            kept(attention()),
-            kept(feed_forward(activation="none")),
+            AddNorm(attention()),
+            AddNorm(feed_forward("none")),
         ],
-        "two more attentions instead": lambda: [kept(attention()) for _ in range(3)],
+        "two more attentions instead": lambda: [AddNorm(attention()) for _ in range(3)],
     }[model]()
 
 
-def with_layers(layers: Callable[[], list[nn.Module]], *, seed: int, **sizes) -> TinyLM:
-    """A model of one seed; its layers are drawn before its embeddings."""
-    torch.manual_seed(seed)
-    made = layers()
-    return TinyLM(lambda: made, std=0.5**0.5, **sizes)  # character plus position has variance 1
-
-
-def in_training(model: str, *, lr=0.003, seed=0) -> tuple[TinyLM, Callable]:
+def in_training(model: str, *, lr=0.003, seed=0) -> tuple[TinyGPT, Callable]:
     """An untrained model, and what trains it further, as in chapter 06."""
-    lm = with_layers(lambda: layers_of(model), seed=seed, C=64)
+    torch.manual_seed(seed)
+    blocks = blocks_of(model)
+    lm = TinyGPT(lambda: blocks, C=64, std=0.5**0.5)  # character plus position has variance 1
     return lm, trainer(lm, seed, lr=lr)
 
 
 # --- their hidden neurons -------------------------------------------------------------------
 
 
-def taken_out(lm: TinyLM) -> float:
+def taken_out(lm: TinyGPT) -> float:
     """Validation loss when the feed-forward is left out after training."""
     without = copy.deepcopy(lm)
-    del without.layers[1:]
+    del without.blocks[1:]
     return validation_loss(without)
 
 
@@ -185,12 +178,12 @@ def variance_explained_by_token(fired_BTN: Tensor, ids_BT: Tensor) -> Tensor:
 
 
 def logit_effect_vs_next_char(
-    lm: TinyLM, fired_BTN: Tensor, targets_BT: Tensor
+    lm: TinyGPT, fired_BTN: Tensor, targets_BT: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Per neuron, the logits that it adds to, and which letters came when it fired."""
-    to_logits = lm.output.weight @ lm.layers[1].sublayer.down.weight
+    to_logits = lm.head.weight @ lm.blocks[1].sublayer.down.weight
     fired, ids = fired_BTN.flatten(0, 1), targets_BT.flatten()
-    came = F.one_hot(ids, lm.output.out_features).to(fired.dtype)
+    came = F.one_hot(ids, lm.head.out_features).to(fired.dtype)
     share_NV = fired.T @ came / fired.sum(dim=0)[:, None].clamp(min=1e-9)
     return to_logits.T, share_NV - came.mean(dim=0)
 
@@ -202,12 +195,12 @@ def correlated(a_NV: Tensor, b_NV: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def of_neurons(lm: TinyLM) -> dict[str, float]:
+def of_neurons(lm: TinyGPT) -> dict[str, float]:
     """Medians over the neurons of one model, on 200 windows of the validation text."""
     ids, many = characters().validation, 200 * 32
     ids_BT, targets_BT = ids[:many].view(200, 32), ids[1 : many + 1].view(200, 32)
-    read_BTC = lm.layers[0](lm.token(ids_BT) + lm.position.weight)
-    net = lm.layers[1].sublayer
+    read_BTC = interpret.stream(lm, ids_BT)[1]
+    net = lm.blocks[1].sublayer
     fired_BTN = net.activation(net.up(read_BTC))
     promised, came = logit_effect_vs_next_char(lm, fired_BTN, targets_BT)
     return {
@@ -278,18 +271,6 @@ def in_torch(block: nn.Module) -> nn.TransformerEncoderLayer:
 # --- the parts ------------------------------------------------------------------------------
 
 
-def settings(part: str) -> list[dict]:
-    """What is measured in a part."""
-    if part == "depth":
-        starts = [("torch", scheme) for scheme in SCHEMES] + [("kept", scheme) for scheme in FOUR]
-        return [
-            {"start": start, "scheme": scheme, "L": L}
-            for (start, scheme), L in itertools.product(starts, DEPTHS)
-        ]
-    rates = (0.003,) if part == "ladder" else (0.001, 0.01)
-    return [{"model": model, "lr": lr, "steps": 2000} for lr in rates for model in MODELS]
-
-
 def one_stack(seed: int, *, start: str, scheme: str, L: int) -> dict:
     """The gradient at each level; of the deepest stack also the stream."""
     stream = through(stack(L, scheme, seed=seed, start=start), seed=seed)
@@ -315,41 +296,63 @@ def one_model(seed: int, *, model: str, lr: float, steps: int) -> dict:
     return run
 
 
-ONE: dict[str, Callable[..., dict]] = {
-    "depth": one_stack,
-    "ladder": one_model,
-    "rates": one_model,
+starts = [("torch", scheme) for scheme in SCHEMES] + [("kept", scheme) for scheme in FOUR]
+PARTS = {
+    part.name: part
+    for part in (
+        Part(
+            chapter=8,
+            name="depth",
+            run=one_stack,
+            settings=[
+                {"start": start, "scheme": scheme, "L": L}
+                for (start, scheme), L in itertools.product(starts, DEPTHS)
+            ],
+            seeds=range(5),
+        ),
+        Part(
+            chapter=8,
+            name="ladder",
+            run=one_model,
+            settings=[{"model": model, "lr": 0.003, "steps": 2000} for model in MODELS],
+            seeds=range(5),
+        ),
+        Part(
+            chapter=8,
+            name="rates",
+            run=one_model,
+            settings=[
+                {"model": model, "lr": lr, "steps": 2000}
+                for lr, model in itertools.product((0.001, 0.01), MODELS)
+            ],
+            seeds=range(2),  # only whether another learning rate does better
+        ),
+    )
 }
-PARTS = {part: partial(measured, one, settings(part), SEEDS[part]) for part, one in ONE.items()}
 
 
 # --- what is stored -------------------------------------------------------------------------
 
 
-def runs(part: str, **wanted) -> list[dict]:
-    """The stored runs of one setting of a part, a run a seed."""
-    return lab.runs(stored(8)[part], **wanted)
-
-
 def at_bottom(scheme: str, L: int, start="torch") -> list[float]:
     """The stored sizes of the gradient below L blocks, one a seed."""
-    return [run["gradients"][0] for run in runs("depth", start=start, scheme=scheme, L=L)]
+    return [run["gradients"][0] for run in PARTS["depth"].runs(start=start, scheme=scheme, L=L)]
 
 
 def at_level(key: str, scheme: str, L: int, start="torch") -> list[float]:
     """What is stored of the stream ("sizes", "differing") after L of 96 blocks, one a seed."""
-    return [run[key][L] for run in runs("depth", start=start, scheme=scheme, L=96)]
+    return [run[key][L] for run in PARTS["depth"].runs(start=start, scheme=scheme, L=96)]
 
 
-def final(model: str, lr=0.003, part="ladder") -> np.ndarray:
+def final(model: str) -> np.ndarray:
     """The stored validation losses of a model after 2000 steps, one a seed."""
-    return over_seeds(runs(part, model=model, lr=lr))
+    return PARTS["ladder"].final(model=model)
 
 
 def levels(scheme: str, start: str, L: int) -> dict[str, np.ndarray]:
     """The stored stream and gradients of L blocks from the bottom to the top, a row a seed."""
-    deepest = runs("depth", start=start, scheme=scheme, L=96)  # L blocks are its beginning
-    mine = runs("depth", start=start, scheme=scheme, L=L)
+    deepest = PARTS["depth"].runs(start=start, scheme=scheme, L=96)  # L blocks are its beginning
+    mine = PARTS["depth"].runs(start=start, scheme=scheme, L=L)
     return {
         "RMS of the stream": np.array([run["sizes"] for run in deepest])[:, : L + 1],
         "RMS of the gradient": np.array([run["gradients"] for run in mine]),
@@ -389,7 +392,7 @@ def without_sums() -> dict[str, tuple[list[float], list[float]]]:
     found = {}
     for named, part in (("attentions", "attention"), ("networks", "feed-forward")):
         streams = []
-        for seed in SEEDS["depth"]:
+        for seed in PARTS["depth"].seeds:
             torch.manual_seed(seed)
             streams.append(through(alone(part, 24), seed=seed))
         found[f"norm, 24 {named}"] = (
@@ -424,7 +427,8 @@ def ladder_table() -> str:
     """Each model's parameters and its loss, at 0.003 and at the other rates."""
     rows = []
     for model in MODELS:
-        others = [f"{final(model, lr, 'rates').mean():.2f}" for lr in (0.001, 0.01)]
+        rates = (PARTS["rates"].final(model=model, lr=lr) for lr in (0.001, 0.01))
+        others = [f"{losses.mean():.2f}" for losses in rates]
         behind = "0" if model == MODELS[1] else spread(less(model, MODELS[1]), 3, signed=True)
         rows.append((model, f"{parameters(model):,}", spread(final(model), 3), behind, *others))
     return table(
@@ -435,7 +439,7 @@ def ladder_table() -> str:
 
 def of_seeds(state: str, key: str) -> np.ndarray:
     """A median over the neurons, for each of the stored models, before training or after."""
-    return np.array([run[state][key] for run in runs("ladder", model="with feed-forward")])
+    return np.array([run[state][key] for run in PARTS["ladder"].runs(model="with feed-forward")])
 
 
 def with_positions(factor: float, seed: int) -> float:

@@ -18,12 +18,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from helpers import corpus, initialise
+from helpers import corpus, initialise, interpret
 from helpers.bigram import loss
-from helpers.blocks import Block
-from helpers.chapters import lab, stored
 from helpers.chapters.lab import (
-    TinyLM,
+    Part,
+    TinyGPT,
     characters,
     counted_losses,
     differing,
@@ -31,9 +30,6 @@ from helpers.chapters.lab import (
     fmt,
     gmean,
     load_weights,
-    measured,
-    measured_side_by_side,
-    over_seeds,
     rms,
     significant,
     spread,
@@ -41,10 +37,10 @@ from helpers.chapters.lab import (
     table,
     train_side_by_side,
 )
-from helpers.norms import LayerNorm
+from helpers.minigpt import LayerNorm
+from helpers.variants import Block
 from helpers.worked import Step, Worked, matrix, number
 
-FIVE, EIGHT = range(5), range(8)
 PLACES = {  # order in the blocks, whether there is a last norm, and small writes at the start
     "post": ("post", False, False),
     "pre": ("pre", True, False),
@@ -62,10 +58,10 @@ BLOCK = 10  # losses are stored as means over so many steps
 # --- the model -----------------------------------------------------------------------------
 
 
-def init_model(L: int, place: str, *, start="Xavier", seed=0, C=32) -> TinyLM:
+def init_model(L: int, place: str, *, start="Xavier", seed=0, C=32) -> TinyGPT:
     """An untrained model of L blocks; small writes: output matrices times 1/√(2L), as in GPT-2."""
     order, last_norm, small_writes = PLACES[place]
-    model = TinyLM(
+    model = TinyGPT(
         lambda: (Block(C, 2, placement=order, activation="relu") for _ in range(L)),
         C=C,
         norm=LayerNorm if last_norm else nn.Identity,
@@ -90,18 +86,17 @@ def one_batch(seed: int) -> tuple[Tensor, Tensor]:
     return next(corpus.batches(characters().train, batch_size=8, context=32, generator=generator))
 
 
-def stream_and_gradients(model: TinyLM, ids_BT: Tensor, targets_BT: Tensor) -> dict:
+def stream_and_gradients(model: TinyGPT, ids_BT: Tensor, targets_BT: Tensor) -> dict:
     """Stream by level; by block, the gradient of W_Q and W_K together."""
     model.zero_grad()
-    levels = model.stream(ids_BT)
-    logits_BTV = model.output(model.norm(levels[-1]))
-    loss(logits_BTV, targets_BT).backward()
+    loss(model(ids_BT), targets_BT).backward()
+    levels = interpret.stream(model, ids_BT)
     return {
         "sizes": [rms(x_BTC) for x_BTC in levels],
         "differing": [differing(x_BTC) for x_BTC in levels],
         "W_Q, W_K": [
-            torch.cat(block.attention.sublayer.qkv.weight.grad.chunk(3)[:2]).norm().item()
-            for block in model.layers
+            torch.cat(block.attention.qkv.weight.grad.chunk(3)[:2]).norm().item()
+            for block in model.blocks
         ],
     }
 
@@ -115,10 +110,9 @@ def some_windows() -> list[tuple[Tensor, Tensor]]:
     return list(corpus.windows(characters().validation, 32, batch_size=66))[:4]
 
 
-@torch.no_grad()
-def differing_at_top(model: TinyLM) -> dict:
+def differing_at_top(model: TinyGPT) -> dict:
     """What differs between tokens at the top."""
-    return {"differing": [differing(model.stream(some_windows()[0][0])[-1])]}
+    return {"differing": [differing(interpret.stream(model, some_windows()[0][0])[-1])]}
 
 
 def trained(
@@ -129,7 +123,7 @@ def trained(
     warm_up=0,
     start="Xavier",
     steps=100,
-    seeds=FIVE,
+    seeds=range(5),
     looks=(),
 ) -> dict:
     """Train a model for each seed, side by side, with Adam: "losses", "weights", "looks", "models".
@@ -150,53 +144,12 @@ def trained(
 
 
 @torch.no_grad()
-def on_validation(model: TinyLM) -> float:
+def on_validation(model: TinyGPT) -> float:
     """Mean loss on some of the validation text."""
     return sum(loss(model(x), y).item() for x, y in some_windows()) / len(some_windows())
 
 
 # --- the parts ------------------------------------------------------------------------------
-
-LONGER = (
-    ("post", "Xavier", 0.001, 0),
-    ("post", "Xavier", 0.001, 100),
-    ("post", "Xavier", 0.0003, 0),
-    ("post", "torch", 0.001, 0),
-    ("post, small writes", "Xavier", 0.001, 0),
-    ("pre", "Xavier", 0.001, 0),
-)
-
-
-def settings(part: str) -> list[dict]:
-    """What is measured in a part."""
-    return [dict(row) for row in SETTINGS[part]]
-
-
-def rows(keys: str, values: Iterable[tuple]) -> list[dict]:
-    """Settings, their keys in one string."""
-    return [dict(zip(keys.split(), row, strict=True)) for row in values]
-
-
-SETTINGS = {
-    "start": rows("place start L", itertools.product(ORDERS, STARTS, DEPTHS)),
-    "race": rows("place start L lr", ((place, "torch", 16, RATES[1]) for place in ORDERS)),
-    "longer": rows(
-        "place start lr warm_up L steps", ((*setting, 16, max(LOOKS)) for setting in LONGER)
-    ),
-    "grid": rows("place L lr warm_up", itertools.product(ORDERS, DEPTHS[:4], RATES, WARM_UPS)),
-    "deep": rows(
-        "place start L lr warm_up",
-        [
-            *(
-                (place, "Xavier", L, RATES[1], 0)
-                for place in (*ORDERS, "post, small writes")
-                for L in DEPTHS[4:]
-            ),
-            ("post, small writes", "Xavier", DEPTHS[5], RATES[1], WARM_UPS[1]),
-        ],
-    ),
-}
-SEEDS = {part: EIGHT if part in ("start", "race") else FIVE for part in SETTINGS}
 
 
 def one_start(seed: int, **setting) -> dict:
@@ -220,35 +173,62 @@ def all_seeds(seeds: list[int], **setting) -> list[dict]:
     return runs
 
 
-def measure(part: str) -> dict:
-    """Measure everything in a part."""
-    if part == "start":
-        return measured(one_start, settings(part), SEEDS[part], block=BLOCK)
-    run = partial(all_seeds, looks=LOOKS) if part == "longer" else all_seeds
-    return measured_side_by_side(run, settings(part), SEEDS[part], block=BLOCK)
+def rows(keys: str, values: Iterable[tuple]) -> list[dict]:
+    """Settings, their keys in one string."""
+    return [dict(zip(keys.split(), row, strict=True)) for row in values]
 
 
-PARTS = {part: partial(measure, part) for part in SETTINGS}
+LONGER = (
+    ("post", "Xavier", 0.001, 0),
+    ("post", "Xavier", 0.001, 100),
+    ("post", "Xavier", 0.0003, 0),
+    ("post", "torch", 0.001, 0),
+    ("post, small writes", "Xavier", 0.001, 0),
+    ("pre", "Xavier", 0.001, 0),
+)
+DEEP = [
+    *((place, "Xavier", L, 0.001, 0) for place in PLACES for L in (32, 64)),
+    ("post, small writes", "Xavier", 64, 0.001, 50),
+]
+measured = partial(Part, chapter=9, more={"block": BLOCK})
+trainings = partial(measured, run=all_seeds, seeds=range(5), side_by_side=True)
+PARTS = {
+    part.name: part
+    for part in (
+        measured(
+            name="start",
+            run=one_start,
+            settings=rows("place start L", itertools.product(ORDERS, STARTS, DEPTHS)),
+        ),
+        trainings(
+            name="race",
+            settings=rows("place start L lr", ((place, "torch", 16, 0.001) for place in ORDERS)),
+            seeds=range(8),
+        ),
+        trainings(
+            name="longer",
+            run=partial(all_seeds, looks=LOOKS),
+            settings=rows("place start lr warm_up L steps", ((*row, 16, 300) for row in LONGER)),
+        ),
+        trainings(
+            name="grid",
+            settings=rows(
+                "place L lr warm_up", itertools.product(ORDERS, DEPTHS[:4], RATES, WARM_UPS)
+            ),
+        ),
+        trainings(name="deep", settings=rows("place start L lr warm_up", DEEP)),
+    )
+}
 
 
 # --- what is stored -------------------------------------------------------------------------
-
-
-def runs(part: str, **wanted) -> list[dict]:
-    """The stored runs of one setting of a part, one a seed."""
-    return lab.runs(stored(9)[part], **wanted)
-
-
-def final(part: str, **wanted) -> np.ndarray:
-    """Validation losses at the end, one a seed."""
-    return over_seeds(runs(part, **wanted))
 
 
 def over_rates(place: str, L: int) -> np.ndarray:
     """Validation losses of the grid, (rates, warm-ups, seeds)."""
     return np.array(
         [
-            [final("grid", place=place, L=L, lr=lr, warm_up=steps) for steps in WARM_UPS]
+            [PARTS["grid"].final(place=place, L=L, lr=lr, warm_up=steps) for steps in WARM_UPS]
             for lr in RATES
         ]
     )
@@ -256,7 +236,7 @@ def over_rates(place: str, L: int) -> np.ndarray:
 
 def before_training(place: str, L: int, start="Xavier", **more) -> dict[str, np.ndarray]:
     """What is stored of untrained models: by name, a row a seed and a column a level or block."""
-    found = runs("start", place=place, start=start, L=L, **more)
+    found = PARTS["start"].runs(place=place, start=start, L=L, **more)
     return {key: np.array([run[key] for run in found]) for key in found[0] if key != "seed"}
 
 
@@ -311,7 +291,7 @@ def summary(losses: np.ndarray) -> str:
 
 def differing_on_the_way(**setting) -> np.ndarray:
     """What differs between tokens at the top in the longer runs, (looks, seeds)."""
-    seen = [run["looks"] for run in runs("longer", **setting)]
+    seen = [run["looks"] for run in PARTS["longer"].runs(**setting)]
     return np.array([[look[str(step)]["differing"][-1] for look in seen] for step in LOOKS])
 
 
@@ -325,7 +305,7 @@ def longer_table() -> str:
             [
                 name + (f", warm-up {warm_up}" if warm_up else ""),
                 *(extent(kept[at]) for at in (0, 1, -1)),
-                summary(final("longer", place=place, start=start, lr=lr, warm_up=warm_up)),
+                summary(PARTS["longer"].final(place=place, start=start, lr=lr, warm_up=warm_up)),
             ]
         )
     return table(

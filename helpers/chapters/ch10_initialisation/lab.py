@@ -11,7 +11,8 @@ over ``BLOCK`` steps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import itertools
+from collections.abc import Iterable, Sequence
 from functools import cache, partial
 
 import numpy as np
@@ -21,28 +22,24 @@ from torch.func import vmap
 
 from helpers import corpus, initialise
 from helpers.bigram import loss
-from helpers.blocks import NORMS, Block
-from helpers.chapters import lab, stored
 from helpers.chapters.lab import (
-    TinyLM,
+    Part,
+    TinyGPT,
     characters,
     fmt,
     gmean,
-    measured,
-    measured_side_by_side,
-    over_seeds,
     significant,
     spread,
     stored_losses,
     table,
     train_side_by_side,
 )
+from helpers.variants import NORMS, Block
 
-FIVE, EIGHT, THREE = range(5), range(8), range(3)
+EIGHT, THREE = range(8), range(3)
 STEPS = 300
 BLOCK = 10  # losses are stored as means over so many steps
 RATES = (0.001, 0.003, 0.01)
-MIDDLE = (0.003,)
 DEEP = {"L": 12, "C": 32, "heads": 2}
 ROOT = 1 / 8  # 1/√C
 DEPTHS = (6, 24)
@@ -52,52 +49,13 @@ ACTIVATIONS = {"ReLU": torch.relu, "sigmoid": torch.sigmoid}
 STARTS = {name: (name, "1") for name in ("LeCun", "Xavier", "He", "torch", "0.02")}
 STARTS |= {"Xavier · 1/√(2L)": ("Xavier", "1/√(2L)"), "Xavier · 0": ("Xavier", "0")}
 
-# Settings, each with the learning rates at which it is trained.
-TRAINED: dict[str, tuple] = {
-    "schemes": (
-        ({"scheme": "torch"}, RATES),
-        ({"scheme": "Xavier"}, RATES),
-        ({"scheme": "He"}, RATES),
-        ({"scheme": "0.02"}, RATES),
-        ({"scheme": "Xavier", "embedding": 0.02}, RATES),
-        ({"scheme": "0.02", "embedding": 0.02, "residual": "1/√(2L)"}, RATES),
-    ),
-    "no norm": tuple(
-        ({"scheme": scheme, "norm": "none"}, RATES[:2])
-        for scheme in ("torch", "Xavier", "He", "0.02")
-    ),
-    "embedding": (
-        ({"embedding": 0.02}, MIDDLE),
-        ({"embedding": 0.02, "scales": (50.0, 50.0)}, MIDDLE),
-        ({"embedding": 0.02, "table_rate": 0.02}, MIDDLE),
-    ),
-    "eight": tuple(
-        (start, MIDDLE)
-        for start in (
-            {"scheme": "torch"},
-            {"scheme": "Xavier"},
-            {"scheme": "torch", "norm": "none"},
-            {"scheme": "Xavier", "residual": "1/√(2L)"},
-            {"scheme": "Xavier", "residual": "0"},
-            {"scheme": "Xavier", **DEEP},
-            {"scheme": "Xavier", "residual": "1/√(2L)", **DEEP},
-            {"scheme": "Xavier", "residual": "0", **DEEP},
-        )
-    ),
-    "elsewhere": tuple(
-        (start | other, MIDDLE)
-        for other in ({"C": 128}, {"steps": 1000})
-        for start in ({}, {"embedding": 0.02}, {"scheme": "0.02"})
-    ),
-}
-
 
 # --- stacks before training -----------------------------------------------------------------
 
 
 def factor(residual: str, L: int) -> float:
     """By what the projections that write into the residual stream are multiplied."""
-    return {"1": 1.0, "1/√(2L)": initialise.residual_factor(L), "0": 0.0}[residual]
+    return {"1": 1.0, "1/√(2L)": (2 * L) ** -0.5, "0": 0.0}[residual]
 
 
 def plain(
@@ -145,7 +103,7 @@ def transformer(
 def learns(seed: int, sigma: float, lr: float, steps=60, depth=24, C=64) -> dict:
     """Train plain ReLU layers between a table and a head, each letter to predict the next."""
     generator = torch.Generator().manual_seed(seed)
-    shapes = [(len(characters().tokenizer), C), *[(C, C)] * depth]
+    shapes = [(len(characters().tokenizer.vocab), C), *[(C, C)] * depth]
     table_VC, *layers = (torch.randn(shape, generator=generator) for shape in shapes)
     head_VC = torch.randn(table_VC.shape, generator=generator) / C**0.5
     weights = [table_VC, *(sigma * W for W in layers), head_VC]
@@ -173,6 +131,21 @@ def one_stack(seed: int, net: str, start: str, depth: int) -> dict:
 # --- a small GPT ----------------------------------------------------------------------------
 
 
+class ScaledGPT(TinyGPT):
+    """The rows of characters and positions are multiplied before they are added."""
+
+    def __init__(self, *blocks, scales: Sequence[float], **sizes):
+        super().__init__(*blocks, **sizes)
+        self.scales = scales
+
+    def forward(self, ids_BT: Tensor) -> Tensor:
+        """(B, T) ids to (B, T, V) logits."""
+        of_character, of_position = self.scales
+        rows_TC = self.position.weight[: ids_BT.shape[1]]
+        x_BTC = of_character * self.embedding(ids_BT) + of_position * rows_TC
+        return self.head(self.norm(self.blocks(x_BTC)))
+
+
 def init_model(
     seed: int,
     *,
@@ -185,14 +158,13 @@ def init_model(
     L=4,
     heads=4,
     norm="layer",
-) -> TinyLM:
+) -> ScaledGPT:
     """A small GPT of one seed."""
     blocks = partial(Block, C, heads, norm=norm)
-    model = TinyLM(lambda: (blocks() for _ in range(L)), C=C, norm=NORMS[norm], scales=scales)
+    model = ScaledGPT(lambda: (blocks() for _ in range(L)), C=C, norm=NORMS[norm], scales=scales)
     if tied:
-        model.output.weight = model.token.weight
-    generator = torch.Generator().manual_seed(seed)
-    smaller = factor(residual, len(model.layers))
+        model.head.weight = model.embedding.weight
+    generator, smaller = torch.Generator().manual_seed(seed), factor(residual, L)
     initialise.initialise(model, KNOWN[scheme], generator, embedding=embedding, residual=smaller)
     return model
 
@@ -220,7 +192,7 @@ def trained(
             return torch.stack([every(weights, x, y) for x, y in every_window()]).mean(dim=0)
 
     def groups(weights):
-        is_table = {name: name.startswith(("token", "position")) for name in weights}
+        is_table = {name: name.startswith(("embedding", "position")) for name in weights}
         tables = [w for name, w in weights.items() if is_table[name]]
         others = [w for name, w in weights.items() if not is_table[name]]
         return [{"params": tables, "lr": table_rate * lr}, {"params": others}]
@@ -240,28 +212,6 @@ def trained(
 # --- the parts ------------------------------------------------------------------------------
 
 
-SIGMAS = {"0.02": 0.02, "He": 2**0.5 / 8, "0.3": 0.3}  # at width 64
-PLAIN_RATES = (0.0003, 0.001, 0.003)
-UNTRAINED: dict[str, list[dict]] = {
-    "layers": [{"sigma": s, "lr": lr} for s in SIGMAS.values() for lr in PLAIN_RATES],
-    "stacks": [
-        {"net": net, "start": start, "depth": depth}
-        for net in list(NETS)[1:]
-        for start in STARTS
-        for depth in DEPTHS
-    ],
-}
-SEEDS = dict.fromkeys(TRAINED, FIVE) | {"eight": EIGHT, "stacks": EIGHT}
-SEEDS |= {"layers": THREE, "elsewhere": THREE}
-
-
-def settings(part: str) -> list[dict]:
-    """Each combination that a part measures."""
-    if part in UNTRAINED:
-        return UNTRAINED[part]
-    return [setting | {"lr": lr} for setting, rates in TRAINED[part] for lr in rates]
-
-
 def all_seeds(seeds: list[int], **setting) -> list[dict]:
     """What is kept of the trainings of one setting; ``validation`` is None where one diverged."""
     runs = []
@@ -272,15 +222,90 @@ def all_seeds(seeds: list[int], **setting) -> list[dict]:
     return runs
 
 
-def measure(part: str) -> dict:
-    """Measure everything in a part."""
-    if part in UNTRAINED:
-        run: Callable[..., dict] = learns if part == "layers" else one_stack
-        return measured(run, settings(part), SEEDS[part])
-    return measured_side_by_side(all_seeds, settings(part), SEEDS[part], block=BLOCK)
+def at_rates(rates: Iterable[float], *starts: dict) -> list[dict]:
+    """Each of some initialisations at each of some learning rates."""
+    return [start | {"lr": lr} for start, lr in itertools.product(starts, rates)]
 
 
-PARTS = {part: partial(measure, part) for part in SEEDS}
+TORCH, XAVIER, HE, SMALL = ({"scheme": name} for name in ("torch", "Xavier", "He", "0.02"))
+SIGMAS = {"0.02": 0.02, "He": 2**0.5 / 8, "0.3": 0.3}  # at width 64
+PLAIN_RATES = (0.0003, 0.001, 0.003)
+
+trainings = partial(
+    Part, chapter=10, run=all_seeds, seeds=range(5), side_by_side=True, more={"block": BLOCK}
+)
+PARTS = {
+    part.name: part
+    for part in (
+        Part(
+            chapter=10,
+            name="layers",
+            run=learns,
+            settings=at_rates(PLAIN_RATES, *({"sigma": sigma} for sigma in SIGMAS.values())),
+            seeds=THREE,
+        ),
+        Part(
+            chapter=10,
+            name="stacks",
+            run=one_stack,
+            settings=[
+                {"net": net, "start": start, "depth": depth}
+                for net, start, depth in itertools.product(list(NETS)[1:], STARTS, DEPTHS)
+            ],
+        ),
+        trainings(
+            name="schemes",
+            settings=at_rates(
+                RATES,
+                *(TORCH, XAVIER, HE, SMALL),
+                XAVIER | {"embedding": 0.02},
+                SMALL | {"embedding": 0.02, "residual": "1/√(2L)"},
+            ),
+        ),
+        trainings(
+            name="no norm",
+            settings=at_rates(
+                RATES[:2], *(start | {"norm": "none"} for start in (TORCH, XAVIER, HE, SMALL))
+            ),
+        ),
+        trainings(
+            name="embedding",
+            settings=at_rates(
+                (0.003,),
+                {"embedding": 0.02},
+                {"embedding": 0.02, "scales": (50.0, 50.0)},
+                {"embedding": 0.02, "table_rate": 0.02},
+            ),
+        ),
+        trainings(
+            name="eight",
+            settings=at_rates(
+                (0.003,),
+                TORCH,
+                XAVIER,
+                TORCH | {"norm": "none"},
+                XAVIER | {"residual": "1/√(2L)"},
+                XAVIER | {"residual": "0"},
+                XAVIER | DEEP,
+                XAVIER | {"residual": "1/√(2L)"} | DEEP,
+                XAVIER | {"residual": "0"} | DEEP,
+            ),
+            seeds=EIGHT,
+        ),
+        trainings(
+            name="elsewhere",
+            settings=at_rates(
+                (0.003,),
+                *(
+                    start | other
+                    for other in ({"C": 128}, {"steps": 1000})
+                    for start in ({}, {"embedding": 0.02}, SMALL)
+                ),
+            ),
+            seeds=THREE,
+        ),
+    )
+}
 
 
 # --- what is stored -------------------------------------------------------------------------
@@ -288,7 +313,7 @@ PARTS = {part: partial(measure, part) for part in SEEDS}
 
 def final(part: str, key="validation", lr=0.003, **wanted) -> np.ndarray:
     """Validation losses after training, or what else a run keeps, one a seed; nan for None."""
-    return over_seeds(lab.runs(stored(10)[part], lr=lr, **wanted), key)
+    return PARTS[part].final(key, lr=lr, **wanted)
 
 
 @cache
@@ -297,7 +322,7 @@ def stacks(net: str, start: str, depth: int) -> np.ndarray:
     if not NETS[net]:
         scheme = KNOWN[STARTS[start][0]]
         return np.array([plain(scheme, "ReLU", seed, depth) for seed in EIGHT])
-    found = lab.runs(stored(10)["stacks"], net=net, start=start, depth=depth)
+    found = PARTS["stacks"].runs(net=net, start=start, depth=depth)
     return np.array([[run["sizes"], run["gradients"]] for run in found])
 
 
@@ -398,9 +423,9 @@ def first_looks(name: str) -> np.ndarray:
     for seed in EIGHT:
         model = init_model(seed, **FIRST[name])
         logits_BTV = model(x_BT)
-        V, C = model.output.weight.shape
+        V, C = model.head.weight.shape
         again = logits_BTV.softmax(dim=-1).gather(-1, x_BT[..., None]).mean().item()
-        formula = np.log(V) + C * model.output.weight.var().item() / 2
+        formula = np.log(V) + C * model.head.weight.var().item() / 2
         looks.append((loss(logits_BTV, y_BT).item(), formula, again))
     return np.array(looks)
 

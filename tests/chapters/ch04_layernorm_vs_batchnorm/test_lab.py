@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 
-from helpers.chapters import stored
 from helpers.chapters.ch04_layernorm_vs_batchnorm import lab
-from helpers.chapters.lab import max_difference, runs
+from helpers.chapters.lab import max_difference
 
 SLICES = {
-    "controls": (0, {"norm": "layer", "lr": 0.01, "learn": False}),
-    "probes": (0, {"norm": "layer", "lr": 0.01, "probe": True}),  # and without the probe of "norms"
+    "controls": lab.USUAL | {"learn": False},
+    "probes": lab.USUAL | {"probe": True},  # and without the probe of "norms"
 }
 TOLERANCE = 0.02  # of losses in nats, for another processor
 
@@ -17,11 +16,11 @@ TOLERANCE = 0.02  # of losses in nats, for another processor
 @pytest.mark.slow
 @pytest.mark.parametrize("part", SLICES)
 def test_a_run_is_the_stored_one(part):
-    seed, setting = SLICES[part]
-    made = {"seed": seed} | lab.one_run(seed, **setting)
-    assert max_difference(made, runs(stored(4)[part], **setting)[0]) < TOLERANCE
+    setting = SLICES[part]
+    made = {"seed": 0} | lab.one_run(0, **setting)
+    assert max_difference(made, lab.PARTS[part].runs(**setting)[0]) < TOLERANCE
     if part == "probes":
-        then = runs(stored(4)["norms"], norm="layer", lr=0.01)[0]
+        then = lab.PARTS["norms"].runs(**lab.USUAL)[0]
         assert max_difference({key: made[key] for key in then}, then) < TOLERANCE
 
 

@@ -2,9 +2,8 @@
 
 import pytest
 
-from helpers.chapters import stored
 from helpers.chapters.ch06_scaling_by_sqrt_dk import lab
-from helpers.chapters.lab import max_difference, runs
+from helpers.chapters.lab import max_difference
 
 TOLERANCE = 0.01  # of losses in nats and of spreads, at small rates, for another processor
 SMALL_RATE = {"steps": 200, "divisor": "√D", "start": lab.UNIT, "lr": 0.001}
@@ -17,12 +16,12 @@ SLICES = {"short": (0, SMALL_RATE | {"D": 16}), "controls": (0, SLOW), "more": (
 def test_a_run_is_the_stored_one(part):
     seed, setting = SLICES[part]
     made = {"seed": seed} | lab.one_run(seed, **setting)
-    assert max_difference(made, runs(stored(6)[part], **setting)[0]) < TOLERANCE
+    assert max_difference(made, lab.PARTS[part].runs(**setting)[0]) < TOLERANCE
 
 
 @pytest.mark.slow
 def test_a_long_run_begins_as_the_stored_one():
     setting = SMALL_RATE | {"D": 64}
     made = lab.one_run(0, **setting)["losses"]
-    then = runs(stored(6)["long"], **setting | {"steps": 2000})[0]["losses"]
+    then = lab.PARTS["long"].runs(**setting | {"steps": 2000})[0]["losses"]
     assert max_difference(made, then[: len(made)]) < TOLERANCE

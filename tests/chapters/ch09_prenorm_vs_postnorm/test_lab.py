@@ -13,7 +13,7 @@ from helpers.chapters.lab import characters, counted_losses
 @pytest.mark.parametrize("place", lab.ORDERS)
 def test_starts_are_what_is_stored(place):
     setting = {"place": place, "start": "torch", "L": 4}
-    for seed, stored in enumerate(lab.runs("start", **setting)[:2]):
+    for seed, stored in enumerate(lab.PARTS["start"].runs(**setting)[:2]):
         run = {"seed": seed} | lab.one_start(seed, **setting)
         assert run.keys() == stored.keys()
         for key in run:
@@ -27,7 +27,7 @@ def test_alike_tokens_leave_no_gradient_to_queries_and_keys():
         torch.nn.init.zeros_(model.position.weight)
         ids_BT = torch.full((1, 6), 3)
         found = lab.stream_and_gradients(model, ids_BT, ids_BT.roll(1) + torch.arange(6))
-        values = [block.attention.sublayer.qkv.weight.grad[-32:] for block in model.layers]
+        values = [block.attention.qkv.weight.grad[-32:] for block in model.blocks]
         assert max(found["W_Q, W_K"]) < 1e-12 < 0.001 < min(grad.norm() for grad in values)
         assert max(found["differing"]) < 1e-12
 
@@ -36,7 +36,7 @@ def test_gradients_are_those_of_the_loss():
     """A step against the gradient of W_Q and W_K lowers the loss by its length times the step."""
     model, batch = lab.init_model(2, "post").double(), lab.one_batch(0)
     found = lab.stream_and_gradients(model, *batch)
-    weight = model.layers[-1].attention.sublayer.qkv.weight
+    weight = model.blocks[-1].attention.qkv.weight
     direction = weight.grad.clone()
     direction[-weight.shape[1] :] = 0  # W_V stays
     losses = []
@@ -51,7 +51,7 @@ def test_gradients_are_those_of_the_loss():
 
 def test_a_run_learns_where_it_ends_clearly_below_the_letter_frequencies():
     level = counted_losses()["unigram"]
-    pairs = bigram.count_bigrams(characters().validation, len(characters().tokenizer))
+    pairs = bigram.count_bigrams(characters().validation, len(characters().tokenizer.vocab))
     counted = np.bincount(characters().train, minlength=len(pairs)) + 1
     frequencies = np.tile(counted / counted.sum(), (len(pairs), 1))
     assert level == pytest.approx(bigram.cross_entropy_of(frequencies, pairs))
@@ -74,9 +74,9 @@ def test_by_hand_both_orders_add_and_norm_in_their_order():
 )
 def test_short_runs_are_the_start_of_the_stored_ones(part, at):
     """The deep ones for a step, the others for ten, in which their losses fall by half a nat."""
-    setting = lab.settings(part)[at]
+    setting = lab.PARTS[part].settings[at]
     steps = 1 if part == "deep" else lab.BLOCK
-    stored = lab.runs(part, **setting)[0]
+    stored = lab.PARTS[part].runs(**setting)[0]
     run = lab.trained(seeds=[0], looks=(0,), **setting | {"steps": steps})
     assert run["losses"][0, 0].item() == pytest.approx(stored["first"], abs=0.01)
     if part != "deep":
@@ -89,7 +89,7 @@ def test_short_runs_are_the_start_of_the_stored_ones(part, at):
 @pytest.mark.slow
 def test_a_whole_run_is_what_is_stored():
     setting = {"place": "pre", "L": 2, "lr": 0.003, "warm_up": 50}
-    stored = lab.runs("grid", **setting)[0]
+    stored = lab.PARTS["grid"].runs(**setting)[0]
     (run,) = lab.all_seeds([0], **setting)
     assert run.keys() | {"seed"} == stored.keys()
     for key in run:
@@ -104,9 +104,9 @@ def test_seeds_trained_side_by_side_are_the_seeds_trained_alone():
 
 def test_warm_up_is_a_straight_ramp_to_the_rate():
     """Adam's first step moves every weight that has a gradient by the rate of that step."""
-    before = lab.init_model(2, "pre", seed=0).output.weight.detach()
+    before = lab.init_model(2, "pre", seed=0).head.weight.detach()
     moved = []
     for warm_up in (0, 4):
         run = lab.trained(2, "pre", lr=0.01, warm_up=warm_up, seeds=[0], steps=1)
-        moved.append((run["models"][0].output.weight - before).abs().max().item())
+        moved.append((run["models"][0].head.weight - before).abs().max().item())
     assert moved == pytest.approx([0.01, 0.0025], rel=1e-3)

@@ -3,24 +3,25 @@
 import pytest
 import torch
 
-from helpers.chapters import stored
 from helpers.chapters.ch10_initialisation import lab
+
+TRAINED = [name for name, part in lab.PARTS.items() if part.side_by_side]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("part", "at"), [*((part, -1) for part in lab.TRAINED), ("elsewhere", 2)])
+@pytest.mark.parametrize(("part", "at"), [*((part, -1) for part in TRAINED), ("elsewhere", 2)])
 def test_short_runs_are_the_start_of_the_stored_ones(part, at):
     """The last setting of each part and one of twice the width, ten steps: half a nat is lost."""
-    setting = lab.settings(part)[at]
-    kept = stored(10)[part]["settings"][at]["runs"][0]
+    setting = lab.PARTS[part].settings[at]
+    kept = lab.PARTS[part].runs(**setting)[0]
     losses, _ = lab.trained(**setting | {"seeds": [0], "steps": lab.BLOCK})
     assert losses[0, 0].item() == pytest.approx(kept["first"], abs=0.01)
     assert losses.mean().item() == pytest.approx(kept["losses"][0], abs=0.03)
 
 
 def test_plain_layers_learn_as_they_did():
-    setting = lab.settings("layers")[4]
-    kept = stored(10)["layers"]["settings"][4]["runs"][1]
+    setting = lab.PARTS["layers"].settings[4]
+    kept = lab.PARTS["layers"].runs(**setting)[1]
     run = {"seed": 1} | lab.learns(1, **setting)
     assert run.keys() == kept.keys()
     assert run["first"] == pytest.approx(kept["first"], abs=0.01)
@@ -29,8 +30,8 @@ def test_plain_layers_learn_as_they_did():
 
 @pytest.mark.parametrize("at", [0, -2])
 def test_untrained_stacks_are_those_stored(at):
-    setting = lab.settings("stacks")[at]
-    kept = stored(10)["stacks"]["settings"][at]["runs"][3]
+    setting = lab.PARTS["stacks"].settings[at]
+    kept = lab.PARTS["stacks"].runs(**setting)[3]
     run = lab.one_stack(3, **setting)
     assert run["sizes"] == pytest.approx(kept["sizes"], rel=0.02)
     assert run["gradients"] == pytest.approx(kept["gradients"], rel=0.02)
@@ -66,7 +67,7 @@ def test_what_is_kept_of_a_run_has_the_stored_form(monkeypatch):
     assert good == {"first": 4.0, "validation": 2.0, "losses": [3.0] * 30}
     assert diverged["validation"] is None
     assert diverged["losses"] == [None] * 30
-    (kept,) = (s["runs"][0] for s in stored(10)["eight"]["settings"][:1])
+    kept = lab.PARTS["eight"].runs(scheme="torch", lr=0.003)[0]
     assert good.keys() | {"seed"} == kept.keys()
 
 
