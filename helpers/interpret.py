@@ -59,7 +59,12 @@ def record_attention(model: nn.Module) -> Iterator[list[Weights]]:
 
 @torch.no_grad()
 def block_scores(block: nn.Module, x_BTC: Stream) -> Weights:
-    """The scaled scores of a block's heads on a stream, (B, H, T, T), before the mask."""
+    """The scaled scores of a block's heads on a stream, (B, H, T, T), before the mask.
+
+    Raises: ValueError for a variant with RoPE or ALiBi, whose scores are others.
+    """
+    if (positions := getattr(block.attention, "positions", "")) in ("rope", "alibi"):
+        raise ValueError(f"these are not the scores of a variant with {positions}")
     normed_BTC = block.norm_1(x_BTC)
     if hasattr(block.attention, "project"):  # a Llama's
         q, k, _ = block.attention.project(normed_BTC)
@@ -71,18 +76,20 @@ def block_scores(block: nn.Module, x_BTC: Stream) -> Weights:
 
 
 def scores(model: nn.Module, layer: int, ids_BT: Ids) -> Weights:
-    """The scaled scores of a layer's heads, (B, H, T, T), before the mask."""
+    """The same of a layer on a text."""
     return block_scores(model.blocks[layer - 1], stream(model, ids_BT)[layer - 1])
 
 
+@torch.no_grad()
 def attention_weights(model: nn.Module, ids_BT: Ids) -> Float[Tensor, "L B H T T"]:
-    """The causal attention weights of all layers, (L, B, H, T, T)."""
-    found = []
-    for block, x_BTC in zip(model.blocks, stream(model, ids_BT), strict=False):
-        scores_BHTT = block_scores(block, x_BTC)
-        future = torch.full_like(scores_BHTT, -torch.inf).triu(1)
-        found.append((scores_BHTT + future).softmax(dim=-1))
-    return torch.stack(found)
+    """The attention weights of all layers, (L, B, H, T, T)."""
+    if hasattr(model.blocks[0].attention, "dropout"):  # a GPT's
+        with record_attention(model) as found:
+            model(ids_BT)
+        return torch.stack(found)
+    each = zip(model.blocks, stream(model, ids_BT), strict=False)
+    all_scores = torch.stack([block_scores(block, x_BTC) for block, x_BTC in each])
+    return (all_scores + torch.full_like(all_scores, -torch.inf).triu(1)).softmax(dim=-1)
 
 
 @torch.no_grad()
@@ -92,6 +99,14 @@ def lens(model: nn.Module, x_BTC: Stream) -> Float[Tensor, "B T V"]:
     Source: nostalgebraist 2020, "interpreting GPT: the logit lens".
     """
     return model.head(model.norm(x_BTC))
+
+
+def previous_token_scores(weights_LBHTT: Float[Tensor, "L B H T T"]) -> Float[Tensor, "L H"]:
+    """How much each head reads the token before, (L, H); the first token has none.
+
+    Source: Elhage et al. 2021.
+    """
+    return weights_LBHTT.diagonal(-1, -2, -1).mean(dim=(1, 3))
 
 
 def induction_scores(weights_LBHTT: Float[Tensor, "L B H T T"]) -> Float[Tensor, "L H"]:
