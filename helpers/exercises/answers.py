@@ -8,8 +8,6 @@ import copy
 import sys
 from collections.abc import Callable
 from functools import partial
-from itertools import takewhile
-from traceback import walk_stack
 from typing import Any, NoReturn
 
 import numpy as np
@@ -166,27 +164,22 @@ def _giving_plain(function: Callable) -> Callable:
 
 
 def _traced(function: Callable, *args: Any) -> tuple[list, bool]:
-    """What a call leaves of its arguments, and whether it met a tensor of PyTorch on the way.
-
-    Those that the book's functions make, and give as NumPy arrays, don't count.
-    """
+    """What a call leaves of its arguments, and whether it met a tensor of PyTorch on the way."""
     import torch
     from torch.overrides import TorchFunctionMode
 
-    made: list[object] = []
+    met: list[object] = []
 
     class Noted(TorchFunctionMode):
         def __torch_function__(self, func, types, args=(), kwargs=None):
-            value, callers = func(*args, **(kwargs or {})), walk_stack(sys._getframe(1))
-            own = takewhile(lambda at: at[0].f_code is not _traced.__code__, callers)
-            if not any(at.f_globals.get("__name__", "").startswith("helpers.") for at, _ in own):
-                made.extend((value, *args))  # what is asked for an array is a tensor, too
+            value = func(*args, **(kwargs or {}))
+            met.extend((value, *args))
             return value
 
     given = copy.deepcopy(args)
     with Noted():
-        made.append(function(*given))
-    return list(given), any(isinstance(one, torch.Tensor) for one in made)
+        met.append(function(*given))
+    return list(given), any(isinstance(one, torch.Tensor) for one in met)
 
 
 def _refuse(kind: str) -> NoReturn:

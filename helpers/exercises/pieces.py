@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from types import ModuleType
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import torch
@@ -103,31 +104,27 @@ def _parameters(module: nn.Module, of_book: nn.Module) -> list[nn.Parameter]:
 
 
 def _inside(piece: type[nn.Module], module: ModuleType, name: str) -> np.ndarray:
+    """What a small model of the book's does with the piece in place of its own."""
     tokenizer = minigpt.Tokenizer(text := corpus.load())
-    ids_N, pieces = tokenizer.encode(text), vars(module)
-    put = {name: piece}
-    if module is minillama:
-        put.setdefault("RMSNorm", nn.RMSNorm)  # homework withholds the book's, for 14.1
-    of_book = {part: pieces[part] for part in put}
-    pieces.update(put)
-    try:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(0)
-            model = MODELS[module](len(tokenizer.vocab))
-            if name == "CachedAttention":
-                for parameter in model.parameters():
-                    parameter.data *= 4  # or it would repeat one token
-                return np.array([i.item() for i in minillama.stream(model, ids_N[None, :8], STEPS)])
-            if name == "LoRA":
-                model.requires_grad_(False)
-                for part in (*(block.feed_forward for block in model.blocks), model):
-                    for child, layer in [*part.named_children()]:
-                        if isinstance(layer, nn.Linear):
-                            setattr(part, child, piece(layer, 8, 16))
-            steps = minigpt.train(model, ids_N, STEPS, batch=8, lr=0.02)
-            losses = [loss for _, loss in steps]
-    finally:
-        pieces.update(of_book)
+    ids_N = tokenizer.encode(text)
+    with (
+        torch.random.fork_rng(devices=[]),
+        patch.object(minillama, "RMSNorm", nn.RMSNorm),  # homework withholds the book's, for 14.1
+        patch.object(module, name, piece),
+    ):
+        torch.manual_seed(0)
+        model = MODELS[module](len(tokenizer.vocab))
+        if name == "CachedAttention":
+            for parameter in model.parameters():
+                parameter.data *= 4  # or it would repeat one token
+            return np.array([i.item() for i in minillama.stream(model, ids_N[None, :8], STEPS)])
+        if name == "LoRA":
+            model.requires_grad_(False)
+            for part in (*(block.feed_forward for block in model.blocks), model):
+                for child, layer in [*part.named_children()]:
+                    if isinstance(layer, nn.Linear):
+                        setattr(part, child, piece(layer, 8, 16))
+        losses = [loss for _, loss in minigpt.train(model, ids_N, STEPS, batch=8, lr=0.02)]
     return np.array([losses[0], losses[-1]])
 
 
