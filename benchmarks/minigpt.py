@@ -2,28 +2,34 @@
 
 ``python benchmarks/minigpt.py`` trains it with words as tokens, by the loop that the book builds,
 stores its numbers in 16 bits in helpers/data/minigpt.safetensors, and writes
-helpers/data/results/minigpt.json: its loss beside the entropy of the tales and ten texts, none
-left out.
+helpers/data/results/minigpt.json: its loss beside the entropy of the tales, ten texts, none left
+out, and what rounding to fewer bits costs. With ``--rounding`` it only measures the last, on the
+model that ships, in a minute on one core.
 """
 
+import copy
 import json
 import math
 import re
+import sys
 import time
 
 import torch
+import torch.nn.functional as F
 from common import RESULTS, about
-from safetensors.torch import load_file, save_file
-from valley import lengths, losses
+from torch import Tensor
 
-from helpers import corpus, valley
+from helpers import checkpoint, corpus, valley
+from helpers.embeddings import quantised
 from helpers.files import write_text
 from helpers.minigpt import GPT, WORDS, Tokenizer, generate, train
 
 SIZES = {"T": 192, "C": 128, "H": 4, "L": 4}
 STEPS, BATCH, LR = 2400, 8, 0.003
 SEEDS, TOKENS, TEMPERATURE = range(10), 240, 0.5
-SHIPPED = RESULTS.parent / "minigpt.safetensors"
+FILE = RESULTS / "minigpt.json"
+BITS = 8, 6, 5, 4, 3  # the page has 8
+WINDOWS = 64  # of held-out tales, on which rounding is judged
 
 
 def entropy(text: str) -> tuple[float, int]:
@@ -47,6 +53,57 @@ def written(model: GPT, tokenizer: Tokenizer, seed: int) -> str:
     return text.removeprefix(valley.BETWEEN).partition(valley.BETWEEN)[0]
 
 
+@torch.no_grad()
+def bits_a_character(model: GPT, tokenizer: Tokenizer, x_NT: Tensor, y_NT: Tensor) -> float:
+    """Loss of windows, by the length of the tokens to be predicted."""
+    nats = sum(
+        F.cross_entropy(model(x_BT).mT, y_BT, reduction="sum")
+        for x_BT, y_BT in zip(x_NT.split(8), y_NT.split(8), strict=True)
+    )
+    letters_V = torch.tensor([len(token) for token in tokenizer.vocab])
+    return (nats / math.log(2) / letters_V[y_NT].sum()).item()
+
+
+@torch.no_grad()
+def rounded(model: GPT, bits: int) -> tuple[GPT, int]:
+    """A copy with every matrix rounded, and its bytes: codes, scales and vectors in float32."""
+    copied, size = copy.deepcopy(model), 0
+    for parameter in copied.parameters():
+        if parameter.ndim == 1:
+            size += 4 * parameter.numel()
+            continue
+        codes, scales = quantised(parameter, bits)
+        parameter.copy_(codes * scales)
+        size += -(-codes.numel() * bits // 8) + 4 * scales.numel()
+    return copied, size
+
+
+@torch.no_grad()
+def rounding(many: int = WINDOWS, all_bits=BITS) -> dict:
+    """What rounding the shipped model's matrices costs on held-out tales."""
+    model, tokenizer = checkpoint.load()
+    _, validation_N = corpus.split(tokenizer.encode(valley.text()))
+    x_NT, y_NT = next(corpus.windows(validation_N, model.T, batch_size=many))
+    exact_NTV, rows = model(x_NT), []
+    exact = F.cross_entropy(exact_NTV.mT, y_NT)
+    for bits in all_bits:
+        other, size = rounded(model, bits)
+        logits_NTV = other(x_NT)
+        loss, apart = F.cross_entropy(logits_NTV.mT, y_NT), (logits_NTV - exact_NTV).abs()
+        row = [bits, size, f"{loss:.4f}", f"{loss - exact:+.5f}"]
+        rows.append([*row, f"{apart.max():.2f}", f"{apart.mean():.4f}"])
+    columns = ["bits a number", "bytes", "loss on held-out tales, nats a token", "change"]
+    columns += ["largest difference of a logit", "mean difference"]
+    claim = f"Each matrix with a scale for each row; {many} windows of {model.T} tokens"
+    return about(__file__, [], claim=claim, columns=columns, rows=rows)
+
+
+def store(**parts) -> None:
+    """Put parts into the stored file; the others stay as they were."""
+    found = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {}
+    write_text(FILE, json.dumps(found | parts, indent=1, ensure_ascii=False) + "\n")
+
+
 def main() -> None:
     """Train, ship, measure and store."""
     torch.manual_seed(0)
@@ -58,14 +115,13 @@ def main() -> None:
         if step % 100 == 0:
             print(step, f"{sum(curve[-100:]) / 100:.3f}", flush=True)
     minutes = (time.perf_counter() - began) / 60
-    save_file({name: tensor.half() for name, tensor in model.state_dict().items()}, SHIPPED)
-    model.load_state_dict(load_file(SHIPPED))
-    model.eval()
+    checkpoint.save(checkpoint.SHIPPED, model, tokenizer, torch.float16)
+    model, tokenizer = checkpoint.load()
     texts = [written(model, tokenizer, seed) for seed in SEEDS]
     read = tokenizer.decode(train_N)
     whole = [sentence for text in texts for sentence in sentences(text)]
     held_out = next(corpus.windows(validation_N, model.T, batch_size=256))
-    bits, _ = losses(model, *held_out, lengths(tokenizer))
+    bits = bits_a_character(model, tokenizer, *held_out)
     bound, tales = entropy(tokenizer.decode(validation_N))
     here = about(__file__, [0]) | {"device": f"CPU, {torch.get_num_threads()} threads"}
     rows = [
@@ -77,27 +133,31 @@ def main() -> None:
         ["whole sentences in the ten texts", str(len(whole))],
         ["of these, in the training text, too", str(sum(s in read for s in whole))],
     ]
-    found = {
-        "title": "The reader's GPT, trained on the tales of the valley",
-        "claim": "The model and the loop are those of helpers/minigpt.py",
-        "learned": {**here, "columns": ["measured", ""], "rows": rows},
-        "curve": {
+    store(
+        title="The reader's GPT, trained on the tales of the valley",
+        claim="The model and the loop are those of helpers/minigpt.py",
+        learned={**here, "columns": ["measured", ""], "rows": rows},
+        curve={
             **here,
             "columns": ["step", "mean loss of the 100 steps before it, nats a token"],
             "rows": [
                 [n, round(sum(curve[n - 100 : n]) / 100, 4)] for n in range(100, STEPS + 1, 100)
             ],
         },
-        "texts": {
+        texts={
             **here,
             "seeds": list(SEEDS),
             "columns": ["seed", "text"],
             "claim": f"None left out; up to {TOKENS} tokens at temperature {TEMPERATURE}",
             "rows": [[seed, text] for seed, text in zip(SEEDS, texts, strict=True)],
         },
-    }
-    write_text(RESULTS / "minigpt.json", json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+        rounding=rounding(),
+    )
 
 
 if __name__ == "__main__":
-    main()
+    if "--rounding" in sys.argv:
+        torch.set_num_threads(1)
+        store(rounding=rounding())
+    else:
+        main()

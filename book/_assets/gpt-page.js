@@ -7,13 +7,13 @@
   const SHOWN = 8; // tokens in the table of what may come next
   const SPOKEN = 80; // characters that a screen reader is given at a time, a sentence if it is shorter
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
-  const percent = (share) =>
-    share > 0 && share < 0.0005 ? "< 0.1%" : `${(100 * share).toFixed(1)}%`;
-  const { named, sign } = bookGPT;
+  const percent = (probability) =>
+    probability > 0 && probability < 0.0005 ? "< 0.1%" : `${(100 * probability).toFixed(1)}%`;
+  const { named, label } = bookGPT;
 
   // --- a text, read by the model
 
-  // As `write` in chapter 11: when all places are full, the last half of them is read afresh.
+  // When all positions are full, the last half of them is read afresh.
   class Reading {
     constructor(model) {
       this.model = model;
@@ -23,28 +23,28 @@
 
     restart(start) {
       this.start = start; // where the part that the model reads begins
-      this.memory = bookGPT.remember(this.model);
+      this.kvCache = bookGPT.kvCache(this.model);
       this.seen = []; // for each token of that part: what the model gave
     }
 
     // Read a text, but not again what it has in common with the one before.
     read(ids) {
-      const { context } = this.model.config, half = context / 2;
-      const start = Math.max(0, Math.ceil((ids.length - context) / half) * half);
+      const { T } = this.model.sizes, half = T / 2;
+      const start = Math.max(0, Math.ceil((ids.length - T) / half) * half);
       let same = 0;
       while (same < ids.length && ids[same] === this.ids[same]) same++;
       if (start !== this.start) this.restart(start);
       this.forget(Math.max(0, same - start));
       this.ids = [...ids];
       for (const id of ids.slice(start + this.seen.length)) {
-        this.seen.push(bookGPT.read(this.model, this.memory, id));
+        this.seen.push(bookGPT.read(this.model, this.kvCache, id));
       }
     }
 
     forget(from) {
       if (from >= this.seen.length) return;
       this.seen.length = from;
-      for (const { keys, values } of this.memory.flat()) keys.length = values.length = from;
+      for (const { keys, values } of this.kvCache.flat()) keys.length = values.length = from;
     }
   }
 
@@ -53,8 +53,7 @@
   function liven(root) {
     const find = (name) => root.querySelector(name);
     const field = (name) => find(`[name="${name}"]`);
-    const { unit } = root.dataset; // what it calls a token
-    const form = find("form"), canvas = find("canvas"), place = field("place");
+    const form = find("form"), canvas = find("canvas"), position = field("position");
     let reading = null, prompted = 0, writing = null;
 
     const token = (at) => reading.model.vocab[reading.ids[reading.start + at]];
@@ -63,14 +62,14 @@
     const head = () => [Number(field("layer").value), Number(field("head").value)];
     const weights = (at) => {
       const [layer, h] = head();
-      return reading.seen[at].layers[layer].heads[h].weights;
+      return reading.seen[at].layers[layer].heads[h - 1].weights;
     };
-    const inPlace = (at) => `${named(token(at))} (${reading.start + at + 1})`;
+    const atPosition = (at) => `${named(token(at))} (${reading.start + at + 1})`;
 
     // --- what the reader has typed: the prompt's ids and the settings, or what is wrong with them
 
     function prompt() {
-      const { ids, told } = bookGPT.understood(reading.model, field("prompt").value);
+      const { ids, told } = bookGPT.tokenize(reading.model, field("prompt").value);
       return { ids: ids.length ? ids : null, told };
     }
 
@@ -82,10 +81,8 @@
       return { temperature, most, seed, length };
     }
 
-    function trouble(...words) {
-      const message = words.filter(Boolean).join(" ");
-      if (find(".gpt-trouble").textContent !== message) find(".gpt-trouble").textContent = message;
-    }
+    const told = bookGPT.patient((words) => (find(".gpt-trouble").textContent = words));
+    const trouble = (...words) => told(words.filter(Boolean).join(" "));
 
     // Both, or nothing; and a word about what is wrong or left out.
     function typed() {
@@ -109,8 +106,8 @@
     // --- writing
 
     function follow() {
-      place.max = reading.seen.length - 1;
-      place.value = place.max;
+      position.max = reading.seen.length - 1;
+      position.value = position.max;
     }
 
     const next = (at, { temperature, most }) =>
@@ -118,10 +115,10 @@
 
     function one(chosen) {
       const p_V = next(reading.seen.length - 1, chosen);
-      const id = bookGPT.draw(p_V, bookGPT.chance(chosen.seed, reading.ids.length));
+      const id = bookGPT.draw(p_V, bookGPT.uniform(chosen.seed, reading.ids.length));
       reading.read([...reading.ids, id]);
       follow();
-      return { token: reading.model.vocab[id], share: p_V[id] };
+      return { token: reading.model.vocab[id], probability: p_V[id] };
     }
 
     async function write() {
@@ -160,7 +157,7 @@
     // --- showing
 
     function show() {
-      const chosen = typed(), at = Number(place.value);
+      const chosen = typed(), at = Number(position.value);
       if (find(".gpt-shown").hidden) return;
       showText(at);
       showReads(at);
@@ -182,7 +179,7 @@
         piece(text(0, Math.min(start, prompted)), "pale"),
         piece(text(Math.min(start, prompted), start), "pale", "written"),
         ...reading.seen.map((_, s) => {
-          const span = piece(token(s).replaceAll("\n", "↵\n"), "place");
+          const span = piece(token(s).replaceAll("\n", "↵\n"), "token");
           span.dataset.at = s;
           span.classList.toggle("written", start + s >= prompted);
           span.classList.toggle("reader", s === at);
@@ -197,11 +194,11 @@
       const most = [...weights_T.keys()].sort((a, b) => weights_T[b] - weights_T[a]).slice(0, 3);
       const [layer, h] = head();
       const shares = most.map((s) =>
-        `${percent(weights_T[s])} to ${s === at ? "itself" : inPlace(s)}`);
-      place.setAttribute("aria-valuetext", inPlace(at));
-      find(".gpt-at").textContent = inPlace(at);
+        `${percent(weights_T[s])} to ${s === at ? "itself" : atPosition(s)}`);
+      position.setAttribute("aria-valuetext", atPosition(at));
+      find(".gpt-at").textContent = atPosition(at);
       find(".gpt-reads").textContent =
-        `In layer ${layer + 1}, head ${h + 1}, ${inPlace(at)} gives ${shares.join(", ")}.`;
+        `In layer ${layer}, head ${h}, ${atPosition(at)} gives ${shares.join(", ")}.`;
     }
 
     // The likeliest, and the one that came if it is none of them; always as many rows.
@@ -217,26 +214,26 @@
       find(".gpt-next caption").textContent = `What follows “${before}”: `
         + (chosen.temperature === 0 ? "the likeliest" : `temperature ${chosen.temperature}`)
         + (chosen.most < p_V.length ? `, among the ${chosen.most} likeliest` : "");
-      find(".gpt-next tbody").replaceChildren(...rows.map(([name, share, here]) => {
+      find(".gpt-next tbody").replaceChildren(...rows.map(([name, probability, here]) => {
         const tr = document.createElement("tr");
         tr.innerHTML = '<th scope="row"></th><td><span class="gpt-share"><span></span></span></td>';
         tr.firstChild.textContent = here ? `${name} came` : name;
         tr.classList.toggle("came", here);
-        tr.querySelector(".gpt-share").append(percent(share));
-        tr.style.setProperty("--share", share);
+        tr.querySelector(".gpt-share").append(percent(probability));
+        tr.style.setProperty("--share", probability);
         return tr;
       }));
     }
 
-    // Where a place stands in the map, in CSS pixels: tokens along two edges if there is room.
+    // Where a position stands in the map, in CSS pixels: tokens along two edges if there is room.
     function grid() {
-      const places = reading.seen.length, side = canvas.clientWidth, wide = unit === "token" ? 64 : 16;
-      const edge = (side - wide) / places >= 9 ? wide : 0;
-      return { places, side, edge, cell: (side - edge) / places };
+      const positions = reading.seen.length, side = canvas.clientWidth, wide = 64;
+      const edge = (side - wide) / positions >= 9 ? wide : 0;
+      return { positions, side, edge, cell: (side - edge) / positions };
     }
 
     function showMap(at) {
-      const { places, side, edge, cell } = grid(), sharp = devicePixelRatio || 1;
+      const { positions, side, edge, cell } = grid(), sharp = devicePixelRatio || 1;
       const [layer, h] = head(), pen = canvas.getContext("2d");
       canvas.width = canvas.height = Math.round(side * sharp);
       pen.scale(sharp, sharp);
@@ -244,7 +241,7 @@
       pen.font = `${Math.min(12, cell)}px monospace`;
       pen.textAlign = "center";
       pen.textBaseline = "middle";
-      for (let t = 0; t < places; t++) {
+      for (let t = 0; t < positions; t++) {
         const weights_T = weights(t);
         for (let s = 0; s <= t; s++) {
           pen.globalAlpha = weights_T[s];
@@ -252,25 +249,25 @@
         }
         pen.globalAlpha = 1;
         if (!edge) continue;
-        const name = sign(token(t));
+        const name = label(token(t));
         pen.fillText(name, edge / 2, (t + 0.5) * cell, edge - 4);
         pen.save();
         pen.translate(edge + (t + 0.5) * cell, side - edge / 2);
-        if (edge > 16) pen.rotate(-Math.PI / 2); // words stand upright
+        pen.rotate(-Math.PI / 2);
         pen.fillText(name, 0, 0, edge - 4);
         pen.restore();
       }
       pen.strokeRect(edge + 0.5, at * cell + 0.5, (at + 1) * cell - 1, Math.max(cell - 1, 1));
-      canvas.setAttribute("aria-label", `Map of layer ${layer + 1}, head ${h + 1}: a row for each of `
-        + `${places} ${unit}s that read, a column for each that is read, the darker the more. `
-        + `Outlined: the row of ${inPlace(at)}.`);
+      canvas.setAttribute("aria-label", `Map of layer ${layer}, head ${h}: a row for each of `
+        + `${positions} tokens that read, a column for each that is read, the darker the more. `
+        + `Outlined: the row of ${atPosition(at)}.`);
     }
 
     // --- what the reader does
 
     // A slider that moves names its token by itself.
     function choose(at, whole = true) {
-      place.value = at;
+      position.value = at;
       show();
       const sentence = find(".gpt-reads").textContent, name = find(".gpt-at").textContent;
       say(whole ? sentence : sentence.replace(`${name} gives`, "it gives"));
@@ -278,18 +275,18 @@
 
     // The cell of the map under the pointer.
     function under(event) {
-      const { places, edge, cell } = grid(), box = canvas.getBoundingClientRect();
+      const { positions, edge, cell } = grid(), box = canvas.getBoundingClientRect();
       const [s, t] = [event.clientX - box.left - edge, event.clientY - box.top]
         .map((at) => Math.floor(at / cell));
-      return s >= 0 && t >= 0 && s < places && t < places ? { s, t } : null;
+      return s >= 0 && t >= 0 && s < positions && t < positions ? { s, t } : null;
     }
 
     function point(event) {
       const at = reading && !writing && under(event);
       if (!at) return;
       find(".gpt-reads").textContent = at.s > at.t
-        ? `${inPlace(at.s)} comes after ${inPlace(at.t)}, which cannot read it.`
-        : `${inPlace(at.t)} gives ${percent(weights(at.t)[at.s])} to ${inPlace(at.s)}.`;
+        ? `${atPosition(at.s)} comes after ${atPosition(at.t)}, which cannot read it.`
+        : `${atPosition(at.t)} gives ${percent(weights(at.t)[at.s])} to ${atPosition(at.s)}.`;
     }
 
     const presses = {
@@ -298,9 +295,9 @@
       one: () => {
         const chosen = !writing && typed();
         if (!chosen) return;
-        const { token, share } = one(chosen);
+        const { token, probability } = one(chosen);
         show();
-        say(`${named(token)}, ${percent(share)}`);
+        say(`${named(token)}, ${percent(probability)}`);
       },
       anew: begin,
       load: async () => {
@@ -328,19 +325,19 @@
     for (const [name, press] of Object.entries(presses)) field(name).addEventListener("click", press);
     form.addEventListener("submit", (event) => event.preventDefault());
     field("prompt").addEventListener("input", begin);
-    place.addEventListener("input", () => choose(place.value, false));
-    for (const name of ["layer", "head"]) field(name).addEventListener("change", () => choose(place.value));
+    position.addEventListener("input", () => choose(position.value, false));
+    for (const name of ["layer", "head"]) field(name).addEventListener("change", () => choose(position.value));
     for (const name of ["temperature", "top-k"]) field(name).addEventListener("input", show);
     find(".gpt-text").addEventListener("click", ({ target }) => {
       if (target.dataset.at && !writing) choose(target.dataset.at);
     });
     canvas.addEventListener("pointermove", point);
-    canvas.addEventListener("pointerleave", () => reading && showReads(Number(place.value)));
+    canvas.addEventListener("pointerleave", () => reading && showReads(Number(position.value)));
     canvas.addEventListener("click", (event) => {
       const at = !writing && under(event);
       if (at) choose(at.t);
     });
-    const redraw = () => reading && !find(".gpt-shown").hidden && showMap(Number(place.value));
+    const redraw = () => reading && !find(".gpt-shown").hidden && showMap(Number(position.value));
     new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
     new ResizeObserver(redraw).observe(canvas);
     find(".gpt-scriptless").remove();

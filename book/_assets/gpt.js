@@ -1,24 +1,24 @@
-// The book's small GPT, from scratch: an id in, logits and attention weights out. It is chapters
-// 05 to 11 once more, in plain JavaScript, for a page that has no Python. It reads one token
-// at a time and keeps keys and values, so that a new one costs the same all the way.
+// The reader's GPT, helpers/minigpt.py, in plain JavaScript, for a page that has no Python: an id
+// in, logits and every step on the way out. It reads one token at a time and keeps keys and values,
+// so that a new one costs the same all the way.
 //
 // Why not a runtime? Because it would hide what this book is about, and weigh more than the model:
 // the smallest WebAssembly file of onnxruntime-web 1.30.0 is 14.2 MB, and transformers.js rests on
-// that package; a page that is opened from a disk may not even fetch it. This file is 12 kB.
+// that package; a page that is opened from a disk may not even fetch it.
 //
-// Names carry their axes, as in helpers/: T places, C width, H heads, D width of a head, V
-// tokens, L layers.
+// Names carry their axes, as in helpers/: T positions, C width, H heads, D head width, V vocabulary,
+// L layers. Layers and heads are counted from 1, positions from 0.
 "use strict";
 
 // A function, so that a worker can be given its text.
 const bookGPTMade = () => {
-  const EPS = 1e-5; // what a norm adds to the mean square
-  const BASE = 10000; // of RoPE's wavelengths
+  const EPS = 1e-5; // what LayerNorm adds to the variance
 
-  // --- weights: base64 text to tables (book/_ext/play/gpt.py wrote it)
+  // --- weights
 
-  // A matrix is whole numbers from -127 to 127 and a scale for each row; a vector is plain floats.
-  function unpack({ config, vocab, tensors, data }) {
+  // The model of a weights script: base64 text to tensors. A matrix is whole numbers from -127 to
+  // 127 and a scale for each row; a vector is plain floats (book/_ext/play/gpt.py wrote them).
+  function unpack({ sizes, vocab, tensors, data }) {
     const letters = atob(data), bytes = new Uint8Array(letters.length);
     for (let i = 0; i < bytes.length; i++) bytes[i] = letters.charCodeAt(i);
     const { buffer } = bytes;
@@ -29,54 +29,85 @@ const bookGPTMade = () => {
         : { rows, columns, scales: new Float32Array(buffer, floats, rows),
             codes: new Int8Array(buffer, codes, rows * columns) };
     }
-    return { config, vocab, weights, ids: new Map(vocab.map((token, id) => [token, id])) };
+    return { sizes, vocab, weights, ids: new Map(vocab.map((token, id) => [token, id])) };
   }
 
-  // --- tokens: characters, or words with the space before them and the rest letter by letter
+  // --- tokens: words with the space before them, and marks
 
-  // A text cut into what the vocabulary has, as helpers.corpus does; an unknown character as it is.
-  function tokens({ ids }, text) {
-    const pieces = text.match(/ ?\p{L}+|\n+|./gsu) ?? [];
-    return pieces.flatMap((piece) => (ids.has(piece) ? [piece] : [...piece]));
+  // A text cut as minigpt.WORDS cuts it: \w is a letter, a numeral or _, as in Python.
+  const cut = (text) => text.match(/ ?[\p{L}\p{N}_]+|[^\p{L}\p{N}_]/gu) ?? [];
+
+  // Marks that keyboards and copied text bring along, as the tales write them.
+  const PLAIN = { "’": "'", "‘": "'", "“": '"', "”": '"', "\u00a0": " ", "\t": " ", "\r": "\n" };
+
+  // The token of the vocabulary that a token is read as: itself, or the same word with another
+  // space or capital; undefined where there is none.
+  function known({ ids }, token) {
+    const word = token.trim(), lower = word.toLowerCase(), upper = word && word[0].toUpperCase() + word.slice(1);
+    return [token, ` ${word}`, word, ` ${lower}`, lower, ` ${upper}`, upper].find((form) => ids.has(form));
   }
 
-  // Signs that keyboards and copied text bring along, as the texts of the models write them.
-  const PLAIN = { "’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-", "…": "...", "\u00a0": " ", "\t": " ", "\r": "\n" };
+  // The three words of the vocabulary that share most pairs of letters with a word.
+  function alike({ vocab }, word) {
+    const pairs = (text) => new Set([...` ${text}`].map((letter, i) => letter + (text[i] ?? " ")));
+    const own = pairs(word.toLowerCase());
+    const shared = (other) => {
+      const others = pairs(other);
+      return [...others].filter((pair) => own.has(pair)).length / (own.size + others.size);
+    };
+    return [...new Set(vocab.map((token) => token.trim()).filter((token) => /^\p{L}{2,}$/u.test(token)))]
+      .map((token) => [shared(token), token]).sort(([a], [b]) => b - a).slice(0, 3).map(([, token]) => token);
+  }
 
-  // What a model reads of a text, `ids`, and in words what it leaves out or reads as something else:
-  // one rule for every page.
-  function understood({ ids: rows, ...model }, text) {
-    const instead = new Set();
-    const plain = text.replace(/\r\n/g, "\n").replace(/[’‘“”–—…\u00a0\t\r]/g, (found) => {
-      if (![...PLAIN[found]].every((one) => rows.has(one))) return found;
-      if (found.trim()) instead.add(`${found} as ${PLAIN[found]}`);
-      return PLAIN[found];
-    });
-    const all = tokens({ ids: rows, ...model }, plain), unknown = [...new Set(all.filter((token) => !rows.has(token)))];
-    const ids = all.filter((token) => rows.has(token)).map((token) => rows.get(token));
-    const some = unknown.slice(0, 5).map(named).join(", ") + (unknown.length > 5 ? ` and ${unknown.length - 5} more` : "");
-    return { ids, told: [unknown.length && `The model has no row for ${some}${ids.length ? "; it reads the rest." : "."}`,
-      instead.size && `It reads ${[...instead].join(", ")}.`, !ids.length && "Type something that it can read."].filter(Boolean).join(" ") };
+  // The ids of a text, (T,), and in words what is left out or read as something else: one rule for
+  // every page. A space after the last word belongs to the word that is still to come.
+  function tokenize(model, text) {
+    const plain = text.replace(/\r\n/g, "\n").replace(/(?<=[\p{L}\p{N}_]) $/u, "").replace(/[’‘“”\u00a0\t\r]/g, (found) => PLAIN[found]);
+    const unknown = new Set(), instead = new Set(), ids = [];
+    for (const token of cut(plain)) {
+      const read = known(model, token);
+      if (read === undefined) unknown.add(token.trim() || token);
+      else ids.push(model.ids.get(read));
+      if (read !== undefined && read.trim() !== token.trim()) instead.add(`${named(token.trim())} as ${named(read.trim())}`);
+    }
+    const last = [...unknown].findLast((token) => /^\p{L}/u.test(token)), more = unknown.size - 5;
+    const said = [...unknown].slice(0, 5).map(named).join(", ") + (more > 0 ? ` and ${more} more` : "");
+    return { ids, told: [unknown.size && `The model does not know ${said}${ids.length ? "; it reads the rest." : "."}`,
+      last && `Spelled like ${named(last)} are ${alike(model, last).map(named).join(", ")}.`,
+      instead.size && `It reads ${[...instead].join(", ")}.`,
+      !ids.length && "Type words that it knows, such as “The fox”."].filter(Boolean).join(" ") };
+  }
+
+  // A function that shows words after a pause, so that no half-typed word is reported, and clears
+  // them at once.
+  function patient(show, pause = 500) {
+    let timer = 0;
+    return (words) => {
+      clearTimeout(timer);
+      if (words) timer = setTimeout(show, pause, words);
+      else show("");
+    };
   }
 
   // What a token is called in a sentence.
   function named(token) {
-    if (/^\n+$/.test(token)) return token === "\n" ? "new line" : `${token.length} new lines`;
+    if (token === "\n") return "new line";
     return token === " " ? "space" : `“${token.replace(/^ /, "\u00a0")}”`; // no line breaks there
   }
 
-  // How it is drawn where there is little room.
-  const sign = (token) => (token === " " ? "␣" : token.replaceAll("\n", "↵").trim());
+  // How a token is drawn where there is little room.
+  const label = (token) => (token === " " ? "␣" : token.replaceAll("\n", "↵").trim());
 
-  // --- the parts: each takes the vector of one place
+  // --- the parts: each takes the vector of one position
 
+  // Row `at` of a matrix, (C,).
   function row({ columns, scales, codes }, at) {
     const scale = scales[at];
     return Float64Array.from(codes.subarray(at * columns, (at + 1) * columns), (c) => c * scale);
   }
 
-  // W x + b. The scale of a row of W stands outside the sum. Four rows at a time: each number of x
-  // is fetched once for them, and none of the four sums waits for another.
+  // W x + b, (rows,). The scale of a row of W stands outside the sum. Four rows at a time: each
+  // number of x is fetched once for them, and none of the four sums waits for another.
   function linear(x, { rows, columns, scales, codes }, bias) {
     const y = new Float64Array(rows);
     let i = 0;
@@ -96,25 +127,24 @@ const bookGPTMade = () => {
     return y.map((sum, i) => sum * scales[i] + (bias ? bias[i] : 0));
   }
 
-  // To mean square 1, then times gamma where there is one.
-  function rms(x, gamma) {
-    const square = x.reduce((sum, v) => sum + v * v, 0) / x.length;
-    const by = 1 / Math.sqrt(square + EPS);
-    return x.map((v, i) => v * by * (gamma ? gamma[i] : 1));
+  const mean = (x) => x.reduce((sum, v) => sum + v, 0) / x.length;
+
+  // A vector without its mean, (C,).
+  const centred = (x) => {
+    const m = mean(x);
+    return x.map((v) => v - m);
+  };
+
+  // 1 / √(variance + ε) of a vector, a number.
+  const rstd = (x) => 1 / Math.sqrt(mean(centred(x).map((v) => v * v)) + EPS);
+
+  // LayerNorm of a vector, (C,): to mean 0 and variance 1, times γ, plus β.
+  function layerNorm(x, weights, name) {
+    const by = rstd(x), gamma = weights[`${name}.weight`], beta = weights[`${name}.bias`];
+    return centred(x).map((v, i) => v * by * gamma[i] + beta[i]);
   }
 
-  // RoPE: entries k and k + D/2 are a pair, which turns by an angle that grows with the place t.
-  function turn(x_D, t) {
-    const half = x_D.length / 2, y_D = new Float64Array(x_D.length);
-    for (let k = 0; k < half; k++) {
-      const angle = t / BASE ** (k / half);
-      const cos = Math.cos(angle), sin = Math.sin(angle);
-      y_D[k] = x_D[k] * cos - x_D[k + half] * sin;
-      y_D[k + half] = x_D[k] * sin + x_D[k + half] * cos;
-    }
-    return y_D;
-  }
-
+  // Numbers above 0 that sum to 1, as many as there are scores.
   function softmax(scores) {
     const most = Math.max(...scores);
     const powers = scores.map((s) => Math.exp(s - most));
@@ -122,39 +152,36 @@ const bookGPTMade = () => {
     return powers.map((p) => p / sum);
   }
 
-  // Loops, not array methods, where a step is taken most often: a fifth of the time goes.
+  // The dot product of two vectors. A loop, because this is where a fifth of the time went.
   function dot(a, b) {
     let sum = 0;
     for (let i = 0; i < a.length; i++) sum += a[i] * b[i];
     return sum;
   }
 
-  // One head at the newest place: it asks, and gathers from all keys and values met so far, its
-  // own the last of them. Nothing of what comes later is there to be masked.
-  function head(q, k, v, { keys, values }, positions) {
-    const t = keys.length;
-    const [q_normed, k_normed] = [q, k].map((x_D) => rms(x_D));
-    const [q_turned, k_turned] = [q_normed, k_normed]
-      .map((x_D) => (positions === "rope" ? turn(x_D, t) : x_D));
-    keys.push(k_turned);
+  // One head at the newest position, its steps by name: q, k, v and mixed (D,), the others (T,). It
+  // reads all keys and values so far, its own the last of them; no later one is there to be masked.
+  function head(q, k, v, { keys, values }) {
+    keys.push(k);
     values.push(v);
-    const scores = keys.map((key) => dot(q_turned, key));
+    const scores = keys.map((key) => dot(q, key));
     const scaled = scores.map((score) => score / Math.sqrt(q.length));
     const weights = softmax(scaled), mixed = new Float64Array(v.length);
-    for (let s = 0; s <= t; s++) {
+    for (let s = 0; s < values.length; s++) {
       for (let d = 0; d < v.length; d++) mixed[d] += weights[s] * values[s][d];
     }
-    return { q, k, v, q_normed, k_normed, q_turned, k_turned, scores, scaled, weights, mixed };
+    return { q, k, v, scores, scaled, weights, mixed };
   }
 
-  // instead: for a head of this layer, what takes the place of what it has mixed.
-  function attention(x_C, memory_H, { positions, weights }, name, instead = {}) {
-    const C = x_C.length, H = memory_H.length, D = C / H, mixed_C = new Float64Array(C);
+  // All heads side by side and the output of attention, (C,). instead: by head, what takes the place
+  // of what it has mixed.
+  function attention(x_C, cache_H, weights, name, instead = {}) {
+    const C = x_C.length, D = C / cache_H.length, mixed_C = new Float64Array(C);
     const qkv = linear(x_C, weights[`${name}.qkv.weight`], weights[`${name}.qkv.bias`]);
-    const heads = memory_H.map((memory, h) => {
+    const heads = cache_H.map((cache, h) => {
       const qkv_D = [0, C, 2 * C].map((at) => qkv.slice(at + h * D, at + (h + 1) * D));
-      const kept = head(...qkv_D, memory, positions);
-      if (instead[h]) kept.mixed = Float64Array.from(instead[h]);
+      const kept = head(...qkv_D, cache);
+      if (instead[h + 1]) kept.mixed = Float64Array.from(instead[h + 1]);
       mixed_C.set(kept.mixed, h * D);
       return kept;
     });
@@ -162,9 +189,10 @@ const bookGPTMade = () => {
     return { heads, out };
   }
 
-  // Φ(x), the share of a normal distribution below x, to the digits that a double has, in the tail
-  // too: a series near 0, a continued fraction far out (Abramowitz and Stegun 1964, 26.2.11 and 14).
-  function below(x) {
+  // Φ(x), the fraction of a normal distribution that is lower than x, to the digits that a double
+  // has, in the tail too: a series near 0, a continued fraction far out (Abramowitz and Stegun 1964,
+  // 26.2.11 and 14).
+  function normalCdf(x) {
     const z = Math.abs(x), density = Math.exp((-x * x) / 2) / Math.sqrt(2 * Math.PI);
     if (z < 2) {
       let sum = z;
@@ -176,60 +204,57 @@ const bookGPTMade = () => {
     return x < 0 ? density / fraction : 1 - density / fraction;
   }
 
+  // The steps of the feed-forward network by name: up and activation (4C,), down (C,).
   function feedForward(x_C, weights, name) {
     const up = linear(x_C, weights[`${name}.up.weight`], weights[`${name}.up.bias`]);
-    const bent = up.map((x) => x * below(x)); // GELU
-    return { up, bent, down: linear(bent, weights[`${name}.down.weight`], weights[`${name}.down.bias`]) };
+    const activation = up.map((x) => x * normalCdf(x)); // GELU
+    return { up, activation, down: linear(activation, weights[`${name}.down.weight`], weights[`${name}.down.bias`]) };
   }
 
   const plus = (a_C, b_C) => a_C.map((v, i) => v + b_C[i]);
+  const minus = (a_C, b_C) => (b_C ? a_C.map((v, i) => v - b_C[i]) : a_C);
 
   // --- the whole machine
 
-  // Keys and values of each layer and head, none yet: what the model knows of a text.
-  const remember = ({ config }) => Array.from({ length: config.layers }, () =>
-    Array.from({ length: config.heads }, () => ({ keys: [], values: [] })));
+  // An empty KV cache, a pair of lists for each layer and head.
+  const kvCache = ({ sizes: { L, H } }) => Array.from({ length: L }, () =>
+    Array.from({ length: H }, () => ({ keys: [], values: [] })));
 
-  // Read one more token, and keep every step under its name: `logits_V` for the one after it,
-  // and for each layer what its two sub-layers made, `heads` with their `weights` among it.
+  // One more token read, every step under its name: embedding and position (C,), `layers` from 1,
+  // where layer 0 has the stream that layer 1 reads, norm (C,) and logits_V for the next token.
   // change: without positions, `{ positions: "none" }`; what heads are to have mixed instead, by
-  // layer and head, `{ instead: { 1: { 3: vector } } }`; what is taken from the stream at this place,
-  // from the embedding and from what a layer's sub-layers add, `{ less: { embedding: vector, 1: { out:
-  // vector, down: vector } } }`.
-  function read(model, memory_LH, id, { instead = {}, less = {}, positions = "rope" } = {}) {
-    const { weights, config: { context } } = model;
-    if (memory_LH[0][0].keys.length >= context) {
-      throw new RangeError(`the model reads ${context} tokens, no more`);
-    }
-    const minus = (x_C, y_C) => (y_C ? x_C.map((v, i) => v - y_C[i]) : x_C);
+  // layer and head, `{ instead: { 1: { 3: vector } } }`; what is taken away at this position,
+  // `{ less: { embedding: vector, position: vector, 1: { out: vector, down: vector }, norm: vector } }`.
+  function read({ sizes: { T, C }, weights }, cache_LH, id, { instead = {}, less = {}, positions } = {}) {
+    const t = cache_LH[0][0].keys.length;
+    if (t >= T) throw new RangeError(`the model reads ${T} tokens, no more`);
     const embedding = minus(row(weights["embedding.weight"], id), less.embedding);
-    let stream = embedding;
-    const layers = memory_LH.map((memory_H, layer) => {
-      const [first, second] = ["attention", "feed_forward"].map((part) => `blocks.${layer}.${part}`);
-      const norm1 = rms(stream, weights[`${first}.norm.weight`]);
-      const { heads, out: whole } = attention(norm1, memory_H, { positions, weights }, `${first}.sublayer`, instead[layer]);
-      const out = minus(whole, less[layer]?.out);
-      const middle = plus(stream, out);
-      const norm2 = rms(middle, weights[`${second}.norm.weight`]);
-      const { up, bent, down: added_C } = feedForward(norm2, weights, `${second}.sublayer`);
+    const position = positions === "none" ? new Float64Array(C) : minus(row(weights["position.weight"], t), less.position);
+    const layers = [{ stream: plus(embedding, position) }];
+    cache_LH.forEach((cache_H, at) => {
+      const name = `blocks.${at}`, layer = at + 1, { stream } = layers[at];
+      const norm1 = layerNorm(stream, weights, `${name}.norm_1`);
+      const { heads, out: whole } = attention(norm1, cache_H, weights, `${name}.attention`, instead[layer]);
+      const out = minus(whole, less[layer]?.out), middle = plus(stream, out);
+      const norm2 = layerNorm(middle, weights, `${name}.norm_2`);
+      const { up, activation, down: added_C } = feedForward(norm2, weights, `${name}.feed_forward`);
       const down = minus(added_C, less[layer]?.down);
-      stream = plus(middle, down);
-      return { norm1, heads, out, middle, norm2, up, bent, down, stream };
+      layers.push({ norm1, heads, out, middle, norm2, up, activation, down, stream: plus(middle, down) });
     });
-    return { embedding, layers, ...last(model, stream) };
+    return { embedding, position, layers, ...readOut(weights, layers.at(-1).stream, less.norm) };
   }
 
-  // What the last norm and the output head make of a stream: after all layers, or of an earlier one.
-  function last(model, stream) {
-    const norm = rms(stream, model.weights["norm.weight"]);
-    return { norm, logits_V: linear(norm, model.weights["head.weight"]) };
+  // What the last norm (C,) and the head (V,) make of a stream: after all layers, or of an earlier one.
+  function readOut(weights, stream, less) {
+    const norm = minus(layerNorm(stream, weights, "norm"), less);
+    return { norm, logits_V: linear(norm, weights["head.weight"]) };
   }
 
   // --- from logits to a token
 
-  // Temperature 0: all on the likeliest. Of the others, the `most` likeliest take part. Among equals
-  // the first comes first.
-  function probabilities(logits_V, temperature, most) {
+  // The probabilities (V,) from which a token is drawn. Temperature 0: all on the likeliest. Of the
+  // others, the `most` likeliest take part. Among equals the first comes first.
+  function probabilities(logits_V, temperature = 1, most = logits_V.length) {
     const sorted = Float64Array.from(logits_V).sort().reverse();
     if (temperature === 0) {
       const first = logits_V.indexOf(sorted[0]);
@@ -241,10 +266,13 @@ const bookGPTMade = () => {
     return softmax(logits_V.map((x) => (kept(x) ? x / temperature : -Infinity)));
   }
 
-  // A number from 0 up to 1 for each place of a text, the same whenever it is asked for: seed and
-  // place, mixed by the last steps of MurmurHash3 (Appleby 2011), twice.
-  function chance(seed, place) {
-    let h = (Math.imul(seed, 0x9e3779b1) + place) | 0;
+  // The n likeliest ids.
+  const likeliest = (p_V, n) => [...p_V.keys()].sort((a, b) => p_V[b] - p_V[a]).slice(0, n);
+
+  // A number from 0 up to 1 for each position of a text, the same whenever it is asked for: seed and
+  // position, mixed by the last steps of MurmurHash3 (Appleby 2011), twice.
+  function uniform(seed, position) {
+    let h = (Math.imul(seed, 0x9e3779b1) + position) | 0;
     for (let round = 0; round < 2; round++) {
       h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
       h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
@@ -253,14 +281,15 @@ const bookGPTMade = () => {
     return (h >>> 0) / 2 ** 32;
   }
 
-  // Lay the probabilities end to end from 0 to 1, and see into which one the number falls.
+  // The id into whose probability a number falls, if they are laid end to end from 0 to 1.
   function draw(p_V, number) {
     let sum = 0;
     for (let i = 0; i < p_V.length; i++) if (number < (sum += p_V[i])) return i;
-    return p_V.reduce((best, p, i) => (p > p_V[best] ? i : best), 0); // rounding left a gap
+    return likeliest(p_V, 1)[0]; // rounding left a gap
   }
 
-  return { unpack, tokens, understood, linear, named, sign, below, remember, read, last, probabilities, chance, draw };
+  return { EPS, unpack, cut, tokenize, patient, named, label, linear, centred, rstd, dot, normalCdf, kvCache, read, readOut,
+    probabilities, likeliest, uniform, draw };
 };
 
 globalThis.bookGPT = bookGPTMade();

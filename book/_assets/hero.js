@@ -7,7 +7,7 @@ const bookHero = (() => {
   const NEXT = 6, CELLS = 6; // likeliest tokens, and numbers of a row, that are drawn
   const STRIP = 8, FAN = 14; // of 100 across: a row of numbers, and the lines to what may come next
   const FAINT = 0.05; // attention weights below it are left out
-  const plain = (text) => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+  const plain = (text) => text.replace(/[&<>"]/g, (mark) => `&#${mark.charCodeAt(0)};`);
   const short = (x) => String(Math.round(100 * x) / 100);
   const percent = (share) => (share < 0.0005 ? "< 0.1%" : `${(100 * share).toFixed(1)}%`);
   const curve = (x1, y1, x2, y2, share, more = "") => {
@@ -28,26 +28,25 @@ const bookHero = (() => {
 
   // What a model makes of a text, as HTML, and in a sentence.
   function draw(model, ids) {
-    const memory = bookGPT.remember(model), { layers: L, heads: H } = model.config;
-    const seen = ids.map((id) => bookGPT.read(model, memory, id)), end = seen.length;
+    const cache = bookGPT.kvCache(model), { L, H } = model.sizes;
+    const seen = ids.map((id) => bookGPT.read(model, cache, id)), end = seen.length;
     const from = Math.max(0, end - ROWS), shown = seen.slice(from), T = shown.length, top = Math.min(0, T - LEAST);
-    const gap = (100 - FAN - (L + 1) * STRIP) / L, left = (stage) => stage * (STRIP + gap);
-    const rows = (stage) => shown.map(({ embedding, layers }) => [...(stage ? layers[stage - 1].stream : embedding)].slice(0, CELLS));
+    const gap = (100 - FAN - (L + 1) * STRIP) / L, left = (layer) => layer * (STRIP + gap);
+    const rows = (layer) => shown.map(({ layers }) => [...layers[layer].stream].slice(0, CELLS));
     const mean = (at, l, s) => at.layers[l].heads.reduce((sum, { weights }) => sum + weights[s], 0) / H;
     const reads = (t, l) => shown.slice(0, t + 1).map((_, s) => [s, mean(shown[t], l, from + s)])
       .filter(([, share]) => share >= FAINT)
-      .map(([s, share]) => curve(left(l) + STRIP, s + 0.5, left(l + 1), t + 0.5, share, t === T - 1 ? ' class="last"' : ""));
+      .map(([s, share]) => curve(left(l - 1) + STRIP, s + 0.5, left(l), t + 0.5, share, t === T - 1 ? ' class="last"' : ""));
     const part = (name, inside) => `<g data-part="${name}">${inside}</g>`;
-    const p_V = bookGPT.probabilities(seen[end - 1].logits_V, 1, model.vocab.length);
-    const likely = [...p_V.keys()].sort((a, b) => p_V[b] - p_V[a]).slice(0, NEXT);
-    const byLayer = (inside) => shown[0].layers.map((_, l) => `<g style="--layer:${l}">${inside(l)}</g>`).join("");
+    const p_V = bookGPT.probabilities(seen[end - 1].logits_V), likely = bookGPT.likeliest(p_V, NEXT);
+    const byLayer = (inside) => Array.from({ length: L }, (_, l) => `<g style="--layer:${l}">${inside(l + 1)}</g>`).join("");
     const svg = part("attention", byLayer((l) => shown.map((_, t) => reads(t, l).join("")).join("")))
-      + part("embedding", cells(rows(0), 0)) + part("sums", byLayer((l) => cells(rows(l + 1), left(l + 1))))
+      + part("embedding", cells(rows(0), 0)) + part("sums", byLayer((l) => cells(rows(l), left(l))))
       + part("next", likely.map((id, i) => curve(100 - FAN, T - 0.5, 100, top + ((i + 0.5) * (T - top)) / NEXT, p_V[id])).join(""));
-    const layers = shown[0].layers.map((_, l) => `<span><i>layer </i>${l + 1}</span>`).join("");
-    const words = "<span></span>".repeat(-top) + ids.slice(from).map((id) => `<span>${plain(bookGPT.sign(model.vocab[id]))}</span>`).join("");
+    const layers = Array.from({ length: L }, (_, l) => `<span><i>layer </i>${l + 1}</span>`).join("");
+    const words = "<span></span>".repeat(-top) + ids.slice(from).map((id) => `<span>${plain(bookGPT.label(model.vocab[id]))}</span>`).join("");
     const next = likely.map((id) => `<li style="--share:${short(p_V[id])}"><button type="button" disabled data-token="${plain(model.vocab[id])}">`
-      + `<span>${plain(bookGPT.sign(model.vocab[id]))}</span> <b>${percent(p_V[id])}</b></button></li>`).join("");
+      + `<span>${plain(bookGPT.label(model.vocab[id]))}</span> <b>${percent(p_V[id])}</b></button></li>`).join("");
     return {
       view: `<div class="hero-layers" style="--strip:${STRIP}%;--fan:${FAN}%" aria-hidden="true">${layers}</div>`
         + `<div class="hero-words" data-part="tokens" aria-hidden="true">${words}</div>`
@@ -65,7 +64,7 @@ const bookHero = (() => {
     const link = (text) => root.querySelectorAll(".hero-open").forEach((open, i) => (open.hash = new URLSearchParams(i ? { text } : { text, why: "" })));
 
     function show() {
-      const { ids, told } = bookGPT.understood(model, field.value);
+      const { ids, told } = bookGPT.tokenize(model, field.value);
       link(field.value);
       if (!ids.length) return (find(".hero-said").textContent = told);
       const { view: html, said } = draw(model, ids.slice(-most));

@@ -7,11 +7,11 @@
 (() => {
   const MOST_TERMS = 8; // shown at first
   const LIKELY = 8, FIRST = 5; // tokens in the table of what comes next, and above the stations
-  const STANDS_FOR = { by1: "norm1", by2: "norm2", by: "norm", q_by: "q", k_by: "k", q_normed: "q",
-    k_normed: "k", scores: "maps", scaled: "maps", weights: "maps", share: "maps", share_next: "probabilities",
-    qkv: "q", head: "logits" }; // where on the left a number is that has no picture of its own
+  const STANDS_FOR = { scores: "maps", scaled: "maps", weights: "maps", share: "maps", share_next: "probabilities",
+    qkv: "q", head: "logits", norm_1: "norm1", norm_2: "norm2" }; // where on the left a number is that has no picture of its own
+  const standsFor = (part) => STANDS_FOR[part] ?? part.replace(/^(mean|centred|variance|rstd)(?=[12]?$)/, "norm");
   const { open, row, byKey } = bookMachine;
-  const { named, sign } = bookGPT;
+  const { named, label, likeliest } = bookGPT;
   const percent = (share) => (share < 0.0005 ? "< 0.1%" : `${(100 * share).toFixed(1)}%`);
   const number = (x) => {
     const size = Math.abs(x); // five digits, so that factors multiply to their product
@@ -54,15 +54,15 @@
       }
       const { run, as } = data, change = JSON.stringify(data.change);
       latest = run;
-      const reading = (readings[as] ??= { memory: bookGPT.remember(model), ids: [], change });
+      const reading = (readings[as] ??= { kvCache: bookGPT.kvCache(model), ids: [], change });
       let same = 0;
       while (change === reading.change && same < reading.ids.length && reading.ids[same] === data.ids[same]) same++;
-      const { memory } = reading, ids = data.ids.slice(0, same);
+      const { kvCache } = reading, ids = data.ids.slice(0, same);
       Object.assign(reading, { ids, change });
-      for (const { keys, values } of memory.flat()) keys.length = values.length = same;
+      for (const { keys, values } of kvCache.flat()) keys.length = values.length = same;
       let from = same, kept = [];
       for (const id of data.ids.slice(same)) {
-        kept.push(bookGPT.read(model, memory, id, data.change));
+        kept.push(bookGPT.read(model, kvCache, id, data.change));
         ids.push(id);
         if (kept.length < 8 || ids.length === data.ids.length) continue;
         handOver({ run, as, from, kept });
@@ -78,23 +78,25 @@
     const find = (name) => root.querySelector(name);
     const field = (name) => find(`[name="${name}"]`);
     const { parts: PARTS, sections: SECTIONS, means, why: WHY } = JSON.parse(find(".machine-data").textContent);
-    let machine = null, worker = null, run = 0, place = 0, opened = null, every = false;
+    let machine = null, worker = null, run = 0, position = 0, opened = null, every = false;
     let wanted = null; // a number that the page's address names, until it can be opened
     let question = null; // or a word that it asks about
 
+    // What the page says of a part; those of the three norms share their words.
+    const aboutPart = (part, layer) => (part === "stream" && layer === 0 ? PARTS.start : PARTS[part.replace(/[12]$/, "")]);
     const head = () => ({ layer: Number(field("layer").value), head: Number(field("head").value) });
-    const say = (words) => (find(".machine-trouble").textContent = words);
+    const say = bookGPT.patient((words) => (find(".machine-trouble").textContent = words));
     const text = () => machine.ids.map((id) => machine.model.vocab[id]).join("");
     const token = (at) => machine.model.vocab[machine.ids[at]];
-    const inPlace = (at) => `${named(token(at))} (${at + 1})`;
-    const there = () => machine && place < machine.ids.length;
+    const atPosition = (at) => `${named(token(at))} (${at + 1})`;
+    const there = () => machine && position < machine.ids.length;
 
     // --- reading
 
     // The ids of what was typed, cut to the machine's places; what is left out is told.
     function typed() {
       const most = Number(root.dataset.places);
-      const { ids, told } = bookGPT.understood(machine.model, field("text").value), over = ids.length - most;
+      const { ids, told } = bookGPT.tokenize(machine.model, field("text").value), over = ids.length - most;
       say(told);
       find(".machine-cut").textContent = over > 0
         ? `This page has ${most} places: it reads the first ${most} tokens, and not the last ${over}.` : "";
@@ -104,13 +106,13 @@
     const instead = {}; // by layer and head: what takes the place of what it mixes
 
     function change() {
-      const change = field("places").checked ? { positions: "none" } : {};
+      const change = field("positions").checked ? { positions: "none" } : {};
       return Object.keys(instead).length ? { ...change, instead: structuredClone(instead) } : change;
     }
 
     function replace(layer, h, how) {
       instead[layer] ??= {};
-      if (how) instead[layer][h] = means[layer][h].map((x) => (how === "mean" ? x : 0));
+      if (how) instead[layer][h] = means[layer - 1][h - 1].map((x) => (how === "mean" ? x : 0));
       else delete instead[layer][h];
       if (!Object.keys(instead[layer]).length) delete instead[layer];
     }
@@ -128,7 +130,7 @@
 
     function undo() {
       for (const layer of Object.keys(instead)) delete instead[layer];
-      field("places").checked = false;
+      field("positions").checked = false;
     }
 
     function read() {
@@ -161,7 +163,7 @@
     }
 
     function ended() {
-      place = Math.min(followed ? machine.ids.length - 1 : place, machine.ids.length - 1);
+      position = Math.min(followed ? machine.ids.length - 1 : position, machine.ids.length - 1);
       if (question) answerTo(question);
       if (question && !wanted) sought = { why: true, atOnce: true };
       question = null;
@@ -193,12 +195,12 @@
       if (how === "on") write("stay");
       opened = a;
       every = false;
-      if (a.place !== undefined) {
-        followed = followed && a.place === place;
-        place = a.place;
+      if (a.position !== undefined) {
+        followed = followed && a.position === position;
+        position = a.position;
       }
       for (const name of ["layer", "head"]) {
-        if (a[name] !== undefined && !bookMachine.isReadOut(a)) field(name).value = a[name];
+        if (a[name] && !bookMachine.isReadOut(a)) field(name).value = a[name];
       }
       if (byKey(a.part)) field("shown").value = a.part;
       if (how !== "walk") sought = { a, atOnce: how === "stay" };
@@ -215,8 +217,8 @@
         find(".machine-why").focus({ preventScroll: true });
         return toView(".machine-why", atOnce);
       }
-      const own = a.part === "learned" ? a.table.split(".").at(-2) : a.part;
-      const part = bookMachine.isReadOut(a) && a.layer !== undefined ? "lens" : STANDS_FOR[own] ?? own;
+      const own = a.part === "learned" ? a.table.split(".").at(-2) : a.part === "stream" && !a.layer ? "start" : a.part;
+      const part = bookMachine.isReadOut(a) && a.layer !== undefined ? "lens" : standsFor(own);
       const still = atOnce || matchMedia("(prefers-reduced-motion: reduce)").matches;
       const box = find(`[data-part="${part}"]`), marked = box?.querySelector(".machine-mark:not([hidden])");
       (marked ?? box)?.scrollIntoView({ block: "nearest", inline: "nearest", behavior: still ? "instant" : "smooth" });
@@ -230,10 +232,10 @@
       forget();
       if (!a) [followed, opened] = [true, null];
       undo();
-      field("places").checked = Boolean(other.positions);
+      field("positions").checked = Boolean(other.positions);
       for (const how of ["silent", "mean"]) {
         for (const [layer, h] of other[how]) {
-          if (!means[layer]?.[h]) continue;
+          if (!means[layer - 1]?.[h - 1]) continue;
           replace(layer, h, how);
           if (!a) [field("layer").value, field("head").value] = [layer, h];
         }
@@ -242,15 +244,15 @@
     }
 
     function heading(a) {
-      const early = bookMachine.isReadOut(a) ? "read after " : "";
-      const where = [a.layer !== undefined && (a.layer < 0 ? "read from the embedding" : `${early}layer ${a.layer + 1}`),
-        a.head !== undefined && `head ${a.head + 1}`];
+      const early = bookMachine.isReadOut(a) ? "read " : "";
+      const where = [a.layer !== undefined && (a.layer ? `${early && "read after "}layer ${a.layer}` : `${early}before layer 1`),
+        a.head !== undefined && `head ${a.head}`];
       const word = ["embedding.weight", "head.weight"].includes(a.table) ? ` (${named(machine.model.vocab[a.row])})` : "";
       const which = a.part === "learned" ? `${a.table}, ${a.column === undefined ? "number" : "row"} ${a.row + 1}${word}${a.column === undefined ? "" : `, column ${a.column + 1}`}`
-        : a.key !== undefined ? `${inPlace(a.place)} reads ${inPlace(a.key)}`
-        : ["logits", "probabilities"].includes(a.part) ? `${named(machine.model.vocab[a.entry])} after ${inPlace(a.place)}`
-        : inPlace(a.place) + (a.entry === undefined ? "" : `, entry ${a.entry + 1}`);
-      const about = PARTS[a.part];
+        : a.key !== undefined ? `${atPosition(a.position)} reads ${atPosition(a.key)}`
+        : ["logits", "probabilities"].includes(a.part) ? `${named(machine.model.vocab[a.entry])} after ${atPosition(a.position)}`
+        : atPosition(a.position) + (a.entry === undefined ? "" : `, entry ${a.entry + 1}`);
+      const about = aboutPart(a.part, a.layer);
       return [`${about.name[0].toUpperCase()}${about.name.slice(1)}`, [which, ...where].filter(Boolean).join(" · ")];
     }
 
@@ -268,7 +270,7 @@
         panel.replaceChildren(make("p", {}, "Press any number: here it shows what it is made of."));
         return;
       }
-      const about = PARTS[opened.part], put = opened.part === "mixed" && otherThan(opened);
+      const about = aboutPart(opened.part, opened.layer), put = opened.part === "mixed" && otherThan(opened);
       const explained = bookMachine.isReadOut(opened) && opened.layer !== undefined ? SECTIONS.early : about;
       const { terms, sum, outer, value } = open(machine, opened), [name, where] = heading(opened);
       const ranked = [...terms].sort((a, b) => Math.abs(b.product) - Math.abs(a.product));
@@ -351,10 +353,11 @@
     // The columns in which a row of so many numbers stands: room for a finger, or at least a mouse.
     const columnsOf = (length) => (length > 128 && width >= 64 * 7 ? 64 : Math.min(length, 32));
 
-    // A part whose numbers stand in one row for the place, layer and head that are looked at.
+    // A part whose numbers stand in one row for the position, layer and head that are looked at.
     function strip(box) {
-      const { part } = box.dataset, inLayer = !["embedding", "norm", "logits", "probabilities"].includes(part);
-      const inHead = ["q", "k", "v", "q_turned", "k_turned", "mixed"].includes(part);
+      const start = box.dataset.part === "start", part = start ? "stream" : box.dataset.part;
+      const inLayer = !["embedding", "position", "norm", "logits", "probabilities"].includes(part);
+      const inHead = ["q", "k", "v", "mixed"].includes(part);
       const said = make("p", { className: "machine-label" }), canvas = make("canvas", { tabIndex: 0 });
       const mark = make("span", { className: "machine-mark" });
       let at = null, columns = 1;
@@ -362,9 +365,9 @@
       box.append(said, make("div", { className: "machine-strip" }, canvas, mark));
       const address = (entry) => {
         const { layer, head: h } = head();
-        return { part, place, ...(inLayer && { layer }), ...(inHead && { head: h }), entry };
+        return { part, position, ...(inLayer && { layer: start ? 0 : layer }), ...(inHead && { head: h }), entry };
       };
-      const isOpened = () => opened && ["part", "place", "layer", "head"].every((n) => opened[n] === address(0)[n]);
+      const isOpened = () => opened && ["part", "position", "layer", "head"].every((n) => opened[n] === address(0)[n]);
       const name = (i) => (["logits", "probabilities"].includes(part) ? named(machine.model.vocab[i]) : `entry ${i + 1}`);
       // The number that is pointed at, or that is open: its outline, and its words.
       function point() {
@@ -373,9 +376,9 @@
         box.classList.toggle("opened", Boolean(isOpened()));
         mark.hidden = chosen === null;
         mark.style.cssText = `width: ${100 / columns}%; height: ${100 / rows}%; left: ${100 * (chosen % columns) / columns}%; top: ${100 * Math.floor(chosen / columns) / rows}%`;
-        said.replaceChildren(make("b", {}, PARTS[part].name),
+        said.replaceChildren(make("b", {}, aboutPart(part, start ? 0 : undefined).name),
           ` · ${chosen === null ? `${all.length} numbers, ${range}` : `${name(chosen)}: ${number(all[chosen])}`}`);
-        canvas.setAttribute("aria-label", `${PARTS[part].name}, ${all.length} numbers from ${range}. Arrow keys choose one, Enter opens it.`);
+        canvas.setAttribute("aria-label", `${aboutPart(part, start ? 0 : undefined).name}, ${all.length} numbers from ${range}. Arrow keys choose one, Enter opens it.`);
         for (const [what, v] of [["valuemin", 1], ["valuemax", all.length], ["valuenow", (chosen ?? 0) + 1],
           ["valuetext", `${name(chosen ?? 0)}: ${number(all[chosen ?? 0])}`]]) canvas.setAttribute(`aria-${what}`, v);
       }
@@ -410,13 +413,14 @@
 
     // --- the whole machine in one frame: where one is, and what each part adds to the word asked about
 
-    const rows = ({ layer, head: h }, part) => machine.seen.map((kept) => kept.layers[layer].heads[h][part]);
-    const pieceOf = ({ part, layer, head: h }) => (["embedding", "biases"].includes(part) ? part : layer === undefined || bookMachine.isReadOut({ part }) ? "output"
-      : h !== undefined ? `${layer}.${h}` : ["norm2", "by2", "up", "bent", "down"].includes(part) ? `${layer}.down` : `${layer}`);
+    const rows = ({ layer, head: h }, part) => machine.seen.map((kept) => kept.layers[layer].heads[h - 1][part]);
+    const pieceOf = ({ part, layer, head: h }) => (["embedding", "position"].includes(part) || layer === 0 ? "embedding" : part === "biases" ? part
+      : layer === undefined || bookMachine.isReadOut({ part }) ? "output"
+      : h !== undefined ? `${layer}.${h}` : /2$|^(up|activation|down)$/.test(part) ? `${layer}.down` : `${layer}`);
 
     function picture() {
-      const { layers, heads } = machine.model.config, box = find(".machine-picture"), tall = (words) => make("span", {}, words);
-      const each = (length, make) => Array.from({ length }, (_, n) => make(n));
+      const { L, H } = machine.model.sizes, box = find(".machine-picture"), tall = (words) => make("span", {}, words);
+      const each = (length, make) => Array.from({ length }, (_, n) => make(n + 1));
       // At a station that has the part one stays there.
       const to = (stations, layer, h) => () => {
         if (layer !== undefined) field("layer").value = layer;
@@ -429,10 +433,10 @@
         button.dataset.piece = key;
         return button;
       };
-      box.append(piece("embedding", "Embedding", to([1]), tall("embedding")), ...each(layers, (layer) => {
-        const whole = make("div", { className: "machine-layer" }, make("span", {}, `layer ${layer + 1}`),
-          ...each(heads, (h) => piece(`${layer}.${h}`, `Layer ${layer + 1}, head ${h + 1}`, to([3, 2, 4], layer, h), make("canvas"))),
-          piece(`${layer}.down`, `Layer ${layer + 1}, feed-forward network (FFN)`, to([5, 6], layer), tall("FFN")));
+      box.append(piece("embedding", "Embedding and position", to([1]), tall("embedding")), ...each(L, (layer) => {
+        const whole = make("div", { className: "machine-layer" }, make("span", {}, `layer ${layer}`),
+          ...each(H, (h) => piece(`${layer}.${h}`, `Layer ${layer}, head ${h}`, to([3, 2, 4], layer, h), make("canvas"))),
+          piece(`${layer}.down`, `Layer ${layer}, feed-forward network (FFN)`, to([5, 6], layer), tall("FFN")));
         whole.dataset.piece = `${layer}`;
         return whole;
       }), piece("output", "Output: last norm and logits", to([7]), tall("output")));
@@ -451,7 +455,7 @@
           pixels(one.firstChild, rows({ layer, head: h }, "weights"), T, 1);
         }
         const what = sumOf(inquiry()), name = ({ title, dataset }) => `${title.toLowerCase()} ${signed(totals[dataset.piece])}`;
-        find("#machine-all").textContent = `From left to right: the embedding, ${layers} layers, each with ${heads} heads, which are drawn as what they read, `
+        find("#machine-all").textContent = `From left to right: embedding and position, ${L} layers, each with ${H} heads, which are drawn as what they read, `
           + `and a feed-forward network, and the output. Of ${what} they add: ${pieces.filter(({ dataset }) => dataset.piece in totals).map(name).join("; ")}; all biases ${signed(totals.biases)}.`;
         locate();
       };
@@ -469,26 +473,31 @@
         else one.removeAttribute("aria-current");
         one.classList.toggle("lit", lit.includes(piece) || (lit.includes("biases") && one.className.includes("layer")));
       }
-      const { layer, head: h } = head(), where = ["", "embedding", "output"].includes(at) ? at : `layer ${layer + 1}${a.head === undefined ? "" : `, head ${h + 1}`}`;
+      const { layer, head: h } = head(), where = ["", "embedding", "output"].includes(at) ? at : `layer ${layer}${a.head === undefined ? "" : `, head ${h}`}`;
       find(".machine-here").replaceChildren(make("b", {}, where), make("span", {}, `${where && ". "}Bars: what each part adds to ${sumOf(inquiry())}.`));
     }
 
     // --- why this word
 
-    // What is asked: of the likeliest word, or of one that was chosen; its logit, or its lead.
+    // What is asked: why the likeliest word, or one that was chosen, leads the next likeliest, or one
+    // that was chosen; null: its logit alone.
     const why = {};
     function forget() {
       Object.assign(why, { entry: undefined, over: undefined, silent: null, every: false, asked: false });
     }
     forget();
-    const inquiry = () => ({ place, entry: why.entry ?? likely(machine.seen[place].logits_V, 1)[0], over: why.over });
+    function inquiry() {
+      const [first, second] = likeliest(machine.seen[position].logits_V, 2), entry = why.entry ?? first;
+      const over = why.over === null || why.over !== entry ? why.over : undefined;
+      return { position, entry, over: over === null ? undefined : over ?? (entry === first ? second : first) };
+    }
     const wordOf = (entry) => named(machine.model.vocab[entry]);
     const sumOf = ({ entry, over }) => (over === undefined ? `the logit of ${wordOf(entry)}` : `the lead of ${wordOf(entry)} over ${wordOf(over)}`);
     const signed = (x) => `${x < 0 ? "−" : "+"}${Math.abs(x).toFixed(3)}`;
 
     function inWords() {
       const { entry, over } = inquiry(), word = (id) => (id === undefined ? id : bookMachine.word(machine, id));
-      return { why: word(entry), over: word(over), after: place + 1 };
+      return { why: word(entry), over: word(over) ?? "", after: position + 1 };
     }
 
     let ledger = {};
@@ -503,8 +512,8 @@
       const found = bookMachine.asks(machine, given);
       if (!found) return say("The address of this page asks about a word that there is not.");
       Object.assign(why, { entry: found.entry, over: found.over, asked: true });
-      place = found.place;
-      followed = place === machine.ids.length - 1;
+      position = found.position;
+      followed = position === machine.ids.length - 1;
     }
 
     function ask(given = {}) {
@@ -522,7 +531,7 @@
         const more = () => select.append(make("optgroup", { label: "all" }, ...machine.model.vocab.map((token, id) => make("option", { value: id }, named(token)))));
         select.addEventListener("focus", more, { once: true });
         select.addEventListener("change", () => {
-          Object.assign(why, { [name === "why" ? "entry" : "over"]: select.value ? Number(select.value) : undefined, asked: true, silent: null });
+          Object.assign(why, { [name === "why" ? "entry" : "over"]: select.value ? Number(select.value) : null, asked: true, silent: null });
           draw();
           write("stay");
         });
@@ -532,32 +541,38 @@
       const says = make("p"), body = make("tbody"), caption = make("caption"), told = make("p", { className: "visually-hidden" });
       told.setAttribute("role", "status");
       const all = make("button", { type: "button", onclick: () => { why.every = !why.every; update(); } });
-      box.append(make("p", { className: "machine-choices" }, make("label", {}, "Why ", word), after, make("label", {}, "as a sum: ", over)), says,
+      const other = make("button", { type: "button", onclick: () => {
+        Object.assign(why, { over: why.over === null ? undefined : null, asked: true, silent: null });
+        draw();
+        write("stay");
+      } });
+      box.append(make("p", { className: "machine-choices" }, make("label", {}, "Why ", word), after, make("label", {}, "as a sum: ", over), other), says,
         make("table", { className: "machine-reasons" }, caption, make("thead", {}, make("tr", {}, ...["part", "adds", "without it"].map((name) => make("th", { scope: "col" }, name)))), body),
         all, told, make("p", { className: "machine-note" }, `${WHY.says} `, make("a", { href: WHY.href, target: "_blank" }, WHY.where), "."));
 
       function fill(select, p_V, chosen, name, itself) {
-        const near = [...new Set([...likely(p_V, 20), ...(chosen === undefined ? [] : [chosen])])].filter((id) => id !== itself);
+        const near = [...new Set([...likeliest(p_V, 20), ...(chosen === undefined ? [] : [chosen])])].filter((id) => id !== itself);
         select.querySelector("optgroup").replaceChildren(...near.map((id) => make("option", { value: id }, name(id))));
         select.value = chosen ?? "";
       }
 
-      const nameOf = ({ part, layer, head: h, key }) => (part === "embedding" ? `embedding of ${named(token(place))}` : part === "biases" ? "all biases"
-        : `layer ${layer + 1}, ${part === "down" ? "feed-forward network" : `head ${h + 1} ${key === undefined ? "as it was replaced" : `reads ${inPlace(key)}`}`}`);
+      const nameOf = ({ part, layer, head: h, key }) => (part === "embedding" ? `embedding of ${named(token(position))}` : part === "position" ? `position ${position + 1}` : part === "biases" ? "all biases"
+        : `layer ${layer}, ${part === "down" ? "feed-forward network" : `head ${h} ${key === undefined ? "as it was replaced" : `reads ${atPosition(key)}`}`}`);
       const same = (a, b) => Boolean(b) && ["part", "layer", "head", "key"].every((n) => a[n] === b[n]);
 
       function showReasons() {
-        const asked = inquiry(), p_V = row(machine, { part: "probabilities", place }), focused = [...box.querySelectorAll("button")].indexOf(document.activeElement);
+        const asked = inquiry(), p_V = row(machine, { part: "probabilities", position }), focused = [...box.querySelectorAll("button")].indexOf(document.activeElement);
         fill(word, p_V, asked.entry, (id) => `${wordOf(id)} ${percent(p_V[id])}`);
         fill(over, p_V, asked.over, (id) => `its lead over ${wordOf(id)}`, asked.entry);
-        after.textContent = `after ${inPlace(place)}`;
+        other.textContent = asked.over === undefined ? "Its lead over another word" : "Its logit alone";
+        after.textContent = `after ${atPosition(position)}`;
         const ranked = [...reasons()].sort((a, b) => Math.abs(b.value) - Math.abs(a.value)), most = Math.abs(ranked[0].value) || 1;
-        const shown = why.every ? ranked : ranked.slice(0, MOST_TERMS), total = bookMachine.lead(machine.seen[place].logits_V, asked);
+        const shown = why.every ? ranked : ranked.slice(0, MOST_TERMS), total = bookMachine.lead(machine.seen[position].logits_V, asked);
         const against = ranked.find(({ value }) => value < 0);
         if (against && !shown.includes(against)) shown.splice(-1, 1, against);
         const rest = ranked.length - shown.length, rounded = (x) => Number(x.toFixed(3)), what = sumOf(asked);
-        says.textContent = `${what[0].toUpperCase()}${what.slice(1)} is ${signed(total)}. Each part of the machine has added a vector to the stream of ${inPlace(place)}. `
-          + "With the scale of the last norm held at what it is here, their shares add up to this number exactly.";
+        says.textContent = `${what[0].toUpperCase()}${what.slice(1)} is ${signed(total)}. Each part of the machine has added a vector to the stream of ${atPosition(position)}. `
+          + "With what the last norm divides by held at what it is here, their shares add up to this number exactly.";
         caption.textContent = `${ranked.length} parts, the largest first. A minus speaks against the word. Press a part to open its numbers.`;
         const line = (name, x) => make("tr", { className: "machine-sum" }, make("th", { scope: "row" }, name), make("td", {}, signed(x)), make("td"));
         body.replaceChildren(...shown.flatMap((part) => reason(part, most)),
@@ -586,16 +601,16 @@
 
       function without(part) {
         const asked = inquiry(), { logits, later, norm, by } = bookMachine.silence(machine, asked, part), ways = ["now", "said", "found"];
-        const p = Object.fromEntries(ways.map((way) => [way, bookGPT.probabilities(logits[way], 1, logits.now.length)]));
+        const p = Object.fromEntries(ways.map((way) => [way, bookGPT.probabilities(logits[way])]));
         const value = (way) => bookMachine.lead(logits[way], asked), what = asked.over === undefined ? "logit" : "lead";
         const line = (name, of) => make("tr", {}, make("th", { scope: "row" }, name), ...ways.map((way) => make("td", {}, of(way))));
-        const above = Math.abs(later) < 5e-4 ? "No layer above reads what is gone." : `The layers above read what is gone, and what they add differs by ${signed(later)}.`;
+        const above = Math.abs(later) < 5e-4 ? "No later part reads what is gone." : `Later parts read what is gone, and what they add differs by ${signed(later)}.`;
         return make("tr", { className: "machine-silenced" }, make("td", { colSpan: 3 },
           make("table", {}, make("thead", {}, make("tr", {}, make("td"), ...["with it", "without it, by the sum", "without it, computed"].map((name) => make("th", { scope: "col" }, name)))),
             make("tbody", {}, line(what, (way) => signed(value(way))), line("probability", (way) => percent(p[way][asked.entry])),
-              line("likeliest", (way) => wordOf(likely(p[way], 1)[0])))),
+              line("likeliest", (way) => wordOf(likeliest(p[way], 1)[0])))),
           make("p", {}, `Without this part the sum predicts ${signed(value("said"))}, and the machine, computed again from there, gives ${signed(value("found"))}. `
-            + `${above} The scale of the last norm goes from ${by.now.toFixed(3)} to ${by.found.toFixed(3)}, which makes ${signed(norm)}.`)));
+            + `${above} What the last norm multiplies by goes from ${by.now.toFixed(3)} to ${by.found.toFixed(3)}, which makes ${signed(norm)}.`)));
       }
 
       return showReasons;
@@ -604,16 +619,16 @@
     // --- one head large
 
     function maps(box) {
-      const shown = make("select", { name: "shown" }, ...["weights", "scaled", "scores"].map((part) => make("option", { value: part }, `${PARTS[part].name}s`)));
+      const shown = make("select", { name: "shown" }, ...["weights", "scaled", "scores"].map((part) => make("option", { value: part }, `${aboutPart(part, start ? 0 : undefined).name}s`)));
       const canvas = make("canvas", { tabIndex: 0 }), [said, scale] = [0, 1].map(() => make("p", { className: "machine-label" }));
       const mark = make("span", { className: "machine-mark" }), pointed = make("span", { className: "machine-pointed" });
       const bands = [0, 1].map(() => make("span", { className: "machine-band" })); // under the two words of a cell
-      let at = { t: place, s: 0 }, cell = 12;
+      let at = { t: position, s: 0 }, cell = 12;
       const EDGE = 72; // room for a word
       canvas.setAttribute("role", "img");
       said.setAttribute("role", "status");
       box.append(make("label", {}, "shown large: ", shown), said, make("div", { className: "machine-map" }, canvas, ...bands, mark, pointed), scale);
-      const address = ({ t, s }) => ({ part: shown.value, place: t, ...head(), key: s });
+      const address = ({ t, s }) => ({ part: shown.value, position: t, ...head(), key: s });
 
       const enlarged = make("canvas");
       function sized(canvas, side) {
@@ -639,7 +654,7 @@
         pen.textAlign = "center";
         pen.textBaseline = "middle";
         for (let t = 0; t < T; t++) {
-          const name = sign(token(t));
+          const name = label(token(t));
           pen.fillText(name, EDGE / 2, EDGE + (t + 0.5) * cell, EDGE - 6);
           pen.save();
           pen.translate(EDGE + (t + 0.5) * cell, EDGE / 2);
@@ -648,11 +663,11 @@
           pen.restore();
         }
         hatch(pen, T);
-        pen.strokeRect(EDGE + 0.5, EDGE + place * cell + 0.5, (place + 1) * cell - 1, cell - 1);
+        pen.strokeRect(EDGE + 0.5, EDGE + position * cell + 0.5, (position + 1) * cell - 1, cell - 1);
         at = { t: Math.min(at.t, T - 1), s: Math.min(at.s, T - 1) };
         mark.hidden = opened?.key === undefined || opened.layer !== chosen.layer || opened.head !== chosen.head;
-        if (!mark.hidden) frame(mark, EDGE + opened.key * cell, EDGE + opened.place * cell, cell, cell);
-        point({ t: place, s: null });
+        if (!mark.hidden) frame(mark, EDGE + opened.key * cell, EDGE + opened.position * cell, cell, cell);
+        point({ t: position, s: null });
       }
       // What comes later is masked: a stroke through each of its cells.
       function hatch(pen, T) {
@@ -678,10 +693,10 @@
           frame(pointed, x, y, cell, cell);
           pointed.dataset.number = number(row(machine, address({ t, s }))[s]);
         }
-        const { layer, head: h } = head(), name = PARTS[shown.value].name, whose = `Layer ${layer + 1}, head ${h + 1}`;
+        const { layer, head: h } = head(), name = aboutPart(shown.value).name, whose = `Layer ${layer}, head ${h}`;
         const all = row(machine, address({ t, s: 0 })), most = [...all.keys()].sort((a, b) => all[b] - all[a]).slice(0, 3);
-        const sentence = s === null ? `${inPlace(t)} reads ${most.map((k) => `${inPlace(k)} ${number(all[k])}`).join(", ")}.`
-          : s > t ? `${inPlace(s)} comes after ${inPlace(t)}: masked.` : `${inPlace(t)} reads ${inPlace(s)}: ${name} ${number(all[s])}.`;
+        const sentence = s === null ? `${atPosition(t)} reads ${most.map((k) => `${atPosition(k)} ${number(all[k])}`).join(", ")}.`
+          : s > t ? `${atPosition(s)} comes after ${atPosition(t)}: masked.` : `${atPosition(t)} reads ${atPosition(s)}: ${name} ${number(all[s])}.`;
         said.textContent = `${whose}. ${sentence}`;
         canvas.setAttribute("aria-label", `${whose}: a row for each token that reads, a column for each that is read. ${sentence} Arrow keys move, Enter opens.`);
       }
@@ -691,7 +706,7 @@
         return s >= 0 && t >= 0 && s < machine.seen.length && t < machine.seen.length ? { t, s } : null;
       };
       canvas.addEventListener("pointermove", (event) => there() && under(event) && point(under(event)));
-      canvas.addEventListener("pointerleave", () => there() && point({ t: place, s: null }));
+      canvas.addEventListener("pointerleave", () => there() && point({ t: position, s: null }));
       canvas.addEventListener("click", (event) => {
         const found = there() && under(event);
         if (found) found.s > found.t ? point(found) : show(address(found)); // a finger points as it presses
@@ -713,11 +728,11 @@
     // --- read early, and what comes next
 
     // The likeliest tokens as buttons, each with its share; before: the shares without the changes.
-    function chances(p_V, n, a, before = null) {
-      const [first, ...others] = likely(p_V, n), was = before ? likely(before, 1) : []; // that one second, at least
+    function probabilityButtons(p_V, n, a, before = null) {
+      const [first, ...others] = likeliest(p_V, n), was = before ? likeliest(before, 1) : []; // that one second, at least
       return [...new Set([first, ...was, ...others])].slice(0, n).map((entry) => {
         const opens = make("button", { type: "button", onclick: () => show({ ...a, entry }),
-          aria: { current: Boolean(opened && ["part", "place", "layer"].every((n) => opened[n] === a[n]) && opened.entry === entry) } },
+          aria: { current: Boolean(opened && ["part", "position", "layer"].every((n) => opened[n] === a[n]) && opened.entry === entry) } },
         `${named(machine.model.vocab[entry])} ${percent(p_V[entry])}`, ...(before ? [` (was ${percent(before[entry])})`] : []));
         opens.style.setProperty("--share", p_V[entry]);
         return opens;
@@ -725,19 +740,17 @@
     }
 
     // What comes next without the changes, where there are any.
-    const unchanged = () => machine.plain && bookGPT.probabilities(machine.plain[place].logits_V, 1, machine.model.vocab.length);
-
-    const likely = (p_V, n) => [...p_V.keys()].sort((a, b) => p_V[b] - p_V[a]).slice(0, n);
+    const unchanged = () => machine.plain && bookGPT.probabilities(machine.plain[position].logits_V);
 
     function lens(box) {
-      const table = make("table", {}, make("caption", {}, "What the last norm and the output table make of the stream, after each layer"));
+      const table = make("table", {}, make("caption", {}, "What the last norm and the head make of the stream, before layer 1 and after each layer"));
       box.append(table);
       return () => {
-        const levels = machine.model.config.layers + 1;
-        table.replaceChildren(table.caption, make("tbody", {}, ...Array.from({ length: levels }, (_, n) => {
-          const from = { part: "probabilities", place, ...(n < levels - 1 && { layer: n - 1 }) };
-          return make("tr", {}, make("th", { scope: "row" }, n ? `layer ${n}` : "embedding"),
-            make("td", { className: "machine-likely" }, ...chances(row(machine, from), 3, from)));
+        const { L } = machine.model.sizes;
+        table.replaceChildren(table.caption, make("tbody", {}, ...Array.from({ length: L + 1 }, (_, layer) => {
+          const from = { part: "probabilities", position, ...(layer < L && { layer }) };
+          return make("tr", {}, make("th", { scope: "row" }, layer ? `layer ${layer}` : "before"),
+            make("td", { className: "machine-likely" }, ...probabilityButtons(row(machine, from), 3, from)));
         })));
       };
     }
@@ -746,13 +759,13 @@
       const table = make("table", { className: "machine-next" });
       box.append(table);
       return () => {
-        const p_V = row(machine, { part: "probabilities", place });
+        const p_V = row(machine, { part: "probabilities", position });
         const before = unchanged();
         const head = ["next", "probability", ...(before ? ["unchanged"] : [])];
-        table.replaceChildren(make("caption", {}, `After ${inPlace(place)}`),
+        table.replaceChildren(make("caption", {}, `After ${atPosition(position)}`),
           make("thead", {}, make("tr", {}, ...head.map((name) => make("th", { scope: "col" }, name)))),
-          make("tbody", {}, ...likely(p_V, LIKELY).map((entry) => {
-            const opens = make("button", { type: "button", onclick: () => show({ part: "probabilities", place, entry }) }, percent(p_V[entry]));
+          make("tbody", {}, ...likeliest(p_V, LIKELY).map((entry) => {
+            const opens = make("button", { type: "button", onclick: () => show({ part: "probabilities", position, entry }) }, percent(p_V[entry]));
             opens.style.setProperty("--share", p_V[entry]);
             return make("tr", {}, make("th", { scope: "row" }, named(machine.model.vocab[entry])), make("td", {}, opens),
               ...(before ? [make("td", {}, percent(before[entry]))] : []));
@@ -816,24 +829,24 @@
         const button = tokens.children[at]
           ?? tokens.appendChild(make("button", { type: "button", ariaPressed: "false", onclick: () => choose(at) }));
         if (drawn[at] === id && button.textContent) return;
-        button.textContent = sign(token(at));
-        const name = inPlace(at);
+        button.textContent = label(token(at));
+        const name = atPosition(at);
         button.ariaLabel = name.includes(button.textContent) ? name : `${button.textContent} ${name}`;
       });
       drawn = [...ids];
-      for (const at of [pressed, place]) tokens.children[at]?.setAttribute("aria-pressed", at === place);
-      pressed = place;
-      const a = { part: "probabilities", place };
-      find(".machine-answer").replaceChildren(make("span", {}, `after ${inPlace(place)}`),
-        ...chances(row(machine, a), FIRST, a, unchanged()));
+      for (const at of [pressed, position]) tokens.children[at]?.setAttribute("aria-pressed", at === position);
+      pressed = position;
+      const a = { part: "probabilities", position };
+      find(".machine-answer").replaceChildren(make("span", {}, `after ${atPosition(position)}`),
+        ...probabilityButtons(row(machine, a), FIRST, a, unchanged()));
     }
 
     function choose(at) {
       forget();
-      place = at;
+      position = at;
       followed = at === machine.ids.length - 1;
-      if (opened && opened.place !== undefined && opened.place !== at) {
-        const other = { ...opened, place: at, ...(opened.key > at && { key: at }) };
+      if (opened && opened.position !== undefined && opened.position !== at) {
+        const other = { ...opened, position: at, ...(opened.key > at && { key: at }) };
         return show(other, "walk");
       }
       draw();
@@ -843,12 +856,12 @@
       const { layer, head: h } = head(), other = machine.change.instead?.[layer]?.[h];
       field("works").value = other ? (other.some((x) => x) ? "mean" : "silent") : "";
       const { silent, mean, positions } = changed(), names = (heads, does) =>
-        heads.map(([l, h]) => `layer ${l + 1}, head ${h + 1} ${does}`);
+        heads.map(([l, h]) => `layer ${l}, head ${h} ${does}`);
       const changes = [...names(silent, "is silenced"), ...names(mean, "gives its mean"),
         ...(positions ? ["no positions"] : [])];
-      const p_V = row(machine, { part: "probabilities", place }), [first] = likely(p_V, 1);
+      const p_V = row(machine, { part: "probabilities", position }), [first] = likeliest(p_V, 1);
       find(".machine-changed").textContent = `${changes.length ? `Changed: ${changes.join("; ")}. ` : ""}`
-        + `Likeliest after ${inPlace(place)}: ${named(machine.model.vocab[first])}, ${percent(p_V[first])}.`;
+        + `Likeliest after ${atPosition(position)}: ${named(machine.model.vocab[first])}, ${percent(p_V[first])}.`;
       find(".machine-changed").classList.toggle("visually-hidden", !changes.length);
       field("undo").hidden = !changes.length;
     }
@@ -932,7 +945,7 @@
       replace(layer, h, target.value);
       read();
     });
-    field("places").addEventListener("change", read);
+    field("positions").addEventListener("change", read);
     field("undo").addEventListener("click", () => {
       undo();
       read();

@@ -1,43 +1,47 @@
 // Any number of the book's GPT, opened: the terms that it is the sum of, and where each comes from.
 //
 // gpt.js reads the text and keeps every step. A number has an address: the part of the machine that
-// it belongs to, and which layer, head, place, key and entry. `open` gives the terms of which it is
-// the sum; each is a product of factors, and a factor that was computed has an address in turn. So
-// one goes from a probability down to the numbers of the tables, which training has set. The sum is
-// a number by itself, or something is done with it (1 / √ for a norm): `outer`.
+// it belongs to, and which layer, head, position, key and entry. `open` gives the terms of which it
+// is the sum; each is a product of factors, and a factor that was computed has an address in turn.
+// So one goes from a probability down to the numbers of the tables, which training has set. The sum
+// is a number by itself, or something is done with it (1 / √ for a norm): `outer`.
+//
+// Layers and heads are counted from 1; layer 0 is what layer 1 reads. A norm's parts end in 1 before
+// attention, in 2 before the feed-forward network, and in no number after all layers.
 "use strict";
 
 globalThis.bookMachine = (() => {
-  const EPS = 1e-5; // what a norm adds to the mean square
-  const BASE = 10000; // of RoPE's wavelengths
-  const OF_HEAD = ["q", "k", "v", "q_normed", "k_normed", "q_turned", "k_turned",
-    "scores", "scaled", "weights", "mixed"];
-  const READ_OUT = ["norm", "by", "logits", "probabilities", "share_next"]; // with a layer: read after it
-  const OF_LAYER = ["norm1", "out", "middle", "norm2", "up", "bent", "down", "stream"];
+  const { centred, rstd, dot } = bookGPT;
+  const OF_HEAD = ["q", "k", "v", "scores", "scaled", "weights", "mixed"];
+  const OF_NORM = /^(mean|centred|variance|rstd|norm)([12]?)$/;
+  const READ_OUT = ["mean", "centred", "variance", "rstd", "norm", "logits", "probabilities", "share_next"]; // with a layer: read after it
+  const OF_LAYER = ["norm1", "out", "middle", "norm2", "up", "activation", "down", "stream"];
 
   // --- where a number stands
 
   // The whole row to which a number belongs, as gpt.js has kept it; none for one that stands alone.
-  function row({ model, seen }, { part, layer, head, place }) {
-    if (part === "learned") return undefined;
-    const kept = READ_OUT.includes(part) && layer !== undefined
-      ? bookGPT.last(model, row({ seen }, after({ place, layer }))) : seen[place];
-    if (part === "probabilities") return bookGPT.probabilities(kept.logits_V, 1, kept.logits_V.length);
+  function row({ model, seen }, { part, layer, head, position }) {
+    if (part === "learned" || /^(mean|variance|rstd)/.test(part)) return undefined;
+    if (part.startsWith("centred")) return centred(row({ model, seen }, normReads({ model }, { part, layer, position })));
+    const early = READ_OUT.includes(part) && layer !== undefined;
+    const kept = early ? bookGPT.readOut(model.weights, seen[position].layers[layer].stream) : seen[position];
+    if (part === "probabilities") return bookGPT.probabilities(kept.logits_V);
     if (part === "logits") return kept.logits_V;
-    if (OF_HEAD.includes(part)) return kept.layers[layer].heads[head][part];
+    if (OF_HEAD.includes(part)) return kept.layers[layer].heads[head - 1][part];
     return OF_LAYER.includes(part) ? kept.layers[layer][part] : kept[part];
   }
 
   const byKey = (part) => ["scores", "scaled", "weights"].includes(part);
-  const inHead = (part) => OF_HEAD.includes(part) || /^([qk]_by|share)$/.test(part);
-  const inLayer = (part) => inHead(part) || OF_LAYER.includes(part) || /^by[12]$/.test(part);
+  const inHead = (part) => OF_HEAD.includes(part) || part === "share";
+  const inLayer = (part) => inHead(part) || OF_LAYER.includes(part) || /[12]$/.test(part);
 
+  // The number at an address.
   function value(machine, a) {
     const found = row(machine, a);
     return found ? found[byKey(a.part) ? a.key : a.entry] : open(machine, a).value;
   }
 
-  // --- factors
+  // --- factors: a value, its name, and its address if it can be opened
 
   const learned = (machine, table, at, column) => {
     const tensor = machine.model.weights[table];
@@ -46,72 +50,63 @@ globalThis.bookMachine = (() => {
           name: `${short(table)}[${at + 1}, ${column + 1}]`, to: { part: "learned", table, row: at, column } }
       : { value: tensor[at], name: `${short(table)}[${at + 1}]`, to: { part: "learned", table, row: at } };
   };
-  const short = (table) => ({ embedding: "embedding", head: "output" })[table.split(".")[0]]
-    ?? table.split(".").slice(-2).join(".").replace("norm.weight", "γ").replace("norm.bias", "β").replace("weight", "W").replace("bias", "b");
+  const short = (table) => ({ "embedding.weight": "embedding", "position.weight": "position", "head.weight": "head" })[table]
+    ?? (/norm/.test(table) ? table.replace(/.*weight/, "γ").replace(/.*bias/, "β")
+      : table.split(".").slice(-2).join(".").replace("weight", "W").replace("bias", "b"));
   const constant = (value, name) => ({ value, name });
-
-  // Row i of a table times a vector, and its bias.
-  function linear(machine, table, i, from) {
-    const inputs = row(machine, from), bias = machine.model.weights[`${table}.bias`];
-    const terms = Array.from(inputs, (_, j) =>
-      [learned(machine, `${table}.weight`, i, j), computed(machine, { ...from, entry: j })]);
-    return bias ? [...terms, [learned(machine, `${table}.bias`, i)]] : terms;
-  }
-
   const computed = (machine, a) => ({ value: value(machine, a), name: label(machine, a), to: a });
-
-  // The stream after a layer (-1: the embedding), and the one that a layer reads.
-  const after = ({ place, layer, entry }) =>
-    (layer < 0 ? { part: "embedding", place, entry } : { part: "stream", place, layer, entry });
-  const before = (a) => after({ ...a, layer: a.layer - 1 });
-
-  // 1 / √(mean square + ε) of a row: what a norm multiplies by.
-  function scale(machine, from) {
-    const all = row(machine, from), share = constant(1 / all.length, `1/${all.length}`);
-    const terms = Array.from(all, (_, j) => {
-      const x = computed(machine, { ...from, entry: j });
-      return [x, x, share];
-    });
-    return { terms: [...terms, [constant(EPS, "ε")]], outer: [(sum) => 1 / Math.sqrt(sum), "1 / √sum"] };
-  }
-
-  function normed(machine, a, from, by, gamma) {
-    return { terms: [[computed(machine, from), computed(machine, { ...a, part: by, entry: undefined }),
-      learned(machine, gamma, a.entry)]] };
-  }
-
-  // q and k alike: from one row of the table for all three, normed, turned by their place.
-  function asked(machine, a) {
-    const [letter, step] = a.part.split("_"), { width: C, heads: H } = machine.model.config;
-    const D = C / H, { entry: d } = a;
-    if (!step) {
-      const at = "qkv".indexOf(letter) * C + a.head * D + d;
-      return { terms: linear(machine, `blocks.${a.layer}.attention.sublayer.qkv`, at,
-        { part: "norm1", layer: a.layer, place: a.place }) };
-    }
-    const plain = (entry) => computed(machine, { ...a, part: letter, entry });
-    if (step === "by") return scale(machine, { ...a, part: letter });
-    if (step === "normed") {
-      const by = { ...a, part: `${letter}_by`, entry: undefined };
-      return { terms: [[plain(d), computed(machine, by)]] };
-    }
-    const half = D / 2, angle = `${a.place} · 10000^(−${d % half}/${half})`;
-    const turn = a.place / BASE ** ((d % half) / half);
-    const from = (entry) => computed(machine, { ...a, part: `${letter}_normed`, entry });
-    if (machine.change.positions !== undefined) return { terms: [[from(d)]] };
-    const [cos, sin] = [constant(Math.cos(turn), `cos(${angle})`), constant(Math.sin(turn), `sin(${angle})`)];
-    return { terms: d < half
-      ? [[from(d), cos], [from(d + half), { value: -sin.value, name: `−${sin.name}` }]]
-      : [[from(d - half), sin], [from(d), cos]] };
-  }
-
-  // --- a rule for each part
-
   const exponential = (machine, a) => {
     const exponent = computed(machine, a);
     return { ...exponent, value: Math.exp(exponent.value), name: `e^(${exponent.name})` };
   };
 
+  // Row i of a matrix times a vector, and its bias, as terms.
+  function linear(machine, table, i, from) {
+    const bias = machine.model.weights[`${table}.bias`];
+    const terms = Array.from(row(machine, from), (_, j) =>
+      [learned(machine, `${table}.weight`, i, j), computed(machine, { ...from, entry: j })]);
+    return bias ? [...terms, [learned(machine, `${table}.bias`, i)]] : terms;
+  }
+
+  // --- LayerNorm: its mean, x − mean, variance, 1 / √(variance + ε), and the result
+
+  // The address of the row that a norm reads.
+  function normReads({ model }, { part, layer, position, entry }) {
+    const [, , which] = OF_NORM.exec(part);
+    if (which === "2") return { part: "middle", layer, position, entry };
+    return { part: "stream", layer: which === "1" ? layer - 1 : layer ?? model.sizes.L, position, entry };
+  }
+
+  // The rule for a part of a norm.
+  function ofNorm(machine, a) {
+    const [, step, which] = OF_NORM.exec(a.part), x = normReads(machine, a), all = row(machine, x);
+    const name = which ? `blocks.${a.layer - 1}.norm_${which}` : "norm", share = constant(1 / all.length, `1/${all.length}`);
+    const other = (part, entry) => computed(machine, { ...a, part: part + which, entry });
+    return {
+      mean: () => ({ terms: Array.from(all, (_, entry) => [computed(machine, { ...x, entry }), share]) }),
+      centred: () => {
+        const m = other("mean");
+        return { terms: [[computed(machine, x)], [constant(-1, "−1"), m]] };
+      },
+      variance: () => ({ terms: Array.from(all, (_, entry) => {
+        const c = other("centred", entry);
+        return [c, c, share];
+      }) }),
+      rstd: () => ({ terms: [[other("variance")], [constant(bookGPT.EPS, "ε")]], outer: [(sum) => 1 / Math.sqrt(sum), "1 / √sum"] }),
+      norm: () => ({ terms: [[other("centred", a.entry), other("rstd"), learned(machine, `${name}.weight`, a.entry)],
+        [learned(machine, `${name}.bias`, a.entry)]] }),
+    }[step]();
+  }
+
+  // --- a rule for each part
+
+  // q, k and v alike: from one matrix for all three.
+  function projected(machine, a) {
+    const { C, H } = machine.model.sizes, at = "qkv".indexOf(a.part) * C + ((a.head - 1) * C) / H + a.entry;
+    return { terms: linear(machine, `blocks.${a.layer - 1}.attention.qkv`, at, { part: "norm1", layer: a.layer, position: a.position }) };
+  }
+
+  const inverse = [(sum) => 1 / sum, "1 / sum"];
   const RULES = {
     learned: ({ model: { weights } }, { table, row: at, column }) => {
       const { codes, scales, columns } = weights[table];
@@ -119,59 +114,52 @@ globalThis.bookMachine = (() => {
       return { terms: [[constant(codes[at * columns + column], "its code, a whole number"),
         constant(scales[at], "the scale of its row")]] };
     },
-    embedding: (machine, a) => ({ terms: [[learned(machine, "embedding.weight", machine.ids[a.place], a.entry)]] }),
-    norm1: (machine, a) => normed(machine, a, before(a), "by1", `blocks.${a.layer}.attention.norm.weight`),
-    by1: (machine, a) => scale(machine, before(a)),
-    scores: (machine, a) => ({ terms: Array.from(row(machine, { ...a, part: "q_turned" }), (_, entry) => [
-      computed(machine, { ...a, part: "q_turned", key: undefined, entry }),
-      computed(machine, { ...a, part: "k_turned", place: a.key, key: undefined, entry })]) }),
+    embedding: (machine, a) => ({ terms: [[learned(machine, "embedding.weight", machine.ids[a.position], a.entry)]] }),
+    position: (machine, a) => ({ terms: [[machine.change.positions === "none" ? constant(0, "no position")
+      : learned(machine, "position.weight", a.position, a.entry)]] }),
+    ...Object.fromEntries(["1", "2", ""].flatMap((which) => ["mean", "centred", "variance", "rstd", "norm"].map((step) => [step + which, ofNorm]))),
+    q: projected,
+    k: projected,
+    v: projected,
+    scores: (machine, a) => ({ terms: Array.from(row(machine, { ...a, part: "q" }), (_, entry) => [
+      computed(machine, { ...a, part: "q", key: undefined, entry }),
+      computed(machine, { ...a, part: "k", position: a.key, key: undefined, entry })]) }),
     scaled: (machine, a) => {
-      const D = machine.model.config.width / machine.model.config.heads;
+      const D = machine.model.sizes.C / machine.model.sizes.H;
       return { terms: [[computed(machine, { ...a, part: "scores" }), constant(1 / Math.sqrt(D), `1/√${D}`)]] };
     },
     weights: (machine, a) => ({ terms: [[exponential(machine, { ...a, part: "scaled" }),
       computed(machine, { ...a, part: "share", key: undefined })]] }),
-    share: (machine, a) => ({ outer: [(sum) => 1 / sum, "1 / sum"], terms: Array.from({ length: a.place + 1 },
+    share: (machine, a) => ({ outer: inverse, terms: Array.from({ length: a.position + 1 },
       (_, key) => [exponential(machine, { ...a, part: "scaled", key })]) }),
     mixed: (machine, a) => {
       const other = machine.change.instead?.[a.layer]?.[a.head];
       if (other) return { terms: [[constant(other[a.entry], "put in its place")]] };
-      return { terms: Array.from({ length: a.place + 1 }, (_, s) => [
+      return { terms: Array.from({ length: a.position + 1 }, (_, s) => [
         computed(machine, { ...a, part: "weights", entry: undefined, key: s }),
-        computed(machine, { ...a, part: "v", place: s })]) };
+        computed(machine, { ...a, part: "v", position: s })]) };
     },
     out: (machine, a) => {
-      const { width: C, heads: H } = machine.model.config, D = C / H, table = `blocks.${a.layer}.attention.sublayer.out`;
+      const { C, H } = machine.model.sizes, D = C / H, table = `blocks.${a.layer - 1}.attention.out`;
       return { terms: [...Array.from({ length: C }, (_, j) => [learned(machine, `${table}.weight`, a.entry, j),
-        computed(machine, { ...a, part: "mixed", head: Math.floor(j / D), entry: j % D })]),
+        computed(machine, { ...a, part: "mixed", head: Math.floor(j / D) + 1, entry: j % D })]),
         [learned(machine, `${table}.bias`, a.entry)]] };
     },
-    middle: (machine, a) => ({ terms: [[computed(machine, before(a))], [computed(machine, { ...a, part: "out" })]] }),
-    norm2: (machine, a) =>
-      normed(machine, a, { ...a, part: "middle" }, "by2", `blocks.${a.layer}.feed_forward.norm.weight`),
-    by2: (machine, a) => scale(machine, { ...a, part: "middle" }),
-    up: (machine, a) => ({ terms: linear(machine, `blocks.${a.layer}.feed_forward.sublayer.up`, a.entry,
-      { ...a, part: "norm2" }) }),
-    bent: (machine, a) => {
+    middle: (machine, a) => ({ terms: [[computed(machine, { ...a, part: "stream", layer: a.layer - 1 })], [computed(machine, { ...a, part: "out" })]] }),
+    up: (machine, a) => ({ terms: linear(machine, `blocks.${a.layer - 1}.feed_forward.up`, a.entry, { ...a, part: "norm2" }) }),
+    activation: (machine, a) => {
       const up = computed(machine, { ...a, part: "up" });
-      return { terms: [[up, constant(bookGPT.below(up.value), `Φ(${up.name})`)]] };
+      return { terms: [[up, constant(bookGPT.normalCdf(up.value), `Φ(${up.name})`)]] };
     },
-    down: (machine, a) => ({ terms: linear(machine, `blocks.${a.layer}.feed_forward.sublayer.down`, a.entry,
-      { ...a, part: "bent" }) }),
-    stream: (machine, a) => ({ terms: [[computed(machine, { ...a, part: "middle" })],
-      [computed(machine, { ...a, part: "down" })]] }),
-    norm: (machine, a) => normed(machine, a, lastStream(machine, a), "by", "norm.weight"),
-    by: (machine, a) => scale(machine, lastStream(machine, a)),
+    down: (machine, a) => ({ terms: linear(machine, `blocks.${a.layer - 1}.feed_forward.down`, a.entry, { ...a, part: "activation" }) }),
+    stream: (machine, a) => ({ terms: (a.layer ? ["middle", "down"] : ["embedding", "position"]).map((part) =>
+      [computed(machine, { ...a, part, layer: a.layer || undefined })]) }),
     logits: (machine, a) => ({ terms: linear(machine, "head", a.entry, { ...a, part: "norm" }) }),
     probabilities: (machine, a) => ({ terms: [[exponential(machine, { ...a, part: "logits" }),
       computed(machine, { ...a, part: "share_next", entry: undefined })]] }),
-    share_next: (machine, a) => ({ outer: [(sum) => 1 / sum, "1 / sum"], terms: machine.model.vocab.map(
+    share_next: (machine, a) => ({ outer: inverse, terms: machine.model.vocab.map(
       (_, entry) => [exponential(machine, { ...a, part: "logits", entry })]) }),
   };
-  for (const letter of "qkv") {
-    for (const step of ["", "_by", "_normed", "_turned"]) RULES[letter + step] = asked;
-  }
-  const lastStream = ({ model }, a) => after({ ...a, layer: a.layer ?? model.config.layers - 1 });
 
   // The number at an address: its terms, each with its product, their sum, and what is done with it.
   function open(machine, a) {
@@ -184,163 +172,176 @@ globalThis.bookMachine = (() => {
 
   // --- why this word: its logit as a sum over what each part has added to the stream
 
-  const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
+  // The logit of a word, `entry`, or its lead over another word, `over`.
   const lead = (logits_V, { entry, over }) => logits_V[entry] - (over === undefined ? 0 : logits_V[over]);
 
-  // What 1 in each entry of the last stream adds to the logit of a word (`entry`), or to its lead over
-  // another word (`over`), with the last norm's scale held at what it is for this text.
-  function towards({ model: { weights }, seen }, { place, entry, over }) {
-    const { codes, scales, columns } = weights["head.weight"], gamma = weights["norm.weight"];
-    const of = (i, c) => (i === undefined ? 0 : codes[i * columns + c] * scales[i]), by = scaleOf(seen[place]);
-    return Float64Array.from(gamma, (g, c) => g * by * (of(entry, c) - of(over, c)));
+  const lastOf = ({ layers }) => layers.at(-1).stream;
+
+  // The difference of two rows of the head, or one row, (C,).
+  function headRow({ weights }, { entry, over }) {
+    const { codes, scales, columns } = weights["head.weight"];
+    const of = (i, c) => (i === undefined ? 0 : codes[i * columns + c] * scales[i]);
+    return Float64Array.from({ length: columns }, (_, c) => of(entry, c) - of(over, c));
   }
 
-  const lastOf = ({ layers }) => layers.at(-1).stream;
-  const scaleOf = (kept) => 1 / Math.sqrt(dot(lastOf(kept), lastOf(kept)) / lastOf(kept).length + EPS);
+  // What 1 in each entry of the last stream adds to the logit or the lead, (C,), with what the last
+  // norm divides by held at what it is for this text. Its mean is taken away, as the norm does.
+  function toward({ model, seen }, asked) {
+    const by = rstd(lastOf(seen[asked.position])), gamma = model.weights["norm.weight"];
+    return centred(headRow(model, asked).map((x, c) => x * gamma[c] * by));
+  }
 
-  // All parts, each with its share of the logit: the embedding, each head by the token that it reads
-  // (as a whole where something was put in its place), each feed-forward network, and all biases.
+  // All parts, each with its share of the logit: the embedding, the position, each head by the token
+  // that it reads (as a whole where something was put in its place), each feed-forward network, and
+  // all biases, β of the last norm among them.
   function parts(machine, asked) {
-    const { model: { weights, config: { layers, heads, width: C } }, seen, change } = machine;
-    const { place } = asked, u_C = towards(machine, asked), D = C / heads;
-    const found = [{ part: "embedding", value: dot(seen[place].embedding, u_C) }], biases = { part: "biases", value: 0 };
-    for (let layer = 0; layer < layers; layer++) {
-      const { codes, scales } = weights[`blocks.${layer}.attention.sublayer.out.weight`], back_C = new Float64Array(C);
+    const { model: { weights, sizes: { L, H, C } }, seen, change } = machine;
+    const { position } = asked, toward_C = toward(machine, asked), D = C / H, kept = seen[position];
+    const found = ["embedding", "position"].map((part) => ({ part, value: dot(kept[part], toward_C) }));
+    const biases = { part: "biases", value: dot(headRow(machine.model, asked), weights["norm.bias"]) };
+    for (let layer = 1; layer <= L; layer++) {
+      const { codes, scales } = weights[`blocks.${layer - 1}.attention.out.weight`], back_C = new Float64Array(C);
       for (let i = 0, at = 0; i < C; i++) {
-        const by = u_C[i] * scales[i];
+        const by = toward_C[i] * scales[i];
         for (let j = 0; j < C; j++, at++) back_C[j] += by * codes[at];
       }
-      for (let head = 0; head < heads; head++) {
-        const { weights: shares, mixed } = seen[place].layers[layer].heads[head], back_D = back_C.slice(head * D, (head + 1) * D);
-        const put = change.instead?.[layer]?.[head], part = { part: "attention", layer, head };
-        if (put) found.push({ ...part, value: dot(mixed, back_D) });
-        else for (let key = 0; key <= place; key++) found.push({ ...part, key, value: shares[key] * dot(seen[key].layers[layer].heads[head].v, back_D) });
+      for (let head = 1; head <= H; head++) {
+        const { weights: shares, mixed } = kept.layers[layer].heads[head - 1], back_D = back_C.slice((head - 1) * D, head * D);
+        const part = { part: "attention", layer, head };
+        if (change.instead?.[layer]?.[head]) found.push({ ...part, value: dot(mixed, back_D) });
+        else for (let key = 0; key <= position; key++) found.push({ ...part, key, value: shares[key] * dot(seen[key].layers[layer].heads[head - 1].v, back_D) });
       }
-      const [out, down] = biasesOf(machine, layer).map((bias) => dot(bias, u_C));
-      found.push({ part: "down", layer, value: dot(seen[place].layers[layer].down, u_C) - down });
+      const [out, down] = biasesOf(machine, layer).map((bias) => dot(bias, toward_C));
+      found.push({ part: "down", layer, value: dot(kept.layers[layer].down, toward_C) - down });
       biases.value += out + down;
     }
     return [...found, biases];
   }
 
   const biasesOf = ({ model: { weights } }, layer) =>
-    ["attention.sublayer.out", "feed_forward.sublayer.down"].map((name) => Float64Array.from(weights[`blocks.${layer}.${name}.bias`]));
+    ["attention.out", "feed_forward.down"].map((name) => Float64Array.from(weights[`blocks.${layer - 1}.${name}.bias`]));
 
-  // The vectors that a part has added to the stream, where gpt.js can leave them out.
-  function added(machine, place, { part, layer, head, key }) {
-    const { model: { weights, config: { layers, heads, width: C } }, seen } = machine, kept = seen[place].layers[layer];
-    if (part === "embedding") return { embedding: seen[place].embedding };
+  // The vectors that a part has added at a position, as gpt.js takes them away (`less`).
+  function added(machine, position, { part, layer, head, key }) {
+    const { model: { weights, sizes: { L, H, C } }, seen } = machine, kept = seen[position];
+    if (part === "embedding" || part === "position") return { [part]: kept[part] };
     if (part === "biases") {
-      return Object.fromEntries(Array.from({ length: layers }, (_, l) => [l, { out: biasesOf(machine, l)[0], down: biasesOf(machine, l)[1] }]));
+      return Object.fromEntries([["norm", Float64Array.from(weights["norm.bias"])], ...Array.from({ length: L }, (_, n) => {
+        const [out, down] = biasesOf(machine, n + 1);
+        return [n + 1, { out, down }];
+      })]);
     }
     if (part === "down") {
       const [, bias] = biasesOf(machine, layer);
-      return { [layer]: { down: kept.down.map((x, i) => x - bias[i]) } };
+      return { [layer]: { down: kept.layers[layer].down.map((x, i) => x - bias[i]) } };
     }
-    const mixed = key === undefined ? kept.heads[head].mixed : seen[key].layers[layer].heads[head].v.map((x) => x * kept.heads[head].weights[key]);
+    const { weights: shares, mixed: all } = kept.layers[layer].heads[head - 1];
+    const mixed = key === undefined ? all : seen[key].layers[layer].heads[head - 1].v.map((x) => x * shares[key]);
     const mixed_C = new Float64Array(C);
-    mixed_C.set(mixed, (head * C) / heads);
-    return { [layer]: { out: bookGPT.linear(mixed_C, weights[`blocks.${layer}.attention.sublayer.out.weight`]) } };
+    mixed_C.set(mixed, ((head - 1) * C) / H);
+    return { [layer]: { out: bookGPT.linear(mixed_C, weights[`blocks.${layer - 1}.attention.out.weight`]) } };
   }
 
-  const vectors = ({ embedding, ...layers }) => [embedding, ...Object.values(layers).flatMap(({ out, down }) => [out, down])].filter(Boolean);
+  // What is gone from the last stream without a part, if no layer notices, (C,).
+  const goneOf = ({ norm, embedding, position, ...layers }, C) =>
+    [embedding, position, ...Object.values(layers).flatMap(({ out, down }) => [out, down])].filter(Boolean)
+      .reduce((all, vector) => all.map((x, i) => x + vector[i]), new Float64Array(C));
 
-  // A part left out of the stream at this place: the logits now, by the sum, and as the machine computes
-  // them again from there. `later`: how much of the difference the layers above make, `norm`: the rest.
+  // A part left out at this position: the logits now, by the sum, and as the machine computes them
+  // again from there. `later`: how much of the difference the layers after it make, `norm`: the rest.
   function silence(machine, asked, part) {
-    const { model, ids, seen, change } = machine, { place } = asked, less = added(machine, place, part), kept = seen[place];
-    const memory = bookGPT.remember(model).map((heads, l) => heads.map((_, h) => {
-      const earlier = seen.slice(0, place).map(({ layers }) => layers[l].heads[h]);
-      return { keys: earlier.map(({ k_turned }) => k_turned), values: earlier.map(({ v }) => v) };
+    const { model, ids, seen, change } = machine, { position } = asked, less = added(machine, position, part), kept = seen[position];
+    const cache = bookGPT.kvCache(model).map((heads, l) => heads.map((_, h) => {
+      const earlier = seen.slice(0, position).map(({ layers }) => layers[l + 1].heads[h]);
+      return { keys: earlier.map(({ k }) => k), values: earlier.map(({ v }) => v) };
     }));
-    const without = bookGPT.read(model, memory, ids[place], { ...change, less });
-    const gone_C = vectors(less).reduce((all, vector) => all.map((x, i) => x + vector[i]), new Float64Array(model.config.width));
-    const by = scaleOf(kept), gone_V = bookGPT.linear(gone_C.map((x, c) => x * by * model.weights["norm.weight"][c]), model.weights["head.weight"]);
+    const without = bookGPT.read(model, cache, ids[position], { ...change, less });
+    const gone_C = goneOf(less, model.sizes.C), by = rstd(lastOf(kept)), gamma = model.weights["norm.weight"];
+    const gone_V = bookGPT.linear(centred(gone_C).map((x, c) => x * by * gamma[c] + (less.norm?.[c] ?? 0)), model.weights["head.weight"]);
     const said_V = kept.logits_V.map((x, i) => x - gone_V[i]), logits = { now: kept.logits_V, said: said_V, found: without.logits_V };
-    const u_C = towards(machine, asked), later = dot(lastOf(without), u_C) - dot(lastOf(kept), u_C) + dot(gone_C, u_C);
-    return { logits, later, norm: lead(logits.found, asked) - lead(said_V, asked) - later, by: { now: by, said: by, found: scaleOf(without) } };
+    const toward_C = toward(machine, asked), later = dot(lastOf(without), toward_C) - dot(lastOf(kept), toward_C) + dot(gone_C, toward_C);
+    return { logits, later, norm: lead(logits.found, asked) - lead(said_V, asked) - later, by: { now: by, found: rstd(lastOf(without)) } };
   }
 
   // The number that a part opens: of a row the entry that adds most, up or down.
   function leads(machine, asked, { part, layer, head, key }) {
-    const u_C = towards(machine, asked), { place } = asked;
-    const most = (vector) => vector.reduce((best, x, i) => (Math.abs(x * u_C[i]) > Math.abs(vector[best] * u_C[best]) ? i : best), 0);
-    if (part === "attention") return key === undefined ? { part: "mixed", layer, head, place, entry: 0 } : { part: "weights", layer, head, place, key };
-    if (part !== "biases") return { part, layer, place, entry: most(vectors(added(machine, place, { part, layer }))[0]) };
-    const last = machine.model.config.layers - 1;
-    return { part: "learned", table: `blocks.${last}.feed_forward.sublayer.down.bias`, row: most(biasesOf(machine, last)[1]) };
+    const toward_C = toward(machine, asked), { position } = asked;
+    const most = (vector) => vector.reduce((best, x, i) => (Math.abs(x * toward_C[i]) > Math.abs(vector[best] * toward_C[best]) ? i : best), 0);
+    if (part === "attention") return key === undefined ? { part: "mixed", layer, head, position, entry: 0 } : { part: "weights", layer, head, position, key };
+    const { L, C } = machine.model.sizes;
+    if (part !== "biases") return { part, layer, position, entry: most(goneOf(added(machine, position, { part, layer }), C)) };
+    return { part: "learned", table: `blocks.${L - 1}.feed_forward.down.bias`, row: most(biasesOf(machine, L)[1]) };
   }
 
   // --- addresses in words, and in the page's own address
 
-  const SYMBOLS = { embedding: "x", stream: "x", middle: "x′", norm1: "x̂", norm2: "x̂′", norm: "x̂", by1: "1/rms",
-    by2: "1/rms", by: "1/rms", scores: "score", scaled: "scaled score", weights: "weight", share: "1/Σ", mixed: "mix",
-    q_by: "1/rms(q)", k_by: "1/rms(k)", q_normed: "q̂", k_normed: "k̂", q_turned: "q↻", k_turned: "k↻", bent: "bent",
+  const SYMBOLS = { embedding: "embedding", position: "position", stream: "x", middle: "x′", norm1: "x̂", norm2: "x̂′", norm: "x̂",
+    scores: "score", scaled: "scaled score", weights: "weight", share: "1/Σ", mixed: "mix", activation: "GELU",
     logits: "logit", probabilities: "p", share_next: "1/Σ" };
-  const token = ({ model, ids }, place) => bookGPT.named(model.vocab[ids[place]]);
+  const token = ({ model, ids }, position) => bookGPT.named(model.vocab[ids[position]]);
 
-  // As it stands in a table of terms: q[5], k[5] of “ fox” (2), score with “ fox” (2), logit of “ a”.
-  function label(machine, { part, head, place, key, entry }) {
-    const symbol = SYMBOLS[part] ?? part;
+  // A number as it stands in a table of terms: q[5], k[5] of “ fox” (2), score with “ fox” (2).
+  function label(machine, { part, head, position, key, entry }) {
+    const symbol = SYMBOLS[part] ?? part.replace("centred", "(x − mean)").replace("rstd", "1/σ").replace(/[12]$/, "");
     if (["logits", "probabilities"].includes(part)) {
       return `${symbol} of ${bookGPT.named(machine.model.vocab[entry])}`;
     }
     if (key !== undefined) return `${symbol} with ${token(machine, key)} (${key + 1})`;
-    const where = ["v", "k_turned"].includes(part) ? ` of ${token(machine, place)} (${place + 1})`
-      : part === "mixed" ? ` of head ${head + 1}` : "";
+    const where = ["v", "k"].includes(part) ? ` of ${token(machine, position)} (${position + 1})`
+      : part === "mixed" ? ` of head ${head}` : "";
     return symbol + (entry === undefined ? "" : `[${entry + 1}]`) + where;
   }
 
-  // Tokens count from 1 in words and in addresses, as a reader counts.
-  const WRITTEN = { layer: "layer", head: "head", place: "q", key: "k", entry: "i", row: "row", column: "column" };
+  // How an address writes a number's place. Positions and entries count from 1 there, as in words.
+  const WRITTEN = { layer: "layer", head: "head", position: "q", key: "k", entry: "i", row: "row", column: "column" };
+  const FROM = { layer: 0, head: 0 }; // what is added, 1 for all others
 
   // The address of a number in a text, of what was changed (heads as [layer, head]), and of the word
-  // that is asked about: why it, over which other, after which place.
+  // that is asked about: why it, over which other (none: its logit), after which position.
   function write(text, a, { silent = [], mean = [], positions } = {}, why = {}) {
     const query = new URLSearchParams({ text });
     for (const [name, heads] of Object.entries({ silent, mean })) {
-      if (heads.length) query.set(name, heads.map((head) => head.map((n) => n + 1).join(".")).join(" "));
+      if (heads.length) query.set(name, heads.map((head) => head.join(".")).join(" "));
     }
     if (positions) query.set("positions", positions);
     for (const [name, word] of Object.entries(why ?? {})) if (word !== undefined) query.set(name, word);
     if (!a) return query.toString();
     query.set("number", a.part);
     if (a.table) query.set("table", a.table);
-    for (const [name, short] of Object.entries(WRITTEN)) if (a[name] !== undefined) query.set(short, a[name] + 1);
+    for (const [name, short] of Object.entries(WRITTEN)) if (a[name] !== undefined) query.set(short, a[name] + (FROM[name] ?? 1));
     return query.toString();
   }
 
   // What an address names: text and number are null where it names none.
   function parse(hash) {
     const query = new URLSearchParams(hash.replace(/^#/, ""));
-    const heads = (name) => (query.get(name) ?? "").split(/[ ,]+/).filter(Boolean)
-      .map((head) => head.split(".").map((n) => Number(n) - 1));
+    const heads = (name) => (query.get(name) ?? "").split(/[ ,]+/).filter(Boolean).map((head) => head.split(".").map(Number));
     const change = { silent: heads("silent"), mean: heads("mean"), positions: query.get("positions") === "none" ? "none" : undefined };
     const part = query.get("number"), number = part && { part };
     if (part && query.has("table")) number.table = query.get("table");
     for (const [name, short] of Object.entries(part ? WRITTEN : {})) {
-      if (query.has(short)) number[name] = Number(query.get(short)) - 1;
+      if (query.has(short)) number[name] = Number(query.get(short)) - (FROM[name] ?? 1);
     }
     const why = Object.fromEntries(["why", "over", "after"].filter((name) => query.has(name)).map((name) => [name, query.get(name)]));
     return { text: query.get("text"), number, change, why: query.has("why") ? why : null };
   }
 
-  // What an address asks about: a place and ids of words (without one, the likeliest); null where one
-  // is not there.
+  // What an address asks about: a position and ids of words (without one, the likeliest, or the next
+  // likeliest; `over` null: the logit); null where one is not there.
   function asks({ model, ids }, { why, over, after = String(ids.length) }) {
     const id = (word) => model.ids.get(/^\S/.test(word) && model.ids.has(` ${word}`) ? ` ${word}` : word);
-    const place = Number(after) - 1;
-    const found = { place, ...(why && { entry: id(why) }), ...(over !== undefined && { over: id(over) }) };
-    return place >= 0 && place < ids.length && !Object.values(found).includes(undefined) ? found : null;
+    const position = Number(after) - 1;
+    const found = { position, ...(why && { entry: id(why) }), ...(over !== undefined && { over: over === "" ? null : id(over) }) };
+    return position >= 0 && position < ids.length && !Object.values(found).includes(undefined) ? found : null;
   }
 
-  // As it is written there: without its space, where that is clear.
+  // A word as it is written there: without its space, where that is clear.
   const word = ({ model }, entry) => {
     const token = model.vocab[entry];
     return asks({ model, ids: [0] }, { why: token.trim() })?.entry === entry ? token.trim() : token;
   };
 
-  // The number: of what comes next the likeliest, where none is named.
+  // An address with its entry: of what comes next the likeliest, where none is named.
   function placed(machine, a) {
     if (!["logits", "probabilities"].includes(a.part) || a.entry !== undefined) return a;
     const all = has(machine, { ...a, entry: 0 }) ? row(machine, a) : [];
@@ -349,17 +350,18 @@ globalThis.bookMachine = (() => {
 
   // Whether there is such a number in this text.
   function has(machine, a) {
-    const { config, weights } = machine.model, { layers, heads } = config, T = machine.seen.length;
+    const { sizes: { L, H }, weights } = machine.model, T = machine.seen.length;
     const between = (at, end) => Number.isInteger(at) && at >= 0 && at < end;
     if (a.part === "learned") {
       const tensor = weights[a.table];
       if (tensor && !tensor.codes) return between(a.row, tensor.length) && a.column === undefined;
       return Boolean(tensor) && between(a.row, tensor.rows) && between(a.column, tensor.columns);
     }
-    if (!Object.hasOwn(RULES, a.part) || !between(a.place, T) || a.part.startsWith("v_")) return false;
-    if (READ_OUT.includes(a.part) && a.layer !== undefined && !between(a.layer + 1, layers + 1)) return false;
-    if (inLayer(a.part) && !between(a.layer, layers)) return false;
-    if (inHead(a.part) && !between(a.head, heads)) return false;
+    if (!Object.hasOwn(RULES, a.part) || !between(a.position, T)) return false;
+    const early = READ_OUT.includes(a.part) || a.part === "stream"; // layer 0, too
+    if (early ? a.layer !== undefined && !between(a.layer, L + 1) : inLayer(a.part) && !between(a.layer - 1, L)) return false;
+    if (a.part === "stream" && a.layer === undefined) return false;
+    if (inHead(a.part) && !between(a.head - 1, H)) return false;
     const all = row(machine, a);
     return !all || between(byKey(a.part) ? a.key : a.entry, all.length);
   }

@@ -3,87 +3,60 @@
 What is computed is run in Node, with the page's weights, on texts of the tales and others.
 """
 
-import functools
-import json
 import re
-import subprocess
 
 import numpy as np
 import playing
 import pytest
 import torch
-from play import ASSETS, machine
-from play.gpt import weights_script
-from postprocess.maths import node
-from test_gpt_page import shipped, tensors_of
+from play import machine
+from test_gpt_page import in_node, rounded_model, shipped
 from test_machine import PAGE, loaded, opens, written
 from torch.testing import assert_close
 
-from helpers import corpus
-from helpers.chapters.ch12_inside_the_gpt import ablations
-from helpers.gpt import GPT
+from helpers import interpret, valley
 
-TEXTS = 200
+TEXTS = 50
 EXACT = {"rtol": 1e-9, "atol": 1e-9}
-ODD = ("T", "zebra", '"Oh!"', "The\n\nfox xyzzy ran", "and and and and")
+ODD = (
+    f"{machine.TEXT} wide",
+    "The",
+    "zebra The",
+    '"Oh!"',
+    "The\n\nfox xyzzy ran",
+    "and and and and",
+)
 
 ASK = """texts => {
     const model = bookGPT.unpack(bookGPTWeights);
-    return texts.map(({ text, place, entry, over, silent }) => {
-        const { ids } = bookGPT.understood(model, text), memory = bookGPT.remember(model);
-        const seen = ids.map(id => bookGPT.read(model, memory, id));
-        const asked = { place, entry, over: over ?? undefined };
+    return texts.map(({ text, at, entry, over, silent }) => {
+        const { ids } = bookGPT.tokenize(model, text), cache = bookGPT.kvCache(model);
+        const seen = ids.map(id => bookGPT.read(model, cache, id));
+        const position = Math.floor(at * ids.length);
+        const asked = { position, entry, over: over ?? undefined };
         const machine = { model, ids, seen, change: {} };
         const parts = bookMachine.parts(machine, asked);
         const part = parts[Math.floor(silent * parts.length)];
         const { logits, later, norm } = bookMachine.silence(machine, asked, part);
-        return { ids, parts, part, later, norm, said: bookMachine.lead(logits.said, asked),
-            found: [...logits.found], opens: bookMachine.has(machine, bookMachine.leads(machine,
-            asked, part)) };
+        const opens = bookMachine.has(machine, bookMachine.leads(machine, asked, part));
+        return { ids, position, parts, part, later, norm, found: [...logits.found], opens,
+            said: bookMachine.lead(logits.said, asked) };
     });
 }"""
 
 
-@functools.cache
-def page_model() -> GPT:
-    """The Python model with the weights of the page, in float64."""
-    model = GPT(shipped(machine.MODEL)[0].config, generator=torch.Generator()).double().eval()
-    tensors = tensors_of(weights_script(machine.MODEL)[0])[1]
-    model.load_state_dict({name: torch.from_numpy(np.array(t)) for name, t in tensors.items()})
-    return model
-
-
-def in_node(function: str, given):
-    """What a function of the page's scripts makes of this."""
-    scripts = [(ASSETS / name).read_text("utf-8") for name in ("gpt.js", "machine.js")]
-    call = f"process.stdout.write(JSON.stringify(({function})({json.dumps(given)})));"
-    source = "\n".join([weights_script(machine.MODEL)[0], *scripts, call])
-    done = subprocess.run(
-        [node(), "-"], input=source, capture_output=True, text=True, encoding="utf-8"
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    return json.loads(done.stdout)
-
-
-def texts() -> list[dict]:
-    """Texts, and of each a place, a word, for half of them another one, and what is silenced."""
-    rng, tokenizer = np.random.default_rng(31), shipped(machine.MODEL)[1]
-    ids, drawn = tokenizer.encode(corpus.load(machine.MODEL)[:200_000]), []
-    for n in range(TEXTS):
+def texts(count: int) -> list[dict]:
+    """Texts, and of each a position, a word, for half of them another one, and what is silenced."""
+    rng, (_, tokenizer) = np.random.default_rng(31), shipped()
+    ids, drawn = tokenizer.encode(valley.text()[:200_000].rpartition(" ")[0]), []
+    for n in range(count):
         start, length = int(rng.integers(len(ids) - 64)), int(rng.integers(1, 24))
         text = ODD[n] if n < len(ODD) else tokenizer.decode(ids[start : start + length])
-        entry, over = (int(x) for x in rng.choice(len(tokenizer), 2, replace=False))
-        place = int(rng.integers(len(tokenizer.encode(text))))
+        entry, over = (int(x) for x in rng.choice(880, 2, replace=False))
         silent = rng.choice([0, 0.9999, rng.random()])  # the embedding, the biases, any
-        drawn.append(
-            {
-                "text": text,
-                "place": place,
-                "entry": entry,
-                "over": over if n % 2 else None,
-                "silent": float(silent),
-            }
-        )
+        drawn.append({"text": text, "at": rng.random(), "entry": entry, "silent": float(silent)})
+        drawn[-1]["over"] = over if n % 2 else None
+    drawn[0]["silent"] = 0.012  # the position
     return drawn
 
 
@@ -98,59 +71,66 @@ def name_of(part: dict) -> tuple:
 def logits_without(model, ids_T, name: tuple) -> torch.Tensor:
     """What the model says after a text if the last position's stream never gets a part."""
     kind, *where = name
+    block = model.blocks[where[0] - 1 if where else 0]
+    attention, feed_forward = block.attention, block.feed_forward
+    modules, taken = {  # by kind: which modules, and what is taken from their output
+        "embedding": ([model.embedding], lambda m, given: m.weight[given[0, -1]]),
+        "position": ([model.embedding], lambda *_: model.position.weight[len(ids_T) - 1]),
+        "head": ([attention.out], lambda *_: read_C),
+        "feed-forward": ([feed_forward.down], lambda m, given: m.weight @ given[0, -1]),
+        "biases": (
+            [
+                model.norm,
+                *(m for b in model.blocks for m in (b.attention.out, b.feed_forward.down)),
+            ],
+            lambda m, given: m.bias,
+        ),
+    }[kind]
     if kind == "head":
         layer, head, key = where
-        at_TT = torch.zeros(len(ids_T), len(ids_T), dtype=torch.float64)
-        at_TT[-1, key] = 1
-        return ablations.without_part(model, (layer, head), at_TT, ids_T[None])[0, -1]
+        x_TC = block.norm_1(interpret.stream(model, ids_T[None])[layer - 1])[0]
+        v_TC, D = attention.qkv(x_TC).chunk(3, -1)[2], slice(32 * head - 32, 32 * head)
+        weights_LHTT = interpret.attention_weights(model, ids_T[None])[:, 0]
+        weight = weights_LHTT[layer - 1, head - 1, -1, key]
+        read_C = attention.out.weight[:, D] @ (weight * v_TC[key, D])
 
-    def become(value):
-        def hook(module, given, out):
-            out = out.clone()
-            out[:, -1] = value(module, out[:, -1])
-            return out
+    def hook(module, given, out):
+        out = out.clone()
+        out[0, -1] -= taken(module, given[0])
+        return out
 
-        return hook
-
-    attention = [block.attention.sublayer.out for block in model.blocks]
-    down = [block.feed_forward.sublayer.down for block in model.blocks]
-    if kind == "embedding":
-        changed, hook = [model.embedding], become(lambda module, x: 0 * x)
-    elif kind == "biases":
-        changed, hook = [*attention, *down], become(lambda module, x: x - module.bias)
-    else:
-        changed, hook = [down[where[0]]], become(lambda module, x: module.bias)
-    hooks = [module.register_forward_hook(hook) for module in changed]
-    return ablations.with_hooks(hooks, model, ids_T[None])[0, -1]
+    with interpret.hooked(*(module.register_forward_hook(hook) for module in modules)):
+        return model(ids_T[None])[0, -1]
 
 
 def test_a_logit_is_the_sum_of_python_s_parts_and_silence_is_the_model_s():
-    """On 200 texts: each part, the sum, what it predicts without one, and what then comes."""
-    model, tokenizer, asked = page_model(), shipped(machine.MODEL)[1], texts()
+    """Each part, the sum, what it predicts without one, and what then comes."""
+    model, tokenizer, asked = rounded_model(), shipped()[1], texts(TEXTS)
     kinds = set()
-    for one, got in zip(asked, in_node(ASK, asked), strict=True):
-        assert got["ids"] == tokenizer.encode(one["text"]).tolist()
-        ids_T = torch.tensor(got["ids"][: one["place"] + 1])
-        wanted = ablations.logit_parts(model, ids_T, one["entry"], one["over"])
+    for one, got in zip(asked, in_node(ASK, asked, scripts=("gpt", "machine")), strict=True):
+        if one["text"] not in ODD:
+            assert got["ids"] == tokenizer.encode(one["text"]).tolist()
+        ids_T = torch.tensor(got["ids"][: got["position"] + 1])
+        wanted = interpret.logit_parts(model, ids_T, one["entry"], one["over"])
         found = {name_of(part): part["value"] for part in got["parts"]}
         assert found.keys() == wanted.keys()
         assert_close(found, wanted, **EXACT)
-        logits_V = model(ids_T[None])[0, -1].detach()
 
         def lead(of_V, one=one):
-            return of_V[one["entry"]] - (0 if one["over"] is None else of_V[one["over"]])
+            return (of_V[one["entry"]] - (0 if one["over"] is None else of_V[one["over"]])).item()
 
-        assert_close(sum(found.values()), lead(logits_V).item(), **EXACT)
+        now = lead(model(ids_T[None])[0, -1])
+        assert_close(sum(found.values()), now, **EXACT)
         name = name_of(got["part"])
         kinds.add(name[0])
         left_V = logits_without(model, ids_T, name)
         assert_close(torch.tensor(got["found"], dtype=torch.float64), left_V, **EXACT)
-        assert_close(got["said"], lead(logits_V).item() - wanted[name], **EXACT)
-        assert_close(got["said"] + got["later"] + got["norm"], lead(left_V).item(), **EXACT)
-        if name[1:2] == (model.config.layers - 1,):
-            assert abs(got["later"]) < 1e-9 or name[0] == "head"  # the last network reads a head
+        assert_close(got["said"], now - wanted[name], **EXACT)
+        assert_close(got["said"] + got["later"] + got["norm"], lead(left_V), **EXACT)
+        if name == ("feed-forward", 4):
+            assert abs(got["later"]) < 1e-9
         assert got["opens"], one
-    assert kinds == {"embedding", "head", "feed-forward", "biases"}
+    assert kinds == {"embedding", "position", "head", "feed-forward", "biases"}
 
 
 # --- on the page ----------------------------------------------------------------------------------
@@ -179,7 +159,7 @@ def asked(page, text: str = machine.TEXT):
     field = page.locator('[name="text"]')
     field.fill(text)
     field.press("Enter")
-    n = len(shipped(machine.MODEL)[1].encode(text))
+    n = len(shipped()[1].encode(text))
     page.locator(".machine-why p", has_text=re.compile(rf"the stream of .*\({n}\)")).wait_for()
     page.wait_for_function("document.activeElement.id === 'why'")
 
@@ -193,10 +173,10 @@ def columns(page) -> dict[str, float]:
 
 def test_a_reason_is_a_press_away_and_adds_up(page):
     asked(page)
-    model, tokenizer = page_model(), shipped(machine.MODEL)[1]
+    model, tokenizer = rounded_model(), shipped()[1]
     ids_T = tokenizer.encode(machine.TEXT)
-    likeliest = model(ids_T[None])[0, -1].argmax().item()
-    wanted = ablations.logit_parts(model, ids_T, likeliest)
+    word, over = model(ids_T[None])[0, -1].topk(2).indices.tolist()
+    wanted = interpret.logit_parts(model, ids_T, word, over)
     (*parts, rest), total = [*columns(page).values()][:-1], [*columns(page).values()][-1]
     ranked = sorted(wanted.values(), key=abs, reverse=True)
     against = next(value for value in ranked if value < 0)  # stands there however small
@@ -209,37 +189,53 @@ def test_a_reason_is_a_press_away_and_adds_up(page):
     every.press("Enter")
     assert len(columns(page)) == len(wanted) + 1
     page.get_by_role("button", name="The largest alone").press("Enter")
+    page.get_by_role("button", name="Its logit alone").press("Enter")
+    total = [*columns(page).values()][-1]
+    assert total == pytest.approx(model(ids_T[None])[0, -1, word].item(), abs=NEAR)
+    page.get_by_role("button", name="Its lead over another word").press("Enter")
+
+
+def reading() -> tuple[dict, tuple, str]:
+    """The parts of the opening text's lead, the head that adds most to it, and its row's words."""
+    ids_T = shipped()[1].encode(machine.TEXT)
+    over = rounded_model()(ids_T[None])[0, -1].topk(2).indices.tolist()
+    parts = interpret.logit_parts(rounded_model(), ids_T, *over)
+    heads = [part for part in parts if part[0] == "head"]
+    _, layer, head, key = most = max(heads, key=lambda part: abs(parts[part]))
+    token = shipped()[1].vocab[ids_T[key]].replace(" ", "\u00a0")
+    return parts, most, f"layer {layer}, head {head} reads “{token}” ({key + 1})"
 
 
 def test_a_part_silenced_shows_prediction_and_truth(page):
     asked(page)
-    model, tokenizer = page_model(), shipped(machine.MODEL)[1]
-    ids_T, wide = tokenizer.encode(machine.TEXT), tokenizer.vocab.index(" wide")
-    value = ablations.logit_parts(model, ids_T, wide)["head", 0, 3, 6]
-    logits_V = model(ids_T[None])[0, -1].detach()
-    left_V = logits_without(model, ids_T, ("head", 0, 3, 6))
-    name = "layer 1, head 4 reads “\u00a0stream” (7)"
+    (parts, part, name), (_, tokenizer) = reading(), shipped()
+    ids_T = tokenizer.encode(machine.TEXT)
+    logits_V = rounded_model()(ids_T[None])[0, -1]
+    left_V = logits_without(rounded_model(), ids_T, part)
+    wide, over = logits_V.topk(2).indices.tolist()
     page.get_by_role("button", name=f"Silence: {name}").press("Enter")
     shown = page.locator(".machine-silenced tbody tr").evaluate_all(
         "rows => rows.map(r => [...r.querySelectorAll('td')].map(c => c.textContent))"
     )
-    numbers = [logits_V[wide], logits_V[wide] - value, left_V[wide]]
-    assert [read(x) for x in shown[0]] == pytest.approx([float(x) for x in numbers], abs=NEAR)
+    leads = [float(of_V[wide] - of_V[over]) for of_V in (logits_V, left_V)]
+    wanted = [leads[0], leads[0] - parts[part], leads[1]]
+    assert [read(x) for x in shown[0]] == pytest.approx(wanted, abs=NEAR)
     assert shown[1][0] == written(logits_V.softmax(-1))[0]
-    assert float(shown[1][2].strip("%< ")) / 100 == pytest.approx(
-        left_V.softmax(-1)[wide].item(), abs=NEAR
-    )
+    share = float(shown[1][2].strip("%< ")) / 100
+    assert share == pytest.approx(left_V.softmax(-1)[wide].item(), abs=NEAR)
     assert tokenizer.vocab[left_V.argmax()].strip() in shown[2][2]
-    assert page.locator('[data-piece="0.3"].lit').count() == 1
+    assert page.locator(f'[data-piece="{part[1]}.{part[2]}"].lit').count() == 1
     page.get_by_role("button", name=f"Put back: {name}").press("Enter")
     assert page.locator(".machine-silenced").count() == 0
 
 
 def test_a_row_opens_its_number_and_back_leads_to_the_reasons(page):
     asked(page)
-    page.get_by_role("button", name="layer 1, head 4 reads", exact=False).first.click()
-    opens(page, "Attention weight “\u00a0too” (11) reads “\u00a0stream” (7) · layer 1 · head 4")
-    page.locator('[data-piece="0.3"][aria-current]').wait_for()  # where one is
+    _, (_, layer, head, _), name = reading()
+    page.get_by_role("button", name=name, exact=True).click()
+    reads = name.partition(" reads ")[2]
+    opens(page, f"Attention weight “\u00a0too” (11) reads {reads} · layer {layer} · head {head}")
+    page.locator(f'[data-piece="{layer}.{head}"][aria-current]').wait_for()  # where one is
     picture = page.locator(".machine-picture")
     assert picture.evaluate("e => e.getBoundingClientRect().top >= 0 && scrollY > 500")
     page.get_by_role("button", name="Back", exact=True).click()
@@ -248,7 +244,7 @@ def test_a_row_opens_its_number_and_back_leads_to_the_reasons(page):
 
 def test_the_lead_over_a_word_of_one_s_own_choice_has_an_address(page):
     asked(page)
-    model, tokenizer = page_model(), shipped(machine.MODEL)[1]
+    model, tokenizer = rounded_model(), shipped()[1]
     cat = tokenizer.vocab.index(" cat")
     over = page.locator('[name="over"]')
     over.focus()  # then it has all words
@@ -266,17 +262,13 @@ def test_the_lead_over_a_word_of_one_s_own_choice_has_an_address(page):
 
 def test_the_picture_has_all_parts_and_says_in_words_what_it_shows(page):
     asked(page)
-    model, tokenizer = page_model(), shipped(machine.MODEL)[1]
-    wide = tokenizer.vocab.index(" wide")
-    wanted = ablations.logit_parts(model, tokenizer.encode(machine.TEXT), wide)
-    config = model.config
-    pieces = page.locator(".machine-picture button")
-    assert pieces.count() == 2 + config.layers * (config.heads + 1)
+    wanted, _, _ = reading()
+    assert page.locator(".machine-picture button").count() == 2 + 4 * (4 + 1)
     words = page.locator("#machine-all").text_content()
-    for layer in range(config.layers):
-        for head in range(config.heads):
+    for layer in range(1, 5):
+        for head in range(1, 5):
             total = sum(x for name, x in wanted.items() if name[:3] == ("head", layer, head))
-            found = re.search(rf"layer {layer + 1}, head {head + 1} ([+−][\d.]+)", words)
+            found = re.search(rf"layer {layer}, head {head} ([+−][\d.]+)", words)
             assert read(found[1]) == pytest.approx(total, abs=NEAR)
     page.get_by_role("button", name="Layer 3, head 2").press("Enter")
     page.locator(".machine-map canvas[aria-label^='Layer 3, head 2']").wait_for()

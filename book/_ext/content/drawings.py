@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 from sphinx.util.docutils import SphinxDirective
 
 from content.markdown import titled
-from helpers import bigram, corpus, tokenizers
+from helpers import bigram, corpus, minigpt
 from helpers.chapters import BY_NUMBER, CHAPTERS, Chapter, stored
 from helpers.figures import ladder, machine
 
@@ -101,24 +101,25 @@ def draw_map(address) -> str:
 
 
 class Rung(NamedTuple):
-    """A model: its name, its loss in nats per character, and the name of the chapter's figure."""
+    """A model: its name, its loss in nats per character, and where its chapter shows it."""
 
     name: str
     loss: float
-    figure: str
+    number: int
+    anchor: str
 
     @property
     def chapter(self) -> Chapter:
-        """The chapter whose number ends the figure's name."""
-        return BY_NUMBER[int(self.figure[-2:])]
+        """The chapter that shows it."""
+        return BY_NUMBER[self.number]
 
 
 def counted() -> list[float]:
     """Validation losses of the uniform, unigram and bigram tables."""
     text = corpus.load()
-    tokenizer = tokenizers.CharTokenizer(text)
+    tokenizer = minigpt.Tokenizer(text)
     train_ids, validation_ids = (ids.numpy() for ids in corpus.split(tokenizer.encode(text)))
-    V = len(tokenizer)
+    V = len(tokenizer.vocab)
     common = np.bincount(train_ids, minlength=V) + 1
     tables = (
         np.full((V, V), 1 / V),
@@ -134,10 +135,9 @@ def trained() -> list[float]:
     parts = {setting["model"]: setting for setting in stored(8)["ladder"]["settings"]}
     names = ("attention alone", "with its residual", "with feed-forward", "with norms")
     (whole,) = (s for s in stored(11)["whole"]["settings"] if s["text"] == "tales")
-    (ships,) = stored(12)["tales"]["settings"]
     (tokens,) = (s for s in stored(13)["vocabulary"]["settings"] if s["merges"] == 512)
     (chat,) = stored(13)["smollm2"]["settings"]
-    settings = (*(parts[name] for name in names), tokens, whole, ships, chat)
+    settings = (*(parts[name] for name in names), tokens, whole, chat)
     return [float(np.mean([nats(run) for run in s["runs"]])) for s in settings]
 
 
@@ -150,22 +150,23 @@ def nats(run: dict) -> float:
 def rungs() -> tuple[Rung, ...]:
     """Return the rungs from the top. Raises: ValueError unless each is lower than the last."""
     names = {
-        "knowing nothing": "nats-ladder-03",
-        "how common letters are": "nats-ladder-03",
-        "the letter before": "nats-ladder-03",
-        "attention alone": "ladder-06",
-        "with a residual": "ladder-08",
-        "with feed-forward": "ladder-08",
-        "with norms: a block": "ladder-08",
-        "a small GPT on tokens": "ladder-13",
-        "a GPT, in a minute": "ladder-12",
-        "the GPT taken apart": "ladder-12",
-        "SmolLM2, a chat model": "ladder-13",
+        "knowing nothing": (3, "nats-ladder-03"),
+        "how common letters are": (3, "nats-ladder-03"),
+        "the letter before": (3, "nats-ladder-03"),
+        "attention alone": (6, "ladder-06"),
+        "with a residual": (8, "ladder-08"),
+        "with feed-forward": (8, "ladder-08"),
+        "with norms: a block": (8, "ladder-08"),
+        "a small GPT on tokens": (13, "ladder-13"),
+        "a GPT, in a minute": (11, "is-that-a-good-loss"),
+        "SmolLM2, a chat model": (13, "ladder-13"),
     }
     losses = [*counted(), *trained()]
     if losses != sorted(losses, reverse=True):
         raise ValueError(f"the rungs should go down, got {losses}")
-    return tuple(map(Rung, names, losses, names.values()))
+    return tuple(
+        Rung(name, loss, *where) for (name, where), loss in zip(names.items(), losses, strict=True)
+    )
 
 
 def draw_ladder(address) -> str:
@@ -180,7 +181,7 @@ def draw_ladder(address) -> str:
         for rung, words in zip(rungs(), ax.texts, strict=True):
             words.set_text(f"{rung.loss:.2f}  {rung.name} · {rung.chapter.number}")
             words.set_url(str(len(links)))
-            page = f"{address(rung.chapter)}#{rung.figure}"
+            page = f"{address(rung.chapter)}#{rung.anchor}"
             links.append((page, f"{words.get_text()}: nats, and the chapter"))
         label = (
             f"The nats ladder: {len(rungs())} models from {rungs()[0].loss:.2f} down to "

@@ -1,36 +1,25 @@
 """The first page: a text that the book's GPT wrote, and a prediction to try.
 
-``{written}`` has the shipped GPT write when the page is built, from a stated prompt and seed, by
-the very command that a reader may give, which stands on the page. ``{try-one}`` asks what attention
+``{written}`` has the shipped GPT write when the page is built, from a stated prompt and seed, as
+the code does that stands on the page. ``{try-one}`` asks what attention
 does when a query is stretched; its drawing is the cover, its answer is computed here.
 """
 
 from __future__ import annotations
 
-import contextlib
 import html
-import io
-import re
 from functools import cache
-from importlib.resources import files
-from pathlib import Path
 
 import numpy as np
+import torch
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from helpers import generate
+from helpers import checkpoint, minigpt
 from helpers.explore.predictions import Choice
 from helpers.numerics import attention_weights
 
-HELPERS = Path(str(files("helpers")))
-CHECKPOINT = HELPERS / "data" / "checkpoints" / "valley"
-OPTIONS = {
-    "prompt": "The fox did not cross the",
-    "length": 40,
-    "temperature": 0.5,
-    "seed": 0,
-}
+PROMPT, LENGTH, TEMPERATURE, SEED = "The fox did not cross the", 60, 0.5, 0
 ENDS = (". ", ".\n", '."', "! ", "? ", '!"', '?"')  # of a sentence, two characters each
 
 
@@ -39,14 +28,14 @@ ENDS = (". ", ".\n", '."', "! ", "? ", '!"', '?"')  # of a sentence, two charact
 
 @cache
 def sample_text() -> str:
-    """Return what the command prints up to its last full stop, without empty lines."""
-    arguments = [f"--{name}={value}" for name, value in OPTIONS.items()]
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        if generate.main([str(CHECKPOINT), *arguments]):
-            raise RuntimeError(f"the GPT in {CHECKPOINT} did not write")
-    text = printed.getvalue()
-    whole = text[: max(text.rfind(end) for end in ENDS) + 2]
-    return re.sub(r"\n{2,}", "\n\n", whole.rstrip())
+    """Return what the GPT writes from the prompt up to its last full stop."""
+    model, tokenizer = checkpoint.load()
+    ids_BT = tokenizer.encode(PROMPT)[None]
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(SEED)
+        written_BT = minigpt.generate(model, ids_BT, LENGTH, TEMPERATURE)
+    text = tokenizer.decode(written_BT[0])
+    return text[: max(text.rfind(end) for end in ENDS) + 2].rstrip()
 
 
 class SampleText(SphinxDirective):
@@ -56,10 +45,10 @@ class SampleText(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Render the text."""
-        prompt, text = str(OPTIONS["prompt"]), sample_text()
+        text = sample_text()
         opening = (
             '<figure class="written"><p class="written-text">'
-            f"<b>{html.escape(prompt)}</b><span>{html.escape(text[len(prompt) :])}</span></p>"
+            f"<b>{html.escape(PROMPT)}</b><span>{html.escape(text[len(PROMPT) :])}</span></p>"
             "<figcaption>"
         )
         return [

@@ -1,12 +1,11 @@
 """The book's GPT in the page: the widget, and its weights as a script of 8-bit numbers.
 
 ``{gpt}`` puts the widget into a page under ``book/``; chapters get it after a cell that their
-manifest names, so that a notebook needs no word about it. There the weights are those of the
-checkpoint that chapter 12 opens, "tales"; on pages under ``book/`` those of "valley", which was
-trained for them. They are written at each build to ``_static/gpt-weights-NAME.js``, scripts that
-give base64 text to a global name: a page that is opened from a disk may load a script, but may not
-fetch a file. ``gpt.js`` is the model and ``gpt-page.js`` the widget; a page without the widget
-loads neither.
+manifest names, so that a notebook needs no word about it. The weights are those of
+helpers/data/minigpt.safetensors, written at each build to ``_static/gpt-weights-minigpt.js``,
+a script that gives base64 text to a global name: a page that is opened from a disk may load a
+script, but may not fetch a file. ``gpt.js`` is the model and ``gpt-page.js`` the widget; a page
+without the widget loads neither.
 """
 
 from __future__ import annotations
@@ -15,37 +14,23 @@ import base64
 import hashlib
 import html
 import json
-from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
+import torch
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
+from helpers import checkpoint
 from helpers.embeddings import quantised
-from helpers.generate import open_model
-from helpers.training import checkpoints
 
-DATA = Path(str(files("helpers"))) / "data"
-ROUNDING = {  # by model: what rounding does to its loss, and where the results page has it
-    "tales": (DATA / "results" / "gpt_rounding.json", "gpt-rounding"),
-    "valley": (DATA / "results" / "valley.json", "valley"),
-}
+RESULTS = Path(str(files("helpers"))) / "data" / "results" / "minigpt.json"
 BITS = 8
-COMPUTED = {  # by gpt.js
-    "norm": "rms",
-    "placement": "pre",
-    "positions": "rope",
-    "activation": "gelu",
-    "qk_norm": True,
-    "ngrams": 1,
-}
-ABOUT_VALLEY = (
-    "Here answers a GPT built like that of {chapter_12}, with more places, which has read "
-    "tales that a program told. Its tokens are words, each with the space before it; a word that "
-    "it does not know, it spells letter by letter"
+ABOUT = (
+    "Here answers the program that you build, trained on tales that another program told. Its "
+    "tokens are words, each with the space before it, and it knows no others"
 )
 CHAPTER_12 = '<a href="../notebooks/12_inside_the_gpt.html">chapter 12</a>'
 
@@ -53,8 +38,8 @@ CHAPTER_12 = '<a href="../notebooks/12_inside_the_gpt.html">chapter 12</a>'
 # --- weights ------------------------------------------------------------------------------------
 
 
-def packed(model, vocab: tuple[str, ...]) -> dict:
-    """Give what gpt.js unpacks: config, vocab, where each tensor stands, and the bytes in base64.
+def packed(model, vocab: list[str]) -> dict:
+    """Give what gpt.js unpacks: sizes, vocab, where each tensor stands, and the bytes in base64.
 
     All floats (vectors, and a scale for each row of a matrix) come first, little-endian and four
     bytes each, then the codes of the matrices, a byte each.
@@ -80,114 +65,98 @@ def packed(model, vocab: tuple[str, ...]) -> dict:
     data = b"".join(part.astype("<f4").tobytes() for part in floats)
     data += b"".join(part.astype(np.int8).tobytes() for part in codes)
     return {
-        "config": asdict(model.config),
-        "vocab": list(vocab),
+        "sizes": checkpoint.sizes(model),
+        "vocab": vocab,
         "tensors": tensors,
         "data": base64.b64encode(data).decode(),
     }
 
 
-def checkpoint(name: str) -> Path:
-    """Give the folder of a shipped GPT."""
-    return DATA / "checkpoints" / name
+@torch.no_grad()
+def rounded():
+    """Give the shipped GPT with the page's weights, and its tokenizer."""
+    model, tokenizer = checkpoint.load()
+    for matrix in (parameter for parameter in model.parameters() if parameter.ndim == 2):
+        codes, scales = quantised(matrix, BITS)
+        matrix.copy_(codes * scales)
+    return model, tokenizer
 
 
 @cache
-def weights_script(name: str) -> tuple[str, dict]:
-    """Give the script with the weights of a shipped GPT, and what the widget says of them.
-
-    Raises: ValueError for a GPT that gpt.js does not compute.
-    """
-    model, tokenizer = open_model(checkpoint(name))
-    if not COMPUTED.items() <= asdict(model.config).items():
-        raise ValueError(f"gpt.js computes {COMPUTED}, {name} has {model.config}: teach it this")
+def weights_script() -> tuple[str, dict]:
+    """Give the script with the weights, and what the widget says of them."""
+    model, tokenizer = checkpoint.load()
     parts = packed(model, tokenizer.vocab)
     script = f"globalThis.bookGPTWeights = {json.dumps(parts, ensure_ascii=True)};\n"
+    stored = json.loads(RESULTS.read_text("utf-8"))
+    (row,) = (row for row in stored["rounding"]["rows"] if row[0] == BITS)
     about = {
-        "layers": model.config.layers,
-        "heads": model.config.heads,
-        "context": model.config.context,
-        "tokens": len(tokenizer),
-        "unit": tokenizer.unit,
-        "numbers": sum(parameter.numel() for parameter in model.parameters()),
-        "updates": checkpoints.load(checkpoint(name)).step,
+        **parts["sizes"],
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "steps": stored["curve"]["rows"][-1][0],
         "bytes": len(base64.b64decode(parts["data"])),
         "letters": len(script),
-        "change": _change(name),
-        "file": f"gpt-weights-{name}.js?v={hashlib.sha256(script.encode()).hexdigest()[:8]}",
+        "change": row[stored["rounding"]["columns"].index("change")].lstrip("+-"),
+        "file": f"gpt-weights-minigpt.js?v={hashlib.sha256(script.encode()).hexdigest()[:8]}",
     }
     return script, about
-
-
-def _change(name: str) -> str:
-    """Give how far rounding takes the loss on the validation text, as the benchmark found it."""
-    stored = json.loads(ROUNDING[name][0].read_text("utf-8"))
-    stored = stored.get("rounding", stored)
-    (row,) = (row for row in stored["rows"] if row[0] == BITS)
-    return f"{abs(float(row[stored['columns'].index('change')])):.5f}"
 
 
 def write_weights(app) -> None:
     if app.builder.format != "html":
         return
-    for name in ROUNDING:
-        script, about = weights_script(name)
-        target = Path(app.outdir, "_static", about["file"].partition("?")[0])
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if not target.exists() or target.read_text("utf-8") != script:
-            target.write_text(script, "utf-8")
+    script, about = weights_script()
+    target = Path(app.outdir, "_static", about["file"].partition("?")[0])
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if not target.exists() or target.read_text("utf-8") != script:
+        target.write_text(script, "utf-8")
 
 
 # --- the widget ---------------------------------------------------------------------------------
 
-OPENS = {
-    "tales": {"temperature": 0.8, "length": 120},
-    "valley": {"temperature": 0.5, "length": 60},
-}
-NUMBERS = (  # name, label, value, least, most, step; none: of the model
-    ("temperature", "temperature", None, 0, 3, 0.05),
+NUMBERS = (  # name, label, value, least, most, step; none: the size of the vocabulary
+    ("temperature", "temperature", 0.5, 0, 3, 0.05),
     ("top-k", "top-k", None, 1, None, 1),
     ("seed", "seed", 1, 0, 999_999, 1),
-    ("length", "length", None, 1, 1000, 1),
+    ("length", "length", 60, 1, 1000, 1),
 )
 
 
-def widget(prompt: str, name: str, about_model: str) -> nodes.raw:
+def widget(prompt: str, about_model: str = ABOUT) -> nodes.raw:
     """Give the widget: words that hold without scripts, and controls that wait for them.
 
     about_model: what it says of the model.
     """
     assets = ["gpt.css", "gpt.js", "gpt-page.js"]
-    return nodes.raw("", widget_html(prompt, name, about_model), format="html", assets=assets)
+    return nodes.raw("", widget_html(prompt, about_model), format="html", assets=assets)
 
 
-def widget_html(prompt: str, name: str, about_model: str) -> str:
+def widget_html(prompt: str, about_model: str = ABOUT) -> str:
     """Give the widget's HTML."""
-    about, measured = weights_script(name)[1], ROUNDING[name][1]
+    about = weights_script()[1]
     size, text = (f"{about[what] / 1e6:.2f} MB" for what in ("bytes", "letters"))
-    about_model, unit = about_model.format(chapter_12=CHAPTER_12), about["unit"]
-    opens = OPENS[name] | {"top-k": about["tokens"]}
+    about_model = about_model.format(chapter_12=CHAPTER_12)
     fields = "".join(
         f'<label>{label} <input type="number" name="{field}" '
-        f'value="{opens[field] if value is None else value}" min="{least}" '
-        f'max="{about["tokens"] if most is None else most}" step="{step}" required></label>'
+        f'value="{about["V"] if value is None else value}" min="{least}" '
+        f'max="{about["V"] if most is None else most}" step="{step}" required></label>'
         for field, label, value, least, most, step in NUMBERS
     )
     selects = "".join(
         f'<label>{name} <select name="{name}">'
-        + "".join(f'<option value="{n}">{n + 1}</option>' for n in range(about[f"{name}s"]))
+        + "".join(f'<option value="{n}">{n}</option>' for n in range(1, about[axis] + 1))
         + "</select></label>"
-        for name in ("layer", "head")
+        for name, axis in (("layer", "L"), ("head", "H"))
     )
     return f"""
 <div class="gpt" id="gpt-1" role="group" aria-labelledby="gpt-title"
- data-weights="{about["file"]}" data-unit="{unit}">
+ data-weights="{about["file"]}">
 <p class="gpt-title" id="gpt-title">Let it write, in this page</p>
-<p>{about_model}: {about["layers"]} layers of {about["heads"]} heads, {about["numbers"]:,} numbers,
-{about["updates"]:,} updates. For this page we round each weight to one of 255 values, with a scale
-for each row. That makes {size}, which come as {text} of text when you ask for them. The loss on the
-validation text differs by {about["change"]} nats
-(<a href="../book/results.html#{measured}">measured</a>). What you type stays in this page.
+<p>{about_model}. It has {about["L"]} layers of {about["H"]} heads and {about["parameters"]:,}
+parameters, trained in {about["steps"]:,} steps. For this page we round each weight to one of 255
+values, with a scale for each row. That makes {size}, which come as {text} of text when you ask for
+them. The loss on held-out tales differs by {about["change"]} nats a token
+(<a href="../book/results.html#minigpt">measured</a>). What you type stays in this page.
 <a href="../book/number-by-number.html">The whole machine</a> shows how each number is computed.</p>
 <p class="gpt-scriptless">(This needs JavaScript, which does not run here.)</p>
 <p class="gpt-load" hidden><button type="button" name="load">Load the model ({text})</button></p>
@@ -200,15 +169,15 @@ validation text differs by {about["change"]} nats
 <div class="gpt-settings">{fields}</div>
 <p class="gpt-buttons"><button type="button" name="write">Write</button><button type="button"
  name="stop" aria-disabled="true">Stop</button><button type="button"
- name="one">One {unit}</button><button type="button" name="anew">Back to the prompt</button></p>
+ name="one">One token</button><button type="button" name="anew">Back to the prompt</button></p>
 <div class="gpt-shown">
 <p class="gpt-caption">Underlined text was written by the model. It no longer reads the pale text,
-because when its {about["context"]} positions are full, it begins afresh with the last half of them.
-Tinted is what the outlined {unit} reads, in the head chosen below.</p>
+because when its {about["T"]} positions are full, it begins afresh with the last half of them.
+Tinted is what the outlined token reads, in the head chosen below.</p>
 <div class="gpt-text" aria-hidden="true"></div>
 <p class="visually-hidden gpt-plain"></p>
-<div class="gpt-settings"><label class="gpt-place">{unit} that reads
-<input type="range" name="place" min="0" max="0" value="0">
+<div class="gpt-settings"><label class="gpt-position">token that reads
+<input type="range" name="position" min="0" max="0" value="0">
 <span class="gpt-at" aria-hidden="true"></span></label>{selects}</div>
 <p class="gpt-reads"></p>
 <div class="gpt-halves">
@@ -230,7 +199,7 @@ class Gpt(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Give the widget."""
-        return [widget(self.arguments[0], "valley", ABOUT_VALLEY)]
+        return [widget(self.arguments[0])]
 
 
 def setup(app) -> None:

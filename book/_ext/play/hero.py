@@ -15,7 +15,7 @@ from sphinx.util.docutils import SphinxDirective
 from helpers.chapters import BY_NUMBER
 from play import ASSETS, in_node
 from play.gpt import weights_script
-from play.machine import MODEL, PLACES, TEXT
+from play.machine import PLACES, TEXT
 
 PARTS = {  # of the picture, in its order: what each is called, and the chapter that explains it
     "tokens": ("tokens", 13),
@@ -26,13 +26,13 @@ PARTS = {  # of the picture, in its order: what each is called, and the chapter 
 }
 DRAWN = """text => {
     const model = bookGPT.unpack(bookGPTWeights);
-    return bookHero.draw(model, bookGPT.understood(model, text).ids).view;
+    return bookHero.draw(model, bookGPT.tokenize(model, text).ids).view;
 }"""
 
 
 def hero_html(address) -> str:
     """Return the picture's HTML; ``address`` gives a chapter's address."""
-    script, about = weights_script(MODEL)
+    script, about = weights_script()
     own = ((ASSETS / f"{name}.js").read_text("utf-8") for name in ("gpt", "hero"))
     view = in_node([next(own), script, next(own)], DRAWN, TEXT)
     parts = "".join(

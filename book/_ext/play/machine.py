@@ -23,18 +23,14 @@ from myst_parser.mdit_to_docutils.base import default_slugify
 from PIL import Image
 from sphinx.util.docutils import SphinxDirective
 
-from helpers import corpus, valley
+from helpers import checkpoint, interpret, valley
 from helpers.chapters import BY_NUMBER, CHAPTERS
-from helpers.chapters.ch12_inside_the_gpt import ablations
-from helpers.embeddings import quantised
-from helpers.generate import open_model
-from helpers.record import record_attention
 from play import ROOT
-from play.gpt import BITS, checkpoint, weights_script
+from play.gpt import rounded, weights_script
 
 WORDS = ROOT / "book" / "number-by-number.toml"
 ASSETS = ["machine.css", "gpt.js", "machine.js", "machine-page.js"]
-MODEL = "valley"
+CODE = "helpers/minigpt.py"  # where a part is computed, unless it says so
 PLACES = 64  # of the model's, so that a telephone keeps up
 LIKELY = 8  # tokens in the table of what comes next
 GAP = 1  # dots between the pictures of heads
@@ -43,13 +39,12 @@ WINDOWS = 32  # of the training text, over which a head's mean is taken
 PAGE = "../book/number-by-number.html"
 WHERE = (
     f'To see every part at work on a sentence of your own, open <a href="{PAGE}">The whole '
-    "machine</a>, a GPT that reads words"
+    "machine</a>"
 )
-OTHER = "in the whole machine. Its GPT is another one, which reads words and other tales"
 EXPERIMENTS = """<label>The chosen head <select name="works"><option value="">works</option>
 <option value="silent">is silenced</option>
 <option value="mean">gives its mean</option></select></label>
-<label><input type="checkbox" name="places"> no positions, in any head</label>"""
+<label><input type="checkbox" name="positions"> no positions, in any head</label>"""
 TEXT = "The fox did not cross the stream because it was too"
 
 
@@ -57,10 +52,11 @@ def part_texts() -> dict[str, dict[str, str]]:
     """What the page says of each part. Raises: ValueError for a line or a section that has gone."""
     found = {}
     for part, about in tomllib.loads(WORDS.read_text("utf-8"))["parts"].items():
-        where = section_of(about, part)
+        about = {"file": CODE} | about
         if about["line"] not in (ROOT / about["file"]).read_text("utf-8"):
             raise ValueError(f"{about['file']} has no line {about['line']!r}, which {part} shows")
-        found[part] = {**{key: about[key] for key in ("name", "says", "file", "line")}, **where}
+        shown = {key: about[key] for key in ("name", "says", "file", "line")}
+        found[part] = shown | section_of(about, part)
     return found
 
 
@@ -88,45 +84,40 @@ def why_texts() -> dict[str, str]:
 
 
 @cache
+@torch.no_grad()
 def head_means() -> list[list[list[float]]]:
     """What each head mixes on average (L, H, D), over windows of the text that trained it."""
-    model, tokenizer = open_model(checkpoint(MODEL))
-    ids = tokenizer.encode(corpus.load(MODEL)[: 8 * WINDOWS * PLACES])  # a word is shorter
-    x_BT = ids[: WINDOWS * PLACES].view(WINDOWS, PLACES)
+    model, tokenizer = checkpoint.load()
+    text = valley.text()[: 8 * WINDOWS * PLACES]  # a word is shorter
+    ids = tokenizer.encode(text.rpartition(" ")[0])
     mixed: list[torch.Tensor] = []
-    outs = [block.attention.sublayer.out for block in model.blocks]
+    outs = [block.attention.out for block in model.blocks]
     hooks = [
         out.register_forward_pre_hook(lambda _, x: mixed.append(x[0].mean((0, 1)))) for out in outs
     ]
-    with torch.no_grad():
-        model(x_BT)
-    for hook in hooks:
-        hook.remove()
-    heads = torch.stack(mixed).view(len(outs), model.config.heads, -1)
+    with interpret.hooked(*hooks):
+        model(ids[: WINDOWS * PLACES].view(WINDOWS, PLACES))
+    heads = torch.stack(mixed).unflatten(-1, (model.blocks[0].attention.H, -1))
     return [[[round(x, 4) for x in head] for head in layer] for layer in heads.tolist()]
 
 
 @torch.no_grad()
 def static_html() -> str:
-    """Give what the page opens with, as a picture and a table: all heads, and what comes next."""
-    model, tokenizer = open_model(checkpoint(MODEL))
-    for table in filter(lambda tensor: tensor.ndim == 2, model.state_dict().values()):
-        codes, scales = quantised(table, BITS)
-        table.copy_(codes * scales)
+    """Give what the page opens with, as a picture and tables: all heads, what comes next, why."""
+    model, tokenizer = rounded()
     read = tokenizer.encode(TEXT)
-    with record_attention(model) as maps:
-        p_V = model(read[None])[0, -1].softmax(-1)
+    p_V = model(read[None])[0, -1].softmax(-1)
+    weights_LHTT = interpret.attention_weights(model, read[None])[:, 0]
     shares, ids = p_V.topk(LIKELY)
     rows = "".join(
         f'<tr><th scope="row">“{tokenizer.vocab[i].replace(" ", "&nbsp;")}”</th>'
         f'<td style="--share: {share:.4f}">{_percent(share)}</td></tr>'
         for i, share in zip(ids.tolist(), shares.tolist(), strict=True)
     )
-    side = DOT * maps[0].shape[1] * (len(read) + GAP)
+    side = DOT * weights_LHTT.shape[0] * (len(read) + GAP)
     return f"""<figure class="machine-still">
-<img class="themed" src="{picture(torch.cat(maps))}" width="{side}" height="{side}"
- alt="The attention weights of all heads, a row of pictures for each layer: most lie near the
- diagonal.">
+<img class="themed" src="{picture(weights_LHTT)}" width="{side}" height="{side}"
+ alt="The attention weights of all heads, a row of pictures for each layer.">
 <table><caption>The likeliest words after “{TEXT}”; the picture shows where each of the
 heads looks</caption><thead><tr><th scope="col">next</th><th scope="col">probability</th>
 </tr></thead><tbody>{rows}</tbody></table>
@@ -134,9 +125,9 @@ heads looks</caption><thead><tr><th scope="col">next</th><th scope="col">probabi
 
 
 def reasons_html(model, ids_T, vocab) -> str:
-    """Give the likeliest word's logit as a sum over all parts, as machine-page.js does."""
-    word = model(ids_T[None])[0, -1].argmax()
-    parts = ablations.logit_parts(model, ids_T, word)
+    """Give the likeliest word's lead over the next as a sum, as machine-page.js does."""
+    word, over = model(ids_T[None])[0, -1].topk(2).indices.tolist()
+    parts = interpret.logit_parts(model, ids_T, word, over)
 
     def quoted(token) -> str:
         return f"“{vocab[token].replace(' ', '&nbsp;')}”"
@@ -144,8 +135,9 @@ def reasons_html(model, ids_T, vocab) -> str:
     def named(kind: str, layer: int = 0, head: int = 0, key: int = 0) -> str:
         return {
             "embedding": f"embedding of {quoted(ids_T[-1])}",
-            "head": f"layer {layer + 1}, head {head + 1} reads {quoted(ids_T[key])} ({key + 1})",
-            "feed-forward": f"layer {layer + 1}, feed-forward network",
+            "position": f"position {len(ids_T)}",
+            "head": f"layer {layer}, head {head} reads {quoted(ids_T[key])} ({key + 1})",
+            "feed-forward": f"layer {layer}, feed-forward network",
             "biases": "all biases",
         }[kind]
 
@@ -154,38 +146,34 @@ def reasons_html(model, ids_T, vocab) -> str:
     total, most = sum(parts.values()), abs(parts[ranked[0]])
     written = sum(round(value, 3) for value in shown.values())
     shown[f"{len(parts) - LIKELY} others"] = round(total, 3) - written
-    shown[f"the logit of {quoted(word)}"] = total
+    shown[f"the lead of {quoted(word)} over {quoted(over)}"] = total
     rows = "".join(
         f'<tr><th scope="row">{name}</th><td class="{"minus" if value < 0 else "plus"}" '
         f'style="--share: {abs(value) / most if n < LIKELY else 0:.3f}">{value:+.3f}</td></tr>'
         for n, (name, value) in enumerate(shown.items())
     ).replace(">-", ">−")
-    return f"""<table class="machine-reasons"><caption>Why {quoted(word)}? Its logit is the sum of
-what the parts of the machine add.</caption><thead><tr><th scope="col">part</th>
-<th scope="col">adds</th></tr></thead><tbody>{rows}</tbody></table>"""
+    return f"""<table class="machine-reasons"><caption>Why {quoted(word)}, and not
+{quoted(over)}? Its lead is the sum of what the parts of the machine add.</caption>
+<thead><tr><th scope="col">part</th><th scope="col">adds</th></tr></thead><tbody>{rows}</tbody></table>"""
 
 
 @cache
 @torch.no_grad()
 def most_important_head() -> tuple[int, int]:
-    """The head, as (layer, head), without which the likeliest word after the text loses most."""
-    model, tokenizer = open_model(checkpoint(MODEL))
-    read = tokenizer.encode(TEXT)[None]
+    """The (layer, head) without which the likeliest word after the text loses most."""
+    model, tokenizer = checkpoint.load()
+    read, left = tokenizer.encode(TEXT)[None], {}
     likeliest = model(read)[0, -1].argmax()
-    D, left = model.config.width // model.config.heads, {}
-    for layer, block in enumerate(model.blocks):
-        table = block.attention.sublayer.out.weight
-        for head in range(model.config.heads):
-            kept = table[:, head * D : (head + 1) * D].clone()
-            table[:, head * D : (head + 1) * D] = 0
-            left[layer, head] = model(read)[0, -1].softmax(-1)[likeliest].item()
-            table[:, head * D : (head + 1) * D] = kept
+    for layer, block in enumerate(model.blocks, start=1):
+        for head in range(1, block.attention.H + 1):
+            with interpret.without_heads(model, [(layer, head)]):
+                left[layer, head] = model(read)[0, -1].softmax(-1)[likeliest].item()
     return min(left, key=left.__getitem__)
 
 
 def filled_words() -> dict:
     """The page's words, with the head that is needed most, and the text, put in."""
-    layer, head = (str(n + 1) for n in most_important_head())
+    layer, head = map(str, most_important_head())
     words = WORDS.read_text("utf-8").replace("LAYER", layer).replace("HEAD", head)
     return tomllib.loads(words.replace("TEXT", quote_plus(TEXT)))
 
@@ -217,7 +205,7 @@ def picture(weights_LHTT: torch.Tensor) -> str:
 
 def page_html() -> str:
     """Give the page's HTML: words, controls that wait for the model, and places for pictures."""
-    about = weights_script(MODEL)[1]
+    about = weights_script()[1]
     size = f"{about['letters'] / 1e6:.2f} MB"
     data = json.dumps(
         {
@@ -236,9 +224,9 @@ def page_html() -> str:
     )
     choices = "".join(
         f'<select name="{name}" aria-label="{name}">'
-        + "".join(f'<option value="{n}">{name} {n + 1}</option>' for n in range(about[f"{name}s"]))
+        + "".join(f'<option value="{n}">{name} {n}</option>' for n in range(1, about[axis] + 1))
         + "</select>"
-        for name in ("layer", "head")
+        for name, axis in (("layer", "L"), ("head", "H"))
     )
     choices = f'<div class="machine-choices">{choices}{EXPERIMENTS}</div>'
     stations = "".join(_station(n, station, choices) for n, station in listed)
@@ -258,14 +246,14 @@ why</label>
 <textarea id="machine-text" name="text" rows="1" spellcheck="false" autocapitalize="off"
  autocomplete="off" enterkeyhint="go">{html.escape(TEXT)}</textarea>
 <p class="machine-cut" role="status"></p>
-<p class="machine-label" id="machine-said">A token is a word with the space before it, a mark, or,
-where the model does not know the word, a letter. It knows {about["tokens"]} tokens, from
-{valley.COUNT:,} tales that a program tells. Press one to follow it. Or try: {suggestions()}.</p>
+<p class="machine-label" id="machine-said">A token is a word with the space before it, or a mark.
+The model knows {about["V"]} of them, from {valley.COUNT:,} tales that a program tells. Press one to
+follow it. Or try: {suggestions()}.</p>
 <div class="machine-tokens" role="group"
  aria-label="Tokens: the chosen one is followed below"></div>
 <div class="machine-bar">
 <div class="machine-picture" role="group" aria-label="The whole machine"
- aria-describedby="machine-all" style="--heads: {about["heads"]}"></div>
+ aria-describedby="machine-all" style="--heads: {about["H"]}"></div>
 <p class="visually-hidden" id="machine-all"></p>
 <p class="machine-here"></p>
 <nav class="machine-visit" aria-label="The seven stations"><ol>{steps}</ol></nav>
@@ -323,7 +311,7 @@ def link_from_chapter(app, doctree) -> None:
     for one in experiments():
         if one["chapter"] == number:
             link = f'<a href="{PAGE}#{html.escape(one["address"])}">{one["says"]}</a>'
-            ends[one["heading"]] = f"{link}, {OTHER}."
+            ends[one["heading"]] = f"{link}, in the whole machine."
     for section in list(doctree.findall(nodes.section)):
         if words := ends.get(section[0].astext()):
             inner = (n for n, part in enumerate(section) if isinstance(part, nodes.section))

@@ -27,7 +27,7 @@ def insert_into_chapter(app, doctree) -> None:
         for number, widget in enumerate(here, start=1):
             cell, name = cell_of(app, doctree, widget["after"]), widget["figure"]
             node = (
-                gpt.widget(widget["prompt"], "tales", widget["says"])
+                gpt.widget(widget["prompt"], widget["says"])
                 if name == "gpt"
                 else figure_node(name, number)
             )
