@@ -8,25 +8,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from helpers import corpus
-from helpers.chapters.lab import (
-    measured,
-    rounded,
-    table,
-    train_words,
-    words,
-)
+from helpers import corpus, variants
+from helpers.chapters.lab import Part, rounded, seeded, table, train_words, words
 from helpers.embeddings import CBOW, WORD_GROUPS
-from helpers.gpt import GPT, GPTConfig
 
-SEEDS = range(10)
 MOMENTS = (0, 25, 50, 100, 200, 400)  # steps after which the table is kept
 TEXTS = ("the tales", "shuffled")
 WATCHED = ("said", "two", "she", "wide", "fox", "king")
@@ -121,10 +113,10 @@ def train_and_keep(
 def rows_that_learn(tied: bool, optimizer: str, steps: int = 50) -> list[float]:
     """Shares of a GPT's rows in the last of some steps: looked up, with a gradient, moved."""
     ids, names = words()
-    draws = torch.Generator().manual_seed(0)
-    size = GPTConfig(vocab_size=len(names), context=32, layers=1, width=32, tied=tied)
-    gpt = GPT(size, generator=draws)
+    with seeded(0):
+        gpt = variants.GPT(len(names), T=32, C=32, H=4, L=1, tied=tied)
     table, made = gpt.embedding.weight, getattr(torch.optim, optimizer)(gpt.parameters(), lr=0.003)
+    draws = torch.Generator().manual_seed(0)
     batches = corpus.batches(ids, batch_size=8, context=32, generator=draws)
     for _ in range(steps):
         x_BT, y_BT = next(batches)
@@ -180,9 +172,11 @@ def one_training(seed: int, *, text: str) -> dict:
     return run if text == "shuffled" else run | of_the_tales(tables[MOMENTS[-1]])
 
 
-def settings(part: str) -> list[dict]:
-    """What is measured in the part."""
-    return [{"text": text} for text in TEXTS]
-
-
-PARTS = {"neighbours": partial(measured, one_training, settings("neighbours"), SEEDS)}
+NEIGHBOURS = Part(
+    chapter=1,
+    name="neighbours",
+    run=one_training,
+    settings=[{"text": text} for text in TEXTS],
+    seeds=range(10),
+)
+PARTS = {NEIGHBOURS.name: NEIGHBOURS}

@@ -7,8 +7,8 @@ their list, by each measure and after centring and whitening; ``cloud``, how the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache, partial
+from collections.abc import Iterable, Sequence
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -16,13 +16,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from helpers.chapters import stored
 from helpers.chapters.lab import (
-    measured,
-    over_seeds,
+    Part,
     percent,
     rounded,
-    runs,
     spread,
     table,
     train_words,
@@ -38,7 +35,6 @@ from helpers.similarity import (
     whiten,
 )
 
-SEEDS = range(8)
 STEPS = 1200
 LOOKS = (0, 25, 100, 400, 1200)  # the steps at which tables are looked at
 TABLES = ("input rows", "output rows")
@@ -152,14 +148,9 @@ def other_best(C: int, D: int, N: int, seed: int, qk_norm: bool = False) -> tupl
 # --- telling --------------------------------------------------------------------------------
 
 
-def kept(part: str, key: str, **wanted) -> np.ndarray:
-    """What is stored under a key, a row a seed."""
-    return over_seeds(runs(stored(2)[part], **wanted), key)
-
-
 def right(table: str, by: str, steps: int) -> np.ndarray:
     """Shares of listed words found by a measure: (seeds, 2), among the listed and among all."""
-    return kept("neighbours", "right", table=table, by=by, steps=steps)
+    return PARTS["neighbours"].final("right", table=table, by=by, steps=steps)
 
 
 def neighbours_table(ways: Sequence[str], less: str = "") -> str:
@@ -180,7 +171,7 @@ def keys_table(shapes: Iterable[tuple[int, int]], numbers: Sequence[int]) -> str
     """Of eight draws each: how often another key is best, and how unequal keys are."""
     rows = []
     for C, D in shapes:
-        found = [np.array([other_best(C, D, N, seed) for seed in SEEDS]) for N in numbers]
+        found = [np.array([other_best(C, D, N, seed) for seed in range(8)]) for N in numbers]
         rows.append((C, D, *(percent(f[:, 0]) for f in found), spread(found[-1][:, 1])))
     asked = " | ".join(f"different winner among {N} keys" for N in numbers)
     return table(f"width | head | {asked} | long ÷ short key", rows)
@@ -206,22 +197,35 @@ def one_cloud(seed: int, *, table: str, steps: int, until: int = STEPS) -> dict:
     return cloud(inspect(seed, until, "Adam")[steps][table])
 
 
-KINDS: dict[str, tuple[Callable[..., dict], dict[str, Iterable]]] = {
-    "lengths": (one_length, {"table": TABLES, "optimizer": RATES}),
-    "neighbours": (one_search, {"steps": FOUND_AT, "table": TABLES, "by": WAYS}),
-    "cloud": (one_cloud, {"table": TABLES[:1], "steps": [400]}),
+def varied(**values: Iterable) -> list[dict]:
+    """Every combination of these values, a setting each."""
+    return [dict(zip(values, some, strict=True)) for some in product(*values.values())]
+
+
+MORE = {"steps": STEPS, "looks": LOOKS[1:]}
+PARTS = {
+    part.name: part
+    for part in (
+        Part(
+            chapter=2,
+            name="lengths",
+            run=one_length,
+            settings=varied(table=TABLES, optimizer=RATES),
+            more=MORE,
+        ),
+        Part(
+            chapter=2,
+            name="neighbours",
+            run=one_search,
+            settings=varied(steps=FOUND_AT, table=TABLES, by=WAYS),
+            more=MORE,
+        ),
+        Part(
+            chapter=2,
+            name="cloud",
+            run=one_cloud,
+            settings=varied(table=TABLES[:1], steps=[400]),
+            more=MORE,
+        ),
+    )
 }
-
-
-def settings(part: str) -> list[dict]:
-    """What is measured in a part."""
-    varied = KINDS[part][1]
-    return [dict(zip(varied, values, strict=True)) for values in product(*varied.values())]
-
-
-def measure(part: str) -> dict:
-    """Measure everything in a part."""
-    return measured(KINDS[part][0], settings(part), SEEDS, steps=STEPS, looks=list(LOOKS[1:]))
-
-
-PARTS = {part: partial(measure, part) for part in KINDS}

@@ -75,10 +75,11 @@ class Tales(NamedTuple):
 def tales() -> Tales:
     """The tales, counted once."""
     tokenizer, train_ids, validation_ids = characters()
-    counts = bigram.count_bigrams(train_ids, len(tokenizer))
+    V = len(tokenizer.vocab)
+    counts = bigram.count_bigrams(train_ids, V)
     return Tales(
         counts,
-        bigram.count_bigrams(validation_ids, len(tokenizer)),
+        bigram.count_bigrams(validation_ids, V),
         bigram.smoothed(counts, 0),
         counts.sum(axis=1) / counts.sum(),
         bigram.conditional_entropy(counts),

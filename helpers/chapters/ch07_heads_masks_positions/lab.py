@@ -2,44 +2,37 @@
 
 The parts: ``masks``, what a mask lets a model learn, and what is left of it when the future is
 truly absent (eight seeds, two minutes on one core); ``heads``, the loss for 1 to 16 heads of one
-total width (eight seeds, ten minutes); ``lengths``, the loss at positions within and beyond the
-length of training (five seeds, thirteen minutes); ``near``, the same where each layer of the
-trained model reads the last 32 letters alone (five seeds, six minutes).
+total width (eight seeds, four minutes); ``lengths``, the loss at positions within and beyond the
+length of training, and where each layer reads the last 32 letters alone (five seeds, eight
+minutes).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from copy import deepcopy
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from helpers import corpus
-from helpers import positions as schemes
+from helpers import corpus, interpret, minigpt, minillama, variants
 from helpers.bigram import loss
-from helpers.chapters import stored
 from helpers.chapters.lab import (
-    TinyLM,
+    Part,
+    TinyGPT,
     characters,
     counted_losses,
-    measured,
-    over_seeds,
     rounded,
-    runs,
     seeded,
     spread,
     table,
     trainer,
     validation_loss,
 )
-from helpers.gpt import GPT, GPTConfig
 from helpers.worked import Step, Worked, dot_product, matrix
 
-SEEDS = {"masks": range(8), "heads": range(8), "lengths": range(5), "near": range(5)}
 MASKS = (
     "causal",
     "none at all",
@@ -49,7 +42,6 @@ MASKS = (
 )
 HEADS = (1, 2, 4, 8, 16)
 POSITIONS = ("none", "learned", "sinusoidal", "rope", "alibi")
-STEPS = {"masks": 500, "heads": 1000, "lengths": 1000, "near": 1000}
 EARLY = 100  # steps after which a test can compare
 
 
@@ -92,21 +84,21 @@ class Head(nn.Module):
         return masked_weights(scaled_BTT, self.mask) @ v
 
 
-def one_head(mask: str, *, seed: int, C=64) -> TinyLM:
+def one_head(mask: str, *, seed: int, C=64) -> TinyGPT:
     """An untrained model of attention alone."""
     with seeded(seed):
-        return TinyLM(lambda: [Head(mask, C)], C=C)
+        return TinyGPT(lambda: [Head(mask, C)], C=C)
 
 
-def trained_with_mask(mask: str, *, seed: int) -> TinyLM:
+def trained_with_mask(mask: str, *, seed: int) -> TinyGPT:
     """Train a model with this mask."""
     model = one_head(mask, seed=seed)
-    trainer(model, seed)(steps=STEPS["masks"])
+    trainer(model, seed)(steps=500)
     return model
 
 
 @torch.no_grad()
-def shown_and_honest(model: TinyLM, windows: int = 256) -> tuple[float, float]:
+def shown_and_honest(model: TinyGPT, windows: int = 256) -> tuple[float, float]:
     """The loss on whole windows, and letter by letter, with what comes after cut off."""
     every_window = list(corpus.windows(characters().validation, 32))[:-1]
     x, y = (torch.cat(part)[:windows] for part in zip(*every_window, strict=True))
@@ -121,25 +113,18 @@ def shown_and_honest(model: TinyLM, windows: int = 256) -> tuple[float, float]:
 
 def in_training(
     positions: str, *, seed: int, context=32, heads=4, layers=2, scale=0.02
-) -> tuple[GPT, Callable]:
+) -> tuple[variants.GPT, Callable]:
     """A small GPT as it starts, and what trains it further.
 
     A step is 512 letters in windows of `context`, with Adam. A learned table gets 128 rows.
     Sinusoids are multiplied by `scale`; at 0.02 they are as small as the embeddings start.
     """
-    generator = torch.Generator().manual_seed(seed)
-    config = GPTConfig(
-        vocab_size=len(characters().tokenizer),
-        context=128,
-        layers=layers,
-        heads=heads,
-        width=64,
-        positions=positions,
-    )
-    model = GPT(config, generator=generator)
-    if isinstance(model.position, schemes.Sinusoidal):
-        model.position.register_forward_hook(lambda module, given, rows: scale * rows)
-    return model, trainer(model, generator, batch_size=512 // context, context=context)
+    V = len(characters().tokenizer.vocab)
+    with seeded(seed):
+        model = variants.GPT(V, T=128, C=64, H=heads, L=layers, positions=positions)
+    if positions == "sinusoidal":
+        model.position.weight *= scale
+    return model, trainer(model, seed, batch_size=512 // context, context=context)
 
 
 @torch.no_grad()
@@ -162,38 +147,25 @@ def by_position(model: Callable, letters_read: int = 16_000) -> Tensor:
     return torch.cat(list(stretches))
 
 
-def by_stretch(model: Callable) -> list[float]:
+def by_stretch(losses_T: Tensor) -> list[float]:
     """The mean in each of the four stretches."""
-    return rounded((part.mean() for part in by_position(model).split(32)), 3)
+    return rounded((part.mean() for part in losses_T.split(32)), 3)
 
 
-def near_only(model: GPT, reach: int = 32) -> GPT:
-    """From now on each layer of this model reads 32 letters back: no new distance."""
+@contextmanager
+def near_only(model: nn.Module, reach: int = 32) -> Iterator[None]:
+    """For a while each layer of this model reads 32 letters back: no new distance."""
 
-    def too_far(heads, queries, keys):
-        at = torch.arange(keys)
-        back = at[keys - queries :, None] - at
-        return (back >= reach).float().mul(-1e9).expand(heads, -1, -1)
+    def near(_, weights):
+        near_BHTT = weights[0].triu(1 - reach)
+        return near_BHTT / near_BHTT.sum(dim=-1, keepdim=True)
 
-    for block in model.blocks:
-        block.attention.sublayer.attn_bias = too_far
-    return model
+    dropouts = [block.attention.dropout for block in model.blocks]
+    with interpret.hooked(*(dropout.register_forward_pre_hook(near) for dropout in dropouts)):
+        yield
 
 
 # --- the parts ------------------------------------------------------------------------------
-
-
-def settings(part: str) -> list[dict]:
-    """What is measured in a part."""
-    if part == "masks":
-        return [{"mask": mask} for mask in MASKS]
-    if part == "heads":
-        return [{"heads": heads} for heads in HEADS]
-    if part == "near":
-        return [{"positions": way} for way in ("none", "sinusoidal", "rope")]
-    found: list[dict] = [{"positions": way, "context": 32} for way in POSITIONS]
-    found += [{"positions": "sinusoidal", "context": 32, "scale": 0.1}]
-    return [*found, {"positions": "rope", "context": 128}]
 
 
 def of_mask(seed: int, *, mask: str) -> dict:
@@ -206,46 +178,66 @@ def of_heads(seed: int, *, heads: int) -> dict:
     """Validation loss of a model of one layer, early and at the end."""
     model, go_on = in_training("learned", seed=seed, heads=heads, layers=1)
     run = {}
-    for name, steps in (("early", EARLY), ("validation", STEPS["heads"] - EARLY)):
+    for name, steps in (("early", EARLY), ("validation", 1000 - EARLY)):
         go_on(steps=steps)
         run[name] = round(validation_loss(model), 4)
     return run
 
 
+def both_ways(model: nn.Module, letters_read: int = 16_000) -> tuple[Tensor, Tensor]:
+    """The loss at each position, (128,): of the model, and of one that reads only near by."""
+    with near_only(model):
+        near_T = by_position(model, letters_read)
+    return by_position(model, letters_read), near_T
+
+
 def of_lengths(seed: int, **setting) -> dict:
-    """Losses early, in each stretch, and at the end, at each position."""
+    """Losses early, in each stretch, and at the end, at each position; the same near by."""
     model, go_on = in_training(seed=seed, **setting)
     go_on(steps=EARLY)
-    early = by_stretch(model)
-    go_on(steps=STEPS["lengths"] - EARLY)
-    return with_summary({"early": early}, by_position(model))
+    early, early_near = map(by_stretch, both_ways(model, 4000))
+    go_on(steps=1000 - EARLY)
+    losses_T, near_T = both_ways(model)
+    return {
+        "positions 112 to 127": round(losses_T[112:].mean().item(), 4),
+        "near": round(near_T[112:].mean().item(), 4),
+        "early": early,
+        "early near": early_near,
+        "losses": rounded(losses_T, 3),
+    }
 
 
-def of_near(seed: int, *, positions: str) -> dict:
-    """Losses of a model that then reads the last letters alone, in each layer."""
-    model, go_on = in_training(positions, seed=seed)
-    go_on(steps=EARLY)
-    early = by_stretch(near_only(deepcopy(model)))
-    go_on(steps=STEPS["near"] - EARLY)
-    return with_summary({"early": early}, by_position(near_only(model)))
-
-
-def with_summary(run: dict, losses: Tensor) -> dict:
-    """The loss at each position, after the mean at the last 16, which the results page shows."""
-    nats = rounded(losses, 3)
-    mean = round(sum(nats[112:]) / 16, 4)
-    return {"places 112 to 127": mean} | run | {"places": nats}
-
-
-RUN: dict[str, Callable[..., dict]] = {
-    "masks": of_mask,
-    "heads": of_heads,
-    "lengths": of_lengths,
-    "near": of_near,
-}
+LENGTHS = [
+    *({"positions": way, "context": 32} for way in POSITIONS),
+    {"positions": "sinusoidal", "context": 32, "scale": 0.1},
+    {"positions": "rope", "context": 128},
+]
 PARTS = {
-    part: partial(measured, run, settings(part), SEEDS[part], steps=STEPS[part])
-    for part, run in RUN.items()
+    part.name: part
+    for part in (
+        Part(
+            chapter=7,
+            name="masks",
+            run=of_mask,
+            settings=[{"mask": mask} for mask in MASKS],
+            more={"steps": 500},
+        ),
+        Part(
+            chapter=7,
+            name="heads",
+            run=of_heads,
+            settings=[{"heads": heads} for heads in HEADS],
+            more={"steps": 1000},
+        ),
+        Part(
+            chapter=7,
+            name="lengths",
+            run=of_lengths,
+            settings=LENGTHS,
+            seeds=range(5),
+            more={"steps": 1000},
+        ),
+    )
 }
 
 
@@ -254,14 +246,9 @@ PARTS = {
 SAID = {"none": "no positions", "rope": "RoPE", "alibi": "ALiBi"}
 
 
-def found(part: str, key: str, **setting) -> np.ndarray:
-    """What the stored runs of one setting hold under a key, one entry a seed."""
-    return over_seeds(runs(stored(7)[part], **setting), key)
-
-
-def at_places(positions: str, *, context=32, **more) -> np.ndarray:
+def at_positions(positions: str, *, context=32, **more) -> np.ndarray:
     """The loss at each position of a window of 128, one row per seed."""
-    return found("lengths", "places", positions=positions, context=context, **more)
+    return PARTS["lengths"].final("losses", positions=positions, context=context, **more)
 
 
 def home(losses_ST: np.ndarray) -> np.ndarray:
@@ -285,24 +272,18 @@ def masks_table(reads: Mapping[str, np.ndarray]) -> str:
         (
             mask,
             np.triu(reads[mask], 1).sum(),
-            *(spread(found("masks", kind, mask=mask)) for kind in ("shown", "honest")),
+            *(spread(PARTS["masks"].final(kind, mask=mask)) for kind in ("shown", "honest")),
         )
         for mask in MASKS
     ]
     return table("mask | later words read | loss on whole windows | future cut off", rows)
 
 
-def heads_table() -> str:
-    """The loss by number of heads."""
-    rows = [(n, 64 // n, spread(found("heads", "validation", heads=n), 3)) for n in HEADS]
-    return table("heads | width of a head | validation loss, nats", rows)
-
-
 def lengths_table() -> str:
     """The loss of the same letters early and late, for each way to tell positions."""
-    settings = [(SAID.get(way, way), at_places(way)) for way in POSITIONS]
-    settings.append(("sinusoidal, five times as large", at_places("sinusoidal", scale=0.1)))
-    settings.append(("RoPE, trained on 128", at_places("rope", context=128)))
+    settings = [(SAID.get(way, way), at_positions(way)) for way in POSITIONS]
+    settings.append(("sinusoidal, five times as large", at_positions("sinusoidal", scale=0.1)))
+    settings.append(("RoPE, trained on 128", at_positions("rope", context=128)))
     rows = [
         (name, *map(spread, (home(losses), far(losses), far(losses) - home(losses))))
         for name, losses in settings
@@ -337,19 +318,18 @@ def rope_by_hand() -> Worked:
 
 
 def vectors_sent(*, cache: bool) -> tuple[Tensor, int]:
-    """A text of 12 + 100 letters by an untrained GPT, and how many vectors went through a layer."""
+    """A text of 12 + 100 letters by an untrained model, and how many vectors went through a layer.
+
+    The model is chapter 14's, the cache that of chapter 15.
+    """
     tokenizer = characters().tokenizer
-    config = GPTConfig(
-        vocab_size=len(tokenizer), context=128, layers=2, heads=4, width=64, positions="rope"
-    )
-    model = GPT(config, generator=torch.Generator().manual_seed(0))
+    prompt_BT = tokenizer.encode("The fox did ")[None]
+    with seeded(0):
+        model = minillama.Llama(len(tokenizer.vocab), T=128, C=64, H=4, G=4, L=2, hidden=128)
     sent: list[int] = []
-    model.blocks[0].register_forward_pre_hook(lambda _, given: sent.append(given[0].shape[1]))
-    text = model.generate(
-        tokenizer.encode("The fox did n")[None, :12],
-        100,
-        generator=torch.Generator().manual_seed(0),
-        temperature=0,
-        cache=cache,
-    )
-    return text, sum(sent)
+    model.blocks[0].register_forward_pre_hook(lambda _, x: sent.append(x[0].shape[1]))
+    if cache:
+        text_BT = torch.cat([prompt_BT, *minillama.stream(model, prompt_BT, 100)], dim=1)
+    else:
+        text_BT = minigpt.generate(model, prompt_BT, 100, top_k=1)
+    return text_BT, sum(sent)

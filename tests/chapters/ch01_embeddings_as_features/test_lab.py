@@ -3,9 +3,8 @@
 import pytest
 import torch
 
-from helpers.chapters import stored
 from helpers.chapters.ch01_embeddings_as_features import lab
-from helpers.chapters.lab import max_difference, runs
+from helpers.chapters.lab import max_difference
 from helpers.similarity import nearest
 
 # Another processor changes the last digit, and a word on the edge between two neighbours.
@@ -14,10 +13,8 @@ TOLERANCE = 0.03
 
 @pytest.mark.slow
 def test_a_training_is_the_stored_one():
-    made, then = (
-        lab.one_training(0, text="the tales"),
-        runs(stored(1)["neighbours"], text="the tales")[0],
-    )
+    made = lab.one_training(0, text="the tales")
+    then = lab.NEIGHBOURS.runs(text="the tales")[0]
     assert max_difference(made["shares"], then["shares"]) < TOLERANCE
     for key in ("rank of queen", "rank of evening"):
         assert made[key] == pytest.approx(then[key], rel=0.1, abs=2)

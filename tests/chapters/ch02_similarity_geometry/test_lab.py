@@ -2,15 +2,14 @@
 
 import pytest
 
-from helpers.chapters import stored
 from helpers.chapters.ch02_similarity_geometry import lab
-from helpers.chapters.lab import max_difference, runs
+from helpers.chapters.lab import max_difference
 
 TOLERANCE = 0.02  # of correlations and shares, for another processor
 
 
 def first_run(part, **wanted):
-    return runs(stored(2)[part], **wanted)[0]
+    return lab.PARTS[part].runs(**wanted)[0]
 
 
 @pytest.mark.slow

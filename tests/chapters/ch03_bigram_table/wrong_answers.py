@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from helpers import bigram, corpus, minigpt, tokenizers
+from helpers import bigram, corpus, minigpt
 from helpers.bigram import ABC_TABLE
 from helpers.chapters import judges
 from helpers.chapters.ch03_bigram_table.exercises import ADDS, discounted, little_text
@@ -25,7 +25,7 @@ def counted(ids, V, uniform=None):
 
 def counted_elsewhere(add, letters=None, validation=False):
     text = corpus.load()
-    parts = corpus.split(tokenizers.CharTokenizer(text).encode(text))
+    parts = corpus.split(minigpt.Tokenizer(text).encode(text))
     return bigram.smoothed(bigram.count_bigrams(parts[validation][:letters], SIZE), add)
 
 

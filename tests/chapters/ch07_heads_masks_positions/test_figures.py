@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from helpers import positions
 from helpers.chapters.ch07_heads_masks_positions import figures as draw
+from helpers.minillama import rotate
 
 
 def test_turned_arrows_point_where_the_angle_says(ax):
@@ -29,7 +29,7 @@ def test_waves_are_drawn_as_they_are(ax):
     assert ax.images[0].get_clim() == (-1, 1)
 
 
-def test_places_are_taken_together_and_averaged_over_seeds(ax):
+def test_positions_are_taken_together_and_averaged_over_seeds(ax):
     losses = np.stack([np.arange(16.0), np.arange(16.0) + 2])
     assert draw.draw_positions(ax, {"rope": losses}, trained=8) is ax
     first, second, mean = (line.get_xydata() for line in ax.lines)
@@ -49,9 +49,10 @@ def test_writing_counts_what_goes_through_the_layers(ax, cache, now):
 
 def test_a_pair_scores_as_it_does_when_both_vectors_are_turned():
     pair = torch.tensor([[1.0, 0.3]]), torch.tensor([[0.8, -0.5]])
-    rotary = positions.Rotary(2)
     for query, distance in ((24, 0), (27, 3), (36, 12)):
-        q, k = (rotary(x, at)[0] for x, at in zip(pair, (query, query - distance), strict=True))
+        q, k = (
+            rotate(x, at, 10_000)[0] for x, at in zip(pair, (query, query - distance), strict=True)
+        )
         found = draw.pair_score([1.0, 0.3], [0.8, -0.5], distance).item()
         assert (q @ k).item() == pytest.approx(found, abs=1e-5)
 

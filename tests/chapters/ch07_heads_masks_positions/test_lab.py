@@ -3,18 +3,14 @@
 import pytest
 import torch
 
-from helpers import corpus
-from helpers.bigram import loss
-from helpers.chapters import stored
 from helpers.chapters.ch07_heads_masks_positions import lab
-from helpers.chapters.lab import characters, max_difference, runs
-from helpers.training import evaluate
+from helpers.chapters.lab import max_difference, validation_loss
 
 TOLERANCE = 0.03  # nats, for another processor
 
 
 def stored_run(part, **setting):
-    return runs(stored(7)[part], **setting)[0]
+    return lab.PARTS[part].runs(**setting)[0]
 
 
 @pytest.mark.slow
@@ -27,20 +23,18 @@ def test_a_masked_reader_is_the_stored_one():
 def test_a_model_with_heads_begins_as_the_stored_one():
     model, go_on = lab.in_training("learned", seed=0, heads=1, layers=1)
     go_on(steps=lab.EARLY)
-    windows = corpus.windows(characters().validation, 32)
     then = stored_run("heads", heads=1)["early"]
-    assert evaluate(model, loss, windows) == pytest.approx(then, abs=TOLERANCE)
+    assert validation_loss(model) == pytest.approx(then, abs=TOLERANCE)
 
 
 @pytest.mark.slow
-def test_lengths_and_what_is_near_begin_as_the_stored_ones():
-    """One training has both: the model of "near" is that of "lengths", read otherwise."""
-    model, go_on = lab.in_training("none", seed=0)
+@pytest.mark.parametrize("setting", lab.LENGTHS[-3:], ids=str)
+def test_a_model_reads_long_texts_as_the_stored_one(setting):
+    model, go_on = lab.in_training(seed=0, **setting)
     go_on(steps=lab.EARLY)
-    then = stored_run("lengths", positions="none", context=32)["early"]
-    assert max_difference(lab.by_stretch(model), then) < TOLERANCE
-    near = stored_run("near", positions="none")["early"]
-    assert max_difference(lab.by_stretch(lab.near_only(model)), near) < TOLERANCE
+    then = stored_run("lengths", **setting)
+    for key, losses_T in zip(("early", "early near"), lab.both_ways(model, 4000), strict=True):
+        assert max_difference(lab.by_stretch(losses_T), then[key]) < TOLERANCE
 
 
 def test_the_same_letters_are_predicted_in_each_stretch():
@@ -65,7 +59,7 @@ def test_sinusoids_are_made_as_large_as_in_the_paper():
     """There the embeddings have variance 1, here 0.02²; the rows keep their ratio to them."""
     quiet, _ = lab.in_training("sinusoidal", seed=0)
     loud, _ = lab.in_training("sinusoidal", seed=0, scale=1)
-    torch.testing.assert_close(quiet.position(40, 3), 0.02 * loud.position(40, 3))
+    torch.testing.assert_close(quiet.position.weight, 0.02 * loud.position.weight)
     assert torch.equal(quiet.embedding.weight, loud.embedding.weight)
 
 
@@ -74,11 +68,10 @@ def test_reading_near_by_cuts_off_what_stands_further_back():
     model, _ = lab.in_training("rope", seed=0)
     ids = torch.arange(20)[None]
     other = torch.cat([torch.tensor([[30]]), ids[:, 1:]], dim=1)
-    near = lab.near_only(model, reach=4)
-    with torch.no_grad():
-        moved = (near(ids) - near(other)).abs().amax(dim=-1)[0]
-    assert (moved[:7] > 0).all()
-    assert (moved[7:] == 0).all()
+    with torch.no_grad(), lab.near_only(model, reach=4):
+        moved = (model.double()(ids) - model(other)).abs().amax(dim=-1)[0]
+    assert (moved[:7] > 1e-9).all()
+    assert (moved[7:] < 1e-14).all()
 
 
 def test_a_cache_sends_each_token_once():
