@@ -35,7 +35,7 @@ def test_the_zip_has_what_the_grader_needs_and_nothing_else(laid_out):
         "run_autograder",
         "course/05.json",
         "private/05.py",
-        "helpers/gpt.py",
+        "helpers/minigpt.py",
         "homework/run/inside.py",
     } <= names
     needs = re.findall(r"requirements\S*\.txt", (laid_out / "source" / "setup.sh").read_text())
