@@ -5,7 +5,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from helpers import example, interpret, minigpt, minillama
+from helpers import example, minigpt, minillama
 from helpers.chapters.ch14_todays_block import lab
 from helpers.chapters.lab import characters, seeded
 
@@ -115,22 +115,8 @@ def test_first_steps_are_those_that_are_stored(part, at):
     assert first.item() == pytest.approx(found["first"], abs=0.002)
 
 
-def test_weights_times_values_are_what_attention_mixes(llama):
-    weights_LHTT = interpret.attention_weights(llama, ids())[:, 0]
-    x_BTC = interpret.stream(llama, ids())[1]
-    attention = llama.blocks[1].attention
-    normed = llama.blocks[1].norm_1(x_BTC)
-    *_, v_BGTD = attention.project(normed)
-    mixed = weights_LHTT[1] @ v_BGTD[0].repeat_interleave(3, dim=0)
-    wanted = attention(normed)[0]
-    side_by_side = mixed.transpose(0, 1).flatten(1)
-    torch.testing.assert_close(attention.out(side_by_side), wanted, rtol=1e-4, atol=1e-4)
-
-
-def test_the_stream_ends_in_the_model_s_logits(llama):
-    logits = llama.head(llama.norm(interpret.stream(llama, ids())[-1]))
-    torch.testing.assert_close(logits, llama(ids()))
-    wanted = F.cross_entropy(logits[0, :-1], ids()[0, 1:], reduction="none")
+def test_losses_are_those_of_the_next_tokens(llama):
+    wanted = F.cross_entropy(llama(ids())[0, :-1], ids()[0, 1:], reduction="none")
     torch.testing.assert_close(lab.losses_of(llama, ids()), wanted)
 
 
@@ -154,30 +140,9 @@ def test_a_hidden_position_changes_no_later_one(llama):
             assert not torch.allclose(llama(ids())[0, 3:], llama(other)[0, 3:])
 
 
-def test_without_its_heads_a_block_adds_no_attention(llama):
-    with torch.no_grad():
-        x_BTC = llama.embedding(ids())
-        alone = x_BTC + llama.blocks[0].feed_forward(llama.blocks[0].norm_2(x_BTC))
-        with interpret.without_heads(llama, [(1, head) for head in (1, 2, 3)]):
-            torch.testing.assert_close(llama.blocks[0](x_BTC), alone)
-        with interpret.without_heads(llama, [(1, 2)]):
-            one = llama.blocks[0](x_BTC)
-        assert not torch.allclose(one, alone)
-        assert not torch.allclose(one, llama.blocks[0](x_BTC))
-
-
-def test_induction_reads_what_followed_the_first_copy():
-    weights = torch.zeros(1, 1, 2, 8, 8)
-    for t in range(4, 8):
-        weights[0, 0, 0, t, t - 3] = 1.0  # four tokens, twice: the one after the same token
-        weights[0, 0, 1, t, t - 4] = 1.0  # the same token itself
-    assert interpret.induction_scores(weights).tolist() == [[1, 0]]
-    assert lab.best_first(torch.tensor([[0.1, 0.3], [0.2, 0.0]])) == [
-        (1, 2),
-        (2, 1),
-        (1, 1),
-        (2, 2),
-    ]
+def test_heads_are_counted_from_one_and_tokens_come_twice():
+    order = lab.best_first(torch.tensor([[0.1, 0.3], [0.2, 0.0]]))
+    assert order == [(1, 2), (2, 1), (1, 1), (2, 2)]
     twice = lab.repeated(5_000, 6)
     assert twice.shape == (1, 12)
     assert torch.equal(twice[0, :6], twice[0, 6:])
