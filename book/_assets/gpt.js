@@ -62,7 +62,7 @@ const bookGPTMade = () => {
   // The ids of a text, (T,), and in words what is left out or read as something else: one rule for
   // every page. A space after the last word belongs to the word that is still to come.
   function tokenize(model, text) {
-    const plain = text.replace(/\r\n/g, "\n").replace(/(?<=[\p{L}\p{N}_]) $/u, "").replace(/[’‘“”\u00a0\t\r]/g, (found) => PLAIN[found]);
+    const plain = text.replace(/\r\n/g, "\n").replace(/([\p{L}\p{N}_]) $/u, "$1").replace(/[’‘“”\u00a0\t\r]/g, (found) => PLAIN[found]);
     const unknown = new Set(), instead = new Set(), ids = [];
     for (const token of cut(plain)) {
       const read = known(model, token);
