@@ -10,16 +10,10 @@ from torch import nn
 from torch.nn import functional as F
 
 from helpers import numerics
-from helpers.attention import (
-    SelfAttention,
-    attention_steps,
-    causal_mask,
-)
-from helpers.blocks import Block
-from helpers.kv_cache import kv_cache
-from helpers.norms import BatchNorm, GroupNorm, InstanceNorm
+from helpers.attention import attention_steps, causal_mask
+from helpers.positions import alibi
 from helpers.probes import depends_on
-from helpers.record import record_attention
+from helpers.variants import SelfAttention
 
 TIGHT = {"rtol": 0, "atol": 1e-12}
 FEW = st.integers(1, 5)
@@ -66,16 +60,6 @@ def test_output_and_gradients_are_torchs(lead, masked):
         strict=True,
     ):
         torch.testing.assert_close(mine, theirs, **TIGHT)
-
-
-def test_attn_bias_is_added_after_scaling_as_in_torch():
-    """As torch adds a mask of numbers."""
-    q, k, v = example(2)
-    attn_bias = numbers(2, 4, 6, seed=9)
-    steps = attention_steps(q, k, v, attn_bias=attn_bias)
-    torchs = F.scaled_dot_product_attention(q, k, v, attn_mask=attn_bias)
-    torch.testing.assert_close(steps.output, torchs, **TIGHT)
-    assert torch.equal(steps.scores, q @ k.mT)
 
 
 @pytest.mark.parametrize("masked", [False, True])
@@ -160,8 +144,6 @@ def test_causal_mask_is_what_it_says(length):
     for t in range(length):
         for s in range(length):
             assert mask[t, s] == (s <= t), f"token {t} reading token {s}"
-    for queries in range(1, length + 1):
-        assert torch.equal(causal_mask(length, queries), mask[-queries:])
 
 
 @given(examples(), st.integers(0, 10_000))
@@ -210,68 +192,75 @@ def test_no_overflow_for_large_scores():
 # ------------------------------------------------------------- the layer
 
 
-def pair(width, heads, *, causal, bias=True):
+def pair(C, H, **options):
     """Ours and PyTorch's with the same random weights, biases that are not 0 included."""
-    ours = SelfAttention(width, heads, causal=causal, bias=bias).double()
-    theirs = nn.MultiheadAttention(width, heads, bias=bias, batch_first=True).double()
+    ours = SelfAttention(C, H, **options).double()
+    theirs = nn.MultiheadAttention(C, H, dropout=ours.dropout.p, batch_first=True).double()
     with torch.no_grad():
         for seed, parameter in enumerate(ours.parameters()):
-            parameter.copy_(numbers(*parameter.shape, seed=seed) / width**0.5)
+            parameter.copy_(numbers(*parameter.shape, seed=seed) / C**0.5)
         theirs.in_proj_weight.copy_(ours.qkv.weight)
+        theirs.in_proj_bias.copy_(ours.qkv.bias)
         theirs.out_proj.load_state_dict(ours.out.state_dict())
-        if bias:
-            theirs.in_proj_bias.copy_(ours.qkv.bias)
     return ours, theirs
 
 
-@pytest.mark.parametrize(("width", "heads"), [(6, 1), (12, 3), (8, 8)])
+@pytest.mark.parametrize(("C", "H"), [(6, 1), (12, 3), (8, 8)])
 @pytest.mark.parametrize("causal", [True, False])
-@pytest.mark.parametrize("bias", [True, False])
-def test_layer_and_its_gradients_are_torchs(width, heads, causal, bias):
-    ours, theirs = pair(width, heads, causal=causal, bias=bias)
-    x = numbers(2, 5, width, seed=9).requires_grad_()
-    upstream = numbers(2, 5, width, seed=10)
-    hidden = torch.ones(5, 5, dtype=torch.bool).triu(1) if causal else None
-    wanted, _ = theirs(x, x, x, attn_mask=hidden, need_weights=False)
+@pytest.mark.parametrize("positions", ["", "alibi"])
+def test_layer_and_its_gradients_are_torchs(C, H, causal, positions):
+    ours, theirs = pair(C, H, causal=causal, positions=positions)
+    x = numbers(2, 5, C, seed=9).requires_grad_()
+    upstream = numbers(2, 5, C, seed=10)
+    added = torch.zeros(H, 5, 5, dtype=torch.float64)
+    if causal:
+        added = added.masked_fill(~causal_mask(5), -torch.inf)
+    if positions == "alibi":
+        added = added + alibi(H, 5, 5)
+    wanted, _ = theirs(x, x, x, attn_mask=added.repeat(2, 1, 1), need_weights=False)
     found = ours(x)
     torch.testing.assert_close(found, wanted, **TIGHT)
     mine = torch.autograd.grad(found, [x, *ours.parameters()], upstream)
     by_name = dict(theirs.named_parameters())
     order = ["in_proj_weight", "in_proj_bias", "out_proj.weight", "out_proj.bias"]
-    same = [by_name[name] for name in order if by_name.get(name) is not None]
-    torchs = torch.autograd.grad(wanted, [x, *same], upstream)
+    torchs = torch.autograd.grad(wanted, [x, *(by_name[name] for name in order)], upstream)
     for a, b in zip(mine, torchs, strict=True):
         torch.testing.assert_close(a, b, **TIGHT)
 
 
+def test_rope_turns_queries_and_keys_and_not_values():
+    layer, _ = pair(8, 2, positions="rope")
+    x = numbers(1, 5, 8, seed=9)
+    q, k, v = layer.qkv(x).unflatten(-1, (3, 2, 4)).permute(2, 0, 3, 1, 4)
+    angles_TK = np.arange(5)[:, None] * 10_000.0 ** (-np.arange(0, 4, 2) / 4)
+
+    def turned(part):
+        pairs = part.detach().numpy()
+        pairs = (pairs[..., ::2] + 1j * pairs[..., 1::2]) * np.exp(1j * angles_TK)
+        return torch.from_numpy(np.stack([pairs.real, pairs.imag], axis=-1)).flatten(-2)
+
+    mixed = F.scaled_dot_product_attention(turned(q), turned(k), v, is_causal=True)
+    wanted = layer.out(mixed.transpose(1, 2).flatten(2))
+    torch.testing.assert_close(layer(x), wanted, rtol=0, atol=1e-6)  # angles: float32
+
+
 @pytest.mark.parametrize("causal", [True, False])
-def test_padding_and_dropped_weights_are_torchs(causal):
-    ours, theirs = pair(8, 2, causal=causal)
-    x, valid = numbers(2, 5, 8, seed=9), torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]]).bool()
-    hidden = torch.ones(5, 5, dtype=torch.bool).triu(1) if causal else None
-    ours.dropout = theirs.dropout = 0.4
+def test_dropped_weights_are_torchs(causal):
+    ours, theirs = pair(8, 2, dropout=0.4, causal=causal)
+    x = numbers(2, 5, 8, seed=9)
+    hidden = ~causal_mask(5) if causal else None
     for training in (False, True):
         torch.manual_seed(3)
-        wanted, _ = theirs.train(training)(x, x, x, attn_mask=hidden, key_padding_mask=~valid)
+        wanted, _ = theirs.train(training)(x, x, x, attn_mask=hidden)
         torch.manual_seed(3)
-        found = ours.train(training)(x, valid)
-        torch.testing.assert_close(found[valid], wanted[valid], **TIGHT)
-    assert Block(8, 2).double()(x, valid.flip(1)).isfinite().all()  # at the beginning, too
-
-
-def test_one_head_is_attention_between_its_projections():
-    layer = SelfAttention(4, causal=False).double()
-    x = numbers(1, 3, 4)
-    q, k, v = layer.qkv(x).split(4, dim=-1)
-    torch.testing.assert_close(layer(x), layer.out(attention_steps(q, k, v).output), **TIGHT)
+        torch.testing.assert_close(ours.train(training)(x), wanted, **TIGHT)
 
 
 @given(length=st.integers(1, 6), heads=st.sampled_from([1, 2, 4]))
 def test_causal_reads_itself_and_what_came_before(length, heads):
-    layer, _ = pair(4, heads, causal=True)
+    layer, _ = pair(4, heads)
     reads = depends_on(lambda x: layer(x[None])[0], numbers(length, 4, seed=3))
-    between = reads.any(dim=3).any(dim=1)
-    assert torch.equal(between, torch.ones(length, length, dtype=torch.bool).tril())
+    assert torch.equal(reads.any(dim=3).any(dim=1), causal_mask(length))
 
 
 def test_without_a_mask_every_token_reads_every_token():
@@ -285,84 +274,5 @@ def test_sequences_of_a_batch_do_not_read_each_other():
     torch.testing.assert_close(layer(x)[1], layer(x[1:2])[0], **TIGHT)
 
 
-def test_a_single_token_is_multiplied_by_one_matrix():
-    layer, _ = pair(6, 2, causal=True, bias=False)
-    x = numbers(1, 1, 6)
-    matrix = layer.qkv.weight[12:].T @ layer.out.weight.T
-    torch.testing.assert_close(layer(x)[0], x[0] @ matrix, **TIGHT)
-
-
-def test_record_attention_holds_the_weights_of_each_layer():
-    first, second = (SelfAttention(8, 2).double() for _ in range(2))
-    x = numbers(3, 5, 8)
-    with record_attention(nn.Sequential(first, second)) as maps:
-        y = second(first(x))
-    assert [tuple(m.shape) for m in maps] == [(3, 2, 5, 5)] * 2
-    for layer, into, found in ((first, x, maps[0]), (second, first(x), maps[1])):
-        q, k, v = layer.qkv(into).view(3, 5, 3, 2, 4).permute(2, 0, 3, 1, 4)
-        wanted = attention_steps(q, k, v, mask=causal_mask(5))
-        torch.testing.assert_close(found, wanted.weights, **TIGHT)
-        assert not found.requires_grad
-    assert torch.equal(y, second(first(x)))  # nothing is noted any more
-    assert len(maps) == 2
-
-
-def test_recorded_weights_cover_all_cached_keys():
-    layer = SelfAttention(4).double()
-    with kv_cache(layer), record_attention(layer) as maps:
-        for token in range(3):
-            layer(numbers(1, 3, 4)[:, token : token + 1])
-    assert [tuple(m.shape) for m in maps] == [(1, 1, 1, 1), (1, 1, 1, 2), (1, 1, 1, 3)]
-
-
-def test_a_cache_inside_a_cache_leaves_the_outer_one_as_it_was():
-    layer, x = SelfAttention(8, 2).double(), numbers(1, 6, 8)
-    with kv_cache(layer), record_attention(layer) as outer:
-        parts = [layer(x[:, :4])]
-        with kv_cache(layer), record_attention(layer) as inner:
-            torch.testing.assert_close(layer(x[:, :2]), layer_alone(layer, x[:, :2]), **TIGHT)
-        parts.append(layer(x[:, 4:]))
-    torch.testing.assert_close(torch.cat(parts, dim=1), layer_alone(layer, x), **TIGHT)
-    assert [len(inner), len(outer)] == [1, 3]
-
-
-def layer_alone(layer, x):
-    """What a causal layer gives for x with nothing cached."""
-    alone = SelfAttention(8, 2).double()
-    alone.load_state_dict(layer.state_dict())
-    return alone(x)
-
-
-def test_kv_cache_needs_causal_attention():
-    layer = SelfAttention(4, causal=False)
-    with pytest.raises(ValueError), kv_cache(layer):
-        pass
-
-
-@pytest.mark.parametrize("size", [100, 300])
-def test_scores_of_float16_do_not_overflow_where_torchs_do_not(size):
-    q, k, v = (size * numbers(2, 5, 64, seed=seed) for seed in range(3))
-    q, k, v = q.half(), k.half(), (v / size).half()
-    assert (q @ k.mT).isinf().any()
-    found = attention_steps(q, k, v, mask=causal_mask(5))
-    wanted = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
-    assert found.scores.isfinite().all()
-    assert found.output.dtype == torch.float16
-    torch.testing.assert_close(found.output, wanted)
-
-
 def test_no_sequences_give_none():
     assert SelfAttention(4, 2)(torch.zeros(0, 3, 4)).shape == (0, 3, 4)
-
-
-@pytest.mark.parametrize("kind", [InstanceNorm, GroupNorm, BatchNorm])
-def test_kv_cache_raises_for_norms_over_positions(kind):
-    layers = nn.Sequential(SelfAttention(4), kind(4))
-    with pytest.raises(ValueError), kv_cache(layers):
-        pass
-
-
-def test_kv_cache_allows_batch_norm_in_eval_mode():
-    layers = nn.Sequential(SelfAttention(4), BatchNorm(4)).eval()
-    with kv_cache(layers):
-        assert layers(torch.zeros(1, 2, 4)).shape == (1, 2, 4)

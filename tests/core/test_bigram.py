@@ -16,7 +16,7 @@ from hypothesis.extra.numpy import arrays
 from tiny import seeded
 from torch.nn import functional as F
 
-from helpers import bigram, corpus, tokenizers
+from helpers import bigram, corpus, minigpt
 
 V = 4
 rows_of_ids = st.lists(st.integers(0, V - 1), min_size=2, max_size=60)
@@ -127,10 +127,11 @@ def test_published_figures_of_tiny_shakespeare():
     if not folder or not (Path(folder) / "tinyshakespeare.txt").is_file():
         pytest.skip("tinyshakespeare.txt is not at hand (BOOK_DATA_DIR)")
     text = corpus.load("tinyshakespeare")
-    tokenizer = tokenizers.CharTokenizer(text)  # the vocabulary of the whole text: 65
+    tokenizer = minigpt.Tokenizer(text)  # the vocabulary of the whole text: 65
+    V = len(tokenizer.vocab)
     train, validation = corpus.split(tokenizer.encode(text))
-    counts = bigram.count_bigrams(train, len(tokenizer))
-    unseen_by_training = bigram.count_bigrams(validation, len(tokenizer))
+    counts = bigram.count_bigrams(train, V)
+    unseen_by_training = bigram.count_bigrams(validation, V)
     assert round(bigram.conditional_entropy(counts), 4) == 2.4519
     assert round(bigram.cross_entropy_of(bigram.smoothed(counts), unseen_by_training), 4) == 2.4819
     assert bigram.cross_entropy_of(bigram.smoothed(counts, 0), unseen_by_training) == math.inf

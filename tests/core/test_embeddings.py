@@ -15,7 +15,6 @@ from helpers.embeddings import (
     prune_rare,
     quantised,
 )
-from helpers.ngrams import NGRAM_ROWS, NGrams
 
 IDS = st.lists(st.integers(0, 5), min_size=1, max_size=30).map(torch.tensor)
 
@@ -109,44 +108,3 @@ def test_rounding_leaves_zeros_alone():
     codes, scale = quantised(torch.zeros(2, 3, dtype=torch.float64), 4)
     assert (codes == 0).all()
     assert (scale == 1).all()
-
-
-# ------------------------------------------------------------------ n-grams
-
-
-@pytest.mark.parametrize("vocab_size", [4, 30])
-def test_ngrams_add_up_the_rows_of_the_last_tokens(vocab_size):
-    ids = torch.randint(vocab_size, (3, 20), generator=seeded(1))
-    ngrams = NGrams(vocab_size, 6, longest=4)
-    tables = [numbers(*table.weight.shape, seed=n) for n, table in enumerate(ngrams.tables)]
-    for table, values in zip(ngrams.tables, tables, strict=True):
-        table.weight.data = values
-    for b, text in enumerate(ids.tolist()):
-        for t in range(20):
-            wanted = 0
-            for n, table in enumerate(tables, start=2):
-                group = [text[t - k] + 1 if t >= k else 0 for k in range(n)]
-                number = sum(digit * (vocab_size + 1) ** k for k, digit in enumerate(group))
-                wanted = wanted + table[number % 8191]
-            assert torch.allclose(ngrams(ids)[b, t], wanted)
-
-
-def test_ngrams_share_rows_only_where_there_are_too_many():
-    sizes = [len(table.weight) for table in NGrams(30, 6, longest=4).tables]
-    assert sizes == [31**2, NGRAM_ROWS, NGRAM_ROWS]
-    pairs = torch.cartesian_prod(torch.arange(30), torch.arange(30))
-    model = NGrams(30, 1, longest=2)
-    model.tables[0].weight.data = torch.arange(31.0**2)[:, None]
-    assert len(model(pairs)[:, 1].unique()) == 900
-
-
-@pytest.mark.parametrize("vocab_size", [8189, 8190, 8191, 16381, 16382])
-def test_ngrams_depend_on_order_for_any_vocabulary_size(vocab_size):
-    model = NGrams(vocab_size, 1, longest=2)
-    model.tables[0].weight.data = torch.arange(1.0 * NGRAM_ROWS)[:, None]
-    groups = torch.tensor([[3, 7], [7, 3], [4, 7], [vocab_size - 1, 7]])
-    assert len(model(groups)[:, 1].unique()) == 4
-
-
-def test_ngrams_start_at_nothing():
-    assert not NGrams(5, 3, longest=3)(torch.tensor([[1, 2, 4]])).any()

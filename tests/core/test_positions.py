@@ -5,15 +5,8 @@ import math
 import numpy as np
 import pytest
 import torch
-from tiny import seeded
 
-from helpers import positions
-from helpers.positions import Learned, Rotary, Sinusoidal, alibi, alibi_slopes, sinusoidal
-
-
-@pytest.fixture
-def rng():
-    return seeded(0)
+from helpers.positions import alibi, alibi_slopes, sinusoidal
 
 
 def test_sinusoidal_is_the_formula_entry_by_entry():
@@ -26,74 +19,12 @@ def test_sinusoidal_is_the_formula_entry_by_entry():
             assert table[t, 2 * k + 1].item() == pytest.approx(math.cos(angle), abs=1e-5)
 
 
-def test_sinusoidal_module_starts_at_position_0_by_default():
-    module, learned = Sinusoidal(12, base=50.0), Learned(5, 4)
-    assert torch.equal(module(5), sinusoidal(5, 12, base=50.0))
-    assert torch.equal(module(5, 3), sinusoidal(8, 12, base=50.0)[3:])
-    assert module.double()(1).dtype == torch.float64
-    assert torch.equal(learned(3), learned.rows.weight[:3])
-
-
 def test_a_shift_is_the_same_rotation_at_every_position():
     table = sinusoidal(40, 8, base=50.0).double().numpy()  # no wave too long for 40 positions
     moved, _, rank, _ = np.linalg.lstsq(table[:30], table[7:37], rcond=None)
     assert rank == 8
     np.testing.assert_allclose(table[:30] @ moved, table[7:37], atol=1e-5)
     np.testing.assert_allclose(moved @ moved.T, np.eye(8), atol=1e-4)
-
-
-def test_rotary_rotates_each_pair_by_its_angle(rng):
-    x = torch.randn(2, 3, 5, 6, generator=rng)
-    turned = Rotary(6)(x, offset=4)
-    for t in range(5):
-        for k in range(3):
-            angle = (4 + t) / 10_000 ** (2 * k / 6)
-            as_complex = (x[..., t, k] + 1j * x[..., t, k + 3]) * np.exp(1j * angle)
-            torch.testing.assert_close(turned[..., t, k], as_complex.real.float())
-            torch.testing.assert_close(turned[..., t, k + 3], as_complex.imag.float())
-
-
-def test_rotary_scores_depend_on_the_distance_alone(rng):
-    q, k = torch.randn(2, 1, 8, generator=rng, dtype=torch.float64)
-    rotary = Rotary(8).double()
-    scores = [(rotary(q, offset=s + 3) @ rotary(k, offset=s).T).item() for s in (0, 1, 10, 50)]
-    assert scores == pytest.approx([scores[0]] * 4, rel=1e-5)
-    assert (rotary(q, offset=4) @ rotary(k, offset=0).T).item() != pytest.approx(
-        scores[0], rel=1e-2
-    )
-
-
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_rotary_of_16_bits_still_knows_late_positions(rng, dtype):
-    """Angles in 16 bits would be off by whole radians there."""
-    x, rotary = torch.randn(2048, 32, generator=rng).to(dtype), Rotary(32)
-    wanted = rotary(x.double())
-    turned = rotary.to(dtype)(x)
-    assert turned.dtype == dtype
-    assert (turned - wanted).abs().max() < 6 * torch.finfo(dtype).eps
-
-
-def test_rotary_keeps_lengths_and_leaves_position_0(rng):
-    x = torch.randn(9, 10, generator=rng)
-    turned = Rotary(10)(x)
-    torch.testing.assert_close(turned[0], x[0])
-    torch.testing.assert_close(turned.norm(dim=-1), x.norm(dim=-1))
-
-
-@pytest.mark.parametrize("kind", [Sinusoidal, Rotary])
-def test_there_is_nothing_to_train_or_to_store(kind):
-    assert list(kind(2).parameters()) == []
-    assert kind(2).state_dict() == {}
-
-
-def test_sinusoidal_rows_are_made_on_the_given_device(monkeypatch):
-    """Nothing is made on the CPU and copied: `meta` has shapes alone, and takes no part of it."""
-    assert sinusoidal(3, 4, device="meta").device.type == "meta"
-    module, made = Sinusoidal(4).to("meta"), []
-    monkeypatch.setattr(
-        positions, "sinusoidal", lambda *a, **k: made.append(k["device"]) or sinusoidal(*a, **k)
-    )
-    assert module(3, 2).device.type == made[0].type == "meta"
 
 
 def test_alibi_slopes_are_those_of_the_paper():

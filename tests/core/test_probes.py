@@ -6,10 +6,11 @@ import torch
 from tiny import numbers
 from torch import nn
 
-from helpers import norms
-from helpers.attention import SelfAttention, attention_steps, causal_mask
+from helpers import minigpt, minillama, norms
+from helpers.attention import attention_steps, causal_mask
 from helpers.norms import NORMS, NormSpec, normalise_over
 from helpers.probes import depends_on, leaks, reads
+from helpers.variants import SelfAttention
 
 B, T, C = 3, 5, 6
 
@@ -82,8 +83,8 @@ def test_reads_agrees_with_perturbing_the_input(spec):
 @pytest.mark.parametrize(
     ("function", "future", "others"),
     [
-        (norms.LayerNorm(C).double(), False, False),
-        (norms.RMSNorm(C).double(), False, False),
+        (minigpt.LayerNorm(C).double(), False, False),
+        (minillama.RMSNorm(C).double(), False, False),
         (norms.BatchNorm(C).double().train(), True, True),
         (norms.BatchNorm(C).double().eval(), False, False),
         (norms.InstanceNorm(C).double(), True, False),
