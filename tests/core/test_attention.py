@@ -6,14 +6,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from tiny import numbers, seeded
-from torch import nn
 from torch.nn import functional as F
 
 from helpers import numerics
 from helpers.attention import attention_steps, causal_mask
-from helpers.positions import alibi
-from helpers.probes import depends_on
-from helpers.variants import SelfAttention
 
 TIGHT = {"rtol": 0, "atol": 1e-12}
 FEW = st.integers(1, 5)
@@ -187,92 +183,3 @@ def test_output_stays_between_the_values(inputs):
 def test_no_overflow_for_large_scores():
     q, k, v = example()
     assert attention(1e150 * q, 1e150 * k, v).isfinite().all()
-
-
-# ------------------------------------------------------------- the layer
-
-
-def pair(C, H, **options):
-    """Ours and PyTorch's with the same random weights, biases that are not 0 included."""
-    ours = SelfAttention(C, H, **options).double()
-    theirs = nn.MultiheadAttention(C, H, dropout=ours.dropout.p, batch_first=True).double()
-    with torch.no_grad():
-        for seed, parameter in enumerate(ours.parameters()):
-            parameter.copy_(numbers(*parameter.shape, seed=seed) / C**0.5)
-        theirs.in_proj_weight.copy_(ours.qkv.weight)
-        theirs.in_proj_bias.copy_(ours.qkv.bias)
-        theirs.out_proj.load_state_dict(ours.out.state_dict())
-    return ours, theirs
-
-
-@pytest.mark.parametrize(("C", "H"), [(6, 1), (12, 3), (8, 8)])
-@pytest.mark.parametrize("causal", [True, False])
-@pytest.mark.parametrize("positions", ["", "alibi"])
-def test_layer_and_its_gradients_are_torchs(C, H, causal, positions):
-    ours, theirs = pair(C, H, causal=causal, positions=positions)
-    x = numbers(2, 5, C, seed=9).requires_grad_()
-    upstream = numbers(2, 5, C, seed=10)
-    added = torch.zeros(H, 5, 5, dtype=torch.float64)
-    if causal:
-        added = added.masked_fill(~causal_mask(5), -torch.inf)
-    if positions == "alibi":
-        added = added + alibi(H, 5, 5)
-    wanted, _ = theirs(x, x, x, attn_mask=added.repeat(2, 1, 1), need_weights=False)
-    found = ours(x)
-    torch.testing.assert_close(found, wanted, **TIGHT)
-    mine = torch.autograd.grad(found, [x, *ours.parameters()], upstream)
-    by_name = dict(theirs.named_parameters())
-    order = ["in_proj_weight", "in_proj_bias", "out_proj.weight", "out_proj.bias"]
-    torchs = torch.autograd.grad(wanted, [x, *(by_name[name] for name in order)], upstream)
-    for a, b in zip(mine, torchs, strict=True):
-        torch.testing.assert_close(a, b, **TIGHT)
-
-
-def test_rope_turns_queries_and_keys_and_not_values():
-    layer, _ = pair(8, 2, positions="rope")
-    x = numbers(1, 5, 8, seed=9)
-    q, k, v = layer.qkv(x).unflatten(-1, (3, 2, 4)).permute(2, 0, 3, 1, 4)
-    angles_TK = np.arange(5)[:, None] * 10_000.0 ** (-np.arange(0, 4, 2) / 4)
-
-    def turned(part):
-        pairs = part.detach().numpy()
-        pairs = (pairs[..., ::2] + 1j * pairs[..., 1::2]) * np.exp(1j * angles_TK)
-        return torch.from_numpy(np.stack([pairs.real, pairs.imag], axis=-1)).flatten(-2)
-
-    mixed = F.scaled_dot_product_attention(turned(q), turned(k), v, is_causal=True)
-    wanted = layer.out(mixed.transpose(1, 2).flatten(2))
-    torch.testing.assert_close(layer(x), wanted, rtol=0, atol=1e-6)  # angles: float32
-
-
-@pytest.mark.parametrize("causal", [True, False])
-def test_dropped_weights_are_torchs(causal):
-    ours, theirs = pair(8, 2, dropout=0.4, causal=causal)
-    x = numbers(2, 5, 8, seed=9)
-    hidden = ~causal_mask(5) if causal else None
-    for training in (False, True):
-        torch.manual_seed(3)
-        wanted, _ = theirs.train(training)(x, x, x, attn_mask=hidden)
-        torch.manual_seed(3)
-        torch.testing.assert_close(ours.train(training)(x), wanted, **TIGHT)
-
-
-@given(length=st.integers(1, 6), heads=st.sampled_from([1, 2, 4]))
-def test_causal_reads_itself_and_what_came_before(length, heads):
-    layer, _ = pair(4, heads)
-    reads = depends_on(lambda x: layer(x[None])[0], numbers(length, 4, seed=3))
-    assert torch.equal(reads.any(dim=3).any(dim=1), causal_mask(length))
-
-
-def test_without_a_mask_every_token_reads_every_token():
-    layer, _ = pair(4, 2, causal=False)
-    assert depends_on(lambda x: layer(x[None])[0], numbers(4, 4, seed=3)).any(dim=(1, 3)).all()
-
-
-def test_sequences_of_a_batch_do_not_read_each_other():
-    layer, _ = pair(4, 2, causal=False)
-    x = numbers(3, 5, 4)
-    torch.testing.assert_close(layer(x)[1], layer(x[1:2])[0], **TIGHT)
-
-
-def test_no_sequences_give_none():
-    assert SelfAttention(4, 2)(torch.zeros(0, 3, 4)).shape == (0, 3, 4)
