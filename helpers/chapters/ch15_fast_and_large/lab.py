@@ -21,7 +21,7 @@ import torch
 import torch.nn.functional as F
 
 from helpers import checkpoint, corpus, minigpt, minillama, pretrained, valley
-from helpers.chapters.lab import Part, rounded, seeded
+from helpers.chapters.lab import Part, characters, rounded, seeded
 
 # --- a scaling law ---------------------------------------------------------------------------
 
@@ -35,23 +35,16 @@ def parameters(C: int) -> int:
     return 12 * BLOCKS * C**2
 
 
-@cache
-def tales() -> tuple[int, torch.Tensor, torch.Tensor]:
-    """Size of the vocabulary, characters to train on, windows of the others (N, context + 1)."""
-    tokenizer = minigpt.Tokenizer(corpus.load())
-    train, unseen = corpus.split(tokenizer.encode(corpus.load()))
-    return len(tokenizer.vocab), train, unseen.unfold(0, CONTEXT + 1, CONTEXT)
-
-
 def scaled(seed: int, C: int, rate: float, steps: int = STEPS) -> dict:
     """Train one minigpt of width C at rate / C, and keep its losses, nats a character."""
-    V, train, unseen = tales()
+    tokenizer, train, unseen = characters()
+    windows = unseen.unfold(0, CONTEXT + 1, CONTEXT)
     with seeded(seed):
-        model = minigpt.GPT(V, CONTEXT, C, max(1, C // 16), BLOCKS)
+        model = minigpt.GPT(len(tokenizer.vocab), CONTEXT, C, max(1, C // 16), BLOCKS)
         losses = [loss for _, loss in minigpt.train(model, train, steps, BATCH, rate / C)]
     with torch.no_grad():
-        logits = model.eval()(unseen[:, :-1])
-        loss = F.cross_entropy(logits.mT, unseen[:, 1:]).item()
+        logits = model.eval()(windows[:, :-1])
+        loss = F.cross_entropy(logits.mT, windows[:, 1:]).item()
     return {"first": rounded(losses[:5]), "validation": round(loss, 4)}
 
 
