@@ -19,25 +19,12 @@ def sinusoidal(length: int, width: int, *, base: float = 10_000.0) -> Float[Tens
     return torch.stack([angles_TK.sin(), angles_TK.cos()], dim=-1).flatten(1)
 
 
-def alibi_slopes(heads: int) -> Float[Tensor, " H"]:
-    """How steeply each head's scores fall with distance: 2^(-8h/H) for h = 1, …, H.
+def alibi(heads: int, length: int) -> Float[Tensor, "H T T"]:
+    """The bias on the scaled scores: minus distance back, times the slope 2^(-8h/H) of head h.
 
-    Where H is no power of 2, the slopes are those of the next power below, and then every other
-    one of the next power above. Shapes: returns (H,).
-    Source: Press, Smith and Lewis 2022, section 3, and the code of the paper for other H.
+    Shapes: returns (H, T, T). Later keys, which a causal mask hides, get 0.
+    Source: Press, Smith and Lewis 2022, section 3, where H is a power of 2.
     """
-    below = 2 ** (heads.bit_length() - 1)
-    slopes = 2.0 ** (-8 * torch.arange(1, below + 1) / below)
-    between = 2.0 ** (-8 * torch.arange(1, 2 * below, 2) / (2 * below))
-    return torch.cat([slopes, between[: heads - below]])
-
-
-def alibi(heads: int, queries: int, keys: int) -> Float[Tensor, "H Tq Tk"]:
-    """The bias on the scaled scores: minus slope times distance back, per head.
-
-    Shapes: returns (H, T_q, T_k); the queries are the last T_q of the T_k positions. Keys that
-    come later than the query, which a causal mask hides, get 0.
-    Source: Press, Smith and Lewis 2022, section 3.
-    """
-    distance = torch.arange(keys - queries, keys)[:, None] - torch.arange(keys)
-    return -alibi_slopes(heads)[:, None, None] * distance.clamp(min=0)
+    slopes_H = 2.0 ** (-8 * torch.arange(1, heads + 1) / heads)
+    distance_TT = torch.arange(length)[:, None] - torch.arange(length)
+    return -slopes_H[:, None, None] * distance_TT.clamp(min=0)

@@ -51,7 +51,7 @@ class SelfAttention(minigpt.CausalSelfAttention):
         scores_BHTT = q @ k.mT / q.shape[-1] ** 0.5
         if self.positions == "alibi":
             T = x_BTC.shape[1]
-            scores_BHTT = scores_BHTT + alibi(self.H, T, T).to(x_BTC)
+            scores_BHTT = scores_BHTT + alibi(self.H, T).to(x_BTC)
         if self.causal:
             scores_BHTT = scores_BHTT + torch.full_like(scores_BHTT, -torch.inf).triu(1)
         mixed_BHTD = self.dropout(scores_BHTT.softmax(dim=-1)) @ v

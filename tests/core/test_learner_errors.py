@@ -26,7 +26,6 @@ CALLS = {
     "counts of nothing": lambda: bigram.conditional_entropy(np.zeros((2, 2))),
     "negative smoothing": lambda: bigram.smoothed(np.ones((2, 2)), -1.0),
     "rows that do not sum to 1": lambda: bigram.cross_entropy_of(np.ones((2, 2)), np.eye(2)),
-    "a target outside the vocabulary": lambda: bigram.loss(X, torch.full((2, 3), -1)),
     "bits that int8 cannot hold": lambda: embeddings.quantised(ROWS, 9),
     "an embedding of nan": lambda: embeddings.quantised(ROWS * math.nan, 8),
     "an unknown measure": lambda: similarity.similarities(ROWS[0], ROWS, measure="euclidean"),
