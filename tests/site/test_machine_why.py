@@ -190,6 +190,7 @@ def test_a_reason_is_a_press_away_and_adds_up(page):
     assert len(columns(page)) == len(wanted) + 1
     page.get_by_role("button", name="The largest alone").press("Enter")
     page.get_by_role("button", name="Its logit alone").press("Enter")
+    page.locator(".machine-sum", has_text="the logit of “\u00a0wide”").wait_for()
     total = [*columns(page).values()][-1]
     assert total == pytest.approx(model(ids_T[None])[0, -1, word].item(), abs=NEAR)
     page.get_by_role("button", name="Its lead over another word").press("Enter")
@@ -270,6 +271,6 @@ def test_the_picture_has_all_parts_and_says_in_words_what_it_shows(page):
             total = sum(x for name, x in wanted.items() if name[:3] == ("head", layer, head))
             found = re.search(rf"layer {layer}, head {head} ([+−][\d.]+)", words)
             assert read(found[1]) == pytest.approx(total, abs=NEAR)
-    page.get_by_role("button", name="Layer 3, head 2").press("Enter")
+    page.get_by_role("button", name="Layer 3, head 2", exact=True).press("Enter")
     page.locator(".machine-map canvas[aria-label^='Layer 3, head 2']").wait_for()
     page.locator(".machine-here", has_text="layer 3, head 2").wait_for()

@@ -74,11 +74,16 @@ def packed(model, vocab: list[str]) -> dict:
 
 @torch.no_grad()
 def rounded():
-    """Give the shipped GPT with the page's weights, and its tokenizer."""
+    """Give the shipped GPT with the page's weights, in float64 as there, and its tokenizer."""
     model, tokenizer = checkpoint.load()
-    for matrix in (parameter for parameter in model.parameters() if parameter.ndim == 2):
-        codes, scales = quantised(matrix, BITS)
-        matrix.copy_(codes * scales)
+    rows = {
+        name: quantised(matrix, BITS)
+        for name, matrix in model.named_parameters()
+        if matrix.ndim == 2
+    }
+    model.double()
+    for name, (codes, scales) in rows.items():
+        model.get_parameter(name).copy_(codes * scales.double())
     return model, tokenizer
 
 
