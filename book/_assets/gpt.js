@@ -32,72 +32,6 @@ const bookGPTMade = () => {
     return { sizes, vocab, weights, ids: new Map(vocab.map((token, id) => [token, id])) };
   }
 
-  // --- tokens: words with the space before them, and marks
-
-  // A text cut as minigpt.WORDS cuts it: \w is a letter, a numeral or _, as in Python.
-  const cut = (text) => text.match(/ ?[\p{L}\p{N}_]+|[^\p{L}\p{N}_]/gu) ?? [];
-
-  // Marks that keyboards and copied text bring along, as the tales write them.
-  const PLAIN = { "’": "'", "‘": "'", "“": '"', "”": '"', "\u00a0": " ", "\t": " ", "\r": "\n" };
-
-  // The token of the vocabulary that a token is read as: itself, or the same word with another
-  // space or capital; undefined where there is none.
-  function known({ ids }, token) {
-    const word = token.trim(), lower = word.toLowerCase(), upper = word && word[0].toUpperCase() + word.slice(1);
-    return [token, ` ${word}`, word, ` ${lower}`, lower, ` ${upper}`, upper].find((form) => ids.has(form));
-  }
-
-  // The three words of the vocabulary that share most pairs of letters with a word.
-  function alike({ vocab }, word) {
-    const pairs = (text) => new Set([...` ${text}`].map((letter, i) => letter + (text[i] ?? " ")));
-    const own = pairs(word.toLowerCase());
-    const shared = (other) => {
-      const others = pairs(other);
-      return [...others].filter((pair) => own.has(pair)).length / (own.size + others.size);
-    };
-    return [...new Set(vocab.map((token) => token.trim()).filter((token) => /^\p{L}{2,}$/u.test(token)))]
-      .map((token) => [shared(token), token]).sort(([a], [b]) => b - a).slice(0, 3).map(([, token]) => token);
-  }
-
-  // The ids of a text, (T,), and in words what is left out or read as something else: one rule for
-  // every page. A space after the last word belongs to the word that is still to come.
-  function tokenize(model, text) {
-    const plain = text.replace(/\r\n/g, "\n").replace(/([\p{L}\p{N}_]) $/u, "$1").replace(/[’‘“”\u00a0\t\r]/g, (found) => PLAIN[found]);
-    const unknown = new Set(), instead = new Set(), ids = [];
-    for (const token of cut(plain)) {
-      const read = known(model, token);
-      if (read === undefined) unknown.add(token.trim() || token);
-      else ids.push(model.ids.get(read));
-      if (read !== undefined && read.trim() !== token.trim()) instead.add(`${named(token.trim())} as ${named(read.trim())}`);
-    }
-    const last = [...unknown].findLast((token) => /^\p{L}/u.test(token)), more = unknown.size - 5;
-    const said = [...unknown].slice(0, 5).map(named).join(", ") + (more > 0 ? ` and ${more} more` : "");
-    return { ids, told: [unknown.size && `The model does not know ${said}${ids.length ? "; it reads the rest." : "."}`,
-      last && `Spelled like ${named(last)} are ${alike(model, last).map(named).join(", ")}.`,
-      instead.size && `It reads ${[...instead].join(", ")}.`,
-      !ids.length && "Type words that it knows, such as “The fox”."].filter(Boolean).join(" ") };
-  }
-
-  // A function that shows words after a pause, so that no half-typed word is reported, and clears
-  // them at once.
-  function patient(show, pause = 500) {
-    let timer = 0;
-    return (words) => {
-      clearTimeout(timer);
-      if (words) timer = setTimeout(show, pause, words);
-      else show("");
-    };
-  }
-
-  // What a token is called in a sentence.
-  function named(token) {
-    if (token === "\n") return "new line";
-    return token === " " ? "space" : `“${token.replace(/^ /, "\u00a0")}”`; // no line breaks there
-  }
-
-  // How a token is drawn where there is little room.
-  const label = (token) => (token === " " ? "␣" : token.replaceAll("\n", "↵").trim());
-
   // --- the parts: each takes the vector of one position
 
   // Row `at` of a matrix, (C,).
@@ -288,8 +222,7 @@ const bookGPTMade = () => {
     return likeliest(p_V, 1)[0]; // rounding left a gap
   }
 
-  return { EPS, unpack, cut, tokenize, patient, named, label, linear, centred, rstd, dot, normalCdf, kvCache, read, readOut,
-    probabilities, likeliest, uniform, draw };
+  return { EPS, unpack, linear, centred, rstd, dot, normalCdf, kvCache, read, readOut, probabilities, likeliest, uniform, draw };
 };
 
 globalThis.bookGPT = bookGPTMade();

@@ -63,27 +63,29 @@ const bookHero = (() => {
     let model = null;
     const link = (text) => root.querySelectorAll(".hero-open").forEach((open, i) => (open.hash = new URLSearchParams(i ? { text } : { text, why: "" })));
 
-    function show() {
+    const say = (words) => (find(".hero-said").textContent = words), patiently = bookGPT.patient(say);
+
+    function show(tell = say) {
       const { ids, told } = bookGPT.tokenize(model, field.value);
       link(field.value);
-      if (!ids.length) return (find(".hero-said").textContent = told);
+      if (!ids.length) return tell(told);
       const { view: html, said } = draw(model, ids.slice(-most));
       view.innerHTML = html;
       awake();
-      find(".hero-said").textContent = `${told} ${said}`.trim();
+      tell(`${told} ${said}`.trim());
       root.dataset.state = "live";
     }
 
     const awake = () => view.querySelectorAll("button").forEach((button) => (button.disabled = false));
 
     async function run() {
-      find(".hero-said").textContent = model ? "" : "Loading …";
+      say(model ? "" : "Loading …");
       try {
         model ??= await bookGPT.load(root.dataset.weights);
         show();
         root.dataset.state = "reading"; // from left to right, where motion is welcome
       } catch {
-        find(".hero-said").textContent = "The weights could not be read. They lie in the folder _static beside this book’s pages.";
+        say("The weights could not be read. They lie in the folder _static beside this book’s pages.");
       }
     }
 
@@ -91,7 +93,7 @@ const bookHero = (() => {
       event.preventDefault();
       run();
     });
-    field.addEventListener("input", () => (model ? show() : link(field.value)));
+    field.addEventListener("input", () => (model ? show(patiently) : link(field.value)));
     view.addEventListener("click", async ({ target }) => {
       const token = target.closest("button")?.dataset.token, part = target.closest("[data-part]")?.dataset.part;
       if (token !== undefined) {

@@ -73,7 +73,7 @@ def held_out() -> torch.Tensor:
     return corpus.split(shipped()[1].encode(valley.text()))[1]
 
 
-def in_node(function: str, *given, scripts=("gpt",)):
+def in_node(function: str, *given, scripts=("gpt", "gpt-words")):
     """What a function makes of this in Node, with the page's scripts and weights."""
     sources = [(play.ASSETS / f"{name}.js").read_text("utf-8") for name in scripts]
     return play.in_node([weights_script()[0], *sources], function, *given)

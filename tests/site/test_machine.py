@@ -158,7 +158,7 @@ def test_every_number_is_python_s_and_the_sum_of_its_terms(change):
     drawn = addresses(found, model, 120)
     named = {a["part"].rstrip("12") for a in drawn}
     assert named | {"start"} == set(machine.part_texts())
-    read = in_node(READ, TEXT, drawn, change, scripts=("gpt", "machine"))
+    read = in_node(READ, TEXT, drawn, change, scripts=("gpt", "gpt-words", "machine"))
     for a, got in zip(drawn, read, strict=True):
         wanted = pytest.approx(expected(found, model, a), **EXACT)
         assert got["value"] == wanted, a
@@ -334,7 +334,9 @@ def test_the_page_understands_all_addresses_of_chapters(html_root):
     addresses = set(filter(None, links))
     assert {one["address"] for one in machine.experiments()} == addresses
     for address in addresses:
-        found = in_node(UNDERSTOOD, [address, machine.TEXT], scripts=("gpt", "machine"))
+        found = in_node(
+            UNDERSTOOD, [address, machine.TEXT], scripts=("gpt", "gpt-words", "machine")
+        )
         assert found["unknown"] == [], address
         likeliest = "probabilities" in address and "i=" not in address
         assert set(found["surplus"]) <= {"text", *["i"] * likeliest}, address

@@ -107,7 +107,9 @@ def test_a_logit_is_the_sum_of_python_s_parts_and_silence_is_the_model_s():
     """Each part, the sum, what it predicts without one, and what then comes."""
     model, tokenizer, asked = rounded_model(), shipped()[1], texts(TEXTS)
     kinds = set()
-    for one, got in zip(asked, in_node(ASK, asked, scripts=("gpt", "machine")), strict=True):
+    for one, got in zip(
+        asked, in_node(ASK, asked, scripts=("gpt", "gpt-words", "machine")), strict=True
+    ):
         if one["text"] not in ODD:
             assert got["ids"] == tokenizer.encode(one["text"]).tolist()
         ids_T = torch.tensor(got["ids"][: got["position"] + 1])

@@ -132,7 +132,7 @@ def widget(prompt: str, about_model: str = ABOUT) -> nodes.raw:
 
     about_model: what it says of the model.
     """
-    assets = ["gpt.css", "gpt.js", "gpt-page.js"]
+    assets = ["gpt.css", "gpt.js", "gpt-words.js", "gpt-page.js"]
     return nodes.raw("", widget_html(prompt, about_model), format="html", assets=assets)
 
 

@@ -33,8 +33,8 @@ DRAWN = """text => {
 def hero_html(address) -> str:
     """Return the picture's HTML; ``address`` gives a chapter's address."""
     script, about = weights_script()
-    own = ((ASSETS / f"{name}.js").read_text("utf-8") for name in ("gpt", "hero"))
-    view = in_node([next(own), script, next(own)], DRAWN, TEXT)
+    own = ((ASSETS / f"{name}.js").read_text("utf-8") for name in ("gpt", "gpt-words", "hero"))
+    view = in_node([script, *own], DRAWN, TEXT)
     parts = "".join(
         f'<li data-part="{part}"><a href="{address(BY_NUMBER[number])}" '
         f'title="{escape(BY_NUMBER[number].title)}"><b>{number}</b> {escape(name)}</a></li>'
@@ -65,7 +65,7 @@ class Hero(SphinxDirective):
         def address(chapter) -> str:
             return self.env.app.builder.get_relative_uri(self.env.docname, chapter.docname)
 
-        assets = ["hero.css", "gpt.js", "hero.js"]
+        assets = ["hero.css", "gpt.js", "gpt-words.js", "hero.js"]
         return [nodes.raw("", hero_html(address), format="html", assets=assets)]
 
 

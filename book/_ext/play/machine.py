@@ -29,7 +29,7 @@ from play import ROOT
 from play.gpt import rounded, weights_script
 
 WORDS = ROOT / "book" / "number-by-number.toml"
-ASSETS = ["machine.css", "gpt.js", "machine.js", "machine-page.js"]
+ASSETS = ["machine.css", "gpt.js", "gpt-words.js", "machine.js", "machine-page.js"]
 CODE = "helpers/minigpt.py"  # where a part is computed, unless it says so
 PLACES = 64  # of the model's, so that a telephone keeps up
 LIKELY = 8  # tokens in the table of what comes next
@@ -154,7 +154,8 @@ def reasons_html(model, ids_T, vocab) -> str:
     ).replace(">-", ">−")
     return f"""<table class="machine-reasons"><caption>Why {quoted(word)}, and not
 {quoted(over)}? Its lead is the sum of what the parts of the machine add.</caption>
-<thead><tr><th scope="col">part</th><th scope="col">adds</th></tr></thead><tbody>{rows}</tbody></table>"""
+<thead><tr><th scope="col">part</th><th scope="col">adds</th></tr></thead>
+<tbody>{rows}</tbody></table>"""
 
 
 @cache
