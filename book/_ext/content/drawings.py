@@ -148,7 +148,7 @@ def nats(run: dict) -> float:
 
 @cache
 def rungs() -> tuple[Rung, ...]:
-    """Return the rungs from the top. Raises: ValueError unless each is lower than the last."""
+    """Return the rungs from the top."""
     names = {
         "knowing nothing": (3, "nats-ladder-03"),
         "how common letters are": (3, "nats-ladder-03"),
@@ -161,12 +161,9 @@ def rungs() -> tuple[Rung, ...]:
         "a GPT, in a minute": (11, "is-that-a-good-loss"),
         "SmolLM2, a chat model": (13, "ladder-13"),
     }
-    losses = [*counted(), *trained()]
-    if losses != sorted(losses, reverse=True):
-        raise ValueError(f"the rungs should go down, got {losses}")
-    return tuple(
-        Rung(name, loss, *where) for (name, where), loss in zip(names.items(), losses, strict=True)
-    )
+    losses = zip(names.items(), [*counted(), *trained()], strict=True)
+    found = (Rung(name, loss, *where) for (name, where), loss in losses)
+    return tuple(sorted(found, key=lambda rung: -rung.loss))
 
 
 def draw_ladder(address) -> str:
