@@ -8,7 +8,7 @@ bring back. A run keeps its losses, all characters at once and one at a time.
 from __future__ import annotations
 
 import itertools
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import torch
@@ -121,34 +121,20 @@ def one_run(seed: int, *, norm: str, **setting) -> dict:
 
 
 USUAL = {"norm": "layer", "lr": 0.01}
+EVERY = [*itertools.product(("layer", "rms", "batch", "none"), RATES)]
+measured = partial(Part, chapter=4, run=one_run)
 PARTS = {
     part.name: part
     for part in (
-        Part(
-            chapter=4,
+        measured(
             name="norms",
-            run=one_run,
             settings=[
-                *(
-                    {"norm": norm, "lr": lr}
-                    for norm, lr in itertools.product(("layer", "rms", "batch", "none"), RATES)
-                ),
-                *({"norm": norm, "lr": 0.01} for norm in ("instance", "group")),
+                {"norm": norm, "lr": lr}
+                for norm, lr in (*EVERY, ("instance", 0.01), ("group", 0.01))
             ],
             seeds=range(5),
         ),
-        Part(
-            chapter=4,
-            name="controls",
-            run=one_run,
-            settings=[USUAL, USUAL | {"learn": False}],
-        ),
-        Part(
-            chapter=4,
-            name="probes",
-            run=one_run,
-            settings=[USUAL | {"probe": True}],
-            seeds=range(5),
-        ),
+        measured(name="controls", settings=[USUAL, USUAL | {"learn": False}]),
+        measured(name="probes", settings=[USUAL | {"probe": True}], seeds=range(5)),
     )
 }

@@ -323,7 +323,8 @@ PARTS = {
             run=one_model,
             settings=[
                 {"model": model, "lr": lr, "steps": 2000}
-                for lr, model in itertools.product((0.001, 0.01), MODELS)
+                for lr in (0.001, 0.01)
+                for model in MODELS
             ],
             seeds=range(2),  # only whether another learning rate does better
         ),

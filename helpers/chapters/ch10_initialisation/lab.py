@@ -224,10 +224,11 @@ def all_seeds(seeds: list[int], **setting) -> list[dict]:
 
 def at_rates(rates: Iterable[float], *starts: dict) -> list[dict]:
     """Each of some initialisations at each of some learning rates."""
-    return [start | {"lr": lr} for start, lr in itertools.product(starts, rates)]
+    return [start | {"lr": lr} for start in starts for lr in rates]
 
 
-TORCH, XAVIER, HE, SMALL = ({"scheme": name} for name in ("torch", "Xavier", "He", "0.02"))
+FOUR = [{"scheme": name} for name in ("torch", "Xavier", "He", "0.02")]
+TORCH, XAVIER, _, SMALL = FOUR
 SIGMAS = {"0.02": 0.02, "He": 2**0.5 / 8, "0.3": 0.3}  # at width 64
 PLAIN_RATES = (0.0003, 0.001, 0.003)
 
@@ -257,16 +258,14 @@ PARTS = {
             name="schemes",
             settings=at_rates(
                 RATES,
-                *(TORCH, XAVIER, HE, SMALL),
+                *FOUR,
                 XAVIER | {"embedding": 0.02},
                 SMALL | {"embedding": 0.02, "residual": "1/√(2L)"},
             ),
         ),
         trainings(
             name="no norm",
-            settings=at_rates(
-                RATES[:2], *(start | {"norm": "none"} for start in (TORCH, XAVIER, HE, SMALL))
-            ),
+            settings=at_rates(RATES[:2], *(start | {"norm": "none"} for start in FOUR)),
         ),
         trainings(
             name="embedding",
@@ -281,14 +280,10 @@ PARTS = {
             name="eight",
             settings=at_rates(
                 (0.003,),
-                TORCH,
-                XAVIER,
-                TORCH | {"norm": "none"},
-                XAVIER | {"residual": "1/√(2L)"},
-                XAVIER | {"residual": "0"},
+                *(TORCH, XAVIER, TORCH | {"norm": "none"}),
+                *(XAVIER | {"residual": factor} for factor in ("1/√(2L)", "0")),
                 XAVIER | DEEP,
-                XAVIER | {"residual": "1/√(2L)"} | DEEP,
-                XAVIER | {"residual": "0"} | DEEP,
+                *(XAVIER | {"residual": factor} | DEEP for factor in ("1/√(2L)", "0")),
             ),
             seeds=EIGHT,
         ),
@@ -296,11 +291,8 @@ PARTS = {
             name="elsewhere",
             settings=at_rates(
                 (0.003,),
-                *(
-                    start | other
-                    for other in ({"C": 128}, {"steps": 1000})
-                    for start in ({}, {"embedding": 0.02}, SMALL)
-                ),
+                *(start | {"C": 128} for start in ({}, {"embedding": 0.02}, SMALL)),
+                *(start | {"steps": 1000} for start in ({}, {"embedding": 0.02}, SMALL)),
             ),
             seeds=THREE,
         ),
