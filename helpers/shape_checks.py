@@ -6,8 +6,7 @@ BOOK_CHECK_SHAPES=1 checks them everywhere, BOOK_CHECK_SHAPES=0 nowhere.
 import os
 import pkgutil
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 VARIABLE = "BOOK_CHECK_SHAPES"
@@ -42,16 +41,3 @@ def install(package: str, path: list[str]) -> None:
     jaxtyping.install_import_hook(checked, f"{__name__}.typechecker")
     error: Any = jaxtyping.TypeCheckError
     error._render_traceback_ = lambda self: [str(self)]  # IPython shows its message alone
-
-
-@contextmanager
-def paused(now: bool = True) -> Iterator[None]:
-    """Check nothing in here, if now: for the steps of a loop after the first one."""
-    import jaxtyping
-
-    before = jaxtyping.config.jaxtyping_disable
-    jaxtyping.config.update("jaxtyping_disable", before or now)
-    try:
-        yield
-    finally:
-        jaxtyping.config.update("jaxtyping_disable", before)
