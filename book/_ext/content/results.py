@@ -42,7 +42,7 @@ BY_STEM = {chapter.stem: chapter for chapter in CHAPTERS}
 ON_A_CARD = {  # what benchmarks/gpu.py stores
     "gpu_speeds": "prefill and decode",
     "gpu_roofline": "the roofline",
-    "gpt_gpu": "the race to nanoGPT's loss",
+    "gpt_gpu": "minigpt's training loop",
     "gpu_tests": "the tests of helpers",
 }
 UNFOLDED = 12  # rows; a longer table is folded
