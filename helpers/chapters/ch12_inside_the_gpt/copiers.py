@@ -1,66 +1,97 @@
 """Copiers: small GPTs that learn to say a word again, and what becomes of their heads meanwhile."""
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
 import torch.nn.functional as F
+from torch import Tensor, nn
 
-from helpers.chapters.ch12_inside_the_gpt.ablations import habits
-from helpers.gpt import GPT, GPTConfig
-from helpers.record import record_attention
+from helpers import interpret, minigpt, variants
+from helpers.chapters import lab
 
-COPIER: dict[str, Any] = {"vocab_size": 32, "context": 48, "heads": 8, "width": 64}
-COPY: dict[str, Any] = {"steps": 500, "batch_size": 32, "lr": 0.005, "weight_decay": 0.01}
+SIZES: dict[str, Any] = {"V": 32, "T": 48, "C": 64, "H": 8}
+COPY: dict[str, Any] = {"steps": 400, "batch_size": 32, "lr": 0.003}
+LONGEST = 16  # letters of a word
 
 
-def repeats(n, generator, *, V=32, T=48, low=4, high=16):
-    """Rows of T + 1 tokens: a random word of 4 to 16 letters, again and again.
+def learn(
+    model: nn.Module,
+    loss: Callable[[Tensor, Any], Tensor],
+    batches: Iterable[tuple[Tensor, Any]],
+    *,
+    steps: int,
+    lr: float,
+    look: Callable[[int, nn.Module], object] = lambda step, model: None,
+) -> nn.Module:
+    """Train as chapter 11's loop does, on these batches and with this loss.
+
+    look: called before each step with its number and the model.
+    """
+    optimizer = minigpt.make_optimizer(model, lr)
+
+    def on_step(step: int, model: nn.Module) -> None:
+        look(step, model)
+        for group in optimizer.param_groups:
+            group["lr"] = minigpt.lr_at(step, steps, lr)
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+
+    lab.train(model, loss, batches, steps=steps, optimizer=optimizer, on_step=on_step)
+    return model.eval()
+
+
+def repeats(
+    n: int, generator: torch.Generator, low: int = 4, high: int = LONGEST
+) -> tuple[Tensor, Tensor]:
+    """Rows of T + 1 letters: a random word of low to high letters, again and again.
 
     No letter stands twice in a word. Gives the rows and the length of each word.
     """
     length_N1 = torch.randint(low, high + 1, (n, 1), generator=generator)
-    letters = torch.rand(n, V, generator=generator).argsort(dim=1)
-    return letters.gather(1, torch.arange(T + 1) % length_N1), length_N1[:, 0]
+    letters = torch.rand(n, SIZES["V"], generator=generator).argsort(dim=1)
+    return letters.gather(1, torch.arange(SIZES["T"] + 1) % length_N1), length_N1[:, 0]
 
 
-def copier(L, *, seed, positions="alibi"):
-    """A GPT of 32 letters, untrained."""
-    config = GPTConfig(layers=L, positions=positions, **COPIER)
-    return GPT(config, generator=torch.Generator().manual_seed(seed))
-
-
-def loss_when_known(logits_BTV, y_BT, length_B):
-    """Nats where the word has begun to repeat: the next can be known."""
+def loss_when_known(logits_BTV: Tensor, expected: tuple[Tensor, Tensor]) -> Tensor:
+    """Nats where the word has begun to repeat: the next letter can be known."""
+    y_BT, length_B = expected
     nats_BT = F.cross_entropy(logits_BTV.mT, y_BT, reduction="none")
     known_BT = torch.arange(1, y_BT.shape[1] + 1) >= length_B[:, None]
     return nats_BT[known_BT].mean()
 
 
-def look_at(model, rows, length_B):
-    """A copier now: its loss where it can know, its heads' habits."""
-    with torch.no_grad(), record_attention(model) as maps:
-        logits = model(rows[:, :-1])
-    again = torch.arange(1, rows.shape[1]) >= length_B[:, None]
-    kinds = habits(maps, rows[:, :-1], again)
-    return {
-        "loss": loss_when_known(logits, rows[:, 1:], length_B).item(),
-        "before": kinds["letter before"].tolist(),
-        "followed": kinds["what followed it"].tolist(),
-    }
+def copier(L: int, *, seed: int) -> variants.GPT:
+    """A GPT of 32 letters with ALiBi, untrained."""
+    with lab.seeded(seed):
+        return variants.GPT(L=L, positions="alibi", **SIZES)
 
 
-def learn_to_copy(model, *, seed, on_step=None):
-    """Train with Adam on new rows at each update; on_step comes before each."""
+def learn_to_copy(model: nn.Module, *, seed: int, look: Callable = lambda *_: None) -> nn.Module:
+    """Train on new rows at each update."""
     generator = torch.Generator().manual_seed(seed)
-    how = {name: COPY[name] for name in ("lr", "weight_decay")}
-    adam = torch.optim.AdamW(model.parameters(), **how)
-    for step in range(COPY["steps"] + 1):
-        if on_step is not None:
-            on_step(step, model)
-        if step == COPY["steps"]:
-            return model
-        rows, length_B = repeats(COPY["batch_size"], generator)
-        loss = loss_when_known(model(rows[:, :-1]), rows[:, 1:], length_B)
-        adam.zero_grad()
-        loss.backward()
-        adam.step()
+
+    def batches():
+        while True:
+            rows, length_B = repeats(COPY["batch_size"], generator)
+            yield rows[:, :-1], (rows[:, 1:], length_B)
+
+    how = {name: COPY[name] for name in ("steps", "lr")}
+    return learn(model, loss_when_known, batches(), look=look, **how)
+
+
+@torch.no_grad()
+def look_at(model: nn.Module) -> dict[str, Any]:
+    """A copier now, on 128 words of 16 letters: its loss, and what its heads read.
+
+    "before" and "followed" (L, H): the weight on the letter before, and on what followed the
+    letter's first copy. "map": all weights (L, H, T, T) on the first row.
+    """
+    rows, length_B = repeats(128, torch.Generator().manual_seed(99), low=LONGEST)
+    weights = interpret.attention_weights(model, rows[:, : 2 * LONGEST])
+    logits = model(rows[:, :-1])
+    return {
+        "loss": loss_when_known(logits, (rows[:, 1:], length_B)).item(),
+        "before": interpret.previous_token_scores(weights).tolist(),
+        "followed": interpret.induction_scores(weights).tolist(),
+        "map": weights[:, 0],
+    }

@@ -1,4 +1,4 @@
-"""Drawings of chapter 12: maps, heads, what is read out on the way up, patches, and learning."""
+"""Drawings of chapter 12: patterns, heads, what each layer says, patches, and learning."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -86,11 +86,13 @@ def draw_lens(
         for place, guess in enumerate(line):
             ink = "white" if p_RT[row, place] > 0.6 else "black"
             ax.text(place, row, shown(guess), ha="center", va="center", fontsize=8, color=ink)
-    ax.set_xticks(range(len(tokens)), [shown(token) for token in tokens], fontsize=8)
+    turned = 90 if max(map(len, tokens)) > 1 else 0
+    labels = [shown(token) for token in tokens]
+    ax.set_xticks(range(len(tokens)), labels, fontsize=8, rotation=turned)
     names = ["embedding", *(f"layer {level}" for level in range(1, len(p_RT)))]
     ax.set_yticks(range(len(p_RT)), names, fontsize=8)
     ax.tick_params(length=0)
-    ax.set(xlabel="character that was read last")
+    ax.set(xlabel="token that was read last")
     return ax
 
 
@@ -108,7 +110,8 @@ def draw_patches(
         ink = "white" if abs(value) > 0.6 else "black"
         said = f"{value:.1f}".replace("-", "−")
         ax.text(place, level, said, ha="center", va="center", fontsize=7, color=ink)
-    ax.set_xticks(range(len(words)), words, fontsize=8, rotation=60, ha="right")
+    labels = [shown(word) for word in words]
+    ax.set_xticks(range(len(words)), labels, fontsize=8, rotation=60, ha="right")
     names = ["embedding", *(f"after layer {level}" for level in range(1, len(moved_RT)))]
     ax.set_yticks(range(len(moved_RT)), names, fontsize=8)
     ax.tick_params(length=0)
@@ -143,24 +146,19 @@ def draw_lines(
 # --- explorers ------------------------------------------------------------------------------
 
 
-def of_heads(maps: Sequence, tokens: Sequence[str]) -> tuple[Callable, Callable]:
-    """The map of a head, by layer and head, counted from 1, a label a word; a sentence about it."""
-    words = iter("".join(tokens).split())
-    before = [" ", *tokens]
-    labels = [next(words) if last == " " else "" for last in before[: len(tokens)]]
+def of_heads(weights_LHTT: Sequence, tokens: Sequence[str]) -> tuple[Callable, Callable]:
+    """The pattern of a head, by layer and head, counted from 1; words on its last row."""
 
     def picture(layer, head):
-        fig, ax = plt.subplots(figsize=(5.2, 5.1))
-        draw_map(ax, maps[layer - 1][0, head - 1], labels, title=f"layer {layer}, head {head}")
+        fig, ax = plt.subplots(figsize=(4.6, 4.6))
+        title = f"layer {layer}, head {head}"
+        draw_map(ax, weights_LHTT[layer - 1][head - 1], tokens, title=title)
         return fig
 
     def in_words(layer, head):
-        weights_TT = np.asarray(maps[layer - 1][0, head - 1])
-        itself, before = (weights_TT.diagonal(-back).mean() for back in (0, 1))
-        return (
-            f"Layer {layer}, head {head}: on average {itself:.0%} of the weight goes to the token "
-            f"itself, {before:.0%} to the one before."
-        )
+        last_T = np.asarray(weights_LHTT[layer - 1][head - 1])[-1]
+        most = int(last_T.argmax())
+        return f"“{tokens[-1]}” reads “{tokens[most]}” most, {last_T[most]:.0%}."
 
     return picture, in_words
 
@@ -179,7 +177,7 @@ def of_copying(
         fig, (left, right) = plt.subplots(1, 2, figsize=(8, 3.7), width_ratios=[1.1, 1])
         draw_lines(left, looks, curves, at=updates, xlabel="updates")
         map_TT = np.array(found["maps"][looks.index(updates)]) / 100
-        draw_map(right, map_TT, letters, title=f"layer 2, head {found['head'] + 1}")
+        draw_map(right, map_TT, letters, title=f"layer 2, head {found['head']}")
         return fig
 
     def in_words(updates):

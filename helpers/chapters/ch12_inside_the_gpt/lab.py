@@ -1,69 +1,30 @@
-"""Chapter 12's measurements: a GPT on the tales, readers of pronouns, and copiers.
+"""Chapter 12's measurements: small GPTs on the valley's tales, readers of pronouns, and copiers.
 
-The parts: ``tales``, the model that ships, by the command that is stored with it (five minutes on
-one core; the run is kept in runs/inside, and taken up there if it was stopped); ``pronouns``,
-readers of made sentences, two of which ship (three minutes); ``copying``, models that learn to
-repeat a word (three minutes). What ships is written to helpers/data/checkpoints.
+The parts: ``storytellers``, smaller GPTs of the shipped one's kind, which are asked what it is
+asked (nine minutes); ``pronouns``, readers of made sentences (five minutes); ``copying``, models
+that learn to repeat a word (five minutes).
 """
 
-from collections.abc import Callable
-from dataclasses import asdict
-from functools import partial
-from importlib.resources import files
-from pathlib import Path
+from itertools import islice
+from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
-from helpers import corpus
-from helpers import train as command
-from helpers.chapters import stored
-from helpers.chapters.ch12_inside_the_gpt.ablations import with_hooks, without_heads
-from helpers.chapters.ch12_inside_the_gpt.copiers import (
-    COPY,
-    copier,
-    learn_to_copy,
-    look_at,
-    loss_when_known,
-    repeats,
-)
-from helpers.chapters.ch12_inside_the_gpt.readers import (
-    TEACH,
-    couples,
-    how_far,
-    measures,
-    reader_of_words,
-    sentences,
-    teach,
-)
-from helpers.chapters.lab import characters, measured, runs
-from helpers.record import record_attention
-from helpers.training import checkpoints
+from helpers import interpret, minigpt
+from helpers.chapters.ch12_inside_the_gpt import copiers, probes, readers
+from helpers.chapters.ch12_inside_the_gpt.probes import IT, TOO, WATER
+from helpers.chapters.lab import Part, seeded
 
-SHIPPED = Path(str(files("helpers"))) / "data" / "checkpoints"
-EVERY = 25  # updates between two looks at a copier
-BEGIN = 10  # first losses of the run on the tales that are stored
-KEPT = {(True, 3): "asked", (False, 4): "both_ways"}  # readers of seed 0 that ship
-RUN = "runs/inside"
-COMMAND = f"--preset tales --out {RUN}"
-SETTINGS: dict[str, list[dict]] = {
-    "tales": [{"preset": "tales"}],
-    "pronouns": [
-        *({"causal": True, "L": L} for L in (2, 3)),
-        *({"causal": False, "L": L} for L in (1, 2, 3, 4)),
-    ],
-    "copying": [{"L": L} for L in (1, 2)],
-}
-SEEDS = {part: range(1 if part == "tales" else 8) for part in SETTINGS}
+STORYTELLER: dict[str, Any] = {"T": 64, "C": 64, "H": 4, "L": 4}
+TELL: dict[str, Any] = {"steps": 1000, "batch": 16, "lr": 0.003}
+BEGIN = 5  # losses of a storyteller that are stored
+EVERY = 20  # updates between two looks at a copier
 
 
-def settings(part: str) -> list[dict]:
-    """What is trained in a part, each setting with every seed."""
-    return SETTINGS[part]
-
-
-def rounded(value, digits: int = 4):
+def rounded(value: Any, digits: int = 3) -> Any:
     """A number, or lists of numbers, with few digits."""
     if isinstance(value, dict):
         return {key: rounded(part, digits) for key, part in value.items()}
@@ -72,108 +33,124 @@ def rounded(value, digits: int = 4):
     return round(value, digits)
 
 
-def shape_of(model: nn.Module) -> dict:
-    """Each field of a model's configuration but its depth, which is a setting."""
-    return {name: value for name, value in asdict(model.config).items() if name != "layers"}
+# --- storytellers ---------------------------------------------------------------------------
 
 
-# --- the model that ships -------------------------------------------------------------------
+@torch.no_grad()
+def nats(model: nn.Module, x_NT: Tensor, y_NT: Tensor) -> float:
+    """The mean loss at all positions."""
+    return F.cross_entropy(model(x_NT).mT, y_NT).item()
 
 
-def tales() -> dict:
-    """Train by the command, and ship the model without what only training needs."""
-    more = ["--resume"] if checkpoints.list_checkpoints(Path(RUN)) else []
-    if (status := command.main([*COMMAND.split(), "--quiet", *more])) != 0:
-        raise RuntimeError(f"the command ended with status {status}")
-    whole = checkpoints.load(Path(RUN))
-    kept = [record for record in whole.records if record["validation"] is not None]
-    ship("tales", whole.step, whole.model, whole.config, kept, whole.extra)
-    run = {
-        "validation": round(kept[-1]["validation"], 4),
-        "after updates": [record["step"] + 1 for record in kept],
-        "then": rounded([record["validation"] for record in kept]),
-        "first losses": rounded([record["loss"] for record in whole.records[:BEGIN]]),
+def costs(model: nn.Module, x_NT: Tensor, y_NT: Tensor) -> tuple[np.ndarray, np.ndarray]:
+    """How much the loss rises without each head (L, H), and without all heads of a layer (L,)."""
+    whole, L, H = nats(model, x_NT, y_NT), len(model.blocks), model.blocks[0].attention.H
+
+    def without(heads) -> float:
+        with interpret.without_heads(model, heads):
+            return nats(model, x_NT, y_NT) - whole
+
+    each = [[without([(n, h)]) for h in range(1, H + 1)] for n in range(1, L + 1)]
+    together = [without([(n, h) for h in range(1, H + 1)]) for n in range(1, L + 1)]
+    return np.array(each), np.array(together)
+
+
+@torch.no_grad()
+def ending(model: nn.Module, ids_NT: Tensor, end_N: Tensor) -> float:
+    """The mean probability of these words after these texts."""
+    return model(ids_NT)[:, -1].softmax(-1).gather(1, end_N[:, None]).mean().item()
+
+
+def unread(model: nn.Module, ids_NT: Tensor, end_N: Tensor, position: int, read: int) -> list:
+    """The same where one position can't read another, layer by layer."""
+    found = []
+    for layer in range(1, len(model.blocks) + 1):
+        with interpret.without_reading(model, layer, position, read):
+            found.append(ending(model, ids_NT, end_N))
+    return found
+
+
+def by_level(model: nn.Module, ids_NT: Tensor, end_N: Tensor) -> list:
+    """The same by the lens, level by level."""
+    logits = [interpret.lens(model, x_NTC[:, -1:]) for x_NTC in interpret.stream(model, ids_NT)]
+    return [x[:, 0].softmax(-1).gather(1, end_N[:, None]).mean().item() for x in logits]
+
+
+def answers(model: nn.Module) -> dict:
+    """What a GPT of the valley's tales does with texts that it never saw."""
+    x_NT, y_NT = probes.windows()
+    cost_LH, together_L = costs(model, x_NT, y_NT)
+    crossing, end_N = probes.crossings()
+    tired_N = torch.full_like(end_N, probes.tales().tokenizer.ids[" tired"])
+    help_NT, _, name_N, _ = probes.named()
+    found = {
+        "validation": nats(model, x_NT, y_NT),
+        "cost": cost_LH.tolist(),
+        "together": together_L.tolist(),
+        "crossing": ending(model, crossing, end_N),
+        "crossing by level": by_level(model, crossing, end_N),
+        "without water": unread(model, crossing, end_N, TOO, WATER),
+        "without it": unread(model, crossing, end_N, TOO, IT),
+        "tired": ending(model, crossing, tired_N),
+        "tired without it": unread(model, crossing, tired_N, TOO, IT),
+        "name": ending(model, help_NT, name_N),
     }
-    return {
-        "seeds": [whole.config["seed"]],
-        "command": f"python -m helpers.train {COMMAND}",
-        "model": whole.extra["model"],
-        "training": whole.extra["training"],
-        "settings": [SETTINGS["tales"][0] | {"runs": [{"seed": whole.config["seed"]} | run]}],
-    }
-
-
-def ship(
-    name: str, step: int, model: dict[str, Tensor], config: dict, records: list, extra: dict
-) -> None:
-    """Put a model into the package, as a checkpoint with the parameters alone."""
-    for old in checkpoints.list_checkpoints(SHIPPED / name):
-        for file in old.iterdir():
-            file.unlink()
-        old.rmdir()
-    whole = checkpoints.Checkpoint(
-        step=step, model=model, config=config, records=records, extra=extra
-    )
-    checkpoints.save(SHIPPED / name, whole)
-
-
-# --- readers of pronouns --------------------------------------------------------------------
-
-
-def of_reader(seed: int, *, causal: bool, L: int) -> dict:
-    """What a trained reader of words does with sentences that it never saw; some of them ship."""
-    reader = teach(reader_of_words(L, seed=seed, causal=causal), causal=causal, seed=seed)
-    if seed == 0 and (causal, L) in KEPT:
-        config = TEACH | {"seed": seed, "causal": causal}
-        extra = {"vocab": sentences().vocabulary, "model": asdict(reader.config)}
-        tensors = checkpoints.model_tensors(reader)
-        ship(KEPT[causal, L], TEACH["steps"], tensors, config, [], extra)
-    return answers(reader, causal)
-
-
-def answers(reader: nn.Module, causal: bool) -> dict:
-    """What a reader of words answers; of causal ones of three layers also what patches change."""
-    found = measures(reader, causal, sentences().asked_ids)
-    if causal and reader.config.layers == 3:
-        found["moved"] = how_far(reader, *couples()).tolist()
     return rounded(found)
 
 
-# --- copiers --------------------------------------------------------------------------------
+def storyteller(seed: int, stop: int | None = None) -> tuple[minigpt.GPT, list[float]]:
+    """A smaller GPT of the shipped one's kind, trained on the valley's tales, and its losses.
+
+    stop: the update after which its training is broken off.
+    """
+    tokenizer, train_N, _ = probes.tales()
+    with seeded(seed):
+        model = minigpt.GPT(len(tokenizer.vocab), **STORYTELLER)
+        losses = [loss for _, loss in islice(minigpt.train(model, train_N, **TELL), stop)]
+    return model.eval(), losses
+
+
+def of_storyteller(seed: int) -> dict:
+    """How its training begins, and what it answers in the end."""
+    model, losses = storyteller(seed)
+    return {"first losses": rounded(losses[:BEGIN])} | answers(model)
+
+
+# --- readers and copiers --------------------------------------------------------------------
+
+
+def of_reader(seed: int, *, L: int) -> dict:
+    """What a trained reader of words does with sentences that it never saw."""
+    reader = readers.teach(readers.reader_of_words(L, seed=seed), seed=seed)
+    return rounded(readers.measures(reader, readers.sentences().asked_ids))
 
 
 def of_copier(seed: int, *, L: int) -> dict:
-    """The loss and the heads' habits of a copier in the course of its training.
+    """A copier in the course of its training, and its loss without each head in the end.
 
-    Of one of two layers also the maps, in whole percent and on one row, of the head of layer 2
-    that ends up reading most what followed.
+    Of seed 0 with two layers also the weights, in whole percent and on one row, of the head of
+    layer 2 that ends up reading most what followed.
     """
-    rows, length_B = repeats(128, torch.Generator().manual_seed(99))
-    looks, maps = [], []
+    looks: list[dict] = []
 
-    def look(step, model):
+    def look(step: int, model: nn.Module) -> None:
         if step % EVERY == 0:
-            looks.append(look_at(model, rows, length_B))
-            with record_attention(model) as seen:
-                model(rows[:1, :32])
-            maps.append(seen[-1][0])
+            looks.append(copiers.look_at(model))
 
-    def loss_without(layer, head):
-        logits = with_hooks(without_heads(model, [(layer, head)]), model, rows[:, :-1])
-        return loss_when_known(logits, rows[:, 1:], length_B).item()
-
-    model = learn_to_copy(copier(L, seed=seed), seed=seed, on_step=look)
-    run = {
-        "loss": looks[-1]["loss"],
-        "without": [[loss_without(layer, head) for head in range(8)] for layer in range(L)],
-        "losses": [look["loss"] for look in looks],
-        "before": [look["before"] for look in looks],
-        "followed": [look["followed"] for look in looks],
-    }
+    model = copiers.learn_to_copy(copiers.copier(L, seed=seed), seed=seed, look=look)
+    looks.append(copiers.look_at(model))
+    without = np.zeros((L, copiers.SIZES["H"]))
+    for layer, head in np.ndindex(*without.shape):
+        with interpret.without_heads(model, [(layer + 1, head + 1)]):
+            without[layer, head] = copiers.look_at(model)["loss"]
+    run = {"without": without.tolist(), "loss": looks[-1]["loss"]}
+    run |= {f"{key} by update": [x[key] for x in looks] for key in ("loss", "before", "followed")}
     if seed > 0 or L == 1:
         return rounded(run)
     head = int(np.argmax(looks[-1]["followed"][1]))
-    return rounded(run) | {"maps": [(100 * a[head]).round().int().tolist() for a in maps]}
+    return rounded(run) | {
+        "maps": [(100 * x["map"][1, head]).round().int().tolist() for x in looks]
+    }
 
 
 # --- what the chapter shows -----------------------------------------------------------------
@@ -187,89 +164,61 @@ def span(values, kind: str = ".0%") -> str:
 
 def kept(part: str, key: str, **setting) -> np.ndarray:
     """What all seeds of a setting hold under a key."""
-    return np.array([run[key] for run in runs(stored(12)[part], **setting)])
-
-
-def windows(every: int = 5) -> tuple[Tensor, Tensor]:
-    """Windows of 64 letters of the validation text, every fifth or all, and what follows."""
-    whole = list(corpus.windows(characters().validation, 64))[:-1]
-    x_NT, y_NT = (torch.cat(part) for part in zip(*whole, strict=True))
-    many = len(x_NT) // every // 5 * 5
-    return x_NT[::every][:many], y_NT[::every][:many]
-
-
-def shipped_reader() -> nn.Module:
-    """The causal reader of words that ships, of three layers and seed 0."""
-    reader = reader_of_words(3, seed=0)
-    checkpoints.restore_model(reader, checkpoints.load(SHIPPED / KEPT[True, 3]).model)
-    return reader.eval()
-
-
-def look_last() -> np.ndarray:
-    """Readers of two layers and more that look hardest at the referent in the last layer.
-
-    What a cut there loses, a number each.
-    """
-    lost = []
-    for setting in (one for one in SETTINGS["pronouns"] if one["L"] > 1):
-        right, cut, whole = (
-            kept("pronouns", key, **setting) for key in ("right", "cut right", "resolved")
-        )
-        last = right.mean(axis=2).argmax(axis=1) == setting["L"] - 1
-        lost += list((whole - cut[:, -1])[last])
-    return np.array(lost)
+    return np.array([run[key] for run in PARTS[part].runs(**setting)])
 
 
 def copied() -> dict:
     """Copiers of two layers, a row a seed: in training, and what they lose without a head.
 
     "stripe" is the head of layer 2 that ends up reading most what followed, "previous" the one of
-    layer 1 that reads the letter before; "other" are the costliest of the rest.
+    layer 1 that reads the letter before; "other" are the costliest of the rest, in layer 2 of those
+    with less than half of their weight on the stripe.
     """
     followed, before, losses, without = (
-        kept("copying", key, L=2) for key in ("followed", "before", "losses", "without")
+        kept("copying", key, L=2)
+        for key in ("followed by update", "before by update", "loss by update", "without")
     )
-    last, cost_SLH = followed[:, -1, 1], without - losses[:, -1, None, None]
-    seeds, stripe, previous = range(len(last)), last.argmax(axis=1), before[:, -1, 0].argmax(axis=1)
-    others = np.arange(8) != previous[:, None]
+    cost_SLH = without - losses[:, -1, None, None]
+    stripe, previous = followed[:, -1, 1].argmax(axis=1), before[:, -1, 0].argmax(axis=1)
+    seeds, last = range(len(losses)), followed[:, -1, 1]
+    others = np.arange(cost_SLH.shape[2]) != previous[:, None]
     return {
         "losses": losses,
         "followed": followed[:, :, 1].max(axis=2),
         "before": before[:, :, 0].max(axis=2),
         "stripe cost": cost_SLH[seeds, 1, stripe],
-        "other stripe cost": np.where(last < 0.6, cost_SLH[:, 1], 0).max(axis=1),
-        "stripes": (last > 0.6).sum(axis=1),
+        "other stripe cost": np.where(last < 0.5, cost_SLH[:, 1], 0).max(axis=1),
+        "stripes": (last > 0.5).sum(axis=1),
         "previous cost": cost_SLH[seeds, 0, previous],
         "other previous cost": np.where(others, cost_SLH[:, 0], 0).max(axis=1),
-        "head": stripe[0],
-        "maps": runs(stored(12)["copying"], L=2)[0]["maps"],
+        "head": stripe[0] + 1,
+        "maps": PARTS["copying"].runs(L=2)[0]["maps"],
     }
 
 
-def letters_known(length_B: Tensor, T: int = 48) -> float:
-    """Nats where one knows which letters a repeated word has, and no more."""
-    known_B = T - length_B + 1
-    return ((length_B.log() * known_B).sum() / known_B.sum()).item()
-
-
-# --- the parts ------------------------------------------------------------------------------
-
-RUNS: dict[str, Callable[..., dict]] = {"pronouns": of_reader, "copying": of_copier}
-
-
-def made(part: str) -> dict[str, dict]:
-    """Of what and how the models of a part are made."""
-    if part == "pronouns":
-        return {"model": shape_of(reader_of_words(1, seed=0)), "training": TEACH}
-    return {"model": shape_of(copier(1, seed=0)), "training": COPY}
-
-
-def every_seed(part: str) -> dict:
-    """Train and measure everything in a part."""
-    return measured(RUNS[part], settings(part), SEEDS[part], **made(part))
-
-
-PARTS: dict[str, Callable[[], dict]] = {
-    "tales": tales,
-    **{part: partial(every_seed, part) for part in RUNS},
+PARTS = {
+    part.name: part
+    for part in (
+        Part(
+            chapter=12,
+            name="storytellers",
+            run=of_storyteller,
+            settings=[{}],
+            more={"model": STORYTELLER, "training": TELL},
+        ),
+        Part(
+            chapter=12,
+            name="pronouns",
+            run=of_reader,
+            settings=[{"L": L} for L in (1, 2, 3, 4)],
+            more={"model": readers.SIZES, "training": readers.TEACH},
+        ),
+        Part(
+            chapter=12,
+            name="copying",
+            run=of_copier,
+            settings=[{"L": L} for L in (1, 2)],
+            more={"model": copiers.SIZES, "training": copiers.COPY},
+        ),
+    )
 }

@@ -1,27 +1,22 @@
-"""Readers of pronouns: sentences in which one word decides whom "it" means, and GPTs of words."""
+"""Readers of pronouns: sentences in which one word decides whom "it" means, and GPTs of words.
 
-from collections.abc import Iterator
+They have no causal mask, so that "it" can read the word that decides.
+"""
+
 from functools import cache
 from itertools import product
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
-from helpers.attention import SelfAttention
-from helpers.chapters.ch12_inside_the_gpt.ablations import (
-    stream_of,
-    with_cut,
-    with_patch,
-)
-from helpers.gpt import GPT, GPTConfig
-from helpers.record import record_attention
-from helpers.training import train
+from helpers import interpret, variants
+from helpers.chapters.ch12_inside_the_gpt.copiers import learn
+from helpers.chapters.lab import seeded
 
-READER: dict[str, Any] = {"context": 18, "heads": 4, "width": 32}
-TEACH: dict[str, Any] = {"steps": 500, "batch_size": 64, "lr": 0.003, "weight_decay": 0.1}
+SIZES: dict[str, Any] = {"T": 12, "C": 32, "H": 4}
+TEACH: dict[str, Any] = {"steps": 500, "batch_size": 64, "lr": 0.003}
 
 # --- sentences ------------------------------------------------------------------------------
 
@@ -35,8 +30,7 @@ STORY = {  # verb: things, adjectives that speak of the thing, of the animal
     "lift": ("sack stone log bucket basket", "heavy big wide", "weak tired small"),
     "reach": ("apple nest shelf branch map", "high far deep", "short small old"),
 }
-WHO, WHAT, IT, HOW, ASK, ANSWER = 1, 6, 8, 11, 13, 14  # places in a sentence
-
+WHO, WHAT, IT, HOW, ANSWER = 1, 6, 8, 11, 14  # positions in a sentence
 
 Case = tuple[str, str, str, str, str]
 
@@ -94,106 +88,62 @@ def _ids(cases, vocabulary) -> Tensor:
     return torch.tensor([[number[word] for word in say(*case).split()] for case in cases])
 
 
-def couples() -> tuple[Tensor, Tensor]:
-    """Cases that were held out, two by two alike but for the adjective, which speaks of the thing
-    in the first part and of the animal in the second.
-    """
-    by_pair = sentences().asked_ids.unflatten(0, (-1, 2, 3))  # three adjectives of each kind
-    return by_pair[:, 0].flatten(0, 1), by_pair[:, 1].flatten(0, 1)
-
-
 # --- readers --------------------------------------------------------------------------------
 
 
-def reader_of_words(L, *, seed, causal=True):
-    """A GPT of width 32; with causal=False words read ahead, too."""
-    config = GPTConfig(vocab_size=len(sentences().vocabulary), layers=L, **READER)
-    reader = GPT(config, generator=torch.Generator().manual_seed(seed))
-    for part in reader.modules():
-        if isinstance(part, SelfAttention):
-            part.causal = causal
-    return reader
+def reader_of_words(L: int, *, seed: int) -> variants.GPT:
+    """A GPT of width 32 without a mask, untrained."""
+    with seeded(seed):
+        return variants.GPT(len(sentences().vocabulary), L=L, causal=False, **SIZES)
 
 
-def question(ids_NT, causal):
-    """What the reader is shown, and the place where it is asked."""
-    return (ids_NT[:, :ANSWER], ASK) if causal else (ids_NT[:, : ASK - 1], IT)
+def question(ids_NT: Tensor) -> tuple[Tensor, Tensor]:
+    """The first sentence up to its adjective, and the word that the second one names."""
+    return ids_NT[:, : HOW + 1], ids_NT[:, ANSWER]
 
 
-def batches_of_sentences(causal, seed) -> Iterator[tuple[Tensor, Tensor]]:
-    """Sentences to learn from without end, and what the reader is to say at its place."""
-    learned_ids = sentences().learned_ids
-    generator = torch.Generator().manual_seed(seed)
-    while True:
-        at = torch.randint(len(learned_ids), (TEACH["batch_size"],), generator=generator)
-        ids = learned_ids[at]
-        if causal:  # the loss is on the second sentence, all of which can be known
-            yield ids[:, :-1], ids[:, ANSWER:]
-        else:
-            yield question(ids, causal)[0], ids[:, ANSWER : ANSWER + 1]
+def teach(reader: nn.Module, *, seed: int) -> nn.Module:
+    """Train a reader on the sentences that are not held out: at "it" it names the referent."""
+    generator, learned_ids = torch.Generator().manual_seed(seed), sentences().learned_ids
+
+    def batches():
+        while True:
+            at = torch.randint(len(learned_ids), (TEACH["batch_size"],), generator=generator)
+            yield question(learned_ids[at])
+
+    def loss(logits_BTV, answer_B):
+        return F.cross_entropy(logits_BTV[:, IT], answer_B)
+
+    return learn(reader, loss, batches(), steps=TEACH["steps"], lr=TEACH["lr"])
 
 
-def teach(reader, *, causal, seed):
-    """Train a reader on the sentences that are not held out."""
-    place = ASK if causal else IT
-
-    def loss(logits_BTV, y_BT):
-        asked = logits_BTV[:, place : place + y_BT.shape[1]]
-        return F.cross_entropy(asked.mT, y_BT)
-
-    how = {name: TEACH[name] for name in ("lr", "weight_decay")}
-    adam = torch.optim.AdamW(reader.parameters(), **how)
-    batches = batches_of_sentences(causal, seed)
-    train(reader, loss, batches, steps=TEACH["steps"], optimizer=adam)
-    return reader.eval()
-
-
-# --- what is measured of them ---------------------------------------------------------------
-
-
-def referents(ids_NT):
-    """Places of the right candidates."""
+def referents(ids_NT: Tensor) -> Tensor:
+    """Positions of the right candidates."""
     return torch.where(ids_NT[:, ANSWER] == ids_NT[:, WHO], WHO, WHAT)
 
 
-def measures(reader, causal, ids_NT):
-    """All that is measured of a reader, on these sentences."""
-    shown, place = question(ids_NT, causal)
-    right_N = referents(ids_NT)
-    with torch.no_grad(), record_attention(reader) as maps:
-        logits = reader(shown)
+@torch.no_grad()
+def measures(reader: nn.Module, ids_NT: Tensor) -> dict[str, Any]:
+    """What a reader does with these sentences.
 
-    def share(logits_NTV):  # of sentences in which the right word is the likeliest
-        hits_N = logits_NTV[:, place].argmax(dim=-1) == ids_NT[:, ANSWER]
-        return hits_N.float().mean().item()
+    "resolved": how many it gets right; "right" (L, H): the weight of "it" on the right word;
+    "lens" (L + 1): right by the lens; "cut right" (L): right where a layer can't read that word.
+    """
+    (shown, answer_N), right_N = question(ids_NT), referents(ids_NT)
 
-    def without(layer):
-        return share(with_cut(reader, shown, layer, place, right_N))
+    def fraction(logits_NTV: Tensor) -> float:
+        return (logits_NTV[:, IT].argmax(dim=-1) == answer_N).float().mean().item()
 
-    towards = [a[:, :, place].transpose(1, 2) for a in maps]  # (N, T, H)
+    with interpret.record_attention(reader) as weights:
+        resolved = fraction(reader(shown))
+    cut = []
+    for layer in range(1, len(weights) + 1):
+        with interpret.without_reading(reader, layer, IT, right_N):
+            cut.append(fraction(reader(shown)))
+    rows = torch.arange(len(right_N))
     return {
-        "resolved": share(logits),
-        "right": [a[torch.arange(len(a)), right_N].mean(0).tolist() for a in towards],
-        "lens": [share(reader.head(reader.norm(x))) for x in stream_of(reader, shown)],
-        "cut right": [without(layer) for layer in range(len(maps))],
+        "resolved": resolved,
+        "right": [a[rows, :, IT, right_N].mean(0).tolist() for a in weights],
+        "lens": [fraction(interpret.lens(reader, x)) for x in interpret.stream(reader, shown)],
+        "cut right": cut,
     }
-
-
-def how_far(reader, here, there):
-    """For each level and place, the part of the way from here to there."""
-    shown_here, shown_there = here[:, :ANSWER], there[:, :ANSWER]
-    options = here[:, ANSWER], there[:, ANSWER]  # the right words of the two
-
-    def leaning(logits_NTV):
-        a, b = (logits_NTV[:, ASK].gather(1, o[:, None])[:, 0] for o in options)
-        return (b - a).mean().item()
-
-    with torch.no_grad():
-        start, end = leaning(reader(shown_here)), leaning(reader(shown_there))
-
-    def part_of_the_way(level, place, x_NTC):
-        patched = with_patch(reader, shown_here, level, place, x_NTC[:, place])
-        return (leaning(patched) - start) / (end - start)
-
-    levels = enumerate(stream_of(reader, shown_there))
-    return np.array([[part_of_the_way(n, at, x) for at in range(ANSWER)] for n, x in levels])
