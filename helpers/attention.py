@@ -1,4 +1,4 @@
-"""Scaled dot-product attention that shows its working, and the causal mask.
+"""Scaled dot-product attention that shows its working.
 
 Axes: T_q queries and T_k keys (token positions), D the width of a query and of a key, D_v the
 width of a value. There may be any leading axes (batch, heads).
@@ -42,7 +42,7 @@ def attention_steps(
     Source: Vaswani et al. 2017, equation 1.
 
     >>> x = torch.zeros(2, 4)
-    >>> attention_steps(x, x, x, mask=causal_mask(2)).weights.tolist()
+    >>> attention_steps(x, x, x, mask=torch.ones(2, 2, dtype=torch.bool).tril()).weights.tolist()
     [[1.0, 0.0], [0.5, 0.5]]
     """
     scores = q @ k.mT
@@ -56,12 +56,3 @@ def attention_steps(
         masked = torch.where(mask, scaled, -torch.inf)
     weights = masked.softmax(dim=-1)
     return AttentionSteps(scores=scores, scaled=scaled, weights=weights, output=weights @ v)
-
-
-def causal_mask(length: int) -> Bool[Tensor, "T T"]:
-    """True where token t (row) may read token s (column): s ≤ t. Shapes: returns (T, T).
-
-    >>> causal_mask(2).tolist()
-    [[True, False], [True, True]]
-    """
-    return torch.ones(length, length, dtype=torch.bool).tril()

@@ -30,7 +30,6 @@ ASKED_FOR = {  # by exercise: names in `helpers` that do most of what it asks fo
     "04.8": ("minigpt.LayerNorm",),
     "05.1": ("numerics.attention_weights", "worked.attention_of_one_query"),
     "05.2": ("numerics.attention", "attention.attention_steps"),
-    "07.1": ("attention.causal_mask",),
     "07.8": ("minigpt.CausalSelfAttention", "variants.SelfAttention"),
     "08.8": ("minigpt.FeedForward", "variants.FeedForward"),
     "09.8": ("minigpt.Block", "variants.Block"),
