@@ -52,9 +52,7 @@ def save(
     files.write_bytes(path, data)
 
 
-def load(
-    path: str | Path = SHIPPED,
-) -> tuple[nn.Module, minigpt.Tokenizer | minillama.BytePairTokenizer]:
+def load(path: str | Path = SHIPPED) -> tuple[Any, Any]:
     """The model of a file, in float32, on the CPU and in evaluation, and its tokenizer.
 
     Raises: OSError where there is no such file, ValueError where it holds no model of the book.
