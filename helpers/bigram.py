@@ -80,6 +80,7 @@ def loss(logits_BTV: Float[Tensor, "B T V"], targets_BT: Int[Tensor, "B T"]) -> 
 
     Raises ValueError where shapes do not fit, IndexError where a target lies outside 0..V-1.
 
+    >>> import torch
     >>> round(loss(torch.zeros(1, 2, 4), torch.tensor([[0, 3]])).item(), 3)  # log 4
     1.386
     """
