@@ -5,15 +5,11 @@ rule. Stored is how surprised the model itself is by a token of what follows.
 """
 
 from functools import cache
-from importlib.resources import files
 
 import torch
-from safetensors.torch import load_file
 
-from helpers import corpus, valley
-from helpers.minigpt import GPT, WORDS, Tokenizer
+from helpers import checkpoint, corpus, valley
 
-SIZES = {"T": 192, "C": 128, "H": 4, "L": 4}
 GIVEN, MORE, TALES = 24, 60, range(20)
 
 
@@ -64,18 +60,9 @@ SETTINGS = [{"rule": rule} for rule in ("the tale itself", *RULES, "beam of 4")]
 
 
 @cache
-def storyteller():
-    """The model that `benchmarks/minigpt.py` ships, and its tokenizer."""
-    tokenizer = Tokenizer(valley.text(), WORDS)
-    model = GPT(len(tokenizer.vocab), **SIZES)
-    model.load_state_dict(load_file(str(files("helpers") / "data" / "minigpt.safetensors")))
-    return model.eval(), tokenizer
-
-
-@cache
 def held_out():
     """The held-out tales that are long enough, as ids."""
-    _, tokenizer = storyteller()
+    _, tokenizer = checkpoint.load()
     _, unseen_N = corpus.split(tokenizer.encode(valley.text()))
     tales = tokenizer.decode(unseen_N).split(valley.BETWEEN)[1:-1]
     found = [tokenizer.encode(valley.BETWEEN + tale) for tale in tales]
@@ -102,6 +89,6 @@ def continued(model, tale_1T, rule, seed):
 
 def run(seed: int, *, rule: str) -> dict:
     """The surprise of one tale's continuation; its number is the seed."""
-    model, _ = storyteller()
+    model, _ = checkpoint.load()
     ids_1T = continued(model, held_out()[seed], rule, seed)
     return {"surprise": round(surprise(model, ids_1T), 3)}

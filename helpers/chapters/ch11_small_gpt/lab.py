@@ -1,47 +1,29 @@
 """Chapter 11's measurements: counted tables, what a trained model writes, and stored runs.
 
-The parts: ``levers``, a smaller model with one choice changed, 240 steps; ``rates``, the same at a
-grid of learning rates, one seed; ``whole``, the run of the preset "cpu" on the tales and on tiny
-Shakespeare; ``longer``, the same on the tales with three times the steps; ``decoding``, in the
-module of that name.
-Tiny Shakespeare is looked for in the folder that BOOK_DATA_DIR names, else downloaded.
+The parts: ``levers``, a smaller minigpt with one choice changed, 400 steps; ``whole``, twice the
+blocks and steps of the chapter's run, on the tales and on tiny Shakespeare; ``counted``, tables of
+both texts; ``decoding``, in the module of that name. Tiny Shakespeare is looked for in the folder
+that BOOK_DATA_DIR names, else downloaded.
 """
 
 import importlib.resources
 import json
 import warnings
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from functools import partial
-from typing import NamedTuple
+from collections.abc import Mapping
+from functools import cache
+from itertools import islice
+from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 import torch
 import torch.nn.functional as F
+from torch import nn
 
-from helpers import corpus, tokenizers
-from helpers.chapters import stored
+from helpers import corpus, minigpt, variants
 from helpers.chapters.ch11_small_gpt import decoding
-from helpers.chapters.lab import (
-    measured,
-    over_seeds,
-    rounded,
-    spread,
-    table,
-)
-from helpers.chapters.lab import runs as runs_of
-from helpers.gpt import GPT, GPTConfig
-from helpers.train import PRESETS, every_field, training_config
-from helpers.training import fit
+from helpers.chapters.lab import Part, evaluate, rounded, seeded, spread, table
 
-SEEDS = {
-    "levers": range(8),
-    "rates": [8],
-    "whole": range(2),
-    "longer": range(3),
-    "decoding": decoding.TALES,
-}
-TIMES = 3  # how many times longer the longer run is
 NAMES = ("unigram", "bigram", "trigram", "4-gram", "5-gram", "6-gram", "7-gram")
 BEGIN = 10  # first losses of a run that are stored
 
@@ -171,150 +153,122 @@ def holds(claim: bool, usual: bool, words: str) -> None:
 
 # --- the parts ------------------------------------------------------------------------------
 
-SMALL = {
-    "context": 64,
-    "layers": 2,
-    "heads": 4,
-    "width": 64,
-    "norm": "rms",
-    "placement": "pre",
-    "positions": "rope",
-    "qk_norm": True,
-    "tied": False,
-    "activation": "gelu",
-    "start": "gpt2",  # weights begin at 0.02
-}
-SHORT = {
-    "steps": 240,
-    "batch_size": 12,
-    "optimizer": "muon",
-    "matrix_lr": 0.02,
-    "lr": 0.01,
-    "warmup": 10,
-    "final": 0.0,
-}
-CHANGES: dict[str, dict] = {  # measured from both starts
-    "positions: none": {"positions": "none"},
-    "norm: none": {"norm": "none"},
-    "activation: none": {"activation": "none"},
-}
-START, OTHER = {"start": "fan_in"}, "1/√fan-in; "
-LEVERS: dict[str, dict] = {
+SMALL = {"T": 64, "C": 64, "H": 4, "L": 2}
+SHORT = {"steps": 400, "batch": 12}
+CHANGES: dict[str, dict[str, Any]] = {  # measured in three settings
     "nothing": {},
-    **CHANGES,
-    "positions: learned": {"positions": "learned"},
-    "norm: LayerNorm": {"norm": "layer"},
+    "no positions": {"positions": "none"},
+    "no norms": {"norm": "none"},
+    "no activation": {"activation": "none"},
+}
+LEVERS = CHANGES | {
+    "RoPE": {"positions": "rope"},
+    "RMSNorm": {"norm": "rms"},
     "norm after the sum": {"placement": "post"},
-    "no QK norm": {"qk_norm": False},
+    "squared ReLU": {"activation": "relu2"},
+    "one head": {"H": 1},
+    "context 16": {"T": 16, "batch": 48},
     "output tied to the embedding": {"tied": True},
-    "activation: squared ReLU": {"activation": "relu2"},
-    "one head": {"heads": 1},
-    "context 16": {"context": 16, "batch_size": 48},
-    "rate held, not let fall": {"final": 1.0},
-    "weights of 1/√fan-in": START,
-} | {OTHER + name: START | moved for name, moved in CHANGES.items()}
-RATES = {"adamw": (0.003, 0.01, 0.03), "muon": (0.01, 0.02, 0.04)}  # of the matrices
-GRID: list[dict] = [
-    {"optimizer": optimizer, "start": start, "lr": lr, "matrix_lr": matrix_lr}
-    for optimizer, rates in RATES.items()
-    for start in ("gpt2", "fan_in")
-    for lr in (0.01, 0.02, 0.04, 0.08)  # of the tables and vectors
-    for matrix_lr in rates
-]
+    "rate held, not let fall": {"held": True},
+}
+USUAL = {"start": "gpt2", "lr": 0.01}
+ELSEWHERE = {"twice the rate": USUAL | {"lr": 0.02}, "1/√fan-in": USUAL | {"start": "fan_in"}}
 
 
-class Halt(Exception):
-    """A run is to end before its last step."""
+def held(step: int, steps: int, peak: float) -> float:
+    """Minigpt's learning rate without its fall."""
+    return peak * min((step + 1) / 20, 1)
 
 
-def recipe(part: str, **moved) -> dict[str, dict]:
-    """Each field of the model and of the training of a part, with some moved; no seed."""
-    model, how = PRESETS["cpu"]["model"], PRESETS["cpu"]["training"]
-    looks = 1 if part in ("levers", "rates") else 4
-    if looks == 1:
-        model, how = SMALL, SHORT
-    model, how = ({name: moved.get(name, v) for name, v in one.items()} for one in (model, how))
-    steps = how["steps"] * (TIMES if part == "longer" else 1)
-    found = every_field(model, how | {"steps": steps, "evaluate_every": steps // looks})
-    del found["training"]["seed"]
-    return found
+@torch.no_grad()
+def widen(model: nn.Module) -> None:
+    """Bring the initial matrices from a standard deviation of 0.02 to 1/√fan-in."""
+    for parameter in model.parameters():
+        if parameter.ndim == 2:
+            parameter *= parameter.shape[1] ** -0.5 / 0.02
 
 
-def trained(recipe: Mapping, text: str, seed: int, *, halt: int | None = None):
-    """Train a GPT on a text by a recipe, to its end or so many steps, and give the records."""
-    tokenizer = tokenizers.CharTokenizer(corpus.load(text))
-    train_ids, validation_ids = corpus.split(tokenizer.encode(corpus.load(text)))
-    shape = GPTConfig(vocab_size=len(tokenizer), **recipe["model"])
-    config = training_config(recipe["training"] | {"seed": seed}, context=shape.context)
-    model = GPT(shape, generator=torch.Generator().manual_seed(seed))
-    records = []
-
-    def keep(record):
-        records.append(record)
-        if len(records) == halt:
-            raise Halt
-
-    with suppress(Halt):
-        fit(model, train_ids, validation_ids, config, on_record=keep, progress=False)
-    return records
+@cache
+def tokens(text: str) -> tuple[int, torch.Tensor, torch.Tensor]:
+    """How many different characters a text has, its ids to train on, and those to validate with."""
+    tokenizer = minigpt.Tokenizer(corpus.load(text))
+    return len(tokenizer.vocab), *corpus.split(tokenizer.encode(corpus.load(text)))
 
 
-def short(seed: int, *, lever: str = "nothing", **moved) -> dict:
-    """Validation loss of a smaller model, trained for a short while with some fields moved."""
-    records = trained(recipe("levers", **LEVERS[lever] | moved), "tales", seed)
-    return {"validation": round(records[-1].validation, 4)}
+def short(seed: int, *, lever: str, start: str, lr: float) -> dict:
+    """Validation loss of a smaller model, trained for a short while with one choice changed.
+
+    Models of one seed see the same batches.
+    """
+    how = SMALL | SHORT | LEVERS[lever]
+    steps, batch, rate = how.pop("steps"), how.pop("batch"), minigpt.lr_at
+    if how.pop("held", False):
+        rate = held
+    V, train_N, validation_N = tokens("tales")
+    with seeded(seed):
+        model = variants.GPT(V, **how)
+    if start == "fan_in":
+        widen(model)
+    with seeded(100 + seed), patch.object(minigpt, "lr_at", rate):
+        list(minigpt.train(model, train_N, steps, batch, lr))
+    return {"validation": round(evaluate(model, corpus.windows(validation_N, model.T)), 4)}
 
 
-def of_whole(seed: int, *, text: str, steps: int) -> dict:
-    """The validation loss at the end, and the first losses."""
-    part = "whole" if recipe("whole")["training"]["steps"] == steps else "longer"
-    records = trained(recipe(part), text, seed)
-    return {
-        "validation": round(records[-1].validation, 4),
-        "first losses": rounded(record.loss for record in records[:BEGIN]),
-        "seconds": round(records[-1].seconds),
-    }
+WHOLE = {"T": 64, "C": 128, "H": 4, "L": 4}
 
 
-def counted(text: str) -> list[float]:
-    """The losses of counted tables of 1, 2, … characters on a text, in nats."""
-    tokenizer = tokenizers.CharTokenizer(corpus.load(text))
-    train_ids, ids = (ids.numpy() for ids in corpus.split(tokenizer.encode(corpus.load(text))))
-    return rounded(count_losses(train_ids, ids, len(tokenizer)).losses)
+def of_whole(seed: int, *, text: str, steps: int, halt: int | None = None) -> dict:
+    """The validation loss at the end, or after so many steps, and the first losses."""
+    V, train_N, validation_N = tokens(text)
+    with seeded(seed):
+        model = minigpt.GPT(V, **WHOLE)
+        run = minigpt.train(model, train_N, steps, batch=12, lr=0.006)
+        losses = [loss for _, loss in islice(run, halt)]
+    found = evaluate(model, corpus.windows(validation_N, model.T))
+    return {"validation": round(found, 4), "first losses": rounded(losses[:BEGIN])}
 
 
-def settings(part: str) -> list[dict]:
-    """What is measured in a part, each setting with every seed of the part."""
-    if part == "rates":
-        return GRID
-    if part == "levers":
-        return [{"lever": lever} for lever in LEVERS]
-    if part == "decoding":
-        return decoding.SETTINGS
-    steps = recipe(part)["training"]["steps"]
-    texts = ("tales", "tinyshakespeare") if part == "whole" else ("tales",)
-    return [{"text": text, "steps": steps} for text in texts]
+def counted(seed: int, *, text: str) -> dict:
+    """The losses of counted tables of 1, 2, … characters on a text, in nats; no seed is needed."""
+    V, train_N, validation_N = tokens(text)
+    return {"losses": rounded(count_losses(train_N.numpy(), validation_N.numpy(), V).losses)}
 
 
-def many_short(part: str, **more) -> dict:
-    """Short runs of the smaller model, in every setting of a part."""
-    return measured(short, settings(part), SEEDS[part], **recipe(part), **more)
-
-
-def whole(part: str) -> dict:
-    """The run of the preset, or the longer one, and beside it what counting gives."""
-    found = measured(of_whole, settings(part), SEEDS[part], **recipe(part))
-    for setting in found["settings"]:
-        setting["counted"] = counted(setting["text"])
-    return found
-
-
-PARTS: dict[str, Callable[[], dict]] = {
-    "levers": partial(many_short, "levers", moved=LEVERS),
-    "rates": partial(many_short, "rates"),
-    "whole": partial(whole, "whole"),
-    "longer": partial(whole, "longer"),
-    "decoding": lambda: measured(decoding.run, settings("decoding"), SEEDS["decoding"]),
+TEXTS = ("tales", "tinyshakespeare")
+PARTS = {
+    part.name: part
+    for part in (
+        Part(
+            chapter=11,
+            name="levers",
+            run=short,
+            settings=[{"lever": lever} | USUAL for lever in LEVERS]
+            + [{"lever": lever} | there for there in ELSEWHERE.values() for lever in CHANGES],
+            more={"model": SMALL, "training": SHORT, "moved": LEVERS},
+        ),
+        Part(
+            chapter=11,
+            name="whole",
+            run=of_whole,
+            settings=[{"text": text, "steps": 2000} for text in TEXTS],
+            seeds=range(2),
+            more={"model": WHOLE},
+        ),
+        Part(
+            chapter=11,
+            name="counted",
+            run=counted,
+            settings=[{"text": text} for text in TEXTS],
+            seeds=[0],
+        ),
+        Part(
+            chapter=11,
+            name="decoding",
+            run=decoding.run,
+            settings=decoding.SETTINGS,
+            seeds=decoding.TALES,
+        ),
+    )
 }
 
 
@@ -328,37 +282,47 @@ def stories() -> dict:
     return json.loads(STORIES.read_text("utf-8"))
 
 
-def ends(part: str, what: str = "validation", **setting) -> np.ndarray:
-    """A number of each stored run of a setting."""
-    return over_seeds(runs_of(stored(11)[part], **setting), what)
+def moved(lever: str, there: Mapping = USUAL) -> np.ndarray:
+    """By how much a change raises the stored loss, seed by seed."""
+    levers = PARTS["levers"]
+    return levers.final(lever=lever, **there) - levers.final(lever="nothing", **there)
 
 
-def moved(lever: str, start: str = "") -> np.ndarray:
-    """By how much a change raises the stored loss, seed by seed, from either initialisation."""
-    from_there = "weights of 1/√fan-in" if start else "nothing"
-    return ends("levers", lever=start + lever) - ends("levers", lever=from_there)
+SHOWN = (
+    *("RoPE", "weights of 1/√fan-in", "context 16", "norm after the sum", "one head"),
+    *("no norms", "no activation", "no positions"),
+)
 
 
 def levers_moved() -> dict[str, np.ndarray]:
-    """The same for every change from the first initialisation, the smallest first."""
-    found = {name: moved(name) for name in LEVERS if name != "nothing" and ";" not in name}
+    """The same for every change, wider initial weights among them, the smallest first."""
+    found = {name: moved(name) for name in LEVERS if name != "nothing"}
+    start = PARTS["levers"].final(lever="nothing", **ELSEWHERE["1/√fan-in"])
+    found["weights of 1/√fan-in"] = start - PARTS["levers"].final(lever="nothing", **USUAL)
     return dict(sorted(found.items(), key=lambda item: item[1].mean()))
 
 
-def starts_table() -> str:
-    """The changes that were measured from both initialisations."""
-    both = ["nothing", "weights of 1/√fan-in"]
-    rows = [["none: the loss itself", *(spread(ends("levers", lever=name)) for name in both)]]
+def elsewhere_table() -> str:
+    """The changes that were measured in three settings."""
+    levers, settings = PARTS["levers"], [USUAL, *ELSEWHERE.values()]
+    first = [spread(levers.final(lever="nothing", **there)) for there in settings]
+    rows = [["none: the loss itself", *first]]
     rows += [
-        [name, *(spread(moved(name, start), signed=True) for start in ("", OTHER))]
+        [name, *(spread(moved(name, there), signed=True) for there in settings)]
         for name in CHANGES
+        if name != "nothing"
     ]
-    return table("change|from 0.02|from 1/√fan-in", rows)
+    return table("change|as above|" + "|".join(ELSEWHERE), rows)
+
+
+def surprises() -> dict[str, np.ndarray]:
+    """The stored surprise of each tale by each rule of decoding."""
+    return {s["rule"]: PARTS["decoding"].final("surprise", **s) for s in decoding.SETTINGS}
 
 
 def decoding_table() -> str:
     """How surprised the model is by what each rule of decoding adds to held-out tales."""
-    found = {s["rule"]: ends("decoding", "surprise", **s) for s in settings("decoding")}
+    found = surprises()
     tale = found["the tale itself"]
     rows = [
         [rule, spread(x, 3), f"{(x < tale).sum()} of {len(x)}" if x is not tale else ""]

@@ -3,104 +3,65 @@
 import numpy as np
 import pytest
 import torch
-from support import ROOT
 
-from helpers import corpus, minigpt, tokenizers
-from helpers.chapters import stored
+from helpers import corpus, minigpt
 from helpers.chapters.ch11_small_gpt import lab
-from helpers.chapters.lab import runs
-from helpers.train import PRESETS, every_field
-
-RESULTS = stored(11)
-
 
 # --- what is stored -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("part", [part for part in lab.PARTS if part != "decoding"])
+@pytest.mark.parametrize("part", ["levers", "whole"])
 def test_stored_runs_are_of_the_recipe_as_it_is(part):
-    recipe = lab.recipe(part)
-    assert {name: RESULTS[part][name] for name in recipe} == recipe
-
-
-def test_stored_levers_are_what_they_move():
-    assert RESULTS["levers"]["moved"] == lab.LEVERS
-
-
-def as_stored(part: str, moved: dict) -> dict:
-    """The stored settings of a part, with a stored change."""
-    return {
-        kind: {name: moved.get(name, usual) for name, usual in RESULTS[part][kind].items()}
-        for kind in ("model", "training")
-    }
+    part = lab.PARTS[part]
+    assert {name: part.stored[name] for name in part.more} == part.more
 
 
 @pytest.mark.parametrize(
-    ("part", "setting"),
-    [("levers", {"lever": "one head"}), ("rates", lab.GRID[0])],
+    "setting",
+    [{"lever": "context 16"} | lab.USUAL, {"lever": "no norms"} | lab.ELSEWHERE["1/√fan-in"]],
 )
-def test_a_run_computed_again_is_the_stored_one(part, setting):
-    moved = RESULTS["levers"]["moved"].get(setting.get("lever"), setting)
-    run = runs(RESULTS[part], **setting)[-1]
-    found = lab.trained(as_stored(part, moved), "tales", run["seed"])[-1].validation
-    assert found == pytest.approx(run["validation"], abs=0.03)
+def test_a_run_computed_again_is_the_stored_one(setting):
+    run = lab.PARTS["levers"].runs(**setting)[-1]
+    found = lab.short(run["seed"], **setting)
+    assert found["validation"] == pytest.approx(run["validation"], abs=0.03)
 
 
-def test_the_page_training_faster_says_what_is_stored():
-    """Muon's lead at the best of each grid, and where the newer recipe ends among the tables."""
-    ends = {}
-    for setting in RESULTS["rates"]["settings"]:
-        grid = setting["optimizer"], setting["start"]
-        ends.setdefault(grid, []).append(setting["runs"][0]["validation"])
-    page = (ROOT / "book" / "training-faster.md").read_text("utf-8")
-    for start in ("gpt2", "fan_in"):
-        assert f"{min(ends['adamw', start]) - min(ends['muon', start]):.2f} " in page
-    for setting in RESULTS["whole"]["settings"]:
-        _, _, trigram, four, *_, seven = setting["counted"]
-        losses = [run["validation"] for run in setting["runs"]]
-        assert seven < min(losses)
-        assert max(losses) < (four if setting["text"] == "tales" else trigram)
-    (longer,) = RESULTS["longer"]["settings"]
-    assert max(run["validation"] for run in longer["runs"]) < min(longer["counted"])
+def test_a_long_run_begins_again_as_the_stored_one():
+    run = lab.PARTS["whole"].runs(text="tales")[1]
+    found = lab.of_whole(1, text="tales", steps=2000, halt=lab.BEGIN)
+    assert found["first losses"] == pytest.approx(run["first losses"], abs=0.01)
 
 
-@pytest.mark.parametrize("part", ["whole", "longer"])
-def test_a_long_run_begins_again_as_the_stored_one(part):
-    found = RESULTS[part]
-    wanted = runs(found, text="tales")[1]["first losses"]
-    records = lab.trained(found, "tales", 1, halt=len(wanted))
-    assert [record.loss for record in records] == pytest.approx(wanted, abs=0.01)
+def test_the_page_says_between_which_tables_training_ends():
+    for text, shorter in (("tales", 4), ("tinyshakespeare", 3)):
+        [run] = lab.PARTS["counted"].runs(text=text)
+        above, below = run["losses"][shorter - 1 : shorter + 1]
+        ends = lab.PARTS["whole"].final(text=text)
+        assert below < min(ends)
+        assert max(ends) < above
 
 
-@pytest.mark.parametrize("part", ["whole", "longer"])
-def test_counted_losses_on_the_tales_are_the_stored_ones(part, tales_counted):
-    (setting,) = (s for s in RESULTS[part]["settings"] if s["text"] == "tales")
-    assert tales_counted == pytest.approx(setting["counted"], abs=2e-4)
-
-
-@pytest.fixture(scope="module")
-def tales_counted():
-    return lab.counted("tales")
+def test_counted_losses_on_the_tales_are_the_stored_ones():
+    [run] = lab.PARTS["counted"].runs(text="tales")
+    assert lab.counted(0, text="tales")["losses"] == pytest.approx(run["losses"], abs=2e-4)
 
 
 # --- levers ---------------------------------------------------------------------------------
 
 
-def test_each_lever_moves_something_that_there_is():
-    usual = lab.SMALL | lab.SHORT
-    for lever, moved in lab.LEVERS.items():
-        assert moved.keys() <= usual.keys(), lever
-        assert not moved or any(usual[k] != v for k, v in moved.items()), lever
+def test_the_rate_that_is_held_rises_as_the_usual_one_does():
+    rates = [lab.held(step, 400, 0.01) for step in range(400)]
+    assert rates[:10] == [minigpt.lr_at(step, 400, 0.01) for step in range(10)]
+    assert set(rates[20:]) == {0.01}
 
 
-def test_recipe_has_every_field_and_the_lever_in_it():
-    recipe = lab.recipe("levers", **lab.LEVERS["context 16"])
-    assert recipe["model"] | {"context": 64} == lab.recipe("levers")["model"]
-    assert (recipe["model"]["context"], recipe["training"]["batch_size"]) == (16, 48)
-    how = PRESETS["cpu"]["training"] | {"steps": 1800, "evaluate_every": 450}
-    longer = every_field(PRESETS["cpu"]["model"], how)
-    del longer["training"]["seed"]
-    assert lab.recipe("longer") == longer
+def test_wider_weights_have_the_deviation_of_their_inputs():
+    torch.manual_seed(0)
+    model = minigpt.GPT(V=200, T=64, C=64, H=2, L=8)
+    lab.widen(model)
+    assert model.blocks[0].feed_forward.up.weight.std().item() == pytest.approx(1 / 8, rel=0.05)
+    down = model.blocks[0].feed_forward.down.weight  # which GPT-2 scales by 1/√(2L)
+    assert down.std().item() == pytest.approx(1 / 16 / 4, rel=0.05)
 
 
 # --- counted tables -------------------------------------------------------------------------
@@ -109,8 +70,8 @@ def test_recipe_has_every_field_and_the_lever_in_it():
 def test_counts_agree_with_counting_one_by_one():
     """Against the formula of the chapter written out with dictionaries, on a short text."""
     text = corpus.load()[:1500]
-    tokenizer = tokenizers.CharTokenizer(text)
-    ids, V, k = tokenizer.encode(text).numpy(), len(tokenizer), 5
+    tokenizer = minigpt.Tokenizer(text)
+    ids, V, k = tokenizer.encode(text).numpy(), len(tokenizer.vocab), 5
     train, test = ids[:1300].tolist(), ids[1300:].tolist()
 
     def p(x, before, n):
@@ -148,7 +109,7 @@ def test_tables_along_a_window_are_those_along_the_text():
 
 def letters_of(n: int) -> np.ndarray:
     text = corpus.load()
-    return tokenizers.CharTokenizer(text).encode(text)[:n].numpy()
+    return minigpt.Tokenizer(text).encode(text)[:n].numpy()
 
 
 # --- what a model costs and writes ----------------------------------------------------------
