@@ -95,11 +95,12 @@ const bookGPTMade = () => {
 
   // One head at the newest position, its steps by name: q, k, v and mixed (D,), the others (T,). It
   // reads all keys and values so far, its own the last of them; no later one is there to be masked.
-  function head(q, k, v, { keys, values }) {
+  // hidden: an earlier position that is masked, too.
+  function head(q, k, v, { keys, values }, hidden) {
     keys.push(k);
     values.push(v);
     const scores = keys.map((key) => dot(q, key));
-    const scaled = scores.map((score) => score / Math.sqrt(q.length));
+    const scaled = scores.map((score, s) => (s === hidden && s < keys.length - 1 ? -Infinity : score / Math.sqrt(q.length)));
     const weights = softmax(scaled), mixed = new Float64Array(v.length);
     for (let s = 0; s < values.length; s++) {
       for (let d = 0; d < v.length; d++) mixed[d] += weights[s] * values[s][d];
@@ -109,12 +110,12 @@ const bookGPTMade = () => {
 
   // All heads side by side and the output of attention, (C,). instead: by head, what takes the place
   // of what it has mixed.
-  function attention(x_C, cache_H, weights, name, instead = {}) {
+  function attention(x_C, cache_H, weights, name, instead = {}, hidden) {
     const C = x_C.length, D = C / cache_H.length, mixed_C = new Float64Array(C);
     const qkv = linear(x_C, weights[`${name}.qkv.weight`], weights[`${name}.qkv.bias`]);
     const heads = cache_H.map((cache, h) => {
       const qkv_D = [0, C, 2 * C].map((at) => qkv.slice(at + h * D, at + (h + 1) * D));
-      const kept = head(...qkv_D, cache);
+      const kept = head(...qkv_D, cache, hidden);
       if (instead[h + 1]) kept.mixed = Float64Array.from(instead[h + 1]);
       mixed_C.set(kept.mixed, h * D);
       return kept;
@@ -158,8 +159,9 @@ const bookGPTMade = () => {
   // where layer 0 has the stream that layer 1 reads, norm (C,) and logits_V for the next token.
   // change: without positions, `{ positions: "none" }`; what heads are to have mixed instead, by
   // layer and head, `{ instead: { 1: { 3: vector } } }`; what is taken away at this position,
-  // `{ less: { embedding: vector, position: vector, 1: { out: vector, down: vector }, norm: vector } }`.
-  function read({ sizes: { T, C }, weights }, cache_LH, id, { instead = {}, less = {}, positions } = {}) {
+  // `{ less: { embedding: vector, position: vector, 1: { out: vector, down: vector }, norm: vector } }`;
+  // a position that no later one may read, in any layer, `{ hidden: 6 }`.
+  function read({ sizes: { T, C }, weights }, cache_LH, id, { instead = {}, less = {}, positions, hidden } = {}) {
     const t = cache_LH[0][0].keys.length;
     if (t >= T) throw new RangeError(`the model reads ${T} tokens, no more`);
     const embedding = minus(row(weights["embedding.weight"], id), less.embedding);
@@ -168,7 +170,7 @@ const bookGPTMade = () => {
     cache_LH.forEach((cache_H, at) => {
       const name = `blocks.${at}`, layer = at + 1, { stream } = layers[at];
       const norm1 = layerNorm(stream, weights, `${name}.norm_1`);
-      const { heads, out: whole } = attention(norm1, cache_H, weights, `${name}.attention`, instead[layer]);
+      const { heads, out: whole } = attention(norm1, cache_H, weights, `${name}.attention`, instead[layer], hidden);
       const out = minus(whole, less[layer]?.out), middle = plus(stream, out);
       const norm2 = layerNorm(middle, weights, `${name}.norm_2`);
       const { up, activation, down: added_C } = feedForward(norm2, weights, `${name}.feed_forward`);

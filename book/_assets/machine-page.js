@@ -32,7 +32,7 @@
   // Runs there, with bookGPT beside it: reads a text, but not again what it begins with as before,
   // once as it is and, if there are changes, once with them: `as` says which.
   function work() {
-    let model, latest = 0;
+    let model, latest = 0, hiding = 0;
     const readings = {}; // the last one of each kind
     // All numbers of a token in one buffer, which is handed over and not copied.
     function handOver(message) {
@@ -47,10 +47,31 @@
       }
       postMessage(message, [all.buffer]);
     }
+    // The logits after a position, once for each earlier one, which no later one may read then: the
+    // nearest first, which takes the fewest steps.
+    async function hide({ run, as, position, hiding: asked }) {
+      const { kvCache, ids, change } = readings[as];
+      for (let hidden = position - 1, reads = 0; hidden >= 0; hidden--) {
+        const upTo = (list) => list.slice(0, hidden + 1), after = ids.slice(hidden + 1, position + 1);
+        const cache = kvCache.map((heads) => heads.map(({ keys, values }) => ({ keys: upTo(keys), values: upTo(values) })));
+        let logits_V;
+        for (const id of after) {
+          ({ logits_V } = bookGPT.read(model, cache, id, { ...JSON.parse(change), hidden }));
+          if (++reads % 16) continue;
+          await new Promise((done) => setTimeout(done)); // has the reader typed on?
+          if (latest !== run || hiding !== asked) return;
+        }
+        postMessage({ hiding: asked, hidden, logits_V });
+      }
+    }
     onmessage = async ({ data }) => {
       if (data.weights) {
         model = bookGPT.unpack(data.weights);
         return;
+      }
+      if (data.hiding) {
+        hiding = data.hiding;
+        return hide(data);
       }
       const { run, as } = data, change = JSON.stringify(data.change);
       latest = run;
@@ -99,8 +120,8 @@
       const { ids, told } = bookGPT.tokenize(machine.model, field("text").value), over = ids.length - most;
       say(told);
       find(".machine-cut").textContent = over > 0
-        ? `This page has ${most} places: it reads the first ${most} tokens, and not the last ${over}.` : "";
-      return ids.slice(0, most);
+        ? `This page has ${most} places: it reads the last ${most} tokens, and not the first ${over}.` : "";
+      return ids.slice(-most);
     }
 
     const instead = {}; // by layer and head: what takes the place of what it mixes
@@ -150,7 +171,13 @@
     const arrived = { plain: [], changed: [] }; // what it has read, of older questions too: it goes on from there
 
     // The page changes at once when the last question is answered; until then it shows the one before.
-    function heard({ data: { run: answered, as, from, kept, done } }) {
+    function heard({ data: { run: answered, as, from, kept, done, hiding, hidden: at, logits_V } }) {
+      if (hiding) {
+        if (hiding !== hidden.hiding) return;
+        hidden.without[at] = bookGPT.probabilities(logits_V);
+        if (there()) showWords();
+        return;
+      }
       arrived[as].length = from;
       arrived[as].push(...kept);
       if (!done || answered !== run) return;
@@ -480,7 +507,7 @@
     // --- why this word
 
     // What is asked: why the likeliest word, or one that was chosen, leads the next likeliest, or one
-    // that was chosen; null: its logit alone.
+    // that was chosen; null: the mean of all logits.
     const why = {};
     function forget() {
       Object.assign(why, { entry: undefined, over: undefined, silent: null, every: false, asked: false });
@@ -492,7 +519,8 @@
       return { position, entry, over: over === null ? undefined : over ?? (entry === first ? second : first) };
     }
     const wordOf = (entry) => named(machine.model.vocab[entry]);
-    const sumOf = ({ entry, over }) => (over === undefined ? `the logit of ${wordOf(entry)}` : `the lead of ${wordOf(entry)} over ${wordOf(over)}`);
+    const overWhat = ({ over }) => (over === undefined ? "the mean logit" : wordOf(over));
+    const sumOf = (asked) => `the lead of ${wordOf(asked.entry)} over ${overWhat(asked)}`;
     const signed = (x) => `${x < 0 ? "−" : "+"}${Math.abs(x).toFixed(3)}`;
 
     function inWords() {
@@ -524,6 +552,34 @@
       write("on");
     }
 
+    // Which words matter: how probable the word is if no later position may read one of them.
+    let hidden = {}, showWords = null; // what the worker was asked, and what it has answered, by position
+
+    function words(said, list) {
+      showWords = () => {
+        if (hidden.seen !== machine.seen || hidden.position !== position) {
+          if (missing.length) return; // all is drawn again as soon as it comes
+          hidden = { seen: machine.seen, position, hiding: (hidden.hiding ?? 0) + 1, without: [] };
+          worker.postMessage({ run, as: machine.plain ? "changed" : "plain", position, hiding: hidden.hiding });
+        }
+        const { entry } = inquiry(), { without } = hidden, with_V = row(machine, { part: "probabilities", position }), p = with_V[entry];
+        const falls = Array.from({ length: position }, (_, at) => (without[at] ? p - without[at][entry] : 0)), most = falls.indexOf(Math.max(...falls));
+        const [first] = likeliest(with_V, 1), then = (id) => (id === first ? "" : `, then ${wordOf(id)}`);
+        const becomes = (p_V) => `${percent(p).replace("%", "")} → ${percent(p_V[entry])}${then(likeliest(p_V, 1)[0])}`;
+        said.textContent = !position ? "There is no word before it." : !without[0] ? "Hiding one word after another …"
+          : `Each word is hidden in turn: no later position may read it, in any layer. ${falls[most] > 0.01 * p ? `Most is lost without ${atPosition(most)}: ${wordOf(entry)} ${becomes(without[most])}.`
+            : `${wordOf(entry)} needs no single one of them.`} The fuller the blue, the larger the part of the probability that is lost. `
+            + "Two words that say the same can stand in for each other, and then neither seems to matter.";
+        list.replaceChildren(...Array.from({ length: position + 1 }, (_, at) => {
+          const one = make("li", {}, make("b", {}, label(token(at))), " ", make("span", {}, at === position ? `${percent(p)}, all read` : without[at] ? becomes(without[at]) : "…"));
+          one.className = falls[at] < 0 ? "minus" : "plus";
+          one.style.setProperty("--share", Math.min(1, Math.abs(falls[at] ?? 0) / p));
+          return one;
+        }));
+      };
+      return showWords;
+    }
+
     function whyThis(box) {
       const update = () => { showReasons(); locate(); };
       const choice = (name, first) => {
@@ -537,7 +593,7 @@
         });
         return select;
       };
-      const word = choice("why", []), over = choice("over", [make("option", { value: "" }, "its logit")]), after = make("span");
+      const word = choice("why", []), over = choice("over", [make("option", { value: "" }, "the mean logit")]), after = make("span");
       const says = make("p"), body = make("tbody"), caption = make("caption"), told = make("p", { className: "visually-hidden" });
       told.setAttribute("role", "status");
       const all = make("button", { type: "button", onclick: () => { why.every = !why.every; update(); } });
@@ -546,7 +602,9 @@
         draw();
         write("stay");
       } });
-      box.append(make("p", { className: "machine-choices" }, make("label", {}, "Why ", word), after, make("label", {}, "as a sum: ", over), other), says,
+      const matter = make("p"), sentence = make("ol", { className: "machine-words" }), showMatter = words(matter, sentence);
+      box.append(make("p", { className: "machine-choices" }, make("label", {}, "Why ", word), after), make("h3", {}, "Which words matter?"), matter, sentence,
+        make("h3", {}, "What has each part added?"), make("p", { className: "machine-choices" }, make("label", {}, "Its lead over ", over), other), says,
         make("table", { className: "machine-reasons" }, caption, make("thead", {}, make("tr", {}, ...["part", "adds", "without it"].map((name) => make("th", { scope: "col" }, name)))), body),
         all, told, make("p", { className: "machine-note" }, `${WHY.says} `, make("a", { href: WHY.href, target: "_blank" }, WHY.where), "."));
 
@@ -563,8 +621,9 @@
       function showReasons() {
         const asked = inquiry(), p_V = row(machine, { part: "probabilities", position }), focused = [...box.querySelectorAll("button")].indexOf(document.activeElement);
         fill(word, p_V, asked.entry, (id) => `${wordOf(id)} ${percent(p_V[id])}`);
-        fill(over, p_V, asked.over, (id) => `its lead over ${wordOf(id)}`, asked.entry);
-        other.textContent = asked.over === undefined ? "Its lead over another word" : "Its logit alone";
+        fill(over, p_V, asked.over, wordOf, asked.entry);
+        other.textContent = asked.over === undefined ? "Over another word" : "Over the mean logit";
+        showMatter();
         after.textContent = `after ${atPosition(position)}`;
         const ranked = [...reasons()].sort((a, b) => Math.abs(b.value) - Math.abs(a.value)), most = Math.abs(ranked[0].value) || 1;
         const shown = why.every ? ranked : ranked.slice(0, MOST_TERMS), total = bookMachine.lead(machine.seen[position].logits_V, asked);
@@ -572,8 +631,10 @@
         if (against && !shown.includes(against)) shown.splice(-1, 1, against);
         const rest = ranked.length - shown.length, rounded = (x) => Number(x.toFixed(3)), what = sumOf(asked);
         says.textContent = `${what[0].toUpperCase()}${what.slice(1)} is ${signed(total)}. Each part of the machine has added a vector to the stream of ${atPosition(position)}. `
-          + "With what the last norm divides by held at what it is here, their shares add up to this number exactly.";
-        caption.textContent = `${ranked.length} parts, the largest first. A minus speaks against the word. Press a part to open its numbers.`;
+          + "With what the last norm divides by held at what it is here, their shares add up to this number exactly. This counts the last step alone: "
+          + "a word or a part can also matter through later parts, which read what it has changed.";
+        caption.textContent = `${ranked.length} parts, the largest first. A plus favours ${wordOf(asked.entry)}, a minus ${asked.over === undefined ? "the average word" : overWhat(asked)}. `
+          + "From layer 2 on, “reads” means the vector at that position, which already mixes in other words. Press a part to open its numbers.";
         const line = (name, x) => make("tr", { className: "machine-sum" }, make("th", { scope: "row" }, name), make("td", {}, signed(x)), make("td"));
         body.replaceChildren(...shown.flatMap((part) => reason(part, most)),
           ...(rest ? [line(`${rest} others`, rounded(total) - shown.reduce((sum, { value }) => sum + rounded(value), 0))] : []), line(what, total));
@@ -600,14 +661,15 @@
       }
 
       function without(part) {
-        const asked = inquiry(), { logits, later, norm, by } = bookMachine.silence(machine, asked, part), ways = ["now", "said", "found"];
+        const asked = inquiry(), { logits, later, changed, norm, by } = bookMachine.silence(machine, asked, part), ways = ["now", "said", "found"];
         const p = Object.fromEntries(ways.map((way) => [way, bookGPT.probabilities(logits[way])]));
-        const value = (way) => bookMachine.lead(logits[way], asked), what = asked.over === undefined ? "logit" : "lead";
+        const value = (way) => bookMachine.lead(logits[way], asked);
         const line = (name, of) => make("tr", {}, make("th", { scope: "row" }, name), ...ways.map((way) => make("td", {}, of(way))));
-        const above = Math.abs(later) < 5e-4 ? "No later part reads what is gone." : `Later parts read what is gone, and what they add differs by ${signed(later)}.`;
+        const above = changed < 1e-9 ? "No later part reads what is gone."
+          : `Later parts read what is gone: what they add changes by a vector ${percent(changed)} as long as the one left out, which makes ${signed(later)}.`;
         return make("tr", { className: "machine-silenced" }, make("td", { colSpan: 3 },
           make("table", {}, make("thead", {}, make("tr", {}, make("td"), ...["with it", "without it, by the sum", "without it, computed"].map((name) => make("th", { scope: "col" }, name)))),
-            make("tbody", {}, line(what, (way) => signed(value(way))), line("probability", (way) => percent(p[way][asked.entry])),
+            make("tbody", {}, line("lead", (way) => signed(value(way))), line("probability", (way) => percent(p[way][asked.entry])),
               line("likeliest", (way) => wordOf(likeliest(p[way], 1)[0])))),
           make("p", {}, `Without this part the sum predicts ${signed(value("said"))}, and the machine, computed again from there, gives ${signed(value("found"))}. `
             + `${above} What the last norm multiplies by goes from ${by.now.toFixed(3)} to ${by.found.toFixed(3)}, which makes ${signed(norm)}.`)));

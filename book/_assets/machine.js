@@ -170,28 +170,29 @@ globalThis.bookMachine = (() => {
       outer: outer[1], value: outer[0](sum) };
   }
 
-  // --- why this word: its logit as a sum over what each part has added to the stream
+  // --- why this word: the lead of its logit as a sum over what each part has added to the stream
 
-  // The logit of a word, `entry`, or its lead over another word, `over`.
-  const lead = (logits_V, { entry, over }) => logits_V[entry] - (over === undefined ? 0 : logits_V[over]);
+  // The lead of a word's logit, `entry`, over another word's, `over`, or else over the mean of all.
+  const lead = (logits_V, { entry, over }) =>
+    logits_V[entry] - (over === undefined ? logits_V.reduce((sum, x) => sum + x) / logits_V.length : logits_V[over]);
 
   const lastOf = ({ layers }) => layers.at(-1).stream;
 
-  // The difference of two rows of the head, or one row, (C,).
-  function headRow({ weights }, { entry, over }) {
+  // The difference of two rows of the head, or of one and the mean row, (C,).
+  function headRow({ weights }, asked) {
     const { codes, scales, columns } = weights["head.weight"];
-    const of = (i, c) => (i === undefined ? 0 : codes[i * columns + c] * scales[i]);
-    return Float64Array.from({ length: columns }, (_, c) => of(entry, c) - of(over, c));
+    return Float64Array.from({ length: columns }, (_, c) =>
+      lead(Float64Array.from(scales, (scale, i) => codes[i * columns + c] * scale), asked));
   }
 
-  // What 1 in each entry of the last stream adds to the logit or the lead, (C,), with what the last
+  // What 1 in each entry of the last stream adds to the lead, (C,), with what the last
   // norm divides by held at what it is for this text. Its mean is taken away, as the norm does.
   function toward({ model, seen }, asked) {
     const by = rstd(lastOf(seen[asked.position])), gamma = model.weights["norm.weight"];
     return centred(headRow(model, asked).map((x, c) => x * gamma[c] * by));
   }
 
-  // All parts, each with its share of the logit: the embedding, the position, each head by the token
+  // All parts, each with its share of the lead: the embedding, the position, each head by the token
   // that it reads (as a whole where something was put in its place), each feed-forward network, and
   // all biases, β of the last norm among them.
   function parts(machine, asked) {
@@ -248,7 +249,8 @@ globalThis.bookMachine = (() => {
       .reduce((all, vector) => all.map((x, i) => x + vector[i]), new Float64Array(C));
 
   // A part left out at this position: the logits now, by the sum, and as the machine computes them
-  // again from there. `later`: how much of the difference the layers after it make, `norm`: the rest.
+  // again from there. `later`: how much of the difference the layers after it make, `norm`: the rest;
+  // `changed`: the length of what is different in what they add, relative to the vector left out.
   function silence(machine, asked, part) {
     const { model, ids, seen, change } = machine, { position } = asked, less = added(machine, position, part), kept = seen[position];
     const cache = bookGPT.kvCache(model).map((heads, l) => heads.map((_, h) => {
@@ -259,8 +261,9 @@ globalThis.bookMachine = (() => {
     const gone_C = goneOf(less, model.sizes.C), by = rstd(lastOf(kept)), gamma = model.weights["norm.weight"];
     const gone_V = bookGPT.linear(centred(gone_C).map((x, c) => x * by * gamma[c] + (less.norm?.[c] ?? 0)), model.weights["head.weight"]);
     const said_V = kept.logits_V.map((x, i) => x - gone_V[i]), logits = { now: kept.logits_V, said: said_V, found: without.logits_V };
-    const toward_C = toward(machine, asked), later = dot(lastOf(without), toward_C) - dot(lastOf(kept), toward_C) + dot(gone_C, toward_C);
-    return { logits, later, norm: lead(logits.found, asked) - lead(said_V, asked) - later, by: { now: by, found: rstd(lastOf(without)) } };
+    const toward_C = toward(machine, asked), later_C = gone_C.map((x, i) => x + lastOf(without)[i] - lastOf(kept)[i]);
+    const later = dot(later_C, toward_C), changed = Math.sqrt(dot(later_C, later_C) / dot(gone_C, gone_C)) || 0;
+    return { logits, later, changed, norm: lead(logits.found, asked) - lead(said_V, asked) - later, by: { now: by, found: rstd(lastOf(without)) } };
   }
 
   // The number that a part opens: of a row the entry that adds most, up or down.

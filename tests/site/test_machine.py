@@ -497,7 +497,7 @@ def test_what_cannot_be_read_is_told(page):
     page.locator('[name="text"]').fill("The\nfox")
     page.locator(".machine-tokens", has_text="The↵").wait_for()
     page.locator('[name="text"]').fill("The" + " fox" * 69)
-    page.locator(".machine-cut", has_text="and not the last 6").wait_for()
+    page.locator(".machine-cut", has_text="and not the first 6").wait_for()
     page.wait_for_function("document.querySelectorAll('.machine-tokens button').length === 64")
     for nothing in ("", "😀"):  # no number of another text stays
         page.locator('[name="text"]').fill(nothing)

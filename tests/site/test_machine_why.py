@@ -3,12 +3,14 @@
 What is computed is run in Node, with the page's weights, on texts of the tales and others.
 """
 
+import copy
 import re
 
 import numpy as np
 import playing
 import pytest
 import torch
+import torch.nn.functional as F
 from play import machine
 from test_gpt_page import in_node, rounded_model, shipped
 from test_machine import PAGE, loaded, opens, written
@@ -37,9 +39,9 @@ ASK = """texts => {
         const machine = { model, ids, seen, change: {} };
         const parts = bookMachine.parts(machine, asked);
         const part = parts[Math.floor(silent * parts.length)];
-        const { logits, later, norm } = bookMachine.silence(machine, asked, part);
+        const { logits, later, changed, norm } = bookMachine.silence(machine, asked, part);
         const opens = bookMachine.has(machine, bookMachine.leads(machine, asked, part));
-        return { ids, position, parts, part, later, norm, found: [...logits.found], opens,
+        return { ids, position, parts, part, later, changed, norm, found: [...logits.found], opens,
             said: bookMachine.lead(logits.said, asked) };
     });
 }"""
@@ -67,9 +69,25 @@ def name_of(part: dict) -> tuple:
     return (kinds.get(part["part"], part["part"]), *where)
 
 
+def parts_of(model, ids_T, word: int, over: int | None) -> dict[tuple, float]:
+    """logit_parts, over the mean logit where there is no other word."""
+    if over is None:
+        model, mean_C = copy.copy(model), model.head.weight.mean(0)
+        model._modules = model._modules | {"head": copy.deepcopy(model.head)}
+        model.head.weight -= mean_C
+    return interpret.logit_parts(model, ids_T, word, over)
+
+
+def lead(logits_V: torch.Tensor, word: int, over: int | None) -> float:
+    return (logits_V[word] - (logits_V.mean() if over is None else logits_V[over])).item()
+
+
 @torch.no_grad()
-def logits_without(model, ids_T, name: tuple) -> torch.Tensor:
-    """What the model says after a text if the last position's stream never gets a part."""
+def without(model, ids_T, name: tuple) -> tuple[torch.Tensor, float]:
+    """What the model says after a text if the last position's stream never gets a part.
+
+    And how much what later parts add to it changes: its length, relative to that part's.
+    """
     kind, *where = name
     block = model.blocks[where[0] - 1 if where else 0]
     attention, feed_forward = block.attention, block.feed_forward
@@ -94,13 +112,21 @@ def logits_without(model, ids_T, name: tuple) -> torch.Tensor:
         weight = weights_LHTT[layer - 1, head - 1, -1, key]
         read_C = attention.out.weight[:, D] @ (weight * v_TC[key, D])
 
+    gone_C = 0
+
     def hook(module, given, out):
-        out = out.clone()
-        out[0, -1] -= taken(module, given[0])
+        nonlocal gone_C
+        out, gone = out.clone(), taken(module, given[0])
+        out[0, -1] -= gone
+        gone_C = gone_C + (0 if module is model.norm else gone)
         return out
 
+    whole_C = interpret.stream(model, ids_T[None])[-1][0, -1]
     with interpret.hooked(*(module.register_forward_hook(hook) for module in modules)):
-        return model(ids_T[None])[0, -1]
+        logits_V = model(ids_T[None])[0, -1]
+        gone_C = 0  # which the next line runs into again
+        left_C = interpret.stream(model, ids_T[None])[-1][0, -1]
+    return logits_V, ((whole_C - gone_C - left_C).norm() / gone_C.norm()).item()
 
 
 def test_a_logit_is_the_sum_of_python_s_parts_and_silence_is_the_model_s():
@@ -113,26 +139,65 @@ def test_a_logit_is_the_sum_of_python_s_parts_and_silence_is_the_model_s():
         if one["text"] not in ODD:
             assert got["ids"] == tokenizer.encode(one["text"]).tolist()
         ids_T = torch.tensor(got["ids"][: got["position"] + 1])
-        wanted = interpret.logit_parts(model, ids_T, one["entry"], one["over"])
+        wanted = parts_of(model, ids_T, one["entry"], one["over"])
         found = {name_of(part): part["value"] for part in got["parts"]}
         assert found.keys() == wanted.keys()
         assert_close(found, wanted, **EXACT)
 
-        def lead(of_V, one=one):
-            return (of_V[one["entry"]] - (0 if one["over"] is None else of_V[one["over"]])).item()
-
-        now = lead(model(ids_T[None])[0, -1])
+        now = lead(model(ids_T[None])[0, -1], one["entry"], one["over"])
         assert_close(sum(found.values()), now, **EXACT)
         name = name_of(got["part"])
         kinds.add(name[0])
-        left_V = logits_without(model, ids_T, name)
+        left_V, changed = without(model, ids_T, name)
         assert_close(torch.tensor(got["found"], dtype=torch.float64), left_V, **EXACT)
+        assert_close(float(got["changed"]), changed, **EXACT)
         assert_close(got["said"], now - wanted[name], **EXACT)
-        assert_close(got["said"] + got["later"] + got["norm"], lead(left_V), **EXACT)
-        if name == ("feed-forward", 4):
-            assert abs(got["later"]) < 1e-9
+        assert_close(
+            got["said"] + got["later"] + got["norm"],
+            lead(left_V, one["entry"], one["over"]),
+            **EXACT,
+        )
         assert got["opens"], one
     assert kinds == {"embedding", "position", "head", "feed-forward", "biases"}
+
+
+# --- which words matter: a position that no later one may read -----------------------------------
+
+
+@torch.no_grad()
+def logits_hiding(model, ids_T, position: int) -> torch.Tensor:
+    """The logits (T, V) if no later position reads one, by torch's attention with a bias."""
+    bias_TT = torch.full((len(ids_T), len(ids_T)), -torch.inf, dtype=torch.float64).triu(1)
+    bias_TT[position + 1 :, position] = -torch.inf
+    x_TC = model.embedding.weight[ids_T] + model.position.weight[: len(ids_T)]
+    for block in model.blocks:
+        attention, normed_TC = block.attention, block.norm_1(x_TC)
+        qkv_T3HD = attention.qkv(normed_TC).unflatten(-1, (3, attention.H, -1))
+        mixed_HTD = F.scaled_dot_product_attention(*qkv_T3HD.permute(1, 2, 0, 3), bias_TT)
+        x_TC = x_TC + attention.out(mixed_HTD.transpose(0, 1).flatten(1))
+        x_TC = x_TC + block.feed_forward(block.norm_2(x_TC))
+    return model.head(model.norm(x_TC))
+
+
+HIDE = """asked => {
+    const model = bookGPT.unpack(bookGPTWeights);
+    return asked.map(({ text, at }) => {
+        const { ids } = bookGPT.tokenize(model, text), cache = bookGPT.kvCache(model);
+        const hidden = Math.floor(at * ids.length);
+        const logits = ids.map(id => [...bookGPT.read(model, cache, id, { hidden }).logits_V]);
+        return { ids, hidden, logits };
+    });
+}"""
+
+
+def test_a_hidden_position_is_python_s_attention_bias():
+    """Every one of the page's sentence, and of other texts one; the last, which is read still."""
+    model, ids_T = rounded_model(), shipped()[1].encode(machine.TEXT)
+    assert_close(logits_hiding(model, ids_T, len(ids_T) - 1), model(ids_T[None])[0], **EXACT)
+    asked = [{"text": machine.TEXT, "at": t / len(ids_T)} for t in range(len(ids_T))] + texts(24)
+    for got in in_node(HIDE, asked):
+        wanted = logits_hiding(model, torch.tensor(got["ids"]), got["hidden"])
+        assert_close(torch.tensor(got["logits"], dtype=torch.float64), wanted, **EXACT)
 
 
 # --- on the page ----------------------------------------------------------------------------------
@@ -191,11 +256,43 @@ def test_a_reason_is_a_press_away_and_adds_up(page):
     every.press("Enter")
     assert len(columns(page)) == len(wanted) + 1
     page.get_by_role("button", name="The largest alone").press("Enter")
-    page.get_by_role("button", name="Its logit alone").press("Enter")
-    page.locator(".machine-sum", has_text="the logit of “\u00a0wide”").wait_for()
+    page.get_by_role("button", name="Over the mean logit").press("Enter")
+    page.locator(".machine-sum", has_text="over the mean logit").wait_for()
     total = [*columns(page).values()][-1]
-    assert total == pytest.approx(model(ids_T[None])[0, -1, word].item(), abs=NEAR)
-    page.get_by_role("button", name="Its lead over another word").press("Enter")
+    assert total == pytest.approx(lead(model(ids_T[None])[0, -1], word, None), abs=NEAR)
+    page.get_by_role("button", name="Over another word").press("Enter")
+
+
+def words(page) -> list[str]:
+    page.locator(".machine-words li:first-child", has_text="→").wait_for()  # which comes last
+    return page.locator(".machine-words li span").all_text_contents()
+
+
+def test_each_earlier_word_says_what_is_left_without_it(page):
+    model, tokenizer = rounded_model(), shipped()[1]
+    for text in (machine.TEXT, "Dapple the deer was so tired that she could not walk"):
+        asked(page, text)
+        ids_T = tokenizer.encode(text)
+        p_V = model(ids_T[None])[0, -1].softmax(-1)
+        word, shown = int(p_V.argmax()), [f"{written(p_V)[0]}, all read"]
+        falls = []
+        for position in range(len(ids_T) - 1):
+            left_V = logits_hiding(model, ids_T, position)[-1].softmax(-1)
+            falls.append(p_V[word] - left_V[word])
+            then = tokenizer.vocab[left_V.argmax()].replace(" ", "\u00a0")
+            then = "" if left_V.argmax() == word else f", then “{then}”"
+            left = f"{100 * left_V[word]:.1f}%" if left_V[word] >= 0.0005 else "< 0.1%"
+            shown.insert(-1, f"{written(p_V)[0][:-1]} → {left}{then}")
+        page.locator(".machine-words b", has_text=text.split()[-1]).last.wait_for()
+        assert words(page) == shown
+        most = f"Most is lost without “\u00a0{text.split()[int(np.argmax(falls))]}”"
+        if max(falls) < 0.01 * p_V[word]:
+            most = f"“{tokenizer.vocab[word]}” needs no single one".replace(" ", "\u00a0", 1)
+        page.locator(".machine-why p", has_text=most).wait_for()
+        tints = page.locator(".machine-words li").evaluate_all(
+            "all => all.map(li => Number(li.style.getPropertyValue('--share')))"
+        )
+        assert np.argmax(tints) == np.argmax(falls)
 
 
 def reading() -> tuple[dict, tuple, str]:
@@ -214,7 +311,7 @@ def test_a_part_silenced_shows_prediction_and_truth(page):
     (parts, part, name), (_, tokenizer) = reading(), shipped()
     ids_T = tokenizer.encode(machine.TEXT)
     logits_V = rounded_model()(ids_T[None])[0, -1]
-    left_V = logits_without(rounded_model(), ids_T, part)
+    left_V, changed = without(rounded_model(), ids_T, part)
     wide, over = logits_V.topk(2).indices.tolist()
     page.get_by_role("button", name=f"Silence: {name}").press("Enter")
     shown = page.locator(".machine-silenced tbody tr").evaluate_all(
@@ -227,6 +324,8 @@ def test_a_part_silenced_shows_prediction_and_truth(page):
     share = float(shown[1][2].strip("%< ")) / 100
     assert share == pytest.approx(left_V.softmax(-1)[wide].item(), abs=NEAR)
     assert tokenizer.vocab[left_V.argmax()].strip() in shown[2][2]
+    length = f"a vector {100 * changed:.1f}% as long as the one left out"
+    page.locator(".machine-silenced p", has_text=length).wait_for()
     assert page.locator(f'[data-piece="{part[1]}.{part[2]}"].lit').count() == 1
     page.get_by_role("button", name=f"Put back: {name}").press("Enter")
     assert page.locator(".machine-silenced").count() == 0
