@@ -171,7 +171,7 @@ LEVERS = CHANGES | {
     "output tied to the embedding": {"tied": True},
     "rate held, not let fall": {"held": True},
 }
-USUAL = {"start": "gpt2", "lr": 0.01}
+USUAL: dict[str, Any] = {"start": "gpt2", "lr": 0.01}
 ELSEWHERE = {"twice the rate": USUAL | {"lr": 0.02}, "1/√fan-in": USUAL | {"start": "fan_in"}}
 
 
@@ -185,7 +185,7 @@ def widen(model: nn.Module) -> None:
     """Bring the initial matrices from a standard deviation of 0.02 to 1/√fan-in."""
     for parameter in model.parameters():
         if parameter.ndim == 2:
-            parameter *= parameter.shape[1] ** -0.5 / 0.02
+            parameter.mul_(parameter.shape[1] ** -0.5 / 0.02)
 
 
 @cache
@@ -282,7 +282,7 @@ def stories() -> dict:
     return json.loads(STORIES.read_text("utf-8"))
 
 
-def moved(lever: str, there: Mapping = USUAL) -> np.ndarray:
+def moved(lever: str, there: Mapping[str, Any] = USUAL) -> np.ndarray:
     """By how much a change raises the stored loss, seed by seed."""
     levers = PARTS["levers"]
     return levers.final(lever=lever, **there) - levers.final(lever="nothing", **there)
