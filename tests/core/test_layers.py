@@ -95,7 +95,8 @@ def oracle_in_torch_modules(source: str) -> list[str]:
 
 DRAWS = {"rand", "randn", "randint", "randperm", "multinomial", "bernoulli", "normal"}
 SEEDED = {"default_rng", "Generator", "SeedSequence", "PCG64"}
-OWN_SEEDS = {"lab.py", "command.py", "minigpt.py", "minillama.py"}  # which set torch's seed as a notebook does
+# Which set torch's seed as a notebook does.
+OWN_SEEDS = {"lab.py", "command.py", "minigpt.py", "minillama.py"}
 
 
 def global_randomness(source: str) -> list[str]:
