@@ -160,13 +160,14 @@ const bookGPTMade = () => {
   // change: without positions, `{ positions: "none" }`; what heads are to have mixed instead, by
   // layer and head, `{ instead: { 1: { 3: vector } } }`; what is taken away at this position,
   // `{ less: { embedding: vector, position: vector, 1: { out: vector, down: vector }, norm: vector } }`;
-  // a position that no later one may read, in any layer, `{ hidden: 6 }`.
-  function read({ sizes: { T, C }, weights }, cache_LH, id, { instead = {}, less = {}, positions, hidden } = {}) {
+  // a position that no later one may read, in any layer, `{ hidden: 6 }`; the stream that is put in
+  // place of this one's at a level, before layer 1 or after a layer, `{ patch: { 0: vector } }`.
+  function read({ sizes: { T, C }, weights }, cache_LH, id, { instead = {}, less = {}, patch = {}, positions, hidden } = {}) {
     const t = cache_LH[0][0].keys.length;
     if (t >= T) throw new RangeError(`the model reads ${T} tokens, no more`);
     const embedding = minus(row(weights["embedding.weight"], id), less.embedding);
     const position = positions === "none" ? new Float64Array(C) : minus(row(weights["position.weight"], t), less.position);
-    const layers = [{ stream: plus(embedding, position) }];
+    const layers = [{ stream: patch[0] ?? plus(embedding, position) }];
     cache_LH.forEach((cache_H, at) => {
       const name = `blocks.${at}`, layer = at + 1, { stream } = layers[at];
       const norm1 = layerNorm(stream, weights, `${name}.norm_1`);
@@ -175,7 +176,7 @@ const bookGPTMade = () => {
       const norm2 = layerNorm(middle, weights, `${name}.norm_2`);
       const { up, activation, down: added_C } = feedForward(norm2, weights, `${name}.feed_forward`);
       const down = minus(added_C, less[layer]?.down);
-      layers.push({ norm1, heads, out, middle, norm2, up, activation, down, stream: plus(middle, down) });
+      layers.push({ norm1, heads, out, middle, norm2, up, activation, down, stream: patch[layer] ?? plus(middle, down) });
     });
     return { embedding, position, layers, ...readOut(weights, layers.at(-1).stream, less.norm) };
   }

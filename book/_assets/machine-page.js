@@ -32,7 +32,8 @@
   // Runs there, with bookGPT beside it: reads a text, but not again what it begins with as before,
   // once as it is and, if there are changes, once with them: `as` says which.
   function work() {
-    let model, latest = 0, hiding = 0;
+    let model, latest = 0;
+    const asked = {}; // of each task, the last question
     const readings = {}; // the last one of each kind
     // All numbers of a token in one buffer, which is handed over and not copied.
     function handOver(message) {
@@ -47,31 +48,49 @@
       }
       postMessage(message, [all.buffer]);
     }
-    // The logits after a position, once for each earlier one, which no later one may read then: the
-    // nearest first, which takes the fewest steps.
-    async function hide({ run, as, position, hiding: asked }) {
-      const { kvCache, ids, change } = readings[as];
-      for (let hidden = position - 1, reads = 0; hidden >= 0; hidden--) {
-        const upTo = (list) => list.slice(0, hidden + 1), after = ids.slice(hidden + 1, position + 1);
-        const cache = kvCache.map((heads) => heads.map(({ keys, values }) => ({ keys: upTo(keys), values: upTo(values) })));
-        let logits_V;
-        for (const id of after) {
-          ({ logits_V } = bookGPT.read(model, cache, id, { ...JSON.parse(change), hidden }));
-          if (++reads % 16) continue;
-          await new Promise((done) => setTimeout(done)); // has the reader typed on?
-          if (latest !== run || hiding !== asked) return;
-        }
-        postMessage({ hiding: asked, hidden, logits_V });
+    // The logits after a position, with another change at some; from the first of these it is read again.
+    async function again({ kvCache, ids, change }, from, position, changes, stale) {
+      const cache = kvCache.map((heads) => heads.map(({ keys, values }) => ({ keys: keys.slice(0, from), values: values.slice(0, from) })));
+      let logits_V = null;
+      for (let at = from; at <= position; at++) {
+        ({ logits_V } = bookGPT.read(model, cache, ids[at], { ...JSON.parse(change), ...changes(at) }));
+        if (at % 16 && at < position) continue;
+        await new Promise((done) => setTimeout(done)); // has the reader typed on?
+        if (stale()) return null;
       }
+      return logits_V;
     }
+    const tasks = {
+      // Each earlier position hidden from all later ones, the nearest first, which takes the fewest steps.
+      async hide({ position }, reading, tell, stale) {
+        for (let hidden = position - 1; hidden >= 0 && !stale(); hidden--) {
+          tell(hidden, await again(reading, hidden + 1, position, () => ({ hidden }), stale));
+        }
+      },
+      // Another token at one position; then one vector of that text, a position's at a level, in this one.
+      async swap({ position, at, id, levels }, reading, tell, stale) {
+        const streams = [], change = JSON.parse(reading.change), cache = bookGPT.kvCache(model);
+        for (const token of reading.ids.slice(0, position + 1).map((token, t) => (t === at ? id : token))) {
+          const { layers, logits_V } = bookGPT.read(model, cache, token, change);
+          if (streams.push(layers.map(({ stream }) => stream)) > position) tell("whole", logits_V);
+        }
+        for (let from = at; from <= position; from++) {
+          for (let level = 0; level <= levels && !stale(); level++) {
+            const patch = { [level]: streams[from][level] };
+            tell(`${from}.${level}`, await again(reading, from, position, (t) => (t === from ? { patch } : {}), stale));
+          }
+        }
+      },
+    };
     onmessage = async ({ data }) => {
       if (data.weights) {
         model = bookGPT.unpack(data.weights);
         return;
       }
-      if (data.hiding) {
-        hiding = data.hiding;
-        return hide(data);
+      if (data.task) {
+        const { task, n, run, as } = data, stale = () => latest !== run || asked[task] !== n;
+        asked[task] = n;
+        return tasks[task](data, readings[as], (key, logits_V) => logits_V && postMessage({ task, n, key, logits_V }), stale);
       }
       const { run, as } = data, change = JSON.stringify(data.change);
       latest = run;
@@ -171,11 +190,11 @@
     const arrived = { plain: [], changed: [] }; // what it has read, of older questions too: it goes on from there
 
     // The page changes at once when the last question is answered; until then it shows the one before.
-    function heard({ data: { run: answered, as, from, kept, done, hiding, hidden: at, logits_V } }) {
-      if (hiding) {
-        if (hiding !== hidden.hiding) return;
-        hidden.without[at] = bookGPT.probabilities(logits_V);
-        if (there()) showWords();
+    function heard({ data: { run: answered, as, from, kept, done, task, n, key, logits_V } }) {
+      if (task) {
+        if (n !== tasks[task].n) return;
+        tasks[task].found[key] = bookGPT.probabilities(logits_V);
+        if (there()) tasks[task].show();
         return;
       }
       arrived[as].length = from;
@@ -510,7 +529,7 @@
     // that was chosen; null: the mean of all logits.
     const why = {};
     function forget() {
-      Object.assign(why, { entry: undefined, over: undefined, silent: null, every: false, asked: false });
+      Object.assign(why, { entry: undefined, over: undefined, silent: null, every: false, asked: false, swap: null });
     }
     forget();
     function inquiry() {
@@ -552,32 +571,86 @@
       write("on");
     }
 
-    // Which words matter: how probable the word is if no later position may read one of them.
-    let hidden = {}, showWords = null; // what the worker was asked, and what it has answered, by position
+    // What the worker has found so far, by key, as probabilities; it is asked if it was not yet.
+    const tasks = { hide: { n: 0, found: {} }, swap: { n: 0, found: {} } };
+    function found(task, more) {
+      const asks = JSON.stringify([position, more]), last = tasks[task];
+      if ((last.seen === machine.seen && last.asks === asks) || missing.length) return last.found; // or all is drawn again soon
+      Object.assign(last, { seen: machine.seen, asks, n: last.n + 1, found: {} });
+      worker.postMessage({ task, n: last.n, run, as: machine.plain ? "changed" : "plain", position, ...more });
+      return last.found;
+    }
 
+    // Of the word, with_V before and p_V now, and the likeliest now, where that is another one.
+    function becomes(with_V, p_V) {
+      const { entry } = inquiry(), [[before], [now]] = [with_V, p_V].map((one) => likeliest(one, 1));
+      return `${percent(with_V[entry]).replace("%", "")} → ${percent(p_V[entry])}${now === before ? "" : `, then ${wordOf(now)}`}`;
+    }
+
+    // Which words matter: how probable the word is if no later position may read one of them.
     function words(said, list) {
-      showWords = () => {
-        if (hidden.seen !== machine.seen || hidden.position !== position) {
-          if (missing.length) return; // all is drawn again as soon as it comes
-          hidden = { seen: machine.seen, position, hiding: (hidden.hiding ?? 0) + 1, without: [] };
-          worker.postMessage({ run, as: machine.plain ? "changed" : "plain", position, hiding: hidden.hiding });
-        }
-        const { entry } = inquiry(), { without } = hidden, with_V = row(machine, { part: "probabilities", position }), p = with_V[entry];
+      return () => {
+        const { entry } = inquiry(), without = found("hide", {}), with_V = row(machine, { part: "probabilities", position }), p = with_V[entry];
         const falls = Array.from({ length: position }, (_, at) => (without[at] ? p - without[at][entry] : 0)), most = falls.indexOf(Math.max(...falls));
-        const [first] = likeliest(with_V, 1), then = (id) => (id === first ? "" : `, then ${wordOf(id)}`);
-        const becomes = (p_V) => `${percent(p).replace("%", "")} → ${percent(p_V[entry])}${then(likeliest(p_V, 1)[0])}`;
         said.textContent = !position ? "There is no word before it." : !without[0] ? "Hiding one word after another …"
-          : `Each word is hidden in turn: no later position may read it, in any layer. ${falls[most] > 0.01 * p ? `Most is lost without ${atPosition(most)}: ${wordOf(entry)} ${becomes(without[most])}.`
+          : `Each word is hidden in turn: no later position may read it, in any layer. ${falls[most] > 0.01 * p ? `Most is lost without ${atPosition(most)}: ${wordOf(entry)} ${becomes(with_V, without[most])}.`
             : `${wordOf(entry)} needs no single one of them.`} The fuller the blue, the larger the part of the probability that is lost. `
             + "Two words that say the same can stand in for each other, and then neither seems to matter.";
         list.replaceChildren(...Array.from({ length: position + 1 }, (_, at) => {
-          const one = make("li", {}, make("b", {}, label(token(at))), " ", make("span", {}, at === position ? `${percent(p)}, all read` : without[at] ? becomes(without[at]) : "…"));
+          const one = make("li", {}, make("b", {}, label(token(at))), " ", make("span", {}, at === position ? `${percent(p)}, all read` : without[at] ? becomes(with_V, without[at]) : "…"));
           one.className = falls[at] < 0 ? "minus" : "plus";
           one.style.setProperty("--share", Math.min(1, Math.abs(falls[at] ?? 0) / p));
           return one;
         }));
       };
-      return showWords;
+    }
+
+    // Another word in place of one, and one vector of that sentence in this one.
+    function swaps(box) {
+      const at = make("select", { name: "swapped" }), other = make("select", { name: "swap" }), says = make("p"), table = make("table", { className: "machine-swap" });
+      const option = (id) => make("option", { value: id }, wordOf(id)), { L } = machine.model.sizes;
+      const levels = Array.from({ length: L + 1 }, (_, level) => level), id = () => Number(other.value);
+      let offered = "";
+      other.addEventListener("focus", () => other.append(make("optgroup", { label: "all" }, ...machine.model.vocab.map((_, id) => option(id)))), { once: true });
+      at.addEventListener("change", () => { why.swap = { at: Number(at.value) }; show(); });
+      other.addEventListener("change", () => { why.swap = { at: Number(at.value), ...(other.value && { id: id() }) }; show(); });
+      box.append(make("p", { className: "machine-choices" }, make("label", {}, "For ", at), make("label", {}, "put ", other)), says);
+      // The words, and for one of them what else was likely there.
+      function offer() {
+        const { found: without } = tasks.hide, { entry } = inquiry();
+        const most = likeliest(Array.from({ length: position }, (_, t) => -(without[t]?.[entry] ?? 1)), 1)[0] ?? 0;
+        const chosen = why.swap?.at ?? (without[0] ? most : 0), now = JSON.stringify([machine.ids, position, chosen]);
+        if (now === offered) return;
+        offered = now;
+        at.replaceChildren(...Array.from({ length: position + 1 }, (_, t) => make("option", { value: t }, atPosition(t))));
+        at.value = chosen;
+        const near = chosen ? likeliest(machine.seen[chosen - 1].logits_V, 20).filter((id) => id !== machine.ids[chosen]) : [];
+        const all = other.querySelector('[label="all"]');
+        other.replaceChildren(make("option", { value: "" }, "another word"), make("optgroup", { label: "likely there" }, ...near.map(option)), ...(all ? [all] : []));
+        other.value = why.swap?.id ?? "";
+      }
+      function show() {
+        offer();
+        const { at: from, id } = why.swap ?? {}, { entry } = inquiry(), with_V = row(machine, { part: "probabilities", position });
+        table.remove();
+        says.textContent = id === undefined ? "What does the machine make of the sentence with one other word? And which of its vectors carries the difference?" : "";
+        if (id === undefined) return;
+        const all = found("swap", { at: from, id, levels: L }), { whole } = all;
+        if (!whole) return;
+        const swapped = `${wordOf(id)} for ${wordOf(machine.ids[from])}`, moved = with_V[entry] - whole[entry];
+        says.textContent = `With ${swapped}: ${wordOf(entry)} ${becomes(with_V, whole)}. In the table the sentence stays as it is, but for one vector of the stream: `
+          + "at one position, before layer 1 or after a layer, it is the other sentence’s. The fuller a cell, the nearer this vector alone brings the probability "
+          + "to that of the other sentence. So the table shows which position holds the difference, layer after layer.";
+        table.replaceChildren(make("caption", {}, `Probability of ${wordOf(entry)} with one vector of the sentence with ${swapped}, before layer 1 and after each layer`),
+          make("thead", {}, make("tr", {}, ...["at", "before", ...levels.slice(1).map((l) => `after ${l}`)].map((name) => make("th", { scope: "col" }, name)))),
+          make("tbody", {}, ...Array.from({ length: position - from + 1 }, (_, n) => make("tr", {}, make("th", { scope: "row" }, atPosition(from + n)), ...levels.map((level) => {
+            const p_V = all[`${from + n}.${level}`], cell = make("td", {}, p_V ? percent(p_V[entry]) : "…");
+            cell.style.setProperty("--share", p_V && moved ? Math.min(1, Math.max(0, (with_V[entry] - p_V[entry]) / moved)) : 0);
+            return cell;
+          })))));
+        box.append(table);
+      }
+      return show;
     }
 
     function whyThis(box) {
@@ -602,11 +675,14 @@
         draw();
         write("stay");
       } });
-      const matter = make("p"), sentence = make("ol", { className: "machine-words" }), showMatter = words(matter, sentence);
+      const matter = make("p"), sentence = make("ol", { className: "machine-words" }), swap = make("div");
+      const showSwap = swaps(swap), showWords = words(matter, sentence);
+      tasks.hide.show = () => { showWords(); showSwap(); };
+      tasks.swap.show = showSwap;
       box.append(make("p", { className: "machine-choices" }, make("label", {}, "Why ", word), after), make("h3", {}, "Which words matter?"), matter, sentence,
         make("h3", {}, "What has each part added?"), make("p", { className: "machine-choices" }, make("label", {}, "Its lead over ", over), other), says,
         make("table", { className: "machine-reasons" }, caption, make("thead", {}, make("tr", {}, ...["part", "adds", "without it"].map((name) => make("th", { scope: "col" }, name)))), body),
-        all, told, make("p", { className: "machine-note" }, `${WHY.says} `, make("a", { href: WHY.href, target: "_blank" }, WHY.where), "."));
+        all, told, make("p", { className: "machine-note" }, `${WHY.says} `, make("a", { href: WHY.href, target: "_blank" }, WHY.where), "."), make("h3", {}, "Swap a word"), swap);
 
       function fill(select, p_V, chosen, name, itself) {
         const near = [...new Set([...likeliest(p_V, 20), ...(chosen === undefined ? [] : [chosen])])].filter((id) => id !== itself);
@@ -623,7 +699,7 @@
         fill(word, p_V, asked.entry, (id) => `${wordOf(id)} ${percent(p_V[id])}`);
         fill(over, p_V, asked.over, wordOf, asked.entry);
         other.textContent = asked.over === undefined ? "Over another word" : "Over the mean logit";
-        showMatter();
+        tasks.hide.show();
         after.textContent = `after ${atPosition(position)}`;
         const ranked = [...reasons()].sort((a, b) => Math.abs(b.value) - Math.abs(a.value)), most = Math.abs(ranked[0].value) || 1;
         const shown = why.every ? ranked : ranked.slice(0, MOST_TERMS), total = bookMachine.lead(machine.seen[position].logits_V, asked);

@@ -578,6 +578,8 @@ def reasoned(page):
     go(page, why="wide", over="deep", text=machine.TEXT)
     page.get_by_role("button", name="Silence").nth(1).click()
     page.locator(".machine-silenced").wait_for()
+    page.locator('[name="swap"]').select_option(index=1)
+    page.locator(".machine-swap tr:last-child td:last-child", has_text="%").wait_for()
 
 
 def loaded(page):

@@ -295,6 +295,58 @@ def test_each_earlier_word_says_what_is_left_without_it(page):
         assert np.argmax(tints) == np.argmax(falls)
 
 
+PATCH = """([ids, other, at]) => {
+    const model = bookGPT.unpack(bookGPTWeights);
+    const read = (ids, change) => {
+        const cache = bookGPT.kvCache(model);
+        return ids.map((id, t) => bookGPT.read(model, cache, id, change?.(t))).at(-1);
+    };
+    const cache = bookGPT.kvCache(model), seen = other.map(id => bookGPT.read(model, cache, id));
+    return seen.slice(at).map(({ layers }, n) => layers.map(({ stream }, level) =>
+        [...read(ids, t => (t === at + n ? { patch: { [level]: stream } } : {})).logits_V]));
+}"""
+
+
+def swapped(word: str, other: str) -> tuple[torch.Tensor, torch.Tensor, int, np.ndarray]:
+    """The page's sentence, the other, where they differ, and logits (position, level, V)."""
+    model, tokenizer = rounded_model(), shipped()[1]
+    ids_T, other_T = (tokenizer.encode(machine.TEXT.replace(word, w)) for w in (word, other))
+    at, found = int((ids_T != other_T).nonzero()), []
+    for t in range(at, len(ids_T)):
+        for level, x_BTC in enumerate(interpret.stream(model, other_T[None])):
+            with interpret.patched(model, level, t, x_BTC[:, t]):
+                found.append(model(ids_T[None])[0, -1].numpy())
+    return ids_T, other_T, at, np.reshape(found, (len(ids_T) - at, -1, len(found[0])))
+
+
+def test_a_vector_put_in_is_python_s_patch():
+    ids_T, other_T, at, wanted = swapped("stream", "brook")
+    found = in_node(PATCH, [ids_T.tolist(), other_T.tolist(), at])
+    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
+
+
+def test_a_swapped_word_shows_where_the_difference_is_held(page):
+    asked(page)
+    words(page)
+    ids_T, other_T, at, logits = swapped("stream", "road")
+    model, tokenizer = rounded_model(), shipped()[1]
+    page.locator('[name="swapped"]').select_option(str(at))
+    page.locator('[name="swap"]').focus()
+    page.locator('[name="swap"]').select_option(str(tokenizer.ids[" road"]))
+    cells = page.locator(".machine-swap td")
+    page.wait_for_function(
+        "() => (all => all.length && all.every(cell => cell.textContent.includes('%')))"
+        "([...document.querySelectorAll('.machine-swap td')])"
+    )
+    wide = int(model(ids_T[None])[0, -1].argmax())
+    shares = torch.tensor(logits).softmax(-1)[..., wide].flatten().tolist()
+    shown = [f"{100 * p:.1f}%" if p >= 0.0005 else "< 0.1%" for p in shares]
+    assert cells.all_text_contents() == shown
+    assert shown[0] == shown[-1]  # the swap itself, and all that the head reads
+    with_road = model(other_T[None])[0, -1].softmax(-1)[wide].item()
+    page.locator(".machine-why p", has_text=f" → {100 * with_road:.1f}%. In").wait_for()
+
+
 def reading() -> tuple[dict, tuple, str]:
     """The parts of the opening text's lead, the head that adds most to it, and its row's words."""
     ids_T = shipped()[1].encode(machine.TEXT)
