@@ -3,13 +3,15 @@
 // it, and its words; a page loads the index only for a query, as a script, since a copy on a disk
 // must search too.
 const bookSearch = (() => {
-  const STOP = new Set(("a about an and are as at be been by can do does each for from had has have how i if in "
-    + "into is it its let me my no not of on one or our so than that the their them then there these they this "
-    + "to us use was we were what when where which who why will with work you your").split(" "));
+  const STOP = new Set(("a about an and are as at be been but by can cant did do does doesnt dont each explain for from "
+    + "gets getting go goes going got had has have how i if in instead into is isnt it its just let like many me mean means much "
+    + "my no not of on one only or our should so some than that the their them then there these they this to "
+    + "us use versus vs want was we were what when where which who why will with work you your").split(" "));
   const SAME = { // what is typed → what it is called here
-    attn: "attention", bos: "special token", eos: "end token", ffn: "feed-forward", finetune: "fine-tuning",
-    glorot: "xavier", indices: "index", init: "initialization", kaiming: "he", ln: "layernorm", lr: "learning rate",
-    matrices: "matrix", params: "parameters", pe: "positional encoding", std: "standard deviation",
+    attn: "attention", backprop: "backpropagation", bos: "special token", eos: "end token", ffn: "feed-forward",
+    finetune: "fine-tuning", glorot: "xavier", grad: "gradient", indices: "index", init: "initialization", kaiming: "he", ln: "layernorm",
+    lr: "learning rate", matrices: "matrix", params: "parameters", pe: "positional encoding", std: "standard deviation",
+    val: "validation", vocab: "vocabulary",
   };
   const GREEK = Object.fromEntries(("α alpha β beta γ gamma δ delta ε epsilon η eta θ theta λ lambda μ mu "
     + "π pi ρ rho σ sigma τ tau φ phi").split(" ").map((e, n, all) => [e, all[n + 1]]).filter((_, n) => n % 2 === 0));
@@ -18,12 +20,14 @@ const bookSearch = (() => {
   // "layernorm", "layer" and "norm".
   function pieces(text) {
     const letters = /^[\x20-\x7e]*$/.test(text) ? text : text.normalize("NFKD").replace(/\p{M}/gu, "");
-    const plain = letters.replace(/_|['’](s\b)?/g, "")
+    const plain = letters.replace(/(\p{L}{2})_(?=\p{L}{2})/gu, "$1-").replace(/_|['’](s\b)?/g, "")
+      .replace(/(\d),(?=\d{3}(?!\d))/g, "$1") // 10,000
+      .replace(/\b10(?:\^-|\^?−)0*(\d)|\b(\d)e[-−]0*(\d)/gi, (_, tens, digit, e) => `${digit ?? 1}em${e ?? tens}`) // 1e-5
       .replace(/√|\bsquare[\s-]+roots?(\s+of)?\b/gi, " sqrt ")
       .replace(/[α-ω]/g, (letter) => ` ${GREEK[letter] ?? letter} `);
-    const found = plain.match(/\d+(?:[.,]\d+)+|[\p{L}\p{N}]+(?:[-‑][\p{L}\p{N}]+)*/gu) ?? [];
+    const found = plain.match(/\d+(?:\.\d+)+|[\p{L}\p{N}]+(?:[-‑][\p{L}\p{N}]+)*/gu) ?? [];
     return found.map((word) => word.replace(/(\p{Ll})(\p{Lu})|(\p{Lu})(?=\p{Lu}\p{Ll})/gu, "$1$3-$2").toLowerCase()
-      .split(/^[\d.,]+$/.test(word) ? "," : /[-‑]/));
+      .split(/[-‑]/));
   }
   const cut = (text) => pieces(text).flatMap((parts) => (parts.length > 1 ? [parts.join(""), ...parts] : parts));
 
@@ -51,7 +55,7 @@ const bookSearch = (() => {
   // terms, topics, text}.
   function build({ pages, sections }) {
     const counted = sections.map(({ text }) => {
-      const words = stems(text).filter((word) => word.length > 1 && !/^[\d.]{5,}$/.test(word)), times = {};
+      const words = stems(text).filter((word) => word.length > 1 && !/^\d*\.\d{3,}$/.test(word)), times = {};
       for (const word of words) times[word] = (Object.hasOwn(times, word) ? times[word] : 0) + 1;
       return { times, length: words.length };
     });
@@ -65,8 +69,8 @@ const bookSearch = (() => {
         at.last = number;
       }
     });
-    const words = [...found].filter(([, { list }]) => list.length < 0.3 * sections.length)
-      .map(([word, { list }]) => [word, ...list.map((n) => n.toString(36))].join(" ")).sort();
+    const told = (list) => (list.length < 0.3 * sections.length ? list : []); // one that is everywhere tells nothing
+    const words = [...found].map(([word, { list }]) => [word, ...told(list).map((n) => n.toString(36))].join(" ")).sort();
     const rows = sections.map(({ page, anchor, title, says, terms, topics }) =>
       [page, title, anchor === slug(title) ? 0 : anchor, says, terms.length, ...terms, ...topics]);
     return { pages, rows, words: words.join("\n") };
@@ -74,15 +78,14 @@ const bookSearch = (() => {
 
   // The sections of an index, ready to be searched.
   function open({ pages, rows, words }) {
-    const lists = new Map(words.split("\n").map((line) => [line.slice(0, line.indexOf(" ")), line]));
-    const index = { lists, names: [], spelt: new Map(), counts: new Map() };
+    const lists = new Map(words.split("\n").map((line) => line.split(" ")).map(([word, ...codes]) => [word, codes]));
+    const index = { lists, spelt: new Map(), counts: new Map() };
     const known = new Set(lists.keys());
     index.sections = rows.map(([page, title, anchor, says, terms, ...more]) => {
       const names = [title, ...more].map((name, n) => {
         const typed = cut(name).filter((word) => !STOP.has(word)), found = called(typed);
         for (const word of typed) if (word.length > 2) index.spelt.set(word, stem(word));
         for (const word of found) known.add(word);
-        index.names.push(name);
         return { kind: n === 0 ? 0.9 : n > terms ? 0.95 : 1, name, found };
       });
       const href = pages[page][0] + (anchor === "" ? "" : `#${anchor || slug(title)}`);
@@ -101,40 +104,55 @@ const bookSearch = (() => {
     return new Set([...words, ...pairs.filter((pair) => known.has(pair))]);
   }
 
-  // How much two words have in common, in pairs of letters.
-  function likeness(a, b) {
-    const pairs = (word) => [...` ${word} `].map((c, n, all) => c + (all[n + 1] ?? "")).slice(0, -1);
-    const [left, right] = [pairs(a), pairs(b)];
-    return (2 * left.filter((pair) => right.includes(pair)).length) / (left.length + right.length);
+  // How many letters to insert, delete, replace or swap with the next until two words are one.
+  function edits(a, b) {
+    let older = [], old = [...b, ""].map((_, n) => n);
+    for (let i = 1; i <= a.length; i += 1) {
+      const row = [i];
+      for (let j = 1; j <= b.length; j += 1) {
+        row[j] = Math.min(old[j] + 1, row[j - 1] + 1, old[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1));
+        if (a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) row[j] = Math.min(row[j], older[j - 2] + 1);
+      }
+      [older, old] = [old, row];
+    }
+    return old[b.length];
   }
-  const nearest = (word, candidates) => [...candidates].map((name) => [likeness(word, name.toLowerCase()), name])
-    .sort((a, b) => b[0] - a[0]);
 
-  // What is asked: words that the book has, and for others the likest one that names something.
+  // The name that a word misspells, if there is one: a long word may have two slips.
+  function meant(word, names) {
+    const most = /\d/.test(word) || word.length < 5 ? 0 : word.length < 9 ? 1 : 2;
+    const near = [...names].filter((name) => name[0] === word[0]).map((name) => [edits(word, name), name])
+      .filter(([slips]) => slips <= most).sort(([a], [b]) => a - b);
+    return near[0]?.[1];
+  }
+
+  // What is asked: words that the book has, names for misspelt ones, and what it does not have.
   function understand(index, text) {
-    const typed = cut(text), asked = typed.filter((word) => !STOP.has(word)), instead = [];
-    const words = (asked.length ? asked : typed).flatMap((word) => {
-      const own = called([word]);
-      if (own.some((one) => index.known.has(one))) return own;
-      const [alike, name] = nearest(word, index.spelt.keys())[0];
-      if (alike < 0.6) return own;
-      instead.push([word, name]);
-      return index.spelt.get(name);
+    const typed = cut(text), named = typed.filter((word) => !STOP.has(word)), asked = named.length ? named : typed;
+    const instead = [], missing = [];
+    const words = asked.flatMap((word) => {
+      const own = called([word]), name = own.some((one) => index.known.has(one)) ? word : meant(word, index.spelt.keys());
+      if (name === word) return own;
+      if (name) instead.push([word, name]);
+      else missing.push(word);
+      return name ? index.spelt.get(name) : [];
     });
     const key = keyOf(instead.reduce((whole, [typed, name]) => whole.replace(typed, name), text.toLowerCase()));
-    return { key: key || keyOf(typed.join("-")), words: joined(words, index.known), instead };
+    const known = missing.length > (2 / 3) * asked.length ? [] : words;
+    return { key: key || keyOf(typed.join("-")), words: joined(known, index.known), instead, missing };
   }
 
   function search(index, text, most = 20) {
-    const { key, words, instead } = understand(index, text);
-    const rarity = (word) => Math.log(1 + index.sections.length
-      / Math.max(1, index.counts.get(word) ?? 0, index.lists.get(word)?.match(/ /g).length ?? 0));
+    const { key, words, instead, missing } = understand(index, text);
+    const often = (word) => index.lists.get(word)?.length || (index.lists.has(word) ? 0.3 * index.sections.length : 1);
+    const rarity = (word) => Math.log(1 + index.sections.length / Math.max(index.counts.get(word) ?? 0, often(word)))
+      * (/^\d\d?$/.test(word) ? 0.5 : 1);
     const sum = (list) => list.reduce((all, word) => all + rarity(word), 0);
     const whole = sum([...words]), none = () => new Array(index.sections.length).fill(0);
     const scores = none(), shares = none(); // of what is asked, which part a section has
     for (const word of words) {
       let at = 0;
-      for (const code of (index.lists.get(word) ?? "").split(" ").slice(1)) {
+      for (const code of index.lists.get(word) ?? []) {
         const number = parseInt(code, 36);
         at += number >> 3;
         scores[at] += (rarity(word) / whole) * (number & 7) / 7;
@@ -154,8 +172,7 @@ const bookSearch = (() => {
     const least = Math.max(0.1, Math.max(...scores) / 40);
     const found = scores.map((score, n) => ({ score, ...index.sections[n] })).filter(({ score }) => score > least)
       .sort((a, b) => b.score - a.score).slice(0, most);
-    const near = found.length ? [] : nearest(text.toLowerCase(), new Set(index.names)).slice(0, 5).map(([, name]) => name);
-    return { found, instead, near };
+    return { found, instead, missing };
   }
 
   // --- the page
@@ -175,15 +192,15 @@ const bookSearch = (() => {
   }
 
   function show(list, said, text) {
-    const { found, instead, near } = search(open(bookSearch.data), text);
+    const { found, instead, missing } = search(open(bookSearch.data), text);
     for (const { title, says, page, href } of found) {
       const part = href.includes("#"); // of a page; else it is the page
       add(list, href, part ? title : page, made("span", "where", part ? page : ""), made("p", "context", says));
     }
     const other = instead.map(([typed, name]) => `“${typed}” is not in the book; this is for “${name}”.`);
+    if (missing.length) other.push(`Not in the book: ${missing.map((word) => `“${word}”`).join(", ")}.`);
     said.textContent = [...other, found.length ? `${found.length} section${found.length > 1 ? "s" : ""}, the best first.`
-      : "No section has this. What is nearest:"].join(" ");
-    for (const name of near) add(list, `?q=${encodeURIComponent(name)}`, name);
+      : "The book has no section on this."].join(" ");
   }
 
   function start() {
@@ -192,6 +209,7 @@ const bookSearch = (() => {
     const text = new URLSearchParams(location.search).get("q")?.trim();
     if (!text) return;
     field.value = text;
+    said.style.overflowWrap = "anywhere"; // it may quote a long word
     const script = document.createElement("script");
     script.src = list.dataset.index;
     script.onload = () => show(list, said, text);
