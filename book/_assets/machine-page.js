@@ -139,7 +139,7 @@
       const { ids, told } = bookGPT.tokenize(machine.model, field("text").value), over = ids.length - most;
       say(told);
       find(".machine-cut").textContent = over > 0
-        ? `This page has ${most} places: it reads the last ${most} tokens, and not the first ${over}.` : "";
+        ? `This page reads the last ${most} tokens, and not the first ${over}.` : "";
       return ids.slice(-most);
     }
 
@@ -194,7 +194,10 @@
       if (task) {
         if (n !== tasks[task].n) return;
         tasks[task].found[key] = bookGPT.probabilities(logits_V);
-        if (there()) tasks[task].show();
+        tasks[task].drawing ??= requestAnimationFrame(() => { // once a frame, however much has come
+          tasks[task].drawing = null;
+          if (there()) tasks[task].show();
+        });
         return;
       }
       arrived[as].length = from;
