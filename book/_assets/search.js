@@ -209,7 +209,6 @@ const bookSearch = (() => {
     const text = new URLSearchParams(location.search).get("q")?.trim();
     if (!text) return;
     field.value = text;
-    said.style.overflowWrap = "anywhere"; // it may quote a long word
     const script = document.createElement("script");
     script.src = list.dataset.index;
     script.onload = () => show(list, said, text);

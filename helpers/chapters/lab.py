@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial
-from importlib.resources import files
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -439,14 +437,3 @@ def table(head: str, rows: Iterable[Iterable]) -> str:
     titles = [title.strip() for title in head.split("|")]
     lines = [titles, ["---"] * len(titles), *rows]
     return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
-
-
-def on_a_card(*names: str) -> str:
-    """What benchmarks/gpu.py stored, as tables in Markdown, or that it isn't measured yet."""
-    results, said = files("helpers") / "data" / "results", []
-    for file in (results / f"{name}.json" for name in names):
-        if file.is_file():
-            stored = json.loads(file.read_text("utf-8"))
-            said.append(f"{stored['claim']}. Measured on {stored['device']}, {stored['date']}.")
-            said.append(table(" | ".join(stored["columns"]), stored["rows"]))
-    return "\n\n".join(said) or "Not measured yet."

@@ -7,10 +7,11 @@ import json
 
 import numpy as np
 import pytest
+import torch
 from support import ROOT
 
 from helpers.chapters import CHAPTERS, stored
-from helpers.chapters.lab import Part, over_seeds, percent, runs, spread
+from helpers.chapters.lab import Part, evaluate, over_seeds, percent, runs, spread, train
 
 MEASURED = [chapter for chapter in CHAPTERS if hasattr(chapter.module("lab"), "PARTS")]
 
@@ -94,3 +95,31 @@ def test_spread_uses_n_minus_one_and_no_minus_zero():
     assert spread([0.5, 1.5], 0, signed=True) == "+1 ± 1"
     assert spread([-0.001, -0.002]) == "0.00 ± 0.00"
     assert percent([0.84, 0.86]) == "85 ± 1 %"
+
+
+def test_a_step_goes_down_the_gradient_of_its_batch_and_leaves_the_mode():
+    model = torch.nn.Sequential(torch.nn.Linear(1, 1, bias=False), torch.nn.Dropout(0.0)).eval()
+    model[0].weight.data.fill_(1.0)
+    sgd, seen = torch.optim.SGD(model.parameters(), lr=0.1), []
+    batches = [(torch.ones(1, 1), torch.full((1, 1), 3.0))] * 5
+    losses = train(
+        model,
+        torch.nn.functional.mse_loss,
+        batches,
+        steps=2,
+        optimizer=sgd,
+        on_step=lambda step, model: seen.append((step, model.training, model[0].weight.item())),
+    )
+    assert losses == pytest.approx([4.0, 2.56])  # w: 1, then 1 + 0.1 · 2 · 2 = 1.4, then 1.72
+    assert seen == [(0, True, 1.0), (1, True, pytest.approx(1.4))]
+    assert model[0].weight.item() == pytest.approx(1.72)
+    assert not model.training
+
+
+def test_a_window_with_more_targets_counts_more():
+    table_VV = torch.tensor([[0.0, 0.0], [np.log(3), 0.0]])  # after 1: ¾ and ¼
+    model = torch.nn.Embedding.from_pretrained(table_VV).train()
+    one, three = torch.tensor([[0]]), torch.tensor([[1, 1, 1]])
+    windows = [(one, torch.tensor([[0]])), (three, torch.tensor([[1, 1, 1]]))]
+    assert evaluate(model, windows) == pytest.approx((np.log(2) + 3 * np.log(4)) / 4)
+    assert model.training
