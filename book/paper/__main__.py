@@ -41,6 +41,7 @@ TOO_WIDE = """width => [...document.body.querySelectorAll("*")]
     .filter(part => part.getBoundingClientRect().right > width + 1)
     .filter(part => !part.closest("mjx-assistive-mml"))
     .map(part => part.textContent.trim().slice(0, 40) || part.tagName)"""
+SHEETS = re.compile(r'<link [^>]*(?:data-joins="([^"]+)"|_static/([^"?]+\.css))')
 FILL = """pages => {
     for (const number of document.querySelectorAll("[data-page-of]")) {
         number.textContent = pages[number.dataset.pageOf] ?? "?";
@@ -61,13 +62,28 @@ def whole(site: Path, root: Path = ROOT) -> str:
 
 
 def head(site: Path) -> str:
-    """What the document loads: the site's colours of code, figures and formulas, and our style."""
+    """What the document loads: fonts, colours of code, the sheets of single pages, our style."""
     address = site.resolve().as_uri()
     style = Path(__file__).with_name("paper.css").read_text("utf-8")
-    play = sorted(file.name for file in (site / "_static").glob("play*.css"))
-    sheets = ["fonts.css", "pygments.css", *play, "styles/maths.css"]
+    sheets = ["fonts.css", "pygments.css", *own_sheets(site)]
     links = [f'<link rel="stylesheet" href="{address}/_static/{name}">\n' for name in sheets]
     return "".join(links) + f"<style>{style}</style>"
+
+
+def own_sheets(site: Path) -> list[str]:
+    """The style sheets that some pages link and others do not: those of what stands on them.
+
+    What all link is the site's look, which paper.css stands in for.
+    """
+    linked = [
+        {
+            name
+            for joined, single in SHEETS.findall(file.read_text("utf-8"))
+            for name in (joined or single).split()
+        }
+        for file in [*site.glob("book/*.html"), *site.glob("notebooks/*.html")]
+    ]
+    return sorted(set().union(*linked) - set.intersection(*linked))
 
 
 def computed(root: Path) -> list[str]:

@@ -125,6 +125,8 @@ class Maker:
             note.string = "On the site it runs here."
         for note in self.article.select("noscript:has(.play-scriptless)"):
             note.replace_with(self.new("p", "shown", "On the site it can be moved."))
+        for word in self.article.select(".hero-next button"):  # what it would add is what it shows
+            word.name = "span"
         self.go_through(self.article)
         self.still_explorers()
         for live in self.article.select(LIVE):

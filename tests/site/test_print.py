@@ -252,6 +252,29 @@ def test_a_good_answer_to_each_explanation_is_printed(book):
         assert " ".join(escape(said.model, quote=False).split()) in after, name
 
 
+def test_the_first_page_s_drawing_is_painted(book, page, tmp_path):
+    """By the sheets that its page links: no bar is black, and no word stands on another."""
+    file = tmp_path / "first.html"
+    first = re.search(
+        r'<article class="part" style="page: page-book-index">.*?</article>', book, re.S
+    )
+    file.write_text(f"<!DOCTYPE html>{paper.head(SITE)}{first[0]}", "utf-8")
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": paper.WIDTH, "height": 800})
+    page.goto(file.as_uri())
+    colours = page.locator(".hero svg path").evaluate_all(
+        "all => all.map(e => getComputedStyle(e)).map(s => s.fill === 'none' ? s.stroke : s.fill)"
+    )
+    assert len(set(colours)) >= 3
+    assert "rgb(0, 0, 0)" not in colours
+    for words, count in ((".hero-words span", 11), (".hero-next li > span", 6)):
+        tops = page.locator(words).evaluate_all(
+            "all => all.map(e => e.getBoundingClientRect().top)"
+        )
+        assert len(set(tops)) == count, words
+    assert page.evaluate(paper.TOO_WIDE, paper.WIDTH) == []
+
+
 @pytest.mark.nightly
 def test_the_whole_book_can_be_printed(book, chromium_path):
     """Nothing is wider than the paper, and the numbers of pages settle."""

@@ -80,7 +80,8 @@ def join_styles(app, pages) -> None:
         text = "\n".join((static / sheet).read_text("utf-8") for sheet in sheets)
         name = f"styles.{hashlib.sha256(text.encode()).hexdigest()[:12]}.css"
         (static / name).write_text(text, "utf-8")
-        return re.sub(sheets[0] + r"[^\"]*", name, links[0].partition(">")[0]) + ">\n"
+        link = re.sub(sheets[0] + r"[^\"]*", name, links[0].partition("/>")[0].partition(">")[0])
+        return f'{link} data-joins="{" ".join(sheets)}"/>\n'
 
     for page in pages:
         page.text = STYLES.sub(joined, page.text)
