@@ -58,7 +58,7 @@ const bookHero = (() => {
   }
 
   function liven(root) {
-    const find = (name) => root.querySelector(name), field = find("input"), view = find(".hero-view");
+    const find = (name) => root.querySelector(name), field = find("textarea"), view = find(".hero-view");
     const most = Number(root.dataset.places);
     let model = null;
     const link = (text) => root.querySelectorAll(".hero-open").forEach((open, i) => (open.hash = new URLSearchParams(i ? { text } : { text, why: "" })));
@@ -92,6 +92,12 @@ const bookHero = (() => {
     find("form").addEventListener("submit", (event) => {
       event.preventDefault();
       run();
+    });
+    field.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+        event.preventDefault();
+        run();
+      }
     });
     field.addEventListener("input", () => (model ? show(patiently) : link(field.value)));
     view.addEventListener("click", async ({ target }) => {

@@ -73,6 +73,7 @@ def test_first_screen_shows_the_machine_at_work(visit, page, size, scheme):
     box = page.locator("figure.hero").bounding_box()
     assert box["y"] + box["height"] <= size[1]
     assert page.evaluate(CLEAR, "figure.hero") == []
+    assert page.get_by_label("A sentence of yours").evaluate(SHOWN_WHOLE)
     assert page.evaluate("globalThis.shifted ?? 0") < 0.01
 
 
@@ -80,6 +81,8 @@ SHIFTS = """new PerformanceObserver(list => {
     for (const { value } of list.getEntries())
         globalThis.shifted = (globalThis.shifted ?? 0) + value;
 }).observe({ type: "layout-shift", buffered: true });"""
+SHOWN_WHOLE = """field => field.value.length > 40 && field.scrollWidth <= field.clientWidth
+    && field.scrollHeight <= field.clientHeight"""
 SEEN = """() => {
     const within = element => {
         const box = element.getBoundingClientRect();
@@ -120,7 +123,7 @@ def test_picture_is_the_model_s_without_scripts_too(index):
 def test_parts_of_the_picture_lead_to_their_chapters(visit, page):
     visit(INDEX)
     for link in page.locator(".hero-parts a").all():
-        number = int(link.locator("b").inner_text())
+        number = int(link.locator("b").inner_text().removeprefix("ch. "))
         assert link.get_attribute("href") == f"../{BY_NUMBER[number].docname}.html"
         assert link.get_attribute("title") == BY_NUMBER[number].title
     page.locator(".hero-words span").first.click()
