@@ -120,7 +120,7 @@ def faults_of_tags(path: str, meta: dict[str, list[str]]) -> list[str]:
     found = [
         f"{name} is {meta.get(name)}" for name, value in wanted.items() if meta.get(name) != [value]
     ]
-    names = ("description", "og:title", "og:description", "og:site_name")
+    names = ("description", "og:title", "og:description", "og:site_name", "og:image", "viewport")
     found += [
         f"{name} not once: {meta.get(name)}"
         for name in names

@@ -16,7 +16,7 @@ PAGES = [TOC["root"], *(entry["file"] for part in TOC["parts"] for entry in part
 
 def app(out, site: str) -> SimpleNamespace:
     builder = SimpleNamespace(format="html", get_target_uri=lambda name: f"{name}.html")
-    config = SimpleNamespace(html_baseurl=site, book_address=None)
+    config = SimpleNamespace(html_baseurl=site, book_address=None, root_doc="", project="")
     return SimpleNamespace(
         builder=builder, config=config, outdir=out, env=SimpleNamespace(found_docs=set(PAGES))
     )
@@ -86,6 +86,19 @@ def test_an_address_that_is_none_leads_to_search_and_contents(html_root):
     assert form.select_one("input[name=q]")
     listed = {link["href"] for link in page.select(".bd-search-container li a")}
     assert {f"{name}.html" for name in PAGES[1:]} <= listed
+
+
+def test_a_shared_link_shows_the_first_screen(html_root):
+    """By its whole address where that is known."""
+    from content import opengraph
+    from matplotlib.image import imread
+
+    pixels = imread(html_root / "book" / opengraph.tags(app("", ""), "book/x", "", "")["og:image"])
+    assert pixels.shape[:2] == (630, 1200)
+    assert len({tuple(pixel) for pixel in pixels.reshape(-1, pixels.shape[2])[::97]}) > 10
+    tags = opengraph.tags(app("", SITE), "book/x", "", "")
+    assert tags["og:image"] == f"{SITE}_static/social.png"
+    assert tags["twitter:card"] == "summary_large_image"
 
 
 def test_its_links_work_from_any_folder():

@@ -7,10 +7,13 @@ import re
 from urllib.parse import urljoin
 
 from docutils import nodes
+from sphinx.util.osutil import relative_uri
 
 from helpers.chapters import CHAPTERS
 
+PICTURE = "_static/social.png"  # play/hero.py draws it
 LONGEST = 160  # characters of a description; search engines show about as many
+DRAWN = "A small GPT reads a sentence, layer by layer, and says how likely each next word is."
 PLAIN = {
     "search": "Search the pages of {project}.",
     "genindex": "The index of {project}: every term with the pages that explain it.",
@@ -51,9 +54,17 @@ def tags(app, pagename: str, title: str, words: str) -> dict[str, str]:
         "og:type": "website" if pagename == app.config.root_doc else "article",
         "og:site_name": app.config.project,
     }
-    if base := app.config.html_baseurl:
-        found["og:url"] = urljoin(f"{base.rstrip('/')}/", app.builder.get_target_uri(pagename))
-    return found
+    here, base = app.builder.get_target_uri(pagename), app.config.html_baseurl
+    if base:
+        base = f"{base.rstrip('/')}/"
+        found["og:url"] = urljoin(base, here)
+    return found | {
+        "og:image": urljoin(base, PICTURE) if base else relative_uri(here, PICTURE),
+        "og:image:width": "1200",
+        "og:image:height": "630",
+        "og:image:alt": DRAWN,
+        "twitter:card": "summary_large_image",
+    }
 
 
 def describe(app, pagename, templatename, context, doctree) -> None:

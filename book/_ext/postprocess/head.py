@@ -39,7 +39,8 @@ def defer_scripts(page) -> None:
             script.decompose()
         elif source and not script.has_attr("async"):
             script["defer"] = "defer"
-    for tag in page.soup.head.select('link[rel="preload"][as="script"], meta[name^="docsearch:"]'):
+    needless = page.soup.head.select('link[rel="preload"][as="script"], meta[name^="docsearch:"]')
+    for tag in [*needless, *page.soup.head.select('meta[name="viewport"]')[1:]]:
         tag.decompose()
 
 
