@@ -77,10 +77,10 @@ def _without(x, columns):
 
 
 BUGS = {
-    "Ada": ("every third number", lambda out, table: _without(out, [1, 4]) @ table),
-    "Ben": ("the wrong head", lambda out, table: _without(out, [4, 5]) @ table),
-    "Cleo": ("the other heads", lambda out, table: _without(out, [0, 1, 4, 5]) @ table),
-    "Dan": ("zeros after the table", lambda out, table: _without(out @ table, [2, 3])),
+    "Ada": ("every third number", lambda out, W_O: _without(out, [1, 4]) @ W_O),
+    "Ben": ("the wrong head", lambda out, W_O: _without(out, [4, 5]) @ W_O),
+    "Cleo": ("the other heads", lambda out, W_O: _without(out, [0, 1, 4, 5]) @ W_O),
+    "Dan": ("zeros after the matrix", lambda out, W_O: _without(out @ W_O, [2, 3])),
 }
 
 
@@ -89,11 +89,11 @@ def which_bug() -> tuple[
 ]:
     """Outputs of three heads side by side, an output projection, and what four students made.
 
-    Returns: heads_out (3, 6), table (6, 6), and a dict from the student's name to (3, 6).
+    Returns: heads_out (3, 6), W_O (6, 6), and a dict from the student's name to (3, 6).
     """
     rng = np.random.default_rng(12)
-    out, table = rng.standard_normal((3, 6)).round(1), rng.standard_normal((6, 6)).round(1)
-    return out, table, {student: made(out, table) for student, (_, made) in BUGS.items()}
+    out, W_O = rng.standard_normal((3, 6)).round(1), rng.standard_normal((6, 6)).round(1)
+    return out, W_O, {student: made(out, W_O) for student, (_, made) in BUGS.items()}
 
 
 diagnosis("12.3", BUGS, "Make each mistake yourself, with zeros in other columns, and compare.")
@@ -162,12 +162,12 @@ def _counterexample(answer) -> None:
 explanation(
     "12.6",
     "In a GPT the position of 'it' cannot read 'tired', which comes later, so the same attention "
-    "would be there if the sentence went on with 'wide'. A map only shows where a head reads: "
-    "take the head out, or patch in vectors of the other sentence, and see whether the answer "
-    "changes.",
+    "would be there if the sentence went on with 'wide'. An attention pattern only shows where a "
+    "head reads: take the head out, or patch in vectors of the other sentence, and see whether the "
+    "answer changes.",
     "At the position of “it” a GPT has not read “tired”.",
     "So the attention would be the same if the sentence ended in “wide”.",
-    "A map shows where a head reads, not what comes of it.",
+    "An attention pattern shows where a head reads, not what comes of it.",
     "Take the head out, or patch in vectors of the other sentence, and see whether the answer "
     "changes.",
 )

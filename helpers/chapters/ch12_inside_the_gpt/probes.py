@@ -102,9 +102,9 @@ def how_far(
 
 
 class Mentions(NamedTuple):
-    """Unseen tales (N, T), and where they name their first hero again: rows, positions, names.
+    """Unseen tales (N, T), and where they name somebody or something again: rows, positions, names.
 
-    other_NT: the same tales with another hero's name; other: that name at each mention.
+    other_NT: the same tales with another name; other: that name at each mention.
     """
 
     ids_NT: Tensor
@@ -115,20 +115,61 @@ class Mentions(NamedTuple):
     other: Tensor
 
 
+def _unseen() -> list[str]:
+    """The whole tales of the validation text."""
+    return tales().tokenizer.decode(tales().validation).split(valley.BETWEEN)[1:-1]
+
+
+def _cut(tale: str, T: int) -> list[int]:
+    """A tale's ids, cut or filled up to T tokens."""
+    tokenizer = tales().tokenizer
+    row = tokenizer.encode(valley.BETWEEN + tale)[:T].tolist()
+    return row + [tokenizer.ids["\n"]] * (T - len(row))
+
+
 def mentions(n: int = 60, T: int = 192) -> Mentions:
-    """The first n whole tales of the validation text, each cut or filled up to T tokens."""
-    tokenizer, ids = tales().tokenizer, tales().validation
-    they = {tokenizer.ids[" " + row["hero"]]: row["they"] for row in facts("hero")}
+    """The first n unseen tales, and where they name again whom they named first.
+
+    A name is one token after a space and another one without; both are renamed, and those after
+    a space are asked, which are those inside a paragraph.
+    """
+    tokenizer = tales().tokenizer
+    they = {row["hero"]: row["they"] for row in facts("hero")}
     rows, others, found = [], [], []
-    for i, tale in enumerate(tokenizer.decode(ids).split(valley.BETWEEN)[1 : n + 1]):
-        row = tokenizer.encode(valley.BETWEEN + tale)[:T].tolist()
-        first = next(token for token in row if token in they)
-        free = [name for name in they if they[name] == they[first] and name not in row]
+    for i, tale in enumerate(_unseen()[:n]):
+        row = _cut(tale, T)
+        tokens = [tokenizer.vocab[token] for token in row]
+        first = next(token.strip() for token in tokens if token.strip() in they)
+        free = [name for name in they if they[name] == they[first] and name not in tale]
         other = free[i % len(free)]
-        found += [(i, t, first, other) for t, token in enumerate(row) if token == first][1:]
-        row += [tokenizer.ids["\n"]] * (T - len(row))
+        here = [t for t, token in enumerate(tokens) if token.strip() == first]
+        pair = tokenizer.ids[" " + first], tokenizer.ids[" " + other]
+        found += [(i, t, *pair) for t in here[1:] if row[t] == pair[0]]
         rows.append(row)
-        others.append([other if token == first else token for token in row])
+        others.append(list(row))
+        for t in here:
+            others[-1][t] = tokenizer.ids[tokens[t].replace(first, other)]
+    return Mentions(torch.tensor(rows), torch.tensor(others), *torch.tensor(found).T)
+
+
+def tools(T: int = 192) -> Mentions:
+    """Every unseen tale that finds a way over the water, and where it names the tool again.
+
+    The other way is one of as many tokens, which the tales find at another water.
+    """
+    tokenizer, rows, others, found = tales().tokenizer, [], [], []
+    ways = facts("way")
+    for tale, here in ((tale, way) for tale in _unseen() for way in ways if way["way"] in tale):
+        long = [way for way in ways if way["way"].count(" ") == here["way"].count(" ")]
+        there = long[(long.index(here) + 1) % len(long)]
+        pair = tokenizer.ids[" " + here["tool"]], tokenizer.ids[" " + there["tool"]]
+        row, other = _cut(tale, T), _cut(tale.replace(here["way"], there["way"]), T)
+        tokens = [tokenizer.vocab[token].strip() for token in row]
+        for t in range(2, T):
+            if row[t] == pair[0] and tokens[t - 2 : t] in (["used", "the"], ["With", "the"]):
+                found.append((len(rows), t, *pair))
+        rows.append(row)
+        others.append(other)
     return Mentions(torch.tensor(rows), torch.tensor(others), *torch.tensor(found).T)
 
 

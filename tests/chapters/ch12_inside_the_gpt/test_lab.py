@@ -43,15 +43,28 @@ def test_offers_of_help_differ_in_the_name_alone(shipped):
 
 
 def test_mentions_are_later_and_of_the_first_hero(shipped):
-    found = probes.mentions(12)
-    heroes = {shipped[1].ids[" " + row["hero"]] for row in probes.facts("hero")}
-    for row, position, name, other in zip(*found[2:], strict=True):
-        tale, renamed = found.ids_NT[row].tolist(), found.other_NT[row].tolist()
-        first = next(token for token in tale if token in heroes)
-        assert first == name == tale[position]
-        assert tale.index(name) < position
-        assert other not in tale
-        assert renamed == [other if token == name else token for token in tale]
+    found, vocab = probes.mentions(12), shipped[1].vocab
+    heroes = {row["hero"] for row in probes.facts("hero")}
+    for row, position, *pair in zip(*found[2:], strict=True):
+        name, other = (vocab[token].strip() for token in pair)
+        tale, renamed = ([vocab[i] for i in ids[row]] for ids in (found.ids_NT, found.other_NT))
+        said = [token.strip() for token in tale]
+        assert next(token for token in said if token in heroes) == name
+        assert tale[position] == " " + name
+        assert said.index(name) < position
+        assert other not in said
+        assert renamed == [t.replace(name, other) if t.strip() == name else t for t in tale]
+
+
+def test_tools_are_found_before_they_are_used(shipped):
+    found, vocab = probes.tools(), shipped[1].vocab
+    tool_of = {row["way"]: row["tool"] for row in probes.facts("way")}
+    for row, position, *pair in zip(*found[2:], strict=True):
+        for ids, token in zip((found.ids_NT[row], found.other_NT[row]), pair, strict=True):
+            before = "".join(vocab[i] for i in ids[:position])
+            (found_way,) = (way for way in tool_of if way in before)
+            assert " " + tool_of[found_way] == vocab[token]
+            assert before.endswith((" used the", " With the", "\nWith the"))
 
 
 def test_the_shipped_model_says_what_the_chapter_is_about(shipped):
