@@ -91,7 +91,8 @@ class Hero(SphinxDirective):
 
 def curve_of(d: str) -> Curve:
     """Return what an SVG path of the drawing says, in the commands that hero.js writes."""
-    points, codes = [], []
+    points: list[tuple[float, float]] = []
+    codes = []
     for command, words in STEP.findall(d):
         given = [float(word) for word in NUMBER.findall(words)]
         if command in "hv":
@@ -136,8 +137,8 @@ def social_picture(title: str) -> Figure:
         for width, alpha in ((1, 0.1), (share, 0.32)):
             likely.barh(t + 0.5, width, 0.72, color=BLUE, alpha=alpha)
         for x, side, said in ((0.04, "left", row.span), (0.96, "right", row.b)):
-            at = {"ha": side, "va": "center", "weight": bold, "color": INK}
-            likely.text(x, t + 0.5, said.get_text(), size=24, **at)
+            said = said.get_text()
+            likely.text(x, t + 0.5, said, size=24, ha=side, va="center", weight=bold, color=INK)
     for drawn in (ax, likely):
         drawn.set_axis_off()
     return figure

@@ -157,7 +157,8 @@ def tools(T: int = 192) -> Mentions:
 
     The other way is one of as many tokens, which the tales find at another water.
     """
-    tokenizer, rows, others, found = tales().tokenizer, [], [], []
+    rows: list[list[int]] = []
+    tokenizer, others, found = tales().tokenizer, [], []
     ways = facts("way")
     for tale, here in ((tale, way) for tale in _unseen() for way in ways if way["way"] in tale):
         long = [way for way in ways if way["way"].count(" ") == here["way"].count(" ")]
