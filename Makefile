@@ -63,13 +63,17 @@ test-homework: $(READY) ## run the homework's tests alone
 check: $(READY)  ## quick checks before a commit: style, types, helpers, chapters
 	$(BIN)/python tests/run.py check
 
-format: $(READY) ## fix what ruff can fix
+format: $(READY) ## fix what ruff, oxlint and oxfmt can fix
 	$(BIN)/python -m ruff check --fix
 	$(BIN)/python -m ruff format
+	$(BIN)/oxlint --fix
+	$(BIN)/oxfmt '**/*.js' '**/*.css'
 
-lint: $(READY)   ## check style and format, of the notebooks too
+lint: $(READY)   ## check style and format, of notebooks, scripts and style sheets too
 	$(BIN)/python -m ruff check
 	$(BIN)/python -m ruff format --check
+	$(BIN)/oxlint --deny-warnings
+	$(BIN)/oxfmt --check '**/*.js' '**/*.css'
 
 types: $(READY)  ## check the types of helpers, homework and book
 	$(BIN)/python -m mypy

@@ -59,6 +59,11 @@ def long_first(folder: str, names: str) -> list[str]:
     return files(*(f"{folder}/test_{name}.py" for name in names.split()), f"{folder}/run", folder)
 
 
+def installed(command: str) -> str:
+    """The path of a command that pip installed beside this Python."""
+    return str(Path(sys.executable).with_name(command))
+
+
 NEAR = files("tests/chapters/test_exercises.py", "tests/chapters", "tests/core", "tests/test_*.py")
 NOTEBOOKS = files(*(f"notebooks/{number}_*" for number in ("11", "07", "12", "01")), "notebooks")
 SITE = long_first("tests/site", "build pages gpt_page machine play_base widgets lab")
@@ -67,8 +72,10 @@ HOMEWORK = long_first("homework/tests", "submissions site grade")
 STYLE = [
     ("style", [*PYTHON, "ruff", "check"]),
     ("format", [*PYTHON, "ruff", "format", "--check"]),
+    ("scripts", [installed("oxlint"), "--deny-warnings"]),
+    ("format of scripts", [installed("oxfmt"), "--check", "**/*.js", "**/*.css"]),
     ("types", [*PYTHON, "mypy"]),
-    ("workflows", [str(Path(sys.executable).with_name("actionlint"))]),
+    ("workflows", [installed("actionlint")]),
 ]
 NEAR_ALL = ("helpers and chapters", [*PYTEST, *NEAR])
 QUICK = ("helpers and chapters", [*PYTEST, *NEAR, "-m", "not slow and not nightly"])

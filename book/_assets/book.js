@@ -31,7 +31,8 @@ function cut(svg, panel) {
   const [width, height] = ["width", "height"].map((side) => panel.getAttribute(side));
   const size = `viewBox="${panel.dataset.box}" width="${width}" height="${height}"`;
   return svg.replace(/<svg\b[^>]*>/, (tag) =>
-    tag.replace(/ (?:viewBox|width|height)="[^"]*"/g, "").replace("<svg", `<svg ${size}`));
+    tag.replace(/ (?:viewBox|width|height)="[^"]*"/g, "").replace("<svg", `<svg ${size}`),
+  );
 }
 
 // Where the page is narrow, panels that stand side by side stand one below the other.
@@ -40,11 +41,12 @@ function stacked(picture) {
   const stack = document.createElement("div");
   stack.className = "explore-panels";
   const panels = picture.dataset.panels.split(",").map((box, at) => {
-    const panel = document.createElement("img"), [, , width, height] = box.split(" ");
+    const panel = document.createElement("img"),
+      [, , width, height] = box.split(" ");
     panel.alt = at ? "" : picture.alt;
     panel.className = "themed";
     panel.dataset.box = box;
-    [panel.width, panel.height] = [width, height].map((points) => Math.round(points * 4 / 3));
+    [panel.width, panel.height] = [width, height].map((points) => Math.round((points * 4) / 3));
     return panel;
   });
   stack.append(...panels);
@@ -59,7 +61,8 @@ function initExplorer(explorer) {
   const packed = explorer.querySelector(".explore-frames");
   if (!packed || typeof DecompressionStream === "undefined") return;
   const panels = stacked(picture);
-  let loaded = null, unpacked = null;
+  let loaded = null,
+    unpacked = null;
   const load = () => (loaded ??= stored(packed));
   const ready = () => (unpacked ??= load().then((text) => unpack(text.trim())));
 
@@ -73,7 +76,10 @@ function initExplorer(explorer) {
     const at = inputs.reduce((sum, i) => sum * (Number(i.max) + 1) + Number(i.value), 0);
     const svg = frames[at].map((piece) => pieces[piece]).join("");
     picture.src = address(svg);
-    if (NARROW.matches) panels.forEach((panel) => { panel.src = address(cut(svg, panel)); });
+    if (NARROW.matches)
+      panels.forEach((panel) => {
+        panel.src = address(cut(svg, panel));
+      });
     says.innerHTML = sentences[at];
     explorer.dataset.at = at;
   }
@@ -84,20 +90,22 @@ function initExplorer(explorer) {
   }
   explorer.querySelector(".explore-controls").hidden = false;
   NARROW.addEventListener("change", () => panels.length && show());
-  const near = new IntersectionObserver((seen) => {
-    if (!seen.some((one) => one.isIntersecting)) return;
-    near.disconnect();
-    if (panels.length && NARROW.matches) show();
-    else load();
-  }, { rootMargin: "800px" });
+  const near = new IntersectionObserver(
+    (seen) => {
+      if (!seen.some((one) => one.isIntersecting)) return;
+      near.disconnect();
+      if (panels.length && NARROW.matches) show();
+      else load();
+    },
+    { rootMargin: "800px" },
+  );
   near.observe(explorer);
 }
 
 // --- predictions: lock a guess, then uncover the result; what waits for it stands in its fold
 // (postprocess/predictions.py)
 
-const near = (guess, number, close) =>
-  Math.abs(guess - number) <= close * (Math.abs(number) || 1);
+const near = (guess, number, close) => Math.abs(guess - number) <= close * (Math.abs(number) || 1);
 
 function answered(form) {
   if (form.dataset.kind === "choice") return new FormData(form).get(form.dataset.key);
@@ -115,17 +123,26 @@ function verdict(form, guess, { answer, close, replies, said }) {
   const number = kind === "number";
   const right = number ? near(guess, answer, close) : guess === answer;
   const reply = Object.entries(replies).find(([key]) =>
-    number ? near(guess, Number(key), close) : key === guess)?.[1];
-  const named = number ? String(guess).replace("-", "−") : `“${form.querySelector("input:checked + span").innerHTML}”`;
-  return `${said.guessed} ${named}. ${right ? said.right : reply ?? said.other}`;
+    number ? near(guess, Number(key), close) : key === guess,
+  )?.[1];
+  const named = number
+    ? String(guess).replace("-", "−")
+    : `“${form.querySelector("input:checked + span").innerHTML}”`;
+  return `${said.guessed} ${named}. ${right ? said.right : (reply ?? said.other)}`;
 }
 
 // What a drawing's axes span, in its own units and on the screen (helpers/explore/ wrote it).
 function frame(svg) {
   const { low, high, edge, top } = svg.dataset;
   const { width, height } = svg.viewBox.baseVal;
-  return { low: +low, high: +high, edge: +edge, wide: width - 2 * edge, foot: height - edge,
-           tall: height - edge - top };
+  return {
+    low: +low,
+    high: +high,
+    edge: +edge,
+    wide: width - 2 * edge,
+    foot: height - edge,
+    tall: height - edge - top,
+  };
 }
 
 function placeSketch(svg, lines) {
@@ -153,7 +170,8 @@ function initSketch(form) {
   const hint = document.createElement("p");
   hint.className = "predict-hint";
   hint.textContent = `Drag the dashed ${
-    svg.querySelectorAll(".guess").length > 1 ? "lines" : "line"} up or down, or move the sliders.`;
+    svg.querySelectorAll(".guess").length > 1 ? "lines" : "line"
+  } up or down, or move the sliders.`;
   svg.before(hint);
   const redraw = () => placeSketch(svg, answered(form));
   form.addEventListener("input", redraw);
@@ -172,7 +190,9 @@ function initSketch(form) {
       const away = lines.map((values) => Math.abs(values[at] - value));
       line = away.indexOf(Math.min(...away));
     }
-    const input = inputs.find((i) => Number(i.dataset.line) === line && Number(i.dataset.at) === at);
+    const input = inputs.find(
+      (i) => Number(i.dataset.line) === line && Number(i.dataset.at) === at,
+    );
     input.value = value;
     redraw();
   }
@@ -193,11 +213,19 @@ function initSketch(form) {
 const KEPT = `${location.pathname} ${typeof DOCUMENTATION_OPTIONS === "undefined" ? "" : DOCUMENTATION_OPTIONS.VERSION}`;
 
 function kept() {
-  try { return JSON.parse(sessionStorage.getItem(KEPT)) ?? {}; } catch { return {}; }
+  try {
+    return JSON.parse(sessionStorage.getItem(KEPT)) ?? {};
+  } catch {
+    return {};
+  }
 }
 
 function keep(change) {
-  try { sessionStorage.setItem(KEPT, JSON.stringify({ ...kept(), ...change })); } catch { /* forbidden */ }
+  try {
+    sessionStorage.setItem(KEPT, JSON.stringify({ ...kept(), ...change }));
+  } catch {
+    /* forbidden */
+  }
 }
 
 function keepOpen() {
@@ -210,7 +238,8 @@ function keepOpen() {
 // The verdict stands where the guess was made, and has the focus, so that it is read out.
 function initPrediction(form) {
   const reveal = document.querySelector(`details.reveal[data-key="${form.dataset.key}"]`);
-  const fields = form.querySelector("fieldset"), button = form.querySelector("button");
+  const fields = form.querySelector("fieldset"),
+    button = form.querySelector("button");
   const note = form.querySelector(".predict-locked"); // a status: what it is given is read out
   const said = reveal?.querySelector(".reveal-guess");
   const again = document.createElement("button");
@@ -226,7 +255,8 @@ function initPrediction(form) {
   };
   lock(false);
   if (form.dataset.kind === "curve") initSketch(form);
-  const inputs = [...fields.querySelectorAll("input")], name = form.dataset.key;
+  const inputs = [...fields.querySelectorAll("input")],
+    name = form.dataset.key;
   const settle = () => {
     const guess = answered(form);
     lock(true);
@@ -265,14 +295,19 @@ function initPrediction(form) {
   form.classList.add("alive");
   const before = kept()[name];
   if (before?.length !== inputs.length) return;
-  inputs.forEach((input, at) => { input[input.type === "radio" ? "checked" : "value"] = before[at]; });
+  inputs.forEach((input, at) => {
+    input[input.type === "radio" ? "checked" : "value"] = before[at];
+  });
   form.dispatchEvent(new Event("input"));
   settle();
 }
 
 function labelFold(reveal) {
-  const summary = reveal.querySelector("summary"), closed = summary.textContent;
-  const name = () => { summary.textContent = reveal.open ? "The result" : closed; };
+  const summary = reveal.querySelector("summary"),
+    closed = summary.textContent;
+  const name = () => {
+    summary.textContent = reveal.open ? "The result" : closed;
+  };
   name(); // it may have been opened before this script came
   reveal.addEventListener("toggle", name);
 }
@@ -280,7 +315,11 @@ function labelFold(reveal) {
 // A link may lead into what is folded; not every browser opens the fold.
 function openTarget() {
   let target = null;
-  try { target = document.getElementById(decodeURIComponent(location.hash.slice(1))); } catch { /* it names nothing */ }
+  try {
+    target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  } catch {
+    /* it names nothing */
+  }
   let folded = target && target.parentElement.closest("details:not([open])");
   if (!folded) return;
   for (; folded; folded = folded.parentElement.closest("details:not([open])")) folded.open = true;
@@ -306,17 +345,21 @@ const SCROLLS = "pre, .math, mjx-container, .cell_output, .output, .pst-scrollab
 // Sizes are read when the browser has them anyway: reading them earlier would have it lay out all.
 function makeFocusable() {
   const sizes = new ResizeObserver((changed) => {
-    const found = changed.map(({ target: e }) =>
-      [e, e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight + 1]);
+    const found = changed.map(({ target: e }) => [
+      e,
+      e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight + 1,
+    ]);
     for (const [e, scrolls] of found) {
       if (scrolls) e.tabIndex = 0;
       else e.removeAttribute("tabindex");
     }
   });
-  const all = document.querySelectorAll(SCROLLS), look = () => all.forEach((e) => {
-    sizes.unobserve(e); // who is observed anew is looked at, though its own size has not changed
-    sizes.observe(e);
-  });
+  const all = document.querySelectorAll(SCROLLS),
+    look = () =>
+      all.forEach((e) => {
+        sizes.unobserve(e); // who is observed anew is looked at, though its own size has not changed
+        sizes.observe(e);
+      });
   look();
   document.fonts.addEventListener("loadingdone", look); // letters of another width
 }
@@ -331,8 +374,9 @@ function drawer(dialog, toggle) {
   shut.className = "drawer-shut";
   shut.textContent = "Close";
   shut.addEventListener("click", () => dialog.close());
-  new MutationObserver(() => dialog.open && dialog.prepend(shut))
-    .observe(dialog, { attributeFilter: ["open"] });
+  new MutationObserver(() => dialog.open && dialog.prepend(shut)).observe(dialog, {
+    attributeFilter: ["open"],
+  });
   let led = false;
   dialog.addEventListener("click", ({ target }) => {
     led = Boolean(target.closest('a[href^="#"]:not([href="#"])'));
@@ -371,13 +415,21 @@ function showTitleInBar() {
     title.focus({ preventScroll: true });
   });
   link.innerHTML = '<span class="visually-hidden">To the top of </span>';
-  link.append([...title.childNodes].filter((part) => part.className !== "headerlink")
-    .map((part) => part.textContent).join("").trim());
+  link.append(
+    [...title.childNodes]
+      .filter((part) => part.className !== "headerlink")
+      .map((part) => part.textContent)
+      .join("")
+      .trim(),
+  );
   bar.append(link);
-  new IntersectionObserver((seen) => {
-    const { isIntersecting, boundingClientRect } = seen.at(-1);
-    link.hidden = isIntersecting || boundingClientRect.top > 0;
-  }, { rootMargin: `-${BAR}px 0px 0px` }).observe(title);
+  new IntersectionObserver(
+    (seen) => {
+      const { isIntersecting, boundingClientRect } = seen.at(-1);
+      link.hidden = isIntersecting || boundingClientRect.top > 0;
+    },
+    { rootMargin: `-${BAR}px 0px 0px` },
+  ).observe(title);
 }
 
 function start() {

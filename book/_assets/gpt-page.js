@@ -29,7 +29,8 @@
 
     // Read a text, but not again what it has in common with the one before.
     read(ids) {
-      const { T } = this.model.sizes, half = T / 2;
+      const { T } = this.model.sizes,
+        half = T / 2;
       const start = Math.max(0, Math.ceil((ids.length - T) / half) * half);
       let same = 0;
       while (same < ids.length && ids[same] === this.ids[same]) same++;
@@ -53,11 +54,19 @@
   function liven(root) {
     const find = (name) => root.querySelector(name);
     const field = (name) => find(`[name="${name}"]`);
-    const form = find("form"), canvas = find("canvas"), position = field("position");
-    let reading = null, prompted = 0, writing = null;
+    const form = find("form"),
+      canvas = find("canvas"),
+      position = field("position");
+    let reading = null,
+      prompted = 0,
+      writing = null;
 
     const token = (at) => reading.model.vocab[reading.ids[reading.start + at]];
-    const text = (from, to) => reading.ids.slice(from, to).map((id) => reading.model.vocab[id]).join("");
+    const text = (from, to) =>
+      reading.ids
+        .slice(from, to)
+        .map((id) => reading.model.vocab[id])
+        .join("");
     const say = (words) => (find(".gpt-said").textContent = words);
     const head = () => [Number(field("layer").value), Number(field("head").value)];
     const weights = (at) => {
@@ -76,7 +85,8 @@
     function settings() {
       const fields = ["temperature", "top-k", "seed", "length"].map(field);
       const bad = fields.find((input) => !input.checkValidity());
-      if (bad) return { wrong: `${bad.parentElement.textContent.trim()}: ${bad.validationMessage}` };
+      if (bad)
+        return { wrong: `${bad.parentElement.textContent.trim()}: ${bad.validationMessage}` };
       const [temperature, most, seed, length] = fields.map((input) => input.valueAsNumber);
       return { temperature, most, seed, length };
     }
@@ -128,7 +138,8 @@
       let reported = reading.ids.length;
       running(true);
       for (let n = 0; n < chosen.length && writing === run; n++) {
-        const { token } = one(chosen), { length } = text(reported);
+        const { token } = one(chosen),
+          { length } = text(reported);
         const ended = /[.!?\n]/.test(token) || (length >= SPOKEN && token.startsWith(" "));
         if (ended) {
           say(text(reported));
@@ -149,7 +160,11 @@
 
     function running(is) {
       root.dataset.state = is ? "writing" : "waiting";
-      for (const [name, idle] of [["write", is], ["one", is], ["stop", !is]]) {
+      for (const [name, idle] of [
+        ["write", is],
+        ["one", is],
+        ["stop", !is],
+      ]) {
         field(name).setAttribute("aria-disabled", idle);
       }
     }
@@ -157,7 +172,8 @@
     // --- showing
 
     function show() {
-      const chosen = typed(), at = Number(position.value);
+      const chosen = typed(),
+        at = Number(position.value);
       if (find(".gpt-shown").hidden) return;
       showText(at);
       showReads(at);
@@ -173,7 +189,9 @@
     }
 
     function showText(at) {
-      const weights_T = weights(at), most = Math.max(...weights_T), { start } = reading;
+      const weights_T = weights(at),
+        most = Math.max(...weights_T),
+        { start } = reading;
       find(".gpt-plain").textContent = text(0);
       find(".gpt-text").replaceChildren(
         piece(text(0, Math.min(start, prompted)), "pale"),
@@ -193,8 +211,9 @@
       const weights_T = weights(at);
       const most = [...weights_T.keys()].sort((a, b) => weights_T[b] - weights_T[a]).slice(0, 3);
       const [layer, h] = head();
-      const shares = most.map((s) =>
-        `${percent(weights_T[s])} to ${s === at ? "itself" : atPosition(s)}`);
+      const shares = most.map(
+        (s) => `${percent(weights_T[s])} to ${s === at ? "itself" : atPosition(s)}`,
+      );
       position.setAttribute("aria-valuetext", atPosition(at));
       find(".gpt-at").textContent = atPosition(at);
       find(".gpt-reads").textContent =
@@ -203,38 +222,50 @@
 
     // The likeliest, and the one that came if it is none of them; always as many rows.
     function showNext(at, chosen) {
-      const p_V = next(at, chosen), { ids, start, model } = reading;
+      const p_V = next(at, chosen),
+        { ids, start, model } = reading;
       const came = ids[start + at + 1]; // after the last one nothing has come yet
-      const ranked = [...p_V.keys()].sort((a, b) => p_V[b] - p_V[a]), shown = ranked.slice(0, SHOWN);
+      const ranked = [...p_V.keys()].sort((a, b) => p_V[b] - p_V[a]),
+        shown = ranked.slice(0, SHOWN);
       if (came !== undefined && !shown.includes(came)) shown[SHOWN - 1] = came;
       const rest = ranked.filter((id) => !shown.includes(id));
       const rows = shown.map((id) => [named(model.vocab[id]), p_V[id], id === came]);
       rows.push([`${rest.length} others`, rest.reduce((sum, id) => sum + p_V[id], 0), false]);
-      const before = text(start, start + at + 1).slice(-16).replaceAll("\n", "↵");
-      find(".gpt-next caption").textContent = `What follows “${before}”: `
-        + (chosen.temperature === 0 ? "the likeliest" : `temperature ${chosen.temperature}`)
-        + (chosen.most < p_V.length ? `, among the ${chosen.most} likeliest` : "");
-      find(".gpt-next tbody").replaceChildren(...rows.map(([name, probability, here]) => {
-        const tr = document.createElement("tr");
-        tr.innerHTML = '<th scope="row"></th><td><span class="gpt-share"><span></span></span></td>';
-        tr.firstChild.textContent = here ? `${name} came` : name;
-        tr.classList.toggle("came", here);
-        tr.querySelector(".gpt-share").append(percent(probability));
-        tr.style.setProperty("--share", probability);
-        return tr;
-      }));
+      const before = text(start, start + at + 1)
+        .slice(-16)
+        .replaceAll("\n", "↵");
+      find(".gpt-next caption").textContent =
+        `What follows “${before}”: ` +
+        (chosen.temperature === 0 ? "the likeliest" : `temperature ${chosen.temperature}`) +
+        (chosen.most < p_V.length ? `, among the ${chosen.most} likeliest` : "");
+      find(".gpt-next tbody").replaceChildren(
+        ...rows.map(([name, probability, here]) => {
+          const tr = document.createElement("tr");
+          tr.innerHTML =
+            '<th scope="row"></th><td><span class="gpt-share"><span></span></span></td>';
+          tr.firstChild.textContent = here ? `${name} came` : name;
+          tr.classList.toggle("came", here);
+          tr.querySelector(".gpt-share").append(percent(probability));
+          tr.style.setProperty("--share", probability);
+          return tr;
+        }),
+      );
     }
 
     // Where a position stands in the map, in CSS pixels: tokens along two edges if there is room.
     function grid() {
-      const positions = reading.seen.length, side = canvas.clientWidth, wide = 64;
+      const positions = reading.seen.length,
+        side = canvas.clientWidth,
+        wide = 64;
       const edge = (side - wide) / positions >= 9 ? wide : 0;
       return { positions, side, edge, cell: (side - edge) / positions };
     }
 
     function showMap(at) {
-      const { positions, side, edge, cell } = grid(), sharp = devicePixelRatio || 1;
-      const [layer, h] = head(), pen = canvas.getContext("2d");
+      const { positions, side, edge, cell } = grid(),
+        sharp = devicePixelRatio || 1;
+      const [layer, h] = head(),
+        pen = canvas.getContext("2d");
       canvas.width = canvas.height = Math.round(side * sharp);
       pen.scale(sharp, sharp);
       pen.fillStyle = pen.strokeStyle = getComputedStyle(canvas).color;
@@ -258,9 +289,12 @@
         pen.restore();
       }
       pen.strokeRect(edge + 0.5, at * cell + 0.5, (at + 1) * cell - 1, Math.max(cell - 1, 1));
-      canvas.setAttribute("aria-label", `Map of layer ${layer}, head ${h}: a row for each of `
-        + `${positions} tokens that read, a column for each that is read, the darker the more. `
-        + `Outlined: the row of ${atPosition(at)}.`);
+      canvas.setAttribute(
+        "aria-label",
+        `Map of layer ${layer}, head ${h}: a row for each of ` +
+          `${positions} tokens that read, a column for each that is read, the darker the more. ` +
+          `Outlined: the row of ${atPosition(at)}.`,
+      );
     }
 
     // --- what the reader does
@@ -269,24 +303,28 @@
     function choose(at, whole = true) {
       position.value = at;
       show();
-      const sentence = find(".gpt-reads").textContent, name = find(".gpt-at").textContent;
+      const sentence = find(".gpt-reads").textContent,
+        name = find(".gpt-at").textContent;
       say(whole ? sentence : sentence.replace(`${name} gives`, "it gives"));
     }
 
     // The cell of the map under the pointer.
     function under(event) {
-      const { positions, edge, cell } = grid(), box = canvas.getBoundingClientRect();
-      const [s, t] = [event.clientX - box.left - edge, event.clientY - box.top]
-        .map((at) => Math.floor(at / cell));
+      const { positions, edge, cell } = grid(),
+        box = canvas.getBoundingClientRect();
+      const [s, t] = [event.clientX - box.left - edge, event.clientY - box.top].map((at) =>
+        Math.floor(at / cell),
+      );
       return s >= 0 && t >= 0 && s < positions && t < positions ? { s, t } : null;
     }
 
     function point(event) {
       const at = reading && !writing && under(event);
       if (!at) return;
-      find(".gpt-reads").textContent = at.s > at.t
-        ? `${atPosition(at.s)} comes after ${atPosition(at.t)}, which cannot read it.`
-        : `${atPosition(at.t)} gives ${percent(weights(at.t)[at.s])} to ${atPosition(at.s)}.`;
+      find(".gpt-reads").textContent =
+        at.s > at.t
+          ? `${atPosition(at.s)} comes after ${atPosition(at.t)}, which cannot read it.`
+          : `${atPosition(at.t)} gives ${percent(weights(at.t)[at.s])} to ${atPosition(at.s)}.`;
     }
 
     const presses = {
@@ -311,8 +349,10 @@
         } catch {
           root.dataset.state = "waiting";
           button.setAttribute("aria-disabled", false);
-          trouble("The weights could not be read. They stand in the folder _static, beside this "
-            + "book's pages: a page that was saved alone does not have them. Else try again.");
+          trouble(
+            "The weights could not be read. They stand in the folder _static, beside this " +
+              "book's pages: a page that was saved alone does not have them. Else try again.",
+          );
           return;
         }
         form.hidden = false;
@@ -322,11 +362,13 @@
         say("The model is loaded.");
       },
     };
-    for (const [name, press] of Object.entries(presses)) field(name).addEventListener("click", press);
+    for (const [name, press] of Object.entries(presses))
+      field(name).addEventListener("click", press);
     form.addEventListener("submit", (event) => event.preventDefault());
     field("prompt").addEventListener("input", begin);
     position.addEventListener("input", () => choose(position.value, false));
-    for (const name of ["layer", "head"]) field(name).addEventListener("change", () => choose(position.value));
+    for (const name of ["layer", "head"])
+      field(name).addEventListener("change", () => choose(position.value));
     for (const name of ["temperature", "top-k"]) field(name).addEventListener("input", show);
     find(".gpt-text").addEventListener("click", ({ target }) => {
       if (target.dataset.at && !writing) choose(target.dataset.at);
@@ -338,7 +380,9 @@
       if (at) choose(at.t);
     });
     const redraw = () => reading && !find(".gpt-shown").hidden && showMap(Number(position.value));
-    new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    new MutationObserver(redraw).observe(document.documentElement, {
+      attributeFilter: ["data-theme"],
+    });
     new ResizeObserver(redraw).observe(canvas);
     find(".gpt-scriptless").remove();
     find(".gpt-load").hidden = false;

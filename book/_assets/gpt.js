@@ -19,15 +19,21 @@ const bookGPTMade = () => {
   // The model of a weights script: base64 text to tensors. A matrix is whole numbers from -127 to
   // 127 and a scale for each row; a vector is plain floats (book/_ext/play/gpt.py wrote them).
   function unpack({ sizes, vocab, tensors, data }) {
-    const letters = atob(data), bytes = new Uint8Array(letters.length);
+    const letters = atob(data),
+      bytes = new Uint8Array(letters.length);
     for (let i = 0; i < bytes.length; i++) bytes[i] = letters.charCodeAt(i);
     const { buffer } = bytes;
     const weights = {};
     for (const { name, rows, columns, floats, codes } of tensors) {
-      weights[name] = codes === undefined
-        ? new Float32Array(buffer, floats, rows)
-        : { rows, columns, scales: new Float32Array(buffer, floats, rows),
-            codes: new Int8Array(buffer, codes, rows * columns) };
+      weights[name] =
+        codes === undefined
+          ? new Float32Array(buffer, floats, rows)
+          : {
+              rows,
+              columns,
+              scales: new Float32Array(buffer, floats, rows),
+              codes: new Int8Array(buffer, codes, rows * columns),
+            };
     }
     return { sizes, vocab, weights, ids: new Map(vocab.map((token, id) => [token, id])) };
   }
@@ -46,7 +52,10 @@ const bookGPTMade = () => {
     const y = new Float64Array(rows);
     let i = 0;
     for (; i + 4 <= rows; i += 4) {
-      let a = 0, b = 0, c = 0, d = 0;
+      let a = 0,
+        b = 0,
+        c = 0,
+        d = 0;
       for (let j = 0, at = i * columns; j < columns; j++, at++) {
         a += codes[at] * x[j];
         b += codes[at + columns] * x[j];
@@ -55,7 +64,8 @@ const bookGPTMade = () => {
       }
       [y[i], y[i + 1], y[i + 2], y[i + 3]] = [a, b, c, d];
     }
-    for (; i < rows; i++) { // what is left of them
+    for (; i < rows; i++) {
+      // what is left of them
       for (let j = 0, at = i * columns; j < columns; j++, at++) y[i] += codes[at] * x[j];
     }
     return y.map((sum, i) => sum * scales[i] + (bias ? bias[i] : 0));
@@ -74,7 +84,9 @@ const bookGPTMade = () => {
 
   // LayerNorm of a vector, (C,): to mean 0 and variance 1, times γ, plus β.
   function layerNorm(x, weights, name) {
-    const by = rstd(x), gamma = weights[`${name}.weight`], beta = weights[`${name}.bias`];
+    const by = rstd(x),
+      gamma = weights[`${name}.weight`],
+      beta = weights[`${name}.bias`];
     return centred(x).map((v, i) => v * by * gamma[i] + beta[i]);
   }
 
@@ -100,8 +112,11 @@ const bookGPTMade = () => {
     keys.push(k);
     values.push(v);
     const scores = keys.map((key) => dot(q, key));
-    const scaled = scores.map((score, s) => (s === hidden && s < keys.length - 1 ? -Infinity : score / Math.sqrt(q.length)));
-    const weights = softmax(scaled), mixed = new Float64Array(v.length);
+    const scaled = scores.map((score, s) =>
+      s === hidden && s < keys.length - 1 ? -Infinity : score / Math.sqrt(q.length),
+    );
+    const weights = softmax(scaled),
+      mixed = new Float64Array(v.length);
     for (let s = 0; s < values.length; s++) {
       for (let d = 0; d < v.length; d++) mixed[d] += weights[s] * values[s][d];
     }
@@ -111,7 +126,9 @@ const bookGPTMade = () => {
   // All heads side by side and the output of attention, (C,). instead: by head, what takes the place
   // of what it has mixed.
   function attention(x_C, cache_H, weights, name, instead = {}, hidden) {
-    const C = x_C.length, D = C / cache_H.length, mixed_C = new Float64Array(C);
+    const C = x_C.length,
+      D = C / cache_H.length,
+      mixed_C = new Float64Array(C);
     const qkv = linear(x_C, weights[`${name}.qkv.weight`], weights[`${name}.qkv.bias`]);
     const heads = cache_H.map((cache, h) => {
       const qkv_D = [0, C, 2 * C].map((at) => qkv.slice(at + h * D, at + (h + 1) * D));
@@ -128,7 +145,8 @@ const bookGPTMade = () => {
   // has, in the tail too: a series near 0, a continued fraction far out (Abramowitz and Stegun 1964,
   // 26.2.11 and 14).
   function normalCdf(x) {
-    const z = Math.abs(x), density = Math.exp((-x * x) / 2) / Math.sqrt(2 * Math.PI);
+    const z = Math.abs(x),
+      density = Math.exp((-x * x) / 2) / Math.sqrt(2 * Math.PI);
     if (z < 2) {
       let sum = z;
       for (let term = z, n = 3; term > 1e-15 * sum; n += 2) sum += term *= (z * z) / n;
@@ -143,7 +161,11 @@ const bookGPTMade = () => {
   function feedForward(x_C, weights, name) {
     const up = linear(x_C, weights[`${name}.up.weight`], weights[`${name}.up.bias`]);
     const activation = up.map((x) => x * normalCdf(x)); // GELU
-    return { up, activation, down: linear(activation, weights[`${name}.down.weight`], weights[`${name}.down.bias`]) };
+    return {
+      up,
+      activation,
+      down: linear(activation, weights[`${name}.down.weight`], weights[`${name}.down.bias`]),
+    };
   }
 
   const plus = (a_C, b_C) => a_C.map((v, i) => v + b_C[i]);
@@ -152,8 +174,8 @@ const bookGPTMade = () => {
   // --- the whole machine
 
   // An empty KV cache, a pair of lists for each layer and head.
-  const kvCache = ({ sizes: { L, H } }) => Array.from({ length: L }, () =>
-    Array.from({ length: H }, () => ({ keys: [], values: [] })));
+  const kvCache = ({ sizes: { L, H } }) =>
+    Array.from({ length: L }, () => Array.from({ length: H }, () => ({ keys: [], values: [] })));
 
   // One more token read, every step under its name: embedding and position (C,), `layers` from 1,
   // where layer 0 has the stream that layer 1 reads, norm (C,) and logits_V for the next token.
@@ -162,21 +184,49 @@ const bookGPTMade = () => {
   // `{ less: { embedding: vector, position: vector, 1: { out: vector, down: vector }, norm: vector } }`;
   // a position that no later one may read, in any layer, `{ hidden: 6 }`; the stream that is put in
   // place of this one's at a level, before layer 1 or after a layer, `{ patch: { 0: vector } }`.
-  function read({ sizes: { T, C }, weights }, cache_LH, id, { instead = {}, less = {}, patch = {}, positions, hidden } = {}) {
+  function read(
+    { sizes: { T, C }, weights },
+    cache_LH,
+    id,
+    { instead = {}, less = {}, patch = {}, positions, hidden } = {},
+  ) {
     const t = cache_LH[0][0].keys.length;
     if (t >= T) throw new RangeError(`the model reads ${T} tokens, no more`);
     const embedding = minus(row(weights["embedding.weight"], id), less.embedding);
-    const position = positions === "none" ? new Float64Array(C) : minus(row(weights["position.weight"], t), less.position);
+    const position =
+      positions === "none"
+        ? new Float64Array(C)
+        : minus(row(weights["position.weight"], t), less.position);
     const layers = [{ stream: patch[0] ?? plus(embedding, position) }];
     cache_LH.forEach((cache_H, at) => {
-      const name = `blocks.${at}`, layer = at + 1, { stream } = layers[at];
+      const name = `blocks.${at}`,
+        layer = at + 1,
+        { stream } = layers[at];
       const norm1 = layerNorm(stream, weights, `${name}.norm_1`);
-      const { heads, out: whole } = attention(norm1, cache_H, weights, `${name}.attention`, instead[layer], hidden);
-      const out = minus(whole, less[layer]?.out), middle = plus(stream, out);
+      const { heads, out: whole } = attention(
+        norm1,
+        cache_H,
+        weights,
+        `${name}.attention`,
+        instead[layer],
+        hidden,
+      );
+      const out = minus(whole, less[layer]?.out),
+        middle = plus(stream, out);
       const norm2 = layerNorm(middle, weights, `${name}.norm_2`);
       const { up, activation, down: added_C } = feedForward(norm2, weights, `${name}.feed_forward`);
       const down = minus(added_C, less[layer]?.down);
-      layers.push({ norm1, heads, out, middle, norm2, up, activation, down, stream: patch[layer] ?? plus(middle, down) });
+      layers.push({
+        norm1,
+        heads,
+        out,
+        middle,
+        norm2,
+        up,
+        activation,
+        down,
+        stream: patch[layer] ?? plus(middle, down),
+      });
     });
     return { embedding, position, layers, ...readOut(weights, layers.at(-1).stream, less.norm) };
   }
@@ -225,7 +275,22 @@ const bookGPTMade = () => {
     return likeliest(p_V, 1)[0]; // rounding left a gap
   }
 
-  return { EPS, unpack, linear, centred, rstd, dot, normalCdf, kvCache, read, readOut, probabilities, likeliest, uniform, draw };
+  return {
+    EPS,
+    unpack,
+    linear,
+    centred,
+    rstd,
+    dot,
+    normalCdf,
+    kvCache,
+    read,
+    readOut,
+    probabilities,
+    likeliest,
+    uniform,
+    draw,
+  };
 };
 
 globalThis.bookGPT = bookGPTMade();

@@ -76,34 +76,63 @@ globalThis.Play = (() => {
   function tag(kind, attributes, ...children) {
     const written = Object.entries(attributes)
       .filter(([, value]) => value !== false && value !== null && value !== undefined)
-      .map(([name, value]) => value === true ? ` ${name}`
-        : ` ${name}="${typeof value === "number" ? at(value) : escaped(value)}"`);
+      .map(([name, value]) =>
+        value === true
+          ? ` ${name}`
+          : ` ${name}="${typeof value === "number" ? at(value) : escaped(value)}"`,
+      );
     const end = kind === "input" ? "" : `</${kind}>`;
     return `<${kind}${written.join("")}>${children.flat().join("")}${end}`;
   }
 
   function slider({ name, label, value, low, high, step, words = fixed(value) }) {
-    const input = { type: "range", name, min: low, max: high, step, value: String(value),
-                    "aria-valuetext": words, autocomplete: "off" };
-    return tag("label", { class: "play-slider" }, tag("span", {}, escaped(label)),
-               tag("input", input),
-               tag("output", { "aria-hidden": "true" }, words));
+    const input = {
+      type: "range",
+      name,
+      min: low,
+      max: high,
+      step,
+      value: String(value),
+      "aria-valuetext": words,
+      autocomplete: "off",
+    };
+    return tag(
+      "label",
+      { class: "play-slider" },
+      tag("span", {}, escaped(label)),
+      tag("input", input),
+      tag("output", { "aria-hidden": "true" }, words),
+    );
   }
 
   // Native radio buttons in a named group; the value of each is its number.
   function choices(ident, name, label, options, chosen) {
     const radios = options.map((option, value) => {
-      const input = { type: "radio", name: `${ident}-${name}`, value, autocomplete: "off",
-                      checked: value === chosen };
+      const input = {
+        type: "radio",
+        name: `${ident}-${name}`,
+        value,
+        autocomplete: "off",
+        checked: value === chosen,
+      };
       return tag("label", {}, tag("input", input), ` ${escaped(option)}`);
     });
     return tag("fieldset", { class: "play-choices" }, tag("legend", {}, escaped(label)), radios);
   }
 
   // A row of buttons: { name: label }; those of which `pressed` knows are on or off.
-  const buttons = (labels, pressed = {}) => tag("p", { class: "play-buttons" },
-    Object.entries(labels).map(([name, label]) => tag("button", { type: "button", name,
-      "aria-pressed": name in pressed && String(pressed[name]) }, escaped(label))));
+  const buttons = (labels, pressed = {}) =>
+    tag(
+      "p",
+      { class: "play-buttons" },
+      Object.entries(labels).map(([name, label]) =>
+        tag(
+          "button",
+          { type: "button", name, "aria-pressed": name in pressed && String(pressed[name]) },
+          escaped(label),
+        ),
+      ),
+    );
 
   const steered = (live, kind, ...children) =>
     tag("div", { class: `play-controls ${kind}`.trim(), hidden: !live }, ...children);
@@ -114,9 +143,11 @@ globalThis.Play = (() => {
 
   function view(name, ident, data, state, live) {
     const { stage, controls, says, more = "" } = figures[name].draw(data, state, { ident, live });
-    const html = tag("div", { class: "play-stage" }, stage)
-      + (controls ? steered(live, "", controls) : "")
-      + tag("p", { class: "play-says" }, escaped(says)) + more;
+    const html =
+      tag("div", { class: "play-stage" }, stage) +
+      (controls ? steered(live, "", controls) : "") +
+      tag("p", { class: "play-says" }, escaped(says)) +
+      more;
     return { html, says };
   }
 
@@ -126,20 +157,27 @@ globalThis.Play = (() => {
   function figure(name, made) {
     figures[name] = made;
     if (!globalThis.document) return;
-    document.querySelectorAll(`figure.play[data-play="${name}"]`).forEach((element) =>
-      begin(name, element, JSON.parse(element.querySelector(".play-data").textContent)));
+    document
+      .querySelectorAll(`figure.play[data-play="${name}"]`)
+      .forEach((element) =>
+        begin(name, element, JSON.parse(element.querySelector(".play-data").textContent)),
+      );
   }
 
   function begin(name, element, data) {
-    const shown = element.querySelector(".play-view"), say = says(element);
-    const state = figures[name].first(data), inputs = shown.getElementsByTagName("input");
+    const shown = element.querySelector(".play-view"),
+      say = says(element);
+    const state = figures[name].first(data),
+      inputs = shown.getElementsByTagName("input");
     let last = parsed(shown.innerHTML);
     function put(change = {}) {
       Object.assign(state, change);
-      const { html, says } = view(name, element.id, data, state, true), next = parsed(html);
+      const { html, says } = view(name, element.id, data, state, true),
+        next = parsed(html);
       morph(shown, last, next);
       last = next;
-      next.querySelectorAll("input").forEach(({ value, checked }, i) => { // a hand may have moved it
+      next.querySelectorAll("input").forEach(({ value, checked }, i) => {
+        // a hand may have moved it
         if (inputs[i].value !== value) inputs[i].value = value;
         inputs[i].checked = checked;
       });
@@ -160,7 +198,9 @@ globalThis.Play = (() => {
   // Changes in an element what differs between two drawings, the one that it shows and the next. All
   // else stays the same node: what has the focus, is held by a hand, or has a tab stop.
   function morph(node, last, next) {
-    const nodes = [...node.childNodes], was = [...last.childNodes], all = [...next.childNodes];
+    const nodes = [...node.childNodes],
+      was = [...last.childNodes],
+      all = [...next.childNodes];
     all.forEach((wanted, i) => {
       if (was[i]?.isEqualNode(wanted)) return;
       if (was[i]?.nodeName !== wanted.nodeName) {
@@ -182,7 +222,8 @@ globalThis.Play = (() => {
   // The sentence is there at once; a screen reader has it when the reader has paused.
   function says(element) {
     const said = element.querySelector(".play-said");
-    let last = element.querySelector(".play-says")?.textContent, waiting;
+    let last = element.querySelector(".play-says")?.textContent,
+      waiting;
     return (words) => {
       if (words === last) return;
       last = words;
@@ -197,7 +238,8 @@ globalThis.Play = (() => {
       if (target.type === "range") acts[target.name](target.valueAsNumber);
     });
     element.addEventListener("change", ({ target }) => {
-      if (target.type === "radio") acts[target.name.slice(element.id.length + 1)](Number(target.value));
+      if (target.type === "radio")
+        acts[target.name.slice(element.id.length + 1)](Number(target.value));
     });
     element.addEventListener("click", ({ target }) => acts[target.closest("button")?.name]?.());
     element.addEventListener("keydown", (event) => {
@@ -211,20 +253,27 @@ globalThis.Play = (() => {
     const x = (value) => (((value - middle) / reach + 1) * side) / 2;
     const y = (value) => ((1 - (value - middle) / reach) * side) / 2;
     return {
-      reach, side, middle, x, y,
+      reach,
+      side,
+      middle,
+      x,
+      y,
       ends: (a, b) => ({ x1: x(a[0]), y1: y(a[1]), x2: x(b[0]), y2: y(b[1]) }),
       points: (corners) => corners.map(([a, b]) => `${at(x(a))},${at(y(b))}`).join(" "),
       move: ([a, b]) => `translate(${at(x(a))} ${at(y(b))})`,
       // The two ends, in the square, of the line through the origin; twice the origin for (0, 0).
-      through: (way) => [-1, 1].map((sign) => {
-        const room = way.filter((x) => x !== 0).map((x) =>
-          (sign * x > 0 ? middle + reach : middle - reach) / (sign * x));
-        return way.map((x) => (room.length ? sign * x * Math.min(...room) : 0));
-      }),
+      through: (way) =>
+        [-1, 1].map((sign) => {
+          const room = way
+            .filter((x) => x !== 0)
+            .map((x) => (sign * x > 0 ? middle + reach : middle - reach) / (sign * x));
+          return way.map((x) => (room.length ? sign * x * Math.min(...room) : 0));
+        }),
       // The place in the plane that a pointer is over.
       under(picture, event) {
-        const place = new DOMPoint(event.clientX, event.clientY)
-          .matrixTransform(picture.getScreenCTM().inverse());
+        const place = new DOMPoint(event.clientX, event.clientY).matrixTransform(
+          picture.getScreenCTM().inverse(),
+        );
         const [across, up] = [(2 * place.x) / side - 1, 1 - (2 * place.y) / side];
         return [middle + across * reach, middle + up * reach];
       },
@@ -234,28 +283,44 @@ globalThis.Play = (() => {
   // An arrow from the origin, its line and head the parts NAME-line and NAME-head.
   function arrow(plane, end, name) {
     const turned = `rotate(${at((Math.atan2(end[0], end[1]) * 180) / Math.PI)})`;
-    return tag("g", { class: "arrow", "data-part": name,
-                      visibility: end.some((x) => x !== 0) ? null : "hidden" },
+    return tag(
+      "g",
+      { class: "arrow", "data-part": name, visibility: end.some((x) => x !== 0) ? null : "hidden" },
       tag("line", { ...plane.ends([0, 0], end), "data-part": `${name}-line` }),
-      tag("polygon", { points: "0,-1 5,11 -5,11", "data-part": `${name}-head`,
-                       transform: `${plane.move(end)} ${turned}` }));
+      tag("polygon", {
+        points: "0,-1 5,11 -5,11",
+        "data-part": `${name}-head`,
+        transform: `${plane.move(end)} ${turned}`,
+      }),
+    );
   }
 
   // What a reader takes hold of at a point.
   function handle(plane, point, name, label, live) {
-    const aria = { tabindex: "0", role: "slider", "aria-label": label,
-                   "aria-roledescription": "point in the plane", "aria-valuenow": point[0],
-                   "aria-valuemin": plane.middle - plane.reach,
-                   "aria-valuemax": plane.middle + plane.reach,
-                   "aria-valuetext": `${number(point[0])} across, ${number(point[1])} up` };
-    return tag("g", { class: "play-handle", "data-part": name, transform: plane.move(point),
-                      ...(live && aria) },
-      tag("circle", { r: 20, class: "reach" }), tag("circle", { r: 8, class: "ring" }));
+    const aria = {
+      tabindex: "0",
+      role: "slider",
+      "aria-label": label,
+      "aria-roledescription": "point in the plane",
+      "aria-valuenow": point[0],
+      "aria-valuemin": plane.middle - plane.reach,
+      "aria-valuemax": plane.middle + plane.reach,
+      "aria-valuetext": `${number(point[0])} across, ${number(point[1])} up`,
+    };
+    return tag(
+      "g",
+      { class: "play-handle", "data-part": name, transform: plane.move(point), ...(live && aria) },
+      tag("circle", { r: 20, class: "reach" }),
+      tag("circle", { r: 8, class: "ring" }),
+    );
   }
 
   function origin(plane) {
     const [x, y] = [plane.x(0), plane.y(0)];
-    return tag("path", { d: `M${at(x - 6)} ${at(y)}h12M${at(x)} ${at(y - 6)}v12`, class: "origin" });
+    return tag("path", {
+      d: `M${at(x - 6)} ${at(y)}h12M${at(x)} ${at(y - 6)}v12`,
+      class: "origin",
+    });
   }
 
   const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
@@ -297,8 +362,10 @@ globalThis.Play = (() => {
   function grid(rows, { reach = () => {}, peek = () => {}, press = () => {} }) {
     const places = new Map(rows.flatMap((row, r) => row.map((cell, c) => [cell, [r, c]])));
     const keys = {
-      ArrowLeft: (r, c) => [r, c - 1], ArrowRight: (r, c) => [r, c + 1],
-      ArrowUp: (r, c) => [r - 1, c], ArrowDown: (r, c) => [r + 1, c],
+      ArrowLeft: (r, c) => [r, c - 1],
+      ArrowRight: (r, c) => [r, c + 1],
+      ArrowUp: (r, c) => [r - 1, c],
+      ArrowDown: (r, c) => [r + 1, c],
       Home: (r, c, all) => [all ? 0 : r, 0],
       End: (r, c, all) => [all ? rows.length - 1 : r, rows[r].length - 1],
     };
@@ -327,8 +394,7 @@ globalThis.Play = (() => {
         if (next) {
           const to = clamp(next[0], 0, rows.length - 1);
           go(to, clamp(next[1], 0, rows[to].length - 1), true);
-        }
-        else if (event.key === "Enter" || event.key === " ") press(row, column);
+        } else if (event.key === "Enter" || event.key === " ") press(row, column);
         else return;
         event.preventDefault();
         event.stopPropagation();
@@ -339,8 +405,32 @@ globalThis.Play = (() => {
   }
 
   return {
-    compute: {}, figure, still, tag, escaped, slider, choices, buttons, steered, fixed, number,
-    factor, product, listed, at, many, capital, clamp, snap, dot, softmax, plane, arrow, handle,
-    origin, point, grid,
+    compute: {},
+    figure,
+    still,
+    tag,
+    escaped,
+    slider,
+    choices,
+    buttons,
+    steered,
+    fixed,
+    number,
+    factor,
+    product,
+    listed,
+    at,
+    many,
+    capital,
+    clamp,
+    snap,
+    dot,
+    softmax,
+    plane,
+    arrow,
+    handle,
+    origin,
+    point,
+    grid,
   };
 })();

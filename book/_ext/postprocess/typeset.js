@@ -12,7 +12,8 @@ async function main() {
     loader: { load: ["input/tex", "output/chtml", "output/chtml/fonts/tex", "a11y/assistive-mml"] },
     startup: { typeset: false },
   });
-  const { MathJax } = globalThis, { adaptor, document, output } = MathJax.startup;
+  const { MathJax } = globalThis,
+    { adaptor, document, output } = MathJax.startup;
   const size = (tex, display) => {
     const formula = new document.options.MathItem(tex, document.inputJax[0], display);
     formula.setMetrics(16, 8, 1e6, 1e6, 1);

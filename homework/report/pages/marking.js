@@ -56,7 +56,8 @@
       const { points } = parts(section);
       section.hidden = place !== at;
       section.querySelector(".state").textContent = isMarked(section)
-        ? `${points.value} of ${points.max} points` : "not marked";
+        ? `${points.value} of ${points.max} points`
+        : "not marked";
     });
     document.querySelectorAll(".pile").forEach((pile) => {
       pile.hidden = !pile.contains(sections[at]);
@@ -70,7 +71,8 @@
     const drafts = { ...kept(), [section.dataset.id]: { base, now: given(section) } };
     try {
       localStorage.setItem(PLACE, JSON.stringify(drafts));
-      said.textContent = parts(section).points.validity.valid ? ""
+      said.textContent = parts(section).points.validity.valid
+        ? ""
         : `The points go from 0 to ${parts(section).points.max}.`;
     } catch {
       said.textContent = "This browser keeps nothing: save before you close the page.";
@@ -94,7 +96,8 @@
   }
 
   // As homework/intake/tables.py writes a cell: no formula, quotation marks where they must be.
-  const formula = new RegExp(data.formula, "g"), number = new RegExp(data.number);
+  const formula = new RegExp(data.formula, "g"),
+    number = new RegExp(data.number);
   function cell(text) {
     const plain = number.test(text.trim()) ? text : text.replace(formula, "$1'");
     return /[",\r\n]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
@@ -135,7 +138,13 @@
     comment: () => parts(sections[at]).comment.focus(),
   };
   const KEYS = {
-    n: "on", ArrowRight: "on", p: "back", ArrowLeft: "back", u: "open", s: "save", c: "comment",
+    n: "on",
+    ArrowRight: "on",
+    p: "back",
+    ArrowLeft: "back",
+    u: "open",
+    s: "save",
+    c: "comment",
     0: "none",
   };
 
@@ -176,7 +185,10 @@
       const button = target.closest("[data-do]");
       if (button) deeds[button.dataset.do]();
     });
-    at = Math.max(0, sections.findIndex((section) => !isMarked(section)));
+    at = Math.max(
+      0,
+      sections.findIndex((section) => !isMarked(section)),
+    );
     show();
   }
 
