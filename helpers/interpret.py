@@ -158,8 +158,10 @@ def patched(model: nn.Module, level: int, position: int, x_BC: Float[Tensor, "B 
     return hooked([*model.blocks, model.norm][level].register_forward_pre_hook(hook))
 
 
-def without_reading(model: nn.Module, layer: int, position: int, read_B: Int[Tensor, " B"] | int):
-    """While it is open, a GPT's heads of a layer do not read one position from another.
+def without_reading(
+    model: nn.Module, layer: int, position: int | slice, read_B: Int[Tensor, " B"] | int
+):
+    """While it is open, a GPT's heads of a layer do not read one position from another, or others.
 
     The weights that are left are scaled to sum to 1, as if the score had been -∞.
     """

@@ -877,8 +877,14 @@
 
     function inWords() {
       const { entry, over } = inquiry(),
+        { at, id } = why.swap ?? {},
         word = (id) => (id === undefined ? id : bookMachine.word(machine, id));
-      return { why: word(entry), over: word(over) ?? "", after: position + 1 };
+      return {
+        why: word(entry),
+        over: word(over) ?? "",
+        after: position + 1,
+        ...(id !== undefined && { swapped: at + 1, swap: word(id) }),
+      };
     }
 
     let ledger = {};
@@ -893,7 +899,7 @@
     function answerTo(given) {
       const found = bookMachine.asks(machine, given);
       if (!found) return say("The address of this page asks about a word that there is not.");
-      Object.assign(why, { entry: found.entry, over: found.over, asked: true });
+      Object.assign(why, found, { asked: true });
       position = found.position;
       followed = position === machine.ids.length - 1;
     }
@@ -999,10 +1005,13 @@
       at.addEventListener("change", () => {
         why.swap = { at: Number(at.value) };
         show();
+        write("stay");
       });
       other.addEventListener("change", () => {
         why.swap = { at: Number(at.value), ...(other.value && { id: id() }) };
+        why.asked = true;
         show();
+        write("stay");
       });
       box.append(
         make(
@@ -1023,7 +1032,7 @@
             1,
           )[0] ?? 0;
         const chosen = why.swap?.at ?? (without[0] ? most : 0),
-          now = JSON.stringify([machine.ids, position, chosen]);
+          now = JSON.stringify([machine.ids, position, chosen, why.swap?.id]);
         if (now === offered) return;
         offered = now;
         at.replaceChildren(
@@ -1032,15 +1041,13 @@
           ),
         );
         at.value = chosen;
-        const near = chosen
-          ? likeliest(machine.seen[chosen - 1].logits_V, 20).filter(
-              (id) => id !== machine.ids[chosen],
-            )
-          : [];
+        const likely = chosen ? likeliest(machine.seen[chosen - 1].logits_V, 20) : [],
+          near = new Set([...likely, ...(why.swap?.id === undefined ? [] : [why.swap.id])]);
+        near.delete(machine.ids[chosen]);
         const all = other.querySelector('[label="all"]');
         other.replaceChildren(
           make("option", { value: "" }, "another word"),
-          make("optgroup", { label: "likely there" }, ...near.map(option)),
+          make("optgroup", { label: "likely there" }, ...[...near].map(option)),
           ...(all ? [all] : []),
         );
         other.value = why.swap?.id ?? "";

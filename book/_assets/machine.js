@@ -585,16 +585,16 @@ globalThis.bookMachine = (() => {
       if (query.has(short)) number[name] = Number(query.get(short)) - (FROM[name] ?? 1);
     }
     const why = Object.fromEntries(
-      ["why", "over", "after"]
+      ["why", "over", "after", "swapped", "swap"]
         .filter((name) => query.has(name))
         .map((name) => [name, query.get(name)]),
     );
     return { text: query.get("text"), number, change, why: query.has("why") ? why : null };
   }
 
-  // What an address asks about: a position and ids of words (without one, the likeliest, or the next
-  // likeliest; `over` null: the logit); null where one is not there.
-  function asks({ model, ids }, { why, over, after = String(ids.length) }) {
+  // What an address asks about: a position, ids of words (without one, the likeliest, or the next
+  // likeliest; `over` null: the logit), and which word is swapped; null where one is not there.
+  function asks({ model, ids }, { why, over, after = String(ids.length), swapped, swap }) {
     const id = (word) =>
       model.ids.get(/^\S/.test(word) && model.ids.has(` ${word}`) ? ` ${word}` : word);
     const position = Number(after) - 1;
@@ -602,8 +602,12 @@ globalThis.bookMachine = (() => {
       position,
       ...(why && { entry: id(why) }),
       ...(over !== undefined && { over: over === "" ? null : id(over) }),
+      ...(swap && { swap: { at: Number(swapped) - 1, id: id(swap) } }),
     };
-    return position >= 0 && position < ids.length && !Object.values(found).includes(undefined)
+    const places = [ids.length, position + 1]; // that the position and the swapped word have
+    const there = [position, found.swap?.at ?? 0].every((at, n) => at >= 0 && at < places[n]);
+    return there &&
+      ![...Object.values(found), ...Object.values(found.swap ?? {})].includes(undefined)
       ? found
       : null;
   }

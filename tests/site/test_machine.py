@@ -532,7 +532,7 @@ def test_without_scripts_the_page_shows_what_it_begins_with(html_root):
     )
     with torch.no_grad():
         p_V = model(ids[None])[0, -1].softmax(-1)
-    likeliest, reasons = still.select("table")
+    likeliest, _, reasons = still.select("table")
     assert [cell.text for cell in likeliest.select("td")] == written(p_V)
     parts = interpret.logit_parts(model, ids, *p_V.topk(2).indices.tolist()).values()
     *shown, total = [float(cell.text.replace("−", "-")) for cell in reasons.select("td")]

@@ -11,6 +11,7 @@ import playing
 import pytest
 import torch
 import torch.nn.functional as F
+from bs4 import BeautifulSoup
 from play import machine
 from test_gpt_page import in_node, rounded_model, shipped
 from test_machine import PAGE, loaded, opens, written
@@ -295,6 +296,22 @@ def test_each_earlier_word_says_what_is_left_without_it(page):
         assert np.argmax(tints) == np.argmax(falls)
 
 
+def test_without_scripts_each_earlier_word_says_what_is_left_without_it(html_root):
+    model, ids_T = rounded_model(), shipped()[1].encode(machine.TEXT)
+    page = BeautifulSoup((html_root / PAGE).read_text("utf-8"), "html.parser")
+    table = page.select(".machine-still table")[1]
+    p_V = model(ids_T[None])[0, -1].softmax(-1)
+    assert f"has {written(p_V)[0]}." in " ".join(table.caption.text.split())
+    for hidden, cell in enumerate(table.select("td")):
+        left_V, word = logits_hiding(model, ids_T, hidden)[-1].softmax(-1), int(p_V.argmax())
+        shares = [cell.text.partition(",")[0], f"{100 * left_V[word]:.1f}%"]
+        assert shares[0] == (shares[1] if left_V[word] >= 0.0005 else "< 0.1%")
+        then = shipped()[1].vocab[left_V.argmax()]
+        assert (left_V.argmax() == word) == ("then" not in cell.text)
+        assert left_V.argmax() == word or then.strip() in cell.text
+    assert hidden == len(ids_T) - 2
+
+
 PATCH = """([ids, other, at]) => {
     const model = bookGPT.unpack(bookGPTWeights);
     const read = (ids, change) => {
@@ -345,6 +362,12 @@ def test_a_swapped_word_shows_where_the_difference_is_held(page):
     assert shown[0] == shown[-1]  # the swap itself, and all that the head reads
     with_road = model(other_T[None])[0, -1].softmax(-1)[wide].item()
     page.locator(".machine-why p", has_text=f" → {100 * with_road:.1f}%. In").wait_for()
+    address = page.evaluate("location.hash")  # which shows the same to who follows it
+    asked(page, "The old hen")
+    page.evaluate("hash => { location.hash = hash; }", address)
+    page.locator(".machine-why p", has_text=f" → {100 * with_road:.1f}%. In").wait_for()
+    assert page.locator('[name="swap"]').input_value() == str(tokenizer.ids[" road"])
+    assert page.locator('[name="swapped"]').input_value() == str(at)
 
 
 def reading() -> tuple[dict, tuple, str]:

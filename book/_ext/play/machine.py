@@ -13,6 +13,7 @@ import html
 import io
 import json
 import tomllib
+from contextlib import ExitStack
 from functools import cache
 from urllib.parse import quote_plus
 
@@ -108,11 +109,9 @@ def static_html() -> str:
     read = tokenizer.encode(TEXT)
     p_V = model(read[None])[0, -1].softmax(-1)
     weights_LHTT = interpret.attention_weights(model, read[None])[:, 0]
-    shares, ids = p_V.topk(LIKELY)
     rows = "".join(
-        f'<tr><th scope="row">“{tokenizer.vocab[i].replace(" ", "&nbsp;")}”</th>'
-        f'<td style="--share: {share:.4f}">{_percent(share)}</td></tr>'
-        for i, share in zip(ids.tolist(), shares.tolist(), strict=True)
+        _row(_quoted(tokenizer.vocab[i]), _percent(share), share)
+        for share, i in zip(*(found.tolist() for found in p_V.topk(LIKELY)), strict=True)
     )
     side = DOT * weights_LHTT.shape[0] * (len(read) + GAP)
     return f"""<figure class="machine-still">
@@ -121,7 +120,27 @@ def static_html() -> str:
 <table><caption>The likeliest words after “{TEXT}”; the picture shows where each of the
 heads looks</caption><thead><tr><th scope="col">next</th><th scope="col">probability</th>
 </tr></thead><tbody>{rows}</tbody></table>
+{words_html(model, read, tokenizer.vocab)}
 {reasons_html(model, read, tokenizer.vocab)}</figure>"""
+
+
+def words_html(model, ids_T, vocab) -> str:
+    """Give the likeliest word's probability with each earlier word hidden, as the page does."""
+    p_V = model(ids_T[None])[0, -1].softmax(-1)
+    word, rows = p_V.argmax(), ""
+    for hidden, token in enumerate(ids_T[:-1]):
+        with ExitStack() as stack:
+            for layer in range(1, len(model.blocks) + 1):
+                later = slice(hidden + 1, None)
+                stack.enter_context(interpret.without_reading(model, layer, later, hidden))
+            left_V = model(ids_T[None])[0, -1].softmax(-1)
+        left, now = left_V[word].item(), left_V.argmax()
+        then = "" if now == word else f", then {_quoted(vocab[now])}"
+        rows += _row(_quoted(vocab[token]), _percent(left) + then, 1 - left / p_V[word].item())
+    return f"""<table class="machine-reasons"><caption>Which words matter? Each is hidden in
+turn: no later position may read it, in any layer. With all read, {_quoted(vocab[word])} has
+{_percent(p_V[word].item())}.</caption><thead><tr><th scope="col">hidden</th>
+<th scope="col">{_quoted(vocab[word])} then</th></tr></thead><tbody>{rows}</tbody></table>"""
 
 
 def reasons_html(model, ids_T, vocab) -> str:
@@ -130,7 +149,7 @@ def reasons_html(model, ids_T, vocab) -> str:
     parts = interpret.logit_parts(model, ids_T, word, over)
 
     def quoted(token) -> str:
-        return f"“{vocab[token].replace(' ', '&nbsp;')}”"
+        return _quoted(vocab[token])
 
     def named(kind: str, layer: int = 0, head: int = 0, key: int = 0) -> str:
         return {
@@ -148,10 +167,9 @@ def reasons_html(model, ids_T, vocab) -> str:
     shown[f"{len(parts) - LIKELY} others"] = round(total, 3) - written
     shown[f"the lead of {quoted(word)} over {quoted(over)}"] = total
     rows = "".join(
-        f'<tr><th scope="row">{name}</th><td class="{"minus" if value < 0 else "plus"}" '
-        f'style="--share: {abs(value) / most if n < LIKELY else 0:.3f}">{value:+.3f}</td></tr>'
+        _row(name, f"{value:+.3f}".replace("-", "−"), value / most if n < LIKELY else 0)
         for n, (name, value) in enumerate(shown.items())
-    ).replace(">-", ">−")
+    )
     return f"""<table class="machine-reasons"><caption>Why {quoted(word)}, and not
 {quoted(over)}? Its lead is the sum of what the parts of the machine add.</caption>
 <thead><tr><th scope="col">part</th><th scope="col">adds</th></tr></thead>
@@ -185,6 +203,20 @@ def suggestions() -> str:
         f'<a href="#{html.escape(one["address"])}">{one["says"]}</a>'
         for one in filled_words()["tries"]
     )
+
+
+def _row(name: str, words: str, share: float) -> str:
+    """A row of a table whose cell is as full as the share, below zero in the other colour."""
+    kind = "minus" if share < 0 else "plus"
+    return (
+        f'<tr><th scope="row">{name}</th>'
+        f'<td class="{kind}" style="--share: {min(1, abs(share)):.3f}">{words}</td></tr>'
+    )
+
+
+def _quoted(token: str) -> str:
+    """As machine-page.js writes it."""
+    return f"“{token.replace(' ', '&nbsp;')}”"
 
 
 def _percent(share: float) -> str:
