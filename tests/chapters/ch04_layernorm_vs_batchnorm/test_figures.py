@@ -1,4 +1,4 @@
-"""Figures of chapter 04: the data behind what is drawn."""
+"""Chapter 4's blocks of numbers: who reads whom, and what its explorers say."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -18,18 +18,6 @@ def test_block_has_sentence_below_sentence_and_every_number(ax):
     assert len(ax.texts) == 12
     assert ax.texts[0].get_text() == "−5"
     assert [tick.get_text() for tick in ax.get_yticklabels()] == list("abcdef")
-    np.testing.assert_array_equal(ax.get_yticks(), [0, 1, 2, 4, 5, 6])
-    assert ax.patches[0].get_xy() == (-0.5, 3.5)
-
-
-def test_block_fills_cells_and_leaves_the_others_clear(ax):
-    shade = np.zeros((2, 3, 2), dtype=bool)
-    shade[1, 0, 1] = True
-    draw.draw_block(ax, np.zeros((2, 3, 2)), None, shade_BTC=shade)
-    assert not ax.images
-    [filled] = [cell.get_xy() for cell in ax.patches if cell.get_facecolor()[3]]
-    assert filled == (0.5, 3.5)
-    assert len(ax.patches) == 12
 
 
 def test_kinds_of_reading_tell_earlier_later_and_others():
@@ -42,25 +30,6 @@ def test_kinds_of_reading_tell_earlier_later_and_others():
         ["another sentence"] * 3,
         ["not read", "itself", "not read"],
     ]
-
-
-def test_reads_are_cells_in_the_colours_of_their_kinds(ax):
-    assert draw.draw_reads(ax, np.array([[1.0, 0.0], [0.0, 2.0]]), at=(0, 0)) is ax
-    assert [text.get_text() for text in ax.texts] == [
-        "itself",
-        "not read",
-        "not read",
-        "another sentence",
-    ]
-    np.testing.assert_allclose(ax.patches[3].get_xy(), (0, 3.5))  # under the gap between sentences
-
-
-def test_block_frames_a_word_or_a_number(ax):
-    draw.draw_block(ax, np.zeros((2, 3, 4)), None, framed=(1, 0))
-    draw.draw_block(ax, np.zeros((2, 3, 4)), None, framed=(1, 0, 2))
-    word, number = ax.patches
-    assert (word.get_xy(), word.get_width()) == ((-0.5, 3.5), 4)
-    assert (number.get_xy(), number.get_width()) == ((1.5, 3.5), 1)
 
 
 def test_poking_shows_what_moves_and_says_where():
@@ -83,16 +52,6 @@ def test_poking_shows_what_moves_and_says_where():
     moved = np.asarray(figure.axes[1].images[0].get_array(), dtype=float)
     np.testing.assert_array_equal(moved[1], [-1, -1, 0, -1])
     plt.close(figure)
-
-
-def test_gaps_show_both_losses_of_each_seed(ax):
-    pairs = {"layer": (np.array([2.0, 2.1]), np.array([2.0, 2.1])), "group": ([1.9], [2.2])}
-    assert draw.draw_gaps(ax, pairs) is ax
-    line, together, alone = ax.lines[3:]
-    np.testing.assert_allclose(line.get_xydata(), [[1.9, 1], [2.2, 1]])
-    assert (together.get_fillstyle(), alone.get_fillstyle()) == ("none", "full")
-    np.testing.assert_allclose(alone.get_xdata(), [2.2])
-    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["layer", "group"]
 
 
 @pytest.mark.parametrize(

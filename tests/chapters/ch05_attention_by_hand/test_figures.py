@@ -1,11 +1,10 @@
-"""Figures of chapter 05: the data behind what is drawn."""
+"""Chapter 5's plane: lines of equal score, and the hull of the values."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from matplotlib.patches import Polygon
 
 from helpers.chapters.ch05_attention_by_hand import figures as draw
 
@@ -30,23 +29,6 @@ def test_lines_join_equal_scores_one_apart(ax, query):
     assert min(abs(level) for level in levels) < 1e-9  # one of them is at score 0
 
 
-def test_keys_stand_where_they_are_and_the_query_points_its_way(ax):
-    draw.draw_keys(ax, KEYS, [1.0, 0.5], TOKENS)
-    dots = [line for line in ax.lines if line.get_marker() == "o"]
-    np.testing.assert_allclose([dot.get_xydata()[0] for dot in dots], KEYS)
-    (arrow,) = [text for text in ax.texts if text.arrow_patch is not None]
-    np.testing.assert_allclose(arrow.xy, [1.0, 0.5])
-
-
-def test_the_arrow_can_be_scaled_and_a_zero_query_is_drawn(ax):
-    draw.draw_keys(ax, KEYS, [3.0, 4.0], TOKENS, scale=0.25, names=("alive", "size"))
-    (arrow,) = [text for text in ax.texts if text.arrow_patch is not None]
-    np.testing.assert_allclose(arrow.xy, [0.75, 1.0])
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("alive", "size")
-    draw.draw_keys(ax, KEYS, [0.0, 0.0], TOKENS)  # no direction, so no lines and no arrow
-    assert len([text for text in ax.texts if text.arrow_patch is not None]) == 1
-
-
 def test_values_are_sized_by_weight_around_the_output(ax):
     output = WEIGHTS @ KEYS
     assert draw.draw_values(ax, KEYS, WEIGHTS, output, TOKENS) is ax
@@ -55,30 +37,7 @@ def test_values_are_sized_by_weight_around_the_output(ax):
     np.testing.assert_allclose([dot.get_offsets()[0] for dot in ax.collections], KEYS)
     (star,) = [line for line in ax.lines if line.get_marker() == "*"]
     np.testing.assert_allclose(star.get_xydata()[0], output)
-    (shape,) = [patch for patch in ax.patches if isinstance(patch, Polygon)]
-    assert {tuple(corner) for corner in shape.get_xy()} == {tuple(key) for key in KEYS}
 
-
-def test_matrix_is_written_as_it_is(ax):
-    matrix = np.array([[0.1, -0.25, 1], [2, 0, 3.456]])
-    assert draw.draw_matrix(ax, matrix, ["r", "s"], TOKENS, title="scores") is ax
-    np.testing.assert_array_equal(ax.images[0].get_array(), matrix)
-    written = {tuple(map(int, text.get_position())): text.get_text() for text in ax.texts}
-    assert written[(2, 1)] == "3.46"  # column 2, row 1
-    assert written[(1, 0)] == "-0.25"
-    low, high = ax.images[0].get_clim()
-    assert (low, high) == (-0.25, 3.456)
-    assert "scores" in (ax.get_title(), ax.get_title(loc="left"))
-
-
-def test_matrix_is_shaded_over_the_limits_that_are_given(ax):
-    draw.draw_matrix(ax, [[0.2, 0.9]], ["r"], ["a", "b"], limits=(0, 1))
-    assert ax.images[0].get_clim() == (0, 1)
-    light, dark = (text.get_color() for text in ax.texts)
-    assert light != dark  # what stands on dark ink is written in a light one
-
-
-# ------------------------------------------------------------- the hull
 
 corners = arrays(
     np.float64,

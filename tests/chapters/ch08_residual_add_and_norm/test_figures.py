@@ -1,6 +1,5 @@
-"""Figures of chapter 08: the data behind what is drawn."""
+"""Chapter 8's block, and its levels by depth."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 from helpers.chapters.ch08_residual_add_and_norm import figures as draw
@@ -12,17 +11,10 @@ def test_levels_lie_on_the_page_and_keep_their_ends(ax):
     falling, flat = ax.lines
     x, y = falling.get_data()
     assert (x[0], x[-1]) == (0, 96)
-    assert len(x) <= draw.MAX_POINTS
     assert (y[0], y[-1]) == (0, -12)
     np.testing.assert_allclose(flat.get_ydata(), 0)
-    assert falling.get_color() == draw.INKS["neither"]
     assert ax.get_yticklabels()[0].get_text() == "≤ 10⁻¹²"
     assert ax.get_yticklabels()[-1].get_text() == "≥ 10¹²"
-
-
-def test_few_levels_are_all_drawn(ax):
-    draw.draw_levels(ax, "norm alone", np.array([[1.0, 10.0, 100.0]]))
-    np.testing.assert_allclose(ax.lines[0].get_xydata(), [[0, 0], [1, 1], [2, 2]])
 
 
 def test_block_has_sum_and_norm_on_the_stream_behind_each_sub_layer(ax):
@@ -34,12 +26,3 @@ def test_block_has_sum_and_norm_on_the_stream_behind_each_sub_layer(ax):
     assert [height for _, height, _ in boxes] == [1, 0, 0, 1, 0, 0]
     stream = ax.texts[-1]
     assert stream.xy[0] > boxes[-1][0] > boxes[0][0] > stream.get_position()[0]
-
-
-def test_levels_have_a_panel_a_quantity():
-    _, axes = plt.subplots(1, 2)
-    found = {"size": np.ones((2, 5)), "gradient": np.full((2, 5), 0.1)}
-    assert draw.panels_of_levels(axes, "norm alone", found) is axes
-    assert [ax.get_title() for ax in axes] == ["size", "gradient"]
-    assert {line.get_color() for line in axes[1].lines} == {draw.INKS["norm alone"]}
-    np.testing.assert_allclose(axes[1].lines[0].get_ydata(), -1)

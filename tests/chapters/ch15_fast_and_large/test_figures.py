@@ -1,4 +1,4 @@
-"""Figures of chapter 15: the data behind what is drawn."""
+"""Chapter 15's tiles and levels."""
 
 import numpy as np
 from matplotlib.colors import to_hex
@@ -29,17 +29,3 @@ def test_block_shows_each_number_and_how_far_its_level_is(ax):
     np.testing.assert_allclose(ax.lines[0].get_ydata(), x_N)
     moves = [segment[:, 1] for segment in ax.collections[-1].get_segments()]
     np.testing.assert_allclose(moves, [[0.1, 0.0], [0.9, 1.0], [-0.3, -0.5]])
-
-
-def test_roofline_is_the_lower_of_two_roofs(ax):
-    assert draw.draw_roofline(ax, [0.5, 2, 8], [5.0, 15.0, 40.0], bandwidth=10.0) is ax
-    x, y = ax.lines[0].get_data()
-    np.testing.assert_allclose(y, np.minimum(10 * np.asarray(x), 40))
-    assert x[1] == 4
-    np.testing.assert_allclose(ax.lines[1].get_ydata(), [5, 15, 40])
-
-
-def test_scaling_has_a_dot_a_seed_and_room_for_one_more_size(ax):
-    assert draw.draw_scaling(ax, {100: np.array([2.2, 2.1]), 1000: np.array([2.0])}, upto=5e3) is ax
-    assert [len(line.get_xdata()) for line in ax.lines] == [2, 1]
-    assert ax.get_xlim()[1] > 5e3
