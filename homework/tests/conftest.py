@@ -9,6 +9,7 @@ from handins import shared_book
 
 from homework.run import judging, sandbox
 
+pytest.register_assert_rewrite("batches")
 hypothesis.settings.register_profile("book", deadline=None, derandomize=True, max_examples=60)
 hypothesis.settings.load_profile("book")
 

@@ -103,6 +103,7 @@ def canaries(path) -> set[str]:
     return {word.decode() for words in found for word in words}
 
 
+@pytest.mark.nightly
 def test_no_file_holds_a_canary(built):
     files = [path for path in built.rglob("*") if path.is_file()]
     assert len(files) > 100
@@ -110,6 +111,7 @@ def test_no_file_holds_a_canary(built):
     assert not [path for path in files if "canary" in path.name]
 
 
+@pytest.mark.nightly
 def test_no_file_holds_what_all_solutions_have(built):
     """Where the true solutions went, the marks of their one form went, too."""
     for path in built.rglob("*"):
@@ -125,6 +127,7 @@ def test_no_file_holds_what_all_solutions_have(built):
             assert not re.search(r"\bsolution_\d", text), path.name
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("notebook", TAUGHT, ids=lambda path: path.stem[:2])
 def test_a_chapter_is_whole_but_for_its_solutions(built, notebook):
     theirs = nbformat.read(built / "_sources" / "notebooks" / notebook.name, as_version=4)
@@ -133,6 +136,7 @@ def test_a_chapter_is_whole_but_for_its_solutions(built, notebook):
     assert [cell.id for cell in theirs.cells] == left
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("notebook", TAUGHT, ids=lambda path: path.stem[:2])
 def test_links_lead_to_the_student_edition(built, notebook):
     page = built / "notebooks" / f"{notebook.stem}.html"

@@ -89,6 +89,7 @@ def _wait_for(address: str, server: subprocess.Popen) -> None:
     pytest.fail("JupyterLab does not answer")
 
 
+@pytest.mark.nightly
 def test_the_explorer_is_a_live_control_in_a_kernel(lab, page, stored):
     page.set_default_timeout(90_000)
     page.goto(lab)

@@ -11,7 +11,7 @@ from helpers.similarity import nearest
 TOLERANCE = 0.03
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_training_is_the_stored_one():
     made = lab.one_training(0, text="the tales")
     then = lab.NEIGHBOURS.runs(text="the tales")[0]

@@ -12,7 +12,7 @@ def first_run(part, **wanted):
     return lab.PARTS[part].runs(**wanted)[0]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("optimizer", lab.RATES)
 def test_lengths_are_the_stored_ones(optimizer):
     for table in lab.TABLES:
@@ -21,7 +21,7 @@ def test_lengths_are_the_stored_ones(optimizer):
         assert max_difference(made["correlations"], then["correlations"][:3]) < TOLERANCE
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("table", lab.TABLES)
 def test_neighbours_are_the_stored_ones(table):
     for way in lab.WAYS:
@@ -30,7 +30,7 @@ def test_neighbours_are_the_stored_ones(table):
         assert max_difference(made["right"], then["right"]) < 2 * TOLERANCE
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_cloud_is_the_stored_one():
     made = lab.one_cloud(0, table="input rows", steps=400, until=400)
     name = "all three, cosine and Euclid"

@@ -13,7 +13,7 @@ SLICES = {
 TOLERANCE = 0.02  # of losses in nats, for another processor
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("part", SLICES)
 def test_a_run_is_the_stored_one(part):
     setting = SLICES[part]

@@ -11,7 +11,7 @@ SLOW = {"steps": 200, "divisor": "1", "start": lab.SMALL, "lr": 0.01, "D": 64, "
 SLICES = {"short": (0, SMALL_RATE | {"D": 16}), "controls": (0, SLOW), "more": (5, SLOW)}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("part", SLICES)
 def test_a_run_is_the_stored_one(part):
     seed, setting = SLICES[part]
@@ -19,7 +19,7 @@ def test_a_run_is_the_stored_one(part):
     assert max_difference(made, lab.PARTS[part].runs(**setting)[0]) < TOLERANCE
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_long_run_begins_as_the_stored_one():
     setting = SMALL_RATE | {"D": 64}
     made = lab.one_run(0, **setting)["losses"]

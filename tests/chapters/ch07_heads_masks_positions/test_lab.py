@@ -13,13 +13,13 @@ def stored_run(part, **setting):
     return lab.PARTS[part].runs(**setting)[0]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_masked_reader_is_the_stored_one():
     made = {"seed": 0} | lab.of_mask(0, mask="causal")
     assert max_difference(made, stored_run("masks", mask="causal")) < TOLERANCE
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_model_with_heads_begins_as_the_stored_one():
     model, go_on = lab.in_training("learned", seed=0, heads=1, layers=1)
     go_on(steps=lab.EARLY)
@@ -27,7 +27,7 @@ def test_a_model_with_heads_begins_as_the_stored_one():
     assert validation_loss(model) == pytest.approx(then, abs=TOLERANCE)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("setting", lab.LENGTHS[-3:], ids=str)
 def test_a_model_reads_long_texts_as_the_stored_one(setting):
     model, go_on = lab.in_training(seed=0, **setting)

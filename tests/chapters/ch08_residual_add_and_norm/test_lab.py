@@ -7,6 +7,7 @@ import torch
 from helpers.chapters.ch08_residual_add_and_norm import lab
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("start", "scheme", "L"),
     [("torch", "norm alone", 4), ("kept", "residual alone", 4), ("torch", "norm first", 96)],
@@ -19,7 +20,7 @@ def test_depth_is_what_is_stored(start, scheme, L):
         assert run[key] == pytest.approx(stored[key], rel=0.02)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("part", "model", "lr"),
     [("ladder", "with its residual", 0.003), ("rates", "attention alone", 0.01)],
@@ -31,6 +32,7 @@ def test_readers_half_way_are_what_is_stored(part, model, lr):
     assert lab.validation_loss(lm) == pytest.approx(stored, abs=0.02)
 
 
+@pytest.mark.nightly
 def test_neurons_before_training_are_what_is_stored():
     lm, _ = lab.in_training("with feed-forward", seed=2)
     stored = lab.PARTS["ladder"].runs(model="with feed-forward")[2]["untrained"]

@@ -10,6 +10,7 @@ from helpers.chapters.ch09_prenorm_vs_postnorm import lab
 from helpers.chapters.lab import characters, counted_losses
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("place", lab.ORDERS)
 def test_starts_are_what_is_stored(place):
     setting = {"place": place, "start": "torch", "L": 4}
@@ -67,7 +68,7 @@ def test_by_hand_both_orders_add_and_norm_in_their_order():
     np.testing.assert_allclose(pre[r"\text{output} = x + y"], [2, 3, 0])
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("part", "at"),
     [("race", 0), ("longer", -1), ("deep", 2), ("deep", -1)],
@@ -86,7 +87,7 @@ def test_short_runs_are_the_start_of_the_stored_ones(part, at):
             assert values == pytest.approx(stored["looks"]["0"][key], rel=0.02)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_whole_run_is_what_is_stored():
     setting = {"place": "pre", "L": 2, "lr": 0.003, "warm_up": 50}
     stored = lab.PARTS["grid"].runs(**setting)[0]

@@ -8,7 +8,7 @@ from helpers.chapters.ch10_initialisation import lab
 TRAINED = [name for name, part in lab.PARTS.items() if part.side_by_side]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(("part", "at"), [*((part, -1) for part in TRAINED), ("elsewhere", 2)])
 def test_short_runs_are_the_start_of_the_stored_ones(part, at):
     """The last setting of each part and one of twice the width, ten steps: half a nat is lost."""
@@ -19,6 +19,7 @@ def test_short_runs_are_the_start_of_the_stored_ones(part, at):
     assert losses.mean().item() == pytest.approx(kept["losses"][0], abs=0.03)
 
 
+@pytest.mark.nightly
 def test_plain_layers_learn_as_they_did():
     setting = lab.PARTS["layers"].settings[4]
     kept = lab.PARTS["layers"].runs(**setting)[1]
@@ -28,6 +29,7 @@ def test_plain_layers_learn_as_they_did():
     assert run["last ten"] == pytest.approx(kept["last ten"], abs=0.05)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("at", [0, -2])
 def test_untrained_stacks_are_those_stored(at):
     setting = lab.PARTS["stacks"].settings[at]

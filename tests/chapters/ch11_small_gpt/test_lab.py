@@ -16,6 +16,7 @@ def test_stored_runs_are_of_the_recipe_as_it_is(part):
     assert {name: part.stored[name] for name in part.more} == part.more
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "setting",
     [{"lever": "context 16"} | lab.USUAL, {"lever": "no norms"} | lab.ELSEWHERE["1/√fan-in"]],
@@ -26,6 +27,7 @@ def test_a_run_computed_again_is_the_stored_one(setting):
     assert found["validation"] == pytest.approx(run["validation"], abs=0.03)
 
 
+@pytest.mark.nightly
 def test_a_long_run_begins_again_as_the_stored_one():
     run = lab.PARTS["whole"].runs(text="tales")[1]
     found = lab.of_whole(1, text="tales", steps=2000, halt=lab.BEGIN)
@@ -41,6 +43,7 @@ def test_the_page_says_between_which_tables_training_ends():
         assert max(ends) < above
 
 
+@pytest.mark.nightly
 def test_counted_losses_on_the_tales_are_the_stored_ones():
     [run] = lab.PARTS["counted"].runs(text="tales")
     assert lab.counted(0, text="tales")["losses"] == pytest.approx(run["losses"], abs=2e-4)

@@ -142,6 +142,7 @@ def test_repeats_repeat_with_their_length():
 # --- what is stored -------------------------------------------------------------------------
 
 
+@pytest.mark.nightly
 def test_a_storyteller_trained_again_begins_as_the_stored_one():
     """Its answers are those of the functions above, for any model."""
     model, losses = lab.storyteller(0, stop=lab.BEGIN)
@@ -150,11 +151,13 @@ def test_a_storyteller_trained_again_begins_as_the_stored_one():
     assert {"seed", "first losses", *lab.answers(model)} == set(then)
 
 
+@pytest.mark.nightly
 def test_a_reader_taught_again_is_the_stored_one():
     found = {"seed": 0} | lab.of_reader(0, L=1)
     assert max_difference(found, lab.PARTS["pronouns"].runs(L=1)[0]) < 0.05
 
 
+@pytest.mark.nightly
 def test_a_copier_that_learns_again_begins_as_the_stored_one():
     """Later its loss falls off a cliff, and two processors reach that some updates apart."""
     then = lab.PARTS["copying"].runs(L=2)[0]

@@ -12,6 +12,7 @@ from helpers.minigpt import GPT
 TEN = ["wide"] * 3 + ["wider", "tired", "tired", "tire", "wire", "wider", "fire"]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("part", "setting"),
     [("vocabulary", {"merges": 64}), ("vocabulary, longer", {"merges": 64, "of_characters": 600})],
@@ -23,7 +24,7 @@ def test_short_runs_are_the_start_of_the_stored_ones(part, setting):
     assert stored["steps"] == lab.steps_for(**setting)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_digits_are_added_as_stored():
     found = lab.adder(0, lab.DIGITS)
     assert found["unseen"] == pytest.approx(
@@ -31,7 +32,7 @@ def test_digits_are_added_as_stored():
     )
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_smollm2_predicts_the_tales_as_stored(smollm2):
     [stored] = lab.PARTS["smollm2"].runs(context=512)
     assert lab.of_smollm2(0, 512)["bits"] == pytest.approx(stored["bits"], abs=0.01)

@@ -100,6 +100,7 @@ def test_balance_helps_the_expert_that_has_nothing_to_do():
     assert layer.load.min() > 0.05
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("part", "at"), [("swaps", 4), ("swaps, longer", -1), ("experts", -1)])
 def test_first_steps_are_those_that_are_stored(part, at):
     setting = lab.PARTS[part].settings[at]
@@ -148,7 +149,7 @@ def test_heads_are_counted_from_one_and_tokens_come_twice():
     assert torch.equal(twice[0, :6], twice[0, 6:])
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_draw_is_copied_as_stored(smollm2):
     found, stored_run = lab.copying(0, 30), lab.PARTS["copying"].runs(tokens=30)[0]
     assert found["second"] == pytest.approx(stored_run["second"], abs=0.05)

@@ -77,6 +77,7 @@ def test_ngram_draft_is_the_share_of_what_followed():
     assert q_V.sum().item() == pytest.approx(1)
 
 
+@pytest.mark.nightly
 def test_a_writing_is_what_is_stored():
     for at, seed in ((0, 0), (3, 2)):
         setting = lab.PARTS["drafts"].settings[at]
@@ -87,6 +88,7 @@ def test_a_writing_is_what_is_stored():
 # --- the scaling law --------------------------------------------------------------------------
 
 
+@pytest.mark.nightly
 def test_first_losses_are_those_of_the_stored_runs():
     for C in (8, 64):
         stored = lab.PARTS["scaling"].runs(C=C, rate=0.4)[1]

@@ -107,13 +107,14 @@ def test_questions_held_out_are_not_taught():
     assert not answers & {answer for _, answer, _ in found["new subject"]}
 
 
+@pytest.mark.nightly
 def test_loss_on_tales_before_is_what_is_stored():
     stored = lab.PARTS["reading"].runs(way="answer only")[0]
     torch.manual_seed(0)
     assert lab.tale_loss(lab.storyteller()[0]) == pytest.approx(stored["tales"][0], abs=1e-3)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_whole_run_is_what_is_stored():
     stored = lab.PARTS["reading"].runs(way="usual pairs")[0]
     run = lab.one_run(0, way="usual pairs")
@@ -122,7 +123,7 @@ def test_a_whole_run_is_what_is_stored():
     assert run["tales"] == pytest.approx(stored["tales"], rel=0.2)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_answers_lack_the_first_token_where_it_never_counted():
     """The chapter's error to spot, made."""
     torch.manual_seed(0)
