@@ -247,7 +247,9 @@ class Deserved:
     def test_a_submission_gets_what_it_deserves(self, one, batches, server, tmp_path, request):
         """And a teacher is told what is odd in it."""
         made = batches[one.chapter]
-        if request.node.execution_count > 1:  # a second try: it is graded again, alone
+        if (
+            getattr(request.node, "execution_count", 1) > 1
+        ):  # a second try: it is graded again, alone
             made = batch(tmp_path, one.chapter, server[0], [one])
         record = made.record(one)
         found = faults(one, record)
