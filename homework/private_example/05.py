@@ -84,7 +84,7 @@ def ratio_of_weights(answer, place, ratio) -> None:
 # A question that a person marks.
 
 own.free(
-    "05.8",
+    "05.51",
     question="""
 **Where does the comparison break down?** "Attention is a dictionary: you look a query up among the
 keys and get the value." In a few sentences: what is right about this, and what is not?

@@ -52,7 +52,7 @@ def test_it_grades_a_hand_in(laid_out, monkeypatch):
     monkeypatch.setattr(gradescope.grade, "Worker", Warm)
     given = laid_out / "submission"
     given.mkdir()
-    answers = solved() | {"05.1": "my_weights = len", "05.8": "All come back, mixed."}
+    answers = solved() | {"05.1": "my_weights = len", "05.51": "All come back, mixed."}
     notebook = fill(answers)
     notebook["cells"][at(notebook, "tables")]["source"] += "\nprint(keys)"
     (given / "my homework.ipynb").write_bytes(written(notebook))
@@ -60,7 +60,7 @@ def test_it_grades_a_hand_in(laid_out, monkeypatch):
     report = json.loads((laid_out / "results" / "results.json").read_text())
     tests = {one["name"]: one for one in report["tests"]}
     assert report["score"] == sum(one["score"] for one in report["tests"]) == 12
-    assert report["output"] == "Marked by a person: 05.6, 05.8."
+    assert report["output"] == "Marked by a person: 05.6, 05.51."
     assert tests["05.2, the check"]["output"] == "Right."
     assert tests["05.1, entries that are whole numbers"]["score"] == 0
     assert "a given cell before the tasks was changed" in tests["to look at"]["output"]

@@ -475,9 +475,10 @@ def exercises_have_one_form(chapter: Chapter) -> list[str]:
         elif exercise:
             solution = SOLUTION.search(after.source) or EXPLAINED.search(after.source)
             again = CHECKED.search(solution["after"]) if solution else None
+            ends = again and again[1] == exercise[1] and "solution=True" in solution["after"]
             faults += [f"{before}: its solution lacks the BEGIN and END lines"] * (not solution)
-            faults += [f"{before}: its solution does not end in the same check"] * (
-                again is None or again.group(1) != exercise.group(1)
+            faults += [f"{before}: its solution does not end in the same check, solution=True"] * (
+                not ends
             )
         since = at + 2
     return faults

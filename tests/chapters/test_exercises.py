@@ -104,7 +104,7 @@ def test_torch_is_refused_where_the_question_asks_for_numpy(path):
     for name in (n for n in FUNCTIONS if n.startswith(path.stem[:2])):
         [question] = [c.source for c in cells if f"> **Exercise {name[-1]}.**" in c.source]
         asked = re.search(r"in NumPy|(?<!is )an? NumPy array (of shape|with)", question)
-        assert CHECKS[name].numpy == bool(asked), name
+        assert CHECKS[name].numpy == bool(asked), f"{name} has numpy=True if it asks for NumPy"
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,8 @@ RUBRIC = (("a mixture", 1.0), ("an example", 0.5))
 TASKS = tuple(Task(f"05.{n}", "", cells(n), (), rubric=RUBRIC) for n in (8, 9))
 OF = Assignment("05", "Attention", nbformat.v4.new_code_cell(""), (), TASKS)
 RECORDS = [
-    Record("ada", "", "", "k", responses={"05.8": "So.", "05.9": EVIL}),
-    Record("bob", "", "", "k", responses={"05.8": "No.\n\n    code"}),
+    Record("ada", "", "", "k", responses={"05.51": "So.", "05.9": EVIL}),
+    Record("bob", "", "", "k", responses={"05.51": "No.\n\n    code"}),
 ]
 
 
@@ -34,7 +34,7 @@ RECORDS = [
 def desk(tmp_path, page, watched):
     """A gradebook with a mark by hand, its page open from a file, and what goes wrong there."""
     book = Gradebook(tmp_path)
-    (tmp_path / "marks.csv").write_text("student,task,points,remark\nbob,05.8,0.5,[2] Hm.\n")
+    (tmp_path / "marks.csv").write_text("student,task,points,remark\nbob,05.51,0.5,[2] Hm.\n")
     marks = book.update_marks(RECORDS, OF)
     path = tmp_path / "to-mark.html"
     path.write_text(marking_page(RECORDS, OF, marks), "utf-8")
@@ -87,9 +87,9 @@ def test_marks_are_given_kept_and_saved_as_the_grader_reads_them(desk):
     page.keyboard.press("0")  # of what is not marked yet, which is shown
     marks = saved(book, page)
     assert {key: (mark.points, mark.remark) for key, mark in marks.items()} == {
-        ("ada", "05.8"): (1.0, f"[1] {COMMENT}"),
+        ("ada", "05.51"): (1.0, f"[1] {COMMENT}"),
         ("ada", "05.9"): (0.0, "[0]"),
-        ("bob", "05.8"): (0.5, "[2] Hm."),
+        ("bob", "05.51"): (0.5, "[2] Hm."),
     }
     text = (book.folder / "marks.csv").read_bytes()
     assert book.update_marks(RECORDS, OF) == marks
@@ -101,10 +101,10 @@ def test_a_newer_marks_csv_outranks_kept_marks(desk):
     book, path, page, _ = desk
     to(page, "So.")
     page.keyboard.press("1")
-    marks = book.marks() | {("ada", "05.8"): Mark("ada", "05.8", 0.5, 1.5, remark="by hand")}
+    marks = book.marks() | {("ada", "05.51"): Mark("ada", "05.51", 0.5, 1.5, remark="by hand")}
     path.write_text(marking_page(RECORDS, OF, marks), "utf-8")
     page.reload()
-    assert saved(book, page)["ada", "05.8"].remark == "by hand"
+    assert saved(book, page)["ada", "05.51"].remark == "by hand"
 
 
 def test_points_that_do_not_exist_are_not_saved(desk):

@@ -15,7 +15,7 @@ from homework.run.judging import Result
 
 FREE_ONE = (
     "from homework.private import ProblemSet\nown = ProblemSet()\n"
-    'own.free("05.8", question="Why?", rubric={"because": 1, "so": 2})\n'
+    'own.free("05.51", question="Why?", rubric={"because": 1, "so": 2})\n'
 )
 
 
@@ -36,7 +36,7 @@ def record(student="ada", text="Because.", points=2.0, **more):
         Result("05.1", "check", points, 2, "Right", "ü <b> \ud800 '"),
         Result("05.2", "check", 0.0, 2, "Not right", "The scores were not scaled."),
     )
-    responses = {"05.8": text} if text else {}
+    responses = {"05.51": text} if text else {}
     return Record(student, "Ada", "a.ipynb", "k", results=results, responses=responses, **more)
 
 
@@ -97,26 +97,26 @@ def fill_in(book, old, new):
 
 def test_a_free_response_waits_for_a_person_and_keeps_the_mark(book, assignment):
     marks = book.update_marks([record()], assignment)
-    assert points_by_task(record(), assignment, marks)["05.8"] is None
-    fill_in(book, "ada,05.8,,3", "ada,05.8,2.5,3")
+    assert points_by_task(record(), assignment, marks)["05.51"] is None
+    fill_in(book, "ada,05.51,,3", "ada,05.51,2.5,3")
     marks = book.update_marks([record()], assignment)
     points = points_by_task(record(), assignment, marks)
-    assert (points["05.8"], points["05.1"], points["05.2"], points["05.3"]) == (2.5, 2, 0, 0)
+    assert (points["05.51"], points["05.1"], points["05.2"], points["05.3"]) == (2.5, 2, 0, 0)
     assert book.update_marks([record()], assignment) == marks  # and so it stays
 
 
 def test_changed_response_is_to_be_marked_again(book, assignment):
     book.update_marks([record()], assignment)
-    fill_in(book, "ada,05.8,,3", "ada,05.8,2.5,3")
+    fill_in(book, "ada,05.51,,3", "ada,05.51,2.5,3")
     marks = book.update_marks([record(text="On second thoughts.")], assignment)
-    mark = marks["ada", "05.8"]
+    mark = marks["ada", "05.51"]
     assert mark.points is None
     assert "an earlier answer had 2.5" in mark.remark
 
 
 def test_missing_response_gets_no_points_at_once(book, assignment):
     one = record(text="")
-    assert points_by_task(one, assignment, book.update_marks([one], assignment))["05.8"] == 0
+    assert points_by_task(one, assignment, book.update_marks([one], assignment))["05.51"] == 0
 
 
 def test_an_appeal_is_a_line_in_the_same_file(book, assignment):
