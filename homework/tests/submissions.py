@@ -27,6 +27,17 @@ Points = Mapping[str, float]
 Content = bytes | Callable[[Path], None]
 
 
+@cache
+def course(chapter: str) -> Assignment:
+    return Course(chapter, SEED, str(TEMPLATE)).assignment()
+
+
+FULL = {
+    chapter: {task.name: task.points for task in course(chapter).tasks if not task.free}
+    for chapter in ("04", "05", "07")
+}
+
+
 @dataclass(frozen=True)
 class Submission:
     """What a student hands in, and what it deserves.
@@ -105,17 +116,6 @@ def answers(name: str, changes: Mapping[str, object], points: Points, why: str, 
 
 
 # ------------------------------------------------------------- how they are made
-
-
-@cache
-def course(chapter: str) -> Assignment:
-    return Course(chapter, SEED, str(TEMPLATE)).assignment()
-
-
-FULL = {
-    chapter: {task.name: task.points for task in course(chapter).tasks if not task.free}
-    for chapter in ("04", "05", "07")
-}
 
 
 @cache
