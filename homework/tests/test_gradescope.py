@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 from handins import Warm
-from submissions import TEMPLATE, at, fill, solved, written
+from submissions import FULL, TEMPLATE, at, fill, solved, written
 from support import ROOT
 
 from homework import gradescope
@@ -59,7 +59,8 @@ def test_it_grades_a_hand_in(laid_out, monkeypatch):
     assert main([str(laid_out)]) == 0
     report = json.loads((laid_out / "results" / "results.json").read_text())
     tests = {one["name"]: one for one in report["tests"]}
-    assert report["score"] == sum(one["score"] for one in report["tests"]) == 12
+    full = sum(FULL["05"].values()) - FULL["05"]["05.1"]
+    assert report["score"] == sum(one["score"] for one in report["tests"]) == full
     assert report["output"] == "Marked by a person: 05.6, 05.51."
     assert tests["05.2, the check"]["output"] == "Right."
     assert tests["05.1, entries that are whole numbers"]["score"] == 0
