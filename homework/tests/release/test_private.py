@@ -21,7 +21,7 @@ TASK = (
     ' solution="x = {{ n }}")\n@own.hidden("05.59", points=2)\ndef right(answer, n):\n'
     "    if answer != n: raise Wrong\n"
 )
-FREE_ONE = 'own.free("05.110", question="Why a {{ word }}?", rubric={"because": 1, "so": 2})\n'
+FREE_ONE = 'own.free("05.111", question="Why a {{ word }}?", rubric={"because": 1, "so": 2})\n'
 
 
 @pytest.fixture
@@ -65,8 +65,8 @@ def test_task_and_tests_have_the_same_numbers(merged):
 
 def test_a_free_response_has_a_rubric_and_stands_in_order(merged):
     tasks = merged(DRAW + TASK + FREE_ONE)
-    assert list(tasks)[-2:] == ["05.59", "05.110"]  # 110 after 59, not after 11
-    free = tasks["05.110"]
+    assert list(tasks)[-2:] == ["05.59", "05.111"]  # 111 after 59, not after 11
+    free = tasks["05.111"]
     assert (free.free, free.points, free.answer) == (True, 3, "")
     assert free.stub.cell_type == "markdown"
     assert free.stub.source == FREE
