@@ -11,16 +11,15 @@ import argparse
 import io
 import json
 import logging
-import re
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from html import escape
 from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote
 
 import yaml
+from playwright.sync_api import Browser, sync_playwright
 from pypdf import PdfReader, PdfWriter
 
 from book.browser import FLAGS, MISSING, chromium
@@ -29,9 +28,9 @@ from helpers.files import write_bytes
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
+CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
 NAME = "transformers-worked-out"
 UNHINTED = "--font-render-hinting=none"  # else letters keep to whole pixels, and words fall apart
-HEAD = re.compile(r"(?:(answers|solutions)-?)?(?:(?:notebooks|book)-(.*))?")  # ids of whole parts
 READY = """async () => {
     await Promise.all([...document.images].map(image => image.decode()));
     await document.fonts.ready;
@@ -41,7 +40,6 @@ TOO_WIDE = """width => [...document.body.querySelectorAll("*")]
     .filter(part => part.getBoundingClientRect().right > width + 1)
     .filter(part => !part.closest("mjx-assistive-mml"))
     .map(part => part.textContent.trim().slice(0, 40) || part.tagName)"""
-SHEETS = re.compile(r'<link [^>]*(?:data-joins="([^"]+)"|_static/([^"?]+\.css))')
 FILL = """pages => {
     for (const number of document.querySelectorAll("[data-page-of]")) {
         number.textContent = pages[number.dataset.pageOf] ?? "?";
@@ -52,59 +50,52 @@ FILL = """pages => {
 # ---------------------------------------------------------------- the document
 
 
-def whole(site: Path, root: Path = ROOT) -> str:
+def whole(site: Path) -> str:
     """Give the document of a built site. Raises: ValueError where the site is not built."""
-    config = yaml.safe_load((root / "_config.yml").read_text("utf-8"))
-    pages = document.read_pages(site, document.load_toc(root), "About this book")
-    return document.join(
-        pages, title=config["title"], front=front(config, root, site), head=head(site)
-    )
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
+    return joined(document.read_pages(site, toc, "About this book"), site)
+
+
+def joined(pages: list[document.Page], site: Path) -> str:
+    """Join pages, with the book's title page and style."""
+    return document.join(pages, title=CONFIG["title"], front=front(site), head=head(site))
 
 
 def head(site: Path) -> str:
-    """What the document loads: fonts, colours of code, the sheets of single pages, our style."""
-    address = site.resolve().as_uri()
-    style = Path(__file__).with_name("paper.css").read_text("utf-8")
-    sheets = ["fonts.css", "pygments.css", *own_sheets(site)]
-    links = [f'<link rel="stylesheet" href="{address}/_static/{name}">\n' for name in sheets]
-    return "".join(links) + f"<style>{style}</style>"
+    """What the document loads: fonts, colours of code, the sheets of single pages, our style.
 
-
-def own_sheets(site: Path) -> list[str]:
-    """The style sheets that some pages link and others do not: those of what stands on them.
-
-    What all link is the site's look, which paper.css stands in for.
+    The sheets that all pages load are the site's look, which paper.css stands in for.
     """
-    linked = [
-        {
-            name
-            for joined, single in SHEETS.findall(file.read_text("utf-8"))
-            for name in (joined or single).split()
-        }
-        for file in [*site.glob("book/*.html"), *site.glob("notebooks/*.html")]
-    ]
-    return sorted(set().union(*linked) - set.intersection(*linked))
+    address = site.resolve().as_uri()
+    single = {file.name for file in (ROOT / "book" / "_assets").glob("*.css")}
+    single -= set(CONFIG["sphinx"]["config"]["html_css_files"])
+    sheets = ["fonts.css", "pygments.css", *sorted(single), "styles/maths.css"]
+    links = [f'<link rel="stylesheet" href="{address}/_static/{name}">\n' for name in sheets]
+    return (
+        "".join(links)
+        + f"<style>{Path(__file__).with_name('paper.css').read_text('utf-8')}</style>"
+    )
 
 
-def computed(root: Path) -> list[str]:
+def computed() -> list[str]:
     """The dates on which the outputs in the book were computed, the oldest first."""
-    stamps = json.loads((root / "book" / "outputs.json").read_text("utf-8"))
+    stamps = json.loads((ROOT / "book" / "outputs.json").read_text("utf-8"))
     return sorted({stamp["computed"] for stamp in stamps.values()})
 
 
-def front(config: dict, root: Path, site: Path) -> str:
+def front(site: Path) -> str:
     """The title page."""
-    dates = computed(root)
+    dates = computed()
     cover = (site.resolve() / "_static" / "cover.svg").as_uri()
     return f"""<section class="title-page">
-<p class="book-title">{escape(config["title"])}</p>
+<p class="book-title">{escape(CONFIG["title"])}</p>
 <p class="book-subtitle">An executable textbook on what happens inside a Transformer</p>
 <img src="{cover}" alt="">
 <div class="imprint">
-<p>{escape(config["author"])}</p>
-<p>Edition {escape(config["repository"]["branch"])}, printed from the book’s site. Its outputs were
+<p>{escape(CONFIG["author"])}</p>
+<p>Edition {escape(CONFIG["repository"]["branch"])}, printed from the book’s site. Its outputs were
 computed between {dates[0]} and {dates[-1]}; the foot of each chapter says with what.</p>
-<p>{escape(config["html"]["extra_footer"].strip())}</p>
+<p>{escape(CONFIG["html"]["extra_footer"].strip())}</p>
 <p class="edition">On paper a prediction asks you to write down your guess. Its result, answers and
 hints stand at the end, with whatever else the site folds. Figures with sliders show their first
 position. Code that only draws or prints is left out: it is in the notebooks.</p>
@@ -115,47 +106,34 @@ position. Code that only draws or prints is left out: it is in the notebooks.</p
 # ---------------------------------------------------------------- printing
 
 
-def printed(html: str) -> bytes:
+def printed(html: str, browser: Browser) -> bytes:
     """Print a document, with its page numbers filled in.
 
-    Raises: ValueError where there is no Chromium, something is wider than the paper (Chromium would
-    print all pages smaller), or the numbers do not settle. A thread of its own
-    prints it, since playwright refuses one in which another playwright is at work.
+    Raises: ValueError where something is wider than the paper (Chromium would print all pages
+    smaller), or the numbers do not settle.
     """
-    with ThreadPoolExecutor(1) as one:
-        return one.submit(_printed, html).result()
-
-
-def _printed(html: str) -> bytes:
-    from playwright.sync_api import sync_playwright
-
-    path = chromium()
-    if path is None:
-        raise ValueError(f"printing needs a browser, and {MISSING}")
-    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        browser.new_page(viewport={"width": WIDTH, "height": 800}) as page,
+    ):
         file = Path(folder, "book.html")
         file.write_text(html, "utf-8")
-        browser = playwright.chromium.launch(executable_path=path, args=[*FLAGS, UNHINTED])
-        try:
-            page = browser.new_page(viewport={"width": WIDTH, "height": 800})
-            page.emulate_media(media="print")
-            page.set_default_timeout(300_000)
-            page.goto(file.as_uri(), wait_until="load")
-            page.evaluate(READY)
-            if wide := page.evaluate(TOO_WIDE, WIDTH):
-                raise ValueError(f"{len(wide)} parts are wider than the paper; first {wide[0]!r}")
-            before = None
-            for _ in range(4):
-                pdf = page.pdf(
-                    prefer_css_page_size=True, print_background=True, tagged=True, outline=True
-                )
-                pages = page_numbers(PdfReader(io.BytesIO(pdf)))
-                if pages == before:
-                    return pdf
-                before = pages
-                page.evaluate(FILL, pages)
-        finally:
-            browser.close()
+        page.emulate_media(media="print")
+        page.set_default_timeout(300_000)
+        page.goto(file.as_uri(), wait_until="load")
+        page.evaluate(READY)
+        if wide := page.evaluate(TOO_WIDE, WIDTH):
+            raise ValueError(f"{len(wide)} parts are wider than the paper; first {wide[0]!r}")
+        before = None
+        for _ in range(4):
+            pdf = page.pdf(
+                prefer_css_page_size=True, print_background=True, tagged=True, outline=True
+            )
+            pages = page_numbers(PdfReader(io.BytesIO(pdf)))
+            if pages == before:
+                return pdf
+            before = pages
+            page.evaluate(FILL, pages)
     raise ValueError("the page numbers move each time that they are filled in")
 
 
@@ -171,40 +149,36 @@ def page_numbers(reader: PdfReader) -> dict[str, int]:
 def chapters(pdf: bytes) -> dict[str, bytes]:
     """Cut each chapter out of the printed book, with its answers, hints and solutions."""
     reader = PdfReader(io.BytesIO(pdf))
-    heads = sorted(
-        (page, bool(found[1]), found[2] or "")
-        for name, page in page_numbers(reader).items()
-        if "--" not in name and (found := HEAD.fullmatch(name))
-    )
-    runs: dict[str, list[tuple[int, int]]] = {}
-    for (page, at_end, name), (end, _, following) in pairwise(
-        [*heads, (len(reader.pages) + 1, False, "")]
-    ):
-        if name[:1].isdigit():  # at the end chapters follow each other on one page
-            runs.setdefault(name, []).append((page - 1, end if at_end and following else end - 1))
-    cut = {}
-    for name, pages in runs.items():
-        writer, made = PdfWriter(), io.BytesIO()
-        for run in pages:
-            writer.append(reader, pages=run, import_outline=False)
-        writer.write(made)
-        cut[name] = made.getvalue()
-    return cut
+    starts = sorted((page, name) for name, page in page_numbers(reader).items() if "--" not in name)
+    cut: dict[str, PdfWriter] = {}
+    for (page, name), (end, following) in pairwise([*starts, (len(reader.pages) + 1, "")]):
+        at_end, _, stem = name.rpartition("notebooks-")
+        if stem[:1].isdigit():  # at the end chapters follow each other on one page
+            last = end if at_end and following.startswith(at_end) else end - 1
+            writer = cut.setdefault(stem, PdfWriter())
+            writer.append(reader, pages=(page - 1, last), import_outline=False)
+    return {stem: written(writer) for stem, writer in cut.items()}
 
 
-def signed(pdf: bytes, config: dict, date: str) -> bytes:
+def written(writer: PdfWriter) -> bytes:
+    """Give what a writer writes."""
+    made = io.BytesIO()
+    writer.write(made)
+    return made.getvalue()
+
+
+def signed(pdf: bytes, date: str) -> bytes:
     """Write authors and the outputs' date into a PDF, in place of its printer's name."""
     logging.getLogger("pypdf").setLevel(logging.ERROR)  # a copy's count of objects is its own
-    writer, made = PdfWriter(clone_from=io.BytesIO(pdf)), io.BytesIO()
+    writer = PdfWriter(clone_from=io.BytesIO(pdf))
     day = f"D:{date.replace('-', '')}000000Z"
     writer.metadata = {
-        "/Title": config["title"],
-        "/Author": config["author"],
+        "/Title": CONFIG["title"],
+        "/Author": CONFIG["author"],
         "/CreationDate": day,
         "/ModDate": day,
     }
-    writer.write(made)
-    return made.getvalue()
+    return written(writer)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -218,9 +192,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, help=f"the file to write (_build/{NAME}.pdf)")
     chosen = parser.parse_args(arguments)
     out = chosen.out or ROOT / "_build" / f"{NAME}.pdf"
-    config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
     try:
-        pdf = signed(printed(whole(chosen.site)), config, computed(ROOT)[-1])
+        html = whole(chosen.site)
+        if (path := chromium()) is None:
+            raise ValueError(f"printing needs a browser, and {MISSING}")
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=path, args=[*FLAGS, UNHINTED])
+            pdf = signed(printed(html, browser), computed()[-1])
         write_bytes(out, pdf)
         for name, part in chapters(pdf).items():
             write_bytes(out.with_suffix("") / f"{name}.pdf", part)

@@ -198,9 +198,8 @@ def test_figure_has_names_fits_and_can_be_read(browser, site_url, name):
 @EVERY
 def test_figure_on_paper(html_root, name):
     """Its picture and sentence stay; what one would press or drag goes."""
-    entry = document.Entry(FIGURES[name].removesuffix(".html"), "")
     html = (html_root / FIGURES[name]).read_text("utf-8")
-    article = document.Maker(html, entry, [entry.docname]).make().article
+    article = document.Page(html, {"file": FIGURES[name].removesuffix(".html")}, []).article
     figure = article.select_one(f'figure[data-play="{name}"]')
     still = BeautifulSoup(playing.still_of(html_root, name), "html.parser")
     assert figure.select_one(".play-says").text == still.select_one(".play-says").text

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from html import escape
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 import yaml
@@ -18,190 +19,73 @@ from helpers.chapters import judges
 from helpers.exercises import EXPLANATIONS
 
 ROOT = Path(__file__).parents[2]
-SITE = ROOT / "_build" / "html"
-CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
-PAGE = """<html><body><main><article class="bd-article"><section id="top">
-<h1>Title<a class="headerlink" href="#top">#</a></h1>
-<p><a href="https://colab.research.google.com/x">Open in Colab</a></p>
-<details><summary>How many?</summary><p>RECALLED</p></details>
-<section id="one"><h2>A <em>section</em><a class="headerlink" href="#one">#</a></h2>
-<p id="here"><a href="../book/other.html#there">there</a> <a href="#one">up</a>
-<a href="../search.html">lost</a> <a href="../book/other.html#gone">gone</a></p>
-<img src="../_images/a b.svg" alt="x" loading="lazy">
-<div class="cell tag_hide-input"><details class="hide above-input"><summary>Show</summary>
-<div class="cell_input"><div class="highlight"><pre><span></span>FOLDED
-</pre></div></div></details><div class="cell_output"><p>shown</p></div></div>
-<div class="cell tag_remove-input"><div class="cell_output">
-<form class="predict" data-key="k" data-kind="choice"><fieldset>
-<legend><b>Predict.</b> Which?</legend>
-<label><input type="radio"><span>this</span></label>
-<label><input type="radio"><span>that</span></label>
-</fieldset><p class="predict-actions"><button>Lock</button></p></form></div></div>
-<details class="reveal" data-key="k"
-data-told='{"replies": {"that": "REPLY"}}'><summary>Show the result</summary><p>RESULT</p>
-<div class="cell tag_hide-input"><div class="cell_output"><p>WAITED</p></div></div>
-<div class="cell"><details class="hide above-input"><summary>Show the code</summary>
-<div class="cell"><div class="cell_input"><div class="highlight"><pre><span></span>TELLS
-guess.reveal(
-    "that",
-    because=f"TEMPLATE",
-)
-</pre></div></div></div>
-<div class="cell tag_hide-input"><div class="cell_input"><div class="highlight">
-<pre><span></span>FOLDED
-</pre></div></div></div></details></div></details>
-<div class="cell"><div class="cell_input"><div class="highlight"><pre><span></span>CODE
-</pre></div></div></div>
-<figure class="explore"><img src="data:," alt="y"><div class="explore-controls">
-<label class="explore-control"><span>angle</span><input type="range">
-<output>60</output></label></div>
-<figcaption class="explore-says">It says.</figcaption>
-<script class="explore-frames">eNr</script></figure>
-<div class="cell"><div class="cell_output"><details><summary>The code of <code>lab</code>
-</summary><p>MEASURED</p></details></div></div>
-<details><summary>Deeper. More</summary><p>OPENED</p></details>
-<blockquote class="callout callout-exercise"><div>
-<p><strong>Exercise 1.</strong> Do.</p></div></blockquote>
-<details><summary>Hint</summary><p>HINTED</p></details>
-<div class="cell tag_exercise"><div class="cell_input"><div class="highlight"><pre><span></span>STUB
-</pre></div></div></div>
-<div class="cell tag_check"><div class="cell_output"><p class="verdict">Not yet.</p></div></div>
-<div class="cell tag_solution tag_hide-cell">
-<details class="hide above-input"><summary>Show</summary>
-<div class="cell_input"><div class="highlight">
-<pre><span></span><span class="c1"># The solution: click to open</span>
-<span class="c1">### BEGIN SOLUTION</span>
-SOLVED
-<span class="c1">### END SOLUTION</span>
-</pre></div></div><div class="cell_output"><p class="verdict">Right.</p>
-<div class="verdict model_07_1"><p><b>A good answer.</b> MODEL</p>
-<ul><li><label><input type="checkbox"> POINT</label></li></ul></div></div></details></div>
-</section></section></article></main><p class="stamp">Computed.</p></body></html>"""
-OTHER = """<article class="bd-article"><section id="other"><h1>Other</h1>
-<p id="there">T</p></section></article>"""
 
 
 @pytest.fixture(scope="module")
-def joined() -> BeautifulSoup:
-    """A book of two pages, one of them a chapter with one of everything."""
-    entries = [
-        document.Entry("notebooks/07_x", "7 · X", "Chapters"),
-        document.Entry("book/other", ""),
+def book(html_root) -> str:
+    """The whole book, not yet printed."""
+    return paper.whole(html_root)
+
+
+@pytest.fixture(scope="module")
+def joined(book) -> BeautifulSoup:
+    """Its tags: highlighted code has most, and is not looked at."""
+    return BeautifulSoup(
+        re.sub(r"<pre><span></span>.*?</pre>", "", book, flags=re.S), "html.parser"
+    )
+
+
+# ---------------------------------------------------------------- the whole book, not yet printed
+
+
+def test_parts_stand_in_the_order_of_the_contents(joined):
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
+    names = [toc["root"], *(page["file"] for part in toc["parts"] for page in part["chapters"])]
+    wanted = [*(name.replace("/", "-") for name in names), "answers", "solutions"]
+    assert [part.h1["id"] for part in joined.select("article.part")] == wanted
+    listed = joined.select("nav.contents .page > a")
+    assert [line["href"] for line in listed] == [f"#{name}" for name in wanted]
+    assert [line.select_one(".title").text for line in listed] == [
+        joined.find(id=name).text for name in wanted
     ]
-    known = [entry.docname for entry in entries]
-    pages = [
-        document.Maker(html, entry, known, "file:///site/").make()
-        for html, entry in zip((PAGE, OTHER), entries, strict=True)
-    ]
-    html = document.join(pages, title='A "book"', front="", head="")
-    return BeautifulSoup(html, "html.parser")
-
-
-def parts(joined) -> dict[str, BeautifulSoup]:
-    return {part.h1["id"]: part for part in joined.select("article.part")}
-
-
-# ---------------------------------------------------------------- pages joined
-
-
-def test_order_is_that_of_the_contents():
-    entries = document.entries(document.load_toc(ROOT), "First")
-    assert entries[0] == document.Entry("book/index", "First")
-    assert [e.part for e in entries if e.part] == [
-        "Before you start",
-        "Words",
-        "The block",
-        "The model",
-        "Today",
-        "Appendices",
-    ]
-    assert len({entry.docname for entry in entries}) == len(entries)
-
-
-def test_parts_stand_in_order(joined):
-    assert list(parts(joined)) == ["notebooks-07_x", "book-other", "answers", "solutions"]
-    listed = [a["href"] for a in joined.select("nav.contents a")]
-    assert listed == [
-        "#notebooks-07_x",
-        "#notebooks-07_x--one",
-        "#book-other",
-        "#answers",
-        "#answers-notebooks-07_x",
-        "#solutions",
-        "#solutions-notebooks-07_x",
-    ]
-    words = [title.get_text() for title in joined.select("nav.contents .title")]
-    assert words[:3] == ["7 · X", "A section", "Other"]
+    captions = [caption.text for caption in joined.select("nav.contents .caption")]
+    assert captions == [*(part["caption"] for part in toc["parts"]), "At the end"]
 
 
 def test_links_lead_inside_and_ids_are_unique(joined):
-    ids = [tag["id"] for tag in joined.find_all(id=True)]
-    assert len(ids) == len(set(ids))
-    links = {a.get_text(): a["href"] for a in joined.select("#notebooks-07_x--here a")}
-    assert links == {
-        "there": "#book-other--there",
-        "up": "#notebooks-07_x--one",
-        "gone": "#book-other",
-    }
-    for link in joined.select("a[href]"):
-        assert link["href"].removeprefix("#") in ids, link
-    for number in joined.select("[data-page-of]"):
-        assert number["data-page-of"] in ids
+    ids = Counter(tag["id"] for tag in joined.find_all(id=True))
+    assert max(ids.values()) == 1
+    inside = [link["href"] for link in joined.select("a[href]") if link["href"][0] == "#"]
+    assert len(inside) > 2000
+    assert {link[1:] for link in inside} <= set(ids)
+    assert {number["data-page-of"] for number in joined.select("[data-page-of]")} <= set(ids)
+    assert joined.select_one('#book-glossary a[href^="#notebooks-"]')
+    for picture in joined.select("article img"):
+        assert picture["src"].startswith("data:") or Path(unquote(picture["src"][7:])).is_file()
 
 
-def test_chapter_asks_and_does_not_answer(joined):
-    chapter = parts(joined)["notebooks-07_x"]
-    text = chapter.get_text()
-    for kept in (
-        "How many?",
-        "Which?",
-        "this",
-        "that",
-        "CODE",
-        "STUB",
-        "shown",
-        "OPENED",
-        "below helpers/chapters",
-        "It says.",
-    ):
-        assert kept in text, kept
-    for moved in (
-        "RECALLED",
-        "RESULT",
-        "REPLY",
-        "WAITED",
-        "TELLS",
-        "HINTED",
-        "SOLVED",
-        "MODEL",
-        "POINT",
-    ):
-        assert moved not in text, moved
-    for gone in ("MEASURED", "FOLDED", "TEMPLATE", "Not yet", "Open in Colab", "eNr", "Lock"):
-        assert gone not in joined.get_text(), gone
-    assert "Shown: angle: 60" in text
-    assert text.rstrip().endswith("Computed.")
-    assert not joined.select("form, input, button, details, script.explore-frames, [loading]")
-    assert chapter.select_one("img[alt=x]")["src"] == "file:///site/_images/a%20b.svg"
+def test_nothing_is_left_that_one_presses_or_opens(joined):
+    live = "form, input, button, details, script, [role=status], .explore-controls, .tag_check"
+    assert joined.select(f"{live}, [loading], a[href*=colab]") == []
+    assert joined.select(".tag_hide-input .cell_input") == []
+    for explorer in joined.select("figure.explore"):
+        assert re.match(r"Shown: .+: .+\. On the site", explorer.select_one(".shown").text)
 
 
 def test_what_was_moved_is_at_the_end_with_a_way_there_and_back(joined):
-    answers, solutions = parts(joined)["answers"], parts(joined)["solutions"]
-    items = {item["id"]: item for item in answers.select(".item")}
-    said = [item.get_text(" ", strip=True) for item in items.values()]
-    assert "RECALLED" in said[0]
-    assert said[0].startswith("Answer 7.1 (page ")
-    assert "RESULT" in said[1]
-    assert "that : REPLY WAITED TELLS" in said[1]
-    assert "HINTED" in said[2]
-    solution = solutions.select_one(".item")
-    assert solution.pre.get_text() == "SOLVED\n"
-    assert "Right." not in solution.get_text()
-    assert "A good answer. MODEL ☐ POINT" in " ".join(solution.get_text().split())
-    chapter = parts(joined)["notebooks-07_x"]
-    for item in (*items.values(), solution):
-        assert chapter.select_one(f'a[href="#{item["id"]}"]')
-        assert chapter.find(id=item.select_one(".item-title a")["href"][1:])
+    items = joined.select(".item")
+    ways = {link["href"][1:]: link for link in joined.select(".pointer > a")}
+    assert {item["id"] for item in items} == set(ways)
+    for item in items:
+        back = joined.find(id=item.select_one(".item-title a")["href"][1:])
+        assert ways[item["id"]].find_parent("article") is back.find_parent("article")
+        assert item.find_parent("article").h1["id"] in ("answers", "solutions")
+    for question in joined.select("div.predict"):
+        assert question.select_one(".choices > li, svg, .blank")
+    asked = joined.select("div.predict, div.recall")
+    assert len(asked) > 100
+    for question in asked:
+        assert question.find_all(recursive=False)[-1]["class"] == ["pointer"]
 
 
 def test_site_that_is_not_built_is_refused(tmp_path, capsys):
@@ -215,16 +99,6 @@ def test_without_a_browser_it_says_what_to_do(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(paper, "whole", lambda site: "<p>x</p>")
     assert paper.main(["--out", str(tmp_path / "a.pdf")]) == 2
     assert "install it" in capsys.readouterr().err
-
-
-# ---------------------------------------------------------------- the whole book, not yet printed
-
-
-@pytest.fixture(scope="module")
-def book() -> str:
-    if not (SITE / "index.html").exists():
-        pytest.fail("there is no built site in _build/html; run `make book` first", pytrace=False)
-    return paper.whole(SITE)
 
 
 def test_no_answer_stands_under_its_question(book):
@@ -252,13 +126,13 @@ def test_a_good_answer_to_each_explanation_is_printed(book):
         assert " ".join(escape(said.model, quote=False).split()) in after, name
 
 
-def test_the_first_page_s_drawing_is_painted(book, page, tmp_path):
+def test_the_first_page_s_drawing_is_painted(book, html_root, page, tmp_path):
     """By the sheets that its page links: no bar is black, and no word stands on another."""
     file = tmp_path / "first.html"
     first = re.search(
         r'<article class="part" style="page: page-book-index">.*?</article>', book, re.S
     )
-    file.write_text(f"<!DOCTYPE html>{paper.head(SITE)}{first[0]}", "utf-8")
+    file.write_text(f"<!DOCTYPE html>{paper.head(html_root)}{first[0]}", "utf-8")
     page.emulate_media(media="print")
     page.set_viewport_size({"width": paper.WIDTH, "height": 800})
     page.goto(file.as_uri())
@@ -276,43 +150,26 @@ def test_the_first_page_s_drawing_is_painted(book, page, tmp_path):
 
 
 @pytest.mark.nightly
-def test_the_whole_book_can_be_printed(book, chromium_path):
+def test_the_whole_book_can_be_printed(book, browser):
     """Nothing is wider than the paper, and the numbers of pages settle."""
-    assert len(PdfReader(io.BytesIO(paper.printed(book))).pages) > 300
+    assert len(PdfReader(io.BytesIO(paper.printed(book, browser))).pages) > 300
 
 
 # ---------------------------------------------------------------- a chapter, printed
 
 
 @pytest.fixture(scope="module")
-def html() -> str:
+def html(html_root) -> str:
     """A chapter and an appendix, joined as the command joins the whole."""
-    if not (SITE / "index.html").exists():
-        pytest.fail("there is no built site in _build/html; run `make book` first", pytrace=False)
-    toc = {
-        "root": "book/notation",
-        "parts": [
-            {
-                "caption": "Chapters",
-                "chapters": [
-                    {
-                        "file": "notebooks/05_attention_by_hand",
-                        "title": "5 · Attention worked by hand",
-                    },
-                ],
-            }
-        ],
-    }
-    pages = document.read_pages(SITE, toc, "Notation")
-    front = paper.front(CONFIG, ROOT, SITE)
-    return document.join(pages, title=CONFIG["title"], front=front, head=paper.head(SITE))
+    chapter = {"file": "notebooks/05_attention_by_hand", "title": "5 · Attention worked by hand"}
+    toc = {"root": "book/notation", "parts": [{"caption": "Chapters", "chapters": [chapter]}]}
+    return paper.joined(document.read_pages(html_root, toc, "Notation"), html_root)
 
 
 @pytest.fixture(scope="module")
-def pdf(html, chromium_path) -> PdfReader:
+def pdf(html, browser) -> PdfReader:
     """Print that."""
-    made = paper.printed(html)
-    return PdfReader(io.BytesIO(paper.signed(made, CONFIG, "2026-01-31")))
+    return PdfReader(io.BytesIO(paper.signed(paper.printed(html, browser), "2026-01-31")))
 
 
 @pytest.fixture(scope="module")
@@ -338,8 +195,8 @@ def outline(pdf) -> list[tuple[int, str, int]]:
 
 def test_pdf_says_what_it_is(pdf):
     assert len(pdf.pages) > 20
-    assert pdf.metadata.title == CONFIG["title"]
-    assert pdf.metadata.author == CONFIG["author"]
+    assert pdf.metadata.title == paper.CONFIG["title"]
+    assert pdf.metadata.author == paper.CONFIG["author"]
     assert pdf.metadata.creation_date.isoformat().startswith("2026-01-31")
     catalog = pdf.trailer["/Root"]
     assert catalog["/Lang"] == "en"
@@ -428,9 +285,9 @@ def test_formulas_are_set(pdf):
     assert not re.findall(r"\\[a-z]{3,}|\$\$", "".join(kept))
 
 
-def test_a_printed_chapter_is_light_and_begins_with_its_title(browser):
+def test_a_printed_chapter_is_light_and_begins_with_its_title(browser, html_root):
     tab = browser.new_page(color_scheme="dark")
-    tab.goto((SITE / "notebooks" / "05_attention_by_hand.html").as_uri())
+    tab.goto((html_root / "notebooks" / "05_attention_by_hand.html").as_uri())
     tab.evaluate(
         "addEventListener('beforeprint', () => { printed = theme() });"
         "theme = () => document.documentElement.dataset.theme; null"
@@ -452,4 +309,4 @@ def test_running_heads_name_the_chapter(pdf, texts):
     first = min(number for _, words, number in outline(pdf) if words == title)
     for text in texts[first : first + 5]:  # from the one after
         assert title in text
-        assert CONFIG["title"] in text
+        assert paper.CONFIG["title"] in text
