@@ -92,44 +92,25 @@ def test_open_text_tells_no_closed_result(html_root, stem):
 
 # --- in a browser ---------------------------------------------------------------------------------
 
-CLOSED = """form => {
-    const result = document.querySelector(`details.reveal[data-key="${form.dataset.key}"]`);
-    return [form.innerText, result.innerText, form.querySelector("fieldset").disabled,
-        new FormData(form).get(form.dataset.key), result.open,
-        [...document.querySelectorAll(`[data-key="${form.dataset.key}"] svg .guess`)].map(
-            e => [e.getAttribute("visibility"), e.closest("form") && e.getAttribute("points")])];
-}"""
-
-
-AS_BEFORE = """([key, words]) =>  // the summary's change a moment later
-    document.querySelector(`details.reveal[data-key="${key}"]`).innerText === words"""
-
 
 @pytest.mark.parametrize("kind", ["choice", "number", "curve"])
-def test_a_guess_is_taken_back_by_the_keyboard(visit, page, kind):
+def test_a_guess_is_locked_and_taken_back_by_the_keyboard(visit, page, kind):
     chapter = "06_scaling_by_sqrt_dk" if kind == "number" else "02_similarity_geometry"
     visit(f"notebooks/{chapter}.html")
     form = page.locator(f"form.predict[data-kind={kind}]").first
-    before = form.evaluate(CLOSED)
-    field = form.locator("input").first
+    field, told = form.locator("input").first, form.locator(".reveal-guess")
     field.focus()
     page.keyboard.press({"choice": "Space", "number": "3", "curve": "ArrowRight"}[kind])
     page.keyboard.press("Enter")
     assert field.is_disabled()
-    first = form.locator(".reveal-guess").inner_text()
+    assert told.inner_text()
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Guess again"
     page.keyboard.press("Enter")
     page.wait_for_function("document.querySelector('details.reveal[open]') === null")
-    page.wait_for_function(AS_BEFORE, arg=[form.get_attribute("data-key"), before[1]])
+    assert told.text_content() == ""
     assert form.get_by_role("status").inner_text() == "Your guess is taken back."
     assert field.evaluate("field => field === document.activeElement")
-    found = form.evaluate(CLOSED)
-    assert [found[0].replace("Your guess is taken back.", "").strip(), *found[1:]] == before
-    page.keyboard.press({"choice": "ArrowDown", "number": "4", "curve": "ArrowLeft"}[kind])
-    page.keyboard.press("Enter")
-    assert (form.locator(".reveal-guess").inner_text() != first) == (kind != "curve")
-    assert form.get_by_role("status").inner_text() == ""
 
 
 def test_the_second_of_two_quick_clicks_takes_nothing_back(visit, page):
@@ -140,19 +121,6 @@ def test_the_second_of_two_quick_clicks_takes_nothing_back(visit, page):
     assert form.locator(".reveal-guess").is_visible()
 
 
-def test_without_scripts_one_fold_holds_all(browser, site_url):
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(f"{site_url}/notebooks/08_residual_add_and_norm.html")
-    result = page.locator("details.reveal:has(figure)").first
-    figure, code = result.locator("figure").first, result.locator("details.above-input")
-    assert not figure.is_visible()
-    result.locator("summary").first.click()
-    assert figure.is_visible()
-    assert code.is_visible()
-    context.close()
-
-
 def test_a_link_opens_the_fold_into_which_it_leads(visit, page):
     visit("notebooks/08_residual_add_and_norm.html")
     inside = page.locator("details.reveal figure[id]").first
@@ -161,21 +129,16 @@ def test_a_link_opens_the_fold_into_which_it_leads(visit, page):
     inside.wait_for(state="visible")
 
 
-def test_a_drawing_says_what_to_do(visit, page):
+def test_drawing_selects_no_words(visit, page):
     visit("notebooks/02_similarity_geometry.html")
     form = page.locator("form.predict[data-kind=curve]").first
-    lines = form.locator("svg .guess").count()
-    words = f"Drag the dashed {'lines' if lines > 1 else 'line'} up or down, or move the sliders."
-    assert form.get_by_text(words, exact=True).is_visible()
-    for slider in form.locator("input").all():
-        assert slider.bounding_box()["height"] >= 24
     sketch = form.locator("svg.sketch")
     sketch.scroll_into_view_if_needed()
     box = sketch.bounding_box()
     page.mouse.move(box["x"] + 80, box["y"] + 60)
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] - 150, steps=5)
-    assert page.evaluate("getSelection().toString()") == "", "drawing selects no words"
+    assert page.evaluate("getSelection().toString()") == ""
 
 
 STANDS = """() => [scrollY, [...document.querySelectorAll("form.predict")].map(form =>

@@ -178,18 +178,14 @@ def texts(pdf) -> list[str]:
     return [page.extract_text() for page in pdf.pages]
 
 
-def outline(pdf) -> list[tuple[int, str, int]]:
-    """The bookmarks of a PDF: depth, words, page counted from 1."""
+def bookmarks(pdf, items) -> list[tuple[str, int]]:
+    """Their words, and on which page each stands, counted from 1."""
     found = []
-
-    def walk(items, depth):
-        for item in items:
-            if isinstance(item, list):
-                walk(item, depth + 1)
-            else:
-                found.append((depth, item.title, pdf.get_destination_page_number(item) + 1))
-
-    walk(pdf.outline, 0)
+    for item in items:
+        if isinstance(item, list):
+            found += bookmarks(pdf, item)
+        else:
+            found.append((item.title, pdf.get_destination_page_number(item) + 1))
     return found
 
 
@@ -231,58 +227,14 @@ def test_links_inside_the_pdf_lead_somewhere(pdf):
 
 
 def test_contents_name_the_pages(html, pdf, texts):
-    marks = [mark for mark in outline(pdf) if mark[1] != "Contents"]
-    headings = BeautifulSoup(html, "html.parser").find_all(re.compile("h[1-6]"))
-    assert [words for _, words, _ in outline(pdf)] == [one.get_text() for one in headings]
-    tops = [words for depth, words, _ in marks if depth == min(m[0] for m in marks)]
-    for title in ("Notation", "5 · Attention worked by hand", "Answers and hints", "Solutions"):
-        assert title in tops
-    contents = "".join(texts[1].split())
-    for depth, words, number in marks:
-        if words not in tops:
-            continue
-        assert f"{''.join(words.split())}{number}" in contents, (depth, words, number)
-        page = " ".join(texts[number - 1].split())
-        assert "".join(words.split()) in page.replace(" ", "")  # other fonts' signs stand apart
-        assert re.search(rf"\b{number}\b", page)
-
-
-def test_answers_and_solutions_come_last(pdf, texts):
-    at = {words: number for _, words, number in outline(pdf)}
-    first, texts = at["Solutions"], [" ".join(text.split()) for text in texts]
-    assert at["Answers and hints"] < first
-    assert any("solution=True" in text for text in texts[first - 1 :])
-    assert not any("solution=True" in text for text in texts[: first - 1])
-    results = [n for n, text in enumerate(texts, start=1) if re.search(r"\bResult: ", text)]
-    assert results
-    assert min(results) >= at["Answers and hints"]
-
-
-def sizes(page) -> Counter:
-    """How many letters a page of a PDF has by kind of type and size in points."""
-    found = Counter()
-
-    def count(words, matrix, text_matrix, font, size):
-        (a, b), (c, d) = text_matrix[:2], (matrix[0], matrix[2])
-        across = abs(a * c + b * d) * size
-        kind = re.search("Mono|Literata", str((font or {}).get("/BaseFont")))
-        found[kind and kind[0], round(across, 1)] += len(words.strip())
-
-    page.extract_text(visitor_text=count)
-    return found
-
-
-def test_formulas_are_set(pdf):
-    """No word of TeX stands in the text; in code one may."""
-    kept = []
-
-    def keep(words, _, __, font, ___):
-        if "Mono" not in str((font or {}).get("/BaseFont")):
-            kept.append(words)
-
-    for page in pdf.pages:
-        page.extract_text(visitor_text=keep)
-    assert not re.findall(r"\\[a-z]{3,}|\$\$", "".join(kept))
+    soup, marks = BeautifulSoup(html, "html.parser"), bookmarks(pdf, pdf.outline)
+    assert [words for words, _ in marks] == [h.text for h in soup.find_all(re.compile("h[1-6]"))]
+    contents, at = "".join(texts[1].split()), dict(marks)
+    for words in (title.text for title in soup.select("article h1")):
+        together = "".join(words.split())  # other fonts' signs stand apart
+        assert f"{together}{at[words]}" in contents
+        assert together in "".join(texts[at[words] - 1].split())
+        assert re.search(rf"\b{at[words]}\b", texts[at[words] - 1])
 
 
 def test_a_printed_chapter_is_light_and_begins_with_its_title(browser, html_root):
@@ -298,7 +250,6 @@ def test_a_printed_chapter_is_light_and_begins_with_its_title(browser, html_root
     headings = dict.fromkeys(tab.locator("article :is(h1, h2)").all_inner_texts())
     tab.close()
     assert pages[0].extract_text().startswith("Attention worked by hand")
-    assert max(size for _, size in sizes(pages[0])) >= 20
     whole = [" ".join(page.extract_text().split()) for page in pages]
     for heading in headings:
         assert any(" ".join(heading.strip("# \n").split()) in text for text in whole), heading
@@ -306,7 +257,7 @@ def test_a_printed_chapter_is_light_and_begins_with_its_title(browser, html_root
 
 def test_running_heads_name_the_chapter(pdf, texts):
     title = "5 · Attention worked by hand"
-    first = min(number for _, words, number in outline(pdf) if words == title)
+    first = dict(bookmarks(pdf, pdf.outline))[title]
     for text in texts[first : first + 5]:  # from the one after
         assert title in text
         assert paper.CONFIG["title"] in text

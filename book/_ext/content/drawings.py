@@ -21,8 +21,8 @@ from matplotlib.figure import Figure
 from sphinx.util.docutils import SphinxDirective
 
 from content.markdown import titled
-from helpers import bigram, corpus, minigpt
 from helpers.chapters import BY_NUMBER, CHAPTERS, Chapter, stored
+from helpers.chapters.lab import counted_losses
 from helpers.figures import ladder, machine
 
 RC: dict[Any, Any] = {
@@ -114,22 +114,6 @@ class Rung(NamedTuple):
         return BY_NUMBER[self.number]
 
 
-def counted() -> list[float]:
-    """Validation losses of the uniform, unigram and bigram tables."""
-    text = corpus.load()
-    tokenizer = minigpt.Tokenizer(text)
-    train_ids, validation_ids = (ids.numpy() for ids in corpus.split(tokenizer.encode(text)))
-    V = len(tokenizer.vocab)
-    common = np.bincount(train_ids, minlength=V) + 1
-    tables = (
-        np.full((V, V), 1 / V),
-        np.tile(common / common.sum(), (V, 1)),
-        bigram.smoothed(bigram.count_bigrams(train_ids, V)),
-    )
-    to_predict = bigram.count_bigrams(validation_ids, V)
-    return [bigram.cross_entropy_of(table, to_predict) for table in tables]
-
-
 def trained() -> list[float]:
     """Stored validation losses of the trained models, means over the seeds."""
     parts = {setting["model"]: setting for setting in stored(8)["ladder"]["settings"]}
@@ -161,7 +145,7 @@ def rungs() -> tuple[Rung, ...]:
         "a GPT, in a minute": (11, "is-that-a-good-loss"),
         "SmolLM2, a chat model": (13, "ladder-13"),
     }
-    losses = zip(names.items(), [*counted(), *trained()], strict=True)
+    losses = zip(names.items(), [*counted_losses().values(), *trained()], strict=True)
     found = (Rung(name, loss, *where) for (name, where), loss in losses)
     return tuple(sorted(found, key=lambda rung: -rung.loss))
 

@@ -52,11 +52,7 @@ def set_initial_theme(page) -> None:
 
 def load_text_font(page) -> None:
     """Load the text font, which static.inline_text_font inlines, before any line is laid out."""
-    head = page.soup.head
-    if head.find("link", rel="stylesheet") and not head.find("script", string=FACE):
-        script = page.soup.new_tag("script")
-        script.string = FACE
-        head.append(script)
+    page.soup.head.append(page.soup.new_tag("script", string=FACE))
 
 
 def name_landmarks(page) -> None:

@@ -1,7 +1,7 @@
 """Formulas, typeset at the build: pages load a style sheet and fonts, and no MathJax.
 
-MathJax comes from the package sphinx-mathjax-offline and runs in the Node that playwright brings,
-or one on the path. Its rules for all formulas of the site stand in one style sheet, and the fonts
+MathJax comes from the package sphinx-mathjax-offline and runs in the Node that playwright brings.
+Its rules for all formulas of the site stand in one style sheet, and the fonts
 are cut down to their signs. A formula that MathJax cannot read is a warning, and fails the build.
 """
 
@@ -11,13 +11,12 @@ import base64
 import json
 import os
 import re
-import shutil
 import subprocess
 from html import escape, unescape
 from importlib.metadata import distribution
-from importlib.util import find_spec
 from pathlib import Path
 
+import playwright
 from sphinx.util import logging
 
 from postprocess.fonts import css_characters, subset_font
@@ -26,7 +25,6 @@ logger = logging.getLogger(__name__)
 FONTS = "output/chtml/fonts/woff-v2"
 STYLE = "styles/maths.css"
 FORMULA = re.compile(r'<(span|div) class="([^"]*\bmath notranslate[^"]*)">([^<]*)</\1>')
-SWALLOWED = re.compile(r"(\\begin\{\w+\*?\}|\\\\)\s*\[(?![tbc]\]|[\d.]+\w\w\])")
 LAZY_SIZE = re.compile(r' style="contain-intrinsic-size:[^"]*"')
 FACE = re.compile(r"@font-face[^{]*\{[^}]*/(MathJax_[\w-]+\.woff)[^}]*\}\s*")
 
@@ -38,14 +36,9 @@ def mathjax_root() -> Path:
 
 
 def node() -> str:
-    """Find Node: the one in the package playwright, or the system's. Raises: RuntimeError."""
-    package = find_spec("playwright")
-    own = Path(package.origin).parent / "driver" if package and package.origin else Path()
-    named = own / ("node.exe" if os.name == "nt" else "node")
-    found = str(named) if package and named.is_file() else shutil.which("node")
-    if found is None:
-        raise RuntimeError("formulas are set by Node, and there is none: install playwright")
-    return found
+    """Find the Node that the package playwright brings."""
+    name = "node.exe" if os.name == "nt" else "node"
+    return str(Path(playwright.__file__).parent / "driver" / name)
 
 
 def strip_delimiters(source: str) -> tuple[str, bool]:
@@ -127,8 +120,6 @@ def typeset_formulas(app, pages) -> None:
     for source in sources:
         if "data-mjx-error" in html[source]:
             logger.warning("MathJax cannot read %s", source, type="book", subtype="maths")
-        if SWALLOWED.search(source):
-            logger.warning("TeX takes a bracket for an option: %s", source, type="book")
     write_style(css, static)
     for page in pages:
         if FORMULA.search(page.text):

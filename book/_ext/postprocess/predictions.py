@@ -15,7 +15,6 @@ FOLD = (
     '<div class="cell"><details class="hide above-input"><summary><span class="collapsed">Show the '
     'code</span><span class="expanded">Hide the code</span></summary></details></div>'
 )
-WHOLE = {"tag_hide-cell", "tag_hide_cell"}  # folded as they are: a solution, an answer
 
 
 def move_results(page) -> None:
@@ -31,7 +30,7 @@ def move_results(page) -> None:
         asked.insert_after(reveal.extract())
         fold = BeautifulSoup(FOLD, "html.parser").div
         for part in waiting:
-            if part.name == "div" and not WHOLE & set(part["class"]):
+            if part.name == "div" and "tag_hide-cell" not in part["class"]:
                 move_code(page, part, fold.details)
             part.extract()
             if part.get_text(strip=True) or part.select_one("img, svg"):
