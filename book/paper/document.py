@@ -158,7 +158,7 @@ class Page:
             if part.name == "form":
                 self.ask(part)
             elif part.name == "blockquote":
-                number = re.search(r"Exercise\s+(\d+)", part.text)[1]
+                number = re.findall(r"Exercise\s+(\d+)", part.text)[0]
                 part.attrs.setdefault("id", f"{self.id}--exercise-{number}")
                 self.exercise, self.asked, self.hint = f"Exercise {number}", part["id"], None
             elif part.name == "details":

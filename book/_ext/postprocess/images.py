@@ -13,7 +13,7 @@ def set_image_sizes(page) -> None:
     """Set width and height of pictures, all of which are SVG, and load them lazily."""
     for image in page.soup.select('article img[src$=".svg"]:not([width])'):
         text = (page.file.parent / unquote(image["src"])).read_text("utf-8")
-        for side, length, points in SIDE.findall(re.search(r"<svg\b[^>]*>", text)[0]):
+        for side, length, points in SIDE.findall(text.partition("<svg")[2].partition(">")[0]):
             image[side] = str(round(float(length) * (4 / 3 if points else 1)))
         image.attrs.update(loading="lazy", decoding="async")
 
