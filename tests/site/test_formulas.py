@@ -52,27 +52,3 @@ def test_each_formula_says_what_its_source_says(html_root):
     assert len(formulas) > 250
     for tex, html in formulas:
         assert source_signs(tex) == spoken_signs(html), tex
-
-
-WIDE = """() => {  // formulas, and lines that cells print, with a part outside their column
-    for (const fold of document.querySelectorAll("article details")) fold.open = true;
-    const column = e => e.closest("td, th, li, dd, p, figcaption, summary, h1, h2, h3, article");
-    const outside = e => e.matches("span")
-        ? e.getBoundingClientRect().right > column(e).getBoundingClientRect().right + 1
-        : e.scrollWidth > e.clientWidth + 1;
-    return [...document.querySelectorAll("article :is(.math, .cell_output pre)")]
-        .filter(e => e.checkVisibility() && outside(e))
-        .map(e => (e.dataset.tex ?? e.innerText).trim().slice(0, 80));
-}"""
-
-
-def test_no_formula_or_printed_line_is_wider_than_its_column(page, html_root):
-    found = {}
-    for file in sorted(html_root.glob("*/*.html")):
-        page.goto(file.as_uri())
-        page.add_style_tag(content="* { content-visibility: visible !important }")
-        page.evaluate("document.fonts.ready.then(() => null)")
-        for width in (390, 1280, 1440):
-            page.set_viewport_size({"width": width, "height": 900})
-            found[file.stem, width] = page.evaluate(WIDE)
-    assert {where: wide for where, wide in found.items() if wide} == {}
