@@ -21,6 +21,7 @@ def theirs() -> list[tuple[bytes, bytes]]:
     return list(byte_pair_tokenizer([], merges).rank)
 
 
+@pytest.mark.slow
 def test_merges_are_those_of_tokenizers_up_to_ties(theirs):
     """They join a pair of the highest count at every step, as we do; of equals we differ."""
     text, ours, same = lab.texts()[0], learn_merges(lab.texts()[0], 100), True
