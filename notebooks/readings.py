@@ -199,7 +199,7 @@ def head(cells: list) -> str:
 
 def tell(cells: list) -> None:
     """Write the minutes into the head of a chapter that has the sentence: in place."""
-    for cell in cells[:3]:
+    for cell in cells[:4]:
         if cell["cell_type"] == "markdown":
             cell["source"] = HEAD.sub(head(cells), text(cell))
 

@@ -11,6 +11,11 @@ const bookSearch = (() => {
       "us use versus vs want was we were what when where which who why will with work you your"
     ).split(" "),
   );
+  const FOREIGN = new Set( // words that only look misspelt
+    "funktion fonction funcion matriz matrice modell modele modelo vecteur vektor vektoren tenseur".split(
+      " ",
+    ),
+  );
   const SAME = {
     // what is typed → what it is called here
     attn: "attention",
@@ -215,18 +220,24 @@ const bookSearch = (() => {
       asked = named.length ? named : typed;
     const instead = [],
       missing = [];
+    const abroad =
+      asked.some((word) => FOREIGN.has(word)) ||
+      (text.match(/\p{L}*[À-ɏ]\p{L}*/gu) ?? []).some(
+        (word) => !index.known.has(stem(cut(word)[0])),
+      );
     const words = asked.flatMap((word) => {
       const own = called([word]),
-        name = own.some((one) => index.known.has(one)) ? word : meant(word, index.spelt.keys());
+        there = !FOREIGN.has(word) && own.some((one) => index.known.has(one)),
+        name = there ? word : abroad ? undefined : meant(word, index.spelt.keys());
       if (name === word) return own;
       if (name) instead.push([word, name]);
-      else missing.push(word);
+      else if (word.length > 1) missing.push(word);
       return name ? index.spelt.get(name) : [];
     });
     const key = keyOf(
       instead.reduce((whole, [typed, name]) => whole.replace(typed, name), text.toLowerCase()),
     );
-    const known = missing.length > (2 / 3) * asked.length ? [] : words;
+    const known = abroad || missing.length > (2 / 3) * asked.length ? [] : words;
     return {
       key: key || keyOf(typed.join("-")),
       words: joined(known, index.known),

@@ -443,6 +443,35 @@ def test_axe_finds_nothing_in_any_state(visit, page):
     assert [*found, *complaints(page)] == []
 
 
+# --- how a chapter begins, and its margin --------------------------------------------------------
+
+CROSSED = """() => {
+    const notes = [...document.querySelectorAll(".callout-afterwards, .cell_output figcaption")];
+    const others = document.querySelectorAll(
+        "article :is(p, li, img, pre, table, summary, h2, h3, figcaption, form), .bd-sidebar nav");
+    const box = e => e.getBoundingClientRect();
+    return notes.flatMap(note => [...others].filter(other => {
+        if (note.contains(other) || other.contains(note) || !other.checkVisibility()) return false;
+        const [a, b] = [box(note), box(other)];
+        return Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
+            && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1;
+    }).map(other => `${note.textContent.trim().slice(0, 30)} | ${other.textContent.slice(0, 30)}`));
+}"""
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.number)
+def test_a_chapter_begins_with_its_picture_and_its_margin_is_clear(visit, page, chapter):
+    for width in (390, 1280, 1440):
+        page.set_viewport_size({"width": width, "height": 900})
+        visit(f"{chapter.docname}.html")
+        picture = page.locator("article figure > img").first.bounding_box()
+        assert picture["y"] + picture["height"] < 900, width
+        page.evaluate(OPEN)
+        assert page.evaluate(CROSSED) == [], width
+    key = page.locator("article figure > figcaption").first.bounding_box()
+    assert key["x"] > picture["x"] + picture["width"]
+
+
 # --- where the focus is ---------------------------------------------------------------------------
 
 UNSEEN = """() => {

@@ -29,6 +29,7 @@ PAGE_STEPS = (  # each gets a page and changes its soup
     body.keep_hyphenated_words,
     body.set_indices,
     body.mark_titles,
+    body.fold_code_below,
     body.set_table_scopes,
     body.keep_ranges_together,
     body.unwrap_cell_paragraphs,

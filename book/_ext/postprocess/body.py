@@ -56,6 +56,12 @@ def keep_hyphenated_words(page) -> None:
         text.replace_with(*whole)
 
 
+def fold_code_below(page) -> None:
+    """Put a figure before the fold with the code that draws it."""
+    for fold in page.soup.select("div.cell:has(> .cell_output figure) > details.hide"):
+        fold.parent.append(fold.extract())
+
+
 def set_table_scopes(page) -> None:
     """Set the scope of header cells; one without text becomes an ordinary cell."""
     for head in page.soup.find_all("th"):

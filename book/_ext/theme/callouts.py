@@ -10,7 +10,7 @@ import re
 
 from docutils import nodes
 
-KINDS = ("Predict", "Spot the error", "Exercise", "Deeper")
+KINDS = ("Predict", "Spot the error", "Exercise", "Deeper", "Afterwards")
 OPENING = re.compile(rf"^({'|'.join(map(re.escape, KINDS))})\b", re.IGNORECASE)
 
 
