@@ -181,7 +181,7 @@ def without_reading(
 def logit_parts(
     model: nn.Module, ids_T: Int[Tensor, " T"], token: int, over: int | None = None
 ) -> dict[tuple, float]:
-    """A GPT's logit of a token after a text, or its lead over another, as a sum over its parts.
+    """A token's lead over the mean logit, or over another token's, as a sum over a GPT's parts.
 
     The last norm divides by what it does for this text. By name: ("embedding",), ("position",),
     ("head", layer, head, position read), ("feed-forward", layer), ("biases",).
@@ -200,7 +200,8 @@ def logit_parts(
     with hooked(*hooks):
         model(ids_T[None])
     x_C = kept["norm",][0][-1]
-    row_C = model.head.weight[token] - (0 if over is None else model.head.weight[over])
+    W_VC = model.head.weight
+    row_C = W_VC[token] - (W_VC.mean(0) if over is None else W_VC[over])
     scale = (x_C.var(correction=0) + model.norm.eps).rsqrt()
     toward_C = row_C * model.norm.weight * scale
     toward_C = toward_C - toward_C.mean()  # the norm takes the mean away

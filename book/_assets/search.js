@@ -11,11 +11,9 @@ const bookSearch = (() => {
       "us use versus vs want was we were what when where which who why will with work you your"
     ).split(" "),
   );
-  const FOREIGN = new Set( // words that only look misspelt
-    "funktion fonction funcion matriz matrice modell modele modelo vecteur vektor vektoren tenseur".split(
-      " ",
-    ),
-  );
+  // Words of other languages that look like misspelt English ones.
+  const FOREIGN =
+    /^(fonction|funcion|funktion|matriz|modell|modele|modelo|vecteur|vektor(en)?|tenseur)$/;
   const SAME = {
     // what is typed → what it is called here
     attn: "attention",
@@ -34,6 +32,7 @@ const bookSearch = (() => {
     matrices: "matrix",
     params: "parameters",
     pe: "positional encoding",
+    slower: "slow",
     std: "standard deviation",
     val: "validation",
     vocab: "vocabulary",
@@ -221,13 +220,13 @@ const bookSearch = (() => {
     const instead = [],
       missing = [];
     const abroad =
-      asked.some((word) => FOREIGN.has(word)) ||
+      asked.some((word) => FOREIGN.test(word)) ||
       (text.match(/\p{L}*[À-ɏ]\p{L}*/gu) ?? []).some(
         (word) => !index.known.has(stem(cut(word)[0])),
       );
     const words = asked.flatMap((word) => {
       const own = called([word]),
-        there = !FOREIGN.has(word) && own.some((one) => index.known.has(one)),
+        there = !FOREIGN.test(word) && own.some((one) => index.known.has(one)),
         name = there ? word : abroad ? undefined : meant(word, index.spelt.keys());
       if (name === word) return own;
       if (name) instead.push([word, name]);

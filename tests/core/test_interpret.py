@@ -89,9 +89,9 @@ def test_what_may_not_be_read_has_a_score_of_minus_infinity(read):
 
 
 @pytest.mark.parametrize("over", [None, 7])
-def test_parts_of_a_logit_sum_to_it_and_its_lead(over):
+def test_parts_of_a_logit_sum_to_its_lead(over):
     logits_V = GPT(IDS)[0, -1].detach()
-    wanted = logits_V[3] - (0 if over is None else logits_V[over])
+    wanted = logits_V[3] - (logits_V.mean() if over is None else logits_V[over])
     parts = interpret.logit_parts(GPT, IDS[0], 3, over)
     assert sum(parts.values()) == pytest.approx(wanted.item(), abs=1e-12)
     assert {("head", 1, 1, 0), ("head", L, H, T - 1)} < set(parts)
@@ -102,8 +102,10 @@ def test_a_part_is_what_the_logit_loses_at_a_fixed_norm():
     hidden = F.gelu(block.feed_forward.up(block.norm_2(x + block.attention(block.norm_1(x)))))
     added_C = (hidden @ block.feed_forward.down.weight.T)[0, -1]
     scale = (last[0, -1].var(correction=0) + GPT.norm.eps).sqrt()
-    lost = ((added_C - added_C.mean()) / scale * GPT.norm.weight) @ GPT.head.weight[3]
-    parts = interpret.logit_parts(GPT, IDS[0], 3)
+    lost = ((added_C - added_C.mean()) / scale * GPT.norm.weight) @ (
+        GPT.head.weight[3] - GPT.head.weight[7]
+    )
+    parts = interpret.logit_parts(GPT, IDS[0], 3, 7)
     assert parts["feed-forward", L] == pytest.approx(lost.item())
 
 
