@@ -58,8 +58,9 @@ def keep_hyphenated_words(page) -> None:
 
 def fold_code_below(page) -> None:
     """Put a figure before the fold with the code that draws it."""
-    for fold in page.soup.select("div.cell:has(> .cell_output figure) > details.hide"):
-        fold.parent.append(fold.extract())
+    for fold in page.soup.select("div.cell > details.hide"):
+        if fold.parent.select_one("figure"):
+            fold.parent.append(fold.extract())
 
 
 def set_table_scopes(page) -> None:
