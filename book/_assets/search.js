@@ -221,7 +221,7 @@ const bookSearch = (() => {
       missing = [];
     const abroad =
       asked.some((word) => FOREIGN.test(word)) ||
-      (text.match(/\p{L}*[À-ɏ]\p{L}*/gu) ?? []).some(
+      (text.match(/\p{L}*[À-ÖØ-öø-ɏ]\p{L}*/gu) ?? []).some(
         (word) => !index.known.has(stem(cut(word)[0])),
       );
     const words = asked.flatMap((word) => {
