@@ -100,12 +100,10 @@ def rank_correlation(
     """Correlation of ranks: 1 where both rise together, 0 where they are unrelated.
 
     Equal values share the mean of their ranks; nan where one of the two is constant.
-    Raises: ValueError where a value is nan, or lengths differ. Source: Spearman 1904.
+    Raises: ValueError where a value is nan. Source: Spearman 1904.
     Shapes: both (N,).
     """
     ranks = [_ranks(_comparable(values)) for values in (first, second)]
-    if len(first) != len(second):
-        raise ValueError(f"first has {len(first)} values, second {len(second)}")
     return float(torch.corrcoef(torch.stack(ranks))[0, 1])
 
 

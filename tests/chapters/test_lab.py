@@ -1,6 +1,6 @@
 """What is stored of each chapter has the parts, settings and seeds of its ``lab`` module.
 
-A chapter's own tests recompute a slice of every part.
+`test_stored` runs a slice of every part.
 """
 
 import json

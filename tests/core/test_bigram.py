@@ -95,6 +95,12 @@ def test_cross_entropy_is_torchs_over_the_text(ids, table):
     assert type(got) is float
 
 
+@pytest.mark.parametrize("row", [[1.5, -0.5], [0.7, 0.7], [0.3, 0.3]])
+def test_a_row_that_is_no_distribution_is_refused(row):
+    with pytest.raises(ValueError):
+        bigram.cross_entropy_of(np.array([[0.5, 0.5], row]), np.eye(2))
+
+
 def test_unseen_pair_costs_infinity_only_if_it_occurs():
     certain = np.eye(2)
     with warnings.catch_warnings(action="error"):

@@ -1,5 +1,7 @@
 """minigpt's pieces against torch's modules and NumPy in float64, and its command."""
 
+import copy
+
 import numpy as np
 import pytest
 import torch
@@ -43,19 +45,6 @@ def test_layer_norm_equals_torch():
     x = torch.randn(3, 5, 8, dtype=torch.float64) * 0.01 + 3  # small, so that ε shows
     ours, theirs = minigpt.LayerNorm(8).double(), nn.LayerNorm(8).double()
     assert torch.allclose(ours(x), theirs(x), rtol=0, atol=1e-12)
-
-
-def test_attention_equals_multihead_attention():
-    ours = minigpt.CausalSelfAttention(12, 3, 0.0).double()
-    theirs = nn.MultiheadAttention(12, 3, batch_first=True).double()
-    state = ours.state_dict()
-    theirs.load_state_dict(
-        {f"in_proj_{n}": state[f"qkv.{n}"] for n in ("weight", "bias")}
-        | {f"out_proj.{n}": state[f"out.{n}"] for n in ("weight", "bias")}
-    )
-    x = torch.randn(2, 6, 12, dtype=torch.float64)
-    future = torch.ones(6, 6, dtype=torch.bool).triu(1)
-    assert torch.allclose(ours(x), theirs(x, x, x, attn_mask=future)[0], rtol=0, atol=1e-12)
 
 
 NAMES = {  # torch's in an encoder layer, and ours
@@ -134,15 +123,34 @@ def test_initial_weights_are_those_of_gpt2():
             )
 
 
-def test_matrices_decay_and_vectors_do_not(model):
-    decayed = {
-        id(p): group["weight_decay"]
-        for group in minigpt.make_optimizer(model, 0.1).param_groups
-        for p in group["params"]
-    }
-    for name, parameter in model.named_parameters():
-        vector = "norm" in name or name.endswith("bias")
-        assert decayed[id(parameter)] == (0.0 if vector else 0.1), name
+def test_training_is_adamw_on_clipped_gradients(model):
+    """The update written out; matrices alone decay."""
+    for parameter in model.parameters():
+        nn.init.normal_(parameter, std=0.3)
+    nn.init.normal_(model.head.weight, std=5.0)  # for large gradients
+    weights = [p.detach().clone() for p in model.parameters()]
+    moments = [[torch.zeros_like(w) for w in weights] for _ in range(2)]
+    text = ids(B=1, T=60)[0]
+    torch.manual_seed(2)
+    ours = copy.deepcopy(model)
+    told = list(minigpt.train(ours, text, 3, 4, 0.1))
+    torch.manual_seed(2)
+    for step, lr in enumerate((0.005, 0.01, 0.015)):
+        x_BT, y_BT = minigpt.get_batch(text, 4, 7)
+        loss = F.cross_entropy(model(x_BT).mT, y_BT)
+        assert told[step] == (step + 1, pytest.approx(loss.item()))
+        grads = torch.autograd.grad(loss, [*model.parameters()])
+        norm = sum(g.square().sum() for g in grads).sqrt()
+        assert norm > 1.1
+        for w, g, m, v in zip(weights, grads, *moments, strict=True):
+            m.lerp_(g / norm, 0.1)
+            v.lerp_((g / norm).square(), 0.01)
+            w *= 1 - lr * 0.1 * (w.ndim == 2)
+            w -= lr * m / (1 - 0.9 ** (step + 1)) / ((v / (1 - 0.99 ** (step + 1))).sqrt() + 1e-8)
+        for parameter, w in zip(model.parameters(), weights, strict=True):
+            parameter.data.copy_(w)
+    for parameter, w in zip(ours.parameters(), weights, strict=True):
+        torch.testing.assert_close(parameter.data, w, rtol=0, atol=1e-6)
 
 
 def test_learning_rate_rises_and_falls_to_zero():

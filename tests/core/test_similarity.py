@@ -82,31 +82,6 @@ def test_matrix_is_torchs(seed):
 
 
 @pytest.mark.parametrize("measure", MEASURES)
-def test_a_row_of_the_matrix_is_one_vector_against_the_table(measure):
-    table = rows(2)
-    found = similarity_matrix(table, measure=measure)
-    for row in range(12):
-        expected = similarities(table[row], table, measure=measure)
-        torch.testing.assert_close(found[row], expected)
-
-
-@given(seeds)
-def test_distance_follows_from_dot_products(seed):
-    table = rows(seed)
-    dot = similarity_matrix(table, measure="dot")
-    squared = dot.diag()[:, None] + dot.diag()[None] - 2 * dot
-    far = similarity_matrix(table, measure="euclid")
-    torch.testing.assert_close(far.square(), squared, rtol=0, atol=1e-9)
-
-
-@given(seeds)
-def test_unit_rows_have_one_ranking(seed):
-    units = torch.nn.functional.normalize(rows(seed), dim=1)
-    orders = [similarity_matrix(units, measure=m)[0].argsort().tolist() for m in MEASURES]
-    assert orders[0] == orders[1] == orders[2]
-
-
-@pytest.mark.parametrize("measure", MEASURES)
 def test_nearest_is_the_most_similar_other_row(measure):
     table = rows(7, 20)
     order = similarity_matrix(table, measure=measure).argsort(descending=True).tolist()
@@ -121,13 +96,6 @@ def test_centre_takes_the_mean_of_the_rows():
     table = torch.tensor([[1.0, 10.0], [3.0, 10.0]])
     assert centre(table).tolist() == [[-1.0, 0.0], [1.0, 0.0]]
     assert table.tolist() == [[1.0, 10.0], [3.0, 10.0]], "the argument is as it was"
-
-
-@given(seeds)
-def test_centring_keeps_distances(seed):
-    table = rows(seed)
-    before, after = (similarity_matrix(t, measure="euclid") for t in (table, centre(table)))
-    torch.testing.assert_close(before, after)
 
 
 @given(seeds)
@@ -147,11 +115,6 @@ def test_whitened_rows_have_the_identity_as_covariance(seed):
     covariance = torch.cov(white.T, correction=0)
     torch.testing.assert_close(covariance, torch.eye(4, dtype=torch.float64))
     torch.testing.assert_close(white.mean(dim=0), torch.zeros(4, dtype=torch.float64))
-
-
-def test_whitening_what_is_white_changes_nothing():
-    white = whiten(rows(1, 30))
-    torch.testing.assert_close(whiten(white), white)
 
 
 @pytest.mark.parametrize(("in_eps", "stretched"), [(3.0, True), (1.5, False)])

@@ -18,10 +18,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from helpers import interpret, pretrained
+from helpers import interpret, minigpt, pretrained
 from helpers.chapters import lab
 from helpers.chapters.lab import Part, characters, seeded, spread
-from helpers.minigpt import LayerNorm, init_weights, train
+from helpers.minigpt import LayerNorm, init_weights
 from helpers.minillama import GroupedQueryAttention, RMSNorm, rotate, set_attention
 from helpers.worked import Step, Worked, matrix, number
 
@@ -201,7 +201,7 @@ BLOCK = 50  # losses are stored as means over so many steps
 def trained(model: nn.Module, lr: float, steps: int = STEPS) -> Tensor:
     """Train a model by minigpt's loop, whose batches come from torch's generator: its losses."""
     losses = []
-    for _, loss in train(model, characters().train, steps, BATCH, lr):
+    for _, loss in minigpt.train(model, characters().train, steps, BATCH, lr):
         losses.append(loss)
         for module in model.modules():
             if isinstance(module, Experts) and module.balanced:

@@ -1,40 +1,9 @@
-"""The measurements of chapter 07: a slice of each stored part, recomputed; what they measure."""
+"""Chapter 7's measurements: masks, lengths, and what is shown by hand."""
 
 import pytest
 import torch
 
 from helpers.chapters.ch07_heads_masks_positions import lab
-from helpers.chapters.lab import max_difference, validation_loss
-
-TOLERANCE = 0.03  # nats, for another processor
-
-
-def stored_run(part, **setting):
-    return lab.PARTS[part].runs(**setting)[0]
-
-
-@pytest.mark.nightly
-def test_a_masked_reader_is_the_stored_one():
-    made = {"seed": 0} | lab.of_mask(0, mask="causal")
-    assert max_difference(made, stored_run("masks", mask="causal")) < TOLERANCE
-
-
-@pytest.mark.nightly
-def test_a_model_with_heads_begins_as_the_stored_one():
-    model, go_on = lab.in_training("learned", seed=0, heads=1, layers=1)
-    go_on(steps=lab.EARLY)
-    then = stored_run("heads", heads=1)["early"]
-    assert validation_loss(model) == pytest.approx(then, abs=TOLERANCE)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("setting", lab.LENGTHS[-3:], ids=str)
-def test_a_model_reads_long_texts_as_the_stored_one(setting):
-    model, go_on = lab.in_training(seed=0, **setting)
-    go_on(steps=lab.EARLY)
-    then = stored_run("lengths", **setting)
-    for key, losses_T in zip(("early", "early near"), lab.both_ways(model, 4000), strict=True):
-        assert max_difference(lab.by_stretch(losses_T), then[key]) < TOLERANCE
 
 
 def test_the_same_letters_are_predicted_in_each_stretch():

@@ -1,50 +1,9 @@
-"""The measurements of chapter 08: a slice of each stored part is what its code makes now."""
+"""Chapter 8's steps by hand are those of torch's layers."""
 
 import numpy as np
-import pytest
 import torch
 
 from helpers.chapters.ch08_residual_add_and_norm import lab
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("start", "scheme", "L"),
-    [("torch", "norm alone", 4), ("kept", "residual alone", 4), ("torch", "norm first", 96)],
-)
-def test_depth_is_what_is_stored(start, scheme, L):
-    run = lab.one_stack(1, start=start, scheme=scheme, L=L)
-    stored = lab.PARTS["depth"].runs(start=start, scheme=scheme, L=L)[1]
-    assert run.keys() | {"seed"} == stored.keys()
-    for key in run:
-        assert run[key] == pytest.approx(stored[key], rel=0.02)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("part", "model", "lr"),
-    [("ladder", "with its residual", 0.003), ("rates", "attention alone", 0.01)],
-)
-def test_readers_half_way_are_what_is_stored(part, model, lr):
-    lm, go_on = lab.in_training(model, lr=lr, seed=1)
-    go_on(steps=1000)
-    stored = lab.PARTS[part].runs(model=model, lr=lr)[1]["half way"]
-    assert lab.validation_loss(lm) == pytest.approx(stored, abs=0.02)
-
-
-@pytest.mark.nightly
-def test_neurons_before_training_are_what_is_stored():
-    lm, _ = lab.in_training("with feed-forward", seed=2)
-    stored = lab.PARTS["ladder"].runs(model="with feed-forward")[2]["untrained"]
-    assert lab.of_neurons(lm) == pytest.approx(stored, abs=0.002)
-
-
-def test_taken_out_leaves_the_reader_as_it_was():
-    lm, _ = lab.in_training("with feed-forward")
-    before = lab.validation_loss(lm)
-    assert lab.taken_out(lm) != before
-    assert len(lm.blocks) == 2
-    assert lab.validation_loss(lm) == before
 
 
 def test_steps_by_hand_are_torch_s_layers():

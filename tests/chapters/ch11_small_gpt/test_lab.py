@@ -1,4 +1,4 @@
-"""Chapter 11's measurements: what they are made of, and a slice of each stored part again."""
+"""Chapter 11's measurements: levers, counted tables, and what a model costs and writes."""
 
 import numpy as np
 import pytest
@@ -6,32 +6,6 @@ import torch
 
 from helpers import corpus, minigpt
 from helpers.chapters.ch11_small_gpt import lab
-
-# --- what is stored -------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("part", ["levers", "whole"])
-def test_stored_runs_are_of_the_recipe_as_it_is(part):
-    part = lab.PARTS[part]
-    assert {name: part.stored[name] for name in part.more} == part.more
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(
-    "setting",
-    [{"lever": "context 16"} | lab.USUAL, {"lever": "no norms"} | lab.ELSEWHERE["1/√fan-in"]],
-)
-def test_a_run_computed_again_is_the_stored_one(setting):
-    run = lab.PARTS["levers"].runs(**setting)[-1]
-    found = lab.short(run["seed"], **setting)
-    assert found["validation"] == pytest.approx(run["validation"], abs=0.03)
-
-
-@pytest.mark.nightly
-def test_a_long_run_begins_again_as_the_stored_one():
-    run = lab.PARTS["whole"].runs(text="tales")[1]
-    found = lab.of_whole(1, text="tales", steps=2000, halt=lab.BEGIN)
-    assert found["first losses"] == pytest.approx(run["first losses"], abs=0.01)
 
 
 def test_the_page_says_between_which_tables_training_ends():
@@ -43,19 +17,7 @@ def test_the_page_says_between_which_tables_training_ends():
         assert max(ends) < above
 
 
-@pytest.mark.nightly
-def test_counted_losses_on_the_tales_are_the_stored_ones():
-    [run] = lab.PARTS["counted"].runs(text="tales")
-    assert lab.counted(0, text="tales")["losses"] == pytest.approx(run["losses"], abs=2e-4)
-
-
 # --- levers ---------------------------------------------------------------------------------
-
-
-def test_the_rate_that_is_held_rises_as_the_usual_one_does():
-    rates = [lab.held(step, 400, 0.01) for step in range(400)]
-    assert rates[:10] == [minigpt.lr_at(step, 400, 0.01) for step in range(10)]
-    assert set(rates[20:]) == {0.01}
 
 
 def test_wider_weights_have_the_deviation_of_their_inputs():

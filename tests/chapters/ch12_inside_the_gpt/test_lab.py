@@ -1,13 +1,12 @@
-"""Chapter 12's measurements: what the models are asked, and slices of what is stored."""
+"""Chapter 12's measurements: what the models are asked, and what is looked at in them."""
 
 import pytest
 import torch
 
-from helpers import checkpoint, interpret
+from helpers import checkpoint
 from helpers.chapters.ch12_inside_the_gpt import copiers, lab, probes, readers
 from helpers.chapters.ch12_inside_the_gpt.probes import AFTER_NAME, ASK, IT, NAME, TOO, WATER
-from helpers.chapters.ch12_inside_the_gpt.readers import ANSWER, HOW, WHAT, WHO, sentences
-from helpers.chapters.lab import max_difference
+from helpers.chapters.ch12_inside_the_gpt.readers import ANSWER, HOW, WHO, sentences
 
 # --- what they are asked --------------------------------------------------------------------
 
@@ -67,19 +66,6 @@ def test_tools_are_found_before_they_are_used(shipped):
             assert before.endswith((" used the", " With the", "\nWith the"))
 
 
-def test_the_shipped_model_says_what_the_chapter_is_about(shipped):
-    """And the same with the input changed, and with it removed."""
-    model, _ = shipped
-    ids, ends = probes.crossings()
-    assert lab.ending(model, ids, ends) > 0.9
-    assert lab.unread(model, ids, ends, TOO, WATER)[0] < 0.1
-    assert min(lab.unread(model, ids, ends, TOO, WATER)[1:]) > 0.9
-    here, there, name, other = probes.named()
-    assert lab.ending(model, here, name) > 0.95 < lab.ending(model, there, other)
-    assert lab.unread(model, here, name, AFTER_NAME, NAME)[0] < 0.2
-    assert lab.unread(model, here, name, ASK, AFTER_NAME)[3] < 0.2
-
-
 def test_patches_find_by_necessity_what_they_must():
     """In a model that was never trained: all at the name below, at the last token above."""
     model, _ = lab.storyteller(0, stop=0)
@@ -98,14 +84,6 @@ def test_costs_are_those_of_each_head_and_of_a_layer():
     assert (cost.shape, together.shape) == ((4, 4), (4,))
     model.blocks[1].attention.out.weight.data[:, 32:48] = 0  # layer 2, head 3
     assert lab.costs(model, x, y)[0][1, 2] == 0
-
-
-def test_no_pair_that_is_asked_was_learned():
-    def pairs(ids):
-        return {tuple(row) for row in ids[:, [WHO, WHAT]].tolist()}
-
-    assert pairs(sentences().learned_ids).isdisjoint(pairs(sentences().asked_ids))
-    assert len(sentences().learned_ids) + len(sentences().asked_ids) == len(sentences().every_case)
 
 
 def test_verb_and_adjective_decide_and_neither_does_alone():
@@ -137,48 +115,3 @@ def test_repeats_repeat_with_their_length():
         assert 4 <= n <= 16
         assert len(set(row[:n])) == n
         assert row[n:] == row[: len(row) - n]
-
-
-# --- what is stored -------------------------------------------------------------------------
-
-
-@pytest.mark.nightly
-def test_a_storyteller_trained_again_begins_as_the_stored_one():
-    """Its answers are those of the functions above, for any model."""
-    model, losses = lab.storyteller(0, stop=lab.BEGIN)
-    then, *_ = lab.PARTS["storytellers"].runs()
-    assert losses == pytest.approx(then["first losses"], abs=0.01)
-    assert {"seed", "first losses", *lab.answers(model)} == set(then)
-
-
-@pytest.mark.nightly
-def test_a_reader_taught_again_is_the_stored_one():
-    found = {"seed": 0} | lab.of_reader(0, L=1)
-    assert max_difference(found, lab.PARTS["pronouns"].runs(L=1)[0]) < 0.05
-
-
-@pytest.mark.nightly
-def test_a_copier_that_learns_again_begins_as_the_stored_one():
-    """Later its loss falls off a cliff, and two processors reach that some updates apart."""
-    then = lab.PARTS["copying"].runs(L=2)[0]
-    losses = []
-
-    def look(step, model):
-        if step > 2 * lab.EVERY:
-            raise StopIteration
-        if step % lab.EVERY == 0:
-            losses.append(copiers.look_at(model)["loss"])
-
-    with pytest.raises(StopIteration):
-        copiers.learn_to_copy(copiers.copier(2, seed=0), seed=0, look=look)
-    assert losses == pytest.approx(then["loss by update"][:3], rel=0.02)
-
-
-def test_looks_at_a_copier_are_its_heads_on_a_word_said_twice():
-    model = copiers.copier(1, seed=4)
-    look = copiers.look_at(model)
-    rows, _ = copiers.repeats(128, torch.Generator().manual_seed(99), low=copiers.LONGEST)
-    assert torch.equal(rows[:, :16], rows[:, 16:32])
-    weights = interpret.attention_weights(model, rows[:, :32])[0]
-    wanted = [weights[:, head, t, t - 15].mean() for head in range(8) for t in range(16, 32)]
-    assert sum(look["followed"][0]) == pytest.approx(sum(wanted).item() / 16, rel=1e-4)

@@ -1,4 +1,4 @@
-"""The measurements of chapter 14: models between GPT and Llama, and what looks into a Llama."""
+"""Chapter 14's measurements: models between GPT and Llama, and what looks into a Llama."""
 
 import numpy as np
 import pytest
@@ -100,22 +100,6 @@ def test_balance_helps_the_expert_that_has_nothing_to_do():
     assert layer.load.min() > 0.05
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize(("part", "at"), [("swaps", 4), ("swaps, longer", -1), ("experts", -1)])
-def test_first_steps_are_those_that_are_stored(part, at):
-    setting = lab.PARTS[part].settings[at]
-    found = lab.PARTS[part].runs(**setting)[0]
-    with seeded(0):
-        if part.startswith("swaps"):
-            model = lab.Between(lab.SWAPS[setting["swaps"]])
-        else:
-            model = lab.Between(lab.SWAPS["Llama"], experts=True)
-        assert lab.parameters(model) == found["parameters"]
-        x_BT, y_BT = minigpt.get_batch(characters().train, lab.BATCH, lab.T)
-        first = F.cross_entropy(model(x_BT).flatten(0, 1), y_BT.flatten())
-    assert first.item() == pytest.approx(found["first"], abs=0.002)
-
-
 def test_losses_are_those_of_the_next_tokens(llama):
     wanted = F.cross_entropy(llama(ids())[0, :-1], ids()[0, 1:], reduction="none")
     torch.testing.assert_close(lab.losses_of(llama, ids()), wanted)
@@ -147,13 +131,6 @@ def test_heads_are_counted_from_one_and_tokens_come_twice():
     twice = lab.repeated(5_000, 6)
     assert twice.shape == (1, 12)
     assert torch.equal(twice[0, :6], twice[0, 6:])
-
-
-@pytest.mark.nightly
-def test_a_draw_is_copied_as_stored(smollm2):
-    found, stored_run = lab.copying(0, 30), lab.PARTS["copying"].runs(tokens=30)[0]
-    assert found["second"] == pytest.approx(stored_run["second"], abs=0.05)
-    assert found["best"][0] == stored_run["best"][0]
 
 
 @pytest.mark.parametrize("halves", [False, True])

@@ -1,4 +1,4 @@
-"""Chapter 15: drafts that change nothing, blocks of few bits, and slices of what is stored."""
+"""Chapter 15's measurements: drafts that change nothing, blocks of few bits, tiles."""
 
 import json
 
@@ -77,24 +77,7 @@ def test_ngram_draft_is_the_share_of_what_followed():
     assert q_V.sum().item() == pytest.approx(1)
 
 
-@pytest.mark.nightly
-def test_a_writing_is_what_is_stored():
-    for at, seed in ((0, 0), (3, 2)):
-        setting = lab.PARTS["drafts"].settings[at]
-        stored = lab.PARTS["drafts"].runs(**setting)[seed]
-        assert {"seed": seed} | lab.drafted(seed, **setting) == pytest.approx(stored, rel=0.1)
-
-
 # --- the scaling law --------------------------------------------------------------------------
-
-
-@pytest.mark.nightly
-def test_first_losses_are_those_of_the_stored_runs():
-    for C in (8, 64):
-        stored = lab.PARTS["scaling"].runs(C=C, rate=0.4)[1]
-        assert lab.scaled(1, C, 0.4, steps=2)["first"] == pytest.approx(
-            stored["first"][:2], abs=0.01
-        )
 
 
 def test_parameters_are_those_of_the_blocks_matrices():
@@ -133,11 +116,6 @@ def test_loss_of_bits_leaves_the_model_as_it_was():
 def test_smollm2_is_on_the_16_levels_of_its_file(smollm2):
     w = smollm2[0].blocks[0].attention.query.weight.detach()
     torch.testing.assert_close(lab.rounded_weights(w, 4), w)
-
-
-def test_no_speed_is_kept_where_other_work_is_under_way(monkeypatch):
-    monkeypatch.setattr("os.getloadavg", lambda: (1.0, 0.0, 0.0))
-    assert lab.chat_speed(0, threads=2) == {"tokens a second": None}
 
 
 def test_blocks_that_the_chapter_packs_are_read_by_the_reader_of_gguf():
