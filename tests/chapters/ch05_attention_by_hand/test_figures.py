@@ -74,8 +74,3 @@ def test_hull_is_what_is_farthest_in_some_direction(points):
         -1, 2
     ):
         assert draw.inside(found, point) == within(point, points)
-
-
-def test_hull_of_a_square_with_a_point_within():
-    square = [[0, 0], [2, 0], [2, 2], [0, 2], [1, 1], [1, 0]]
-    assert draw.hull(square).tolist() == [[0, 0], [2, 0], [2, 2], [0, 2]]
