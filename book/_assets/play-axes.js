@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const { tag, escaped, fixed, number, factor, listed, many, capital } = Play;
+  const { html, fixed, number, factor, sum, listed, many, capital } = Play;
   const STILL = 1e-9; // a result that moves by less has not moved
   const SEEN = 0.0005; // one that moves by less looks as before in three decimals
   const [LEAST, MOST] = [-12, 12]; // of a number that is changed
@@ -13,362 +13,237 @@
     later: "later words: a leak",
     other: "the other sentence: a leak",
   };
+  const LEAKS = { T: "later words", B: "the other sentence" };
+  const FEATURES = ["each by itself", "two and two", "all four"];
 
-  // --- what is computed. A block is x[b][t][c]; a point is { over: axes of "BT", groups, centred }
+  // --- what is computed. A block x has a row a word, sentence after sentence; `at` is [row, column];
+  // a point is { over: axes of "BT", groups, centred }
 
-  const each = (x, f) =>
-    x.map((words, b) => words.map((row, t) => row.map((value, c) => f([b, t, c], value))));
+  const each = (x, f) => x.map((row, r) => row.map((value, c) => f([r, c], value)));
+  const get = (block, [r, c]) => block[r][c];
+  const same = (one, other) => String(one) === String(other);
+  const mean = (values) => sum(values) / values.length;
 
-  const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
-
-  // Numbers whose sets have one name share their mean and variance.
-  function setOf({ over, groups }, [b, t, c], width) {
-    const [B, T] = [..."BT"].map((axis) => over.includes(axis));
-    return [B ? "all" : b, T ? "all" : t, Math.floor((c * groups) / width)].join();
+  // Numbers whose sets have one name share their mean and variance. T: words of a sentence.
+  function setOf({ over, groups }, [r, c], T, width) {
+    const b = over.includes("B") ? "all" : Math.floor(r / T);
+    const t = over.includes("T") ? "all" : r % T;
+    return [b, t, Math.floor((c * groups) / width)].join();
   }
 
-  // As helpers.norms.normalise_over: every number's mean, variance and result; and how many sets there are.
-  function normalised(x, point, eps) {
-    const name = (at) => setOf(point, at, x[0][0].length),
-      sets = {},
-      found = {};
-    each(x, (at, value) => (sets[name(at)] ??= []).push(value));
-    for (const [set, values] of Object.entries(sets)) {
-      const middle = point.centred ? mean(values) : 0;
-      found[set] = { mean: middle, variance: mean(values.map((value) => (value - middle) ** 2)) };
+  // As helpers.norms.normalise_over: every number's set, with its values, mean and variance, and its
+  // result.
+  function normalised(x, point, { sentences: [{ length: T }], eps }) {
+    const sets = {};
+    const setAt = (at) => (sets[setOf(point, at, T, x[0].length)] ??= { values: [] });
+    each(x, (at, value) => setAt(at).values.push(value));
+    for (const set of Object.values(sets)) {
+      set.mean = point.centred ? mean(set.values) : 0;
+      set.variance = mean(set.values.map((value) => (value - set.mean) ** 2));
     }
     return {
-      mean: each(x, (at) => found[name(at)].mean),
-      variance: each(x, (at) => found[name(at)].variance),
+      sets: each(x, setAt),
       output: each(x, (at, value) => {
-        const { mean, variance } = found[name(at)];
+        const { mean, variance } = setAt(at);
         return (value - mean) / Math.sqrt(variance + eps);
       }),
       statistics: Object.keys(sets).length,
     };
   }
 
-  // What a number is to the watched result: its word's own, of an earlier or later word, of another
-  // sentence, or null where it belongs to another set.
-  function kinds(x, point, watched) {
-    const width = x[0][0].length,
-      own = setOf(point, watched, width);
-    return each(x, (at) => {
-      if (setOf(point, at, width) !== own) return null;
-      if (at[0] !== watched[0]) return "other";
-      return at[1] === watched[1] ? "itself" : at[1] < watched[1] ? "earlier" : "later";
-    });
+  // What a number of the watched result's set is to it: its word's own, of an earlier or later word,
+  // of another sentence.
+  function kind([r], [watched], T) {
+    if (Math.floor(r / T) !== Math.floor(watched / T)) return "other";
+    return r === watched ? "itself" : r < watched ? "earlier" : "later";
   }
-
-  const leaks = (x, { over }) => ({
-    future: over.includes("T") && x[0].length > 1,
-    others: over.includes("B") && x.length > 1,
-  });
-
-  const moved = (before, after) =>
-    each(after, ([b, t, c], value) => {
-      const by = value - before[b][t][c];
-      return Math.abs(by) > STILL ? by : 0;
-    });
-
-  Play.compute.axes = { normalised, kinds, leaks, moved };
 
   // --- words
 
-  function working(x, found, all, [b, t, c], { centred }, eps) {
-    const at = (part) => found[part][b][t][c],
-      n = all.length;
-    const sum = (words) =>
-      (words.length > TERMS ? [...words.slice(0, 3), "…", words.at(-1)] : words).join(" + ");
-    const squares = sum(all.map((value) => `${factor(value - at("mean"))}²`));
-    const off = centred ? `(${number(x[b][t][c])} − ${factor(at("mean"))})` : number(x[b][t][c]);
-    return {
-      mean: centred
-        ? `mean = (${sum(all.map(factor))}) / ${n} = ${number(at("mean"))}`
-        : "mean: not subtracted",
-      variance:
-        `${centred ? "variance" : "mean square"} = (${squares}) / ${n} = ` + number(at("variance")),
-      result:
-        `result = ${off} / √(${number(at("variance"))} + ${number(eps, 10)}) = ` +
-        number(at("output")),
-    };
+  const key = ({ over, groups, centred }) => [over, groups, centred ? "yes" : "no"].join("|");
+  function place({ sentences }, [r, c]) {
+    const T = sentences[0].length;
+    return `number ${c + 1} of “${sentences.flat()[r]}” in sentence ${Math.floor(r / T) + 1}`;
   }
 
-  function norm(name, { statistics }, size, { centred }) {
-    const extent = `${statistics === 1 ? "" : "each "}of ${many(size, "number")}`;
+  // The lines in which a result is written out.
+  function working(value, output, { values, mean, variance }, centred, eps) {
+    const total = (terms) =>
+      (terms.length > TERMS ? [...terms.slice(0, 3), "…", terms.at(-1)] : terms).join(" + ");
+    const squares = total(values.map((one) => `${factor(one - mean)}²`));
+    const off = centred ? `(${number(value)} − ${factor(mean)})` : number(value);
+    const n = values.length;
+    const terms = total(values.map(factor));
+    return [
+      centred ? `mean = (${terms}) / ${n} = ${number(mean)}` : "mean: not subtracted",
+      `${centred ? "variance" : "mean square"} = (${squares}) / ${n} = ${number(variance)}`,
+      `result = ${off} / √(${number(variance)} + ${number(eps, 10)}) = ${number(output)}`,
+    ];
+  }
+
+  function norm(name, statistics, size, centred) {
     const taken = centred
       ? `${many(statistics, "mean")} and ${many(statistics, "variance")}`
       : `${many(statistics, "mean square")}, with no mean subtracted,`;
     const zero = centred && size === 1 ? " Each number is its own mean, so all results are 0." : "";
-    return `This is ${name}: ${taken} in all, ${extent}.${zero}`;
+    const of = statistics === 1 ? "of" : "each of";
+    return `This is ${name}: ${taken} in all, ${of} ${many(size, "number")}.${zero}`;
   }
 
-  function reading(x, point) {
-    const { future, others } = leaks(x, point);
-    const read = [future && "later words", others && "the other sentence"].filter(Boolean);
-    return `Through this norm a word reads ${listed(read) || "nothing that it must not"}.`;
-  }
-
-  function change(changed, moves, before, after, results) {
-    const [first] = changed,
-      by = after - before;
+  function change(data, changed, moves, before, after, results) {
+    const [{ at, value, was }] = changed;
+    const by = Math.abs(after - before);
     const what =
       changed.length > 1
         ? `${changed.length} numbers are changed`
-        : `${capital(first.name)} is ${number(first.now)} in place of ${number(first.before)}`;
-    const watched =
-      Math.abs(by) <= STILL
-        ? `the watched one stays ${number(after)}`
-        : Math.abs(by) < SEEN
-          ? `the watched one by less than ${number(2 * SEEN)}, which ε lets through`
-          : `the watched one from ${number(before)} to ${number(after)}`;
-    return `${what}: that moves ${moves || "none"} of the ${results} results, ${watched}.`;
+        : `${capital(place(data, at))} is ${number(value)} in place of ${number(was)}`;
+    let watched = `the watched one from ${number(before)} to ${number(after)}`;
+    if (by < SEEN) watched = `the watched one by less than ${2 * SEEN}, which ε lets through`;
+    if (by <= STILL) watched = `the watched one stays ${number(after)}`;
+    return ` ${what}: that moves ${moves || "none"} of the ${results} results, ${watched}.`;
+  }
+
+  function sentence(data, { x, point, watched }, now, before) {
+    const size = get(now.sets, watched).values.length;
+    const all = each(x, (at, value) => ({ at, value, was: get(data.x, at) })).flat();
+    const changed = all.filter(({ value, was }) => value !== was);
+    const by = all.map(({ at }) => get(now.output, at) - get(before.output, at));
+    const moves = by.filter((x) => Math.abs(x) > STILL).length;
+    const read = Object.keys(LEAKS).filter((axis) => point.over.includes(axis));
+    const results = [before, now].map(({ output }) => get(output, watched));
+    return (
+      norm(data.names[key(point)] ?? data.nameless, now.statistics, size, point.centred) +
+      ` The watched result, ${place(data, watched)}, shares its ` +
+      `${point.centred ? "mean and variance" : "mean square"} with ` +
+      `${size === 1 ? "no other" : many(size - 1, "other")}. Through this norm a word reads ` +
+      `${listed(read.map((axis) => LEAKS[axis])) || "nothing that it must not"}.` +
+      (changed.length ? change(data, changed, moves, ...results, all.length) : "")
+    );
   }
 
   // --- what is drawn
 
-  const get = (block, [b, t, c]) => block[b][t][c];
-  const same = (one, other) => one.join() === other.join();
-  const key = ({ over, groups, centred }) => [over, groups, centred ? "yes" : "no"].join("|");
-  const place = ({ sentences }, [b, t, c]) =>
-    `number ${c + 1} of “${sentences[b][t]}” in sentence ${b + 1}`;
-
-  // A block, sentence below sentence, a row a word; cell(at) is one number. On the right words are
-  // there for a screen reader only.
+  // A block, sentence below sentence, a row a word; cell(at) is one number.
   function table({ sentences, x }, side, caption, cell) {
-    const columns = x[0][0].length + (side === "x"),
-      hidden = { class: "visually-hidden" };
-    const row = (word, b, t) =>
-      tag(
-        "tr",
-        {},
-        side === "x" ? tag("th", { scope: "row" }, escaped(word)) : "",
-        x[b][t].map((_, c) =>
-          tag(
-            "td",
-            {},
-            side === "y" && !c ? tag("span", hidden, escaped(word)) : "",
-            cell([b, t, c]),
-          ),
-        ),
-      );
-    const bodies = sentences.map((words, b) =>
-      tag(
-        "tbody",
-        {},
-        tag(
-          "tr",
-          { class: "axes-sentence" },
-          tag("th", { scope: "rowgroup", colspan: columns }, `sentence ${b + 1}`),
-        ),
-        words.map((word, t) => row(word, b, t)),
-      ),
-    );
-    return tag(
-      "table",
-      { class: "axes-block", "data-side": side },
-      tag("caption", {}, caption),
-      tag("colgroup", {}, "<col>".repeat(columns)),
-      bodies,
-    );
+    const columns = x[0].length + (side === "x");
+    function row(word, r) {
+      const name = side === "x" && html`<th scope="row">${word}</th>`;
+      return html`<tr>${name}${x[r].map((_, c) => html`<td>${cell([r, c])}</td>`)}</tr>`;
+    }
+    const body = (words, b) =>
+      html`
+        <tbody>
+          <tr class="axes-sentence"><th scope="rowgroup" colspan=${columns}>sentence ${b + 1}</th></tr>
+          ${words.map((word, t) => row(word, b * words.length + t))}
+        </tbody>`;
+    return html`
+      <table class="axes-block" data-side=${side}>
+        <caption>${caption}</caption>
+        <colgroup>${Array.from({ length: columns }, () => html`<col>`)}</colgroup>
+        ${sentences.map(body)}
+      </table>`;
   }
 
   // Both blocks, the set of the watched result lit.
-  function blocks(data, { x, chosen, watched }, [now, before], moves, lit, shown, live) {
-    const role = (at, is, label) =>
-      live && { role: "button", "aria-pressed": String(same(at, is)), "aria-label": label };
-    const into = table(data, "x", "goes in", (at) => {
-      const [value, was] = [get(x, at), get(data.x, at)],
-        text = number(value);
-      const label =
-        `${place(data, at)}: ${text}` + (value === was ? "" : `, changed from ${number(was)}`);
-      return tag(
-        "span",
-        {
-          class: "axes-cell",
-          "data-kind": get(lit, at),
-          "data-own": same(at, shown),
-          "data-changed": value !== was,
-          ...role(at, chosen, label),
-        },
-        text,
-      );
-    });
-    const out = table(data, "y", "comes out", (at) => {
-      const [y, by] = [get(now.output, at), get(moves, at)];
-      const label =
-        `result of ${place(data, at)}: ${fixed(y)} (${fixed(y, 1)})` +
-        (by ? `, before ${fixed(get(before.output, at))}` : "");
-      return tag(
-        "span",
-        {
-          class: "axes-cell",
-          "data-own": same(at, shown),
-          "data-moved": by ? (by > 0 ? "up" : "down") : null,
-          ...role(at, watched, label),
-        },
-        tag("span", { class: "axes-fine" }, fixed(y)),
-        tag("span", { class: "axes-coarse" }, fixed(y, 1)),
-      );
-    });
-    return tag("div", { class: "axes-blocks" }, into, out);
+  function blocks(data, { x, chosen, watched }, now, before, live) {
+    const T = data.sentences[0].length;
+    const cell = (side, at, current, label) =>
+      Play.cell(live, side, at, current, Play.pressable(same(at, current), label));
+    function goesIn(at) {
+      const [value, was] = [get(x, at), get(data.x, at)];
+      const lit = get(now.sets, at) === get(now.sets, watched);
+      const changed = value === was ? "" : `, changed from ${number(was)}`;
+      const label = `${place(data, at)}: ${number(value)}${changed}`;
+      return html`
+        <span class="axes-cell" data-kind=${lit && kind(at, watched, T)} data-own=${same(at, watched)}
+          data-changed=${value !== was} ${cell("x", at, chosen, label)}>${number(value)}</span>`;
+    }
+    function comesOut(at) {
+      const [y, was] = [now, before].map(({ output }) => get(output, at));
+      const moved = Math.abs(y - was) > STILL && (y > was ? "up" : "down");
+      const told = moved ? `, before ${fixed(was)}` : "";
+      const label = `result of ${place(data, at)}: ${fixed(y)} (${fixed(y, 1)})${told}`;
+      return html`
+        <span class="axes-cell" data-own=${same(at, watched)} data-moved=${moved}
+          ${cell("y", at, watched, label)}><span class="axes-fine">${fixed(y)}</span
+          ><span class="axes-coarse">${fixed(y, 1)}</span></span>`;
+    }
+    return html`
+      <div class="axes-blocks">
+        ${table(data, "x", "goes in", goesIn)}${table(data, "y", "comes out", comesOut)}
+      </div>`;
   }
 
-  const legend = () =>
-    tag(
-      "ul",
-      { class: "axes-legend" },
-      Object.entries(LEGEND).map(([kind, words]) =>
-        tag(
-          "li",
-          {},
-          tag("span", { class: "axes-cell", "data-kind": kind, "aria-hidden": "true" }),
-          words,
-        ),
-      ),
-    );
+  function legend([kind, words]) {
+    const sample = html`<span class="axes-cell" data-kind=${kind} aria-hidden="true"></span>`;
+    return html`<li>${sample}${words}</li>`;
+  }
 
   // The controls for the axes, and the names that wait to be found.
   function picker({ groups, five, names }, { point, found }, { ident, live }) {
-    const name = key(point),
-      { over } = point;
-    const items = five.map((one) =>
-      tag(
-        "li",
-        {
-          "data-point": one,
-          "data-found": live && found.includes(one),
-          "aria-current": live && one === name && "true",
-        },
-        (live && found.includes(one) ? "✓ " : "") + escaped(names[one]),
-      ),
-    );
-    return Play.steered(
-      live,
-      "axes-picker",
-      tag(
-        "div",
-        { class: "axes-over" },
-        tag("span", {}, "average over"),
-        Play.buttons(
-          { B: "sentences (B)", T: "words (T)" },
-          { B: over.includes("B"), T: over.includes("T") },
-        ),
-      ),
-      Play.buttons({ centred: "subtract the mean" }, { centred: point.centred }),
-      Play.choices(
-        ident,
-        "features",
-        "features (C)",
-        ["each by itself", "two and two", "all four"],
-        groups.indexOf(point.groups),
-      ),
-      tag("div", { class: "axes-find" }, tag("span", {}, "find all five:"), tag("ul", {}, items)),
-    );
+    const { over, centred } = point;
+    function name(one) {
+      const [is, was] = [live && one === key(point), live && found.includes(one)];
+      return html`
+        <li data-point=${one} data-found=${was} aria-current=${is && "true"}
+          >${was && "✓ "}${names[one]}</li>`;
+    }
+    const axis = (name, letter) => ["over", name, over.includes(letter), letter];
+    return html`
+      <div class="axes-over">
+        <span>average over</span>
+        ${Play.buttons(axis("sentences (B)", "B"), axis("words (T)", "T"))}
+      </div>
+      ${Play.buttons(["centred", "subtract the mean", centred])}
+      ${Play.choices(ident, "features", "features (C)", FEATURES, groups.indexOf(point.groups))}
+      <div class="axes-find"><span>find all five:</span><ul>${five.map(name)}</ul></div>`;
   }
 
-  function sentence(data, { x, point, watched }, [now, before], size, moves) {
-    const changed = [];
-    each(x, (at, value) => {
-      const before = get(data.x, at);
-      if (value !== before) changed.push({ name: place(data, at), now: value, before });
-    });
-    const shared =
-      `The watched result, ${place(data, watched)}, shares its ` +
-      `${point.centred ? "mean and variance" : "mean square"} with ` +
-      `${size === 1 ? "no other" : many(size - 1, "other")}.`;
-    const results = [before, now].map(({ output }) => get(output, watched));
-    return [
-      norm(data.names[key(point)] ?? data.nameless, now, size, point),
-      shared,
-      reading(x, point),
-      changed.length ? change(changed, moves, ...results, x.flat(2).length) : "",
-    ]
-      .filter(Boolean)
-      .join(" ");
-  }
-
-  // What a mouse is over is lit in place of what is watched; the sentence stays with the latter.
   function draw(data, state, frame) {
-    const both = [state.x, data.x].map((x) => normalised(x, state.point, data.eps));
-    const shown = state.peeked ?? state.watched,
-      lit = kinds(state.x, state.point, shown),
-      all = [];
-    each(state.x, (at, value) => get(lit, at) && all.push(value));
-    const moves = moved(both[1].output, both[0].output),
-      value = get(state.x, state.chosen);
-    const lines = Object.entries(working(state.x, both[0], all, shown, state.point, data.eps));
+    const { x, point, chosen, watched } = state;
+    const [now, before] = [x, data.x].map((block) => normalised(block, point, data));
+    const [value, y, set] = [x, now.output, now.sets].map((block) => get(block, watched));
+    const lines = working(value, y, set, point.centred, data.eps);
+    const slider = { name: "value", label: place(data, chosen), value: get(x, chosen) };
     return {
-      stage:
-        picker(data, state, frame) +
-        blocks(data, state, both, moves, lit, shown, frame.live) +
-        legend() +
-        tag(
-          "div",
-          { class: "axes-working" },
-          lines.map(([name, words]) => tag("p", { "data-line": name }, words)),
-        ),
-      controls:
-        Play.slider({
-          name: "value",
-          label: place(data, state.chosen),
-          value,
-          low: LEAST,
-          high: MOST,
-          step: 1,
-          words: number(value),
-        }) + Play.buttons({ back: "Back to the chapter’s numbers" }),
-      says: sentence(data, state, both, all.length, moves.flat(2).filter(Boolean).length),
+      stage: html`
+        ${Play.steered(frame.live, "axes-picker", picker(data, state, frame))}
+        ${blocks(data, state, now, before, frame.live)}
+        <ul class="axes-legend">${Object.entries(LEGEND).map(legend)}</ul>
+        <div class="axes-working">${lines.map((line) => html`<p>${line}</p>`)}</div>`,
+      controls: [
+        Play.slider({ ...slider, low: LEAST, high: MOST, step: 1 }),
+        Play.buttons(["back", "Back to the chapter’s numbers"]),
+      ],
+      says: sentence(data, state, now, before),
     };
   }
 
   // --- what the reader does
 
-  function liven({ element, data, state, put }) {
-    const T = data.x[0].length,
-      { chosen, watched } = state;
-    const pick = (change) => {
-      const point = { ...state.point, ...change };
-      put({ point, found: [...state.found, key(point)] });
-    };
-    const turn = (axis) => () =>
-      pick({
-        over: ["B", "T"]
-          .filter((one) => state.point.over.includes(one) !== (one === axis))
-          .join(""),
-      });
-    const change = (value) =>
-      put({ x: each(state.x, (at, old) => (same(at, state.chosen) ? value : old)) });
-    const whose = (row, c) => [Math.floor(row / T), row % T, c];
-    const rows = (side) =>
-      [...element.querySelectorAll(`[data-side="${side}"] tr:has(td)`)].map((row) => [
-        ...row.querySelectorAll("td .axes-cell"),
-      ]);
-    Play.grid(rows("x"), { reach: (row, c) => put({ chosen: whose(row, c) }) })(
-      chosen[0] * T + chosen[1],
-      chosen[2],
-    );
-    Play.grid(rows("y"), {
-      reach: (row, c) => put({ watched: whose(row, c), peeked: null }),
-      peek: (row, c) => put({ peeked: row === undefined ? null : whose(row, c) }),
-    })(watched[0] * T + watched[1], watched[2]);
-    return {
-      B: turn("B"),
-      T: turn("T"),
-      centred: () => pick({ centred: !state.point.centred }),
-      features: (i) => pick({ groups: data.groups[i] }),
-      value: change,
-      back: () => put({ x: data.x }),
-    };
+  function pick(change, { point, found }) {
+    const next = { ...point, ...change };
+    return { point: next, found: [...found, key(next)] };
   }
 
-  const first = ({ x, start, watched, chosen }) => ({
-    x,
-    point: start,
-    watched,
-    chosen,
-    peeked: null,
-    found: [key(start)],
+  Play.figure("axes", {
+    first: ({ x, start: point, watched, chosen }) => {
+      return { x, point, watched, chosen, found: [key(point)] };
+    },
+    draw,
+    acts: {
+      over: (axis, state) => {
+        const is = (one) => state.point.over.includes(one) !== (one === axis);
+        return pick({ over: ["B", "T"].filter(is).join("") }, state);
+      },
+      centred: (_, state) => pick({ centred: !state.point.centred }, state),
+      features: (n, state, { groups }) => pick({ groups: groups[n] }, state),
+      value: (value, { x, chosen: [r, c] }) => ({ x: x.with(r, x[r].with(c, value)) }),
+      back: (_, state, { x }) => ({ x }),
+    },
+    grids: {
+      x: { reach: (chosen) => ({ chosen }) },
+      y: { reach: (watched) => ({ watched }) },
+    },
   });
-  Play.figure("axes", { first, draw, liven });
 })();

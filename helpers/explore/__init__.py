@@ -3,7 +3,7 @@
 ``predict`` asks the reader for a guess (a choice, a number or a sketched curve) and ``reveal``
 shows the result beside it. ``explore`` puts sliders on a figure. In a kernel both are ipywidgets.
 With ``BOOK_STATIC=1`` in the environment (set when outputs are stored for the book) both display
-plain HTML, which book/_assets/book.js brings to life on the page and which reads well without it.
+plain HTML, which book/_assets brings to life on the page and which reads well without it.
 """
 
 from helpers.explore.page import small_svg, static

@@ -10,7 +10,8 @@ from helpers.explore import Curve, Prediction
 from helpers.explore.predictions import Choice, Number, Sketch
 from helpers.explore.sketches import plot_of
 
-SCRIPT = (Path(__file__).parents[2] / "book/_assets/book.js").read_text("utf-8")
+ASSETS = Path(__file__).parents[2] / "book/_assets"
+SCRIPT = "".join((ASSETS / f"{part}.js").read_text("utf-8") for part in ("book", "predictions"))
 CURVE = Curve([1, 4, 16], (0, 10), ("÷1", "÷√D"), "D", "keys")
 
 

@@ -31,10 +31,11 @@ def ask(html_root):
     from postprocess.maths import node
 
     def ask(texts) -> list[dict]:
-        script = (html_root / "_static" / "search.js").read_text("utf-8")
+        parts = ("search-words.js", "search.js")
+        script = "".join((html_root / "_static" / part).read_text("utf-8") for part in parts)
         asked = {"texts": list(texts), "index": str(html_root / "_static" / "search-index.js")}
         done = subprocess.run(
-            [node(), "-e", f"{script}globalThis.bookSearch = bookSearch;{ASK}"],
+            [node(), "-e", script + ASK],
             input=json.dumps(asked),
             capture_output=True,
             encoding="utf-8",

@@ -1,12 +1,13 @@
 """Interactive figures that compute in the page, without kernel or stored frames.
 
-``book/_assets/play-NAME.js`` is a figure: what it computes, pure functions under
-``Play.compute.NAME`` that tests hold to the helpers at many points; how it is drawn, from its
-state; and what the reader can do. The build takes its first state from there (`evaluated`), by the
-Node that playwright brings, so that it is a true figure without scripts and on paper.
+``book/_assets/play-NAME.js`` is a figure, declared in pure functions: the state it opens with, how
+a state is drawn and told, and how the state changes by what a reader does. The build takes its
+first state from there (`evaluated`), by the Node that playwright brings, so that it is a true
+figure without scripts and on paper; tests draw others in the same way.
 `play.figures` has its title, a note on how to read it, and the chapter's numbers; `play.pages` puts
 it where it stands; ``book/_assets/play-NAME.css`` is its style, if it needs one of its own. What
-figures share is in ``play.js`` and ``play.css``. The GPT in the page is `play.gpt`.
+figures share is in ``play.js``, ``play-html.js`` and ``play.css``. The GPT in the page is
+`play.gpt`.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from postprocess.maths import node
 
 ROOT = Path(__file__).parents[3]
 ASSETS = ROOT / "book" / "_assets"
+VECTORS = ("plane", "query")  # figures of vectors that are dragged
 STILL = "With JavaScript this figure moves; it does not run here."
 
 
@@ -48,8 +50,14 @@ def figure_html(name: str, ident: str, *, title: str, note: str, data: dict) -> 
 
 def evaluated(name: str, function: str, *given):
     """Call a function of a figure's script in Node. Raises: RuntimeError."""
-    scripts = [(ASSETS / f"{part}.js").read_text("utf-8") for part in ("play", f"play-{name}")]
+    scripts = [(ASSETS / script).read_text("utf-8") for script in scripts_of(name)]
     return in_node(scripts, function, *given)
+
+
+def scripts_of(name: str) -> list[str]:
+    """Return what a page loads for a figure, in order."""
+    vectors = ["play-vectors.js"] if name in VECTORS else []
+    return ["play-html.js", "play.js", *vectors, f"play-{name}.js"]
 
 
 def in_node(scripts: list[str], function: str, *given):

@@ -54,11 +54,11 @@ def plane() -> dict:
 
 
 def axes() -> dict:
-    """Return the chapter's sentences, their numbers (B, T, C), and the names of norms."""
+    """Return the chapter's sentences, a row of numbers a word, and the names of norms."""
     docname = "notebooks/04_layernorm_vs_batchnorm"
     sentences, of_word = play.literals(docname, "sentences", "of_word")
-    x = [[of_word[word] for word in words] for words in sentences]
-    width, start = len(x[0][0]), NORMS["layer"]
+    x = [of_word[word] for words in sentences for word in words]
+    width, start = len(x[0]), NORMS["layer"]
 
     def key(point: NormSpec) -> str:
         return f"{point.over}|{point.groups or width}|{'yes' if point.centred else 'no'}"
@@ -69,8 +69,8 @@ def axes() -> dict:
         "eps": EPS,
         "start": {"over": start.over, "groups": start.groups or width, "centred": start.centred},
         "groups": [width, 2, 1],
-        "watched": (0, 2, 3),  # sentence, word, number of the result that is written out at first
-        "chosen": (1, 4, 3),  # the number that the slider changes at first
+        "watched": (2, 3),  # row and column of the result that is written out at first
+        "chosen": (9, 3),  # of the number that the slider changes at first
         "names": {key(point): name for point, name in NAMES.items()},
         "nameless": NAMELESS,
         "five": [key(point) for point in NORMS.values()],

@@ -1,7 +1,8 @@
 """Placement of the interactive figures, and the scripts and styles that a page loads.
 
 Chapters get theirs after the cells that their manifests name (``widgets``), so that a notebook
-needs no word about them. A page loads what its raw nodes name in `assets`, and nothing else.
+needs no word about them. A page loads what its raw nodes name in `assets`, the scripts of what
+notebooks have stored (`WIDGETS`), and nothing else.
 """
 
 from __future__ import annotations
@@ -9,14 +10,17 @@ from __future__ import annotations
 from content.chapters import cell_of
 from docutils import nodes
 
+import play
 from helpers.chapters import CHAPTERS
 from play import figures, gpt
+
+WIDGETS = {'class="explore"': "explorers.js", 'class="predict"': "predictions.js"}
 
 
 def figure_node(name: str, number: int) -> nodes.raw:
     """Return the node of a figure, the page's `number`-th."""
     html = figures.html_of(name, f"play-{name}-{number}")
-    assets = [f"{part}.{kind}" for part in ("play", f"play-{name}") for kind in ("js", "css")]
+    assets = [*play.scripts_of(name), "play.css", f"play-{name}.css"]
     return nodes.raw("", html, format="html", assets=assets)
 
 
@@ -36,8 +40,11 @@ def insert_into_chapter(app, doctree) -> None:
 
 def add_assets(app, pagename, templatename, context, doctree) -> None:
     """Load what a page's raw nodes name, each once."""
-    found = doctree.findall(nodes.raw) if doctree is not None else ()
-    for name in dict.fromkeys(name for node in found for name in node.get("assets", ())):
+    found = list(doctree.findall(nodes.raw)) if doctree is not None else []
+    stored = "".join(node.astext() for node in found)
+    widgets = [script for mark, script in WIDGETS.items() if mark in stored]
+    named = (name for node in found for name in node.get("assets", ()))
+    for name in dict.fromkeys([*widgets, *named]):
         if name.endswith(".css"):
             app.add_css_file(name)
         else:

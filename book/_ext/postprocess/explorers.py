@@ -1,10 +1,10 @@
 """Explorers: their frames and first pictures lie beside the page.
 
 A notebook holds an explorer whole, so that it shows something true wherever it is opened. On the
-site its frames become a script that book.js loads when the explorer comes near (a page that is
+site its frames become a script that explorers.js loads when the explorer comes near (a page that is
 opened from a disk may load a script, but may not fetch a file), and its first picture a file that
 is there without any script. Both lie in ``_images``, beside the other figures. A picture whose
-panels stand side by side says where it can be cut: on a telephone book.js stacks them.
+panels stand side by side says where it can be cut: on a telephone explorers.js stacks them.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Names are the usual terms and topics of the manifests, since headings that are questions do not say
 what a section is about. Words are all that a page says, and its open code. An excerpt is the first
 open text: neither code nor what a page folds, such as the answer to a prediction.
-``_assets/search.js`` makes the index, in Node, and searches it.
+``_assets/search-words.js`` makes the index, in Node, which ``search.js`` searches.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from docutils.nodes import make_id
 from helpers.chapters import CHAPTERS
 from postprocess.maths import node
 
-SCRIPT = Path(__file__).parents[2] / "_assets" / "search.js"
+SCRIPT = Path(__file__).parents[2] / "_assets" / "search-words.js"
 BUILD = """
 const { readFileSync, writeFileSync } = require("fs");
 const { pages, target } = JSON.parse(readFileSync(0));

@@ -1,8 +1,12 @@
-"""What the figures that a reader moves have in common, and what holds for every one of them."""
+"""The figures that a reader moves: one contract for all of them.
+
+What each shows of random states is held to Python in Node, and what mouse, finger and keys make of
+it on a page: sentence, numbers, marks. `playing_vectors` and `playing_tables` say what a state
+should show.
+"""
 
 import math
 import re
-from pathlib import Path
 
 import numpy as np
 import play
@@ -11,12 +15,103 @@ import pytest
 from bs4 import BeautifulSoup
 from looks import CLEAR
 from play import figures
-from playing import FIGURES
+from playing import FIGURES, fill, press, seen
+from playing_tables import Axes, Mask, Scores, go
+from playing_vectors import Plane, Query
 
 from book.paper import document
 from helpers import numerics
+from helpers.chapters.ch04_layernorm_vs_batchnorm.figures import NAMES
+from helpers.chapters.ch07_heads_masks_positions.lab import allowed
+from helpers.norms import NORMS
 
+SHOULD = {"plane": Plane(), "axes": Axes(), "query": Query(), "scores": Scores(), "mask": Mask()}
 EVERY = pytest.mark.parametrize("name", FIGURES, scope="module")
+
+
+def shows(name: str, figure, state: dict) -> None:
+    """Hold a living figure to a state, soon: a tap is answered after it."""
+    should = SHOULD[name]
+    wanted = should.expected(state)
+    for _ in range(50):
+        if should.shown(seen(figure)) == wanted:
+            return
+        figure.page.wait_for_timeout(50)
+    found = should.shown(seen(figure))
+    for part in wanted:
+        assert found[part] == wanted[part], part
+
+
+# --- what is shown of a state ---------------------------------------------------------------------
+
+
+@EVERY
+def test_states_are_shown_as_python_has_them(name):
+    should = SHOULD[name]
+    states = should.states()
+    for state, html in zip(states, playing.drawn(name, states), strict=True):
+        found, wanted = should.shown(html), should.expected(state)
+        for part in found:
+            assert found[part] == wanted[part], (part, state)
+
+
+@EVERY
+@pytest.mark.parametrize("hand", ["mouse", "touch", "keyboard"])
+def test_each_hand_moves_it_and_all_that_it_shows(browser, name, hand):
+    """Each step is followed by sentence, numbers and marks; the last button takes it all back."""
+    context = browser.new_context(**(playing.PHONE if hand == "touch" else playing.DESK))
+    (figure,) = playing.alone(context.new_page(), name, "one")
+    steps, should = 0, SHOULD[name]
+    for state in should.reader(figure, hand):
+        shows(name, figure, state)
+        steps += 1
+    assert steps > 3
+    if should.back:
+        button, parts = should.back
+        press(figure, button)
+        shows(name, figure, state | {part: should.first[part] for part in parts})
+    context.close()
+
+
+@pytest.mark.parametrize("name", ["axes", "scores", "mask"])
+def test_each_grid_has_one_tab_stop_that_home_and_end_move(page, name):
+    (figure,) = playing.alone(page, name, "one")
+    for grid in {cell["data-grid"] for cell in seen(figure).select("[data-grid]")}:
+        cells = figure.locator(f'[data-grid="{grid}"][tabindex]')
+        rows, columns = map(int, cells.last.get_attribute("data-at").split(","))
+        go(figure, "keyboard", grid, 1, 1)
+        for key, at in [
+            ("End", (1, columns)),
+            ("ArrowRight", (1, columns)),
+            ("Control+End", (rows, columns)),
+            ("ArrowDown", (rows, columns)),
+            ("Home", (rows, 0)),
+            ("Control+Home", (0, 0)),
+            ("ArrowLeft", (0, 0)),
+        ]:
+            page.keyboard.press(key)
+            stops = figure.locator(f'[data-grid="{grid}"][tabindex="0"]')
+            assert stops.evaluate_all("all => all.map(e => e.dataset.at)") == [f"{at[0]},{at[1]}"]
+            assert stops.evaluate("e => e === document.activeElement")
+        page.keyboard.press("Tab")
+        assert page.locator(f'[data-grid="{grid}"]:focus').count() == 0
+
+
+@EVERY
+def test_two_figures_of_one_name_are_independent(page, name):
+    """Each has its own radio buttons, state and sentence, which is told after a pause."""
+    page.clock.install(time=0)
+    page.clock.pause_at(1)
+    first, second = playing.alone(page, name, "one", "two")
+    before = second.evaluate("figure => figure.outerHTML")
+    said = first.get_by_role("status")
+    next(SHOULD[name].reader(first, "keyboard"))
+    assert said.text_content() == ""
+    page.clock.run_for(600)
+    assert said.text_content() == first.locator(".play-says").text_content()
+    for control in first.locator("input[type=radio], button").all():
+        control.evaluate("control => control.click()")
+    assert second.evaluate("figure => figure.outerHTML") == before
 
 
 # --- numbers and arithmetic -----------------------------------------------------------------------
@@ -44,11 +139,7 @@ def test_numbers_and_words_are_written_as_python_writes_them():
             assert shared(function, states) == wanted, (function, digits)
     singles = [[x] for x in values()]
     assert shared("factor", singles) == [playing.factor(x) for x in values()]
-    attributes = [playing.number(x, 2).replace("−", "-") for x in values()]
-    assert shared("at", singles) == attributes
-    pairs = playing.points(1, 80, 3, 4).round(2).reshape(40, 2, 4).tolist()
-    assert shared("product", pairs) == [playing.product(*pair) for pair in pairs]
-    assert shared("product", [[[2, 0], [-0.9, 0.3]]]) == ["2 · (−0.9) + 0 · 0.3"]
+    assert shared("at", singles) == [playing.number(x, 2).replace("−", "-") for x in values()]
     words = {"": [], "a": ["a"], "a and b": ["a", "b"], "a, b and c": ["a", "b", "c"]}
     assert shared("listed", [[w] for w in words.values()]) == list(words)
     found = shared("fixed", [[-1.5], [0.125], [0.375], [-0.004], [-0.0]])
@@ -67,6 +158,34 @@ def test_softmax_is_the_oracles():
         np.testing.assert_allclose(weights, numerics.softmax(np.array(row)), rtol=0, atol=1e-12)
 
 
+# --- the chapters ---------------------------------------------------------------------------------
+
+
+def test_names_of_norms_and_masks_are_the_chapters():
+    for point, called in NAMES.items():
+        key = (point.over, point.groups or 4, point.centred)
+        assert SHOULD["axes"].names[key] == called
+    assert [(p.over, p.groups or 4, p.centred) for p in NORMS.values()] == list(Axes.names)[:5]
+    for name in ("causal", "none at all", "one too far", "only what came before"):
+        np.testing.assert_array_equal(Mask.presets[name], allowed(name, 7), err_msg=name)
+
+
+def test_code_of_the_score_is_the_chapters_and_its_lit_lines_compute():
+    """The lines are run: as a whole they attend, and the two lit formulas give every score."""
+    given, q, k = Scores.given, Scores.q, Scores.k
+    lit = [Scores.code[n] for n in given["lines"]["score"]]
+    assert [re.sub("<[^>]*>", "", line).strip() for line in given["code"]] == Scores.code
+    space = {"np": np}
+    exec("\n".join(figures.lines()), space)
+    for function in ("attention_by_loops", "attention_by_matrices"):
+        np.testing.assert_allclose(space[function](q, k, k), Scores.weights @ k, atol=1e-12)
+    names = {"q_TD": q, "k_TD": k, "D": 2}
+    scaled = [[eval(lit[1], names | {"t": t, "s": s}) for s in range(5)] for t in range(5)]
+    np.testing.assert_allclose(scaled, Scores.scaled, atol=1e-12)
+    exec(lit[3], names)
+    np.testing.assert_allclose(names["scaled_TT"], Scores.scaled, atol=1e-12)
+
+
 # --- the pages ------------------------------------------------------------------------------------
 
 
@@ -77,25 +196,21 @@ def test_figures_are_placed_and_only_their_pages_load_scripts(html_root):
         where, text = file.relative_to(html_root).as_posix(), file.read_text("utf-8")
         names = re.findall(r'<figure class="play"[^>]*\sdata-play="(\w+)"', text)
         assert names == [name for name, page in FIGURES.items() if page == where]
-        loaded = [
-            Path(s).name.partition("?")[0]
-            for s in re.findall(r'<script\b[^>]*\ssrc="([^"]+)"', text)
-        ]
-        scripts = [script for script in loaded if script.startswith("play")]
-        assert scripts == ["play.js", *(f"play-{n}.js" for n in dict.fromkeys(names))] * bool(names)
+        loaded = re.findall(r'<script\b[^>]*\ssrc="[^"]*?(play[^/"?]*\.js)', text)
+        assert loaded == list(dict.fromkeys(s for n in names for s in play.scripts_of(n)))
         sheets = [file.parent / s for s in re.findall(r'href="([^":?]+\.css)', text)]
         styles = [sheet.read_text("utf-8") for sheet in sheets if sheet.is_file()]
         assert any(look in style for style in styles) == bool(names), where
 
 
 @EVERY
-def test_figure_without_scripts_is_what_the_script_opens_with(browser, site_url, html_root, name):
+def test_figure_without_scripts_is_what_the_script_opens_with(browser, site_url, name):
     """Without scripts it is a true figure, and with them not a mark of it changes at first."""
     live = "figure => { for (const e of figure.querySelectorAll('.play-controls')) e.remove();"
     live += " return [...figure.querySelectorAll('.play-view *')].map(e => [e.tagName, "
     live += "e.getAttribute('class'), e.getAttribute('style'), e.getAttribute('d'), "
     live += "e.getAttribute('transform'), e.children.length ? '' : e.textContent]); }"
-    seen = []
+    marks = []
     for runs in (False, True):
         context = browser.new_context(java_script_enabled=runs, **playing.DESK)
         page = context.new_page()
@@ -106,9 +221,9 @@ def test_figure_without_scripts_is_what_the_script_opens_with(browser, site_url,
         assert figure.locator(".play-scriptless").is_visible() != runs
         controls = figure.locator(".play-controls :is(input, button)").all()
         assert {control.is_visible() for control in controls} <= {runs}
-        seen.append(figure.evaluate(live))
+        marks.append(figure.evaluate(live))
         context.close()
-    assert seen[0] == seen[1]
+    assert marks[0] == marks[1]
 
 
 CLICK_ALL = """figure => {
@@ -123,17 +238,14 @@ CLICK_ALL = """figure => {
 
 
 @EVERY
-def test_figure_works_from_a_disk_and_nothing_moves_by_itself(browser, html_root, name):
+def test_figure_works_from_a_disk_and_nothing_moves_by_itself(browser, html_root, watched, name):
     context = browser.new_context(**playing.DESK)
-    page, problems, asked = context.new_page(), [], []
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.on("requestfailed", lambda request: problems.append(request.url))
-    page.on("request", lambda request: asked.append(request.url))
+    page = context.new_page()
+    problems = watched(page, html_root.as_uri())
     figure = playing.opened(page, (html_root / FIGURES[name]).as_uri(), name)
     moving, sentences = figure.evaluate(CLICK_ALL)
-    assert problems == []
     context.close()
-    assert not [url for url in asked if not url.startswith((html_root.as_uri(), "data:", "blob:"))]
+    assert problems == []
     assert moving == 0
     assert sentences > 1, "nothing was clicked that does anything"
 
@@ -146,7 +258,7 @@ NAMELESS = """figure => [...figure.querySelectorAll("input, button, [role=slider
             || (label && !parts.every(part => label.includes(part.textContent.trim())));
     }).map(e => e.outerHTML)"""
 SMALL = """figure => [...figure.querySelectorAll("button, input[type=range], label, .play-handle, "
-    + "[role=grid] [tabindex], .axes-blocks .axes-cell, .mask-grid .mask-cell")]
+    + "[data-grid][tabindex]:not(.mask-word)")]
     .map(e => [e.outerHTML.slice(0, 80), e.getBoundingClientRect()])
     .filter(([, box]) => box.width < 24 || box.height < 24).map(([html]) => html)"""
 GROUNDS = """figure => new Set([...figure.querySelectorAll("table *, .axes-legend *, .code-line")]
@@ -155,22 +267,17 @@ CUT = """figure => [...figure.querySelectorAll(".axes-cell, .mask-cell")]
     .filter(c => c.scrollWidth > c.clientWidth + 1).map(c => c.innerText)"""
 
 
-def worst_axes(figure) -> None:
-    """All numbers are lit, one is changed, results have moved."""
-    for name in ("sentences (B)", "words (T)"):
-        playing.press(figure, name)
-    figure.locator('input[name="value"]').fill("-11")
-
-
-def worst_mask(figure) -> None:
-    """A row is empty, most losses cheat, and as many layers are drawn as there can be."""
-    playing.press(figure, "one too far")
-    figure.locator('input[name="layers"]').fill("4")
-    for s in range(3):
-        figure.locator(".mask-cell").nth(7 + s).click()
-
-
-WORST = {"axes": worst_axes, "mask": worst_mask}
+def worst(figure, name: str) -> None:
+    """Bring a table to where it is fullest: all is lit, results have moved, a row is empty."""
+    if name == "axes":
+        press(figure, "sentences (B)")
+        press(figure, "words (T)")
+        fill(figure, "value", -11)
+    if name == "mask":
+        press(figure, "one too far")
+        fill(figure, "layers", 4)
+        for s in range(3):
+            go(figure, "mouse", "mask", 1, s + 1)
 
 
 @EVERY
@@ -181,9 +288,9 @@ def test_figure_has_names_fits_and_can_be_read(browser, site_url, name):
     title = figure.locator(".play-title").inner_text()
     assert page.get_by_role("group", name=title, exact=True).count() == 1
     assert figure.get_by_role("status").count() == 1
-    WORST.get(name, lambda figure: None)(figure)
+    worst(figure, name)
     assert figure.evaluate(NAMELESS) == []
-    for width, scheme in ((320, "light"), (320, "dark"), (1280, "dark"), (1280, "light")):
+    for width, scheme in ((320, "light"), (390, "dark"), (1280, "dark"), (1280, "light")):
         playing.show_in(page, width, scheme)
         assert page.evaluate(playing.WIDE) == [width, []]
         assert page.evaluate(CLEAR, f'[data-play="{name}"]') == []
@@ -201,46 +308,8 @@ def test_figure_on_paper(html_root, name):
     html = (html_root / FIGURES[name]).read_text("utf-8")
     article = document.Page(html, {"file": FIGURES[name].removesuffix(".html")}, []).article
     figure = article.select_one(f'figure[data-play="{name}"]')
-    still = BeautifulSoup(playing.still_of(html_root, name), "html.parser")
+    still = BeautifulSoup(html, "html.parser").select_one(f'figure[data-play="{name}"]')
     assert figure.select_one(".play-says").text == still.select_one(".play-says").text
     assert len(figure.select("svg *, table *")) == len(still.select("svg *, table *"))
     assert figure.select(".play-controls, script, noscript, [role=status]") == []
     assert "On the site" in figure.select_one(".shown").text
-
-
-KEYS = {
-    "plane": ("[data-part=handle-1]", "ArrowLeft"),
-    "axes": ('button[name="B"]', "Space"),
-    "query": ("[data-part=handle]", "ArrowRight"),
-    "scores": ('[tabindex="0"]', "ArrowUp"),
-    "mask": ('.mask-cell[tabindex="0"]', "Space"),
-}
-
-
-def two_figures(page, name: str):
-    """Bring two figures of one name to life in a page without anything else."""
-    page.set_content(figures.html_of(name, "one") + figures.html_of(name, "two"))
-    for part in ("play.js", f"play-{name}.js"):
-        page.add_script_tag(path=play.ASSETS / part)
-    return page.locator("figure.play").all()
-
-
-@EVERY
-def test_two_figures_of_one_name_are_independent(page, name):
-    """Each has its own ids, radio buttons, state and sentence, which is told after a pause."""
-    page.clock.install(time=0)
-    page.clock.pause_at(1)
-    first, second = two_figures(page, name)
-    before = second.evaluate("figure => figure.outerHTML")
-    selector, key = KEYS[name]
-    first.locator(selector).first.focus()
-    said = first.get_by_role("status")
-    for _ in range(3):
-        page.keyboard.press(key)
-    assert said.text_content() == ""
-    page.clock.run_for(600)
-    said.get_by_text(playing.sentence(first)).wait_for(state="attached")
-    assert playing.sentence(first) != playing.sentence(second)
-    for control in first.locator("input[type=radio], button").all():
-        control.evaluate("control => control.click()")
-    assert second.evaluate("figure => figure.outerHTML") == before

@@ -1,0 +1,547 @@
+"""What the three figures of tables should show, and the hands that walk them (test_play.py)."""
+
+import functools
+import itertools
+from typing import ClassVar
+
+import numpy as np
+import playing
+import torch
+from play import figures
+from playing import check, factor, fill, fixed, keys, listed, many, number, press, product, texts
+
+from helpers import probes
+from helpers.attention import attention_steps
+from helpers.norms import NormSpec, normalise_over
+
+
+def cell(figure, grid: str, row: int, column: int):
+    return figure.locator(f'[data-grid="{grid}"][data-at="{row},{column}"][tabindex]')
+
+
+def go(figure, hand: str, grid: str, row: int, column: int) -> None:
+    """Choose a cell: by click, by tap, or by arrow keys from the tab stop of its grid."""
+    wanted = cell(figure, grid, row, column)
+    if hand != "keyboard":
+        wanted.click() if hand == "mouse" else wanted.tap()
+        return
+    stop = figure.locator(f'[data-grid="{grid}"][tabindex="0"]')
+    r, c = map(int, stop.get_attribute("data-at").split(","))
+    stop.focus()
+    keys(figure, *["ArrowDown"] * (row - r), *["ArrowUp"] * (r - row))
+    keys(figure, *["ArrowRight"] * (column - c), *["ArrowLeft"] * (c - column))
+
+
+SCORE = "for sum for sca"  # how the lines begin that compute a score; and a row of weights
+ROW = "for pow wei pow wei axi )"
+
+
+class Axes:
+    """Chapter 04: one number of a norm, with any choice of axes."""
+
+    given = figures.axes()
+    sentences: ClassVar = [["because", "it", "was", "too", word] for word in ("wide", "narrow")]
+    x = np.array(given["x"], dtype=float)
+    point: ClassVar = {"over": "", "groups": 1, "centred": True}
+    first: ClassVar = {
+        "x": given["x"],
+        "point": point,
+        "watched": [2, 3],
+        "chosen": [9, 3],
+        "found": [],
+    }
+    back = ("Back to the chapter’s numbers", ["x"])
+    names: ClassVar = {
+        ("", 1, True): "layer norm",
+        ("", 1, False): "RMS norm",
+        ("BT", 4, True): "batch norm",
+        ("T", 4, True): "instance norm",
+        ("T", 2, True): "group norm",
+        ("B", 4, True): "batch norm, each position by itself",
+        ("", 2, True): "group norm, each token by itself",
+        ("T", 1, True): "group norm with one group",
+    }
+
+    def states(self) -> list[dict]:
+        """Each point, with blocks ordinary, far from 0, tiny, constant, or the chapter's."""
+        rng, found = np.random.default_rng(0), []
+        for over, groups, centred in itertools.product(
+            ("", "B", "T", "BT"), (1, 2, 4), (True, False)
+        ):
+            x = rng.normal(size=(10, 4))
+            one = self.x.copy()
+            one[rng.integers(10), rng.integers(4)] = 7
+            for block in (x, x + 1000, 1e-3 * x, np.full((10, 4), 0.1), self.x, one):
+                places = rng.integers((10, 4), size=(2, 2)).tolist()
+                point = {"over": over, "groups": groups, "centred": centred}
+                state = {"x": block.tolist(), "point": point, "found": []}
+                found.append(state | dict(zip(("watched", "chosen"), places, strict=True)))
+        return found
+
+    def place(self, at) -> str:
+        row, column = at
+        b, t = divmod(row, 5)
+        return f"number {column + 1} of “{self.sentences[b][t]}” in sentence {b + 1}"
+
+    def kinds(self, spec: NormSpec, watched) -> list[str | None]:
+        """By derivatives; a number that is its own mean depends on nothing, and is lit alone."""
+        x = torch.from_numpy(np.random.default_rng(2).normal(size=(2, 5, 4))).requires_grad_()
+        normalise_over(x, spec, eps=0.01).output.reshape(10, 4)[tuple(watched)].backward()
+        reads = (x.grad != 0).reshape(10, 4).numpy()
+        reads[tuple(watched)] = True
+        row = watched[0]
+        words = [
+            "other"
+            if r // 5 != row // 5
+            else "itself"
+            if r == row
+            else "earlier"
+            if r < row
+            else "later"
+            for r in range(10)
+        ]
+        return [words[r] if is_read else None for (r, _), is_read in np.ndenumerate(reads)]
+
+    def working(self, x, spec: NormSpec, watched, norm) -> list[str]:
+        (b, t), c = divmod(watched[0], 5), watched[1]
+        groups = spec.groups
+        part = np.arange(4) * groups // 4 == c * groups // 4
+        numbers = x.reshape(2, 5, 4)[slice(None) if "B" in spec.over else [b]]
+        values = numbers[:, slice(None) if "T" in spec.over else [t]][:, :, part].ravel()
+        mean, variance, y = (
+            a.reshape(10, 4)[tuple(watched)].item() for a in (norm.mean, norm.variance, norm.output)
+        )
+
+        def total(terms):
+            return " + ".join([*terms[:3], "…", terms[-1]] if len(terms) > 6 else terms)
+
+        squares = f"({total([f'{factor(v - mean)}²' for v in values])}) / {len(values)}"
+        own = number(x[tuple(watched)])
+        means = f"mean = ({total([factor(v) for v in values])}) / {len(values)} = {number(mean)}"
+        return [
+            means if spec.centred else "mean: not subtracted",
+            f"{'variance' if spec.centred else 'mean square'} = {squares} = {number(variance)}",
+            f"result = {f'({own} − {factor(mean)})' if spec.centred else own} / "
+            f"√({number(variance)} + 0.00001) = {number(y)}",
+        ]
+
+    def sentence(self, x, spec: NormSpec, watched, output, before) -> str:
+        sets = (1 if "B" in spec.over else 2) * (1 if "T" in spec.over else 5) * spec.groups
+        size = 40 // sets
+        name = self.names.get((spec.over, spec.groups, spec.centred), "no norm with a usual name")
+        taken = f"{many(sets, 'mean')} and {many(sets, 'variance')}"
+        if not spec.centred:
+            taken = f"{many(sets, 'mean square')}, with no mean subtracted,"
+        each = "of" if sets == 1 else "each of"
+        words = [f"This is {name}: {taken} in all, {each} {many(size, 'number')}."]
+        if spec.centred and size == 1:
+            words.append("Each number is its own mean, so all results are 0.")
+        others = "no other" if size == 1 else many(size - 1, "other")
+        shared = "mean and variance" if spec.centred else "mean square"
+        words.append(
+            f"The watched result, {self.place(watched)}, shares its {shared} with {others}."
+        )
+        found = probes.leaks(
+            lambda block: normalise_over(block, spec).output,
+            torch.from_numpy(np.random.default_rng(3).normal(size=(2, 5, 4))),
+        )
+        leaks = {"later words": found.future, "the other sentence": found.others}
+        read = listed([words for words, leak in leaks.items() if leak > 0])
+        words.append(f"Through this norm a word reads {read or 'nothing that it must not'}.")
+        changed = np.argwhere(x != self.x)
+        if len(changed):
+            first = tuple(changed[0])
+            what = f"{len(changed)} numbers are changed"
+            if len(changed) == 1:
+                now, then = number(x[first]), number(self.x[first])
+                what = f"Number{self.place(first)[6:]} is {now} in place of {then}"
+            moves = int((np.abs(output - before) > 1e-9).sum())
+            one, other = before[tuple(watched)], output[tuple(watched)]
+            seen = f"from {number(one)} to {number(other)}"
+            if abs(other - one) < 5e-4:
+                seen = "by less than 0.001, which ε lets through"
+            if abs(other - one) <= 1e-9:
+                seen = f"stays {number(other)}"
+            moved = f"that moves {moves or 'none'} of the 40 results, the watched one {seen}."
+            words.append(f"{what}: {moved}")
+        return " ".join(words)
+
+    def expected(self, state: dict) -> dict:
+        x, spec, watched = (
+            np.array(state["x"], dtype=float),
+            NormSpec(**state["point"]),
+            state["watched"],
+        )
+        norms = [normalise_over(torch.from_numpy(a.reshape(2, 5, 4)), spec) for a in (x, self.x)]
+        output, before = (norm.output.reshape(10, 4).numpy() for norm in norms)
+        by = (output - before).ravel()
+        return {
+            "says": self.sentence(x, spec, watched, output, before),
+            "x": [number(value) for value in x.ravel()],
+            "y": [fixed(value) for value in output.ravel()],
+            "moved": [None if abs(v) <= 1e-9 else "up" if v > 0 else "down" for v in by],
+            "kinds": self.kinds(spec, watched),
+            "changed": (x != self.x).ravel().tolist(),
+            "working": self.working(x, spec, watched, norms[0]),
+            "own": [f"{watched[0]},{watched[1]}"],
+            "slider": [self.place(state["chosen"]), number(x[tuple(state["chosen"])])],
+            "pressed": [",".join(map(str, state[which])) for which in ("chosen", "watched")],
+            "found": [
+                f"✓ {self.names[key]}" for key in list(self.names)[:5] if key in state["found"]
+            ],
+        }
+
+    def shown(self, html) -> dict:
+        x, y = (html.select(f'[data-side="{side}"] td .axes-cell') for side in "xy")
+        live = html.select("[data-grid]")
+        pressed = [one["data-at"] for one in live if one["aria-pressed"] == "true"]
+        own = [f"{i // 4},{i % 4}" for i, one in enumerate(y) if one.has_attr("data-own")]
+        found = {"pressed": pressed, "found": texts(html, ".axes-find li[data-found]")}
+        return {
+            "says": playing.text(html.select_one(".play-says")),
+            "x": [playing.text(one) for one in x],
+            "y": [playing.text(one.select_one(".axes-fine")) for one in y],
+            "moved": [one.get("data-moved") for one in y],
+            "kinds": [one.get("data-kind") for one in x],
+            "changed": [one.has_attr("data-changed") for one in x],
+            "working": texts(html, ".axes-working p"),
+            "own": own,
+            "slider": texts(html, ".play-slider > :not(input)"),
+            **(found if live else {}),
+        }
+
+    def reader(self, figure, hand: str):
+        state, found = self.first, [("", 1, True)]
+
+        def now(**changes):
+            nonlocal state
+            state = state | changes
+            found.append(tuple(state["point"].values()))
+            return state | {"found": found}
+
+        def act(button: str) -> None:
+            if hand != "keyboard":
+                press(figure, button)
+            else:
+                figure.get_by_role("button", name=button, exact=True).focus()
+                keys(figure, "Enter")
+
+        go(figure, hand, "y", 6, 2)
+        yield now(watched=[6, 2])
+        act("sentences (B)")
+        yield now(point=self.point | {"over": "B"})
+        act("words (T)")
+        for groups, label in ((2, "two and two"), (4, "each by itself")):
+            check(figure, label)
+            yield now(point={"over": "BT", "groups": groups, "centred": True})
+        found += [("BT", 1, True)]
+        go(figure, hand, "x", 3, 1)
+        x = np.array(state["x"], dtype=float)
+        x[3, 1] = -4
+        fill(figure, "value", -4)
+        yield now(chosen=[3, 1], x=x)
+        act("sentences (B)")
+        yield now(point={"over": "T", "groups": 4, "centred": True})
+        act("words (T)")
+        check(figure, "all four")
+        act("subtract the mean")
+        yield now(point={"over": "", "groups": 1, "centred": False})
+
+
+class Mask:
+    """Chapter 07: a mask in layers that really attend."""
+
+    given = figures.mask()
+    words: ClassVar = ["The", "fox", "did", "not", "cross", "the", "stream", "because"]
+    t, s = np.indices((7, 7))
+    presets: ClassVar = {
+        "causal": s <= t,
+        "none at all": s >= 0,
+        "one too far": s <= t + 1,
+        "only what came before": (s < t) | (s + t == 0),
+        "the last three": (s <= t) & (s > t - 3),
+        "a prefix of three": (s <= t) | ((s < 3) & (t < 3)),
+        "the first two are padding": (s <= t) & (s >= 2),
+    }
+    first: ClassVar = {
+        "mask": presets["causal"].tolist(),
+        "layers": 2,
+        "after": False,
+        "place": [3, 4],
+    }
+    back = ("causal", ["mask"])
+
+    def states(self) -> list[dict]:
+        """The presets, then sparse and dense masks, with empty rows among them."""
+        rng, found = np.random.default_rng(0), []
+        for n in range(150):
+            mask = rng.random((7, 7)) < rng.choice([0.1, 0.25, 0.5, 0.8])
+            if n % 3 == 0:  # a causal mask with a few holes in it
+                mask = self.presets["causal"] ^ (rng.random(mask.shape) < 0.08)
+            mask = [*self.presets.values()][n] if n < 7 else mask
+            layers, place = int(rng.integers(1, 5)), [n % 7, 0]
+            found.append(
+                {"mask": mask.tolist(), "layers": layers, "after": n % 4 == 1, "place": place}
+            )
+        return found
+
+    @functools.cached_property
+    def scaled(self) -> torch.Tensor:
+        """The scores of the first layer, drawn as the chapter draws its random tables."""
+        generator = torch.Generator().manual_seed(0)
+        x_TC = torch.randn(7, 16, generator=generator, dtype=torch.float64)
+        W_q, W_k, _ = torch.randn(4, 3, 16, 16, generator=generator, dtype=torch.float64)[0] / 4
+        return (x_TC @ W_q) @ (x_TC @ W_k).T / 4
+
+    def shares(self, scaled, mask, after: bool):
+        """The weights of a layer; a row that may read nothing has none."""
+        mask = torch.as_tensor(mask)
+        if after:
+            return torch.softmax(scaled, dim=-1) * mask
+        return torch.softmax(scaled.masked_fill(~mask, -torch.inf), dim=-1).nan_to_num(0.0)
+
+    def read(self, mask, layers: int, after: bool) -> np.ndarray:
+        """Entry (t, s): does the output at t really move when token s is another one?"""
+        generator = torch.Generator().manual_seed(5)
+        tables = torch.randn(4, 3, 6, 6, generator=generator, dtype=torch.float64) / 6**0.5
+        x_TC, other_TC = torch.randn(2, 7, 6, generator=generator, dtype=torch.float64)
+        x = x_TC.repeat(8, 1, 1)  # the last one stays as it was
+        x[range(7), range(7)] = other_TC
+        for W_q, W_k, W_v in tables[:layers]:
+            x = x + self.shares((x @ W_q) @ (x @ W_k).mT / 6**0.5, mask, after) @ x @ W_v
+        *changed, same = x
+        return ((torch.stack(changed) - same).abs() > 1e-12).any(dim=-1).numpy().T
+
+    def way(self, sees, t: int, to: int) -> list[int]:
+        """The shortest way from t to a word that it reads; of several the first in order."""
+        for hops in range(1, 8):
+            for between in itertools.product(range(7), repeat=hops - 1):
+                way = [t, *between, to]
+                if all(sees[a, b] for a, b in itertools.pairwise(way)):
+                    return way
+        raise AssertionError("no way")
+
+    def judge(self, mask, layers: int, after: bool) -> list[tuple[str, list[int]]]:
+        """The verdict on each loss, and the way by which it cheats."""
+        read, sees, found = self.read(mask, layers, after), self.read(mask, 1, after), []
+        for t in range(7):
+            later = np.flatnonzero(read[t, t + 1 :])
+            if not after and not mask[t].any():
+                found.append(("nothing", []))
+            elif later.size:
+                found.append(("cheats", self.way(sees, t, int(t + 1 + later[0]))))
+            else:
+                found.append(("honest", []))
+        return found
+
+    def quoted(self, ts) -> str:
+        return listed([f"“{self.words[t]}”" for t in ts])
+
+    def sentence(self, mask, layers: int, after: bool, judged) -> str:
+        def at(verdicts, kind):
+            return [t for t, (k, _) in enumerate(verdicts) if k == kind]
+
+        cheating, empty = at(judged, "cheats"), at(judged, "nothing")
+        alone = at(self.judge(mask, 1, after), "cheats")
+        names = [name for name, preset in self.presets.items() if np.array_equal(preset, mask)]
+        found = "no loss cheats." if empty else "all 7 losses are honest."
+        if cheating:
+            found = f"{len(cheating)} of 7 losses cheat: at {self.quoted(cheating)}."
+        name = f"Mask “{names[0]}”" if names else "A mask of your own"
+        words = [f"{name}, {many(layers, 'layer')}: {found}"]
+        if len(cheating) != len(alone):
+            words.append(f"In one layer {len(alone) or 'none'} of them would.")
+        if after:
+            words.append(
+                "After softmax a mask hides the values only: each weight is still a share of "
+                "a sum in which the scores of all words stand."
+            )
+        if empty:
+            rows = ("The row of", "is") if len(empty) == 1 else ("The rows of", "are")
+            words.append(
+                f"{rows[0]} {self.quoted(empty)} {rows[1]} empty: softmax over nothing has no "
+                "answer, and this book’s code refuses such a mask. The other verdicts are those of "
+                "a layer in which such a row adds 0."
+            )
+        return " ".join(words)
+
+    def verdict(self, t: int, kind: str, way: list[int]) -> str:
+        if kind == "honest":
+            return f"✓ {self.words[t + 1]} honest"
+        if kind == "nothing":
+            return f"? {self.words[t + 1]} no answer: it may read no word"
+        past = "" if way[-1] == t + 1 else ", past it"
+        return f"✗ {self.words[t + 1]} cheats: {' → '.join(self.words[s] for s in way)}{past}"
+
+    def reason(self, mask, layers: int, after: bool, t: int, kind: str, way, read, sum_of) -> str:
+        asked = f"“{self.words[t]}” has to say “{self.words[t + 1]}”."
+        if kind == "nothing":
+            return f"{asked} It may read no word, and has no weights."
+        left = f" Its weights sum to {sum_of:.2f}." if sum_of < 0.9995 else ""
+        if t == 6:
+            return f"{asked} That stands beyond the window: no mask can give it away.{left}"
+        if kind == "honest":
+            words, through = self.quoted(np.flatnonzero(read[t])), many(layers, "layer")
+            return f"{asked} Through {through} it has read {words}: nothing that comes later.{left}"
+        hops = []
+        for i, (a, b) in enumerate(itertools.pairwise(way)):
+            does = f"reads “{self.words[b]}”" if mask[a, b] else f"has “{self.words[b]}” in its sum"
+            where = f" in layer {layers - i}" if len(way) > 2 else ""
+            hops.append(f"“{self.words[a]}” {does}{where}")
+        return f"{asked} It cheats: {', where '.join(hops)}.{left}"
+
+    def expected(self, state: dict) -> dict:
+        mask, layers, after = np.array(state["mask"], dtype=bool), state["layers"], state["after"]
+        chosen, judged = state["place"][0], self.judge(mask, layers, after)
+        shares, read = self.shares(self.scaled, mask, after), self.read(mask, layers, after)
+        one, (kind, way) = self.read(mask, 1, after), judged[chosen]
+        lit = [self.read(mask, layers - l, after)[chosen] for l in range(layers + 1)]
+        places = [*way, *[way[-1]] * (layers + 1 - len(way))] if way else []  # from the top
+        reason = self.reason(
+            mask, layers, after, chosen, kind, way, read, shares[chosen].sum().item()
+        )
+        return {
+            "says": self.sentence(mask, layers, after, judged),
+            "cells": [
+                f"{shares[t, s]:.2f}" if mask[t, s] else "○" if read[t, s] and t != s else ""
+                for t, s in np.ndindex(7, 7)
+            ],
+            "verdicts": [self.verdict(t, *judged[t]) for t in range(7)],
+            "chosen": [self.words[chosen]],
+            "reason": [reason],
+            "lit": np.concatenate(lit).tolist(),
+            "later": sum(int(row[chosen + 1 :].sum()) for row in lit),
+            "ways": sum(int(one[lit[l + 1]].sum()) for l in range(layers)),
+            "taken": [(24 + 48 * t, 24 + 44 * l) for l, t in enumerate(places)][::-1],
+            "pressed": [*np.argwhere(mask).tolist(), [chosen, -1]],
+        }
+
+    def shown(self, html) -> dict:
+        taken = playing.read((html.select_one(".mask-taken") or {"points": ""})["points"])
+        at = [one["data-at"].split(",") for one in html.select('[data-grid][aria-pressed="true"]')]
+        pressed = sorted(([int(t), int(s) - 1] for t, s in at), key=lambda one: one[1] < 0)
+        return {
+            "says": playing.text(html.select_one(".play-says")),
+            "cells": texts(html, ".mask-cell"),
+            "verdicts": texts(html, "td.mask-verdict"),
+            "chosen": texts(html, "tr[data-chosen] .mask-word"),
+            "reason": texts(html, ".mask-chosen"),
+            "lit": [dot.has_attr("data-lit") for dot in html.select(".mask-dot")],
+            "later": len(html.select(".mask-dot[data-later]")),
+            "ways": len(html.select(".mask-way")),
+            "taken": list(zip(taken[::2], taken[1::2], strict=True)),
+            **({"pressed": pressed} if at else {}),
+        }
+
+    def reader(self, figure, hand: str):
+        mask, state = self.presets["causal"].copy(), self.first
+
+        def now(**changes):
+            nonlocal state
+            state = state | {"mask": mask} | changes
+            return state
+
+        for t, s in ((1, 4), (5, 5), (1, 4), (2, 0), (2, 1), (2, 2)):
+            go(figure, hand, "mask", t, s + 1)
+            if hand == "keyboard":
+                keys(figure, "Space")
+            mask[t, s] ^= True
+            yield now(place=[t, s + 1])
+        go(figure, hand, "mask", 4, 0)
+        yield now(place=[4, 0])
+        figure.locator("td.mask-verdict").nth(2).click()
+        yield now(place=[2, 0])
+        if hand == "keyboard":
+            figure.locator('input[name="layers"]').focus()
+            keys(figure, "ArrowRight")
+        else:
+            fill(figure, "layers", 3)
+        yield now(layers=3)
+        check(figure, "after softmax")
+        yield now(after=True)
+        for name, preset in self.presets.items():
+            press(figure, name)
+            yield now(mask=preset)
+
+
+class Scores:
+    """Chapter 05: one score taken apart."""
+
+    given = figures.scores()
+    words, q, k = given["words"], np.array(given["queries"]), np.array(given["keys"])
+    code: ClassVar = [line.strip() for line in figures.lines()]
+    first: ClassVar = {"chosen": [4, 2], "peeked": None}
+    back = None
+    found = attention_steps(torch.tensor(q), torch.tensor(k), torch.tensor(k))
+    scores, scaled, weights = found.scores.numpy(), found.scaled.numpy(), found.weights.numpy()
+
+    def states(self) -> list[dict]:
+        return [{"chosen": [t, s], "peeked": None} for t in range(5) for s in range(-1, 5)] + [
+            {"chosen": [1, 1], "peeked": [3, 0]}
+        ]
+
+    def expected(self, state: dict) -> dict:
+        t, s = state["peeked"] or state["chosen"]
+        whole, row = s < 0, [number(weight) for weight in self.weights[t]]
+        score, scaled, weight = (number(a[t, s]) for a in (self.scores, self.scaled, self.weights))
+        terms = product(self.q[t], self.k[s])
+        says = (
+            f"What “{self.words[t]}” asks of “{self.words[s]}”: its row of Q times the other’s "
+            f"column of Kᵀ, {terms} = {score}. Divided by √2 that is {scaled}, of which softmax "
+            f"along the row makes the weight {weight}."
+        )
+        if whole:
+            shares = listed([f"“{w}” {x}" for w, x in zip(self.words, row, strict=True)])
+            says = (
+                f"All that “{self.words[t]}” asks: the scores of its row, divided by √2, go "
+                f"through softmax together and become its weights, {shares}. They sum to 1."
+            )
+        columns = range(5) if whole else [s]
+        notes = (
+            [", ".join(row)]
+            if whole
+            else [f"{score} / 1.414 = {scaled}", f"s = {s}: {self.words[s]}"]
+        )
+        return {
+            "says": says,
+            "keys": [[number(x) for x in row] for row in self.k.T],
+            "rows": [
+                [self.words[n], *map(number, [*self.q[n], *self.scores[n]])] for n in range(5)
+            ],
+            "lit words": [self.words[n] for n in columns] + [self.words[t]],
+            "lit keys": [number(x) for x in self.k[columns].T.ravel()],
+            "lit row": [*map(number, self.q[t]), *(number(self.scores[t, n]) for n in columns)],
+            "sum": f"q{self.words[t]} · k{self.words[s]} = {terms} = {score}",
+            "lines": (ROW if whole else SCORE).split(),
+            "notes": [f"t = {t}: {self.words[t]}", *notes],
+            "chosen": [f"{state['chosen'][0]},{state['chosen'][1] + 1}"],
+        }
+
+    def shown(self, html) -> dict:
+        table = playing.rows(html)
+        return {
+            "says": playing.text(html.select_one(".play-says")),
+            "keys": [row[1:] for row in table[1:3]],
+            "rows": table[4:],
+            "lit words": texts(html, ".word.lit"),
+            "lit keys": texts(html, ".key.lit"),
+            "lit row": texts(html, ".query.lit, .score.lit"),
+            "sum": playing.text(html.select_one(".scores-sum")),
+            "lines": [line[:3].partition(" ")[0] for line in texts(html, ".code-line.lit .words")],
+            "notes": texts(html, ".code-line.lit .note"),
+            **(
+                {"chosen": [one["data-at"] for one in html.select("[aria-selected]")]}
+                if html.select("[data-grid]")
+                else {}
+            ),
+        }
+
+    def reader(self, figure, hand: str):
+        for t, column in ((3, 2), (3, 5), (0, 1), (1, 0), (1, 1)):
+            go(figure, hand, "scores", t, column)
+            yield {"chosen": [t, column - 1], "peeked": None}
+        if hand == "mouse":
+            cell(figure, "scores", 4, 4).hover()
+            yield {"chosen": [1, 0], "peeked": [4, 3]}
+            figure.locator(".play-title").hover()
+            yield {"chosen": [1, 0], "peeked": None}
