@@ -1,6 +1,6 @@
 """The GPT of chapters 1 to 11 in one file: tokens, model, training and writing.
 
-    python -m helpers.minigpt my.txt    trains it on a text of yours and lets it write
+    python -m helpers.minigpt my.txt    trains it on a text of yours, and writes with you
 
 Nothing is optional and nothing is checked, so that it can be read in one go. Each piece stands
 in the chapter named above it. Axes: B batch, T position, C width, H heads, D head width, V

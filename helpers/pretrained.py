@@ -13,7 +13,7 @@ import sys
 import tempfile
 import unicodedata
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -361,17 +361,22 @@ def fetch() -> bytes:
     return data
 
 
-def chat(model: nn.Module, tokenizer: BytePairTokenizer, question: str, n: int = 200) -> str:
-    """SmolLM2's answer, greedily, at most n tokens.
+SYSTEM = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"
 
-    Its own template gives it a system message: that it is a helpful assistant named SmolLM.
-    """
-    system = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"
-    ids_1T = chat_ids(tokenizer, [("system", system), ("user", question)])
-    end = tokenizer.ids[b"<|im_end|>"]
-    answer: list[int] = []
-    for id_11 in stream(model, ids_1T, n):
+
+def answers(
+    model: nn.Module, tokenizer: BytePairTokenizer, messages: list[tuple[str, str]], n: int
+) -> Iterator[str]:
+    """SmolLM2's answer to a conversation, greedily: all of it so far, after each of its tokens."""
+    end, answer = tokenizer.ids[b"<|im_end|>"], []
+    for id_11 in stream(model, chat_ids(tokenizer, messages), n):
         if id_11.item() == end:
             break
         answer.append(id_11.item())
-    return tokenizer.decode(answer)
+        yield tokenizer.decode(answer).removesuffix("\ufffd")  # a character's first bytes
+
+
+def chat(model: nn.Module, tokenizer: BytePairTokenizer, question: str, n: int = 200) -> str:
+    """SmolLM2's answer to a question, at most n tokens, after its own template's message."""
+    messages = [("system", SYSTEM), ("user", question)]
+    return "".join([*answers(model, tokenizer, messages, n)][-1:])

@@ -1,4 +1,4 @@
-"""minigpt's pieces against torch's modules and NumPy in float64, and its command."""
+"""minigpt's pieces against torch's modules and NumPy in float64."""
 
 import copy
 
@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from helpers import checkpoint, command, example, minigpt
+from helpers import example, minigpt
 
 SIZES = {"V": 11, "T": 7, "C": 12, "H": 3, "L": 2}
 
@@ -190,26 +190,3 @@ def test_it_writes_beyond_its_context_without_dropout():
     torch.manual_seed(1)
     assert torch.equal(once, minigpt.generate(model.eval(), ids(B=1), 9))
     assert once.shape == (1, 16)
-
-
-def test_command_stopped_by_ctrl_c_keeps_the_model(monkeypatch, tmp_path, capsys):
-    def stopped(*_, **__):
-        yield 1, 4.0
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(command, "train", stopped)
-    text, path = "Лиса не перешла ручей. " * 60, tmp_path / "my.txt"
-    path.write_text(text, encoding="utf-8")
-    command.main(str(path))
-    written = capsys.readouterr().out.partition(text[:10])[2].partition("\nThe model is kept")[0]
-    assert len(written.strip()) > 200
-    assert set(written) - {"\n"} <= set(text)
-    model, tokenizer = checkpoint.load(f"{path}.safetensors")
-    assert tokenizer.vocab == sorted(set(text))
-    assert model.embedding.num_embeddings == len(tokenizer.vocab)
-
-
-def test_command_says_what_is_wrong_with_a_text(tmp_path):
-    (tmp_path / "my.txt").write_text("Too short.", encoding="utf-8")
-    with pytest.raises(SystemExit, match="10 characters"):
-        command.run([str(tmp_path / "my.txt")])

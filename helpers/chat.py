@@ -1,0 +1,37 @@
+"""The command `python -m helpers.chat`: talk with SmolLM2, which runs in the reader's own Llama."""
+
+import sys
+
+from helpers import pretrained
+
+
+def turn(model, tokenizer, messages, n=400):
+    """Print the answer as it comes, and add it to the conversation; Ctrl-C ends it early."""
+    said = ""
+    try:
+        for answer in pretrained.answers(model, tokenizer, messages, n):
+            print(answer.removeprefix(said), end="", flush=True)
+            said = answer
+    except KeyboardInterrupt:
+        pass
+    print()
+    messages.append(("assistant", said))
+
+
+def main():
+    """Ask for questions until there are no more, and answer each."""
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        model, tokenizer = pretrained.smollm2()
+        messages = [("system", pretrained.SYSTEM)]
+        while question := input("\nYou: ").strip():
+            messages.append(("user", question))
+            turn(model, tokenizer, messages)
+    except (EOFError, KeyboardInterrupt):
+        print()
+    except (OSError, ValueError) as error:
+        sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main()
