@@ -121,7 +121,8 @@ def scale(name: str, scores: Real[np.ndarray, "*Tq Tk"] | list, width: int) -> S
     Shapes: scores (T,) or (T_q, T_k).
     """
     value = np.asarray(scores, dtype=np.float64) / np.sqrt(width)
-    return Step(name, rf"{matrix(scores)} / \sqrt{{{width}}} = {matrix(value)}", value)
+    working = rf"& {matrix(scores)} / \sqrt{{{width}}} \\ &= {matrix(value)}"
+    return Step(name, rf"\begin{{aligned}}[t] {working} \end{{aligned}}", value)
 
 
 def softmax_steps(name: str, scores: Real[np.ndarray, " T"] | list) -> Step:
@@ -135,10 +136,10 @@ def softmax_steps(name: str, scores: Real[np.ndarray, " T"] | list) -> Step:
     shift = 0.0 if abs(largest) <= LARGEST else largest
     exponentials = np.exp(scores - shift)
     total = " + ".join(number(exponential) for exponential in exponentials)
-    working = rf"\frac{{{matrix(exponentials)}}}{{{total}}} = {matrix(value)}"
+    working = rf"& \frac{{{matrix(exponentials)}}}{{{total}}} \\ &= {matrix(value)}"
     if shift:
-        working += rf" \quad (\text{{scores less the largest, }} {number(largest)})"
-    return Step(name, working, value)
+        working += rf" \\ & (\text{{scores less the largest, }} {number(largest)})"
+    return Step(name, rf"\begin{{aligned}}[t] {working} \end{{aligned}}", value)
 
 
 def weighted_sum(

@@ -7,6 +7,7 @@ plain HTML, which book/_assets brings to life on the page and which reads well w
 """
 
 from helpers.explore.page import small_svg, static
+from helpers.explore.pencil import pencil
 from helpers.explore.predictions import Curve, Prediction, predict
 from helpers.explore.runs import live
 from helpers.explore.sliders import Explorer, Slider, explore

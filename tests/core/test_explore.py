@@ -15,7 +15,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import pytest
 
-from helpers.explore import Curve, Slider, explore, page, predict, predictions, sliders
+from helpers.explore import Curve, Slider, explore, page, pencil, predict, predictions, sliders
 
 WRONG = {"two": "One short: `len` counts from 1.", "four": "One too many."}
 
@@ -473,3 +473,20 @@ def test_near_a_result_of_zero_counts_as_right(live):
     prediction = predict("What is left?", number=True)
     prediction.lock(0.05)
     assert prediction.reply(0.0).endswith("That is right.")
+
+
+@pytest.mark.parametrize(
+    ("value", "right", "wrong"),
+    [
+        (0.6, ["0.6", ".6", "0,60", "0.602"], ["6", "0.61", "-0.6", "1.6", ""]),
+        (-0.656, ["-0.656", "−.66", "-0.66"], ["0.66", "-0.7"]),
+        (1.72, ["1.72", "1.720", "+1.72"], ["1.7", "0.72", "-1.72", "11.72"]),
+        (2.0, ["2", "2.0"], ["20", "0.2"]),
+    ],
+)
+def test_pencil_takes_the_number_as_people_write_it(value, right, wrong):
+    html = pencil({"weight <of> fox": value}).data
+    [pattern] = re.findall(r'pattern="([^"]*)"', html)
+    assert "weight &lt;of&gt; fox" in html
+    assert all(re.fullmatch(pattern, number) for number in right)
+    assert not any(re.fullmatch(pattern, number) for number in wrong)
