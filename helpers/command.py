@@ -90,13 +90,12 @@ def run(arguments):
     """The same from a console: an error becomes one line and an exit status."""
     parser = argparse.ArgumentParser("python -m helpers.minigpt", description=__doc__)
     parser.add_argument("path", help="a text in UTF-8, or a model that was kept")
-    words = {"action": "store_const", "const": WORDS, "default": r"(?s)."}
-    parser.add_argument("--words", **words, help="words as tokens, not characters")
+    parser.add_argument("--words", action="store_true", help="words as tokens, not characters")
     given = parser.parse_args(arguments)
     # A console may lack a letter.
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
-        main(given.path, given.words)
+        main(given.path, WORDS if given.words else r"(?s).")
     except (ValueError, OSError) as error:
         sys.exit(f"error: {error}")
     except KeyboardInterrupt:
