@@ -86,23 +86,16 @@ def draw_values(
     return ax
 
 
-def draw_reading(
-    axes: Sequence[Axes],
-    query_D: Num[np.ndarray, "2"],
-    keys_TD: Num[np.ndarray, "T 2"],
-    weights_T: Num[np.ndarray, " T"],
-    values_TD: Num[np.ndarray, "T 2"],
-    tokens: Sequence[str],
-) -> None:
-    """Draw what one query reads: among the keys, as weights, and as a mixture of the values."""
-    left, middle, right = axes
-    draw_keys(left, keys_TD, query_D, tokens, names=("alive →", "size →"), scale=0.5)
-    middle.barh(range(len(tokens)), weights_T, color=TOKEN_INKS[: len(tokens)])
+def draw_weights(
+    ax: Axes, weights_T: Num[np.ndarray, " T"] | Sequence, tokens: Sequence[str]
+) -> Axes:
+    """Draw the weights of one query as bars, the first token on top. Shapes: weights (T,)."""
+    ax.barh(range(len(tokens)), weights_T, color=TOKEN_INKS[: len(tokens)])
     for row, weight in enumerate(weights_T):
-        middle.text(weight + 0.02, row, f"{weight:.2f}", va="center")
-    middle.set_yticks(range(len(tokens)), tokens)
-    middle.set(xlim=(0, 1), ylim=(len(tokens) - 0.5, -0.5), xticks=[], title="weights")
-    draw_values(right, values_TD, weights_T, weights_T @ values_TD, tokens)
+        ax.text(weight + 0.02, row, f"{weight:.2f}", va="center")
+    ax.set_yticks(range(len(tokens)), tokens)
+    ax.set(xlim=(0, 1), ylim=(len(tokens) - 0.5, -0.5), xticks=[], title="weights")
+    return ax
 
 
 def draw_matrix(
