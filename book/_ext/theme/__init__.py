@@ -115,7 +115,10 @@ def update_offered_notebooks(app, error) -> None:
             write_text(path, now)
 
 
-TAGGED = {"solution": "the solution", "answer": "the answer", "deeper": "the computation"}
+TAGGED = {
+    **{tag: f"the {tag}" for tag in ("solution", "answer", "key")},
+    "deeper": "the computation",
+}
 FOLDED = {"all": "this cell", "input": "the code", "output": "the output"}
 
 
