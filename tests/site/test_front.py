@@ -156,7 +156,7 @@ def test_a_first_visit_asks_for_no_weights(page, site_url):
     seen = []
     page.on("request", lambda request: seen.append(request.url))
     page.goto(f"{site_url}/{INDEX}", wait_until="networkidle")
-    assert any("hero.js" in url for url in seen)
+    assert any("gpt.js" in url for url in seen)
     assert not [url for url in seen if "gpt-weights" in url]
 
 

@@ -73,10 +73,9 @@ def held_out() -> torch.Tensor:
     return corpus.split(shipped()[1].encode(valley.text()))[1]
 
 
-def in_node(function: str, *given, scripts=("gpt", "gpt-words")):
-    """What a function makes of this in Node, with the page's scripts and weights."""
-    sources = [(play.ASSETS / f"{name}.js").read_text("utf-8") for name in scripts]
-    return play.in_node([weights_script()[0], *sources], function, *given)
+def in_node(function: str, *given, script="gpt"):
+    """What a function makes of this in Node, with the page's script and weights."""
+    return play.in_node([play.bundled(script), weights_script()[0]], function, *given)
 
 
 # --- the weights --------------------------------------------------------------------------------
@@ -115,11 +114,11 @@ def test_rounding_changes_the_loss_as_it_is_told():
 # --- the numbers --------------------------------------------------------------------------------
 
 READ = """all => {
-    const model = bookGPT.unpack(bookGPTWeights);
+    const model = unpack(bookGPTWeights);
     return all.map(ids => {
-        const cache = bookGPT.kvCache(model);
+        const cache = kvCache(model);
         return ids.map(id => {
-            const { logits_V, layers } = bookGPT.read(model, cache, id);
+            const { logits_V, layers } = read(model, cache, id);
             return [[...logits_V], layers.slice(1).map(({ heads }) =>
                 heads.map(({ weights }) => [...weights]))];
         });
@@ -144,7 +143,7 @@ def test_logits_and_weights_are_python_s():
         in_node(READ, [[5] * 193])
 
 
-CUT = "texts => texts.map(bookGPT.cut)"
+CUT = "texts => texts.map(text => cut(text))"
 
 
 def test_a_text_is_cut_as_python_cuts_it():
@@ -156,9 +155,9 @@ def test_a_text_is_cut_as_python_cuts_it():
 
 
 TOKENIZE = """texts => {
-    const model = bookGPT.unpack(bookGPTWeights);
+    const model = unpack(bookGPTWeights);
     return texts.map(text => {
-        const { ids, told } = bookGPT.tokenize(model, text);
+        const { ids, told } = tokenize(model, text);
         return [ids.map(id => model.vocab[id]), told];
     });
 }"""
@@ -202,7 +201,7 @@ def test_probabilities_are_those_that_python_draws_from():
     logits_V = np.random.default_rng(1).normal(size=61) * 4
     logits_V[7] = logits_V[9] = np.sort(logits_V)[-2]  # a tie near the top
     asked = [(t, most) for t in (0, 0.05, 0.8, 1, 3) for most in (1, 2, 5, 61)]
-    call = "(l, asked) => asked.map(a => [...bookGPT.probabilities(Float64Array.from(l), ...a)])"
+    call = "(l, asked) => asked.map(a => [...probabilities(Float64Array.from(l), ...a)])"
     for found, how in zip(in_node(call, logits_V.tolist(), asked), asked, strict=True):
         assert sum(found) == pytest.approx(1, abs=1e-12)
         np.testing.assert_allclose(found, probabilities(logits_V, *how), atol=1e-12)
@@ -221,7 +220,7 @@ def uniform(seed: int, position: int) -> float:
 
 def test_drawn_numbers_are_even_and_repeat():
     asked = [(seed, at) for seed in (0, 1, 2, 999_999) for at in range(0, 3000)]
-    found = in_node("all => all.map(([s, p]) => bookGPT.uniform(s, p))", asked)
+    found = in_node("all => all.map(([s, p]) => uniform(s, p))", asked)
     assert found == [uniform(*at) for at in asked]
     numbers = np.array(found)
     counts = np.histogram(numbers, bins=20, range=(0, 1))[0]

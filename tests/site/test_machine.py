@@ -126,21 +126,21 @@ def addresses(found: dict, model, count: int) -> list[dict]:
 
 
 READ = """(text, drawn, change) => {
-    const model = bookGPT.unpack(bookGPTWeights), cache = bookGPT.kvCache(model);
-    const { ids } = bookGPT.tokenize(model, text);
-    const seen = ids.map(id => bookGPT.read(model, cache, id, change));
+    const model = unpack(bookGPTWeights), cache = kvCache(model);
+    const { ids } = tokenize(model, text);
+    const seen = ids.map(id => read(model, cache, id, change));
     const machine = { model, ids, seen, change };
     return drawn.map(a => {
-        const { terms, value } = bookMachine.open(machine, a);
+        const { terms, value: found } = open(machine, a);
         const sum = terms.reduce((sum, { product }) => sum + product, 0);
         const off = terms.flatMap(({ factors }) => factors.filter(({ to }) => to))
-            .map(({ to, value, name }) => {
-                const there = bookMachine.value(machine, to);
-                return Math.abs(value - (name.startsWith("e^") ? Math.exp(there) : there));
+            .map(({ to, value: given, name }) => {
+                const there = value(machine, to);
+                return Math.abs(given - (name.startsWith("e^") ? Math.exp(there) : there));
             });
-        const back = bookMachine.parse("#" + bookMachine.write(text, a));
-        return { value, sum, kept: bookMachine.value(machine, a), off: Math.max(0, ...off),
-            has: bookMachine.has(machine, a), back: back.text === text ? back.number : null };
+        const back = parse("#" + write(text, a));
+        return { value: found, sum, kept: value(machine, a), off: Math.max(0, ...off),
+            has: has(machine, a), back: back.text === text ? back.number : null };
     });
 }"""
 SILENT, MEAN = [0.0] * 32, [0.1 * (-1) ** n for n in range(32)]
@@ -158,7 +158,7 @@ def test_every_number_is_python_s_and_the_sum_of_its_terms(change):
     drawn = addresses(found, model, 120)
     named = {a["part"].rstrip("12") for a in drawn}
     assert named | {"start"} == set(machine.part_texts())
-    read = in_node(READ, TEXT, drawn, change, scripts=("gpt", "gpt-words", "machine"))
+    read = in_node(READ, TEXT, drawn, change, script="machine")
     for a, got in zip(drawn, read, strict=True):
         wanted = pytest.approx(expected(found, model, a), **EXACT)
         assert got["value"] == wanted, a
@@ -172,7 +172,7 @@ def test_every_number_is_python_s_and_the_sum_of_its_terms(change):
 
 def test_the_normal_distribution_is_exact_in_its_tail():
     xs = [-1e9, *np.linspace(-9, 9, 721).tolist(), 1e9]
-    for x, share in zip(xs, in_node("xs => xs.map(bookGPT.normalCdf)", xs), strict=True):
+    for x, share in zip(xs, in_node("xs => xs.map(normalCdf)", xs), strict=True):
         assert share == pytest.approx(math.erfc(-x / math.sqrt(2)) / 2, rel=1e-12, abs=0), x
 
 
@@ -334,9 +334,7 @@ def test_the_page_understands_all_addresses_of_chapters(html_root):
     addresses = set(filter(None, links))
     assert {one["address"] for one in machine.experiments()} == addresses
     for address in addresses:
-        found = in_node(
-            UNDERSTOOD, [address, machine.TEXT], scripts=("gpt", "gpt-words", "machine")
-        )
+        found = in_node(PARSED, [address, machine.TEXT], script="machine")
         assert found["unknown"] == [], address
         likeliest = "probabilities" in address and "i=" not in address
         assert set(found["surplus"]) <= {"text", *["i"] * likeliest}, address
@@ -344,21 +342,21 @@ def test_the_page_understands_all_addresses_of_chapters(html_root):
         assert found["changes"], address
 
 
-UNDERSTOOD = """([address, opening]) => {
-    const { text, number, change, why } = bookMachine.parse(address);
-    const model = bookGPT.unpack(bookGPTWeights), cache = bookGPT.kvCache(model);
-    const { ids } = bookGPT.tokenize(model, text ?? opening);
-    const seen = ids.map(id => bookGPT.read(model, cache, id));
+PARSED = """([address, opening]) => {
+    const { text, number, change, why } = parse(address);
+    const model = unpack(bookGPTWeights), cache = kvCache(model);
+    const { ids } = tokenize(model, text ?? opening);
+    const seen = ids.map(id => read(model, cache, id));
     const machine = { model, ids, seen, change: {} };
-    const placed = number && bookMachine.placed(machine, number);
-    const written = new URLSearchParams(bookMachine.write(text ?? opening, placed, change, why));
+    const there = number && placed(machine, number);
+    const written = new URLSearchParams(write(text ?? opening, there, change, why));
     const asked = new URLSearchParams(address);
     const unknown = [...asked].filter(([n, v]) => written.get(n) !== v);
     const surplus = [...written.keys()].filter(name => !asked.has(name));
     const { L, H } = model.sizes;
-    const there = ([layer, head]) => layer >= 1 && layer <= L && head >= 1 && head <= H;
-    return { unknown, surplus, number: placed && bookMachine.has(machine, placed),
-        changes: [...change.silent, ...change.mean].every(there) };
+    const inside = ([layer, head]) => layer >= 1 && layer <= L && head >= 1 && head <= H;
+    return { unknown, surplus, number: there && has(machine, there),
+        changes: [...change.silent, ...change.mean].every(inside) };
 }"""
 
 
@@ -459,7 +457,7 @@ def test_a_silenced_head_answers_at_once_and_is_undone(page):
 def test_what_the_page_proposes_can_be_tried(page):
     """The head that it names is the one that matters most; what was before stands beside."""
     layer, head = machine.most_important_head()
-    words = [link["says"] for link in machine.filled_words()["tries"]]
+    words = [link["says"] for link in machine.words()["tries"]]
     tries = page.locator("#machine-said a")
     assert tries.all_text_contents() == words
     tries.nth(0).click()

@@ -31,19 +31,19 @@ ODD = (
 )
 
 ASK = """texts => {
-    const model = bookGPT.unpack(bookGPTWeights);
+    const model = unpack(bookGPTWeights);
     return texts.map(({ text, at, entry, over, silent }) => {
-        const { ids } = bookGPT.tokenize(model, text), cache = bookGPT.kvCache(model);
-        const seen = ids.map(id => bookGPT.read(model, cache, id));
+        const { ids } = tokenize(model, text), cache = kvCache(model);
+        const seen = ids.map(id => read(model, cache, id));
         const position = Math.floor(at * ids.length);
         const asked = { position, entry, over: over ?? undefined };
         const machine = { model, ids, seen, change: {} };
-        const parts = bookMachine.parts(machine, asked);
+        const parts = partsOf(machine, asked);
         const part = parts[Math.floor(silent * parts.length)];
-        const { logits, later, changed, norm } = bookMachine.silence(machine, asked, part);
-        const opens = bookMachine.has(machine, bookMachine.leads(machine, asked, part));
+        const { logits, later, changed, norm } = silence(machine, asked, part);
+        const opens = has(machine, leadsTo(machine, asked, part));
         return { ids, position, parts, part, later, changed, norm, found: [...logits.found], opens,
-            said: bookMachine.lead(logits.said, asked) };
+            said: lead(logits.said, asked) };
     });
 }"""
 
@@ -134,9 +134,7 @@ def test_a_logit_is_the_sum_of_python_s_parts_and_silence_is_the_model_s():
     """Each part, the sum, what it predicts without one, and what then comes."""
     model, tokenizer, asked = rounded_model(), shipped()[1], texts(TEXTS)
     kinds = set()
-    for one, got in zip(
-        asked, in_node(ASK, asked, scripts=("gpt", "gpt-words", "machine")), strict=True
-    ):
+    for one, got in zip(asked, in_node(ASK, asked, script="machine"), strict=True):
         if one["text"] not in ODD:
             assert got["ids"] == tokenizer.encode(one["text"]).tolist()
         ids_T = torch.tensor(got["ids"][: got["position"] + 1])
@@ -181,11 +179,11 @@ def logits_hiding(model, ids_T, position: int) -> torch.Tensor:
 
 
 HIDE = """asked => {
-    const model = bookGPT.unpack(bookGPTWeights);
+    const model = unpack(bookGPTWeights);
     return asked.map(({ text, at }) => {
-        const { ids } = bookGPT.tokenize(model, text), cache = bookGPT.kvCache(model);
+        const { ids } = tokenize(model, text), cache = kvCache(model);
         const hidden = Math.floor(at * ids.length);
-        const logits = ids.map(id => [...bookGPT.read(model, cache, id, { hidden }).logits_V]);
+        const logits = ids.map(id => [...read(model, cache, id, { hidden }).logits_V]);
         return { ids, hidden, logits };
     });
 }"""
@@ -313,14 +311,14 @@ def test_without_scripts_each_earlier_word_says_what_is_left_without_it(html_roo
 
 
 PATCH = """([ids, other, at]) => {
-    const model = bookGPT.unpack(bookGPTWeights);
-    const read = (ids, change) => {
-        const cache = bookGPT.kvCache(model);
-        return ids.map((id, t) => bookGPT.read(model, cache, id, change?.(t))).at(-1);
+    const model = unpack(bookGPTWeights);
+    const last = (ids, change) => {
+        const cache = kvCache(model);
+        return ids.map((id, t) => read(model, cache, id, change?.(t))).at(-1);
     };
-    const cache = bookGPT.kvCache(model), seen = other.map(id => bookGPT.read(model, cache, id));
+    const cache = kvCache(model), seen = other.map(id => read(model, cache, id));
     return seen.slice(at).map(({ layers }, n) => layers.map(({ stream }, level) =>
-        [...read(ids, t => (t === at + n ? { patch: { [level]: stream } } : {})).logits_V]));
+        [...last(ids, t => (t === at + n ? { patch: { [level]: stream } } : {})).logits_V]));
 }"""
 
 

@@ -6,14 +6,17 @@ first state from there (`evaluated`), by the Node that playwright brings, so tha
 figure without scripts and on paper; tests draw others in the same way.
 `play.figures` has its title, a note on how to read it, and the chapter's numbers; `play.pages` puts
 it where it stands; ``book/_assets/play-NAME.css`` is its style, if it needs one of its own. What
-figures share is in ``play.js``, ``play-html.js`` and ``play.css``. The GPT in the page is
-`play.gpt`.
+figures share is in ``play.js``, ``play-html.js`` and ``play.css``.
+
+The GPT in the page is `play.gpt`. Its scripts are modules under ``book/_scripts``, which the build
+puts into one file for each kind of page (`bundled`).
 """
 
 from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 from functools import cache
 from html import escape
@@ -26,6 +29,16 @@ from postprocess.maths import node
 ROOT = Path(__file__).parents[3]
 ASSETS = ROOT / "book" / "_assets"
 VECTORS = ("plane", "query")  # figures of vectors that are dragged
+SCRIPTS = ROOT / "book" / "_scripts"
+GPT = "gpt/model gpt/sampling gpt/tokens gpt/page"
+MACHINE = """rows rules reasons address worker state inquiry reader navigation opened strip
+maps picture next words why page"""
+MODULES = {  # of a page's script, in their order
+    "gpt": f"{GPT} gpt/reading gpt/show gpt/widget gpt/hero".split(),
+    "machine": [*GPT.split(), *(f"machine/{name}" for name in MACHINE.split())],
+}
+IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
+EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class) (\w+))", re.MULTILINE)
 STILL = "With JavaScript this figure moves; it does not run here."
 
 
@@ -58,6 +71,20 @@ def scripts_of(name: str) -> list[str]:
     """Return what a page loads for a figure, in order."""
     vectors = ["play-vectors.js"] if name in VECTORS else []
     return ["play-html.js", "play.js", *vectors, f"play-{name}.js"]
+
+
+def bundled(name: str) -> str:
+    """Return a script's modules, each in a function that returns what it exports.
+
+    A page that is opened from a disk may load scripts, but no modules.
+    """
+    found = '"use strict";\n'
+    for module in MODULES[name]:
+        source = IMPORT.sub("", (SCRIPTS / f"{module}.js").read_text("utf-8"))
+        exports = ", ".join(EXPORT.findall(source))
+        inside = f"{EXPORT.sub('', source)}return {{ {exports} }};\n"
+        found += f"const {{ {exports} }} = (() => {{\n{inside}}})();\n"
+    return found
 
 
 def in_node(scripts: list[str], function: str, *given):

@@ -4,8 +4,7 @@
 manifest names, so that a notebook needs no word about it. The weights are those of
 helpers/data/minigpt.safetensors, written at each build to ``_static/gpt-weights-minigpt.js``,
 a script that gives base64 text to a global name: a page that is opened from a disk may load a
-script, but may not fetch a file. ``gpt.js`` is the model and ``gpt-page.js`` the widget; a page
-without the widget loads neither.
+script, but may not fetch a file. ``_scripts/gpt/model.js`` is the model, ``widget.js`` the widget.
 """
 
 from __future__ import annotations
@@ -25,6 +24,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from helpers import checkpoint
 from helpers.embeddings import quantised
+from play import MODULES, bundled
 
 RESULTS = Path(str(files("helpers"))) / "data" / "results" / "minigpt.json"
 BITS = 8
@@ -39,7 +39,7 @@ CHAPTER_12 = '<a href="../notebooks/12_inside_the_gpt.html">chapter 12</a>'
 
 
 def packed(model, vocab: list[str]) -> dict:
-    """Give what gpt.js unpacks: sizes, vocab, where each tensor stands, and the bytes in base64.
+    """Give what model.js unpacks: sizes, vocab, where each tensor stands, and the bytes in base64.
 
     All floats (vectors, and a scale for each row of a matrix) come first, little-endian and four
     bytes each, then the codes of the matrices, a byte each.
@@ -107,14 +107,17 @@ def weights_script() -> tuple[str, dict]:
     return script, about
 
 
-def write_weights(app) -> None:
+def write_scripts(app) -> None:
+    """Write the weights, and each page's script, a function that a worker can be given as well."""
     if app.builder.format != "html":
         return
-    script, about = weights_script()
-    target = Path(app.outdir, "_static", about["file"].partition("?")[0])
-    target.parent.mkdir(parents=True, exist_ok=True)
-    if not target.exists() or target.read_text("utf-8") != script:
-        target.write_text(script, "utf-8")
+    weights, about = weights_script()
+    static = Path(app.outdir, "_static")
+    static.mkdir(parents=True, exist_ok=True)
+    (static / about["file"].partition("?")[0]).write_text(weights, "utf-8")
+    for name in MODULES:
+        script = f"const wholeScript = () => {{\n{bundled(name)}}};\nwholeScript();\n"
+        (static / f"{name}.js").write_text(script, "utf-8")
 
 
 # --- the widget ---------------------------------------------------------------------------------
@@ -132,8 +135,9 @@ def widget(prompt: str, about_model: str = ABOUT) -> nodes.raw:
 
     about_model: what it says of the model.
     """
-    assets = ["gpt.css", "gpt.js", "gpt-words.js", "gpt-page.js"]
-    return nodes.raw("", widget_html(prompt, about_model), format="html", assets=assets)
+    return nodes.raw(
+        "", widget_html(prompt, about_model), format="html", assets=["gpt.css", "gpt.js"]
+    )
 
 
 def widget_html(prompt: str, about_model: str = ABOUT) -> str:
@@ -209,4 +213,4 @@ class Gpt(SphinxDirective):
 
 def setup(app) -> None:
     app.add_directive("gpt", Gpt)
-    app.connect("builder-inited", write_weights)
+    app.connect("builder-inited", write_scripts)

@@ -1,8 +1,8 @@
 """The picture on the first page: the book's GPT reads a sentence; its parts lead to chapters.
 
-``hero.js`` draws it. The build has it drawn in Node, by the model and the weights that the page
-loads when a reader asks for a sentence of their own, so that it is true without scripts. The same
-drawing becomes the picture that a shared link shows (``social.png``).
+``_scripts/gpt/hero.js`` draws it. The build has it drawn in Node, by the model and the weights
+that the page loads when a reader asks for a sentence of their own, so that it is true without
+scripts. The same drawing becomes the picture that a shared link shows (``social.png``).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from matplotlib.path import Path as Curve
 from sphinx.util.docutils import SphinxDirective
 
 from helpers.chapters import BY_NUMBER
-from play import ASSETS, in_node
+from play import bundled, in_node
 from play.gpt import weights_script
 from play.machine import PLACES, TEXT
 
@@ -33,8 +33,8 @@ PARTS = {  # of the picture, in its order: what each is called, and the chapter 
     "next": ("probabilities", 3),
 }
 DRAWN = """text => {
-    const model = bookGPT.unpack(bookGPTWeights);
-    return bookHero.draw(model, bookGPT.tokenize(model, text).ids).view;
+    const model = unpack(bookGPTWeights);
+    return drawHero(model, tokenize(model, text).ids).view;
 }"""
 INK, SOFT, BLUE, ORANGE, LIT = "#1d2430", "#59636f", "#0072b2", "#b84c00", "#ffd24d"
 STEP = re.compile(r"([MChvz])([-\d. ]*)")
@@ -44,8 +44,7 @@ NUMBER = re.compile(r"-?[\d.]+")
 @cache
 def view_html() -> str:
     """Return the drawing as ``hero.js`` makes it."""
-    own = ((ASSETS / f"{name}.js").read_text("utf-8") for name in ("gpt", "gpt-words", "hero"))
-    return in_node([weights_script()[0], *own], DRAWN, TEXT)
+    return in_node([bundled("gpt"), weights_script()[0]], DRAWN, TEXT)
 
 
 def hero_html(address) -> str:
@@ -82,8 +81,8 @@ class Hero(SphinxDirective):
         def address(chapter) -> str:
             return self.env.app.builder.get_relative_uri(self.env.docname, chapter.docname)
 
-        assets = ["hero.css", "gpt.js", "gpt-words.js", "hero.js"]
-        return [nodes.raw("", hero_html(address), format="html", assets=assets)]
+        html = hero_html(address)
+        return [nodes.raw("", html, format="html", assets=["hero.css", "gpt.js"])]
 
 
 # --- the picture of a shared link -----------------------------------------------------------------

@@ -1,9 +1,9 @@
 """The whole machine, number by number: the page on which any number of a GPT opens.
 
-``{whole-machine}`` puts it into a page under ``book/``. ``gpt.js`` computes, in a worker;
-``machine.js`` opens a number; ``machine-page.js`` shows both and hears the reader. The words to
-each part stand in ``book/number-by-number.toml``, with the line of code that computes it and the
-section that explains it; the build fails where a line or a section has gone.
+``{whole-machine}`` puts it into a page under ``book/``. Of the modules in ``_scripts/machine``,
+``worker.js`` computes, ``rules.js`` opens a number, and ``page.js`` shows both and hears the
+reader. The words to each part stand in ``book/number-by-number.toml``, with the line of code that
+computes it and the section that explains it; the build fails where a line or a section has gone.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from play import ROOT
 from play.gpt import rounded, weights_script
 
 WORDS = ROOT / "book" / "number-by-number.toml"
-ASSETS = ["machine.css", "gpt.js", "gpt-words.js", "machine.js", "machine-page.js"]
+ASSETS = ["machine.css", "machine.js"]
 CODE = "helpers/minigpt.py"  # where a part is computed, unless it says so
 PLACES = 64  # of the model's, so that a telephone keeps up
 LIKELY = 8  # tokens in the table of what comes next
@@ -47,12 +47,40 @@ EXPERIMENTS = """<label>The chosen head <select name="works"><option value="">wo
 <option value="mean">gives its mean</option></select></label>
 <label><input type="checkbox" name="positions"> no positions, in any head</label>"""
 TEXT = "The fox did not cross the stream because it was too"
+STRIP = """<p class="machine-label"></p><div class="machine-strip"><canvas role="slider"
+ tabindex="0"></canvas><span class="machine-mark" hidden></span></div>"""
+MAPS = """<label>shown large: <select name="shown">{shown}</select></label>
+<p class="machine-label" role="status"></p><div class="machine-map"><canvas role="img"
+ tabindex="0"></canvas><span
+ class="machine-mark"></span><span class="machine-pointed"></span></div>
+<p class="machine-label">A row for each token that reads, a column for each that is read. The
+fullest colour is <span class="machine-most"></span>. Hatched cells are masked:
+<a href="{href}" target="_blank">{where}</a>.</p>"""
+LENS = """<table><caption>What the last norm and the head make of the stream, before layer 1 and
+after each layer</caption><tbody></tbody></table>"""
+WHY = """<p class="machine-choices"><label>Why <select name="why"><optgroup
+ label="likeliest"></optgroup><optgroup label="all"></optgroup></select></label><span
+ class="machine-after"></span></p>
+<h3>Which words matter?</h3><p class="machine-matter"></p><ol class="machine-words"></ol>
+<h3>What has each part added?</h3>
+<p class="machine-choices"><label>Its lead over <select name="over"><option value="">the mean
+logit</option><optgroup label="likeliest"></optgroup><optgroup label="all"></optgroup></select>
+</label><button type="button" name="other"></button></p><p class="machine-says"></p>
+<table class="machine-reasons"><caption></caption><thead><tr><th scope="col">part</th>
+<th scope="col">adds</th><th scope="col">without it</th></tr></thead><tbody></tbody></table>
+<button type="button" name="every"></button><p class="visually-hidden machine-told"
+ role="status"></p>
+<p class="machine-note">{says} <a href="{href}" target="_blank">{where}</a>.</p>
+<h3>Swap a word</h3><div><p class="machine-choices"><label>For <select name="swapped"></select>
+</label><label>put <select name="swap"><option value="">another word</option><optgroup
+ label="likely there"></optgroup><optgroup label="all"></optgroup></select></label></p>
+<p class="machine-swap-says"></p><table class="machine-swap" hidden></table></div>"""
 
 
 def part_texts() -> dict[str, dict[str, str]]:
     """What the page says of each part. Raises: ValueError for a line or a section that has gone."""
     found = {}
-    for part, about in tomllib.loads(WORDS.read_text("utf-8"))["parts"].items():
+    for part, about in words()["parts"].items():
         about = {"file": CODE} | about
         if about["line"] not in (ROOT / about["file"]).read_text("utf-8"):
             raise ValueError(f"{about['file']} has no line {about['line']!r}, which {part} shows")
@@ -72,16 +100,9 @@ def section_of(about: dict, name: str) -> dict[str, str]:
     }
 
 
-def sections() -> dict[str, dict[str, str]]:
-    """Other sections that the page leads to. Raises: ValueError for one that has gone."""
-    named = tomllib.loads(WORDS.read_text("utf-8"))["sections"]
-    return {name: section_of(about, name) for name, about in named.items()}
-
-
-def why_texts() -> dict[str, str]:
-    """What the page says of a logit as a sum. Raises: ValueError for a section that has gone."""
-    about = tomllib.loads(WORDS.read_text("utf-8"))["why"]
-    return {"says": about["says"], **section_of(about, "why")}
+def words_of(name: str) -> dict:
+    """Of the page's words a table, with its section. Raises: ValueError for one that has gone."""
+    return words()[name] | section_of(words()[name], name)
 
 
 @cache
@@ -106,56 +127,51 @@ def head_means() -> list[list[list[float]]]:
 def static_html() -> str:
     """Give what the page opens with, as a picture and tables: all heads, what comes next, why."""
     model, tokenizer = rounded()
+    names = [f"“{token.replace(' ', '&nbsp;')}”" for token in tokenizer.vocab]
     read = tokenizer.encode(TEXT)
     p_V = model(read[None])[0, -1].softmax(-1)
     weights_LHTT = interpret.attention_weights(model, read[None])[:, 0]
-    rows = "".join(
-        _row(_quoted(tokenizer.vocab[i]), _percent(share), share)
-        for share, i in zip(*(found.tolist() for found in p_V.topk(LIKELY)), strict=True)
-    )
+    rows = [(names[i], _percent(p_V[i]), p_V[i]) for i in p_V.topk(LIKELY).indices]
+    likely = f"The likeliest words after “{TEXT}”; the picture shows where each of the heads looks"
     side = DOT * weights_LHTT.shape[0] * (len(read) + GAP)
     return f"""<figure class="machine-still">
 <img class="themed" src="{picture(weights_LHTT)}" width="{side}" height="{side}"
  alt="The attention weights of all heads, a row of pictures for each layer.">
-<table><caption>The likeliest words after “{TEXT}”; the picture shows where each of the
-heads looks</caption><thead><tr><th scope="col">next</th><th scope="col">probability</th>
-</tr></thead><tbody>{rows}</tbody></table>
-{words_html(model, read, tokenizer.vocab)}
-{reasons_html(model, read, tokenizer.vocab)}</figure>"""
+{_table("", likely, ("next", "probability"), rows)}
+{words_html(model, read, names)}
+{reasons_html(model, read, names)}</figure>"""
 
 
-def words_html(model, ids_T, vocab) -> str:
+def words_html(model, ids_T, names: list[str]) -> str:
     """Give the likeliest word's probability with each earlier word hidden, as the page does."""
     p_V = model(ids_T[None])[0, -1].softmax(-1)
-    word, rows = p_V.argmax(), ""
+    word, rows = p_V.argmax(), []
     for hidden, token in enumerate(ids_T[:-1]):
         with ExitStack() as stack:
             for layer in range(1, len(model.blocks) + 1):
                 later = slice(hidden + 1, None)
                 stack.enter_context(interpret.without_reading(model, layer, later, hidden))
             left_V = model(ids_T[None])[0, -1].softmax(-1)
-        left, now = left_V[word].item(), left_V.argmax()
-        then = "" if now == word else f", then {_quoted(vocab[now])}"
-        rows += _row(_quoted(vocab[token]), _percent(left) + then, 1 - left / p_V[word].item())
-    return f"""<table class="machine-reasons"><caption>Which words matter? Each is hidden in
-turn: no later position may read it, in any layer. With all read, {_quoted(vocab[word])} has
-{_percent(p_V[word].item())}.</caption><thead><tr><th scope="col">hidden</th>
-<th scope="col">{_quoted(vocab[word])} then</th></tr></thead><tbody>{rows}</tbody></table>"""
+        then = "" if left_V.argmax() == word else f", then {names[left_V.argmax()]}"
+        lost = 1 - left_V[word] / p_V[word]
+        rows.append((names[token], _percent(left_V[word]) + then, lost))
+    says = (
+        "Which words matter? Each is hidden in turn: no later position may read it, in any layer. "
+        f"With all read, {names[word]} has {_percent(p_V[word])}."
+    )
+    return _table("machine-reasons", says, ("hidden", f"{names[word]} then"), rows)
 
 
-def reasons_html(model, ids_T, vocab) -> str:
-    """Give the likeliest word's lead over the next as a sum, as machine-page.js does."""
+def reasons_html(model, ids_T, names: list[str]) -> str:
+    """Give the likeliest word's lead over the next as a sum, as reasons.js does."""
     word, over = model(ids_T[None])[0, -1].topk(2).indices.tolist()
     parts = interpret.logit_parts(model, ids_T, word, over)
 
-    def quoted(token) -> str:
-        return _quoted(vocab[token])
-
     def named(kind: str, layer: int = 0, head: int = 0, key: int = 0) -> str:
         return {
-            "embedding": f"embedding of {quoted(ids_T[-1])}",
+            "embedding": f"embedding of {names[ids_T[-1]]}",
             "position": f"position {len(ids_T)}",
-            "head": f"layer {layer}, head {head} reads {quoted(ids_T[key])} ({key + 1})",
+            "head": f"layer {layer}, head {head} reads {names[ids_T[key]]} ({key + 1})",
             "feed-forward": f"layer {layer}, feed-forward network",
             "biases": "all biases",
         }[kind]
@@ -165,15 +181,13 @@ def reasons_html(model, ids_T, vocab) -> str:
     total, most = sum(parts.values()), abs(parts[ranked[0]])
     written = sum(round(value, 3) for value in shown.values())
     shown[f"{len(parts) - LIKELY} others"] = round(total, 3) - written
-    shown[f"the lead of {quoted(word)} over {quoted(over)}"] = total
-    rows = "".join(
-        _row(name, f"{value:+.3f}".replace("-", "−"), value / most if n < LIKELY else 0)
+    shown[f"the lead of {names[word]} over {names[over]}"] = total
+    rows = [
+        (name, f"{value:+.3f}".replace("-", "−"), value / most if n < LIKELY else 0)
         for n, (name, value) in enumerate(shown.items())
-    )
-    return f"""<table class="machine-reasons"><caption>Why {quoted(word)}, and not
-{quoted(over)}? Its lead is the sum of what the parts of the machine add.</caption>
-<thead><tr><th scope="col">part</th><th scope="col">adds</th></tr></thead>
-<tbody>{rows}</tbody></table>"""
+    ]
+    says = f"Why {names[word]}, and not {names[over]}? Its lead is the sum of what the parts add."
+    return _table("machine-reasons", says, ("part", "adds"), rows)
 
 
 @cache
@@ -190,37 +204,30 @@ def most_important_head() -> tuple[int, int]:
     return min(left, key=left.__getitem__)
 
 
-def filled_words() -> dict:
+@cache
+def words() -> dict:
     """The page's words, with the head that is needed most, and the text, put in."""
     layer, head = map(str, most_important_head())
-    words = WORDS.read_text("utf-8").replace("LAYER", layer).replace("HEAD", head)
-    return tomllib.loads(words.replace("TEXT", quote_plus(TEXT)))
+    found = WORDS.read_text("utf-8").replace("LAYER", layer).replace("HEAD", head)
+    return tomllib.loads(found.replace("TEXT", quote_plus(TEXT)))
 
 
-def suggestions() -> str:
-    """What a reader may try at once, as links."""
-    return "; ".join(
-        f'<a href="#{html.escape(one["address"])}">{one["says"]}</a>'
-        for one in filled_words()["tries"]
+def _table(kind: str, caption: str, columns: tuple[str, str], rows: list) -> str:
+    """A table of (name, words, share): each cell as full as its share, below 0 in orange."""
+    head = "".join(f'<th scope="col">{column}</th>' for column in columns)
+    body = "".join(
+        f'<tr><th scope="row">{name}</th><td class="{"minus" if share < 0 else "plus"}" '
+        f'style="--share: {min(1, abs(float(share))):.3f}">{words}</td></tr>'
+        for name, words, share in rows
     )
-
-
-def _row(name: str, words: str, share: float) -> str:
-    """A row of a table whose cell is as full as the share, below zero in the other colour."""
-    kind = "minus" if share < 0 else "plus"
     return (
-        f'<tr><th scope="row">{name}</th>'
-        f'<td class="{kind}" style="--share: {min(1, abs(share)):.3f}">{words}</td></tr>'
+        f'<table class="{kind}"><caption>{caption}</caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     )
-
-
-def _quoted(token: str) -> str:
-    """As machine-page.js writes it."""
-    return f"“{token.replace(' ', '&nbsp;')}”"
 
 
 def _percent(share: float) -> str:
-    """As machine-page.js writes it."""
+    """As the page writes it."""
     return "&lt; 0.1%" if share < 0.0005 else f"{100 * share:.1f}%"
 
 
@@ -236,20 +243,60 @@ def picture(weights_LHTT: torch.Tensor) -> str:
     return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
 
 
+@cache
+def insides() -> dict[str, str]:
+    """Give what stands in the boxes of parts that are no strips, before there are numbers."""
+    about = part_texts()
+    shown = "".join(
+        f'<option value="{name}">{about[name]["name"]}s</option>'
+        for name in ("weights", "scaled", "scores")
+    )
+    return {
+        "why": WHY.format(**words_of("why")),
+        "maps": MAPS.format(shown=shown, **words_of("masked")),
+        "lens": LENS,
+        "next": '<table class="machine-next"></table>',
+    }
+
+
+def part_html(part: str) -> str:
+    """Give the box of a part."""
+    return f'<div class="machine-part" data-part="{part}">{insides().get(part, STRIP)}</div>'
+
+
+def picture_html(L: int, H: int) -> str:
+    """Give the pieces of the whole machine, each with its stations, the first where it leads."""
+
+    def piece(key: str, name: str, stations: str, inside: str = "<canvas></canvas>") -> str:
+        return (
+            f'<button type="button" title="{name}" aria-label="{name}" data-piece="{key}" '
+            f'data-stations="{stations}">{inside}</button>'
+        )
+
+    layers = "".join(
+        f'<div class="machine-layer" data-piece="{l}"><span>layer {l}</span>'
+        + "".join(piece(f"{l}.{h}", f"Layer {l}, head {h}", "3 2 4") for h in range(1, H + 1))
+        + piece(f"{l}.down", f"Layer {l}, feed-forward network (FFN)", "5 6", "<span>FFN</span>")
+        + "</div>"
+        for l in range(1, L + 1)
+    )
+    start = piece("embedding", "Embedding and position", "1", "<span>embedding</span>")
+    end = piece("output", "Output: last norm and logits", "7", "<span>output</span>")
+    return f"{start}{layers}{end}"
+
+
 def page_html() -> str:
     """Give the page's HTML: words, controls that wait for the model, and places for pictures."""
     about = weights_script()[1]
     size = f"{about['letters'] / 1e6:.2f} MB"
     data = json.dumps(
-        {
-            "parts": part_texts(),
-            "sections": sections(),
-            "means": head_means(),
-            "why": why_texts(),
-        },
+        {"parts": part_texts(), "early": words_of("early"), "means": head_means()},
         ensure_ascii=False,
     )
-    listed = list(enumerate(tomllib.loads(WORDS.read_text("utf-8"))["stations"], start=1))
+    listed = list(enumerate(words()["stations"], start=1))
+    tries = "; ".join(
+        f'<a href="#{html.escape(one["address"])}">{one["says"]}</a>' for one in words()["tries"]
+    )
     steps = "".join(
         f'<li><a href="#station-{n}" data-step="{n}" title="{station["heading"]}">{n}'
         f'<span class="visually-hidden">: {station["heading"]}</span></a></li>'
@@ -281,12 +328,13 @@ why</label>
 <p class="machine-cut" role="status"></p>
 <p class="machine-label" id="machine-said">A token is a word with the space before it, or a mark.
 The model knows {about["V"]} of them, from {valley.COUNT:,} tales that a program tells. Press one to
-follow it. Or try: {suggestions()}.</p>
+follow it. Or try: {tries}.</p>
 <div class="machine-tokens" role="group"
  aria-label="Tokens: the chosen one is followed below"></div>
 <div class="machine-bar">
 <div class="machine-picture" role="group" aria-label="The whole machine"
- aria-describedby="machine-all" style="--heads: {about["H"]}"></div>
+ aria-describedby="machine-all" style="--heads: {about["H"]}">
+{picture_html(about["L"], about["H"])}</div>
 <p class="visually-hidden" id="machine-all"></p>
 <p class="machine-here"></p>
 <nav class="machine-visit" aria-label="The seven stations"><ol>{steps}</ol></nav>
@@ -298,7 +346,7 @@ follow it. Or try: {suggestions()}.</p>
 <div class="machine-halves">
 <div class="machine-stations">
 <section class="machine-why" id="why" tabindex="-1" aria-label="Why this word?">
-<h2>Why this word?</h2><div class="machine-part" data-part="why"></div></section>
+<h2>Why this word?</h2>{part_html("why")}</section>
 {stations}</div>
 <section class="machine-opened" aria-label="The opened number" tabindex="-1"></section>
 </div>
@@ -309,9 +357,7 @@ follow it. Or try: {suggestions()}.</p>
 
 
 def _station(number: int, station: dict, choices: str) -> str:
-    parts = "".join(
-        f'<div class="machine-part" data-part="{part}"></div>' for part in station["parts"]
-    )
+    parts = "".join(map(part_html, station["parts"]))
     return (
         f'<section class="machine-station" id="station-{number}" data-opens="{station["opens"]}">'
         f"<h2>{number} · {station['heading']}</h2><p>{station['says']}</p>"
@@ -329,10 +375,9 @@ class WholeMachine(SphinxDirective):
 
 def experiments() -> list[dict]:
     """Give the experiments that lead here. Raises: ValueError for a section that has gone."""
-    found = filled_words()["experiments"]
-    for one in found:
+    for one in words()["experiments"]:
         section_of(one, repr(one["says"]))
-    return found
+    return words()["experiments"]
 
 
 def link_from_chapter(app, doctree) -> None:

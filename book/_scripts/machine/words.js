@@ -1,0 +1,124 @@
+// Which words matter, and what becomes of the word if another one is swapped.
+
+import { headed, make, offer, percent, tableRow } from "../gpt/page.js";
+import { likeliest } from "../gpt/sampling.js";
+import { label } from "../gpt/tokens.js";
+import { becomes, found, inquiry, tasks } from "./inquiry.js";
+import { writeAddress } from "./navigation.js";
+import { at, field, find, likeliestOf, rowHere, state, token, wordOf } from "./state.js";
+
+const each = (length, item) => Array.from({ length }, (_, n) => item(n));
+
+// Show how probable the word is if no later position may read one of the words before.
+function showWords() {
+  const { entry } = inquiry(),
+    { position } = state,
+    without = found("hide", {}),
+    p = rowHere("probabilities")[entry],
+    falls = each(position, (t) => (without[t] ? p - without[t][entry] : 0)),
+    most = likeliestOf(falls),
+    lost =
+      falls[most] > 0.01 * p
+        ? `Most is lost without ${at(most)}: ${wordOf(entry)} ${becomes(without[most])}.`
+        : `${wordOf(entry)} needs no single one of them.`;
+  let says =
+    `Each word is hidden in turn: no later position may read it, in any layer. ${lost} ` +
+    "The fuller the blue, the larger the part of the probability that is lost. Two words that " +
+    "say the same can stand in for each other, and then neither seems to matter.";
+  if (!position) says = "There is no word before it.";
+  else if (!without[0]) says = "Hiding one word after another …";
+  find(".machine-matter").textContent = says;
+  const items = each(position + 1, (t) => {
+    const all = t === position ? `${percent(p)}, all read` : "…",
+      says = make("span", {}, without[t] ? becomes(without[t]) : all),
+      className = falls[t] < 0 ? "minus" : "plus",
+      share = Math.min(1, Math.abs(falls[t] ?? 0) / p);
+    return make("li", { className, share }, make("b", {}, label(token(t))), " ", says);
+  });
+  find(".machine-words").replaceChildren(...items);
+}
+
+// --- another word in place of one, and one vector of that sentence in this one
+
+let offered = "";
+
+// Offer the words, and for one of them what else was likely there.
+function offerWords() {
+  const { position, machine, why } = state,
+    { entry } = inquiry(),
+    { found: without } = tasks.hide,
+    left = each(position, (t) => -(without[t]?.[entry] ?? 1)),
+    most = without[0] ? likeliestOf(left) : 0,
+    { at: from = most, id } = why.swap ?? {},
+    now = JSON.stringify([machine.ids, position, from, id]);
+  if (now === offered) return;
+  offered = now;
+  const likely = from ? likeliest(machine.seen[from - 1].logits_V, 20) : [],
+    near = new Set(id === undefined ? likely : [...likely, id]);
+  near.delete(machine.ids[from]);
+  offer(field("swapped"), each(position + 1, Number), at);
+  field("swapped").value = from;
+  offer(field("swap").querySelector("optgroup"), [...near], wordOf);
+  field("swap").value = id ?? "";
+}
+
+// Show what becomes of the word with the other sentence, and with each of its vectors.
+function showSwap() {
+  offerWords();
+  const { at: from, id } = state.why.swap ?? {},
+    { entry } = inquiry(),
+    says = find(".machine-swap-says"),
+    table = find(".machine-swap");
+  table.hidden = true;
+  if (id === undefined) {
+    says.textContent =
+      "What does the machine make of the sentence with one other word? And which of its vectors carries the difference?";
+    return;
+  }
+  const levels = state.machine.model.sizes.L,
+    all = found("swap", { at: from, id, levels }),
+    with_V = rowHere("probabilities");
+  says.textContent = "";
+  if (!all.whole) return;
+  const swapped = `${wordOf(id)} for ${wordOf(state.machine.ids[from])}`,
+    moved = with_V[entry] - all.whole[entry];
+  says.textContent =
+    `With ${swapped}: ${wordOf(entry)} ${becomes(all.whole)}. In the table the sentence stays as it is, but for one vector of the stream: ` +
+    "at one position, before layer 1 or after a layer, it is the other sentence’s. The fuller a cell, the nearer this vector alone brings the probability " +
+    "to that of the other sentence. So the table shows which position holds the difference, layer after layer.";
+  const cell = (p_V) => {
+    const share = p_V && moved ? (with_V[entry] - p_V[entry]) / moved : 0;
+    return make("td", { share: Math.min(1, Math.max(0, share)) }, p_V ? percent(p_V[entry]) : "…");
+  };
+  const row = (t) => tableRow(at(t), ...each(levels + 1, (level) => cell(all[`${t}.${level}`])));
+  table.replaceChildren(
+    make(
+      "caption",
+      {},
+      `Probability of ${wordOf(entry)} with one vector of the sentence with ${swapped}, before layer 1 and after each layer`,
+    ),
+    headed("at", "before", ...each(levels, (n) => `after ${n + 1}`)),
+    make("tbody", {}, ...each(state.position - from + 1, (n) => row(from + n))),
+  );
+  table.hidden = false;
+}
+
+// A function that asks the worker, and shows what is there of both.
+export function words() {
+  tasks.hide.show = () => {
+    showWords();
+    showSwap();
+  };
+  tasks.swap.show = showSwap;
+  for (const name of ["swapped", "swap"]) {
+    field(name).addEventListener("change", () => {
+      const id = name === "swap" && field(name).value,
+        swap = { at: Number(field("swapped").value) };
+      state.why.swap = id ? { ...swap, id: Number(id) } : swap;
+      state.why.asked = true;
+      showSwap();
+      writeAddress("stay");
+    });
+  }
+  return tasks.hide.show;
+}
