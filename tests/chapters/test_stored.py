@@ -524,13 +524,14 @@ def the_one_with_more_praise_gains_on_the_reference(made):
 
     def dpo_loss(better_B, worse_B, beta):
         ratios.append((better_B.abs() + worse_B.abs()).sum().item())
-        assert beta == 1.0
-        return dpo(better_B, worse_B, beta)
+        found, gap_B = dpo(better_B, worse_B, beta), (better_B - worse_B).detach()
+        assert found.item() == pytest.approx(torch.log1p((-0.1 * gap_B).exp()).mean().item(), 1e-5)
+        return found
 
     made.hold(log_probability=log_probability, dpo_loss=dpo_loss, PRAISE=("a",), ROUNDS=1)
     made.hold(storyteller=lambda: (tiny, tokenizer))
     made.hold(fine_tune=lambda *_, **how: None)
-    made.run(beta=1.0)
+    made.run(beta=0.1)
     for better, worse in zip(asked[::2], asked[1::2], strict=True):
         assert all(more > less for more, less in zip(better, worse, strict=True))
     gains = [(b - w).mean().item() for b, w in zip(log_p[:10:2], log_p[1:10:2], strict=True)]
@@ -552,6 +553,8 @@ def adapters_alone_learn_what_is_taught_and_are_kept(made):
     llama = minillama.Llama(len(tokenizer.vocab), T=64, C=16, H=2, G=1, L=3, hidden=32)
     start = copy.deepcopy(llama.state_dict())
     made.patch.setattr(pretrained, "smollm2", lambda: (llama, tokenizer))
+    taught, padded = [], made.lab.padded
+    made.hold(padded=lambda rows: (taught.extend(rows), padded(rows))[1])
     made.hold(FROZEN=1, save_file=lambda state, path: kept.update(state))
     made.hold(answer_of=lambda model, tokenizer, question, n: known.get(question, ""))
     kept = {}
@@ -559,6 +562,8 @@ def adapters_alone_learn_what_is_taught_and_are_kept(made):
     assert np.mean(found["losses"][-3:]) < found["losses"][0] - 0.05
     scores = [found["after"][kind] for kind in ("taught", "new wording", "new subject", "general")]
     assert scores == [1, 0, 0, 0]
+    answers = {tokenizer.decode(t[t != -100].tolist()) for _, t in taught}
+    assert answers == {f"{answer}<|im_end|>" for answer in known.values()}
     weights = llama.state_dict()
     assert all(
         torch.equal(w, weights.get(name, weights.get(name.replace(".weight", ".linear.weight"))))
