@@ -90,6 +90,10 @@ near_misses(
             partial(_parameters, tables=1)
         ),
         "That is right for RMS norm. LayerNorm has a shift, too.": partial(_parameters, of_norm=1),
+        "These are the matrices of the blocks. What else does the class hold?": (
+            lambda V, C, L: 12 * C**2 * L
+        ),
+        "The biases and the norms are missing.": lambda V, C, L: 12 * C**2 * L + 2 * V * C,
         "Yours has one block only.": lambda V, C, L: _parameters(V, C, 1),
     },
     "For V={V}, C={C}, L={L} yours is {found:,.0f}: not right.",

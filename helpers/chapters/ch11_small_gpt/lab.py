@@ -138,6 +138,30 @@ def costs_of(model, ids):
         )
 
 
+def bits(model, tokenizer, ids, windows=64):
+    """The loss in bits per character of the text, on so many windows."""
+    ids = ids[: windows * model.T + 1]
+    nats = costs_of(model, ids).sum().item()
+    return nats / np.log(2) / len(tokenizer.decode(ids[1:]))
+
+
+def forward_steps(model):
+    """The tensors that forward makes of tokens 0, 1, 2, …, by the line that makes them."""
+    with torch.no_grad():
+        ids_T1 = torch.arange(model.T)[:, None].float()
+        embedded_TC = model.embedding.weight[: model.T]
+        x_TC = embedded_TC + model.position.weight
+        read_TC = model.norm(model.blocks(x_TC[None]))[0]
+        made = {
+            "ids\n(T)": ids_T1,
+            "embedding\n(T, C)": embedded_TC,
+            "+ position\n(T, C)": x_TC,
+            "blocks, norm\n(T, C)": read_TC,
+            "head: logits\n(T, V)": model.head(read_TC),
+        }
+    return {name: tensor.detach().numpy() for name, tensor in made.items()}
+
+
 def repeats(text, n=20):
     """The share of a text's runs of n characters that stand in it earlier on."""
     every = [text[i : i + n] for i in range(len(text) - n + 1)]
