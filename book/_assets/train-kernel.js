@@ -35,6 +35,10 @@ globalThis.bookKernelMade = () => {
         }
       }
     },
+    // Each of the first n numbers x becomes e^(scale·(x − most)).
+    exp(x, n, most = 0, scale = 1, from = 0) {
+      for (let i = from; i < n; i++) x[i] = Math.exp(scale * (x[i] - most));
+    },
   };
 
   // Bytes of all arrays of a model, and some more: what is not written to is never there.
@@ -42,15 +46,22 @@ globalThis.bookKernelMade = () => {
     4 * B * T * (2 * V + (L + 1) * (40 * C + H * T)) + 16 * (V + T + 14 * L * C) * C + 2 ** 20;
 
   // The products for a model of these sizes, and the memory in which the kernel wants its arrays.
-  // code: the kernel in base64; without it, or without SIMD, there is no memory.
+  // code: the kernel in base64; without it, or SIMD, or heads of a multiple
+  // of four numbers, there is no memory.
   function start(code, sizes, B) {
+    if ((sizes.C / sizes.H) % 4) return { products };
     try {
       const memory = new WebAssembly.Memory({ initial: Math.ceil(bytes(sizes, B) / 2 ** 16) });
       const module = new WebAssembly.Module(Uint8Array.from(atob(code), (c) => c.charCodeAt(0)));
       const kernel = new WebAssembly.Instance(module, { js: { memory } }).exports;
       const call = (name) => (a, la, b, lb, c, lc, n, m, k) =>
         kernel[name](a.byteOffset, 4 * la, b.byteOffset, 4 * lb, c.byteOffset, 4 * lc, n, m, k);
-      return { products: { ab: call("ab"), abT: call("abT"), aTb: call("aTb") }, memory };
+      function exp(x, n, most = 0, scale = 1) {
+        const rest = n - (n % 4);
+        kernel.exp(x.byteOffset, rest, most, scale);
+        products.exp(x, n, most, scale, rest);
+      }
+      return { products: { ab: call("ab"), abT: call("abT"), aTb: call("aTb"), exp }, memory };
     } catch {
       return { products };
     }

@@ -81,7 +81,7 @@ globalThis.bookLoopMade = () => {
   // --- chapter 11: the loss, the optimiser and the loop
 
   // The mean of −log p over all targets; the logits become their own gradient, (p − 1 at the target)/N.
-  function crossEntropy(logits, targets, V) {
+  function crossEntropy({ sizes: { V }, exp }, logits, targets) {
     const N = targets.length;
     let loss = 0;
     for (let i = 0; i < N; i++) {
@@ -89,8 +89,9 @@ globalThis.bookLoopMade = () => {
       let [most, sum] = [-Infinity, 0];
       for (let v = 0; v < V; v++) if (row[v] > most) most = row[v];
       loss += most - row[targets[i]];
-      for (let v = 0; v < V; v++) sum += row[v] = Math.exp(row[v] - most);
-      for (let v = 0; v < V; v++) row[v] /= sum * N;
+      exp(row, V, most);
+      for (let v = 0; v < V; v++) sum += row[v];
+      for (let v = 0, by = 1 / (sum * N); v < V; v++) row[v] *= by;
       row[targets[i]] -= 1 / N;
       loss += Math.log(sum);
     }
@@ -132,7 +133,7 @@ globalThis.bookLoopMade = () => {
 
   // The loss of windows, (b, T).
   const lossOf = (model, x, y) =>
-    crossEntropy(model.forward(x, x.length / model.sizes.T), y, model.sizes.V);
+    crossEntropy(model, model.forward(x, x.length / model.sizes.T), y);
 
   // After each step, its number and the loss before it.
   function* train(model, ids, steps, batch, lr, random) {
@@ -140,7 +141,7 @@ globalThis.bookLoopMade = () => {
     for (let step = 0; step < steps; step++) {
       const [x, y] = getBatch(ids, batch, model.sizes.T, random);
       const logits = model.forward(x, batch),
-        loss = crossEntropy(logits, y, model.sizes.V);
+        loss = crossEntropy(model, logits, y);
       model.backward(logits);
       clipGradNorm(model);
       optimizer(lrAt(step, steps, lr));
@@ -169,10 +170,11 @@ globalThis.bookLoopMade = () => {
   // What other ways of guessing lose on unseen ids, in nats a token: evenly among all V, by how often
   // each token comes, and by the token before it; each count begins with 1.
   function baselines(seen, unseen, V) {
-    const [single, pairs] = [new Map(), new Map()];
+    const [single, before, pairs] = [new Map(), new Map(), new Map()];
     const count = (counts, key) => counts.set(key, (counts.get(key) ?? 0) + 1);
     seen.forEach((id, i) => {
       count(single, id);
+      if (i) count(before, seen[i - 1]);
       if (i) count(pairs, seen[i - 1] * V + id);
     });
     const mean = (p) => {
@@ -181,7 +183,7 @@ globalThis.bookLoopMade = () => {
       return sum / (unseen.length - 1);
     };
     const unigram = (id) => ((single.get(id) ?? 0) + 1) / (seen.length + V);
-    const bigram = (a, b) => ((pairs.get(a * V + b) ?? 0) + 1) / ((single.get(a) ?? 0) + V);
+    const bigram = (a, b) => ((pairs.get(a * V + b) ?? 0) + 1) / ((before.get(a) ?? 0) + V);
     return {
       uniform: Math.log(V),
       unigram: mean((_, b) => unigram(b)),

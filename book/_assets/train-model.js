@@ -10,13 +10,14 @@
 globalThis.bookModelMade = () => {
   // GELU of x, x·Φ(x), and its slope, Φ(x) + x·φ(x): Φ to 7.5e-8 (Abramowitz and Stegun 1964,
   // 26.2.17), for erf is not in JavaScript.
-  function gelu(x, y, slope, size) {
+  function gelu(x, y, slope, size, exp) {
+    for (let i = 0; i < size; i++) slope[i] = (x[i] * x[i]) / -2;
+    exp(slope, size);
     for (let i = 0; i < size; i++) {
-      const density = Math.exp((-x[i] * x[i]) / 2) / Math.sqrt(2 * Math.PI);
-      const s = 1 / (1 + 0.2316419 * Math.abs(x[i]));
+      const density = slope[i] / Math.sqrt(2 * Math.PI),
+        s = 1 / (1 + 0.2316419 * Math.abs(x[i]));
       let tail = -1.821255978 + s * 1.330274429;
-      tail = 0.31938153 + s * (-0.356563782 + s * (1.781477937 + s * tail));
-      tail *= density * s;
+      tail = density * s * (0.31938153 + s * (-0.356563782 + s * (1.781477937 + s * tail)));
       const cdf = x[i] < 0 ? tail : 1 - tail;
       y[i] = x[i] * cdf;
       slope[i] = cdf + x[i] * density;
@@ -28,7 +29,7 @@ globalThis.bookModelMade = () => {
   function GPT({ V, T, C, H, L }, B, { without, products, memory, Floats = Float32Array }) {
     const D = C / H,
       parameters = [];
-    const { ab, abT, aTb } = products;
+    const { ab, abT, aTb, exp } = products;
     let [t, n, ids, used] = [T, B * T, null, 0];
 
     // In the kernel's memory, if there is one.
@@ -44,8 +45,6 @@ globalThis.bookModelMade = () => {
       parameters.push(made);
       return made;
     }
-
-    // --- the pieces
 
     function Linear(name, I, O, biased = true) {
       const weight = parameter(`${name}.weight`, O, I),
@@ -135,7 +134,8 @@ globalThis.bookModelMade = () => {
             w = weights.subarray(row * t, (row + 1) * t);
           let [most, sum] = [-Infinity, 0];
           for (let s = 0; s < end; s++) most = Math.max(most, w[s]);
-          for (let s = 0; s < end; s++) sum += w[s] = Math.exp((w[s] - most) / Math.sqrt(D));
+          exp(w, end, most, 1 / Math.sqrt(D));
+          for (let s = 0; s < end; s++) sum += w[s];
           for (let s = 0; s < t; s++) w[s] = s < end ? w[s] / sum : 0;
         }
       }
@@ -174,7 +174,7 @@ globalThis.bookModelMade = () => {
         down = Linear(`${name}.down`, 4 * C, C);
       const [activation, slope] = [array(B * T * 4 * C), array(B * T * 4 * C)];
       function forward(x) {
-        gelu(up.forward(x), activation, slope, n * 4 * C);
+        gelu(up.forward(x), activation, slope, n * 4 * C, exp);
         return down.forward(activation);
       }
       function backward(dy) {
@@ -242,7 +242,7 @@ globalThis.bookModelMade = () => {
       }
     }
 
-    return { sizes: { V, T, C, H, L }, B, parameters, forward, backward };
+    return { sizes: { V, T, C, H, L }, parameters, forward, backward, exp };
   }
 
   return { GPT };

@@ -1,14 +1,18 @@
 """The GPT that trains in the page: held to torch, with minigpt and its variants as the oracle."""
 
+import base64
 import copy
+import json
+import re
 
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 from play import in_node, watch
+from safetensors import safe_open
 
-from helpers import minigpt, variants
+from helpers import bigram, checkpoint, minigpt, variants
 
 SIZES = {"V": 23, "T": 10, "C": 16, "H": 4, "L": 2}
 BATCH = 3
@@ -27,8 +31,8 @@ GRADIENTS = """(sizes, without, weights, x, y, floats, code) => {
         { ...start, without, Floats: globalThis[floats] });
     for (const { name, value } of model.parameters) if (weights[name]) value.set(weights[name]);
     const logits = model.forward(Int32Array.from(x.flat()), x.length);
-    const given = [...logits], V = sizes.V;
-    const loss = bookLoopMade().crossEntropy(logits, y.flat(), V);
+    const given = [...logits];
+    const loss = bookLoopMade().crossEntropy(model, logits, y.flat());
     model.backward(logits);
     const grads = model.parameters.map(({ name, grad }) => [name, [...grad]]);
     return { memory: Boolean(start.memory), logits: given, loss, grads: Object.fromEntries(grads) };
@@ -106,3 +110,215 @@ def test_twenty_steps_of_training_are_those_of_minigpt(without, code, monkeypatc
     expected = list(minigpt.train(copy.deepcopy(model).double(), ids, steps, BATCH, 0.003))
     assert [step for step, _ in found["losses"]] == [step for step, _ in expected]
     np.testing.assert_allclose([x for _, x in found["losses"]], [x for _, x in expected], rtol=1e-4)
+
+
+TOKENS = """(text, patterns) => patterns.map((pattern) => {
+    const tokenizer = bookLoopMade().Tokenizer(text, pattern), ids = tokenizer.encode(text);
+    return [tokenizer.vocab, [...ids], tokenizer.decode(ids)];
+})"""
+MIXED = 'Die Kröte, "quakt" 7-mal:\n\t\x7f 😀\ue000 naïve_words über  zwei\n\n' * 3
+
+
+def test_tokens_are_those_of_minigpt():
+    """Sorted by code points, which is not the order of UTF-16."""
+    patterns = [r"(?s).", minigpt.WORDS]
+    found = in_node(watch.scripts(), TOKENS, MIXED, patterns)
+    for pattern, (vocab, ids, text) in zip(patterns, found, strict=True):
+        tokenizer = minigpt.Tokenizer(MIXED, pattern)
+        assert vocab == tokenizer.vocab
+        assert ids == tokenizer.encode(MIXED).tolist()
+        assert text == MIXED
+
+
+BASELINES = "(seen, unseen, V) => bookLoopMade().baselines(seen, unseen, V)"
+
+
+def test_baselines_are_those_of_the_counts():
+    torch.manual_seed(4)
+    V, ids = 9, (torch.rand(300) ** 2 * 9).long()
+    seen, unseen = ids[:200].tolist(), ids[200:].tolist()
+    found = in_node(watch.scripts(), BASELINES, seen, unseen, V)
+    pairs = bigram.count_bigrams(np.array(unseen), V)
+    table = bigram.smoothed(bigram.count_bigrams(np.array(seen), V))
+    counts = np.bincount(seen, minlength=V) + 1
+    assert found["uniform"] == pytest.approx(np.log(V))
+    assert found["unigram"] == pytest.approx(-np.log(counts / counts.sum())[unseen[1:]].mean())
+    assert found["bigram"] == pytest.approx(bigram.cross_entropy_of(table, pairs))
+
+
+WRITING = """(sizes, weights, ids, n, temperature) => {
+    const loop = bookLoopMade(), model = bookModelMade().GPT(sizes, 1, bookKernelMade());
+    for (const { name, value } of model.parameters) value.set(weights[name]);
+    const drawn = loop.uniform(8), numbers = Array.from({ length: n }, drawn);
+    return [loop.generate(model, ids, n, loop.uniform(8), temperature), numbers];
+}"""
+
+
+@torch.no_grad()
+def test_it_writes_what_minigpt_would():
+    """The same draws, over the end of the context."""
+    model, ids = model_of(""), [3, 1, 4]
+    asked = SIZES, weights_of(model), ids, 20, 0.7
+    found, numbers = in_node(watch.scripts(), WRITING, *asked)
+    for number in numbers:
+        logits_V = model(torch.tensor([ids[-SIZES["T"] :]]))[0, -1] / 0.7
+        cumulated = logits_V.double().softmax(-1).cumsum(-1)
+        ids = [*ids, int((cumulated < number).sum())]
+    assert found == ids
+
+
+# --- files: Python, page, Python ----------------------------------------------------------------
+
+THROUGH = """(data, kept) => {
+    const model = bookFile.read(Uint8Array.from(atob(data), (c) => c.charCodeAt(0)).buffer);
+    if (!kept) delete model.about;  // as of a model that the page has trained
+    return btoa([...bookFile.write(model)].map((c) => String.fromCharCode(c)).join(""));
+}"""
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_model_goes_through_the_page_to_the_byte(tmp_path, dtype, kept):
+    tokenizer = minigpt.Tokenizer(MIXED + "".join(map(chr, range(32, 200))))
+    model = minigpt.GPT(**SIZES | {"V": len(tokenizer.vocab)})
+    with torch.no_grad():
+        model.norm.bias[:4] = torch.tensor([6e-8, -65504.0, 0.0, 1e-5])  # at the ends of float16
+    checkpoint.save(tmp_path / "a.safetensors", model, tokenizer, dtype)
+    data = (tmp_path / "a.safetensors").read_bytes()
+    script = watch.ASSETS.joinpath("watch-file.js").read_text("utf-8")
+    back = base64.b64decode(in_node([script], THROUGH, base64.b64encode(data).decode(), kept))
+    (tmp_path / "b.safetensors").write_bytes(back)
+    abouts = []
+    for name in "ab":
+        with safe_open(tmp_path / f"{name}.safetensors", "pt") as file:
+            abouts.append(file.metadata())
+    assert abouts[0] == abouts[1]
+    first, second = (checkpoint.load(tmp_path / f"{name}.safetensors") for name in "ab")
+    assert first[1].vocab == second[1].vocab
+    for (name, a), (_, b) in zip(
+        first[0].named_parameters(), second[0].named_parameters(), strict=True
+    ):
+        assert torch.equal(a, b), name
+    if dtype == torch.float32:
+        assert back == data
+
+
+# --- the page -----------------------------------------------------------------------------------
+
+PAGE = "book/watch-it-learn.html"
+AT_STEP = """step => Number(/Step (\\d+)/.exec(
+    document.querySelector(".watch-state").textContent)?.[1]) >= step"""
+
+
+def press(page, name: str):
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def step_of(page) -> int:
+    return int(re.search(r"Step (\d+)", page.locator(".watch-state").inner_text())[1])
+
+
+def learned(page, step: int):
+    """Let it train up to a step at least, and pause."""
+    press(page, "words")
+    page.wait_for_function(AT_STEP, arg=step, timeout=120_000)
+    press(page, "Pause")
+    page.locator('.watch[data-goes="false"]').wait_for()
+    page.evaluate("new Promise(requestAnimationFrame).then(() => null)")
+
+
+@pytest.fixture
+def watched(page, html_root):
+    """The page from a disk, and what went wrong on it."""
+    errors, asked = [], []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{html_root.as_uri()}/{PAGE}#seed=1")
+    yield page
+    assert errors == []
+    assert not [url for url in asked if not url.startswith(("file:", "blob:", "data:"))]
+
+
+def test_a_guess_starts_it_and_its_seed_repeats_the_run(watched):
+    """From a disk, in a worker; the samples are those of the scripts in Node."""
+    learned(watched, 10)
+    shown = watched.locator(".watch-live .watch-samples li").all_inner_texts()
+    looks = watch.trained(1, until=10)["looks"]
+    for look, item in zip(looks, shown[::-1], strict=False):
+        assert item.split() == f"step {look['step']} {look['text']}".split()
+    said = watched.locator(".watch-live svg").first.get_attribute("aria-label")
+    assert all(name in said for name in watch.BASELINES.values())
+
+
+def test_it_pauses_and_goes_on_step_by_step(watched):
+    learned(watched, 1)
+    before = step_of(watched)
+    watched.wait_for_timeout(300)
+    assert step_of(watched) == before
+    press(watched, "One step")
+    watched.wait_for_function(AT_STEP, arg=before + 1)
+    assert step_of(watched) == before + 1
+
+
+def test_a_text_of_ones_own_stays_in_the_page(watched):
+    watched.evaluate("navigator.clipboard.writeText = async (text) => (window.copied = text)")
+    learned(watched, 1)
+    press(watched, "Copy this run")
+    watched.wait_for_function("window.copied")
+    assert watched.evaluate("copied").endswith("#seed=1")
+    watched.locator(".watch-own summary").click()
+    watched.get_by_label("Your text").fill("Zwölf Boxkämpfer jagen Viktor quer. " * 200)
+    press(watched, "Train on it")
+    watched.wait_for_function("""() => document.querySelector(".watch-samples li b")""")
+    press(watched, "Pause")
+    press(watched, "Copy this run")
+    watched.wait_for_function("copied.includes('of mine')")
+    copied, wrote = watched.evaluate("copied"), watched.locator(".watch-live .watch-samples span")
+    assert "Viktor" not in copied
+    assert "seed" not in copied
+    assert set(wrote.first.inner_text()) <= set("Zwölf Boxkämpfer jagen Viktor quer. \n")
+
+
+def test_a_trained_model_is_taken_along_and_brought_back(watched, tmp_path):
+    learned(watched, 2)
+    with watched.expect_download() as download:
+        press(watched, "Take it along")
+    path = tmp_path / "my.safetensors"
+    download.value.save_as(path)
+    model, tokenizer = checkpoint.load(path)
+    assert checkpoint.sizes(model) == {"V": 880, **watch.SIZES}
+    assert tokenizer.pattern == minigpt.WORDS
+    assert model.norm.weight.std() > 0  # it has learned something
+    watched.locator('[name="file"]').set_input_files(path)
+    watched.wait_for_function("""() => document.querySelector(".watch-written").textContent
+        .length > 60""")
+    watched.locator('[name="file"]').set_input_files(
+        {"name": "a.safetensors", "mimeType": "", "buffer": b"no model"}
+    )
+    watched.get_by_role("alert").filter(has_text="no model of the book").wait_for()
+
+
+@pytest.mark.parametrize("without", watch.BREAKS)
+def test_break_it_asks_and_then_says_what_happened(page, site_url, html_root, without):
+    text = (html_root / PAGE).read_text("utf-8")
+    steps = f'"brokenSteps": {watch.BROKEN_STEPS}'
+    assert steps in text
+    short = text.replace(steps, '"brokenSteps": 3')
+    page.route(f"**/{PAGE}", lambda route: route.fulfill(body=short, content_type="text/html"))
+    page.goto(f"{site_url}/{PAGE}")
+    press(page, watch.BREAKS[without][0])
+    assert not page.locator(".watch-verdict").inner_text()
+    press(page, "lower")
+    page.wait_for_function("""() => document.querySelector(".watch-verdict").textContent""")
+    said = page.locator(".watch-verdict").inner_text()
+    broken, healthy = (float(x) for x in re.search(r"([\d.]+) against ([\d.]+)", said).groups())
+    assert re.search("As you said, it is lower|It is higher", said)
+    assert (broken <= healthy) if "lower" in said else (broken >= healthy)
+    assert f"Chapter {watch.BREAKS[without][-1]}" in said
+
+
+def test_the_stored_run_is_that_of_the_scripts():
+    """Up to step 10, to the word: later steps repeat these."""
+    stored = json.loads(watch.STORED.read_text("utf-8"))["run"]["rows"]
+    looks = watch.trained(1, until=10)["looks"]
+    assert [watch.row_of(look) for look in looks] == stored[:2]

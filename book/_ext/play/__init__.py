@@ -141,6 +141,6 @@ def source_of(docname: str, function: str) -> str:
 
 
 def setup(app) -> dict:
-    for name in ("gpt", "hero", "machine", "pages"):
+    for name in ("gpt", "hero", "machine", "pages", "watch"):
         import_module(f"{__name__}.{name}").setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -12,7 +12,7 @@ from docutils import nodes
 
 import play
 from helpers.chapters import CHAPTERS
-from play import figures, gpt
+from play import figures, gpt, watch
 
 WIDGETS = {'class="explore"': "explorers.js", 'class="predict"': "predictions.js"}
 
@@ -30,11 +30,10 @@ def insert_into_chapter(app, doctree) -> None:
         here = chapter.widgets if chapter.docname == app.env.docname else ()
         for number, widget in enumerate(here, start=1):
             cell, name = cell_of(app, doctree, widget["after"]), widget["figure"]
-            node = (
-                gpt.widget(widget["prompt"], widget["says"])
-                if name == "gpt"
-                else figure_node(name, number)
-            )
+            if name == "gpt":
+                node = gpt.widget(widget["prompt"], widget["says"])
+            else:
+                node = watch.widget() if name == "watch" else figure_node(name, number)
             cell.parent.insert(cell.parent.index(cell) + 1, node)
 
 
