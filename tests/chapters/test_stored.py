@@ -130,7 +130,6 @@ QUICK = {
 LONGER = {  # than a second
     (2, "lengths"): {"table": "output rows", "optimizer": "SGD", "abs": 0.02}
     | {"short": {"steps": 25}},
-    (4, "controls"): {"norm": "layer", "lr": 0.01, "learn": False, "abs": 0.02},
     (7, "masks"): {"mask": "causal", "abs": 0.03},
     (9, "race"): FROM_16 | TEN,
     (9, "grid"): {"place": "pre", "L": 2, "lr": 0.003, "warm_up": 50, "abs": 0.03},
@@ -206,6 +205,14 @@ def a_character_alone_costs_the_same_unless_a_norm_mixes_positions(made):
         made.halt(3)
         found = made.run(norm=norm, lr=0.01)
         assert (abs(found["together"] - found["alone"]) < 2e-4) == (norm != "instance"), norm
+
+
+@holds(4, "controls")
+def norms_that_do_not_learn_stay_as_they_began(made):
+    seen, together = [], made.lab.together
+    made.hold(together=lambda model: (seen.append(model), together(model))[1])
+    made.as_stored(norm="layer", lr=0.01, learn=False, abs=0.02)
+    assert all((w == w[0]).all() for name, w in seen[0].named_parameters() if "norm" in name)
 
 
 @holds(4, "probes", slow=False)
