@@ -121,10 +121,9 @@ QUICK = {
     (6, "more"): SMALL | {"abs": 0.01},
     (8, "depth"): {"start": "torch", "scheme": "norm first", "L": 96, "rel": 0.02},
     (9, "start"): {"place": "post", "start": "torch", "L": 4, "rel": 0.02},
-    (10, "layers"): {"sigma": 0.02, "lr": 0.001, "seed": 1, "abs": 0.05},
+    (10, "layers"): {"sigma": 2**0.5 / 8, "lr": 0.001, "abs": 0.05},
     (10, "stacks"): {"net": "pre-norm blocks", "start": "He", "depth": 24, "rel": 0.02},
-    (10, "no norm"): {"scheme": "0.02", "norm": "none", "lr": 0.003} | TEN,
-    (10, "embedding"): {"embedding": 0.02, "table_rate": 0.02, "lr": 0.003} | TEN,
+    (10, "no norm"): {"scheme": "torch", "norm": "none", "lr": 0.003} | TEN,
     (11, "counted"): {"text": "tales", "abs": 2e-4},
 }
 LONGER = {  # than a second
@@ -278,6 +277,18 @@ def a_run_is_validated_on_the_validation_text(made):
     agrees(losses[0, 0].item(), made.then(scheme="He", lr=0.003)["first"], abs=0.01)
     wanted = on_validation(made.lab.init_model(made.last, scheme="He"), 15 * 66)
     assert validation.item() == pytest.approx(wanted, abs=0.001)
+
+
+@holds(10, "embedding")
+def tables_move_at_a_rate_of_their_own(made):
+    trained, side_by_side = [], made.lab.train_side_by_side
+    keep = lambda *args, **how: (trained.append(side_by_side(*args, **how)), *trained)[-1]  # noqa: E731
+    made.hold(train_side_by_side=keep)
+    made.as_stored(embedding=0.02, table_rate=0.02, lr=0.003, **TEN)
+    start, [run] = made.lab.init_model(made.last, embedding=0.02), trained
+    moved = {name: w[0] - start.get_parameter(name) for name, w in run["weights"].items()}
+    table, head = (moved[f"{name}.weight"].abs().max().item() for name in ("embedding", "head"))
+    assert 1e-4 < table < 1e-3 < head
 
 
 @holds(11, "levers")
