@@ -5,7 +5,6 @@ from helpers.exercises.near_misses import (
     Diagnosis,
     NearMisses,
     NumericNearMisses,
-    any_spelling,
     diagnosis,
     near_misses,
     numeric_near_misses,

@@ -5,6 +5,7 @@ A table registered here is the judge of its exercise; tests hold it to its own e
 
 import copy
 import inspect
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from helpers.exercises.verdict import (
 )
 
 Reply = str | Callable[..., str]
+KEYS = str.maketrans({"−": "-", "–": "-", "×": "*", "·": "*", "√": "sqrt", "ε": "eps"})
 IN_TORCH = "The numbers are right, but the question asks for NumPy and your function uses PyTorch."
 
 
@@ -182,7 +184,6 @@ class Diagnosis:
 
     bugs: dict[str, str]
     advice: str
-    spelling: Callable[[Any], str] = str
 
     def __call__(self, answer: object) -> None:
         """Judge an answer."""
@@ -193,35 +194,28 @@ class Diagnosis:
             raise NotYet
         if still_open:
             raise Wrong(f"Still open: {', '.join(still_open)}.")
-        listed = {self.spelling(bug) for bug in self.bugs.values()}
-        unknown = sorted(str(bug) for bug in answer.values() if self.spelling(bug) not in listed)
+        listed = {as_typed(bug) for bug in self.bugs.values()}
+        unknown = sorted(str(bug) for bug in answer.values() if as_typed(bug) not in listed)
         if unknown:
             raise Wrong(f"{unknown[0]!r} is not one of the {len(self.bugs)} mistakes on the list.")
-        right = [
-            name
-            for name, bug in self.bugs.items()
-            if self.spelling(answer[name]) == self.spelling(bug)
-        ]
+        right = [name for name, bug in self.bugs.items() if as_typed(answer[name]) == as_typed(bug)]
         if len(right) < len(self.bugs):
             names = f" ({', '.join(right)})" if right else ""
             raise Wrong(f"{len(right)} of the {len(self.bugs)} are right{names}. {self.advice}")
 
 
-def diagnosis(
-    name: str, bugs: Mapping[str, Any], advice: str, spelling: Callable[[Any], str] = str
-) -> None:
+def diagnosis(name: str, bugs: Mapping[str, Any], advice: str) -> None:
     """Register an exercise that asks for a dict from student to mistake.
 
-    bugs: the mistakes' names, each alone or in a tuple with what it makes. spelling: what two ways
-    to write one mistake have in common.
+    bugs: the mistakes' names, each alone or in a tuple with what it makes.
     """
     names = {student: bug if isinstance(bug, str) else bug[0] for student, bug in bugs.items()}
-    exercise(name)(Diagnosis(names, advice, spelling))
+    exercise(name)(Diagnosis(names, advice))
 
 
-def any_spelling(bug: object) -> str:
-    """A mistake's name, whatever its minus, its ε, its capitals and its spaces."""
-    return " ".join(str(bug).lower().replace("−", "-").replace("ε", "eps").split())
+def as_typed(name: object) -> str:
+    """A name without capitals and spaces, and with the signs that a keyboard has."""
+    return "".join(unicodedata.normalize("NFKC", str(name)).lower().translate(KEYS).split())
 
 
 def _as_tuple(wrong: Any) -> tuple:

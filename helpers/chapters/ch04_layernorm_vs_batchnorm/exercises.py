@@ -11,7 +11,6 @@ from jaxtyping import Float
 from helpers import minigpt
 from helpers.exercises import (
     Wrong,
-    any_spelling,
     array,
     call,
     close,
@@ -174,7 +173,6 @@ diagnosis(
     BUGS,
     "Which sums along rows and columns must be 0? Where both fit, make each mistake on purpose and "
     "compare.",
-    any_spelling,
 )
 
 REACHED = "With this deviation of the input the output has {effect:.3g}."

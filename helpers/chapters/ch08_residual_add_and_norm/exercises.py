@@ -68,6 +68,12 @@ near_misses(
         "You took the mean over the tokens; each token is normalised by itself.": (
             lambda x, y: _normalised(x + y, axis=0)
         ),
+        "You took the mean over axis 1, which is the last axis of a matrix alone.": (
+            lambda x, y: _normalised(x + y, axis=1)
+        ),
+        "You took one mean over everything; each token is normalised by itself.": (
+            lambda x, y: _normalised(x + y, axis=None)
+        ),
         "Small vectors show that your ε is outside the root.": (
             lambda x, y: _centred(x, y) / (_deviation(x, y) + EPS)
         ),
@@ -104,6 +110,12 @@ near_misses(
     {
         "There is no non-linearity between the two linear layers.": lambda x, W1, b1, W2, b2: (
             (x @ W1 + b1) @ W2 + b2
+        ),
+        "Your non-linearity is GELU. The question asks for ReLU.": (
+            lambda x, W1, b1, W2, b2: F.gelu(torch.tensor(x @ W1 + b1)).numpy() @ W2 + b2,
+            lambda x, W1, b1, W2, b2: (
+                F.gelu(torch.tensor(x @ W1 + b1), approximate="tanh").numpy() @ W2 + b2
+            ),
         ),
         "The ReLU comes at the end.": lambda x, W1, b1, W2, b2: _relu((x @ W1 + b1) @ W2 + b2),
         "There is a second ReLU at the end; only the hidden neurons get one.": (
