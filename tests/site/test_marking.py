@@ -22,7 +22,7 @@ def cells(number):
 
 
 RUBRIC = (("a mixture", 1.0), ("an example", 0.5))
-TASKS = tuple(Task(f"05.{n}", "", cells(n), (), rubric=RUBRIC) for n in (8, 9))
+TASKS = tuple(Task(f"05.{n}", "", cells(n), (), rubric=RUBRIC) for n in (51, 9))
 OF = Assignment("05", "Attention", nbformat.v4.new_code_cell(""), (), TASKS)
 RECORDS = [
     Record("ada", "", "", "k", responses={"05.51": "So.", "05.9": EVIL}),

@@ -41,11 +41,11 @@ def test_page_reads_well_from_a_disk(open_file, page, name):
     problems = open_file(name)
     assert page.locator("h1").count() == 1
     assert page.evaluate(DRAWN) == []
+    assert problems == []  # of the page, not of the inspector that is asked for its faces
     text = "article p:not(:has([href*=colab]))"
     assert {face.split()[0] for face in faces(page, text)} == {"Literata"}
     formulas = page.locator(".math")
     assert formulas.count() == page.locator(".math mjx-container").count()
-    assert problems == []
 
 
 def test_explorer_moves_and_prediction_opens_from_a_disk(open_file, page):
