@@ -154,7 +154,7 @@ def weighted_sum(
     weights = np.asarray(weights, dtype=np.float64)
     vectors = np.asarray(vectors)
     terms = [rf"{_factor(w)} {matrix(row)}" for w, row in zip(weights, vectors, strict=True)]
-    per_line = max(1, min(3, 10 // vectors.shape[1]))  # as many as a sheet of paper has room for
+    per_line = 2  # as many as a telephone has room for
     lines = [" + ".join(terms[at : at + per_line]) for at in range(0, len(terms), per_line)]
     value = weights @ vectors
     working = r"\\ &\quad + ".join(lines) + rf" \\ &= {matrix(value)}"

@@ -7,7 +7,8 @@ from IPython.display import HTML
 from helpers.explore.page import attribute, text
 
 STYLE = """<style>
-.pencil { display: flex; flex-wrap: wrap; gap: 0.4em 1em; }
+.pencil { display: grid; grid-template-columns: repeat(auto-fill, minmax(13em, 1fr)); gap: 0.4em; }
+.pencil label { text-align: right; }
 .pencil input { width: 4.5em; font: inherit; }
 .pencil input:valid { outline: 2px solid #2e9e5b; background: #2e9e5b33; }
 .pencil span { display: inline-block; width: 1em; }
@@ -25,7 +26,7 @@ def fits(value: float) -> str:
         else f"{number}([.,]0*)?"
         for number in sorted(near)
     )
-    sign = "[-−]" if value < -0.005 else "[-−]?" if value < 0.005 else r"\+?"
+    sign = r"[\-−]" if value < -0.005 else r"[\-−]?" if value < 0.005 else r"\+?"
     return rf"\s*{sign}({either})\s*"
 
 

@@ -102,10 +102,10 @@ def test_weighted_sum():
 
 
 @pytest.mark.parametrize("n", range(1, 8))
-def test_weighted_sum_has_three_terms_a_line(n):
+def test_weighted_sum_has_two_terms_a_line(n):
     working = worked.weighted_sum("o", [1] * n, [[k] for k in range(n)]).working
     assert working.count(r"\begin{bmatrix}") == n + 1  # and the sum
-    assert working.count(r"\\ &\quad + ") == (n - 1) // 3
+    assert working.count(r"\\ &\quad + ") == (n - 1) // 2
 
 
 def test_attention_of_one_query_is_torchs():
