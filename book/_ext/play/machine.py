@@ -57,7 +57,10 @@ MAPS = """<label>shown large: <select name="shown">{shown}</select></label>
 fullest colour is <span class="machine-most"></span>. Hatched cells are masked:
 <a href="{href}" target="_blank">{where}</a>.</p>"""
 LENS = """<table><caption>What the last norm and the head make of the stream, before layer 1 and
-after each layer</caption><tbody></tbody></table>"""
+after each layer</caption><thead><tr><th scope="col">read</th><th scope="col">likeliest</th></tr>
+</thead><tbody></tbody></table>"""
+NEXT = """<table class="machine-next"><caption></caption><thead><tr><th scope="col">next</th>
+<th scope="col">probability</th></tr></thead><tbody></tbody></table>"""
 WHY = """<p class="machine-choices"><label>Why <select name="why"><optgroup
  label="likeliest"></optgroup><optgroup label="all"></optgroup></select></label><span
  class="machine-after"></span></p>
@@ -74,7 +77,8 @@ logit</option><optgroup label="likeliest"></optgroup><optgroup label="all"></opt
 <h3>Swap a word</h3><div><p class="machine-choices"><label>For <select name="swapped"></select>
 </label><label>put <select name="swap"><option value="">another word</option><optgroup
  label="likely there"></optgroup><optgroup label="all"></optgroup></select></label></p>
-<p class="machine-swap-says"></p><table class="machine-swap" hidden></table></div>"""
+<p class="machine-swap-says"></p><table class="machine-swap" hidden><caption></caption>
+<thead><tr><th scope="col">at</th>{levels}</tr></thead><tbody></tbody></table></div>"""
 
 
 def part_texts() -> dict[str, dict[str, str]]:
@@ -251,11 +255,13 @@ def insides() -> dict[str, str]:
         f'<option value="{name}">{about[name]["name"]}s</option>'
         for name in ("weights", "scaled", "scores")
     )
+    after = (f"after {layer}" for layer in range(1, weights_script()[1]["L"] + 1))
+    levels = "".join(f'<th scope="col">{level}</th>' for level in ("before", *after))
     return {
-        "why": WHY.format(**words_of("why")),
+        "why": WHY.format(levels=levels, **words_of("why")),
         "maps": MAPS.format(shown=shown, **words_of("masked")),
         "lens": LENS,
-        "next": '<table class="machine-next"></table>',
+        "next": NEXT,
     }
 
 

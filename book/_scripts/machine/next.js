@@ -1,6 +1,6 @@
 // What comes next: above the stations, in a table, and read after each layer.
 
-import { button, headed, make, percent, tableRow } from "../gpt/page.js";
+import { button, make, percent, tableRow } from "../gpt/page.js";
 import { likeliest, probabilities } from "../gpt/sampling.js";
 import { label } from "../gpt/tokens.js";
 import { showNumber } from "./navigation.js";
@@ -68,9 +68,7 @@ export const next = (box) => () => {
       shown = button(opens, { share: p_V[entry] }, percent(p_V[entry]));
     return tableRow(wordOf(entry), shown);
   });
-  box.firstElementChild.replaceChildren(
-    make("caption", {}, `After ${at(position)}`),
-    headed("next", "probability"),
-    make("tbody", {}, ...rows),
-  );
+  const table = box.firstElementChild;
+  table.caption.textContent = `After ${at(position)}`;
+  table.tBodies[0].replaceChildren(...rows);
 };

@@ -1,6 +1,6 @@
 // Which words matter, and what becomes of the word if another one is swapped.
 
-import { headed, make, offer, percent, tableRow } from "../gpt/page.js";
+import { make, offer, percent, tableRow } from "../gpt/page.js";
 import { likeliest } from "../gpt/sampling.js";
 import { label } from "../gpt/tokens.js";
 import { becomes, found, inquiry, tasks } from "./inquiry.js";
@@ -91,15 +91,8 @@ function showSwap() {
     return make("td", { share: Math.min(1, Math.max(0, share)) }, p_V ? percent(p_V[entry]) : "…");
   };
   const row = (t) => tableRow(at(t), ...each(levels + 1, (level) => cell(all[`${t}.${level}`])));
-  table.replaceChildren(
-    make(
-      "caption",
-      {},
-      `Probability of ${wordOf(entry)} with one vector of the sentence with ${swapped}, before layer 1 and after each layer`,
-    ),
-    headed("at", "before", ...each(levels, (n) => `after ${n + 1}`)),
-    make("tbody", {}, ...each(state.position - from + 1, (n) => row(from + n))),
-  );
+  table.caption.textContent = `Probability of ${wordOf(entry)} with one vector of the sentence with ${swapped}, before layer 1 and after each layer`;
+  table.tBodies[0].replaceChildren(...each(state.position - from + 1, (n) => row(from + n)));
   table.hidden = false;
 }
 
