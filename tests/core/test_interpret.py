@@ -59,11 +59,12 @@ def test_stream_weights_and_lens_are_those_by_hand():
 
 
 @each_kind
-def test_a_silent_head_is_one_without_its_columns(model):
+@pytest.mark.parametrize(("instead", "factor"), [([], 0), ([lambda x: 2 * x], 2)])
+def test_a_silent_or_louder_head_is_one_of_other_columns(model, instead, factor):
     layer, head, D = 2, 1, C // H
     changed = copy.deepcopy(model)
-    changed.blocks[layer - 1].attention.out.weight.data[:, (head - 1) * D : head * D] = 0
-    with interpret.without_heads(model, [(layer, head)]):
+    changed.blocks[layer - 1].attention.out.weight.data[:, (head - 1) * D : head * D] *= factor
+    with interpret.without_heads(model, [(layer, head)], *instead):
         torch.testing.assert_close(model(IDS), changed(IDS))
     assert not torch.allclose(model(IDS), changed(IDS))
 
@@ -116,6 +117,9 @@ def test_scores_of_a_llama_are_its_weights_and_of_alibi_none():
     torch.testing.assert_close(attention.out(read), attention(x))
     with pytest.raises(ValueError, match="alibi"):
         interpret.scores(ALIBI, 1, IDS)
+    with interpret.record_attention(ALIBI) as weights:  # though these can be recorded
+        ALIBI(IDS)
+    torch.testing.assert_close(interpret.attention_weights(ALIBI, IDS), torch.stack(weights))
 
 
 def test_scores_of_a_text_said_twice_are_on_their_diagonals():
