@@ -17,19 +17,22 @@ function showWords() {
     p = rowHere("probabilities")[entry],
     falls = each(position, (t) => (without[t] ? p - without[t][entry] : 0)),
     most = likeliestOf(falls),
+    tied = [...falls.keys()].filter((t) => t !== most && falls[t] > 0.9 * falls[most]),
+    too = tied.length ? `, and nearly as much without ${tied.map(at).join(", ")}` : "",
     lost =
       falls[most] > 0.01 * p
-        ? `Most is lost without ${at(most)}: ${wordOf(entry)} ${becomes(without[most])}.`
+        ? `Most is lost without ${at(most)}: ${wordOf(entry)} ${becomes(without[most])}${too}.`
         : `${wordOf(entry)} needs no single one of them.`;
   let says =
-    `Each word is hidden in turn: no later position may read it, in any layer. ${lost} ` +
-    "The fuller the blue, the larger the part of the probability that is lost. Two words that " +
-    "say the same can stand in for each other, and then neither seems to matter.";
+    `${find(".machine-trouble").textContent} Each earlier word is hidden in turn: no later position may read it, in any layer. ${lost} ` +
+    `The fuller the blue, the larger the part of the probability that is lost. ${at(position)} reads the others and can’t be hidden. ` +
+    "Two words that say the same can stand in for each other, and then neither seems to matter. " +
+    "And a hidden word is not a replaced one, so swap it, too, before you believe that it decides.";
   if (!position) says = "There is no word before it.";
   else if (!without[0]) says = "Hiding one word after another …";
   find(".machine-matter").textContent = says;
   const items = each(position + 1, (t) => {
-    const all = t === position ? `${percent(p)}, all read` : "…",
+    const all = t === position ? `${percent(p)}, reads them` : "…",
       says = make("span", {}, without[t] ? becomes(without[t]) : all),
       className = falls[t] < 0 ? "minus" : "plus",
       share = Math.min(1, Math.abs(falls[t] ?? 0) / p);
@@ -81,14 +84,20 @@ function showSwap() {
   says.textContent = "";
   if (!all.whole) return;
   const swapped = `${wordOf(id)} for ${wordOf(state.machine.ids[from])}`,
-    moved = with_V[entry] - all.whole[entry];
-  says.textContent =
-    `With ${swapped}: ${wordOf(entry)} ${becomes(all.whole)}. In the table the sentence stays as it is, but for one vector of the stream: ` +
+    other = all.whole[entry],
+    moved = Math.abs(with_V[entry] - other);
+  says.textContent = `With ${swapped}: ${wordOf(entry)} ${becomes(all.whole)}. `;
+  if (moved < 0.05 * Math.max(with_V[entry], other)) {
+    says.textContent += "That is too small a difference to look for in single vectors.";
+    return;
+  }
+  says.textContent +=
+    `In the table the sentence stays as it is, but for one vector of the stream: ` +
     "at one position, before layer 1 or after a layer, it is the other sentence’s. The fuller a cell, the nearer this vector alone brings the probability " +
     "to that of the other sentence. So the table shows which position holds the difference, layer after layer.";
   const cell = (p_V) => {
-    const share = p_V && moved ? (with_V[entry] - p_V[entry]) / moved : 0;
-    return make("td", { share: Math.min(1, Math.max(0, share)) }, p_V ? percent(p_V[entry]) : "…");
+    const share = p_V ? 1 - Math.abs(p_V[entry] - other) / moved : 0;
+    return make("td", { share: Math.max(0, share) }, p_V ? percent(p_V[entry]) : "…");
   };
   const row = (t) => tableRow(at(t), ...each(levels + 1, (level) => cell(all[`${t}.${level}`])));
   table.caption.textContent = `Probability of ${wordOf(entry)} with one vector of the sentence with ${swapped}, before layer 1 and after each layer`;
