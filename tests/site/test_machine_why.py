@@ -273,7 +273,7 @@ def test_each_earlier_word_says_what_is_left_without_it(page):
         asked(page, text)
         ids_T = tokenizer.encode(text)
         p_V = model(ids_T[None])[0, -1].softmax(-1)
-        word, shown = int(p_V.argmax()), [f"{written(p_V)[0]}, all read"]
+        word, shown = int(p_V.argmax()), [f"{written(p_V)[0]}, reads them"]
         falls = []
         for position in range(len(ids_T) - 1):
             left_V = logits_hiding(model, ids_T, position)[-1].softmax(-1)
