@@ -25,7 +25,9 @@ EPS = 1e-5
 Students = Float[np.ndarray, "4 3"]  # four tokens of width 3
 
 
-def _normalised(x: np.ndarray, *, axis: int = -1, ddof: int = 0, eps: float = EPS) -> np.ndarray:
+def _normalised(
+    x: np.ndarray, *, axis: int | None = -1, ddof: int = 0, eps: float = EPS
+) -> np.ndarray:
     away = x - x.mean(axis=axis, keepdims=True)
     return away / np.sqrt(x.var(axis=axis, ddof=ddof, keepdims=True) + eps)
 
