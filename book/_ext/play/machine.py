@@ -326,7 +326,7 @@ the page begins with.</p>
 {static_html()}
 </div>
 <p class="machine-trouble" role="alert"></p>
-<form class="machine-live" hidden>
+<form class="machine-live" tabindex="-1" hidden>
 <label class="machine-prompt" for="machine-text">Type here, up to {PLACES} tokens. Enter asks
 why</label>
 <textarea id="machine-text" name="text" rows="1" spellcheck="false" autocapitalize="off"

@@ -24,6 +24,7 @@ import {
   say,
   state,
   there,
+  typedName,
   wordOf,
 } from "./state.js";
 import { strip } from "./strip.js";
@@ -122,7 +123,7 @@ async function begin() {
   find(".machine-live").hidden = false;
   field("text").after(find(".machine-trouble")); // where it moves nothing that is typed in
   find(".machine-live").scrollIntoView();
-  find(".machine-opened").focus({ preventScroll: true });
+  find(".machine-live").focus({ preventScroll: true }); // the next Tab leads to the text
   const own = { why, maps: map, lens, next };
   parts = [...root.querySelectorAll(".machine-part")].map((box) => ({
     box,
@@ -197,7 +198,7 @@ function listen() {
   });
   for (const name of ["why", "over", "swap"]) {
     const all = () => state.machine.model.vocab.map((_, id) => id), // many: when they are asked for
-      more = ({ target }) => offer(target.lastElementChild, all(), wordOf);
+      more = ({ target }) => offer(target.lastElementChild, all(), typedName);
     on(name, "focus", more, { once: true });
   }
 }

@@ -2,7 +2,7 @@
 
 import { patient } from "../gpt/page.js";
 import { likeliest } from "../gpt/sampling.js";
-import { named } from "../gpt/tokens.js";
+import { label, named } from "../gpt/tokens.js";
 import { atPosition, row } from "./rows.js";
 
 export const root = globalThis.document?.querySelector(".machine");
@@ -36,6 +36,7 @@ export const rowHere = (part) => rowOf({ part, position: state.position });
 export const token = (at) => state.machine.model.vocab[state.machine.ids[at]];
 export const at = (position) => atPosition(state.machine, position);
 export const wordOf = (entry) => named(state.machine.model.vocab[entry]);
+export const typedName = (entry) => label(state.machine.model.vocab[entry]); // in a list that keys search
 export const likeliestOf = (p_V) => likeliest(p_V, 1)[0];
 
 // What takes the place of what a head mixes, by the change that is shown; undefined where none does.

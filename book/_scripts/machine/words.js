@@ -5,7 +5,7 @@ import { likeliest } from "../gpt/sampling.js";
 import { label } from "../gpt/tokens.js";
 import { becomes, found, inquiry, tasks } from "./inquiry.js";
 import { writeAddress } from "./navigation.js";
-import { at, field, find, likeliestOf, rowHere, state, token, wordOf } from "./state.js";
+import { at, field, find, likeliestOf, rowHere, state, token, typedName, wordOf } from "./state.js";
 
 const each = (length, item) => Array.from({ length }, (_, n) => item(n));
 
@@ -61,7 +61,7 @@ function offerWords() {
   near.delete(machine.ids[from]);
   offer(field("swapped"), each(position + 1, Number), at);
   field("swapped").value = from;
-  offer(field("swap").querySelector("optgroup"), [...near], wordOf);
+  offer(field("swap").querySelector("optgroup"), [...near], typedName);
   field("swap").value = id ?? "";
 }
 
