@@ -15,7 +15,7 @@ varepsilon ε"""
 SIGN_OF = dict(re.findall(r"(\S+) (\S+)", SIGNS))
 TEX = re.compile(
     r"\\begin\{(?P<begin>\w+)\}(?:\[[tbc]\])?|\\end\{(?P<end>\w+)\}|\\(?:left|right)\."
-    r"|\\(?:t?frac|sqrt|text|mathrm|mathbf|operatorname|left|right|q?quad)(?![A-Za-z])"
+    r"|\\(?:t?frac|sqrt|text|textit|mathrm|mathbf|operatorname|left|right|q?quad)(?![A-Za-z])"
     r"|\\(?P<sign>[{}])|\\(?P<name>[A-Za-z]+)|\\[\\,;:! ]|[\s&_^{}]|(?P<plain>.)",
     re.DOTALL,
 )
