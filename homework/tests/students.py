@@ -155,18 +155,18 @@ answers(
     {
         "05.1": "def my_weights(query, keys):\n    print(np.exp(keys @ query))",
         "05.2": "def my_attention(self, q, k, v):\n    return q",
-        "05.3": DIAGNOSED.replace("no scaling", "No scaling "),
+        "05.3": DIAGNOSED.replace("no scaling", "no scale"),
         "05.4": "apart = keys[0] - keys[2]\n"
         "my_query = [np.log(3) * 2**.5 * apart / (apart @ apart)]",
         "05.5": "counterexample = torch.nn.Embedding(4, 3)",
         "05.7": "head = 30 * np.roll(np.eye(5), -1, 1)",
     },
     but(rest=0),
-    "printed, one argument more, capitals, an axis more, a module, one array",
+    "printed, one argument more, another name, an axis more, a module, one array",
     says={
         "05.1": "gives nothing back",
         "05.2": "missing 1 required positional argument",
-        "05.3": "'No scaling ' is not one of",
+        "05.3": "'no scale' is not one of",
         "05.5": "function",
         "05.7": "as a tuple",
     },
