@@ -1,6 +1,8 @@
 """Checks that tell a learner what is wrong without giving the answer."""
 
 from helpers.exercises.answers import NotSerialisable, to_plain
+from helpers.exercises.diagnose import CHECKS as CHECKS_OF_A_GPT
+from helpers.exercises.diagnose import diagnose
 from helpers.exercises.near_misses import (
     Diagnosis,
     NearMisses,
