@@ -14,7 +14,7 @@ omega ω  partial ∂  rangle ⟩  rVert ‖  sigma σ  sin sin  softmax softmax
 varepsilon ε"""
 SIGN_OF = dict(re.findall(r"(\S+) (\S+)", SIGNS))
 TEX = re.compile(
-    r"\\begin\{(?P<begin>\w+)\}(?:\[[tbc]\])?|\\end\{(?P<end>\w+)\}|\\(?:left|right)\."
+    r"\\begin\{(?P<begin>\w+)\}(?:\[[tbc]\])?(?:\{[lcr]+\})?|\\end\{(?P<end>\w+)\}|\\(?:left|right)\."
     r"|\\(?:t?frac|sqrt|text|textit|mathrm|mathbf|operatorname|left|right|q?quad)(?![A-Za-z])"
     r"|\\(?P<sign>[{}])|\\(?P<name>[A-Za-z]+)|\\[\\,;:! ]|[\s&_^{}]|(?P<plain>.)",
     re.DOTALL,
