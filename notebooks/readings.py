@@ -6,11 +6,11 @@ questions and their options; not code, not replies to guesses, not exercises.
 
 The minutes in a chapter's head are computed here, and written there whenever the chapter is run:
 
-    words / 200 + lines of open code / 4
+    words / 200 + lines of open code / 4 + lines of folded code / 8
     + 1 for each figure and each question whose answer is folded in the text
     + 2 for each prediction + 3 for each explorer + 4 for each table
 
-rounded to five. Folded code may be skipped and counts nothing; an exercise says its own minutes.
+rounded to five. Folded code counts at half, because many skip it; an exercise says its own minutes.
 """
 
 import json
@@ -57,6 +57,7 @@ class Reading:
         exact = (
             self.words / 200
             + sum(self.open) / 4
+            + sum(self.folded) / 8
             + self.figures
             + self.asked
             + 2 * self.guesses

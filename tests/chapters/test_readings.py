@@ -16,7 +16,7 @@ def shows(mime: str, data: str, *tags: str):
     ("cell", "minutes"),
     [
         (new_code_cell("x = 1\n" * 40), 10),
-        (new_code_cell("x = 1\n" * 40, metadata={"tags": ["hide-input"]}), 0),
+        (new_code_cell("x = 1\n" * 40, metadata={"tags": ["hide-input"]}), 5),
         (new_markdown_cell("<details><summary></summary></details>\n" * 5), 5),
         (shows("text/html", '<form class="predict"></form>' * 5, "remove-input"), 10),
         (shows("text/markdown", "|a|b|\n|--:|:--|\n|c|d|\n\n" * 5, "hide-input"), 20),
