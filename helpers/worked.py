@@ -168,20 +168,23 @@ def attention_of_one_query(
     tokens: Sequence[str],
     *,
     asks: str,
+    bare: bool = False,
 ) -> Worked:
     """Attention for one query by hand: scores, scaled scores, weights and output.
 
+    bare: of vectors without projections, whose scores are not scaled.
     Shapes: query (D,), keys (T, D), values (T, D_v), one token's name per key.
     """
-    keys = np.asarray(keys)
+    keys, (q, k) = np.asarray(keys), "xx" if bare else "qk"
     scores = [
-        dot_product(rf"q_{{\text{{{asks}}}}} \cdot k_{{\text{{{token}}}}}", query, key)
+        dot_product(rf"{q}_{{\text{{{asks}}}}} \cdot {k}_{{\text{{{token}}}}}", query, key)
         for token, key in zip(tokens, keys, strict=True)
     ]
-    scaled = scale("s", [step.value for step in scores], keys.shape[1])
+    scaled = scale("s", [step.value for step in scores], 1 if bare else keys.shape[1])
     weights = softmax_steps("w", scaled.value)
     output = weighted_sum(r"\text{output}", weights.value, values)
-    return Worked(f"What “{asks}” reads", (*scores, scaled, weights, output))
+    title = f"What “{asks}” reads" + ", with bare vectors" * bare
+    return Worked(title, (*scores, *[scaled] * (not bare), weights, output))
 
 
 def _factor(value: float) -> str:

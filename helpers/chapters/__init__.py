@@ -92,6 +92,11 @@ BY_NUMBER = {chapter.number: chapter for chapter in CHAPTERS}
 TAUGHT = tuple(chapter for chapter in CHAPTERS if not chapter.overview)  # with exercises
 
 
+def built_before(number: int) -> list[str]:
+    """The parts of the machine map that the chapters before this one built."""
+    return [part for chapter in CHAPTERS[:number] for part in chapter.parts]
+
+
 @cache
 def corrections() -> tuple[Correction, ...]:
     """The corrections of all chapters, in the order of the book."""

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Collection
 
+import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
@@ -67,6 +68,12 @@ def draw_machine(ax: Axes, *, lit: Collection[str] = (), built: Collection[str] 
     ax.set(xlim=(-0.15, 13.95), ylim=(-1.45, 1.25), aspect="equal")
     ax.set_axis_off()
     return ax
+
+
+def show(**parts: Collection[str]) -> None:
+    """Show the map as a chapter begins with it; parts: as in `draw_machine`."""
+    draw_machine(plt.subplots(figsize=(8, 1.6))[1], **parts)
+    plt.show()
 
 
 def _arrow(ax: Axes, start, end) -> None:

@@ -121,6 +121,8 @@ def test_attention_of_one_query_is_torchs():
     np.testing.assert_allclose(example["s"], keys @ query / 2)
     assert "b" in example.title
     assert r"\text{c}" in example.latex()
+    bare = worked.attention_of_one_query(query, keys, values, ["a", "b", "c"], asks="b", bare=True)
+    np.testing.assert_allclose(bare["w"], torch.tensor(keys @ query).softmax(0))
 
 
 def test_worked_example_shows_all_steps():
