@@ -327,14 +327,6 @@ class Part:
         """What they hold under a key, a number for each seed; nan where a run diverged."""
         return over_seeds(self.runs(**wanted), key)
 
-    def table(self, head: str, key: str = "validation", digits: int = 2) -> str:
-        """A row for each setting: its values, then mean and spread; ``head``: all the titles."""
-        rows = []
-        for setting in self.stored["settings"]:
-            values = [value for name, value in setting.items() if name != "runs"]
-            rows.append([*values, spread(over_seeds(setting["runs"], key), digits)])
-        return table(head, rows)
-
 
 def stored_losses(losses_K: torch.Tensor, block: int) -> dict:
     """The first loss of a run, and means over ``block`` steps; None where it diverged."""

@@ -1,4 +1,4 @@
-"""Drawings of chapter 07: turned vectors, positions, losses by position, writing."""
+"""Drawings of chapter 07: heads, turned vectors, positions, losses by position, writing."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -9,6 +9,9 @@ from jaxtyping import Float, Num
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from helpers.figures import INKS as HEAD_INKS
 
 INKS = {
     "none": "#777777",
@@ -27,6 +30,44 @@ DASHES = {
 SAID = {"rope": "RoPE", "alibi": "ALiBi"}
 GREY = "#444444"
 EMPTY, KEPT, NOW = "none", "#d9d9d9", "#0072B2"
+
+
+def draw_heads(ax: Axes, weights_HTT: Float[np.ndarray, "H T T"]) -> Axes:
+    """Draw how a width is cut into strips, each with weights of its own, and joined again.
+
+    Words have three numbers, heads a width of 2. Shapes: weights (H, T, T).
+    """
+    H, T, _ = weights_HTT.shape
+    low = (H * (T + 1) - 1 - T) / 2  # of what is drawn once
+    x, cut, weights, joined, y = 0, 7.5, 16, 25.5, 35
+    arrow: dict[str, Any] = {"arrowstyle": "-|>", "color": GREY, "shrinkA": 0, "shrinkB": 0}
+
+    def box(left: float, bottom: float, width: float, ink: str = "#888888", alpha=0.5) -> None:
+        ax.add_patch(Rectangle((left, bottom), width, T, fc=(ink, alpha), ec=GREY, lw=0.8))
+
+    for left, words in ((x, "words"), (y, "output")):
+        box(left, low, 3)
+        ax.text(left + 1.5, low - 0.5, words, ha="center", va="top", fontsize=9)
+    for left, words in ((cut, "queries, keys,\nvalues"), (joined, "side by side")):
+        ax.text(left + H, low - 0.5, words, ha="center", va="top", fontsize=9)
+    for head, weights_TT in enumerate(weights_HTT):
+        bottom, ink = (H - 1 - head) * (T + 1), HEAD_INKS[head]
+        extent = (weights, weights + T, bottom, bottom + T)
+        ax.imshow(weights_TT, cmap="Blues", vmin=0, vmax=1, extent=extent)
+        box(weights, bottom, T, ink, alpha=0)
+        middle, name = bottom + T / 2, f"head {head + 1}"
+        ax.text(weights + T + 0.4, middle, name, va="center", color=ink, fontsize=9)
+        for left in (cut, joined):
+            box(left + 2 * head, low, 2, ink)
+        ax.annotate("", (weights - 0.3, middle), (cut + 2 * H + 0.2, low + T / 2), arrowprops=arrow)
+        begin = (weights + T + 0.3, middle + (1.6 if head else -1.6))
+        ax.annotate("", (joined - 0.2, low + T / 2), begin, arrowprops=arrow)
+    for left, right, words in ((x + 3, cut, "W_Q, W_K, W_V"), (joined + 2 * H, y, "W_O")):
+        ax.annotate("", (right - 0.2, low + T / 2), (left + 0.2, low + T / 2), arrowprops=arrow)
+        ax.text((left + right) / 2, low + T + 0.4, words, ha="center", fontsize=9)
+    ax.set(xlim=(-0.5, y + 3.5), ylim=(-0.4, H * (T + 1) - 0.6))
+    ax.set_axis_off()
+    return ax
 
 
 def draw_turned(

@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from helpers import corpus, interpret, minigpt, minillama, variants
+from helpers import corpus, interpret, variants
 from helpers.bigram import loss
 from helpers.chapters.lab import (
     Part,
@@ -279,20 +279,16 @@ def masks_table(reads: Mapping[str, np.ndarray]) -> str:
     return table("mask | later words read | loss on whole windows | future cut off", rows)
 
 
-def lengths_table() -> str:
-    """The loss of the same letters early and late, for each way to tell positions."""
-    settings = [(SAID.get(way, way), at_positions(way)) for way in POSITIONS]
-    settings.append(("sinusoidal, five times as large", at_positions("sinusoidal", scale=0.1)))
-    settings.append(("RoPE, trained on 128", at_positions("rope", context=128)))
-    rows = [
-        (name, *map(spread, (home(losses), far(losses), far(losses) - home(losses))))
-        for name, losses in settings
-    ]
-    head = "nats per character | positions 16 … 31 | the same at positions 112 … 127 | difference"
-    return table(head, rows)
+def lengths() -> dict[str, np.ndarray]:
+    """The loss at each position, one row per seed, for each way to tell positions."""
+    return {
+        **{SAID.get(way, way): at_positions(way) for way in POSITIONS},
+        "sinusoidal, five times as large": at_positions("sinusoidal", scale=0.1),
+        "RoPE, trained on 128": at_positions("rope", context=128),
+    }
 
 
-# --- positions, heads and writing without training ------------------------------------------
+# --- positions without training -------------------------------------------------------------
 
 
 def turned_by_hand(name: str, vector: list[float], degrees: int) -> Step:
@@ -315,21 +311,3 @@ def rope_by_hand() -> Worked:
     return Worked(
         "A key two positions back, and one position back", (q5, k3, two_back, k4, one_back)
     )
-
-
-def vectors_sent(*, cache: bool) -> tuple[Tensor, int]:
-    """A text of 12 + 100 letters by an untrained model, and how many vectors went through a layer.
-
-    The model is chapter 14's, the cache that of chapter 15.
-    """
-    tokenizer = characters().tokenizer
-    prompt_BT = tokenizer.encode("The fox did ")[None]
-    with seeded(0):
-        model = minillama.Llama(len(tokenizer.vocab), T=128, C=64, H=4, G=4, L=2, hidden=128)
-    sent: list[int] = []
-    model.blocks[0].register_forward_pre_hook(lambda _, x: sent.append(x[0].shape[1]))
-    if cache:
-        text_BT = torch.cat([prompt_BT, *minillama.stream(model, prompt_BT, 100)], dim=1)
-    else:
-        text_BT = minigpt.generate(model, prompt_BT, 100, top_k=1)
-    return text_BT, sum(sent)

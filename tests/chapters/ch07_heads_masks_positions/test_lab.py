@@ -43,11 +43,6 @@ def test_reading_near_by_cuts_off_what_stands_further_back():
     assert (moved[7:] < 1e-14).all()
 
 
-def test_a_cache_sends_each_token_once():
-    text, sent = lab.vectors_sent(cache=True)
-    assert (text.shape[-1], sent) == (112, 111)
-
-
 def test_rope_by_hand_gives_the_cosines_of_the_angles():
     by_hand = lab.rope_by_hand()
     assert by_hand[r"q_5 \cdot k_3"] == pytest.approx(0.5)
