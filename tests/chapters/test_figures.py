@@ -231,7 +231,7 @@ def stored_figures() -> dict[str, str]:
 
 FIGURES = stored_figures()
 SMALL = {  # of 7.4 to 8.5 pixels, until their figures are redrawn
-    *("02-code-039-0", "03-code-013-0", "04-the-sets-0", "06-code-034-0", "09-alike-0"),
+    *("02-code-039-0", "03-code-013-0", "04-the-sets-0", "09-alike-0"),
     *("10-code-027-0", "12-code-033-0", "12-code-055-0", "12-code-060-0", "13-fox-tokens-0"),
 }
 

@@ -63,7 +63,7 @@ def draw_shares(ax: Axes, shares_T, tokens: Sequence[str], *, title: str, ink: s
     Shapes: shares (T,).
     """
     ax.barh(range(len(tokens)), shares_T, color=ink)
-    ax.set_yticks(range(len(tokens)), tokens, fontsize=8)
+    ax.set_yticks(range(len(tokens)), tokens, fontsize=9)
     ax.invert_yaxis()
     ax.set(xlim=(0, 1), xticks=[0, 0.5, 1])
     ax.set_title(title, color=ink)
