@@ -55,8 +55,3 @@ def draw_found(ax: Axes, tokens: Sequence[str], shares: Float[np.ndarray, " T"])
     ax.set_yticks([0, 0.5, 1], ["0", "½", "1"], fontsize=11)
     ax.set(xlim=(-0.7, 6.7), ylim=(0, 1))
     return ax
-
-
-def numbers(values: Sequence[float]) -> str:
-    """Numbers side by side, to two digits after the point and with true minus signs."""
-    return " ".join(f"{value:7.2f}" for value in values).replace("-", "−")
