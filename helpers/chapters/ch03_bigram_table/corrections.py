@@ -14,7 +14,7 @@ COUNTED = np.array([0.25, 0.5, 0.25])  # what follows A in the chapter's first t
     why="The table holds logits, and softmax turns a row of them into probabilities. Adding a "
     "constant to a row changes no probability, so the loss leaves that constant open. Gradient "
     "descent from zeros keeps the sum of the row at 0.",
-    section="Does learning end where counting does?",
+    section="Where do the logits go?",
 )
 def entry_is_a_logit() -> str:
     """A row of logits trained from zeros, beside its probabilities and their logarithms."""

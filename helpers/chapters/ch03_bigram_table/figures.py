@@ -45,21 +45,6 @@ def draw_table(ax: Axes, share_VV, letters: Sequence[str]) -> Axes:
     return ax
 
 
-def draw_surprise(ax: Axes, text: str, surprise, *, mean: float) -> Axes:
-    """Draw the surprise of each letter of a text, given the letter before it, and their mean.
-
-    Shapes: surprise (N - 1,), in nats, for the N letters of the text; the first has none.
-    """
-    places = np.arange(1, len(text))
-    ax.bar(places, surprise, width=0.8, color=ROW_INKS[0])
-    ax.plot([0.5, len(text) - 0.5], [mean, mean], color=WARNING, linewidth=1.2)
-    ax.text(len(text) - 0.4, mean, " mean", va="center", color=WARNING)
-    ax.set_xticks(range(len(text)), list(visible(text)), fontsize=8)
-    ax.tick_params(axis="x", length=0)
-    ax.set(xlim=(-0.8, len(text) + 1.5), ylabel="surprise (nats)")
-    return ax
-
-
 def draw_pull(ax: Axes, p, y, names: Sequence[str]) -> Axes:
     """Draw the probabilities of a row, and for each logit the pull y − p that it feels.
 
