@@ -86,15 +86,10 @@ DRAWN = [
      {"chance": 0.08}, {
         "lines": [[(0, 0.4), (400, 0.2)], [(0, 0.2), (400, 0.1)]],
         "x": ["0", "400"], "legend": ["the tales", "shuffled"]}),
-    ("02", "marks", (np.array([[1, 2], [1.01, 2], [1, 2], [0, 0.0]]), ["a", "b", "sand", "pond"]),
-     {"reach": 2.5, "title": ""}, {
-        "lines": [[(1, 2)], [(1.01, 2)], [(0, 0)]], "words": ["a, b,\nsand", "pond"]}),
     ("02", "correlations", ([25, 1200], {"input rows": HALVES, "output rows": -HALVES[:1]}), {}, {
         "lines": [[(25, 0.2), (1200, 0.8)], [(25, 0.9), (1200, 0.1)], [(25, -0.2), (1200, -0.8)]],
         "legend": ["input rows", "output rows"]}),
     ("03", "table", (LOWER, ["a", " ", "."]), {}, {"cells": [LOWER], "y": ["a", "␣", "."]}),
-    ("03", "surprise", ("a fox", [1.0, 2.0, 3.0, 4.0]), {"mean": 2.5}, {
-        "bars": [1, 2, 3, 4], "x": list("a␣fox")}),
     ("03", "pull", (np.array([0.2, 0.7, 0.1]), np.array([0.0, 0.0, 1.0]), "ABC"), {}, {
         "bars": [0.2, 0.7, 0.1], "words": ["−0.20", "−0.70", "+0.90"],
         "arrows": [(0, 0), (1, 0), (2, 1)]}),
@@ -231,7 +226,7 @@ def stored_figures() -> dict[str, str]:
 
 FIGURES = stored_figures()
 SMALL = {  # of 7.4 to 8.5 pixels, until their figures are redrawn
-    *("02-code-039-0", "03-code-013-0", "04-the-sets-0", "09-alike-0"),
+    *("02-code-039-0", "09-alike-0"),
     *("10-code-027-0", "12-code-033-0", "12-code-055-0", "12-code-060-0", "13-fox-tokens-0"),
 }
 

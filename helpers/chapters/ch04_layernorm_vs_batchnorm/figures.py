@@ -181,38 +181,6 @@ def picking(
     return picture, in_words
 
 
-def poking(
-    boxes: Mapping[str, Callable], x_BTC: Block, poke: Callable
-) -> tuple[Callable[..., Figure], Callable[..., str]]:
-    """Give the picture of a poke, in which outputs go up (1), down (−1) or stay, and its words.
-
-    poke: called with a box, the block and a place in it; gives by how much each output moves.
-    """
-
-    def moves(box: str, *at: int) -> np.ndarray:
-        by_BTC = poke(boxes[box], x_BTC, *at).numpy()
-        return np.sign(by_BTC) * (np.abs(by_BTC) > 1e-9)
-
-    def picture(box: str, sentence: int, token: int, number: int) -> Figure:
-        fig, (left, right) = plt.subplots(1, 2, figsize=(5.2, 3.2))
-        at = (sentence, token, number)
-        draw_block(left, x_BTC.numpy(), None, title="input", reach=2, framed=at)
-        draw_block(right, moves(box, *at), None, title=f"output of box {box}", reach=1)
-        return fig
-
-    def in_words(box: str, sentence: int, token: int, number: int) -> str:
-        moved_BTC = moves(box, sentence, token, number) != 0
-        B, T, C = moved_BTC.shape
-        tokens, columns = moved_BTC.any(axis=2).sum(), moved_BTC.any(axis=(0, 1)).sum()
-        return (
-            f"Box {box}: {moved_BTC.sum()} of {moved_BTC.size} outputs move. They lie in {tokens} "
-            f"of {B * T} tokens, {columns} of {C} columns, "
-            f"{moved_BTC.any(axis=(1, 2)).sum()} of {B} sentences."
-        )
-
-    return picture, in_words
-
-
 def draw_gaps(ax: Axes, pairs: Mapping) -> Axes:
     """Draw two losses of each norm on one line: whole windows at once, and a letter at a time.
 

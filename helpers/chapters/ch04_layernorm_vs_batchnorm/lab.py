@@ -1,4 +1,4 @@
-"""Train the model of chapter 04 with each norm, over learning rates and seeds.
+"""Train nets and the model of chapter 04 with each norm, over learning rates and seeds.
 
 The parts, five minutes on one core together: ``norms``, each norm at up to three learning rates;
 ``controls``, layer norm with γ, β held still, beside runs without; ``probes``, what no γ, β would
@@ -12,6 +12,7 @@ from functools import cache, partial
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from helpers import corpus, minigpt, norms, variants
@@ -28,6 +29,42 @@ from helpers.chapters.lab import (
 
 RATES = (0.003, 0.01, 0.03)
 C, T = 32, 32  # width and window
+
+
+# --- the first reading: a deep net, and what is averaged ------------------------------------------
+
+
+def losses_of_nets(x, y, std: float, normed: bool, nets: int = 8) -> Tensor:
+    """Losses of nets of ten layers, their weights of one deviation, after 100 steps at rate 0.01.
+
+    Shapes: x (N, 2), y (N,); losses (nets,).
+    """
+    x, y = torch.tensor(x).float(), torch.tensor(y).float()
+    random = torch.Generator().manual_seed(0)
+    shapes = [(2, 16)] + [(16, 16)] * 9 + [(16, 1)]
+    weights = [torch.randn(nets, *s, generator=random) for s in shapes]
+    weights = [(std * weight).requires_grad_() for weight in weights]
+    sgd = torch.optim.SGD(weights, lr=0.01)
+    for _ in range(100):
+        hidden = x
+        for weight in weights[:-1]:
+            hidden = torch.relu(hidden @ weight)
+            if normed:
+                hidden = F.layer_norm(hidden, hidden.shape[-1:])
+        loss_S = ((hidden @ weights[-1])[..., 0] - y).square().mean(dim=-1)
+        sgd.zero_grad()
+        loss_S.sum().backward()  # the nets do not touch one another
+        sgd.step()
+    return loss_S.detach()
+
+
+def averaged_with(norm: str, x_BTC: Tensor, at: tuple[int, int, int]) -> Tensor:
+    """Which numbers of a block count in the mean that a norm takes for the one ``at``."""
+
+    def mean(x_BTC):
+        return norms.normalise_over(x_BTC, norms.NORMS[norm]).mean[at]
+
+    return torch.autograd.functional.jacobian(mean, x_BTC) != 0
 
 
 # --- the model ------------------------------------------------------------------------------

@@ -32,28 +32,6 @@ def test_kinds_of_reading_tell_earlier_later_and_others():
     ]
 
 
-def test_poking_shows_what_moves_and_says_where():
-    def poke(box, x_BTC, *at):
-        poked_BTC = x_BTC.clone()
-        poked_BTC[at] += 0.5
-        return box(poked_BTC) - box(x_BTC)
-
-    boxes = {
-        "row": lambda x: x - x.sum(dim=2, keepdim=True),
-        "column": lambda x: x + x.sum(dim=(0, 1)),
-    }
-    picture, in_words = draw.poking(boxes, torch.zeros(2, 3, 4), poke)
-    assert in_words("row", 0, 1, 2) == (
-        "Box row: 3 of 24 outputs move. They lie in 1 of 6 tokens, 3 of 4 columns, "
-        "1 of 2 sentences."
-    )
-    assert "6 of 24 outputs move. They lie in 6 of 6 tokens, 1 of 4" in in_words("column", 0, 1, 2)
-    figure = picture("row", 0, 1, 2)
-    moved = np.asarray(figure.axes[1].images[0].get_array(), dtype=float)
-    np.testing.assert_array_equal(moved[1], [-1, -1, 0, -1])
-    plt.close(figure)
-
-
 @pytest.mark.parametrize(
     ("value", "text"),
     [
