@@ -81,25 +81,6 @@ class Worked:
         return f"**{self.title}**\n\n{shown}"
 
 
-def matrix_product(
-    name: str,
-    left_name: str,
-    left: Real[np.ndarray, "m n"] | list,
-    right_name: str,
-    right: Real[np.ndarray, "n k"] | list,
-) -> Step:
-    """A product of two matrices, both written out.
-
-    Shapes: left (m, n), right (n, k).
-    """
-    left, right = np.asarray(left), np.asarray(right)
-    value = left.astype(np.float64) @ right
-    factors = rf"{matrix(left)} {matrix(right)}"
-    lines = rf"{left_name}\,{right_name} = {factors} \\ &= {matrix(value)}"
-    working = rf"\begin{{aligned}}[t] & {lines} \end{{aligned}}"
-    return Step(name, working, value)
-
-
 def dot_product(
     name: str, left: Real[np.ndarray, " n"] | list, right: Real[np.ndarray, " n"] | list
 ) -> Step:

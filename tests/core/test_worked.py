@@ -44,19 +44,6 @@ def test_dot_product_term_by_term():
     assert step._repr_markdown_() == f"$$\n{step.latex()}\n$$"
 
 
-def test_matrix_product():
-    left, right = [[1, 2], [3, 4]], [[0, 1], [1, 0]]
-    step = worked.matrix_product("P", "A", left, "B", right)
-    np.testing.assert_array_equal(step.value, [[2, 1], [4, 3]])
-    for part in (
-        r"A\,B",
-        worked.matrix(left),
-        worked.matrix(right),
-        worked.matrix([[2, 1], [4, 3]]),
-    ):
-        assert part in step.working
-
-
 def test_scale_divides_by_the_root():
     step = worked.scale("z", [3.0, 6.0], width=9)
     np.testing.assert_allclose(step.value, [1, 2])
@@ -66,7 +53,6 @@ def test_scale_divides_by_the_root():
 def test_values_are_in_float64():
     x = np.array([[1, 2], [3, 4]], dtype=np.float32)
     for step in (
-        worked.matrix_product("P", "A", x, "B", x),
         worked.dot_product("s", x[0], x[1]),
         worked.scale("z", x, 2),
         worked.softmax_steps("w", x[0]),
