@@ -1,4 +1,4 @@
-"""Drawings of chapter 02: who wins where, lengths, and where norms lead."""
+"""Drawings of chapter 02: who wins where, and lengths."""
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
@@ -14,13 +14,6 @@ from matplotlib.path import Path
 from helpers.figures import INKS
 
 GREY = "#777777"
-MARKS = (("o", 10), ("s", 8), ("D", 6), ("^", 5), ("v", 4), ("o", 2))
-BESIDE = {  # where a name stands that does not stand below its mark
-    "stream": (6, -7, "center", "top"),
-    "river": (6, 3, "left", "baseline"),
-    "pond": (2, 5, "right", "baseline"),
-    "lake": (0, 5, "center", "baseline"),
-}
 REACH = 11.5  # of the plane of queries
 LINES = {"input rows": INKS[0], "output rows": INKS[1]}  # the two tables keep their colours
 
@@ -79,36 +72,6 @@ def draw_correlations(
     ax.minorticks_off()
     ax.set(ylim=(-1, 1), xlabel="training steps", ylabel="rank correlation", title="")
     ax.legend(fontsize=8)
-    return ax
-
-
-def draw_marks(
-    ax: Axes, points_N2: Num[np.ndarray, "N 2"], names: Sequence[str], *, reach: float, title: str
-) -> Axes:
-    """Draw points of the plane, a colour and a mark each, smaller and smaller, with their names.
-
-    Names of marks that coincide stand together. Shapes: points (N, 2).
-    """
-    ax.plot([-reach, reach], [0, 0], color="#dddddd", linewidth=0.8, zorder=0)
-    ax.plot([0, 0], [-reach, reach], color="#dddddd", linewidth=0.8, zorder=0)
-    together: dict[tuple, list[str]] = {}
-    for point, name, ink, (marker, size) in zip(points_N2, names, INKS, MARKS, strict=False):
-        ax.plot(*point, marker, color=ink, markersize=size)
-        together.setdefault(tuple(np.round(point, 1).tolist()), []).append(name)
-    for place, found in together.items():
-        x, y, side, edge = BESIDE.get(found[0], (0, -7, "center", "top"))
-        lines = [", ".join(found[n : n + 2]) for n in range(0, len(found), 2)]
-        ax.annotate(
-            ",\n".join(lines),
-            place,
-            xytext=(x, y),
-            textcoords="offset points",
-            ha=side,
-            va=edge,
-            fontsize=9,
-        )
-    ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xticks=[], yticks=[])
-    ax.set_title(title)
     return ax
 
 

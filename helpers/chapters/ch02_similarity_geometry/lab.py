@@ -20,7 +20,6 @@ from helpers.chapters.lab import (
     Part,
     percent,
     rounded,
-    spread,
     table,
     train_words,
     words,
@@ -165,16 +164,6 @@ def neighbours_table(ways: Sequence[str], less: str = "") -> str:
         "rows | | listed, 400 steps | listed, 1200 | all, 400 steps | all, 1200",
         ((name, SPOKEN.get(way, way), *cells(name, way)) for name in TABLES for way in ways),
     )
-
-
-def keys_table(shapes: Iterable[tuple[int, int]], numbers: Sequence[int]) -> str:
-    """Of eight draws each: how often another key is best, and how unequal keys are."""
-    rows = []
-    for C, D in shapes:
-        found = [np.array([other_best(C, D, N, seed) for seed in range(8)]) for N in numbers]
-        rows.append((C, D, *(percent(f[:, 0]) for f in found), spread(found[-1][:, 1])))
-    asked = " | ".join(f"different winner among {N} keys" for N in numbers)
-    return table(f"width | head | {asked} | long ÷ short key", rows)
 
 
 # --- the parts ------------------------------------------------------------------------------
