@@ -152,13 +152,12 @@ def right(table: str, by: str, steps: int) -> np.ndarray:
     return PARTS["neighbours"].final("right", table=table, by=by, steps=steps)
 
 
-def neighbours_table(ways: Sequence[str], less: str = "") -> str:
-    """What is found in both tables at both looks, or how much more than by the measure ``less``."""
+def neighbours_table(ways: Sequence[str]) -> str:
+    """What is found in both tables at both looks."""
 
     def cells(name, way):
         for column, steps in product((0, 1), FOUND_AT):
-            found = right(name, way, steps) - (right(name, less, steps) if less else 0)
-            yield percent(found[:, column], unit="")
+            yield percent(right(name, way, steps)[:, column], unit="")
 
     return table(
         "rows | | listed, 400 steps | listed, 1200 | all, 400 steps | all, 1200",
