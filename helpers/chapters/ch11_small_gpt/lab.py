@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Mapping
 from functools import cache
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -63,64 +63,20 @@ def along(p, counts, ids, n, V, k):
     return better
 
 
-class Counted(NamedTuple):
-    """Counted tables of 1, 2, … characters: their losses on a text, their k, and the counts."""
-
-    losses: list[float]
-    ks: list[int]
-    tallies: list
-
-
 def count_losses(train_ids, ids, V, orders=7):
-    """Tables of 1, 2, … characters, and their losses on a text; k is chosen in training text."""
+    """Losses of tables of 1, 2, … characters on a text, by name; k is chosen in training text."""
     cut = int(0.9 * len(train_ids))
     fit_ids, held_ids = train_ids[:cut], train_ids[cut:]
     p_held = np.full(len(held_ids) - 1, 1 / V)
-    p, found = np.full(len(ids) - 1, 1 / V), Counted([], [], [])
-    for n in range(1, orders + 1):
+    p, losses = np.full(len(ids) - 1, 1 / V), {}
+    for n, name in enumerate(NAMES[:orders], start=1):
         counts = tally(fit_ids, n, V)
         tried = {k: along(p_held, counts, held_ids, n, V, k) for k in (1, 2, 5, 10, 20, 50)}
         k = min(tried, key=lambda k: -np.log(tried[k]).mean())
-        p_held, whole = tried[k], tally(train_ids, n, V)
-        p = along(p, whole, ids, n, V, k)
-        found.losses.append(float(-np.log(p).mean()))
-        found.ks.append(k)
-        found.tallies.append(whole)
-    return found
-
-
-def tables_along(counted, x_BT, V, first=8):
-    """What each counted table gives every character at the places from `first` on: (B, T, V)."""
-    B, T = x_BT.shape
-    p_BTV, found = np.full((B, T - first, V), 1 / V), {}
-    for n, name in enumerate(NAMES, start=1):
-        heads_BT = np.zeros((B, T - first), dtype=np.int64)
-        for back in range(n - 1):
-            heads_BT += x_BT[:, first - back : T - back] * V**back
-        codes_BTV = heads_BT[..., None] * V + np.arange(V)
-        p_BTV = longer(p_BTV, counted.tallies[n - 1], codes_BTV, V, counted.ks[n - 1])
-        found[name] = p_BTV
-    return found
-
-
-def resemblance(gpts, ids, counted):
-    """How much probability lies elsewhere in a model than in each table; and a control.
-
-    The control, under "flattened", is the 7-gram table, made less sure of itself in the way that
-    brings it nearest to the bigram table.
-    """
-    one = next(iter(gpts.values()))
-    x_BT, _ = next(corpus.windows(ids, one.T, batch_size=32))
-    tables = tables_along(counted, x_BT.numpy(), one.head.out_features)
-
-    def apart(p_BTV):
-        return {n: np.abs(p_BTV - q_BTV).sum(-1).mean() / 2 for n, q_BTV in tables.items()}
-
-    with torch.no_grad():
-        found = {s: apart(gpt(x_BT)[:, 8:].softmax(-1).numpy()) for s, gpt in gpts.items()}
-    powers = (tables["7-gram"] ** power for power in np.linspace(0, 1, 21))
-    flat = (apart(p_BTV / p_BTV.sum(-1, keepdims=True)) for p_BTV in powers)
-    return found | {"flattened": min(flat, key=lambda distances: distances["bigram"])}
+        p_held = tried[k]
+        p = along(p, tally(train_ids, n, V), ids, n, V, k)
+        losses[name] = float(-np.log(p).mean())
+    return losses
 
 
 # --- what a model costs and writes ----------------------------------------------------------
@@ -162,10 +118,14 @@ def forward_steps(model):
     return {name: tensor.detach().numpy() for name, tensor in made.items()}
 
 
-def repeats(text, n=20):
-    """The share of a text's runs of n characters that stand in it earlier on."""
-    every = [text[i : i + n] for i in range(len(text) - n + 1)]
-    return 1 - len(set(every)) / len(every)
+def watched(run, model, ids, at=(1, 50, 100, 200, 400, 600)):
+    """The losses of a training as it runs, and at some steps the loss on another text."""
+    losses, elsewhere = [], {}
+    for step, loss in run:
+        losses.append(loss)
+        if step in at:
+            elsewhere[step] = costs_of(model, ids).mean().item()
+    return losses, elsewhere
 
 
 def holds(claim: bool, usual: bool, words: str) -> None:
@@ -255,7 +215,7 @@ def of_whole(seed: int, *, text: str, steps: int, halt: int | None = None) -> di
 def counted(seed: int, *, text: str) -> dict:
     """The losses of counted tables of 1, 2, … characters on a text, in nats; no seed is needed."""
     V, train_N, validation_N = tokens(text)
-    return {"losses": rounded(count_losses(train_N.numpy(), validation_N.numpy(), V).losses)}
+    return {"losses": rounded(count_losses(train_N.numpy(), validation_N.numpy(), V).values())}
 
 
 TEXTS = ("tales", "tinyshakespeare")
@@ -353,14 +313,3 @@ def decoding_table() -> str:
         for rule, x in found.items()
     ]
     return table("rule|nats per token|less surprising than the tale", rows)
-
-
-def resemblance_table(found: Mapping[object, Mapping[str, float]]) -> str:
-    """What `resemblance` found, the nearest table in bold."""
-    rows = []
-    for label, apart in found.items():
-        least = min(apart.values())
-        rows.append(
-            [label, *(f"**{d:.2f}**" if d == least else f"{d:.2f}" for d in apart.values())]
-        )
-    return table("after steps|" + "|".join(NAMES), rows)

@@ -59,24 +59,6 @@ def test_counts_agree_with_counting_one_by_one():
         assert found[place - 1] == pytest.approx(expected, rel=1e-9)
 
 
-def test_tables_along_a_window_are_those_along_the_text():
-    ids = letters_of(3000)
-    counted = lab.count_losses(ids[:2500], ids[2500:], 61)
-    x_BT = ids[2500:2564][None]
-    p_BTV = lab.tables_along(counted, x_BT, 61)["7-gram"]
-    assert p_BTV.shape == (1, 56, 61)
-    assert p_BTV.sum(axis=-1) == pytest.approx(1, abs=1e-9)
-    along = np.full(64, 1 / 61)
-    for n, (counts, k) in enumerate(zip(counted.tallies, counted.ks, strict=True), start=1):
-        along = lab.along(along, counts, ids[2500:2565], n, 61, k)
-    assert p_BTV[0, range(56), ids[2509:2565]] == pytest.approx(along[8:], rel=1e-9)
-
-
-def letters_of(n: int) -> np.ndarray:
-    text = corpus.load()
-    return minigpt.Tokenizer(text).encode(text)[:n].numpy()
-
-
 # --- what a model costs and writes ----------------------------------------------------------
 
 
@@ -87,8 +69,3 @@ def test_costs_are_the_losses_of_whole_windows():
     assert costs_NT.shape == (2, 4)
     p = model(ids[None, 4:8]).softmax(dim=-1)[0, 1, ids[6]]
     assert costs_NT[1, 1].item() == pytest.approx(-p.log().item(), rel=1e-5)
-
-
-def test_repeats():
-    assert lab.repeats("abcdefgh" * 2, n=8) == pytest.approx(1 / 9)
-    assert lab.repeats("abcdefgh", n=4) == 0
