@@ -1,10 +1,12 @@
-"""Drawings of chapter 09: the two orders, values by block and by step, likeness."""
+"""Drawings of chapter 09: the two orders, and values by block and by step."""
 
 from collections.abc import Mapping, Sequence
 
+import matplotlib.pyplot as plt
 import numpy as np
-from jaxtyping import Float, Num, Shaped
+from jaxtyping import Num
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
 from helpers.worked import superscript
@@ -35,6 +37,15 @@ def draw_orders(ax: Axes, order: str) -> Axes:
     ax.set(xlim=(-0.5, end + 0.1), ylim=(-0.5, 1.5), aspect="equal")
     ax.set_axis_off()
     return ax
+
+
+def both_orders() -> Figure:
+    """Both orders, post-norm on top."""
+    fig, axes = plt.subplots(2, 1, figsize=(6.6, 3.4))
+    titles = {"post": "post-norm: norm(x + f(x))", "pre": "pre-norm: x + f(norm(x))"}
+    for ax, (order, title) in zip(axes, titles.items(), strict=True):
+        draw_orders(ax, order).set_title(title, loc="left", fontsize=10)
+    return fig
 
 
 def _arrow(ax: Axes, start, end, **style) -> None:
@@ -96,29 +107,25 @@ BEFORE = {  # title: key, limits, and what its first column counts as
 }
 
 
-def panels_before(
-    axes: Shaped[np.ndarray, " panels"], found: Mapping[str, Mapping]
-) -> Shaped[np.ndarray, " panels"]:
-    """Draw what untrained models are like by block, a panel for each quantity of BEFORE."""
+def before(found: Mapping[str, Mapping]) -> Figure:
+    """What untrained models are like by block, a panel for each quantity of BEFORE."""
+    fig, axes = plt.subplots(1, 3, figsize=(8.4, 2.8))
     for ax, (title, (key, limits, first)) in zip(axes, BEFORE.items(), strict=True):
         curves = {name: values[key] for name, values in found.items()}
         draw_by_block(ax, curves, limits=limits, first=first, title=title)
     axes[0].legend(fontsize=7)
-    return axes
+    return fig
 
 
-def draw_alike(
-    ax: Axes, cosines_TT: Float[np.ndarray, "T T"], letters: str, *, title: str = ""
-) -> Axes:
-    """Draw how alike each two tokens are: white for a cosine of 0 or less, black for 1."""
-    ax.imshow(cosines_TT, cmap="Greys", vmin=0, vmax=1)
-    shown = [{" ": "·", "\n": "↵"}.get(letter, letter) for letter in letters]
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_ticks(range(len(letters)), shown, fontsize=6, family="monospace")
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(True)
-    ax.set_title(title)
-    return ax
+def race(post: Sequence[float], pre: Sequence[float], baseline: float) -> Figure:
+    """The losses of both orders by step, and the baseline in grey."""
+    fig, ax = plt.subplots(figsize=(6.4, 2.8))
+    ax.axhline(baseline, color="#999999", linewidth=1)
+    ax.plot(post, color=INKS["post"], label="post-norm")
+    ax.plot(pre, color=INKS["pre"], label="pre-norm")
+    ax.set(xlabel="step", ylabel="loss (nats)")
+    ax.legend()
+    return fig
 
 
 def _power(exponent: float) -> str:

@@ -11,14 +11,14 @@ rate (eight minutes). A run keeps its validation loss and its training losses as
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache, partial
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from helpers import corpus, initialise, interpret
+from helpers import corpus, example, initialise, interpret
 from helpers.bigram import loss
 from helpers.chapters.lab import (
     Part,
@@ -77,6 +77,26 @@ def init_model(L: int, place: str, *, start="Xavier", seed=0, C=32) -> TinyGPT:
     return model
 
 
+def stack(order: str, L: int, seed: int = 0, C: int = 32) -> nn.Sequential:
+    """Embedding, L of chapter 8's blocks, in either order by Xavier's rule, a norm and a head."""
+    torch.manual_seed(seed)
+    blocks = nn.Sequential(*(Block(C, 2, placement=order) for _ in range(L)))
+    for weight in blocks.parameters():
+        if weight.ndim == 2:
+            nn.init.xavier_uniform_(weight)
+    V = len(characters().tokenizer.vocab)
+    return nn.Sequential(nn.Embedding(V, C), blocks, LayerNorm(C), nn.Linear(C, V))
+
+
+def chapter_8(block: nn.Module) -> nn.Module:
+    """A block of width 3 with the matrices of chapter 8; its norms keep γ = 1 and β = 0."""
+    block.attention.qkv = example.linear(example.qkv())
+    block.attention.out = example.linear(example.W_O)
+    block.feed_forward.up = example.linear(example.W_1)
+    block.feed_forward.down = example.linear(example.W_2)
+    return block.double()
+
+
 # --- before training ------------------------------------------------------------------------
 
 
@@ -99,6 +119,14 @@ def stream_and_gradients(model: TinyGPT, ids_BT: Tensor, targets_BT: Tensor) -> 
             for block in model.blocks
         ],
     }
+
+
+def queries_over_values(order: str, L: int, seed: int) -> float:
+    """Of an untrained stack's last block, the gradient of W_Q over that of W_V, by length."""
+    model, (x_BT, y_BT) = stack(order, L, seed), one_batch(seed)
+    loss(model(x_BT), y_BT).backward()
+    queries, _, values = model[1][-1].attention.qkv.weight.grad.chunk(3)
+    return (queries.norm() / values.norm()).item()
 
 
 # --- training -------------------------------------------------------------------------------
@@ -263,16 +291,24 @@ def by_hand(x: np.ndarray, y_post: np.ndarray, y_pre: np.ndarray) -> tuple[Worke
     )
 
 
-def in_words(found: Mapping[str, Mapping[str, np.ndarray]]) -> str:
+WEIGHTS = {"Xavier's": "Xavier", "smaller": "torch"}
+
+
+def untrained(blocks: int, weights: str) -> dict[str, dict[str, np.ndarray]]:
+    """What untrained models are like, by order."""
+    return {place: before_training(place, blocks, WEIGHTS[weights]) for place in ORDERS}
+
+
+def in_words(blocks: int, weights: str) -> str:
     """What untrained models of both orders are like at the top."""
     (slow, apart, _), (fast, kept, grown) = (
         [fmt(gmean(order[key][:, -1])) for key in ("W_Q, W_K", "differing", "sizes")]
-        for order in (found["post"], found["pre"])
+        for order in untrained(blocks, weights).values()
     )
     return (
-        f"at the top tokens differ by {apart} of the mean square in post-norm and {kept} in "
-        f"pre-norm; the last block's gradient of W_Q and W_K is {slow} and {fast}; the stream of "
-        f"pre-norm has RMS {grown}."
+        f"{blocks} blocks, {weights} weights: at the top tokens differ by {apart} of the mean "
+        f"square in post-norm and {kept} in pre-norm; the last block's gradient of W_Q and W_K is "
+        f"{slow} and {fast}; the stream of pre-norm has RMS {grown}."
     )
 
 
