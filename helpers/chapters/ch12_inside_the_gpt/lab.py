@@ -162,6 +162,36 @@ def span(values, kind: str = ".0%") -> str:
     return low if low == high else f"{low} … {high}"
 
 
+@torch.no_grad()
+def likeliest(logits_V: Tensor) -> str:
+    """The three likeliest tokens of the valley's tales, with their probabilities."""
+    p_V, vocab = logits_V.softmax(dim=-1), probes.tales().tokenizer.vocab
+    return ", ".join(f"{vocab[i].strip()} {p_V[i]:.2f}" for i in p_V.topk(3).indices.tolist())
+
+
+@torch.no_grad()
+def seen_by_the_lens(model: nn.Module, ids_1T: Tensor, end: str, n: int = 5) -> tuple:
+    """Of the last n tokens: the likeliest next ones by level, p of the right ones, and the tokens.
+
+    end: the right one after the last.
+    """
+    tokenizer = probes.tales().tokenizer
+    right_T = torch.cat([ids_1T[0, 1:], torch.tensor([tokenizer.ids[end]])])[-n:]
+    levels = interpret.stream(model, ids_1T)
+    p_RTV = torch.stack([interpret.lens(model, x)[0, -n:] for x in levels]).softmax(dim=-1)
+    words = [
+        [tokenizer.vocab[i].strip() for i in row]
+        for row in [*p_RTV.argmax(dim=-1).tolist(), ids_1T[0, -n:].tolist()]
+    ]
+    return words[:-1], p_RTV[:, range(n), right_T].numpy(), words[-1]
+
+
+def copied_row() -> list[int]:
+    """A word of the longest kind, twice."""
+    generator = torch.Generator().manual_seed(99)
+    return copiers.repeats(1, generator, low=copiers.LONGEST)[0][0, :32].tolist()
+
+
 def kept(part: str, key: str, **setting) -> np.ndarray:
     """What all seeds of a setting hold under a key."""
     return np.array([run[key] for run in PARTS[part].runs(**setting)])

@@ -41,31 +41,6 @@ def test_offers_of_help_differ_in_the_name_alone(shipped):
     assert {shipped[1].vocab[i] for i in here[:, AFTER_NAME].tolist()} == {" the"}
 
 
-def test_mentions_are_later_and_of_the_first_hero(shipped):
-    found, vocab = probes.mentions(12), shipped[1].vocab
-    heroes = {row["hero"] for row in probes.facts("hero")}
-    for row, position, *pair in zip(*found[2:], strict=True):
-        name, other = (vocab[token].strip() for token in pair)
-        tale, renamed = ([vocab[i] for i in ids[row]] for ids in (found.ids_NT, found.other_NT))
-        said = [token.strip() for token in tale]
-        assert next(token for token in said if token in heroes) == name
-        assert tale[position] == " " + name
-        assert said.index(name) < position
-        assert other not in said
-        assert renamed == [t.replace(name, other) if t.strip() == name else t for t in tale]
-
-
-def test_tools_are_found_before_they_are_used(shipped):
-    found, vocab = probes.tools(), shipped[1].vocab
-    tool_of = {row["way"]: row["tool"] for row in probes.facts("way")}
-    for row, position, *pair in zip(*found[2:], strict=True):
-        for ids, token in zip((found.ids_NT[row], found.other_NT[row]), pair, strict=True):
-            before = "".join(vocab[i] for i in ids[:position])
-            (found_way,) = (way for way in tool_of if way in before)
-            assert " " + tool_of[found_way] == vocab[token]
-            assert before.endswith((" used the", " With the", "\nWith the"))
-
-
 def test_patches_find_by_necessity_what_they_must():
     """In a model that was never trained: all at the name below, at the last token above."""
     model, _ = lab.storyteller(0, stop=0)
