@@ -1,10 +1,12 @@
 """Drawings of chapter 10: sizes and gradients by layer, and losses of starts."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+import matplotlib.pyplot as plt
 import numpy as np
-from jaxtyping import Float, Shaped
+from jaxtyping import Float
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 # Each scheme keeps its colour and dash through the whole chapter.
 INKS = {
@@ -44,18 +46,34 @@ LIMITS = {
 }
 
 
-def panels_by_layer(
-    axes: Shaped[np.ndarray, " panels"],
-    values: Float[np.ndarray, "seeds 2 L"],
-    *,
-    net: str,
-    name: str,
-) -> Shaped[np.ndarray, " panels"]:
+def race(losses: Mapping[float, Sequence[float]]) -> Figure:
+    """The losses by step on a log scale, a line for each σ."""
+    fig, ax = plt.subplots(figsize=(6.4, 3))
+    for sigma, by_step in losses.items():
+        ax.plot(by_step, label=f"σ = {sigma}")
+    ax.set(yscale="log", xlabel="step", ylabel="loss (nats)")
+    ax.legend()
+    return fig
+
+
+def three(sizes: Mapping[str, Mapping[str, Float[np.ndarray, "seeds L"]]]) -> Figure:
+    """How large the numbers are after each layer of three nets, from each scheme."""
+    fig, axes = plt.subplots(1, 3, figsize=(8.4, 3.2))
+    for ax, net in zip(axes, LIMITS, strict=True):
+        draw_sizes(ax, {name: of[net] for name, of in sizes.items()}, title=net)
+    axes[2].set(ylim=(0.8, 1e3))
+    axes[2].legend(fontsize=7, ncols=1, loc="upper left")
+    return fig
+
+
+def panels_by_layer(values: Float[np.ndarray, "seeds 2 L"], *, net: str, name: str) -> Figure:
     """Draw sizes and gradients by layer on log scales, a thin line a seed, a thick one their mean.
 
     Values outside the net's LIMITS are drawn on the nearer edge. The mean is geometric.
     Shapes: (seeds, 2, L), none negative.
     """
+    fig, axes = plt.subplots(1, 2, figsize=(7.6, 2.9))
+    fig.set_layout_engine("constrained", wspace=0.12)
     layer = "block" if "blocks" in net else "layer"
     titles = f"RMS after the {layer}", f"gradient of the {layer}'s weights"
     for at, (ax, title) in enumerate(zip(axes, titles, strict=True)):
@@ -69,7 +87,7 @@ def panels_by_layer(
         ax.minorticks_off()
         ax.set(xlabel=layer, xlim=(0, 25), xticks=[1, 6, 12, 18, 24], title=title)
         ax.set_ylim(low / 2, high * 2)
-    return axes
+    return fig
 
 
 def draw_starts(

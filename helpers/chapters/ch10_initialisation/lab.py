@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import vmap
 
-from helpers import corpus, initialise
+from helpers import corpus, initialise, minigpt
 from helpers.bigram import loss
 from helpers.chapters.lab import (
     Part,
@@ -122,6 +122,15 @@ def learns(seed: int, sigma: float, lr: float, steps=60, depth=24, C=64) -> dict
     return {"first": round(losses[0].item(), 3), "last ten": round(losses[-10:].mean().item(), 3)}
 
 
+def after_ten(seed: int) -> float:
+    """The RMS after ten layers of width 64 with weights from N(0, 0.02²) and no activation."""
+    rng = np.random.default_rng(seed)
+    x_C = rng.standard_normal(64)
+    for _ in range(10):
+        x_C = 0.02 * rng.standard_normal((64, 64)) @ x_C
+    return np.sqrt(np.mean(x_C**2))
+
+
 def one_stack(seed: int, net: str, start: str, depth: int) -> dict:
     """Sizes and gradients by block, as they are stored."""
     sizes, gradients = transformer(start, NETS[net], seed, depth)
@@ -129,6 +138,45 @@ def one_stack(seed: int, net: str, start: str, depth: int) -> dict:
 
 
 # --- a small GPT ----------------------------------------------------------------------------
+
+
+def gpt(sigma: float) -> minigpt.GPT:
+    """Minigpt's GPT of four blocks of width 64, all matrices from N(0, sigma²)."""
+    torch.manual_seed(0)
+    model = minigpt.GPT(len(characters().tokenizer.vocab), T=32, C=64, H=4, L=4)
+    for weight in model.parameters():
+        if weight.ndim == 2:
+            nn.init.normal_(weight, std=sigma)
+    return model
+
+
+def tied_gpt(sigma: float, seed: int = 0, width: int = 64) -> minigpt.GPT:
+    """The same from GPT-2's initial weights, its head tied to an embedding from N(0, sigma²)."""
+    torch.manual_seed(seed)
+    model = minigpt.GPT(len(characters().tokenizer.vocab), T=32, C=width, H=4, L=4)
+    nn.init.normal_(model.embedding.weight, std=sigma)
+    model.head.weight = model.embedding.weight
+    return model
+
+
+@torch.no_grad()
+def first_loss(model: nn.Module) -> float:
+    """The loss on sixteen windows."""
+    x_BT, y_BT = (part[:16] for part in every_window()[0])
+    return loss(model(x_BT), y_BT).item()
+
+
+@torch.no_grad()
+def parrots(sigma: float, full_writes: bool, seed: int, width: int) -> float:
+    """How often a tied GPT's likeliest next character is the present one.
+
+    full_writes: without 1/√(2L).
+    """
+    model, (x_BT, _) = tied_gpt(sigma, seed, width), every_window()[0]
+    for name, weight in model.named_parameters():
+        if full_writes and name.endswith(("out.weight", "down.weight")):
+            weight *= (2 * len(model.blocks)) ** 0.5
+    return (model(x_BT[:16]).argmax(dim=-1) == x_BT[:16]).float().mean().item()
 
 
 class ScaledGPT(TinyGPT):
@@ -353,18 +401,6 @@ FORMULAS = {
 }
 
 
-def rules_table() -> str:
-    """The rules, and what a square layer of width 64 makes of the size."""
-    columns = "rule|σ|σ, 64 → 64|σ, 64 → 256|σ, 768 → 768|RMS multiplied by (64 → 64)|… with ReLU"
-    rows = []
-    for name, formula in FORMULAS.items():
-        square, wide, large = (KNOWN[name].std(*fans) for fans in ((64, 64), (64, 256), (768, 768)))
-        factors = 8 * square, 8 * square / 2**0.5
-        numbers = *(f"{s:.3f}" for s in (square, wide, large)), *(f"{f:.2f}" for f in factors)
-        rows.append([name, formula, *numbers])
-    return table(columns, rows)
-
-
 SIDES = {
     "ReLU, LeCun": ("LeCun", "ReLU"),
     "ReLU, 0.02": ("0.02", "ReLU"),
@@ -380,17 +416,6 @@ def sides(name: str, C: int) -> np.ndarray:
     rule, activation = SIDES[name]
     runs = (plain(KNOWN[rule], activation, seed, C=C, bias=rule == "torch") for seed in THREE)
     return np.array([up[0] / up[-1] for _, up in runs])
-
-
-def sides_table() -> str:
-    """The same as a table, by activation and rule, at two widths."""
-    rows = [[name, *(fmt(gmean(sides(name, C))) for C in (64, 256))] for name in SIDES]
-    return table("gradient of the first layer ÷ that of the last|width 64|width 256", rows)
-
-
-def layers_ends(name: str) -> list[np.ndarray]:
-    """Means of the last ten losses of plain layers from one of SIGMAS, by rate, one a seed."""
-    return [final("layers", "last ten", lr, sigma=SIGMAS[name]) for lr in PLAIN_RATES]
 
 
 FIRST: dict[str, dict] = {
@@ -471,22 +496,6 @@ def cost(part: str, **start) -> np.ndarray:
     return final(part, **start) - final(part_of_torch, **same or {"scheme": "torch"})
 
 
-def elsewhere_table() -> str:
-    """Two changes at the rate 0.003, at another width, and after more steps."""
-    changes = (
-        ("linear layers from N(0, 0.02²)", "schemes", {"scheme": "0.02"}),
-        ("embeddings from N(0, 0.02²)", "embedding", {"embedding": 0.02}),
-    )
-    rows = []
-    for name, part, start in changes:
-        wide, long = (cost("elsewhere", **start | other) for other in ({"C": 128}, {"steps": 1000}))
-        rows.append([name, *map(signed, (cost(part, **start), wide, long))])
-    columns = (
-        "change to torch's rule, and its cost in nats|width 64, 300 steps|width 128, 300 steps"
-    )
-    return table(columns + "|width 64, 1000 steps", rows)
-
-
 def bare_table() -> str:
     """With and without norms."""
     columns = "initial weights|first loss, no norm|final, no norm, rate 0.001|0.003"
@@ -504,11 +513,3 @@ def writes(residual: str, **sizes) -> np.ndarray:
     """What small writes change in the loss after 300 steps, one a seed."""
     small = final("eight", scheme="Xavier", residual=residual, **sizes)
     return small - final("eight", scheme="Xavier", **sizes)
-
-
-def residual_table() -> str:
-    """What 1/√(2L) and a zero initialisation change in training."""
-    columns = "validation loss, less that of Xavier's rule|4 blocks|12 blocks"
-    names = {"× 1/√(2L)": "1/√(2L)", "× 0": "0"}
-    rows = [[name, signed(writes(by)), signed(writes(by, **DEEP))] for name, by in names.items()]
-    return table(columns, rows)

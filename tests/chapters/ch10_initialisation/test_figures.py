@@ -1,6 +1,5 @@
 """Chapter 10's layers and starts: what is beyond the page stays at its edge."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 from helpers.chapters.ch10_initialisation import figures as draw
@@ -8,8 +7,7 @@ from helpers.chapters.ch10_initialisation import figures as draw
 
 def test_by_layer_shows_sizes_and_gradients_of_every_seed_and_keeps_to_the_page():
     values = np.array([[[1.0, 2.0, 0.1], [0.1, 1e-9, 2.0]], [[4.0, 8.0, 30.0], [0.4, 1e-9, 0.0]]])
-    _, axes = plt.subplots(1, 2)
-    assert draw.panels_by_layer(axes, values, net="pre-norm blocks", name="He") is axes
+    axes = draw.panels_by_layer(values, net="pre-norm blocks", name="He").axes
     kept = [[line.get_ydata().tolist() for line in ax.lines] for ax in axes]
     sizes, gradients = np.array(kept)
     np.testing.assert_allclose(sizes, [[1, 2, 0.5], [4, 8, 20], [2, 4, 10**0.5]])
