@@ -430,20 +430,6 @@ def a_longer_run_begins_as_stored(made):
     assert made.steps == 600
 
 
-@holds(14, "experts")
-def only_the_balanced_mixture_is_balanced(made):
-    made.hold(BLOCK=10)
-    balance, calls = made.lab.Experts.balance, []
-    spy = lambda layer, rate: (calls.append(rate), balance(layer, rate))  # noqa: E731
-    made.patch.setattr(made.lab.Experts, "balance", spy)
-    for layer, wanted in zip(made.lab.MIXTURES, (0, 2 * 10), strict=True):
-        calls.clear()
-        keys = ["first", "parameters"]
-        found = made.as_stored(layer=layer, lr=0.003, halt=10, keys=keys, abs=0.002)
-        assert len(calls) == wanted
-        assert np.sum(found["loads"], axis=1) == pytest.approx(2, abs=1e-3)
-
-
 @holds(14, "copying")
 def six_heads_copy_and_six_others_do_not(made):
     found = made.as_stored(tokens=30, abs=0.05, keys=["first", "second"])

@@ -78,11 +78,6 @@ def sentences() -> Sentences:
     return Sentences(cases, held_out, vocabulary, next(ids), asked, next(ids))
 
 
-def ids_of(cases) -> Tensor:
-    """The ids of the words of cases, said: a row each."""
-    return _ids(cases, sentences().vocabulary)
-
-
 def _ids(cases, vocabulary) -> Tensor:
     number = {word: i for i, word in enumerate(vocabulary)}
     return torch.tensor([[number[word] for word in say(*case).split()] for case in cases])

@@ -1,7 +1,8 @@
 """Drawings of chapter 14: where an answer is carried, and what each head reads."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+import matplotlib.pyplot as plt
 import numpy as np
 from jaxtyping import Num
 from matplotlib.axes import Axes
@@ -36,3 +37,31 @@ def draw_read(ax: Axes, weights_HT: Num[np.ndarray, "H T"], words: Sequence[str]
     ax.tick_params(length=0, pad=1.5)
     ax.set(ylabel="head")
     return ax
+
+
+def of_heads(
+    reads: Mapping[str, Num[np.ndarray, "L H T"]], words: Sequence[str], start: int
+) -> tuple[Callable, Callable]:
+    """What the heads of a block read, and the same in words; words before start count as examples.
+
+    Shapes: reads (L, H, T), a word for each position; blocks are counted from 1.
+    """
+    columns = ["first", "examples", *words[start:]]
+
+    def columns_of(block, at):
+        w_HT = reads[at][block - 1]
+        return np.column_stack([w_HT[:, 0], w_HT[:, 1:start].sum(axis=1), w_HT[:, start:]])
+
+    def picture(block, at):
+        fig, ax = plt.subplots(figsize=(5.6, 2.9), layout="constrained")
+        draw_read(ax, columns_of(block, at), columns)
+        return fig
+
+    def in_words(block, at):
+        mean = dict(zip(columns, columns_of(block, at).mean(axis=0), strict=True))
+        shown = ["first", " fox", " stream"] + [" wide"] * (at != "it")
+        said = ", ".join(f"{word.strip()} {100 * mean[word]:.0f} %" for word in shown)
+        said = said.replace("wide", "tired") if "tired" in at else said
+        return f"Block {block}, {at}: on average the heads read {said}."
+
+    return picture, in_words

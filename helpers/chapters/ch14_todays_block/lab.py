@@ -1,14 +1,16 @@
 """Small models of the tales between minigpt's GPT and minillama's Llama, one swap at a time.
 
 The parts: ``swaps``, each swap alone, and all of them (five minutes on one core), and some for
-twice as long (two minutes); ``experts``, mixtures of eight experts, balanced or not (two minutes);
-``copying``, SmolLM2 without some of its heads (one minute). Each small model is trained by
-minigpt's own `train`, on eight windows of 32 characters a step. The rest looks into a Llama.
+twice as long (two minutes); ``copying``, SmolLM2 without some of its heads (one minute). Each
+small model is trained by minigpt's own `train`, on eight windows of 32 characters a step. The rest
+looks into a Llama.
 """
 
 from __future__ import annotations
 
+import importlib.resources
 import itertools
+import json
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
@@ -18,16 +20,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from helpers import interpret, minigpt, pretrained
+from helpers import example, interpret, minigpt, pretrained
 from helpers.chapters import lab
 from helpers.chapters.lab import Part, characters, seeded, spread
 from helpers.minigpt import LayerNorm, init_weights
 from helpers.minillama import GroupedQueryAttention, RMSNorm, rotate, set_attention
-from helpers.worked import Step, Worked, matrix, number
+from helpers.worked import Step, Worked, matrix, number, softmax_steps
 
 C, H, L, T = 48, 4, 2, 32
 STEPS, BATCH = 300, 8
-STEPS_OF_EXPERTS = 150
 RATES = (0.002, 0.005)
 SWAPS: dict[str, tuple[str, ...]] = {
     "GPT": (),
@@ -83,43 +84,6 @@ class Network(nn.Module):
         return self.down(F.silu(self.gate(x_BTC)) * self.up(x_BTC))
 
 
-class Experts(nn.Module):
-    """Eight gated networks, of which each token has the two that its router scores highest.
-
-    Side by side they are one wide network whose hidden numbers are scaled, an eighth at a time, by
-    the weight of their expert, most often 0. All are computed here, which costs time and changes
-    no number. The bias of an expert counts in the choice alone (Wang et al. 2024).
-    """
-
-    def __init__(self, hidden: int):
-        super().__init__()
-        self.router = nn.Linear(C, 8, bias=False)
-        self.gate = nn.Linear(C, 8 * hidden, bias=False)
-        self.up = nn.Linear(C, 8 * hidden, bias=False)
-        self.down = nn.Linear(8 * hidden, C, bias=False)
-        self.register_buffer("bias", torch.zeros(8))
-        self.load: Tensor = torch.zeros(8)
-        self.balanced = False
-
-    def chosen(self, p_BTE: Tensor) -> Tensor:
-        """The two experts of each token, (B, T, 2), the likelier first."""
-        return (p_BTE + self.bias).topk(2, dim=-1).indices
-
-    def forward(self, x_BTC: Tensor) -> Tensor:
-        """(B, T, C) to (B, T, C)."""
-        p_BTE = self.router(x_BTC).softmax(dim=-1)
-        mask_BTE = F.one_hot(self.chosen(p_BTE), 8).sum(dim=-2)
-        self.load = mask_BTE.flatten(0, 1).float().mean(dim=0) / 2
-        weight_BTE = p_BTE * mask_BTE
-        weight_BTE = weight_BTE / weight_BTE.sum(dim=-1, keepdim=True)
-        hidden_BTEK = (F.silu(self.gate(x_BTC)) * self.up(x_BTC)).unflatten(-1, (8, -1))
-        return self.down((hidden_BTEK * weight_BTE[..., None]).flatten(-2))
-
-    def balance(self, rate: float) -> None:
-        """Make experts that had too few tokens likelier to be chosen, and the others less."""
-        self.bias += rate * (1 / 8 - self.load).sign()
-
-
 class Layer(nn.Module):
     """A pre-norm block."""
 
@@ -141,7 +105,7 @@ class Between(nn.Module):
     layer; "larger" gives them the weights of the embeddings that are saved, too.
     """
 
-    def __init__(self, swaps: Iterable[str] = (), *, experts: bool = False):
+    def __init__(self, swaps: Iterable[str] = ()):
         super().__init__()
         has = {name: name in swaps for name in SWAPS["Llama, as many parameters"]}
         V, G, self.T = len(characters().tokenizer.vocab), H // 2 if has["grouped"] else H, T
@@ -150,15 +114,15 @@ class Between(nn.Module):
         matrices = 3 if has["SwiGLU"] else 2
         hidden = round((8 * C * C + spare) / (matrices * C))
 
-        def feed_forward() -> nn.Module:
-            if experts:
-                return Experts(hidden // 2)
-            return Network(hidden, gated=has["SwiGLU"], bias=bias)
-
         self.embedding = nn.Embedding(V, C)
         self.position = None if has["RoPE"] else nn.Embedding(T, C)
         attentions = (Attention(G, rotary=has["RoPE"], bias=bias) for _ in range(L))
-        self.blocks = nn.Sequential(*(Layer(norm, one, feed_forward()) for one in attentions))
+        self.blocks = nn.Sequential(
+            *(
+                Layer(norm, one, Network(hidden, gated=has["SwiGLU"], bias=bias))
+                for one in attentions
+            )
+        )
         self.norm, self.head = norm(C), nn.Linear(C, V, bias=False)
         if has["tied"]:
             self.head.weight = self.embedding.weight
@@ -193,20 +157,13 @@ def validation(model: nn.Module) -> float:
 
 # --- training ---------------------------------------------------------------------------------
 
-MIXTURES = ("eight experts", "eight experts, balanced")
-BALANCE = 0.01  # by which the bias of an expert moves a step
 BLOCK = 50  # losses are stored as means over so many steps
 
 
 def trained(model: nn.Module, lr: float, steps: int = STEPS) -> Tensor:
     """Train a model by minigpt's loop, whose batches come from torch's generator: its losses."""
-    losses = []
-    for _, loss in minigpt.train(model, characters().train, steps, BATCH, lr):
-        losses.append(loss)
-        for module in model.modules():
-            if isinstance(module, Experts) and module.balanced:
-                module.balance(BALANCE)
-    return torch.tensor(losses)
+    run = minigpt.train(model, characters().train, steps, BATCH, lr)
+    return torch.tensor([loss for _, loss in run])
 
 
 def kept(losses_K: Tensor, model: nn.Module) -> dict:
@@ -220,23 +177,6 @@ def one_swap(seed: int, swaps: str, lr: float, steps: int = STEPS) -> dict:
     with seeded(seed):
         model = Between(SWAPS[swaps])
         return kept(trained(model, lr, steps), model)
-
-
-def one_mixture(seed: int, layer: str, lr: float) -> dict:
-    """Train a Llama whose feed-forward layers are eight experts."""
-    with seeded(seed):
-        model = Between(SWAPS["Llama"], experts=True)
-        for block in model.blocks:
-            block.feed_forward.balanced = layer.endswith("balanced")
-        found = kept(trained(model, lr, STEPS_OF_EXPERTS), model)
-    return found | {"loads": loads(model)}
-
-
-@torch.no_grad()
-def loads(model: nn.Module) -> list[list[float]]:
-    """The fraction of some validation text on which each expert of each layer works; of 2."""
-    model(some_windows()[0])
-    return [lab.rounded(2 * block.feed_forward.load) for block in model.blocks]
 
 
 # --- what the chapter shows -----------------------------------------------------------------
@@ -275,6 +215,45 @@ def against_gpt(part: str, **setting) -> str:
     return f"{spread(found, 3)} | {spread(found - gpt, 3, signed=True)}"
 
 
+@torch.no_grad()
+def next_word(model: nn.Module, tokenizer, text: str) -> Tensor:
+    """Logarithms of the probabilities that " fox" and that " stream" come next, (2,)."""
+    both = [tokenizer.encode(word).item() for word in (" fox", " stream")]
+    return model(tokenizer.encode(text)[None])[0, -1].log_softmax(dim=-1)[both]
+
+
+def differences(model, tokenizer, examples=EXAMPLES, third="it") -> list[float]:
+    """The logit of " stream" less that of " fox", with "wide" and with "tired"."""
+    texts = (prompt(how, examples, third) for how in ("wide", "tired"))
+    return [next_word(model, tokenizer, text).diff().item() for text in texts]
+
+
+def patterns(model, tokenizer) -> tuple[list[str], int, dict[str, np.ndarray]]:
+    """The prompt's words, where its last sentence begins, and what heads read in it, (L, H, T)."""
+    texts = {how: tokenizer.encode(prompt(how)) for how in ("wide", "tired")}
+    words = [tokenizer.decode([i]) for i in texts["wide"]]
+    start = len(words) - words[::-1].index(" fox") - 2
+    it = start + words[start:].index(" it")
+    wide, tired = (
+        interpret.attention_weights(model, ids_T[None])[:, 0].numpy() for ids_T in texts.values()
+    )
+    reads = {"it": wide[:, :, it], "it, tired": tired[:, :, it]}
+    return words, start, reads | {"The (wide)": wide[:, :, -1], "The (tired)": tired[:, :, -1]}
+
+
+def carried(model, tokenizer, levels: Iterable[int], positions: Iterable[int]) -> np.ndarray:
+    """How far the answer moves to that of "tired" where one vector is swapped, (R, P)."""
+    kept = interpret.stream(model, tokenizer.encode(prompt("tired"))[None])
+    wide, tired = differences(model, tokenizer)
+
+    def swapped(level: int, at: int) -> float:
+        with interpret.patched(model, level, at, kept[level][:, at]):
+            return next_word(model, tokenizer, prompt("wide")).diff().item()
+
+    moved_RP = np.array([[swapped(level, at) for at in positions] for level in levels])
+    return (moved_RP - wide) / (tired - wide)
+
+
 def _factor(value: float) -> str:
     return f"({number(value)})" if value < 0 else number(value)
 
@@ -282,22 +261,35 @@ def _factor(value: float) -> str:
 def turned_by_hand(x: np.ndarray, halves: bool) -> Worked:
     """Four numbers at position 1, turned pair by pair by 1 and by 1/10 radian."""
     pairs, steps, turned = ((0, 2), (1, 3)) if halves else ((0, 1), (2, 3)), [], np.zeros(4)
-    for pair, angle in zip(pairs, (1.0, 0.1), strict=True):
-        (a, b), cos, sin = x[list(pair)], np.cos(angle), np.sin(angle)
-        turned[list(pair)] = a * cos - b * sin, a * sin + b * cos
-        first, second = _factor(a), _factor(b)
-        name = rf"({number(a)}, {number(b)})\text{{ by }}{number(angle)}"
-        working = [
-            rf"{first} \cdot {number(cos)} - {second} \cdot {number(sin)}",
-            rf"{first} \cdot {number(sin)} + {second} \cdot {number(cos)}",
-        ]
-        value = turned[list(pair)]
-        shown = rf"({working[0]},\; {working[1]}) = {matrix(value)}"
-        steps.append(Step(name, shown, value))
+    for (i, j), angle in zip(pairs, (1.0, 0.1), strict=True):
+        a, b, cos, sin = x[i], x[j], np.cos(angle), np.sin(angle)
+        turned[i], turned[j] = a * cos - b * sin, a * sin + b * cos
+        for at, sign, one, other in ((i, "-", cos, sin), (j, "+", sin, cos)):
+            said = rf"{_factor(a)} \cdot {number(one)} {sign} {_factor(b)} \cdot {number(other)}"
+            steps.append(Step(f"k_{at + 1}", f"{said} = {number(turned[at])}", turned[at]))
     steps.append(Step(r"\text{turned}", matrix(turned), turned))
     title = (
-        "Halves: 1st with 3rd, 2nd with 4th" if halves else "Neighbours: 1st with 2nd, 3rd with 4th"
+        "Halves: 1st with 3rd by 1, 2nd with 4th by 0.1"
+        if halves
+        else "Neighbours: 1st with 2nd by 1, 3rd with 4th by 0.1"
     )
+    return Worked(title, tuple(steps))
+
+
+def shared_keys_by_hand() -> Worked:
+    """What both heads of "it" read where the second has the keys and values of the first."""
+    x, K, V = example.X[-1], example.X @ example.W_K, example.X @ example.W_V
+    steps = []
+    for n, W in ((1, example.W_Q), (2, example.W_Q2)):
+        scores = K @ (x @ W) / 2**0.5
+        shown = (
+            rf"\begin{{aligned}}[t] & K q_{n} / \sqrt{{2}} \\ &= {matrix(scores)} \end{{aligned}}"
+        )
+        weights = softmax_steps(f"w_{n}", scores)
+        output = weights.value @ V
+        steps += [Step(f"s_{n}", shown, scores), weights]
+        steps.append(Step(rf"w_{n} V", matrix(output), output))
+    title = "Two queries of “it”, and one set of keys (fox, cross, stream, because, it)"
     return Worked(title, tuple(steps))
 
 
@@ -334,6 +326,24 @@ def gate_by_hand(x: np.ndarray, gate: np.ndarray, up: np.ndarray, down: np.ndarr
 def losses_of(model: nn.Module, ids_1T: Tensor) -> Tensor:
     """The loss at each position of one text but the last, (T - 1,), in nats."""
     return F.cross_entropy(model(ids_1T)[0, :-1], ids_1T[0, 1:], reduction="none")
+
+
+def oracle() -> list[list[str]]:
+    """How far SmolLM2 in our class is from Hugging Face's, a row for each text (`make oracles`)."""
+    path = importlib.resources.files("helpers") / "data" / "results" / "oracles_llama.json"
+    rows = json.loads(path.read_text("utf-8"))["rows"]
+    return [row for row in rows if row[0].startswith("SmolLM2-135M")]
+
+
+def loss_on_text(model: nn.Module, tokenizer) -> float:
+    """The mean loss on TEXT, in nats per token."""
+    return losses_of(model, tokenizer.encode(TEXT)[None]).mean().item()
+
+
+def rotate_halves(x_BHTD: Tensor, first: int, base: float) -> Tensor:
+    """As `rotate`, with i and i + D/2 for pairs. Shapes: (B, H, T, D)."""
+    neighbours = torch.stack(x_BHTD.chunk(2, dim=-1), dim=-1).flatten(-2)
+    return rotate(neighbours, first, base).unflatten(-1, (-1, 2)).mT.flatten(-2)
 
 
 def centred_norms(model: nn.Module) -> AbstractContextManager:
@@ -428,13 +438,6 @@ PARTS = {
             settings=[
                 {"swaps": s, "lr": RATES[0], "steps": 2 * STEPS} for s in ("GPT", "RoPE", "Llama")
             ],
-            more={"block": BLOCK},
-        ),
-        Part(
-            chapter=14,
-            name="experts",
-            run=one_mixture,
-            settings=[{"layer": layer, "lr": 0.003} for layer in MIXTURES],
             more={"block": BLOCK},
         ),
         Part(

@@ -69,37 +69,6 @@ def test_swaps_keep_the_weights_that_multiply():
             assert multiplying(model) == pytest.approx(multiplying(gpt), rel=0.01), name
 
 
-def test_a_token_gets_its_two_likeliest_experts():
-    with seeded(2):
-        layer = lab.Experts(6).double()
-        x_BTC = torch.randn(1, 5, lab.C, dtype=torch.float64)
-    logits = (x_BTC[0] @ layer.router.weight.T).detach().numpy()
-    p = np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True)
-    gate, up = (w.weight.detach().view(8, 6, lab.C) for w in (layer.gate, layer.up))
-    down = layer.down.weight.detach().view(lab.C, 8, 6)
-    for t, x in enumerate(x_BTC[0]):
-        two = p[t].argsort()[::-1][:2].copy()
-        wanted = sum(
-            p[t, e] / p[t, two].sum() * (down[:, e] @ (F.silu(gate[e] @ x) * (up[e] @ x)))
-            for e in two
-        )
-        torch.testing.assert_close(layer(x_BTC)[0, t].detach(), wanted)
-
-
-def test_balance_helps_the_expert_that_has_nothing_to_do():
-    with seeded(2):
-        layer = lab.Experts(6)
-        x_BTC = torch.randn(8, 8, lab.C)
-    layer.bias[3] = -1.0
-    layer(x_BTC)
-    assert layer.load[3] == 0
-    assert layer.load.sum() == pytest.approx(1)
-    for _ in range(300):
-        layer(x_BTC)
-        layer.balance(0.01)
-    assert layer.load.min() > 0.05
-
-
 def test_losses_are_those_of_the_next_tokens(llama):
     wanted = F.cross_entropy(llama(ids())[0, :-1], ids()[0, 1:], reduction="none")
     torch.testing.assert_close(lab.losses_of(llama, ids()), wanted)
@@ -149,3 +118,11 @@ def test_by_hand_the_gate_is_torch_s():
     wanted = (F.silu(torch.tensor(x) @ g) * (torch.tensor(x) @ u)) @ d
     found = lab.gate_by_hand(x, gate, up, down)[r"\text{output}"]
     np.testing.assert_allclose(found, wanted)
+
+
+def test_halves_turn_as_in_hugging_face_s_code():
+    x_BHTD = torch.randn(1, 2, 5, 6, generator=torch.Generator().manual_seed(0))
+    angle_TD = torch.arange(5)[:, None] * 100 ** (-torch.arange(0, 6, 2) / 6).repeat(2)
+    first, second = x_BHTD.chunk(2, dim=-1)
+    wanted = x_BHTD * angle_TD.cos() + torch.cat([-second, first], dim=-1) * angle_TD.sin()
+    torch.testing.assert_close(lab.rotate_halves(x_BHTD, 0, 100), wanted)
