@@ -14,6 +14,7 @@ from jaxtyping import Real
 from helpers import numerics
 
 DIGITS = 3  # decimals shown: float32's sums differ between processors further down
+_BREAK = r" \\ &\quad + "  # between terms on two lines
 LARGEST = 300.0  # a score beyond which exponentials are shown with the largest subtracted
 
 
@@ -84,16 +85,18 @@ class Worked:
 def dot_product(
     name: str, left: Real[np.ndarray, " n"] | list, right: Real[np.ndarray, " n"] | list
 ) -> Step:
-    """A dot product, term by term.
+    """A dot product, term by term, at most two of them on a line.
 
     Shapes: left (n,), right (n,).
     """
     left, right = np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)
-    terms = " + ".join(
-        rf"{_factor(a)} \cdot {_factor(b)}" for a, b in zip(left, right, strict=True)
-    )
+    terms = [rf"{_factor(a)} \cdot {_factor(b)}" for a, b in zip(left, right, strict=True)]
+    lines = [" + ".join(terms[at : at + 2]) for at in range(0, len(terms), 2)]
     value = np.asarray(left @ right)
-    return Step(name, f"{terms} = {number(float(value))}", value)
+    working = rf"{_BREAK.join(lines)} = {number(float(value))}"
+    if len(lines) > 1:
+        working = rf"\begin{{aligned}}[t] & {working} \end{{aligned}}"
+    return Step(name, working, value)
 
 
 def scale(name: str, scores: Real[np.ndarray, "*Tq Tk"] | list, width: int) -> Step:
@@ -128,17 +131,15 @@ def weighted_sum(
     weights: Real[np.ndarray, " T"] | list,
     vectors: Real[np.ndarray, "T D"] | list,
 ) -> Step:
-    """Vectors, one row each, added up with weights.
+    """Vectors, one row each, added up with weights, each on a line for a telephone.
 
     Shapes: weights (T,), vectors (T, D).
     """
     weights = np.asarray(weights, dtype=np.float64)
     vectors = np.asarray(vectors)
     terms = [rf"{_factor(w)} {matrix(row)}" for w, row in zip(weights, vectors, strict=True)]
-    per_line = 2  # as many as a telephone has room for
-    lines = [" + ".join(terms[at : at + per_line]) for at in range(0, len(terms), per_line)]
     value = weights @ vectors
-    working = r"\\ &\quad + ".join(lines) + rf" \\ &= {matrix(value)}"
+    working = rf"{_BREAK.join(terms)} \\ &= {matrix(value)}"
     return Step(name, rf"\begin{{aligned}}[t] & {working} \end{{aligned}}", value)
 
 

@@ -83,15 +83,18 @@ def test_softmax_steps_of_large_scores(large):
 def test_weighted_sum():
     step = worked.weighted_sum("o", [0.25, 0.75], [[4, 0], [0, 4]])
     np.testing.assert_array_equal(step.value, [1, 3])
-    assert r"0.25 \begin{bmatrix} 4 & 0 \end{bmatrix} + 0.75" in step.working
+    assert r"0.25 \begin{bmatrix} 4 & 0 \end{bmatrix} \\ &\quad + 0.75" in step.working
     assert worked.matrix([1, 3]) in step.working
 
 
 @pytest.mark.parametrize("n", range(1, 8))
-def test_weighted_sum_has_two_terms_a_line(n):
+def test_sums_fit_on_a_telephone(n):
     working = worked.weighted_sum("o", [1] * n, [[k] for k in range(n)]).working
     assert working.count(r"\begin{bmatrix}") == n + 1  # and the sum
+    assert working.count(r"\\ &\quad + ") == n - 1
+    working = worked.dot_product("o", [1] * n, range(n)).working
     assert working.count(r"\\ &\quad + ") == (n - 1) // 2
+    assert working.count(r"\cdot") == n
 
 
 def test_attention_of_one_query_is_torchs():

@@ -213,9 +213,10 @@ def of_neurons(lm: TinyGPT) -> dict[str, float]:
 # --- by hand, and in torch ------------------------------------------------------------------
 
 
-def in_two_lines(working: str, result: str) -> str:
-    """A step's working, and its result on a line of its own: both fit on a telephone."""
-    return rf"\begin{{aligned}}[t] & {working} \\ &= {result} \end{{aligned}}"
+def in_lines(*parts: str) -> str:
+    """A step's working on lines of their own, each of which fits on a telephone."""
+    lines = r" \\ &".join(parts)
+    return rf"\begin{{aligned}}[t] & {lines} \end{{aligned}}"
 
 
 def add_norm_steps(x, y, k: int, out: str, gamma, beta) -> list[Step]:
@@ -228,10 +229,10 @@ def add_norm_steps(x, y, k: int, out: str, gamma, beta) -> list[Step]:
     over_root = rf"\frac{{{matrix(away)}}}{{\sqrt{{{number(variance)}}}}}"
     scaled = gamma * normalised + beta
     return [
-        Step(f"x_{k} + y_{k}", in_two_lines(f"{matrix(x)} + {matrix(y)}", matrix(s)), s),
+        Step(f"x_{k} + y_{k}", in_lines(matrix(x), f"+ {matrix(y)}", f"= {matrix(s)}"), s),
         Step(rf"\mu_{k}", rf"\frac{{{total}}}{{{len(s)}}} = {number(s.mean())}", s.mean()),
         Step(rf"\sigma_{k}^2", rf"\frac{{{squares}}}{{{len(s)}}} = {number(variance)}", variance),
-        Step(f"n_{k}", in_two_lines(over_root, matrix(normalised)), normalised),
+        Step(f"n_{k}", in_lines(over_root, f"= {matrix(normalised)}"), normalised),
         Step(out, rf"\gamma \odot n_{k} + \beta = {matrix(scaled)}", scaled),
     ]
 
@@ -240,31 +241,23 @@ def network_steps(x, W_1, W_2, out: str) -> list[Step]:
     """The steps of a feed-forward network without biases."""
     first = np.asarray(x) @ W_1
     hidden = F.gelu(torch.tensor(first)).numpy()
-    gelu = rf"\text{{GELU}}\,{matrix(first)}"
+    gelu, y = rf"\text{{GELU}}\,{matrix(first)}", hidden @ W_2
     return [
-        Step("x_2 W_1", in_two_lines(matrix(x) + matrix(W_1), matrix(first)), first),
-        Step("h", in_two_lines(gelu, matrix(hidden)), hidden),
-        Step(out, in_two_lines(matrix(hidden) + matrix(W_2), matrix(hidden @ W_2)), hidden @ W_2),
+        Step("x_2 W_1", in_lines(matrix(x), rf"\cdot {matrix(W_1)}", f"= {matrix(first)}"), first),
+        Step("h", in_lines(gelu, f"= {matrix(hidden)}"), hidden),
+        Step(out, in_lines(matrix(hidden), rf"\cdot {matrix(W_2)}", f"= {matrix(y)}"), y),
     ]
 
 
 def in_torch(block: nn.Module) -> nn.TransformerEncoderLayer:
     """Torch's own block with the weights of ours, in float64."""
     attention, network = block.attention, block.feed_forward
-    theirs = nn.TransformerEncoderLayer(
-        network.up.in_features,
-        attention.H,
-        network.up.out_features,
-        dropout=0.0,
-        activation="gelu",
-        batch_first=True,
-    ).double()
-    with torch.no_grad():
-        theirs.self_attn.in_proj_weight.copy_(attention.qkv.weight)
-        theirs.self_attn.in_proj_bias.copy_(attention.qkv.bias)
-        theirs.self_attn.out_proj.load_state_dict(attention.out.state_dict())
-        theirs.linear1.load_state_dict(network.up.state_dict())
-        theirs.linear2.load_state_dict(network.down.state_dict())
+    C, hidden = network.up.in_features, network.up.out_features
+    more: dict[str, Any] = {"dropout": 0.0, "activation": "gelu", "batch_first": True}
+    theirs = nn.TransformerEncoderLayer(C, attention.H, hidden, **more).double()
+    parts = (attention.qkv, attention.out, network.up, network.down, block.norm_1, block.norm_2)
+    weights = [weight for part in parts for weight in part.state_dict().values()]
+    theirs.load_state_dict(dict(zip(theirs.state_dict(), weights, strict=True)))
     return theirs
 
 
