@@ -52,9 +52,9 @@ class Reading:
     experiments: int
 
     @property
-    def minutes(self) -> int:
-        """Minutes that it takes, to the nearest five."""
-        exact = (
+    def exact(self) -> float:
+        """Minutes that it takes."""
+        return (
             self.words / 200
             + sum(self.open) / 4
             + sum(self.folded) / 8
@@ -64,7 +64,11 @@ class Reading:
             + 3 * self.explorers
             + 4 * self.tables
         )
-        return 5 * max(1, round(exact / 5))
+
+    @property
+    def minutes(self) -> int:
+        """Minutes that it takes, to the nearest five."""
+        return 5 * max(1, round(self.exact / 5))
 
 
 def parts(cells: list) -> dict[str, list]:
@@ -85,6 +89,23 @@ def parts(cells: list) -> dict[str, list]:
             elif heads and here == "exercises":
                 here = "after"
         found.setdefault(here, []).append(cell)
+    return found
+
+
+def sections(cells: list) -> dict[str, list]:
+    """The cells of the first reading by the heading they stand under; the head's is "".
+
+    A cell with headings inside is cut at each.
+    """
+    found: dict[str, list] = {"": []}
+    here = ""
+    for cell in parts(cells)["first"]:
+        pieces = [text(cell)]
+        if cell["cell_type"] == "markdown":
+            pieces = re.split(r"^## (.+)$", text(cell), flags=re.M)
+        found[here].append(cell | {"source": pieces[0]})
+        for here, after in zip(pieces[1::2], pieces[2::2], strict=True):
+            found[here] = [cell | {"source": after}]
     return found
 
 

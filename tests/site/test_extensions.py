@@ -1,6 +1,7 @@
 """The Sphinx extensions of book/_ext, piece by piece, and what they leave on the built pages."""
 
 import html
+import itertools
 import json
 import re
 from pathlib import Path
@@ -29,6 +30,23 @@ def test_word_with_an_everyday_meaning_needs_company():
 
     assert allowed("value", "Each token has a key and a value.")
     assert not allowed("value", "The right value is computed.")
+
+
+# --- the short path -----------------------------------------------------------------------------
+
+
+def test_short_path_shows_every_piece_but_one_in_an_afternoon():
+    from content import path
+
+    page = (ROOT / "book" / "short-path.md").read_text("utf-8")
+    [block] = re.findall(r"```\{path\}\n(.*?)\n```", page, re.DOTALL)
+    sections = [of_chapter for *_, of_chapter in path.steps(block.splitlines())]
+    assert sum(map(path.minutes, sections)) <= 4.5 * 60
+    cells = itertools.chain.from_iterable(cells for one in sections for cells in one.values())
+    code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    piece = re.compile(r"^(?:class|def) (\w+)", re.MULTILINE)
+    whole = piece.findall((ROOT / "helpers" / "minigpt.py").read_text("utf-8"))
+    assert set(whole) - set(piece.findall(code)) == {"init_weights"}
 
 
 # --- results ------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from importlib import import_module
 
 MODULES = (
     "chapters",
+    "path",
     "glossary",
     "corrections",
     "results",
