@@ -340,6 +340,22 @@ def test_a_vector_put_in_is_python_s_patch():
     np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
 
 
+ALIKE = """(words) => {
+    const model = unpack(bookGPTWeights);
+    return words.map(word => likeliest(usedAlike(model, model.ids.get(word)), 21)
+        .map(id => model.vocab[id].trim()));
+}"""
+
+
+@pytest.mark.parametrize("column", [0, 1])
+def test_used_like_a_name_are_names_and_like_a_kind_of_hero_kinds(column):
+    rows = valley.grammar()["facts"]["hero, kind, they, them, their"]
+    wanted = [row.split(", ")[column] for row in rows]
+    for word, found in zip(wanted, in_node(ALIKE, [f" {w}" for w in wanted]), strict=True):
+        assert found[0] == word
+        assert set(found) <= set(wanted)
+
+
 def test_a_swapped_word_shows_where_the_difference_is_held(page):
     asked(page)
     words(page)
@@ -390,18 +406,21 @@ def test_a_part_silenced_shows_prediction_and_truth(page):
     shown = page.locator(".machine-silenced tbody tr").evaluate_all(
         "rows => rows.map(r => [...r.querySelectorAll('td')].map(c => c.textContent))"
     )
+    before, after = (written(of_V.softmax(-1)[None, wide])[0] for of_V in (logits_V, left_V))
     leads = [float(of_V[wide] - of_V[over]) for of_V in (logits_V, left_V)]
     wanted = [leads[0], leads[0] - parts[part], leads[1]]
-    assert [read(x) for x in shown[0]] == pytest.approx(wanted, abs=NEAR)
-    assert shown[1][0] == written(logits_V.softmax(-1))[0]
-    share = float(shown[1][2].strip("%< ")) / 100
-    assert share == pytest.approx(left_V.softmax(-1)[wide].item(), abs=NEAR)
-    assert tokenizer.vocab[left_V.argmax()].strip() in shown[2][2]
+    assert [shown[0][0], shown[0][2]] == [before, after]
+    assert tokenizer.vocab[left_V.argmax()].strip() in shown[1][2]
+    assert [read(x) for x in shown[2]] == pytest.approx(wanted, abs=NEAR)
+    page.locator(".machine-silenced p", has_text=f"{before[:-1]} → {after}").wait_for()
+    bar = page.locator(".machine-answer")
+    bar.get_by_role("button", name=f"wide” {after} (was {before})").wait_for()
     length = f"a vector {100 * changed:.1f}% as long as the one left out"
     page.locator(".machine-silenced p", has_text=length).wait_for()
     assert page.locator(f'[data-piece="{part[1]}.{part[2]}"].lit').count() == 1
     page.get_by_role("button", name=f"Put back: {name}").press("Enter")
     assert page.locator(".machine-silenced").count() == 0
+    assert "(was" not in bar.text_content()
 
 
 def test_a_row_opens_its_number_and_back_leads_to_the_reasons(page):

@@ -76,7 +76,7 @@ logit</option><optgroup label="likeliest"></optgroup><optgroup label="all"></opt
 <p class="machine-note">{says} <a href="{href}" target="_blank">{where}</a>.</p>
 <h3>Swap a word</h3><div><p class="machine-choices"><label>For <select name="swapped"></select>
 </label><label>put <select name="swap"><option value="">another word</option><optgroup
- label="likely there"></optgroup><optgroup label="all"></optgroup></select></label></p>
+ label="used like it"></optgroup><optgroup label="all"></optgroup></select></label></p>
 <p class="machine-swap-says"></p><table class="machine-swap" hidden><caption></caption>
 <thead><tr><th scope="col">at</th>{levels}</tr></thead><tbody></tbody></table></div>"""
 

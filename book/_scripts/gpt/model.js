@@ -228,6 +228,15 @@ export function read(
   return { embedding, position, layers, ...readOut(weights, layers.at(-1).stream, less.norm) };
 }
 
+// How alike the model uses each token to one, (V,): the cosines of their rows in embedding and head.
+export const usedAlike = ({ weights, vocab }, id) =>
+  ["embedding.weight", "head.weight"]
+    .map((name) => {
+      const rows = vocab.map((_, at) => row(weights[name], at));
+      return rows.map((x) => dot(x, rows[id]) / Math.sqrt(dot(x, x) * dot(rows[id], rows[id])));
+    })
+    .reduce(plus);
+
 // What the last norm (C,) and the head (V,) make of a stream: after all layers, or of an earlier one.
 export function readOut(weights, stream, less) {
   const norm = minus(layerNorm(stream, weights, "norm"), less);

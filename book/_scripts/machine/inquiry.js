@@ -6,7 +6,7 @@ import { asks, wordIn } from "./address.js";
 import { drawPage } from "./page.js";
 import { writeAddress } from "./navigation.js";
 import { missing, post } from "./reader.js";
-import { partsOf } from "./reasons.js";
+import { partsOf, silence } from "./reasons.js";
 import { likeliestOf, rowHere, say, state, there, wordOf } from "./state.js";
 
 // Ask nothing: the likeliest word over the next likeliest.
@@ -74,6 +74,16 @@ export function askAgain(given) {
 
 // The parts of what is asked, each with its share, as reasons.js has them.
 export const reasons = () => partsOf(state.machine, inquiry());
+
+const keyOf = ({ part, layer, head, key }) => [part, layer, head, key].join();
+export const isSilent = (part) =>
+  Boolean(state.why.silent) && keyOf(part) === keyOf(state.why.silent);
+
+// What comes of leaving out the silenced part, as `silence` says it; nothing where none is.
+export function silenced() {
+  const part = state.why.silent && reasons().find(isSilent);
+  return part && silence(state.machine, inquiry(), part);
+}
 
 // --- what takes the worker more readings
 

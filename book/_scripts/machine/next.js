@@ -3,6 +3,7 @@
 import { button, make, percent, tableRow } from "../gpt/page.js";
 import { likeliest, probabilities } from "../gpt/sampling.js";
 import { label } from "../gpt/tokens.js";
+import { silenced } from "./inquiry.js";
 import { showNumber } from "./navigation.js";
 import { at, find, rowHere, rowOf, state, token, wordOf } from "./state.js";
 
@@ -38,11 +39,18 @@ export function answer(choose) {
     one.textContent = label(token(t));
     one.ariaLabel = at(t).includes(one.textContent) ? at(t) : `${one.textContent} ${at(t)}`;
   });
-  const a = { part: "probabilities", position },
-    before = machine.plain && probabilities(machine.plain[position].logits_V);
+  bar();
+}
+
+// Show what comes next, with what is changed or silenced, and what came without that.
+export function bar() {
+  const { position, machine } = state,
+    a = { part: "probabilities", position },
+    gone = silenced(),
+    before = machine.plain ? probabilities(machine.plain[position].logits_V) : gone && rowOf(a);
   find(".machine-answer").replaceChildren(
-    make("span", {}, `after ${at(position)}`),
-    ...likelyButtons(rowOf(a), FIRST, a, before),
+    make("span", {}, `after ${at(position)}${gone ? ", a part silenced" : ""}`),
+    ...likelyButtons(gone ? probabilities(gone.logits.found) : rowOf(a), FIRST, a, before),
   );
 }
 

@@ -2,16 +2,25 @@
 
 import { button, headed, make, offer, percent, tableRow } from "../gpt/page.js";
 import { likeliest, probabilities } from "../gpt/sampling.js";
-import { askAgain, inquiry, overWhat, reasons, sumOf } from "./inquiry.js";
+import {
+  askAgain,
+  becomes,
+  inquiry,
+  isSilent,
+  overWhat,
+  reasons,
+  silenced,
+  sumOf,
+} from "./inquiry.js";
 import { showNumber } from "./navigation.js";
+import { bar } from "./next.js";
 import { locate } from "./picture.js";
-import { lead, leadsTo, silence } from "./reasons.js";
+import { lead, leadsTo } from "./reasons.js";
 import { at, capital, field, find, likeliestOf, rowHere, signed, state, wordOf } from "./state.js";
 import { words } from "./words.js";
 
 const FIRST = 8, // parts that are shown at first
   NEAR = 20; // tokens that are offered
-const same = (a, b) => ["part", "layer", "head", "key"].every((name) => a[name] === b?.[name]);
 
 // A part in words.
 function nameOf({ part, layer, head, key }) {
@@ -86,7 +95,7 @@ function showReasons() {
 // A row, and under it what becomes of the word without this part, if that was asked.
 function reason(part, most) {
   const name = nameOf(part),
-    silent = same(part, state.why.silent),
+    silent = isSilent(part),
     says = silent ? "Put back" : "Silence",
     className = part.value < 0 ? "minus" : "plus";
   const opens = () => {
@@ -96,6 +105,7 @@ function reason(part, most) {
   const press = () => {
     state.why.silent = silent ? null : part;
     update();
+    bar();
     const result = find(".machine-silenced");
     find(".machine-told").textContent = result?.querySelector("p").textContent ?? "";
     result?.scrollIntoView({ block: "nearest" });
@@ -109,13 +119,13 @@ function reason(part, most) {
   );
   for (const event of ["pointerenter", "focusin"]) row.addEventListener(event, () => locate(part));
   for (const event of ["pointerleave", "focusout"]) row.addEventListener(event, () => locate());
-  return silent ? [row, without(part)] : [row];
+  return silent ? [row, without()] : [row];
 }
 
-// What becomes of the word without a part, by the sum and computed again.
-function without(part) {
+// What becomes of the word without the silenced part, by the sum and computed again.
+function without() {
   const asked = inquiry(),
-    { logits, later, changed, norm, by } = silence(state.machine, asked, part),
+    { logits, later, changed, norm, by } = silenced(),
     ways = [logits.now, logits.said, logits.found];
   const [, predicted, computed] = ways.map((logits_V) => signed(lead(logits_V, asked)));
   const compared = (name, of) => tableRow(name, ...ways.map(of));
@@ -126,13 +136,14 @@ function without(part) {
   const body = make(
     "tbody",
     {},
-    compared("lead", (logits_V) => signed(lead(logits_V, asked))),
     compared("probability", (logits_V) => percent(probabilities(logits_V)[asked.entry])),
     compared("likeliest", (logits_V) => wordOf(likeliestOf(logits_V))),
+    compared("lead", (logits_V) => signed(lead(logits_V, asked))),
   );
   const head = headed("", "with it", "without it, by the sum", "without it, computed");
   const says =
-    `Without this part the sum predicts ${predicted}, and the machine, computed again from there, gives ${computed}. ` +
+    `${wordOf(asked.entry)} without this part, computed again from there: ${becomes(probabilities(logits.found))}. ` +
+    `Of its lead the sum predicts ${predicted}, and the machine gives ${computed}. ` +
     `${above} What the last norm multiplies by goes from ${by.now.toFixed(3)} to ${by.found.toFixed(3)}, which makes ${signed(norm)}.`;
   const inside = [make("table", {}, head, body), make("p", {}, says)];
   const cell = make("td", { colSpan: 3 }, ...inside);

@@ -1,5 +1,6 @@
 // Which words matter, and what becomes of the word if another one is swapped.
 
+import { usedAlike } from "../gpt/model.js";
 import { make, offer, percent, tableRow } from "../gpt/page.js";
 import { likeliest } from "../gpt/sampling.js";
 import { label } from "../gpt/tokens.js";
@@ -7,6 +8,7 @@ import { becomes, found, inquiry, tasks } from "./inquiry.js";
 import { writeAddress } from "./navigation.js";
 import { at, field, find, likeliestOf, rowHere, state, token, typedName, wordOf } from "./state.js";
 
+const NEAR = 20; // words that are offered
 const each = (length, item) => Array.from({ length }, (_, n) => item(n));
 
 // Show how probable the word is if no later position may read one of the words before.
@@ -45,7 +47,7 @@ function showWords() {
 
 let offered = "";
 
-// Offer the words, and for one of them what else was likely there.
+// Offer the words, and for one of them those that the machine uses most like it.
 function offerWords() {
   const { position, machine, why } = state,
     { entry } = inquiry(),
@@ -56,8 +58,8 @@ function offerWords() {
     now = JSON.stringify([machine.ids, position, from, id]);
   if (now === offered) return;
   offered = now;
-  const likely = from ? likeliest(machine.seen[from - 1].logits_V, 20) : [],
-    near = new Set(id === undefined ? likely : [...likely, id]);
+  const alike_V = usedAlike(machine.model, machine.ids[from]),
+    near = new Set([...likeliest(alike_V, NEAR), id ?? machine.ids[from]]);
   near.delete(machine.ids[from]);
   offer(field("swapped"), each(position + 1, Number), at);
   field("swapped").value = from;
