@@ -135,6 +135,28 @@ def test_misconceptions_are_cards_and_a_folded_table(html_root):
     assert re.search(r"<summary>The table, \d+ rows</summary>.*<table.*</details>", text, re.S)
 
 
+# --- styles ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rules", "kept"),
+    [
+        (".page h1{x:1}.gone{x:1}", ".page h1{x:1}"),
+        (".gone,.page>p,a[href='.gone,']{x:1}", ".page>p,a[href='.gone,']{x:1}"),
+        (".page.gone{x:1}h1:not(.gone,.lost){x:1}", "h1:not(.gone,.lost){x:1}"),
+        ("@media print{.gone{x:1}.page{x:1}}", "@media print{.page{x:1}}"),
+        (".bs-tip::before{content:'.gone'}", ".bs-tip::before{content:'.gone'}"),
+        ("/*! MIT *//* no */@font-face{x:1}", "/*! MIT */@font-face{x:1}"),
+    ],
+)
+def test_a_rule_of_others_is_kept_for_classes_that_are_there(rules, kept):
+    import tinycss2
+    from postprocess.static import purged
+
+    found = purged(tinycss2.parse_stylesheet(rules), {"page", "bs-"})
+    assert found.replace('"', "'") == kept
+
+
 # --- the address ----------------------------------------------------------------------------------
 
 

@@ -43,10 +43,11 @@ PAGE_STEPS = (  # each gets a page and changes its soup
 SITE_STEPS = (  # each gets all pages
     search.write_index,
     maths.typeset_formulas,
+    static.remove_unused_files,
+    static.purge_styles,
     static.subset_icon_fonts,
     static.inline_text_font,
     static.join_styles,
-    static.remove_unused_files,
 )
 PLACEHOLDER = "\ue000"  # around the number of what was put aside; no page has this sign
 CODE = re.compile(r"(?<=<pre>)<span></span>.*?(?=</pre>)", re.DOTALL)  # as Pygments writes it

@@ -1,4 +1,4 @@
-"""Static files: fonts cut down to what pages show, unused files removed."""
+"""Static files: styles and fonts cut down to what pages show, unused files removed."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import hashlib
 import re
 import shutil
 from importlib.resources import files
+from itertools import groupby, pairwise
 from pathlib import Path
 
+import tinycss2
 from sphinx.util import logging
 
 from postprocess.fonts import subset_font
@@ -17,7 +19,11 @@ logger = logging.getLogger(__name__)
 ICONS = "vendor/fontawesome/webfonts"
 FONTS = Path(str(files("pydata_sphinx_theme"))) / "theme/pydata_sphinx_theme/static" / ICONS
 SHEET = "styles/pydata-sphinx-theme.css"
-NAMED = re.compile(r'((?:\.fa-[\w-]+:{1,2}before,?)+)\{content:"\\([ef][0-9a-f]{3})"\}')
+THEME = ("styles/*theme.css", "pygments.css", "mystnb.*.css")  # sheets that others have made
+IMPORT = re.compile(r'@import "([^"]+)";')  # a request before the first paint, after another
+CLASSES = re.compile(r'\bclass="([^"]*)"')
+WORDS = re.compile(r"[\w-]+-(?=\$\{)|[\w-]*\w")  # of a script, which may add to "bs-"
+DATA = re.compile("weights|tales|search-index")
 OTHERS = re.compile(r"\\([ef][0-9a-f]{3})\b|([\ue000-\uf8ff])")
 SOURCE = re.compile(r"url\((\.\./vendor/fontawesome/webfonts/fa-[\w-]+)\.woff2\)[^;}]*")
 FACE = re.compile(r"url\((fonts/[\w-]+\.woff2)\)")
@@ -34,28 +40,61 @@ UNUSED = (
 )
 
 
-def subset_icon_fonts(app, pages) -> None:
-    """Subset the icon fonts (300 kB) to the icons that pages, scripts or styles use."""
+def purge_styles(app, pages) -> None:
+    """Leave out the rules of others (500 kB) whose classes neither a page nor a script has."""
     static = Path(app.outdir, "_static")
-    sheet = (static / SHEET).read_text("utf-8")
-    scripts = [
-        file.read_text("utf-8") for file in static.glob("**/*.js") if "gpt-" not in file.name
-    ]
-    named = set(re.findall(r"\bfa-[\w-]+", " ".join([*scripts, *(page.text for page in pages)])))
-    styles = [NAMED.sub("", sheet), *(f.read_text("utf-8") for f in static.glob("*.css"))]
+    known = {name for page in pages for one in CLASSES.findall(page.text) for name in one.split()}
+    for file in static.glob("**/*.js"):
+        if not DATA.search(file.name):
+            known |= set(WORDS.findall(file.read_text("utf-8")))
+    for pattern in THEME:
+        for file in static.glob(pattern):
+            whole = IMPORT.sub(
+                lambda named, file=file: (file.parent / named[1]).read_text("utf-8"),
+                file.read_text("utf-8"),
+            )
+            rules = tinycss2.parse_stylesheet(whole, skip_whitespace=True)
+            file.write_text(purged(rules, known), "utf-8")
+
+
+def purged(rules: list, known: set[str]) -> str:
+    """Serialise rules, of their selectors those of whose classes all are known.
+
+    What ends in "-" stands for all that begin so.
+    """
+    found, begun = "", tuple(word for word in known if word.endswith("-"))
+
+    def used(selector: list) -> bool:
+        names = [name.value for dot, name in pairwise(selector) if dot == "."]
+        return all(name in known or name.startswith(begun) for name in names)
+
+    for rule in rules:
+        if rule.type == "at-rule" and rule.at_keyword in ("media", "supports"):
+            inside = purged(tinycss2.parse_rule_list(rule.content, True, True), known)
+            found += f"@{rule.at_keyword}{tinycss2.serialize(rule.prelude)}{{{inside}}}"
+        elif rule.type == "qualified-rule":
+            parts = (list(part) for _, part in groupby(rule.prelude, lambda token: token == ","))
+            if selectors := [
+                tinycss2.serialize(one) for one in parts if one != [","] and used(one)
+            ]:
+                found += f"{','.join(selectors)}{{{tinycss2.serialize(rule.content)}}}"
+        elif rule.type != "comment" or rule.value.startswith("!"):  # a licence
+            found += rule.serialize()
+    return found
+
+
+def subset_icon_fonts(app, pages) -> None:
+    """Subset the icon fonts (300 kB) to the icons that are left in the styles."""
+    static = Path(app.outdir, "_static")
+    texts = [file.read_text("utf-8") for file in (static / SHEET, *static.glob("*.css"))]
     wanted = {
         int(code, 16) if code else ord(sign)
-        for text in styles
+        for text in texts
         for code, sign in OTHERS.findall(text)
-    }
-    wanted |= {
-        int(code, 16)
-        for selectors, code in NAMED.findall(sheet)
-        if named & set(re.findall(r"fa-[\w-]+", selectors))
     }
     for font in FONTS.glob("*.ttf"):
         subset_font(font, wanted, static / ICONS / f"{font.stem}.woff")
-    (static / SHEET).write_text(SOURCE.sub(r'url(\1.woff) format("woff")', sheet), "utf-8")
+    (static / SHEET).write_text(SOURCE.sub(r'url(\1.woff) format("woff")', texts[0]), "utf-8")
 
 
 def inline_text_font(app, pages) -> None:
