@@ -18,7 +18,8 @@ seed::
 "title", "claim" and "seeds" may be missing; the first sentence of the code then says what it is.
 Parts, settings and what is shown of the runs have their names in ``book/results.toml``.
 ``{results}`` renders the chapters' files in their order, then the others; with names, the tables of
-these alone, without headings; ``file/part`` names one part.
+these alone, without headings; ``file/part`` names one part. Lines under it name rows of a plain
+table, which are then shown without their provenance.
 """
 
 from __future__ import annotations
@@ -206,6 +207,7 @@ class Results(SphinxDirective):
 
     optional_arguments = 1
     final_argument_whitespace = True
+    has_content = True
 
     def run(self) -> list[nodes.Node]:
         """Render the runs."""
@@ -236,6 +238,10 @@ class Results(SphinxDirective):
         if not file.exists():
             return [nodes.paragraph("", "Not measured yet.")]
         parts = parts_of(json.loads(file.read_text("utf-8")))
+        if self.content:
+            rows = {row[0]: row for row in parts[""]["rows"]}
+            shown = table(parts[""]["columns"], [rows[line] for line in self.content])
+            return self.parse_text_to_nodes(shown)
         wanted = {only: parts[only]} if only else parts
         return [node for label, part in wanted.items() for node in self.part(name, label, part)]
 
