@@ -35,7 +35,7 @@ def main() -> None:
     switches = {name: ends(name) for name in ("", *watch.BREAKS)}
     table = [
         [
-            watch.BREAKS[name][0] if name else "nothing",
+            watch.BREAKS[name]["name"] if name else "nothing",
             *(f"{f(x):.3f}" for f in (min, statistics.mean, max)),
         ]
         for name, x in switches.items()

@@ -6,10 +6,12 @@ import json
 import re
 
 import numpy as np
+import play
 import pytest
+import safetensors.torch
 import torch
 import torch.nn.functional as F
-from play import in_node, watch
+from play import watch
 from safetensors import safe_open
 
 from helpers import bigram, checkpoint, minigpt, variants
@@ -25,17 +27,23 @@ SWITCHES = {
 
 # --- the algorithm, held to torch ---------------------------------------------------------------
 
+
+def in_node(function: str, *given):
+    """What a function makes of this in Node, after the page's script."""
+    return play.in_node([play.bundled("watch")], function, *given)
+
+
 GRADIENTS = """(sizes, without, weights, x, y, floats, code) => {
-    const start = bookKernelMade().start(code, sizes, x.length);
-    const model = bookModelMade().GPT(sizes, x.length,
-        { ...start, without, Floats: globalThis[floats] });
+    const kernel = startKernel(code, sizes, x.length);
+    const model = GPT(sizes, x.length, { ...kernel, without, Floats: globalThis[floats] });
     for (const { name, value } of model.parameters) if (weights[name]) value.set(weights[name]);
     const logits = model.forward(Int32Array.from(x.flat()), x.length);
     const given = [...logits];
-    const loss = bookLoopMade().crossEntropy(model, logits, y.flat());
+    const loss = crossEntropy(model, logits, y.flat());
     model.backward(logits);
     const grads = model.parameters.map(({ name, grad }) => [name, [...grad]]);
-    return { memory: Boolean(start.memory), logits: given, loss, grads: Object.fromEntries(grads) };
+    const memory = Boolean(kernel.memory);
+    return { memory, logits: given, loss, grads: Object.fromEntries(grads) };
 }"""
 
 
@@ -71,7 +79,7 @@ def test_loss_and_all_gradients_are_those_of_torch(without, floats):
     kernel = watch.kernel() if floats == "kernel" else "none"
     floats, near = {"Float64Array": (floats, 1e-6)}.get(floats, ("Float32Array", 1e-4))
     asked = SIZES, without, weights, x_BT.tolist(), y_BT.tolist(), floats, kernel
-    found = in_node(watch.scripts(), GRADIENTS, *asked)
+    found = in_node(GRADIENTS, *asked)
     assert found["memory"] == (kernel != "none")
     assert found["loss"] == pytest.approx(loss.item(), rel=near)
     np.testing.assert_allclose(found["logits"], logits_BTV.detach().flatten(), atol=near * 10)
@@ -84,12 +92,10 @@ def test_loss_and_all_gradients_are_those_of_torch(without, floats):
 
 
 TRAINING = """(sizes, without, weights, ids, steps, batch, code) => {
-    const start = bookKernelMade().start(code, sizes, batch), loop = bookLoopMade();
-    const model = bookModelMade().GPT(sizes, batch, { ...start, without });
+    const model = GPT(sizes, batch, { ...startKernel(code, sizes, batch), without });
     for (const { name, value } of model.parameters) if (weights[name]) value.set(weights[name]);
-    const drawn = loop.uniform(5);
-    const losses = [...loop.train(model, Int32Array.from(ids), steps, batch, 0.003, drawn)];
-    const again = loop.uniform(5), starts = [];
+    const losses = [...train(model, Int32Array.from(ids), steps, batch, 0.003, generator(5))];
+    const again = generator(5), starts = [];
     for (let i = 0; i < steps * batch; i++)
         starts.push(Math.floor(again() * (ids.length - sizes.T)));
     return { losses, starts };
@@ -104,7 +110,7 @@ def test_twenty_steps_of_training_are_those_of_minigpt(without, code, monkeypatc
     ids = torch.randint(SIZES["V"], (400,), generator=torch.Generator().manual_seed(3))
     code = watch.kernel() if code == "kernel" else code
     asked = SIZES, without, weights_of(model), ids.tolist(), steps, BATCH, code
-    found = in_node(watch.scripts(), TRAINING, *asked)
+    found = in_node(TRAINING, *asked)
     starts = iter(torch.tensor(found["starts"]).view(steps, BATCH, 1))
     monkeypatch.setattr(torch, "randint", lambda *_: next(starts))
     expected = list(minigpt.train(copy.deepcopy(model).double(), ids, steps, BATCH, 0.003))
@@ -113,7 +119,7 @@ def test_twenty_steps_of_training_are_those_of_minigpt(without, code, monkeypatc
 
 
 TOKENS = """(text, patterns) => patterns.map((pattern) => {
-    const tokenizer = bookLoopMade().Tokenizer(text, pattern), ids = tokenizer.encode(text);
+    const tokenizer = Tokenizer(text, pattern), ids = tokenizer.encode(text);
     return [tokenizer.vocab, [...ids], tokenizer.decode(ids)];
 })"""
 MIXED = 'Die Kröte, "quakt" 7-mal:\n\t\x7f 😀\ue000 naïve_words über  zwei\n\n' * 3
@@ -122,7 +128,7 @@ MIXED = 'Die Kröte, "quakt" 7-mal:\n\t\x7f 😀\ue000 naïve_words über  zwei\
 def test_tokens_are_those_of_minigpt():
     """Sorted by code points, which is not the order of UTF-16."""
     patterns = [r"(?s).", minigpt.WORDS]
-    found = in_node(watch.scripts(), TOKENS, MIXED, patterns)
+    found = in_node(TOKENS, MIXED, patterns)
     for pattern, (vocab, ids, text) in zip(patterns, found, strict=True):
         tokenizer = minigpt.Tokenizer(MIXED, pattern)
         assert vocab == tokenizer.vocab
@@ -130,14 +136,11 @@ def test_tokens_are_those_of_minigpt():
         assert text == MIXED
 
 
-BASELINES = "(seen, unseen, V) => bookLoopMade().baselines(seen, unseen, V)"
-
-
 def test_baselines_are_those_of_the_counts():
     torch.manual_seed(4)
     V, ids = 9, (torch.rand(300) ** 2 * 9).long()
     seen, unseen = ids[:200].tolist(), ids[200:].tolist()
-    found = in_node(watch.scripts(), BASELINES, seen, unseen, V)
+    found = in_node("baselines", seen, unseen, V)
     pairs = bigram.count_bigrams(np.array(unseen), V)
     table = bigram.smoothed(bigram.count_bigrams(np.array(seen), V))
     counts = np.bincount(seen, minlength=V) + 1
@@ -147,10 +150,10 @@ def test_baselines_are_those_of_the_counts():
 
 
 WRITING = """(sizes, weights, ids, n, temperature) => {
-    const loop = bookLoopMade(), model = bookModelMade().GPT(sizes, 1, bookKernelMade());
+    const model = GPT(sizes, 1, { products });
     for (const { name, value } of model.parameters) value.set(weights[name]);
-    const drawn = loop.uniform(8), numbers = Array.from({ length: n }, drawn);
-    return [loop.generate(model, ids, n, loop.uniform(8), temperature), numbers];
+    const numbers = Array.from({ length: n }, generator(8));
+    return [generate(model, ids, n, generator(8), temperature), numbers];
 }"""
 
 
@@ -159,7 +162,7 @@ def test_it_writes_what_minigpt_would():
     """The same draws, over the end of the context."""
     model, ids = model_of(""), [3, 1, 4]
     asked = SIZES, weights_of(model), ids, 20, 0.7
-    found, numbers = in_node(watch.scripts(), WRITING, *asked)
+    found, numbers = in_node(WRITING, *asked)
     for number in numbers:
         logits_V = model(torch.tensor([ids[-SIZES["T"] :]]))[0, -1] / 0.7
         cumulated = logits_V.double().softmax(-1).cumsum(-1)
@@ -170,10 +173,18 @@ def test_it_writes_what_minigpt_would():
 # --- files: Python, page, Python ----------------------------------------------------------------
 
 THROUGH = """(data, kept) => {
-    const model = bookFile.read(Uint8Array.from(atob(data), (c) => c.charCodeAt(0)).buffer);
+    const model = readModel(Uint8Array.from(atob(data), (c) => c.charCodeAt(0)).buffer);
     if (!kept) delete model.about;  // as of a model that the page has trained
-    return btoa([...bookFile.write(model)].map((c) => String.fromCharCode(c)).join(""));
+    return btoa([...writeModel(model)].map((c) => String.fromCharCode(c)).join(""));
 }"""
+READ = """(datas) => datas.map((data) => {
+    try { readModel(Uint8Array.from(atob(data), (c) => c.charCodeAt(0)).buffer); }
+    catch (error) { return error.message; }
+})"""
+
+
+def in_base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
@@ -185,8 +196,7 @@ def test_a_model_goes_through_the_page_to_the_byte(tmp_path, dtype, kept):
         model.norm.bias[:4] = torch.tensor([6e-8, -65504.0, 0.0, 1e-5])  # at the ends of float16
     checkpoint.save(tmp_path / "a.safetensors", model, tokenizer, dtype)
     data = (tmp_path / "a.safetensors").read_bytes()
-    script = watch.ASSETS.joinpath("watch-file.js").read_text("utf-8")
-    back = base64.b64decode(in_node([script], THROUGH, base64.b64encode(data).decode(), kept))
+    back = base64.b64decode(in_node(THROUGH, in_base64(data), kept))
     (tmp_path / "b.safetensors").write_bytes(back)
     abouts = []
     for name in "ab":
@@ -201,6 +211,20 @@ def test_a_model_goes_through_the_page_to_the_byte(tmp_path, dtype, kept):
         assert torch.equal(a, b), name
     if dtype == torch.float32:
         assert back == data
+
+
+def test_what_is_no_whole_model_is_told_in_a_sentence(tmp_path):
+    """Foreign, short, of another kind, with a tensor of another shape, or a number that is none."""
+    tokenizer = minigpt.Tokenizer("".join(map(chr, range(97, 97 + SIZES["V"]))))
+    checkpoint.save(tmp_path / "a", minigpt.GPT(**SIZES), tokenizer)
+    data = (tmp_path / "a").read_bytes()
+    bad = [b"", b"no model", data[:-4], data[: len(data) // 2], data[:-4] + b"\0\0\xc0\x7f"]
+    bad += [data.replace(a, b, 1) for a, b in ((b'"gpt', b'"gpu'), (b"[16]", b"[12]"))]
+    bad.append(safetensors.torch.save({"a": torch.ones(2)}))
+    told = in_node(READ, [in_base64(one) for one in (data, *bad)])
+    assert told[0] is None
+    assert len(set(told[1:])) == 1
+    assert "no GPT of this book" in told[1]
 
 
 # --- the page -----------------------------------------------------------------------------------
@@ -279,23 +303,64 @@ def test_a_text_of_ones_own_stays_in_the_page(watched):
     assert set(wrote.first.inner_text()) <= set("Zwölf Boxkämpfer jagen Viktor quer. \n")
 
 
-def test_a_trained_model_is_taken_along_and_brought_back(watched, tmp_path):
-    learned(watched, 2)
+def probability(page, path) -> tuple[float, float]:
+    """Of the likeliest word after four tokens: as the whole machine says, and by Python."""
+    model, tokenizer = checkpoint.load(path)
+    page.locator('.machine [name="text"]').fill(tokenizer.decode(range(3, 7)))
+    page.locator(".machine-answer span", has_text="(4)").wait_for()
+    with torch.no_grad():
+        p = model(torch.arange(3, 7)[None])[0, -1].softmax(-1).max().item()
+    said = page.locator(".machine-answer button").first.inner_text()
+    return float(re.search(r"([\d.]+)%", said)[1]), 100 * p
+
+
+def saved(watched, path):
+    """Take the model along to a path."""
     with watched.expect_download() as download:
         press(watched, "Take it along")
-    path = tmp_path / "my.safetensors"
     download.value.save_as(path)
+    return path
+
+
+def test_a_trained_model_is_taken_along_and_opened(watched, tmp_path):
+    """From a disk; the page that opens has it again when it is loaded again."""
+    learned(watched, 2)
+    path = saved(watched, tmp_path / "my.safetensors")
     model, tokenizer = checkpoint.load(path)
     assert checkpoint.sizes(model) == {"V": 880, **watch.SIZES}
     assert tokenizer.pattern == minigpt.WORDS
     assert model.norm.weight.std() > 0  # it has learned something
-    watched.locator('[name="file"]').set_input_files(path)
-    watched.wait_for_function("""() => document.querySelector(".watch-written").textContent
-        .length > 60""")
-    watched.locator('[name="file"]').set_input_files(
+    with watched.expect_popup() as popup:
+        press(watched, "Open it in The whole machine")
+    machine = popup.value
+    machine.locator("#machine-said", has_text="2 layers of 4 heads").wait_for()
+    said, found = probability(machine, path)
+    assert said == pytest.approx(found, abs=0.06)
+    press(machine, "Why this word?")
+    machine.locator(".machine-words li").first.wait_for()
+    machine.reload()
+    machine.locator("#machine-said", has_text="2 layers of 4 heads").wait_for()
+
+
+@pytest.mark.parametrize("pattern", [r"(?s).", minigpt.WORDS])
+def test_python_s_model_writes_opens_and_goes_back(page, html_root, tmp_path, pattern):
+    path, text = tmp_path / "py.safetensors", "Der Hund sah den Mond, und “Wau!” rief er.\n"
+    tokenizer = minigpt.Tokenizer(text, pattern)
+    model = minigpt.GPT(**SIZES | {"V": len(tokenizer.vocab), "L": 3, "T": 11})
+    checkpoint.save(path, model, tokenizer)
+    page.goto(f"{html_root.as_uri()}/{PAGE}")
+    page.locator('[name="file"]').set_input_files(path)
+    page.wait_for_function("document.querySelector('.watch-written').textContent.length > 60")
+    assert saved(page, tmp_path / "back").read_bytes() == path.read_bytes()
+    page.goto(f"{html_root.as_uri()}/book/number-by-number.html")
+    page.locator('[name="file"]').set_input_files(path)
+    page.locator("#machine-said", has_text="3 layers of 4 heads").wait_for()
+    said, found = probability(page, path)
+    assert said == pytest.approx(found, abs=0.06)
+    page.locator('[name="file"]').set_input_files(
         {"name": "a.safetensors", "mimeType": "", "buffer": b"no model"}
     )
-    watched.get_by_role("alert").filter(has_text="no model of the book").wait_for()
+    page.get_by_role("alert").filter(has_text="no GPT of this book").wait_for()
 
 
 @pytest.mark.parametrize("without", watch.BREAKS)
@@ -306,7 +371,7 @@ def test_break_it_asks_and_then_says_what_happened(page, site_url, html_root, wi
     short = text.replace(steps, '"brokenSteps": 3')
     page.route(f"**/{PAGE}", lambda route: route.fulfill(body=short, content_type="text/html"))
     page.goto(f"{site_url}/{PAGE}")
-    press(page, watch.BREAKS[without][0])
+    press(page, watch.BREAKS[without]["name"])
     assert not page.locator(".watch-verdict").inner_text()
     press(page, "lower")
     page.wait_for_function("""() => document.querySelector(".watch-verdict").textContent""")
@@ -314,7 +379,7 @@ def test_break_it_asks_and_then_says_what_happened(page, site_url, html_root, wi
     broken, healthy = (float(x) for x in re.search(r"([\d.]+) against ([\d.]+)", said).groups())
     assert re.search("As you said, it is lower|It is higher", said)
     assert (broken <= healthy) if "lower" in said else (broken >= healthy)
-    assert f"Chapter {watch.BREAKS[without][-1]}" in said
+    assert f"Chapter {watch.BREAKS[without]['chapter']}" in said
 
 
 def test_the_stored_run_is_that_of_the_scripts():

@@ -30,15 +30,18 @@ ROOT = Path(__file__).parents[3]
 ASSETS = ROOT / "book" / "_assets"
 VECTORS = ("plane", "query")  # figures of vectors that are dragged
 SCRIPTS = ROOT / "book" / "_scripts"
-GPT = "gpt/model gpt/sampling gpt/tokens gpt/page"
+GPT = ["gpt/model", "gpt/sampling", "gpt/tokens", "gpt/page", "gpt/reading"]
+FILES = ["train/kernel", "train/model", "gpt/file"]  # a model as a file
 MACHINE = """rows rules reasons address worker state inquiry reader navigation opened strip
-maps picture next words why page"""
+maps picture next words why own page"""
+WATCH = "chart said run state break own page"
 MODULES = {  # of a page's script, in their order
-    "gpt": f"{GPT} gpt/reading gpt/show gpt/widget gpt/hero".split(),
-    "machine": [*GPT.split(), *(f"machine/{name}" for name in MACHINE.split())],
+    "gpt": [*GPT, "gpt/show", "gpt/widget", "gpt/hero"],
+    "machine": [*GPT, *FILES, *(f"machine/{name}" for name in MACHINE.split())],
+    "watch": [*GPT, *FILES, "train/loop", *(f"watch/{name}" for name in WATCH.split())],
 }
 IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
-EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class) (\w+))", re.MULTILINE)
+EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|const|class) (\w+))", re.MULTILINE)
 STILL = "With JavaScript this figure moves; it does not run here."
 
 

@@ -116,7 +116,7 @@ def write_scripts(app) -> None:
     static.mkdir(parents=True, exist_ok=True)
     (static / about["file"].partition("?")[0]).write_text(weights, "utf-8")
     for name in MODULES:
-        script = f"const wholeScript = () => {{\n{bundled(name)}}};\nwholeScript();\n"
+        script = f"{{\nconst wholeScript = () => {{\n{bundled(name)}}};\nwholeScript();\n}}\n"
         (static / f"{name}.js").write_text(script, "utf-8")
 
 

@@ -78,7 +78,7 @@ logit</option><optgroup label="likeliest"></optgroup><optgroup label="all"></opt
 </label><label>put <select name="swap"><option value="">another word</option><optgroup
  label="used like it"></optgroup><optgroup label="all"></optgroup></select></label></p>
 <p class="machine-swap-says"></p><table class="machine-swap" hidden><caption></caption>
-<thead><tr><th scope="col">at</th>{levels}</tr></thead><tbody></tbody></table></div>"""
+<thead><tr></tr></thead><tbody></tbody></table></div>"""
 
 
 def part_texts() -> dict[str, dict[str, str]]:
@@ -255,10 +255,8 @@ def insides() -> dict[str, str]:
         f'<option value="{name}">{about[name]["name"]}s</option>'
         for name in ("weights", "scaled", "scores")
     )
-    after = (f"after {layer}" for layer in range(1, weights_script()[1]["L"] + 1))
-    levels = "".join(f'<th scope="col">{level}</th>' for level in ("before", *after))
     return {
-        "why": WHY.format(levels=levels, **words_of("why")),
+        "why": WHY.format(**words_of("why")),
         "maps": MAPS.format(shown=shown, **words_of("masked")),
         "lens": LENS,
         "next": NEXT,
@@ -270,33 +268,13 @@ def part_html(part: str) -> str:
     return f'<div class="machine-part" data-part="{part}">{insides().get(part, STRIP)}</div>'
 
 
-def picture_html(L: int, H: int) -> str:
-    """Give the pieces of the whole machine, each with its stations, the first where it leads."""
-
-    def piece(key: str, name: str, stations: str, inside: str = "<canvas></canvas>") -> str:
-        return (
-            f'<button type="button" title="{name}" aria-label="{name}" data-piece="{key}" '
-            f'data-stations="{stations}">{inside}</button>'
-        )
-
-    layers = "".join(
-        f'<div class="machine-layer" data-piece="{l}"><span>layer {l}</span>'
-        + "".join(piece(f"{l}.{h}", f"Layer {l}, head {h}", "3 2 4") for h in range(1, H + 1))
-        + piece(f"{l}.down", f"Layer {l}, feed-forward network (FFN)", "5 6", "<span>FFN</span>")
-        + "</div>"
-        for l in range(1, L + 1)
-    )
-    start = piece("embedding", "Embedding and position", "1", "<span>embedding</span>")
-    end = piece("output", "Output: last norm and logits", "7", "<span>output</span>")
-    return f"{start}{layers}{end}"
-
-
 def page_html() -> str:
     """Give the page's HTML: words, controls that wait for the model, and places for pictures."""
     about = weights_script()[1]
     size = f"{about['letters'] / 1e6:.2f} MB"
     data = json.dumps(
-        {"parts": part_texts(), "early": words_of("early"), "means": head_means()},
+        {"parts": part_texts(), "early": words_of("early"), "means": head_means()}
+        | {"sizes": {axis: about[axis] for axis in "LH"}},
         ensure_ascii=False,
     )
     listed = list(enumerate(words()["stations"], start=1))
@@ -308,19 +286,16 @@ def page_html() -> str:
         f'<span class="visually-hidden">: {station["heading"]}</span></a></li>'
         for n, station in listed
     )
-    choices = "".join(
-        f'<select name="{name}" aria-label="{name}">'
-        + "".join(f'<option value="{n}">{name} {n}</option>' for n in range(1, about[axis] + 1))
-        + "</select>"
-        for name, axis in (("layer", "L"), ("head", "H"))
-    )
+    choices = "".join(f'<select name="{n}" aria-label="{n}"></select>' for n in ("layer", "head"))
     choices = f'<div class="machine-choices">{choices}{EXPERIMENTS}</div>'
     stations = "".join(_station(n, station, choices) for n, station in listed)
     return f"""
 <div class="machine" data-weights="{about["file"]}" data-places="{PLACES}">
 <div class="machine-start">
 <p class="machine-load" hidden>
-<button type="button" name="load">Load the model ({size})</button></p>
+<button type="button" name="load">Load the model ({size})</button>
+<label>or a GPT of yours, which you can drop here, too <input type="file" name="file"
+ accept=".safetensors"></label></p>
 <p class="machine-scriptless">Numbers open with JavaScript, which does not run here. This is what
 the page begins with.</p>
 {static_html()}
@@ -339,8 +314,7 @@ follow it. Or try: {tries}.</p>
  aria-label="Tokens: the chosen one is followed below"></div>
 <div class="machine-bar">
 <div class="machine-picture" role="group" aria-label="The whole machine"
- aria-describedby="machine-all" style="--heads: {about["H"]}">
-{picture_html(about["L"], about["H"])}</div>
+ aria-describedby="machine-all"></div>
 <p class="visually-hidden" id="machine-all"></p>
 <p class="machine-here"></p>
 <nav class="machine-visit" aria-label="The seven stations"><ol>{steps}</ol></nav>

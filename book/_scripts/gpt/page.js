@@ -3,17 +3,20 @@
 import { unpack } from "./model.js";
 
 const here = globalThis.document?.currentScript.src;
-let coming = null;
+const coming = {};
 
-// A promise of the model whose weights are in a script beside this one, once for all that ask.
-export function load(file) {
-  coming ??= new Promise((onload, onerror) => {
-    const script = document.createElement("script");
-    document.head.append(Object.assign(script, { src: new URL(file, here), onload, onerror }));
-  }).then(() => unpack(globalThis.bookGPTWeights));
-  coming.catch(() => (coming = null)); // so that one can try again
-  return coming;
+// A promise that a script beside this one has run, once for all that ask: a page that is opened from a
+// disk may load a script, but may not fetch a file.
+export function loadScript(file) {
+  coming[file] ??= new Promise((onload, onerror) => {
+    document.head.append(make("script", { src: new URL(file, here), onload, onerror }));
+  });
+  coming[file].catch(() => delete coming[file]); // so that one can try again
+  return coming[file];
 }
+
+// A promise of the model with the weights of such a script.
+export const load = (file) => loadScript(file).then(() => unpack(bookGPTWeights));
 
 // A probability in words.
 export const percent = (p) => (p > 0 && p < 0.0005 ? "< 0.1%" : `${(100 * p).toFixed(1)}%`);

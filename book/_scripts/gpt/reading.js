@@ -1,6 +1,7 @@
 // A text that the model reads and writes on.
 
 import { kvCache, read } from "./model.js";
+import { draw, probabilities, uniform } from "./sampling.js";
 
 // When all positions are full, the last half of them is read afresh.
 export class Reading {
@@ -21,7 +22,7 @@ export class Reading {
   // Read a text, but not again what it has in common with the one before.
   read(ids) {
     const { T } = this.model.sizes,
-      half = T / 2;
+      half = Math.ceil(T / 2);
     const start = Math.max(0, Math.ceil((ids.length - T) / half) * half);
     let same = 0;
     while (same < ids.length && ids[same] === this.ids[same]) same++;
@@ -44,5 +45,17 @@ export class Reading {
       .slice(from, to)
       .map((id) => this.model.vocab[id])
       .join("");
+  }
+}
+
+// The tokens that a model draws after these, one by one; without any it begins a line.
+export function* written(model, ids, seed, temperature = 0.8) {
+  const reading = new Reading(model);
+  reading.read(ids.length ? ids : [model.ids.get("\n") ?? 0]);
+  while (true) {
+    const p_V = probabilities(reading.seen.at(-1).logits_V, temperature);
+    const id = draw(p_V, uniform(seed, reading.ids.length));
+    yield model.vocab[id];
+    reading.read([...reading.ids, id]);
   }
 }

@@ -1,8 +1,12 @@
-// Text to tokens for the book's GPT in the page, and tokens to words on it. A token is a word with the
-// space before it, or a mark, as minigpt.WORDS cuts them; what the model does not know is told.
+// Text to tokens for a GPT in the page, and tokens to words on it. A token is a word with the space
+// before it, or a mark, as minigpt.WORDS cuts them, or else a character; what the model does not know
+// is told.
 
-// A text cut as minigpt.WORDS cuts it: \w is a letter, a numeral or _, as in Python.
-export const cut = (text) => text.match(/ ?[\p{L}\p{N}_]+|[^\p{L}\p{N}_]/gu) ?? [];
+export const CHARACTERS = "(?s)."; // the pattern of minigpt.Tokenizer
+
+// A text cut by a pattern: \w is a letter, a numeral or _, as in Python.
+export const cut = (text, pattern) =>
+  pattern === CHARACTERS ? [...text] : (text.match(/ ?[\p{L}\p{N}_]+|[^\p{L}\p{N}_]/gu) ?? []);
 
 // Marks that keyboards and copied text bring along, as the tales write them.
 const PLAIN = { "’": "'", "‘": "'", "“": '"', "”": '"', "\u00a0": " ", "\t": " ", "\r": "\n" };
@@ -38,21 +42,22 @@ function alike({ vocab }, word) {
 // The ids of a text, (T,), and in words what is left out or read as something else: one rule for
 // every page. A space after the last word belongs to the word that is still to come.
 export function tokenize(model, text) {
+  const words = model.pattern !== CHARACTERS;
   const plain = text
     .replace(/\r\n/g, "\n")
-    .replace(/([\p{L}\p{N}_]) $/u, "$1")
-    .replace(/[’‘“”\u00a0\t\r]/g, (found) => PLAIN[found]);
+    .replace(/([\p{L}\p{N}_]) $/u, words ? "$1" : "$&")
+    .replace(/[’‘“”\u00a0\t\r]/g, (found) => (model.ids.has(found) ? found : PLAIN[found]));
   const unknown = new Set(),
     instead = new Set(),
     ids = [];
-  for (const token of cut(plain)) {
+  for (const token of cut(plain, model.pattern)) {
     const read = known(model, token);
     if (read === undefined) unknown.add(token.trim() || token);
     else ids.push(model.ids.get(read));
     if (read !== undefined && read.trim() !== token.trim())
       instead.add(`${named(token.trim())} as ${named(read.trim())}`);
   }
-  const last = [...unknown].findLast((token) => /^\p{L}/u.test(token)),
+  const last = [...unknown].findLast((token) => words && /^\p{L}/u.test(token)),
     more = unknown.size - 5;
   const said =
     [...unknown].slice(0, 5).map(named).join(", ") + (more > 0 ? ` and ${more} more` : "");
@@ -62,7 +67,7 @@ export function tokenize(model, text) {
       unknown.size && `The model does not know ${said}${ids.length ? "; it reads the rest." : "."}`,
       last && `Spelled like ${named(last)} are ${alike(model, last).map(named).join(", ")}.`,
       instead.size && `It reads ${[...instead].join(", ")}.`,
-      !ids.length && "Type words that it knows, such as “The fox”.",
+      !ids.length && `Type words that it knows${model.pattern ? "" : ", such as “The fox”"}.`,
     ]
       .filter(Boolean)
       .join(" "),

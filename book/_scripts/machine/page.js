@@ -10,11 +10,13 @@ import { map } from "./maps.js";
 import { arrive, reveal, showNumber, toView } from "./navigation.js";
 import { answer, lens, next } from "./next.js";
 import { showOpened } from "./opened.js";
-import { comeTo, locate, showPicture, startPicture } from "./picture.js";
+import { hearModels } from "./own.js";
+import { comeTo, fit, locate, showPicture, startPicture } from "./picture.js";
 import { changed, heard, post, reader, readText, replace, undo } from "./reader.js";
 import {
   at,
   chosen,
+  data,
   field,
   find,
   instead,
@@ -99,26 +101,39 @@ function showChange() {
 
 // --- what the reader does
 
-// Load the model, begin the worker, which runs this script too, and show the page.
+// Load the book's model, and begin.
 async function begin() {
   const button = field("load");
   button.setAttribute("aria-disabled", true);
   say("");
   try {
-    const model = await load(root.dataset.weights),
-      script = new Blob([`(${wholeScript})();`], { type: "text/javascript" });
-    reader.worker = new Worker(URL.createObjectURL(script));
-    reader.worker.onmessage = heard;
-    post({ weights: bookGPTWeights });
-    state.machine = { model, seen: [], plain: null, ids: [], change: {} };
+    const model = await load(root.dataset.weights);
+    if (!state.machine) use(model);
   } catch {
     button.setAttribute("aria-disabled", false);
     say(
       "The model could not be started. Its weights stand in the folder _static, beside this book’s pages; " +
         "a page that was saved alone does not have them.",
     );
-    return;
   }
+}
+
+// Begin the worker, which runs this script too, with a model, and show the page.
+function use(model) {
+  const script = new Blob([`(${wholeScript})();`], { type: "text/javascript" }),
+    first = !state.machine;
+  if (!first) Object.assign(reader.worker, { onmessage: null }).terminate();
+  Object.assign(reader, { worker: new Worker(URL.createObjectURL(script)), missing: [] });
+  reader.arrived = { plain: [], changed: [] };
+  reader.worker.onmessage = heard;
+  post({ model });
+  state.machine = { model, seen: [], plain: null, ids: [], change: {} };
+  if (first) show();
+  readText();
+}
+
+// Show the page, with all its parts.
+function show() {
   find(".machine-start").hidden = true;
   find(".machine-live").hidden = false;
   field("text").after(find(".machine-trouble")); // where it moves nothing that is typed in
@@ -131,7 +146,6 @@ async function begin() {
   }));
   watch();
   startPicture();
-  readText();
 }
 
 // Notice what comes near, and which station one is at.
@@ -173,6 +187,7 @@ function listen() {
     if (there()) ask();
   });
   on("ask", "click", () => there() && ask());
+  hearModels(use);
   for (const link of root.querySelectorAll("[data-step]")) {
     link.addEventListener("click", (event) => {
       event.preventDefault(); // the page's address is the number's
@@ -198,14 +213,16 @@ function listen() {
   });
   for (const name of ["why", "over", "swap"]) {
     const all = () => state.machine.model.vocab.map((_, id) => id), // many: when they are asked for
-      more = ({ target }) => offer(target.lastElementChild, all(), typedName);
-    on(name, "focus", more, { once: true });
+      more = ({ target: { lastElementChild: group } }) =>
+        group.children.length || offer(group, all(), typedName);
+    on(name, "focus", more);
   }
 }
 
 // Make the page ready, and show what its address names.
 function start() {
   const { number, text, why: asked } = parse(location.hash);
+  fit(data.sizes);
   listen();
   addEventListener("popstate", arrive);
   onTheme(redraw);

@@ -1,6 +1,6 @@
 // The whole machine in one frame: where one is, and what each part adds to the word asked about.
 
-import { largest, pixels } from "../gpt/page.js";
+import { largest, make, offer, pixels } from "../gpt/page.js";
 import { inquiry, reasons, sumOf } from "./inquiry.js";
 import { rowsOf } from "./maps.js";
 import { toView } from "./navigation.js";
@@ -18,6 +18,30 @@ function pieceOf({ part, layer, head }) {
   if (layer === undefined || isReadOut({ part })) return "output";
   if (head !== undefined) return `${layer}.${head}`;
   return /2$|^(up|activation|down)$/.test(part) ? `${layer}.down` : `${layer}`;
+}
+
+const piece = (key, name, stations, inside = "<canvas></canvas>") =>
+  `<button type="button" title="${name}" aria-label="${name}" data-piece="${key}" ` +
+  `data-stations="${stations}">${inside}</button>`;
+const layerOf = (l, heads) =>
+  `<div class="machine-layer" data-piece="${l}"><span>layer ${l}</span>` +
+  heads.map((h) => piece(`${l}.${h}`, `Layer ${l}, head ${h}`, "3 2 4")).join("") +
+  `${piece(`${l}.down`, `Layer ${l}, feed-forward network (FFN)`, "5 6", "<span>FFN</span>")}</div>`;
+
+// Make the pieces of a machine of these sizes, each with its stations, the first where it leads, and
+// all that has a name for each layer or head.
+export function fit({ L, H }) {
+  const [layers, heads] = [L, H].map((n) => Array.from({ length: n }, (_, i) => i + 1));
+  find(".machine-picture").innerHTML =
+    piece("embedding", "Embedding and position", "1", "<span>embedding</span>") +
+    layers.map((l) => layerOf(l, heads)).join("") +
+    piece("output", "Output: last norm and logits", "7", "<span>output</span>");
+  find(".machine-picture").style.setProperty("--heads", H);
+  offer(field("layer"), layers, (l) => `layer ${l}`);
+  offer(field("head"), heads, (h) => `head ${h}`);
+  const levels = ["at", "before", ...layers.map((l) => `after ${l}`)];
+  const names = levels.map((level) => make("th", { scope: "col" }, level));
+  find(".machine-swap thead tr").replaceChildren(...names);
 }
 
 // A piece leads to its stations; at one that has the part one stays there.

@@ -23,7 +23,7 @@ export const post = (message) => reader.worker.postMessage({ run: reader.run, ..
 
 // The ids of what was typed, cut to the page's places, (T,); what is left out is told.
 function typed() {
-  const most = Number(root.dataset.places);
+  const most = Math.min(root.dataset.places, state.machine.model.sizes.T);
   const { ids, told } = tokenize(state.machine.model, field("text").value),
     over = ids.length - most;
   say(told);

@@ -1,7 +1,7 @@
 // What runs in the worker: it reads a text, but not again what it begins with as before, once as it is
 // and, if there are changes, once with them (`as` says which), and answers what takes more readings.
 
-import { kvCache, read, unpack } from "../gpt/model.js";
+import { kvCache, read } from "../gpt/model.js";
 
 let model,
   latest = 0; // the run that was asked for last
@@ -85,7 +85,7 @@ async function readAll({ run, as, ids, change }) {
 
 if (globalThis.WorkerGlobalScope) {
   onmessage = ({ data }) => {
-    if (data.weights) model = unpack(data.weights);
+    if (data.model) ({ model } = data);
     else if (data.task) work(data);
     else readAll(data);
   };

@@ -1,0 +1,49 @@
+// A model of the reader's own, from a file that is dropped here or from the page that trained it.
+
+import { onFile, readModel, toGPT } from "../gpt/file.js";
+import { written } from "../gpt/reading.js";
+import { CHARACTERS } from "../gpt/tokens.js";
+import { parse } from "./address.js";
+import { forget } from "./inquiry.js";
+import { arrive } from "./navigation.js";
+import { fit } from "./picture.js";
+import { undo } from "./reader.js";
+import { data, field, find, say, state } from "./state.js";
+
+// Begin with a model of the reader's own, on a text that it writes, if the address has none.
+function bring(given, use) {
+  const model = toGPT(given),
+    { L, H, C, T, V } = model.sizes,
+    words = model.pattern !== CHARACTERS;
+  data.means = Array.from({ length: L }, () => Array(H).fill(Array(C / H).fill(0)));
+  find('[value="mean"]').disabled = true; // of which no text is known to take it over
+  find("#machine-said").textContent =
+    `This model has ${L} layers of ${H} heads. It knows ${V} tokens, ${words ? "words and marks" : "characters"}, ` +
+    `and reads ${T}. It wrote the text that it opens with. Type another, or press a token to follow it.`;
+  for (const name of ["why", "over", "swap"]) field(name).lastElementChild.replaceChildren();
+  fit(model.sizes);
+  if (state.machine || parse(location.hash).text === null) {
+    const tokens = written(model, [], 1),
+      text = Array.from({ length: Math.min(T, words ? 12 : 40) }, () => tokens.next().value);
+    field("text").value = text.join("").trim();
+    forget();
+    undo();
+    Object.assign(state, { opened: null, followed: true });
+  } else arrive();
+  use(model);
+}
+
+// Hear of models; `use` begins with one.
+export function hearModels(use) {
+  onFile(field("file"), async (file) => {
+    try {
+      bring(readModel(await file.arrayBuffer()), use);
+    } catch (error) {
+      say(error.message);
+    }
+  });
+  addEventListener("message", ({ source, data: says }) => {
+    if (opener && source === opener && says?.model) bring(says.model, use);
+  });
+  opener?.postMessage("model", "*"); // the page that trained it answers
+}

@@ -1,0 +1,42 @@
+// The loss as it falls, drawn as SVG: lines over steps, and dashed baselines to pass.
+
+const [WIDE, HIGH, LEFT, RIGHT, LOW] = [640, 300, 34, 8, 26];
+const escaped = (words) => words.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+
+// lines: { name, look, points: [[step, loss]] }. baselines: { name: loss }.
+export function chart({ steps, lines, baselines }) {
+  const losses = lines.flatMap(({ points }) => points.map(([, loss]) => loss)),
+    top = 1.06 * Math.max(1, ...Object.values(baselines), ...losses.filter(Number.isFinite));
+  const x = (step) => LEFT + (step / steps) * (WIDE - LEFT - RIGHT),
+    y = (loss) => (1 - loss / top) * (HIGH - LOW - 6) + 6;
+  const ticks = Array.from({ length: Math.floor(top) + 1 }, (_, loss) => loss)
+    .filter((loss) => top < 5 || loss % 2 === 0)
+    .map((loss) => `<text class="tick" x="${LEFT - 6}" y="${y(loss) + 4}">${loss}</text>`);
+  const marks = Object.entries(baselines).map(
+    ([name, loss]) =>
+      `<path class="baseline" d="M${LEFT} ${y(loss)}H${WIDE - RIGHT}"/>` +
+      `<text class="name" x="${WIDE - RIGHT}" y="${y(loss) - 4}">${escaped(name)}, ${loss.toFixed(2)}</text>`,
+  );
+  const paths = lines.map(({ look, points }) => {
+    const d = points.map(([step, loss]) => `${x(step).toFixed(1)} ${y(loss).toFixed(1)}`);
+    return d.length ? `<path class="line ${look}" d="M${d.join("L")}"/>` : "";
+  });
+  const key = lines.map(({ name, look }) => `<span class="key ${look}">${escaped(name)}</span>`);
+  return (
+    `<p class="watch-key">loss, nats a token: ${key.join(" ")}</p>` +
+    `<svg viewBox="0 0 ${WIDE} ${HIGH}" role="img" aria-label="${escaped(words(lines, baselines))}">` +
+    `<path class="axis" d="M${LEFT} 6V${HIGH - LOW}H${WIDE - RIGHT}"/>${ticks.join("")}` +
+    `<text class="tick" x="${WIDE - RIGHT}" y="${HIGH - 6}">step ${steps}</text>` +
+    `${marks.join("")}${paths.join("")}</svg>`
+  );
+}
+
+// The same in words.
+function words(lines, baselines) {
+  const now = lines
+    .filter(({ points }) => points.length)
+    .map(({ name, points: [...points] }) => [name, ...points.pop()])
+    .map(([name, step, loss]) => `${name} ${loss.toFixed(2)} at step ${step}`);
+  const marks = Object.entries(baselines).map(([name, loss]) => `${name} ${loss.toFixed(2)}`);
+  return `Loss over steps. ${now.join("; ")}. Baselines: ${marks.join("; ")}.`;
+}

@@ -1,0 +1,92 @@
+// The model goes elsewhere, and comes back: it writes, opens in the whole machine, and is a file.
+
+import { onFile, readModel, toGPT, writeModel } from "../gpt/file.js";
+import { make } from "../gpt/page.js";
+import { written } from "../gpt/reading.js";
+import { CHARACTERS, tokenize } from "../gpt/tokens.js";
+import { data, field, find, say, state, trouble } from "./state.js";
+
+export const models = []; // who waits for the worker's model
+let brought = null, // a model from a file
+  writing = null;
+
+// Show the run again, and no model from a file.
+export function goOn() {
+  brought = null;
+  find(".watch-which").textContent = "";
+}
+
+// A promise of the model as it is now.
+function model() {
+  if (brought) return Promise.resolve(brought);
+  state.worker.postMessage({ model: true });
+  return new Promise((done) => models.push(done));
+}
+
+async function save() {
+  const href = URL.createObjectURL(new Blob([writeModel(await model())]));
+  make("a", { href, download: "my.safetensors" }).click();
+  setTimeout(() => URL.revokeObjectURL(href), 10_000);
+}
+
+const opened = new Map(); // windows with the whole machine, and their models
+function open() {
+  const other = globalThis.open(data.machine);
+  if (other) opened.set(other, model());
+  else trouble("Your browser opens no second page. Take the model along, and drop it there.");
+}
+
+async function answer({ source, data: asks }) {
+  if (asks !== "model" || !opened.has(source)) return;
+  const to = location.protocol === "file:" ? "*" : location.origin;
+  source.postMessage({ model: await opened.get(source) }, to);
+}
+
+// Take a file: a text, or a model. pause: stop the run.
+async function take(file, pause) {
+  trouble("");
+  if (!file.name.endsWith(".safetensors")) {
+    find(".watch-own").open = true;
+    field("own").value = (await file.text()).replaceAll(/\r\n?/g, "\n");
+    return say(`${file.name} is in the text field.`);
+  }
+  try {
+    const found = readModel(await file.arrayBuffer());
+    if (state.going) await pause();
+    brought = found;
+  } catch (error) {
+    return trouble(error.message);
+  }
+  find(".watch-after").hidden = false;
+  find(".watch-which").textContent = `This is ${file.name}.`;
+  write();
+}
+
+// Write on from the prompt, a token at a time.
+async function write() {
+  const mine = (writing = {}),
+    shown = find(".watch-written"),
+    gpt = toGPT(await model()),
+    { ids, told } = tokenize(gpt, field("prompt").value);
+  trouble(field("prompt").value && told);
+  let left = gpt.pattern === CHARACTERS ? 240 : 60;
+  shown.textContent = field("prompt").value;
+  for (const token of written(gpt, ids, state.seed)) {
+    if (writing !== mine || !left--) break;
+    shown.textContent += token;
+    await new Promise((done) => setTimeout(done));
+  }
+  if (writing === mine) say(shown.textContent);
+}
+
+// Hear the reader. go: as the page has it.
+export function listenToModels(go) {
+  field("save").addEventListener("click", save);
+  field("open").addEventListener("click", open);
+  find(".watch-write").addEventListener("submit", (event) => {
+    event.preventDefault();
+    write();
+  });
+  onFile(field("file"), (file) => take(file, () => go(false)));
+  addEventListener("message", answer);
+}
