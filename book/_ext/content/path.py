@@ -37,8 +37,8 @@ def steps(content: Iterable[str]) -> Iterator[tuple[Chapter, str, dict[str, list
 
 
 def minutes(sections: dict[str, list]) -> int:
-    """Return the minutes that sections take, each rounded."""
-    return sum(round(readings.count(cells).exact) for cells in sections.values())
+    """Return the minutes that sections take, each rounded, and at least 1."""
+    return sum(max(1, round(readings.count(cells).exact)) for cells in sections.values())
 
 
 class ShortPath(SphinxDirective):

@@ -274,17 +274,18 @@ def before_training(place: str, L: int, start="Xavier", **more) -> dict[str, np.
 def by_hand(x: np.ndarray, y_post: np.ndarray, y_pre: np.ndarray) -> tuple[Worked, Worked]:
     """One sub-layer in both orders, step by step; y_post and y_pre are its outputs."""
 
-    def normed(name: str, argument: str, s: np.ndarray) -> Step:
-        centred = s - s.mean()
-        working = rf"\frac{{{matrix(centred)}}}{{\sqrt{{{number(s.var())}}}}}"
-        value = centred / s.std()
-        return Step(name, rf"\text{{norm}}({argument}) = {working} = {matrix(value)}", value)
+    def normed(name: str, s: np.ndarray) -> Step:
+        value = (s - s.mean()) / s.std()
+        lines = (
+            rf"\frac{{{matrix(s - s.mean())}}}{{\sqrt{{{number(s.var())}}}}} \\ &= {matrix(value)}"
+        )
+        return Step(name, rf"\begin{{aligned}}[t] & {lines} \end{{aligned}}", value)
 
     def added(name: str, y: np.ndarray) -> Step:
-        return Step(name, f"{matrix(x)} + {matrix(y)} = {matrix(x + y)}", x + y)
+        return Step(name, matrix(x + y), x + y)
 
-    post = added("x + y", y_post), normed(r"\text{output}", "x + y", x + y_post)
-    pre = normed(r"f\text{ reads}", "x", x), added(r"\text{output} = x + y", y_pre)
+    post = added("x + y", y_post), normed(r"\text{output}", x + y_post)
+    pre = normed(r"f\text{ reads}", x), added(r"\text{output} = x + y", y_pre)
     return (
         Worked("Post-norm: f reads x itself, and the output is the norm of the sum", post),
         Worked("Pre-norm: f reads the norm of x, and the output is the sum", pre),

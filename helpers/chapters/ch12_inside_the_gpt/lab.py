@@ -163,10 +163,10 @@ def span(values, kind: str = ".0%") -> str:
 
 
 @torch.no_grad()
-def likeliest(logits_V: Tensor) -> str:
-    """The three likeliest tokens of the valley's tales, with their probabilities."""
+def likeliest(logits_V: Tensor, n: int = 3) -> str:
+    """The likeliest tokens of the valley's tales, with their probabilities."""
     p_V, vocab = logits_V.softmax(dim=-1), probes.tales().tokenizer.vocab
-    return ", ".join(f"{vocab[i].strip()} {p_V[i]:.2f}" for i in p_V.topk(3).indices.tolist())
+    return ", ".join(f"{vocab[i].strip()} {p_V[i]:.2f}" for i in p_V.topk(n).indices.tolist())
 
 
 @torch.no_grad()

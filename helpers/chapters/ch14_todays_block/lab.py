@@ -258,6 +258,11 @@ def _factor(value: float) -> str:
     return f"({number(value)})" if value < 0 else number(value)
 
 
+def _on_two_lines(name: str, working: str, value: np.ndarray) -> Step:
+    lines = rf"{working} \\ &= {matrix(value)}"
+    return Step(name, rf"\begin{{aligned}}[t] & {lines} \end{{aligned}}", value)
+
+
 def turned_by_hand(x: np.ndarray, halves: bool) -> Worked:
     """Four numbers at position 1, turned pair by pair by 1 and by 1/10 radian."""
     pairs, steps, turned = ((0, 2), (1, 3)) if halves else ((0, 1), (2, 3)), [], np.zeros(4)
@@ -282,13 +287,10 @@ def shared_keys_by_hand() -> Worked:
     steps = []
     for n, W in ((1, example.W_Q), (2, example.W_Q2)):
         scores = K @ (x @ W) / 2**0.5
-        shown = (
-            rf"\begin{{aligned}}[t] & K q_{n} / \sqrt{{2}} \\ &= {matrix(scores)} \end{{aligned}}"
-        )
         weights = softmax_steps(f"w_{n}", scores)
         output = weights.value @ V
-        steps += [Step(f"s_{n}", shown, scores), weights]
-        steps.append(Step(rf"w_{n} V", matrix(output), output))
+        steps.append(_on_two_lines(f"s_{n}", rf"K q_{n} / \sqrt{{2}}", scores))
+        steps += [weights, Step(f"w_{n} V", matrix(output), output)]
     title = "Two queries of “it”, and one set of keys (fox, cross, stream, because, it)"
     return Worked(title, tuple(steps))
 
@@ -303,18 +305,15 @@ def gate_by_hand(x: np.ndarray, gate: np.ndarray, up: np.ndarray, down: np.ndarr
         rf"{_factor(a)} \cdot {_factor(b)}" for a, b in zip(opened, u, strict=True)
     )
     rows = " + ".join(rf"{number(h)} {matrix(row)}" for h, row in zip(hidden, down, strict=True))
+    products = rf"\begin{{bmatrix}} {products} \end{{bmatrix}}"
     return Worked(
         "What SwiGLU makes of “it”",
         (
             Step(r"x\,W_{\text{gate}}", matrix(g), g),
             Step(r"\text{silu}", rf"({shown}) = {matrix(opened)}", opened),
             Step(r"x\,W_{\text{up}}", matrix(u), u),
-            Step(
-                r"\text{hidden}",
-                rf"\begin{{bmatrix}} {products} \end{{bmatrix}} = {matrix(hidden)}",
-                hidden,
-            ),
-            Step(r"\text{output}", f"{rows} = {matrix(hidden @ down)}", hidden @ down),
+            _on_two_lines(r"\text{hidden}", products, hidden),
+            _on_two_lines(r"\text{output}", rows, hidden @ down),
         ),
     )
 
