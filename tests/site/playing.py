@@ -55,6 +55,18 @@ def many(n: int, word: str) -> str:
     return f"{n} {word}{'' if n == 1 else 's'}"
 
 
+class Tells(tuple):
+    """Equals a sentence that has these words and numbers, one after another."""
+
+    def __new__(cls, *words):
+        return super().__new__(cls, words)
+
+    def __eq__(self, said):
+        return re.search(".*?".join(map(re.escape, self)), said, re.DOTALL) is not None
+
+    __hash__ = None
+
+
 # --- what is shown --------------------------------------------------------------------------------
 
 

@@ -6,9 +6,22 @@ from typing import ClassVar
 
 import numpy as np
 import playing
+import pytest
 import torch
 from play import figures
-from playing import check, factor, fill, fixed, keys, listed, many, number, press, product, texts
+from playing import (
+    Tells,
+    check,
+    fill,
+    fixed,
+    keys,
+    listed,
+    many,
+    number,
+    press,
+    product,
+    texts,
+)
 
 from helpers import probes
 from helpers.attention import attention_steps
@@ -102,7 +115,8 @@ class Axes:
         ]
         return [words[r] if is_read else None for (r, _), is_read in np.ndenumerate(reads)]
 
-    def working(self, x, spec: NormSpec, watched, norm) -> list[str]:
+    def working(self, x, spec: NormSpec, watched, norm) -> list:
+        """The numbers of the lines that compute mean, variance and result."""
         (b, t), c = divmod(watched[0], 5), watched[1]
         groups = spec.groups
         part = np.arange(4) * groups // 4 == c * groups // 4
@@ -112,59 +126,39 @@ class Axes:
             a.reshape(10, 4)[tuple(watched)].item() for a in (norm.mean, norm.variance, norm.output)
         )
 
-        def total(terms):
-            return " + ".join([*terms[:3], "…", terms[-1]] if len(terms) > 6 else terms)
+        def total(terms) -> list[float]:
+            return [*terms[:3], terms[-1]] if len(terms) > 6 else [*terms]
 
-        squares = f"({total([f'{factor(v - mean)}²' for v in values])}) / {len(values)}"
-        own = number(x[tuple(watched)])
-        means = f"mean = ({total([factor(v) for v in values])}) / {len(values)} = {number(mean)}"
-        return [
-            means if spec.centred else "mean: not subtracted",
-            f"{'variance' if spec.centred else 'mean square'} = {squares} = {number(variance)}",
-            f"result = {f'({own} − {factor(mean)})' if spec.centred else own} / "
-            f"√({number(variance)} + 0.00001) = {number(y)}",
+        lines = [
+            [*total(values), len(values), mean] * spec.centred,
+            [*total(values - mean), len(values), variance],
+            [x[tuple(watched)], *[mean] * spec.centred, variance, 1e-5, y],
         ]
+        return [pytest.approx(line, abs=6e-4) for line in lines]
 
-    def sentence(self, x, spec: NormSpec, watched, output, before) -> str:
+    def sentence(self, x, spec: NormSpec, watched, output, before) -> Tells:
         sets = (1 if "B" in spec.over else 2) * (1 if "T" in spec.over else 5) * spec.groups
-        size = 40 // sets
+        size, kind = 40 // sets, "mean" if spec.centred else "mean square"
         name = self.names.get((spec.over, spec.groups, spec.centred), "no norm with a usual name")
-        taken = f"{many(sets, 'mean')} and {many(sets, 'variance')}"
-        if not spec.centred:
-            taken = f"{many(sets, 'mean square')}, with no mean subtracted,"
-        each = "of" if sets == 1 else "each of"
-        words = [f"This is {name}: {taken} in all, {each} {many(size, 'number')}."]
-        if spec.centred and size == 1:
-            words.append("Each number is its own mean, so all results are 0.")
-        others = "no other" if size == 1 else many(size - 1, "other")
-        shared = "mean and variance" if spec.centred else "mean square"
-        words.append(
-            f"The watched result, {self.place(watched)}, shares its {shared} with {others}."
-        )
+        words = [name, many(sets, kind), many(size, "number")]
+        words += ["all results are 0"] * (spec.centred and size == 1)
+        words += [self.place(watched), "no other" if size == 1 else many(size - 1, "other")]
         found = probes.leaks(
             lambda block: normalise_over(block, spec).output,
             torch.from_numpy(np.random.default_rng(3).normal(size=(2, 5, 4))),
         )
         leaks = {"later words": found.future, "the other sentence": found.others}
-        read = listed([words for words, leak in leaks.items() if leak > 0])
-        words.append(f"Through this norm a word reads {read or 'nothing that it must not'}.")
+        words += [words for words, leak in leaks.items() if leak > 0] or ["nothing"]
         changed = np.argwhere(x != self.x)
         if len(changed):
-            first = tuple(changed[0])
-            what = f"{len(changed)} numbers are changed"
-            if len(changed) == 1:
-                now, then = number(x[first]), number(self.x[first])
-                what = f"Number{self.place(first)[6:]} is {now} in place of {then}"
-            moves = int((np.abs(output - before) > 1e-9).sum())
-            one, other = before[tuple(watched)], output[tuple(watched)]
-            seen = f"from {number(one)} to {number(other)}"
-            if abs(other - one) < 5e-4:
-                seen = "by less than 0.001, which ε lets through"
-            if abs(other - one) <= 1e-9:
-                seen = f"stays {number(other)}"
-            moved = f"that moves {moves or 'none'} of the 40 results, the watched one {seen}."
-            words.append(f"{what}: {moved}")
-        return " ".join(words)
+            first, watched = tuple(changed[0]), tuple(watched)
+            one = [self.place(first)[6:], number(x[first]), number(self.x[first])]
+            words += one if len(changed) == 1 else [f"{len(changed)} numbers"]
+            words.append(f"moves {(np.abs(output - before) > 1e-9).sum() or 'none'} of")
+            then, now = before[watched], output[watched]
+            moved = [number(then), number(now)] if abs(now - then) >= 5e-4 else ["less than 0.001"]
+            words += moved if abs(now - then) > 1e-9 else ["stays", number(now)]
+        return Tells(*words)
 
     def expected(self, state: dict) -> dict:
         x, spec, watched = (
@@ -204,7 +198,7 @@ class Axes:
             "moved": [one.get("data-moved") for one in y],
             "kinds": [one.get("data-kind") for one in x],
             "changed": [one.has_attr("data-changed") for one in x],
-            "working": texts(html, ".axes-working p"),
+            "working": [playing.read(line) for line in texts(html, ".axes-working p")],
             "own": own,
             "slider": texts(html, ".play-slider > :not(input)"),
             **(found if live else {}),
@@ -337,33 +331,21 @@ class Mask:
     def quoted(self, ts) -> str:
         return listed([f"“{self.words[t]}”" for t in ts])
 
-    def sentence(self, mask, layers: int, after: bool, judged) -> str:
+    def sentence(self, mask, layers: int, after: bool, judged) -> Tells:
         def at(verdicts, kind):
             return [t for t, (k, _) in enumerate(verdicts) if k == kind]
 
         cheating, empty = at(judged, "cheats"), at(judged, "nothing")
         alone = at(self.judge(mask, 1, after), "cheats")
         names = [name for name, preset in self.presets.items() if np.array_equal(preset, mask)]
-        found = "no loss cheats." if empty else "all 7 losses are honest."
+        found = ["no loss cheats"] if empty else ["all 7 losses are honest"]
         if cheating:
-            found = f"{len(cheating)} of 7 losses cheat: at {self.quoted(cheating)}."
-        name = f"Mask “{names[0]}”" if names else "A mask of your own"
-        words = [f"{name}, {many(layers, 'layer')}: {found}"]
+            found = [f"{len(cheating)} of 7 losses cheat", self.quoted(cheating)]
         if len(cheating) != len(alone):
-            words.append(f"In one layer {len(alone) or 'none'} of them would.")
-        if after:
-            words.append(
-                "After softmax a mask hides the values only: each weight is still a share of "
-                "a sum in which the scores of all words stand."
-            )
-        if empty:
-            rows = ("The row of", "is") if len(empty) == 1 else ("The rows of", "are")
-            words.append(
-                f"{rows[0]} {self.quoted(empty)} {rows[1]} empty: softmax over nothing has no "
-                "answer, and this book’s code refuses such a mask. The other verdicts are those of "
-                "a layer in which such a row adds 0."
-            )
-        return " ".join(words)
+            found += ["In one layer", str(len(alone) or "none")]
+        found += ["After softmax"] * after
+        found += [self.quoted(empty), "empty"] * bool(empty)
+        return Tells(*[*names, "your own"][:1], many(layers, "layer"), *found)
 
     def verdict(self, t: int, kind: str, way: list[int]) -> str:
         if kind == "honest":
@@ -373,22 +355,26 @@ class Mask:
         past = "" if way[-1] == t + 1 else ", past it"
         return f"✗ {self.words[t + 1]} cheats: {' → '.join(self.words[s] for s in way)}{past}"
 
-    def reason(self, mask, layers: int, after: bool, t: int, kind: str, way, read, sum_of) -> str:
-        asked = f"“{self.words[t]}” has to say “{self.words[t + 1]}”."
+    def reason(self, mask, layers: int, after: bool, t: int, kind: str, way, read, sum_of) -> Tells:
+        asked = [f"“{self.words[t]}”", f"“{self.words[t + 1]}”"]
         if kind == "nothing":
-            return f"{asked} It may read no word, and has no weights."
-        left = f" Its weights sum to {sum_of:.2f}." if sum_of < 0.9995 else ""
+            return Tells(*asked, "no weights")
+        left = [f"sum to {sum_of:.2f}"] * bool(sum_of < 0.9995)
         if t == 6:
-            return f"{asked} That stands beyond the window: no mask can give it away.{left}"
+            return Tells(*asked, "beyond the window", *left)
         if kind == "honest":
-            words, through = self.quoted(np.flatnonzero(read[t])), many(layers, "layer")
-            return f"{asked} Through {through} it has read {words}: nothing that comes later.{left}"
+            return Tells(
+                *asked,
+                many(layers, "layer"),
+                self.quoted(np.flatnonzero(read[t])),
+                "nothing",
+                *left,
+            )
         hops = []
         for i, (a, b) in enumerate(itertools.pairwise(way)):
             does = f"reads “{self.words[b]}”" if mask[a, b] else f"has “{self.words[b]}” in its sum"
-            where = f" in layer {layers - i}" if len(way) > 2 else ""
-            hops.append(f"“{self.words[a]}” {does}{where}")
-        return f"{asked} It cheats: {', where '.join(hops)}.{left}"
+            hops += [f"“{self.words[a]}” {does}", *[f"layer {layers - i}"] * (len(way) > 2)]
+        return Tells(*asked, *hops, *left)
 
     def expected(self, state: dict) -> dict:
         mask, layers, after = np.array(state["mask"], dtype=bool), state["layers"], state["after"]
@@ -485,16 +471,10 @@ class Scores:
         whole, row = s < 0, [number(weight) for weight in self.weights[t]]
         score, scaled, weight = (number(a[t, s]) for a in (self.scores, self.scaled, self.weights))
         terms = product(self.q[t], self.k[s])
-        says = (
-            f"What “{self.words[t]}” asks of “{self.words[s]}”: its row of Q times the other’s "
-            f"column of Kᵀ, {terms} = {score}. Divided by √2 that is {scaled}, of which softmax "
-            f"along the row makes the weight {weight}."
-        )
+        says = Tells(self.words[t], self.words[s], f"{terms} = {score}", scaled, weight)
         if whole:
-            shares = listed([f"“{w}” {x}" for w, x in zip(self.words, row, strict=True)])
-            says = (
-                f"All that “{self.words[t]}” asks: the scores of its row, divided by √2, go "
-                f"through softmax together and become its weights, {shares}. They sum to 1."
+            says = Tells(
+                self.words[t], *(f"“{w}” {x}" for w, x in zip(self.words, row, strict=True))
             )
         columns = range(5) if whole else [s]
         notes = (

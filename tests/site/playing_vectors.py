@@ -11,7 +11,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from play import figures
-from playing import check, fill, fixed, keys, listed, number, points, press, rows, seen
+from playing import Tells, check, fill, fixed, keys, listed, number, points, press, rows, seen
 
 from helpers import numerics
 from helpers.similarity import MEASURES, similarities
@@ -64,26 +64,20 @@ class Query:
         spread = np.random.default_rng(0).uniform(-4, 4, (220, 2)).tolist()
         return [{"query": list(map(float, query))} for query in spread + edges]
 
-    def sentence(self, q, scores, weights, output) -> str:
-        def share(weight: float) -> str:
-            return "less than 0.01" if weight < 0.005 else fixed(weight)
+    def sentence(self, q, scores, weights, output) -> Tells:
+        def said(t: int) -> str:
+            share = "less than 0.01" if weights[t] < 0.005 else fixed(weights[t])
+            return f"“{self.words[t]}” ({share}"
 
         output, query = (f"({', '.join(number(x, 2) for x in point)})" for point in (output, q))
         if not q.any():
-            return (
-                "The query is (0, 0) and asks nothing: every score is 0, every weight 0.20. The "
-                f"output is {output}, the mean of the values."
-            )
+            return Tells("(0, 0)", "weight 0.20", output)
         most = [t for t, weight in enumerate(weights) if weight > max(weights) - 0.005]
         least = next(t for t, weight in enumerate(weights) if weight < min(weights) + 1e-9)
-        read = listed([f"“{self.words[t]}” ({share(weights[t])})" for t in most])
-        away = ": its key points away" if scores[least] < 0 else ""
-        return (
-            f"The query {query} is {number(np.linalg.norm(q), 2)} long and points to "
-            f"{round(math.degrees(math.atan2(q[1], q[0]))) % 360}°. It reads most from {read}, "
-            f"least from “{self.words[least]}” ({share(weights[least])}, score "
-            f"{number(scores[least], 2)}{away}). The output is {output}."
-        )
+        angle = f"{round(math.degrees(math.atan2(q[1], q[0]))) % 360}°"
+        away = ["away"] * bool(scores[least] < 0)
+        lowest = [said(least), number(scores[least], 2), *away]
+        return Tells(query, number(np.linalg.norm(q), 2), angle, *map(said, most), *lowest, output)
 
     def expected(self, state: dict) -> dict:
         q = np.array(state["query"], dtype=float)
@@ -175,23 +169,18 @@ class Plane:
             won[measure] = [n for n, value in enumerate(values) if known and value == max(known)]
         return won
 
-    def sentence(self, named: list[str], q, point, word: str) -> str:
-        asks = self.names[0]
-        by = ", ".join(f"by {self.spoken[m]} {n}" for m, n in zip(MEASURES, named, strict=True))
-        verdict = ("All three agree", "Two of three agree", "All three disagree")
-        said = f"Most like {asks}: {by}. {verdict[len(set(named)) - 1]}. "
+    def sentence(self, named: list[str], q, point, word: str) -> Tells:
+        agree = ("All three agree", "Two of three", "All three disagree")[len(set(named)) - 1]
         if not point.any() or not q.any():
-            lost = (asks if point.any() else word).capitalize()
-            return f"{said}{lost} is (0, 0): it has no direction, so no angle and no cosine."
+            lost = (self.names[0] if point.any() else word).capitalize()
+            return Tells(*named, agree, f"{lost} is (0, 0)", "no cosine")
         turn, length = cmath.phase(complex(*point) / complex(*q)), np.linalg.norm(point)
-        shadow = q @ point / length
-        said += f"Between {asks} and {word} are {number(abs(math.degrees(turn)), 1)}°. "
+        shadow, angle = q @ point / length, f"{number(abs(math.degrees(turn)), 1)}°"
         if shadow <= 1e-9:
-            return f"{said}The shadow points away from {word}: the shorter {word}, the nearer."
-        said += f"The shadow of {asks} on the line of {word} is {fixed(shadow)} long, {word} "
-        wanted = f"a {'longer' if length < shadow else 'shorter'} {word}"
-        wanted = "no other length" if abs(length - shadow) < 0.005 else wanted
-        return f"{said}{fixed(length)}: {wanted} would lie nearer."
+            return Tells(*named, agree, angle, "points away")
+        wanted = "no other" if abs(length - shadow) < 0.005 else "shorter"
+        wanted = "longer" if length <= shadow - 0.005 else wanted
+        return Tells(*named, agree, angle, fixed(shadow), fixed(length), wanted)
 
     def expected(self, state: dict) -> dict:
         q, *found = vectors = np.array(state["vectors"], dtype=float)
