@@ -95,7 +95,7 @@ def test_open_text_tells_no_closed_result(html_root, stem):
 
 @pytest.mark.parametrize("kind", ["choice", "number", "curve"])
 def test_a_guess_is_locked_and_taken_back_by_the_keyboard(visit, page, kind):
-    chapter = "06_scaling_by_sqrt_dk" if kind == "number" else "02_similarity_geometry"
+    chapter = "04_layernorm_vs_batchnorm" if kind == "number" else "02_similarity_geometry"
     visit(f"notebooks/{chapter}.html")
     form = page.locator(f"form.predict[data-kind={kind}]").first
     field, told = form.locator("input").first, form.locator(".reveal-guess")
