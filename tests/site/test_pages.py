@@ -459,8 +459,13 @@ CROSSED = """() => {
 }"""
 
 
+CUT = """() => [...document.querySelectorAll(
+    "article :is(mjx-container[display=true], .cell_output .output pre)")].filter(e =>
+    e.checkVisibility() && e.scrollWidth > e.clientWidth + 1).map(e => e.innerText.slice(0, 50))"""
+
+
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.number)
-def test_a_chapter_begins_with_its_picture_and_its_margin_is_clear(visit, page, chapter):
+def test_a_chapter_begins_with_its_picture_and_nothing_is_cut(visit, page, chapter):
     for width in (390, 1280, 1440):
         page.set_viewport_size({"width": width, "height": 900})
         visit(f"{chapter.docname}.html")
@@ -468,6 +473,7 @@ def test_a_chapter_begins_with_its_picture_and_its_margin_is_clear(visit, page, 
         assert width == 390 or picture["y"] < 900  # before the second screen
         page.evaluate(OPEN)
         assert page.evaluate(CROSSED) == [], width
+        assert page.evaluate(CUT) == [], width
     key = page.locator("article figure > figcaption").first.bounding_box()
     assert key["x"] > picture["x"] + picture["width"]
 
