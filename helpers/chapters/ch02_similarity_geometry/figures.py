@@ -71,7 +71,7 @@ def draw_correlations(
     ax.set_xticks(steps, [str(step) for step in steps])
     ax.minorticks_off()
     ax.set(ylim=(-1, 1), xlabel="training steps", ylabel="rank correlation", title="")
-    ax.legend(fontsize=8)
+    ax.legend(fontsize=9)
     return ax
 
 
