@@ -112,9 +112,9 @@ DRAWN = [
         "bars": [0.2, 0.8], "y": ["it", "was"]}),
     ("06", "losses", ([5, 15], {"√D": RUNS, "D": RUNS + 1}), {}, {
         "lines": [[(5, 4), (15, 2)], [(5, 5), (15, 3)]], "legend": ["÷ √D", "÷ D"]}),
-    ("07", "heads", (np.stack([LOWER, LOWER**2]),), {}, {
-        "cells": [LOWER], "words": ["words", "output", "queries, keys,\nvalues", "side by side",
-                                    "head 1", "head 2", "W_Q, W_K, W_V", "W_O"]}),
+    ("07", "heads", (np.stack([LOWER, LOWER**2]),), {}, {"cells": [LOWER], "words": [
+        "head 1", "head 2", "words", "queries, keys,\nvalues", "side by side", "output",
+        "W_Q, W_K, W_V", "W_O"]}),
     ("07", "turned", ([1.0, 0.0], [0.0, 2.0], (np.pi / 2, np.pi)), {}, {
         "arrows": [(1, 0), (0, 1), (0, 2), (0, -2)]}),
     ("07", "by_distance", ([0, 1, 2], {"a": [4.0, 3.0, 1.0], "b": [2.0, 1.0, 0.0]}), {"at": 1}, {

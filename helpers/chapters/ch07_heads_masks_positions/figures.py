@@ -39,32 +39,28 @@ def draw_heads(ax: Axes, weights_HTT: Float[np.ndarray, "H T T"]) -> Axes:
     """
     H, T, _ = weights_HTT.shape
     low = (H * (T + 1) - 1 - T) / 2  # of what is drawn once
+    top, middle = low + T + 1.7, low + T / 2
     x, cut, weights, joined, y = 0, 7.5, 16, 25.5, 35
-    arrow: dict[str, Any] = {"arrowstyle": "-|>", "color": GREY, "shrinkA": 0, "shrinkB": 0}
-
-    def box(left: float, bottom: float, width: float, ink: str = "#888888", alpha=0.5) -> None:
-        ax.add_patch(Rectangle((left, bottom), width, T, fc=(ink, alpha), ec=GREY, lw=0.8))
-
-    for left, words in ((x, "words"), (y, "output")):
-        box(left, low, 3)
-        ax.text(left + 1.5, low - 0.5, words, ha="center", va="top", fontsize=9)
-    for left, words in ((cut, "queries, keys,\nvalues"), (joined, "side by side")):
-        ax.text(left + H, low - 0.5, words, ha="center", va="top", fontsize=9)
+    boxes = [(x, 3, "#888888"), (y, 3, "#888888")]
+    ways = [((x + 3, middle), (cut, middle)), ((joined + 2 * H, middle), (y, middle))]
+    words = [(x + 1.5, low, "words"), (cut + H, low, "queries, keys,\nvalues")]
+    words += [(joined + H, low, "side by side"), (y + 1.5, low, "output")]
+    words += [((x + 3 + cut) / 2, top, "W_Q, W_K, W_V"), ((joined + 2 * H + y) / 2, top, "W_O")]
     for head, weights_TT in enumerate(weights_HTT):
         bottom, ink = (H - 1 - head) * (T + 1), HEAD_INKS[head]
-        extent = (weights, weights + T, bottom, bottom + T)
+        extent, at = (weights, weights + T, bottom, bottom + T), bottom + T / 2
         ax.imshow(weights_TT, cmap="Blues", vmin=0, vmax=1, extent=extent)
-        box(weights, bottom, T, ink, alpha=0)
-        middle, name = bottom + T / 2, f"head {head + 1}"
-        ax.text(weights + T + 0.4, middle, name, va="center", color=ink, fontsize=9)
-        for left in (cut, joined):
-            box(left + 2 * head, low, 2, ink)
-        ax.annotate("", (weights - 0.3, middle), (cut + 2 * H + 0.2, low + T / 2), arrowprops=arrow)
-        begin = (weights + T + 0.3, middle + (1.6 if head else -1.6))
-        ax.annotate("", (joined - 0.2, low + T / 2), begin, arrowprops=arrow)
-    for left, right, words in ((x + 3, cut, "W_Q, W_K, W_V"), (joined + 2 * H, y, "W_O")):
-        ax.annotate("", (right - 0.2, low + T / 2), (left + 0.2, low + T / 2), arrowprops=arrow)
-        ax.text((left + right) / 2, low + T + 0.4, words, ha="center", fontsize=9)
+        ax.add_patch(Rectangle((weights, bottom), T, T, fill=False, ec=ink, lw=0.8))
+        ax.text(weights + T + 0.4, at, f"head {head + 1}", va="center", color=ink, fontsize=9)
+        boxes += [(left + 2 * head, 2, ink) for left in (cut, joined)]
+        ways.append(((cut + 2 * H, middle), (weights, at)))
+        ways.append(((weights + T, at + (1.6 if head else -1.6)), (joined, middle)))
+    for left, width, ink in boxes:
+        ax.add_patch(Rectangle((left, low), width, T, fc=(ink, 0.5), ec=GREY, lw=0.8))
+    for start, end in ways:
+        ax.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": GREY})
+    for left, height, said in words:
+        ax.text(left, height - 0.5, said, ha="center", va="top", fontsize=9)
     ax.set(xlim=(-0.5, y + 3.5), ylim=(-0.4, H * (T + 1) - 0.6))
     ax.set_axis_off()
     return ax
