@@ -410,7 +410,7 @@ def overview_is_short(chapter: Chapter) -> list[str]:
     return faults + [
         f"{what}: {count}, at most {most} are wanted"
         for what, count, most in (
-            ("words", first.words, 1500),
+            ("words", first.words, 1300),
             ("lines of half of the cells shown", median(first.open), 8),
         )
         if count > most
