@@ -224,12 +224,6 @@ def stored_figures() -> dict[str, str]:
 
 
 FIGURES = stored_figures()
-SMALL = {  # until their figures are redrawn
-    "10-code-027-0",
-    "12-code-033-0",
-    "12-code-055-0",
-    "13-fox-tokens-0",
-}
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -238,7 +232,7 @@ def test_labels_are_large_enough_and_keep_apart(name):
     [width] = re.findall(r'<svg[^>]* width="([\d.]+)pt"', svg)
     shrunk = min(1, COLUMN / (float(width) * 4 / 3))
     label, size, box = map(np.array, zip(*letters(svg), strict=True))
-    assert (round(size.min() * 4 / 3 * shrunk) < 9) == (name in SMALL)
+    assert round(size.min() * 4 / 3 * shrunk) >= 9
     low, high = box[:, 0], box[:, 1]
     common = np.minimum(high[:, None], high) - np.maximum(low[:, None], low)
     overlap = (common > 0.5).all(axis=2) & (label[:, None] != label)

@@ -62,7 +62,7 @@ def three(sizes: Mapping[str, Mapping[str, Float[np.ndarray, "seeds L"]]]) -> Fi
     for ax, net in zip(axes, LIMITS, strict=True):
         draw_sizes(ax, {name: of[net] for name, of in sizes.items()}, title=net)
     axes[2].set(ylim=(0.8, 1e3))
-    axes[2].legend(fontsize=7, ncols=1, loc="upper left")
+    axes[2].legend(fontsize=9, ncols=1, loc="upper left")
     return fig
 
 

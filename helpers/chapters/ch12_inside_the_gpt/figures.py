@@ -85,12 +85,12 @@ def draw_lens(
     for row, line in enumerate(guesses):
         for place, guess in enumerate(line):
             ink = "white" if p_RT[row, place] > 0.6 else "black"
-            ax.text(place, row, shown(guess), ha="center", va="center", fontsize=8, color=ink)
+            ax.text(place, row, shown(guess), ha="center", va="center", fontsize=9, color=ink)
     turned = 90 if max(map(len, tokens)) > 1 else 0
     labels = [shown(token) for token in tokens]
-    ax.set_xticks(range(len(tokens)), labels, fontsize=8, rotation=turned)
+    ax.set_xticks(range(len(tokens)), labels, fontsize=9, rotation=turned)
     names = ["embedding", *(f"layer {level}" for level in range(1, len(p_RT)))]
-    ax.set_yticks(range(len(p_RT)), names, fontsize=8)
+    ax.set_yticks(range(len(p_RT)), names, fontsize=9)
     ax.tick_params(length=0)
     ax.set(xlabel="token that was read last")
     return ax
@@ -109,11 +109,11 @@ def draw_patches(
     for (level, place), value in np.ma.ndenumerate(told_RT):
         ink = "white" if abs(value) > 0.6 else "black"
         said = f"{value:.1f}".replace("-", "−")
-        ax.text(place, level, said, ha="center", va="center", fontsize=7, color=ink)
+        ax.text(place, level, said, ha="center", va="center", fontsize=9, color=ink)
     labels = [shown(word) for word in words]
-    ax.set_xticks(range(len(words)), labels, fontsize=8, rotation=60, ha="right")
+    ax.set_xticks(range(len(words)), labels, fontsize=9, rotation=60, ha="right")
     names = ["embedding", *(f"after layer {level}" for level in range(1, len(moved_RT)))]
-    ax.set_yticks(range(len(moved_RT)), names, fontsize=8)
+    ax.set_yticks(range(len(moved_RT)), names, fontsize=9)
     ax.tick_params(length=0)
     return ax
 
