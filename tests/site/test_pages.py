@@ -23,6 +23,7 @@ from looks import too_small
 from helpers.chapters import CHAPTERS
 
 MOST = 450_000  # bytes of a first visit
+MOST_STYLE = 90_000  # of these, of style sheets: nothing is painted before them
 KINDS = {
     f"{name}.html"
     for name in (
@@ -333,7 +334,9 @@ def show(page, width: int, scheme: str) -> None:
 
 def too_heavy(sizes: dict[str, int], path: str) -> list[str]:
     """What a first visit weighs, if it is too much."""
-    heavy = sum(sizes.values()) >= MOST or not any(url.endswith(path) for url in sizes)
+    style = sum(size for url, size in sizes.items() if ".css" in url)
+    heavy = sum(sizes.values()) >= MOST or style >= MOST_STYLE
+    heavy |= not any(url.endswith(path) for url in sizes)
     return [f"{sum(sizes.values())} bytes: {sorted(sizes.items())}"] if heavy else []
 
 
