@@ -284,13 +284,18 @@ def test_it_pauses_and_goes_on_step_by_step(watched):
     assert step_of(watched) == before + 1
 
 
-def test_a_text_of_ones_own_stays_in_the_page(watched):
+@pytest.mark.parametrize("tokens", ["characters", "words"])
+def test_a_text_of_ones_own_stays_in_the_page(watched, tokens):
     watched.evaluate("navigator.clipboard.writeText = async (text) => (window.copied = text)")
     learned(watched, 1)
     press(watched, "Copy this run")
     watched.wait_for_function("window.copied")
     assert watched.evaluate("copied").endswith("#seed=1")
     watched.locator(".watch-own summary").click()
+    watched.locator('[name="pattern"]').select_option(tokens)
+    watched.get_by_label("Your text").fill("Zwölf Boxkämpfer jagen Viktor quer. " * 9)
+    press(watched, "Train on it")
+    watched.get_by_role("alert").filter(has_text="a longer text").wait_for()
     watched.get_by_label("Your text").fill("Zwölf Boxkämpfer jagen Viktor quer. " * 200)
     press(watched, "Train on it")
     watched.wait_for_function("""() => document.querySelector(".watch-samples li b")""")

@@ -122,11 +122,12 @@ def page_html() -> str:
     """Return the page's HTML: the guess, the controls, and places for what is seen."""
     file, script = tales_script()
     page = {"small": SMALL, "brokenSteps": BROKEN_STEPS, "words": WORDS_OF_PAGE}
-    (_, least, _, most), *switches = json.loads(STORED.read_text("utf-8"))["switches"]["rows"]
-    for one, (_, low, _, high) in zip(BREAKS.values(), switches, strict=True):
+    rows = json.loads(STORED.read_text("utf-8"))["switches"]["rows"]
+    healthy, *broken = (f"{float(low):.2f} to {float(high):.2f}" for _, low, _, high in rows)
+    for one, ended in zip(BREAKS.values(), broken, strict=True):
         one["ended"] = (
-            f"Eight runs that we stored, with a wide screen’s sizes, ended at {low} to {high}, and "
-            f"eight healthy ones at {least} to {most}. More in"
+            f"Eight runs that we stored, with a wide screen’s sizes, ended at {ended}, and eight "
+            f"healthy ones at {healthy}. More in"
         )
         one["href"] = f"../{BY_NUMBER[one['chapter']].docname}.html"
     page["machine"] = "../book/number-by-number.html"

@@ -5,6 +5,7 @@ import { chart } from "./chart.js";
 import {
   all,
   asked,
+  byName,
   data,
   field,
   find,
@@ -59,11 +60,10 @@ function hear(one, events, ended) {
     one.text = text ?? one.text;
   }
   one.ended = ended;
-  const { unigram, bigram } = one.baselines,
-    names = data.words.baselines;
+  const { unigram, bigram } = one.baselines;
   part(".watch-chart").innerHTML = chart({
     steps: data.brokenSteps,
-    baselines: { [names.unigram]: unigram, [names.bigram]: bigram },
+    baselines: byName({ unigram, bigram }),
     lines: pair,
   });
   if (pair.every((each) => each.ended)) verdict();
@@ -77,6 +77,7 @@ function verdict() {
   part(".watch-verdict").replaceChildren(
     `${says} ${what}: ${loss.toFixed(2)} against ${healthy.toFixed(2)} on text unseen. ${because} ${ended} `,
     make("a", { href }, `Chapter ${chapter}`),
+    ".",
   );
   part("dl").replaceChildren(
     ...pair.flatMap(({ name, text }) => [

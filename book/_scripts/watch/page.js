@@ -10,6 +10,7 @@ import {
   address,
   all,
   asked,
+  byName,
   data,
   field,
   find,
@@ -27,39 +28,30 @@ const SAID = [0, 100, 400]; // steps at which a screen reader is told
 
 // --- a run
 
-async function ready() {
-  if (state.worker) return true;
+// Begin a run, in a worker; null where there is nothing to learn from.
+async function begin(seed) {
   try {
     state.texts ??= await tales();
   } catch {
     trouble("The tales could not be read. They stand in the folder _static, beside the pages.");
-    return false;
+    return null;
   }
-  begin(state.seed);
-  return true;
-}
-
-function begin(seed) {
   state.worker?.terminate();
   trouble("");
   models.length = 0;
   state.run = { seed, about: null, seen: [], unseen: [], samples: [], step: 0 };
   state.worker = learner({
-    about,
+    about: (found) => (state.run.about = found),
     events,
     goes: (on) => (root.dataset.goes = on),
     model: (found) => models.shift()(found),
   });
   state.worker.postMessage({ asked: { ...asked, ...state.texts, seed } });
   find(".watch-after").hidden = field("copy").hidden = false;
+  return state.worker;
 }
 
-function about(found) {
-  const { entropy } = state.texts,
-    baselines = { ...found.baselines, ...(entropy && { entropy }) },
-    named = Object.entries(baselines).map(([name, loss]) => [data.words.baselines[name], loss]);
-  Object.assign(state.run, { about: found, baselines: Object.fromEntries(named) });
-}
+const ready = async () => state.worker ?? begin(state.seed);
 
 function events(given, { ended }) {
   const { run } = state;
@@ -99,7 +91,7 @@ function draw() {
     `Step ${run.step} of ${asked.steps}, seed ${run.seed}, ${size}. ${inNumbers()}`;
   find(".watch-chart").innerHTML = chart({
     steps: asked.steps,
-    baselines: run.baselines,
+    baselines: byName({ ...run.about.baselines, entropy: texts.entropy }),
     lines: [
       { name: "text seen", look: "seen", points: run.seen },
       { name: "text unseen", look: "unseen", points: run.unseen },
@@ -116,7 +108,7 @@ function draw() {
 // --- what the reader does
 
 async function go(on) {
-  if (on && !(await ready())) return;
+  if (!(await ready())) return;
   const { run } = state;
   if (on && run.step >= asked.steps) return reset(run.seed + 1);
   state.going = on;
@@ -126,29 +118,29 @@ async function go(on) {
   if (!state.going && run.about && run.step < asked.steps) say(`Step ${run.step}. ${inNumbers()}`);
 }
 
-function reset(seed) {
+async function reset(seed) {
   find(".watch-live .watch-samples").replaceChildren();
   find(".watch-reply").textContent = "";
   history.replaceState(null, "", state.own ? "#" : address(seed));
-  begin(seed);
+  await begin(seed);
   go(true);
 }
 
 function train() {
-  const text = field("own").value,
-    words = field("pattern").value === "words",
+  const words = field("pattern").value === "words",
     pattern = words ? data.pattern : CHARACTERS,
-    at = Math.floor(0.9 * text.length);
-  const tokens = cut(text.slice(at), pattern).length;
-  if (tokens <= 2 * asked.sizes.T)
+    tokens = cut(field("own").value, pattern),
+    at = Math.floor(0.9 * tokens.length),
+    [seen, unseen, prompt] = [tokens.slice(0, at), tokens.slice(at), tokens.slice(0, 5)];
+  if (unseen.length <= 2 * asked.sizes.T)
     return trouble(
-      `The last tenth is kept to measure on, and of this text it has ${tokens} tokens. It takes ` +
-        `more than ${2 * asked.sizes.T}: a longer text, or characters as tokens.`,
+      `The last tenth is kept to measure on, and of this text it has ${unseen.length} tokens. It ` +
+        `takes more than ${2 * asked.sizes.T}: a longer text, or characters as tokens.`,
     );
-  const [seen, unseen, length] = [text.slice(0, at), text.slice(at), words ? data.length : 150];
   state.own = true;
-  state.texts = { seen, unseen, pattern, length, prompt: text.slice(0, 10) };
-  reset(state.run?.seed ?? state.seed);
+  state.texts = { seen: seen.join(""), unseen: unseen.join(""), prompt: prompt.join("") };
+  Object.assign(state.texts, { pattern, length: words ? data.length : 150 });
+  reset((state.run ?? state).seed);
 }
 
 function listen() {
@@ -162,7 +154,7 @@ function listen() {
       if (state.going) await go(false);
       if (await ready()) state.worker.postMessage({ step: true });
     },
-    again: async () => (await ready()) && reset(state.run.seed + 1),
+    again: () => reset((state.run ?? state).seed + 1),
     train,
     copy: async () => {
       const { run, own, texts } = state;
