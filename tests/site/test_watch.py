@@ -296,7 +296,7 @@ def test_a_text_of_ones_own_stays_in_the_page(watched, tokens):
     watched.get_by_label("Your text").fill("Zwölf Boxkämpfer jagen Viktor quer. " * 9)
     press(watched, "Train on it")
     watched.get_by_role("alert").filter(has_text="a longer text").wait_for()
-    watched.get_by_label("Your text").fill("Zwölf Boxkämpfer jagen Viktor quer. " * 200)
+    watched.get_by_label("Your text").fill("Zwölf Boxkämpfer jagen Viktor quer. " * 300)
     press(watched, "Train on it")
     watched.wait_for_function("""() => document.querySelector(".watch-samples li b")""")
     press(watched, "Pause")

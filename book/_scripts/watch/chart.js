@@ -12,11 +12,13 @@ export function chart({ steps, lines, baselines }) {
   const ticks = Array.from({ length: Math.floor(top) + 1 }, (_, loss) => loss)
     .filter((loss) => top < 5 || loss % 2 === 0)
     .map((loss) => `<text class="tick" x="${LEFT - 6}" y="${y(loss) + 4}">${loss}</text>`);
-  const marks = Object.entries(baselines).map(
-    ([name, loss]) =>
+  const marks = Object.entries(baselines).map(([name, loss]) => {
+    const [side, at] = loss < top / 8 ? ["start", LEFT + 8] : ["end", WIDE - RIGHT]; // off the curve
+    return (
       `<path class="baseline" d="M${LEFT} ${y(loss)}H${WIDE - RIGHT}"/>` +
-      `<text class="name" x="${WIDE - RIGHT}" y="${y(loss) - 4}">${escaped(name)}, ${loss.toFixed(2)}</text>`,
-  );
+      `<text class="${side}" x="${at}" y="${y(loss) - 4}">${escaped(name)}, ${loss.toFixed(2)}</text>`
+    );
+  });
   const paths = lines.map(({ look, points }) => {
     const d = points.map(([step, loss]) => `${x(step).toFixed(1)} ${y(loss).toFixed(1)}`);
     return d.length ? `<path class="line ${look}" d="M${d.join("L")}"/>` : "";
