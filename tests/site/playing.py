@@ -103,14 +103,14 @@ def points(shown: BeautifulSoup) -> np.ndarray:
 # --- on a page ------------------------------------------------------------------------------------
 
 
-def alone(page, name: str, *idents: str):
-    """Bring a figure to life in a page without anything else, once for each id."""
-    page.set_content("".join(figures.html_of(name, ident) for ident in idents))
+def alone(page, name: str):
+    """Bring a figure to life in a page without anything else."""
+    page.set_content(figures.html_of(name, "one"))
     for sheet in ("book-widgets.css", "play.css", f"play-{name}.css"):
         page.add_style_tag(path=play.ASSETS / sheet)
     for script in play.scripts_of(name):
         page.add_script_tag(path=play.ASSETS / script)
-    return page.locator("figure.play").all()
+    return page.locator("figure.play")
 
 
 def opened(page, address: str, name: str):

@@ -102,17 +102,8 @@ class Axes:
         normalise_over(x, spec, eps=0.01).output.reshape(10, 4)[tuple(watched)].backward()
         reads = (x.grad != 0).reshape(10, 4).numpy()
         reads[tuple(watched)] = True
-        row = watched[0]
-        words = [
-            "other"
-            if r // 5 != row // 5
-            else "itself"
-            if r == row
-            else "earlier"
-            if r < row
-            else "later"
-            for r in range(10)
-        ]
+        row, near = watched[0], ("itself", "later", "earlier")  # the last is also at −1
+        words = [near[np.sign(r - row)] if r // 5 == row // 5 else "other" for r in range(10)]
         return [words[r] if is_read else None for (r, _), is_read in np.ndenumerate(reads)]
 
     def working(self, x, spec: NormSpec, watched, norm) -> list:
