@@ -94,7 +94,7 @@ TAUGHT = tuple(chapter for chapter in CHAPTERS if not chapter.overview)  # with 
 
 def built_before(number: int) -> list[str]:
     """The parts of the machine map that the chapters before this one built."""
-    return [part for chapter in CHAPTERS[:number] for part in chapter.parts]
+    return [part for one in CHAPTERS if one.number < number for part in one.parts]
 
 
 @cache

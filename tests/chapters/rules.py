@@ -66,7 +66,11 @@ def outputs(chapter: Chapter) -> list[tuple]:
 @rule
 def run_in_order(chapter: Chapter) -> list[str]:
     counts = [cell.execution_count for cell in chapter.code]
-    return [] if counts == list(range(1, len(counts) + 1)) else [f"cells were run as {counts}"]
+    return (
+        []
+        if counts == list(range(1, len(counts) + 1))
+        else ["run `make notebooks ONLY=NN`, which runs its cells in order"]
+    )
 
 
 @rule
@@ -421,14 +425,14 @@ def overview_is_short(chapter: Chapter) -> list[str]:
 def head_says_the_minutes(chapter: Chapter) -> list[str]:
     """As they are computed; `make notebooks` writes them."""
     wanted = readings.head(chapter.cells)
-    return [] if wanted in prose(chapter.cells[:4]) else [f"the head should say {wanted!r}"]
+    return [] if wanted in prose(chapter.cells[:4]) else [f"`make notebooks` writes {wanted!r}"]
 
 
 @rule
 def exercises_say_what_they_need(chapter: Chapter) -> list[str]:
     known = readings.exercises(readings.parts(chapter.cells)["exercises"])
     return [
-        f"exercise {n} does not begin **Exercise {n}.** (first reading · ● · 10 min)"
+        f"no cell after that of ## Exercises has **Exercise {n}.** (first reading · ● · 10 min)"
         for n in range(1, len(exercises(chapter)) + 1)
         if n not in known
     ]
@@ -446,7 +450,7 @@ def exercises_are_enough(chapter: Chapter) -> list[str]:
     found = exercises(chapter)
     fewest = 0 if chapter.stem in OVERVIEWS else FEWEST_EXERCISES
     wanted = [f"{chapter.number}.{n}" for n in range(1, len(found) + 1)]
-    faults = [] if len(found) >= fewest else [f"only {len(found)} exercises"]
+    faults = [] if len(found) >= fewest else [f"{len(found)} exercises, of {fewest} wanted"]
     return faults + ([] if found == wanted else [f"exercises are {found}, not {wanted}"])
 
 

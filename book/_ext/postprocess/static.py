@@ -49,10 +49,9 @@ def purge_styles(app, pages) -> None:
             known |= set(WORDS.findall(file.read_text("utf-8")))
     for pattern in THEME:
         for file in static.glob(pattern):
-            whole = IMPORT.sub(
-                lambda named, file=file: (file.parent / named[1]).read_text("utf-8"),
-                file.read_text("utf-8"),
-            )
+            whole = file.read_text("utf-8")
+            for line, named in ((one[0], one[1]) for one in IMPORT.finditer(whole)):
+                whole = whole.replace(line, (file.parent / named).read_text("utf-8"))
             rules = tinycss2.parse_stylesheet(whole, skip_whitespace=True)
             file.write_text(purged(rules, known), "utf-8")
 

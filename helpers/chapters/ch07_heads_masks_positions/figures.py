@@ -40,7 +40,7 @@ def draw_heads(ax: Axes, weights_HTT: Float[np.ndarray, "H T T"]) -> Axes:
     H, T, _ = weights_HTT.shape
     low = (H * (T + 1) - 1 - T) / 2  # of what is drawn once
     top, middle = low + T + 1.7, low + T / 2
-    x, cut, weights, joined, y = 0, 7.5, 16, 25.5, 35
+    x, cut, weights, joined, y = 0.0, 7.5, 16.0, 25.5, 35.0
     boxes = [(x, 3, "#888888"), (y, 3, "#888888")]
     ways = [((x + 3, middle), (cut, middle)), ((joined + 2 * H, middle), (y, middle))]
     words = [(x + 1.5, low, "words"), (cut + H, low, "queries, keys,\nvalues")]

@@ -125,7 +125,8 @@ def queries_over_values(order: str, L: int, seed: int) -> float:
     """Of an untrained stack's last block, the gradient of W_Q over that of W_V, by length."""
     model, (x_BT, y_BT) = stack(order, L, seed), one_batch(seed)
     loss(model(x_BT), y_BT).backward()
-    queries, _, values = model[1][-1].attention.qkv.weight.grad.chunk(3)
+    *_, last = model[1].children()
+    queries, _, values = last.attention.qkv.weight.grad.chunk(3)
     return (queries.norm() / values.norm()).item()
 
 

@@ -175,7 +175,7 @@ def parrots(sigma: float, full_writes: bool, seed: int, width: int) -> float:
     model, (x_BT, _) = tied_gpt(sigma, seed, width), every_window()[0]
     for name, weight in model.named_parameters():
         if full_writes and name.endswith(("out.weight", "down.weight")):
-            weight *= (2 * len(model.blocks)) ** 0.5
+            weight.mul_((2 * len(model.blocks)) ** 0.5)
     return (model(x_BT[:16]).argmax(dim=-1) == x_BT[:16]).float().mean().item()
 
 
