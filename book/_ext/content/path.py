@@ -23,17 +23,13 @@ import readings  # noqa: E402
 
 
 def steps(content: Iterable[str]) -> Iterator[tuple[Chapter, str, dict[str, list]]]:
-    """Yield each chapter, what is said of it, and the cells of its sections by heading.
-
-    Raises: KeyError where a chapter's first reading has no such section.
-    """
+    """Yield each chapter, what is said of it, and the cells of its sections by heading."""
     blocks = "\n".join(content).replace("\n  ", "\t").splitlines()
     for said, *headings in (block.split("\t") for block in blocks if block.strip()):
-        number, _, words = said.partition(" ")
-        chapter = BY_NUMBER[int(number)]
-        file = ROOT / f"{chapter.docname}.ipynb"
-        found = readings.sections(json.loads(file.read_text("utf-8"))["cells"])
-        yield chapter, words, {heading: found[heading] for heading in headings or found}
+        chapter = BY_NUMBER[int(said[:2])]
+        notebook = json.loads((ROOT / f"{chapter.docname}.ipynb").read_text("utf-8"))
+        found = readings.sections(notebook["cells"])
+        yield chapter, said[3:], {heading: found[heading] for heading in headings or found}
 
 
 def minutes(sections: dict[str, list]) -> int:
@@ -56,8 +52,8 @@ class ShortPath(SphinxDirective):
                 for heading, cells in sections.items()
                 if heading
             )
-            lines += [f"- **{titled(chapter)}**, {minutes(sections)} minutes. {words}", ""]
-            lines += [f"  {', '.join(links)}", ""]
+            head = f"- **{titled(chapter)}**, {minutes(sections)} minutes. {words}"
+            lines += [head, "", f"  {', '.join(links)}", ""]
         hours, rest = divmod(total, 60)
         lines += [f"That makes {hours} hours and {rest} minutes, without the exercises."]
         return self.parse_text_to_nodes("\n".join(lines))
