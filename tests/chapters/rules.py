@@ -25,6 +25,7 @@ from support import (
 )
 
 from book import address
+from helpers.chapters import BY_NUMBER
 
 REGISTRY = ROOT / "tests" / "exceptions.toml"
 IGNORED, SKIPPED = "nbval-ignore-output", "nbval-skip"
@@ -452,6 +453,19 @@ def exercises_are_enough(chapter: Chapter) -> list[str]:
     wanted = [f"{chapter.number}.{n}" for n in range(1, len(found) + 1)]
     faults = [] if len(found) >= fewest else [f"{len(found)} exercises, of {fewest} wanted"]
     return faults + ([] if found == wanted else [f"exercises are {found}, not {wanted}"])
+
+
+@rule
+def manifest_names_its_sections(chapter: Chapter) -> list[str]:
+    """`chapter.toml` has headings that the notebook has, and each exercise under one of them."""
+    sections = BY_NUMBER[int(chapter.number)].sections
+    headings = re.findall(r"^##+ (.+)$", prose(chapter.cells), re.MULTILINE)
+    lost = [one.heading for one in sections if one.heading not in headings]
+    resting = sorted(n for one in sections for n in one.exercises)
+    unnamed = set(range(1, len(exercises(chapter)) + 1)).symmetric_difference(resting)
+    return [f"chapter.toml names no heading of the notebook: {heading}" for heading in lost] + [
+        f"chapter.toml: exercise {n} is not under one section" for n in sorted(unnamed)
+    ]
 
 
 @rule
