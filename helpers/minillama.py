@@ -1,4 +1,4 @@
-"""Today's language model in one file: the pieces of chapters 13 to 16, on top of helpers.minigpt.
+"""Today's language model in one file: the pieces of chapters 13 to 17, on top of helpers.minigpt.
 
 As there, nothing is optional and nothing is checked. Training, batches, initial weights and
 generation are minigpt's own. `helpers.pretrained` fills a `Llama` with a real chat model's weights.
@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from helpers.minigpt import init_weights
+from helpers.minigpt import generate, init_weights, make_optimizer
 
 # ------------------------------------------------------------------------------ chapter 13: tokens
 
@@ -274,3 +274,34 @@ class LoRA(nn.Module):
         merged = copy.deepcopy(self.linear)
         merged.weight.data += self.scale * self.b.data @ self.a.data
         return merged
+
+
+# ------------------------------------------------------- chapter 17: answers that can be checked
+
+
+def sample(model, asked_BT, end):
+    """Questions with answers, (B, T), and the answers' targets."""
+    n = asked_BT.shape[1]
+    ids_BT = generate(model, asked_BT, model.T - n)
+    targets_BT = ids_BT.clone()
+    targets_BT[:, :n] = -100  # the question doesn't count
+    is_end_BT = targets_BT == end
+    targets_BT[is_end_BT.cumsum(dim=1) > is_end_BT.int()] = -100
+    return ids_BT, targets_BT[:, 1:]
+
+
+def reinforce(model, ask, reward, end, updates, group, lr):
+    """After each update, yield its number and the mean reward."""
+    optimizer = make_optimizer(model, lr)
+    for update in range(updates):
+        asked_BT = ask().repeat_interleave(group, dim=0)
+        ids_BT, targets_BT = sample(model, asked_BT, end)
+        reward_NG = reward(ids_BT).unflatten(0, (-1, group))
+        advantage_NG = reward_NG - reward_NG.mean(dim=1, keepdim=True)
+        logits = model.train()(ids_BT[:, :-1])
+        nats_BT = F.cross_entropy(logits.mT, targets_BT, reduction="none")
+        loss = (advantage_NG.flatten() * nats_BT.sum(dim=1)).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        yield update + 1, reward_NG.mean().item()
