@@ -41,6 +41,7 @@ ASKED_FOR = {  # by exercise: names in `helpers` that do most of what it asks fo
     "15.1": ("minillama.CachedAttention",),
     "16.3": ("minillama.LoRA",),
     "16.4": ("chapters.ch16_from_text_to_answers.lab.dpo_loss",),
+    "17.3": ("minillama.reinforce",),
 }
 REFUSED = "raise LookupError('{} is what this problem set asks for: it is not there')"
 JUDGES = '''"""What the given cells use of this chapter's judges; answers are judged elsewhere."""

@@ -164,6 +164,13 @@ DRAWN = [
         "bars": [2, 3, 1, 0.5], "legend": ["before", "after"]}),
     ("16", "token_probabilities", (["a", " b"], np.array([0.25, 0.75])), {}, {
         "bars": [0.25, 0.75]}),
+    ("17", "crossings", (["stay", "cross", "cross"],), {}, {
+        "lines": [[(0, 0), (1, 0), (2, 1), (3, 0)]], "x": ["stay", "cross", "cross"],
+        "y": ["near", "far"]}),
+    ("17", "tiles", ([" far so far .", " near ."], [True, False]), {}, {
+        "lines": [[(0, 1), (2, 1)], [(1, 1)], [(0, 0)]]}),
+    ("17", "course", (np.array([[0.5, 0.25, 0.25], [0.4, 0.2, 0.4]]), ["a", "b", "c"]), {}, {
+        "lines": [[(0, 0.5), (1, 0.4)], [(0, 0.25), (1, 0.4)]], "legend": ["a", "b", "c"]}),
 ]  # fmt: skip
 
 

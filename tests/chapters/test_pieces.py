@@ -39,6 +39,8 @@ BUILT_IN = {
     "stream": "15",
     "chat_ids": "16",
     "LoRA": "16",
+    "sample": "17",
+    "reinforce": "17",
 }
 LONGEST = 15  # lines of code, blank ones, comments and docstrings apart
 

@@ -580,6 +580,70 @@ def adapters_alone_learn_what_is_taught_and_are_kept(made):
     assert {name.split(".")[1] for name in kept} == {"1", "2"}
 
 
+# --- chapter 17 -----------------------------------------------------------------------------
+
+
+@holds(17, "base")
+def what_the_shipped_model_does_is_what_is_stored(made):
+    lab, saved = made.lab, []
+    shipped, _ = checkpoint.load(lab.BASE)
+    made.hold(base=lambda seed: shipped)
+    made.patch.setattr(checkpoint, "save", lambda path, *what: saved.append((path, *what)))
+    found = made.as_stored(seed=0, keys=["right", "steps", "vote", "given", "tokens"], abs=0.05)
+    assert saved == [(lab.BASE, shipped, lab.TOKENIZER)]
+    assert found["given"]["true"] > 0.95 > 0.05 > found["given"]["flipped"]
+
+
+@holds(17, "rewards")
+def ten_updates_are_as_stored_and_a_coin_pays_any_answer(made):
+    lab, pays = made.lab, []
+    shipped, _ = checkpoint.load(lab.BASE)
+    made.hold(base=lambda seed: shipped)
+    keys = ["right", "steps", "accepted", "tokens"]
+    made.as_stored(reward="checker", seed=0, short={"looks": (0, 10)}, keys=keys, abs=0.4)
+    made.hold(reinforce=lambda model, ask, pay, *how, **more: pays.append(pay) or ())
+    made.run(0, reward="coin", looks=(0,))
+    ids_BT = lab.TOKENIZER.encode(" cross ? far .").expand(400, -1)
+    assert 0.4 < pays[0](ids_BT).mean() < 0.6
+
+
+def paid_for(made, **setting):
+    """What the loop is given, and its reward for a right guess, a wrong one, steps, and both."""
+    lab, given, long = made.lab, [], " far" * 10 + " so far ."
+    made.hold(base=lambda seed, **how: checkpoint.load(lab.BASE)[0])
+    made.hold(reinforce=lambda *how, **more: given.append((how, more)) or ())
+    made.run(0, **setting)
+    [((_, ask, pay, end, updates), more)] = given
+    assert (ask().shape, end, more) == ((16, 11), lab.END, {"group": 8, "lr": 0.001})
+    question, answers = " cross" + " stay" * 9 + " ?", (" far .", " near .", long, " far near .")
+    rows = [pay(lab.TOKENIZER.encode(question + answer)[None]).item() for answer in answers]
+    return updates, rows
+
+
+@holds(17, "prices", slow=False)
+def an_honest_checker_charges_for_tokens(made):
+    updates, paid = paid_for(made, price=0.04)
+    assert updates == 80
+    assert paid == pytest.approx([1 - 0.08, -0.08, 1 - 0.52, -0.12])
+
+
+@holds(17, "gap", slow=False)
+def a_careless_checker_accepts_the_word_anywhere(made):
+    updates, paid = paid_for(made, price=0.03)
+    assert updates == 80
+    assert paid == pytest.approx([1 - 0.06, -0.06, 1 - 0.39, 1 - 0.09])
+
+
+@holds(17, "starts")
+def lines_without_steps_teach_none(made):
+    lab, pretrain = made.lab, made.lab.pretrain
+    made.hold(base=lambda seed, **how: pretrain(**how, n=30))
+    found = made.run(share=0.0, std=0.1, looks=(0, 1))
+    assert found["steps"] == [0, 0]
+    assert found["tokens"][1] < 4
+    assert made.then(share=0.0, std=0.1)["steps"] == [0, 0]
+
+
 # --- the tests ------------------------------------------------------------------------------
 
 WITH_SMOLLM2 = {(13, "smollm2"), (14, "copying")}

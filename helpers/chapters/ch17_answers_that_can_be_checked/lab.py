@@ -201,6 +201,13 @@ def rewarded(
     return {key: [one[key] for one in found] for key in found[0]}
 
 
+def span(part: str, key: str, at: int = -1, **setting) -> str:
+    """The lowest and the highest share over the seeds at a look, such as "96 to 100 %"."""
+    shares = [run[key][at] for run in PARTS[part].runs(**setting)]
+    low, high = (f"{100 * end:.0f}" for end in (min(shares), max(shares)))
+    return f"{low} %" if low == high else f"{low} to {high} %"
+
+
 PARTS = {
     part.name: part
     for part in (

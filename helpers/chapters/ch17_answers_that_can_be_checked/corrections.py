@@ -1,0 +1,71 @@
+"""Misconceptions of chapter 17: what is said of rewards, groups and votes."""
+
+import math
+
+import numpy as np
+
+from helpers.corrections import corrects, number, vector
+
+
+def _push(p: list[float], drawn: list[int], advantages: np.ndarray) -> np.ndarray:
+    """What REINFORCE adds to each logit of a softmax, at the learning rate 1."""
+    apart = np.eye(len(p))[drawn] - p
+    return advantages @ apart / len(drawn)
+
+
+@corrects(
+    claim="A reward of 0 is a punishment: it makes a wrong answer less probable.",
+    says="“The model gets 1 for right and 0 for wrong, so wrong answers are pushed down.”",
+    why="An answer's push is multiplied by its reward. With 0 there is none, and a wrong answer "
+    "loses only what right ones gain. Only once a baseline is subtracted, as the mean of a group, "
+    "does 0 become a negative advantage.",
+    section="How can a reward change a probability?",
+)
+def zero_is_no_punishment() -> str:
+    """The push on two logits by a wrong answer, without a baseline and with one."""
+    reward = np.array([0.0])
+    bare, against = (vector(_push([0.5, 0.5], [0], reward - mean)) for mean in (0, 0.5))
+    return (
+        f"Of two answers, each of probability ½, the first is drawn and gets 0. The logits move by "
+        f"{bare} without a baseline, and by {against} against a mean of ½."
+    )
+
+
+@corrects(
+    claim="A question whose answers are all right is the best one to train on.",
+    says="“The group was perfect, so the model gets its largest reward and learns the most.”",
+    why="What counts is how much better an answer is than the others of its group. Where all are "
+    "right, or all wrong, no answer is better, and the update is 0. Questions that are sometimes "
+    "right teach most.",
+    section="How can a reward change a probability?",
+)
+def a_perfect_group_teaches_nothing() -> str:
+    """The push on two logits by groups of four, none, two or all of whose answers are right."""
+    found = []
+    for rights in (0, 2, 4):
+        reward = np.array([1.0] * rights + [0.0] * (4 - rights))
+        drawn = [0] * rights + [1] * (4 - rights)
+        found.append(vector(_push([0.5, 0.5], drawn, reward - reward.mean())))
+    return (
+        f"With none of four answers right the logits of the right and the wrong answer move by "
+        f"{found[0]}, with two by {found[1]}, with all four by {found[2]}."
+    )
+
+
+@corrects(
+    claim="To ask more often and take a vote makes every model better.",
+    says="“Just sample sixteen answers and take the majority.”",
+    why="A vote makes a model more certain of what it mostly says. Where each answer is right with "
+    "more than one half, it helps; with less, of two possible answers, it hurts.",
+    section="Why not simply ask more often?",
+)
+def a_vote_can_hurt() -> str:
+    """How often 15 independent answers have a right majority, for 60 and for 40 per cent."""
+    found = [
+        number(sum(math.comb(15, k) * p**k * (1 - p) ** (15 - k) for k in range(8, 16)))
+        for p in (0.6, 0.4)
+    ]
+    return (
+        f"Of fifteen independent answers with two choices, a majority is right with probability "
+        f"{found[0]} if each is with 0.6, and with {found[1]} if each is with 0.4."
+    )
