@@ -636,7 +636,7 @@ def a_careless_checker_accepts_the_word_anywhere(made):
 
 @holds(17, "starts")
 def lines_without_steps_teach_none(made):
-    lab, pretrain = made.lab, made.lab.pretrain
+    pretrain = made.lab.pretrain
     made.hold(base=lambda seed, **how: pretrain(**how, n=30))
     found = made.run(share=0.0, std=0.1, looks=(0, 1))
     assert found["steps"] == [0, 0]

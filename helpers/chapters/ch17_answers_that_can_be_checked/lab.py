@@ -15,6 +15,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -114,6 +115,13 @@ def says_it(question: str, answer: str) -> bool:
     return truth(question) in answer.split()
 
 
+def sides_right(question: str, answer: str) -> float:
+    """Of the sides in an answer with steps, the share that is true."""
+    sides = answer.split()[:MOVES]
+    moves = question.split()
+    return sum(truth(" ".join(moves[: n + 1])) == side for n, side in enumerate(sides)) / MOVES
+
+
 def coin(question: str, answer: str) -> bool:
     """Heads or tails, whatever was asked and answered."""
     return torch.rand(()).item() < 0.5
@@ -130,6 +138,20 @@ def paid(check: Callable[[str, str], bool], price: float = 0.0) -> Callable[[Ten
         return torch.tensor([check(*row) - price * len(row[1].split()) for row in rows])
 
     return reward
+
+
+def course(near: float, price: float, updates: int = 60) -> np.ndarray:
+    """Probabilities of near, far, and steps over average updates at the rate 1, (updates + 1, 3).
+
+    near: the share of questions whose answer that is.
+    """
+    logits_3, found = np.log([0.5, 0.25, 0.25]), []
+    reward_3 = np.array([near, 1 - near, 1]) - price * np.array([2, 2, MOVES + 3])
+    for _ in range(updates + 1):
+        p_3 = np.exp(logits_3) / np.exp(logits_3).sum()
+        found.append(p_3)
+        logits_3 = logits_3 + p_3 * (reward_3 - p_3 @ reward_3)
+    return np.array(found)
 
 
 # --- what is measured -------------------------------------------------------------------------
@@ -150,15 +172,23 @@ def look(model: Llama, n: int = 512) -> dict:
         "accepted": share(says_it, rows),
         "steps": round(len(long) / n, 3),
         "right with steps": share(is_right, long),
+        "sides": share(sides_right, long),
+        "copied": share(lambda question, answer: answer.split()[-4] == answer.split()[-2], long),
         "tokens": round(sum(len(answer.split()) for _, answer in rows) / n, 2),
         "most frequent": [often, round(times / n, 3)],
     }
 
 
-def vote(model: Llama, n: int = 256, answers: int = 16) -> float:
+def answers(model: Llama, question: str, n: int = 16) -> list[str]:
+    """Answers to one question."""
+    ids_NT, _ = sample(model, TOKENIZER.encode(question).expand(n, -1), END)
+    return [told(ids)[1] for ids in ids_NT]
+
+
+def vote(model: Llama, n: int = 256, each: int = 16) -> float:
     """Of n questions, how many a majority answers rightly; a tie counts half."""
-    ids_NT, _ = sample(model, ask(n).repeat_interleave(answers, dim=0), END)
-    right_NK = torch.tensor([is_right(*told(ids)) for ids in ids_NT]).view(n, answers)
+    ids_NT, _ = sample(model, ask(n).repeat_interleave(each, dim=0), END)
+    right_NK = torch.tensor([is_right(*told(ids)) for ids in ids_NT]).view(n, each)
     share_N = right_NK.double().mean(dim=1)
     return round(((share_N > 0.5).double() + 0.5 * (share_N == 0.5)).mean().item(), 3)
 
@@ -202,8 +232,13 @@ def rewarded(
 
 
 def span(part: str, key: str, at: int = -1, **setting) -> str:
-    """The lowest and the highest share over the seeds at a look, such as "96 to 100 %"."""
-    shares = [run[key][at] for run in PARTS[part].runs(**setting)]
+    """The lowest and the highest share over the seeds at a look, such as "96 to 100 %".
+
+    "none" where no answer was of the kind.
+    """
+    shares = [run[key][at] for run in PARTS[part].runs(**setting) if run[key][at] is not None]
+    if not shares:
+        return "none"
     low, high = (f"{100 * end:.0f}" for end in (min(shares), max(shares)))
     return f"{low} %" if low == high else f"{low} to {high} %"
 

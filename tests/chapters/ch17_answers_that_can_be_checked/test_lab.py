@@ -1,4 +1,4 @@
-"""Chapter 17: REINFORCE in NumPy's float64 and in fractions, questions, answers and what is paid."""
+"""Chapter 17: REINFORCE in NumPy's float64 and in fractions, and what is asked and paid."""
 
 import re
 from fractions import Fraction
@@ -163,6 +163,30 @@ def test_votes_and_looks_count(monkeypatch):
     assert found | {"right": 0.562, "steps": 0, "tokens": 2} == found
     assert found["most frequent"] == [" far .", 0.562]
     assert found["right with steps"] is None
+
+
+def test_sides_are_right_one_by_one():
+    question, answer = " cross cross stay" + 7 * " stay", " far far" + 8 * " near" + " so near ."
+    assert lab.sides_right(question, answer) == 0.9
+    assert lab.WITH_STEPS.fullmatch(answer)
+
+
+@pytest.mark.parametrize(("near", "price", "best"), [(0.5, 0.0, 2), (0.9, 0.06, 0)])
+def test_course_goes_up_the_gradient_of_the_mean_reward(near, price, best):
+    """By finite differences in the logits."""
+    reward = np.array([near, 1 - near, 1]) - price * np.array([2, 2, 13])
+    p_K3 = lab.course(near, price, updates=60)
+    assert p_K3[0].tolist() == pytest.approx([0.5, 0.25, 0.25])
+
+    def mean_reward(logits):
+        return np.exp(logits) @ reward / np.exp(logits).sum()
+
+    at, steps = np.log(p_K3[7]), 1e-5 * np.eye(3)
+    slope = [(mean_reward(at + s) - mean_reward(at - s)) / 2e-5 for s in steps]
+    after = p_K3[7] * np.exp(slope)
+    np.testing.assert_allclose(p_K3[8], after / after.sum(), atol=1e-8)
+    assert (np.diff(p_K3 @ reward) > -1e-12).all()
+    assert p_K3[-1].argmax() == best
 
 
 def test_initial_matrices_are_as_wide_as_asked():
