@@ -303,5 +303,6 @@ def reinforce(model, ask, reward, end, updates, group, lr):
         loss = (advantage_NG.flatten() * nats_BT.sum(dim=1)).mean()
         optimizer.zero_grad()
         loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         yield update + 1, reward_NG.mean().item()

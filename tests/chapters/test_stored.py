@@ -591,7 +591,7 @@ def what_the_shipped_model_does_is_what_is_stored(made):
     made.patch.setattr(checkpoint, "save", lambda path, *what: saved.append((path, *what)))
     found = made.as_stored(seed=0, keys=["right", "steps", "vote", "given", "tokens"], abs=0.05)
     assert saved == [(lab.BASE, shipped, lab.TOKENIZER)]
-    assert found["given"]["true"] > 0.95 > 0.05 > found["given"]["flipped"]
+    assert found["given"]["true"] > 0.95 > 0.05 > found["given"]["last two flipped"]
 
 
 @holds(17, "rewards")

@@ -31,7 +31,7 @@ TOKENIZER = Tokenizer(" cross stay near far so ? .", pattern=r" \S+")
 CROSS, STAY, NEAR, FAR, SO, ASKED, END = TOKENIZER.encode(" cross stay near far so ? .").tolist()
 MOVES = 10
 SIZES = {"V": 7, "T": 2 * MOVES + 4, "C": 32, "H": 4, "G": 2, "L": 2, "hidden": 80, "base": 100}
-WITH_STEPS = re.compile(rf"( near| far){{{MOVES}}} so( near| far) \.")
+WITH_STEPS = re.compile(rf"( near| far){{{MOVES}}} ")  # and more, such as "so far ."
 
 # --- questions, and lines to learn from -------------------------------------------------------
 
@@ -161,7 +161,7 @@ def look(model: Llama, n: int = 512) -> dict:
     """Of one answer to each of n questions: shares, tokens, and the most frequent of all."""
     ids_NT, _ = sample(model, ask(n), END)
     rows = [told(ids) for ids in ids_NT]
-    long = [row for row in rows if WITH_STEPS.fullmatch(row[1])]
+    long = [row for row in rows if WITH_STEPS.match(row[1])]
     [(often, times)] = Counter(answer for _, answer in rows).most_common(1)
 
     def share(check, rows):
@@ -173,7 +173,6 @@ def look(model: Llama, n: int = 512) -> dict:
         "steps": round(len(long) / n, 3),
         "right with steps": share(is_right, long),
         "sides": share(sides_right, long),
-        "copied": share(lambda question, answer: answer.split()[-4] == answer.split()[-2], long),
         "tokens": round(sum(len(answer.split()) for _, answer in rows) / n, 2),
         "most frequent": [often, round(times / n, 3)],
     }
@@ -198,10 +197,11 @@ def given(model: Llama, n: int = 512) -> dict:
     asked_NT = ask(n)
     true_NM = steps(asked_NT)
     chance_NM = torch.where(torch.rand(n, MOVES) < 0.5, FAR, NEAR)
-    flipped_NM = true_NM.clone()
-    flipped_NM[:, -1] = NEAR + FAR - true_NM[:, -1]
+    flipped_NM = NEAR + FAR - true_NM
+    last_NM, two_NM = (torch.cat([true_NM[:, :-k], flipped_NM[:, -k:]], dim=1) for k in (1, 2))
+    changed = {"true": true_NM, "random": chance_NM, "last flipped": last_NM}
     found = {}
-    for name, side_NM in (("true", true_NM), ("random", chance_NM), ("flipped", flipped_NM)):
+    for name, side_NM in (changed | {"last two flipped": two_NM}).items():
         ids_NT = torch.cat([asked_NT, side_NM, torch.full((n, 1), SO)], dim=1)
         ids_NT, _ = sample(model, ids_NT, END)
         found[name] = round(sum(is_right(*told(ids)) for ids in ids_NT) / n, 3)

@@ -56,7 +56,9 @@ def test_an_update_is_numpys(monkeypatch):
             )
             if ids[t] == 0:  # the end: what follows doesn't count
                 break
-    np.testing.assert_allclose(moved, wanted / len(ids_BT), atol=1e-12)
+    wanted /= len(ids_BT)
+    wanted *= min(1, 1 / np.linalg.norm(wanted))  # as chapter 11 clips
+    np.testing.assert_allclose(moved, wanted, atol=1e-6)
     assert (ids_BT[:, 2:-1] == 0).any(), "or no answer ends before its last token"
 
 
@@ -168,7 +170,8 @@ def test_votes_and_looks_count(monkeypatch):
 def test_sides_are_right_one_by_one():
     question, answer = " cross cross stay" + 7 * " stay", " far far" + 8 * " near" + " so near ."
     assert lab.sides_right(question, answer) == 0.9
-    assert lab.WITH_STEPS.fullmatch(answer)
+    assert lab.WITH_STEPS.match(answer)
+    assert not lab.WITH_STEPS.match(9 * " far" + " so far .")
 
 
 @pytest.mark.parametrize(("near", "price", "best"), [(0.5, 0.0, 2), (0.9, 0.06, 0)])
