@@ -256,8 +256,9 @@ PARTS = {
         Part(
             chapter=17,
             name="prices",
-            run=partial(rewarded, looks=(0, 80)),
-            settings=[{"price": price} for price in (0.02, 0.04, 0.06)],
+            run=partial(rewarded, looks=(0, 40)),
+            settings=[{"price": price} for price in (0.02, 0.06)],
+            seeds=range(4),
         ),
         Part(
             chapter=17,
@@ -270,6 +271,7 @@ PARTS = {
             name="starts",
             run=partial(rewarded, looks=(0, 40)),
             settings=[{"share": 0.3, "std": 0.02}, {"share": 0.0, "std": 0.1}],
+            seeds=range(4),
         ),
     )
 }
