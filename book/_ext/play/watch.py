@@ -106,10 +106,10 @@ def write_tales(app) -> None:
 def still() -> dict:
     """Return the stored run as a picture and its samples, for a page without scripts."""
     run = json.loads(STORED.read_text("utf-8"))["run"]
-    marks = {BASELINES[name]: loss for name, loss in run["baselines"].items()}
+    marks = {"baselines": run["baselines"], "names": BASELINES}
     points = [(step, unseen) for step, _, unseen, _ in run["rows"]]
     line = {"name": "text unseen", "look": "unseen", "points": points}
-    given = {"steps": TRAINING["steps"], "baselines": marks, "lines": [line]}
+    given = marks | {"steps": TRAINING["steps"], "lines": [line]}
     samples = [(step, text) for step, *_, text in run["rows"] if text]
     return {
         "chart": in_node([bundled("watch")], "chart", given),

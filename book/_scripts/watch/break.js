@@ -5,7 +5,6 @@ import { chart } from "./chart.js";
 import {
   all,
   asked,
-  byName,
   data,
   field,
   find,
@@ -63,7 +62,8 @@ function hear(one, events, ended) {
   const { unigram, bigram } = one.baselines;
   part(".watch-chart").innerHTML = chart({
     steps: data.brokenSteps,
-    baselines: byName({ unigram, bigram }),
+    baselines: { unigram, bigram },
+    names: data.words.baselines,
     lines: pair,
   });
   if (pair.every((each) => each.ended)) verdict();

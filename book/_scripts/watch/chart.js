@@ -3,16 +3,19 @@
 const [WIDE, HIGH, LEFT, RIGHT, LOW] = [640, 300, 34, 8, 26];
 const escaped = (words) => words.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
-// lines: { name, look, points: [[step, loss]] }. baselines: { name: loss }.
-export function chart({ steps, lines, baselines }) {
-  const losses = lines.flatMap(({ points }) => points.map(([, loss]) => loss)),
-    top = 1.06 * Math.max(1, ...Object.values(baselines), ...losses.filter(Number.isFinite));
+// lines: { name, look, points: [[step, loss]] }. baselines: { id: loss }, those that there are of names.
+export function chart({ steps, lines, baselines, names }) {
+  const passed = Object.entries(names)
+    .map(([id, name]) => [name, baselines[id]])
+    .filter(([, loss]) => loss !== undefined);
+  const all = [...passed, ...lines.flatMap(({ points }) => points)].map(([, loss]) => loss),
+    top = 1.06 * Math.max(1, ...all.filter(Number.isFinite));
   const x = (step) => LEFT + (step / steps) * (WIDE - LEFT - RIGHT),
     y = (loss) => (1 - loss / top) * (HIGH - LOW - 6) + 6;
   const ticks = Array.from({ length: Math.floor(top) + 1 }, (_, loss) => loss)
     .filter((loss) => top < 5 || loss % 2 === 0)
     .map((loss) => `<text class="tick" x="${LEFT - 6}" y="${y(loss) + 4}">${loss}</text>`);
-  const marks = Object.entries(baselines).map(([name, loss]) => {
+  const marks = passed.map(([name, loss]) => {
     const [side, at] = loss < top / 8 ? ["start", LEFT + 8] : ["end", WIDE - RIGHT]; // off the curve
     return (
       `<path class="baseline" d="M${LEFT} ${y(loss)}H${WIDE - RIGHT}"/>` +
@@ -26,7 +29,7 @@ export function chart({ steps, lines, baselines }) {
   const key = lines.map(({ name, look }) => `<span class="key ${look}">${escaped(name)}</span>`);
   return (
     `<p class="watch-key">loss, nats a token: ${key.join(" ")}</p>` +
-    `<svg viewBox="0 0 ${WIDE} ${HIGH}" role="img" aria-label="${escaped(words(lines, baselines))}">` +
+    `<svg viewBox="0 0 ${WIDE} ${HIGH}" role="img" aria-label="${escaped(words(lines, passed))}">` +
     `<path class="axis" d="M${LEFT} 6V${HIGH - LOW}H${WIDE - RIGHT}"/>${ticks.join("")}` +
     `<text class="tick" x="${WIDE - RIGHT}" y="${HIGH - 6}">step ${steps}</text>` +
     `${marks.join("")}${paths.join("")}</svg>`
@@ -34,11 +37,11 @@ export function chart({ steps, lines, baselines }) {
 }
 
 // The same in words.
-function words(lines, baselines) {
+function words(lines, passed) {
   const now = lines
     .filter(({ points }) => points.length)
     .map(({ name, points: [...points] }) => [name, ...points.pop()])
     .map(([name, step, loss]) => `${name} ${loss.toFixed(2)} at step ${step}`);
-  const marks = Object.entries(baselines).map(([name, loss]) => `${name} ${loss.toFixed(2)}`);
+  const marks = passed.map(([name, loss]) => `${name} ${loss.toFixed(2)}`);
   return `Loss over steps. ${now.join("; ")}. Baselines: ${marks.join("; ")}.`;
 }

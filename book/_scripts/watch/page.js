@@ -10,7 +10,6 @@ import {
   address,
   all,
   asked,
-  byName,
   data,
   field,
   find,
@@ -91,7 +90,8 @@ function draw() {
     `Step ${run.step} of ${asked.steps}, seed ${run.seed}, ${size}. ${inNumbers()}`;
   find(".watch-chart").innerHTML = chart({
     steps: asked.steps,
-    baselines: byName({ ...run.about.baselines, entropy: texts.entropy }),
+    baselines: { ...run.about.baselines, entropy: texts.entropy },
+    names: data.words.baselines,
     lines: [
       { name: "text seen", look: "seen", points: run.seen },
       { name: "text unseen", look: "unseen", points: run.unseen },
@@ -156,11 +156,17 @@ function listen() {
     },
     again: () => reset((state.run ?? state).seed + 1),
     train,
-    copy: async () => {
-      const { run, own, texts } = state;
-      const words = copied(run, own ? null : texts, inNumbers(), address(run.seed));
-      await navigator.clipboard.writeText(words);
-      say("Copied.");
+    copy: async ({ target }) => {
+      const { run, own, texts } = state,
+        words = copied(run, own ? null : texts, inNumbers(), address(run.seed)),
+        before = target.textContent;
+      try {
+        await navigator.clipboard.writeText(words);
+        say((target.textContent = "Copied"));
+        setTimeout(() => (target.textContent = before), 2000);
+      } catch {
+        trouble(words); // a browser that lets no page copy
+      }
     },
   };
   for (const [name, does] of Object.entries(presses))

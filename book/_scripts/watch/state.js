@@ -29,14 +29,6 @@ export const pressed = (name) => find(`[name="${name}"][aria-pressed="true"]`);
 export const press = (name, button) =>
   all(name).forEach((one) => one.setAttribute("aria-pressed", one === button));
 
-// Baselines by the names that the page has for them.
-export const byName = (baselines) =>
-  Object.fromEntries(
-    Object.entries(baselines)
-      .filter(([, loss]) => loss !== undefined)
-      .map(([name, loss]) => [data.words.baselines[name], loss]),
-  );
-
 export const tales = () => loadScript(root.dataset.tales).then(() => bookTales);
 
 // A model in training, in a worker of its own, which runs this script too. heard: what to do with
