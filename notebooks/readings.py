@@ -11,6 +11,8 @@ The minutes in a chapter's head are computed here, and written there whenever th
     + 2 for each prediction + 3 for each explorer + 4 for each table
 
 rounded to five. Folded code counts at half, because many skip it; an exercise says its own minutes.
+What a pencil takes is said apart, 3/4 of a minute for each field that the reader fills in, rounded
+to five as well: nothing for fewer than four.
 """
 
 import json
@@ -37,7 +39,7 @@ class Reading:
 
     open: lines of each cell whose code is shown; folded: of each that is folded. sources: listings
     of imported code, folded as well. asked: questions to refresh the memory, and others whose
-    answer is folded in the text.
+    answer is folded in the text. fields: for the numbers that are worked out with a pencil.
     """
 
     words: int
@@ -50,6 +52,7 @@ class Reading:
     tables: int
     explorers: int
     experiments: int
+    fields: int
 
     @property
     def exact(self) -> float:
@@ -69,6 +72,11 @@ class Reading:
     def minutes(self) -> int:
         """Minutes that it takes, to the nearest five."""
         return 5 * max(1, round(self.exact / 5))
+
+    @property
+    def pencil(self) -> int:
+        """Minutes that its pencil tasks take beside, to the nearest five."""
+        return 5 * round(self.fields * 0.75 / 5)
 
 
 def parts(cells: list) -> dict[str, list]:
@@ -189,6 +197,11 @@ def count(cells: list) -> Reading:
         + everything.count("<table"),
         explorers=everything.count('<figure class="explore"'),
         experiments=len(re.findall(r"^### ", everything, re.MULTILINE)),
+        fields=sum(
+            said.count("<input")
+            for said in shown
+            if '<form class="pencil"' in said
+        ),
     )
 
 
@@ -211,8 +224,11 @@ def head(cells: list) -> str:
     found = parts(cells)
     first, laboratory = count(found["first"]), count(found["laboratory"])
     said = f"The first reading takes about {first.minutes} minutes"
+    if first.pencil:
+        said += f", its pencil tasks {first.pencil} more"
     if found["laboratory"]:
-        said += f", the laboratory {laboratory.minutes} more"
+        more = "" if first.pencil else " more"
+        said += f", the laboratory {laboratory.minutes}{more}"
     if found["exercises"]:
         long = sum(m for _, _, m in exercises(found["exercises"]).values())
         said += f" and the exercises {long}"

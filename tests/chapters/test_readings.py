@@ -32,3 +32,10 @@ def test_minutes_count_what_readers_do(cell, minutes):
 def test_five_figures_take_five_minutes():
     figures = [shows("image/svg+xml", "<svg></svg>", "hide-input")] * 5
     assert readings.count([PROSE, *figures]).minutes == 10
+
+
+@pytest.mark.parametrize(("fields", "said"), [(3, ""), (22, ", its pencil tasks 15 more")])
+def test_head_says_beside_what_a_pencil_takes(fields, said):
+    form = shows("text/html", f'<form class="pencil">{"<input>" * fields}</form>', "remove-input")
+    wanted = f"The first reading takes about 5 minutes{said}."
+    assert readings.head([PROSE, form]) == wanted
