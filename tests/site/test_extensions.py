@@ -1,5 +1,7 @@
 """The Sphinx extensions of book/_ext, piece by piece, and what they leave on the built pages."""
 
+import ast
+import builtins
 import html
 import itertools
 import json
@@ -35,18 +37,43 @@ def test_word_with_an_everyday_meaning_needs_company():
 # --- the short path -----------------------------------------------------------------------------
 
 
-def test_short_path_shows_every_piece_but_one_in_an_afternoon():
+@pytest.fixture(scope="module")
+def steps_of_short_path():
     from content import path
 
     page = (ROOT / "book" / "short-path.md").read_text("utf-8")
     [block] = re.findall(r"```\{path\}\n(.*?)\n```", page, re.DOTALL)
-    sections = [of_chapter for *_, of_chapter in path.steps(block.splitlines())]
+    return list(path.steps(block.splitlines()))
+
+
+def code_of(sections):
+    cells = itertools.chain.from_iterable(sections.values())
+    return "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+
+
+def test_short_path_shows_every_piece_but_one_in_an_afternoon(steps_of_short_path):
+    from content import path
+
+    sections = [of_chapter for *_, of_chapter in steps_of_short_path]
     assert sum(map(path.minutes, sections)) <= 4.5 * 60
-    cells = itertools.chain.from_iterable(cells for one in sections for cells in one.values())
-    code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
     piece = re.compile(r"^(?:class|def) (\w+)", re.MULTILINE)
     whole = piece.findall((ROOT / "helpers" / "minigpt.py").read_text("utf-8"))
-    assert set(whole) - set(piece.findall(code)) == {"init_weights"}
+    shown = piece.findall("\n".join(map(code_of, sections)))
+    assert set(whole) - set(shown) == {"init_weights"}
+
+
+def test_short_path_uses_no_name_that_only_a_left_out_cell_defines(steps_of_short_path):
+    for chapter, _, sections in steps_of_short_path:
+        known = set(dir(builtins))
+        for statement in ast.parse(code_of(sections)).body:
+            names = [n for n in ast.walk(statement) if isinstance(n, ast.Name)]
+            known |= {n.id for n in names if isinstance(n.ctx, ast.Store)} | {
+                getattr(n, "asname", None) or getattr(n, "arg", None) or n.name
+                for n in ast.walk(statement)
+                if isinstance(n, ast.alias | ast.arg | ast.FunctionDef | ast.ClassDef)
+            }
+            missing = {n.id for n in names} - known
+            assert not missing, f"{chapter.docname}: {missing}"
 
 
 # --- results ------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ are the headings of the sections to read, of the first reading; none is all of i
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from collections.abc import Iterable, Iterator
@@ -23,18 +24,19 @@ import readings  # noqa: E402
 
 
 def steps(content: Iterable[str]) -> Iterator[tuple[Chapter, str, dict[str, list]]]:
-    """Yield each chapter, what is said of it, and the cells of its sections by heading."""
+    """Yield each chapter, what is said of it, and the cells of its head, "", and its sections."""
     blocks = "\n".join(content).replace("\n  ", "\t").splitlines()
     for said, *headings in (block.split("\t") for block in blocks if block.strip()):
         chapter = BY_NUMBER[int(said[:2])]
         notebook = json.loads((ROOT / f"{chapter.docname}.ipynb").read_text("utf-8"))
         found = readings.sections(notebook["cells"])
-        yield chapter, said[3:], {heading: found[heading] for heading in headings or found}
+        yield chapter, said[3:], {heading: found[heading] for heading in ("", *(headings or found))}
 
 
 def minutes(sections: dict[str, list]) -> int:
-    """Return the minutes that sections take, each rounded, and at least 1."""
-    return sum(max(1, round(readings.count(cells).exact)) for cells in sections.values())
+    """Return the minutes that sections take, each rounded, and at least 1; a head takes none."""
+    read = (readings.count(cells).exact for heading, cells in sections.items() if heading)
+    return sum(max(1, round(exact)) for exact in read)
 
 
 class ShortPath(SphinxDirective):
@@ -44,18 +46,20 @@ class ShortPath(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Render the list."""
-        lines, total = [], 0
+        lines, total, cells = [], 0, []
         for chapter, words, sections in steps(self.content):
             total += minutes(sections)
+            cells += itertools.chain.from_iterable(sections.values())
             links = (
-                f"{link(chapter, heading)} ({minutes({heading: cells})})"
-                for heading, cells in sections.items()
+                f"{link(chapter, heading)} ({minutes({heading: sections[heading]})})"
+                for heading in sections
                 if heading
             )
             head = f"- **{titled(chapter)}**, {minutes(sections)} minutes. {words}"
             lines += [head, "", f"  {', '.join(links)}", ""]
         hours, rest = divmod(total, 60)
         lines += [f"That makes {hours} hours and {rest} minutes, without the exercises."]
+        lines += [f"The pencil tasks take about {readings.count(cells).pencil} minutes more."]
         return self.parse_text_to_nodes("\n".join(lines))
 
 
