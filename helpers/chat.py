@@ -1,15 +1,18 @@
 """The command `python -m helpers.chat`: talk with SmolLM2, which runs in the reader's own Llama."""
 
+import signal
 import sys
+from contextlib import suppress
 
-from helpers import pretrained
+with suppress(ImportError):  # arrow keys in what the reader types; Windows has its own
+    import readline  # noqa: F401
 
 
-def turn(model, tokenizer, messages, n=400):
+def turn(answers, model, tokenizer, messages, n=400):
     """Print the answer as it comes, and add it to the conversation; Ctrl-C ends it early."""
     said = ""
     try:
-        for answer in pretrained.answers(model, tokenizer, messages, n):
+        for answer in answers(model, tokenizer, messages, n):
             print(answer.removeprefix(said), end="", flush=True)
             said = answer
     except KeyboardInterrupt:
@@ -21,12 +24,16 @@ def turn(model, tokenizer, messages, n=400):
 def main():
     """Ask for questions until there are no more, and answer each."""
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    print("SmolLM2 (135M parameters) is often wrong. Ctrl-C ends an answer, Enter alone leaves.")
+    from helpers import pretrained  # takes a while
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         model, tokenizer = pretrained.smollm2()
         messages = [("system", pretrained.SYSTEM)]
         while question := input("\nYou: ").strip():
             messages.append(("user", question))
-            turn(model, tokenizer, messages)
+            turn(pretrained.answers, model, tokenizer, messages)
     except (EOFError, KeyboardInterrupt):
         print()
     except (OSError, ValueError) as error:

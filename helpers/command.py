@@ -5,7 +5,10 @@ Given the `my.safetensors` that it kept, it only writes.
 
 import argparse
 import os
+import signal
 import sys
+from contextlib import suppress
+from itertools import count
 from pathlib import Path
 
 import torch
@@ -13,6 +16,9 @@ import torch.nn.functional as F
 
 from helpers import checkpoint, corpus
 from helpers.minigpt import GPT, WORDS, Tokenizer, generate, get_batch, train
+
+with suppress(ImportError):  # arrow keys in what the reader types; Windows has its own
+    import readline  # noqa: F401
 
 FIRST = (0, 10, 50, 100)  # steps after which the model writes, besides every 200
 
@@ -22,7 +28,9 @@ def write(model, tokenizer, beginning, n=300):
     try:
         ids_BT = tokenizer.encode(beginning)[None]
     except KeyError as error:
-        raise ValueError(f"the text that it learned from does not have {error}") from error
+        raise ValueError(
+            f"the text that it learned from does not have {error}: try another beginning"
+        ) from error
     print(beginning, end="")
     for _ in range(n):
         ids_BT = generate(model, ids_BT, 1, temperature=0.8)
@@ -62,6 +70,8 @@ def learn(path, pattern):
     except KeyboardInterrupt:
         if step == 0:
             raise
+    names = (kept.with_stem(f"{kept.stem}-{n}" if n > 1 else kept.stem) for n in count(1))
+    kept = next(name for name in names if not name.exists())
     checkpoint.save(kept, model, tokenizer)
     print(f"\nAfter {step} steps the model is kept in {kept}.")
     return model.cpu(), tokenizer
@@ -88,6 +98,7 @@ def main(path, pattern):
 
 def run(arguments):
     """The same from a console: an error becomes one line and an exit status."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     parser = argparse.ArgumentParser("python -m helpers.minigpt", description=__doc__)
     parser.add_argument("path", help="a text in UTF-8, or a model that was kept")
     parser.add_argument("--words", action="store_true", help="words as tokens, not characters")

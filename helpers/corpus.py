@@ -48,7 +48,7 @@ def load(name: str | Path = "tales", *, context: int | None = None) -> str:
     elif name == "tinyshakespeare":
         where, data = _fetch(TINY_SHAKESPEARE)
     else:
-        where, data = _read(name)
+        where, data = read(name)
     text = _decode(data, where)
     if context is not None and len(text) < context + 1:
         raise ValueError(
@@ -57,10 +57,13 @@ def load(name: str | Path = "tales", *, context: int | None = None) -> str:
     return text
 
 
-def _read(name: str | Path) -> tuple[Path, bytes]:
+def read(name: str | Path) -> tuple[Path, bytes]:
+    """A file's path and bytes. Raises OSError, in one sentence, where there is none."""
     path = Path(name).expanduser()
     if path.is_file():
         return path, path.read_bytes()
+    if path.is_dir():
+        raise FileNotFoundError(f"{path} is a folder: give a file in it")
     if isinstance(name, str) and len(path.parts) <= 1 and not path.suffix:
         raise ValueError(
             f"name={name!r} must be one of {', '.join(KNOWN)}, or the path of a text file"
@@ -75,8 +78,8 @@ def _decode(data: bytes, where: object) -> str:
     except UnicodeDecodeError as error:
         offset = error.start + len(data) - len(body)
         raise ValueError(
-            f"{where} is not UTF-8: byte 0x{data[offset]:02x} at offset {offset}; "
-            "save the file as UTF-8"
+            f"{where} is no text in UTF-8: byte 0x{data[offset]:02x} at offset {offset} "
+            "(a PDF or a Word file must be saved as plain text first)"
         ) from error
     if not text.strip():
         raise ValueError(f"{where} is empty: a text is needed")

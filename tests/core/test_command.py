@@ -60,7 +60,9 @@ def test_ctrl_c_keeps_the_model_which_writes_on_again_and_again(path, typed, mon
     printed = capsys.readouterr().out
     assert "step" not in printed
     assert [len(printed.split(word)[-1]) > 200 for word in ("Лиса", "ручей")] == [True, True]
-    assert "'F'" in printed  # a letter that it does not know
+    assert "'F': try another" in printed  # a letter that it does not know
+    command.run([str(path)])
+    assert f"kept in {path.with_name('my-2.safetensors')}" in capsys.readouterr().out
     assert kept.read_bytes() == before
 
 
@@ -88,11 +90,11 @@ def test_bad_input_gets_one_sentence_and_leaves_no_file(path, monkeypatch):
     files = sorted(folder.iterdir())
     for name, said in {
         "short.txt": "10 tokens",
-        "latin.txt": "not UTF-8",
+        "latin.txt": "no text in UTF-8",
         "none.txt": "no file",
-        "no.safetensors": "no model",
-        "none.safetensors": "No such file",
-        ".": "no file",
+        "no.safetensors": "no model of the book$",
+        "none.safetensors": "no file at",
+        ".": "is a folder",
     }.items():
         with pytest.raises(SystemExit, match=said) as stopped:
             command.run([str(folder / name)])
@@ -118,7 +120,9 @@ def test_chat_keeps_what_was_said_even_of_an_answer_cut_short(typed, monkeypatch
     monkeypatch.setattr(pretrained, "answers", answers)
     typed += ["Where?", "And now?"]
     chat.main()
-    assert capsys.readouterr().out.split() == ["Paris", "Paris."]
+    said = capsys.readouterr().out.splitlines()
+    assert "often wrong" in said[0]
+    assert said[1:3] == ["Paris", "Paris."]
     assert asked[1][1:] == [("user", "Where?"), ("assistant", "Paris"), ("user", "And now?")]
 
 
