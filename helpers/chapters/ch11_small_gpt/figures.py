@@ -129,5 +129,5 @@ def draw_losses(
             end * 1.02, place, f"{height:.2f}  {name}", color="#555555", va="center", fontsize=8
         )
     ax.set(xlim=(0, end), ylim=(low - room, high + room), xlabel="steps", ylabel="loss (nats)")
-    ax.legend(fontsize=8, loc="upper right")
+    ax.legend(fontsize=8)
     return ax
