@@ -576,7 +576,8 @@ def reasoned(page):
     go(page, why="wide", over="deep", text=machine.TEXT)
     page.get_by_role("button", name="Silence").nth(1).click()
     page.locator(".machine-silenced").wait_for()
-    page.locator('[name="swap"]').select_option(index=1)
+    page.locator('[name="swap"]').fill("brook")
+    page.locator('[name="swap"]').press("Enter")
     page.locator(".machine-swap tr:last-child td:last-child", has_text="%").wait_for()
 
 

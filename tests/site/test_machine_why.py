@@ -254,6 +254,13 @@ def test_a_reason_is_a_press_away_and_adds_up(page):
     every = page.get_by_role("button", name=f"All {len(wanted)} parts")
     every.press("Enter")
     assert len(columns(page)) == len(wanted) + 1
+    biases = columns(page)["biases added to the stream, and the last norm’s β"]
+    assert biases == pytest.approx(wanted["biases",], abs=NEAR)
+    page.get_by_role("button", name="Silence: layer 1, feed-forward").press("Enter")
+    says = page.locator(".machine-silenced p")
+    says.get_by_text("without this part at “\u00a0too” (11), computed").wait_for()
+    says.get_by_text("Its bias stays").wait_for()
+    page.get_by_role("button", name="Put back: ").press("Enter")
     page.get_by_role("button", name="The largest alone").press("Enter")
     page.get_by_role("button", name="Over the mean logit").press("Enter")
     page.locator(".machine-sum", has_text="over the mean logit").wait_for()
@@ -284,7 +291,7 @@ def test_each_earlier_word_says_what_is_left_without_it(page):
             shown.insert(-1, f"{written(p_V)[0][:-1]} → {left}{then}")
         page.locator(".machine-words b", has_text=text.split()[-1]).last.wait_for()
         assert words(page) == shown
-        most = f"Most is lost without “\u00a0{text.split()[int(np.argmax(falls))]}”"
+        most = f"Most is lost when “\u00a0{text.split()[int(np.argmax(falls))]}”"
         if max(falls) < 0.01 * p_V[word]:
             most = f"“{tokenizer.vocab[word]}” needs no single one".replace(" ", "\u00a0", 1)
         page.locator(".machine-why p", has_text=most).wait_for()
@@ -360,10 +367,12 @@ def test_a_swapped_word_shows_where_the_difference_is_held(page):
     asked(page)
     words(page)
     ids_T, other_T, at, logits = swapped("stream", "road")
-    model, tokenizer = rounded_model(), shipped()[1]
-    page.locator('[name="swapped"]').select_option(str(at))
-    page.locator('[name="swap"]').focus()
-    page.locator('[name="swap"]').select_option(str(tokenizer.ids[" road"]))
+    model = rounded_model()
+    page.locator(".machine-words button", has_text="stream").press("Enter")
+    assert page.locator('[name="swapped"]').input_value() == str(at)
+    assert page.locator('[name="swap"]').evaluate("e => e === document.activeElement")
+    page.locator('[name="swap"]').fill("road")
+    page.locator('[name="swap"]').press("Enter")
     cells = page.locator(".machine-swap td")
     page.wait_for_function(
         "() => (all => all.length && all.every(cell => cell.textContent.includes('%')))"
@@ -380,8 +389,36 @@ def test_a_swapped_word_shows_where_the_difference_is_held(page):
     asked(page, "The old hen")
     page.evaluate("hash => { location.hash = hash; }", address)
     page.locator(".machine-why p", has_text=f" → {100 * with_road:.1f}%. In").wait_for()
-    assert page.locator('[name="swap"]').input_value() == str(tokenizer.ids[" road"])
+    assert page.locator('[name="swap"]').input_value() == "road"
     assert page.locator('[name="swapped"]').input_value() == str(at)
+
+
+def test_any_known_word_can_be_put_and_for_a_pronoun_others_come_first(page):
+    asked(page)
+    words(page)
+    put, says = page.locator('[name="swap"]'), page.locator(".machine-swap-says")
+    page.locator(".machine-words button", has_text=re.compile("^it$")).click()
+    offered = page.locator("#machine-alike option").evaluate_all("all => all.map(o => o.value)")
+    assert set(offered[:8]) == {"he", "she", "they", "him", "her", "them", "his", "its"}
+    for typed, refused in (("xyzzy", "does not know “xyzzy”"), ("she and", "one word")):
+        put.fill(typed)
+        put.press("Enter")
+        says.get_by_text(refused).wait_for()
+        assert "swap=" not in page.evaluate("location.hash")
+        assert put.input_value() == typed
+    model, tokenizer = rounded_model(), shipped()[1]
+    p_2V = torch.stack(
+        [
+            model(tokenizer.encode(text)[None])[0, -1].softmax(-1)
+            for text in (machine.TEXT, machine.TEXT.replace(" it ", " badger "))
+        ]
+    )
+    then = written(p_2V[1, p_2V[0].argmax()][None])[0]
+    put.fill("badger ")  # as a telephone's keyboard leaves it
+    put.press("Enter")
+    says.get_by_text(
+        f"“\u00a0badger” for “\u00a0it”: “\u00a0wide” {written(p_2V[0])[0][:-1]} → {then}"
+    ).wait_for()
 
 
 def reading() -> tuple[dict, tuple, str]:
@@ -421,6 +458,32 @@ def test_a_part_silenced_shows_prediction_and_truth(page):
     page.get_by_role("button", name=f"Put back: {name}").press("Enter")
     assert page.locator(".machine-silenced").count() == 0
     assert "(was" not in bar.text_content()
+
+
+def test_a_silenced_head_leaves_the_question_as_it_was(page):
+    text = "The fox did not cross because it was too"
+    ids_T, vocab = shipped()[1].encode(text), shipped()[1].vocab
+    asked(page, text)
+    page.locator('[name="layer"]').select_option("1")
+    page.locator('[name="head"]').select_option("1")
+    page.locator('[name="works"]').select_option("silent")
+    page.locator(".machine-after", has_text="in the changed machine").wait_for()
+    with torch.no_grad(), interpret.without_heads(rounded_model(), [(1, 1)]):
+        assert vocab[rounded_model()(ids_T[None])[0, -1].argmax()] == " wide"
+    assert vocab[rounded_model()(ids_T[None])[0, -1].argmax()] == " high"
+    why = page.locator('[name="why"]').evaluate("e => e.selectedOptions[0].textContent")
+    assert why.startswith("“\u00a0high”")
+    page.get_by_role("button", name="Undo all changes").click()
+    page.locator(".machine-after", has_text=re.compile(r"\(9\)$")).wait_for()
+
+
+def test_the_button_that_loads_is_on_a_telephone_s_first_screen(browser, site_url):
+    context = browser.new_context(**playing.PHONE)
+    page = context.new_page()
+    page.goto(f"{site_url}/{PAGE}#text=The+fox&why=")
+    load = page.get_by_role("button", name="Load the model").bounding_box()
+    assert load["y"] + load["height"] < playing.PHONE["viewport"]["height"]
+    context.close()
 
 
 def test_a_row_opens_its_number_and_back_leads_to_the_reasons(page):

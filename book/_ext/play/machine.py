@@ -42,8 +42,8 @@ WHERE = (
     f'To see every part at work on a sentence of your own, open <a href="{PAGE}">The whole '
     "machine</a>"
 )
-EXPERIMENTS = """<label>The chosen head <select name="works"><option value="">works</option>
-<option value="silent">is silenced</option>
+EXPERIMENTS = """<label>At all positions, the chosen head <select name="works"><option
+ value="">works</option><option value="silent">is silenced</option>
 <option value="mean">gives its mean</option></select></label>
 <label><input type="checkbox" name="positions"> no positions, in any head</label>"""
 TEXT = "The fox did not cross the stream because it was too"
@@ -70,15 +70,17 @@ WHY = """<p class="machine-choices"><label>Why <select name="why"><optgroup
 logit</option><optgroup label="likeliest"></optgroup><optgroup label="all"></optgroup></select>
 </label><button type="button" name="other"></button></p><p class="machine-says"></p>
 <table class="machine-reasons"><caption></caption><thead><tr><th scope="col">part</th>
-<th scope="col">adds</th><th scope="col">without it</th></tr></thead><tbody></tbody></table>
+<th scope="col">adds</th><th scope="col">without it, at this position</th></tr></thead>
+<tbody></tbody></table>
 <button type="button" name="every"></button><p class="visually-hidden machine-told"
  role="status"></p>
 <p class="machine-note">{says} <a href="{href}" target="_blank">{where}</a>.</p>
 <h3>Swap a word</h3><div><p class="machine-choices"><label>For <select name="swapped"></select>
-</label><label>put <select name="swap"><option value="">another word</option><optgroup
- label="used like it"></optgroup><optgroup label="all"></optgroup></select></label></p>
-<p class="machine-swap-says"></p><table class="machine-swap" hidden><caption></caption>
-<thead><tr></tr></thead><tbody></tbody></table></div>"""
+</label><label>put <input name="swap" list="machine-alike" placeholder="another word" size="14"
+ autocomplete="off" autocapitalize="off" spellcheck="false"></label><datalist
+ id="machine-alike"></datalist></p>
+<p class="machine-swap-says" role="status"></p><table class="machine-swap" hidden>
+<caption></caption><thead><tr></tr></thead><tbody></tbody></table></div>"""
 
 
 def part_texts() -> dict[str, dict[str, str]]:
@@ -177,7 +179,7 @@ def reasons_html(model, ids_T, names: list[str]) -> str:
             "position": f"position {len(ids_T)}",
             "head": f"layer {layer}, head {head} reads {names[ids_T[key]]} ({key + 1})",
             "feed-forward": f"layer {layer}, feed-forward network",
-            "biases": "all biases",
+            "biases": "biases added to the stream, and the last norm’s β",
         }[kind]
 
     ranked = sorted(parts, key=lambda part: -abs(parts[part]))
@@ -268,8 +270,8 @@ def part_html(part: str) -> str:
     return f'<div class="machine-part" data-part="{part}">{insides().get(part, STRIP)}</div>'
 
 
-def page_html() -> str:
-    """Give the page's HTML: words, controls that wait for the model, and places for pictures."""
+def page_html() -> tuple[str, str]:
+    """Give the page's HTML above its words, and below: what waits for the model, and pictures."""
     about = weights_script()[1]
     size = f"{about['letters'] / 1e6:.2f} MB"
     data = json.dumps(
@@ -289,13 +291,15 @@ def page_html() -> str:
     choices = "".join(f'<select name="{n}" aria-label="{n}"></select>' for n in ("layer", "head"))
     choices = f'<div class="machine-choices">{choices}{EXPERIMENTS}</div>'
     stations = "".join(_station(n, station, choices) for n, station in listed)
-    return f"""
+    load = f"""
 <div class="machine" data-weights="{about["file"]}" data-places="{PLACES}">
-<div class="machine-start">
 <p class="machine-load" hidden>
 <button type="button" name="load">Load the model ({size})</button>
 <label>or a GPT of yours, which you can drop here, too <input type="file" name="file"
  accept=".safetensors"></label></p>
+"""
+    below = f"""
+<div class="machine-start">
 <p class="machine-scriptless">Numbers open with JavaScript, which does not run here. This is what
 the page begins with.</p>
 {static_html()}
@@ -334,6 +338,7 @@ follow it. Or try: {tries}.</p>
 <script type="application/json" class="machine-data">{data.replace("<", chr(92) + "u003c")}</script>
 </div>
 """
+    return load, below
 
 
 def _station(number: int, station: dict, choices: str) -> str:
@@ -346,11 +351,14 @@ def _station(number: int, station: dict, choices: str) -> str:
 
 
 class WholeMachine(SphinxDirective):
-    """Put the machine here."""
+    """Put the machine here, around the words on it, so that its button comes first."""
+
+    has_content = True
 
     def run(self) -> list[nodes.Node]:
         """Give it."""
-        return [nodes.raw("", page_html(), format="html", assets=ASSETS)]
+        load, below = (nodes.raw("", x, format="html", assets=ASSETS) for x in page_html())
+        return [load, *self.parse_content_to_nodes(), below]
 
 
 def experiments() -> list[dict]:

@@ -21,10 +21,11 @@ export function forget() {
   };
 }
 
-// What is asked, { position, entry, over }, where over is undefined for the mean.
+// What is asked, { position, entry, over }, where over is undefined for the mean. What is changed in the
+// machine changes no question.
 export function inquiry() {
   const { position, machine, why } = state;
-  const [first, second] = likeliest(machine.seen[position].logits_V, 2),
+  const [first, second] = likeliest((machine.plain ?? machine.seen)[position].logits_V, 2),
     entry = why.entry ?? first,
     next = entry === first ? second : first;
   if (why.over === null) return { position, entry, over: undefined };

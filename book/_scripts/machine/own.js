@@ -20,7 +20,7 @@ function bring(given, use) {
   find("#machine-said").textContent =
     `This model has ${L} layers of ${H} heads. It knows ${V} tokens, ${words ? "words and marks" : "characters"}, ` +
     `and reads ${T}. It wrote the text that it opens with. Type another, or press a token to follow it.`;
-  for (const name of ["why", "over", "swap"]) field(name).lastElementChild.replaceChildren();
+  for (const name of ["why", "over"]) field(name).lastElementChild.replaceChildren();
   fit(model.sizes);
   if (state.machine || parse(location.hash).text === null) {
     const tokens = written(model, [], 1),

@@ -134,7 +134,7 @@ function use(model) {
 
 // Show the page, with all its parts.
 function show() {
-  find(".machine-start").hidden = true;
+  for (const name of ["load", "start"]) find(`.machine-${name}`).hidden = true;
   find(".machine-live").hidden = false;
   field("text").after(find(".machine-trouble")); // where it moves nothing that is typed in
   find(".machine-live").scrollIntoView();
@@ -211,7 +211,7 @@ function listen() {
     undo();
     readText();
   });
-  for (const name of ["why", "over", "swap"]) {
+  for (const name of ["why", "over"]) {
     const all = () => state.machine.model.vocab.map((_, id) => id), // many: when they are asked for
       more = ({ target: { lastElementChild: group } }) =>
         group.children.length || offer(group, all(), typedName);

@@ -82,7 +82,7 @@ export function showPicture() {
   find("#machine-all").textContent =
     `From left to right: embedding and position, ${L} layers, each with ${H} heads, which are drawn as what they read, ` +
     `and a feed-forward network, and the output. Of ${sumOf(inquiry())} they add: ${said.join("; ")}; ` +
-    `all biases ${signed(totals.biases)}.`;
+    `biases added to the stream, and the last norm’s β ${signed(totals.biases)}.`;
   locate();
 }
 

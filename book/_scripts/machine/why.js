@@ -26,7 +26,7 @@ const FIRST = 8, // parts that are shown at first
 function nameOf({ part, layer, head, key }) {
   if (part === "embedding") return `embedding of ${wordOf(state.machine.ids[state.position])}`;
   if (part === "position") return `position ${state.position + 1}`;
-  if (part === "biases") return "all biases";
+  if (part === "biases") return "biases added to the stream, and the last norm’s β";
   if (part === "down") return `layer ${layer}, feed-forward network`;
   const reads = key === undefined ? "as it was replaced" : `reads ${at(key)}`;
   return `layer ${layer}, head ${head} ${reads}`;
@@ -67,7 +67,8 @@ function showReasons() {
   fill(field("why"), p_V, asked.entry, (id) => `${wordOf(id)} ${percent(p_V[id])}`);
   fill(field("over"), p_V, asked.over, wordOf, asked.entry);
   field("other").textContent = average ? "Over another word" : "Over the mean logit";
-  find(".machine-after").textContent = `after ${at(state.position)}`;
+  find(".machine-after").textContent =
+    `after ${at(state.position)}${state.machine.plain ? ", in the changed machine" : ""}`;
   const ranked = [...reasons()].sort((a, b) => Math.abs(b.value) - Math.abs(a.value)),
     shown = shownOf(ranked),
     most = Math.abs(ranked[0].value) || 1,
@@ -142,7 +143,8 @@ function without() {
   );
   const head = headed("", "with it", "without it, by the sum", "without it, computed");
   const says =
-    `${wordOf(asked.entry)} without this part, computed again from there: ${becomes(probabilities(logits.found))}. ` +
+    `${wordOf(asked.entry)} without this part at ${at(asked.position)}, computed again from there: ${becomes(probabilities(logits.found))}. ` +
+    `${state.why.silent.part === "down" ? "Its bias stays, since it counts with the other biases. " : ""}` +
     `Of its lead the sum predicts ${predicted}, and the machine gives ${computed}. ` +
     `${above} What the last norm multiplies by goes from ${by.now.toFixed(3)} to ${by.found.toFixed(3)}, which makes ${signed(norm)}.`;
   const inside = [make("table", {}, head, body), make("p", {}, says)];
