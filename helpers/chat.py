@@ -2,10 +2,6 @@
 
 import signal
 import sys
-from contextlib import suppress
-
-with suppress(ImportError):  # arrow keys in what the reader types; Windows has its own
-    import readline  # noqa: F401
 
 
 def turn(answers, model, tokenizer, messages, n=400):

@@ -7,7 +7,6 @@ import argparse
 import os
 import signal
 import sys
-from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
@@ -17,9 +16,6 @@ import torch.nn.functional as F
 from helpers import checkpoint, corpus
 from helpers.minigpt import GPT, WORDS, Tokenizer, generate, get_batch, train
 
-with suppress(ImportError):  # arrow keys in what the reader types; Windows has its own
-    import readline  # noqa: F401
-
 FIRST = (0, 10, 50, 100)  # steps after which the model writes, besides every 200
 
 
@@ -28,9 +24,7 @@ def write(model, tokenizer, beginning, n=300):
     try:
         ids_BT = tokenizer.encode(beginning)[None]
     except KeyError as error:
-        raise ValueError(
-            f"the text that it learned from does not have {error}: try another beginning"
-        ) from error
+        raise ValueError(f"it has never read {error}: try another beginning") from error
     print(beginning, end="")
     for _ in range(n):
         ids_BT = generate(model, ids_BT, 1, temperature=0.8)

@@ -1,6 +1,5 @@
 """Texts, splits and batches: from a file to the (x, y) that a model trains on."""
 
-import codecs
 import hashlib
 import http.client
 import importlib.resources
@@ -72,14 +71,11 @@ def read(name: str | Path) -> tuple[Path, bytes]:
 
 
 def _decode(data: bytes, where: object) -> str:
-    body = data.removeprefix(codecs.BOM_UTF8)
     try:
-        text = body.decode("utf-8")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        offset = error.start + len(data) - len(body)
         raise ValueError(
-            f"{where} is no text in UTF-8: byte 0x{data[offset]:02x} at offset {offset} "
-            "(a PDF or a Word file must be saved as plain text first)"
+            f"{where} is no text in UTF-8 (a PDF or a Word file must be saved as plain text first)"
         ) from error
     if not text.strip():
         raise ValueError(f"{where} is empty: a text is needed")

@@ -71,7 +71,7 @@ def test_a_folder_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"])
-def test_undecodable_file_names_the_byte(tmp_path, start):
+def test_undecodable_file_is_refused(tmp_path, start):
     path = tmp_path / "latin.txt"
     data = start + b"caf\xe9 au lait"
     path.write_bytes(data)
