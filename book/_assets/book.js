@@ -148,14 +148,9 @@ function showTitleInBar() {
   ).observe(title);
 }
 
-// --- what a pencil's fields take (helpers/explore/pencil.py), more generously than a pattern can
-
-const TAKEN =
-  "What is within 0.005 turns green, and in two decimals what is within 0.01. " +
-  "A field that stays white doesn’t fit yet, so check the sign first.";
+// --- the pencil's fields take more than their patterns (helpers/explore/pencil.py), as the page says
 
 function judgePencils() {
-  for (const form of document.querySelectorAll("form.pencil")) form.append(TAKEN);
   for (const field of document.querySelectorAll(".pencil input")) {
     const fits = new RegExp(`^(?:${field.pattern})$`);
     field.removeAttribute("pattern");
@@ -166,7 +161,7 @@ function judgePencils() {
         .replace(/^[−–]/, "-");
       const near = /\.\d\d$/.test(typed) ? [0, -0.005, 0.005] : [0];
       const right = near.some((by) => fits.test((Number(typed || NaN) + by).toFixed(3)));
-      field.setCustomValidity(right ? "" : TAKEN);
+      field.setCustomValidity(right ? "" : "It doesn’t fit yet.");
     });
   }
 }

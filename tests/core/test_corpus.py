@@ -65,20 +65,6 @@ def test_missing_file(tmp_path, monkeypatch, name):
         corpus.load(name)
 
 
-def test_a_folder_is_refused(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        corpus.load(tmp_path)
-
-
-@pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"])
-def test_undecodable_file_is_refused(tmp_path, start):
-    path = tmp_path / "latin.txt"
-    data = start + b"caf\xe9 au lait"
-    path.write_bytes(data)
-    with pytest.raises(ValueError):
-        corpus.load(path)
-
-
 @pytest.mark.parametrize("data", [b"", b"\xef\xbb\xbf", b" \n\n"])
 def test_empty_file(tmp_path, data):
     path = tmp_path / "empty.txt"
