@@ -155,12 +155,10 @@ function judgePencils() {
     const fits = new RegExp(`^(?:${field.pattern})$`);
     field.removeAttribute("pattern");
     field.addEventListener("input", () => {
-      const typed = field.value
-        .trim()
-        .replace(",", ".")
-        .replace(/^[−–]/, "-");
-      const near = /\.\d\d$/.test(typed) ? [0, -0.005, 0.005] : [0];
-      const right = near.some((by) => fits.test((Number(typed || NaN) + by).toFixed(3)));
+      const typed = field.value.trim();
+      const number = Number(typed.replace(",", ".").replace(/^[−–]/, "-") || NaN);
+      const near = /[.,]\d\d$/.test(typed) ? [0, -0.005, 0.005] : [0];
+      const right = near.some((by) => fits.test((number + by).toFixed(3)));
       field.setCustomValidity(right ? "" : "It doesn’t fit yet.");
     });
   }
