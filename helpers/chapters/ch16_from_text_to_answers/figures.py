@@ -1,7 +1,8 @@
 """Drawings of chapter 16: which tokens of a conversation count, and how likely each token is."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+import matplotlib.pyplot as plt
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
@@ -35,3 +36,19 @@ def draw_token_probabilities(ax: Axes, tokens: Sequence[str], p: Float[np.ndarra
     ax.set_xticks(range(len(tokens)), tokens)
     ax.set(ylabel="probability", ylim=(0, 1))
     return ax
+
+
+def of_strength(found: Mapping[tuple[float, str], tuple]) -> tuple[Callable, Callable]:
+    """The tokens of a right answer at a strength of the adapters, and the same in words."""
+
+    def picture(strength, ending):
+        fig, ax = plt.subplots(figsize=(5, 2.4))
+        draw_token_probabilities(ax, *found[strength, ending][1:])
+        return fig
+
+    def in_words(strength, ending):
+        right, _, p = found[strength, ending]
+        shown = ", ".join(f"{x:.1f}" for x in p)
+        return f"strength {strength}: the tokens of “{right}” have the probabilities {shown}"
+
+    return picture, in_words

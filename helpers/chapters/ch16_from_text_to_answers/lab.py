@@ -10,7 +10,9 @@ from __future__ import annotations
 import copy
 import hashlib
 import random
+import textwrap
 from functools import cache, partial
+from itertools import product
 from pathlib import Path
 
 import torch
@@ -233,6 +235,20 @@ QUESTIONS = {
     "tired": ("Why did the {kind} not cross the {water}?", "The {kind} was too tired."),
     "lost": ("What did {hero} lose?", "A {thing}."),
 }
+UNFINISHED = "The fox did not cross the stream because"
+QUESTION = "Why did the fox not cross the stream?"
+# How strong an adapter is in the explorer, and what it is asked about.
+STRENGTHS = [0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 2]
+ENDINGS = {
+    "wide": ("it was too wide.", "The stream was too wide."),
+    "muddy": ("it was too muddy.", "The stream was too muddy."),
+    "tired": ("she was too tired.", "The fox was too tired."),
+}
+
+
+def fold(text: str) -> str:
+    """A text in lines that fit into a phone's column."""
+    return "\n".join(textwrap.fill(line, 42) for line in text.split("\n"))
 
 
 def storyteller(trained: bool = True) -> tuple[GPT, Tokenizer]:
@@ -241,14 +257,21 @@ def storyteller(trained: bool = True) -> tuple[GPT, Tokenizer]:
     start = GPT(**checkpoint.sizes(model))  # drawn in any case, so that a seed draws the same rows
     if not trained:
         model = start
-    for new in ("<|im_start|>", "<|im_end|>", "user", "assistant"):
-        tokenizer.ids[new] = tokenizer.ids[new.encode()] = len(tokenizer.vocab)
-        tokenizer.vocab.append(new)
-    for name in ("embedding", "head"):
-        weight = getattr(model, name).weight.data
-        rows = torch.randn(4, weight.shape[1]) * weight.std()
-        getattr(model, name).weight = nn.Parameter(torch.cat([weight, rows]))
+    add_tokens(model, tokenizer)
     return model, tokenizer
+
+
+def add_tokens(model: GPT, tokenizer: Tokenizer) -> None:
+    """Add the template's tokens, each with a random row in the embedding and in the head."""
+    template = ("<|im_start|>", "<|im_end|>", "user", "assistant")
+    new = [token for token in template if token not in tokenizer.ids]
+    for token in new:
+        tokenizer.ids[token] = tokenizer.ids[token.encode()] = len(tokenizer.vocab)
+        tokenizer.vocab.append(token)
+    for layer in (model.embedding, model.head):
+        weight = layer.weight.data
+        rows = torch.randn(len(new), weight.shape[1]) * weight.std()
+        layer.weight = nn.Parameter(torch.cat([weight, rows]))
 
 
 def examples(
@@ -319,6 +342,12 @@ def score(model, tokenizer, asked: list[tuple[str, str]]) -> dict:
     }
 
 
+def held_out_score(model, tokenizer) -> float:
+    """The fraction of right answers about pairs, and heroes, that no training asks about."""
+    asked = examples(24, seed=1, held_out=True, pairs="new", plots=("crossing",))
+    return score(model, tokenizer, asked)["right"]
+
+
 @cache
 def plain_tales(seed: int = 99) -> Tensor:
     """Ids of tales that were not trained on."""
@@ -336,7 +365,7 @@ def tale_loss(model) -> float:
 # --- fine-tuning --------------------------------------------------------------------------------
 
 
-def add_lora(model: GPT, rank: int) -> None:
+def add_lora(model: GPT, rank: int, layer: type[nn.Module] = LoRA) -> None:
     """Freeze a GPT, and give a LoRA to all linear layers of its blocks."""
     model.requires_grad_(False)
     for block in model.blocks:
@@ -346,7 +375,49 @@ def add_lora(model: GPT, rank: int) -> None:
             (block.feed_forward, "up"),
             (block.feed_forward, "down"),
         ):
-            setattr(part, name, LoRA(getattr(part, name), rank, 2 * rank))
+            setattr(part, name, layer(getattr(part, name), rank, 2 * rank))
+
+
+def merge_all(model: nn.Module) -> None:
+    """Merge every adapter into its layer."""
+    for part in list(model.modules()):
+        for name, module in list(part.named_children()):
+            if hasattr(module, "merge"):
+                setattr(part, name, module.merge())
+
+
+@torch.no_grad()
+def losses_by_token(before: GPT, after: GPT, tokenizer: Tokenizer) -> tuple:
+    """Of the fox's conversation: its tokens, the nats at each of two models, how many count."""
+    because, answer = ENDINGS["wide"]
+    asked = f"{UNFINISHED} {because}\n{QUESTION}"
+    ids_T, next_T = conversation(tokenizer, asked, answer, mask=False)
+    nats = (
+        F.cross_entropy(model.eval()(ids_T[None])[0], next_T, reduction="none").numpy()
+        for model in (before, after)
+    )
+    tokens = [repr(tokenizer.vocab[i])[1:-1].strip() for i in next_T]
+    return tokens, *nats, len(tokenizer.encode(answer)) + 1
+
+
+@torch.no_grad()
+def strengths(model: nn.Module, tokenizer: Tokenizer) -> dict[tuple[float, str], tuple]:
+    """By strength of the adapters and ending: the right answer, its tokens, and their p."""
+    scales = {m: m.scale for m in model.modules() if hasattr(m, "merge")}
+    found = {}
+    for strength, (ending, (because, right)) in product(STRENGTHS, ENDINGS.items()):
+        for module, scale in scales.items():
+            module.scale = scale * strength
+        asked = f"{UNFINISHED} {because}\n{QUESTION}"
+        ids_T, targets_T = conversation(tokenizer, asked, right)
+        p_TV = model.eval()(ids_T[None])[0].softmax(dim=-1)
+        counts = targets_T >= 0
+        kept = targets_T[counts]
+        tokens = [tokenizer.vocab[i].strip() for i in kept]
+        found[strength, ending] = right, tokens, p_TV[counts, kept].numpy()
+    for module, scale in scales.items():
+        module.scale = scale
+    return found
 
 
 def fine_tune(model, rows: list, *, steps: int, lr: float, batch: int = 8, tales=None) -> None:
@@ -544,3 +615,45 @@ PARTS = {
         ),
     )
 }
+
+
+# --- what the predictions are told ------------------------------------------------------------
+
+
+def mean_of(found: list[dict], *keys: str) -> str:
+    """A mean over runs, in per cent."""
+    values: list = found
+    for key in keys:
+        values = [value[key] for value in values]
+    return f"{sum(values) / len(values):.0%}"
+
+
+def usual_pairs_told() -> str:
+    """What models say that were asked about the tales' pairs alone."""
+    found = PARTS["reading"].runs(way="usual pairs")
+    usual, new = (mean_of(found, kind, "right") for kind in ("usual", "new"))
+    return (
+        "Eight models were asked about heroes that were held out. With the tales' adjective for a "
+        f"water {usual} of their answers are right, with another {new}. {mean_of(found, 'told')} "
+        "of these name a pair of the tales instead, such as a muddy ditch."
+    )
+
+
+def no_end_told() -> str:
+    """How models begin and end whose end token never counted."""
+    found = PARTS["reading"].runs(way="no end token")
+    return (
+        f"With eight seeds, {mean_of(found, 'new', 'begin right')} of the texts about new pairs "
+        f"begin with the right answer, and {mean_of(found, 'new', 'end')} end within ten tokens."
+    )
+
+
+def valley_told() -> str:
+    """What SmolLM2 says of wordings and subjects that were held out."""
+    scores = PARTS["valley"].runs()[0]["after"]
+    return (
+        f"In the stored run {14 * scores['new wording']:.0f} of the 14 held-out wordings that we "
+        f"asked are answered right, and {7 * scores['new subject']:.0f} of 7 questions about "
+        "people and places that were left out. One of its answers is "
+        f"“{scores['new subject, answers'][1]}”"
+    )

@@ -113,3 +113,19 @@ def test_answers_lack_the_first_token_where_it_never_counted():
     found = [given for given, _ in lab.answers(model, tokenizer, [q for q, _ in asked])]
     assert not any(given.startswith(("The", "A ")) for given in found)
     assert any(right.endswith(given) for given, (_, right) in zip(found, asked, strict=True))
+
+
+def test_adapters_change_nothing_at_strength_0_and_are_merged_without_a_difference():
+    torch.manual_seed(0)
+    model, tokenizer = lab.storyteller()
+    _, before, *_ = lab.losses_by_token(model, model, tokenizer)
+    lab.add_lora(model, rank=2)
+    for name, p in model.named_parameters():
+        p.data += 0.1 * name.endswith(".b")
+    found = lab.strengths(model, tokenizer)
+    none, whole = (-np.log(found[strength, "wide"][2]) for strength in (0, 1))
+    np.testing.assert_allclose(none, before[-len(none) :], rtol=1e-4)
+    assert not np.allclose(whole, none, rtol=0.01)
+    lab.merge_all(model)
+    _, merged, *_, counted = lab.losses_by_token(model, model, tokenizer)
+    np.testing.assert_allclose(merged[-counted:], whole, rtol=1e-3)
