@@ -1,7 +1,8 @@
 """Drawings of chapter 15: tiles of scores, a block of few bits, a roofline, a scaling law."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+import matplotlib.pyplot as plt
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
@@ -51,6 +52,34 @@ def draw_block(ax: Axes, x_N: Float[np.ndarray, " N"], levels: Float[np.ndarray,
     ax.plot(at, x_N, "o", color=INKS[0], markersize=3)
     ax.set(xlabel="number in the block", ylabel="value", xlim=(-1, len(x_N)))
     return ax
+
+
+def of_block(x_N: Float[np.ndarray, " N"], measure: Callable) -> tuple[Callable, Callable]:
+    """A block whose largest number is multiplied, on 2^bits levels, and the same in words.
+
+    measure: of a block, its levels and the largest: levels of the others, and their error.
+    """
+    largest = int(np.abs(x_N).argmax())
+
+    def levels(bits, times):
+        x = x_N.astype(float)
+        x[largest] *= times
+        return x, np.linspace(x.min(), x.max(), 2**bits)
+
+    def picture(bits, times):
+        fig, ax = plt.subplots(figsize=(6.4, 3))
+        draw_block(ax, *levels(bits, times))
+        return fig
+
+    def in_words(bits, times):
+        others, left = measure(*levels(bits, times), largest)
+        return (
+            f"{bits} bits, the largest number multiplied by {times}: the other 31 numbers "
+            f"share {others} of the {2**bits} levels, and rounding changes them by {left:.0%} of "
+            "their RMS."
+        )
+
+    return picture, in_words
 
 
 def draw_roofline(

@@ -7,6 +7,7 @@ drafts (a minute); ``chat``, how fast SmolLM2 writes, which counts only where no
 
 from __future__ import annotations
 
+import copy
 import os
 import statistics
 import time
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 import torch
@@ -184,6 +186,24 @@ def least_seconds(*functions: Callable, rounds: int = 3) -> list[float]:
     return taken.min(axis=0).tolist()
 
 
+def times_of_drafting(ids_T: torch.Tensor, n: int = 32, k: int = 4) -> list[float]:
+    """Seconds to write n tokens with the target alone, and with drafts of k tokens."""
+    draft = ngram_draft(3)
+
+    def plainly():
+        written_T = ids_T
+        while len(written_T) < len(ids_T) + n:
+            written_T = torch.cat([written_T, target(written_T)[-1].multinomial(1)])
+
+    def with_draft():
+        written_T = ids_T
+        while len(written_T) < len(ids_T) + n:
+            written_T, _ = speculative_round(target, draft, written_T, k)
+
+    torch.manual_seed(0)
+    return least_seconds(plainly, with_draft, rounds=2)
+
+
 def levels_of_others(x_N: np.ndarray, levels: np.ndarray, largest: int) -> tuple[int, float]:
     """Of all numbers but one: on how many levels they are, and the relative RMS of rounding."""
     others = np.delete(x_N, largest)
@@ -219,6 +239,29 @@ def loss_of_bits(
         return F.cross_entropy(model(ids_BT[:, :-1]).mT, ids_BT[:, 1:]).item()
     finally:
         model.load_state_dict(kept)
+
+
+def _norm_in_its_format(self: minillama.RMSNorm, x_BTC: torch.Tensor) -> torch.Tensor:
+    mean_square_BT1 = x_BTC.square().mean(dim=-1, keepdim=True)
+    return self.weight * x_BTC / torch.sqrt(mean_square_BT1 + self.eps)
+
+
+@torch.no_grad()
+def losses_by_format(model: torch.nn.Module, tokenizer) -> dict[str, float]:
+    """Nats a token on the fox's sentence, with the squares of norms in each format or in fp32."""
+    ids_1T = tokenizer.encode("The fox did not cross the stream because it was too wide.")[None]
+
+    def loss_of(low: torch.nn.Module) -> float:
+        logits_1TV = low(ids_1T[:, :-1]).float()
+        return F.cross_entropy(logits_1TV.mT, ids_1T[:, 1:]).item()
+
+    found = {"fp32": loss_of(model)}
+    for name, dtype in (("fp16", torch.float16), ("bf16", torch.bfloat16)):
+        low = copy.deepcopy(model).to(dtype)
+        with patch.object(minillama.RMSNorm, "forward", _norm_in_its_format):
+            found[name] = loss_of(low)
+        found[f"{name}, squares in fp32"] = loss_of(low)
+    return found
 
 
 # --- SmolLM2: a page to read, and its speed -----------------------------------------------------
