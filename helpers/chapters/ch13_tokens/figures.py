@@ -1,7 +1,9 @@
 """Drawings of chapter 13: texts cut into tokens, and the counts of pairs."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 
+import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
@@ -51,3 +53,17 @@ def draw_counts(ax: Axes, counts: Mapping[str, int], *, most: int) -> Axes:
     ax.set(xlim=(0, most), ylim=(5.6, -0.6), xlabel="how often")
     ax.tick_params(axis="y", length=0)
     return ax
+
+
+def of_merges(states: Sequence, often: Counter, after: Callable) -> Callable:
+    """Words after some merges, a new one below, and the pairs of the next round."""
+
+    def picture(merges, new):
+        fig, axes = plt.subplots(1, 2, figsize=(7.4, 3.2), width_ratios=(3, 2))
+        rows, counts = after(states, often, merges, new)
+        draw_tokens(axes[0], rows, size=11)
+        draw_counts(axes[1], counts, most=6)
+        axes[1].set_title("the pairs of the next round", fontsize=9)
+        return fig
+
+    return picture

@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+import textwrap
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
@@ -212,8 +213,59 @@ PARTS = {
 }
 
 
+# --- characters and tokens in the open, and four languages -------------------------------------
+
+# From the Universal Declaration of Human Rights.
+ARTICLE = {
+    "English": "All human beings are born free and equal in dignity and rights.",
+    "German": "Alle Menschen sind frei und gleich an Würde und Rechten geboren.",
+    "Chinese": "人人生而自由,在尊严和权利上一律平等。",
+    "Hindi": "सभी मनुष्यों को गौरव और अधिकारों के मामले में जन्मजात स्वतन्त्रता और समानता प्राप्त है।",
+}
+
+
+def race(racers: dict, steps: int) -> dict[str, GPT]:
+    """Train a GPT of width 64 on each racer's tokens, for the work of so many steps of the first.
+
+    Prints what each writes on the way.
+    """
+    models = {}
+    costs = {name: 2 * (12 * 64**2 + 2 * 64**2) + 64 * len(t.vocab) for name, t in racers.items()}
+    for name, chosen in racers.items():
+        torch.manual_seed(0)
+        last = round(steps * next(iter(costs.values())) / costs[name])
+        model = GPT(len(chosen.vocab), T=64, C=64, H=4, L=2)
+        ids = chosen.encode(texts()[0])
+        n = 80 * len(ids) // len(texts()[0])
+        for step, _ in minigpt.train(model, ids, last, batch=12, lr=0.008):
+            if step in (20, 100, 300, last):
+                start_BT = chosen.encode("\n\n\n")[None]  # between two tales
+                written_BT = minigpt.generate(model, start_BT, n, temperature=0.6)
+                written = " ".join(chosen.decode(written_BT[0]).split())
+                print(textwrap.fill(f"{name}, step {step}: {written}", 42))
+        models[name] = model
+    return models
+
+
+def languages_told(tokenizer: BytePairTokenizer) -> str:
+    """How many tokens and bytes each language's sentence takes."""
+    told = (
+        f"{name} takes {len(tokenizer.encode(line))} tokens for {len(line.encode())} bytes"
+        for name, line in ARTICLE.items()
+    )
+    why = "Hindi needs three bytes for a letter or a vowel sign, but that isn't all."
+    return f"{'; '.join(told)}. {why}"
+
+
+def splits(split: str) -> dict[str, str]:
+    """A pattern, and the same with marks as letters."""
+    marks = split.replace(r"\p{L}+", r"[\p{L}\p{M}]+").replace(r"[^\s", r"[^\s\p{M}")
+    return {"our SPLIT": split, "marks as letters": marks}
+
+
 # --- merge by merge, and the letters of a token -----------------------------------------------
 
+TEN = ["wide", "wide", "wide", "wider", "tired", "tired", "tire", "wire", "wider", "fire"]
 Round = tuple[list[tuple[str, str]], Counter, dict[str, list[str]]]
 
 
@@ -232,6 +284,28 @@ def rounds(words: Sequence[str]) -> list[Round]:
             return found
         merges.append(max(pairs, key=pairs.__getitem__))
         tokens = {word: join(parts, merges[-1]) for word, parts in tokens.items()}
+
+
+def merges_of(words: list[list[str]], n: int) -> tuple[list[tuple[str, str]], list[list[str]]]:
+    """Join the most frequent pair n times, of equals the first: the merges, and the words then."""
+    found = []
+    for _ in range(n):
+        pairs = Counter(pair for word in words for pair in itertools.pairwise(word))
+        if not pairs:  # each word is one token by now
+            break
+        found.append(max(pairs, key=pairs.__getitem__))
+        words = [join(word, found[-1]) for word in words]
+    return found, words
+
+
+def cut_with(merges: list, text: str, counts: Sequence[int] = (0, 16, 64, 256)) -> dict:
+    """The tokens of a text after so many merges."""
+    rows = {}
+    for n in counts:
+        smaller = BytePairTokenizer(merges[:n])
+        tokens = [smaller.decode([i]) for i in smaller.encode(text)]
+        rows[f"{n} merges: {len(tokens)}"] = tokens
+    return rows
 
 
 def cut_by(merges: Sequence[tuple[str, str]], word: str) -> list[str]:
