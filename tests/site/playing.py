@@ -12,7 +12,7 @@ from helpers import worked
 from helpers.chapters import CHAPTERS
 
 FIGURES = {w["figure"]: f"{c.docname}.html" for c in CHAPTERS for w in c.widgets}
-del FIGURES["gpt"], FIGURES["watch"]
+del FIGURES["gpt"], FIGURES["watch"], FIGURES["reward"]
 DESK = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"}
 PHONE = {"viewport": {"width": 390, "height": 740}, "has_touch": True}
 WIDE = """() => [document.documentElement.scrollWidth,

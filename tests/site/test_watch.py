@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from play import watch
 from safetensors import safe_open
 
-from helpers import bigram, checkpoint, minigpt, variants
+from helpers import bigram, checkpoint, minigpt, minillama, variants
 
 SIZES = {"V": 23, "T": 10, "C": 16, "H": 4, "L": 2}
 BATCH = 3
@@ -392,3 +392,53 @@ def test_the_stored_run_is_that_of_the_scripts():
     stored = json.loads(watch.STORED.read_text("utf-8"))["run"]["rows"]
     looks = watch.trained(1, until=10)["looks"]
     assert [watch.row_of(look) for look in looks] == stored[:2]
+
+
+# --- chapter 17's figure, where it learns from rewards ------------------------------------------
+
+UPDATE = """(sizes, weights, rows, n, rewards, group) => {
+    const model = GPT(sizes, rows.length, { products, Floats: Float64Array });
+    for (const { name, value } of model.parameters) value.set(weights[name]);
+    reinforce(model, makeOptimizer(model), rows, n, rewards, group, 0);
+    return model.parameters.map(({ value, grad }) => [[...value], [...grad]]);
+}"""
+
+
+def test_an_update_from_rewards_is_that_of_minillama(monkeypatch):
+    """Clipped gradients, and weights; answers that end early and not at all, two groups."""
+    model, rewards = model_of("").double(), torch.tensor([1, 0, 0, 1, 0.5, 1]).double()
+    ids_BT = torch.randint(1, SIZES["V"], (6, SIZES["T"]))
+    ids_BT[1:, 6] = ids_BT[3, 4] = 0  # where they end
+    rows = [ids.tolist()[: 5 if b == 3 else 7 if b else None] for b, ids in enumerate(ids_BT)]
+    asked = SIZES, weights_of(model), rows, 3, rewards.tolist(), 3
+    found = play.in_node([play.bundled("reward")], UPDATE, *asked)
+    monkeypatch.setattr(minillama, "generate", lambda *_: ids_BT)
+    next(minillama.reinforce(model, lambda: ids_BT[::3, :3], lambda _: rewards, 0, 1, 3, 0.001))
+    for (value, grad), p in zip(found, model.parameters(), strict=True):
+        assert np.linalg.norm(grad - p.grad.flatten().numpy()) < 1e-6 * p.grad.norm()
+        # A hundredth of a step, for AdamW first makes a step of any gradient, however small.
+        np.testing.assert_allclose(value, p.detach().flatten(), atol=1e-5)
+
+
+def test_rows_grow_and_turn_right_and_the_reader_may_be_the_checker(page, browser, html_root):
+    """From a disk, by keyboard; without scripts the stored picture stands above it."""
+    page.goto(f"{html_root.as_uri()}/notebooks/17_answers_that_can_be_checked.html")
+    figure = page.locator(".reward")
+    panels = figure.locator("figure")
+    figure.get_by_role("button", name="the checker").press("Enter")
+    panels.nth(3).wait_for(timeout=120_000)
+    tiles, right = ([one.locator(what).count() for one in panels.all()] for what in ("i", ".right"))
+    assert tiles[0] < 100 < 180 < tiles[3]  # of sixteen answers with steps: 192
+    assert right[0] < 14 < right[3]
+    for said in panels.locator("li").all_inner_texts():  # where the fox is on the far side
+        assert re.match(r"✓\s*right: .*far \.$" if "far ." in said else r"✗\s*wrong: ", said)
+    figure.get_by_role("button", name="I do").press("Enter")
+    figure.get_by_role("checkbox").nth(7).press("Space")
+    figure.get_by_role("button", name="Make the update").press("Enter")
+    figure.get_by_text("Mean reward of update 1: 0.13.").wait_for()
+    assert panels.count() == 2
+    plain = browser.new_context(java_script_enabled=False).new_page()
+    plain.goto(page.url)
+    assert plain.locator(".reward noscript p").is_visible()  # which names it
+    assert plain.locator(".reward button:visible").count() == 0
+    assert plain.locator("div.cell:has(img) + .reward").count() == 1

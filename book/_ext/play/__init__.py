@@ -39,6 +39,7 @@ MODULES = {  # of a page's script, in their order
     "gpt": [*GPT, "gpt/show", "gpt/widget", "gpt/hero"],
     "machine": [*GPT, *FILES, *(f"machine/{name}" for name in MACHINE.split())],
     "watch": [*GPT, *FILES, "train/loop", *(f"watch/{name}" for name in WATCH.split())],
+    "reward": [*GPT, *FILES, "train/loop", "watch/state", "reward/run", "reward/page"],
 }
 IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|const|class) (\w+))", re.MULTILINE)

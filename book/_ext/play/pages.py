@@ -33,7 +33,8 @@ def insert_into_chapter(app, doctree) -> None:
             if name == "gpt":
                 node = gpt.widget(widget["prompt"], widget["says"])
             else:
-                node = watch.widget() if name == "watch" else figure_node(name, number)
+                whole = {"watch": watch.widget, "reward": watch.reward}.get(name)
+                node = whole() if whole else figure_node(name, number)
             cell.parent.insert(cell.parent.index(cell) + 1, node)
 
 

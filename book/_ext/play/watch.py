@@ -4,7 +4,7 @@
 form, ``kernel.wat``, is assembled here. ``_scripts/watch`` shows it: ``run.js`` is one run, in a
 worker, ``page.js`` the page, ``break.js`` runs it with a piece taken away. What it says of these
 stands in ``book/watch-it-learn.toml``. The tales come as a script, on the first press. Without
-scripts the page shows the run that benchmarks/watch.py stored.
+scripts the page shows the run that benchmarks/watch.py stored. ``_scripts/reward`` is chapter 17's.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from sphinx.util.docutils import SphinxDirective
 
 from helpers import valley
 from helpers.chapters import BY_NUMBER
+from helpers.chapters.ch17_answers_that_can_be_checked import lab
 from helpers.minigpt import WORDS, Tokenizer
-from play import ROOT, SCRIPTS, bundled, in_node
+from play import ROOT, SCRIPTS, bundled, in_node, literals
 
 SIZES = {"T": 64, "C": 48, "H": 4, "L": 2}
 TRAINING = {"batch": 12, "steps": 800, "lr": 0.006}
@@ -140,6 +141,15 @@ def page_html() -> str:
 def widget() -> nodes.raw:
     """Return the node of the figure."""
     return nodes.raw("", page_html(), format="html", assets=["watch.css", "watch.js"])
+
+
+def reward() -> nodes.raw:
+    """Return the node of chapter 17's figure, in which a GPT learns from rewards."""
+    (question,) = literals(BY_NUMBER[17].docname, "question")
+    data = {"question": question.strip(), "updates": 40, "code": kernel()}
+    data["model"] = base64.b64encode(lab.PAGE.read_bytes()).decode()
+    html = TEMPLATE.with_name("reward.html").read_text("utf-8").replace("DATA", json.dumps(data))
+    return nodes.raw("", html, format="html", assets=["watch.css", "reward.css", "reward.js"])
 
 
 class WatchItLearn(SphinxDirective):

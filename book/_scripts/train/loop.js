@@ -77,7 +77,7 @@ export function crossEntropy({ sizes: { V }, exp }, logits, targets) {
 }
 
 // AdamW that decays matrices, and leaves biases and norms alone.
-function makeOptimizer({ parameters }) {
+export function makeOptimizer({ parameters }) {
   const [beta1, beta2, eps] = [0.9, 0.99, 1e-8];
   const groups = parameters.map(({ value, grad, shape }) => {
     const [m, v] = [value.slice().fill(0), value.slice().fill(0)];
@@ -99,7 +99,7 @@ function makeOptimizer({ parameters }) {
 }
 
 // Gradients that are longer than 1, taken as one vector, are scaled to length 1.
-function clipGradNorm({ parameters }) {
+export function clipGradNorm({ parameters }) {
   let squares = 0;
   for (const { grad } of parameters) for (const g of grad) squares += g * g;
   const by = Math.min(1, 1 / (Math.sqrt(squares) + 1e-6));

@@ -1,9 +1,10 @@
 """A fox crosses a stream or stays, and a Llama that says where she is gets rewards for it.
 
 The parts: ``base``, what pre-training alone gives (seed 0 writes the model that the chapter loads);
-``rewards``, a checker and a coin; ``prices``, a checker that charges for tokens; ``gap``, one that
-can be fooled; ``starts``, pre-training without steps, or from smaller weights. A pre-training takes
-some twelve seconds of one core, forty updates half as long.
+``rewards``, a checker and a coin; ``page``, the same for a GPT, of which seed 0 writes the one that
+learns in the page; ``prices``, a checker that charges for tokens; ``gap``, one that can be fooled;
+``starts``, pre-training without steps, or from smaller weights. A pre-training takes some twelve
+seconds of one core, forty updates half as long.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,9 +26,10 @@ import helpers
 from helpers import checkpoint
 from helpers.chapters.lab import Part
 from helpers.minigpt import Tokenizer, lr_at, make_optimizer
-from helpers.minillama import Llama, reinforce, sample
+from helpers.minillama import reinforce, sample
 
 BASE = Path(helpers.__file__).parent / "data" / "fox_steps.safetensors"
+PAGE = BASE.with_name("fox_steps_gpt.safetensors")
 TOKENIZER = Tokenizer(" cross stay near far so ? .", pattern=r" \S+")
 CROSS, STAY, NEAR, FAR, SO, ASKED, END = TOKENIZER.encode(" cross stay near far so ? .").tolist()
 MOVES = 10
@@ -61,12 +64,13 @@ def lines(n: int, share: float) -> tuple[Tensor, Tensor]:
     return ids, targets
 
 
-def pretrain(share: float = 0.3, std: float = 0.1, n: int = 400) -> Llama:
-    """A Llama after n batches of 128 lines, by chapter 11's recipe.
+def pretrain(share: float = 0.3, std: float = 0.1, n: int = 400, kind: str = "llama") -> nn.Module:
+    """A Llama, or a "gpt", after n batches of 128 lines, by chapter 11's recipe.
 
     std: of its initial matrices, where chapter 10's have 0.02.
     """
-    model = Llama(**SIZES)
+    sizes = SIZES if kind == "llama" else {axis: SIZES[axis] for axis in "VTCHL"}
+    model = checkpoint.KINDS[kind](**sizes)
     for parameter in model.parameters():
         if parameter.ndim == 2:
             parameter.data *= std / 0.02
@@ -84,7 +88,7 @@ def pretrain(share: float = 0.3, std: float = 0.1, n: int = 400) -> Llama:
 
 
 @cache
-def base(seed: int, **how: float) -> Llama:
+def base(seed: int, **how: Any) -> nn.Module:
     """The model that a seed pre-trains; a copy is to be trained further."""
     torch.manual_seed(seed)
     return pretrain(**how)
@@ -157,7 +161,7 @@ def course(near: float, price: float, updates: int = 60) -> np.ndarray:
 # --- what is measured -------------------------------------------------------------------------
 
 
-def look(model: Llama, n: int = 512) -> dict:
+def look(model: nn.Module, n: int = 512) -> dict:
     """Of one answer to each of n questions: shares, tokens, and the most frequent of all."""
     ids_NT, _ = sample(model, ask(n), END)
     rows = [told(ids) for ids in ids_NT]
@@ -178,13 +182,13 @@ def look(model: Llama, n: int = 512) -> dict:
     }
 
 
-def answers(model: Llama, question: str, n: int = 16) -> list[str]:
+def answers(model: nn.Module, question: str, n: int = 16) -> list[str]:
     """Answers to one question."""
     ids_NT, _ = sample(model, TOKENIZER.encode(question).expand(n, -1), END)
     return [told(ids)[1] for ids in ids_NT]
 
 
-def vote(model: Llama, n: int = 256, each: int = 16) -> float:
+def vote(model: nn.Module, n: int = 256, each: int = 16) -> float:
     """Of n questions, how many a majority answers rightly; a tie counts half."""
     ids_NT, _ = sample(model, ask(n).repeat_interleave(each, dim=0), END)
     right_NK = torch.tensor([is_right(*told(ids)) for ids in ids_NT]).view(n, each)
@@ -192,7 +196,7 @@ def vote(model: Llama, n: int = 256, each: int = 16) -> float:
     return round(((share_N > 0.5).double() + 0.5 * (share_N == 0.5)).mean().item(), 3)
 
 
-def given(model: Llama, n: int = 512) -> dict:
+def given(model: nn.Module, n: int = 512) -> dict:
     """How often the last word is right where the steps before it are true, or changed."""
     asked_NT = ask(n)
     true_NM = steps(asked_NT)
@@ -220,8 +224,10 @@ def based(seed: int) -> dict:
 def rewarded(
     seed: int, reward: str = "checker", price: float = 0.0, looks=(0, 10, 20, 40), **how
 ) -> dict:
-    """A pre-trained model under a reward, looked at after so many updates."""
+    """A pre-trained model under a reward, seen after so many updates; seed 0's GPT is written."""
     model = copy.deepcopy(base(seed, **how))
+    if seed == 0 and how == {"kind": "gpt"}:
+        checkpoint.save(PAGE, model, TOKENIZER, torch.float16)
     torch.manual_seed(1000 + seed)
     found = [look(model)] if 0 in looks else []
     pay = paid(CHECKERS[reward], price)
@@ -243,22 +249,18 @@ def span(part: str, key: str, at: int = -1, **setting) -> str:
     return f"{low} %" if low == high else f"{low} to {high} %"
 
 
+PAYERS = [{"reward": "checker"}, {"reward": "coin"}]
 PARTS = {
     part.name: part
     for part in (
         Part(chapter=17, name="base", run=based, settings=[{}]),
-        Part(
-            chapter=17,
-            name="rewards",
-            run=rewarded,
-            settings=[{"reward": "checker"}, {"reward": "coin"}],
-        ),
+        Part(chapter=17, name="rewards", run=rewarded, settings=PAYERS),
+        Part(chapter=17, name="page", run=partial(rewarded, kind="gpt"), settings=PAYERS),
         Part(
             chapter=17,
             name="prices",
             run=partial(rewarded, looks=(0, 40)),
             settings=[{"price": price} for price in (0.02, 0.06)],
-            seeds=range(4),
         ),
         Part(
             chapter=17,
@@ -271,7 +273,6 @@ PARTS = {
             name="starts",
             run=partial(rewarded, looks=(0, 40)),
             settings=[{"share": 0.3, "std": 0.02}, {"share": 0.0, "std": 0.1}],
-            seeds=range(4),
         ),
     )
 }
