@@ -157,8 +157,8 @@ function judgePencils() {
     field.addEventListener("input", () => {
       const typed = field.value.trim();
       const number = Number(typed.replace(",", ".").replace(/^[−–]/, "-") || NaN);
-      const near = /[.,]\d\d$/.test(typed) ? [0, -0.005, 0.005] : [0];
-      const right = near.some((by) => fits.test((number + by).toFixed(3)));
+      const near = /[.,]\d\d$/.test(typed) ? 0.005 : 0;
+      const right = [-near, 0, near].some((by) => fits.test((number + by).toFixed(3)));
       field.setCustomValidity(right ? "" : "It doesn’t fit yet.");
     });
   }

@@ -481,6 +481,14 @@ def test_a_chapter_begins_with_its_picture_and_nothing_is_cut(visit, page, chapt
     assert key["x"] > picture["x"] + picture["width"]
 
 
+def test_a_pencil_takes_roundings_and_no_wrong_sign(visit, page):
+    visit("notebooks/05_attention_by_hand.html")
+    field = page.get_by_label("score cross").first
+    for typed, fits in {"–0.71": True, "-0,7234": True, "0.72": False, "-0.7": False}.items():
+        field.fill(typed)
+        assert field.evaluate("field => field.validity.valid") == fits, typed
+
+
 # --- where the focus is ---------------------------------------------------------------------------
 
 UNSEEN = """() => {
