@@ -293,10 +293,10 @@ def page_html() -> tuple[str, str]:
     stations = "".join(_station(n, station, choices) for n, station in listed)
     load = f"""
 <div class="machine" data-weights="{about["file"]}" data-places="{PLACES}">
-<p class="machine-load" hidden>
+<div class="machine-load">
 <button type="button" name="load">Load the model ({size})</button>
 <label>or a GPT of yours, which you can drop here, too <input type="file" name="file"
- accept=".safetensors"></label></p>
+ accept=".safetensors"></label></div>
 """
     below = f"""
 <div class="machine-start">

@@ -235,7 +235,6 @@ function start() {
     root.style.setProperty("--machine-bar", `${target.offsetHeight}px`),
   ).observe(find(".machine-bar"));
   find(".machine-scriptless").remove();
-  find(".machine-load").hidden = false;
   if (number || asked)
     field("load").append(number ? " and open the number of this address" : " and see why");
   find(".machine-still").hidden = text !== null; // it shows another text's answer
