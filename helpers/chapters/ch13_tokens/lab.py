@@ -14,7 +14,7 @@ import math
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 
 import torch
@@ -224,10 +224,10 @@ ARTICLE = {
 }
 
 
-def race(racers: dict, steps: int) -> dict[str, GPT]:
+def race(racers: dict, steps: int, say: Callable[[str], None]) -> dict[str, GPT]:
     """Train a GPT of width 64 on each racer's tokens, for the work of so many steps of the first.
 
-    Prints what each writes on the way.
+    say: gets what each writes on the way.
     """
     models = {}
     costs = {name: 2 * (12 * 64**2 + 2 * 64**2) + 64 * len(t.vocab) for name, t in racers.items()}
@@ -242,7 +242,7 @@ def race(racers: dict, steps: int) -> dict[str, GPT]:
                 start_BT = chosen.encode("\n\n\n")[None]  # between two tales
                 written_BT = minigpt.generate(model, start_BT, n, temperature=0.6)
                 written = " ".join(chosen.decode(written_BT[0]).split())
-                print(textwrap.fill(f"{name}, step {step}: {written}", 42))
+                say(textwrap.fill(f"{name}, step {step}: {written}", 42))
         models[name] = model
     return models
 
