@@ -33,6 +33,7 @@ SMALL = {"sizes": {"T": 48, "C": 32, "H": 4, "L": 2}, "batch": 8}  # on a teleph
 BROKEN_STEPS = 400
 WRITING = {"prompt": valley.BETWEEN, "length": 40, "temperature": 0.8}
 TALES, UNSEEN = 1000, 100
+BREAK_IT = "<!-- Break it -->"  # where its heading goes
 STORED = ROOT / "helpers" / "data" / "results" / "watch.json"
 TEMPLATE = ROOT / "book" / "_templates" / "watch.html"
 WORDS_OF_PAGE = tomllib.loads((ROOT / "book" / "watch-it-learn.toml").read_text("utf-8"))
@@ -138,9 +139,10 @@ def page_html() -> str:
     return template.render(still=still(), file=file, size=size, seen=seen, data=data, page=page)
 
 
-def widget() -> nodes.raw:
-    """Return the node of the figure."""
-    return nodes.raw("", page_html(), format="html", assets=["watch.css", "watch.js"])
+def widget(html: str = "") -> nodes.raw:
+    """Return the node of the figure, or of a part of it."""
+    html = html or page_html().replace(BREAK_IT, "<h3>Break it</h3>")
+    return nodes.raw("", html, format="html", assets=["watch.css", "watch.js"])
 
 
 def reward() -> nodes.raw:
@@ -153,11 +155,13 @@ def reward() -> nodes.raw:
 
 
 class WatchItLearn(SphinxDirective):
-    """Put the page's figure here."""
+    """Put the page's figure here, and a section in which it is broken."""
 
     def run(self) -> list[nodes.Node]:
-        """Give it."""
-        return [widget()]
+        """Give both."""
+        whole, broken = map(widget, page_html().split(BREAK_IT))
+        title = nodes.title("", "Break it")
+        return [whole, nodes.section("", title, broken, ids=["break-it"], names=["break it"])]
 
 
 def setup(app) -> None:

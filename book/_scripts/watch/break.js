@@ -12,6 +12,7 @@ import {
   press,
   pressed,
   root,
+  say,
   state,
   tales,
 } from "./state.js";
@@ -35,10 +36,11 @@ function choose({ target }) {
 async function bet({ target }) {
   if (pair.length) return;
   press("bet", target);
+  say((part(".watch-verdict").textContent = "Training both …"));
   const { value: without, textContent: name } = pressed("break");
   pair = [
-    { name, without, look: "broken" },
-    { name: "healthy", look: "unseen" },
+    { name, called: `The model with ${name}`, without, look: "broken" },
+    { name: "healthy", called: "The healthy model", look: "unseen" },
   ].map((one) => ({ ...one, points: [], text: "" }));
   const texts = await tales();
   for (const one of pair) {
@@ -79,9 +81,10 @@ function verdict() {
     make("a", { href }, `Chapter ${chapter}`),
     ".",
   );
+  say(part(".watch-verdict").textContent);
   part("dl").replaceChildren(
-    ...pair.flatMap(({ name, text }) => [
-      make("dt", {}, `${name} writes`),
+    ...pair.flatMap(({ called, text }) => [
+      make("dt", {}, `${called} writes`),
       make("dd", {}, text.trim()),
     ]),
   );

@@ -15,8 +15,12 @@ export function chart({ steps, lines, baselines, names }) {
   const ticks = Array.from({ length: Math.floor(top) + 1 }, (_, loss) => loss)
     .filter((loss) => top < 5 || loss % 2 === 0)
     .map((loss) => `<text class="tick" x="${LEFT - 6}" y="${y(loss) + 4}">${loss}</text>`);
+  let above = 0; // where the last name at the right stands
   const marks = passed.map(([name, loss]) => {
-    const [side, at] = loss < top / 8 ? ["start", LEFT + 8] : ["end", WIDE - RIGHT]; // off the curve
+    const near = Math.abs(y(loss) - above) < 26;
+    const [side, at] =
+      loss < top / 8 ? ["start", LEFT + 8] : ["end", near ? 0.57 * WIDE : WIDE - RIGHT]; // off the curve
+    if (!near) above = y(loss);
     return (
       `<path class="baseline" d="M${LEFT} ${y(loss)}H${WIDE - RIGHT}"/>` +
       `<text class="${side}" x="${at}" y="${y(loss) - 4}">${escaped(name)}, ${loss.toFixed(2)}</text>`

@@ -8,12 +8,14 @@ import { data, field, find, say, state, trouble } from "./state.js";
 
 export const models = []; // who waits for the worker's model
 let brought = null, // a model from a file
-  writing = null;
+  writing = null,
+  times = 0; // that it was asked to write
 
-// Show the run again, and no model from a file.
+// Show the run again, no model from a file, and nothing that another model wrote.
 export function goOn() {
-  brought = null;
-  find(".watch-which").textContent = "";
+  brought = writing = null;
+  for (const name of [".watch-which", ".watch-written"]) find(name).textContent = "";
+  field("copy").hidden = false;
 }
 
 // A promise of the model as it is now.
@@ -32,14 +34,15 @@ async function save() {
 const opened = new Map(); // windows with the whole machine, and their models
 function open() {
   const other = globalThis.open(data.machine);
-  if (other) opened.set(other, model());
+  if (other) opened.set(other, Promise.all([model(), field("prompt").value]));
   else trouble("Your browser opens no second page. Take the model along, and drop it there.");
 }
 
 async function answer({ source, data: asks }) {
   if (asks !== "model" || !opened.has(source)) return;
   const to = location.protocol === "file:" ? "*" : location.origin;
-  source.postMessage({ model: await opened.get(source) }, to);
+  const [trained, text] = await opened.get(source);
+  source.postMessage({ model: trained, text }, to);
 }
 
 // Take a file: a text, or a model. pause: stop the run.
@@ -58,6 +61,7 @@ async function take(file, pause) {
     return trouble(error.message);
   }
   find(".watch-after").hidden = false;
+  field("copy").hidden = true;
   find(".watch-which").textContent = `This is ${file.name}.`;
   write();
 }
@@ -71,7 +75,7 @@ async function write() {
   trouble(field("prompt").value && told);
   let left = gpt.pattern === CHARACTERS ? 240 : 60;
   shown.textContent = field("prompt").value;
-  for (const token of written(gpt, ids, state.seed)) {
+  for (const token of written(gpt, ids, state.seed + times++)) {
     if (writing !== mine || !left--) break;
     shown.textContent += token;
     await new Promise((done) => setTimeout(done));

@@ -5,7 +5,6 @@ import { make } from "../gpt/page.js";
 import { CHARACTERS, cut } from "../gpt/tokens.js";
 import { chart } from "./chart.js";
 import { goOn, listenToModels, models } from "./own.js";
-import { copied, reply } from "./said.js";
 import {
   address,
   all,
@@ -46,7 +45,8 @@ async function begin(seed) {
     model: (found) => models.shift()(found),
   });
   state.worker.postMessage({ asked: { ...asked, ...state.texts, seed } });
-  find(".watch-after").hidden = field("copy").hidden = false;
+  find(".watch-after").hidden = false;
+  goOn();
   return state.worker;
 }
 
@@ -60,13 +60,16 @@ function events(given, { ended }) {
     if (loss !== undefined) run.seen.push([step, 0.8 * before + 0.2 * loss]); // batches differ
     if (unseen !== undefined) run.unseen.push([step, unseen]);
     if (text === undefined) continue;
-    run.samples.push({ step, text: text.trim() });
-    const sample = make("span", {}, text.trim() || "(only spaces)");
-    find(".watch-live .watch-samples").prepend(
-      make("li", {}, make("b", {}, `step ${step}`), " ", sample),
+    const sample = { step, text: text.trim() || "(only spaces)" },
+      [newest, earlier] = lists();
+    run.samples.push(sample);
+    earlier.prepend(...newest.children);
+    newest.append(
+      make("li", {}, make("b", {}, `step ${step}`), " ", make("span", {}, sample.text)),
     );
+    if (step === 0) newest.scrollIntoView({ block: "nearest" });
     if (SAID.includes(step) || step === asked.steps)
-      say(`Step ${step}. ${inNumbers()} It writes: ${text.trim()}`);
+      say(`Step ${step}. ${inNumbers()} It writes: ${sample.text}`);
   }
   if (ended) go(false);
   drawing ??= requestAnimationFrame(draw);
@@ -75,7 +78,9 @@ function events(given, { ended }) {
 // --- what is seen
 
 let drawing = null;
+const lists = () => document.querySelectorAll(".watch-live .watch-samples"); // the newest, earlier ones
 const last = (points) => points.at(-1)?.[1].toFixed(2) ?? "–";
+const size = () => `${state.run.about.parameters.toLocaleString("en")} parameters`;
 function inNumbers() {
   const { seen, unseen } = state.run;
   return `Loss ${seen.length ? `${last(seen)} on text seen, ` : ""}${last(unseen)} on text unseen.`;
@@ -85,9 +90,8 @@ function draw() {
   drawing = null;
   const { run, texts, own } = state;
   if (!run.about) return;
-  const size = `${run.about.parameters.toLocaleString("en")} parameters`;
   find(".watch-state").textContent =
-    `Step ${run.step} of ${asked.steps}, seed ${run.seed}, ${size}. ${inNumbers()}`;
+    `Step ${run.step} of ${asked.steps}, seed ${run.seed}, ${size()}. ${inNumbers()}`;
   find(".watch-chart").innerHTML = chart({
     steps: asked.steps,
     baselines: { ...run.about.baselines, entropy: texts.entropy },
@@ -98,32 +102,41 @@ function draw() {
     ],
   });
   if (run.step >= 200 && !own)
-    find(".watch-reply").textContent = reply(
-      run,
-      texts,
-      data.words.guesses[pressed("guess")?.value],
-    );
+    find(".watch-reply").textContent = data.words.guesses[pressed("guess")?.value] ?? "";
+}
+
+// The text of *Copy this run*. Of a text of one’s own it has no word, and no address that repeats it.
+function copied() {
+  const { run, own } = state,
+    said = ({ step, text }) => `\nStep ${step}: ${text.replaceAll("\n", " ")}`;
+  return (
+    `I watched a GPT learn${own ? " from a text of mine" : ""}: ${size()}. ${inNumbers()}` +
+    (own ? "" : [run.samples[0], run.samples.at(-1)].map(said).join("")) +
+    `\nStep ${run.step}. ${location.href.split("#")[0]}${own ? "" : address(run.seed)}`
+  );
 }
 
 // --- what the reader does
 
 async function go(on) {
   if (!(await ready())) return;
-  const { run } = state;
-  if (on && run.step >= asked.steps) return reset(run.seed + 1);
+  const { run } = state,
+    over = run.step >= asked.steps;
   state.going = on;
   if (on) goOn();
+  if (over && document.activeElement === field("go")) field("again").focus();
+  field("go").hidden = field("step").hidden = over;
   field("go").textContent = state.going ? "Pause" : run.step ? "Go on" : "Start";
   state.worker.postMessage({ go: state.going });
-  if (!state.going && run.about && run.step < asked.steps) say(`Step ${run.step}. ${inNumbers()}`);
+  if (!state.going && run.about && !over) say(`Step ${run.step}. ${inNumbers()}`);
 }
 
 async function reset(seed) {
-  find(".watch-live .watch-samples").replaceChildren();
+  lists().forEach((list) => list.replaceChildren());
   find(".watch-reply").textContent = "";
   history.replaceState(null, "", state.own ? "#" : address(seed));
   await begin(seed);
-  go(true);
+  await go(true);
 }
 
 function train() {
@@ -140,25 +153,26 @@ function train() {
   state.own = true;
   state.texts = { seen: seen.join(""), unseen: unseen.join(""), prompt: prompt.join("") };
   Object.assign(state.texts, { pattern, length: words ? data.length : 150 });
-  reset((state.run ?? state).seed);
+  return reset((state.run ?? state).seed);
 }
 
 function listen() {
   const presses = {
     guess: ({ target }) => {
       press("guess", target);
-      if (!state.run) go(true);
+      return state.run || go(true);
     },
     go: () => go(!state.going),
     step: async () => {
       if (state.going) await go(false);
-      if (await ready()) state.worker.postMessage({ step: true });
+      if (!(await ready())) return;
+      goOn();
+      state.worker.postMessage({ step: true });
     },
     again: () => reset((state.run ?? state).seed + 1),
     train,
     copy: async ({ target }) => {
-      const { run, own, texts } = state,
-        words = copied(run, own ? null : texts, inNumbers(), address(run.seed)),
+      const words = copied(),
         before = target.textContent;
       try {
         await navigator.clipboard.writeText(words);
@@ -169,8 +183,15 @@ function listen() {
       }
     },
   };
+  let busy = false; // with the last press, as while the tales come
+  const hear = (does) => async (event) => {
+    if (busy) return;
+    busy = true;
+    await does(event);
+    busy = false;
+  };
   for (const [name, does] of Object.entries(presses))
-    all(name).forEach((one) => one.addEventListener("click", does));
+    all(name).forEach((one) => one.addEventListener("click", hear(does)));
   listenToModels(go);
   find(".watch-seed").textContent = state.seed;
 }

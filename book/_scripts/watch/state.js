@@ -3,9 +3,9 @@
 import { loadScript } from "../gpt/page.js";
 
 export const root = globalThis.document?.querySelector(".watch");
-export const find = (name) => root.querySelector(name);
+export const find = (name) => document.querySelector(`.watch ${name}`);
 export const field = (name) => find(`[name="${name}"]`);
-export const all = (name) => root.querySelectorAll(`[name="${name}"]`);
+export const all = (name) => document.querySelectorAll(`.watch [name="${name}"]`);
 export const data = root && JSON.parse(find(".watch-data").textContent);
 
 const given = new URLSearchParams(globalThis.location?.hash.slice(1)); // what repeats a run
@@ -24,7 +24,14 @@ export const state = {
 };
 
 export const say = (words) => (find(".watch-said").textContent = words);
-export const trouble = (words) => (find(".watch-trouble").textContent = words);
+
+// Tell of trouble, after what was pressed, and in view.
+export function trouble(words) {
+  const told = find(".watch-trouble");
+  document.activeElement.closest(".watch p, .watch form")?.after(told);
+  told.textContent = words;
+  if (words) told.scrollIntoView({ block: "nearest" });
+}
 export const pressed = (name) => find(`[name="${name}"][aria-pressed="true"]`);
 export const press = (name, button) =>
   all(name).forEach((one) => one.setAttribute("aria-pressed", one === button));
