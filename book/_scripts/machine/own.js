@@ -10,28 +10,27 @@ import { fit } from "./picture.js";
 import { undo } from "./reader.js";
 import { data, field, find, root, say, state } from "./state.js";
 
-const isWord = (token) => /\p{L}/u.test(token);
-
 // Begin with a model of the reader's own, on a text of theirs or one that it writes up to a word, if the
-// address has none. called: what the page calls it.
-function bring(given, use, called, theirs) {
+// address has none. theirs: undefined of a file.
+function bring(given, use, theirs) {
   const model = toGPT(given),
     { L, H, C, T, V } = model.sizes,
-    words = model.pattern !== CHARACTERS;
+    [length, tokens] = model.pattern === CHARACTERS ? [40, "characters"] : [12, "words and marks"],
+    mine = theirs === undefined ? "This model has" : "This is the model that you trained:",
+    opens = theirs ? "It opens with your words" : "It wrote the text that it opens with",
+    prompt = find(".machine-prompt");
   data.means = Array.from({ length: L }, () => Array(H).fill(Array(C / H).fill(0)));
   find('[value="mean"]').disabled = true; // of which no text is known to take it over
   find("#machine-said").textContent =
-    `${called}: ${L} layers of ${H} heads. It knows ${V} tokens, ${words ? "words and marks" : "characters"}, ` +
-    `and reads ${T}. ${theirs ? "It opens with your words" : "It wrote the text that it opens with"}. Type others, or press a token to follow it.`;
+    `${mine} ${L} layers of ${H} heads. It knows ${V} tokens, ${tokens}, and reads ${T}. ` +
+    `${opens}. Type others, or press a token to follow it.`;
   for (const name of ["why", "over"]) field(name).lastElementChild.replaceChildren();
-  const prompt = find(".machine-prompt");
   prompt.textContent = prompt.textContent.replace(/\d+/, Math.min(root.dataset.places, T));
   fit(model.sizes);
   if (state.machine || parse(location.hash).text === null) {
-    const tokens = written(model, [], 1),
-      text = Array.from({ length: Math.min(T, words ? 12 : 40) }, () => tokens.next().value);
-    while (words && text.some(isWord) && !isWord(text.at(-1))) text.pop();
-    field("text").value = theirs || text.join("").trim();
+    const next = written(model, [], 1),
+      text = Array.from({ length: Math.min(T, length) }, () => next.next().value).join("");
+    field("text").value = theirs || text.trim().replace(/(?<=\p{L})\P{L}+$/u, "");
     forget();
     undo();
     Object.assign(state, { opened: null, followed: true });
@@ -43,14 +42,13 @@ function bring(given, use, called, theirs) {
 export function hearModels(use) {
   onFile(field("file"), async (file) => {
     try {
-      bring(readModel(await file.arrayBuffer()), use, `This is ${file.name}`);
+      bring(readModel(await file.arrayBuffer()), use);
     } catch (error) {
       say(error.message);
     }
   });
   addEventListener("message", ({ source, data: says }) => {
-    if (opener && source === opener && says?.model)
-      bring(says.model, use, "This is the model that you trained", says.text);
+    if (opener && source === opener && says?.model) bring(says.model, use, says.text);
   });
   opener?.postMessage("model", "*"); // the page that trained it answers
 }

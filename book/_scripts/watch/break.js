@@ -48,7 +48,7 @@ async function bet({ target }) {
       about: ({ baselines }) => (one.baselines = baselines),
       events: (events, { ended }) => hear(one, events, ended),
     });
-    const { seed } = state.run ?? state,
+    const { seed } = state,
       steps = data.brokenSteps;
     one.worker.postMessage({ asked: { ...asked, ...texts, steps, seed, without: one.without } });
     one.worker.postMessage({ go: true });

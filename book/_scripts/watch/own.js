@@ -15,7 +15,7 @@ let brought = null, // a model from a file
 export function goOn() {
   brought = writing = null;
   for (const name of [".watch-which", ".watch-written"]) find(name).textContent = "";
-  field("copy").hidden = false;
+  find(".watch-after").hidden = field("copy").hidden = false;
 }
 
 // A promise of the model as it is now.

@@ -22,8 +22,6 @@ import {
   trouble,
 } from "./state.js";
 
-const SAID = [0, 100, 400]; // steps at which a screen reader is told
-
 // --- a run
 
 // Begin a run, in a worker; null where there is nothing to learn from.
@@ -37,7 +35,11 @@ async function begin(seed) {
   state.worker?.terminate();
   trouble("");
   models.length = 0;
-  state.run = { seed, about: null, seen: [], unseen: [], samples: [], step: 0 };
+  lists().forEach((list) => list.replaceChildren());
+  find(".watch-reply").textContent = "";
+  history.replaceState(null, "", state.texts.entropy ? address(seed) : "#");
+  state.seed = seed;
+  state.run = { about: null, seen: [], unseen: [], samples: [], step: 0 };
   state.worker = learner({
     about: (found) => (state.run.about = found),
     events,
@@ -45,12 +47,9 @@ async function begin(seed) {
     model: (found) => models.shift()(found),
   });
   state.worker.postMessage({ asked: { ...asked, ...state.texts, seed } });
-  find(".watch-after").hidden = false;
   goOn();
-  return state.worker;
+  return state.run;
 }
-
-const ready = async () => state.worker ?? begin(state.seed);
 
 function events(given, { ended }) {
   const { run } = state;
@@ -68,30 +67,27 @@ function events(given, { ended }) {
       make("li", {}, make("b", {}, `step ${step}`), " ", make("span", {}, sample.text)),
     );
     if (step === 0) newest.scrollIntoView({ block: "nearest" });
-    if (SAID.includes(step) || step === asked.steps)
-      say(`Step ${step}. ${inNumbers()} It writes: ${sample.text}`);
+    if ([0, 100, 400, asked.steps].includes(step)) say(`${told()} It writes: ${sample.text}`);
   }
   if (ended) go(false);
-  drawing ??= requestAnimationFrame(draw);
+  draw();
 }
 
 // --- what is seen
 
-let drawing = null;
 const lists = () => document.querySelectorAll(".watch-live .watch-samples"); // the newest, earlier ones
 const last = (points) => points.at(-1)?.[1].toFixed(2) ?? "–";
-const size = () => `${state.run.about.parameters.toLocaleString("en")} parameters`;
-function inNumbers() {
-  const { seen, unseen } = state.run;
-  return `Loss ${seen.length ? `${last(seen)} on text seen, ` : ""}${last(unseen)} on text unseen.`;
+function told() {
+  const { step, about, seen, unseen } = state.run;
+  return (
+    `Step ${step} of ${asked.steps}, seed ${state.seed}, ${about.parameters.toLocaleString("en")} parameters. ` +
+    `Loss ${seen.length ? `${last(seen)} on text seen, ` : ""}${last(unseen)} on text unseen.`
+  );
 }
 
 function draw() {
-  drawing = null;
-  const { run, texts, own } = state;
-  if (!run.about) return;
-  find(".watch-state").textContent =
-    `Step ${run.step} of ${asked.steps}, seed ${run.seed}, ${size()}. ${inNumbers()}`;
+  const { run, texts } = state;
+  find(".watch-state").textContent = told();
   find(".watch-chart").innerHTML = chart({
     steps: asked.steps,
     baselines: { ...run.about.baselines, entropy: texts.entropy },
@@ -101,42 +97,39 @@ function draw() {
       { name: "text unseen", look: "unseen", points: run.unseen },
     ],
   });
-  if (run.step >= 200 && !own)
+  if (run.step >= 200 && texts.entropy)
     find(".watch-reply").textContent = data.words.guesses[pressed("guess")?.value] ?? "";
 }
 
 // The text of *Copy this run*. Of a text of one’s own it has no word, and no address that repeats it.
 function copied() {
-  const { run, own } = state,
-    said = ({ step, text }) => `\nStep ${step}: ${text.replaceAll("\n", " ")}`;
-  return (
-    `I watched a GPT learn${own ? " from a text of mine" : ""}: ${size()}. ${inNumbers()}` +
-    (own ? "" : [run.samples[0], run.samples.at(-1)].map(said).join("")) +
-    `\nStep ${run.step}. ${location.href.split("#")[0]}${own ? "" : address(run.seed)}`
+  const { seed, run } = state,
+    here = location.href.split("#")[0];
+  if (!state.texts.entropy) return `I watched a GPT learn from a text of mine. ${told()}\n${here}`;
+  const [noise, now] = [run.samples[0], run.samples.at(-1)].map(
+    ({ step, text }) => `Step ${step}: ${text}`,
   );
+  return `I watched a GPT learn. ${told()}\n${noise}\n${now}\n${here}${address(seed)}`;
 }
 
 // --- what the reader does
 
-async function go(on) {
-  if (!(await ready())) return;
-  const { run } = state,
-    over = run.step >= asked.steps;
+// Start or stop the run, or begin one; not while the tales come.
+let coming = false;
+async function go(on, seed = state.seed) {
+  if (coming) return;
+  coming = true;
+  const run = seed === state.seed && state.run ? state.run : await begin(seed);
+  coming = false;
+  if (!run) return;
+  const over = run.step >= asked.steps;
   state.going = on;
   if (on) goOn();
   if (over && document.activeElement === field("go")) field("again").focus();
   field("go").hidden = field("step").hidden = over;
-  field("go").textContent = state.going ? "Pause" : run.step ? "Go on" : "Start";
-  state.worker.postMessage({ go: state.going });
-  if (!state.going && run.about && !over) say(`Step ${run.step}. ${inNumbers()}`);
-}
-
-async function reset(seed) {
-  lists().forEach((list) => list.replaceChildren());
-  find(".watch-reply").textContent = "";
-  history.replaceState(null, "", state.own ? "#" : address(seed));
-  await begin(seed);
-  await go(true);
+  field("go").textContent = on ? "Pause" : run.step ? "Go on" : "Start";
+  state.worker.postMessage({ go: on });
+  if (!on && run.step && !over) say(told());
 }
 
 function train() {
@@ -150,48 +143,40 @@ function train() {
       `The last tenth is kept to measure on, and of this text it has ${unseen.length} tokens. It ` +
         `takes more than ${2 * asked.sizes.T}: a longer text, or characters as tokens.`,
     );
-  state.own = true;
   state.texts = { seen: seen.join(""), unseen: unseen.join(""), prompt: prompt.join("") };
   Object.assign(state.texts, { pattern, length: words ? data.length : 150 });
-  return reset((state.run ?? state).seed);
+  state.run = null;
+  go(true);
 }
 
 function listen() {
   const presses = {
     guess: ({ target }) => {
       press("guess", target);
-      return state.run || go(true);
+      if (!state.run) go(true);
     },
     go: () => go(!state.going),
     step: async () => {
-      if (state.going) await go(false);
-      if (!(await ready())) return;
+      await go(false);
+      if (!state.worker) return;
       goOn();
       state.worker.postMessage({ step: true });
     },
-    again: () => reset((state.run ?? state).seed + 1),
+    again: () => go(true, state.seed + 1),
     train,
     copy: async ({ target }) => {
-      const words = copied(),
-        before = target.textContent;
+      const words = copied();
       try {
         await navigator.clipboard.writeText(words);
         say((target.textContent = "Copied"));
-        setTimeout(() => (target.textContent = before), 2000);
+        setTimeout(() => (target.textContent = "Copy this run"), 2000);
       } catch {
         trouble(words); // a browser that lets no page copy
       }
     },
   };
-  let busy = false; // with the last press, as while the tales come
-  const hear = (does) => async (event) => {
-    if (busy) return;
-    busy = true;
-    await does(event);
-    busy = false;
-  };
   for (const [name, does] of Object.entries(presses))
-    all(name).forEach((one) => one.addEventListener("click", hear(does)));
+    all(name).forEach((one) => one.addEventListener("click", does));
   listenToModels(go);
   find(".watch-seed").textContent = state.seed;
 }

@@ -15,10 +15,9 @@ export const asked = { ...data, ...(small && data?.small) };
 export const address = (seed) => `#seed=${seed}${small ? "&small" : ""}`;
 
 export const state = {
-  run: null, // { seed, about, seen: [[step, loss]], unseen, samples: [{ step, text }], step }
+  run: null, // { about, seen: [[step, loss]], unseen, samples: [{ step, text }], step }
   seed: Number(given.get("seed")) || 1,
-  texts: null, // what it learns from
-  own: false, // whether the reader brought that
+  texts: null, // what it learns from; of the book’s tales the entropy is known
   worker: null,
   going: false,
 };
