@@ -15,7 +15,7 @@ export function chart({ steps, lines, baselines, names }) {
   const ticks = Array.from({ length: Math.floor(top) + 1 }, (_, loss) => loss)
     .filter((loss) => top < 5 || loss % 2 === 0)
     .map((loss) => `<text class="tick" x="${LEFT - 6}" y="${y(loss) + 4}">${loss}</text>`);
-  let above = 0; // where the last name at the right stands
+  let above; // where the last name at the right stands
   const marks = passed.map(([name, loss]) => {
     const near = Math.abs(y(loss) - above) < 26;
     const [side, at] =
