@@ -371,8 +371,7 @@ def short(page, site_url, html_root):
 
 
 def test_at_the_end_its_model_is_kept(short):
-    """Start is pressed while the tales come; it writes other words with each press, and is no more
-    with another seed."""
+    """It writes, other words with each press, until another seed. Start is pressed too early."""
     short.evaluate(
         "for (const name of ['guess', 'go']) document.getElementsByName(name)[0].click()"
     )

@@ -306,8 +306,8 @@ the page begins with.</p>
 </div>
 <p class="machine-trouble" role="alert"></p>
 <form class="machine-live" tabindex="-1" hidden>
-<label class="machine-prompt" for="machine-text">Type here, up to {PLACES} tokens. Enter asks
-why</label>
+<label class="machine-prompt" for="machine-text">Type here, up to
+<span class="machine-most">{PLACES}</span> tokens. Enter asks why</label>
 <textarea id="machine-text" name="text" rows="1" spellcheck="false" autocapitalize="off"
  autocomplete="off" enterkeyhint="go">{html.escape(TEXT)}</textarea>
 <p class="machine-cut" role="status"></p>

@@ -17,15 +17,14 @@ function bring(given, use, theirs) {
     { L, H, C, T, V } = model.sizes,
     [length, tokens] = model.pattern === CHARACTERS ? [40, "characters"] : [12, "words and marks"],
     mine = theirs === undefined ? "This model has" : "This is the model that you trained:",
-    opens = theirs ? "It opens with your words" : "It wrote the text that it opens with",
-    prompt = find(".machine-prompt");
+    opens = theirs ? "It opens with your words" : "It wrote the text that it opens with";
   data.means = Array.from({ length: L }, () => Array(H).fill(Array(C / H).fill(0)));
   find('[value="mean"]').disabled = true; // of which no text is known to take it over
   find("#machine-said").textContent =
     `${mine} ${L} layers of ${H} heads. It knows ${V} tokens, ${tokens}, and reads ${T}. ` +
     `${opens}. Type others, or press a token to follow it.`;
   for (const name of ["why", "over"]) field(name).lastElementChild.replaceChildren();
-  prompt.textContent = prompt.textContent.replace(/\d+/, Math.min(root.dataset.places, T));
+  find(".machine-most").textContent = Math.min(root.dataset.places, T);
   fit(model.sizes);
   if (state.machine || parse(location.hash).text === null) {
     const next = written(model, [], 1),

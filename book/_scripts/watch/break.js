@@ -42,15 +42,13 @@ async function bet({ target }) {
     { name, called: `The model with ${name}`, without, look: "broken" },
     { name: "healthy", called: "The healthy model", look: "unseen" },
   ].map((one) => ({ ...one, points: [], text: "" }));
-  const texts = await tales();
+  const asks = { ...asked, ...(await tales()), seed: state.seed, steps: data.brokenSteps };
   for (const one of pair) {
     one.worker = learner({
       about: ({ baselines }) => (one.baselines = baselines),
       events: (events, { ended }) => hear(one, events, ended),
     });
-    const { seed } = state,
-      steps = data.brokenSteps;
-    one.worker.postMessage({ asked: { ...asked, ...texts, steps, seed, without: one.without } });
+    one.worker.postMessage({ asked: { ...asks, without: one.without } });
     one.worker.postMessage({ go: true });
   }
 }

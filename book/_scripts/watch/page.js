@@ -178,7 +178,6 @@ function listen() {
   for (const [name, does] of Object.entries(presses))
     all(name).forEach((one) => one.addEventListener("click", does));
   listenToModels(go);
-  find(".watch-seed").textContent = state.seed;
 }
 
 if (root) listen();
