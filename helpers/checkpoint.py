@@ -14,7 +14,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import nn
 
-from helpers import corpus, files, minigpt, minillama
+from helpers import files, minigpt, minillama
 
 KINDS: dict[str, type[nn.Module]] = {"gpt": minigpt.GPT, "llama": minillama.Llama}
 SHIPPED = Path(__file__).parent / "data" / "minigpt.safetensors"  # the GPT of chapters 0 to 12
@@ -57,7 +57,7 @@ def load(path: str | Path = SHIPPED) -> tuple[Any, Any]:
 
     Raises: OSError where there is no such file, ValueError where it holds no model of the book.
     """
-    path, data = corpus.read(Path(path))
+    path, data = Path(path).expanduser(), files.read_bytes(path)
     try:
         with safe_open(path, "pt") as file:
             about = json.loads((file.metadata() or {})["model"])

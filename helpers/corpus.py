@@ -47,27 +47,18 @@ def load(name: str | Path = "tales", *, context: int | None = None) -> str:
     elif name == "tinyshakespeare":
         where, data = _fetch(TINY_SHAKESPEARE)
     else:
-        where, data = read(name)
+        where = Path(name).expanduser()
+        if isinstance(name, str) and not (where.exists() or where.suffix or len(where.parts) > 1):
+            raise ValueError(
+                f"name={name!r} must be one of {', '.join(KNOWN)}, or the path of a text file"
+            )
+        data = files.read_bytes(where)
     text = _decode(data, where)
     if context is not None and len(text) < context + 1:
         raise ValueError(
             f"{where} holds {len(text)} characters; context={context} needs at least {context + 1}"
         )
     return text
-
-
-def read(name: str | Path) -> tuple[Path, bytes]:
-    """A file's path and bytes. Raises OSError, in one sentence, where there is none."""
-    path = Path(name).expanduser()
-    if path.is_file():
-        return path, path.read_bytes()
-    if path.is_dir():
-        raise FileNotFoundError(f"{path} is a folder: give a file in it")
-    if isinstance(name, str) and len(path.parts) <= 1 and not path.suffix:
-        raise ValueError(
-            f"name={name!r} must be one of {', '.join(KNOWN)}, or the path of a text file"
-        )
-    raise FileNotFoundError(f"no file at {path} (looked from {Path.cwd()})")
 
 
 def _decode(data: bytes, where: object) -> str:

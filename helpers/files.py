@@ -1,4 +1,4 @@
-"""Files that are written completely or not at all."""
+"""Files: read, or a sentence says why not; written completely or not at all."""
 
 import glob
 import os
@@ -8,6 +8,16 @@ from contextlib import suppress
 from pathlib import Path
 
 ABANDONED_S = 3600  # a file is written in far less
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """A file's bytes. Raises OSError, in one sentence, where there is none."""
+    path = Path(path).expanduser()
+    if path.is_dir():
+        raise FileNotFoundError(f"{path} is a folder: give a file in it")
+    if not path.is_file():
+        raise FileNotFoundError(f"no file at {path} (looked from {Path.cwd()})")
+    return path.read_bytes()
 
 
 def write_text(path: str | Path, text: str) -> None:

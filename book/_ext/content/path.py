@@ -46,7 +46,8 @@ class ShortPath(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Render the list."""
-        lines, total, cells = [], 0, []
+        lines, total = [], 0
+        cells: list[dict] = []
         for chapter, words, sections in steps(self.content):
             total += minutes(sections)
             cells += itertools.chain.from_iterable(sections.values())
