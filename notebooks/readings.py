@@ -20,7 +20,6 @@ import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 
 FOLDED = {"hide-input", "hide-cell"}
 UNSEEN = {"remove-input", "remove-cell"}
@@ -37,15 +36,13 @@ EXERCISE = re.compile(
 class Reading:
     """One reading of a chapter, counted.
 
-    open: lines of each cell whose code is shown; folded: of each that is folded. sources: listings
-    of imported code, folded as well. asked: questions to refresh the memory, and others whose
-    answer is folded in the text. fields: for the numbers that are worked out with a pencil.
+    open: lines of each cell whose code is shown; folded: of each that is folded. asked: questions
+    whose answer is folded in the text. fields: for numbers that are worked out with a pencil.
     """
 
     words: int
     open: tuple[int, ...]
     folded: tuple[int, ...]
-    sources: int
     asked: int
     guesses: int
     figures: int
@@ -183,9 +180,6 @@ def count(cells: list) -> Reading:
         words=sum(map(words, shown)),
         open=tuple(n for tags, n in code if not tags & (FOLDED | UNSEEN)),
         folded=tuple(n for tags, n in code if tags & FOLDED),
-        sources=sum(
-            "source(" in text(c) for c in cells if c["cell_type"] == "code"
-        ),
         asked=sum(
             text(c).count("<details")
             for c in cells
@@ -245,25 +239,14 @@ def tell(cells: list) -> None:
 def main(names: list[str]) -> int:
     """Print a table of the chapters in the current folder's ``notebooks``."""
     print(
-        "    first reading          | laboratory              | code lines"
-    )
-    print(
-        "    words min open longest | words min experiments   | open median folded cells sources"
+        "first reading and laboratory: words, minutes, lines of open code"
     )
     for path in sorted(Path("notebooks").glob("[0-9][0-9]_*.ipynb")):
-        if names and path.stem[:2] not in names:
-            continue
-        cells = json.loads(path.read_text("utf-8"))["cells"]
-        found = parts(cells)
-        first, lab = count(found["first"]), count(found["laboratory"])
-        shown = (*first.open, *lab.open)
-        hidden = (*first.folded, *lab.folded)
-        print(
-            f"{path.stem[:2]}  {first.words:5} {first.minutes:3} {sum(first.open):4} "
-            f"{max(shown):7} | {lab.words:5} {lab.minutes:3} {lab.experiments:11}   | "
-            f"{sum(shown):4} {median(shown):6.0f} {sum(hidden):6} {len(hidden):5} "
-            f"{first.sources + lab.sources:7}"
-        )
+        if not names or path.stem[:2] in names:
+            found = parts(json.loads(path.read_text("utf-8"))["cells"])
+            for one in map(count, (found["first"], found["laboratory"])):
+                counts = one.words, f"{one.exact:.1f}", sum(one.open)
+                print(path.stem[:2], *counts, sep="\t")
     return 0
 
 
