@@ -185,9 +185,13 @@ near_misses(
 
 near_misses(
     "17.5",
-    lambda p, chance: math.ceil(math.log(1 - chance) / math.log(1 - p)),
-    [(0.05, 0.9), (0.0002, 0.5), (0.3, 0.9)],
+    lambda p, chance: math.ceil(math.log(1 - chance) / math.log(1 - p) - 1e-9),
+    [(0.05, 0.9), (0.0002, 0.5), (0.3, 0.9), (0.25, 0.578125)],
     {
+        "Where the result is whole, as for p = 0.25 and chance = 0.578125, rounding may leave it a "
+        "little too large. Take off 1e-9 before you round up.": (
+            lambda p, chance: math.ceil(math.log(1 - chance) / math.log(1 - p))
+        ),
         "This is the mean wait for the first one, whatever the chance.": (
             lambda p, chance: 1 / p,
             lambda p, chance: math.ceil(1 / p),
@@ -205,7 +209,7 @@ near_misses(
         ),
         "Samples come whole: round up.": (lambda p, chance: math.log(1 - chance) / math.log(1 - p)),
         "That's one too many.": (
-            lambda p, chance: math.floor(math.log(1 - chance) / math.log(1 - p)) + 2
+            lambda p, chance: math.ceil(math.log(1 - chance) / math.log(1 - p) - 1e-9) + 1
         ),
         "log(1 − p) is only nearly −p; for a large p it matters.": (
             lambda p, chance: math.ceil(-math.log(1 - chance) / p)

@@ -14,7 +14,7 @@ RIGHT, WRONG, OTHER = INKS[2], INKS[1], "#999999"
 def draw_crossings(ax: Axes, moves: Sequence[str]) -> Axes:
     """A line through the side on which the fox is before and after each move."""
     is_far = np.cumsum([0, *(move == "cross" for move in moves)]) % 2
-    ax.axhspan(0.3, 0.7, color=INKS[5], alpha=0.3)
+    ax.axhspan(0.3, 0.7, color=INKS[0], alpha=0.2)
     ax.plot(range(len(is_far)), is_far, color=INKS[1], marker="o")
     ax.set_xticks(np.arange(len(moves)) + 0.5, moves)
     ax.set_yticks([0, 1], ["near", "far"])
