@@ -122,8 +122,8 @@ def stream_and_gradients(model: TinyGPT, ids_BT: Tensor, targets_BT: Tensor) -> 
 
 
 def queries_over_values(order: str, L: int, seed: int) -> float:
-    """Of an untrained stack's last block, the gradient of W_Q over that of W_V, by length."""
-    model, (x_BT, y_BT) = stack(order, L, seed), one_batch(seed)
+    """Of an untrained stack's last block, in float64, the length of W_Q's gradient over W_V's."""
+    model, (x_BT, y_BT) = stack(order, L, seed).double(), one_batch(seed)
     loss(model(x_BT), y_BT).backward()
     *_, last = model[1].children()
     queries, _, values = last.attention.qkv.weight.grad.chunk(3)
