@@ -10,9 +10,8 @@ The minutes in a chapter's head are computed here, and written there whenever th
     + 1 for each figure and each question whose answer is folded in the text
     + 2 for each prediction + 3 for each explorer + 4 for each table
 
-rounded to five. Folded code counts at half, because many skip it; an exercise says its own minutes.
-What a pencil takes is said apart, 3/4 of a minute for each field that the reader fills in, rounded
-to five as well: nothing for fewer than four.
+rounded to five. Folded code counts at half; an exercise says its own minutes. What a pencil takes
+is said apart: 3/4 of a minute for each field that the reader fills in, rounded to five as well.
 """
 
 import json
@@ -78,11 +77,8 @@ class Reading:
 
 def parts(cells: list) -> dict[str, list]:
     """The cells of "first", "laboratory" and "exercises"; what follows exercises is in none."""
-    found: dict[str, list] = {
-        "first": [],
-        "laboratory": [],
-        "exercises": [],
-    }
+    found: dict[str, list] = {"first": [], "laboratory": []}
+    found["exercises"] = []
     here = "first"
     for cell in cells:
         if cell["cell_type"] == "markdown":
