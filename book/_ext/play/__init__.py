@@ -35,10 +35,12 @@ FILES = ["train/kernel", "train/model", "gpt/file"]  # a model as a file
 MACHINE = """rows rules reasons address worker state inquiry reader navigation opened strip
 maps picture next words why own page"""
 WATCH = "chart run state break own page"
+CHAT = "gguf tokens model worker"
 MODULES = {  # of a page's script, in their order
     "gpt": [*GPT, "gpt/show", "gpt/widget", "gpt/hero"],
     "machine": [*GPT, *FILES, *(f"machine/{name}" for name in MACHINE.split())],
     "watch": [*GPT, *FILES, "train/loop", *(f"watch/{name}" for name in WATCH.split())],
+    "chat": [*GPT, *FILES, *(f"chat/{name}" for name in CHAT.split())],
     "reward": [*GPT, *FILES, "train/loop", "watch/state", "reward/run", "reward/page"],
 }
 IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)

@@ -41,9 +41,9 @@ BASELINES, GUESSES, BREAKS = WORDS_OF_PAGE.values()
 
 
 @cache
-def kernel() -> str:
-    """Return the WebAssembly of the matrix products, in base64."""
-    text = (SCRIPTS / "train" / "kernel.wat").read_text("utf-8")
+def kernel(folder: str = "train") -> str:
+    """Return the WebAssembly of a folder's products, in base64."""
+    text = (SCRIPTS / folder / "kernel.wat").read_text("utf-8")
     return base64.b64encode(wasmtime.wat2wasm(text)).decode()
 
 

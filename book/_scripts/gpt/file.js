@@ -9,7 +9,7 @@ const NONE =
   "or Watch it learn has saved.";
 
 // Two bytes as a number: the exponent and the fraction of a float16.
-function half(bits) {
+export function half(bits) {
   const [sign, exponent, fraction] = [bits & 0x8000 ? -1 : 1, (bits >> 10) & 31, bits & 1023];
   if (exponent === 31) return NaN;
   return sign * (exponent ? 2 ** (exponent - 25) * (1024 + fraction) : 2 ** -24 * fraction);

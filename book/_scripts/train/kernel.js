@@ -29,22 +29,31 @@ export const products = {
 const bytes = ({ V, T, C, H, L }, B) =>
   4 * B * T * (2 * V + (L + 1) * (40 * C + H * T)) + 16 * (V + T + 14 * L * C) * C + 2 ** 20;
 
+// What a kernel in base64 exports, on this memory. Throws where a browser has no SIMD.
+export function instance(code, memory) {
+  const module = new WebAssembly.Module(Uint8Array.from(atob(code), (c) => c.charCodeAt(0)));
+  return new WebAssembly.Instance(module, { js: { memory } }).exports;
+}
+
+// The products, on arrays in that memory.
+export function productsOf(kernel) {
+  const call = (name) => (a, la, b, lb, c, lc, n, m, k) =>
+    kernel[name](a.byteOffset, 4 * la, b.byteOffset, 4 * lb, c.byteOffset, 4 * lc, n, m, k);
+  function exp(x, n, most = 0, scale = 1) {
+    const rest = n - (n % 4);
+    kernel.exp(x.byteOffset, rest, most, scale);
+    products.exp(x, n, most, scale, rest);
+  }
+  return { ab: call("ab"), abT: call("abT"), aTb: call("aTb"), exp };
+}
+
 // The products for a model of these sizes, and the memory in which the kernel wants its arrays. code:
 // the kernel in base64; without it, or SIMD, or heads of a multiple of four numbers, there is no memory.
 export function startKernel(code, sizes, B) {
   if ((sizes.C / sizes.H) % 4) return { products };
   try {
     const memory = new WebAssembly.Memory({ initial: Math.ceil(bytes(sizes, B) / 2 ** 16) });
-    const module = new WebAssembly.Module(Uint8Array.from(atob(code), (c) => c.charCodeAt(0)));
-    const kernel = new WebAssembly.Instance(module, { js: { memory } }).exports;
-    const call = (name) => (a, la, b, lb, c, lc, n, m, k) =>
-      kernel[name](a.byteOffset, 4 * la, b.byteOffset, 4 * lb, c.byteOffset, 4 * lc, n, m, k);
-    function exp(x, n, most = 0, scale = 1) {
-      const rest = n - (n % 4);
-      kernel.exp(x.byteOffset, rest, most, scale);
-      products.exp(x, n, most, scale, rest);
-    }
-    return { products: { ab: call("ab"), abT: call("abT"), aTb: call("aTb"), exp }, memory };
+    return { products: productsOf(instance(code, memory)), memory };
   } catch {
     return { products };
   }

@@ -1,0 +1,236 @@
+// helpers/minillama.py's Llama in plain JavaScript: the same pieces in the same order, with the same names.
+// Weights stay in the blocks of their file, and are multiplied there by kernel.wat with activations
+// rounded to 16 bits; all else is float32. A piece writes into an array of its own.
+//
+// Axes as in helpers/: T position, C width, H heads, G heads of keys and values, D head width, L layers;
+// `n` rows, of positions that begin at `past`.
+
+import { half } from "../gpt/file.js";
+import { instance, productsOf } from "../train/kernel.js";
+import { sizesOf } from "./gguf.js";
+
+const CONTEXT = 2048; // positions whose keys and values are kept
+const ROWS = 48; // read at once
+const LEVELS = 32767; // of an activation
+const SIMD =
+  "This browser cannot run the model: it lacks WebAssembly’s SIMD, which Chrome has from version 91, " +
+  "Firefox from 89 and Safari from 16.4 on.";
+const MEMORY = "The browser gives this page too little memory for the model: it takes 250 MB.";
+
+function memoryOf(bytes) {
+  try {
+    return new WebAssembly.Memory({ initial: Math.ceil(bytes / 2 ** 16) });
+  } catch {
+    throw new Error(MEMORY);
+  }
+}
+
+function kernelOf(codes, memory) {
+  try {
+    const [train, chat] = codes.map((code) => instance(code, memory));
+    return { ...productsOf(train), ...chat };
+  } catch {
+    throw new Error(SIMD);
+  }
+}
+
+// A model from what readGGUF found. codes: train/kernel.wat and chat/kernel.wat, in base64.
+export function Llama(file, codes, levels = LEVELS) {
+  const sizes = sizesOf(file, CONTEXT),
+    { V, T, C, H, G, L, hidden, base, eps } = sizes,
+    D = C / H,
+    share = H / G;
+  const floats =
+    V + 2 * L * T * G * D + share * T + ROWS * (5 * C + 2 * hidden + 20 * hidden) + T * D;
+  const memory = memoryOf(file.data.length + 4 * floats + 2 ** 16);
+  const { ab, abT, exp, round, product } = kernelOf(codes, memory);
+  new Uint8Array(memory.buffer).set(file.data);
+  let used = 16 * Math.ceil(file.data.length / 16);
+
+  function array(size) {
+    const made = new Float32Array(memory.buffer, used, size);
+    used += 16 * Math.ceil(size / 4);
+    return made;
+  }
+
+  // A tensor of the file by its name there.
+  function tensor(name, format, ...shape) {
+    const found = file.tensors[`${name}.weight`];
+    if (!found || found.format.name !== format || `${found.shape}` !== `${shape}`)
+      throw new Error(`This file does not hold SmolLM2: its ${name} is missing or another one.`);
+    return found;
+  }
+
+  const x = array(ROWS * C),
+    normed = array(ROWS * C),
+    q = array(ROWS * C),
+    mixed = array(ROWS * C),
+    added = array(ROWS * C),
+    gate = array(ROWS * hidden),
+    up = array(ROWS * hidden),
+    rounded = array(ROWS * hidden),
+    weights = array(share * T),
+    logits_V = array(V);
+
+  const roundTo16 = (x, size) => round(x.byteOffset, size / 32, rounded.byteOffset, levels);
+
+  // What `rounded` holds, times the weights.
+  function Linear(name, I, O, format = "Q4_1") {
+    const { at } = tensor(name, format, O, I),
+      eight = Number(format === "Q8_0");
+    return (y, n) => product(at, rounded.byteOffset, y.byteOffset, n, O, I / 32, eight);
+  }
+
+  function RMSNorm(name) {
+    const weight = new Float32Array(memory.buffer, tensor(name, "F32", C).at, C);
+    return (x, n) => {
+      for (let at = 0; at < n * C; at += C) {
+        let squares = 0;
+        for (let c = at; c < at + C; c++) squares += x[c] * x[c];
+        const rms = Math.sqrt(squares / C + eps);
+        for (let c = 0; c < C; c++) normed[at + c] = (weight[c] * x[at + c]) / rms;
+      }
+      roundTo16(normed, n * C);
+    };
+  }
+
+  const [cos_TK, sin_TK] = [array((T * D) / 2), array((T * D) / 2)];
+  for (let i = 0; i < (T * D) / 2; i++) {
+    const angle = Math.floor(i / (D / 2)) / base ** ((2 * (i % (D / 2))) / D);
+    [cos_TK[i], sin_TK[i]] = [Math.cos(angle), Math.sin(angle)];
+  }
+
+  // Turn each pair (2i, 2i + 1) of each head by position · base^(-2i / D).
+  function rotate(x, heads, past, n) {
+    for (let at = 0; at < n * heads * D; at += 2) {
+      const k = (past + Math.floor(at / (heads * D))) * (D / 2) + (at % D) / 2,
+        [a, b] = [x[at], x[at + 1]];
+      x[at] = a * cos_TK[k] - b * sin_TK[k];
+      x[at + 1] = a * sin_TK[k] + b * cos_TK[k];
+    }
+  }
+
+  function GroupedQueryAttention(l) {
+    const [query, key] = [Linear(`blk.${l}.attn_q`, C, C), Linear(`blk.${l}.attn_k`, C, G * D)],
+      [value, out] = [Linear(`blk.${l}.attn_v`, C, G * D), Linear(`blk.${l}.attn_output`, C, C)];
+    const keys = array(T * G * D),
+      values = array(T * G * D);
+
+    // One position's heads that share keys and values: the weights with which each reads, and the mix.
+    function attend(row, g, past, { hide, read }) {
+      const S = past + row + 1,
+        heads = row * C + g * share * D;
+      abT(q.subarray(heads), D, keys.subarray(g * D), G * D, weights, T, share, S, D);
+      for (let h = 0; h < share; h++) {
+        const w = weights.subarray(h * T, h * T + S);
+        if (hide && S > hide[1]) w.fill(-Infinity, ...hide);
+        let [most, sum] = [-Infinity, 0];
+        for (let s = 0; s < S; s++) if (w[s] > most) most = w[s];
+        exp(w, S, most, 1 / Math.sqrt(D));
+        for (let s = 0; s < S; s++) sum += w[s];
+        for (let s = 0; s < S; s++) w[s] /= sum;
+        read?.(l, g * share + h, S - 1, w);
+      }
+      ab(weights, T, values.subarray(g * D), G * D, mixed.subarray(heads), D, share, D, S);
+    }
+
+    function forward(past, n, look) {
+      const [k, v] = [keys, values].map((kept) => kept.subarray(past * G * D));
+      query(q, n);
+      key(k, n);
+      value(v, n);
+      rotate(q, H, past, n);
+      rotate(k, G, past, n);
+      for (let row = 0; row < n; row++) for (let g = 0; g < G; g++) attend(row, g, past, look);
+      roundTo16(mixed, n * C);
+      out(added, n);
+    }
+    return { forward, keys, values };
+  }
+
+  function SwiGLU(l) {
+    const [toGate, toUp] = ["gate", "up"].map((name) => Linear(`blk.${l}.ffn_${name}`, C, hidden)),
+      down = Linear(`blk.${l}.ffn_down`, hidden, C);
+    return (n) => {
+      toGate(gate, n);
+      toUp(up, n);
+      for (let i = 0; i < n * hidden; i++) gate[i] *= up[i] / (1 + Math.exp(-gate[i]));
+      roundTo16(gate, n * hidden);
+      down(added, n);
+    };
+  }
+
+  function LlamaBlock(_, l) {
+    const norm_1 = RMSNorm(`blk.${l}.attn_norm`),
+      attention = GroupedQueryAttention(l),
+      norm_2 = RMSNorm(`blk.${l}.ffn_norm`),
+      feed_forward = SwiGLU(l);
+    const add = (n) => {
+      for (let i = 0; i < n * C; i++) x[i] += added[i];
+    };
+    function forward(past, n, look) {
+      norm_1(x, n);
+      attention.forward(past, n, look);
+      add(n);
+      norm_2(x, n);
+      feed_forward(n);
+      add(n);
+    }
+    return { forward, attention };
+  }
+
+  // --- the whole
+
+  const embedding = tensor("token_embd", "Q8_0", V, C),
+    blocks = Array.from({ length: L }, LlamaBlock),
+    norm = RMSNorm("output_norm"),
+    head = Linear("token_embd", C, V, "Q8_0"); // tied
+
+  // Row `id` of the embedding, into x.
+  const bytes = new DataView(memory.buffer);
+  function embed(id, x_C) {
+    for (let c = 0; c < C; c++) {
+      const block = embedding.at + 34 * ((id * C + c) >> 5);
+      x_C[c] = half(bytes.getUint16(block, true)) * bytes.getInt8(block + 2 + (c & 31));
+    }
+  }
+
+  // Rows in x, from a level of the stream up; what looks on may note or change the stream at each level
+  // (`stream`), note attention weights (`read`), or hide positions, from the first of two up to the second, from all others (`hide`).
+  function forward(past, n, look = {}, level = 0) {
+    for (let l = level; l < L; l++) {
+      look.stream?.(l, x, past, n);
+      blocks[l].forward(past, n, look);
+    }
+    look.stream?.(L, x, past, n);
+  }
+
+  // The logits (V,) that a vector of the stream leads to, such as the last one read.
+  function logits(x_C = model.last) {
+    norm(x_C, 1);
+    head(logits_V, 1);
+    return logits_V;
+  }
+
+  // known: the ids that the cache holds; last: the stream after the last of them.
+  const model = { sizes, x, embed, forward, logits, blocks, known: [], last: new Float32Array(C) };
+  return model;
+}
+
+// Read a text, but not again what it begins with as before, except for its last token. Yields the share
+// that is read so far.
+export function* readText(model, ids, look = {}) {
+  const { known, embed, forward, x, sizes } = model,
+    same = known.findIndex((id, i) => id !== ids[i]),
+    begun = Math.min(same < 0 ? known.length : same, ids.length - 1);
+  known.length = begun;
+  for (let past = begun; past < ids.length; past += ROWS) {
+    const rows = ids.slice(past, past + ROWS);
+    rows.forEach((id, row) => embed(id, x.subarray(row * sizes.C, (row + 1) * sizes.C)));
+    forward(past, rows.length, look);
+    if (!look.hide) known.push(...rows);
+    const share = (past + rows.length) / ids.length;
+    model.last = x.slice((rows.length - 1) * sizes.C, rows.length * sizes.C);
+    if (share < 1) yield share;
+  }
+}
