@@ -3,18 +3,13 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := setup
-SOLUTIONS ?= yes
-SITE   := _build/$(if $(filter no,$(SOLUTIONS)),without-solutions,html)
-FILE   := _build/transformers-worked-out$(if $(filter no,$(SOLUTIONS)),-without-solutions)
+SITE   := _build/html
+FILE   := _build/transformers-worked-out
 ORACLES := _build/oracles
 DIST   := dist
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Whatever the locale: paths and what is printed are in UTF-8.
 export PYTHONUTF8 := 1
-
-ifeq ($(filter yes no,$(SOLUTIONS)),)
-$(error SOLUTIONS should be yes or no, got "$(SOLUTIONS)")
-endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -26,12 +21,8 @@ help:            ## list the targets
 setup:           ## make .venv and install the pinned packages: [TORCH=cpu|gpu]
 	@"$(PYTHON)" book/environment.py "$(TORCH)"
 
-book: $(READY)   ## build the site and print its path: [SOLUTIONS=no]
-ifeq ($(SOLUTIONS),no)
-	$(BIN)/python -m homework.site
-else
+book: $(READY)   ## build the site and print its path
 	@$(BIN)/python -m book.build
-endif
 
 lab:             ## open the chapters in JupyterLab (installs only what they need)
 	@"$(PYTHON)" book/environment.py "$(TORCH)" lab
@@ -41,7 +32,7 @@ lab:             ## open the chapters in JupyterLab (installs only what they nee
 serve: book      ## build the site and serve it on http://localhost:8000
 	$(BIN)/python -m http.server --directory $(SITE) --bind 127.0.0.1 8000
 
-pdf: book        ## print the book, and each chapter, as PDFs (needs Chromium): [SOLUTIONS=no]
+pdf: book        ## print the book, and each chapter, as PDFs (needs Chromium)
 	@$(BIN)/python -m book.paper --site $(SITE) --out $(FILE).pdf
 
 zip: book        ## pack the site and the notebooks into one archive

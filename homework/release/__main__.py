@@ -1,7 +1,7 @@
 """Write the student edition of a problem set, and search it for lines of the solutions.
 
     python -m homework.release --chapter 05 --out course [--seed TEXT] [--private FOLDER]
-                               [--site URL] [--gradescope ZIP]
+                               [--site URL]
 
 (`make homework CHAPTER=05 OUT=course` is short for it.) It writes into the folder of the course:
 
@@ -15,7 +15,6 @@ what they may not. Where there is a sandbox, the solutions are graded, and so is
 import sys
 from pathlib import Path
 
-from homework import gradescope
 from homework.command import command, parser
 from homework.release.course import Course, release
 from homework.run.judging import tried
@@ -30,7 +29,6 @@ def main(arguments: list[str] | None = None) -> None:
     asked.add_argument("--seed", default="", help="any text; draws the numbers of this course")
     asked.add_argument("--private", default="", help="your folder of hidden tests and tasks")
     asked.add_argument("--site", default="", help="where feedback links to: the book's address")
-    asked.add_argument("--gradescope", type=Path, help="write an autograder for Gradescope, too")
     options = asked.parse_args(arguments)
     private = str(Path(options.private).resolve()) if options.private else ""
     course = Course(options.chapter, options.seed, private, site=options.site)
@@ -41,9 +39,6 @@ def main(arguments: list[str] | None = None) -> None:
     print(f"{path}: {len(assignment.tasks)} exercises, {assignment.points:g} points")
     if assignment.drawn:
         print("drawn: " + ", ".join(f"{name} = {value}" for name, value in assignment.drawn))
-    if options.gradescope:
-        gradescope.write(options.gradescope, Path(options.out), course)
-        print(f"{options.gradescope}: the autograder for Gradescope")
     if "%pip" not in assignment.install.source:
         print("note: the first cell installs nothing in Colab until the book has an address")
     print(f"it holds no line of a solution or of a hidden test; {said}")

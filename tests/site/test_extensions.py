@@ -226,7 +226,3 @@ def test_pages_take_the_address_at_the_build(monkeypatch, known, written, rocket
     opened = "[Open in Colab](https://colab.research.google.com/github/ann/fork/blob/v"
     assert (opened in chapter[0]) == rocket == ("Open in Colab" in chapter[0])
     assert (f"git+{known}@" in chapter[0]) == bool(known)
-    options["launch_buttons"] = {"colab_url": ""}  # Jupyter Book's, on a site without solutions
-    chapter = [stored]
-    theme.fill_in_address(app, name, chapter)
-    assert "Open in Colab" not in chapter[0]

@@ -54,7 +54,7 @@ def add_links(app, pagename, templatename, context, doctree) -> None:
         title = re.sub(r"<[^>]+>", "", context["title"])
         report, edit = repository_links(url, path, f"“{title}”")
         whole = app.config.html_theme_options.get("launch_buttons", {}).get("colab_url")
-        links += [report, edit] if whole or path.endswith(".md") else [report]  # no solutions
+        links += [report, edit]
         if whole and path.endswith(".ipynb"):
             release, stem = address.stored(Path(app.srcdir))[1], Path(path).stem
             links.append(("This chapter as a PDF", f"{url}/releases/download/{release}/{stem}.pdf"))
