@@ -378,20 +378,6 @@ def over_seeds(found: list[dict], key: str = "validation") -> np.ndarray:
     return np.array([np.nan if run.get(key) is None else run[key] for run in found])
 
 
-def max_difference(run: object, other: object) -> float:
-    """The largest difference of two numbers that stand at one place in runs of the same form.
-
-    It is infinite where anything else differs: a word, a key, a length, a number that is missing.
-    """
-    if isinstance(run, Mapping) and isinstance(other, Mapping) and set(run) == set(other):
-        return max((max_difference(run[key], other[key]) for key in run), default=0.0)
-    if isinstance(run, list) and isinstance(other, list) and len(run) == len(other):
-        return max(map(max_difference, run, other), default=0.0)
-    if isinstance(run, int | float) and isinstance(other, int | float):
-        return abs(run - other)
-    return 0.0 if run == other else math.inf
-
-
 def gmean(values, axis=None) -> Any:
     """Geometric mean."""
     return np.exp(np.log(values).mean(axis=axis))

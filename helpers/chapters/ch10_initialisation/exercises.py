@@ -4,10 +4,8 @@ import itertools
 import math
 import re
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import torch
 from jaxtyping import Float
 from torch import nn
 
@@ -20,7 +18,6 @@ from helpers.exercises import (
     diagnosis,
     exercise,
     near_misses,
-    numbers,
     numeric_near_misses,
     unpacked,
 )
@@ -204,127 +201,7 @@ def _moment(said: object, part: str) -> str:
     return {"never": "never", "1": "step 1", "first": "step 1"}.get(found[0], "step 2")
 
 
-# --- exercise 7: the hook, mended -----------------------------------------------------------
-
-
 @exercise("10.7")
-def _mended(answer) -> None:
-    _plain(_after(answer, nn.Sequential(nn.Embedding(300, 120), nn.Linear(120, 240))))
-    bare = nn.Sequential(
-        nn.Linear(120, 240, bias=False),
-        nn.LayerNorm(240, bias=False),
-        nn.LayerNorm(9, elementwise_affine=False),
-    )
-    try:
-        _after(answer, bare)
-    except Wrong as wrong:
-        if "raised" not in str(wrong):
-            raise
-        raise Wrong(
-            f"It stumbles over a layer without a bias or without a weight. {wrong}"
-        ) from None
-    for head_first in (False, True):
-        _tied(_after(answer, _with_tied_head(head_first)), head_first)
-    for bias in (True, False):
-        attention = nn.MultiheadAttention(120, 2, bias=bias)
-        with torch.no_grad():
-            for parameter in attention.parameters():
-                parameter.fill_(3.0)
-        _packed(_after(answer, attention))
-    _norms(answer)
-    _repeatable(answer)
-
-
-def _after(answer, model: nn.Module, seed: int = 0) -> Any:
-    returned = call(answer, model, torch.Generator().manual_seed(seed))
-    if returned is not model:
-        raise Wrong("The function should change the model it is given, and return it.")
-    return model
-
-
-def _spread(weight) -> float:
-    return float(numbers(weight).std())
-
-
-def _plain(model: nn.Sequential) -> None:
-    embedding, linear = model
-    if not close(_spread(embedding.weight), 0.02, 0.04):
-        raise Wrong(f"The embedding's spread is {_spread(embedding.weight):.3f}.")
-    right = (2 / 360) ** 0.5
-    if not close(_spread(linear.weight) / right, 1.0, 0.04):
-        raise Wrong(f"The linear layer's spread is {_spread(linear.weight):.4f}: not Xavier's.")
-    if np.abs(numbers(linear.weight)).max() > 1.01 * 3**0.5 * right:
-        raise Wrong("The linear layer's weights reach too far: Xavier's are uniform.")
-    if numbers(linear.bias).any():
-        raise Wrong("The linear layer's bias is not 0.")
-
-
-def _with_tied_head(head_first: bool) -> nn.Module:
-    model, parts = nn.Module(), {"token": nn.Embedding(300, 120), "head": nn.Linear(120, 300)}
-    for name in sorted(parts, reverse=not head_first):
-        model.add_module(name, parts[name])
-    model.head.weight = model.token.weight
-    return model
-
-
-def _tied(model: nn.Module, head_first: bool) -> None:
-    if model.head.weight is not model.token.weight:
-        raise Wrong("The head was tied to the embedding; after your function it no longer is.")
-    if not close(_spread(model.token.weight), 0.02, 0.04):
-        order = "before" if head_first else "after"
-        raise Wrong(
-            f"A tied matrix, its head registered {order} the embedding, ends with a spread of "
-            f"{_spread(model.token.weight):.3f}. It should be drawn as an embedding."
-        )
-    if numbers(model.head.bias).any():
-        raise Wrong("The bias of a tied head is not 0. Its weight is tied, its bias is not.")
-
-
-def _packed(model: nn.MultiheadAttention) -> None:
-    right, found = (2 / 240) ** 0.5, _spread(model.in_proj_weight)
-    if close(found, 0.0):
-        raise Wrong("in_proj_weight of nn.MultiheadAttention was left as it was.")
-    if close(found / right, (2 / 4) ** 0.5, 0.04):
-        raise Wrong(
-            "in_proj_weight of nn.MultiheadAttention holds three square matrices, and yours has "
-            "the spread of one matrix with three times as many outputs."
-        )
-    if not close(found / right, 1.0, 0.04):
-        raise Wrong(f"in_proj_weight of nn.MultiheadAttention ends with a spread of {found:.4f}.")
-    if np.abs(numbers(model.in_proj_weight)).max() > 1.01 * 3**0.5 * right:
-        raise Wrong("in_proj_weight's entries reach too far: Xavier's are uniform.")
-    if not close(_spread(model.out_proj.weight) / right, 1.0, 0.04):
-        raise Wrong("out_proj of nn.MultiheadAttention, a kind of nn.Linear, is not Xavier's.")
-    biases = (model.in_proj_bias, model.out_proj.bias)
-    if any(numbers(bias).any() for bias in biases if bias is not None):
-        raise Wrong("A bias of nn.MultiheadAttention is not 0.")
-
-
-def _norms(answer) -> None:
-    norm = nn.LayerNorm(9)
-    with torch.no_grad():
-        norm.weight.fill_(3.0), norm.bias.fill_(3.0)
-    _after(answer, nn.Sequential(norm))
-    if not (close(numbers(norm.weight), 1.0) and close(numbers(norm.bias), 0.0)):
-        raise Wrong("A LayerNorm that stood at 3 and 3 is not back at 1 and 0.")
-
-
-def _repeatable(answer) -> None:
-    kinds = {
-        "nn.Linear": lambda: nn.Linear(9, 9),
-        "nn.Embedding": lambda: nn.Embedding(9, 9),
-        "nn.MultiheadAttention": lambda: nn.MultiheadAttention(8, 2),
-    }
-    for kind, make in kinds.items():
-        once, again, other = (
-            np.concatenate([numbers(p).ravel() for p in _after(answer, make(), seed).parameters()])
-            for seed in (1, 1, 2)
-        )
-        if not close(once, again) or close(once, other):
-            raise Wrong(f"The weights of {kind} should depend on the generator, on nothing else.")
-
-
-@exercise("10.8")
 def _(answer):
     for L in (8, 2):
         _initialised(answer, L)
