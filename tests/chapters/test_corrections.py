@@ -44,7 +44,7 @@ def test_what_is_computed_is_what_is_stored(correction, snapshot):
 
 
 def test_few_enough_to_read_and_each_with_an_anchor_of_its_own():
-    assert len({c.slug for c in CORRECTIONS}) == len(CORRECTIONS) <= 45
+    assert len({c.slug for c in CORRECTIONS}) == len(CORRECTIONS) <= 35
 
 
 def headings(notebook: Path) -> list[str]:

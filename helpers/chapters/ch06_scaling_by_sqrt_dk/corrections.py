@@ -1,4 +1,4 @@
-"""Misconceptions of chapter 6: how large a dot product gets, and what the division is for."""
+"""Misconceptions of chapter 6: which root it is, and what the division is for."""
 
 import numpy as np
 
@@ -24,24 +24,6 @@ def the_width_of_the_head() -> str:
         f"standard deviation {spread:.1f}. Divided by √64 it is {spread / 8:.1f}, and divided by "
         f"√768 it would be {spread / 768**0.5:.1f}."
     )
-
-
-@corrects(
-    claim="The dot product grows in proportion to D, because each product is about 1.",
-    says="“64 products of about 1 come to about 64, so we divide by √64.”",
-    why="If they did come to 64, the root would not be enough. The products have signs and mostly "
-    "cancel. Of independent entries with mean 0 and variance 1 it's the variance that grows as "
-    "D, and the typical size grows as √D.",
-    section="How large does a dot product get?",
-)
-def power_of_growth() -> str:
-    """Typical size of q·k for three widths."""
-    sizes = []
-    for D in (16, 64, 1024):
-        q_ND, k_ND = np.random.default_rng(D).standard_normal((2, 1000, D))
-        size = np.sqrt(((q_ND @ k_ND.T) ** 2).mean())
-        sizes.append(f"{size:.0f} at D = {D}")
-    return f"With entries of mean 0 and variance 1, q·k is typically {', '.join(sizes)}."
 
 
 def _typical_gradient(D: int, keys: int, divisor: float) -> float:

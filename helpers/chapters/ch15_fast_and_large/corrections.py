@@ -1,4 +1,4 @@
-"""Misconceptions of chapter 15: what is said of tiles, drafts and batches."""
+"""Misconceptions of chapter 15: what is said of tiles and drafts."""
 
 import numpy as np
 
@@ -44,22 +44,4 @@ def drafts_change_nothing() -> str:
         f"Of two random distributions over 50 tokens, one drafts for the other. "
         f"{100 * accepted.sum():.0f} % of the drafts are accepted, and the probabilities of what "
         f"is written differ from the large model's by {number(np.abs(written - p).max().round(9))}."
-    )
-
-
-@corrects(
-    claim="The mean of the micro-batches' mean losses is the loss of the whole batch.",
-    says="`loss = loss / accumulation_steps`",
-    why="A mean of means counts each token of a short micro-batch for more than one of a long "
-    "micro-batch. Add up the losses of all tokens, and divide once. A widely used library had "
-    "this wrong until 2024.",
-    section="How good would a larger model be?",
-)
-def a_mean_of_means() -> str:
-    """Both, for 10 tokens with a mean loss of 2 and 90 tokens with a mean loss of 1."""
-    tokens, means = np.array([10, 90]), np.array([2.0, 1.0])
-    return (
-        f"Of 10 tokens with a mean loss of 2 and 90 with a mean loss of 1, the mean of the means "
-        f"is {number(means.mean())}, and the mean over all tokens "
-        f"{number(tokens @ means / tokens.sum())}."
     )

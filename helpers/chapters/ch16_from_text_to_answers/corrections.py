@@ -1,8 +1,6 @@
-"""Misconceptions of chapter 16: what is said of adapters, masks and preferences."""
+"""Misconceptions of chapter 16: what is said of adapters and preferences."""
 
 import numpy as np
-import torch
-import torch.nn.functional as F
 
 from helpers.corrections import corrects, number
 
@@ -26,26 +24,6 @@ def both_at_zero() -> str:
     return (
         f"In a small layer, with only b at zero, the gradients of a and b have the norms {one}. "
         f"With both at zero they have the norms {both}."
-    )
-
-
-@corrects(
-    claim="Tokens with the target −100 are ignored by the model.",
-    says="“Set the labels of the prompt to −100, and the model doesn't see it.”",
-    why="The loss ignores what is predicted at these positions. The model reads them as ever, "
-    "and gradients reach them through attention, so the answer depends on the question.",
-    section="Which tokens should count in the loss?",
-)
-def masked_tokens_are_read() -> str:
-    """The gradient at two tokens, of which only the second has a target."""
-    x_BTC = torch.tensor([[[1.0, 2.0], [0.5, -1.0]]], dtype=torch.float64, requires_grad=True)
-    mixed = F.scaled_dot_product_attention(x_BTC, x_BTC, x_BTC, is_causal=True)
-    loss = F.cross_entropy(mixed[0], torch.tensor([-100, 1]))
-    [grad_BTC] = torch.autograd.grad(loss, x_BTC)
-    masked, counted = map(number, grad_BTC[0].norm(dim=-1).tolist())
-    return (
-        f"Of two tokens only the second has a target. The gradient at the first still has the norm "
-        f"{masked}, and at the second {counted}."
     )
 
 

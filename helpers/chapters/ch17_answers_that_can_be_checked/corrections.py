@@ -1,4 +1,4 @@
-"""Misconceptions of chapter 17: what is said of rewards, groups and votes."""
+"""Misconceptions of chapter 17: what is said of rewards and votes."""
 
 import math
 
@@ -28,27 +28,6 @@ def zero_is_no_punishment() -> str:
     return (
         f"Of two answers, each of probability ½, the first is drawn and gets 0. The logits move by "
         f"{bare} without a baseline, and by {against} against a mean of ½."
-    )
-
-
-@corrects(
-    claim="A question whose answers are all right is the best one to train on.",
-    says="“The group was perfect, so the model gets its largest reward and learns the most.”",
-    why="What counts is how much better an answer is than the others of its group. Where all are "
-    "right, or all wrong, no answer is better, and the update is 0. Questions that are sometimes "
-    "right teach most.",
-    section="How can a reward change a probability?",
-)
-def a_perfect_group_teaches_nothing() -> str:
-    """The push on two logits by groups of four, none, two or all of whose answers are right."""
-    found = []
-    for rights in (0, 2, 4):
-        reward = np.array([1.0] * rights + [0.0] * (4 - rights))
-        drawn = [0] * rights + [1] * (4 - rights)
-        found.append(vector(_push([0.5, 0.5], drawn, reward - reward.mean())))
-    return (
-        f"With none of four answers right the logits of the right and the wrong answer move by "
-        f"{found[0]}, with two by {found[1]}, with all four by {found[2]}."
     )
 
 
