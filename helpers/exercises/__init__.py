@@ -29,5 +29,6 @@ from helpers.exercises.verdict import (
     judged,
     numbers,
     unpacked,
+    within,
     without_addresses,
 )

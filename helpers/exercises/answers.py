@@ -4,7 +4,6 @@ A check in a notebook and the grader, which gets answers from another process, b
 `to_plain` makes of one. So neither takes what the other does not.
 """
 
-import copy
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -56,11 +55,6 @@ def to_plain(value: object) -> Any:
     Raises: NotSerialisable for the rest, such as a generator, and for what is too large.
     """
     return _Making().made(value, 0)
-
-
-def is_optimizer(value: Any) -> bool:
-    """Whether this is one of torch.optim's own, which a function may give back as it is."""
-    return type(value).__module__.startswith("torch.optim") and hasattr(value, "param_groups")
 
 
 class _Making:
@@ -150,36 +144,21 @@ def _tensor(value: Any) -> object:
 
 
 def _giving_plain(function: Callable) -> Callable:
-    """The function, with plain results, and `traced`, which says more of a call; see `_traced`."""
+    """The function, with plain results, and `inside`, with which a check looks at it; see there."""
 
     def answer(*args: object, **kwargs: object) -> object:
-        given = function(*args, **kwargs)
-        if is_optimizer(given) or any(given is one for one in (*args, *kwargs.values())):
-            return given
-        return to_plain(given)
+        return to_plain(function(*args, **kwargs))
 
-    # A function of another process is called there, with copies.
-    answer.traced = getattr(function, "traced", partial(_traced, function))  # type: ignore[attr-defined]
+    # A function of another process is looked at there.
+    answer.inside = getattr(function, "inside", partial(_inside, function))  # type: ignore[attr-defined]
     return answer
 
 
-def _traced(function: Callable, *args: Any) -> tuple[list, bool]:
-    """What a call leaves of its arguments, and whether it met a tensor of PyTorch on the way."""
-    import torch
-    from torch.overrides import TorchFunctionMode
+def _inside(function: Callable, look: str, *args: Any) -> object:
+    """What a function of `helpers.exercises.inside` says of this one."""
+    from helpers.exercises import inside
 
-    met: list[object] = []
-
-    class Noted(TorchFunctionMode):
-        def __torch_function__(self, func, types, args=(), kwargs=None):
-            value = func(*args, **(kwargs or {}))
-            met.extend((value, *args))
-            return value
-
-    given = copy.deepcopy(args)
-    with Noted():
-        met.append(function(*given))
-    return list(given), any(isinstance(one, torch.Tensor) for one in met)
+    return to_plain(getattr(inside, look)(function, *args))
 
 
 def _refuse(kind: str) -> NoReturn:

@@ -55,7 +55,8 @@ class Task:
     answer: the name that the student gives to what is handed in, "" for a free response. cells: of
     its question, in order, up to the stub. check: the source of the cell that students run, or "".
     solution: the source of a right answer, or "". rubric: of a free response, what a person looks
-    for and the points of each; its solution is a good answer in words, or "".
+    for and the points of each; its solution is a good answer in words, or "". in_numpy: whether the
+    question asks for NumPy.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Task:
     check: str = ""
     solution: str = ""
     rubric: tuple[tuple[str, float], ...] = ()
+    in_numpy: bool = False
 
     @property
     def points(self) -> float:
@@ -194,6 +196,7 @@ def _task(cells: list[NotebookNode], where: str) -> Task:
         tests=(Test("check", points, CHECKS[name]),),
         check=checks[0].source,
         solution=f"{solved[1]}\n{answer} = {solved[2]}",
+        in_numpy=getattr(CHECKS[name], "numpy", False),
     )
 
 

@@ -8,7 +8,7 @@ It is asked, one line at a time, with a dict, and answers each with a dict:
     {"do": "write", "name": …, "text": …}   write a file
     {"do": "value", "name": …}                  what a name stands for
     {"do": "call", "name": …, "args": …, "kwargs": …}   call something kept here
-    {"do": "traced", "name": …, "args": …}      what calling it leaves of the arguments, and more
+    {"do": "inside", "name": …, "look": …, "args": …}   look at it; see `helpers.exercises.inside`
     {"do": "fork"}              go on in a copy of this process, which spares the next run its start
     {"do": "end"}               end the copy; this process goes on as it was
     {"do": "echo", "value": …}  say it back, at once
@@ -19,8 +19,7 @@ It is asked, one line at a time, with a dict, and answers each with a dict:
 
 What is not plain data stays here and is named by a number. Functions of the grader that came as
 arguments have a name with a g, and are asked for by {"ask": name, "args": …, "kwargs": …} first.
-The value of a call is [what it gave, the numbers of what was exported]. Nothing in this process is
-trusted: it holds no hidden test.
+Nothing in this process is trusted: it holds no hidden test.
 """
 
 import contextlib
@@ -38,7 +37,6 @@ from pathlib import Path
 from typing import Any
 
 from helpers.exercises import to_plain
-from homework.run.remote import import_, returned
 from homework.run.seccomp import fork_filter, install, is_supported, set_dumpable
 from homework.run.wire import WireError, decode, encode
 
@@ -55,7 +53,7 @@ class Cells:
     """The cells' namespace, and what of it the grader has been told of by a number."""
 
     def __init__(self, ask: Callable[[str, tuple, dict], object]):
-        import torch  # noqa: F401 - answers are traced with it; loaded now, it costs none its time
+        import torch  # noqa: F401 - answers are looked at with it; now it costs none its time
         from IPython.core.interactiveshell import InteractiveShell
 
         self.shell = InteractiveShell.instance()  # the only one, which has the name __main__
@@ -107,15 +105,12 @@ class Cells:
         return to_plain(self.shell.user_ns[name])
 
     def do_call(self, name: str, args: list, kwargs: dict) -> object:
-        """Call something kept here; what was exported goes back as what the call made of it."""
-        copies: list[object] = []
-        args, kwargs = import_([args, kwargs], copies)
-        value = self.kept[int(name)](*args, **kwargs)
-        return list(returned(value, copies)) if copies else [value, []]
+        """Call something kept here, which gives plain data."""
+        return self.kept[int(name)](*args, **kwargs)
 
-    def do_traced(self, name: str, args: list) -> object:
-        """What something kept here does when it is called; see `helpers.exercises.answers`."""
-        return to_plain(self.kept[int(name)].traced(*args))
+    def do_inside(self, name: str, look: str, args: list) -> object:
+        """What `helpers.exercises.inside` says of something kept here."""
+        return self.kept[int(name)].inside(look, *args)
 
     def keep(self, value: object) -> str:
         """A number for what cannot cross."""

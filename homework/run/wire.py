@@ -4,21 +4,22 @@
     decode(line, fetch)   the value; fetch(name) gives what stands for something that was kept
 
 Plain are None, ..., booleans, numbers, text, bytes, lists, tuples, sets and dicts of these, NumPy
-arrays and scalars of numbers or booleans, torch tensors, and a reference to what is exported (see
-`remote`). Everything is made anew from built-in types, arrays and tensors, so that no method of a
-student's class, such as an `__eq__` that always agrees, comes across. Nothing is unpickled here,
-and nothing in a line can name a class or run code.
+arrays and scalars of numbers or booleans, and torch tensors. Everything is made anew from built-in
+types, arrays and tensors, so that no method of a student's class, such as an `__eq__` that always
+agrees, comes across. Nothing is unpickled here, and nothing in a line can name a class or run code.
 """
 
 from __future__ import annotations
 
 import base64
+import builtins
 import json
+import marshal
 import math
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from types import CellType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,15 +33,6 @@ MOST_BYTES = 64 * 2**20  # of a line
 DEEPEST = 50  # lists within lists
 ARRAY_TYPES = re.compile(r"[<|][biufc]\d{1,2}")  # NumPy's names of bool, int, float, complex …
 MOST_HASHED = 2 * MOST_ENTRIES  # of a line's sets and dicts: an answer's, and those around it
-
-
-@dataclass(frozen=True)
-class RemoteRef:
-    """Stands for an object of one side on the other: its number, what it is, and plain data."""
-
-    number: int
-    kind: str
-    data: Any = None
 
 
 class WireError(ValueError):
@@ -108,8 +100,6 @@ def _packed(value, keep, depth: int) -> Any:
         return _tensor(value)
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufc":
         return _array(value)
-    if kind is RemoteRef:
-        return ["ref", value.number, value.kind, _packed(value.data, keep, depth + 1)]
     if keep is None:
         raise WireError(f"{kind.__name__} is not plain data")
     return ["kept", keep(value)]
@@ -170,11 +160,6 @@ def _unpacked(packed, fetch, depth: int, left: list[int]) -> Any:
         return _to_array(tag, *parts)
     if tag == "tensor":
         return _to_tensor(*parts)
-    if tag == "ref":
-        number, kind, data = parts
-        if type(number) is not int or type(kind) is not str:
-            raise WireError("this is no message: ref")
-        return RemoteRef(number, kind, _unpacked(data, fetch, depth + 1, left))
     if tag == "kept" and fetch is not None and isinstance(parts[0], str):
         return fetch(parts[0])
     raise WireError(f"this is no message: {str(tag)[:20]!r}")
@@ -204,3 +189,12 @@ def _checked(shape: list) -> tuple[int, ...]:
     if len(shape) > MOST_AXES or not all(type(n) is int and n >= 0 for n in shape):
         raise WireError("this is no shape")
     return tuple(shape)
+
+
+# ---------------------------------------------------------------- functions of the book's
+
+
+def function_of(code: bytes, names: dict, closed: tuple) -> FunctionType:
+    """A function of compiled code, the global names that it reads and what it closes over."""
+    names = {"__builtins__": builtins, **names}
+    return FunctionType(marshal.loads(code), names, closure=tuple(map(CellType, closed)))

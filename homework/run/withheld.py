@@ -10,7 +10,7 @@ import marshal
 import pickle
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -21,8 +21,9 @@ from IPython.core.inputtransformer2 import TransformerManager
 
 import helpers
 from helpers.chapters import BY_NUMBER
+from homework.intake.cellcode import parsed
 from homework.release.assignment import Assignment
-from homework.run.remote import function_of
+from homework.run.wire import function_of
 
 ASKED_FOR = {  # by exercise: names in `helpers` that do most of what it asks for
     "02.1": ("similarity.similarities",),
@@ -78,6 +79,32 @@ def book_for(assignment: Assignment) -> Iterator[Path]:
             _write(path, _without(path.read_text("utf-8"), last, name))
         compileall.compile_dir(book, quiet=2)
         yield book
+
+
+def borrowed(assignment: Assignment, answers: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Notes on answers that use PyTorch where NumPy is asked for, or what does most of the work.
+
+    Their code is read, and not run; whether that costs points is for a person to say.
+    """
+    for task in (task for task in assignment.tasks if not task.free):
+        used = {name for source in answers.get(task.name, ()) for name in _used(source)}
+        if task.in_numpy and used & {"torch", "F", "nn"}:
+            yield f"{task.name} asks for NumPy, and its code uses PyTorch"
+        asked = (name.rpartition(".")[2] for name in ASKED_FOR.get(task.name, ()))
+        yield from (f"{task.name} uses {name}" for name in sorted(used.intersection(asked)))
+
+
+def _used(source: str) -> Iterator[str]:
+    """The names that a cell reads or imports, part by part."""
+    for node in ast.walk(parsed(source) or ast.Module(body=[], type_ignores=[])):
+        if isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            yield node.id
+        elif isinstance(node, ast.alias):
+            yield from node.name.split(".")
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from node.module.split(".")
 
 
 def _write(path: Path, text: str) -> None:

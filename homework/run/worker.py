@@ -23,6 +23,7 @@ from homework.release.edition import edition
 from homework.run import sandbox
 from homework.run.judging import Result, judge
 from homework.run.sandbox import Limits
+from homework.run.withheld import borrowed
 
 MEMORY = 2**30  # bytes that a judge may take beyond what it has loaded; the machine may have few
 LAST_BUT = "500"  # of 1000, of all that a machine without memory ends: after students' code
@@ -62,7 +63,7 @@ def graded(raw: bytes, assignment: Assignment, released, **options: object) -> G
     shown = {task: tuple(map(_cut, cells)) for task, cells in found.answers.items()}
     return Graded(
         results=tuple(results),
-        notes=found.notes,
+        notes=found.notes + tuple(borrowed(assignment, found.answers)),
         before=tuple(map(_cut, found.before)),
         answers=tuple((task, cells) for task, cells in shown.items() if task not in free),
         responses=tuple((n, "\n\n".join(shown[n])) for n in shown.keys() & free),

@@ -67,8 +67,8 @@ my_weights = lambda q, k: [Yes(1)] * len(k)""",
         "05.5": "counterexample = np.ones((2, 2)).astype(object)",
         "05.7": "head = (Yes(0), exercises, torch)",
     },
-    NONE | {"05.2": 1, "05.3": 2, "05.4": 2},
-    "it is done once more where answers are judged; whether 05.2 is in NumPy cannot be seen",
+    NONE | {"05.2": 3, "05.3": 2, "05.4": 2},
+    "it is done once more where answers are judged",
 )
 answers(
     "memory-that-is-not-theirs",

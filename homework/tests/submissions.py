@@ -239,9 +239,9 @@ my_query = torch.log(torch.tensor(3.0)) * 2**0.5 * apart / (apart @ apart)""",
         "05.7": """head = [30 * torch.roll(torch.eye(5), -1, 1), np.eye(5, dtype=np.float32),
         [[float(i == j) for j in range(5)] for i in range(5)]]""",
     },
-    but(t2=1),  # which a teacher's hidden test gives
-    "lists and tensors are as good as arrays, but where the question says NumPy",
-    says={"05.2": "asks for NumPy"},
+    ALL,
+    "lists and tensors are as good as arrays; where the question says NumPy a person looks",
+    notes=("05.2 asks for NumPy",),
     quiet=True,
 )
 
@@ -651,7 +651,7 @@ def seen():
 def wanted(thing):
     name = str(getattr(thing, "__name__", "")) + str(getattr(thing, "__qualname__", ""))
     module = str(getattr(thing, "__module__", ""))
-    theirs = [f"homework.run.{one}" for one in ("inside", "wire", "remote", "seccomp")]
+    theirs = [f"homework.run.{one}" for one in ("inside", "wire", "seccomp")]
     tests = ("whole_numbers", "ratio_of_weights", "Judging")
     return any(w in name for w in tests) or (
         module.startswith("homework.") and module not in theirs)
@@ -1191,9 +1191,9 @@ canvas(
         "    return gamma * normalise(x, (-1,), eps=eps).output.numpy() + beta",
         "04.8": "from helpers.minigpt import LayerNorm as MyLayerNorm",
     },
-    but("04", t1=0, t8=0),
+    but("04", t8=0),
     "a piece to be written is not there, and the book's own PyTorch is PyTorch",
-    says={"04.1": "asks for NumPy"},
+    notes=("04.1 asks for NumPy", "04.8 uses LayerNorm"),
 )
 
 # ------------------------------------------------------------- chapter 07, as Moodle gives it

@@ -8,13 +8,13 @@ import torch
 from helpers.exercises import (
     Wrong,
     array,
-    call,
     close,
     diagnosis,
     exercise,
     explanation,
     near_misses,
     numbers,
+    within,
 )
 from helpers.exercises import check as check
 
@@ -172,13 +172,15 @@ def _size(answer) -> None:
 
 @exercise("01.5")
 def _optimizer(answer) -> None:
-    table = torch.nn.Parameter(torch.linspace(-1, 1, 24).view(8, 3).clone())
-    optimizer = call(answer, [table])
-    if not isinstance(optimizer, torch.optim.Optimizer):
-        raise Wrong(f"An optimiser is asked for, this is {type(optimizer).__name__}.")
-    held = [part for group in optimizer.param_groups for part in group["params"]]
-    if len(held) != 1 or held[0] is not table:
+    start = np.linspace(-1, 1, 24, dtype=np.float32).reshape(8, 3)
+    kind, settings, is_of_table = within(answer, "optimizer", start)
+    made = getattr(torch.optim, str(kind), None)
+    if not (isinstance(made, type) and issubclass(made, torch.optim.Optimizer)):
+        raise Wrong(f"An optimiser is asked for, this is {kind}.")
+    if not is_of_table:
         raise Wrong("The optimiser should be given the parameters that your function receives.")
+    table = torch.nn.Parameter(torch.tensor(start))
+    optimizer = made([{**settings, "params": [table]}], lr=settings["lr"])  # here, made anew
     places = [table.detach().clone()]
     for ids in ([3, 7], [1]):
         optimizer.zero_grad()

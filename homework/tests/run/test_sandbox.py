@@ -18,13 +18,7 @@ import torch
 from homework.run import sandbox
 from homework.run.sandbox import Limits, LostError, SandboxClient, SandboxError, started, until
 
-PARTS = (
-    "__init__",
-    "wire",
-    "remote",
-    "seccomp",
-    "inside",
-)  # that are in the sandbox
+PARTS = ("__init__", "wire", "seccomp", "inside")  # that are in the sandbox
 SMALL = Limits(answer=20, files=8, processes=32)
 pytestmark = pytest.mark.usefixtures("bubblewrap")
 
@@ -47,11 +41,7 @@ def value(client, name):
 def called(client, name, *args):
     (_, number) = value(client, name)
     question = {"do": "call", "name": number, "args": list(args), "kwargs": {}}
-    found = client.ask(lambda name: ("kept", name), **question)
-    if "value" in found:
-        found["value"], export = found["value"]
-        assert export == []
-    return found
+    return client.ask(lambda name: ("kept", name), **question)
 
 
 def refused(client, source, *kinds):
