@@ -184,7 +184,7 @@ answers(
     },
     but(rest=0),
     "the line that was given, a comment, another name, other packages, a question",
-    notes=("does not define my_query",),
+    notes=("no cell of 05.4 defines my_query",),
     says={"05.4": "no my_query"},
 )
 answers(
@@ -219,7 +219,7 @@ def _below() -> bytes:
     "merged",
     ALL,
     "each answer in one cell with its check, and two answers in one",
-    notes=("answered in a cell of 05.4",),
+    quiet=True,
 )
 def _merged() -> bytes:
     notebook = perfect()
@@ -240,7 +240,7 @@ def _merged() -> bytes:
     "all-at-the-end",
     ALL,
     "everything in one cell behind the last question",
-    notes=("05.7 is answered in a cell of 05.1",),
+    notes=("05.1 is answered in a cell of 05.7",),
 )
 def _end() -> bytes:
     notebook = fill({})
@@ -298,7 +298,7 @@ def _doubled(notebook: dict) -> None:
     notebook["cells"] += again
 
 
-@rewritten("translated", "by the browser, questions and all", notes=("was written into",))
+@rewritten("translated", "by the browser, questions and all")
 def _translated(notebook: dict) -> None:
     for cell in kinds(notebook, "text"):
         cell["source"] = "> **Aufgabe.** In ganz anderen Worten, als vorher hier standen."
