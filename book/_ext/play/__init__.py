@@ -35,7 +35,7 @@ FILES = ["train/kernel", "train/model", "gpt/file"]  # a model as a file
 MACHINE = """rows rules reasons address worker state inquiry reader navigation opened strip
 maps picture next words why own page"""
 WATCH = "chart run state break own page"
-CHAT = "gguf tokens model worker"
+CHAT = "gguf tokens model reasons worker"
 MODULES = {  # of a page's script, in their order
     "gpt": [*GPT, "gpt/show", "gpt/widget", "gpt/hero"],
     "machine": [*GPT, *FILES, *(f"machine/{name}" for name in MACHINE.split())],

@@ -1,73 +1,87 @@
 // GGUF files, in which llama.cpp keeps models (github.com/ggml-org/ggml/blob/master/docs/gguf.md): what a
 // file says of itself, and where its tensors stand. Their blocks stay as they are.
 
-const FORMATS = { 0: { name: "F32", bytes: 4, numbers: 1 } };
-FORMATS[3] = { name: "Q4_1", bytes: 20, numbers: 32 };
-FORMATS[8] = { name: "Q8_0", bytes: 34, numbers: 32 };
+import { half } from "../gpt/file.js";
 
-const NONE = "This is no GGUF file. The page wants SmolLM2-135M-Instruct.Q4_1.gguf.";
-const SHORT = "This file ends early: the rest of it is missing. Please load it again.";
-const DAMAGED = "This file is damaged: what it says of itself does not fit. Please load it again.";
+// Of each format the bytes and the numbers of a block, and how these are read into an array, from i on.
+const FORMATS = {
+  0: {
+    name: "F32",
+    bytes: 4,
+    numbers: 1,
+    decode: (view, at, x, i) => (x[i] = view.getFloat32(at, true)),
+  },
+  3: { name: "Q4_1", bytes: 20, numbers: 32, decode: q4_1 },
+  8: { name: "Q8_0", bytes: 34, numbers: 32, decode: q8_0 },
+};
 
-// What reads one number after the other, and strings and lists of them.
-function reader(view) {
-  let at = 0;
-  const take = (bytes, read) => {
-    at += bytes;
-    if (at > view.byteLength) throw new Error(SHORT);
-    return read(at - bytes);
-  };
-  const long = () => Number(take(8, (i) => view.getBigUint64(i, true)));
-  const decoder = new TextDecoder();
-  function text() {
-    const length = long();
-    return take(length, (i) => decoder.decode(new Uint8Array(view.buffer, i, length)));
+// A scale and a minimum of 16 bits, and 16 bytes: low halves are the first numbers, high halves the others.
+function q4_1(view, at, x, i) {
+  const [scale, least] = [half(view.getUint16(at, true)), half(view.getUint16(at + 2, true))];
+  for (let n = 0; n < 16; n++) {
+    const byte = view.getUint8(at + 4 + n);
+    x[i + n] = scale * (byte & 15) + least;
+    x[i + 16 + n] = scale * (byte >> 4) + least;
   }
-  const kinds = [
-    () => take(1, (i) => view.getUint8(i)),
-    () => take(1, (i) => view.getInt8(i)),
-    () => take(2, (i) => view.getUint16(i, true)),
-    () => take(2, (i) => view.getInt16(i, true)),
-    () => take(4, (i) => view.getUint32(i, true)),
-    () => take(4, (i) => view.getInt32(i, true)),
-    () => take(4, (i) => view.getFloat32(i, true)),
-    () => take(1, (i) => Boolean(view.getUint8(i))),
-    text,
-    () => {
-      const kind = int(),
-        found = [];
-      for (let left = long(); left > 0; left--) found.push(kinds[kind]());
-      return found;
-    },
-    long,
-    () => Number(take(8, (i) => view.getBigInt64(i, true))),
-    () => take(8, (i) => view.getFloat64(i, true)),
-  ];
-  const int = kinds[4];
-  return { int, long, text, value: () => kinds[int()](), at: () => at };
+}
+
+// A scale of 16 bits, and 32 bytes.
+function q8_0(view, at, x, i) {
+  const scale = half(view.getUint16(at, true));
+  for (let n = 0; n < 32; n++) x[i + n] = scale * view.getInt8(at + 2 + n);
+}
+
+// Row `row` of a tensor that stands in these bytes; a vector is one row.
+export function rowOf(view, { format: { bytes, numbers, decode }, shape, at }, row) {
+  const found = new Float32Array(shape.at(-1)),
+    blocks = found.length / numbers;
+  for (let i = 0; i < blocks; i++)
+    decode(view, at + (row * blocks + i) * bytes, found, i * numbers);
+  return found;
+}
+
+const WANTED = "The page wants SmolLM2-135M-Instruct.Q4_1.gguf.";
+const SHORT = "This file ends early: the rest of it is missing. Please load it again.";
+
+// The kinds of numbers, as a DataView names them; 8 is a text, 9 a list.
+const KINDS =
+  "Uint8 Int8 Uint16 Int16 Uint32 Int32 Float32 Uint8 text list BigUint64 BigInt64 Float64";
+
+// What reads one value of a kind after the other.
+function reader(view) {
+  const kinds = KINDS.split(" ");
+  let at = 0;
+  function skip(bytes) {
+    if (at + bytes > view.byteLength) throw new Error(SHORT);
+    return (at += bytes) - bytes;
+  }
+  function value(kind) {
+    const name = kinds[kind];
+    if (name === "text") {
+      const length = value(10);
+      return new TextDecoder().decode(new Uint8Array(view.buffer, skip(length), length));
+    }
+    if (name !== "list") return Number(view[`get${name}`](skip(name.match(/\d+/) / 8), true));
+    const [of, found] = [value(4), []];
+    for (let left = value(10); left > 0; left--) found.push(value(of));
+    return found;
+  }
+  return { int: () => value(4), long: () => value(10), text: () => value(8), value, at: () => at };
 }
 
 // The metadata of a file, the bytes of all its tensors, and of each tensor its format, its shape, and
-// where it begins in them. Throws an Error, one sentence for a reader.
+// where it begins in them.
 export function readGGUF(buffer) {
-  try {
-    return read(buffer);
-  } catch (error) {
-    throw error.constructor === Error ? error : new Error(DAMAGED);
-  }
-}
-
-function read(buffer) {
   const { int, long, text, value, at } = reader(new DataView(buffer));
-  if (buffer.byteLength < 8 || int() !== 0x46554747 || int() !== 3) throw new Error(NONE);
+  if (buffer.byteLength < 8 || int() !== 0x46554747 || int() !== 3)
+    throw new Error(`This is no GGUF file. ${WANTED}`);
   const [tensors, entries] = [long(), long()],
-    about = {},
-    found = {};
-  for (let n = 0; n < entries; n++) about[text()] = value();
+    [about, found] = [{}, {}];
+  for (let n = 0; n < entries; n++) about[text()] = value(int());
   for (let n = 0; n < tensors; n++) {
     const name = text(),
       shape = Array.from({ length: int() }, long).reverse();
-    found[name] = { name, shape, format: FORMATS[int()], at: long() };
+    found[name] = { shape, format: FORMATS[int()], at: long() };
   }
   const align = about["general.alignment"] ?? 32,
     begin = Math.ceil(at() / align) * align;
@@ -87,10 +101,7 @@ export function sizesOf({ about, tensors }, context) {
     "tokenizer.ggml.pre": "smollm",
   };
   if (Object.entries(wanted).some(([name, is]) => about[name] !== is))
-    throw new Error(
-      `This file holds another model, ${about["general.name"] ?? "without a name"}. The page wants ` +
-        "SmolLM2-135M-Instruct.Q4_1.gguf.",
-    );
+    throw new Error(`This file holds another model, ${about["general.name"]}. ${WANTED}`);
   const of = (name) => about[`llama.${name}`],
     [H, G] = [of("attention.head_count"), of("attention.head_count_kv")];
   return {

@@ -1,7 +1,7 @@
 ;; Products of a GGUF file's weights, left in their blocks of 32, with activations rounded to whole
 ;; numbers of 16 bits, 32 with one scale. Addresses are in bytes; only SIMD of 128 bits is used.
 ;;
-;; A block of activations, 80 bytes: scale, sum (f32), 8 bytes unused, then 32 numbers (i16) in the order
+;; A block of activations, 80 bytes: scale, sum times scale (f32), 8 bytes unused, then 32 numbers (i16) in the order
 ;; in which a weight's 16 bytes, taken as 8 numbers of 16 bits, give them up: those with even index of the
 ;; first 16, even of the last 16, odd of the first, odd of the last.
 (module
@@ -13,47 +13,46 @@
       (i8x16.shuffle 8 9 10 11 12 13 14 15 0 1 2 3 4 5 6 7 (local.get $v) (local.get $v))))
     (f32.add (f32x4.extract_lane 0 (local.get $v)) (f32x4.extract_lane 1 (local.get $v))))
 
-  ;; Of 16 floats, four at a time, the sum and the largest without sign.
-  (func $sum16 (param $x i32) (result v128)
-    (f32x4.add
-      (f32x4.add (v128.load (local.get $x)) (v128.load offset=16 (local.get $x)))
-      (f32x4.add (v128.load offset=32 (local.get $x)) (v128.load offset=48 (local.get $x)))))
+  ;; The largest of 16 floats without sign, of each fourth one.
   (func $most16 (param $x i32) (result v128)
     (f32x4.max
       (f32x4.max (f32x4.abs (v128.load (local.get $x))) (f32x4.abs (v128.load offset=16 (local.get $x))))
       (f32x4.max (f32x4.abs (v128.load offset=32 (local.get $x))) (f32x4.abs (v128.load offset=48 (local.get $x))))))
 
-  ;; Four floats times by, rounded.
-  (func $four (param $x i32) (param $by v128) (result v128)
-    (i32x4.trunc_sat_f32x4_s (f32x4.nearest (f32x4.mul (local.get $by) (v128.load (local.get $x))))))
+  ;; Four floats over scale, rounded.
+  (func $four (param $x i32) (param $scale v128) (result v128)
+    (i32x4.trunc_sat_f32x4_s (f32x4.nearest (f32x4.div (v128.load (local.get $x)) (local.get $scale)))))
 
-  ;; 16 floats times by, rounded: those with even index to y, the others to y + 32.
-  (func $sixteen (param $x i32) (param $by v128) (param $y i32) (local $a v128) (local $b v128)
+  ;; 16 floats the same way, those with even index to y, the others to y + 32; their sum, in four parts.
+  (func $sixteen (param $x i32) (param $scale v128) (param $y i32) (result v128)
+    (local $a v128) (local $b v128) (local $even v128) (local $odd v128)
     (local.set $a (i16x8.narrow_i32x4_s
-      (call $four (local.get $x) (local.get $by))
-      (call $four (i32.add (local.get $x) (i32.const 16)) (local.get $by))))
+      (call $four (local.get $x) (local.get $scale))
+      (call $four (i32.add (local.get $x) (i32.const 16)) (local.get $scale))))
     (local.set $b (i16x8.narrow_i32x4_s
-      (call $four (i32.add (local.get $x) (i32.const 32)) (local.get $by))
-      (call $four (i32.add (local.get $x) (i32.const 48)) (local.get $by))))
-    (v128.store (local.get $y)
-      (i8x16.shuffle 0 1 4 5 8 9 12 13 16 17 20 21 24 25 28 29 (local.get $a) (local.get $b)))
-    (v128.store offset=32 (local.get $y)
-      (i8x16.shuffle 2 3 6 7 10 11 14 15 18 19 22 23 26 27 30 31 (local.get $a) (local.get $b))))
+      (call $four (i32.add (local.get $x) (i32.const 32)) (local.get $scale))
+      (call $four (i32.add (local.get $x) (i32.const 48)) (local.get $scale))))
+    (local.set $even (i8x16.shuffle 0 1 4 5 8 9 12 13 16 17 20 21 24 25 28 29 (local.get $a) (local.get $b)))
+    (local.set $odd (i8x16.shuffle 2 3 6 7 10 11 14 15 18 19 22 23 26 27 30 31 (local.get $a) (local.get $b)))
+    (v128.store (local.get $y) (local.get $even))
+    (v128.store offset=32 (local.get $y) (local.get $odd))
+    (i32x4.add (i32x4.extadd_pairwise_i16x8_s (local.get $even)) (i32x4.extadd_pairwise_i16x8_s (local.get $odd))))
 
   ;; n blocks of 32 floats, from x, as blocks of activations, from y; levels: the largest whole number.
   (func (export "round") (param $x i32) (param $n i32) (param $y i32) (param $levels f32)
-    (local $m v128) (local $most f32)
+    (local $m v128) (local $scale f32)
     (loop $block
       (local.set $m (f32x4.max (call $most16 (local.get $x)) (call $most16 (i32.add (local.get $x) (i32.const 64)))))
       (local.set $m (f32x4.max (local.get $m)
         (i8x16.shuffle 8 9 10 11 12 13 14 15 0 1 2 3 4 5 6 7 (local.get $m) (local.get $m))))
-      (local.set $most (f32.max (f32x4.extract_lane 0 (local.get $m)) (f32x4.extract_lane 1 (local.get $m))))
-      (f32.store (local.get $y) (f32.div (local.get $most) (local.get $levels)))
-      (f32.store offset=4 (local.get $y) (call $sum
-        (f32x4.add (call $sum16 (local.get $x)) (call $sum16 (i32.add (local.get $x) (i32.const 64))))))
-      (local.set $m (f32x4.splat (f32.div (local.get $levels) (local.get $most))))
-      (call $sixteen (local.get $x) (local.get $m) (i32.add (local.get $y) (i32.const 16)))
-      (call $sixteen (i32.add (local.get $x) (i32.const 64)) (local.get $m) (i32.add (local.get $y) (i32.const 32)))
+      (local.set $scale (f32.max (f32.const 1e-30) (f32.div
+        (f32.max (f32x4.extract_lane 0 (local.get $m)) (f32x4.extract_lane 1 (local.get $m)))
+        (local.get $levels))))
+      (local.set $m (f32x4.splat (local.get $scale)))
+      (f32.store (local.get $y) (local.get $scale))
+      (f32.store offset=4 (local.get $y) (f32.mul (local.get $scale) (call $sum (f32x4.convert_i32x4_s (i32x4.add
+        (call $sixteen (local.get $x) (local.get $m) (i32.add (local.get $y) (i32.const 16)))
+        (call $sixteen (i32.add (local.get $x) (i32.const 64)) (local.get $m) (i32.add (local.get $y) (i32.const 32))))))))
       (local.set $x (i32.add (local.get $x) (i32.const 128)))
       (local.set $y (i32.add (local.get $y) (i32.const 80)))
       (br_if $block (local.tee $n (i32.sub (local.get $n) (i32.const 1))))))

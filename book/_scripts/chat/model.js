@@ -5,12 +5,11 @@
 // Axes as in helpers/: T position, C width, H heads, G heads of keys and values, D head width, L layers;
 // `n` rows, of positions that begin at `past`.
 
-import { half } from "../gpt/file.js";
 import { instance, productsOf } from "../train/kernel.js";
-import { sizesOf } from "./gguf.js";
+import { rowOf, sizesOf } from "./gguf.js";
 
 const CONTEXT = 2048; // positions whose keys and values are kept
-const ROWS = 48; // read at once
+export const ROWS = 48; // read at once
 const LEVELS = 32767; // of an activation
 const SIMD =
   "This browser cannot run the model: it lacks WebAssembly’s SIMD, which Chrome has from version 91, " +
@@ -35,13 +34,12 @@ function kernelOf(codes, memory) {
 }
 
 // A model from what readGGUF found. codes: train/kernel.wat and chat/kernel.wat, in base64.
-export function Llama(file, codes, levels = LEVELS) {
+export function Llama(file, codes) {
   const sizes = sizesOf(file, CONTEXT),
     { V, T, C, H, G, L, hidden, base, eps } = sizes,
     D = C / H,
     share = H / G;
-  const floats =
-    V + 2 * L * T * G * D + share * T + ROWS * (5 * C + 2 * hidden + 20 * hidden) + T * D;
+  const floats = V + 2 * L * T * G * D + share * T + ROWS * (5 * C + 3 * hidden);
   const memory = memoryOf(file.data.length + 4 * floats + 2 ** 16);
   const { ab, abT, exp, round, product } = kernelOf(codes, memory);
   new Uint8Array(memory.buffer).set(file.data);
@@ -72,7 +70,7 @@ export function Llama(file, codes, levels = LEVELS) {
     weights = array(share * T),
     logits_V = array(V);
 
-  const roundTo16 = (x, size) => round(x.byteOffset, size / 32, rounded.byteOffset, levels);
+  const roundTo16 = (x, size) => round(x.byteOffset, size / 32, rounded.byteOffset, LEVELS);
 
   // What `rounded` holds, times the weights.
   function Linear(name, I, O, format = "Q4_1") {
@@ -90,11 +88,10 @@ export function Llama(file, codes, levels = LEVELS) {
         const rms = Math.sqrt(squares / C + eps);
         for (let c = 0; c < C; c++) normed[at + c] = (weight[c] * x[at + c]) / rms;
       }
-      roundTo16(normed, n * C);
     };
   }
 
-  const [cos_TK, sin_TK] = [array((T * D) / 2), array((T * D) / 2)];
+  const [cos_TK, sin_TK] = [0, 0].map(() => new Float32Array((T * D) / 2));
   for (let i = 0; i < (T * D) / 2; i++) {
     const angle = Math.floor(i / (D / 2)) / base ** ((2 * (i % (D / 2))) / D);
     [cos_TK[i], sin_TK[i]] = [Math.cos(angle), Math.sin(angle)];
@@ -135,6 +132,7 @@ export function Llama(file, codes, levels = LEVELS) {
     }
 
     function forward(past, n, look) {
+      roundTo16(normed, n * C);
       const [k, v] = [keys, values].map((kept) => kept.subarray(past * G * D));
       query(q, n);
       key(k, n);
@@ -152,6 +150,7 @@ export function Llama(file, codes, levels = LEVELS) {
     const [toGate, toUp] = ["gate", "up"].map((name) => Linear(`blk.${l}.ffn_${name}`, C, hidden)),
       down = Linear(`blk.${l}.ffn_down`, hidden, C);
     return (n) => {
+      roundTo16(normed, n * C);
       toGate(gate, n);
       toUp(up, n);
       for (let i = 0; i < n * hidden; i++) gate[i] *= up[i] / (1 + Math.exp(-gate[i]));
@@ -181,22 +180,17 @@ export function Llama(file, codes, levels = LEVELS) {
 
   // --- the whole
 
-  const embedding = tensor("token_embd", "Q8_0", V, C),
-    blocks = Array.from({ length: L }, LlamaBlock),
+  const blocks = Array.from({ length: L }, LlamaBlock),
     norm = RMSNorm("output_norm"),
     head = Linear("token_embd", C, V, "Q8_0"); // tied
 
-  // Row `id` of the embedding, into x.
-  const bytes = new DataView(memory.buffer);
-  function embed(id, x_C) {
-    for (let c = 0; c < C; c++) {
-      const block = embedding.at + 34 * ((id * C + c) >> 5);
-      x_C[c] = half(bytes.getUint16(block, true)) * bytes.getInt8(block + 2 + (c & 31));
-    }
-  }
+  // Row `row` of a matrix of the file.
+  const view = new DataView(memory.buffer),
+    matrixRow = (name, row) => rowOf(view, file.tensors[`${name}.weight`], row);
 
-  // Rows in x, from a level of the stream up; what looks on may note or change the stream at each level
-  // (`stream`), note attention weights (`read`), or hide positions, from the first of two up to the second, from all others (`hide`).
+  // Rows in x, from a level of the stream up. look: what notes or changes the stream at each level
+  // (`stream`), notes attention weights (`read`), or hides positions, from the first of two up to the
+  // second, from all later ones (`hide`).
   function forward(past, n, look = {}, level = 0) {
     for (let l = level; l < L; l++) {
       look.stream?.(l, x, past, n);
@@ -205,32 +199,37 @@ export function Llama(file, codes, levels = LEVELS) {
     look.stream?.(L, x, past, n);
   }
 
-  // The logits (V,) that a vector of the stream leads to, such as the last one read.
+  // A vector of the stream after the last norm, and the logits (V,) to which it leads.
+  function lastNorm(x_C) {
+    norm(x_C, 1);
+    return normed.slice(0, C);
+  }
   function logits(x_C = model.last) {
     norm(x_C, 1);
+    roundTo16(normed, C);
     head(logits_V, 1);
     return logits_V;
   }
 
   // known: the ids that the cache holds; last: the stream after the last of them.
-  const model = { sizes, x, embed, forward, logits, blocks, known: [], last: new Float32Array(C) };
+  const model = { sizes, x, blocks, matrixRow, forward, lastNorm, logits, known: [], last: x };
   return model;
 }
 
 // Read a text, but not again what it begins with as before, except for its last token. Yields the share
-// that is read so far.
+// that is read so far, before it is all.
 export function* readText(model, ids, look = {}) {
-  const { known, embed, forward, x, sizes } = model,
+  const { known, matrixRow, forward, x, sizes } = model,
     same = known.findIndex((id, i) => id !== ids[i]),
     begun = Math.min(same < 0 ? known.length : same, ids.length - 1);
   known.length = begun;
   for (let past = begun; past < ids.length; past += ROWS) {
     const rows = ids.slice(past, past + ROWS);
-    rows.forEach((id, row) => embed(id, x.subarray(row * sizes.C, (row + 1) * sizes.C)));
+    rows.forEach((id, row) => x.set(matrixRow("token_embd", id), row * sizes.C));
     forward(past, rows.length, look);
     if (!look.hide) known.push(...rows);
     const share = (past + rows.length) / ids.length;
     model.last = x.slice((rows.length - 1) * sizes.C, rows.length * sizes.C);
-    if (share < 1) yield share;
+    if (share < 1) yield { reading: share };
   }
 }

@@ -1,12 +1,14 @@
 // What runs in the worker: questions come as messages, and each answer repeats their `id`. A task is a
-// generator of messages, in which a true answer to one means that the reader has stopped it.
+// generator of messages, and a reader may stop it after each.
 
 import { softmax } from "../gpt/model.js";
 import { draw, uniform } from "../gpt/sampling.js";
 import { readGGUF } from "./gguf.js";
 import { Llama, readText } from "./model.js";
+import { Reasons } from "./reasons.js";
 import { BytePairTokenizer, chatIds } from "./tokens.js";
 
+const DAMAGED = "This file is damaged: some of its bytes have changed. Please load it again.";
 const ENDS = ["<|im_end|>", "<|endoftext|>"];
 
 // The index of the largest.
@@ -16,17 +18,24 @@ function largest(logits_V) {
   return best;
 }
 
-// The chat model of a GGUF file, its sizes and its tasks. Throws an Error, one sentence for a reader.
+// The chat model of a GGUF file, and its tasks. Throws an Error, one sentence for a reader.
 export function chatModel(buffer, codes) {
+  try {
+    return made(buffer, codes);
+  } catch (error) {
+    throw error.constructor === Error ? error : new Error(DAMAGED);
+  }
+}
+
+function made(buffer, codes) {
   const file = readGGUF(buffer),
     model = Llama(file, codes),
     { "tokenizer.ggml.tokens": tokens, "tokenizer.ggml.merges": merges } = file.about,
     tokenizer = BytePairTokenizer(tokens, merges),
     { T } = model.sizes;
 
-  function tokenize(messages) {
-    const ids = chatIds(tokenizer, messages);
-    return { tokens: ids.map((id) => ({ id, text: tokenizer.text(id) })) };
+  function* tokenize(messages) {
+    yield { tokens: chatIds(tokenizer, messages).map((id) => ({ id, text: tokenizer.text(id) })) };
   }
 
   // The likeliest token, or with a temperature one that is drawn.
@@ -35,27 +44,29 @@ export function chatModel(buffer, codes) {
     return draw(softmax(logits_V.map((logit) => logit / temperature)), number);
   }
 
+  // Each message with what has been said so far.
   function* answer({ messages, temperature = 0, seed = 0, n = T }) {
     const ids = chatIds(tokenizer, messages),
-      prompt = ids.length,
-      decode = tokenizer.decoder(),
-      done = (stopped) => ({ done: { ids, prompt, stopped } });
-    if (prompt >= T)
-      return { error: `This conversation is longer than ${T} tokens. Please begin a new one.` };
-    while (ids.length < Math.min(prompt + n, T)) {
+      so = { ids, prompt: ids.length, stopped: "full" },
+      decode = tokenizer.decoder();
+    if (ids.length >= T)
+      throw new Error(`The conversation is longer than ${T} tokens: ${ids.length}.`);
+    yield { prompt: so.prompt, so };
+    while (ids.length < T && so.stopped === "full") {
       const began = performance.now();
-      for (const share of readText(model, ids)) if (yield { reading: share }) return done("you");
+      for (const read of readText(model, ids)) yield { ...read, so };
       const id = next(model.logits(), temperature, uniform(seed, ids.length));
-      if (ENDS.includes(tokens[id])) return done("end");
-      const token = { id, text: decode(id), ms: performance.now() - began, read: ids.length };
-      ids.push(id);
-      if (yield { token }) return done("you");
+      if (ENDS.includes(tokens[id])) so.stopped = "end";
+      else {
+        const token = { id, text: decode(id), ms: performance.now() - began, read: ids.length };
+        if (ids.push(id) === so.prompt + n) so.stopped = "n";
+        yield { token, so };
+      }
     }
-    return done(ids.length < T ? "n" : "full");
   }
 
-  const ready = { ...model.sizes, bytes: buffer.byteLength };
-  return { model, tokenizer, ready, tasks: { tokenize, answer } };
+  const tasks = { tokenize, answer, ...Reasons(model, tokenizer) };
+  return { model, tokenizer, tasks };
 }
 
 // --- the messages
@@ -67,28 +78,27 @@ const pause = () => new Promise((done) => setTimeout(done));
 
 async function load({ load, code, sha256 }) {
   chat = undefined;
-  const made = chatModel(load, code),
+  const model = chatModel(load, code),
     digest = sha256 && (await globalThis.crypto?.subtle?.digest("SHA-256", load));
   const found =
     digest && Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, 0));
-  if (found && found.join("") !== sha256)
-    throw new Error("This file is damaged: some of its bytes have changed. Please load it again.");
-  chat = made;
-  return { ready: made.ready };
+  if (found && found.join("") !== sha256) throw new Error(DAMAGED);
+  chat = model;
+  return { ready: { ...chat.model.sizes, bytes: load.byteLength } };
 }
 
 async function work(asked) {
   const { id } = asked;
   if (asked.load) return postMessage({ id, ...(await load(asked)) });
-  const name = Object.keys(chat.tasks).find((task) => asked[task]),
-    task = chat.tasks[name](asked[name]);
-  if (!task.next) return postMessage({ id, ...task }); // the whole answer
-  for (let stop = false; ; stop = stops.delete(id)) {
-    const { value, done } = task.next(stop);
-    postMessage({ id, ...value });
-    if (done) return;
+  const name = Object.keys(chat.tasks).find((task) => asked[task]);
+  let done;
+  for (const { so, ...message } of chat.tasks[name](asked[name])) {
+    done = so;
+    postMessage({ id, ...message });
     await pause();
+    if (stops.has(id)) break;
   }
+  postMessage({ id, done: { ...done, ...(stops.delete(id) && { stopped: "you" }) } });
 }
 
 if (globalThis.WorkerGlobalScope) {

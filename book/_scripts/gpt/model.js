@@ -89,7 +89,7 @@ function layerNorm(x, weights, name) {
 
 // Numbers above 0 that sum to 1, as many as there are scores.
 export function softmax(scores) {
-  const most = Math.max(...scores);
+  const most = scores.reduce((a, b) => Math.max(a, b));
   const powers = scores.map((s) => Math.exp(s - most));
   const sum = powers.reduce((a, b) => a + b);
   return powers.map((p) => p / sum);
