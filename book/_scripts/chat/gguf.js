@@ -43,6 +43,11 @@ export function rowOf(view, { format: { bytes, numbers, decode }, shape, at }, r
 const WANTED = "The page wants SmolLM2-135M-Instruct.Q4_1.gguf.";
 const SHORT = "This file ends early: the rest of it is missing. Please load it again.";
 
+export const DAMAGED =
+  "This file is damaged: some of its bytes have changed. Please load it again.";
+
+const CONTEXT = 2048; // tokens, for which the page keeps keys and values
+
 // The kinds of numbers, as a DataView names them; 8 is a text, 9 a list.
 const KINDS =
   "Uint8 Int8 Uint16 Int16 Uint32 Int32 Float32 Uint8 text list BigUint64 BigInt64 Float64";
@@ -69,9 +74,18 @@ function reader(view) {
   return { int: () => value(4), long: () => value(10), text: () => value(8), value, at: () => at };
 }
 
-// The metadata of a file, the bytes of all its tensors, and of each tensor its format, its shape, and
-// where it begins in them.
+// SmolLM2's file: its metadata, the bytes of all its tensors, of each tensor its format, its shape, and
+// where it begins in them, and the sizes. Throws an Error, one sentence for a reader.
 export function readGGUF(buffer) {
+  try {
+    const file = read(buffer);
+    return { ...file, sizes: sizesOf(file) };
+  } catch (error) {
+    throw error.constructor === Error ? error : new Error(DAMAGED);
+  }
+}
+
+function read(buffer) {
   const { int, long, text, value, at } = reader(new DataView(buffer));
   if (buffer.byteLength < 8 || int() !== 0x46554747 || int() !== 3)
     throw new Error(`This is no GGUF file. ${WANTED}`);
@@ -92,8 +106,8 @@ export function readGGUF(buffer) {
   return { about, tensors: found, data: new Uint8Array(buffer, begin) };
 }
 
-// Sizes as helpers/minillama.py names them; of the context, what the page can keep.
-export function sizesOf({ about, tensors }, context) {
+// Sizes as helpers/minillama.py names them.
+function sizesOf({ about, tensors }) {
   const wanted = {
     "general.architecture": "llama",
     "llama.rope.scaling.type": undefined,
@@ -104,9 +118,9 @@ export function sizesOf({ about, tensors }, context) {
     throw new Error(`This file holds another model, ${about["general.name"]}. ${WANTED}`);
   const of = (name) => about[`llama.${name}`],
     [H, G] = [of("attention.head_count"), of("attention.head_count_kv")];
-  return {
+  const sizes = {
     V: tensors["token_embd.weight"].shape[0],
-    T: Math.min(context, of("context_length")),
+    T: Math.min(CONTEXT, of("context_length")),
     C: of("embedding_length"),
     H,
     G,
@@ -115,4 +129,6 @@ export function sizesOf({ about, tensors }, context) {
     base: of("rope.freq_base"),
     eps: of("attention.layer_norm_rms_epsilon"),
   };
+  if (!Object.values(sizes).every(Number.isFinite)) throw new Error(DAMAGED);
+  return sizes;
 }

@@ -6,9 +6,8 @@
 // `n` rows, of positions that begin at `past`.
 
 import { instance, productsOf } from "../train/kernel.js";
-import { rowOf, sizesOf } from "./gguf.js";
+import { rowOf } from "./gguf.js";
 
-const CONTEXT = 2048; // positions whose keys and values are kept
 export const ROWS = 48; // read at once
 const LEVELS = 32767; // of an activation
 const SIMD =
@@ -35,15 +34,15 @@ function kernelOf(codes, memory) {
 
 // A model from what readGGUF found. codes: train/kernel.wat and chat/kernel.wat, in base64.
 export function Llama(file, codes) {
-  const sizes = sizesOf(file, CONTEXT),
+  const { sizes, tensors, data } = file,
     { V, T, C, H, G, L, hidden, base, eps } = sizes,
     D = C / H,
     share = H / G;
   const floats = V + 2 * L * T * G * D + share * T + ROWS * (5 * C + 3 * hidden);
-  const memory = memoryOf(file.data.length + 4 * floats + 2 ** 16);
+  const memory = memoryOf(data.length + 4 * floats + 2 ** 16);
   const { ab, abT, exp, round, product } = kernelOf(codes, memory);
-  new Uint8Array(memory.buffer).set(file.data);
-  let used = 16 * Math.ceil(file.data.length / 16);
+  new Uint8Array(memory.buffer).set(data);
+  let used = 16 * Math.ceil(data.length / 16);
 
   function array(size) {
     const made = new Float32Array(memory.buffer, used, size);
@@ -53,7 +52,7 @@ export function Llama(file, codes) {
 
   // A tensor of the file by its name there.
   function tensor(name, format, ...shape) {
-    const found = file.tensors[`${name}.weight`];
+    const found = tensors[`${name}.weight`];
     if (!found || found.format.name !== format || `${found.shape}` !== `${shape}`)
       throw new Error(`This file does not hold SmolLM2: its ${name} is missing or another one.`);
     return found;
@@ -186,7 +185,7 @@ export function Llama(file, codes) {
 
   // Row `row` of a matrix of the file.
   const view = new DataView(memory.buffer),
-    matrixRow = (name, row) => rowOf(view, file.tensors[`${name}.weight`], row);
+    matrixRow = (name, row) => rowOf(view, tensors[`${name}.weight`], row);
 
   // Rows in x, from a level of the stream up. look: what notes or changes the stream at each level
   // (`stream`), notes attention weights (`read`), or hides positions, from the first of two up to the

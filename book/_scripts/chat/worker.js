@@ -3,12 +3,11 @@
 
 import { softmax } from "../gpt/model.js";
 import { draw, uniform } from "../gpt/sampling.js";
-import { readGGUF } from "./gguf.js";
+import { DAMAGED, readGGUF } from "./gguf.js";
 import { Llama, readText } from "./model.js";
 import { Reasons } from "./reasons.js";
 import { BytePairTokenizer, chatIds } from "./tokens.js";
 
-const DAMAGED = "This file is damaged: some of its bytes have changed. Please load it again.";
 const ENDS = ["<|im_end|>", "<|endoftext|>"];
 
 // The index of the largest.
@@ -18,20 +17,11 @@ function largest(logits_V) {
   return best;
 }
 
-// The chat model of a GGUF file, and its tasks. Throws an Error, one sentence for a reader.
-export function chatModel(buffer, codes) {
-  try {
-    return made(buffer, codes);
-  } catch (error) {
-    throw error.constructor === Error ? error : new Error(DAMAGED);
-  }
-}
-
-function made(buffer, codes) {
-  const file = readGGUF(buffer),
-    model = Llama(file, codes),
-    { "tokenizer.ggml.tokens": tokens, "tokenizer.ggml.merges": merges } = file.about,
+// The chat model of a file that readGGUF has read, and its tasks.
+export function chatModel(file, codes) {
+  const { "tokenizer.ggml.tokens": tokens, "tokenizer.ggml.merges": merges } = file.about,
     tokenizer = BytePairTokenizer(tokens, merges),
+    model = Llama(file, codes),
     { T } = model.sizes;
 
   function* tokenize(messages) {
@@ -78,13 +68,12 @@ const pause = () => new Promise((done) => setTimeout(done));
 
 async function load({ load, code, sha256 }) {
   chat = undefined;
-  const model = chatModel(load, code),
-    digest = sha256 && (await globalThis.crypto?.subtle?.digest("SHA-256", load));
-  const found =
-    digest && Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, 0));
-  if (found && found.join("") !== sha256) throw new Error(DAMAGED);
-  chat = model;
-  return { ready: { ...chat.model.sizes, bytes: load.byteLength } };
+  const file = readGGUF(load),
+    digest = sha256 && (await globalThis.crypto?.subtle?.digest("SHA-256", load)),
+    found = Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, 0));
+  if (digest && found.join("") !== sha256) throw new Error(DAMAGED);
+  chat = chatModel(file, code);
+  return { ready: { ...file.sizes, bytes: load.byteLength } };
 }
 
 async function work(asked) {
