@@ -119,7 +119,7 @@ export function Llama(file, codes) {
       abT(q.subarray(heads), D, keys.subarray(g * D), G * D, weights, T, share, S, D);
       for (let h = 0; h < share; h++) {
         const w = weights.subarray(h * T, h * T + S);
-        if (hide && S > hide[1]) w.fill(-Infinity, ...hide);
+        for (const [from, to] of hide ?? []) if (S > to) w.fill(-Infinity, from, to);
         let [most, sum] = [-Infinity, 0];
         for (let s = 0; s < S; s++) if (w[s] > most) most = w[s];
         exp(w, S, most, 1 / Math.sqrt(D));
@@ -188,8 +188,8 @@ export function Llama(file, codes) {
     matrixRow = (name, row) => rowOf(view, tensors[`${name}.weight`], row);
 
   // Rows in x, from a level of the stream up. look: what notes or changes the stream at each level
-  // (`stream`), notes attention weights (`read`), or hides positions, from the first of two up to the
-  // second, from all later ones (`hide`).
+  // (`stream`), notes attention weights (`read`), or hides positions [from, to) from all later ones
+  // (`hide`, a list).
   function forward(past, n, look = {}, level = 0) {
     for (let l = level; l < L; l++) {
       look.stream?.(l, x, past, n);

@@ -45,10 +45,12 @@ export function Reasons(model, tokenizer) {
     yield* readText(model, before);
     const { logProbability: whole, ...rest } = said(ids[at], 5);
     yield { whole, ...rest };
-    const order = [...words.keys()].sort((a, b) => words[b][1] - words[a][1]);
+    const hidden = words.map((word) => (word[0].length ? word : [word])), // in one place, or in several
+      first = (word) => Math.min(...hidden[word].map(([, to]) => to)),
+      order = [...words.keys()].sort((a, b) => first(b) - first(a));
     for (const word of order) {
-      known.length = Math.min(known.length, words[word][1]);
-      yield* readText(model, before, { hide: words[word] });
+      known.length = Math.min(known.length, first(word));
+      yield* readText(model, before, { hide: hidden[word] });
       yield { word, ...said(ids[at], 3) };
     }
   }
