@@ -1,13 +1,13 @@
-"""The oracle: softmax, entropy, mean and variance in NumPy float64.
+"""The oracle: softmax, entropy and attention in NumPy float64.
 
-Everything else in the book is held against these few functions, so they are written
+Attention and the bigram table are held against these few functions, so they are written
 for plainness: one formula each, no torch, no speed.
 """
 
 import math
 
 import numpy as np
-from jaxtyping import Bool, Float, Int, Real
+from jaxtyping import Bool, Float, Real
 
 # What a reduction returns: an array, or NumPy's own float where nothing is left to index.
 Reduced = Float[np.ndarray, "..."] | float
@@ -37,16 +37,6 @@ def softmax(scores: Real[np.ndarray, "*shape"], axis: int = -1) -> Float[np.ndar
     return exponentials / exponentials.sum(axis=axis, keepdims=True)
 
 
-def log_softmax(scores: Real[np.ndarray, "*shape"], axis: int = -1) -> Float[np.ndarray, "*shape"]:
-    """Scores minus the log of the sum of their exponentials: log-probabilities in nats.
-
-    Same shape, entries in [-inf, 0], exact where softmax itself underflows to 0. Raises
-    ValueError as `softmax` does.
-    """
-    shifted = _shifted(scores, axis)
-    return shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
-
-
 def _probabilities(p: Real[np.ndarray, "..."], axis: int) -> Float[np.ndarray, "..."]:
     """`p` in float64. Raises ValueError where it is not a distribution along `axis`."""
     p = np.asarray(p, dtype=np.float64)
@@ -67,61 +57,6 @@ def entropy(p: Real[np.ndarray, "..."], axis: int = -1) -> Reduced:
     p = _probabilities(p, axis)
     # Adding 0 turns the -0.0 of a certain outcome into 0.0.
     return -(p * np.log(np.where(p > 0, p, 1.0))).sum(axis=axis) + 0.0
-
-
-def cross_entropy(
-    logits: Real[np.ndarray, "*lead V"], targets: Int[np.ndarray, "*lead"] | int
-) -> float:
-    """Mean over all positions of -log softmax(logits)[target], in nats.
-
-    logits: scores along the last axis. targets: the index of the right answer at each
-    position. Raises ValueError where a target is outside 0..V-1.
-    Shapes: logits (..., V), targets (...).
-
-    >>> round(cross_entropy(np.zeros((1, 4)), np.array([2])), 3)  # log 4
-    1.386
-    """
-    logits, targets = np.asarray(logits), np.asarray(targets)
-    if ((targets < 0) | (targets >= logits.shape[-1])).any():
-        raise ValueError(f"targets must lie in 0..{logits.shape[-1] - 1}")
-    chosen = np.take_along_axis(log_softmax(logits), targets[..., None], axis=-1)
-    return float(-chosen.mean())
-
-
-def mean(
-    x: Real[np.ndarray, "..."] | Bool[np.ndarray, "..."], axis: int | tuple[int, ...]
-) -> Reduced:
-    """Sum over `axis` (one or several), divided by the number of entries summed.
-
-    The result lacks those axes; it is nan where there is nothing to average.
-
-    >>> mean(np.array([[1, 2], [3, 6]]), axis=0)
-    array([2., 4.])
-    """
-    x = np.asarray(x, dtype=np.float64)
-    return x.sum(axis=axis) / _count(x, axis)
-
-
-def variance(x: Real[np.ndarray, "..."], axis: int | tuple[int, ...], ddof: int = 0) -> Reduced:
-    """Sum of squared distances from the mean over `axis`, divided by n - ddof.
-
-    ddof=0 divides by n, as normalisation layers do; ddof=1 divides by n - 1, which makes
-    the estimate from a sample unbiased. Raises ValueError where n - ddof is not positive.
-
-    >>> variance(np.array([[1, 3]]), axis=1), variance(np.array([[1, 3]]), axis=1, ddof=1)
-    (array([1.]), array([2.]))
-    """
-    x = np.asarray(x, dtype=np.float64)
-    n = _count(x, axis)
-    if n <= ddof:
-        raise ValueError(f"x has {n} entries along axis={axis}; more than {ddof} are needed")
-    centre = x.sum(axis=axis, keepdims=True) / n
-    return ((x - centre) ** 2).sum(axis=axis) / (n - ddof)
-
-
-def _count(x: Float[np.ndarray, "..."], axis: int | tuple[int, ...]) -> int:
-    """How many entries a reduction over `axis` sums."""
-    return math.prod(x.shape[one] for one in (axis if isinstance(axis, tuple) else (axis,)))
 
 
 def attention_weights(

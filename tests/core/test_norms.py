@@ -11,7 +11,7 @@ from tiny import numbers, seeded
 from torch import nn
 from torch.nn import functional as F
 
-from helpers import minigpt, minillama, norms, numerics
+from helpers import minigpt, minillama, norms
 from helpers.norms import (
     NORMS,
     BatchNorm,
@@ -117,15 +117,11 @@ def test_momentum_is_the_share_of_the_new():
     st.sampled_from([(0,), (1,), (2,), (0, 1), (1, 2), (0, 1, 2), (-1,), (-3,)]),
     st.booleans(),
 )
-def test_normalise_is_the_oracles(shape, axes, centred):
+def test_normalise_is_numpys(shape, axes, centred):
     x = block(*shape, seed=sum(shape))
     found = normalise(x, axes, eps=1e-3, centred=centred)
-    mean = numerics.mean(x.numpy(), axes) if centred else np.zeros(())
-    kept = [1 if i in {a % 3 for a in axes} else n for i, n in enumerate(shape)]
-    mean = np.broadcast_to(mean, found.mean.squeeze().shape).reshape(kept)
-    variance = numerics.mean((x.numpy() - mean) ** 2, axes).reshape(kept)
-    if centred:
-        np.testing.assert_allclose(variance.ravel(), np.ravel(numerics.variance(x.numpy(), axes)))
+    mean = x.numpy().mean(axes, keepdims=True) if centred else np.zeros(())
+    variance = np.square(x.numpy() - mean).mean(axes, keepdims=True)
     np.testing.assert_allclose(found.mean, mean, atol=1e-12)
     np.testing.assert_allclose(found.variance, variance, atol=1e-12)
     np.testing.assert_allclose(found.output, (x.numpy() - mean) / np.sqrt(variance + 1e-3))
