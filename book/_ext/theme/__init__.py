@@ -10,7 +10,7 @@
   (of its folder), and UNPUBLISHED-NOTE where readers must know that there is none, and so nothing
   that opens Colab.
 - The foot of a chapter shows when its outputs were computed (``content/chapters.py``).
-- Callouts, images, anchors, and what a published site has have a module each.
+- Callouts, anchors, and what a published site has have a module each.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from myst_nb.sphinx_ import HideCodeCellNode
 
 from book import address
 from helpers.files import write_text
-from theme import anchors, callouts, images, published
+from theme import anchors, callouts, published
 
 
 def set_options(app, config) -> None:
@@ -154,6 +154,6 @@ def setup(app) -> dict:
     app.connect("build-finished", update_offered_notebooks)
     app.connect("doctree-read", label_folded_cells)
     app.add_node(HideCodeCellNode, override=True, html=(open_details, close_details))
-    for module in (callouts, images, anchors, published):
+    for module in (callouts, anchors, published):
         module.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
