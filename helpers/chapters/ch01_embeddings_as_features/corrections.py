@@ -5,7 +5,6 @@ import torch
 from torch.nn import functional as F
 
 from helpers.corrections import corrects, number, vector
-from helpers.numerics import softmax
 
 IDS = np.array([3, 1, 0, 3, 2])  # the fox crossed the stream, with 7 words in all
 
@@ -29,27 +28,6 @@ def ids_have_no_order() -> str:
         f"{vector(new_id[IDS])}, and move the rows along, the five rows that we look up differ by "
         f"{number(apart)}."
     )
-
-
-@corrects(
-    claim="The embedding of a token encodes its position in the sentence and its context there.",
-    says="“Each embedding captures a word's meaning, its grammatical role and its context.”",
-    why="The lookup sees the id and nothing else, so a row can hold only what is usual for its "
-    "token. Where the token stands this time comes from the positions, and what stands around it "
-    "comes from attention.",
-    section="What is an embedding?",
-)
-def the_row_is_the_same_anywhere() -> str:
-    """Distance between the vectors of one word at two positions, at three stages."""
-    rng = np.random.default_rng(0)
-    rows = rng.standard_normal((7, 8))[IDS]
-    placed = rows + rng.standard_normal((5, 8))
-    read = placed + softmax(placed @ placed.T / np.sqrt(8)) @ placed
-    apart = (number(np.linalg.norm(x[0] - x[3])) for x in (rows, placed, read))
-    return (
-        "The rows of the two *the* in *the fox crossed the stream* are {} apart. With positions "
-        "added they are {} apart, and after a layer of attention {} (all numbers random, width 8)."
-    ).format(*apart)
 
 
 def _cosines_of_pairs(width: int) -> tuple[torch.Tensor, float]:

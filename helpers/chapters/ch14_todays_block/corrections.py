@@ -1,29 +1,6 @@
 """Misconceptions of chapter 14: what is often said of today's block."""
 
-import numpy as np
-
-from helpers.corrections import corrects, number, vector
-
-
-@corrects(
-    claim="Whether RoPE pairs neighbours or halves is a matter of notation.",
-    says="“The two implementations are equivalent.”",
-    why="They are equivalent for weights that were trained with them. The same weights under the "
-    "other pairing give other scores, unless we reorder the rows of W_Q and W_K.",
-    section="Swap 2: which numbers does RoPE pair?",
-)
-def pairings_differ() -> str:
-    """The score of one query and one key, two positions apart, in both pairings."""
-    q, k = np.array([1.0, 2.0, 3.0, 4.0]), np.array([4.0, 3.0, 2.0, 1.0])
-    turn = np.exp(1j * 2 * np.array([1.0, 0.1]))
-    scores = []
-    for order in ([0, 2, 1, 3], [0, 1, 2, 3]):  # first numbers of the pairs, then second ones
-        (a, b), (c, d) = q[order].reshape(2, 2), k[order].reshape(2, 2)
-        scores.append(number(((a + 1j * b) * turn * (c - 1j * d)).real.sum()))
-    return (
-        f"Take q = {vector(q)} two positions after k = {vector(k)}, and angles of 1 and 0.1 per "
-        f"position. The score is {scores[0]} with neighbours and {scores[1]} with halves."
-    )
+from helpers.corrections import corrects, number
 
 
 @corrects(

@@ -1,10 +1,8 @@
-"""Misconceptions of chapter 17: what is said of rewards and votes."""
-
-import math
+"""A misconception of chapter 17: what is said of a reward."""
 
 import numpy as np
 
-from helpers.corrections import corrects, number, vector
+from helpers.corrections import corrects, vector
 
 
 def _push(p: list[float], drawn: list[int], advantages: np.ndarray) -> np.ndarray:
@@ -28,23 +26,4 @@ def zero_is_no_punishment() -> str:
     return (
         f"Of two answers, each of probability ½, the first is drawn and gets 0. The logits move by "
         f"{bare} without a baseline, and by {against} against a mean of ½."
-    )
-
-
-@corrects(
-    claim="To ask more often and take a vote makes every model better.",
-    says="“Just sample sixteen answers and take the majority.”",
-    why="A vote makes a model more certain of what it mostly says. Where each answer is right with "
-    "more than one half, it helps; with less, of two possible answers, it hurts.",
-    section="Why not simply ask more often?",
-)
-def a_vote_can_hurt() -> str:
-    """How often 15 independent answers have a right majority, for 60 and for 40 per cent."""
-    found = [
-        number(sum(math.comb(15, k) * p**k * (1 - p) ** (15 - k) for k in range(8, 16)))
-        for p in (0.6, 0.4)
-    ]
-    return (
-        f"Of fifteen independent answers with two choices, a majority is right with probability "
-        f"{found[0]} if each is with 0.6, and with {found[1]} if each is with 0.4."
     )
