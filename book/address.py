@@ -10,7 +10,6 @@ their first cells and badges, into _config.yml and into the other files that hav
 import json
 import os
 import re
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -24,11 +23,7 @@ GITHUB = "https://github.com/"
 PLACE_HOLDER = "/OWNER/"
 COLAB = "https://colab.research.google.com/github/"
 PLACES = ("_config.yml", "CITATION.cff", "pyproject.toml", "README.md")  # and the notebooks
-# With a user, a port or .git, as git remotes have them; a folder or a file is no address.
-REMOTE = re.compile(
-    r"(?:https?://(?:[^@/\s]+@)?|ssh://(?:[^@/\s]+@)?|[\w.-]+@)"
-    r"(?P<host>[\w-]+(?:\.[\w-]+)+)(?::\d+)?[:/](?P<path>[\w.~-]+/[\w.~/-]*?[\w~-])(?:\.git)?/?"
-)
+ADDRESS = re.compile(r"https://[\w.-]+(?:/[\w.~-]+){2,}")
 BADGE = re.compile(r"^\[Open in Colab\]\([^)\s]*\)\s*", re.MULTILINE)
 LINKS = re.compile(r"^.*(?=<!-- links -->)", re.MULTILINE)  # in README.md
 FIRST_CELL = """\
@@ -61,45 +56,26 @@ HINT = "# Run the cells one by one (Shift+Enter); lock each guess before you run
 def address(root: Path = ROOT) -> str | None:
     """The repository's address, with neither .git nor a slash at its end; None if it is not known.
 
-    It is the first of: BOOK_ADDRESS, what GitHub says to a workflow, the git remote of the folder,
-    the value in _config.yml. Raises: ValueError where the first one there is no address.
+    It is the first of: BOOK_ADDRESS, what GitHub says to a workflow, the value in _config.yml.
+    Raises: ValueError where the first one there is no address.
     """
     github = os.environ.get("GITHUB_REPOSITORY")
     said = os.environ.get("BOOK_ADDRESS") or (
         f"{os.environ.get('GITHUB_SERVER_URL', 'https://github.com')}/{github}" if github else ""
     )
-    said = said or _remote(root) or stored(root)[0]
+    said = said or stored(root)[0]
     return None if PLACE_HOLDER in said else plain(said)
 
 
 def plain(url: str) -> str:
-    """The repository's address as a browser takes it, from one of its pages or of git.
-
-    Raises: ValueError.
-    """
-    found = REMOTE.fullmatch(re.sub(r"[?#].*", "", url.strip()))
-    if found is None:
+    """The repository's address as a browser shows it on its first page. Raises: ValueError."""
+    found = url.strip().rstrip("/").removesuffix(".git")
+    if not ADDRESS.fullmatch(found):
         raise ValueError(
             "the address of the repository should be like https://github.com/you/your-book, "
             f"got {url!r}"
         )
-    host, owner = found["host"].lower().removeprefix("www."), found["path"].partition("/")[0]
-    name = re.split("/(?:-|tree|blob|settings)(?=/|$)", found["path"].removeprefix(f"{owner}/"))[0]
-    if host in ("github.com", "codeberg.org"):  # elsewhere groups may hold groups
-        name = name.partition("/")[0]
-    return f"https://{host}/{owner}/{name.removesuffix('.git')}"
-
-
-def _remote(root: Path) -> str:
-    """The address of a folder's remote `origin`; "" where it has none, or one that is a folder."""
-    if not (root / ".git").exists():  # what lies in the repository of something else is not it
-        return ""
-    asked = ["git", "-C", str(root), "remote", "get-url", "origin"]
-    try:
-        said = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
-    except OSError:  # no git
-        return ""
-    return said if REMOTE.fullmatch(said) else ""
+    return found
 
 
 def stored(root: Path = ROOT) -> tuple[str, str]:
@@ -190,7 +166,7 @@ def write(url: str, root: Path = ROOT) -> list[Path]:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the address that is given, or the one that is found."""
+    """Write the address that is given, or the one that is known."""
     try:
         url = arguments[0] if arguments else address() or stored()[0]
         changed = write(url)
