@@ -18,9 +18,6 @@ from helpers.exercises import (
 )
 from helpers.exercises import check as check
 
-OLD = ["the", "fox", "it", "wide", "stream"]
-NEW = ["stream", "otter", "fox", "the", "den", "it"]
-
 
 class _NoIndexing(np.ndarray):
     """An array whose rows cannot be fetched by number; what is computed from it is ordinary."""
@@ -206,49 +203,4 @@ explanation(
     "After the sorting each word fetches another word's row.",
     "The numbers in the rows are as good as before, so nothing needs to be trained.",
     "Move each row to the new id of its word.",
-)
-
-
-def _moved(rows, old, new, start=None):
-    start = rows.mean(axis=0) if start is None else start
-    return np.array([rows[old.index(word)] if word in old else start for word in new])
-
-
-def _not_moved(found, rows, old, new) -> str:
-    right = _moved(rows, old, new)
-    for n, word in enumerate(new):
-        if word in old and not close(found[n], right[n]):
-            return f"{word!r} is in both vocabularies and should keep its row."
-    return "The known words are right. The new ones do not start with the mean row."
-
-
-near_misses(
-    "01.7",
-    _moved,
-    [(np.random.default_rng(7).standard_normal((len(OLD), 4)), OLD, NEW)],
-    {
-        "The new vocabulary has one word more than the old: the table should grow.": (
-            lambda E, old, new: _moved(E, old, new)[:-1],
-            lambda E, old, new: E,
-        ),
-        "The rows stand as before, so the words have other words' rows.": (
-            lambda E, old, new: np.vstack([E, np.zeros(4)]),
-            lambda E, old, new: np.vstack([E, E.mean(axis=0)]),
-        ),
-        "A new word's row is zero; it should be the mean of all old rows.": (
-            lambda E, old, new: _moved(E, old, new, np.zeros(4))
-        ),
-        "This is the mean of the rows that stay. All old rows were asked for.": (
-            lambda E, old, new: _moved(
-                E, old, new, E[[old.index(word) for word in new if word in old]].mean(axis=0)
-            )
-        ),
-        "This is one mean of all numbers; each column has a mean of its own.": (
-            lambda E, old, new: _moved(E, old, new, np.full(4, E.mean()))
-        ),
-    },
-    _not_moved,
-    what="The new table",
-    unchanged="Your function changes the table that it is given: work on a copy.",
-    numpy=True,
 )

@@ -1,7 +1,7 @@
 """Checks for chapter 03, the bigram table."""
 
 from collections import Counter
-from functools import cache, partial
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -9,7 +9,6 @@ import torch
 
 from helpers import bigram, numerics
 from helpers.chapters.ch03_bigram_table.lab import descend, tales
-from helpers.chapters.lab import characters
 from helpers.exercises import (
     Wrong,
     array,
@@ -34,9 +33,6 @@ BUGS = {
     "Dan": "divided by the grand total",
 }
 STEPS, GOAL = 1000, 0.02  # of exercise 4
-FEW = 5000  # letters of exercise 7
-MARGIN = 0.024  # nats below `discounted`: less has seen other text, as 10,000 letters give more
-ADDS = np.geomspace(0.005, 1, 60)
 
 
 def _counts(ids, V):
@@ -225,60 +221,7 @@ explanation(
 )
 
 
-def little_text():
-    """The first letters of the tales as ids, and the validation loss of the best constant added.
-
-    Returns: ids (5000,), and the loss in nats.
-    """
-    return characters().train[:FEW], min(loss_of_add(add) for add in ADDS)
-
-
-def loss_of_add(add: float) -> float:
-    """Validation loss of a table counted on the little text, with a constant on each count."""
-    return bigram.cross_entropy_of(bigram.smoothed(_few(), add), tales().validation)
-
-
-def _few():
-    """Counts of the little text."""
-    return bigram.count_bigrams(characters().train[:FEW], len(tales().counts))
-
-
-@cache
-def discounted():
-    """Absolute discounting of the little text: what is taken goes to what follows many letters."""
-    few = _few().astype(np.float64)
-    rows, many = few.sum(axis=1, keepdims=True), (few > 0).sum(axis=0) + 0.3
-    taken = np.minimum(few, 0.5)
-    given = few - taken + taken.sum(axis=1, keepdims=True) * many / many.sum()
-    return np.where(rows > 0, given / np.maximum(rows, 1), many / many.sum())
-
-
 @exercise("03.7")
-def _little_text(answer) -> None:
-    validation = tales().validation
-    table = array(answer, validation.shape, "The table")
-    if table.min() < 0:
-        raise Wrong(f"A probability is negative: the smallest is {table.min():.3g}.")
-    worst = int(np.abs(table.sum(axis=1) - 1).argmax())
-    if abs(table[worst].sum() - 1) > 1e-6:
-        raise Wrong(f"Row {worst} sums to {table[worst].sum():.4f}; each should sum to 1.")
-    loss, best = bigram.cross_entropy_of(table, validation), little_text()[1]
-    if np.isinf(loss):
-        raise Wrong("The loss is infinite: some pair still has probability 0.")
-    if loss < bigram.cross_entropy_of(discounted(), validation) - MARGIN:
-        raise Wrong(
-            f"{loss:.4f} nats is better than these characters alone are known to give. "
-            "Use the 5,000 characters only."
-        )
-    if loss >= best - 1e-4:
-        raise Wrong(
-            f"{loss:.4f} nats; the best constant gives {best:.4f}. Giving the rest to characters "
-            "by frequency alone does not suffice: some are common after one letter only (as h is "
-            "after t). Count after how many different characters each was seen."
-        )
-
-
-@exercise("03.8")
 def _(answer):
     ids, batch, context = 100 + 7 * torch.arange(20) % 20, 400, 8  # no two alike
     both = "Return two tensors, the windows and their targets."

@@ -5,7 +5,6 @@ import numpy as np
 from helpers.exercises import (
     Wrong,
     array,
-    call,
     close,
     diagnosis,
     exercise,
@@ -145,57 +144,4 @@ explanation(
     "The range of possible totals grows in proportion to that number.",
     "So totals near the ends of the range become less likely.",
     "In the same way scores spread as √D, while the largest possible one grows as D.",
-)
-
-
-def _rows_spread(q, k, *, axis=1, ddof=0, power=0.5):
-    """The root of the mean variance of the scores in a row, or what is like it."""
-    return (q @ k.T).var(axis=axis, ddof=ddof).mean() ** power
-
-
-def _not_spread(found, q, k, entries) -> str:
-    left = _rows_spread(q, k) / abs(found) if found else np.inf
-    if abs(left - 1) < 0.1:
-        return (
-            f"Close: for {entries} the spread within a row is {left:.3f} after dividing. An "
-            "estimate from the entries is not enough: compute it from the scores themselves."
-        )
-    return f"For {entries} the spread within a row is {left:.3f} after dividing, not 1."
-
-
-def _queries_and_keys():
-    rng = np.random.default_rng(7)
-    for size, mean in ((1.0, 0.0), (0.5, 0.0), (1.0, 1.0)):
-        q, k = mean + size * rng.standard_normal((2, 40, 64))
-        yield q, k, f"entries of size {size:g} and mean {mean:g}"
-
-
-near_misses(
-    "06.7",
-    _rows_spread,
-    _queries_and_keys(),
-    {
-        "One number for all rows is asked, not one for each.": lambda q, k: (q @ k.T).std(axis=1),
-        "You averaged the deviations of the rows. Average their variances.": (
-            lambda q, k: (q @ k.T).std(axis=1).mean()
-        ),
-        "You divided by n − 1, as torch does unless told otherwise: the variance over these keys "
-        "divides by their number.": lambda q, k: _rows_spread(q, k, ddof=1),
-        "This is the spread over the queries of a column. Softmax runs over keys.": (
-            lambda q, k: _rows_spread(q, k, axis=0)
-        ),
-        "√D does not depend on the vectors; it is not right for {entries}.": (
-            lambda q, k: q.shape[1] ** 0.5
-        ),
-        "For {entries} this counts what all scores of a row share.": (
-            lambda q, k: (q @ k.T).std(),
-            lambda q, k: ((q @ k.T) ** 2).mean() ** 0.5,
-        ),
-        "This is the variance; to divide, its root is needed.": (
-            lambda q, k: _rows_spread(q, k, power=1)
-        ),
-    },
-    _not_spread,
-    what="The divisor",
-    run=lambda function, q, k, entries: call(function, q, k),
 )

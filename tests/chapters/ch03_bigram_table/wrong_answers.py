@@ -3,16 +3,13 @@
 import numpy as np
 import torch
 
-from helpers import bigram, corpus, minigpt
+from helpers import bigram, minigpt
 from helpers.bigram import ABC_TABLE
 from helpers.chapters import judges
-from helpers.chapters.ch03_bigram_table.exercises import ADDS, discounted, little_text
 from helpers.numerics import softmax
 
-SIZE = 61
 shares, gradient = (judges()[name].right for name in ("03.1", "03.2"))
 shifted = np.log(ABC_TABLE) + np.array([[0.0], [5.0], [0.0]])
-few = bigram.count_bigrams(little_text()[0], SIZE)
 
 
 def counted(ids, V, uniform=None):
@@ -21,18 +18,6 @@ def counted(ids, V, uniform=None):
     if uniform is not None:
         table[uniform] = 1
     return table / table.sum(axis=1, keepdims=True).clip(min=1)
-
-
-def counted_elsewhere(add, letters=None, validation=False):
-    text = corpus.load()
-    parts = corpus.split(minigpt.Tokenizer(text).encode(text))
-    return bigram.smoothed(bigram.count_bigrams(parts[validation][:letters], SIZE), add)
-
-
-def by_frequency():
-    common = np.bincount(little_text()[0], minlength=SIZE) + 0.3
-    mixed = few + 5 * common / common.sum()
-    return mixed / mixed.sum(axis=1, keepdims=True)
 
 
 def batch_of(windows, *, targets=1, stride=1, last=0):
@@ -47,10 +32,9 @@ def batch_of(windows, *, targets=1, stride=1, last=0):
 
 
 RIGHT = {
-    "03.8": [minigpt.get_batch],
+    "03.7": [minigpt.get_batch],
     "03.4": [40],
     "03.5": [shifted],
-    "03.7": [discounted()],
 }
 
 
@@ -94,19 +78,6 @@ WRONG = {
         (shifted[:2], "should have shape (3, 3)"),
     ],
     "03.7": [
-        (bigram.smoothed(few, ADDS[0]), "the best constant gives"),
-        (bigram.smoothed(few, ADDS[-1]), "the best constant gives"),
-        (bigram.smoothed(few, 0), "infinite"),
-        (by_frequency(), "common after one letter only"),
-        (counted_elsewhere(0.03), "Use the 5,000 characters only"),
-        (counted_elsewhere(3), "Use the 5,000 characters only"),
-        (counted_elsewhere(0.05, letters=10_000), "Use the 5,000 characters only"),
-        (counted_elsewhere(1, validation=True), "Use the 5,000 characters only"),
-        (2 * discounted(), "each should sum to 1"),
-        (discounted() - np.eye(SIZE) + np.roll(np.eye(SIZE), 1, axis=1), "is negative"),
-        (discounted()[0], "should have shape (61, 61)"),
-    ],
-    "03.8": [
         (batch_of(None, targets=0), "are what was read"),
         (batch_of(None, targets=2), "Each target is the token after"),
         (batch_of(None, stride=2), "is a run of the text"),

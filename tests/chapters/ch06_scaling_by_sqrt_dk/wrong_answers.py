@@ -28,8 +28,4 @@ WRONG = {
         (alternating, "as a tuple (q, k)"),
         (2 * [(ramp - ramp.mean()) / ramp.std(ddof=1)], "divided by n − 1"),
     ],
-    "06.7": [
-        (lambda q, k: 3.0, "the spread within a row is"),
-        (lambda q, k: q.var() * q.shape[1] ** 0.5, "An estimate from the entries"),
-    ],
 }
