@@ -246,11 +246,11 @@ def heads_begin_as_stored_and_end_where_training_does(made):
 
 
 @holds(8, "ladder", slow=False)
-def a_feed_forward_is_measured_before_and_after_and_out(made):
+def a_feed_forward_is_taken_out_after_training(made):
     how = {"model": "with feed-forward", "lr": 0.003, "steps": 2000}
-    found = made.as_stored(**how, halt=60, keys=["untrained"], abs=0.002)
+    made.halt(60)
+    found = made.run(**how)
     assert found["half way"] == found["validation"] < found["taken out"] - 0.01
-    assert found["trained"] != found["untrained"]
 
 
 @holds(8, "rates", slow=False)

@@ -1,9 +1,9 @@
 """Stacks with and without residual and norm, before training; models of the tales.
 
 The parts: ``depth``, stream and gradient through up to 96 untrained blocks (a minute on one core);
-``ladder``, models of the tales with and without residual, feed-forward and norm, 2000 steps, and
-what their hidden neurons tell (six minutes); ``rates``, two seeds of the same at other learning
-rates (four minutes). Chapter 11 and the front page read rungs from ``ladder``.
+``ladder``, models of the tales with and without residual, feed-forward and norm, 2000 steps (six
+minutes); ``rates``, two seeds of the same at other learning rates (four minutes). Chapter 11 and
+the front page read rungs from ``ladder``.
 """
 
 from __future__ import annotations
@@ -18,11 +18,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from helpers import interpret
 from helpers.chapters.lab import (
     Part,
     TinyGPT,
-    characters,
     counted_losses,
     differing,
     extent,
@@ -157,57 +155,11 @@ def in_training(model: str, *, lr=0.003, seed=0) -> tuple[TinyGPT, Callable]:
     return lm, trainer(lm, seed, lr=lr)
 
 
-# --- their hidden neurons -------------------------------------------------------------------
-
-
 def taken_out(lm: TinyGPT) -> float:
     """Validation loss when the feed-forward is left out after training."""
     without = copy.deepcopy(lm)
     del without.blocks[1:]
     return validation_loss(without)
-
-
-def variance_explained_by_token(fired_BTN: Tensor, ids_BT: Tensor) -> Tensor:
-    """Per neuron, the share of its variance that the letter under it explains."""
-    fired, ids = fired_BTN.flatten(0, 1), ids_BT.flatten()
-    total = (fired - fired.mean(dim=0)).square().sum(dim=0)
-    within = sum(
-        (fired[ids == i] - fired[ids == i].mean(dim=0)).square().sum(dim=0) for i in ids.unique()
-    )
-    return 1 - within / total
-
-
-def logit_effect_vs_next_char(
-    lm: TinyGPT, fired_BTN: Tensor, targets_BT: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Per neuron, the logits that it adds to, and which letters came when it fired."""
-    to_logits = lm.head.weight @ lm.blocks[1].sublayer.down.weight
-    fired, ids = fired_BTN.flatten(0, 1), targets_BT.flatten()
-    came = F.one_hot(ids, lm.head.out_features).to(fired.dtype)
-    share_NV = fired.T @ came / fired.sum(dim=0)[:, None].clamp(min=1e-9)
-    return to_logits.T, share_NV - came.mean(dim=0)
-
-
-def correlated(a_NV: Tensor, b_NV: Tensor) -> Tensor:
-    """Per neuron, the correlation of two rows."""
-    a, b = (rows - rows.mean(dim=1, keepdim=True) for rows in (a_NV, b_NV))
-    return F.cosine_similarity(a, b, dim=1)
-
-
-@torch.no_grad()
-def of_neurons(lm: TinyGPT) -> dict[str, float]:
-    """Medians over the neurons of one model, on 200 windows of the validation text."""
-    ids, many = characters().validation, 200 * 32
-    ids_BT, targets_BT = ids[:many].view(200, 32), ids[1 : many + 1].view(200, 32)
-    read_BTC = interpret.stream(lm, ids_BT)[1]
-    net = lm.blocks[1].sublayer
-    fired_BTN = net.activation(net.up(read_BTC))
-    promised, came = logit_effect_vs_next_char(lm, fired_BTN, targets_BT)
-    return {
-        "variance explained": variance_explained_by_token(fired_BTN, ids_BT).median().item(),
-        "promise kept": correlated(promised, came).median().item(),
-        "of a neighbour": correlated(promised.roll(1, 0), came).median().item(),
-    }
 
 
 # --- by hand, and in torch ------------------------------------------------------------------
@@ -275,17 +227,14 @@ def one_stack(seed: int, *, start: str, scheme: str, L: int) -> dict:
 
 
 def one_model(seed: int, *, model: str, lr: float, steps: int) -> dict:
-    """Validation loss at the end and half way, and what else a feed-forward tells."""
+    """Validation loss at the end, half way, and with the feed-forward taken out in the end."""
     lm, go_on = in_training(model, lr=lr, seed=seed)
-    untrained = copy.deepcopy(lm)
     go_on(steps=steps // 2)
     half = validation_loss(lm)
     go_on(steps=steps // 2)
     run: dict = {"validation": round(validation_loss(lm), 4), "half way": round(half, 4)}
     if model == "with feed-forward":
         run["taken out"] = round(taken_out(lm), 4)
-        for label, one in (("trained", lm), ("untrained", untrained)):
-            run[label] = {k: round(v, 3) for k, v in of_neurons(one).items()}
     return run
 
 
@@ -429,19 +378,6 @@ def ladder_table() -> str:
         "model|parameters|validation loss|difference from “with its residual”|rate 0.001|rate 0.01",
         rows,
     )
-
-
-def of_seeds(state: str, key: str) -> np.ndarray:
-    """A median over the neurons, for each of the stored models, before training or after."""
-    return np.array([run[state][key] for run in PARTS["ladder"].runs(model="with feed-forward")])
-
-
-def with_positions(factor: float, seed: int) -> float:
-    """What the token explains of untrained neurons if position vectors are longer or shorter."""
-    lm, _ = in_training("with feed-forward", seed=seed)
-    with torch.no_grad():
-        lm.position.weight.mul_(factor)
-    return of_neurons(lm)["variance explained"]
 
 
 def rungs() -> dict[str, float]:
