@@ -6,18 +6,11 @@ const near = (guess, number, close) => Math.abs(guess - number) <= close * (Math
 
 function answered(form) {
   if (form.dataset.kind === "choice") return new FormData(form).get(form.dataset.key);
-  if (form.dataset.kind === "number") return form.querySelector("input").valueAsNumber;
-  const lines = [];
-  for (const input of form.querySelectorAll("input[type=range]")) {
-    (lines[input.dataset.line] ??= []).push(input.valueAsNumber);
-  }
-  return lines;
+  return form.querySelector("input").valueAsNumber;
 }
 
 function verdict(form, guess, { answer, close, replies, said }) {
-  const { kind } = form.dataset;
-  if (kind === "curve") return said.curve;
-  const number = kind === "number";
+  const number = form.dataset.kind === "number";
   const right = number ? near(guess, answer, close) : guess === answer;
   const reply = Object.entries(replies).find(([key]) =>
     number ? near(guess, Number(key), close) : key === guess,
@@ -28,81 +21,14 @@ function verdict(form, guess, { answer, close, replies, said }) {
   return `${said.guessed} ${named}. ${right ? said.right : (reply ?? said.other)}`;
 }
 
-// What a drawing's axes span, in its own units and on the screen (helpers/explore/ wrote it).
-function frame(svg) {
-  const { low, high, edge, top } = svg.dataset;
-  const { width, height } = svg.viewBox.baseVal;
-  return {
-    low: +low,
-    high: +high,
-    edge: +edge,
-    wide: width - 2 * edge,
-    foot: height - edge,
-    tall: height - edge - top,
-  };
-}
-
-function placeSketch(svg, lines) {
-  const { low, high, edge, wide, foot, tall } = frame(svg);
-  lines.forEach((values, line) => {
-    const points = values.map((value, at) => [
-      edge + (at * wide) / (values.length - 1),
-      foot - ((value - low) / (high - low)) * tall,
-    ]);
-    svg.querySelector(`.guess[data-line="${line}"]`)?.setAttribute("points", points.join(" "));
-  });
-}
-
+// The line's ends, in its own units and on the screen, are what helpers/explore/ wrote.
 function placeNumber(svg, guess) {
-  const { low, high, edge, wide } = frame(svg);
+  const [low, high, edge] = [svg.dataset.low, svg.dataset.high, svg.dataset.edge].map(Number);
   const share = Math.min(Math.max((guess - low) / (high - low), 0), 1);
   const mark = svg.querySelector(".guess");
+  const wide = svg.viewBox.baseVal.width - 2 * edge;
   mark.setAttribute("transform", `translate(${edge + share * wide})`);
   mark.setAttribute("visibility", "visible");
-}
-
-function initSketch(form) {
-  const svg = form.querySelector("svg.sketch");
-  const inputs = [...form.querySelectorAll("input[type=range]")];
-  const hint = document.createElement("p");
-  hint.className = "predict-hint";
-  hint.textContent = `Drag the dashed ${
-    svg.querySelectorAll(".guess").length > 1 ? "lines" : "line"
-  } up or down, or move the sliders.`;
-  svg.before(hint);
-  const redraw = () => placeSketch(svg, answered(form));
-  form.addEventListener("input", redraw);
-  // Drag in the plot: the pointer moves the nearest point of the line that is nearest to it.
-  let line = null;
-  function drag(event) {
-    const { low, high, edge, wide, foot, tall } = frame(svg);
-    const box = svg.getBoundingClientRect();
-    const unit = svg.viewBox.baseVal.width / box.width;
-    const lines = answered(form);
-    const x = (event.clientX - box.left) * unit;
-    const at = Math.round(((x - edge) / wide) * (lines[0].length - 1));
-    if (at < 0 || at >= lines[0].length) return;
-    const value = low + ((foot - (event.clientY - box.top) * unit) / tall) * (high - low);
-    if (line === null) {
-      const away = lines.map((values) => Math.abs(values[at] - value));
-      line = away.indexOf(Math.min(...away));
-    }
-    const input = inputs.find(
-      (i) => Number(i.dataset.line) === line && Number(i.dataset.at) === at,
-    );
-    input.value = value;
-    redraw();
-  }
-  svg.addEventListener("pointerdown", (event) => {
-    if (form.dataset.locked) return;
-    line = null;
-    svg.setPointerCapture(event.pointerId);
-    drag(event);
-  });
-  svg.addEventListener("pointermove", (event) => {
-    if (svg.hasPointerCapture(event.pointerId)) drag(event);
-  });
-  redraw();
 }
 
 // The verdict stands where the guess was made, and has the focus, so that it is read out.
@@ -124,7 +50,6 @@ function initPrediction(form) {
     note.textContent = locked && !reveal ? "Locked." : "";
   };
   lock(false);
-  if (form.dataset.kind === "curve") initSketch(form);
   const inputs = [...fields.querySelectorAll("input")],
     name = form.dataset.key;
   const settle = () => {
@@ -132,8 +57,7 @@ function initPrediction(form) {
     lock(true);
     if (!reveal) return;
     if (form.dataset.kind === "number") placeNumber(reveal.querySelector("svg"), guess);
-    if (form.dataset.kind === "curve") placeSketch(reveal.querySelector("svg"), guess);
-    (form.querySelector("label:has(input:checked, [type=number])") ?? fields.lastChild).after(said);
+    form.querySelector("label:has(input:checked, [type=number])").after(said);
     said.innerHTML = verdict(form, guess, JSON.parse(reveal.dataset.told));
     said.removeAttribute("role");
     said.tabIndex = -1;
@@ -152,7 +76,6 @@ function initPrediction(form) {
     form.reset();
     keep({ [name]: undefined });
     lock(false);
-    form.dispatchEvent(new Event("input")); // lets a sketch be drawn anew
     if (reveal) {
       reveal.open = false;
       said.replaceChildren();
@@ -168,7 +91,6 @@ function initPrediction(form) {
   inputs.forEach((input, at) => {
     input[input.type === "radio" ? "checked" : "value"] = before[at];
   });
-  form.dispatchEvent(new Event("input"));
   settle();
 }
 

@@ -1,7 +1,6 @@
 """Predictions: a guess is asked for, and the result shown beside it."""
 
 import hashlib
-import itertools
 import json
 import math
 from abc import ABC, abstractmethod
@@ -10,14 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from IPython.display import display
 
 from helpers.explore.page import attribute, display_still, ipywidgets, shown, still, text
-from helpers.explore.sketches import Curve, ink_of, number_line, plot_of
 
 CLOSE = 0.1  # a guessed number within a tenth of the answer counts as right (of 1, for a 0)
 SAID = {  # what is said to a guess, here and by the page's script
     "guessed": "You guessed",
     "right": "That is right.",
     "other": "That is not it.",
-    "curve": "Dashed: your sketch. Solid: what was computed.",
+    "curve": "Dashed: your sketch. Solid: what was computed.",  # only in what is stored so far
 }
 
 
@@ -26,27 +24,21 @@ def predict(
     choices: Sequence[str] | None = None,
     *,
     number: bool = False,
-    curve: Curve | None = None,
     wrong: Mapping | None = None,
 ) -> "Prediction":
-    """Ask for a guess before a result is shown: a choice, a number or a sketched curve.
+    """Ask for a guess before a result is shown: a choice or a number.
 
     Args:
         question: what is asked; `code` in backquotes is set as code.
         choices: the answers to choose from; exactly one of them has no entry in ``wrong``.
-        number, curve: ask for a number, or for a curve (a ``Curve``), instead.
+        number: ask for a number instead.
         wrong: a reply to each mistaken choice (or number), naming what leads there.
     Returns: the prediction, displayed; call its ``reveal`` with the computed result.
-    Raises: ValueError when it is not one of the three kinds, or a reply is missing or stray.
+    Raises: ValueError when it is not one of the two kinds, or a reply is missing or stray.
     """
-    if sum((choices is not None, number, curve is not None)) != 1:
-        raise ValueError("give exactly one of choices=[…], number=True and curve=Curve(…)")
-    replies = dict(wrong or {})
-    prediction: Prediction
-    if choices is not None:
-        prediction = Choice(question, choices, replies)
-    else:
-        prediction = Sketch(question, curve, replies) if curve else Number(question, replies)
+    if (choices is None) != number:
+        raise ValueError("give either choices=[…] or number=True")
+    prediction = Number(question, wrong) if choices is None else Choice(question, choices, wrong)
     prediction.show()
     return prediction
 
@@ -54,8 +46,8 @@ def predict(
 class Prediction(ABC):
     """A question put to the reader; ``guess`` is None until they lock one.
 
-    What the three kinds have in common: how they are asked, locked and revealed, on the page and
-    in a kernel. A kind says which inputs it has, how it draws a result, and what answer it takes.
+    What the two kinds have in common: how they are asked, locked and revealed, on the page and
+    in a kernel. A kind says which input it has, how it shows a result, and what answer it takes.
     """
 
     kind: str
@@ -78,7 +70,7 @@ class Prediction(ABC):
         """Show the computed result, and the reader's guess against it.
 
         Args:
-            answer: the choice, the number, or for each named curve its values along x.
+            answer: the choice or the number.
             because: a sentence of explanation, shown with the result.
         Raises: ValueError when the result is a choice that ``wrong`` calls a mistake, or does
             not have the form that was asked for.
@@ -136,8 +128,8 @@ class Prediction(ABC):
         """The inputs of the form on the page."""
 
     @abstractmethod
-    def _inputs(self) -> "tuple[list[ipywidgets.Widget], Callable[[], object], list]":
-        """Inputs in a kernel, what reads them (None where nothing is given), what stands above."""
+    def _input(self) -> "tuple[ipywidgets.Widget, Callable[[], object]]":
+        """The input in a kernel, and what reads it (None where nothing is given)."""
 
     def _say(self, answer) -> str:
         return shown(answer)
@@ -152,12 +144,8 @@ class Prediction(ABC):
         return f"Predict. {self.question}"
 
     def _drawn(self, answer, guess=None) -> str:
-        """The result in words or as a drawing, which may have the guess in it."""
+        """The result in words; a number also on a line, which may have the guess on it."""
         return f"<p><b>Result:</b> {text(self._say(answer))}</p>"
-
-    def _read_out(self, answer) -> str:
-        """What a screen reader says of a result that is drawn alone."""
-        return ""
 
     # -- on the page
 
@@ -178,14 +166,14 @@ class Prediction(ABC):
             f'<details class="reveal" data-key="{self.key}" data-kind="{self.kind}" '
             f'data-told="{attribute(json.dumps(script, ensure_ascii=False))}">'
             '<summary>Show the result</summary><p class="reveal-guess" role="status"></p>'
-            f"{self._drawn(answer)}{self._read_out(answer)}{why}</details>"
+            f"{self._drawn(answer)}{why}</details>"
         )
 
     # -- in a kernel
 
     def _form_widget(self) -> "ipywidgets.Widget":
         question = ipywidgets.HTML(f"<b>Predict.</b> {text(self.question)}")
-        inputs, read, above = self._inputs()
+        field, read = self._input()
         button = ipywidgets.Button(description="Lock my guess", button_style="primary")
 
         def pressed(_):
@@ -193,12 +181,11 @@ class Prediction(ABC):
                 button.description = "Answer first"
                 return
             self.lock(read())
-            for field in [*inputs, button]:
-                field.disabled = True
+            field.disabled = button.disabled = True
             button.description = "Locked"
 
         button.on_click(pressed)
-        return ipywidgets.VBox([question, *above, *inputs, button])
+        return ipywidgets.VBox([question, field, button])
 
     def _result_widget(self, answer, because: str) -> "ipywidgets.Widget":
         result = ipywidgets.HTML("<i>Lock a guess above, or show the result without one.</i>")
@@ -258,10 +245,10 @@ class Choice(Prediction):
             for choice in self.choices
         )
 
-    def _inputs(self):
+    def _input(self):
         layout = {"width": "max-content"}
         field = ipywidgets.RadioButtons(options=self.choices, index=None, layout=layout)
-        return [field], lambda: field.value, []
+        return field, lambda: field.value
 
 
 class Number(Prediction):
@@ -290,104 +277,9 @@ class Number(Prediction):
             'inputmode="decimal" required></label>'
         )
 
-    def _inputs(self):
+    def _input(self):
         field = ipywidgets.Text(placeholder="a number")
-        return [field], lambda: _parsed(field.value), []
-
-
-class Sketch(Prediction):
-    """One or more curves, sketched point by point; there is no right and wrong."""
-
-    kind = "curve"
-    wanted = "a dictionary with the values of each curve"
-
-    def __init__(self, question: str, curve: Curve, replies: Mapping | None = None):
-        super().__init__(question, replies)
-        self.curve = curve
-
-    def reply(self, answer) -> str:
-        """What the lines of the drawing are."""
-        return SAID["curve"]
-
-    def _checked(self, answer):
-        if set(answer) != set(self.curve.names) or any(
-            len(answer[name]) != len(self.curve.x) for name in answer
-        ):
-            raise ValueError(
-                f"answer must hold {len(self.curve.x)} values for each of "
-                f"{list(self.curve.names)}, got { ({n: len(y) for n, y in answer.items()}) }"
-            )
-        rounded = {name: [_rounded(float(y)) for y in answer[name]] for name in self.curve.names}
-        if not all(map(math.isfinite, itertools.chain(*rounded.values()))):
-            raise ValueError(f"answer must hold finite numbers only, got {rounded}")
-        return rounded
-
-    def _say(self, answer) -> str:
-        return "; ".join(f"{name}: {', '.join(map(shown, y))}" for name, y in answer.items())
-
-    def _drawn(self, answer, guess=None) -> str:
-        return plot_of(self.curve, truth=answer, guess=guess or {})
-
-    def _read_out(self, answer) -> str:
-        return f'<p class="visually-hidden">{text(self._say(answer))}</p>'
-
-    def _fields(self) -> str:
-        low, high = self.curve.y
-        first = self._first_sketch()
-        rows = "".join(
-            f'<div class="predict-sliders" role="group" aria-label="{attribute(name)}" '
-            f'style="accent-color: {ink_of(line)}"><span style="color: {ink_of(line)}">'
-            f"{text(name)}</span>"
-            + "".join(
-                f'<label><span class="visually-hidden">{text(name)} at {shown(x)}</span>'
-                f'<input type="range" min="{low:g}" max="{high:g}" step="{(high - low) / 100:g}" '
-                f'value="{first[name][at]:g}" data-line="{line}" data-at="{at}"></label>'
-                for at, x in enumerate(self.curve.x)
-            )
-            + "</div>"
-            for line, name in enumerate(self.curve.names)
-        )
-        return plot_of(self.curve, guess=first) + rows
-
-    def _first_sketch(self) -> dict[str, list[float]]:
-        """Flat lines, one above the other, for the reader to bend."""
-        (low, high), count = self.curve.y, len(self.curve.names)
-        heights = [low + (high - low) * (count - line) / (count + 1) for line in range(count)]
-        flat = zip(self.curve.names, heights, strict=True)
-        return {name: [height] * len(self.curve.x) for name, height in flat}
-
-    def _inputs(self):
-        low, high = self.curve.y
-        first = self._first_sketch()
-        fields = [
-            ipywidgets.FloatSlider(
-                min=low,
-                max=high,
-                step=(high - low) / 100,
-                value=first[name][0],
-                description=f"{name} at {self.curve.x_label or 'x'} = {shown(x)}",
-                style={"description_width": "12em"},
-                layout={"width": "30em"},
-            )
-            for name in self.curve.names
-            for x in self.curve.x
-        ]
-        count, sketch = len(self.curve.x), ipywidgets.HTML()
-
-        def read():
-            values = [field.value for field in fields]
-            return {
-                name: values[line * count : (line + 1) * count]
-                for line, name in enumerate(self.curve.names)
-            }
-
-        def redraw(_=None):
-            sketch.value = plot_of(self.curve, guess=read())
-
-        for field in fields:
-            field.observe(redraw, "value")
-        redraw()
-        return fields, read, [sketch]
+        return field, lambda: _parsed(field.value)
 
 
 def _rounded(value: float) -> float:
@@ -399,3 +291,30 @@ def _parsed(words: str) -> float | None:
         return float(words.replace(",", "."))
     except ValueError:
         return None
+
+
+WIDTH, EDGE = 440, 44  # of a number line
+
+
+def number_line(low: float, high: float, truth: float, guess: float | None) -> str:
+    """An SVG number line from low to high with the result, and a place for the guess."""
+
+    def at(value):
+        share = min(max((value - low) / (high - low), 0), 1)
+        return f"{EDGE + share * (WIDTH - 2 * EDGE):.1f}"
+
+    place = ' visibility="hidden"' if guess is None else f' transform="translate({at(guess)})"'
+    line = 'stroke="currentColor" class="axis"'
+    return (
+        f'<svg class="number-line" viewBox="0 0 {WIDTH} 64" width="{WIDTH}" height="64" role="img" '
+        f'aria-label="A number line with the result at {shown(truth)}" '
+        f'data-low="{low:g}" data-high="{high:g}" data-edge="{EDGE}">'
+        f'<line x1="{EDGE}" x2="{WIDTH - EDGE}" y1="34" y2="34" {line}/>'
+        f'<line x1="{at(0)}" x2="{at(0)}" y1="30" y2="38" {line}/>'
+        f'<text x="{at(0)}" y="52" fill="currentColor" text-anchor="middle">0</text>'
+        f'<circle cx="{at(truth)}" cy="34" r="6" fill="var(--book-ink-3, #00795a)" class="truth"/>'
+        f'<text x="{at(truth)}" y="52" fill="currentColor" text-anchor="middle">'
+        f"{shown(truth)}</text>"
+        f'<g fill="var(--book-ink-2, #b84c00)" text-anchor="middle" class="guess"{place}>'
+        '<text y="11">your guess</text><text y="26">▼</text></g></svg>'
+    )

@@ -15,7 +15,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import pytest
 
-from helpers.explore import Curve, Slider, explore, page, pencil, predict, predictions, sliders
+from helpers.explore import Slider, explore, page, pencil, predict, predictions, sliders
 
 WRONG = {"two": "One short: `len` counts from 1.", "four": "One too many."}
 
@@ -201,16 +201,13 @@ def test_every_position_can_be_reached_live(live):
 # ------------------------------------------------------------- predictions on the page
 
 
-def asks(kind, **more):
+def asks(kind):
     if kind == "choice":
         return predict("How `many`?", ["two", "three", "four"], wrong=WRONG)
-    if kind == "number":
-        return predict("How `many`?", number=True, wrong={64: "Added up.", 4: "One key."})
-    names = more.get("names", ("÷1", "÷√D"))
-    return predict("How `many`?", curve=Curve([1, 4, 16], (0, 10), names, "D", "keys"))
+    return predict("How `many`?", number=True, wrong={64: "Added up.", 4: "One key."})
 
 
-ANSWERS = {"choice": "three", "number": 8.01234, "curve": {"÷1": [9, 5, 1], "÷√D": [9, 8.5, 8]}}
+ANSWERS = {"choice": "three", "number": 8.01234}
 
 
 @pytest.mark.parametrize("kind", ANSWERS)
@@ -223,8 +220,7 @@ def test_form_on_the_page(kind, static):
     assert "How many?" in tags.words
     assert len(tags.all("button")) == 1
     inputs = [i["type"] for i in tags.all("input")]
-    expected = {"choice": ["radio"] * 3, "number": ["number"], "curve": ["range"] * 6}
-    assert inputs == expected[kind]
+    assert inputs == {"choice": ["radio"] * 3, "number": ["number"]}[kind]
     assert len(tags.all("label")) == len(inputs)
     assert form["text/plain"].startswith("Predict. How `many`?")
     if kind == "choice":
@@ -259,10 +255,6 @@ def test_result_on_the_page(kind, static):
         assert script["replies"] == {"64": "Added up.", "4": "One key."}
         assert "Result: 8.01" in tags.words
         assert tags.all("circle")
-    if kind == "curve":
-        assert script["answer"] == ANSWERS["curve"]
-        assert len([p for p in tags.all("polyline") if p["class"] == "truth"]) == 2
-        assert "÷√D: 9, 8.5, 8" in result["text/plain"]
 
 
 @pytest.mark.parametrize("kind", ANSWERS)
@@ -272,7 +264,7 @@ def test_html_is_what_a_chapter_stores(kind, static):
     stored = [output["text/html"] for output in static]
     assert prediction.html(ANSWERS[kind], "Since `x` < 1.") == "".join(stored)
     with pytest.raises(ValueError):
-        prediction.html({"choice": "five", "number": float("nan"), "curve": {}}[kind])
+        prediction.html({"choice": "five", "number": float("nan")}[kind])
 
 
 def test_a_choice_with_code_in_it_is_found_again(static):
@@ -280,16 +272,6 @@ def test_a_choice_with_code_in_it_is_found_again(static):
     values = [i["value"] for i in Tags(static[0]["text/html"]).all("input")]
     script = json.loads(Tags(static[1]["text/html"]).all("details")[0]["data-told"])
     assert values == [script["answer"], *script["replies"]]  # the page compares just these
-
-
-def test_curve_is_drawn_to_scale(static):
-    asks("curve").reveal(ANSWERS["curve"])
-    lines = [p for p in Tags(static[1]["text/html"]).all("polyline") if p["class"] == "truth"]
-    points = [tuple(map(float, pair.split(","))) for pair in lines[0]["points"].split()]
-    (x0, y0), (x1, y1), (x2, y2) = points
-    assert x1 - x0 == pytest.approx(x2 - x1)  # positions are equally far apart
-    assert (y1 - y0) / (9 - 5) == pytest.approx((y2 - y1) / (5 - 1), abs=0.1)
-    assert y2 > y0  # what is less stands lower
 
 
 @pytest.mark.parametrize("kind", ANSWERS)
@@ -319,10 +301,8 @@ def parts(widget):
 def guess(kind, inputs):
     if kind == "choice":
         inputs[0].value = "two"
-    elif kind == "number":
-        inputs[0].value = "64,0"
     else:
-        inputs[0].value = 7.5
+        inputs[0].value = "64,0"
 
 
 @pytest.mark.parametrize("kind", ANSWERS)
@@ -347,7 +327,6 @@ def test_locking_shows_the_result_beside_the_guess(kind, locked_first, live):
     expected = {
         "choice": "You guessed “two”. One short: <code>len</code> counts from 1.",
         "number": "You guessed 64. Added up.",
-        "curve": "Dashed: your sketch.",
     }
     assert expected[kind] in said
 
@@ -359,7 +338,7 @@ def test_a_guess_cannot_be_changed(live):
     assert prediction.guess == "two"
 
 
-@pytest.mark.parametrize("kind", ["choice", "number"])
+@pytest.mark.parametrize("kind", ANSWERS)
 def test_nothing_given_locks_nothing(kind, live):
     prediction = asks(kind)
     inputs, button = parts(live[0])
@@ -403,20 +382,6 @@ def test_right_choice_is_called_right(live):
     assert prediction.reply("three") == "You guessed “three”. That is right."
 
 
-def test_sketch_has_a_slider_for_every_point(live):
-    prediction = asks("curve")
-    inputs, button = parts(live[0])
-    drawing = live[0].children[1]
-    before = drawing.value
-    assert len(inputs) == 6
-    assert all(isinstance(field, ipywidgets.FloatSlider) for field in inputs)
-    inputs[4].value = 2.5
-    assert drawing.value != before  # the sketch follows the sliders
-    button.click()
-    assert prediction.guess["÷1"] == pytest.approx([20 / 3] * 3)  # flat lines, evenly spaced
-    assert prediction.guess["÷√D"] == pytest.approx([10 / 3, 2.5, 10 / 3])
-
-
 WITHOUT_WIDGETS = """
 import sys
 sys.modules["ipywidgets"] = None  # as where it is not installed
@@ -454,13 +419,11 @@ def test_unanswered_predictions_stop_nothing(live):
 # ------------------------------------------------------------- drawings stand by themselves
 
 
-@pytest.mark.parametrize("kind", ["number", "curve"])
-def test_a_kernel_without_the_book_s_style_sheet_draws_too(kind, live):
-    prediction = asks(kind)
-    prediction.reveal(ANSWERS[kind])
+def test_a_kernel_without_the_book_s_style_sheet_draws_too(live):
+    prediction = asks("number")
+    prediction.reveal(8.01)
     inputs, button = parts(live[0])
-    if kind == "number":
-        inputs[0].value = "8"
+    inputs[0].value = "8"
     button.click()
     drawn = live[1].children[0].value
     assert "<svg" in drawn

@@ -93,14 +93,14 @@ def test_open_text_tells_no_closed_result(html_root, stem):
 # --- in a browser ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["choice", "number", "curve"])
+@pytest.mark.parametrize("kind", ["choice", "number"])
 def test_a_guess_is_locked_and_taken_back_by_the_keyboard(visit, page, kind):
     chapter = "04_layernorm_vs_batchnorm" if kind == "number" else "02_similarity_geometry"
     visit(f"notebooks/{chapter}.html")
     form = page.locator(f"form.predict[data-kind={kind}]").first
     field, told = form.locator("input").first, form.locator(".reveal-guess")
     field.focus()
-    page.keyboard.press({"choice": "Space", "number": "3", "curve": "ArrowRight"}[kind])
+    page.keyboard.press({"choice": "Space", "number": "3"}[kind])
     page.keyboard.press("Enter")
     assert field.is_disabled()
     assert told.inner_text()
@@ -129,18 +129,6 @@ def test_a_link_opens_the_fold_into_which_it_leads(visit, page):
     inside.wait_for(state="visible")
 
 
-def test_drawing_selects_no_words(visit, page):
-    visit("notebooks/02_similarity_geometry.html")
-    form = page.locator("form.predict[data-kind=curve]").first
-    sketch = form.locator("svg.sketch")
-    sketch.scroll_into_view_if_needed()
-    box = sketch.bounding_box()
-    page.mouse.move(box["x"] + 80, box["y"] + 60)
-    page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] - 150, steps=5)
-    assert page.evaluate("getSelection().toString()") == ""
-
-
 STANDS = """() => [scrollY, [...document.querySelectorAll("form.predict")].map(form =>
     [form.innerText, form.dataset.locked ?? "",
         [...form.querySelectorAll("input")].map(i => i.checked || i.value)]),
@@ -149,8 +137,8 @@ STANDS = """() => [scrollY, [...document.querySelectorAll("form.predict")].map(f
 
 @pytest.mark.parametrize("way", ["reload", "back"])
 def test_guesses_and_place_outlast_a_reload_and_back(visit, page, way):
-    problems = visit("notebooks/02_similarity_geometry.html")
-    for kind, key in {"choice": "Space", "curve": "ArrowRight"}.items():
+    problems = visit("notebooks/04_layernorm_vs_batchnorm.html")
+    for kind, key in {"choice": "Space", "number": "3"}.items():
         form = page.locator(f"form.predict[data-kind={kind}]").first
         form.locator("input").first.focus()
         page.keyboard.press(key)
@@ -162,7 +150,7 @@ def test_guesses_and_place_outlast_a_reload_and_back(visit, page, way):
     if way == "reload":
         page.reload()
     else:
-        page.goto(page.url.replace("02_similarity_geometry", "03_bigram_table"))
+        page.goto(page.url.replace("04_layernorm_vs_batchnorm", "03_bigram_table"))
         page.go_back()
     page.wait_for_function(f"({STANDS})()[2].length === 2")
     page.wait_for_function("at => Math.abs(scrollY - at) < 3", arg=before[0])

@@ -3,16 +3,13 @@
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from helpers.explore import Curve, Prediction
-from helpers.explore.predictions import Choice, Number, Sketch
-from helpers.explore.sketches import plot_of
+from helpers.explore import Prediction
+from helpers.explore.predictions import Choice, Number
 
 ASSETS = Path(__file__).parents[2] / "book/_assets"
 SCRIPT = "".join((ASSETS / f"{part}.js").read_text("utf-8") for part in ("book", "predictions"))
-CURVE = Curve([1, 4, 16], (0, 10), ("÷1", "÷√D"), "D", "keys")
 
 
 @pytest.fixture
@@ -61,31 +58,6 @@ def test_numbers(locked, answer, guess):
     page = shown.locator(".reveal svg .guess").get_attribute("transform")
     page = float(page.removeprefix("translate(").removesuffix(")"))
     assert page == pytest.approx(float(kernel), abs=0.06)
-
-
-def test_curves(locked):
-    prediction = Sketch("How many?", CURVE)
-    heights = [2.5, 5, 10, 0, 7.5, 1.2]
-
-    def fill(page):
-        for slider, height in zip(page.locator("input[type=range]").all(), heights, strict=True):
-            slider.evaluate(
-                """(slider, height) => {
-                    slider.value = height
-                    slider.dispatchEvent(new Event('input', {bubbles: true}))
-                }""",
-                height,
-            )
-
-    shown = locked(prediction, {"÷1": [9, 5, 1], "÷√D": [9, 8, 7]}, fill)
-    drawn = [line.get_attribute("points") for line in shown.locator(".reveal polyline.guess").all()]
-    kernel = re.findall(
-        r'class="guess"[^>]*points="([^"]*)"',
-        plot_of(CURVE, guess={"÷1": heights[:3], "÷√D": heights[3:]}),
-    )
-    numbers = [[float(x) for x in re.findall(r"[\d.]+", line)] for line in drawn]
-    expected = [[float(x) for x in re.findall(r"[\d.]+", line)] for line in kernel]
-    np.testing.assert_allclose(numbers, expected, atol=0.06)
 
 
 @pytest.mark.parametrize("opened", ["", "open"])

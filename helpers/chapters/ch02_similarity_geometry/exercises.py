@@ -6,7 +6,6 @@ from jaxtyping import Float
 from helpers.exercises import (
     Wrong,
     array,
-    close,
     diagnosis,
     exercise,
     explanation,
@@ -206,25 +205,3 @@ explanation(
     "Any other data, random points too, would fall into the same two places.",
     "So the two places are made by LayerNorm and say nothing about species.",
 )
-
-
-@exercise("02.7")
-def _right_angle(answer) -> None:
-    pair = array(answer, (2, 4), "The pair")
-    lengths = np.linalg.norm(pair, axis=1)
-    if not lengths.min() > 1e-9 * max(lengths.max(), 1e-300):
-        raise Wrong("A vector of zeros has no angle with anything.")
-    cosine = float(pair[0] @ pair[1] / lengths.prod())
-    if abs(cosine) > 1e-6:
-        raise Wrong(f"Their cosine is {cosine:.3f}, so they do not stand at a right angle.")
-    centred = pair - pair.mean(axis=1, keepdims=True)
-    deviations = np.sqrt((centred**2).mean(axis=1, keepdims=True))
-    if (deviations <= 1e-9 * np.abs(pair).max()).any():
-        raise Wrong("All entries of one vector are equal: its deviation is 0, which cannot divide.")
-    normed = centred / deviations
-    if close(normed[0], normed[1]):
-        return
-    if close(normed[0], -normed[1]):
-        raise Wrong("LayerNorm makes them opposite vectors, not the same one.")
-    apart = np.abs(normed[0] - normed[1]).max()
-    raise Wrong(f"A right angle, but after LayerNorm their entries still differ by {apart:.2f}.")
