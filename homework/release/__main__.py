@@ -1,4 +1,4 @@
-"""Write the student edition of a problem set, and search it for lines of the solutions.
+"""Write the student edition of a problem set, and try its tests.
 
     python -m homework.release --chapter 05 --out course [--seed TEXT] [--private FOLDER]
                                [--site URL]
@@ -8,8 +8,8 @@
     05.ipynb   the student edition: hand this out
     05.json    what was released, for the grader: keep it
 
-The edition is made cell by cell from what students may see; then the file itself is searched for
-what they may not. Where there is a sandbox, the solutions are graded, and so is the empty edition.
+The edition is made cell by cell from what students may see. Where there is a sandbox, the solutions
+are graded, and so is the empty edition.
 """
 
 import sys
@@ -41,7 +41,7 @@ def main(arguments: list[str] | None = None) -> None:
         print("drawn: " + ", ".join(f"{name} = {value}" for name, value in assignment.drawn))
     if "%pip" not in assignment.install.source:
         print("note: the first cell installs nothing in Colab until the book has an address")
-    print(f"it holds no line of a solution or of a hidden test; {said}")
+    print(said)
 
 
 if __name__ == "__main__":

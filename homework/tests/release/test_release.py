@@ -6,20 +6,16 @@ import tomllib
 
 import nbformat
 import pytest
-from handins import warm
 from support import ROOT, TAUGHT
 
-from homework.release import course as release
 from homework.release.__main__ import main
 from homework.release.assignment import chapter_file, read_assignment
 from homework.release.course import Course
 from homework.release.edition import edition
-from homework.release.leaks import LeakError, leaks
 from homework.run.sandbox import Limits
 
 TEMPLATE = ROOT / "homework" / "private_example"
 COURSE = Course("05", "spring", str(TEMPLATE))
-CANARY = "canary_that_sings_in_the_mine = 42"
 
 
 @pytest.fixture(scope="module")
@@ -33,16 +29,11 @@ def written(notebook) -> dict:
     return json.loads(nbformat.writes(notebook))
 
 
-def complaints(found: dict, made) -> list[str]:
-    return leaks(json.dumps(found).encode(), *made)
-
-
 @pytest.mark.parametrize("notebook", TAUGHT, ids=lambda path: path.stem[:2])
 def test_every_chapters_edition_is_valid_whole_and_tight(notebook):
     assignment = read_assignment(notebook)
     made = edition(assignment)
     nbformat.validate(made, relax_add_props=False)
-    assert leaks(nbformat.writes(made).encode(), assignment, made) == []
     kinds = [(cell.metadata.homework.kind, cell.metadata.homework.task) for cell in made.cells]
     assert kinds[:3] == [("text", None), ("given", None), ("student", None)]
     for task in assignment.tasks:
@@ -119,97 +110,20 @@ def test_it_changes_with_what_is_asked_and_only_then(made):
     assert len(editions) > 4
 
 
-def plant(found: dict, place: str) -> None:
-    """Put a canary somewhere into a written edition."""
-    cell = next(cell for cell in found["cells"] if cell["id"] == "stub-05-1")
-    markdown = next(cell for cell in found["cells"] if cell["cell_type"] == "markdown")
-    stream = {"output_type": "stream", "name": "stdout", "text": [CANARY]}
-    match place:
-        case "output":
-            cell["outputs"] = [stream]
-        case "count":
-            cell["execution_count"] = 3
-        case "metadata":
-            cell["metadata"]["solution"] = CANARY
-        case "nested metadata":
-            cell["metadata"]["nbgrader"]["note"] = CANARY
-        case "attachment":
-            markdown["attachments"] = {"a.txt": {"text/plain": CANARY}}
-        case "widget state":
-            found["metadata"]["widgets"] = {"state": CANARY}
-        case "top":
-            found["canary"] = CANARY
-        case "source":
-            cell["source"] = [*cell["source"], f"\n# {CANARY}"]
-        case "cell":
-            found["cells"].append({**cell, "id": "more", "source": [CANARY]})
-        case "raw cell":
-            found["cells"].append(
-                {"id": "raw", "cell_type": "raw", "metadata": {}, "source": CANARY}
-            )
-
-
-@pytest.mark.parametrize(
-    "place",
-    [
-        "output",
-        "count",
-        "metadata",
-        "nested metadata",
-        "attachment",
-        "widget state",
-        "top",
-        "source",
-        "cell",
-        "raw cell",
-    ],
-)
-def test_a_canary_is_found_wherever_it_sits(made, place):
+def test_it_holds_no_line_of_what_is_secret(made):
     assignment, notebook = made
-    assignment = release.replace(assignment, secrets=(*assignment.secrets, CANARY))
-    found = written(notebook)
-    assert complaints(found, (assignment, notebook)) == []
-    plant(found, place)
-    assert complaints(found, (assignment, notebook)) != []
-
-
-def test_lines_of_solutions_hidden_tests_and_rubrics_are_found(made):
-    assignment, notebook = made
-    drawn = next(task for task in assignment.tasks if task.name == "05.4").solution.splitlines()[0]
-    assert drawn.startswith("apart = keys[0] - keys[")
-    for line in (
-        "scaled = keys @ query / len(query) ** 0.5",  # the book's solution
-        'if True: raise Wrong(f"It gives {found} for whole numbers.")',  # a hidden test
-        "All values come back, mixed by weight, not one of them",  # the rubric
-        "in fact none of them changes.",  # a part of the book's good answer in words
-        "The weights sum to 1, so they cannot all grow.",  # the rubric that comes of it
-        drawn.replace(" ", "   "),  # a solution with drawn numbers, spaced otherwise
-    ):
-        planted = nbformat.reads(nbformat.writes(notebook), 4)
-        planted.cells[-1].source += f"\n{line}"
-        found = leaks(nbformat.writes(planted).encode(), assignment, planted)
-        assert any("a line of a solution" in complaint for complaint in found), line
-
-
-def test_a_leak_stops_the_release(made, tmp_path, monkeypatch):
-    leaky = "# your code here\npowers = np.exp(scaled - scaled.max())  # the largest cancels"
-
-    def careless(assignment):
-        notebook = edition(assignment)
-        notebook.cells[8].source = leaky
-        return notebook
-
-    monkeypatch.setattr(release, "edition", careless)
-    with pytest.raises(LeakError, match="largest"):
-        release.release(COURSE, tmp_path)
-    assert list(tmp_path.iterdir()) == []
+    text = nbformat.writes(notebook)
+    cells = [*assignment.setup, *(cell for task in assignment.tasks for cell in task.cells)]
+    given = "\n".join([*(c.source for c in cells), *(task.check for task in assignment.tasks)])
+    secret = [line.strip() for source in assignment.secrets for line in source.splitlines()]
+    for line in (line for line in secret if len(line) > 24 and line not in given):
+        assert json.dumps(line)[1:-1] not in text, line
 
 
 @pytest.mark.usefixtures("bubblewrap")
 def test_the_command_writes_two_files_and_says_what_it_tried(tmp_path, capsys):
     arguments = ["--chapter", "05", "--out", str(tmp_path / "a" / "course"), "--seed", "spring"]
-    with warm():
-        assert main([*arguments, "--private", str(TEMPLATE)]) == 0
+    assert main([*arguments, "--private", str(TEMPLATE)]) == 0
     said = capsys.readouterr().out
     tasks = Course("05", "spring", str(TEMPLATE)).assignment().tasks
     assert f"{len(tasks)} exercises, {sum(task.points for task in tasks):g} points" in said
